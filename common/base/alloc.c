@@ -1,0 +1,38 @@
+#include "common/base/alloc.h"
+
+#include <stdlib.h>
+
+static void *heap_resize(void *self, void *p, size_t n)
+{
+    (void)self;
+    return realloc(p, n);
+}
+
+static void heap_release(void *self, void *p)
+{
+    (void)self;
+    free(p);
+}
+
+const struct allocator *alloc_default(void)
+{
+    static const struct allocator heap = {NULL, heap_resize, heap_release};
+    return &heap;
+}
+
+static void *failing_resize(void *self, void *p, size_t n)
+{
+    struct alloc_failing *f = self;
+    if (f->countdown == 0) {
+        f->fired = true;
+        return NULL;
+    }
+    f->countdown--;
+    return realloc(p, n);
+}
+
+void alloc_failing_init(struct alloc_failing *f, uint64_t nth)
+{
+    assert(nth > 0);
+    *f = (struct alloc_failing){.base = {f, failing_resize, heap_release}, .countdown = nth - 1};
+}

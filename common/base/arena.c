@@ -1,0 +1,148 @@
+#include "common/base/arena.h"
+
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#define CHUNK_MIN ((size_t)4 << 10)
+#define CHUNK_MAX MIB
+#define ALIGN     alignof(max_align_t)
+
+struct arena_chunk {
+    struct arena_chunk *next;
+    size_t size; /* of data */
+    alignas(max_align_t) char data[];
+};
+
+void arena_init(struct arena *a, const struct allocator *alloc, size_t bytes_max)
+{
+    *a = (struct arena){.alloc = alloc != NULL ? alloc : alloc_default(), .bytes_max = bytes_max};
+}
+
+static void free_chunks(struct arena *a, struct arena_chunk *keep)
+{
+    struct arena_chunk *c = a->chunks;
+    while (c != NULL) {
+        struct arena_chunk *next = c->next;
+        if (c != keep) {
+            alloc_put(a->alloc, c);
+        }
+        c = next;
+    }
+}
+
+void arena_fini(struct arena *a)
+{
+    if (a->alloc != NULL) {
+        free_chunks(a, NULL);
+        arena_init(a, a->alloc, a->bytes_max);
+    }
+}
+
+void arena_reset(struct arena *a)
+{
+    struct arena_chunk *keep = a->chunks;
+    free_chunks(a, keep);
+    arena_init(a, a->alloc, a->bytes_max);
+    if (keep != NULL) {
+        keep->next = NULL;
+        a->chunks = keep;
+        a->at = keep->data;
+        a->end = keep->data + keep->size;
+        a->bytes_used = keep->size;
+    }
+}
+
+static bool add_chunk(struct arena *a, size_t need)
+{
+    size_t last = a->chunks != NULL ? a->chunks->size : CHUNK_MIN / 2;
+    size_t size = MAX_OF(need, MIN_OF(last * 2, CHUNK_MAX));
+    if (size > a->bytes_max - MIN_OF(a->bytes_used, a->bytes_max)) {
+        size = need;
+        if (size > a->bytes_max - MIN_OF(a->bytes_used, a->bytes_max)) {
+            return false;
+        }
+    }
+    struct arena_chunk *c = alloc_get(a->alloc, sizeof(*c) + size);
+    if (c == NULL) {
+        return false;
+    }
+    c->next = a->chunks;
+    c->size = size;
+    a->chunks = c;
+    a->at = c->data;
+    a->end = c->data + size;
+    a->bytes_used += size;
+    return true;
+}
+
+void *arena_alloc(struct arena *a, size_t n)
+{
+    if (n > SIZE_MAX / 2) {
+        return NULL;
+    }
+    n = n == 0 ? ALIGN : (n + ALIGN - 1) & ~(ALIGN - 1);
+    if ((size_t)(a->end - a->at) < n && !add_chunk(a, n)) {
+        return NULL;
+    }
+    void *p = a->at;
+    a->at += n;
+    return p;
+}
+
+void *arena_zalloc(struct arena *a, size_t n)
+{
+    void *p = arena_alloc(a, n);
+    return p != NULL ? memset(p, 0, n) : NULL;
+}
+
+void *arena_calloc(struct arena *a, size_t n, size_t size)
+{
+    return size != 0 && n > SIZE_MAX / size ? NULL : arena_zalloc(a, n * size);
+}
+
+struct str arena_str(struct arena *a, struct str s)
+{
+    char *p = arena_alloc(a, s.n + 1);
+    if (p == NULL) {
+        return STR_NULL;
+    }
+    if (s.n > 0) {
+        memcpy(p, s.p, s.n);
+    }
+    p[s.n] = '\0';
+    return str_mk(p, s.n);
+}
+
+struct str arena_printf(struct arena *a, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    char *p = n >= 0 ? arena_alloc(a, (size_t)n + 1) : NULL;
+    if (p == NULL) {
+        return STR_NULL;
+    }
+    va_start(ap, fmt);
+    vsnprintf(p, (size_t)n + 1, fmt, ap);
+    va_end(ap);
+    return str_mk(p, (size_t)n);
+}
+
+void *arena_grow(struct arena *a, void *p, size_t n, size_t *cap, size_t size)
+{
+    if (n < *cap) {
+        return p;
+    }
+    size_t more = *cap == 0 ? 8 : *cap * 2;
+    void *grown = more > SIZE_MAX / size ? NULL : arena_alloc(a, more * size);
+    if (grown == NULL) {
+        return NULL;
+    }
+    if (n > 0) {
+        memcpy(grown, p, n * size);
+    }
+    *cap = more;
+    return grown;
+}

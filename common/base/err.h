@@ -1,0 +1,168 @@
+/* err.h - one error vocabulary from disk to REST.
+ *
+ * A function that can fail returns an `enum err` and fills a `struct errmsg` that its caller owns (NULL when the
+ * caller does not care). An errmsg is a chain of frames, outermost first, as Elasticsearch nests `caused_by`: the
+ * outermost frame decides the HTTP status and the `type` of the answer. Nobody logs *and* returns.
+ *
+ * The table gives each code its HTTP status, its REST type, and its family, which decides what `root_cause` shows:
+ *   ES    an ElasticsearchException: root_cause is the innermost frame of an unbroken ES run from the outside
+ *   XC    a content-parsing error: its cause is looked into when that is XC or ES
+ *   JAVA  any other: it is its own root cause */
+#ifndef BASE_ERR_H
+#define BASE_ERR_H
+
+#include "common/base/str.h"
+
+enum err_family { ERR_FAMILY_ES, ERR_FAMILY_XC, ERR_FAMILY_JAVA };
+
+#define ERR_MAP(X) /* code, HTTP status, REST type, family */                                                   \
+    X(ERR_OK, 200, "", JAVA)                                                                                    \
+    X(ERR_INTERNAL, 500, "exception", ES)                                                                       \
+    X(ERR_IO, 500, "i_o_exception", JAVA)                                                                       \
+    X(ERR_CORRUPT, 500, "corrupt_index_exception", JAVA)                                                        \
+    X(ERR_NO_MEMORY, 429, "circuit_breaking_exception", ES)                                                     \
+    X(ERR_REJECTED, 429, "es_rejected_execution_exception", JAVA)                                               \
+    X(ERR_TIMEOUT, 500, "timeout_exception", ES)                                                                \
+    X(ERR_PROCESS_EVENT_TIMEOUT, 503, "process_cluster_event_timeout_exception", ES)                            \
+    X(ERR_CANCELLED, 400, "task_cancelled_exception", ES)                                                       \
+    X(ERR_PARSING, 400, "parsing_exception", ES)                                                                \
+    X(ERR_PARSE, 400, "parse_exception", ES)                                                                    \
+    X(ERR_X_CONTENT, 400, "x_content_parse_exception", XC)                                                      \
+    X(ERR_NAMED_OBJECT, 400, "named_object_not_found_exception", XC)                                            \
+    X(ERR_NOT_X_CONTENT, 400, "not_x_content_exception", JAVA)                                                  \
+    X(ERR_JSON, 400, "json_parse_exception", JAVA)                                                              \
+    X(ERR_JSON_EOF, 400, "json_e_o_f_exception", JAVA)                                                          \
+    X(ERR_INPUT_COERCION, 400, "input_coercion_exception", JAVA)                                                \
+    X(ERR_ILLEGAL_ARGUMENT, 400, "illegal_argument_exception", JAVA)                                            \
+    X(ERR_NUMBER_FORMAT, 400, "number_format_exception", JAVA)                                                  \
+    X(ERR_PATTERN_SYNTAX, 400, "pattern_syntax_exception", JAVA)                                                \
+    X(ERR_ARITHMETIC, 500, "arithmetic_exception", JAVA)                                                        \
+    X(ERR_ILLEGAL_STATE, 500, "illegal_state_exception", JAVA)                                                  \
+    X(ERR_UNSUPPORTED, 500, "unsupported_operation_exception", JAVA)                                            \
+    X(ERR_CLASS_CAST, 500, "class_cast_exception", JAVA)                                                        \
+    X(ERR_NULL_POINTER, 500, "null_pointer_exception", JAVA)                                                    \
+    X(ERR_INDEX_BOUNDS, 500, "index_out_of_bounds_exception", JAVA)                                             \
+    X(ERR_ARRAY_BOUNDS, 500, "array_index_out_of_bounds_exception", JAVA)                                       \
+    X(ERR_STRING_BOUNDS, 500, "string_index_out_of_bounds_exception", JAVA)                                     \
+    X(ERR_DATE_TIME_PARSE, 500, "date_time_parse_exception", JAVA)                                              \
+    X(ERR_DATE_TIME, 500, "date_time_exception", JAVA)                                                          \
+    X(ERR_ZONE_RULES, 500, "zone_rules_exception", JAVA)                                                        \
+    X(ERR_TOKEN_MGR, 500, "token_mgr_error", JAVA)                                                              \
+    X(ERR_MAX_BYTES, 500, "max_bytes_length_exceeded_exception", JAVA)                                          \
+    X(ERR_TOO_COMPLEX, 500, "too_complex_to_determinize_exception", JAVA)                                       \
+    X(ERR_TOO_MANY_CLAUSES, 500, "too_many_clauses", JAVA)                                                      \
+    X(ERR_TOO_MANY_BUCKETS, 503, "too_many_buckets_exception", ES)                                              \
+    X(ERR_ACTION_VALIDATION, 400, "action_request_validation_exception", JAVA)                                  \
+    X(ERR_QUERY_VALIDATION, 400, "query_validation_exception", JAVA)                                            \
+    X(ERR_MAPPER_PARSING, 400, "mapper_parsing_exception", ES)                                                  \
+    X(ERR_STRICT_DYNAMIC, 400, "strict_dynamic_mapping_exception", ES)                                          \
+    X(ERR_QUERY_SHARD, 400, "query_shard_exception", ES)                                                        \
+    X(ERR_SEARCH, 500, "search_exception", ES)                                                                  \
+    X(ERR_SEARCH_PARSE, 400, "search_parse_exception", ES)                                                      \
+    X(ERR_SEARCH_PHASE, 503, "search_phase_execution_exception", ES)                                            \
+    X(ERR_SEARCH_CONTEXT_MISSING, 404, "search_context_missing_exception", ES)                                  \
+    X(ERR_AGG_EXECUTION, 500, "aggregation_execution_exception", ES)                                            \
+    X(ERR_AGG_INIT, 500, "aggregation_initialization_exception", ES)                                            \
+    X(ERR_SCRIPT, 400, "script_exception", ES)                                                                  \
+    X(ERR_INDEX_NOT_FOUND, 404, "index_not_found_exception", ES)                                                \
+    X(ERR_INDEX_EXISTS, 400, "resource_already_exists_exception", ES)                                           \
+    X(ERR_INDEX_CLOSED, 400, "index_closed_exception", ES)                                                      \
+    X(ERR_INVALID_INDEX_NAME, 400, "invalid_index_name_exception", ES)                                          \
+    X(ERR_INVALID_ALIAS_NAME, 400, "invalid_alias_name_exception", ES)                                          \
+    X(ERR_INVALID_TYPE_NAME, 400, "invalid_type_name_exception", ES)                                            \
+    X(ERR_ALIASES_NOT_FOUND, 404, "aliases_not_found_exception", ES)                                            \
+    X(ERR_INVALID_TEMPLATE, 400, "invalid_index_template_exception", ES)                                        \
+    X(ERR_TEMPLATE_MISSING, 404, "index_template_missing_exception", ES)                                        \
+    X(ERR_RESOURCE_NOT_FOUND, 404, "resource_not_found_exception", ES)                                          \
+    X(ERR_CLUSTER_BLOCK, 403, "cluster_block_exception", ES)                                                    \
+    X(ERR_NO_MASTER, 503, "master_not_discovered_exception", ES)                                                \
+    X(ERR_UNAVAILABLE_SHARDS, 503, "unavailable_shards_exception", ES)                                          \
+    X(ERR_NO_SHARD, 503, "no_shard_available_action_exception", ES)                                             \
+    X(ERR_SHARD_NOT_FOUND, 404, "shard_not_found_exception", ES)                                                \
+    X(ERR_NODE_CLOSED, 500, "node_closed_exception", ES)                                                        \
+    X(ERR_CONFLICT, 409, "version_conflict_engine_exception", ES)                                               \
+    X(ERR_STALE_TERM, 500, "illegal_index_shard_state_exception", ES)                                           \
+    X(ERR_DOCUMENT_MISSING, 404, "document_missing_exception", ES)                                              \
+    X(ERR_SOURCE_MISSING, 400, "document_source_missing_exception", ES)                                         \
+    X(ERR_ROUTING_MISSING, 400, "routing_missing_exception", ES)                                                \
+    X(ERR_STATUS, 400, "status_exception", ES)                                                                  \
+    X(ERR_TOO_LONG_FRAME, 400, "too_long_http_line_exception", JAVA)                                            \
+    X(ERR_SECURITY, 401, "security_exception", ES)                                                              \
+    X(ERR_NOT_MASTER, 503, "not_master_exception", ES)                                                          \
+    X(ERR_FAILED_TO_COMMIT, 503, "failed_to_commit_cluster_state_exception", ES)
+
+enum err {
+#define ERR_ENUM(code, status, type, family) code,
+    ERR_MAP(ERR_ENUM)
+#undef ERR_ENUM
+        ERR_COUNT
+};
+
+int err_status(enum err e);       /* HTTP status */
+const char *err_type(enum err e); /* REST type */
+enum err_family err_family(enum err e);
+/* The code with this REST type, or ERR_INTERNAL. */
+enum err err_of_type(struct str type);
+
+#define ERR_REASON_BYTES 512
+#define ERR_FRAMES_MAX   4
+#define ERR_NAME_BYTES   260
+
+struct err_frame {
+    enum err code;
+    uint32_t line, col;            /* 1-based place in the request body; 0, 0 where there is none */
+    char reason[ERR_REASON_BYTES]; /* bounded: cut at a character's boundary */
+};
+
+/* What an error is about; shown beside the frames that name it. */
+struct err_about {
+    char index[ERR_NAME_BYTES];
+    char index_uuid[24];
+    char resource_type[32];
+    char resource_id[ERR_NAME_BYTES];
+    int shard; /* -1: none */
+    /* script_exception only: the source, the language, and where (`script_stack`) */
+    char script[ERR_REASON_BYTES];
+    char lang[16];
+    bool status_set; /* http_status replaces the table's */
+    int http_status;
+};
+
+struct errmsg {
+    unsigned n; /* frames in use */
+    struct err_frame frame[ERR_FRAMES_MAX];
+    struct err_about about;
+};
+
+/* Makes it empty. */
+void err_clear(struct errmsg *em);
+/* Replaces whatever em holds with one frame. Returns `e`, so that a call site stays one line. em may be NULL. */
+enum err err_set(struct errmsg *em, enum err e, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* As err_set, at a place in the body. */
+enum err err_set_at(struct errmsg *em, enum err e, uint32_t line, uint32_t col, const char *fmt, ...)
+    PRINTF_LIKE(5, 6);
+/* Puts a new outermost frame around what em holds (which becomes its `caused_by`); when the chain is full the
+ * innermost but one is dropped. */
+enum err err_wrap(struct errmsg *em, enum err e, const char *fmt, ...) PRINTF_LIKE(3, 4);
+enum err err_wrap_at(struct errmsg *em, enum err e, uint32_t line, uint32_t col, const char *fmt, ...)
+    PRINTF_LIKE(5, 6);
+/* Prefixes the outermost reason: "no space left" -> "flush [hotel][2]: no space left". Returns the code. */
+enum err err_prefix(struct errmsg *em, enum err e, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Allocation failed: the breaker's answer. */
+enum err err_no_memory(struct errmsg *em);
+/* errno as ERR_IO: "<what>: <strerror>". */
+enum err err_errno(struct errmsg *em, int errnum, const char *what);
+
+/* Names the index (uuid may be NULL or "_na_"), the shard, the resource that the error is about. */
+void err_about_index(struct errmsg *em, struct str index, struct str uuid);
+void err_about_shard(struct errmsg *em, int shard);
+void err_about_resource(struct errmsg *em, const char *type, struct str id);
+
+/* Code of the outermost frame, ERR_OK when empty. */
+enum err err_code(const struct errmsg *em);
+/* HTTP status of the whole. */
+int err_http_status(const struct errmsg *em);
+/* Index of the frame that `root_cause` shows (see the families above). */
+unsigned err_root(const struct errmsg *em);
+
+#endif

@@ -1,0 +1,571 @@
+#include "common/base/json.h"
+
+#include "common/base/hash.h"
+#include "common/base/utf8.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <yajl/yajl_parse.h>
+
+const struct json_limits json_limits_default = {.depth_max = JSON_DEPTH_MAX};
+
+/* A container that is still open. Its children collect on the builder's stack and move to the arena, in one piece,
+ * when it closes. */
+struct open_container {
+    enum json_type type;
+    uint32_t off;
+    size_t first; /* stack index of its first child */
+    struct str key;
+    uint32_t key_off;
+};
+
+struct builder {
+    struct str text;
+    struct arena *arena;
+    const struct json_limits *limits;
+    struct errmsg *em;
+    enum err err;
+    yajl_handle yajl;
+    size_t token_end; /* where the token before the current one ended */
+
+    struct json_member *stack;
+    size_t stack_n, stack_cap;
+    struct open_container *open;
+    size_t open_n, open_cap;
+    struct str key; /* the member name that waits for its value */
+    uint32_t key_off;
+    struct json root;
+};
+
+void json_place(struct str text, size_t off, uint32_t *line, uint32_t *col)
+{
+    size_t at = 0, start = 0;
+    uint32_t lines = 1;
+    off = MIN_OF(off, text.n);
+    while ((at = str_find(text, '\n', at)) != SIZE_MAX && at < off) {
+        lines++;
+        start = ++at;
+    }
+    *line = lines;
+    *col = (uint32_t)(off - start) + 1;
+}
+
+static size_t skip_comment(struct str t, size_t at)
+{
+    if (at + 1 < t.n && t.p[at + 1] == '/') {
+        size_t eol = str_find(t, '\n', at);
+        return eol == SIZE_MAX ? t.n : eol;
+    }
+    size_t close = str_find_str(str_slice(t, at + 2, t.n), STR("*/"));
+    return close == SIZE_MAX ? t.n : at + 2 + close + 2;
+}
+
+/* yajl tells where a token ends; it begins behind the white space, comments and punctuation after the one before. */
+static uint32_t token_start(const struct builder *b)
+{
+    size_t at = b->token_end;
+    while (at < b->text.n) {
+        char c = b->text.p[at];
+        if (c == '/') {
+            at = skip_comment(b->text, at);
+        } else if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == ',' || c == ':') {
+            at++;
+        } else {
+            break;
+        }
+    }
+    return (uint32_t)at;
+}
+
+static uint32_t token_done(struct builder *b)
+{
+    b->token_end = yajl_get_bytes_consumed(b->yajl);
+    return (uint32_t)b->token_end;
+}
+
+static int fail_memory(struct builder *b)
+{
+    b->err = err_no_memory(b->em);
+    return 0;
+}
+
+static int add_value(struct builder *b, struct json v)
+{
+    if (b->open_n == 0) {
+        b->root = v;
+        return 1;
+    }
+    struct json_member *stack = arena_grow(b->arena, b->stack, b->stack_n, &b->stack_cap, sizeof(*b->stack));
+    if (stack == NULL) {
+        return fail_memory(b);
+    }
+    b->stack = stack;
+    b->stack[b->stack_n++] = (struct json_member){b->key, b->key_off, v};
+    return 1;
+}
+
+static int on_null(void *ctx)
+{
+    struct builder *b = ctx;
+    uint32_t off = token_start(b);
+    return add_value(b, (struct json){.type = JSON_NULL, .off = off, .end = token_done(b)});
+}
+
+static int on_boolean(void *ctx, int value)
+{
+    struct builder *b = ctx;
+    uint32_t off = token_start(b);
+    return add_value(b, (struct json){.type = JSON_BOOL, .b = value != 0, .off = off, .end = token_done(b)});
+}
+
+/* Text that yajl decoded into its own buffer must move to the arena; else it is borrowed from the input. */
+static bool keep_text(struct builder *b, const char *p, size_t n, struct str *out)
+{
+    *out = str_mk(p, n);
+    if (n == 0 || (p >= b->text.p && p + n <= b->text.p + b->text.n)) {
+        return true;
+    }
+    *out = arena_str(b->arena, *out);
+    return out->p != NULL;
+}
+
+static int on_number(void *ctx, const char *p, size_t n)
+{
+    struct builder *b = ctx;
+    struct json v = {.type = JSON_NUMBER, .off = token_start(b), .end = token_done(b)};
+    return keep_text(b, p, n, &v.s) ? add_value(b, v) : fail_memory(b);
+}
+
+static int on_string(void *ctx, const unsigned char *p, size_t n)
+{
+    struct builder *b = ctx;
+    struct json v = {.type = JSON_STRING, .off = token_start(b), .end = token_done(b)};
+    return keep_text(b, (const char *)p, n, &v.s) ? add_value(b, v) : fail_memory(b);
+}
+
+static int on_key(void *ctx, const unsigned char *p, size_t n)
+{
+    struct builder *b = ctx;
+    b->key_off = token_start(b);
+    token_done(b);
+    return keep_text(b, (const char *)p, n, &b->key) ? 1 : fail_memory(b);
+}
+
+static int open_container(struct builder *b, enum json_type type)
+{
+    uint32_t off = token_start(b);
+    token_done(b);
+    if (b->open_n >= b->limits->depth_max) {
+        uint32_t line, col;
+        json_place(b->text, off, &line, &col);
+        b->err = err_set(b->em, ERR_JSON, "Document nesting depth exceeds the maximum allowed (%u) at line: %u, column: %u",
+                         b->limits->depth_max, line, col);
+        return 0;
+    }
+    struct open_container *open = arena_grow(b->arena, b->open, b->open_n, &b->open_cap, sizeof(*b->open));
+    if (open == NULL) {
+        return fail_memory(b);
+    }
+    b->open = open;
+    b->open[b->open_n++] = (struct open_container){type, off, b->stack_n, b->key, b->key_off};
+    return 1;
+}
+
+static int fail_duplicate(struct builder *b, const struct json_member *m)
+{
+    uint32_t line, col;
+    json_place(b->text, m->key_off, &line, &col);
+    b->err = err_set(b->em, ERR_JSON, "Duplicate field '%.*s'\n at line: %u, column: %u", STR_ARG(m->key), line, col);
+    return 0;
+}
+
+#define SMALL_OBJECT 12
+
+static int refuse_duplicates(struct builder *b, const struct json_member *m, size_t n)
+{
+    if (n <= SMALL_OBJECT) {
+        for (size_t i = 1; i < n; i++) {
+            for (size_t j = 0; j < i; j++) {
+                if (str_eq(m[i].key, m[j].key)) {
+                    return fail_duplicate(b, &m[i]);
+                }
+            }
+        }
+        return 1;
+    }
+    size_t slots_n = 16;
+    while (slots_n < n * 2) {
+        slots_n *= 2;
+    }
+    uint32_t *slots = ARENA_ARRAY(b->arena, uint32_t, slots_n);
+    if (slots == NULL) {
+        return fail_memory(b);
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t at = hash_str(m[i].key) & (slots_n - 1);
+        for (; slots[at] != 0; at = (at + 1) & (slots_n - 1)) {
+            if (str_eq(m[slots[at] - 1].key, m[i].key)) {
+                return fail_duplicate(b, &m[i]);
+            }
+        }
+        slots[at] = (uint32_t)i + 1;
+    }
+    return 1;
+}
+
+static int close_container(struct builder *b)
+{
+    struct open_container c = b->open[--b->open_n];
+    size_t n = b->stack_n - c.first;
+    struct json_member *kids = &b->stack[c.first];
+    struct json v = {.type = c.type, .off = c.off, .end = token_done(b), .n = (uint32_t)n};
+    if (c.type == JSON_OBJECT) {
+        if (!refuse_duplicates(b, kids, n)) {
+            return 0;
+        }
+        v.members = ARENA_ARRAY(b->arena, struct json_member, n);
+        if (v.members == NULL) {
+            return fail_memory(b);
+        }
+        if (n > 0) {
+            memcpy(v.members, kids, n * sizeof(*kids));
+        }
+    } else {
+        v.items = ARENA_ARRAY(b->arena, struct json, n);
+        if (v.items == NULL) {
+            return fail_memory(b);
+        }
+        for (size_t i = 0; i < n; i++) {
+            v.items[i] = kids[i].value;
+        }
+    }
+    b->stack_n = c.first;
+    b->key = c.key;
+    b->key_off = c.key_off;
+    return add_value(b, v);
+}
+
+static int on_start_map(void *ctx)
+{
+    return open_container(ctx, JSON_OBJECT);
+}
+
+static int on_start_array(void *ctx)
+{
+    return open_container(ctx, JSON_ARRAY);
+}
+
+static int on_end(void *ctx)
+{
+    return close_container(ctx);
+}
+
+static void *arena_malloc_cb(void *ctx, size_t n)
+{
+    size_t *p = arena_alloc(ctx, n + sizeof(size_t) * 2);
+    if (p == NULL) {
+        return NULL;
+    }
+    p[0] = n;
+    return p + 2;
+}
+
+static void *arena_realloc_cb(void *ctx, void *old, size_t n)
+{
+    void *p = arena_malloc_cb(ctx, n);
+    if (p != NULL && old != NULL) {
+        memcpy(p, old, MIN_OF(n, ((size_t *)old)[-2]));
+    }
+    return p;
+}
+
+static void arena_free_cb(void *ctx, void *p)
+{
+    (void)ctx;
+    (void)p;
+}
+
+/* Words yajl's complaint as Jackson would, with the place. */
+static enum err syntax_error(struct builder *b, bool at_end)
+{
+    uint32_t line, col;
+    size_t at = at_end ? b->text.n : yajl_get_bytes_consumed(b->yajl);
+    json_place(b->text, at, &line, &col);
+    if (at_end) {
+        return err_set(b->em, ERR_JSON_EOF, "Unexpected end-of-input\n at line: %u, column: %u", line, col);
+    }
+    unsigned char c = at > 0 && at <= b->text.n ? (unsigned char)b->text.p[at - 1] : 0;
+    return err_set(b->em, ERR_JSON, "Unexpected character ('%c' (code %u))\n at line: %u, column: %u",
+                   c >= 0x20 && c < 0x7F ? c : '?', c, line, col);
+}
+
+/* yajl does not check what its allocator returns, so the arena must have room for it beforehand. */
+static yajl_handle start_parser(struct builder *b, const yajl_callbacks *callbacks, yajl_alloc_funcs *funcs)
+{
+    void *probe = arena_alloc(b->arena, KIB);
+    if (probe == NULL) {
+        return NULL;
+    }
+    yajl_handle h = yajl_alloc(callbacks, funcs, b);
+    if (h != NULL) {
+        yajl_config(h, yajl_allow_comments, 1);
+    }
+    return h;
+}
+
+enum err json_parse(struct json *out, struct str text, struct arena *arena, const struct json_limits *limits,
+                    struct errmsg *em)
+{
+    static const yajl_callbacks callbacks = {
+        .yajl_null = on_null,
+        .yajl_boolean = on_boolean,
+        .yajl_number = on_number,
+        .yajl_string = on_string,
+        .yajl_start_map = on_start_map,
+        .yajl_map_key = on_key,
+        .yajl_end_map = on_end,
+        .yajl_start_array = on_start_array,
+        .yajl_end_array = on_end,
+    };
+    *out = (struct json){.type = JSON_NULL};
+    if (text.n > UINT32_MAX / 2) {
+        return err_set(em, ERR_JSON, "a document of %zu bytes is too long", text.n);
+    }
+    struct builder b = {.text = text, .arena = arena, .limits = limits, .em = em};
+    yajl_alloc_funcs funcs = {arena_malloc_cb, arena_realloc_cb, arena_free_cb, arena};
+    b.yajl = start_parser(&b, &callbacks, &funcs);
+    if (b.yajl == NULL) {
+        return err_no_memory(em);
+    }
+    yajl_status st = yajl_parse(b.yajl, (const unsigned char *)text.p, text.n);
+    bool at_end = false;
+    if (st == yajl_status_ok) {
+        at_end = true;
+        st = yajl_complete_parse(b.yajl);
+    }
+    if (st != yajl_status_ok && b.err == ERR_OK) {
+        b.err = syntax_error(&b, at_end);
+    }
+    if (b.err == ERR_OK) {
+        *out = b.root;
+    }
+    return b.err;
+}
+
+struct json *json_get_str(const struct json *v, struct str key)
+{
+    if (v == NULL || v->type != JSON_OBJECT) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < v->n; i++) {
+        if (str_eq(v->members[i].key, key)) {
+            return &v->members[i].value;
+        }
+    }
+    return NULL;
+}
+
+struct json *json_get(const struct json *v, const char *key)
+{
+    return json_get_str(v, str_of(key));
+}
+
+struct json *json_path(const struct json *v, const char *path)
+{
+    struct str rest = str_of(path);
+    struct json *at = (struct json *)(uintptr_t)v;
+    while (rest.p != NULL && at != NULL) {
+        struct str part = str_cut(rest, '.', &rest);
+        at = json_get_str(at, part);
+    }
+    return at;
+}
+
+bool json_is_integral(const struct json *v)
+{
+    if (!json_is(v, JSON_NUMBER)) {
+        return false;
+    }
+    for (size_t i = 0; i < v->s.n; i++) {
+        char c = v->s.p[i];
+        if (c == '.' || c == 'e' || c == 'E') {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool json_i64(const struct json *v, int64_t *out)
+{
+    if (!json_is_integral(v)) {
+        return false;
+    }
+    bool negative = v->s.n > 0 && v->s.p[0] == '-';
+    uint64_t sum = 0, limit = (uint64_t)INT64_MAX + (negative ? 1 : 0);
+    for (size_t i = negative ? 1 : 0; i < v->s.n; i++) {
+        uint64_t digit = (uint64_t)(v->s.p[i] - '0');
+        if (sum > (limit - digit) / 10) {
+            return false;
+        }
+        sum = sum * 10 + digit;
+    }
+    *out = negative ? (int64_t)(0 - sum) : (int64_t)sum;
+    return true;
+}
+
+double json_double(const struct json *v)
+{
+    if (!json_is(v, JSON_NUMBER)) {
+        return 0;
+    }
+    char text[64], *heap = NULL, *z = text;
+    if (v->s.n >= sizeof(text)) { /* strtod wants a NUL; such numbers are rare */
+        heap = malloc(v->s.n + 1);
+        if (heap == NULL) {
+            return 0;
+        }
+        z = heap;
+    }
+    memcpy(z, v->s.p, v->s.n);
+    z[v->s.n] = '\0';
+    double d = strtod(z, NULL);
+    free(heap);
+    return d;
+}
+
+struct str json_text(const struct json *v)
+{
+    switch (v->type) {
+    case JSON_STRING:
+    case JSON_NUMBER:
+        return v->s;
+    case JSON_BOOL:
+        return v->b ? STR("true") : STR("false");
+    default:
+        return STR_NULL;
+    }
+}
+
+const char *json_token_name(const struct json *v)
+{
+    switch (v->type) {
+    case JSON_NULL:
+        return "VALUE_NULL";
+    case JSON_BOOL:
+        return "VALUE_BOOLEAN";
+    case JSON_NUMBER:
+        return "VALUE_NUMBER";
+    case JSON_STRING:
+        return "VALUE_STRING";
+    case JSON_ARRAY:
+        return "START_ARRAY";
+    case JSON_OBJECT:
+        return "START_OBJECT";
+    }
+    return "VALUE_NULL";
+}
+
+struct json json_mk_str(struct str s)
+{
+    return (struct json){.type = JSON_STRING, .s = s};
+}
+
+struct json json_mk_bool(bool b)
+{
+    return (struct json){.type = JSON_BOOL, .b = b};
+}
+
+struct json json_mk_object(void)
+{
+    return (struct json){.type = JSON_OBJECT};
+}
+
+bool json_put(struct json *object, struct arena *arena, struct str key, struct json value)
+{
+    struct json *old = json_get_str(object, key);
+    if (old != NULL) {
+        *old = value;
+        return true;
+    }
+    uint32_t n = object->n;
+    if (n == 0 || (n & (n - 1)) == 0) { /* full at the powers of two */
+        struct json_member *m = ARENA_ARRAY(arena, struct json_member, n == 0 ? 1 : (size_t)n * 2);
+        if (m == NULL) {
+            return false;
+        }
+        if (n > 0) {
+            memcpy(m, object->members, n * sizeof(*m));
+        }
+        object->members = m;
+    }
+    object->members[object->n++] = (struct json_member){.key = key, .value = value};
+    return true;
+}
+
+bool json_copy(struct json *out, const struct json *v, struct arena *arena)
+{
+    *out = *v;
+    if (v->type == JSON_STRING || v->type == JSON_NUMBER) {
+        out->s = arena_str(arena, v->s);
+        return out->s.p != NULL;
+    }
+    if (v->type == JSON_ARRAY) {
+        out->items = ARENA_ARRAY(arena, struct json, v->n);
+        for (uint32_t i = 0; out->items != NULL && i < v->n; i++) {
+            if (!json_copy(&out->items[i], &v->items[i], arena)) {
+                return false;
+            }
+        }
+        return out->items != NULL;
+    }
+    if (v->type == JSON_OBJECT) {
+        size_t cap = 1; /* a power of two, as json_put expects */
+        while (cap < v->n) {
+            cap *= 2;
+        }
+        out->members = ARENA_ARRAY(arena, struct json_member, cap);
+        for (uint32_t i = 0; out->members != NULL && i < v->n; i++) {
+            struct json_member *m = &out->members[i];
+            m->key_off = v->members[i].key_off;
+            m->key = arena_str(arena, v->members[i].key);
+            if (m->key.p == NULL || !json_copy(&m->value, &v->members[i].value, arena)) {
+                return false;
+            }
+        }
+        return out->members != NULL;
+    }
+    return true;
+}
+
+bool json_equal(const struct json *a, const struct json *b)
+{
+    if (a->type != b->type || a->n != b->n) {
+        return false;
+    }
+    switch (a->type) {
+    case JSON_NULL:
+        return true;
+    case JSON_BOOL:
+        return a->b == b->b;
+    case JSON_NUMBER:
+    case JSON_STRING:
+        return str_eq(a->s, b->s);
+    case JSON_ARRAY:
+        for (uint32_t i = 0; i < a->n; i++) {
+            if (!json_equal(&a->items[i], &b->items[i])) {
+                return false;
+            }
+        }
+        return true;
+    case JSON_OBJECT:
+        for (uint32_t i = 0; i < a->n; i++) {
+            const struct json *other = json_get_str(b, a->members[i].key);
+            if (other == NULL || !json_equal(&a->members[i].value, other)) {
+                return false;
+            }
+        }
+        return true;
+    }
+    return false;
+}

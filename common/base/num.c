@@ -1,0 +1,234 @@
+#include "common/base/num.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Lays out `digits` (first digit, then the rest, no point) times 10^exp10 as Java does: plain between 1e-3 and 1e7,
+ * scientific elsewhere, always with a digit behind the point. */
+static void layout(struct buf *b, const char *digits, int n, int exp10)
+{
+    if (exp10 >= -3 && exp10 < 7) {
+        if (exp10 < 0) {
+            buf_z(b, "0.");
+            for (int i = exp10; i < -1; i++) {
+                buf_char(b, '0');
+            }
+            buf_add(b, digits, (size_t)n);
+            return;
+        }
+        for (int i = 0; i <= exp10; i++) {
+            buf_char(b, i < n ? digits[i] : '0');
+        }
+        buf_char(b, '.');
+        if (n > exp10 + 1) {
+            buf_add(b, digits + exp10 + 1, (size_t)(n - exp10 - 1));
+        } else {
+            buf_char(b, '0');
+        }
+        return;
+    }
+    buf_char(b, digits[0]);
+    buf_char(b, '.');
+    if (n > 1) {
+        buf_add(b, digits + 1, (size_t)n - 1);
+    } else {
+        buf_char(b, '0');
+    }
+    buf_char(b, 'E');
+    buf_i64(b, exp10);
+}
+
+/* printf's "d.ddde+xx" into digits and exponent, without trailing zeros. */
+static void put_scientific(struct buf *b, const char *text)
+{
+    char digits[32];
+    int n = 0;
+    const char *at = text;
+    for (; *at != 'e'; at++) {
+        if (*at != '.') {
+            digits[n++] = *at;
+        }
+    }
+    while (n > 1 && digits[n - 1] == '0') {
+        n--;
+    }
+    layout(b, digits, n, atoi(at + 1));
+}
+
+static bool put_special(struct buf *b, double v)
+{
+    if (isnan(v)) {
+        buf_z(b, "NaN");
+        return true;
+    }
+    if (signbit(v)) {
+        buf_char(b, '-');
+    }
+    if (isinf(v)) {
+        buf_z(b, "Infinity");
+        return true;
+    }
+    if (v == 0) {
+        buf_z(b, "0.0");
+        return true;
+    }
+    return false;
+}
+
+void num_put_double(struct buf *b, double v)
+{
+    if (put_special(b, v)) {
+        return;
+    }
+    v = fabs(v);
+    if (v < 1e7 && v == floor(v)) { /* small whole numbers are common */
+        buf_i64(b, (int64_t)v);
+        buf_z(b, ".0");
+        return;
+    }
+    char text[40];
+    for (int precision = 14; precision <= 16; precision++) {
+        snprintf(text, sizeof(text), "%.*e", precision, v);
+        if (precision == 16 || strtod(text, NULL) == v) {
+            break;
+        }
+    }
+    put_scientific(b, text);
+}
+
+void num_put_float(struct buf *b, float v)
+{
+    if (put_special(b, (double)v)) {
+        return;
+    }
+    v = fabsf(v);
+    char text[40];
+    for (int precision = 5; precision <= 8; precision++) {
+        snprintf(text, sizeof(text), "%.*e", precision, (double)v);
+        if (precision == 8 || strtof(text, NULL) == v) {
+            break;
+        }
+    }
+    put_scientific(b, text);
+}
+
+/* A NUL-terminated copy for strtod; false when it cannot be a number anyway. */
+static bool copy_number(struct str s, char *to, size_t cap)
+{
+    s = str_trim(s);
+    if (s.n == 0 || s.n >= cap) {
+        return false;
+    }
+    char last = s.p[s.n - 1];
+    bool hex = str_find(s, 'x', 0) != SIZE_MAX || str_find(s, 'X', 0) != SIZE_MAX;
+    if (hex && str_find(s, 'p', 0) == SIZE_MAX && str_find(s, 'P', 0) == SIZE_MAX) {
+        return false; /* Java wants the binary exponent */
+    }
+    if (last == 'd' || last == 'D' || last == 'f' || last == 'F') {
+        s.n--;
+    }
+    for (size_t i = 0; i < s.n; i++) { /* strtod's "inf", "nan(...)" and locale forms are not Java's */
+        char c = s.p[i];
+        bool ok = (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.' || c == 'e' || c == 'E'
+                  || (hex && ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == 'x' || c == 'X' || c == 'p' || c == 'P'));
+        if (!ok) {
+            return false;
+        }
+    }
+    memcpy(to, s.p, s.n);
+    to[s.n] = '\0';
+    return s.n > 0;
+}
+
+static bool parse_named(struct str s, double *out)
+{
+    s = str_trim(s);
+    double sign = 1;
+    if (s.n > 0 && (s.p[0] == '-' || s.p[0] == '+')) {
+        sign = s.p[0] == '-' ? -1 : 1;
+        s = str_slice(s, 1, s.n);
+    }
+    if (str_is(s, "NaN")) {
+        *out = NAN;
+        return true;
+    }
+    if (str_is(s, "Infinity")) {
+        *out = sign * INFINITY;
+        return true;
+    }
+    return false;
+}
+
+#define NUMBER_TEXT_MAX 1100 /* longer texts than any exact double needs are refused */
+
+bool num_parse_double(struct str s, double *out)
+{
+    char text[NUMBER_TEXT_MAX], *end;
+    if (parse_named(s, out)) {
+        return true;
+    }
+    if (!copy_number(s, text, sizeof(text))) {
+        return false;
+    }
+    *out = strtod(text, &end);
+    return *end == '\0' && end != text;
+}
+
+bool num_parse_float(struct str s, float *out)
+{
+    char text[NUMBER_TEXT_MAX], *end;
+    double named;
+    if (parse_named(s, &named)) {
+        *out = (float)named;
+        return true;
+    }
+    if (!copy_number(s, text, sizeof(text))) {
+        return false;
+    }
+    *out = strtof(text, &end);
+    return *end == '\0' && end != text;
+}
+
+bool num_parse_i64(struct str s, int64_t *out)
+{
+    size_t at = 0;
+    bool negative = false;
+    if (s.n > 0 && (s.p[0] == '-' || s.p[0] == '+')) {
+        negative = s.p[0] == '-';
+        at = 1;
+    }
+    if (at == s.n) {
+        return false;
+    }
+    uint64_t sum = 0, limit = (uint64_t)INT64_MAX + (negative ? 1 : 0);
+    for (; at < s.n; at++) {
+        if (s.p[at] < '0' || s.p[at] > '9') {
+            return false;
+        }
+        uint64_t digit = (uint64_t)(s.p[at] - '0');
+        if (sum > (limit - digit) / 10) {
+            return false;
+        }
+        sum = sum * 10 + digit;
+    }
+    *out = negative ? (int64_t)(0 - sum) : (int64_t)sum;
+    return true;
+}
+
+bool num_parse_i32(struct str s, int32_t *out)
+{
+    int64_t v;
+    if (!num_parse_i64(s, &v) || v < INT32_MIN || v > INT32_MAX) {
+        return false;
+    }
+    *out = (int32_t)v;
+    return true;
+}
+
+bool num_parse_bool(struct str s, bool *out)
+{
+    *out = str_is(s, "true");
+    return *out || str_is(s, "false");
+}

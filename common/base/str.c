@@ -1,0 +1,118 @@
+#include "common/base/str.h"
+
+int str_cmp(struct str a, struct str b)
+{
+    size_t n = MIN_OF(a.n, b.n);
+    int c = n > 0 ? memcmp(a.p, b.p, n) : 0;
+    if (c != 0) {
+        return c;
+    }
+    return a.n < b.n ? -1 : a.n > b.n;
+}
+
+bool str_starts(struct str s, struct str prefix)
+{
+    return s.n >= prefix.n && (prefix.n == 0 || memcmp(s.p, prefix.p, prefix.n) == 0);
+}
+
+bool str_ends(struct str s, struct str suffix)
+{
+    return s.n >= suffix.n && (suffix.n == 0 || memcmp(s.p + (s.n - suffix.n), suffix.p, suffix.n) == 0);
+}
+
+size_t str_find(struct str s, char c, size_t from)
+{
+    if (from >= s.n) {
+        return SIZE_MAX;
+    }
+    const char *hit = memchr(s.p + from, c, s.n - from);
+    return hit != NULL ? (size_t)(hit - s.p) : SIZE_MAX;
+}
+
+size_t str_find_str(struct str s, struct str needle)
+{
+    if (needle.n == 0) {
+        return 0;
+    }
+    if (s.n < needle.n) {
+        return SIZE_MAX;
+    }
+    const char *hit = memmem(s.p, s.n, needle.p, needle.n);
+    return hit != NULL ? (size_t)(hit - s.p) : SIZE_MAX;
+}
+
+struct str str_slice(struct str s, size_t from, size_t to)
+{
+    to = MIN_OF(to, s.n);
+    from = MIN_OF(from, to);
+    return s.p != NULL ? str_mk(s.p + from, to - from) : STR_NULL;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+struct str str_trim(struct str s)
+{
+    while (s.n > 0 && is_space(s.p[0])) {
+        s = str_slice(s, 1, s.n);
+    }
+    while (s.n > 0 && is_space(s.p[s.n - 1])) {
+        s.n--;
+    }
+    return s;
+}
+
+struct str str_cut(struct str s, char sep, struct str *rest)
+{
+    size_t at = str_find(s, sep, 0);
+    if (at == SIZE_MAX) {
+        *rest = STR_NULL;
+        return s;
+    }
+    *rest = str_mk(s.p + at + 1, s.n - at - 1);
+    return str_mk(s.p, at);
+}
+
+bool str_glob(struct str pattern, struct str s)
+{
+    /* The last `*` seen and what it had swallowed: on a mismatch it swallows one byte more. */
+    size_t pi = 0, si = 0, star = SIZE_MAX, swallowed = 0;
+    while (si < s.n) {
+        if (pi < pattern.n && pattern.p[pi] == '*') {
+            star = pi++;
+            swallowed = si;
+        } else if (pi < pattern.n && pattern.p[pi] == s.p[si]) {
+            pi++;
+            si++;
+        } else if (star != SIZE_MAX) {
+            pi = star + 1;
+            si = ++swallowed;
+        } else {
+            return false;
+        }
+    }
+    while (pi < pattern.n && pattern.p[pi] == '*') {
+        pi++;
+    }
+    return pi == pattern.n;
+}
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+bool str_eq_nocase(struct str a, struct str b)
+{
+    if (a.n != b.n) {
+        return false;
+    }
+    for (size_t i = 0; i < a.n; i++) {
+        if (lower(a.p[i]) != lower(b.p[i])) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,37 @@
+/* token.h - what analysis produces: a list of tokens.
+ *
+ * A stage of the pipeline (tokenizer, token filter) works on whole lists, not on one token at a time: that keeps
+ * look-ahead and reordering simple, and costs one array per stage of a field's value. Token texts are slices of the
+ * input or bytes in the list's arena; nothing is freed singly.
+ *
+ * Offsets are BYTE offsets into the original UTF-8 text of the value; what Elasticsearch prints (UTF-16 units) is
+ * converted where it is printed. */
+#ifndef ENGINE_ANALYSIS_TOKEN_H
+#define ENGINE_ANALYSIS_TOKEN_H
+
+#include "common/base/arena.h"
+#include "common/base/err.h"
+
+struct token {
+    struct str text;
+    uint32_t start, end; /* byte offsets in the original text */
+    int32_t pos_inc;     /* usually 1; 0: same position as the token before */
+    uint16_t pos_len;    /* positions that it spans; 1 but for graph filters */
+    bool keyword;        /* protected from stemming (keyword_marker) */
+    const char *type;    /* static or in the analyzer: "word", "<ALPHANUM>", "CN_WORD" ... */
+};
+
+struct token_list {
+    struct arena *arena; /* borrowed */
+    struct token *v;
+    size_t n, cap;
+    uint32_t end_offset; /* byte length of the original text */
+    int32_t end_pos_inc; /* positions skipped behind the last token (stop words at the end) */
+};
+
+/* Prepares an empty list. */
+void token_list_init(struct token_list *l, struct arena *arena);
+/* Appends; false: no memory. */
+bool token_add(struct token_list *l, struct token t) NODISCARD;
+
+#endif

@@ -1,0 +1,79 @@
+#include "common/base/json.h"
+#include "common/base/jsonw.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+START_TEST(round_trip)
+{
+    struct arena a;
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    struct json v;
+    struct errmsg em = {0};
+    struct str text = STR("{\"a\":[1,2.50,-3e5,true,null,\"x\\u00e9\\n\"], /* c */ \"b\":{}}");
+    ck_assert_int_eq(json_parse(&v, text, &a, &json_limits_default, &em), ERR_OK);
+    struct buf b;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    struct jsonw w;
+    jsonw_init(&w, &b, false);
+    jw_value(&w, &v);
+    ck_assert_str_eq(b.p, "{\"a\":[1,2.50,-3e5,true,null,\"xé\\n\"],\"b\":{}}");
+    ck_assert_uint_eq(json_path(&v, "b")->off, str_find(text, '}', 0) - 1);
+    buf_fini(&b);
+    arena_fini(&a);
+}
+END_TEST
+
+START_TEST(syntax_errors)
+{
+    static const struct {
+        const char *text;
+        enum err want;
+    } cases[] = {{"{", ERR_JSON_EOF},           {"", ERR_JSON_EOF},       {"{\"a\":}", ERR_JSON}, {"{\"a\":1,\"a\":2}", ERR_JSON},
+                 {"[1] x", ERR_JSON}, {"{\"a\" 1}", ERR_JSON}, {"nul", ERR_JSON_EOF}, {"\"\x01\"", ERR_JSON}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct arena a;
+        arena_init(&a, NULL, ARENA_UNLIMITED);
+        struct json v;
+        struct errmsg em = {0};
+        enum err e = json_parse(&v, str_of(cases[i].text), &a, &json_limits_default, &em);
+        ck_assert_msg(e == cases[i].want, "%s: %s", cases[i].text, err_type(e));
+        arena_fini(&a);
+    }
+}
+END_TEST
+
+START_TEST(numbers_print_as_java_does)
+{
+    static const struct {
+        double v;
+        const char *want;
+    } cases[] = {{0, "0.0"}, {1, "1.0"}, {0.1, "0.1"}, {1e7, "1.0E7"}, {1234567.5, "1234567.5"}, {1e-3, "0.001"}, {1e-4, "1.0E-4"},
+                 {123456789.125, "1.23456789125E8"}, {-2.5, "-2.5"}, {31.19999995920807, "31.19999995920807"}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct buf b;
+        buf_init(&b, NULL, BUF_UNLIMITED);
+        struct jsonw w;
+        jsonw_init(&w, &b, false);
+        jw_double(&w, cases[i].v);
+        ck_assert_str_eq(b.p, cases[i].want);
+        buf_fini(&b);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("json");
+    TCase *tc = tcase_create("all");
+    tcase_add_test(tc, round_trip);
+    tcase_add_test(tc, syntax_errors);
+    tcase_add_test(tc, numbers_print_as_java_does);
+    suite_add_tcase(s, tc);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}
