@@ -5,6 +5,8 @@
 
 CC      ?= gcc
 BUILD   ?= build
+V       ?=
+Q       := $(if $(V),,@)
 VARIANT ?=
 OPT     ?= -O2
 
@@ -34,18 +36,20 @@ all: $(LIBS)
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
+	@echo "  CC  $@"
+	$(Q)$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 define library
 $(call lib,$(1)): $(call objects,$(filter-out $(MAINS),$(call sources,$(1))))
 	@mkdir -p $$(@D)
 	@rm -f $$@
-	ar rcs $$@ $$^
+	$(Q)ar rcs $$@ $$^
 endef
 $(foreach l,$(LAYERS),$(eval $(call library,$(l))))
 
 $(TEST_BIN): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(call objects,$(TEST_HELP)) $(LIBS)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $< $(call objects,$(TEST_HELP)) $(LIBS) -lcheck -lsubunit -lrt $(PKG_LIBS)
+	@echo "  LD  $@"
+	$(Q)$(CC) $(LDFLAGS) -o $@ $< $(call objects,$(TEST_HELP)) $(LIBS) -lcheck -lsubunit -lrt $(PKG_LIBS)
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

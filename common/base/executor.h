@@ -1,0 +1,21 @@
+/* executor.h - where work runs, as everything above sees it: one of the simulator's seams.
+ *
+ * An executor runs tasks on some thread, some time after submit() returned, never inside it. The real ones are pools of
+ * threads (common/sys/pool.h) and event loops (common/sys/loop.h); the simulator's runs everything from one queue. */
+#ifndef BASE_EXECUTOR_H
+#define BASE_EXECUTOR_H
+
+#include "common/base/defs.h"
+
+struct executor {
+    void *self;
+    /* false: the queue is full (overload: the caller answers 429) or the executor is shutting down; nothing will run. */
+    bool (*submit)(void *self, void (*run)(void *arg), void *arg);
+};
+
+static inline bool executor_submit(const struct executor *x, void (*run)(void *arg), void *arg)
+{
+    return x->submit(x->self, run, arg);
+}
+
+#endif
