@@ -1,0 +1,298 @@
+/* segment.h - reading one immutable segment.
+ *
+ * A segment is a run of bytes, mapped from a file or held in memory, in the format of docs/segment-format.md. It holds
+ * documents numbered from 0: nested documents before their root. It never changes; deletions live beside it (live.h
+ * bitmaps, one per point-in-time view). Reference-counted; every reading function is safe from any thread, and safe on
+ * any bytes: opening verifies the header, the footer and the section table; decoders check bounds.
+ *
+ * What a field has in a segment, it has independently of mappings: readers go by name and capability. */
+#ifndef ENGINE_INDEX_SEGMENT_H
+#define ENGINE_INDEX_SEGMENT_H
+
+#include "common/base/arena.h"
+#include "common/base/bytes.h"
+#include "common/base/err.h"
+#include "common/base/fs.h"
+
+typedef uint32_t doc_id; /* within a segment */
+#define DOC_END UINT32_MAX /* sorts after every document */
+
+struct segment;
+
+/* Maps the file and verifies its frame (not the sections' bodies). The mapping goes with the last reference. */
+enum err segment_open(struct segment **out, const struct fs *fs, const char *path, struct errmsg *em);
+/* The same over bytes in memory, which the segment takes (freed with `alloc`). */
+enum err segment_open_memory(struct segment **out, char *bytes, size_t n, const struct allocator *alloc, struct errmsg *em);
+struct segment *segment_ref(struct segment *s);
+void segment_unref(struct segment *s); /* NULL ok */
+/* Checks every section's checksum; ERR_CORRUPT names the section. */
+enum err segment_verify(const struct segment *s, struct errmsg *em);
+uint32_t segment_doc_count(const struct segment *s); /* all, deleted and nested ones too */
+size_t segment_bytes(const struct segment *s);
+bool segment_in_memory(const struct segment *s);
+uint64_t segment_unique(const struct segment *s); /* a number no other segment of this process has: cache keys */
+/* Bitmap of root documents; NULL when all are roots (no nested documents in it). */
+const uint64_t *segment_roots(const struct segment *s);
+
+/* ---- fields ------------------------------------------------------------------------------------------------ */
+
+enum {
+    SEG_TERMS = 1 << 0,  /* postings */
+    SEG_FREQS = 1 << 1,
+    SEG_POSITIONS = 1 << 2,
+    SEG_OFFSETS = 1 << 3,
+    SEG_NORMS = 1 << 4,
+    SEG_NUMS = 1 << 5,   /* numeric column */
+    SEG_ORDS = 1 << 6,   /* ordinals column over the field's own dictionary */
+    SEG_POINTS = 1 << 7, /* sorted numbers for ranges */
+    SEG_GEO = 1 << 8,    /* k-d tree */
+    SEG_BYTES = 1 << 9,  /* binary column */
+    SEG_COMPLETION = 1 << 10,
+    SEG_RANGES = 1 << 11 /* range fields */
+};
+
+struct seg_field {
+    struct str name;
+    uint32_t has;       /* SEG_* */
+    uint32_t doc_count; /* documents with at least one term */
+    uint64_t sum_df;    /* sum of document frequencies */
+    uint64_t sum_ttf;   /* sum of total term frequencies (of document frequencies without SEG_FREQS) */
+    uint64_t n_terms;
+    const struct segment *segment;
+    const void *impl; /* readers' own */
+};
+
+uint32_t segment_field_count(const struct segment *s);
+const struct seg_field *segment_field_at(const struct segment *s, uint32_t i);
+const struct seg_field *segment_field(const struct segment *s, struct str name); /* NULL: no such field here */
+
+/* ---- terms -------------------------------------------------------------------------------------------------- */
+
+struct term_info {
+    uint32_t doc_freq;
+    uint64_t total_freq;
+    uint64_t ord;
+    uint64_t postings_at, positions_at; /* readers' own */
+};
+
+/* Exact look-up. */
+bool seg_term(const struct seg_field *f, struct str term, struct term_info *out);
+
+/* Walks a field's terms in byte order. The term's bytes are valid until the next move. */
+struct term_iter {
+    const struct seg_field *field;
+    struct str term; /* p == NULL: at the end */
+    struct term_info info;
+    uint64_t block;
+    uint32_t in_block;
+    struct buf bytes;
+    struct bytes_in in;
+};
+/* Positioned before the first term. _fini frees the term's buffer. */
+void term_iter_init(struct term_iter *it, const struct seg_field *f);
+void term_iter_fini(struct term_iter *it);
+bool term_iter_next(struct term_iter *it);
+/* To the first term >= target; false: none. */
+bool term_iter_seek(struct term_iter *it, struct str target);
+/* The term with an ordinal, into `out` (which is reset). false: out of range or corrupt. */
+bool seg_term_by_ord(const struct seg_field *f, uint64_t ord, struct buf *out);
+
+/* ---- postings ----------------------------------------------------------------------------------------------- */
+
+#define POSTINGS_BLOCK 128
+
+struct impact { /* no document of the range beats all of these at once */
+    uint32_t freq;
+    uint8_t norm; /* SmallFloat byte; a smaller length scores higher; 1 without norms */
+};
+#define IMPACTS_MAX 8
+
+/* A cursor over one term's documents. Blocks of 128 are decoded at once; frequencies only when first asked for. */
+struct postings {
+    doc_id doc;  /* current; DOC_END past the last; before the first next(): UINT32_MAX - 1 marks "unpositioned" */
+    uint32_t at; /* index of doc in docs[] */
+    uint32_t n;  /* documents in the decoded block */
+    uint32_t doc_freq;
+    bool want_freqs, freqs_ready;
+    doc_id docs[POSTINGS_BLOCK + 8]; /* of the decoded block, ascending; docs[n] is DOC_END */
+    uint32_t freqs[POSTINGS_BLOCK + 8];
+    /* readers' own */
+    const struct seg_field *field;
+    struct term_info info;
+    const uint8_t *base, *end, *skips;
+    uint32_t block, n_blocks, shallow;
+    uint64_t pos_skip;
+    bool corrupt;
+};
+#define POSTINGS_UNPOSITIONED (UINT32_MAX - 1)
+
+void postings_open(struct postings *p, const struct seg_field *f, const struct term_info *t, bool want_freqs);
+/* Slow paths behind the inline ones below. */
+doc_id postings_next_block(struct postings *p);
+doc_id postings_seek_block(struct postings *p, doc_id target);
+void postings_load_freqs(struct postings *p);
+
+static inline doc_id postings_next(struct postings *p)
+{
+    if (p->doc != POSTINGS_UNPOSITIONED && p->at + 1 < p->n) {
+        return p->doc = p->docs[++p->at];
+    }
+    return postings_next_block(p);
+}
+
+/* First document >= target; target may be at or before the current one. */
+doc_id postings_seek(struct postings *p, doc_id target);
+
+static inline uint32_t postings_freq(struct postings *p)
+{
+    if (!p->freqs_ready) {
+        postings_load_freqs(p);
+    }
+    return p->freqs[p->at];
+}
+
+/* Moves the shallow cursor (block-max only, nothing is decoded) to the block that holds the first document >= target.
+ * Returns that block's last document (DOC_END past the end). */
+doc_id postings_shallow(struct postings *p, doc_id target);
+/* Competitive (frequency, norm) pairs of the shallow cursor's block; at most IMPACTS_MAX. */
+unsigned postings_block_impacts(const struct postings *p, struct impact out[IMPACTS_MAX]);
+/* Those of the whole term. */
+unsigned postings_all_impacts(const struct postings *p, struct impact out[IMPACTS_MAX]);
+
+/* Positions (and offsets) of the current document. */
+struct positions {
+    struct postings *postings; /* borrowed; its document is the one read */
+    uint32_t *pos;             /* freq of them, ascending; valid until the next read */
+    uint32_t *start, *end;     /* SEG_OFFSETS, when asked for: byte offsets */
+    uint32_t n;
+    /* readers' own */
+    uint32_t cap;
+    bool want_offsets;
+    doc_id read_doc;
+    uint64_t block_at;
+    uint32_t in_block, block_n;
+    uint32_t block[POSTINGS_BLOCK + 8];
+    const uint8_t *cursor;
+    uint64_t skipped;
+    uint32_t last_block;
+    bool failed; /* no memory, or corrupt */
+};
+void positions_init(struct positions *ps, struct postings *p, bool want_offsets);
+void positions_fini(struct positions *ps);
+/* Reads the current document's; returns how many (0 on failure). */
+uint32_t positions_read(struct positions *ps);
+
+/* ---- norms and columns -------------------------------------------------------------------------------------- */
+
+/* One SmallFloat byte per document (0 where absent), or NULL without SEG_NORMS. */
+const uint8_t *seg_norms(const struct seg_field *f);
+/* Documents that have a norm at all; NULL: every document has. */
+const uint64_t *seg_norms_present(const struct seg_field *f);
+/* Lucene's SmallFloat.intToByte4 and back. */
+uint8_t norm_encode(uint32_t length);
+uint32_t norm_decode(uint8_t norm);
+
+/* A numeric column, opened for one thread. Values of a document are ascending (duplicates kept). */
+struct num_column {
+    const struct seg_field *field; /* NULL: no such column, every document is empty */
+    bool multi;                    /* some document has several values */
+    bool dense;                    /* every document has exactly one */
+    int64_t min, max;              /* over all values */
+    uint32_t doc_count;
+    /* readers' own */
+    const uint8_t *data, *starts;
+    const uint64_t *present;
+    const uint32_t *ranks;
+    uint64_t n_values;
+    int64_t base;
+    uint64_t gcd;
+    uint8_t width, start_width;
+};
+void num_column_open(struct num_column *c, const struct seg_field *f); /* f may be NULL */
+/* Number of values of doc; the i-th by num_column_value(c, first + i). */
+uint32_t num_column_seek(const struct num_column *c, doc_id doc, uint64_t *first);
+int64_t num_column_value(const struct num_column *c, uint64_t i);
+/* The first (smallest) value; false: none. */
+bool num_column_first(const struct num_column *c, doc_id doc, int64_t *out);
+/* Documents with a value; NULL when all have one (or none: doc_count tells). */
+const uint64_t *num_column_present(const struct num_column *c);
+
+/* An ordinals column: ordinals of a document are ascending and distinct; they index the field's own dictionary. */
+struct ord_column {
+    const struct seg_field *field; /* NULL: none */
+    bool multi, dense;
+    uint32_t doc_count;
+    uint64_t n_ords;
+    struct num_column nums; /* the ordinals are kept as numbers */
+};
+void ord_column_open(struct ord_column *c, const struct seg_field *f);
+uint32_t ord_column_seek(const struct ord_column *c, doc_id doc, uint64_t *first);
+static inline uint64_t ord_column_value(const struct ord_column *c, uint64_t i)
+{
+    return (uint64_t)num_column_value(&c->nums, i);
+}
+
+/* Binary column: values of a document in order; false: none at i. */
+bool seg_bytes_value(const struct seg_field *f, doc_id doc, uint32_t i, struct str *out);
+
+/* Range fields: the i-th (from, to) of a document; addresses as 16-byte strings for ip ranges. */
+bool seg_range_value(const struct seg_field *f, doc_id doc, uint32_t i, struct str *from, struct str *to);
+
+/* ---- points and geo ----------------------------------------------------------------------------------------- */
+
+/* Sets in `bits` (segment_doc_count() of them) every document with a value in [lo, hi]. */
+void seg_points_range(const struct seg_field *f, int64_t lo, int64_t hi, uint64_t *bits);
+/* An upper bound of how many values lie in [lo, hi], in O(log n). */
+uint64_t seg_points_count(const struct seg_field *f, int64_t lo, int64_t hi);
+bool seg_points_bounds(const struct seg_field *f, int64_t *min, int64_t *max);
+
+/* How a cell of the k-d tree lies to a shape. */
+enum cell_relation { CELL_OUTSIDE, CELL_CROSSES, CELL_INSIDE };
+struct geo_visitor {
+    void *self;
+    /* Bounds are encoded (quantised) coordinates, inclusive. */
+    enum cell_relation (*cell)(void *self, int32_t lat_lo, int32_t lat_hi, int32_t lon_lo, int32_t lon_hi);
+    bool (*point)(void *self, int32_t lat, int32_t lon);
+};
+/* Sets in `bits` every document with a point that the visitor accepts. */
+void seg_geo_visit(const struct seg_field *f, const struct geo_visitor *v, uint64_t *bits);
+/* Points are also a numeric column (SEG_NUMS): lat << 32 | lon, both as unsigned-biased 32 bits. */
+int64_t geo_pack(int32_t lat, int32_t lon);
+void geo_unpack(int64_t packed, int32_t *lat, int32_t *lon);
+
+/* ---- stored ------------------------------------------------------------------------------------------------- */
+
+struct stored_value { /* a field with store: true */
+    uint32_t field; /* index for segment_field_at() or the name below */
+    struct str name;
+    struct str bytes;  /* text, keyword, binary ... */
+    int64_t num;
+    bool is_num;
+};
+
+struct stored_doc {
+    struct str id, routing; /* routing.p == NULL: none */
+    struct str source;      /* p == NULL: not stored */
+    struct stored_value *values;
+    size_t n_values;
+};
+
+enum { STORED_ID = 1, STORED_SOURCE = 2, STORED_VALUES = 4 };
+/* A decompressing reader keeps the last block: reading neighbours is cheap. One thread at a time. */
+struct stored_reader {
+    const struct segment *segment;
+    uint64_t block;
+    struct buf bytes;
+};
+void stored_reader_init(struct stored_reader *r, const struct segment *s);
+void stored_reader_fini(struct stored_reader *r);
+/* `want` is STORED_*. Strings are copied into `arena`. ERR_CORRUPT. */
+enum err stored_read(struct stored_reader *r, doc_id doc, unsigned want, struct arena *arena, struct stored_doc *out,
+                     struct errmsg *em);
+
+/* ---- completion --------------------------------------------------------------------------------------------- */
+
+/* The section of a completion field as raw bytes, for engine/suggest (which owns its inner format). */
+struct str seg_completion_bytes(const struct seg_field *f);
+
+#endif
