@@ -1,0 +1,232 @@
+/* query.h - a query as the engine runs it: the tree that a request's JSON is rewritten to with the mapping.
+ *
+ * The request's JSON (DSL) is checked and turned, field by field, into these nodes; that is where mappings and analyzers
+ * are asked. What runs, explains, highlights and counts works on the nodes alone. Nodes are immutable once built, live in
+ * the request's arena, and may be shared by the threads that search one shard's segments. */
+#ifndef ENGINE_QUERY_QUERY_H
+#define ENGINE_QUERY_QUERY_H
+
+#include "common/base/geo.h"
+#include "engine/mapping/mapping.h"
+
+struct script;
+
+enum query_kind {
+    Q_MATCH_ALL,
+    Q_MATCH_NONE,
+    Q_TERM,        /* one term of one field, scored by BM25 (or its field's similarity) */
+    Q_TERMS,       /* any of many terms; constant score */
+    Q_SYNONYM,     /* terms of one field scored as if they were one */
+    Q_PHRASE,      /* terms at positions (several allowed at one), with slop */
+    Q_PREFIX,      /* the multi-term family: constant score */
+    Q_WILDCARD,
+    Q_REGEXP,
+    Q_TERM_RANGE,
+    Q_FUZZY,       /* expands to its best terms, scored (blended) */
+    Q_NUM_RANGE,   /* lo..hi, inclusive, sortable numbers, by points or column */
+    Q_NUM_SET,
+    Q_RANGE_FIELD, /* on range fields: relation to lo..hi */
+    Q_GEO_BOX,
+    Q_GEO_DISTANCE,
+    Q_GEO_POLYGON,
+    Q_EXISTS,
+    Q_IDS,
+    Q_BOOL,
+    Q_DIS_MAX,
+    Q_CONSTANT,
+    Q_BOOST,       /* child × boost */
+    Q_BOOSTING,
+    Q_FUNCTION_SCORE,
+    Q_SCRIPT_SCORE,
+    Q_SCRIPT,      /* filter by script */
+    Q_NESTED,
+    Q_DISTANCE_FEATURE,
+    Q_SPAN         /* spans and intervals: see span.h when they are there */
+};
+
+enum bool_occur { OCCUR_MUST, OCCUR_FILTER, OCCUR_SHOULD, OCCUR_MUST_NOT };
+enum query_rewrite { REWRITE_CONSTANT, REWRITE_SCORING_BOOLEAN, REWRITE_TOP_TERMS, REWRITE_TOP_TERMS_BLENDED };
+
+struct query;
+
+struct bool_clause {
+    enum bool_occur occur;
+    const struct query *query;
+};
+
+struct phrase_term {
+    int32_t position;        /* relative to the phrase */
+    const struct str *terms; /* any of them */
+    uint32_t n;
+};
+
+enum score_function_kind { FUNC_WEIGHT, FUNC_FIELD_VALUE, FUNC_RANDOM, FUNC_SCRIPT, FUNC_DECAY };
+enum score_mode { SCORE_MULTIPLY, SCORE_SUM, SCORE_AVG, SCORE_FIRST, SCORE_MAX, SCORE_MIN };
+enum boost_mode { BOOST_MULTIPLY, BOOST_REPLACE, BOOST_SUM, BOOST_AVG, BOOST_MAX, BOOST_MIN };
+enum value_modifier { MOD_NONE, MOD_LOG, MOD_LOG1P, MOD_LOG2P, MOD_LN, MOD_LN1P, MOD_LN2P, MOD_SQUARE, MOD_SQRT, MOD_RECIPROCAL };
+enum decay_kind { DECAY_GAUSS, DECAY_EXP, DECAY_LINEAR };
+enum multi_value_mode { MODE_MIN, MODE_MAX, MODE_SUM, MODE_AVG, MODE_MEDIAN };
+
+struct score_function {
+    enum score_function_kind kind;
+    const struct query *filter; /* NULL: every document */
+    float weight;
+    bool has_weight;
+    const struct field *field;
+    /* FUNC_FIELD_VALUE */
+    float factor;
+    enum value_modifier modifier;
+    double missing;
+    bool has_missing;
+    /* FUNC_RANDOM */
+    int64_t seed;
+    bool has_seed;
+    int32_t random_salt; /* of index name and shard */
+    /* FUNC_SCRIPT */
+    const struct script *script;
+    const struct json *params;
+    /* FUNC_DECAY: numbers, dates (ms) or metres */
+    enum decay_kind decay;
+    double origin, scale, offset, decay_to;
+    double origin_lat, origin_lon;
+    enum multi_value_mode mode;
+};
+
+struct geo_corner {
+    double lat, lon;
+};
+
+struct query {
+    enum query_kind kind;
+    float boost;              /* of this node alone; Q_TERM and the leaves apply it, Q_BOOL passes it down */
+    struct str name;          /* _name; p == NULL: none */
+    const struct field *field; /* leaves; NULL for an unmapped field (which matches nothing) */
+    struct str field_name;     /* the concrete field the leaf reads in segments */
+    union {
+        struct {
+            struct str term;
+        } term; /* Q_TERM */
+        struct {
+            const struct str *v;
+            uint32_t n;
+            const float *boosts; /* Q_SYNONYM; NULL: all 1 */
+        } terms;                 /* Q_TERMS, Q_SYNONYM, Q_IDS */
+        struct {
+            const struct phrase_term *v;
+            uint32_t n;
+            uint32_t slop;
+            bool prefix_last; /* match_phrase_prefix: the last position's terms are prefixes */
+            uint32_t max_expansions;
+        } phrase;
+        struct {
+            struct str pattern; /* prefix, wildcard or regular expression; Q_FUZZY: the term */
+            bool case_insensitive;
+            enum query_rewrite rewrite;
+            uint32_t rewrite_n;
+            uint32_t flags; /* regexp syntax flags */
+            uint32_t max_states;
+            uint32_t max_edits, prefix_length, max_expansions;
+            bool transpositions;
+        } multi;
+        struct {
+            struct str lo, hi; /* p == NULL: open */
+            bool lo_inclusive, hi_inclusive;
+        } term_range;
+        struct {
+            int64_t lo, hi; /* inclusive; lo > hi matches nothing */
+            const int64_t *v; /* Q_NUM_SET: ascending */
+            uint32_t n;
+        } num;
+        struct {
+            int64_t lo, hi;
+            uint8_t ip_lo[16], ip_hi[16];
+            int relation; /* 0 intersects, 1 contains, 2 within */
+        } range_field;
+        struct {
+            double top, left, bottom, right; /* box */
+            double lat, lon, distance_m;     /* distance */
+            bool plane;
+            const struct geo_corner *corners; /* polygon, closed */
+            uint32_t n;
+        } geo;
+        struct {
+            const struct bool_clause *v;
+            uint32_t n;
+            int32_t min_should; /* resolved number */
+        } boolean;
+        struct {
+            const struct query *const *v;
+            uint32_t n;
+            float tie_breaker;
+        } dis_max;
+        struct {
+            const struct query *child; /* Q_CONSTANT, Q_BOOST */
+        } one;
+        struct {
+            const struct query *positive, *negative;
+            float negative_boost;
+        } boosting;
+        struct {
+            const struct query *child;
+            const struct score_function *v;
+            uint32_t n;
+            enum score_mode score_mode;
+            enum boost_mode boost_mode;
+            float max_boost;
+            float min_score;
+            bool has_min_score;
+            bool single_form; /* written without `functions` */
+        } function_score;
+        struct {
+            const struct query *child; /* NULL for Q_SCRIPT */
+            const struct script *script;
+            const struct json *params;
+            float min_score;
+            bool has_min_score;
+        } script;
+        struct {
+            const struct field *path;
+            const struct query *child;
+            enum score_mode score_mode;
+            bool score_none;
+            const struct json *inner_hits; /* NULL: none */
+        } nested;
+        struct {
+            double origin, pivot, origin_lat, origin_lon;
+        } distance_feature;
+    };
+};
+
+/* What turning JSON into nodes may ask. */
+struct terms_lookup; /* the `terms` query's look-up in another index */
+struct query_context {
+    const struct mapping *mapping;
+    struct arena *arena;
+    struct str text;         /* the body, for places in errors */
+    struct str index_name;
+    struct str index_uuid;
+    int32_t shard;
+    int64_t now_ms;          /* one moment for the whole request */
+    uint32_t clauses_max;    /* indices.query.bool.max_clause_count, 1024 */
+    uint32_t depth_max;
+    const struct settings *index_settings;
+    bool allow_expensive;
+    uint32_t max_regex_length; /* index.max_regex_length 1000 */
+    uint32_t max_terms_count;  /* index.max_terms_count 65536 */
+    /* The values at a document's path for `terms` look-ups, resolved before the shards are asked (coordinator); NULL: not
+     * offered. */
+    enum err (*lookup_terms)(void *self, const struct json *lookup, struct arena *arena, const struct json **values, struct errmsg *em);
+    /* Compiles (and caches) a script. */
+    enum err (*compile)(void *self, const struct json *script, int context, const struct script **out, struct errmsg *em);
+    void *self;
+};
+
+/* Syntax only: refuses what can be refused without a mapping (unknown queries, unknown parameters, wrong tokens), with
+ * line and column, as the coordinating node does. */
+enum err query_check(const struct json *dsl, struct str text, struct arena *arena, struct errmsg *em);
+/* Builds the tree for one shard. Field-dependent errors are ERR_QUERY_SHARD (index named) around their cause. */
+enum err query_build(const struct query **out, const struct query_context *cx, const struct json *dsl, struct errmsg *em);
+/* The text form that validate?explain=true and profile print (Lucene's toString). */
+void query_print(const struct query *q, struct buf *out);
+
+#endif
