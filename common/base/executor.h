@@ -1,7 +1,8 @@
 /* executor.h - where work runs, as everything above sees it: one of the simulator's seams.
  *
- * An executor runs tasks on some thread, some time after submit() returned, never inside it. The real ones are pools of
- * threads (common/sys/pool.h) and event loops (common/sys/loop.h); the simulator's runs everything from one queue. */
+ * An executor runs tasks on some thread, some time after submit() returned, never inside it. The real ones
+ * are pools of threads (common/sys/pool.h), event loops (common/sys/loop.h) and strands over either
+ * (common/sys/strand.h); the simulator's runs everything from one queue (common/sys/sim_exec.h). */
 #ifndef BASE_EXECUTOR_H
 #define BASE_EXECUTOR_H
 
@@ -9,13 +10,23 @@
 
 struct executor {
     void *self;
-    /* false: the queue is full (overload: the caller answers 429) or the executor is shutting down; nothing will run. */
+    /* false: the queue is full (overload: the caller answers 429) or the executor is shutting down; nothing
+     * will run. */
     bool (*submit)(void *self, void (*run)(void *arg), void *arg);
+    /* The same past the queue's limit, for work that was admitted elsewhere (a copy's share of a write that
+     * the primary took). false only when shutting down or out of memory. NULL: the executor has no such way.
+     */
+    bool (*submit_force)(void *self, void (*run)(void *arg), void *arg);
 };
 
 static inline bool executor_submit(const struct executor *x, void (*run)(void *arg), void *arg)
 {
     return x->submit(x->self, run, arg);
+}
+
+static inline bool executor_submit_force(const struct executor *x, void (*run)(void *arg), void *arg)
+{
+    return (x->submit_force != NULL ? x->submit_force : x->submit)(x->self, run, arg);
 }
 
 #endif

@@ -1,0 +1,46 @@
+/* sim_exec.h - every thread, loop and timer of a simulated cluster, run by one scheduler in the caller's
+ * thread.
+ *
+ * Work belongs to lanes. A lane is what one real executor would be: an event loop (tasks in order) or a pool
+ * (any order). The scheduler picks what is due with seeded chance; when nothing is, it moves the clock to the
+ * next timer. The same seed and the same calls give the same run. */
+#ifndef SYS_SIM_EXEC_H
+#define SYS_SIM_EXEC_H
+
+#include "common/base/executor.h"
+#include "common/base/timers.h"
+#include "common/sys/clock_sim.h"
+
+struct sim_exec;
+struct sim_lane;
+
+enum sim_lane_kind { SIM_LOOP, SIM_POOL };
+
+struct sim_exec_opts {
+    struct clock_sim *clock; /* borrowed; the scheduler moves it */
+    uint64_t seed;
+    int64_t task_delay_ns_max; /* each task waits a random time up to this; 0: tasks take no time */
+};
+
+struct sim_exec *sim_exec_new(const struct sim_exec_opts *opts); /* NULL: no memory */
+void sim_exec_free(struct sim_exec *x);                          /* lanes too; what waits never runs */
+
+/* NULL: no memory. queue_max 0: unbounded. */
+struct sim_lane *sim_lane_new(struct sim_exec *x, enum sim_lane_kind kind, size_t queue_max);
+/* The process died: its tasks and timers are forgotten, later ones are refused; the lane stays until the
+ * scheduler is freed. */
+void sim_lane_kill(struct sim_lane *l);
+/* SIGSTOP and SIGCONT: what is due waits. */
+void sim_lane_pause(struct sim_lane *l, bool paused);
+const struct executor *sim_lane_executor(struct sim_lane *l); /* borrowed */
+const struct timers *sim_lane_timers(struct sim_lane *l);     /* borrowed */
+
+/* Runs one task or timer, moving the clock to it. false: nothing is left (that is not paused). */
+bool sim_exec_step(struct sim_exec *x);
+/* Runs what is due in the next `ns`, then the clock is there. Returns the number of tasks run. */
+uint64_t sim_exec_run_for(struct sim_exec *x, int64_t ns);
+/* Steps until cond(arg) holds: true; false after `ns` of simulated time or when nothing is left. */
+bool sim_exec_run_until(struct sim_exec *x, bool (*cond)(void *arg), void *arg, int64_t ns);
+uint64_t sim_exec_steps(const struct sim_exec *x);
+
+#endif
