@@ -256,9 +256,7 @@ struct geo_visitor {
 };
 /* Sets in `bits` every document with a point that the visitor accepts. */
 void seg_geo_visit(const struct seg_field *f, const struct geo_visitor *v, uint64_t *bits);
-/* Points are also a numeric column (SEG_NUMS): lat << 32 | lon, both as unsigned-biased 32 bits. */
-int64_t geo_pack(int32_t lat, int32_t lon);
-void geo_unpack(int64_t packed, int32_t *lat, int32_t *lon);
+/* Points are also a numeric column (SEG_NUMS): the packed form of common/base/geo.h. */
 
 /* ---- stored ------------------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,119 @@
+/* search.h - searching one shard: the query phase and the fetch phase.
+ *
+ * Both are functions of a point-in-time view and a request; they need no lock and no cluster. The query phase finds the
+ * best documents, counts, aggregates and suggests; its result has a byte form (query_result_encode), so that it may come
+ * from another process; reduce.h merges results of many shards. The fetch phase turns chosen documents into hits, each a
+ * finished JSON object. */
+#ifndef ENGINE_SEARCH_SEARCH_H
+#define ENGINE_SEARCH_SEARCH_H
+
+#include "engine/query/scorer.h"
+#include "engine/search/source.h"
+
+struct script_cache;
+
+/* The shard that is searched, and what the request says beside its body. */
+struct search_shard {
+    struct str index_name, index_uuid;
+    int32_t shard;      /* number */
+    uint32_t slot;      /* the shard's place in the request's list of shards: ties break by it */
+    struct str node_id; /* for explain's _node */
+    struct view *view;
+    const struct settings *index_settings; /* names without "index." */
+    struct filter_cache *filters;          /* may be NULL */
+    struct script_cache *scripts;          /* may be NULL: compiled per request */
+    const struct str *alias_filters;       /* JSON texts, any of which must match; 0 of them: no filter */
+    uint32_t n_alias_filters;
+    float index_boost;                     /* of indices_boost; 1 */
+    int64_t now_ms;
+    const struct search_stats *stats;      /* dfs; NULL: the shard's own */
+    bool scroll;
+    bool allow_partial;
+    uint32_t n_shards;                     /* of the whole request: 1 lets the shard skip what only a reduce needs */
+    bool (*cancelled)(void *self);
+    void *self;
+    enum err (*lookup_terms)(void *self, const struct json *lookup, struct arena *arena, const struct json **values,
+                             struct errmsg *em);
+};
+
+enum sort_value_kind { SV_NULL, SV_LONG, SV_DOUBLE, SV_STR, SV_BOOL };
+struct sort_value {
+    enum sort_value_kind kind;
+    union {
+        int64_t l;
+        double d;
+        struct str s;
+    };
+};
+
+struct top_doc {
+    uint32_t doc;   /* in the view */
+    uint32_t slot;  /* of its shard */
+    float score;    /* NaN when not computed */
+    const struct sort_value *sort; /* one a sort key; NULL when sorted by score */
+    struct sort_value collapse;    /* the group's value, when collapsing */
+};
+
+enum total_relation { TOTAL_EQ, TOTAL_GTE, TOTAL_NONE /* not tracked */ };
+
+struct query_result {
+    uint32_t slot;
+    struct top_doc *docs; /* best first; at most from + size */
+    uint32_t n;
+    int64_t total;
+    enum total_relation relation;
+    float max_score; /* NaN: none */
+    bool timed_out, terminated_early;
+    struct str aggs;    /* byte form of the partial aggregations; n == 0: none */
+    struct str suggest; /* likewise */
+    struct str profile; /* JSON text; n == 0: none */
+    /* for the next page of a scroll */
+    struct sort_value *last_sort;
+};
+
+/* The query phase. The result lives in `arena`. Field-dependent errors of the request are ERR_QUERY_SHARD and the like. */
+enum err search_query_phase(struct query_result *out, const struct search_shard *shard, const struct search_source *source,
+                            struct arena *arena, struct errmsg *em);
+
+/* The fetch phase: hits[i] becomes the JSON object of docs[i], in `arena`. `index_of_hit` names the index in every hit. */
+enum err search_fetch_phase(struct str *hits, const struct search_shard *shard, const struct search_source *source,
+                            const struct top_doc *docs, uint32_t n, struct arena *arena, struct errmsg *em);
+
+void query_result_encode(const struct query_result *r, struct buf *out);
+enum err query_result_decode(struct query_result *r, struct str bytes, struct arena *arena, struct errmsg *em);
+
+/* Collectors beside the top documents (aggregations) see every matching live document of a segment, in order. */
+struct doc_collector {
+    void *self;
+    bool needs_scores;
+    /* A new segment begins. `scorer` is where scores come from (NULL when not needed). */
+    enum err (*leaf)(void *self, const struct leaf *leaf, struct scorer *scorer, struct errmsg *em);
+    void (*collect)(void *self, doc_id doc);
+    /* Many at once: bit i is document from + i. NULL: collect() is called for each. */
+    void (*collect_bits)(void *self, doc_id from, const uint64_t *bits, uint32_t n_bits);
+    enum err (*done)(void *self, struct errmsg *em);
+};
+
+/* What sub-searches (inner hits, top_hits, filters of aggregations) share with the search around them. */
+struct search_context {
+    const struct search_shard *shard;
+    struct query_context query;   /* to build queries */
+    struct weight_context weight; /* to run them */
+    struct arena *arena;
+};
+enum err search_context_init(struct search_context *cx, const struct search_shard *shard, const struct search_source *source,
+                             struct arena *arena, struct errmsg *em);
+/* Runs a sub-search over the documents that `filter` (bits per leaf, NULL: all) lets through; used by inner hits. */
+
+/* ---- sorting (sort.c) ------------------------------------------------------------------------------------------- */
+
+struct sort_plan; /* the sort keys bound to a view */
+enum err sort_plan_new(struct sort_plan **out, const struct search_context *cx, const struct sort_spec *specs, uint32_t n,
+                       struct errmsg *em);
+bool sort_plan_needs_scores(const struct sort_plan *p);
+/* A comparison of two rows of values under the specs; documents' ties are the caller's. Used by shards and by reduce. */
+int sort_values_cmp(const struct sort_spec *specs, uint32_t n, const struct sort_value *a, const struct sort_value *b);
+/* A sort value as the response prints it. */
+void sort_value_write(const struct sort_value *v, struct jsonw *w);
+
+#endif
