@@ -97,6 +97,10 @@ bool term_iter_seek(struct term_iter *it, struct str target);
 /* The term with an ordinal, into `out` (which is reset). false: out of range or corrupt. */
 bool seg_term_by_ord(const struct seg_field *f, uint64_t ord, struct buf *out);
 
+/* The root document with this _id that is live (several may carry it when a document was indexed again before its segment
+ * was written; at most one of them lives). live NULL: all are. The hot path of updates: a hash probe, no dictionary. */
+bool seg_find_id(const struct segment *s, struct str id, const uint64_t *live, doc_id *out);
+
 /* ---- postings ----------------------------------------------------------------------------------------------- */
 
 #define POSTINGS_BLOCK 128

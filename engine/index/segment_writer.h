@@ -9,9 +9,14 @@
 #include "engine/index/segment.h"
 #include "engine/mapping/document.h"
 
-/* Reserved columns that every segment has (SEG_NUMS of these names): "_seq_no", "_primary_term", "_version", and
- * "_tombstone" bits where a delete or no-op is kept. "_id" has terms; "_field_names" terms for fields without column or
- * norms. */
+/* What the buffer adds by itself, so that document_parse() need not:
+ *   _seq_no, _primary_term, _version   numeric columns of every document, nested ones too
+ *   _id            term and binary column of the root; a document with an empty id (a no-op's tombstone) has none
+ *   _routing       term and binary column of a root that has one
+ *   _ignored       terms
+ *   _field_names   the paths of a document's fields that have neither column nor norms
+ *   _nested_path   term of each nested document: the path of its object
+ * A tombstone of a delete or no-op is a document with a DOC_NUM column value of a field named "_tombstone". */
 struct doc_meta {
     int64_t seq_no;
     int64_t primary_term;
