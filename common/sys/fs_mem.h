@@ -19,8 +19,7 @@ enum fs_mem_fault {
 };
 
 struct fs_mem *fs_mem_new(void); /* NULL: no memory */
-/* Every file, lock and mapping must have been closed or forgotten with fs_mem_drop_unsynced(); mappings stay
- * valid until they are unmapped only if that comes before. NULL ok. */
+/* With all that is still open or mapped: a simulated process that was killed closes nothing. NULL ok. */
 void fs_mem_free(struct fs_mem *m);
 const struct fs *fs_mem_fs(struct fs_mem *m); /* borrowed from m */
 

@@ -12,8 +12,8 @@
 struct event_base;
 struct loop;
 
-enum err loop_new(struct loop **out, const char *name,
-                  struct errmsg *em); /* name: copied, the thread carries it */
+/* Ignores SIGPIPE in the process: a peer that goes away is an error of the write. */
+enum err loop_new(struct loop **out, const char *name, struct errmsg *em);
 /* Of a loop that does not run. Posted tasks that never ran are dropped. NULL ok. */
 void loop_free(struct loop *l);
 
@@ -34,7 +34,6 @@ bool loop_post(struct loop *l, void (*run)(void *arg), void *arg);
 struct loop_task {
     struct loop_task *next;
     void (*run)(struct loop_task *t);
-    bool owned; /* the loop's; leave it */
 };
 void loop_post_task(struct loop *l, struct loop_task *t);
 

@@ -27,6 +27,9 @@ enum err strand_new(struct strand **out, const struct strand_opts *opts, struct 
  * done may be NULL. false: the executor takes nothing any more (it was shut down); the strand then is freed
  * at once, what waits never runs, nor does done. */
 bool strand_close(struct strand *s, void (*done)(void *arg), void *arg);
+/* At once, for a strand whose executor will run nothing of it any more (freed, killed by the simulator). NULL
+ * ok. */
+void strand_free(struct strand *s);
 const struct executor *strand_executor(struct strand *s); /* borrowed */
 void strand_stats(struct strand *s, struct strand_stats *out);
 /* Is the calling thread inside one of its tasks? For assertions. */

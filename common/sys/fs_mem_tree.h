@@ -1,0 +1,70 @@
+/* fs_mem_tree.h - the files and folders behind fs_mem.c: what is there now, and what a power failure would
+ * leave.
+ *
+ * A file's bytes are an append-only run (shared, copied before anything but an append), so that mappings and
+ * the synced state are views of it. A folder is its durable names plus the list of changes since; syncing
+ * replays them, a crash forgets the list or a tail of it. Not thread-safe: fs_mem.c locks. Allocation failure
+ * gives false or NULL. */
+#ifndef SYS_FS_MEM_TREE_H
+#define SYS_FS_MEM_TREE_H
+
+#include "common/base/rand.h"
+#include "common/base/str.h"
+
+struct mem_blob {
+    size_t refs, cap;
+    uint8_t bytes[];
+};
+
+struct mem_inode;
+
+struct mem_entry {
+    char *name;
+    struct mem_inode *inode; /* one reference */
+};
+
+struct mem_names { /* sorted by name */
+    struct mem_entry *v;
+    size_t n, cap;
+};
+
+struct mem_change {
+    char *name;
+    struct mem_inode *inode; /* what the name stands for from then on; NULL: removed */
+    char *also_gone;         /* a rename within the folder: the old name; else NULL */
+};
+
+struct mem_inode {
+    size_t refs; /* entries of both kinds, changes, open files */
+    bool is_dir;
+    /* file */
+    struct mem_blob *blob, *synced; /* NULL: no bytes */
+    size_t n, synced_n;
+    bool rewritten; /* emptied since the last sync, which had kept bytes */
+    bool lost;      /* a sync failed: later ones claim success but keep nothing more, as Linux does */
+    /* folder */
+    struct mem_names now, durable;
+    struct mem_change *changes;
+    size_t changes_n, changes_cap;
+};
+
+struct mem_inode *mem_inode_new(bool is_dir);
+void mem_inode_unref(struct mem_inode *i);
+void mem_blob_unref(struct mem_blob *b); /* NULL ok */
+
+bool mem_file_append(struct mem_inode *f, const void *p, size_t n) NODISCARD;
+void mem_file_empty(struct mem_inode *f);
+bool mem_file_cut(struct mem_inode *f, size_t n) NODISCARD; /* durable at once */
+void mem_file_sync(struct mem_inode *f);
+
+struct mem_inode *mem_dir_get(const struct mem_inode *d, const char *name, size_t n); /* borrowed, or NULL */
+/* inode NULL removes. `also_gone`: that name goes in the same step. */
+bool mem_dir_set(struct mem_inode *d, struct str name, struct mem_inode *inode,
+                 struct str also_gone) NODISCARD;
+bool mem_dir_sync(struct mem_inode *d) NODISCARD;
+
+/* Back to what was durable, below d too; with r, a random part of the rest stays. */
+bool mem_tree_crash(struct mem_inode *d, struct rng *r) NODISCARD;
+uint64_t mem_tree_bytes(const struct mem_inode *d);
+
+#endif

@@ -1,0 +1,366 @@
+#include "common/sys/sim_exec.h"
+
+#include "common/base/rand.h"
+
+#include <stdlib.h>
+
+/* One task or timer. A loop's tasks wait in its lane, with only the first in the heap, so that their order
+ * holds whatever ties the dice break; everything else is in the heap. */
+struct timer {
+    int64_t at_ns;
+    uint64_t tie; /* random: which of those due at once comes first */
+    struct sim_lane *lane;
+    void (*run)(void *arg); /* NULL: cancelled */
+    void *arg;
+    bool is_task;
+    struct timer *next;   /* in its lane's queue, or the graveyard */
+    struct timer *parked; /* in its lane's stash */
+};
+
+struct event_list {
+    struct timer *first, *last;
+};
+
+struct sim_lane {
+    struct sim_exec *x;
+    struct sim_lane *next;
+    enum sim_lane_kind kind;
+    struct executor executor;
+    struct timers timers;
+    size_t queue_max, queued;
+    bool dead, paused;
+    int64_t last_at_ns;
+    struct event_list queue; /* SIM_LOOP: its tasks; the first is in the heap, or in the stash */
+    struct timer *stash;     /* came due while paused, linked by `parked` */
+};
+
+struct sim_exec {
+    struct clock_sim *clock;
+    struct rng rng;
+    int64_t task_delay_ns_max;
+    struct sim_lane *lanes;
+    struct timer **heap;
+    size_t n, cap;
+    size_t parked;               /* events in stashes: their room in the heap is kept */
+    struct event_list graveyard; /* of killed lanes: their owners may still cancel them */
+    uint64_t steps;
+};
+
+static void list_add(struct event_list *l, struct timer *e)
+{
+    e->next = NULL;
+    if (l->first == NULL) {
+        l->first = e;
+    } else {
+        l->last->next = e;
+    }
+    l->last = e;
+}
+
+static void list_free(struct event_list *l)
+{
+    while (l->first != NULL) {
+        struct timer *next = l->first->next;
+        free(l->first);
+        l->first = next;
+    }
+    l->last = NULL;
+}
+
+static bool before(const struct timer *a, const struct timer *b)
+{
+    return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->tie < b->tie;
+}
+
+static bool heap_reserve(struct sim_exec *x)
+{
+    if (x->n + x->parked == x->cap) {
+        size_t cap = MAX_OF(x->cap * 2, (size_t)64);
+        struct timer **v = realloc(x->heap, cap * sizeof(struct timer *));
+        if (v == NULL) {
+            return false;
+        }
+        x->heap = v;
+        x->cap = cap;
+    }
+    return true;
+}
+
+/* Room was reserved. */
+static void heap_push(struct sim_exec *x, struct timer *e)
+{
+    assert(x->n < x->cap);
+    e->tie = rng_u64(&x->rng);
+    size_t i = x->n++;
+    while (i > 0 && before(e, x->heap[(i - 1) / 2])) {
+        x->heap[i] = x->heap[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    x->heap[i] = e;
+}
+
+static struct timer *heap_pop(struct sim_exec *x)
+{
+    struct timer *top = x->heap[0];
+    struct timer *e = x->heap[--x->n];
+    size_t i = 0;
+    for (;;) {
+        size_t kid = 2 * i + 1;
+        if (kid >= x->n) {
+            break;
+        }
+        if (kid + 1 < x->n && before(x->heap[kid + 1], x->heap[kid])) {
+            kid++;
+        }
+        if (!before(x->heap[kid], e)) {
+            break;
+        }
+        x->heap[i] = x->heap[kid];
+        i = kid;
+    }
+    if (x->n > 0) {
+        x->heap[i] = e;
+    }
+    return top;
+}
+
+static bool submit(struct sim_lane *l, void (*run)(void *arg), void *arg, bool force)
+{
+    struct sim_exec *x = l->x;
+    bool full = l->queue_max > 0 && l->queued >= l->queue_max && !force;
+    if (l->dead || full || !heap_reserve(x)) {
+        return false;
+    }
+    struct timer *e = malloc(sizeof(*e));
+    if (e == NULL) {
+        return false;
+    }
+    int64_t at = x->clock->mono_ns;
+    if (x->task_delay_ns_max > 0) {
+        at += (int64_t)rng_below(&x->rng, (uint64_t)x->task_delay_ns_max + 1);
+    }
+    *e = (struct timer){.at_ns = at, .lane = l, .run = run, .arg = arg, .is_task = true};
+    l->queued++;
+    if (l->kind == SIM_POOL) {
+        heap_push(x, e);
+        return true;
+    }
+    e->at_ns = l->last_at_ns = MAX_OF(at, l->last_at_ns);
+    bool first = l->queue.first == NULL;
+    list_add(&l->queue, e);
+    if (first) {
+        heap_push(x, e);
+    }
+    return true;
+}
+
+static bool lane_submit(void *self, void (*run)(void *arg), void *arg)
+{
+    return submit(self, run, arg, false);
+}
+
+static bool lane_submit_force(void *self, void (*run)(void *arg), void *arg)
+{
+    return submit(self, run, arg, true);
+}
+
+static struct timer *lane_timer(void *self, int64_t delay_ms, void (*fire)(void *arg), void *arg)
+{
+    struct sim_lane *l = self;
+    struct timer *e = heap_reserve(l->x) ? malloc(sizeof(*e)) : NULL;
+    if (e == NULL) {
+        return NULL;
+    }
+    int64_t at = l->x->clock->mono_ns + MAX_OF(delay_ms, (int64_t)0) * 1000000;
+    *e = (struct timer){.at_ns = at, .lane = l, .run = fire, .arg = arg};
+    if (l->dead) {
+        list_add(&l->x->graveyard, e);
+    } else {
+        heap_push(l->x, e);
+    }
+    return e;
+}
+
+static void lane_cancel(void *self, struct timer *t)
+{
+    (void)self;
+    if (t != NULL) {
+        t->run = NULL; /* freed when it comes up */
+    }
+}
+
+struct sim_exec *sim_exec_new(const struct sim_exec_opts *opts)
+{
+    struct sim_exec *x = calloc(1, sizeof(*x));
+    if (x != NULL) {
+        x->clock = opts->clock;
+        x->task_delay_ns_max = opts->task_delay_ns_max;
+        rng_seed(&x->rng, opts->seed);
+    }
+    return x;
+}
+
+/* A loop's tasks are freed with its queue. */
+static void free_unqueued(struct timer *e)
+{
+    if (!(e->is_task && e->lane->kind == SIM_LOOP)) {
+        free(e);
+    }
+}
+
+void sim_exec_free(struct sim_exec *x)
+{
+    if (x == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < x->n; i++) {
+        free_unqueued(x->heap[i]);
+    }
+    while (x->lanes != NULL) {
+        struct sim_lane *next = x->lanes->next;
+        for (struct timer *e = x->lanes->stash, *then; e != NULL; e = then) {
+            then = e->parked;
+            free_unqueued(e);
+        }
+        list_free(&x->lanes->queue);
+        free(x->lanes);
+        x->lanes = next;
+    }
+    list_free(&x->graveyard);
+    free(x->heap);
+    free(x);
+}
+
+struct sim_lane *sim_lane_new(struct sim_exec *x, enum sim_lane_kind kind, size_t queue_max)
+{
+    struct sim_lane *l = calloc(1, sizeof(*l));
+    if (l == NULL) {
+        return NULL;
+    }
+    l->x = x;
+    l->kind = kind;
+    l->queue_max = queue_max;
+    l->executor = (struct executor){.self = l, .submit = lane_submit, .submit_force = lane_submit_force};
+    l->timers = (struct timers){.self = l, .start = lane_timer, .cancel = lane_cancel};
+    l->next = x->lanes;
+    x->lanes = l;
+    return l;
+}
+
+void sim_lane_kill(struct sim_lane *l)
+{
+    l->dead = true;
+    sim_lane_pause(l, false);
+}
+
+void sim_lane_pause(struct sim_lane *l, bool paused)
+{
+    l->paused = paused;
+    while (!paused && l->stash != NULL) {
+        struct timer *e = l->stash;
+        l->stash = e->parked;
+        l->x->parked--;
+        heap_push(l->x, e);
+    }
+}
+
+const struct executor *sim_lane_executor(struct sim_lane *l)
+{
+    return &l->executor;
+}
+
+const struct timers *sim_lane_timers(struct sim_lane *l)
+{
+    return &l->timers;
+}
+
+/* A loop's task leaves its queue; the one behind it goes into the heap, in the room that the first had. */
+static void advance_queue(struct sim_lane *l, struct timer *e)
+{
+    assert(l->queue.first == e);
+    l->queue.first = e->next;
+    if (e->next == NULL) {
+        l->queue.last = NULL;
+    } else {
+        e->next->at_ns = MAX_OF(e->next->at_ns, l->x->clock->mono_ns);
+        heap_push(l->x, e->next);
+    }
+}
+
+/* Takes the next event that is to run, putting aside what is cancelled, paused or dead. NULL: none at or
+ * before `end`. */
+static struct timer *next_due(struct sim_exec *x, int64_t end)
+{
+    while (x->n > 0 && x->heap[0]->at_ns <= end) {
+        struct timer *e = heap_pop(x);
+        struct sim_lane *l = e->lane;
+        if (l->dead && !e->is_task) {
+            list_add(&x->graveyard, e);
+        } else if (e->run == NULL) {
+            free(e);
+        } else if (l->paused) {
+            e->parked = l->stash;
+            l->stash = e;
+            x->parked++;
+        } else {
+            if (e->is_task) {
+                l->queued--;
+                if (l->kind == SIM_LOOP) {
+                    advance_queue(l, e);
+                }
+            }
+            if (!l->dead) {
+                return e;
+            }
+            free(e);
+        }
+    }
+    return NULL;
+}
+
+static bool step_before(struct sim_exec *x, int64_t end)
+{
+    struct timer *e = next_due(x, end);
+    if (e == NULL) {
+        return false;
+    }
+    x->clock->mono_ns = MAX_OF(x->clock->mono_ns, e->at_ns);
+    x->steps++;
+    void (*run)(void *) = e->run;
+    void *arg = e->arg;
+    free(e);
+    run(arg);
+    return true;
+}
+
+bool sim_exec_step(struct sim_exec *x)
+{
+    return step_before(x, INT64_MAX);
+}
+
+uint64_t sim_exec_run_for(struct sim_exec *x, int64_t ns)
+{
+    int64_t end = x->clock->mono_ns + ns;
+    uint64_t ran = 0;
+    while (step_before(x, end)) {
+        ran++;
+    }
+    x->clock->mono_ns = MAX_OF(x->clock->mono_ns, end);
+    return ran;
+}
+
+bool sim_exec_run_until(struct sim_exec *x, bool (*cond)(void *arg), void *arg, int64_t ns)
+{
+    int64_t end = x->clock->mono_ns + ns;
+    while (!cond(arg)) {
+        if (!step_before(x, end)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+uint64_t sim_exec_steps(const struct sim_exec *x)
+{
+    return x->steps;
+}
