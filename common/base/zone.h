@@ -40,4 +40,7 @@ int zone_offsets_at_local(const struct zone *z, int64_t local, int32_t offsets[2
 /* The first change after utc; false: there is none. */
 bool zone_next_change(const struct zone *z, int64_t utc, struct zone_change *out);
 
+/* The last change at or before utc; false: there is none. */
+bool zone_last_change(const struct zone *z, int64_t utc, struct zone_change *out);
+
 #endif

@@ -1,0 +1,102 @@
+#include "common/base/date.h"
+
+#define NANOS_PER_SECOND 1000000000
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+}
+
+/* ---- the calendar (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms") ---- */
+
+int64_t civil_to_days(int64_t year, int month, int day)
+{
+    year -= month <= 2 ? 1 : 0;
+    int64_t era = floor_div(year, 400), of_era = year - era * 400;
+    int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+}
+
+void civil_of_days(int64_t days, int64_t *year, int *month, int *day)
+{
+    days += 719468;
+    int64_t era = floor_div(days, 146097), of_era = days - era * 146097;
+    int64_t y = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+    int64_t of_year = of_era - (365 * y + y / 4 - y / 100);
+    int m = (int)((5 * of_year + 2) / 153);
+    *day = (int)(of_year - (153 * m + 2) / 5 + 1);
+    *month = m < 10 ? m + 3 : m - 9;
+    *year = y + era * 400 + (*month <= 2 ? 1 : 0);
+}
+
+bool civil_is_leap(int64_t year)
+{
+    return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+}
+
+int civil_month_days(int64_t year, int month)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    return month == 2 && civil_is_leap(year) ? 29 : days[month - 1];
+}
+
+int civil_weekday(int64_t days)
+{
+    return (int)(days + 3 - floor_div(days + 3, 7) * 7) + 1;
+}
+
+/* ---- moments ---- */
+
+struct instant instant_of_ms(int64_t ms)
+{
+    int64_t s = floor_div(ms, 1000);
+    return (struct instant){s, (int32_t)(ms - s * 1000) * 1000000};
+}
+
+int64_t instant_to_ms(struct instant t)
+{
+    if (t.seconds > INT64_MAX / 1000 - 1 || t.seconds < INT64_MIN / 1000 + 1) {
+        return t.seconds > 0 ? INT64_MAX : INT64_MIN;
+    }
+    return t.seconds * 1000 + t.nanos / 1000000;
+}
+
+enum err instant_to_nanos(struct instant t, int64_t *out, struct errmsg *em)
+{
+    const int64_t last = INT64_MAX / NANOS_PER_SECOND;
+    if (t.seconds < 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "date is before the epoch in 1970 and cannot be stored in nanosecond resolution");
+    }
+    if (t.seconds > last || (t.seconds == last && t.nanos > INT64_MAX % NANOS_PER_SECOND)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "date is after 2262-04-11T23:47:16.854775807 and cannot be stored in nanosecond resolution");
+    }
+    *out = t.seconds * NANOS_PER_SECOND + t.nanos;
+    return ERR_OK;
+}
+
+struct instant instant_of_nanos(int64_t nanos)
+{
+    int64_t s = floor_div(nanos, NANOS_PER_SECOND);
+    return (struct instant){s, (int32_t)(nanos - s * NANOS_PER_SECOND)};
+}
+
+enum err date_parse_ms(const struct date_format *f, struct str text, const struct zone *zone, int64_t *out,
+                       struct errmsg *em)
+{
+    struct instant t;
+    enum err e = date_parse(f, text, zone, DATE_FILL_MIN, &t, em);
+    if (e == ERR_OK) {
+        *out = instant_to_ms(t);
+        if (*out == INT64_MAX || *out == INT64_MIN) {
+            return err_set(em, ERR_ARITHMETIC, "long overflow");
+        }
+    }
+    return e;
+}
+
+bool date_print_ms(const struct date_format *f, int64_t ms, const struct zone *zone, struct buf *out)
+{
+    return date_print(f, instant_of_ms(ms), zone, out);
+}
