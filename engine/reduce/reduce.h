@@ -11,7 +11,6 @@ struct reduced {
     enum total_relation relation;
     float max_score;
     bool timed_out, terminated_early;
-    struct sort_value *last_sort;
 };
 
 /* Merges hits of n shards (any order): totals, best score, and the page that the source asks for. Ties go by sort values,

@@ -7,6 +7,7 @@
 #ifndef ENGINE_SEARCH_SEARCH_H
 #define ENGINE_SEARCH_SEARCH_H
 
+#include "common/base/clock.h"
 #include "engine/query/scorer.h"
 #include "engine/search/source.h"
 
@@ -30,13 +31,14 @@ struct search_shard {
     bool scroll;
     bool allow_partial;
     uint32_t n_shards;                     /* of the whole request: 1 lets the shard skip what only a reduce needs */
+    const struct clock *clock;             /* for time-outs; NULL: they do not apply */
     bool (*cancelled)(void *self);
     void *self;
     enum err (*lookup_terms)(void *self, const struct json *lookup, struct arena *arena, const struct json **values,
                              struct errmsg *em);
 };
 
-enum sort_value_kind { SV_NULL, SV_LONG, SV_DOUBLE, SV_STR, SV_BOOL };
+enum sort_value_kind { SV_NULL, SV_LONG, SV_DOUBLE, SV_FLOAT /* d, printed as a float */, SV_STR, SV_BOOL };
 struct sort_value {
     enum sort_value_kind kind;
     union {
@@ -60,6 +62,7 @@ struct query_result {
     uint32_t slot;
     struct top_doc *docs; /* best first; at most from + size */
     uint32_t n;
+    uint32_t n_sort; /* values in every docs[i].sort */
     int64_t total;
     enum total_relation relation;
     float max_score; /* NaN: none */
@@ -67,8 +70,6 @@ struct query_result {
     struct str aggs;    /* byte form of the partial aggregations; n == 0: none */
     struct str suggest; /* likewise */
     struct str profile; /* JSON text; n == 0: none */
-    /* for the next page of a scroll */
-    struct sort_value *last_sort;
 };
 
 /* The query phase. The result lives in `arena`. Field-dependent errors of the request are ERR_QUERY_SHARD and the like. */

@@ -53,7 +53,7 @@ struct sort_spec {
     const double *lats, *lons;
     uint32_t n_points;
     double unit_metres; /* what one unit of the answer is */
-    bool plane, ignore_unmapped;
+    bool plane, ignore_unmapped, lenient_points;
     /* SORT_SCRIPT */
     const struct json *script;
     bool script_is_string;

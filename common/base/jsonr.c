@@ -1,0 +1,199 @@
+#include "common/base/jsonr.h"
+
+#include "common/base/num.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static enum err bad_number(const struct json *v, struct errmsg *em)
+{
+    struct str t = json_text(v);
+    return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(t));
+}
+
+static enum err not_a_number(const struct json *v, struct errmsg *em)
+{
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Current token (%s) not numeric, can not use numeric value accessors",
+                   json_token_name(v));
+}
+
+enum err jr_double(const struct json *v, double *out, struct errmsg *em)
+{
+    if (v->type == JSON_STRING) {
+        return num_parse_double(v->s, out) ? ERR_OK : bad_number(v, em);
+    }
+    if (v->type != JSON_NUMBER) {
+        return not_a_number(v, em);
+    }
+    *out = json_double(v);
+    return ERR_OK;
+}
+
+enum err jr_float(const struct json *v, float *out, struct errmsg *em)
+{
+    double d = 0;
+    enum err e = jr_double(v, &d, em);
+    *out = (float)d;
+    return e;
+}
+
+enum err jr_long(const struct json *v, int64_t *out, struct errmsg *em)
+{
+    if (json_i64(v, out) || (v->type == JSON_STRING && num_parse_i64(v->s, out))) {
+        return ERR_OK;
+    }
+    double d = 0;
+    enum err e = jr_double(v, &d, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (!(d >= -0x1p63 && d < 0x1p63)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Value [%.*s] is out of range for a long", STR_ARG(json_text(v)));
+    }
+    *out = (int64_t)d;
+    return ERR_OK;
+}
+
+enum err jr_int(const struct json *v, int32_t *out, struct errmsg *em)
+{
+    int64_t wide = 0;
+    enum err e = jr_long(v, &wide, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (wide < INT32_MIN || wide > INT32_MAX) {
+        struct str t = json_text(v);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Numeric value (%.*s) out of range of int (%d - %d)", STR_ARG(t), INT32_MIN,
+                       INT32_MAX);
+    }
+    *out = (int32_t)wide;
+    return ERR_OK;
+}
+
+enum err jr_bool(const struct json *v, bool *out, struct errmsg *em)
+{
+    if (v->type == JSON_BOOL) {
+        *out = v->b;
+        return ERR_OK;
+    }
+    if (v->type == JSON_STRING && num_parse_bool(v->s, out)) {
+        return ERR_OK;
+    }
+    if (v->type == JSON_STRING) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%.*s] as only [true] or [false] are allowed.",
+                       STR_ARG(v->s));
+    }
+    return err_set(em, ERR_JSON, "Current token (%s) not of boolean type", json_token_name(v));
+}
+
+enum err jr_fail(struct str text, size_t off, struct errmsg *em, const char *fmt, ...)
+{
+    uint32_t line, col;
+    char reason[ERR_REASON_BYTES];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(reason, sizeof(reason), fmt, ap);
+    va_end(ap);
+    json_place(text, off, &line, &col);
+    return err_set_at(em, ERR_PARSING, line, col, "%s", reason);
+}
+
+enum err jr_fail_xc(struct str text, size_t off, struct errmsg *em, const char *fmt, ...)
+{
+    uint32_t line, col;
+    char reason[ERR_REASON_BYTES];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(reason, sizeof(reason), fmt, ap);
+    va_end(ap);
+    json_place(text, off, &line, &col);
+    return err_set(em, ERR_X_CONTENT, "[%u:%u] %s", line, col, reason);
+}
+
+enum err jr_wrap_field(struct str text, size_t off, const char *parser, struct str field, struct errmsg *em)
+{
+    uint32_t line, col;
+    json_place(text, off, &line, &col);
+    return err_wrap(em, ERR_X_CONTENT, "[%u:%u] [%s] failed to parse field [%.*s]", line, col, parser, STR_ARG(field));
+}
+
+enum err jr_unknown_field(struct str text, size_t off, const char *parser, struct str field, const char *const *known,
+                          struct errmsg *em)
+{
+    char hint[128];
+    jr_did_you_mean(field, known, hint, sizeof(hint));
+    return jr_fail_xc(text, off, em, "[%s] unknown field [%.*s]%s", parser, STR_ARG(field), hint);
+}
+
+#define WORD_MAX 64
+
+static unsigned edit_distance(struct str a, struct str b)
+{
+    unsigned row[WORD_MAX + 1];
+    for (unsigned j = 0; j <= b.n; j++) {
+        row[j] = j;
+    }
+    for (unsigned i = 1; i <= a.n; i++) {
+        unsigned diagonal = row[0];
+        row[0] = i;
+        for (unsigned j = 1; j <= b.n; j++) {
+            unsigned above = row[j];
+            unsigned best = diagonal + (a.p[i - 1] != b.p[j - 1]);
+            best = MIN_OF(best, MIN_OF(above, row[j - 1]) + 1);
+            diagonal = above;
+            row[j] = best;
+        }
+    }
+    return row[b.n];
+}
+
+/* Lucene's LevenshteinDistance similarity above 0.5, the best few, best first. */
+void jr_did_you_mean(struct str word, const char *const *known, char *buf, size_t cap)
+{
+    const char *best[3] = {NULL, NULL, NULL};
+    double score[3] = {0, 0, 0};
+    buf[0] = '\0';
+    if (word.n > WORD_MAX) {
+        return;
+    }
+    for (size_t i = 0; known != NULL && known[i] != NULL; i++) {
+        struct str k = str_of(known[i]);
+        if (k.n > WORD_MAX) {
+            continue;
+        }
+        double s = 1 - (double)edit_distance(word, k) / (double)MAX_OF(MAX_OF(word.n, k.n), (size_t)1);
+        for (int at = 0; s > 0.5 && at < 3; at++) {
+            if (s > score[at]) {
+                for (int m = 2; m > at; m--) {
+                    score[m] = score[m - 1];
+                    best[m] = best[m - 1];
+                }
+                score[at] = s;
+                best[at] = known[i];
+                break;
+            }
+        }
+    }
+    if (best[0] != NULL && best[1] == NULL) {
+        snprintf(buf, cap, " did you mean [%s]?", best[0]);
+    } else if (best[0] != NULL) {
+        snprintf(buf, cap, " did you mean any of [%s, %s%s%s]?", best[0], best[1], best[2] != NULL ? ", " : "",
+                 best[2] != NULL ? best[2] : "");
+    }
+}
+
+bool jr_strings(const struct json *v, struct arena *arena, const struct str **out, uint32_t *n)
+{
+    uint32_t count = v->type == JSON_ARRAY ? v->n : 1;
+    struct str *s = ARENA_ARRAY(arena, struct str, count);
+    if (s == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        s[i] = json_text(v->type == JSON_ARRAY ? &v->items[i] : v);
+    }
+    *out = s;
+    *n = count;
+    return true;
+}

@@ -1,0 +1,319 @@
+/* The fetch phase: chosen documents into the JSON of their hits. */
+#include "engine/search/fetch.h"
+#include "engine/search/source_filter.h"
+
+#include <math.h>
+
+static bool wants_source(const struct search_source *s)
+{
+    if (s->source.given) {
+        return s->source.enabled;
+    }
+    for (uint32_t i = 0; i < s->n_stored_fields; i++) {
+        if (str_is(s->stored_fields[i], "_source")) {
+            return true;
+        }
+    }
+    /* Naming stored or script fields stands for the source. */
+    return !s->stored_fields_given && s->n_script_fields == 0;
+}
+
+static bool query_has_names(const struct query *q);
+
+static bool clauses_have_names(const struct query *q)
+{
+    switch (q->kind) {
+    case Q_BOOL:
+        for (uint32_t i = 0; i < q->boolean.n; i++) {
+            if (query_has_names(q->boolean.v[i].query)) {
+                return true;
+            }
+        }
+        return false;
+    case Q_DIS_MAX:
+        for (uint32_t i = 0; i < q->dis_max.n; i++) {
+            if (query_has_names(q->dis_max.v[i])) {
+                return true;
+            }
+        }
+        return false;
+    case Q_CONSTANT:
+    case Q_BOOST:
+        return query_has_names(q->one.child);
+    case Q_BOOSTING:
+        return query_has_names(q->boosting.positive) || query_has_names(q->boosting.negative);
+    case Q_FUNCTION_SCORE:
+        for (uint32_t i = 0; i < q->function_score.n; i++) {
+            const struct query *filter = q->function_score.v[i].filter;
+            if (filter != NULL && query_has_names(filter)) {
+                return true;
+            }
+        }
+        return query_has_names(q->function_score.child);
+    case Q_SCRIPT_SCORE:
+        return query_has_names(q->script.child);
+    case Q_NESTED:
+        return query_has_names(q->nested.child);
+    default:
+        return false;
+    }
+}
+
+static bool query_has_names(const struct query *q)
+{
+    return q->name.p != NULL || clauses_have_names(q);
+}
+
+/* The query is needed again only by what looks into it. */
+static enum err prepare_query(struct fetch *f)
+{
+    const struct search_source *s = f->source;
+    enum err e = ERR_OK;
+    bool named = s->query != NULL && str_find_str(str_slice(s->text, s->query->off, s->query->end), STR("\"_name\"")) != SIZE_MAX;
+    if (!named && !s->explain && s->highlight_spec == NULL) {
+        return ERR_OK;
+    }
+    if (s->query != NULL) {
+        e = query_build(&f->query, &f->cx.query, s->query, f->em);
+    } else {
+        struct query *all = ARENA_NEW(f->arena, struct query);
+        if (all == NULL) {
+            return err_no_memory(f->em);
+        }
+        all->kind = Q_MATCH_ALL;
+        all->boost = 1;
+        f->query = all;
+    }
+    f->has_names = e == ERR_OK && query_has_names(f->query);
+    if (e == ERR_OK && (f->has_names || s->explain)) {
+        e = weight_new(&f->weight, &f->cx.weight, f->query, NEED_SCORES, f->em);
+    }
+    if (e == ERR_OK && s->highlight_spec != NULL) {
+        e = highlighter_new(&f->highlighter, s->highlight_spec, &f->cx, f->query, f->em);
+    }
+    return e;
+}
+
+const struct json *fetch_source_tree(struct fetch *f, struct fetch_hit *h)
+{
+    if (!h->source_tried) {
+        h->source_tried = true;
+        struct json *tree = ARENA_NEW(h->arena, struct json);
+        if (h->stored.source.n > 0 && tree != NULL
+            && json_parse(tree, h->stored.source, h->arena, &json_limits_default, f->em) == ERR_OK) {
+            h->source = tree;
+        }
+    }
+    return h->source;
+}
+
+static void write_source(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
+{
+    const struct source_filter *sf = &f->source->source;
+    if (!wants_source(f->source) || h->stored.source.n == 0) {
+        return;
+    }
+    jw_k(w, "_source");
+    if (sf->n_includes == 0 && sf->n_excludes == 0) {
+        jw_raw(w, h->stored.source);
+        return;
+    }
+    const struct json *tree = fetch_source_tree(f, h);
+    struct source_patterns p = {sf->includes, sf->excludes, sf->n_includes, sf->n_excludes};
+    if (tree != NULL) {
+        source_filter_write(tree, &p, w);
+    } else {
+        jw_raw(w, h->stored.source);
+    }
+}
+
+static int64_t column(const struct leaf *leaf, const char *name, doc_id doc)
+{
+    struct num_column c;
+    int64_t v = 0;
+    num_column_open(&c, segment_field(leaf->segment, str_of(name)));
+    return num_column_first(&c, doc, &v) ? v : 0;
+}
+
+static void write_versions(const struct fetch *f, const struct fetch_hit *h, struct jsonw *w)
+{
+    if (f->source->version) {
+        jw_ki64(w, "_version", column(h->leaf, "_version", h->doc));
+    }
+    if (f->source->seq_no_primary_term) {
+        jw_ki64(w, "_seq_no", column(h->leaf, "_seq_no", h->doc));
+        jw_ki64(w, "_primary_term", column(h->leaf, "_primary_term", h->doc));
+    }
+}
+
+static enum err write_names(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
+{
+    struct str *names;
+    uint32_t n;
+    if (!f->has_names) {
+        return ERR_OK;
+    }
+    enum err e = weight_matched_names(f->weight, h->leaf, h->doc, h->arena, &names, &n, f->em);
+    if (e != ERR_OK || n == 0) {
+        return e;
+    }
+    jw_k(w, "matched_queries");
+    jw_arr(w);
+    for (uint32_t i = 0; i < n; i++) {
+        jw_str(w, names[i]);
+    }
+    jw_arr_end(w);
+    return ERR_OK;
+}
+
+static void write_sort(const struct fetch *f, const struct fetch_hit *h, struct jsonw *w)
+{
+    const struct search_source *s = f->source;
+    if (h->top->sort == NULL && !(s->n_sort == 1 && s->sort[0].kind == SORT_SCORE)) {
+        return;
+    }
+    jw_k(w, "sort");
+    jw_arr(w);
+    if (h->top->sort == NULL) {
+        jw_float(w, h->top->score);
+    }
+    for (uint32_t i = 0; h->top->sort != NULL && i < s->n_sort; i++) {
+        sort_value_write(&h->top->sort[i], w);
+    }
+    jw_arr_end(w);
+}
+
+static enum err write_highlight(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
+{
+    if (f->highlighter == NULL) {
+        return ERR_OK;
+    }
+    struct buf b;
+    struct jsonw inner;
+    bool any = false;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&inner, &b, false);
+    enum err e = highlight_doc(f->highlighter, h->leaf, h->doc, fetch_source_tree(f, h), h->arena, &inner, &any, f->em);
+    if (e == ERR_OK && any) {
+        jw_k(w, "highlight");
+        jw_raw(w, buf_view(&b));
+    }
+    buf_fini(&b);
+    return e;
+}
+
+static enum err write_explanation(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
+{
+    if (!f->source->explain) {
+        return ERR_OK;
+    }
+    bool matched;
+    jw_k(w, "_explanation");
+    return weight_explain(f->weight, h->leaf, h->doc, h->arena, w, &matched, f->em);
+}
+
+static void write_identity(const struct fetch *f, const struct fetch_hit *h, struct jsonw *w)
+{
+    if (f->source->explain) {
+        jw_k(w, "_shard");
+        jw_strf(w, "[%.*s][%d]", STR_ARG(f->shard->index_name), f->shard->shard);
+        jw_kstr(w, "_node", f->shard->node_id);
+    }
+    jw_kstr(w, "_index", f->shard->index_name);
+    if (!f->source->stored_none) {
+        jw_kz(w, "_type", "_doc");
+        jw_kstr(w, "_id", h->stored.id);
+    }
+    write_versions(f, h, w);
+    jw_k(w, "_score");
+    if (isnan(h->top->score)) {
+        jw_null(w);
+    } else {
+        jw_float(w, h->top->score);
+    }
+    if (h->stored.routing.p != NULL && !f->source->stored_none) {
+        jw_kstr(w, "_routing", h->stored.routing);
+    }
+}
+
+static enum err write_hit(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
+{
+    jw_obj(w);
+    write_identity(f, h, w);
+    write_source(f, h, w);
+    enum err e = fetch_fields(f, h, w);
+    e = e == ERR_OK ? write_highlight(f, h, w) : e;
+    if (e == ERR_OK) {
+        write_sort(f, h, w);
+        e = write_names(f, h, w);
+    }
+    e = e == ERR_OK ? write_explanation(f, h, w) : e;
+    e = e == ERR_OK ? fetch_inner_hits(f, h, w) : e;
+    jw_obj_end(w);
+    return e;
+}
+
+static enum err fetch_one(struct fetch *f, const struct top_doc *top, struct arena *scratch, struct str *out)
+{
+    const struct leaf *leaf = view_leaf(f->shard->view, top->doc);
+    if (leaf != f->leaf) {
+        if (f->leaf != NULL) {
+            stored_reader_fini(&f->stored);
+        }
+        stored_reader_init(&f->stored, leaf->segment);
+        f->leaf = leaf;
+    }
+    struct fetch_hit h = {.top = top, .leaf = leaf, .doc = top->doc - leaf->base, .arena = scratch};
+    enum err e = f->want != 0 ? stored_read(&f->stored, h.doc, f->want, scratch, &h.stored, f->em) : ERR_OK;
+    if (e != ERR_OK) {
+        return e;
+    }
+    struct buf b;
+    struct jsonw w;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    e = write_hit(f, &h, &w);
+    if (e == ERR_OK) {
+        *out = arena_str(f->arena, buf_view(&b));
+        e = b.failed || out->p == NULL ? err_no_memory(f->em) : ERR_OK;
+    }
+    buf_fini(&b);
+    return e;
+}
+
+static enum err prepare(struct fetch *f)
+{
+    const struct search_source *s = f->source;
+    enum err e = search_context_init(&f->cx, f->shard, s, f->arena, f->em);
+    e = e == ERR_OK ? prepare_query(f) : e;
+    e = e == ERR_OK ? fetch_fields_check(f) : e;
+    f->need_source = wants_source(s) || s->n_fields > 0 || s->highlight_spec != NULL || s->n_script_fields > 0 || s->collapse.n_inner > 0;
+    f->want = s->stored_none ? 0 : STORED_ID;
+    if (f->need_source) {
+        f->want |= STORED_SOURCE;
+    }
+    if (s->stored_fields_given && !s->stored_none) {
+        f->want |= STORED_VALUES;
+    }
+    return e;
+}
+
+enum err search_fetch_phase(struct str *hits, const struct search_shard *shard, const struct search_source *source,
+                            const struct top_doc *docs, uint32_t n, struct arena *arena, struct errmsg *em)
+{
+    struct errmsg own;
+    struct fetch f = {.shard = shard, .source = source, .arena = arena, .em = em != NULL ? em : &own};
+    err_clear(f.em);
+    enum err e = prepare(&f);
+    struct arena scratch;
+    arena_init(&scratch, arena->alloc, arena->bytes_max);
+    for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
+        e = fetch_one(&f, &docs[i], &scratch, &hits[i]);
+        arena_reset(&scratch);
+    }
+    if (f.leaf != NULL) {
+        stored_reader_fini(&f.stored);
+    }
+    arena_fini(&scratch);
+    return e;
+}

@@ -1,0 +1,708 @@
+/* The query phase: which documents, how many, in what order; and what is computed over all of them. */
+#include "engine/aggs/aggs.h"
+#include "engine/search/search.h"
+#include "engine/search/top_docs.h"
+#include "engine/suggest/suggest.h"
+
+#include "common/base/bits.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define WINDOW 4096 /* documents that are collected as bits at a time */
+
+struct run {
+    const struct search_shard *shard;
+    const struct search_source *source;
+    struct search_context cx;
+    struct arena *arena;
+    struct errmsg *em;
+
+    const struct query *query;
+    const struct weight *weight, *post_filter;
+    enum score_need need;
+    struct sort_plan *sort;
+    struct top_docs *top;
+    struct doc_collector *aggs;
+
+    int64_t hits;          /* counted so far */
+    int64_t known_hits;    /* the total, known without counting; -1 */
+    int64_t threshold;     /* counting may stop being exact above it */
+    int64_t collected;     /* for terminate_after */
+    float best;
+    bool done, terminated, timed_out, skipping;
+    int64_t deadline_ns;
+    uint32_t polls;
+    struct scorer *scorer;
+    const struct leaf *leaf;
+    uint64_t *post_bits; /* post_filter's matches in the segment; NULL: no post_filter */
+};
+
+/* ---- preparing ---------------------------------------------------------------------------------------------------------- */
+
+enum err search_context_init(struct search_context *cx, const struct search_shard *shard, const struct search_source *source,
+                             struct arena *arena, struct errmsg *em)
+{
+    (void)em;
+    *cx = (struct search_context){.shard = shard, .arena = arena};
+    cx->query = (struct query_context){.mapping = shard->view->mapping,
+                                       .arena = arena,
+                                       .text = source->text,
+                                       .index_name = shard->index_name,
+                                       .index_uuid = shard->index_uuid,
+                                       .shard = shard->shard,
+                                       .now_ms = shard->now_ms,
+                                       .clauses_max = 1024,
+                                       .depth_max = 100,
+                                       .index_settings = shard->index_settings,
+                                       .allow_expensive = true,
+                                       .max_regex_length = 1000,
+                                       .max_terms_count = 65536,
+                                       .lookup_terms = shard->lookup_terms,
+                                       .self = shard->self};
+    cx->weight = (struct weight_context){.view = shard->view,
+                                         .arena = arena,
+                                         .stats = shard->stats,
+                                         .cache = shard->filters,
+                                         .index_name = shard->index_name,
+                                         .shard = shard->shard,
+                                         .now_ms = shard->now_ms,
+                                         .cancelled = shard->cancelled,
+                                         .self = shard->self};
+    return ERR_OK;
+}
+
+static const struct query *new_query(struct run *r, enum query_kind kind)
+{
+    struct query *q = ARENA_NEW(r->arena, struct query);
+    if (q != NULL) {
+        q->kind = kind;
+        q->boost = 1;
+    }
+    return q;
+}
+
+/* The request's query under the filters that aliases and slices put around it. */
+static enum err add_filters(struct run *r, const struct query **q)
+{
+    const struct search_shard *s = r->shard;
+    struct bool_clause *v = ARENA_ARRAY(r->arena, struct bool_clause, 2);
+    struct bool_clause *any = ARENA_ARRAY(r->arena, struct bool_clause, s->n_alias_filters);
+    struct query *filter = (struct query *)(uintptr_t)new_query(r, Q_BOOL), *outer = (struct query *)(uintptr_t)new_query(r, Q_BOOL);
+    if (v == NULL || any == NULL || filter == NULL || outer == NULL) {
+        return err_no_memory(r->em);
+    }
+    for (uint32_t i = 0; i < s->n_alias_filters; i++) {
+        struct json dsl;
+        struct query_context cx = r->cx.query;
+        cx.text = s->alias_filters[i];
+        any[i].occur = OCCUR_SHOULD;
+        enum err e = json_parse(&dsl, s->alias_filters[i], r->arena, &json_limits_default, r->em);
+        if (e == ERR_OK) {
+            struct json *kept = ARENA_NEW(r->arena, struct json);
+            if (kept == NULL) {
+                return err_no_memory(r->em);
+            }
+            *kept = dsl;
+            e = query_build(&any[i].query, &cx, kept, r->em);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    filter->boolean.v = any;
+    filter->boolean.n = s->n_alias_filters;
+    filter->boolean.min_should = 1;
+    v[0] = (struct bool_clause){OCCUR_MUST, *q};
+    v[1] = (struct bool_clause){OCCUR_FILTER, filter};
+    outer->boolean.v = v;
+    outer->boolean.n = 2;
+    *q = outer;
+    return ERR_OK;
+}
+
+static enum err build_query(struct run *r)
+{
+    enum err e = ERR_OK;
+    if (r->source->query != NULL) {
+        e = query_build(&r->query, &r->cx.query, r->source->query, r->em);
+    } else {
+        r->query = new_query(r, Q_MATCH_ALL);
+        e = r->query != NULL ? ERR_OK : err_no_memory(r->em);
+    }
+    if (e == ERR_OK && r->shard->n_alias_filters > 0) {
+        e = add_filters(r, &r->query);
+    }
+    if (e == ERR_OK && r->shard->index_boost != 1) {
+        struct query *boosted = (struct query *)(uintptr_t)new_query(r, Q_BOOST);
+        if (boosted == NULL) {
+            return err_no_memory(r->em);
+        }
+        boosted->boost = r->shard->index_boost;
+        boosted->one.child = r->query;
+        r->query = boosted;
+    }
+    return e;
+}
+
+static bool sorted_by_score_only(const struct search_source *s)
+{
+    return s->n_sort == 0 || (s->n_sort == 1 && s->sort[0].kind == SORT_SCORE && s->sort[0].descending);
+}
+
+static enum err check_window(const struct run *r)
+{
+    const struct search_source *s = r->source;
+    int64_t max = 10000, rescore_max = 10000;
+    enum err e = settings_i64(r->shard->index_settings, "max_result_window", 10000, &max, r->em);
+    if (e == ERR_OK) {
+        e = settings_i64(r->shard->index_settings, "max_rescore_window", max, &rescore_max, r->em);
+    }
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (r->shard->scroll && s->size > max) {
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT,
+                       "Batch size is too large, size must be less than or equal to: [%lld] but was [%lld]. Scroll batch sizes cost as "
+                       "much memory as result windows so they are controlled by the [index.max_result_window] index level setting.",
+                       (long long)max, (long long)s->size);
+    }
+    if (!r->shard->scroll && s->from + s->size > max) {
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT,
+                       "Result window is too large, from + size must be less than or equal to: [%lld] but was [%lld]. See the scroll api "
+                       "for a more efficient way to request large data sets. This limit can be set by changing the "
+                       "[index.max_result_window] index level setting.",
+                       (long long)max, (long long)(s->from + s->size));
+    }
+    for (uint32_t i = 0; i < s->n_rescore; i++) {
+        if (s->rescore[i].window > rescore_max) {
+            return err_set(r->em, ERR_ILLEGAL_ARGUMENT,
+                           "Rescore window [%lld] is too large. It must be less than [%lld]. This prevents allocating massive heaps for "
+                           "storing the results to be rescored. This limit can be set by changing the [index.max_rescore_window] index "
+                           "level setting.",
+                           (long long)s->rescore[i].window, (long long)rescore_max);
+        }
+    }
+    return ERR_OK;
+}
+
+/* Combinations that Elasticsearch refuses on the shard. */
+static enum err check_combinations(const struct run *r)
+{
+    const struct search_source *s = r->source;
+    if (s->size < 0) {
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT,
+                       "numHits must be > 0; please use TotalHitCountCollector if you just need the total hit count");
+    }
+    if (s->n_rescore > 0 && s->n_sort > 0 && !sorted_by_score_only(s)) {
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Cannot use [sort] option in conjunction with [rescore].");
+    }
+    if (s->search_after != NULL && r->shard->scroll) {
+        return err_set(r->em, ERR_SEARCH, "`search_after` cannot be used in a scroll context.");
+    }
+    if (s->search_after != NULL && s->from > 0) {
+        return err_set(r->em, ERR_SEARCH, "`from` parameter must be set to 0 when `search_after` is used.");
+    }
+    if (s->search_after != NULL && sorted_by_score_only(s)) {
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Sort must contain at least one field.");
+    }
+    if (s->search_after != NULL && s->search_after->n != s->n_sort) {
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "search_after has %u value(s) but sort has %u.", s->search_after->n, s->n_sort);
+    }
+    if (s->collapse.field.p != NULL && r->shard->scroll) {
+        return err_set(r->em, ERR_SEARCH, "cannot use `collapse` in a scroll context");
+    }
+    if (s->collapse.field.p != NULL && s->search_after != NULL) {
+        return err_set(r->em, ERR_SEARCH, "cannot use `collapse` in conjunction with `search_after`");
+    }
+    if (s->collapse.field.p != NULL && s->n_rescore > 0) {
+        return err_set(r->em, ERR_SEARCH, "cannot use `collapse` in conjunction with `rescore`");
+    }
+    if (s->stored_none && s->source.given && s->source.enabled) {
+        return err_set(r->em, ERR_SEARCH, "[stored_fields] cannot be disabled if [_source] is requested");
+    }
+    return check_window(r);
+}
+
+static enum err collapse_field(const struct run *r, const struct field **out)
+{
+    struct str name = r->source->collapse.field;
+    *out = NULL;
+    if (name.p == NULL) {
+        return ERR_OK;
+    }
+    const struct field *f = mapping_field(r->shard->view->mapping, name);
+    if (f == NULL) {
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "no mapping found for `%.*s` in order to collapse on", STR_ARG(name));
+    }
+    bool fits = f->type == FT_KEYWORD || field_type_is_numeric(f->type) || f->type == FT_DATE || f->type == FT_BOOLEAN;
+    if (!fits || !f->doc_values) {
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "collapse is not supported for the field [%.*s] of the type [%s]", STR_ARG(name),
+                       field_type_name(f->type));
+    }
+    *out = f;
+    return ERR_OK;
+}
+
+static enum err prepare_top(struct run *r)
+{
+    const struct search_source *s = r->source;
+    const struct field *group;
+    enum err e = collapse_field(r, &group);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (s->n_sort > 0 && !sorted_by_score_only(s)) {
+        e = sort_plan_new(&r->sort, &r->cx, s->sort, s->n_sort, r->em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    int64_t k = s->from + s->size;
+    for (uint32_t i = 0; i < s->n_rescore; i++) {
+        k = MAX_OF(k, s->rescore[i].window);
+    }
+    k = MIN_OF(k, (int64_t)r->shard->view->live_count);
+    if (s->size == 0 || k <= 0) {
+        return ERR_OK;
+    }
+    struct top_docs_opts o = {.k = (uint32_t)k,
+                              .sort = r->sort,
+                              .want_scores = s->track_scores,
+                              .after = s->search_after,
+                              .group = group,
+                              .arena = r->arena};
+    return top_docs_new(&r->top, &o, r->em);
+}
+
+/* Scores are needed for the order, when asked for, for min_score, and by aggregations. */
+static void choose_need(struct run *r)
+{
+    const struct search_source *s = r->source;
+    bool by_score = r->top != NULL && r->sort == NULL;
+    bool scores = by_score || s->has_min_score || (r->top != NULL && s->track_scores)
+                  || (r->sort != NULL && r->top != NULL && sort_plan_needs_scores(r->sort)) || (r->aggs != NULL && r->aggs->needs_scores);
+    bool may_skip = by_score && !s->has_min_score && r->aggs == NULL && s->collapse.field.p == NULL && s->terminate_after == 0
+                    && s->post_filter == NULL && (r->threshold < INT32_MAX || r->known_hits >= 0);
+    r->need = !scores ? NEED_NO_SCORES : may_skip ? NEED_TOP_SCORES : NEED_SCORES;
+}
+
+static int64_t count_without_visiting(const struct run *r)
+{
+    const struct search_source *s = r->source;
+    if (s->post_filter != NULL || s->has_min_score || s->terminate_after != 0 || s->collapse.field.p != NULL) {
+        return -1;
+    }
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < r->shard->view->n_leaves; i++) {
+        int64_t n = weight_count(r->weight, &r->shard->view->leaves[i]);
+        if (n < 0) {
+            return -1;
+        }
+        sum += n;
+    }
+    return sum;
+}
+
+static enum err make_weight(struct run *r)
+{
+    r->known_hits = -1;
+    choose_need(r);
+    enum err e = weight_new(&r->weight, &r->cx.weight, r->query, r->need, r->em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    r->known_hits = count_without_visiting(r);
+    if (r->known_hits >= 0 && r->need == NEED_SCORES) { /* the total is known: skipping is fine after all */
+        choose_need(r);
+        if (r->need == NEED_TOP_SCORES) {
+            return weight_new(&r->weight, &r->cx.weight, r->query, r->need, r->em);
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err prepare(struct run *r)
+{
+    const struct search_source *s = r->source;
+    enum err e = check_combinations(r);
+    if (e == ERR_OK) {
+        e = search_context_init(&r->cx, r->shard, s, r->arena, r->em);
+    }
+    if (e == ERR_OK) {
+        e = build_query(r);
+    }
+    if (e == ERR_OK && s->post_filter != NULL) {
+        const struct query *q;
+        e = query_build(&q, &r->cx.query, s->post_filter, r->em);
+        if (e == ERR_OK) {
+            e = weight_new(&r->post_filter, &r->cx.weight, q, NEED_NO_SCORES, r->em);
+        }
+    }
+    if (e == ERR_OK) {
+        e = prepare_top(r);
+    }
+    r->threshold = s->track_total == TRACK_TOTAL_DISABLED ? 0 : s->track_total;
+    if (e == ERR_OK && s->agg_spec != NULL) {
+        /* Aggregations ask the weight for global and filtered documents: it is made with them in mind. */
+        const struct weight *all;
+        e = weight_new(&all, &r->cx.weight, r->query, aggs_need_scores(s->agg_spec) ? NEED_SCORES : NEED_NO_SCORES, r->em);
+        if (e == ERR_OK) {
+            e = aggs_collector_new(&r->aggs, s->agg_spec, &r->cx, all, r->em);
+        }
+    }
+    return e == ERR_OK ? make_weight(r) : e;
+}
+
+/* ---- collecting ----------------------------------------------------------------------------------------------------------- */
+
+#define POLL_EVERY 2048
+
+static bool should_stop(struct run *r)
+{
+    if (++r->polls % POLL_EVERY != 0) {
+        return false;
+    }
+    if (r->shard->cancelled != NULL && r->shard->cancelled(r->shard->self)) {
+        r->done = true;
+    }
+    if (r->source->timeout_ms >= 0 && r->shard->clock != NULL && r->shard->clock->mono_ns(r->shard->clock->self) > r->deadline_ns) {
+        r->timed_out = r->done = true;
+    }
+    return r->done;
+}
+
+static enum err post_filter_bits(struct run *r)
+{
+    r->post_bits = NULL;
+    if (r->post_filter == NULL) {
+        return ERR_OK;
+    }
+    r->post_bits = ARENA_ARRAY(r->arena, uint64_t, bits_words((size_t)r->leaf->doc_count + 64));
+    struct scorer *s = NULL;
+    if (r->post_bits == NULL) {
+        return err_no_memory(r->em);
+    }
+    enum err e = weight_scorer(r->post_filter, r->leaf, r->arena, &s, r->em);
+    if (e != ERR_OK || s == NULL) {
+        return e;
+    }
+    for (doc_id d = s->ops->next(s); d != DOC_END; d = s->ops->next(s)) {
+        if (scorer_accepts(s)) {
+            bits_set(r->post_bits, d);
+        }
+    }
+    return ERR_OK;
+}
+
+/* One live, matching document. */
+static void take(struct run *r, doc_id doc)
+{
+    float score = 0;
+    if (r->need != NEED_NO_SCORES) {
+        score = r->scorer->ops->score(r->scorer);
+        if (r->source->has_min_score && !(score >= r->source->min_score)) {
+            return;
+        }
+    }
+    if (r->source->terminate_after > 0) {
+        if (r->collected >= r->source->terminate_after) {
+            r->terminated = r->done = true;
+            return;
+        }
+        r->collected++;
+    }
+    if (r->aggs != NULL) {
+        r->aggs->collect(r->aggs->self, doc);
+    }
+    if (r->post_bits != NULL && !bits_test(r->post_bits, doc)) {
+        return;
+    }
+    r->hits++;
+    if (score > r->best) {
+        r->best = score;
+    }
+    if (r->top != NULL) {
+        top_docs_add(r->top, doc, score);
+    }
+}
+
+static void collect_one_by_one(struct run *r)
+{
+    struct scorer *s = r->scorer;
+    float min = -INFINITY;
+    bool skips = r->need == NEED_TOP_SCORES && s->ops->min_score != NULL;
+    for (doc_id d = s->ops->next(s); d != DOC_END && !r->done; d = s->ops->next(s)) {
+        if (!leaf_live(r->leaf, d) || !scorer_accepts(s)) {
+            continue;
+        }
+        take(r, d);
+        if (skips && (r->known_hits >= 0 || r->hits > r->threshold)) {
+            float now = top_docs_min(r->top);
+            if (now > min) {
+                min = now;
+                r->skipping = true;
+                s->ops->min_score(s, min);
+            }
+        }
+        if (should_stop(r)) {
+            break;
+        }
+    }
+}
+
+/* Nobody asks which documents: only counts and aggregations. Windows of bits are filled by the scorer. */
+static void collect_windows(struct run *r)
+{
+    struct scorer *s = r->scorer;
+    uint64_t bits[WINDOW / 64];
+    for (doc_id from = 0; from < r->leaf->doc_count && !r->done; from += WINDOW) {
+        uint32_t n = MIN_OF((uint32_t)WINDOW, r->leaf->doc_count - from);
+        memset(bits, 0, sizeof(bits));
+        s->ops->fill(s, from, from + n, bits);
+        for (uint32_t w = 0; r->leaf->live != NULL && w < bits_words(n); w++) {
+            bits[w] &= r->leaf->live[from / 64 + w];
+        }
+        for (uint32_t w = 0; r->post_bits != NULL && r->aggs == NULL && w < bits_words(n); w++) {
+            bits[w] &= r->post_bits[from / 64 + w];
+        }
+        r->hits += (int64_t)bits_count(bits, n);
+        if (r->aggs != NULL) {
+            if (r->aggs->collect_bits != NULL) {
+                r->aggs->collect_bits(r->aggs->self, from, bits, n);
+            } else {
+                for (size_t i = bits_next(bits, 0, n); i < n; i = bits_next(bits, i + 1, n)) {
+                    r->aggs->collect(r->aggs->self, from + (doc_id)i);
+                }
+            }
+        }
+        r->polls += WINDOW / 4;
+        should_stop(r);
+    }
+}
+
+static enum err search_leaf(struct run *r)
+{
+    enum err e = post_filter_bits(r);
+    if (e == ERR_OK) {
+        e = weight_scorer(r->weight, r->leaf, r->arena, &r->scorer, r->em);
+    }
+    if (e == ERR_OK && r->aggs != NULL) {
+        e = r->aggs->leaf(r->aggs->self, r->leaf, r->scorer, r->em);
+    }
+    if (e != ERR_OK || r->scorer == NULL) {
+        return e;
+    }
+    if (r->top != NULL) {
+        e = top_docs_leaf(r->top, r->leaf, r->scorer, r->em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    if (r->need == NEED_TOP_SCORES && r->skipping && r->scorer->ops->min_score != NULL) {
+        r->scorer->ops->min_score(r->scorer, top_docs_min(r->top));
+    }
+    bool windows = r->top == NULL && r->need == NEED_NO_SCORES && r->source->terminate_after == 0 && r->scorer->ops->fill != NULL
+                   && (r->post_bits == NULL || r->aggs == NULL);
+    if (windows) {
+        collect_windows(r);
+    } else {
+        collect_one_by_one(r);
+    }
+    return weight_error(r->weight, r->em);
+}
+
+/* Nothing to find out by visiting: no documents wanted, total known, no aggregations. */
+static bool nothing_to_visit(const struct run *r)
+{
+    return r->aggs == NULL && r->top == NULL && (r->known_hits >= 0 || r->source->track_total == TRACK_TOTAL_DISABLED)
+           && !r->source->has_min_score;
+}
+
+static enum err collect(struct run *r)
+{
+    if (nothing_to_visit(r)) {
+        return ERR_OK;
+    }
+    const struct view *v = r->shard->view;
+    for (uint32_t i = 0; i < v->n_leaves && !r->done; i++) {
+        r->leaf = &v->leaves[i];
+        enum err e = search_leaf(r);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    if (r->sort != NULL && r->sort->error.n > 0) {
+        *r->em = r->sort->error;
+        return err_code(r->em);
+    }
+    return ERR_OK;
+}
+
+/* ---- rescoring -------------------------------------------------------------------------------------------------------------- */
+
+static float combine(const struct rescore_spec *s, float first, bool matched, float second)
+{
+    /* In Elasticsearch's order of operations: both weighted in float, then combined. */
+    float a = first * (float)s->query_weight;
+    if (!matched) {
+        return a;
+    }
+    float b = second * (float)s->rescore_weight;
+    switch (s->mode) {
+    case RESCORE_MULTIPLY:
+        return a * b;
+    case RESCORE_AVG:
+        return (a + b) / 2;
+    case RESCORE_MAX:
+        return MAX_OF(a, b);
+    case RESCORE_MIN:
+        return MIN_OF(a, b);
+    default:
+        return a + b;
+    }
+}
+
+static int by_doc(const void *a, const void *b)
+{
+    uint32_t x = ((const struct top_doc *)a)->doc, y = ((const struct top_doc *)b)->doc;
+    return x < y ? -1 : x > y;
+}
+
+static int by_score(const void *a, const void *b)
+{
+    const struct top_doc *x = a, *y = b;
+    if (x->score != y->score) {
+        return x->score > y->score ? -1 : 1;
+    }
+    return by_doc(a, b);
+}
+
+static enum err rescore(struct run *r, const struct rescore_spec *s, struct top_doc *docs, uint32_t n)
+{
+    const struct query *q;
+    const struct weight *w;
+    enum err e = query_build(&q, &r->cx.query, s->query, r->em);
+    if (e == ERR_OK) {
+        e = weight_new(&w, &r->cx.weight, q, NEED_SCORES, r->em);
+    }
+    if (e != ERR_OK) {
+        return e;
+    }
+    n = MIN_OF(n, (uint32_t)MAX_OF(s->window, 0));
+    qsort(docs, n, sizeof(*docs), by_doc);
+    const struct leaf *leaf = NULL;
+    struct scorer *scorer = NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct leaf *l = view_leaf(r->shard->view, docs[i].doc);
+        if (l != leaf) {
+            leaf = l;
+            e = weight_scorer(w, leaf, r->arena, &scorer, r->em);
+            if (e != ERR_OK) {
+                return e;
+            }
+        }
+        doc_id doc = docs[i].doc - leaf->base;
+        if (scorer != NULL && (scorer->doc == POSTINGS_UNPOSITIONED || scorer->doc < doc)) {
+            scorer->ops->seek(scorer, doc);
+        }
+        bool matched = scorer != NULL && scorer->doc == doc && scorer_accepts(scorer);
+        docs[i].score = combine(s, docs[i].score, matched, matched ? scorer->ops->score(scorer) : 0);
+    }
+    qsort(docs, n, sizeof(*docs), by_score);
+    return weight_error(w, r->em);
+}
+
+/* ---- the result --------------------------------------------------------------------------------------------------------------- */
+
+static void set_total(const struct run *r, struct query_result *out)
+{
+    int32_t track = r->source->track_total;
+    int64_t hits = r->known_hits >= 0 ? r->known_hits : r->hits;
+    out->total = hits;
+    out->relation = TOTAL_EQ;
+    if (track == TRACK_TOTAL_DISABLED) {
+        out->total = 0;
+        out->relation = TOTAL_NONE;
+    } else if (track != TRACK_TOTAL_ACCURATE && hits > track) {
+        out->total = track;
+        out->relation = TOTAL_GTE;
+    }
+}
+
+static enum err take_bytes(struct buf *b, struct arena *arena, struct str *out, struct errmsg *em)
+{
+    *out = arena_str(arena, buf_view(b));
+    bool ok = !b->failed && out->p != NULL;
+    buf_fini(b);
+    return ok ? ERR_OK : err_no_memory(em);
+}
+
+static enum err finish(struct run *r, struct query_result *out)
+{
+    const struct search_source *s = r->source;
+    enum err e = ERR_OK;
+    *out = (struct query_result){.slot = r->shard->slot, .max_score = NAN, .timed_out = r->timed_out, .terminated_early = r->terminated};
+    set_total(r, out);
+    if (r->top != NULL) {
+        e = top_docs_take(r->top, r->shard->slot, r->arena, &out->docs, &out->n, r->em);
+    }
+    out->n_sort = r->sort != NULL ? s->n_sort : 0;
+    for (uint32_t i = 0; e == ERR_OK && i < s->n_rescore; i++) {
+        e = rescore(r, &s->rescore[i], out->docs, out->n);
+    }
+    if (s->n_rescore > 0) {
+        out->n = MIN_OF(out->n, (uint32_t)(s->from + s->size));
+    }
+    if (e == ERR_OK && out->n > 0 && r->sort == NULL) {
+        out->max_score = out->docs[0].score;
+    } else if (e == ERR_OK && out->n > 0 && s->track_scores) {
+        out->max_score = r->best;
+    }
+    struct buf b;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    if (e == ERR_OK && r->aggs != NULL) {
+        e = aggs_result(r->aggs, &b, r->em);
+        e = e == ERR_OK ? take_bytes(&b, r->arena, &out->aggs, r->em) : e;
+    }
+    if (e == ERR_OK && s->suggest_spec != NULL) {
+        e = suggest_run(s->suggest_spec, &r->cx, &b, r->em);
+        e = e == ERR_OK ? take_bytes(&b, r->arena, &out->suggest, r->em) : e;
+    }
+    buf_fini(&b);
+    return e;
+}
+
+/* A request of suggestions alone finds no documents. */
+static bool suggest_only(const struct search_source *s)
+{
+    return s->suggest_spec != NULL && s->query == NULL && s->agg_spec == NULL && s->search_after == NULL;
+}
+
+enum err search_query_phase(struct query_result *out, const struct search_shard *shard, const struct search_source *source,
+                            struct arena *arena, struct errmsg *em)
+{
+    struct errmsg own;
+    struct run r = {.shard = shard, .source = source, .arena = arena, .em = em != NULL ? em : &own, .known_hits = -1, .best = -INFINITY};
+    err_clear(r.em);
+    if (source->timeout_ms >= 0 && shard->clock != NULL) {
+        r.deadline_ns = shard->clock->mono_ns(shard->clock->self) + source->timeout_ms * 1000000;
+    }
+    enum err e = ERR_OK;
+    if (suggest_only(source)) {
+        e = search_context_init(&r.cx, shard, source, arena, r.em);
+        r.known_hits = 0;
+    } else {
+        e = prepare(&r);
+        e = e == ERR_OK ? collect(&r) : e;
+        if (e == ERR_OK && r.shard->cancelled != NULL && r.done && !r.timed_out && !r.terminated) {
+            e = err_set(r.em, ERR_CANCELLED, "task cancelled");
+        }
+    }
+    if (e == ERR_OK) {
+        e = finish(&r, out);
+    }
+    sort_plan_fini(r.sort);
+    top_docs_free(r.top);
+    return e;
+}

@@ -1,0 +1,616 @@
+#include "engine/search/sort.h"
+
+#include "common/base/geo.h"
+#include "common/base/inet.h"
+#include "common/base/num.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- binding ---------------------------------------------------------------------------------------------------------- */
+
+static bool is_text_type(enum field_type t)
+{
+    return t == FT_KEYWORD || t == FT_CONSTANT_KEYWORD || t == FT_IP || t == FT_META_ID || t == FT_META_INDEX;
+}
+
+static bool has_num_column(enum field_type t)
+{
+    return field_type_is_numeric(t) || t == FT_BOOLEAN || t == FT_DATE || t == FT_DATE_NANOS || t == FT_META_SEQ_NO
+           || t == FT_META_VERSION || t == FT_TOKEN_COUNT;
+}
+
+static enum field_type type_of_name(struct str name)
+{
+    for (unsigned t = 0; t < FT_TYPES; t++) {
+        if (str_is(name, field_type_name((enum field_type)t))) {
+            return (enum field_type)t;
+        }
+    }
+    return FT_OBJECT;
+}
+
+static int64_t num_of_text(const struct sort_key *k, enum field_type t, struct str text, bool *ok)
+{
+    double d = 0;
+    int64_t l = 0;
+    if (k->floating) {
+        *ok = num_parse_double(text, &d);
+        return k->is_float ? num_from_double((double)(float)d) : num_from_double(d);
+    }
+    *ok = num_parse_i64(text, &l);
+    if (!*ok && t != FT_DATE && t != FT_DATE_NANOS && num_parse_double(text, &d)) {
+        *ok = d >= -0x1p63 && d < 0x1p63;
+        l = *ok ? (int64_t)d : 0;
+    }
+    return l;
+}
+
+static enum err bind_missing(struct sort_key *k, enum field_type t, struct errmsg *em)
+{
+    const struct json *m = k->spec->missing;
+    bool first = json_is(m, JSON_STRING) && str_is(m->s, "_first");
+    bool last = m == NULL || (json_is(m, JSON_STRING) && str_is(m->s, "_last"));
+    k->missing_first = first;
+    if (!first && !last) {
+        bool ok = true;
+        if (k->is_text) {
+            k->missing_text = json_text(m);
+        } else {
+            k->missing_num = num_of_text(k, t, json_text(m), &ok);
+        }
+        return ok ? ERR_OK : err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(json_text(m)));
+    }
+    /* The extreme that puts them where they belong under the direction. */
+    bool greatest = last != k->spec->descending;
+    if (k->floating) {
+        k->missing_num = num_from_double(greatest ? INFINITY : -INFINITY);
+    } else {
+        k->missing_num = greatest ? INT64_MAX : INT64_MIN;
+    }
+    return ERR_OK;
+}
+
+static enum err bind_unmapped(const struct search_context *cx, struct sort_key *k, enum field_type *t, struct errmsg *em)
+{
+    const struct sort_spec *s = k->spec;
+    if (s->unmapped_type.p == NULL) {
+        err_set(em, ERR_QUERY_SHARD, "No mapping found for [%.*s] in order to sort on", STR_ARG(s->field));
+        err_about_index(em, cx->shard->index_name, cx->shard->index_uuid);
+        return ERR_QUERY_SHARD;
+    }
+    *t = type_of_name(s->unmapped_type);
+    if (!is_text_type(*t) && !has_num_column(*t)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "No mapper found for type [%.*s]", STR_ARG(s->unmapped_type));
+    }
+    return ERR_OK;
+}
+
+static enum err refuse_field(const struct search_context *cx, const struct sort_spec *s, const struct field *f, struct errmsg *em)
+{
+    if (f->type == FT_TEXT && !f->fielddata) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Text fields are not optimised for operations that require per-document field data like aggregations and "
+                       "sorting, so these operations are disabled by default. Please use a keyword field instead. Alternatively, set "
+                       "fielddata=true on [%.*s] in order to load field data by uninverting the inverted index. Note that this can use "
+                       "significant memory.",
+                       STR_ARG(s->field));
+    }
+    if (f->type == FT_GEO_POINT) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "can't sort on geo_point field without using specific sorting feature, like geo_distance");
+    }
+    if (f->type == FT_OBJECT || f->type == FT_NESTED) {
+        err_set(em, ERR_QUERY_SHARD, "No mapping found for [%.*s] in order to sort on", STR_ARG(s->field));
+        err_about_index(em, cx->shard->index_name, cx->shard->index_uuid);
+        return ERR_QUERY_SHARD;
+    }
+    return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                   "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type [%s]. Use doc values instead.",
+                   STR_ARG(s->field), field_type_name(f->type));
+}
+
+static enum err bind_field(const struct search_context *cx, struct sort_key *k, struct errmsg *em)
+{
+    const struct sort_spec *s = k->spec;
+    k->field = mapping_field(cx->shard->view->mapping, s->field);
+    enum field_type t = k->field != NULL ? k->field->type : FT_OBJECT;
+    if (k->field == NULL) {
+        enum err e = bind_unmapped(cx, k, &t, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    } else if ((!is_text_type(t) && !has_num_column(t)) || (!k->field->doc_values && t < FT_META_ID)) {
+        return refuse_field(cx, s, k->field, em);
+    }
+    k->is_id = t == FT_META_ID;
+    k->is_text = is_text_type(t);
+    k->floating = t == FT_DOUBLE || t == FT_FLOAT || t == FT_HALF_FLOAT || t == FT_SCALED_FLOAT;
+    k->is_float = t == FT_FLOAT || t == FT_HALF_FLOAT;
+    if (str_is(s->numeric_type, "double")) {
+        k->floating = true;
+        k->is_float = false;
+    } else if (s->numeric_type.p != NULL) {
+        k->floating = false;
+    }
+    if (k->is_text && s->mode != SORT_MODE_DEFAULT && s->mode != SORT_MODE_MIN && s->mode != SORT_MODE_MAX) {
+        err_set(em, ERR_QUERY_SHARD, "we only support AVG, MEDIAN and SUM on number based fields");
+        err_about_index(em, cx->shard->index_name, cx->shard->index_uuid);
+        return ERR_QUERY_SHARD;
+    }
+    return bind_missing(k, t, em);
+}
+
+static enum err bind_geo(const struct search_context *cx, struct sort_key *k, struct errmsg *em)
+{
+    const struct sort_spec *s = k->spec;
+    k->is_geo = k->floating = true;
+    k->field = mapping_field(cx->shard->view->mapping, s->field);
+    k->missing_num = num_from_double(INFINITY); /* a document without a place is farthest, whatever the direction */
+    if (k->field == NULL && !s->ignore_unmapped) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to find mapper for [%.*s] for geo distance based sort", STR_ARG(s->field));
+    }
+    if (k->field != NULL && k->field->type != FT_GEO_POINT) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "unable to apply geo distance sort to field [%.*s] of type [%s]", STR_ARG(s->field),
+                       field_type_name(k->field->type));
+    }
+    for (uint32_t i = 0; i < s->n_points && !s->lenient_points; i++) {
+        bool lat = !geo_lat_ok(s->lats[i]), bad = lat || !geo_lon_ok(s->lons[i]);
+        if (bad) {
+            struct buf text;
+            buf_init(&text, NULL, 64);
+            num_put_double(&text, lat ? s->lats[i] : s->lons[i]);
+            err_set(em, ERR_PARSE, "illegal %s value [%.*s] for [GeoDistanceSort] for field [%.*s].", lat ? "latitude" : "longitude",
+                    STR_ARG(buf_view(&text)), STR_ARG(s->field));
+            buf_fini(&text);
+            return ERR_PARSE;
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err bind_key(const struct search_context *cx, struct sort_key *k, struct sort_plan *p, struct errmsg *em)
+{
+    const struct sort_spec *s = k->spec;
+    k->mode = s->mode != SORT_MODE_DEFAULT ? s->mode : s->descending ? SORT_MODE_MAX : SORT_MODE_MIN;
+    switch (s->kind) {
+    case SORT_SCORE:
+        p->needs_scores = true;
+        k->floating = k->is_float = true;
+        return ERR_OK;
+    case SORT_DOC:
+        return ERR_OK;
+    case SORT_FIELD:
+        return bind_field(cx, k, em);
+    case SORT_GEO:
+        return bind_geo(cx, k, em);
+    case SORT_SCRIPT:
+        return sort_script_bind(cx, k, p, em);
+    }
+    return ERR_OK;
+}
+
+enum err sort_plan_new(struct sort_plan **out, const struct search_context *cx, const struct sort_spec *specs, uint32_t n,
+                       struct errmsg *em)
+{
+    struct sort_plan *p = ARENA_NEW(cx->arena, struct sort_plan);
+    struct sort_key *keys = ARENA_ARRAY(cx->arena, struct sort_key, n);
+    if (p == NULL || keys == NULL) {
+        return err_no_memory(em);
+    }
+    *p = (struct sort_plan){.cx = cx, .keys = keys, .n = n};
+    for (uint32_t i = 0; i < n; i++) {
+        keys[i].spec = &specs[i];
+        enum err e = bind_key(cx, &keys[i], p, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    *out = p;
+    return ERR_OK;
+}
+
+void sort_plan_fini(struct sort_plan *p)
+{
+    if (p != NULL && p->stored_open) {
+        stored_reader_fini(&p->stored);
+        p->stored_open = false;
+    }
+}
+
+bool sort_plan_needs_scores(const struct sort_plan *p)
+{
+    return p->needs_scores;
+}
+
+enum err sort_plan_leaf(struct sort_plan *p, const struct leaf *leaf, struct scorer *scorer, struct errmsg *em)
+{
+    p->leaf = leaf;
+    p->scorer = scorer;
+    for (uint32_t i = 0; i < p->n; i++) {
+        struct sort_key *k = &p->keys[i];
+        k->seg = k->field != NULL ? segment_field(leaf->segment, k->field->path) : NULL;
+        num_column_open(&k->nums, k->is_text ? NULL : k->seg);
+        ord_column_open(&k->ords, k->is_text ? k->seg : NULL);
+        if (k->is_id) {
+            sort_plan_fini(p);
+            stored_reader_init(&p->stored, leaf->segment);
+            p->stored_open = true;
+        }
+        if (k->is_script) {
+            enum err e = sort_script_leaf(p, k, leaf, em);
+            if (e != ERR_OK) {
+                return e;
+            }
+        }
+    }
+    return ERR_OK;
+}
+
+/* ---- reading a document's keys ------------------------------------------------------------------------------------------ */
+
+static int cmp_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* As Elasticsearch's MultiValueMode: whole numbers round their averages. */
+static double pick_double(enum sort_mode mode, const double *v, uint32_t n)
+{
+    double sum = 0;
+    switch (mode) {
+    case SORT_MODE_MAX:
+        return v[n - 1];
+    case SORT_MODE_SUM:
+    case SORT_MODE_AVG:
+        for (uint32_t i = 0; i < n; i++) {
+            sum += v[i];
+        }
+        return mode == SORT_MODE_AVG ? sum / n : sum;
+    case SORT_MODE_MEDIAN:
+        return n % 2 == 0 ? (v[n / 2 - 1] + v[n / 2]) / 2 : v[n / 2];
+    default:
+        return v[0];
+    }
+}
+
+static int64_t pick_long(enum sort_mode mode, const struct num_column *c, uint64_t first, uint32_t n)
+{
+    int64_t sum = 0;
+    switch (mode) {
+    case SORT_MODE_MAX:
+        return num_column_value(c, first + n - 1);
+    case SORT_MODE_SUM:
+    case SORT_MODE_AVG:
+        for (uint32_t i = 0; i < n; i++) {
+            sum = (int64_t)((uint64_t)sum + (uint64_t)num_column_value(c, first + i));
+        }
+        return mode == SORT_MODE_AVG && n > 1 ? (int64_t)floor((double)sum / n + 0.5) : sum;
+    case SORT_MODE_MEDIAN: {
+        int64_t high = num_column_value(c, first + n / 2);
+        return n % 2 == 0 ? (int64_t)floor(((double)num_column_value(c, first + n / 2 - 1) + (double)high) / 2.0 + 0.5) : high;
+    }
+    default:
+        return num_column_value(c, first);
+    }
+}
+
+#define FEW 64
+
+static int64_t pick_fraction(const struct sort_key *k, uint64_t first, uint32_t n)
+{
+    double few[FEW] = {0}, *v = n <= FEW ? few : malloc(n * sizeof(double));
+    if (v == NULL) {
+        return k->missing_num;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        v[i] = field_num_to_double(k->field, num_column_value(&k->nums, first + i));
+    }
+    double d = pick_double(k->mode, v, n);
+    if (v != few) {
+        free(v);
+    }
+    return num_from_double(d);
+}
+
+static int64_t distance(const struct sort_key *k, doc_id doc)
+{
+    uint64_t first;
+    uint32_t n = num_column_seek(&k->nums, doc, &first);
+    const struct sort_spec *s = k->spec;
+    uint32_t total = n * s->n_points;
+    if (total == 0) {
+        return k->missing_num;
+    }
+    double few[FEW] = {0}, *v = total <= FEW ? few : malloc(total * sizeof(double));
+    if (v == NULL) {
+        return k->missing_num;
+    }
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        struct geo_point g = geo_unpack(num_column_value(&k->nums, first + i));
+        for (uint32_t j = 0; j < s->n_points; j++) {
+            double metres = geo_distance(s->plane ? GEO_PLANE : GEO_ARC, s->lats[j], s->lons[j], g.lat, g.lon);
+            v[at++] = metres / s->unit_metres;
+        }
+    }
+    if (total > 1) {
+        qsort(v, total, sizeof(double), cmp_double);
+    }
+    double d = pick_double(k->mode, v, total);
+    if (v != few) {
+        free(v);
+    }
+    return num_from_double(d);
+}
+
+/* numeric_type: dates as nanoseconds or milliseconds, whole numbers as fractions and back. */
+static int64_t cast(const struct sort_key *k, int64_t v)
+{
+    struct str t = k->spec->numeric_type;
+    enum field_type from = k->field->type;
+    if (str_is(t, "date_nanos") && from == FT_DATE) {
+        return v * 1000000;
+    }
+    if (str_is(t, "date") && from == FT_DATE_NANOS) {
+        return v / 1000000;
+    }
+    if (str_is(t, "long") && (from == FT_DOUBLE || from == FT_FLOAT || from == FT_HALF_FLOAT || from == FT_SCALED_FLOAT)) {
+        return (int64_t)field_num_to_double(k->field, v);
+    }
+    return v;
+}
+
+static void load_number(const struct sort_key *k, doc_id doc, struct sort_cell *out)
+{
+    uint64_t first;
+    uint32_t n = num_column_seek(&k->nums, doc, &first);
+    if (n == 0) {
+        out->num = k->missing_num;
+    } else if (k->floating) {
+        out->num = n == 1 ? num_from_double(field_num_to_double(k->field, num_column_value(&k->nums, first)))
+                          : pick_fraction(k, first, n);
+    } else {
+        int64_t v = n == 1 ? num_column_value(&k->nums, first) : pick_long(k->mode, &k->nums, first, n);
+        out->num = k->spec->numeric_type.p != NULL ? cast(k, v) : v;
+    }
+}
+
+static void set_text(struct sort_cell *c, struct str text)
+{
+    buf_reset(&c->text);
+    buf_str(&c->text, text);
+    c->leaf = UINT32_MAX;
+    c->null = false;
+}
+
+static void load_text(struct sort_plan *p, const struct sort_key *k, doc_id doc, struct sort_cell *out)
+{
+    out->null = true;
+    out->leaf = p->leaf->index;
+    if (k->field != NULL && k->field->type == FT_CONSTANT_KEYWORD && k->field->const_value.p != NULL) {
+        set_text(out, k->field->const_value);
+        return;
+    }
+    if (k->field != NULL && k->field->type == FT_META_INDEX) {
+        set_text(out, p->cx->shard->index_name);
+        return;
+    }
+    if (k->is_id) {
+        struct arena scratch;
+        struct stored_doc stored;
+        arena_init(&scratch, NULL, ARENA_UNLIMITED);
+        if (stored_read(&p->stored, doc, STORED_ID, &scratch, &stored, NULL) == ERR_OK) {
+            set_text(out, stored.id);
+        }
+        arena_fini(&scratch);
+        return;
+    }
+    uint64_t first;
+    uint32_t n = ord_column_seek(&k->ords, doc, &first);
+    if (n > 0) {
+        out->ord = ord_column_value(&k->ords, k->mode == SORT_MODE_MAX ? first + n - 1 : first);
+        out->null = false;
+    } else if (k->missing_text.p != NULL) {
+        set_text(out, k->missing_text);
+    }
+}
+
+void sort_cell_load(struct sort_plan *p, uint32_t i, doc_id doc, struct sort_cell *out)
+{
+    struct sort_key *k = &p->keys[i];
+    if (k->is_script) {
+        sort_script_load(p, k, doc, out);
+    } else if (k->is_text) {
+        load_text(p, k, doc, out);
+    } else if (k->spec->kind == SORT_SCORE) {
+        out->num = num_from_float(p->scorer->ops->score(p->scorer));
+    } else if (k->spec->kind == SORT_DOC) {
+        out->num = (int64_t)p->leaf->base + doc;
+    } else if (k->is_geo) {
+        out->num = distance(k, doc);
+    } else {
+        load_number(k, doc, out);
+    }
+}
+
+bool sort_cell_settle(struct sort_plan *p, uint32_t i, struct sort_cell *c)
+{
+    const struct sort_key *k = &p->keys[i];
+    if (!k->is_text || c->null || c->leaf == UINT32_MAX) {
+        return true;
+    }
+    return seg_term_by_ord(k->seg, c->ord, &c->text);
+}
+
+int sort_cell_cmp(struct sort_plan *p, uint32_t i, struct sort_cell *a, struct sort_cell *b)
+{
+    const struct sort_key *k = &p->keys[i];
+    int c;
+    if (!k->is_text) {
+        c = a->num < b->num ? -1 : a->num > b->num;
+    } else if (a->null || b->null) { /* where nulls go does not depend on the direction */
+        int nulls = (int)a->null - (int)b->null;
+        return k->missing_first ? -nulls : nulls;
+    } else if (a->leaf == b->leaf && a->leaf != UINT32_MAX) {
+        c = a->ord < b->ord ? -1 : a->ord > b->ord;
+    } else {
+        if (a->leaf != UINT32_MAX && !sort_cell_settle(p, i, a)) {
+            return 0;
+        }
+        c = str_cmp(buf_view(&a->text), buf_view(&b->text));
+    }
+    return k->spec->descending ? -c : c;
+}
+
+bool sort_cell_value(const struct sort_plan *p, uint32_t i, const struct sort_cell *c, struct arena *arena, struct sort_value *out)
+{
+    const struct sort_key *k = &p->keys[i];
+    if (k->is_text) {
+        out->kind = c->null ? SV_NULL : SV_STR;
+        if (c->null) {
+            return true;
+        }
+        struct str text = buf_view(&c->text);
+        if (k->field != NULL && k->field->type == FT_IP && text.n == 16) {
+            struct buf shown;
+            buf_init(&shown, NULL, KIB);
+            inet_print((const uint8_t *)text.p, &shown);
+            out->s = arena_str(arena, buf_view(&shown));
+            buf_fini(&shown);
+            return out->s.p != NULL;
+        }
+        out->s = arena_str(arena, text);
+        return out->s.p != NULL;
+    }
+    if (k->spec->kind == SORT_SCORE) {
+        *out = (struct sort_value){.kind = SV_FLOAT, .d = (double)num_to_float(c->num)};
+    } else if (k->floating) {
+        *out = (struct sort_value){.kind = k->is_float ? SV_FLOAT : SV_DOUBLE, .d = num_to_double(c->num)};
+    } else {
+        *out = (struct sort_value){.kind = SV_LONG, .l = c->num};
+    }
+    return true;
+}
+
+/* ---- search_after --------------------------------------------------------------------------------------------------------- */
+
+static bool parse_date_value(const struct sort_key *k, struct str text, int64_t *out)
+{
+    struct instant t;
+    if (k->field == NULL || (k->field->type != FT_DATE && k->field->type != FT_DATE_NANOS) || k->field->format == NULL
+        || date_parse(k->field->format, text, NULL, DATE_FILL_MIN, &t, NULL) != ERR_OK) {
+        return false;
+    }
+    return k->field->type == FT_DATE_NANOS ? instant_to_nanos(t, out, NULL) == ERR_OK : (*out = instant_to_ms(t), true);
+}
+
+enum err sort_cell_parse(const struct sort_plan *p, uint32_t i, const struct json *v, struct sort_cell *out, struct errmsg *em)
+{
+    const struct sort_key *k = &p->keys[i];
+    struct str name = k->spec->kind == SORT_SCORE ? STR("_score") : k->spec->kind == SORT_DOC ? STR("_doc") : k->spec->field;
+    struct str text = json_text(v);
+    out->leaf = UINT32_MAX;
+    if (k->is_text) {
+        out->null = v->type == JSON_NULL;
+        uint8_t ip[16];
+        bool is_ip = k->field != NULL && k->field->type == FT_IP;
+        if (is_ip && !out->null) {
+            if (inet_parse(text, ip, em) != ERR_OK) {
+                return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse search_after value for field [%.*s].", STR_ARG(name));
+            }
+            text = str_mk(ip, 16);
+        }
+        buf_str(&out->text, text);
+        return out->text.failed ? err_no_memory(em) : ERR_OK;
+    }
+    double d;
+    int64_t l;
+    if (v->type == JSON_NULL) {
+        out->num = k->missing_num;
+        return ERR_OK;
+    }
+    if (v->type == JSON_BOOL) {
+        out->num = v->b;
+        return ERR_OK;
+    }
+    if (k->spec->kind == SORT_SCORE && num_parse_double(text, &d)) {
+        out->num = num_from_float((float)d);
+        return ERR_OK;
+    }
+    if (k->floating && num_parse_double(text, &d)) {
+        out->num = num_from_double(k->is_float ? (double)(float)d : d);
+        return ERR_OK;
+    }
+    if (!k->floating && (num_parse_i64(text, &l) || parse_date_value(k, text, &l))) {
+        out->num = l;
+        return ERR_OK;
+    }
+    if (!k->floating && num_parse_double(text, &d) && v->type == JSON_NUMBER) {
+        out->num = (int64_t)d;
+        return ERR_OK;
+    }
+    err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(text));
+    return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse search_after value for field [%.*s].", STR_ARG(name));
+}
+
+/* ---- values outside the shard ----------------------------------------------------------------------------------------------- */
+
+static int value_cmp(const struct sort_value *a, const struct sort_value *b)
+{
+    if (a->kind == SV_STR || b->kind == SV_STR) {
+        return str_cmp(a->s, b->s);
+    }
+    if (a->kind == SV_LONG && b->kind == SV_LONG) {
+        return a->l < b->l ? -1 : a->l > b->l;
+    }
+    double x = a->kind == SV_LONG ? (double)a->l : a->d, y = b->kind == SV_LONG ? (double)b->l : b->d;
+    int64_t sx = num_from_double(x), sy = num_from_double(y);
+    return sx < sy ? -1 : sx > sy;
+}
+
+int sort_values_cmp(const struct sort_spec *specs, uint32_t n, const struct sort_value *a, const struct sort_value *b)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        bool an = a[i].kind == SV_NULL, bn = b[i].kind == SV_NULL;
+        int c;
+        if (an || bn) {
+            const struct json *m = specs[i].missing;
+            bool first = json_is(m, JSON_STRING) && str_is(m->s, "_first");
+            c = (int)an - (int)bn;
+            c = first ? -c : c;
+        } else {
+            c = value_cmp(&a[i], &b[i]);
+            c = specs[i].descending ? -c : c;
+        }
+        if (c != 0) {
+            return c;
+        }
+    }
+    return 0;
+}
+
+void sort_value_write(const struct sort_value *v, struct jsonw *w)
+{
+    switch (v->kind) {
+    case SV_NULL:
+        jw_null(w);
+        break;
+    case SV_LONG:
+        jw_i64(w, v->l);
+        break;
+    case SV_DOUBLE:
+        jw_double(w, v->d);
+        break;
+    case SV_FLOAT:
+        jw_float(w, (float)v->d);
+        break;
+    case SV_STR:
+        jw_str(w, v->s);
+        break;
+    case SV_BOOL:
+        jw_bool(w, v->l != 0);
+        break;
+    }
+}

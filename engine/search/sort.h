@@ -1,0 +1,69 @@
+/* sort.h - sort keys bound to a view, and the cells in which documents' keys are compared.
+ *
+ * Every key of a document is a cell: a number (all numeric types, dates, distances and scores made sortable), or a text with
+ * the ordinal that it has in one segment. Numbers compare as int64; texts by ordinal while both are of one segment, else by
+ * bytes. One thread at a time. */
+#ifndef ENGINE_SEARCH_SORT_H
+#define ENGINE_SEARCH_SORT_H
+
+#include "engine/search/search.h"
+
+struct sort_cell {
+    int64_t num;
+    uint64_t ord;   /* texts: in segment `leaf` */
+    uint32_t leaf;  /* UINT32_MAX: only `text` counts */
+    bool null;      /* texts: no value */
+    struct buf text;
+};
+
+struct sort_key {
+    const struct sort_spec *spec;
+    const struct field *field;
+    bool is_text, is_id;
+    bool floating; /* the column holds sortable fractions */
+    bool is_float; /* ... that were floats */
+    bool is_geo, is_script;
+    enum sort_mode mode;
+    int64_t missing_num;
+    struct str missing_text; /* p == NULL: none */
+    bool missing_first;
+    const struct script *script;
+    const struct query *nested_filter;
+    /* of the current segment */
+    struct num_column nums;
+    struct ord_column ords;
+    const struct seg_field *seg;
+};
+
+struct sort_plan {
+    const struct search_context *cx;
+    struct sort_key *keys;
+    uint32_t n;
+    bool needs_scores;
+    const struct leaf *leaf;
+    struct scorer *scorer;
+    struct stored_reader stored;
+    bool stored_open;
+    struct errmsg error; /* of a script; n == 0: none */
+};
+
+void sort_plan_fini(struct sort_plan *p);
+/* A new segment begins. */
+enum err sort_plan_leaf(struct sort_plan *p, const struct leaf *leaf, struct scorer *scorer, struct errmsg *em);
+/* The cell of key k for a document of the current segment. A text is left unread: `ord` and `leaf` tell it. */
+void sort_cell_load(struct sort_plan *p, uint32_t k, doc_id doc, struct sort_cell *out);
+/* Reads the text of a cell that may outlive its segment's turn. false: no memory, or corrupt. */
+bool sort_cell_settle(struct sort_plan *p, uint32_t k, struct sort_cell *c);
+/* Order of two cells of key k under its direction. `b` is settled. */
+int sort_cell_cmp(struct sort_plan *p, uint32_t k, struct sort_cell *a, struct sort_cell *b);
+/* The value that the response shows; its text is copied into `arena`. */
+bool sort_cell_value(const struct sort_plan *p, uint32_t k, const struct sort_cell *c, struct arena *arena, struct sort_value *out);
+/* A cell from a value of search_after. ERR_ILLEGAL_ARGUMENT when it does not fit the field. */
+enum err sort_cell_parse(const struct sort_plan *p, uint32_t k, const struct json *v, struct sort_cell *out, struct errmsg *em);
+
+/* ---- scripts (sort_script.c) ---- */
+enum err sort_script_bind(const struct search_context *cx, struct sort_key *k, struct sort_plan *p, struct errmsg *em);
+enum err sort_script_leaf(struct sort_plan *p, struct sort_key *k, const struct leaf *leaf, struct errmsg *em);
+void sort_script_load(struct sort_plan *p, struct sort_key *k, doc_id doc, struct sort_cell *out);
+
+#endif

@@ -1,0 +1,332 @@
+/* The `sort` section: every form that Elasticsearch reads, into specs; no mapping is asked. */
+#include "common/base/geo.h"
+#include "common/base/jsonr.h"
+#include "engine/query/query.h"
+#include "engine/search/source.h"
+
+struct parse {
+    struct str text;
+    struct arena *arena;
+    struct errmsg *em;
+};
+
+static void plain_sort(struct sort_spec *s, struct str name)
+{
+    *s = (struct sort_spec){.kind = SORT_FIELD, .field = name};
+    if (str_is(name, "_score")) {
+        s->kind = SORT_SCORE;
+        s->descending = true;
+    } else if (str_is(name, "_doc")) {
+        s->kind = SORT_DOC;
+    }
+}
+
+static enum err parse_order(struct str text, bool *descending, struct errmsg *em)
+{
+    *descending = str_eq_nocase(text, STR("desc"));
+    if (*descending || str_eq_nocase(text, STR("asc"))) {
+        return ERR_OK;
+    }
+    char upper[64];
+    size_t n = MIN_OF(text.n, sizeof(upper) - 1);
+    for (size_t i = 0; i < n; i++) {
+        upper[i] = text.p[i] >= 'a' && text.p[i] <= 'z' ? (char)(text.p[i] - 32) : text.p[i];
+    }
+    upper[n] = '\0';
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "No enum constant org.elasticsearch.search.sort.SortOrder.%s", upper);
+}
+
+static enum err parse_mode(struct str text, enum sort_mode *mode, struct errmsg *em)
+{
+    static const char *const names[] = {"", "min", "max", "sum", "avg", "median"};
+    for (unsigned i = 1; i < ARRAY_LEN(names); i++) {
+        if (str_eq_nocase(text, str_of(names[i]))) {
+            *mode = (enum sort_mode)i;
+            return ERR_OK;
+        }
+    }
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown SortMode [%.*s]", STR_ARG(text));
+}
+
+/* "nested": {"path", "filter", "max_children", "nested"} is kept as it is and bound by the shard. */
+static enum err check_nested(const struct parse *p, const struct json *v)
+{
+    static const char *const known[] = {"path", "filter", "max_children", "nested", NULL};
+    if (v->type != JSON_OBJECT) {
+        return jr_fail(p->text, v->off, p->em, "Unknown key for a %s in [nested].", json_token_name(v));
+    }
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct json_member *m = &v->members[i];
+        enum err e = ERR_OK;
+        if (str_is(m->key, "filter")) {
+            e = query_check(&m->value, p->text, p->arena, p->em);
+        } else if (str_is(m->key, "nested")) {
+            e = check_nested(p, &m->value);
+        } else if (!str_is(m->key, "path") && !str_is(m->key, "max_children")) {
+            return jr_unknown_field(p->text, m->key_off, "nested", m->key, known, p->em);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return json_get(v, "path") != NULL ? ERR_OK : err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Required [path]");
+}
+
+static enum err field_member(const struct parse *p, struct sort_spec *s, const struct json_member *m, bool is_score)
+{
+    static const char *const known[] = {"missing", "unmapped_type", "order", "mode", "nested", "numeric_type", NULL};
+    static const char *const known_score[] = {"order", NULL};
+    enum err e = ERR_OK;
+    if (str_is(m->key, "order")) {
+        e = parse_order(json_text(&m->value), &s->descending, p->em);
+    } else if (is_score) {
+        return jr_unknown_field(p->text, m->key_off, "_score", m->key, known_score, p->em);
+    } else if (str_is(m->key, "missing")) {
+        s->missing = m->value.type == JSON_NULL ? NULL : &m->value;
+    } else if (str_is(m->key, "unmapped_type")) {
+        s->unmapped_type = json_text(&m->value);
+    } else if (str_is(m->key, "mode")) {
+        e = parse_mode(json_text(&m->value), &s->mode, p->em);
+    } else if (str_is(m->key, "numeric_type")) {
+        struct str t = json_text(&m->value);
+        s->numeric_type = t;
+        if (!str_is(t, "long") && !str_is(t, "double") && !str_is(t, "date") && !str_is(t, "date_nanos")) {
+            e = err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                        "invalid value for [numeric_type], must be [long, double, date, date_nanos], got %.*s", STR_ARG(t));
+        }
+    } else if (str_is(m->key, "nested")) {
+        s->nested = &m->value;
+        e = check_nested(p, &m->value);
+    } else {
+        return jr_unknown_field(p->text, m->key_off, "field_sort", m->key, known, p->em);
+    }
+    return e == ERR_OK ? e : jr_wrap_field(p->text, m->value.off, is_score ? "_score" : "field_sort", m->key, p->em);
+}
+
+static enum err field_object(const struct parse *p, struct sort_spec *s, struct str name, const struct json *v)
+{
+    plain_sort(s, name);
+    if (v->type != JSON_OBJECT) {
+        return jr_fail_xc(p->text, v->off, p->em, "[field_sort] Expected START_OBJECT but was: %s", json_token_name(v));
+    }
+    for (uint32_t i = 0; i < v->n; i++) {
+        enum err e = field_member(p, s, &v->members[i], s->kind == SORT_SCORE);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+/* ---- _geo_distance -------------------------------------------------------------------------------------------------- */
+
+struct points {
+    struct arena *arena;
+    double *lats, *lons;
+    uint32_t n;
+    size_t lats_cap, lons_cap;
+};
+
+static enum err add_point(void *self, struct geo_point g, struct errmsg *em)
+{
+    struct points *l = self;
+    double *lats = arena_grow(l->arena, l->lats, l->n, &l->lats_cap, sizeof(double));
+    double *lons = arena_grow(l->arena, l->lons, l->n, &l->lons_cap, sizeof(double));
+    if (lats == NULL || lons == NULL) {
+        return err_no_memory(em);
+    }
+    l->lats = lats;
+    l->lons = lons;
+    l->lats[l->n] = g.lat;
+    l->lons[l->n++] = g.lon;
+    return ERR_OK;
+}
+
+static enum err geo_option(const struct parse *p, struct sort_spec *s, struct str key, const struct json *v, bool *known)
+{
+    struct str t = json_text(v);
+    *known = true;
+    if (str_is(key, "unit")) {
+        return geo_unit_of(t, &s->unit_metres, p->em);
+    }
+    if (str_is(key, "order")) {
+        return parse_order(t, &s->descending, p->em);
+    }
+    if (str_is(key, "distance_type")) {
+        enum geo_distance_kind kind;
+        if (!geo_distance_kind_of(t, &kind)) {
+            return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "No geo distance for [%.*s]", STR_ARG(t));
+        }
+        s->plane = kind == GEO_PLANE;
+        return ERR_OK;
+    }
+    if (str_is(key, "mode") || str_is(key, "sort_mode")) {
+        enum err e = parse_mode(t, &s->mode, p->em);
+        if (e == ERR_OK && s->mode == SORT_MODE_SUM) {
+            e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "sort_mode [sum] isn't supported for sorting by geo distance");
+        }
+        return e;
+    }
+    if (str_is(key, "ignore_unmapped")) {
+        return jr_bool(v, &s->ignore_unmapped, p->em);
+    }
+    if (str_is(key, "validation_method")) {
+        if (!str_eq_nocase(t, STR("STRICT")) && !str_eq_nocase(t, STR("COERCE")) && !str_eq_nocase(t, STR("IGNORE_MALFORMED"))) {
+            return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                           "operator needs to be either STRICT, IGNORE_MALFORMED or COERCE, but not [%.*s]", STR_ARG(t));
+        }
+        s->lenient_points = !str_eq_nocase(t, STR("STRICT"));
+        return ERR_OK;
+    }
+    if (str_is(key, "nested") && v->type == JSON_OBJECT) {
+        s->nested = v;
+        return check_nested(p, v);
+    }
+    *known = false;
+    return ERR_OK;
+}
+
+static enum err geo_sort(const struct parse *p, struct sort_spec *s, const struct json *v)
+{
+    *s = (struct sort_spec){.kind = SORT_GEO, .unit_metres = 1};
+    if (v->type != JSON_OBJECT) {
+        return jr_fail(p->text, v->off, p->em, "[_geo_distance] query malformed, no start_object after query name");
+    }
+    struct points list = {.arena = p->arena};
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct json_member *m = &v->members[i];
+        bool known;
+        enum err e = geo_option(p, s, m->key, &m->value, &known);
+        if (e == ERR_OK && !known) {
+            s->field = m->key;
+            e = geo_points_of_json(&m->value, false, add_point, &list, p->em);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    if (list.n == 0) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Geo distance sorting needs at least one point.");
+    }
+    s->lats = list.lats;
+    s->lons = list.lons;
+    s->n_points = list.n;
+    return ERR_OK;
+}
+
+/* ---- _script ---------------------------------------------------------------------------------------------------------- */
+
+static enum err script_sort(const struct parse *p, struct sort_spec *s, const struct json *v)
+{
+    static const char *const known[] = {"script", "type", "order", "mode", "nested", NULL};
+    *s = (struct sort_spec){.kind = SORT_SCRIPT};
+    if (v->type != JSON_OBJECT) {
+        return jr_fail_xc(p->text, v->off, p->em, "[_script] Expected START_OBJECT but was: %s", json_token_name(v));
+    }
+    bool typed = false;
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct json_member *m = &v->members[i];
+        enum err e = ERR_OK;
+        if (str_is(m->key, "script")) {
+            s->script = &m->value;
+        } else if (str_is(m->key, "type")) {
+            struct str t = json_text(&m->value);
+            typed = true;
+            s->script_is_string = str_eq_nocase(t, STR("string"));
+            if (!s->script_is_string && !str_eq_nocase(t, STR("number"))) {
+                e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Unknown ScriptSortType [%.*s]", STR_ARG(t));
+            }
+        } else if (str_is(m->key, "order")) {
+            e = parse_order(json_text(&m->value), &s->descending, p->em);
+        } else if (str_is(m->key, "mode")) {
+            e = parse_mode(json_text(&m->value), &s->mode, p->em);
+        } else if (str_is(m->key, "nested")) {
+            s->nested = &m->value;
+            e = check_nested(p, &m->value);
+        } else {
+            return jr_unknown_field(p->text, m->key_off, "_script", m->key, known, p->em);
+        }
+        if (e != ERR_OK) {
+            return jr_wrap_field(p->text, m->value.off, "_script", m->key, p->em);
+        }
+    }
+    if (s->script == NULL || !typed) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Required [%s]", s->script == NULL ? (typed ? "script" : "script, type") : "type");
+    }
+    return ERR_OK;
+}
+
+/* ---- the list --------------------------------------------------------------------------------------------------------- */
+
+static enum err one_member(const struct parse *p, struct sort_spec *s, const struct json_member *m)
+{
+    if (m->value.type == JSON_STRING) {
+        plain_sort(s, m->key);
+        return parse_order(m->value.s, &s->descending, p->em);
+    }
+    if (str_is(m->key, "_geo_distance") || str_is(m->key, "_geoDistance")) {
+        return geo_sort(p, s, &m->value);
+    }
+    if (str_is(m->key, "_script")) {
+        return script_sort(p, s, &m->value);
+    }
+    return field_object(p, s, m->key, &m->value);
+}
+
+static uint32_t count_keys(const struct json *v)
+{
+    if (v->type == JSON_OBJECT) {
+        return v->n;
+    }
+    if (v->type != JSON_ARRAY) {
+        return 1;
+    }
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < v->n; i++) {
+        n += v->items[i].type == JSON_OBJECT ? v->items[i].n : 1;
+    }
+    return n;
+}
+
+static enum err add_one(const struct parse *p, struct sort_spec *list, uint32_t *n, const struct json *v, bool in_array)
+{
+    if (v->type == JSON_OBJECT) {
+        for (uint32_t i = 0; i < v->n; i++) {
+            enum err e = one_member(p, &list[(*n)++], &v->members[i]);
+            if (e != ERR_OK) {
+                return e;
+            }
+        }
+        return ERR_OK;
+    }
+    bool scalar = v->type == JSON_STRING || (!in_array && (v->type == JSON_NUMBER || v->type == JSON_BOOL));
+    if (!scalar) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       in_array ? "malformed sort format, within the sort array, an object, or an actual string are allowed"
+                                : "malformed sort format, either start with array, object, or an actual string");
+    }
+    plain_sort(&list[(*n)++], json_text(v));
+    return ERR_OK;
+}
+
+enum err sort_parse(const struct sort_spec **out, uint32_t *n, const struct json *v, struct str text, struct arena *arena,
+                    struct errmsg *em)
+{
+    struct parse p = {text, arena, em};
+    struct sort_spec *list = ARENA_ARRAY(arena, struct sort_spec, (size_t)count_keys(v) + 1);
+    if (list == NULL) {
+        return err_no_memory(em);
+    }
+    *n = 0;
+    *out = list;
+    if (v->type != JSON_ARRAY) {
+        return add_one(&p, list, n, v, false);
+    }
+    for (uint32_t i = 0; i < v->n; i++) {
+        enum err e = add_one(&p, list, n, &v->items[i], true);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}

@@ -1,0 +1,604 @@
+#include "engine/search/source.h"
+
+#include "common/base/jsonr.h"
+#include "common/base/settings.h"
+#include "engine/aggs/aggs.h"
+#include "engine/highlight/highlight.h"
+#include "engine/query/query.h"
+#include "engine/suggest/suggest.h"
+
+#include <math.h>
+
+void search_source_init(struct search_source *s)
+{
+    *s = (struct search_source){
+        .size = SIZE_DEFAULT, .track_total = TRACK_TOTAL_DEFAULT, .timeout_ms = -1, .source = {.enabled = true}};
+}
+
+/* What the parsers of single keys share. */
+struct parse {
+    struct search_source *s;
+    struct str text;
+    struct arena *arena;
+    struct errmsg *em;
+};
+
+static enum err unknown_key(const struct parse *p, struct str key, const struct json *v)
+{
+    return jr_fail(p->text, v->off, p->em, "Unknown key for a %s in [%.*s].", json_token_name(v), STR_ARG(key));
+}
+
+/* ---- _source ------------------------------------------------------------------------------------------------------ */
+
+static enum err pattern_list(const struct json *v, const struct str **out, uint32_t *n, struct str text, struct arena *arena,
+                             struct errmsg *em)
+{
+    for (uint32_t i = 0; v->type == JSON_ARRAY && i < v->n; i++) {
+        if (v->items[i].type != JSON_STRING) {
+            return jr_fail(text, v->items[i].off, em, "Unknown key for a %s in [null].", json_token_name(&v->items[i]));
+        }
+    }
+    return jr_strings(v, arena, out, n) ? ERR_OK : err_no_memory(em);
+}
+
+static enum err source_object(struct source_filter *f, const struct json *v, struct str text, struct arena *arena,
+                              struct errmsg *em)
+{
+    for (uint32_t i = 0; i < v->n; i++) {
+        struct str key = v->members[i].key;
+        const struct json *val = &v->members[i].value;
+        bool includes = str_is(key, "includes") || str_is(key, "include");
+        bool excludes = str_is(key, "excludes") || str_is(key, "exclude");
+        if ((!includes && !excludes) || (val->type != JSON_ARRAY && val->type != JSON_STRING)) {
+            return jr_fail(text, val->off, em, "Unknown key for a %s in [%.*s].", json_token_name(val), STR_ARG(key));
+        }
+        enum err e = pattern_list(val, includes ? &f->includes : &f->excludes, includes ? &f->n_includes : &f->n_excludes, text,
+                                  arena, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+enum err source_filter_parse(struct source_filter *f, const struct json *v, struct str text, struct arena *arena, struct errmsg *em)
+{
+    *f = (struct source_filter){.given = true, .enabled = true};
+    switch (v->type) {
+    case JSON_BOOL:
+        f->enabled = v->b;
+        return ERR_OK;
+    case JSON_STRING:
+    case JSON_ARRAY:
+        return pattern_list(v, &f->includes, &f->n_includes, text, arena, em);
+    case JSON_OBJECT:
+        return source_object(f, v, text, arena, em);
+    default:
+        return jr_fail(text, v->off, em, "Expected one of [VALUE_BOOLEAN, START_OBJECT] but found [%s]", json_token_name(v));
+    }
+}
+
+/* ---- small parts -------------------------------------------------------------------------------------------------- */
+
+static enum err stored_fields(const struct parse *p, const struct json *v)
+{
+    struct search_source *s = p->s;
+    if (v->type != JSON_STRING && v->type != JSON_ARRAY) {
+        return unknown_key(p, STR("stored_fields"), v);
+    }
+    if (!jr_strings(v, p->arena, &s->stored_fields, &s->n_stored_fields)) {
+        return err_no_memory(p->em);
+    }
+    s->stored_fields_given = true;
+    for (uint32_t i = 0; i < s->n_stored_fields; i++) {
+        s->stored_none |= str_is(s->stored_fields[i], "_none_");
+    }
+    if (s->stored_none && s->n_stored_fields > 1) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "cannot combine _none_ with other fields");
+    }
+    return ERR_OK;
+}
+
+static enum err field_and_format(const struct parse *p, const struct json *v, struct field_and_format *out)
+{
+    static const char *const known[] = {"field", "format", "include_unmapped", NULL};
+    if (v->type == JSON_STRING) {
+        out->field = v->s;
+        return ERR_OK;
+    }
+    if (v->type != JSON_OBJECT) {
+        return jr_fail_xc(p->text, v->off, p->em, "[docvalues_fields] Expected START_OBJECT but was: %s", json_token_name(v));
+    }
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct json_member *m = &v->members[i];
+        if (str_is(m->key, "field")) {
+            out->field = json_text(&m->value);
+        } else if (str_is(m->key, "format")) {
+            out->format = json_text(&m->value);
+        } else {
+            return jr_unknown_field(p->text, m->key_off, "fetch_field_and_format", m->key, known, p->em);
+        }
+    }
+    if (out->field.p == NULL) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Required [field]");
+    }
+    return ERR_OK;
+}
+
+static enum err field_list(const struct parse *p, const struct json *v, struct str key, const struct field_and_format **out,
+                           uint32_t *n)
+{
+    if (v->type != JSON_ARRAY) {
+        return unknown_key(p, key, v);
+    }
+    struct field_and_format *list = ARENA_ARRAY(p->arena, struct field_and_format, v->n);
+    if (list == NULL) {
+        return err_no_memory(p->em);
+    }
+    for (uint32_t i = 0; i < v->n; i++) {
+        enum err e = field_and_format(p, &v->items[i], &list[i]);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    *out = list;
+    *n = v->n;
+    return ERR_OK;
+}
+
+static enum err one_script_field(const struct parse *p, const struct json_member *m, struct script_field *out)
+{
+    out->name = m->key;
+    if (m->value.type != JSON_OBJECT) {
+        return jr_fail(p->text, m->value.off, p->em, "Expected [START_OBJECT] in [%.*s] but found [%s]", STR_ARG(m->key),
+                       json_token_name(&m->value));
+    }
+    for (uint32_t i = 0; i < m->value.n; i++) {
+        const struct json_member *k = &m->value.members[i];
+        if (str_is(k->key, "script")) {
+            out->script = &k->value;
+        } else if (str_is(k->key, "ignore_failure")) {
+            enum err e = jr_bool(&k->value, &out->ignore_failure, p->em);
+            if (e != ERR_OK) {
+                return e;
+            }
+        } else {
+            return unknown_key(p, k->key, &k->value);
+        }
+    }
+    if (out->script == NULL) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "script must not be null");
+    }
+    return ERR_OK;
+}
+
+static enum err script_fields(const struct parse *p, const struct json *v)
+{
+    if (v->type != JSON_OBJECT) {
+        return unknown_key(p, STR("script_fields"), v);
+    }
+    struct script_field *list = ARENA_ARRAY(p->arena, struct script_field, v->n);
+    if (list == NULL) {
+        return err_no_memory(p->em);
+    }
+    for (uint32_t i = 0; i < v->n; i++) {
+        enum err e = one_script_field(p, &v->members[i], &list[i]);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    p->s->script_fields = list;
+    p->s->n_script_fields = v->n;
+    return ERR_OK;
+}
+
+static enum err search_after(const struct parse *p, const struct json *v)
+{
+    if (v->type != JSON_ARRAY) {
+        return unknown_key(p, STR("search_after"), v);
+    }
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct json *item = &v->items[i];
+        if (item->type == JSON_OBJECT || item->type == JSON_ARRAY) {
+            return jr_fail(p->text, item->off, p->em,
+                           "Expected [VALUE_STRING] or [VALUE_NUMBER] or [VALUE_BOOLEAN] or [VALUE_NULL] but found [%s] inside "
+                           "search_after.",
+                           json_token_name(item));
+        }
+    }
+    if (v->n == 0) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Values must contains at least one value.");
+    }
+    p->s->search_after = v;
+    return ERR_OK;
+}
+
+static enum err track_total(const struct parse *p, const struct json *v)
+{
+    struct search_source *s = p->s;
+    bool on;
+    if (v->type == JSON_BOOL || (v->type == JSON_STRING && (str_is(v->s, "true") || str_is(v->s, "false")))) {
+        enum err e = jr_bool(v, &on, p->em);
+        s->track_total = on ? TRACK_TOTAL_ACCURATE : TRACK_TOTAL_DISABLED;
+        return e;
+    }
+    return jr_int(v, &s->track_total, p->em);
+}
+
+/* ---- collapse, rescore, slice, pit ---------------------------------------------------------------------------------- */
+
+static enum err inner_hits(const struct parse *p, const struct json *v)
+{
+    struct collapse_spec *c = &p->s->collapse;
+    uint32_t n = v->type == JSON_ARRAY ? v->n : 1;
+    struct inner_hits_spec *list = ARENA_ARRAY(p->arena, struct inner_hits_spec, n);
+    if (list == NULL) {
+        return err_no_memory(p->em);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const struct json *body = v->type == JSON_ARRAY ? &v->items[i] : v;
+        const struct json *name = json_get(body, "name");
+        if (body->type != JSON_OBJECT) {
+            return jr_fail_xc(p->text, body->off, p->em, "[inner_hits] Expected START_OBJECT but was: %s", json_token_name(body));
+        }
+        list[i] = (struct inner_hits_spec){.name = name != NULL ? json_text(name) : STR_NULL, .body = body};
+    }
+    c->inner = list;
+    c->n_inner = n;
+    return ERR_OK;
+}
+
+static enum err collapse(const struct parse *p, const struct json *v)
+{
+    static const char *const known[] = {"field", "inner_hits", "max_concurrent_group_searches", NULL};
+    if (v->type != JSON_OBJECT) {
+        return unknown_key(p, STR("collapse"), v);
+    }
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct json_member *m = &v->members[i];
+        enum err e = ERR_OK;
+        if (str_is(m->key, "field")) {
+            p->s->collapse.field = json_text(&m->value);
+        } else if (str_is(m->key, "inner_hits")) {
+            e = inner_hits(p, &m->value);
+        } else if (str_is(m->key, "max_concurrent_group_searches")) {
+            int32_t ignored_width; /* shards are searched as the pool allows: the number only bounds */
+            e = jr_int(&m->value, &ignored_width, p->em);
+            if (e == ERR_OK && ignored_width < 1) {
+                e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "maxConcurrentGroupRequests must be positive");
+            }
+            if (e != ERR_OK) {
+                e = jr_wrap_field(p->text, m->value.off, "collapse", m->key, p->em);
+            }
+        } else {
+            return jr_unknown_field(p->text, m->key_off, "collapse", m->key, known, p->em);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    if (p->s->collapse.field.p == NULL) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Required [field]");
+    }
+    return ERR_OK;
+}
+
+static enum err rescore_query(const struct parse *p, const struct json *v, struct rescore_spec *r)
+{
+    static const char *const known[] = {"rescore_query", "query_weight", "rescore_query_weight", "score_mode", NULL};
+    static const char *const modes[] = {"total", "multiply", "avg", "max", "min"};
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct json_member *m = &v->members[i];
+        enum err e = ERR_OK;
+        if (str_is(m->key, "rescore_query")) {
+            r->query = &m->value;
+            e = query_check(r->query, p->text, p->arena, p->em);
+            if (e != ERR_OK) {
+                return jr_wrap_field(p->text, m->value.end, "query", m->key, p->em);
+            }
+        } else if (str_is(m->key, "query_weight")) {
+            e = jr_double(&m->value, &r->query_weight, p->em);
+        } else if (str_is(m->key, "rescore_query_weight")) {
+            e = jr_double(&m->value, &r->rescore_weight, p->em);
+        } else if (str_is(m->key, "score_mode")) {
+            struct str mode = json_text(&m->value);
+            unsigned at = 0;
+            while (at < ARRAY_LEN(modes) && !str_eq_nocase(mode, str_of(modes[at]))) {
+                at++;
+            }
+            if (at == ARRAY_LEN(modes)) {
+                err_set(p->em, ERR_ILLEGAL_ARGUMENT, "illegal score_mode [%.*s]", STR_ARG(mode));
+                return jr_wrap_field(p->text, m->value.off, "query", m->key, p->em);
+            }
+            r->mode = at;
+        } else {
+            return jr_unknown_field(p->text, m->key_off, "query", m->key, known, p->em);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    if (r->query == NULL) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Required [rescore_query]");
+    }
+    return ERR_OK;
+}
+
+static enum err one_rescore(const struct parse *p, const struct json *v, struct rescore_spec *r)
+{
+    *r = (struct rescore_spec){.window = SIZE_DEFAULT, .query_weight = 1, .rescore_weight = 1};
+    if (v->type != JSON_OBJECT) {
+        return jr_fail(p->text, v->off, p->em, "unexpected token [%s]", json_token_name(v));
+    }
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct json_member *m = &v->members[i];
+        if (str_is(m->key, "window_size")) {
+            enum err e = jr_long(&m->value, &r->window, p->em);
+            if (e != ERR_OK) {
+                return e;
+            }
+        } else if (str_is(m->key, "query") && m->value.type == JSON_OBJECT) {
+            enum err e = rescore_query(p, &m->value, r);
+            if (e != ERR_OK) {
+                return e;
+            }
+        } else if (m->value.type == JSON_OBJECT) {
+            uint32_t line, col;
+            json_place(p->text, m->value.off, &line, &col);
+            return err_set(p->em, ERR_NAMED_OBJECT, "[%u:%u] unknown field [%.*s]", line, col, STR_ARG(m->key));
+        } else {
+            return jr_fail(p->text, m->value.off, p->em, "rescore doesn't support [%.*s]", STR_ARG(m->key));
+        }
+    }
+    if (r->query == NULL) {
+        return jr_fail(p->text, v->end - 1, p->em, "missing rescore type");
+    }
+    return ERR_OK;
+}
+
+static enum err rescore(const struct parse *p, const struct json *v)
+{
+    if (v->type != JSON_OBJECT && v->type != JSON_ARRAY) {
+        return unknown_key(p, STR("rescore"), v);
+    }
+    uint32_t n = v->type == JSON_ARRAY ? v->n : 1;
+    struct rescore_spec *list = ARENA_ARRAY(p->arena, struct rescore_spec, n);
+    if (list == NULL) {
+        return err_no_memory(p->em);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        enum err e = one_rescore(p, v->type == JSON_ARRAY ? &v->items[i] : v, &list[i]);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    p->s->rescore = list;
+    p->s->n_rescore = n;
+    return ERR_OK;
+}
+
+static enum err slice(const struct parse *p, const struct json *v)
+{
+    static const char *const known[] = {"field", "id", "max", NULL};
+    int32_t id = -1, max = -1;
+    if (v->type != JSON_OBJECT) {
+        return unknown_key(p, STR("slice"), v);
+    }
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct json_member *m = &v->members[i];
+        bool is_id = str_is(m->key, "id"), is_max = str_is(m->key, "max");
+        if (!is_id && !is_max && !str_is(m->key, "field")) {
+            return jr_unknown_field(p->text, m->key_off, "slice", m->key, known, p->em);
+        }
+        enum err e = is_id ? jr_int(&m->value, &id, p->em) : is_max ? jr_int(&m->value, &max, p->em) : ERR_OK;
+        if (e == ERR_OK && is_id && id < 0) {
+            e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "id must be greater than or equal to 0");
+        } else if (e == ERR_OK && is_max && max <= 1) {
+            e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "max must be greater than 1");
+        } else if (e == ERR_OK && (is_id || is_max) && id >= 0 && max >= 0 && max <= id) {
+            e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "max must be greater than id");
+        }
+        if (e != ERR_OK) {
+            return jr_wrap_field(p->text, m->value.off, "slice", m->key, p->em);
+        }
+    }
+    if (id < 0 || max < 0) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Required [id, max]");
+    }
+    p->s->slice = v;
+    return ERR_OK;
+}
+
+static enum err point_in_time(const struct parse *p, const struct json *v)
+{
+    static const char *const known[] = {"id", "keep_alive", NULL};
+    if (v->type != JSON_OBJECT) {
+        return unknown_key(p, STR("pit"), v);
+    }
+    p->s->pit_keep_alive_ms = -1;
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct json_member *m = &v->members[i];
+        if (str_is(m->key, "id")) {
+            p->s->pit_id = json_text(&m->value);
+        } else if (str_is(m->key, "keep_alive")) {
+            enum err e = parse_time_ms(json_text(&m->value), "keep_alive", &p->s->pit_keep_alive_ms, p->em);
+            if (e != ERR_OK) {
+                return jr_wrap_field(p->text, m->value.off, "pit", m->key, p->em);
+            }
+        } else {
+            return jr_unknown_field(p->text, m->key_off, "pit", m->key, known, p->em);
+        }
+    }
+    return p->s->pit_id.p != NULL ? ERR_OK : err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Required [id]");
+}
+
+/* ---- the table of keys ---------------------------------------------------------------------------------------------- */
+
+enum {
+    T_SCALAR = 1, /* any value but null */
+    T_OBJECT = 2,
+    T_ARRAY = 4
+};
+
+static enum err key_number(const struct parse *p, struct str key, const struct json *v)
+{
+    struct search_source *s = p->s;
+    int32_t n = 0;
+    enum err e = ERR_OK;
+    if (str_is(key, "min_score")) {
+        s->has_min_score = true;
+        return jr_float(v, &s->min_score, p->em);
+    }
+    e = jr_int(v, &n, p->em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (str_is(key, "from")) {
+        s->from = n == -1 ? 0 : n;
+    } else if (str_is(key, "size")) {
+        s->size = n == -1 ? SIZE_DEFAULT : n;
+        s->size_given = n != -1;
+    } else {
+        s->terminate_after = n < 0 ? 1 : n; /* a negative one stops at once, as the real thing does */
+    }
+    return ERR_OK;
+}
+
+static enum err key_flag(const struct parse *p, struct str key, const struct json *v)
+{
+    struct search_source *s = p->s;
+    bool *to = str_is(key, "version")      ? &s->version
+               : str_is(key, "explain")    ? &s->explain
+               : str_is(key, "profile")    ? &s->profile
+               : str_is(key, "track_scores") ? &s->track_scores
+                                             : &s->seq_no_primary_term;
+    return jr_bool(v, to, p->em);
+}
+
+static enum err key_query(const struct parse *p, struct str key, const struct json *v)
+{
+    *(str_is(key, "query") ? &p->s->query : &p->s->post_filter) = v;
+    return query_check(v, p->text, p->arena, p->em);
+}
+
+static enum err key_section(const struct parse *p, struct str key, const struct json *v)
+{
+    struct search_source *s = p->s;
+    if (str_is(key, "highlight")) {
+        s->highlight = v;
+        return highlight_parse(&s->highlight_spec, v, p->text, p->arena, p->em);
+    }
+    if (str_is(key, "suggest")) {
+        s->suggest = v;
+        return suggest_parse(&s->suggest_spec, v, p->text, p->arena, p->em);
+    }
+    s->aggs = v;
+    return aggs_parse(&s->agg_spec, v, p->text, p->arena, p->em);
+}
+
+static enum err key_misc(const struct parse *p, struct str key, const struct json *v)
+{
+    struct search_source *s = p->s;
+    if (str_is(key, "timeout")) {
+        return parse_time_ms(json_text(v), "timeout", &s->timeout_ms, p->em);
+    }
+    if (str_is(key, "track_total_hits")) {
+        return track_total(p, v);
+    }
+    if (str_is(key, "_source")) {
+        return source_filter_parse(&s->source, v, p->text, p->arena, p->em);
+    }
+    if (str_is(key, "sort")) {
+        s->sort_given = true;
+        return sort_parse(&s->sort, &s->n_sort, v, p->text, p->arena, p->em);
+    }
+    if (str_is(key, "indices_boost")) {
+        s->indices_boost = v;
+        return ERR_OK;
+    }
+    if (str_is(key, "stats")) {
+        return jr_strings(v, p->arena, &s->stats, &s->n_stats) ? ERR_OK : err_no_memory(p->em);
+    }
+    if (str_is(key, "docvalue_fields")) {
+        return field_list(p, v, key, &s->docvalue_fields, &s->n_docvalue_fields);
+    }
+    if (str_is(key, "fields")) {
+        return field_list(p, v, key, &s->fields, &s->n_fields);
+    }
+    return err_set(p->em, ERR_INTERNAL, "key [%.*s] has no parser", STR_ARG(key));
+}
+
+
+static const struct key {
+    const char *name;
+    unsigned tokens;
+    enum err (*with_key)(const struct parse *p, struct str key, const struct json *v);
+    enum err (*plain)(const struct parse *p, const struct json *v);
+} keys[] = {
+    {"from", T_SCALAR, key_number, NULL},
+    {"size", T_SCALAR, key_number, NULL},
+    {"terminate_after", T_SCALAR, key_number, NULL},
+    {"min_score", T_SCALAR, key_number, NULL},
+    {"timeout", T_SCALAR, key_misc, NULL},
+    {"version", T_SCALAR, key_flag, NULL},
+    {"seq_no_primary_term", T_SCALAR, key_flag, NULL},
+    {"explain", T_SCALAR, key_flag, NULL},
+    {"track_scores", T_SCALAR, key_flag, NULL},
+    {"profile", T_SCALAR, key_flag, NULL},
+    {"track_total_hits", T_SCALAR, key_misc, NULL},
+    {"_source", T_SCALAR | T_OBJECT | T_ARRAY, key_misc, NULL},
+    {"sort", T_SCALAR | T_OBJECT | T_ARRAY, key_misc, NULL},
+    {"query", T_OBJECT, key_query, NULL},
+    {"post_filter", T_OBJECT, key_query, NULL},
+    {"aggs", T_OBJECT, key_section, NULL},
+    {"aggregations", T_OBJECT, key_section, NULL},
+    {"highlight", T_OBJECT, key_section, NULL},
+    {"suggest", T_OBJECT, key_section, NULL},
+    {"indices_boost", T_OBJECT | T_ARRAY, key_misc, NULL},
+    {"stats", T_ARRAY, key_misc, NULL},
+    {"docvalue_fields", T_ARRAY, key_misc, NULL},
+    {"fields", T_ARRAY, key_misc, NULL},
+    {"stored_fields", T_SCALAR | T_ARRAY, NULL, stored_fields},
+    {"script_fields", T_OBJECT, NULL, script_fields},
+    {"search_after", T_ARRAY, NULL, search_after},
+    {"collapse", T_OBJECT, NULL, collapse},
+    {"rescore", T_OBJECT | T_ARRAY, NULL, rescore},
+    {"slice", T_OBJECT, NULL, slice},
+    {"pit", T_OBJECT, NULL, point_in_time},
+};
+
+static unsigned token_class(const struct json *v)
+{
+    return v->type == JSON_OBJECT ? T_OBJECT : v->type == JSON_ARRAY ? T_ARRAY : v->type == JSON_NULL ? 0U : T_SCALAR;
+}
+
+static enum err parse_key(const struct parse *p, struct str key, const struct json *v)
+{
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        if (str_is(key, keys[i].name) && (keys[i].tokens & token_class(v)) != 0) {
+            return keys[i].with_key != NULL ? keys[i].with_key(p, key, v) : keys[i].plain(p, v);
+        }
+    }
+    return unknown_key(p, key, v);
+}
+
+enum err search_source_parse(struct search_source *s, const struct json *body, struct str text, struct arena *arena,
+                             struct errmsg *em)
+{
+    s->text = text;
+    s->body = body;
+    if (body == NULL) {
+        return ERR_OK;
+    }
+    if (body->type != JSON_OBJECT) {
+        return jr_fail(text, body->off, em, "Expected [START_OBJECT] but found [%s]", json_token_name(body));
+    }
+    struct parse p = {s, text, arena, em};
+    for (uint32_t i = 0; i < body->n; i++) {
+        enum err e = parse_key(&p, body->members[i].key, &body->members[i].value);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
