@@ -20,6 +20,12 @@ struct analyzer {
     size_t n_filters;
     int32_t position_increment_gap; /* between the values of an array; 100 */
     bool is_normalizer;
+    /* What _analyze shows: the names of the parts, for analyzers put together by name. */
+    bool is_custom;
+    struct str tokenizer_name;
+    const struct str *char_filter_names; /* one for each */
+    const struct str *filter_names;
+    bool search_only; /* holds updateable synonyms: a field must not be indexed with it */
 };
 
 /* Builds the registry from an index's settings (names without "index.": "analysis.analyzer.x.type" ...), which may be

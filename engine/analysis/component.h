@@ -8,8 +8,8 @@
 #include "common/base/settings.h"
 #include "engine/analysis/token.h"
 
-/* Text on its way through character filters, with the way back: `map[i]` says that bytes from map[i].at on lie
- * map[i].delta bytes further on in the original. Empty map: identical. */
+/* Text on its way through character filters, with the way back: `map[i]` says that bytes from map[i].at up to
+ * map[i+1].at lie map[i].delta bytes further on in the original. Empty map: identical. */
 struct offset_step {
     uint32_t at;
     int32_t delta;
@@ -24,6 +24,7 @@ struct filtered_text {
 struct char_filter {
     /* Replaces in->text by the filtered text (in the arena), composing the offset map. */
     enum err (*apply)(const struct char_filter *self, struct filtered_text *in, struct arena *arena, struct errmsg *em);
+    bool normalizes; /* may be part of a normalizer */
 };
 
 struct tokenizer {
@@ -31,9 +32,37 @@ struct tokenizer {
     enum err (*run)(const struct tokenizer *self, struct str text, struct token_list *out, struct errmsg *em);
 };
 
+struct part_chain;
+
+/* What stands for a filter when the rules of a synonym filter behind it are parsed. */
+enum synonym_use { SYNONYM_USE_SELF, SYNONYM_USE_NOTHING, SYNONYM_USE_REFUSED, SYNONYM_USE_OTHER };
+
 struct token_filter {
     /* Rewrites the list: in place, or by giving it a new array. */
     enum err (*apply)(const struct token_filter *self, struct token_list *l, struct errmsg *em);
+    /* What applies to a single term (normalizers, wildcard terms): often the filter itself; NULL: nothing. */
+    const struct token_filter *normal;
+    /* For filters that depend on what stands before them in an analyzer: gives the filter that is used there (NULL:
+     * the filter is used as it is). The part that it is called on has no apply(). */
+    enum err (*bind)(const struct token_filter *self, const struct part_chain *before, struct arena *arena,
+                     const struct token_filter **out, struct errmsg *em);
+    enum synonym_use synonym_use;
+    const struct token_filter *synonym_other; /* SYNONYM_USE_OTHER */
+    bool shows_keyword;                       /* _analyze explains the keyword attribute from here on */
+    bool search_only;                         /* must not be part of an analyzer that indexes */
+};
+
+/* Where a filter is bound: what runs before it, and the filters that it may name. */
+struct part_chain {
+    struct str analyzer; /* its name */
+    const struct char_filter **char_filters;
+    size_t n_char_filters;
+    const struct tokenizer *tokenizer;
+    const struct token_filter **filters;
+    size_t n_filters;
+    /* The filter with this name (not yet bound), or NULL with *e set when building it failed. */
+    const struct token_filter *(*find_filter)(void *self, struct str name, enum err *e, struct errmsg *em);
+    void *self;
 };
 
 /* What parts may depend on besides their settings. */
@@ -43,6 +72,7 @@ struct analysis_env {
     const char *path_conf;                   /* for *_path settings; may be NULL */
     const struct ik_dictionary *ik;          /* borrowed for the life of what is built */
     const struct pinyin_dictionary *pinyin;
+    const struct settings *index; /* all of the index's settings, without "index."; set by the registry */
 };
 
 /* Builds one part of the type that the factory serves. `name` is the part's name in the settings (or that of its

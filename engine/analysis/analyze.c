@@ -1,0 +1,563 @@
+/* The _analyze endpoint. */
+#include "common/base/utf8.h"
+#include "engine/analysis/registry.h"
+
+#include <stdio.h>
+
+#define TEXTS_MAX 100000
+
+struct request {
+    const struct analyze_context *cx;
+    struct arena *arena;
+    struct str *texts;
+    size_t n_texts;
+    struct str analyzer, normalizer, field;     /* p == NULL: absent */
+    const struct json *tokenizer;               /* a name or a definition */
+    const struct json *filters, *char_filters;  /* arrays; NULL: absent */
+    size_t n_filters, n_char_filters;
+    bool explain;
+    struct str *attributes;
+    size_t n_attributes;
+};
+
+static enum err wrong_type(const char *field, const struct json *v, struct errmsg *em)
+{
+    return err_set(em, ERR_X_CONTENT, "[1:%u] [analyze_request] %s doesn't support values of type: %s", v->off + 1, field,
+                   json_token_name(v));
+}
+
+static enum err wrap_field(const char *field, const struct json *v, struct errmsg *em)
+{
+    return err_wrap(em, ERR_X_CONTENT, "[1:%u] [analyze_request] failed to parse field [%s]", v->off + 1, field);
+}
+
+static enum err read_strings(const char *field, const struct json *v, struct arena *arena, struct str **out, size_t *n,
+                             struct errmsg *em)
+{
+    if (v->type != JSON_STRING && v->type != JSON_ARRAY) {
+        return wrong_type(field, v, em);
+    }
+    size_t count = v->type == JSON_ARRAY ? v->n : 1;
+    if (count > TEXTS_MAX) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "too many values in [%s]", field);
+    }
+    *out = ARENA_ARRAY(arena, struct str, count);
+    if (*out == NULL) {
+        return err_no_memory(em);
+    }
+    *n = count;
+    for (size_t i = 0; i < count; i++) {
+        const struct json *item = v->type == JSON_ARRAY ? &v->items[i] : v;
+        (*out)[i] = json_text(item);
+        if (item->type == JSON_ARRAY || item->type == JSON_OBJECT) {
+            err_set(em, ERR_ILLEGAL_STATE, "expected value but got [%s]", json_token_name(item));
+            return wrap_field(field, item, em);
+        }
+        if (item->type == JSON_NULL) {
+            err_set(em, ERR_ILLEGAL_STATE, "Can't get text on a VALUE_NULL at 1:%u", item->off + 1);
+            return wrap_field(field, item, em);
+        }
+        if ((*out)[i].p == NULL) {
+            (*out)[i] = STR("");
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err read_string(const char *field, const struct json *v, struct str *out, struct errmsg *em)
+{
+    if (v->type != JSON_STRING) {
+        return wrong_type(field, v, em);
+    }
+    *out = v->s.p != NULL ? v->s : STR("");
+    return ERR_OK;
+}
+
+static enum err read_parts(const char *field, const struct json *v, const struct json **out, size_t *n, struct errmsg *em)
+{
+    if (v->type == JSON_OBJECT) {
+        *out = v;
+        *n = 1;
+        return ERR_OK;
+    }
+    if (v->type != JSON_ARRAY) {
+        return wrong_type(field, v, em);
+    }
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct json *item = &v->items[i];
+        if (item->type == JSON_ARRAY) {
+            err_set(em, ERR_ILLEGAL_STATE, "expected value but got [START_ARRAY]");
+            return wrap_field(field, item, em);
+        }
+        if (item->type != JSON_STRING && item->type != JSON_OBJECT) {
+            err_set(em, ERR_X_CONTENT, "[1:%u] Expected [VALUE_STRING] or [START_OBJECT], got %s", item->off + 1,
+                    json_token_name(item));
+            return wrap_field(field, item, em);
+        }
+    }
+    *out = v->items;
+    *n = v->n;
+    return ERR_OK;
+}
+
+static enum err read_explain(const struct json *v, bool *out, struct errmsg *em)
+{
+    if (v->type == JSON_BOOL) {
+        *out = v->b;
+        return ERR_OK;
+    }
+    if (v->type != JSON_STRING) {
+        return wrong_type("explain", v, em);
+    }
+    *out = str_is(v->s, "true");
+    if (*out || str_is(v->s, "false")) {
+        return ERR_OK;
+    }
+    err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%.*s] as only [true] or [false] are allowed.", STR_ARG(v->s));
+    return wrap_field("explain", v, em);
+}
+
+static enum err read_member(struct request *r, const struct json_member *m, struct errmsg *em)
+{
+    const struct json *v = &m->value;
+    if (str_is(m->key, "text")) {
+        return read_strings("text", v, r->arena, &r->texts, &r->n_texts, em);
+    }
+    if (str_is(m->key, "analyzer")) {
+        return read_string("analyzer", v, &r->analyzer, em);
+    }
+    if (str_is(m->key, "normalizer")) {
+        return read_string("normalizer", v, &r->normalizer, em);
+    }
+    if (str_is(m->key, "field")) {
+        return read_string("field", v, &r->field, em);
+    }
+    if (str_is(m->key, "tokenizer")) {
+        r->tokenizer = v;
+        return v->type == JSON_STRING || v->type == JSON_OBJECT ? ERR_OK : wrong_type("tokenizer", v, em);
+    }
+    if (str_is(m->key, "filter")) {
+        return read_parts("filter", v, &r->filters, &r->n_filters, em);
+    }
+    if (str_is(m->key, "char_filter")) {
+        return read_parts("char_filter", v, &r->char_filters, &r->n_char_filters, em);
+    }
+    if (str_is(m->key, "explain")) {
+        return read_explain(v, &r->explain, em);
+    }
+    if (str_is(m->key, "attributes")) {
+        return read_strings("attributes", v, r->arena, &r->attributes, &r->n_attributes, em);
+    }
+    return err_set(em, ERR_X_CONTENT, "[1:%u] [analyze_request] unknown field [%.*s]", m->key_off + 1, STR_ARG(m->key));
+}
+
+static void complain(struct buf *b, unsigned *n, const char *what)
+{
+    buf_printf(b, "%u: %s;", ++*n, what);
+}
+
+static enum err validate(const struct request *r, struct errmsg *em)
+{
+    bool extra = r->tokenizer != NULL || r->n_filters > 0 || r->n_char_filters > 0;
+    struct buf b;
+    unsigned n = 0;
+    buf_init(&b, NULL, 4 * KIB);
+    if (r->n_texts == 0) {
+        complain(&b, &n, "text is missing");
+    }
+    if (r->normalizer.p != NULL && !r->cx->has_index) {
+        complain(&b, &n, "index is required if normalizer is specified");
+    }
+    if (r->normalizer.p != NULL && (r->tokenizer != NULL || r->analyzer.p != NULL)) {
+        complain(&b, &n, "tokenizer/analyze should be null if normalizer is specified");
+    }
+    if (r->analyzer.p != NULL && extra) {
+        complain(&b, &n, "cannot define extra components on a named analyzer");
+    }
+    if (r->normalizer.p != NULL && extra) {
+        complain(&b, &n, "cannot define extra components on a named normalizer");
+    }
+    if (r->field.p != NULL && extra) {
+        complain(&b, &n, "cannot define extra components on a field-specific analyzer");
+    }
+    enum err e = n == 0 ? ERR_OK : err_set(em, ERR_ACTION_VALIDATION, "Validation Failed: %s", b.p != NULL ? b.p : "");
+    buf_fini(&b);
+    return e;
+}
+
+static enum err parse(struct request *r, const struct json *body, struct errmsg *em)
+{
+    if (body == NULL) {
+        return err_set(em, ERR_PARSE, "request body or source parameter is required");
+    }
+    if (body->type != JSON_OBJECT) {
+        return err_set(em, ERR_X_CONTENT, "[1:%u] [analyze_request] Expected START_OBJECT but was: %s", body->off + 1,
+                       json_token_name(body));
+    }
+    for (uint32_t i = 0; i < body->n; i++) {
+        enum err e = read_member(r, &body->members[i], em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return validate(r, em);
+}
+
+static enum err missing_type(const char *component, const struct json *v, struct errmsg *em)
+{
+    struct buf b;
+    struct jsonw w;
+    buf_init(&b, NULL, ERR_REASON_BYTES);
+    jsonw_init(&w, &b, false);
+    jw_value(&w, v);
+    enum err e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Missing [type] setting for anonymous %s: %s", component, b.n > 0 ? b.p : "");
+    buf_fini(&b);
+    return e;
+}
+
+/* A part by name or by its definition. */
+static enum err resolve(const void **out, struct str *shown, enum part_kind kind, const struct json *v,
+                        const struct request *r, const struct part_builder *b, struct errmsg *em)
+{
+    const char *component = part_kind_name(kind);
+    enum err e;
+    if (v->type == JSON_STRING) {
+        *shown = v->s;
+        e = part_by_name(out, kind, v->s, b, em);
+        if (e == ERR_OK && *out == NULL) {
+            e = err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to find %s%s under [%.*s]", r->cx->has_index ? "" : "global ",
+                        component, STR_ARG(v->s));
+        }
+        return e;
+    }
+    struct settings s;
+    settings_init(&s, r->arena);
+    e = settings_from_json(&s, v, STR(""), em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    struct str type = settings_str(&s, "type", STR_NULL);
+    if (type.p == NULL) {
+        return missing_type(component, v, em);
+    }
+    *shown = arena_printf(r->arena, "__anonymous__%.*s", STR_ARG(type));
+    if (shown->p == NULL) {
+        return err_no_memory(em);
+    }
+    bool known;
+    e = part_new(out, kind, type, *shown, &s, b, &known, em);
+    if (e == ERR_OK && !known) {
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to find global %s under [%.*s]", component, STR_ARG(type));
+    }
+    return e;
+}
+
+static enum err build_custom(const struct analyzer **out, const struct request *r, struct errmsg *em)
+{
+    struct part_builder b = {.a = r->cx->analysis, .arena = r->arena, .bare = r->cx->has_index ? BARE_IN_INDEX : BARE_WITHOUT_INDEX};
+    struct chain c;
+    const struct json keyword = json_mk_str(STR("keyword"));
+    const void *part;
+    struct str name;
+    chain_init(&c, &b, STR("__custom__"));
+    c.an.is_custom = true;
+    enum err e = resolve(&part, &name, PART_TOKENIZER, r->tokenizer != NULL ? r->tokenizer : &keyword, r, &b, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    c.an.tokenizer = part;
+    c.an.tokenizer_name = name;
+    for (size_t i = 0; i < r->n_char_filters && e == ERR_OK; i++) {
+        e = resolve(&part, &name, PART_CHAR_FILTER, &r->char_filters[i], r, &b, em);
+        e = e == ERR_OK ? chain_add_char_filter(&c, part, name, em) : e;
+    }
+    bool normalizer = r->tokenizer == NULL;
+    for (size_t i = 0; i < r->n_filters && e == ERR_OK; i++) {
+        e = resolve(&part, &name, PART_TOKEN_FILTER, &r->filters[i], r, &b, em);
+        if (e == ERR_OK && normalizer && ((const struct token_filter *)part)->normal == NULL) {
+            e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Custom normalizer may not use filter [%.*s]", STR_ARG(name));
+        }
+        e = e == ERR_OK ? chain_add_filter(&c, part, name, em) : e;
+    }
+    return e == ERR_OK ? chain_end(&c, out, em) : e;
+}
+
+static enum err analyzer_of_field(const struct analyzer **out, const struct request *r, struct errmsg *em)
+{
+    const struct analyze_context *cx = r->cx;
+    if (!cx->has_index) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "analysis based on a specific field requires an index");
+    }
+    bool is_text_or_keyword = true;
+    *out = cx->field_analyzer != NULL ? cx->field_analyzer(cx->self, r->field, &is_text_or_keyword) : NULL;
+    if (!is_text_or_keyword) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Can't process field [%.*s], Analysis requests are only supported on tokenized fields", STR_ARG(r->field));
+    }
+    if (*out == NULL) { /* not mapped */
+        *out = analysis_default(cx->analysis);
+    }
+    return ERR_OK;
+}
+
+static enum err choose(const struct analyzer **out, struct str *shown, const struct request *r, struct errmsg *em)
+{
+    const struct analyze_context *cx = r->cx;
+    if (r->tokenizer != NULL || r->n_filters > 0 || r->n_char_filters > 0) {
+        return build_custom(out, r, em);
+    }
+    enum err e = ERR_OK;
+    if (r->analyzer.p != NULL) {
+        *out = analysis_analyzer(cx->analysis, r->analyzer);
+        *shown = r->analyzer;
+        return *out != NULL ? ERR_OK
+                            : err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to find %sanalyzer [%.*s]", cx->has_index ? "" : "global ",
+                                      STR_ARG(r->analyzer));
+    }
+    if (r->normalizer.p != NULL) {
+        *out = analysis_normalizer(cx->analysis, r->normalizer);
+        *shown = r->normalizer;
+        return *out != NULL
+                   ? ERR_OK
+                   : err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to find normalizer under [%.*s]", STR_ARG(r->normalizer));
+    }
+    if (r->field.p != NULL) {
+        e = analyzer_of_field(out, r, em);
+    } else {
+        *out = analysis_default(cx->analysis);
+    }
+    if (e == ERR_OK) {
+        bool is_default = cx->has_index && *out == analysis_default(cx->analysis);
+        *shown = is_default ? STR("default") : (*out)->name;
+    }
+    return e;
+}
+
+/* What is printed of one stage. */
+struct listing {
+    const struct request *r;
+    struct jsonw *w;
+    bool attributes; /* explain */
+    bool shows_keyword;
+    int32_t gap;
+    /* where the texts before ended */
+    int64_t position, offset;
+    int64_t count;
+};
+
+static bool wants(const struct request *r, const char *attribute)
+{
+    if (r->n_attributes == 0) {
+        return true;
+    }
+    for (size_t i = 0; i < r->n_attributes; i++) {
+        if (str_eq_nocase(r->attributes[i], str_of(attribute))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void write_bytes(struct jsonw *w, struct str s)
+{
+    struct buf b;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    buf_char(&b, '[');
+    for (size_t i = 0; i < s.n; i++) {
+        buf_printf(&b, "%s%x", i > 0 ? " " : "", (unsigned)(unsigned char)s.p[i]);
+    }
+    buf_char(&b, ']');
+    jw_kstr(w, "bytes", buf_view(&b));
+    if (b.failed) {
+        w->out->failed = true;
+    }
+    buf_fini(&b);
+}
+
+static void write_attributes(struct listing *g, const struct token *t)
+{
+    if (wants(g->r, "bytes")) {
+        write_bytes(g->w, t->text);
+    }
+    if (g->shows_keyword && wants(g->r, "keyword")) {
+        jw_kbool(g->w, "keyword", t->keyword);
+    }
+    if (wants(g->r, "positionLength") && t->pos_len <= 1) {
+        jw_ki64(g->w, "positionLength", t->pos_len);
+    }
+    if (wants(g->r, "termFrequency")) {
+        jw_ki64(g->w, "termFrequency", 1);
+    }
+}
+
+/* Walks a text forward, turning byte offsets into UTF-16 units; tokens mostly come in order. */
+struct unit_cursor {
+    struct str text;
+    size_t at;
+    int64_t units;
+};
+
+static int64_t units_of(struct unit_cursor *c, size_t byte)
+{
+    if (byte < c->at) {
+        c->at = 0;
+        c->units = 0;
+    }
+    while (c->at < byte && c->at < c->text.n) {
+        c->units += utf8_next(c->text, &c->at) >= 0x10000 ? 2 : 1;
+    }
+    return c->units;
+}
+
+static enum err write_tokens(struct listing *g, struct str text, const struct token_list *l, struct errmsg *em)
+{
+    struct unit_cursor starts = {.text = text}, ends = {.text = text};
+    int64_t max = g->r->cx->max_token_count;
+    for (size_t i = 0; i < l->n; i++) {
+        const struct token *t = &l->v[i];
+        g->position += t->pos_inc > 0 ? t->pos_inc : 0;
+        if (++g->count > max) {
+            return err_set(em, ERR_ILLEGAL_STATE,
+                           "The number of tokens produced by calling _analyze has exceeded the allowed maximum of [%lld]. This limit "
+                           "can be set by changing the [index.analyze.max_token_count] index level setting.", (long long)max);
+        }
+        jw_obj(g->w);
+        jw_kstr(g->w, "token", t->text);
+        jw_ki64(g->w, "start_offset", g->offset + units_of(&starts, t->start));
+        jw_ki64(g->w, "end_offset", g->offset + units_of(&ends, t->end));
+        jw_kz(g->w, "type", t->type);
+        jw_ki64(g->w, "position", g->position);
+        if (t->pos_len > 1) {
+            jw_ki64(g->w, "positionLength", t->pos_len);
+        }
+        if (g->attributes) {
+            write_attributes(g, t);
+        }
+        jw_obj_end(g->w);
+    }
+    g->offset += units_of(&ends, l->end_offset) + 1;
+    g->position += l->end_pos_inc + g->gap;
+    return ERR_OK;
+}
+
+/* The tokens of all texts behind `stages` of the analyzer's filters, as an array. */
+static enum err write_stage(struct listing *g, const struct analyzer *an, size_t stages, struct errmsg *em)
+{
+    const struct request *r = g->r;
+    g->position = -1;
+    g->offset = g->count = 0;
+    enum err e = ERR_OK;
+    jw_k(g->w, "tokens");
+    jw_arr(g->w);
+    for (size_t i = 0; i < r->n_texts && e == ERR_OK; i++) {
+        struct token_list l;
+        token_list_init(&l, r->arena);
+        e = analyzer_run_stages(an, r->texts[i], stages, &l, em);
+        e = e == ERR_OK ? write_tokens(g, r->texts[i], &l, em) : e;
+    }
+    jw_arr_end(g->w);
+    return e;
+}
+
+static enum err write_char_filters(const struct request *r, const struct analyzer *an, struct jsonw *w, struct errmsg *em)
+{
+    jw_k(w, "charfilters");
+    jw_arr(w);
+    for (size_t i = 0; i < an->n_char_filters; i++) {
+        jw_obj(w);
+        jw_kstr(w, "name", an->char_filter_names[i]);
+        jw_k(w, "filtered_text");
+        jw_arr(w);
+        for (size_t t = 0; t < r->n_texts; t++) {
+            struct filtered_text filtered;
+            enum err e = analyzer_filter_text(an, r->texts[t], i + 1, r->arena, &filtered, em);
+            if (e != ERR_OK) {
+                return e;
+            }
+            jw_str(w, filtered.text);
+        }
+        jw_arr_end(w);
+        jw_obj_end(w);
+    }
+    jw_arr_end(w);
+    return ERR_OK;
+}
+
+static enum err explain_custom(struct listing *g, const struct analyzer *an, struct errmsg *em)
+{
+    struct jsonw *w = g->w;
+    enum err e = write_char_filters(g->r, an, w, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    jw_k(w, "tokenizer");
+    jw_obj(w);
+    jw_kstr(w, "name", an->tokenizer_name);
+    e = write_stage(g, an, 0, em);
+    jw_obj_end(w);
+    jw_k(w, "tokenfilters");
+    jw_arr(w);
+    for (size_t i = 0; i < an->n_filters && e == ERR_OK; i++) {
+        g->shows_keyword |= an->filters[i]->shows_keyword;
+        jw_obj(w);
+        jw_kstr(w, "name", an->filter_names[i]);
+        e = write_stage(g, an, i + 1, em);
+        jw_obj_end(w);
+    }
+    jw_arr_end(w);
+    return e;
+}
+
+static enum err explain(struct listing *g, const struct analyzer *an, struct str shown, bool inlined, struct errmsg *em)
+{
+    struct jsonw *w = g->w;
+    bool custom = an->is_custom && !an->is_normalizer;
+    enum err e;
+    g->attributes = true;
+    jw_k(w, "detail");
+    jw_obj(w);
+    jw_kbool(w, "custom_analyzer", custom);
+    if (custom) {
+        g->gap = inlined ? 0 : g->gap;
+        e = explain_custom(g, an, em);
+    } else {
+        for (size_t i = 0; i < an->n_filters; i++) {
+            g->shows_keyword |= an->filters[i]->shows_keyword;
+        }
+        jw_k(w, "analyzer");
+        jw_obj(w);
+        jw_kstr(w, "name", shown);
+        e = write_stage(g, an, an->n_filters, em);
+        jw_obj_end(w);
+    }
+    jw_obj_end(w);
+    return e;
+}
+
+enum err analyze_request(const struct analyze_context *cx, const struct json *body, struct arena *arena, struct jsonw *w,
+                         struct errmsg *em)
+{
+    struct request r = {.cx = cx, .arena = arena};
+    const struct analyzer *an = NULL;
+    struct str shown = STR_NULL;
+    enum err e = parse(&r, body, em);
+    if (e == ERR_OK) {
+        e = choose(&an, &shown, &r, em);
+    }
+    if (e != ERR_OK) {
+        return e;
+    }
+    bool inlined = r.tokenizer != NULL || r.n_filters > 0 || r.n_char_filters > 0;
+    int32_t gap = an->position_increment_gap;
+    if (an->is_normalizer || (!cx->has_index && !inlined)) {
+        gap = 0;
+    }
+    struct listing g = {.r = &r, .w = w, .gap = gap};
+    jw_obj(w);
+    e = r.explain ? explain(&g, an, shown, inlined, em) : write_stage(&g, an, an->n_filters, em);
+    jw_obj_end(w);
+    if (e == ERR_OK && w->out->failed) {
+        e = err_no_memory(em);
+    }
+    return e;
+}

@@ -1,0 +1,232 @@
+#include "engine/analysis/parts.h"
+
+#include "common/base/num.h"
+#include "common/base/utf8.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unicode/uchar.h>
+
+enum err part_int(const struct settings *s, const char *key, int32_t otherwise, int32_t *out, struct errmsg *em)
+{
+    const struct setting *t = settings_find(s, str_of(key));
+    *out = otherwise;
+    if (t == NULL || t->is_null || (!t->is_list && num_parse_i32(t->value, out))) {
+        return ERR_OK;
+    }
+    err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(t->value));
+    return err_wrap(em, ERR_SETTINGS, "Failed to parse int setting [%s] with value [%.*s]", key, STR_ARG(t->value));
+}
+
+void tokens_keep(struct token_list *l, bool (*keep)(const void *cx, const struct token *t), const void *cx)
+{
+    size_t n = 0;
+    int32_t skipped = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        struct token *t = &l->v[i];
+        if (!keep(cx, t)) {
+            skipped += t->pos_inc;
+            continue;
+        }
+        t->pos_inc += skipped;
+        skipped = 0;
+        l->v[n++] = *t;
+    }
+    l->n = n;
+    l->end_pos_inc += skipped;
+}
+
+size_t part_units(struct str s, size_t units)
+{
+    size_t at = 0;
+    while (at < s.n) {
+        size_t next = at;
+        size_t width = utf8_next(s, &next) >= 0x10000 ? 2 : 1;
+        if (width > units) {
+            return at;
+        }
+        units -= width;
+        at = next;
+    }
+    return at;
+}
+
+struct str part_lower(struct arena *arena, struct str s)
+{
+    size_t at = 0;
+    while (at < s.n && (unsigned char)s.p[at] < 0x80 && !(s.p[at] >= 'A' && s.p[at] <= 'Z')) {
+        at++;
+    }
+    if (at == s.n) {
+        return s.p != NULL ? s : STR("");
+    }
+    /* A lower-case letter may take one byte more than its capital (U+023A: two and three bytes). */
+    char *to = arena_alloc(arena, s.n + s.n / 2 + 1);
+    if (to == NULL) {
+        return STR_NULL;
+    }
+    memcpy(to, s.p, at);
+    size_t n = at;
+    while (at < s.n) {
+        char c = s.p[at];
+        if ((unsigned char)c < 0x80) {
+            to[n++] = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+            at++;
+        } else {
+            n += utf8_put(to + n, (uint32_t)u_tolower((UChar32)utf8_next(s, &at)));
+        }
+    }
+    return str_mk(to, n);
+}
+
+bool word_set_has(const struct word_set *set, struct str word)
+{
+    if (!set->ignore_case) {
+        return map_has(&set->words, word);
+    }
+    struct arena scratch;
+    arena_init(&scratch, NULL, ARENA_UNLIMITED);
+    struct str low = part_lower(&scratch, word);
+    bool has = low.p != NULL && map_has(&set->words, low);
+    arena_fini(&scratch);
+    return has;
+}
+
+bool word_set_add(struct word_set *set, struct arena *arena, struct str word)
+{
+    struct str copy = arena_str(arena, word);
+    if (copy.p != NULL && set->ignore_case) {
+        copy = part_lower(arena, copy);
+    }
+    return copy.p != NULL && map_put(&set->words, copy, set);
+}
+
+bool word_set_add_named(struct word_set *set, struct arena *arena, struct str name, bool *known)
+{
+    *known = false;
+    if (name.n < 3 || name.p[0] != '_' || name.p[name.n - 1] != '_') {
+        return true;
+    }
+    const char *list = stop_words_of(str_slice(name, 1, name.n - 1));
+    if (list == NULL) {
+        return true;
+    }
+    *known = true;
+    struct str rest = str_of(list);
+    while (rest.p != NULL) {
+        struct str word = str_cut(rest, ' ', &rest);
+        if (word.n > 0 && !word_set_add(set, arena, word)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum err read_file(struct str path, const char *setting, struct buf *text, struct errmsg *em)
+{
+    FILE *f = fopen(path.p, "rb");
+    if (f == NULL) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "IOException while reading %s: %s", setting, path.p);
+    }
+    char *room;
+    size_t got;
+    do {
+        room = buf_reserve(text, 64 * KIB);
+        got = room != NULL ? fread(room, 1, 64 * KIB, f) : 0;
+        text->n += got;
+    } while (got > 0);
+    bool bad = ferror(f) != 0;
+    fclose(f);
+    if (room == NULL) {
+        return err_no_memory(em);
+    }
+    return bad ? err_set(em, ERR_ILLEGAL_ARGUMENT, "IOException while reading %s: %s", setting, path.p) : ERR_OK;
+}
+
+static enum err split_lines(struct str text, struct arena *arena, struct str **out, size_t *n, struct errmsg *em)
+{
+    size_t cap = 0;
+    struct str rest = text;
+    while (rest.p != NULL) {
+        struct str line = str_cut(rest, '\n', &rest);
+        if (line.n > 0 && line.p[line.n - 1] == '\r') {
+            line.n--;
+        }
+        if (line.n == 0 || line.p[0] == '#') {
+            continue;
+        }
+        struct str *grown = arena_grow(arena, *out, *n, &cap, sizeof(**out));
+        if (grown == NULL) {
+            return err_no_memory(em);
+        }
+        *out = grown;
+        (*out)[(*n)++] = line;
+    }
+    return ERR_OK;
+}
+
+#define CONFIG_FILE_BYTES_MAX (64 * MIB)
+
+enum err config_lines(const char *setting, struct str path, const struct analysis_env *env, struct arena *arena,
+                      struct str **out, size_t *n, struct errmsg *em)
+{
+    *out = NULL;
+    *n = 0;
+    bool absolute = path.n > 0 && path.p[0] == '/';
+    const char *folder = env->path_conf != NULL ? env->path_conf : "";
+    struct str whole = absolute ? arena_str(arena, path) : arena_printf(arena, "%s/%.*s", folder, STR_ARG(path));
+    if (whole.p == NULL) {
+        return err_no_memory(em);
+    }
+    struct buf text;
+    buf_init(&text, NULL, CONFIG_FILE_BYTES_MAX);
+    enum err e = read_file(whole, setting, &text, em);
+    if (e == ERR_OK) {
+        struct str copy = arena_str(arena, buf_view(&text));
+        e = copy.p != NULL ? split_lines(copy, arena, out, n, em) : err_no_memory(em);
+    }
+    buf_fini(&text);
+    return e;
+}
+
+static enum err add_word(struct word_set *set, struct str word, bool named, struct arena *arena, struct errmsg *em)
+{
+    bool known = false;
+    if (named && !word_set_add_named(set, arena, word, &known)) {
+        return err_no_memory(em);
+    }
+    return known || word_set_add(set, arena, word) ? ERR_OK : err_no_memory(em);
+}
+
+enum err word_set_read(struct word_set *set, bool *found, const struct settings *s, const char *key, bool named,
+                       const struct analysis_env *env, struct arena *arena, struct errmsg *em)
+{
+    map_init(&set->words, arena);
+    struct str path_key = arena_printf(arena, "%s_path", key);
+    if (path_key.p == NULL) {
+        return err_no_memory(em);
+    }
+    struct str *words = NULL, path = settings_str(s, path_key.p, STR_NULL);
+    size_t n = 0;
+    if (path.p != NULL) {
+        enum err e = config_lines(path_key.p, path, env, arena, &words, &n, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        named = false;
+    } else {
+        uint32_t n_words = 0;
+        if (!settings_list(s, key, arena, &words, &n_words)) {
+            return err_no_memory(em);
+        }
+        n = n_words;
+    }
+    *found = path.p != NULL || words != NULL || settings_find(s, str_of(key)) != NULL;
+    for (size_t i = 0; i < n; i++) {
+        enum err e = add_word(set, words[i], named, arena, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}

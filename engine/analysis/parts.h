@@ -1,0 +1,129 @@
+/* parts.h - every part that comes with the service, and what their factories share.
+ *
+ * The factories build one part from its settings (component.h); registry.c maps type names to them. Nothing here knows
+ * of indexes or requests. */
+#ifndef ENGINE_ANALYSIS_PARTS_H
+#define ENGINE_ANALYSIS_PARTS_H
+
+#include "common/base/map.h"
+#include "engine/analysis/component.h"
+
+#define TOKENIZER_FACTORY(name)                                                                              \
+    enum err name(const struct tokenizer **out, struct str part, const struct settings *s,                   \
+                  const struct analysis_env *env, struct arena *arena, struct errmsg *em)
+#define TOKEN_FILTER_FACTORY(name)                                                                           \
+    enum err name(const struct token_filter **out, struct str part, const struct settings *s,                \
+                  const struct analysis_env *env, struct arena *arena, struct errmsg *em)
+#define CHAR_FILTER_FACTORY(name)                                                                            \
+    enum err name(const struct char_filter **out, struct str part, const struct settings *s,                 \
+                  const struct analysis_env *env, struct arena *arena, struct errmsg *em)
+
+TOKENIZER_FACTORY(standard_tokenizer_new);
+TOKENIZER_FACTORY(uax_url_email_tokenizer_new);
+TOKENIZER_FACTORY(classic_tokenizer_new);
+TOKENIZER_FACTORY(keyword_tokenizer_new);
+TOKENIZER_FACTORY(whitespace_tokenizer_new);
+TOKENIZER_FACTORY(letter_tokenizer_new);
+TOKENIZER_FACTORY(lowercase_tokenizer_new);
+TOKENIZER_FACTORY(char_group_tokenizer_new);
+TOKENIZER_FACTORY(ngram_tokenizer_new);
+TOKENIZER_FACTORY(edge_ngram_tokenizer_new);
+TOKENIZER_FACTORY(pattern_tokenizer_new);
+TOKENIZER_FACTORY(simple_pattern_tokenizer_new);
+TOKENIZER_FACTORY(simple_pattern_split_tokenizer_new);
+TOKENIZER_FACTORY(path_hierarchy_tokenizer_new);
+TOKENIZER_FACTORY(thai_tokenizer_new);
+
+TOKEN_FILTER_FACTORY(lowercase_filter_new);
+TOKEN_FILTER_FACTORY(uppercase_filter_new);
+TOKEN_FILTER_FACTORY(asciifolding_filter_new);
+TOKEN_FILTER_FACTORY(decimal_digit_filter_new);
+TOKEN_FILTER_FACTORY(cjk_width_filter_new);
+TOKEN_FILTER_FACTORY(stop_filter_new);
+TOKEN_FILTER_FACTORY(keep_filter_new);
+TOKEN_FILTER_FACTORY(keep_types_filter_new);
+TOKEN_FILTER_FACTORY(length_filter_new);
+TOKEN_FILTER_FACTORY(limit_filter_new);
+TOKEN_FILTER_FACTORY(truncate_filter_new);
+TOKEN_FILTER_FACTORY(trim_filter_new);
+TOKEN_FILTER_FACTORY(unique_filter_new);
+TOKEN_FILTER_FACTORY(reverse_filter_new);
+TOKEN_FILTER_FACTORY(apostrophe_filter_new);
+TOKEN_FILTER_FACTORY(elision_filter_new);
+TOKEN_FILTER_FACTORY(classic_filter_new);
+TOKEN_FILTER_FACTORY(remove_duplicates_filter_new);
+TOKEN_FILTER_FACTORY(identity_filter_new);
+TOKEN_FILTER_FACTORY(ngram_filter_new);
+TOKEN_FILTER_FACTORY(edge_ngram_filter_new);
+TOKEN_FILTER_FACTORY(shingle_filter_new);
+TOKEN_FILTER_FACTORY(common_grams_filter_new);
+TOKEN_FILTER_FACTORY(fingerprint_filter_new);
+TOKEN_FILTER_FACTORY(cjk_bigram_filter_new);
+TOKEN_FILTER_FACTORY(keyword_marker_filter_new);
+TOKEN_FILTER_FACTORY(keyword_repeat_filter_new);
+TOKEN_FILTER_FACTORY(stemmer_filter_new);
+TOKEN_FILTER_FACTORY(snowball_filter_new);
+TOKEN_FILTER_FACTORY(stemmer_override_filter_new);
+TOKEN_FILTER_FACTORY(german_normalization_filter_new);
+TOKEN_FILTER_FACTORY(scandinavian_normalization_filter_new);
+TOKEN_FILTER_FACTORY(scandinavian_folding_filter_new);
+TOKEN_FILTER_FACTORY(synonym_filter_new);
+TOKEN_FILTER_FACTORY(synonym_graph_filter_new);
+TOKEN_FILTER_FACTORY(flatten_graph_filter_new);
+TOKEN_FILTER_FACTORY(multiplexer_filter_new);
+TOKEN_FILTER_FACTORY(pattern_replace_filter_new);
+TOKEN_FILTER_FACTORY(pattern_capture_filter_new);
+TOKEN_FILTER_FACTORY(word_delimiter_filter_new);
+TOKEN_FILTER_FACTORY(word_delimiter_graph_filter_new);
+
+CHAR_FILTER_FACTORY(html_strip_char_filter_new);
+CHAR_FILTER_FACTORY(mapping_char_filter_new);
+CHAR_FILTER_FACTORY(pattern_replace_char_filter_new);
+
+/* A set of words (keys of a map to themselves), built once and then only read. */
+struct word_set {
+    struct map words;
+    bool ignore_case; /* words are in lower case; what is looked up is lowered first */
+};
+
+bool word_set_has(const struct word_set *set, struct str word);
+/* Adds a word (copied, lowered when ignore_case is set). false: no memory. */
+bool word_set_add(struct word_set *set, struct arena *arena, struct str word) NODISCARD;
+/* Words of the list settings `key` or, where that is absent, of the file that `key`_path names: one word a line, lines
+ * with '#' at the start left out. Names like "_english_" are replaced by their lists when `named` is set. *found tells
+ * whether either setting was there. */
+enum err word_set_read(struct word_set *set, bool *found, const struct settings *s, const char *key, bool named,
+                       const struct analysis_env *env, struct arena *arena, struct errmsg *em);
+/* Adds the stop words of a language ("_english_"); false in *known when there is no such list. */
+bool word_set_add_named(struct word_set *set, struct arena *arena, struct str name, bool *known) NODISCARD;
+/* The words of a language's list, separated by blanks; NULL when there is none. Name without underscores. */
+const char *stop_words_of(struct str language);
+
+/* Reads a file under the configuration folder into lines (comments "#..." and empty lines left out; without the line
+ * ends). ERR_ILLEGAL_ARGUMENT when it cannot be read. */
+enum err config_lines(const char *setting, struct str path, const struct analysis_env *env, struct arena *arena,
+                      struct str **out, size_t *n, struct errmsg *em);
+
+/* Drops the tokens that keep() refuses; their positions stay as gaps, at the end of the list too. */
+void tokens_keep(struct token_list *l, bool (*keep)(const void *cx, const struct token *t), const void *cx);
+
+/* An int setting as Java's Integer.parseInt reads it. */
+enum err part_int(const struct settings *s, const char *key, int32_t otherwise, int32_t *out, struct errmsg *em);
+
+static inline bool part_is_ascii(struct str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        if ((unsigned char)s.p[i] >= 0x80) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Lower case, character by character, as Java's Character.toLowerCase. Returns s itself when nothing changes;
+ * p == NULL: no memory. */
+struct str part_lower(struct arena *arena, struct str s);
+/* Byte offset at which `units` UTF-16 units have passed, never inside a character (rounded down); s.n when shorter. */
+size_t part_units(struct str s, size_t units);
+
+#endif

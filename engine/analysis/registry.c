@@ -1,0 +1,176 @@
+#include "engine/analysis/registry.h"
+
+enum {
+    BY_NAME = 1,       /* may be used without a definition */
+    AS_TYPE = 2,       /* may be the type of a definition */
+    BARE_REFUSED = 4,  /* as a type it cannot do without settings */
+    BOTH = BY_NAME | AS_TYPE
+};
+
+struct tokenizer_entry {
+    const char *name;
+    tokenizer_factory make;
+    int flags;
+    const char *preset; /* its settings when used by name */
+};
+
+struct token_filter_entry {
+    const char *name;
+    token_filter_factory make;
+    int flags;
+    const char *preset;
+};
+
+struct char_filter_entry {
+    const char *name;
+    char_filter_factory make;
+    int flags;
+    const char *preset;
+};
+
+static const struct tokenizer_entry tokenizers[] = {
+    {"standard", standard_tokenizer_new, BOTH, NULL},
+    {"keyword", keyword_tokenizer_new, BOTH, NULL},
+    {"whitespace", whitespace_tokenizer_new, BOTH, NULL},
+    {"letter", letter_tokenizer_new, BOTH, NULL},
+    {"lowercase", lowercase_tokenizer_new, BOTH, NULL},
+    {"char_group", char_group_tokenizer_new, AS_TYPE, NULL},
+};
+
+static const struct token_filter_entry token_filters[] = {
+    {"lowercase", lowercase_filter_new, BOTH, NULL},
+    {"uppercase", uppercase_filter_new, BOTH, NULL},
+    {"decimal_digit", decimal_digit_filter_new, BOTH, NULL},
+    {"reverse", reverse_filter_new, BOTH, NULL},
+    {"stop", stop_filter_new, BOTH, NULL},
+    {"keep", keep_filter_new, AS_TYPE | BARE_REFUSED, NULL},
+    {"keep_types", keep_types_filter_new, AS_TYPE | BARE_REFUSED, NULL},
+    {"length", length_filter_new, BOTH, NULL},
+    {"limit", limit_filter_new, BOTH, NULL},
+};
+
+static const struct char_filter_entry char_filters[] = {
+    {"", NULL, 0, NULL},
+};
+
+const char *part_kind_name(enum part_kind kind)
+{
+    return kind == PART_TOKENIZER ? "tokenizer" : kind == PART_TOKEN_FILTER ? "filter" : "char_filter";
+}
+
+bool settings_of_text(struct settings *s, const char *text, struct arena *arena)
+{
+    settings_init(s, arena);
+    struct str rest = str_of(text);
+    while (rest.p != NULL) {
+        struct str value, key = str_cut(str_cut(rest, ';', &rest), '=', &value);
+        if (key.n > 0 && !settings_put(s, key, value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What the three tables have in common. */
+struct found {
+    int flags;
+    const char *preset;
+    size_t at;
+};
+
+static bool find(enum part_kind kind, struct str name, struct found *f)
+{
+    size_t n = kind == PART_TOKENIZER ? ARRAY_LEN(tokenizers)
+               : kind == PART_TOKEN_FILTER ? ARRAY_LEN(token_filters) : ARRAY_LEN(char_filters);
+    for (size_t i = 0; i < n; i++) {
+        const char *here = kind == PART_TOKENIZER ? tokenizers[i].name
+                           : kind == PART_TOKEN_FILTER ? token_filters[i].name : char_filters[i].name;
+        if (!str_is(name, here)) {
+            continue;
+        }
+        f->at = i;
+        f->flags = kind == PART_TOKENIZER ? tokenizers[i].flags
+                   : kind == PART_TOKEN_FILTER ? token_filters[i].flags : char_filters[i].flags;
+        f->preset = kind == PART_TOKENIZER ? tokenizers[i].preset
+                    : kind == PART_TOKEN_FILTER ? token_filters[i].preset : char_filters[i].preset;
+        return true;
+    }
+    return false;
+}
+
+static enum err make(const void **out, enum part_kind kind, size_t at, struct str name, const struct settings *s,
+                     const struct part_builder *b, struct errmsg *em)
+{
+    const struct analysis_env *env = &b->a->env;
+    enum err e;
+    if (kind == PART_TOKENIZER) {
+        const struct tokenizer *t = NULL;
+        e = tokenizers[at].make(&t, name, s, env, b->arena, em);
+        *out = t;
+    } else if (kind == PART_TOKEN_FILTER) {
+        const struct token_filter *t = NULL;
+        e = token_filters[at].make(&t, name, s, env, b->arena, em);
+        *out = t;
+    } else {
+        const struct char_filter *t = NULL;
+        e = char_filters[at].make(&t, name, s, env, b->arena, em);
+        *out = t;
+    }
+    return e;
+}
+
+/* Names that Elasticsearch had once and now refuses. */
+static enum err removed_part(enum part_kind kind, struct str name, struct errmsg *em)
+{
+    const char *what = kind == PART_TOKENIZER ? "tokenizer" : kind == PART_TOKEN_FILTER ? "token filter" : "char filter";
+    bool grams = kind != PART_CHAR_FILTER && (str_is(name, "nGram") || str_is(name, "edgeNGram"));
+    if (kind == PART_TOKEN_FILTER && grams) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "The [%.*s] %s name was deprecated in 6.4 and cannot be used in new indices. Please change the filter name to "
+                       "[%s] instead.", STR_ARG(name), what, name.p[0] == 'n' ? "ngram" : "edge_ngram");
+    }
+    if (kind == PART_TOKEN_FILTER && str_is(name, "standard")) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "The [standard] token filter has been removed.");
+    }
+    if (kind == PART_TOKEN_FILTER && str_is(name, "delimited_payload_filter")) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "[delimited_payload_filter] is not supported for new indices, use [delimited_payload] instead");
+    }
+    return ERR_OK;
+}
+
+enum err part_new(const void **out, enum part_kind kind, struct str type, struct str name, const struct settings *s,
+                  const struct part_builder *b, bool *known, struct errmsg *em)
+{
+    struct found f;
+    *out = NULL;
+    enum err e = removed_part(kind, type, em);
+    *known = e != ERR_OK || (find(kind, type, &f) && (f.flags & AS_TYPE) != 0);
+    return e != ERR_OK || !*known ? e : make(out, kind, f.at, name, s, b, em);
+}
+
+enum err part_by_name(const void **out, enum part_kind kind, struct str name, const struct part_builder *b,
+                      struct errmsg *em)
+{
+    *out = map_get(&b->a->parts[kind], name);
+    if (*out != NULL) {
+        return ERR_OK;
+    }
+    enum err e = removed_part(kind, name, em);
+    struct found f;
+    if (e != ERR_OK || !find(kind, name, &f)) {
+        return e;
+    }
+    if ((f.flags & BY_NAME) == 0 && (f.flags & BARE_REFUSED) != 0 && b->bare == BARE_IN_SETTINGS) {
+        return ERR_OK;
+    }
+    if ((f.flags & BY_NAME) == 0 && (f.flags & BARE_REFUSED) != 0 && b->bare == BARE_WITHOUT_INDEX) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Analysis settings required - can't instantiate analysis factory");
+    }
+    bool as_type = (f.flags & BY_NAME) == 0 || (b->bare == BARE_IN_INDEX && (f.flags & AS_TYPE) != 0);
+    struct settings preset;
+    if (!settings_of_text(&preset, as_type ? NULL : f.preset, b->arena)) {
+        return err_no_memory(em);
+    }
+    return make(out, kind, f.at, name, &preset, b, em);
+}

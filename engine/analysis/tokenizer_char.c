@@ -1,0 +1,277 @@
+/* Tokenizers that look at one character at a time: keyword, whitespace, letter, lowercase, char_group. */
+#include "common/base/utf8.h"
+#include "engine/analysis/parts.h"
+
+#include <unicode/uchar.h>
+
+struct char_tokenizer {
+    struct tokenizer base;
+    bool (*is_part)(const struct char_tokenizer *t, uint32_t c);
+    bool lower;
+    uint32_t units_max;
+    /* char_group */
+    uint64_t ascii[2]; /* separators below 128 */
+    uint32_t *others;
+    size_t n_others;
+    bool whitespace, letter, digit, punctuation, symbol;
+};
+
+static bool add(struct token_list *out, struct str text, size_t from, size_t to)
+{
+    return token_add(out, (struct token){.text = str_slice(text, from, to),
+                                         .start = (uint32_t)from,
+                                         .end = (uint32_t)to,
+                                         .pos_inc = 1,
+                                         .pos_len = 1,
+                                         .type = "word"});
+}
+
+static enum err run_keyword(const struct tokenizer *self, struct str text, struct token_list *out, struct errmsg *em)
+{
+    (void)self;
+    if (text.n == 0) { /* Lucene emits an empty token for an empty text */
+        text = STR("");
+    }
+    return add(out, text, 0, text.n) ? ERR_OK : err_no_memory(em);
+}
+
+/* Cuts a token as Lucene's CharTokenizer: it ends as soon as it holds units_max units or more. */
+static enum err run_chars(const struct tokenizer *self, struct str text, struct token_list *out, struct errmsg *em)
+{
+    const struct char_tokenizer *t = (const struct char_tokenizer *)self;
+    size_t start = 0, at = 0;
+    uint32_t units = 0;
+    while (at < text.n) {
+        size_t from = at;
+        uint32_t c = utf8_next(text, &at);
+        if (t->is_part(t, c)) {
+            if (units == 0) {
+                start = from;
+            }
+            units += c >= 0x10000 ? 2 : 1;
+            if (units < t->units_max) {
+                continue;
+            }
+            from = at;
+        }
+        if (units > 0 && !add(out, text, start, from)) {
+            return err_no_memory(em);
+        }
+        units = 0;
+    }
+    return units == 0 || add(out, text, start, text.n) ? ERR_OK : err_no_memory(em);
+}
+
+static enum err run_lower(const struct tokenizer *self, struct str text, struct token_list *out, struct errmsg *em)
+{
+    enum err e = run_chars(self, text, out, em);
+    for (size_t i = 0; i < out->n && e == ERR_OK; i++) {
+        out->v[i].text = part_lower(out->arena, out->v[i].text);
+        e = out->v[i].text.p != NULL ? ERR_OK : err_no_memory(em);
+    }
+    return e;
+}
+
+static bool not_space(const struct char_tokenizer *t, uint32_t c)
+{
+    (void)t;
+    return c < 0x80 ? !(c == ' ' || (c >= 9 && c <= 13) || (c >= 0x1C && c <= 0x1F)) : !u_isWhitespace((UChar32)c);
+}
+
+static bool is_letter(const struct char_tokenizer *t, uint32_t c)
+{
+    (void)t;
+    return c < 0x80 ? (c | 32) >= 'a' && (c | 32) <= 'z' : u_isalpha((UChar32)c) != 0;
+}
+
+static enum err chars_new(const struct tokenizer **out, const struct settings *s, struct arena *arena,
+                          struct char_tokenizer **t, struct errmsg *em)
+{
+    int32_t max;
+    enum err e = part_int(s, "max_token_length", 255, &max, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (max < 1 || max > 1048576) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "maxTokenLen must be greater than 0 and less than 1048576 passed: %d", max);
+    }
+    *t = ARENA_NEW(arena, struct char_tokenizer);
+    if (*t == NULL) {
+        return err_no_memory(em);
+    }
+    (*t)->base.run = run_chars;
+    (*t)->units_max = (uint32_t)max;
+    *out = &(*t)->base;
+    return ERR_OK;
+}
+
+TOKENIZER_FACTORY(keyword_tokenizer_new)
+{
+    (void)part, (void)env;
+    int32_t buffer;
+    struct tokenizer *t = ARENA_NEW(arena, struct tokenizer);
+    enum err e = part_int(s, "buffer_size", 256, &buffer, em);
+    if (e != ERR_OK || t == NULL) {
+        return e != ERR_OK ? e : err_no_memory(em);
+    }
+    if (buffer < 1 || buffer > 1048576) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "maxTokenLen must be greater than 0 and less than 1048576 passed: %d", buffer);
+    }
+    t->run = run_keyword;
+    *out = t;
+    return ERR_OK;
+}
+
+TOKENIZER_FACTORY(whitespace_tokenizer_new)
+{
+    (void)part, (void)env;
+    struct char_tokenizer *t;
+    enum err e = chars_new(out, s, arena, &t, em);
+    if (e == ERR_OK) {
+        t->is_part = not_space;
+    }
+    return e;
+}
+
+TOKENIZER_FACTORY(letter_tokenizer_new)
+{
+    (void)part, (void)env;
+    struct char_tokenizer *t;
+    enum err e = chars_new(out, s, arena, &t, em);
+    if (e == ERR_OK) {
+        t->is_part = is_letter;
+        t->units_max = 255; /* the setting is read and left aside */
+    }
+    return e;
+}
+
+TOKENIZER_FACTORY(lowercase_tokenizer_new)
+{
+    enum err e = letter_tokenizer_new(out, part, s, env, arena, em);
+    if (e == ERR_OK) {
+        ((struct tokenizer *)(uintptr_t)*out)->run = run_lower;
+    }
+    return e;
+}
+
+static bool not_in_group(const struct char_tokenizer *t, uint32_t c)
+{
+    if (c < 128 && (t->ascii[c >> 6] >> (c & 63) & 1) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < t->n_others; i++) {
+        if (t->others[i] == c) {
+            return false;
+        }
+    }
+    UChar32 u = (UChar32)c;
+    uint32_t mask = U_MASK(u_charType(u));
+    return !((t->whitespace && !not_space(t, c)) || (t->letter && u_isalpha(u)) || (t->digit && u_isdigit(u))
+             || (t->punctuation && (mask & U_GC_P_MASK) != 0) || (t->symbol && (mask & U_GC_S_MASK) != 0));
+}
+
+static enum err bad_escape(struct str item, struct errmsg *em)
+{
+    return err_set(em, ERR_INTERNAL, "Invalid escaped char in [%.*s]", STR_ARG(item));
+}
+
+/* "\n", "\u0020" or the character itself. */
+static enum err group_char(struct str item, uint32_t *c, struct errmsg *em)
+{
+    size_t at = 0;
+    *c = utf8_next(item, &at);
+    if (*c != '\\') {
+        return at == item.n ? ERR_OK : err_set(em, ERR_INTERNAL, "Invalid escaped char in [%.*s]", STR_ARG(item));
+    }
+    if (item.n == 1) {
+        return bad_escape(item, em);
+    }
+    switch (item.p[1]) {
+    case '\\':
+        *c = '\\';
+        return ERR_OK;
+    case 'n':
+        *c = '\n';
+        return ERR_OK;
+    case 't':
+        *c = '\t';
+        return ERR_OK;
+    case 'r':
+        *c = '\r';
+        return ERR_OK;
+    case 'b':
+        *c = '\b';
+        return ERR_OK;
+    case 'f':
+        *c = '\f';
+        return ERR_OK;
+    case 'u':
+        if (item.n > 6) {
+            return bad_escape(item, em);
+        }
+        *c = 0;
+        for (size_t i = 2; i < item.n; i++) {
+            int d = u_digit((unsigned char)item.p[i], 16);
+            if (d < 0) {
+                return bad_escape(item, em);
+            }
+            *c = *c << 4 | (uint32_t)d;
+        }
+        return ERR_OK;
+    default:
+        return bad_escape(item, em);
+    }
+}
+
+static enum err group_add(struct char_tokenizer *t, struct str item, struct arena *arena, struct errmsg *em)
+{
+    bool *class = str_is(item, "letter") ? &t->letter : str_is(item, "digit") ? &t->digit
+                  : str_is(item, "whitespace") ? &t->whitespace : str_is(item, "punctuation") ? &t->punctuation
+                  : str_is(item, "symbol") ? &t->symbol : NULL;
+    if (class != NULL) {
+        *class = true;
+        return ERR_OK;
+    }
+    if (item.n == 0) {
+        return err_set(em, ERR_INTERNAL, "[tokenize_on_chars] cannot contain empty characters");
+    }
+    uint32_t c;
+    enum err e = group_char(item, &c, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (c < 128) {
+        t->ascii[c >> 6] |= (uint64_t)1 << (c & 63);
+        return ERR_OK;
+    }
+    uint32_t *more = arena_alloc(arena, (t->n_others + 1) * sizeof(*more));
+    if (more == NULL) {
+        return err_no_memory(em);
+    }
+    if (t->n_others > 0) {
+        memcpy(more, t->others, t->n_others * sizeof(*more));
+    }
+    more[t->n_others++] = c;
+    t->others = more;
+    return ERR_OK;
+}
+
+TOKENIZER_FACTORY(char_group_tokenizer_new)
+{
+    (void)part, (void)env;
+    struct char_tokenizer *t;
+    struct str *items;
+    uint32_t n;
+    enum err e = chars_new(out, s, arena, &t, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    t->is_part = not_in_group;
+    if (!settings_list(s, "tokenize_on_chars", arena, &items, &n)) {
+        return err_no_memory(em);
+    }
+    for (uint32_t i = 0; i < n && e == ERR_OK; i++) {
+        e = group_add(t, items[i], arena, em);
+    }
+    return e;
+}
