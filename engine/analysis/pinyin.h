@@ -28,8 +28,8 @@ struct pinyin_dictionary *pinyin_dictionary_ref(const struct pinyin_dictionary *
 void pinyin_dictionary_unref(struct pinyin_dictionary *d); /* NULL ok; thread-safe */
 uint64_t pinyin_dictionary_hash(const struct pinyin_dictionary *d);
 
-/* Token filter and tokenizer of type "pinyin" (a token_filter_factory and a tokenizer_factory), with all the plugin's
- * options. The analyzer "pinyin" is the tokenizer alone, with its settings. ERR_ILLEGAL_STATE when env has no pinyin
+/* Token filter of type "pinyin" and tokenizer of type "pinyin" or "pinyin_first_letter" (which takes no options), with all
+ * the options of the plugin. The analyzer "pinyin" is the tokenizer alone. ERR_ILLEGAL_STATE when env has no pinyin
  * dictionary, ERR_CONFIG_ERROR when the options leave nothing to emit. */
 enum err pinyin_filter_new(const struct token_filter **out, struct str name, const struct settings *s,
                            const struct analysis_env *env, struct arena *arena, struct errmsg *em);
