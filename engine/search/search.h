@@ -80,6 +80,11 @@ enum err search_query_phase(struct query_result *out, const struct search_shard 
 enum err search_fetch_phase(struct str *hits, const struct search_shard *shard, const struct search_source *source,
                             const struct top_doc *docs, uint32_t n, struct arena *arena, struct errmsg *em);
 
+/* The stored fields named (patterns) of one document, as the object under "fields"; n == 0 in *out: none. */
+struct engine_doc;
+enum err stored_fields_json(const struct view *v, const struct engine_doc *doc, const struct str *names, uint32_t n_names,
+                            struct arena *arena, struct str *out, struct errmsg *em);
+
 void query_result_encode(const struct query_result *r, struct buf *out);
 enum err query_result_decode(struct query_result *r, struct str bytes, struct arena *arena, struct errmsg *em);
 

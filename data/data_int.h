@@ -1,0 +1,130 @@
+/* data_int.h - what the files of data/ share. See data.h for threads. */
+#ifndef DATA_DATA_INT_H
+#define DATA_DATA_INT_H
+
+#include "common/sys/strand.h"
+#include "data/data.h"
+#include "engine/index/engine.h"
+#include "engine/search/search.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#define SHARD_QUEUE_MAX 4096 /* tasks that may wait on one shard's strand */
+
+/* One index here. Immutable parts are replaced, not changed; `lock` guards the pointers. */
+struct index_service {
+    _Atomic uint32_t refs;
+    pthread_mutex_t lock;
+    struct arena arena; /* name, uuid */
+    struct str name, uuid;
+    struct analysis *analysis;
+    struct mapping *mapping;
+    struct settings_part *settings; /* names without "index." */
+    uint64_t mapping_version, settings_version;
+    int64_t refresh_ms; /* -1: never by itself */
+    bool closed;
+};
+
+struct shard_counters {
+    _Atomic uint64_t query_total, query_ns, fetch_total, fetch_ns, scroll_total, suggest_total, query_current, noop_updates;
+};
+
+struct write_run;
+
+struct shard {
+    _Atomic uint32_t users; /* the table's reference, requests, jobs: the last one closes it */
+    struct data_service *service;
+    struct index_service *index; /* a reference */
+    uint32_t number;
+    struct strand *strand;
+    struct engine *engine;
+    struct str dir;
+    struct arena arena; /* dir */
+    bool remove_files;  /* when it closes */
+    struct shard_counters counters;
+    /* strand only */
+    bool sync_out, flush_out, merge_out;
+    struct write_run *sync_waiters, *refresh_waiters;
+    struct shard_act *flush_waiters, *merge_waiters;
+    int64_t last_refresh_ms, last_write_ms;
+    _Atomic bool tick_queued;
+};
+
+struct search_context_entry;
+
+struct data_service {
+    struct data_opts o;
+    struct arena arena;
+    struct str node_id;
+    struct shard_api api;
+    struct analysis *analysis; /* the node's own: no index */
+    struct strand *applier;
+    pthread_mutex_t lock; /* the tables */
+    pthread_cond_t all_closed;
+    struct shard **shards;
+    size_t n_shards, shards_cap;
+    struct index_service **indices;
+    size_t n_indices, indices_cap;
+    size_t open_shards; /* not yet closed, also those out of the table */
+    bool stopping;
+    struct search_context_entry *contexts;
+    uint64_t next_context;
+    size_t n_contexts;
+};
+
+/* ---- the tables (service.c) ---- */
+
+/* A user's reference, or NULL with rq's error set (no such shard here). */
+struct shard *shard_acquire(struct data_service *s, struct shard_rq *rq);
+void shard_use(struct shard *sh);
+void shard_release(struct shard *sh);
+/* Runs on the shard's strand with a reference of its own. false: refused. */
+bool shard_post(struct shard *sh, void (*run)(void *arg), void *arg);
+
+struct index_service *index_service_ref(struct index_service *ix);
+void index_service_unref(struct index_service *ix);
+struct mapping *index_mapping(struct index_service *ix, uint64_t *version); /* a reference */
+struct settings_part *index_settings(struct index_service *ix);            /* a reference */
+
+/* ---- calls ---- */
+
+void data_write(void *self, struct shard_write *rq);
+void data_get(void *self, struct shard_get *rq);
+void data_query(void *self, struct shard_query *rq);
+void data_fetch(void *self, struct shard_fetch *rq);
+bool data_free_context(void *self, uint64_t context);
+void data_act(void *self, struct shard_act *rq);
+
+/* write.c: completes writers whose operations the engine has made durable or searchable. Strand only. */
+void shard_serve_waiters(struct shard *sh);
+void shard_start_sync(struct shard *sh);
+void shard_fail_waiters(struct shard *sh, const struct errmsg *em);
+
+/* maintain.c, strand only: looks for work after a refresh, a flush or a tick. */
+void shard_maintain(struct shard *sh);
+
+/* contexts.c */
+uint64_t context_keep(struct data_service *s, struct shard *sh, struct view *v, int64_t keep_alive_ms, struct errmsg *em);
+/* The shard and view of a context, each with a reference, or false. */
+bool context_use(struct data_service *s, uint64_t id, int64_t keep_alive_ms, struct shard **sh, struct view **v);
+void contexts_expire(struct data_service *s, bool all);
+size_t contexts_of_shard(struct data_service *s, const struct shard *sh);
+
+/* update.c: turns an update into an index operation (or a delete, or nothing) given the current document. */
+enum update_result { UPDATE_INDEX, UPDATE_DELETE, UPDATE_NOOP, UPDATE_MISSING };
+struct update_plan {
+    enum update_result result;
+    struct str source; /* UPDATE_INDEX: the new one; UPDATE_NOOP: the current one */
+};
+struct update_input {
+    const struct write_item *item;
+    const struct engine_doc *current; /* found == false: absent */
+    struct str index_name;
+    int64_t now_ms;
+};
+/* {"_seq_no","_primary_term","found":true,"_source":...}: the "get" of an update's answer, its source filtered as asked. */
+enum err source_get_object(const struct write_item *item, struct str source, struct arena *arena, struct jsonw *w, struct errmsg *em);
+enum err update_plan_make(struct update_plan *out, const struct update_input *in, struct arena *arena, struct errmsg *em);
+
+#endif

@@ -1,0 +1,367 @@
+/* What a shard does by itself: refresh, flush, merge; and the actions that ask for them. All on the strand, but for the jobs
+ * themselves, which run in the background. */
+#include "data/data_int.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+#define IDLE_FLUSH_MS 300000 /* a shard without writes for five minutes is flushed */
+
+static void finish_act(struct shard_act *a)
+{
+    a->rq.done(&a->rq);
+}
+
+/* Comes back to the strand, whatever its queue holds. */
+static void post_back(struct shard *sh, void (*run)(void *), void *arg)
+{
+    while (!shard_post(sh, run, arg)) {
+        sched_yield();
+    }
+}
+
+/* ---- flush ----------------------------------------------------------------------------------------------------------------- */
+
+struct flush_run {
+    struct shard *sh;
+    struct engine_flush *flush;
+};
+
+static void flush_finished(void *arg)
+{
+    struct flush_run *f = arg;
+    struct shard *sh = f->sh;
+    struct errmsg em;
+    enum err e = engine_flush_finish(sh->engine, f->flush, &em);
+    free(f);
+    sh->flush_out = false;
+    if (e != ERR_OK) {
+        log_error(sh->service->o.log, "data", "flush of [%.*s][%u]: %s", STR_ARG(sh->index->name), sh->number, em.frame[0].reason);
+    }
+    struct shard_act *list = sh->flush_waiters;
+    sh->flush_waiters = NULL;
+    while (list != NULL) {
+        struct shard_act *a = list;
+        list = (struct shard_act *)a->rq.next;
+        if (e != ERR_OK) {
+            a->rq.error = em;
+        }
+        finish_act(a);
+    }
+    shard_maintain(sh);
+    shard_release(sh);
+}
+
+static void flush_run(void *arg)
+{
+    struct flush_run *f = arg;
+    engine_flush_run(f->flush);
+    post_back(f->sh, flush_finished, f);
+}
+
+/* Starts a flush unless one is out. false: nothing to flush. */
+static bool start_flush(struct shard *sh, bool force, struct errmsg *em)
+{
+    if (sh->flush_out || sh->sync_out) {
+        return sh->flush_out;
+    }
+    struct flush_run *f = malloc(sizeof(*f));
+    if (f == NULL) {
+        err_no_memory(em);
+        return false;
+    }
+    *f = (struct flush_run){.sh = sh};
+    /* The commit covers what the translog already made durable: one sync first, on the strand, is simple and rare. */
+    if (engine_sync(sh->engine, em) != ERR_OK || engine_flush_begin(sh->engine, force, &f->flush, em) != ERR_OK || f->flush == NULL) {
+        free(f);
+        return false;
+    }
+    if (engine_flush_location(f->flush) > engine_durable(sh->engine)) {
+        engine_sync(sh->engine, em);
+    }
+    sh->flush_out = true;
+    shard_use(sh);
+    if (!executor_submit(sh->service->o.background_pool, flush_run, f)) {
+        engine_flush_run(f->flush);
+        flush_finished(f);
+    }
+    return true;
+}
+
+/* ---- merges ------------------------------------------------------------------------------------------------------------------ */
+
+struct merge_run {
+    struct shard *sh;
+    struct engine_merge *merge;
+};
+
+static void next_forced_merge(struct shard *sh);
+
+static void merge_finished(void *arg)
+{
+    struct merge_run *m = arg;
+    struct shard *sh = m->sh;
+    struct errmsg em;
+    enum err e = engine_merge_commit(sh->engine, m->merge, &em);
+    free(m);
+    sh->merge_out = false;
+    if (e != ERR_OK) {
+        log_error(sh->service->o.log, "data", "merge of [%.*s][%u]: %s", STR_ARG(sh->index->name), sh->number, em.frame[0].reason);
+    } else {
+        engine_refresh(sh->engine, NULL, &em);
+    }
+    if (sh->merge_waiters != NULL) {
+        next_forced_merge(sh);
+    } else if (e == ERR_OK) {
+        shard_maintain(sh);
+    }
+    shard_release(sh);
+}
+
+static void merge_run(void *arg)
+{
+    struct merge_run *m = arg;
+    engine_merge_run(m->merge);
+    post_back(m->sh, merge_finished, m);
+}
+
+/* false: nothing worth merging (or one is out). */
+static bool start_merge(struct shard *sh, const struct engine_merge_wish *wish)
+{
+    struct errmsg em;
+    struct merge_run *m = sh->merge_out ? NULL : malloc(sizeof(*m));
+    if (m == NULL) {
+        return sh->merge_out;
+    }
+    *m = (struct merge_run){.sh = sh};
+    if (engine_merge_plan(sh->engine, wish, &m->merge, &em) != ERR_OK || m->merge == NULL) {
+        free(m);
+        return false;
+    }
+    sh->merge_out = true;
+    shard_use(sh);
+    if (!executor_submit(sh->service->o.background_pool, merge_run, m)) {
+        engine_merge_run(m->merge);
+        merge_finished(m);
+    }
+    return true;
+}
+
+/* The first waiter's wish, until the planner has nothing more for it. */
+static void next_forced_merge(struct shard *sh)
+{
+    while (sh->merge_waiters != NULL) {
+        struct shard_act *a = sh->merge_waiters;
+        struct engine_merge_wish wish = {.max_segments = a->max_segments > 0 ? (uint32_t)a->max_segments : 1,
+                                         .only_expunge_deletes = a->only_expunge_deletes};
+        if (a->max_segments <= 0 && !a->only_expunge_deletes) {
+            wish.max_segments = 0;
+        }
+        if (start_merge(sh, a->max_segments <= 0 && !a->only_expunge_deletes ? NULL : &wish)) {
+            return;
+        }
+        sh->merge_waiters = (struct shard_act *)a->rq.next;
+        struct errmsg em;
+        engine_refresh(sh->engine, NULL, &em);
+        if (a->flush_after) {
+            err_clear(&em);
+            a->rq.next = &sh->flush_waiters->rq;
+            if (start_flush(sh, false, &em)) {
+                a->rq.next = (struct shard_rq *)sh->flush_waiters;
+                sh->flush_waiters = a;
+                continue;
+            }
+        }
+        finish_act(a);
+    }
+}
+
+/* ---- by itself ------------------------------------------------------------------------------------------------------------------ */
+
+void shard_maintain(struct shard *sh)
+{
+    struct errmsg em;
+    shard_serve_waiters(sh);
+    if (engine_flush_needed(sh->engine)) {
+        start_flush(sh, false, &em);
+    }
+    if (!sh->merge_out) {
+        start_merge(sh, NULL);
+    }
+}
+
+static void tick(void *arg)
+{
+    struct shard *sh = arg;
+    struct errmsg em;
+    int64_t now = clock_mono_ms(sh->service->o.clock);
+    int64_t every = sh->index->refresh_ms;
+    sh->tick_queued = false;
+    if (every > 0 && now - sh->last_refresh_ms >= every) {
+        sh->last_refresh_ms = now;
+        if (engine_refresh_needed(sh->engine)) {
+            bool changed;
+            if (engine_refresh(sh->engine, &changed, &em) != ERR_OK) {
+                log_error(sh->service->o.log, "data", "refresh of [%.*s][%u]: %s", STR_ARG(sh->index->name), sh->number,
+                          em.frame[0].reason);
+            }
+            shard_maintain(sh);
+        }
+    }
+    if (engine_sync_due(sh->engine)) {
+        shard_start_sync(sh);
+    }
+    if (sh->last_write_ms != 0 && now - sh->last_write_ms >= IDLE_FLUSH_MS) {
+        sh->last_write_ms = 0;
+        start_flush(sh, false, &em);
+    }
+    shard_release(sh);
+}
+
+void data_tick(struct data_service *s)
+{
+    contexts_expire(s, false);
+    pthread_mutex_lock(&s->lock);
+    for (size_t i = 0; i < s->n_shards; i++) {
+        struct shard *sh = s->shards[i];
+        if (sh->tick_queued) {
+            continue;
+        }
+        sh->tick_queued = true;
+        sh->users++;
+        if (!shard_post(sh, tick, sh)) {
+            sh->tick_queued = false;
+            sh->users--; /* the table's reference remains */
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- actions ---------------------------------------------------------------------------------------------------------------------- */
+
+static void write_segments(struct shard *sh, struct shard_act *a)
+{
+    struct engine_segment_info *v;
+    size_t n;
+    struct buf b;
+    struct jsonw w;
+    if (engine_segments(sh->engine, &a->rq.arena, &v, &n, &a->rq.error) != ERR_OK) {
+        return;
+    }
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    for (size_t i = 0; i < n; i++) {
+        jw_k(&w, v[i].name);
+        jw_obj(&w);
+        jw_ki64(&w, "generation", (int64_t)v[i].number);
+        jw_ki64(&w, "num_docs", (int64_t)v[i].docs);
+        jw_ki64(&w, "deleted_docs", (int64_t)v[i].docs_deleted);
+        jw_ki64(&w, "size_in_bytes", (int64_t)v[i].bytes);
+        jw_ki64(&w, "memory_in_bytes", (int64_t)v[i].memory_bytes);
+        jw_kbool(&w, "committed", v[i].committed);
+        jw_kbool(&w, "search", v[i].search);
+        jw_kz(&w, "version", "8.8.0");
+        jw_kbool(&w, "compound", true);
+        jw_k(&w, "attributes");
+        jw_obj(&w);
+        jw_obj_end(&w);
+        jw_obj_end(&w);
+    }
+    jw_obj_end(&w);
+    a->segments = arena_str(&a->rq.arena, buf_view(&b));
+    if (b.failed || a->segments.p == NULL) {
+        err_no_memory(&a->rq.error);
+    }
+    buf_fini(&b);
+}
+
+static void write_stats(struct shard *sh, struct shard_act *a)
+{
+    struct shard_stats *t = ARENA_NEW(&a->rq.arena, struct shard_stats);
+    struct engine_stats e;
+    if (t == NULL) {
+        err_no_memory(&a->rq.error);
+        return;
+    }
+    engine_stats(sh->engine, &e);
+    *t = (struct shard_stats){
+        .docs = e.docs, .docs_deleted = e.docs_deleted, .store_bytes = e.store_bytes,
+        .index_total = e.index_total, .index_ns = e.index_ns, .index_failed = e.index_failed,
+        .delete_total = e.delete_total, .delete_ns = e.delete_ns, .noop_updates = sh->counters.noop_updates,
+        .get_total = e.get_total, .get_ns = e.get_ns, .get_missing = e.get_missing,
+        .query_total = sh->counters.query_total, .query_ns = sh->counters.query_ns,
+        .fetch_total = sh->counters.fetch_total, .fetch_ns = sh->counters.fetch_ns,
+        .scroll_total = sh->counters.scroll_total, .suggest_total = sh->counters.suggest_total,
+        .query_current = sh->counters.query_current, .contexts = contexts_of_shard(sh->service, sh),
+        .refresh_total = e.refresh_total, .refresh_ns = e.refresh_ns, .flush_total = e.flush_total, .flush_ns = e.flush_ns,
+        .merge_total = e.merge_total, .merge_docs = e.merge_docs, .merge_bytes = e.merge_bytes, .merge_ns = e.merge_ns,
+        .translog_ops = e.translog_ops, .translog_bytes = e.translog_bytes,
+        .translog_uncommitted_ops = e.translog_uncommitted_ops, .translog_uncommitted_bytes = e.translog_uncommitted_bytes,
+        .segments = e.segments, .segment_memory_bytes = e.memory_segment_bytes + e.live_bytes,
+        .buffer_bytes = e.buffer_bytes, .version_map_bytes = e.version_map_bytes,
+        .max_seq_no = engine_max_seq_no(sh->engine), .local_checkpoint = engine_processed_checkpoint(sh->engine),
+        .global_checkpoint = engine_global_checkpoint(sh->engine)};
+    a->stats = t;
+}
+
+struct act_run {
+    struct shard *sh;
+    struct shard_act *a;
+};
+
+static void act(void *arg)
+{
+    struct act_run *r = arg;
+    struct shard *sh = r->sh;
+    struct shard_act *a = r->a;
+    bool changed;
+    switch (a->action) {
+    case SHARD_REFRESH:
+        engine_refresh(sh->engine, &changed, &a->rq.error);
+        sh->last_refresh_ms = clock_mono_ms(sh->service->o.clock);
+        shard_maintain(sh);
+        break;
+    case SHARD_FLUSH:
+        if (start_flush(sh, a->force, &a->rq.error)) {
+            a->rq.next = (struct shard_rq *)sh->flush_waiters;
+            sh->flush_waiters = a;
+            a = NULL;
+        }
+        break;
+    case SHARD_FORCE_MERGE:
+        engine_refresh(sh->engine, &changed, &a->rq.error);
+        a->rq.next = (struct shard_rq *)sh->merge_waiters;
+        sh->merge_waiters = a;
+        a = NULL;
+        if (!sh->merge_out) {
+            next_forced_merge(sh);
+        }
+        break;
+    case SHARD_STATS:
+        write_stats(sh, a);
+        break;
+    case SHARD_SEGMENTS:
+        write_segments(sh, a);
+        break;
+    case SHARD_CLEAR_CACHE:
+        break;
+    }
+    if (a != NULL) {
+        finish_act(a);
+    }
+    shard_release(sh);
+}
+
+void data_act(void *self, struct shard_act *rq)
+{
+    struct shard *sh = shard_acquire(self, &rq->rq);
+    struct act_run *r = sh != NULL ? ARENA_NEW(&rq->rq.arena, struct act_run) : NULL;
+    if (r == NULL || !(*r = (struct act_run){sh, rq}, shard_post(sh, act, r))) {
+        if (sh != NULL) {
+            err_set(&rq->rq.error, ERR_REJECTED, "rejected execution on shard [%.*s][%u]", STR_ARG(sh->index->name), sh->number);
+            shard_release(sh);
+        }
+        finish_act(rq);
+    }
+}

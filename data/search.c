@@ -1,0 +1,251 @@
+/* The query and fetch phases of one shard, on the search pool; and reading single documents. */
+#include "data/data_int.h"
+
+#include <math.h>
+
+#define CONTEXT_KEEP_MS 300000 /* between the phases of one search, should the coordinator forget */
+
+struct search_run {
+    struct shard *sh;
+    struct view *view;
+    struct shard_rq *rq;
+};
+
+static void finish(struct shard *sh, struct view *v, struct shard_rq *rq)
+{
+    view_unref(v);
+    shard_release(sh);
+    rq->done(rq);
+}
+
+/* The shard and view to read: those of the context, or the newest. */
+static bool take_view(struct data_service *s, struct shard_rq *rq, uint64_t context, int64_t keep_alive_ms, struct shard **sh,
+                      struct view **v)
+{
+    if (context == 0) {
+        *sh = shard_acquire(s, rq);
+        *v = *sh != NULL ? engine_acquire((*sh)->engine) : NULL;
+        return *sh != NULL;
+    }
+    if (!context_use(s, context, keep_alive_ms, sh, v)) {
+        err_set(&rq->error, ERR_SEARCH_CONTEXT_MISSING, "No search context found for id [%llu]", (unsigned long long)context);
+        return false;
+    }
+    return true;
+}
+
+static enum err parse_body(struct shard_rq *rq, struct str body, const struct search_source **out)
+{
+    struct search_source *src = ARENA_NEW(&rq->arena, struct search_source);
+    struct json *tree = ARENA_NEW(&rq->arena, struct json);
+    if (src == NULL || tree == NULL) {
+        return err_no_memory(&rq->error);
+    }
+    search_source_init(src);
+    enum err e = ERR_OK;
+    if (body.n > 0) {
+        e = json_parse(tree, body, &rq->arena, &json_limits_default, &rq->error);
+        e = e == ERR_OK ? search_source_parse(src, tree, body, &rq->arena, &rq->error) : e;
+    }
+    *out = src;
+    return e;
+}
+
+static void describe(struct search_shard *d, struct shard *sh, struct view *v, struct settings_part *settings)
+{
+    *d = (struct search_shard){.index_name = sh->index->name,
+                               .index_uuid = sh->index->uuid,
+                               .shard = (int32_t)sh->number,
+                               .node_id = sh->service->node_id,
+                               .view = v,
+                               .index_settings = &settings->settings,
+                               .index_boost = 1,
+                               .clock = sh->service->o.clock};
+}
+
+static enum err fetch_now(struct shard_query *rq, const struct search_shard *d)
+{
+    struct query_result *res = rq->result;
+    int64_t from = rq->scroll ? 0 : rq->source->from;
+    uint32_t skip = (uint32_t)MIN_OF(from, (int64_t)res->n);
+    rq->n_hits = res->n - skip;
+    rq->hits = ARENA_ARRAY(&rq->rq.arena, struct str, rq->n_hits);
+    if (rq->hits == NULL) {
+        return err_no_memory(&rq->rq.error);
+    }
+    return search_fetch_phase(rq->hits, d, rq->source, res->docs + skip, rq->n_hits, &rq->rq.arena, &rq->rq.error);
+}
+
+static void run_query(struct shard_query *rq, struct shard *sh, struct view *v)
+{
+    struct data_service *s = sh->service;
+    struct settings_part *settings = index_settings(sh->index);
+    struct search_shard d;
+    int64_t start = s->o.clock->mono_ns(s->o.clock->self);
+    describe(&d, sh, v, settings);
+    d.slot = rq->slot;
+    d.n_shards = rq->n_shards;
+    d.alias_filters = rq->alias_filters;
+    d.n_alias_filters = rq->n_alias_filters;
+    d.index_boost = rq->index_boost;
+    d.now_ms = rq->now_ms;
+    d.scroll = rq->scroll;
+    d.stats = rq->stats;
+    d.cancelled = rq->cancelled;
+    d.self = rq->cancel_self;
+    enum err e = rq->source != NULL ? ERR_OK : parse_body(&rq->rq, rq->body, &rq->source);
+    rq->result = ARENA_NEW(&rq->rq.arena, struct query_result);
+    if (e == ERR_OK) {
+        e = rq->result != NULL ? search_query_phase(rq->result, &d, rq->source, &rq->rq.arena, &rq->rq.error)
+                               : err_no_memory(&rq->rq.error);
+    }
+    int64_t queried = s->o.clock->mono_ns(s->o.clock->self);
+    sh->counters.query_total++;
+    sh->counters.query_ns += (uint64_t)(queried - start);
+    sh->counters.suggest_total += rq->source != NULL && rq->source->suggest != NULL;
+    if (e == ERR_OK && rq->fetch) {
+        e = fetch_now(rq, &d);
+        sh->counters.fetch_total++;
+        sh->counters.fetch_ns += (uint64_t)(s->o.clock->mono_ns(s->o.clock->self) - queried);
+    }
+    if (e == ERR_OK && rq->context == 0 && (rq->keep || (!rq->fetch && rq->result->n > 0))) {
+        rq->context = context_keep(s, sh, v, rq->keep_alive_ms > 0 ? rq->keep_alive_ms : CONTEXT_KEEP_MS, &rq->rq.error);
+    }
+    sh->counters.scroll_total += rq->scroll;
+    state_part_unref(&settings->part);
+}
+
+static void query_task(void *arg)
+{
+    struct search_run *r = arg;
+    struct shard_query *rq = (struct shard_query *)r->rq;
+    struct shard *sh = r->sh;
+    struct view *v = r->view;
+    sh->counters.query_current++;
+    run_query(rq, sh, v);
+    sh->counters.query_current--;
+    finish(sh, v, &rq->rq);
+}
+
+static void submit(struct data_service *s, struct shard_rq *rq, struct shard *sh, struct view *v, void (*task)(void *))
+{
+    struct search_run *r = ARENA_NEW(&rq->arena, struct search_run);
+    if (r == NULL) {
+        err_no_memory(&rq->error);
+        finish(sh, v, rq);
+        return;
+    }
+    *r = (struct search_run){sh, v, rq};
+    if (!executor_submit(s->o.search_pool, task, r)) {
+        err_set(&rq->error, ERR_REJECTED, "rejected execution of search on shard [%.*s][%u]: queue is full", STR_ARG(sh->index->name),
+                sh->number);
+        finish(sh, v, rq);
+    }
+}
+
+void data_query(void *self, struct shard_query *rq)
+{
+    struct shard *sh;
+    struct view *v;
+    if (!take_view(self, &rq->rq, rq->context, rq->keep_alive_ms, &sh, &v)) {
+        rq->rq.done(&rq->rq);
+        return;
+    }
+    submit(self, &rq->rq, sh, v, query_task);
+}
+
+static void fetch_task(void *arg)
+{
+    struct search_run *r = arg;
+    struct shard_fetch *rq = (struct shard_fetch *)r->rq;
+    struct shard *sh = r->sh;
+    struct view *v = r->view;
+    struct data_service *s = sh->service;
+    int64_t start = s->o.clock->mono_ns(s->o.clock->self);
+    struct settings_part *settings = index_settings(sh->index);
+    struct search_shard d;
+    describe(&d, sh, v, settings);
+    d.now_ms = rq->now_ms;
+    d.n_shards = rq->n_shards;
+    enum err e = rq->source != NULL ? ERR_OK : parse_body(&rq->rq, rq->body, &rq->source);
+    rq->hits = ARENA_ARRAY(&rq->rq.arena, struct str, rq->n);
+    if (e == ERR_OK && rq->hits == NULL) {
+        err_no_memory(&rq->rq.error);
+    } else if (e == ERR_OK) {
+        search_fetch_phase(rq->hits, &d, rq->source, rq->docs, rq->n, &rq->rq.arena, &rq->rq.error);
+    }
+    sh->counters.fetch_total++;
+    sh->counters.fetch_ns += (uint64_t)(s->o.clock->mono_ns(s->o.clock->self) - start);
+    state_part_unref(&settings->part);
+    if (!rq->keep) {
+        data_free_context(s, rq->context);
+    }
+    finish(sh, v, &rq->rq);
+}
+
+void data_fetch(void *self, struct shard_fetch *rq)
+{
+    struct shard *sh;
+    struct view *v;
+    if (!take_view(self, &rq->rq, rq->context, 0, &sh, &v)) {
+        rq->rq.done(&rq->rq);
+        return;
+    }
+    submit(self, &rq->rq, sh, v, fetch_task);
+}
+
+/* ---- single documents -------------------------------------------------------------------------------------------------------- */
+
+struct get_run {
+    struct shard *sh;
+    struct shard_get *rq;
+};
+
+static void get_task(void *arg)
+{
+    struct get_run *r = arg;
+    struct shard_get *rq = r->rq;
+    struct shard *sh = r->sh;
+    struct engine_doc doc = {0};
+    enum err e = ERR_OK;
+    if (rq->refresh) {
+        e = engine_refresh(sh->engine, NULL, &rq->rq.error);
+    }
+    if (e == ERR_OK && rq->realtime && rq->n_stored_fields == 0) {
+        e = engine_get(sh->engine, rq->id, rq->want_source, &rq->rq.arena, &doc, &rq->rq.error);
+    } else if (e == ERR_OK) {
+        struct view *v;
+        if (rq->realtime) { /* stored fields are read from a segment */
+            e = engine_refresh(sh->engine, NULL, &rq->rq.error);
+        }
+        v = engine_acquire(sh->engine);
+        e = e == ERR_OK ? engine_view_get(v, rq->id, rq->want_source, &rq->rq.arena, &doc, &rq->rq.error) : e;
+        if (e == ERR_OK && doc.found && rq->n_stored_fields > 0) {
+            e = stored_fields_json(v, &doc, rq->stored_fields, rq->n_stored_fields, &rq->rq.arena, &rq->fields, &rq->rq.error);
+        }
+        view_unref(v);
+    }
+    if (e == ERR_OK) {
+        rq->found = doc.found;
+        rq->version = doc.version;
+        rq->seq_no = doc.seq_no;
+        rq->primary_term = doc.primary_term;
+        rq->source = doc.source;
+        rq->routing = doc.routing;
+    }
+    shard_release(sh);
+    rq->rq.done(&rq->rq);
+}
+
+void data_get(void *self, struct shard_get *rq)
+{
+    struct shard *sh = shard_acquire(self, &rq->rq);
+    struct get_run *r = sh != NULL ? ARENA_NEW(&rq->rq.arena, struct get_run) : NULL;
+    if (r == NULL || !(*r = (struct get_run){sh, rq}, shard_post(sh, get_task, r))) {
+        if (sh != NULL) {
+            err_set(&rq->rq.error, ERR_REJECTED, "rejected execution of get on shard [%.*s][%u]", STR_ARG(sh->index->name), sh->number);
+            shard_release(sh);
+        }
+        rq->rq.done(&rq->rq);
+    }
+}

@@ -1,0 +1,564 @@
+/* The tables of indices and shards, and keeping them as the cluster state says. */
+#include "data/data_int.h"
+
+#include "common/base/jsonr.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- indices ------------------------------------------------------------------------------------------------------------ */
+
+struct index_service *index_service_ref(struct index_service *ix)
+{
+    ix->refs++;
+    return ix;
+}
+
+void index_service_unref(struct index_service *ix)
+{
+    if (ix == NULL || --ix->refs != 0) {
+        return;
+    }
+    mapping_unref(ix->mapping);
+    analysis_unref(ix->analysis);
+    state_part_unref(ix->settings != NULL ? &ix->settings->part : NULL);
+    pthread_mutex_destroy(&ix->lock);
+    arena_fini(&ix->arena);
+    free(ix);
+}
+
+struct mapping *index_mapping(struct index_service *ix, uint64_t *version)
+{
+    pthread_mutex_lock(&ix->lock);
+    struct mapping *m = mapping_ref(ix->mapping);
+    if (version != NULL) {
+        *version = ix->mapping_version;
+    }
+    pthread_mutex_unlock(&ix->lock);
+    return m;
+}
+
+struct settings_part *index_settings(struct index_service *ix)
+{
+    pthread_mutex_lock(&ix->lock);
+    struct settings_part *p = (struct settings_part *)state_part_ref(&ix->settings->part);
+    pthread_mutex_unlock(&ix->lock);
+    return p;
+}
+
+static struct index_service *find_index(struct data_service *s, struct str uuid)
+{
+    for (size_t i = 0; i < s->n_indices; i++) {
+        if (str_eq(s->indices[i]->uuid, uuid)) {
+            return s->indices[i];
+        }
+    }
+    return NULL;
+}
+
+static struct shard *find_shard(struct data_service *s, struct str uuid, uint32_t number)
+{
+    for (size_t i = 0; i < s->n_shards; i++) {
+        if (s->shards[i]->number == number && str_eq(s->shards[i]->index->uuid, uuid)) {
+            return s->shards[i];
+        }
+    }
+    return NULL;
+}
+
+static struct settings_part *own_settings(const struct index_meta *m)
+{
+    struct settings_part *p = settings_part_new(NULL);
+    struct settings view;
+    struct arena scratch;
+    arena_init(&scratch, NULL, ARENA_UNLIMITED);
+    bool ok = p != NULL && settings_sub(&view, &m->settings, STR("index"), &scratch) && settings_merge(&p->settings, &view);
+    arena_fini(&scratch);
+    if (!ok && p != NULL) {
+        state_part_unref(&p->part);
+    }
+    return ok ? p : NULL;
+}
+
+static void read_settings(struct index_service *ix)
+{
+    ix->refresh_ms = 1000;
+    settings_time_ms(&ix->settings->settings, "refresh_interval", 1000, &ix->refresh_ms, NULL);
+}
+
+static enum err parse_mapping(struct mapping **out, const struct index_meta *m, struct analysis *a, const struct settings *settings,
+                              const struct mapping *old, struct errmsg *em)
+{
+    struct arena scratch;
+    struct json body;
+    arena_init(&scratch, NULL, ARENA_UNLIMITED);
+    enum err e = json_parse(&body, m->mapping, &scratch, &json_limits_default, em);
+    if (e == ERR_OK) {
+        e = old != NULL ? mapping_merge(out, old, &body, em) : mapping_new(out, &body, a, settings, em);
+    }
+    arena_fini(&scratch);
+    return e;
+}
+
+static enum err index_service_new(struct index_service **out, struct data_service *s, const struct index_meta *m, struct errmsg *em)
+{
+    struct index_service *ix = calloc(1, sizeof(*ix));
+    *out = NULL;
+    if (ix == NULL) {
+        return err_no_memory(em);
+    }
+    ix->refs = 1;
+    pthread_mutex_init(&ix->lock, NULL);
+    arena_init(&ix->arena, NULL, ARENA_UNLIMITED);
+    ix->name = arena_str(&ix->arena, m->name);
+    ix->uuid = arena_str(&ix->arena, m->uuid);
+    ix->settings = own_settings(m);
+    enum err e = ix->name.p != NULL && ix->uuid.p != NULL && ix->settings != NULL ? ERR_OK : err_no_memory(em);
+    if (e == ERR_OK) {
+        read_settings(ix);
+        e = analysis_new(&ix->analysis, &ix->settings->settings, &s->o.env, em);
+    }
+    if (e == ERR_OK) {
+        e = parse_mapping(&ix->mapping, m, ix->analysis, &ix->settings->settings, NULL, em);
+    }
+    if (e != ERR_OK) {
+        index_service_unref(ix);
+        return e;
+    }
+    ix->mapping_version = m->mapping_version;
+    ix->settings_version = m->settings_version;
+    ix->closed = m->closed;
+    *out = ix;
+    return ERR_OK;
+}
+
+/* ---- shards --------------------------------------------------------------------------------------------------------------- */
+
+struct shard *shard_acquire(struct data_service *s, struct shard_rq *rq)
+{
+    pthread_mutex_lock(&s->lock);
+    struct shard *sh = s->stopping ? NULL : find_shard(s, rq->shard.uuid, rq->shard.shard);
+    if (sh != NULL) {
+        sh->users++;
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (sh == NULL) {
+        err_set(&rq->error, ERR_SHARD_NOT_FOUND, "no such shard");
+        err_about_index(&rq->error, rq->shard.index, rq->shard.uuid);
+        err_about_shard(&rq->error, (int)rq->shard.shard);
+    }
+    return sh;
+}
+
+void shard_use(struct shard *sh)
+{
+    sh->users++;
+}
+
+static void free_shard(void *arg)
+{
+    struct shard *sh = arg;
+    struct data_service *s = sh->service;
+    index_service_unref(sh->index);
+    arena_fini(&sh->arena);
+    free(sh);
+    pthread_mutex_lock(&s->lock);
+    s->open_shards--;
+    pthread_cond_broadcast(&s->all_closed);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void close_shard(void *arg)
+{
+    struct shard *sh = arg;
+    struct data_service *s = sh->service;
+    struct errmsg em;
+    engine_close(sh->engine);
+    sh->engine = NULL;
+    if (sh->remove_files && s->o.fs->remove_tree(s->o.fs->self, sh->dir.p, &em) != ERR_OK) {
+        log_warn(s->o.log, "data", "cannot remove %.*s: %s", STR_ARG(sh->dir), em.frame[0].reason);
+    }
+    if (!strand_close(sh->strand, free_shard, sh)) {
+        free_shard(sh);
+    }
+}
+
+void shard_release(struct shard *sh)
+{
+    if (--sh->users == 0 && !executor_submit(strand_executor(sh->strand), close_shard, sh)) {
+        strand_free(sh->strand); /* the pools are gone: the last one out closes */
+        engine_close(sh->engine);
+        free_shard(sh);
+    }
+}
+
+bool shard_post(struct shard *sh, void (*run)(void *arg), void *arg)
+{
+    return executor_submit(strand_executor(sh->strand), run, arg);
+}
+
+static enum err parse_op(void *self, const struct engine_op *op, struct arena *arena, struct parsed_doc *out, struct errmsg *em)
+{
+    struct index_service *ix = self;
+    struct mapping *m = index_mapping(ix, NULL);
+    struct source_to_parse in = {.index_name = ix->name, .id = op->id, .routing = op->routing, .source = op->source, .dynamic_allowed = true};
+    enum err e = document_parse(out, m, &in, arena, em);
+    /* What is in the log was accepted with a mapping that had its fields; a mapping that lost them never was published. */
+    mapping_unref(m);
+    return e;
+}
+
+static void engine_settings_of(const struct settings *s, struct engine_settings *out)
+{
+    engine_settings_init(out);
+    struct str durability = settings_str(s, "translog.durability", STR("request"));
+    out->durability = str_eq_nocase(durability, STR("async")) ? DURABLE_ASYNC : DURABLE_REQUEST;
+    int64_t bytes = (int64_t)out->flush_threshold_bytes;
+    if (settings_bytes(s, "translog.flush_threshold_size", bytes, &bytes, NULL) == ERR_OK && bytes > 0) {
+        out->flush_threshold_bytes = (uint64_t)bytes;
+    }
+    settings_time_ms(s, "gc_deletes", out->gc_deletes_ms, &out->gc_deletes_ms, NULL);
+    settings_time_ms(s, "translog.sync_interval", out->sync_interval_ms, &out->sync_interval_ms, NULL);
+}
+
+static enum err shard_open(struct shard **out, struct data_service *s, struct index_service *ix, uint32_t number, struct errmsg *em)
+{
+    struct shard *sh = calloc(1, sizeof(*sh));
+    *out = NULL;
+    if (sh == NULL) {
+        return err_no_memory(em);
+    }
+    sh->users = 1;
+    sh->service = s;
+    sh->number = number;
+    arena_init(&sh->arena, NULL, ARENA_UNLIMITED);
+    sh->dir = arena_printf(&sh->arena, "%s/indices/%.*s/%u", s->o.dir, STR_ARG(ix->uuid), number);
+    struct strand_opts so = {.over = s->o.write_pool, .queue_max = SHARD_QUEUE_MAX};
+    enum err e = sh->dir.p != NULL ? strand_new(&sh->strand, &so, em) : err_no_memory(em);
+    if (e == ERR_OK) {
+        uint64_t version;
+        struct mapping *m = index_mapping(ix, &version);
+        struct engine_opts eo = {.fs = s->o.fs,
+                                 .clock = s->o.clock,
+                                 .dir = sh->dir.p,
+                                 .index_uuid = ix->uuid.p,
+                                 .shard = number,
+                                 .mode = ENGINE_OPEN_OR_CREATE,
+                                 .mapping = m,
+                                 .mapping_version = version,
+                                 .parse = parse_op,
+                                 .parse_self = ix};
+        engine_settings_of(&ix->settings->settings, &eo.settings);
+        e = engine_open(&sh->engine, &eo, em);
+        mapping_unref(m);
+    }
+    if (e != ERR_OK) {
+        strand_free(sh->strand);
+        arena_fini(&sh->arena);
+        free(sh);
+        return err_prefix(em, e, "[%.*s][%u]", STR_ARG(ix->name), number);
+    }
+    sh->index = index_service_ref(ix);
+    sh->last_refresh_ms = clock_mono_ms(s->o.clock);
+    *out = sh;
+    return ERR_OK;
+}
+
+/* ---- applying states -------------------------------------------------------------------------------------------------------- */
+
+struct apply {
+    struct data_service *s;
+    struct cluster_state *state;
+    void (*done)(void *arg);
+    void *arg;
+};
+
+static bool grow(void **v, size_t n, size_t *cap, size_t size)
+{
+    if (n < *cap) {
+        return true;
+    }
+    size_t more = *cap == 0 ? 16 : *cap * 2;
+    void *p = realloc(*v, more * size);
+    if (p == NULL) {
+        return false;
+    }
+    *v = p;
+    *cap = more;
+    return true;
+}
+
+static void drop_shards(struct data_service *s, struct str uuid, bool remove)
+{
+    pthread_mutex_lock(&s->lock);
+    for (size_t i = 0; i < s->n_shards;) {
+        struct shard *sh = s->shards[i];
+        if (!str_eq(sh->index->uuid, uuid)) {
+            i++;
+            continue;
+        }
+        sh->remove_files = remove;
+        s->shards[i] = s->shards[--s->n_shards];
+        pthread_mutex_unlock(&s->lock);
+        shard_release(sh);
+        pthread_mutex_lock(&s->lock);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void drop_gone(struct data_service *s, const struct cluster_state *state)
+{
+    for (size_t i = 0; i < s->n_indices;) {
+        struct index_service *ix = s->indices[i];
+        if (cluster_index_by_uuid(state, ix->uuid) != NULL) {
+            i++;
+            continue;
+        }
+        drop_shards(s, ix->uuid, true);
+        pthread_mutex_lock(&s->lock);
+        s->indices[i] = s->indices[--s->n_indices];
+        pthread_mutex_unlock(&s->lock);
+        index_service_unref(ix);
+    }
+}
+
+struct new_mapping {
+    struct shard *sh;
+    struct mapping *m;
+    uint64_t version;
+    struct settings_part *settings;
+};
+
+static void apply_to_engine(void *arg)
+{
+    struct new_mapping *n = arg;
+    struct errmsg em;
+    if (n->m != NULL && engine_set_mapping(n->sh->engine, n->m, n->version, &em) != ERR_OK) {
+        log_error(n->sh->service->o.log, "data", "new mapping: %s", em.frame[0].reason);
+    }
+    if (n->settings != NULL) {
+        struct engine_settings es;
+        engine_settings_of(&n->settings->settings, &es);
+        engine_set_settings(n->sh->engine, &es);
+    }
+    mapping_unref(n->m);
+    state_part_unref(n->settings != NULL ? &n->settings->part : NULL);
+    shard_release(n->sh);
+    free(n);
+}
+
+/* Tells every shard of the index, on its strand. */
+static void tell_shards(struct data_service *s, struct index_service *ix, bool mapping, bool settings)
+{
+    for (size_t i = 0; i < s->n_shards; i++) {
+        struct shard *sh = s->shards[i];
+        struct new_mapping *n = sh->index == ix ? calloc(1, sizeof(*n)) : NULL;
+        if (n == NULL) {
+            continue;
+        }
+        n->sh = sh;
+        n->m = mapping ? index_mapping(ix, &n->version) : NULL;
+        n->settings = settings ? index_settings(ix) : NULL;
+        shard_use(sh);
+        if (!shard_post(sh, apply_to_engine, n)) {
+            mapping_unref(n->m);
+            state_part_unref(n->settings != NULL ? &n->settings->part : NULL);
+            shard_release(sh);
+            free(n);
+        }
+    }
+}
+
+static void update_index(struct data_service *s, struct index_service *ix, const struct index_meta *m)
+{
+    struct errmsg em;
+    bool settings = ix->settings_version != m->settings_version, mapping = ix->mapping_version != m->mapping_version;
+    struct settings_part *p = settings ? own_settings(m) : NULL;
+    if (p != NULL) {
+        pthread_mutex_lock(&ix->lock);
+        struct settings_part *old = ix->settings;
+        ix->settings = p;
+        ix->settings_version = m->settings_version;
+        read_settings(ix);
+        pthread_mutex_unlock(&ix->lock);
+        state_part_unref(&old->part);
+    }
+    struct mapping *next = NULL;
+    if (mapping && parse_mapping(&next, m, ix->analysis, &ix->settings->settings, ix->mapping, &em) != ERR_OK) {
+        log_error(s->o.log, "data", "mapping of [%.*s] cannot be applied: %s", STR_ARG(ix->name), em.frame[0].reason);
+    }
+    if (next != NULL) {
+        pthread_mutex_lock(&ix->lock);
+        struct mapping *old = ix->mapping;
+        ix->mapping = next;
+        ix->mapping_version = m->mapping_version;
+        pthread_mutex_unlock(&ix->lock);
+        mapping_unref(old);
+    }
+    ix->closed = m->closed;
+    tell_shards(s, ix, next != NULL, p != NULL);
+}
+
+static void open_shards(struct data_service *s, struct index_service *ix, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        struct shard *sh;
+        struct errmsg em;
+        if (shard_open(&sh, s, ix, i, &em) != ERR_OK) {
+            log_error(s->o.log, "data", "shard cannot be opened: %s", em.frame[0].reason);
+            continue;
+        }
+        pthread_mutex_lock(&s->lock);
+        bool ok = grow((void **)&s->shards, s->n_shards, &s->shards_cap, sizeof(*s->shards));
+        if (ok) {
+            s->shards[s->n_shards++] = sh;
+            s->open_shards++;
+        }
+        pthread_mutex_unlock(&s->lock);
+        if (!ok) {
+            shard_release(sh);
+        }
+    }
+}
+
+static void add_index(struct data_service *s, const struct index_meta *m)
+{
+    struct index_service *ix;
+    struct errmsg em;
+    if (index_service_new(&ix, s, m, &em) != ERR_OK) {
+        log_error(s->o.log, "data", "index [%.*s] cannot be opened: %s", STR_ARG(m->name), em.frame[0].reason);
+        return;
+    }
+    pthread_mutex_lock(&s->lock);
+    bool ok = grow((void **)&s->indices, s->n_indices, &s->indices_cap, sizeof(*s->indices));
+    if (ok) {
+        s->indices[s->n_indices++] = ix;
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (!ok) {
+        index_service_unref(ix);
+        return;
+    }
+    open_shards(s, ix, m->n_shards);
+}
+
+static void apply_state(void *arg)
+{
+    struct apply *a = arg;
+    struct data_service *s = a->s;
+    drop_gone(s, a->state);
+    for (uint32_t i = 0; i < a->state->n_indices; i++) {
+        const struct index_meta *m = a->state->indices[i];
+        struct index_service *ix = find_index(s, m->uuid);
+        if (ix == NULL) {
+            add_index(s, m);
+        } else if (ix->mapping_version != m->mapping_version || ix->settings_version != m->settings_version || ix->closed != m->closed) {
+            update_index(s, ix, m);
+        }
+    }
+    cluster_state_unref(a->state);
+    a->done(a->arg);
+    free(a);
+}
+
+void data_apply(struct data_service *s, struct cluster_state *state, void (*done)(void *arg), void *arg)
+{
+    struct apply *a = malloc(sizeof(*a));
+    if (a == NULL || !(*a = (struct apply){s, cluster_state_ref(state), done, arg},
+                       executor_submit(strand_executor(s->applier), apply_state, a))) {
+        log_error(s->o.log, "data", "a cluster state cannot be applied: out of memory");
+        if (a != NULL) {
+            cluster_state_unref(state);
+            free(a);
+        }
+        done(arg);
+    }
+}
+
+/* ---- life --------------------------------------------------------------------------------------------------------------------- */
+
+enum err data_service_new(struct data_service **out, const struct data_opts *opts, struct errmsg *em)
+{
+    *out = NULL;
+    struct data_service *s = calloc(1, sizeof(*s));
+    if (s == NULL) {
+        return err_no_memory(em);
+    }
+    s->o = *opts;
+    arena_init(&s->arena, NULL, ARENA_UNLIMITED);
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->all_closed, NULL);
+    s->node_id = arena_str(&s->arena, opts->node_id);
+    s->api = (struct shard_api){s, data_write, data_get, data_query, data_fetch, data_free_context, data_act};
+    s->next_context = 1;
+    struct settings none;
+    settings_init(&none, &s->arena);
+    struct strand_opts so = {.over = opts->background_pool, .queue_max = SHARD_QUEUE_MAX};
+    enum err e = strand_new(&s->applier, &so, em);
+    e = e == ERR_OK ? analysis_new(&s->analysis, &none, &opts->env, em) : e;
+    if (e != ERR_OK) {
+        data_service_free(s);
+        return e;
+    }
+    *out = s;
+    return ERR_OK;
+}
+
+void data_service_free(struct data_service *s)
+{
+    if (s == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&s->lock);
+    s->stopping = true;
+    pthread_mutex_unlock(&s->lock);
+    contexts_expire(s, true);
+    while (s->n_indices > 0) {
+        struct index_service *ix = s->indices[--s->n_indices];
+        drop_shards(s, ix->uuid, false);
+        index_service_unref(ix);
+    }
+    pthread_mutex_lock(&s->lock);
+    while (s->open_shards > 0) {
+        pthread_cond_wait(&s->all_closed, &s->lock);
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (s->applier != NULL && !strand_close(s->applier, NULL, NULL)) {
+        s->applier = NULL;
+    }
+    analysis_unref(s->analysis);
+    pthread_cond_destroy(&s->all_closed);
+    pthread_mutex_destroy(&s->lock);
+    free(s->shards);
+    free(s->indices);
+    arena_fini(&s->arena);
+    free(s);
+}
+
+const struct shard_api *data_api(struct data_service *s)
+{
+    return &s->api;
+}
+
+struct analysis *data_analysis(struct data_service *s, struct str uuid)
+{
+    struct analysis *a = NULL;
+    pthread_mutex_lock(&s->lock);
+    struct index_service *ix = uuid.n > 0 ? find_index(s, uuid) : NULL;
+    if (uuid.n == 0) {
+        a = analysis_ref(s->analysis);
+    } else if (ix != NULL) {
+        a = analysis_ref(ix->analysis);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return a;
+}
+
+struct mapping *data_mapping(struct data_service *s, struct str uuid)
+{
+    pthread_mutex_lock(&s->lock);
+    struct index_service *ix = find_index(s, uuid);
+    struct mapping *m = ix != NULL ? index_mapping(ix, NULL) : NULL;
+    pthread_mutex_unlock(&s->lock);
+    return m;
+}

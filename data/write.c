@@ -1,0 +1,486 @@
+/* Writes on a primary: parsed on the pool, applied on the shard's strand, answered once they are durable.
+ *
+ * A request walks: parse (pool) -> apply (strand) -> sync (pool, grouped) -> refresh, if asked for -> done. Where a document
+ * needs fields that the mapping lacks, the request waits for the master's new state beside the strand, and its item is
+ * parsed again. */
+#include "data/data_int.h"
+
+#include <stdlib.h>
+
+struct write_run {
+    struct shard_write *rq;
+    struct shard *sh;
+    struct parsed_doc *docs; /* of each item; id.p == NULL: not parsed (a delete, an update, a failure) */
+    uint32_t at;             /* the next item to parse, or to apply */
+    bool applying;
+    uint32_t mapping_rounds; /* of the current item */
+    uint64_t location;
+    struct write_run *next; /* waiters */
+};
+
+#define MAPPING_ROUNDS_MAX 8 /* a document asks for fields once; more means that it never gets them */
+
+static void finish(struct write_run *r)
+{
+    struct shard_write *rq = r->rq;
+    shard_release(r->sh);
+    rq->rq.done(&rq->rq);
+}
+
+static void fail_all(struct write_run *r, const struct errmsg *em)
+{
+    r->rq->rq.error = *em;
+    finish(r);
+}
+
+static void fail_item(struct write_run *r, struct write_item *it, const struct errmsg *em)
+{
+    it->error = ARENA_NEW(&r->rq->rq.arena, struct errmsg);
+    if (it->error != NULL) {
+        *it->error = *em;
+    } else {
+        err_no_memory(&r->rq->rq.error);
+    }
+}
+
+static void name_shard(const struct write_run *r, struct errmsg *em)
+{
+    err_about_index(em, r->sh->index->name, r->sh->index->uuid);
+    err_about_shard(em, (int)r->sh->number);
+}
+
+/* ---- parsing ---------------------------------------------------------------------------------------------------------------- */
+
+static void parse_task(void *arg);
+static void apply_task(void *arg);
+
+static void resume(struct write_run *r)
+{
+    bool ok = r->applying ? shard_post(r->sh, apply_task, r) : executor_submit(r->sh->service->o.write_pool, parse_task, r);
+    if (!ok) {
+        struct errmsg em;
+        err_set(&em, ERR_REJECTED, "rejected execution of write on shard [%.*s][%u]: queue is full", STR_ARG(r->sh->index->name),
+                r->sh->number);
+        fail_all(r, &em);
+    }
+}
+
+static void mapping_updated(void *arg, const struct errmsg *error)
+{
+    struct write_run *r = arg;
+    if (error != NULL) {
+        fail_item(r, &r->rq->items[r->at], error);
+        r->at++;
+        r->mapping_rounds = 0;
+    }
+    resume(r);
+}
+
+/* Sends the fields that the document wants to the master. The run goes on in mapping_updated(). */
+static void ask_for_fields(struct write_run *r, const struct json *update)
+{
+    struct buf b;
+    struct jsonw w;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_value(&w, update);
+    struct data_service *s = r->sh->service;
+    if (b.failed || ++r->mapping_rounds > MAPPING_ROUNDS_MAX) {
+        struct errmsg em;
+        err_set(&em, ERR_ILLEGAL_STATE, "dynamic mapping of [%.*s] does not settle", STR_ARG(r->sh->index->name));
+        buf_fini(&b);
+        mapping_updated(r, &em);
+        return;
+    }
+    s->o.update_mapping(s->o.update_self, r->sh->index->name, r->sh->index->uuid, buf_view(&b), mapping_updated, r);
+    buf_fini(&b);
+}
+
+static enum err parse_source(struct write_run *r, const struct write_item *it, struct str source, struct parsed_doc *doc, struct errmsg *em)
+{
+    struct mapping *m = index_mapping(r->sh->index, NULL);
+    struct source_to_parse in = {
+        .index_name = r->sh->index->name, .id = it->id, .routing = it->routing, .source = source, .dynamic_allowed = true};
+    enum err e = document_parse(doc, m, &in, &r->rq->rq.arena, em);
+    mapping_unref(m);
+    return e;
+}
+
+static void parse_task(void *arg)
+{
+    struct write_run *r = arg;
+    struct shard_write *rq = r->rq;
+    for (; r->at < rq->n; r->at++, r->mapping_rounds = 0) {
+        struct write_item *it = &rq->items[r->at];
+        struct errmsg em;
+        if (it->kind != WRITE_INDEX) {
+            continue;
+        }
+        if (parse_source(r, it, it->source, &r->docs[r->at], &em) != ERR_OK) {
+            fail_item(r, it, &em);
+            continue;
+        }
+        if (r->docs[r->at].mapping_update != NULL) {
+            ask_for_fields(r, r->docs[r->at].mapping_update);
+            return;
+        }
+    }
+    r->at = 0;
+    r->applying = true;
+    resume(r);
+}
+
+/* ---- applying ----------------------------------------------------------------------------------------------------------------- */
+
+static enum err apply_op(struct write_run *r, struct write_item *it, struct engine_op *op, struct errmsg *em)
+{
+    struct engine_result res;
+    struct engine *en = r->sh->engine;
+    enum err e = engine_apply(en, op, &res, em);
+    if (e == ERR_REJECTED) { /* the buffer is full: make room, once */
+        e = engine_spill(en, em);
+        e = e == ERR_OK ? engine_apply(en, op, &res, em) : e;
+    }
+    if (e != ERR_OK) {
+        return e;
+    }
+    static const enum write_outcome outcomes[] = {
+        [OUTCOME_CREATED] = WRITE_CREATED,     [OUTCOME_UPDATED] = WRITE_UPDATED, [OUTCOME_DELETED] = WRITE_DELETED,
+        [OUTCOME_NOT_FOUND] = WRITE_NOT_FOUND, [OUTCOME_NOOP] = WRITE_NOOP,
+    };
+    it->outcome = outcomes[res.outcome];
+    it->seq_no = res.seq_no;
+    it->primary_term = res.primary_term;
+    it->result_version = res.version;
+    r->location = MAX_OF(r->location, res.location);
+    return ERR_OK;
+}
+
+static int64_t primary_term(const struct write_run *r)
+{
+    (void)r;
+    return 1;
+}
+
+static struct engine_op base_op(const struct write_run *r, const struct write_item *it)
+{
+    struct engine_op op = ENGINE_OP_INIT;
+    op.origin = ORIGIN_PRIMARY;
+    op.id = it->id;
+    op.routing = it->routing;
+    op.primary_term = primary_term(r);
+    op.version = it->create && it->version == VERSION_ANY ? VERSION_MUST_BE_NEW : it->version;
+    op.version_type = (enum version_type)it->version_type;
+    op.if_seq_no = it->if_seq_no;
+    op.if_primary_term = it->if_primary_term;
+    op.auto_id_ms = it->auto_id_ms;
+    op.mapping_version = r->sh->index->mapping_version;
+    return op;
+}
+
+static enum err apply_index(struct write_run *r, struct write_item *it, const struct parsed_doc *doc, struct str source, struct errmsg *em)
+{
+    struct engine_op op = base_op(r, it);
+    op.kind = OP_INDEX;
+    op.source = source;
+    op.doc = doc;
+    return apply_op(r, it, &op, em);
+}
+
+static enum err apply_delete(struct write_run *r, struct write_item *it, struct errmsg *em)
+{
+    struct engine_op op = base_op(r, it);
+    op.kind = OP_DELETE;
+    return apply_op(r, it, &op, em);
+}
+
+/* The "get" object of an update's answer. */
+static enum err write_get(struct write_run *r, struct write_item *it, struct str source, struct errmsg *em)
+{
+    if (!it->want_get) {
+        return ERR_OK;
+    }
+    struct arena *a = &r->rq->rq.arena;
+    struct buf b;
+    struct jsonw w;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    enum err e = source_get_object(it, source, a, &w, em);
+    if (e == ERR_OK) {
+        it->get = arena_str(a, buf_view(&b));
+        e = b.failed || it->get.p == NULL ? err_no_memory(em) : ERR_OK;
+    }
+    buf_fini(&b);
+    return e;
+}
+
+static void answer_noop(struct write_item *it, const struct engine_doc *current)
+{
+    it->outcome = WRITE_NOOP;
+    it->seq_no = current->seq_no;
+    it->primary_term = current->primary_term;
+    it->result_version = current->version;
+}
+
+/* Reads, changes and writes in one turn of the strand: nothing can come between. *wait: new fields were asked for. */
+static enum err apply_update(struct write_run *r, struct write_item *it, bool *wait, struct errmsg *em)
+{
+    struct arena *a = &r->rq->rq.arena;
+    struct engine_doc current;
+    struct update_plan plan;
+    *wait = false;
+    enum err e = engine_get(r->sh->engine, it->id, true, a, &current, em);
+    if (e == ERR_OK && current.found && it->if_seq_no != SEQ_UNASSIGNED
+        && (it->if_seq_no != current.seq_no || it->if_primary_term != current.primary_term)) {
+        return err_set(em, ERR_CONFLICT,
+                       "[%.*s]: version conflict, required seqNo [%lld], primary term [%lld]. current document has seqNo [%lld] and "
+                       "primary term [%lld]",
+                       STR_ARG(it->id), (long long)it->if_seq_no, (long long)it->if_primary_term, (long long)current.seq_no,
+                       (long long)current.primary_term);
+    }
+    struct update_input in = {
+        .item = it, .current = &current, .index_name = r->sh->index->name, .now_ms = clock_wall_ms(r->sh->service->o.clock)};
+    e = e == ERR_OK ? update_plan_make(&plan, &in, a, em) : e;
+    if (e != ERR_OK) {
+        return e;
+    }
+    struct write_item one = *it; /* the change itself is unconditional: the strand holds the document still */
+    one.version = VERSION_ANY;
+    one.if_seq_no = SEQ_UNASSIGNED;
+    one.create = false;
+    one.auto_id_ms = -1;
+    if (one.routing.p == NULL && current.found) {
+        one.routing = current.routing;
+    }
+    if (plan.result == UPDATE_NOOP) {
+        r->sh->counters.noop_updates++;
+        answer_noop(it, &current);
+        return write_get(r, it, plan.source, em);
+    }
+    if (plan.result == UPDATE_DELETE) {
+        e = apply_delete(r, &one, em);
+    } else {
+        struct parsed_doc doc;
+        e = parse_source(r, &one, plan.source, &doc, em);
+        if (e == ERR_OK && doc.mapping_update != NULL) {
+            *wait = true;
+            ask_for_fields(r, doc.mapping_update);
+            return ERR_OK;
+        }
+        e = e == ERR_OK ? apply_index(r, &one, &doc, plan.source, em) : e;
+    }
+    it->outcome = one.outcome;
+    it->seq_no = one.seq_no;
+    it->primary_term = one.primary_term;
+    it->result_version = one.result_version;
+    if (e != ERR_OK) {
+        return e;
+    }
+    return write_get(r, it, plan.result == UPDATE_DELETE ? current.source : plan.source, em);
+}
+
+static void wait_for_refresh(struct write_run *r)
+{
+    if (engine_refreshed(r->sh->engine) >= r->location) {
+        finish(r);
+        return;
+    }
+    r->next = r->sh->refresh_waiters;
+    r->sh->refresh_waiters = r;
+}
+
+/* Everything is applied and durable. */
+static void durable(struct write_run *r)
+{
+    struct shard *sh = r->sh;
+    struct errmsg em;
+    sh->last_write_ms = clock_mono_ms(sh->service->o.clock);
+    if (r->rq->refresh == REFRESH_NOW) {
+        bool changed;
+        if (engine_refresh(sh->engine, &changed, &em) != ERR_OK) {
+            fail_all(r, &em);
+            return;
+        }
+        sh->last_refresh_ms = sh->last_write_ms;
+        r->rq->forced_refresh = true;
+        finish(r);
+        shard_maintain(sh);
+        return;
+    }
+    if (r->rq->refresh == REFRESH_WAIT) {
+        wait_for_refresh(r);
+        return;
+    }
+    finish(r);
+}
+
+static void wait_until_durable(struct write_run *r)
+{
+    struct engine *en = r->sh->engine;
+    if (r->location <= engine_durable(en) || !engine_sync_due(en)) {
+        durable(r);
+        return;
+    }
+    r->next = r->sh->sync_waiters;
+    r->sh->sync_waiters = r;
+    shard_start_sync(r->sh);
+}
+
+static void apply_task(void *arg)
+{
+    struct write_run *r = arg;
+    struct shard_write *rq = r->rq;
+    for (; r->at < rq->n; r->at++, r->mapping_rounds = 0) {
+        struct write_item *it = &rq->items[r->at];
+        struct errmsg em;
+        enum err e = ERR_OK;
+        bool wait = false;
+        if (it->error != NULL) {
+            continue;
+        }
+        err_clear(&em);
+        if (it->kind == WRITE_INDEX) {
+            e = apply_index(r, it, &r->docs[r->at], it->source, &em);
+        } else if (it->kind == WRITE_DELETE) {
+            e = apply_delete(r, it, &em);
+        } else {
+            e = apply_update(r, it, &wait, &em);
+        }
+        if (wait) {
+            return;
+        }
+        if (e != ERR_OK) {
+            if (e == ERR_CONFLICT || e == ERR_DOCUMENT_MISSING || e == ERR_SOURCE_MISSING) {
+                name_shard(r, &em);
+            }
+            fail_item(r, it, &em);
+        }
+    }
+    wait_until_durable(r);
+}
+
+void data_write(void *self, struct shard_write *rq)
+{
+    struct data_service *s = self;
+    struct shard *sh = shard_acquire(s, &rq->rq);
+    struct write_run *r = sh != NULL ? ARENA_NEW(&rq->rq.arena, struct write_run) : NULL;
+    struct parsed_doc *docs = r != NULL ? ARENA_ARRAY(&rq->rq.arena, struct parsed_doc, rq->n) : NULL;
+    if (docs == NULL) {
+        if (sh != NULL) {
+            err_no_memory(&rq->rq.error);
+            shard_release(sh);
+        }
+        rq->rq.done(&rq->rq);
+        return;
+    }
+    *r = (struct write_run){.rq = rq, .sh = sh, .docs = docs};
+    resume(r);
+}
+
+/* ---- group commit --------------------------------------------------------------------------------------------------------------- */
+
+struct sync_run {
+    struct shard *sh;
+    struct engine_sync *sync;
+};
+
+static void sync_finished(void *arg)
+{
+    struct sync_run *y = arg;
+    struct shard *sh = y->sh;
+    struct errmsg em;
+    enum err e = engine_sync_finish(sh->engine, y->sync, &em);
+    free(y);
+    sh->sync_out = false;
+    if (e != ERR_OK) {
+        shard_fail_waiters(sh, &em);
+    } else {
+        shard_serve_waiters(sh);
+        if (sh->sync_waiters != NULL) {
+            shard_start_sync(sh);
+        }
+    }
+    shard_release(sh);
+}
+
+static void sync_run(void *arg)
+{
+    struct sync_run *y = arg;
+    engine_sync_run(y->sync);
+    /* The strand's queue is bounded for requests, but a sync must come back: wait for a place. */
+    while (!shard_post(y->sh, sync_finished, y)) {
+        sched_yield();
+    }
+}
+
+void shard_start_sync(struct shard *sh)
+{
+    struct errmsg em;
+    struct sync_run *y = sh->sync_out ? NULL : malloc(sizeof(*y));
+    if (y == NULL) {
+        return; /* one is out: its end looks again */
+    }
+    *y = (struct sync_run){.sh = sh};
+    enum err e = engine_sync_begin(sh->engine, &y->sync, &em);
+    if (e != ERR_OK) {
+        free(y);
+        shard_fail_waiters(sh, &em);
+        return;
+    }
+    if (y->sync == NULL) {
+        free(y);
+        shard_serve_waiters(sh);
+        return;
+    }
+    sh->sync_out = true;
+    shard_use(sh);
+    if (!executor_submit(sh->service->o.write_pool, sync_run, y)) {
+        engine_sync_run(y->sync); /* a full pool: the strand does it itself */
+        sync_finished(y);
+    }
+}
+
+static struct write_run *take_served(struct write_run **list, uint64_t up_to)
+{
+    struct write_run *served = NULL;
+    for (struct write_run **at = list; *at != NULL;) {
+        struct write_run *r = *at;
+        if (r->location <= up_to) {
+            *at = r->next;
+            r->next = served;
+            served = r;
+        } else {
+            at = &r->next;
+        }
+    }
+    return served;
+}
+
+void shard_serve_waiters(struct shard *sh)
+{
+    struct write_run *r = take_served(&sh->sync_waiters, engine_durable(sh->engine));
+    while (r != NULL) {
+        struct write_run *next = r->next;
+        durable(r);
+        r = next;
+    }
+    r = take_served(&sh->refresh_waiters, engine_refreshed(sh->engine));
+    while (r != NULL) {
+        struct write_run *next = r->next;
+        finish(r);
+        r = next;
+    }
+}
+
+void shard_fail_waiters(struct shard *sh, const struct errmsg *em)
+{
+    struct write_run *lists[2] = {sh->sync_waiters, sh->refresh_waiters};
+    sh->sync_waiters = sh->refresh_waiters = NULL;
+    for (int i = 0; i < 2; i++) {
+        while (lists[i] != NULL) {
+            struct write_run *r = lists[i];
+            lists[i] = r->next;
+            fail_all(r, em);
+        }
+    }
+}

@@ -1,0 +1,14 @@
+#include "proto/shard_api.h"
+
+void shard_rq_init(struct shard_rq *rq, void (*done)(struct shard_rq *), void *user)
+{
+    arena_init(&rq->arena, NULL, ARENA_UNLIMITED);
+    err_clear(&rq->error);
+    rq->done = done;
+    rq->user = user;
+}
+
+void shard_rq_fini(struct shard_rq *rq)
+{
+    arena_fini(&rq->arena);
+}

@@ -1,0 +1,161 @@
+/* shard_api.h - what a coordinating node asks of one shard copy: the requests, their answers, and the table of calls.
+ *
+ * A request is a struct that its caller owns, with an arena of its own; whoever serves it puts the answer into the same
+ * struct, allocates in its arena, and calls done() exactly once, on any thread, never inside the call. On the data node the
+ * table is served by data/; for a shard elsewhere, by the transport, which carries the same structs as bytes.
+ * A failed request has `error.n > 0`. */
+#ifndef PROTO_SHARD_API_H
+#define PROTO_SHARD_API_H
+
+#include "common/base/err.h"
+#include "common/base/json.h"
+
+struct search_source;
+struct query_result;
+struct top_doc;
+struct search_stats;
+
+struct shard_ref {
+    struct str index, uuid; /* the caller's, for the life of the request */
+    uint32_t shard;
+};
+
+struct shard_rq { /* what every request begins with */
+    struct shard_ref shard;
+    struct arena arena;  /* the answer's memory; freed by the caller */
+    struct errmsg error; /* n == 0: fine */
+    void (*done)(struct shard_rq *rq);
+    void *user;
+    struct shard_rq *next; /* the server's queues */
+};
+void shard_rq_init(struct shard_rq *rq, void (*done)(struct shard_rq *), void *user);
+void shard_rq_fini(struct shard_rq *rq);
+
+/* ---- writes --------------------------------------------------------------------------------------------------------- */
+
+enum write_kind { WRITE_INDEX, WRITE_DELETE, WRITE_UPDATE };
+enum write_outcome { WRITE_CREATED, WRITE_UPDATED, WRITE_DELETED, WRITE_NOT_FOUND, WRITE_NOOP };
+enum refresh_policy { REFRESH_NONE, REFRESH_NOW, REFRESH_WAIT };
+
+struct write_item {
+    enum write_kind kind;
+    struct str id, routing;  /* routing.p == NULL: none */
+    struct str source;       /* the document; WRITE_UPDATE: the body (doc, script, upsert ...) */
+    bool create;             /* op_type create */
+    int64_t auto_id_ms;      /* -1: the client chose the id */
+    int64_t version;         /* VERSION_ANY (engine.h) or the expected or external one */
+    int version_type;        /* enum version_type of engine.h */
+    int64_t if_seq_no, if_primary_term; /* SEQ_UNASSIGNED: no condition */
+    int32_t retry_on_conflict;
+    bool want_get;           /* WRITE_UPDATE: answer with the new source (filtered by get_filter) */
+    const struct json *get_filter; /* as "_source" in a body; NULL: whole */
+    bool require_alias_ok;
+    /* the answer */
+    enum write_outcome outcome;
+    int64_t seq_no, primary_term, result_version;
+    struct str get;          /* JSON of the "get" object; n == 0: none */
+    struct errmsg *error;    /* NULL: fine; in the request's arena */
+};
+
+struct shard_write {
+    struct shard_rq rq;
+    struct write_item *items;
+    uint32_t n;
+    enum refresh_policy refresh;
+    int64_t timeout_ms;
+    bool forced_refresh; /* answer */
+};
+
+/* ---- reads ------------------------------------------------------------------------------------------------------------ */
+
+struct shard_get {
+    struct shard_rq rq;
+    struct str id;
+    bool realtime, refresh;
+    bool want_source;
+    const struct str *stored_fields; /* names; 0 of them: none */
+    uint32_t n_stored_fields;
+    /* the answer */
+    bool found;
+    int64_t version, seq_no, primary_term;
+    struct str source, routing; /* p == NULL: none */
+    struct str fields;          /* JSON object of stored fields; n == 0: none */
+};
+
+/* The query phase; with `fetch` also the fetch phase of the first from + size hits, when the shard is the only one. The
+ * context (a pinned view) stays for a later fetch unless `fetch`, until shard_free or its keep-alive. */
+struct shard_query {
+    struct shard_rq rq;
+    struct str body;                    /* the search body's text */
+    const struct search_source *source; /* its parsed form, when at hand; else parsed from body */
+    uint32_t slot, n_shards;
+    const struct str *alias_filters;
+    uint32_t n_alias_filters;
+    float index_boost;
+    int64_t now_ms;
+    uint64_t context;     /* 0: a new view; else one that is open (scroll, point in time) */
+    int64_t keep_alive_ms; /* > 0: the context stays that long after each use */
+    bool scroll;
+    bool fetch;
+    bool keep;            /* keep the context when done */
+    const struct search_stats *stats;
+    bool (*cancelled)(void *self);
+    void *cancel_self;
+    /* the answer */
+    struct query_result *result;
+    struct str *hits;     /* with `fetch`: JSON of each of result->docs[from ...] */
+    uint32_t n_hits;
+    uint64_t view_docs;
+};
+
+struct shard_fetch {
+    struct shard_rq rq;
+    struct str body;
+    const struct search_source *source;
+    uint64_t context;
+    bool keep;
+    int64_t now_ms;
+    uint32_t n_shards;
+    const struct top_doc *docs;
+    uint32_t n;
+    struct str *hits; /* answer: JSON of each */
+};
+
+/* ---- the rest ----------------------------------------------------------------------------------------------------------- */
+
+enum shard_action { SHARD_REFRESH, SHARD_FLUSH, SHARD_FORCE_MERGE, SHARD_STATS, SHARD_SEGMENTS, SHARD_CLEAR_CACHE };
+struct shard_act {
+    struct shard_rq rq;
+    enum shard_action action;
+    bool force, wait_if_ongoing, only_expunge_deletes, flush_after;
+    int32_t max_segments;
+    const struct shard_stats *stats; /* answer of SHARD_STATS, in the arena */
+    struct str segments;             /* answer of SHARD_SEGMENTS: JSON object of the shard's segments */
+};
+
+struct shard_stats {
+    uint64_t docs, docs_deleted, store_bytes;
+    uint64_t index_total, index_ns, index_failed, delete_total, delete_ns, noop_updates;
+    uint64_t get_total, get_ns, get_missing;
+    uint64_t query_total, query_ns, fetch_total, fetch_ns, scroll_total, suggest_total, query_current, contexts;
+    uint64_t refresh_total, refresh_ns, flush_total, flush_ns, merge_total, merge_docs, merge_bytes, merge_ns;
+    uint64_t translog_ops, translog_bytes, translog_uncommitted_ops, translog_uncommitted_bytes;
+    uint64_t segments, segment_memory_bytes, buffer_bytes, version_map_bytes;
+    uint64_t filter_bytes, filter_hits, filter_misses, filter_evictions, filter_count;
+    uint64_t completion_bytes;
+    int64_t max_seq_no, local_checkpoint, global_checkpoint;
+    struct str commit_id;
+};
+
+struct shard_api {
+    void *self;
+    void (*write)(void *self, struct shard_write *rq);
+    void (*get)(void *self, struct shard_get *rq);
+    void (*query)(void *self, struct shard_query *rq);
+    void (*fetch)(void *self, struct shard_fetch *rq);
+    /* Lets go of a context; true if it was there. */
+    bool (*free_context)(void *self, uint64_t context);
+    void (*act)(void *self, struct shard_act *rq);
+};
+
+#endif
