@@ -65,6 +65,9 @@ enum err_family { ERR_FAMILY_ES, ERR_FAMILY_XC, ERR_FAMILY_JAVA };
     X(ERR_AGG_EXECUTION, 500, "aggregation_execution_exception", ES)                                            \
     X(ERR_AGG_INIT, 500, "aggregation_initialization_exception", ES)                                            \
     X(ERR_SCRIPT, 400, "script_exception", ES)                                                                  \
+    X(ERR_PAINLESS, 500, "painless_error", JAVA)                                                                  \
+    X(ERR_CONCURRENT_MODIFICATION, 500, "concurrent_modification_exception", JAVA)                                 \
+    X(ERR_NO_SUCH_ELEMENT, 500, "no_such_element_exception", JAVA)                                                 \
     X(ERR_INDEX_NOT_FOUND, 404, "index_not_found_exception", ES)                                                \
     X(ERR_INDEX_EXISTS, 400, "resource_already_exists_exception", ES)                                           \
     X(ERR_INDEX_CLOSED, 400, "index_closed_exception", ES)                                                      \

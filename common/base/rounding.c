@@ -233,7 +233,8 @@ static int64_t interval_round(const struct rounding *r, int64_t utc)
 static int64_t interval_next(const struct rounding *r, int64_t utc)
 {
     int64_t next = interval_round(r, utc + r->interval);
-    return next > utc ? next : interval_round(r, utc + 2 * r->interval);
+    /* an hour gained on the way can leave it in the same interval: then count on the wall clock */
+    return next > utc ? next : zone_to_utc(r->zone, zone_to_local(r->zone, utc) + r->interval);
 }
 
 int64_t rounding_round(const struct rounding *r, int64_t utc)

@@ -1,0 +1,129 @@
+/* script.h - scripts: the part of painless that people write in queries, sorts, updates and aggregations, and Lucene
+ * expressions.
+ *
+ * A script is compiled once to bytecode, immutable and shared by threads (reference-counted). A run belongs to one thread
+ * at a time: it holds the parameters and the memory of one execution, and executes the script any number of times. A
+ * script sees only what its environment hands it; it cannot reach files, clocks, threads or memory of its own, and ends
+ * after a budget of steps. It knows nothing of segments or shards: the caller answers for the current document. */
+#ifndef ENGINE_SCRIPT_SCRIPT_H
+#define ENGINE_SCRIPT_SCRIPT_H
+
+#include "common/base/err.h"
+#include "common/base/geo.h"
+#include "common/base/json.h"
+
+/* What the script is for: which names it sees and what it must return. */
+enum script_context {
+    SCRIPT_SCORE,           /* number; doc, _score, score functions */
+    SCRIPT_FIELD,           /* anything; doc, params._source */
+    SCRIPT_FILTER,          /* boolean; doc */
+    SCRIPT_NUMBER_SORT,     /* number; doc, _score */
+    SCRIPT_STRING_SORT,     /* text; doc, _score */
+    SCRIPT_AGG,             /* anything; doc, _score, _value */
+    SCRIPT_UPDATE,          /* nothing; ctx */
+    SCRIPT_BUCKET,          /* number or null: bucket_script */
+    SCRIPT_BUCKET_SELECTOR, /* boolean */
+    SCRIPT_MOVING_FN,       /* number; values, MovingFunctions */
+    SCRIPT_TERMS_SET        /* number; doc: minimum_should_match_script */
+};
+
+/* ---- what a script sees of the current document ---- */
+
+enum script_doc_type {
+    SCRIPT_DOC_LONG,       /* i */
+    SCRIPT_DOC_DOUBLE,     /* d */
+    SCRIPT_DOC_BOOLEAN,    /* i: 0 or 1 */
+    SCRIPT_DOC_DATE,       /* i: milliseconds */
+    SCRIPT_DOC_DATE_NANOS, /* i: nanoseconds */
+    SCRIPT_DOC_KEYWORD,    /* s: in order, each once */
+    SCRIPT_DOC_IP,         /* s: as printed */
+    SCRIPT_DOC_GEO         /* geo */
+};
+
+/* The values of one field; the arrays are the environment's and live until the run's next document. */
+struct script_doc {
+    enum script_doc_type type;
+    uint32_t n;
+    union {
+        const int64_t *i;
+        const double *d;
+        const struct str *s;
+        const struct geo_point *geo;
+    };
+};
+
+/* Members may be NULL where the context has no use for them. */
+struct script_env {
+    void *self;
+    /* ERR_ILLEGAL_ARGUMENT "No field found for [..] in mapping", or that the field has no doc values. */
+    enum err (*doc_values)(void *self, struct str field, struct script_doc *out, struct errmsg *em);
+    double (*score)(void *self);
+    /* The document's source, borrowed until the next document; NULL: none. */
+    const struct json *(*source)(void *self);
+    /* randomScore's number in [0, 1) for the current document; field is empty where the script names none. */
+    double (*random)(void *self, int32_t seed, struct str field);
+    int64_t now_ms;
+
+    bool has_value; /* `_value`, of a value script: a number or a text */
+    bool value_whole;
+    int64_t value_i;
+    double value_d;
+    struct str value_s; /* p != NULL: a text */
+
+    const double *values; /* SCRIPT_MOVING_FN */
+    uint32_t values_n;
+};
+
+/* A number that the caller adds to `params` (a pipeline aggregation's buckets_path). */
+struct script_var {
+    struct str name;
+    double v;
+};
+
+/* ---- scripts ---- */
+
+struct script;
+
+#define SCRIPT_SOURCE_BYTES_MAX 65535
+
+/* lang "painless" or "expression"; empty means painless. *out holds one reference. ERR_SCRIPT "compile error" around
+ * the cause, with the source in em->about; ERR_ILLEGAL_ARGUMENT "script_lang not supported [..]". */
+enum err script_compile(struct script **out, struct str source, struct str lang, enum script_context context,
+                        struct errmsg *em) NODISCARD;
+struct script *script_ref(struct script *s);
+void script_unref(struct script *s); /* NULL ok */
+bool script_needs_score(const struct script *s);
+
+/* ---- runs ---- */
+
+struct script_run;
+
+struct script_limits {
+    uint64_t steps_max;  /* bytecode instructions an execution may take */
+    size_t bytes_max;    /* memory an execution may hold */
+};
+extern const struct script_limits script_limits_default;
+
+/* Takes a reference to the script; params (NULL: none) are copied. limits NULL: the default. */
+enum err script_run_new(struct script_run **out, struct script *s, const struct json *params,
+                        const struct script_limits *limits, struct errmsg *em) NODISCARD;
+void script_run_free(struct script_run *run); /* NULL ok */
+/* Sets numbers beside the given parameters for the executions that follow; names and array are borrowed. */
+void script_run_vars(struct script_run *run, const struct script_var *vars, uint32_t n);
+
+/* Each executes the script once. Errors are ERR_SCRIPT "runtime error" around the cause. */
+
+/* Contexts that return a number; *is_null (may be NULL) where null is allowed (SCRIPT_BUCKET). */
+enum err script_number(struct script_run *run, const struct script_env *env, double *out, bool *is_null,
+                       struct errmsg *em) NODISCARD;
+enum err script_bool(struct script_run *run, const struct script_env *env, bool *out, struct errmsg *em) NODISCARD;
+/* The text lives until the next execution. */
+enum err script_text(struct script_run *run, const struct script_env *env, struct str *out, struct errmsg *em) NODISCARD;
+/* Whatever it returned, in `arena`. Dates, addresses and points are as Elasticsearch prints them. */
+enum err script_value(struct script_run *run, const struct script_env *env, struct arena *arena, struct json *out,
+                      struct errmsg *em) NODISCARD;
+/* SCRIPT_UPDATE: runs on a copy of the object `ctx` and gives what it became, in `arena`. */
+enum err script_update(struct script_run *run, const struct script_env *env, const struct json *ctx, struct arena *arena,
+                       struct json *out, struct errmsg *em) NODISCARD;
+
+#endif
