@@ -5,7 +5,7 @@
 #include "common/base/buf.h"
 #include "common/base/err.h"
 
-enum http_method {
+enum http_verb {
     HTTP_M_GET,
     HTTP_M_HEAD,
     HTTP_M_POST,
@@ -22,8 +22,8 @@ struct http_header {
     struct str name, value;
 };
 
-const char *http_method_name(enum http_method m);
-enum http_method http_method_of(struct str name);
+const char *http_method_name(enum http_verb m);
+enum http_verb http_method_of(struct str name);
 const char *http_status_text(int status); /* "Not Found"; never NULL */
 /* The first header of this name (any case), or NULL. */
 const struct str *http_header_find(const struct http_header *v, size_t n, const char *name);

@@ -26,7 +26,7 @@
 struct http_server;
 
 struct http_request { /* read only but for `user` and `arena` */
-    enum http_method method;
+    enum http_verb method;
     struct str method_name;
     struct str path;  /* raw: still percent-encoded, without the query */
     struct str query; /* raw, without '?'; p == NULL: none was given */

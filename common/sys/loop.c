@@ -207,9 +207,9 @@ static enum err open_base(struct loop *l, struct errmsg *em)
     if (config == NULL) {
         return err_no_memory(em);
     }
-    /* No locks: other threads only touch the mailbox. */
-    event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_IGNORE_ENV
-                                      | EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST);
+    /* No locks: other threads only touch the mailbox. No change list: it would tell epoll of closed
+     * descriptors whose numbers other threads have opened anew. */
+    event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK | EVENT_BASE_FLAG_IGNORE_ENV);
     event_config_require_features(config, EV_FEATURE_ET);
     l->base = event_base_new_with_config(config);
     event_config_free(config);

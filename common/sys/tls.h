@@ -26,5 +26,6 @@ void tls_free(struct tls *t); /* NULL ok; after every connection that used it */
 /* For common/sys alone. host: checked against the certificate when verifying; NULL for servers. NULL: no
  * memory. */
 struct ssl_st *tls_session(const struct tls *t, const char *host);
+void tls_session_free(struct ssl_st *s); /* one that no connection took over */
 
 #endif

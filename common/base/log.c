@@ -1,0 +1,157 @@
+#include "common/base/log.h"
+
+#include "common/base/jsonw.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+
+static const char *const level_names[] = {"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "OFF"};
+
+void log_init(struct log *l, const struct log_sink *sink, const struct clock *clock, enum log_level level)
+{
+    *l = (struct log){.sink = sink, .clock = clock};
+    log_set_level(l, level);
+}
+
+bool log_wants(const struct log *l, enum log_level level)
+{
+    return l != NULL && (int)level >= atomic_load_explicit(&l->level, memory_order_relaxed)
+           && level != LOG_OFF;
+}
+
+void log_set_level(struct log *l, enum log_level level)
+{
+    atomic_store_explicit(&l->level, (int)level, memory_order_relaxed);
+}
+
+const char *log_level_name(enum log_level level)
+{
+    return level_names[level];
+}
+
+bool log_level_parse(struct str s, enum log_level *out)
+{
+    for (size_t i = 0; i < ARRAY_LEN(level_names); i++) {
+        if (str_eq_nocase(s, str_of(level_names[i]))) {
+            *out = (enum log_level)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void put_time(struct jsonw *w, int64_t wall_ms)
+{
+    time_t seconds = (time_t)(wall_ms / 1000);
+    struct tm tm;
+    gmtime_r(&seconds, &tm);
+    jw_k(w, "timestamp");
+    jw_strf(w, "%04d-%02d-%02dT%02d:%02d:%02d,%03dZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday,
+            tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(wall_ms % 1000));
+}
+
+static void log_v(const struct log *l, enum log_level level, const char *component,
+                  const struct log_field *fields, size_t n, const char *fmt, va_list args)
+    __attribute__((format(printf, 6, 0)));
+
+static void log_v(const struct log *l, enum log_level level, const char *component,
+                  const struct log_field *fields, size_t n, const char *fmt, va_list args)
+{
+    if (!log_wants(l, level)) {
+        return;
+    }
+    char message[LOG_LINE_BYTES_MAX];
+    vsnprintf(message, sizeof(message), fmt, args);
+    struct buf line;
+    buf_init(&line, NULL, BUF_UNLIMITED);
+    buf_reserve(&line, 512);
+    struct jsonw w;
+    jsonw_init(&w, &line, false);
+    jw_obj(&w);
+    jw_kz(&w, "type", l->type != NULL ? l->type : "server");
+    put_time(&w, clock_wall_ms(l->clock));
+    jw_kz(&w, "level", log_level_name(level));
+    jw_kz(&w, "component", component);
+    if (l->cluster != NULL) {
+        jw_kz(&w, "cluster.name", l->cluster);
+    }
+    if (l->node != NULL) {
+        jw_kz(&w, "node.name", l->node);
+    }
+    for (size_t i = 0; i < n; i++) {
+        jw_kstr(&w, fields[i].name, fields[i].value);
+    }
+    jw_kz(&w, "message", message);
+    jw_obj_end(&w);
+    buf_char(&line, '\n');
+    if (!line.failed) {
+        l->sink->write(l->sink->self, buf_view(&line));
+    }
+    buf_fini(&line);
+}
+
+void log_at(const struct log *l, enum log_level level, const char *component, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    log_v(l, level, component, NULL, 0, fmt, args);
+    va_end(args);
+}
+
+void log_with(const struct log *l, enum log_level level, const char *component,
+              const struct log_field *fields, size_t n, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    log_v(l, level, component, fields, n, fmt, args);
+    va_end(args);
+}
+
+void log_debug(const struct log *l, const char *component, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    log_v(l, LOG_DEBUG, component, NULL, 0, fmt, args);
+    va_end(args);
+}
+
+void log_info(const struct log *l, const char *component, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    log_v(l, LOG_INFO, component, NULL, 0, fmt, args);
+    va_end(args);
+}
+
+void log_warn(const struct log *l, const char *component, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    log_v(l, LOG_WARN, component, NULL, 0, fmt, args);
+    va_end(args);
+}
+
+void log_error(const struct log *l, const char *component, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    log_v(l, LOG_ERROR, component, NULL, 0, fmt, args);
+    va_end(args);
+}
+
+bool log_rate_ok(struct log_rate *r, const struct log *l, int64_t every_ms, uint64_t *dropped)
+{
+    *dropped = 0;
+    if (l == NULL) {
+        return false;
+    }
+    int64_t now = clock_mono_ms(l->clock) + 1; /* 0 is a rate's zeroed beginning */
+    int64_t next = atomic_load_explicit(&r->next_ms, memory_order_relaxed);
+    if (now < next || !atomic_compare_exchange_strong(&r->next_ms, &next, now + every_ms)) {
+        atomic_fetch_add_explicit(&r->dropped, 1, memory_order_relaxed);
+        return false;
+    }
+    *dropped = atomic_exchange_explicit(&r->dropped, 0, memory_order_relaxed);
+    return true;
+}

@@ -1,0 +1,322 @@
+/* http_conn.c - one connection: its socket, the order of its answers, its end. */
+#include "common/sys/http_conn.h"
+
+#include <arpa/inet.h>
+#include <event2/bufferevent_ssl.h>
+#include <event2/event.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define READ_BYTES      (64 * KIB)
+#define COPY_BYTES_MAX  (4 * KIB) /* a smaller body goes behind its head in one piece */
+#define LINGER_MS       2000
+#define CLOSE_LINE      "connection: close\r\n\r\n"
+#define KEEP_ALIVE_LINE "connection: keep-alive\r\n\r\n"
+#define CONTINUE_LINE   "HTTP/1.1 100 Continue\r\n\r\n"
+
+void format_address(const struct sockaddr *a, char *out, size_t n)
+{
+    char host[INET6_ADDRSTRLEN] = "?";
+    if (a->sa_family == AF_INET) {
+        const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)a;
+        inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host));
+        snprintf(out, n, "%s:%u", host, (unsigned)ntohs(in->sin_port));
+    } else {
+        const struct sockaddr_in6 *in = (const struct sockaddr_in6 *)(const void *)a;
+        inet_ntop(AF_INET6, &in->sin6_addr, host, sizeof(host));
+        snprintf(out, n, "[%s]:%u", host, (unsigned)ntohs(in->sin6_port));
+    }
+}
+
+bool conn_release(struct http_conn *c)
+{
+    if (c->bev != NULL || c->first != NULL || c->reading) {
+        return false;
+    }
+    struct http_worker *w = c->worker;
+    c->prev->next = c->next;
+    c->next->prev = c->prev;
+    w->conns_n--;
+    free(c);
+    worker_check_done(w);
+    return true;
+}
+
+void conn_close(struct http_conn *c)
+{
+    if (c->bev == NULL) {
+        return;
+    }
+    struct http_worker *w = c->worker;
+    bufferevent_free(c->bev);
+    c->bev = NULL;
+    c->phase = PHASE_CLOSED;
+    request_free(c->cur);
+    c->cur = NULL;
+    atomic_fetch_sub(&w->server->open, 1);
+    atomic_fetch_sub(&w->load, 1);
+    for (struct request *r = c->first; r != NULL; r = r->next) {
+        if (r->answered) {
+            continue;
+        }
+        atomic_store_explicit(&r->gone, true, memory_order_relaxed);
+        void (*aborted)(void *) = r->aborted;
+        r->aborted = NULL;
+        if (aborted != NULL) {
+            aborted(r->watch_arg);
+        }
+    }
+}
+
+static void free_sent(const void *data, size_t n, void *alloc)
+{
+    (void)n;
+    alloc_put(alloc, (void *)(uintptr_t)data);
+}
+
+/* Moves an answer to `out`. false: no memory. */
+static bool add_answer(struct evbuffer *out, struct request *r, bool close)
+{
+    struct buf *h = &r->out_head;
+    const char *end = close ? CLOSE_LINE : r->http_1_0 ? KEEP_ALIVE_LINE : "\r\n";
+    buf_z(h, end);
+    if (h->failed) {
+        return false;
+    }
+    size_t body_n = r->out_body_n;
+    if (body_n > 0 && body_n <= COPY_BYTES_MAX) {
+        buf_add(h, r->out_body.p, body_n);
+        return !h->failed && evbuffer_add(out, h->p, h->n) == 0;
+    }
+    if (evbuffer_add(out, h->p, h->n) != 0) {
+        return false;
+    }
+    if (body_n > 0) {
+        const struct allocator *alloc = r->out_body.alloc;
+        size_t n;
+        char *p = buf_take(&r->out_body, &n);
+        if (evbuffer_add_reference(out, p, body_n, free_sent, (void *)(uintptr_t)alloc) != 0) {
+            alloc_put(alloc, p);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Sends what was gathered. A plain socket with nothing queued takes it at once, without a turn of the loop.
+ */
+static void send_out(struct http_conn *c)
+{
+    struct evbuffer *out = c->worker->out;
+    size_t n = evbuffer_get_length(out);
+    if (n == 0) {
+        return;
+    }
+    struct evbuffer *queued = bufferevent_get_output(c->bev);
+    c->written += n;
+    if (c->worker->server->opts.tls == NULL && evbuffer_get_length(queued) == 0) {
+        evbuffer_write(out, c->fd); /* an error shows again when the rest is written, or read */
+    }
+    if (evbuffer_get_length(out) > 0) {
+        if (evbuffer_get_length(queued) == 0) {
+            c->write_mark = c->written - evbuffer_get_length(out);
+            c->write_deadline_ms =
+                server_now_ms(c->worker->server) + c->worker->server->opts.limits.write_ms_max;
+        }
+        bufferevent_write_buffer(c->bev, out);
+    }
+}
+
+/* Writes the answers whose turn it is. */
+static void flush_answers(struct http_conn *c)
+{
+    struct http_worker *w = c->worker;
+    bool failed = false;
+    while (c->first != NULL && c->first->answered) {
+        struct request *r = c->first;
+        c->first = r->next;
+        c->pending--;
+        if (c->bev != NULL && !c->ending && !failed) {
+            bool last = c->first == NULL && c->cur == NULL;
+            bool close = r->close || (w->stopping && last);
+            failed = !add_answer(w->out, r, close);
+            c->ending = close;
+        }
+        request_free(r);
+    }
+    if (c->bev == NULL) {
+        evbuffer_drain(w->out, evbuffer_get_length(w->out));
+        return;
+    }
+    if (c->cur != NULL && c->cur->wants_continue && c->first == NULL) {
+        c->cur->wants_continue = false;
+        failed = failed || evbuffer_add(w->out, CONTINUE_LINE, sizeof(CONTINUE_LINE) - 1) != 0;
+    }
+    if (failed) {
+        evbuffer_drain(w->out, evbuffer_get_length(w->out));
+        conn_close(c);
+        return;
+    }
+    send_out(c);
+}
+
+/* The last answer is with the kernel: close, or first let the client finish talking. */
+static void end_writing(struct http_conn *c)
+{
+    if (!c->linger) {
+        conn_close(c);
+        return;
+    }
+    shutdown(c->fd, SHUT_WR);
+    c->phase = PHASE_LINGER;
+    c->deadline_ms = server_now_ms(c->worker->server) + LINGER_MS;
+    evbuffer_drain(bufferevent_get_input(c->bev), evbuffer_get_length(bufferevent_get_input(c->bev)));
+    bufferevent_enable(c->bev, EV_READ);
+}
+
+static bool unwritten(const struct http_conn *c)
+{
+    return evbuffer_get_length(bufferevent_get_output(c->bev)) > 0;
+}
+
+static bool is_over(const struct http_conn *c)
+{
+    if (c->ending) {
+        return true;
+    }
+    return c->worker->stopping && c->first == NULL && c->cur == NULL && c->phase <= PHASE_IDLE;
+}
+
+void conn_drop(struct http_conn *c)
+{
+    if (c->bev != NULL && c->phase != PHASE_LINGER && is_over(c) && !unwritten(c)) {
+        end_writing(c);
+    }
+    if (c->bev == NULL) {
+        flush_answers(c);
+    }
+    conn_release(c);
+}
+
+/* Was reading stopped, and may it go on? Its other half stops the socket, so that the client feels it. */
+static bool resume(struct http_conn *c)
+{
+    if (c->bev == NULL || !c->paused || c->phase >= PHASE_CLOSED) {
+        return false;
+    }
+    if (conn_must_pause(c)) {
+        bufferevent_disable(c->bev, EV_READ);
+        return false;
+    }
+    c->paused = false;
+    http_parser_pause(&c->parser, 0);
+    bufferevent_enable(c->bev, EV_READ);
+    return true;
+}
+
+void conn_run(struct http_conn *c)
+{
+    do {
+        if (c->bev != NULL) {
+            c->reading = true;
+            conn_parse(c);
+            c->reading = false;
+        }
+        flush_answers(c);
+    } while (resume(c));
+    if (c->bev != NULL && c->phase == PHASE_IDLE && c->first == NULL && c->deadline_ms == INT64_MAX
+        && c->worker->server->opts.limits.idle_ms_max > 0) {
+        c->deadline_ms = server_now_ms(c->worker->server) + c->worker->server->opts.limits.idle_ms_max;
+    }
+    conn_drop(c);
+}
+
+void conn_answered(struct loop_task *t)
+{
+    struct request *r = (struct request *)(void *)((char *)t - offsetof(struct request, task));
+    struct http_conn *c = r->conn;
+    r->answered = true;
+    if (c->first == r) {
+        conn_run(c);
+    }
+}
+
+static void on_read(struct bufferevent *bev, void *arg)
+{
+    struct http_conn *c = arg;
+    if (c->phase >= PHASE_CLOSED) {
+        struct evbuffer *in = bufferevent_get_input(bev);
+        evbuffer_drain(in, evbuffer_get_length(in));
+        return;
+    }
+    conn_run(c);
+}
+
+static void on_written(struct bufferevent *bev, void *arg)
+{
+    (void)bev;
+    conn_run(arg);
+}
+
+static void on_event(struct bufferevent *bev, short what, void *arg)
+{
+    (void)bev;
+    struct http_conn *c = arg;
+    if ((what & (BEV_EVENT_EOF | BEV_EVENT_ERROR)) != 0) {
+        conn_close(c);
+        conn_drop(c);
+    }
+}
+
+static struct bufferevent *wrap_socket(struct http_worker *w, evutil_socket_t fd)
+{
+    struct event_base *base = loop_base(w->loop);
+    const struct tls *tls = w->server->opts.tls;
+    if (tls == NULL) {
+        return bufferevent_socket_new(base, fd, BEV_OPT_CLOSE_ON_FREE);
+    }
+    struct ssl_st *session = tls_session(tls, NULL);
+    if (session == NULL) {
+        return NULL;
+    }
+    struct bufferevent *bev =
+        bufferevent_openssl_socket_new(base, fd, session, BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE);
+    if (bev == NULL) {
+        tls_session_free(session);
+    }
+    return bev;
+}
+
+void conn_open(struct http_worker *w, evutil_socket_t fd, const struct sockaddr *peer)
+{
+    struct http_conn *c = w->stopping ? NULL : calloc(1, sizeof(*c));
+    struct bufferevent *bev = c != NULL ? wrap_socket(w, fd) : NULL;
+    if (bev == NULL) {
+        free(c);
+        evutil_closesocket(fd);
+        atomic_fetch_sub(&w->server->open, 1);
+        atomic_fetch_sub(&w->load, 1);
+        return;
+    }
+    int on = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    c->worker = w;
+    c->bev = bev;
+    c->fd = fd;
+    format_address(peer, c->peer, sizeof(c->peer));
+    conn_parser_init(c);
+    c->deadline_ms = server_now_ms(w->server) + w->server->opts.limits.header_ms_max;
+    c->next = &w->conns;
+    c->prev = w->conns.prev;
+    c->prev->next = c;
+    w->conns.prev = c;
+    w->conns_n++;
+    bufferevent_set_max_single_read(bev, READ_BYTES);
+    bufferevent_setcb(bev, on_read, on_written, on_event, c);
+    bufferevent_enable(bev, EV_READ | EV_WRITE);
+    worker_sweep_on(w);
+}

@@ -1,0 +1,163 @@
+/* http_conn.h - the inside of the HTTP server: its workers, connections and requests. For http_*.c alone.
+ *
+ * A worker is the server's part on one loop; what belongs to it is touched on that loop's thread only. A
+ * connection keeps its unanswered requests in order. When the client has gone it lives on, without a socket,
+ * until the handler has answered them all, because requests point to it. */
+#ifndef SYS_HTTP_CONN_H
+#define SYS_HTTP_CONN_H
+
+#include "common/sys/http_server.h"
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <http_parser.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+
+struct evconnlistener;
+
+enum conn_phase {
+    PHASE_FRESH,  /* connected, nothing came yet */
+    PHASE_IDLE,   /* between requests */
+    PHASE_HEAD,   /* the head is coming */
+    PHASE_BODY,   /* the body is coming */
+    PHASE_CLOSED, /* nothing more is read; closes when all is written */
+    PHASE_LINGER, /* all is written, our side is shut: what still comes is thrown away, so that no reset
+                     overtakes the answer */
+};
+
+struct header_at { /* where a header's texts are in `head` */
+    uint32_t name, name_n, value, value_n;
+};
+
+struct request {
+    struct http_request pub; /* first */
+    struct http_conn *conn;
+    struct request *next;
+    struct arena arena;
+    struct buf head; /* the target, then names and values */
+    struct buf body;
+    size_t target_n;
+    struct header_at *header;
+    size_t headers_n, headers_cap;
+    size_t head_bytes; /* as sent, for the limit */
+    bool last_was_value, head_done;
+    bool keep_alive, http_1_0, gzip_ok;
+    bool wants_continue;
+    size_t counted; /* bytes of the body in server.inflight_bytes */
+    /* the handler's */
+    void (*aborted)(void *arg);
+    void (*released)(void *arg);
+    void *watch_arg;
+    atomic_bool gone;
+    /* the answer */
+    struct loop_task task;
+    bool answered;
+    bool close; /* after it */
+    struct buf out_head, out_body;
+    size_t out_body_n; /* 0 for HEAD */
+};
+
+struct http_conn {
+    struct http_worker *worker;
+    struct http_conn *prev, *next;
+    struct bufferevent *bev; /* NULL: the client has gone */
+    evutil_socket_t fd;
+    char peer[64];
+    http_parser parser;
+    enum conn_phase phase;
+    struct request *cur;          /* being read */
+    struct request *first, *last; /* handed over or failed, in order */
+    unsigned pending;             /* their number */
+    bool reading;                 /* inside conn_input(): answers wait for its end */
+    bool paused;                  /* too much is unanswered or unwritten */
+    bool linger;                  /* close by way of PHASE_LINGER */
+    bool ending;                  /* "connection: close" was sent: no answer may follow */
+    /* what was refused in a parser's callback, until the parser has returned */
+    enum err fail;
+    int fail_status;
+    char fail_reason[ERR_REASON_BYTES];
+    int64_t deadline_ms; /* of the phase; INT64_MAX: none */
+    size_t body_mark;    /* bytes of the body when the deadline was set */
+    int64_t write_deadline_ms;
+    uint64_t written,
+        write_mark; /* bytes handed to the socket's buffer, and sent when the deadline was set */
+};
+
+struct http_worker {
+    struct http_server *server;
+    struct loop *loop;
+    unsigned index;
+    struct http_conn conns; /* ring */
+    size_t conns_n;
+    struct evbuffer *out; /* scratch: answers on their way to a socket */
+    struct loop_ticker *sweep;
+    struct timer *grace;
+    struct loop_task stop;
+    bool stopping, done;
+    _Atomic(unsigned) load; /* connections, as the listener sees them */
+};
+
+struct http_server {
+    struct http_server_opts opts; /* limits filled in */
+    const struct clock *clock;
+    struct arena arena; /* loops, addresses */
+    struct http_worker *workers;
+    struct evconnlistener **listeners;
+    size_t listeners_n;
+    struct timer *listen_again; /* after the process ran out of descriptors */
+    struct str *addresses;
+    unsigned port;
+    atomic_bool stopping;
+    _Atomic(unsigned) workers_left;
+    struct loop_task stop, done;
+    int64_t grace_ms;
+    void (*on_done)(void *arg);
+    void *on_done_arg;
+    _Atomic(uint64_t) open, total_opened, requests, refused, inflight_bytes;
+};
+
+/* http_conn.c: connections. "May be gone": the connection, and with the last one the worker and the server.
+ */
+void conn_open(struct http_worker *w, evutil_socket_t fd, const struct sockaddr *peer);
+/* Drops the socket and tells the handler; the memory stays while requests are out. */
+void conn_close(struct http_conn *c);
+/* Frees it if it is closed and nothing is out; then true, and it may be gone. */
+bool conn_release(struct http_conn *c);
+/* Reads, hands over, writes: all that can be done now. c may be gone. */
+void conn_run(struct http_conn *c);
+void conn_answered(struct loop_task *t); /* what http_respond() posts */
+/* Asks: does anything hold it open that is not a handler's? If not it closes; c may be gone. */
+void conn_drop(struct http_conn *c);
+
+/* http_worker.c */
+void worker_sweep_on(struct http_worker *w); /* deadlines are looked at while there are connections */
+void worker_check_done(struct http_worker *w);
+void worker_stop(struct loop_task *t);
+void format_address(const struct sockaddr *a, char *out, size_t n); /* "127.0.0.1:80", "[::1]:80" */
+
+/* http_parse.c */
+void conn_parser_init(struct http_conn *c);
+/* Parses what has come, as far as allowed; hands over what is complete. */
+void conn_parse(struct http_conn *c);
+/* Is so much unanswered or unwritten that no more should be read? */
+bool conn_must_pause(const struct http_conn *c);
+void request_free(struct request *r);
+/* Queues an answer of the server's own for the request being read, and reads no more. */
+void conn_refuse(struct http_conn *c, enum err e, int status, const char *reason);
+
+/* http_listen.c */
+enum err server_listen(struct http_server *s, struct errmsg *em);
+void server_unlisten(struct http_server *s);
+
+/* http_respond.c: fills in r's answer. */
+void request_answer(struct request *r, int status, const char *content_type,
+                    const struct http_header *headers, size_t headers_n, struct buf *body);
+void http_error_body(struct buf *b, int status, const char *type, const char *reason);
+
+static inline int64_t server_now_ms(const struct http_server *s)
+{
+    return clock_mono_ms(s->clock);
+}
+
+#endif

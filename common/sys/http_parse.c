@@ -1,0 +1,399 @@
+/* http_parse.c - bytes into requests: http-parser's callbacks, with the limits that it does not know. */
+#include "common/sys/http_conn.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define HEAD_BYTES_EXPECTED 512
+#define BODY_BYTES_TRUSTED  (64 * KIB) /* of an announced length; a larger body grows as it comes */
+#define BODY_PROGRESS_BYTES (16 * KIB)
+#define OUT_BYTES_HIGH      (4 * MIB) /* unwritten answers at which reading stops */
+
+static int refuse(struct http_conn *c, enum err e, int status, const char *reason)
+{
+    c->fail = e;
+    c->fail_status = status;
+    snprintf(c->fail_reason, sizeof(c->fail_reason), "%s", reason);
+    return -1; /* ends http_parser_execute(); 1 would mean something else to it */
+}
+
+static int no_memory(struct http_conn *c)
+{
+    return refuse(c, ERR_NO_MEMORY, 429, "out of memory for a request");
+}
+
+void request_free(struct request *r)
+{
+    if (r == NULL) {
+        return;
+    }
+    if (r->counted > 0) {
+        atomic_fetch_sub(&r->conn->worker->server->inflight_bytes, r->counted);
+    }
+    if (r->released != NULL) {
+        r->released(r->watch_arg);
+    }
+    buf_fini(&r->head);
+    buf_fini(&r->body);
+    buf_fini(&r->out_head);
+    buf_fini(&r->out_body);
+    arena_fini(&r->arena);
+    free(r);
+}
+
+static struct request *request_new(struct http_conn *c)
+{
+    const struct http_server_opts *o = &c->worker->server->opts;
+    struct request *r = calloc(1, sizeof(*r));
+    if (r == NULL) {
+        return NULL;
+    }
+    r->conn = c;
+    arena_init(&r->arena, NULL, o->arena_bytes_max);
+    buf_init(&r->head, NULL, o->limits.header_bytes_max + o->limits.line_bytes_max + KIB);
+    buf_init(&r->body, NULL, o->limits.body_bytes_max);
+    buf_init(&r->out_head, NULL, BUF_UNLIMITED);
+    buf_init(&r->out_body, NULL, BUF_UNLIMITED);
+    buf_reserve(&r->head, HEAD_BYTES_EXPECTED);
+    r->pub.arena = &r->arena;
+    r->pub.loop = c->worker->loop;
+    r->pub.loop_index = c->worker->index;
+    r->pub.peer = str_of(c->peer);
+    return r;
+}
+
+static int on_message_begin(http_parser *p)
+{
+    struct http_conn *c = p->data;
+    c->cur = request_new(c);
+    if (c->cur == NULL) {
+        return no_memory(c);
+    }
+    c->phase = PHASE_HEAD;
+    c->deadline_ms = server_now_ms(c->worker->server) + c->worker->server->opts.limits.header_ms_max;
+    return 0;
+}
+
+static int on_url(http_parser *p, const char *at, size_t n)
+{
+    struct http_conn *c = p->data;
+    struct request *r = c->cur;
+    size_t max = c->worker->server->opts.limits.line_bytes_max;
+    /* The line is method, blank, target, blank, "HTTP/1.1". */
+    size_t rest = strlen(http_method_str((enum http_method)p->method)) + sizeof("  HTTP/1.1") - 1;
+    if (r->head.n + n + rest > max) {
+        char reason[64];
+        snprintf(reason, sizeof(reason), "An HTTP line is larger than %zu bytes.", max);
+        return refuse(c, ERR_TOO_LONG_FRAME, 400, reason);
+    }
+    buf_add(&r->head, at, n);
+    r->target_n = r->head.n;
+    return r->head.failed ? no_memory(c) : 0;
+}
+
+/* Counts n more bytes of the head (or of a chunked body's trailer). */
+static int count_head(struct http_conn *c, size_t n)
+{
+    size_t max = c->worker->server->opts.limits.header_bytes_max;
+    c->cur->head_bytes += n;
+    if (c->cur->head_bytes <= max) {
+        return 0;
+    }
+    char reason[64];
+    snprintf(reason, sizeof(reason), "HTTP header is larger than %zu bytes.", max);
+    return refuse(c, ERR_TOO_LONG_FRAME, 400, reason);
+}
+
+static int on_header_field(http_parser *p, const char *at, size_t n)
+{
+    struct http_conn *c = p->data;
+    struct request *r = c->cur;
+    bool begins = r->headers_n == 0 || r->last_was_value;
+    if (count_head(c, n + (begins ? sizeof(": \r\n") - 1 : 0)) != 0) {
+        return -1;
+    }
+    if (r->head_done) {
+        return 0; /* trailers are read over */
+    }
+    if (begins) {
+        struct header_at *v =
+            arena_grow(&r->arena, r->header, r->headers_n, &r->headers_cap, sizeof(*r->header));
+        if (v == NULL) {
+            return no_memory(c);
+        }
+        r->header = v;
+        v[r->headers_n++] = (struct header_at){.name = (uint32_t)r->head.n};
+        r->last_was_value = false;
+    }
+    r->header[r->headers_n - 1].name_n += (uint32_t)n;
+    buf_add(&r->head, at, n);
+    return r->head.failed ? no_memory(c) : 0;
+}
+
+static int on_header_value(http_parser *p, const char *at, size_t n)
+{
+    struct http_conn *c = p->data;
+    struct request *r = c->cur;
+    if (count_head(c, n) != 0) {
+        return -1;
+    }
+    if (r->head_done) {
+        return 0;
+    }
+    struct header_at *h = &r->header[r->headers_n - 1];
+    if (!r->last_was_value) {
+        h->value = (uint32_t)r->head.n;
+        r->last_was_value = true;
+    }
+    h->value_n += (uint32_t)n;
+    buf_add(&r->head, at, n);
+    return r->head.failed ? no_memory(c) : 0;
+}
+
+/* "/path?query", "http://host/path?query", "*". */
+static void split_target(struct request *r)
+{
+    struct str t = str_slice(buf_view(&r->head), 0, r->target_n);
+    size_t scheme = str_find_str(t, STR("://"));
+    if (t.n > 0 && t.p[0] != '/' && scheme != SIZE_MAX) {
+        size_t path = str_find(t, '/', scheme + 3);
+        t = path != SIZE_MAX ? str_slice(t, path, t.n) : STR("/");
+    }
+    t = str_slice(t, 0, str_find(t, '#', 0));
+    size_t mark = str_find(t, '?', 0);
+    r->pub.path = str_slice(t, 0, mark);
+    r->pub.query = mark != SIZE_MAX ? str_slice(t, mark + 1, t.n) : STR_NULL;
+}
+
+static bool publish_head(struct request *r, const http_parser *p)
+{
+    struct http_header *v = ARENA_ARRAY(&r->arena, struct http_header, r->headers_n);
+    if (v == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < r->headers_n; i++) {
+        const struct header_at *h = &r->header[i];
+        v[i].name = str_mk(r->head.p + h->name, h->name_n);
+        v[i].value = str_trim(str_mk(r->head.p + h->value, h->value_n));
+    }
+    r->pub.headers = v;
+    r->pub.headers_n = r->headers_n;
+    r->pub.method_name = str_of(http_method_str((enum http_method)p->method));
+    r->pub.method = http_method_of(r->pub.method_name);
+    split_target(r);
+    return true;
+}
+
+/* "Expect", "Accept-Encoding" and the announced length. */
+static int check_head(struct http_conn *c, const http_parser *p)
+{
+    struct request *r = c->cur;
+    const struct http_limits *limits = &c->worker->server->opts.limits;
+    bool sized = (p->flags & F_CONTENTLENGTH) != 0;
+    if (sized && p->content_length > limits->body_bytes_max) {
+        return refuse(c, ERR_TOO_LONG_FRAME, 413, "");
+    }
+    const struct str *expect = http_header_find(r->pub.headers, r->pub.headers_n, "expect");
+    if (expect != NULL && p->http_major == 1 && p->http_minor >= 1) {
+        if (!str_eq_nocase(*expect, STR("100-continue"))) {
+            return refuse(c, ERR_ILLEGAL_ARGUMENT, 417, "");
+        }
+        r->wants_continue = (p->flags & F_CHUNKED) != 0 || (sized && p->content_length > 0);
+    }
+    const struct str *accept = http_header_find(r->pub.headers, r->pub.headers_n, "accept-encoding");
+    r->gzip_ok = accept != NULL && http_list_accepts(*accept, "gzip");
+    if (sized && p->content_length > 0) {
+        buf_reserve(&r->body, MIN_OF((size_t)p->content_length, BODY_BYTES_TRUSTED));
+    }
+    return 0;
+}
+
+static int on_headers_complete(http_parser *p)
+{
+    struct http_conn *c = p->data;
+    struct request *r = c->cur;
+    /* An offer to change the protocol (h2c, WebSocket) is declined by answering in HTTP/1.1; the body, if
+     * any, is read as always. */
+    p->upgrade = 0;
+    r->head_done = true;
+    r->http_1_0 = p->http_major < 1 || (p->http_major == 1 && p->http_minor == 0);
+    r->keep_alive = http_should_keep_alive(p) != 0;
+    if (!publish_head(r, p)) {
+        return no_memory(c);
+    }
+    if (check_head(c, p) != 0) {
+        return -1;
+    }
+    c->phase = PHASE_BODY;
+    c->body_mark = 0;
+    c->deadline_ms = server_now_ms(c->worker->server) + c->worker->server->opts.limits.body_ms_max;
+    return 0;
+}
+
+static int on_body(http_parser *p, const char *at, size_t n)
+{
+    struct http_conn *c = p->data;
+    struct request *r = c->cur;
+    struct http_server *s = c->worker->server;
+    if (n > s->opts.limits.body_bytes_max - r->body.n) {
+        return refuse(c, ERR_TOO_LONG_FRAME, 413, "");
+    }
+    r->counted += n;
+    uint64_t inflight = atomic_fetch_add(&s->inflight_bytes, n) + n;
+    if (inflight > s->opts.limits.inflight_bytes_max) {
+        char reason[160];
+        snprintf(
+            reason, sizeof(reason),
+            "[in_flight_requests] Data too large, data for [<http_request>] would be [%llu], which is larger "
+            "than the limit of [%zu]",
+            (unsigned long long)inflight, s->opts.limits.inflight_bytes_max);
+        return refuse(c, ERR_NO_MEMORY, 429, reason);
+    }
+    buf_add(&r->body, at, n);
+    if (r->body.n - c->body_mark >= BODY_PROGRESS_BYTES) {
+        c->body_mark = r->body.n;
+        c->deadline_ms = server_now_ms(s) + s->opts.limits.body_ms_max;
+    }
+    return r->body.failed ? no_memory(c) : 0;
+}
+
+/* Unpacks the body when it came packed. Unknown encodings are the handler's to refuse. */
+static int unpack(struct http_conn *c)
+{
+    struct request *r = c->cur;
+    const struct str *how = http_header_find(r->pub.headers, r->pub.headers_n, "content-encoding");
+    if (how == NULL || r->body.n == 0
+        || !(str_eq_nocase(*how, STR("gzip")) || str_eq_nocase(*how, STR("x-gzip"))
+             || str_eq_nocase(*how, STR("deflate")))) {
+        return 0;
+    }
+    struct buf plain;
+    struct errmsg em = {0};
+    buf_init(&plain, NULL, c->worker->server->opts.limits.inflated_bytes_max);
+    enum err e = http_inflate(buf_view(&r->body), &plain, &em);
+    if (e != ERR_OK) {
+        buf_fini(&plain);
+        return refuse(c, e, e == ERR_TOO_LONG_FRAME ? 413 : err_status(e), em.frame[0].reason);
+    }
+    buf_fini(&r->body);
+    r->body = plain;
+    atomic_fetch_add(&c->worker->server->inflight_bytes, plain.n);
+    r->counted += plain.n;
+    return 0;
+}
+
+bool conn_must_pause(const struct http_conn *c)
+{
+    return c->pending >= c->worker->server->opts.limits.pipelined_max
+           || (c->bev != NULL && evbuffer_get_length(bufferevent_get_output(c->bev)) > OUT_BYTES_HIGH);
+}
+
+/* Takes the request being read out of the reader's hands and puts it behind those that wait for an answer. */
+static struct request *enqueue(struct http_conn *c)
+{
+    struct request *r = c->cur;
+    c->cur = NULL;
+    if (c->first == NULL) {
+        c->first = r;
+    } else {
+        c->last->next = r;
+    }
+    c->last = r;
+    c->pending++;
+    return r;
+}
+
+static int on_message_complete(http_parser *p)
+{
+    struct http_conn *c = p->data;
+    struct http_server *s = c->worker->server;
+    if (unpack(c) != 0) {
+        return -1;
+    }
+    struct request *r = enqueue(c);
+    r->pub.body = buf_view(&r->body);
+    r->pub.received_ns = s->clock->mono_ns(s->clock->self);
+    r->close = !r->keep_alive;
+    c->phase = r->keep_alive ? PHASE_IDLE : PHASE_CLOSED;
+    c->deadline_ms = INT64_MAX;
+    atomic_fetch_add_explicit(&s->requests, 1, memory_order_relaxed);
+    s->opts.handle(s->opts.self, &r->pub);
+    if (c->phase == PHASE_CLOSED || conn_must_pause(c)) {
+        http_parser_pause(p, 1);
+        c->paused = true;
+    }
+    return 0;
+}
+
+static const http_parser_settings callbacks = {
+    .on_message_begin = on_message_begin,
+    .on_url = on_url,
+    .on_header_field = on_header_field,
+    .on_header_value = on_header_value,
+    .on_headers_complete = on_headers_complete,
+    .on_body = on_body,
+    .on_message_complete = on_message_complete,
+};
+
+void conn_parser_init(struct http_conn *c)
+{
+    http_parser_init(&c->parser, HTTP_REQUEST);
+    c->parser.data = c;
+}
+
+void conn_refuse(struct http_conn *c, enum err e, int status, const char *reason)
+{
+    atomic_fetch_add_explicit(&c->worker->server->refused, 1, memory_order_relaxed);
+    c->phase = PHASE_CLOSED;
+    c->deadline_ms = INT64_MAX;
+    c->linger = true;
+    if (c->cur == NULL) {
+        c->cur = request_new(c);
+    }
+    if (c->cur == NULL) {
+        conn_close(c);
+        return;
+    }
+    struct request *r = enqueue(c);
+    r->close = true;
+    struct buf body;
+    buf_init(&body, NULL, BUF_UNLIMITED);
+    if (status != 413 && status != 417) { /* Elasticsearch leaves those to its HTTP layer: no body */
+        http_error_body(&body, status, e != ERR_OK ? err_type(e) : NULL, reason);
+    }
+    request_answer(r, status, body.n > 0 ? "application/json; charset=UTF-8" : NULL, NULL, 0, &body);
+    buf_fini(&body);
+    r->answered = true;
+}
+
+static void refuse_malformed(struct http_conn *c)
+{
+    enum http_errno code = HTTP_PARSER_ERRNO(&c->parser);
+    if (c->fail != ERR_OK) {
+        conn_refuse(c, c->fail, c->fail_status, c->fail_reason);
+    } else if (code == HPE_INVALID_METHOD) {
+        conn_refuse(c, ERR_OK, 405, "Unexpected http method");
+    } else if (code == HPE_HEADER_OVERFLOW) {
+        conn_refuse(c, ERR_TOO_LONG_FRAME, 400, "HTTP header is too large");
+    } else {
+        conn_refuse(c, ERR_ILLEGAL_ARGUMENT, 400, http_errno_description(code));
+    }
+}
+
+void conn_parse(struct http_conn *c)
+{
+    struct evbuffer *in = bufferevent_get_input(c->bev);
+    while (c->bev != NULL && !c->paused && c->phase < PHASE_CLOSED) {
+        struct evbuffer_iovec piece;
+        if (evbuffer_peek(in, -1, NULL, &piece, 1) < 1 || piece.iov_len == 0) {
+            return;
+        }
+        size_t used = http_parser_execute(&c->parser, &callbacks, piece.iov_base, piece.iov_len);
+        enum http_errno code = HTTP_PARSER_ERRNO(&c->parser);
+        if (code != HPE_OK && code != HPE_PAUSED) {
+            refuse_malformed(c);
+            return;
+        }
+        evbuffer_drain(in, used);
+    }
+}

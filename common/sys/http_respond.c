@@ -1,0 +1,148 @@
+/* http_respond.c - answers into bytes. Runs on whatever thread answers, so that packing is not the loop's
+ * work. */
+#include "common/base/jsonw.h"
+#include "common/sys/http_conn.h"
+
+#include <stdio.h>
+
+/* What would end a header's line is a blank instead: values may come from clients. */
+static void add_header_text(struct buf *b, struct str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        buf_char(b, c == '\r' || c == '\n' || c == '\0' ? ' ' : c);
+    }
+}
+
+static void add_header(struct buf *b, struct str name, struct str value)
+{
+    add_header_text(b, name);
+    buf_add(b, ": ", 2);
+    add_header_text(b, value);
+    buf_add(b, "\r\n", 2);
+}
+
+/* Packs the body when the client takes it so and it becomes smaller. */
+static bool pack(struct request *r, struct buf *body)
+{
+    const struct http_server_opts *o = &r->conn->worker->server->opts;
+    if (!o->compression || !r->gzip_ok || r->pub.method == HTTP_M_HEAD || body->n < o->gzip_bytes_min) {
+        return false;
+    }
+    struct buf packed;
+    buf_init(&packed, NULL, BUF_UNLIMITED);
+    if (http_gzip(buf_view(body), o->compression_level, &packed, NULL) != ERR_OK || packed.n >= body->n) {
+        buf_fini(&packed);
+        return false;
+    }
+    buf_fini(body);
+    *body = packed;
+    return true;
+}
+
+static bool has_no_body(int status)
+{
+    return status < 200 || status == 204 || status == 304;
+}
+
+void request_answer(struct request *r, int status, const char *content_type,
+                    const struct http_header *headers, size_t headers_n, struct buf *body)
+{
+    struct buf none;
+    buf_init(&none, NULL, 0);
+    if (body != NULL && has_no_body(status)) {
+        buf_fini(body);
+    }
+    body = body != NULL ? body : &none;
+    bool packed = pack(r, body);
+    struct buf *h = &r->out_head;
+    buf_reserve(h, 256);
+    buf_add(h, "HTTP/1.1 ", 9);
+    buf_i64(h, status);
+    buf_char(h, ' ');
+    buf_z(h, http_status_text(status));
+    buf_add(h, "\r\n", 2);
+    for (size_t i = 0; i < headers_n; i++) {
+        add_header(h, headers[i].name, headers[i].value);
+    }
+    if (content_type != NULL) {
+        add_header(h, STR("content-type"), str_of(content_type));
+    }
+    if (packed) {
+        buf_z(h, "content-encoding: gzip\r\n");
+    }
+    if (!has_no_body(status)) {
+        buf_z(h, "content-length: ");
+        buf_u64(h, body->n);
+        buf_add(h, "\r\n", 2);
+    }
+    /* The connection adds whether it closes, and the empty line: only it knows what is last. */
+    r->out_body_n = r->pub.method == HTTP_M_HEAD && r->head_done ? 0 : body->n;
+    r->out_body = *body;
+    buf_init(body, body->alloc, body->bytes_max);
+}
+
+void http_respond(struct http_request *req, int status, const char *content_type,
+                  const struct http_header *headers, size_t headers_n, struct buf *body)
+{
+    struct request *r = (struct request *)req;
+    struct http_conn *c = r->conn;
+    struct loop *loop = r->pub.loop;
+    struct errmsg em = {0};
+    struct buf error;
+    buf_init(&error, NULL, BUF_UNLIMITED);
+    if (body != NULL && body->failed) {
+        buf_fini(body);
+        enum err e = err_no_memory(&em);
+        status = err_status(e);
+        content_type = "application/json; charset=UTF-8";
+        http_error_body(&error, status, err_type(e), em.frame[0].reason);
+        body = &error;
+    }
+    request_answer(r, status, content_type, headers, headers_n, body);
+    buf_fini(&error);
+    if (loop_inside(loop) && c->reading) {
+        r->answered = true; /* conn_input() flushes when it is through with the parser */
+        return;
+    }
+    r->task.run = conn_answered;
+    loop_post_task(loop, &r->task);
+}
+
+void http_watch(struct http_request *req, void (*aborted)(void *arg), void (*released)(void *arg), void *arg)
+{
+    struct request *r = (struct request *)req;
+    r->aborted = aborted;
+    r->released = released;
+    r->watch_arg = arg;
+}
+
+bool http_aborted(const struct http_request *req)
+{
+    return atomic_load_explicit(&((const struct request *)req)->gone, memory_order_relaxed);
+}
+
+void http_error_body(struct buf *b, int status, const char *type, const char *reason)
+{
+    struct jsonw w;
+    jsonw_init(&w, b, false);
+    jw_obj(&w);
+    if (type == NULL) {
+        jw_kz(&w, "error", reason);
+    } else {
+        jw_k(&w, "error");
+        jw_obj(&w);
+        jw_k(&w, "root_cause");
+        jw_arr(&w);
+        jw_obj(&w);
+        jw_kz(&w, "type", type);
+        jw_kz(&w, "reason", reason);
+        jw_obj_end(&w);
+        jw_arr_end(&w);
+        jw_kz(&w, "type", type);
+        jw_kz(&w, "reason", reason);
+        jw_obj_end(&w);
+    }
+    jw_ki64(&w, "status", status);
+    jw_obj_end(&w);
+}
