@@ -1,36 +1,34 @@
-/* The trie is built depth first from ranges of the sorted words. A node's children need free cells at the distances of
- * their codes; free cells form a ring in ascending order. Nodes with one child, nearly all of them, take the first free
- * cell. Others search on from where a node of their size class was last placed: that leaves a few gaps behind and keeps
- * the whole build linear in practice. */
+/* The trie's nodes are listed level by level, each with the range of sorted words below it. Then every node's children
+ * get their place: nodes with many children first, while there is room, those with few in the gaps that are left. Free
+ * cells form a ring in ascending order; a node tries one after the other for its first child. Where that took many
+ * misses, the next ones begin there: what lies before is as good as full for them, and the whole build stays near linear. */
 #include "engine/analysis/dict/dat_build.h"
 
 #include <stdlib.h>
 
-#define SIZE_CLASSES 8
+#define MISSES_MAX 128
+
+struct trie_node {
+    uint32_t first, last; /* the words [first, last) */
+    uint32_t children;    /* number of the first child node; they are consecutive */
+    uint16_t n, depth;    /* children; units from the root */
+    uint16_t code;        /* of the unit that leads here */
+    bool leaf;            /* stands for its parent's value */
+    uint32_t base, state;
+};
 
 struct build {
     const struct dat_entry *v;
     uint16_t *codes;
+    struct trie_node *tree;
+    size_t tree_n, tree_cap;
+    uint32_t *order; /* node numbers, most children first */
     struct dat_node *nodes;
     uint32_t *next, *prev; /* the ring of free cells; cell 0 is its head */
-    uint32_t n, cap;       /* cells known; n: one behind the last used */
-    uint32_t from[SIZE_CLASSES];
-    struct child {
-        uint32_t code;
-        size_t first, last; /* entries [first, last) */
-    } *stack;               /* children of the nodes on the way down */
-    size_t stack_n, stack_cap;
+    uint32_t n, cap;       /* n: one behind the last cell in use */
+    uint32_t from;         /* free cell where the search begins, or 0: at the first */
     bool no_memory, too_many;
 };
-
-static void ring_add(struct build *b, uint32_t cell)
-{
-    uint32_t tail = b->prev[0];
-    b->next[tail] = cell;
-    b->prev[cell] = tail;
-    b->next[cell] = 0;
-    b->prev[0] = cell;
-}
 
 static bool grow(struct build *b, uint32_t need)
 {
@@ -58,10 +56,13 @@ static bool grow(struct build *b, uint32_t need)
         b->next[0] = b->prev[0] = 0;
         cell = DAT_ROOT + 1;
     }
-    b->cap = cap;
     for (; cell < cap; cell++) {
-        ring_add(b, cell);
+        b->next[b->prev[0]] = cell;
+        b->prev[cell] = b->prev[0];
+        b->next[cell] = 0;
+        b->prev[0] = cell;
     }
+    b->cap = cap;
     return true;
 }
 
@@ -70,127 +71,181 @@ static bool is_free(const struct build *b, uint32_t cell)
     return cell > DAT_ROOT && (cell >= b->cap || b->nodes[cell].check == 0);
 }
 
-static bool take(struct build *b, uint32_t cell, uint32_t parent)
+/* Marks a cell as used; who its parent is comes later. */
+static bool take(struct build *b, uint32_t cell)
 {
     if (!grow(b, cell + 1)) {
         return false;
     }
+    if (b->from == cell) {
+        b->from = b->next[cell];
+    }
     b->next[b->prev[cell]] = b->next[cell];
     b->prev[b->next[cell]] = b->prev[cell];
-    b->nodes[cell].check = parent;
+    b->nodes[cell].check = DAT_ROOT;
     b->n = MAX_OF(b->n, cell + 1);
     return true;
 }
 
-static bool fits(const struct build *b, uint32_t base, const struct child *c, size_t n)
+static bool fits(const struct build *b, uint32_t base, const struct trie_node *t)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (!is_free(b, base + c[i].code)) {
+    for (uint32_t i = 0; i < t->n; i++) {
+        if (!is_free(b, base + b->tree[t->children + i].code)) {
             return false;
         }
     }
     return true;
 }
 
-/* The base for children with these codes; 0: failed. Bases are at least 1, so that no child is cell 0. */
-static uint32_t find_base(struct build *b, const struct child *c, size_t n)
+/* Bases are at least 1, so that no child is cell 0. */
+static bool place_children(struct build *b, struct trie_node *t)
 {
-    uint32_t least = c[0].code;
-    for (size_t i = 1; i < n; i++) {
-        least = MIN_OF(least, c[i].code);
+    uint32_t least = UINT16_MAX, misses = 0;
+    for (uint32_t i = 0; i < t->n; i++) {
+        least = MIN_OF(least, b->tree[t->children + i].code);
     }
-    size_t class = MIN_OF(n, SIZE_CLASSES) - 1;
-    uint32_t cell = b->from[class];
-    while (cell < b->cap && (cell <= least || !is_free(b, cell))) {
-        cell++;
-    }
-    for (;;) {
-        if (cell >= b->cap && !grow(b, cell + 1)) {
-            return 0;
+    uint32_t cell = b->from != 0 ? b->from : b->next[0];
+    for (;; cell = b->next[cell]) {
+        if (cell == 0 || cell >= b->cap) { /* the ring is at its end: its next cell is a new one */
+            cell = b->cap;
+            if (!grow(b, cell + 1)) {
+                return false;
+            }
         }
-        if (fits(b, cell - least, c, n)) {
-            b->from[class] = cell;
-            return cell - least;
+        if (cell > least && fits(b, cell - least, t)) {
+            break;
         }
-        uint32_t next = b->next[cell];
-        cell = next != 0 ? next : b->cap;
+        misses++;
     }
+    if (misses > MISSES_MAX) {
+        b->from = cell;
+    }
+    t->base = cell - least;
+    for (uint32_t i = 0; i < t->n; i++) {
+        if (!take(b, t->base + b->tree[t->children + i].code)) {
+            return false;
+        }
+    }
+    return true;
 }
 
-static bool push_child(struct build *b, struct child c)
+static bool add_node(struct build *b, struct trie_node t)
 {
-    if (b->stack_n == b->stack_cap) {
-        size_t cap = b->stack_cap == 0 ? 1024 : b->stack_cap * 2;
-        void *p = realloc(b->stack, cap * sizeof(*b->stack));
+    if (b->tree_n == b->tree_cap) {
+        size_t cap = b->tree_cap == 0 ? 4096 : b->tree_cap * 2;
+        void *p = cap <= DAT_BASE ? realloc(b->tree, cap * sizeof(*b->tree)) : NULL;
         if (p == NULL) {
             b->no_memory = true;
             return false;
         }
-        b->stack = p;
-        b->stack_cap = cap;
+        b->tree = p;
+        b->tree_cap = cap;
     }
-    b->stack[b->stack_n++] = c;
+    b->tree[b->tree_n++] = t;
     return true;
 }
 
-/* Pushes the children of the node that is `depth` units deep and holds the entries [first, last). */
-static bool push_children(struct build *b, size_t first, size_t last, uint32_t depth, uint32_t *flags)
+/* Appends the children of node `at` to the tree. */
+static bool add_children(struct build *b, size_t at)
 {
-    size_t i = first;
-    if (b->v[i].n == depth) { /* sorted: the word itself comes first */
-        *flags |= DAT_WORD;
-        if (b->v[i].value != 0 && !push_child(b, (struct child){0, i, i + 1})) {
+    struct trie_node t = b->tree[at];
+    uint32_t i = t.first;
+    uint16_t depth = (uint16_t)(t.depth + 1);
+    t.children = (uint32_t)b->tree_n;
+    if (b->v[i].n == t.depth) { /* sorted: the word itself comes first */
+        if (b->v[i].value != 0 && !add_node(b, (struct trie_node){.first = i, .last = i, .leaf = true})) {
             return false;
         }
         i++;
     }
-    while (i < last) {
-        size_t start = i;
-        uint16_t unit = b->v[i].units[depth];
-        while (i < last && b->v[i].units[depth] == unit) {
+    while (i < t.last) {
+        uint32_t start = i;
+        uint16_t unit = b->v[i].units[t.depth];
+        while (i < t.last && b->v[i].units[t.depth] == unit) {
             i++;
         }
-        *flags |= DAT_MORE;
-        if (!push_child(b, (struct child){b->codes[unit], start, i})) {
+        if (!add_node(b, (struct trie_node){.first = start, .last = i, .depth = depth, .code = b->codes[unit]})) {
+            return false;
+        }
+    }
+    t.n = (uint16_t)(b->tree_n - t.children);
+    b->tree[at] = t;
+    return true;
+}
+
+static bool list_nodes(struct build *b, size_t n)
+{
+    if (!add_node(b, (struct trie_node){.last = (uint32_t)n, .state = DAT_ROOT})) {
+        return false;
+    }
+    for (size_t i = 0; i < b->tree_n; i++) {
+        if (b->tree[i].first < b->tree[i].last && !add_children(b, i)) {
             return false;
         }
     }
     return true;
 }
 
-/* Recursion is as deep as the longest word, DAT_WORD_UNITS_MAX. */
-static bool build_node(struct build *b, uint32_t state, size_t first, size_t last, uint32_t depth)
+/* A counting sort by number of children; the order of the list within one number. */
+static bool order_nodes(struct build *b)
 {
-    size_t mark = b->stack_n;
-    uint32_t flags = 0;
-    if (!push_children(b, first, last, depth, &flags)) {
+    size_t *starts = calloc(UINT16_MAX + 2, sizeof(*starts));
+    b->order = calloc(b->tree_n, sizeof(*b->order));
+    if (starts == NULL || b->order == NULL) {
+        free(starts);
+        b->no_memory = true;
         return false;
     }
-    size_t n = b->stack_n - mark;
-    if (n == 0) {
-        b->nodes[state].base = flags;
-        return true;
+    for (size_t i = 0; i < b->tree_n; i++) {
+        starts[UINT16_MAX - b->tree[i].n + 1]++;
     }
-    uint32_t base = find_base(b, b->stack + mark, n);
-    if (base == 0) {
-        return false;
+    for (size_t k = 1; k <= UINT16_MAX; k++) {
+        starts[k] += starts[k - 1];
     }
-    b->nodes[state].base = flags | base;
-    for (size_t i = mark; i < mark + n; i++) {
-        if (!take(b, base + b->stack[i].code, state)) {
-            return false;
-        }
+    for (size_t i = 0; i < b->tree_n; i++) {
+        b->order[starts[UINT16_MAX - b->tree[i].n]++] = (uint32_t)i;
     }
-    for (size_t i = mark; i < mark + n; i++) {
-        struct child c = b->stack[i];
-        if (c.code == 0) {
-            b->nodes[base].base = b->v[c.first].value;
-        } else if (!build_node(b, base + c.code, c.first, c.last, depth + 1)) {
-            return false;
-        }
-    }
-    b->stack_n = mark;
+    free(starts);
     return true;
+}
+
+static bool place_nodes(struct build *b)
+{
+    uint32_t n = UINT16_MAX;
+    for (size_t i = 0; i < b->tree_n; i++) {
+        struct trie_node *t = &b->tree[b->order[i]];
+        if (t->n < n - n / 4) { /* gaps too narrow for those before may do for these */
+            b->from = 0;
+            n = t->n;
+        }
+        if (t->n > 0 && !place_children(b, t)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Parents stand before their children in the list, so that each node's state is known when its turn comes. */
+static void write_nodes(struct build *b)
+{
+    for (size_t i = 0; i < b->tree_n; i++) {
+        const struct trie_node *t = &b->tree[i];
+        struct dat_node *node = &b->nodes[t->state];
+        if (t->leaf) {
+            node->base = b->v[t->first].value;
+            continue;
+        }
+        node->base = t->base;
+        if (t->first < t->last && b->v[t->first].n == t->depth) {
+            node->base |= DAT_WORD;
+        }
+        for (uint32_t k = 0; k < t->n; k++) {
+            struct trie_node *child = &b->tree[t->children + k];
+            child->state = t->base + child->code;
+            b->nodes[child->state].check = t->state;
+            node->base |= child->leaf ? 0 : DAT_MORE;
+        }
+    }
 }
 
 struct unit_count {
@@ -223,7 +278,7 @@ static bool number_units(struct build *b, size_t n)
         }
     }
     qsort(counts, DAT_CODES, sizeof(*counts), by_count);
-    /* The rarest unit goes without a code in the one case that all 65536 occur; lone surrogates make that impossible. */
+    /* There is no code for a 65,536th unit; all of them cannot occur, because words of text have no lone surrogates. */
     for (uint32_t i = 0; i < DAT_CODES - 1 && counts[i].n > 0; i++) {
         b->codes[counts[i].unit] = (uint16_t)(i + 1);
     }
@@ -235,14 +290,15 @@ enum err dat_build(const struct dat_entry *v, size_t n, struct buf *codes, struc
 {
     struct build b = {.v = v, .n = DAT_ROOT + 1};
     enum err e = ERR_OK;
-    for (size_t i = 0; i < SIZE_CLASSES; i++) {
-        b.from[i] = DAT_ROOT + 1;
+    if (n > DAT_BASE) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "a dictionary has more than %u words", DAT_BASE);
     }
     b.codes = calloc(DAT_CODES, sizeof(*b.codes));
     b.no_memory = b.codes == NULL;
-    bool ok = !b.no_memory && grow(&b, DAT_ROOT + 1) && number_units(&b, n)
-              && (n == 0 || build_node(&b, DAT_ROOT, 0, n, 0));
+    bool ok = !b.no_memory && grow(&b, DAT_ROOT + 1) && number_units(&b, n) && list_nodes(&b, n) && order_nodes(&b)
+              && place_nodes(&b);
     if (ok) {
+        write_nodes(&b);
         buf_add(codes, b.codes, DAT_CODES * sizeof(*b.codes));
         buf_add(nodes, b.nodes, (size_t)b.n * sizeof(*b.nodes));
     }
@@ -252,9 +308,10 @@ enum err dat_build(const struct dat_entry *v, size_t n, struct buf *codes, struc
         e = err_no_memory(em);
     }
     free(b.codes);
+    free(b.tree);
+    free(b.order);
     free(b.nodes);
     free(b.next);
     free(b.prev);
-    free(b.stack);
     return e;
 }
