@@ -233,7 +233,7 @@ static enum err build_normalizer(struct group_walk *w, struct str name, const st
 
 static enum err build(struct analysis *a, struct errmsg *em)
 {
-    struct group_walk w = {.a = a, .b = {.a = a, .arena = &a->arena}};
+    struct group_walk w = {.a = a, .b = {.a = a, .arena = &a->arena, .env = &a->env}};
     static const enum part_kind order[] = {PART_CHAR_FILTER, PART_TOKENIZER, PART_TOKEN_FILTER};
     for (size_t i = 0; i < ARRAY_LEN(order); i++) {
         w.kind = order[i];
@@ -284,6 +284,7 @@ enum err analysis_new(struct analysis **out, const struct settings *index_settin
     arena_init(&a->arena, NULL, REGISTRY_BYTES_MAX);
     settings_init(&a->settings, &a->arena);
     a->env.index = &a->settings;
+    a->env.cleanups = &a->cleanups;
     for (size_t i = 0; i < ARRAY_LEN(a->parts); i++) {
         map_init(&a->parts[i], &a->arena);
     }
@@ -310,6 +311,7 @@ void analysis_unref(struct analysis *a)
     if (a == NULL || atomic_fetch_sub_explicit(&a->refs, 1, memory_order_acq_rel) != 1) {
         return;
     }
+    cleanups_run(&a->cleanups);
     arena_fini(&a->arena);
     pthread_mutex_destroy(&a->lock);
     alloc_put(alloc_default(), a);
@@ -322,7 +324,7 @@ static const struct analyzer *builtin_made(struct analysis *a, struct str name)
     if (an != NULL) {
         return an;
     }
-    struct part_builder b = {.a = a, .arena = &a->arena};
+    struct part_builder b = {.a = a, .arena = &a->arena, .env = &a->env};
     struct settings none;
     settings_init(&none, &a->arena);
     bool known;

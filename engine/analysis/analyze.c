@@ -18,6 +18,8 @@ struct request {
     bool explain;
     struct str *attributes;
     size_t n_attributes;
+    struct analysis_env env; /* the registry's, with cleanups of the request's own */
+    struct part_cleanup *cleanups;
 };
 
 static enum err wrong_type(const char *field, const struct json *v, struct errmsg *em)
@@ -254,7 +256,8 @@ static enum err resolve(const void **out, struct str *shown, enum part_kind kind
 
 static enum err build_custom(const struct analyzer **out, const struct request *r, struct errmsg *em)
 {
-    struct part_builder b = {.a = r->cx->analysis, .arena = r->arena, .bare = r->cx->has_index ? BARE_IN_INDEX : BARE_WITHOUT_INDEX};
+    struct part_builder b = {.a = r->cx->analysis, .arena = r->arena, .env = &r->env,
+                             .bare = r->cx->has_index ? BARE_IN_INDEX : BARE_WITHOUT_INDEX};
     struct chain c;
     const struct json keyword = json_mk_str(STR("keyword"));
     const void *part;
@@ -534,30 +537,34 @@ static enum err explain(struct listing *g, const struct analyzer *an, struct str
     return e;
 }
 
+static enum err respond(const struct request *r, const struct analyzer *an, struct str shown, struct jsonw *w, struct errmsg *em)
+{
+    bool inlined = r->tokenizer != NULL || r->n_filters > 0 || r->n_char_filters > 0;
+    int32_t gap = an->position_increment_gap;
+    if (an->is_normalizer || (!r->cx->has_index && !inlined)) {
+        gap = 0;
+    }
+    struct listing g = {.r = r, .w = w, .gap = gap};
+    jw_obj(w);
+    enum err e = r->explain ? explain(&g, an, shown, inlined, em) : write_stage(&g, an, an->n_filters, em);
+    jw_obj_end(w);
+    return e == ERR_OK && w->out->failed ? err_no_memory(em) : e;
+}
+
 enum err analyze_request(const struct analyze_context *cx, const struct json *body, struct arena *arena, struct jsonw *w,
                          struct errmsg *em)
 {
-    struct request r = {.cx = cx, .arena = arena};
+    struct request r = {.cx = cx, .arena = arena, .env = cx->analysis->env};
+    r.env.cleanups = &r.cleanups;
     const struct analyzer *an = NULL;
     struct str shown = STR_NULL;
     enum err e = parse(&r, body, em);
     if (e == ERR_OK) {
         e = choose(&an, &shown, &r, em);
     }
-    if (e != ERR_OK) {
-        return e;
+    if (e == ERR_OK) {
+        e = respond(&r, an, shown, w, em);
     }
-    bool inlined = r.tokenizer != NULL || r.n_filters > 0 || r.n_char_filters > 0;
-    int32_t gap = an->position_increment_gap;
-    if (an->is_normalizer || (!cx->has_index && !inlined)) {
-        gap = 0;
-    }
-    struct listing g = {.r = &r, .w = w, .gap = gap};
-    jw_obj(w);
-    e = r.explain ? explain(&g, an, shown, inlined, em) : write_stage(&g, an, an->n_filters, em);
-    jw_obj_end(w);
-    if (e == ERR_OK && w->out->failed) {
-        e = err_no_memory(em);
-    }
+    cleanups_run(&r.cleanups);
     return e;
 }

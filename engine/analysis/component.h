@@ -65,6 +65,13 @@ struct part_chain {
     void *self;
 };
 
+/* Work that is left when the parts built into an arena go: for what they hold outside of it (compiled patterns). */
+struct part_cleanup {
+    void (*run)(void *arg);
+    void *arg;
+    struct part_cleanup *next;
+};
+
 /* What parts may depend on besides their settings. */
 struct ik_dictionary;
 struct pinyin_dictionary;
@@ -72,6 +79,7 @@ struct analysis_env {
     const char *path_conf;                   /* for *_path settings; may be NULL */
     const struct ik_dictionary *ik;          /* borrowed for the life of what is built */
     const struct pinyin_dictionary *pinyin;
+    struct part_cleanup **cleanups; /* set by the registry: factories put theirs in front */
     const struct settings *index; /* all of the index's settings, without "index."; set by the registry */
 };
 

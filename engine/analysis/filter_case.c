@@ -68,11 +68,6 @@ static enum err apply_map(const struct token_filter *self, struct token_list *l,
     return ERR_OK;
 }
 
-static uint32_t upper_char(uint32_t c)
-{
-    return (uint32_t)u_toupper((UChar32)c);
-}
-
 static uint32_t ascii_digit(uint32_t c)
 {
     if (c >= 0x80 && u_charType((UChar32)c) == U_DECIMAL_DIGIT_NUMBER) {
@@ -116,7 +111,7 @@ static enum err apply_turkish(const struct token_filter *self, struct token_list
                 drop_dot = false;
                 continue;
             } else {
-                c = (uint32_t)u_tolower((UChar32)c);
+                c = part_lower_char(c);
             }
             n += utf8_put(to + n, c);
         }
@@ -196,7 +191,7 @@ static uint32_t greek_lower(uint32_t c)
     case 0x3A2: /* reserved; kept */
         return 0x3C2;
     default:
-        return (uint32_t)u_tolower((UChar32)c);
+        return part_lower_char(c);
     }
 }
 
@@ -237,7 +232,7 @@ TOKEN_FILTER_FACTORY(lowercase_filter_new)
 TOKEN_FILTER_FACTORY(uppercase_filter_new)
 {
     (void)part, (void)s, (void)env;
-    return map_new(out, arena, upper_char, em);
+    return map_new(out, arena, part_upper_char, em);
 }
 
 TOKEN_FILTER_FACTORY(decimal_digit_filter_new)

@@ -51,6 +51,30 @@ size_t part_units(struct str s, size_t units)
     return at;
 }
 
+static bool is_young(uint32_t c)
+{
+    UVersionInfo age;
+    u_charAge((UChar32)c, age);
+    return age[0] > 13;
+}
+
+bool part_is_letter(uint32_t c)
+{
+    return c < 0x80 ? (c | 32) >= 'a' && (c | 32) <= 'z' : u_isalpha((UChar32)c) && !is_young(c);
+}
+
+uint32_t part_lower_char(uint32_t c)
+{
+    uint32_t low = (uint32_t)u_tolower((UChar32)c);
+    return low != c && !is_young(c) && !is_young(low) ? low : c;
+}
+
+uint32_t part_upper_char(uint32_t c)
+{
+    uint32_t up = (uint32_t)u_toupper((UChar32)c);
+    return up != c && !is_young(c) && !is_young(up) ? up : c;
+}
+
 struct str part_lower(struct arena *arena, struct str s)
 {
     size_t at = 0;
@@ -73,7 +97,7 @@ struct str part_lower(struct arena *arena, struct str s)
             to[n++] = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
             at++;
         } else {
-            n += utf8_put(to + n, (uint32_t)u_tolower((UChar32)utf8_next(s, &at)));
+            n += utf8_put(to + n, part_lower_char(utf8_next(s, &at)));
         }
     }
     return str_mk(to, n);
@@ -126,7 +150,8 @@ static enum err read_file(struct str path, const char *setting, struct buf *text
 {
     FILE *f = fopen(path.p, "rb");
     if (f == NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "IOException while reading %s: %s", setting, path.p);
+        err_set(em, errno == ENOENT ? ERR_NO_SUCH_FILE : ERR_IO, "%s", path.p);
+        return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "IOException while reading %s: %s", setting, path.p);
     }
     char *room;
     size_t got;

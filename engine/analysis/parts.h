@@ -120,6 +120,11 @@ static inline bool part_is_ascii(struct str s)
     return true;
 }
 
+/* Characters as the Java runtime of the reference knows them (Unicode 13): younger ones are unassigned. */
+bool part_is_letter(uint32_t c);
+uint32_t part_lower_char(uint32_t c);
+uint32_t part_upper_char(uint32_t c);
+
 /* Lower case, character by character, as Java's Character.toLowerCase. Returns s itself when nothing changes;
  * p == NULL: no memory. */
 struct str part_lower(struct arena *arena, struct str s);

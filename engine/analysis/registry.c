@@ -34,6 +34,7 @@ static const struct tokenizer_entry tokenizers[] = {
     {"whitespace", whitespace_tokenizer_new, BOTH, NULL},
     {"letter", letter_tokenizer_new, BOTH, NULL},
     {"lowercase", lowercase_tokenizer_new, BOTH, NULL},
+    {"pattern", pattern_tokenizer_new, BOTH, NULL},
     {"char_group", char_group_tokenizer_new, AS_TYPE, NULL},
 };
 
@@ -45,17 +46,29 @@ static const struct token_filter_entry token_filters[] = {
     {"stop", stop_filter_new, BOTH, NULL},
     {"keep", keep_filter_new, AS_TYPE | BARE_REFUSED, NULL},
     {"keep_types", keep_types_filter_new, AS_TYPE | BARE_REFUSED, NULL},
+    {"pattern_replace", pattern_replace_filter_new, AS_TYPE | BARE_REFUSED, NULL},
+    {"pattern_capture", pattern_capture_filter_new, AS_TYPE | BARE_REFUSED, NULL},
     {"length", length_filter_new, BOTH, NULL},
     {"limit", limit_filter_new, BOTH, NULL},
 };
 
 static const struct char_filter_entry char_filters[] = {
-    {"", NULL, 0, NULL},
+    {"html_strip", html_strip_char_filter_new, BOTH, NULL},
+    {"mapping", mapping_char_filter_new, AS_TYPE | BARE_REFUSED, NULL},
+    {"pattern_replace", pattern_replace_char_filter_new, AS_TYPE | BARE_REFUSED, NULL},
 };
 
 const char *part_kind_name(enum part_kind kind)
 {
     return kind == PART_TOKENIZER ? "tokenizer" : kind == PART_TOKEN_FILTER ? "filter" : "char_filter";
+}
+
+void cleanups_run(struct part_cleanup **list)
+{
+    for (struct part_cleanup *c = *list; c != NULL; c = c->next) {
+        c->run(c->arg);
+    }
+    *list = NULL;
 }
 
 bool settings_of_text(struct settings *s, const char *text, struct arena *arena)
@@ -101,7 +114,7 @@ static bool find(enum part_kind kind, struct str name, struct found *f)
 static enum err make(const void **out, enum part_kind kind, size_t at, struct str name, const struct settings *s,
                      const struct part_builder *b, struct errmsg *em)
 {
-    const struct analysis_env *env = &b->a->env;
+    const struct analysis_env *env = b->env;
     enum err e;
     if (kind == PART_TOKENIZER) {
         const struct tokenizer *t = NULL;

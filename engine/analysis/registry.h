@@ -24,6 +24,7 @@ struct analysis {
     /* Built-in analyzers are made when first asked for: an index seldom uses more than two of the forty. */
     pthread_mutex_t lock;
     struct map builtin;
+    struct part_cleanup *cleanups;
 };
 
 /* How a part that nobody declared is used by its name alone. In settings and without an index it comes as it is
@@ -33,8 +34,12 @@ enum bare_use { BARE_IN_SETTINGS, BARE_WITHOUT_INDEX, BARE_IN_INDEX };
 struct part_builder {
     const struct analysis *a;
     struct arena *arena; /* where new parts go */
+    const struct analysis_env *env; /* with the list of cleanups that goes with the arena */
     enum bare_use bare;
 };
+
+/* Runs and forgets the cleanups. */
+void cleanups_run(struct part_cleanup **list);
 
 const char *part_kind_name(enum part_kind kind); /* "tokenizer", "filter", "char_filter" */
 

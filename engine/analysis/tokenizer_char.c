@@ -81,7 +81,7 @@ static bool not_space(const struct char_tokenizer *t, uint32_t c)
 static bool is_letter(const struct char_tokenizer *t, uint32_t c)
 {
     (void)t;
-    return c < 0x80 ? (c | 32) >= 'a' && (c | 32) <= 'z' : u_isalpha((UChar32)c) != 0;
+    return part_is_letter(c);
 }
 
 static enum err chars_new(const struct tokenizer **out, const struct settings *s, struct arena *arena,
@@ -166,13 +166,13 @@ static bool not_in_group(const struct char_tokenizer *t, uint32_t c)
     }
     UChar32 u = (UChar32)c;
     uint32_t mask = U_MASK(u_charType(u));
-    return !((t->whitespace && !not_space(t, c)) || (t->letter && u_isalpha(u)) || (t->digit && u_isdigit(u))
+    return !((t->whitespace && !not_space(t, c)) || (t->letter && part_is_letter(c)) || (t->digit && u_isdigit(u))
              || (t->punctuation && (mask & U_GC_P_MASK) != 0) || (t->symbol && (mask & U_GC_S_MASK) != 0));
 }
 
 static enum err bad_escape(struct str item, struct errmsg *em)
 {
-    return err_set(em, ERR_INTERNAL, "Invalid escaped char in [%.*s]", STR_ARG(item));
+    return err_set(em, ERR_RUNTIME, "Invalid escaped char in [%.*s]", STR_ARG(item));
 }
 
 /* "\n", "\u0020" or the character itself. */
@@ -181,7 +181,7 @@ static enum err group_char(struct str item, uint32_t *c, struct errmsg *em)
     size_t at = 0;
     *c = utf8_next(item, &at);
     if (*c != '\\') {
-        return at == item.n ? ERR_OK : err_set(em, ERR_INTERNAL, "Invalid escaped char in [%.*s]", STR_ARG(item));
+        return at == item.n ? ERR_OK : err_set(em, ERR_RUNTIME, "Invalid escaped char in [%.*s]", STR_ARG(item));
     }
     if (item.n == 1) {
         return bad_escape(item, em);
@@ -233,7 +233,7 @@ static enum err group_add(struct char_tokenizer *t, struct str item, struct aren
         return ERR_OK;
     }
     if (item.n == 0) {
-        return err_set(em, ERR_INTERNAL, "[tokenize_on_chars] cannot contain empty characters");
+        return err_set(em, ERR_RUNTIME, "[tokenize_on_chars] cannot contain empty characters");
     }
     uint32_t c;
     enum err e = group_char(item, &c, em);

@@ -69,7 +69,7 @@ static enum err run(const struct tokenizer *self, struct str text, struct token_
         }
         const char *type = NULL;
         size_t end = at;
-        if (c < 0x80 && word_class_ascii[c] <= WC_EXTEND_NUM_LET) {
+        if (c < 0x80 && word_class_ascii[c] != WC_OTHER && word_class_ascii[c] <= WC_EXTEND_NUM_LET) {
             end = ascii_word(text, at, MIN_OF(text.n, at + t->units_max), &type);
         }
         if (end == at) {
@@ -77,7 +77,9 @@ static enum err run(const struct tokenizer *self, struct str text, struct token_
             end = word_scan(str_slice(text, 0, limit), at, &type);
         }
         if (end == at) {
-            utf8_next(text, &at);
+            if (utf8_next(text, &at) >= 0x10000 && t->units_max == 1) {
+                break; /* Lucene's scanner cannot get over a surrogate pair in a buffer of one */
+            }
             continue;
         }
         struct token tok = {.text = str_slice(text, at, end),

@@ -108,6 +108,9 @@ uint16_t word_class(uint32_t c)
         return pictographic ? WC_EMOJI : WC_OTHER;
     }
     uint16_t flags = pictographic ? WC_EMOJI : 0;
+    if (pictographic && u_hasBinaryProperty((UChar32)c, UCHAR_EMOJI_MODIFIER_BASE)) {
+        flags |= WC_EMOJI_BASE;
+    }
     if (c >= 0x1F3FB && c <= 0x1F3FF) {
         return WC_EMOJI | WC_EMOJI_MOD;
     }

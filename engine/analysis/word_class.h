@@ -27,6 +27,7 @@ enum word_class {
     WC_REGIONAL = 0x80,    /* half of a flag */
     WC_EMOJI = 0x100,      /* starts an emoji */
     WC_EMOJI_MOD = 0x200,  /* skin tone */
+    WC_EMOJI_BASE = 0x800, /* takes a skin tone */
     WC_KEYCAP_BASE = 0x400 /* 0-9 # * */
 };
 

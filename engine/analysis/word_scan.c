@@ -30,6 +30,20 @@ static size_t skip_extend(struct str text, size_t at)
     return at;
 }
 
+/* The same, but a presentation selector stays outside. */
+static size_t skip_extend_plain(struct str text, size_t at)
+{
+    while (at < text.n) {
+        size_t next = at;
+        uint32_t c = utf8_next(text, &next);
+        if ((word_class(c) & WC_EXTEND) == 0 || c == TEXT_PRESENTATION || c == EMOJI_PRESENTATION) {
+            break;
+        }
+        at = next;
+    }
+    return at;
+}
+
 static struct unit unit_at(struct str text, size_t at)
 {
     struct unit u = {0, 0, at};
@@ -47,22 +61,21 @@ static uint32_t char_at(struct str text, size_t at, size_t *next)
     return at < text.n ? utf8_next(text, next) : 0;
 }
 
-/* emoji, modifier, presentation: one element of a ZWJ sequence. Returns its end, or `at`. */
-static size_t emoji_element(struct str text, size_t at)
+/* One element of a ZWJ sequence: an emoji, its skin tone, its presentation. Returns its end, or `at`. */
+static size_t emoji_element(struct str text, size_t at, bool joined)
 {
     size_t next, after;
-    uint32_t c = char_at(text, at, &next);
-    if (next == at || (word_class(c) & WC_EMOJI) == 0) {
+    uint16_t class = word_class(char_at(text, at, &next));
+    bool toned = (class & WC_EMOJI_MOD) != 0;
+    if (next == at || (class & WC_EMOJI) == 0 || (toned && joined)) {
         return at;
     }
-    uint32_t d = char_at(text, next, &after);
-    if (d == TEXT_PRESENTATION) {
-        return at;
+    size_t end = skip_extend_plain(text, next);
+    if ((class & WC_EMOJI_BASE) != 0 && (word_class(char_at(text, end, &after)) & WC_EMOJI_MOD) != 0) {
+        end = skip_extend_plain(text, after);
+        toned = true;
     }
-    if (d == EMOJI_PRESENTATION || (word_class(d) & WC_EMOJI_MOD) != 0) {
-        next = after;
-    }
-    return next;
+    return char_at(text, end, &after) == EMOJI_PRESENTATION && !toned ? after : end;
 }
 
 static size_t emoji_tags(struct str text, size_t at)
@@ -75,9 +88,25 @@ static size_t emoji_tags(struct str text, size_t at)
     return end > at && c == TAG_END ? next : at;
 }
 
+/* A keycap: its base (ends at `next`), marks, at most one presentation selector, the cap, marks. */
+static size_t scan_keycap(struct str text, size_t at, size_t next)
+{
+    bool capped = false, presented = false;
+    for (size_t after;; next = after) {
+        uint32_t c = char_at(text, next, &after);
+        if (c == EMOJI_PRESENTATION && !presented && !capped && char_at(text, after, &(size_t){0}) == ENCLOSING_KEYCAP) {
+            presented = true;
+        } else if (after == next || c == EMOJI_PRESENTATION || c == TEXT_PRESENTATION || (word_class(c) & WC_EXTEND) == 0) {
+            break;
+        }
+        capped |= c == ENCLOSING_KEYCAP;
+    }
+    return capped ? next : at;
+}
+
 static size_t scan_emoji(struct str text, size_t at)
 {
-    size_t next, after;
+    size_t next;
     uint32_t c = char_at(text, at, &next);
     uint16_t class = word_class(c);
     if ((class & WC_REGIONAL) != 0) {
@@ -86,13 +115,12 @@ static size_t scan_emoji(struct str text, size_t at)
         return (u.class & WC_REGIONAL) != 0 ? u.next : at;
     }
     if ((class & WC_KEYCAP_BASE) != 0) {
-        uint32_t d = char_at(text, next, &after);
-        if (d == EMOJI_PRESENTATION) {
-            d = char_at(text, after, &after);
-        }
-        return d == ENCLOSING_KEYCAP ? skip_extend(text, after) : at;
+        return scan_keycap(text, at, next);
     }
-    size_t end = emoji_element(text, at);
+    size_t end = emoji_element(text, c == ZWJ ? next : at, c == ZWJ);
+    if (c == ZWJ && end == next) {
+        return at;
+    }
     if (end == at) {
         return at;
     }
@@ -101,14 +129,19 @@ static size_t scan_emoji(struct str text, size_t at)
         return tagged;
     }
     for (;;) {
-        uint32_t z = char_at(text, end, &next);
-        size_t more = z == ZWJ ? emoji_element(text, next) : next;
-        if (z != ZWJ || more == next) {
+        /* the joiner is either ahead, or the last of what the element swallowed */
+        size_t joint = end;
+        bool ahead = char_at(text, end, &next) == ZWJ;
+        if (!ahead && utf8_prev(text, &joint) != ZWJ) {
+            break;
+        }
+        size_t from = ahead ? next : end, more = emoji_element(text, from, false);
+        if (more == from) {
             break;
         }
         end = more;
     }
-    return skip_extend(text, end);
+    return end;
 }
 
 struct word {
@@ -144,10 +177,8 @@ static bool mid_joins(unsigned before, unsigned mid, uint16_t next)
             return true;
         }
     }
-    if (mid == WC_MID_NUM || mid == WC_MID_NUM_LET || mid == WC_SINGLE_QUOTE) {
-        return before == WC_NUMERIC && n == WC_NUMERIC;
-    }
-    return mid == WC_DOUBLE_QUOTE && before == WC_HEBREW && n == WC_HEBREW;
+    bool joins_numbers = mid == WC_MID_NUM || mid == WC_MID_NUM_LET || mid == WC_SINGLE_QUOTE;
+    return joins_numbers && before == WC_NUMERIC && n == WC_NUMERIC;
 }
 
 static void count(struct word *w, uint16_t class)
@@ -160,49 +191,70 @@ static void count(struct word *w, uint16_t class)
     w->joiners += k == WC_EXTEND_NUM_LET;
 }
 
+/* How the last letter came in: what joined it to the one before bounds what it may be joined to. */
+enum joint { JOINT_FREE, JOINT_MID, JOINT_HEBREW };
+
+struct word_scan {
+    struct word w;
+    unsigned last; /* class of the last character that counts */
+    enum joint joint;
+    size_t end;
+};
+
+/* Takes the unit u when it simply follows. */
+static bool take_next(struct word_scan *s, const struct unit *u)
+{
+    unsigned k = u->class & WC_MASK;
+    bool joins = k == WC_EXTEND_NUM_LET || ((is_letter(u->class) || k == WC_NUMERIC) && s->last != WC_KATAKANA)
+                 || (k == WC_KATAKANA && (s->last == WC_KATAKANA || s->last == WC_EXTEND_NUM_LET));
+    if (joins) {
+        count(&s->w, u->class);
+        s->last = k;
+        s->joint = JOINT_FREE;
+        s->end = u->next;
+    }
+    return joins;
+}
+
+/* Takes the mark u and what it joins. */
+static bool take_mark(struct word_scan *s, struct str text, const struct unit *u)
+{
+    unsigned k = u->class & WC_MASK;
+    struct unit n = unit_at(text, u->next);
+    bool has_next = n.next > u->next, hebrew = s->last == WC_HEBREW && s->joint == JOINT_FREE;
+    if (s->joint != JOINT_HEBREW && k != WC_DOUBLE_QUOTE && has_next && mid_joins(s->last, k, n.class)) {
+        s->joint = JOINT_MID;
+    } else if (hebrew && k == WC_DOUBLE_QUOTE && has_next && (n.class & WC_MASK) == WC_HEBREW) {
+        s->joint = JOINT_HEBREW;
+    } else if (hebrew && k == WC_SINGLE_QUOTE) {
+        s->joint = JOINT_HEBREW;
+        s->w.mids++;
+        s->end = u->next;
+        return true;
+    } else {
+        return false;
+    }
+    s->w.mids++;
+    count(&s->w, n.class);
+    s->last = n.class & WC_MASK;
+    s->end = n.next;
+    return true;
+}
+
 static size_t scan_word(struct str text, size_t at, const char **type)
 {
-    struct word w = {0};
-    unsigned last = WC_EXTEND_NUM_LET;
-    size_t end = at;
+    struct word_scan s = {.last = WC_EXTEND_NUM_LET, .end = at};
     for (;;) {
-        struct unit u = unit_at(text, end);
-        if (u.next == end) {
+        struct unit u = unit_at(text, s.end);
+        if (u.next == s.end || (!take_next(&s, &u) && (s.end == at || !take_mark(&s, text, &u)))) {
             break;
         }
-        unsigned k = u.class & WC_MASK;
-        bool joins = (k == WC_EXTEND_NUM_LET)
-                     || ((is_letter(u.class) || k == WC_NUMERIC) && last != WC_KATAKANA)
-                     || (k == WC_KATAKANA && (last == WC_KATAKANA || last == WC_EXTEND_NUM_LET));
-        if (joins) {
-            count(&w, u.class);
-            last = k;
-            end = u.next;
-            continue;
-        }
-        struct unit n = unit_at(text, u.next);
-        if (end > at && n.next > u.next && mid_joins(last, k, n.class)) {
-            w.mids++;
-            end = u.next;
-            continue;
-        }
-        if (k == WC_SINGLE_QUOTE && last == WC_HEBREW) {
-            w.mids++;
-            end = u.next;
-            last = WC_OTHER;
-            /* Only '_' may still follow a closing quote. */
-            n = unit_at(text, end);
-            if ((n.class & WC_MASK) == WC_EXTEND_NUM_LET) {
-                continue;
-            }
-        }
-        break;
     }
-    if (w.letters + w.numbers + w.katakana == 0) {
+    if (s.w.letters + s.w.numbers + s.w.katakana == 0) {
         return at;
     }
-    *type = word_type(&w);
-    return end;
+    *type = word_type(&s.w);
+    return s.end;
 }
 
 static size_t scan_southeast(struct str text, size_t at)

@@ -1,0 +1,218 @@
+/* Token filters by Java patterns: pattern_replace, pattern_capture. */
+#include "engine/analysis/parts.h"
+#include "engine/analysis/regex.h"
+
+struct pattern_replace {
+    struct token_filter base;
+    const struct regex *regex;
+    struct str replacement;
+    bool all;
+};
+
+static enum err replace(const struct pattern_replace *f, struct matcher *m, struct str text, struct buf *to, bool *changed,
+                        struct errmsg *em)
+{
+    size_t last = 0, from, end;
+    bool found = false;
+    *changed = false;
+    do {
+        enum err e = matcher_find(m, &found, em);
+        if (e != ERR_OK || !found || !matcher_group(m, 0, &from, &end)) {
+            if (e != ERR_OK) {
+                return e;
+            }
+            break;
+        }
+        *changed = true;
+        buf_str(to, str_slice(text, last, from));
+        e = matcher_expand(m, text, f->replacement, to, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        last = end;
+    } while (f->all);
+    buf_str(to, str_slice(text, last, text.n));
+    return to->failed ? err_no_memory(em) : ERR_OK;
+}
+
+static enum err apply_replace(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+{
+    const struct pattern_replace *f = (const struct pattern_replace *)self;
+    struct matcher *m;
+    struct buf to;
+    enum err e = matcher_open(&m, f->regex, STR(""), em);
+    buf_init(&to, NULL, BUF_UNLIMITED);
+    for (size_t i = 0; i < l->n && e == ERR_OK; i++) {
+        bool changed = false;
+        buf_reset(&to);
+        e = matcher_reset(m, l->v[i].text, em);
+        e = e == ERR_OK ? replace(f, m, l->v[i].text, &to, &changed, em) : e;
+        if (e == ERR_OK && changed) {
+            l->v[i].text = arena_str(l->arena, buf_view(&to));
+            e = l->v[i].text.p != NULL ? ERR_OK : err_no_memory(em);
+        }
+    }
+    buf_fini(&to);
+    matcher_close(m);
+    return e;
+}
+
+TOKEN_FILTER_FACTORY(pattern_replace_filter_new)
+{
+    struct str pattern = settings_str(s, "pattern", STR_NULL);
+    if (pattern.p == NULL) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "pattern is missing for [%.*s] token filter of type 'pattern_replace'", STR_ARG(part));
+    }
+    struct pattern_replace *f = ARENA_NEW(arena, struct pattern_replace);
+    if (f == NULL) {
+        return err_no_memory(em);
+    }
+    enum err e = regex_new(&f->regex, pattern, settings_str(s, "flags", STR("")), env, arena, em);
+    if (e == ERR_OK) {
+        e = settings_bool(s, "all", true, &f->all, em);
+    }
+    f->replacement = arena_str(arena, settings_str(s, "replacement", STR("")));
+    if (e == ERR_OK && f->replacement.p == NULL) {
+        e = err_no_memory(em);
+    }
+    f->base.apply = apply_replace;
+    f->base.normal = &f->base;
+    *out = &f->base;
+    return e;
+}
+
+struct pattern_capture {
+    struct token_filter base;
+    const struct regex **patterns;
+    size_t n;
+    bool preserve;
+};
+
+/* A piece of a token that a group caught. */
+struct piece {
+    size_t from, to;
+    size_t pattern, group; /* order among those that start at the same place */
+};
+
+static int piece_order(const struct piece *a, const struct piece *b)
+{
+    if (a->from != b->from) {
+        return a->from < b->from ? -1 : 1;
+    }
+    return a->to != b->to ? (a->to < b->to ? -1 : 1) : 0;
+}
+
+struct pieces {
+    struct piece *v;
+    size_t n, cap;
+};
+
+static enum err catch_groups(const struct pattern_capture *f, struct matcher **m, struct str text, struct arena *arena,
+                             struct pieces *p, struct errmsg *em)
+{
+    p->n = 0;
+    for (size_t k = 0; k < f->n; k++) {
+        bool found = false;
+        enum err e = matcher_reset(m[k], text, em);
+        while (e == ERR_OK && (e = matcher_find(m[k], &found, em)) == ERR_OK && found) {
+            for (int32_t g = 1; g <= regex_groups(f->patterns[k]); g++) {
+                size_t from, to;
+                if (!matcher_group(m[k], g, &from, &to) || from == to || (f->preserve && from == 0 && to == text.n)) {
+                    continue;
+                }
+                struct piece *v = arena_grow(arena, p->v, p->n, &p->cap, sizeof(*v));
+                if (v == NULL) {
+                    return err_no_memory(em);
+                }
+                p->v = v;
+                v[p->n++] = (struct piece){from, to, k, (size_t)g};
+            }
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    /* insertion sort: few, and stable */
+    for (size_t i = 1; i < p->n; i++) {
+        struct piece x = p->v[i];
+        size_t j = i;
+        for (; j > 0 && piece_order(&x, &p->v[j - 1]) < 0; j--) {
+            p->v[j] = p->v[j - 1];
+        }
+        p->v[j] = x;
+    }
+    return ERR_OK;
+}
+
+static enum err capture_all(const struct pattern_capture *f, struct matcher **m, struct token_list *l, struct errmsg *em)
+{
+    struct token_list to;
+    struct pieces pieces = {0};
+    token_list_init(&to, l->arena);
+    for (size_t i = 0; i < l->n; i++) {
+        struct token t = l->v[i];
+        struct str text = t.text;
+        enum err e = catch_groups(f, m, text, l->arena, &pieces, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        if ((f->preserve || pieces.n == 0) && !token_add(&to, t)) {
+            return err_no_memory(em);
+        }
+        for (size_t k = 0; k < pieces.n; k++) {
+            struct token caught = t;
+            caught.text = str_slice(text, pieces.v[k].from, pieces.v[k].to);
+            caught.pos_inc = k == 0 && !f->preserve ? t.pos_inc : 0;
+            if (!token_add(&to, caught)) {
+                return err_no_memory(em);
+            }
+        }
+    }
+    l->v = to.v;
+    l->n = to.n;
+    l->cap = to.cap;
+    return ERR_OK;
+}
+
+static enum err apply_capture(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+{
+    const struct pattern_capture *f = (const struct pattern_capture *)self;
+    struct matcher **m = ARENA_ARRAY(l->arena, struct matcher *, f->n);
+    if (m == NULL) {
+        return err_no_memory(em);
+    }
+    enum err e = ERR_OK;
+    for (size_t k = 0; k < f->n && e == ERR_OK; k++) {
+        e = matcher_open(&m[k], f->patterns[k], STR(""), em);
+    }
+    e = e == ERR_OK ? capture_all(f, m, l, em) : e;
+    for (size_t k = 0; k < f->n; k++) {
+        matcher_close(m[k]);
+    }
+    return e;
+}
+
+TOKEN_FILTER_FACTORY(pattern_capture_filter_new)
+{
+    struct pattern_capture *f = ARENA_NEW(arena, struct pattern_capture);
+    struct str *patterns;
+    uint32_t n;
+    if (f == NULL || !settings_list(s, "patterns", arena, &patterns, &n)) {
+        return err_no_memory(em);
+    }
+    if (n == 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "required setting 'patterns' is missing for token filter [%.*s]", STR_ARG(part));
+    }
+    f->patterns = ARENA_ARRAY(arena, const struct regex *, n);
+    if (f->patterns == NULL) {
+        return err_no_memory(em);
+    }
+    enum err e = settings_bool(s, "preserve_original", true, &f->preserve, em);
+    for (uint32_t i = 0; i < n && e == ERR_OK; i++) {
+        e = regex_new(&f->patterns[i], patterns[i], STR(""), env, arena, em);
+    }
+    f->n = n;
+    f->base.apply = apply_capture;
+    *out = &f->base;
+    return e;
+}

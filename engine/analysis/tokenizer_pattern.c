@@ -1,0 +1,73 @@
+/* The pattern tokenizer: cuts at matches of a Java pattern (group -1), or takes a group of each match. */
+#include "engine/analysis/parts.h"
+#include "engine/analysis/regex.h"
+
+struct pattern_tokenizer {
+    struct tokenizer base;
+    const struct regex *regex;
+    int32_t group;
+};
+
+static bool add(struct token_list *out, struct str text, size_t from, size_t to)
+{
+    return token_add(out, (struct token){.text = str_slice(text, from, to),
+                                         .start = (uint32_t)from,
+                                         .end = (uint32_t)to,
+                                         .pos_inc = 1,
+                                         .pos_len = 1,
+                                         .type = "word"});
+}
+
+static enum err run(const struct tokenizer *self, struct str text, struct token_list *out, struct errmsg *em)
+{
+    const struct pattern_tokenizer *t = (const struct pattern_tokenizer *)self;
+    struct matcher *m;
+    size_t last = 0;
+    bool found = false;
+    enum err e = matcher_open(&m, t->regex, text, em);
+    while (e == ERR_OK) {
+        e = matcher_find(m, &found, em);
+        size_t from = 0, to = 0;
+        if (e != ERR_OK || !found) {
+            break;
+        }
+        bool in_match = matcher_group(m, t->group >= 0 ? t->group : 0, &from, &to);
+        if (t->group < 0) {
+            bool cut = from > last;
+            if (cut && !add(out, text, last, from)) {
+                e = err_no_memory(em);
+            }
+            last = to;
+        } else if (in_match && to > from && !add(out, text, from, to)) {
+            e = err_no_memory(em);
+        }
+    }
+    if (e == ERR_OK && t->group < 0 && last < text.n && !add(out, text, last, text.n)) {
+        e = err_no_memory(em);
+    }
+    matcher_close(m);
+    return e;
+}
+
+TOKENIZER_FACTORY(pattern_tokenizer_new)
+{
+    (void)part;
+    struct pattern_tokenizer *t = ARENA_NEW(arena, struct pattern_tokenizer);
+    if (t == NULL) {
+        return err_no_memory(em);
+    }
+    enum err e = part_int(s, "group", -1, &t->group, em);
+    if (e == ERR_OK) {
+        e = regex_new(&t->regex, settings_str(s, "pattern", STR("\\W+")), settings_str(s, "flags", STR("")), env, arena, em);
+    }
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (t->group > regex_groups(t->regex)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "invalid group specified: pattern only has: %d capturing groups",
+                       (int)regex_groups(t->regex));
+    }
+    t->base.run = run;
+    *out = &t->base;
+    return ERR_OK;
+}
