@@ -78,15 +78,25 @@ struct term_info {
 /* Exact look-up. */
 bool seg_term(const struct seg_field *f, struct str term, struct term_info *out);
 
+/* One block of the dictionary, opened; readers' own. */
+struct terms_block {
+    const uint8_t *infos;
+    struct bytes_in in; /* its terms */
+    uint64_t postings_base, positions_base;
+    uint32_t n;
+    uint8_t width[4];
+};
+
 /* Walks a field's terms in byte order. The term's bytes are valid until the next move. */
 struct term_iter {
     const struct seg_field *field;
     struct str term; /* p == NULL: at the end */
     struct term_info info;
-    uint64_t block;
-    uint32_t in_block;
+    /* readers' own */
+    uint64_t block;    /* the open one; UINT64_MAX: none yet */
+    uint32_t in_block; /* terms of it that were read */
+    struct terms_block b;
     struct buf bytes;
-    struct bytes_in in;
 };
 /* Positioned before the first term. _fini frees the term's buffer. */
 void term_iter_init(struct term_iter *it, const struct seg_field *f);
@@ -123,9 +133,12 @@ struct postings {
     /* readers' own */
     const struct seg_field *field;
     struct term_info info;
-    const uint8_t *base, *end, *skips;
-    uint32_t block, n_blocks, shallow;
-    uint64_t pos_skip;
+    const uint8_t *last_docs, *offsets, *impacts_at, *positions_at; /* arrays, a row a block; NULL for short terms */
+    const uint8_t *best, *impacts, *data, *end;
+    const uint8_t *freq_data;
+    uint64_t pos_tail;
+    uint32_t block, n_blocks, shallow, segment_docs;
+    uint8_t freq_width;
     bool corrupt;
 };
 #define POSTINGS_UNPOSITIONED (UINT32_MAX - 1)
@@ -163,7 +176,7 @@ unsigned postings_block_impacts(const struct postings *p, struct impact out[IMPA
 /* Those of the whole term. */
 unsigned postings_all_impacts(const struct postings *p, struct impact out[IMPACTS_MAX]);
 
-/* Positions (and offsets) of the current document. */
+/* Positions (and offsets) of the current document. Damaged bytes may yield any numbers, offsets outside the text too. */
 struct positions {
     struct postings *postings; /* borrowed; its document is the one read */
     uint32_t *pos;             /* freq of them, ascending; valid until the next read */
@@ -173,14 +186,14 @@ struct positions {
     uint32_t cap;
     bool want_offsets;
     doc_id read_doc;
-    uint64_t block_at;
+    const uint8_t *cursor; /* the block of positions to decode next */
+    uint64_t block_no;     /* its number, for short terms */
+    uint32_t doc_block, doc_at; /* the document whose positions come next */
     uint32_t in_block, block_n;
-    uint32_t block[POSTINGS_BLOCK + 8];
-    const uint8_t *cursor;
-    uint64_t skipped;
-    uint32_t last_block;
+    uint32_t block[3][POSTINGS_BLOCK]; /* gaps, starts' gaps, lengths */
     bool failed; /* no memory, or corrupt */
 };
+/* Opened on a cursor of a field with SEG_POSITIONS; else every read gives 0. */
 void positions_init(struct positions *ps, struct postings *p, bool want_offsets);
 void positions_fini(struct positions *ps);
 /* Reads the current document's; returns how many (0 on failure). */
@@ -196,7 +209,7 @@ const uint64_t *seg_norms_present(const struct seg_field *f);
 uint8_t norm_encode(uint32_t length);
 uint32_t norm_decode(uint8_t norm);
 
-/* A numeric column, opened for one thread. Values of a document are ascending (duplicates kept). */
+/* A numeric column; opening is cheap. A damaged file may hold values outside min ... max. Values of a document are ascending (duplicates kept). */
 struct num_column {
     const struct seg_field *field; /* NULL: no such column, every document is empty */
     bool multi;                    /* some document has several values */
@@ -206,16 +219,24 @@ struct num_column {
     /* readers' own */
     const uint8_t *data, *starts;
     const uint64_t *present;
-    const uint32_t *ranks;
+    const uint32_t *ranks;   /* per word of present: documents before it */
+    const uint8_t *table;    /* int64s; NULL: values are base + gcd * x */
     uint64_t n_values;
-    int64_t base;
-    uint64_t gcd;
+    uint64_t base, gcd, mask;
     uint8_t width, start_width;
 };
 void num_column_open(struct num_column *c, const struct seg_field *f); /* f may be NULL */
 /* Number of values of doc; the i-th by num_column_value(c, first + i). */
 uint32_t num_column_seek(const struct num_column *c, doc_id doc, uint64_t *first);
-int64_t num_column_value(const struct num_column *c, uint64_t i);
+static inline int64_t num_column_value(const struct num_column *c, uint64_t i)
+{
+    uint64_t bit = i * c->width;
+    uint64_t x = (load_u64(c->data + (bit >> 3)) >> (bit & 7)) & c->mask;
+    if (c->table != NULL) {
+        return (int64_t)load_u64(c->table + 8 * x);
+    }
+    return (int64_t)(c->base + x * c->gcd);
+}
 /* The first (smallest) value; false: none. */
 bool num_column_first(const struct num_column *c, doc_id doc, int64_t *out);
 /* Documents with a value; NULL when all have one (or none: doc_count tells). */
@@ -233,13 +254,14 @@ void ord_column_open(struct ord_column *c, const struct seg_field *f);
 uint32_t ord_column_seek(const struct ord_column *c, doc_id doc, uint64_t *first);
 static inline uint64_t ord_column_value(const struct ord_column *c, uint64_t i)
 {
-    return (uint64_t)num_column_value(&c->nums, i);
+    uint64_t ord = (uint64_t)num_column_value(&c->nums, i);
+    return ord < c->n_ords ? ord : 0; /* whatever a damaged file says, it indexes the dictionary */
 }
 
 /* Binary column: values of a document in order; false: none at i. */
 bool seg_bytes_value(const struct seg_field *f, doc_id doc, uint32_t i, struct str *out);
 
-/* Range fields: the i-th (from, to) of a document; addresses as 16-byte strings for ip ranges. */
+/* Range fields: the i-th (from, to) of a document: eight bytes each, a little-endian sortable number, or 16-byte addresses. */
 bool seg_range_value(const struct seg_field *f, doc_id doc, uint32_t i, struct str *from, struct str *to);
 
 /* ---- points and geo ----------------------------------------------------------------------------------------- */
