@@ -346,7 +346,7 @@ static void check_points(const struct model *m, const char *name, struct rng *r)
         int64_t bound[2] = {INT64_MIN, INT64_MAX}, v[40];
         for (int k = 0; k < 2 && round > 0; k++) {
             uint32_t n = numbers(m, (doc_id)rng_below(r, m->n), name, v);
-            bound[k] = n > 0 ? v[0] + (int64_t)rng_below(r, 3) - (v[0] > 0) : bound[k];
+            bound[k] = n > 0 && v[0] != INT64_MAX ? v[0] + (int64_t)rng_below(r, 2) : bound[k];
         }
         uint64_t values = 0;
         memset(bits, 0, bits_words(m->n) * 8);
