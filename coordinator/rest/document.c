@@ -2,6 +2,7 @@
 #include "coordinator/rest/rest.h"
 #include "coordinator/writes.h"
 #include "engine/index/engine.h"
+#include "engine/search/source.h"
 #include "engine/search/source_filter.h"
 
 /* ---- writing ----------------------------------------------------------------------------------------------------------------- */

@@ -341,7 +341,7 @@ static bool supported_content(struct str type)
 
 static void no_handler(struct rest *r, unsigned allowed)
 {
-    static const enum http_method order[] = {HTTP_M_GET, HTTP_M_HEAD, HTTP_M_POST, HTTP_M_PUT, HTTP_M_DELETE};
+    static const enum http_verb order[] = {HTTP_M_GET, HTTP_M_HEAD, HTTP_M_POST, HTTP_M_PUT, HTTP_M_DELETE};
     struct buf names;
     struct str path = r->http->path;
     buf_init(&names, NULL, KIB);

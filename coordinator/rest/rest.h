@@ -32,7 +32,7 @@ struct rest {
     struct http_request *http;
     struct arena *arena;
     struct cluster_state *state; /* the snapshot; released with the answer */
-    enum http_method method;
+    enum http_verb method;
     struct path_param path[PATH_PARTS_MAX];
     unsigned n_path;
     struct uri_params params;
