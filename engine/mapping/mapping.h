@@ -50,6 +50,7 @@ enum field_type {
     FT_META_VERSION,
     FT_META_TYPE,
     FT_META_NESTED_PATH,
+    FT_META_DOC_COUNT,
     FT_TYPES
 };
 
@@ -77,11 +78,13 @@ struct completion_context {
     uint32_t precision; /* geo: geohash length */
 };
 
+#define FIELD_NO_NUMBER UINT32_MAX
+
 struct field {
     struct str path; /* "name.raw" */
     struct str name; /* "raw" */
     enum field_type type;
-    uint32_t number; /* dense over the mapping, kept when fields are added */
+    uint32_t number; /* dense over the mapping, kept when fields are added; the root object has FIELD_NO_NUMBER */
     bool enabled;    /* objects */
     bool index, doc_values, store, norms, coerce, ignore_malformed, ignore_z, eager_ordinals, fielddata;
     bool split_on_whitespace;
@@ -111,6 +114,8 @@ struct field {
     const struct field *nested;   /* innermost enclosing FT_NESTED (itself for one), or NULL */
     const struct field *alias_of; /* FT_ALIAS */
     enum dynamic_mode dynamic;    /* objects */
+    bool include_in_parent, include_in_root; /* FT_NESTED: its values are indexed with those documents too */
+    bool enable_position_increments;         /* FT_TOKEN_COUNT */
     const struct json *def;       /* parameters as the mapping prints them, without children */
 };
 
@@ -138,7 +143,7 @@ const struct field *mapping_root(const struct mapping *m);
 uint32_t mapping_field_count(const struct mapping *m);
 const struct field *mapping_field_at(const struct mapping *m, uint32_t number);
 /* Leaf fields whose path matches a simple pattern ("name*", "*"), in the order of their paths; metadata fields only by
- * exact name. */
+ * exact name. Aliases are given as themselves: alias_of is what they stand for. false: no memory. */
 bool mapping_match(const struct mapping *m, struct str pattern, struct arena *arena, const struct field ***out, size_t *n);
 bool mapping_has_nested(const struct mapping *m);
 const struct analysis *mapping_analysis(const struct mapping *m);

@@ -1,0 +1,122 @@
+#include "engine/mapping/java.h"
+
+#include "common/base/num.h"
+#include "common/base/utf8.h"
+
+/* String.hashCode() over UTF-16 units, spread as HashMap spreads it. */
+static uint32_t java_hash(struct str s)
+{
+    uint32_t h = 0;
+    for (size_t at = 0; at < s.n;) {
+        uint32_t c = utf8_next(s, &at);
+        if (c >= 0x10000) {
+            h = h * 31 + (0xD800 + ((c - 0x10000) >> 10));
+            h = h * 31 + (0xDC00 + ((c - 0x10000) & 0x3FF));
+        } else {
+            h = h * 31 + c;
+        }
+    }
+    return h ^ h >> 16;
+}
+
+const struct json_member **java_order(const struct json *v, struct arena *arena)
+{
+    uint32_t n = v->n, buckets = 16;
+    while (n > buckets / 4 * 3) {
+        buckets *= 2;
+    }
+    const struct json_member **out = arena_alloc(arena, (size_t)n * sizeof(*out));
+    uint32_t *start = ARENA_ARRAY(arena, uint32_t, (size_t)buckets + 1);
+    uint32_t *bucket = arena_alloc(arena, (size_t)n * sizeof(*bucket));
+    if (out == NULL || start == NULL || bucket == NULL) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        bucket[i] = java_hash(v->members[i].key) & (buckets - 1);
+        start[bucket[i] + 1]++;
+    }
+    for (uint32_t i = 1; i <= buckets; i++) {
+        start[i] += start[i - 1];
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        out[start[bucket[i]]++] = &v->members[i];
+    }
+    return out;
+}
+
+void java_put_text(struct buf *b, const struct json *v)
+{
+    switch (v->type) {
+    case JSON_NULL:
+        buf_z(b, "null");
+        break;
+    case JSON_NUMBER:
+        if (!json_is_integral(v)) {
+            num_put_double(b, json_double(v));
+            break;
+        }
+        buf_str(b, v->s);
+        break;
+    case JSON_BOOL:
+    case JSON_STRING:
+        buf_str(b, json_text(v));
+        break;
+    case JSON_ARRAY:
+        buf_char(b, '[');
+        for (uint32_t i = 0; i < v->n; i++) {
+            buf_z(b, i > 0 ? ", " : "");
+            java_put_text(b, &v->items[i]);
+        }
+        buf_char(b, ']');
+        break;
+    case JSON_OBJECT:
+        buf_char(b, '{');
+        for (uint32_t i = 0; i < v->n; i++) {
+            buf_z(b, i > 0 ? ", " : "");
+            buf_str(b, v->members[i].key);
+            buf_char(b, '=');
+            java_put_text(b, &v->members[i].value);
+        }
+        buf_char(b, '}');
+        break;
+    }
+}
+
+struct str java_text(const struct json *v, struct arena *arena)
+{
+    if (v->type == JSON_STRING || v->type == JSON_BOOL || json_is_integral(v)) {
+        struct str s = json_text(v);
+        return s.p != NULL ? s : STR("");
+    }
+    struct buf b;
+    buf_init(&b, arena->alloc, BUF_UNLIMITED);
+    java_put_text(&b, v);
+    struct str s = b.failed ? STR_NULL : arena_str(arena, buf_view(&b));
+    buf_fini(&b);
+    return s;
+}
+
+const char *java_class(const struct json *v)
+{
+    int64_t i;
+    switch (v->type) {
+    case JSON_BOOL:
+        return "java.lang.Boolean";
+    case JSON_NUMBER:
+        if (!json_is_integral(v)) {
+            return "java.lang.Double";
+        }
+        if (!json_i64(v, &i)) {
+            return "java.math.BigInteger";
+        }
+        return i >= INT32_MIN && i <= INT32_MAX ? "java.lang.Integer" : "java.lang.Long";
+    case JSON_ARRAY:
+        return "java.util.ArrayList";
+    case JSON_OBJECT:
+        return "java.util.LinkedHashMap";
+    case JSON_STRING:
+    case JSON_NULL:
+        break;
+    }
+    return "java.lang.String";
+}

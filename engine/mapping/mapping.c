@@ -1,0 +1,397 @@
+#include "engine/mapping/mapping.h"
+
+#include "common/base/hash.h"
+#include "engine/mapping/mapping_int.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- life ---- */
+
+static void mapping_free(struct mapping *m)
+{
+    const struct allocator *alloc = m->alloc;
+    analysis_unref(m->analysis);
+    arena_fini(&m->arena);
+    alloc_put(alloc, m);
+}
+
+struct mapping *mapping_ref(const struct mapping *m)
+{
+    struct mapping *own = (struct mapping *)(uintptr_t)m;
+    atomic_fetch_add_explicit(&own->refs, 1, memory_order_relaxed);
+    return own;
+}
+
+void mapping_unref(const struct mapping *m)
+{
+    struct mapping *own = (struct mapping *)(uintptr_t)m;
+    if (own != NULL && atomic_fetch_sub_explicit(&own->refs, 1, memory_order_acq_rel) == 1) {
+        mapping_free(own);
+    }
+}
+
+static struct mapping *mapping_alloc(const struct allocator *alloc, struct analysis *analysis, const struct settings *settings)
+{
+    struct mapping *m = alloc_get(alloc, sizeof(*m));
+    if (m == NULL) {
+        return NULL;
+    }
+    *m = (struct mapping){.alloc = alloc, .analysis = analysis_ref(analysis)};
+    atomic_init(&m->refs, 1);
+    arena_init(&m->arena, alloc, ARENA_UNLIMITED);
+    settings_init(&m->settings, &m->arena);
+    map_init(&m->by_path, &m->arena);
+    root_def_init(&m->def);
+    if (settings != NULL && !settings_merge(&m->settings, settings)) {
+        mapping_free(m);
+        return NULL;
+    }
+    return m;
+}
+
+static enum err read_settings(struct mapping *m, struct errmsg *em)
+{
+    const struct settings *s = &m->settings;
+    struct mapping_limits *l = &m->limits;
+    enum err e = settings_i64(s, "mapping.total_fields.limit", 1000, &l->total_fields, em);
+    e = e != ERR_OK ? e : settings_i64(s, "mapping.depth.limit", 20, &l->depth, em);
+    e = e != ERR_OK ? e : settings_i64(s, "mapping.nested_fields.limit", 50, &l->nested_fields, em);
+    e = e != ERR_OK ? e : settings_i64(s, "mapping.nested_objects.limit", 10000, &l->nested_objects, em);
+    e = e != ERR_OK ? e : settings_i64(s, "mapping.field_name_length.limit", INT64_MAX, &l->field_name_length, em);
+    e = e != ERR_OK ? e : settings_bool(s, "mapping.ignore_malformed", false, &m->ignore_malformed, em);
+    return e != ERR_OK ? e : settings_bool(s, "mapping.coerce", true, &m->coerce, em);
+}
+
+struct builder mapping_builder(const struct mapping *m, struct arena *arena, struct errmsg *em)
+{
+    return (struct builder){
+        .arena = arena,
+        .analysis = m->analysis,
+        .settings = &m->settings,
+        .ignore_malformed = m->ignore_malformed,
+        .coerce = m->coerce,
+        .em = em,
+    };
+}
+
+/* ---- building ---- */
+
+static enum err parse_tree(struct builder *b, const struct json *body, struct node **root, struct root_def *def)
+{
+    struct errmsg *em = b->em;
+    root_def_init(def);
+    *root = node_new(b, STR(""), FT_OBJECT);
+    struct json *own = ARENA_NEW(b->arena, struct json);
+    if (*root == NULL || own == NULL) {
+        return no_memory(b);
+    }
+    *own = json_mk_object();
+    if (body != NULL && body->type == JSON_OBJECT && !json_copy(own, body, b->arena)) {
+        return no_memory(b);
+    }
+    enum err e = root_parse(b, *root, def, own);
+    if (e == ERR_OK) {
+        e = node_build(b, *root);
+    }
+    if (e == ERR_OK) {
+        e = node_link(b, *root, NULL);
+    }
+    if (e != ERR_OK && e != ERR_NO_MEMORY) {
+        char why[ERR_REASON_BYTES];
+        snprintf(why, sizeof(why), "%s", em != NULL ? em->frame[0].reason : "");
+        e = err_wrap(em, ERR_MAPPER_PARSING, "Failed to parse mapping [_doc]: %s", why);
+    }
+    return e;
+}
+
+/* Fields are numbered in the order in which they came: those of the old mapping keep theirs. */
+static enum err add_field(struct builder *b, struct mapping *m, struct node *n, size_t *cap)
+{
+    if (map_has(&m->by_path, n->f.path)) {
+        return err_set(b->em, ERR_MAPPER_PARSING, "Field [%.*s] is defined more than once", STR_ARG(n->f.path));
+    }
+    const struct field **fields = arena_grow(b->arena, m->fields, m->n_fields, cap, sizeof(*fields));
+    if (fields == NULL || !map_put(&m->by_path, n->f.path, n)) {
+        return no_memory(b);
+    }
+    m->fields = fields;
+    m->fields[m->n_fields++] = &n->f;
+    return ERR_OK;
+}
+
+static enum err add_fields(struct builder *b, struct mapping *m, struct node *n, size_t *cap)
+{
+    enum err e = ERR_OK;
+    for (size_t i = 0; e == ERR_OK && i < n->n_kids; i++) {
+        e = add_field(b, m, n->kids[i], cap);
+        m->has_nested |= n->kids[i]->f.type == FT_NESTED;
+        if (e == ERR_OK) {
+            e = add_fields(b, m, n->kids[i], cap);
+        }
+    }
+    return e;
+}
+
+static enum err add_metadata(struct builder *b, struct mapping *m, size_t *cap)
+{
+    enum err e = ERR_OK;
+    for (int t = FT_META_ID; e == ERR_OK && t <= FT_META_DOC_COUNT; t++) {
+        struct node *n = node_new(b, str_of(field_type_name((enum field_type)t)), (enum field_type)t);
+        if (n == NULL) {
+            return no_memory(b);
+        }
+        n->f.path = n->f.name;
+        n->f.boost = 1;
+        n->f.parent = &m->root->f;
+        n->f.ignore_above = UINT32_MAX;
+        n->f.similarity = (struct similarity){SIM_BM25, 1.2F, 0.75F, true};
+        n->f.doc_values = t == FT_META_SEQ_NO || t == FT_META_VERSION || t == FT_META_DOC_COUNT;
+        n->f.index = t != FT_META_SOURCE && t != FT_META_VERSION && t != FT_META_DOC_COUNT;
+        n->f.store = t == FT_META_ID || t == FT_META_ROUTING || t == FT_META_IGNORED;
+        e = add_field(b, m, n, cap);
+    }
+    return e;
+}
+
+/* Old fields first, at their numbers; new ones behind them. */
+static enum err number_fields(struct builder *b, struct mapping *m, const struct mapping *old)
+{
+    const struct field **by_number = ARENA_ARRAY(b->arena, const struct field *, m->n_fields);
+    if (by_number == NULL) {
+        return no_memory(b);
+    }
+    uint32_t next = old != NULL ? old->n_fields : 0;
+    for (uint32_t i = 0; i < m->n_fields; i++) {
+        struct field *f = (struct field *)(uintptr_t)m->fields[i];
+        const struct field *was = old != NULL ? map_get(&old->by_path, f->path) : NULL;
+        f->number = was != NULL ? was->number : next++;
+        by_number[f->number] = f;
+    }
+    m->fields = by_number;
+    return ERR_OK;
+}
+
+static uint64_t child_hash(const struct field *object, struct str name)
+{
+    return hash_str(name) ^ hash_u64((uint64_t)(uintptr_t)object);
+}
+
+static enum err index_children(struct builder *b, struct mapping *m)
+{
+    uint32_t slots = 16;
+    while (slots < m->n_fields * 2) {
+        slots *= 2;
+    }
+    m->children = ARENA_ARRAY(b->arena, const struct field *, slots);
+    m->children_mask = slots - 1;
+    if (m->children == NULL) {
+        return no_memory(b);
+    }
+    for (uint32_t i = 0; i < m->n_fields; i++) {
+        const struct field *f = m->fields[i];
+        if (f->is_multi_field) {
+            continue;
+        }
+        uint64_t at = child_hash(f->parent, f->name);
+        while (m->children[at & m->children_mask] != NULL) {
+            at++;
+        }
+        m->children[at & m->children_mask] = f;
+    }
+    return ERR_OK;
+}
+
+const struct field *mapping_child(const struct mapping *m, const struct field *object, struct str name)
+{
+    for (uint64_t at = child_hash(object, name);; at++) {
+        const struct field *f = m->children[at & m->children_mask];
+        if (f == NULL || (f->parent == object && str_eq(f->name, name))) {
+            return f;
+        }
+    }
+}
+
+static int by_path(const void *x, const void *y)
+{
+    return str_cmp((*(const struct field *const *)x)->path, (*(const struct field *const *)y)->path);
+}
+
+static bool is_object(const struct field *f)
+{
+    return f->type == FT_OBJECT || f->type == FT_NESTED;
+}
+
+static enum err sort_leaves(struct builder *b, struct mapping *m)
+{
+    m->sorted = ARENA_ARRAY(b->arena, const struct field *, m->n_fields);
+    if (m->sorted == NULL) {
+        return no_memory(b);
+    }
+    for (uint32_t i = 0; i < m->n_fields; i++) {
+        if (!is_object(m->fields[i]) && m->fields[i]->type < FT_META_ID) {
+            m->sorted[m->n_sorted++] = m->fields[i];
+        }
+    }
+    if (m->n_sorted > 1) {
+        qsort(m->sorted, m->n_sorted, sizeof(*m->sorted), by_path);
+    }
+    return ERR_OK;
+}
+
+static enum err finish(struct builder *b, struct mapping *m, const struct mapping *old)
+{
+    size_t cap = 0;
+    enum err e = add_metadata(b, m, &cap);
+    e = e != ERR_OK ? e : add_fields(b, m, m->root, &cap);
+    e = e != ERR_OK ? e : number_fields(b, m, old);
+    e = e != ERR_OK ? e : mapping_validate(b, m);
+    e = e != ERR_OK ? e : mapping_check_limits(b, m);
+    e = e != ERR_OK ? e : index_children(b, m);
+    e = e != ERR_OK ? e : sort_leaves(b, m);
+    return e != ERR_OK ? e : mapping_print(b, m);
+}
+
+enum err mapping_new_with(struct mapping **out, const struct json *body, struct analysis *analysis,
+                          const struct settings *settings, const struct allocator *alloc, struct errmsg *em)
+{
+    *out = NULL;
+    struct mapping *m = mapping_alloc(alloc, analysis, settings);
+    if (m == NULL) {
+        return err_no_memory(em);
+    }
+    struct builder b = mapping_builder(m, &m->arena, em);
+    enum err e = read_settings(m, em);
+    if (e == ERR_OK) {
+        b = mapping_builder(m, &m->arena, em);
+        e = parse_tree(&b, body, &m->root, &m->def);
+    }
+    if (e == ERR_OK) {
+        e = finish(&b, m, NULL);
+    }
+    if (e != ERR_OK) {
+        mapping_free(m);
+        return e;
+    }
+    *out = m;
+    return ERR_OK;
+}
+
+enum err mapping_new(struct mapping **out, const struct json *body, struct analysis *analysis, const struct settings *settings,
+                     struct errmsg *em)
+{
+    return mapping_new_with(out, body, analysis, settings, alloc_default(), em);
+}
+
+enum err mapping_merge(struct mapping **out, const struct mapping *old, const struct json *body, struct errmsg *em)
+{
+    *out = NULL;
+    struct mapping *m = mapping_alloc(old->alloc, old->analysis, &old->settings);
+    if (m == NULL) {
+        return err_no_memory(em);
+    }
+    enum err e = read_settings(m, em);
+    struct builder b = mapping_builder(m, &m->arena, em);
+    struct node *root;
+    struct root_def def;
+    e = e != ERR_OK ? e : parse_tree(&b, &old->source, &m->root, &m->def);
+    e = e != ERR_OK ? e : parse_tree(&b, body, &root, &def);
+    e = e != ERR_OK ? e : node_merge_object(&b, m->root, root);
+    e = e != ERR_OK ? e : root_merge(&b, &m->def, &def);
+    e = e != ERR_OK ? e : node_link(&b, m->root, NULL);
+    e = e != ERR_OK ? e : finish(&b, m, old);
+    if (e != ERR_OK) {
+        mapping_free(m);
+        return e;
+    }
+    *out = m;
+    return ERR_OK;
+}
+
+/* ---- reading ---- */
+
+const struct field *mapping_field_raw(const struct mapping *m, struct str path)
+{
+    return map_get(&m->by_path, path);
+}
+
+const struct field *mapping_field(const struct mapping *m, struct str path)
+{
+    const struct field *f = map_get(&m->by_path, path);
+    return f != NULL && f->type == FT_ALIAS ? f->alias_of : f;
+}
+
+const struct field *mapping_root(const struct mapping *m)
+{
+    return &m->root->f;
+}
+
+uint32_t mapping_field_count(const struct mapping *m)
+{
+    return m->n_fields;
+}
+
+const struct field *mapping_field_at(const struct mapping *m, uint32_t number)
+{
+    return number < m->n_fields ? m->fields[number] : NULL;
+}
+
+bool mapping_match(const struct mapping *m, struct str pattern, struct arena *arena, const struct field ***out, size_t *n)
+{
+    size_t cap = 0;
+    *out = NULL;
+    *n = 0;
+    if (str_find(pattern, '*', 0) == SIZE_MAX) {
+        const struct field *f = mapping_field_raw(m, pattern);
+        if (f == NULL || is_object(f)) {
+            return true;
+        }
+        *out = arena_grow(arena, NULL, 0, &cap, sizeof(**out));
+        if (*out == NULL) {
+            return false;
+        }
+        (*out)[(*n)++] = f;
+        return true;
+    }
+    for (uint32_t i = 0; i < m->n_sorted; i++) {
+        if (!str_glob(pattern, m->sorted[i]->path)) {
+            continue;
+        }
+        const struct field **v = arena_grow(arena, *out, *n, &cap, sizeof(*v));
+        if (v == NULL) {
+            return false;
+        }
+        *out = v;
+        v[(*n)++] = m->sorted[i];
+    }
+    return true;
+}
+
+bool mapping_has_nested(const struct mapping *m)
+{
+    return m->has_nested;
+}
+
+const struct analysis *mapping_analysis(const struct mapping *m)
+{
+    return m->analysis;
+}
+
+bool mapping_routing_required(const struct mapping *m)
+{
+    return m->def.routing_required;
+}
+
+bool mapping_source_enabled(const struct mapping *m)
+{
+    return m->def.source_enabled;
+}
+
+void mapping_source_filter(const struct mapping *m, const struct str **includes, uint32_t *n_includes,
+                           const struct str **excludes, uint32_t *n_excludes)
+{
+    *includes = m->def.includes;
+    *n_includes = m->def.n_includes;
+    *excludes = m->def.excludes;
+    *n_excludes = m->def.n_excludes;
+}
