@@ -1,55 +1,142 @@
 # Serai. `make help` lists the targets.
 #
-# One non-recursive build: every folder is a static library; the link order below is the layering, lowest last.
-# Sources are found, not listed: a new .c file in a folder belongs to that folder's library.
+# One non-recursive build. Every folder is a static library, and the order in which they are linked is the layering, lowest
+# last. Sources are found, not listed: a new .c file in a folder belongs to that folder's library.
 
-CC      ?= gcc
-BUILD   ?= build
-V       ?=
-Q       := $(if $(V),,@)
-VARIANT ?=
-OPT     ?= -O2
+CC    ?= cc
+BUILD ?= build
+OPT   ?= -O2
+V     ?=
+Q     := $(if $(V),,@)
+say    = @printf '  %-5s %s\n' $(1) $(2)
 
-LAYERS := hotel coordinator data master engine proto common/cluster common/sys common/base
+LAYERS := node hotel coordinator data master engine proto common/cluster common/sys common/base
+PROGRAMS := serai-hotel
+MAIN_serai-node  := node/main.c
+MAIN_serai-hotel := hotel/main.c
+LIBS_serai-node  := node coordinator data master engine proto common/cluster common/sys common/base
+LIBS_serai-hotel := hotel common/sys common/base
 
-PKGS := libevent libevent_pthreads libevent_openssl openssl http_parser yajl icu-uc icu-i18n liblz4 libzstd libxxhash yaml-0.1 zlib
-PKG_CFLAGS = $(shell pkg-config --cflags libevent yajl icu-uc icu-i18n liblz4 libzstd yaml-0.1 zlib openssl 2>/dev/null)
-PKG_LIBS   = -levent -levent_pthreads -levent_openssl -lssl -lcrypto -lhttp_parser -lyajl -licui18n -licuuc -licudata \
-             -lstemmer -llz4 -lzstd -lroaring -lyaml -lz -lpthread -lm
+# ---- compiler -------------------------------------------------------------------------------------------------------
+# EXTRA carries sanitizers and the like to compiler and linker.
+WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Werror
+CFLAGS := -std=c11 -D_GNU_SOURCE -g $(OPT) $(WARN) -fno-strict-aliasing -ffp-contract=off -I. -I/usr/include/yajl $(EXTRA)
+SYSLIBS := -levent -levent_pthreads -levent_openssl -lssl -lcrypto -lhttp_parser -lyajl -licui18n -licuuc -licudata \
+           -lstemmer -llz4 -lzstd -lroaring -lyaml -lz -lpthread -lm
+# Sanitizers bring an allocator of their own.
+MALLOC := $(if $(findstring fsanitize,$(EXTRA)),,-ljemalloc)
 
-WARN   := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Werror
-CFLAGS := -std=c11 -D_GNU_SOURCE -g $(OPT) $(WARN) -fno-strict-aliasing -ffp-contract=off -I. $(PKG_CFLAGS) $(EXTRA)
-LDFLAGS := $(EXTRA)
-
+# ---- what there is ---------------------------------------------------------------------------------------------------
 sources = $(sort $(shell find $(1) -name '*.c' 2>/dev/null))
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 lib     = $(BUILD)/lib/libserai-$(subst /,-,$(1)).a
-
-LIBS := $(foreach l,$(LAYERS),$(call lib,$(l)))
+MAINS   := $(foreach p,$(PROGRAMS),$(MAIN_$(p)))
+THERE   := $(foreach p,$(PROGRAMS),$(if $(wildcard $(MAIN_$(p))),$(p)))
+ALL_LIBS := $(foreach l,$(LAYERS),$(call lib,$(l)))
 
 TEST_SRC  := $(sort $(shell find tests/unit -name 'test_*.c' 2>/dev/null))
-TEST_HELP := $(sort $(shell find tests/unit -name '*.c' ! -name 'test_*.c' 2>/dev/null))
+TEST_TOOL := $(sort $(shell find tests/unit tests/tools -name '*_tool.c' 2>/dev/null))
+TEST_HELP := $(sort $(shell find tests/unit -name '*.c' ! -name 'test_*.c' ! -name '*_tool.c' 2>/dev/null))
 TEST_BIN  := $(patsubst %.c,$(BUILD)/%,$(TEST_SRC))
+TOOL_BIN  := $(patsubst %.c,$(BUILD)/%,$(TEST_TOOL))
+BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(sort $(shell find bench/micro -name '*.c' 2>/dev/null)))
+
+SHARE := $(BUILD)/share/serai
+DICTS := $(SHARE)/ik.dict $(SHARE)/pinyin.dict
 
 .PHONY: all
-all: $(LIBS)
+all: $(foreach p,$(THERE),$(BUILD)/bin/$(p)) $(DICTS)
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
-	@echo "  CC  $@"
+	$(call say,CC,$<)
 	$(Q)$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 define library
 $(call lib,$(1)): $(call objects,$(filter-out $(MAINS),$(call sources,$(1))))
 	@mkdir -p $$(@D)
 	@rm -f $$@
-	$(Q)ar rcs $$@ $$^
+	$$(Q)ar rcs $$@ $$^
 endef
 $(foreach l,$(LAYERS),$(eval $(call library,$(l))))
 
-$(TEST_BIN): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(call objects,$(TEST_HELP)) $(LIBS)
+define program
+$(BUILD)/bin/$(1): $(call objects,$(MAIN_$(1))) $(foreach l,$(LIBS_$(1)),$(call lib,$(l)))
+	@mkdir -p $$(@D)
+	$$(call say,LD,$$@)
+	$$(Q)$$(CC) $$(EXTRA) -o $$@ $$^ $$(SYSLIBS) $$(MALLOC)
+endef
+$(foreach p,$(THERE),$(eval $(call program,$(p))))
+
+# ---- the dictionaries that come with the service: Debian's word lists, compiled ----------------------------------------
+JIEBA := /usr/lib/python3/dist-packages/jieba/dict.txt
+RIME  := /usr/share/rime-data/pinyin_simp.dict.yaml
+
+$(BUILD)/bin/dictc: $(call objects,tools/dictc.c) $(foreach l,engine common/sys common/base,$(call lib,$(l)))
 	@mkdir -p $(@D)
-	@echo "  LD  $@"
-	$(Q)$(CC) $(LDFLAGS) -o $@ $< $(call objects,$(TEST_HELP)) $(LIBS) -lcheck -lsubunit -lrt $(PKG_LIBS)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(EXTRA) -o $@ $^ $(SYSLIBS)
+
+$(SHARE)/ik.dict: $(BUILD)/bin/dictc $(JIEBA) $(RIME) $(wildcard engine/analysis/data/*)
+	@mkdir -p $(@D)
+	$(call say,DICT,$(SHARE))
+	$(Q)$(BUILD)/bin/dictc --jieba $(JIEBA) --rime $(RIME) --data engine/analysis/data --out $(SHARE)
+$(SHARE)/pinyin.dict: $(SHARE)/ik.dict ;
+
+# ---- tests ----------------------------------------------------------------------------------------------------------------
+define test_program
+$(1): $(call objects,$(patsubst $(BUILD)/%,%.c,$(1))) $(call objects,$(TEST_HELP)) $(ALL_LIBS)
+	@mkdir -p $$(@D)
+	$$(call say,LD,$$@)
+	$$(Q)$$(CC) $$(EXTRA) -o $$@ $$^ -lcheck -lsubunit -lrt $$(SYSLIBS)
+endef
+$(foreach t,$(TEST_BIN) $(TOOL_BIN) $(BENCH_BIN),$(eval $(call test_program,$(t))))
+
+.PHONY: tests unit
+tests: $(TEST_BIN) $(TOOL_BIN)
+unit: tests $(DICTS) ## unit tests, seconds
+	$(Q)BUILD=$(BUILD) tests/run unit
+
+.PHONY: check check-long
+check: deps ## everything in its short form, under 20 minutes
+	$(Q)$(MAKE) all tests
+	$(Q)BUILD=$(BUILD) tests/run all
+check-long: deps ## the long forms: COUNT= and SEED= are passed on
+	$(Q)$(MAKE) all tests
+	$(Q)BUILD=$(BUILD) LONG=1 tests/run all
+
+ASAN := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
+TSAN := -fsanitize=thread
+.PHONY: check-asan check-tsan
+check-asan: ## unit and process tests under ASan and UBSan
+	$(Q)$(MAKE) BUILD=$(BUILD)/asan EXTRA="$(ASAN)" OPT=-O1 all tests
+	$(Q)BUILD=$(BUILD)/asan tests/run unit conformance
+check-tsan: ## the same under TSan
+	$(Q)$(MAKE) BUILD=$(BUILD)/tsan EXTRA="$(TSAN)" OPT=-O1 all tests
+	$(Q)BUILD=$(BUILD)/tsan TSAN_OPTIONS="suppressions=tests/tsan.supp" tests/run unit conformance
+
+.PHONY: tidy format
+tidy: ## layers, formatting, clang-tidy
+	$(Q)tools/layers
+	$(Q)tools/format --check
+	$(Q)tools/clang-tidy
+format: ## rewrites the sources as .clang-format says
+	$(Q)tools/format
+
+.PHONY: bench
+bench: all $(BENCH_BIN) ## one comparable line each
+	$(Q)for b in $(BENCH_BIN); do $$b || exit 1; done
+
+# ---- running -----------------------------------------------------------------------------------------------------------------
+.PHONY: deps demo clean help
+deps: ## installs the Debian packages that are missing (root or sudo)
+	$(Q)tools/deps
+demo: deps ## a node and the hotel application with sample hotels, until Ctrl-C
+	$(Q)$(MAKE) all
+	$(Q)BUILD=$(BUILD) deploy/demo
+clean: ## removes what was built
+	rm -rf $(BUILD)
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
 
 -include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)

@@ -64,6 +64,7 @@ struct shard_write {
     enum refresh_policy refresh;
     int64_t timeout_ms;
     bool forced_refresh; /* answer */
+    void *set;           /* the caller's: what the request belongs to */
 };
 
 /* ---- reads ------------------------------------------------------------------------------------------------------------ */

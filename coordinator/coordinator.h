@@ -1,0 +1,41 @@
+/* coordinator.h - the coordinating role: REST in, shards and the master asked, one answer out.
+ *
+ * Every request lives on the HTTP loop that accepted it. It reads one snapshot of the applied cluster state, asks shards
+ * through shard_api.h and the master through a function, and answers from whichever thread finished last. */
+#ifndef COORDINATOR_COORDINATOR_H
+#define COORDINATOR_COORDINATOR_H
+
+#include "common/base/log.h"
+#include "common/base/rand.h"
+#include "common/cluster/state.h"
+#include "common/sys/http_server.h"
+#include "engine/analysis/analysis.h"
+#include "master/metadata.h"
+#include "proto/shard_api.h"
+
+struct coordinator;
+
+struct coordinator_opts { /* all borrowed: they outlive the coordinator */
+    const struct clock *clock;
+    const struct log *log;
+    const struct shard_api *shards;
+    /* The applied state, a reference for the caller. Any thread. */
+    struct cluster_state *(*state)(void *self);
+    /* Hands a metadata request to the master; rq->done() comes later, on any thread. */
+    void (*master)(void *self, struct meta_request *rq);
+    /* Registry and mapping of an index here (uuid empty: the node's own registry); references, or NULL. */
+    struct analysis *(*analysis)(void *self, struct str uuid);
+    struct mapping *(*mapping)(void *self, struct str uuid);
+    void *self;
+    struct str node_id, node_name, cluster_name;
+    const struct settings *node_settings;
+    uint64_t seed; /* of generated ids */
+    int64_t started_ms;
+};
+
+enum err coordinator_new(struct coordinator **out, const struct coordinator_opts *opts, struct errmsg *em);
+void coordinator_free(struct coordinator *c); /* NULL ok; no request may be under way */
+/* The HTTP server's handler. */
+void coordinator_handle(void *coordinator, struct http_request *req);
+
+#endif

@@ -1,0 +1,302 @@
+/* _bulk: many writes in one body of lines. The loop only takes the lines apart; documents are parsed on the write pool. */
+#include "coordinator/rest/rest.h"
+#include "coordinator/writes.h"
+#include "engine/index/engine.h"
+
+enum err update_body_check(struct rest *r, struct write_item *it, const struct json *body, struct errmsg *em);
+
+struct bulk {
+    struct rest *r;
+    struct write_set set;
+    size_t cap;
+    struct str rest;     /* lines not yet read */
+    uint32_t line;
+    struct str index;    /* of the path */
+    struct str routing;  /* defaults of the URL */
+    bool require_alias;
+    const struct json *source_filter;
+};
+
+static bool next_line(struct bulk *b, struct str *line)
+{
+    if (b->rest.n == 0) {
+        return false;
+    }
+    *line = str_cut(b->rest, '\n', &b->rest);
+    b->line++;
+    if (line->n > 0 && line->p[line->n - 1] == '\r') {
+        line->n--;
+    }
+    return true;
+}
+
+static enum err malformed(struct bulk *b, const char *wanted, const char *found)
+{
+    return err_set(&b->r->em, ERR_ILLEGAL_ARGUMENT, "Malformed action/metadata line [%u], expected %s but found [%s]", b->line, wanted, found);
+}
+
+static enum err action_param(struct bulk *b, struct write_entry *e, const struct json_member *m)
+{
+    struct write_item *it = &e->item;
+    struct errmsg *em = &b->r->em;
+    struct str key = m->key, text = json_text(&m->value);
+    if (m->value.type == JSON_ARRAY || m->value.type == JSON_OBJECT) {
+        if (str_is(key, "_source")) {
+            it->get_filter = &m->value;
+            it->want_get = true;
+            return ERR_OK;
+        }
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Malformed action/metadata line [%u], expected a simple value for field [%.*s] but found [%s]", b->line,
+                       STR_ARG(key), json_token_name(&m->value));
+    }
+    if (str_is(key, "_index")) {
+        e->target = text;
+    } else if (str_is(key, "_id")) {
+        it->id = text;
+        e->auto_id = text.p == NULL;
+    } else if (str_is(key, "_type")) {
+        return ERR_OK; /* types have no meaning any more; 7.x still reads them */
+    } else if (str_is(key, "routing")) {
+        it->routing = text;
+    } else if (str_is(key, "op_type")) {
+        it->create = str_is(text, "create");
+    } else if (str_is(key, "version")) {
+        return jr_long(&m->value, &it->version, em);
+    } else if (str_is(key, "version_type")) {
+        it->version_type = str_is(text, "external_gte") ? VERSION_EXTERNAL_GTE : str_is(text, "external") || str_is(text, "external_gt") ? VERSION_EXTERNAL : VERSION_INTERNAL;
+        if (it->version_type == VERSION_INTERNAL && !str_is(text, "internal")) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "No version type match [%.*s]", STR_ARG(text));
+        }
+    } else if (str_is(key, "if_seq_no")) {
+        return jr_long(&m->value, &it->if_seq_no, em);
+    } else if (str_is(key, "if_primary_term")) {
+        return jr_long(&m->value, &it->if_primary_term, em);
+    } else if (str_is(key, "retry_on_conflict")) {
+        return jr_int(&m->value, &it->retry_on_conflict, em);
+    } else if (str_is(key, "pipeline")) {
+        return ERR_OK;
+    } else if (str_is(key, "require_alias")) {
+        return jr_bool(&m->value, &e->require_alias, em);
+    } else if (str_is(key, "_source")) {
+        it->get_filter = &m->value;
+        it->want_get = !(m->value.type == JSON_BOOL && !m->value.b);
+    } else {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Action/metadata line [%u] contains an unknown parameter [%.*s]", b->line, STR_ARG(key));
+    }
+    return ERR_OK;
+}
+
+static enum err read_action(struct bulk *b, struct str line, struct write_entry *e)
+{
+    static const char *const actions[] = {"index", "create", "update", "delete"};
+    struct json *tree = ARENA_NEW(b->r->arena, struct json);
+    if (tree == NULL) {
+        return err_no_memory(&b->r->em);
+    }
+    enum err err = json_parse(tree, line, b->r->arena, &json_limits_default, &b->r->em);
+    if (err != ERR_OK) {
+        return err;
+    }
+    if (tree->type != JSON_OBJECT) {
+        return malformed(b, "START_OBJECT or END_OBJECT", json_token_name(tree));
+    }
+    if (tree->n == 0) {
+        return malformed(b, "FIELD_NAME", "END_OBJECT");
+    }
+    const struct json_member *m = &tree->members[0];
+    if (m->value.type != JSON_OBJECT) {
+        return malformed(b, "START_OBJECT or END_OBJECT", json_token_name(&m->value));
+    }
+    *e = (struct write_entry){.target = b->index, .require_alias = b->require_alias, .auto_id = true};
+    e->item = (struct write_item){.auto_id_ms = -1, .version = VERSION_ANY, .if_seq_no = SEQ_UNASSIGNED, .routing = b->routing};
+    e->item.get_filter = b->source_filter;
+    e->item.want_get = b->source_filter != NULL && !(b->source_filter->type == JSON_BOOL && !b->source_filter->b);
+    for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
+        if (str_is(m->key, actions[i])) {
+            e->action = actions[i];
+            e->item.kind = i == 2 ? WRITE_UPDATE : i == 3 ? WRITE_DELETE : WRITE_INDEX;
+            e->item.create = i == 1;
+        }
+    }
+    if (e->action == NULL) {
+        /* Elasticsearch's words; it stops reading there. */
+        return err_set(&b->r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: no requests added;");
+    }
+    for (uint32_t i = 0; i < m->value.n; i++) {
+        err = action_param(b, e, &m->value.members[i]);
+        if (err != ERR_OK) {
+            return err;
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err read_update(struct bulk *b, struct write_entry *e)
+{
+    struct json *tree = ARENA_NEW(b->r->arena, struct json);
+    struct str whole = b->r->body;
+    if (tree == NULL) {
+        return err_no_memory(&b->r->em);
+    }
+    enum err err = json_parse(tree, e->item.source, b->r->arena, &json_limits_default, &b->r->em);
+    if (err == ERR_OK) {
+        b->r->body = e->item.source; /* places in errors are the line's */
+        err = update_body_check(b->r, &e->item, tree, &b->r->em);
+        b->r->body = whole;
+    }
+    return err;
+}
+
+/* ids and conditions of one entry, once its document is at hand. */
+static enum err finish_entry(struct bulk *b, struct write_entry *e)
+{
+    struct rest *r = b->r;
+    if (e->item.kind == WRITE_INDEX && e->auto_id) {
+        e->item.id = writes_auto_id(r);
+        e->item.auto_id_ms = clock_wall_ms(r->co->o.clock);
+        e->item.create = true;
+        return e->item.id.p != NULL ? ERR_OK : err_no_memory(&r->em);
+    }
+    if (e->item.id.n == 0) {
+        e->error = ARENA_NEW(r->arena, struct errmsg);
+        if (e->error == NULL) {
+            return err_no_memory(&r->em);
+        }
+        err_set(e->error, ERR_ILLEGAL_ARGUMENT, "if _id is specified it must not be empty");
+        e->index = e->target;
+        return ERR_OK;
+    }
+    return writes_validate(e, &r->em);
+}
+
+static enum err read_entry(struct bulk *b, struct str line)
+{
+    struct write_set *s = &b->set;
+    s->v = arena_grow(b->r->arena, s->v, s->n, &b->cap, sizeof(*s->v));
+    if (s->v == NULL) {
+        return err_no_memory(&b->r->em);
+    }
+    struct write_entry *e = &s->v[s->n];
+    enum err err = read_action(b, line, e);
+    if (err != ERR_OK) {
+        return err;
+    }
+    if (e->item.kind != WRITE_DELETE) {
+        if (!next_line(b, &e->item.source) || (e->item.source.n == 0 && b->rest.n == 0)) {
+            return ERR_OK; /* an action without its document at the end is dropped */
+        }
+        err = e->item.kind == WRITE_UPDATE ? read_update(b, e) : ERR_OK;
+    }
+    if (err == ERR_OK && e->target.n == 0) {
+        err = err_set(&b->r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: index is missing;");
+    }
+    err = err == ERR_OK ? finish_entry(b, e) : err;
+    s->n += err == ERR_OK;
+    return err;
+}
+
+static void write_item(struct jsonw *w, const struct write_set *s, const struct write_entry *e)
+{
+    const struct errmsg *em = e->error != NULL ? e->error : e->item.error;
+    jw_obj(w);
+    jw_k(w, e->action);
+    jw_obj(w);
+    if (em != NULL) {
+        jw_kstr(w, "_index", e->meta != NULL ? e->meta->name : e->index.p != NULL ? e->index : e->target);
+        jw_kz(w, "_type", "_doc");
+        jw_kstr(w, "_id", e->item.id);
+        jw_ki64(w, "status", writes_status(e));
+        jw_k(w, "error");
+        jw_obj(w);
+        error_write_cause(w, em);
+        jw_obj_end(w);
+    } else {
+        writes_result(w, e, s->forced_refresh, true);
+        jw_ki64(w, "status", writes_status(e));
+    }
+    jw_obj_end(w);
+    jw_obj_end(w);
+}
+
+static void answer(struct write_set *s)
+{
+    struct rest *r = s->r;
+    struct buf b;
+    struct jsonw w;
+    bool errors = false;
+    for (uint32_t i = 0; i < s->n; i++) {
+        errors |= s->v[i].error != NULL || s->v[i].item.error != NULL;
+    }
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    jw_ki64(&w, "took", (r->co->o.clock->mono_ns(r->co->o.clock->self) - r->start_ns) / 1000000);
+    jw_kbool(&w, "errors", errors);
+    jw_k(&w, "items");
+    jw_arr(&w);
+    for (uint32_t i = 0; i < s->n; i++) {
+        write_item(&w, s, &s->v[i]);
+    }
+    jw_arr_end(&w);
+    jw_obj_end(&w);
+    writes_fini(s);
+    rest_send(r, 200, &b);
+}
+
+static enum err read_all(struct bulk *b)
+{
+    struct rest *r = b->r;
+    struct str line;
+    if (r->body.n == 0) {
+        return err_set(&r->em, ERR_PARSE, "request body is required");
+    }
+    if (r->body.p[r->body.n - 1] != '\n') {
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "The bulk request must be terminated by a newline [\\n]");
+    }
+    b->rest = r->body;
+    while (next_line(b, &line)) {
+        if (line.n == 0) {
+            continue;
+        }
+        enum err e = read_entry(b, line);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return b->set.n > 0 ? ERR_OK : err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: no requests added;");
+}
+
+static void bulk(struct rest *r)
+{
+    struct bulk *b = ARENA_NEW(r->arena, struct bulk);
+    if (b == NULL) {
+        err_no_memory(&r->em);
+        rest_fail(r, NULL);
+        return;
+    }
+    *b = (struct bulk){.r = r, .set = {.r = r, .done = answer}};
+    b->index = rest_param(r, "index");
+    b->routing = rest_param(r, "routing");
+    rest_accept(r, "pipeline");
+    rest_accept(r, "type");
+    rest_accept(r, "_source");
+    rest_accept(r, "_source_includes");
+    rest_accept(r, "_source_excludes");
+    enum err e = writes_params(r, &b->set);
+    e = e == ERR_OK ? rest_bool(r, "require_alias", false, &b->require_alias) : e;
+    e = e == ERR_OK ? read_all(b) : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    if (rest_ready(r)) {
+        writes_run(&b->set);
+    }
+}
+
+const struct route routes_bulk[] = {
+    {M_PUT | M_POST, "/_bulk", bulk},
+    {M_PUT | M_POST, "/{index}/_bulk", bulk},
+};
+const size_t routes_bulk_n = ARRAY_LEN(routes_bulk);

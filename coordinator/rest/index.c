@@ -1,0 +1,324 @@
+/* Indices: create, read, delete; mappings; analysis. */
+#include "coordinator/rest/meta.h"
+
+#include "engine/mapping/mapping.h"
+
+/* ---- create ----------------------------------------------------------------------------------------------------------------- */
+
+static void created(struct rest *r, struct meta_request *rq)
+{
+    struct buf b;
+    struct jsonw w;
+    if (rq->error.n > 0) {
+        rest_fail(r, &rq->error);
+        rest_meta_free(rq);
+        return;
+    }
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    jw_kbool(&w, "acknowledged", true);
+    jw_kbool(&w, "shards_acknowledged", true);
+    jw_kstr(&w, "index", rq->names[0]);
+    jw_obj_end(&w);
+    rest_meta_free(rq);
+    rest_send(r, 200, &b);
+}
+
+static enum err check_create_body(struct rest *r, const struct json *body)
+{
+    if (body != NULL && body->type != JSON_OBJECT) {
+        return jr_fail(r->body, body->off, &r->em, "Expected [START_OBJECT] but found [%s]", json_token_name(body));
+    }
+    for (uint32_t i = 0; body != NULL && i < body->n; i++) {
+        struct str key = body->members[i].key;
+        if (!str_is(key, "settings") && !str_is(key, "mappings") && !str_is(key, "aliases")) {
+            return err_set(&r->em, ERR_PARSE, "unknown key [%.*s] for create index", STR_ARG(key));
+        }
+    }
+    return ERR_OK;
+}
+
+static void put_index(struct rest *r)
+{
+    const struct json *body;
+    int64_t timeout_ms;
+    struct str index = rest_param(r, "index");
+    rest_accept(r, "wait_for_active_shards");
+    rest_accept(r, "include_type_name");
+    enum err e = rest_meta_timeouts(r, &timeout_ms);
+    e = e == ERR_OK ? rest_body(r, &body) : e;
+    if (e == ERR_JSON || e == ERR_JSON_EOF) {
+        e = err_wrap(&r->em, ERR_PARSE, "Failed to parse content to map");
+    }
+    e = e == ERR_OK ? check_create_body(r, body) : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    struct meta_request *rq = rest_ready(r) ? rest_meta(r, META_CREATE_INDEX, &index, 1) : NULL;
+    if (rq == NULL) {
+        return;
+    }
+    rq->text = r->body;
+    rq->timeout_ms = timeout_ms;
+    if (body != NULL) {
+        rq->body = *body;
+    }
+    rest_meta_then(r, rq, created);
+}
+
+/* ---- read ------------------------------------------------------------------------------------------------------------------- */
+
+static void write_aliases(struct jsonw *w, const struct index_meta *m)
+{
+    jw_obj(w);
+    for (uint32_t i = 0; i < m->n_aliases; i++) {
+        const struct alias_meta *a = &m->aliases[i];
+        jw_key(w, a->name);
+        jw_obj(w);
+        if (a->filter.n > 0) {
+            jw_k(w, "filter");
+            jw_raw(w, a->filter);
+        }
+        if (a->index_routing.p != NULL) {
+            jw_kstr(w, "index_routing", a->index_routing);
+        }
+        if (a->search_routing.p != NULL) {
+            jw_kstr(w, "search_routing", a->search_routing);
+        }
+        if (a->has_is_write) {
+            jw_kbool(w, "is_write_index", a->is_write);
+        }
+        if (a->has_is_hidden) {
+            jw_kbool(w, "is_hidden", a->is_hidden);
+        }
+        jw_obj_end(w);
+    }
+    jw_obj_end(w);
+}
+
+/* The targets that the path names, under administrative defaults. false: answered. */
+static bool targets(struct rest *r, const struct index_target **t, uint32_t *n)
+{
+    struct expand_options o = EXPAND_OPTIONS_ADMIN;
+    o.allow_no_indices = true;
+    rest_accept(r, "master_timeout");
+    rest_accept(r, "local");
+    rest_accept(r, "include_type_name");
+    enum err e = rest_index_options(r, &o);
+    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena, t, n, &r->em) : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+    }
+    return e == ERR_OK;
+}
+
+static void get_index(struct rest *r)
+{
+    const struct index_target *t;
+    uint32_t n;
+    bool flat, defaults;
+    if (rest_bool(r, "flat_settings", false, &flat) != ERR_OK || rest_bool(r, "include_defaults", false, &defaults) != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    if (!targets(r, &t, &n) || !rest_ready(r)) {
+        return;
+    }
+    struct buf b;
+    struct jsonw w;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct index_meta *m = t[i].meta;
+        jw_key(&w, m->name);
+        jw_obj(&w);
+        jw_k(&w, "aliases");
+        write_aliases(&w, m);
+        jw_k(&w, "mappings");
+        jw_raw(&w, m->mapping);
+        jw_k(&w, "settings");
+        settings_write(&m->settings, &w, flat);
+        jw_obj_end(&w);
+    }
+    jw_obj_end(&w);
+    rest_send(r, 200, &b);
+}
+
+static void head_index(struct rest *r)
+{
+    const struct index_target *t;
+    uint32_t n;
+    struct buf b;
+    rest_accept(r, "flat_settings");
+    rest_accept(r, "include_defaults");
+    if (targets(r, &t, &n) && rest_ready(r)) {
+        buf_init(&b, NULL, KIB);
+        rest_send_text(r, n > 0 || str_find(rest_param(r, "index"), '*', 0) != SIZE_MAX ? 200 : 404, "text/plain; charset=UTF-8", &b);
+    }
+}
+
+static void delete_index(struct rest *r)
+{
+    struct expand_options o = {false, true, EXPAND_OPEN | EXPAND_CLOSED, false, true};
+    const struct index_target *t;
+    uint32_t n;
+    int64_t timeout_ms;
+    enum err e = rest_index_options(r, &o);
+    e = e == ERR_OK ? rest_meta_timeouts(r, &timeout_ms) : e;
+    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    if (!rest_ready(r)) {
+        return;
+    }
+    struct str *names = ARENA_ARRAY(r->arena, struct str, n);
+    for (uint32_t i = 0; names != NULL && i < n; i++) {
+        names[i] = t[i].meta->name;
+    }
+    struct meta_request *rq = rest_meta(r, META_DELETE_INDEX, names, names != NULL ? n : 0);
+    if (rq != NULL) {
+        rest_meta_acknowledge(r, rq);
+    }
+}
+
+/* ---- mappings ------------------------------------------------------------------------------------------------------------------ */
+
+static void get_mapping(struct rest *r)
+{
+    const struct index_target *t;
+    uint32_t n;
+    struct buf b;
+    struct jsonw w;
+    if (!targets(r, &t, &n) || !rest_ready(r)) {
+        return;
+    }
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    for (uint32_t i = 0; i < n; i++) {
+        jw_key(&w, t[i].meta->name);
+        jw_obj(&w);
+        jw_k(&w, "mappings");
+        jw_raw(&w, t[i].meta->mapping);
+        jw_obj_end(&w);
+    }
+    jw_obj_end(&w);
+    rest_send(r, 200, &b);
+}
+
+static void put_mapping(struct rest *r)
+{
+    struct expand_options o = EXPAND_OPTIONS_ADMIN;
+    const struct json *body;
+    const struct index_target *t;
+    uint32_t n;
+    int64_t timeout_ms;
+    o.allow_no_indices = false;
+    rest_accept(r, "include_type_name");
+    rest_accept(r, "write_index_only");
+    enum err e = rest_index_options(r, &o);
+    e = e == ERR_OK ? rest_meta_timeouts(r, &timeout_ms) : e;
+    e = e == ERR_OK ? rest_body_required(r, &body) : e;
+    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    if (!rest_ready(r)) {
+        return;
+    }
+    struct str *names = ARENA_ARRAY(r->arena, struct str, n);
+    for (uint32_t i = 0; names != NULL && i < n; i++) {
+        names[i] = t[i].meta->name;
+    }
+    struct meta_request *rq = rest_meta(r, META_PUT_MAPPING, names, names != NULL ? n : 0);
+    if (rq != NULL) {
+        rq->body = *body;
+        rq->text = r->body;
+        rest_meta_acknowledge(r, rq);
+    }
+}
+
+/* ---- _analyze -------------------------------------------------------------------------------------------------------------------- */
+
+static const struct analyzer *field_analyzer(void *self, struct str field, bool *is_text_or_keyword)
+{
+    const struct mapping *m = self;
+    const struct field *f = m != NULL ? mapping_field(m, field) : NULL;
+    *is_text_or_keyword = f == NULL || f->type == FT_TEXT || f->type == FT_KEYWORD || f->type == FT_COMPLETION;
+    return f != NULL ? f->analyzer : NULL;
+}
+
+static void analyze(struct rest *r)
+{
+    struct str index = rest_param(r, "index");
+    const struct json *body;
+    const struct index_meta *m = NULL;
+    struct analyze_context cx = {.max_token_count = 10000, .field_analyzer = field_analyzer};
+    enum err e = rest_body(r, &body);
+    if (e == ERR_OK && body == NULL) {
+        e = err_set(&r->em, ERR_PARSE, "request body or source parameter is required");
+    }
+    if (e == ERR_OK && index.p != NULL) {
+        struct expand_options o = {false, false, EXPAND_OPEN, true, false};
+        const struct index_target *t;
+        uint32_t n;
+        e = resolve_indices(r->state, index, &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em);
+        if (e == ERR_INDEX_NOT_FOUND) {
+            err_about_resource(&r->em, "index_expression", index);
+        }
+        m = e == ERR_OK && n > 0 ? t[0].meta : NULL;
+    }
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    if (!rest_ready(r)) {
+        return;
+    }
+    struct buf b;
+    struct jsonw w;
+    struct analysis *a = r->co->o.analysis(r->co->o.self, m != NULL ? m->uuid : STR(""));
+    struct mapping *mapping = m != NULL ? r->co->o.mapping(r->co->o.self, m->uuid) : NULL;
+    cx.analysis = a;
+    cx.has_index = m != NULL;
+    cx.index_name = index;
+    cx.self = mapping;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    if (m != NULL) {
+        e = settings_i64(&m->settings, "index.analyze.max_token_count", 10000, &cx.max_token_count, &r->em);
+    }
+    if (e == ERR_OK) {
+        e = a != NULL ? analyze_request(&cx, body, r->arena, &w, &r->em)
+                      : err_set(&r->em, ERR_NO_SHARD, "no analysis registry is at hand");
+    }
+    analysis_unref(a);
+    mapping_unref(mapping);
+    if (e != ERR_OK) {
+        buf_fini(&b);
+        rest_fail(r, NULL);
+        return;
+    }
+    rest_send(r, 200, &b);
+}
+
+const struct route routes_index[] = {
+    {M_PUT, "/{index}", put_index},
+    {M_GET, "/{index}", get_index},
+    {M_HEAD, "/{index}", head_index},
+    {M_DELETE, "/{index}", delete_index},
+    {M_GET, "/{index}/_mapping", get_mapping},
+    {M_GET, "/{index}/_mappings", get_mapping},
+    {M_GET, "/_mapping", get_mapping},
+    {M_PUT | M_POST, "/{index}/_mapping", put_mapping},
+    {M_PUT | M_POST, "/{index}/_mappings", put_mapping},
+    {M_GET | M_POST, "/_analyze", analyze},
+    {M_GET | M_POST, "/{index}/_analyze", analyze},
+};
+const size_t routes_index_n = ARRAY_LEN(routes_index);

@@ -1,0 +1,447 @@
+#include "coordinator/rest/rest.h"
+
+#include "common/base/num.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* ---- parameters ---------------------------------------------------------------------------------------------------------- */
+
+struct str rest_param(struct rest *r, const char *name)
+{
+    struct str found = STR_NULL;
+    for (size_t i = 0; i < r->params.n; i++) {
+        if (str_is(r->params.v[i].name, name)) {
+            r->used[i] = true;
+            found = r->params.v[i].value; /* the last one counts */
+        }
+    }
+    for (unsigned i = 0; found.p == NULL && i < r->n_path; i++) {
+        if (strcmp(r->path[i].name, name) == 0) {
+            found = r->path[i].value;
+        }
+    }
+    return found;
+}
+
+bool rest_has(struct rest *r, const char *name)
+{
+    return rest_param(r, name).p != NULL;
+}
+
+void rest_accept(struct rest *r, const char *name)
+{
+    (void)rest_param(r, name);
+}
+
+enum err rest_bool(struct rest *r, const char *name, bool otherwise, bool *out)
+{
+    struct str v = rest_param(r, name);
+    *out = otherwise;
+    if (v.p == NULL) {
+        return ERR_OK;
+    }
+    if (v.n == 0) { /* "?pretty" means true */
+        *out = true;
+        return ERR_OK;
+    }
+    if (!num_parse_bool(v, out)) {
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%.*s] as only [true] or [false] are allowed.", STR_ARG(v));
+    }
+    return ERR_OK;
+}
+
+static enum err bad_int(struct rest *r, const char *name, const char *type, struct str v)
+{
+    err_set(&r->em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(v));
+    return err_wrap(&r->em, ERR_ILLEGAL_ARGUMENT, "Failed to parse %s parameter [%s] with value [%.*s]", type, name, STR_ARG(v));
+}
+
+enum err rest_int(struct rest *r, const char *name, int32_t otherwise, int32_t *out)
+{
+    struct str v = rest_param(r, name);
+    *out = otherwise;
+    return v.p == NULL || num_parse_i32(v, out) ? ERR_OK : bad_int(r, name, "int", v);
+}
+
+enum err rest_long(struct rest *r, const char *name, int64_t otherwise, int64_t *out)
+{
+    struct str v = rest_param(r, name);
+    *out = otherwise;
+    return v.p == NULL || num_parse_i64(v, out) ? ERR_OK : bad_int(r, name, "long", v);
+}
+
+enum err rest_time(struct rest *r, const char *name, int64_t otherwise_ms, int64_t *out)
+{
+    struct str v = rest_param(r, name);
+    *out = otherwise_ms;
+    return v.p == NULL ? ERR_OK : parse_time_ms(v, name, out, &r->em);
+}
+
+enum err rest_list(struct rest *r, const char *name, const struct str **out, uint32_t *n)
+{
+    struct str v = rest_param(r, name), rest = v;
+    size_t cap = 0, used = 0;
+    struct str *list = NULL;
+    *out = NULL;
+    *n = 0;
+    while (v.n > 0 && rest.p != NULL) {
+        struct str part = str_cut(rest, ',', &rest);
+        list = arena_grow(r->arena, list, used, &cap, sizeof(*list));
+        if (list == NULL) {
+            return err_no_memory(&r->em);
+        }
+        list[used++] = part;
+    }
+    *out = list;
+    *n = (uint32_t)used;
+    return ERR_OK;
+}
+
+/* Parameters that every request may have. */
+static void accept_common(struct rest *r)
+{
+    static const char *const common[] = {"pretty", "human", "error_trace", "filter_path", "format", "source", "source_content_type"};
+    for (size_t i = 0; i < ARRAY_LEN(common); i++) {
+        rest_accept(r, common[i]);
+    }
+}
+
+bool rest_ready(struct rest *r)
+{
+    struct buf names;
+    unsigned n = 0;
+    accept_common(r);
+    buf_init(&names, NULL, 4 * KIB);
+    for (size_t i = 0; i < r->params.n; i++) {
+        if (!r->used[i]) {
+            buf_printf(&names, "%s[%.*s]", n > 0 ? ", " : "", STR_ARG(r->params.v[i].name));
+            n++;
+        }
+    }
+    if (n > 0) {
+        err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "request [%.*s] contains unrecognized parameter%s: %.*s", STR_ARG(r->http->path),
+                n > 1 ? "s" : "", STR_ARG(buf_view(&names)));
+    }
+    buf_fini(&names);
+    if (n > 0) {
+        rest_fail(r, NULL);
+    }
+    return n == 0;
+}
+
+/* ---- body ------------------------------------------------------------------------------------------------------------------ */
+
+enum err rest_body(struct rest *r, const struct json **out)
+{
+    struct str source = rest_param(r, "source");
+    rest_accept(r, "source_content_type");
+    *out = NULL;
+    if (r->body.n == 0 && source.n > 0) {
+        r->body = source;
+    }
+    if (r->body.n == 0) {
+        return ERR_OK;
+    }
+    if (str_trim(r->body).n == 0) {
+        return err_set_at(&r->em, ERR_PARSING, 1, 0, "Expected [START_OBJECT] but found [null]");
+    }
+    enum err e = json_parse(&r->tree, r->body, r->arena, &json_limits_default, &r->em);
+    *out = e == ERR_OK ? &r->tree : NULL;
+    return e;
+}
+
+enum err rest_body_required(struct rest *r, const struct json **out)
+{
+    enum err e = rest_body(r, out);
+    if (e == ERR_OK && *out == NULL) {
+        e = err_set(&r->em, ERR_PARSE, "request body is required");
+    }
+    return e;
+}
+
+/* ---- errors ------------------------------------------------------------------------------------------------------------------ */
+
+static void write_about(struct jsonw *w, const struct errmsg *em, enum err code)
+{
+    const struct err_about *a = &em->about;
+    if (code == ERR_SCRIPT) {
+        jw_kz(w, "script", a->script);
+        jw_kz(w, "lang", a->lang);
+        return;
+    }
+    if (err_family(code) != ERR_FAMILY_ES) {
+        return;
+    }
+    if (a->resource_type[0] != '\0') {
+        jw_kz(w, "resource.type", a->resource_type);
+        jw_kz(w, "resource.id", a->resource_id);
+    }
+    if (a->index[0] != '\0' && code != ERR_PARSING && code != ERR_MAPPER_PARSING && code != ERR_PARSE && code != ERR_CLUSTER_BLOCK) {
+        jw_kz(w, "index_uuid", a->index_uuid);
+        if (a->shard >= 0) {
+            jw_k(w, "shard");
+            jw_strf(w, "%d", a->shard);
+        }
+        jw_kz(w, "index", a->index);
+    }
+}
+
+static void write_frame(struct jsonw *w, const struct errmsg *em, unsigned at)
+{
+    const struct err_frame *f = &em->frame[at];
+    jw_kz(w, "type", err_type(f->code));
+    jw_kz(w, "reason", f->reason);
+    if (f->line > 0) {
+        jw_ki64(w, "line", f->line);
+        jw_ki64(w, "col", f->col);
+    }
+    write_about(w, em, f->code);
+}
+
+static void write_from(struct jsonw *w, const struct errmsg *em, unsigned at)
+{
+    write_frame(w, em, at);
+    if (at + 1 < em->n) {
+        jw_k(w, "caused_by");
+        jw_obj(w);
+        write_from(w, em, at + 1);
+        jw_obj_end(w);
+    }
+}
+
+void error_write_cause(struct jsonw *w, const struct errmsg *em)
+{
+    write_from(w, em, 0);
+}
+
+void error_write(struct jsonw *w, const struct errmsg *em)
+{
+    jw_k(w, "root_cause");
+    jw_arr(w);
+    jw_obj(w);
+    write_frame(w, em, err_root(em));
+    jw_obj_end(w);
+    jw_arr_end(w);
+    write_from(w, em, 0);
+}
+
+/* ---- answers ------------------------------------------------------------------------------------------------------------------- */
+
+void rest_header(struct rest *r, const char *name, struct str value)
+{
+    if (r->n_headers < ARRAY_LEN(r->headers)) {
+        r->headers[r->n_headers++] = (struct http_header){str_of(name), value};
+    }
+}
+
+static void end(struct rest *r, int status, const char *content_type, struct buf *b)
+{
+    struct http_request *http = r->http;
+    const struct str *opaque = http_header_find(http->headers, http->headers_n, "x-opaque-id");
+    if (opaque != NULL) {
+        rest_header(r, "X-Opaque-Id", *opaque);
+    }
+    cluster_state_unref(r->state);
+    r->state = NULL;
+    http_respond(http, status, content_type, r->headers, r->n_headers, b); /* r is gone with it */
+}
+
+void rest_send_text(struct rest *r, int status, const char *content_type, struct buf *b)
+{
+    end(r, status, content_type, b);
+}
+
+void rest_send(struct rest *r, int status, struct buf *b)
+{
+    const char *type;
+    if (rest_shape(r, b, &type) != ERR_OK || b->failed) {
+        buf_reset(b);
+        buf_z(b, "{\"error\":{\"root_cause\":[],\"type\":\"circuit_breaking_exception\",\"reason\":\"the answer is too large\"},\"status\":429}");
+        status = 429;
+        type = "application/json; charset=UTF-8";
+    }
+    end(r, status, type, b);
+}
+
+void rest_fail(struct rest *r, const struct errmsg *em)
+{
+    struct buf b;
+    struct jsonw w;
+    em = em != NULL ? em : &r->em;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    jw_k(&w, "error");
+    jw_obj(&w);
+    error_write(&w, em);
+    jw_obj_end(&w);
+    int status = err_http_status(em);
+    jw_ki64(&w, "status", status);
+    jw_obj_end(&w);
+    rest_send(r, status, &b);
+}
+
+void rest_fail_text(struct rest *r, int status, const char *fmt, ...)
+{
+    char text[ERR_REASON_BYTES];
+    struct buf b;
+    struct jsonw w;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    jw_kz(&w, "error", text);
+    jw_ki64(&w, "status", status);
+    jw_obj_end(&w);
+    rest_send(r, status, &b);
+}
+
+void rest_acknowledge(struct rest *r)
+{
+    struct buf b;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    buf_z(&b, "{\"acknowledged\":true}");
+    rest_send(r, 200, &b);
+}
+
+/* ---- dispatch -------------------------------------------------------------------------------------------------------------------- */
+
+static enum err split_path(struct rest *r, struct str path, struct str *parts, unsigned *n)
+{
+    struct str rest = path;
+    *n = 0;
+    while (rest.p != NULL) {
+        struct str part = str_cut(rest, '/', &rest);
+        if (part.n == 0) {
+            continue;
+        }
+        if (*n == PATH_PARTS_MAX) {
+            return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "the path has too many parts");
+        }
+        enum err e = uri_decode(part, false, r->arena, &parts[*n], &r->em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        (*n)++;
+    }
+    return ERR_OK;
+}
+
+static bool supported_content(struct str type)
+{
+    struct str rest, media = str_trim(str_cut(type, ';', &rest));
+    return str_eq_nocase(media, STR("application/json")) || str_eq_nocase(media, STR("application/x-ndjson"))
+           || str_eq_nocase(media, STR("application/yaml")) || str_eq_nocase(media, STR("application/vnd.elasticsearch+json"))
+           || str_eq_nocase(media, STR("application/vnd.elasticsearch+x-ndjson"));
+}
+
+static void no_handler(struct rest *r, unsigned allowed)
+{
+    static const enum http_verb order[] = {HTTP_M_GET, HTTP_M_HEAD, HTTP_M_POST, HTTP_M_PUT, HTTP_M_DELETE};
+    struct buf names;
+    struct str path = r->http->path;
+    buf_init(&names, NULL, KIB);
+    for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+        if ((allowed & (1U << order[i])) != 0) {
+            buf_printf(&names, "%s%s", names.n > 0 ? ", " : "", http_method_name(order[i]));
+        }
+    }
+    struct str kept = arena_str(r->arena, buf_view(&names));
+    buf_fini(&names);
+    if (r->method == HTTP_M_OPTIONS) {
+        struct buf none;
+        buf_init(&none, NULL, KIB);
+        if (allowed != 0) {
+            rest_header(r, "Allow", kept);
+        }
+        rest_send_text(r, 200, "text/plain; charset=UTF-8", &none);
+    } else if (allowed != 0) {
+        rest_header(r, "Allow", kept);
+        rest_fail_text(r, 405, "Incorrect HTTP method for uri [%.*s] and method [%.*s], allowed: [%.*s]", STR_ARG(path),
+                       STR_ARG(r->http->method_name), STR_ARG(kept));
+    } else {
+        struct buf b;
+        struct jsonw w;
+        buf_init(&b, NULL, BUF_UNLIMITED);
+        jsonw_init(&w, &b, false);
+        jw_obj(&w);
+        jw_k(&w, "error");
+        jw_strf(&w, "no handler found for uri [%.*s] and method [%.*s]", STR_ARG(path), STR_ARG(r->http->method_name));
+        jw_obj_end(&w);
+        rest_send(r, 400, &b);
+    }
+}
+
+void coordinator_handle(void *coordinator, struct http_request *req)
+{
+    struct coordinator *co = coordinator;
+    struct rest *r = ARENA_NEW(req->arena, struct rest);
+    if (r == NULL) {
+        http_respond(req, 429, NULL, NULL, 0, NULL);
+        return;
+    }
+    *r = (struct rest){.co = co, .http = req, .arena = req->arena, .method = req->method, .body = req->body};
+    r->start_ns = co->o.clock->mono_ns(co->o.clock->self);
+    r->state = co->o.state(co->o.self);
+    struct str parts[PATH_PARTS_MAX];
+    unsigned n, allowed;
+    if (split_path(r, req->path, parts, &n) != ERR_OK || uri_query(req->query, r->arena, &r->params, &r->em) != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    r->used = ARENA_ARRAY(r->arena, bool, r->params.n);
+    if (r->used == NULL) {
+        err_no_memory(&r->em);
+        rest_fail(r, NULL);
+        return;
+    }
+    const struct str *type = http_header_find(req->headers, req->headers_n, "content-type");
+    if (req->body.n > 0 && (type == NULL || !supported_content(*type))) {
+        rest_fail_text(r, 406, "Content-Type header [%.*s] is not supported", type != NULL ? (int)type->n : 0, type != NULL ? type->p : "");
+        return;
+    }
+    rest_handler handler = router_find(co->router, r, parts, n, &allowed);
+    if (handler == NULL) {
+        no_handler(r, allowed);
+        return;
+    }
+    handler(r);
+}
+
+enum err coordinator_new(struct coordinator **out, const struct coordinator_opts *opts, struct errmsg *em)
+{
+    *out = NULL;
+    struct arena arena;
+    arena_init(&arena, NULL, ARENA_UNLIMITED);
+    struct coordinator *c = ARENA_NEW(&arena, struct coordinator);
+    if (c == NULL || router_new(&c->router, &arena, em) != ERR_OK) {
+        arena_fini(&arena);
+        return err_no_memory(em);
+    }
+    c->o = *opts;
+    c->id_seed = opts->seed;
+    bool ok = router_add(c->router, routes_root, routes_root_n, &arena) && router_add(c->router, routes_index, routes_index_n, &arena)
+              && router_add(c->router, routes_document, routes_document_n, &arena)
+              && router_add(c->router, routes_bulk, routes_bulk_n, &arena)
+              && router_add(c->router, routes_search, routes_search_n, &arena)
+              && router_add(c->router, routes_maintenance, routes_maintenance_n, &arena);
+    c->arena = arena;
+    if (!ok) {
+        coordinator_free(c);
+        return err_no_memory(em);
+    }
+    *out = c;
+    return ERR_OK;
+}
+
+void coordinator_free(struct coordinator *c)
+{
+    if (c != NULL) {
+        struct arena arena = c->arena;
+        arena_fini(&arena);
+    }
+}

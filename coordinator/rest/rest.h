@@ -1,0 +1,139 @@
+/* rest.h - one REST request: its path, parameters, body, and its one answer.
+ *
+ * A handler reads what it needs (every parameter it knows is marked as used), calls rest_ready() - which refuses the request
+ * if it has parameters that nobody asked for - and answers now or later, from any thread, with exactly one of the
+ * rest_send/rest_fail calls. Memory: r->arena, one thread at a time. */
+#ifndef COORDINATOR_REST_REST_H
+#define COORDINATOR_REST_REST_H
+
+#include "common/base/jsonr.h"
+#include "common/base/uri.h"
+#include "coordinator/coordinator.h"
+
+struct router;
+
+struct coordinator {
+    struct coordinator_opts o;
+    struct router *router;
+    struct arena arena;
+    _Atomic uint64_t next_auto_id;
+    uint64_t id_seed;
+};
+
+#define PATH_PARTS_MAX 16
+
+struct path_param {
+    const char *name; /* "index" */
+    struct str value;
+};
+
+struct rest {
+    struct coordinator *co;
+    struct http_request *http;
+    struct arena *arena;
+    struct cluster_state *state; /* the snapshot; released with the answer */
+    enum http_verb method;
+    struct path_param path[PATH_PARTS_MAX];
+    unsigned n_path;
+    struct uri_params params;
+    bool *used;
+    struct str body;
+    struct json tree; /* of the body, once rest_body() was called */
+    struct errmsg em;
+    struct http_header headers[4];
+    unsigned n_headers;
+    int64_t start_ns;
+    void *user; /* the handler's */
+};
+
+typedef void (*rest_handler)(struct rest *r);
+
+enum { M_GET = 1 << HTTP_M_GET, M_HEAD = 1 << HTTP_M_HEAD, M_POST = 1 << HTTP_M_POST, M_PUT = 1 << HTTP_M_PUT, M_DELETE = 1 << HTTP_M_DELETE };
+
+struct route {
+    unsigned methods;
+    const char *pattern; /* "/{index}/_search" */
+    rest_handler handler;
+};
+
+/* ---- routing (router.c) ---- */
+enum err router_new(struct router **out, struct arena *arena, struct errmsg *em);
+bool router_add(struct router *r, const struct route *routes, size_t n, struct arena *arena);
+/* Finds the handler and fills rq->path; NULL with *allowed != 0: other methods would do; 0: nothing at all. */
+rest_handler router_find(const struct router *r, struct rest *rq, const struct str *parts, unsigned n_parts, unsigned *allowed);
+
+/* ---- reading ---- */
+
+/* A part of the path ("index"), or the query parameter of that name; p == NULL when absent. Marks it used. */
+struct str rest_param(struct rest *r, const char *name);
+bool rest_has(struct rest *r, const char *name);
+/* Typed parameters; the error, in r->em, is worded as Elasticsearch's. */
+enum err rest_bool(struct rest *r, const char *name, bool otherwise, bool *out);
+enum err rest_int(struct rest *r, const char *name, int32_t otherwise, int32_t *out);
+enum err rest_long(struct rest *r, const char *name, int64_t otherwise, int64_t *out);
+enum err rest_time(struct rest *r, const char *name, int64_t otherwise_ms, int64_t *out);
+/* A comma-separated list; *n == 0 when absent. */
+enum err rest_list(struct rest *r, const char *name, const struct str **out, uint32_t *n);
+/* Marks a parameter that Elasticsearch takes and that changes nothing here (master_timeout and the like). */
+void rest_accept(struct rest *r, const char *name);
+/* The parsed body in *out, NULL when there is none (also `source` as parameter). Errors of syntax are in r->em. */
+enum err rest_body(struct rest *r, const struct json **out);
+/* As rest_body, but a missing body is refused (parse_exception). */
+enum err rest_body_required(struct rest *r, const struct json **out);
+/* true: go on. false: the request was refused for parameters that nobody used, and answered. */
+bool rest_ready(struct rest *r);
+
+/* ---- answering: each ends the request ---- */
+
+/* Sends JSON (taken from b), shaped by pretty, filter_path, format. */
+void rest_send(struct rest *r, int status, struct buf *b);
+/* Text as it is. */
+void rest_send_text(struct rest *r, int status, const char *content_type, struct buf *b);
+/* The error in em (or r->em when NULL) in Elasticsearch's form. */
+void rest_fail(struct rest *r, const struct errmsg *em);
+/* {"error":"text","status":n}: what some refusals have for an error. */
+void rest_fail_text(struct rest *r, int status, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* {"acknowledged":true} */
+void rest_acknowledge(struct rest *r);
+void rest_header(struct rest *r, const char *name, struct str value);
+
+/* The members of an error object (without its braces): root_cause, type, reason, caused_by ... */
+void error_write(struct jsonw *w, const struct errmsg *em);
+/* Without root_cause: as `caused_by`, items of bulk, shard failures. */
+void error_write_cause(struct jsonw *w, const struct errmsg *em);
+/* Output shaping (output.c): pretty, filter_path, yaml. Replaces b's content; sets the content type. */
+enum err rest_shape(struct rest *r, struct buf *b, const char **content_type);
+
+/* ---- indices in paths (indices.c) ---- */
+
+enum expand { EXPAND_OPEN = 1, EXPAND_CLOSED = 2, EXPAND_HIDDEN = 4 };
+struct expand_options {
+    bool ignore_unavailable, allow_no_indices;
+    unsigned expand;
+    bool forbid_closed; /* a closed index named outright is refused */
+    bool no_aliases;    /* aliases do not count (delete index) */
+};
+#define EXPAND_OPTIONS_SEARCH ((struct expand_options){false, true, EXPAND_OPEN, true, false})
+#define EXPAND_OPTIONS_ADMIN  ((struct expand_options){false, true, EXPAND_OPEN | EXPAND_CLOSED, false, false})
+/* Reads ignore_unavailable, allow_no_indices, expand_wildcards over the defaults in *o. */
+enum err rest_index_options(struct rest *r, struct expand_options *o);
+
+struct index_target {
+    const struct index_meta *meta;
+    const struct str *filters; /* alias filters, any of which must match; 0: none */
+    uint32_t n_filters;
+    struct str search_routing; /* of the aliases, joined by commas; p == NULL: none */
+};
+/* What an expression ("a,b*,-c", "_all", empty: all) names, sorted by name, in the arena. ERR_INDEX_NOT_FOUND and the like. */
+enum err resolve_indices(const struct cluster_state *s, struct str expression, const struct expand_options *o, int64_t now_ms,
+                         struct arena *arena, const struct index_target **out, uint32_t *n, struct errmsg *em);
+/* The one index that a document goes to: an index, or an alias with a write index. *auto_create: there is none, but it may be
+ * created. The alias's routing, when it has one, in *routing (p == NULL otherwise). */
+enum err resolve_write(const struct cluster_state *s, struct str name, int64_t now_ms, struct arena *arena,
+                       const struct index_meta **out, const struct alias_meta **alias, struct str *concrete, struct errmsg *em);
+
+/* ---- families of handlers: each adds its routes ---- */
+extern const struct route routes_root[], routes_index[], routes_document[], routes_bulk[], routes_search[], routes_maintenance[];
+extern const size_t routes_root_n, routes_index_n, routes_document_n, routes_bulk_n, routes_search_n, routes_maintenance_n;
+
+#endif

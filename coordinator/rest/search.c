@@ -1,0 +1,387 @@
+/* _search and _count. */
+#include "coordinator/search.h"
+
+/* What a URL says beside the body goes into the body, so that shards get one text. */
+struct url_overrides {
+    struct rest *r;
+    struct json *body; /* an object of the request's arena */
+    bool changed;
+};
+
+static enum err put(struct url_overrides *u, const char *key, struct json v)
+{
+    u->changed = true;
+    return json_put(u->body, u->r->arena, str_of(key), v) ? ERR_OK : err_no_memory(&u->r->em);
+}
+
+static struct json number(struct rest *r, int64_t v)
+{
+    return (struct json){.type = JSON_NUMBER, .s = arena_printf(r->arena, "%lld", (long long)v)};
+}
+
+static enum err int_override(struct url_overrides *u, const char *param, bool non_negative)
+{
+    int32_t v;
+    if (!rest_has(u->r, param)) {
+        return ERR_OK;
+    }
+    enum err e = rest_int(u->r, param, 0, &v);
+    if (e == ERR_OK && non_negative && v < 0) {
+        e = err_set(&u->r->em, ERR_ILLEGAL_ARGUMENT, "[%s] parameter cannot be negative, found [%d]", param, v);
+    }
+    return e == ERR_OK ? put(u, param, number(u->r, v)) : e;
+}
+
+static enum err bool_override(struct url_overrides *u, const char *param)
+{
+    bool v;
+    if (!rest_has(u->r, param)) {
+        return ERR_OK;
+    }
+    enum err e = rest_bool(u->r, param, false, &v);
+    return e == ERR_OK ? put(u, param, json_mk_bool(v)) : e;
+}
+
+static enum err list_override(struct url_overrides *u, const char *param, const char *key, struct json *into)
+{
+    const struct str *v;
+    uint32_t n;
+    enum err e = rest_list(u->r, param, &v, &n);
+    if (e != ERR_OK || !rest_has(u->r, param)) {
+        return e;
+    }
+    struct json list = {.type = JSON_ARRAY, .n = n, .items = ARENA_ARRAY(u->r->arena, struct json, n)};
+    for (uint32_t i = 0; list.items != NULL && i < n; i++) {
+        list.items[i] = json_mk_str(v[i]);
+    }
+    if (list.items == NULL) {
+        return err_no_memory(&u->r->em);
+    }
+    if (into != NULL) {
+        return json_put(into, u->r->arena, str_of(key), list) ? ERR_OK : err_no_memory(&u->r->em);
+    }
+    return put(u, key, list);
+}
+
+static enum err source_override(struct url_overrides *u)
+{
+    struct str plain = rest_param(u->r, "_source");
+    bool lists = rest_has(u->r, "_source_includes") || rest_has(u->r, "_source_excludes");
+    if (plain.p == NULL && !lists) {
+        return ERR_OK;
+    }
+    if (!lists && (str_is(plain, "true") || str_is(plain, "false"))) {
+        return put(u, "_source", json_mk_bool(str_is(plain, "true")));
+    }
+    struct json o = json_mk_object();
+    bool names = plain.n > 0 && !str_is(plain, "true") && !str_is(plain, "false");
+    enum err e = names ? list_override(u, "_source", "includes", &o) : ERR_OK;
+    e = e == ERR_OK ? list_override(u, "_source_includes", "includes", &o) : e;
+    e = e == ERR_OK ? list_override(u, "_source_excludes", "excludes", &o) : e;
+    return e == ERR_OK ? put(u, "_source", o) : e;
+}
+
+/* "sort=price:desc,name": pairs split at the last colon. */
+static enum err sort_override(struct url_overrides *u)
+{
+    const struct str *v;
+    uint32_t n;
+    enum err e = rest_list(u->r, "sort", &v, &n);
+    if (e != ERR_OK || n == 0) {
+        return e;
+    }
+    struct json list = {.type = JSON_ARRAY, .n = n, .items = ARENA_ARRAY(u->r->arena, struct json, n)};
+    if (list.items == NULL) {
+        return err_no_memory(&u->r->em);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        size_t colon = v[i].n;
+        while (colon > 0 && v[i].p[colon - 1] != ':') {
+            colon--;
+        }
+        list.items[i] = json_mk_str(v[i]);
+        if (colon > 0) {
+            list.items[i] = json_mk_object();
+            if (!json_put(&list.items[i], u->r->arena, str_slice(v[i], 0, colon - 1), json_mk_str(str_slice(v[i], colon, v[i].n)))) {
+                return err_no_memory(&u->r->em);
+            }
+        }
+    }
+    return put(u, "sort", list);
+}
+
+/* q, df, analyzer ... as a query_string query. */
+static enum err query_override(struct url_overrides *u)
+{
+    static const struct {
+        const char *param, *key;
+    } parts[] = {{"df", "default_field"}, {"analyzer", "analyzer"}, {"analyze_wildcard", "analyze_wildcard"}, {"lenient", "lenient"}};
+    struct rest *r = u->r;
+    struct str q = rest_param(r, "q"), op = rest_param(r, "default_operator");
+    struct json inner = json_mk_object(), outer = json_mk_object();
+    bool ok = json_put(&inner, r->arena, STR("query"), json_mk_str(q));
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        struct str v = rest_param(r, parts[i].param);
+        ok = ok && (v.p == NULL || json_put(&inner, r->arena, str_of(parts[i].key), json_mk_str(v)));
+    }
+    if (op.p != NULL && !str_eq_nocase(op, STR("and")) && !str_eq_nocase(op, STR("or"))) {
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "No enum constant org.elasticsearch.index.query.Operator.%.*s", STR_ARG(op));
+    }
+    if (q.p == NULL) {
+        return ok ? ERR_OK : err_no_memory(&r->em);
+    }
+    ok = ok && (op.p == NULL || json_put(&inner, r->arena, STR("default_operator"), json_mk_str(op)))
+         && json_put(&outer, r->arena, STR("query_string"), inner);
+    return ok ? put(u, "query", outer) : err_no_memory(&r->em);
+}
+
+static enum err total_override(struct url_overrides *u)
+{
+    struct str v = rest_param(u->r, "track_total_hits");
+    int32_t n;
+    if (v.p == NULL) {
+        return ERR_OK;
+    }
+    if (v.n == 0 || str_is(v, "true") || str_is(v, "false")) {
+        return put(u, "track_total_hits", json_mk_bool(!str_is(v, "false")));
+    }
+    enum err e = rest_int(u->r, "track_total_hits", 0, &n);
+    return e == ERR_OK ? put(u, "track_total_hits", number(u->r, n)) : e;
+}
+
+static enum err overrides(struct url_overrides *u)
+{
+    static const char *const ints[] = {"from", "size", "terminate_after"};
+    static const char *const flags[] = {"explain", "version", "seq_no_primary_term", "track_scores"};
+    enum err e = query_override(u);
+    for (size_t i = 0; e == ERR_OK && i < ARRAY_LEN(ints); i++) {
+        e = int_override(u, ints[i], true);
+    }
+    for (size_t i = 0; e == ERR_OK && i < ARRAY_LEN(flags); i++) {
+        e = bool_override(u, flags[i]);
+    }
+    struct str timeout = rest_param(u->r, "timeout");
+    if (e == ERR_OK && timeout.p != NULL) {
+        e = put(u, "timeout", json_mk_str(timeout));
+    }
+    e = e == ERR_OK ? source_override(u) : e;
+    e = e == ERR_OK ? sort_override(u) : e;
+    e = e == ERR_OK ? total_override(u) : e;
+    e = e == ERR_OK ? list_override(u, "stored_fields", "stored_fields", NULL) : e;
+    e = e == ERR_OK ? list_override(u, "docvalue_fields", "docvalue_fields", NULL) : e;
+    return e == ERR_OK ? list_override(u, "stats", "stats", NULL) : e;
+}
+
+/* The body's text and tree, with what the URL adds. */
+static enum err body_of(struct rest *r, struct search_opts *o)
+{
+    const struct json *body;
+    enum err e = rest_body(r, &body);
+    if (e != ERR_OK) {
+        return e;
+    }
+    struct json own = json_mk_object();
+    if (json_is(body, JSON_OBJECT) && !json_copy(&own, body, r->arena)) {
+        return err_no_memory(&r->em);
+    }
+    struct url_overrides u = {.r = r, .body = &own};
+    e = overrides(&u);
+    if (e != ERR_OK) {
+        return e;
+    }
+    o->body = body != NULL ? r->body : STR("");
+    o->tree = body;
+    if (!u.changed || (body != NULL && body->type != JSON_OBJECT)) {
+        return ERR_OK;
+    }
+    struct buf b;
+    struct jsonw w;
+    struct json *tree = ARENA_NEW(r->arena, struct json);
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_value(&w, &own);
+    o->body = arena_str(r->arena, buf_view(&b));
+    buf_fini(&b);
+    if (tree == NULL || o->body.p == NULL) {
+        return err_no_memory(&r->em);
+    }
+    o->tree = tree;
+    return json_parse(tree, o->body, r->arena, &json_limits_default, &r->em);
+}
+
+static enum err check_preference(struct rest *r, struct str preference)
+{
+    static const char *const known[] = {"_local", "_primary", "_replica", "_only_local"};
+    if (preference.n == 0 || preference.p[0] != '_') {
+        return ERR_OK;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+        if (str_is(preference, known[i])) {
+            return ERR_OK;
+        }
+    }
+    if (str_starts(preference, STR("_shards:")) || str_starts(preference, STR("_prefer_nodes:")) || str_starts(preference, STR("_only_nodes:"))) {
+        return ERR_OK;
+    }
+    return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "no Preference for [%.*s]", STR_ARG(preference));
+}
+
+static enum err options(struct rest *r, struct search_opts *o)
+{
+    static const char *const accepted[] = {"batched_reduce_size", "max_concurrent_shard_requests", "ccs_minimize_roundtrips",
+                                           "request_cache", "min_compatible_shard_node"};
+    for (size_t i = 0; i < ARRAY_LEN(accepted); i++) {
+        rest_accept(r, accepted[i]);
+    }
+    struct str type = rest_param(r, "search_type");
+    o->dfs = str_is(type, "dfs_query_then_fetch");
+    if (type.p != NULL && !o->dfs && !str_is(type, "query_then_fetch")) {
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "No search type for [%.*s]", STR_ARG(type));
+    }
+    o->index = rest_param(r, "index");
+    o->routing = rest_param(r, "routing");
+    o->preference = rest_param(r, "preference");
+    enum err e = rest_index_options(r, &o->indices);
+    e = e == ERR_OK ? check_preference(r, o->preference) : e;
+    e = e == ERR_OK ? rest_bool(r, "typed_keys", false, &o->typed_keys) : e;
+    e = e == ERR_OK ? rest_bool(r, "rest_total_hits_as_int", false, &o->total_as_int) : e;
+    e = e == ERR_OK ? rest_bool(r, "allow_partial_search_results", true, &o->allow_partial) : e;
+    e = e == ERR_OK ? rest_long(r, "pre_filter_shard_size", 128, &o->pre_filter_shard_size) : e;
+    return e == ERR_OK ? body_of(r, o) : e;
+}
+
+static void searched(struct search_call *c)
+{
+    struct rest *r = c->r;
+    struct buf b;
+    struct jsonw w;
+    int status;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    search_write(c, &w, &status);
+    search_free(c);
+    rest_send(r, status, &b);
+}
+
+static void search(struct rest *r)
+{
+    struct search_call *c = search_new(r);
+    enum err e = c != NULL ? options(r, &c->o) : err_no_memory(&r->em);
+    if (e != ERR_OK) {
+        if (c != NULL) {
+            search_free(c);
+        }
+        rest_fail(r, NULL);
+        return;
+    }
+    if (!rest_ready(r)) {
+        search_free(c);
+        return;
+    }
+    c->done = searched;
+    search_run(c);
+}
+
+/* ---- _count --------------------------------------------------------------------------------------------------------------------- */
+
+static void counted(struct search_call *c)
+{
+    struct rest *r = c->r;
+    struct buf b;
+    struct jsonw w;
+    int status;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    if (c->error.n > 0 || (c->n_ok == 0 && c->n_failed > 0)) {
+        search_write(c, &w, &status);
+    } else {
+        status = 200;
+        jw_obj(&w);
+        jw_ki64(&w, "count", c->reduced.total);
+        jw_k(&w, "_shards");
+        jw_obj(&w);
+        jw_ki64(&w, "total", c->n_shards);
+        jw_ki64(&w, "successful", c->n_shards - c->n_failed);
+        jw_ki64(&w, "skipped", 0);
+        jw_ki64(&w, "failed", c->n_failed);
+        jw_obj_end(&w);
+        jw_obj_end(&w);
+    }
+    search_free(c);
+    rest_send(r, status, &b);
+}
+
+static enum err count_body(struct rest *r, struct search_opts *o)
+{
+    const struct json *body;
+    enum err e = rest_body(r, &body);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (body != NULL && body->type != JSON_OBJECT) {
+        return jr_fail(r->body, body->off, &r->em, "Expected [START_OBJECT] but found [%s]", json_token_name(body));
+    }
+    for (uint32_t i = 0; body != NULL && i < body->n; i++) {
+        if (!str_is(body->members[i].key, "query")) {
+            return jr_fail(r->body, body->members[i].key_off, &r->em, "request does not support [%.*s]", STR_ARG(body->members[i].key));
+        }
+    }
+    struct json own = json_mk_object();
+    struct url_overrides u = {.r = r, .body = &own};
+    e = query_override(&u);
+    e = e == ERR_OK ? int_override(&u, "terminate_after", false) : e;
+    if (e == ERR_OK && body != NULL && body->n > 0 && json_get(&own, "query") == NULL) {
+        e = put(&u, "query", body->members[0].value);
+    }
+    if (e == ERR_OK && rest_has(r, "min_score")) {
+        e = put(&u, "min_score", json_mk_str(rest_param(r, "min_score")));
+    }
+    e = e == ERR_OK ? put(&u, "size", number(r, 0)) : e;
+    e = e == ERR_OK ? put(&u, "track_total_hits", json_mk_bool(true)) : e;
+    if (e != ERR_OK) {
+        return e;
+    }
+    struct json *tree = ARENA_NEW(r->arena, struct json);
+    if (tree == NULL) {
+        return err_no_memory(&r->em);
+    }
+    *tree = own; /* places still are those of the request's own text */
+    o->tree = tree;
+    o->body = r->body;
+    return ERR_OK;
+}
+
+static void count(struct rest *r)
+{
+    struct search_call *c = search_new(r);
+    enum err e = c != NULL ? ERR_OK : err_no_memory(&r->em);
+    if (e == ERR_OK) {
+        c->o.index = rest_param(r, "index");
+        c->o.routing = rest_param(r, "routing");
+        c->o.preference = rest_param(r, "preference");
+        e = rest_index_options(r, &c->o.indices);
+        e = e == ERR_OK ? check_preference(r, c->o.preference) : e;
+        e = e == ERR_OK ? count_body(r, &c->o) : e;
+    }
+    if (e != ERR_OK) {
+        if (c != NULL) {
+            search_free(c);
+        }
+        rest_fail(r, NULL);
+        return;
+    }
+    if (!rest_ready(r)) {
+        search_free(c);
+        return;
+    }
+    c->done = counted;
+    search_run(c);
+}
+
+const struct route routes_search[] = {
+    {M_GET | M_POST, "/_search", search},
+    {M_GET | M_POST, "/{index}/_search", search},
+    {M_GET | M_POST, "/_count", count},
+    {M_GET | M_POST, "/{index}/_count", count},
+};
+const size_t routes_search_n = ARRAY_LEN(routes_search);

@@ -1,0 +1,513 @@
+#include "coordinator/search.h"
+
+#include "engine/aggs/aggs.h"
+#include "engine/suggest/suggest.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct search_call *search_new(struct rest *r)
+{
+    struct search_call *c = calloc(1, sizeof(*c));
+    if (c == NULL) {
+        return NULL;
+    }
+    c->r = r;
+    arena_init(&c->arena, NULL, ARENA_UNLIMITED);
+    err_clear(&c->error);
+    c->o.indices = EXPAND_OPTIONS_SEARCH;
+    c->o.allow_partial = true;
+    c->start_ns = r->co->o.clock->mono_ns(r->co->o.clock->self);
+    c->now_ms = clock_wall_ms(r->co->o.clock);
+    return c;
+}
+
+void search_free(struct search_call *c)
+{
+    for (uint32_t i = 0; c->queries != NULL && i < c->n_shards; i++) {
+        shard_rq_fini(&c->queries[i].rq);
+    }
+    for (uint32_t i = 0; c->fetches != NULL && i < c->n_shards; i++) {
+        shard_rq_fini(&c->fetches[i].rq);
+    }
+    arena_fini(&c->arena);
+    free(c);
+}
+
+static void finish(struct search_call *c)
+{
+    c->done(c);
+}
+
+static void fail(struct search_call *c)
+{
+    if (c->error.n == 0) {
+        err_no_memory(&c->error);
+    }
+    finish(c);
+}
+
+/* ---- which shards ---------------------------------------------------------------------------------------------------------- */
+
+static float index_boost(const struct search_call *c, const struct index_meta *m)
+{
+    const struct json *b = c->source.indices_boost;
+    if (b == NULL) {
+        return 1;
+    }
+    uint32_t n = b->type == JSON_ARRAY ? b->n : 1;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct json *o = b->type == JSON_ARRAY ? &b->items[i] : b;
+        for (uint32_t k = 0; o->type == JSON_OBJECT && k < o->n; k++) {
+            struct str name = o->members[k].key;
+            if (str_glob(name, m->name) || index_alias(m, name) != NULL) {
+                return (float)json_double(&o->members[k].value);
+            }
+        }
+    }
+    return 1;
+}
+
+static enum err check_boosts(struct search_call *c)
+{
+    const struct json *b = c->source.indices_boost;
+    uint32_t n = b == NULL ? 0 : b->type == JSON_ARRAY ? b->n : 1;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct json *o = b->type == JSON_ARRAY ? &b->items[i] : b;
+        for (uint32_t k = 0; o->type == JSON_OBJECT && k < o->n; k++) {
+            const struct index_target *t;
+            uint32_t found;
+            enum err e = resolve_indices(c->r->state, o->members[k].key, &c->o.indices, c->now_ms, &c->arena, &t, &found, &c->error);
+            if (e != ERR_OK) {
+                return e;
+            }
+        }
+    }
+    return ERR_OK;
+}
+
+/* A routing list picks shards; without one, all are asked. */
+static bool routed_here(const struct index_meta *m, uint32_t shard, struct str routing)
+{
+    struct str rest = routing;
+    if (routing.n == 0) {
+        return true;
+    }
+    while (rest.p != NULL) {
+        struct str one = str_cut(rest, ',', &rest);
+        if (m->routing_partition == 1 && shard_of(m, one, one) == shard) {
+            return true;
+        }
+        if (m->routing_partition > 1) { /* one value spreads over a range of shards */
+            return true;
+        }
+    }
+    return false;
+}
+
+static void query_done(struct shard_rq *rq);
+
+static enum err choose_shards(struct search_call *c)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < c->n_targets; i++) {
+        most += c->targets[i].meta->n_shards;
+    }
+    c->queries = ARENA_ARRAY(&c->arena, struct shard_query, most);
+    if (c->queries == NULL) {
+        return err_no_memory(&c->error);
+    }
+    for (uint32_t i = 0; i < c->n_targets; i++) {
+        const struct index_target *t = &c->targets[i];
+        struct str routing = c->o.routing.n > 0 ? c->o.routing : t->search_routing;
+        for (uint32_t s = 0; s < t->meta->n_shards; s++) {
+            if (!routed_here(t->meta, s, routing)) {
+                continue;
+            }
+            struct shard_query *q = &c->queries[c->n_shards];
+            shard_rq_init(&q->rq, query_done, c);
+            q->rq.shard = (struct shard_ref){t->meta->name, t->meta->uuid, s};
+            q->body = c->o.body;
+            q->source = &c->source;
+            q->slot = c->n_shards++;
+            q->alias_filters = t->filters;
+            q->n_alias_filters = t->n_filters;
+            q->index_boost = index_boost(c, t->meta);
+            q->now_ms = c->now_ms;
+            q->scroll = c->o.scroll_ms > 0;
+            q->keep = c->o.scroll_ms > 0;
+            q->keep_alive_ms = c->o.scroll_ms;
+        }
+    }
+    return ERR_OK;
+}
+
+/* ---- fetching ------------------------------------------------------------------------------------------------------------------ */
+
+static void all_fetched(struct search_call *c)
+{
+    uint32_t *at = ARENA_ARRAY(&c->arena, uint32_t, c->n_shards);
+    c->hits = ARENA_ARRAY(&c->arena, struct str, c->reduced.n);
+    if (at == NULL || c->hits == NULL) {
+        fail(c);
+        return;
+    }
+    for (uint32_t i = 0; i < c->reduced.n; i++) {
+        struct shard_fetch *f = &c->fetches[c->reduced.docs[i].slot];
+        if (f->rq.error.n == 0 && f->hits != NULL) {
+            c->hits[i] = f->hits[at[c->reduced.docs[i].slot]++];
+        }
+    }
+    finish(c);
+}
+
+static void fetch_done(struct shard_rq *rq)
+{
+    struct search_call *c = rq->user;
+    if (--c->pending == 0) {
+        all_fetched(c);
+    }
+}
+
+static void release_contexts(struct search_call *c)
+{
+    const struct shard_api *api = c->r->co->o.shards;
+    for (uint32_t i = 0; c->o.scroll_ms <= 0 && i < c->n_shards; i++) {
+        if (c->queries[i].context != 0 && (c->fetches == NULL || c->fetches[i].n == 0)) {
+            api->free_context(api->self, c->queries[i].context);
+        }
+    }
+}
+
+static void fetch(struct search_call *c)
+{
+    const struct shard_api *api = c->r->co->o.shards;
+    uint32_t asked = 0;
+    c->fetches = ARENA_ARRAY(&c->arena, struct shard_fetch, c->n_shards);
+    struct top_doc *docs = ARENA_ARRAY(&c->arena, struct top_doc, c->reduced.n);
+    if (c->fetches == NULL || docs == NULL) {
+        fail(c);
+        return;
+    }
+    for (uint32_t s = 0; s < c->n_shards; s++) {
+        struct shard_fetch *f = &c->fetches[s];
+        shard_rq_init(&f->rq, fetch_done, c);
+        f->rq.shard = c->queries[s].rq.shard;
+        f->body = c->o.body;
+        f->source = &c->source;
+        f->context = c->queries[s].context;
+        f->keep = c->o.scroll_ms > 0;
+        f->now_ms = c->now_ms;
+        f->n_shards = c->n_shards;
+        f->docs = docs;
+        for (uint32_t i = 0; i < c->reduced.n; i++) {
+            if (c->reduced.docs[i].slot == s) {
+                docs[f->n++] = c->reduced.docs[i];
+            }
+        }
+        docs += f->n;
+        asked += f->n > 0;
+    }
+    release_contexts(c);
+    if (asked == 0) {
+        all_fetched(c);
+        return;
+    }
+    c->pending = asked;
+    uint32_t n = c->n_shards; /* c may be gone after the last call */
+    struct shard_fetch *f = c->fetches;
+    for (uint32_t s = 0; s < n && asked > 0; s++) {
+        if (f[s].n > 0) {
+            asked--;
+            api->fetch(api->self, &f[s]);
+        }
+    }
+}
+
+/* ---- gathering ------------------------------------------------------------------------------------------------------------------- */
+
+static void all_queried(struct search_call *c)
+{
+    c->results = ARENA_ARRAY(&c->arena, struct query_result, c->n_shards);
+    if (c->results == NULL) {
+        fail(c);
+        return;
+    }
+    for (uint32_t i = 0; i < c->n_shards; i++) {
+        if (c->queries[i].rq.error.n > 0) {
+            c->n_failed++;
+        } else {
+            c->results[c->n_ok++] = *c->queries[i].result;
+        }
+    }
+    if (c->n_ok == 0 && c->n_failed > 0) {
+        finish(c);
+        return;
+    }
+    if (reduce_hits(&c->reduced, c->results, c->n_ok, &c->source, &c->arena, &c->error) != ERR_OK) {
+        fail(c);
+        return;
+    }
+    if (c->n_shards == 1 && c->queries[0].fetch) {
+        c->hits = c->queries[0].hits;
+        finish(c);
+        return;
+    }
+    fetch(c);
+}
+
+static void query_done(struct shard_rq *rq)
+{
+    struct search_call *c = rq->user;
+    if (--c->pending == 0) {
+        all_queried(c);
+    }
+}
+
+static enum err prepare(struct search_call *c)
+{
+    struct rest *r = c->r;
+    enum err e = ERR_OK;
+    if (c->o.tree != NULL) {
+        e = search_source_parse(&c->source, c->o.tree, c->o.body, &c->arena, &c->error);
+    }
+    if (e == ERR_OK) {
+        e = resolve_indices(r->state, c->o.index, &c->o.indices, c->now_ms, &c->arena, &c->targets, &c->n_targets, &c->error);
+    }
+    e = e == ERR_OK ? check_boosts(c) : e;
+    return e == ERR_OK ? choose_shards(c) : e;
+}
+
+void search_run(struct search_call *c)
+{
+    search_source_init(&c->source);
+    if (prepare(c) != ERR_OK) {
+        fail(c);
+        return;
+    }
+    c->no_indices = c->n_targets == 0;
+    if (c->n_shards == 0) {
+        c->reduced = (struct reduced){.max_score = 0};
+        finish(c);
+        return;
+    }
+    const struct shard_api *api = c->r->co->o.shards;
+    uint32_t n = c->n_shards;
+    c->pending = n;
+    struct shard_query *q = c->queries;
+    for (uint32_t i = 0; i < n; i++) {
+        q[i].n_shards = n;
+        q[i].fetch = n == 1 && c->source.suggest_spec == NULL;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        api->query(api->self, &q[i]);
+    }
+}
+
+/* ---- printing ------------------------------------------------------------------------------------------------------------------------ */
+
+static void write_failure(struct search_call *c, struct jsonw *w, const struct shard_query *q)
+{
+    jw_obj(w);
+    jw_ki64(w, "shard", q->rq.shard.shard);
+    jw_kstr(w, "index", q->rq.shard.index);
+    jw_kstr(w, "node", c->r->co->o.node_id);
+    jw_k(w, "reason");
+    jw_obj(w);
+    error_write_cause(w, &q->rq.error);
+    jw_obj_end(w);
+    jw_obj_end(w);
+}
+
+/* Failures that differ only in their shard are shown once an index ("grouped"). */
+static bool seen_before(const struct search_call *c, uint32_t at)
+{
+    for (uint32_t i = 0; i < at; i++) {
+        const struct shard_rq *a = &c->queries[i].rq, *b = &c->queries[at].rq;
+        if (a->error.n > 0 && str_eq(a->shard.index, b->shard.index) && a->error.frame[0].code == b->error.frame[0].code
+            && strcmp(a->error.frame[0].reason, b->error.frame[0].reason) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void write_failures(struct search_call *c, struct jsonw *w)
+{
+    jw_arr(w);
+    for (uint32_t i = 0; i < c->n_shards; i++) {
+        if (c->queries[i].rq.error.n > 0 && !seen_before(c, i)) {
+            write_failure(c, w, &c->queries[i]);
+        }
+    }
+    jw_arr_end(w);
+}
+
+static void write_root_causes(struct search_call *c, struct jsonw *w)
+{
+    jw_k(w, "root_cause");
+    jw_arr(w);
+    for (uint32_t i = 0; i < c->n_shards; i++) {
+        if (c->queries[i].rq.error.n > 0 && !seen_before(c, i)) {
+            struct errmsg root = c->queries[i].rq.error;
+            unsigned at = err_root(&root);
+            root.frame[0] = root.frame[at];
+            root.n = 1;
+            jw_obj(w);
+            error_write_cause(w, &root);
+            jw_obj_end(w);
+        }
+    }
+    jw_arr_end(w);
+}
+
+static const struct errmsg *first_failure(const struct search_call *c)
+{
+    for (uint32_t i = 0; i < c->n_shards; i++) {
+        if (c->queries[i].rq.error.n > 0) {
+            return &c->queries[i].rq.error;
+        }
+    }
+    return &c->error;
+}
+
+/* search_phase_execution_exception: what it is when no shard answered. */
+static void write_all_failed(struct search_call *c, struct jsonw *w, int *status)
+{
+    const struct errmsg *first = first_failure(c);
+    *status = err_http_status(first);
+    jw_k(w, "error");
+    jw_obj(w);
+    write_root_causes(c, w);
+    jw_kz(w, "type", err_type(ERR_SEARCH_PHASE));
+    jw_kz(w, "reason", "all shards failed");
+    jw_kz(w, "phase", "query");
+    jw_kbool(w, "grouped", true);
+    jw_k(w, "failed_shards");
+    write_failures(c, w);
+    if (err_family(err_code(first)) != ERR_FAMILY_ES) { /* a foreign exception is shown twice, wrapped and bare */
+        jw_k(w, "caused_by");
+        jw_obj(w);
+        struct errmsg one = *first;
+        one.n = 1;
+        error_write_cause(w, &one);
+        jw_k(w, "caused_by");
+        jw_obj(w);
+        error_write_cause(w, first);
+        jw_obj_end(w);
+        jw_obj_end(w);
+    }
+    jw_obj_end(w);
+    jw_ki64(w, "status", *status);
+}
+
+static void write_shards(struct search_call *c, struct jsonw *w)
+{
+    jw_k(w, "_shards");
+    jw_obj(w);
+    jw_ki64(w, "total", c->n_shards);
+    jw_ki64(w, "successful", c->n_shards - c->n_failed);
+    jw_ki64(w, "skipped", 0);
+    jw_ki64(w, "failed", c->n_failed);
+    if (c->n_failed > 0) {
+        jw_k(w, "failures");
+        write_failures(c, w);
+    }
+    jw_obj_end(w);
+}
+
+static void write_total(struct search_call *c, struct jsonw *w)
+{
+    if (c->reduced.relation == TOTAL_NONE) {
+        if (c->o.total_as_int) {
+            jw_ki64(w, "total", -1);
+        }
+        return;
+    }
+    jw_k(w, "total");
+    if (c->o.total_as_int) {
+        jw_i64(w, c->reduced.total);
+        return;
+    }
+    jw_obj(w);
+    jw_ki64(w, "value", c->reduced.total);
+    jw_kz(w, "relation", c->reduced.relation == TOTAL_GTE ? "gte" : "eq");
+    jw_obj_end(w);
+}
+
+static void write_hits(struct search_call *c, struct jsonw *w)
+{
+    jw_k(w, "hits");
+    jw_obj(w);
+    write_total(c, w);
+    jw_k(w, "max_score");
+    if (c->n_shards == 0) {
+        jw_float(w, 0);
+    } else if (isnan(c->reduced.max_score)) {
+        jw_null(w);
+    } else {
+        jw_float(w, c->reduced.max_score);
+    }
+    jw_k(w, "hits");
+    jw_arr(w);
+    for (uint32_t i = 0; c->hits != NULL && i < c->reduced.n; i++) {
+        if (c->hits[i].n > 0) {
+            jw_raw(w, c->hits[i]);
+        }
+    }
+    jw_arr_end(w);
+    jw_obj_end(w);
+}
+
+static enum err write_aggs(struct search_call *c, struct jsonw *w)
+{
+    if (c->source.agg_spec == NULL || c->source.aggs->n == 0) {
+        return ERR_OK;
+    }
+    struct str *partials = ARENA_ARRAY(&c->arena, struct str, c->n_ok);
+    for (uint32_t i = 0; partials != NULL && i < c->n_ok; i++) {
+        partials[i] = c->results[i].aggs;
+    }
+    jw_k(w, "aggregations");
+    return partials != NULL ? aggs_reduce(c->source.agg_spec, partials, c->n_ok, c->o.typed_keys, &c->arena, w, &c->error)
+                            : err_no_memory(&c->error);
+}
+
+static enum err write_body(struct search_call *c, struct jsonw *w)
+{
+    int64_t took = (c->r->co->o.clock->mono_ns(c->r->co->o.clock->self) - c->start_ns) / 1000000;
+    jw_ki64(w, "took", took);
+    jw_kbool(w, "timed_out", c->reduced.timed_out);
+    if (c->reduced.terminated_early || (c->source.terminate_after > 0 && c->n_shards > 0)) {
+        jw_kbool(w, "terminated_early", c->reduced.terminated_early);
+    }
+    write_shards(c, w);
+    write_hits(c, w);
+    return write_aggs(c, w);
+}
+
+void search_write(struct search_call *c, struct jsonw *w, int *status)
+{
+    size_t start = w->out->n;
+    struct jsonw saved = *w;
+    *status = 200;
+    jw_obj(w);
+    enum err e = ERR_OK;
+    if (c->error.n == 0 && c->n_ok == 0 && c->n_failed > 0) {
+        write_all_failed(c, w, status);
+    } else if (c->error.n == 0) {
+        e = write_body(c, w);
+    }
+    if (c->error.n > 0 || e != ERR_OK) {
+        buf_truncate(w->out, start);
+        *w = saved;
+        jw_obj(w);
+        jw_k(w, "error");
+        jw_obj(w);
+        error_write(w, &c->error);
+        jw_obj_end(w);
+        *status = err_http_status(&c->error);
+        jw_ki64(w, "status", *status);
+    }
+    jw_obj_end(w);
+}

@@ -1,0 +1,55 @@
+/* search.h - one search over many shards: scattered, gathered, fetched, printed.
+ *
+ * The body is parsed once on the coordinating node; shards get its text (and, when they are local, its parsed form). With one
+ * shard both phases run there in one go. Failures of shards are part of the answer as long as one shard answered. */
+#ifndef COORDINATOR_SEARCH_H
+#define COORDINATOR_SEARCH_H
+
+#include "coordinator/rest/rest.h"
+#include "engine/reduce/reduce.h"
+
+struct search_call;
+
+struct search_opts {
+    struct str index;              /* expression */
+    struct str body;               /* JSON text; n == 0: none */
+    const struct json *tree;       /* its tree; NULL: none */
+    struct expand_options indices;
+    struct str routing, preference;
+    bool typed_keys, total_as_int, dfs, allow_partial;
+    int64_t scroll_ms;             /* > 0: keep contexts for a scroll */
+    int64_t pre_filter_shard_size;
+};
+
+/* Runs a search; `done` gets it on any thread: the answer is in *c until search_free(). Parse and index errors end it at
+ * once, with c->error. */
+struct search_call {
+    struct rest *r; /* clock, state and shards come from here; nothing is answered through it */
+    struct search_opts o;
+    struct search_source source;
+    void (*done)(struct search_call *c);
+    void *user;
+    struct errmsg error; /* n > 0: the whole failed */
+    /* own */
+    struct arena arena;
+    struct shard_query *queries;
+    uint32_t n_shards;
+    _Atomic uint32_t pending;
+    struct query_result *results;
+    struct reduced reduced;
+    struct shard_fetch *fetches;
+    struct str *hits; /* JSON of reduced.docs[i] */
+    uint32_t n_ok, n_failed;
+    int64_t start_ns, now_ms;
+    const struct index_target *targets;
+    uint32_t n_targets;
+    bool no_indices;
+};
+
+struct search_call *search_new(struct rest *r); /* NULL: no memory */
+void search_run(struct search_call *c);
+void search_free(struct search_call *c);
+/* The response as an object (or {"error":...,"status":...}), with its HTTP status in *status. */
+void search_write(struct search_call *c, struct jsonw *w, int *status);
+
+#endif

@@ -1,0 +1,443 @@
+#include "coordinator/writes.h"
+
+#include "common/base/hash.h"
+#include "common/base/num.h"
+#include "coordinator/rest/meta.h"
+#include "engine/index/engine.h"
+
+#define ID_BYTES_MAX 512
+
+/* ---- ids -------------------------------------------------------------------------------------------------------------------- */
+
+struct str writes_auto_id(struct rest *r)
+{
+    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    struct coordinator *c = r->co;
+    uint64_t counter = c->next_auto_id++;
+    char id[20];
+    /* Fifteen bytes: what identifies this node's run, the time, and a counter; ids made together share prefixes, which the
+     * term dictionary likes. */
+    uint64_t words[2] = {((uint64_t)clock_wall_ms(c->o.clock) << 20) ^ (counter >> 24), hash_u64(c->id_seed) << 24 | (counter & 0xFFFFFF)};
+    for (int i = 0; i < 20; i++) {
+        uint64_t *w = &words[i / 10];
+        id[i] = alphabet[(*w >> 54) & 63];
+        *w <<= 6;
+    }
+    if (id[0] == '-' || id[0] == '_') {
+        id[0] = 'x';
+    }
+    return arena_str(r->arena, str_mk(id, sizeof(id)));
+}
+
+/* ---- validation ----------------------------------------------------------------------------------------------------------------- */
+
+struct complaints {
+    struct buf text;
+    unsigned n;
+};
+
+static void complain(struct complaints *c, const char *what)
+{
+    buf_printf(&c->text, "%u: %s;", ++c->n, what);
+}
+
+static void check_versions(struct complaints *c, const struct write_item *it)
+{
+    bool cas = it->if_seq_no != SEQ_UNASSIGNED, versioned = it->version != VERSION_ANY;
+    bool external = it->version_type != VERSION_INTERNAL;
+    if (it->create && (external || versioned)) {
+        complain(c, "create operations only support internal versioning. use index instead");
+        return;
+    }
+    if (it->create && (cas || it->if_primary_term != 0)) {
+        complain(c, "create operations do not support compare and set. use index instead");
+        return;
+    }
+    if (external && it->version < 0) {
+        buf_printf(&c->text, "%u: illegal version value [%lld] for version type [%s];", ++c->n, (long long)it->version,
+                   it->version_type == VERSION_EXTERNAL ? "EXTERNAL" : "EXTERNAL_GTE");
+    }
+    if (!external && versioned) {
+        complain(c, "internal versioning can not be used for optimistic concurrency control. Please use `if_seq_no` and "
+                    "`if_primary_term` instead");
+    }
+    if (cas && external) {
+        complain(c, "compare and write operations can not use versioning");
+    }
+    if (cas && it->if_primary_term == 0) {
+        complain(c, "ifSeqNo is set, but primary term is [0]");
+    }
+    if (!cas && it->if_primary_term != 0) {
+        buf_printf(&c->text, "%u: ifSeqNo is unassigned, but primary term is [%lld];", ++c->n, (long long)it->if_primary_term);
+    }
+}
+
+enum err writes_validate(const struct write_entry *e, struct errmsg *em)
+{
+    struct complaints c = {.n = 0};
+    enum err err = ERR_OK;
+    buf_init(&c.text, NULL, 4 * KIB);
+    if (e->target.n == 0) {
+        complain(&c, "index is missing");
+    }
+    check_versions(&c, &e->item);
+    if (e->item.id.n > ID_BYTES_MAX) {
+        buf_printf(&c.text, "%u: id [%.*s] is too long, must be no longer than 512 bytes but was: %zu;", ++c.n,
+                   (int)MIN_OF(e->item.id.n, (size_t)600), e->item.id.p, e->item.id.n);
+    }
+    if (c.n > 0) {
+        err = err_set(em, ERR_ACTION_VALIDATION, "Validation Failed: %.*s", STR_ARG(buf_view(&c.text)));
+    }
+    buf_fini(&c.text);
+    return err;
+}
+
+enum err writes_params(struct rest *r, struct write_set *w)
+{
+    struct str refresh = rest_param(r, "refresh");
+    w->refresh = REFRESH_NONE;
+    if (refresh.p != NULL && (refresh.n == 0 || str_is(refresh, "true"))) {
+        w->refresh = REFRESH_NOW;
+    } else if (str_is(refresh, "wait_for")) {
+        w->refresh = REFRESH_WAIT;
+    } else if (refresh.p != NULL && !str_is(refresh, "false")) {
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "Unknown value for refresh: [%.*s].", STR_ARG(refresh));
+    }
+    w->wait_for = rest_param(r, "wait_for_active_shards");
+    int32_t n;
+    if (w->wait_for.p != NULL && !str_is(w->wait_for, "all") && !num_parse_i32(w->wait_for, &n)) {
+        err_set(&r->em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(w->wait_for));
+        return err_wrap(&r->em, ERR_ILLEGAL_ARGUMENT, "cannot parse ActiveShardCount[%.*s]", STR_ARG(w->wait_for));
+    }
+    return rest_time(r, "timeout", 60000, &w->timeout_ms);
+}
+
+/* ---- resolving -------------------------------------------------------------------------------------------------------------------- */
+
+static void fail_entry(struct write_set *w, struct write_entry *e, const struct errmsg *em)
+{
+    e->error = ARENA_NEW(w->r->arena, struct errmsg);
+    if (e->error != NULL) {
+        *e->error = *em;
+    }
+}
+
+static bool auto_create_allowed(const struct cluster_state *s, struct str index)
+{
+    struct str rule = cluster_setting(s, "action.auto_create_index", STR("true")), rest = rule;
+    if (str_is(rule, "true") || str_is(rule, "false")) {
+        return str_is(rule, "true");
+    }
+    while (rest.p != NULL) {
+        struct str one = str_trim(str_cut(rest, ',', &rest));
+        bool minus = one.n > 0 && one.p[0] == '-';
+        if (minus || (one.n > 0 && one.p[0] == '+')) {
+            one = str_slice(one, 1, one.n);
+        }
+        if (str_glob(one, index)) {
+            return !minus;
+        }
+    }
+    return false;
+}
+
+static enum err missing_index(const struct write_entry *e, bool auto_create_off, struct errmsg *em)
+{
+    if (auto_create_off) {
+        err_set(em, ERR_INDEX_NOT_FOUND, "no such index [%.*s] and [action.auto_create_index] is [false]", STR_ARG(e->index));
+    } else {
+        err_set(em, ERR_INDEX_NOT_FOUND, "no such index [%.*s]", STR_ARG(e->index));
+        err_about_resource(em, "index_expression", e->index);
+    }
+    err_about_index(em, e->index, STR("_na_"));
+    return ERR_INDEX_NOT_FOUND;
+}
+
+static enum err not_an_alias(const struct write_entry *e, struct errmsg *em)
+{
+    err_set(em, ERR_INDEX_NOT_FOUND, "no such index [%.*s] and [require_alias] request flag is [true] and [%.*s] is not an alias",
+            STR_ARG(e->target), STR_ARG(e->target));
+    err_about_index(em, e->target, STR("_na_"));
+    return ERR_INDEX_NOT_FOUND;
+}
+
+static enum err blocked(const struct index_meta *m, struct errmsg *em)
+{
+    static const struct {
+        const char *setting, *reason;
+        int id;
+        const char *kind;
+    } blocks[] = {{"index.blocks.read_only", "index read-only (api)", 5, "FORBIDDEN"},
+                  {"index.blocks.write", "index write (api)", 8, "FORBIDDEN"},
+                  {"index.blocks.read_only_allow_delete", "disk usage exceeded flood-stage watermark, index has read-only-allow-delete block",
+                   12, "TOO_MANY_REQUESTS"}};
+    for (size_t i = 0; i < ARRAY_LEN(blocks); i++) {
+        if (str_is(settings_str(&m->settings, blocks[i].setting, STR("false")), "true")) {
+            err_set(em, ERR_CLUSTER_BLOCK, "index [%.*s] blocked by: [%s/%d/%s];", STR_ARG(m->name), blocks[i].kind, blocks[i].id,
+                    blocks[i].reason);
+            err_about_index(em, m->name, m->uuid);
+            if (blocks[i].id == 12) {
+                em->about.status_set = true;
+                em->about.http_status = 429;
+            }
+            return ERR_CLUSTER_BLOCK;
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err resolve(struct write_set *w, struct write_entry *e, struct errmsg *em)
+{
+    const struct alias_meta *alias;
+    struct rest *r = w->r;
+    enum err err = resolve_write(r->state, e->target, clock_wall_ms(r->co->o.clock), r->arena, &e->meta, &alias, &e->index, em);
+    if (err != ERR_OK || e->meta == NULL) {
+        return err;
+    }
+    if (e->require_alias && alias == NULL) {
+        return not_an_alias(e, em);
+    }
+    if (alias != NULL && alias->index_routing.p != NULL) {
+        if (e->item.routing.p != NULL && !str_eq(e->item.routing, alias->index_routing)) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                           "Alias [%.*s] has index routing associated with it [%.*s], and was provided with routing value [%.*s], "
+                           "rejecting operation",
+                           STR_ARG(alias->name), STR_ARG(alias->index_routing), STR_ARG(e->item.routing));
+        }
+        e->item.routing = alias->index_routing;
+    }
+    err = blocked(e->meta, em);
+    if (err != ERR_OK) {
+        return err;
+    }
+    if (e->item.routing.p == NULL && str_find_str(e->meta->mapping, STR("\"_routing\":{\"required\":true}")) != SIZE_MAX) {
+        err_set(em, ERR_ROUTING_MISSING, "routing is required for [%.*s]/[_doc]/[%.*s]", STR_ARG(e->meta->name), STR_ARG(e->item.id));
+        err_about_index(em, e->meta->name, STR("_na_"));
+        return ERR_ROUTING_MISSING;
+    }
+    e->shard = shard_of(e->meta, e->item.id, e->item.routing);
+    return ERR_OK;
+}
+
+/* ---- sending ---------------------------------------------------------------------------------------------------------------------- */
+
+static void copy_answer(struct write_entry *e, const struct write_item *it)
+{
+    struct str id = e->item.id, routing = e->item.routing;
+    e->item = *it;
+    e->item.id = id;
+    e->item.routing = routing;
+    e->done_by_shard = true;
+}
+
+static void gather(struct write_set *w)
+{
+    for (uint32_t i = 0; i < w->n_shard_writes; i++) {
+        struct shard_write *sw = &w->shard_writes[i];
+        struct write_entry **entries = sw->rq.user;
+        for (uint32_t k = 0; k < sw->n; k++) {
+            copy_answer(entries[k], &sw->items[k]);
+            if (sw->rq.error.n > 0) {
+                entries[k]->item.error = &sw->rq.error;
+            }
+        }
+        w->forced_refresh |= sw->forced_refresh;
+    }
+    w->done(w);
+}
+
+
+static void shard_done(struct shard_rq *rq)
+{
+    struct shard_write *sw = (struct shard_write *)rq;
+    struct write_set *w = (struct write_set *)sw->set;
+    if (--w->pending == 0) {
+        gather(w);
+    }
+}
+
+static struct shard_write *group_of(struct write_set *w, const struct write_entry *e)
+{
+    for (uint32_t i = 0; i < w->n_shard_writes; i++) {
+        struct shard_write *sw = &w->shard_writes[i];
+        if (sw->rq.shard.shard == e->shard && str_eq(sw->rq.shard.uuid, e->meta->uuid)) {
+            return sw;
+        }
+    }
+    struct shard_write *sw = &w->shard_writes[w->n_shard_writes++];
+    shard_rq_init(&sw->rq, shard_done, NULL);
+    sw->rq.shard = (struct shard_ref){e->meta->name, e->meta->uuid, e->shard};
+    sw->refresh = w->refresh;
+    sw->timeout_ms = w->timeout_ms;
+    sw->set = w;
+    return sw;
+}
+
+static void send_all(struct write_set *w)
+{
+    struct rest *r = w->r;
+    uint32_t live = 0;
+    for (uint32_t i = 0; i < w->n; i++) {
+        live += w->v[i].error == NULL;
+    }
+    w->shard_writes = ARENA_ARRAY(r->arena, struct shard_write, MAX_OF(live, 1U));
+    struct shard_write **of = ARENA_ARRAY(r->arena, struct shard_write *, w->n);
+    if (w->shard_writes == NULL || of == NULL) {
+        struct errmsg em;
+        err_no_memory(&em);
+        for (uint32_t i = 0; i < w->n; i++) {
+            fail_entry(w, &w->v[i], &em);
+        }
+        w->n_shard_writes = 0;
+        w->done(w);
+        return;
+    }
+    for (uint32_t i = 0; i < w->n; i++) {
+        if (w->v[i].error == NULL) {
+            of[i] = group_of(w, &w->v[i]);
+            of[i]->n++;
+        }
+    }
+    for (uint32_t i = 0; i < w->n_shard_writes; i++) {
+        struct shard_write *sw = &w->shard_writes[i];
+        sw->items = ARENA_ARRAY(r->arena, struct write_item, sw->n);
+        sw->rq.user = ARENA_ARRAY(r->arena, struct write_entry *, sw->n);
+        sw->n = 0;
+    }
+    for (uint32_t i = 0; i < w->n; i++) {
+        if (of[i] != NULL && of[i]->items != NULL && of[i]->rq.user != NULL) {
+            of[i]->items[of[i]->n] = w->v[i].item;
+            ((struct write_entry **)of[i]->rq.user)[of[i]->n++] = &w->v[i];
+        }
+    }
+    if (w->n_shard_writes == 0) {
+        w->done(w);
+        return;
+    }
+    w->pending = w->n_shard_writes;
+    uint32_t n = w->n_shard_writes; /* w may be gone after the last call */
+    struct shard_write *sw = w->shard_writes;
+    const struct shard_api *api = r->co->o.shards;
+    for (uint32_t i = 0; i < n; i++) {
+        api->write(api->self, &sw[i]);
+    }
+}
+
+/* ---- auto-create --------------------------------------------------------------------------------------------------------------------- */
+
+static void next_missing(struct write_set *w);
+
+static void created(struct rest *r, struct meta_request *rq)
+{
+    struct write_set *w = r->user;
+    struct write_entry *e = &w->v[w->creating];
+    if (rq->error.n > 0) {
+        fail_entry(w, e, &rq->error);
+    }
+    rest_meta_free(rq);
+    if (e->error != NULL) {
+        w->creating++;
+    }
+    next_missing(w);
+}
+
+/* Does the entry make its index when it is missing? A delete only with external versions. */
+static bool creates(const struct write_entry *e)
+{
+    return e->item.kind != WRITE_DELETE || e->item.version_type != VERSION_INTERNAL;
+}
+
+static void next_missing(struct write_set *w)
+{
+    struct rest *r = w->r;
+    for (; w->creating < w->n; w->creating++) {
+        struct write_entry *e = &w->v[w->creating];
+        struct errmsg em;
+        if (e->error != NULL) {
+            continue;
+        }
+        err_clear(&em);
+        enum err err = resolve(w, e, &em);
+        if (err == ERR_OK && e->meta == NULL) {
+            if (e->require_alias) {
+                err = not_an_alias(e, &em);
+            } else if (!creates(e)) {
+                err = missing_index(e, false, &em);
+            } else if (index_name_check(e->index, &em) != ERR_OK) {
+                err = ERR_INVALID_INDEX_NAME;
+            } else if (!auto_create_allowed(r->state, e->index)) {
+                err = missing_index(e, true, &em);
+            } else {
+                struct meta_request *rq = rest_meta(r, META_CREATE_INDEX, &e->index, 1);
+                if (rq == NULL) {
+                    return; /* answered: out of memory */
+                }
+                rq->auto_create = true;
+                r->user = w;
+                rest_meta_then(r, rq, created);
+                return;
+            }
+        }
+        if (err != ERR_OK) {
+            fail_entry(w, e, &em);
+        }
+    }
+    send_all(w);
+}
+
+void writes_run(struct write_set *w)
+{
+    w->creating = 0;
+    w->n_shard_writes = 0;
+    next_missing(w);
+}
+
+void writes_fini(struct write_set *w)
+{
+    for (uint32_t i = 0; i < w->n_shard_writes; i++) {
+        shard_rq_fini(&w->shard_writes[i].rq);
+    }
+    w->n_shard_writes = 0;
+}
+
+/* ---- results --------------------------------------------------------------------------------------------------------------------------- */
+
+static const char *outcome_name(enum write_outcome o)
+{
+    static const char *const names[] = {"created", "updated", "deleted", "not_found", "noop"};
+    return names[o];
+}
+
+int writes_status(const struct write_entry *e)
+{
+    const struct errmsg *em = e->error != NULL ? e->error : e->item.error;
+    if (em != NULL) {
+        return err_http_status(em);
+    }
+    return e->item.outcome == WRITE_CREATED ? 201 : e->item.outcome == WRITE_NOT_FOUND ? 404 : 200;
+}
+
+void writes_result(struct jsonw *w, const struct write_entry *e, bool forced_refresh, bool in_bulk)
+{
+    jw_kstr(w, "_index", e->meta->name);
+    jw_kz(w, "_type", "_doc");
+    jw_kstr(w, "_id", e->item.id);
+    jw_ki64(w, "_version", e->item.result_version);
+    jw_kz(w, "result", outcome_name(e->item.outcome));
+    bool noop = e->item.outcome == WRITE_NOOP;
+    if (forced_refresh && !noop) {
+        jw_kbool(w, "forced_refresh", true);
+    }
+    jw_k(w, "_shards");
+    jw_obj(w);
+    jw_ki64(w, "total", noop && !in_bulk ? 0 : 1 + (int64_t)e->meta->n_replicas);
+    jw_ki64(w, "successful", noop && !in_bulk ? 0 : 1);
+    jw_ki64(w, "failed", 0);
+    jw_obj_end(w);
+    jw_ki64(w, "_seq_no", e->item.seq_no);
+    jw_ki64(w, "_primary_term", e->item.primary_term);
+    if (e->item.get.n > 0) {
+        jw_k(w, "get");
+        jw_raw(w, e->item.get);
+    }
+}

@@ -1,0 +1,55 @@
+/* writes.h - a set of document writes: routed to their shards, sent at once, gathered.
+ *
+ * Indices that are missing are created first (auto-create), one after the other. Each item ends with its result or its
+ * error; only what no item can be blamed for fails the whole. */
+#ifndef COORDINATOR_WRITES_H
+#define COORDINATOR_WRITES_H
+
+#include "coordinator/rest/rest.h"
+
+struct write_entry {
+    struct write_item item;   /* as for the shard; the answer is copied back into it */
+    struct str target;        /* the index or alias as named */
+    const char *action;       /* "index", "create", "update", "delete" */
+    bool require_alias;
+    bool auto_id;
+    /* resolved */
+    struct str index;         /* concrete name */
+    const struct index_meta *meta;
+    uint32_t shard;
+    struct errmsg *error;     /* refused before any shard saw it */
+    bool done_by_shard;
+};
+
+struct write_set {
+    struct rest *r;
+    struct write_entry *v;
+    uint32_t n;
+    enum refresh_policy refresh;
+    int64_t timeout_ms;
+    struct str wait_for; /* wait_for_active_shards as given; p == NULL: default */
+    bool forced_refresh;
+    void (*done)(struct write_set *w); /* on any thread */
+    void *user;
+    /* own */
+    struct shard_write *shard_writes;
+    uint32_t n_shard_writes;
+    _Atomic uint32_t pending;
+    uint32_t creating; /* next entry whose index may have to be made */
+};
+
+/* Runs it; everything lives in r->arena. done() comes later, or before the call returns. */
+void writes_run(struct write_set *w);
+/* Frees what the shards answered with: to be called once the answer is written. */
+void writes_fini(struct write_set *w);
+/* A new document id, 20 characters, in the arena. */
+struct str writes_auto_id(struct rest *r);
+/* ERR_ACTION_VALIDATION with what Elasticsearch says of an entry's combination of id, version and conditions. */
+enum err writes_validate(const struct write_entry *e, struct errmsg *em);
+/* Reads refresh, timeout, wait_for_active_shards of a request. */
+enum err writes_params(struct rest *r, struct write_set *w);
+/* The members of one result: _index ... _primary_term (an error is the caller's). */
+void writes_result(struct jsonw *w, const struct write_entry *e, bool forced_refresh, bool in_bulk);
+int writes_status(const struct write_entry *e);
+
+#endif

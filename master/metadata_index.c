@@ -1,0 +1,270 @@
+/* Creating and deleting indices, and their mappings. */
+#include "master/metadata_int.h"
+
+#include "common/base/num.h"
+#include "common/base/utf8.h"
+
+#define INDEX_NAME_BYTES_MAX 255
+#define VERSION_CREATED      "7120199"
+
+static enum err bad_name(struct str name, const char *why, struct errmsg *em)
+{
+    err_set(em, ERR_INVALID_INDEX_NAME, "Invalid index name [%.*s], %s", STR_ARG(name), why);
+    err_about_index(em, name, STR("_na_"));
+    return ERR_INVALID_INDEX_NAME;
+}
+
+static bool has_upper(struct str name)
+{
+    for (size_t i = 0; i < name.n; i++) {
+        if (name.p[i] >= 'A' && name.p[i] <= 'Z') {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum err index_name_check(struct str name, struct errmsg *em)
+{
+    static const char forbidden[] = {' ', '"', '*', '\\', '<', '|', ',', '>', '/', '?'};
+    if (name.n == 0) {
+        return bad_name(name, "must not be empty", em);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(forbidden); i++) {
+        if (str_find(name, forbidden[i], 0) != SIZE_MAX) {
+            return bad_name(name, "must not contain the following characters [ , \", *, \\, <, |, ,, >, /, ?]", em);
+        }
+    }
+    if (str_find(name, '#', 0) != SIZE_MAX) {
+        return bad_name(name, "must not contain '#'", em);
+    }
+    if (str_find(name, ':', 0) != SIZE_MAX) {
+        return bad_name(name, "must not contain ':'", em);
+    }
+    if (name.p[0] == '_' || name.p[0] == '-' || name.p[0] == '+') {
+        return bad_name(name, name.p[0] == '_' ? "must not start with '_'." : "must not start with '_', '-', or '+'", em);
+    }
+    if (name.n > INDEX_NAME_BYTES_MAX) {
+        return bad_name(name, "index name is too long, (too many bytes > 255)", em);
+    }
+    if (str_is(name, ".") || str_is(name, "..")) {
+        return bad_name(name, "must not be '.' or '..'", em);
+    }
+    return has_upper(name) ? bad_name(name, "must be lowercase", em) : ERR_OK;
+}
+
+enum err no_such_index(struct str name, struct errmsg *em)
+{
+    err_set(em, ERR_INDEX_NOT_FOUND, "no such index [%.*s]", STR_ARG(name));
+    err_about_index(em, name, STR("_na_"));
+    err_about_resource(em, "index_or_alias", name);
+    return ERR_INDEX_NOT_FOUND;
+}
+
+bool index_settings_view(const struct index_meta *m, struct arena *arena, struct settings *out)
+{
+    return settings_sub(out, &m->settings, STR("index"), arena);
+}
+
+static enum err refuse_taken(const struct cluster_state *cur, struct str name, struct errmsg *em)
+{
+    const struct index_meta *there = cluster_index(cur, name);
+    if (there != NULL) {
+        err_set(em, ERR_INDEX_EXISTS, "index [%.*s/%.*s] already exists", STR_ARG(name), STR_ARG(there->uuid));
+        err_about_index(em, name, there->uuid);
+        return ERR_INDEX_EXISTS;
+    }
+    return cluster_has_alias(cur, name) ? bad_name(name, "already exists as alias", em) : ERR_OK;
+}
+
+/* Settings as given, each below "index.". */
+static enum err given_settings(struct index_meta *m, const struct json *given, struct errmsg *em)
+{
+    struct settings raw;
+    settings_init(&raw, &m->part.arena);
+    enum err e = given != NULL ? settings_from_json(&raw, given, STR(""), em) : ERR_OK;
+    for (size_t i = 0; e == ERR_OK && i < raw.n; i++) {
+        struct setting t = raw.v[i];
+        struct str key = str_starts(t.key, STR("index.")) ? t.key : arena_printf(&m->part.arena, "index.%.*s", STR_ARG(t.key));
+        bool ok = key.p != NULL
+                  && (t.is_null   ? true
+                      : t.is_list ? settings_put_list(&m->settings, key, t.items, t.n)
+                                  : settings_put(&m->settings, key, t.value));
+        e = ok ? ERR_OK : err_no_memory(em);
+    }
+    return e;
+}
+
+static enum err number_setting(const struct settings *s, const char *key, int64_t otherwise, int64_t min, int64_t max, uint32_t *out,
+                               struct errmsg *em)
+{
+    int64_t v;
+    enum err e = settings_i64(s, key, otherwise, &v, em);
+    if (e == ERR_OK && v < min) {
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%lld] for setting [%s] must be >= %lld", (long long)v, key,
+                    (long long)min);
+    } else if (e == ERR_OK && v > max) {
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%lld] for setting [%s] must be <= %lld", (long long)v, key,
+                    (long long)max);
+    }
+    *out = e == ERR_OK ? (uint32_t)v : 0;
+    return e;
+}
+
+static enum err shard_numbers(struct index_meta *m, struct errmsg *em)
+{
+    struct settings *s = &m->settings;
+    enum err e = number_setting(s, "index.number_of_shards", 1, 1, SHARDS_MAX, &m->n_shards, em);
+    e = e == ERR_OK ? number_setting(s, "index.number_of_replicas", 1, 0, INT32_MAX, &m->n_replicas, em) : e;
+    e = e == ERR_OK ? number_setting(s, "index.routing_partition_size", 1, 1, INT32_MAX, &m->routing_partition, em) : e;
+    if (e != ERR_OK) {
+        return e;
+    }
+    uint32_t standard = routing_shards_default(m->n_shards);
+    e = number_setting(s, "index.number_of_routing_shards", standard, 1, INT32_MAX, &m->routing_shards, em);
+    if (e == ERR_OK && (m->routing_shards < m->n_shards || m->routing_shards % m->n_shards != 0)) {
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "the number of source shards [%u] must be a factor of [%u]", m->n_shards, m->routing_shards);
+    }
+    if (e == ERR_OK && m->routing_partition > 1 && m->routing_partition >= m->n_shards) {
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT,
+                    "partition size [%u] should be a positive number less than the number of routing shards [%u] for [%.*s]",
+                    m->routing_partition, m->routing_shards, STR_ARG(m->name));
+    }
+    return e;
+}
+
+static bool put_number(struct settings *s, const char *key, int64_t v)
+{
+    struct buf b;
+    buf_init(&b, NULL, 64);
+    buf_i64(&b, v);
+    bool ok = settings_put(s, str_of(key), buf_view(&b));
+    buf_fini(&b);
+    return ok;
+}
+
+static enum err own_settings(struct index_meta *m, struct errmsg *em)
+{
+    struct settings *s = &m->settings;
+    bool ok = put_number(s, "index.number_of_shards", m->n_shards) && put_number(s, "index.number_of_replicas", m->n_replicas)
+              && put_number(s, "index.creation_date", m->created_ms) && settings_put(s, STR("index.uuid"), m->uuid)
+              && settings_put(s, STR("index.version.created"), STR(VERSION_CREATED))
+              && settings_put(s, STR("index.provided_name"), m->name);
+    return ok ? ERR_OK : err_no_memory(em);
+}
+
+static enum err make_mapping(const struct metadata_env *env, struct index_meta *m, const struct json *body, struct arena *scratch,
+                             struct errmsg *em)
+{
+    struct settings view;
+    struct buf out;
+    struct json none = json_mk_object();
+    if (!index_settings_view(m, scratch, &view)) {
+        return err_no_memory(em);
+    }
+    enum err e = env->check_analysis(env->self, &view, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    buf_init(&out, NULL, BUF_UNLIMITED);
+    e = env->merge_mapping(env->self, &view, m->mapping, body != NULL ? body : &none, &out, em);
+    if (e == ERR_OK) {
+        m->mapping = arena_str(&m->part.arena, buf_view(&out));
+        e = m->mapping.p != NULL && !out.failed ? ERR_OK : err_no_memory(em);
+    }
+    buf_fini(&out);
+    return e;
+}
+
+static enum err fill_index(const struct metadata_env *env, struct index_meta *m, struct meta_request *rq, struct errmsg *em)
+{
+    struct arena *a = &m->part.arena;
+    char uuid[23];
+    random_uuid(env->rng, uuid);
+    m->name = arena_str(a, rq->names[0]);
+    m->uuid = arena_str(a, str_of(uuid));
+    m->created_ms = clock_wall_ms(env->clock);
+    m->version = m->mapping_version = m->settings_version = m->aliases_version = 1;
+    if (m->name.p == NULL || m->uuid.p == NULL) {
+        return err_no_memory(em);
+    }
+    enum err e = given_settings(m, json_get(&rq->body, "settings"), em);
+    e = e == ERR_OK ? shard_numbers(m, em) : e;
+    e = e == ERR_OK ? own_settings(m, em) : e;
+    e = e == ERR_OK ? make_mapping(env, m, json_get(&rq->body, "mappings"), &rq->arena, em) : e;
+    if (e != ERR_OK) {
+        return e;
+    }
+    m->primary_terms = ARENA_ARRAY(a, uint64_t, m->n_shards);
+    for (uint32_t i = 0; m->primary_terms != NULL && i < m->n_shards; i++) {
+        m->primary_terms[i] = 1;
+    }
+    return m->primary_terms != NULL ? ERR_OK : err_no_memory(em);
+}
+
+enum err meta_create_index(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
+                           struct state_builder *b, struct errmsg *em)
+{
+    struct str name = rq->names[0];
+    if (rq->auto_create && cluster_index(cur, name) != NULL) {
+        return ERR_OK; /* somebody was quicker */
+    }
+    enum err e = index_name_check(name, em);
+    e = e == ERR_OK ? refuse_taken(cur, name, em) : e;
+    if (e != ERR_OK) {
+        return e;
+    }
+    struct index_meta *m = index_meta_new();
+    if (m == NULL) {
+        return err_no_memory(em);
+    }
+    e = fill_index(env, m, rq, em);
+    if (e != ERR_OK) {
+        state_part_unref(&m->part);
+        return e;
+    }
+    rq->changed = true;
+    return state_put_index(b, m) ? ERR_OK : err_no_memory(em);
+}
+
+enum err meta_delete_index(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b, struct errmsg *em)
+{
+    for (uint32_t i = 0; i < rq->n_names; i++) {
+        if (cluster_index(cur, rq->names[i]) == NULL) {
+            return no_such_index(rq->names[i], em);
+        }
+        state_remove_index(b, rq->names[i]);
+        rq->changed = true;
+    }
+    return ERR_OK;
+}
+
+enum err meta_put_mapping(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
+                          struct state_builder *b, struct errmsg *em)
+{
+    for (uint32_t i = 0; i < rq->n_names; i++) {
+        const struct index_meta *old = cluster_index(cur, rq->names[i]);
+        if (old == NULL) {
+            return no_such_index(rq->names[i], em);
+        }
+        struct index_meta *m = index_meta_copy(old);
+        if (m == NULL) {
+            return err_no_memory(em);
+        }
+        enum err e = make_mapping(env, m, &rq->body, &rq->arena, em);
+        if (e != ERR_OK || str_eq(m->mapping, old->mapping)) {
+            state_part_unref(&m->part);
+            if (e != ERR_OK) {
+                return e;
+            }
+            continue;
+        }
+        m->version++;
+        m->mapping_version++;
+        rq->changed = true;
+        if (!state_put_index(b, m)) {
+            return err_no_memory(em);
+        }
+    }
+    return ERR_OK;
+}

@@ -1,0 +1,482 @@
+#include "node/node.h"
+
+#include "common/sys/clock_real.h"
+#include "common/sys/fs_posix.h"
+#include "common/sys/http_server.h"
+#include "common/sys/loop.h"
+#include "common/sys/pool.h"
+#include "common/sys/process.h"
+#include "coordinator/coordinator.h"
+#include "data/data.h"
+#include "engine/mapping/mapping.h"
+#include "engine/query/query.h"
+#include "master/service.h"
+#include "node/dictionaries.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define HTTP_LOOPS_MAX 16
+#define TICK_MS        100
+
+struct node {
+    struct node_opts o;
+    struct arena arena;
+    const struct fs *fs;
+    const struct clock *clock;
+    struct str data_dir, name, id;
+    void *data_lock;
+    struct rng rng;
+    struct dictionaries dicts;
+    struct loop *main_loop;
+    struct loop *http_loops[HTTP_LOOPS_MAX];
+    unsigned n_http_loops, http_running;
+    struct loop_ticker *ticker;
+    struct pool *write_pool, *search_pool, *background_pool, *master_pool;
+    struct data_service *data;
+    struct master_service *master;
+    struct coordinator *coordinator;
+    struct http_server *http;
+    pthread_mutex_t lock;
+    pthread_cond_t cond;
+    bool recovered, http_stopped;
+};
+
+/* ---- what the master asks of the engine ------------------------------------------------------------------------------------- */
+
+static struct analysis_env analysis_env_of(const struct node *n)
+{
+    struct str conf = settings_str(n->o.settings, "path.conf", STR_NULL);
+    return (struct analysis_env){.path_conf = conf.p, .ik = n->dicts.ik, .pinyin = n->dicts.pinyin};
+}
+
+static enum err check_analysis(void *self, const struct settings *index_settings, struct errmsg *em)
+{
+    struct analysis_env env = analysis_env_of(self);
+    struct analysis *a;
+    enum err e = analysis_new(&a, index_settings, &env, em);
+    analysis_unref(e == ERR_OK ? a : NULL);
+    return e;
+}
+
+static enum err merge_mapping(void *self, const struct settings *index_settings, struct str old, const struct json *body,
+                              struct buf *out, struct errmsg *em)
+{
+    struct analysis_env env = analysis_env_of(self);
+    struct analysis *a = NULL;
+    struct mapping *base = NULL, *merged = NULL;
+    struct arena scratch;
+    struct json tree;
+    arena_init(&scratch, NULL, ARENA_UNLIMITED);
+    enum err e = analysis_new(&a, index_settings, &env, em);
+    if (e == ERR_OK && old.n > 0) {
+        e = json_parse(&tree, old, &scratch, &json_limits_default, em);
+        e = e == ERR_OK ? mapping_new(&base, &tree, a, index_settings, em) : e;
+        e = e == ERR_OK ? mapping_merge(&merged, base, body, em) : e;
+    } else if (e == ERR_OK) {
+        e = mapping_new(&merged, body, a, index_settings, em);
+    }
+    if (e == ERR_OK) {
+        struct jsonw w;
+        jsonw_init(&w, out, false);
+        mapping_write(merged, &w);
+    }
+    mapping_unref(base);
+    mapping_unref(merged);
+    analysis_unref(a);
+    arena_fini(&scratch);
+    return e;
+}
+
+static enum err check_query(void *self, const struct json *query, struct str text, struct errmsg *em)
+{
+    struct arena scratch;
+    (void)self;
+    arena_init(&scratch, NULL, ARENA_UNLIMITED);
+    enum err e = query_check(query, text, &scratch, em);
+    arena_fini(&scratch);
+    return e;
+}
+
+/* ---- between the roles --------------------------------------------------------------------------------------------------------- */
+
+static void apply_state(void *self, struct cluster_state *state, void (*done)(void *arg), void *arg)
+{
+    struct node *n = self;
+    data_apply(n->data, state, done, arg);
+}
+
+static struct cluster_state *state_of(void *self)
+{
+    struct node *n = self;
+    return master_state(n->master);
+}
+
+static void submit_to_master(void *self, struct meta_request *rq)
+{
+    struct node *n = self;
+    master_submit(n->master, rq);
+}
+
+static struct analysis *analysis_of(void *self, struct str uuid)
+{
+    struct node *n = self;
+    return data_analysis(n->data, uuid);
+}
+
+static struct mapping *mapping_of(void *self, struct str uuid)
+{
+    struct node *n = self;
+    return data_mapping(n->data, uuid);
+}
+
+struct mapping_call {
+    struct meta_request rq;
+    void (*done)(void *arg, const struct errmsg *error);
+    void *arg;
+};
+
+static void mapping_done(struct meta_request *rq)
+{
+    struct mapping_call *c = (struct mapping_call *)rq;
+    c->done(c->arg, rq->error.n > 0 ? &rq->error : NULL);
+    meta_request_fini(rq);
+    free(c);
+}
+
+/* A document's new fields, on their way to the master. */
+static void update_mapping(void *self, struct str index, struct str uuid, struct str mapping, void (*done)(void *, const struct errmsg *),
+                           void *arg)
+{
+    struct node *n = self;
+    struct mapping_call *c = calloc(1, sizeof(*c));
+    struct errmsg em;
+    (void)uuid;
+    if (c == NULL) {
+        err_no_memory(&em);
+        done(arg, &em);
+        return;
+    }
+    meta_request_init(&c->rq, META_PUT_MAPPING, mapping_done, NULL);
+    c->done = done;
+    c->arg = arg;
+    struct str *name = ARENA_NEW(&c->rq.arena, struct str);
+    struct str text = arena_str(&c->rq.arena, mapping);
+    if (name != NULL) {
+        *name = arena_str(&c->rq.arena, index);
+    }
+    if (name == NULL || name->p == NULL || text.p == NULL
+        || json_parse(&c->rq.body, text, &c->rq.arena, &json_limits_default, &em) != ERR_OK) {
+        err_no_memory(&em);
+        meta_request_fini(&c->rq);
+        free(c);
+        done(arg, &em);
+        return;
+    }
+    c->rq.names = name;
+    c->rq.n_names = 1;
+    c->rq.text = text;
+    master_submit(n->master, &c->rq);
+}
+
+static void tick(void *arg)
+{
+    struct node *n = arg;
+    data_tick(n->data);
+}
+
+/* ---- start ------------------------------------------------------------------------------------------------------------------------ */
+
+static enum err new_pool(struct pool **out, const char *name, unsigned threads, size_t queue, struct errmsg *em)
+{
+    struct pool_opts o = {.name = name, .threads_max = threads, .queue_max = queue};
+    return pool_new(out, &o, em);
+}
+
+static enum err open_pools(struct node *n, unsigned cores, struct errmsg *em)
+{
+    enum err e = new_pool(&n->write_pool, "write", cores, 10000, em);
+    e = e == ERR_OK ? new_pool(&n->search_pool, "search", cores * 3 / 2 + 1, 1000, em) : e;
+    e = e == ERR_OK ? new_pool(&n->background_pool, "background", MAX_OF(cores / 2, 1U), 100000, em) : e;
+    return e == ERR_OK ? new_pool(&n->master_pool, "master", 1, 100000, em) : e;
+}
+
+static enum err open_data_dir(struct node *n, struct errmsg *em)
+{
+    struct str dir = settings_str(n->o.settings, "path.data", STR("data-local"));
+    char path[1100];
+    n->data_dir = arena_str(&n->arena, dir);
+    if (n->data_dir.p == NULL) {
+        return err_no_memory(em);
+    }
+    enum err e = n->fs->make_dir(n->fs->self, n->data_dir.p, em);
+    snprintf(path, sizeof(path), "%s/node.lock", n->data_dir.p);
+    return e == ERR_OK ? n->fs->lock(n->fs->self, path, &n->data_lock, em) : e;
+}
+
+static struct nodes_part *own_node(struct node *n)
+{
+    struct nodes_part *p = nodes_part_new();
+    if (p == NULL) {
+        return NULL;
+    }
+    struct arena *a = &p->part.arena;
+    p->v = ARENA_ARRAY(a, struct node_meta, 1);
+    if (p->v == NULL) {
+        state_part_unref(&p->part);
+        return NULL;
+    }
+    char ephemeral[23];
+    random_uuid(&n->rng, ephemeral);
+    p->n = 1;
+    p->v[0] = (struct node_meta){.id = arena_str(a, n->id),
+                                 .name = arena_str(a, n->name),
+                                 .ephemeral_id = arena_str(a, str_of(ephemeral)),
+                                 .host = arena_str(a, STR("127.0.0.1")),
+                                 .transport_address = arena_str(a, STR("127.0.0.1:9300")),
+                                 .http_address = arena_str(a, STR("127.0.0.1:9200")),
+                                 .roles = ROLE_MASTER | ROLE_DATA};
+    p->local = p->master = p->v[0].id;
+    return p;
+}
+
+static enum err open_services(struct node *n, struct errmsg *em)
+{
+    struct data_opts d = {.fs = n->fs,
+                          .clock = n->clock,
+                          .log = n->o.log,
+                          .dir = n->data_dir.p,
+                          .write_pool = pool_executor(n->write_pool),
+                          .search_pool = pool_executor(n->search_pool),
+                          .background_pool = pool_executor(n->background_pool),
+                          .env = analysis_env_of(n),
+                          .node_id = n->id,
+                          .update_mapping = update_mapping,
+                          .update_self = n};
+    enum err e = data_service_new(&n->data, &d, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    struct master_opts m = {.fs = n->fs,
+                            .dir = n->data_dir.p,
+                            .executor = pool_executor(n->master_pool),
+                            .log = n->o.log,
+                            .env = {.clock = n->clock,
+                                    .rng = &n->rng,
+                                    .self = n,
+                                    .merge_mapping = merge_mapping,
+                                    .check_analysis = check_analysis,
+                                    .check_query = check_query},
+                            .cluster_name = settings_str(n->o.settings, "cluster.name", STR(CLUSTER_NAME_DEFAULT)),
+                            .nodes = own_node(n),
+                            .apply = apply_state,
+                            .apply_self = n};
+    if (m.nodes == NULL) {
+        return err_no_memory(em);
+    }
+    e = master_service_new(&n->master, &m, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    struct coordinator_opts c = {.clock = n->clock,
+                                 .log = n->o.log,
+                                 .shards = data_api(n->data),
+                                 .state = state_of,
+                                 .master = submit_to_master,
+                                 .analysis = analysis_of,
+                                 .mapping = mapping_of,
+                                 .self = n,
+                                 .node_id = n->id,
+                                 .node_name = n->name,
+                                 .cluster_name = m.cluster_name,
+                                 .node_settings = n->o.settings,
+                                 .seed = rng_u64(&n->rng),
+                                 .started_ms = clock_wall_ms(n->clock)};
+    return coordinator_new(&n->coordinator, &c, em);
+}
+
+static enum err open_http(struct node *n, unsigned cores, struct errmsg *em)
+{
+    struct http_server_opts h = {.ports = "9200-9300", .compression = true, .log = n->o.log, .clock = n->clock, .handle = coordinator_handle};
+    enum err e = http_server_opts_from(&h, n->o.settings, &n->arena, em);
+    for (unsigned i = 0; e == ERR_OK && i < MIN_OF(cores, (unsigned)HTTP_LOOPS_MAX); i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "http-%u", i);
+        e = loop_new(&n->http_loops[i], name, em);
+        n->n_http_loops += e == ERR_OK;
+    }
+    if (e != ERR_OK) {
+        return e;
+    }
+    h.loops = n->http_loops;
+    h.loops_n = n->n_http_loops;
+    h.self = n->coordinator;
+    return http_server_new(&n->http, &h, em);
+}
+
+static void signal_flag(struct node *n, bool *flag)
+{
+    pthread_mutex_lock(&n->lock);
+    *flag = true;
+    pthread_cond_broadcast(&n->cond);
+    pthread_mutex_unlock(&n->lock);
+}
+
+static void wait_flag(struct node *n, const bool *flag)
+{
+    pthread_mutex_lock(&n->lock);
+    while (!*flag) {
+        pthread_cond_wait(&n->cond, &n->lock);
+    }
+    pthread_mutex_unlock(&n->lock);
+}
+
+static void recovered(void *arg)
+{
+    struct node *n = arg;
+    signal_flag(n, &n->recovered);
+}
+
+static void on_signal(void *arg, int signo)
+{
+    struct node *n = arg;
+    log_info(n->o.log, "node", "stopping on signal %d", signo);
+    node_stop(n);
+}
+
+static enum err start_loops(struct node *n, struct errmsg *em)
+{
+    enum err e = loop_signal(n->main_loop, SIGTERM, on_signal, n, em);
+    e = e == ERR_OK ? loop_signal(n->main_loop, SIGINT, on_signal, n, em) : e;
+    n->ticker = e == ERR_OK ? loop_ticker_new(n->main_loop, TICK_MS, tick, n) : NULL;
+    if (e == ERR_OK && n->ticker == NULL) {
+        return err_no_memory(em);
+    }
+    for (unsigned i = 0; e == ERR_OK && i < n->n_http_loops; i++) {
+        e = loop_start(n->http_loops[i], em);
+        n->http_running += e == ERR_OK;
+    }
+    return e;
+}
+
+static enum err name_node(struct node *n, struct errmsg *em)
+{
+    uint64_t seed;
+    char id[23];
+    enum err e = process_random(&seed, sizeof(seed), em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    rng_seed(&n->rng, seed);
+    random_uuid(&n->rng, id);
+    struct str name = settings_str(n->o.settings, "node.name", STR_NULL);
+    if (name.p == NULL) {
+        name = process_host_name(&n->arena);
+    }
+    n->id = arena_str(&n->arena, str_of(id));
+    n->name = arena_str(&n->arena, name.p != NULL ? name : n->id);
+    return n->id.p != NULL && n->name.p != NULL ? ERR_OK : err_no_memory(em);
+}
+
+static enum err start(struct node *n, struct errmsg *em)
+{
+    struct machine_stats machine;
+    struct str conf = settings_str(n->o.settings, "path.conf", STR_NULL);
+    machine_stats(&machine);
+    unsigned cores = MAX_OF(machine.cores_allowed, 1U);
+    enum err e = name_node(n, em);
+    e = e == ERR_OK ? open_data_dir(n, em) : e;
+    e = e == ERR_OK ? dictionaries_load(&n->dicts, n->fs, conf.p, n->o.share_dir, n->o.log, em) : e;
+    e = e == ERR_OK ? loop_new(&n->main_loop, "main", em) : e;
+    e = e == ERR_OK ? open_pools(n, cores, em) : e;
+    e = e == ERR_OK ? open_services(n, em) : e;
+    if (e == ERR_OK) {
+        master_recover(n->master, recovered, n);
+        wait_flag(n, &n->recovered);
+    }
+    e = e == ERR_OK ? open_http(n, cores, em) : e;
+    return e == ERR_OK ? start_loops(n, em) : e;
+}
+
+enum err node_new(struct node **out, const struct node_opts *opts, struct errmsg *em)
+{
+    *out = NULL;
+    struct node *n = calloc(1, sizeof(*n));
+    if (n == NULL) {
+        return err_no_memory(em);
+    }
+    n->o = *opts;
+    n->fs = fs_posix();
+    n->clock = clock_real();
+    arena_init(&n->arena, NULL, ARENA_UNLIMITED);
+    pthread_mutex_init(&n->lock, NULL);
+    pthread_cond_init(&n->cond, NULL);
+    enum err e = start(n, em);
+    if (e != ERR_OK) {
+        node_free(n);
+        return e;
+    }
+    *out = n;
+    return ERR_OK;
+}
+
+void node_run(struct node *n)
+{
+    loop_run(n->main_loop);
+}
+
+void node_stop(struct node *n)
+{
+    loop_stop(n->main_loop);
+}
+
+unsigned node_http_port(const struct node *n)
+{
+    return http_server_port(n->http);
+}
+
+static void http_stopped(void *arg)
+{
+    struct node *n = arg;
+    signal_flag(n, &n->http_stopped);
+}
+
+#define STOP_GRACE_MS 5000
+
+void node_free(struct node *n)
+{
+    if (n == NULL) {
+        return;
+    }
+    if (n->http != NULL && n->http_running > 0) {
+        http_server_stop(n->http, STOP_GRACE_MS, http_stopped, n);
+        wait_flag(n, &n->http_stopped);
+    }
+    for (unsigned i = 0; i < n->http_running; i++) {
+        loop_stop(n->http_loops[i]);
+        loop_join(n->http_loops[i]);
+    }
+    http_server_free(n->http);
+    loop_ticker_free(n->ticker);
+    pool_free(n->master_pool); /* runs what waits; no request is left to submit more */
+    data_service_free(n->data);
+    coordinator_free(n->coordinator);
+    master_service_free(n->master);
+    pool_free(n->search_pool);
+    pool_free(n->write_pool);
+    pool_free(n->background_pool);
+    for (unsigned i = 0; i < n->n_http_loops; i++) {
+        loop_free(n->http_loops[i]);
+    }
+    loop_free(n->main_loop);
+    dictionaries_fini(&n->dicts);
+    if (n->data_lock != NULL) {
+        n->fs->unlock(n->fs->self, n->data_lock);
+    }
+    pthread_cond_destroy(&n->cond);
+    pthread_mutex_destroy(&n->lock);
+    arena_fini(&n->arena);
+    free(n);
+}
