@@ -44,7 +44,7 @@ struct http_reply {     /* valid during done() */
 };
 
 enum err http_client_new(struct http_client **out, const struct http_client_opts *opts, struct errmsg *em);
-/* Calls under way are dropped without done(). NULL ok. */
+/* Calls under way are dropped without done(). Not inside done(). NULL ok. */
 void http_client_free(struct http_client *c);
 /* ERR_ILLEGAL_ARGUMENT for a bad url. *call (may be NULL) is valid until done(). */
 enum err http_client_send(struct http_client *c, const struct http_client_request *req,

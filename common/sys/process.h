@@ -26,8 +26,6 @@ struct machine_stats {
 
 void process_stats(struct process_stats *out);
 void machine_stats(struct machine_stats *out);
-/* User and system time of the process and the machine's in all, in share of one: fill two and take the
- * difference. */
 int64_t process_id(void);
 /* Raises the soft limit of open files to the hard one; returns it. */
 uint64_t process_raise_open_files(void);

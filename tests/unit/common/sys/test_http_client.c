@@ -1,0 +1,493 @@
+/* The HTTP client against the server, and against servers that misbehave. */
+#include "common/sys/http_client.h"
+#include "common/sys/http_server.h"
+
+#include <arpa/inet.h>
+#include <check.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct world { /* server and client on one loop, in the test's thread */
+    struct loop *loop;
+    struct http_server *server;
+    struct http_client *client;
+    struct http_request *held;
+    int left; /* answers awaited */
+    char last[400];
+    enum err err;
+    int status;
+    size_t body_n;
+    const struct tls *tls;
+};
+
+static void respond_held(void *arg)
+{
+    struct world *w = arg;
+    http_respond(w->held, 200, "text/plain", NULL, 0, NULL);
+}
+
+static void handle(void *self, struct http_request *req)
+{
+    struct world *w = self;
+    struct buf b;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    if (str_is(req->path, "/hold")) {
+        w->held = req;
+        return;
+    }
+    if (str_is(req->path, "/big")) {
+        size_t n = (size_t)strtoul(req->query.p, NULL, 10);
+        memset(buf_reserve(&b, n), 'x', n);
+        b.n = n;
+    } else {
+        const struct str *host = http_header_find(req->headers, req->headers_n, "host");
+        const struct str *type = http_header_find(req->headers, req->headers_n, "content-type");
+        buf_printf(&b, "%.*s|%.*s|%.*s|%.*s|%.*s", STR_ARG(req->method_name), STR_ARG(req->path),
+                   STR_ARG(req->query), STR_ARG(req->body), type != NULL ? (int)type->n : 0,
+                   type != NULL ? type->p : "");
+        ck_assert_ptr_nonnull(host);
+    }
+    http_respond(req, str_is(req->path, "/404") ? 404 : 200, "text/plain", NULL, 0, &b);
+}
+
+static void world_open_with(struct world *w, struct http_client_opts co, const struct tls *server_tls)
+{
+    memset(w, 0, sizeof(*w));
+    ck_assert_int_eq(loop_new(&w->loop, "test", NULL), ERR_OK);
+    struct http_server_opts so = {.loops = &w->loop,
+                                  .loops_n = 1,
+                                  .ports = "0",
+                                  .compression = true,
+                                  .handle = handle,
+                                  .self = w,
+                                  .tls = server_tls};
+    ck_assert_int_eq(http_server_new(&w->server, &so, NULL), ERR_OK);
+    co.loop = w->loop;
+    ck_assert_int_eq(http_client_new(&w->client, &co, NULL), ERR_OK);
+}
+
+static void world_open(struct world *w)
+{
+    world_open_with(w, (struct http_client_opts){0}, NULL);
+}
+
+static void world_close(struct world *w)
+{
+    http_client_free(w->client);
+    http_server_free(w->server);
+    loop_free(w->loop);
+}
+
+static void done(void *arg, const struct http_reply *r)
+{
+    struct world *w = arg;
+    ck_assert(loop_inside(w->loop));
+    w->err = r->err;
+    w->status = r->status;
+    w->body_n = r->body.n;
+    snprintf(w->last, sizeof(w->last), "%.*s", r->err == ERR_OK ? (int)MIN_OF(r->body.n, (size_t)300) : 300,
+             r->err == ERR_OK ? (r->body.n > 0 ? r->body.p : "") : r->reason);
+    if (--w->left <= 0) {
+        loop_stop(w->loop);
+    }
+}
+
+static char *url(const struct world *w, const char *scheme, const char *path)
+{
+    static char text[200];
+    snprintf(text, sizeof(text), "%s://127.0.0.1:%u%s", scheme, http_server_port(w->server), path);
+    return text;
+}
+
+static struct http_call *send_to(struct world *w, const char *u, struct http_client_request req)
+{
+    struct http_call *call;
+    struct errmsg em = {0};
+    req.url = str_of(u);
+    req.method = req.method != NULL ? req.method : "GET";
+    enum err e = http_client_send(w->client, &req, done, w, &call, &em);
+    ck_assert_msg(e == ERR_OK, "%s", em.frame[0].reason);
+    return call;
+}
+
+/* loop_run() ends for good: later runs go in a loop of their own, so a test runs the loop once in steps. */
+static void once(const char *method, const char *path, const char *body, const char *want, int status)
+{
+    struct world w;
+    world_open(&w);
+    struct http_client_request r = {
+        .method = method, .content_type = body != NULL ? "application/json" : NULL, .body = str_of(body)};
+    send_to(&w, url(&w, "http", path), r);
+    loop_run(w.loop);
+    ck_assert_msg(w.err == ERR_OK, "%s", w.last);
+    ck_assert_int_eq(w.status, status);
+    ck_assert_str_eq(w.last, want);
+    world_close(&w);
+}
+
+START_TEST(requests_and_answers)
+{
+    once("GET", "/a?b=c", NULL, "GET|/a|b=c||", 200);
+    once("GET", "", NULL, "GET|/|||", 200);
+    once("GET", "?q", NULL, "GET|/|q||", 200);
+    once("GET", "/_search", "{\"size\":1}", "GET|/_search||{\"size\":1}|application/json", 200);
+    once("POST", "/a", "x", "POST|/a||x|application/json", 200);
+    once("POST", "/a", NULL, "POST|/a|||", 200);
+    once("DELETE", "/404", NULL, "DELETE|/404|||", 404);
+    once("HEAD", "/big?1000", NULL, "", 200);
+}
+END_TEST
+
+START_TEST(bad_urls_are_refused)
+{
+    struct world w;
+    world_open(&w);
+    static const char *const bad[] = {"",
+                                      "ftp://x/",
+                                      "http://",
+                                      "http://:80/",
+                                      "http://h:x/",
+                                      "http://h:70000/",
+                                      "http://h/a b",
+                                      "http://[::1",
+                                      "http://h\r\n/",
+                                      "http://h:0/"};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct http_client_request r = {.method = "GET", .url = str_of(bad[i])};
+        ck_assert_msg(http_client_send(w.client, &r, done, &w, NULL, NULL) == ERR_ILLEGAL_ARGUMENT, "%s",
+                      bad[i]);
+    }
+    struct http_header h = {STR("X"), STR("a\r\nb")};
+    struct http_client_request r = {.method = "GET", .url = STR("http://h/"), .headers = &h, .headers_n = 1};
+    ck_assert_int_eq(http_client_send(w.client, &r, done, &w, NULL, NULL), ERR_ILLEGAL_ARGUMENT);
+    world_close(&w);
+}
+END_TEST
+
+START_TEST(connections_are_kept_and_bounded)
+{
+    struct world w;
+    world_open_with(&w, (struct http_client_opts){.per_host_max = 3}, NULL);
+    w.left = 200;
+    for (int i = 0; i < 200; i++) {
+        send_to(&w, url(&w, "http", "/x"), (struct http_client_request){0});
+    }
+    loop_run(w.loop);
+    struct http_server_stats st;
+    http_server_stats(w.server, &st);
+    ck_assert_uint_eq(st.total_opened, 3);
+    ck_assert_uint_eq(st.requests, 200);
+    world_close(&w);
+}
+END_TEST
+
+START_TEST(timeouts_and_ceilings)
+{
+    struct world w;
+    world_open_with(&w, (struct http_client_opts){.response_bytes_max = 1000, .per_host_max = 1}, NULL);
+    w.left = 2; /* the second waits behind the first and times out as well */
+    send_to(&w, url(&w, "http", "/hold"), (struct http_client_request){.ms_max = 50});
+    send_to(&w, url(&w, "http", "/x"), (struct http_client_request){.ms_max = 20});
+    loop_run(w.loop);
+    ck_assert_int_eq(w.err, ERR_TIMEOUT);
+    ck_assert(loop_post(w.loop, respond_held, &w));
+    world_close(&w);
+
+    world_open_with(&w, (struct http_client_opts){.response_bytes_max = 1000}, NULL);
+    send_to(&w, url(&w, "http", "/big?1001"), (struct http_client_request){0});
+    loop_run(w.loop);
+    ck_assert_int_eq(w.err, ERR_TOO_LONG_FRAME);
+    world_close(&w);
+
+    world_open_with(&w, (struct http_client_opts){.response_bytes_max = 1000}, NULL);
+    struct http_header gzip = {STR("Accept-Encoding"), STR("gzip")}; /* small when packed, too large after */
+    send_to(&w, url(&w, "http", "/big?5000"), (struct http_client_request){.headers = &gzip, .headers_n = 1});
+    loop_run(w.loop);
+    ck_assert_int_eq(w.err, ERR_TOO_LONG_FRAME);
+    world_close(&w);
+
+    world_open(&w);
+    send_to(&w, url(&w, "http", "/big?5000000"),
+            (struct http_client_request){.headers = &gzip, .headers_n = 1});
+    loop_run(w.loop);
+    ck_assert(w.err == ERR_OK && w.body_n == 5000000);
+    world_close(&w);
+}
+END_TEST
+
+START_TEST(cancelled_calls_stay_silent)
+{
+    struct world w;
+    world_open_with(&w, (struct http_client_opts){.per_host_max = 1}, NULL);
+    w.left = 1;
+    struct http_call *running = send_to(&w, url(&w, "http", "/hold"), (struct http_client_request){0});
+    struct http_call *waiting = send_to(&w, url(&w, "http", "/hold"), (struct http_client_request){0});
+    send_to(&w, url(&w, "http", "/last"), (struct http_client_request){0});
+    http_call_cancel(running);
+    http_call_cancel(waiting);
+    loop_run(w.loop);
+    ck_assert_str_eq(w.last, "GET|/last|||");
+    send_to(&w, url(&w, "http", "/never"), (struct http_client_request){0}); /* freed under way */
+    world_close(&w);
+}
+END_TEST
+
+START_TEST(nobody_listens)
+{
+    struct world w;
+    world_open(&w);
+    char free_port[64];
+    struct sockaddr_in a = {.sin_family = AF_INET};
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t n = sizeof(a);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+    getsockname(fd, (struct sockaddr *)&a, &n);
+    snprintf(free_port, sizeof(free_port), "http://localhost:%u/", ntohs(a.sin_port));
+    w.left = 2;
+    send_to(&w, free_port, (struct http_client_request){0});
+    send_to(&w, "https://127.0.0.1:1/", (struct http_client_request){0}); /* no TLS settings */
+    ck_assert_int_eq(w.left, 2);
+    loop_run(w.loop);
+    ck_assert_int_eq(w.err, ERR_IO);
+    close(fd);
+    world_close(&w);
+}
+END_TEST
+
+struct script { /* a server in a thread: for each connection, what it says after a request, then it closes */
+    int fd;
+    unsigned port;
+    const char *const *lines;
+    size_t n;
+    pthread_t thread;
+    int requests;
+};
+
+static void *play(void *arg)
+{
+    struct script *s = arg;
+    for (size_t i = 0; i < s->n; i++) {
+        int c = accept(s->fd, NULL, NULL);
+        const char *line = s->lines[i];
+        while (*line != '\0') { /* answers to one request each are split by '\f' */
+            char sink[4096];
+            if (recv(c, sink, sizeof(sink), 0) <= 0) {
+                break;
+            }
+            s->requests++;
+            size_t len = strcspn(line, "\f");
+            send(c, line, len, MSG_NOSIGNAL);
+            line += len + (line[len] == '\f' ? 1 : 0);
+        }
+        close(c);
+    }
+    return NULL;
+}
+
+static void script_open(struct script *s, const char *const *lines, size_t n)
+{
+    *s = (struct script){.lines = lines, .n = n, .fd = socket(AF_INET, SOCK_STREAM, 0)};
+    struct sockaddr_in a = {.sin_family = AF_INET};
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(a);
+    ck_assert_int_eq(bind(s->fd, (struct sockaddr *)&a, size), 0);
+    ck_assert_int_eq(listen(s->fd, 10), 0);
+    getsockname(s->fd, (struct sockaddr *)&a, &size);
+    s->port = ntohs(a.sin_port);
+    pthread_create(&s->thread, NULL, play, s);
+}
+
+static void script_close(struct script *s)
+{
+    pthread_join(s->thread, NULL);
+    close(s->fd);
+}
+
+static void against(const char *answer, enum err want, const char *body)
+{
+    struct script s;
+    script_open(&s, &answer, 1);
+    struct arena a;
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    char u[64];
+    snprintf(u, sizeof(u), "http://127.0.0.1:%u/", s.port);
+    struct http_client_request r = {.method = "POST", .url = str_of(u), .body = STR("x")};
+    struct http_reply reply;
+    struct errmsg em = {0};
+    enum err e = http_fetch(&r, NULL, &a, &reply, &em);
+    ck_assert_msg(e == want, "[%s] gave %d %s", answer, (int)e, em.frame[0].reason);
+    ck_assert(e != ERR_OK || str_is(reply.body, body));
+    arena_fini(&a);
+    script_close(&s);
+}
+
+START_TEST(answers_of_every_shape)
+{
+    against("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", ERR_OK, "hi");
+    against("HTTP/1.1 200 OK\r\n\r\nuntil the end", ERR_OK, "until the end");
+    against("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n2\r\nbc\r\n0\r\n\r\n", ERR_OK,
+            "abc");
+    against("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 1\r\n\r\nx", ERR_OK, "x");
+    against("HTTP/1.1 204 No Content\r\n\r\n", ERR_OK, "");
+    against("HTTP/1.0 200 OK\r\n\r\n", ERR_OK, "");
+    against("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhi", ERR_IO, NULL);
+    against("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhi", ERR_IO, NULL);
+    against("nonsense", ERR_PARSE, NULL);
+    against("HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", ERR_PARSE, NULL);
+    against("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\nhi", ERR_ILLEGAL_ARGUMENT,
+            NULL);
+    against("", ERR_IO, NULL);
+}
+END_TEST
+
+struct chain { /* a second request when the first is answered */
+    struct world w;
+    const char *url, *method;
+    bool second;
+};
+
+static void then_again(void *arg, const struct http_reply *r)
+{
+    struct chain *c = arg;
+    if (c->second) {
+        done(&c->w, r);
+        return;
+    }
+    c->second = true;
+    ck_assert(r->err == ERR_OK && str_is(r->body, "one"));
+    struct http_client_request req = {.method = c->method, .url = str_of(c->url)};
+    ck_assert_int_eq(http_client_send(c->w.client, &req, then_again, c, NULL, NULL), ERR_OK);
+}
+
+/* The server closes a kept connection as the second request comes: sent again on a new one if that is safe.
+ */
+START_TEST(stale_connections_are_tried_again_once)
+{
+    static const char *const lines[] = {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none\f\f",
+                                        "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\ntwo"};
+    for (int post = 0; post < 2; post++) {
+        struct script s;
+        script_open(&s, lines, 2);
+        char u[64];
+        snprintf(u, sizeof(u), "http://127.0.0.1:%u/", s.port);
+        struct chain c = {.url = u, .method = post == 1 ? "POST" : "GET"};
+        ck_assert_int_eq(loop_new(&c.w.loop, "x", NULL), ERR_OK);
+        struct http_client_opts o = {.loop = c.w.loop};
+        ck_assert_int_eq(http_client_new(&c.w.client, &o, NULL), ERR_OK);
+        struct http_client_request req = {.method = "GET", .url = str_of(u)};
+        ck_assert_int_eq(http_client_send(c.w.client, &req, then_again, &c, NULL, NULL), ERR_OK);
+        loop_run(c.w.loop);
+        if (post == 0) {
+            ck_assert_str_eq(c.w.last, "two");
+        } else {
+            ck_assert_int_eq(c.w.err, ERR_IO);
+            int fd = socket(AF_INET, SOCK_STREAM, 0); /* the connection that the script still waits for */
+            struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)s.port)};
+            a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+            ck_assert_int_eq(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+            close(fd);
+        }
+        script_close(&s);
+        ck_assert_int_eq(s.requests, post == 0 ? 3 : 2);
+        http_client_free(c.w.client);
+        loop_free(c.w.loop);
+    }
+}
+END_TEST
+
+static bool make_certificate(const char *dir)
+{
+    char command[500];
+    snprintf(command, sizeof(command),
+             "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -days 2 -keyout %s/key.pem -out "
+             "%s/cert.pem"
+             " -addext subjectAltName=DNS:localhost,IP:127.0.0.1 2>/dev/null",
+             dir, dir);
+    return system(command) == 0;
+}
+
+/* A throw-away certificate for "localhost" and 127.0.0.1, for both sides. */
+START_TEST(tls_both_sides)
+{
+    char dir[] = "/tmp/serai-tls-XXXXXX", cert[64], key[64];
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    if (!make_certificate(dir)) {
+        return; /* no openssl program here */
+    }
+    snprintf(cert, sizeof(cert), "%s/cert.pem", dir);
+    snprintf(key, sizeof(key), "%s/key.pem", dir);
+    struct tls *server, *client, *stranger, *named;
+    struct tls_opts so = {
+        .certificate = cert, .key = key, .authorities = cert, .verify = TLS_VERIFY_OPTIONAL};
+    struct errmsg em = {0};
+    ck_assert_msg(tls_server_new(&server, &so, &em) == ERR_OK, "%s", em.frame[0].reason);
+    struct tls_opts co = {.authorities = cert, .verify = TLS_VERIFY_REQUIRED, .version_min = "TLSv1.3"};
+    ck_assert_int_eq(tls_client_new(&client, &co, NULL), ERR_OK);
+    ck_assert_int_eq(tls_client_new(&stranger, &(struct tls_opts){.verify = TLS_VERIFY_REQUIRED}, NULL),
+                     ERR_OK);
+    ck_assert_int_eq(tls_client_new(&named, &so, NULL), ERR_OK);
+    struct tls *bad;
+    ck_assert_int_eq(tls_server_new(&bad, &(struct tls_opts){.certificate = "/none", .key = key}, &em),
+                     ERR_ILLEGAL_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(em.frame[0].reason, "/none"));
+    ck_assert_int_eq(tls_client_new(&bad, &(struct tls_opts){.version_min = "SSLv3"}, NULL),
+                     ERR_ILLEGAL_ARGUMENT);
+
+    const struct tls *clients[] = {client, named, stranger};
+    for (size_t i = 0; i < ARRAY_LEN(clients); i++) {
+        struct world w;
+        world_open_with(&w, (struct http_client_opts){.tls = clients[i]}, server);
+        w.left = 3;
+        send_to(&w, url(&w, "https", "/a"), (struct http_client_request){0});
+        send_to(&w, url(&w, "https", "/big?3000000"), (struct http_client_request){0});
+        static char big[200001];
+        memset(big, 'y', sizeof(big) - 1);
+        send_to(&w, url(&w, "https", "/big?2000000"),
+                (struct http_client_request){.method = "POST", .body = str_of(big)});
+        loop_run(w.loop);
+        ck_assert_int_eq(w.err, i < 2 ? ERR_OK : ERR_IO);
+        world_close(&w);
+    }
+    struct world w; /* plain talk to a TLS port */
+    world_open_with(&w, (struct http_client_opts){0}, server);
+    send_to(&w, url(&w, "http", "/a"), (struct http_client_request){0});
+    loop_run(w.loop);
+    ck_assert_int_ne(w.err, ERR_OK);
+    world_close(&w);
+    tls_free(server);
+    tls_free(client);
+    tls_free(stranger);
+    tls_free(named);
+    tls_free(NULL);
+    unlink(cert);
+    unlink(key);
+    rmdir(dir);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("http client");
+    TCase *t = tcase_create("http client");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, requests_and_answers);
+    tcase_add_test(t, bad_urls_are_refused);
+    tcase_add_test(t, connections_are_kept_and_bounded);
+    tcase_add_test(t, timeouts_and_ceilings);
+    tcase_add_test(t, cancelled_calls_stay_silent);
+    tcase_add_test(t, nobody_listens);
+    tcase_add_test(t, answers_of_every_shape);
+    tcase_add_test(t, stale_connections_are_tried_again_once);
+    tcase_add_test(t, tls_both_sides);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? 0 : 1;
+}
