@@ -64,6 +64,9 @@ static void mend_tail(char *text, size_t cap)
 }
 
 static void fill(struct err_frame *f, enum err e, uint32_t line, uint32_t col, const char *fmt, va_list ap)
+    PRINTF_LIKE(5, 0);
+
+static void fill(struct err_frame *f, enum err e, uint32_t line, uint32_t col, const char *fmt, va_list ap)
 {
     f->code = e;
     f->line = line;

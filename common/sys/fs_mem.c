@@ -1,35 +1,6 @@
-#include "common/sys/fs_mem.h"
+#include "common/sys/fs_mem_int.h"
 
-#include "common/sys/fs_mem_tree.h"
-
-#include <pthread.h>
 #include <stdlib.h>
-
-#define CAPACITY_DEFAULT ((uint64_t)1 << 40)
-
-enum handle_kind { HANDLE_FILE, HANDLE_MAP, HANDLE_LOCK };
-
-/* Whatever the code under test holds open; all of them are known, so that those of a killed one can be freed.
- */
-struct fs_file {
-    struct fs_file *prev, *next;
-    enum handle_kind kind;
-    bool dead;               /* its process was killed */
-    struct mem_inode *inode; /* file; folder of a lock */
-    struct mem_blob *blob;   /* map */
-};
-
-struct fs_mem {
-    struct fs fs;
-    pthread_mutex_t mutex;
-    struct mem_inode *root;
-    struct fs_file handles; /* ring */
-    uint64_t used, capacity;
-    uint64_t calls, syncs;
-    uint64_t countdown; /* 0: off */
-    enum fs_mem_fault how;
-    bool fired;
-};
 
 enum outcome { GO, FAIL, TEAR, AFTERWARDS };
 
@@ -86,7 +57,7 @@ static bool next_name(const char **path, struct str *name)
     return name->n > 0;
 }
 
-static struct mem_inode *lookup(const struct fs_mem *m, const char *path)
+struct mem_inode *mem_lookup(const struct fs_mem *m, const char *path)
 {
     struct mem_inode *at = m->root;
     struct str name;
@@ -132,7 +103,7 @@ static struct fs_file *handle_new(struct fs_mem *m, enum handle_kind kind, struc
     return h;
 }
 
-static void handle_free(struct fs_file *h)
+void mem_handle_free(struct fs_file *h)
 {
     h->prev->next = h->next;
     h->next->prev = h->prev;
@@ -146,7 +117,7 @@ static void handle_free(struct fs_file *h)
 static enum err open_locked(struct fs_mem *m, const char *path, bool fresh, struct fs_file **out,
                             struct errmsg *em)
 {
-    struct mem_inode *f = lookup(m, path);
+    struct mem_inode *f = mem_lookup(m, path);
     if (f != NULL && f->is_dir) {
         return err_set(em, ERR_IO, "open [%s]: Is a directory", path);
     }
@@ -183,7 +154,7 @@ static enum err mem_open(void *self, const char *path, bool fresh, struct fs_fil
     enum outcome o = enter(m);
     enum err e = o == FAIL || o == TEAR ? injected(em, "open", path) : open_locked(m, path, fresh, out, em);
     if (o == AFTERWARDS && *out != NULL) {
-        handle_free(*out);
+        mem_handle_free(*out);
         *out = NULL;
     }
     return leave(m, o, e, "open", em);
@@ -233,7 +204,7 @@ static void mem_close(void *self, struct fs_file *f)
     struct fs_mem *m = self;
     if (f != NULL) {
         pthread_mutex_lock(&m->mutex);
-        handle_free(f);
+        mem_handle_free(f);
         pthread_mutex_unlock(&m->mutex);
     }
 }
@@ -243,7 +214,7 @@ static enum err mem_truncate(void *self, const char *path, uint64_t n, struct er
     struct fs_mem *m = self;
     enum outcome o = enter(m);
     enum err e = ERR_OK;
-    struct mem_inode *f = lookup(m, path);
+    struct mem_inode *f = mem_lookup(m, path);
     if (o == FAIL || o == TEAR) {
         e = injected(em, "truncate", path);
     } else if (f == NULL || f->is_dir) {
@@ -259,7 +230,7 @@ static enum err mem_truncate(void *self, const char *path, uint64_t n, struct er
 
 static enum err map_locked(struct fs_mem *m, const char *path, struct fs_map *out, struct errmsg *em)
 {
-    struct mem_inode *f = lookup(m, path);
+    struct mem_inode *f = mem_lookup(m, path);
     if (f == NULL) {
         return no_such(em, "map", path);
     }
@@ -284,7 +255,7 @@ static void mem_unmap(void *self, struct fs_map *map)
     struct fs_mem *m = self;
     if (map->handle != NULL) {
         pthread_mutex_lock(&m->mutex);
-        handle_free(map->handle);
+        mem_handle_free(map->handle);
         pthread_mutex_unlock(&m->mutex);
     }
     *map = (struct fs_map){0};
@@ -399,7 +370,7 @@ static enum err mem_sync_dir(void *self, const char *path, struct errmsg *em)
 {
     struct fs_mem *m = self;
     enum outcome o = enter(m);
-    struct mem_inode *d = lookup(m, path);
+    struct mem_inode *d = mem_lookup(m, path);
     enum err e = ERR_OK;
     if (o == FAIL || o == TEAR) {
         e = injected(em, "sync", path);
@@ -418,7 +389,7 @@ static enum err mem_list(void *self, const char *path, struct arena *arena, stru
     struct fs_mem *m = self;
     *out = (struct fs_names){0};
     enum outcome o = enter(m);
-    struct mem_inode *d = lookup(m, path);
+    struct mem_inode *d = mem_lookup(m, path);
     enum err e = ERR_OK;
     if (o != GO) {
         e = injected(em, "list", path);
@@ -440,7 +411,7 @@ static enum err mem_size(void *self, const char *path, bool *exists, uint64_t *n
 {
     struct fs_mem *m = self;
     enum outcome o = enter(m);
-    const struct mem_inode *i = lookup(m, path);
+    const struct mem_inode *i = mem_lookup(m, path);
     *exists = i != NULL;
     *n = i != NULL ? i->n : 0;
     return leave(m, o, o != GO ? injected(em, "stat", path) : ERR_OK, "stat", em);
@@ -448,7 +419,7 @@ static enum err mem_size(void *self, const char *path, bool *exists, uint64_t *n
 
 static enum err lock_locked(struct fs_mem *m, const char *path, void **lock, struct errmsg *em)
 {
-    struct mem_inode *d = lookup(m, path);
+    struct mem_inode *d = mem_lookup(m, path);
     if (d == NULL || !d->is_dir) {
         return no_such(em, "lock", path);
     }
@@ -497,7 +468,7 @@ static enum err mem_space(void *self, const char *path, uint64_t *total, uint64_
     return leave(m, o, o != GO ? injected(em, "statvfs", path) : ERR_OK, "statvfs", em);
 }
 
-static const struct fs mem_calls = {
+const struct fs mem_calls = {
     .open = mem_open,
     .write = mem_write,
     .sync = mem_sync,
@@ -516,136 +487,3 @@ static const struct fs mem_calls = {
     .unlock = mem_unlock,
     .space = mem_space,
 };
-
-struct fs_mem *fs_mem_new(void)
-{
-    struct fs_mem *m = calloc(1, sizeof(*m));
-    if (m == NULL) {
-        return NULL;
-    }
-    m->root = mem_inode_new(true);
-    if (m->root == NULL) {
-        free(m);
-        return NULL;
-    }
-    m->fs = mem_calls;
-    m->fs.self = m;
-    m->handles.next = m->handles.prev = &m->handles;
-    m->capacity = CAPACITY_DEFAULT;
-    pthread_mutex_init(&m->mutex, NULL);
-    return m;
-}
-
-void fs_mem_free(struct fs_mem *m)
-{
-    if (m == NULL) {
-        return;
-    }
-    while (m->handles.next != &m->handles) {
-        handle_free(m->handles.next);
-    }
-    mem_inode_unref(m->root);
-    pthread_mutex_destroy(&m->mutex);
-    free(m);
-}
-
-const struct fs *fs_mem_fs(struct fs_mem *m)
-{
-    return &m->fs;
-}
-
-void fs_mem_fail_at(struct fs_mem *m, uint64_t n, enum fs_mem_fault how)
-{
-    pthread_mutex_lock(&m->mutex);
-    m->countdown = n;
-    m->how = how;
-    m->fired = false;
-    pthread_mutex_unlock(&m->mutex);
-}
-
-/* Reads one field under the lock. */
-static uint64_t peek(const struct fs_mem *m, const uint64_t *field)
-{
-    pthread_mutex_t *mutex = (pthread_mutex_t *)(uintptr_t)&m->mutex;
-    pthread_mutex_lock(mutex);
-    uint64_t v = *field;
-    pthread_mutex_unlock(mutex);
-    return v;
-}
-
-bool fs_mem_fired(const struct fs_mem *m)
-{
-    pthread_mutex_t *mutex = (pthread_mutex_t *)(uintptr_t)&m->mutex;
-    pthread_mutex_lock(mutex);
-    bool fired = m->fired;
-    pthread_mutex_unlock(mutex);
-    return fired;
-}
-
-uint64_t fs_mem_calls(const struct fs_mem *m)
-{
-    return peek(m, &m->calls);
-}
-
-uint64_t fs_mem_syncs(const struct fs_mem *m)
-{
-    return peek(m, &m->syncs);
-}
-
-uint64_t fs_mem_used(const struct fs_mem *m)
-{
-    return peek(m, &m->used);
-}
-
-/* The process is gone: descriptors are dead, locks free. Mappings stay until someone unmaps them. */
-static void kill_handles(struct fs_mem *m)
-{
-    for (struct fs_file *h = m->handles.next; h != &m->handles; h = h->next) {
-        h->dead = true;
-    }
-}
-
-void fs_mem_kill(struct fs_mem *m)
-{
-    pthread_mutex_lock(&m->mutex);
-    kill_handles(m);
-    pthread_mutex_unlock(&m->mutex);
-}
-
-void fs_mem_crash(struct fs_mem *m, struct rng *r)
-{
-    pthread_mutex_lock(&m->mutex);
-    kill_handles(m);
-    bool ok = mem_tree_crash(m->root, r);
-    assert(ok && "no memory to simulate a crash");
-    (void)ok;
-    m->used = mem_tree_bytes(m->root);
-    pthread_mutex_unlock(&m->mutex);
-}
-
-void fs_mem_drop_unsynced(struct fs_mem *m)
-{
-    fs_mem_crash(m, NULL);
-}
-
-void fs_mem_set_capacity(struct fs_mem *m, uint64_t bytes)
-{
-    pthread_mutex_lock(&m->mutex);
-    m->capacity = bytes;
-    pthread_mutex_unlock(&m->mutex);
-}
-
-bool fs_mem_flip(struct fs_mem *m, const char *path, uint64_t byte, unsigned bit)
-{
-    pthread_mutex_lock(&m->mutex);
-    struct mem_inode *f = lookup(m, path);
-    bool there = f != NULL && !f->is_dir && byte < f->n;
-    if (there) {
-        f->blob->bytes[byte] ^= (uint8_t)(1U << (bit & 7));
-        if (f->synced != NULL && f->synced != f->blob && byte < f->synced_n) {
-            f->synced->bytes[byte] ^= (uint8_t)(1U << (bit & 7));
-        }
-    }
-    pthread_mutex_unlock(&m->mutex);
-    return there;
-}

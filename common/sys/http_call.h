@@ -1,4 +1,4 @@
-/* http_call.h - the inside of the HTTP client. For http_client.c and http_reply.c alone.
+/* http_call.h - the inside of the HTTP client. For http_client.c, http_request.c and http_reply.c alone.
  *
  * A call waits at its host for a connection, has it to itself until its answer is whole, and gives it back.
  */
@@ -11,6 +11,18 @@
 #include <http_parser.h>
 
 struct host;
+
+struct url {
+    bool tls;
+    struct str authority; /* for the Host header */
+    struct str host;
+    uint16_t port;
+    struct str target;
+};
+
+/* Splits the url. ERR_ILLEGAL_ARGUMENT for it, or a header that would break its line. */
+enum err request_check(const struct http_client_request *req, struct url *out, struct errmsg *em);
+void request_write(struct buf *b, const struct http_client_request *req, const struct url *u);
 
 struct reply_header { /* where its texts are in `head` */
     size_t name, name_n, value, value_n;

@@ -948,6 +948,45 @@ START_TEST(free_without_stop)
 }
 END_TEST
 
+static enum err from_settings(struct http_server_opts *o, struct arena *a, const char *key, const char *value)
+{
+    struct settings set;
+    settings_init(&set, a);
+    *o = (struct http_server_opts){0};
+    ck_assert(key == NULL || settings_put(&set, str_of(key), str_of(value)));
+    return http_server_opts_from(o, &set, a, NULL);
+}
+
+START_TEST(options_come_from_settings)
+{
+    struct arena a;
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    struct http_server_opts o;
+    ck_assert_int_eq(from_settings(&o, &a, NULL, NULL), ERR_OK);
+    ck_assert(strcmp(o.ports, "9200-9300") == 0 && o.hosts_n == 0 && o.compression
+              && o.compression_level == 3);
+    ck_assert_int_eq(from_settings(&o, &a, "http.host", "_local_,0.0.0.0"), ERR_OK);
+    ck_assert(o.hosts_n == 2 && str_is(o.hosts[0], "127.0.0.1") && str_is(o.hosts[1], "0.0.0.0"));
+    ck_assert_int_eq(from_settings(&o, &a, "network.host", "10.0.0.1"), ERR_OK);
+    ck_assert(o.hosts_n == 1 && str_is(o.hosts[0], "10.0.0.1"));
+    ck_assert_int_eq(from_settings(&o, &a, "http.max_content_length", "10mb"), ERR_OK);
+    ck_assert_uint_eq(o.limits.body_bytes_max, 10 * MIB);
+    ck_assert_int_eq(from_settings(&o, &a, "http.max_header_size", "16kb"), ERR_OK);
+    ck_assert_uint_eq(o.limits.header_bytes_max, 16 * KIB);
+    ck_assert_int_eq(from_settings(&o, &a, "http.port", "9250"), ERR_OK);
+    ck_assert_str_eq(o.ports, "9250");
+    ck_assert_int_eq(from_settings(&o, &a, "http.compression", "false"), ERR_OK);
+    ck_assert(!o.compression);
+    static const char *const bad[][2] = {
+        {"http.compression", "maybe"}, {"http.compression_level", "10"},    {"http.max_content_length", "10"},
+        {"network.host", "_site_"},    {"http.pipelining.max_events", "0"}, {"http.max_header_size", "-1"}};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        ck_assert_msg(from_settings(&o, &a, bad[i][0], bad[i][1]) != ERR_OK, "%s", bad[i][0]);
+    }
+    arena_fini(&a);
+}
+END_TEST
+
 /* Valid streams with bytes changed, dropped, doubled: the server answers or closes, and goes on serving. */
 START_TEST(mutated_streams_never_hurt)
 {
@@ -1029,6 +1068,7 @@ int main(void)
     tcase_add_test(t, stopping_finishes_what_is_in_flight);
     tcase_add_test(t, stopping_aborts_after_the_grace);
     tcase_add_test(t, free_without_stop);
+    tcase_add_test(t, options_come_from_settings);
     tcase_add_test(t, mutated_streams_never_hurt);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
