@@ -56,6 +56,7 @@ enum err_family { ERR_FAMILY_ES, ERR_FAMILY_XC, ERR_FAMILY_JAVA };
     X(ERR_ACTION_VALIDATION, 400, "action_request_validation_exception", JAVA)                                  \
     X(ERR_QUERY_VALIDATION, 400, "query_validation_exception", JAVA)                                            \
     X(ERR_MAPPER_PARSING, 400, "mapper_parsing_exception", ES)                                                  \
+    X(ERR_MAPPER, 500, "mapper_exception", ES)                                                                  \
     X(ERR_STRICT_DYNAMIC, 400, "strict_dynamic_mapping_exception", ES)                                          \
     X(ERR_QUERY_SHARD, 400, "query_shard_exception", ES)                                                        \
     X(ERR_SEARCH, 500, "search_exception", ES)                                                                  \
