@@ -1,0 +1,286 @@
+/* "fields" of a hit: stored fields, doc values, values of the source through the mapping, and script fields. */
+#include "engine/search/fetch.h"
+#include "engine/search/script_fields.h"
+#include "engine/search/value_format.h"
+
+#include "engine/index/engine.h"
+
+/* ---- checks that need no document ------------------------------------------------------------------------------------------- */
+
+static bool is_pattern(struct str name)
+{
+    return str_find(name, '*', 0) != SIZE_MAX;
+}
+
+static enum err check_doc_value(const struct field *f, struct str name, struct errmsg *em)
+{
+    if (f->type == FT_TEXT && !f->fielddata) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Text fields are not optimised for operations that require per-document field data like aggregations and "
+                       "sorting, so these operations are disabled by default. Please use a keyword field instead. Alternatively, set "
+                       "fielddata=true on [%.*s] in order to load field data by uninverting the inverted index. Note that this can use "
+                       "significant memory.",
+                       STR_ARG(name));
+    }
+    if (f->type < FT_META_ID && !f->doc_values && f->type != FT_CONSTANT_KEYWORD) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type [%s]. Use doc values instead.",
+                       STR_ARG(name), field_type_name(f->type));
+    }
+    return ERR_OK;
+}
+
+enum err fetch_fields_check(struct fetch *f)
+{
+    const struct search_source *s = f->source;
+    const struct mapping *m = f->shard->view->mapping;
+    struct value_format vf;
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < s->n_docvalue_fields; i++) {
+        const struct field *field = is_pattern(s->docvalue_fields[i].field) ? NULL : mapping_field(m, s->docvalue_fields[i].field);
+        e = field != NULL ? check_doc_value(field, s->docvalue_fields[i].field, f->em) : ERR_OK;
+        e = e == ERR_OK && field != NULL ? value_format_new(&vf, field, s->docvalue_fields[i].format, f->arena, f->em) : e;
+    }
+    for (uint32_t i = 0; e == ERR_OK && i < s->n_fields; i++) {
+        const struct field *field = is_pattern(s->fields[i].field) ? NULL : mapping_field(m, s->fields[i].field);
+        e = field != NULL ? value_format_new(&vf, field, s->fields[i].format, f->arena, f->em) : ERR_OK;
+    }
+    return e;
+}
+
+/* ---- doc values ----------------------------------------------------------------------------------------------------------------- */
+
+static enum err write_doc_values(struct fetch *f, struct fetch_hit *h, const struct field_and_format *spec, struct jsonw *w)
+{
+    const struct field **fields;
+    size_t n;
+    if (!mapping_match(f->shard->view->mapping, spec->field, h->arena, &fields, &n)) {
+        return err_no_memory(f->em);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct field *shown = fields[i], *field = shown->type == FT_ALIAS ? shown->alias_of : shown;
+        struct value_format vf;
+        if (check_doc_value(field, shown->path, NULL) != ERR_OK) {
+            continue; /* a pattern takes what has doc values */
+        }
+        enum err e = value_format_new(&vf, field, spec->format, h->arena, f->em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        doc_values_write(&vf, segment_field(h->leaf->segment, field->path), h->doc, shown->path, w);
+    }
+    return ERR_OK;
+}
+
+/* ---- values of the source ------------------------------------------------------------------------------------------------------- */
+
+/* Where a field's values stand in the source: its own path, its parent's for a multi-field, and those that are copied to it. */
+static bool source_paths(const struct mapping *m, const struct field *f, struct arena *arena, struct str **out, size_t *n)
+{
+    size_t cap = 0;
+    struct str own = f->path;
+    if (f->is_multi_field) {
+        own = str_slice(f->path, 0, f->path.n - f->name.n - 1);
+    }
+    *n = 0;
+    *out = arena_grow(arena, NULL, 0, &cap, sizeof(**out));
+    if (*out == NULL) {
+        return false;
+    }
+    (*out)[(*n)++] = own;
+    for (uint32_t i = 0; i < mapping_field_count(m); i++) {
+        const struct field *other = mapping_field_at(m, i);
+        for (uint32_t k = 0; k < other->n_copy_to; k++) {
+            if (str_eq(other->copy_to[k], own)) {
+                *out = arena_grow(arena, *out, *n, &cap, sizeof(**out));
+                if (*out == NULL) {
+                    return false;
+                }
+                (*out)[(*n)++] = other->path;
+            }
+        }
+    }
+    return true;
+}
+
+static bool write_source_field(struct fetch *f, struct fetch_hit *h, const struct field *shown, struct str format, struct jsonw *w)
+{
+    const struct field *field = shown->type == FT_ALIAS ? shown->alias_of : shown;
+    const struct json *tree = fetch_source_tree(f, h);
+    struct value_format vf;
+    struct str *paths;
+    size_t n_paths;
+    if (tree == NULL || field->type >= FT_META_ID || field->nested != NULL
+        || value_format_new(&vf, field, format, h->arena, f->em) != ERR_OK) {
+        return true;
+    }
+    if (!source_paths(f->shard->view->mapping, field, h->arena, &paths, &n_paths)) {
+        return false;
+    }
+    struct buf b;
+    struct jsonw inner;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&inner, &b, false);
+    jw_arr(&inner);
+    for (size_t p = 0; p < n_paths; p++) {
+        const struct json **v;
+        size_t n;
+        if (!source_values(tree, paths[p], h->arena, &v, &n)) {
+            buf_fini(&b);
+            return false;
+        }
+        for (size_t i = 0; i < n; i++) {
+            source_value_write(&vf, v[i], h->arena, &inner);
+        }
+    }
+    jw_arr_end(&inner);
+    if (b.n > 2) {
+        jw_key(w, shown->path);
+        jw_raw(w, buf_view(&b));
+    }
+    bool ok = !b.failed;
+    buf_fini(&b);
+    return ok;
+}
+
+static bool seen(const struct field **done, size_t n, const struct field *f)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (done[i] == f) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A field named by several patterns is shown once, as the last of them says. */
+static enum err write_source_fields(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
+{
+    const struct field **done = NULL;
+    size_t n_done = 0, cap = 0;
+    for (uint32_t i = f->source->n_fields; i-- > 0;) {
+        const struct field **fields;
+        size_t n;
+        if (!mapping_match(f->shard->view->mapping, f->source->fields[i].field, h->arena, &fields, &n)) {
+            return err_no_memory(f->em);
+        }
+        for (size_t k = 0; k < n; k++) {
+            if (seen(done, n_done, fields[k])) {
+                continue;
+            }
+            done = arena_grow(h->arena, done, n_done, &cap, sizeof(*done));
+            if (done == NULL || !write_source_field(f, h, fields[k], f->source->fields[i].format, w)) {
+                return err_no_memory(f->em);
+            }
+            done[n_done++] = fields[k];
+        }
+    }
+    return ERR_OK;
+}
+
+/* ---- stored fields ---------------------------------------------------------------------------------------------------------------- */
+
+static bool wanted(const struct str *patterns, uint32_t n, struct str name)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (str_glob(patterns[i], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void write_stored_value(const struct mapping *m, const struct stored_value *v, struct jsonw *w)
+{
+    const struct field *field = mapping_field(m, v->name);
+    if (field == NULL) {
+        jw_str(w, v->bytes);
+        return;
+    }
+    struct value_format vf = {.field = field, .date = field->format};
+    if (v->is_num) {
+        value_write_num(&vf, v->num, w);
+    } else {
+        value_write_term(&vf, v->bytes, w);
+    }
+}
+
+static void write_stored(const struct mapping *m, const struct stored_doc *d, const struct str *patterns, uint32_t n, struct jsonw *w)
+{
+    for (size_t i = 0; i < d->n_values; i++) {
+        bool first = true;
+        for (size_t k = 0; k < i; k++) {
+            first = first && !str_eq(d->values[k].name, d->values[i].name);
+        }
+        if (!first || !wanted(patterns, n, d->values[i].name)) {
+            continue;
+        }
+        jw_key(w, d->values[i].name);
+        jw_arr(w);
+        for (size_t k = i; k < d->n_values; k++) {
+            if (str_eq(d->values[k].name, d->values[i].name)) {
+                write_stored_value(m, &d->values[k], w);
+            }
+        }
+        jw_arr_end(w);
+    }
+}
+
+enum err stored_fields_json(const struct view *v, const struct engine_doc *doc, const struct str *names, uint32_t n_names,
+                            struct arena *arena, struct str *out, struct errmsg *em)
+{
+    struct stored_reader r;
+    struct stored_doc d;
+    struct buf b;
+    struct jsonw w;
+    *out = STR_NULL;
+    stored_reader_init(&r, v->leaves[doc->leaf].segment);
+    enum err e = stored_read(&r, doc->doc, STORED_VALUES, arena, &d, em);
+    stored_reader_fini(&r);
+    if (e != ERR_OK) {
+        return e;
+    }
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    write_stored(v->mapping, &d, names, n_names, &w);
+    jw_obj_end(&w);
+    if (b.n > 2) {
+        *out = arena_str(arena, buf_view(&b));
+        e = b.failed || out->p == NULL ? err_no_memory(em) : ERR_OK;
+    }
+    buf_fini(&b);
+    return e;
+}
+
+/* ---- the member --------------------------------------------------------------------------------------------------------------------- */
+
+enum err fetch_fields(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
+{
+    const struct search_source *s = f->source;
+    struct buf b;
+    struct jsonw inner;
+    enum err e = ERR_OK;
+    if (s->n_docvalue_fields == 0 && s->n_fields == 0 && s->n_stored_fields == 0 && s->n_script_fields == 0) {
+        return ERR_OK;
+    }
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&inner, &b, false);
+    jw_obj(&inner);
+    if (s->n_stored_fields > 0 && !s->stored_none) {
+        write_stored(f->shard->view->mapping, &h->stored, s->stored_fields, s->n_stored_fields, &inner);
+    }
+    for (uint32_t i = 0; e == ERR_OK && i < s->n_docvalue_fields; i++) {
+        e = write_doc_values(f, h, &s->docvalue_fields[i], &inner);
+    }
+    e = e == ERR_OK ? write_source_fields(f, h, &inner) : e;
+    e = e == ERR_OK ? script_fields_write(f, h, &inner) : e;
+    jw_obj_end(&inner);
+    if (e == ERR_OK && b.n > 2) {
+        jw_k(w, "fields");
+        jw_raw(w, buf_view(&b));
+    }
+    e = e == ERR_OK && b.failed ? err_no_memory(f->em) : e;
+    buf_fini(&b);
+    return e;
+}

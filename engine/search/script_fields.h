@@ -1,0 +1,10 @@
+/* script_fields.h - script_fields of a hit. */
+#ifndef ENGINE_SEARCH_SCRIPT_FIELDS_H
+#define ENGINE_SEARCH_SCRIPT_FIELDS_H
+
+#include "engine/search/fetch.h"
+
+/* Writes each script's value as "name":[value ...]. A script marked ignore_failure that fails is left out. */
+enum err script_fields_write(struct fetch *f, struct fetch_hit *h, struct jsonw *w);
+
+#endif

@@ -1,0 +1,321 @@
+#include "engine/search/value_format.h"
+
+#include "common/base/coerce.h"
+#include "common/base/geo.h"
+#include "common/base/inet.h"
+#include "common/base/num.h"
+#include "common/base/utf8.h"
+
+static bool is_date(const struct field *f)
+{
+    return f->type == FT_DATE || f->type == FT_DATE_NANOS;
+}
+
+enum err value_format_new(struct value_format *out, const struct field *f, struct str format, struct arena *arena, struct errmsg *em)
+{
+    *out = (struct value_format){.field = f, .date = is_date(f) ? f->format : NULL};
+    if (format.p == NULL || str_is(format, "use_field_mapping")) {
+        return ERR_OK;
+    }
+    if (is_date(f)) {
+        return date_format_new(&out->date, format, arena, em);
+    }
+    if (field_type_is_numeric(f->type)) {
+        return decimal_format_new(&out->decimal, format, arena, em);
+    }
+    if (f->type == FT_GEO_POINT && (str_is(format, "wkt") || str_is(format, "geojson"))) {
+        out->wkt = str_is(format, "wkt");
+        return ERR_OK;
+    }
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] of type [%s] doesn't support formats.", STR_ARG(f->path),
+                   field_type_name(f->type));
+}
+
+static void write_buf(struct buf *b, struct jsonw *w)
+{
+    jw_str(w, buf_view(b));
+    buf_fini(b);
+}
+
+static void write_date(const struct value_format *f, struct instant t, struct jsonw *w)
+{
+    struct buf b;
+    buf_init(&b, NULL, 4 * KIB);
+    if (f->date == NULL || !date_print(f->date, t, NULL, &b)) {
+        buf_reset(&b);
+        buf_i64(&b, instant_to_ms(t));
+    }
+    write_buf(&b, w);
+}
+
+static void write_geo(int64_t packed, struct jsonw *w)
+{
+    struct geo_point g = geo_unpack(packed);
+    struct buf b;
+    buf_init(&b, NULL, KIB);
+    num_put_double(&b, g.lat);
+    buf_z(&b, ", ");
+    num_put_double(&b, g.lon);
+    write_buf(&b, w);
+}
+
+void value_write_num(const struct value_format *f, int64_t v, struct jsonw *w)
+{
+    const struct field *field = f->field;
+    if (is_date(field)) {
+        write_date(f, field->type == FT_DATE_NANOS ? instant_of_nanos(v) : instant_of_ms(v), w);
+    } else if (field->type == FT_GEO_POINT) {
+        write_geo(v, w);
+    } else if (f->decimal != NULL) {
+        struct buf b;
+        buf_init(&b, NULL, KIB);
+        if (field_type_is_whole(field->type)) {
+            decimal_format_print_i64(f->decimal, v, &b);
+        } else {
+            decimal_format_print(f->decimal, field_num_to_double(field, v), &b);
+        }
+        write_buf(&b, w);
+    } else {
+        field_write_num(field, v, w);
+    }
+}
+
+static void write_ip(const uint8_t *address, struct jsonw *w)
+{
+    struct buf b;
+    buf_init(&b, NULL, KIB);
+    inet_print(address, &b);
+    write_buf(&b, w);
+}
+
+void value_write_term(const struct value_format *f, struct str term, struct jsonw *w)
+{
+    if (f->field->type == FT_IP && term.n == INET_BYTES) {
+        write_ip((const uint8_t *)term.p, w);
+    } else {
+        jw_str(w, term);
+    }
+}
+
+static void open_array(struct jsonw *w, struct str name)
+{
+    jw_key(w, name);
+    jw_arr(w);
+}
+
+static void write_ords(const struct value_format *f, const struct seg_field *seg, doc_id doc, struct str name, struct jsonw *w)
+{
+    struct ord_column c;
+    uint64_t first;
+    struct buf term;
+    ord_column_open(&c, seg);
+    uint32_t n = ord_column_seek(&c, doc, &first);
+    buf_init(&term, NULL, BUF_UNLIMITED);
+    if (n > 0) {
+        open_array(w, name);
+        for (uint32_t i = 0; i < n; i++) {
+            if (seg_term_by_ord(seg, ord_column_value(&c, first + i), &term)) {
+                value_write_term(f, buf_view(&term), w);
+            }
+        }
+        jw_arr_end(w);
+    }
+    buf_fini(&term);
+}
+
+static void write_base64(struct str s, struct jsonw *w)
+{
+    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    struct buf b;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    for (size_t i = 0; i < s.n; i += 3) {
+        uint32_t bits = 0;
+        size_t n = MIN_OF(s.n - i, (size_t)3);
+        for (size_t k = 0; k < 3; k++) {
+            bits = bits << 8 | (k < n ? (unsigned char)s.p[i + k] : 0U);
+        }
+        for (size_t k = 0; k < 4; k++) {
+            buf_char(&b, k <= n ? alphabet[(bits >> (18 - 6 * k)) & 63] : '=');
+        }
+    }
+    write_buf(&b, w);
+}
+
+void doc_values_write(const struct value_format *f, const struct seg_field *seg, doc_id doc, struct str name, struct jsonw *w)
+{
+    struct num_column c;
+    uint64_t first;
+    if (f->field->type == FT_CONSTANT_KEYWORD && f->field->const_value.p != NULL) {
+        open_array(w, name);
+        jw_str(w, f->field->const_value);
+        jw_arr_end(w);
+        return;
+    }
+    if (seg == NULL) {
+        return;
+    }
+    if ((seg->has & SEG_ORDS) != 0) {
+        write_ords(f, seg, doc, name, w);
+        return;
+    }
+    struct str bytes;
+    if ((seg->has & SEG_BYTES) != 0 && seg_bytes_value(seg, doc, 0, &bytes)) {
+        open_array(w, name);
+        for (uint32_t i = 0; seg_bytes_value(seg, doc, i, &bytes); i++) {
+            write_base64(bytes, w);
+        }
+        jw_arr_end(w);
+        return;
+    }
+    num_column_open(&c, seg);
+    uint32_t n = num_column_seek(&c, doc, &first);
+    if (n > 0) {
+        open_array(w, name);
+        for (uint32_t i = 0; i < n; i++) {
+            value_write_num(f, num_column_value(&c, first + i), w);
+        }
+        jw_arr_end(w);
+    }
+}
+
+/* ---- values of the source ------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    enum field_type type;
+    enum num_type num;
+} numbers[] = {{FT_LONG, NUM_LONG},   {FT_INTEGER, NUM_INTEGER}, {FT_SHORT, NUM_SHORT},           {FT_BYTE, NUM_BYTE},
+               {FT_FLOAT, NUM_FLOAT}, {FT_DOUBLE, NUM_DOUBLE},   {FT_HALF_FLOAT, NUM_HALF_FLOAT}, {FT_SCALED_FLOAT, NUM_DOUBLE}};
+
+static void write_number(const struct value_format *f, const struct json *v, struct jsonw *w)
+{
+    struct num n;
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+        if (numbers[i].type != f->field->type) {
+            continue;
+        }
+        if (json_text(v).n == 0 || num_of_json(&n, v, numbers[i].num, true, STR(""), NULL) != ERR_OK) {
+            return; /* malformed values that were let through are not values */
+        }
+        if (n.whole) {
+            jw_i64(w, n.i);
+        } else if (f->field->type == FT_FLOAT || f->field->type == FT_HALF_FLOAT) {
+            double shown = n.d;
+            if (f->field->type == FT_HALF_FLOAT && !num_parse_double(json_text(v), &shown)) {
+                return;
+            }
+            jw_float(w, (float)shown);
+        } else {
+            jw_double(w, n.d);
+        }
+        return;
+    }
+}
+
+struct geo_sink {
+    struct jsonw *w;
+    bool wkt;
+};
+
+static enum err write_source_point(void *self, struct geo_point p, struct errmsg *em)
+{
+    struct geo_sink *s = self;
+    (void)em;
+    if (s->wkt) {
+        struct buf b;
+        buf_init(&b, NULL, KIB);
+        buf_z(&b, "POINT (");
+        num_put_double(&b, p.lon);
+        buf_char(&b, ' ');
+        num_put_double(&b, p.lat);
+        buf_char(&b, ')');
+        write_buf(&b, s->w);
+        return ERR_OK;
+    }
+    jw_obj(s->w);
+    jw_k(s->w, "coordinates");
+    jw_arr(s->w);
+    jw_double(s->w, p.lon);
+    jw_double(s->w, p.lat);
+    jw_arr_end(s->w);
+    jw_kz(s->w, "type", "Point");
+    jw_obj_end(s->w);
+    return ERR_OK;
+}
+
+static void write_source_date(const struct value_format *f, struct str text, struct jsonw *w)
+{
+    struct instant t;
+    if (f->field->format != NULL && date_parse(f->field->format, text, NULL, DATE_FILL_MIN, &t, NULL) == ERR_OK) {
+        write_date(f, t, w);
+    }
+}
+
+static void write_keyword(const struct value_format *f, struct str text, struct arena *arena, struct jsonw *w)
+{
+    const struct field *field = f->field;
+    struct str shown = text;
+    if (field->ignore_above != UINT32_MAX && utf16_length(text) > field->ignore_above) {
+        return;
+    }
+    if (field->normalizer != NULL && analyzer_normalize(field->normalizer, text, arena, &shown, NULL) != ERR_OK) {
+        return;
+    }
+    jw_str(w, shown);
+}
+
+static void write_boolean(const struct json *v, struct jsonw *w)
+{
+    struct str text = json_text(v);
+    bool b;
+    if (v->type == JSON_BOOL) {
+        jw_bool(w, v->b);
+    } else if (text.n == 0) {
+        jw_bool(w, false);
+    } else if (num_parse_bool(text, &b)) {
+        jw_bool(w, b);
+    }
+}
+
+void source_value_write(const struct value_format *f, const struct json *v, struct arena *arena, struct jsonw *w)
+{
+    const struct field *field = f->field;
+    if (v->type == JSON_NULL) {
+        if (field->null_value == NULL) {
+            return;
+        }
+        v = field->null_value;
+    }
+    struct geo_sink points = {w, f->wkt};
+    uint8_t address[INET_BYTES];
+    switch (field->type) {
+    case FT_KEYWORD:
+        write_keyword(f, json_text(v), arena, w);
+        return;
+    case FT_DATE:
+    case FT_DATE_NANOS:
+        write_source_date(f, json_text(v), w);
+        return;
+    case FT_BOOLEAN:
+        write_boolean(v, w);
+        return;
+    case FT_GEO_POINT:
+        (void)geo_points_of_json(v, true, write_source_point, &points, NULL);
+        return;
+    case FT_IP:
+        if (inet_parse(json_text(v), address, NULL) == ERR_OK) {
+            write_ip(address, w);
+        }
+        return;
+    case FT_TEXT:
+    case FT_BINARY:
+    case FT_CONSTANT_KEYWORD:
+        jw_str(w, json_text(v));
+        return;
+    default:
+        if (field_type_is_numeric(field->type)) {
+            write_number(f, v, w);
+        } else {
+            jw_value(w, v);
+        }
+    }
+}
