@@ -1,0 +1,118 @@
+"""Starts and stops serai-node for tests: its own data folder, a port that the system chose, no waiting by the clock."""
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.environ.get("ROOT", os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build"))
+SHARED = os.path.join(os.path.dirname(ROOT), "shared")
+START_SECONDS = 60
+
+
+def skip(why):
+    """Says why the test cannot run here, and ends it as skipped."""
+    print(why)
+    sys.exit(77)
+
+
+def free_port():
+    import socket
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Node:
+    """One serai-node. `settings` go to it as -E; the data folder is kept across restart()."""
+
+    def __init__(self, conf=None, data=None, **settings):
+        self.own_data = data is None
+        self.data = data or tempfile.mkdtemp(prefix="serai-test-")
+        self.port = free_port()
+        self.log_path = os.path.join(self.data, "node.log")
+        self.settings = {"http.port": self.port, "path.data": os.path.join(self.data, "data"), **settings}
+        if conf:
+            self.settings["path.conf"] = conf
+        self.process = None
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self):
+        args = [os.path.join(BUILD, "bin", "serai-node")]
+        for name, value in self.settings.items():
+            args += ["-E", f"{name}={value}"]
+        self.log = open(self.log_path, "ab")
+        self.process = subprocess.Popen(args, stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL)
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise RuntimeError(f"serai-node ended with {self.process.returncode}:\n{self.tail()}")
+            try:
+                self.call("GET", "/")
+                return self
+            except OSError:
+                time.sleep(0.01)
+        raise RuntimeError("serai-node did not answer:\n" + self.tail())
+
+    def tail(self, lines=30):
+        with open(self.log_path, "rb") as f:
+            return "\n".join(f.read().decode("utf-8", "replace").splitlines()[-lines:])
+
+    def call(self, method, path, body=None, timeout=60):
+        """Returns (status, parsed body)."""
+        conn = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            data, kind = None, "application/json"
+            if isinstance(body, list):
+                data, kind = "".join(json.dumps(l, ensure_ascii=False) + "\n" for l in body).encode(), "application/x-ndjson"
+            elif body is not None:
+                data = body.encode() if isinstance(body, str) else json.dumps(body, ensure_ascii=False).encode()
+            conn.request(method, path, data, {"Content-Type": kind} if data is not None else {})
+            r = conn.getresponse()
+            text = r.read().decode("utf-8", "replace")
+            try:
+                return r.status, json.loads(text)
+            except ValueError:
+                return r.status, text
+        finally:
+            conn.close()
+
+    def memory(self):
+        """Resident and anonymous memory in bytes."""
+        text = open(f"/proc/{self.process.pid}/status").read()
+        pick = lambda key: int(re.search(rf"^{key}:\s+(\d+)", text, re.M).group(1)) * 1024
+        return pick("VmRSS"), pick("RssAnon")
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.log.close()
+
+    def stop(self):
+        """Ends it gently; its exit status must be 0."""
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            if self.process.wait(timeout=60) != 0:
+                raise RuntimeError(f"serai-node ended with {self.process.returncode}:\n{self.tail()}")
+            self.log.close()
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, kind, value, trace):
+        try:
+            self.stop()
+        finally:
+            if self.process and self.process.poll() is None:
+                self.process.kill()
+            if self.own_data:
+                shutil.rmtree(self.data, ignore_errors=True)
