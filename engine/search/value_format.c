@@ -299,7 +299,9 @@ void source_value_write(const struct value_format *f, const struct json *v, stru
         write_boolean(v, w);
         return;
     case FT_GEO_POINT:
-        (void)geo_points_of_json(v, true, write_source_point, &points, NULL);
+        if (geo_points_of_json(v, true, write_source_point, &points, NULL) != ERR_OK) {
+            return; /* malformed ones that were let through are not values */
+        }
         return;
     case FT_IP:
         if (inet_parse(json_text(v), address, NULL) == ERR_OK) {
