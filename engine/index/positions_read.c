@@ -5,11 +5,17 @@
 void positions_init(struct positions *ps, struct postings *p, bool want_offsets)
 {
     memset(ps, 0, offsetof(struct positions, block));
+    positions_reopen(ps, p, want_offsets);
+}
+
+void positions_reopen(struct positions *ps, struct postings *p, bool want_offsets)
+{
     ps->failed = false;
     ps->postings = p;
     ps->want_offsets = want_offsets && (p->field->has & SEG_OFFSETS) != 0;
     ps->read_doc = DOC_END;
     ps->doc_block = UINT32_MAX;
+    ps->n = ps->in_block = ps->block_n = 0;
 }
 
 void positions_fini(struct positions *ps)

@@ -196,6 +196,8 @@ struct positions {
 /* Opened on a cursor of a field with SEG_POSITIONS; else every read gives 0. */
 void positions_init(struct positions *ps, struct postings *p, bool want_offsets);
 void positions_fini(struct positions *ps);
+/* To another cursor; the memory is kept. */
+void positions_reopen(struct positions *ps, struct postings *p, bool want_offsets);
 /* Reads the current document's; returns how many (0 on failure). */
 uint32_t positions_read(struct positions *ps);
 

@@ -2,20 +2,23 @@
 
 void completion_iter_init(struct completion_iter *it, struct str section)
 {
-    *it = (struct completion_iter){.in = bytes_in(section)};
+    *it = (struct completion_iter){.corrupt = false};
     buf_init(&it->path, NULL, BUF_UNLIMITED);
     if (section.n == 0) {
         return;
     }
-    uint32_t version = get_u32(&it->in);
-    uint64_t n_blocks = get_u32(&it->in), n = get_u64(&it->in), n_weights = get_u64(&it->in), bytes = get_u64(&it->in);
-    if (n_weights > section.n / 4) {
-        it->in.bad = true;
-    } else {
-        get_raw(&it->in, (size_t)(8 * n_blocks + 4 * n_weights));
+    if (section.n < COMPLETION_FOOTER_BYTES) {
+        it->corrupt = true;
+        return;
     }
+    size_t room = section.n - COMPLETION_FOOTER_BYTES;
+    const char *footer = section.p + room;
+    uint64_t n = load_u64(footer), n_weights = load_u64(footer + 8), bytes = load_u64(footer + 16);
+    uint64_t n_blocks = load_u32(footer + 24), version = load_u32(footer + 28);
+    it->corrupt = version != COMPLETION_VERSION || bytes > room || n_weights > room / 4
+                  || bytes + 8 * n_blocks + 4 * n_weights != room;
     it->left = n;
-    it->corrupt = version != COMPLETION_VERSION || it->in.bad || bytes != bytes_left(&it->in);
+    it->in = bytes_in(str_mk(section.p, it->corrupt ? 0 : (size_t)bytes));
 }
 
 void completion_iter_fini(struct completion_iter *it)

@@ -77,97 +77,40 @@ void completion_writer_cut(struct completion_writer *w, size_t bytes)
     }
 }
 
-static struct str path_of(const struct completion_writer *w, const struct kept *k)
+static struct completion_entry entry_of(const struct completion_writer *w, const struct kept *k)
 {
-    return str_mk(w->text.p + k->at, k->path_n);
+    const char *at = w->text.p + k->at;
+    return (struct completion_entry){str_mk(at, k->path_n), str_mk(at + k->path_n, k->input_n),
+                                     str_mk(at + k->path_n + k->input_n, k->contexts_n), k->weight, k->doc};
 }
 
 static int compare(const void *a, const void *b, void *self)
 {
     const struct completion_writer *w = self;
     const struct kept *x = a, *y = b;
-    int order = str_cmp(path_of(w, x), path_of(w, y));
-    if (order != 0) {
-        return order;
-    }
-    if (x->weight != y->weight) {
-        return x->weight > y->weight ? -1 : 1;
-    }
-    if (x->doc != y->doc) {
-        return x->doc < y->doc ? -1 : 1;
-    }
-    return (x->at > y->at) - (x->at < y->at);
-}
-
-static void put_entry(struct completion_writer *w, const struct kept *k, struct str last, struct buf *out)
-{
-    struct str path = path_of(w, k);
-    size_t shared = 0, most = MIN_OF(last.n, path.n);
-    while (shared < most && last.p[shared] == path.p[shared]) {
-        shared++;
-    }
-    put_varint(out, shared);
-    put_str(out, str_slice(path, shared, path.n));
-    put_varint(out, k->weight);
-    put_varint(out, k->doc);
-    put_str(out, str_mk(w->text.p + k->at + k->path_n, k->input_n));
-    put_str(out, str_mk(w->text.p + k->at + k->path_n + k->input_n, k->contexts_n));
-}
-
-/* The greatest weights of groups of the level below, level by level, until one is left. */
-static void put_weight_levels(struct buf *weights)
-{
-    size_t begin = 0, n = weights->n / 4;
-    while (n > 1 && !weights->failed) {
-        size_t above = (n + COMPLETION_FAN - 1) / COMPLETION_FAN;
-        for (size_t i = 0; i < above; i++) {
-            uint32_t most = 0;
-            for (size_t k = i * COMPLETION_FAN; k < MIN_OF((i + 1) * COMPLETION_FAN, n); k++) {
-                most = MAX_OF(most, load_u32(weights->p + 4 * (begin + k)));
-            }
-            put_u32(weights, most);
-        }
-        begin += n;
-        n = above;
-    }
+    struct completion_entry ex = entry_of(w, x), ey = entry_of(w, y);
+    int order = completion_compare(&ex, &ey);
+    return order != 0 ? order : (x->at > y->at) - (x->at < y->at);
 }
 
 enum err completion_writer_finish(struct completion_writer *w, struct buf *out, struct errmsg *em)
 {
-    struct buf blocks, offsets, weights;
-    buf_init(&blocks, w->alloc, BUF_UNLIMITED);
-    buf_init(&offsets, w->alloc, BUF_UNLIMITED);
-    buf_init(&weights, w->alloc, BUF_UNLIMITED);
+    struct completion_out o;
+    completion_out_init(&o, w->alloc);
     if (w->n > 0) {
         qsort_r(w->v, w->n, sizeof(*w->v), compare, w);
     }
-    for (size_t i = 0; i < w->n; i += COMPLETION_BLOCK) {
-        struct str last = STR_NULL;
-        uint32_t most = 0;
-        put_u64(&offsets, blocks.n);
-        for (size_t k = i; k < MIN_OF(i + COMPLETION_BLOCK, w->n); k++) {
-            put_entry(w, &w->v[k], last, &blocks);
-            last = path_of(w, &w->v[k]);
-            most = MAX_OF(most, w->v[k].weight);
-        }
-        put_u32(&weights, most);
+    for (size_t i = 0; i < w->n; i++) {
+        struct completion_entry e = entry_of(w, &w->v[i]);
+        completion_out_add(&o, &e);
     }
-    put_weight_levels(&weights);
-    uint8_t header[COMPLETION_HEADER_BYTES] = {0};
-    store_u32(header, COMPLETION_VERSION);
-    store_u32(header + 4, (uint32_t)(offsets.n / 8));
-    store_u64(header + 8, w->n);
-    store_u64(header + 16, weights.n / 4);
-    store_u64(header + 24, blocks.n);
-    buf_add(out, header, sizeof(header));
-    buf_add(out, offsets.p, offsets.n);
-    buf_add(out, weights.p, weights.n);
-    buf_add(out, blocks.p, blocks.n);
-    enum err e = blocks.failed || offsets.failed || weights.failed || out->failed ? err_no_memory(em) : ERR_OK;
+    enum err e = completion_out_end(&o, em);
+    buf_add(out, o.to.p, o.to.n);
+    if (e == ERR_OK && out->failed) {
+        e = err_no_memory(em);
+    }
+    completion_out_fini(&o);
     w->n = 0;
     buf_reset(&w->text);
-    buf_fini(&blocks);
-    buf_fini(&offsets);
-    buf_fini(&weights);
     return e;
 }

@@ -342,7 +342,7 @@ static void check_points(const struct model *m, const char *name, struct rng *r)
 {
     const struct seg_field *f = segment_field(m->s, str_of(name));
     uint64_t *bits = calloc(bits_words(m->n) + 1, 8);
-    for (int round = 0; f != NULL && round < 30; round++) {
+    for (int round = 0; f != NULL && m->n > 0 && round < 30; round++) {
         int64_t bound[2] = {INT64_MIN, INT64_MAX}, v[40];
         for (int k = 0; k < 2 && round > 0; k++) {
             uint32_t n = numbers(m, (doc_id)rng_below(r, m->n), name, v);
