@@ -1,5 +1,7 @@
 #include "engine/analysis/analysis.h"
 
+#include "engine/analysis/ik.h"
+#include "engine/analysis/pinyin.h"
 #include "engine/analysis/registry.h"
 
 /* Calls `each` for every name below "analysis.<group>." with its settings. */
@@ -285,6 +287,12 @@ enum err analysis_new(struct analysis **out, const struct settings *index_settin
     settings_init(&a->settings, &a->arena);
     a->env.index = &a->settings;
     a->env.cleanups = &a->cleanups;
+    if (env->ik != NULL) {
+        a->env.ik = ik_dictionary_ref(env->ik);
+    }
+    if (env->pinyin != NULL) {
+        a->env.pinyin = pinyin_dictionary_ref(env->pinyin);
+    }
     for (size_t i = 0; i < ARRAY_LEN(a->parts); i++) {
         map_init(&a->parts[i], &a->arena);
     }
@@ -313,6 +321,8 @@ void analysis_unref(struct analysis *a)
     }
     cleanups_run(&a->cleanups);
     arena_fini(&a->arena);
+    ik_dictionary_unref((struct ik_dictionary *)(uintptr_t)a->env.ik);
+    pinyin_dictionary_unref((struct pinyin_dictionary *)(uintptr_t)a->env.pinyin);
     pthread_mutex_destroy(&a->lock);
     alloc_put(alloc_default(), a);
 }

@@ -337,7 +337,12 @@ static enum err choose(const struct analyzer **out, struct str *shown, const str
 }
 
 /* What is printed of one stage. */
+/* How filters meet their tokens (token_list.first_use): those of an index's analyzer have had some; an analyzer given in the
+ * request gets its first; explaining builds the filters anew for each text. */
+enum filter_use { USE_LATER, USE_FIRST, USE_ALWAYS_FIRST };
+
 struct listing {
+    enum filter_use use;
     const struct request *r;
     struct jsonw *w;
     bool attributes; /* explain */
@@ -452,10 +457,13 @@ static enum err write_stage(struct listing *g, const struct analyzer *an, size_t
     enum err e = ERR_OK;
     jw_k(g->w, "tokens");
     jw_arr(g->w);
+    bool first_use = g->use != USE_LATER;
     for (size_t i = 0; i < r->n_texts && e == ERR_OK; i++) {
         struct token_list l;
         token_list_init(&l, r->arena);
+        l.first_use = first_use;
         e = analyzer_run_stages(an, r->texts[i], stages, &l, em);
+        first_use = g->use == USE_ALWAYS_FIRST || (first_use && l.n == 0);
         e = e == ERR_OK ? write_tokens(g, r->texts[i], &l, em) : e;
     }
     jw_arr_end(g->w);
@@ -493,6 +501,7 @@ static enum err explain_custom(struct listing *g, const struct analyzer *an, str
     if (e != ERR_OK) {
         return e;
     }
+    g->use = USE_ALWAYS_FIRST;
     jw_k(w, "tokenizer");
     jw_obj(w);
     jw_kstr(w, "name", an->tokenizer_name);
@@ -537,6 +546,15 @@ static enum err explain(struct listing *g, const struct analyzer *an, struct str
     return e;
 }
 
+/* Elasticsearch runs the empty text through an analyzer that it builds. Where that makes a token (keyword), the filters have
+ * had their first one. */
+static bool is_unused(const struct request *r, const struct analyzer *an)
+{
+    struct token_list l;
+    token_list_init(&l, r->arena);
+    return analyzer_run_stages(an, STR(""), 0, &l, NULL) == ERR_OK && l.n == 0;
+}
+
 static enum err respond(const struct request *r, const struct analyzer *an, struct str shown, struct jsonw *w, struct errmsg *em)
 {
     bool inlined = r->tokenizer != NULL || r->n_filters > 0 || r->n_char_filters > 0;
@@ -544,7 +562,7 @@ static enum err respond(const struct request *r, const struct analyzer *an, stru
     if (an->is_normalizer || (!r->cx->has_index && !inlined)) {
         gap = 0;
     }
-    struct listing g = {.r = r, .w = w, .gap = gap};
+    struct listing g = {.r = r, .w = w, .gap = gap, .use = inlined && is_unused(r, an) ? USE_FIRST : USE_LATER};
     jw_obj(w);
     enum err e = r->explain ? explain(&g, an, shown, inlined, em) : write_stage(&g, an, an->n_filters, em);
     jw_obj_end(w);

@@ -12,6 +12,9 @@ struct builtin {
 
 static const struct builtin builtins[] = {
     {"standard", "standard", "lowercase|stop", NULL},
+    {"ik_smart", "ik_smart", "", NULL},
+    {"ik_max_word", "ik_max_word", "", NULL},
+    {"pinyin", "pinyin", "", NULL},
     {"simple", "lowercase", "", NULL},
     {"whitespace", "whitespace", "", NULL},
     {"stop", "lowercase", "stop", "_english_"},
@@ -78,6 +81,13 @@ static enum err add_step(struct chain *c, struct str step, const struct builtin 
     return chain_add_builtin(c, PART_TOKEN_FILTER, name_z.p, arguments.p != NULL ? arguments_z.p : NULL, em);
 }
 
+/* The plugins' analyzers are their tokenizers, and have the same settings. */
+static bool is_its_tokenizer(const struct builtin *row)
+{
+    struct str type = str_of(row->type);
+    return str_starts(type, STR("ik_")) || str_is(type, "pinyin");
+}
+
 static enum err add_tokenizer(struct chain *c, const struct builtin *row, const struct settings *s, struct errmsg *em)
 {
     struct settings own;
@@ -89,7 +99,7 @@ static enum err add_tokenizer(struct chain *c, const struct builtin *row, const 
     const void *part;
     bool known;
     struct str name = str_of(row->tokenizer);
-    enum err e = part_new(&part, PART_TOKENIZER, name, name, &own, c->b, &known, em);
+    enum err e = part_new(&part, PART_TOKENIZER, name, name, is_its_tokenizer(row) ? s : &own, c->b, &known, em);
     c->an.tokenizer = part;
     c->an.tokenizer_name = name;
     return e;

@@ -1,5 +1,8 @@
 #include "engine/analysis/registry.h"
 
+#include "engine/analysis/ik.h"
+#include "engine/analysis/pinyin.h"
+
 enum {
     BY_NAME = 1,       /* may be used without a definition */
     AS_TYPE = 2,       /* may be the type of a definition */
@@ -30,6 +33,10 @@ struct char_filter_entry {
 
 static const struct tokenizer_entry tokenizers[] = {
     {"standard", standard_tokenizer_new, BOTH, NULL},
+    {"ik_smart", ik_tokenizer_new, BOTH, NULL},
+    {"ik_max_word", ik_tokenizer_new, BOTH, NULL},
+    {"pinyin", pinyin_tokenizer_new, BOTH, NULL},
+    {"pinyin_first_letter", pinyin_tokenizer_new, BOTH, NULL},
     {"keyword", keyword_tokenizer_new, BOTH, NULL},
     {"whitespace", whitespace_tokenizer_new, BOTH, NULL},
     {"letter", letter_tokenizer_new, BOTH, NULL},
@@ -40,6 +47,7 @@ static const struct tokenizer_entry tokenizers[] = {
 
 static const struct token_filter_entry token_filters[] = {
     {"lowercase", lowercase_filter_new, BOTH, NULL},
+    {"pinyin", pinyin_filter_new, BOTH, NULL},
     {"uppercase", uppercase_filter_new, BOTH, NULL},
     {"decimal_digit", decimal_digit_filter_new, BOTH, NULL},
     {"reverse", reverse_filter_new, BOTH, NULL},

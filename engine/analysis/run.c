@@ -44,8 +44,11 @@ enum err analyzer_run_stages(const struct analyzer *an, struct str text, size_t 
     if (an->n_char_filters > 0) {
         e = analyzer_filter_text(an, text, an->n_char_filters, out->arena, &filtered, em);
     }
+    uint32_t end = (uint32_t)filtered.text.n;
     if (e == ERR_OK) {
+        out->end_offset = end;
         e = an->tokenizer->run(an->tokenizer, filtered.text, out, em);
+        out->end_offset = out->end_offset == end ? (uint32_t)text.n : filtered_offset(&filtered, out->end_offset);
     }
     if (e == ERR_OK && filtered.n > 0) {
         for (size_t i = 0; i < out->n; i++) {
