@@ -2,8 +2,8 @@
  *
  *   dictc --jieba dict.txt --rime pinyin_simp.dict.yaml --data engine/analysis/data --out DIR
  *
- * writes DIR/ik.dict and DIR/pinyin.dict. docs/dictionaries.md says what the sources are, and why words are left out. The
- * same sources give the same bytes. */
+ * writes DIR/ik.dict and DIR/pinyin.dict. docs/dictionaries.md says what the sources are, and why words are
+ * left out. The same sources give the same bytes. */
 #include "common/base/map.h"
 #include "common/base/utf8.h"
 #include "common/sys/fs_posix.h"
@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SOURCE_BYTES_MAX  (256 * MIB)
-#define FREQUENCY_MIN     3 /* of a word in jieba's corpus: rarer ones are mostly chance */
-#define PHRASE_UNITS_MAX  16
+#define SOURCE_BYTES_MAX (256 * MIB)
+#define FREQUENCY_MIN    3 /* of a word in jieba's corpus: rarer ones are mostly chance */
+#define PHRASE_UNITS_MAX 16
 
 struct job {
     const char *jieba, *rime, *data, *out;
@@ -171,7 +171,8 @@ static enum err note_reading(struct readings *r, struct str word, struct str tex
     return old != NULL || map_put(&r->by_word, word, now) ? ERR_OK : err_no_memory(&r->j->em);
 }
 
-/* Lines "word<TAB>readings<TAB>weight" behind a head that ends in "...". Their syllables are those of the language. */
+/* Lines "word<TAB>readings<TAB>weight" behind a head that ends in "...". Their syllables are those of the
+ * language. */
 static enum err read_rime(struct readings *r)
 {
     struct str text, line;
@@ -185,7 +186,8 @@ static enum err read_rime(struct readings *r)
         }
         e = note_reading(r, word, syllables, number_of(weight));
         while (e == ERR_OK && syllables.p != NULL) {
-            e = lexicon_add(&r->words, PINYIN_SYLLABLE, str_cut(syllables, ' ', &syllables), STR_NULL, &r->j->em);
+            e = lexicon_add(&r->words, PINYIN_SYLLABLE, str_cut(syllables, ' ', &syllables), STR_NULL,
+                            &r->j->em);
         }
     }
     return e;
@@ -205,7 +207,8 @@ static enum err add_spellings(struct readings *r)
     return e;
 }
 
-/* What the dictionary as it is now reads `word` as: the longest phrases from the left, characters between them. */
+/* What the dictionary as it is now reads `word` as: the longest phrases from the left, characters between
+ * them. */
 static bool reads_as(const struct readings *r, struct str word, struct buf *out)
 {
     size_t at = 0;
@@ -255,7 +258,8 @@ static enum err add_readings(struct readings *r)
             if (w->units != units) {
                 continue;
             }
-            e = units == 1 ? lexicon_add(&r->words, PINYIN_CHARACTER, w->word, w->text, &r->j->em) : add_word(r, w);
+            e = units == 1 ? lexicon_add(&r->words, PINYIN_CHARACTER, w->word, w->text, &r->j->em)
+                           : add_word(r, w);
         }
     }
     return e;

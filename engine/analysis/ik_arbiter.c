@@ -73,7 +73,8 @@ static uint32_t next_of(const struct ik_lexeme *v, size_t n, size_t i)
     return (uint32_t)low;
 }
 
-/* chain[i] sums up the greedy way that starts with lexeme i: i, the first that begins behind it, and so on. */
+/* chain[i] sums up the greedy way that starts with lexeme i: i, the first that begins behind it, and so on.
+ */
 static void make_chains(const struct ik_lexeme *v, size_t n, struct ik_chain *chain)
 {
     for (size_t i = n; i > 0; i--) {
@@ -86,19 +87,25 @@ static void make_chains(const struct ik_lexeme *v, size_t n, struct ik_chain *ch
         }
         const struct ik_chain *rest = &chain[next];
         /* one word before it moves every word of the rest one ordinal up */
-        *c = (struct ik_chain){next, rest->count + 1, rest->payload + len, rest->product * len,
-                               rest->weight + rest->payload + len, rest->end};
+        *c = (struct ik_chain){next,
+                               rest->count + 1,
+                               rest->payload + len,
+                               rest->product * len,
+                               rest->weight + rest->payload + len,
+                               rest->end};
     }
 }
 
-/* IK walks the lexemes greedily, then takes back, from the last to the first, each one that did not fit: cuts the way off
- * before it, and walks on greedily from there. What is left of the way before lexeme c is always a part of the first
- * greedy way: what a later lexeme put there overlaps or follows c. So a way is a prefix of the first one and the greedy
- * chain from c, and sums over both tell all that is compared: linear time, where the plugin's is quadratic. */
+/* IK walks the lexemes greedily, then takes back, from the last to the first, each one that did not fit: cuts
+ * the way off before it, and walks on greedily from there. What is left of the way before lexeme c is always
+ * a part of the first greedy way: what a later lexeme put there overlaps or follows c. So a way is a prefix
+ * of the first one and the greedy chain from c, and sums over both tell all that is compared: linear time,
+ * where the plugin's is quadratic. */
 size_t ik_judge(const struct ik_lexeme *v, size_t n, struct ik_lexeme *out, struct ik_chain *chain)
 {
     make_chains(v, n, chain);
-    struct way best = {chain[0].payload,        chain[0].count,          chain[0].end - v[0].begin, chain[0].end,
+    struct way best = {chain[0].payload,          chain[0].count,
+                       chain[0].end - v[0].begin, chain[0].end,
                        (int32_t)chain[0].product, (int32_t)chain[0].weight};
     size_t best_prefix = 0; /* words of the first way before the chain */
     size_t best_chain = 0;

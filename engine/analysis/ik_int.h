@@ -1,8 +1,8 @@
 /* ik_int.h - inside IK's tokenizer: the read buffer, the segmenters, the choice among overlapping words.
  *
- * The plugin reads a text through a window of 4096 UTF-16 units and treats each window by itself; where windows meet
- * shows in its tokens, so the window is kept here with all its rules. Everything below belongs to one run over one text
- * and lives in the token list's arena. */
+ * The plugin reads a text through a window of 4096 UTF-16 units and treats each window by itself; where
+ * windows meet shows in its tokens, so the window is kept here with all its rules. Everything below belongs
+ * to one run over one text and lives in the token list's arena. */
 #ifndef ENGINE_ANALYSIS_IK_INT_H
 #define ENGINE_ANALYSIS_IK_INT_H
 
@@ -41,20 +41,21 @@ struct ik_lexemes {
     size_t n, cap;
 };
 
-/* The window. Units behind the cursor are regularised (half-width, lower case), those before it are as they were read. */
+/* The window. Units behind the cursor are regularised (half-width, lower case), those before it are as they
+ * were read. */
 struct ik_window {
     struct str text;
-    size_t read;         /* bytes of the text that were read */
-    uint16_t low;        /* second half of a surrogate pair that did not fit any more, or 0 */
+    size_t read;  /* bytes of the text that were read */
+    uint16_t low; /* second half of a surrogate pair that did not fit any more, or 0 */
     bool lowercase;
-    uint32_t size;       /* units that the arrays hold: IK_WINDOW, or enough for all of a shorter text */
-    uint32_t available;  /* units in the window */
+    uint32_t size;      /* units that the arrays hold: IK_WINDOW, or enough for all of a shorter text */
+    uint32_t available; /* units in the window */
     uint32_t cursor;
-    bool moved;          /* the window is not where the text begins */
+    bool moved; /* the window is not where the text begins */
     uint16_t *units;
-    uint8_t *types;      /* enum ik_char, up to the cursor */
-    bool *changed;       /* the unit is not what the text says */
-    uint32_t *at;        /* byte offset of each unit; one more for the end */
+    uint8_t *types; /* enum ik_char, up to the cursor */
+    bool *changed;  /* the unit is not what the text says */
+    uint32_t *at;   /* byte offset of each unit; one more for the end */
 };
 
 /* Prepares an empty window. false: no memory. */
@@ -77,7 +78,8 @@ struct ik_hit {
 };
 
 struct ik_hits {
-    struct ik_hit v[256]; /* a word has fewer units, so no more can be open; a broken dictionary is cut off here */
+    struct ik_hit
+        v[256]; /* a word has fewer units, so no more can be open; a broken dictionary is cut off here */
     size_t n;
 };
 
@@ -96,8 +98,8 @@ struct ik_segmenter {
     struct ik_hits counts, words;
 };
 
-/* Looks at the cursor's unit: letters, numbers and measure words, words, in this order (which decides what a span is
- * called that two of them find). */
+/* Looks at the cursor's unit: letters, numbers and measure words, words, in this order (which decides what a
+ * span is called that two of them find). */
 void ik_segment(struct ik_segmenter *s);
 /* Something is open across the cursor. */
 bool ik_segment_busy(const struct ik_segmenter *s);
@@ -112,8 +114,9 @@ struct ik_chain {
     uint32_t next, count, payload, product, weight, end;
 };
 
-/* From overlapping lexemes v[0 .. n) (ordered; each begins before the furthest end of those before it) picks the way
- * that IK prefers. Writes it to `out` (room for n) and returns how many. scratch: room for n chains; n >= 1. */
+/* From overlapping lexemes v[0 .. n) (ordered; each begins before the furthest end of those before it) picks
+ * the way that IK prefers. Writes it to `out` (room for n) and returns how many. scratch: room for n chains;
+ * n >= 1. */
 size_t ik_judge(const struct ik_lexeme *v, size_t n, struct ik_lexeme *out, struct ik_chain *scratch);
 
 #endif

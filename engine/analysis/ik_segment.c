@@ -1,5 +1,5 @@
-/* The three segmenters, as the plugin's documentation and its answers describe them. Each sees every unit of the window
- * once, in order, and adds what ends there. */
+/* The three segmenters, as the plugin's documentation and its answers describe them. Each sees every unit of
+ * the window once, in order, and adds what ends there. */
 #include "engine/analysis/ik_int.h"
 
 static void found(struct ik_segmenter *s, uint32_t begin, uint32_t length, enum ik_type type)
@@ -22,8 +22,8 @@ static void close_run(struct ik_segmenter *s, struct ik_run *r, enum ik_type typ
     *r = (struct ik_run){-1, -1};
 }
 
-/* `belongs`: the cursor's unit is of the run's kind. `joins`: it may stand inside the run; whether it counts if the run
- * ends there is `counts`. */
+/* `belongs`: the cursor's unit is of the run's kind. `joins`: it may stand inside the run; whether it counts
+ * if the run ends there is `counts`. */
 struct ik_membership {
     bool belongs, joins, counts;
 };
@@ -58,27 +58,36 @@ static void segment_letters(struct ik_segmenter *s, uint16_t c, enum ik_char typ
         return;
     }
     follow_run(s, &s->english, (struct ik_membership){letter, false, false}, IK_TYPE_ENGLISH);
-    follow_run(s, &s->arabic, (struct ik_membership){digit, useless && (c == ',' || c == '.'), false}, IK_TYPE_ARABIC);
+    follow_run(s, &s->arabic, (struct ik_membership){digit, useless && (c == ',' || c == '.'), false},
+               IK_TYPE_ARABIC);
     follow_run(s, &s->letters, (struct ik_membership){letter || digit, useless && joins_letters(c), true},
                IK_TYPE_LETTER);
 }
 
+/* 一二两三四五六七八九十零壹贰叁肆伍陆柒捌玖拾百千万亿佰仟萬億兆卅廿, ascending */
+static const uint16_t numerals[] = {
+    0x4E00, 0x4E03, 0x4E07, 0x4E09, 0x4E24, 0x4E5D, 0x4E8C, 0x4E94, 0x4EBF, 0x4EDF, 0x4F0D,
+    0x4F70, 0x5104, 0x5146, 0x516B, 0x516D, 0x5341, 0x5343, 0x5345, 0x53C1, 0x56DB, 0x58F9,
+    0x5EFF, 0x62FE, 0x634C, 0x67D2, 0x7396, 0x767E, 0x8086, 0x842C, 0x8D30, 0x9646, 0x96F6,
+};
+
 static bool is_numeral(uint16_t c)
 {
-    switch (c) { /* 一二两三四五六七八九十零壹贰叁肆伍陆柒捌玖拾百千万亿拾佰仟萬億兆卅廿 */
-    case 0x4E00: case 0x4E8C: case 0x4E24: case 0x4E09: case 0x56DB: case 0x4E94: case 0x516D: case 0x4E03:
-    case 0x516B: case 0x4E5D: case 0x5341: case 0x96F6: case 0x58F9: case 0x8D30: case 0x53C1: case 0x8086:
-    case 0x4F0D: case 0x9646: case 0x67D2: case 0x634C: case 0x7396: case 0x62FE: case 0x767E: case 0x5343:
-    case 0x4E07: case 0x4EBF: case 0x4F70: case 0x4EDF: case 0x842C: case 0x5104: case 0x5146: case 0x5345:
-    case 0x5EFF:
-        return true;
-    default:
-        return false;
+    size_t low = 0, high = ARRAY_LEN(numerals);
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (numerals[mid] < c) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
     }
+    return low < ARRAY_LEN(numerals) && numerals[low] == c;
 }
 
 /* Walks each open word one unit on, then tries the unit as a first one from `root`. */
-static void follow_words(struct ik_segmenter *s, struct ik_hits *hits, uint32_t root, uint16_t c, enum ik_type type)
+static void follow_words(struct ik_segmenter *s, struct ik_hits *hits, uint32_t root, uint16_t c,
+                         enum ik_type type)
 {
     const struct dat *dat = &s->dict->dat;
     uint32_t cursor = s->window->cursor;
@@ -112,7 +121,8 @@ static bool wants_count(const struct ik_segmenter *s)
         return false;
     }
     const struct ik_lexeme *last = &s->found.v[s->found.n - 1];
-    return (last->type == IK_TYPE_CNUM || last->type == IK_TYPE_ARABIC) && lexeme_end(last) == s->window->cursor;
+    return (last->type == IK_TYPE_CNUM || last->type == IK_TYPE_ARABIC)
+           && lexeme_end(last) == s->window->cursor;
 }
 
 static void segment_quantities(struct ik_segmenter *s, uint16_t c, enum ik_char type)

@@ -1,5 +1,5 @@
-/* The tokenizer: window by window, segment, choose (ik_smart), lay the words out in order with the single characters
- * between them, join numbers with their measure words (ik_smart), drop stop words. */
+/* The tokenizer: window by window, segment, choose (ik_smart), lay the words out in order with the single
+ * characters between them, join numbers with their measure words (ik_smart), drop stop words. */
 #include "common/base/utf8.h"
 #include "engine/analysis/ik_int.h"
 
@@ -21,9 +21,9 @@ struct run {
 };
 
 static const char *const type_names[] = {
-    [IK_TYPE_ENGLISH] = "ENGLISH",     [IK_TYPE_ARABIC] = "ARABIC",     [IK_TYPE_LETTER] = "LETTER",
-    [IK_TYPE_CNWORD] = "CN_WORD",      [IK_TYPE_CNCHAR] = "CN_CHAR",    [IK_TYPE_OTHER_CJK] = "OTHER_CJK",
-    [IK_TYPE_CNUM] = "TYPE_CNUM",      [IK_TYPE_COUNT] = "COUNT",       [IK_TYPE_CQUAN] = "TYPE_CQUAN",
+    [IK_TYPE_ENGLISH] = "ENGLISH", [IK_TYPE_ARABIC] = "ARABIC",  [IK_TYPE_LETTER] = "LETTER",
+    [IK_TYPE_CNWORD] = "CN_WORD",  [IK_TYPE_CNCHAR] = "CN_CHAR", [IK_TYPE_OTHER_CJK] = "OTHER_CJK",
+    [IK_TYPE_CNUM] = "TYPE_CNUM",  [IK_TYPE_COUNT] = "COUNT",    [IK_TYPE_CQUAN] = "TYPE_CQUAN",
 };
 
 static bool push(struct run *r, struct ik_lexemes *l, struct ik_lexeme x)
@@ -70,8 +70,8 @@ static bool room_to_judge(struct run *r, size_t n)
     return r->chains != NULL && r->chosen.v != NULL;
 }
 
-/* Lays one group's lexemes out; *at moves from its begin behind the last of them. That may be before the group's end: the
- * characters in between then come out singly, after words that have them. */
+/* Lays one group's lexemes out; *at moves from its begin behind the last of them. That may be before the
+ * group's end: the characters in between then come out singly, after words that have them. */
 static bool lay_group(struct run *r, const struct ik_lexeme *v, size_t n, uint32_t *at)
 {
     if (r->t->smart && n > 1) {
@@ -130,7 +130,8 @@ static size_t compound(struct ik_lexeme *x, const struct ik_lexeme *v, size_t n)
         x->type = v[used].type == IK_TYPE_CNUM ? IK_TYPE_CNUM : IK_TYPE_CQUAN;
         x->length = (uint16_t)(x->length + v[used++].length);
     }
-    if (x->type == IK_TYPE_CNUM && used < n && v[used].begin == lexeme_end(x) && v[used].type == IK_TYPE_COUNT) {
+    if (x->type == IK_TYPE_CNUM && used < n && v[used].begin == lexeme_end(x)
+        && v[used].type == IK_TYPE_COUNT) {
         x->type = IK_TYPE_CQUAN;
         x->length = (uint16_t)(x->length + v[used++].length);
     }
@@ -192,8 +193,8 @@ static bool emit(struct run *r)
     return true;
 }
 
-/* The window may move on before its end, so that no word is cut by it: when it is full, the cursor is near its end and
- * nothing is open. */
+/* The window may move on before its end, so that no word is cut by it: when it is full, the cursor is near
+ * its end and nothing is open. */
 static bool may_move_on(const struct run *r)
 {
     const struct ik_window *w = &r->window;
@@ -201,7 +202,8 @@ static bool may_move_on(const struct run *r)
            && !ik_segment_busy(&r->seg);
 }
 
-static enum err ik_run(const struct tokenizer *self, struct str text, struct token_list *out, struct errmsg *em)
+static enum err ik_run(const struct tokenizer *self, struct str text, struct token_list *out,
+                       struct errmsg *em)
 {
     const struct ik_tokenizer *t = (const struct ik_tokenizer *)self;
     struct run r = {.t = t, .out = out};

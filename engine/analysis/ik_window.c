@@ -52,8 +52,8 @@ bool ik_window_fill(struct ik_window *w)
         }
         w->available = read_units(w, 0);
     } else {
-        /* The unit under the cursor comes once more. When the text has ended, the plugin counts the reader's -1 in,
-         * and so loses the last unit of those kept; usually that unit is the cursor's own. */
+        /* The unit under the cursor comes once more. When the text has ended, the plugin counts the reader's
+         * -1 in, and so loses the last unit of those kept; usually that unit is the cursor's own. */
         uint32_t kept = w->available - w->cursor;
         memmove(w->units, w->units + w->cursor, kept * sizeof(*w->units));
         memmove(w->changed, w->changed + w->cursor, kept * sizeof(*w->changed));
@@ -78,16 +78,16 @@ static uint16_t regularise(uint16_t c, bool lowercase)
 static enum ik_char type_of(uint16_t c)
 {
     if (c < 0x80) {
-        return c >= '0' && c <= '9'                                       ? IK_ARABIC
+        return c >= '0' && c <= '9'                               ? IK_ARABIC
                : (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ? IK_ENGLISH
-                                                                          : IK_USELESS;
+                                                                  : IK_USELESS;
     }
     /* CJK Unified Ideographs, Extension A, Compatibility Ideographs */
     if ((c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0xF900 && c <= 0xFAFF)) {
         return IK_CHINESE;
     }
-    /* Hiragana and Katakana; Hangul: Compatibility Jamo, Syllables, Jamo; Katakana Phonetic Extensions; Half- and
-     * Fullwidth Forms */
+    /* Hiragana and Katakana; Hangul: Compatibility Jamo, Syllables, Jamo; Katakana Phonetic Extensions; Half-
+     * and Fullwidth Forms */
     if ((c >= 0x3040 && c <= 0x30FF) || (c >= 0x3130 && c <= 0x318F) || (c >= 0xAC00 && c <= 0xD7AF)
         || (c >= 0x1100 && c <= 0x11FF) || (c >= 0x31F0 && c <= 0x31FF) || (c >= 0xFF00 && c <= 0xFFEF)) {
         return IK_OTHER_CJK;

@@ -1,9 +1,11 @@
-/* The token filter. Every token is replaced by its terms, at the token's offsets; their positions start afresh with each
- * token, so that the first may stand at the position before (increment 0) and gaps before the token are forgotten.
+/* The token filter. Every token is replaced by its terms, at the token's offsets; their positions start
+ * afresh with each token, so that the first may stand at the position before (increment 0) and gaps before
+ * the token are forgotten.
  *
- * The plugin sorts terms by position for the first token that an instance of it meets, and never again. Analyzers of
- * indices have long met theirs; one that _analyze is given inline has not, unless its tokenizer makes a token of the
- * empty text (keyword), which is run through it when it is built. token_list.first_use says so. */
+ * The plugin sorts terms by position for the first token that an instance of it meets, and never again.
+ * Analyzers of indices have long met theirs; one that _analyze is given inline has not, unless its tokenizer
+ * makes a token of the empty text (keyword), which is run through it when it is built. token_list.first_use
+ * says so. */
 #include "engine/analysis/pinyin_int.h"
 
 struct pinyin_filter {
@@ -48,11 +50,12 @@ enum err pinyin_options_read(struct pinyin_options *o, const struct settings *s,
     if (e != ERR_OK) {
         return e;
     }
-    if (!(o->keep_first_letter || o->keep_separate_first_letter || o->keep_full_pinyin || o->keep_joined_full_pinyin
-          || o->keep_separate_chinese)) {
-        return err_set(em, ERR_CONFIG_ERROR,
-                       "pinyin config error, can't disable separate_first_letter, first_letter and full_pinyin at the "
-                       "same time.");
+    if (!(o->keep_first_letter || o->keep_separate_first_letter || o->keep_full_pinyin
+          || o->keep_joined_full_pinyin || o->keep_separate_chinese)) {
+        return err_set(
+            em, ERR_CONFIG_ERROR,
+            "pinyin config error, can't disable separate_first_letter, first_letter and full_pinyin at the "
+            "same time.");
     }
     return ERR_OK;
 }

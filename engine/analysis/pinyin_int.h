@@ -1,4 +1,5 @@
-/* pinyin_int.h - what pinyin's token filter and tokenizer share: options, reading a text, the terms that come of it. */
+/* pinyin_int.h - what pinyin's token filter and tokenizer share: options, reading a text, the terms that come
+ * of it. */
 #ifndef ENGINE_ANALYSIS_PINYIN_INT_H
 #define ENGINE_ANALYSIS_PINYIN_INT_H
 
@@ -32,21 +33,21 @@ struct pinyin_work {
     /* the source by units */
     struct str source;
     uint16_t *units;
-    uint32_t *at;          /* byte offset of each unit; one more for the end */
-    struct str *readings;  /* of each unit; empty: none */
+    uint32_t *at;         /* byte offset of each unit; one more for the end */
+    struct str *readings; /* of each unit; empty: none */
     size_t n, units_cap;
-    bool blank;            /* nothing but white space: nothing is read out of it */
+    bool blank; /* nothing but white space: nothing is read out of it */
     /* the terms */
     struct pinyin_term *terms;
     size_t n_terms, terms_cap;
-    uint32_t *slots;       /* hash set of the terms: number + 1 */
+    uint32_t *slots; /* hash set of the terms: number + 1 */
     size_t n_slots;
-    int32_t last_offset;   /* the last unit looked at */
+    int32_t last_offset; /* the last unit looked at */
     bool no_memory;
 };
 
-void pinyin_work_init(struct pinyin_work *w, const struct pinyin_dictionary *d, const struct pinyin_options *o,
-                      struct arena *arena, bool tokenizer);
+void pinyin_work_init(struct pinyin_work *w, const struct pinyin_dictionary *d,
+                      const struct pinyin_options *o, struct arena *arena, bool tokenizer);
 /* Takes a source and finds all its terms, in the plugin's order before it sorts. false: no memory. */
 bool pinyin_work_run(struct pinyin_work *w, struct str source) NODISCARD;
 /* By position, the order within one kept. */
@@ -57,8 +58,8 @@ bool pinyin_read(struct pinyin_work *w) NODISCARD;
 /* As Java's String.toLowerCase. The result is `s` itself or in the arena; p == NULL: no memory. */
 struct str pinyin_lowercase(struct str s, struct arena *arena);
 
-/* pinyin_letters.c: splits Latin letters and digits into syllables and what is none: the fewest parts of a greedy walk
- * from the front and one from the back. Calls fn for each part. `letters` are ASCII. */
+/* pinyin_letters.c: splits Latin letters and digits into syllables and what is none: the fewest parts of a
+ * greedy walk from the front and one from the back. Calls fn for each part. `letters` are ASCII. */
 bool pinyin_split_letters(const struct pinyin_dictionary *d, struct str letters, struct arena *arena,
                           bool (*fn)(void *self, struct str part), void *self) NODISCARD;
 

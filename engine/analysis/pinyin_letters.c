@@ -60,8 +60,8 @@ static void add_reversed(struct parts *out, struct str s)
     add(out, str_mk(p, s.n));
 }
 
-/* From the back; the parts are then put in order. Here, too, loose letters come out on the far side of the syllable that
- * ends them, which puts them before it. */
+/* From the back; the parts are then put in order. Here, too, loose letters come out on the far side of the
+ * syllable that ends them, which puts them before it. */
 static void backward(const struct pinyin_dictionary *d, struct str s, struct parts *out)
 {
     size_t end = s.n, loose = 0; /* the `loose` bytes from `end` on are in no syllable */

@@ -56,8 +56,8 @@ bool pinyin_read(struct pinyin_work *w)
     return true;
 }
 
-/* Two capitals whose small form Java does not find letter by letter: I with a dot (becomes two characters) and sigma
- * (depends on what follows). */
+/* Two capitals whose small form Java does not find letter by letter: I with a dot (becomes two characters)
+ * and sigma (depends on what follows). */
 static bool needs_context(uint32_t c)
 {
     return c == 0x130 || c == 0x3A3;

@@ -1,5 +1,5 @@
-/* From a source to its terms: one walk over the units gathers letters, syllables and their joins, each given a position
- * as the plugin numbers them. */
+/* From a source to its terms: one walk over the units gathers letters, syllables and their joins, each given
+ * a position as the plugin numbers them. */
 #include "common/base/hash.h"
 #include "engine/analysis/pinyin_int.h"
 
@@ -12,18 +12,19 @@ struct walk {
     struct pinyin_work *w;
     char *first_letters, *joined, *pending; /* room for all there can be */
     size_t n_first, n_joined, n_pending;
-    size_t i;          /* the unit looked at */
+    size_t i; /* the unit looked at */
     int32_t position;
     int32_t pending_start; /* where the last run of ASCII began */
 };
 
-void pinyin_work_init(struct pinyin_work *w, const struct pinyin_dictionary *d, const struct pinyin_options *o,
-                      struct arena *arena, bool tokenizer)
+void pinyin_work_init(struct pinyin_work *w, const struct pinyin_dictionary *d,
+                      const struct pinyin_options *o, struct arena *arena, bool tokenizer)
 {
     *w = (struct pinyin_work){.dict = d, .options = o, .arena = arena, .tokenizer = tokenizer};
 }
 
-/* The plugin tells duplicates by term and position written one behind the other, so that "1" at 12 is "11" at 2. */
+/* The plugin tells duplicates by term and position written one behind the other, so that "1" at 12 is "11"
+ * at 2. */
 static size_t position_text(const struct pinyin_work *w, int32_t position, char text[12])
 {
     if (w->options->remove_duplicated_term) {
@@ -278,8 +279,8 @@ bool pinyin_work_run(struct pinyin_work *w, struct str source)
 
 void pinyin_work_sort(struct pinyin_work *w)
 {
-    /* The terms are in order but for those of the whole source, which come last and go far to the front, and the
-     * filter's single characters: insertion, each with one move. */
+    /* The terms are in order but for those of the whole source, which come last and go far to the front, and
+     * the filter's single characters: insertion, each with one move. */
     for (size_t i = 1; i < w->n_terms; i++) {
         size_t low = 0, high = i;
         while (low < high) {

@@ -14,9 +14,11 @@ static uint32_t byte_at(const struct pinyin_work *w, int32_t unit)
     return w->at[MIN_OF((size_t)MAX_OF(unit, 0), w->n)];
 }
 
-static bool add_token(struct token_list *out, const struct pinyin_work *w, const struct pinyin_term *term, int32_t last)
+static bool add_token(struct token_list *out, const struct pinyin_work *w, const struct pinyin_term *term,
+                      int32_t last)
 {
-    struct token t = {.text = term->text, .pos_len = 1, .type = "word", .pos_inc = MAX_OF(term->position - last, 0)};
+    struct token t = {
+        .text = term->text, .pos_len = 1, .type = "word", .pos_inc = MAX_OF(term->position - last, 0)};
     if (!w->options->ignore_pinyin_offset) {
         int32_t start = MAX_OF(term->start, 0);
         int32_t end = term->end < start ? start + (int32_t)term->text.n : term->end;
@@ -26,7 +28,8 @@ static bool add_token(struct token_list *out, const struct pinyin_work *w, const
     return token_add(out, t);
 }
 
-static enum err tokenizer_run(const struct tokenizer *self, struct str text, struct token_list *out, struct errmsg *em)
+static enum err tokenizer_run(const struct tokenizer *self, struct str text, struct token_list *out,
+                              struct errmsg *em)
 {
     const struct pinyin_tokenizer *t = (const struct pinyin_tokenizer *)self;
     struct pinyin_work w;

@@ -1,18 +1,20 @@
 /* dat.h - a double-array trie over UTF-16 units: the words of a dictionary, walked one unit at a time.
  *
- * It owns nothing: it is a view of the two tables of an image (image.h), in memory or mapped. It knows no files and no
- * meaning of words. Walking allocates nothing and never leaves the tables, whatever they hold, so that a damaged file
- * gives wrong words at worst. Any number of threads may walk it.
+ * It owns nothing: it is a view of the two tables of an image (image.h), in memory or mapped. It knows no
+ * files and no meaning of words. Walking allocates nothing and never leaves the tables, whatever they hold,
+ * so that a damaged file gives wrong words at worst. Any number of threads may walk it.
  *
- * A state is the number of a node; the child of state s by unit u is node[s].base + code[u], if that node's `check` is s.
- * Codes number the units that occur, the frequent ones first (1 ..); code 0 leads to a word's value. */
+ * A state is the number of a node; the child of state s by unit u is node[s].base + code[u], if that node's
+ * `check` is s. Codes number the units that occur, the frequent ones first (1 ..); code 0 leads to a word's
+ * value. */
 #ifndef ENGINE_ANALYSIS_DICT_DAT_H
 #define ENGINE_ANALYSIS_DICT_DAT_H
 
 #include "common/base/defs.h"
 
 struct dat_node {
-    uint32_t base;  /* the two flags below, and 30 bits: where the children start; of a value's node: the value */
+    uint32_t
+        base; /* the two flags below, and 30 bits: where the children start; of a value's node: the value */
     uint32_t check; /* the parent's state; 0 in an unused node */
 };
 
@@ -28,7 +30,8 @@ struct dat {
     uint32_t n;
 };
 
-/* The state behind `unit`, or 0 when no word goes on that way. `state` is one that a walk gave, or 0 (gives 0). */
+/* The state behind `unit`, or 0 when no word goes on that way. `state` is one that a walk gave, or 0 (gives
+ * 0). */
 static inline uint32_t dat_step(const struct dat *d, uint32_t state, uint16_t unit)
 {
     uint32_t code = d->codes[unit];
@@ -53,7 +56,9 @@ static inline bool dat_has_more(const struct dat *d, uint32_t state)
 static inline uint32_t dat_value(const struct dat *d, uint32_t state)
 {
     uint32_t leaf = d->nodes[state].base & DAT_BASE;
-    return dat_is_word(d, state) && leaf < d->n && d->nodes[leaf].check == state ? d->nodes[leaf].base & DAT_BASE : 0;
+    return dat_is_word(d, state) && leaf < d->n && d->nodes[leaf].check == state
+               ? d->nodes[leaf].base & DAT_BASE
+               : 0;
 }
 
 #endif

@@ -1,7 +1,8 @@
-/* The trie's nodes are listed level by level, each with the range of sorted words below it. Then every node's children
- * get their place: nodes with many children first, while there is room, those with few in the gaps that are left. Free
- * cells form a ring in ascending order; a node tries one after the other for its first child. Where that took many
- * misses, the next ones begin there: what lies before is as good as full for them, and the whole build stays near linear. */
+/* The trie's nodes are listed level by level, each with the range of sorted words below it. Then every node's
+ * children get their place: nodes with many children first, while there is room, those with few in the gaps
+ * that are left. Free cells form a ring in ascending order; a node tries one after the other for its first
+ * child. Where that took many misses, the next ones begin there: what lies before is as good as full for
+ * them, and the whole build stays near linear. */
 #include "engine/analysis/dict/dat_build.h"
 
 #include <stdlib.h>
@@ -164,7 +165,8 @@ static bool add_children(struct build *b, size_t at)
         while (i < t.last && b->v[i].units[t.depth] == unit) {
             i++;
         }
-        if (!add_node(b, (struct trie_node){.first = start, .last = i, .depth = depth, .code = b->codes[unit]})) {
+        if (!add_node(
+                b, (struct trie_node){.first = start, .last = i, .depth = depth, .code = b->codes[unit]})) {
             return false;
         }
     }
@@ -278,7 +280,8 @@ static bool number_units(struct build *b, size_t n)
         }
     }
     qsort(counts, DAT_CODES, sizeof(*counts), by_count);
-    /* There is no code for a 65,536th unit; all of them cannot occur, because words of text have no lone surrogates. */
+    /* There is no code for a 65,536th unit; all of them cannot occur, because words of text have no lone
+     * surrogates. */
     for (uint32_t i = 0; i < DAT_CODES - 1 && counts[i].n > 0; i++) {
         b->codes[counts[i].unit] = (uint16_t)(i + 1);
     }
@@ -286,7 +289,8 @@ static bool number_units(struct build *b, size_t n)
     return true;
 }
 
-enum err dat_build(const struct dat_entry *v, size_t n, struct buf *codes, struct buf *nodes, struct errmsg *em)
+enum err dat_build(const struct dat_entry *v, size_t n, struct buf *codes, struct buf *nodes,
+                   struct errmsg *em)
 {
     struct build b = {.v = v, .n = DAT_ROOT + 1};
     enum err e = ERR_OK;
@@ -295,8 +299,8 @@ enum err dat_build(const struct dat_entry *v, size_t n, struct buf *codes, struc
     }
     b.codes = calloc(DAT_CODES, sizeof(*b.codes));
     b.no_memory = b.codes == NULL;
-    bool ok = !b.no_memory && grow(&b, DAT_ROOT + 1) && number_units(&b, n) && list_nodes(&b, n) && order_nodes(&b)
-              && place_nodes(&b);
+    bool ok = !b.no_memory && grow(&b, DAT_ROOT + 1) && number_units(&b, n) && list_nodes(&b, n)
+              && order_nodes(&b) && place_nodes(&b);
     if (ok) {
         write_nodes(&b);
         buf_add(codes, b.codes, DAT_CODES * sizeof(*b.codes));

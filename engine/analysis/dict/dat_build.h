@@ -16,8 +16,10 @@ struct dat_entry {
     uint32_t value; /* 0: none; at most DAT_BASE */
 };
 
-/* Appends the codes to `codes` (DAT_CODES u16) and the nodes to `nodes` (struct dat_node each), little-endian. The entries
- * are sorted by units, without duplicates. ERR_NO_MEMORY; ERR_ILLEGAL_ARGUMENT: more nodes than 30 bits number. */
-enum err dat_build(const struct dat_entry *v, size_t n, struct buf *codes, struct buf *nodes, struct errmsg *em);
+/* Appends the codes to `codes` (DAT_CODES u16) and the nodes to `nodes` (struct dat_node each),
+ * little-endian. The entries are sorted by units, without duplicates. ERR_NO_MEMORY; ERR_ILLEGAL_ARGUMENT:
+ * more nodes than 30 bits number. */
+enum err dat_build(const struct dat_entry *v, size_t n, struct buf *codes, struct buf *nodes,
+                   struct errmsg *em);
 
 #endif

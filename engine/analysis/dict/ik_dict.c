@@ -7,7 +7,8 @@
 
 #define MAIN_FILE   "main.dic"
 #define CONFIG_FILE "IKAnalyzer.cfg.xml"
-#define CONFIG_LIST 0 /* the configuration among the sources: it counts for the fingerprint, and has no words */
+#define CONFIG_LIST \
+    0 /* the configuration among the sources: it counts for the fingerprint, and has no words */
 
 static enum err finish(struct ik_dictionary **out, struct ik_dictionary *d, struct errmsg *em)
 {
@@ -46,7 +47,8 @@ enum err ik_dictionary_of(struct ik_dictionary **out, struct lexicon *words, str
     return finish(out, d, em);
 }
 
-enum err ik_dictionary_open(struct ik_dictionary **out, const struct fs *fs, const char *path, struct errmsg *em)
+enum err ik_dictionary_open(struct ik_dictionary **out, const struct fs *fs, const char *path,
+                            struct errmsg *em)
 {
     *out = NULL;
     struct ik_dictionary *d = calloc(1, sizeof(*d));
@@ -128,8 +130,8 @@ static enum err add_words(void *self, uint16_t list, struct str text, struct err
     return list == CONFIG_LIST ? ERR_OK : lexicon_add_lines(self, list, text, em);
 }
 
-enum err ik_dictionary_load(struct ik_dictionary **out, const struct fs *fs, const char *path_conf, struct buf *warnings,
-                            struct errmsg *em)
+enum err ik_dictionary_load(struct ik_dictionary **out, const struct fs *fs, const char *path_conf,
+                            struct buf *warnings, struct errmsg *em)
 {
     struct arena arena;
     struct sources s;
@@ -163,7 +165,8 @@ enum err ik_dictionary_present(const struct fs *fs, const char *path_conf, bool 
     return e;
 }
 
-enum err ik_dictionary_fingerprint(const struct fs *fs, const char *path_conf, uint64_t *out, struct errmsg *em)
+enum err ik_dictionary_fingerprint(const struct fs *fs, const char *path_conf, uint64_t *out,
+                                   struct errmsg *em)
 {
     bool present;
     *out = 0;

@@ -17,8 +17,8 @@ static size_t aligned(size_t n)
     return (n + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
 }
 
-enum err image_write(struct buf *out, enum image_kind kind, uint64_t hash, const struct image_part *parts, size_t n,
-                     struct errmsg *em)
+enum err image_write(struct buf *out, enum image_kind kind, uint64_t hash, const struct image_part *parts,
+                     size_t n, struct errmsg *em)
 {
     assert(out->n == 0 && n <= IMAGE_SECTIONS_MAX);
     size_t at = aligned(HEADER_BYTES + n * ENTRY_BYTES + CHECKSUM_BYTES);
@@ -54,7 +54,8 @@ enum err image_write(struct buf *out, enum image_kind kind, uint64_t hash, const
     return out->failed ? err_no_memory(em) : ERR_OK;
 }
 
-static enum err read_sections(struct image *im, struct str all, uint32_t n, struct bytes_in *in, struct errmsg *em)
+static enum err read_sections(struct image *im, struct str all, uint32_t n, struct bytes_in *in,
+                              struct errmsg *em)
 {
     for (uint32_t i = 0; i < n; i++) {
         uint32_t id = get_u32(in);
@@ -87,8 +88,8 @@ static enum err read_image(struct image *im, struct str all, enum image_kind kin
         return err_set(em, ERR_CORRUPT, "dictionary: not a compiled dictionary");
     }
     if (version != VERSION || k != (uint32_t)kind) {
-        return err_set(em, ERR_CORRUPT, "dictionary: version [%u] kind [%u], not version [%u] kind [%u]", version, k,
-                       VERSION, (unsigned)kind);
+        return err_set(em, ERR_CORRUPT, "dictionary: version [%u] kind [%u], not version [%u] kind [%u]",
+                       version, k, VERSION, (unsigned)kind);
     }
     if (total != all.n || total > IMAGE_BYTES_MAX || n > IMAGE_SECTIONS_MAX) {
         return err_set(em, ERR_CORRUPT, "dictionary: the file is cut or longer than it says");
@@ -100,7 +101,8 @@ static enum err read_image(struct image *im, struct str all, enum image_kind kin
     return read_sections(im, all, n, &in, em);
 }
 
-enum err image_map(struct image *out, const struct fs *fs, const char *path, enum image_kind kind, struct errmsg *em)
+enum err image_map(struct image *out, const struct fs *fs, const char *path, enum image_kind kind,
+                   struct errmsg *em)
 {
     *out = (struct image){.fs = fs};
     enum err e = fs->map(fs->self, path, &out->map, em);

@@ -1,8 +1,8 @@
 /* image.h - the bytes of a compiled dictionary, in memory or in a mapped file (docs/dictionary-format.md).
  *
- * An image is a header, a table of sections and the sections, each with its checksum. Opening verifies all of them (a
- * few milliseconds for 300,000 words) and gives the sections as slices of the image. What the sections mean is their
- * readers' business, who check every number they take out of them. */
+ * An image is a header, a table of sections and the sections, each with its checksum. Opening verifies all of
+ * them (a few milliseconds for 300,000 words) and gives the sections as slices of the image. What the
+ * sections mean is their readers' business, who check every number they take out of them. */
 #ifndef ENGINE_ANALYSIS_DICT_IMAGE_H
 #define ENGINE_ANALYSIS_DICT_IMAGE_H
 
@@ -18,7 +18,7 @@ enum image_section { SECTION_CODES = 1, SECTION_NODES = 2, SECTION_TEXTS = 3 };
 #define IMAGE_BYTES_MAX    (GIB)
 
 struct image {
-    uint64_t hash; /* of the words and their values, whatever they were read from */
+    uint64_t hash;                           /* of the words and their values, whatever they were read from */
     struct str sections[IMAGE_SECTIONS_MAX]; /* by enum image_section */
     /* where the bytes live; exactly one of them is set */
     const struct fs *fs; /* borrowed */
@@ -32,11 +32,12 @@ struct image_part {
 };
 
 /* Appends a whole image to `out`, which then starts with it (empty before). */
-enum err image_write(struct buf *out, enum image_kind kind, uint64_t hash, const struct image_part *parts, size_t n,
-                     struct errmsg *em);
-/* Opens the file at `path` through fs, which must outlive the image. ERR_IO, or ERR_CORRUPT when it is no intact image
- * of this kind and version. */
-enum err image_map(struct image *out, const struct fs *fs, const char *path, enum image_kind kind, struct errmsg *em);
+enum err image_write(struct buf *out, enum image_kind kind, uint64_t hash, const struct image_part *parts,
+                     size_t n, struct errmsg *em);
+/* Opens the file at `path` through fs, which must outlive the image. ERR_IO, or ERR_CORRUPT when it is no
+ * intact image of this kind and version. */
+enum err image_map(struct image *out, const struct fs *fs, const char *path, enum image_kind kind,
+                   struct errmsg *em);
 /* Takes the bytes out of `b` (made by image_write). On failure they are freed. */
 enum err image_take(struct image *out, struct buf *b, enum image_kind kind, struct errmsg *em);
 /* NULL-safe for an image that never opened (all zeroes). */

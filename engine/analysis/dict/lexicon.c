@@ -43,8 +43,9 @@ enum err lexicon_add(struct lexicon *l, uint16_t list, struct str word, struct s
         return ERR_OK;
     }
     if (l->n >= LEXICON_WORDS_MAX || value.n > VALUE_BYTES_MAX) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "a dictionary has more than %zu words or a value over %d bytes",
-                       LEXICON_WORDS_MAX, VALUE_BYTES_MAX);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "a dictionary has more than %zu words or a value over %d bytes", LEXICON_WORDS_MAX,
+                       VALUE_BYTES_MAX);
     }
     struct lexicon_word *v = arena_grow(&l->arena, l->v, l->n, &l->cap, sizeof(*v));
     uint16_t *copy = arena_alloc(&l->arena, n * sizeof(*copy));
@@ -107,7 +108,8 @@ static void sort_words(struct lexicon *l)
 }
 
 /* Gives every word its value's place among the texts: place 0 is none; equal texts are kept once. */
-static bool gather_texts(const struct lexicon *l, struct dat_entry *entries, struct buf *texts, struct arena *arena)
+static bool gather_texts(const struct lexicon *l, struct dat_entry *entries, struct buf *texts,
+                         struct arena *arena)
 {
     struct map places;
     map_init(&places, arena);

@@ -1,7 +1,8 @@
 /* lexicon.h - words gathered for a dictionary: several named lists in one, compiled to one image.
  *
- * A word belongs to a list (main words, stop words ...) and may carry a text, its value. Inside the trie a word is spelt
- * with its list's number as a first unit, so that one trie serves all lists. Words are held as UTF-16 units. */
+ * A word belongs to a list (main words, stop words ...) and may carry a text, its value. Inside the trie a
+ * word is spelt with its list's number as a first unit, so that one trie serves all lists. Words are held as
+ * UTF-16 units. */
 #ifndef ENGINE_ANALYSIS_DICT_LEXICON_H
 #define ENGINE_ANALYSIS_DICT_LEXICON_H
 
@@ -27,13 +28,14 @@ struct lexicon {
 void lexicon_init(struct lexicon *l);
 void lexicon_fini(struct lexicon *l);
 
-/* Adds a word (UTF-8; empty: nothing is added) to list `list` (1 ..). `value` may be empty; it is copied. Words of more than
- * 254 units are left out. ERR_NO_MEMORY, ERR_ILLEGAL_ARGUMENT past LEXICON_WORDS_MAX. */
+/* Adds a word (UTF-8; empty: nothing is added) to list `list` (1 ..). `value` may be empty; it is copied.
+ * Words of more than 254 units are left out. ERR_NO_MEMORY, ERR_ILLEGAL_ARGUMENT past LEXICON_WORDS_MAX. */
 enum err lexicon_add(struct lexicon *l, uint16_t list, struct str word, struct str value, struct errmsg *em);
-/* Adds each line of `text` as a word, without the BOM that it may start with and the characters up to U+0020 around it. */
+/* Adds each line of `text` as a word, without the BOM that it may start with and the characters up to U+0020
+ * around it. */
 enum err lexicon_add_lines(struct lexicon *l, uint16_t list, struct str text, struct errmsg *em);
-/* Sorts, and makes an image of it in `out` (empty before). A word's value is the place of its text in the section TEXTS
- * (image_text). */
+/* Sorts, and makes an image of it in `out` (empty before). A word's value is the place of its text in the
+ * section TEXTS (image_text). */
 enum err lexicon_compile(struct lexicon *l, enum image_kind kind, struct buf *out, struct errmsg *em);
 
 /* The text at `value`; empty when there is none. */

@@ -45,7 +45,8 @@ enum err pinyin_dictionary_of(struct pinyin_dictionary **out, struct lexicon *wo
     return finish(out, d, em);
 }
 
-enum err pinyin_dictionary_open(struct pinyin_dictionary **out, const struct fs *fs, const char *path, struct errmsg *em)
+enum err pinyin_dictionary_open(struct pinyin_dictionary **out, const struct fs *fs, const char *path,
+                                struct errmsg *em)
 {
     *out = NULL;
     struct pinyin_dictionary *d = calloc(1, sizeof(*d));
@@ -73,7 +74,8 @@ void pinyin_plain_reading(struct str reading, struct buf *to)
     }
 }
 
-enum err pinyin_add_phrase(struct lexicon *words, struct str phrase, struct str readings, bool *added, struct errmsg *em)
+enum err pinyin_add_phrase(struct lexicon *words, struct str phrase, struct str readings, bool *added,
+                           struct errmsg *em)
 {
     struct buf plain;
     struct str rest = readings;
@@ -105,7 +107,7 @@ static enum err add_character(struct reader *r, struct str character, struct str
     struct buf plain;
     buf_init(&plain, NULL, PHRASE_BYTES);
     pinyin_plain_reading(readings, &plain);
-    enum err e = plain.failed ? err_set(em, ERR_ILLEGAL_ARGUMENT, "a reading is too long")
+    enum err e = plain.failed  ? err_set(em, ERR_ILLEGAL_ARGUMENT, "a reading is too long")
                  : plain.n > 0 ? lexicon_add(r->words, PINYIN_CHARACTER, character, buf_view(&plain), em)
                                : ERR_OK;
     buf_fini(&plain);
@@ -177,7 +179,8 @@ enum err pinyin_dictionary_load(struct pinyin_dictionary **out, const struct fs 
     return e;
 }
 
-enum err pinyin_dictionary_present(const struct fs *fs, const char *path_conf, bool *present, struct errmsg *em)
+enum err pinyin_dictionary_present(const struct fs *fs, const char *path_conf, bool *present,
+                                   struct errmsg *em)
 {
     struct arena arena;
     struct sources s;
@@ -191,7 +194,8 @@ enum err pinyin_dictionary_present(const struct fs *fs, const char *path_conf, b
     return e;
 }
 
-enum err pinyin_dictionary_fingerprint(const struct fs *fs, const char *path_conf, uint64_t *out, struct errmsg *em)
+enum err pinyin_dictionary_fingerprint(const struct fs *fs, const char *path_conf, uint64_t *out,
+                                       struct errmsg *em)
 {
     bool present;
     *out = 0;
@@ -239,7 +243,8 @@ struct str pinyin_of_character(const struct pinyin_dictionary *d, uint16_t unit)
     return state != 0 ? image_text(&d->image, dat_value(&d->dat, state)) : STR_NULL;
 }
 
-size_t pinyin_match_phrase(const struct pinyin_dictionary *d, const uint16_t *units, size_t n, struct str *readings)
+size_t pinyin_match_phrase(const struct pinyin_dictionary *d, const uint16_t *units, size_t n,
+                           struct str *readings)
 {
     uint32_t state = d->phrases;
     size_t longest = 0;

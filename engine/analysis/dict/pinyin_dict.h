@@ -25,13 +25,17 @@ enum err pinyin_dictionary_of(struct pinyin_dictionary **out, struct lexicon *wo
 
 /* "lu:4,lv4" -> "lv": the first reading, without tones, u: as v. Appended to `to`. */
 void pinyin_plain_reading(struct str reading, struct buf *to);
-/* A phrase and its readings ("chong2 qing4"), one a character. false: they do not match and nothing was added. */
-enum err pinyin_add_phrase(struct lexicon *words, struct str phrase, struct str readings, bool *added, struct errmsg *em);
+/* A phrase and its readings ("chong2 qing4"), one a character. false: they do not match and nothing was
+ * added. */
+enum err pinyin_add_phrase(struct lexicon *words, struct str phrase, struct str readings, bool *added,
+                           struct errmsg *em);
 
 /* The reading of one character, toneless; empty: none. Borrowed from the dictionary. */
 struct str pinyin_of_character(const struct pinyin_dictionary *d, uint16_t unit);
-/* The longest phrase at the start of units[0 .. n): its length, 0 for none; *readings: one a unit, separated by blanks. */
-size_t pinyin_match_phrase(const struct pinyin_dictionary *d, const uint16_t *units, size_t n, struct str *readings);
+/* The longest phrase at the start of units[0 .. n): its length, 0 for none; *readings: one a unit, separated
+ * by blanks. */
+size_t pinyin_match_phrase(const struct pinyin_dictionary *d, const uint16_t *units, size_t n,
+                           struct str *readings);
 /* Is this (lower-case Latin letters) a syllable? */
 bool pinyin_is_syllable(const struct pinyin_dictionary *d, struct str letters);
 

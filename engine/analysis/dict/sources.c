@@ -68,11 +68,13 @@ enum err sources_add(struct sources *s, uint16_t list, struct str name, bool nee
     return path == NULL ? err_no_memory(em) : add_path(s, list, path, needed, em);
 }
 
-static enum err add_tree(struct sources *s, uint16_t list, const char *path, unsigned depth, struct errmsg *em)
+static enum err add_tree(struct sources *s, uint16_t list, const char *path, unsigned depth,
+                         struct errmsg *em)
 {
     struct fs_names names = {0};
     if (depth == 0 || s->fs->list(s->fs->self, path, s->arena, &names, NULL) != ERR_OK || names.n == 0) {
-        return add_path(s, list, path, false, em); /* no folder, or an empty one, which add_path finds absent */
+        return add_path(s, list, path, false,
+                        em); /* no folder, or an empty one, which add_path finds absent */
     }
     enum err e = ERR_OK;
     for (size_t i = 0; i < names.n && e == ERR_OK; i++) {
@@ -109,8 +111,8 @@ enum err sources_add_named(struct sources *s, uint16_t list, struct str name, st
 }
 
 enum err sources_read(const struct sources *s,
-                      enum err (*fn)(void *self, uint16_t list, struct str text, struct errmsg *em), void *self,
-                      struct errmsg *em)
+                      enum err (*fn)(void *self, uint16_t list, struct str text, struct errmsg *em),
+                      void *self, struct errmsg *em)
 {
     enum err e = ERR_OK;
     for (size_t i = 0; i < s->n && e == ERR_OK; i++) {

@@ -124,7 +124,8 @@ static enum err reference(struct parser *p, struct buf *to)
     return fail(p, "entities are not supported");
 }
 
-/* Text up to the character `end` (which stays), references and, in an element's text, CDATA and comments resolved. */
+/* Text up to the character `end` (which stays), references and, in an element's text, CDATA and comments
+ * resolved. */
 static enum err characters(struct parser *p, char end, bool element, struct str *out)
 {
     struct buf b;
@@ -248,7 +249,8 @@ static enum err elements(struct parser *p, struct xml_properties *out)
     return e;
 }
 
-enum err xml_properties_parse(struct xml_properties *out, struct str text, struct arena *arena, struct errmsg *em)
+enum err xml_properties_parse(struct xml_properties *out, struct str text, struct arena *arena,
+                              struct errmsg *em)
 {
     *out = (struct xml_properties){0};
     struct parser p = {text, 0, arena, em};

@@ -1,9 +1,10 @@
 /* xml_properties.h - the small XML of Java's property files, as IKAnalyzer.cfg.xml is written.
  *
- *   <?xml ...?>  <!DOCTYPE properties SYSTEM "...">  <properties> <comment>..</comment> <entry key="k">value</entry> ..
+ *   <?xml ...?>  <!DOCTYPE properties SYSTEM "...">  <properties> <comment>..</comment> <entry
+ * key="k">value</entry> ..
  *
- * and nothing else: no internal subset, no entities but the five predefined and character references, nothing fetched,
- * nothing expanded. Comments and CDATA are understood. */
+ * and nothing else: no internal subset, no entities but the five predefined and character references, nothing
+ * fetched, nothing expanded. Comments and CDATA are understood. */
 #ifndef ENGINE_ANALYSIS_DICT_XML_PROPERTIES_H
 #define ENGINE_ANALYSIS_DICT_XML_PROPERTIES_H
 
@@ -22,7 +23,8 @@ struct xml_properties {
 };
 
 /* ERR_ILLEGAL_ARGUMENT, with the line, for anything else than such a file; ERR_NO_MEMORY. */
-enum err xml_properties_parse(struct xml_properties *out, struct str text, struct arena *arena, struct errmsg *em);
+enum err xml_properties_parse(struct xml_properties *out, struct str text, struct arena *arena,
+                              struct errmsg *em);
 /* The last value of this key; p == NULL when there is none. */
 struct str xml_properties_get(const struct xml_properties *p, const char *key);
 

@@ -1,4 +1,5 @@
-/* IK's tokenizers: the choice among overlapping words against a model that walks as the plugin does, windows, options. */
+/* IK's tokenizers: the choice among overlapping words against a model that walks as the plugin does, windows,
+ * options. */
 #include "common/base/rand.h"
 #include "common/base/utf8.h"
 #include "engine/analysis/ik_int.h"
@@ -139,7 +140,8 @@ static struct arena arena;
 
 static void setup(void)
 {
-    static const char *const words[] = {"中国", "国人", "中国人", "酒店", "万元", "7天酒店", "啊啊", "啊啊啊"};
+    static const char *const words[] = {"中国", "国人",    "中国人", "酒店",
+                                        "万元", "7天酒店", "啊啊",   "啊啊啊"};
     static const char *const counts[] = {"元", "个", "公里", "里"};
     static const char *const stops[] = {"the", "a"};
     struct lexicon l;
@@ -186,7 +188,8 @@ static void check(const struct tokenizer *t, const char *text, const char *want)
     ck_assert_int_eq(t->run(t, str_of(text), &l, NULL), ERR_OK);
     for (size_t i = 0; i < l.n; i++) {
         ck_assert_int_eq(l.v[i].pos_inc, 1);
-        buf_printf(&b, "%s%.*s/%s@%u-%u", i > 0 ? " " : "", STR_ARG(l.v[i].text), l.v[i].type, l.v[i].start, l.v[i].end);
+        buf_printf(&b, "%s%.*s/%s@%u-%u", i > 0 ? " " : "", STR_ARG(l.v[i].text), l.v[i].type, l.v[i].start,
+                   l.v[i].end);
     }
     ck_assert_uint_eq(l.end_offset, l.n > 0 ? l.v[l.n - 1].end : 0);
     ck_assert_str_eq(b.n > 0 ? b.p : "", want);
@@ -195,7 +198,8 @@ static void check(const struct tokenizer *t, const char *text, const char *want)
 
 START_TEST(tokens_and_types)
 {
-    const struct tokenizer *smart = make("ik_smart", NULL, NULL), *max = make("ik_max_word", "use_smart", "true");
+    const struct tokenizer *smart = make("ik_smart", NULL, NULL),
+                           *max = make("ik_max_word", "use_smart", "true");
     check(smart, "", "");
     check(smart, "中国人", "中国人/CN_WORD@0-9");
     check(max, "中国人", "中国人/CN_WORD@0-9 中国/CN_WORD@0-6 国人/CN_WORD@3-9");
@@ -264,7 +268,8 @@ START_TEST(any_bytes_are_safe)
         struct token_list l;
         size_t n = rng_below(&r, sizeof(text));
         for (size_t k = 0; k < n; k++) {
-            text[k] = (char)(rng_below(&r, 3) == 0 ? rng_u64(&r) : (uint64_t)"中国人1a.,元"[rng_below(&r, 17)]);
+            text[k] =
+                (char)(rng_below(&r, 3) == 0 ? rng_u64(&r) : (uint64_t) "中国人1a.,元"[rng_below(&r, 17)]);
         }
         const struct tokenizer *t = make(i % 2 == 0 ? "ik_smart" : "ik_max_word", NULL, NULL);
         token_list_init(&l, &arena);

@@ -1,5 +1,5 @@
-/* What Elasticsearch 7.12.1 answered, where the recordings are at hand (../shared/conformance, or $CONFORMANCE_DIR): the
- * analyses of text by IK and pinyin, through the registry as _analyze runs them. */
+/* What Elasticsearch 7.12.1 answered, where the recordings are at hand (../shared/conformance, or
+ * $CONFORMANCE_DIR): the analyses of text by IK and pinyin, through the registry as _analyze runs them. */
 #include "common/base/json.h"
 #include "common/sys/fs_posix.h"
 #include "engine/analysis/analysis.h"
@@ -67,7 +67,8 @@ static bool same_answer(const struct json *want, const struct json *got)
 
 static void run_step(struct replay *r, const char *file, const struct json *step)
 {
-    const struct json *body = json_get(step, "body"), *path = json_get(step, "path"), *settings = json_get(body, "settings");
+    const struct json *body = json_get(step, "body"), *path = json_get(step, "path"),
+                      *settings = json_get(body, "settings");
     int64_t status = 0;
     json_i64(json_get(step, "status"), &status);
     if (settings != NULL && status == 200) {
@@ -81,7 +82,8 @@ static void run_step(struct replay *r, const char *file, const struct json *step
         return;
     }
     bool has_index = !str_starts(path->s, STR("/_analyze"));
-    struct analyze_context cx = {.analysis = has_index ? r->index : r->global, .has_index = has_index, .max_token_count = 10000};
+    struct analyze_context cx = {
+        .analysis = has_index ? r->index : r->global, .has_index = has_index, .max_token_count = 10000};
     struct buf b;
     struct jsonw w;
     struct json got;
@@ -92,7 +94,7 @@ static void run_step(struct replay *r, const char *file, const struct json *step
     if (e != ERR_OK) {
         r->skipped++; /* it has parts that are not built in */
     } else if (json_parse(&got, buf_view(&b), &r->arena, &json_limits_default, &em) == ERR_OK
-        && same_answer(json_get(step, "response"), &got)) {
+               && same_answer(json_get(step, "response"), &got)) {
         r->done++;
     } else {
         fprintf(stderr, "%s: %.*s\n", file, STR_ARG(json_get(step, "name")->s));
@@ -131,7 +133,8 @@ START_TEST(recorded_answers)
     bool present;
     const struct fs *fs = fs_posix();
     snprintf(config, sizeof(config), "%s/config", dir != NULL ? dir : "../shared/conformance");
-    snprintf(scenarios, sizeof(scenarios), "%s/scenarios/analysis", dir != NULL ? dir : "../shared/conformance");
+    snprintf(scenarios, sizeof(scenarios), "%s/scenarios/analysis",
+             dir != NULL ? dir : "../shared/conformance");
     if (ik_dictionary_present(fs, config, &present, NULL) != ERR_OK || !present) {
         printf("skipped: no recordings\n");
         return;

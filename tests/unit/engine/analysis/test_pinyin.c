@@ -25,7 +25,8 @@ static void setup(void)
     buf_init(&warnings, NULL, BUF_UNLIMITED);
     ck_assert_int_eq(fs->make_dir(fs->self, "conf/analysis-pinyin", NULL), ERR_OK);
     put("conf/analysis-pinyin/pinyin.txt",
-        "\xEF\xBB\xBF刘=liu2\n德=de2\n华=hua2,hua1\n# x\n丆=\n重=zhong4,chong2\n庆=qing4\n女=nu:3,ru3\n啊=a5\n市=shi4\n");
+        "\xEF\xBB\xBF刘=liu2\n德=de2\n华=hua2,hua1\n# "
+        "x\n丆=\n重=zhong4,chong2\n庆=qing4\n女=nu:3,ru3\n啊=a5\n市=shi4\n");
     put("conf/analysis-pinyin/polyphone.txt", "#重=chong2\n重庆=chong2 qing4\n重庆市=x\n庆市=qing4 shi4\n");
     put("conf/analysis-pinyin/pinyin_alphabet.dict", "a\nb\nliu\nde\nhua\nal\nxi\nan\nxian\ng\nanga\n\n");
     ck_assert_int_eq(pinyin_dictionary_load(&dictionary, fs, "conf", &warnings, NULL), ERR_OK);
@@ -64,7 +65,8 @@ static char *shown(const struct token_list *l)
     buf_init(&b, NULL, BUF_UNLIMITED);
     for (size_t i = 0; i < l->n; i++) {
         position += l->v[i].pos_inc;
-        buf_printf(&b, "%s%.*s@%d[%u-%u]", i > 0 ? " " : "", STR_ARG(l->v[i].text), position, l->v[i].start, l->v[i].end);
+        buf_printf(&b, "%s%.*s@%d[%u-%u]", i > 0 ? " " : "", STR_ARG(l->v[i].text), position, l->v[i].start,
+                   l->v[i].end);
     }
     struct str s = arena_str(&arena, b.n > 0 ? buf_view(&b) : STR(""));
     buf_fini(&b);
@@ -80,7 +82,8 @@ static char *filtered(const char *options, const char *text, bool first_use)
     ck_assert_int_eq(pinyin_filter_new(&f, STR("py"), &s, env(), &arena, NULL), ERR_OK);
     token_list_init(&l, &arena);
     l.first_use = first_use;
-    struct token t = {.text = str_of(text), .end = (uint32_t)strlen(text), .pos_inc = 1, .pos_len = 1, .type = "word"};
+    struct token t = {
+        .text = str_of(text), .end = (uint32_t)strlen(text), .pos_inc = 1, .pos_len = 1, .type = "word"};
     ck_assert(token_add(&l, t));
     ck_assert_int_eq(f->apply(f, &l, NULL), ERR_OK);
     return shown(&l);
@@ -112,7 +115,8 @@ START_TEST(the_dictionary)
     ck_assert_uint_eq(pinyin_match_phrase(dictionary, units, 1, &readings), 0);
     ck_assert(pinyin_is_syllable(dictionary, STR("liu")) && !pinyin_is_syllable(dictionary, STR("li")));
     ck_assert(!pinyin_is_syllable(dictionary, STR("")));
-    ck_assert(str_find_str(buf_view(&warnings), STR("重庆市")) != SIZE_MAX); /* one reading for three characters */
+    ck_assert(str_find_str(buf_view(&warnings), STR("重庆市"))
+              != SIZE_MAX); /* one reading for three characters */
     uint64_t a, b;
     const struct fs *fs = fs_mem_fs(mem);
     ck_assert_int_eq(pinyin_dictionary_fingerprint(fs, "conf", &a, NULL), ERR_OK);
@@ -124,7 +128,8 @@ START_TEST(the_dictionary)
     ck_assert_uint_ne(pinyin_dictionary_hash(other), pinyin_dictionary_hash(dictionary));
     pinyin_dictionary_unref(other);
     ck_assert_int_eq(pinyin_dictionary_load(&other, fs, "elsewhere", NULL, NULL), ERR_IO);
-    ck_assert_int_eq(pinyin_dictionary_open(&other, fs, "conf/analysis-pinyin/pinyin.txt", NULL), ERR_CORRUPT);
+    ck_assert_int_eq(pinyin_dictionary_open(&other, fs, "conf/analysis-pinyin/pinyin.txt", NULL),
+                     ERR_CORRUPT);
 }
 END_TEST
 
@@ -132,24 +137,30 @@ START_TEST(filter_options)
 {
     ck_assert_str_eq(filtered("", "刘德华", false), "liu@0[0-9] de@1[0-9] hua@2[0-9] ldh@2[0-9]");
     ck_assert_str_eq(filtered("", "刘德华", true), "liu@0[0-9] ldh@0[0-9] de@1[0-9] hua@2[0-9]");
-    ck_assert_str_eq(filtered("keep_full_pinyin=false keep_joined_full_pinyin=true keep_original=true", "重庆", false),
-                     "重庆@0[0-6] chongqing@0[0-6] cq@0[0-6]");
+    ck_assert_str_eq(
+        filtered("keep_full_pinyin=false keep_joined_full_pinyin=true keep_original=true", "重庆", false),
+        "重庆@0[0-6] chongqing@0[0-6] cq@0[0-6]");
     ck_assert_str_eq(filtered("keep_first_letter=false keep_separate_first_letter=true", "刘啊", false),
                      "l@0[0-6] liu@0[0-6] a@1[0-6]");
-    ck_assert_str_eq(filtered("keep_separate_chinese=true keep_first_letter=false", "刘", false), "liu@0[0-3] 刘@0[0-3]");
-    ck_assert_str_eq(filtered("limit_first_letter_length=2 keep_full_pinyin=false", "刘德华", false), "ld@0[0-9]");
+    ck_assert_str_eq(filtered("keep_separate_chinese=true keep_first_letter=false", "刘", false),
+                     "liu@0[0-3] 刘@0[0-3]");
+    ck_assert_str_eq(filtered("limit_first_letter_length=2 keep_full_pinyin=false", "刘德华", false),
+                     "ld@0[0-9]");
     ck_assert_str_eq(filtered("keep_none_chinese_together=false keep_first_letter=false", "A1刘b", false),
                      "a@-1[0-6] 1@0[0-6] liu@0[0-6] b@2[0-6]");
-    ck_assert_str_eq(filtered("lowercase=false keep_full_pinyin=false none_chinese_pinyin_tokenize=false", "AB刘", false),
-                     "AB@0[0-5] ABl@0[0-5]");
+    ck_assert_str_eq(
+        filtered("lowercase=false keep_full_pinyin=false none_chinese_pinyin_tokenize=false", "AB刘", false),
+        "AB@0[0-5] ABl@0[0-5]");
     ck_assert_str_eq(filtered("keep_none_chinese=false", "ab刘", false), "liu@0[0-5] abl@0[0-5]");
     ck_assert_str_eq(filtered("remove_duplicated_term=true keep_first_letter=false", "刘德刘", false),
                      "liu@0[0-9] de@1[0-9]");
     ck_assert_str_eq(filtered("keep_none_chinese_in_first_letter=false keep_full_pinyin=false "
-                              "keep_joined_full_pinyin=true keep_none_chinese_in_joined_full_pinyin=true", "a刘", false),
+                              "keep_joined_full_pinyin=true keep_none_chinese_in_joined_full_pinyin=true",
+                              "a刘", false),
                      "a@0[0-4] aliu@0[0-4] l@0[0-4]");
     ck_assert_str_eq(filtered("", "!", false), "!@0[0-1]");
-    ck_assert_str_eq(filtered("keep_original=true", "\xE3\x80\x80", false), "\xE3\x80\x80@0[0-3] \xE3\x80\x80@1[0-3]");
+    ck_assert_str_eq(filtered("keep_original=true", "\xE3\x80\x80", false),
+                     "\xE3\x80\x80@0[0-3] \xE3\x80\x80@1[0-3]");
     /* small letters by context: the last sigma of a word; an I with a dot becomes two characters */
     ck_assert_str_eq(filtered("keep_original=true", "ΑΣ \xC4\xB0", false), "ας i\xCC\x87@0[0-7]");
 }
@@ -157,7 +168,8 @@ END_TEST
 
 START_TEST(letters_are_split)
 {
-    ck_assert_str_eq(filtered("keep_first_letter=false", "liudehua", false), "liu@0[0-8] de@1[0-8] hua@2[0-8]");
+    ck_assert_str_eq(filtered("keep_first_letter=false", "liudehua", false),
+                     "liu@0[0-8] de@1[0-8] hua@2[0-8]");
     /* as many from the back as from the front: the front's; fewer: the back's */
     ck_assert_str_eq(filtered("keep_first_letter=false", "xiang", false), "xian@0[0-5] g@1[0-5]");
     ck_assert_str_eq(filtered("keep_first_letter=false", "xianga", false), "xi@0[0-6] anga@1[0-6]");
@@ -195,12 +207,23 @@ END_TEST
 
 START_TEST(any_bytes_and_options_are_safe)
 {
-    static const char *const names[] = {
-        "keep_first_letter", "keep_separate_first_letter", "keep_joined_full_pinyin", "keep_none_chinese",
-        "keep_none_chinese_together", "none_chinese_pinyin_tokenize", "keep_original", "lowercase", "trim_whitespace",
-        "keep_none_chinese_in_first_letter", "keep_none_chinese_in_joined_full_pinyin", "remove_duplicated_term",
-        "fixed_pinyin_offset", "ignore_pinyin_offset", "keep_separate_chinese"};
-    static const char *const pieces[] = {"刘", "德", "重庆", "a", "Z1", " ", "é", "\xC4\xB0", "Σ", "😀", "\xFF", "\xE4", "丆"};
+    static const char *const names[] = {"keep_first_letter",
+                                        "keep_separate_first_letter",
+                                        "keep_joined_full_pinyin",
+                                        "keep_none_chinese",
+                                        "keep_none_chinese_together",
+                                        "none_chinese_pinyin_tokenize",
+                                        "keep_original",
+                                        "lowercase",
+                                        "trim_whitespace",
+                                        "keep_none_chinese_in_first_letter",
+                                        "keep_none_chinese_in_joined_full_pinyin",
+                                        "remove_duplicated_term",
+                                        "fixed_pinyin_offset",
+                                        "ignore_pinyin_offset",
+                                        "keep_separate_chinese"};
+    static const char *const pieces[] = {"刘",       "德", "重庆", "a",    "Z1",   " ", "é",
+                                         "\xC4\xB0", "Σ",  "😀",    "\xFF", "\xE4", "丆"};
     struct rng r;
     rng_seed(&r, 4);
     for (int round = 0; round < 3000; round++) {

@@ -39,7 +39,8 @@ static bool is_prefix(const struct word *p, const struct word *w)
 }
 
 /* What the sorted list says about `q`: is it a word, do longer ones follow, its value. */
-static void look_up(const struct word *v, size_t n, const struct word *q, bool *word, bool *more, uint32_t *value)
+static void look_up(const struct word *v, size_t n, const struct word *q, bool *word, bool *more,
+                    uint32_t *value)
 {
     *word = *more = false;
     *value = 0;
@@ -73,9 +74,11 @@ static void compare_with_list(struct rng *r, unsigned alphabet, size_t n)
     buf_init(&codes, NULL, BUF_UNLIMITED);
     buf_init(&nodes, NULL, BUF_UNLIMITED);
     ck_assert_int_eq(dat_build(entries, kept, &codes, &nodes, NULL), ERR_OK);
-    struct dat d = {(const void *)codes.p, (const void *)nodes.p, (uint32_t)(nodes.n / sizeof(struct dat_node))};
+    struct dat d = {(const void *)codes.p, (const void *)nodes.p,
+                    (uint32_t)(nodes.n / sizeof(struct dat_node))};
     for (size_t i = 0; i < 2000; i++) {
-        struct word q = kept > 0 && rng_below(r, 2) == 0 ? v[rng_below(r, kept)] : random_word(r, alphabet + 1);
+        struct word q =
+            kept > 0 && rng_below(r, 2) == 0 ? v[rng_below(r, kept)] : random_word(r, alphabet + 1);
         q.n = 1 + (uint32_t)rng_below(r, q.n);
         bool word, more;
         uint32_t value, state = DAT_ROOT;
@@ -225,7 +228,8 @@ START_TEST(noise_is_harmless)
             buf_add(&codes, &c, 2);
         }
         for (size_t i = 0; i < 64; i++) {
-            struct dat_node n = {(uint32_t)rng_below(&r, 80) | (uint32_t)rng_below(&r, 4) << 30, (uint32_t)rng_below(&r, 64)};
+            struct dat_node n = {(uint32_t)rng_below(&r, 80) | (uint32_t)rng_below(&r, 4) << 30,
+                                 (uint32_t)rng_below(&r, 64)};
             buf_add(&nodes, &n, sizeof(n));
             buf_char(&texts, (char)rng_u64(&r));
         }

@@ -46,9 +46,9 @@ static bool has(const struct ik_dictionary *d, uint32_t list, const char *word)
     return state != 0 && dat_is_word(&d->dat, state);
 }
 
-#define CONFIG(entries)                                                                            \
-    "\xEF\xBB\xBF<?xml version=\"1.0\" encoding=\"UTF-8\"?>\r\n"                                   \
-    "<!DOCTYPE properties SYSTEM \"http://java.sun.com/dtd/properties.dtd\">\n"                    \
+#define CONFIG(entries)                                                         \
+    "\xEF\xBB\xBF<?xml version=\"1.0\" encoding=\"UTF-8\"?>\r\n"                \
+    "<!DOCTYPE properties SYSTEM \"http://java.sun.com/dtd/properties.dtd\">\n" \
     "<properties><comment>x &amp; y</comment><!-- c -->" entries "</properties>\n"
 
 START_TEST(reads_what_the_configuration_names)
@@ -66,7 +66,8 @@ START_TEST(reads_what_the_configuration_names)
     put("stop.dic", "的\n");
     put("IKAnalyzer.cfg.xml",
         CONFIG("<entry key=\"ext_dict\">my.dic; more ;absent.dic;../my.dic;/etc/passwd;</entry>"
-               "<entry key='ext_stopwords'><![CDATA[stop.dic]]></entry><entry key=\"remote_ext_dict\">http://x</entry>"
+               "<entry key='ext_stopwords'><![CDATA[stop.dic]]></entry><entry "
+               "key=\"remote_ext_dict\">http://x</entry>"
                "<entry key=\"other\"/>"));
     ck_assert_int_eq(ik_dictionary_load(&d, fs, "conf", &warnings, &em), ERR_OK);
     static const char *const words[] = {"中国", "人民", "如家", "汉庭", "全季", "\xEF\xBB\xBFx"};
@@ -134,7 +135,8 @@ START_TEST(compiled_files_open)
     ck_assert_int_eq(fs_replace_file(fs, "ik.dict", bytes, NULL), ERR_OK);
     ck_assert_int_eq(ik_dictionary_open(&b, fs, "ik.dict", NULL), ERR_OK);
     ck_assert_uint_eq(ik_dictionary_hash(a), ik_dictionary_hash(b));
-    ck_assert(has(b, b->main, "人民") && has(b, b->stop, "the") && !has(b, b->main, "the") && b->quantifier == 0);
+    ck_assert(has(b, b->main, "人民") && has(b, b->stop, "the") && !has(b, b->main, "the")
+              && b->quantifier == 0);
     ik_dictionary_unref(a);
     ik_dictionary_unref(b);
     ck_assert_int_eq(ik_dictionary_open(&b, fs, "conf/analysis-ik/main.dic", NULL), ERR_CORRUPT);
