@@ -8,7 +8,6 @@
 #include "engine/search/search.h"
 
 #include <pthread.h>
-#include <sched.h>
 
 #define SHARD_QUEUE_MAX 4096 /* tasks that may wait on one shard's strand */
 
@@ -81,6 +80,8 @@ void shard_use(struct shard *sh);
 void shard_release(struct shard *sh);
 /* Runs on the shard's strand with a reference of its own. false: refused. */
 bool shard_post(struct shard *sh, void (*run)(void *arg), void *arg);
+/* The same for what has been admitted already and must come back to the strand: past the queue's limit. */
+void shard_post_back(struct shard *sh, void (*run)(void *arg), void *arg);
 
 struct index_service *index_service_ref(struct index_service *ix);
 void index_service_unref(struct index_service *ix);

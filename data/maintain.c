@@ -2,7 +2,6 @@
  * themselves, which run in the background. */
 #include "data/data_int.h"
 
-#include <sched.h>
 #include <stdlib.h>
 
 #define IDLE_FLUSH_MS 300000 /* a shard without writes for five minutes is flushed */
@@ -10,14 +9,6 @@
 static void finish_act(struct shard_act *a)
 {
     a->rq.done(&a->rq);
-}
-
-/* Comes back to the strand, whatever its queue holds. */
-static void post_back(struct shard *sh, void (*run)(void *), void *arg)
-{
-    while (!shard_post(sh, run, arg)) {
-        sched_yield();
-    }
 }
 
 /* ---- flush ----------------------------------------------------------------------------------------------------------------- */
@@ -56,7 +47,7 @@ static void flush_run(void *arg)
 {
     struct flush_run *f = arg;
     engine_flush_run(f->flush);
-    post_back(f->sh, flush_finished, f);
+    shard_post_back(f->sh, flush_finished, f);
 }
 
 /* Starts a flush unless one is out. false: nothing to flush. */
@@ -122,7 +113,7 @@ static void merge_run(void *arg)
 {
     struct merge_run *m = arg;
     engine_merge_run(m->merge);
-    post_back(m->sh, merge_finished, m);
+    shard_post_back(m->sh, merge_finished, m);
 }
 
 /* false: nothing worth merging (or one is out). */

@@ -197,6 +197,11 @@ bool shard_post(struct shard *sh, void (*run)(void *arg), void *arg)
     return executor_submit(strand_executor(sh->strand), run, arg);
 }
 
+void shard_post_back(struct shard *sh, void (*run)(void *arg), void *arg)
+{
+    executor_submit_force(strand_executor(sh->strand), run, arg);
+}
+
 static enum err parse_op(void *self, const struct engine_op *op, struct arena *arena, struct parsed_doc *out, struct errmsg *em)
 {
     struct index_service *ix = self;

@@ -54,14 +54,13 @@ static void name_shard(const struct write_run *r, struct errmsg *em)
 static void parse_task(void *arg);
 static void apply_task(void *arg);
 
+/* Goes on with a request that was admitted. */
 static void resume(struct write_run *r)
 {
-    bool ok = r->applying ? shard_post(r->sh, apply_task, r) : executor_submit(r->sh->service->o.write_pool, parse_task, r);
-    if (!ok) {
-        struct errmsg em;
-        err_set(&em, ERR_REJECTED, "rejected execution of write on shard [%.*s][%u]: queue is full", STR_ARG(r->sh->index->name),
-                r->sh->number);
-        fail_all(r, &em);
+    if (r->applying) {
+        shard_post_back(r->sh, apply_task, r);
+    } else {
+        executor_submit_force(r->sh->service->o.write_pool, parse_task, r);
     }
 }
 
@@ -374,7 +373,11 @@ void data_write(void *self, struct shard_write *rq)
         return;
     }
     *r = (struct write_run){.rq = rq, .sh = sh, .docs = docs};
-    resume(r);
+    if (!executor_submit(s->o.write_pool, parse_task, r)) {
+        struct errmsg em;
+        err_set(&em, ERR_REJECTED, "rejected execution of write on shard [%.*s][%u]: queue is full", STR_ARG(sh->index->name), sh->number);
+        fail_all(r, &em);
+    }
 }
 
 /* ---- group commit --------------------------------------------------------------------------------------------------------------- */
@@ -407,10 +410,7 @@ static void sync_run(void *arg)
 {
     struct sync_run *y = arg;
     engine_sync_run(y->sync);
-    /* The strand's queue is bounded for requests, but a sync must come back: wait for a place. */
-    while (!shard_post(y->sh, sync_finished, y)) {
-        sched_yield();
-    }
+    shard_post_back(y->sh, sync_finished, y);
 }
 
 void shard_start_sync(struct shard *sh)
