@@ -106,6 +106,7 @@ static bool routed_here(const struct index_meta *m, uint32_t shard, struct str r
 }
 
 static void query_done(struct shard_rq *rq);
+static void scroll_id_make(struct search_call *c);
 
 static enum err choose_shards(struct search_call *c)
 {
@@ -140,6 +141,110 @@ static enum err choose_shards(struct search_call *c)
         }
     }
     return ERR_OK;
+}
+
+/* ---- scroll ids: the contexts behind them, as URL-safe text ---------------------------------------------------------------- */
+
+#define SCROLL_MAGIC 0x5C
+
+static const char base64url[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+static void scroll_id_make(struct search_call *c)
+{
+    struct buf b, text;
+    if (c->o.scroll_ms <= 0) {
+        return;
+    }
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    buf_init(&text, NULL, BUF_UNLIMITED);
+    put_u8(&b, SCROLL_MAGIC);
+    put_varint(&b, c->n_shards);
+    for (uint32_t i = 0; i < c->n_shards; i++) {
+        const struct shard_query *q = &c->queries[i];
+        put_str(&b, q->rq.shard.index);
+        put_str(&b, q->rq.shard.uuid);
+        put_varint(&b, q->rq.shard.shard);
+        put_varint(&b, q->context);
+    }
+    for (size_t i = 0; i < b.n; i += 3) {
+        uint32_t bits = 0;
+        size_t n = MIN_OF(b.n - i, (size_t)3);
+        for (size_t k = 0; k < 3; k++) {
+            bits = bits << 8 | (k < n ? (unsigned char)b.p[i + k] : 0U);
+        }
+        for (size_t k = 0; k <= n; k++) {
+            buf_char(&text, base64url[(bits >> (18 - 6 * k)) & 63]);
+        }
+    }
+    c->scroll_id = arena_str(&c->arena, buf_view(&text));
+    buf_fini(&b);
+    buf_fini(&text);
+}
+
+static bool decode_base64url(struct str text, struct buf *out)
+{
+    uint32_t bits = 0;
+    unsigned have = 0;
+    for (size_t i = 0; i < text.n; i++) {
+        const char *at = text.p[i] != '\0' ? strchr(base64url, text.p[i]) : NULL;
+        if (at == NULL) {
+            return text.p[i] == '='; /* padding that a client added */
+        }
+        bits = bits << 6 | (uint32_t)(at - base64url);
+        have += 6;
+        if (have >= 8) {
+            have -= 8;
+            buf_char(out, (char)(bits >> have));
+        }
+    }
+    return !out->failed;
+}
+
+#define SCROLL_SHARDS_MAX (64 * KIB)
+
+/* Calls each() with every shard and context of a scroll id, strings copied into `arena`. */
+static enum err scroll_id_read(struct str id, struct arena *arena, struct shard_ref **refs, uint64_t **contexts, uint32_t *n,
+                               struct errmsg *em)
+{
+    struct buf b;
+    buf_init(&b, NULL, 16 * MIB);
+    bool ok = decode_base64url(id, &b);
+    struct str bytes = arena_str(arena, buf_view(&b));
+    buf_fini(&b);
+    struct bytes_in in = bytes_in(bytes);
+    in.bad |= !ok || bytes.p == NULL || get_u8(&in) != SCROLL_MAGIC;
+    size_t count = get_count(&in, 4);
+    in.bad |= count == 0 || count > SCROLL_SHARDS_MAX;
+    *refs = in.bad ? NULL : ARENA_ARRAY(arena, struct shard_ref, count);
+    *contexts = in.bad ? NULL : ARENA_ARRAY(arena, uint64_t, count);
+    in.bad |= *refs == NULL || *contexts == NULL;
+    for (size_t i = 0; i < count && !in.bad; i++) {
+        (*refs)[i].index = get_str(&in);
+        (*refs)[i].uuid = get_str(&in);
+        (*refs)[i].shard = (uint32_t)get_varint(&in);
+        (*contexts)[i] = get_varint(&in);
+    }
+    *n = (uint32_t)count;
+    return in.bad || bytes_left(&in) != 0 ? err_set(em, ERR_ILLEGAL_ARGUMENT, "Cannot parse scroll id") : ERR_OK;
+}
+
+enum err scroll_free(struct rest *r, struct str id, uint32_t *n, struct errmsg *em)
+{
+    struct shard_ref *refs;
+    uint64_t *contexts;
+    uint32_t count;
+    const struct shard_api *api = r->co->o.shards;
+    enum err e = scroll_id_read(id, r->arena, &refs, &contexts, &count, em);
+    for (uint32_t i = 0; e == ERR_OK && i < count; i++) {
+        *n += api->free_context(api->self, contexts[i]);
+    }
+    return e;
+}
+
+void scroll_free_all(struct rest *r, uint32_t *n)
+{
+    const struct shard_api *api = r->co->o.shards;
+    *n += api->free_all_contexts(api->self);
 }
 
 /* ---- fetching ------------------------------------------------------------------------------------------------------------------ */
@@ -226,8 +331,30 @@ static void fetch(struct search_call *c)
 
 /* ---- gathering ------------------------------------------------------------------------------------------------------------------- */
 
+/* A later page's request comes from the shards' contexts. */
+static enum err adopt_body(struct search_call *c)
+{
+    for (uint32_t i = 0; i < c->n_shards; i++) {
+        struct shard_query *q = &c->queries[i];
+        struct json *tree = q->rq.error.n == 0 && q->body.n > 0 ? ARENA_NEW(&c->arena, struct json) : NULL;
+        if (tree == NULL) {
+            continue;
+        }
+        enum err e = json_parse(tree, q->body, &c->arena, &json_limits_default, &c->error);
+        e = e == ERR_OK ? search_source_parse(&c->source, tree, q->body, &c->arena, &c->error) : e;
+        c->source.agg_spec = NULL;
+        c->o.body = q->body;
+        return e;
+    }
+    return ERR_OK;
+}
+
 static void all_queried(struct search_call *c)
 {
+    if (c->next_page && adopt_body(c) != ERR_OK) {
+        fail(c);
+        return;
+    }
     c->results = ARENA_ARRAY(&c->arena, struct query_result, c->n_shards);
     if (c->results == NULL) {
         fail(c);
@@ -244,6 +371,7 @@ static void all_queried(struct search_call *c)
         finish(c);
         return;
     }
+    scroll_id_make(c);
     if (reduce_hits(&c->reduced, c->results, c->n_ok, &c->source, &c->arena, &c->error) != ERR_OK) {
         fail(c);
         return;
@@ -299,6 +427,43 @@ void search_run(struct search_call *c)
         q[i].n_shards = n;
         q[i].fetch = n == 1 && c->source.suggest_spec == NULL;
     }
+    for (uint32_t i = 0; i < n; i++) {
+        api->query(api->self, &q[i]);
+    }
+}
+
+void search_run_scroll(struct search_call *c, struct str id)
+{
+    struct shard_ref *refs;
+    uint64_t *contexts;
+    search_source_init(&c->source);
+    c->next_page = true;
+    if (scroll_id_read(id, &c->arena, &refs, &contexts, &c->n_shards, &c->error) != ERR_OK) {
+        c->n_shards = 0;
+        fail(c);
+        return;
+    }
+    c->queries = ARENA_ARRAY(&c->arena, struct shard_query, c->n_shards);
+    if (c->queries == NULL) {
+        c->n_shards = 0;
+        fail(c);
+        return;
+    }
+    uint32_t n = c->n_shards;
+    for (uint32_t i = 0; i < n; i++) {
+        struct shard_query *q = &c->queries[i];
+        shard_rq_init(&q->rq, query_done, c);
+        q->rq.shard = refs[i];
+        q->slot = i;
+        q->n_shards = n;
+        q->context = contexts[i];
+        q->next_page = q->keep = q->scroll = true;
+        q->keep_alive_ms = c->o.scroll_ms;
+        q->fetch = n == 1;
+    }
+    c->pending = n;
+    const struct shard_api *api = c->r->co->o.shards;
+    struct shard_query *q = c->queries;
     for (uint32_t i = 0; i < n; i++) {
         api->query(api->self, &q[i]);
     }
@@ -476,6 +641,9 @@ static enum err write_aggs(struct search_call *c, struct jsonw *w)
 static enum err write_body(struct search_call *c, struct jsonw *w)
 {
     int64_t took = (c->r->co->o.clock->mono_ns(c->r->co->o.clock->self) - c->start_ns) / 1000000;
+    if (c->o.scroll_ms > 0 && c->scroll_id.n > 0) {
+        jw_kstr(w, "_scroll_id", c->scroll_id);
+    }
     jw_ki64(w, "took", took);
     jw_kbool(w, "timed_out", c->reduced.timed_out);
     if (c->reduced.terminated_early || (c->source.terminate_after > 0 && c->n_shards > 0)) {

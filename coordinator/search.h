@@ -43,10 +43,16 @@ struct search_call {
     int64_t start_ns, now_ms;
     const struct index_target *targets;
     uint32_t n_targets;
-    bool no_indices;
+    bool no_indices, next_page;
+    struct str scroll_id; /* of the answer; n == 0: none */
 };
 
 struct search_call *search_new(struct rest *r); /* NULL: no memory */
+/* The next page of a scroll: `id` as the client sent it; scroll_ms <= 0 ends the scroll with this page. */
+void search_run_scroll(struct search_call *c, struct str id);
+/* Frees the contexts of a scroll id; *n counts them. ERR_ILLEGAL_ARGUMENT: it is none. */
+enum err scroll_free(struct rest *r, struct str id, uint32_t *n, struct errmsg *em);
+void scroll_free_all(struct rest *r, uint32_t *n);
 void search_run(struct search_call *c);
 void search_free(struct search_call *c);
 /* The response as an object (or {"error":...,"status":...}), with its HTTP status in *status. */

@@ -10,7 +10,16 @@ struct search_context_entry {
     struct shard *sh;
     struct view *view;
     int64_t expires_ms; /* monotonic */
+    struct scroll_state *scroll;
 };
+
+void scroll_state_free(struct scroll_state *st)
+{
+    if (st != NULL) {
+        arena_fini(&st->arena);
+        free(st);
+    }
+}
 
 uint64_t context_keep(struct data_service *s, struct shard *sh, struct view *v, int64_t keep_alive_ms, struct errmsg *em)
 {
@@ -31,7 +40,7 @@ uint64_t context_keep(struct data_service *s, struct shard *sh, struct view *v, 
     }
     if (at < s->n_contexts) {
         id = s->next_context++;
-        s->contexts[at] = (struct search_context_entry){id, sh, view_ref(v), clock_mono_ms(s->o.clock) + keep_alive_ms};
+        s->contexts[at] = (struct search_context_entry){id, sh, view_ref(v), clock_mono_ms(s->o.clock) + keep_alive_ms, NULL};
         sh->users++;
     }
     pthread_mutex_unlock(&s->lock);
@@ -67,6 +76,28 @@ bool context_use(struct data_service *s, uint64_t id, int64_t keep_alive_ms, str
     return c != NULL;
 }
 
+void context_set_scroll(struct data_service *s, uint64_t id, struct scroll_state *st)
+{
+    pthread_mutex_lock(&s->lock);
+    struct search_context_entry *c = find(s, id);
+    if (c != NULL) {
+        c->scroll = st;
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (c == NULL) {
+        scroll_state_free(st);
+    }
+}
+
+struct scroll_state *context_scroll(struct data_service *s, uint64_t id)
+{
+    pthread_mutex_lock(&s->lock);
+    struct search_context_entry *c = find(s, id);
+    struct scroll_state *st = c != NULL ? c->scroll : NULL;
+    pthread_mutex_unlock(&s->lock);
+    return st;
+}
+
 bool data_free_context(void *self, uint64_t id)
 {
     struct data_service *s = self;
@@ -80,8 +111,27 @@ bool data_free_context(void *self, uint64_t id)
     if (gone.id != 0) {
         view_unref(gone.view);
         shard_release(gone.sh);
+        scroll_state_free(gone.scroll);
     }
     return gone.id != 0;
+}
+
+uint32_t data_free_all_contexts(void *self)
+{
+    struct data_service *s = self;
+    uint32_t n = 0;
+    for (;;) {
+        uint64_t id = 0;
+        pthread_mutex_lock(&s->lock);
+        for (size_t i = 0; i < s->n_contexts && id == 0; i++) {
+            id = s->contexts[i].scroll != NULL ? s->contexts[i].id : 0;
+        }
+        pthread_mutex_unlock(&s->lock);
+        if (id == 0) {
+            return n;
+        }
+        n += data_free_context(s, id);
+    }
 }
 
 void contexts_expire(struct data_service *s, bool all)

@@ -95,6 +95,7 @@ void data_get(void *self, struct shard_get *rq);
 void data_query(void *self, struct shard_query *rq);
 void data_fetch(void *self, struct shard_fetch *rq);
 bool data_free_context(void *self, uint64_t context);
+uint32_t data_free_all_contexts(void *self);
 void data_act(void *self, struct shard_act *rq);
 
 /* write.c: completes writers whose operations the engine has made durable or searchable. Strand only. */
@@ -106,6 +107,27 @@ void shard_fail_waiters(struct shard *sh, const struct errmsg *em);
 void shard_maintain(struct shard *sh);
 
 /* contexts.c */
+
+/* What a scroll's context remembers: the request, and where its pages got to. Belongs to whoever took the context. */
+struct scroll_state {
+    struct arena arena; /* body, sort values */
+    struct str body;
+    const struct str *alias_filters;
+    uint32_t n_alias_filters;
+    float index_boost;
+    int64_t now_ms;
+    int64_t total;
+    enum total_relation relation;
+    float max_score;
+    struct top_doc last; /* the last one that was fetched */
+    bool has_last;
+};
+/* Gives a new context its state (taken). */
+void context_set_scroll(struct data_service *s, uint64_t id, struct scroll_state *st);
+/* Borrowed: one request of a scroll is under way at a time. NULL: none. */
+struct scroll_state *context_scroll(struct data_service *s, uint64_t id);
+void scroll_state_free(struct scroll_state *st); /* NULL ok */
+
 uint64_t context_keep(struct data_service *s, struct shard *sh, struct view *v, int64_t keep_alive_ms, struct errmsg *em);
 /* The shard and view of a context, each with a reference, or false. */
 bool context_use(struct data_service *s, uint64_t id, int64_t keep_alive_ms, struct shard **sh, struct view **v);

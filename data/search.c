@@ -2,6 +2,7 @@
 #include "data/data_int.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define CONTEXT_KEEP_MS 300000 /* between the phases of one search, should the coordinator forget */
 
@@ -76,6 +77,97 @@ static enum err fetch_now(struct shard_query *rq, const struct search_shard *d)
     return search_fetch_phase(rq->hits, d, rq->source, res->docs + skip, rq->n_hits, &rq->rq.arena, &rq->rq.error);
 }
 
+/* ---- scrolls ---------------------------------------------------------------------------------------------------------------- */
+
+/* The first page's request, kept for those to come. */
+static struct scroll_state *scroll_begin(const struct shard_query *rq)
+{
+    struct scroll_state *st = calloc(1, sizeof(*st));
+    if (st == NULL) {
+        return NULL;
+    }
+    arena_init(&st->arena, NULL, ARENA_UNLIMITED);
+    struct str *filters = ARENA_ARRAY(&st->arena, struct str, rq->n_alias_filters);
+    st->body = arena_str(&st->arena, rq->body);
+    bool ok = filters != NULL && st->body.p != NULL;
+    for (uint32_t i = 0; ok && i < rq->n_alias_filters; i++) {
+        filters[i] = arena_str(&st->arena, rq->alias_filters[i]);
+        ok = filters[i].p != NULL;
+    }
+    st->alias_filters = filters;
+    st->n_alias_filters = rq->n_alias_filters;
+    st->index_boost = rq->index_boost;
+    st->now_ms = rq->now_ms;
+    st->total = rq->result->total;
+    st->relation = rq->result->relation;
+    st->max_score = rq->result->max_score;
+    if (!ok) {
+        scroll_state_free(st);
+        return NULL;
+    }
+    return st;
+}
+
+/* A later page takes its request from the context. */
+static enum err scroll_resume(struct shard_query *rq, const struct scroll_state *st)
+{
+    rq->body = arena_str(&rq->rq.arena, st->body);
+    rq->alias_filters = st->alias_filters;
+    rq->n_alias_filters = st->n_alias_filters;
+    rq->index_boost = st->index_boost;
+    rq->now_ms = st->now_ms;
+    rq->scroll = true;
+    if (rq->body.p == NULL) {
+        return err_no_memory(&rq->rq.error);
+    }
+    enum err e = parse_body(&rq->rq, rq->body, &rq->source);
+    if (e == ERR_OK) { /* aggregations and suggestions belong to the first page */
+        struct search_source *own = (struct search_source *)(uintptr_t)rq->source;
+        own->agg_spec = NULL;
+        own->aggs = NULL;
+        own->suggest_spec = NULL;
+        own->suggest = NULL;
+    }
+    return e;
+}
+
+/* Remembers where the page that was fetched ends. */
+static void scroll_moved(struct scroll_state *st, const struct top_doc *last, uint32_t n_sort)
+{
+    struct sort_value *v = last->sort != NULL ? ARENA_ARRAY(&st->arena, struct sort_value, n_sort) : NULL;
+    for (uint32_t i = 0; v != NULL && i < n_sort; i++) {
+        v[i] = last->sort[i];
+        if (v[i].kind == SV_STR) {
+            v[i].s = arena_str(&st->arena, v[i].s);
+        }
+    }
+    st->last = *last;
+    st->last.sort = v;
+    st->has_last = last->sort == NULL || v != NULL;
+}
+
+/* After a query phase of a scroll: the first page leaves its request, later ones show the first one's totals. */
+static void keep_scroll(struct data_service *s, struct shard_query *rq, struct scroll_state *st)
+{
+    if (st == NULL && rq->context != 0) {
+        st = scroll_begin(rq);
+        if (st == NULL) {
+            err_no_memory(&rq->rq.error);
+            return;
+        }
+        context_set_scroll(s, rq->context, st);
+    }
+    if (st == NULL) {
+        return;
+    }
+    rq->result->total = st->total;
+    rq->result->relation = st->relation;
+    rq->result->max_score = st->max_score;
+    if (rq->fetch && rq->n_hits > 0) {
+        scroll_moved(st, &rq->result->docs[rq->result->n - 1], rq->result->n_sort);
+    }
+}
+
 static void run_query(struct shard_query *rq, struct shard *sh, struct view *v)
 {
     struct data_service *s = sh->service;
@@ -93,7 +185,19 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v)
     d.stats = rq->stats;
     d.cancelled = rq->cancelled;
     d.self = rq->cancel_self;
-    enum err e = rq->source != NULL ? ERR_OK : parse_body(&rq->rq, rq->body, &rq->source);
+    struct scroll_state *st = rq->next_page ? context_scroll(s, rq->context) : NULL;
+    enum err e = ERR_OK;
+    if (st != NULL) {
+        e = scroll_resume(rq, st);
+        d.alias_filters = rq->alias_filters;
+        d.n_alias_filters = rq->n_alias_filters;
+        d.index_boost = rq->index_boost;
+        d.now_ms = rq->now_ms;
+        d.scroll = true;
+        d.after_doc = st->has_last ? &st->last : NULL;
+    } else if (rq->source == NULL) {
+        e = parse_body(&rq->rq, rq->body, &rq->source);
+    }
     rq->result = ARENA_NEW(&rq->rq.arena, struct query_result);
     if (e == ERR_OK) {
         e = rq->result != NULL ? search_query_phase(rq->result, &d, rq->source, &rq->rq.arena, &rq->rq.error)
@@ -110,6 +214,9 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v)
     }
     if (e == ERR_OK && rq->context == 0 && (rq->keep || (!rq->fetch && rq->result->n > 0))) {
         rq->context = context_keep(s, sh, v, rq->keep_alive_ms > 0 ? rq->keep_alive_ms : CONTEXT_KEEP_MS, &rq->rq.error);
+    }
+    if (e == ERR_OK && rq->scroll) {
+        keep_scroll(s, rq, st);
     }
     sh->counters.scroll_total += rq->scroll;
     state_part_unref(&settings->part);
@@ -172,7 +279,11 @@ static void fetch_task(void *arg)
     if (e == ERR_OK && rq->hits == NULL) {
         err_no_memory(&rq->rq.error);
     } else if (e == ERR_OK) {
-        search_fetch_phase(rq->hits, &d, rq->source, rq->docs, rq->n, &rq->rq.arena, &rq->rq.error);
+        struct scroll_state *st = context_scroll(s, rq->context);
+        e = search_fetch_phase(rq->hits, &d, rq->source, rq->docs, rq->n, &rq->rq.arena, &rq->rq.error);
+        if (e == ERR_OK && st != NULL && rq->n > 0) {
+            scroll_moved(st, &rq->docs[rq->n - 1], rq->source->n_sort);
+        }
     }
     sh->counters.fetch_total++;
     sh->counters.fetch_ns += (uint64_t)(s->o.clock->mono_ns(s->o.clock->self) - start);

@@ -99,6 +99,7 @@ struct shard_query {
     bool scroll;
     bool fetch;
     bool keep;            /* keep the context when done */
+    bool next_page;       /* of a scroll: the context knows the request and where the last page ended; `body` is an answer */
     const struct search_stats *stats;
     bool (*cancelled)(void *self);
     void *cancel_self;
@@ -156,6 +157,7 @@ struct shard_api {
     void (*fetch)(void *self, struct shard_fetch *rq);
     /* Lets go of a context; true if it was there. */
     bool (*free_context)(void *self, uint64_t context);
+    uint32_t (*free_all_contexts)(void *self); /* those of scrolls; how many there were */
     void (*act)(void *self, struct shard_act *rq);
 };
 

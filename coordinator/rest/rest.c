@@ -412,6 +412,15 @@ void coordinator_handle(void *coordinator, struct http_request *req)
     handler(r);
 }
 
+static const struct {
+    const struct route *routes;
+    const size_t *n;
+} families[] = {
+    {routes_root, &routes_root_n},     {routes_index, &routes_index_n},   {routes_document, &routes_document_n},
+    {routes_bulk, &routes_bulk_n},     {routes_search, &routes_search_n}, {routes_maintenance, &routes_maintenance_n},
+    {routes_scroll, &routes_scroll_n},
+};
+
 enum err coordinator_new(struct coordinator **out, const struct coordinator_opts *opts, struct errmsg *em)
 {
     *out = NULL;
@@ -424,11 +433,10 @@ enum err coordinator_new(struct coordinator **out, const struct coordinator_opts
     }
     c->o = *opts;
     c->id_seed = opts->seed;
-    bool ok = router_add(c->router, routes_root, routes_root_n, &arena) && router_add(c->router, routes_index, routes_index_n, &arena)
-              && router_add(c->router, routes_document, routes_document_n, &arena)
-              && router_add(c->router, routes_bulk, routes_bulk_n, &arena)
-              && router_add(c->router, routes_search, routes_search_n, &arena)
-              && router_add(c->router, routes_maintenance, routes_maintenance_n, &arena);
+    bool ok = true;
+    for (size_t i = 0; ok && i < ARRAY_LEN(families); i++) {
+        ok = router_add(c->router, families[i].routes, *families[i].n, &arena);
+    }
     c->arena = arena;
     if (!ok) {
         coordinator_free(c);

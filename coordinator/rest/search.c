@@ -247,6 +247,7 @@ static enum err options(struct rest *r, struct search_opts *o)
     e = e == ERR_OK ? rest_bool(r, "rest_total_hits_as_int", false, &o->total_as_int) : e;
     e = e == ERR_OK ? rest_bool(r, "allow_partial_search_results", true, &o->allow_partial) : e;
     e = e == ERR_OK ? rest_long(r, "pre_filter_shard_size", 128, &o->pre_filter_shard_size) : e;
+    e = e == ERR_OK ? rest_time(r, "scroll", 0, &o->scroll_ms) : e;
     return e == ERR_OK ? body_of(r, o) : e;
 }
 

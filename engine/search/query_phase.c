@@ -35,6 +35,8 @@ struct run {
     uint32_t polls;
     struct scorer *scorer;
     const struct leaf *leaf;
+    uint32_t page_start; /* first document of a scroll's page in index order; 0: no such page */
+    int64_t page_left;   /* documents that it still wants; INT64_MAX: no limit */
     uint64_t *post_bits; /* post_filter's matches in the segment; NULL: no post_filter */
 };
 
@@ -270,6 +272,7 @@ static enum err prepare_top(struct run *r)
                               .sort = r->sort,
                               .want_scores = s->track_scores,
                               .after = s->search_after,
+                              .after_doc = r->shard->after_doc,
                               .group = group,
                               .arena = r->arena};
     return top_docs_new(&r->top, &o, r->em);
@@ -424,6 +427,7 @@ static void take(struct run *r, doc_id doc)
     }
     if (r->top != NULL) {
         top_docs_add(r->top, doc, score);
+        r->done |= --r->page_left == 0;
     }
 }
 
@@ -432,7 +436,8 @@ static void collect_one_by_one(struct run *r)
     struct scorer *s = r->scorer;
     float min = -INFINITY;
     bool skips = r->need == NEED_TOP_SCORES && s->ops->min_score != NULL;
-    for (doc_id d = s->ops->next(s); d != DOC_END && !r->done; d = s->ops->next(s)) {
+    doc_id first = r->page_start > r->leaf->base ? r->page_start - r->leaf->base : 0;
+    for (doc_id d = first > 0 ? s->ops->seek(s, first) : s->ops->next(s); d != DOC_END && !r->done; d = s->ops->next(s)) {
         if (!leaf_live(r->leaf, d) || !scorer_accepts(s)) {
             continue;
         }
@@ -481,6 +486,12 @@ static void collect_windows(struct run *r)
     }
 }
 
+/* Sorted by _doc alone, a later page of a scroll begins behind the last document, and ends with its last one. */
+static bool by_doc_order(const struct run *r)
+{
+    return r->source->n_sort == 1 && r->source->sort[0].kind == SORT_DOC && !r->source->sort[0].descending;
+}
+
 static enum err search_leaf(struct run *r)
 {
     enum err e = post_filter_bits(r);
@@ -524,9 +535,17 @@ static enum err collect(struct run *r)
     if (nothing_to_visit(r)) {
         return ERR_OK;
     }
+    r->page_left = INT64_MAX;
+    if (r->shard->after_doc != NULL && by_doc_order(r)) { /* the first page counted: this one need not */
+        r->page_start = r->shard->after_doc->doc + 1;
+        r->page_left = r->source->size;
+    }
     const struct view *v = r->shard->view;
     for (uint32_t i = 0; i < v->n_leaves && !r->done; i++) {
         r->leaf = &v->leaves[i];
+        if (r->page_start > 0 && r->leaf->base + r->leaf->doc_count <= r->page_start) {
+            continue;
+        }
         enum err e = search_leaf(r);
         if (e != ERR_OK) {
             return e;
@@ -695,7 +714,7 @@ enum err search_query_phase(struct query_result *out, const struct search_shard 
     } else {
         e = prepare(&r);
         e = e == ERR_OK ? collect(&r) : e;
-        if (e == ERR_OK && r.shard->cancelled != NULL && r.done && !r.timed_out && !r.terminated) {
+        if (e == ERR_OK && r.shard->cancelled != NULL && r.shard->cancelled(r.shard->self)) {
             e = err_set(r.em, ERR_CANCELLED, "task cancelled");
         }
     }

@@ -12,6 +12,7 @@
 #include "engine/search/source.h"
 
 struct script_cache;
+struct top_doc;
 
 /* The shard that is searched, and what the request says beside its body. */
 struct search_shard {
@@ -29,6 +30,7 @@ struct search_shard {
     int64_t now_ms;
     const struct search_stats *stats;      /* dfs; NULL: the shard's own */
     bool scroll;
+    const struct top_doc *after_doc;       /* scroll: only documents behind this one; NULL: from the start */
     bool allow_partial;
     uint32_t n_shards;                     /* of the whole request: 1 lets the shard skip what only a reduce needs */
     const struct clock *clock;             /* for time-outs; NULL: they do not apply */

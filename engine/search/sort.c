@@ -494,6 +494,23 @@ bool sort_cell_value(const struct sort_plan *p, uint32_t i, const struct sort_ce
     return true;
 }
 
+bool sort_cell_of_value(const struct sort_plan *p, uint32_t i, const struct sort_value *v, struct sort_cell *out)
+{
+    const struct sort_key *k = &p->keys[i];
+    out->leaf = UINT32_MAX;
+    out->null = v->kind == SV_NULL;
+    if (v->kind == SV_STR) {
+        uint8_t ip[INET_BYTES];
+        bool is_ip = k->field != NULL && k->field->type == FT_IP && inet_parse(v->s, ip, NULL) == ERR_OK;
+        buf_str(&out->text, is_ip ? str_mk(ip, sizeof(ip)) : v->s);
+    } else if (v->kind == SV_DOUBLE || v->kind == SV_FLOAT) {
+        out->num = k->spec->kind == SORT_SCORE ? num_from_float((float)v->d) : num_from_double(v->d);
+    } else if (v->kind != SV_NULL) {
+        out->num = v->l;
+    }
+    return !out->text.failed;
+}
+
 /* ---- search_after --------------------------------------------------------------------------------------------------------- */
 
 static bool parse_date_value(const struct sort_key *k, struct str text, int64_t *out)

@@ -58,6 +58,8 @@ bool sort_cell_settle(struct sort_plan *p, uint32_t k, struct sort_cell *c);
 int sort_cell_cmp(struct sort_plan *p, uint32_t k, struct sort_cell *a, struct sort_cell *b);
 /* The value that the response shows; its text is copied into `arena`. */
 bool sort_cell_value(const struct sort_plan *p, uint32_t k, const struct sort_cell *c, struct arena *arena, struct sort_value *out);
+/* A cell from a value that this plan once gave (of a scroll's last document). false: no memory. */
+bool sort_cell_of_value(const struct sort_plan *p, uint32_t k, const struct sort_value *v, struct sort_cell *out);
 /* A cell from a value of search_after. ERR_ILLEGAL_ARGUMENT when it does not fit the field. */
 enum err sort_cell_parse(const struct sort_plan *p, uint32_t k, const struct json *v, struct sort_cell *out, struct errmsg *em);
 

@@ -45,6 +45,12 @@ static enum err parse_after(struct top_docs *t, struct errmsg *em)
     }
     cells_init(t->after, t->n_keys);
     for (uint32_t i = 0; i < t->n_keys; i++) {
+        if (t->o.after_doc != NULL) {
+            if (!sort_cell_of_value(t->o.sort, i, &t->o.after_doc->sort[i], &t->after[i])) {
+                return err_no_memory(em);
+            }
+            continue;
+        }
         enum err e = sort_cell_parse(t->o.sort, i, &t->o.after->items[i], &t->after[i], em);
         if (e != ERR_OK) {
             return e;
@@ -88,7 +94,7 @@ enum err top_docs_new(struct top_docs **out, const struct top_docs_opts *opts, s
         top_docs_free(t);
         return err_no_memory(em);
     }
-    if (opts->after != NULL && t->n_keys > 0) {
+    if ((opts->after != NULL || (opts->after_doc != NULL && opts->after_doc->sort != NULL)) && t->n_keys > 0) {
         enum err e = parse_after(t, em);
         if (e != ERR_OK) {
             top_docs_free(t);
@@ -275,6 +281,10 @@ static bool beats(struct top_docs *t, struct entry *c, struct entry *other)
 
 static bool passes_after(struct top_docs *t, struct entry *c)
 {
+    const struct top_doc *last = t->o.after_doc;
+    if (last != NULL && t->o.sort == NULL) {
+        return c->score < last->score || (c->score == last->score && c->doc > last->doc);
+    }
     for (uint32_t i = 0; t->after != NULL && i < t->n_keys; i++) {
         sort_cell_load(t->o.sort, i, c->doc - t->leaf->base, &c->cells[i]);
         int d = sort_cell_cmp(t->o.sort, i, &c->cells[i], &t->after[i]);
@@ -282,7 +292,7 @@ static bool passes_after(struct top_docs *t, struct entry *c)
             return d > 0;
         }
     }
-    return t->after == NULL;
+    return t->after == NULL || (last != NULL && c->doc > last->doc);
 }
 
 static void load_all(struct top_docs *t, struct entry *c)

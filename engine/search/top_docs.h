@@ -14,6 +14,7 @@ struct top_docs_opts {
     struct sort_plan *sort;     /* NULL: by score */
     bool want_scores;           /* with a sort: remember scores too (track_scores) */
     const struct json *after;   /* search_after; NULL: none */
+    const struct top_doc *after_doc; /* scroll: documents behind this one alone; NULL: none */
     const struct field *group;  /* collapse by this field; NULL: no */
     struct arena *arena;
 };

@@ -1,0 +1,140 @@
+/* Scrolls: the next page, and letting go. */
+#include "coordinator/search.h"
+
+static enum err wrong_value(struct rest *r, const struct json_member *m)
+{
+    return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "Unknown parameter [%.*s] in request body or parameter is of the wrong type[%s] ",
+                   STR_ARG(m->key), json_token_name(&m->value));
+}
+
+static void answer(struct search_call *c)
+{
+    struct rest *r = c->r;
+    struct buf b;
+    struct jsonw w;
+    int status;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    if (c->o.scroll_ms <= 0) { /* nobody can ask for more */
+        uint32_t freed = 0;
+        for (uint32_t i = 0; i < c->n_shards; i++) {
+            freed += r->co->o.shards->free_context(r->co->o.shards->self, c->queries[i].context);
+        }
+    }
+    search_write(c, &w, &status);
+    search_free(c);
+    rest_send(r, status, &b);
+}
+
+static enum err read_next(struct rest *r, struct str *id, struct str *keep)
+{
+    const struct json *body;
+    *id = rest_param(r, "scroll_id");
+    *keep = rest_param(r, "scroll");
+    enum err e = rest_body(r, &body);
+    for (uint32_t i = 0; e == ERR_OK && body != NULL && i < body->n; i++) {
+        const struct json_member *m = &body->members[i];
+        if (str_is(m->key, "scroll_id") && m->value.type == JSON_STRING) {
+            *id = m->value.s;
+        } else if (str_is(m->key, "scroll") && m->value.type == JSON_STRING) {
+            *keep = m->value.s;
+        } else {
+            e = wrong_value(r, m);
+        }
+    }
+    if (e == ERR_OK && id->n == 0) {
+        e = err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: scrollId is missing;");
+    }
+    return e;
+}
+
+static void next_page(struct rest *r)
+{
+    struct str id, keep;
+    struct search_call *c = search_new(r);
+    enum err e = c != NULL ? read_next(r, &id, &keep) : err_no_memory(&r->em);
+    if (e == ERR_OK && keep.p != NULL) {
+        e = parse_time_ms(keep, "scroll", &c->o.scroll_ms, &r->em);
+    }
+    e = e == ERR_OK ? rest_bool(r, "rest_total_hits_as_int", false, &c->o.total_as_int) : e;
+    if (e != ERR_OK) {
+        if (c != NULL) {
+            search_free(c);
+        }
+        rest_fail(r, NULL);
+        return;
+    }
+    if (!rest_ready(r)) {
+        search_free(c);
+        return;
+    }
+    c->done = answer;
+    search_run_scroll(c, id);
+}
+
+static enum err free_list(struct rest *r, const struct json *v, uint32_t *n)
+{
+    enum err e = ERR_OK;
+    uint32_t count = v->type == JSON_ARRAY ? v->n : 1;
+    for (uint32_t i = 0; e == ERR_OK && i < count; i++) {
+        struct str id = json_text(v->type == JSON_ARRAY ? &v->items[i] : v);
+        if (str_is(id, "_all")) {
+            scroll_free_all(r, n);
+        } else {
+            e = scroll_free(r, id, n, &r->em);
+        }
+    }
+    return e;
+}
+
+static void clear(struct rest *r)
+{
+    const struct json *body;
+    uint32_t n = 0, named = 0;
+    struct str id = rest_param(r, "scroll_id");
+    enum err e = rest_body(r, &body);
+    if (e == ERR_OK && id.p != NULL) {
+        struct str rest = id;
+        while (e == ERR_OK && rest.p != NULL) {
+            struct json one = json_mk_str(str_cut(rest, ',', &rest));
+            e = free_list(r, &one, &n);
+            named++;
+        }
+    }
+    for (uint32_t i = 0; e == ERR_OK && body != NULL && i < body->n; i++) {
+        const struct json_member *m = &body->members[i];
+        if (!str_is(m->key, "scroll_id") || (m->value.type != JSON_STRING && m->value.type != JSON_ARRAY)) {
+            e = wrong_value(r, m);
+        } else {
+            named++;
+            e = free_list(r, &m->value, &n);
+        }
+    }
+    if (e == ERR_OK && named == 0) {
+        e = err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: no scroll ids specified;");
+    }
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    if (!rest_ready(r)) {
+        return;
+    }
+    struct buf b;
+    struct jsonw w;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    jw_kbool(&w, "succeeded", true);
+    jw_ki64(&w, "num_freed", n);
+    jw_obj_end(&w);
+    rest_send(r, n > 0 ? 200 : 404, &b);
+}
+
+const struct route routes_scroll[] = {
+    {M_GET | M_POST, "/_search/scroll", next_page},
+    {M_GET | M_POST, "/_search/scroll/{scroll_id}", next_page},
+    {M_DELETE, "/_search/scroll", clear},
+    {M_DELETE, "/_search/scroll/{scroll_id}", clear},
+};
+const size_t routes_scroll_n = ARRAY_LEN(routes_scroll);
