@@ -418,7 +418,7 @@ static const struct {
 } families[] = {
     {routes_root, &routes_root_n},     {routes_index, &routes_index_n},   {routes_document, &routes_document_n},
     {routes_bulk, &routes_bulk_n},     {routes_search, &routes_search_n}, {routes_maintenance, &routes_maintenance_n},
-    {routes_scroll, &routes_scroll_n},
+    {routes_scroll, &routes_scroll_n},   {routes_msearch, &routes_msearch_n},
 };
 
 enum err coordinator_new(struct coordinator **out, const struct coordinator_opts *opts, struct errmsg *em)

@@ -133,7 +133,7 @@ enum err resolve_write(const struct cluster_state *s, struct str name, int64_t n
                        const struct index_meta **out, const struct alias_meta **alias, struct str *concrete, struct errmsg *em);
 
 /* ---- families of handlers: each adds its routes ---- */
-extern const struct route routes_root[], routes_index[], routes_document[], routes_bulk[], routes_search[], routes_maintenance[], routes_scroll[];
-extern const size_t routes_root_n, routes_index_n, routes_document_n, routes_bulk_n, routes_search_n, routes_maintenance_n, routes_scroll_n;
+extern const struct route routes_root[], routes_index[], routes_document[], routes_bulk[], routes_search[], routes_maintenance[], routes_scroll[], routes_msearch[];
+extern const size_t routes_root_n, routes_index_n, routes_document_n, routes_bulk_n, routes_search_n, routes_maintenance_n, routes_scroll_n, routes_msearch_n;
 
 #endif

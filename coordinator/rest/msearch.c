@@ -1,0 +1,215 @@
+/* _msearch: several searches in one body of lines, run side by side, answered in order. */
+#include "coordinator/search.h"
+
+struct multi {
+    struct rest *r;
+    struct search_call **calls;
+    uint32_t n;
+    size_t cap;
+    _Atomic uint32_t pending;
+    bool typed_keys, total_as_int;
+    struct expand_options indices; /* of the URL */
+    bool url_gives_indices;
+};
+
+static enum err read_header_member(struct multi *m, struct search_opts *o, const struct json_member *k)
+{
+    struct errmsg *em = &m->r->em;
+    struct str text = json_text(&k->value);
+    if (str_is(k->key, "index") || str_is(k->key, "indices")) {
+        struct buf b;
+        buf_init(&b, NULL, 64 * KIB);
+        uint32_t n = k->value.type == JSON_ARRAY ? k->value.n : 1;
+        for (uint32_t i = 0; i < n; i++) {
+            struct str one = json_text(k->value.type == JSON_ARRAY ? &k->value.items[i] : &k->value);
+            buf_printf(&b, "%s%.*s", i > 0 ? "," : "", STR_ARG(one));
+        }
+        o->index = arena_str(m->r->arena, buf_view(&b));
+        buf_fini(&b);
+        return o->index.p != NULL ? ERR_OK : err_no_memory(em);
+    }
+    if (str_is(k->key, "search_type") || str_is(k->key, "searchType")) {
+        o->dfs = str_is(text, "dfs_query_then_fetch");
+        return o->dfs || str_is(text, "query_then_fetch") ? ERR_OK
+                                                           : err_set(em, ERR_ILLEGAL_ARGUMENT, "No search type for [%.*s]", STR_ARG(text));
+    }
+    if (str_is(k->key, "preference")) {
+        o->preference = text;
+    } else if (str_is(k->key, "routing")) {
+        o->routing = text;
+    } else if (str_is(k->key, "ignore_unavailable") || str_is(k->key, "ignoreUnavailable")) {
+        return jr_bool(&k->value, &o->indices.ignore_unavailable, em);
+    } else if (str_is(k->key, "allow_no_indices") || str_is(k->key, "allowNoIndices")) {
+        return jr_bool(&k->value, &o->indices.allow_no_indices, em);
+    } else if (str_is(k->key, "allow_partial_search_results")) {
+        return jr_bool(&k->value, &o->allow_partial, em);
+    } else if (!str_is(k->key, "request_cache") && !str_is(k->key, "requestCache") && !str_is(k->key, "type") && !str_is(k->key, "types")
+               && !str_is(k->key, "expand_wildcards") && !str_is(k->key, "ccs_minimize_roundtrips") && !str_is(k->key, "ignore_throttled")) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "key [%.*s] is not supported in the metadata section", STR_ARG(k->key));
+    }
+    return ERR_OK;
+}
+
+static enum err read_header(struct multi *m, struct search_opts *o, struct str line)
+{
+    struct json tree;
+    if (str_trim(line).n == 0) {
+        return ERR_OK;
+    }
+    enum err e = json_parse(&tree, line, m->r->arena, &json_limits_default, &m->r->em);
+    for (uint32_t i = 0; e == ERR_OK && tree.type == JSON_OBJECT && i < tree.n; i++) {
+        e = read_header_member(m, o, &tree.members[i]);
+    }
+    return e;
+}
+
+/* Syntax errors in any body refuse the whole request, before anything runs. */
+static enum err read_search(struct multi *m, struct search_call *c, struct str body)
+{
+    struct json *tree = ARENA_NEW(m->r->arena, struct json);
+    struct search_source probe;
+    if (tree == NULL) {
+        return err_no_memory(&m->r->em);
+    }
+    enum err e = json_parse(tree, body, m->r->arena, &json_limits_default, &m->r->em);
+    if (e == ERR_OK) {
+        search_source_init(&probe);
+        e = search_source_parse(&probe, tree, body, m->r->arena, &m->r->em);
+    }
+    c->o.body = body;
+    c->o.tree = tree;
+    return e;
+}
+
+static bool next_line(struct str *rest, struct str *line)
+{
+    if (rest->n == 0) {
+        return false;
+    }
+    *line = str_cut(*rest, '\n', rest);
+    return true;
+}
+
+static enum err read_all(struct multi *m)
+{
+    struct rest *r = m->r;
+    struct str rest = r->body, line;
+    if (r->body.n == 0) {
+        return err_set(&r->em, ERR_PARSE, "request body or source parameter is required");
+    }
+    if (r->body.p[r->body.n - 1] != '\n') {
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "The msearch request must be terminated by a newline [\n]");
+    }
+    while (next_line(&rest, &line)) {
+        struct search_call *c = search_new(r);
+        m->calls = arena_grow(r->arena, m->calls, m->n, &m->cap, sizeof(*m->calls));
+        if (c == NULL || m->calls == NULL) {
+            return err_no_memory(&r->em);
+        }
+        m->calls[m->n++] = c;
+        c->o.index = rest_param(r, "index");
+        c->o.indices = m->indices;
+        c->o.typed_keys = m->typed_keys;
+        c->o.total_as_int = m->total_as_int;
+        enum err e = read_header(m, &c->o, line);
+        if (e == ERR_OK && !next_line(&rest, &line)) {
+            m->n--;
+            search_free(c);
+            break;
+        }
+        e = e == ERR_OK ? read_search(m, c, line) : e;
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return m->n > 0 ? ERR_OK : err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: no requests added;");
+}
+
+static void free_calls(struct multi *m)
+{
+    for (uint32_t i = 0; i < m->n; i++) {
+        search_free(m->calls[i]);
+    }
+    m->n = 0;
+}
+
+static void answer(struct multi *m)
+{
+    struct rest *r = m->r;
+    struct buf b;
+    struct jsonw w;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    jw_ki64(&w, "took", (r->co->o.clock->mono_ns(r->co->o.clock->self) - r->start_ns) / 1000000);
+    jw_k(&w, "responses");
+    jw_arr(&w);
+    for (uint32_t i = 0; i < m->n; i++) {
+        int status;
+        size_t start = b.n;
+        search_write(m->calls[i], &w, &status);
+        if (m->calls[i]->error.n == 0 && status == 200 && b.n > start) { /* an answer gets its status as well */
+            buf_truncate(&b, b.n - 1);
+            buf_printf(&b, ",\"status\":%d}", status);
+        }
+    }
+    jw_arr_end(&w);
+    jw_obj_end(&w);
+    free_calls(m);
+    rest_send(r, 200, &b);
+}
+
+static void one_done(struct search_call *c)
+{
+    struct multi *m = c->user;
+    if (--m->pending == 0) {
+        answer(m);
+    }
+}
+
+static void msearch(struct rest *r)
+{
+    struct multi *m = ARENA_NEW(r->arena, struct multi);
+    if (m == NULL) {
+        err_no_memory(&r->em);
+        rest_fail(r, NULL);
+        return;
+    }
+    *m = (struct multi){.r = r, .indices = EXPAND_OPTIONS_SEARCH};
+    rest_accept(r, "max_concurrent_searches");
+    rest_accept(r, "max_concurrent_shard_requests");
+    rest_accept(r, "pre_filter_shard_size");
+    rest_accept(r, "ccs_minimize_roundtrips");
+    rest_accept(r, "search_type");
+    enum err e = rest_index_options(r, &m->indices);
+    e = e == ERR_OK ? rest_bool(r, "typed_keys", false, &m->typed_keys) : e;
+    e = e == ERR_OK ? rest_bool(r, "rest_total_hits_as_int", false, &m->total_as_int) : e;
+    e = e == ERR_OK ? read_all(m) : e;
+    if (e != ERR_OK) {
+        free_calls(m);
+        rest_fail(r, NULL);
+        return;
+    }
+    struct search_call **kept = m->calls;
+    uint32_t n_kept = m->n;
+    if (!rest_ready(r)) {
+        for (uint32_t i = 0; i < n_kept; i++) {
+            search_free(kept[i]);
+        }
+        return;
+    }
+    m->pending = m->n;
+    uint32_t n = m->n; /* m may be gone after the last call */
+    struct search_call **calls = m->calls;
+    for (uint32_t i = 0; i < n; i++) {
+        calls[i]->done = one_done;
+        calls[i]->user = m;
+        search_run(calls[i]);
+    }
+}
+
+const struct route routes_msearch[] = {
+    {M_GET | M_POST, "/_msearch", msearch},
+    {M_GET | M_POST, "/{index}/_msearch", msearch},
+};
+const size_t routes_msearch_n = ARRAY_LEN(routes_msearch);
