@@ -184,18 +184,13 @@ static void msearch(struct rest *r)
     enum err e = rest_index_options(r, &m->indices);
     e = e == ERR_OK ? rest_bool(r, "typed_keys", false, &m->typed_keys) : e;
     e = e == ERR_OK ? rest_bool(r, "rest_total_hits_as_int", false, &m->total_as_int) : e;
+    if (e == ERR_OK && !rest_ready(r)) {
+        return;
+    }
     e = e == ERR_OK ? read_all(m) : e;
     if (e != ERR_OK) {
         free_calls(m);
         rest_fail(r, NULL);
-        return;
-    }
-    struct search_call **kept = m->calls;
-    uint32_t n_kept = m->n;
-    if (!rest_ready(r)) {
-        for (uint32_t i = 0; i < n_kept; i++) {
-            search_free(kept[i]);
-        }
         return;
     }
     m->pending = m->n;
