@@ -35,6 +35,8 @@ struct search_call {
     struct shard_query *queries;
     uint32_t n_shards;
     _Atomic uint32_t pending;
+    struct shard_query *probes; /* of the dfs phase */
+    const struct dfs_stats *dfs;
     struct query_result *results;
     struct reduced reduced;
     struct shard_fetch *fetches;

@@ -146,6 +146,98 @@ static void scroll_moved(struct scroll_state *st, const struct top_doc *last, ui
     st->has_last = last->sort == NULL || v != NULL;
 }
 
+/* ---- global statistics ------------------------------------------------------------------------------------------------------- */
+
+static bool given_term(void *self, struct str field, struct str term, struct term_stats *out)
+{
+    const struct dfs_stats *d = self;
+    for (uint32_t i = 0; i < d->n_terms; i++) {
+        if (str_eq(d->terms[i].field, field) && str_eq(d->terms[i].term, term)) {
+            *out = (struct term_stats){d->terms[i].doc_freq, d->terms[i].total_freq};
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool given_field(void *self, struct str field, struct field_stats *out)
+{
+    const struct dfs_stats *d = self;
+    for (uint32_t i = 0; i < d->n_fields; i++) {
+        if (str_eq(d->fields[i].field, field)) {
+            *out = (struct field_stats){d->fields[i].max_doc, d->fields[i].doc_count, d->fields[i].sum_df, d->fields[i].sum_ttf};
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct search_stats dfs_as_stats(const struct dfs_stats *d)
+{
+    return (struct search_stats){(void *)(uintptr_t)d, given_term, given_field};
+}
+
+static void add_field(struct dfs_stats *d, const struct view *v, struct str name)
+{
+    for (uint32_t i = 0; i < d->n_fields; i++) {
+        if (str_eq(d->fields[i].field, name)) {
+            return;
+        }
+    }
+    struct dfs_field *f = &d->fields[d->n_fields++];
+    *f = (struct dfs_field){.field = name, .max_doc = v->doc_count};
+    for (uint32_t i = 0; i < v->n_leaves; i++) {
+        const struct seg_field *s = segment_field(v->leaves[i].segment, name);
+        if (s != NULL) {
+            f->doc_count += s->doc_count;
+            f->sum_df += (int64_t)s->sum_df;
+            f->sum_ttf += (int64_t)s->sum_ttf;
+        }
+    }
+}
+
+static void add_term(struct dfs_stats *d, const struct view *v, struct str field, struct str term)
+{
+    struct dfs_term *t = &d->terms[d->n_terms++];
+    *t = (struct dfs_term){.field = field, .term = term};
+    for (uint32_t i = 0; i < v->n_leaves; i++) {
+        const struct seg_field *s = segment_field(v->leaves[i].segment, field);
+        struct term_info info;
+        if (s != NULL && seg_term(s, term, &info)) {
+            t->doc_freq += info.doc_freq;
+            t->total_freq += (int64_t)info.total_freq;
+        }
+    }
+}
+
+static enum err gather_dfs(struct shard_query *rq, const struct search_shard *d, struct view *v)
+{
+    struct search_context cx;
+    const struct query *q;
+    struct str(*terms)[2];
+    uint32_t n;
+    struct arena *a = &rq->rq.arena;
+    if (rq->source->query == NULL) {
+        return ERR_OK;
+    }
+    enum err e = search_context_init(&cx, d, rq->source, a, &rq->rq.error);
+    e = e == ERR_OK ? query_build(&q, &cx.query, rq->source->query, &rq->rq.error) : e;
+    e = e == ERR_OK ? query_scored_terms(q, v, a, &terms, &n, &rq->rq.error) : e;
+    if (e != ERR_OK) {
+        return e;
+    }
+    rq->dfs_out.terms = ARENA_ARRAY(a, struct dfs_term, n);
+    rq->dfs_out.fields = ARENA_ARRAY(a, struct dfs_field, n);
+    if (rq->dfs_out.terms == NULL || rq->dfs_out.fields == NULL) {
+        return err_no_memory(&rq->rq.error);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        add_field(&rq->dfs_out, v, terms[i][0]);
+        add_term(&rq->dfs_out, v, terms[i][0], terms[i][1]);
+    }
+    return ERR_OK;
+}
+
 /* After a query phase of a scroll: the first page leaves its request, later ones show the first one's totals. */
 static void keep_scroll(struct data_service *s, struct shard_query *rq, struct scroll_state *st)
 {
@@ -182,7 +274,8 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v)
     d.index_boost = rq->index_boost;
     d.now_ms = rq->now_ms;
     d.scroll = rq->scroll;
-    d.stats = rq->stats;
+    struct search_stats given = dfs_as_stats(rq->dfs);
+    d.stats = rq->dfs != NULL ? &given : NULL;
     d.cancelled = rq->cancelled;
     d.self = rq->cancel_self;
     struct scroll_state *st = rq->next_page ? context_scroll(s, rq->context) : NULL;
@@ -197,6 +290,13 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v)
         d.after_doc = st->has_last ? &st->last : NULL;
     } else if (rq->source == NULL) {
         e = parse_body(&rq->rq, rq->body, &rq->source);
+    }
+    if (rq->dfs_only) {
+        if (e == ERR_OK) {
+            gather_dfs(rq, &d, v);
+        }
+        state_part_unref(&settings->part);
+        return;
     }
     rq->result = ARENA_NEW(&rq->rq.arena, struct query_result);
     if (e == ERR_OK) {

@@ -13,7 +13,6 @@
 struct search_source;
 struct query_result;
 struct top_doc;
-struct search_stats;
 
 struct shard_ref {
     struct str index, uuid; /* the caller's, for the life of the request */
@@ -83,6 +82,21 @@ struct shard_get {
     struct str fields;          /* JSON object of stored fields; n == 0: none */
 };
 
+/* Statistics of the terms that a query scores by: one shard's, or the sum over all (dfs_query_then_fetch). */
+struct dfs_term {
+    struct str field, term;
+    int64_t doc_freq, total_freq;
+};
+struct dfs_field {
+    struct str field;
+    int64_t max_doc, doc_count, sum_df, sum_ttf;
+};
+struct dfs_stats {
+    struct dfs_term *terms;
+    struct dfs_field *fields;
+    uint32_t n_terms, n_fields;
+};
+
 /* The query phase; with `fetch` also the fetch phase of the first from + size hits, when the shard is the only one. The
  * context (a pinned view) stays for a later fetch unless `fetch`, until shard_free or its keep-alive. */
 struct shard_query {
@@ -100,14 +114,15 @@ struct shard_query {
     bool fetch;
     bool keep;            /* keep the context when done */
     bool next_page;       /* of a scroll: the context knows the request and where the last page ended; `body` is an answer */
-    const struct search_stats *stats;
+    bool dfs_only;        /* gather `dfs_out` and nothing else */
+    const struct dfs_stats *dfs; /* score by these; NULL: by the shard's own */
     bool (*cancelled)(void *self);
     void *cancel_self;
     /* the answer */
     struct query_result *result;
     struct str *hits;     /* with `fetch`: JSON of each of result->docs[from ...] */
     uint32_t n_hits;
-    uint64_t view_docs;
+    struct dfs_stats dfs_out;
 };
 
 struct shard_fetch {
