@@ -42,6 +42,8 @@ enum engine_origin {
 };
 enum engine_op_kind { OP_INDEX = 1, OP_DELETE = 2, OP_NOOP = 3 };
 
+enum engine_outcome { OUTCOME_CREATED, OUTCOME_UPDATED, OUTCOME_DELETED, OUTCOME_NOT_FOUND, OUTCOME_NOOP };
+
 /* Names an operation across retries: the coordinating node's session (random, 0: none) and a counter that it
  * increases. An operation with a name seen in the last `op_ids_ms` is not applied again but gets the first
  * result. */
@@ -62,22 +64,19 @@ struct engine_op {
     int64_t auto_id_ms; /* when the id was generated (wall clock); -1: the client chose it */
     bool retry;         /* may have been sent before */
     struct op_id op_id;
-    uint64_t settled_below;   /* op_id.session's operations below this counter were answered: they may be
-                                 forgotten */
-    uint64_t mapping_version; /* the mapping it was parsed with; kept with it */
-    struct str routing;       /* p == NULL: none */
-    struct str source;        /* OP_INDEX: as received; logged, and parsed again by recovery */
-    struct str reason;        /* OP_NOOP */
-    const struct parsed_doc
-        *doc; /* OP_INDEX: borrowed during the call; NULL in what engine_history_next() gives */
+    uint64_t settled_below;       /* the session's operations below this counter were answered: forget them */
+    enum engine_outcome outcome;  /* given (not the primary), with an op_id: what the primary answered */
+    uint64_t mapping_version;     /* the mapping it was parsed with; kept with it */
+    struct str routing;           /* p == NULL: none */
+    struct str source;            /* OP_INDEX: as received; logged, and parsed again by recovery */
+    struct str reason;            /* OP_NOOP */
+    const struct parsed_doc *doc; /* borrowed; NULL: opts.parse makes it of source when it is needed */
 };
 /* All fields that mean "nothing": conditions off, client's id, VERSION_ANY. */
 #define ENGINE_OP_INIT                                                                                  \
     {                                                                                                   \
         .seq_no = SEQ_UNASSIGNED, .version = VERSION_ANY, .if_seq_no = SEQ_UNASSIGNED, .auto_id_ms = -1 \
     }
-
-enum engine_outcome { OUTCOME_CREATED, OUTCOME_UPDATED, OUTCOME_DELETED, OUTCOME_NOT_FOUND, OUTCOME_NOOP };
 
 struct engine_result {
     enum engine_outcome outcome;

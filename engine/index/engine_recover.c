@@ -1,0 +1,503 @@
+/* Recovery from the copy's own disk: the newest usable commit, the translog above it, and nothing else. */
+#include "engine/index/engine_int.h"
+
+struct scan { /* what the folder holds */
+    struct fs_names names;
+    uint64_t *manifests; /* generations, ascending */
+    size_t n_manifests;
+    uint64_t next_number, next_commit; /* above everything seen */
+    bool any;                          /* something of ours */
+};
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* live_<segment>_<generation> */
+static bool live_numbers(struct str name, uint64_t *number, uint64_t *generation)
+{
+    struct str rest, head;
+    if (!str_starts(name, STR(LIVE_PREFIX))) {
+        return false;
+    }
+    head = str_cut(str_slice(name, strlen(LIVE_PREFIX), name.n), '_', &rest);
+    return rest.p != NULL && file_number(head, "", number) && file_number(rest, "", generation);
+}
+
+static bool is_tmp(struct str name)
+{
+    return str_is(name, MANIFEST_TMP) || str_is(name, TLOG_TMP);
+}
+
+static enum err scan_dir(const struct engine *e, struct arena *arena, struct scan *s, struct errmsg *em)
+{
+    *s = (struct scan){.next_number = 1, .next_commit = 1};
+    enum err r = e->fs->list(e->fs->self, e->dir, arena, &s->names, em);
+    if (r != ERR_OK) {
+        return r;
+    }
+    s->manifests = ARENA_ARRAY(arena, uint64_t, s->names.n);
+    if (s->manifests == NULL) {
+        return err_no_memory(em);
+    }
+    for (size_t i = 0; i < s->names.n; i++) {
+        uint64_t number, generation;
+        struct str name = s->names.v[i];
+        if (file_number(name, MANIFEST_PREFIX, &number)) {
+            s->manifests[s->n_manifests++] = number;
+            s->next_commit = MAX_OF(s->next_commit, number + 1);
+        } else if (file_number(name, SEGMENT_PREFIX, &number)) {
+            s->next_number = MAX_OF(s->next_number, number + 1);
+        } else if (live_numbers(name, &number, &generation)) {
+            s->next_number = MAX_OF(s->next_number, generation + 1);
+        } else if (!file_number(name, TLOG_PREFIX, &number) && !is_tmp(name)) {
+            continue;
+        }
+        s->any = true;
+    }
+    qsort(s->manifests, s->n_manifests, sizeof(*s->manifests), by_number);
+    return ERR_OK;
+}
+
+static enum err remove_name(const struct engine *e, struct arena *arena, struct str name, struct errmsg *em)
+{
+    struct str path = arena_printf(arena, "%s/%.*s", e->dir, STR_ARG(name));
+    return path.p == NULL ? err_no_memory(em) : e->fs->remove(e->fs->self, path.p, em);
+}
+
+/* Everything of ours goes; manifests first and durably, so that a half-emptied folder is not taken for a
+ * copy. */
+static enum err wipe(const struct engine *e, struct arena *arena, const struct scan *s, struct errmsg *em)
+{
+    enum err r = ERR_OK;
+    uint64_t a, b;
+    for (size_t i = 0; i < s->names.n && r == ERR_OK; i++) {
+        r = file_number(s->names.v[i], MANIFEST_PREFIX, &a) ? remove_name(e, arena, s->names.v[i], em)
+                                                            : ERR_OK;
+    }
+    r = r == ERR_OK && s->n_manifests > 0 ? e->fs->sync_dir(e->fs->self, e->dir, em) : r;
+    for (size_t i = 0; i < s->names.n && r == ERR_OK; i++) {
+        struct str name = s->names.v[i];
+        if (file_number(name, SEGMENT_PREFIX, &a) || file_number(name, TLOG_PREFIX, &a)
+            || live_numbers(name, &a, &b) || is_tmp(name)) {
+            r = remove_name(e, arena, name, em);
+        }
+    }
+    return r;
+}
+
+static bool commit_is(const struct engine *e, uint64_t generation)
+{
+    for (const struct commit *c = e->commits; c != NULL; c = c->next) {
+        if (!c->dropped && c->m.generation == generation) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum err engine_remove_orphans(struct engine *e, struct errmsg *em)
+{
+    struct arena arena;
+    arena_init(&arena, e->alloc, ARENA_UNLIMITED);
+    struct scan s;
+    enum err r = scan_dir(e, &arena, &s, em);
+    for (size_t i = 0; i < s.names.n && r == ERR_OK; i++) {
+        uint64_t a, b;
+        struct str name = s.names.v[i];
+        bool orphan = is_tmp(name)
+                      || (file_number(name, MANIFEST_PREFIX, &a) && !commit_is(e, a))
+                      || (file_number(name, SEGMENT_PREFIX, &a) && !engine_names(e, a, 0))
+                      || (live_numbers(name, &a, &b) && !engine_names(e, a, b));
+        r = orphan ? remove_name(e, &arena, name, em) : ERR_OK;
+    }
+    arena_fini(&arena);
+    return r;
+}
+
+/* ---- commits ---- */
+
+/* Do its files exist, with the sizes it says? */
+static enum err files_there(const struct engine *e, const struct commit *c, bool *there, struct errmsg *em)
+{
+    *there = true;
+    for (size_t i = 0; i < c->pub.n_files && *there; i++) {
+        uint64_t size;
+        char *path;
+        enum err r = engine_path(e, c->pub.files[i].name.p, &path, em);
+        if (r == ERR_OK) {
+            bool exists;
+            r = e->fs->size(e->fs->self, path, &exists, &size, em);
+            *there = r == ERR_OK && exists && size == c->pub.files[i].bytes;
+            alloc_put(e->alloc, path);
+        }
+        if (r != ERR_OK) {
+            return r;
+        }
+    }
+    return ERR_OK;
+}
+
+/* One manifest; *out stays NULL when it is not usable. */
+static enum err load_manifest(const struct engine *e, uint64_t generation, struct commit **out,
+                              struct errmsg *em)
+{
+    char name[FILE_NAME_BYTES], *path;
+    manifest_file_name(generation, name);
+    *out = NULL;
+    enum err r = engine_path(e, name, &path, em);
+    if (r != ERR_OK) {
+        return r;
+    }
+    struct fs_map map;
+    r = e->fs->map(e->fs->self, path, &map, em);
+    alloc_put(e->alloc, path);
+    if (r != ERR_OK) {
+        return r;
+    }
+    r = commit_new(out, e->alloc, e->uuid, e->shard, str_mk(map.p, map.n), em);
+    e->fs->unmap(e->fs->self, &map);
+    if (r == ERR_CORRUPT) {
+        return ERR_OK;
+    }
+    bool there = r == ERR_OK && (*out)->m.generation == generation;
+    r = there ? files_there(e, *out, &there, em) : r;
+    if (r != ERR_OK || !there) {
+        commit_free(*out);
+        *out = NULL;
+    }
+    return r;
+}
+
+/* The usable ones, newest first. An unusable newest one is not fatal as such: what it held is above an older
+ * one in the translog, or the translog turns out to lack it. */
+static enum err load_commits(struct engine *e, const struct scan *s, struct errmsg *em)
+{
+    for (size_t i = 0; i < s->n_manifests; i++) {
+        struct commit *c;
+        enum err r = load_manifest(e, s->manifests[i], &c, em);
+        if (r != ERR_OK) {
+            return r;
+        }
+        if (c != NULL) {
+            c->next = e->commits;
+            e->commits = c;
+            e->next_number = MAX_OF(e->next_number, c->m.next_number);
+        }
+    }
+    return e->commits != NULL ? ERR_OK : err_set(em, ERR_CORRUPT, "no usable manifest in [%s]", e->dir);
+}
+
+/* ---- state of a commit ---- */
+
+static enum err load_live(struct engine *e, struct slot *s, const struct manifest_segment *m,
+                          struct errmsg *em)
+{
+    char name[FILE_NAME_BYTES], *path;
+    live_file_name(m->number, m->live_generation, name);
+    enum err r = engine_path(e, name, &path, em);
+    if (r != ERR_OK) {
+        return r;
+    }
+    struct fs_map map;
+    r = e->fs->map(e->fs->self, path, &map, em);
+    alloc_put(e->alloc, path);
+    if (r != ERR_OK) {
+        return r;
+    }
+    r = live_decode(&s->live, str_mk(map.p, map.n), m->number, m->docs, segment_roots(s->segment), e->alloc,
+                    em);
+    e->fs->unmap(e->fs->self, &map);
+    if (r == ERR_OK && (s->live->n_live != m->live_docs || s->live->n_roots != m->live_roots)) {
+        r = err_set(em, ERR_CORRUPT, "live documents of segment [%llu]: not those of the manifest",
+                    (unsigned long long)m->number);
+    }
+    if (r == ERR_OK) {
+        s->saved = live_ref(s->live);
+        s->live_generation = m->live_generation;
+        s->live_bytes = m->live_bytes;
+        s->live_checksum = m->live_checksum;
+    }
+    return r;
+}
+
+static enum err load_segment(struct engine *e, const struct manifest_segment *m, struct errmsg *em)
+{
+    char name[FILE_NAME_BYTES], *path;
+    segment_file_name(m->number, name);
+    enum err r = engine_slots_reserve(e, em);
+    r = r == ERR_OK ? engine_path(e, name, &path, em) : r;
+    if (r != ERR_OK) {
+        return r;
+    }
+    struct segment *segment;
+    r = segment_open(&segment, e->fs, path, em);
+    alloc_put(e->alloc, path);
+    if (r != ERR_OK) {
+        return r;
+    }
+    struct slot *s = NULL;
+    if (segment_doc_count(segment) != m->docs) {
+        r = err_set(em, ERR_CORRUPT, "segment [%llu]: not the one of the manifest",
+                    (unsigned long long)m->number);
+    }
+    r = r == ERR_OK ? slot_new(&s, e, m->number, segment, em) : r;
+    if (r != ERR_OK) {
+        segment_unref(segment);
+        return r;
+    }
+    s->in_file = s->durable = true;
+    s->bytes = m->bytes;
+    s->checksum = m->checksum;
+    r = m->live_generation != 0 ? load_live(e, s, m, em) : ERR_OK;
+    if (r != ERR_OK) {
+        slot_free(e, s);
+        return r;
+    }
+    e->slots[e->n_slots++] = s;
+    return ERR_OK;
+}
+
+enum err engine_load(struct engine *e, struct commit *c, struct errmsg *em)
+{
+    const struct manifest *m = &c->m;
+    for (size_t i = 0; i < m->n_segments; i++) {
+        enum err r = load_segment(e, &m->segments[i], em);
+        if (r != ERR_OK) {
+            return r;
+        }
+    }
+    seq_tracker_fini(&e->processed);
+    seq_tracker_fini(&e->persisted);
+    seq_tracker_init(&e->processed, e->alloc, m->local_checkpoint);
+    seq_tracker_init(&e->persisted, e->alloc, m->local_checkpoint);
+    e->processed.max = e->persisted.max = m->max_seq_no;
+    e->append_barrier = m->max_seq_no;
+    e->max_auto_id_ms = MAX_OF(e->max_auto_id_ms, m->max_auto_id_ms);
+    return ERR_OK;
+}
+
+enum err engine_replay(struct engine *e, struct commit *c, struct errmsg *em)
+{
+    struct tlog_reader reader;
+    enum err r = tlog_reader_open(&reader, &e->log, c->m.translog_generation, em);
+    if (r != ERR_OK) {
+        return r;
+    }
+    e->replaying = true;
+    for (bool more = true; more && r == ERR_OK;) {
+        struct engine_op op;
+        struct engine_result out;
+        r = tlog_reader_next(&reader, &op, &more, em);
+        if (r == ERR_OK && more && op.seq_no > c->m.local_checkpoint) {
+            r = engine_apply(e, &op, &out, em);
+            e->stats.recovered_ops++;
+            if (r != ERR_OK) {
+                r = err_prefix(em, r, "replaying operation [%lld]: ", (long long)op.seq_no);
+            }
+        }
+    }
+    e->replaying = false;
+    tlog_reader_close(&reader);
+    return r == ERR_OK ? engine_check(e, em) : r;
+}
+
+/* ---- rollback ---- */
+
+/* Forgets what memory holds; the disk is not touched. */
+static enum err reset(struct engine *e, int64_t seq_no, struct errmsg *em)
+{
+    struct index_buffer *buffer;
+    enum err r = index_buffer_new(&buffer, e->alloc, em);
+    if (r != ERR_OK) {
+        return r;
+    }
+    index_buffer_free(e->buffer);
+    e->buffer = buffer;
+    if (e->buffer_dead_n > 0) {
+        memset(e->buffer_dead, 0, e->buffer_dead_words * sizeof(*e->buffer_dead));
+        e->buffer_dead_n = 0;
+    }
+    version_map_fini(&e->versions);
+    op_ids_rollback(&e->op_ids, seq_no);
+    engine_drop_slots(e);
+    e->epoch++;
+    e->changed = e->uncommitted = true;
+    return ERR_OK;
+}
+
+/* Manifests above the commit go, known ones and any other: one that held what is rolled back must not be
+ * found again. */
+static enum err drop_newer(struct engine *e, const struct commit *keep, struct errmsg *em)
+{
+    struct arena arena;
+    arena_init(&arena, e->alloc, ARENA_UNLIMITED);
+    struct scan s;
+    enum err r = scan_dir(e, &arena, &s, em);
+    for (size_t i = 0; i < s.n_manifests && r == ERR_OK; i++) {
+        char name[FILE_NAME_BYTES];
+        manifest_file_name(s.manifests[i], name);
+        r = s.manifests[i] > keep->m.generation ? remove_name(e, &arena, str_of(name), em) : ERR_OK;
+    }
+    r = r == ERR_OK ? e->fs->sync_dir(e->fs->self, e->dir, em) : r;
+    arena_fini(&arena);
+    for (struct commit *c = e->commits; c != keep && r == ERR_OK; c = c->next) {
+        c->dropped = true;
+    }
+    return r;
+}
+
+static enum err rollback(struct engine *e, struct commit *to, int64_t seq_no, struct errmsg *em)
+{
+    /* Whatever the newer commits hold is in the translog, durably, before they go. */
+    enum err r = engine_sync(e, em);
+    r = r == ERR_OK ? drop_newer(e, to, em) : r;
+    r = r == ERR_OK ? translog_roll(&e->log, seq_no, em) : r;
+    r = r == ERR_OK ? engine_sync(e, em) : r;
+    r = r == ERR_OK ? reset(e, seq_no, em) : r;
+    r = r == ERR_OK ? engine_load(e, to, em) : r;
+    r = r == ERR_OK ? engine_replay(e, to, em) : r;
+    r = r == ERR_OK ? engine_spill(e, em) : r;
+    r = r == ERR_OK ? engine_publish(e, em) : r;
+    if (r == ERR_OK) {
+        engine_sweep_commits(e);
+        r = engine_remove_orphans(e, em);
+    }
+    return r;
+}
+
+enum err engine_rollback(struct engine *e, int64_t seq_no, struct errmsg *em)
+{
+    enum err r = engine_check(e, em);
+    if (r != ERR_OK || seq_no >= e->processed.max) {
+        return r;
+    }
+    struct commit *to = engine_safe_commit(e, seq_no);
+    if (to == NULL || e->flush != NULL || e->log.out != NULL) {
+        return err_set(em, ERR_ILLEGAL_STATE, "cannot roll back to [%lld]: %s", (long long)seq_no,
+                       to == NULL ? "no commit is old enough" : "a sync or a flush is out");
+    }
+    struct errmsg why = {0};
+    r = rollback(e, to, seq_no, &why);
+    if (r != ERR_OK) {
+        engine_fail(e, r, &why);
+        return engine_check(e, em);
+    }
+    return ERR_OK;
+}
+
+/* ---- open ---- */
+
+static struct tlog_opts log_opts(const struct engine *e)
+{
+    return (struct tlog_opts){e->fs, e->clock, e->alloc, e->dir, e->uuid, e->shard};
+}
+
+/* An empty translog, then the first manifest: with it the copy begins to exist. */
+enum err engine_write_first(struct engine *e, struct manifest *m, struct errmsg *em)
+{
+    struct tlog_opts o = log_opts(e);
+    struct buf b;
+    buf_init(&b, e->alloc, BUF_UNLIMITED);
+    enum err r =
+        translog_create(&e->log, &o, m->translog_generation, m->max_seq_no, m->global_checkpoint, em);
+    manifest_encode(m, &b);
+    r = r == ERR_OK && b.failed ? err_no_memory(em) : r;
+    r = r == ERR_OK ? commit_new(&e->commits, e->alloc, e->uuid, e->shard, buf_view(&b), em) : r;
+    r = r == ERR_OK ? e->fs->sync_dir(e->fs->self, e->dir, em) : r;
+    r = r == ERR_OK ? manifest_write(e->fs, e->dir, m->generation, buf_view(&b), em) : r;
+    r = r == ERR_OK ? e->fs->sync_dir(e->fs->self, e->dir, em) : r;
+    buf_fini(&b);
+    return r;
+}
+
+static enum err create(struct engine *e, struct arena *arena, const struct scan *s, struct errmsg *em)
+{
+    enum err r = s->any ? wipe(e, arena, s, em) : ERR_OK;
+    if (r != ERR_OK) {
+        return r;
+    }
+    struct manifest m = {.generation = e->next_commit++,
+                         .shard = e->shard,
+                         .next_number = e->next_number,
+                         .max_seq_no = SEQ_NONE,
+                         .local_checkpoint = SEQ_NONE,
+                         .global_checkpoint = SEQ_NONE,
+                         .translog_generation = 1,
+                         .mapping_version = e->mapping_version,
+                         .max_auto_id_ms = -1,
+                         .user_data = buf_view(&e->user_data)};
+    memcpy(m.uuid, e->uuid, strlen(e->uuid) + 1);
+    r = engine_write_first(e, &m, em);
+    return r == ERR_OK ? engine_load(e, e->commits, em) : r;
+}
+
+/* Commits whose translog is not all there cannot be gone back to. */
+static void drop_unreachable(struct engine *e)
+{
+    uint64_t first = e->log.gens[0].header.generation;
+    for (struct commit **at = &e->commits; *at != NULL;) {
+        struct commit *c = *at;
+        if (c->m.translog_generation < first) {
+            *at = c->next;
+            commit_free(c);
+        } else {
+            at = &c->next;
+        }
+    }
+}
+
+static enum err recover(struct engine *e, const struct scan *s, struct errmsg *em)
+{
+    enum err r = load_commits(e, s, em);
+    if (r != ERR_OK) {
+        return r;
+    }
+    struct commit *c = e->commits;
+    struct tlog_opts o = log_opts(e);
+    r = translog_open(&e->log, &o, c->m.translog_generation, em);
+    /* After a mere crash of the process, names that were not synced are seen; make them stay before building
+     * on them. */
+    r = r == ERR_OK ? e->fs->sync_dir(e->fs->self, e->dir, em) : r;
+    r = r == ERR_OK ? engine_load(e, c, em) : r;
+    if (r != ERR_OK) {
+        return r;
+    }
+    drop_unreachable(e);
+    buf_reset(&e->user_data);
+    buf_str(&e->user_data, c->m.user_data);
+    if (e->user_data.failed) {
+        return err_no_memory(em);
+    }
+    r = engine_replay(e, c, em);
+    e->uncommitted = e->stats.recovered_ops > 0;
+    e->global_checkpoint = MAX_OF(c->m.global_checkpoint, e->log.global_durable);
+    e->global_checkpoint = MIN_OF(e->global_checkpoint, e->processed.checkpoint);
+    e->global_persisted = e->global_checkpoint;
+    return r == ERR_OK ? engine_remove_orphans(e, em) : r;
+}
+
+enum err engine_start(struct engine *e, enum engine_open_mode mode, struct errmsg *em)
+{
+    struct arena arena;
+    arena_init(&arena, e->alloc, ARENA_UNLIMITED);
+    struct scan s;
+    enum err r = e->fs->make_dir(e->fs->self, e->dir, em);
+    r = r == ERR_OK ? scan_dir(e, &arena, &s, em) : r;
+    if (r == ERR_OK) {
+        e->next_number = s.next_number;
+        e->next_commit = s.next_commit;
+        if (mode == ENGINE_CREATE || (mode == ENGINE_OPEN_OR_CREATE && s.n_manifests == 0)) {
+            r = create(e, &arena, &s, em);
+        } else if (s.n_manifests == 0) {
+            r = err_set(em, ERR_CORRUPT, "there is no shard copy in [%s]", e->dir);
+        } else {
+            r = recover(e, &s, em);
+        }
+    }
+    arena_fini(&arena);
+    r = r == ERR_OK ? engine_spill(e, em) : r;
+    return r == ERR_OK ? engine_publish(e, em) : r;
+}

@@ -1,0 +1,287 @@
+/* Refresh: the buffer becomes a segment, deletions made since become bitmaps, and both a new view. */
+#include "engine/index/engine_int.h"
+
+#include "common/base/bits.h"
+
+/* ---- buffer to segment ---- */
+
+/* A file, or the bytes in memory when they are few or the disk does not take them: until a flush, the
+ * translog is what makes operations durable, so that is no reason to fail. Takes `bytes`. */
+static enum err segment_of(struct engine *e, uint64_t number, char *bytes, size_t n, struct segment **out,
+                           bool *in_file, struct errmsg *em)
+{
+    *in_file = false;
+    char name[FILE_NAME_BYTES], *path = NULL;
+    segment_file_name(number, name);
+    if (n > e->settings.memory_segment_bytes_max && engine_path(e, name, &path, NULL) == ERR_OK) {
+        enum err r = write_file(e->fs, path, str_mk(bytes, n), false, NULL);
+        r = r == ERR_OK ? segment_open(out, e->fs, path, em) : r;
+        if (r == ERR_OK) {
+            *in_file = true;
+            alloc_put(e->alloc, bytes);
+        } else {
+            e->fs->remove(e->fs->self, path, NULL);
+        }
+        alloc_put(e->alloc, path);
+        if (*in_file) {
+            return ERR_OK;
+        }
+    }
+    enum err r = segment_open_memory(out, bytes, n, e->alloc, em);
+    if (r != ERR_OK) {
+        alloc_put(e->alloc, bytes);
+    }
+    return r;
+}
+
+/* Carries the deaths in the buffer over to the segment made of it. */
+static enum err bury(struct engine *e, struct slot *s, struct errmsg *em)
+{
+    if (e->buffer_dead_n == 0) {
+        return ERR_OK;
+    }
+    enum err r = slot_prepare_kill(e, s, em);
+    size_t n = MIN_OF(e->buffer_dead_words * 64, (size_t)segment_doc_count(s->segment));
+    for (size_t d = bits_next(e->buffer_dead, 0, n); r == ERR_OK && d < n;
+         d = bits_next(e->buffer_dead, d + 1, n)) {
+        live_kill(s->next, segment_roots(s->segment), (doc_id)d);
+    }
+    return r;
+}
+
+static enum err spill(struct engine *e, struct errmsg *em)
+{
+    uint32_t docs = index_buffer_docs(e->buffer);
+    uint64_t number = e->next_number++;
+    struct buf out;
+    buf_init(&out, e->alloc, BUF_UNLIMITED);
+    enum err r = index_buffer_write(e->buffer, &out, em);
+    size_t n = 0;
+    char *bytes = r == ERR_OK ? buf_take(&out, &n) : NULL;
+    buf_fini(&out);
+    if (r != ERR_OK || bytes == NULL) {
+        return r != ERR_OK ? r : err_no_memory(em);
+    }
+    struct segment *segment;
+    struct slot *s = NULL;
+    bool in_file;
+    r = segment_of(e, number, bytes, n, &segment, &in_file, em);
+    if (r != ERR_OK) {
+        return r;
+    }
+    if (segment_doc_count(segment) != docs) {
+        r = err_set(em, ERR_INTERNAL, "a segment holds [%u] documents, the buffer held [%u]",
+                    segment_doc_count(segment), docs);
+    }
+    r = r == ERR_OK ? slot_new(&s, e, number, segment, em) : r;
+    if (r != ERR_OK) {
+        segment_unref(segment);
+        return r;
+    }
+    s->in_file = in_file;
+    s->memory = in_file ? NULL : bytes;
+    r = bury(e, s, em);
+    if (r != ERR_OK) {
+        slot_free(e, s);
+        return r;
+    }
+    e->slots[e->n_slots++] = s;
+    return ERR_OK;
+}
+
+enum err engine_spill(struct engine *e, struct errmsg *em)
+{
+    struct errmsg why = {0};
+    enum err r = engine_check(e, em);
+    if (r != ERR_OK || index_buffer_docs(e->buffer) == 0) {
+        return r;
+    }
+    r = engine_slots_reserve(e, em);
+    if (r != ERR_OK) {
+        return r; /* the buffer is untouched */
+    }
+    r = spill(e, &why);
+    if (r != ERR_OK) {
+        /* The buffer is lost; the translog has it. */
+        engine_fail(e, r, &why);
+        return engine_check(e, em);
+    }
+    version_map_forget_docs(&e->versions);
+    if (e->buffer_dead_n > 0) {
+        memset(e->buffer_dead, 0, e->buffer_dead_words * sizeof(*e->buffer_dead));
+        e->buffer_dead_n = 0;
+    }
+    e->changed = true;
+    return ERR_OK;
+}
+
+/* ---- views ---- */
+
+static void view_destroy(struct view *v)
+{
+    struct engine_view *ev = (struct engine_view *)(void *)v;
+    const struct allocator *alloc = ev->alloc;
+    for (size_t i = 0; i < ev->n; i++) {
+        live_unref(ev->lives[i]);
+        struct segment *s;
+        memcpy(&s, &ev->leaves[i].segment, sizeof(s)); /* leaves show it const; the reference is the view's */
+        segment_unref(s);
+    }
+    mapping_unref(v->mapping);
+    alloc_put(alloc, ev->leaves);
+    alloc_put(alloc, ev->lives);
+    alloc_put(alloc, ev);
+}
+
+static struct engine_view *view_new(const struct engine *e, size_t n)
+{
+    struct engine_view *v = alloc_get(e->alloc, sizeof(*v));
+    struct leaf *leaves = alloc_get(e->alloc, MAX_OF(n, 1) * sizeof(*leaves));
+    struct live **lives = alloc_get(e->alloc, MAX_OF(n, 1) * sizeof(struct live *));
+    if (v == NULL || leaves == NULL || lives == NULL) {
+        alloc_put(e->alloc, v);
+        alloc_put(e->alloc, leaves);
+        alloc_put(e->alloc, lives);
+        return NULL;
+    }
+    *v = (struct engine_view){.alloc = e->alloc, .leaves = leaves, .lives = lives};
+    v->v.leaves = leaves;
+    v->v.mapping = e->mapping != NULL ? mapping_ref(e->mapping) : NULL;
+    v->v.refs = 1;
+    v->v.destroy = view_destroy;
+    return v;
+}
+
+static void add_leaf(struct engine_view *v, struct segment *segment, struct live *live, uint32_t live_roots)
+{
+    size_t i = v->n++;
+    v->lives[i] = live_ref(live);
+    v->leaves[i] = (struct leaf){.segment = segment_ref(segment),
+                                 .live = live != NULL ? live->words : NULL,
+                                 .roots = segment_roots(segment),
+                                 .doc_count = segment_doc_count(segment),
+                                 .live_count = live_roots,
+                                 .base = v->v.doc_count,
+                                 .index = (uint32_t)i};
+    v->v.n_leaves = (uint32_t)v->n;
+    v->v.doc_count += segment_doc_count(segment);
+    v->v.live_count += live_roots;
+}
+
+static void show(struct engine *e, struct engine_view *v)
+{
+    v->v.generation = ++e->view_generation;
+    pthread_mutex_lock(&e->view_lock);
+    struct view *old = e->view;
+    e->view = &v->v;
+    pthread_mutex_unlock(&e->view_lock);
+    view_unref(old);
+}
+
+enum err engine_publish(struct engine *e, struct errmsg *em)
+{
+    struct engine_view *v = view_new(e, e->n_slots);
+    if (v == NULL) {
+        return err_no_memory(em);
+    }
+    for (size_t i = e->n_slots; i > 0; i--) { /* those that a merge holds are its business */
+        if (slot_live_docs(e->slots[i - 1]) == 0 && e->slots[i - 1]->merge == NULL) {
+            engine_remove_slot(e, i - 1);
+            e->uncommitted = true;
+        }
+    }
+    for (size_t i = 0; i < e->n_slots; i++) {
+        struct slot *s = e->slots[i];
+        if (s->next != NULL) {
+            live_unref(s->live);
+            s->live = s->next;
+            s->next = NULL;
+        }
+        s->published = true;
+        add_leaf(v, s->segment, s->live, slot_live_roots(s));
+    }
+    v->v.max_seq_no = e->processed.max;
+    show(e, v);
+    e->changed = false;
+    e->refreshed = e->log.location;
+    return ERR_OK;
+}
+
+struct view *engine_acquire(struct engine *e)
+{
+    pthread_mutex_lock(&e->view_lock);
+    struct view *v = view_ref(e->view);
+    pthread_mutex_unlock(&e->view_lock);
+    return v;
+}
+
+enum err engine_set_mapping(struct engine *e, const struct mapping *m, uint64_t version, struct errmsg *em)
+{
+    const struct view *now = e->view;
+    const struct mapping *old = e->mapping;
+    e->mapping = m;
+    struct engine_view *v = view_new(e, now->n_leaves);
+    if (v == NULL) {
+        e->mapping = old;
+        return err_no_memory(em);
+    }
+    const struct engine_view *shown = (const struct engine_view *)(const void *)now;
+    for (size_t i = 0; i < shown->n; i++) {
+        struct segment *s;
+        memcpy(&s, &shown->leaves[i].segment, sizeof(s));
+        add_leaf(v, s, shown->lives[i], shown->leaves[i].live_count);
+    }
+    v->v.max_seq_no = now->max_seq_no;
+    e->mapping = m != NULL ? mapping_ref(m) : NULL;
+    mapping_unref(old);
+    e->mapping_version = version;
+    show(e, v);
+    return ERR_OK;
+}
+
+/* ---- refresh ---- */
+
+void engine_prune(struct engine *e)
+{
+    int64_t now = clock_mono_ms(e->clock);
+    if (e->versions.n_tombs > 0 && now - e->last_prune_ms >= e->settings.gc_deletes_ms / 4) {
+        version_map_prune(&e->versions, now - e->settings.gc_deletes_ms, e->processed.checkpoint);
+        e->last_prune_ms = now;
+    }
+}
+
+bool engine_refresh_needed(const struct engine *e)
+{
+    return e->changed;
+}
+
+size_t engine_buffer_bytes(const struct engine *e)
+{
+    return index_buffer_bytes(e->buffer) + version_map_bytes(&e->versions);
+}
+
+enum err engine_refresh(struct engine *e, bool *changed, struct errmsg *em)
+{
+    if (changed != NULL) {
+        *changed = false;
+    }
+    enum err r = engine_check(e, em);
+    if (r != ERR_OK) {
+        return r;
+    }
+    engine_prune(e);
+    if (!e->changed) {
+        e->refreshed = e->log.location;
+        e->stats.refresh_total++;
+        return ERR_OK;
+    }
+    int64_t since = e->clock->mono_ns(e->clock->self);
+    r = engine_spill(e, em);
+    r = r == ERR_OK ? engine_publish(e, em) : r;
+    if (r == ERR_OK && changed != NULL) {
+        *changed = true;
+    }
+    e->stats.refresh_total++;
+    e->stats.refresh_ns += (uint64_t)(e->clock->mono_ns(e->clock->self) - since);
+    return r;
+}

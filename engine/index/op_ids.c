@@ -1,0 +1,189 @@
+#include "engine/index/op_ids.h"
+
+#include "common/base/hash.h"
+
+void op_ids_init(struct op_ids *o, const struct allocator *alloc)
+{
+    *o = (struct op_ids){.alloc = alloc};
+}
+
+void op_ids_fini(struct op_ids *o)
+{
+    alloc_put(o->alloc, o->ring);
+    alloc_put(o->alloc, o->slots);
+    alloc_put(o->alloc, o->sessions);
+    op_ids_init(o, o->alloc);
+}
+
+static size_t slot_mask(const struct op_ids *o)
+{
+    return o->cap * 2 - 1;
+}
+
+static size_t home_of(const struct op_ids *o, struct op_id id)
+{
+    return hash_u64(id.session ^ hash_u64(id.counter)) & slot_mask(o);
+}
+
+static struct op_seen *entry(const struct op_ids *o, uint64_t i)
+{
+    return &o->ring[i & (o->cap - 1)];
+}
+
+static bool same(struct op_id a, struct op_id b)
+{
+    return a.session == b.session && a.counter == b.counter;
+}
+
+/* The slot that holds the name, or the free one where it belongs. */
+static size_t slot_of(const struct op_ids *o, struct op_id id)
+{
+    size_t i = home_of(o, id);
+    while (o->slots[i] != 0 && !same(o->ring[o->slots[i] - 1].id, id)) {
+        i = (i + 1) & slot_mask(o);
+    }
+    return i;
+}
+
+const struct op_seen *op_ids_find(const struct op_ids *o, struct op_id id)
+{
+    if (o->n == 0 || id.session == 0) {
+        return NULL;
+    }
+    size_t i = slot_of(o, id);
+    return o->slots[i] == 0 ? NULL : &o->ring[o->slots[i] - 1];
+}
+
+static struct op_session *find_session(const struct op_ids *o, uint64_t session)
+{
+    for (size_t i = 0; i < o->n_sessions; i++) {
+        if (o->sessions[i].session == session) {
+            return &o->sessions[i];
+        }
+    }
+    return NULL;
+}
+
+void op_ids_settle(struct op_ids *o, uint64_t session, uint64_t below)
+{
+    if (session == 0 || below == 0) {
+        return;
+    }
+    struct op_session *s = find_session(o, session);
+    if (s == NULL) {
+        if (o->sessions == NULL) {
+            o->sessions = alloc_get(o->alloc, OP_SESSIONS_MAX * sizeof(*o->sessions));
+            if (o->sessions == NULL) {
+                return;
+            }
+        }
+        if (o->n_sessions < OP_SESSIONS_MAX) {
+            s = &o->sessions[o->n_sessions++];
+        } else {
+            s = o->sessions;
+            for (size_t i = 1; i < o->n_sessions; i++) {
+                s = o->sessions[i].used < s->used ? &o->sessions[i] : s;
+            }
+        }
+        *s = (struct op_session){.session = session};
+    }
+    s->settled_below = MAX_OF(s->settled_below, below);
+    s->used = ++o->tick;
+}
+
+void op_ids_pop(struct op_ids *o)
+{
+    assert(o->n > 0);
+    size_t mask = slot_mask(o), hole = slot_of(o, entry(o, o->head)->id);
+    assert(o->slots[hole] != 0);
+    for (size_t i = (hole + 1) & mask; o->slots[i] != 0; i = (i + 1) & mask) {
+        size_t home = home_of(o, o->ring[o->slots[i] - 1].id);
+        if (((i - home) & mask) >= ((i - hole) & mask)) {
+            o->slots[hole] = o->slots[i];
+            hole = i;
+        }
+    }
+    o->slots[hole] = 0;
+    o->head++;
+    o->n--;
+}
+
+void op_ids_expire(struct op_ids *o, int64_t before_ms)
+{
+    while (o->n > 0) {
+        const struct op_seen *e = entry(o, o->head);
+        const struct op_session *s = find_session(o, e->id.session);
+        if (e->at_ms >= before_ms && (s == NULL || e->id.counter >= s->settled_below)) {
+            return;
+        }
+        op_ids_pop(o);
+    }
+}
+
+static bool resize(struct op_ids *o, size_t cap)
+{
+    struct op_seen *ring = alloc_get(o->alloc, cap * sizeof(*ring));
+    uint32_t *slots = alloc_get(o->alloc, cap * 2 * sizeof(*slots));
+    if (ring == NULL || slots == NULL) {
+        alloc_put(o->alloc, ring);
+        alloc_put(o->alloc, slots);
+        return false;
+    }
+    memset(slots, 0, cap * 2 * sizeof(*slots));
+    for (size_t i = 0; i < o->n; i++) {
+        ring[i] = *entry(o, o->head + i);
+    }
+    alloc_put(o->alloc, o->ring);
+    alloc_put(o->alloc, o->slots);
+    o->ring = ring;
+    o->slots = slots;
+    o->cap = cap;
+    o->head = 0;
+    for (size_t i = 0; i < o->n; i++) {
+        o->slots[slot_of(o, ring[i].id)] = (uint32_t)i + 1;
+    }
+    return true;
+}
+
+enum err op_ids_reserve(struct op_ids *o, struct errmsg *em)
+{
+    if (o->n < o->cap) {
+        return ERR_OK;
+    }
+    if (o->cap >= (size_t)1 << 30 || !resize(o, o->cap == 0 ? 64 : o->cap * 2)) {
+        return err_no_memory(em);
+    }
+    return ERR_OK;
+}
+
+void op_ids_add(struct op_ids *o, const struct op_seen *seen)
+{
+    assert(o->n < o->cap);
+    size_t slot = slot_of(o, seen->id);
+    if (o->slots[slot] != 0) {
+        o->ring[o->slots[slot] - 1] = *seen;
+        return;
+    }
+    uint64_t at = o->head + o->n;
+    *entry(o, at) = *seen;
+    o->slots[slot] = (uint32_t)(at & (o->cap - 1)) + 1;
+    o->n++;
+}
+
+void op_ids_rollback(struct op_ids *o, int64_t seq_no)
+{
+    /* Once around the ring: what stays is added again behind the rest, so the order stays. */
+    for (size_t left = o->n; left > 0; left--) {
+        struct op_seen e = *entry(o, o->head);
+        op_ids_pop(o);
+        if (e.seq_no <= seq_no) {
+            op_ids_add(o, &e);
+        }
+    }
+}
+
+size_t op_ids_bytes(const struct op_ids *o)
+{
+    return o->cap * (sizeof(*o->ring) + 2 * sizeof(*o->slots))
+           + (o->sessions == NULL ? 0 : OP_SESSIONS_MAX * sizeof(*o->sessions));
+}

@@ -1,0 +1,432 @@
+#include "engine/index/translog.h"
+
+#include "common/base/rand.h"
+#include "common/sys/clock_sim.h"
+#include "common/sys/fs_mem.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define OPS 4000
+
+static struct clock_sim clk;
+
+static struct tlog_opts opts(const struct fs *fs)
+{
+    return (struct tlog_opts){fs, &clk.base, alloc_default(), "/s", "uuid", 2};
+}
+
+/* An operation that tells its sequence number in every field. */
+static struct engine_op make_op(int64_t seq, char buf[2][64])
+{
+    struct engine_op op = ENGINE_OP_INIT;
+    op.kind = seq % 11 == 0 ? OP_NOOP : seq % 5 == 0 ? OP_DELETE : OP_INDEX;
+    op.seq_no = seq;
+    op.primary_term = 1 + seq / 100;
+    op.version = seq * 3;
+    op.mapping_version = (uint64_t)seq;
+    snprintf(buf[0], 64, "id-%lld", (long long)seq);
+    snprintf(buf[1], 64, "{\"n\":%lld}", (long long)seq);
+    op.id = op.kind == OP_NOOP ? STR_NULL : str_of(buf[0]);
+    op.reason = op.kind == OP_NOOP ? STR("why") : STR_NULL;
+    if (op.kind == OP_INDEX) {
+        op.source = str_of(buf[1]);
+        op.auto_id_ms = seq % 2 == 0 ? seq : -1;
+        op.retry = seq % 7 == 0;
+    }
+    if (seq % 3 == 0) {
+        op.op_id = (struct op_id){5, (uint64_t)seq};
+        op.outcome = OUTCOME_UPDATED;
+    }
+    op.routing = seq % 4 == 0 ? STR("r") : STR_NULL;
+    return op;
+}
+
+static void check_op(const struct engine_op *op, int64_t seq)
+{
+    char buf[2][64];
+    struct engine_op want = make_op(seq, buf);
+    ck_assert(op->kind == want.kind && op->seq_no == seq && op->primary_term == want.primary_term);
+    ck_assert(op->version == want.version && op->mapping_version == want.mapping_version);
+    ck_assert(str_eq(op->id, want.id) && str_eq(op->source, want.source)
+              && str_eq(op->routing, want.routing));
+    ck_assert((op->routing.p != NULL) == (want.routing.p != NULL) && op->retry == want.retry);
+    ck_assert(op->auto_id_ms == want.auto_id_ms && op->op_id.counter == want.op_id.counter);
+    ck_assert(op->outcome == want.outcome && str_eq(op->reason, want.reason));
+}
+
+static void nobody(void *self, int64_t seq)
+{
+    bool *durable = self;
+    if (durable != NULL) {
+        durable[seq] = true;
+    }
+}
+
+static enum err sync_all(struct translog *t, bool *durable)
+{
+    struct tlog_job *j;
+    enum err e = translog_seal(t, &j, NULL);
+    if (e != ERR_OK || j == NULL) {
+        return e;
+    }
+    translog_job_run(j);
+    return translog_job_finish(t, j, nobody, durable, NULL);
+}
+
+/* Reads all from a generation on; returns how many, got[seq] says which. */
+static size_t read_all(const struct translog *t, uint64_t from, bool *got)
+{
+    struct tlog_reader r;
+    ck_assert_int_eq(tlog_reader_open(&r, t, from, NULL), ERR_OK);
+    memset(got, 0, OPS);
+    size_t n = 0;
+    for (bool more = true; more;) {
+        struct engine_op op;
+        ck_assert_int_eq(tlog_reader_next(&r, &op, &more, NULL), ERR_OK);
+        if (more) {
+            check_op(&op, op.seq_no);
+            got[op.seq_no] = true;
+            n++;
+        }
+    }
+    tlog_reader_close(&r);
+    return n;
+}
+
+static void append(struct translog *t, int64_t seq)
+{
+    char buf[2][64];
+    struct engine_op op = make_op(seq, buf);
+    ck_assert_int_eq(translog_append(t, &op, NULL), ERR_OK);
+}
+
+enum crash { CRASH_KILL, CRASH_DROP, CRASH_RANDOM };
+
+/* Appends, rolls, rollbacks, trims, taken-back appends; crashes; what was durable is there, in order, and
+ * nothing that was not appended. */
+START_TEST(random_with_crashes)
+{
+    struct rng r;
+    rng_seed(&r, (uint64_t)_i);
+    clock_sim_init(&clk, 1000);
+    struct fs_mem *disk = fs_mem_new();
+    const struct fs *fs = fs_mem_fs(disk);
+    struct tlog_opts o = opts(fs);
+    ck_assert_int_eq(fs->make_dir(fs->self, "/s", NULL), ERR_OK);
+    struct translog t;
+    ck_assert_int_eq(translog_create(&t, &o, 1, -1, -1, NULL), ERR_OK);
+    ck_assert_int_eq(fs->sync_dir(fs->self, "/s", NULL), ERR_OK);
+    ck_assert_int_eq(fs->sync_dir(fs->self, "/", NULL), ERR_OK);
+    static bool logged[OPS], durable[OPS], got[OPS];
+    memset(logged, 0, sizeof(logged));
+    memset(durable, 0, sizeof(durable));
+    int64_t next = 0, global = -1,
+            oldest = 0; /* what was trimmed may come back with a name that was not synced */
+    uint64_t first = 1;
+    while (next < OPS - 20) {
+        uint64_t what = rng_below(&r, 1000);
+        if (what < 700) {
+            append(&t, next);
+            logged[next++] = true;
+        } else if (what < 750) {
+            struct tlog_mark m = translog_mark(&t);
+            append(&t, next);
+            translog_unappend(&t, m);
+        } else if (what < 900) {
+            ck_assert_int_eq(sync_all(&t, durable), ERR_OK);
+            ck_assert_uint_eq(t.durable, t.location);
+            ck_assert_uint_eq(t.tail_bytes, 0);
+        } else if (what < 920) {
+            global++;
+            ck_assert_int_eq(translog_note_global(&t, global, NULL), ERR_OK);
+        } else if (what < 940) {
+            ck_assert_int_eq(translog_roll(&t, TLOG_NO_TRIM, NULL), ERR_OK);
+        } else if (what < 950) { /* roll back a few */
+            int64_t back = (int64_t)rng_below(&r, 20), to = MAX_OF(0, next - back);
+            ck_assert_int_eq(translog_roll(&t, to, NULL), ERR_OK);
+            ck_assert_int_eq(sync_all(&t, durable), ERR_OK);
+            for (int64_t s = to + 1; s < next; s++) {
+                logged[s] = durable[s] = false;
+            }
+            next = MIN_OF(next, to + 1);
+        } else if (what < 960) {
+            first = first + rng_below(&r, 2);
+            translog_trim(&t, first);
+            first = t.gens[0].header.generation;
+            oldest = MAX_OF(oldest, translog_history_from(&t));
+            read_all(&t, first, got);
+            for (int64_t s = 0; s < next && s < translog_history_from(&t); s++) {
+                logged[s] = durable[s] = got[s]; /* what went is no longer promised */
+            }
+        } else if (what < 980) {
+            read_all(&t, 0, got);
+            ck_assert_int_eq(memcmp(got, logged, sizeof(got)), 0);
+        } else {
+            struct tlog_job *j = NULL;
+            if (rng_below(&r, 2) == 0) {
+                ck_assert_int_eq(translog_seal(&t, &j, NULL), ERR_OK);
+                if (j != NULL) {
+                    fs_mem_fail_at(disk, 1 + rng_below(&r, 6),
+                                   rng_below(&r, 2) == 0 ? FS_MEM_FAIL : FS_MEM_TEAR);
+                    translog_job_run(j);
+                    fs_mem_fail_at(disk, 0, FS_MEM_FAIL);
+                    translog_job_finish(&t, j, nobody, durable, NULL);
+                }
+            }
+            enum crash how = (enum crash)rng_below(&r, 3);
+            if (how == CRASH_KILL) {
+                fs_mem_kill(disk);
+            } else if (how == CRASH_DROP) {
+                fs_mem_drop_unsynced(disk);
+            } else {
+                fs_mem_crash(disk, &r);
+            }
+            translog_fini(&t);
+            struct errmsg em = {0};
+            enum err e = translog_open(&t, &o, first, &em);
+            ck_assert_msg(e == ERR_OK, "seed %d: %s", _i, em.frame[0].reason);
+            fs->sync_dir(fs->self, "/s", NULL);
+            read_all(&t, 0, got);
+            bool ended = false;
+            for (int64_t s = 0; s < next; s++) {
+                ck_assert_msg(got[s] || !durable[s], "seed %d: %lld lost", _i, (long long)s);
+                ck_assert_msg(!got[s] || logged[s] || s < oldest, "seed %d: %lld from nowhere", _i,
+                              (long long)s);
+                ended |= logged[s] && !got[s];
+                ck_assert(!ended || !got[s]); /* a prefix */
+            }
+            memcpy(logged, got, sizeof(got));
+            memcpy(durable, got, sizeof(got));
+            while (next > 0 && !logged[next - 1] && next > translog_history_from(&t)) {
+                next--;
+            }
+            ck_assert_int_le(t.global_noted, global);
+            global = t.global_noted;
+        }
+    }
+    translog_fini(&t);
+    fs_mem_free(disk);
+}
+END_TEST
+
+static struct str file_bytes(struct buf *b, bool ended)
+{
+    struct tlog_header h = {
+        .generation = 3, .shard = 2, .uuid = "uuid", .trim_above = TLOG_NO_TRIM, .max_seq_before = 4};
+    struct tlog_summary s;
+    tlog_header_encode(&h, b);
+    tlog_summary_init(&s, &h);
+    uint64_t durable = TLOG_HEADER_BYTES;
+    for (int64_t seq = 0; seq < 12; seq++) {
+        char text[2][64];
+        struct engine_op op = make_op(seq, text);
+        struct tlog_record r = {.kind = (enum tlog_kind)op.kind};
+        size_t at = b->n;
+        tlog_encode_op(b, 3, s.end, durable, &op);
+        r.op.seq_no = seq;
+        r.size = b->n - at;
+        tlog_summary_add(&s, &r);
+        durable = seq % 4 == 3 ? s.end : durable;
+    }
+    if (ended) {
+        tlog_encode_end(b, 3, s.end, durable, &s);
+    }
+    return buf_view(b);
+}
+
+static enum err scan(struct str bytes, struct tlog_summary *s)
+{
+    struct tlog_header h;
+    bool torn;
+    enum err e = tlog_header_decode(&h, bytes, &torn, NULL);
+    return e == ERR_OK ? tlog_scan(s, bytes, &h, NULL) : e;
+}
+
+/* A flipped bit anywhere is corruption, never a shorter log. */
+START_TEST(every_flip_is_detected)
+{
+    struct buf b;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    struct str bytes = file_bytes(&b, _i == 1);
+    struct tlog_summary s;
+    ck_assert_int_eq(scan(bytes, &s), ERR_OK);
+    ck_assert_uint_eq(s.end, bytes.n);
+    ck_assert_uint_eq(s.ops, 12);
+    ck_assert(s.ended == (_i == 1));
+    for (size_t bit = 0; bit < b.n * 8; bit++) {
+        b.p[bit / 8] = (char)(b.p[bit / 8] ^ 1 << bit % 8);
+        ck_assert_msg(scan(bytes, &s) == ERR_CORRUPT, "bit %zu", bit);
+        b.p[bit / 8] = (char)(b.p[bit / 8] ^ 1 << bit % 8);
+    }
+    buf_fini(&b);
+}
+END_TEST
+
+/* Any prefix, also with zeroes behind it, is a torn write: all whole records are kept, unless a later record
+ * proves that more had been durable. */
+START_TEST(every_torn_tail_is_cut)
+{
+    struct buf b;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    struct str bytes = file_bytes(&b, false);
+    struct tlog_summary s, all;
+    ck_assert_int_eq(scan(bytes, &all), ERR_OK);
+    for (size_t n = TLOG_HEADER_BYTES; n < bytes.n; n++) {
+        ck_assert_int_eq(scan(str_mk(bytes.p, n), &s), ERR_OK);
+        ck_assert_uint_le(s.end, n);
+        ck_assert_int_eq(s.max_seq, (int64_t)s.ops - 1);
+        if (bytes.n - n < 16) {
+            continue; /* too short a hole to tell from a flip */
+        }
+        char *copy = calloc(1, bytes.n);
+        memcpy(copy, bytes.p, n);
+        struct tlog_summary z;
+        ck_assert_int_eq(scan(str_mk(copy, bytes.n), &z), ERR_OK);
+        ck_assert_uint_eq(z.end, s.end);
+        free(copy);
+    }
+    /* A lost sector in the middle, below what a later record knows to be durable. */
+    char *copy = malloc(bytes.n);
+    memcpy(copy, bytes.p, bytes.n);
+    memset(copy + TLOG_HEADER_BYTES, 0, 64);
+    ck_assert_int_eq(scan(str_mk(copy, bytes.n), &s), ERR_CORRUPT);
+    free(copy);
+    buf_fini(&b);
+}
+END_TEST
+
+START_TEST(made_up_bytes)
+{
+    struct rng r;
+    rng_seed(&r, 5);
+    struct buf b;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    struct str bytes = file_bytes(&b, true);
+    for (int i = 0; i < 20000; i++) {
+        char *copy = malloc(bytes.n);
+        memcpy(copy, bytes.p, bytes.n);
+        size_t n = rng_below(&r, 3) == 0 ? rng_below(&r, bytes.n) : bytes.n;
+        for (unsigned k = 0; k < 1 + rng_below(&r, 8); k++) {
+            copy[rng_below(&r, bytes.n)] = (char)rng_u64(&r);
+        }
+        struct tlog_summary s;
+        struct tlog_record rec;
+        scan(str_mk(copy, n), &s);
+        tlog_decode_end(&s, str_mk(copy, n), 3, NULL);
+        size_t at = rng_below(&r, n + 1);
+        tlog_decode(&rec, str_mk(copy + at, n - at), 3, at, NULL);
+        free(copy);
+    }
+    buf_fini(&b);
+}
+END_TEST
+
+/* A generation that is not the last must be whole. */
+START_TEST(damaged_generations)
+{
+    clock_sim_init(&clk, 1000);
+    struct fs_mem *disk = fs_mem_new();
+    const struct fs *fs = fs_mem_fs(disk);
+    struct tlog_opts o = opts(fs);
+    struct translog t;
+    fs->make_dir(fs->self, "/s", NULL);
+    ck_assert_int_eq(translog_create(&t, &o, 1, -1, -1, NULL), ERR_OK);
+    for (int64_t s = 0; s < 30; s++) {
+        append(&t, s);
+        if (s % 10 == 9) {
+            ck_assert_int_eq(translog_roll(&t, TLOG_NO_TRIM, NULL), ERR_OK);
+        }
+    }
+    ck_assert_int_eq(sync_all(&t, NULL), ERR_OK);
+    translog_fini(&t);
+    for (uint64_t need = 1; need <= 3; need++) {
+        ck_assert(fs_mem_flip(disk, "/s/translog_2", 400, 3));
+        enum err e = translog_open(&t, &o, need, NULL);
+        static bool got[OPS];
+        if (e == ERR_OK) {
+            struct tlog_reader r;
+            struct engine_op op;
+            bool more = true;
+            ck_assert_int_eq(tlog_reader_open(&r, &t, need, NULL), ERR_OK);
+            while (e == ERR_OK && more) {
+                e = tlog_reader_next(&r, &op, &more, NULL);
+            }
+            tlog_reader_close(&r);
+            translog_fini(&t);
+        }
+        ck_assert_int_eq(e, need <= 2 ? ERR_CORRUPT : ERR_OK);
+        ck_assert(fs_mem_flip(disk, "/s/translog_2", 400, 3));
+        ck_assert_int_eq(translog_open(&t, &o, need, NULL), ERR_OK);
+        ck_assert_uint_eq(read_all(&t, 0, got), 30);
+        translog_fini(&t);
+    }
+    ck_assert_int_eq(fs->remove(fs->self, "/s/translog_2", NULL), ERR_OK);
+    ck_assert_int_eq(translog_open(&t, &o, 1, NULL), ERR_CORRUPT);
+    ck_assert_int_eq(translog_open(&t, &o, 3, NULL), ERR_OK);
+    ck_assert_int_eq(translog_history_from(&t), 20);
+    translog_fini(&t);
+    o.uuid = "other";
+    ck_assert_int_eq(translog_open(&t, &o, 3, NULL), ERR_CORRUPT);
+    fs_mem_free(disk);
+}
+END_TEST
+
+START_TEST(no_memory_changes_nothing)
+{
+    clock_sim_init(&clk, 1000);
+    for (unsigned n = 1, fired = 1; fired; n++) {
+        struct fs_mem *disk = fs_mem_new();
+        const struct fs *fs = fs_mem_fs(disk);
+        fs->make_dir(fs->self, "/s", NULL);
+        struct alloc_failing f;
+        alloc_failing_init(&f, n);
+        struct tlog_opts o = opts(fs);
+        o.alloc = &f.base;
+        struct translog t;
+        if (translog_create(&t, &o, 1, -1, -1, NULL) == ERR_OK) {
+            int64_t done = 0;
+            char buf[2][64];
+            for (; done < 40; done++) {
+                struct engine_op op = make_op(done, buf);
+                uint64_t before = t.location;
+                if (translog_append(&t, &op, NULL) != ERR_OK) {
+                    ck_assert_uint_eq(t.location, before);
+                    break;
+                }
+                if (done == 20 && translog_roll(&t, TLOG_NO_TRIM, NULL) != ERR_OK) {
+                    done++;
+                    break;
+                }
+            }
+            f.countdown = UINT64_MAX;
+            ck_assert_int_eq(sync_all(&t, NULL), ERR_OK);
+            static bool got[OPS];
+            ck_assert_uint_eq(read_all(&t, 0, got), (size_t)done);
+            translog_fini(&t);
+        }
+        fired = f.fired;
+        fs_mem_free(disk);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("translog");
+    TCase *c = tcase_create("all");
+    tcase_set_timeout(c, 120);
+    tcase_add_loop_test(c, random_with_crashes, 0, 60);
+    tcase_add_loop_test(c, every_flip_is_detected, 0, 2);
+    tcase_add_test(c, every_torn_tail_is_cut);
+    tcase_add_test(c, made_up_bytes);
+    tcase_add_test(c, damaged_generations);
+    tcase_add_test(c, no_memory_changes_nothing);
+    suite_add_tcase(s, c);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
