@@ -35,6 +35,8 @@ struct builder {
     size_t open_n, open_cap;
     struct str key; /* the member name that waits for its value */
     uint32_t key_off;
+    bool key_waits;
+    bool has_root;
     struct json root;
 };
 
@@ -92,8 +94,10 @@ static int fail_memory(struct builder *b)
 
 static int add_value(struct builder *b, struct json v)
 {
+    b->key_waits = false;
     if (b->open_n == 0) {
         b->root = v;
+        b->has_root = true;
         return 1;
     }
     struct json_member *stack = arena_grow(b->arena, b->stack, b->stack_n, &b->stack_cap, sizeof(*b->stack));
@@ -148,6 +152,7 @@ static int on_key(void *ctx, const unsigned char *p, size_t n)
 {
     struct builder *b = ctx;
     b->key_off = token_start(b);
+    b->key_waits = true;
     token_done(b);
     return keep_text(b, (const char *)p, n, &b->key) ? 1 : fail_memory(b);
 }
@@ -169,6 +174,7 @@ static int open_container(struct builder *b, enum json_type type)
     }
     b->open = open;
     b->open[b->open_n++] = (struct open_container){type, off, b->stack_n, b->key, b->key_off};
+    b->key_waits = false;
     return 1;
 }
 
@@ -176,6 +182,7 @@ static int fail_duplicate(struct builder *b, const struct json_member *m)
 {
     uint32_t line, col;
     json_place(b->text, m->key_off, &line, &col);
+    b->stack_n = (size_t)(m - b->stack); /* what a reader of the broken text still sees */
     b->err = err_set(b->em, ERR_JSON, "Duplicate field '%.*s'\n at line: %u, column: %u", STR_ARG(m->key), line, col);
     return 0;
 }
@@ -214,16 +221,13 @@ static int refuse_duplicates(struct builder *b, const struct json_member *m, siz
     return 1;
 }
 
-static int close_container(struct builder *b)
+static int take_container(struct builder *b)
 {
     struct open_container c = b->open[--b->open_n];
     size_t n = b->stack_n - c.first;
     struct json_member *kids = &b->stack[c.first];
     struct json v = {.type = c.type, .off = c.off, .end = token_done(b), .n = (uint32_t)n};
     if (c.type == JSON_OBJECT) {
-        if (!refuse_duplicates(b, kids, n)) {
-            return 0;
-        }
         v.members = ARENA_ARRAY(b->arena, struct json_member, n);
         if (v.members == NULL) {
             return fail_memory(b);
@@ -244,6 +248,15 @@ static int close_container(struct builder *b)
     b->key = c.key;
     b->key_off = c.key_off;
     return add_value(b, v);
+}
+
+static int close_container(struct builder *b)
+{
+    const struct open_container *c = &b->open[b->open_n - 1];
+    if (c->type == JSON_OBJECT && !refuse_duplicates(b, &b->stack[c->first], b->stack_n - c->first)) {
+        return 0;
+    }
+    return take_container(b);
 }
 
 static int on_start_map(void *ctx)
@@ -314,8 +327,24 @@ static yajl_handle start_parser(struct builder *b, const yajl_callbacks *callbac
     return h;
 }
 
-enum err json_parse(struct json *out, struct str text, struct arena *arena, const struct json_limits *limits,
-                    struct errmsg *em)
+/* Closes what is open around a value that says where the text broke off. */
+static enum err close_broken(struct builder *b, enum err why)
+{
+    size_t at = token_start(b);
+    bool in_object = b->open_n > 0 && b->open[b->open_n - 1].type == JSON_OBJECT;
+    struct json broken = {.type = JSON_NULL, .n = JSON_BROKEN, .off = (uint32_t)at, .end = (uint32_t)at};
+    broken.b = at < b->text.n && b->text.p[at] == '"' && (b->key_waits || !in_object);
+    if (in_object && !b->key_waits) {
+        b->key = STR_NULL;
+    }
+    int ok = b->open_n > 0 ? add_value(b, broken) : 1;
+    while (ok && b->open_n > 0) {
+        ok = take_container(b);
+    }
+    return ok ? why : err_no_memory(b->em);
+}
+
+static enum err run_parser(struct builder *b)
 {
     static const yajl_callbacks callbacks = {
         .yajl_null = on_null,
@@ -328,29 +357,50 @@ enum err json_parse(struct json *out, struct str text, struct arena *arena, cons
         .yajl_start_array = on_start_array,
         .yajl_end_array = on_end,
     };
-    *out = (struct json){.type = JSON_NULL};
-    if (text.n > UINT32_MAX / 2) {
-        return err_set(em, ERR_JSON, "a document of %zu bytes is too long", text.n);
+    if (b->text.n > UINT32_MAX / 2) {
+        return err_set(b->em, ERR_JSON, "a document of %zu bytes is too long", b->text.n);
     }
-    struct builder b = {.text = text, .arena = arena, .limits = limits, .em = em};
-    yajl_alloc_funcs funcs = {arena_malloc_cb, arena_realloc_cb, arena_free_cb, arena};
-    b.yajl = start_parser(&b, &callbacks, &funcs);
-    if (b.yajl == NULL) {
-        return err_no_memory(em);
+    yajl_alloc_funcs funcs = {arena_malloc_cb, arena_realloc_cb, arena_free_cb, b->arena};
+    b->yajl = start_parser(b, &callbacks, &funcs);
+    if (b->yajl == NULL) {
+        return err_no_memory(b->em);
     }
-    yajl_status st = yajl_parse(b.yajl, (const unsigned char *)text.p, text.n);
+    yajl_status st = yajl_parse(b->yajl, (const unsigned char *)b->text.p, b->text.n);
     bool at_end = false;
     if (st == yajl_status_ok) {
         at_end = true;
-        st = yajl_complete_parse(b.yajl);
+        st = yajl_complete_parse(b->yajl);
     }
-    if (st != yajl_status_ok && b.err == ERR_OK) {
-        b.err = syntax_error(&b, at_end);
+    if (st != yajl_status_ok && b->err == ERR_OK) {
+        b->err = syntax_error(b, at_end);
     }
-    if (b.err == ERR_OK) {
-        *out = b.root;
+    return b->err;
+}
+
+enum err json_parse(struct json *out, struct str text, struct arena *arena, const struct json_limits *limits,
+                    struct errmsg *em)
+{
+    struct builder b = {.text = text, .arena = arena, .limits = limits, .em = em};
+    enum err e = run_parser(&b);
+    *out = e == ERR_OK ? b.root : (struct json){.type = JSON_NULL};
+    return e;
+}
+
+enum err json_parse_until(struct json *out, size_t *extra, struct str text, struct arena *arena,
+                          const struct json_limits *limits, struct errmsg *em)
+{
+    struct builder b = {.text = text, .arena = arena, .limits = limits, .em = em};
+    enum err e = run_parser(&b);
+    *extra = SIZE_MAX;
+    if (e == ERR_JSON || e == ERR_JSON_EOF) {
+        if (b.has_root && b.open_n == 0) {
+            *extra = token_start(&b);
+        } else if (b.yajl != NULL) {
+            e = close_broken(&b, e);
+        }
     }
-    return b.err;
+    *out = b.has_root ? b.root : (struct json){.type = JSON_NULL};
+    return e;
 }
 
 struct json *json_get_str(const struct json *v, struct str key)

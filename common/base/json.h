@@ -46,6 +46,19 @@ extern const struct json_limits json_limits_default;
 enum err json_parse(struct json *out, struct str text, struct arena *arena, const struct json_limits *limits,
                     struct errmsg *em) NODISCARD;
 
+/* As json_parse, for readers that act on what comes before a mistake, as streaming parsers do: on ERR_JSON and
+ * ERR_JSON_EOF, *out holds the values that were complete, with open containers closed, and json_is_broken() for the one
+ * where the text breaks off (a member without a value has a broken one; a mistake where a key is due is a broken member
+ * whose key has p == NULL). *extra is the offset of what follows a complete value, SIZE_MAX where that is not the
+ * mistake. Broken values are JSON_NULL; their `b` tells a mistake inside a string. */
+enum err json_parse_until(struct json *out, size_t *extra, struct str text, struct arena *arena,
+                          const struct json_limits *limits, struct errmsg *em) NODISCARD;
+#define JSON_BROKEN UINT32_MAX
+static inline bool json_is_broken(const struct json *v)
+{
+    return v->type == JSON_NULL && v->n == JSON_BROKEN;
+}
+
 /* Line and column (both from 1, columns in bytes) of byte `off` in `text`. */
 void json_place(struct str text, size_t off, uint32_t *line, uint32_t *col);
 

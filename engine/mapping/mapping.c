@@ -190,7 +190,7 @@ static enum err index_children(struct builder *b, struct mapping *m)
     }
     for (uint32_t i = 0; i < m->n_fields; i++) {
         const struct field *f = m->fields[i];
-        if (f->is_multi_field) {
+        if (f->is_multi_field || f->type == FT_META_NESTED_PATH) {
             continue;
         }
         uint64_t at = child_hash(f->parent, f->name);
@@ -239,6 +239,24 @@ static enum err sort_leaves(struct builder *b, struct mapping *m)
     return ERR_OK;
 }
 
+static enum err set_date_formats(struct builder *b, struct mapping *m)
+{
+    static const char *const usual[] = {DATE_FORMAT_DEFAULT, "yyyy/MM/dd HH:mm:ss||yyyy/MM/dd||epoch_millis"};
+    m->date_formats = m->def.date_formats;
+    m->n_date_formats = m->def.n_date_formats;
+    if (m->def.has_date_formats) {
+        return ERR_OK;
+    }
+    const struct date_format **formats = ARENA_ARRAY(b->arena, const struct date_format *, ARRAY_LEN(usual));
+    enum err e = formats != NULL ? ERR_OK : no_memory(b);
+    for (size_t i = 0; e == ERR_OK && i < ARRAY_LEN(usual); i++) {
+        e = date_format_new(&formats[i], str_of(usual[i]), b->arena, b->em);
+    }
+    m->date_formats = formats;
+    m->n_date_formats = ARRAY_LEN(usual);
+    return e;
+}
+
 static enum err finish(struct builder *b, struct mapping *m, const struct mapping *old)
 {
     size_t cap = 0;
@@ -249,6 +267,7 @@ static enum err finish(struct builder *b, struct mapping *m, const struct mappin
     e = e != ERR_OK ? e : mapping_check_limits(b, m);
     e = e != ERR_OK ? e : index_children(b, m);
     e = e != ERR_OK ? e : sort_leaves(b, m);
+    e = e != ERR_OK ? e : set_date_formats(b, m);
     return e != ERR_OK ? e : mapping_print(b, m);
 }
 

@@ -122,6 +122,8 @@ struct mapping {
     const struct field **children;
     uint32_t children_mask;
     bool has_nested;
+    const struct date_format *const *date_formats; /* what strings are tried against; the default ones when none are given */
+    uint32_t n_date_formats;
 };
 
 /* What parsing a definition needs to know. */
@@ -145,6 +147,9 @@ struct node *node_kid(const struct node *n, struct str name);
 bool node_put_kid(struct builder *b, struct node *n, struct node *kid) NODISCARD; /* adds or replaces */
 /* A field of a type with a table from its definition ("type" included). */
 enum err node_parse_field(struct builder *b, struct str name, const struct type_spec *spec, const struct json *def,
+                          struct node **out);
+/* A property of any type; `shown` names it in errors. */
+enum err node_parse_typed(struct builder *b, struct str name, struct str type, const struct json *def, struct str shown,
                           struct node **out);
 /* {"properties":{..}} and the attributes of objects. */
 enum err node_parse_properties(struct builder *b, struct node *object, const struct json *properties);

@@ -314,8 +314,8 @@ static enum err property_type(struct builder *b, const struct json_member *m, st
     return err_set(b->em, ERR_MAPPER_PARSING, "No type specified for field [%.*s]", STR_ARG(m->key));
 }
 
-static enum err parse_typed(struct builder *b, struct str name, struct str type, const struct json *def, struct str shown,
-                            struct node **out)
+enum err node_parse_typed(struct builder *b, struct str name, struct str type, const struct json *def, struct str shown,
+                          struct node **out)
 {
     if (str_is(type, "object") || str_is(type, "nested")) {
         return parse_object(b, name, str_is(type, "nested") ? FT_NESTED : FT_OBJECT, def, out);
@@ -363,7 +363,7 @@ static enum err parse_property(struct builder *b, struct node *object, const str
         return err_set(b->em, ERR_ARRAY_BOUNDS, "Index -1 out of bounds for length 0");
     }
     struct node *kid;
-    e = parse_typed(b, parts[n - 1], type, &m->value, m->key, &kid);
+    e = node_parse_typed(b, parts[n - 1], type, &m->value, m->key, &kid);
     for (size_t i = n - 1; e == ERR_OK && i-- > 0;) {
         struct node *outer = node_new(b, parts[i], FT_OBJECT);
         e = outer != NULL && node_put_kid(b, outer, kid) ? ERR_OK : no_memory(b);

@@ -1,0 +1,146 @@
+/* Values of range fields: {"gte":1,"lt":5}, CIDR blocks for addresses. Both ends are kept inclusive. */
+#include "common/base/coerce.h"
+#include "common/base/date_math.h"
+#include "common/base/inet.h"
+#include "engine/mapping/document_int.h"
+
+#include <math.h>
+
+static bool is_fraction(enum field_type t)
+{
+    return t == FT_FLOAT_RANGE || t == FT_DOUBLE_RANGE;
+}
+
+static void whole_range(enum field_type t, struct doc_value *to)
+{
+    bool small = t == FT_INTEGER_RANGE;
+    to->range.from = small ? INT32_MIN : INT64_MIN;
+    to->range.to = small ? INT32_MAX : INT64_MAX;
+    if (t == FT_FLOAT_RANGE) {
+        to->range.from = num_from_float(-INFINITY);
+        to->range.to = num_from_float(INFINITY);
+    } else if (t == FT_DOUBLE_RANGE) {
+        to->range.from = num_from_double(-INFINITY);
+        to->range.to = num_from_double(INFINITY);
+    }
+    memset(to->range.ip_from, 0, INET_BYTES);
+    memset(to->range.ip_to, 0xFF, INET_BYTES);
+}
+
+/* Java's nextUp and nextDown on sortable bits are steps of one; infinity stays. */
+static int64_t step(enum field_type t, int64_t v, int by)
+{
+    if (is_fraction(t)) {
+        double d = t == FT_FLOAT_RANGE ? (double)num_to_float(v) : num_to_double(v);
+        return isinf(d) && (d > 0) == (by > 0) ? v : v + by;
+    }
+    if (t == FT_INTEGER_RANGE) { /* wraps around, as Java's int does */
+        return (int32_t)((uint32_t)(int32_t)v + (uint32_t)by);
+    }
+    return (int64_t)((uint64_t)v + (uint64_t)(int64_t)by);
+}
+
+static enum err parse_end(struct doc_parser *p, const struct field *f, const struct json *v, int64_t *out)
+{
+    static const uint8_t types[] = {NUM_INTEGER, NUM_LONG, NUM_FLOAT, NUM_DOUBLE};
+    if (f->type == FT_DATE_RANGE) {
+        struct str s;
+        struct instant t;
+        enum err e = doc_text(p, v, &s);
+        if (e == ERR_OK && str_starts(s, STR("now"))) {
+            err_set(p->em, ERR_ILLEGAL_ARGUMENT, "now is not used at indexing time");
+            return err_wrap(p->em, ERR_PARSE, "could not read the current timestamp");
+        }
+        e = e != ERR_OK ? e : date_math(f->format, s, 0, NULL, DATE_FILL_MIN, &t, p->em);
+        *out = e == ERR_OK ? instant_to_ms(t) : 0;
+        return e;
+    }
+    struct num n;
+    enum num_type type = (enum num_type)types[f->type - FT_INTEGER_RANGE];
+    enum err e = num_of_json(&n, v, type, f->coerce, p->text, p->em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    *out = n.whole ? n.i : type == NUM_FLOAT ? num_from_float((float)n.d) : num_from_double(n.d);
+    return ERR_OK;
+}
+
+
+static enum err take_address(struct doc_parser *p, const struct json *v, bool from, bool exclude, struct doc_value *to)
+{
+    struct str s;
+    uint8_t *at = from ? to->range.ip_from : to->range.ip_to;
+    enum err e = doc_text(p, v, &s);
+    e = e != ERR_OK ? e : inet_parse(s, at, p->em);
+    if (e == ERR_OK && exclude && !(from ? inet_next(at) : inet_prev(at))) {
+        return err_set(p->em, ERR_ARITHMETIC, from ? "Overflow: there is no greater InetAddress than %.*s"
+                                                   : "Underflow: there is no smaller InetAddress than %.*s", STR_ARG(s));
+    }
+    return e;
+}
+
+static enum err take_end(struct doc_parser *p, const struct field *f, const struct json_member *m, struct doc_value *to)
+{
+    bool from = str_is(m->key, "gte") || str_is(m->key, "gt"), exclude = m->key.n == 2;
+    if (!from && !str_is(m->key, "lte") && !str_is(m->key, "lt")) {
+        return err_set(p->em, ERR_MAPPER_PARSING, "error parsing field [%.*s], with unknown parameter [%.*s]", STR_ARG(f->path),
+                       STR_ARG(m->key));
+    }
+    if (json_is_broken(&m->value)) {
+        return doc_broken(p);
+    }
+    if (m->value.type == JSON_NULL) {
+        return ERR_OK;
+    }
+    if (f->type == FT_IP_RANGE) {
+        return take_address(p, &m->value, from, exclude, to);
+    }
+    int64_t v = 0;
+    enum err e = parse_end(p, f, &m->value, &v);
+    v = exclude ? step(f->type, v, from ? 1 : -1) : v;
+    if (from) {
+        to->range.from = v;
+    } else {
+        to->range.to = v;
+    }
+    return e;
+}
+
+static enum err check_order(struct doc_parser *p, const struct field *f, const struct doc_value *v)
+{
+    bool ip = f->type == FT_IP_RANGE;
+    bool reversed = ip ? memcmp(v->range.ip_from, v->range.ip_to, INET_BYTES) > 0 : v->range.from > v->range.to;
+    if (!reversed || !f->index) {
+        return ERR_OK;
+    }
+    if (ip) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "min value cannot be greater than max value for range field");
+    }
+    return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "min value (%lld) is greater than max value (%lld)", (long long)v->range.from,
+                   (long long)v->range.to);
+}
+
+enum err doc_range_value(struct doc_parser *p, const struct field *f, const struct json *v)
+{
+    if (v->type == JSON_NULL) {
+        return ERR_OK;
+    }
+    bool block = f->type == FT_IP_RANGE && v->type == JSON_STRING;
+    if (v->type != JSON_OBJECT && !block) {
+        return err_set(p->em, ERR_MAPPER_PARSING, "error parsing field [%.*s], expected an object but got %.*s", STR_ARG(f->path),
+                       STR_ARG(f->name));
+    }
+    struct doc_value *to = doc_add(p, f, DOC_RANGE);
+    if (to == NULL) {
+        return err_no_memory(p->em);
+    }
+    whole_range(f->type, to);
+    enum err e = ERR_OK;
+    if (block) {
+        e = inet_cidr(v->s, to->range.ip_from, to->range.ip_to, p->em);
+    }
+    for (uint32_t i = 0; e == ERR_OK && v->type == JSON_OBJECT && i < v->n; i++) {
+        e = v->members[i].key.p == NULL ? doc_broken(p) : take_end(p, f, &v->members[i], to);
+    }
+    return e == ERR_OK ? check_order(p, f, to) : e;
+}

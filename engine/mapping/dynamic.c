@@ -1,0 +1,314 @@
+/* Fields that documents bring: what type they get, and the change of the mapping that they ask for. */
+#include "common/base/num.h"
+#include "engine/mapping/document_int.h"
+
+#include <stdio.h>
+
+enum dynamic_mode doc_dynamic(const struct doc_parser *p, const struct field *object)
+{
+    for (; object != NULL; object = object->parent) {
+        if (object->dynamic != DYNAMIC_INHERIT) {
+            return object->dynamic;
+        }
+    }
+    return p->in->dynamic_allowed ? DYNAMIC_TRUE : DYNAMIC_STRICT;
+}
+
+bool doc_added(struct doc_parser *p, struct str path, const struct json *def)
+{
+    struct added_field *v = arena_grow(p->arena, p->added, p->n_added, &p->added_cap, sizeof(*v));
+    if (v == NULL) {
+        return false;
+    }
+    p->added = v;
+    v[p->n_added++] = (struct added_field){path, def};
+    return true;
+}
+
+static struct str path_in(struct doc_parser *p, const struct field *object, struct str name)
+{
+    return object->path.n == 0 ? name : arena_printf(p->arena, "%.*s.%.*s", STR_ARG(object->path), STR_ARG(name));
+}
+
+/* Makes the field that a definition describes, as if it were in the mapping. */
+static enum err make_field(struct doc_parser *p, const struct field *object, struct str name, const struct json *def,
+                           struct str date_format, const struct field **out)
+{
+    struct builder b = mapping_builder(p->m, p->arena, p->em);
+    const struct json *type = json_get(def, "type");
+    struct node *n = NULL;
+    b.date_format = date_format;
+    enum err e = node_parse_typed(&b, name, json_is(type, JSON_STRING) ? type->s : STR("object"), def, name, &n);
+    e = e != ERR_OK ? e : node_build(&b, n);
+    e = e != ERR_OK ? e : node_link(&b, n, object);
+    if (e != ERR_OK) {
+        return e;
+    }
+    struct json *shown = json_new(&b, json_mk_object());
+    if (shown == NULL) {
+        return no_memory(&b);
+    }
+    e = node_print(&b, n, shown);
+    *out = &n->f;
+    return e != ERR_OK || doc_added(p, n->f.path, shown) ? e : no_memory(&b);
+}
+
+static enum err make_simple(struct doc_parser *p, const struct field *object, struct str name, const char *type,
+                            struct str date_format, const struct field **out)
+{
+    struct json def = json_mk_object(), keyword = json_mk_object(), fields = json_mk_object();
+    bool ok = json_put(&def, p->arena, STR("type"), json_mk_str(str_of(type)));
+    if (strcmp(type, "text") == 0) {
+        struct json above = {.type = JSON_NUMBER, .s = STR("256")};
+        ok = ok && json_put(&keyword, p->arena, STR("type"), json_mk_str(STR("keyword")));
+        ok = ok && json_put(&keyword, p->arena, STR("ignore_above"), above);
+        ok = ok && json_put(&fields, p->arena, STR("keyword"), keyword);
+        ok = ok && json_put(&def, p->arena, STR("fields"), fields);
+    }
+    return ok ? make_field(p, object, name, &def, date_format, out) : err_no_memory(p->em);
+}
+
+/* ---- objects ---- */
+
+static enum err from_template(struct doc_parser *p, const struct field *object, struct str name, const char *type,
+                              struct str date_format, const struct field **out)
+{
+    *out = NULL;
+    if (p->m->def.n_templates == 0) {
+        return ERR_OK;
+    }
+    struct str path = path_in(p, object, name);
+    if (path.p == NULL) {
+        return err_no_memory(p->em);
+    }
+    const struct dynamic_template *t = mapping_template(p->m, path, name, type, p->arena);
+    if (t == NULL) {
+        return ERR_OK;
+    }
+    const struct json *def = template_mapping(t, name, type, p->arena);
+    return def != NULL ? make_field(p, object, name, def, date_format, out) : err_no_memory(p->em);
+}
+
+enum err doc_dynamic_object(struct doc_parser *p, const struct field *object, struct str name, const struct field **out)
+{
+    enum err e = from_template(p, object, name, "object", STR_NULL, out);
+    return e == ERR_OK && *out == NULL ? make_simple(p, object, name, "object", STR_NULL, out) : e;
+}
+
+enum err doc_dynamic_array(struct doc_parser *p, const struct field *object, struct str name, const struct field **out)
+{
+    size_t before = p->n_added;
+    enum err e = from_template(p, object, name, "object", STR_NULL, out);
+    if (e == ERR_OK && *out != NULL && !doc_takes_array(*out)) {
+        *out = NULL; /* its items are looked at one by one */
+        p->n_added = before;
+    }
+    return e;
+}
+
+static enum err not_an_object(struct doc_parser *p, const struct field *there, struct str *names, size_t n)
+{
+    char joined[ERR_REASON_BYTES] = "";
+    for (size_t i = 0, at = 0; i < n && at < sizeof(joined); i++) {
+        at += (size_t)snprintf(joined + at, sizeof(joined) - at, "%s%.*s", i > 0 ? "." : "", STR_ARG(names[i]));
+    }
+    return err_set(p->em, ERR_MAPPER_PARSING,
+                   "Could not dynamically add mapping for field [%s]. Existing mapping for [%.*s] must be of type object but "
+                   "found [%s].",
+                   joined, STR_ARG(there->path), field_type_name(there->type));
+}
+
+enum err doc_dynamic_parent(struct doc_parser *p, const struct field *object, struct str *names, size_t n,
+                            const struct field **parent, bool *stopped)
+{
+    *parent = object;
+    for (size_t i = 0; i + 1 < n; i++) {
+        const struct field *next = mapping_child(p->m, *parent, names[i]);
+        if (next == NULL) {
+            enum dynamic_mode mode = doc_dynamic(p, *parent);
+            if (mode == DYNAMIC_FALSE) {
+                *stopped = true;
+                return ERR_OK;
+            }
+            if (mode == DYNAMIC_STRICT) {
+                return err_set(p->em, ERR_STRICT_DYNAMIC,
+                               "mapping set to strict, dynamic introduction of [%.*s] within [%.*s] is not allowed",
+                               STR_ARG(names[i]), STR_ARG((*parent)->path));
+            }
+            enum err e = doc_dynamic_object(p, *parent, names[i], &next);
+            if (e != ERR_OK) {
+                return e;
+            }
+            if (next->type == FT_NESTED) {
+                return err_set(p->em, ERR_MAPPER_PARSING,
+                               "It is forbidden to create dynamic nested objects ([%.*s]) through `copy_to` or dots in field "
+                               "names",
+                               STR_ARG(next->path));
+            }
+        }
+        if (next->type != FT_OBJECT && next->type != FT_NESTED) {
+            return not_an_object(p, next, names, n);
+        }
+        *parent = next;
+    }
+    return ERR_OK;
+}
+
+/* ---- values ---- */
+
+struct guess {
+    const char *match; /* the type that templates see */
+    const char *type;  /* the field's, without a template */
+    struct str date_format;
+};
+
+static struct guess guess_text(const struct doc_parser *p, struct str s)
+{
+    static const struct guess string = {"string", "text", {NULL, 0}};
+    int64_t whole;
+    double fraction;
+    bool is_whole = num_parse_i64(s, &whole), is_fraction = num_parse_double(s, &fraction);
+    if (is_whole || is_fraction) {
+        if (p->m->def.numeric_detection != 1) {
+            return string;
+        }
+        return is_whole ? (struct guess){"long", "long", STR_NULL} : (struct guess){"double", "float", STR_NULL};
+    }
+    for (uint32_t i = 0; p->m->def.date_detection != 0 && i < p->m->n_date_formats; i++) {
+        struct instant t;
+        if (date_parse(p->m->date_formats[i], s, NULL, DATE_FILL_MIN, &t, NULL) == ERR_OK) {
+            return (struct guess){"date", "date", date_format_pattern(p->m->date_formats[i])};
+        }
+    }
+    return string;
+}
+
+static struct guess guess_value(const struct doc_parser *p, const struct json *v)
+{
+    switch (v->type) {
+    case JSON_STRING:
+        return guess_text(p, v->s);
+    case JSON_NUMBER:
+        return json_is_integral(v) ? (struct guess){"long", "long", STR_NULL} : (struct guess){"double", "float", STR_NULL};
+    case JSON_BOOL:
+        return (struct guess){"boolean", "boolean", STR_NULL};
+    default:
+        return (struct guess){"string", "text", STR_NULL};
+    }
+}
+
+enum err doc_dynamic_scalar(struct doc_parser *p, const struct field *object, struct str name, const struct json *v)
+{
+    enum dynamic_mode mode = doc_dynamic(p, object);
+    if (mode == DYNAMIC_FALSE) {
+        return ERR_OK;
+    }
+    if (mode == DYNAMIC_STRICT) {
+        return err_set(p->em, ERR_STRICT_DYNAMIC,
+                       "mapping set to strict, dynamic introduction of [%.*s] within [%.*s] is not allowed", STR_ARG(name),
+                       STR_ARG(object->path));
+    }
+    if (json_is_broken(v)) {
+        return doc_broken(p);
+    }
+    struct guess g = guess_value(p, v);
+    const struct field *f;
+    enum err e = from_template(p, object, name, g.match, g.date_format, &f);
+    if (e == ERR_OK && f == NULL) {
+        e = make_simple(p, object, name, g.type, g.date_format, &f);
+    }
+    return e == ERR_OK ? doc_parse_object_or_field(p, f, v, false) : e;
+}
+
+/* ---- the change asked for ---- */
+
+/* Two definitions of one path: they must go together. */
+static enum err check_same(struct doc_parser *p, struct str path, const struct json *x, const struct json *y)
+{
+    struct builder b = mapping_builder(p->m, p->arena, p->em);
+    const struct json *defs[2] = {x, y};
+    struct node *nodes[2], *merged;
+    enum err e = ERR_OK;
+    for (size_t i = 0; e == ERR_OK && i < 2; i++) {
+        const struct json *type = json_get(defs[i], "type");
+        e = node_parse_typed(&b, path, json_is(type, JSON_STRING) ? type->s : STR("object"), defs[i], path, &nodes[i]);
+        e = e != ERR_OK ? e : node_build(&b, nodes[i]);
+        e = e != ERR_OK ? e : node_link(&b, nodes[i], NULL);
+    }
+    return e == ERR_OK ? node_merge(&b, nodes[0], nodes[1], &merged) : e;
+}
+
+/* The definition of an object on the way to a new field, as it must be repeated. */
+static bool repeat_object(struct doc_parser *p, const struct field *f, struct json *out)
+{
+    *out = json_mk_object();
+    if (f == NULL) {
+        return json_put(out, p->arena, STR("type"), json_mk_str(STR("object")));
+    }
+    for (uint32_t i = 0; i < f->def->n; i++) {
+        if (!json_put(out, p->arena, f->def->members[i].key, f->def->members[i].value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static struct json *member(struct doc_parser *p, struct json *object, struct str key, const struct json *fresh)
+{
+    struct json *v = json_get_str(object, key);
+    if (v == NULL && json_put(object, p->arena, key, *fresh)) {
+        v = json_get_str(object, key);
+    }
+    return v;
+}
+
+static enum err put_added(struct doc_parser *p, struct json *body, const struct added_field *a)
+{
+    struct json *at = body, empty = json_mk_object(), step;
+    size_t from = 0;
+    for (;;) {
+        size_t dot = str_find(a->path, '.', from);
+        at = member(p, at, STR("properties"), &empty);
+        if (at == NULL) {
+            return err_no_memory(p->em);
+        }
+        if (dot == SIZE_MAX) {
+            break;
+        }
+        if (!repeat_object(p, mapping_field_raw(p->m, str_slice(a->path, 0, dot)), &step)) {
+            return err_no_memory(p->em);
+        }
+        at = member(p, at, str_slice(a->path, from, dot), &step);
+        from = dot + 1;
+        if (at == NULL) {
+            return err_no_memory(p->em);
+        }
+    }
+    struct str name = str_slice(a->path, from, a->path.n);
+    struct json *old = json_get_str(at, name);
+    if (old != NULL) {
+        return check_same(p, a->path, old, a->def);
+    }
+    return json_copy(&step, a->def, p->arena) && json_put(at, p->arena, name, step) ? ERR_OK : err_no_memory(p->em);
+}
+
+enum err doc_mapping_update(struct doc_parser *p, const struct json **out)
+{
+    *out = NULL;
+    if (p->n_added == 0) {
+        return ERR_OK;
+    }
+    struct json *body = ARENA_NEW(p->arena, struct json);
+    if (body == NULL) {
+        return err_no_memory(p->em);
+    }
+    *body = json_mk_object();
+    for (size_t i = 0; i < p->n_added; i++) {
+        enum err e = put_added(p, body, &p->added[i]);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    *out = body;
+    return ERR_OK;
+}
