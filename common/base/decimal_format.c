@@ -170,6 +170,9 @@ enum err decimal_format_new(const struct decimal_format **out, struct str patter
         e = e == ERR_OK ? read_digits(&r, &ignored) : e;
         e = e == ERR_OK ? affix(&r, &suffix, true) : e;
         f->multiplier = multiplier;
+        if (e == ERR_OK && r.at < pattern.n) {
+            e = malformed(&r, "Unquoted special character in pattern");
+        }
         bool same = str_eq(prefix, f->prefix) && str_eq(suffix, f->suffix);
         f->neg_prefix = same ? f->neg_prefix : prefix;
         f->neg_suffix = same ? f->neg_suffix : suffix;

@@ -1,0 +1,832 @@
+/* Methods of lists, sets, arrays and streams, and of maps. */
+#include "engine/script/vm.h"
+
+#include <math.h>
+
+#define METHOD(f) static enum err f(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out)
+
+static enum err changeable(struct script_run *m, const struct sv_list *l)
+{
+    return l->frozen ? vm_frozen(m) : ERR_OK;
+}
+
+static enum err call1(struct script_run *m, struct sv f, struct sv v, struct sv *out)
+{
+    return vm_call(m, f, &v, 1, out);
+}
+
+static enum err test(struct script_run *m, struct sv f, struct sv v, bool *out)
+{
+    struct sv r;
+    enum err e = call1(m, f, v, &r);
+    return e == ERR_OK ? vm_arg_bool(m, r, out) : e;
+}
+
+/* ---- reading ---- */
+
+METHOD(size)
+{
+    (void)a, (void)n, (void)m;
+    *out = sv_int((int32_t)self.list->n);
+    return ERR_OK;
+}
+
+METHOD(count)
+{
+    (void)a, (void)n, (void)m;
+    *out = sv_long(self.list->n);
+    return ERR_OK;
+}
+
+METHOD(is_empty)
+{
+    (void)a, (void)n, (void)m;
+    *out = sv_bool(self.list->n == 0);
+    return ERR_OK;
+}
+
+METHOD(get)
+{
+    int64_t i = 0;
+    (void)n;
+    enum err e = vm_arg_i64(m, a[0], &i);
+    if (e == ERR_OK && (i < 0 || i >= self.list->n)) {
+        return vm_index(m, i, self.list->n);
+    }
+    if (e == ERR_OK) {
+        *out = self.list->v[i];
+    }
+    return e;
+}
+
+METHOD(contains)
+{
+    (void)n;
+    *out = sv_bool(sv_list_find(self.list, a[0]) != UINT32_MAX);
+    return vm_spend(m, self.list->n / 4);
+}
+
+METHOD(contains_all)
+{
+    struct sv_list *other;
+    (void)n;
+    enum err e = vm_arg_list(m, a[0], &other);
+    bool all = true;
+    for (uint32_t i = 0; e == ERR_OK && i < other->n && all; i++) {
+        all = sv_list_find(self.list, other->v[i]) != UINT32_MAX;
+        e = vm_spend(m, 1 + self.list->n / 4);
+    }
+    *out = sv_bool(all);
+    return e;
+}
+
+METHOD(index_of)
+{
+    (void)n;
+    uint32_t at = sv_list_find(self.list, a[0]);
+    *out = sv_int(at == UINT32_MAX ? -1 : (int32_t)at);
+    return vm_spend(m, self.list->n / 4);
+}
+
+METHOD(last_index_of)
+{
+    (void)n;
+    int32_t at = (int32_t)self.list->n - 1;
+    while (at >= 0 && !sv_equals(self.list->v[at], a[0])) {
+        at--;
+    }
+    *out = sv_int(at);
+    return vm_spend(m, self.list->n / 4);
+}
+
+METHOD(iterator)
+{
+    (void)a, (void)n;
+    return vm_iterator(m, self, out);
+}
+
+static enum err copy(struct script_run *m, const struct sv_list *l, uint32_t from, uint32_t to, enum list_form form, struct sv *out)
+{
+    enum err e = vm_list(m, form, out);
+    for (uint32_t i = from; i < to && e == ERR_OK; i++) {
+        e = vm_push(m, out->list, l->v[i]);
+    }
+    return e;
+}
+
+METHOD(sub_list)
+{
+    int64_t from = 0, to = 0;
+    (void)n;
+    enum err e = vm_arg_i64(m, a[0], &from);
+    e = e == ERR_OK ? vm_arg_i64(m, a[1], &to) : e;
+    if (e == ERR_OK && (from < 0 || to > self.list->n || from > to)) {
+        return vm_index(m, from < 0 ? from : to, self.list->n);
+    }
+    return e == ERR_OK ? copy(m, self.list, (uint32_t)from, (uint32_t)to, LIST_LIST, out) : e;
+}
+
+METHOD(stream)
+{
+    (void)a, (void)n;
+    return copy(m, self.list, 0, self.list->n, LIST_STREAM, out);
+}
+
+METHOD(to_array)
+{
+    (void)a, (void)n;
+    return copy(m, self.list, 0, self.list->n, LIST_ARRAY, out);
+}
+
+METHOD(to_list)
+{
+    (void)a, (void)n;
+    return copy(m, self.list, 0, self.list->n, LIST_LIST, out);
+}
+
+/* ---- changing ---- */
+
+static enum err add_one(struct script_run *m, struct sv_list *l, struct sv v, bool *added)
+{
+    *added = l->form != LIST_SET || sv_list_find(l, v) == UINT32_MAX;
+    enum err e = l->form == LIST_SET ? vm_spend(m, l->n / 4) : ERR_OK;
+    return e == ERR_OK && *added ? vm_push(m, l, v) : e;
+}
+
+METHOD(add)
+{
+    bool added = false;
+    (void)n;
+    enum err e = changeable(m, self.list);
+    if (e == ERR_OK && self.list->form == LIST_ARRAY) {
+        return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "dynamic method [array, add/1] not found");
+    }
+    e = e == ERR_OK ? add_one(m, self.list, a[0], &added) : e;
+    *out = sv_bool(added);
+    return e;
+}
+
+METHOD(add_at)
+{
+    int64_t at = 0;
+    (void)n;
+    enum err e = changeable(m, self.list);
+    e = e == ERR_OK ? vm_arg_i64(m, a[0], &at) : e;
+    if (e == ERR_OK && (at < 0 || at > self.list->n)) {
+        return vm_index(m, at, self.list->n);
+    }
+    *out = sv_null();
+    return e != ERR_OK ? e : sv_list_insert(&m->mem, self.list, (uint32_t)at, a[1]) ? vm_spend(m, 1 + self.list->n / 8) : vm_no_memory(m);
+}
+
+METHOD(add_all)
+{
+    struct sv_list *other;
+    bool any = false;
+    enum err e = changeable(m, self.list);
+    e = e == ERR_OK ? vm_arg_list(m, a[n - 1], &other) : e;
+    for (uint32_t i = 0, count_ = e == ERR_OK ? other->n : 0; i < count_ && e == ERR_OK; i++) {
+        bool added;
+        e = add_one(m, self.list, other->v[i], &added);
+        any = any || added;
+    }
+    *out = sv_bool(any);
+    return e;
+}
+
+/* A list takes an index where the argument is an int, any element otherwise, as Java's overloads do. */
+METHOD(remove_one)
+{
+    (void)n;
+    enum err e = changeable(m, self.list);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (self.list->form == LIST_LIST && a[0].kind == SV_INT) {
+        if (a[0].i < 0 || a[0].i >= self.list->n) {
+            return vm_index(m, a[0].i, self.list->n);
+        }
+        *out = self.list->v[a[0].i];
+        sv_list_remove(self.list, (uint32_t)a[0].i);
+        return vm_spend(m, self.list->n / 8);
+    }
+    uint32_t at = sv_list_find(self.list, a[0]);
+    *out = sv_bool(at != UINT32_MAX);
+    if (at != UINT32_MAX) {
+        sv_list_remove(self.list, at);
+    }
+    return vm_spend(m, self.list->n / 4);
+}
+
+METHOD(set)
+{
+    int64_t at = 0;
+    (void)n;
+    enum err e = vm_arg_i64(m, a[0], &at);
+    e = e == ERR_OK ? changeable(m, self.list) : e;
+    if (e == ERR_OK && (at < 0 || at >= self.list->n)) {
+        return vm_index(m, at, self.list->n);
+    }
+    if (e == ERR_OK) {
+        *out = self.list->v[at];
+        self.list->v[at] = a[1];
+    }
+    return e;
+}
+
+METHOD(clear)
+{
+    (void)a, (void)n;
+    enum err e = changeable(m, self.list);
+    self.list->n = e == ERR_OK ? 0 : self.list->n;
+    *out = sv_null();
+    return e;
+}
+
+/* Keeps what `f` says (or, for a collection, what it holds), or the rest. */
+static enum err keep(struct script_run *m, struct sv_list *l, struct sv by, bool matching, bool *any)
+{
+    struct sv_list *set = NULL;
+    uint32_t kept = 0, all = l->n;
+    enum err e = changeable(m, l);
+    e = e == ERR_OK && by.kind != SV_FUNC ? vm_arg_list(m, by, &set) : e;
+    for (uint32_t i = 0; i < all && e == ERR_OK; i++) {
+        bool is = false;
+        struct sv v = l->v[i];
+        e = set == NULL ? test(m, by, v, &is) : vm_spend(m, 1 + set->n / 4);
+        if (e == ERR_OK && l->n != all) { /* the function itself changed the list */
+            return err_set(m->em, ERR_CONCURRENT_MODIFICATION, "the collection was changed while it was iterated");
+        }
+        is = set != NULL ? sv_list_find(set, v) != UINT32_MAX : is;
+        if (is == matching) {
+            l->v[kept++] = v;
+        }
+    }
+    if (e == ERR_OK) {
+        *any = kept != l->n;
+        l->n = kept;
+    }
+    return e;
+}
+
+METHOD(remove_if)
+{
+    bool any = false;
+    (void)n;
+    enum err e = keep(m, self.list, a[0], false, &any);
+    *out = sv_bool(any);
+    return e;
+}
+
+METHOD(retain_all)
+{
+    bool any = false;
+    (void)n;
+    enum err e = keep(m, self.list, a[0], true, &any);
+    *out = sv_bool(any);
+    return e;
+}
+
+/* ---- sorting ---- */
+
+struct sorter {
+    struct script_run *m;
+    struct sv by; /* SV_NULL: natural order */
+    enum err e;
+};
+
+static int compare(struct sorter *s, struct sv x, struct sv y)
+{
+    int r = 0;
+    struct sv args[2] = {x, y}, out;
+    int64_t i = 0;
+    if (s->e != ERR_OK) {
+        return 0;
+    }
+    if (s->by.kind == SV_FUNC) {
+        s->e = vm_call(s->m, s->by, args, 2, &out);
+        s->e = s->e == ERR_OK ? vm_arg_i64(s->m, out, &i) : s->e;
+        return i < 0 ? -1 : i > 0;
+    }
+    s->e = vm_spend(s->m, 1);
+    if (s->e == ERR_OK && !sv_compare(x, y, &r)) {
+        s->e = x.kind == SV_NULL || y.kind == SV_NULL ? vm_null(s->m, "compareTo") : vm_class_cast(s->m, x, sv_class(y));
+    }
+    return r;
+}
+
+/* A stable merge sort: qsort has no way out of an error. */
+static void merge_sort(struct sorter *s, struct sv *v, struct sv *scratch, uint32_t n)
+{
+    if (n < 2 || s->e != ERR_OK) {
+        return;
+    }
+    uint32_t half = n / 2, i = 0, k = half, at = 0;
+    merge_sort(s, v, scratch, half);
+    merge_sort(s, v + half, scratch, n - half);
+    while (i < half && k < n && s->e == ERR_OK) {
+        scratch[at++] = compare(s, v[i], v[k]) <= 0 ? v[i++] : v[k++];
+    }
+    if (s->e != ERR_OK) {
+        return;
+    }
+    while (i < half) {
+        scratch[at++] = v[i++];
+    }
+    memcpy(v, scratch, at * sizeof(*v));
+}
+
+static enum err sort_list(struct script_run *m, struct sv_list *l, struct sv by)
+{
+    struct sv *scratch = ARENA_ARRAY(&m->mem, struct sv, l->n);
+    struct sv *copy_of = ARENA_ARRAY(&m->mem, struct sv, l->n);
+    struct sorter s = {.m = m, .by = by};
+    uint32_t n = l->n;
+    if (scratch == NULL || copy_of == NULL) {
+        return vm_no_memory(m);
+    }
+    if (n > 0) {
+        memcpy(copy_of, l->v, n * sizeof(*copy_of));
+        merge_sort(&s, copy_of, scratch, n);
+    }
+    if (s.e == ERR_OK && l->n != n) {
+        return err_set(m->em, ERR_CONCURRENT_MODIFICATION, "the collection was changed while it was sorted");
+    }
+    if (s.e == ERR_OK && n > 0) {
+        memcpy(l->v, copy_of, n * sizeof(*copy_of));
+    }
+    return s.e;
+}
+
+METHOD(sort)
+{
+    enum err e = changeable(m, self.list);
+    *out = sv_null();
+    return e == ERR_OK ? sort_list(m, self.list, n > 0 ? a[0] : sv_null()) : e;
+}
+
+METHOD(sorted)
+{
+    enum err e = copy(m, self.list, 0, self.list->n, LIST_STREAM, out);
+    return e == ERR_OK ? sort_list(m, out->list, n > 0 ? a[0] : sv_null()) : e;
+}
+
+/* ---- functions over all ---- */
+
+METHOD(for_each)
+{
+    struct sv ignored;
+    enum err e = ERR_OK;
+    (void)n;
+    for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
+        e = call1(m, a[0], self.list->v[i], &ignored);
+    }
+    *out = sv_null();
+    return e;
+}
+
+METHOD(map)
+{
+    enum err e = vm_list(m, self.list->form == LIST_STREAM ? LIST_STREAM : LIST_LIST, out);
+    (void)n;
+    for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
+        struct sv v;
+        e = call1(m, a[0], self.list->v[i], &v);
+        e = e == ERR_OK ? vm_push(m, out->list, v) : e;
+    }
+    return e;
+}
+
+METHOD(filter)
+{
+    enum err e = vm_list(m, self.list->form == LIST_STREAM ? LIST_STREAM : LIST_LIST, out);
+    (void)n;
+    for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
+        bool is = false;
+        struct sv v = self.list->v[i];
+        e = test(m, a[0], v, &is);
+        e = e == ERR_OK && is ? vm_push(m, out->list, v) : e;
+    }
+    return e;
+}
+
+/* Is there one for which f is `want`? */
+static enum err seek(struct script_run *m, const struct sv_list *l, struct sv f, bool want, bool *out, struct sv *which)
+{
+    enum err e = ERR_OK;
+    *out = false;
+    for (uint32_t i = 0; i < l->n && e == ERR_OK && !*out; i++) {
+        bool is = false;
+        struct sv v = l->v[i];
+        e = test(m, f, v, &is);
+        *out = e == ERR_OK && is == want;
+        if (*out && which != NULL) {
+            *which = v;
+        }
+    }
+    return e;
+}
+
+METHOD(any)
+{
+    bool r = false;
+    (void)n;
+    enum err e = seek(m, self.list, a[0], true, &r, NULL);
+    *out = sv_bool(r);
+    return e;
+}
+
+METHOD(every)
+{
+    bool r = false;
+    (void)n;
+    enum err e = seek(m, self.list, a[0], false, &r, NULL);
+    *out = sv_bool(!r);
+    return e;
+}
+
+METHOD(none)
+{
+    bool r = false;
+    (void)n;
+    enum err e = seek(m, self.list, a[0], true, &r, NULL);
+    *out = sv_bool(!r);
+    return e;
+}
+
+METHOD(find)
+{
+    bool r = false;
+    (void)n;
+    *out = sv_null();
+    return seek(m, self.list, a[0], true, &r, out);
+}
+
+/* Streams of whole numbers sum to them; lists, painless's own way, to a double. */
+METHOD(sum)
+{
+    struct sv total = self.list->form == LIST_STREAM ? sv_int(0) : sv_double(0);
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
+        struct sv v = self.list->v[i];
+        e = n > 0 ? call1(m, a[0], v, &v) : ERR_OK;
+        e = e == ERR_OK ? vm_binary(m, OP_ADD, total, v, &total) : e;
+    }
+    *out = total;
+    return e;
+}
+
+static enum err optional(struct script_run *m, bool has, struct sv v, struct sv *out)
+{
+    enum err e = vm_list(m, LIST_LIST, out);
+    out->kind = SV_OPTIONAL;
+    return e == ERR_OK && has ? vm_push(m, out->list, v) : e;
+}
+
+METHOD(average)
+{
+    double total = 0;
+    enum err e = ERR_OK;
+    (void)a, (void)n;
+    for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
+        double v = 0;
+        e = vm_arg_num(m, self.list->v[i], &v);
+        total += v;
+    }
+    return e == ERR_OK ? optional(m, self.list->n > 0, sv_double(total / self.list->n), out) : e;
+}
+
+static enum err extreme(struct script_run *m, const struct sv_list *l, struct sv by, int sign, struct sv *out)
+{
+    struct sorter s = {.m = m, .by = by};
+    struct sv best = l->n > 0 ? l->v[0] : sv_null();
+    for (uint32_t i = 1; i < l->n && s.e == ERR_OK; i++) {
+        if (compare(&s, l->v[i], best) * sign > 0) {
+            best = l->v[i];
+        }
+    }
+    return s.e == ERR_OK ? optional(m, l->n > 0, best, out) : s.e;
+}
+
+METHOD(max)
+{
+    return extreme(m, self.list, n > 0 ? a[0] : sv_null(), 1, out);
+}
+
+METHOD(min)
+{
+    return extreme(m, self.list, n > 0 ? a[0] : sv_null(), -1, out);
+}
+
+METHOD(find_first)
+{
+    (void)a, (void)n;
+    return optional(m, self.list->n > 0, self.list->n > 0 ? self.list->v[0] : sv_null(), out);
+}
+
+METHOD(distinct)
+{
+    enum err e = vm_list(m, LIST_STREAM, out);
+    (void)a, (void)n;
+    for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
+        e = vm_spend(m, 1 + out->list->n / 4);
+        if (e == ERR_OK && sv_list_find(out->list, self.list->v[i]) == UINT32_MAX) {
+            e = vm_push(m, out->list, self.list->v[i]);
+        }
+    }
+    return e;
+}
+
+METHOD(limit)
+{
+    int64_t k = 0;
+    (void)n;
+    enum err e = vm_arg_i64(m, a[0], &k);
+    uint32_t to = k < 0 ? 0 : (uint32_t)MIN_OF(k, (int64_t)self.list->n);
+    return e == ERR_OK ? copy(m, self.list, 0, to, LIST_STREAM, out) : e;
+}
+
+METHOD(skip)
+{
+    int64_t k = 0;
+    (void)n;
+    enum err e = vm_arg_i64(m, a[0], &k);
+    uint32_t from = k < 0 ? 0 : (uint32_t)MIN_OF(k, (int64_t)self.list->n);
+    return e == ERR_OK ? copy(m, self.list, from, self.list->n, LIST_STREAM, out) : e;
+}
+
+METHOD(join)
+{
+    struct str sep = STR("");
+    struct buf b;
+    enum err e = n > 0 ? vm_arg_str(m, a[0], &sep) : ERR_OK;
+    buf_init(&b, NULL, m->limits.bytes_max);
+    for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
+        struct str one;
+        e = vm_text(m, self.list->v[i], &one);
+        buf_str(&b, i > 0 ? sep : STR(""));
+        buf_str(&b, e == ERR_OK ? one : STR(""));
+    }
+    e = e == ERR_OK ? (b.failed ? vm_no_memory(m) : vm_str(m, buf_view(&b), out)) : e;
+    buf_fini(&b);
+    return e;
+}
+
+/* collect(Collectors.x()) is painless's map with a function, or one of the collectors, which are plain functions too. */
+METHOD(collect)
+{
+    if (self.list->form == LIST_STREAM) {
+        return vm_call(m, a[0], &self, 1, out);
+    }
+    return map(m, self, a, n, out);
+}
+
+METHOD(reduce)
+{
+    struct sv total = a[0];
+    enum err e = ERR_OK;
+    (void)n;
+    for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
+        struct sv args[2] = {total, self.list->v[i]};
+        e = vm_call(m, a[1], args, 2, &total);
+    }
+    *out = total;
+    return e;
+}
+
+METHOD(group_by)
+{
+    (void)n;
+    enum err e = ERR_OK;
+    *out = (struct sv){.kind = SV_MAP, .map = sv_map_new(&m->mem)};
+    if (out->map == NULL) {
+        return vm_no_memory(m);
+    }
+    for (uint32_t i = 0; i < self.list->n && e == ERR_OK; i++) {
+        struct sv key, group, v = self.list->v[i];
+        e = call1(m, a[0], v, &key);
+        struct sv *there = e == ERR_OK ? sv_map_get(out->map, key) : NULL;
+        if (e == ERR_OK && there == NULL) {
+            e = vm_list(m, LIST_LIST, &group);
+            e = e == ERR_OK && !sv_map_put(&m->mem, out->map, key, group) ? vm_no_memory(m) : e;
+        } else if (there != NULL) {
+            group = *there;
+        }
+        e = e == ERR_OK ? vm_push(m, group.list, v) : e;
+    }
+    return e;
+}
+
+enum err methods_list(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n, struct sv *out, bool *found)
+{
+    static const struct method table[] = {
+        {"size", 0, size}, {"getLength", 0, size}, {"length", 0, size}, {"isEmpty", 0, is_empty}, {"get", 1, get},
+        {"add", 1, add}, {"add", 2, add_at}, {"addAll", 1, add_all}, {"addAll", 2, add_all}, {"remove", 1, remove_one},
+        {"set", 2, set}, {"contains", 1, contains}, {"containsAll", 1, contains_all}, {"indexOf", 1, index_of},
+        {"lastIndexOf", 1, last_index_of}, {"clear", 0, clear}, {"sort", 1, sort}, {"removeIf", 1, remove_if},
+        {"removeAll", 1, remove_if}, {"retainAll", 1, retain_all}, {"forEach", 1, for_each}, {"each", 1, for_each},
+        {"iterator", 0, iterator}, {"subList", 2, sub_list}, {"stream", 0, stream}, {"toArray", -1, to_array},
+        {"asList", 0, to_list}, {"toList", 0, to_list}, {"map", 1, map}, {"mapToInt", 1, map}, {"mapToLong", 1, map},
+        {"mapToDouble", 1, map}, {"mapToObj", 1, map}, {"boxed", 0, stream}, {"filter", 1, filter}, {"findAll", 1, filter},
+        {"anyMatch", 1, any}, {"any", 1, any}, {"allMatch", 1, every}, {"every", 1, every}, {"noneMatch", 1, none},
+        {"find", 1, find}, {"findFirst", 0, find_first}, {"findAny", 0, find_first}, {"sum", 0, sum}, {"sum", 1, sum},
+        {"average", 0, average}, {"max", 0, max}, {"max", 1, max}, {"min", 0, min}, {"min", 1, min}, {"count", 0, count},
+        {"distinct", 0, distinct}, {"sorted", 0, sorted}, {"sorted", 1, sorted}, {"limit", 1, limit}, {"skip", 1, skip},
+        {"join", 1, join}, {"collect", 1, collect}, {"reduce", 2, reduce}, {"groupBy", 1, group_by}};
+    return vm_table(m, table, ARRAY_LEN(table), self, name, a, n, out, found);
+}
+
+/* ---- maps ---- */
+
+static enum err put(struct script_run *m, struct sv_map *map_, struct sv key, struct sv value)
+{
+    return vm_put_at(m, (struct sv){.kind = SV_MAP, .map = map_}, key, value);
+}
+
+METHOD(map_get)
+{
+    (void)n;
+    return vm_get_at(m, self, a[0], out);
+}
+
+METHOD(map_get_or)
+{
+    const struct sv *v = sv_map_get(self.map, a[0]);
+    (void)n, (void)m;
+    *out = v != NULL ? *v : a[1];
+    return ERR_OK;
+}
+
+METHOD(map_put)
+{
+    const struct sv *was = sv_map_get(self.map, a[0]);
+    (void)n;
+    *out = was != NULL ? *was : sv_null();
+    return put(m, self.map, a[0], a[1]);
+}
+
+METHOD(map_put_if_absent)
+{
+    const struct sv *was = sv_map_get(self.map, a[0]);
+    (void)n;
+    *out = was != NULL ? *was : sv_null();
+    return was != NULL && was->kind != SV_NULL ? ERR_OK : put(m, self.map, a[0], a[1]);
+}
+
+METHOD(map_compute_if_absent)
+{
+    const struct sv *was = sv_map_get(self.map, a[0]);
+    (void)n;
+    if (was != NULL && was->kind != SV_NULL) {
+        *out = *was;
+        return ERR_OK;
+    }
+    enum err e = call1(m, a[1], a[0], out);
+    return e == ERR_OK && out->kind != SV_NULL ? put(m, self.map, a[0], *out) : e;
+}
+
+METHOD(map_merge)
+{
+    const struct sv *was = sv_map_get(self.map, a[0]);
+    struct sv args[2] = {was != NULL ? *was : sv_null(), a[1]};
+    (void)n;
+    *out = a[1];
+    enum err e = args[0].kind != SV_NULL ? vm_call(m, a[2], args, 2, out) : ERR_OK;
+    return e == ERR_OK ? put(m, self.map, a[0], *out) : e;
+}
+
+METHOD(map_remove)
+{
+    (void)n;
+    *out = sv_null();
+    if (self.map->frozen) {
+        return vm_frozen(m);
+    }
+    (void)sv_map_remove(self.map, a[0], out);
+    return vm_spend(m, 1 + self.map->n / 8);
+}
+
+METHOD(map_size)
+{
+    (void)a, (void)n, (void)m;
+    *out = sv_int((int32_t)self.map->n);
+    return ERR_OK;
+}
+
+METHOD(map_is_empty)
+{
+    (void)a, (void)n, (void)m;
+    *out = sv_bool(self.map->n == 0);
+    return ERR_OK;
+}
+
+METHOD(map_contains_key)
+{
+    (void)n, (void)m;
+    *out = sv_bool(sv_map_get(self.map, a[0]) != NULL);
+    return ERR_OK;
+}
+
+METHOD(map_contains_value)
+{
+    bool is = false;
+    (void)n;
+    for (uint32_t i = 0; i < self.map->n && !is; i++) {
+        is = sv_equals(self.map->e[i].value, a[0]);
+    }
+    *out = sv_bool(is);
+    return vm_spend(m, self.map->n / 4);
+}
+
+enum side { SIDE_KEYS, SIDE_VALUES, SIDE_ENTRIES };
+
+static enum err side(struct script_run *m, struct sv self, enum side which, struct sv *out)
+{
+    enum err e = vm_list(m, which == SIDE_VALUES ? LIST_LIST : LIST_SET, out);
+    for (uint32_t i = 0; i < self.map->n && e == ERR_OK; i++) {
+        struct sv entry = {.kind = SV_ENTRY, .aux = i, .map = self.map};
+        e = vm_push(m, out->list, which == SIDE_KEYS ? self.map->e[i].key : which == SIDE_VALUES ? self.map->e[i].value : entry);
+    }
+    return e;
+}
+
+METHOD(map_keys)
+{
+    (void)a, (void)n;
+    return side(m, self, SIDE_KEYS, out);
+}
+
+METHOD(map_values)
+{
+    (void)a, (void)n;
+    return side(m, self, SIDE_VALUES, out);
+}
+
+METHOD(map_entries)
+{
+    (void)a, (void)n;
+    return side(m, self, SIDE_ENTRIES, out);
+}
+
+METHOD(map_put_all)
+{
+    enum err e = ERR_OK;
+    (void)n;
+    if (a[0].kind != SV_MAP) {
+        return a[0].kind == SV_NULL ? vm_null(m, "putAll") : vm_class_cast(m, a[0], "java.util.Map");
+    }
+    for (uint32_t i = 0, all = a[0].map->n; i < all && e == ERR_OK; i++) {
+        e = put(m, self.map, a[0].map->e[i].key, a[0].map->e[i].value);
+    }
+    *out = sv_null();
+    return e;
+}
+
+METHOD(map_clear)
+{
+    (void)a, (void)n;
+    if (self.map->frozen) {
+        return vm_frozen(m);
+    }
+    *self.map = (struct sv_map){0};
+    *out = sv_null();
+    return ERR_OK;
+}
+
+METHOD(map_for_each)
+{
+    enum err e = ERR_OK;
+    uint32_t all = self.map->n;
+    (void)n;
+    for (uint32_t i = 0; i < all && e == ERR_OK; i++) {
+        struct sv args[2] = {self.map->e[i].key, self.map->e[i].value}, ignored;
+        e = vm_call(m, a[0], args, 2, &ignored);
+        if (e == ERR_OK && self.map->n != all) {
+            return err_set(m->em, ERR_CONCURRENT_MODIFICATION, "the map was changed while it was iterated");
+        }
+    }
+    *out = sv_null();
+    return e;
+}
+
+enum err methods_map(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n, struct sv *out, bool *found)
+{
+    static const struct method table[] = {{"get", 1, map_get},
+                                          {"getOrDefault", 2, map_get_or},
+                                          {"put", 2, map_put},
+                                          {"putIfAbsent", 2, map_put_if_absent},
+                                          {"computeIfAbsent", 2, map_compute_if_absent},
+                                          {"merge", 3, map_merge},
+                                          {"remove", 1, map_remove},
+                                          {"size", 0, map_size},
+                                          {"isEmpty", 0, map_is_empty},
+                                          {"containsKey", 1, map_contains_key},
+                                          {"containsValue", 1, map_contains_value},
+                                          {"keySet", 0, map_keys},
+                                          {"values", 0, map_values},
+                                          {"entrySet", 0, map_entries},
+                                          {"putAll", 1, map_put_all},
+                                          {"clear", 0, map_clear},
+                                          {"forEach", 1, map_for_each}};
+    return vm_table(m, table, ARRAY_LEN(table), self, name, a, n, out, found);
+}

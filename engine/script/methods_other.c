@@ -1,0 +1,686 @@
+/* Methods of doc values, points, numbers and the rest, and those that every object has. */
+#include "engine/script/vm.h"
+
+#include "common/base/coerce.h"
+#include "common/base/utf8.h"
+
+#define METHOD(f) static enum err f(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out)
+
+/* ---- doc['f'] ---- */
+
+static enum err missing(struct script_run *m)
+{
+    return err_set(m->em, ERR_ILLEGAL_STATE,
+                   "A document doesn't have a value for a field! "
+                   "Use doc[<field>].size()==0 to check if a document is missing a field!");
+}
+
+METHOD(field_value)
+{
+    (void)a, (void)n;
+    if (self.field->doc.n == 0) {
+        return missing(m);
+    }
+    *out = sv_field_at(self.field, 0);
+    return ERR_OK;
+}
+
+METHOD(field_get)
+{
+    int64_t i = 0;
+    (void)n;
+    enum err e = vm_arg_i64(m, a[0], &i);
+    if (e == ERR_OK && self.field->doc.n == 0) {
+        return missing(m);
+    }
+    if (e == ERR_OK && (i < 0 || i >= self.field->doc.n)) {
+        return vm_index(m, i, self.field->doc.n);
+    }
+    if (e == ERR_OK) {
+        *out = sv_field_at(self.field, (uint32_t)i);
+    }
+    return e;
+}
+
+METHOD(field_size)
+{
+    (void)a, (void)n, (void)m;
+    *out = sv_int((int32_t)self.field->doc.n);
+    return ERR_OK;
+}
+
+METHOD(field_empty)
+{
+    (void)a, (void)n, (void)m;
+    *out = sv_bool(self.field->doc.n == 0);
+    return ERR_OK;
+}
+
+METHOD(field_values)
+{
+    (void)a, (void)n, (void)m;
+    *out = self;
+    return ERR_OK;
+}
+
+static enum err field_point(struct script_run *m, struct sv self, struct geo_point *p)
+{
+    if (self.field->doc.type != SCRIPT_DOC_GEO) {
+        return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "dynamic method [%s, arcDistance/2] not found", sv_class(self));
+    }
+    if (self.field->doc.n == 0) {
+        return missing(m);
+    }
+    *p = self.field->doc.geo[0];
+    return ERR_OK;
+}
+
+METHOD(field_lat)
+{
+    struct geo_point p = {0, 0};
+    (void)a, (void)n;
+    enum err e = field_point(m, self, &p);
+    *out = sv_double(p.lat);
+    return e;
+}
+
+METHOD(field_lon)
+{
+    struct geo_point p = {0, 0};
+    (void)a, (void)n;
+    enum err e = field_point(m, self, &p);
+    *out = sv_double(p.lon);
+    return e;
+}
+
+static enum err distance(struct script_run *m, struct sv self, struct sv *a, enum geo_distance_kind kind, struct sv *out)
+{
+    struct geo_point p = {0, 0};
+    double lat = 0, lon = 0;
+    enum err e = field_point(m, self, &p);
+    e = e == ERR_OK ? vm_arg_num(m, a[0], &lat) : e;
+    e = e == ERR_OK ? vm_arg_num(m, a[1], &lon) : e;
+    if (e == ERR_OK) {
+        *out = sv_double(geo_distance(kind, p.lat, p.lon, lat, lon));
+    }
+    return e;
+}
+
+METHOD(field_arc)
+{
+    (void)n;
+    return distance(m, self, a, GEO_ARC, out);
+}
+
+METHOD(field_plane)
+{
+    (void)n;
+    return distance(m, self, a, GEO_PLANE, out);
+}
+
+METHOD(field_arc_default)
+{
+    (void)n;
+    if (self.field->doc.n == 0) {
+        *out = a[2];
+        return ERR_OK;
+    }
+    return distance(m, self, a, GEO_ARC, out);
+}
+
+METHOD(field_plane_default)
+{
+    (void)n;
+    if (self.field->doc.n == 0) {
+        *out = a[2];
+        return ERR_OK;
+    }
+    return distance(m, self, a, GEO_PLANE, out);
+}
+
+METHOD(field_geohash_distance)
+{
+    struct str hash;
+    struct geo_point p = {0, 0}, q = {0, 0};
+    (void)n;
+    enum err e = field_point(m, self, &p);
+    e = e == ERR_OK ? vm_arg_str(m, a[0], &hash) : e;
+    e = e == ERR_OK ? geohash_decode(hash, &q, m->em) : e;
+    if (e == ERR_OK) {
+        *out = sv_double(geo_arc(p.lat, p.lon, q.lat, q.lon));
+    }
+    return e;
+}
+
+/* ---- what expressions see of a field: numbers only, zero where there is none ---- */
+
+static double number_at(const struct sv_field *f, uint32_t i)
+{
+    switch (f->doc.type) {
+    case SCRIPT_DOC_DOUBLE:
+        return f->doc.d[i];
+    case SCRIPT_DOC_LONG:
+    case SCRIPT_DOC_BOOLEAN:
+    case SCRIPT_DOC_DATE:
+        return (double)f->doc.i[i];
+    case SCRIPT_DOC_DATE_NANOS:
+        return (double)instant_to_ms(instant_of_nanos(f->doc.i[i]));
+    default:
+        return 0;
+    }
+}
+
+static enum err numeric(struct script_run *m, const struct sv_field *f)
+{
+    bool text = f->doc.type == SCRIPT_DOC_KEYWORD || f->doc.type == SCRIPT_DOC_IP;
+    return text ? err_set(m->em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] must be numeric, date, or geopoint", STR_ARG(f->name)) : ERR_OK;
+}
+
+METHOD(plain_value)
+{
+    (void)a, (void)n;
+    *out = sv_double(self.field->doc.n > 0 ? number_at(self.field, 0) : 0);
+    return numeric(m, self.field);
+}
+
+METHOD(plain_empty)
+{
+    (void)a, (void)n, (void)m;
+    *out = sv_double(self.field->doc.n == 0 ? 1 : 0);
+    return ERR_OK;
+}
+
+METHOD(plain_count)
+{
+    (void)a, (void)n, (void)m;
+    *out = sv_double(self.field->doc.n);
+    return ERR_OK;
+}
+
+METHOD(plain_sum)
+{
+    double sum = 0;
+    (void)a, (void)n;
+    for (uint32_t i = 0; i < self.field->doc.n; i++) {
+        sum += number_at(self.field, i);
+    }
+    *out = sv_double(sum);
+    return numeric(m, self.field);
+}
+
+METHOD(plain_avg)
+{
+    enum err e = plain_sum(m, self, a, n, out);
+    out->d = self.field->doc.n > 0 ? out->d / self.field->doc.n : 0;
+    return e;
+}
+
+/* Values are in order. */
+METHOD(plain_min)
+{
+    return plain_value(m, self, a, n, out);
+}
+
+METHOD(plain_max)
+{
+    (void)a, (void)n;
+    *out = sv_double(self.field->doc.n > 0 ? number_at(self.field, self.field->doc.n - 1) : 0);
+    return numeric(m, self.field);
+}
+
+METHOD(plain_median)
+{
+    uint32_t count = self.field->doc.n, half = count / 2;
+    (void)a, (void)n;
+    *out = sv_double(count == 0       ? 0
+                     : count % 2 != 0 ? number_at(self.field, half)
+                                      : (number_at(self.field, half - 1) + number_at(self.field, half)) / 2);
+    return numeric(m, self.field);
+}
+
+enum err methods_field(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n, struct sv *out, bool *found)
+{
+    static const struct method table[] = {{"getValue", 0, field_value},
+                                          {"get", 1, field_get},
+                                          {"size", 0, field_size},
+                                          {"getLength", 0, field_size},
+                                          {"isEmpty", 0, field_empty},
+                                          {"getValues", 0, field_values},
+                                          {"getLat", 0, field_lat},
+                                          {"getLon", 0, field_lon},
+                                          {"arcDistance", 2, field_arc},
+                                          {"planeDistance", 2, field_plane},
+                                          {"arcDistanceWithDefault", 3, field_arc_default},
+                                          {"planeDistanceWithDefault", 3, field_plane_default},
+                                          {"geohashDistance", 1, field_geohash_distance},
+                                          {"#value", 0, plain_value},
+                                          {"#empty", 0, plain_empty},
+                                          {"#count", 0, plain_count},
+                                          {"#length", 0, plain_count},
+                                          {"#sum", 0, plain_sum},
+                                          {"#avg", 0, plain_avg},
+                                          {"#min", 0, plain_min},
+                                          {"#max", 0, plain_max},
+                                          {"#median", 0, plain_median}};
+    enum err e = vm_table(m, table, ARRAY_LEN(table), self, name, a, n, out, found);
+    if (e != ERR_OK || *found) {
+        return e;
+    }
+    struct sv list = sv_null(); /* everything else that a list can do */
+    e = vm_arg_list(m, self, &list.list);
+    list.kind = SV_LIST;
+    return e == ERR_OK ? methods_list(m, list, name, a, n, out, found) : e;
+}
+
+/* ---- small kinds ---- */
+
+METHOD(geo_lat)
+{
+    (void)a, (void)n, (void)m;
+    *out = sv_double(self.geo->lat);
+    return ERR_OK;
+}
+
+METHOD(geo_lon)
+{
+    (void)a, (void)n, (void)m;
+    *out = sv_double(self.geo->lon);
+    return ERR_OK;
+}
+
+METHOD(entry_key)
+{
+    (void)a, (void)n, (void)m;
+    *out = self.aux < self.map->n ? self.map->e[self.aux].key : sv_null();
+    return ERR_OK;
+}
+
+METHOD(entry_value)
+{
+    (void)a, (void)n, (void)m;
+    *out = self.aux < self.map->n ? self.map->e[self.aux].value : sv_null();
+    return ERR_OK;
+}
+
+METHOD(entry_set)
+{
+    (void)n;
+    enum err e = self.map->frozen ? vm_frozen(m) : ERR_OK;
+    if (e == ERR_OK && self.aux < self.map->n) {
+        *out = self.map->e[self.aux].value;
+        self.map->e[self.aux].value = a[0];
+    }
+    return e;
+}
+
+METHOD(iter_has_next)
+{
+    (void)a, (void)n, (void)m;
+    *out = sv_bool(self.iter->at < self.iter->n);
+    return ERR_OK;
+}
+
+METHOD(iter_next)
+{
+    enum err e;
+    (void)a, (void)n;
+    if (!vm_next(m, self.iter, out, &e) && e == ERR_OK) {
+        return err_set(m->em, ERR_NO_SUCH_ELEMENT, "no more elements");
+    }
+    return e;
+}
+
+METHOD(iter_remove)
+{
+    (void)a, (void)n;
+    struct sv_iter *it = self.iter;
+    if (it->at == 0 || it->at > it->list->n) {
+        return err_set(m->em, ERR_ILLEGAL_STATE, "remove() without next()");
+    }
+    if (it->list->frozen) {
+        return vm_frozen(m);
+    }
+    sv_list_remove(it->list, --it->at);
+    it->n = it->list->n;
+    *out = sv_null();
+    return vm_spend(m, it->n / 8);
+}
+
+METHOD(optional_get)
+{
+    (void)a, (void)n;
+    if (self.list->n == 0) {
+        return err_set(m->em, ERR_NO_SUCH_ELEMENT, "No value present");
+    }
+    *out = self.list->v[0];
+    return ERR_OK;
+}
+
+METHOD(optional_present)
+{
+    (void)a, (void)n, (void)m;
+    *out = sv_bool(self.list->n > 0);
+    return ERR_OK;
+}
+
+METHOD(optional_or)
+{
+    (void)n, (void)m;
+    *out = self.list->n > 0 ? self.list->v[0] : a[0];
+    return ERR_OK;
+}
+
+METHOD(enum_value)
+{
+    (void)a, (void)n, (void)m;
+    *out = sv_int((int32_t)self.i);
+    return ERR_OK;
+}
+
+METHOD(enum_ordinal)
+{
+    (void)a, (void)n, (void)m;
+    *out = sv_int((int32_t)self.i - 1);
+    return ERR_OK;
+}
+
+METHOD(func_call)
+{
+    return vm_call(m, self, a, n, out);
+}
+
+METHOD(builder_append)
+{
+    struct str text;
+    struct sv_builder *b = self.builder;
+    (void)n;
+    enum err e = vm_text(m, a[0], &text);
+    if (e == ERR_OK && b->n + text.n + 1 > b->cap) {
+        size_t cap = MAX_OF(b->cap * 2, b->n + text.n + 64);
+        char *p = arena_alloc(&m->mem, cap);
+        if (p == NULL) {
+            return vm_no_memory(m);
+        }
+        if (b->n > 0) {
+            memcpy(p, b->p, b->n);
+        }
+        b->p = p;
+        b->cap = cap;
+    }
+    if (e == ERR_OK && text.n > 0) {
+        memcpy(b->p + b->n, text.p, text.n);
+        b->n += text.n;
+    }
+    *out = self;
+    return e == ERR_OK ? vm_spend(m, text.n / 32) : e;
+}
+
+METHOD(builder_length)
+{
+    (void)a, (void)n, (void)m;
+    *out = sv_int((int32_t)utf16_length(str_mk(self.builder->p, self.builder->n)));
+    return ERR_OK;
+}
+
+METHOD(pattern_matcher)
+{
+    struct sv_matcher *x = ARENA_NEW(&m->mem, struct sv_matcher);
+    (void)n;
+    if (x == NULL) {
+        return vm_no_memory(m);
+    }
+    x->pattern = self.s;
+    x->flags = self.aux;
+    *out = (struct sv){.kind = SV_MATCHER, .matcher = x};
+    return vm_arg_str(m, a[0], &x->text);
+}
+
+METHOD(pattern_split)
+{
+    struct str text;
+    (void)n;
+    enum err e = vm_arg_str(m, a[0], &text);
+    return e == ERR_OK ? regex_split(m, self, text, out) : e;
+}
+
+METHOD(matcher_matches)
+{
+    bool r = false;
+    (void)a, (void)n;
+    self.matcher->from = 0;
+    enum err e = regex_find(m, self.matcher, true, &r);
+    *out = sv_bool(r);
+    return e;
+}
+
+METHOD(matcher_find)
+{
+    bool r = false;
+    (void)a, (void)n;
+    enum err e = regex_find(m, self.matcher, false, &r);
+    *out = sv_bool(r);
+    return e;
+}
+
+METHOD(matcher_group)
+{
+    int64_t i = 0;
+    enum err e = n > 0 ? vm_arg_i64(m, a[0], &i) : ERR_OK;
+    if (e == ERR_OK && self.matcher->groups == NULL) {
+        return err_set(m->em, ERR_ILLEGAL_STATE, "No match found");
+    }
+    if (e == ERR_OK && (i < 0 || i >= self.matcher->groups->n)) {
+        return err_set(m->em, ERR_INDEX_BOUNDS, "No group %lld", (long long)i);
+    }
+    if (e == ERR_OK) {
+        *out = self.matcher->groups->v[i];
+    }
+    return e;
+}
+
+METHOD(matcher_start)
+{
+    (void)a, (void)n, (void)m;
+    *out = sv_int(self.matcher->start);
+    return ERR_OK;
+}
+
+METHOD(matcher_end)
+{
+    (void)a, (void)n, (void)m;
+    *out = sv_int(self.matcher->end);
+    return ERR_OK;
+}
+
+METHOD(matcher_count)
+{
+    (void)a, (void)n, (void)m;
+    *out = sv_int(self.matcher->groups != NULL ? (int32_t)self.matcher->groups->n - 1 : 0);
+    return ERR_OK;
+}
+
+/* ---- numbers ---- */
+
+static enum err number_as(struct script_run *m, struct sv self, enum sv_kind kind, struct sv *out)
+{
+    *out = sv_to_kind(self, kind);
+    return sv_is_number(self) ? ERR_OK : vm_class_cast(m, self, "java.lang.Number");
+}
+
+METHOD(int_value)
+{
+    (void)a, (void)n;
+    return number_as(m, self, SV_INT, out);
+}
+
+METHOD(long_value)
+{
+    (void)a, (void)n;
+    return number_as(m, self, SV_LONG, out);
+}
+
+METHOD(float_value)
+{
+    (void)a, (void)n;
+    return number_as(m, self, SV_FLOAT, out);
+}
+
+METHOD(double_value)
+{
+    (void)a, (void)n;
+    return number_as(m, self, SV_DOUBLE, out);
+}
+
+METHOD(bool_value)
+{
+    (void)a, (void)n, (void)m;
+    *out = self;
+    return ERR_OK;
+}
+
+METHOD(is_nan)
+{
+    (void)a, (void)n, (void)m;
+    *out = sv_bool(!sv_is_whole(self) && self.d != self.d);
+    return ERR_OK;
+}
+
+METHOD(compare_to)
+{
+    int r = 0;
+    (void)n;
+    *out = sv_null();
+    if (a[0].kind == SV_NULL) {
+        return vm_null(m, "compareTo");
+    }
+    if (!sv_compare(self, a[0], &r)) {
+        return vm_class_cast(m, a[0], sv_class(self));
+    }
+    *out = sv_int(r);
+    return ERR_OK;
+}
+
+/* ---- every object ---- */
+
+METHOD(equals)
+{
+    (void)n, (void)m;
+    *out = sv_bool(sv_equals(self, a[0]));
+    return ERR_OK;
+}
+
+METHOD(hash_code)
+{
+    (void)a, (void)n, (void)m;
+    *out = sv_int((int32_t)sv_hash(self));
+    return ERR_OK;
+}
+
+METHOD(to_string)
+{
+    struct str text;
+    (void)a, (void)n;
+    enum err e = vm_text(m, self, &text);
+    *out = sv_str(text);
+    return e;
+}
+
+/* The message of a caught exception, which is a map. */
+METHOD(get_message)
+{
+    (void)a, (void)n;
+    return vm_get(m, self, STR("message"), out);
+}
+
+/* ChronoUnit's */
+METHOD(unit_between)
+{
+    (void)n;
+    if (self.aux != TYPE_CHRONO_UNIT) {
+        return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "dynamic method [%s, between/2] not found", sv_class(self));
+    }
+    return date_between(m, self.i, a[0], a[1], out);
+}
+
+struct kind_method {
+    enum sv_kind kind;
+    struct method method;
+};
+
+static const struct kind_method small[] = {{SV_GEO, {"getLat", 0, geo_lat}},
+                                           {SV_GEO, {"getLon", 0, geo_lon}},
+                                           {SV_ENTRY, {"getKey", 0, entry_key}},
+                                           {SV_ENTRY, {"getValue", 0, entry_value}},
+                                           {SV_ENTRY, {"setValue", 1, entry_set}},
+                                           {SV_ITER, {"hasNext", 0, iter_has_next}},
+                                           {SV_ITER, {"next", 0, iter_next}},
+                                           {SV_ITER, {"remove", 0, iter_remove}},
+                                           {SV_OPTIONAL, {"get", 0, optional_get}},
+                                           {SV_OPTIONAL, {"getAsInt", 0, optional_get}},
+                                           {SV_OPTIONAL, {"getAsLong", 0, optional_get}},
+                                           {SV_OPTIONAL, {"getAsDouble", 0, optional_get}},
+                                           {SV_OPTIONAL, {"isPresent", 0, optional_present}},
+                                           {SV_OPTIONAL, {"orElse", 1, optional_or}},
+                                           {SV_ENUM, {"getValue", 0, enum_value}},
+                                           {SV_ENUM, {"ordinal", 0, enum_ordinal}},
+                                           {SV_ENUM, {"name", 0, to_string}},
+                                           {SV_ZONE, {"getId", 0, to_string}},
+                                           {SV_FUNC, {"apply", -1, func_call}},
+                                           {SV_FUNC, {"test", -1, func_call}},
+                                           {SV_FUNC, {"accept", -1, func_call}},
+                                           {SV_FUNC, {"get", -1, func_call}},
+                                           {SV_FUNC, {"compare", 2, func_call}},
+                                           {SV_FUNC, {"applyAsInt", -1, func_call}},
+                                           {SV_FUNC, {"applyAsLong", -1, func_call}},
+                                           {SV_FUNC, {"applyAsDouble", -1, func_call}},
+                                           {SV_BUILDER, {"append", 1, builder_append}},
+                                           {SV_BUILDER, {"length", 0, builder_length}},
+                                           {SV_PATTERN, {"matcher", 1, pattern_matcher}},
+                                           {SV_PATTERN, {"split", 1, pattern_split}},
+                                           {SV_MATCHER, {"matches", 0, matcher_matches}},
+                                           {SV_MATCHER, {"find", 0, matcher_find}},
+                                           {SV_MATCHER, {"group", 0, matcher_group}},
+                                           {SV_MATCHER, {"group", 1, matcher_group}},
+                                           {SV_MATCHER, {"groupCount", 0, matcher_count}},
+                                           {SV_MATCHER, {"start", 0, matcher_start}},
+                                           {SV_MATCHER, {"end", 0, matcher_end}},
+                                           {SV_TYPE, {"between", 2, unit_between}},
+                                           {SV_BOOL, {"booleanValue", 0, bool_value}},
+                                           {SV_MAP, {"getMessage", 0, get_message}}};
+
+enum err methods_other(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n, struct sv *out, bool *found)
+{
+    static const struct method numbers[] = {{"intValue", 0, int_value},       {"longValue", 0, long_value},
+                                            {"floatValue", 0, float_value},   {"doubleValue", 0, double_value},
+                                            {"shortValue", 0, int_value},     {"byteValue", 0, int_value},
+                                            {"isNaN", 0, is_nan},             {"compareTo", 1, compare_to}};
+    static const struct method all[] = {{"equals", 1, equals},
+                                        {"hashCode", 0, hash_code},
+                                        {"toString", 0, to_string},
+                                        {"compareTo", 1, compare_to}};
+    for (size_t i = 0; i < ARRAY_LEN(small); i++) {
+        if (small[i].kind == self.kind) {
+            enum err e = vm_table(m, &small[i].method, 1, self, name, a, n, out, found);
+            if (e != ERR_OK || *found) {
+                return e;
+            }
+        }
+    }
+    if (sv_is_number(self)) {
+        enum err e = vm_table(m, numbers, ARRAY_LEN(numbers), self, name, a, n, out, found);
+        if (e != ERR_OK || *found) {
+            return e;
+        }
+    }
+    if (self.kind == SV_DOCS && n == 1 && (str_is(name, "get") || str_is(name, "containsKey"))) {
+        *found = true;
+        enum err e = vm_get_at(m, self, a[0], out);
+        if (str_is(name, "get")) {
+            return e;
+        }
+        *out = sv_bool(e == ERR_OK); /* a field that is not mapped is no error here */
+        err_clear(m->em);
+        return ERR_OK;
+    }
+    return vm_table(m, all, ARRAY_LEN(all), self, name, a, n, out, found);
+}

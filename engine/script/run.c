@@ -1,0 +1,267 @@
+/* Compiling scripts, executing them, and what they give back. */
+#include "engine/script/vm.h"
+
+/* ---- executing ---- */
+
+static enum err prepare(struct script_run *m, const struct script_env *env, struct errmsg *em)
+{
+    static const struct script_env nothing = {0};
+    arena_reset(&m->mem);
+    m->env = env != NULL ? env : &nothing;
+    m->em = em != NULL ? em : &m->own_em;
+    err_clear(m->em);
+    m->steps = 0;
+    m->sp = 0;
+    m->depth = 0;
+    m->has_source = false;
+    m->stack = ARENA_ARRAY(&m->mem, struct sv, STACK_MAX);
+    return m->stack != NULL ? ERR_OK : vm_no_memory(m);
+}
+
+static void about_script(const struct script *s, struct errmsg *em)
+{
+    if (em != NULL) {
+        size_t n = MIN_OF(s->source.n, sizeof(em->about.script) - 1);
+        memcpy(em->about.script, s->source.p, n);
+        em->about.script[n] = '\0';
+        n = MIN_OF(s->lang.n, sizeof(em->about.lang) - 1);
+        memcpy(em->about.lang, s->lang.p, n);
+        em->about.lang[n] = '\0';
+    }
+}
+
+static enum err fail(struct script_run *m, enum err e)
+{
+    if (e == ERR_NO_MEMORY) {
+        return e;
+    }
+    (void)err_wrap(m->em, ERR_SCRIPT, "runtime error");
+    about_script(m->script, m->em);
+    return ERR_SCRIPT;
+}
+
+/* Parameters with the caller's numbers over them. */
+static enum err with_vars(struct script_run *m)
+{
+    if (m->vars_n == 0) {
+        return ERR_OK;
+    }
+    struct sv all = {.kind = SV_MAP, .map = sv_map_new(&m->mem)};
+    if (all.map == NULL) {
+        return vm_no_memory(m);
+    }
+    for (uint32_t i = 0; i < m->params.map->n; i++) {
+        if (!sv_map_put(&m->mem, all.map, m->params.map->e[i].key, m->params.map->e[i].value)) {
+            return vm_no_memory(m);
+        }
+    }
+    for (uint32_t i = 0; i < m->vars_n; i++) {
+        if (!sv_map_put(&m->mem, all.map, sv_str(m->vars[i].name), sv_double(m->vars[i].v))) {
+            return vm_no_memory(m);
+        }
+    }
+    all.map->frozen = true;
+    m->params = all;
+    return ERR_OK;
+}
+
+static enum err execute(struct script_run *m, struct sv *out)
+{
+    struct sv params = m->params;
+    enum err e = with_vars(m);
+    e = e == ERR_OK ? vm_run(m, 0, NULL, 0, out) : e;
+    m->params = params;
+    return e == ERR_OK ? e : fail(m, e);
+}
+
+static enum err start(struct script_run *m, const struct script_env *env, struct sv *out, struct errmsg *em)
+{
+    enum err e = prepare(m, env, em);
+    return e == ERR_OK ? execute(m, out) : e;
+}
+
+enum err script_number(struct script_run *run, const struct script_env *env, double *out, bool *is_null, struct errmsg *em)
+{
+    struct sv v;
+    enum err e = start(run, env, &v, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (is_null != NULL) {
+        *is_null = v.kind == SV_NULL;
+    }
+    if (v.kind == SV_NULL && (is_null != NULL || run->script->context == SCRIPT_SCORE)) {
+        *out = 0; /* a script that ends without a return gives Java's zero */
+        return ERR_OK;
+    }
+    e = vm_arg_num(run, v.kind == SV_BOOL ? sv_int(v.b) : v, out);
+    return e == ERR_OK ? e : fail(run, e);
+}
+
+enum err script_bool(struct script_run *run, const struct script_env *env, bool *out, struct errmsg *em)
+{
+    struct sv v;
+    enum err e = start(run, env, &v, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (v.kind == SV_NULL) {
+        *out = false;
+        return ERR_OK;
+    }
+    if (sv_is_number(v)) { /* expressions answer in numbers */
+        *out = sv_num(v) != 0;
+        return ERR_OK;
+    }
+    e = vm_arg_bool(run, v, out);
+    return e == ERR_OK ? e : fail(run, e);
+}
+
+enum err script_text(struct script_run *run, const struct script_env *env, struct str *out, struct errmsg *em)
+{
+    struct sv v;
+    enum err e = start(run, env, &v, em);
+    if (e == ERR_OK) {
+        e = vm_text(run, v, out);
+        e = e == ERR_OK ? e : fail(run, e);
+    }
+    return e;
+}
+
+enum err script_value(struct script_run *run, const struct script_env *env, struct arena *arena, struct json *out,
+                      struct errmsg *em)
+{
+    struct sv v;
+    enum err e = start(run, env, &v, em);
+    return e == ERR_OK ? sv_to_json(out, v, arena, 0, em) : e;
+}
+
+enum err script_update(struct script_run *run, const struct script_env *env, const struct json *ctx, struct arena *arena,
+                       struct json *out, struct errmsg *em)
+{
+    struct sv ignored;
+    enum err e = prepare(run, env, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (!sv_of_json(&run->ctx, ctx, &run->mem, false)) {
+        return vm_no_memory(run);
+    }
+    e = execute(run, &ignored);
+    e = e == ERR_OK ? sv_to_json(out, run->ctx, arena, 0, em) : e;
+    run->ctx = sv_null();
+    return e;
+}
+
+/* ---- scripts and runs ---- */
+
+const struct script_limits script_limits_default = {.steps_max = 10000000, .bytes_max = (size_t)64 << 20};
+
+static enum err compile_error(struct script *s, enum err e, struct errmsg *em)
+{
+    if (e == ERR_NO_MEMORY) {
+        return e;
+    }
+    (void)err_wrap(em, ERR_SCRIPT, "compile error");
+    about_script(s, em);
+    return ERR_SCRIPT;
+}
+
+static enum err compile(struct script *s, struct errmsg *em)
+{
+    struct program program;
+    struct arena scratch;
+    arena_init(&scratch, NULL, (size_t)64 << 20);
+    enum err e = str_is(s->lang, "expression") ? script_parse_expression(&program, s->source, &scratch, em)
+                                               : script_parse(&program, s->source, &scratch, em);
+    e = e == ERR_OK ? script_generate(s, &program, em) : e;
+    arena_fini(&scratch);
+    return e == ERR_OK ? e : compile_error(s, e, em);
+}
+
+enum err script_compile(struct script **out, struct str source, struct str lang, enum script_context context,
+                        struct errmsg *em)
+{
+    *out = NULL;
+    if (lang.n > 0 && !str_is(lang, "painless") && !str_is(lang, "expression")) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "script_lang not supported [%.*s]", STR_ARG(lang));
+    }
+    if (source.n > SCRIPT_SOURCE_BYTES_MAX) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "exceeded max allowed inline script size in bytes [%d] with size [%zu]",
+                       SCRIPT_SOURCE_BYTES_MAX, source.n);
+    }
+    struct script *s = alloc_get(alloc_default(), sizeof(*s));
+    if (s == NULL) {
+        return err_no_memory(em);
+    }
+    memset(s, 0, sizeof(*s));
+    atomic_init(&s->refs, 1);
+    arena_init(&s->arena, NULL, (size_t)16 << 20);
+    s->context = context;
+    s->source = arena_str(&s->arena, source);
+    s->lang = arena_str(&s->arena, lang.n > 0 ? lang : STR("painless"));
+    enum err e = s->source.p == NULL || s->lang.p == NULL ? err_no_memory(em) : compile(s, em);
+    if (e != ERR_OK) {
+        script_unref(s);
+        return e;
+    }
+    *out = s;
+    return ERR_OK;
+}
+
+struct script *script_ref(struct script *s)
+{
+    atomic_fetch_add(&s->refs, 1);
+    return s;
+}
+
+void script_unref(struct script *s)
+{
+    if (s != NULL && atomic_fetch_sub(&s->refs, 1) == 1) {
+        arena_fini(&s->arena);
+        alloc_put(alloc_default(), s);
+    }
+}
+
+bool script_needs_score(const struct script *s)
+{
+    return s->needs_score;
+}
+
+enum err script_run_new(struct script_run **out, struct script *s, const struct json *params,
+                        const struct script_limits *limits, struct errmsg *em)
+{
+    struct script_run *m = alloc_get(alloc_default(), sizeof(*m));
+    *out = NULL;
+    if (m == NULL) {
+        return err_no_memory(em);
+    }
+    memset(m, 0, sizeof(*m));
+    m->limits = limits != NULL ? *limits : script_limits_default;
+    m->script = script_ref(s);
+    arena_init(&m->fixed, NULL, m->limits.bytes_max);
+    arena_init(&m->mem, NULL, m->limits.bytes_max);
+    const struct json none = {.type = JSON_OBJECT};
+    if (!sv_of_json(&m->params, json_is(params, JSON_OBJECT) ? params : &none, &m->fixed, true)) {
+        script_run_free(m);
+        return err_no_memory(em);
+    }
+    *out = m;
+    return ERR_OK;
+}
+
+void script_run_free(struct script_run *run)
+{
+    if (run != NULL) {
+        arena_fini(&run->fixed);
+        arena_fini(&run->mem);
+        script_unref(run->script);
+        alloc_put(alloc_default(), run);
+    }
+}
+
+void script_run_vars(struct script_run *run, const struct script_var *vars, uint32_t n)
+{
+    run->vars = vars;
+    run->vars_n = n;
+}

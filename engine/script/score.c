@@ -1,0 +1,323 @@
+/* The functions of score scripts, and MovingFunctions. */
+#include "engine/script/vm.h"
+
+#include "common/base/date_math.h"
+#include "common/base/settings.h"
+
+#include <math.h>
+
+/* ---- decay ---- */
+
+enum curve { CURVE_LINEAR, CURVE_EXP, CURVE_GAUSS };
+
+static double decayed(enum curve curve, double distance, double scale, double decay)
+{
+    if (curve == CURVE_LINEAR) {
+        double scaling = scale / (1.0 - decay);
+        return fmax(0.0, (scaling - distance) / scaling);
+    }
+    if (curve == CURVE_EXP) {
+        return exp(log(decay) / scale * distance);
+    }
+    return exp(0.5 * pow(distance, 2.0) / (0.5 * pow(scale, 2.0) / log(decay)));
+}
+
+static enum err decay_numeric(struct script_run *m, enum curve curve, struct sv *a, struct sv *out)
+{
+    double v[5];
+    enum err e = ERR_OK;
+    for (int i = 0; i < 5 && e == ERR_OK; i++) {
+        e = vm_arg_num(m, a[i], &v[i]);
+    }
+    if (e == ERR_OK) {
+        *out = sv_double(decayed(curve, fmax(0.0, fabs(v[4] - v[0]) - v[2]), v[1], v[3]));
+    }
+    return e;
+}
+
+static enum err texts(struct script_run *m, const struct sv *a, struct str out[3])
+{
+    enum err e = ERR_OK;
+    for (int i = 0; i < 3 && e == ERR_OK; i++) {
+        e = vm_arg_str(m, a[i], &out[i]);
+    }
+    return e;
+}
+
+static enum err decay_geo(struct script_run *m, enum curve curve, struct sv *a, struct sv *out)
+{
+    struct str t[3];
+    struct geo_point origin;
+    double scale = 0, offset = 0, decay = 0;
+    enum err e = texts(m, a, t);
+    e = e == ERR_OK ? geo_point_of_text(&origin, t[0], false, m->em) : e;
+    e = e == ERR_OK ? geo_distance_parse(t[1], 1, &scale, m->em) : e;
+    e = e == ERR_OK ? geo_distance_parse(t[2], 1, &offset, m->em) : e;
+    e = e == ERR_OK ? vm_arg_num(m, a[3], &decay) : e;
+    if (e == ERR_OK && a[4].kind != SV_GEO) {
+        e = a[4].kind == SV_NULL ? vm_null(m, "lat()") : vm_class_cast(m, a[4], "org.elasticsearch.common.geo.GeoPoint");
+    }
+    if (e == ERR_OK) {
+        double distance = geo_arc(origin.lat, origin.lon, a[4].geo->lat, a[4].geo->lon);
+        *out = sv_double(decayed(curve, fmax(0.0, distance - offset), scale, decay));
+    }
+    return e;
+}
+
+static enum err decay_date(struct script_run *m, enum curve curve, struct sv *a, struct sv *out)
+{
+    struct str t[3];
+    const struct date_format *f;
+    struct instant origin = {0, 0};
+    int64_t scale = 0, offset = 0;
+    double decay = 0;
+    enum err e = texts(m, a, t);
+    e = e == ERR_OK ? date_format_new(&f, STR(DATE_FORMAT_DEFAULT), &m->mem, m->em) : e;
+    e = e == ERR_OK ? date_math(f, t[0], m->env->now_ms, NULL, DATE_FILL_MIN, &origin, m->em) : e;
+    e = e == ERR_OK ? parse_time_ms(t[1], "scale", &scale, m->em) : e;
+    e = e == ERR_OK ? parse_time_ms(t[2], "offset", &offset, m->em) : e;
+    e = e == ERR_OK ? vm_arg_num(m, a[3], &decay) : e;
+    if (e == ERR_OK && a[4].kind != SV_DATE) {
+        e = a[4].kind == SV_NULL ? vm_null(m, "toInstant()") : vm_class_cast(m, a[4], "JodaCompatibleZonedDateTime");
+    }
+    if (e == ERR_OK) {
+        double diff = fabs((double)instant_to_ms(a[4].date->t) - (double)instant_to_ms(origin));
+        *out = sv_double(decayed(curve, fmax(0.0, diff - (double)offset), (double)scale, decay));
+    }
+    return vm_spend(m, 50) == ERR_OK ? e : ERR_PAINLESS;
+}
+
+/* ---- the others ---- */
+
+static enum err saturation(struct script_run *m, struct sv *a, struct sv *out)
+{
+    double v = 0, k = 0;
+    enum err e = vm_arg_num(m, a[0], &v);
+    e = e == ERR_OK ? vm_arg_num(m, a[1], &k) : e;
+    *out = sv_double(v / (k + v));
+    return e;
+}
+
+static enum err sigmoid(struct script_run *m, struct sv *a, struct sv *out)
+{
+    double v = 0, k = 0, x = 0;
+    enum err e = vm_arg_num(m, a[0], &v);
+    e = e == ERR_OK ? vm_arg_num(m, a[1], &k) : e;
+    e = e == ERR_OK ? vm_arg_num(m, a[2], &x) : e;
+    *out = sv_double(pow(v, x) / (pow(k, x) + pow(v, x)));
+    return e;
+}
+
+static enum err random_score(struct script_run *m, struct sv *a, uint32_t n, struct sv *out)
+{
+    int64_t seed = 0;
+    struct str field = STR_NULL;
+    enum err e = vm_arg_i64(m, a[0], &seed);
+    e = e == ERR_OK && n > 1 ? vm_arg_str(m, a[1], &field) : e;
+    *out = sv_double(e == ERR_OK && m->env->random != NULL ? m->env->random(m->env->self, (int32_t)seed, field) : 0);
+    return e;
+}
+
+enum err vm_builtin(struct script_run *m, enum builtin id, struct sv *a, uint32_t n, struct sv *out)
+{
+    uint32_t want = id == BUILTIN_SATURATION ? 2 : id == BUILTIN_SIGMOID ? 3 : id == BUILTIN_RANDOM ? (n == 2 ? 2 : 1) : 5;
+    if (n != want) {
+        return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "expected [%u] arguments, got [%u]", want, n);
+    }
+    switch (id) {
+    case BUILTIN_SATURATION:
+        return saturation(m, a, out);
+    case BUILTIN_SIGMOID:
+        return sigmoid(m, a, out);
+    case BUILTIN_RANDOM:
+        return random_score(m, a, n, out);
+    case BUILTIN_DECAY_NUMERIC_LINEAR:
+    case BUILTIN_DECAY_NUMERIC_EXP:
+    case BUILTIN_DECAY_NUMERIC_GAUSS:
+        return decay_numeric(m, (enum curve)(id - BUILTIN_DECAY_NUMERIC_LINEAR), a, out);
+    case BUILTIN_DECAY_GEO_LINEAR:
+    case BUILTIN_DECAY_GEO_EXP:
+    case BUILTIN_DECAY_GEO_GAUSS:
+        return decay_geo(m, (enum curve)(id - BUILTIN_DECAY_GEO_LINEAR), a, out);
+    default:
+        return decay_date(m, (enum curve)(id - BUILTIN_DECAY_DATE_LINEAR), a, out);
+    }
+}
+
+/* ---- MovingFunctions: values that are not numbers are passed over ---- */
+
+static double moving_extreme(const double *v, uint32_t n, bool max)
+{
+    double best = NAN;
+    for (uint32_t i = 0; i < n; i++) {
+        best = i == 0 || (max ? v[i] > best : v[i] < best) ? v[i] : best;
+    }
+    return best;
+}
+
+static double moving_sum(const double *v, uint32_t n)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        sum += isnan(v[i]) ? 0 : v[i];
+    }
+    return sum;
+}
+
+static double unweighted(const double *v, uint32_t n)
+{
+    double sum = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!isnan(v[i])) {
+            sum += v[i];
+            count++;
+        }
+    }
+    return count == 0 ? NAN : sum / count;
+}
+
+static double deviation(const double *v, uint32_t n, double avg)
+{
+    double squares = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!isnan(v[i])) {
+            squares += (v[i] - avg) * (v[i] - avg);
+            count++;
+        }
+    }
+    return isnan(avg) || count == 0 ? NAN : sqrt(squares / count);
+}
+
+static double linear(const double *v, uint32_t n)
+{
+    double sum = 0, total = 1, current = 1;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!isnan(v[i])) {
+            sum += v[i] * current;
+            total += current;
+            current += 1;
+        }
+    }
+    return total == 1 ? NAN : sum / total;
+}
+
+static double ewma(const double *v, uint32_t n, double alpha)
+{
+    double avg = NAN;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!isnan(v[i])) {
+            avg = isnan(avg) ? v[i] : v[i] * alpha + avg * (1 - alpha);
+        }
+    }
+    return avg;
+}
+
+static double holt(const double *v, uint32_t n, double alpha, double beta)
+{
+    double s = 0, b = 0;
+    bool any = false;
+    for (uint32_t i = 0; i < n; i++) {
+        if (isnan(v[i])) {
+            continue;
+        }
+        double last = s;
+        s = any ? alpha * v[i] + (1.0 - alpha) * (s + b) : v[i];
+        b = any ? beta * (s - last) + (1 - beta) * b : 0;
+        any = true;
+    }
+    return any ? s : NAN;
+}
+
+static enum err holt_winters(struct script_run *m, const double *in, uint32_t n, struct sv *a, struct sv *out)
+{
+    double alpha = 0, beta = 0, gamma = 0, s = 0, b = 0;
+    int64_t period = 0;
+    bool mult = false;
+    uint32_t count = 0;
+    enum err e = vm_arg_num(m, a[1], &alpha);
+    e = e == ERR_OK ? vm_arg_num(m, a[2], &beta) : e;
+    e = e == ERR_OK ? vm_arg_num(m, a[3], &gamma) : e;
+    e = e == ERR_OK ? vm_arg_i64(m, a[4], &period) : e;
+    e = e == ERR_OK ? vm_arg_bool(m, a[5], &mult) : e;
+    *out = sv_double(NAN);
+    if (e != ERR_OK || period < 1 || n < 2 * (uint64_t)period) {
+        return e;
+    }
+    double *v = ARENA_ARRAY(&m->mem, double, n), *seasonal = ARENA_ARRAY(&m->mem, double, n);
+    if (v == NULL || seasonal == NULL) {
+        return vm_no_memory(m);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (!isnan(in[i])) {
+            v[count++] = in[i] + (mult ? 0.0000000001 : 0); /* zeros would divide */
+        }
+    }
+    if (count == 0) {
+        return ERR_OK;
+    }
+    uint32_t p = (uint32_t)period;
+    for (uint32_t i = 0; i < p; i++) {
+        s += v[i];
+        b += (v[i + p] - v[i]) / (double)p;
+    }
+    s /= (double)p;
+    b /= (double)p;
+    for (uint32_t i = 0; i < p && s != 0; i++) {
+        seasonal[i] = v[i] / s;
+    }
+    double last_s = s, last_b = 0;
+    for (uint32_t i = p; i < n; i++) {
+        s = alpha * (mult ? v[i] / seasonal[i - p] : v[i] - seasonal[i - p]) + (1.0 - alpha) * (last_s + last_b);
+        b = beta * (s - last_s) + (1 - beta) * last_b;
+        seasonal[i] = gamma * (mult ? v[i] / (last_s + last_b) : v[i] - (last_s - last_b)) + (1 - gamma) * seasonal[i - p];
+        last_s = s;
+        last_b = b;
+    }
+    *out = sv_double(mult ? (s + b) * seasonal[n - p] : s + b + seasonal[n - p]);
+    return ERR_OK;
+}
+
+enum err moving_function(struct script_run *m, struct str name, struct sv *a, uint32_t n, struct sv *out)
+{
+    struct sv_list *list;
+    double arg[2] = {0, 0};
+    enum err e = n < 1 ? err_set(m->em, ERR_ILLEGAL_ARGUMENT, "expected an argument") : vm_arg_list(m, a[0], &list);
+    double *v = e == ERR_OK ? ARENA_ARRAY(&m->mem, double, list->n) : NULL;
+    if (v == NULL) {
+        return e == ERR_OK ? vm_no_memory(m) : e;
+    }
+    for (uint32_t i = 0; i < list->n && e == ERR_OK; i++) {
+        e = vm_arg_num(m, list->v[i], &v[i]);
+    }
+    if (e == ERR_OK && n == 6 && str_is(name, "holtWinters")) {
+        return holt_winters(m, v, list->n, a, out);
+    }
+    for (uint32_t i = 1; i < n && i < 3 && e == ERR_OK; i++) {
+        e = vm_arg_num(m, a[i], &arg[i - 1]);
+    }
+    if (e != ERR_OK) {
+        return e;
+    }
+    double r;
+    if (n == 1 && (str_is(name, "max") || str_is(name, "min"))) {
+        r = moving_extreme(v, list->n, str_is(name, "max"));
+    } else if (n == 1 && str_is(name, "sum")) {
+        r = moving_sum(v, list->n);
+    } else if (n == 1 && str_is(name, "unweightedAvg")) {
+        r = unweighted(v, list->n);
+    } else if (n == 1 && str_is(name, "linearWeightedAvg")) {
+        r = linear(v, list->n);
+    } else if (n == 2 && str_is(name, "stdDev")) {
+        r = deviation(v, list->n, arg[0]);
+    } else if (n == 2 && str_is(name, "ewma")) {
+        r = ewma(v, list->n, arg[0]);
+    } else if (n == 3 && str_is(name, "holt")) {
+        r = holt(v, list->n, arg[0], arg[1]);
+    } else {
+        return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "static method [MovingFunctions, %.*s/%u] not found", STR_ARG(name), n);
+    }
+    *out = sv_double(r);
+    return vm_spend(m, list->n);
+}

@@ -1,0 +1,675 @@
+#include "engine/script/value.h"
+
+#include "common/base/coerce.h"
+#include "common/base/hash.h"
+#include "common/base/num.h"
+#include "common/base/utf8.h"
+
+#include <math.h>
+
+#define DEPTH_MAX 100
+
+const char *sv_class(struct sv v)
+{
+    static const char *const names[] = {
+        [SV_NULL] = "null",           [SV_BOOL] = "java.lang.Boolean", [SV_BYTE] = "java.lang.Byte",
+        [SV_SHORT] = "java.lang.Short", [SV_CHAR] = "java.lang.Character", [SV_INT] = "java.lang.Integer",
+        [SV_LONG] = "java.lang.Long", [SV_FLOAT] = "java.lang.Float",  [SV_DOUBLE] = "java.lang.Double",
+        [SV_STR] = "java.lang.String", [SV_LIST] = "java.util.ArrayList", [SV_MAP] = "java.util.HashMap",
+        [SV_ENTRY] = "java.util.Map.Entry", [SV_DOCS] = "java.util.Map", [SV_FIELD] = "ScriptDocValues",
+        [SV_DATE] = "java.time.ZonedDateTime", [SV_INSTANT] = "java.time.Instant", [SV_GEO] = "GeoPoint",
+        [SV_FUNC] = "lambda",         [SV_TYPE] = "java.lang.Class",   [SV_ITER] = "java.util.Iterator",
+        [SV_PATTERN] = "java.util.regex.Pattern", [SV_MATCHER] = "java.util.regex.Matcher",
+        [SV_FORMATTER] = "java.time.format.DateTimeFormatter", [SV_ZONE] = "java.time.ZoneId",
+        [SV_ENUM] = "java.lang.Enum", [SV_BUILDER] = "java.lang.StringBuilder", [SV_OPTIONAL] = "java.util.Optional"};
+    return names[v.kind];
+}
+
+/* ---- comparing ---- */
+
+static bool lists_equal(const struct sv_list *a, const struct sv_list *b)
+{
+    if (a->n != b->n) {
+        return false;
+    }
+    for (uint32_t i = 0; i < a->n; i++) {
+        bool same = a->form == LIST_SET ? sv_list_find(b, a->v[i]) != UINT32_MAX : sv_equals(a->v[i], b->v[i]);
+        if (!same) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool maps_equal(const struct sv_map *a, const struct sv_map *b)
+{
+    if (a->n != b->n) {
+        return false;
+    }
+    for (uint32_t i = 0; i < a->n; i++) {
+        const struct sv *other = sv_map_get(b, a->e[i].key);
+        if (other == NULL || !sv_equals(a->e[i].value, *other)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool sv_equals(struct sv a, struct sv b)
+{
+    if (a.kind != b.kind) {
+        return false;
+    }
+    switch (a.kind) {
+    case SV_NULL:
+    case SV_DOCS:
+        return true;
+    case SV_BOOL:
+        return a.b == b.b;
+    case SV_FLOAT:
+    case SV_DOUBLE:
+        return (isnan(a.d) && isnan(b.d)) || (a.d == b.d && signbit(a.d) == signbit(b.d));
+    case SV_STR:
+        return str_eq(a.s, b.s);
+    case SV_LIST:
+    case SV_OPTIONAL:
+        return a.list == b.list || lists_equal(a.list, b.list);
+    case SV_MAP:
+        return a.map == b.map || maps_equal(a.map, b.map);
+    case SV_DATE:
+        return a.date->t.seconds == b.date->t.seconds && a.date->t.nanos == b.date->t.nanos
+               && str_eq(a.date->zone->id, b.date->zone->id);
+    case SV_INSTANT:
+        return a.date->t.seconds == b.date->t.seconds && a.date->t.nanos == b.date->t.nanos;
+    case SV_GEO:
+        return a.geo->lat == b.geo->lat && a.geo->lon == b.geo->lon;
+    case SV_ENUM:
+    case SV_TYPE:
+        return a.i == b.i && a.aux == b.aux;
+    case SV_ZONE:
+        return str_eq(a.zone->id, b.zone->id);
+    default:
+        return sv_is_whole(a) ? a.i == b.i : a.p == b.p;
+    }
+}
+
+/* String.hashCode: over UTF-16 units. */
+static uint32_t text_hash(struct str s)
+{
+    uint32_t h = 0;
+    for (size_t at = 0; at < s.n;) {
+        uint32_t c = utf8_next(s, &at);
+        if (c > 0xFFFF) {
+            h = h * 31 + (0xD800 + ((c - 0x10000) >> 10));
+            c = 0xDC00 + ((c - 0x10000) & 0x3FF);
+        }
+        h = h * 31 + c;
+    }
+    return h;
+}
+
+static uint32_t fold(uint64_t v)
+{
+    return (uint32_t)(v ^ v >> 32);
+}
+
+uint32_t sv_hash(struct sv v)
+{
+    uint64_t bits;
+    float f;
+    uint32_t h = 0, fbits;
+    switch (v.kind) {
+    case SV_BOOL:
+        return v.b ? 1231 : 1237;
+    case SV_LONG:
+        return fold((uint64_t)v.i);
+    case SV_FLOAT:
+        f = (float)v.d;
+        memcpy(&fbits, &f, sizeof(fbits));
+        return fbits;
+    case SV_DOUBLE:
+        memcpy(&bits, &v.d, sizeof(bits));
+        return fold(bits);
+    case SV_STR:
+        return text_hash(v.s);
+    case SV_LIST:
+        h = v.list->form == LIST_SET ? 0 : 1;
+        for (uint32_t i = 0; i < MIN_OF(v.list->n, 1000U); i++) { /* enough to tell lists apart */
+            struct sv e = v.list->v[i];
+            uint32_t one = e.kind == SV_LIST || e.kind == SV_MAP ? 7 : sv_hash(e);
+            h = v.list->form == LIST_SET ? h + one : h * 31 + one;
+        }
+        return h;
+    case SV_MAP:
+        return v.map->n;
+    default:
+        return sv_is_whole(v) ? (uint32_t)v.i : 0;
+    }
+}
+
+static int order(double a, double b)
+{
+    if (a < b || a > b) {
+        return a < b ? -1 : 1;
+    }
+    if (a == b) {
+        return (signbit(a) ? 0 : 1) - (signbit(b) ? 0 : 1);
+    }
+    return (isnan(a) ? 1 : 0) - (isnan(b) ? 1 : 0);
+}
+
+bool sv_compare(struct sv a, struct sv b, int *out)
+{
+    if (sv_is_number(a) && sv_is_number(b)) {
+        if (sv_is_whole(a) && sv_is_whole(b)) {
+            *out = a.i < b.i ? -1 : a.i > b.i;
+        } else {
+            *out = order(sv_num(a), sv_num(b));
+        }
+        return true;
+    }
+    if (a.kind != b.kind) {
+        return false;
+    }
+    switch (a.kind) {
+    case SV_STR:
+        *out = str_cmp(a.s, b.s);
+        return true;
+    case SV_BOOL:
+        *out = (int)a.b - (int)b.b;
+        return true;
+    case SV_DATE:
+    case SV_INSTANT:
+        *out = a.date->t.seconds != b.date->t.seconds ? (a.date->t.seconds < b.date->t.seconds ? -1 : 1)
+                                                      : (a.date->t.nanos > b.date->t.nanos) - (a.date->t.nanos < b.date->t.nanos);
+        return true;
+    case SV_ENUM:
+        *out = a.i < b.i ? -1 : a.i > b.i;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ---- text ---- */
+
+static void put_date(struct sv v, struct buf *out)
+{
+    /* Instants and joda-compatible dates print milliseconds, more digits only where there are any */
+    struct arena scratch;
+    const struct date_format *f;
+    arena_init(&scratch, NULL, ARENA_UNLIMITED);
+    const char *pattern = v.date->t.nanos == 0 && v.kind == SV_INSTANT ? "uuuu-MM-dd'T'HH:mm:ssXXX"
+                          : v.date->t.nanos % 1000000 == 0             ? "uuuu-MM-dd'T'HH:mm:ss.SSSXXX"
+                          : v.date->t.nanos % 1000 == 0                ? "uuuu-MM-dd'T'HH:mm:ss.SSSSSSXXX"
+                                                                       : "uuuu-MM-dd'T'HH:mm:ss.SSSSSSSSSXXX";
+    if (date_format_new(&f, str_of(pattern), &scratch, NULL) == ERR_OK) {
+        (void)date_print(f, v.date->t, v.date->zone, out);
+        if (v.date->zone->n > 0) {
+            buf_printf(out, "[%.*s]", STR_ARG(v.date->zone->id));
+        }
+    }
+    arena_fini(&scratch);
+}
+
+static bool put_list(const struct sv_list *l, struct buf *out, unsigned depth)
+{
+    buf_char(out, '[');
+    for (uint32_t i = 0; i < l->n; i++) {
+        buf_z(out, i > 0 ? ", " : "");
+        if (!sv_text(l->v[i], out, depth + 1)) {
+            return false;
+        }
+    }
+    buf_char(out, ']');
+    return !out->failed;
+}
+
+static bool put_map(const struct sv_map *m, struct buf *out, unsigned depth)
+{
+    buf_char(out, '{');
+    for (uint32_t i = 0; i < m->n; i++) {
+        buf_z(out, i > 0 ? ", " : "");
+        if (!sv_text(m->e[i].key, out, depth + 1)) {
+            return false;
+        }
+        buf_char(out, '=');
+        if (!sv_text(m->e[i].value, out, depth + 1)) {
+            return false;
+        }
+    }
+    buf_char(out, '}');
+    return !out->failed;
+}
+
+static const char *enum_name(struct sv v)
+{
+    static const char *const months[] = {"JANUARY", "FEBRUARY", "MARCH",     "APRIL",   "MAY",      "JUNE",
+                                         "JULY",    "AUGUST",   "SEPTEMBER", "OCTOBER", "NOVEMBER", "DECEMBER"};
+    static const char *const days[] = {"MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"};
+    return v.aux == ENUM_MONTH ? months[(v.i - 1) % 12] : days[(v.i - 1) % 7];
+}
+
+bool sv_text(struct sv v, struct buf *out, unsigned depth)
+{
+    if (depth > DEPTH_MAX) {
+        return false;
+    }
+    switch (v.kind) {
+    case SV_NULL:
+        buf_z(out, "null");
+        break;
+    case SV_BOOL:
+        buf_z(out, v.b ? "true" : "false");
+        break;
+    case SV_CHAR:
+        buf_utf8(out, (uint32_t)v.i);
+        break;
+    case SV_FLOAT:
+        num_put_float(out, (float)v.d);
+        break;
+    case SV_DOUBLE:
+        num_put_double(out, v.d);
+        break;
+    case SV_STR:
+        buf_str(out, v.s);
+        break;
+    case SV_LIST:
+    case SV_OPTIONAL:
+        return put_list(v.list, out, depth);
+    case SV_MAP:
+        return put_map(v.map, out, depth);
+    case SV_ENTRY:
+        return sv_text(v.map->e[v.aux].key, out, depth + 1) && (buf_char(out, '='), true)
+               && sv_text(v.map->e[v.aux].value, out, depth + 1);
+    case SV_DATE:
+    case SV_INSTANT:
+        put_date(v, out);
+        break;
+    case SV_GEO:
+        num_put_double(out, v.geo->lat);
+        buf_z(out, ", ");
+        num_put_double(out, v.geo->lon);
+        break;
+    case SV_FIELD:
+        buf_char(out, '[');
+        for (uint32_t i = 0; i < v.field->doc.n; i++) {
+            buf_z(out, i > 0 ? ", " : "");
+            if (!sv_text(sv_field_at(v.field, i), out, depth + 1)) {
+                return false;
+            }
+        }
+        buf_char(out, ']');
+        break;
+    case SV_ZONE:
+        buf_str(out, v.zone->id);
+        break;
+    case SV_ENUM:
+        buf_z(out, enum_name(v));
+        break;
+    default:
+        if (sv_is_whole(v)) {
+            buf_i64(out, v.i);
+        } else {
+            buf_z(out, sv_class(v));
+        }
+    }
+    return !out->failed;
+}
+
+/* ---- numbers ---- */
+
+struct sv sv_to_kind(struct sv v, enum sv_kind kind)
+{
+    int64_t whole = sv_is_whole(v) ? v.i : kind == SV_LONG ? num_double_to_i64(v.d) : num_double_to_i32(v.d);
+    switch (kind) {
+    case SV_BYTE:
+        return (struct sv){.kind = SV_BYTE, .i = (int8_t)whole};
+    case SV_SHORT:
+        return (struct sv){.kind = SV_SHORT, .i = (int16_t)whole};
+    case SV_CHAR:
+        return (struct sv){.kind = SV_CHAR, .i = (uint16_t)whole};
+    case SV_INT:
+        return sv_int((int32_t)whole);
+    case SV_LONG:
+        return sv_long(whole);
+    case SV_FLOAT:
+        return sv_is_whole(v) ? sv_float((float)v.i) : sv_float((float)v.d);
+    case SV_DOUBLE:
+        return sv_double(sv_num(v));
+    default:
+        return v;
+    }
+}
+
+/* ---- lists ---- */
+
+struct sv_list *sv_list_new(struct arena *a, enum list_form form)
+{
+    struct sv_list *l = ARENA_NEW(a, struct sv_list);
+    if (l != NULL) {
+        l->form = form;
+    }
+    return l;
+}
+
+bool sv_list_push(struct arena *a, struct sv_list *l, struct sv v)
+{
+    struct sv *grown = arena_grow(a, l->v, l->n, &l->cap, sizeof(*l->v));
+    if (grown == NULL) {
+        return false;
+    }
+    l->v = grown;
+    l->v[l->n++] = v;
+    return true;
+}
+
+bool sv_list_insert(struct arena *a, struct sv_list *l, uint32_t at, struct sv v)
+{
+    if (!sv_list_push(a, l, v)) {
+        return false;
+    }
+    memmove(&l->v[at + 1], &l->v[at], (l->n - 1 - at) * sizeof(*l->v));
+    l->v[at] = v;
+    return true;
+}
+
+void sv_list_remove(struct sv_list *l, uint32_t at)
+{
+    memmove(&l->v[at], &l->v[at + 1], (l->n - 1 - at) * sizeof(*l->v));
+    l->n--;
+}
+
+uint32_t sv_list_find(const struct sv_list *l, struct sv v)
+{
+    for (uint32_t i = 0; i < l->n; i++) {
+        if (sv_equals(l->v[i], v)) {
+            return i;
+        }
+    }
+    return UINT32_MAX;
+}
+
+/* ---- maps ---- */
+
+#define SLOTS_FROM 16 /* entries: below, looking through them is quicker */
+
+struct sv_map *sv_map_new(struct arena *a)
+{
+    return ARENA_NEW(a, struct sv_map);
+}
+
+static uint32_t find_entry(const struct sv_map *m, struct sv key, uint32_t hash)
+{
+    if (m->slots == NULL) {
+        for (uint32_t i = 0; i < m->n; i++) {
+            if (m->e[i].hash == hash && sv_equals(m->e[i].key, key)) {
+                return i;
+            }
+        }
+        return UINT32_MAX;
+    }
+    for (uint32_t at = (uint32_t)hash_u64(hash) & (m->slots_n - 1);; at = (at + 1) & (m->slots_n - 1)) {
+        uint32_t i = m->slots[at];
+        if (i == 0) {
+            return UINT32_MAX;
+        }
+        if (m->e[i - 1].hash == hash && sv_equals(m->e[i - 1].key, key)) {
+            return i - 1;
+        }
+    }
+}
+
+static void fill_slots(struct sv_map *m)
+{
+    memset(m->slots, 0, m->slots_n * sizeof(*m->slots));
+    for (uint32_t i = 0; i < m->n; i++) {
+        uint32_t at = (uint32_t)hash_u64(m->e[i].hash) & (m->slots_n - 1);
+        while (m->slots[at] != 0) {
+            at = (at + 1) & (m->slots_n - 1);
+        }
+        m->slots[at] = i + 1;
+    }
+}
+
+struct sv *sv_map_get(const struct sv_map *m, struct sv key)
+{
+    uint32_t i = find_entry(m, key, sv_hash(key));
+    return i == UINT32_MAX ? NULL : &m->e[i].value;
+}
+
+bool sv_map_put(struct arena *a, struct sv_map *m, struct sv key, struct sv value)
+{
+    uint32_t hash = sv_hash(key), i = find_entry(m, key, hash);
+    if (i != UINT32_MAX) {
+        m->e[i].value = value;
+        return true;
+    }
+    struct sv_map_entry *grown = arena_grow(a, m->e, m->n, &m->cap, sizeof(*m->e));
+    if (grown == NULL) {
+        return false;
+    }
+    m->e = grown;
+    m->e[m->n++] = (struct sv_map_entry){key, value, hash};
+    if (m->n > SLOTS_FROM && m->n * 2 > m->slots_n) {
+        uint32_t n = MAX_OF(64U, m->slots_n * 2);
+        m->slots = ARENA_ARRAY(a, uint32_t, n);
+        m->slots_n = n;
+        if (m->slots == NULL) {
+            m->slots_n = 0;
+            return false;
+        }
+        fill_slots(m);
+    } else if (m->slots != NULL) {
+        uint32_t at = (uint32_t)hash_u64(hash) & (m->slots_n - 1);
+        while (m->slots[at] != 0) {
+            at = (at + 1) & (m->slots_n - 1);
+        }
+        m->slots[at] = m->n;
+    }
+    return true;
+}
+
+bool sv_map_remove(struct sv_map *m, struct sv key, struct sv *was)
+{
+    uint32_t i = find_entry(m, key, sv_hash(key));
+    if (i == UINT32_MAX) {
+        return false;
+    }
+    *was = m->e[i].value;
+    memmove(&m->e[i], &m->e[i + 1], (m->n - 1 - i) * sizeof(*m->e));
+    m->n--;
+    if (m->slots != NULL) {
+        fill_slots(m);
+    }
+    return true;
+}
+
+/* ---- trees ---- */
+
+static bool number_of_json(struct sv *out, const struct json *v)
+{
+    int64_t i;
+    if (json_is_integral(v) && json_i64(v, &i)) {
+        *out = i >= INT32_MIN && i <= INT32_MAX ? sv_int((int32_t)i) : sv_long(i);
+    } else {
+        *out = sv_double(json_double(v));
+    }
+    return true;
+}
+
+static bool text_copy(struct arena *a, struct str s, struct sv *out)
+{
+    struct str copy = arena_str(a, s);
+    *out = sv_str(copy);
+    return copy.p != NULL;
+}
+
+bool sv_of_json(struct sv *out, const struct json *v, struct arena *a, bool frozen)
+{
+    struct sv one;
+    switch (v->type) {
+    case JSON_NULL:
+        *out = sv_null();
+        return true;
+    case JSON_BOOL:
+        *out = sv_bool(v->b);
+        return true;
+    case JSON_NUMBER:
+        return number_of_json(out, v);
+    case JSON_STRING:
+        return text_copy(a, v->s, out);
+    case JSON_ARRAY:
+        *out = sv_of_list(sv_list_new(a, LIST_LIST));
+        for (uint32_t i = 0; out->list != NULL && i < v->n; i++) {
+            if (!sv_of_json(&one, &v->items[i], a, frozen) || !sv_list_push(a, out->list, one)) {
+                return false;
+            }
+        }
+        if (out->list != NULL) {
+            out->list->frozen = frozen;
+        }
+        return out->list != NULL;
+    default:
+        *out = (struct sv){.kind = SV_MAP, .map = sv_map_new(a)};
+        for (uint32_t i = 0; out->map != NULL && i < v->n; i++) {
+            struct sv key;
+            if (!text_copy(a, v->members[i].key, &key) || !sv_of_json(&one, &v->members[i].value, a, frozen)
+                || !sv_map_put(a, out->map, key, one)) {
+                return false;
+            }
+        }
+        if (out->map != NULL) {
+            out->map->frozen = frozen;
+        }
+        return out->map != NULL;
+    }
+}
+
+static enum err text_json(struct json *out, struct sv v, enum json_type type, struct arena *a, struct errmsg *em)
+{
+    struct buf b;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    bool ok = sv_text(v, &b, 0);
+    struct str copy = arena_str(a, buf_view(&b));
+    buf_fini(&b);
+    *out = (struct json){.type = type, .s = copy};
+    return ok && copy.p != NULL ? ERR_OK : err_no_memory(em);
+}
+
+static enum err list_json(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
+{
+    bool field = v.kind == SV_FIELD;
+    uint32_t n = field ? v.field->doc.n : v.list->n;
+    *out = (struct json){.type = JSON_ARRAY, .n = n, .items = ARENA_ARRAY(a, struct json, n)};
+    if (out->items == NULL) {
+        return err_no_memory(em);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        enum err e = sv_to_json(&out->items[i], field ? sv_field_at(v.field, i) : v.list->v[i], a, depth + 1, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err map_json(struct json *out, const struct sv_map *m, struct arena *a, unsigned depth, struct errmsg *em)
+{
+    *out = (struct json){.type = JSON_OBJECT, .n = m->n, .members = ARENA_ARRAY(a, struct json_member, m->n)};
+    if (out->members == NULL) {
+        return err_no_memory(em);
+    }
+    for (uint32_t i = 0; i < m->n; i++) {
+        struct json key;
+        enum err e = text_json(&key, m->e[i].key, JSON_STRING, a, em);
+        if (e == ERR_OK) {
+            out->members[i].key = key.s;
+            e = sv_to_json(&out->members[i].value, m->e[i].value, a, depth + 1, em);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err geo_json(struct json *out, const struct geo_point *p, struct arena *a, struct errmsg *em)
+{
+    struct json lat, lon;
+    enum err e = text_json(&lat, sv_double(p->lat), JSON_NUMBER, a, em);
+    e = e == ERR_OK ? text_json(&lon, sv_double(p->lon), JSON_NUMBER, a, em) : e;
+    *out = json_mk_object();
+    if (e == ERR_OK && (!json_put(out, a, STR("lat"), lat) || !json_put(out, a, STR("lon"), lon))) {
+        e = err_no_memory(em);
+    }
+    return e;
+}
+
+enum err sv_to_json(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
+{
+    if (depth > DEPTH_MAX) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Iterable object is self-referencing itself");
+    }
+    switch (v.kind) {
+    case SV_NULL:
+        *out = (struct json){.type = JSON_NULL};
+        return ERR_OK;
+    case SV_BOOL:
+        *out = json_mk_bool(v.b);
+        return ERR_OK;
+    case SV_BYTE:
+    case SV_SHORT:
+    case SV_INT:
+    case SV_LONG:
+        return text_json(out, v, JSON_NUMBER, a, em);
+    case SV_FLOAT:
+    case SV_DOUBLE:
+        return text_json(out, v, isfinite(v.d) ? JSON_NUMBER : JSON_STRING, a, em);
+    case SV_LIST:
+    case SV_FIELD:
+        return list_json(out, v, a, depth, em);
+    case SV_MAP:
+        return map_json(out, v.map, a, depth, em);
+    case SV_GEO:
+        return geo_json(out, v.geo, a, em);
+    case SV_STR:
+    case SV_CHAR:
+    case SV_DATE:
+    case SV_INSTANT:
+    case SV_ZONE:
+    case SV_ENUM:
+        return text_json(out, v, JSON_STRING, a, em);
+    default:
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "cannot write xcontent for unknown value of type class %s", sv_class(v));
+    }
+}
+
+/* ---- fields ---- */
+
+struct sv sv_field_at(const struct sv_field *f, uint32_t i)
+{
+    const struct script_doc *d = &f->doc;
+    struct sv_date *date;
+    switch (d->type) {
+    case SCRIPT_DOC_LONG:
+        return sv_long(d->i[i]);
+    case SCRIPT_DOC_DOUBLE:
+        return sv_double(d->d[i]);
+    case SCRIPT_DOC_BOOLEAN:
+        return sv_bool(d->i[i] != 0);
+    case SCRIPT_DOC_KEYWORD:
+    case SCRIPT_DOC_IP:
+        return sv_str(d->s[i]);
+    case SCRIPT_DOC_GEO:
+        return (struct sv){.kind = SV_GEO, .geo = &d->geo[i]};
+    default:
+        date = ARENA_NEW(f->arena, struct sv_date);
+        if (date == NULL) {
+            return sv_null();
+        }
+        date->t = d->type == SCRIPT_DOC_DATE ? instant_of_ms(d->i[i]) : instant_of_nanos(d->i[i]);
+        date->zone = &zone_utc;
+        return (struct sv){.kind = SV_DATE, .date = date};
+    }
+}
