@@ -67,6 +67,8 @@ enum err_family { ERR_FAMILY_ES, ERR_FAMILY_XC, ERR_FAMILY_JAVA };
     X(ERR_AGG_INIT, 500, "aggregation_initialization_exception", ES)                                            \
     X(ERR_SCRIPT, 400, "script_exception", ES)                                                                  \
     X(ERR_PAINLESS, 500, "painless_error", JAVA)                                                                  \
+    X(ERR_RUNTIME, 500, "runtime_exception", JAVA)                                                                 \
+    X(ERR_WRONG_METHOD_TYPE, 500, "wrong_method_type_exception", JAVA)                                              \
     X(ERR_CONCURRENT_MODIFICATION, 500, "concurrent_modification_exception", JAVA)                                 \
     X(ERR_NO_SUCH_ELEMENT, 500, "no_such_element_exception", JAVA)                                                 \
     X(ERR_INDEX_NOT_FOUND, 404, "index_not_found_exception", ES)                                                \

@@ -99,6 +99,7 @@ struct script {
     struct str source, lang;
     enum script_context context;
     bool needs_score;
+    bool mutates; /* may change what it is given: parameters are copied for each execution */
     struct code *code; /* [0] is the script itself */
     uint32_t code_n;
     size_t code_cap;
@@ -109,6 +110,9 @@ struct script {
 
 #define STACK_MAX 1000 /* values a function's expressions may pile up */
 #define SLOTS_MAX 250
+
+/* Have texts such a method? (methods_text.c) */
+bool methods_str_has(struct str name, uint32_t argc);
 
 /* Bytecode for a parsed program. */
 enum err script_generate(struct script *s, const struct program *program, struct errmsg *em) NODISCARD;

@@ -52,6 +52,7 @@ static enum err emit(struct gen *g, enum opcode op, uint8_t a, uint16_t b, uint3
     }
     code->ins = grown;
     code->ins[code->n++] = (struct ins){(uint8_t)op, a, b, c};
+    g->s->mutates = g->s->mutates || op == I_PUT || op == I_PUT_AT || op == I_STEP || op == I_STEP_AT;
     return ERR_OK;
 }
 
@@ -91,10 +92,25 @@ static enum err emit_const(struct gen *g, struct sv v)
     return e == ERR_OK ? emit(g, I_CONST, 0, 0, index) : e;
 }
 
+/* A method that may change its object. */
+static bool is_mutator(struct str name)
+{
+    static const char *const names[] = {"add", "addAll", "put", "putAll", "putIfAbsent", "computeIfAbsent", "merge", "remove",
+                                        "removeIf", "removeAll", "retainAll", "clear", "set", "setValue", "sort"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (str_is(name, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum err emit_name(struct gen *g, enum opcode op, uint8_t a, uint16_t b, struct str name)
 {
     uint32_t index = 0;
     enum err e = constant(g, sv_str(name), &index);
+    g->s->mutates = g->s->mutates || (op == I_CALL && is_mutator(name)) || op == I_METHOD_REF
+                    || (op == I_CALL_STATIC && b == TYPE_COLLECTIONS);
     return e == ERR_OK ? emit(g, op, a, b, index) : e;
 }
 
@@ -248,14 +264,24 @@ static enum type_id unboxed(enum type_id id)
     return id >= TYPE_BOX_BOOLEAN && id <= TYPE_BOX_DOUBLE ? (enum type_id)(TYPE_BOOLEAN + (int)(id - TYPE_BOX_BOOLEAN)) : id;
 }
 
+/* A whole literal takes the smaller type that is expected of it. */
+static bool literal_fits(const struct node *n, enum type_id to)
+{
+    return n->kind == N_CONST && n->value.kind == SV_INT && to < TYPE_INT
+           && sv_to_kind(n->value, type_kind(to)).i == n->value.i;
+}
+
 /* What the compiler can already refuse when a value of n is assigned to `to`. */
 static enum err check_assign(struct gen *g, const struct node *n, struct type to)
 {
     enum type_id from = static_type(g, n);
     if (n->kind == N_CONST && n->value.kind == SV_NULL) {
         return type_is_primitive(to.id) && to.dims == 0
-                   ? err_set(g->em, ERR_CLASS_CAST, "Cannot cast null to a primitive type [%s].", type_name(to.id))
+                   ? err_set(g->em, ERR_ILLEGAL_ARGUMENT, "Cannot cast null to a primitive type [%s].", type_name(to.id))
                    : ERR_OK;
+    }
+    if (to.id == TYPE_OBJECT && to.dims == 0 && type_is_primitive(from)) {
+        return cannot_cast(g, from, to.id);
     }
     if (from == TYPE_DEF || to.id == TYPE_DEF || to.id == TYPE_OBJECT || to.id == TYPE_NONE || from == to.id) {
         return ERR_OK;
@@ -264,19 +290,27 @@ static enum err check_assign(struct gen *g, const struct node *n, struct type to
     if (to.dims > 0) {
         return type_is_primitive(from) || from == TYPE_STRING ? cannot_cast(g, from, to.id) : ERR_OK;
     }
-    if (is_numeric(source) && is_numeric(plain)) {
-        bool fits = source <= plain && plain != TYPE_CHAR && !(source == TYPE_CHAR && plain < TYPE_INT);
-        bool literal = n->kind == N_CONST && source == TYPE_INT; /* takes the type that is expected */
-        return fits || literal || source == plain ? ERR_OK : cannot_cast(g, from, to.id);
+    if (is_numeric(from) && to.id == plain && is_numeric(plain)) {
+        bool fits = from <= plain && plain != TYPE_CHAR && !(from == TYPE_CHAR && plain < TYPE_INT);
+        return fits || literal_fits(n, plain) ? ERR_OK : cannot_cast(g, from, to.id);
     }
-    if (source == plain || (is_numeric(source) && to.id == TYPE_NUMBER)) {
+    if (source == plain && !type_is_primitive(from)) {
         return ERR_OK;
-    }
-    if (from == TYPE_STRING && plain == TYPE_CHAR) {
-        return n->kind == N_CONST && n->value.s.n == 1 ? ERR_OK : cannot_cast(g, from, to.id);
     }
     bool clash = type_is_primitive(from) || type_is_primitive(to.id) || from == TYPE_STRING || to.id == TYPE_STRING;
     return clash ? cannot_cast(g, from, to.id) : ERR_OK;
+}
+
+/* A cast that is written out may narrow, but not turn texts or booleans into numbers. */
+static enum err check_cast(struct gen *g, const struct node *n)
+{
+    enum type_id from = static_type(g, n->kids[0]), to = n->type.id;
+    if (n->type.dims > 0 || from == TYPE_DEF || from == to || !type_is_primitive(to)) {
+        return ERR_OK;
+    }
+    bool one_char = to == TYPE_CHAR && from == TYPE_STRING;
+    bool odd = from == TYPE_STRING || from == TYPE_LIST || from == TYPE_MAP || (from == TYPE_BOOLEAN) != (to == TYPE_BOOLEAN);
+    return odd && !one_char && unboxed(from) != to ? cannot_cast(g, from, to) : ERR_OK;
 }
 
 static enum err expr_as(struct gen *g, const struct node *n, struct type to)
@@ -383,6 +417,9 @@ static enum err call(struct gen *g, const struct node *n)
     if (n->kids[0]->kind == N_NAME && str_is(n->kids[0]->name, "this")) {
         return call_function(g, n);
     }
+    if (static_type(g, n->kids[0]) == TYPE_STRING && !methods_str_has(n->name, argc)) {
+        return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "member method [java.lang.String, %.*s/%u] not found", STR_ARG(n->name), argc);
+    }
     enum err e = expr(g, n->kids[0]);
     uint32_t skip = here(g);
     if (e == ERR_OK && n->flag) {
@@ -459,9 +496,24 @@ static enum err binary(struct gen *g, const struct node *n)
     enum type_id ta = static_type(g, a), tb = static_type(g, b);
     bool text = n->op == OP_ADD && (ta == TYPE_STRING || tb == TYPE_STRING);
     bool odd = ta == TYPE_BOOLEAN || tb == TYPE_BOOLEAN || ta == TYPE_STRING || tb == TYPE_STRING;
+    odd = odd && ta != TYPE_DEF && tb != TYPE_DEF; /* else only running shows it */
     bool bits = n->op == OP_BAND || n->op == OP_BOR || n->op == OP_BXOR;
     if (is_arithmetic(n->op) && !text && odd && !(bits && ta != TYPE_STRING && tb != TYPE_STRING)) {
         return err_set(g->em, ERR_CLASS_CAST, "Cannot apply arithmetic to types [%s] and [%s].", type_name(ta), type_name(tb));
+    }
+    if (n->op >= OP_LT && n->op <= OP_GE && odd) {
+        return err_set(g->em, ERR_CLASS_CAST, "cannot apply a comparison to the types [%s] and [%s]", type_name(ta), type_name(tb));
+    }
+    bool null_a = a->kind == N_CONST && a->value.kind == SV_NULL, null_b = b->kind == N_CONST && b->value.kind == SV_NULL;
+    bool equality = n->op >= OP_EQ && n->op <= OP_NOT_SAME;
+    if (equality && null_a && null_b) {
+        return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "extraneous comparison of [null] constants");
+    }
+    bool prim_a = type_is_primitive(ta), prim_b = type_is_primitive(tb);
+    bool unlike = (prim_a && (null_b || tb == TYPE_STRING)) || (prim_b && (null_a || ta == TYPE_STRING))
+                  || (prim_a && prim_b && (ta == TYPE_BOOLEAN) != (tb == TYPE_BOOLEAN));
+    if (unlike && !text) {
+        return err_set(g->em, ERR_CLASS_CAST, "Cannot cast from [%s] to [%s].", type_name(ta), type_name(tb));
     }
     enum err e = expr(g, a);
     e = e == ERR_OK ? expr(g, b) : e;
@@ -708,7 +760,7 @@ static enum err expr(struct gen *g, const struct node *n)
         return e == ERR_OK ? emit(g, I_MAP, 0, 0, n->n / 2) : e;
     case N_NEW:
         e = exprs(g, n, 0);
-        return e == ERR_OK ? emit(g, I_NEW, (uint8_t)MIN_OF(n->n, 200U), (uint16_t)n->type.id, 0) : e;
+        return e == ERR_OK ? emit_name(g, I_NEW, (uint8_t)MIN_OF(n->n, 200U), (uint16_t)n->type.id, n->name) : e;
     case N_NEW_ARRAY:
         return new_array(g, n);
     case N_MEMBER:
@@ -731,7 +783,8 @@ static enum err expr(struct gen *g, const struct node *n)
     case N_ELVIS:
         return elvis(g, n);
     case N_CAST:
-        e = expr(g, n->kids[0]);
+        e = check_cast(g, n);
+        e = e == ERR_OK ? expr(g, n->kids[0]) : e;
         return e == ERR_OK ? emit_type(g, I_CAST, n->type) : e;
     case N_INSTANCEOF:
         e = expr(g, n->kids[0]);
@@ -1073,6 +1126,9 @@ static enum err stmt(struct gen *g, const struct node *n, bool last)
     case S_RETURN:
         if (n->n > 0) {
             return return_value(g, n->kids[0]);
+        }
+        if (result_type(g).id != TYPE_VOID && !(g->scope->code == 0 && g->s->context == SCRIPT_UPDATE)) {
+            return err_set(g->em, ERR_CLASS_CAST, "cannot cast from [def] to [void]");
         }
         return finish(g);
     case S_BREAK:

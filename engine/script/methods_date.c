@@ -440,7 +440,9 @@ enum err methods_date(struct script_run *m, struct sv self, struct str name, str
     for (size_t i = 0; n == 0 && i < ARRAY_LEN(getters); i++) {
         if (str_is(name, getters[i].name)) {
             *found = true;
-            *out = part_value(self.date, getters[i].part);
+            enum part part = getters[i].part;
+            bool plain = self.kind == SV_DATE && self.aux != DATE_OF_DOC;
+            *out = part_value(self.date, part == PART_WEEKDAY && plain ? PART_WEEKDAY_ENUM : part);
             return ERR_OK;
         }
     }

@@ -210,6 +210,10 @@ METHOD(remove_one)
         sv_list_remove(self.list, (uint32_t)a[0].i);
         return vm_spend(m, self.list->n / 8);
     }
+    if (self.list->form == LIST_LIST) { /* painless knows List.remove(int) only */
+        return err_set(m->em, ERR_WRONG_METHOD_TYPE, "cannot convert MethodHandle(List,int)Object to (Object,%s)Object",
+                       sv_class(a[0]));
+    }
     uint32_t at = sv_list_find(self.list, a[0]);
     *out = sv_bool(at != UINT32_MAX);
     if (at != UINT32_MAX) {

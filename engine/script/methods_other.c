@@ -560,6 +560,20 @@ METHOD(compare_to)
     return ERR_OK;
 }
 
+METHOD(compare_back)
+{
+    return compare_to(m, a[0], &self, n, out);
+}
+
+METHOD(formatter_format)
+{
+    (void)n;
+    if (a[0].kind != SV_DATE && a[0].kind != SV_INSTANT) {
+        return a[0].kind == SV_NULL ? vm_null(m, "format") : vm_class_cast(m, a[0], "TemporalAccessor");
+    }
+    return vm_method(m, a[0], STR("format"), &self, 1, out);
+}
+
 /* ---- every object ---- */
 
 METHOD(equals)
@@ -644,6 +658,7 @@ static const struct kind_method small[] = {{SV_GEO, {"getLat", 0, geo_lat}},
                                            {SV_MATCHER, {"groupCount", 0, matcher_count}},
                                            {SV_MATCHER, {"start", 0, matcher_start}},
                                            {SV_MATCHER, {"end", 0, matcher_end}},
+                                           {SV_FORMATTER, {"format", 1, formatter_format}},
                                            {SV_TYPE, {"between", 2, unit_between}},
                                            {SV_BOOL, {"booleanValue", 0, bool_value}},
                                            {SV_MAP, {"getMessage", 0, get_message}}};
@@ -657,7 +672,8 @@ enum err methods_other(struct script_run *m, struct sv self, struct str name, st
     static const struct method all[] = {{"equals", 1, equals},
                                         {"hashCode", 0, hash_code},
                                         {"toString", 0, to_string},
-                                        {"compareTo", 1, compare_to}};
+                                        {"compareTo", 1, compare_to},
+                                        {"#compareBack", 1, compare_back}};
     for (size_t i = 0; i < ARRAY_LEN(small); i++) {
         if (small[i].kind == self.kind) {
             enum err e = vm_table(m, &small[i].method, 1, self, name, a, n, out, found);

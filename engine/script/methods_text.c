@@ -313,35 +313,46 @@ METHOD(join_stream)
     return vm_method(m, a[0], STR("join"), &self, 1, out);
 }
 
+static const struct method table[] = {{"length", 0, length},
+                                     {"isEmpty", 0, is_empty},
+                                     {"charAt", 1, char_at},
+                                     {"codePointAt", 1, char_at},
+                                     {"substring", 1, substring},
+                                     {"substring", 2, substring},
+                                     {"subSequence", 2, substring},
+                                     {"indexOf", 1, index_of},
+                                     {"indexOf", 2, index_of},
+                                     {"lastIndexOf", 1, last_index_of},
+                                     {"contains", 1, contains},
+                                     {"startsWith", 1, starts_with},
+                                     {"startsWith", 2, starts_with},
+                                     {"endsWith", 1, ends_with},
+                                     {"toLowerCase", 0, lower},
+                                     {"toUpperCase", 0, upper},
+                                     {"equalsIgnoreCase", 1, equals_ignore_case},
+                                     {"compareTo", 1, compare_to},
+                                     {"trim", 0, trim},
+                                     {"concat", 1, concat},
+                                     {"replace", 2, replace},
+                                     {"splitOnToken", 1, split_on_token},
+                                     {"splitOnToken", 2, split_on_token},
+                                     {"toCharArray", 0, to_char_array},
+                                     {"replaceAll", 2, replace_all},
+                                     {"replaceFirst", 2, replace_first},
+                                     {"repeat", 1, repeat},
+                                     {"#joinStream", 1, join_stream}};
+
 enum err methods_str(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n, struct sv *out, bool *found)
 {
-    static const struct method table[] = {{"length", 0, length},
-                                          {"isEmpty", 0, is_empty},
-                                          {"charAt", 1, char_at},
-                                          {"codePointAt", 1, char_at},
-                                          {"substring", 1, substring},
-                                          {"substring", 2, substring},
-                                          {"subSequence", 2, substring},
-                                          {"indexOf", 1, index_of},
-                                          {"indexOf", 2, index_of},
-                                          {"lastIndexOf", 1, last_index_of},
-                                          {"contains", 1, contains},
-                                          {"startsWith", 1, starts_with},
-                                          {"startsWith", 2, starts_with},
-                                          {"endsWith", 1, ends_with},
-                                          {"toLowerCase", 0, lower},
-                                          {"toUpperCase", 0, upper},
-                                          {"equalsIgnoreCase", 1, equals_ignore_case},
-                                          {"compareTo", 1, compare_to},
-                                          {"trim", 0, trim},
-                                          {"concat", 1, concat},
-                                          {"replace", 2, replace},
-                                          {"splitOnToken", 1, split_on_token},
-                                          {"splitOnToken", 2, split_on_token},
-                                          {"toCharArray", 0, to_char_array},
-                                          {"replaceAll", 2, replace_all},
-                                          {"replaceFirst", 2, replace_first},
-                                          {"repeat", 1, repeat},
-                                          {"#joinStream", 1, join_stream}};
     return vm_table(m, table, ARRAY_LEN(table), self, name, a, n, out, found);
+}
+
+bool methods_str_has(struct str name, uint32_t argc)
+{
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        if (str_is(name, table[i].name) && table[i].argc == (int)argc) {
+            return true;
+        }
+    }
+    return str_is(name, "equals") || str_is(name, "hashCode") || str_is(name, "toString");
 }

@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-#define DEPTH_MAX 150 /* nesting of expressions and blocks */
+#define DEPTH_MAX 150  /* nesting of expressions and blocks */
+#define CHAIN_MAX 1000 /* operators, or members, in a row */
 
 struct parser {
     struct arena *a;
@@ -117,6 +118,12 @@ static bool enter(struct parser *p)
         p->e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Scripts may be no deeper nested than %d levels", DEPTH_MAX);
     }
     return p->e == ERR_OK;
+}
+
+static struct node *too_long(struct parser *p)
+{
+    p->e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Scripts may have no more than %d operators in a row", CHAIN_MAX);
+    return NULL;
 }
 
 /* ---- types ---- */
@@ -293,6 +300,7 @@ static struct node *new_object(struct parser *p)
         return NULL;
     }
     n->type = type;
+    n->name = p->t[p->at - 1].text; /* which exception it is */
     if (n->kind == N_NEW) {
         return expect(p, "(") ? arguments(p, n) : NULL;
     }
@@ -463,8 +471,11 @@ static struct node *primary(struct parser *p)
 static struct node *postfix(struct parser *p)
 {
     struct node *n = primary(p);
-    while (n != NULL && p->e == ERR_OK) {
+    for (unsigned chain = 0; n != NULL && p->e == ERR_OK; chain++) {
         const struct token *t = peek(p, 0);
+        if (chain > CHAIN_MAX) {
+            return too_long(p);
+        }
         if (is_sign(t, ".") || is_sign(t, "?.")) {
             const struct token *name = peek(p, 1);
             p->at += 2;
@@ -589,9 +600,12 @@ static const struct {
 static struct node *binary(struct parser *p, int level)
 {
     struct node *left = unary(p);
-    while (left != NULL && p->e == ERR_OK) {
+    for (unsigned chain = 0; left != NULL && p->e == ERR_OK; chain++) {
         const struct token *t = peek(p, 0);
         size_t i = 0;
+        if (chain > CHAIN_MAX) {
+            return too_long(p);
+        }
         struct type type;
         if (is_word(t, "instanceof") && level <= 6) {
             uint32_t tokens = type_here(p, 1, &type);

@@ -14,8 +14,7 @@ static enum err prepare(struct script_run *m, const struct script_env *env, stru
     m->sp = 0;
     m->depth = 0;
     m->has_source = false;
-    m->stack = ARENA_ARRAY(&m->mem, struct sv, STACK_MAX);
-    return m->stack != NULL ? ERR_OK : vm_no_memory(m);
+    return ERR_OK;
 }
 
 static void about_script(const struct script *s, struct errmsg *em)
@@ -68,6 +67,10 @@ static enum err with_vars(struct script_run *m)
 static enum err execute(struct script_run *m, struct sv *out)
 {
     struct sv params = m->params;
+    if (m->script->mutates && !sv_thaw(&m->params, params, &m->mem)) {
+        m->params = params;
+        return vm_no_memory(m);
+    }
     enum err e = with_vars(m);
     e = e == ERR_OK ? vm_run(m, 0, NULL, 0, out) : e;
     m->params = params;
@@ -241,8 +244,9 @@ enum err script_run_new(struct script_run **out, struct script *s, const struct 
     m->script = script_ref(s);
     arena_init(&m->fixed, NULL, m->limits.bytes_max);
     arena_init(&m->mem, NULL, m->limits.bytes_max);
+    m->stack = ARENA_ARRAY(&m->fixed, struct sv, STACK_MAX);
     const struct json none = {.type = JSON_OBJECT};
-    if (!sv_of_json(&m->params, json_is(params, JSON_OBJECT) ? params : &none, &m->fixed, true)) {
+    if (m->stack == NULL || !sv_of_json(&m->params, json_is(params, JSON_OBJECT) ? params : &none, &m->fixed, true)) {
         script_run_free(m);
         return err_no_memory(em);
     }

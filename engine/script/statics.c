@@ -19,6 +19,13 @@ static double java_signum(double v)
     return v > 0 ? 1 : v < 0 ? -1 : v;
 }
 
+/* The C library's cube root is off by a digit for some cubes: one step of Newton's mends it. */
+static double java_cbrt(double v)
+{
+    double r = cbrt(v);
+    return r == 0 || !isfinite(r) ? r : r - (r * r * r - v) / (3 * r * r);
+}
+
 static double to_degrees(double v)
 {
     return v * 57.29577951308232;
@@ -34,7 +41,7 @@ static enum err math_one(struct script_run *m, struct str name, struct sv v, str
     static const struct {
         const char *name;
         double (*fn)(double);
-    } table[] = {{"acos", acos},   {"asin", asin},   {"atan", atan}, {"cbrt", cbrt},   {"ceil", ceil},  {"cos", cos},
+    } table[] = {{"abs", fabs},    {"acos", acos},   {"asin", asin},   {"atan", atan}, {"cbrt", java_cbrt},   {"ceil", ceil},  {"cos", cos},
                  {"cosh", cosh},   {"exp", exp},     {"expm1", expm1}, {"floor", floor}, {"log", log},  {"log10", log10},
                  {"log1p", log1p}, {"rint", rint},   {"signum", java_signum}, {"sin", sin}, {"sinh", sinh}, {"sqrt", sqrt},
                  {"tan", tan},     {"tanh", tanh},   {"toDegrees", to_degrees}, {"toRadians", to_radians}};
@@ -43,15 +50,8 @@ static enum err math_one(struct script_run *m, struct str name, struct sv v, str
     if (e != ERR_OK) {
         return e;
     }
-    if (str_is(name, "abs")) {
-        *out = v.kind < SV_INT ? sv_to_kind(v, SV_INT) : v;
-        if (sv_is_whole(v) ? v.i < 0 : signbit(v.d)) {
-            return vm_unary(m, OP_NEG, v, out);
-        }
-        return ERR_OK;
-    }
     if (str_is(name, "round")) {
-        *out = v.kind == SV_FLOAT ? sv_int(num_double_to_i32(floor(d + 0.5))) : sv_long(num_double_to_i64(floor(d + 0.5)));
+        *out = sv_long(num_double_to_i64(floor(d + 0.5)));
         return ERR_OK;
     }
     for (size_t i = 0; i < ARRAY_LEN(table); i++) {
@@ -76,13 +76,9 @@ static enum err math_two(struct script_run *m, struct str name, struct sv a, str
         return e;
     }
     bool max = str_is(name, "max");
-    if (max || str_is(name, "min")) {
-        enum sv_kind kind = MAX_OF(MAX_OF(a.kind, b.kind), SV_INT);
-        a = sv_to_kind(a, kind);
-        b = sv_to_kind(b, kind);
-        bool first = kind <= SV_LONG ? (max ? a.i >= b.i : a.i <= b.i)
-                                     : isnan(x) || (!isnan(y) && (x == y ? signbit(x) != max : max ? x > y : x < y));
-        *out = first ? a : b;
+    if (max || str_is(name, "min")) { /* painless knows those of doubles only */
+        bool first = isnan(x) || (!isnan(y) && (x == y ? signbit(x) != max : max ? x > y : x < y));
+        *out = sv_double(first ? x : y);
         return ERR_OK;
     }
     if ((str_is(name, "floorDiv") || str_is(name, "floorMod")) && sv_is_whole(a) && sv_is_whole(b)) {
@@ -142,7 +138,9 @@ static enum err box(struct script_run *m, enum type_id type, struct str name, st
         return ERR_OK;
     }
     if (n == 2 && (str_is(name, "max") || str_is(name, "min"))) {
-        return math_two(m, name, a[0], a[1], out);
+        enum err e = math_two(m, name, a[0], a[1], out);
+        *out = sv_to_kind(*out, kind);
+        return e;
     }
     if (n == 2 && str_is(name, "sum")) {
         return vm_binary(m, OP_ADD, a[0], a[1], out);
@@ -151,7 +149,8 @@ static enum err box(struct script_run *m, enum type_id type, struct str name, st
         return not_found(m, type, name, n);
     }
     if (str_is(name, "toString")) {
-        enum err e = vm_text(m, a[0], &text);
+        struct sv boxed = sv_is_number(a[0]) && kind >= SV_INT ? sv_to_kind(a[0], kind) : a[0];
+        enum err e = vm_text(m, boxed, &text);
         *out = sv_str(text);
         return e;
     }
@@ -329,6 +328,18 @@ static enum err collectors(struct script_run *m, struct str name, struct sv *a, 
     return not_found(m, TYPE_COLLECTORS, name, n);
 }
 
+static enum err comparator(struct script_run *m, struct str name, uint32_t n, struct sv *out)
+{
+    bool natural = str_is(name, "naturalOrder");
+    struct sv_func *f = ARENA_NEW(&m->mem, struct sv_func);
+    if (f == NULL) {
+        return vm_no_memory(m);
+    }
+    *f = (struct sv_func){.code = UINT32_MAX, .type = {TYPE_OBJECT, 0}, .name = natural ? STR("compareTo") : STR("#compareBack")};
+    *out = (struct sv){.kind = SV_FUNC, .func = f};
+    return n == 0 && (natural || str_is(name, "reverseOrder")) ? ERR_OK : not_found(m, TYPE_COMPARATOR, name, n);
+}
+
 /* ---- time ---- */
 
 static enum err zone(struct script_run *m, struct sv v, struct sv *out)
@@ -409,7 +420,13 @@ enum err vm_static(struct script_run *m, enum type_id type, struct str name, str
     enum err e;
     *out = sv_null();
     switch (type) {
+    case TYPE_COMPARATOR:
+        return comparator(m, name, n, out);
     case TYPE_MATH:
+        if (n == 0 && str_is(name, "random")) {
+            *out = sv_double(m->env->random != NULL ? m->env->random(m->env->self, (int32_t)m->steps, STR_NULL) : 0.5);
+            return ERR_OK;
+        }
         return n == 1 ? math_one(m, name, a[0], out) : n == 2 ? math_two(m, name, a[0], a[1], out) : not_found(m, type, name, n);
     case TYPE_BOX_CHAR:
         return character(m, name, a, n, out);

@@ -6,6 +6,7 @@
 #include "common/base/utf8.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #define DEPTH_MAX 100
 
@@ -27,37 +28,40 @@ const char *sv_class(struct sv v)
 
 /* ---- comparing ---- */
 
-static bool lists_equal(const struct sv_list *a, const struct sv_list *b)
+static bool equal(struct sv a, struct sv b, unsigned depth);
+
+static bool lists_equal(const struct sv_list *a, const struct sv_list *b, unsigned depth)
 {
+    bool set = a->form == LIST_SET;
     if (a->n != b->n) {
         return false;
     }
     for (uint32_t i = 0; i < a->n; i++) {
-        bool same = a->form == LIST_SET ? sv_list_find(b, a->v[i]) != UINT32_MAX : sv_equals(a->v[i], b->v[i]);
-        if (!same) {
+        if (set ? sv_list_find(b, a->v[i]) == UINT32_MAX : !equal(a->v[i], b->v[i], depth)) {
             return false;
         }
     }
     return true;
 }
 
-static bool maps_equal(const struct sv_map *a, const struct sv_map *b)
+static bool maps_equal(const struct sv_map *a, const struct sv_map *b, unsigned depth)
 {
     if (a->n != b->n) {
         return false;
     }
     for (uint32_t i = 0; i < a->n; i++) {
         const struct sv *other = sv_map_get(b, a->e[i].key);
-        if (other == NULL || !sv_equals(a->e[i].value, *other)) {
+        if (other == NULL || !equal(a->e[i].value, *other, depth)) {
             return false;
         }
     }
     return true;
 }
 
-bool sv_equals(struct sv a, struct sv b)
+/* What nests deeper than any real value (a list may hold itself) is not equal. */
+static bool equal(struct sv a, struct sv b, unsigned depth)
 {
-    if (a.kind != b.kind) {
+    if (a.kind != b.kind || depth > DEPTH_MAX) {
         return false;
     }
     switch (a.kind) {
@@ -73,9 +77,9 @@ bool sv_equals(struct sv a, struct sv b)
         return str_eq(a.s, b.s);
     case SV_LIST:
     case SV_OPTIONAL:
-        return a.list == b.list || lists_equal(a.list, b.list);
+        return a.list == b.list || lists_equal(a.list, b.list, depth + 1);
     case SV_MAP:
-        return a.map == b.map || maps_equal(a.map, b.map);
+        return a.map == b.map || maps_equal(a.map, b.map, depth + 1);
     case SV_DATE:
         return a.date->t.seconds == b.date->t.seconds && a.date->t.nanos == b.date->t.nanos
                && str_eq(a.date->zone->id, b.date->zone->id);
@@ -91,6 +95,11 @@ bool sv_equals(struct sv a, struct sv b)
     default:
         return sv_is_whole(a) ? a.i == b.i : a.p == b.p;
     }
+}
+
+bool sv_equals(struct sv a, struct sv b)
+{
+    return equal(a, b, 0);
 }
 
 /* String.hashCode: over UTF-16 units. */
@@ -193,19 +202,24 @@ bool sv_compare(struct sv a, struct sv b, int *out)
 
 /* ---- text ---- */
 
+/* A field's dates print milliseconds as Joda's did; ZonedDateTime and Instant leave out what is zero. */
 static void put_date(struct sv v, struct buf *out)
 {
-    /* Instants and joda-compatible dates print milliseconds, more digits only where there are any */
     struct arena scratch;
     const struct date_format *f;
+    int32_t nanos = v.date->t.nanos;
+    bool plain = v.kind == SV_DATE && v.aux != DATE_OF_DOC, no_seconds = plain && nanos == 0 && v.date->t.seconds % 60 == 0;
+    bool milli = nanos % 1000000 == 0 && (nanos != 0 || (v.kind == SV_DATE && !plain));
+    char pattern[64];
+    snprintf(pattern, sizeof(pattern), "uuuu-MM-dd'T'HH:mm%s%sXXX", no_seconds ? "" : ":ss",
+             milli            ? ".SSS"
+             : nanos == 0     ? ""
+             : nanos % 1000 == 0 ? ".SSSSSS"
+                              : ".SSSSSSSSS");
     arena_init(&scratch, NULL, ARENA_UNLIMITED);
-    const char *pattern = v.date->t.nanos == 0 && v.kind == SV_INSTANT ? "uuuu-MM-dd'T'HH:mm:ssXXX"
-                          : v.date->t.nanos % 1000000 == 0             ? "uuuu-MM-dd'T'HH:mm:ss.SSSXXX"
-                          : v.date->t.nanos % 1000 == 0                ? "uuuu-MM-dd'T'HH:mm:ss.SSSSSSXXX"
-                                                                       : "uuuu-MM-dd'T'HH:mm:ss.SSSSSSSSSXXX";
     if (date_format_new(&f, str_of(pattern), &scratch, NULL) == ERR_OK) {
         (void)date_print(f, v.date->t, v.date->zone, out);
-        if (v.date->zone->n > 0) {
+        if (plain && v.date->zone->id.p[0] >= 'A' && v.date->zone->id.p[0] != 'Z') {
             buf_printf(out, "[%.*s]", STR_ARG(v.date->zone->id));
         }
     }
@@ -546,6 +560,31 @@ bool sv_of_json(struct sv *out, const struct json *v, struct arena *a, bool froz
     }
 }
 
+bool sv_thaw(struct sv *out, struct sv v, struct arena *a)
+{
+    struct sv one;
+    *out = v;
+    if (v.kind == SV_LIST) {
+        out->list = sv_list_new(a, v.list->form);
+        for (uint32_t i = 0; out->list != NULL && i < v.list->n; i++) {
+            if (!sv_thaw(&one, v.list->v[i], a) || !sv_list_push(a, out->list, one)) {
+                return false;
+            }
+        }
+        return out->list != NULL;
+    }
+    if (v.kind == SV_MAP) {
+        out->map = sv_map_new(a);
+        for (uint32_t i = 0; out->map != NULL && i < v.map->n; i++) {
+            if (!sv_thaw(&one, v.map->e[i].value, a) || !sv_map_put(a, out->map, v.map->e[i].key, one)) {
+                return false;
+            }
+        }
+        return out->map != NULL;
+    }
+    return true;
+}
+
 static enum err text_json(struct json *out, struct sv v, enum json_type type, struct arena *a, struct errmsg *em)
 {
     struct buf b;
@@ -636,6 +675,8 @@ enum err sv_to_json(struct json *out, struct sv v, struct arena *a, unsigned dep
     case SV_STR:
     case SV_CHAR:
     case SV_DATE:
+        v.aux = DATE_OF_DOC;
+        return text_json(out, v, JSON_STRING, a, em);
     case SV_INSTANT:
     case SV_ZONE:
     case SV_ENUM:
@@ -670,6 +711,6 @@ struct sv sv_field_at(const struct sv_field *f, uint32_t i)
         }
         date->t = d->type == SCRIPT_DOC_DATE ? instant_of_ms(d->i[i]) : instant_of_nanos(d->i[i]);
         date->zone = &zone_utc;
-        return (struct sv){.kind = SV_DATE, .date = date};
+        return (struct sv){.kind = SV_DATE, .aux = DATE_OF_DOC, .date = date};
     }
 }

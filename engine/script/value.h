@@ -57,11 +57,13 @@ struct sv_date {
     const struct zone *zone;
 };
 
+#define DATE_OF_DOC 1 /* SV_DATE's aux: of a field, with the methods of older versions */
+
 enum sv_enum { ENUM_MONTH, ENUM_WEEKDAY };
 
 struct sv {
     enum sv_kind kind;
-    uint32_t aux; /* SV_ENTRY: index; SV_ENUM: enum sv_enum; SV_TYPE: enum type_id */
+    uint32_t aux; /* SV_ENTRY: index; SV_DATE: DATE_OF_DOC; SV_ENUM: enum sv_enum; SV_TYPE: enum type_id */
     union {
         bool b;
         int64_t i; /* every whole kind, SV_ENUM */
@@ -194,6 +196,8 @@ bool sv_map_remove(struct sv_map *m, struct sv key, struct sv *was);
 
 /* Trees in and out. Whole numbers become int, or long where they do not fit; fractions double. */
 bool sv_of_json(struct sv *out, const struct json *v, struct arena *a, bool frozen) NODISCARD;
+/* A deep copy that may be changed. */
+bool sv_thaw(struct sv *out, struct sv v, struct arena *a) NODISCARD;
 /* ERR_ILLEGAL_ARGUMENT for what has no JSON form, or contains itself. */
 enum err sv_to_json(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em) NODISCARD;
 

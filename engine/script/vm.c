@@ -178,10 +178,10 @@ enum err vm_iterator(struct script_run *m, struct sv of, struct sv *out)
 bool vm_next(struct script_run *m, struct sv_iter *it, struct sv *out, enum err *e)
 {
     *e = ERR_OK;
-    if (it->at >= it->n) {
+    if (it->at == it->list->n) { /* Java asks only this before it looks for changes */
         return false;
     }
-    if (it->list->n != it->n) {
+    if (it->list->n != it->n || it->at >= it->n) {
         *e = err_set(m->em, ERR_CONCURRENT_MODIFICATION, "the collection was changed while it was iterated");
         return false;
     }
@@ -201,7 +201,7 @@ struct frame {
         uint32_t target, sp;
     } handler[HANDLERS_MAX];
     uint32_t handlers_n;
-    struct errmsg caught; /* what a handler looks at */
+    struct errmsg *caught; /* what a handler looks at; made when first needed */
 };
 
 static enum err push(struct script_run *m, struct sv v)
@@ -355,33 +355,45 @@ static enum err step(struct script_run *m, const struct ins *in, bool at)
     return e == ERR_OK ? push(m, in->b != 0 ? now : old) : e;
 }
 
+/* The first of a name is what a new exception of that class becomes. */
+static const struct {
+    const char *name;
+    enum err e;
+} exceptions[] = {{"IllegalArgumentException", ERR_ILLEGAL_ARGUMENT}, {"IllegalStateException", ERR_ILLEGAL_STATE},
+                  {"ArithmeticException", ERR_ARITHMETIC},            {"NullPointerException", ERR_NULL_POINTER},
+                  {"ClassCastException", ERR_CLASS_CAST},             {"NumberFormatException", ERR_NUMBER_FORMAT},
+                  {"IndexOutOfBoundsException", ERR_INDEX_BOUNDS},    {"IndexOutOfBoundsException", ERR_STRING_BOUNDS},
+                  {"IndexOutOfBoundsException", ERR_ARRAY_BOUNDS},    {"UnsupportedOperationException", ERR_UNSUPPORTED},
+                  {"IllegalArgumentException", ERR_NUMBER_FORMAT},    {"DateTimeException", ERR_DATE_TIME}};
+
 static bool is_exception(const struct ins *in, struct str name, enum err e)
 {
-    static const struct {
-        const char *name;
-        enum err e;
-    } table[] = {{"IllegalArgumentException", ERR_ILLEGAL_ARGUMENT}, {"IllegalStateException", ERR_ILLEGAL_STATE},
-                 {"ArithmeticException", ERR_ARITHMETIC},            {"NullPointerException", ERR_NULL_POINTER},
-                 {"ClassCastException", ERR_CLASS_CAST},             {"NumberFormatException", ERR_NUMBER_FORMAT},
-                 {"IndexOutOfBoundsException", ERR_INDEX_BOUNDS},    {"IndexOutOfBoundsException", ERR_STRING_BOUNDS},
-                 {"IndexOutOfBoundsException", ERR_ARRAY_BOUNDS},    {"UnsupportedOperationException", ERR_UNSUPPORTED},
-                 {"IllegalArgumentException", ERR_NUMBER_FORMAT},    {"DateTimeException", ERR_DATE_TIME}};
     if (in->b != TYPE_EXCEPTION || str_is(name, "Exception") || str_is(name, "RuntimeException")) {
         return true;
     }
-    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
-        if (table[i].e == e && str_is(name, table[i].name)) {
+    for (size_t i = 0; i < ARRAY_LEN(exceptions); i++) {
+        if (exceptions[i].e == e && str_is(name, exceptions[i].name)) {
             return true;
         }
     }
     return false;
 }
 
+static enum err exception_code(struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(exceptions); i++) {
+        if (str_is(name, exceptions[i].name)) {
+            return exceptions[i].e;
+        }
+    }
+    return ERR_RUNTIME;
+}
+
 static enum err throw(struct script_run *m, struct frame *f, const struct ins *in)
 {
     if (in->a == 1) { /* no handler took it */
-        *m->em = f->caught;
-        return err_code(&f->caught);
+        *m->em = *f->caught;
+        return err_code(f->caught);
     }
     struct sv v = pop(m);
     if (v.kind != SV_MAP) {
@@ -402,9 +414,9 @@ static enum err caught_value(struct script_run *m, const struct frame *f)
     if (map.map == NULL) {
         return vm_no_memory(m);
     }
-    enum err e = vm_str(m, str_of(f->caught.frame[0].reason), &text);
+    enum err e = vm_str(m, str_of(f->caught->frame[0].reason), &text);
     if (e == ERR_OK && (!sv_map_put(&m->mem, map.map, sv_str(STR("message")), text)
-                        || !sv_map_put(&m->mem, map.map, sv_str(STR("#code")), sv_int((int32_t)f->caught.frame[0].code)))) {
+                        || !sv_map_put(&m->mem, map.map, sv_str(STR("#code")), sv_int((int32_t)f->caught->frame[0].code)))) {
         e = vm_no_memory(m);
     }
     return e == ERR_OK ? push(m, map) : e;
@@ -464,6 +476,10 @@ static enum err call(struct script_run *m, const struct ins *in)
         break;
     default:
         e = vm_new(m, (enum type_id)in->b, args, in->a, &out);
+        if (e == ERR_OK && in->b == TYPE_EXCEPTION) {
+            struct sv code = sv_int((int32_t)exception_code(name_of(m, in)));
+            e = sv_map_put(&m->mem, out.map, sv_str(STR("#code")), code) ? ERR_OK : vm_no_memory(m);
+        }
     }
     return e == ERR_OK ? give(m, in->a, out) : e;
 }
@@ -557,7 +573,7 @@ static enum err handlers(struct script_run *m, struct frame *f, const struct ins
         f->handlers_n--;
         return ERR_OK;
     case I_CAUGHT: {
-        bool is = is_exception(in, name_of(m, in), f->caught.frame[0].code);
+        bool is = is_exception(in, name_of(m, in), f->caught->frame[0].code);
         enum err e = is ? caught_value(m, f) : ERR_OK;
         return e == ERR_OK ? push(m, sv_bool(is)) : e;
     }
@@ -637,10 +653,14 @@ static bool handled(struct script_run *m, struct frame *f, enum err e)
     if (f->handlers_n == 0 || e == ERR_PAINLESS || e == ERR_NO_MEMORY) {
         return false;
     }
+    f->caught = f->caught != NULL ? f->caught : ARENA_NEW(&m->mem, struct errmsg);
+    if (f->caught == NULL) {
+        return false;
+    }
     f->handlers_n--;
     f->pc = f->handler[f->handlers_n].target;
     m->sp = f->handler[f->handlers_n].sp;
-    f->caught = *m->em;
+    *f->caught = *m->em;
     return true;
 }
 
