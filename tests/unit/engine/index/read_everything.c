@@ -1,0 +1,159 @@
+/* Everything that a segment offers, read once; with damaged bytes it must neither crash nor loop. */
+#include <check.h>
+#include <stdlib.h>
+
+#include "common/base/bits.h"
+#include "engine/suggest/completion.h"
+#include "tests/unit/engine/index/random_docs.h"
+
+static uint64_t read_postings(const struct seg_field *f, const struct term_info *info)
+{
+    struct postings p;
+    struct positions ps;
+    struct impact impacts[IMPACTS_MAX];
+    uint64_t sum = 0, steps = 0;
+    doc_id last = 0, count = segment_doc_count(f->segment);
+    postings_open(&p, f, info, true);
+    positions_init(&ps, &p, true);
+    sum += postings_all_impacts(&p, impacts);
+    for (doc_id d = 0; d < count && (d = postings_shallow(&p, d)) != DOC_END; d++) {
+        ck_assert_uint_lt(d, count);
+        sum += postings_block_impacts(&p, impacts) + impacts[0].freq;
+        if (++steps > count) {
+            break;
+        }
+    }
+    while (postings_next(&p) != DOC_END) {
+        ck_assert(p.doc < count && (steps == 0 || p.doc >= last));
+        last = p.doc;
+        sum += postings_freq(&p);
+        uint32_t n = positions_read(&ps);
+        for (uint32_t i = 0; i < n; i++) {
+            sum += ps.pos[i];
+        }
+    }
+    postings_open(&p, f, info, false);
+    for (doc_id d = postings_seek(&p, 3); d != DOC_END; d = postings_seek(&p, d + 7)) {
+        ck_assert(d < count);
+        sum += d;
+    }
+    positions_fini(&ps);
+    return sum;
+}
+
+static uint64_t read_terms(const struct seg_field *f)
+{
+    struct term_iter it;
+    struct term_info info;
+    struct buf term;
+    uint64_t sum = 0;
+    buf_init(&term, NULL, BUF_UNLIMITED);
+    term_iter_init(&it, f);
+    while (term_iter_next(&it)) {
+        sum += read_postings(f, &it.info);
+        sum += seg_term(f, it.term, &info);
+        sum += seg_term_by_ord(f, it.info.ord, &term);
+    }
+    static const char *const targets[] = {"", "a", "a1", "a-rather-long-common", "b7", "zz", "doc-000100"};
+    for (size_t i = 0; i < ARRAY_LEN(targets); i++) {
+        sum += term_iter_seek(&it, str_of(targets[i])) + seg_term(f, str_of(targets[i]), &info);
+        for (int k = 0; k < 3; k++) {
+            sum += term_iter_next(&it);
+        }
+    }
+    term_iter_fini(&it);
+    buf_fini(&term);
+    return sum;
+}
+
+static uint64_t read_columns(const struct seg_field *f)
+{
+    struct num_column c;
+    struct ord_column o;
+    struct str a, b;
+    uint64_t sum = 0, first = 0;
+    num_column_open(&c, f->has & SEG_NUMS ? f : NULL);
+    ord_column_open(&o, f->has & SEG_ORDS ? f : NULL);
+    for (doc_id d = 0; d < segment_doc_count(f->segment); d++) {
+        uint32_t n = num_column_seek(&c, d, &first);
+        for (uint32_t i = 0; i < n; i++) {
+            sum += (uint64_t)num_column_value(&c, first + i);
+        }
+        n = ord_column_seek(&o, d, &first);
+        for (uint32_t i = 0; i < n; i++) {
+            uint64_t ord = ord_column_value(&o, first + i);
+            ck_assert(ord < o.n_ords || o.n_ords == 0);
+            sum += ord;
+        }
+        for (uint32_t i = 0; seg_bytes_value(f, d, i, &a); i++) {
+            sum += a.n > 0 ? (uint8_t)a.p[a.n - 1] : 0;
+        }
+        for (uint32_t i = 0; seg_range_value(f, d, i, &a, &b); i++) {
+            sum += (uint8_t)b.p[b.n - 1];
+        }
+        if (seg_norms(f) != NULL) {
+            sum += seg_norms(f)[d];
+            sum += seg_norms_present(f) != NULL && bits_test(seg_norms_present(f), d);
+        }
+    }
+    return sum;
+}
+
+static enum cell_relation some_cells(void *self, int32_t lat_lo, int32_t lat_hi, int32_t lon_lo, int32_t lon_hi)
+{
+    (void)self;
+    (void)lon_hi;
+    return lat_lo > lat_hi || lon_lo > 1 << 30 ? CELL_INSIDE : CELL_CROSSES;
+}
+
+static bool some_points(void *self, int32_t lat, int32_t lon)
+{
+    (void)self;
+    return lat > lon;
+}
+
+static uint64_t read_spaces(const struct seg_field *f)
+{
+    uint32_t n = segment_doc_count(f->segment);
+    uint64_t *bits = calloc(bits_words(n) + 1, 8), sum = 0;
+    int64_t min, max;
+    struct geo_visitor v = {NULL, some_cells, some_points};
+    sum += seg_points_bounds(f, &min, &max);
+    seg_points_range(f, -1000, 20000, bits);
+    seg_points_range(f, INT64_MIN, INT64_MAX, bits);
+    sum += seg_points_count(f, 0, 1000);
+    seg_geo_visit(f, &v, bits);
+    sum += bits_count(bits, n);
+    free(bits);
+    struct completion_iter it;
+    completion_iter_init(&it, seg_completion_bytes(f));
+    while (completion_iter_next(&it)) {
+        sum += it.entry.weight + it.entry.path.n;
+    }
+    completion_iter_fini(&it);
+    return sum;
+}
+
+uint64_t read_everything(const struct segment *s)
+{
+    uint64_t sum = 0;
+    uint32_t n = segment_doc_count(s);
+    struct stored_reader r;
+    struct arena arena;
+    stored_reader_init(&r, s);
+    arena_init(&arena, NULL, ARENA_UNLIMITED);
+    for (doc_id d = 0; d < n; d++) {
+        struct stored_doc doc;
+        sum += stored_read(&r, d, STORED_ID | STORED_SOURCE | STORED_VALUES, &arena, &doc, NULL) == ERR_OK;
+        sum += doc.source.n + (segment_roots(s) != NULL && bits_test(segment_roots(s), d));
+    }
+    doc_id doc;
+    sum += seg_find_id(s, STR("doc-007907"), NULL, &doc) + seg_find_id(s, STR("x"), NULL, &doc);
+    stored_reader_fini(&r);
+    arena_fini(&arena);
+    for (uint32_t i = 0; i < segment_field_count(s); i++) {
+        const struct seg_field *f = segment_field_at(s, i);
+        sum += read_terms(f) + read_columns(f) + read_spaces(f);
+    }
+    return sum;
+}
