@@ -142,6 +142,25 @@ void bits_unpack32(const uint8_t *p, size_t n, unsigned w, uint32_t *out)
     }
 }
 
+size_t bits_pack32(uint8_t *to, const uint32_t *v, size_t n, unsigned w)
+{
+    uint64_t word = 0;
+    unsigned used = 0;
+    uint8_t *begin = to;
+    for (size_t i = 0; i < n; i++) {
+        word |= (uint64_t)v[i] << used;
+        used += w;
+        if (used >= 32) {
+            store_u32(to, (uint32_t)word);
+            to += 4;
+            word >>= 32;
+            used -= 32;
+        }
+    }
+    store_u32(to, (uint32_t)word);
+    return (size_t)(to - begin) + (used + 7) / 8;
+}
+
 void bits_put(struct bits_out *o, uint64_t v, unsigned w)
 {
     o->word |= v << o->used;

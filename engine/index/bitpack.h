@@ -56,6 +56,9 @@ static inline uint64_t bits_get(const uint8_t *p, uint64_t i, unsigned w, uint64
 /* Unpacks n 32-bit fields (w <= 32). */
 void bits_unpack32(const uint8_t *p, size_t n, unsigned w, uint32_t *out);
 
+/* Packs n 32-bit fields (w <= 32, each below 2^w) and returns the bytes written; may touch seven bytes behind them. */
+size_t bits_pack32(uint8_t *to, const uint32_t *v, size_t n, unsigned w);
+
 /* Writes horizontal fields one after the other into a buffer. */
 struct bits_out {
     struct buf *to; /* borrowed */

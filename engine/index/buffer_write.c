@@ -13,7 +13,6 @@ struct writing {
     struct seg_out *out;
     struct directory dir;
     struct buf meta; /* of the field at hand */
-    struct buf occurrences; /* of one document: u32 position, start, end each */
     uint32_t *order; /* term numbers, by field, then by bytes */
     const uint32_t **field_terms; /* by field number: where its run of `order` begins */
 };
@@ -314,26 +313,30 @@ static void write_norms(struct writing *w, const struct buffer_field *f, uint8_t
     free(present);
 }
 
-/* The occurrences of one document, up to the 0 behind them or the stream's end; returns how many. */
-static uint32_t read_occurrences(struct writing *w, struct stream_in *in, uint32_t has)
+/* The occurrences of one document, up to the 0 behind them or the stream's end. */
+static void write_positions(struct postings_writer *pw, struct stream_in *in)
 {
-    uint32_t n = 0, pos = 0, start = 0;
-    buf_reset(&w->occurrences);
+    uint32_t pos = 0, start = 0, len = 0;
+    bool offsets = (pw->has & SEG_OFFSETS) != 0;
     while (!stream_end(in)) {
         uint64_t gap = stream_varint(in);
         if (gap == 0) {
             break;
         }
+        pos += (uint32_t)gap - 1;
+        if (offsets) {
+            start += (uint32_t)stream_varint(in);
+            len = (uint32_t)stream_varint(in);
+        }
+        postings_writer_pos(pw, pos, start, start + len);
+    }
+}
+
+static uint32_t count_occurrences(struct stream_in *in)
+{
+    uint32_t n = 0;
+    while (!stream_end(in) && stream_u8(in) != 0) {
         n++;
-        if (!(has & SEG_POSITIONS)) {
-            continue;
-        }
-        uint32_t v[3] = {pos += (uint32_t)gap - 1, 0, 0};
-        if (has & SEG_OFFSETS) {
-            v[1] = start += (uint32_t)stream_varint(in);
-            v[2] = start + (uint32_t)stream_varint(in);
-        }
-        buf_add(&w->occurrences, v, sizeof(v));
     }
     return n;
 }
@@ -345,23 +348,27 @@ static void write_term(struct writing *w, struct postings_writer *pw, const stru
     stream_open(&in, &w->b->pool, &t->s);
     while (!stream_end(&in)) {
         doc += (doc_id)stream_varint(&in);
-        if (!(pw->has & SEG_FREQS)) {
-            postings_writer_doc(pw, doc, 1);
-            continue;
-        }
-        uint32_t freq = read_occurrences(w, &in, pw->has);
-        if (!seg_out_check(w->out, &w->occurrences)) {
-            return;
-        }
-        postings_writer_doc(pw, doc, freq);
         if (pw->has & SEG_POSITIONS) {
-            for (uint32_t i = 0; i < freq; i++) {
-                const char *v = w->occurrences.p + 12 * (size_t)i;
-                postings_writer_pos(pw, load_u32(v), load_u32(v + 4), load_u32(v + 8));
-            }
+            postings_writer_doc(pw, doc, 0);
+            write_positions(pw, &in);
+        } else {
+            postings_writer_doc(pw, doc, pw->has & SEG_FREQS ? count_occurrences(&in) : 1);
         }
     }
     postings_writer_term(pw, term_text(w->b, t));
+}
+
+/* Terms in order of their bytes lie scattered: what the coming ones need is asked for early. */
+static void look_ahead(const struct index_buffer *b, const uint32_t *order, uint32_t i, uint32_t n)
+{
+    if (i + 16 < n) {
+        __builtin_prefetch(&b->terms[order[i + 16]]);
+    }
+    if (i + 8 < n) {
+        const struct term_head *t = &b->terms[order[i + 8]];
+        __builtin_prefetch(byte_pool_at(&b->pool, t->s.first));
+        __builtin_prefetch(byte_pool_at(&b->pool, t->text));
+    }
 }
 
 static void write_terms(struct writing *w, const struct buffer_field *f, const uint8_t *norms,
@@ -376,6 +383,7 @@ static void write_terms(struct writing *w, const struct buffer_field *f, const u
         const uint32_t *order = w->field_terms[f - w->b->fields];
         for (uint32_t i = 0; i < f->n_terms && w->out->err == ERR_OK; i++) {
             struct term_head *t = &w->b->terms[order[i]];
+            look_ahead(w->b, order, i, f->n_terms);
             t->ord = i;
             write_term(w, pw, t);
         }
@@ -554,13 +562,11 @@ enum err index_buffer_write(struct index_buffer *b, struct buf *out, struct errm
     seg_out_init(&o, NULL, NULL, out, em);
     directory_init(&w.dir, &o);
     buf_init(&w.meta, NULL, BUF_UNLIMITED);
-    buf_init(&w.occurrences, NULL, BUF_UNLIMITED);
     write_all(&w);
     enum err e = o.err == ERR_OK ? directory_finish(&w.dir, b->n_docs) : o.err;
     directory_fini(&w.dir);
     seg_out_fini(&o);
     buf_fini(&w.meta);
-    buf_fini(&w.occurrences);
     free(w.order);
     free(w.field_terms);
     buffer_empty(b);

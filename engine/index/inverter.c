@@ -30,10 +30,46 @@ static bool grow_slots(struct index_buffer *b)
     return true;
 }
 
-static bool same_text(const struct index_buffer *b, const struct term_head *t, struct str text)
+/* Two multiplications for the short terms that nearly all are. */
+static inline uint32_t term_hash(struct str s, uint32_t field)
+{
+    const uint8_t *p = (const uint8_t *)s.p;
+    uint64_t a = 0, b = 0;
+    if (s.n > 16) {
+        return (uint32_t)hash_bytes(s.p, s.n, field);
+    }
+    if (s.n >= 8) {
+        a = load_u64(p);
+        b = load_u64(p + s.n - 8);
+    } else if (s.n >= 4) {
+        a = load_u32(p);
+        b = load_u32(p + s.n - 4);
+    } else if (s.n > 0) {
+        a = (uint64_t)p[0] | (uint64_t)p[s.n / 2] << 8 | (uint64_t)p[s.n - 1] << 16;
+    }
+    uint64_t h = (a ^ s.n) * 0x9E3779B97F4A7C15ULL;
+    h = ((h ^ h >> 32) ^ b ^ ((uint64_t)field + 1) << 40) * 0xD6E8FEB86659FD93ULL;
+    return (uint32_t)(h >> 32 ^ h);
+}
+
+static inline bool same_bytes(const uint8_t *a, const uint8_t *b, size_t n)
+{
+    if (n > 16) {
+        return memcmp(a, b, n) == 0;
+    }
+    if (n >= 8) {
+        return load_u64(a) == load_u64(b) && load_u64(a + n - 8) == load_u64(b + n - 8);
+    }
+    if (n >= 4) {
+        return load_u32(a) == load_u32(b) && load_u32(a + n - 4) == load_u32(b + n - 4);
+    }
+    return n == 0 || (a[0] == b[0] && a[n / 2] == b[n / 2] && a[n - 1] == b[n - 1]);
+}
+
+static inline bool same_text(const struct index_buffer *b, const struct term_head *t, struct str text)
 {
     const uint8_t *p = byte_pool_at(&b->pool, t->text);
-    return load_u16(p) == text.n && memcmp(p + 2, text.p, text.n) == 0;
+    return load_u16(p) == text.n && same_bytes(p + 2, (const uint8_t *)text.p, text.n);
 }
 
 static uint32_t new_term(struct index_buffer *b, struct buffer_field *f, struct str text, uint32_t hash, uint32_t at)
@@ -57,13 +93,12 @@ static uint32_t new_term(struct index_buffer *b, struct buffer_field *f, struct 
     return b->n_terms++;
 }
 
-static uint32_t find_term(struct index_buffer *b, struct buffer_field *f, struct str text)
+static uint32_t find_term(struct index_buffer *b, struct buffer_field *f, struct str text, uint32_t hash)
 {
-    if (b->n_terms >= b->n_slots / 4 * 3 && !grow_slots(b)) {
+    if (b->n_terms >= b->n_slots / 2 && !grow_slots(b)) {
         return UINT32_MAX;
     }
-    uint32_t field = (uint32_t)(f - b->fields);
-    uint32_t hash = (uint32_t)hash_bytes(text.p, text.n, field + 1), mask = b->n_slots - 1, at = hash & mask;
+    uint32_t field = (uint32_t)(f - b->fields), mask = b->n_slots - 1, at = hash & mask;
     for (uint64_t slot; (slot = b->slots[at]) != 0; at = (at + 1) & mask) {
         if (slot >> 32 == hash) {
             uint32_t i = (uint32_t)slot - 1;
@@ -88,10 +123,10 @@ static bool log_term(struct index_buffer *b, uint32_t i)
     return true;
 }
 
-uint32_t inverter_add(struct index_buffer *b, struct buffer_field *f, struct str text, enum index_options options,
-                      doc_id doc, uint32_t pos, uint32_t start, uint32_t end)
+static uint32_t add_hashed(struct index_buffer *b, struct buffer_field *f, struct str text, uint32_t hash,
+                           enum index_options options, doc_id doc, uint32_t pos, uint32_t start, uint32_t end)
 {
-    uint32_t i = find_term(b, f, text);
+    uint32_t i = find_term(b, f, text, hash);
     uint8_t bytes[40];
     size_t n = 0;
     if (i == UINT32_MAX || !log_term(b, i)) {
@@ -118,6 +153,12 @@ uint32_t inverter_add(struct index_buffer *b, struct buffer_field *f, struct str
         bytes[n++] = 1;
     }
     return stream_put(&b->pool, &t->s, bytes, n) ? i : UINT32_MAX;
+}
+
+uint32_t inverter_add(struct index_buffer *b, struct buffer_field *f, struct str text, enum index_options options,
+                      doc_id doc, uint32_t pos, uint32_t start, uint32_t end)
+{
+    return add_hashed(b, f, text, term_hash(text, (uint32_t)(f - b->fields)), options, doc, pos, start, end);
 }
 
 void inverter_undo(struct index_buffer *b)
@@ -166,35 +207,78 @@ static enum err bad_position(const struct buffer_field *f, int32_t inc, struct e
                    STR_ARG(f->name));
 }
 
-/* Positions and offsets go on over the values of a field as in Lucene's DefaultIndexingChain.PerField.invert(). */
+/* How many tokens are looked up side by side. */
+#define AHEAD 32
+
+/* Terms lie scattered: what the next tokens will touch (slot, head, text and the end of the stream) is asked for, for all of
+ * them, before the first is added, so that the waits overlap. */
+static void look_ahead(const struct index_buffer *b, uint32_t field, const struct token *t, uint32_t n,
+                       uint32_t hashes[AHEAD])
+{
+    uint32_t mask = b->n_slots - 1, heads[AHEAD];
+    for (uint32_t i = 0; i < n; i++) {
+        hashes[i] = term_hash(t[i].text, field);
+        if (b->n_slots > 0) {
+            __builtin_prefetch(&b->slots[hashes[i] & mask]);
+        }
+    }
+    for (uint32_t i = 0; b->n_slots > 0 && i < n; i++) {
+        heads[i] = (uint32_t)b->slots[hashes[i] & mask];
+        if (heads[i] != 0) {
+            __builtin_prefetch(&b->terms[heads[i] - 1]);
+        }
+    }
+    for (uint32_t i = 0; b->n_slots > 0 && i < n; i++) {
+        if (heads[i] != 0) {
+            const struct term_head *head = &b->terms[heads[i] - 1];
+            __builtin_prefetch(byte_pool_at(&b->pool, head->text));
+            __builtin_prefetch(byte_pool_at(&b->pool, head->s.at), 1);
+        }
+    }
+}
+
+/* Places a token as Lucene's DefaultIndexingChain.PerField.invert() does. */
+static enum err place_token(struct buffer_field *f, const struct token *t, struct errmsg *em)
+{
+    f->position += t->pos_inc;
+    if (f->position < f->last_position || f->position > POSITION_MAX) {
+        return bad_position(f, t->pos_inc, em);
+    }
+    f->last_position = f->position;
+    int64_t start = f->offset + t->start, end = f->offset + t->end;
+    if (start < f->last_start || end < start || end > INT32_MAX) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "startOffset must be non-negative, and endOffset must be >= startOffset, and offsets must "
+                       "not go backwards startOffset=%lld,endOffset=%lld,lastStartOffset=%lld for field '%.*s'",
+                       (long long)start, (long long)end, (long long)f->last_start, STR_ARG(f->name));
+    }
+    f->last_start = start;
+    return t->text.n > SEG_TERM_BYTES_MAX ? immense(f, t->text, em) : ERR_OK;
+}
+
 enum err inverter_text(struct index_buffer *b, struct buffer_field *f, const struct doc_value *v, doc_id doc,
                        struct errmsg *em)
 {
     const struct field *field = v->field;
+    uint32_t hashes[AHEAD];
     for (uint32_t i = 0; i < v->text.n; i++) {
         const struct token *t = &v->text.v[i];
-        f->position += t->pos_inc;
-        if (f->position < f->last_position || f->position > POSITION_MAX) {
-            return bad_position(f, t->pos_inc, em);
+        if (i % AHEAD == 0) {
+            look_ahead(b, (uint32_t)(f - b->fields), t, MIN_OF(v->text.n - i, (uint32_t)AHEAD), hashes);
         }
-        f->last_position = f->position;
-        int64_t start = f->offset + t->start, end = f->offset + t->end;
-        if (start < f->last_start || end < start || end > INT32_MAX) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                           "startOffset must be non-negative, and endOffset must be >= startOffset, and offsets must "
-                           "not go backwards startOffset=%lld,endOffset=%lld,lastStartOffset=%lld for field '%.*s'",
-                           (long long)start, (long long)end, (long long)f->last_start, STR_ARG(f->name));
-        }
-        f->last_start = start;
-        if (t->text.n > SEG_TERM_BYTES_MAX) {
-            return immense(f, t->text, em);
+        enum err e = place_token(f, t, em);
+        if (e != ERR_OK) {
+            return e;
         }
         f->length += t->pos_inc != 0 || !field->similarity.discount_overlaps;
-        if (inverter_add(b, f, t->text, field->options, doc, (uint32_t)f->position, (uint32_t)start, (uint32_t)end)
+        uint32_t start = (uint32_t)f->last_start;
+        if (add_hashed(b, f, t->text, hashes[i % AHEAD], field->options, doc, (uint32_t)f->position, start,
+                       start + (t->end - t->start))
             == UINT32_MAX) {
             return err_no_memory(em);
         }
     }
+    /* Positions and offsets go on over the values of a field. */
     f->position += v->text.end_pos_inc;
     f->offset += v->text.end_offset;
     f->position += field->position_increment_gap;

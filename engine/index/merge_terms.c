@@ -63,9 +63,11 @@ static void copy_postings(struct term_merge *t, uint32_t source)
     positions_reopen(&t->positions, p, (has & SEG_OFFSETS) != 0);
     for (doc_id d = postings_next(p); d != DOC_END && t->f->m->out.err == ERR_OK; d = postings_next(p)) {
         if (remap[d] != DOC_END) {
-            postings_writer_doc(t->w, remap[d], has & SEG_FREQS ? postings_freq(p) : 1);
             if (has & SEG_POSITIONS) {
+                postings_writer_doc(t->w, remap[d], 0);
                 copy_positions(t);
+            } else {
+                postings_writer_doc(t->w, remap[d], has & SEG_FREQS ? postings_freq(p) : 1);
             }
         }
     }

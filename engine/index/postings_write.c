@@ -42,22 +42,17 @@ void postings_writer_fini(struct postings_writer *w)
     w->seen = NULL;
 }
 
-/* n numbers of width b: vertical when they fill a block. */
-static void put_packed(struct buf *to, const uint32_t *v, uint32_t n, unsigned b)
+/* The most that n numbers take, packed. */
+#define PACKED_BYTES_MAX (POSTINGS_BLOCK * 4 + 8)
+
+/* n numbers of width b: vertical when they fill a block. Returns the bytes written. */
+static size_t pack(uint8_t *to, const uint32_t *v, uint32_t n, unsigned b)
 {
     if (n == BITPACK_BLOCK) {
-        uint8_t *p = (uint8_t *)buf_reserve(to, bitpack_bytes(b));
-        if (p != NULL) {
-            bitpack_pack(v, b, p);
-            to->n += bitpack_bytes(b);
-        }
-        return;
+        bitpack_pack(v, b, to);
+        return bitpack_bytes(b);
     }
-    struct bits_out bits = bits_out(to);
-    for (uint32_t i = 0; i < n; i++) {
-        bits_put(&bits, v[i], b);
-    }
-    bits_end(&bits);
+    return bits_pack32(to, v, n, b);
 }
 
 static void put_impacts(struct buf *to, const struct impact_best *best)
@@ -73,29 +68,30 @@ static void put_impacts(struct buf *to, const struct impact_best *best)
     }
 }
 
-/* The gathered documents as one block at the end of `data`; their impacts go into both frontiers. */
+/* The gathered documents as one block at the end of `data`; their impacts go into the block's frontier. */
 static void encode_block(struct postings_writer *w)
 {
     uint32_t gaps[POSTINGS_BLOCK], less[POSTINGS_BLOCK], before = w->block_base;
+    uint8_t bytes[2 + 2 * PACKED_BYTES_MAX];
+    bool freqs = (w->has & SEG_FREQS) != 0;
     for (uint32_t i = 0; i < w->n; i++) {
         gaps[i] = w->docs[i] - before - 1;
         before = w->docs[i];
         less[i] = w->freqs[i] - 1;
     }
     w->block_base = before;
-    unsigned doc_width = bitpack_width(gaps, w->n), freq_width = bitpack_width(less, w->n);
-    put_u8(&w->data, (uint8_t)doc_width);
-    if (w->has & SEG_FREQS) {
-        put_u8(&w->data, (uint8_t)freq_width);
-    }
-    put_packed(&w->data, gaps, w->n, doc_width);
-    if (w->has & SEG_FREQS) {
-        put_packed(&w->data, less, w->n, freq_width);
+    unsigned doc_width = bitpack_width(gaps, w->n), freq_width = freqs ? bitpack_width(less, w->n) : 0;
+    size_t n = 1 + (size_t)freqs;
+    bytes[0] = (uint8_t)doc_width;
+    bytes[1] = (uint8_t)freq_width;
+    n += pack(bytes + n, gaps, w->n, doc_width);
+    if (freqs) {
+        n += pack(bytes + n, less, w->n, freq_width);
         for (uint32_t i = 0; i < w->n; i++) {
-            uint8_t norm = w->norms != NULL ? w->norms[w->docs[i]] : 1;
-            impact_best_add(&w->block_best, norm, w->freqs[i]);
+            impact_best_add(&w->block_best, w->norms != NULL ? w->norms[w->docs[i]] : 1, w->freqs[i]);
         }
     }
+    buf_add(&w->data, bytes, n);
 }
 
 static void merge_best(struct impact_best *to, const struct impact_best *from)
@@ -117,6 +113,9 @@ static void flush_block(struct postings_writer *w)
     }
     put_u32(&w->last_docs, w->docs[w->n - 1]);
     put_u32(&w->offsets, (uint32_t)w->data.n);
+    if (w->has & SEG_POSITIONS) {
+        put_u64(&w->positions_at, w->block_pos);
+    }
     encode_block(w);
     if (w->has & SEG_FREQS) {
         put_u32(&w->impacts_at, (uint32_t)w->impacts.n);
@@ -127,26 +126,29 @@ static void flush_block(struct postings_writer *w)
     w->n = 0;
 }
 
-static void flush_positions(struct postings_writer *w)
+void postings_writer_positions(struct postings_writer *w)
 {
-    struct buf *to = &w->positions.bytes;
-    unsigned pw = bitpack_width(w->pos, w->n_pos);
-    put_u8(to, (uint8_t)pw);
+    uint8_t bytes[3 + 3 * PACKED_BYTES_MAX];
+    unsigned width = bitpack_width(w->pos, w->n_pos);
+    size_t n = 1;
+    bytes[0] = (uint8_t)width;
     if (w->has & SEG_OFFSETS) {
-        unsigned sw = bitpack_width(w->start, w->n_pos), lw = bitpack_width(w->len, w->n_pos);
-        put_u8(to, (uint8_t)sw);
-        put_u8(to, (uint8_t)lw);
-        put_packed(to, w->pos, w->n_pos, pw);
-        put_packed(to, w->start, w->n_pos, sw);
-        put_packed(to, w->len, w->n_pos, lw);
+        unsigned start_width = bitpack_width(w->start, w->n_pos), len_width = bitpack_width(w->len, w->n_pos);
+        bytes[1] = (uint8_t)start_width;
+        bytes[2] = (uint8_t)len_width;
+        n = 3;
+        n += pack(bytes + n, w->pos, w->n_pos, width);
+        n += pack(bytes + n, w->start, w->n_pos, start_width);
+        n += pack(bytes + n, w->len, w->n_pos, len_width);
     } else {
-        put_packed(to, w->pos, w->n_pos, pw);
+        n += pack(bytes + n, w->pos, w->n_pos, width);
     }
-    spool_flush(&w->positions);
+    spool_bytes(&w->positions, bytes, n);
     w->n_pos = 0;
 }
 
-void postings_writer_doc(struct postings_writer *w, doc_id doc, uint32_t freq)
+/* Before the first document of a block. */
+void postings_writer_block(struct postings_writer *w)
 {
     if (w->doc_freq == 0) {
         w->pos_begin = spool_at(&w->positions);
@@ -154,27 +156,7 @@ void postings_writer_doc(struct postings_writer *w, doc_id doc, uint32_t freq)
     if (w->n == POSTINGS_BLOCK) {
         flush_block(w);
     }
-    if (w->n == 0 && (w->has & SEG_POSITIONS)) {
-        put_u64(&w->positions_at, (spool_at(&w->positions) - w->pos_begin) << 7 | w->n_pos);
-    }
-    w->docs[w->n] = doc;
-    w->freqs[w->n++] = freq;
-    w->doc_freq++;
-    w->total_freq += freq;
-    w->last_pos = w->last_start = 0;
-    bits_set(w->seen, doc);
-}
-
-void postings_writer_pos(struct postings_writer *w, uint32_t pos, uint32_t start, uint32_t end)
-{
-    w->pos[w->n_pos] = pos - w->last_pos;
-    w->start[w->n_pos] = start - w->last_start;
-    w->len[w->n_pos] = end - start;
-    w->last_pos = pos;
-    w->last_start = start;
-    if (++w->n_pos == POSTINGS_BLOCK) {
-        flush_positions(w);
-    }
+    w->block_pos = (spool_at(&w->positions) - w->pos_begin) << 7 | w->n_pos;
 }
 
 /* A term of several blocks: skip arrays and impacts come first, so that searching them touches nothing else. */
@@ -214,6 +196,17 @@ static void write_short_term(struct postings_writer *w)
     seg_out_bytes(w->out, w->data.p, w->data.n);
 }
 
+static void reset_term(struct postings_writer *w)
+{
+    struct buf *const bufs[] = {&w->last_docs, &w->offsets, &w->impacts_at, &w->positions_at, &w->impacts, &w->data};
+    for (size_t i = 0; i < ARRAY_LEN(bufs); i++) {
+        if (bufs[i]->failed) {
+            seg_out_check(w->out, bufs[i]);
+        }
+        bufs[i]->n = 0;
+    }
+}
+
 void postings_writer_term(struct postings_writer *w, struct str term)
 {
     struct term_info info = {
@@ -224,21 +217,17 @@ void postings_writer_term(struct postings_writer *w, struct str term)
     };
     uint64_t pos_tail = spool_at(&w->positions) - w->pos_begin;
     if (w->n_pos > 0) {
-        flush_positions(w);
+        postings_writer_positions(w);
     }
     if (w->doc_freq > POSTINGS_BLOCK) {
         flush_block(w);
         write_long_term(w, pos_tail);
+        impact_best_clear(&w->term_best);
+        reset_term(w);
     } else if (w->doc_freq > 1) {
         write_short_term(w);
+        reset_term(w);
     }
-    struct buf *const bufs[] = {&w->last_docs, &w->offsets, &w->impacts_at, &w->positions_at, &w->impacts, &w->data};
-    for (size_t i = 0; i < ARRAY_LEN(bufs); i++) {
-        if (seg_out_check(w->out, bufs[i])) {
-            buf_reset(bufs[i]);
-        }
-    }
-    impact_best_clear(&w->term_best);
     w->n = 0;
     w->block_base = UINT32_MAX;
     w->doc_freq = 0;

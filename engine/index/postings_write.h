@@ -48,15 +48,45 @@ struct postings_writer {
     uint32_t pos[POSTINGS_BLOCK], start[POSTINGS_BLOCK], len[POSTINGS_BLOCK], n_pos;
     uint32_t last_pos, last_start; /* of the document at hand */
     uint64_t pos_begin;
+    uint64_t block_pos; /* where the positions of the block at hand begin */
 };
 
 /* Begins the postings section in `out`; `has` are the field's SEG_* flags. */
 enum err postings_writer_init(struct postings_writer *w, struct seg_out *out, uint32_t has, const uint8_t *norms,
                               uint32_t doc_count);
 void postings_writer_fini(struct postings_writer *w);
-void postings_writer_doc(struct postings_writer *w, doc_id doc, uint32_t freq);
-/* Each of the last document's positions, as many as its frequency; offsets are ignored without SEG_OFFSETS. */
-void postings_writer_pos(struct postings_writer *w, uint32_t pos, uint32_t start, uint32_t end);
+/* Slow paths behind the inline ones below. */
+void postings_writer_block(struct postings_writer *w);
+void postings_writer_positions(struct postings_writer *w);
+
+/* The next document of a term; in fields with positions freq is 0: it grows with each position. */
+static inline void postings_writer_doc(struct postings_writer *w, doc_id doc, uint32_t freq)
+{
+    if (w->n == 0 || w->n == POSTINGS_BLOCK) {
+        postings_writer_block(w);
+    }
+    w->docs[w->n] = doc;
+    w->freqs[w->n++] = freq;
+    w->doc_freq++;
+    w->total_freq += freq;
+    w->last_pos = w->last_start = 0;
+    bits_set(w->seen, doc);
+}
+
+/* Each of the last document's positions; offsets are ignored without SEG_OFFSETS. */
+static inline void postings_writer_pos(struct postings_writer *w, uint32_t pos, uint32_t start, uint32_t end)
+{
+    w->freqs[w->n - 1]++;
+    w->total_freq++;
+    w->pos[w->n_pos] = pos - w->last_pos;
+    w->start[w->n_pos] = start - w->last_start;
+    w->len[w->n_pos] = end - start;
+    w->last_pos = pos;
+    w->last_start = start;
+    if (++w->n_pos == POSTINGS_BLOCK) {
+        postings_writer_positions(w);
+    }
+}
 /* Ends a term that had documents. */
 void postings_writer_term(struct postings_writer *w, struct str term);
 /* Ends the field: writes all its sections and puts what the directory keeps of them into `meta`. */

@@ -124,8 +124,8 @@ struct impact { /* no document of the range beats all of these at once */
 /* A cursor over one term's documents. Blocks of 128 are decoded at once; frequencies only when first asked for. */
 struct postings {
     doc_id doc;  /* current; DOC_END past the last; before the first next(): UINT32_MAX - 1 marks "unpositioned" */
-    uint32_t at; /* index of doc in docs[] */
     uint32_t n;  /* documents in the decoded block */
+    uint32_t at; /* index of doc in docs[]; not beside doc, or the two are stored as one vector and reloaded at a loss */
     uint32_t doc_freq;
     bool want_freqs, freqs_ready;
     doc_id docs[POSTINGS_BLOCK + 8]; /* of the decoded block, ascending; docs[n] is DOC_END */

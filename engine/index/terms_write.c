@@ -78,23 +78,36 @@ static size_t common_prefix(struct str a, struct str b)
     return i;
 }
 
+/* What of the term the one before does not tell. */
+static void add_suffix(struct terms_writer *w, struct str term, size_t shared)
+{
+    char *to = buf_reserve(&w->suffixes, term.n + 20);
+    if (to == NULL) {
+        return;
+    }
+    size_t n = 0, sizes[2] = {shared, term.n - shared};
+    for (size_t k = w->n > 0 ? 0 : 1; k < 2; k++) {
+        for (; sizes[k] >= 0x80; sizes[k] >>= 7) {
+            to[n++] = (char)(sizes[k] | 0x80);
+        }
+        to[n++] = (char)sizes[k];
+    }
+    memcpy(to + n, term.p + shared, term.n - shared);
+    w->suffixes.n += n + term.n - shared;
+}
+
 void terms_writer_add(struct terms_writer *w, struct str term, const struct term_info *info)
 {
     if (w->n == TERMS_BLOCK) {
         flush_terms(w);
     }
-    if (w->n == 0) {
-        put_str(&w->suffixes, term);
-    } else {
-        size_t shared = common_prefix(buf_view(&w->last), term);
-        put_varint(&w->suffixes, shared);
-        put_str(&w->suffixes, str_slice(term, shared, term.n));
-    }
     if (w->n_terms == 0) {
         buf_str(&w->first, term);
     }
-    buf_reset(&w->last);
-    buf_str(&w->last, term);
+    size_t shared = w->n > 0 ? common_prefix(buf_view(&w->last), term) : 0;
+    add_suffix(w, term, shared);
+    buf_truncate(&w->last, MIN_OF(shared, w->last.n));
+    buf_str(&w->last, str_slice(term, shared, term.n));
     w->infos[w->n++] = *info;
     w->n_terms++;
     w->sum_df += info->doc_freq;
