@@ -113,14 +113,14 @@ static int run(const struct settings *s, const char *pidfile)
     find_share(share);
     process_raise_open_files();
     struct node_opts o = {.settings = s, .log = &log, .share_dir = share};
-    if (node_new(&node, &o, &em) != ERR_OK) {
+    if (node_open(&node, &o, &em) != ERR_OK) {
         fprintf(stderr, "serai-node: cannot start: %s\n", em.frame[0].reason);
         return 1;
     }
     write_pid(pidfile);
     log_info(&log, "node", "started, HTTP on port %u", node_http_port(node));
     node_run(node);
-    node_free(node);
+    node_close(node);
     if (pidfile != NULL) {
         unlink(pidfile);
     }

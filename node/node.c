@@ -206,14 +206,12 @@ static enum err open_pools(struct node *n, unsigned cores, struct errmsg *em)
 static enum err open_data_dir(struct node *n, struct errmsg *em)
 {
     struct str dir = settings_str(n->o.settings, "path.data", STR("data-local"));
-    char path[1100];
     n->data_dir = arena_str(&n->arena, dir);
     if (n->data_dir.p == NULL) {
         return err_no_memory(em);
     }
     enum err e = n->fs->make_dir(n->fs->self, n->data_dir.p, em);
-    snprintf(path, sizeof(path), "%s/node.lock", n->data_dir.p);
-    return e == ERR_OK ? n->fs->lock(n->fs->self, path, &n->data_lock, em) : e;
+    return e == ERR_OK ? n->fs->lock(n->fs->self, n->data_dir.p, &n->data_lock, em) : e;
 }
 
 static struct nodes_part *own_node(struct node *n)
@@ -400,7 +398,7 @@ static enum err start(struct node *n, struct errmsg *em)
     return e == ERR_OK ? start_loops(n, em) : e;
 }
 
-enum err node_new(struct node **out, const struct node_opts *opts, struct errmsg *em)
+enum err node_open(struct node **out, const struct node_opts *opts, struct errmsg *em)
 {
     *out = NULL;
     struct node *n = calloc(1, sizeof(*n));
@@ -415,7 +413,7 @@ enum err node_new(struct node **out, const struct node_opts *opts, struct errmsg
     pthread_cond_init(&n->cond, NULL);
     enum err e = start(n, em);
     if (e != ERR_OK) {
-        node_free(n);
+        node_close(n);
         return e;
     }
     *out = n;
@@ -445,7 +443,7 @@ static void http_stopped(void *arg)
 
 #define STOP_GRACE_MS 5000
 
-void node_free(struct node *n)
+void node_close(struct node *n)
 {
     if (n == NULL) {
         return;

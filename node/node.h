@@ -15,12 +15,12 @@ struct node_opts {
 
 /* Starts everything: data folder locked, last state read, port bound, shards opened, requests taken. ERR_IO,
  * ERR_ILLEGAL_ARGUMENT ... with what stood in the way. */
-enum err node_new(struct node **out, const struct node_opts *opts, struct errmsg *em);
+enum err node_open(struct node **out, const struct node_opts *opts, struct errmsg *em);
 /* Runs the main loop in the calling thread until a SIGTERM or SIGINT, or node_stop(). */
 void node_run(struct node *n);
 void node_stop(struct node *n); /* any thread */
 /* Requests in flight are answered, shards synced and closed. NULL ok. */
-void node_free(struct node *n);
+void node_close(struct node *n);
 unsigned node_http_port(const struct node *n);
 
 #endif

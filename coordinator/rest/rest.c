@@ -13,7 +13,7 @@ struct str rest_param(struct rest *r, const char *name)
     for (size_t i = 0; i < r->params.n; i++) {
         if (str_is(r->params.v[i].name, name)) {
             r->used[i] = true;
-            found = r->params.v[i].value; /* the last one counts */
+            found = r->params.v[i].value.n > 0 ? r->params.v[i].value : STR(""); /* the last one counts */
         }
     }
     for (unsigned i = 0; found.p == NULL && i < r->n_path; i++) {
