@@ -92,6 +92,7 @@ enum err_family { ERR_FAMILY_ES, ERR_FAMILY_XC, ERR_FAMILY_JAVA };
     X(ERR_DOCUMENT_MISSING, 404, "document_missing_exception", ES)                                              \
     X(ERR_SOURCE_MISSING, 400, "document_source_missing_exception", ES)                                         \
     X(ERR_ROUTING_MISSING, 400, "routing_missing_exception", ES)                                                \
+    X(ERR_CLASS_NOT_FOUND, 500, "class_not_found_exception", JAVA)                                              \
     X(ERR_NO_SUCH_FILE, 500, "no_such_file_exception", JAVA)                                                    \
     X(ERR_SETTINGS, 500, "settings_exception", ES)                                                              \
     X(ERR_STATUS, 400, "status_exception", ES)                                                                  \

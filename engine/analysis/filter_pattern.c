@@ -76,7 +76,6 @@ TOKEN_FILTER_FACTORY(pattern_replace_filter_new)
         e = err_no_memory(em);
     }
     f->base.apply = apply_replace;
-    f->base.normal = &f->base;
     *out = &f->base;
     return e;
 }

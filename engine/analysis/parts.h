@@ -65,8 +65,10 @@ TOKEN_FILTER_FACTORY(stemmer_filter_new);
 TOKEN_FILTER_FACTORY(snowball_filter_new);
 TOKEN_FILTER_FACTORY(stemmer_override_filter_new);
 TOKEN_FILTER_FACTORY(german_normalization_filter_new);
-TOKEN_FILTER_FACTORY(scandinavian_normalization_filter_new);
-TOKEN_FILTER_FACTORY(scandinavian_folding_filter_new);
+TOKEN_FILTER_FACTORY(arabic_normalization_filter_new);
+TOKEN_FILTER_FACTORY(persian_normalization_filter_new);
+TOKEN_FILTER_FACTORY(serbian_normalization_filter_new);
+TOKEN_FILTER_FACTORY(delimited_payload_filter_new);
 TOKEN_FILTER_FACTORY(synonym_filter_new);
 TOKEN_FILTER_FACTORY(synonym_graph_filter_new);
 TOKEN_FILTER_FACTORY(flatten_graph_filter_new);
@@ -106,6 +108,10 @@ enum err config_lines(const char *setting, struct str path, const struct analysi
 
 /* Drops the tokens that keep() refuses; their positions stay as gaps, at the end of the list too. */
 void tokens_keep(struct token_list *l, bool (*keep)(const void *cx, const struct token *t), const void *cx);
+
+/* The checks that all n-gram parts share; the second is against the index's max_ngram_diff. */
+enum err ngram_sizes(int32_t min, int32_t max, struct errmsg *em);
+enum err ngram_width(int32_t min, int32_t max, const struct analysis_env *env, struct errmsg *em);
 
 /* An int setting as Java's Integer.parseInt reads it. */
 enum err part_int(const struct settings *s, const char *key, int32_t otherwise, int32_t *out, struct errmsg *em);

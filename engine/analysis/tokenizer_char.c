@@ -1,5 +1,6 @@
 /* Tokenizers that look at one character at a time: keyword, whitespace, letter, lowercase, char_group. */
 #include "common/base/utf8.h"
+#include "engine/analysis/char_kind.h"
 #include "engine/analysis/parts.h"
 
 #include <unicode/uchar.h>
@@ -13,7 +14,7 @@ struct char_tokenizer {
     uint64_t ascii[2]; /* separators below 128 */
     uint32_t *others;
     size_t n_others;
-    bool whitespace, letter, digit, punctuation, symbol;
+    uint32_t kinds;
 };
 
 static bool add(struct token_list *out, struct str text, size_t from, size_t to)
@@ -164,10 +165,7 @@ static bool not_in_group(const struct char_tokenizer *t, uint32_t c)
             return false;
         }
     }
-    UChar32 u = (UChar32)c;
-    uint32_t mask = U_MASK(u_charType(u));
-    return !((t->whitespace && !not_space(t, c)) || (t->letter && part_is_letter(c)) || (t->digit && u_isdigit(u))
-             || (t->punctuation && (mask & U_GC_P_MASK) != 0) || (t->symbol && (mask & U_GC_S_MASK) != 0));
+    return !char_kind_has(t->kinds, c);
 }
 
 static enum err bad_escape(struct str item, struct errmsg *em)
@@ -225,12 +223,12 @@ static enum err group_char(struct str item, uint32_t *c, struct errmsg *em)
 
 static enum err group_add(struct char_tokenizer *t, struct str item, struct arena *arena, struct errmsg *em)
 {
-    bool *class = str_is(item, "letter") ? &t->letter : str_is(item, "digit") ? &t->digit
-                  : str_is(item, "whitespace") ? &t->whitespace : str_is(item, "punctuation") ? &t->punctuation
-                  : str_is(item, "symbol") ? &t->symbol : NULL;
-    if (class != NULL) {
-        *class = true;
-        return ERR_OK;
+    static const char *const classes[] = {"letter", "digit", "whitespace", "punctuation", "symbol"};
+    for (size_t i = 0; i < ARRAY_LEN(classes); i++) {
+        if (str_is(item, classes[i])) {
+            t->kinds |= char_kind_mask(item);
+            return ERR_OK;
+        }
     }
     if (item.n == 0) {
         return err_set(em, ERR_RUNTIME, "[tokenize_on_chars] cannot contain empty characters");

@@ -1,0 +1,143 @@
+/* The n-gram filters: grams of each token, at its position and with its offsets. */
+#include "common/base/utf8.h"
+#include "engine/analysis/parts.h"
+
+struct ngram_filter {
+    struct token_filter base;
+    int32_t min, max;
+    bool preserve;
+    bool edges;
+    bool back; /* edges at the end, by reversing twice */
+};
+
+struct gramming {
+    const struct ngram_filter *f;
+    struct token_list to;
+    struct token t;     /* the token that is cut up */
+    int32_t inc;        /* for the next gram; what tokens without grams skipped is added */
+};
+
+static bool put(struct gramming *g, size_t from, size_t end)
+{
+    struct token gram = g->t;
+    gram.text = str_slice(g->t.text, from, end);
+    gram.pos_inc = g->inc;
+    g->inc = 0;
+    return token_add(&g->to, gram);
+}
+
+/* Grams that start at byte `from`. */
+static bool put_from(struct gramming *g, size_t from)
+{
+    size_t end = from;
+    for (int32_t n = 1; n <= g->f->max && end < g->t.text.n; n++) {
+        utf8_next(g->t.text, &end);
+        if (n >= g->f->min && !put(g, from, end)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool put_ending(struct gramming *g)
+{
+    size_t from = g->t.text.n;
+    for (int32_t n = 1; n <= g->f->max && from > 0; n++) {
+        utf8_prev(g->t.text, &from);
+        if (n >= g->f->min && !put(g, from, g->t.text.n)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool cut_up(struct gramming *g)
+{
+    const struct ngram_filter *f = g->f;
+    struct str s = g->t.text;
+    if (f->edges) {
+        if (!(f->back ? put_ending(g) : put_from(g, 0))) {
+            return false;
+        }
+    } else {
+        for (size_t at = 0; at < s.n;) {
+            if (!put_from(g, at)) {
+                return false;
+            }
+            utf8_next(s, &at);
+        }
+    }
+    if (!f->preserve) {
+        return true;
+    }
+    size_t length = utf8_length(s);
+    return (length >= (size_t)f->min && length <= (size_t)f->max) || put(g, 0, s.n);
+}
+
+static enum err apply(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+{
+    struct gramming g = {.f = (const struct ngram_filter *)self};
+    token_list_init(&g.to, l->arena);
+    for (size_t i = 0; i < l->n; i++) {
+        g.t = l->v[i];
+        g.inc += g.t.pos_inc;
+        if (!cut_up(&g)) {
+            return err_no_memory(em);
+        }
+    }
+    l->v = g.to.v;
+    l->n = g.to.n;
+    l->cap = g.to.cap;
+    return ERR_OK;
+}
+
+static enum err grams_new(struct ngram_filter **out, const struct settings *s, int32_t max, struct arena *arena, struct errmsg *em)
+{
+    struct ngram_filter *f = ARENA_NEW(arena, struct ngram_filter);
+    if (f == NULL) {
+        return err_no_memory(em);
+    }
+    f->base.apply = apply;
+    f->base.synonym_use = SYNONYM_USE_REFUSED;
+    *out = f;
+    enum err e = part_int(s, "min_gram", 1, &f->min, em);
+    if (e == ERR_OK) {
+        e = part_int(s, "max_gram", max, &f->max, em);
+    }
+    return e == ERR_OK ? settings_bool(s, "preserve_original", false, &f->preserve, em) : e;
+}
+
+TOKEN_FILTER_FACTORY(ngram_filter_new)
+{
+    (void)part;
+    struct ngram_filter *f;
+    enum err e = grams_new(&f, s, 2, arena, em);
+    if (e == ERR_OK) {
+        e = ngram_width(f->min, f->max, env, em);
+    }
+    if (e == ERR_OK) {
+        e = ngram_sizes(f->min, f->max, em);
+    }
+    *out = e == ERR_OK ? &f->base : NULL;
+    return e;
+}
+
+TOKEN_FILTER_FACTORY(edge_ngram_filter_new)
+{
+    (void)part, (void)env;
+    struct ngram_filter *f;
+    enum err e = grams_new(&f, s, 2, arena, em);
+    struct str side = settings_str(s, "side", STR("front"));
+    if (e == ERR_OK) {
+        f->edges = true;
+        f->back = str_is(side, "back");
+        if (!f->back && !str_is(side, "front")) {
+            e = err_set(em, ERR_ILLEGAL_ARGUMENT, "invalid side: %.*s", STR_ARG(side));
+        }
+    }
+    if (e == ERR_OK) {
+        e = ngram_sizes(f->min, f->max, em);
+    }
+    *out = e == ERR_OK ? &f->base : NULL;
+    return e;
+}
