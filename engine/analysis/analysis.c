@@ -178,7 +178,8 @@ static enum err build_analyzer(struct group_walk *w, struct str name, const stru
     if (type.p == NULL || str_is(type, "custom")) {
         e = custom_analyzer_new(&an, w, name, s, em);
     } else {
-        e = builtin_analyzer_new(&an, type, name, s, &w->b, &known, em);
+        known = !str_is(type, "classic") && !str_is(type, "chinese"); /* these have only names */
+        e = known ? builtin_analyzer_new(&an, type, name, s, &w->b, &known, em) : ERR_OK;
     }
     if (e != ERR_OK) {
         return e;

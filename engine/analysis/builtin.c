@@ -6,19 +6,52 @@
 struct builtin {
     const char *type;
     const char *tokenizer;
-    const char *steps;      /* "name settings|name|..." */
+    const char *steps;      /* "name settings|name|..."; "@": the analyzer's own settings */
     const char *stop_words; /* the default; NULL: none */
+    bool tunes_tokenizer;   /* the tokenizer gets the analyzer's settings */
 };
 
+#define ENGLISH_STOP "_english_"
+#define CJK_STOP                                                                                                               \
+    "a,and,are,as,at,be,but,by,for,if,in,into,is,it,no,not,of,on,or,s,such,t,that,the,their,then,there,these,they,this,to,was,will," \
+    "with,www"
+#define ITALIAN_ARTICLES "c,l,all,dall,dell,nell,sull,coll,pell,gl,agl,dagl,degl,negl,sugl,un,m,t,s,v,d"
+#define SNOWBALL(name)                                                                                                         \
+    {                                                                                                                          \
+        name, "standard", "lowercase|stop|exclude|snowball language=" name, "_" name "_", false                                \
+    }
+
 static const struct builtin builtins[] = {
-    {"standard", "standard", "lowercase|stop", NULL},
-    {"ik_smart", "ik_smart", "", NULL},
-    {"ik_max_word", "ik_max_word", "", NULL},
-    {"pinyin", "pinyin", "", NULL},
-    {"simple", "lowercase", "", NULL},
-    {"whitespace", "whitespace", "", NULL},
-    {"stop", "lowercase", "stop", "_english_"},
-    {"keyword", "keyword", "", NULL},
+    {"standard", "standard", "lowercase|stop", NULL, true},
+    {"simple", "lowercase", "", NULL, false},
+    {"whitespace", "whitespace", "", NULL, false},
+    {"stop", "lowercase", "stop", ENGLISH_STOP, false},
+    {"keyword", "keyword", "", NULL, false},
+    {"pattern", "pattern", "lowercase?|stop", NULL, true},
+    {"fingerprint", "standard", "lowercase|asciifolding|stop|fingerprint @", NULL, false},
+    {"english", "standard", "stemmer language=possessive_english|lowercase|stop|exclude|porter_stem", ENGLISH_STOP, false},
+    {"cjk", "standard", "cjk_width|lowercase|cjk_bigram|stop", CJK_STOP, false},
+    {"french", "standard", "elision|lowercase|stop|exclude|stemmer language=light_french", "_french_", false},
+    {"german", "standard", "lowercase|stop|exclude|german_normalization|stemmer language=light_german", "_german_", false},
+    {"spanish", "standard", "lowercase|stop|exclude|stemmer language=light_spanish", "_spanish_", false},
+    {"italian", "standard",
+     "elision articles_case=true;articles=" ITALIAN_ARTICLES "|lowercase|stop|exclude|stemmer language=light_italian", "_italian_",
+     false},
+    {"portuguese", "standard", "lowercase|stop|exclude|stemmer language=light_portuguese", "_portuguese_", false},
+    {"dutch", "standard", "lowercase|stop|exclude|dutch_words|snowball language=dutch", "_dutch_", false},
+    SNOWBALL("danish"),
+    SNOWBALL("finnish"),
+    SNOWBALL("hungarian"),
+    SNOWBALL("norwegian"),
+    SNOWBALL("russian"),
+    SNOWBALL("swedish"),
+    {"snowball", "standard", "lowercase|stop|snowball @", NULL, false},
+    {"ik_smart", "ik_smart", "", NULL, true},
+    {"ik_max_word", "ik_max_word", "", NULL, true},
+    {"pinyin", "pinyin", "", NULL, true},
+    /* these two only by name, as the older analyzers that they were */
+    {"chinese", "standard", "lowercase|stop", ENGLISH_STOP, false},
+    {"classic", "classic", "classic|lowercase|stop", ENGLISH_STOP, false},
 };
 
 /* Adds the stop filter that the settings ask for, if any. */
@@ -51,12 +84,64 @@ static enum err add_stop(struct chain *c, const struct settings *s, const char *
     return e == ERR_OK ? chain_add_filter(c, f, STR("stop"), em) : e;
 }
 
+/* The snowball analyzer has stop words of its own for a few languages. */
+static const char *default_stop_words(const struct builtin *row, const struct settings *s)
+{
+    static const char *const languages[][2] = {{"English", "_english_"}, {"Dutch", "_dutch_"}, {"German", "_german_"},
+                                               {"German2", "_german_"}, {"French", "_french_"}};
+    if (strcmp(row->type, "snowball") != 0) {
+        return row->stop_words;
+    }
+    struct str language = settings_str(s, "language", settings_str(s, "name", STR("English")));
+    for (size_t i = 0; i < ARRAY_LEN(languages); i++) {
+        if (str_is(language, languages[i][0])) {
+            return languages[i][1];
+        }
+    }
+    return NULL;
+}
+
+/* Words that the Dutch stemmer would spoil. */
+static enum err add_dutch_words(struct chain *c, struct errmsg *em)
+{
+    static const struct str rules[] = {{"fiets=>fiets", 12}, {"bromfiets=>bromfiets", 20}, {"ei=>eier", 8}, {"kind=>kinder", 12}};
+    struct settings own;
+    const void *f;
+    bool known;
+    settings_init(&own, c->b->arena);
+    if (!settings_put_list(&own, STR("rules"), rules, ARRAY_LEN(rules))) {
+        return err_no_memory(em);
+    }
+    enum err e = part_new(&f, PART_TOKEN_FILTER, STR("stemmer_override"), STR("stemmer_override"), &own, c->b, &known, em);
+    return e == ERR_OK ? chain_add_filter(c, f, STR("stemmer_override"), em) : e;
+}
+
+/* A filter that reads the analyzer's own settings. */
+static enum err add_tuned(struct chain *c, struct str name, const struct settings *s, struct errmsg *em)
+{
+    const void *f;
+    bool known;
+    enum err e = part_new(&f, PART_TOKEN_FILTER, name, name, s, c->b, &known, em);
+    return e == ERR_OK ? chain_add_filter(c, f, name, em) : e;
+}
+
 static enum err add_step(struct chain *c, struct str step, const struct builtin *row, const struct settings *s, struct errmsg *em)
 {
     if (str_is(step, "stop")) {
-        return add_stop(c, s, row->stop_words, em);
+        return add_stop(c, s, default_stop_words(row, s), em);
+    }
+    if (str_is(step, "dutch_words")) {
+        return add_dutch_words(c, em);
+    }
+    if (str_is(step, "lowercase?")) {
+        bool lower;
+        enum err e = settings_bool(s, "lowercase", true, &lower, em);
+        return e != ERR_OK || !lower ? e : chain_add_builtin(c, PART_TOKEN_FILTER, "lowercase", NULL, em);
     }
     struct str arguments, name = str_cut(step, ' ', &arguments);
+    if (str_is(arguments, "@")) {
+        return add_tuned(c, name, s, em);
+    }
     if (str_is(name, "exclude")) {
         struct str *words;
         uint32_t n;
@@ -81,25 +166,14 @@ static enum err add_step(struct chain *c, struct str step, const struct builtin 
     return chain_add_builtin(c, PART_TOKEN_FILTER, name_z.p, arguments.p != NULL ? arguments_z.p : NULL, em);
 }
 
-/* The plugins' analyzers are their tokenizers, and have the same settings. */
-static bool is_its_tokenizer(const struct builtin *row)
-{
-    struct str type = str_of(row->type);
-    return str_starts(type, STR("ik_")) || str_is(type, "pinyin");
-}
-
 static enum err add_tokenizer(struct chain *c, const struct builtin *row, const struct settings *s, struct errmsg *em)
 {
-    struct settings own;
-    settings_init(&own, c->b->arena);
-    struct str max = settings_str(s, "max_token_length", STR_NULL);
-    if (max.p != NULL && str_is(str_of(row->type), "standard") && !settings_put(&own, STR("max_token_length"), max)) {
-        return err_no_memory(em);
-    }
+    struct settings none;
     const void *part;
     bool known;
     struct str name = str_of(row->tokenizer);
-    enum err e = part_new(&part, PART_TOKENIZER, name, name, is_its_tokenizer(row) ? s : &own, c->b, &known, em);
+    settings_init(&none, c->b->arena);
+    enum err e = part_new(&part, PART_TOKENIZER, name, name, row->tunes_tokenizer ? s : &none, c->b, &known, em);
     c->an.tokenizer = part;
     c->an.tokenizer_name = name;
     return e;

@@ -1,8 +1,10 @@
 #include "engine/analysis/char_kind.h"
 
+#include "engine/analysis/parts.h"
+
 #include <unicode/uchar.h>
 
-#define SYMBOLS (U_GC_SC_MASK | U_GC_SM_MASK | U_GC_SO_MASK)
+#define SYMBOLS (U_GC_SC_MASK | U_GC_SM_MASK | U_GC_SO_MASK | U_GC_SK_MASK)
 
 static const struct {
     const char *name;
@@ -67,5 +69,6 @@ bool char_kind_has(uint32_t mask, uint32_t c)
     if ((mask & CHAR_KIND_SPACE) != 0 && u_isWhitespace((UChar32)c)) {
         return true;
     }
-    return (U_MASK(u_charType((UChar32)c)) & mask & ~CHAR_KIND_SPACE) != 0;
+    uint32_t kind = part_is_young(c) ? U_GC_CN_MASK : U_MASK(u_charType((UChar32)c));
+    return (kind & mask & ~CHAR_KIND_SPACE) != 0;
 }

@@ -274,7 +274,7 @@ struct fingerprint_filter {
 
 static int token_order(const void *a, const void *b)
 {
-    return str_cmp(((const struct token *)a)->text, ((const struct token *)b)->text);
+    return part_cmp_utf16(((const struct token *)a)->text, ((const struct token *)b)->text);
 }
 
 static enum err apply_fingerprint(const struct token_filter *self, struct token_list *l, struct errmsg *em)

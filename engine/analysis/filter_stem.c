@@ -127,6 +127,7 @@ static const struct language languages[] = {
     {"lightGerman", stem_german_light, NULL}, {"minimal_german", stem_german_minimal, NULL},
     {"minimalGerman", stem_german_minimal, NULL}, {"spanish", NULL, "spanish"},
     {"light_spanish", stem_spanish_light, NULL}, {"lightSpanish", stem_spanish_light, NULL},
+    {"light_portuguese", stem_portuguese_light, NULL}, {"lightPortuguese", stem_portuguese_light, NULL},
     {"italian", NULL, "italian"},            {"light_italian", stem_italian_light, NULL},
     {"lightItalian", stem_italian_light, NULL}, {"armenian", NULL, "armenian"},
     {"basque", NULL, "basque"},              {"catalan", NULL, "catalan"},

@@ -60,14 +60,22 @@ struct truncate_filter {
     int32_t units;
 };
 
+/* Half of a surrogate pair that stays becomes U+FFFD, as when Lucene writes it to its index. */
 static enum err apply_truncate(const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
-    (void)em;
     const struct truncate_filter *f = (const struct truncate_filter *)self;
     for (size_t i = 0; i < l->n; i++) {
         struct str *s = &l->v[i].text;
-        if (s->n > (size_t)f->units) {
-            s->n = part_units(*s, (size_t)f->units);
+        if (s->n <= (size_t)f->units) {
+            continue;
+        }
+        size_t all = s->n;
+        s->n = part_units(*s, (size_t)f->units);
+        if (s->n < all && utf16_length(*s) < (size_t)f->units) {
+            *s = arena_printf(l->arena, "%.*s\xEF\xBF\xBD", STR_ARG(*s));
+            if (s->p == NULL) {
+                return err_no_memory(em);
+            }
         }
     }
     return ERR_OK;

@@ -36,6 +36,23 @@ void tokens_keep(struct token_list *l, bool (*keep)(const void *cx, const struct
     l->end_pos_inc += skipped;
 }
 
+int part_cmp_utf16(struct str a, struct str b)
+{
+    size_t n = MIN_OF(a.n, b.n), at = 0;
+    while (at < n && a.p[at] == b.p[at]) {
+        at++;
+    }
+    if (at == n) {
+        return a.n < b.n ? -1 : a.n > b.n;
+    }
+    unsigned char x = (unsigned char)a.p[at], y = (unsigned char)b.p[at];
+    bool late_x = x == 0xEE || x == 0xEF, late_y = y == 0xEE || y == 0xEF;
+    if (late_x != late_y && (late_x ? y : x) >= 0xF0) {
+        return late_x ? 1 : -1;
+    }
+    return x < y ? -1 : 1;
+}
+
 size_t part_units(struct str s, size_t units)
 {
     size_t at = 0;
@@ -51,8 +68,11 @@ size_t part_units(struct str s, size_t units)
     return at;
 }
 
-static bool is_young(uint32_t c)
+bool part_is_young(uint32_t c)
 {
+    if (c < 0x80) {
+        return false;
+    }
     UVersionInfo age;
     u_charAge((UChar32)c, age);
     return age[0] > 13;
@@ -60,19 +80,19 @@ static bool is_young(uint32_t c)
 
 bool part_is_letter(uint32_t c)
 {
-    return c < 0x80 ? (c | 32) >= 'a' && (c | 32) <= 'z' : u_isalpha((UChar32)c) && !is_young(c);
+    return c < 0x80 ? (c | 32) >= 'a' && (c | 32) <= 'z' : u_isalpha((UChar32)c) && !part_is_young(c);
 }
 
 uint32_t part_lower_char(uint32_t c)
 {
     uint32_t low = (uint32_t)u_tolower((UChar32)c);
-    return low != c && !is_young(c) && !is_young(low) ? low : c;
+    return low != c && !part_is_young(c) && !part_is_young(low) ? low : c;
 }
 
 uint32_t part_upper_char(uint32_t c)
 {
     uint32_t up = (uint32_t)u_toupper((UChar32)c);
-    return up != c && !is_young(c) && !is_young(up) ? up : c;
+    return up != c && !part_is_young(c) && !part_is_young(up) ? up : c;
 }
 
 struct str part_lower(struct arena *arena, struct str s)

@@ -127,6 +127,7 @@ static inline bool part_is_ascii(struct str s)
 }
 
 /* Characters as the Java runtime of the reference knows them (Unicode 13): younger ones are unassigned. */
+bool part_is_young(uint32_t c);
 bool part_is_letter(uint32_t c);
 uint32_t part_lower_char(uint32_t c);
 uint32_t part_upper_char(uint32_t c);
@@ -134,6 +135,8 @@ uint32_t part_upper_char(uint32_t c);
 /* Lower case, character by character, as Java's Character.toLowerCase. Returns s itself when nothing changes;
  * p == NULL: no memory. */
 struct str part_lower(struct arena *arena, struct str s);
+/* The order of UTF-16, which is Java's: characters past U+FFFF come before U+E000 to U+FFFF. */
+int part_cmp_utf16(struct str a, struct str b);
 /* Byte offset at which `units` UTF-16 units have passed, never inside a character (rounded down); s.n when shorter. */
 size_t part_units(struct str s, size_t units);
 

@@ -46,6 +46,8 @@ static const struct tokenizer_entry tokenizers[] = {
     {"path_hierarchy", path_hierarchy_tokenizer_new, BOTH, NULL},
     {"PathHierarchy", path_hierarchy_tokenizer_new, BOTH, NULL},
     {"pattern", pattern_tokenizer_new, BOTH, NULL},
+    {"classic", classic_tokenizer_new, BOTH, NULL},
+    {"thai", thai_tokenizer_new, BOTH, NULL},
     {"char_group", char_group_tokenizer_new, AS_TYPE, NULL},
 };
 
@@ -88,6 +90,9 @@ static const struct token_filter_entry token_filters[] = {
     {"synonym", synonym_filter_new, AS_TYPE | BARE_REFUSED, NULL},
     {"synonym_graph", synonym_graph_filter_new, AS_TYPE | BARE_REFUSED, NULL},
     {"multiplexer", multiplexer_filter_new, BOTH, NULL},
+    {"word_delimiter", word_delimiter_filter_new, BOTH, NULL},
+    {"word_delimiter_graph", word_delimiter_graph_filter_new, BOTH, NULL},
+    {"flatten_graph", flatten_graph_filter_new, BOTH, NULL},
     {"stop", stop_filter_new, BOTH, NULL},
     {"keep", keep_filter_new, AS_TYPE | BARE_REFUSED, NULL},
     {"keep_types", keep_types_filter_new, AS_TYPE | BARE_REFUSED, NULL},

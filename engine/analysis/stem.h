@@ -16,6 +16,7 @@ size_t stem_german_minimal(uint16_t *s, size_t n);
 size_t stem_french_light(uint16_t *s, size_t n);
 size_t stem_french_minimal(uint16_t *s, size_t n);
 size_t stem_spanish_light(uint16_t *s, size_t n);
+size_t stem_portuguese_light(uint16_t *s, size_t n);
 size_t stem_italian_light(uint16_t *s, size_t n);
 
 #endif

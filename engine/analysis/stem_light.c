@@ -263,3 +263,80 @@ size_t stem_italian_light(uint16_t *s, size_t n)
         return n;
     }
 }
+
+static const uint16_t portuguese_accents[][2] = {{0xE3, 'a'}, {0xF5, 'o'}, {0xE7, 'c'}};
+
+static size_t portuguese_plural(uint16_t *s, size_t n)
+{
+    if (n > 4 && ends(s, n, "es") && is_one_of(s[n - 3], "rslz")) {
+        return n - 2;
+    }
+    if (n > 3 && ends(s, n, "ns")) {
+        s[n - 2] = 'm';
+        return n - 1;
+    }
+    if (n > 4 && (ends(s, n, "eis") || ends(s, n, "éis") || ends(s, n, "ais") || ends(s, n, "óis"))) {
+        s[n - 3] = s[n - 3] == 0xE9 ? 'e' : s[n - 3] == 0xF3 ? 'o' : s[n - 3];
+        s[n - 2] = 'l';
+        return n - 1;
+    }
+    if (n > 4 && ends(s, n, "is")) {
+        s[n - 1] = 'l';
+        return n;
+    }
+    if (n > 3 && (ends(s, n, "ões") || ends(s, n, "ães"))) {
+        s[n - 3] = 0xE3;
+        s[n - 2] = 'o';
+        return n - 1;
+    }
+    if (n > 6 && ends(s, n, "mente")) {
+        return n - 5;
+    }
+    return n > 3 && s[n - 1] == 's' ? n - 1 : n;
+}
+
+static size_t portuguese_feminine(uint16_t *s, size_t n)
+{
+    static const char *const masculine_o[] = {"osa", "ica", "ida", "ada", "iva", "ama"};
+    if (n > 7 && (ends(s, n, "inha") || ends(s, n, "iaca") || ends(s, n, "eira"))) {
+        s[n - 1] = 'o';
+        return n;
+    }
+    for (size_t i = 0; n > 6 && i < ARRAY_LEN(masculine_o); i++) {
+        if (ends(s, n, masculine_o[i])) {
+            s[n - 1] = 'o';
+            return n;
+        }
+    }
+    if (n > 6 && ends(s, n, "ona")) {
+        s[n - 3] = 0xE3;
+        s[n - 2] = 'o';
+        return n - 1;
+    }
+    if (n > 6 && ends(s, n, "ora")) {
+        return n - 1;
+    }
+    if (n > 6 && ends(s, n, "esa")) {
+        s[n - 3] = 0xEA;
+        return n - 1;
+    }
+    if (n > 6 && ends(s, n, "na")) {
+        s[n - 1] = 'o';
+    }
+    return n;
+}
+
+size_t stem_portuguese_light(uint16_t *s, size_t n)
+{
+    if (n < 4) {
+        return n;
+    }
+    n = portuguese_plural(s, n);
+    if (n > 3 && s[n - 1] == 'a') {
+        n = portuguese_feminine(s, n);
+    }
+    n -= n > 4 && is_one_of(s[n - 1], "eao");
+    unaccent(s, n, romance_accents, ARRAY_LEN(romance_accents));
+    unaccent(s, n, portuguese_accents, ARRAY_LEN(portuguese_accents));
+    return n;
+}
