@@ -31,7 +31,10 @@ void num_range(enum num_type type, int64_t *min, int64_t *max)
 
 int64_t num_double_to_i64(double v)
 {
-    return isnan(v) ? 0 : v >= 9223372036854775807.0 ? INT64_MAX : v <= -9223372036854775808.0 ? INT64_MIN : (int64_t)v;
+    return isnan(v)                      ? 0
+           : v >= 9223372036854775807.0  ? INT64_MAX
+           : v <= -9223372036854775808.0 ? INT64_MIN
+                                         : (int64_t)v;
 }
 
 int32_t num_double_to_i32(double v)
@@ -106,8 +109,8 @@ static enum err fraction(struct num *out, double v, enum num_type type, struct e
         } else {
             num_put_double(&b, v);
         }
-        enum err e = err_set(em, ERR_ILLEGAL_ARGUMENT, "[%s] supports only finite values, but got [%.*s]", names[type],
-                             STR_ARG(buf_view(&b)));
+        enum err e = err_set(em, ERR_ILLEGAL_ARGUMENT, "[%s] supports only finite values, but got [%.*s]",
+                             names[type], STR_ARG(buf_view(&b)));
         buf_fini(&b);
         return e;
     }
@@ -124,7 +127,8 @@ static enum err fraction_of_text(struct num *out, struct str s, enum num_type ty
         v = (double)f; /* rounded once, from the decimal */
     }
     return ok ? fraction(out, v, type, em)
-              : err_set(em, ERR_NUMBER_FORMAT, str_trim(s).n == 0 ? "empty String" : "For input string: \"%.*s\"", STR_ARG(s));
+              : err_set(em, ERR_NUMBER_FORMAT,
+                        str_trim(s).n == 0 ? "empty String" : "For input string: \"%.*s\"", STR_ARG(s));
 }
 
 /* ---- whole numbers ---- */
@@ -203,7 +207,8 @@ static bool fits(const struct decimal *d, enum num_type type, int64_t *v)
     return *v >= min && *v <= max;
 }
 
-static enum err whole_of_text(struct num *out, struct str s, enum num_type type, bool coerce, struct errmsg *em)
+static enum err whole_of_text(struct num *out, struct str s, enum num_type type, bool coerce,
+                              struct errmsg *em)
 {
     struct decimal d;
     struct str t = str_trim(s);
@@ -213,7 +218,8 @@ static enum err whole_of_text(struct num *out, struct str s, enum num_type type,
         }
         double v; /* hexadecimal, NaN, Infinity: Java's doubles */
         if (!num_parse_double(t, &v)) {
-            return err_set(em, ERR_NUMBER_FORMAT, t.n == 0 ? "empty String" : "For input string: \"%.*s\"", STR_ARG(s));
+            return err_set(em, ERR_NUMBER_FORMAT, t.n == 0 ? "empty String" : "For input string: \"%.*s\"",
+                           STR_ARG(s));
         }
         d = (struct decimal){.negative = v < 0, .overflow = !(fabs(v) < 9e18), .fraction = v != floor(v)};
         d.whole = d.overflow ? 0 : (uint64_t)fabs(v);
@@ -233,7 +239,8 @@ static enum err whole_of_text(struct num *out, struct str s, enum num_type type,
 }
 
 /* Jackson reads bytes and shorts as ints: only beyond those its own errors appear. */
-static enum err json_out_of_range(const struct json *v, enum num_type type, struct str text, struct errmsg *em)
+static enum err json_out_of_range(const struct json *v, enum num_type type, struct str text,
+                                  struct errmsg *em)
 {
     uint32_t line, col;
     struct decimal d;
@@ -241,7 +248,8 @@ static enum err json_out_of_range(const struct json *v, enum num_type type, stru
     json_place(text, v->off, &line, &col);
     bool is_int = read_decimal(v->s, &d) && fits(&d, NUM_INTEGER, &i);
     if (type == NUM_SHORT && is_int) {
-        return err_set(em, ERR_JSON, "Numeric value (%.*s) out of range of Java short\n at [Source: line: %u, column: %u]",
+        return err_set(em, ERR_JSON,
+                       "Numeric value (%.*s) out of range of Java short\n at [Source: line: %u, column: %u]",
                        STR_ARG(v->s), line, col);
     }
     if (type == NUM_BYTE && is_int) {
@@ -249,13 +257,14 @@ static enum err json_out_of_range(const struct json *v, enum num_type type, stru
     }
     int64_t min, max;
     num_range(type == NUM_LONG ? NUM_LONG : NUM_INTEGER, &min, &max);
-    return err_set(em, ERR_INPUT_COERCION,
-                   "Numeric value (%.*s) out of range of %s (%lld - %lld)\n at [Source: line: %u, column: %u]", STR_ARG(v->s),
-                   type == NUM_LONG ? "long" : "int", (long long)min, (long long)max, line, col);
+    return err_set(
+        em, ERR_INPUT_COERCION,
+        "Numeric value (%.*s) out of range of %s (%lld - %lld)\n at [Source: line: %u, column: %u]",
+        STR_ARG(v->s), type == NUM_LONG ? "long" : "int", (long long)min, (long long)max, line, col);
 }
 
-static enum err whole_of_json(struct num *out, const struct json *v, enum num_type type, bool coerce, struct str text,
-                              struct errmsg *em)
+static enum err whole_of_json(struct num *out, const struct json *v, enum num_type type, bool coerce,
+                              struct str text, struct errmsg *em)
 {
     struct decimal d;
     int64_t i;
@@ -267,8 +276,12 @@ static enum err whole_of_json(struct num *out, const struct json *v, enum num_ty
         return written_whole ? json_out_of_range(v, type, text, em) : out_of_range(v->s, type, em);
     }
     if (d.fraction && !coerce) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "%.*s cannot be converted to %s without data loss", STR_ARG(v->s),
-                       type == NUM_LONG ? "Long" : type == NUM_INTEGER ? "Integer" : type == NUM_SHORT ? "Short" : "Byte");
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "%.*s cannot be converted to %s without data loss",
+                       STR_ARG(v->s),
+                       type == NUM_LONG      ? "Long"
+                       : type == NUM_INTEGER ? "Integer"
+                       : type == NUM_SHORT   ? "Short"
+                                             : "Byte");
     }
     *out = (struct num){.whole = true, .i = i};
     return ERR_OK;
@@ -276,7 +289,8 @@ static enum err whole_of_json(struct num *out, const struct json *v, enum num_ty
 
 enum err num_of_text(struct num *out, struct str s, enum num_type type, bool coerce, struct errmsg *em)
 {
-    return num_type_is_whole(type) ? whole_of_text(out, s, type, coerce, em) : fraction_of_text(out, s, type, em);
+    return num_type_is_whole(type) ? whole_of_text(out, s, type, coerce, em)
+                                   : fraction_of_text(out, s, type, em);
 }
 
 enum err num_of_json(struct num *out, const struct json *v, enum num_type type, bool coerce, struct str text,
@@ -290,7 +304,9 @@ enum err num_of_json(struct num *out, const struct json *v, enum num_type type, 
         return num_of_text(out, v->s, type, true, em);
     }
     if (v->type != JSON_NUMBER) {
-        return err_set(em, ERR_JSON, "Current token (%s) not numeric, can not use numeric value accessors", json_token_name(v));
+        return err_set(em, ERR_JSON, "Current token (%s) not numeric, can not use numeric value accessors",
+                       json_token_name(v));
     }
-    return num_type_is_whole(type) ? whole_of_json(out, v, type, coerce, text, em) : fraction_of_text(out, v->s, type, em);
+    return num_type_is_whole(type) ? whole_of_json(out, v, type, coerce, text, em)
+                                   : fraction_of_text(out, v->s, type, em);
 }

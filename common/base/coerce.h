@@ -1,4 +1,5 @@
-/* coerce.h - JSON values into typed numbers by the rules of Elasticsearch's numeric fields. Pure; any thread. */
+/* coerce.h - JSON values into typed numbers by the rules of Elasticsearch's numeric fields. Pure; any thread.
+ */
 #ifndef BASE_COERCE_H
 #define BASE_COERCE_H
 
@@ -21,13 +22,15 @@ struct num {
     double d;  /* not whole: rounded to the type's precision */
 };
 
-/* A document's value. `text` is the whole body, for the place in Jackson's errors. Whole types truncate fractions and
- * read text when `coerce`; else ERR_ILLEGAL_ARGUMENT. ERR_INPUT_COERCION for JSON numbers out of range,
- * ERR_ILLEGAL_ARGUMENT for text out of range, ERR_NUMBER_FORMAT for no number. Null and "" are the caller's. */
+/* A document's value. `text` is the whole body, for the place in Jackson's errors. Whole types truncate
+ * fractions and read text when `coerce`; else ERR_ILLEGAL_ARGUMENT. ERR_INPUT_COERCION for JSON numbers out
+ * of range, ERR_ILLEGAL_ARGUMENT for text out of range, ERR_NUMBER_FORMAT for no number. Null and "" are the
+ * caller's. */
 enum err num_of_json(struct num *out, const struct json *v, enum num_type type, bool coerce, struct str text,
                      struct errmsg *em) NODISCARD;
 /* A query's or a parameter's value given as text: fractions pass when `coerce`. */
-enum err num_of_text(struct num *out, struct str s, enum num_type type, bool coerce, struct errmsg *em) NODISCARD;
+enum err num_of_text(struct num *out, struct str s, enum num_type type, bool coerce,
+                     struct errmsg *em) NODISCARD;
 /* The type's own range. */
 void num_range(enum num_type type, int64_t *min, int64_t *max);
 

@@ -69,8 +69,9 @@ enum err instant_to_nanos(struct instant t, int64_t *out, struct errmsg *em)
                        "date is before the epoch in 1970 and cannot be stored in nanosecond resolution");
     }
     if (t.seconds > last || (t.seconds == last && t.nanos > INT64_MAX % NANOS_PER_SECOND)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "date is after 2262-04-11T23:47:16.854775807 and cannot be stored in nanosecond resolution");
+        return err_set(
+            em, ERR_ILLEGAL_ARGUMENT,
+            "date is after 2262-04-11T23:47:16.854775807 and cannot be stored in nanosecond resolution");
     }
     *out = t.seconds * NANOS_PER_SECOND + t.nanos;
     return ERR_OK;

@@ -1,9 +1,9 @@
 /* date.h - dates as text: Elasticsearch 7's named formats and java.time patterns, joined by "||".
  *
- * A format is compiled once into an arena and immutable from then on: any thread may use it. Parsing and resolution
- * follow java.time.format (lenient forms, optional sections, adjacent numbers, STRICT for named formats and SMART for
- * patterns), then Elasticsearch's rules for what is missing. Text is English (Locale.ROOT). Date math is in
- * date_math.h, rounding for histograms in rounding.h. */
+ * A format is compiled once into an arena and immutable from then on: any thread may use it. Parsing and
+ * resolution follow java.time.format (lenient forms, optional sections, adjacent numbers, STRICT for named
+ * formats and SMART for patterns), then Elasticsearch's rules for what is missing. Text is English
+ * (Locale.ROOT). Date math is in date_math.h, rounding for histograms in rounding.h. */
 #ifndef BASE_DATE_H
 #define BASE_DATE_H
 
@@ -32,10 +32,11 @@ enum date_fill {
     DATE_FILL_MAX  /* Elasticsearch's round-up parser, `lte`, `gt`: only the time of day is filled up */
 };
 
-/* A value. `zone` (NULL: UTC) applies where the text names none. ERR_ILLEGAL_ARGUMENT "failed to parse date field [..]
- * with format [..]", caused by ERR_DATE_TIME_PARSE where Elasticsearch says so; "cannot parse empty date". */
-enum err date_parse(const struct date_format *f, struct str text, const struct zone *zone, enum date_fill fill,
-                    struct instant *out, struct errmsg *em) NODISCARD;
+/* A value. `zone` (NULL: UTC) applies where the text names none. ERR_ILLEGAL_ARGUMENT "failed to parse date
+ * field [..] with format [..]", caused by ERR_DATE_TIME_PARSE where Elasticsearch says so; "cannot parse
+ * empty date". */
+enum err date_parse(const struct date_format *f, struct str text, const struct zone *zone,
+                    enum date_fill fill, struct instant *out, struct errmsg *em) NODISCARD;
 /* As date_parse with DATE_FILL_MIN, in whole milliseconds (rounded down). */
 enum err date_parse_ms(const struct date_format *f, struct str text, const struct zone *zone, int64_t *out,
                        struct errmsg *em) NODISCARD;
@@ -46,7 +47,8 @@ bool date_print_ms(const struct date_format *f, int64_t ms, const struct zone *z
 /* Java's Instant.ofEpochMilli and toEpochMilli (rounds down). */
 struct instant instant_of_ms(int64_t ms);
 int64_t instant_to_ms(struct instant t);
-/* date_nanos: nanoseconds since 1970. ERR_ILLEGAL_ARGUMENT before 1970 and past 2262-04-11T23:47:16.854775807Z. */
+/* date_nanos: nanoseconds since 1970. ERR_ILLEGAL_ARGUMENT before 1970 and past
+ * 2262-04-11T23:47:16.854775807Z. */
 enum err instant_to_nanos(struct instant t, int64_t *out, struct errmsg *em) NODISCARD;
 struct instant instant_of_nanos(int64_t nanos);
 

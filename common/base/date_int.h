@@ -1,7 +1,7 @@
 /* date_int.h - the inside of date formats, shared by the files date_*.c only.
  *
- * A format is a list of alternatives; each is a run of elements, as java.time's DateTimeFormatterBuilder chains its
- * printer-parsers. */
+ * A format is a list of alternatives; each is a run of elements, as java.time's DateTimeFormatterBuilder
+ * chains its printer-parsers. */
 #ifndef BASE_DATE_INT_H
 #define BASE_DATE_INT_H
 
@@ -60,13 +60,13 @@ struct el {
     enum date_field field;
     uint8_t min, max;
     enum el_sign sign;
-    int subsequent;  /* digits that later numbers of fixed width need; -1: this one is of fixed width */
-    bool point;      /* EL_FRACTION: begins with '.' */
-    bool reduced;    /* EL_NUMBER: two digits of a year from 2000 */
+    int subsequent; /* digits that later numbers of fixed width need; -1: this one is of fixed width */
+    bool point;     /* EL_FRACTION: begins with '.' */
+    bool reduced;   /* EL_NUMBER: two digits of a year from 2000 */
     enum el_text style;
-    struct str text;     /* EL_LITERAL; EL_OFFSET: what stands for zero */
-    const char *offset;  /* EL_OFFSET: "+HH:MM" ... */
-    uint32_t end;        /* EL_OPTION: index behind its last element */
+    struct str text;    /* EL_LITERAL; EL_OFFSET: what stands for zero */
+    const char *offset; /* EL_OFFSET: "+HH:MM" ... */
+    uint32_t end;       /* EL_OPTION: index behind its last element */
 };
 
 struct el_run {
@@ -96,20 +96,22 @@ struct date_name {
 /* NULL: no such name. */
 const struct date_name *date_name_find(struct str name);
 /* Elements of a named format's notation. */
-enum err el_run_of_notation(struct el_run *run, const char *notation, struct arena *a, struct errmsg *em) NODISCARD;
+enum err el_run_of_notation(struct el_run *run, const char *notation, struct arena *a,
+                            struct errmsg *em) NODISCARD;
 /* Elements of a java.time pattern. */
-enum err el_run_of_pattern(struct el_run *run, struct str pattern, struct arena *a, struct errmsg *em) NODISCARD;
-/* Appends one element and settles how adjacent numbers share their digits; `adjacent` is the builder's state: the
- * index of the number that gives way, or -1. false: no memory. */
+enum err el_run_of_pattern(struct el_run *run, struct str pattern, struct arena *a,
+                           struct errmsg *em) NODISCARD;
+/* Appends one element and settles how adjacent numbers share their digits; `adjacent` is the builder's state:
+ * the index of the number that gives way, or -1. false: no memory. */
 bool el_push(struct el_run *run, struct arena *a, struct el el, int *adjacent) NODISCARD;
 
 /* What a text said. */
 struct date_parts {
     int64_t v[FLD_COUNT];
-    uint32_t has;             /* bit 1 << field */
-    bool has_offset;          /* an offset was named */
+    uint32_t has;    /* bit 1 << field */
+    bool has_offset; /* an offset was named */
     int32_t offset_ms;
-    struct str region;        /* p != NULL: a region was named */
+    struct str region; /* p != NULL: a region was named */
 };
 
 static inline bool parts_has(const struct date_parts *p, enum date_field f)
@@ -127,10 +129,11 @@ static inline void parts_set(struct date_parts *p, enum date_field f, int64_t v)
 bool el_run_parse(const struct el_run *run, struct str text, struct date_parts *out);
 
 enum resolved { RESOLVED, RESOLVED_BAD_PARSE, RESOLVED_BAD_DATE };
-/* A moment from the parts: as java.time resolves them, then as Elasticsearch fills what is missing. Bad parse: the
- * formatter itself fails (the next alternative is tried); bad date: only Elasticsearch's reading of it does. */
-enum resolved date_resolve(const struct el_run *run, struct date_parts *p, const struct zone *zone, enum date_fill fill,
-                           struct instant *out);
+/* A moment from the parts: as java.time resolves them, then as Elasticsearch fills what is missing. Bad
+ * parse: the formatter itself fails (the next alternative is tried); bad date: only Elasticsearch's reading
+ * of it does. */
+enum resolved date_resolve(const struct el_run *run, struct date_parts *p, const struct zone *zone,
+                           enum date_fill fill, struct instant *out);
 
 /* English names: months 1-12, weekdays 1-7 (Monday first), quarters, AM and PM, eras. NULL: out of range. */
 const char *date_text(enum date_field field, enum el_text style, int64_t v);

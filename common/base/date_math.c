@@ -2,7 +2,8 @@
 
 #include "common/base/num.h"
 
-/* A moment as java.time's ZonedDateTime carries it: the wall clock, and the offset that it keeps through an overlap. */
+/* A moment as java.time's ZonedDateTime carries it: the wall clock, and the offset that it keeps through an
+ * overlap. */
 struct zoned {
     const struct zone *zone;
     int64_t local;  /* milliseconds */
@@ -133,10 +134,12 @@ static enum err step(struct zoned *t, struct str math, size_t *at, enum date_fil
     }
     int32_t n = 1;
     if (*at > from && !num_parse_i32(str_slice(math, from, *at), &n)) {
-        return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(str_slice(math, from, *at)));
+        return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"",
+                       STR_ARG(str_slice(math, from, *at)));
     }
     if (op == '/' && n != 1) {
-        return err_set(em, ERR_PARSE, "rounding `/` can only be used on single unit types [%.*s]", STR_ARG(math));
+        return err_set(em, ERR_PARSE, "rounding `/` can only be used on single unit types [%.*s]",
+                       STR_ARG(math));
     }
     char unit = math.p[(*at)++];
     if (memchr("yMwdhHms", unit, 8) == NULL) {
@@ -154,15 +157,16 @@ static enum err step(struct zoned *t, struct str math, size_t *at, enum date_fil
     return ERR_OK;
 }
 
-static enum err plain(const struct date_format *f, struct str text, const struct zone *zone, enum date_fill fill,
-                      struct instant *out, struct errmsg *em)
+static enum err plain(const struct date_format *f, struct str text, const struct zone *zone,
+                      enum date_fill fill, struct instant *out, struct errmsg *em)
 {
     enum err e = date_parse(f, text, zone, fill, out, em);
     if (e == ERR_OK || e == ERR_NO_MEMORY) {
         return e;
     }
-    return err_wrap(em, ERR_PARSE, "failed to parse date field [%.*s] with format [%.*s]: [%s]", STR_ARG(text),
-                    STR_ARG(date_format_pattern(f)), em != NULL && em->n > 0 ? em->frame[0].reason : "");
+    return err_wrap(em, ERR_PARSE, "failed to parse date field [%.*s] with format [%.*s]: [%s]",
+                    STR_ARG(text), STR_ARG(date_format_pattern(f)),
+                    em != NULL && em->n > 0 ? em->frame[0].reason : "");
 }
 
 enum err date_math(const struct date_format *f, struct str text, int64_t now_ms, const struct zone *zone,

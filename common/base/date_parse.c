@@ -35,7 +35,8 @@ static size_t match_number(struct matcher *m, const struct el *el, size_t at)
     if (s.p[at] == '+' || s.p[at] == '-') {
         negative = s.p[at] == '-';
         positive = !negative;
-        if (el->sign == SIGN_NOT_NEGATIVE || el->sign == SIGN_NEVER || (el->sign == SIGN_NORMAL && positive)) {
+        if (el->sign == SIGN_NOT_NEGATIVE || el->sign == SIGN_NEVER
+            || (el->sign == SIGN_NORMAL && positive)) {
             return NO_MATCH;
         }
         at++;
@@ -116,7 +117,9 @@ static size_t match_text(struct matcher *m, const struct el *el, size_t at)
 
 static int two(struct str s, size_t at)
 {
-    return at + 2 <= s.n && is_digit(s.p[at]) && is_digit(s.p[at + 1]) ? (s.p[at] - '0') * 10 + s.p[at + 1] - '0' : -1;
+    return at + 2 <= s.n && is_digit(s.p[at]) && is_digit(s.p[at + 1])
+               ? (s.p[at] - '0') * 10 + s.p[at + 1] - '0'
+               : -1;
 }
 
 static bool set_offset(struct matcher *m, int seconds)
@@ -129,7 +132,8 @@ static bool set_offset(struct matcher *m, int seconds)
     return true;
 }
 
-/* OffsetIdPrinterParser.parse: hours always, then minutes and seconds as the form asks (capital) or allows. */
+/* OffsetIdPrinterParser.parse: hours always, then minutes and seconds as the form asks (capital) or allows.
+ */
 static size_t match_offset(struct matcher *m, const char *form, struct str zero, size_t at)
 {
     struct str s = m->text;
@@ -166,8 +170,8 @@ static size_t match_offset(struct matcher *m, const char *form, struct str zero,
 
 static bool zone_char(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '/' || c == '_' || c == '-' || c == '+'
-           || c == '~' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '/' || c == '_' || c == '-'
+           || c == '+' || c == '~' || c == '.';
 }
 
 /* "UTC", "UT" or "GMT", bare or with an offset behind. */
@@ -341,16 +345,17 @@ static enum err failed(const struct date_format *f, struct str text, bool range,
         err_set(em, ERR_DATE_TIME_PARSE, "Failed to parse with all enclosed parsers");
     } else if (range) {
         err_set(em, ERR_DATE_TIME, "Invalid value in '%.*s'", STR_ARG(text));
-        (void)err_wrap(em, ERR_DATE_TIME_PARSE, "Text '%.*s' could not be parsed: Invalid value", STR_ARG(text));
+        (void)err_wrap(em, ERR_DATE_TIME_PARSE, "Text '%.*s' could not be parsed: Invalid value",
+                       STR_ARG(text));
     } else {
         err_set(em, ERR_DATE_TIME_PARSE, "Text '%.*s' could not be parsed at index 0", STR_ARG(text));
     }
-    return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "failed to parse date field [%.*s] with format [%.*s]", STR_ARG(text),
-                    STR_ARG(f->pattern));
+    return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "failed to parse date field [%.*s] with format [%.*s]",
+                    STR_ARG(text), STR_ARG(f->pattern));
 }
 
-enum err date_parse(const struct date_format *f, struct str text, const struct zone *zone, enum date_fill fill,
-                    struct instant *out, struct errmsg *em)
+enum err date_parse(const struct date_format *f, struct str text, const struct zone *zone,
+                    enum date_fill fill, struct instant *out, struct errmsg *em)
 {
     bool range = false;
     if (text.n == 0) {

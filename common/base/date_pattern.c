@@ -1,5 +1,5 @@
-/* Compiling formats: java.time patterns (DateTimeFormatterBuilder.appendPattern), the notation of the named formats,
- * and the "||" that joins alternatives. */
+/* Compiling formats: java.time patterns (DateTimeFormatterBuilder.appendPattern), the notation of the named
+ * formats, and the "||" that joins alternatives. */
 #include "common/base/date_int.h"
 
 #include <stdarg.h>
@@ -7,8 +7,8 @@
 
 #define ELEMENTS_MAX 512
 
-/* Adjacent numbers without a separator ("yyyyMMdd"): the first of them gives way to the fixed widths of those behind
- * it, as DateTimeFormatterBuilder.appendValue arranges it. */
+/* Adjacent numbers without a separator ("yyyyMMdd"): the first of them gives way to the fixed widths of those
+ * behind it, as DateTimeFormatterBuilder.appendValue arranges it. */
 bool el_push(struct el_run *run, struct arena *a, struct el el, int *adjacent)
 {
     struct el *grown = arena_grow(a, run->el, run->n, &run->cap, sizeof(*run->el));
@@ -70,15 +70,23 @@ static enum err push(struct pattern *p, struct el el)
 
 static enum err number(struct pattern *p, enum date_field f, unsigned min, unsigned max, enum el_sign sign)
 {
-    return push(p, (struct el){.kind = EL_NUMBER, .field = f, .min = (uint8_t)min, .max = (uint8_t)max, .sign = sign});
+    return push(
+        p,
+        (struct el){.kind = EL_NUMBER, .field = f, .min = (uint8_t)min, .max = (uint8_t)max, .sign = sign});
 }
 
 /* Letters that stand for a plain number of one or two digits. */
 static const struct {
     char letter;
     enum date_field field;
-} two_digit[] = {{'d', FLD_DAY},         {'H', FLD_HOUR},      {'k', FLD_CLOCK_HOUR}, {'K', FLD_HOUR_AMPM},
-                 {'h', FLD_CLOCK_HOUR_AMPM}, {'m', FLD_MINUTE}, {'s', FLD_SECOND},    {'w', FLD_WEEK}};
+} two_digit[] = {{'d', FLD_DAY},
+                 {'H', FLD_HOUR},
+                 {'k', FLD_CLOCK_HOUR},
+                 {'K', FLD_HOUR_AMPM},
+                 {'h', FLD_CLOCK_HOUR_AMPM},
+                 {'m', FLD_MINUTE},
+                 {'s', FLD_SECOND},
+                 {'w', FLD_WEEK}};
 
 static enum err text_or_number(struct pattern *p, char c, unsigned n, enum date_field f)
 {
@@ -103,7 +111,11 @@ static enum err text_or_number(struct pattern *p, char c, unsigned n, enum date_
 static enum err year(struct pattern *p, enum date_field f, unsigned n)
 {
     if (n == 2) {
-        return push(p, (struct el){.kind = EL_NUMBER, .field = f, .min = 2, .max = 2, .sign = SIGN_NOT_NEGATIVE,
+        return push(p, (struct el){.kind = EL_NUMBER,
+                                   .field = f,
+                                   .min = 2,
+                                   .max = 2,
+                                   .sign = SIGN_NOT_NEGATIVE,
                                    .reduced = true});
     }
     if (n > 19) {
@@ -128,7 +140,8 @@ static enum err offset(struct pattern *p, char c, unsigned n)
         if (n == 4) {
             return push(p, (struct el){.kind = EL_LOCAL_OFFSET, .style = TEXT_FULL});
         }
-        return push(p, (struct el){.kind = EL_OFFSET, .offset = n < 4 ? "+HHMM" : "+HH:MM:ss",
+        return push(p, (struct el){.kind = EL_OFFSET,
+                                   .offset = n < 4 ? "+HHMM" : "+HH:MM:ss",
                                    .text = n < 4 ? STR("+0000") : STR("Z")});
     }
     struct str zero = c == 'X' ? STR("Z") : n == 1 ? STR("+00") : n % 2 == 0 ? STR("+0000") : STR("+00:00");
@@ -139,8 +152,8 @@ static enum err letters(struct pattern *p, char c, unsigned n)
 {
     for (size_t i = 0; i < ARRAY_LEN(two_digit); i++) {
         if (two_digit[i].letter == c) {
-            return n > 2    ? bad(p, "Too many pattern letters: %c", c)
-                   : n == 2 ? number(p, two_digit[i].field, 2, 2, SIGN_NOT_NEGATIVE)
+            return n > 2      ? bad(p, "Too many pattern letters: %c", c)
+                   : n == 2   ? number(p, two_digit[i].field, 2, 2, SIGN_NOT_NEGATIVE)
                    : c == 'w' ? number(p, FLD_WEEK, 1, 2, SIGN_NOT_NEGATIVE)
                               : number(p, two_digit[i].field, 1, 19, SIGN_NORMAL);
         }
@@ -171,20 +184,29 @@ static enum err letters(struct pattern *p, char c, unsigned n)
                : n == 1 ? number(p, FLD_DAY_OF_YEAR, 1, 19, SIGN_NORMAL)
                         : number(p, FLD_DAY_OF_YEAR, n, 3, SIGN_NOT_NEGATIVE);
     case 'F':
-        return n > 1 ? bad(p, "Too many pattern letters: %c", c) : number(p, FLD_ALIGNED_DAY, 1, 19, SIGN_NORMAL);
+        return n > 1 ? bad(p, "Too many pattern letters: %c", c)
+                     : number(p, FLD_ALIGNED_DAY, 1, 19, SIGN_NORMAL);
     case 'W':
-        return n > 1 ? bad(p, "Too many pattern letters: %c", c) : number(p, FLD_WEEK_OF_MONTH, 1, 1, SIGN_NOT_NEGATIVE);
+        return n > 1 ? bad(p, "Too many pattern letters: %c", c)
+                     : number(p, FLD_WEEK_OF_MONTH, 1, 1, SIGN_NOT_NEGATIVE);
     case 'S':
-        return n > 9 ? bad(p, "Too many pattern letters: %c", c)
-                     : push(p, (struct el){.kind = EL_FRACTION, .field = FLD_NANO, .min = (uint8_t)n, .max = (uint8_t)n});
+        return n > 9
+                   ? bad(p, "Too many pattern letters: %c", c)
+                   : push(p,
+                          (struct el){
+                              .kind = EL_FRACTION, .field = FLD_NANO, .min = (uint8_t)n, .max = (uint8_t)n});
     case 'A':
     case 'N':
     case 'n':
         return n > 19 ? bad(p, "Too many pattern letters: %c", c)
-                      : number(p, c == 'A' ? FLD_MILLI_OF_DAY : c == 'N' ? FLD_NANO_OF_DAY : FLD_NANO, n, 19,
-                               SIGN_NOT_NEGATIVE);
+                      : number(p,
+                               c == 'A'   ? FLD_MILLI_OF_DAY
+                               : c == 'N' ? FLD_NANO_OF_DAY
+                                          : FLD_NANO,
+                               n, 19, SIGN_NOT_NEGATIVE);
     case 'V':
-        return n != 2 ? bad(p, "Pattern letter count must be 2: %c", c) : push(p, (struct el){.kind = EL_ZONE});
+        return n != 2 ? bad(p, "Pattern letter count must be 2: %c", c)
+                      : push(p, (struct el){.kind = EL_ZONE});
     case 'z':
     case 'v':
         return n > 4 ? bad(p, "Too many pattern letters: %c", c)
@@ -312,10 +334,25 @@ static enum date_field notation_field(char c)
     static const struct {
         char letter;
         enum date_field field;
-    } table[] = {{'y', FLD_YEAR},   {'Y', FLD_YEAR_OF_ERA}, {'M', FLD_MONTH},  {'d', FLD_DAY},     {'D', FLD_DAY_OF_YEAR},
-                 {'g', FLD_WEEK_YEAR}, {'G', FLD_WEEK_YEAR}, {'w', FLD_WEEK},  {'W', FLD_WEEK},    {'e', FLD_WEEKDAY},
-                 {'E', FLD_WEEKDAY}, {'H', FLD_HOUR},       {'m', FLD_MINUTE}, {'s', FLD_SECOND},  {'f', FLD_NANO},
-                 {'p', FLD_EPOCH_MS}, {'P', FLD_EPOCH_SECOND}, {'q', FLD_EPOCH_MS_NANOS}, {'Q', FLD_EPOCH_SECOND_NANOS}};
+    } table[] = {{'y', FLD_YEAR},
+                 {'Y', FLD_YEAR_OF_ERA},
+                 {'M', FLD_MONTH},
+                 {'d', FLD_DAY},
+                 {'D', FLD_DAY_OF_YEAR},
+                 {'g', FLD_WEEK_YEAR},
+                 {'G', FLD_WEEK_YEAR},
+                 {'w', FLD_WEEK},
+                 {'W', FLD_WEEK},
+                 {'e', FLD_WEEKDAY},
+                 {'E', FLD_WEEKDAY},
+                 {'H', FLD_HOUR},
+                 {'m', FLD_MINUTE},
+                 {'s', FLD_SECOND},
+                 {'f', FLD_NANO},
+                 {'p', FLD_EPOCH_MS},
+                 {'P', FLD_EPOCH_SECOND},
+                 {'q', FLD_EPOCH_MS_NANOS},
+                 {'Q', FLD_EPOCH_SECOND_NANOS}};
     for (size_t i = 0; i < ARRAY_LEN(table); i++) {
         if (table[i].letter == c) {
             return table[i].field;
@@ -336,7 +373,8 @@ static uint8_t digits(const char **at)
 /* {y4-10x} and its kin; *at stands behind the brace. */
 static struct el notation_number(const char **at)
 {
-    struct el el = {.kind = EL_NUMBER, .field = notation_field(*(*at)++), .min = 1, .max = 19, .sign = SIGN_NORMAL};
+    struct el el = {
+        .kind = EL_NUMBER, .field = notation_field(*(*at)++), .min = 1, .max = 19, .sign = SIGN_NORMAL};
     if (**at != '}') {
         el.min = el.max = digits(at);
         el.sign = SIGN_NOT_NEGATIVE;
@@ -349,7 +387,10 @@ static struct el notation_number(const char **at)
         el.kind = EL_FRACTION;
     }
     for (; **at != '}'; (*at)++) {
-        el.sign = **at == 'n' ? SIGN_NORMAL : **at == 'x' ? SIGN_EXCEEDS_PAD : **at == 'v' ? SIGN_NEVER : el.sign;
+        el.sign = **at == 'n'   ? SIGN_NORMAL
+                  : **at == 'x' ? SIGN_EXCEEDS_PAD
+                  : **at == 'v' ? SIGN_NEVER
+                                : el.sign;
         el.point = el.point || **at == '.';
     }
     return el;
@@ -360,7 +401,8 @@ static struct el notation_element(const char **at)
     const char *z = *at + 1;
     struct el el;
     if (*z == '+') {
-        el = (struct el){.kind = EL_OFFSET, .offset = strncmp(z, "+HH:MM", 6) == 0 ? "+HH:MM" : "+HHmm", .text = STR("Z")};
+        el = (struct el){
+            .kind = EL_OFFSET, .offset = strncmp(z, "+HH:MM", 6) == 0 ? "+HH:MM" : "+HHmm", .text = STR("Z")};
     } else if (*z == 'Z' || *z == 'I') {
         el = (struct el){.kind = EL_ZONE};
     } else if (*z == 'i') {
@@ -412,7 +454,8 @@ enum err el_run_of_notation(struct el_run *run, const char *notation, struct are
 
 /* ---- formats ---- */
 
-static enum err add_parser(struct date_format *f, const struct el_run *run, struct arena *a, struct errmsg *em)
+static enum err add_parser(struct date_format *f, const struct el_run *run, struct arena *a,
+                           struct errmsg *em)
 {
     struct el_run *grown = arena_grow(a, f->parsers, f->n, &f->cap, sizeof(*f->parsers));
     if (grown == NULL) {
@@ -423,7 +466,8 @@ static enum err add_parser(struct date_format *f, const struct el_run *run, stru
     return ERR_OK;
 }
 
-static enum err add_named(struct date_format *f, const struct date_name *name, struct arena *a, struct errmsg *em)
+static enum err add_named(struct date_format *f, const struct date_name *name, struct arena *a,
+                          struct errmsg *em)
 {
     enum err e = ERR_OK;
     if (f->n == 0) {
@@ -453,7 +497,8 @@ static enum err add_one(struct date_format *f, struct str one, struct arena *a, 
     return e != ERR_OK ? e : add_parser(f, &run, a, em);
 }
 
-enum err date_format_new(const struct date_format **out, struct str pattern, struct arena *arena, struct errmsg *em)
+enum err date_format_new(const struct date_format **out, struct str pattern, struct arena *arena,
+                         struct errmsg *em)
 {
     struct date_format *f = ARENA_NEW(arena, struct date_format);
     if (f == NULL || (f->pattern = arena_str(arena, pattern)).p == NULL) {
@@ -470,8 +515,8 @@ enum err date_format_new(const struct date_format **out, struct str pattern, str
         size_t bar = str_find_str(rest, STR("||"));
         struct str one = bar == SIZE_MAX ? rest : str_slice(rest, 0, bar);
         if (str_trim(one).n == 0) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT, "Cannot have empty element in multi date format pattern: %.*s",
-                           STR_ARG(pattern));
+            return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                           "Cannot have empty element in multi date format pattern: %.*s", STR_ARG(pattern));
         }
         enum err e = add_one(f, one, arena, em);
         if (e != ERR_OK) {

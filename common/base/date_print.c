@@ -9,7 +9,8 @@ static const char *const months[] = {"January", "February", "March",     "April"
                                      "July",    "August",   "September", "October", "November", "December"};
 static const char *const months_short[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                            "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-static const char *const days[] = {"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"};
+static const char *const days[] = {"Monday", "Tuesday",  "Wednesday", "Thursday",
+                                   "Friday", "Saturday", "Sunday"};
 static const char *const days_short[] = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
 static const char *const letters_of_months[] = {"J", "F", "M", "A", "M", "J", "J", "A", "S", "O", "N", "D"};
 static const char *const letters_of_days[] = {"M", "T", "W", "T", "F", "S", "S"};
@@ -30,11 +31,17 @@ const char *date_text(enum date_field field, enum el_text style, int64_t v)
 {
     switch (field) {
     case FLD_MONTH:
-        return pick(style == TEXT_FULL ? months : style == TEXT_SHORT ? months_short : letters_of_months, 12, v - 1);
+        return pick(style == TEXT_FULL    ? months
+                    : style == TEXT_SHORT ? months_short
+                                          : letters_of_months,
+                    12, v - 1);
     case FLD_WEEKDAY:
         return pick(style == TEXT_FULL ? days : style == TEXT_SHORT ? days_short : letters_of_days, 7, v - 1);
     case FLD_QUARTER:
-        return pick(style == TEXT_FULL ? quarters : style == TEXT_SHORT ? quarters_short : quarters_narrow, 4, v - 1);
+        return pick(style == TEXT_FULL    ? quarters
+                    : style == TEXT_SHORT ? quarters_short
+                                          : quarters_narrow,
+                    4, v - 1);
     case FLD_AMPM:
         return pick(halves, 2, v);
     case FLD_ERA:
@@ -226,7 +233,9 @@ static void print_zone_name(struct printer *p, const struct el *el)
     UChar id[64], name[128];
     char utf8[256];
     if (p->zone->n == 0) {
-        buf_str(p->out, el->style == TEXT_FULL && str_is(p->zone->id, "UTC") ? STR("Coordinated Universal Time") : p->zone->id);
+        buf_str(p->out, el->style == TEXT_FULL && str_is(p->zone->id, "UTC")
+                            ? STR("Coordinated Universal Time")
+                            : p->zone->id);
         return;
     }
     UErrorCode status = U_ZERO_ERROR;
@@ -247,7 +256,8 @@ static void print_zone_name(struct printer *p, const struct el *el)
     ucal_close(cal);
     int32_t bytes = 0;
     u_strToUTF8(utf8, sizeof(utf8), &bytes, name, MIN_OF(len, (int32_t)ARRAY_LEN(name)), &status);
-    buf_str(p->out, U_SUCCESS(status) ? str_mk(utf8, (size_t)MIN_OF(bytes, (int32_t)sizeof(utf8))) : p->zone->id);
+    buf_str(p->out,
+            U_SUCCESS(status) ? str_mk(utf8, (size_t)MIN_OF(bytes, (int32_t)sizeof(utf8))) : p->zone->id);
 }
 
 static void print_text(struct printer *p, const struct el *el)

@@ -2,17 +2,17 @@
  * DateFormatters.from, which fills what is missing. */
 #include "common/base/date_int.h"
 
-#define YEAR_MAX   999999999
-#define DAY_SEC    86400
-#define NANOS      1000000000LL
+#define YEAR_MAX 999999999
+#define DAY_SEC  86400
+#define NANOS    1000000000LL
 
 struct resolver {
     struct date_parts *p;
     bool strict, lenient;
     bool has_date, has_time;
-    int64_t days;     /* has_date */
-    int64_t nanos;    /* has_time: of the day */
-    int extra_days;   /* 24:00 */
+    int64_t days;   /* has_date */
+    int64_t nanos;  /* has_time: of the day */
+    int extra_days; /* 24:00 */
 };
 
 static bool between(int64_t v, int64_t min, int64_t max)
@@ -134,7 +134,8 @@ static bool cross_check(const struct resolver *r)
         }
     }
     /* a smart date may have moved back to the month's last day */
-    return !parts_has(p, FLD_DAY) || p->v[FLD_DAY] == day || (!r->strict && p->v[FLD_DAY] > day && p->v[FLD_DAY] <= 31);
+    return !parts_has(p, FLD_DAY) || p->v[FLD_DAY] == day
+           || (!r->strict && p->v[FLD_DAY] > day && p->v[FLD_DAY] <= 31);
 }
 
 static bool resolve_date(struct resolver *r)
@@ -206,18 +207,22 @@ static bool resolve_time(struct resolver *r)
     struct date_parts *p = r->p;
     if (!resolve_hour(r) || (parts_has(p, FLD_NANO_OF_DAY) && !split_day(p, p->v[FLD_NANO_OF_DAY]))
         || (parts_has(p, FLD_MILLI_OF_DAY)
-            && (!between(p->v[FLD_MILLI_OF_DAY], 0, DAY_SEC * 1000LL) || !split_day(p, p->v[FLD_MILLI_OF_DAY] * 1000000)))) {
+            && (!between(p->v[FLD_MILLI_OF_DAY], 0, DAY_SEC * 1000LL)
+                || !split_day(p, p->v[FLD_MILLI_OF_DAY] * 1000000)))) {
         return false;
     }
-    bool h = parts_has(p, FLD_HOUR), m = parts_has(p, FLD_MINUTE), s = parts_has(p, FLD_SECOND), n = parts_has(p, FLD_NANO);
-    int64_t hour = h ? p->v[FLD_HOUR] : 0, minute = m ? p->v[FLD_MINUTE] : 0, second = s ? p->v[FLD_SECOND] : 0;
+    bool h = parts_has(p, FLD_HOUR), m = parts_has(p, FLD_MINUTE), s = parts_has(p, FLD_SECOND),
+         n = parts_has(p, FLD_NANO);
+    int64_t hour = h ? p->v[FLD_HOUR] : 0, minute = m ? p->v[FLD_MINUTE] : 0,
+            second = s ? p->v[FLD_SECOND] : 0;
     int64_t nano = n ? p->v[FLD_NANO] : 0;
     bool holes = !h || (!m && (s || n)) || (m && !s && n); /* such times are left unresolved */
     if (!r->strict && !holes && hour == 24 && minute == 0 && second == 0 && nano == 0) {
         hour = 0;
         r->extra_days = 1;
     }
-    if (!between(hour, 0, 23) || !between(minute, 0, 59) || !between(second, 0, 59) || !between(nano, 0, NANOS - 1)) {
+    if (!between(hour, 0, 23) || !between(minute, 0, 59) || !between(second, 0, 59)
+        || !between(nano, 0, NANOS - 1)) {
         return false;
     }
     if (!holes) {
@@ -293,19 +298,22 @@ static enum have first_day(const struct resolver *r, bool with_time, int64_t *da
         return HAVE;
     }
     if (with_time || parts_has(p, FLD_MONTH)) { /* no year: that of the epoch */
-        return ymd(1970, parts_has(p, FLD_MONTH) ? p->v[FLD_MONTH] : 1, parts_has(p, FLD_DAY) ? p->v[FLD_DAY] : 1, days);
+        return ymd(1970, parts_has(p, FLD_MONTH) ? p->v[FLD_MONTH] : 1,
+                   parts_has(p, FLD_DAY) ? p->v[FLD_DAY] : 1, days);
     }
     return HAVE_NOT;
 }
 
-static struct instant at_local(int64_t days, int64_t nanos, const struct date_parts *p, const struct zone *zone)
+static struct instant at_local(int64_t days, int64_t nanos, const struct date_parts *p,
+                               const struct zone *zone)
 {
     int64_t seconds = days * DAY_SEC + nanos / NANOS;
     int32_t rest = (int32_t)(nanos % NANOS);
     if (p->has_offset) {
         return (struct instant){seconds - p->offset_ms / 1000, rest};
     }
-    if (zone != NULL && (zone->n > 0 || zone->first != 0) && seconds < INT64_MAX / 1000 && seconds > INT64_MIN / 1000) {
+    if (zone != NULL && (zone->n > 0 || zone->first != 0) && seconds < INT64_MAX / 1000
+        && seconds > INT64_MIN / 1000) {
         seconds = zone_to_utc(zone, seconds * 1000) / 1000;
     }
     return (struct instant){seconds, rest};
@@ -320,7 +328,9 @@ static enum resolved resolve_epoch(const struct date_parts *p, const struct zone
             return RESOLVED_BAD_PARSE;
         }
         t = instant_of_ms(p->v[FLD_EPOCH_MS]);
-        t.nanos += (int32_t)(parts_has(p, FLD_EPOCH_MS_NANOS) ? p->v[FLD_EPOCH_MS_NANOS] : fill == DATE_FILL_MAX ? 999999 : 0);
+        t.nanos += (int32_t)(parts_has(p, FLD_EPOCH_MS_NANOS) ? p->v[FLD_EPOCH_MS_NANOS]
+                             : fill == DATE_FILL_MAX          ? 999999
+                                                              : 0);
     } else {
         t = (struct instant){p->v[FLD_EPOCH_SECOND], fill == DATE_FILL_MAX ? (int32_t)NANOS - 1 : 0};
         if (parts_has(p, FLD_EPOCH_SECOND_NANOS)) {
@@ -343,7 +353,8 @@ static void fill_up(struct date_parts *p)
     static const struct {
         enum date_field field;
         int64_t v;
-    } fill[] = {{FLD_MONTH, 1}, {FLD_DAY, 1}, {FLD_HOUR, 23}, {FLD_MINUTE, 59}, {FLD_SECOND, 59}, {FLD_NANO, NANOS - 1}};
+    } fill[] = {{FLD_MONTH, 1},   {FLD_DAY, 1},     {FLD_HOUR, 23},
+                {FLD_MINUTE, 59}, {FLD_SECOND, 59}, {FLD_NANO, NANOS - 1}};
     for (size_t i = 0; i < ARRAY_LEN(fill); i++) {
         if (!parts_has(p, fill[i].field)) {
             parts_set(p, fill[i].field, fill[i].v);
@@ -351,8 +362,8 @@ static void fill_up(struct date_parts *p)
     }
 }
 
-enum resolved date_resolve(const struct el_run *run, struct date_parts *p, const struct zone *zone, enum date_fill fill,
-                           struct instant *out)
+enum resolved date_resolve(const struct el_run *run, struct date_parts *p, const struct zone *zone,
+                           enum date_fill fill, struct instant *out)
 {
     if (run->is_epoch) {
         return resolve_epoch(p, zone, fill, out);

@@ -61,7 +61,8 @@ static enum err affix(struct reader *r, struct str *out, bool behind)
             }
             return malformed(r, "Unquoted special character in pattern");
         } else if (!quote && (c == '%' || (unsigned char)c == 0xE2)) {
-            bool mille = c != '%' && r->at + 2 < r->text.n && memcmp(r->text.p + r->at, "\xE2\x80\xB0", 3) == 0;
+            bool mille =
+                c != '%' && r->at + 2 < r->text.n && memcmp(r->text.p + r->at, "\xE2\x80\xB0", 3) == 0;
             if (c == '%' || mille) {
                 if (r->f->multiplier != 1) {
                     return malformed(r, "Too many percent/per mille characters in pattern");
@@ -89,7 +90,8 @@ static enum err read_exponent(struct reader *r, const struct shape *s)
         r->at++;
     }
     r->f->exponent = true;
-    return s->left + s->zero < 1 || r->f->exponent_min < 1 ? malformed(r, "Malformed exponential pattern") : ERR_OK;
+    return s->left + s->zero < 1 || r->f->exponent_min < 1 ? malformed(r, "Malformed exponential pattern")
+                                                           : ERR_OK;
 }
 
 static enum err read_digits(struct reader *r, struct shape *s)
@@ -121,7 +123,8 @@ static enum err read_digits(struct reader *r, struct shape *s)
 static enum err settle(struct reader *r, struct shape s)
 {
     struct decimal_format *f = r->f;
-    if (s.zero == 0 && s.left > 0 && s.point >= 0) { /* "###.###", ".###": one digit stands before the point */
+    if (s.zero == 0 && s.left > 0
+        && s.point >= 0) { /* "###.###", ".###": one digit stands before the point */
         int n = s.point == 0 ? 1 : s.point;
         s.right = s.left - n;
         s.left = n - 1;
@@ -141,7 +144,8 @@ static enum err settle(struct reader *r, struct shape s)
     return ERR_OK;
 }
 
-enum err decimal_format_new(const struct decimal_format **out, struct str pattern, struct arena *arena, struct errmsg *em)
+enum err decimal_format_new(const struct decimal_format **out, struct str pattern, struct arena *arena,
+                            struct errmsg *em)
 {
     struct decimal_format *f = ARENA_NEW(arena, struct decimal_format);
     if (f == NULL) {
@@ -160,7 +164,8 @@ enum err decimal_format_new(const struct decimal_format **out, struct str patter
     }
     f->neg_prefix = arena_printf(arena, "-%.*s", STR_ARG(f->prefix));
     f->neg_suffix = f->suffix;
-    if (e == ERR_OK && r.at < pattern.n && pattern.p[r.at] == ';') { /* the negative form: only its affixes count */
+    if (e == ERR_OK && r.at < pattern.n
+        && pattern.p[r.at] == ';') { /* the negative form: only its affixes count */
         r.at++;
         struct shape ignored = {.point = -1, .grouping = -1};
         int multiplier = f->multiplier;
@@ -223,8 +228,8 @@ static void take(struct digits *g, const char *text)
     trim(g);
 }
 
-/* The digits that Java starts from are the shortest that name the double; where they are too many, the exact binary
- * value is rounded half to even, which is what printf does. */
+/* The digits that Java starts from are the shortest that name the double; where they are too many, the exact
+ * binary value is rounded half to even, which is what printf does. */
 static void digits_of(struct digits *g, double v, const struct decimal_format *f)
 {
     char text[1400];

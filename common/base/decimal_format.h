@@ -1,5 +1,5 @@
-/* decimal_format.h - java.text.DecimalFormat (Locale.ROOT): what `format` means for numbers in aggregations and
- * doc values. Immutable once parsed; any thread. */
+/* decimal_format.h - java.text.DecimalFormat (Locale.ROOT): what `format` means for numbers in aggregations
+ * and doc values. Immutable once parsed; any thread. */
 #ifndef BASE_DECIMAL_FORMAT_H
 #define BASE_DECIMAL_FORMAT_H
 

@@ -34,7 +34,8 @@ static double bits_to_double(uint64_t bits)
 
 static void fill_tables(void)
 {
-    double hi = bits_to_double(4609753056924401664ULL), lo = bits_to_double(4454258360616903473ULL); /* pi / 2 */
+    double hi = bits_to_double(4609753056924401664ULL),
+           lo = bits_to_double(4454258360616903473ULL); /* pi / 2 */
     tab.delta_hi = 4 * hi / (SIN_TAB - 1);
     tab.delta_lo = 4 * lo / (SIN_TAB - 1);
     tab.indexer = 1 / (tab.delta_hi + tab.delta_lo);
@@ -67,16 +68,22 @@ static double sloppy_cos(double a)
     double delta = (a - i * tab.delta_hi) - i * tab.delta_lo;
     i &= SIN_TAB - 2;
     double c = tab.cos[i], s = tab.sin[i];
-    return c + delta * (-s + delta * (-c * 0.5 + delta * (s * 0.16666666666666666 + delta * c * 0.041666666666666664)));
+    return c
+           + delta
+                 * (-s
+                    + delta
+                          * (-c * 0.5
+                             + delta * (s * 0.16666666666666666 + delta * c * 0.041666666666666664)));
 }
 
 /* fdlibm's rational approximation, for the steep end of the arcsine. */
 static double asin_steep(double a)
 {
-    static const uint64_t p_bits[] = {4595172819793696085ULL, 13822908529170411389ULL, 4596417465768494165ULL,
-                                      13809305468778614587ULL, 4560439845004096136ULL, 4540259411154564873ULL};
-    static const uint64_t q_bits[] = {13835966419869248843ULL, 4611733184086379208ULL, 13827746767276147033ULL,
-                                      4590215604441354882ULL};
+    static const uint64_t p_bits[] = {4595172819793696085ULL, 13822908529170411389ULL,
+                                      4596417465768494165ULL, 13809305468778614587ULL,
+                                      4560439845004096136ULL, 4540259411154564873ULL};
+    static const uint64_t q_bits[] = {13835966419869248843ULL, 4611733184086379208ULL,
+                                      13827746767276147033ULL, 4590215604441354882ULL};
     double t = (1 - a) * 0.5, p = bits_to_double(p_bits[5]), q = bits_to_double(q_bits[3]);
     for (int i = 4; i >= 0; i--) {
         p = bits_to_double(p_bits[i]) + t * p;
@@ -179,10 +186,25 @@ bool geo_distance_kind_of(struct str text, enum geo_distance_kind *out)
 static const struct {
     const char *name;
     double metres;
-} units[] = {{"in", 0.0254},     {"inch", 0.0254},        {"yd", 0.9144},   {"yards", 0.9144},      {"ft", 0.3048},
-             {"feet", 0.3048},   {"km", 1000.0},          {"kilometers", 1000.0}, {"NM", 1852.0},   {"nmi", 1852.0},
-             {"nauticalmiles", 1852.0}, {"mm", 0.001},    {"millimeters", 0.001}, {"cm", 0.01},     {"centimeters", 0.01},
-             {"mi", 1609.344},   {"miles", 1609.344},     {"m", 1},         {"meters", 1}};
+} units[] = {{"in", 0.0254},
+             {"inch", 0.0254},
+             {"yd", 0.9144},
+             {"yards", 0.9144},
+             {"ft", 0.3048},
+             {"feet", 0.3048},
+             {"km", 1000.0},
+             {"kilometers", 1000.0},
+             {"NM", 1852.0},
+             {"nmi", 1852.0},
+             {"nauticalmiles", 1852.0},
+             {"mm", 0.001},
+             {"millimeters", 0.001},
+             {"cm", 0.01},
+             {"centimeters", 0.01},
+             {"mi", 1609.344},
+             {"miles", 1609.344},
+             {"m", 1},
+             {"meters", 1}};
 
 enum err geo_unit_of(struct str text, double *metres, struct errmsg *em)
 {
@@ -209,7 +231,8 @@ enum err geo_distance_parse(struct str text, double unit_metres, double *out, st
     }
     double v;
     if (!num_parse_double(number, &v)) {
-        return err_set(em, ERR_NUMBER_FORMAT, number.n == 0 ? "empty String" : "For input string: \"%.*s\"", STR_ARG(number));
+        return err_set(em, ERR_NUMBER_FORMAT, number.n == 0 ? "empty String" : "For input string: \"%.*s\"",
+                       STR_ARG(number));
     }
     *out = v * unit;
     return ERR_OK;
@@ -237,8 +260,8 @@ enum err geo_point_check(struct geo_point p, struct str field, struct errmsg *em
     struct buf b;
     buf_init(&b, NULL, sizeof(text));
     num_put_double(&b, lat ? p.lon : p.lat);
-    enum err e = err_set(em, ERR_ILLEGAL_ARGUMENT, "illegal %s value [%.*s] for %.*s", lat ? "longitude" : "latitude",
-                         STR_ARG(buf_view(&b)), STR_ARG(field));
+    enum err e = err_set(em, ERR_ILLEGAL_ARGUMENT, "illegal %s value [%.*s] for %.*s",
+                         lat ? "longitude" : "latitude", STR_ARG(buf_view(&b)), STR_ARG(field));
     buf_fini(&b);
     return e;
 }
@@ -336,7 +359,9 @@ struct geo_box geo_circle_box(struct geo_point p, double metres)
         min_lon = -PI;
         max_lon = PI;
     }
-    return (struct geo_box){.top = max_lat * TO_DEGREES, .bottom = min_lat * TO_DEGREES, .left = min_lon * TO_DEGREES,
+    return (struct geo_box){.top = max_lat * TO_DEGREES,
+                            .bottom = min_lat * TO_DEGREES,
+                            .left = min_lon * TO_DEGREES,
                             .right = max_lon * TO_DEGREES};
 }
 
@@ -360,7 +385,8 @@ bool geo_box_has(const struct geo_box_enc *box, int32_t lat, int32_t lon)
     if (box->none || lat < box->lat_min || lat > box->lat_max) {
         return false;
     }
-    return box->crosses ? lon >= box->lon_min || lon <= box->lon_max : lon >= box->lon_min && lon <= box->lon_max;
+    return box->crosses ? lon >= box->lon_min || lon <= box->lon_max
+                        : lon >= box->lon_min && lon <= box->lon_max;
 }
 
 static bool on_edge(struct geo_point a, struct geo_point b, double lat, double lon)
@@ -385,7 +411,8 @@ bool geo_polygon_has(const struct geo_point *points, size_t n, double lat, doubl
         if (on_edge(a, b, lat, lon)) {
             return true;
         }
-        if ((a.lat > lat) != (b.lat > lat) && lon < (b.lon - a.lon) * (lat - a.lat) / (b.lat - a.lat) + a.lon) {
+        if ((a.lat > lat) != (b.lat > lat)
+            && lon < (b.lon - a.lon) * (lat - a.lat) / (b.lat - a.lat) + a.lon) {
             inside = !inside;
         }
     }

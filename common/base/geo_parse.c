@@ -31,7 +31,8 @@ static uint32_t gather(uint64_t x)
 
 void geohash_encode(struct geo_point p, int level, char to[GEOHASH_MAX + 1])
 {
-    uint32_t lat = (uint32_t)geo_encode_lat(p.lat) ^ 0x80000000U, lon = (uint32_t)geo_encode_lon(p.lon) ^ 0x80000000U;
+    uint32_t lat = (uint32_t)geo_encode_lat(p.lat) ^ 0x80000000U,
+             lon = (uint32_t)geo_encode_lon(p.lon) ^ 0x80000000U;
     uint64_t bits = spread(lat) | spread(lon) << 1;
     for (int i = 0; i < level; i++) {
         to[i] = base32[bits >> 59];
@@ -54,7 +55,8 @@ static enum err decode(struct str hash, uint32_t *lat, uint32_t *lon, int *level
     for (int i = 0; i < *level; i++) {
         const char *at = hash.p[i] != '\0' ? strchr(base32, hash.p[i]) : NULL;
         if (at == NULL) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT, "unsupported symbol [%c] in geohash [%.*s]", hash.p[i], STR_ARG(hash));
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "unsupported symbol [%c] in geohash [%.*s]", hash.p[i],
+                           STR_ARG(hash));
         }
         bits |= (uint64_t)(at - base32) << ((11 - i) * 5 + 2);
     }
@@ -100,9 +102,11 @@ static enum err point_of_geohash(struct geo_point *out, struct str hash, struct 
 
 static enum err third(bool ignore_z, struct errmsg *em)
 {
-    return ignore_z ? ERR_OK
-                    : err_set(em, ERR_PARSE,
-                              "Exception parsing coordinates: found Z value but [ignore_z_value] parameter is [false]");
+    return ignore_z
+               ? ERR_OK
+               : err_set(
+                   em, ERR_PARSE,
+                   "Exception parsing coordinates: found Z value but [ignore_z_value] parameter is [false]");
 }
 
 static enum err point_of_list(struct geo_point *out, struct str text, bool ignore_z, struct errmsg *em)
@@ -119,7 +123,8 @@ static enum err point_of_list(struct geo_point *out, struct str text, bool ignor
         }
     }
     if (n > 3) {
-        return err_set(em, ERR_PARSE, "failed to parse [%.*s], expected 2 or 3 coordinates but found: [%zu]", STR_ARG(text), n);
+        return err_set(em, ERR_PARSE, "failed to parse [%.*s], expected 2 or 3 coordinates but found: [%zu]",
+                       STR_ARG(text), n);
     }
     double z;
     if (n > 0 && !num_parse_double(part[0], &out->lat)) {
@@ -161,7 +166,8 @@ static enum err point_of_wkt(struct geo_point *out, struct str text, bool ignore
     if (!str_eq_nocase(word, STR("point"))) {
         size_t open = str_find(text, '(', 0);
         if (open != SIZE_MAX && (str_eq_nocase(str_slice(text, at, at + 10), STR("MULTIPOINT")))) {
-            return err_set(em, ERR_PARSE, "[geo_point] supports only POINT among WKT primitives, but found MULTIPOINT");
+            return err_set(em, ERR_PARSE,
+                           "[geo_point] supports only POINT among WKT primitives, but found MULTIPOINT");
         }
         return bad_wkt(em, "unknown geometry type");
     }
@@ -228,7 +234,8 @@ struct object_point {
     bool bad_number;
 };
 
-static enum err coordinate(struct object_point *o, double *to, const struct json *v, const char *what, struct errmsg *em)
+static enum err coordinate(struct object_point *o, double *to, const struct json *v, const char *what,
+                           struct errmsg *em)
 {
     if (v->type != JSON_NUMBER && v->type != JSON_STRING) {
         return err_set(em, ERR_PARSE, "%s must be a number", what);
@@ -264,8 +271,9 @@ static enum err point_of_object(struct geo_point *out, const struct json *v, str
         }
     }
     if (o.hash.p != NULL) {
-        return isnan(o.lat) && isnan(o.lon) ? point_of_geohash(out, o.hash, em)
-                                            : err_set(em, ERR_PARSE, "field must be either lat/lon or geohash");
+        return isnan(o.lat) && isnan(o.lon)
+                   ? point_of_geohash(out, o.hash, em)
+                   : err_set(em, ERR_PARSE, "field must be either lat/lon or geohash");
     }
     if (o.bad_number) {
         err_set(em, ERR_NUMBER_FORMAT, "For input string");
@@ -318,13 +326,16 @@ static enum err number_of(const struct json *v, double *out, struct errmsg *em)
         return ERR_OK;
     }
     if (v->type == JSON_STRING) {
-        return num_parse_double(v->s, out) ? ERR_OK
-                                           : err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(v->s));
+        return num_parse_double(v->s, out)
+                   ? ERR_OK
+                   : err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(v->s));
     }
-    return err_set(em, ERR_JSON, "Current token (%s) not numeric, can not use numeric value accessors", json_token_name(v));
+    return err_set(em, ERR_JSON, "Current token (%s) not numeric, can not use numeric value accessors",
+                   json_token_name(v));
 }
 
-enum err geo_points_of_json(const struct json *v, bool ignore_z, geo_point_fn each, void *self, struct errmsg *em)
+enum err geo_points_of_json(const struct json *v, bool ignore_z, geo_point_fn each, void *self,
+                            struct errmsg *em)
 {
     struct geo_point p;
     enum err e;
@@ -346,12 +357,14 @@ enum err geo_points_of_json(const struct json *v, bool ignore_z, geo_point_fn ea
     }
     p.lon = json_double(&v->items[0]);
     if (v->n < 2) {
-        return err_set(em, ERR_JSON, "Current token (END_ARRAY) not numeric, can not use numeric value accessors");
+        return err_set(em, ERR_JSON,
+                       "Current token (END_ARRAY) not numeric, can not use numeric value accessors");
     }
     e = number_of(&v->items[1], &p.lat, em);
     if (e == ERR_OK && v->n > 2) {
-        e = v->items[2].type == JSON_NUMBER ? third(ignore_z, em)
-                                            : err_set(em, ERR_PARSE, "field type does not accept > 3 dimensions");
+        e = v->items[2].type == JSON_NUMBER
+                ? third(ignore_z, em)
+                : err_set(em, ERR_PARSE, "field type does not accept > 3 dimensions");
     }
     if (e == ERR_OK) {
         e = each(self, p, em);

@@ -33,7 +33,10 @@ static bool quad(struct str s, uint8_t out[4])
 
 static int hex(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 /* Groups separated by ':'; the last may be a dotted quad. Returns how many 16-bit groups, -1: malformed. */
@@ -78,7 +81,8 @@ static bool parse_v6(struct str s, uint8_t out[INET_BYTES])
     int n_head = groups(gap == SIZE_MAX ? s : str_slice(s, 0, gap), head), n_tail = 0;
     if (gap != SIZE_MAX) {
         struct str after = str_slice(s, gap + 2, s.n);
-        if (str_find_str(after, STR("::")) != SIZE_MAX || str_find(str_slice(s, 0, gap), '.', 0) != SIZE_MAX) {
+        if (str_find_str(after, STR("::")) != SIZE_MAX
+            || str_find(str_slice(s, 0, gap), '.', 0) != SIZE_MAX) {
             return false;
         }
         n_tail = groups(after, tail);
@@ -173,9 +177,10 @@ enum err inet_cidr(struct str text, uint8_t first[INET_BYTES], uint8_t last[INET
         bits = bits * 10 + (unsigned)(rest.p[i] - '0');
     }
     if (!ok || bits > max) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Illegal prefix length [%.*s] in [%.*s]. Must be 0-32 for IPv4 ranges, 0-128 for IPv6 ranges",
-                       STR_ARG(rest), STR_ARG(text));
+        return err_set(
+            em, ERR_ILLEGAL_ARGUMENT,
+            "Illegal prefix length [%.*s] in [%.*s]. Must be 0-32 for IPv4 ranges, 0-128 for IPv6 ranges",
+            STR_ARG(rest), STR_ARG(text));
     }
     bits += inet_is_v4(first) && max == 32 ? 96 : 0;
     memcpy(last, first, INET_BYTES);

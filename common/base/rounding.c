@@ -15,8 +15,8 @@ bool date_unit_of(struct str text, enum date_unit *out)
     static const struct {
         const char *name, *sign;
         enum date_unit unit;
-    } table[] = {{"second", "1s", UNIT_SECOND}, {"minute", "1m", UNIT_MINUTE}, {"hour", "1h", UNIT_HOUR},
-                 {"day", "1d", UNIT_DAY},       {"week", "1w", UNIT_WEEK},     {"month", "1M", UNIT_MONTH},
+    } table[] = {{"second", "1s", UNIT_SECOND},   {"minute", "1m", UNIT_MINUTE}, {"hour", "1h", UNIT_HOUR},
+                 {"day", "1d", UNIT_DAY},         {"week", "1w", UNIT_WEEK},     {"month", "1M", UNIT_MONTH},
                  {"quarter", "1q", UNIT_QUARTER}, {"year", "1y", UNIT_YEAR}};
     for (size_t i = 0; i < ARRAY_LEN(table); i++) {
         if (str_is(text, table[i].name) || str_is(text, table[i].sign)) {
@@ -29,8 +29,9 @@ bool date_unit_of(struct str text, enum date_unit *out)
 
 static enum err bad_interval(struct errmsg *em, struct str text, const char *name, const char *why)
 {
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to parse setting [%s] with value [%.*s] as a time value: %s", name,
-                   STR_ARG(text), why);
+    return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                   "failed to parse setting [%s] with value [%.*s] as a time value: %s", name, STR_ARG(text),
+                   why);
 }
 
 enum err fixed_interval_parse(struct str text, const char *name, int64_t *out, struct errmsg *em)
@@ -38,7 +39,8 @@ enum err fixed_interval_parse(struct str text, const char *name, int64_t *out, s
     static const struct {
         const char *suffix;
         double ms; /* of one */
-    } units[] = {{"nanos", 1e-6}, {"micros", 1e-3}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
+    } units[] = {{"nanos", 1e-6}, {"micros", 1e-3}, {"ms", 1},      {"s", 1000},
+                 {"m", 60000},    {"h", 3600000},   {"d", 86400000}};
     struct str s = str_trim(text);
     for (size_t i = 0; i < ARRAY_LEN(units); i++) {
         struct str suffix = str_of(units[i].suffix);
@@ -51,11 +53,13 @@ enum err fixed_interval_parse(struct str text, const char *name, int64_t *out, s
         if (!num_parse_i64(str_trim(str_slice(s, 0, s.n - suffix.n)), &v)) {
             double d;
             bool fraction = num_parse_double(str_slice(s, 0, s.n - suffix.n), &d);
-            return bad_interval(em, text, name, fraction ? "fractional time values are not supported" : "failed to parse");
+            return bad_interval(em, text, name,
+                                fraction ? "fractional time values are not supported" : "failed to parse");
         }
         double ms = (double)v * units[i].ms;
         if (ms > 9.2e18 || ms < -9.2e18) {
-            return bad_interval(em, text, name, "Values greater than 9223372036854775807 nanoseconds are not supported");
+            return bad_interval(em, text, name,
+                                "Values greater than 9223372036854775807 nanoseconds are not supported");
         }
         *out = units[i].ms >= 1 ? v * (int64_t)units[i].ms : (int64_t)ms;
         return ERR_OK;
@@ -70,7 +74,8 @@ enum err fixed_interval_parse(struct str text, const char *name, int64_t *out, s
 
 struct rounding rounding_calendar(enum date_unit unit, const struct zone *zone, int64_t offset_ms)
 {
-    return (struct rounding){.calendar = true, .unit = unit, .offset = offset_ms, .zone = zone != NULL ? zone : &zone_utc};
+    return (struct rounding){
+        .calendar = true, .unit = unit, .offset = offset_ms, .zone = zone != NULL ? zone : &zone_utc};
 }
 
 enum err rounding_fixed(struct rounding *out, int64_t interval_ms, const struct zone *zone, int64_t offset_ms,
@@ -79,7 +84,8 @@ enum err rounding_fixed(struct rounding *out, int64_t interval_ms, const struct 
     if (interval_ms < 1) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Zero or negative time interval not supported");
     }
-    *out = (struct rounding){.interval = interval_ms, .offset = offset_ms, .zone = zone != NULL ? zone : &zone_utc};
+    *out = (struct rounding){
+        .interval = interval_ms, .offset = offset_ms, .zone = zone != NULL ? zone : &zone_utc};
     return ERR_OK;
 }
 
@@ -127,7 +133,8 @@ static int64_t next_local(enum date_unit unit, int64_t local)
     return civil_to_days(year, (month - 1) % 12 + 1, 1) * DAY_MS;
 }
 
-/* The first moment of the day that `midnight` begins: after a gap the first that exists, in an overlap the earlier. */
+/* The first moment of the day that `midnight` begins: after a gap the first that exists, in an overlap the
+ * earlier. */
 static int64_t first_moment(const struct zone *z, int64_t midnight)
 {
     int32_t offsets[2];
@@ -140,7 +147,8 @@ static int64_t first_moment(const struct zone *z, int64_t midnight)
 
 /* ---- calendar units ---- */
 
-/* The wall clock's unit that holds utc, as the latest moment not after utc that showed its start; false: none did. */
+/* The wall clock's unit that holds utc, as the latest moment not after utc that showed its start; false: none
+ * did. */
 static bool truncate_local(const struct rounding *r, int64_t utc, int64_t *out)
 {
     int32_t offsets[2];
@@ -154,7 +162,8 @@ static bool truncate_local(const struct rounding *r, int64_t utc, int64_t *out)
     return false;
 }
 
-/* Hours and less. A change of offset between the unit's start and utc would be jumped over: go back before it. */
+/* Hours and less. A change of offset between the unit's start and utc would be jumped over: go back before
+ * it. */
 static int64_t round_small(const struct rounding *r, int64_t utc)
 {
     for (;;) {

@@ -1,7 +1,8 @@
-/* rounding.h - rounding moments down to calendar units or fixed intervals in a zone: date_histogram's buckets.
+/* rounding.h - rounding moments down to calendar units or fixed intervals in a zone: date_histogram's
+ * buckets.
  *
- * Follows Elasticsearch's Rounding: a bucket's key is the first UTC millisecond of its local interval, through gaps and
- * overlaps of daylight saving. Plain values; any thread. */
+ * Follows Elasticsearch's Rounding: a bucket's key is the first UTC millisecond of its local interval,
+ * through gaps and overlaps of daylight saving. Plain values; any thread. */
 #ifndef BASE_ROUNDING_H
 #define BASE_ROUNDING_H
 
@@ -20,8 +21,9 @@ enum date_unit {
 
 /* "month", "1M", "1q" ...; false: it is none. */
 bool date_unit_of(struct str text, enum date_unit *out);
-/* A fixed interval "90m", "30d", "1.5h" is refused, in milliseconds: ERR_ILLEGAL_ARGUMENT "failed to parse setting
- * [name] with value [..] as a time value: ..". Zero and negative values pass: rounding_fixed refuses them. */
+/* A fixed interval "90m", "30d", "1.5h" is refused, in milliseconds: ERR_ILLEGAL_ARGUMENT "failed to parse
+ * setting [name] with value [..] as a time value: ..". Zero and negative values pass: rounding_fixed refuses
+ * them. */
 enum err fixed_interval_parse(struct str text, const char *name, int64_t *out, struct errmsg *em) NODISCARD;
 
 struct rounding {

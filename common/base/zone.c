@@ -52,12 +52,14 @@ static struct str offset_text(struct arena *a, const char *prefix, int seconds)
         return arena_printf(a, "%s", prefix[0] != '\0' ? prefix : "Z");
     }
     if (v % 60 != 0) {
-        return arena_printf(a, "%s%c%02d:%02d:%02d", prefix, seconds < 0 ? '-' : '+', v / 3600, v / 60 % 60, v % 60);
+        return arena_printf(a, "%s%c%02d:%02d:%02d", prefix, seconds < 0 ? '-' : '+', v / 3600, v / 60 % 60,
+                            v % 60);
     }
     return arena_printf(a, "%s%c%02d:%02d", prefix, seconds < 0 ? '-' : '+', v / 3600, v / 60 % 60);
 }
 
-static enum err fixed(const struct zone **out, struct arena *a, const char *prefix, int seconds, struct errmsg *em)
+static enum err fixed(const struct zone **out, struct arena *a, const char *prefix, int seconds,
+                      struct errmsg *em)
 {
     struct zone *z = ARENA_NEW(a, struct zone);
     if (z == NULL) {
@@ -73,8 +75,8 @@ static enum err fixed(const struct zone **out, struct arena *a, const char *pref
     return ERR_OK;
 }
 
-static enum err fixed_of(const struct zone **out, struct str text, const char *prefix, struct str id, struct arena *a,
-                         struct errmsg *em)
+static enum err fixed_of(const struct zone **out, struct str text, const char *prefix, struct str id,
+                         struct arena *a, struct errmsg *em)
 {
     int sign = text.p[0] == '-' ? -1 : 1;
     int seconds = offset_body(str_slice(text, 1, text.n));
@@ -89,7 +91,8 @@ static bool region_shape(struct str id)
     for (size_t i = 0; i < id.n; i++) {
         char c = id.p[i];
         bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        bool other = (c >= '0' && c <= '9') || c == '~' || c == '/' || c == '.' || c == '_' || c == '+' || c == '-';
+        bool other =
+            (c >= '0' && c <= '9') || c == '~' || c == '/' || c == '.' || c == '_' || c == '+' || c == '-';
         if (!letter && (i == 0 || !other)) {
             return false;
         }
@@ -151,14 +154,16 @@ static enum err read_changes(struct zone *z, UCalendar *cal, struct arena *a, st
     /* A zone that still changes in the table's last years goes on with the same rule. */
     bool goes_on = z->n > 0 && z->change[z->n - 1].at > TABLE_TO - 2 * 366 * DAY_MS;
     z->cycle_at = goes_on ? TABLE_TO : INT64_MAX;
-    return U_FAILURE(status) ? err_set(em, ERR_ZONE_RULES, "Unknown time-zone ID: %.*s", STR_ARG(z->id)) : ERR_OK;
+    return U_FAILURE(status) ? err_set(em, ERR_ZONE_RULES, "Unknown time-zone ID: %.*s", STR_ARG(z->id))
+                             : ERR_OK;
 }
 
 static enum err region(const struct zone **out, struct str id, struct arena *a, struct errmsg *em)
 {
     UChar name[64], canonical[64];
     if (!region_shape(id)) {
-        return err_set(em, ERR_DATE_TIME, "Invalid ID for region-based ZoneId, invalid format: %.*s", STR_ARG(id));
+        return err_set(em, ERR_DATE_TIME, "Invalid ID for region-based ZoneId, invalid format: %.*s",
+                       STR_ARG(id));
     }
     if (id.n >= ARRAY_LEN(name) || !java_knows(id)) {
         return err_set(em, ERR_ZONE_RULES, "Unknown time-zone ID: %.*s", STR_ARG(id));
@@ -217,8 +222,8 @@ static int64_t floor_div(int64_t a, int64_t b)
     return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
 }
 
-/* How far to move a time past the table back to a year of 2172 ... 2199 with the same calendar: within four centuries
- * any span of 28 years without an exceptional century has each of the fourteen kinds of year. */
+/* How far to move a time past the table back to a year of 2172 ... 2199 with the same calendar: within four
+ * centuries any span of 28 years without an exceptional century has each of the fourteen kinds of year. */
 static int64_t back_into_table(int64_t utc)
 {
     const int64_t cycle = 146097 * DAY_MS; /* 400 years */

@@ -79,11 +79,11 @@ enum node_kind {
     N_NAME,
     N_TYPE, /* a class's name before a dot */
     N_LIST,
-    N_MAP,      /* kids: key, value, key, value ... */
-    N_NEW,      /* type, kids: arguments */
+    N_MAP,       /* kids: key, value, key, value ... */
+    N_NEW,       /* type, kids: arguments */
     N_NEW_ARRAY, /* type; kids: sizes, or elements when `flag` */
-    N_MEMBER,   /* kids[0] . name; flag: null-safe */
-    N_CALL,     /* kids[0] . name(kids[1...]); kids[0] NULL: a function; flag: null-safe */
+    N_MEMBER,    /* kids[0] . name; flag: null-safe */
+    N_CALL,      /* kids[0] . name(kids[1...]); kids[0] NULL: a function; flag: null-safe */
     N_INDEX,
     N_UNARY,
     N_BINARY,
@@ -186,10 +186,11 @@ enum token_kind { T_END, T_NAME, T_NUMBER, T_TEXT, T_REGEX, T_SIGN };
 struct token {
     enum token_kind kind;
     uint32_t off;
-    struct str text;   /* T_TEXT: unescaped */
-    struct str flags;  /* T_REGEX */
+    struct str text;  /* T_TEXT: unescaped */
+    struct str flags; /* T_REGEX */
 };
 
-enum err script_lex(struct token **out, uint32_t *n, struct str source, struct arena *a, struct errmsg *em) NODISCARD;
+enum err script_lex(struct token **out, uint32_t *n, struct str source, struct arena *a,
+                    struct errmsg *em) NODISCARD;
 
 #endif

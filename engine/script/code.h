@@ -1,7 +1,7 @@
 /* code.h - bytecode: what the compiler writes and the machine runs. Private to engine/script.
  *
- * A stack machine. Each function has its own code, locals in numbered slots, parameters first (a lambda's captured
- * values before them). All of it is immutable once compiled. */
+ * A stack machine. Each function has its own code, locals in numbered slots, parameters first (a lambda's
+ * captured values before them). All of it is immutable once compiled. */
 #ifndef ENGINE_SCRIPT_CODE_H
 #define ENGINE_SCRIPT_CODE_H
 
@@ -10,9 +10,9 @@
 #include <stdatomic.h>
 
 enum opcode {
-    I_CONST,  /* c: constant */
-    I_LOAD,   /* c: slot */
-    I_STORE,  /* c: slot; pops */
+    I_CONST, /* c: constant */
+    I_LOAD,  /* c: slot */
+    I_STORE, /* c: slot; pops */
     I_POP,
     I_DUP,
     I_DUP2,
@@ -22,20 +22,20 @@ enum opcode {
     I_CTX,
     I_VALUE,
     I_VALUES,
-    I_BINARY, /* a: enum op */
-    I_UNARY,  /* a: enum op */
-    I_JUMP,   /* c: target; backwards jumps are loops */
-    I_IF_NOT, /* pops a boolean; c: where to go when false */
-    I_IF,     /* pops a boolean; c: where to go when true */
-    I_IF_VALUE, /* c: where to go when the top is not null; else pops it */
-    I_IF_NULL,  /* c: where to go when the top is null, which stays */
-    I_GET,      /* c: name; object -> value */
-    I_PUT,      /* c: name; object value -> value */
-    I_GET_AT,   /* object index -> value */
-    I_PUT_AT,   /* object index value -> value */
-    I_STEP,     /* a: OP_ADD or OP_SUB, b: before?, c: name; object -> value */
-    I_STEP_AT,  /* a, b; object index -> value */
-    I_CALL,     /* a: arguments, c: name; object arguments -> value */
+    I_BINARY,        /* a: enum op */
+    I_UNARY,         /* a: enum op */
+    I_JUMP,          /* c: target; backwards jumps are loops */
+    I_IF_NOT,        /* pops a boolean; c: where to go when false */
+    I_IF,            /* pops a boolean; c: where to go when true */
+    I_IF_VALUE,      /* c: where to go when the top is not null; else pops it */
+    I_IF_NULL,       /* c: where to go when the top is null, which stays */
+    I_GET,           /* c: name; object -> value */
+    I_PUT,           /* c: name; object value -> value */
+    I_GET_AT,        /* object index -> value */
+    I_PUT_AT,        /* object index value -> value */
+    I_STEP,          /* a: OP_ADD or OP_SUB, b: before?, c: name; object -> value */
+    I_STEP_AT,       /* a, b; object index -> value */
+    I_CALL,          /* a: arguments, c: name; object arguments -> value */
     I_CALL_FUNCTION, /* a: arguments, c: function */
     I_CALL_STATIC,   /* a: arguments, b: type, c: name */
     I_CALL_BUILTIN,  /* a: arguments, b: enum builtin */
@@ -99,7 +99,7 @@ struct script {
     struct str source, lang;
     enum script_context context;
     bool needs_score;
-    bool mutates; /* may change what it is given: parameters are copied for each execution */
+    bool mutates;      /* may change what it is given: parameters are copied for each execution */
     struct code *code; /* [0] is the script itself */
     uint32_t code_n;
     size_t code_cap;
@@ -117,6 +117,7 @@ bool methods_str_has(struct str name, uint32_t argc);
 /* Bytecode for a parsed program. */
 enum err script_generate(struct script *s, const struct program *program, struct errmsg *em) NODISCARD;
 /* A Lucene expression becomes a program like any other. */
-enum err script_parse_expression(struct program *out, struct str source, struct arena *a, struct errmsg *em) NODISCARD;
+enum err script_parse_expression(struct program *out, struct str source, struct arena *a,
+                                 struct errmsg *em) NODISCARD;
 
 #endif

@@ -1,5 +1,6 @@
-/* Lucene expressions: JavaScript's arithmetic over doc values, all in doubles. Parsed as painless, then rewritten: bare
- * names are parameters, doc['f'].value is zero where a document has none, comparisons give 1 and 0. */
+/* Lucene expressions: JavaScript's arithmetic over doc values, all in doubles. Parsed as painless, then
+ * rewritten: bare names are parameters, doc['f'].value is zero where a document has none, comparisons give 1
+ * and 0. */
 #include "engine/script/code.h"
 
 struct rewriter {
@@ -83,7 +84,8 @@ static bool is_doc_field(const struct node *n)
 /* doc['f'].value, doc['f'].min(), doc['f'].date.year, doc['f'].getYear() */
 static enum err doc_member(struct rewriter *r, struct node **at)
 {
-    static const char *const plain[] = {"value", "empty", "length", "count", "sum", "avg", "min", "max", "median"};
+    static const char *const plain[] = {"value", "empty", "length", "count", "sum",
+                                        "avg",   "min",   "max",    "median"};
     struct node *n = *at, *call = mk(r, N_CALL, n, 1);
     if (call == NULL) {
         return err_no_memory(r->em);
@@ -119,10 +121,11 @@ static enum err function(struct rewriter *r, struct node **at)
     static const struct {
         const char *name, *java;
         uint32_t argc;
-    } table[] = {{"abs", "abs", 1},   {"acos", "acos", 1}, {"asin", "asin", 1},   {"atan", "atan", 1}, {"atan2", "atan2", 2},
-                 {"ceil", "ceil", 1}, {"cos", "cos", 1},   {"cosh", "cosh", 1},   {"exp", "exp", 1},   {"floor", "floor", 1},
-                 {"ln", "log", 1},    {"log10", "log10", 1}, {"max", "max", 2},   {"min", "min", 2},   {"pow", "pow", 2},
-                 {"sin", "sin", 1},   {"sinh", "sinh", 1}, {"sqrt", "sqrt", 1},   {"tan", "tan", 1},   {"tanh", "tanh", 1}};
+    } table[] = {{"abs", "abs", 1},     {"acos", "acos", 1},   {"asin", "asin", 1}, {"atan", "atan", 1},
+                 {"atan2", "atan2", 2}, {"ceil", "ceil", 1},   {"cos", "cos", 1},   {"cosh", "cosh", 1},
+                 {"exp", "exp", 1},     {"floor", "floor", 1}, {"ln", "log", 1},    {"log10", "log10", 1},
+                 {"max", "max", 2},     {"min", "min", 2},     {"pow", "pow", 2},   {"sin", "sin", 1},
+                 {"sinh", "sinh", 1},   {"sqrt", "sqrt", 1},   {"tan", "tan", 1},   {"tanh", "tanh", 1}};
     struct node *n = *at, *math = mk(r, N_TYPE, n, 0);
     enum err e = rewrite_kids(r, n, 1);
     if (e != ERR_OK || math == NULL) {

@@ -1,10 +1,11 @@
 #include "engine/script/ast.h"
 
 /* Longest first. */
-static const char *const signs[] = {">>>=", "===", "!==", "==~", ">>>", "<<=", ">>=", "==", "!=", "<=", ">=", "&&", "||", "++",
-                                    "--",   "+=",  "-=",  "*=",  "/=",  "%=",  "&=",  "|=", "^=", "->", "::", "?.", "?:", "=~",
-                                    "<<",   ">>",  "{",   "}",   "[",   "]",   "(",   ")",  ".",  ",",  ";",  "!",  "~",  "*",
-                                    "/",    "%",   "+",   "-",   "<",   ">",   "&",   "^",  "|",  "?",  ":",  "="};
+static const char *const signs[] = {
+    ">>>=", "===", "!==", "==~", ">>>", "<<=", ">>=", "==", "!=", "<=", ">=", "&&", "||", "++",
+    "--",   "+=",  "-=",  "*=",  "/=",  "%=",  "&=",  "|=", "^=", "->", "::", "?.", "?:", "=~",
+    "<<",   ">>",  "{",   "}",   "[",   "]",   "(",   ")",  ".",  ",",  ";",  "!",  "~",  "*",
+    "/",    "%",   "+",   "-",   "<",   ">",   "&",   "^",  "|",  "?",  ":",  "="};
 
 struct lexer {
     struct str s;
@@ -28,7 +29,8 @@ static bool is_digit(char c)
 
 static enum err unexpected(struct lexer *x)
 {
-    return err_set(x->em, ERR_ILLEGAL_ARGUMENT, "unexpected character [%.*s].", STR_ARG(str_slice(x->s, x->at, x->at + 1)));
+    return err_set(x->em, ERR_ILLEGAL_ARGUMENT, "unexpected character [%.*s].",
+                   STR_ARG(str_slice(x->s, x->at, x->at + 1)));
 }
 
 static enum err push(struct lexer *x, enum token_kind kind, size_t from, struct str text, struct str flags)
@@ -80,7 +82,8 @@ static enum err lex_text(struct lexer *x)
             char next = x->at + 1 < x->s.n ? x->s.p[x->at + 1] : '\0';
             if (next != quote && next != '\\') {
                 return err_set(x->em, ERR_ILLEGAL_ARGUMENT,
-                               "unexpected character [%c]. The only valid escape sequences in strings are [\\\\] and [\\%c]",
+                               "unexpected character [%c]. The only valid escape sequences in strings are "
+                               "[\\\\] and [\\%c]",
                                next, quote);
             }
             c = next;
@@ -119,7 +122,9 @@ static enum err lex_number(struct lexer *x)
     const char *p = x->s.p;
     if (p[from] == '0' && from + 1 < x->s.n && (p[from + 1] == 'x' || p[from + 1] == 'X')) {
         x->at += 2;
-        while (x->at < x->s.n && (is_digit(p[x->at]) || (p[x->at] >= 'a' && p[x->at] <= 'f') || (p[x->at] >= 'A' && p[x->at] <= 'F'))) {
+        while (x->at < x->s.n
+               && (is_digit(p[x->at]) || (p[x->at] >= 'a' && p[x->at] <= 'f')
+                   || (p[x->at] >= 'A' && p[x->at] <= 'F'))) {
             x->at++;
         }
     } else {
@@ -159,8 +164,9 @@ static bool operand_due(const struct lexer *x)
         return true;
     }
     const struct token *last = &x->v[x->n - 1];
-    return last->kind == T_SIGN ? !str_is(last->text, ")") && !str_is(last->text, "]") && !str_is(last->text, "}")
-                                      && !str_is(last->text, "++") && !str_is(last->text, "--")
+    return last->kind == T_SIGN
+               ? !str_is(last->text, ")") && !str_is(last->text, "]") && !str_is(last->text, "}")
+                     && !str_is(last->text, "++") && !str_is(last->text, "--")
            : last->kind == T_NAME ? str_is(last->text, "return")
                                   : false;
 }

@@ -3,7 +3,8 @@
 
 #include "common/base/date_math.h"
 
-#define METHOD(f) static enum err f(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out)
+#define METHOD(f) \
+    static enum err f(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out)
 
 /* A moment on its zone's wall clock. */
 struct parts {
@@ -32,7 +33,9 @@ static int64_t iso_week_start(int64_t year)
 
 static int64_t week_year(const struct parts *p)
 {
-    return p->days < iso_week_start(p->year) ? p->year - 1 : p->days >= iso_week_start(p->year + 1) ? p->year + 1 : p->year;
+    return p->days < iso_week_start(p->year)        ? p->year - 1
+           : p->days >= iso_week_start(p->year + 1) ? p->year + 1
+                                                    : p->year;
 }
 
 enum part {
@@ -169,11 +172,19 @@ static const struct {
     const char *name; /* plus..., minus...; ChronoUnit's names in upper case */
     char unit;        /* y M w d h m s, S milliseconds, n nanoseconds */
     int64_t nanos;    /* of one; 0 for calendar units */
-} units[] = {{"Years", 'y', 0},           {"Months", 'M', 0},      {"Weeks", 'w', 0},        {"Days", 'd', 0},
-             {"Hours", 'h', 3600000000000LL}, {"Minutes", 'm', 60000000000LL}, {"Seconds", 's', 1000000000LL},
-             {"Millis", 'S', 1000000},    {"Micros", 'u', 1000},   {"Nanos", 'n', 1}};
+} units[] = {{"Years", 'y', 0},
+             {"Months", 'M', 0},
+             {"Weeks", 'w', 0},
+             {"Days", 'd', 0},
+             {"Hours", 'h', 3600000000000LL},
+             {"Minutes", 'm', 60000000000LL},
+             {"Seconds", 's', 1000000000LL},
+             {"Millis", 'S', 1000000},
+             {"Micros", 'u', 1000},
+             {"Nanos", 'n', 1}};
 
-static enum err at_wall_clock(struct script_run *m, const struct sv_date *d, int64_t days, int64_t second_of_day, struct sv *out)
+static enum err at_wall_clock(struct script_run *m, const struct sv_date *d, int64_t days,
+                              int64_t second_of_day, struct sv *out)
 {
     if (days > 100000000 || days < -100000000) {
         return err_set(m->em, ERR_DATE_TIME, "Invalid value for Year");
@@ -226,7 +237,8 @@ static enum err plus(struct script_run *m, struct sv self, size_t unit, int64_t 
 }
 
 /* plusDays, minusHours ... *found as in vm_table. */
-static enum err move(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n, struct sv *out, bool *found)
+static enum err move(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,
+                     struct sv *out, bool *found)
 {
     bool minus = str_starts(name, STR("minus"));
     int64_t by = 0;
@@ -245,13 +257,15 @@ static enum err move(struct script_run *m, struct sv self, struct str name, stru
     return ERR_OK;
 }
 
-static enum err with_part(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n, struct sv *out, bool *found)
+static enum err with_part(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,
+                          struct sv *out, bool *found)
 {
     static const struct {
         const char *name;
         int min, max;
-    } table[] = {{"withYear", -250000, 250000}, {"withMonth", 1, 12}, {"withDayOfMonth", 1, 31}, {"withDayOfYear", 1, 366},
-                 {"withHour", 0, 23},           {"withMinute", 0, 59}, {"withSecond", 0, 59},    {"withNano", 0, 999999999}};
+    } table[] = {{"withYear", -250000, 250000}, {"withMonth", 1, 12},      {"withDayOfMonth", 1, 31},
+                 {"withDayOfYear", 1, 366},     {"withHour", 0, 23},       {"withMinute", 0, 59},
+                 {"withSecond", 0, 59},         {"withNano", 0, 999999999}};
     const struct sv_date *d = self.date;
     struct parts p = parts_of(d);
     int64_t v = 0;
@@ -372,7 +386,8 @@ static enum err print(struct script_run *m, struct sv self, const struct date_fo
     struct buf b;
     buf_init(&b, NULL, 4096);
     bool ok = date_print(f, self.date->t, self.date->zone, &b);
-    enum err e = ok ? vm_str(m, buf_view(&b), out) : err_set(m->em, ERR_DATE_TIME, "the pattern asks for what the date has not");
+    enum err e = ok ? vm_str(m, buf_view(&b), out)
+                    : err_set(m->em, ERR_DATE_TIME, "the pattern asks for what the date has not");
     buf_fini(&b);
     return e;
 }
@@ -417,26 +432,26 @@ METHOD(truncated_to)
     struct sv_date d = *self.date;
     char unit = units[a[0].i].unit;
     int64_t step = unit == 'd' ? 86400 : unit == 'h' ? 3600 : unit == 'm' ? 60 : 1;
-    d.t.nanos = unit == 'S' ? d.t.nanos / 1000000 * 1000000 : unit == 'u' ? d.t.nanos / 1000 * 1000 : unit == 'n' ? d.t.nanos : 0;
+    d.t.nanos = unit == 'S'   ? d.t.nanos / 1000000 * 1000000
+                : unit == 'u' ? d.t.nanos / 1000 * 1000
+                : unit == 'n' ? d.t.nanos
+                              : 0;
     d.zone = self.kind == SV_INSTANT ? &zone_utc : d.zone;
     enum err e = at_wall_clock(m, &d, p.days, p.second_of_day / step * step, out);
     out->kind = self.kind;
     return e;
 }
 
-enum err methods_date(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n, struct sv *out, bool *found)
+enum err methods_date(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,
+                      struct sv *out, bool *found)
 {
-    static const struct method table[] = {{"isBefore", 1, is_before},
-                                          {"isAfter", 1, is_after},
-                                          {"isEqual", 1, is_equal},
-                                          {"compareTo", 1, compare_to},
-                                          {"toInstant", 0, to_instant},
-                                          {"format", 1, format},
-                                          {"toString", 1, format},
-                                          {"withZoneSameInstant", 1, in_zone},
-                                          {"atZone", 1, in_zone},
-                                          {"getZone", 0, get_zone},
-                                          {"truncatedTo", 1, truncated_to}};
+    static const struct method table[] = {
+        {"isBefore", 1, is_before},      {"isAfter", 1, is_after},
+        {"isEqual", 1, is_equal},        {"compareTo", 1, compare_to},
+        {"toInstant", 0, to_instant},    {"format", 1, format},
+        {"toString", 1, format},         {"withZoneSameInstant", 1, in_zone},
+        {"atZone", 1, in_zone},          {"getZone", 0, get_zone},
+        {"truncatedTo", 1, truncated_to}};
     for (size_t i = 0; n == 0 && i < ARRAY_LEN(getters); i++) {
         if (str_is(name, getters[i].name)) {
             *found = true;

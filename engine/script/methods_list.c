@@ -1,9 +1,10 @@
-/* Methods of lists, sets, arrays and streams, and of maps. */
+/* Methods of lists, sets, arrays and streams. */
 #include "engine/script/vm.h"
 
 #include <math.h>
 
-#define METHOD(f) static enum err f(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out)
+#define METHOD(f) \
+    static enum err f(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out)
 
 static enum err changeable(struct script_run *m, const struct sv_list *l)
 {
@@ -105,7 +106,8 @@ METHOD(iterator)
     return vm_iterator(m, self, out);
 }
 
-static enum err copy(struct script_run *m, const struct sv_list *l, uint32_t from, uint32_t to, enum list_form form, struct sv *out)
+static enum err copy(struct script_run *m, const struct sv_list *l, uint32_t from, uint32_t to,
+                     enum list_form form, struct sv *out)
 {
     enum err e = vm_list(m, form, out);
     for (uint32_t i = from; i < to && e == ERR_OK; i++) {
@@ -176,7 +178,9 @@ METHOD(add_at)
         return vm_index(m, at, self.list->n);
     }
     *out = sv_null();
-    return e != ERR_OK ? e : sv_list_insert(&m->mem, self.list, (uint32_t)at, a[1]) ? vm_spend(m, 1 + self.list->n / 8) : vm_no_memory(m);
+    return e != ERR_OK                                              ? e
+           : sv_list_insert(&m->mem, self.list, (uint32_t)at, a[1]) ? vm_spend(m, 1 + self.list->n / 8)
+                                                                    : vm_no_memory(m);
 }
 
 METHOD(add_all)
@@ -211,8 +215,8 @@ METHOD(remove_one)
         return vm_spend(m, self.list->n / 8);
     }
     if (self.list->form == LIST_LIST) { /* painless knows List.remove(int) only */
-        return err_set(m->em, ERR_WRONG_METHOD_TYPE, "cannot convert MethodHandle(List,int)Object to (Object,%s)Object",
-                       sv_class(a[0]));
+        return err_set(m->em, ERR_WRONG_METHOD_TYPE,
+                       "cannot convert MethodHandle(List,int)Object to (Object,%s)Object", sv_class(a[0]));
     }
     uint32_t at = sv_list_find(self.list, a[0]);
     *out = sv_bool(at != UINT32_MAX);
@@ -259,7 +263,8 @@ static enum err keep(struct script_run *m, struct sv_list *l, struct sv by, bool
         struct sv v = l->v[i];
         e = set == NULL ? test(m, by, v, &is) : vm_spend(m, 1 + set->n / 4);
         if (e == ERR_OK && l->n != all) { /* the function itself changed the list */
-            return err_set(m->em, ERR_CONCURRENT_MODIFICATION, "the collection was changed while it was iterated");
+            return err_set(m->em, ERR_CONCURRENT_MODIFICATION,
+                           "the collection was changed while it was iterated");
         }
         is = set != NULL ? sv_list_find(set, v) != UINT32_MAX : is;
         if (is == matching) {
@@ -314,7 +319,8 @@ static int compare(struct sorter *s, struct sv x, struct sv y)
     }
     s->e = vm_spend(s->m, 1);
     if (s->e == ERR_OK && !sv_compare(x, y, &r)) {
-        s->e = x.kind == SV_NULL || y.kind == SV_NULL ? vm_null(s->m, "compareTo") : vm_class_cast(s->m, x, sv_class(y));
+        s->e = x.kind == SV_NULL || y.kind == SV_NULL ? vm_null(s->m, "compareTo")
+                                                      : vm_class_cast(s->m, x, sv_class(y));
     }
     return r;
 }
@@ -415,7 +421,8 @@ METHOD(filter)
 }
 
 /* Is there one for which f is `want`? */
-static enum err seek(struct script_run *m, const struct sv_list *l, struct sv f, bool want, bool *out, struct sv *which)
+static enum err seek(struct script_run *m, const struct sv_list *l, struct sv f, bool want, bool *out,
+                     struct sv *which)
 {
     enum err e = ERR_OK;
     *out = false;
@@ -576,7 +583,8 @@ METHOD(join)
     return e;
 }
 
-/* collect(Collectors.x()) is painless's map with a function, or one of the collectors, which are plain functions too. */
+/* collect(Collectors.x()) is painless's map with a function, or one of the collectors, which are plain
+ * functions too. */
 METHOD(collect)
 {
     if (self.list->form == LIST_STREAM) {
@@ -621,216 +629,69 @@ METHOD(group_by)
     return e;
 }
 
-enum err methods_list(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n, struct sv *out, bool *found)
+enum err methods_list(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,
+                      struct sv *out, bool *found)
 {
-    static const struct method table[] = {
-        {"size", 0, size}, {"getLength", 0, size}, {"length", 0, size}, {"isEmpty", 0, is_empty}, {"get", 1, get},
-        {"add", 1, add}, {"add", 2, add_at}, {"addAll", 1, add_all}, {"addAll", 2, add_all}, {"remove", 1, remove_one},
-        {"set", 2, set}, {"contains", 1, contains}, {"containsAll", 1, contains_all}, {"indexOf", 1, index_of},
-        {"lastIndexOf", 1, last_index_of}, {"clear", 0, clear}, {"sort", 1, sort}, {"removeIf", 1, remove_if},
-        {"removeAll", 1, remove_if}, {"retainAll", 1, retain_all}, {"forEach", 1, for_each}, {"each", 1, for_each},
-        {"iterator", 0, iterator}, {"subList", 2, sub_list}, {"stream", 0, stream}, {"toArray", -1, to_array},
-        {"asList", 0, to_list}, {"toList", 0, to_list}, {"map", 1, map}, {"mapToInt", 1, map}, {"mapToLong", 1, map},
-        {"mapToDouble", 1, map}, {"mapToObj", 1, map}, {"boxed", 0, stream}, {"filter", 1, filter}, {"findAll", 1, filter},
-        {"anyMatch", 1, any}, {"any", 1, any}, {"allMatch", 1, every}, {"every", 1, every}, {"noneMatch", 1, none},
-        {"find", 1, find}, {"findFirst", 0, find_first}, {"findAny", 0, find_first}, {"sum", 0, sum}, {"sum", 1, sum},
-        {"average", 0, average}, {"max", 0, max}, {"max", 1, max}, {"min", 0, min}, {"min", 1, min}, {"count", 0, count},
-        {"distinct", 0, distinct}, {"sorted", 0, sorted}, {"sorted", 1, sorted}, {"limit", 1, limit}, {"skip", 1, skip},
-        {"join", 1, join}, {"collect", 1, collect}, {"reduce", 2, reduce}, {"groupBy", 1, group_by}};
-    return vm_table(m, table, ARRAY_LEN(table), self, name, a, n, out, found);
-}
-
-/* ---- maps ---- */
-
-static enum err put(struct script_run *m, struct sv_map *map_, struct sv key, struct sv value)
-{
-    return vm_put_at(m, (struct sv){.kind = SV_MAP, .map = map_}, key, value);
-}
-
-METHOD(map_get)
-{
-    (void)n;
-    return vm_get_at(m, self, a[0], out);
-}
-
-METHOD(map_get_or)
-{
-    const struct sv *v = sv_map_get(self.map, a[0]);
-    (void)n, (void)m;
-    *out = v != NULL ? *v : a[1];
-    return ERR_OK;
-}
-
-METHOD(map_put)
-{
-    const struct sv *was = sv_map_get(self.map, a[0]);
-    (void)n;
-    *out = was != NULL ? *was : sv_null();
-    return put(m, self.map, a[0], a[1]);
-}
-
-METHOD(map_put_if_absent)
-{
-    const struct sv *was = sv_map_get(self.map, a[0]);
-    (void)n;
-    *out = was != NULL ? *was : sv_null();
-    return was != NULL && was->kind != SV_NULL ? ERR_OK : put(m, self.map, a[0], a[1]);
-}
-
-METHOD(map_compute_if_absent)
-{
-    const struct sv *was = sv_map_get(self.map, a[0]);
-    (void)n;
-    if (was != NULL && was->kind != SV_NULL) {
-        *out = *was;
-        return ERR_OK;
-    }
-    enum err e = call1(m, a[1], a[0], out);
-    return e == ERR_OK && out->kind != SV_NULL ? put(m, self.map, a[0], *out) : e;
-}
-
-METHOD(map_merge)
-{
-    const struct sv *was = sv_map_get(self.map, a[0]);
-    struct sv args[2] = {was != NULL ? *was : sv_null(), a[1]};
-    (void)n;
-    *out = a[1];
-    enum err e = args[0].kind != SV_NULL ? vm_call(m, a[2], args, 2, out) : ERR_OK;
-    return e == ERR_OK ? put(m, self.map, a[0], *out) : e;
-}
-
-METHOD(map_remove)
-{
-    (void)n;
-    *out = sv_null();
-    if (self.map->frozen) {
-        return vm_frozen(m);
-    }
-    (void)sv_map_remove(self.map, a[0], out);
-    return vm_spend(m, 1 + self.map->n / 8);
-}
-
-METHOD(map_size)
-{
-    (void)a, (void)n, (void)m;
-    *out = sv_int((int32_t)self.map->n);
-    return ERR_OK;
-}
-
-METHOD(map_is_empty)
-{
-    (void)a, (void)n, (void)m;
-    *out = sv_bool(self.map->n == 0);
-    return ERR_OK;
-}
-
-METHOD(map_contains_key)
-{
-    (void)n, (void)m;
-    *out = sv_bool(sv_map_get(self.map, a[0]) != NULL);
-    return ERR_OK;
-}
-
-METHOD(map_contains_value)
-{
-    bool is = false;
-    (void)n;
-    for (uint32_t i = 0; i < self.map->n && !is; i++) {
-        is = sv_equals(self.map->e[i].value, a[0]);
-    }
-    *out = sv_bool(is);
-    return vm_spend(m, self.map->n / 4);
-}
-
-enum side { SIDE_KEYS, SIDE_VALUES, SIDE_ENTRIES };
-
-static enum err side(struct script_run *m, struct sv self, enum side which, struct sv *out)
-{
-    enum err e = vm_list(m, which == SIDE_VALUES ? LIST_LIST : LIST_SET, out);
-    for (uint32_t i = 0; i < self.map->n && e == ERR_OK; i++) {
-        struct sv entry = {.kind = SV_ENTRY, .aux = i, .map = self.map};
-        e = vm_push(m, out->list, which == SIDE_KEYS ? self.map->e[i].key : which == SIDE_VALUES ? self.map->e[i].value : entry);
-    }
-    return e;
-}
-
-METHOD(map_keys)
-{
-    (void)a, (void)n;
-    return side(m, self, SIDE_KEYS, out);
-}
-
-METHOD(map_values)
-{
-    (void)a, (void)n;
-    return side(m, self, SIDE_VALUES, out);
-}
-
-METHOD(map_entries)
-{
-    (void)a, (void)n;
-    return side(m, self, SIDE_ENTRIES, out);
-}
-
-METHOD(map_put_all)
-{
-    enum err e = ERR_OK;
-    (void)n;
-    if (a[0].kind != SV_MAP) {
-        return a[0].kind == SV_NULL ? vm_null(m, "putAll") : vm_class_cast(m, a[0], "java.util.Map");
-    }
-    for (uint32_t i = 0, all = a[0].map->n; i < all && e == ERR_OK; i++) {
-        e = put(m, self.map, a[0].map->e[i].key, a[0].map->e[i].value);
-    }
-    *out = sv_null();
-    return e;
-}
-
-METHOD(map_clear)
-{
-    (void)a, (void)n;
-    if (self.map->frozen) {
-        return vm_frozen(m);
-    }
-    *self.map = (struct sv_map){0};
-    *out = sv_null();
-    return ERR_OK;
-}
-
-METHOD(map_for_each)
-{
-    enum err e = ERR_OK;
-    uint32_t all = self.map->n;
-    (void)n;
-    for (uint32_t i = 0; i < all && e == ERR_OK; i++) {
-        struct sv args[2] = {self.map->e[i].key, self.map->e[i].value}, ignored;
-        e = vm_call(m, a[0], args, 2, &ignored);
-        if (e == ERR_OK && self.map->n != all) {
-            return err_set(m->em, ERR_CONCURRENT_MODIFICATION, "the map was changed while it was iterated");
-        }
-    }
-    *out = sv_null();
-    return e;
-}
-
-enum err methods_map(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n, struct sv *out, bool *found)
-{
-    static const struct method table[] = {{"get", 1, map_get},
-                                          {"getOrDefault", 2, map_get_or},
-                                          {"put", 2, map_put},
-                                          {"putIfAbsent", 2, map_put_if_absent},
-                                          {"computeIfAbsent", 2, map_compute_if_absent},
-                                          {"merge", 3, map_merge},
-                                          {"remove", 1, map_remove},
-                                          {"size", 0, map_size},
-                                          {"isEmpty", 0, map_is_empty},
-                                          {"containsKey", 1, map_contains_key},
-                                          {"containsValue", 1, map_contains_value},
-                                          {"keySet", 0, map_keys},
-                                          {"values", 0, map_values},
-                                          {"entrySet", 0, map_entries},
-                                          {"putAll", 1, map_put_all},
-                                          {"clear", 0, map_clear},
-                                          {"forEach", 1, map_for_each}};
+    static const struct method table[] = {{"size", 0, size},
+                                          {"getLength", 0, size},
+                                          {"length", 0, size},
+                                          {"isEmpty", 0, is_empty},
+                                          {"get", 1, get},
+                                          {"add", 1, add},
+                                          {"add", 2, add_at},
+                                          {"addAll", 1, add_all},
+                                          {"addAll", 2, add_all},
+                                          {"remove", 1, remove_one},
+                                          {"set", 2, set},
+                                          {"contains", 1, contains},
+                                          {"containsAll", 1, contains_all},
+                                          {"indexOf", 1, index_of},
+                                          {"lastIndexOf", 1, last_index_of},
+                                          {"clear", 0, clear},
+                                          {"sort", 1, sort},
+                                          {"removeIf", 1, remove_if},
+                                          {"removeAll", 1, remove_if},
+                                          {"retainAll", 1, retain_all},
+                                          {"forEach", 1, for_each},
+                                          {"each", 1, for_each},
+                                          {"iterator", 0, iterator},
+                                          {"subList", 2, sub_list},
+                                          {"stream", 0, stream},
+                                          {"toArray", -1, to_array},
+                                          {"asList", 0, to_list},
+                                          {"toList", 0, to_list},
+                                          {"map", 1, map},
+                                          {"mapToInt", 1, map},
+                                          {"mapToLong", 1, map},
+                                          {"mapToDouble", 1, map},
+                                          {"mapToObj", 1, map},
+                                          {"boxed", 0, stream},
+                                          {"filter", 1, filter},
+                                          {"findAll", 1, filter},
+                                          {"anyMatch", 1, any},
+                                          {"any", 1, any},
+                                          {"allMatch", 1, every},
+                                          {"every", 1, every},
+                                          {"noneMatch", 1, none},
+                                          {"find", 1, find},
+                                          {"findFirst", 0, find_first},
+                                          {"findAny", 0, find_first},
+                                          {"sum", 0, sum},
+                                          {"sum", 1, sum},
+                                          {"average", 0, average},
+                                          {"max", 0, max},
+                                          {"max", 1, max},
+                                          {"min", 0, min},
+                                          {"min", 1, min},
+                                          {"count", 0, count},
+                                          {"distinct", 0, distinct},
+                                          {"sorted", 0, sorted},
+                                          {"sorted", 1, sorted},
+                                          {"limit", 1, limit},
+                                          {"skip", 1, skip},
+                                          {"join", 1, join},
+                                          {"collect", 1, collect},
+                                          {"reduce", 2, reduce},
+                                          {"groupBy", 1, group_by}};
     return vm_table(m, table, ARRAY_LEN(table), self, name, a, n, out, found);
 }

@@ -5,7 +5,8 @@
 
 #include <unicode/uchar.h>
 
-#define METHOD(f) static enum err f(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out)
+#define METHOD(f) \
+    static enum err f(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out)
 
 static struct sv part(struct str s, size_t from, size_t to)
 {
@@ -51,8 +52,8 @@ METHOD(substring)
     enum err e = vm_arg_i64(m, a[0], &from);
     e = e == ERR_OK && n > 1 ? vm_arg_i64(m, a[1], &to) : e;
     if (e == ERR_OK && (from < 0 || to > len || from > to)) {
-        return err_set(m->em, ERR_STRING_BOUNDS, "begin %lld, end %lld, length %lld", (long long)from, (long long)to,
-                       (long long)len);
+        return err_set(m->em, ERR_STRING_BOUNDS, "begin %lld, end %lld, length %lld", (long long)from,
+                       (long long)to, (long long)len);
     }
     if (e == ERR_OK) {
         *out = part(self.s, (size_t)from, (size_t)to);
@@ -189,7 +190,8 @@ METHOD(compare_to)
     (void)n;
     enum err e = vm_arg_str(m, a[0], &other);
     size_t i = 0, k = 0;
-    while (e == ERR_OK && i < self.s.n && k < other.n) { /* the difference of the first characters that differ */
+    while (e == ERR_OK && i < self.s.n
+           && k < other.n) { /* the difference of the first characters that differ */
         uint32_t x = utf8_next(self.s, &i), y = utf8_next(other, &k);
         if (x != y) {
             *out = sv_int((int32_t)x - (int32_t)y);
@@ -243,7 +245,8 @@ METHOD(replace)
     return e;
 }
 
-/* Painless's own: by a fixed text, without regular expressions; empty parts at the end go as Java's split drops them. */
+/* Painless's own: by a fixed text, without regular expressions; empty parts at the end go as Java's split
+ * drops them. */
 METHOD(split_on_token)
 {
     struct str token;
@@ -314,35 +317,36 @@ METHOD(join_stream)
 }
 
 static const struct method table[] = {{"length", 0, length},
-                                     {"isEmpty", 0, is_empty},
-                                     {"charAt", 1, char_at},
-                                     {"codePointAt", 1, char_at},
-                                     {"substring", 1, substring},
-                                     {"substring", 2, substring},
-                                     {"subSequence", 2, substring},
-                                     {"indexOf", 1, index_of},
-                                     {"indexOf", 2, index_of},
-                                     {"lastIndexOf", 1, last_index_of},
-                                     {"contains", 1, contains},
-                                     {"startsWith", 1, starts_with},
-                                     {"startsWith", 2, starts_with},
-                                     {"endsWith", 1, ends_with},
-                                     {"toLowerCase", 0, lower},
-                                     {"toUpperCase", 0, upper},
-                                     {"equalsIgnoreCase", 1, equals_ignore_case},
-                                     {"compareTo", 1, compare_to},
-                                     {"trim", 0, trim},
-                                     {"concat", 1, concat},
-                                     {"replace", 2, replace},
-                                     {"splitOnToken", 1, split_on_token},
-                                     {"splitOnToken", 2, split_on_token},
-                                     {"toCharArray", 0, to_char_array},
-                                     {"replaceAll", 2, replace_all},
-                                     {"replaceFirst", 2, replace_first},
-                                     {"repeat", 1, repeat},
-                                     {"#joinStream", 1, join_stream}};
+                                      {"isEmpty", 0, is_empty},
+                                      {"charAt", 1, char_at},
+                                      {"codePointAt", 1, char_at},
+                                      {"substring", 1, substring},
+                                      {"substring", 2, substring},
+                                      {"subSequence", 2, substring},
+                                      {"indexOf", 1, index_of},
+                                      {"indexOf", 2, index_of},
+                                      {"lastIndexOf", 1, last_index_of},
+                                      {"contains", 1, contains},
+                                      {"startsWith", 1, starts_with},
+                                      {"startsWith", 2, starts_with},
+                                      {"endsWith", 1, ends_with},
+                                      {"toLowerCase", 0, lower},
+                                      {"toUpperCase", 0, upper},
+                                      {"equalsIgnoreCase", 1, equals_ignore_case},
+                                      {"compareTo", 1, compare_to},
+                                      {"trim", 0, trim},
+                                      {"concat", 1, concat},
+                                      {"replace", 2, replace},
+                                      {"splitOnToken", 1, split_on_token},
+                                      {"splitOnToken", 2, split_on_token},
+                                      {"toCharArray", 0, to_char_array},
+                                      {"replaceAll", 2, replace_all},
+                                      {"replaceFirst", 2, replace_first},
+                                      {"repeat", 1, repeat},
+                                      {"#joinStream", 1, join_stream}};
 
-enum err methods_str(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n, struct sv *out, bool *found)
+enum err methods_str(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,
+                     struct sv *out, bool *found)
 {
     return vm_table(m, table, ARRAY_LEN(table), self, name, a, n, out, found);
 }

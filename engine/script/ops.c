@@ -10,7 +10,8 @@ static enum err bad_operands(struct script_run *m, struct sv a, struct sv b)
     if (a.kind == SV_NULL || b.kind == SV_NULL) {
         return vm_null(m, "Object.getClass()");
     }
-    return err_set(m->em, ERR_CLASS_CAST, "Cannot apply the operation to types [%s] and [%s].", sv_class(a), sv_class(b));
+    return err_set(m->em, ERR_CLASS_CAST, "Cannot apply the operation to types [%s] and [%s].", sv_class(a),
+                   sv_class(b));
 }
 
 /* ---- arithmetic ---- */
@@ -271,7 +272,8 @@ enum err vm_cast(struct script_run *m, struct type t, struct sv v, bool implicit
         return cast_number(m, t, v, implicit, out);
     }
     *out = v;
-    if (v.kind == SV_NULL || t.id == TYPE_DEF || t.id == TYPE_OBJECT || t.id == TYPE_VOID || type_holds(t, v)) {
+    if (v.kind == SV_NULL || t.id == TYPE_DEF || t.id == TYPE_OBJECT || t.id == TYPE_VOID
+        || type_holds(t, v)) {
         return ERR_OK;
     }
     if (t.id == TYPE_STRING && t.dims == 0 && v.kind == SV_CHAR) {
@@ -281,7 +283,8 @@ enum err vm_cast(struct script_run *m, struct type t, struct sv v, bool implicit
         return e;
     }
     /* streams, functions and exceptions have many interfaces: let them be */
-    bool loose = t.id == TYPE_FUNCTION || t.id == TYPE_EXCEPTION || t.id == TYPE_COMPARATOR || t.id == TYPE_ITERATOR;
+    bool loose =
+        t.id == TYPE_FUNCTION || t.id == TYPE_EXCEPTION || t.id == TYPE_COMPARATOR || t.id == TYPE_ITERATOR;
     return loose ? ERR_OK : vm_class_cast(m, v, type_name(t.id));
 }
 
@@ -321,7 +324,8 @@ static enum err getter(struct script_run *m, struct sv object, struct str name, 
             return e;
         }
     }
-    return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "dynamic getter [%s, %.*s] not found", sv_class(object), STR_ARG(name));
+    return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "dynamic getter [%s, %.*s] not found", sv_class(object),
+                   STR_ARG(name));
 }
 
 static enum err source_of(struct script_run *m, struct sv *out)
@@ -415,8 +419,8 @@ enum err vm_get_at(struct script_run *m, struct sv object, struct sv index, stru
     case SV_FIELD:
         return vm_method(m, object, STR("get"), &index, 1, out);
     default:
-        return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "Attempting to address a non-array-like type [%s] as an array.",
-                       sv_class(object));
+        return err_set(m->em, ERR_ILLEGAL_ARGUMENT,
+                       "Attempting to address a non-array-like type [%s] as an array.", sv_class(object));
     }
 }
 
@@ -436,7 +440,8 @@ enum err vm_put(struct script_run *m, struct sv object, struct str name, struct 
     default:
         break;
     }
-    return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "dynamic setter [%s, %.*s] not found", sv_class(object), STR_ARG(name));
+    return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "dynamic setter [%s, %.*s] not found", sv_class(object),
+                   STR_ARG(name));
 }
 
 enum err vm_put_at(struct script_run *m, struct sv object, struct sv index, struct sv v)
@@ -450,7 +455,8 @@ enum err vm_put_at(struct script_run *m, struct sv object, struct sv index, stru
         if (object.map->frozen) {
             return vm_frozen(m);
         }
-        return sv_map_put(&m->mem, object.map, index, v) ? vm_spend(m, 1 + object.map->n / 64) : vm_no_memory(m);
+        return sv_map_put(&m->mem, object.map, index, v) ? vm_spend(m, 1 + object.map->n / 64)
+                                                         : vm_no_memory(m);
     case SV_LIST:
         if (object.list->frozen) {
             return vm_frozen(m);
@@ -465,8 +471,8 @@ enum err vm_put_at(struct script_run *m, struct sv object, struct sv index, stru
         }
         return e;
     default:
-        return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "Attempting to address a non-array-like type [%s] as an array.",
-                       sv_class(object));
+        return err_set(m->em, ERR_ILLEGAL_ARGUMENT,
+                       "Attempting to address a non-array-like type [%s] as an array.", sv_class(object));
     }
 }
 
@@ -499,7 +505,8 @@ static enum err dispatch(struct script_run *m, struct sv self, struct str name, 
     return e == ERR_OK && !*found ? methods_other(m, self, name, args, n, out, found) : e;
 }
 
-enum err vm_method(struct script_run *m, struct sv self, struct str name, struct sv *args, uint32_t n, struct sv *out)
+enum err vm_method(struct script_run *m, struct sv self, struct str name, struct sv *args, uint32_t n,
+                   struct sv *out)
 {
     bool found = false;
     *out = sv_null();
@@ -508,7 +515,8 @@ enum err vm_method(struct script_run *m, struct sv self, struct str name, struct
     }
     enum err e = dispatch(m, self, name, args, n, out, &found);
     if (e == ERR_OK && !found) {
-        return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "dynamic method [%s, %.*s/%u] not found", sv_class(self), STR_ARG(name), n);
+        return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "dynamic method [%s, %.*s/%u] not found", sv_class(self),
+                       STR_ARG(name), n);
     }
     return e;
 }

@@ -20,14 +20,17 @@ static UChar *to_units(struct script_run *m, struct str s, int32_t *n)
     UChar *u = s.n < INT32_MAX / 4 ? arena_alloc(&m->mem, (s.n + 1) * sizeof(*u)) : NULL;
     *n = 0;
     if (u != NULL) {
-        u_strFromUTF8WithSub(u, (int32_t)s.n + 1, n, s.p != NULL ? s.p : "", (int32_t)s.n, 0xFFFD, NULL, &status);
+        u_strFromUTF8WithSub(u, (int32_t)s.n + 1, n, s.p != NULL ? s.p : "", (int32_t)s.n, 0xFFFD, NULL,
+                             &status);
     }
     return U_SUCCESS(status) ? u : NULL;
 }
 
-static enum err open_regex(struct script_run *m, struct str pattern, uint32_t flags, struct str text, struct regex *out)
+static enum err open_regex(struct script_run *m, struct str pattern, uint32_t flags, struct str text,
+                           struct regex *out)
 {
-    static const uint32_t icu[] = {UREGEX_CASE_INSENSITIVE, UREGEX_MULTILINE, UREGEX_DOTALL, UREGEX_COMMENTS, 0, 0, 0};
+    static const uint32_t icu[] = {
+        UREGEX_CASE_INSENSITIVE, UREGEX_MULTILINE, UREGEX_DOTALL, UREGEX_COMMENTS, 0, 0, 0};
     UErrorCode status = U_ZERO_ERROR;
     UParseError where;
     int32_t pattern_n, text_n;
@@ -57,7 +60,9 @@ static enum err open_regex(struct script_run *m, struct str pattern, uint32_t fl
 
 static enum err checked(struct script_run *m, UErrorCode status)
 {
-    return U_FAILURE(status) ? err_set(m->em, ERR_PAINLESS, "the regular expression takes too long: %s", u_errorName(status)) : ERR_OK;
+    return U_FAILURE(status) ? err_set(m->em, ERR_PAINLESS, "the regular expression takes too long: %s",
+                                       u_errorName(status))
+                             : ERR_OK;
 }
 
 enum err regex_test(struct script_run *m, struct sv pattern, struct str text, bool whole, bool *out)
@@ -145,10 +150,12 @@ static void expand(struct buf *b, struct str with, const struct sv_list *groups)
     }
 }
 
-enum err regex_replace(struct script_run *m, struct sv pattern, struct str text, struct sv with, bool all, struct sv *out)
+enum err regex_replace(struct script_run *m, struct sv pattern, struct str text, struct sv with, bool all,
+                       struct sv *out)
 {
     if (pattern.kind != SV_PATTERN) {
-        return pattern.kind == SV_NULL ? vm_null(m, "matcher") : vm_class_cast(m, pattern, "java.util.regex.Pattern");
+        return pattern.kind == SV_NULL ? vm_null(m, "matcher")
+                                       : vm_class_cast(m, pattern, "java.util.regex.Pattern");
     }
     struct sv_matcher x = {.pattern = pattern.s, .flags = pattern.aux, .text = text};
     struct buf b;

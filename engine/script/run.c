@@ -83,7 +83,8 @@ static enum err start(struct script_run *m, const struct script_env *env, struct
     return e == ERR_OK ? execute(m, out) : e;
 }
 
-enum err script_number(struct script_run *run, const struct script_env *env, double *out, bool *is_null, struct errmsg *em)
+enum err script_number(struct script_run *run, const struct script_env *env, double *out, bool *is_null,
+                       struct errmsg *em)
 {
     struct sv v;
     enum err e = start(run, env, &v, em);
@@ -131,16 +132,16 @@ enum err script_text(struct script_run *run, const struct script_env *env, struc
     return e;
 }
 
-enum err script_value(struct script_run *run, const struct script_env *env, struct arena *arena, struct json *out,
-                      struct errmsg *em)
+enum err script_value(struct script_run *run, const struct script_env *env, struct arena *arena,
+                      struct json *out, struct errmsg *em)
 {
     struct sv v;
     enum err e = start(run, env, &v, em);
     return e == ERR_OK ? sv_to_json(out, v, arena, 0, em) : e;
 }
 
-enum err script_update(struct script_run *run, const struct script_env *env, const struct json *ctx, struct arena *arena,
-                       struct json *out, struct errmsg *em)
+enum err script_update(struct script_run *run, const struct script_env *env, const struct json *ctx,
+                       struct arena *arena, struct json *out, struct errmsg *em)
 {
     struct sv ignored;
     enum err e = prepare(run, env, em);
@@ -190,7 +191,8 @@ enum err script_compile(struct script **out, struct str source, struct str lang,
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "script_lang not supported [%.*s]", STR_ARG(lang));
     }
     if (source.n > SCRIPT_SOURCE_BYTES_MAX) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "exceeded max allowed inline script size in bytes [%d] with size [%zu]",
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "exceeded max allowed inline script size in bytes [%d] with size [%zu]",
                        SCRIPT_SOURCE_BYTES_MAX, source.n);
     }
     struct script *s = alloc_get(alloc_default(), sizeof(*s));
@@ -246,7 +248,8 @@ enum err script_run_new(struct script_run **out, struct script *s, const struct 
     arena_init(&m->mem, NULL, m->limits.bytes_max);
     m->stack = ARENA_ARRAY(&m->fixed, struct sv, STACK_MAX);
     const struct json none = {.type = JSON_OBJECT};
-    if (m->stack == NULL || !sv_of_json(&m->params, json_is(params, JSON_OBJECT) ? params : &none, &m->fixed, true)) {
+    if (m->stack == NULL
+        || !sv_of_json(&m->params, json_is(params, JSON_OBJECT) ? params : &none, &m->fixed, true)) {
         script_run_free(m);
         return err_no_memory(em);
     }

@@ -55,7 +55,8 @@ static enum err decay_geo(struct script_run *m, enum curve curve, struct sv *a, 
     e = e == ERR_OK ? geo_distance_parse(t[2], 1, &offset, m->em) : e;
     e = e == ERR_OK ? vm_arg_num(m, a[3], &decay) : e;
     if (e == ERR_OK && a[4].kind != SV_GEO) {
-        e = a[4].kind == SV_NULL ? vm_null(m, "lat()") : vm_class_cast(m, a[4], "org.elasticsearch.common.geo.GeoPoint");
+        e = a[4].kind == SV_NULL ? vm_null(m, "lat()")
+                                 : vm_class_cast(m, a[4], "org.elasticsearch.common.geo.GeoPoint");
     }
     if (e == ERR_OK) {
         double distance = geo_arc(origin.lat, origin.lon, a[4].geo->lat, a[4].geo->lon);
@@ -78,7 +79,8 @@ static enum err decay_date(struct script_run *m, enum curve curve, struct sv *a,
     e = e == ERR_OK ? parse_time_ms(t[2], "offset", &offset, m->em) : e;
     e = e == ERR_OK ? vm_arg_num(m, a[3], &decay) : e;
     if (e == ERR_OK && a[4].kind != SV_DATE) {
-        e = a[4].kind == SV_NULL ? vm_null(m, "toInstant()") : vm_class_cast(m, a[4], "JodaCompatibleZonedDateTime");
+        e = a[4].kind == SV_NULL ? vm_null(m, "toInstant()")
+                                 : vm_class_cast(m, a[4], "JodaCompatibleZonedDateTime");
     }
     if (e == ERR_OK) {
         double diff = fabs((double)instant_to_ms(a[4].date->t) - (double)instant_to_ms(origin));
@@ -114,13 +116,17 @@ static enum err random_score(struct script_run *m, struct sv *a, uint32_t n, str
     struct str field = STR_NULL;
     enum err e = vm_arg_i64(m, a[0], &seed);
     e = e == ERR_OK && n > 1 ? vm_arg_str(m, a[1], &field) : e;
-    *out = sv_double(e == ERR_OK && m->env->random != NULL ? m->env->random(m->env->self, (int32_t)seed, field) : 0);
+    *out = sv_double(
+        e == ERR_OK && m->env->random != NULL ? m->env->random(m->env->self, (int32_t)seed, field) : 0);
     return e;
 }
 
 enum err vm_builtin(struct script_run *m, enum builtin id, struct sv *a, uint32_t n, struct sv *out)
 {
-    uint32_t want = id == BUILTIN_SATURATION ? 2 : id == BUILTIN_SIGMOID ? 3 : id == BUILTIN_RANDOM ? (n == 2 ? 2 : 1) : 5;
+    uint32_t want = id == BUILTIN_SATURATION ? 2
+                    : id == BUILTIN_SIGMOID  ? 3
+                    : id == BUILTIN_RANDOM   ? (n == 2 ? 2 : 1)
+                                             : 5;
     if (n != want) {
         return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "expected [%u] arguments, got [%u]", want, n);
     }
@@ -269,9 +275,11 @@ static enum err holt_winters(struct script_run *m, const double *in, uint32_t n,
     }
     double last_s = s, last_b = 0;
     for (uint32_t i = p; i < n; i++) {
-        s = alpha * (mult ? v[i] / seasonal[i - p] : v[i] - seasonal[i - p]) + (1.0 - alpha) * (last_s + last_b);
+        s = alpha * (mult ? v[i] / seasonal[i - p] : v[i] - seasonal[i - p])
+            + (1.0 - alpha) * (last_s + last_b);
         b = beta * (s - last_s) + (1 - beta) * last_b;
-        seasonal[i] = gamma * (mult ? v[i] / (last_s + last_b) : v[i] - (last_s - last_b)) + (1 - gamma) * seasonal[i - p];
+        seasonal[i] = gamma * (mult ? v[i] / (last_s + last_b) : v[i] - (last_s - last_b))
+                      + (1 - gamma) * seasonal[i - p];
         last_s = s;
         last_b = b;
     }
@@ -283,7 +291,8 @@ enum err moving_function(struct script_run *m, struct str name, struct sv *a, ui
 {
     struct sv_list *list;
     double arg[2] = {0, 0};
-    enum err e = n < 1 ? err_set(m->em, ERR_ILLEGAL_ARGUMENT, "expected an argument") : vm_arg_list(m, a[0], &list);
+    enum err e =
+        n < 1 ? err_set(m->em, ERR_ILLEGAL_ARGUMENT, "expected an argument") : vm_arg_list(m, a[0], &list);
     double *v = e == ERR_OK ? ARENA_ARRAY(&m->mem, double, list->n) : NULL;
     if (v == NULL) {
         return e == ERR_OK ? vm_no_memory(m) : e;
@@ -316,7 +325,8 @@ enum err moving_function(struct script_run *m, struct str name, struct sv *a, ui
     } else if (n == 3 && str_is(name, "holt")) {
         r = holt(v, list->n, arg[0], arg[1]);
     } else {
-        return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "static method [MovingFunctions, %.*s/%u] not found", STR_ARG(name), n);
+        return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "static method [MovingFunctions, %.*s/%u] not found",
+                       STR_ARG(name), n);
     }
     *out = sv_double(r);
     return vm_spend(m, list->n);

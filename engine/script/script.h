@@ -1,10 +1,11 @@
-/* script.h - scripts: the part of painless that people write in queries, sorts, updates and aggregations, and Lucene
- * expressions.
+/* script.h - scripts: the part of painless that people write in queries, sorts, updates and aggregations, and
+ * Lucene expressions.
  *
- * A script is compiled once to bytecode, immutable and shared by threads (reference-counted). A run belongs to one thread
- * at a time: it holds the parameters and the memory of one execution, and executes the script any number of times. A
- * script sees only what its environment hands it; it cannot reach files, clocks, threads or memory of its own, and ends
- * after a budget of steps. It knows nothing of segments or shards: the caller answers for the current document. */
+ * A script is compiled once to bytecode, immutable and shared by threads (reference-counted). A run belongs
+ * to one thread at a time: it holds the parameters and the memory of one execution, and executes the script
+ * any number of times. A script sees only what its environment hands it; it cannot reach files, clocks,
+ * threads or memory of its own, and ends after a budget of steps. It knows nothing of segments or shards: the
+ * caller answers for the current document. */
 #ifndef ENGINE_SCRIPT_SCRIPT_H
 #define ENGINE_SCRIPT_SCRIPT_H
 
@@ -86,8 +87,8 @@ struct script;
 
 #define SCRIPT_SOURCE_BYTES_MAX 65535
 
-/* lang "painless" or "expression"; empty means painless. *out holds one reference. ERR_SCRIPT "compile error" around
- * the cause, with the source in em->about; ERR_ILLEGAL_ARGUMENT "script_lang not supported [..]". */
+/* lang "painless" or "expression"; empty means painless. *out holds one reference. ERR_SCRIPT "compile error"
+ * around the cause, with the source in em->about; ERR_ILLEGAL_ARGUMENT "script_lang not supported [..]". */
 enum err script_compile(struct script **out, struct str source, struct str lang, enum script_context context,
                         struct errmsg *em) NODISCARD;
 struct script *script_ref(struct script *s);
@@ -99,8 +100,8 @@ bool script_needs_score(const struct script *s);
 struct script_run;
 
 struct script_limits {
-    uint64_t steps_max;  /* bytecode instructions an execution may take */
-    size_t bytes_max;    /* memory an execution may hold */
+    uint64_t steps_max; /* bytecode instructions an execution may take */
+    size_t bytes_max;   /* memory an execution may hold */
 };
 extern const struct script_limits script_limits_default;
 
@@ -116,14 +117,16 @@ void script_run_vars(struct script_run *run, const struct script_var *vars, uint
 /* Contexts that return a number; *is_null (may be NULL) where null is allowed (SCRIPT_BUCKET). */
 enum err script_number(struct script_run *run, const struct script_env *env, double *out, bool *is_null,
                        struct errmsg *em) NODISCARD;
-enum err script_bool(struct script_run *run, const struct script_env *env, bool *out, struct errmsg *em) NODISCARD;
+enum err script_bool(struct script_run *run, const struct script_env *env, bool *out,
+                     struct errmsg *em) NODISCARD;
 /* The text lives until the next execution. */
-enum err script_text(struct script_run *run, const struct script_env *env, struct str *out, struct errmsg *em) NODISCARD;
+enum err script_text(struct script_run *run, const struct script_env *env, struct str *out,
+                     struct errmsg *em) NODISCARD;
 /* Whatever it returned, in `arena`. Dates, addresses and points are as Elasticsearch prints them. */
-enum err script_value(struct script_run *run, const struct script_env *env, struct arena *arena, struct json *out,
-                      struct errmsg *em) NODISCARD;
+enum err script_value(struct script_run *run, const struct script_env *env, struct arena *arena,
+                      struct json *out, struct errmsg *em) NODISCARD;
 /* SCRIPT_UPDATE: runs on a copy of the object `ctx` and gives what it became, in `arena`. */
-enum err script_update(struct script_run *run, const struct script_env *env, const struct json *ctx, struct arena *arena,
-                       struct json *out, struct errmsg *em) NODISCARD;
+enum err script_update(struct script_run *run, const struct script_env *env, const struct json *ctx,
+                       struct arena *arena, struct json *out, struct errmsg *em) NODISCARD;
 
 #endif

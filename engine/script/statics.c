@@ -9,7 +9,8 @@
 
 static enum err not_found(struct script_run *m, enum type_id type, struct str name, uint32_t n)
 {
-    return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "static method [%s, %.*s/%u] not found", type_name(type), STR_ARG(name), n);
+    return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "static method [%s, %.*s/%u] not found", type_name(type),
+                   STR_ARG(name), n);
 }
 
 /* ---- Math ---- */
@@ -41,10 +42,29 @@ static enum err math_one(struct script_run *m, struct str name, struct sv v, str
     static const struct {
         const char *name;
         double (*fn)(double);
-    } table[] = {{"abs", fabs},    {"acos", acos},   {"asin", asin},   {"atan", atan}, {"cbrt", java_cbrt},   {"ceil", ceil},  {"cos", cos},
-                 {"cosh", cosh},   {"exp", exp},     {"expm1", expm1}, {"floor", floor}, {"log", log},  {"log10", log10},
-                 {"log1p", log1p}, {"rint", rint},   {"signum", java_signum}, {"sin", sin}, {"sinh", sinh}, {"sqrt", sqrt},
-                 {"tan", tan},     {"tanh", tanh},   {"toDegrees", to_degrees}, {"toRadians", to_radians}};
+    } table[] = {{"abs", fabs},
+                 {"acos", acos},
+                 {"asin", asin},
+                 {"atan", atan},
+                 {"cbrt", java_cbrt},
+                 {"ceil", ceil},
+                 {"cos", cos},
+                 {"cosh", cosh},
+                 {"exp", exp},
+                 {"expm1", expm1},
+                 {"floor", floor},
+                 {"log", log},
+                 {"log10", log10},
+                 {"log1p", log1p},
+                 {"rint", rint},
+                 {"signum", java_signum},
+                 {"sin", sin},
+                 {"sinh", sinh},
+                 {"sqrt", sqrt},
+                 {"tan", tan},
+                 {"tanh", tanh},
+                 {"toDegrees", to_degrees},
+                 {"toRadians", to_radians}};
     double d = 0;
     enum err e = vm_arg_num(m, v, &d);
     if (e != ERR_OK) {
@@ -68,7 +88,11 @@ static enum err math_two(struct script_run *m, struct str name, struct sv a, str
     static const struct {
         const char *name;
         double (*fn)(double, double);
-    } table[] = {{"pow", pow}, {"atan2", atan2}, {"hypot", hypot}, {"IEEEremainder", remainder}, {"copySign", copysign}};
+    } table[] = {{"pow", pow},
+                 {"atan2", atan2},
+                 {"hypot", hypot},
+                 {"IEEEremainder", remainder},
+                 {"copySign", copysign}};
     double x = 0, y = 0;
     enum err e = vm_arg_num(m, a, &x);
     e = e == ERR_OK ? vm_arg_num(m, b, &y) : e;
@@ -84,7 +108,8 @@ static enum err math_two(struct script_run *m, struct str name, struct sv a, str
     if ((str_is(name, "floorDiv") || str_is(name, "floorMod")) && sv_is_whole(a) && sv_is_whole(b)) {
         e = vm_binary(m, OP_REM, a, b, out);
         if (e == ERR_OK && out->i != 0 && (out->i < 0) != (b.i < 0)) {
-            e = str_is(name, "floorMod") ? vm_binary(m, OP_ADD, *out, b, out) : vm_binary(m, OP_DIV, a, b, out);
+            e = str_is(name, "floorMod") ? vm_binary(m, OP_ADD, *out, b, out)
+                                         : vm_binary(m, OP_DIV, a, b, out);
             return e == ERR_OK && str_is(name, "floorDiv") ? vm_binary(m, OP_SUB, *out, sv_int(1), out) : e;
         }
         return e == ERR_OK && str_is(name, "floorDiv") ? vm_binary(m, OP_DIV, a, b, out) : e;
@@ -104,12 +129,14 @@ static enum err math_two(struct script_run *m, struct str name, struct sv a, str
 
 static enum err bad_number(struct script_run *m, struct str text)
 {
-    return err_set(m->em, ERR_NUMBER_FORMAT, text.n == 0 ? "empty String" : "For input string: \"%.*s\"", STR_ARG(text));
+    return err_set(m->em, ERR_NUMBER_FORMAT, text.n == 0 ? "empty String" : "For input string: \"%.*s\"",
+                   STR_ARG(text));
 }
 
 static enum err parse_number(struct script_run *m, enum sv_kind kind, struct str text, struct sv *out)
 {
-    static const enum num_type types[] = {[SV_BYTE] = NUM_BYTE, [SV_SHORT] = NUM_SHORT, [SV_INT] = NUM_INTEGER, [SV_LONG] = NUM_LONG};
+    static const enum num_type types[] = {
+        [SV_BYTE] = NUM_BYTE, [SV_SHORT] = NUM_SHORT, [SV_INT] = NUM_INTEGER, [SV_LONG] = NUM_LONG};
     int64_t i, min, max;
     double d;
     float f;
@@ -128,7 +155,8 @@ static enum err parse_number(struct script_run *m, enum sv_kind kind, struct str
     return ERR_OK;
 }
 
-static enum err box(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n, struct sv *out)
+static enum err box(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n,
+                    struct sv *out)
 {
     enum sv_kind kind = type_kind(type);
     struct str text;
@@ -308,7 +336,8 @@ static enum err collectors(struct script_run *m, struct str name, struct sv *a, 
     }
     *f = (struct sv_func){.code = UINT32_MAX, .type = {TYPE_COLLECTORS, 0}, .name = name};
     *out = (struct sv){.kind = SV_FUNC, .func = f};
-    if (n == 1 && a[0].kind == SV_LIST && a[0].list->form == LIST_STREAM) { /* the function itself is being applied */
+    if (n == 1 && a[0].kind == SV_LIST
+        && a[0].list->form == LIST_STREAM) { /* the function itself is being applied */
         bool set = str_is(name, "toSet");
         if (str_is(name, "joining")) {
             return vm_method(m, a[0], STR("join"), &(struct sv){.kind = SV_STR}, 1, out);
@@ -335,9 +364,12 @@ static enum err comparator(struct script_run *m, struct str name, uint32_t n, st
     if (f == NULL) {
         return vm_no_memory(m);
     }
-    *f = (struct sv_func){.code = UINT32_MAX, .type = {TYPE_OBJECT, 0}, .name = natural ? STR("compareTo") : STR("#compareBack")};
+    *f = (struct sv_func){.code = UINT32_MAX,
+                          .type = {TYPE_OBJECT, 0},
+                          .name = natural ? STR("compareTo") : STR("#compareBack")};
     *out = (struct sv){.kind = SV_FUNC, .func = f};
-    return n == 0 && (natural || str_is(name, "reverseOrder")) ? ERR_OK : not_found(m, TYPE_COMPARATOR, name, n);
+    return n == 0 && (natural || str_is(name, "reverseOrder")) ? ERR_OK
+                                                               : not_found(m, TYPE_COMPARATOR, name, n);
 }
 
 /* ---- time ---- */
@@ -352,7 +384,8 @@ static enum err zone(struct script_run *m, struct sv v, struct sv *out)
     return e == ERR_OK ? vm_spend(m, 2000) : e;
 }
 
-static enum err moment(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n, struct sv *out)
+static enum err moment(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n,
+                       struct sv *out)
 {
     enum sv_kind kind = type == TYPE_DATE ? SV_DATE : SV_INSTANT;
     struct str text;
@@ -365,7 +398,8 @@ static enum err moment(struct script_run *m, enum type_id type, struct str name,
         if (e == ERR_OK && n > 1 && a[1].kind == SV_FORMATTER) {
             f = a[1].format;
         } else if (e == ERR_OK) {
-            e = date_format_new(&f, STR("uuuu-MM-dd'T'HH:mm[:ss[.SSSSSSSSS][.SSSSSS][.SSS]]XXX['['VV']']"), &m->mem, m->em);
+            e = date_format_new(&f, STR("uuuu-MM-dd'T'HH:mm[:ss[.SSSSSSSSS][.SSSSSS][.SSS]]XXX['['VV']']"),
+                                &m->mem, m->em);
         }
         e = e == ERR_OK ? date_parse(f, text, NULL, DATE_FILL_MIN, &t, m->em) : e;
         if (e != ERR_OK && e != ERR_NULL_POINTER && e != ERR_CLASS_CAST) {
@@ -378,8 +412,8 @@ static enum err moment(struct script_run *m, enum type_id type, struct str name,
         t = str_is(name, "ofEpochMilli") ? instant_of_ms(i) : (struct instant){i, 0};
         return e == ERR_OK ? vm_date(m, SV_INSTANT, t, &zone_utc, out) : e;
     }
-    if (type == TYPE_DATE && n == 2 && str_is(name, "ofInstant") && (a[0].kind == SV_INSTANT || a[0].kind == SV_DATE)
-        && a[1].kind == SV_ZONE) {
+    if (type == TYPE_DATE && n == 2 && str_is(name, "ofInstant")
+        && (a[0].kind == SV_INSTANT || a[0].kind == SV_DATE) && a[1].kind == SV_ZONE) {
         return vm_date(m, SV_DATE, a[0].date->t, a[1].zone, out);
     }
     if (type == TYPE_DATE && n == 8 && str_is(name, "of") && a[7].kind == SV_ZONE) {
@@ -390,11 +424,13 @@ static enum err moment(struct script_run *m, enum type_id type, struct str name,
                 return e;
             }
         }
-        if (v[0] < -250000 || v[0] > 250000 || v[1] < 1 || v[1] > 12 || v[2] < 1 || v[2] > civil_month_days(v[0], (int)v[1]) || v[3] < 0
-            || v[3] > 23 || v[4] < 0 || v[4] > 59 || v[5] < 0 || v[5] > 59 || v[6] < 0 || v[6] > 999999999) {
+        if (v[0] < -250000 || v[0] > 250000 || v[1] < 1 || v[1] > 12 || v[2] < 1
+            || v[2] > civil_month_days(v[0], (int)v[1]) || v[3] < 0 || v[3] > 23 || v[4] < 0 || v[4] > 59
+            || v[5] < 0 || v[5] > 59 || v[6] < 0 || v[6] > 999999999) {
             return err_set(m->em, ERR_DATE_TIME, "Invalid value for a date");
         }
-        int64_t local = (civil_to_days(v[0], (int)v[1], (int)v[2]) * 86400 + (v[3] * 60 + v[4]) * 60 + v[5]) * 1000;
+        int64_t local =
+            (civil_to_days(v[0], (int)v[1], (int)v[2]) * 86400 + (v[3] * 60 + v[4]) * 60 + v[5]) * 1000;
         t = instant_of_ms(zone_to_utc(a[7].zone, local));
         t.nanos = (int32_t)v[6];
         return vm_date(m, SV_DATE, t, a[7].zone, out);
@@ -415,7 +451,8 @@ static enum err formatter(struct script_run *m, struct str name, struct sv *a, u
     return e == ERR_OK ? vm_spend(m, 50) : e;
 }
 
-enum err vm_static(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n, struct sv *out)
+enum err vm_static(struct script_run *m, enum type_id type, struct str name, struct sv *a, uint32_t n,
+                   struct sv *out)
 {
     enum err e;
     *out = sv_null();
@@ -424,10 +461,13 @@ enum err vm_static(struct script_run *m, enum type_id type, struct str name, str
         return comparator(m, name, n, out);
     case TYPE_MATH:
         if (n == 0 && str_is(name, "random")) {
-            *out = sv_double(m->env->random != NULL ? m->env->random(m->env->self, (int32_t)m->steps, STR_NULL) : 0.5);
+            *out = sv_double(
+                m->env->random != NULL ? m->env->random(m->env->self, (int32_t)m->steps, STR_NULL) : 0.5);
             return ERR_OK;
         }
-        return n == 1 ? math_one(m, name, a[0], out) : n == 2 ? math_two(m, name, a[0], a[1], out) : not_found(m, type, name, n);
+        return n == 1   ? math_one(m, name, a[0], out)
+               : n == 2 ? math_two(m, name, a[0], a[1], out)
+                        : not_found(m, type, name, n);
     case TYPE_BOX_CHAR:
         return character(m, name, a, n, out);
     case TYPE_STRING:
@@ -441,9 +481,12 @@ enum err vm_static(struct script_run *m, enum type_id type, struct str name, str
     case TYPE_ARRAYS:
         if (str_is(name, "asList")) {
             e = vm_list(m, LIST_LIST, out);
-            return e == ERR_OK && n == 1 && a[0].kind == SV_LIST ? vm_method(m, *out, STR("addAll"), a, 1, &(struct sv){0}) : e;
+            return e == ERR_OK && n == 1 && a[0].kind == SV_LIST
+                       ? vm_method(m, *out, STR("addAll"), a, 1, &(struct sv){0})
+                       : e;
         }
-        return n == 1 && str_is(name, "stream") ? vm_method(m, a[0], name, NULL, 0, out) : not_found(m, type, name, n);
+        return n == 1 && str_is(name, "stream") ? vm_method(m, a[0], name, NULL, 0, out)
+                                                : not_found(m, type, name, n);
     case TYPE_DATE:
     case TYPE_INSTANT:
         return moment(m, type, name, a, n, out);
@@ -488,7 +531,8 @@ enum err vm_static_field(struct script_run *m, enum type_id type, struct str nam
     for (size_t i = 0; i < ARRAY_LEN(table); i++) {
         if (table[i].type == type && str_is(name, table[i].name)) {
             bool whole = table[i].kind <= SV_LONG;
-            *out = whole ? (struct sv){.kind = table[i].kind, .i = table[i].i} : (struct sv){.kind = table[i].kind, .d = table[i].d};
+            *out = whole ? (struct sv){.kind = table[i].kind, .i = table[i].i}
+                         : (struct sv){.kind = table[i].kind, .d = table[i].d};
             return ERR_OK;
         }
     }
@@ -504,12 +548,14 @@ enum err vm_static_field(struct script_run *m, enum type_id type, struct str nam
         *out = (struct sv){.kind = SV_ZONE, .zone = &zone_utc};
         return ERR_OK;
     }
-    return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "static field [%s, %.*s] not found", type_name(type), STR_ARG(name));
+    return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "static field [%s, %.*s] not found", type_name(type),
+                   STR_ARG(name));
 }
 
 /* ---- constructors ---- */
 
-static enum err new_collection(struct script_run *m, enum list_form form, struct sv *a, uint32_t n, struct sv *out)
+static enum err new_collection(struct script_run *m, enum list_form form, struct sv *a, uint32_t n,
+                               struct sv *out)
 {
     enum err e = vm_list(m, form, out);
     if (e == ERR_OK && n == 1 && !sv_is_whole(a[0])) { /* a number would be a capacity */
@@ -523,15 +569,16 @@ static enum err new_map(struct script_run *m, struct sv *a, uint32_t n, struct s
 {
     *out = (struct sv){.kind = SV_MAP, .map = sv_map_new(&m->mem)};
     struct sv ignored;
-    return out->map == NULL                  ? vm_no_memory(m)
+    return out->map == NULL               ? vm_no_memory(m)
            : n == 1 && !sv_is_whole(a[0]) ? vm_method(m, *out, STR("putAll"), a, 1, &ignored)
-                                             : ERR_OK;
+                                          : ERR_OK;
 }
 
 static enum err new_exception(struct script_run *m, struct sv *a, uint32_t n, struct sv *out)
 {
     *out = (struct sv){.kind = SV_MAP, .map = sv_map_new(&m->mem)};
-    bool ok = out->map != NULL && sv_map_put(&m->mem, out->map, sv_str(STR("message")), n > 0 ? a[0] : sv_null());
+    bool ok =
+        out->map != NULL && sv_map_put(&m->mem, out->map, sv_str(STR("message")), n > 0 ? a[0] : sv_null());
     return ok ? ERR_OK : vm_no_memory(m);
 }
 
@@ -551,15 +598,16 @@ enum err vm_new(struct script_run *m, enum type_id type, struct sv *a, uint32_t 
         return new_exception(m, a, n, out);
     case TYPE_BUILDER:
         *out = (struct sv){.kind = SV_BUILDER, .builder = ARENA_NEW(&m->mem, struct sv_builder)};
-        return out->builder == NULL            ? vm_no_memory(m)
+        return out->builder == NULL           ? vm_no_memory(m)
                : n == 1 && !sv_is_whole(a[0]) ? vm_method(m, *out, STR("append"), a, 1, &ignored)
-                                               : ERR_OK;
+                                              : ERR_OK;
     case TYPE_STRING:
         *out = sv_str(STR(""));
         return n == 0 ? ERR_OK : string(m, STR("valueOf"), a, n, out);
     case TYPE_GEO: {
         struct geo_point *p = ARENA_NEW(&m->mem, struct geo_point);
-        e = n == 2 ? vm_arg_num(m, a[0], &lat) : err_set(m->em, ERR_ILLEGAL_ARGUMENT, "constructor not found");
+        e = n == 2 ? vm_arg_num(m, a[0], &lat)
+                   : err_set(m->em, ERR_ILLEGAL_ARGUMENT, "constructor not found");
         e = e == ERR_OK ? vm_arg_num(m, a[1], &lon) : e;
         if (p == NULL) {
             return vm_no_memory(m);
@@ -569,6 +617,7 @@ enum err vm_new(struct script_run *m, enum type_id type, struct sv *a, uint32_t 
         return e;
     }
     default:
-        return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "constructor [%s, <init>/%u] not found", type_name(type), n);
+        return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "constructor [%s, <init>/%u] not found", type_name(type),
+                       n);
     }
 }

@@ -120,10 +120,11 @@ enum sv_kind type_kind(enum type_id id)
 bool type_holds(struct type t, struct sv v)
 {
     static const enum sv_kind kinds[] = {
-        [TYPE_STRING] = SV_STR,    [TYPE_BUILDER] = SV_BUILDER, [TYPE_MAP] = SV_MAP,       [TYPE_ENTRY] = SV_ENTRY,
-        [TYPE_ITERATOR] = SV_ITER, [TYPE_DATE] = SV_DATE,       [TYPE_INSTANT] = SV_INSTANT, [TYPE_ZONE] = SV_ZONE,
-        [TYPE_FORMATTER] = SV_FORMATTER, [TYPE_PATTERN] = SV_PATTERN, [TYPE_MATCHER] = SV_MATCHER, [TYPE_GEO] = SV_GEO,
-        [TYPE_OPTIONAL] = SV_OPTIONAL,   [TYPE_FUNCTION] = SV_FUNC};
+        [TYPE_STRING] = SV_STR,        [TYPE_BUILDER] = SV_BUILDER, [TYPE_MAP] = SV_MAP,
+        [TYPE_ENTRY] = SV_ENTRY,       [TYPE_ITERATOR] = SV_ITER,   [TYPE_DATE] = SV_DATE,
+        [TYPE_INSTANT] = SV_INSTANT,   [TYPE_ZONE] = SV_ZONE,       [TYPE_FORMATTER] = SV_FORMATTER,
+        [TYPE_PATTERN] = SV_PATTERN,   [TYPE_MATCHER] = SV_MATCHER, [TYPE_GEO] = SV_GEO,
+        [TYPE_OPTIONAL] = SV_OPTIONAL, [TYPE_FUNCTION] = SV_FUNC};
     bool list = v.kind == SV_LIST;
     if (t.dims > 0) {
         return list && v.list->form == LIST_ARRAY;

@@ -12,23 +12,51 @@
 
 const char *sv_class(struct sv v)
 {
-    static const char *const names[] = {
-        [SV_NULL] = "null",           [SV_BOOL] = "java.lang.Boolean", [SV_BYTE] = "java.lang.Byte",
-        [SV_SHORT] = "java.lang.Short", [SV_CHAR] = "java.lang.Character", [SV_INT] = "java.lang.Integer",
-        [SV_LONG] = "java.lang.Long", [SV_FLOAT] = "java.lang.Float",  [SV_DOUBLE] = "java.lang.Double",
-        [SV_STR] = "java.lang.String", [SV_LIST] = "java.util.ArrayList", [SV_MAP] = "java.util.HashMap",
-        [SV_ENTRY] = "java.util.Map.Entry", [SV_DOCS] = "java.util.Map", [SV_FIELD] = "ScriptDocValues",
-        [SV_DATE] = "java.time.ZonedDateTime", [SV_INSTANT] = "java.time.Instant", [SV_GEO] = "GeoPoint",
-        [SV_FUNC] = "lambda",         [SV_TYPE] = "java.lang.Class",   [SV_ITER] = "java.util.Iterator",
-        [SV_PATTERN] = "java.util.regex.Pattern", [SV_MATCHER] = "java.util.regex.Matcher",
-        [SV_FORMATTER] = "java.time.format.DateTimeFormatter", [SV_ZONE] = "java.time.ZoneId",
-        [SV_ENUM] = "java.lang.Enum", [SV_BUILDER] = "java.lang.StringBuilder", [SV_OPTIONAL] = "java.util.Optional"};
+    static const char *const names[] = {[SV_NULL] = "null",
+                                        [SV_BOOL] = "java.lang.Boolean",
+                                        [SV_BYTE] = "java.lang.Byte",
+                                        [SV_SHORT] = "java.lang.Short",
+                                        [SV_CHAR] = "java.lang.Character",
+                                        [SV_INT] = "java.lang.Integer",
+                                        [SV_LONG] = "java.lang.Long",
+                                        [SV_FLOAT] = "java.lang.Float",
+                                        [SV_DOUBLE] = "java.lang.Double",
+                                        [SV_STR] = "java.lang.String",
+                                        [SV_LIST] = "java.util.ArrayList",
+                                        [SV_MAP] = "java.util.HashMap",
+                                        [SV_ENTRY] = "java.util.Map.Entry",
+                                        [SV_DOCS] = "java.util.Map",
+                                        [SV_FIELD] = "ScriptDocValues",
+                                        [SV_DATE] = "java.time.ZonedDateTime",
+                                        [SV_INSTANT] = "java.time.Instant",
+                                        [SV_GEO] = "GeoPoint",
+                                        [SV_FUNC] = "lambda",
+                                        [SV_TYPE] = "java.lang.Class",
+                                        [SV_ITER] = "java.util.Iterator",
+                                        [SV_PATTERN] = "java.util.regex.Pattern",
+                                        [SV_MATCHER] = "java.util.regex.Matcher",
+                                        [SV_FORMATTER] = "java.time.format.DateTimeFormatter",
+                                        [SV_ZONE] = "java.time.ZoneId",
+                                        [SV_ENUM] = "java.lang.Enum",
+                                        [SV_BUILDER] = "java.lang.StringBuilder",
+                                        [SV_OPTIONAL] = "java.util.Optional"};
     return names[v.kind];
 }
 
 /* ---- comparing ---- */
 
 static bool equal(struct sv a, struct sv b, unsigned depth);
+static uint32_t find_entry(const struct sv_map *m, struct sv key, uint32_t hash, unsigned depth);
+
+static uint32_t find_element(const struct sv_list *l, struct sv v, unsigned depth)
+{
+    for (uint32_t i = 0; i < l->n; i++) {
+        if (equal(l->v[i], v, depth)) {
+            return i;
+        }
+    }
+    return UINT32_MAX;
+}
 
 static bool lists_equal(const struct sv_list *a, const struct sv_list *b, unsigned depth)
 {
@@ -37,7 +65,7 @@ static bool lists_equal(const struct sv_list *a, const struct sv_list *b, unsign
         return false;
     }
     for (uint32_t i = 0; i < a->n; i++) {
-        if (set ? sv_list_find(b, a->v[i]) == UINT32_MAX : !equal(a->v[i], b->v[i], depth)) {
+        if (set ? find_element(b, a->v[i], depth) == UINT32_MAX : !equal(a->v[i], b->v[i], depth)) {
             return false;
         }
     }
@@ -50,8 +78,8 @@ static bool maps_equal(const struct sv_map *a, const struct sv_map *b, unsigned 
         return false;
     }
     for (uint32_t i = 0; i < a->n; i++) {
-        const struct sv *other = sv_map_get(b, a->e[i].key);
-        if (other == NULL || !equal(a->e[i].value, *other, depth)) {
+        uint32_t other = find_entry(b, a->e[i].key, a->e[i].hash, depth);
+        if (other == UINT32_MAX || !equal(a->e[i].value, b->e[other].value, depth)) {
             return false;
         }
     }
@@ -189,8 +217,9 @@ bool sv_compare(struct sv a, struct sv b, int *out)
         return true;
     case SV_DATE:
     case SV_INSTANT:
-        *out = a.date->t.seconds != b.date->t.seconds ? (a.date->t.seconds < b.date->t.seconds ? -1 : 1)
-                                                      : (a.date->t.nanos > b.date->t.nanos) - (a.date->t.nanos < b.date->t.nanos);
+        *out = a.date->t.seconds != b.date->t.seconds
+                   ? (a.date->t.seconds < b.date->t.seconds ? -1 : 1)
+                   : (a.date->t.nanos > b.date->t.nanos) - (a.date->t.nanos < b.date->t.nanos);
         return true;
     case SV_ENUM:
         *out = a.i < b.i ? -1 : a.i > b.i;
@@ -208,14 +237,15 @@ static void put_date(struct sv v, struct buf *out)
     struct arena scratch;
     const struct date_format *f;
     int32_t nanos = v.date->t.nanos;
-    bool plain = v.kind == SV_DATE && v.aux != DATE_OF_DOC, no_seconds = plain && nanos == 0 && v.date->t.seconds % 60 == 0;
+    bool plain = v.kind == SV_DATE && v.aux != DATE_OF_DOC,
+         no_seconds = plain && nanos == 0 && v.date->t.seconds % 60 == 0;
     bool milli = nanos % 1000000 == 0 && (nanos != 0 || (v.kind == SV_DATE && !plain));
     char pattern[64];
     snprintf(pattern, sizeof(pattern), "uuuu-MM-dd'T'HH:mm%s%sXXX", no_seconds ? "" : ":ss",
-             milli            ? ".SSS"
-             : nanos == 0     ? ""
+             milli               ? ".SSS"
+             : nanos == 0        ? ""
              : nanos % 1000 == 0 ? ".SSSSSS"
-                              : ".SSSSSSSSS");
+                                 : ".SSSSSSSSS");
     arena_init(&scratch, NULL, ARENA_UNLIMITED);
     if (date_format_new(&f, str_of(pattern), &scratch, NULL) == ERR_OK) {
         (void)date_print(f, v.date->t, v.date->zone, out);
@@ -258,9 +288,11 @@ static bool put_map(const struct sv_map *m, struct buf *out, unsigned depth)
 
 static const char *enum_name(struct sv v)
 {
-    static const char *const months[] = {"JANUARY", "FEBRUARY", "MARCH",     "APRIL",   "MAY",      "JUNE",
-                                         "JULY",    "AUGUST",   "SEPTEMBER", "OCTOBER", "NOVEMBER", "DECEMBER"};
-    static const char *const days[] = {"MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"};
+    static const char *const months[] = {"JANUARY",   "FEBRUARY", "MARCH",    "APRIL",
+                                         "MAY",       "JUNE",     "JULY",     "AUGUST",
+                                         "SEPTEMBER", "OCTOBER",  "NOVEMBER", "DECEMBER"};
+    static const char *const days[] = {"MONDAY", "TUESDAY",  "WEDNESDAY", "THURSDAY",
+                                       "FRIDAY", "SATURDAY", "SUNDAY"};
     return v.aux == ENUM_MONTH ? months[(v.i - 1) % 12] : days[(v.i - 1) % 7];
 }
 
@@ -396,12 +428,7 @@ void sv_list_remove(struct sv_list *l, uint32_t at)
 
 uint32_t sv_list_find(const struct sv_list *l, struct sv v)
 {
-    for (uint32_t i = 0; i < l->n; i++) {
-        if (sv_equals(l->v[i], v)) {
-            return i;
-        }
-    }
-    return UINT32_MAX;
+    return find_element(l, v, 0);
 }
 
 /* ---- maps ---- */
@@ -413,11 +440,11 @@ struct sv_map *sv_map_new(struct arena *a)
     return ARENA_NEW(a, struct sv_map);
 }
 
-static uint32_t find_entry(const struct sv_map *m, struct sv key, uint32_t hash)
+static uint32_t find_entry(const struct sv_map *m, struct sv key, uint32_t hash, unsigned depth)
 {
     if (m->slots == NULL) {
         for (uint32_t i = 0; i < m->n; i++) {
-            if (m->e[i].hash == hash && sv_equals(m->e[i].key, key)) {
+            if (m->e[i].hash == hash && equal(m->e[i].key, key, depth)) {
                 return i;
             }
         }
@@ -428,7 +455,7 @@ static uint32_t find_entry(const struct sv_map *m, struct sv key, uint32_t hash)
         if (i == 0) {
             return UINT32_MAX;
         }
-        if (m->e[i - 1].hash == hash && sv_equals(m->e[i - 1].key, key)) {
+        if (m->e[i - 1].hash == hash && equal(m->e[i - 1].key, key, depth)) {
             return i - 1;
         }
     }
@@ -448,13 +475,13 @@ static void fill_slots(struct sv_map *m)
 
 struct sv *sv_map_get(const struct sv_map *m, struct sv key)
 {
-    uint32_t i = find_entry(m, key, sv_hash(key));
+    uint32_t i = find_entry(m, key, sv_hash(key), 0);
     return i == UINT32_MAX ? NULL : &m->e[i].value;
 }
 
 bool sv_map_put(struct arena *a, struct sv_map *m, struct sv key, struct sv value)
 {
-    uint32_t hash = sv_hash(key), i = find_entry(m, key, hash);
+    uint32_t hash = sv_hash(key), i = find_entry(m, key, hash, 0);
     if (i != UINT32_MAX) {
         m->e[i].value = value;
         return true;
@@ -486,7 +513,7 @@ bool sv_map_put(struct arena *a, struct sv_map *m, struct sv key, struct sv valu
 
 bool sv_map_remove(struct sv_map *m, struct sv key, struct sv *was)
 {
-    uint32_t i = find_entry(m, key, sv_hash(key));
+    uint32_t i = find_entry(m, key, sv_hash(key), 0);
     if (i == UINT32_MAX) {
         return false;
     }
@@ -497,193 +524,6 @@ bool sv_map_remove(struct sv_map *m, struct sv key, struct sv *was)
         fill_slots(m);
     }
     return true;
-}
-
-/* ---- trees ---- */
-
-static bool number_of_json(struct sv *out, const struct json *v)
-{
-    int64_t i;
-    if (json_is_integral(v) && json_i64(v, &i)) {
-        *out = i >= INT32_MIN && i <= INT32_MAX ? sv_int((int32_t)i) : sv_long(i);
-    } else {
-        *out = sv_double(json_double(v));
-    }
-    return true;
-}
-
-static bool text_copy(struct arena *a, struct str s, struct sv *out)
-{
-    struct str copy = arena_str(a, s);
-    *out = sv_str(copy);
-    return copy.p != NULL;
-}
-
-bool sv_of_json(struct sv *out, const struct json *v, struct arena *a, bool frozen)
-{
-    struct sv one;
-    switch (v->type) {
-    case JSON_NULL:
-        *out = sv_null();
-        return true;
-    case JSON_BOOL:
-        *out = sv_bool(v->b);
-        return true;
-    case JSON_NUMBER:
-        return number_of_json(out, v);
-    case JSON_STRING:
-        return text_copy(a, v->s, out);
-    case JSON_ARRAY:
-        *out = sv_of_list(sv_list_new(a, LIST_LIST));
-        for (uint32_t i = 0; out->list != NULL && i < v->n; i++) {
-            if (!sv_of_json(&one, &v->items[i], a, frozen) || !sv_list_push(a, out->list, one)) {
-                return false;
-            }
-        }
-        if (out->list != NULL) {
-            out->list->frozen = frozen;
-        }
-        return out->list != NULL;
-    default:
-        *out = (struct sv){.kind = SV_MAP, .map = sv_map_new(a)};
-        for (uint32_t i = 0; out->map != NULL && i < v->n; i++) {
-            struct sv key;
-            if (!text_copy(a, v->members[i].key, &key) || !sv_of_json(&one, &v->members[i].value, a, frozen)
-                || !sv_map_put(a, out->map, key, one)) {
-                return false;
-            }
-        }
-        if (out->map != NULL) {
-            out->map->frozen = frozen;
-        }
-        return out->map != NULL;
-    }
-}
-
-bool sv_thaw(struct sv *out, struct sv v, struct arena *a)
-{
-    struct sv one;
-    *out = v;
-    if (v.kind == SV_LIST) {
-        out->list = sv_list_new(a, v.list->form);
-        for (uint32_t i = 0; out->list != NULL && i < v.list->n; i++) {
-            if (!sv_thaw(&one, v.list->v[i], a) || !sv_list_push(a, out->list, one)) {
-                return false;
-            }
-        }
-        return out->list != NULL;
-    }
-    if (v.kind == SV_MAP) {
-        out->map = sv_map_new(a);
-        for (uint32_t i = 0; out->map != NULL && i < v.map->n; i++) {
-            if (!sv_thaw(&one, v.map->e[i].value, a) || !sv_map_put(a, out->map, v.map->e[i].key, one)) {
-                return false;
-            }
-        }
-        return out->map != NULL;
-    }
-    return true;
-}
-
-static enum err text_json(struct json *out, struct sv v, enum json_type type, struct arena *a, struct errmsg *em)
-{
-    struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    bool ok = sv_text(v, &b, 0);
-    struct str copy = arena_str(a, buf_view(&b));
-    buf_fini(&b);
-    *out = (struct json){.type = type, .s = copy};
-    return ok && copy.p != NULL ? ERR_OK : err_no_memory(em);
-}
-
-static enum err list_json(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
-{
-    bool field = v.kind == SV_FIELD;
-    uint32_t n = field ? v.field->doc.n : v.list->n;
-    *out = (struct json){.type = JSON_ARRAY, .n = n, .items = ARENA_ARRAY(a, struct json, n)};
-    if (out->items == NULL) {
-        return err_no_memory(em);
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        enum err e = sv_to_json(&out->items[i], field ? sv_field_at(v.field, i) : v.list->v[i], a, depth + 1, em);
-        if (e != ERR_OK) {
-            return e;
-        }
-    }
-    return ERR_OK;
-}
-
-static enum err map_json(struct json *out, const struct sv_map *m, struct arena *a, unsigned depth, struct errmsg *em)
-{
-    *out = (struct json){.type = JSON_OBJECT, .n = m->n, .members = ARENA_ARRAY(a, struct json_member, m->n)};
-    if (out->members == NULL) {
-        return err_no_memory(em);
-    }
-    for (uint32_t i = 0; i < m->n; i++) {
-        struct json key;
-        enum err e = text_json(&key, m->e[i].key, JSON_STRING, a, em);
-        if (e == ERR_OK) {
-            out->members[i].key = key.s;
-            e = sv_to_json(&out->members[i].value, m->e[i].value, a, depth + 1, em);
-        }
-        if (e != ERR_OK) {
-            return e;
-        }
-    }
-    return ERR_OK;
-}
-
-static enum err geo_json(struct json *out, const struct geo_point *p, struct arena *a, struct errmsg *em)
-{
-    struct json lat, lon;
-    enum err e = text_json(&lat, sv_double(p->lat), JSON_NUMBER, a, em);
-    e = e == ERR_OK ? text_json(&lon, sv_double(p->lon), JSON_NUMBER, a, em) : e;
-    *out = json_mk_object();
-    if (e == ERR_OK && (!json_put(out, a, STR("lat"), lat) || !json_put(out, a, STR("lon"), lon))) {
-        e = err_no_memory(em);
-    }
-    return e;
-}
-
-enum err sv_to_json(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
-{
-    if (depth > DEPTH_MAX) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Iterable object is self-referencing itself");
-    }
-    switch (v.kind) {
-    case SV_NULL:
-        *out = (struct json){.type = JSON_NULL};
-        return ERR_OK;
-    case SV_BOOL:
-        *out = json_mk_bool(v.b);
-        return ERR_OK;
-    case SV_BYTE:
-    case SV_SHORT:
-    case SV_INT:
-    case SV_LONG:
-        return text_json(out, v, JSON_NUMBER, a, em);
-    case SV_FLOAT:
-    case SV_DOUBLE:
-        return text_json(out, v, isfinite(v.d) ? JSON_NUMBER : JSON_STRING, a, em);
-    case SV_LIST:
-    case SV_FIELD:
-        return list_json(out, v, a, depth, em);
-    case SV_MAP:
-        return map_json(out, v.map, a, depth, em);
-    case SV_GEO:
-        return geo_json(out, v.geo, a, em);
-    case SV_STR:
-    case SV_CHAR:
-    case SV_DATE:
-        v.aux = DATE_OF_DOC;
-        return text_json(out, v, JSON_STRING, a, em);
-    case SV_INSTANT:
-    case SV_ZONE:
-    case SV_ENUM:
-        return text_json(out, v, JSON_STRING, a, em);
-    default:
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "cannot write xcontent for unknown value of type class %s", sv_class(v));
-    }
 }
 
 /* ---- fields ---- */

@@ -1,7 +1,7 @@
 /* value.h - the values that scripts compute with. Private to engine/script.
  *
- * A value carries its kind, and numbers keep Java's: int, long, float and double promote as in Java. Lists, maps and
- * texts live in the run's arena. A frozen container (parameters) refuses changes. */
+ * A value carries its kind, and numbers keep Java's: int, long, float and double promote as in Java. Lists,
+ * maps and texts live in the run's arena. A frozen container (parameters) refuses changes. */
 #ifndef ENGINE_SCRIPT_VALUE_H
 #define ENGINE_SCRIPT_VALUE_H
 
@@ -199,7 +199,8 @@ bool sv_of_json(struct sv *out, const struct json *v, struct arena *a, bool froz
 /* A deep copy that may be changed. */
 bool sv_thaw(struct sv *out, struct sv v, struct arena *a) NODISCARD;
 /* ERR_ILLEGAL_ARGUMENT for what has no JSON form, or contains itself. */
-enum err sv_to_json(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em) NODISCARD;
+enum err sv_to_json(struct json *out, struct sv v, struct arena *a, unsigned depth,
+                    struct errmsg *em) NODISCARD;
 
 /* ---- a field's values ---- */
 

@@ -1,195 +1,5 @@
+/* The machine: fetches instructions, moves values, calls. */
 #include "engine/script/vm.h"
-
-/* ---- errors, arguments, results ---- */
-
-enum err vm_no_memory(struct script_run *m)
-{
-    return err_no_memory(m->em);
-}
-
-enum err vm_null(struct script_run *m, const char *what)
-{
-    return err_set(m->em, ERR_NULL_POINTER, "Cannot invoke \"%s\" because the value is null", what);
-}
-
-enum err vm_class_cast(struct script_run *m, struct sv v, const char *to)
-{
-    return err_set(m->em, ERR_CLASS_CAST, "Cannot cast from [%s] to [%s].", sv_class(v), to);
-}
-
-enum err vm_frozen(struct script_run *m)
-{
-    return err_set(m->em, ERR_UNSUPPORTED, "the collection cannot be changed");
-}
-
-enum err vm_index(struct script_run *m, int64_t at, uint64_t n)
-{
-    return err_set(m->em, ERR_INDEX_BOUNDS, "Index %lld out of bounds for length %llu", (long long)at, (unsigned long long)n);
-}
-
-enum err vm_spend(struct script_run *m, uint64_t n)
-{
-    m->steps += n;
-    if (m->steps > m->limits.steps_max) {
-        return err_set(m->em, ERR_PAINLESS, "The maximum number of statements that can be executed in a loop has been reached.");
-    }
-    return ERR_OK;
-}
-
-enum err vm_arg_i64(struct script_run *m, struct sv v, int64_t *out)
-{
-    if (v.kind == SV_NULL) {
-        return vm_null(m, "intValue()");
-    }
-    if (!sv_is_whole(v)) {
-        return vm_class_cast(m, v, "long");
-    }
-    *out = v.i;
-    return ERR_OK;
-}
-
-enum err vm_arg_num(struct script_run *m, struct sv v, double *out)
-{
-    if (v.kind == SV_NULL) {
-        return vm_null(m, "doubleValue()");
-    }
-    if (!sv_is_number(v)) {
-        return vm_class_cast(m, v, "double");
-    }
-    *out = sv_num(v);
-    return ERR_OK;
-}
-
-enum err vm_arg_str(struct script_run *m, struct sv v, struct str *out)
-{
-    if (v.kind == SV_NULL) {
-        return vm_null(m, "toString()");
-    }
-    if (v.kind == SV_CHAR || v.kind == SV_BUILDER) {
-        return vm_text(m, v, out);
-    }
-    if (v.kind != SV_STR) {
-        return vm_class_cast(m, v, "java.lang.String");
-    }
-    *out = v.s;
-    return ERR_OK;
-}
-
-enum err vm_arg_bool(struct script_run *m, struct sv v, bool *out)
-{
-    if (v.kind == SV_NULL) {
-        return vm_null(m, "booleanValue()");
-    }
-    if (v.kind != SV_BOOL) {
-        return vm_class_cast(m, v, "boolean");
-    }
-    *out = v.b;
-    return ERR_OK;
-}
-
-enum err vm_list(struct script_run *m, enum list_form form, struct sv *out)
-{
-    *out = sv_of_list(sv_list_new(&m->mem, form));
-    return out->list != NULL ? ERR_OK : vm_no_memory(m);
-}
-
-enum err vm_push(struct script_run *m, struct sv_list *l, struct sv v)
-{
-    return sv_list_push(&m->mem, l, v) ? vm_spend(m, 1) : vm_no_memory(m);
-}
-
-enum err vm_arg_list(struct script_run *m, struct sv v, struct sv_list **out)
-{
-    struct sv list;
-    if (v.kind == SV_NULL) {
-        return vm_null(m, "iterator()");
-    }
-    if (v.kind == SV_LIST || v.kind == SV_OPTIONAL) {
-        *out = v.list;
-        return ERR_OK;
-    }
-    if (v.kind != SV_FIELD) {
-        return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "Cannot iterate over [%s]", sv_class(v));
-    }
-    enum err e = vm_list(m, LIST_LIST, &list);
-    for (uint32_t i = 0; i < v.field->doc.n && e == ERR_OK; i++) {
-        e = vm_push(m, list.list, sv_field_at(v.field, i));
-    }
-    *out = list.list;
-    return e;
-}
-
-enum err vm_str(struct script_run *m, struct str s, struct sv *out)
-{
-    struct str copy = arena_str(&m->mem, s);
-    *out = sv_str(copy);
-    return copy.p != NULL ? vm_spend(m, s.n / 32) : vm_no_memory(m);
-}
-
-enum err vm_text(struct script_run *m, struct sv v, struct str *out)
-{
-    struct sv text;
-    struct buf b;
-    if (v.kind == SV_STR) {
-        *out = v.s;
-        return ERR_OK;
-    }
-    if (v.kind == SV_BUILDER) {
-        enum err e = vm_str(m, str_mk(v.builder->p, v.builder->n), &text);
-        *out = text.s;
-        return e;
-    }
-    buf_init(&b, NULL, m->limits.bytes_max);
-    bool ok = sv_text(v, &b, 0);
-    enum err e = ok ? vm_str(m, buf_view(&b), &text)
-                    : err_set(m->em, ERR_ILLEGAL_ARGUMENT, "the value cannot be written as text");
-    buf_fini(&b);
-    *out = e == ERR_OK ? text.s : STR_NULL;
-    return e;
-}
-
-enum err vm_date(struct script_run *m, enum sv_kind kind, struct instant t, const struct zone *zone, struct sv *out)
-{
-    struct sv_date *d = ARENA_NEW(&m->mem, struct sv_date);
-    if (d == NULL) {
-        return vm_no_memory(m);
-    }
-    *d = (struct sv_date){t, zone};
-    *out = (struct sv){.kind = kind, .date = d};
-    return ERR_OK;
-}
-
-/* ---- iterating ---- */
-
-enum err vm_iterator(struct script_run *m, struct sv of, struct sv *out)
-{
-    struct sv_iter *it = ARENA_NEW(&m->mem, struct sv_iter);
-    if (it == NULL) {
-        return vm_no_memory(m);
-    }
-    enum err e = vm_arg_list(m, of, &it->list);
-    if (e == ERR_OK) {
-        it->n = it->list->n;
-        *out = (struct sv){.kind = SV_ITER, .iter = it};
-    }
-    return e;
-}
-
-bool vm_next(struct script_run *m, struct sv_iter *it, struct sv *out, enum err *e)
-{
-    *e = ERR_OK;
-    if (it->at == it->list->n) { /* Java asks only this before it looks for changes */
-        return false;
-    }
-    if (it->list->n != it->n || it->at >= it->n) {
-        *e = err_set(m->em, ERR_CONCURRENT_MODIFICATION, "the collection was changed while it was iterated");
-        return false;
-    }
-    *out = it->list->v[it->at++];
-    return true;
-}
-
-/* ---- the machine ---- */
 
 #define HANDLERS_MAX 16
 
@@ -250,7 +60,7 @@ static enum err variable(struct script_run *m, enum opcode op)
     case I_CTX:
         return push(m, m->ctx);
     case I_VALUE:
-        return push(m, !env->has_value            ? sv_null()
+        return push(m, !env->has_value          ? sv_null()
                        : env->value_s.p != NULL ? sv_str(env->value_s)
                        : env->value_whole       ? sv_long(env->value_i)
                                                 : sv_double(env->value_d));
@@ -301,7 +111,9 @@ static enum err make_array(struct script_run *m, uint32_t dims, enum type_id typ
         return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "a negative array size: %lld", (long long)n);
     }
     enum sv_kind kind = dims == 1 && type_is_primitive(type) ? type_kind(type) : SV_NULL;
-    struct sv list, zero = kind == SV_NULL ? sv_null() : kind == SV_BOOL ? sv_bool(false) : sv_to_kind(sv_int(0), kind);
+    struct sv list, zero = kind == SV_NULL   ? sv_null()
+                           : kind == SV_BOOL ? sv_bool(false)
+                                             : sv_to_kind(sv_int(0), kind);
     e = vm_list(m, LIST_ARRAY, &list);
     for (int64_t i = 0; i < n && e == ERR_OK; i++) {
         e = vm_push(m, list.list, zero);
@@ -359,12 +171,18 @@ static enum err step(struct script_run *m, const struct ins *in, bool at)
 static const struct {
     const char *name;
     enum err e;
-} exceptions[] = {{"IllegalArgumentException", ERR_ILLEGAL_ARGUMENT}, {"IllegalStateException", ERR_ILLEGAL_STATE},
-                  {"ArithmeticException", ERR_ARITHMETIC},            {"NullPointerException", ERR_NULL_POINTER},
-                  {"ClassCastException", ERR_CLASS_CAST},             {"NumberFormatException", ERR_NUMBER_FORMAT},
-                  {"IndexOutOfBoundsException", ERR_INDEX_BOUNDS},    {"IndexOutOfBoundsException", ERR_STRING_BOUNDS},
-                  {"IndexOutOfBoundsException", ERR_ARRAY_BOUNDS},    {"UnsupportedOperationException", ERR_UNSUPPORTED},
-                  {"IllegalArgumentException", ERR_NUMBER_FORMAT},    {"DateTimeException", ERR_DATE_TIME}};
+} exceptions[] = {{"IllegalArgumentException", ERR_ILLEGAL_ARGUMENT},
+                  {"IllegalStateException", ERR_ILLEGAL_STATE},
+                  {"ArithmeticException", ERR_ARITHMETIC},
+                  {"NullPointerException", ERR_NULL_POINTER},
+                  {"ClassCastException", ERR_CLASS_CAST},
+                  {"NumberFormatException", ERR_NUMBER_FORMAT},
+                  {"IndexOutOfBoundsException", ERR_INDEX_BOUNDS},
+                  {"IndexOutOfBoundsException", ERR_STRING_BOUNDS},
+                  {"IndexOutOfBoundsException", ERR_ARRAY_BOUNDS},
+                  {"UnsupportedOperationException", ERR_UNSUPPORTED},
+                  {"IllegalArgumentException", ERR_NUMBER_FORMAT},
+                  {"DateTimeException", ERR_DATE_TIME}};
 
 static bool is_exception(const struct ins *in, struct str name, enum err e)
 {
@@ -389,22 +207,20 @@ static enum err exception_code(struct str name)
     return ERR_RUNTIME;
 }
 
-static enum err throw(struct script_run *m, struct frame *f, const struct ins *in)
-{
-    if (in->a == 1) { /* no handler took it */
-        *m->em = *f->caught;
-        return err_code(f->caught);
-    }
-    struct sv v = pop(m);
-    if (v.kind != SV_MAP) {
-        return v.kind == SV_NULL ? vm_null(m, "throw") : vm_class_cast(m, v, "java.lang.Exception");
-    }
-    const struct sv *code = sv_map_get(v.map, sv_str(STR("#code"))), *text = sv_map_get(v.map, sv_str(STR("message")));
-    struct str message = STR_NULL;
-    if (text != NULL && text->kind == SV_STR) {
-        message = text->s;
-    }
-    return err_set(m->em, code != NULL ? (enum err)code->i : ERR_ILLEGAL_ARGUMENT, "%.*s", STR_ARG(message));
+static enum err throw(struct script_run * m, struct frame *f, const struct ins *in) {
+    if (in->a == 1){/* no handler took it */
+                        *m->em = *f->caught; return err_code(f->caught);}
+struct sv v = pop(m);
+if (v.kind != SV_MAP) {
+    return v.kind == SV_NULL ? vm_null(m, "throw") : vm_class_cast(m, v, "java.lang.Exception");
+}
+const struct sv *code = sv_map_get(v.map, sv_str(STR("#code"))),
+                *text = sv_map_get(v.map, sv_str(STR("message")));
+struct str message = STR_NULL;
+if (text != NULL && text->kind == SV_STR) {
+    message = text->s;
+}
+return err_set(m->em, code != NULL ? (enum err)code->i : ERR_ILLEGAL_ARGUMENT, "%.*s", STR_ARG(message));
 }
 
 /* The exception as a value: a map with its message. */
@@ -415,8 +231,10 @@ static enum err caught_value(struct script_run *m, const struct frame *f)
         return vm_no_memory(m);
     }
     enum err e = vm_str(m, str_of(f->caught->frame[0].reason), &text);
-    if (e == ERR_OK && (!sv_map_put(&m->mem, map.map, sv_str(STR("message")), text)
-                        || !sv_map_put(&m->mem, map.map, sv_str(STR("#code")), sv_int((int32_t)f->caught->frame[0].code)))) {
+    if (e == ERR_OK
+        && (!sv_map_put(&m->mem, map.map, sv_str(STR("message")), text)
+            || !sv_map_put(&m->mem, map.map, sv_str(STR("#code")),
+                           sv_int((int32_t)f->caught->frame[0].code)))) {
         e = vm_no_memory(m);
     }
     return e == ERR_OK ? push(m, map) : e;
@@ -547,7 +365,8 @@ static enum err make(struct script_run *m, const struct ins *in)
     case I_LIST:
         return make_list(m, in->c, LIST_LIST, SV_NULL);
     case I_ARRAY:
-        return make_list(m, in->c, LIST_ARRAY, type_is_primitive((enum type_id)in->b) ? type_kind((enum type_id)in->b) : SV_NULL);
+        return make_list(m, in->c, LIST_ARRAY,
+                         type_is_primitive((enum type_id)in->b) ? type_kind((enum type_id)in->b) : SV_NULL);
     case I_MAP:
         return make_map(m, in->c);
     case I_NEW_ARRAY:
@@ -752,8 +571,8 @@ enum err vm_call(struct script_run *m, struct sv func, const struct sv *args, ui
     return e;
 }
 
-enum err vm_table(struct script_run *m, const struct method *table, size_t table_n, struct sv self, struct str name,
-                  struct sv *args, uint32_t n, struct sv *out, bool *found)
+enum err vm_table(struct script_run *m, const struct method *table, size_t table_n, struct sv self,
+                  struct str name, struct sv *args, uint32_t n, struct sv *out, bool *found)
 {
     for (size_t i = 0; i < table_n; i++) {
         if ((table[i].argc < 0 || (uint32_t)table[i].argc == n) && str_is(name, table[i].name)) {

@@ -51,7 +51,7 @@ struct sv_matcher {
     struct str pattern;
     uint32_t flags;
     struct str text;
-    size_t from;          /* where the next find begins, in UTF-16 units */
+    size_t from;            /* where the next find begins, in UTF-16 units */
     struct sv_list *groups; /* of the last match */
     int32_t start, end;
 };
@@ -70,11 +70,13 @@ enum err vm_spend(struct script_run *m, uint64_t n);
 enum err vm_run(struct script_run *m, uint32_t code, const struct sv *args, uint32_t n, struct sv *out);
 /* Calls a lambda or a method reference. */
 enum err vm_call(struct script_run *m, struct sv func, const struct sv *args, uint32_t n, struct sv *out);
-enum err vm_method(struct script_run *m, struct sv self, struct str name, struct sv *args, uint32_t n, struct sv *out);
+enum err vm_method(struct script_run *m, struct sv self, struct str name, struct sv *args, uint32_t n,
+                   struct sv *out);
 /* ERR_OK and *found false: the table has no such method. */
-enum err vm_table(struct script_run *m, const struct method *table, size_t table_n, struct sv self, struct str name,
-                  struct sv *args, uint32_t n, struct sv *out, bool *found);
-enum err vm_static(struct script_run *m, enum type_id type, struct str name, struct sv *args, uint32_t n, struct sv *out);
+enum err vm_table(struct script_run *m, const struct method *table, size_t table_n, struct sv self,
+                  struct str name, struct sv *args, uint32_t n, struct sv *out, bool *found);
+enum err vm_static(struct script_run *m, enum type_id type, struct str name, struct sv *args, uint32_t n,
+                   struct sv *out);
 enum err vm_static_field(struct script_run *m, enum type_id type, struct str name, struct sv *out);
 enum err vm_new(struct script_run *m, enum type_id type, struct sv *args, uint32_t n, struct sv *out);
 enum err vm_builtin(struct script_run *m, enum builtin id, struct sv *args, uint32_t n, struct sv *out);
@@ -115,16 +117,23 @@ enum err vm_text(struct script_run *m, struct sv v, struct str *out);
 enum err vm_str(struct script_run *m, struct str s, struct sv *out); /* copies */
 enum err vm_list(struct script_run *m, enum list_form form, struct sv *out);
 enum err vm_push(struct script_run *m, struct sv_list *l, struct sv v);
-enum err vm_date(struct script_run *m, enum sv_kind kind, struct instant t, const struct zone *zone, struct sv *out);
+enum err vm_date(struct script_run *m, enum sv_kind kind, struct instant t, const struct zone *zone,
+                 struct sv *out);
 
 /* ---- methods by kind (each a table in its file) ---- */
 
-enum err methods_str(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n, struct sv *out, bool *found);
-enum err methods_list(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n, struct sv *out, bool *found);
-enum err methods_map(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n, struct sv *out, bool *found);
-enum err methods_field(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n, struct sv *out, bool *found);
-enum err methods_date(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n, struct sv *out, bool *found);
-enum err methods_other(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n, struct sv *out, bool *found);
+enum err methods_str(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,
+                     struct sv *out, bool *found);
+enum err methods_list(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,
+                      struct sv *out, bool *found);
+enum err methods_map(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,
+                     struct sv *out, bool *found);
+enum err methods_field(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,
+                       struct sv *out, bool *found);
+enum err methods_date(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,
+                      struct sv *out, bool *found);
+enum err methods_other(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,
+                       struct sv *out, bool *found);
 
 /* ChronoUnit: the place of a unit's name, -1 for none; whole units from one moment to another. */
 int date_unit_index(struct str name);
@@ -134,7 +143,8 @@ enum err date_between(struct script_run *m, int64_t unit, struct sv x, struct sv
 enum err regex_test(struct script_run *m, struct sv pattern, struct str text, bool whole, bool *out);
 enum err regex_find(struct script_run *m, struct sv_matcher *x, bool whole, bool *out);
 /* Replaces matches: with text (groups as $1), or what a function makes of each match. */
-enum err regex_replace(struct script_run *m, struct sv pattern, struct str text, struct sv with, bool all, struct sv *out);
+enum err regex_replace(struct script_run *m, struct sv pattern, struct str text, struct sv with, bool all,
+                       struct sv *out);
 enum err regex_split(struct script_run *m, struct sv pattern, struct str text, struct sv *out);
 
 #endif

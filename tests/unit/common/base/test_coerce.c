@@ -57,7 +57,8 @@ START_TEST(values)
         arena_init(&a, NULL, ARENA_UNLIMITED);
         ck_assert_int_eq(json_parse(&v, text, &a, &json_limits_default, NULL), ERR_OK);
         enum err e = num_of_json(&n, &v, cases[i].type, true, text, &em);
-        ck_assert_msg(e == cases[i].e, "%s as %s: %s", cases[i].json, num_type_name(cases[i].type), err_type(e));
+        ck_assert_msg(e == cases[i].e, "%s as %s: %s", cases[i].json, num_type_name(cases[i].type),
+                      err_type(e));
         if (e == ERR_OK) {
             ck_assert_msg((n.whole ? (double)n.i : n.d) == cases[i].want, "%s: %.17g", cases[i].json, n.d);
         }
@@ -70,9 +71,12 @@ START_TEST(strict_values)
 {
     struct num n;
     ck_assert_int_eq(num_of_text(&n, STR("1.5"), NUM_LONG, false, NULL), ERR_ILLEGAL_ARGUMENT);
-    ck_assert(num_of_text(&n, STR("-9223372036854775808"), NUM_LONG, false, NULL) == ERR_OK && n.i == INT64_MIN);
-    ck_assert(num_of_text(&n, STR("12000000000000000000000e-21"), NUM_BYTE, false, NULL) == ERR_OK && n.i == 12);
-    ck_assert(num_double_to_i64(NAN) == 0 && num_double_to_i64(1e30) == INT64_MAX && num_double_to_i32(-1e30) == INT32_MIN);
+    ck_assert(num_of_text(&n, STR("-9223372036854775808"), NUM_LONG, false, NULL) == ERR_OK
+              && n.i == INT64_MIN);
+    ck_assert(num_of_text(&n, STR("12000000000000000000000e-21"), NUM_BYTE, false, NULL) == ERR_OK
+              && n.i == 12);
+    ck_assert(num_double_to_i64(NAN) == 0 && num_double_to_i64(1e30) == INT64_MAX
+              && num_double_to_i32(-1e30) == INT32_MIN);
 }
 END_TEST
 
@@ -104,11 +108,22 @@ START_TEST(addresses)
 {
     static const struct {
         const char *text, *want;
-    } cases[] = {{"1.2.3.4", "1.2.3.4"},      {"01.2.3.4", NULL},  {"1.2.3", NULL},         {"::1", "::1"},
-                 {"::", "::"},                {"2001:DB8:0:0:1:0:0:1", "2001:db8::1:0:0:1"}, {"::ffff:1.2.3.4", "1.2.3.4"},
-                 {"1::2::3", NULL},           {"1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7:8"},        {"1:2:3:4:5:6:7::", "1:2:3:4:5:6:7:0"},
-                 {"::1.2.3.4", "::102:304"},  {"256.1.1.1", NULL}, {"", NULL},              {"1:0:0:2:0:0:0:3", "1:0:0:2::3"},
-                 {"0:0:1::", "0:0:1::"},      {"fe80::1%1", "fe80::1"}};
+    } cases[] = {{"1.2.3.4", "1.2.3.4"},
+                 {"01.2.3.4", NULL},
+                 {"1.2.3", NULL},
+                 {"::1", "::1"},
+                 {"::", "::"},
+                 {"2001:DB8:0:0:1:0:0:1", "2001:db8::1:0:0:1"},
+                 {"::ffff:1.2.3.4", "1.2.3.4"},
+                 {"1::2::3", NULL},
+                 {"1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7:8"},
+                 {"1:2:3:4:5:6:7::", "1:2:3:4:5:6:7:0"},
+                 {"::1.2.3.4", "::102:304"},
+                 {"256.1.1.1", NULL},
+                 {"", NULL},
+                 {"1:0:0:2:0:0:0:3", "1:0:0:2::3"},
+                 {"0:0:1::", "0:0:1::"},
+                 {"fe80::1%1", "fe80::1"}};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         uint8_t a[INET_BYTES];
         struct buf b;
@@ -153,7 +168,8 @@ START_TEST(blocks)
     ck_assert(memcmp(first, want, INET_BYTES) == 0);
     ck_assert_int_eq(inet_parse(STR("10.255.255.255"), want, NULL), ERR_OK);
     ck_assert(memcmp(last, want, INET_BYTES) == 0);
-    ck_assert(inet_next(last) && last[12] == 11 && last[15] == 0 && inet_prev(last) && memcmp(last, want, INET_BYTES) == 0);
+    ck_assert(inet_next(last) && last[12] == 11 && last[15] == 0 && inet_prev(last)
+              && memcmp(last, want, INET_BYTES) == 0);
     ck_assert_int_eq(inet_cidr(STR("2001:db8::/32"), first, last, NULL), ERR_OK);
     ck_assert_int_eq(last[15], 0xFF);
     ck_assert_int_eq(inet_cidr(STR("10.0.0.0/33"), first, last, NULL), ERR_ILLEGAL_ARGUMENT);

@@ -12,7 +12,8 @@ static const struct date_format *format_of(const char *pattern)
 {
     const struct date_format *f = NULL;
     struct errmsg em = {0};
-    ck_assert_msg(date_format_new(&f, str_of(pattern), &arena, &em) == ERR_OK, "%s: %s", pattern, em.frame[0].reason);
+    ck_assert_msg(date_format_new(&f, str_of(pattern), &arena, &em) == ERR_OK, "%s: %s", pattern,
+                  em.frame[0].reason);
     return f;
 }
 
@@ -31,8 +32,8 @@ static void check(enum err e, struct instant t, const char *want, const char *pa
     if (e == ERR_OK) {
         snprintf(got, sizeof(got), "%lld.%d", (long long)t.seconds, t.nanos);
     }
-    ck_assert_msg(e == ERR_OK ? want != NULL && strcmp(got, want) == 0 : want == NULL, "%s of %s: %s, not %s", text, pattern,
-                  got, want == NULL ? "an error" : want);
+    ck_assert_msg(e == ERR_OK ? want != NULL && strcmp(got, want) == 0 : want == NULL, "%s of %s: %s, not %s",
+                  text, pattern, got, want == NULL ? "an error" : want);
 }
 
 static const struct {
@@ -146,38 +147,50 @@ static const struct {
     {"strict_weekyear_week", "now", 780105015811LL, "-08:00", DATE_FILL_MIN, "780105015.811000000"},
     {"uuuu", "now", 1028667166624LL, "", DATE_FILL_MAX, "1028667166.624000000"},
     {"yyyy G", "now/y", 1117118893131LL, "-08:00", DATE_FILL_MAX, "1136102399.999000000"},
-    {"strict_time_no_millis", "now", 882228167527LL, "America/New_York", DATE_FILL_MIN, "882228167.527000000"},
+    {"strict_time_no_millis", "now", 882228167527LL, "America/New_York", DATE_FILL_MIN,
+     "882228167.527000000"},
     {"SSS", "now-2w+90m/m", 1041452826368LL, "America/Sao_Paulo", DATE_FILL_MAX, "1040248679.999000000"},
     {"yyyy-MM-dd HH:mm:ss", "now/w", 249131602902LL, "+05:30", DATE_FILL_MAX, "249503399.999000000"},
-    {"strict_date_optional_time||epoch_millis", "2021-11T20:32:38+08", 209925475750LL, "", DATE_FILL_MAX, "1635769958.999999999"},
-    {"basic_ordinal_date_time_no_millis", "now/w", 267951943007LL, "America/Sao_Paulo", DATE_FILL_MIN, "267678000.0"},
-    {"strict_date", "-1970-11-20||+1s/s", 97971228143LL, "Asia/Shanghai", DATE_FILL_MAX, "-124306473942.999000000"},
-    {"weekyear_week_day", "now/y", 1628234629136LL, "America/Sao_Paulo", DATE_FILL_MAX, "1641005999.999000000"},
+    {"strict_date_optional_time||epoch_millis", "2021-11T20:32:38+08", 209925475750LL, "", DATE_FILL_MAX,
+     "1635769958.999999999"},
+    {"basic_ordinal_date_time_no_millis", "now/w", 267951943007LL, "America/Sao_Paulo", DATE_FILL_MIN,
+     "267678000.0"},
+    {"strict_date", "-1970-11-20||+1s/s", 97971228143LL, "Asia/Shanghai", DATE_FILL_MAX,
+     "-124306473942.999000000"},
+    {"weekyear_week_day", "now/y", 1628234629136LL, "America/Sao_Paulo", DATE_FILL_MAX,
+     "1641005999.999000000"},
     {"week_date_time", "now+1d/d", 964566661933LL, "+05:30", DATE_FILL_MAX, "964722599.999000000"},
-    {"date_optional_time", "2024-04-22T09:45UTC", 570587103788LL, "UTC", DATE_FILL_MAX, "1713779159.999999999"},
+    {"date_optional_time", "2024-04-22T09:45UTC", 570587103788LL, "UTC", DATE_FILL_MAX,
+     "1713779159.999999999"},
     {"YYYY-'W'ww-e", "now+1y-3h/h", 1555834091708LL, "Asia/Shanghai", DATE_FILL_MAX, "1587448799.999000000"},
-    {"strict_week_date_time_no_millis", "now+1d/d", 1936641506887LL, "UTC", DATE_FILL_MAX, "1936742399.999000000"},
+    {"strict_week_date_time_no_millis", "now+1d/d", 1936641506887LL, "UTC", DATE_FILL_MAX,
+     "1936742399.999000000"},
     {"hour_minute_second_millis", "now/y", 661298402714LL, "", DATE_FILL_MIN, "631152000.0"},
     {"basic_ordinal_date_time", "now/M", 13639258894LL, "America/Sao_Paulo", DATE_FILL_MIN, "13057200.0"},
     {"strict_ordinal_date_time", "now", 1973279430720LL, "+05:30", DATE_FILL_MAX, "1973279430.720000000"},
     {"MMMM d, yyyy", "now", 489730166735LL, "America/New_York", DATE_FILL_MAX, "489730166.735000000"},
     {"uuuu-MM-dd", "+58815-08-21||-1M", 1601829140962LL, "", DATE_FILL_MIN, "1793872310400.0"},
-    {"hour_minute_second_millis", "now-1M", 1806801570976LL, "Europe/Berlin", DATE_FILL_MIN, "1804126770.976000000"},
+    {"hour_minute_second_millis", "now-1M", 1806801570976LL, "Europe/Berlin", DATE_FILL_MIN,
+     "1804126770.976000000"},
     {"strict_date_time", "now", 1634368578119LL, "-08:00", DATE_FILL_MAX, "1634368578.119000000"},
     {"basic_date", "now-2w+90m/m", 1948822603179LL, "Asia/Shanghai", DATE_FILL_MAX, "1947618419.999000000"},
     {"week_date_time_no_millis", "now+1d/d", 513076928083LL, "-08:00", DATE_FILL_MIN, "513158400.0"},
     {"date_time_no_millis", "now/y", 524922000516LL, "UTC", DATE_FILL_MIN, "504921600.0"},
     {"dd/MM/yyyy", "now/y", 1195036611160LL, "America/New_York", DATE_FILL_MIN, "1167627600.0"},
-    {"strict_date_optional_time||epoch_millis", "19701127174119123||+1s/s", 1239006957862LL, "Europe/Berlin", DATE_FILL_MIN, "19701127170520.0"},
+    {"strict_date_optional_time||epoch_millis", "19701127174119123||+1s/s", 1239006957862LL, "Europe/Berlin",
+     DATE_FILL_MIN, "19701127170520.0"},
     {"SSS", "now+1y-3h/h", 1850008897237LL, "Asia/Shanghai", DATE_FILL_MAX, "1881536399.999000000"},
-    {"basic_week_date_time_no_millis", "now", 55336756637LL, "Asia/Shanghai", DATE_FILL_MAX, "55336756.637000000"},
+    {"basic_week_date_time_no_millis", "now", 55336756637LL, "Asia/Shanghai", DATE_FILL_MAX,
+     "55336756.637000000"},
     {"strict_t_time", "now/M", 1072639138207LL, "Australia/Lord_Howe", DATE_FILL_MIN, "1070197200.0"},
-    {"yyyy-MM-dd[ HH:mm[:ss]]", "now-2w+90m/m", 1092660544909LL, "+05:30", DATE_FILL_MAX, "1091456399.999000000"},
+    {"yyyy-MM-dd[ HH:mm[:ss]]", "now-2w+90m/m", 1092660544909LL, "+05:30", DATE_FILL_MAX,
+     "1091456399.999000000"},
     {"OOOO", "now-2w+90m/m", 291890515820LL, "", DATE_FILL_MAX, "290686319.999000000"},
     {"mm:ss", "now/w", 1651330462633LL, "America/Sao_Paulo", DATE_FILL_MIN, "1650855600.0"},
     {"strict_weekyear_week", "now+1s/s", 1073173624806LL, "-08:00", DATE_FILL_MAX, "1073173625.999000000"},
     {"yyyy G", "now/w", 930081427069LL, "-08:00", DATE_FILL_MIN, "929952000.0"},
-    {"strict_date_hour_minute_second", "now-2w+90m/m", 956679191467LL, "+05:30", DATE_FILL_MAX, "955475039.999000000"},
+    {"strict_date_hour_minute_second", "now-2w+90m/m", 956679191467LL, "+05:30", DATE_FILL_MAX,
+     "955475039.999000000"},
     {"strict_date_optional_time", "now/w", 1961300632724LL, "Europe/Berlin", DATE_FILL_MIN, "1961103600.0"},
     {"yyyy-MM-dd hh:mm:ss a", "now+1d/d", 1415897115627LL, "Asia/Kathmandu", DATE_FILL_MIN, "1415902500.0"},
     {"date", "99-1-4", 105955221832LL, "Australia/Lord_Howe", DATE_FILL_MAX, "-59042687781.999999999"},
@@ -188,24 +201,30 @@ static const struct {
     {"weekyear", "now", 480202394482LL, "America/Sao_Paulo", DATE_FILL_MAX, "480202394.482000000"},
     {"uuuu", "now/w", 1343101190865LL, "+05:30", DATE_FILL_MIN, "1342981800.0"},
     {"yyyy-MM-dd VV", "now-2w+90m/m", 706182682552LL, "Asia/Shanghai", DATE_FILL_MAX, "704978519.999000000"},
-    {"yyyy-MM-dd'T'HH:mm:ssZ", "now+1s/s", 1256882506008LL, "America/New_York", DATE_FILL_MAX, "1256882507.999000000"},
-    {"yyyy-MM-dd'T'HH:mm:ss.SSSXXX", "now-2w+90m/m", 1130463145613LL, "America/Sao_Paulo", DATE_FILL_MAX, "1129262579.999000000"},
+    {"yyyy-MM-dd'T'HH:mm:ssZ", "now+1s/s", 1256882506008LL, "America/New_York", DATE_FILL_MAX,
+     "1256882507.999000000"},
+    {"yyyy-MM-dd'T'HH:mm:ss.SSSXXX", "now-2w+90m/m", 1130463145613LL, "America/Sao_Paulo", DATE_FILL_MAX,
+     "1129262579.999000000"},
     {"L/d/u", "now", 1338321076195LL, "Asia/Kathmandu", DATE_FILL_MIN, "1338321076.195000000"},
-    {"strict_hour_minute_second_fraction", "now", 135732782770LL, "Australia/Lord_Howe", DATE_FILL_MAX, "135732782.770000000"},
+    {"strict_hour_minute_second_fraction", "now", 135732782770LL, "Australia/Lord_Howe", DATE_FILL_MAX,
+     "135732782.770000000"},
     {"strict_basic_week_date_time", "now-2w+90m/m", 1849509521830LL, "", DATE_FILL_MIN, "1848305280.0"},
     {"date", "2000||+1y-3h/h", 163900046005LL, "America/Sao_Paulo", DATE_FILL_MIN, "978303600.0"},
     {"strict_basic_week_date", "now", 586601119394LL, "Europe/Berlin", DATE_FILL_MIN, "586601119.394000000"},
-    {"strict_date_hour_minute_second_millis", "now-2w+90m/m", 334653111424LL, "Asia/Shanghai", DATE_FILL_MIN, "333448860.0"},
+    {"strict_date_hour_minute_second_millis", "now-2w+90m/m", 334653111424LL, "Asia/Shanghai", DATE_FILL_MIN,
+     "333448860.0"},
     {"strict_year", "now", 602914422720LL, "", DATE_FILL_MIN, "602914422.720000000"},
     {"week_year", "06||-1M", 31738188673LL, "+05:30", DATE_FILL_MIN, "-61980442200.0"},
-    {"yyyy-MM-dd HH:mm:ss.SSSSSS", "now", 1183223347693LL, "America/New_York", DATE_FILL_MAX, "1183223347.693000000"},
+    {"yyyy-MM-dd HH:mm:ss.SSSSSS", "now", 1183223347693LL, "America/New_York", DATE_FILL_MAX,
+     "1183223347.693000000"},
     {"year_month_day", "now", 1923031186400LL, "Asia/Shanghai", DATE_FILL_MIN, "1923031186.400000000"},
     {"MMMM d, yyyy", "now-1M", 1506639572135LL, "", DATE_FILL_MIN, "1503961172.135000000"},
     {"date_optional_time", "now+1y-3h/h", 1988670048784LL, "UTC", DATE_FILL_MAX, "2020197599.999000000"},
     {"kk:mm K", "now-1M", 95824295046LL, "UTC", DATE_FILL_MAX, "93145895.46000000"},
     {"yyyy G", "06/8262||+1d/d", 841176177167LL, "America/New_York", DATE_FILL_MIN, NULL},
     {"MM/yyyy", "1969-04-23 Tue", 115648980654LL, "+05:30", DATE_FILL_MIN, NULL},
-    {"ordinal_date_time_no_millis", "T11:18:35.123GMT+8", 713649520537LL, "Asia/Kathmandu", DATE_FILL_MIN, NULL},
+    {"ordinal_date_time_no_millis", "T11:18:35.123GMT+8", 713649520537LL, "Asia/Kathmandu", DATE_FILL_MIN,
+     NULL},
     {"yyyy-MM-dd'T'HH:mm:ssX", "2024-W45||+1d/d", 188174332342LL, "UTC", DATE_FILL_MIN, NULL},
     {"strict_weekyear", "01-22||/y", 1883537129743LL, "UTC", DATE_FILL_MAX, NULL},
     {"yyyy-MM-dd'T'HH:mm:ssX", "16:7:1.1", 1051632628398LL, "+05:30", DATE_FILL_MAX, NULL},
@@ -220,7 +239,8 @@ START_TEST(math_as_elasticsearch_does)
     for (size_t i = 0; i < ARRAY_LEN(maths); i++) {
         struct instant t = {0, 0};
         const struct date_format *f = format_of(maths[i].pattern);
-        enum err e = date_math(f, str_of(maths[i].text), maths[i].now, zone_named(maths[i].zone), maths[i].fill, &t, NULL);
+        enum err e = date_math(f, str_of(maths[i].text), maths[i].now, zone_named(maths[i].zone),
+                               maths[i].fill, &t, NULL);
         check(e, t, maths[i].want, maths[i].pattern, maths[i].text);
     }
 }
@@ -285,7 +305,8 @@ static const struct {
     {"strict_basic_week_date", 4929466047LL, 0, "+05:30", "2126W121"},
     {"strict_hour_minute_second_fraction", -353892844LL, 854000000, "Asia/Shanghai", "08:25:56.854"},
     {"yyyy-'Q'q", -339579003LL, 268747700, "Australia/Lord_Howe", "1959-Q1"},
-    {"strict_basic_week_date_time_no_millis", 4643236710LL, 467186137, "America/Sao_Paulo", "2117W076T005830-03:00"},
+    {"strict_basic_week_date_time_no_millis", 4643236710LL, 467186137, "America/Sao_Paulo",
+     "2117W076T005830-03:00"},
     {"weekyear_week_day", -231103463LL, 174000000, "Asia/Kathmandu", "1962-W36-3"},
     {"strict_t_time_no_millis", -2789280196LL, 670000000, "Asia/Kathmandu", "T21:38:00+05:41"},
     {"date_hour_minute_second", 3036449702LL, 0, "America/Sao_Paulo", "2066-03-21T23:15:02"},
@@ -309,9 +330,11 @@ START_TEST(prints_as_java_does)
     for (size_t i = 0; i < ARRAY_LEN(prints); i++) {
         struct buf b;
         buf_init(&b, NULL, BUF_UNLIMITED);
-        ck_assert(date_print(format_of(prints[i].pattern), (struct instant){prints[i].seconds, prints[i].nanos},
-                             zone_named(prints[i].zone), &b));
-        ck_assert_msg(str_is(buf_view(&b), prints[i].want), "%s: %s, not %s", prints[i].pattern, b.p, prints[i].want);
+        ck_assert(date_print(format_of(prints[i].pattern),
+                             (struct instant){prints[i].seconds, prints[i].nanos}, zone_named(prints[i].zone),
+                             &b));
+        ck_assert_msg(str_is(buf_view(&b), prints[i].want), "%s: %s, not %s", prints[i].pattern, b.p,
+                      prints[i].want);
         buf_fini(&b);
     }
 }
@@ -319,10 +342,12 @@ END_TEST
 
 START_TEST(bad_formats_are_refused)
 {
-    static const char *const bad[] = {"", "  ", "foo_bar", "qqqqqq{", "yyyy||", "||yyyy", "yyyy]", "'open", "MMMMMM", "epochMillis", "p"};
+    static const char *const bad[] = {"",      "  ",    "foo_bar", "qqqqqq{",     "yyyy||", "||yyyy",
+                                      "yyyy]", "'open", "MMMMMM",  "epochMillis", "p"};
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         const struct date_format *f;
-        ck_assert_msg(date_format_new(&f, str_of(bad[i]), &arena, NULL) == ERR_ILLEGAL_ARGUMENT, "%s", bad[i]);
+        ck_assert_msg(date_format_new(&f, str_of(bad[i]), &arena, NULL) == ERR_ILLEGAL_ARGUMENT, "%s",
+                      bad[i]);
     }
 }
 END_TEST
@@ -343,7 +368,8 @@ START_TEST(errors_say_what_elasticsearch_says)
     ck_assert_int_eq(em.frame[em.n - 1].code, ERR_DATE_TIME_PARSE);
     int64_t nanos;
     ck_assert_int_eq(instant_to_nanos((struct instant){-1, 0}, &nanos, NULL), ERR_ILLEGAL_ARGUMENT);
-    ck_assert_int_eq(instant_to_nanos((struct instant){9223372036, 854775808}, &nanos, NULL), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_int_eq(instant_to_nanos((struct instant){9223372036, 854775808}, &nanos, NULL),
+                     ERR_ILLEGAL_ARGUMENT);
     ck_assert_int_eq(instant_to_nanos((struct instant){9223372036, 854775807}, &nanos, NULL), ERR_OK);
     ck_assert_int_eq(nanos, INT64_MAX);
 }
@@ -358,7 +384,8 @@ START_TEST(calendar_counts_days)
         int64_t y;
         int m, d;
         civil_of_days(days, &y, &m, &d);
-        ck_assert(y == year && m == month && d == day && civil_to_days(y, m, d) == days && civil_weekday(days) == weekday);
+        ck_assert(y == year && m == month && d == day && civil_to_days(y, m, d) == days
+                  && civil_weekday(days) == weekday);
         weekday = weekday % 7 + 1;
         if (++day > civil_month_days(year, month)) {
             day = 1;
@@ -376,8 +403,13 @@ END_TEST
 /* Whatever prints reads back. */
 START_TEST(round_trips)
 {
-    static const char *const patterns[] = {"strict_date_optional_time", "epoch_millis", "date_time", "basic_date_time",
-                                           "yyyy-MM-dd HH:mm:ss.SSS", "EEE, dd MMM uuuu hh:mm:ss.SSS a", "strict_week_date_time",
+    static const char *const patterns[] = {"strict_date_optional_time",
+                                           "epoch_millis",
+                                           "date_time",
+                                           "basic_date_time",
+                                           "yyyy-MM-dd HH:mm:ss.SSS",
+                                           "EEE, dd MMM uuuu hh:mm:ss.SSS a",
+                                           "strict_week_date_time",
                                            "uuuuDDDHHmmssSSS"};
     struct rng rng;
     rng_seed(&rng, 7);
@@ -435,7 +467,8 @@ START_TEST(memory_may_end)
         struct arena small;
         const struct date_format *f;
         arena_init(&small, NULL, room);
-        enum err e = date_format_new(&f, STR("strict_date_optional_time||epoch_millis||yyyy/MM/dd"), &small, NULL);
+        enum err e =
+            date_format_new(&f, STR("strict_date_optional_time||epoch_millis||yyyy/MM/dd"), &small, NULL);
         ck_assert(e == ERR_OK || e == ERR_NO_MEMORY);
         arena_fini(&small);
     }

@@ -163,7 +163,8 @@ START_TEST(prints_as_java_does)
         ck_assert_msg((e == ERR_OK) == (cases[i].want != NULL), "%s", cases[i].pattern);
         if (e == ERR_OK) {
             decimal_format_print(f, cases[i].v, &b);
-            ck_assert_msg(str_is(buf_view(&b), cases[i].want), "%s: %s, not %s", cases[i].pattern, b.p, cases[i].want);
+            ck_assert_msg(str_is(buf_view(&b), cases[i].want), "%s: %s, not %s", cases[i].pattern, b.p,
+                          cases[i].want);
         }
         buf_fini(&b);
         arena_fini(&a);
@@ -176,8 +177,9 @@ START_TEST(reads)
     static const struct {
         const char *pattern, *text;
         double want; /* NAN: refused */
-    } texts[] = {{"#,##0.00", "1,234.5", 1234.5}, {"0", "12x", 12},  {"0%", "12%", 0.12}, {"0%", "12", NAN},
-                 {"#.##", "-3.5", -3.5},          {"0.0E0", "1.5E3", 1500}, {"#", "abc", NAN}};
+    } texts[] = {
+        {"#,##0.00", "1,234.5", 1234.5}, {"0", "12x", 12},         {"0%", "12%", 0.12}, {"0%", "12", NAN},
+        {"#.##", "-3.5", -3.5},          {"0.0E0", "1.5E3", 1500}, {"#", "abc", NAN}};
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         struct arena a;
         const struct decimal_format *f;

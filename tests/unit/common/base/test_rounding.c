@@ -25,7 +25,8 @@ static const struct {
     {false, UNIT_DAY, 900000LL, "Asia/Shanghai", 3600000, 2431376940042LL, 2431376100000LL, 2431377000000LL},
     {true, UNIT_MONTH, 0, "America/Havana", 0, 118977639081LL, 118296000000LL, 120978000000LL},
     {true, UNIT_MINUTE, 0, "+05:30", 0, 1615708820303LL, 1615708800000LL, 1615708860000LL},
-    {false, UNIT_DAY, 1000LL, "Australia/Lord_Howe", -7200000, 1636346290481LL, 1636346290000LL, 1636346291000LL},
+    {false, UNIT_DAY, 1000LL, "Australia/Lord_Howe", -7200000, 1636346290481LL, 1636346290000LL,
+     1636346291000LL},
     {true, UNIT_WEEK, 0, "Europe/Berlin", 0, 1616977741872LL, 1616968800000LL, 1617573600000LL},
     {true, UNIT_HOUR, 0, "Antarctica/Troll", 86400000, 1804708512465LL, 1804705200000LL, 1804708800000LL},
     {true, UNIT_YEAR, 0, "Pacific/Apia", 0, 1633182159601LL, 1609408800000LL, 1640948400000LL},
@@ -44,8 +45,10 @@ static const struct {
     {false, UNIT_DAY, 3600000LL, "Europe/Oslo", 0, 1616857343430LL, 1616857200000LL, 1616860800000LL},
     {true, UNIT_MONTH, 0, "Asia/Kathmandu", 0, -379595818689LL, -381389400000LL, -378711000000LL},
     {true, UNIT_WEEK, 0, "UTC", 0, 1325247796607LL, 1324857600000LL, 1325462400000LL},
-    {false, UNIT_DAY, 7776000000LL, "Australia/Lord_Howe", -7200000, 1325193781118LL, 1321873200000LL, 1329649200000LL},
-    {false, UNIT_DAY, 43200000LL, "Europe/Berlin", 86400000, 1617467265711LL, 1617444000000LL, 1617487200000LL},
+    {false, UNIT_DAY, 7776000000LL, "Australia/Lord_Howe", -7200000, 1325193781118LL, 1321873200000LL,
+     1329649200000LL},
+    {false, UNIT_DAY, 43200000LL, "Europe/Berlin", 86400000, 1617467265711LL, 1617444000000LL,
+     1617487200000LL},
     {true, UNIT_QUARTER, 0, "America/Havana", 0, 1636251656366LL, 1633060800000LL, 1641013200000LL},
     {true, UNIT_SECOND, 0, "America/New_York", 0, 1616947563441LL, 1616947563000LL, 1616947564000LL},
     {true, UNIT_QUARTER, 0, "Europe/Berlin", -7200000, -92352229710LL, -94705200000LL, -86929200000LL},
@@ -59,18 +62,23 @@ static const struct {
     {true, UNIT_QUARTER, 0, "Pacific/Apia", 0, 1615699550780LL, 1609408800000LL, 1617184800000LL},
     {true, UNIT_YEAR, 0, "Asia/Shanghai", 0, 1636259274912LL, 1609430400000LL, 1640966400000LL},
     {true, UNIT_YEAR, 0, "Antarctica/Troll", 0, -509982675369LL, -536457600000LL, -504921600000LL},
-    {false, UNIT_DAY, 86400000LL, "Pacific/Apia", -7200000, 1636260131529LL, 1636189200000LL, 1636275600000LL},
+    {false, UNIT_DAY, 86400000LL, "Pacific/Apia", -7200000, 1636260131529LL, 1636189200000LL,
+     1636275600000LL},
     {true, UNIT_HOUR, 0, "America/Sao_Paulo", 86400000, 1616894499748LL, 1616893200000LL, 1616896800000LL},
-    {false, UNIT_DAY, 7776000000LL, "America/New_York", 86400000, 168331132848LL, 163396800000LL, 171172800000LL},
+    {false, UNIT_DAY, 7776000000LL, "America/New_York", 86400000, 168331132848LL, 163396800000LL,
+     171172800000LL},
     {true, UNIT_WEEK, 0, "America/St_Johns", -7200000, 416865622448LL, 416453400000LL, 417058200000LL},
     {true, UNIT_YEAR, 0, "Europe/Dublin", 0, 1635649278435LL, 1609459200000LL, 1640995200000LL},
     {false, UNIT_DAY, 86400000LL, "America/Havana", 0, 1325296977468LL, 1325221200000LL, 1325307600000LL},
-    {false, UNIT_DAY, 43200000LL, "Asia/Shanghai", -7200000, 3615183102388LL, 3615156000000LL, 3615199200000LL},
-    {false, UNIT_DAY, 5400000LL, "Europe/Dublin", 86400000, 1617456172159LL, 1617453000000LL, 1617458400000LL},
+    {false, UNIT_DAY, 43200000LL, "Asia/Shanghai", -7200000, 3615183102388LL, 3615156000000LL,
+     3615199200000LL},
+    {false, UNIT_DAY, 5400000LL, "Europe/Dublin", 86400000, 1617456172159LL, 1617453000000LL,
+     1617458400000LL},
     {true, UNIT_HOUR, 0, "GMT+8", 3600000, 1325245701022LL, 1325242800000LL, 1325246400000LL},
     {true, UNIT_WEEK, 0, "UTC", 0, 1950927469639LL, 1950825600000LL, 1951430400000LL},
     {true, UNIT_YEAR, 0, "Asia/Shanghai", 3600000, 1617517338598LL, 1609434000000LL, 1640970000000LL},
-    {false, UNIT_DAY, 86400000LL, "Australia/Lord_Howe", 0, 1615704883764LL, 1615640400000LL, 1615726800000LL},
+    {false, UNIT_DAY, 86400000LL, "Australia/Lord_Howe", 0, 1615704883764LL, 1615640400000LL,
+     1615726800000LL},
     {true, UNIT_SECOND, 0, "Africa/Monrovia", 3600000, 1988943836113LL, 1988943836000LL, 1988943837000LL},
     {true, UNIT_MONTH, 0, "Europe/Oslo", 86400000, 1636320003449LL, 1635807600000LL, 1638399600000LL},
     {true, UNIT_HOUR, 0, "Asia/Kathmandu", 86400000, 1635641790423LL, 1635639300000LL, 1635642900000LL},
@@ -96,7 +104,8 @@ static const struct {
     {false, UNIT_DAY, 60000LL, "+05:30", -7200000, -883399729247LL, -883399740000LL, -883399680000LL},
     {false, UNIT_DAY, 5400000LL, "Asia/Kathmandu", 0, 1633285642615LL, 1633284900000LL, 1633290300000LL},
     {false, UNIT_DAY, 43200000LL, "Asia/Tehran", -7200000, 1615697040562LL, 1615660200000LL, 1615703400000LL},
-    {false, UNIT_DAY, 3600000LL, "Antarctica/Troll", 3600000, 1615647057903LL, 1615644000000LL, 1615647600000LL},
+    {false, UNIT_DAY, 3600000LL, "Antarctica/Troll", 3600000, 1615647057903LL, 1615644000000LL,
+     1615647600000LL},
     {true, UNIT_QUARTER, 0, "UTC", 0, 1636261158455LL, 1633046400000LL, 1640995200000LL},
     {true, UNIT_HOUR, 0, "America/St_Johns", 0, 1636294820955LL, 1636291800000LL, 1636295400000LL},
     {false, UNIT_DAY, 900000LL, "Africa/Monrovia", 0, 619097151230LL, 619096500000LL, 619097400000LL},
@@ -106,7 +115,8 @@ static const struct {
     {true, UNIT_MINUTE, 0, "GMT+8", 0, 1633197949786LL, 1633197900000LL, 1633197960000LL},
     {true, UNIT_DAY, 0, "America/New_York", 0, 1635591146732LL, 1635566400000LL, 1635652800000LL},
     {true, UNIT_MONTH, 0, "Antarctica/Troll", -7200000, 1616905204216LL, 1614549600000LL, 1617220800000LL},
-    {false, UNIT_DAY, 3600000LL, "America/Sao_Paulo", 86400000, 2730189253175LL, 2730186000000LL, 2730189600000LL},
+    {false, UNIT_DAY, 3600000LL, "America/Sao_Paulo", 86400000, 2730189253175LL, 2730186000000LL,
+     2730189600000LL},
     {true, UNIT_HOUR, 0, "America/New_York", -7200000, 1633246755051LL, 1633244400000LL, 1633248000000LL},
     {true, UNIT_HOUR, 0, "Asia/Shanghai", -7200000, 1617471720996LL, 1617469200000LL, 1617472800000LL},
     {true, UNIT_DAY, 0, "Pacific/Apia", 3600000, 1325243001776LL, 1325242800000LL, 1325329200000LL},
@@ -124,19 +134,22 @@ static const struct {
     {true, UNIT_HOUR, 0, "Pacific/Apia", 3600000, 1616982634092LL, 1616979600000LL, 1616983200000LL},
     {true, UNIT_MONTH, 0, "Europe/Dublin", 86400000, 1616887468287LL, 1614643200000LL, 1617318000000LL},
     {true, UNIT_WEEK, 0, "Australia/Lord_Howe", -7200000, -381260131969LL, -381326400000LL, -380721600000LL},
-    {false, UNIT_DAY, 3600000LL, "Africa/Monrovia", 3600000, 1636288651349LL, 1636286400000LL, 1636290000000LL},
+    {false, UNIT_DAY, 3600000LL, "Africa/Monrovia", 3600000, 1636288651349LL, 1636286400000LL,
+     1636290000000LL},
     {false, UNIT_DAY, 604800000LL, "+05:30", -7200000, 797511194338LL, 797099400000LL, 797704200000LL},
     {true, UNIT_HOUR, 0, "Europe/Berlin", 0, 1635656284055LL, 1635652800000LL, 1635656400000LL},
     {true, UNIT_YEAR, 0, "Australia/Lord_Howe", -7200000, -75123404955LL, -94737600000LL, -63201600000LL},
     {true, UNIT_YEAR, 0, "Africa/Monrovia", 0, 1325229389130LL, 1293840000000LL, 1325376000000LL},
-    {false, UNIT_DAY, 43200000LL, "Australia/Lord_Howe", 86400000, 1636190483788LL, 1636160400000LL, 1636203600000LL},
+    {false, UNIT_DAY, 43200000LL, "Australia/Lord_Howe", 86400000, 1636190483788LL, 1636160400000LL,
+     1636203600000LL},
     {false, UNIT_DAY, 60000LL, "+05:30", 0, 882364870593LL, 882364860000LL, 882364920000LL},
     {false, UNIT_DAY, 5400000LL, "Asia/Tehran", 3600000, 1633197110695LL, 1633194000000LL, 1633199400000LL},
     {false, UNIT_DAY, 86400000LL, "+05:30", 86400000, -989770180234LL, -989818200000LL, -989731800000LL},
     {false, UNIT_DAY, 60000LL, "America/New_York", 0, -429567355847LL, -429567360000LL, -429567300000LL},
 };
 
-static struct rounding rounding_of(bool calendar, enum date_unit unit, int64_t interval, const char *id, int64_t offset)
+static struct rounding rounding_of(bool calendar, enum date_unit unit, int64_t interval, const char *id,
+                                   int64_t offset)
 {
     const struct zone *z;
     struct rounding r;
@@ -151,7 +164,8 @@ static struct rounding rounding_of(bool calendar, enum date_unit unit, int64_t i
 START_TEST(rounds_as_elasticsearch_does)
 {
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct rounding r = rounding_of(cases[i].calendar, cases[i].unit, cases[i].interval, cases[i].zone, cases[i].offset);
+        struct rounding r =
+            rounding_of(cases[i].calendar, cases[i].unit, cases[i].interval, cases[i].zone, cases[i].offset);
         int64_t at = rounding_round(&r, cases[i].at);
         ck_assert_int_eq(at, cases[i].want);
         ck_assert_int_eq(rounding_next(&r, at), cases[i].next);
@@ -162,7 +176,8 @@ END_TEST
 /* A bucket begins at or before its members, holds its own start, and the next begins after it. */
 START_TEST(buckets_are_sound)
 {
-    static const char *const zones[] = {"UTC", "Europe/Berlin", "America/New_York", "Asia/Shanghai", "+05:30", "America/St_Johns"};
+    static const char *const zones[] = {"UTC",           "Europe/Berlin", "America/New_York",
+                                        "Asia/Shanghai", "+05:30",        "America/St_Johns"};
     struct rng rng;
     rng_seed(&rng, 3);
     for (size_t k = 0; k < ARRAY_LEN(zones); k++) {
@@ -170,7 +185,8 @@ START_TEST(buckets_are_sound)
             struct rounding r = rounding_of(true, (enum date_unit)unit, 0, zones[k], 0);
             for (int i = 0; i < 500; i++) {
                 int64_t t = (int64_t)rng_below(&rng, 4102444800000ULL), start = rounding_round(&r, t);
-                ck_assert(start <= t && rounding_round(&r, start) == start && rounding_next(&r, start) > start);
+                ck_assert(start <= t && rounding_round(&r, start) == start
+                          && rounding_next(&r, start) > start);
                 if (unit >= UNIT_DAY) {
                     ck_assert(rounding_next(&r, start) > t);
                 }
@@ -182,7 +198,8 @@ END_TEST
 
 START_TEST(zones_round_trip)
 {
-    static const char *const ids[] = {"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "+05:30", "UTC"};
+    static const char *const ids[] = {"Europe/Berlin",  "America/New_York", "Australia/Lord_Howe",
+                                      "Asia/Kathmandu", "+05:30",           "UTC"};
     struct rng rng;
     rng_seed(&rng, 5);
     for (size_t k = 0; k < ARRAY_LEN(ids); k++) {
@@ -205,10 +222,20 @@ START_TEST(zone_names)
     static const struct {
         const char *id, *want;
         enum err e;
-    } cases_of[] = {{"Z", "Z", ERR_OK},         {"+8", "+08:00", ERR_OK},      {"-0530", "-05:30", ERR_OK}, {"GMT+8", "GMT+08:00", ERR_OK},
-                    {"UTC", "UTC", ERR_OK},     {"+00:00", "Z", ERR_OK},       {"EST5EDT", "EST5EDT", ERR_OK}, {"PST", NULL, ERR_ZONE_RULES},
-                    {"EST", NULL, ERR_ZONE_RULES}, {"Mars/Olympus", NULL, ERR_ZONE_RULES}, {"a b", NULL, ERR_DATE_TIME}, {"+25", NULL, ERR_DATE_TIME},
-                    {"", NULL, ERR_DATE_TIME},  {"utc", NULL, ERR_ZONE_RULES}};
+    } cases_of[] = {{"Z", "Z", ERR_OK},
+                    {"+8", "+08:00", ERR_OK},
+                    {"-0530", "-05:30", ERR_OK},
+                    {"GMT+8", "GMT+08:00", ERR_OK},
+                    {"UTC", "UTC", ERR_OK},
+                    {"+00:00", "Z", ERR_OK},
+                    {"EST5EDT", "EST5EDT", ERR_OK},
+                    {"PST", NULL, ERR_ZONE_RULES},
+                    {"EST", NULL, ERR_ZONE_RULES},
+                    {"Mars/Olympus", NULL, ERR_ZONE_RULES},
+                    {"a b", NULL, ERR_DATE_TIME},
+                    {"+25", NULL, ERR_DATE_TIME},
+                    {"", NULL, ERR_DATE_TIME},
+                    {"utc", NULL, ERR_ZONE_RULES}};
     for (size_t i = 0; i < ARRAY_LEN(cases_of); i++) {
         const struct zone *z;
         enum err e = zone_of(&z, str_of(cases_of[i].id), &arena, NULL);
@@ -231,7 +258,8 @@ START_TEST(intervals)
     ck_assert(fixed_interval_parse(STR("1M"), "x", &ms, NULL) == ERR_ILLEGAL_ARGUMENT);
     ck_assert(fixed_interval_parse(STR("1.5h"), "x", &ms, NULL) == ERR_ILLEGAL_ARGUMENT);
     ck_assert(fixed_interval_parse(STR("x"), "x", &ms, NULL) == ERR_ILLEGAL_ARGUMENT);
-    ck_assert(date_unit_of(STR("1M"), &unit) && unit == UNIT_MONTH && date_unit_of(STR("quarter"), &unit) && unit == UNIT_QUARTER);
+    ck_assert(date_unit_of(STR("1M"), &unit) && unit == UNIT_MONTH && date_unit_of(STR("quarter"), &unit)
+              && unit == UNIT_QUARTER);
     ck_assert(!date_unit_of(STR("2M"), &unit) && !date_unit_of(STR("fortnight"), &unit));
     struct rounding r;
     ck_assert_int_eq(rounding_fixed(&r, 0, NULL, 0, NULL), ERR_ILLEGAL_ARGUMENT);

@@ -9,7 +9,7 @@
 
 static const struct {
     const char *source;
-    const char *want; /* as JSON; NULL: an error */
+    const char *want;  /* as JSON; NULL: an error */
     const char *error; /* its innermost type */
 } painless[] = {
     {"1+1", "[2]", NULL},
@@ -81,7 +81,8 @@ static const struct {
     {"int x = 5; ++x", "[6]", NULL},
     {"def x = [1,2]; x[0]++; x", "[2,2]", NULL},
     {"def m = ['a':1]; m.a += 2; m.b = 'q'; m", "[{\"a\":3,\"b\":\"q\"}]", NULL},
-    {"def x = 0; for (int i = 0; i < 10; i++) { if (i == 3) continue; if (i == 7) break; x += i } x", "[18]", NULL},
+    {"def x = 0; for (int i = 0; i < 10; i++) { if (i == 3) continue; if (i == 7) break; x += i } x", "[18]",
+     NULL},
     {"def x = 0; for (def y : [1,2,3]) { x += y } return x", "[6]", NULL},
     {"def x = 0; for (y in [1,2,3]) { x += y } return x", "[6]", NULL},
     {"int i = 0; while (i < 5) { i += 2 } i", "[6]", NULL},
@@ -115,7 +116,8 @@ static const struct {
     {"'b'.compareTo('a')", "[1]", NULL},
     {"ZonedDateTime.parse('2021-01-02T03:04:05Z').getYear()", "[2021]", NULL},
     {"Instant.ofEpochMilli(0).toString()", "[\"1970-01-01T00:00:00Z\"]", NULL},
-    {"ZonedDateTime.ofInstant(Instant.ofEpochMilli(0), ZoneId.of('Z'))", "[\"1970-01-01T00:00:00.000Z\"]", NULL},
+    {"ZonedDateTime.ofInstant(Instant.ofEpochMilli(0), ZoneId.of('Z'))", "[\"1970-01-01T00:00:00.000Z\"]",
+     NULL},
     {"def l = [3,1,2]; l.sort((a,b)->a-b); l", "[1,2,3]", NULL},
     {"def l = [3,1,2]; l.sort(null); l", "[1,2,3]", NULL},
     {"def l = [1,2,3]; l.removeIf(x -> x > 1); l", "[1]", NULL},
@@ -336,7 +338,8 @@ static const struct {
     {"def l = ['a','b']; l.remove('a'); l", NULL, "wrong_method_type_exception"},
     {"def l = [1,2,3]; for (def x : l) { if (x == 2) { l.remove(0) } } l", "[2,3]", NULL},
     {"def l = [1,2,3]; for (def x : l) { l.add(1) } l", NULL, "concurrent_modification_exception"},
-    {"def l = [1,2,3]; def it = l.iterator(); while (it.hasNext()) { if (it.next() == 2) { it.remove() } } l", "[1,3]", NULL},
+    {"def l = [1,2,3]; def it = l.iterator(); while (it.hasNext()) { if (it.next() == 2) { it.remove() } } l",
+     "[1,3]", NULL},
     {"def m = ['b':1,'a':2]; m.size()", "[2]", NULL},
     {"def m = ['a':1]; m.putIfAbsent('a', 5); m", "[{\"a\":1}]", NULL},
     {"def m = ['a':1]; m.computeIfAbsent('b', k -> 7); m", "[{\"a\":1,\"b\":7}]", NULL},
@@ -357,8 +360,11 @@ static const struct {
     {"boolean isBig(def x) { return x > 2 } [1,2,3].stream().filter(this::isBig).count()", "[1]", NULL},
     {"[1,2,3].stream().map(String::valueOf).collect(Collectors.toList())", "[\"1\",\"2\",\"3\"]", NULL},
     {"['a','bb'].stream().map(String::length).collect(Collectors.toList())", "[1,2]", NULL},
-    {"def x = 0; def y = 0; while (true) { x++; if (x > 5) break; if (x % 2 == 0) continue; y += x } y", "[9]", NULL},
-    {"def r = []; for (int i = 0; i < 3; ++i) { for (int j = 0; j < 3; ++j) { if (j == 1) break; r.add(i * 10 + j) } } r", "[0,10,20]", NULL},
+    {"def x = 0; def y = 0; while (true) { x++; if (x > 5) break; if (x % 2 == 0) continue; y += x } y",
+     "[9]", NULL},
+    {"def r = []; for (int i = 0; i < 3; ++i) { for (int j = 0; j < 3; ++j) { if (j == 1) break; r.add(i * "
+     "10 + j) } } r",
+     "[0,10,20]", NULL},
     {"int x = 3; if (x > 2) { x = 1 } else if (x > 1) { x = 2 } else { x = 3 } return x", "[1]", NULL},
     {"if (params.a > 5) return 1; else return 2", "[2]", NULL},
     {"if (params.a > 5) return 1; return 2", "[2]", NULL},
@@ -414,7 +420,8 @@ static const struct {
     {"def x = 5; x = y = 3; x", NULL, "illegal_argument_exception"},
     {"def x, y; x = y = 3; x + y", "[6]", NULL},
     {"int a = 1, b = 2; a + b", "[3]", NULL},
-    {"try { throw new IllegalStateException('q') } catch (IllegalStateException e) { return e.getMessage() }", "[\"q\"]", NULL},
+    {"try { throw new IllegalStateException('q') } catch (IllegalStateException e) { return e.getMessage() }",
+     "[\"q\"]", NULL},
     {"try { [1][5] } catch (IndexOutOfBoundsException e) { 'oob' }", "[\"oob\"]", NULL},
     {"try { 1/params.zero } catch (ArithmeticException e) { 'x' } ", NULL, "null_pointer_exception"},
     {"throw new RuntimeException('x')", NULL, "runtime_exception"},
@@ -446,19 +453,26 @@ static const struct {
     {"Runtime.getRuntime()", NULL, "illegal_argument_exception"},
     {"java.util.List l = [1]; l", "[1]", NULL},
     {"java.lang.Math.abs(-1.5)", "[1.5]", NULL},
-    {"ZonedDateTime.of(2021, 3, 5, 10, 20, 30, 0, ZoneId.of('UTC')).toString()", "[\"2021-03-05T10:20:30Z[UTC]\"]", NULL},
+    {"ZonedDateTime.of(2021, 3, 5, 10, 20, 30, 0, ZoneId.of('UTC')).toString()",
+     "[\"2021-03-05T10:20:30Z[UTC]\"]", NULL},
     {"ZonedDateTime.parse('2021-03-05T10:20:30Z').plusMonths(1).getDayOfMonth()", "[5]", NULL},
     {"ZonedDateTime.parse('2021-03-05T10:20:30Z').getDayOfWeek()", "[\"FRIDAY\"]", NULL},
     {"ZonedDateTime.parse('2021-03-05T10:20:30+01:00').toInstant().toEpochMilli()", "[1614936030000]", NULL},
-    {"ZonedDateTime.parse('2021-03-05T10:20:30Z').isBefore(ZonedDateTime.parse('2021-03-06T10:20:30Z'))", "[true]", NULL},
-    {"ChronoUnit.HOURS.between(ZonedDateTime.parse('2021-03-05T10:20:30Z'), ZonedDateTime.parse('2021-03-06T10:20:30Z'))", "[24]", NULL},
+    {"ZonedDateTime.parse('2021-03-05T10:20:30Z').isBefore(ZonedDateTime.parse('2021-03-06T10:20:30Z'))",
+     "[true]", NULL},
+    {"ChronoUnit.HOURS.between(ZonedDateTime.parse('2021-03-05T10:20:30Z'), "
+     "ZonedDateTime.parse('2021-03-06T10:20:30Z'))",
+     "[24]", NULL},
     {"Instant.ofEpochMilli(1500).getEpochSecond()", "[1]", NULL},
     {"Instant.ofEpochMilli(1500).toString()", "[\"1970-01-01T00:00:01.500Z\"]", NULL},
     {"ZonedDateTime.parse('nope')", NULL, "date_time_parse_exception"},
-    {"ZonedDateTime.parse('2021-03-05T10:20:30Z').truncatedTo(ChronoUnit.DAYS).toString()", "[\"2021-03-05T00:00Z\"]", NULL},
+    {"ZonedDateTime.parse('2021-03-05T10:20:30Z').truncatedTo(ChronoUnit.DAYS).toString()",
+     "[\"2021-03-05T00:00Z\"]", NULL},
     {"ZonedDateTime.parse('2021-03-05T10:20:30Z').withDayOfMonth(1).getDayOfYear()", "[60]", NULL},
-    {"ZonedDateTime.parse('2021-03-05T10:20:30Z').withZoneSameInstant(ZoneId.of('Asia/Tokyo')).getHour()", "[19]", NULL},
-    {"DateTimeFormatter.ofPattern('yyyy-MM-dd').format(ZonedDateTime.parse('2021-03-05T10:20:30Z'))", "[\"2021-03-05\"]", NULL},
+    {"ZonedDateTime.parse('2021-03-05T10:20:30Z').withZoneSameInstant(ZoneId.of('Asia/Tokyo')).getHour()",
+     "[19]", NULL},
+    {"DateTimeFormatter.ofPattern('yyyy-MM-dd').format(ZonedDateTime.parse('2021-03-05T10:20:30Z'))",
+     "[\"2021-03-05\"]", NULL},
 };
 
 /* ---- a document to run on ---- */
@@ -472,10 +486,14 @@ static enum err doc_values(void *self, struct str field, struct script_doc *out,
     static const struct {
         const char *name;
         struct script_doc doc;
-    } fields[] = {{"l", {.type = SCRIPT_DOC_LONG, .n = 1, .i = one}},     {"ls", {.type = SCRIPT_DOC_LONG, .n = 3, .i = longs}},
-                  {"e", {.type = SCRIPT_DOC_LONG}},                       {"d", {.type = SCRIPT_DOC_DOUBLE, .n = 1, .d = price}},
-                  {"b", {.type = SCRIPT_DOC_BOOLEAN, .n = 1, .i = yes}},  {"k", {.type = SCRIPT_DOC_KEYWORD, .n = 2, .s = tags}},
-                  {"dt", {.type = SCRIPT_DOC_DATE, .n = 1, .i = date}},   {"g", {.type = SCRIPT_DOC_GEO, .n = 1, .geo = point}}};
+    } fields[] = {{"l", {.type = SCRIPT_DOC_LONG, .n = 1, .i = one}},
+                  {"ls", {.type = SCRIPT_DOC_LONG, .n = 3, .i = longs}},
+                  {"e", {.type = SCRIPT_DOC_LONG}},
+                  {"d", {.type = SCRIPT_DOC_DOUBLE, .n = 1, .d = price}},
+                  {"b", {.type = SCRIPT_DOC_BOOLEAN, .n = 1, .i = yes}},
+                  {"k", {.type = SCRIPT_DOC_KEYWORD, .n = 2, .s = tags}},
+                  {"dt", {.type = SCRIPT_DOC_DATE, .n = 1, .i = date}},
+                  {"g", {.type = SCRIPT_DOC_GEO, .n = 1, .geo = point}}};
     (void)self;
     for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
         if (str_is(field, fields[i].name)) {
@@ -494,7 +512,8 @@ static double score(void *self)
 
 static const struct script_env env = {.doc_values = doc_values, .score = score, .now_ms = 1614939630456LL};
 
-static const char *const params_text = "{\"a\":1,\"b\":2.5,\"s\":\"xyz\",\"l\":[3,1,2],\"m\":{\"x\":1,\"y\":\"z\"},\"n\":null}";
+static const char *const params_text =
+    "{\"a\":1,\"b\":2.5,\"s\":\"xyz\",\"l\":[3,1,2],\"m\":{\"x\":1,\"y\":\"z\"},\"n\":null}";
 
 static enum err run(const char *source, const char *lang, char *out, size_t cap, struct errmsg *em)
 {
@@ -608,17 +627,20 @@ START_TEST(expressions)
 }
 END_TEST
 
-static double number(const char *source, enum script_context context, const struct script_env *e, bool *is_null)
+static double number(const char *source, enum script_context context, const struct script_env *e,
+                     bool *is_null)
 {
     struct script *s;
     struct script_run *r;
     struct errmsg em = {0};
     double v = -1;
-    ck_assert_msg(script_compile(&s, str_of(source), STR(""), context, &em) == ERR_OK, "%s: %s", source, em.frame[em.n - 1].reason);
+    ck_assert_msg(script_compile(&s, str_of(source), STR(""), context, &em) == ERR_OK, "%s: %s", source,
+                  em.frame[em.n - 1].reason);
     ck_assert_int_eq(script_run_new(&r, s, NULL, NULL, NULL), ERR_OK);
     static const struct script_var vars[] = {{{"x", 1}, 10}, {{"y", 1}, 4}};
     script_run_vars(r, vars, 2);
-    ck_assert_msg(script_number(r, e, &v, is_null, &em) == ERR_OK, "%s: %s", source, em.frame[em.n - 1].reason);
+    ck_assert_msg(script_number(r, e, &v, is_null, &em) == ERR_OK, "%s: %s", source,
+                  em.frame[em.n - 1].reason);
     script_run_free(r);
     script_unref(s);
     return v;
@@ -640,14 +662,18 @@ START_TEST(numbers)
     near(number("decayNumericLinear(0, 10, 0, 0.5, 5)", SCRIPT_SCORE, &env, NULL), 0.75);
     near(number("decayNumericExp(0, 10, 0, 0.5, 10)", SCRIPT_SCORE, &env, NULL), 0.5);
     near(number("decayNumericGauss(0, 10, 0, 0.5, 10.0)", SCRIPT_SCORE, &env, NULL), 0.5);
-    near(number("decayDateExp('2021-03-06T10:20:30.456Z', '1d', '0', 0.5, doc['dt'].value)", SCRIPT_SCORE, &env, NULL), 0.5);
-    near(number("decayGeoLinear('52.5,13.4', '10km', '0km', 0.5, doc['g'].value)", SCRIPT_SCORE, &env, NULL), 1);
+    near(number("decayDateExp('2021-03-06T10:20:30.456Z', '1d', '0', 0.5, doc['dt'].value)", SCRIPT_SCORE,
+                &env, NULL),
+         0.5);
+    near(number("decayGeoLinear('52.5,13.4', '10km', '0km', 0.5, doc['g'].value)", SCRIPT_SCORE, &env, NULL),
+         1);
     near(number("params.x / params.y", SCRIPT_BUCKET, NULL, &is_null), 2.5);
     ck_assert(!is_null);
     (void)number("null", SCRIPT_BUCKET, NULL, &is_null);
     ck_assert(is_null);
     near(number("MovingFunctions.unweightedAvg(values)", SCRIPT_MOVING_FN, &moving, NULL), 2.5);
-    near(number("MovingFunctions.max(values) - MovingFunctions.min(values)", SCRIPT_MOVING_FN, &moving, NULL), 3);
+    near(number("MovingFunctions.max(values) - MovingFunctions.min(values)", SCRIPT_MOVING_FN, &moving, NULL),
+         3);
     near(number("MovingFunctions.ewma(values, 0.5)", SCRIPT_MOVING_FN, &moving, NULL), 3.125);
     near(number("values.length", SCRIPT_MOVING_FN, &moving, NULL), 4);
 }
@@ -657,15 +683,20 @@ START_TEST(updates)
 {
     static const struct {
         const char *source, *want;
-    } cases[] = {{"ctx._source.n += 1", "{\"_source\":{\"n\":2,\"tags\":[\"a\"]},\"op\":\"index\"}"},
-                 {"ctx._source.n++", "{\"_source\":{\"n\":2,\"tags\":[\"a\"]},\"op\":\"index\"}"},
-                 {"ctx._source.tags.add(params.s)", "{\"_source\":{\"n\":1,\"tags\":[\"a\",\"xyz\"]},\"op\":\"index\"}"},
-                 {"ctx._source.remove('n')", "{\"_source\":{\"tags\":[\"a\"]},\"op\":\"index\"}"},
-                 {"ctx.op = ctx._source.n > 0 ? 'delete' : 'none'", "{\"_source\":{\"n\":1,\"tags\":[\"a\"]},\"op\":\"delete\"}"},
-                 {"if (ctx._source.tags.contains('a')) { ctx._source.tags.remove(ctx._source.tags.indexOf('a')) }",
-                  "{\"_source\":{\"n\":1,\"tags\":[]},\"op\":\"index\"}"},
-                 {"ctx._source.total = ctx._source.n * 2.5", "{\"_source\":{\"n\":1,\"tags\":[\"a\"],\"total\":2.5},\"op\":\"index\"}"},
-                 {"ctx._source.o = ['k': params.l]", "{\"_source\":{\"n\":1,\"tags\":[\"a\"],\"o\":{\"k\":[3,1,2]}},\"op\":\"index\"}"}};
+    } cases[] = {
+        {"ctx._source.n += 1", "{\"_source\":{\"n\":2,\"tags\":[\"a\"]},\"op\":\"index\"}"},
+        {"ctx._source.n++", "{\"_source\":{\"n\":2,\"tags\":[\"a\"]},\"op\":\"index\"}"},
+        {"ctx._source.tags.add(params.s)",
+         "{\"_source\":{\"n\":1,\"tags\":[\"a\",\"xyz\"]},\"op\":\"index\"}"},
+        {"ctx._source.remove('n')", "{\"_source\":{\"tags\":[\"a\"]},\"op\":\"index\"}"},
+        {"ctx.op = ctx._source.n > 0 ? 'delete' : 'none'",
+         "{\"_source\":{\"n\":1,\"tags\":[\"a\"]},\"op\":\"delete\"}"},
+        {"if (ctx._source.tags.contains('a')) { ctx._source.tags.remove(ctx._source.tags.indexOf('a')) }",
+         "{\"_source\":{\"n\":1,\"tags\":[]},\"op\":\"index\"}"},
+        {"ctx._source.total = ctx._source.n * 2.5",
+         "{\"_source\":{\"n\":1,\"tags\":[\"a\"],\"total\":2.5},\"op\":\"index\"}"},
+        {"ctx._source.o = ['k': params.l]",
+         "{\"_source\":{\"n\":1,\"tags\":[\"a\"],\"o\":{\"k\":[3,1,2]}},\"op\":\"index\"}"}};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct arena a;
         struct json ctx, params, out, want;
@@ -677,7 +708,8 @@ START_TEST(updates)
         ck_assert_int_eq(json_parse(&ctx, text, &a, &json_limits_default, NULL), ERR_OK);
         ck_assert_int_eq(json_parse(&params, str_of(params_text), &a, &json_limits_default, NULL), ERR_OK);
         ck_assert_int_eq(json_parse(&want, str_of(cases[i].want), &a, &json_limits_default, NULL), ERR_OK);
-        ck_assert_int_eq(script_compile(&s, str_of(cases[i].source), STR("painless"), SCRIPT_UPDATE, &em), ERR_OK);
+        ck_assert_int_eq(script_compile(&s, str_of(cases[i].source), STR("painless"), SCRIPT_UPDATE, &em),
+                         ERR_OK);
         ck_assert_int_eq(script_run_new(&r, s, &params, NULL, NULL), ERR_OK);
         for (int twice = 0; twice < 2; twice++) { /* an execution leaves nothing behind */
             enum err e = script_update(r, NULL, &ctx, &a, &out, &em);
@@ -694,7 +726,8 @@ START_TEST(errors)
 {
     struct script *s;
     struct errmsg em = {0};
-    ck_assert_int_eq(script_compile(&s, STR("doc['x'].value *"), STR("painless"), SCRIPT_SCORE, &em), ERR_SCRIPT);
+    ck_assert_int_eq(script_compile(&s, STR("doc['x'].value *"), STR("painless"), SCRIPT_SCORE, &em),
+                     ERR_SCRIPT);
     ck_assert_str_eq(em.frame[0].reason, "compile error");
     ck_assert_str_eq(em.frame[1].reason, "unexpected end of script.");
     ck_assert_str_eq(em.about.script, "doc['x'].value *");
@@ -719,21 +752,26 @@ END_TEST
 /* Nothing runs for ever, recurses through the stack, or eats the machine. */
 START_TEST(limits)
 {
-    static const char *const greedy[] = {"int i = 0; for (;;) { i++ }",
-                                         "def f(def x) { return f(x) } f(1)",
-                                         "def l = []; while (l.size() >= 0) { l.add(1) }",
-                                         "def s = 'x'; while (s.length() > 0) { s += s }",
-                                         "def m = [:]; int i = 0; while (m.size() >= 0) { m[i++] = i }",
-                                         "def l = [1]; l.add(l); l.toString()",
-                                         "def m = [:]; m.m = m; m",
-                                         "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' ==~ /(a*)*(a*)*(a*)*b/",
-                                         "int[] a = new int[2000000000]; a.length",
-                                         "def a = []; def b = []; for (int i = 0; i < 5000; i++) { a = [a]; b = [b] } a == b ? [a] : b",
-                                         "def a = [1]; a.add(a); def b = [1]; b.add(b); a == b ? a : b"};
+    static const char *const greedy[] = {
+        "int i = 0; for (;;) { i++ }",
+        "def f(def x) { return f(x) } f(1)",
+        "def l = []; while (l.size() >= 0) { l.add(1) }",
+        "def s = 'x'; while (s.length() > 0) { s += s }",
+        "def m = [:]; int i = 0; while (m.size() >= 0) { m[i++] = i }",
+        "def l = [1]; l.add(l); l.toString()",
+        "def m = [:]; m.m = m; m",
+        "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' ==~ /(a*)*(a*)*(a*)*b/",
+        "int[] a = new int[2000000000]; a.length",
+        "def a = []; def b = []; for (int i = 0; i < 5000; i++) { a = [a]; b = [b] } a == b ? [a] : b",
+        "def a = [1]; a.add(a); def b = [1]; b.add(b); a == b ? a : b",
+        "Set a = new HashSet(); a.add(a); Set b = new HashSet(); b.add(b); a == b ? a : b",
+        "def k = []; def m = [:]; m[k] = 1; k.add(m); def l = []; def o = [:]; o[l] = 1; l.add(o); m == o ? "
+        "m : o"};
     for (size_t i = 0; i < ARRAY_LEN(greedy); i++) {
         char out[256] = "";
         struct errmsg em = {0};
-        ck_assert_msg(run(greedy[i], "painless", out, sizeof(out), &em) != ERR_OK || i == 7, "%s: %s", greedy[i], out);
+        ck_assert_msg(run(greedy[i], "painless", out, sizeof(out), &em) != ERR_OK || i == 7, "%s: %s",
+                      greedy[i], out);
     }
 }
 END_TEST
@@ -742,10 +780,14 @@ END_TEST
 START_TEST(noise_is_harmless)
 {
     static const char *const words[] = {
-        "def", "int", "x", "y", "doc", "params", "'a'", "1", "2.5", "1L", "(", ")", "[", "]", "{", "}", ".", ",", ";", "+", "-", "*", "/",
-        "%", "=", "==", "!=", "<", ">", "&&", "||", "!", "?", ":", "?.", "?:", "->", "::", "if", "else", "for", "while", "return", "break",
-        "try", "catch", "throw", "new", "ArrayList", "Math", "String", "List", "size", "add", "value", "length", "++", "--", "+=", "null",
-        "true", "instanceof", "in", "do", "/x/", "=~", "~", "<<", "Exception", "e", "stream", "map", "sort", "remove", "get", "0", "''"};
+        "def",    "int",        "x",      "y",      "doc",   "params", "'a'",   "1",   "2.5",       "1L",
+        "(",      ")",          "[",      "]",      "{",     "}",      ".",     ",",   ";",         "+",
+        "-",      "*",          "/",      "%",      "=",     "==",     "!=",    "<",   ">",         "&&",
+        "||",     "!",          "?",      ":",      "?.",    "?:",     "->",    "::",  "if",        "else",
+        "for",    "while",      "return", "break",  "try",   "catch",  "throw", "new", "ArrayList", "Math",
+        "String", "List",       "size",   "add",    "value", "length", "++",    "--",  "+=",        "null",
+        "true",   "instanceof", "in",     "do",     "/x/",   "=~",     "~",     "<<",  "Exception", "e",
+        "stream", "map",        "sort",   "remove", "get",   "0",      "''"};
     struct rng rng;
     struct script_limits small = {.steps_max = 20000, .bytes_max = 4 << 20};
     rng_seed(&rng, 42);
@@ -754,14 +796,17 @@ START_TEST(noise_is_harmless)
         char text[512];
         size_t n = 0, count = 1 + rng_below(&rng, 14);
         for (size_t k = 0; k < count; k++) {
-            n += (size_t)snprintf(text + n, sizeof(text) - n, "%s ", words[rng_below(&rng, ARRAY_LEN(words))]);
+            n +=
+                (size_t)snprintf(text + n, sizeof(text) - n, "%s ", words[rng_below(&rng, ARRAY_LEN(words))]);
         }
         struct script *s;
         struct script_run *r;
         struct json v;
         struct arena a;
         enum script_context context = (enum script_context)rng_below(&rng, SCRIPT_TERMS_SET + 1);
-        if (script_compile(&s, str_mk(text, n), rng_below(&rng, 8) == 0 ? STR("expression") : STR(""), context, NULL) != ERR_OK) {
+        if (script_compile(&s, str_mk(text, n), rng_below(&rng, 8) == 0 ? STR("expression") : STR(""),
+                           context, NULL)
+            != ERR_OK) {
             continue;
         }
         compiled++;

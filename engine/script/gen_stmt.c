@@ -1,0 +1,358 @@
+/* Statements, functions and whole programs into bytecode. */
+#include "engine/script/generate.h"
+
+static enum err block(struct gen *g, const struct node *n, bool last)
+{
+    uint32_t names = g->scope->n;
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; i < n->n && e == ERR_OK; i++) {
+        enum node_kind kind = n->kids[i]->kind;
+        if (i + 1 < n->n && (kind == S_RETURN || kind == S_BREAK || kind == S_CONTINUE || kind == S_THROW)) {
+            return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "unreachable statement");
+        }
+        e = gen_stmt(g, n->kids[i], last && i + 1 == n->n);
+    }
+    if (!n->flag) {
+        g->scope->n = names;
+    }
+    return e;
+}
+
+static bool has_effect(const struct node *n)
+{
+    return n->kind == N_ASSIGN || n->kind == N_STEP || n->kind == N_CALL || n->kind == N_NEW;
+}
+
+static enum err return_value(struct gen *g, const struct node *n)
+{
+    enum err e = gen_expr_as(g, n, gen_result_type(g));
+    return e == ERR_OK ? gen_emit(g, I_RETURN, 0, 0, 0) : e;
+}
+
+static enum err expression_statement(struct gen *g, const struct node *n, bool last)
+{
+    const struct node *x = n->kids[0];
+    bool update = g->s->context == SCRIPT_UPDATE && g->scope->code == 0;
+    bool void_function = g->scope->code != 0 && gen_result_type(g).id == TYPE_VOID;
+    if (last && !update && !void_function) {
+        return return_value(g, x);
+    }
+    if (!has_effect(x) && !(x->kind == N_TERNARY || x->kind == N_ELVIS)) {
+        return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "not a statement: result not used from expression");
+    }
+    enum err e = gen_expr(g, x);
+    return e == ERR_OK ? gen_emit(g, I_POP, 0, 0, 0) : e;
+}
+
+static enum err declaration(struct gen *g, const struct node *n)
+{
+    uint32_t slot = 0;
+    enum err e;
+    if (n->n > 0 && n->kids[0] != NULL) {
+        e = gen_expr_as(g, n->kids[0], n->type);
+    } else { /* variables begin as zero, false or null */
+        enum sv_kind kind =
+            n->type.dims == 0 && type_is_primitive(n->type.id) ? type_kind(n->type.id) : SV_NULL;
+        struct sv zero = kind == SV_BOOL   ? sv_bool(false)
+                         : kind == SV_NULL ? sv_null()
+                                           : sv_to_kind(sv_int(0), kind);
+        e = gen_emit_const(g, zero);
+    }
+    e = e == ERR_OK ? gen_declare(g, n->name, n->type, &slot) : e;
+    return e == ERR_OK ? gen_emit(g, I_STORE, 0, 0, slot) : e;
+}
+
+static enum err if_statement(struct gen *g, const struct node *n, bool last)
+{
+    if (n->kids[0]->kind == N_CONST && n->kids[0]->value.kind == SV_BOOL) {
+        return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "extraneous if block");
+    }
+    enum err e = gen_condition(g, n->kids[0]);
+    uint32_t otherwise = gen_here(g);
+    e = e == ERR_OK ? gen_emit(g, I_IF_NOT, 0, 0, 0) : e;
+    e = e == ERR_OK ? gen_stmt(g, n->kids[1], last) : e;
+    if (e == ERR_OK && n->n > 2) {
+        uint32_t end = gen_here(g);
+        e = gen_emit(g, I_JUMP, 0, 0, 0);
+        if (e == ERR_OK) {
+            gen_patch(g, otherwise);
+            e = gen_stmt(g, n->kids[2], last);
+        }
+        otherwise = end;
+    }
+    if (e == ERR_OK) {
+        gen_patch(g, otherwise);
+    }
+    return e;
+}
+
+struct loop {
+    uint32_t breaks, continues;
+    bool outer;
+};
+
+static struct loop loop_begin(struct gen *g)
+{
+    struct loop l = {g->scope->breaks_n, g->scope->continues_n, g->scope->in_loop};
+    g->scope->in_loop = true;
+    return l;
+}
+
+static void loop_continues(struct gen *g, const struct loop *l)
+{
+    while (g->scope->continues_n > l->continues) {
+        gen_patch(g, g->scope->continues[--g->scope->continues_n]);
+    }
+}
+
+static void loop_end(struct gen *g, const struct loop *l)
+{
+    while (g->scope->breaks_n > l->breaks) {
+        gen_patch(g, g->scope->breaks[--g->scope->breaks_n]);
+    }
+    g->scope->in_loop = l->outer;
+}
+
+static enum err jump_out(struct gen *g, bool is_break)
+{
+    struct scope *s = g->scope;
+    uint32_t *n = is_break ? &s->breaks_n : &s->continues_n;
+    if (!s->in_loop) {
+        return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "%s statement outside of a loop",
+                       is_break ? "break" : "continue");
+    }
+    if (*n == ARRAY_LEN(s->breaks)) {
+        return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "too many jumps out of a loop");
+    }
+    (is_break ? s->breaks : s->continues)[(*n)++] = gen_here(g);
+    return gen_emit(g, I_JUMP, 0, 0, 0);
+}
+
+static bool escapes(const struct node *n)
+{
+    if (n == NULL) {
+        return false;
+    }
+    if (n->kind == S_RETURN || n->kind == S_BREAK || n->kind == S_THROW) {
+        return true;
+    }
+    for (uint32_t i = 0; i < n->n; i++) {
+        if (escapes(n->kids[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum err while_loop(struct gen *g, const struct node *n)
+{
+    const struct node *cond = n->kids[0], *body = n->kids[1];
+    if (cond->kind == N_CONST && cond->value.kind == SV_BOOL && (!cond->value.b || !escapes(body))) {
+        return err_set(g->em, ERR_ILLEGAL_ARGUMENT,
+                       cond->value.b ? "no paths escape from while loop" : "extraneous while loop");
+    }
+    struct loop l = loop_begin(g);
+    uint32_t top = gen_here(g);
+    enum err e = gen_condition(g, cond);
+    uint32_t out = gen_here(g);
+    e = e == ERR_OK ? gen_emit(g, I_IF_NOT, 0, 0, 0) : e;
+    e = e == ERR_OK ? gen_stmt(g, body, false) : e;
+    if (e == ERR_OK) {
+        loop_continues(g, &l);
+        e = gen_emit(g, I_JUMP, 0, 0, top);
+    }
+    if (e == ERR_OK) {
+        gen_patch(g, out);
+        loop_end(g, &l);
+    }
+    return e;
+}
+
+static enum err do_loop(struct gen *g, const struct node *n)
+{
+    struct loop l = loop_begin(g);
+    uint32_t top = gen_here(g);
+    enum err e = gen_stmt(g, n->kids[0], false);
+    if (e == ERR_OK) {
+        loop_continues(g, &l);
+        e = gen_condition(g, n->kids[1]);
+    }
+    e = e == ERR_OK ? gen_emit(g, I_IF, 0, 0, top) : e;
+    if (e == ERR_OK) {
+        loop_end(g, &l);
+    }
+    return e;
+}
+
+static enum err for_loop(struct gen *g, const struct node *n)
+{
+    uint32_t names = g->scope->n, out = 0;
+    struct loop l = loop_begin(g);
+    enum err e = n->kids[0] != NULL ? gen_stmt(g, n->kids[0], false) : ERR_OK;
+    uint32_t top = gen_here(g);
+    if (e == ERR_OK && n->kids[1] != NULL) {
+        e = gen_condition(g, n->kids[1]);
+        out = gen_here(g);
+        e = e == ERR_OK ? gen_emit(g, I_IF_NOT, 0, 0, 0) : e;
+    }
+    e = e == ERR_OK ? gen_stmt(g, n->kids[3], false) : e;
+    if (e == ERR_OK) {
+        loop_continues(g, &l);
+        e = n->kids[2] != NULL ? gen_stmt(g, n->kids[2], false) : ERR_OK;
+    }
+    e = e == ERR_OK ? gen_emit(g, I_JUMP, 0, 0, top) : e;
+    if (e == ERR_OK) {
+        if (n->kids[1] != NULL) {
+            gen_patch(g, out);
+        }
+        loop_end(g, &l);
+    }
+    g->scope->n = names;
+    return e;
+}
+
+/* The iterator waits in a slot of its own, so that jumps out of the loop leave nothing on the stack. */
+static enum err each_loop(struct gen *g, const struct node *n)
+{
+    uint32_t names = g->scope->n, slot = 0, iterator = 0;
+    enum err e = gen_expr(g, n->kids[0]);
+    struct loop l = loop_begin(g);
+    e = e == ERR_OK ? gen_emit(g, I_ITERATE, 0, 0, 0) : e;
+    e = e == ERR_OK ? gen_declare(g, STR("#iterator"), (struct type){TYPE_DEF, 0}, &iterator) : e;
+    if (e == ERR_OK) {
+        g->scope->local[g->scope->n - 1].name = STR_NULL; /* no name: nested loops have their own */
+        e = gen_emit(g, I_STORE, 0, 0, iterator);
+    }
+    e = e == ERR_OK ? gen_declare(g, n->name, n->type, &slot) : e;
+    uint32_t top = gen_here(g);
+    e = e == ERR_OK ? gen_emit(g, I_LOAD, 0, 0, iterator) : e;
+    uint32_t next = gen_here(g);
+    e = e == ERR_OK ? gen_emit(g, I_NEXT, 0, 0, 0) : e;
+    e = e == ERR_OK && n->type.id != TYPE_DEF ? gen_emit_type(g, I_CONVERT, n->type) : e;
+    e = e == ERR_OK ? gen_emit(g, I_STORE, 0, 0, slot) : e;
+    e = e == ERR_OK ? gen_stmt(g, n->kids[1], false) : e;
+    if (e == ERR_OK) {
+        loop_continues(g, &l);
+        e = gen_emit(g, I_JUMP, 0, 0, top);
+    }
+    if (e == ERR_OK) {
+        gen_patch(g, next);
+        loop_end(g, &l);
+    }
+    g->scope->n = names;
+    return e;
+}
+
+static enum err try_statement(struct gen *g, const struct node *n, bool last)
+{
+    uint32_t ends[32], ends_n = 0, handler = gen_here(g);
+    enum err e = gen_emit(g, I_TRY, 0, 0, 0);
+    e = e == ERR_OK ? gen_stmt(g, n->kids[0], last) : e;
+    e = e == ERR_OK ? gen_emit(g, I_END_TRY, 0, 0, 0) : e;
+    ends[ends_n++] = gen_here(g);
+    e = e == ERR_OK ? gen_emit(g, I_JUMP, 0, 0, 0) : e;
+    if (e == ERR_OK) {
+        gen_patch(g, handler);
+    }
+    for (uint32_t i = 1; i + 1 < n->n && e == ERR_OK && ends_n < ARRAY_LEN(ends); i += 2) {
+        const struct node *d = n->kids[i];
+        uint32_t names = g->scope->n, slot = 0;
+        e = gen_emit_name(g, I_CAUGHT, 0, (uint16_t)d->type.id, d->value.s);
+        uint32_t next = gen_here(g);
+        e = e == ERR_OK ? gen_emit(g, I_IF_NOT, 0, 0, 0) : e;
+        e = e == ERR_OK ? gen_declare(g, d->name, (struct type){TYPE_DEF, 0}, &slot) : e;
+        e = e == ERR_OK ? gen_emit(g, I_STORE, 0, 0, slot) : e;
+        e = e == ERR_OK ? gen_stmt(g, n->kids[i + 1], last) : e;
+        ends[ends_n++] = gen_here(g);
+        e = e == ERR_OK ? gen_emit(g, I_JUMP, 0, 0, 0) : e;
+        if (e == ERR_OK) {
+            gen_patch(g, next);
+        }
+        g->scope->n = names;
+    }
+    e = e == ERR_OK ? gen_emit(g, I_THROW, 1, 0, 0) : e; /* none of them: on it goes */
+    for (uint32_t i = 0; i < ends_n && e == ERR_OK; i++) {
+        gen_patch(g, ends[i]);
+    }
+    return e;
+}
+
+enum err gen_stmt(struct gen *g, const struct node *n, bool last)
+{
+    enum err e;
+    switch (n->kind) {
+    case S_BLOCK:
+        return block(g, n, last);
+    case S_EXPR:
+        return expression_statement(g, n, last);
+    case S_DECLARE:
+        return declaration(g, n);
+    case S_IF:
+        return if_statement(g, n, last);
+    case S_WHILE:
+        return while_loop(g, n);
+    case S_DO:
+        return do_loop(g, n);
+    case S_FOR:
+        return for_loop(g, n);
+    case S_EACH:
+        return each_loop(g, n);
+    case S_RETURN:
+        if (n->n > 0) {
+            return return_value(g, n->kids[0]);
+        }
+        if (gen_result_type(g).id != TYPE_VOID && !(g->scope->code == 0 && g->s->context == SCRIPT_UPDATE)) {
+            return err_set(g->em, ERR_CLASS_CAST, "cannot cast from [def] to [void]");
+        }
+        return gen_finish(g);
+    case S_BREAK:
+    case S_CONTINUE:
+        return jump_out(g, n->kind == S_BREAK);
+    case S_THROW:
+        e = gen_expr(g, n->kids[0]);
+        return e == ERR_OK ? gen_emit(g, I_THROW, 0, 0, 0) : e;
+    case S_TRY:
+        return try_statement(g, n, last);
+    default:
+        return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "not a statement");
+    }
+}
+
+static enum err body(struct gen *g, uint32_t code, const struct param *params, uint32_t n,
+                     const struct node *statements)
+{
+    struct arena scratch;
+    arena_init(&scratch, NULL, ARENA_UNLIMITED);
+    struct scope *scope = ARENA_NEW(&scratch, struct scope);
+    enum err e = scope == NULL ? err_no_memory(g->em) : ERR_OK;
+    if (e == ERR_OK) {
+        scope->code = code;
+        g->scope = scope;
+        e = gen_set_params(g, params, n);
+        e = e == ERR_OK ? gen_stmt(g, statements, code == 0) : e;
+        e = e == ERR_OK ? gen_finish(g) : e;
+    }
+    g->scope = NULL;
+    arena_fini(&scratch);
+    return e;
+}
+
+enum err script_generate(struct script *s, const struct program *program, struct errmsg *em)
+{
+    struct gen g = {.s = s, .program = program, .em = em};
+    uint32_t index = 0;
+    enum err e = gen_new_code(&g, &index);
+    for (uint32_t i = 0; i < program->functions_n && e == ERR_OK;
+         i++) { /* their numbers are known before any is compiled */
+        e = gen_new_code(&g, &index);
+        s->code[i + 1].type = program->functions[i].type;
+    }
+    for (uint32_t i = 0; i < program->functions_n && e == ERR_OK; i++) {
+        const struct function *f = &program->functions[i];
+        e = body(&g, i + 1, f->params, f->params_n, f->body);
+    }
+    if (e == ERR_OK && program->body->n == 0 && s->context != SCRIPT_UPDATE) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "unexpected end of script.");
+    }
+    return e == ERR_OK ? body(&g, 0, NULL, 0, program->body) : e;
+}

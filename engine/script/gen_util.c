@@ -1,0 +1,180 @@
+/* Writing instructions, and names. */
+#include "engine/script/generate.h"
+
+enum err gen_illegal(struct gen *g, const char *what, struct str name)
+{
+    return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "%s [%.*s]", what, STR_ARG(name));
+}
+
+/* ---- writing code ---- */
+
+struct code *gen_code_of(struct gen *g)
+{
+    return &g->s->code[g->scope->code];
+}
+
+enum err gen_emit(struct gen *g, enum opcode op, uint8_t a, uint16_t b, uint32_t c)
+{
+    struct code *code = gen_code_of(g);
+    struct ins *grown = arena_grow(&g->s->arena, code->ins, code->n, &code->cap, sizeof(*code->ins));
+    if (grown == NULL) {
+        return err_no_memory(g->em);
+    }
+    code->ins = grown;
+    code->ins[code->n++] = (struct ins){(uint8_t)op, a, b, c};
+    g->s->mutates = g->s->mutates || op == I_PUT || op == I_PUT_AT || op == I_STEP || op == I_STEP_AT;
+    return ERR_OK;
+}
+
+uint32_t gen_here(struct gen *g)
+{
+    return gen_code_of(g)->n;
+}
+
+void gen_patch(struct gen *g, uint32_t at)
+{
+    gen_code_of(g)->ins[at].c = gen_here(g);
+}
+
+enum err gen_constant(struct gen *g, struct sv v, uint32_t *index)
+{
+    struct script *s = g->s;
+    struct sv *grown = arena_grow(&s->arena, s->consts, s->consts_n, &s->consts_cap, sizeof(*s->consts));
+    if (grown == NULL) {
+        return err_no_memory(g->em);
+    }
+    s->consts = grown;
+    if (v.kind == SV_STR || v.kind == SV_PATTERN) {
+        v.s = arena_str(&s->arena, v.s);
+        if (v.s.p == NULL) {
+            return err_no_memory(g->em);
+        }
+    }
+    *index = s->consts_n;
+    s->consts[s->consts_n++] = v;
+    return ERR_OK;
+}
+
+enum err gen_emit_const(struct gen *g, struct sv v)
+{
+    uint32_t index = 0;
+    enum err e = gen_constant(g, v, &index);
+    return e == ERR_OK ? gen_emit(g, I_CONST, 0, 0, index) : e;
+}
+
+/* A method that may change its object. */
+static bool is_mutator(struct str name)
+{
+    static const char *const names[] = {
+        "add",      "addAll",    "put",       "putAll", "putIfAbsent", "computeIfAbsent", "merge", "remove",
+        "removeIf", "removeAll", "retainAll", "clear",  "set",         "setValue",        "sort"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (str_is(name, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum err gen_emit_name(struct gen *g, enum opcode op, uint8_t a, uint16_t b, struct str name)
+{
+    uint32_t index = 0;
+    enum err e = gen_constant(g, sv_str(name), &index);
+    g->s->mutates = g->s->mutates || (op == I_CALL && is_mutator(name)) || op == I_METHOD_REF
+                    || (op == I_CALL_STATIC && b == TYPE_COLLECTIONS);
+    return e == ERR_OK ? gen_emit(g, op, a, b, index) : e;
+}
+
+enum err gen_emit_type(struct gen *g, enum opcode op, struct type t)
+{
+    return gen_emit(g, op, t.dims, (uint16_t)t.id, 0);
+}
+
+/* ---- names ---- */
+
+struct local *gen_find_local(struct scope *scope, struct str name)
+{
+    for (uint32_t i = scope->n; i > 0; i--) {
+        if (str_eq(scope->local[i - 1].name, name)) {
+            return &scope->local[i - 1];
+        }
+    }
+    return NULL;
+}
+
+enum err gen_declare(struct gen *g, struct str name, struct type type, uint32_t *slot)
+{
+    struct scope *scope = g->scope;
+    if (gen_find_local(scope, name) != NULL) {
+        return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "variable [%.*s] is already defined", STR_ARG(name));
+    }
+    if (scope->n == SLOTS_MAX || scope->slots == SLOTS_MAX) {
+        return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "too many variables");
+    }
+    *slot = scope->slots++;
+    scope->local[scope->n++] = (struct local){name, type, *slot};
+    struct code *code = gen_code_of(g);
+    code->slots_n = MAX_OF(code->slots_n, scope->slots);
+    return ERR_OK;
+}
+
+/* A variable of the surroundings: lambdas are compiled with all visible ones captured ahead. */
+struct local *gen_resolve(struct gen *g, struct str name)
+{
+    return gen_find_local(g->scope, name);
+}
+
+enum variable gen_context_variable(const struct gen *g, struct str name)
+{
+    enum script_context c = g->s->context;
+    bool docs =
+        c != SCRIPT_UPDATE && c != SCRIPT_BUCKET && c != SCRIPT_BUCKET_SELECTOR && c != SCRIPT_MOVING_FN;
+    bool scores = c == SCRIPT_SCORE || c == SCRIPT_NUMBER_SORT || c == SCRIPT_STRING_SORT || c == SCRIPT_AGG;
+    return str_is(name, "params")                            ? VAR_PARAMS
+           : str_is(name, "doc") && docs                     ? VAR_DOC
+           : str_is(name, "_score") && scores                ? VAR_SCORE
+           : str_is(name, "ctx") && c == SCRIPT_UPDATE       ? VAR_CTX
+           : str_is(name, "_value") && c == SCRIPT_AGG       ? VAR_VALUE
+           : str_is(name, "values") && c == SCRIPT_MOVING_FN ? VAR_VALUES
+                                                             : VAR_NONE;
+}
+
+enum err gen_new_code(struct gen *g, uint32_t *index)
+{
+    struct script *s = g->s;
+    struct code *grown = arena_grow(&s->arena, s->code, s->code_n, &s->code_cap, sizeof(*s->code));
+    if (grown == NULL) {
+        return err_no_memory(g->em);
+    }
+    s->code = grown;
+    s->code[s->code_n] = (struct code){.type = {TYPE_DEF, 0}};
+    *index = s->code_n++;
+    return ERR_OK;
+}
+
+enum err gen_set_params(struct gen *g, const struct param *params, uint32_t n)
+{
+    struct code *code = gen_code_of(g);
+    uint32_t before = code->captured_n, slot;
+    struct type *types = ARENA_ARRAY(&g->s->arena, struct type, n + before);
+    if (types == NULL) {
+        return err_no_memory(g->em);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        enum err e = gen_declare(g, params[i].name, params[i].type, &slot);
+        if (e != ERR_OK) {
+            return e;
+        }
+        types[before + i] = params[i].type;
+    }
+    code = gen_code_of(g);
+    code->param_types = types;
+    code->params_n = n + before;
+    return ERR_OK;
+}
+
+enum err gen_finish(struct gen *g)
+{
+    enum err e = gen_emit_const(g, sv_null());
+    return e == ERR_OK ? gen_emit(g, I_RETURN, 0, 0, 0) : e;
+}

@@ -1,0 +1,71 @@
+/* generate.h - what the parts of the code generator share. Private to gen_*.c. */
+#ifndef ENGINE_SCRIPT_GENERATE_H
+#define ENGINE_SCRIPT_GENERATE_H
+
+#include "engine/script/code.h"
+
+struct local {
+    struct str name;
+    struct type type;
+    uint32_t slot;
+};
+
+/* The function that is being compiled. */
+struct scope {
+    struct scope *outer; /* a lambda's surroundings */
+    uint32_t code;
+    struct local local[SLOTS_MAX];
+    uint32_t n, slots;
+    uint32_t breaks[64], continues[64]; /* jumps to patch in the innermost loops */
+    uint32_t breaks_n, continues_n;
+    bool in_loop;
+    int depth;
+};
+
+struct gen {
+    struct script *s;
+    const struct program *program;
+    struct errmsg *em;
+    struct scope *scope;
+};
+
+enum variable { VAR_NONE, VAR_DOC, VAR_PARAMS, VAR_SCORE, VAR_CTX, VAR_VALUE, VAR_VALUES };
+
+enum err gen_illegal(struct gen *g, const char *what, struct str name);
+struct code *gen_code_of(struct gen *g);
+/* One instruction. */
+enum err gen_emit(struct gen *g, enum opcode op, uint8_t a, uint16_t b, uint32_t c);
+/* Where the next instruction goes; and a jump at `at` shall lead there. */
+uint32_t gen_here(struct gen *g);
+void gen_patch(struct gen *g, uint32_t at);
+enum err gen_constant(struct gen *g, struct sv v, uint32_t *index);
+enum err gen_emit_const(struct gen *g, struct sv v);
+enum err gen_emit_name(struct gen *g, enum opcode op, uint8_t a, uint16_t b, struct str name);
+enum err gen_emit_type(struct gen *g, enum opcode op, struct type t);
+struct local *gen_find_local(struct scope *scope, struct str name);
+/* A new variable in a slot of its own. */
+enum err gen_declare(struct gen *g, struct str name, struct type type, uint32_t *slot);
+struct local *gen_resolve(struct gen *g, struct str name);
+enum variable gen_context_variable(const struct gen *g, struct str name);
+enum err gen_new_code(struct gen *g, uint32_t *index);
+enum err gen_set_params(struct gen *g, const struct param *params, uint32_t n);
+enum err gen_finish(struct gen *g);
+bool gen_is_arithmetic(enum op op);
+/* TYPE_DEF where only running shows it. */
+enum type_id gen_static_type(struct gen *g, const struct node *n);
+enum err gen_cannot_cast(struct gen *g, enum type_id from, enum type_id to);
+enum type_id gen_unboxed(enum type_id id);
+/* What the compiler can already refuse when a value of n is assigned to `to`, or cast as n says. */
+enum err gen_check_assign(struct gen *g, const struct node *n, struct type to);
+enum err gen_check_cast(struct gen *g, const struct node *n);
+/* What the function being compiled must give. */
+struct type gen_result_type(const struct gen *g);
+/* An expression whose value is then converted; a condition to a boolean. */
+enum err gen_expr_as(struct gen *g, const struct node *n, struct type to);
+enum err gen_condition(struct gen *g, const struct node *n);
+/* Leaves one value on the stack. */
+enum err gen_expr(struct gen *g, const struct node *n);
+/* `last`: an expression's value is what the function returns. */
+enum err gen_stmt(struct gen *g, const struct node *n, bool last);
+
+#endif

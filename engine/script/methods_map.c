@@ -1,0 +1,202 @@
+/* Methods of maps. */
+#include "engine/script/vm.h"
+
+#define METHOD(f) \
+    static enum err f(struct script_run *m, struct sv self, struct sv *a, uint32_t n, struct sv *out)
+
+static enum err put(struct script_run *m, struct sv_map *map_, struct sv key, struct sv value)
+{
+    return vm_put_at(m, (struct sv){.kind = SV_MAP, .map = map_}, key, value);
+}
+
+METHOD(map_get)
+{
+    (void)n;
+    return vm_get_at(m, self, a[0], out);
+}
+
+METHOD(map_get_or)
+{
+    const struct sv *v = sv_map_get(self.map, a[0]);
+    (void)n, (void)m;
+    *out = v != NULL ? *v : a[1];
+    return ERR_OK;
+}
+
+METHOD(map_put)
+{
+    const struct sv *was = sv_map_get(self.map, a[0]);
+    (void)n;
+    *out = was != NULL ? *was : sv_null();
+    return put(m, self.map, a[0], a[1]);
+}
+
+METHOD(map_put_if_absent)
+{
+    const struct sv *was = sv_map_get(self.map, a[0]);
+    (void)n;
+    *out = was != NULL ? *was : sv_null();
+    return was != NULL && was->kind != SV_NULL ? ERR_OK : put(m, self.map, a[0], a[1]);
+}
+
+METHOD(map_compute_if_absent)
+{
+    const struct sv *was = sv_map_get(self.map, a[0]);
+    (void)n;
+    if (was != NULL && was->kind != SV_NULL) {
+        *out = *was;
+        return ERR_OK;
+    }
+    enum err e = vm_call(m, a[1], &a[0], 1, out);
+    return e == ERR_OK && out->kind != SV_NULL ? put(m, self.map, a[0], *out) : e;
+}
+
+METHOD(map_merge)
+{
+    const struct sv *was = sv_map_get(self.map, a[0]);
+    struct sv args[2] = {was != NULL ? *was : sv_null(), a[1]};
+    (void)n;
+    *out = a[1];
+    enum err e = args[0].kind != SV_NULL ? vm_call(m, a[2], args, 2, out) : ERR_OK;
+    return e == ERR_OK ? put(m, self.map, a[0], *out) : e;
+}
+
+METHOD(map_remove)
+{
+    (void)n;
+    *out = sv_null();
+    if (self.map->frozen) {
+        return vm_frozen(m);
+    }
+    (void)sv_map_remove(self.map, a[0], out);
+    return vm_spend(m, 1 + self.map->n / 8);
+}
+
+METHOD(map_size)
+{
+    (void)a, (void)n, (void)m;
+    *out = sv_int((int32_t)self.map->n);
+    return ERR_OK;
+}
+
+METHOD(map_is_empty)
+{
+    (void)a, (void)n, (void)m;
+    *out = sv_bool(self.map->n == 0);
+    return ERR_OK;
+}
+
+METHOD(map_contains_key)
+{
+    (void)n, (void)m;
+    *out = sv_bool(sv_map_get(self.map, a[0]) != NULL);
+    return ERR_OK;
+}
+
+METHOD(map_contains_value)
+{
+    bool is = false;
+    (void)n;
+    for (uint32_t i = 0; i < self.map->n && !is; i++) {
+        is = sv_equals(self.map->e[i].value, a[0]);
+    }
+    *out = sv_bool(is);
+    return vm_spend(m, self.map->n / 4);
+}
+
+enum side { SIDE_KEYS, SIDE_VALUES, SIDE_ENTRIES };
+
+static enum err side(struct script_run *m, struct sv self, enum side which, struct sv *out)
+{
+    enum err e = vm_list(m, which == SIDE_VALUES ? LIST_LIST : LIST_SET, out);
+    for (uint32_t i = 0; i < self.map->n && e == ERR_OK; i++) {
+        struct sv entry = {.kind = SV_ENTRY, .aux = i, .map = self.map};
+        e = vm_push(m, out->list,
+                    which == SIDE_KEYS     ? self.map->e[i].key
+                    : which == SIDE_VALUES ? self.map->e[i].value
+                                           : entry);
+    }
+    return e;
+}
+
+METHOD(map_keys)
+{
+    (void)a, (void)n;
+    return side(m, self, SIDE_KEYS, out);
+}
+
+METHOD(map_values)
+{
+    (void)a, (void)n;
+    return side(m, self, SIDE_VALUES, out);
+}
+
+METHOD(map_entries)
+{
+    (void)a, (void)n;
+    return side(m, self, SIDE_ENTRIES, out);
+}
+
+METHOD(map_put_all)
+{
+    enum err e = ERR_OK;
+    (void)n;
+    if (a[0].kind != SV_MAP) {
+        return a[0].kind == SV_NULL ? vm_null(m, "putAll") : vm_class_cast(m, a[0], "java.util.Map");
+    }
+    for (uint32_t i = 0, all = a[0].map->n; i < all && e == ERR_OK; i++) {
+        e = put(m, self.map, a[0].map->e[i].key, a[0].map->e[i].value);
+    }
+    *out = sv_null();
+    return e;
+}
+
+METHOD(map_clear)
+{
+    (void)a, (void)n;
+    if (self.map->frozen) {
+        return vm_frozen(m);
+    }
+    *self.map = (struct sv_map){0};
+    *out = sv_null();
+    return ERR_OK;
+}
+
+METHOD(map_for_each)
+{
+    enum err e = ERR_OK;
+    uint32_t all = self.map->n;
+    (void)n;
+    for (uint32_t i = 0; i < all && e == ERR_OK; i++) {
+        struct sv args[2] = {self.map->e[i].key, self.map->e[i].value}, ignored;
+        e = vm_call(m, a[0], args, 2, &ignored);
+        if (e == ERR_OK && self.map->n != all) {
+            return err_set(m->em, ERR_CONCURRENT_MODIFICATION, "the map was changed while it was iterated");
+        }
+    }
+    *out = sv_null();
+    return e;
+}
+
+enum err methods_map(struct script_run *m, struct sv self, struct str name, struct sv *a, uint32_t n,
+                     struct sv *out, bool *found)
+{
+    static const struct method table[] = {{"get", 1, map_get},
+                                          {"getOrDefault", 2, map_get_or},
+                                          {"put", 2, map_put},
+                                          {"putIfAbsent", 2, map_put_if_absent},
+                                          {"computeIfAbsent", 2, map_compute_if_absent},
+                                          {"merge", 3, map_merge},
+                                          {"remove", 1, map_remove},
+                                          {"size", 0, map_size},
+                                          {"isEmpty", 0, map_is_empty},
+                                          {"containsKey", 1, map_contains_key},
+                                          {"containsValue", 1, map_contains_value},
+                                          {"keySet", 0, map_keys},
+                                          {"values", 0, map_values},
+                                          {"entrySet", 0, map_entries},
+                                          {"putAll", 1, map_put_all},
+                                          {"clear", 0, map_clear},
+                                          {"forEach", 1, map_for_each}};
+    return vm_table(m, table, ARRAY_LEN(table), self, name, a, n, out, found);
+}

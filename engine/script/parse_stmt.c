@@ -1,0 +1,274 @@
+/* Statements, functions, whole scripts. */
+#include "engine/script/parse.h"
+
+static struct node *statement(struct parser *p);
+
+/* "type name [= value], name ...": S_BLOCK of declarations with `flag` (no scope of its own). */
+static struct node *declaration(struct parser *p)
+{
+    struct type type;
+    struct node *all = p_mk(p, S_BLOCK, p_peek(p, 0)->off);
+    p->at += p_type_here(p, 0, &type);
+    if (all != NULL) {
+        all->flag = true;
+    }
+    do {
+        if (!p_name_at(p, 0)) {
+            return p_fail(p, "ID");
+        }
+        struct node *d = p_mk(p, S_DECLARE, p_peek(p, 0)->off);
+        if (d == NULL) {
+            return NULL;
+        }
+        d->type = type;
+        d->name = p_peek(p, 0)->text;
+        p->at++;
+        d = p_kid(p, d, p_accept(p, "=") ? parse_expression(p) : NULL);
+        all = p_kid(p, all, d);
+    } while (all != NULL && p_accept(p, ","));
+    return all;
+}
+
+static bool declaration_here(const struct parser *p)
+{
+    struct type type;
+    uint32_t n = p_type_here(p, 0, &type);
+    return n > 0 && p_name_at(p, n);
+}
+
+static struct node *simple(struct parser *p)
+{
+    if (declaration_here(p)) {
+        return declaration(p);
+    }
+    uint32_t off = p_peek(p, 0)->off;
+    return p_kid(p, p_mk(p, S_EXPR, off), parse_expression(p));
+}
+
+/* A block, or one statement. */
+static struct node *body(struct parser *p)
+{
+    if (p_is_sign(p_peek(p, 0), "{")) {
+        return parse_block(p);
+    }
+    if (p_accept(p, ";")) {
+        return p_mk(p, S_BLOCK, p_peek(p, 0)->off);
+    }
+    return p_kid(p, p_mk(p, S_BLOCK, p_peek(p, 0)->off), statement(p));
+}
+
+static struct node *if_statement(struct parser *p, uint32_t off)
+{
+    struct node *n = p_mk(p, S_IF, off);
+    if (!p_expect(p, "(")) {
+        return NULL;
+    }
+    n = p_kid(p, n, parse_expression(p));
+    n = p_expect(p, ")") ? p_kid(p, n, body(p)) : NULL;
+    if (n != NULL && p_accept_word(p, "else")) {
+        n = p_kid(p, n, body(p));
+    }
+    return n;
+}
+
+static struct node *each(struct parser *p, uint32_t off, uint32_t type_tokens, struct type type)
+{
+    struct node *n = p_mk(p, S_EACH, off);
+    if (n == NULL) {
+        return NULL;
+    }
+    p->at += type_tokens;
+    n->type = type_tokens > 0 ? type : (struct type){TYPE_DEF, 0};
+    n->name = p_peek(p, 0)->text;
+    p->at += 2; /* the name, and ":" or "in" */
+    n = p_kid(p, n, parse_expression(p));
+    return p_expect(p, ")") ? p_kid(p, n, body(p)) : NULL;
+}
+
+static struct node *for_statement(struct parser *p, uint32_t off)
+{
+    struct type type;
+    if (!p_expect(p, "(")) {
+        return NULL;
+    }
+    uint32_t tokens = p_type_here(p, 0, &type);
+    if (tokens > 0 && p_name_at(p, tokens) && p_is_sign(p_peek(p, tokens + 1), ":")) {
+        return each(p, off, tokens, type);
+    }
+    if (p_name_at(p, 0) && p_is_word(p_peek(p, 1), "in")) {
+        return each(p, off, 0, type);
+    }
+    struct node *n = p_mk(p, S_FOR, off);
+    n = p_kid(p, n, p_is_sign(p_peek(p, 0), ";") ? NULL : simple(p));
+    n = p_expect(p, ";") ? p_kid(p, n, p_is_sign(p_peek(p, 0), ";") ? NULL : parse_expression(p)) : NULL;
+    n = p_expect(p, ";") ? p_kid(p, n, p_is_sign(p_peek(p, 0), ")") ? NULL : simple(p)) : NULL;
+    return p_expect(p, ")") ? p_kid(p, n, body(p)) : NULL;
+}
+
+static struct node *do_statement(struct parser *p, uint32_t off)
+{
+    struct node *n = p_kid(p, p_mk(p, S_DO, off), parse_block(p));
+    if (!p_accept_word(p, "while")) {
+        return p_fail(p, "while");
+    }
+    n = p_expect(p, "(") ? p_kid(p, n, parse_expression(p)) : NULL;
+    return p_expect(p, ")") ? n : NULL;
+}
+
+static struct node *try_statement(struct parser *p, uint32_t off)
+{
+    struct node *n = p_kid(p, p_mk(p, S_TRY, off), parse_block(p));
+    if (!p_is_word(p_peek(p, 0), "catch")) {
+        return p_fail(p, "catch");
+    }
+    while (n != NULL && p_accept_word(p, "catch")) {
+        struct type type;
+        if (!p_expect(p, "(")) {
+            return NULL;
+        }
+        uint32_t tokens = p_type_here(p, 0, &type);
+        if (tokens == 0 || !p_name_at(p, tokens)) {
+            return p_fail(p, "TYPE");
+        }
+        struct node *d = p_mk(p, S_DECLARE, p_peek(p, 0)->off);
+        if (d == NULL) {
+            return NULL;
+        }
+        d->type = type;
+        d->value = sv_str(p_peek(p, 0)->text); /* the exception's class, by which it is caught */
+        d->name = p_peek(p, tokens)->text;
+        p->at += tokens + 1;
+        n = p_expect(p, ")") ? p_kid(p, n, d) : NULL;
+        n = p_kid(p, n, parse_block(p));
+    }
+    return n;
+}
+
+/* Statements that end by themselves; NULL without an error: there is none here. */
+static struct node *compound(struct parser *p)
+{
+    const struct token *t = p_peek(p, 0);
+    if (p_accept_word(p, "if")) {
+        return if_statement(p, t->off);
+    }
+    if (p_accept_word(p, "while")) {
+        struct node *n = p_mk(p, S_WHILE, t->off);
+        n = p_expect(p, "(") ? p_kid(p, n, parse_expression(p)) : NULL;
+        return p_expect(p, ")") ? p_kid(p, n, body(p)) : NULL;
+    }
+    if (p_accept_word(p, "for")) {
+        return for_statement(p, t->off);
+    }
+    return p_accept_word(p, "try") ? try_statement(p, t->off) : NULL;
+}
+
+static struct node *plain(struct parser *p)
+{
+    const struct token *t = p_peek(p, 0);
+    if (p_accept_word(p, "do")) {
+        return do_statement(p, t->off);
+    }
+    if (p_accept_word(p, "break")) {
+        return p_mk(p, S_BREAK, t->off);
+    }
+    if (p_accept_word(p, "continue")) {
+        return p_mk(p, S_CONTINUE, t->off);
+    }
+    if (p_accept_word(p, "return")) {
+        struct node *n = p_mk(p, S_RETURN, t->off);
+        bool bare =
+            p_is_sign(p_peek(p, 0), ";") || p_is_sign(p_peek(p, 0), "}") || p_peek(p, 0)->kind == T_END;
+        return bare ? n : p_kid(p, n, parse_expression(p));
+    }
+    if (p_accept_word(p, "throw")) {
+        return p_kid(p, p_mk(p, S_THROW, t->off), parse_expression(p));
+    }
+    return simple(p);
+}
+
+static struct node *statement(struct parser *p)
+{
+    struct node *n = NULL;
+    if (p_enter(p)) {
+        n = compound(p);
+        if (n == NULL && p->e == ERR_OK) {
+            n = plain(p);
+            /* the last statement of a script or a block needs no semicolon */
+            if (p->e == ERR_OK && !p_accept(p, ";") && p_peek(p, 0)->kind != T_END
+                && !p_is_sign(p_peek(p, 0), "}")) {
+                n = p_fail(p, "{<EOF>, ';'}");
+            }
+        }
+    }
+    p->depth--;
+    return p->e == ERR_OK ? n : NULL;
+}
+
+struct node *parse_block(struct parser *p)
+{
+    struct node *n = p_mk(p, S_BLOCK, p_peek(p, 0)->off);
+    if (!p_expect(p, "{")) {
+        return NULL;
+    }
+    while (n != NULL && !p_accept(p, "}")) {
+        n = p_kid(p, n, statement(p));
+    }
+    return n;
+}
+
+/* "type name(params) { ... }" before the statements. */
+static bool function_here(const struct parser *p)
+{
+    struct type type;
+    uint32_t n = p_type_here(p, 0, &type);
+    return n > 0 && p_name_at(p, n) && p_is_sign(p_peek(p, n + 1), "(");
+}
+
+static bool function(struct parser *p, struct program *out)
+{
+    struct function f = {0};
+    size_t cap = 0;
+    p->at += p_type_here(p, 0, &f.type);
+    f.name = p_peek(p, 0)->text;
+    p->at += 2;
+    while (!p_accept(p, ")")) {
+        if (!p_add_param(p, &f.params, &f.params_n, &cap)) {
+            return false;
+        }
+        if (!p_is_sign(p_peek(p, 0), ")") && !p_expect(p, ",")) {
+            return false;
+        }
+    }
+    f.body = parse_block(p);
+    struct function *grown =
+        arena_grow(p->a, out->functions, out->functions_n, &out->functions_cap, sizeof(f));
+    if (grown == NULL) {
+        (void)p_no_memory(p);
+        return false;
+    }
+    out->functions = grown;
+    out->functions[out->functions_n++] = f;
+    return p->e == ERR_OK;
+}
+
+enum err script_parse(struct program *out, struct str source, struct arena *a, struct errmsg *em)
+{
+    struct token *tokens;
+    struct parser p = {.a = a, .em = em};
+    enum err e = script_lex(&tokens, &p.n, source, a, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    p.t = tokens;
+    *out = (struct program){0};
+    while (function_here(&p)) {
+        if (!function(&p, out)) {
+            return p.e;
+        }
+    }
+    out->body = p_mk(&p, S_BLOCK, 0);
+    while (p.e == ERR_OK && p_peek(&p, 0)->kind != T_END) {
+        out->body = p_kid(&p, out->body, statement(&p));
+    }
+    return p.e;
+}

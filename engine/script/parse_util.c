@@ -1,0 +1,186 @@
+/* Looking at tokens, making nodes, recognising types. */
+#include "engine/script/parse.h"
+
+const struct token *p_peek(const struct parser *p, uint32_t ahead)
+{
+    uint32_t at = p->at + ahead;
+    return &p->t[at < p->n ? at : p->n - 1];
+}
+
+bool p_is_sign(const struct token *t, const char *sign)
+{
+    return t->kind == T_SIGN && str_is(t->text, sign);
+}
+
+bool p_is_word(const struct token *t, const char *word)
+{
+    return t->kind == T_NAME && str_is(t->text, word);
+}
+
+struct node *p_fail(struct parser *p, const char *expected)
+{
+    const struct token *t = p_peek(p, 0);
+    if (p->e == ERR_OK) {
+        p->e = t->kind == T_END      ? err_set(p->em, ERR_ILLEGAL_ARGUMENT, "unexpected end of script.")
+               : expected[0] != '\0' ? err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                                               "unexpected token ['%.*s'] was expecting one of [%s].",
+                                               STR_ARG(t->text), expected)
+                                     : err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                                               "invalid sequence of tokens near ['%.*s'].", STR_ARG(t->text));
+    }
+    return NULL;
+}
+
+void *p_no_memory(struct parser *p)
+{
+    if (p->e == ERR_OK) {
+        p->e = err_no_memory(p->em);
+    }
+    return NULL;
+}
+
+bool p_accept(struct parser *p, const char *sign)
+{
+    if (p->e != ERR_OK || !p_is_sign(p_peek(p, 0), sign)) {
+        return false;
+    }
+    p->at++;
+    return true;
+}
+
+bool p_accept_word(struct parser *p, const char *word)
+{
+    if (p->e != ERR_OK || !p_is_word(p_peek(p, 0), word)) {
+        return false;
+    }
+    p->at++;
+    return true;
+}
+
+bool p_expect(struct parser *p, const char *sign)
+{
+    if (p_accept(p, sign)) {
+        return true;
+    }
+    (void)p_fail(p, sign);
+    return false;
+}
+
+struct node *p_mk(struct parser *p, enum node_kind kind, uint32_t off)
+{
+    struct node *n = ARENA_NEW(p->a, struct node);
+    if (n == NULL) {
+        return p_no_memory(p);
+    }
+    n->kind = kind;
+    n->off = off;
+    return n;
+}
+
+/* Adds a kid (which may be NULL on purpose); returns n, or NULL after an error. */
+struct node *p_kid(struct parser *p, struct node *n, struct node *k)
+{
+    if (p->e != ERR_OK || n == NULL) {
+        return NULL;
+    }
+    struct node **grown = arena_grow(p->a, n->kids, n->n, &n->cap, sizeof(struct node *));
+    if (grown == NULL) {
+        return p_no_memory(p);
+    }
+    n->kids = grown;
+    n->kids[n->n++] = k;
+    return n;
+}
+
+bool p_enter(struct parser *p)
+{
+    if (p->e == ERR_OK && ++p->depth > DEPTH_MAX) {
+        p->e =
+            err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Scripts may be no deeper nested than %d levels", DEPTH_MAX);
+    }
+    return p->e == ERR_OK;
+}
+
+struct node *p_too_long(struct parser *p)
+{
+    p->e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Scripts may have no more than %d operators in a row",
+                   CHAIN_MAX);
+    return NULL;
+}
+
+/* ---- types ---- */
+
+bool p_is_keyword(struct str s)
+{
+    static const char *const words[] = {"if",       "else",  "while",      "do",   "for",   "in",
+                                        "continue", "break", "return",     "new",  "try",   "catch",
+                                        "throw",    "this",  "instanceof", "true", "false", "null"};
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        if (str_is(s, words[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How many tokens a type takes at `ahead`; 0: there is none. */
+uint32_t p_type_here(const struct parser *p, uint32_t ahead, struct type *out)
+{
+    const struct token *t = p_peek(p, ahead);
+    if (t->kind != T_NAME || p_is_keyword(t->text)) {
+        return 0;
+    }
+    uint32_t n = 1;
+    out->dims = 0;
+    out->id = type_of_name(t->text);
+    if (str_is(t->text, "Map") && p_is_sign(p_peek(p, ahead + 1), ".")
+        && p_is_word(p_peek(p, ahead + 2), "Entry")) {
+        out->id = TYPE_ENTRY;
+        n = 3;
+    }
+    if (str_is(t->text, "java")) { /* java.util.List */
+        while (p_is_sign(p_peek(p, ahead + n), ".") && p_peek(p, ahead + n + 1)->kind == T_NAME) {
+            out->id = type_of_name(p_peek(p, ahead + n + 1)->text);
+            n += 2;
+            if (out->id != TYPE_NONE) {
+                break;
+            }
+        }
+    }
+    if (out->id == TYPE_NONE) {
+        return 0;
+    }
+    while (p_is_sign(p_peek(p, ahead + n), "[") && p_is_sign(p_peek(p, ahead + n + 1), "]")) {
+        n += 2;
+        out->dims++;
+    }
+    return n;
+}
+
+bool p_name_at(const struct parser *p, uint32_t ahead)
+{
+    const struct token *t = p_peek(p, ahead);
+    return t->kind == T_NAME && !p_is_keyword(t->text);
+}
+
+bool p_add_param(struct parser *p, struct param **params, uint32_t *n, size_t *cap)
+{
+    struct type type = {TYPE_DEF, 0};
+    uint32_t tokens = p_name_at(p, 1) || p_is_sign(p_peek(p, 1), "[") || p_is_sign(p_peek(p, 1), ".")
+                          ? p_type_here(p, 0, &type)
+                          : 0;
+    p->at += tokens;
+    if (!p_name_at(p, 0)) {
+        (void)p_fail(p, "ID");
+        return false;
+    }
+    struct param *grown = arena_grow(p->a, *params, *n, cap, sizeof(**params));
+    if (grown == NULL) {
+        (void)p_no_memory(p);
+        return false;
+    }
+    *params = grown;
+    (*params)[(*n)++] = (struct param){type, p_peek(p, 0)->text};
+    p->at++;
+    return true;
+}

@@ -1,0 +1,195 @@
+/* Values from JSON and back. */
+#include "engine/script/value.h"
+
+#include <math.h>
+
+#define DEPTH_MAX 100
+
+static bool number_of_json(struct sv *out, const struct json *v)
+{
+    int64_t i;
+    if (json_is_integral(v) && json_i64(v, &i)) {
+        *out = i >= INT32_MIN && i <= INT32_MAX ? sv_int((int32_t)i) : sv_long(i);
+    } else {
+        *out = sv_double(json_double(v));
+    }
+    return true;
+}
+
+static bool text_copy(struct arena *a, struct str s, struct sv *out)
+{
+    struct str copy = arena_str(a, s);
+    *out = sv_str(copy);
+    return copy.p != NULL;
+}
+
+bool sv_of_json(struct sv *out, const struct json *v, struct arena *a, bool frozen)
+{
+    struct sv one;
+    switch (v->type) {
+    case JSON_NULL:
+        *out = sv_null();
+        return true;
+    case JSON_BOOL:
+        *out = sv_bool(v->b);
+        return true;
+    case JSON_NUMBER:
+        return number_of_json(out, v);
+    case JSON_STRING:
+        return text_copy(a, v->s, out);
+    case JSON_ARRAY:
+        *out = sv_of_list(sv_list_new(a, LIST_LIST));
+        for (uint32_t i = 0; out->list != NULL && i < v->n; i++) {
+            if (!sv_of_json(&one, &v->items[i], a, frozen) || !sv_list_push(a, out->list, one)) {
+                return false;
+            }
+        }
+        if (out->list != NULL) {
+            out->list->frozen = frozen;
+        }
+        return out->list != NULL;
+    default:
+        *out = (struct sv){.kind = SV_MAP, .map = sv_map_new(a)};
+        for (uint32_t i = 0; out->map != NULL && i < v->n; i++) {
+            struct sv key;
+            if (!text_copy(a, v->members[i].key, &key) || !sv_of_json(&one, &v->members[i].value, a, frozen)
+                || !sv_map_put(a, out->map, key, one)) {
+                return false;
+            }
+        }
+        if (out->map != NULL) {
+            out->map->frozen = frozen;
+        }
+        return out->map != NULL;
+    }
+}
+
+bool sv_thaw(struct sv *out, struct sv v, struct arena *a)
+{
+    struct sv one;
+    *out = v;
+    if (v.kind == SV_LIST) {
+        out->list = sv_list_new(a, v.list->form);
+        for (uint32_t i = 0; out->list != NULL && i < v.list->n; i++) {
+            if (!sv_thaw(&one, v.list->v[i], a) || !sv_list_push(a, out->list, one)) {
+                return false;
+            }
+        }
+        return out->list != NULL;
+    }
+    if (v.kind == SV_MAP) {
+        out->map = sv_map_new(a);
+        for (uint32_t i = 0; out->map != NULL && i < v.map->n; i++) {
+            if (!sv_thaw(&one, v.map->e[i].value, a) || !sv_map_put(a, out->map, v.map->e[i].key, one)) {
+                return false;
+            }
+        }
+        return out->map != NULL;
+    }
+    return true;
+}
+
+static enum err text_json(struct json *out, struct sv v, enum json_type type, struct arena *a,
+                          struct errmsg *em)
+{
+    struct buf b;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    bool ok = sv_text(v, &b, 0);
+    struct str copy = arena_str(a, buf_view(&b));
+    buf_fini(&b);
+    *out = (struct json){.type = type, .s = copy};
+    return ok && copy.p != NULL ? ERR_OK : err_no_memory(em);
+}
+
+static enum err list_json(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
+{
+    bool field = v.kind == SV_FIELD;
+    uint32_t n = field ? v.field->doc.n : v.list->n;
+    *out = (struct json){.type = JSON_ARRAY, .n = n, .items = ARENA_ARRAY(a, struct json, n)};
+    if (out->items == NULL) {
+        return err_no_memory(em);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        enum err e =
+            sv_to_json(&out->items[i], field ? sv_field_at(v.field, i) : v.list->v[i], a, depth + 1, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err map_json(struct json *out, const struct sv_map *m, struct arena *a, unsigned depth,
+                         struct errmsg *em)
+{
+    *out = (struct json){.type = JSON_OBJECT, .n = m->n, .members = ARENA_ARRAY(a, struct json_member, m->n)};
+    if (out->members == NULL) {
+        return err_no_memory(em);
+    }
+    for (uint32_t i = 0; i < m->n; i++) {
+        struct json key;
+        enum err e = text_json(&key, m->e[i].key, JSON_STRING, a, em);
+        if (e == ERR_OK) {
+            out->members[i].key = key.s;
+            e = sv_to_json(&out->members[i].value, m->e[i].value, a, depth + 1, em);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err geo_json(struct json *out, const struct geo_point *p, struct arena *a, struct errmsg *em)
+{
+    struct json lat, lon;
+    enum err e = text_json(&lat, sv_double(p->lat), JSON_NUMBER, a, em);
+    e = e == ERR_OK ? text_json(&lon, sv_double(p->lon), JSON_NUMBER, a, em) : e;
+    *out = json_mk_object();
+    if (e == ERR_OK && (!json_put(out, a, STR("lat"), lat) || !json_put(out, a, STR("lon"), lon))) {
+        e = err_no_memory(em);
+    }
+    return e;
+}
+
+enum err sv_to_json(struct json *out, struct sv v, struct arena *a, unsigned depth, struct errmsg *em)
+{
+    if (depth > DEPTH_MAX) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Iterable object is self-referencing itself");
+    }
+    switch (v.kind) {
+    case SV_NULL:
+        *out = (struct json){.type = JSON_NULL};
+        return ERR_OK;
+    case SV_BOOL:
+        *out = json_mk_bool(v.b);
+        return ERR_OK;
+    case SV_BYTE:
+    case SV_SHORT:
+    case SV_INT:
+    case SV_LONG:
+        return text_json(out, v, JSON_NUMBER, a, em);
+    case SV_FLOAT:
+    case SV_DOUBLE:
+        return text_json(out, v, isfinite(v.d) ? JSON_NUMBER : JSON_STRING, a, em);
+    case SV_LIST:
+    case SV_FIELD:
+        return list_json(out, v, a, depth, em);
+    case SV_MAP:
+        return map_json(out, v.map, a, depth, em);
+    case SV_GEO:
+        return geo_json(out, v.geo, a, em);
+    case SV_STR:
+    case SV_CHAR:
+    case SV_DATE:
+        v.aux = DATE_OF_DOC;
+        return text_json(out, v, JSON_STRING, a, em);
+    case SV_INSTANT:
+    case SV_ZONE:
+    case SV_ENUM:
+        return text_json(out, v, JSON_STRING, a, em);
+    default:
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "cannot write xcontent for unknown value of type class %s",
+                       sv_class(v));
+    }
+}
