@@ -63,19 +63,32 @@ static bool ends_cvc(const uint16_t *s, size_t n)
     return s[n - 1] != 'w' && s[n - 1] != 'x' && s[n - 1] != 'y';
 }
 
-static bool ends(struct word *w, const char *suffix)
+/* A text with its length; suffixes are compared from behind, where most differ at once. */
+struct text {
+    const char *p;
+    size_t n;
+};
+
+#define T(literal) {literal, sizeof(literal) - 1}
+
+static bool ends_with(struct word *w, struct text suffix)
 {
-    size_t k = strlen(suffix);
-    if (k > w->n) {
+    if (suffix.n > w->n) {
         return false;
     }
-    for (size_t i = 0; i < k; i++) {
-        if (w->s[w->n - k + i] != (unsigned char)suffix[i]) {
+    const uint16_t *end = w->s + w->n - suffix.n;
+    for (size_t i = suffix.n; i-- > 0;) {
+        if (end[i] != (unsigned char)suffix.p[i]) {
             return false;
         }
     }
-    w->stem = w->n - k;
+    w->stem = w->n - suffix.n;
     return true;
+}
+
+static bool ends(struct word *w, const char *suffix)
+{
+    return ends_with(w, (struct text){suffix, strlen(suffix)});
 }
 
 static void set_to(struct word *w, const char *with)
@@ -127,14 +140,15 @@ static void past_and_ing(struct word *w)
 }
 
 struct rule {
-    const char *suffix, *with;
+    struct text suffix;
+    const char *with;
 };
 
 /* The first suffix that fits decides; it is replaced when enough is before it. */
 static void apply_rules(struct word *w, const struct rule *rules, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (ends(w, rules[i].suffix)) {
+        if (ends_with(w, rules[i].suffix)) {
             if (measure(w->s, w->stem) > 0) {
                 set_to(w, rules[i].with);
             }
@@ -144,25 +158,26 @@ static void apply_rules(struct word *w, const struct rule *rules, size_t n)
 }
 
 static const struct rule doubles[] = {
-    {"ational", "ate"}, {"tional", "tion"}, {"enci", "ence"}, {"anci", "ance"}, {"izer", "ize"},   {"bli", "ble"},
-    {"alli", "al"},     {"entli", "ent"},   {"eli", "e"},     {"ousli", "ous"}, {"ization", "ize"}, {"ation", "ate"},
-    {"ator", "ate"},    {"alism", "al"},    {"iveness", "ive"}, {"fulness", "ful"}, {"ousness", "ous"}, {"aliti", "al"},
-    {"iviti", "ive"},   {"biliti", "ble"},  {"logi", "log"},
+    {T("ational"), "ate"}, {T("tional"), "tion"}, {T("enci"), "ence"}, {T("anci"), "ance"}, {T("izer"), "ize"},   {T("bli"), "ble"},
+    {T("alli"), "al"},     {T("entli"), "ent"},   {T("eli"), "e"},     {T("ousli"), "ous"}, {T("ization"), "ize"}, {T("ation"), "ate"},
+    {T("ator"), "ate"},    {T("alism"), "al"},    {T("iveness"), "ive"}, {T("fulness"), "ful"}, {T("ousness"), "ous"}, {T("aliti"), "al"},
+    {T("iviti"), "ive"},   {T("biliti"), "ble"},  {T("logi"), "log"},
 };
 
 static const struct rule singles[] = {
-    {"icate", "ic"}, {"ative", ""}, {"alize", "al"}, {"iciti", "ic"}, {"ical", "ic"}, {"ful", ""}, {"ness", ""},
+    {T("icate"), "ic"}, {T("ative"), ""}, {T("alize"), "al"}, {T("iciti"), "ic"}, {T("ical"), "ic"}, {T("ful"), ""}, {T("ness"), ""},
 };
 
 static void long_endings(struct word *w)
 {
-    static const char *const suffixes[] = {"al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent",
-                                           "ion", "ou", "ism", "ate", "iti", "ous", "ive", "ize"};
+    static const struct text suffixes[] = {T("al"),  T("ance"), T("ence"), T("er"),  T("ic"),  T("able"), T("ible"),
+                                           T("ant"), T("ement"), T("ment"), T("ent"), T("ion"), T("ou"),   T("ism"),
+                                           T("ate"), T("iti"),  T("ous"),  T("ive"), T("ize")};
     for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
-        if (!ends(w, suffixes[i])) {
+        if (!ends_with(w, suffixes[i])) {
             continue;
         }
-        bool ion = strcmp(suffixes[i], "ion") == 0;
+        bool ion = suffixes[i].n == 3 && suffixes[i].p[0] == 'i' && suffixes[i].p[1] == 'o';
         if (ion && (w->stem == 0 || (w->s[w->stem - 1] != 's' && w->s[w->stem - 1] != 't'))) {
             continue;
         }

@@ -5,6 +5,16 @@ void token_list_init(struct token_list *l, struct arena *arena)
     *l = (struct token_list){.arena = arena};
 }
 
+bool token_reserve(struct token_list *l, size_t n)
+{
+    if (l->cap > 0 || n == 0) {
+        return true;
+    }
+    l->v = arena_alloc(l->arena, n * sizeof(*l->v));
+    l->cap = l->v != NULL ? n : 0;
+    return l->v != NULL;
+}
+
 bool token_add(struct token_list *l, struct token t)
 {
     struct token *v = arena_grow(l->arena, l->v, l->n, &l->cap, sizeof(*v));

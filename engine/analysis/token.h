@@ -33,6 +33,8 @@ struct token_list {
 
 /* Prepares an empty list. */
 void token_list_init(struct token_list *l, struct arena *arena);
+/* Makes room for n tokens in an empty list, so that filling it moves nothing; false: no memory. */
+bool token_reserve(struct token_list *l, size_t n) NODISCARD;
 /* Appends; false: no memory. */
 bool token_add(struct token_list *l, struct token t) NODISCARD;
 

@@ -7,6 +7,8 @@
 #include "engine/analysis/word_scan.h"
 
 #define TOKEN_UNITS_MAX 1048576
+#define UTF8_BYTES_A_UNIT 3 /* at most, for a unit of UTF-16 */
+#define BYTES_A_TOKEN   5 /* of English text, with the blank */
 
 struct standard {
     struct tokenizer base;
@@ -57,24 +59,44 @@ static size_t ascii_word(struct str text, size_t at, size_t end, const char **ty
     return i;
 }
 
+/* The general scanner, which must not see more than units_max units: what it finds in the bytes that may hold so many is
+ * right unless it is longer than that. */
+static size_t scan(const struct standard *t, struct str text, size_t at, const char **type)
+{
+    size_t window = MIN_OF(text.n - at, (size_t)t->units_max * UTF8_BYTES_A_UNIT + 4);
+    struct str seen = str_slice(text, 0, at + window);
+    size_t end = word_scan(seen, at, type);
+    if (end - at <= t->units_max || utf16_length(str_slice(text, at, end)) <= t->units_max) {
+        return end;
+    }
+    struct str shown = str_slice(text, at, text.n);
+    return word_scan(str_slice(text, 0, at + part_units(shown, t->units_max)), at, type);
+}
+
+static bool starts_nothing(unsigned char c)
+{
+    return c < 0x80 && (word_class_ascii[c] == WC_OTHER || word_class_ascii[c] > WC_EXTEND_NUM_LET) && c != '#' && c != '*';
+}
+
 static enum err run(const struct tokenizer *self, struct str text, struct token_list *out, struct errmsg *em)
 {
     const struct standard *t = (const struct standard *)self;
-    size_t at = 0;
-    while (at < text.n) {
+    if (!token_reserve(out, text.n / BYTES_A_TOKEN + 1)) {
+        return err_no_memory(em);
+    }
+    for (size_t at = 0; at < text.n;) {
         unsigned char c = (unsigned char)text.p[at];
-        if (c < 0x80 && word_class_ascii[c] == WC_OTHER && c != '#' && c != '*') {
+        if (starts_nothing(c)) {
             at++;
             continue;
         }
         const char *type = NULL;
         size_t end = at;
-        if (c < 0x80 && word_class_ascii[c] != WC_OTHER && word_class_ascii[c] <= WC_EXTEND_NUM_LET) {
+        if (c < 0x80 && word_class_ascii[c] != WC_OTHER) {
             end = ascii_word(text, at, MIN_OF(text.n, at + t->units_max), &type);
         }
         if (end == at) {
-            size_t limit = text.n - at > t->units_max ? at + part_units(str_slice(text, at, text.n), t->units_max) : text.n;
-            end = word_scan(str_slice(text, 0, limit), at, &type);
+            end = scan(t, text, at, &type);
         }
         if (end == at) {
             if (utf8_next(text, &at) >= 0x10000 && t->units_max == 1) {
