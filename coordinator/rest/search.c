@@ -172,11 +172,31 @@ static enum err overrides(struct url_overrides *u)
     return e == ERR_OK ? list_override(u, "stats", "stats", NULL) : e;
 }
 
+/* A second value behind the body's is an error of its own kind; any other error of syntax stays what it is. */
+static enum err more_behind(struct rest *r)
+{
+    struct json first, second;
+    size_t end;
+    struct str rest;
+    if (json_parse_first(&first, r->body, r->arena, &json_limits_default, &end, NULL) != ERR_OK || end >= r->body.n) {
+        return err_code(&r->em);
+    }
+    rest = str_slice(r->body, end, r->body.n);
+    if (json_parse_first(&second, rest, r->arena, &json_limits_default, &end, NULL) != ERR_OK) {
+        return err_code(&r->em);
+    }
+    return jr_fail(r->body, r->body.n - rest.n + second.off, &r->em, "Unexpected token [%s] found after the main object.",
+                   json_token_name(&second));
+}
+
 /* The body's text and tree, with what the URL adds. */
 static enum err body_of(struct rest *r, struct search_opts *o)
 {
     const struct json *body;
     enum err e = rest_body(r, &body);
+    if (e == ERR_JSON) {
+        e = more_behind(r);
+    }
     if (e != ERR_OK) {
         return e;
     }
