@@ -329,7 +329,7 @@ static enum err syntax_error(struct builder *b, bool at_end)
 }
 
 /* yajl does not check what its allocator returns, so the arena must have room for it beforehand. */
-static yajl_handle start_parser(struct builder *b, const yajl_callbacks *callbacks, yajl_alloc_funcs *funcs, bool first_only)
+static yajl_handle start_parser(struct builder *b, const yajl_callbacks *callbacks, yajl_alloc_funcs *funcs)
 {
     void *probe = arena_alloc(b->arena, KIB);
     if (probe == NULL) {
@@ -338,7 +338,6 @@ static yajl_handle start_parser(struct builder *b, const yajl_callbacks *callbac
     yajl_handle h = yajl_alloc(callbacks, funcs, b);
     if (h != NULL) {
         yajl_config(h, yajl_allow_comments, 1);
-        yajl_config(h, yajl_allow_trailing_garbage, first_only ? 1 : 0);
     }
     return h;
 }
@@ -410,8 +409,8 @@ static enum err run_parser(struct builder *b)
     return b->err;
 }
 
-static enum err parse(struct json *out, struct str text, struct arena *arena, const struct json_limits *limits, size_t *end,
-                      struct errmsg *em)
+enum err json_parse(struct json *out, struct str text, struct arena *arena, const struct json_limits *limits,
+                    struct errmsg *em)
 {
     struct builder b = {.text = text, .arena = arena, .limits = limits, .em = em};
     enum err e = run_parser(&b);

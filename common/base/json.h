@@ -59,10 +59,6 @@ static inline bool json_is_broken(const struct json *v)
     return v->type == JSON_NULL && v->n == JSON_BROKEN;
 }
 
-/* As json_parse, but the text may go on behind the value: *end is where that ended. */
-enum err json_parse_first(struct json *out, struct str text, struct arena *arena, const struct json_limits *limits, size_t *end,
-                          struct errmsg *em) NODISCARD;
-
 /* Line and column (both from 1, columns in bytes) of byte `off` in `text`. */
 void json_place(struct str text, size_t off, uint32_t *line, uint32_t *col);
 

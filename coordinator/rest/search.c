@@ -176,17 +176,17 @@ static enum err overrides(struct url_overrides *u)
 static enum err more_behind(struct rest *r)
 {
     struct json first, second;
-    size_t end;
-    struct str rest;
-    if (json_parse_first(&first, r->body, r->arena, &json_limits_default, &end, NULL) != ERR_OK || end >= r->body.n) {
-        return err_code(&r->em);
+    size_t extra, more;
+    enum err e = json_parse_until(&first, &extra, r->body, r->arena, &json_limits_default, &r->em);
+    if (extra == SIZE_MAX) {
+        return e;
     }
-    rest = str_slice(r->body, end, r->body.n);
-    if (json_parse_first(&second, rest, r->arena, &json_limits_default, &end, NULL) != ERR_OK) {
-        return err_code(&r->em);
+    struct str rest = str_slice(r->body, extra, r->body.n);
+    struct errmsg em;
+    if (json_parse_until(&second, &more, rest, r->arena, &json_limits_default, &em) != ERR_OK && more == SIZE_MAX) {
+        return e;
     }
-    return jr_fail(r->body, r->body.n - rest.n + second.off, &r->em, "Unexpected token [%s] found after the main object.",
-                   json_token_name(&second));
+    return jr_fail(r->body, extra + second.off, &r->em, "Unexpected token [%s] found after the main object.", json_token_name(&second));
 }
 
 /* The body's text and tree, with what the URL adds. */
