@@ -299,21 +299,6 @@ static void arena_free_cb(void *ctx, void *p)
     (void)p;
 }
 
-/* The text ends too early, and Jackson sees a mistake before that end: behind a comma, in a literal that is no literal
- * so far, behind a decimal point. */
-static bool wrong_before_end(const struct builder *b)
-{
-    struct str t = str_trim(b->text);
-    size_t start = token_start(b);
-    if (t.n == 0 || t.p[t.n - 1] == ',') {
-        return t.n > 0;
-    }
-    char first = start < t.n ? t.p[start] : '"', last = t.p[t.n - 1];
-    bool literal = first >= 'a' && first <= 'z';
-    bool number = first == '-' || (first >= '0' && first <= '9');
-    return literal || (number && last == '.');
-}
-
 /* Words yajl's complaint as Jackson would, with the place. */
 static enum err syntax_error(struct builder *b, bool at_end)
 {
@@ -321,7 +306,7 @@ static enum err syntax_error(struct builder *b, bool at_end)
     size_t at = at_end ? b->text.n : yajl_get_bytes_consumed(b->yajl);
     json_place(b->text, at, &line, &col);
     if (at_end) {
-        return err_set(b->em, wrong_before_end(b) ? ERR_JSON : ERR_JSON_EOF, "Unexpected end-of-input\n at line: %u, column: %u", line, col);
+        return err_set(b->em, ERR_JSON_EOF, "Unexpected end-of-input\n at line: %u, column: %u", line, col);
     }
     unsigned char c = at > 0 && at <= b->text.n ? (unsigned char)b->text.p[at - 1] : 0;
     return err_set(b->em, ERR_JSON, "Unexpected character ('%c' (code %u))\n at line: %u, column: %u",
@@ -359,23 +344,6 @@ static enum err close_broken(struct builder *b, enum err why)
     return ok ? why : err_no_memory(b->em);
 }
 
-/* yajl is content with a comment behind the value that does not end. */
-static bool open_comment(const struct builder *b)
-{
-    for (size_t at = b->root.end; at < b->text.n; at++) {
-        if (b->text.p[at] == '/') {
-            size_t end = skip_comment(b->text, at);
-            bool block = at + 1 < b->text.n && b->text.p[at + 1] == '*';
-            bool line = at + 1 < b->text.n && b->text.p[at + 1] == '/';
-            if (!line && !(block && end >= at + 4 && b->text.p[end - 1] == '/' && b->text.p[end - 2] == '*')) {
-                return true;
-            }
-            at = end - 1;
-        }
-    }
-    return false;
-}
-
 static enum err run_parser(struct builder *b)
 {
     static const yajl_callbacks callbacks = {
@@ -403,7 +371,7 @@ static enum err run_parser(struct builder *b)
         at_end = true;
         st = yajl_complete_parse(b->yajl);
     }
-    if (b->err == ERR_OK && (st != yajl_status_ok || open_comment(b))) {
+    if (st != yajl_status_ok && b->err == ERR_OK) {
         b->err = syntax_error(b, at_end);
     }
     return b->err;

@@ -107,8 +107,7 @@ enum err engine_remove_orphans(struct engine *e, struct errmsg *em)
     for (size_t i = 0; i < s.names.n && r == ERR_OK; i++) {
         uint64_t a, b;
         struct str name = s.names.v[i];
-        bool orphan = is_tmp(name)
-                      || (file_number(name, MANIFEST_PREFIX, &a) && !commit_is(e, a))
+        bool orphan = is_tmp(name) || (file_number(name, MANIFEST_PREFIX, &a) && !commit_is(e, a))
                       || (file_number(name, SEGMENT_PREFIX, &a) && !engine_names(e, a, 0))
                       || (live_numbers(name, &a, &b) && !engine_names(e, a, b));
         r = orphan ? remove_name(e, &arena, name, em) : ERR_OK;

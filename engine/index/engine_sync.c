@@ -23,8 +23,11 @@ uint64_t engine_refreshed(const struct engine *e)
     return e->refreshed;
 }
 
-static bool operations_wait(const struct engine *e)
+static bool somebody_waits(const struct engine *e)
 {
+    if (e->flush != NULL && e->log.durable < engine_flush_location(e->flush)) {
+        return true;
+    }
     for (const struct tlog_chunk *c = e->log.first; c != NULL; c = c->next) {
         if (c->n_seqs > 0) {
             return true;
@@ -35,10 +38,11 @@ static bool operations_wait(const struct engine *e)
 
 bool engine_sync_due(const struct engine *e)
 {
-    if (e->failure != ERR_OK || e->log.out != NULL || !operations_wait(e)) {
+    if (e->failure != ERR_OK || e->log.out != NULL || !somebody_waits(e)) {
         return false;
     }
-    return e->settings.durability == DURABLE_REQUEST || e->log.tail_bytes >= ASYNC_TAIL_BYTES
+    return e->flush != NULL || e->settings.durability == DURABLE_REQUEST
+           || e->log.tail_bytes >= ASYNC_TAIL_BYTES
            || clock_mono_ms(e->clock) - e->last_sync_ms >= e->settings.sync_interval_ms;
 }
 

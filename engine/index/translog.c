@@ -139,6 +139,7 @@ enum err translog_roll(struct translog *t, int64_t trim_above, struct errmsg *em
     g->sum.end += size;
     g->sum.ended = true;
     t->tail_bytes += size;
+    t->location += size; /* who waits for it waits for the next generation's file as well */
     c->finish = true;
     return ERR_OK;
 }
@@ -364,7 +365,7 @@ uint64_t translog_generation_above(const struct translog *t, int64_t seq)
 
 int64_t translog_history_from(const struct translog *t)
 {
-    return t->gens[0].header.max_seq_before + 1;
+    return MIN_OF(t->gens[0].header.max_seq_before, translog_trim_of(t, t->gens[0].header.generation)) + 1;
 }
 
 void translog_trim(struct translog *t, uint64_t generation)

@@ -38,7 +38,6 @@ static enum err make_field(struct doc_parser *p, const struct field *object, str
     const struct json *type = json_get(def, "type");
     struct node *n = NULL;
     b.date_format = date_format;
-    b.from_template = true;
     enum err e = node_parse_typed(&b, name, json_is(type, JSON_STRING) ? type->s : STR("object"), def, name, &n);
     e = e != ERR_OK ? e : node_build(&b, n);
     e = e != ERR_OK ? e : node_link(&b, n, object);
@@ -201,7 +200,7 @@ static struct guess guess_value(const struct doc_parser *p, const struct json *v
 enum err doc_dynamic_scalar(struct doc_parser *p, const struct field *object, struct str name, const struct json *v)
 {
     enum dynamic_mode mode = doc_dynamic(p, object);
-    if (mode == DYNAMIC_FALSE || (v->type == JSON_NULL && !json_is_broken(v))) {
+    if (mode == DYNAMIC_FALSE) {
         return ERR_OK;
     }
     if (mode == DYNAMIC_STRICT) {

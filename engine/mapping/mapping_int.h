@@ -133,7 +133,6 @@ struct builder {
     const struct settings *settings;
     bool ignore_malformed, coerce;
     struct str date_format; /* of detected dates: the default of `format`; p == NULL: none */
-    bool from_template; /* unknown parameters are passed over */
     struct errmsg *em;
 };
 

@@ -1,7 +1,7 @@
 /* Mappings and documents as lines of JSON: what they print, what they yield. Without argument it runs the few lines
  * below as a test; with "-" it reads lines from standard input and prints one line of JSON for each, for comparing with
  * another implementation:
- *   {"settings":{..},"mapping":{..},"merge":[{..}],"docs":[{..} or "text"],"steps":[{"merge":..},{"doc":..},{"get":1}]} */
+ *   {"settings":{..},"mapping":{..},"merge":[{..}],"docs":[{..} or "text"]} */
 #include "common/base/jsonw.h"
 #include "common/base/num.h"
 #include "engine/mapping/document.h"
@@ -180,25 +180,6 @@ static void run_doc(struct jsonw *w, struct mapping **m, const struct json *doc)
     arena_fini(&a);
 }
 
-/* {"merge":..}, {"doc":..}, {"get":..} in turn. */
-static void run_sequence(struct jsonw *w, struct mapping **m, const struct json *steps)
-{
-    jw_k(w, "steps");
-    jw_arr(w);
-    for (uint32_t i = 0; steps != NULL && i < steps->n; i++) {
-        const struct json *doc = json_get(&steps->items[i], "doc"), *merge = json_get(&steps->items[i], "merge");
-        struct errmsg em = {0};
-        if (doc != NULL) {
-            run_doc(w, m, doc);
-        } else if (merge != NULL && merge_into(m, merge, &em) != ERR_OK) {
-            write_error(w, &em);
-        } else {
-            mapping_write(*m, w);
-        }
-    }
-    jw_arr_end(w);
-}
-
 static void run_steps(struct jsonw *w, struct mapping **m, const struct json *line)
 {
     struct errmsg em = {0};
@@ -220,7 +201,6 @@ static void run_steps(struct jsonw *w, struct mapping **m, const struct json *li
         run_doc(w, m, &docs->items[i]);
     }
     jw_arr_end(w);
-    run_sequence(w, m, json_get(line, "steps"));
 }
 
 static void run_line(struct str text, struct buf *out)
@@ -264,7 +244,7 @@ static void run_line(struct str text, struct buf *out)
 
 static const char *const samples[][2] = {
     {"{\"mapping\":{\"properties\":{\"b\":{\"type\":\"integer\"},\"a\":{\"type\":\"keyword\",\"index\":true}}}}",
-     "{\"mapping\":{\"properties\":{\"a\":{\"type\":\"keyword\"},\"b\":{\"type\":\"integer\"}}},\"merge\":[],\"docs\":[],\"steps\":[],"
+     "{\"mapping\":{\"properties\":{\"a\":{\"type\":\"keyword\"},\"b\":{\"type\":\"integer\"}}},\"merge\":[],\"docs\":[],"
      "\"after\":{\"properties\":{\"a\":{\"type\":\"keyword\"},\"b\":{\"type\":\"integer\"}}}}"},
     {"{\"mapping\":{\"x\":1}}",
      "{\"mapping\":{\"error\":[\"mapper_parsing_exception: Failed to parse mapping [_doc]: Root mapping definition has "
