@@ -455,6 +455,13 @@ enum err gen_expr(struct gen *g, const struct node *n)
         e = exprs(g, n, 0);
         return e == ERR_OK ? gen_emit(g, I_GET_AT, 0, 0, 0) : e;
     case N_UNARY:
+        if (n->op != OP_NOT) {
+            enum type_id type = gen_static_type(g, n->kids[0]);
+            if (type == TYPE_STRING || type == TYPE_BOOLEAN) {
+                return err_set(g->em, ERR_CLASS_CAST, "cannot apply the operator to the type [%s]",
+                               type_name(type));
+            }
+        }
         e = n->op == OP_NOT ? gen_condition(g, n->kids[0]) : gen_expr(g, n->kids[0]);
         return e == ERR_OK ? gen_emit(g, I_UNARY, (uint8_t)n->op, 0, 0) : e;
     case N_BINARY:

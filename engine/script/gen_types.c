@@ -18,6 +18,21 @@ static bool is_numeric(enum type_id id)
     return id >= TYPE_BYTE && id <= TYPE_DOUBLE;
 }
 
+/* What static methods give, where that is known. */
+static enum type_id call_type(const struct node *n)
+{
+    const struct node *of = n->kids[0];
+    if (of == NULL || of->kind != N_TYPE) {
+        return TYPE_DEF;
+    }
+    if (of->type.id == TYPE_MATH) {
+        return str_is(n->name, "round")                        ? TYPE_LONG
+               : str_starts(n->name, STR("floor")) && n->n > 2 ? TYPE_DEF
+                                                               : TYPE_DOUBLE;
+    }
+    return of->type.id == TYPE_STRING ? TYPE_STRING : TYPE_DEF;
+}
+
 /* TYPE_DEF where only running shows it. */
 enum type_id gen_static_type(struct gen *g, const struct node *n)
 {
@@ -54,6 +69,15 @@ enum type_id gen_static_type(struct gen *g, const struct node *n)
             return TYPE_STRING;
         }
         return is_numeric(a) && is_numeric(b) ? MAX_OF(MAX_OF(a, b), TYPE_INT) : TYPE_DEF;
+    case N_TERNARY:
+        a = gen_static_type(g, n->kids[1]);
+        b = gen_static_type(g, n->kids[2]);
+        return a == b ? a : is_numeric(a) && is_numeric(b) ? MAX_OF(MAX_OF(a, b), TYPE_INT) : TYPE_DEF;
+    case N_ASSIGN:
+    case N_STEP:
+        return n->kids[0]->kind == N_NAME ? gen_static_type(g, n->kids[0]) : TYPE_DEF;
+    case N_CALL:
+        return call_type(n);
     default:
         return TYPE_DEF;
     }
