@@ -73,7 +73,8 @@ struct index_buffer {
     uint32_t n_slots;
     struct buffer_field *fields;
     uint32_t n_fields, fields_cap;
-    uint32_t next_field; /* where the next one is likely */
+    uint32_t *field_slots; /* field number + 1, by hash of the name */
+    uint32_t n_field_slots;
     struct buffer_doc *docs;
     uint32_t n_docs, docs_cap;
     bool nested; /* some document is not a root */

@@ -358,16 +358,23 @@ static void write_term(struct writing *w, struct postings_writer *pw, const stru
     postings_writer_term(pw, term_text(w->b, t));
 }
 
-/* Terms in order of their bytes lie scattered: what the coming ones need is asked for early. */
-static void look_ahead(const struct index_buffer *b, const uint32_t *order, uint32_t i, uint32_t n)
+/* Terms in order of their bytes lie scattered: what the coming ones need is asked for early, a step for each of them at every
+ * term, so that the waits overlap. */
+#define AHEAD 8
+
+static void look_ahead(const struct index_buffer *b, const uint32_t *order, uint32_t i, uint32_t n,
+                       struct stream_ahead ring[AHEAD])
 {
-    if (i + 16 < n) {
-        __builtin_prefetch(&b->terms[order[i + 16]]);
+    if (i + 2 * AHEAD < n) {
+        __builtin_prefetch(&b->terms[order[i + 2 * AHEAD]]);
     }
-    if (i + 8 < n) {
-        const struct term_head *t = &b->terms[order[i + 8]];
-        __builtin_prefetch(byte_pool_at(&b->pool, t->s.first));
+    for (uint32_t k = 0; k < AHEAD; k++) {
+        stream_ahead_step(&ring[k], &b->pool);
+    }
+    if (i + AHEAD < n) {
+        const struct term_head *t = &b->terms[order[i + AHEAD]];
         __builtin_prefetch(byte_pool_at(&b->pool, t->text));
+        stream_ahead_begin(&ring[i % AHEAD], &b->pool, &t->s);
     }
 }
 
@@ -381,9 +388,10 @@ static void write_terms(struct writing *w, const struct buffer_field *f, const u
     }
     if (postings_writer_init(pw, w->out, f->has, norms, w->b->n_docs) == ERR_OK) {
         const uint32_t *order = w->field_terms[f - w->b->fields];
+        struct stream_ahead ring[AHEAD] = {{0}};
         for (uint32_t i = 0; i < f->n_terms && w->out->err == ERR_OK; i++) {
             struct term_head *t = &w->b->terms[order[i]];
-            look_ahead(w->b, order, i, f->n_terms);
+            look_ahead(w->b, order, i, f->n_terms, ring);
             t->ord = i;
             write_term(w, pw, t);
         }

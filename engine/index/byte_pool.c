@@ -25,7 +25,7 @@ void byte_pool_fini(struct byte_pool *p)
 
 size_t byte_pool_bytes(const struct byte_pool *p)
 {
-    return (size_t)p->n_chunks * POOL_CHUNK + (size_t)p->cap * sizeof(*p->chunks);
+    return (size_t)p->at + (size_t)p->cap * sizeof(*p->chunks);
 }
 
 static bool add_chunk(struct byte_pool *p)

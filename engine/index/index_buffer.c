@@ -27,6 +27,7 @@ static void empty(struct index_buffer *b)
     alloc_put(b->alloc, b->terms);
     alloc_put(b->alloc, b->slots);
     alloc_put(b->alloc, b->fields);
+    alloc_put(b->alloc, b->field_slots);
     alloc_put(b->alloc, b->docs);
     alloc_put(b->alloc, b->term_undo);
     alloc_put(b->alloc, b->field_undo);
@@ -95,20 +96,50 @@ static bool log_field(struct index_buffer *b, struct buffer_field *f)
     return true;
 }
 
+/* Puts every field anew into a table that is at most half full. */
+static bool index_fields(struct index_buffer *b)
+{
+    uint32_t n = MAX_OF(b->n_field_slots, 32U);
+    while (n < 2 * (b->n_fields + 1)) {
+        n *= 2;
+    }
+    if (n > b->n_field_slots) {
+        uint32_t *slots = b->alloc->resize(b->alloc->self, b->field_slots, n * sizeof(*slots));
+        if (slots == NULL) {
+            return false;
+        }
+        b->field_slots = slots;
+        b->n_field_slots = n;
+    }
+    memset(b->field_slots, 0, n * sizeof(*b->field_slots));
+    for (uint32_t i = 0; i < b->n_fields; i++) {
+        uint32_t at = b->fields[i].hash & (n - 1);
+        while (b->field_slots[at] != 0) {
+            at = (at + 1) & (n - 1);
+        }
+        b->field_slots[at] = i + 1;
+    }
+    return true;
+}
+
 struct buffer_field *buffer_field(struct index_buffer *b, struct str name)
 {
-    /* Documents name their fields in much the same order: the hashes are compared in a tight loop only when a field is
-     * not where the one before it was found. */
     uint32_t hash = (uint32_t)hash_str(name);
-    for (uint32_t i = 0, at = b->next_field; i < b->n_fields; i++, at++) {
-        at = at >= b->n_fields ? 0 : at;
-        struct buffer_field *f = &b->fields[at];
+    if (2 * (b->n_fields + 1) > b->n_field_slots && !index_fields(b)) {
+        return NULL;
+    }
+    uint32_t mask = b->n_field_slots - 1, at = hash & mask;
+    for (; b->field_slots[at] != 0; at = (at + 1) & mask) {
+        struct buffer_field *f = &b->fields[b->field_slots[at] - 1];
         if (f->hash == hash && str_eq(f->name, name)) {
-            b->next_field = at + 1;
             return log_field(b, f) ? f : NULL;
         }
     }
-    return new_field(b, name, hash);
+    struct buffer_field *f = new_field(b, name, hash);
+    if (f != NULL) {
+        b->field_slots[at] = b->n_fields;
+    }
+    return f;
 }
 
 /* Appends (document, value) with the value as its difference to the one before. */
@@ -400,6 +431,7 @@ static enum err add_root(struct index_buffer *b, const struct parsed_doc *doc, d
 
 static void undo(struct index_buffer *b)
 {
+    bool fewer = b->n_fields > b->fields_before;
     inverter_undo(b);
     while (b->n_fields > b->fields_before) {
         completion_writer_free(b->fields[--b->n_fields].completion);
@@ -413,6 +445,9 @@ static void undo(struct index_buffer *b)
         }
         *f = u->was;
         f->completion = completion;
+    }
+    if (fewer) {
+        index_fields(b); /* nothing has to grow */
     }
     b->n_docs = b->docs_before;
     b->pool.at = b->pool_before;
@@ -460,6 +495,7 @@ size_t index_buffer_bytes(const struct index_buffer *b)
 {
     size_t n = sizeof(*b) + byte_pool_bytes(&b->pool) + b->arena.bytes_used + b->record.cap;
     n += b->terms_cap * sizeof(*b->terms) + b->n_slots * sizeof(*b->slots) + b->fields_cap * sizeof(*b->fields);
+    n += b->n_field_slots * sizeof(*b->field_slots);
     n += b->docs_cap * sizeof(*b->docs) + b->term_undo_cap * sizeof(*b->term_undo);
     n += b->field_undo_cap * sizeof(*b->field_undo);
     for (uint32_t i = 0; i < b->n_fields; i++) {
