@@ -1,8 +1,8 @@
 #include "engine/index/byte_pool.h"
 
-#define LEVELS      11
-#define LINK_BYTES  4
-#define CHUNKS_MAX  ((uint32_t)1 << (32 - POOL_SHIFT))
+#define LEVELS     11
+#define LINK_BYTES 4
+#define CHUNKS_MAX ((uint32_t)1 << (32 - POOL_SHIFT))
 
 static uint32_t slice_bytes(uint32_t level)
 {

@@ -1,8 +1,9 @@
 /* byte_pool.h - many growing runs of bytes in a few big chunks.
  *
- * A stream is a chain of slices, each twice as long as the one before, linked by the address in its last four bytes: a rare
- * term costs eight bytes, a frequent one is read almost sequentially. Addresses are 32 bits; 0 means none. The pool can
- * be cut back to an earlier length, which undoes what was taken since. One thread. */
+ * A stream is a chain of slices, each twice as long as the one before, linked by the address in its last four
+ * bytes: a rare term costs eight bytes, a frequent one is read almost sequentially. Addresses are 32 bits; 0
+ * means none. The pool can be cut back to an earlier length, which undoes what was taken since. One thread.
+ */
 #ifndef INDEX_BYTE_POOL_H
 #define INDEX_BYTE_POOL_H
 
@@ -104,7 +105,8 @@ struct stream_ahead {
     uint32_t link, stop, level; /* link 0: nothing more to ask for */
 };
 
-static inline void stream_ahead_begin(struct stream_ahead *a, const struct byte_pool *p, const struct stream *s)
+static inline void stream_ahead_begin(struct stream_ahead *a, const struct byte_pool *p,
+                                      const struct stream *s)
 {
     *a = (struct stream_ahead){0};
     if (s->first != 0) {

@@ -1,5 +1,5 @@
-/* Looking terms up. Keys (the first eight bytes behind the prefix that all terms share, in big-endian order) narrow the
- * search to blocks that begin alike; within a block, terms are compared without being rebuilt. */
+/* Looking terms up. Keys (the first eight bytes behind the prefix that all terms share, in big-endian order)
+ * narrow the search to blocks that begin alike; within a block, terms are compared without being rebuilt. */
 #include "engine/index/seg_int.h"
 
 static inline uint64_t quick_varint(struct bytes_in *in)
@@ -99,8 +99,8 @@ static uint64_t keys_below(const uint8_t *keys, uint64_t n, uint64_t key, bool e
     return base;
 }
 
-/* The last block whose first term is at most `term`; UINT64_MAX: the term sorts before all (block 0 is where a seek
- * begins). `term` begins with the field's prefix. */
+/* The last block whose first term is at most `term`; UINT64_MAX: the term sorts before all (block 0 is where
+ * a seek begins). `term` begins with the field's prefix. */
 static uint64_t find_block(const struct seg_field *f, struct str term)
 {
     const struct field_impl *impl = impl_of(f);
@@ -121,8 +121,8 @@ static uint64_t find_block(const struct seg_field *f, struct str term)
     return lo - 1;
 }
 
-/* The index of `term` within an opened block, or -1. `same` is how many bytes the last term read shares with it; terms are
- * in order, so one that shares less than its forerunner did is already past the target. */
+/* The index of `term` within an opened block, or -1. `same` is how many bytes the last term read shares with
+ * it; terms are in order, so one that shares less than its forerunner did is already past the target. */
 static int find_in_block(struct terms_block *b, struct str term)
 {
     struct bytes_in in = b->in;
