@@ -19,6 +19,33 @@ void arena_init(struct arena *a, const struct allocator *alloc, size_t bytes_max
     *a = (struct arena){.alloc = alloc != NULL ? alloc : alloc_default(), .bytes_max = bytes_max};
 }
 
+struct arena_deferred {
+    struct arena_deferred *next;
+    void (*release)(void *p);
+    void *p;
+};
+
+bool arena_defer(struct arena *a, void (*release)(void *p), void *p)
+{
+    struct arena_deferred *d = ARENA_NEW(a, struct arena_deferred);
+    if (d == NULL) {
+        release(p);
+        return false;
+    }
+    *d = (struct arena_deferred){a->deferred, release, p};
+    a->deferred = d;
+    return true;
+}
+
+static void run_deferred(struct arena *a)
+{
+    while (a->deferred != NULL) {
+        struct arena_deferred *d = a->deferred;
+        a->deferred = d->next;
+        d->release(d->p);
+    }
+}
+
 static void free_chunks(struct arena *a, struct arena_chunk *keep)
 {
     struct arena_chunk *c = a->chunks;
@@ -34,6 +61,7 @@ static void free_chunks(struct arena *a, struct arena_chunk *keep)
 void arena_fini(struct arena *a)
 {
     if (a->alloc != NULL) {
+        run_deferred(a);
         free_chunks(a, NULL);
         arena_init(a, a->alloc, a->bytes_max);
     }
@@ -41,6 +69,7 @@ void arena_fini(struct arena *a)
 
 void arena_reset(struct arena *a)
 {
+    run_deferred(a);
     struct arena_chunk *keep = a->chunks;
     free_chunks(a, keep);
     arena_init(a, a->alloc, a->bytes_max);

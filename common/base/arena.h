@@ -9,6 +9,7 @@
 #include "common/base/str.h"
 
 struct arena_chunk;
+struct arena_deferred;
 
 struct arena {
     const struct allocator *alloc; /* borrowed */
@@ -16,6 +17,7 @@ struct arena {
     char *at, *end;                /* free room of the newest chunk */
     size_t bytes_used;             /* sum of the chunks' sizes */
     size_t bytes_max;
+    struct arena_deferred *deferred; /* newest first */
 };
 
 #define ARENA_UNLIMITED SIZE_MAX
@@ -41,6 +43,10 @@ struct str arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3)
 /* Makes room for one more element in a growing array: *cap elements of `size` bytes at p, n in use. Returns the
  * (possibly moved) array, or NULL with the old one untouched. Growth doubles. */
 void *arena_grow(struct arena *a, void *p, size_t n, size_t *cap, size_t size) NODISCARD;
+
+/* Has release(p) called when the arena is finished or reset, newest first: for what lives elsewhere and belongs to something
+ * in the arena. false: no memory, and release was called already. */
+bool arena_defer(struct arena *a, void (*release)(void *p), void *p) NODISCARD;
 
 #define ARENA_NEW(a, type)      ((type *)arena_zalloc((a), sizeof(type)))
 #define ARENA_ARRAY(a, type, n) ((type *)arena_calloc((a), (n), sizeof(type)))

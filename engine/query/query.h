@@ -41,7 +41,7 @@ enum query_kind {
     Q_SCRIPT,      /* filter by script */
     Q_NESTED,
     Q_DISTANCE_FEATURE,
-    Q_SPAN         /* spans and intervals: see span.h when they are there */
+    Q_BLENDED /* one term in several fields, scored as if it were equally rare in all (cross_fields) */
 };
 
 enum bool_occur { OCCUR_MUST, OCCUR_FILTER, OCCUR_SHOULD, OCCUR_MUST_NOT };
@@ -84,12 +84,22 @@ struct score_function {
     int32_t random_salt; /* of index name and shard */
     /* FUNC_SCRIPT */
     const struct script *script;
-    const struct json *params;
+    const struct json *params, *form;
     /* FUNC_DECAY: numbers, dates (ms) or metres */
     enum decay_kind decay;
     double origin, scale, offset, decay_to;
     double origin_lat, origin_lon;
     enum multi_value_mode mode;
+};
+
+struct term_override {
+    int64_t doc_freq, total_freq;
+};
+
+struct blended_term {
+    const struct field *field;
+    struct str term;
+    float boost;
 };
 
 struct geo_corner {
@@ -104,8 +114,17 @@ struct query {
     struct str field_name;     /* the concrete field the leaf reads in segments */
     union {
         struct {
+            struct str reason;
+        } none; /* Q_MATCH_NONE: why */
+        struct {
             struct str term;
+            struct term_override *override; /* statistics to score by instead of the term's own; NULL: none */
         } term; /* Q_TERM */
+        struct {
+            const struct blended_term *v;
+            uint32_t n;
+            float tie_breaker;
+        } blended;
         struct {
             const struct str *v;
             uint32_t n;
@@ -127,6 +146,7 @@ struct query {
             uint32_t max_states;
             uint32_t max_edits, prefix_length, max_expansions;
             bool transpositions;
+            bool exact; /* Q_WILDCARD: the pattern is one term, compared without case */
         } multi;
         struct {
             struct str lo, hi; /* p == NULL: open */
@@ -136,6 +156,7 @@ struct query {
             int64_t lo, hi; /* inclusive; lo > hi matches nothing */
             const int64_t *v; /* Q_NUM_SET: ascending */
             uint32_t n;
+            bool point; /* one value: printed and run by points alone */
         } num;
         struct {
             int64_t lo, hi;
@@ -145,7 +166,6 @@ struct query {
         struct {
             double top, left, bottom, right; /* box */
             double lat, lon, distance_m;     /* distance */
-            bool plane;
             const struct geo_corner *corners; /* polygon, closed */
             uint32_t n;
         } geo;
@@ -175,12 +195,14 @@ struct query {
             float max_boost;
             float min_score;
             bool has_min_score;
-            bool single_form; /* written without `functions` */
+            bool single_form; /* one function without a filter */
         } function_score;
         struct {
             const struct query *child; /* NULL for Q_SCRIPT */
             const struct script *script;
             const struct json *params;
+            const struct json *form; /* as the request has it */
+            struct str source;
             float min_score;
             bool has_min_score;
         } script;

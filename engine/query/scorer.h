@@ -67,6 +67,7 @@ struct weight_context {
     struct str index_name;
     int32_t shard;
     int64_t now_ms;
+    bool nested_too; /* nested documents may match (sub-searches of nested aggregations and sorts); else only roots do */
     bool (*cancelled)(void *self); /* polled by long loops; may be NULL */
     void *self;
 };

@@ -1,0 +1,283 @@
+#include "common/base/json_pull.h"
+
+#include "common/base/num.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+bool json_pull_init(struct json_pull *p, const struct json *root, struct str text, struct arena *arena)
+{
+    *p = (struct json_pull){.text = text, .root = root};
+    /* As deep as the tree can be: what its parser lets through. */
+    p->levels = ARENA_ARRAY(arena, struct json_pull_level, JSON_DEPTH_MAX + 2);
+    return p->levels != NULL;
+}
+
+static enum json_token token_of(const struct json *v)
+{
+    switch (v->type) {
+    case JSON_NULL:
+        return TOK_NULL;
+    case JSON_BOOL:
+        return TOK_BOOLEAN;
+    case JSON_NUMBER:
+        return TOK_NUMBER;
+    case JSON_STRING:
+        return TOK_STRING;
+    case JSON_ARRAY:
+        return TOK_START_ARRAY;
+    case JSON_OBJECT:
+        return TOK_START_OBJECT;
+    }
+    return TOK_NULL;
+}
+
+static enum json_token enter(struct json_pull *p, const struct json *v)
+{
+    p->value = v;
+    p->off = v->off;
+    p->token = token_of(v);
+    if (v->type == JSON_OBJECT || v->type == JSON_ARRAY) {
+        if (p->depth > JSON_DEPTH_MAX) {
+            return p->token = TOK_NONE;
+        }
+        p->levels[p->depth++] = (struct json_pull_level){.container = v};
+    }
+    return p->token;
+}
+
+/* A reader that goes on behind the root meets whatever follows it in the body: errors name that place. */
+static void past_the_end(struct json_pull *p)
+{
+    size_t at = p->value != NULL ? p->value->end : p->off;
+    while (at < p->text.n && strchr(" \t\r\n,", p->text.p[at]) != NULL && p->text.p[at] != '\0') {
+        at++;
+    }
+    p->off = at;
+}
+
+enum json_token json_pull_next(struct json_pull *p)
+{
+    if (p->depth == 0) {
+        if (p->root == NULL) {
+            past_the_end(p);
+            return p->token = TOK_NONE;
+        }
+        const struct json *root = p->root;
+        p->root = NULL;
+        return enter(p, root);
+    }
+    struct json_pull_level *l = &p->levels[p->depth - 1];
+    const struct json *c = l->container;
+    if (c->type == JSON_ARRAY) {
+        if (l->i < c->n) {
+            return enter(p, &c->items[l->i++]);
+        }
+    } else if (l->at_value) {
+        l->at_value = false;
+        return enter(p, &c->members[l->i++].value);
+    } else if (l->i < c->n) {
+        const struct json_member *m = &c->members[l->i];
+        l->at_value = true;
+        p->name = m->key;
+        p->value = &m->value;
+        p->off = m->key_off;
+        return p->token = TOK_FIELD_NAME;
+    }
+    p->depth--;
+    p->value = c;
+    p->off = c->end > 0 ? c->end - 1U : c->off;
+    if (p->depth > 0 && p->levels[p->depth - 1].container->type == JSON_OBJECT) {
+        const struct json_pull_level *up = &p->levels[p->depth - 1];
+        p->name = up->container->members[up->i - 1].key;
+    }
+    return p->token = c->type == JSON_ARRAY ? TOK_END_ARRAY : TOK_END_OBJECT;
+}
+
+void json_pull_skip(struct json_pull *p)
+{
+    if (p->token != TOK_START_OBJECT && p->token != TOK_START_ARRAY) {
+        return;
+    }
+    struct json_pull_level *l = &p->levels[p->depth - 1];
+    l->i = l->container->n;
+    l->at_value = false;
+    json_pull_next(p);
+}
+
+const char *json_token_text(enum json_token t)
+{
+    static const char *const names[] = {"null",        "START_OBJECT", "END_OBJECT",   "START_ARRAY",   "END_ARRAY",
+                                        "FIELD_NAME",  "VALUE_STRING", "VALUE_NUMBER", "VALUE_BOOLEAN", "VALUE_NULL"};
+    return names[t];
+}
+
+/* ---- errors ---- */
+
+enum err json_pull_err(const struct json_pull *p, struct errmsg *em, enum err code, const char *fmt, ...)
+{
+    char reason[ERR_REASON_BYTES];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(reason, sizeof(reason), fmt, ap);
+    va_end(ap);
+    uint32_t line, col;
+    json_place(p->text, p->off, &line, &col);
+    return err_set_at(em, code, line, col, "%s", reason);
+}
+
+enum err json_pull_err_content(const struct json_pull *p, size_t off, struct errmsg *em, enum err code, const char *fmt, ...)
+{
+    char reason[ERR_REASON_BYTES - 32];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(reason, sizeof(reason), fmt, ap);
+    va_end(ap);
+    uint32_t line, col;
+    json_place(p->text, off, &line, &col);
+    return err_set(em, code, "[%u:%u] %s", line, col, reason);
+}
+
+enum err json_pull_wrap_content(const struct json_pull *p, struct errmsg *em, const char *fmt, ...)
+{
+    char reason[ERR_REASON_BYTES - 32];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(reason, sizeof(reason), fmt, ap);
+    va_end(ap);
+    uint32_t line, col;
+    json_place(p->text, p->off, &line, &col);
+    return err_wrap(em, ERR_X_CONTENT, "[%u:%u] %s", line, col, reason);
+}
+
+/* ---- values ---- */
+
+enum err json_pull_text(const struct json_pull *p, struct str *out, struct errmsg *em)
+{
+    *out = STR_NULL;
+    if (p->token == TOK_FIELD_NAME) {
+        *out = p->name;
+        return ERR_OK;
+    }
+    if (!json_token_is_value(p->token)) {
+        uint32_t line, col;
+        json_place(p->text, p->off, &line, &col);
+        return err_set(em, ERR_ILLEGAL_STATE, "Can't get text on a %s at %u:%u", json_token_text(p->token), line, col);
+    }
+    *out = json_text(p->value);
+    return ERR_OK;
+}
+
+enum err json_pull_text_or_null(const struct json_pull *p, struct str *out, struct errmsg *em)
+{
+    *out = STR_NULL;
+    return p->token == TOK_NULL ? ERR_OK : json_pull_text(p, out, em);
+}
+
+static enum err not_numeric(const struct json_pull *p, struct errmsg *em)
+{
+    uint32_t line, col;
+    json_place(p->text, p->off, &line, &col);
+    return err_set(em, ERR_JSON, "Current token (%s) not numeric, can not use numeric value accessors (line: %u, column: %u)",
+                   json_token_text(p->token), line, col);
+}
+
+static enum err not_a_number(struct str s, struct errmsg *em)
+{
+    if (str_trim(s).n == 0) {
+        return err_set(em, ERR_NUMBER_FORMAT, "empty String");
+    }
+    return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(s));
+}
+
+/* A whole number within [lo, hi]: texts are read as doubles first, JSON numbers lose their fraction. */
+static enum err whole(const struct json_pull *p, double lo, double hi, const char *type, int64_t *out, struct errmsg *em)
+{
+    *out = 0;
+    if (p->token == TOK_STRING) {
+        double d;
+        if (num_parse_i64(p->value->s, out) && (double)*out >= lo && (double)*out <= hi) {
+            return ERR_OK;
+        }
+        if (!num_parse_double(p->value->s, &d)) {
+            return not_a_number(p->value->s, em);
+        }
+        if (!(d >= lo && d <= hi)) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "Value [%.*s] is out of range for %s", STR_ARG(p->value->s), type);
+        }
+        *out = d >= 9223372036854775807.0 ? INT64_MAX : (int64_t)d;
+        return ERR_OK;
+    }
+    if (p->token != TOK_NUMBER) {
+        return not_numeric(p, em);
+    }
+    if (json_i64(p->value, out) && (double)*out >= lo && (double)*out <= hi) {
+        return ERR_OK;
+    }
+    double d = json_double(p->value);
+    if (json_is_integral(p->value) || !(d >= lo && d <= hi)) {
+        return err_set(em, ERR_INPUT_COERCION, "Numeric value (%.*s) out of range of %s", STR_ARG(p->value->s), type);
+    }
+    *out = d >= 9223372036854775807.0 ? INT64_MAX : (int64_t)d;
+    return ERR_OK;
+}
+
+enum err json_pull_i32(const struct json_pull *p, int32_t *out, struct errmsg *em)
+{
+    int64_t v;
+    enum err e = whole(p, INT32_MIN, INT32_MAX, "int", &v, em);
+    *out = (int32_t)v;
+    return e;
+}
+
+enum err json_pull_i64(const struct json_pull *p, int64_t *out, struct errmsg *em)
+{
+    return whole(p, -9223372036854775808.0, 9223372036854775807.0, "long", out, em);
+}
+
+enum err json_pull_double(const struct json_pull *p, double *out, struct errmsg *em)
+{
+    *out = 0;
+    if (p->token == TOK_STRING) {
+        return num_parse_double(p->value->s, out) ? ERR_OK : not_a_number(p->value->s, em);
+    }
+    if (p->token != TOK_NUMBER) {
+        return not_numeric(p, em);
+    }
+    *out = json_double(p->value);
+    return ERR_OK;
+}
+
+enum err json_pull_float(const struct json_pull *p, float *out, struct errmsg *em)
+{
+    *out = 0;
+    if (p->token == TOK_STRING) {
+        return num_parse_float(p->value->s, out) ? ERR_OK : not_a_number(p->value->s, em);
+    }
+    if (p->token != TOK_NUMBER) {
+        return not_numeric(p, em);
+    }
+    *out = (float)json_double(p->value); /* Jackson reads a double and narrows it */
+    return ERR_OK;
+}
+
+enum err json_pull_bool(const struct json_pull *p, bool *out, struct errmsg *em)
+{
+    *out = false;
+    if (p->token == TOK_STRING) {
+        if (num_parse_bool(p->value->s, out)) {
+            return ERR_OK;
+        }
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%.*s] as only [true] or [false] are allowed.",
+                       STR_ARG(p->value->s));
+    }
+    if (p->token != TOK_BOOLEAN) {
+        uint32_t line, col;
+        json_place(p->text, p->off, &line, &col);
+        return err_set(em, ERR_JSON, "Current token (%s) not of boolean type (line: %u, column: %u)", json_token_text(p->token),
+                       line, col);
+    }
+    *out = p->value->b;
+    return ERR_OK;
+}

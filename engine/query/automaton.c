@@ -1,0 +1,663 @@
+/* Automata are built as graphs of states with epsilon moves (Thompson), and made deterministic by subsets, over code
+ * points. Complement and intersection determinise their parts first. */
+#include "engine/query/automaton.h"
+
+#include "common/base/hash.h"
+#include "common/base/utf8.h"
+#include "engine/query/regexp_parse.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CODE_MAX   0x10FFFFU
+#define STATES_MAX 10000U
+
+/* ---- non-deterministic automata ---- */
+
+struct nfa_edge {
+    uint32_t lo, hi; /* lo > hi: no character is consumed */
+    uint32_t to;
+    uint32_t next; /* of the same state; UINT32_MAX: last */
+};
+
+struct nfa {
+    struct arena *arena;
+    uint32_t *first; /* edge of each state */
+    size_t n, cap;
+    struct nfa_edge *edges;
+    size_t n_edges, cap_edges;
+    uint32_t states_max; /* of the automaton made of it */
+    bool failed;         /* no memory */
+    bool too_complex;
+};
+
+struct fragment { /* one way in, one way out */
+    uint32_t in, out;
+};
+
+static uint32_t add_state(struct nfa *a)
+{
+    uint32_t *first = arena_grow(a->arena, a->first, a->n, &a->cap, sizeof(*first));
+    if (first == NULL || a->n >= 1U << 22) {
+        a->failed = true;
+        return 0;
+    }
+    a->first = first;
+    a->first[a->n] = UINT32_MAX;
+    return (uint32_t)a->n++;
+}
+
+static void add_edge(struct nfa *a, uint32_t from, uint32_t to, uint32_t lo, uint32_t hi)
+{
+    struct nfa_edge *edges = arena_grow(a->arena, a->edges, a->n_edges, &a->cap_edges, sizeof(*edges));
+    if (edges == NULL || a->failed) {
+        a->failed = true;
+        return;
+    }
+    a->edges = edges;
+    a->edges[a->n_edges] = (struct nfa_edge){lo, hi, to, a->first[from]};
+    a->first[from] = (uint32_t)a->n_edges++;
+}
+
+static void add_epsilon(struct nfa *a, uint32_t from, uint32_t to)
+{
+    add_edge(a, from, to, 1, 0);
+}
+
+static struct fragment fragment_new(struct nfa *a)
+{
+    struct fragment f;
+    f.in = add_state(a);
+    f.out = add_state(a);
+    return f;
+}
+
+/* The other case of a letter, or itself: what CASE_INSENSITIVE means to Lucene is ASCII letters only. */
+static uint32_t other_case(uint32_t c)
+{
+    if (c >= 'a' && c <= 'z') {
+        return c - 32;
+    }
+    return c >= 'A' && c <= 'Z' ? c + 32 : c;
+}
+
+static void add_char(struct nfa *a, uint32_t from, uint32_t to, uint32_t c, bool nocase)
+{
+    add_edge(a, from, to, c, c);
+    if (nocase && other_case(c) != c) {
+        add_edge(a, from, to, other_case(c), other_case(c));
+    }
+}
+
+/* ---- determinising ---- */
+
+struct subset {
+    uint32_t *states; /* ascending */
+    uint32_t n;
+    struct dfa_range *ranges;
+    uint32_t n_ranges;
+    bool accept;
+};
+
+struct determiniser {
+    const struct nfa *a;
+    struct arena *arena;
+    struct subset *v;
+    size_t n, cap;
+    uint32_t *table; /* hash table of subset numbers + 1 */
+    size_t table_n;
+    uint32_t *mark; /* per state: the round in which it was seen */
+    uint32_t round;
+    uint32_t *stack, *gather;
+    uint32_t final;
+};
+
+static int cmp_u32(const void *x, const void *y)
+{
+    uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+    return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/* Adds a state and all that it reaches without a character to d->gather. */
+static uint32_t close_over(struct determiniser *d, uint32_t state, uint32_t n)
+{
+    uint32_t top = 0;
+    if (d->mark[state] == d->round) {
+        return n;
+    }
+    d->mark[state] = d->round;
+    d->stack[top++] = state;
+    while (top > 0) {
+        uint32_t s = d->stack[--top];
+        d->gather[n++] = s;
+        for (uint32_t e = d->a->first[s]; e != UINT32_MAX; e = d->a->edges[e].next) {
+            const struct nfa_edge *edge = &d->a->edges[e];
+            if (edge->lo > edge->hi && d->mark[edge->to] != d->round) {
+                d->mark[edge->to] = d->round;
+                d->stack[top++] = edge->to;
+            }
+        }
+    }
+    return n;
+}
+
+static bool grow_table(struct determiniser *d)
+{
+    size_t n = d->table_n == 0 ? 64 : d->table_n * 2;
+    uint32_t *table = ARENA_ARRAY(d->arena, uint32_t, n);
+    if (table == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < d->n; i++) {
+        size_t at = hash_bytes(d->v[i].states, d->v[i].n * sizeof(uint32_t), 0) & (n - 1);
+        while (table[at] != 0) {
+            at = (at + 1) & (n - 1);
+        }
+        table[at] = (uint32_t)i + 1;
+    }
+    d->table = table;
+    d->table_n = n;
+    return true;
+}
+
+/* The subset gathered, known or new; UINT32_MAX: no memory. */
+static uint32_t intern(struct determiniser *d, uint32_t n)
+{
+    qsort(d->gather, n, sizeof(uint32_t), cmp_u32);
+    if ((d->n + 1) * 2 > d->table_n && !grow_table(d)) {
+        return UINT32_MAX;
+    }
+    size_t at = hash_bytes(d->gather, n * sizeof(uint32_t), 0) & (d->table_n - 1);
+    for (; d->table[at] != 0; at = (at + 1) & (d->table_n - 1)) {
+        const struct subset *s = &d->v[d->table[at] - 1];
+        if (s->n == n && memcmp(s->states, d->gather, n * sizeof(uint32_t)) == 0) {
+            return d->table[at] - 1;
+        }
+    }
+    struct subset *v = arena_grow(d->arena, d->v, d->n, &d->cap, sizeof(*v));
+    uint32_t *states = ARENA_ARRAY(d->arena, uint32_t, n);
+    if (v == NULL || states == NULL) {
+        return UINT32_MAX;
+    }
+    memcpy(states, d->gather, n * sizeof(uint32_t));
+    d->v = v;
+    struct subset *s = &d->v[d->n];
+    *s = (struct subset){.states = states, .n = n};
+    for (uint32_t i = 0; i < n; i++) {
+        s->accept = s->accept || states[i] == d->final;
+    }
+    d->table[at] = (uint32_t)++d->n;
+    return (uint32_t)d->n - 1;
+}
+
+/* Every point at which the set of applicable edges may change. */
+static uint32_t *cut_points(struct determiniser *d, const struct subset *s, uint32_t *n)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        for (uint32_t e = d->a->first[s->states[i]]; e != UINT32_MAX; e = d->a->edges[e].next) {
+            count += d->a->edges[e].lo <= d->a->edges[e].hi ? 2 : 0;
+        }
+    }
+    uint32_t *cuts = ARENA_ARRAY(d->arena, uint32_t, count), k = 0;
+    if (cuts == NULL) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < s->n; i++) {
+        for (uint32_t e = d->a->first[s->states[i]]; e != UINT32_MAX; e = d->a->edges[e].next) {
+            if (d->a->edges[e].lo <= d->a->edges[e].hi) {
+                cuts[k++] = d->a->edges[e].lo;
+                cuts[k++] = d->a->edges[e].hi + 1;
+            }
+        }
+    }
+    qsort(cuts, k, sizeof(*cuts), cmp_u32);
+    *n = 0;
+    for (uint32_t i = 0; i < k; i++) {
+        if (*n == 0 || cuts[*n - 1] != cuts[i]) {
+            cuts[(*n)++] = cuts[i];
+        }
+    }
+    return cuts;
+}
+
+static bool expand(struct determiniser *d, uint32_t number)
+{
+    struct subset s = d->v[number];
+    uint32_t n_cuts = 0;
+    uint32_t *cuts = cut_points(d, &s, &n_cuts);
+    struct dfa_range *ranges = ARENA_ARRAY(d->arena, struct dfa_range, n_cuts);
+    uint32_t n_ranges = 0;
+    if (cuts == NULL || ranges == NULL) {
+        return false;
+    }
+    for (uint32_t c = 0; c + 1 < n_cuts; c++) {
+        uint32_t n = 0;
+        d->round++;
+        for (uint32_t i = 0; i < s.n; i++) {
+            for (uint32_t e = d->a->first[s.states[i]]; e != UINT32_MAX; e = d->a->edges[e].next) {
+                const struct nfa_edge *edge = &d->a->edges[e];
+                if (edge->lo <= cuts[c] && cuts[c] <= edge->hi) {
+                    n = close_over(d, edge->to, n);
+                }
+            }
+        }
+        if (n == 0) {
+            continue;
+        }
+        uint32_t to = intern(d, n);
+        if (to == UINT32_MAX) {
+            return false;
+        }
+        if (n_ranges > 0 && ranges[n_ranges - 1].to == to && ranges[n_ranges - 1].hi + 1 == cuts[c]) {
+            ranges[n_ranges - 1].hi = cuts[c + 1] - 1;
+        } else {
+            ranges[n_ranges++] = (struct dfa_range){cuts[c], cuts[c + 1] - 1, to};
+        }
+    }
+    d->v[number].ranges = ranges;
+    d->v[number].n_ranges = n_ranges;
+    return true;
+}
+
+/* An accepting state that every character leads back to. */
+static bool accepts_all(const struct dfa_state *s, uint32_t self)
+{
+    return s->accept && s->n == 1 && s->ranges[0].to == self && s->ranges[0].lo == 0 && s->ranges[0].hi == CODE_MAX;
+}
+
+static struct dfa_state *determinise(struct nfa *a, struct fragment f, uint32_t *n_out)
+{
+    struct determiniser d = {.a = a, .arena = a->arena, .final = f.out};
+    d.mark = ARENA_ARRAY(a->arena, uint32_t, a->n);
+    d.stack = ARENA_ARRAY(a->arena, uint32_t, a->n);
+    d.gather = ARENA_ARRAY(a->arena, uint32_t, a->n);
+    if (a->failed || d.mark == NULL || d.stack == NULL || d.gather == NULL) {
+        a->failed = true;
+        return NULL;
+    }
+    d.round = 1;
+    if (intern(&d, close_over(&d, f.in, 0)) == UINT32_MAX) {
+        a->failed = true;
+        return NULL;
+    }
+    for (uint32_t i = 0; i < d.n; i++) {
+        if (d.n > a->states_max) {
+            a->too_complex = true;
+            return NULL;
+        }
+        if (!expand(&d, i)) {
+            a->failed = true;
+            return NULL;
+        }
+    }
+    struct dfa_state *states = ARENA_ARRAY(a->arena, struct dfa_state, d.n);
+    if (states == NULL) {
+        a->failed = true;
+        return NULL;
+    }
+    for (uint32_t i = 0; i < d.n; i++) {
+        states[i] = (struct dfa_state){d.v[i].ranges, d.v[i].n_ranges, d.v[i].accept, false};
+        states[i].all = accepts_all(&states[i], i);
+    }
+    *n_out = (uint32_t)d.n;
+    return states;
+}
+
+/* A deterministic automaton back into the graph. */
+static struct fragment embed(struct nfa *a, const struct dfa_state *states, uint32_t n, bool complement)
+{
+    struct fragment f = fragment_new(a);
+    uint32_t base = (uint32_t)a->n, sink = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        add_state(a);
+    }
+    if (complement) {
+        sink = add_state(a);
+        add_edge(a, sink, sink, 0, CODE_MAX);
+        add_epsilon(a, sink, f.out);
+    }
+    add_epsilon(a, f.in, base);
+    for (uint32_t i = 0; i < n && !a->failed; i++) {
+        uint32_t from = 0;
+        for (uint32_t k = 0; k < states[i].n; k++) {
+            const struct dfa_range *r = &states[i].ranges[k];
+            add_edge(a, base + i, base + r->to, r->lo, r->hi);
+            if (complement && r->lo > from) {
+                add_edge(a, base + i, sink, from, r->lo - 1);
+            }
+            from = r->hi + 1;
+        }
+        if (complement && from <= CODE_MAX) {
+            add_edge(a, base + i, sink, from, CODE_MAX);
+        }
+        if (states[i].accept != complement) {
+            add_epsilon(a, base + i, f.out);
+        }
+    }
+    return f;
+}
+
+/* ---- expressions into automata ---- */
+
+static struct fragment compile(struct nfa *a, const struct regexp *r);
+
+static struct fragment complement_of(struct nfa *a, struct fragment f)
+{
+    uint32_t n;
+    const struct dfa_state *states = determinise(a, f, &n);
+    return states != NULL ? embed(a, states, n, true) : f;
+}
+
+static void join(struct nfa *a, struct fragment *whole, struct fragment part)
+{
+    add_epsilon(a, whole->in, part.in);
+    add_epsilon(a, part.out, whole->out);
+}
+
+static struct fragment compile_union(struct nfa *a, const struct regexp *r)
+{
+    struct fragment f = fragment_new(a);
+    join(a, &f, compile(a, r->a));
+    join(a, &f, compile(a, r->b));
+    return f;
+}
+
+/* x & y is ~(~x | ~y). */
+static struct fragment compile_intersection(struct nfa *a, const struct regexp *r)
+{
+    struct fragment f = fragment_new(a);
+    join(a, &f, complement_of(a, compile(a, r->a)));
+    join(a, &f, complement_of(a, compile(a, r->b)));
+    return complement_of(a, f);
+}
+
+static struct fragment compile_repeat(struct nfa *a, const struct regexp *r)
+{
+    struct fragment f = fragment_new(a);
+    uint32_t at = f.in;
+    for (uint32_t i = 0; i < r->min && !a->failed; i++) {
+        struct fragment one = compile(a, r->a);
+        add_epsilon(a, at, one.in);
+        at = one.out;
+    }
+    if (r->max == UINT32_MAX) {
+        struct fragment loop = compile(a, r->a);
+        uint32_t hub = add_state(a);
+        add_epsilon(a, at, hub);
+        add_epsilon(a, hub, loop.in);
+        add_epsilon(a, loop.out, hub);
+        add_epsilon(a, hub, f.out);
+        return f;
+    }
+    for (uint32_t i = r->min; i < r->max && !a->failed; i++) {
+        struct fragment one = compile(a, r->a);
+        add_epsilon(a, at, f.out);
+        add_epsilon(a, at, one.in);
+        at = one.out;
+    }
+    add_epsilon(a, at, f.out);
+    return f;
+}
+
+/* Decimal numbers from min to max; `digits` > 0: so many digits, with leading zeros. */
+static struct fragment compile_interval(struct nfa *a, const struct regexp *r)
+{
+    struct fragment f = fragment_new(a);
+    if (r->max - r->min > 100000) {
+        a->too_complex = true;
+        return f;
+    }
+    for (uint32_t v = r->min; v <= r->max && !a->failed; v++) {
+        char text[16];
+        int n = snprintf(text, sizeof(text), "%0*u", (int)r->digits, v);
+        uint32_t at = f.in;
+        for (int i = 0; i < n; i++) {
+            uint32_t to = i + 1 == n ? f.out : add_state(a);
+            add_edge(a, at, to, (uint32_t)text[i], (uint32_t)text[i]);
+            at = to;
+        }
+        if (v == UINT32_MAX) {
+            break;
+        }
+    }
+    return f;
+}
+
+static struct fragment compile_class(struct nfa *a, const struct regexp *r)
+{
+    struct fragment f = fragment_new(a);
+    if (!r->negated) {
+        for (uint32_t i = 0; i < r->n; i++) {
+            if (r->ranges[i].lo == r->ranges[i].hi) {
+                add_char(a, f.in, f.out, r->ranges[i].lo, r->nocase);
+            } else {
+                add_edge(a, f.in, f.out, r->ranges[i].lo, r->ranges[i].hi);
+            }
+        }
+        return f;
+    }
+    uint32_t from = 0; /* ranges are sorted by the parser */
+    for (uint32_t i = 0; i < r->n; i++) {
+        if (r->ranges[i].lo > from) {
+            add_edge(a, f.in, f.out, from, r->ranges[i].lo - 1);
+        }
+        from = MAX_OF(from, r->ranges[i].hi + 1);
+    }
+    if (from <= CODE_MAX) {
+        add_edge(a, f.in, f.out, from, CODE_MAX);
+    }
+    return f;
+}
+
+static struct fragment compile(struct nfa *a, const struct regexp *r)
+{
+    struct fragment f, g;
+    if (a->failed || a->too_complex) {
+        return (struct fragment){0, 0};
+    }
+    switch (r->kind) {
+    case RE_UNION:
+        return compile_union(a, r);
+    case RE_CONCAT:
+        f = compile(a, r->a);
+        g = compile(a, r->b);
+        add_epsilon(a, f.out, g.in);
+        return (struct fragment){f.in, g.out};
+    case RE_INTERSECTION:
+        return compile_intersection(a, r);
+    case RE_COMPLEMENT:
+        return complement_of(a, compile(a, r->a));
+    case RE_REPEAT:
+        return compile_repeat(a, r);
+    case RE_CLASS:
+        return compile_class(a, r);
+    case RE_ANY_STRING:
+        f = fragment_new(a);
+        add_edge(a, f.in, f.in, 0, CODE_MAX);
+        add_epsilon(a, f.in, f.out);
+        return f;
+    case RE_NOTHING:
+        return fragment_new(a);
+    case RE_EMPTY:
+        f = fragment_new(a);
+        add_epsilon(a, f.in, f.out);
+        return f;
+    case RE_INTERVAL:
+        return compile_interval(a, r);
+    }
+    return fragment_new(a);
+}
+
+/* ---- finished automata ---- */
+
+static bool fill_ascii(struct dfa *d, struct arena *arena)
+{
+    uint32_t(*rows)[128] = arena_alloc(arena, sizeof(*rows) * d->n);
+    if (rows == NULL) {
+        return false;
+    }
+    for (uint32_t s = 0; s < d->n; s++) {
+        for (uint32_t c = 0; c < 128; c++) {
+            rows[s][c] = DFA_DEAD;
+        }
+        for (uint32_t k = 0; k < d->states[s].n; k++) {
+            const struct dfa_range *r = &d->states[s].ranges[k];
+            for (uint32_t c = r->lo; c <= r->hi && c < 128; c++) {
+                rows[s][c] = r->to;
+            }
+        }
+    }
+    d->ascii = (const uint32_t(*)[128])rows;
+    return true;
+}
+
+/* Follows the only way as long as there is just one. */
+static bool fill_prefix(struct dfa *d, struct arena *arena)
+{
+    char text[256];
+    size_t n = 0;
+    uint32_t s = 0;
+    while (n + 4 < sizeof(text) && !d->states[s].accept && d->states[s].n == 1
+           && d->states[s].ranges[0].lo == d->states[s].ranges[0].hi) {
+        n += utf8_put(text + n, d->states[s].ranges[0].lo);
+        s = d->states[s].ranges[0].to;
+    }
+    d->prefix = arena_str(arena, str_mk(text, n));
+    return d->prefix.p != NULL;
+}
+
+static enum err finish(struct nfa *a, struct fragment f, struct str pattern, const struct dfa **out, struct errmsg *em)
+{
+    struct dfa *d = ARENA_NEW(a->arena, struct dfa);
+    if (d != NULL && !a->failed && !a->too_complex) {
+        d->states = determinise(a, f, &d->n);
+    }
+    if (a->too_complex) {
+        return err_set(em, ERR_TOO_COMPLEX, "Determinizing [%.*s] would result in more than %u states.", STR_ARG(pattern),
+                       a->states_max);
+    }
+    if (d == NULL || d->states == NULL || (d->n <= 4096 && !fill_ascii(d, a->arena)) || !fill_prefix(d, a->arena)) {
+        return err_no_memory(em);
+    }
+    *out = d;
+    return ERR_OK;
+}
+
+enum err dfa_regexp(const struct dfa **out, struct str pattern, uint32_t flags, bool case_insensitive, uint32_t max_states,
+                    struct arena *arena, struct errmsg *em)
+{
+    const struct regexp *r;
+    enum err e = regexp_parse(&r, pattern, flags, case_insensitive, arena, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    struct nfa a = {.arena = arena, .states_max = max_states > 0 ? max_states : STATES_MAX};
+    struct fragment f = compile(&a, r);
+    return finish(&a, f, pattern, out, em);
+}
+
+enum err regexp_check(struct str pattern, uint32_t flags, uint32_t max_states, struct arena *arena, struct errmsg *em)
+{
+    const struct dfa *d;
+    return dfa_regexp(&d, pattern, flags, false, max_states, arena, em);
+}
+
+enum err dfa_wildcard(const struct dfa **out, struct str pattern, bool case_insensitive, struct arena *arena,
+                      struct errmsg *em)
+{
+    struct nfa a = {.arena = arena, .states_max = 1U << 16};
+    struct fragment f = fragment_new(&a);
+    uint32_t at = f.in;
+    for (size_t i = 0; i < pattern.n && !a.failed;) {
+        uint32_t c = utf8_next(pattern, &i), to;
+        if (c == '*') {
+            add_edge(&a, at, at, 0, CODE_MAX);
+            continue;
+        }
+        to = add_state(&a);
+        if (c == '?') {
+            add_edge(&a, at, to, 0, CODE_MAX);
+        } else {
+            if (c == '\\' && i < pattern.n) {
+                c = utf8_next(pattern, &i);
+            }
+            add_char(&a, at, to, c, case_insensitive);
+        }
+        at = to;
+    }
+    add_epsilon(&a, at, f.out);
+    return finish(&a, f, pattern, out, em);
+}
+
+enum err dfa_nocase(const struct dfa **out, struct str text, bool exact, struct arena *arena, struct errmsg *em)
+{
+    struct nfa a = {.arena = arena, .states_max = 1U << 16};
+    struct fragment f = fragment_new(&a);
+    uint32_t at = f.in;
+    for (size_t i = 0; i < text.n && !a.failed;) {
+        uint32_t to = add_state(&a);
+        add_char(&a, at, to, utf8_next(text, &i), true);
+        at = to;
+    }
+    if (!exact) {
+        add_edge(&a, at, at, 0, CODE_MAX);
+    }
+    add_epsilon(&a, at, f.out);
+    return finish(&a, f, text, out, em);
+}
+
+uint32_t dfa_step(const struct dfa *d, uint32_t state, uint32_t c)
+{
+    if (c < 128 && d->ascii != NULL) {
+        return d->ascii[state][c];
+    }
+    const struct dfa_state *s = &d->states[state];
+    uint32_t lo = 0, hi = s->n;
+    while (lo < hi) {
+        uint32_t mid = (lo + hi) / 2;
+        if (c > s->ranges[mid].hi) {
+            lo = mid + 1;
+        } else if (c < s->ranges[mid].lo) {
+            hi = mid;
+        } else {
+            return s->ranges[mid].to;
+        }
+    }
+    return DFA_DEAD;
+}
+
+bool dfa_match(const struct dfa *d, struct str text)
+{
+    uint32_t state = 0;
+    for (size_t at = 0; at < text.n && state != DFA_DEAD;) {
+        state = dfa_step(d, state, utf8_next(text, &at));
+    }
+    return state != DFA_DEAD && d->states[state].accept;
+}
+
+bool regexp_flags_parse(struct str text, uint32_t *out)
+{
+    static const struct {
+        const char *name;
+        uint32_t value;
+    } flags[] = {{"INTERSECTION", REGEXP_INTERSECTION}, {"COMPLEMENT", REGEXP_COMPLEMENT}, {"EMPTY", REGEXP_EMPTY},
+                 {"ANYSTRING", REGEXP_ANYSTRING},       {"INTERVAL", REGEXP_INTERVAL},     {"AUTOMATON", REGEXP_AUTOMATON},
+                 {"NONE", 0},                           {"ALL", REGEXP_ALL}};
+    struct str rest = text;
+    *out = text.n == 0 ? REGEXP_ALL : 0;
+    while (rest.p != NULL && text.n > 0) {
+        struct str one = str_cut(rest, '|', &rest);
+        size_t i = 0;
+        while (i < ARRAY_LEN(flags) && one.n > 0 && !str_eq_nocase(one, str_of(flags[i].name))) {
+            i++;
+        }
+        if (i == ARRAY_LEN(flags)) {
+            return false;
+        }
+        if (one.n > 0) {
+            *out |= flags[i].value;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,279 @@
+#include "engine/query/build.h"
+
+#include "common/base/num.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+struct query *node_new(struct builder *b, enum query_kind kind)
+{
+    struct query *q = ARENA_NEW(b->arena, struct query);
+    if (q != NULL) {
+        q->kind = kind;
+        q->boost = 1;
+    }
+    return q;
+}
+
+enum err node_none(struct builder *b, struct query **out, struct errmsg *em, const char *fmt, ...)
+{
+    char reason[ERR_REASON_BYTES];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(reason, sizeof(reason), fmt, ap);
+    va_end(ap);
+    struct query *q = node_new(b, Q_MATCH_NONE);
+    if (q != NULL) {
+        q->none.reason = arena_str(b->arena, str_of(reason));
+    }
+    *out = q;
+    return q != NULL && q->none.reason.p != NULL ? ERR_OK : err_no_memory(em);
+}
+
+enum err node_failed(struct builder *b, struct str field, struct query **out, struct errmsg *em)
+{
+    char type[64] = "exception", reason[ERR_REASON_BYTES] = "";
+    if (em != NULL && em->n > 0) {
+        snprintf(type, sizeof(type), "%s", err_type(em->frame[0].code));
+        memcpy(reason, em->frame[0].reason, sizeof(reason));
+    }
+    return node_none(b, out, em, "failed [%.*s] query, caused by %s:[%s]", STR_ARG(field), type, reason);
+}
+
+enum err node_all(struct builder *b, struct query **out, struct errmsg *em)
+{
+    *out = node_new(b, Q_MATCH_ALL);
+    return *out != NULL ? ERR_OK : err_no_memory(em);
+}
+
+enum err node_term(struct builder *b, const struct field *f, struct str term, struct query **out, struct errmsg *em)
+{
+    struct query *q = *out = node_new(b, Q_TERM);
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    q->field = f;
+    q->field_name = f->path;
+    q->term.term = term;
+    return ERR_OK;
+}
+
+enum err node_boost(struct builder *b, struct query **q, float boost, struct errmsg *em)
+{
+    if (boost == 1) {
+        return ERR_OK;
+    }
+    if ((*q)->boost == 1) {
+        (*q)->boost = boost;
+        return ERR_OK;
+    }
+    struct query *outer = node_new(b, Q_BOOST);
+    if (outer == NULL) {
+        return err_no_memory(em);
+    }
+    outer->boost = boost;
+    outer->one.child = *q;
+    *q = outer;
+    return ERR_OK;
+}
+
+enum err node_constant(struct builder *b, struct query *child, struct query **out, struct errmsg *em)
+{
+    struct query *q = *out = node_new(b, Q_CONSTANT);
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    q->one.child = child;
+    return ERR_OK;
+}
+
+enum err bool_add(struct builder *b, struct bool_build *bb, enum bool_occur occur, struct query *q, struct errmsg *em)
+{
+    if (bb->n >= b->cx->clauses_max) {
+        return err_set(em, ERR_TOO_MANY_CLAUSES, "maxClauseCount is set to %u", b->cx->clauses_max);
+    }
+    struct bool_clause *v = arena_grow(b->arena, bb->v, bb->n, &bb->cap, sizeof(*v));
+    if (v == NULL) {
+        return err_no_memory(em);
+    }
+    bb->v = v;
+    bb->v[bb->n++] = (struct bool_clause){occur, q};
+    return ERR_OK;
+}
+
+enum err bool_done(struct builder *b, const struct bool_build *bb, struct query **out, struct errmsg *em)
+{
+    struct query *q = *out = node_new(b, Q_BOOL);
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    q->boolean.v = bb->v;
+    q->boolean.n = (uint32_t)bb->n;
+    q->boolean.min_should = bb->min_should;
+    return ERR_OK;
+}
+
+static enum err parse_int(struct str s, int32_t *out, struct errmsg *em)
+{
+    if (num_parse_i32(s, out)) {
+        return ERR_OK;
+    }
+    return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(s));
+}
+
+static enum err simple_min_should(int32_t optional, struct str spec, int32_t *out, struct errmsg *em)
+{
+    int32_t calc;
+    enum err e;
+    if (str_find(spec, '%', 0) != SIZE_MAX) {
+        int32_t percent;
+        e = parse_int(str_slice(spec, 0, spec.n - 1), &percent, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        calc = (int32_t)(((float)optional * (float)percent) * (1 / 100.0F));
+    } else {
+        e = parse_int(spec, &calc, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    int64_t result = calc < 0 ? (int64_t)optional + calc : calc;
+    *out = result < 0 ? 0 : (int32_t)MIN_OF(result, INT32_MAX);
+    return ERR_OK;
+}
+
+/* "2<75% 9<-3": the last condition whose bound lies below the number of clauses decides. */
+static enum err conditional_min_should(int32_t optional, struct str spec, int32_t *out, struct errmsg *em)
+{
+    *out = optional;
+    size_t at = 0;
+    while (at < spec.n) {
+        /* A part runs to the next blank that does not stand beside '<'. */
+        size_t lt = str_find(spec, '<', at);
+        if (lt == SIZE_MAX) {
+            return parse_int(str_trim(str_slice(spec, at, spec.n)), out, em);
+        }
+        size_t from = lt + 1;
+        while (from < spec.n && spec.p[from] == ' ') {
+            from++;
+        }
+        size_t to = from;
+        while (to < spec.n && spec.p[to] != ' ' && spec.p[to] != '<') {
+            to++;
+        }
+        int32_t bound;
+        enum err e = parse_int(str_trim(str_slice(spec, at, lt)), &bound, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        if (optional <= bound) {
+            return ERR_OK;
+        }
+        e = simple_min_should(optional, str_slice(spec, from, to), out, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        at = to + (to < spec.n ? 1 : 0);
+    }
+    return ERR_OK;
+}
+
+enum err min_should_match(int32_t optional, struct str spec, int32_t *out, struct errmsg *em)
+{
+    spec = str_trim(spec);
+    if (str_find(spec, '<', 0) != SIZE_MAX) {
+        return conditional_min_should(optional, spec, out, em);
+    }
+    return simple_min_should(optional, spec, out, em);
+}
+
+enum err apply_min_should(struct builder *b, struct query **q, struct str spec, struct errmsg *em)
+{
+    if (spec.p == NULL || *q == NULL || (*q)->kind != Q_BOOL) {
+        return ERR_OK;
+    }
+    (void)b;
+    int32_t optional = 0, n;
+    for (uint32_t i = 0; i < (*q)->boolean.n; i++) {
+        optional += (*q)->boolean.v[i].occur == OCCUR_SHOULD ? 1 : 0;
+    }
+    enum err e = min_should_match(optional, spec, &n, em);
+    if (e == ERR_OK && n > 0) {
+        (*q)->boolean.min_should = n;
+    }
+    return e;
+}
+
+enum err err_query_shard(struct builder *b, struct errmsg *em, const char *fmt, ...)
+{
+    char reason[ERR_REASON_BYTES];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(reason, sizeof(reason), fmt, ap);
+    va_end(ap);
+    enum err e = err_set(em, ERR_QUERY_SHARD, "%s", reason);
+    err_about_index(em, b->cx->index_name, b->cx->index_uuid);
+    return e;
+}
+
+static bool stands_alone(const struct builder *b, enum err e)
+{
+    return e == ERR_QUERY_SHARD || e == ERR_PARSING || e == ERR_NO_MEMORY || e == ERR_CANCELLED || b->raw_error;
+}
+
+enum err build_dsl(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+{
+    *out = NULL;
+    if (++b->depth > b->cx->depth_max && b->cx->depth_max > 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "The query is nested deeper than %u levels", b->cx->depth_max);
+    }
+    enum err e = d->type->build(b, d, out, em);
+    b->depth--;
+    if (e == ERR_OK) {
+        e = node_boost(b, out, d->boost, em);
+    }
+    if (e == ERR_OK && d->name.p != NULL) {
+        if ((*out)->name.p != NULL) { /* a name belongs to its own layer */
+            struct query *outer = node_new(b, Q_BOOST);
+            if (outer == NULL) {
+                return err_no_memory(em);
+            }
+            outer->one.child = *out;
+            *out = outer;
+        }
+        (*out)->name = d->name;
+    }
+    return e;
+}
+
+enum err query_build(const struct query **out, const struct query_context *cx, const struct json *dsl, struct errmsg *em)
+{
+    struct json_pull p;
+    struct dsl *d;
+    struct query *q;
+    *out = NULL;
+    if (!json_pull_init(&p, dsl, cx->text, cx->arena)) {
+        return err_no_memory(em);
+    }
+    json_pull_next(&p);
+    enum err e = dsl_parse_query(&p, cx->arena, &d, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    struct builder b = {.cx = cx, .arena = cx->arena};
+    struct errmsg own;
+    if (em == NULL) {
+        em = &own;
+    }
+    err_clear(em);
+    e = build_dsl(&b, d, &q, em);
+    if (e != ERR_OK && !stands_alone(&b, e)) {
+        char reason[ERR_REASON_BYTES];
+        memcpy(reason, em->frame[0].reason, sizeof(reason));
+        e = err_wrap(em, ERR_QUERY_SHARD, "failed to create query: %s", reason);
+        err_about_index(em, cx->index_name, cx->index_uuid);
+    }
+    *out = q;
+    return e;
+}

@@ -1,0 +1,143 @@
+/* build.h - from requests (dsl.h) to query nodes (query.h), with the mapping. Internal to engine/query.
+ *
+ * What a field's type makes of a term, a range or a pattern is in field_query.c; what analysed text becomes is in
+ * build_text.c; each query's own part stands beside its parser. */
+#ifndef ENGINE_QUERY_BUILD_H
+#define ENGINE_QUERY_BUILD_H
+
+#include "engine/query/dsl.h"
+
+struct builder {
+    const struct query_context *cx;
+    struct arena *arena;
+    uint32_t depth;
+    bool raw_error; /* the error comes from the rewrite phase: it is not wrapped as query_shard_exception */
+};
+
+/* Builds and applies boost and name. */
+enum err build_dsl(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em);
+
+/* ---- nodes ---- */
+struct query *node_new(struct builder *b, enum query_kind kind);
+/* MatchNoDocsQuery with its reason; *out NULL only with ERR_NO_MEMORY. */
+enum err node_none(struct builder *b, struct query **out, struct errmsg *em, const char *fmt, ...) PRINTF_LIKE(4, 5);
+/* What a lenient query is where it failed: em says why. */
+enum err node_failed(struct builder *b, struct str field, struct query **out, struct errmsg *em);
+enum err node_all(struct builder *b, struct query **out, struct errmsg *em);
+enum err node_term(struct builder *b, const struct field *f, struct str term, struct query **out, struct errmsg *em);
+/* Wraps as BoostQuery (a node without a boost of its own takes it). */
+enum err node_boost(struct builder *b, struct query **q, float boost, struct errmsg *em);
+enum err node_constant(struct builder *b, struct query *child, struct query **out, struct errmsg *em);
+
+/* A bool node under construction. */
+struct bool_build {
+    struct bool_clause *v;
+    size_t n, cap;
+    int32_t min_should;
+};
+enum err bool_add(struct builder *b, struct bool_build *bb, enum bool_occur occur, struct query *q, struct errmsg *em);
+enum err bool_done(struct builder *b, const struct bool_build *bb, struct query **out, struct errmsg *em);
+/* Queries.calculateMinShouldMatch; ERR_NUMBER_FORMAT. */
+enum err min_should_match(int32_t optional, struct str spec, int32_t *out, struct errmsg *em);
+/* Sets it on a bool node; other nodes stay. spec.p == NULL: nothing. */
+enum err apply_min_should(struct builder *b, struct query **q, struct str spec, struct errmsg *em);
+
+enum err err_query_shard(struct builder *b, struct errmsg *em, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+/* ---- fields (field_query.c): MappedFieldType's queries ---- */
+
+/* The field that a query reads; NULL when it is unmapped or an object. Aliases are followed. */
+const struct field *build_field(const struct builder *b, struct str name);
+/* Field kinds by what a match may do on them. */
+enum text_support { TEXT_NONE, TEXT_EXACT /* keyword analyzer: numbers, dates ... */, TEXT_KEYWORD, TEXT_FULL };
+enum text_support field_text_support(const struct field *f);
+/* term of a value (a scalar; null is the caller's). */
+enum err field_term(struct builder *b, const struct field *f, const struct json *v, struct query **out, struct errmsg *em);
+enum err field_term_text(struct builder *b, const struct field *f, struct str text, struct query **out, struct errmsg *em);
+enum err field_term_nocase(struct builder *b, const struct field *f, const struct json *v, struct query **out,
+                           struct errmsg *em);
+enum err field_terms(struct builder *b, const struct field *f, const struct json *const *v, uint32_t n, struct query **out,
+                     struct errmsg *em);
+
+enum range_relation { RELATION_INTERSECTS, RELATION_CONTAINS, RELATION_WITHIN, RELATION_DISJOINT };
+struct range_bounds {
+    const struct json *from, *to; /* NULL: open */
+    bool from_inclusive, to_inclusive;
+    enum range_relation relation;
+    const struct zone *zone;          /* NULL: none */
+    const struct date_format *format; /* NULL: the field's */
+};
+enum err field_range(struct builder *b, const struct field *f, const struct range_bounds *r, struct query **out,
+                     struct errmsg *em);
+/* ConstantScore of what exists, for a field or a pattern. */
+enum err build_exists(struct builder *b, struct str pattern, struct query **out, struct errmsg *em);
+/* Dates as the field stores them (ms or ns). */
+enum err field_date(struct builder *b, const struct field *f, struct str text, bool round_up, const struct zone *zone,
+                    const struct date_format *format, int64_t *out, struct errmsg *em);
+/* The number that a value is in the field's column; *decimal: a whole-number field got a fraction. */
+enum err field_number(const struct field *f, const struct json *v, bool *decimal, int64_t *out, struct errmsg *em);
+
+/* Patterns; `kind` is Q_PREFIX, Q_WILDCARD or Q_REGEXP. */
+struct pattern_opts {
+    struct str rewrite; /* p == NULL: none */
+    bool case_insensitive;
+    uint32_t flags, max_states;
+};
+enum err field_pattern(struct builder *b, const struct field *f, enum query_kind kind, struct str value,
+                       const struct pattern_opts *o, struct query **out, struct errmsg *em);
+struct fuzzy_opts {
+    struct fuzziness fuzziness;
+    int32_t prefix_length, max_expansions;
+    bool transpositions;
+    struct str rewrite;
+};
+enum err field_fuzzy(struct builder *b, const struct field *f, struct str term, const struct fuzzy_opts *o, struct query **out,
+                     struct errmsg *em);
+/* QueryParsers.parseRewriteMethod into the node. ERR_ILLEGAL_ARGUMENT. */
+enum err set_rewrite(struct query *q, struct str rewrite, struct errmsg *em);
+/* Concrete fields of a list of patterns with their boosts, as QueryParserHelper resolves them. */
+enum err resolve_fields(struct builder *b, const struct field_boosts *in, struct str suffix, struct field_boosts *out,
+                        struct errmsg *em);
+/* index.query.default_field as patterns. */
+enum err default_fields(struct builder *b, struct field_boosts *out, bool *all, struct errmsg *em);
+
+/* ---- analysed text (build_text.c): MatchQueryParser ---- */
+
+enum match_kind { MATCH_BOOLEAN, MATCH_BOOL_PREFIX, MATCH_PHRASE, MATCH_PHRASE_PREFIX };
+struct text_opts {
+    enum match_kind kind;
+    bool and;
+    bool lenient;
+    bool zero_terms_all;
+    bool zero_terms_null; /* query_string: no tokens give no clause: *out is NULL */
+    bool synonyms_phrase;
+    bool no_position_increments;
+    const struct analyzer *analyzer; /* NULL: the field's */
+    int32_t slop;
+    bool fuzzy;
+    struct fuzzy_opts fuzzy_opts;
+    int32_t max_expansions;
+};
+void text_opts_init(struct text_opts *o);
+enum err build_text(struct builder *b, struct str field, struct str text, const struct text_opts *o, struct query **out,
+                    struct errmsg *em);
+/* Several fields as one group (cross_fields): those with the same analyzer are blended. */
+enum err build_cross_fields(struct builder *b, const struct field_boosts *fields, struct str text, const struct text_opts *o,
+                            struct str min_should, float tie_breaker, struct query **out, struct errmsg *em);
+/* MultiMatchQuery.parse over resolved fields. */
+struct multi_opts {
+    struct text_opts text;
+    enum multi_type type;
+    struct str min_should;
+    float tie_breaker;
+    bool has_tie_breaker;
+};
+enum err build_multi(struct builder *b, const struct field_boosts *fields, struct str text, const struct multi_opts *o,
+                     struct query **out, struct errmsg *em);
+/* DisjunctionMaxQuery; one query stays itself. */
+enum err build_dis_max(struct builder *b, const struct query **v, uint32_t n, float tie_breaker, struct query **out,
+                       struct errmsg *em);
+/* An analyzer by name: ERR_QUERY_SHARD "[match] analyzer [x] not found". */
+enum err build_analyzer(struct builder *b, const char *query, struct str name, const struct analyzer **out, struct errmsg *em);
+
+#endif

@@ -1,0 +1,171 @@
+#include "engine/query/build_graph.h"
+
+#define GRAPH_PATHS_MAX 1024
+
+struct paths {
+    struct text_run *r;
+    const struct text_tokens *t;
+    int32_t end;
+    enum match_kind kind;
+    struct bool_build any;
+    uint32_t n;
+    struct text_token *path; /* the path so far */
+    uint32_t depth;
+};
+
+static int32_t end_of(const struct text_token *t)
+{
+    return t->position + t->length;
+}
+
+static enum err add_path(struct paths *p)
+{
+    struct text_tokens one = {.v = ARENA_ARRAY(p->r->b->arena, struct text_token, p->depth), .n = p->depth};
+    if (one.v == NULL) {
+        return err_no_memory(p->r->em);
+    }
+    for (uint32_t i = 0; i < p->depth; i++) {
+        one.v[i] = (struct text_token){p->path[i].text, (int32_t)i, 1};
+    }
+    one.positions = (int32_t)p->depth;
+    struct query *q;
+    enum err e = text_query(p->r, &one, p->kind, true, &q);
+    if (e == ERR_OK && q != NULL) {
+        e = bool_add(p->r->b, &p->any, OCCUR_SHOULD, q, p->r->em);
+    }
+    p->n++;
+    return e;
+}
+
+/* All paths from `at` to p->end, through gaps that the analyzer left. */
+static enum err walk(struct paths *p, int32_t at)
+{
+    if (at >= p->end) {
+        return add_path(p);
+    }
+    if (p->n >= GRAPH_PATHS_MAX) {
+        return err_set(p->r->em, ERR_TOO_MANY_CLAUSES, "maxClauseCount is set to %d", GRAPH_PATHS_MAX);
+    }
+    bool found = false;
+    for (uint32_t i = 0; i < p->t->n; i++) {
+        if (p->t->v[i].position != at) {
+            continue;
+        }
+        found = true;
+        p->path[p->depth++] = p->t->v[i];
+        enum err e = walk(p, end_of(&p->t->v[i]));
+        p->depth--;
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return found ? ERR_OK : walk(p, at + 1);
+}
+
+static enum err any_path(struct text_run *r, const struct text_tokens *t, int32_t from, int32_t to, enum match_kind kind,
+                         struct query **out)
+{
+    struct paths p = {.r = r, .t = t, .end = to, .kind = kind};
+    p.path = ARENA_ARRAY(r->b->arena, struct text_token, t->n);
+    if (p.path == NULL) {
+        return err_no_memory(r->em);
+    }
+    enum err e = walk(&p, from);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (p.any.n == 1) {
+        *out = (struct query *)(uintptr_t)p.any.v[0].query;
+        return ERR_OK;
+    }
+    return bool_done(r->b, &p.any, out, r->em);
+}
+
+/* No token spans position `at`. */
+static bool all_meet(const struct text_tokens *t, int32_t at)
+{
+    for (uint32_t i = 0; i < t->n; i++) {
+        if (t->v[i].position < at && end_of(&t->v[i]) > at) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The tokens that begin at `from` do not all end at the same place. */
+static bool side_path(const struct text_tokens *t, int32_t from, uint32_t *n)
+{
+    int32_t end = -1;
+    bool differ = false;
+    *n = 0;
+    for (uint32_t i = 0; i < t->n; i++) {
+        if (t->v[i].position == from) {
+            differ = differ || (*n > 0 && end_of(&t->v[i]) != end);
+            end = end_of(&t->v[i]);
+            ++*n;
+        }
+    }
+    return differ;
+}
+
+static enum err section(struct text_run *r, const struct text_tokens *t, int32_t from, int32_t to, bool prefix,
+                        struct query **out)
+{
+    uint32_t n;
+    if (side_path(t, from, &n)) {
+        enum match_kind kind = !r->o->synonyms_phrase ? MATCH_BOOLEAN : prefix ? MATCH_PHRASE_PREFIX : MATCH_PHRASE;
+        int32_t slop = r->slop;
+        r->slop = 0;
+        enum err e = any_path(r, t, from, to, kind, out);
+        r->slop = slop;
+        return e;
+    }
+    *out = NULL;
+    if (n == 0) {
+        return ERR_OK;
+    }
+    struct str *terms = ARENA_ARRAY(r->b->arena, struct str, n);
+    if (terms == NULL) {
+        return err_no_memory(r->em);
+    }
+    for (uint32_t i = 0, k = 0; i < t->n; i++) {
+        if (t->v[i].position == from) {
+            terms[k++] = t->v[i].text;
+        }
+    }
+    return text_position(r, terms, n, prefix, out);
+}
+
+static int32_t last_end(const struct text_tokens *t)
+{
+    int32_t end = 0;
+    for (uint32_t i = 0; i < t->n; i++) {
+        end = MAX_OF(end, end_of(&t->v[i]));
+    }
+    return end;
+}
+
+enum err text_graph_boolean(struct text_run *r, const struct text_tokens *t, enum match_kind kind, bool and,
+                            struct query **out)
+{
+    struct bool_build bb = {0};
+    int32_t end = last_end(t);
+    for (int32_t from = t->v[0].position, to; from < end; from = to) {
+        for (to = from + 1; to < end && !all_meet(t, to); to++) {
+        }
+        struct query *q;
+        enum err e = section(r, t, from, to, kind == MATCH_BOOL_PREFIX && to == end, &q);
+        if (e == ERR_OK && q != NULL) {
+            e = bool_add(r->b, &bb, and ? OCCUR_MUST : OCCUR_SHOULD, q, r->em);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return bool_done(r->b, &bb, out, r->em);
+}
+
+enum err text_graph_phrase(struct text_run *r, const struct text_tokens *t, enum match_kind kind, struct query **out)
+{
+    return any_path(r, t, t->v[0].position, last_end(t), kind, out);
+}

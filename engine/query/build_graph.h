@@ -1,0 +1,40 @@
+/* build_graph.h - the state of turning one analysed text into a query, and token graphs. Internal to engine/query. */
+#ifndef ENGINE_QUERY_BUILD_GRAPH_H
+#define ENGINE_QUERY_BUILD_GRAPH_H
+
+#include "engine/query/build.h"
+
+struct text_token {
+    struct str text;
+    int32_t position;
+    int32_t length; /* positions that it spans */
+};
+
+struct text_tokens {
+    struct text_token *v;
+    uint32_t n;
+    int32_t positions; /* sum of the increments */
+    bool graph;        /* some token spans several positions */
+};
+
+struct text_run {
+    struct builder *b;
+    const struct text_opts *o;
+    const struct field *field;
+    const struct field_boosts *group; /* cross_fields: all of them; NULL: `field` alone */
+    float tie_breaker;
+    int32_t slop;
+    struct errmsg *em;
+};
+
+/* The query of a token list; *out NULL when it is empty. */
+enum err text_query(struct text_run *r, const struct text_tokens *t, enum match_kind kind, bool and, struct query **out);
+/* Terms at one position. */
+enum err text_position(struct text_run *r, const struct str *terms, uint32_t n, bool prefix, struct query **out);
+
+/* Graphs (several words standing for one): every path between two points that all paths share is a query of its own. */
+enum err text_graph_boolean(struct text_run *r, const struct text_tokens *t, enum match_kind kind, bool and,
+                            struct query **out);
+enum err text_graph_phrase(struct text_run *r, const struct text_tokens *t, enum match_kind kind, struct query **out);
+
+#endif

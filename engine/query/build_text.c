@@ -1,0 +1,514 @@
+/* Analysed text becomes queries: MatchQueryParser of Elasticsearch over Lucene's QueryBuilder. */
+#include "engine/query/build.h"
+
+#include "engine/query/build_graph.h"
+
+#include <stdlib.h>
+
+void text_opts_init(struct text_opts *o)
+{
+    *o = (struct text_opts){.synonyms_phrase = true, .max_expansions = 50};
+    o->fuzzy_opts.transpositions = true;
+    o->fuzzy_opts.max_expansions = 50;
+}
+
+enum err build_analyzer(struct builder *b, const char *query, struct str name, const struct analyzer **out, struct errmsg *em)
+{
+    *out = analysis_analyzer(mapping_analysis(b->cx->mapping), name);
+    if (*out == NULL) {
+        return err_query_shard(b, em, "[%s] analyzer [%.*s] not found", query, STR_ARG(name));
+    }
+    return ERR_OK;
+}
+
+static enum err zero_terms(struct text_run *r, struct query **out)
+{
+    *out = NULL;
+    if (r->o->zero_terms_null) {
+        return ERR_OK;
+    }
+    return r->o->zero_terms_all ? node_all(r->b, out, r->em)
+                                : node_none(r->b, out, r->em, "Matching no documents because no terms present");
+}
+
+/* A lenient query matches nothing where it would fail. */
+static enum err forgive(struct text_run *r, enum err e, struct query **out)
+{
+    if (e == ERR_OK || e == ERR_NO_MEMORY || !r->o->lenient) {
+        return e;
+    }
+    return node_failed(r->b, r->field->path, out, r->em);
+}
+
+/* ---- one position ---- */
+
+static enum err one_term(struct text_run *r, const struct field *f, struct str text, struct query **out)
+{
+    enum err e;
+    if (r->o->fuzzy && r->o->kind != MATCH_PHRASE && r->o->kind != MATCH_PHRASE_PREFIX) {
+        e = field_fuzzy(r->b, f, text, &r->o->fuzzy_opts, out, r->em);
+        if (e == ERR_OK && (*out)->multi.max_edits == 0) { /* no edit allowed: the term itself, scored the same way */
+            return e;
+        }
+        return forgive(r, e, out);
+    }
+    return forgive(r, field_term_text(r->b, f, text, out, r->em), out);
+}
+
+static enum err prefix_of(struct text_run *r, const struct field *f, struct str text, struct query **out)
+{
+    struct pattern_opts o = {0};
+    return forgive(r, field_pattern(r->b, f, Q_PREFIX, text, &o, out, r->em), out);
+}
+
+/* The same words in several fields: cross_fields. */
+static enum err blended(struct text_run *r, const struct str *terms, uint32_t n, struct query **out)
+{
+    const struct query **v = ARENA_ARRAY(r->b->arena, const struct query *, r->group->n * n + 1);
+    struct blended_term *terms_of = ARENA_ARRAY(r->b->arena, struct blended_term, r->group->n * n);
+    uint32_t n_v = 0, n_terms = 0;
+    if (v == NULL || terms_of == NULL) {
+        return err_no_memory(r->em);
+    }
+    for (size_t i = 0; i < r->group->n; i++) {
+        const struct field *f = build_field(r->b, r->group->v[i].pattern);
+        for (uint32_t k = 0; k < n; k++) {
+            struct query *q;
+            enum err e = forgive(r, field_term_text(r->b, f, terms[k], &q, r->em), &q);
+            if (e != ERR_OK) {
+                return e;
+            }
+            float boost = r->group->v[i].boost * q->boost;
+            if (q->kind == Q_TERM) {
+                terms_of[n_terms++] = (struct blended_term){q->field, q->term.term, boost};
+                continue;
+            }
+            if (q->kind != Q_MATCH_NONE) {
+                q->boost = boost;
+            }
+            v[n_v++] = q;
+        }
+    }
+    if (n_terms > 0) {
+        struct query *q = node_new(r->b, Q_BLENDED);
+        if (q == NULL) {
+            return err_no_memory(r->em);
+        }
+        q->blended.v = terms_of;
+        q->blended.n = n_terms;
+        q->blended.tie_breaker = r->tie_breaker;
+        v[n_v++] = q;
+    }
+    return build_dis_max(r->b, v, n_v, 1, out, r->em);
+}
+
+typedef enum err (*group_fn)(struct text_run *r, const struct field *f, const void *arg, struct query **out);
+
+/* Queries that do not blend stand side by side, a field each. */
+static enum err over_group(struct text_run *r, group_fn make, const void *arg, struct query **out)
+{
+    if (r->group == NULL) {
+        return make(r, r->field, arg, out);
+    }
+    const struct query **v = ARENA_ARRAY(r->b->arena, const struct query *, r->group->n);
+    uint32_t n = 0;
+    if (v == NULL) {
+        return err_no_memory(r->em);
+    }
+    for (size_t i = 0; i < r->group->n; i++) {
+        struct query *q = NULL;
+        enum err e = make(r, build_field(r->b, r->group->v[i].pattern), arg, &q);
+        if (e == ERR_OK && q != NULL) {
+            e = node_boost(r->b, &q, r->group->v[i].boost, r->em);
+            v[n++] = q;
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    *out = NULL;
+    return n == 0 ? ERR_OK : build_dis_max(r->b, v, n, r->tie_breaker, out, r->em);
+}
+
+static enum err group_prefix(struct text_run *r, const struct field *f, const void *arg, struct query **out)
+{
+    return prefix_of(r, f, *(const struct str *)arg, out);
+}
+
+static int cmp_str(const void *a, const void *b)
+{
+    return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+static enum err synonyms(struct text_run *r, const struct str *terms, uint32_t n, struct query **out)
+{
+    struct query *q = *out = node_new(r->b, Q_SYNONYM);
+    struct str *sorted = ARENA_ARRAY(r->b->arena, struct str, n);
+    if (q == NULL || sorted == NULL) {
+        return err_no_memory(r->em);
+    }
+    memcpy(sorted, terms, n * sizeof(*terms));
+    qsort(sorted, n, sizeof(*sorted), cmp_str);
+    uint32_t distinct = 1;
+    for (uint32_t i = 1; i < n; i++) {
+        if (!str_eq(sorted[i], sorted[distinct - 1])) {
+            sorted[distinct++] = sorted[i];
+        }
+    }
+    q->field = r->field;
+    q->field_name = r->field->path;
+    q->terms.v = sorted;
+    q->terms.n = distinct;
+    return ERR_OK;
+}
+
+enum err text_position(struct text_run *r, const struct str *terms, uint32_t n, bool prefix, struct query **out)
+{
+    if (n == 1 && prefix) {
+        return over_group(r, group_prefix, &terms[0], out);
+    }
+    if (r->group != NULL) {
+        return blended(r, terms, n, out);
+    }
+    return n == 1 ? one_term(r, r->field, terms[0], out) : synonyms(r, terms, n, out);
+}
+
+/* ---- phrases ---- */
+
+static enum err check_positions(struct text_run *r, const struct field *f)
+{
+    if (f->type == FT_TEXT && f->index && f->options < INDEX_POSITIONS) {
+        return err_set(r->em, ERR_ILLEGAL_STATE, "field:[%.*s] was indexed without position data; cannot run PhraseQuery",
+                       STR_ARG(f->path));
+    }
+    return ERR_OK;
+}
+
+static enum err phrase_on(struct text_run *r, const struct field *f, const struct text_tokens *t, bool prefix, struct query **out)
+{
+    enum err e = check_positions(r, f);
+    if (e == ERR_OK && f->type != FT_TEXT) {
+        e = err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Can only use phrase %squeries on text fields - not on [%.*s] which is of type [%s]",
+                    prefix ? "prefix " : "", STR_ARG(f->path), field_type_name(f->type));
+    }
+    if (e != ERR_OK) {
+        return forgive(r, e, out);
+    }
+    struct phrase_term *v = ARENA_ARRAY(r->b->arena, struct phrase_term, t->n);
+    struct str *terms = ARENA_ARRAY(r->b->arena, struct str, t->n);
+    struct query *q = *out = node_new(r->b, Q_PHRASE);
+    uint32_t n = 0;
+    if (v == NULL || terms == NULL || q == NULL) {
+        return err_no_memory(r->em);
+    }
+    for (uint32_t i = 0; i < t->n; i++) {
+        terms[i] = t->v[i].text;
+        if (n > 0 && v[n - 1].position == t->v[i].position) {
+            v[n - 1].n++;
+        } else {
+            v[n++] = (struct phrase_term){t->v[i].position, &terms[i], 1};
+        }
+    }
+    q->field = f;
+    q->field_name = f->path;
+    q->phrase.v = v;
+    q->phrase.n = n;
+    q->phrase.slop = (uint32_t)r->slop;
+    q->phrase.prefix_last = prefix;
+    q->phrase.max_expansions = (uint32_t)r->o->max_expansions;
+    return ERR_OK;
+}
+
+struct phrase_arg {
+    const struct text_tokens *tokens;
+    bool prefix;
+};
+
+static enum err group_phrase(struct text_run *r, const struct field *f, const void *arg, struct query **out)
+{
+    const struct phrase_arg *a = arg;
+    return phrase_on(r, f, a->tokens, a->prefix, out);
+}
+
+/* ---- the whole ---- */
+
+static enum err multi_boolean(struct text_run *r, const struct text_tokens *t, bool and, bool prefix, struct query **out)
+{
+    struct bool_build bb = {0};
+    struct str *terms = ARENA_ARRAY(r->b->arena, struct str, t->n);
+    if (terms == NULL) {
+        return err_no_memory(r->em);
+    }
+    for (uint32_t i = 0, next; i < t->n; i = next) {
+        for (next = i; next < t->n && t->v[next].position == t->v[i].position; next++) {
+            terms[next - i] = t->v[next].text;
+        }
+        struct query *q = NULL;
+        struct str *own = ARENA_ARRAY(r->b->arena, struct str, next - i);
+        if (own == NULL) {
+            return err_no_memory(r->em);
+        }
+        memcpy(own, terms, (next - i) * sizeof(*own));
+        enum err e = text_position(r, own, next - i, prefix && next == t->n, &q);
+        if (e == ERR_OK && q != NULL) {
+            e = bool_add(r->b, &bb, and ? OCCUR_MUST : OCCUR_SHOULD, q, r->em);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return bool_done(r->b, &bb, out, r->em);
+}
+
+enum err text_query(struct text_run *r, const struct text_tokens *t, enum match_kind kind, bool and, struct query **out)
+{
+    struct phrase_arg phrase = {t, kind == MATCH_PHRASE_PREFIX};
+    *out = NULL;
+    if (t->n == 0) {
+        return ERR_OK;
+    }
+    if (t->n == 1 && kind != MATCH_PHRASE_PREFIX) {
+        return text_position(r, &t->v[0].text, 1, kind == MATCH_BOOL_PREFIX, out);
+    }
+    if (t->graph && t->n > 1) {
+        return kind == MATCH_PHRASE || kind == MATCH_PHRASE_PREFIX ? text_graph_phrase(r, t, kind, out)
+                                                                   : text_graph_boolean(r, t, kind, and, out);
+    }
+    if (kind == MATCH_PHRASE_PREFIX || (kind == MATCH_PHRASE && t->positions > 1)) {
+        return over_group(r, group_phrase, &phrase, out);
+    }
+    if (t->positions == 1) { /* synonyms at one position */
+        struct str *terms = ARENA_ARRAY(r->b->arena, struct str, t->n);
+        if (terms == NULL) {
+            return err_no_memory(r->em);
+        }
+        for (uint32_t i = 0; i < t->n; i++) {
+            terms[i] = t->v[i].text;
+        }
+        return text_position(r, terms, t->n, false, out);
+    }
+    return multi_boolean(r, t, and, kind == MATCH_BOOL_PREFIX, out);
+}
+
+/* Tokens with absolute positions; texts are copied into the request's arena by the analyzer's list. */
+static enum err analyse(struct text_run *r, const struct analyzer *an, struct str text, struct text_tokens *out)
+{
+    struct token_list list;
+    token_list_init(&list, r->b->arena);
+    enum err e = analyzer_run(an, text, &list, r->em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    *out = (struct text_tokens){.v = ARENA_ARRAY(r->b->arena, struct text_token, list.n), .n = (uint32_t)list.n};
+    if (out->v == NULL) {
+        return err_no_memory(r->em);
+    }
+    int32_t position = -1;
+    for (size_t i = 0; i < list.n; i++) {
+        int32_t inc = list.v[i].pos_inc;
+        if (inc > 0) {
+            out->positions += inc;
+        }
+        position += r->o->no_position_increments ? (inc > 0 || i == 0 ? 1 : 0) : inc;
+        out->v[i] = (struct text_token){list.v[i].text, position, MAX_OF(list.v[i].pos_len, 1)};
+        out->graph = out->graph || list.v[i].pos_len > 1;
+    }
+    return ERR_OK;
+}
+
+static const struct analyzer *search_analyzer(const struct text_run *r, const struct field *f)
+{
+    if (r->o->analyzer != NULL) {
+        return r->o->analyzer;
+    }
+    if (f->type == FT_KEYWORD) {
+        return f->split_on_whitespace ? f->search_analyzer : f->normalizer;
+    }
+    if (f->type != FT_TEXT && f->type != FT_COMPLETION) {
+        return NULL;
+    }
+    bool quoted = r->o->kind == MATCH_PHRASE || r->o->kind == MATCH_PHRASE_PREFIX;
+    return quoted && f->search_quote_analyzer != NULL ? f->search_quote_analyzer : f->search_analyzer;
+}
+
+static enum err run_text(struct text_run *r, struct str text, struct query **out)
+{
+    struct text_tokens t = {0};
+    const struct analyzer *an = search_analyzer(r, r->field);
+    enum err e;
+    if (an == NULL) { /* as one exact term */
+        struct text_token whole = {text, 0, 1};
+        t = (struct text_tokens){.v = &whole, .n = 1, .positions = 1};
+        bool prefix = r->o->kind == MATCH_BOOL_PREFIX && (r->field->type == FT_TEXT || r->field->type == FT_KEYWORD);
+        if (r->o->kind == MATCH_PHRASE_PREFIX) {
+            return text_query(r, &t, MATCH_PHRASE_PREFIX, r->o->and, out);
+        }
+        struct str *copy = ARENA_NEW(r->b->arena, struct str);
+        if (copy == NULL) {
+            return err_no_memory(r->em);
+        }
+        *copy = text;
+        return text_position(r, copy, 1, prefix, out);
+    }
+    e = analyse(r, an, text, &t);
+    if (e == ERR_OK) {
+        e = text_query(r, &t, r->o->kind, r->o->and, out);
+    }
+    if (e == ERR_OK && *out == NULL) {
+        e = zero_terms(r, out);
+    }
+    return e;
+}
+
+enum err build_text(struct builder *b, struct str field, struct str text, const struct text_opts *o, struct query **out,
+                    struct errmsg *em)
+{
+    struct text_run r = {.b = b, .o = o, .em = em, .slop = o->slop};
+    r.field = build_field(b, field);
+    *out = NULL;
+    if (r.field == NULL) {
+        return node_none(b, out, em, "unmapped fields [%.*s]", STR_ARG(field));
+    }
+    if (field_text_support(r.field) == TEXT_NONE) {
+        return forgive(&r, err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] of type [%s] does not support match queries",
+                                   STR_ARG(r.field->path), field_type_name(r.field->type)),
+                       out);
+    }
+    return run_text(&r, text, out);
+}
+
+/* ---- several fields ---- */
+
+enum err build_dis_max(struct builder *b, const struct query **v, uint32_t n, float tie_breaker, struct query **out,
+                       struct errmsg *em)
+{
+    if (n == 1) {
+        *out = (struct query *)(uintptr_t)v[0];
+        return ERR_OK;
+    }
+    struct query *q = *out = node_new(b, Q_DIS_MAX);
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    q->dis_max.v = v;
+    q->dis_max.n = n;
+    q->dis_max.tie_breaker = tie_breaker;
+    return ERR_OK;
+}
+
+enum err build_cross_fields(struct builder *b, const struct field_boosts *fields, struct str text, const struct text_opts *o,
+                            struct str min_should, float tie_breaker, struct query **out, struct errmsg *em)
+{
+    bool *done = ARENA_ARRAY(b->arena, bool, fields->n);
+    const struct query **v = ARENA_ARRAY(b->arena, const struct query *, fields->n);
+    uint32_t n = 0;
+    if (done == NULL || v == NULL) {
+        return err_no_memory(em);
+    }
+    for (size_t i = 0; i < fields->n; i++) {
+        struct text_run r = {.b = b, .o = o, .em = em, .tie_breaker = tie_breaker, .slop = o->slop};
+        struct field_boosts *group = ARENA_NEW(b->arena, struct field_boosts);
+        struct query *q = NULL;
+        r.field = build_field(b, fields->v[i].pattern);
+        if (group == NULL) {
+            return err_no_memory(em);
+        }
+        if (done[i] || r.field == NULL || field_text_support(r.field) == TEXT_NONE) {
+            continue;
+        }
+        *group = (struct field_boosts){ARENA_ARRAY(b->arena, struct field_boost, fields->n), 0, 0};
+        if (group->v == NULL) {
+            return err_no_memory(em);
+        }
+        for (size_t k = i; k < fields->n; k++) {
+            const struct field *f = build_field(b, fields->v[k].pattern);
+            if (!done[k] && f != NULL && field_text_support(f) != TEXT_NONE
+                && search_analyzer(&r, f) == search_analyzer(&r, r.field)) {
+                done[k] = true;
+                group->v[group->n++] = fields->v[k];
+            }
+        }
+        r.group = group->n > 1 ? group : NULL;
+        enum err e = run_text(&r, text, &q);
+        if (e == ERR_OK) {
+            e = apply_min_should(b, &q, min_should, em);
+        }
+        if (e == ERR_OK && q != NULL && r.group == NULL) {
+            e = node_boost(b, &q, fields->v[i].boost, em);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+        if (q != NULL) {
+            v[n++] = q;
+        }
+    }
+    *out = NULL;
+    if (n == 0) {
+        struct text_run r = {.b = b, .o = o, .em = em};
+        return zero_terms(&r, out);
+    }
+    return build_dis_max(b, v, n, tie_breaker, out, em);
+}
+
+static enum err field_queries(struct builder *b, const struct field_boosts *fields, struct str text, const struct multi_opts *o,
+                              float tie_breaker, struct query **out, struct errmsg *em)
+{
+    static const enum match_kind kinds[] = {MATCH_BOOLEAN, MATCH_BOOLEAN,       MATCH_BOOLEAN,
+                                            MATCH_PHRASE,  MATCH_PHRASE_PREFIX, MATCH_BOOL_PREFIX};
+    const struct query **v = ARENA_ARRAY(b->arena, const struct query *, fields->n);
+    struct text_opts to = o->text;
+    uint32_t n = 0;
+    if (v == NULL) {
+        return err_no_memory(em);
+    }
+    to.kind = kinds[o->type];
+    for (size_t i = 0; i < fields->n; i++) {
+        struct query *q = NULL;
+        if (build_field(b, fields->v[i].pattern) == NULL) {
+            continue;
+        }
+        enum err e = build_text(b, fields->v[i].pattern, text, &to, &q, em);
+        if (e == ERR_OK) {
+            e = apply_min_should(b, &q, o->min_should, em);
+        }
+        if (e == ERR_OK && q != NULL && q->kind != Q_MATCH_NONE) {
+            e = node_boost(b, &q, fields->v[i].boost, em);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+        if (q != NULL) {
+            v[n++] = q;
+        }
+    }
+    *out = NULL;
+    if (n == 0) {
+        struct text_run r = {.b = b, .o = &to, .em = em};
+        return zero_terms(&r, out);
+    }
+    return build_dis_max(b, v, n, tie_breaker, out, em);
+}
+
+enum err build_multi(struct builder *b, const struct field_boosts *fields, struct str text, const struct multi_opts *o,
+                     struct query **out, struct errmsg *em)
+{
+    bool mapped = false;
+    for (size_t i = 0; i < fields->n; i++) {
+        mapped = mapped || build_field(b, fields->v[i].pattern) != NULL;
+    }
+    if (!mapped) {
+        struct str names = fields->n > 0 ? fields->v[0].pattern : STR("");
+        for (size_t i = 1; i < fields->n && names.p != NULL; i++) {
+            names = arena_printf(b->arena, "%.*s, %.*s", STR_ARG(names), STR_ARG(fields->v[i].pattern));
+        }
+        return node_none(b, out, em, "unmapped fields [%.*s]", STR_ARG(names));
+    }
+    float tie = o->has_tie_breaker ? o->tie_breaker : o->type == MULTI_MOST || o->type == MULTI_BOOL_PREFIX ? 1 : 0;
+    if (o->type == MULTI_CROSS) {
+        struct text_opts to = o->text;
+        to.kind = MATCH_BOOLEAN;
+        return build_cross_fields(b, fields, text, &to, o->min_should, tie, out, em);
+    }
+    return field_queries(b, fields, text, o, tie, out, em);
+}

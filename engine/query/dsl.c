@@ -1,0 +1,534 @@
+#include "engine/query/dsl.h"
+
+#include "common/base/num.h"
+#include "common/base/utf8.h"
+
+#include <ctype.h>
+
+static const struct dsl_type *const types[] = {
+    &dsl_match_all,    &dsl_match_none,     &dsl_match,          &dsl_match_phrase,     &dsl_match_phrase_prefix,
+    &dsl_match_bool_prefix, &dsl_multi_match, &dsl_query_string, &dsl_simple_query_string, &dsl_term,
+    &dsl_terms,        &dsl_terms_set,      &dsl_range,          &dsl_exists,           &dsl_prefix,
+    &dsl_wildcard,     &dsl_regexp,         &dsl_fuzzy,          &dsl_ids,              &dsl_bool,
+    &dsl_boosting,     &dsl_constant_score, &dsl_dis_max,        &dsl_function_score,   &dsl_script_score,
+    &dsl_script,       &dsl_geo_bounding_box, &dsl_geo_distance, &dsl_geo_polygon,      &dsl_nested,
+    &dsl_distance_feature, &dsl_wrapper,    &dsl_more_like_this, &dsl_type_query,
+};
+
+/* Known to Elasticsearch, not offered here: refused by name, so that nobody looks for a typing error. */
+static const char *const not_offered[] = {
+    "span_term", "span_near", "span_or",     "span_not",           "span_first", "span_multi", "span_containing", "span_within",
+    "span_gap",  "intervals", "geo_shape",   "field_masking_span", "common",     "has_child",  "has_parent",      "parent_id",
+    "percolate", "shape",     "rank_feature"};
+
+const struct dsl_type *dsl_type_find(struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+        if (str_is(name, types[i]->name)) {
+            return types[i];
+        }
+    }
+    return NULL;
+}
+
+static enum err unknown_query(const struct json_pull *p, struct str name, struct errmsg *em)
+{
+    for (size_t i = 0; i < ARRAY_LEN(not_offered); i++) {
+        if (str_is(name, not_offered[i])) {
+            return json_pull_err(p, em, ERR_PARSING, "query [%.*s] is not supported", STR_ARG(name));
+        }
+    }
+    json_pull_err_content(p, p->off, em, ERR_NAMED_OBJECT, "unknown field [%.*s]", STR_ARG(name));
+    uint32_t line, col;
+    json_place(p->text, p->off, &line, &col);
+    return err_wrap_at(em, ERR_PARSING, line, col, "unknown query [%.*s]", STR_ARG(name));
+}
+
+enum err dsl_parse_query(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+{
+    *out = NULL;
+    if (p->token != TOK_START_OBJECT && json_pull_next(p) != TOK_START_OBJECT) {
+        return json_pull_err(p, em, ERR_PARSING, "[_na] query malformed, must start with start_object");
+    }
+    if (json_pull_next(p) == TOK_END_OBJECT) {
+        uint32_t line, col;
+        json_place(p->text, p->off, &line, &col);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "query malformed, empty clause found at [%u:%u]", line, col);
+    }
+    if (p->token != TOK_FIELD_NAME) {
+        return json_pull_err(p, em, ERR_PARSING, "[_na] query malformed, no field after start_object");
+    }
+    struct str name = p->name;
+    if (json_pull_next(p) != TOK_START_OBJECT) {
+        return json_pull_err(p, em, ERR_PARSING, "[%.*s] query malformed, no start_object after query name", STR_ARG(name));
+    }
+    if (p->depth > DSL_DEPTH_MAX) {
+        return json_pull_err(p, em, ERR_PARSING, "queries are nested deeper than %d levels", DSL_DEPTH_MAX);
+    }
+    const struct dsl_type *type = dsl_type_find(name);
+    if (type == NULL) {
+        return unknown_query(p, name, em);
+    }
+    enum err e = type->parse(p, arena, out, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (p->token != TOK_END_OBJECT || json_pull_next(p) != TOK_END_OBJECT) {
+        return json_pull_err(p, em, ERR_PARSING, "[%.*s] malformed query, expected [END_OBJECT] but found [%s]", STR_ARG(name),
+                             json_token_text(p->token));
+    }
+    return ERR_OK;
+}
+
+struct dsl *dsl_new(struct arena *arena, const struct dsl_type *type, size_t size)
+{
+    struct dsl *d = arena_zalloc(arena, size);
+    if (d != NULL) {
+        d->type = type;
+        d->boost = 1;
+    }
+    return d;
+}
+
+bool dsl_list_add(struct dsl_list *l, struct arena *arena, struct dsl *d)
+{
+    struct dsl **v = arena_grow(arena, l->v, l->n, &l->cap, sizeof(*v));
+    if (v == NULL) {
+        return false;
+    }
+    l->v = v;
+    l->v[l->n++] = d;
+    return true;
+}
+
+enum err dsl_unsupported(const struct json_pull *p, const char *query, struct str name, struct errmsg *em)
+{
+    return json_pull_err(p, em, ERR_PARSING, "[%s] query does not support [%.*s]", query, STR_ARG(name));
+}
+
+enum err dsl_unknown_token(const struct json_pull *p, const char *query, struct str name, struct errmsg *em)
+{
+    return json_pull_err(p, em, ERR_PARSING, "[%s] unknown token [%s] after [%.*s]", query, json_token_text(p->token),
+                         STR_ARG(name));
+}
+
+enum err dsl_one_field(const struct json_pull *p, const char *query, struct str field, struct str other, struct errmsg *em)
+{
+    if (field.p == NULL) {
+        return ERR_OK;
+    }
+    return json_pull_err(p, em, ERR_PARSING, "[%s] query doesn't support multiple fields, found [%.*s] and [%.*s]", query,
+                         STR_ARG(field), STR_ARG(other));
+}
+
+/* ---- parameters ---- */
+
+enum err dsl_scalar(const struct json_pull *p, const struct json **out, struct errmsg *em)
+{
+    *out = NULL;
+    if (p->token == TOK_NULL) {
+        return ERR_OK;
+    }
+    struct str ignored;
+    enum err e = json_pull_text(p, &ignored, em);
+    if (e == ERR_OK) {
+        *out = p->value;
+    }
+    return e;
+}
+
+static enum err read_operator(const struct json_pull *p, bool *and, struct errmsg *em)
+{
+    struct str s;
+    enum err e = json_pull_text(p, &s, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    *and = str_eq_nocase(s, STR("and"));
+    if (!*and && !str_eq_nocase(s, STR("or"))) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "No enum constant org.elasticsearch.index.query.Operator.%.*s", STR_ARG(s));
+    }
+    return ERR_OK;
+}
+
+static enum err read_zero_terms(const struct json_pull *p, bool *all, struct errmsg *em)
+{
+    struct str s;
+    enum err e = json_pull_text(p, &s, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    *all = str_eq_nocase(s, STR("all"));
+    if (!*all && !str_eq_nocase(s, STR("none"))) {
+        return json_pull_err(p, em, ERR_PARSING, "Unsupported zero_terms_query value [%.*s]", STR_ARG(s));
+    }
+    return ERR_OK;
+}
+
+static enum err read_boost(const struct json_pull *p, float *out, struct errmsg *em)
+{
+    enum err e = json_pull_float(p, out, em);
+    if (e == ERR_OK && (*out < 0)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "negative [boost] are not allowed, use a value between 0 and 1 to deboost");
+    }
+    return e;
+}
+
+static enum err read_param(struct json_pull *p, enum param_kind kind, void *to, struct errmsg *em)
+{
+    switch (kind) {
+    case PARAM_TEXT:
+        return json_pull_text(p, to, em);
+    case PARAM_NULLABLE:
+        return json_pull_text_or_null(p, to, em);
+    case PARAM_FLOAT:
+        return json_pull_float(p, to, em);
+    case PARAM_BOOST:
+        return read_boost(p, to, em);
+    case PARAM_DOUBLE:
+        return json_pull_double(p, to, em);
+    case PARAM_INT:
+        return json_pull_i32(p, to, em);
+    case PARAM_BOOL:
+        return json_pull_bool(p, to, em);
+    case PARAM_OPERATOR:
+        return read_operator(p, to, em);
+    case PARAM_FUZZINESS:
+        return fuzziness_parse(p, to, em);
+    case PARAM_ZERO_TERMS:
+        return read_zero_terms(p, to, em);
+    case PARAM_VALUE:
+        return dsl_scalar(p, to, em);
+    case PARAM_IGNORED:
+        return ERR_OK;
+    }
+    return ERR_OK;
+}
+
+enum err dsl_param(struct json_pull *p, struct str name, const struct param *params, size_t n, void *base, bool *known,
+                   struct errmsg *em)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (str_is(name, params[i].name)) {
+            *known = true;
+            return read_param(p, params[i].kind, (char *)base + params[i].at, em);
+        }
+    }
+    *known = false;
+    return ERR_OK;
+}
+
+static enum err parse_inner(struct json_pull *p, const struct field_form *form, void *base, struct errmsg *em)
+{
+    struct str name = p->name;
+    while (json_pull_next(p) != TOK_END_OBJECT) {
+        if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
+            continue;
+        }
+        if (form->strict_values && !json_token_is_value(p->token)) {
+            return dsl_unknown_token(p, form->query, name, em);
+        }
+        bool known;
+        enum err e = dsl_param(p, name, form->params, form->n_params, base, &known, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        if (!known) {
+            return dsl_unsupported(p, form->query, name, em);
+        }
+    }
+    return ERR_OK;
+}
+
+enum err dsl_parse_field_form(struct json_pull *p, const struct field_form *form, void *base, struct str *field,
+                              struct errmsg *em)
+{
+    *field = STR_NULL;
+    struct str name = STR_NULL;
+    while (json_pull_next(p) != TOK_END_OBJECT) {
+        enum err e;
+        if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
+            continue;
+        }
+        if (form->refuses_arrays && p->token == TOK_START_ARRAY) {
+            return json_pull_err(p, em, ERR_PARSING, "[%s] query does not support array of values", form->query);
+        }
+        e = dsl_one_field(p, form->query, *field, name, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        *field = name;
+        if (p->token == TOK_START_OBJECT) {
+            e = parse_inner(p, form, base, em);
+        } else {
+            e = dsl_scalar(p, (const struct json **)(void *)((char *)base + form->value_at), em);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+/* ---- ObjectParser ---- */
+
+static unsigned token_bit(enum json_token t)
+{
+    switch (t) {
+    case TOK_STRING:
+        return OBJ_STRING;
+    case TOK_NUMBER:
+        return OBJ_NUMBER;
+    case TOK_BOOLEAN:
+        return OBJ_BOOLEAN;
+    case TOK_NULL:
+        return OBJ_NULL;
+    case TOK_START_OBJECT:
+        return OBJ_OBJECT;
+    case TOK_START_ARRAY:
+        return OBJ_ARRAY;
+    default:
+        return 0;
+    }
+}
+
+static enum err parse_member(struct json_pull *p, struct arena *arena, const char *name, const struct object_field *f,
+                             void *base, struct errmsg *em)
+{
+    if ((token_bit(p->token) & f->tokens) == 0) {
+        return json_pull_err_content(p, p->off, em, ERR_X_CONTENT, "[%s] %s doesn't support values of type: %s", name, f->name,
+                                     json_token_text(p->token));
+    }
+    enum err e = f->read != NULL ? f->read(p, arena, base, em) : read_param(p, f->kind, (char *)base + f->at, em);
+    if (e != ERR_OK) {
+        return json_pull_wrap_content(p, em, "[%s] failed to parse field [%s]", name, f->name);
+    }
+    return ERR_OK;
+}
+
+enum err dsl_parse_object(struct json_pull *p, struct arena *arena, const char *name, const struct object_field *fields,
+                          size_t n, void *base, struct errmsg *em)
+{
+    if (p->token != TOK_START_OBJECT && json_pull_next(p) != TOK_START_OBJECT) {
+        return json_pull_err_content(p, p->off, em, ERR_X_CONTENT, "[%s] Expected START_OBJECT but was: %s", name,
+                                     json_token_text(p->token));
+    }
+    struct str key = STR_NULL;
+    size_t key_off = 0;
+    while (json_pull_next(p) != TOK_END_OBJECT) {
+        if (p->token == TOK_FIELD_NAME) {
+            key = p->name;
+            key_off = p->off;
+            continue;
+        }
+        size_t i = 0;
+        while (i < n && !str_is(key, fields[i].name)) {
+            i++;
+        }
+        if (i == n) {
+            return json_pull_err_content(p, key_off, em, ERR_X_CONTENT, "[%s] unknown field [%.*s]", name, STR_ARG(key));
+        }
+        enum err e = parse_member(p, arena, name, &fields[i], base, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+/* ---- shared parts ---- */
+
+enum err fuzziness_parse(struct json_pull *p, struct fuzziness *out, struct errmsg *em)
+{
+    struct str s;
+    *out = (struct fuzziness){.given = true, .low = 3, .high = 6};
+    if (p->token != TOK_STRING && p->token != TOK_NUMBER) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Can't parse fuzziness on token: [%s]", json_token_text(p->token));
+    }
+    enum err e = json_pull_text(p, &s, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    out->text = s;
+    if (s.n < 4 || !str_eq_nocase(str_slice(s, 0, 4), STR("AUTO"))) {
+        return ERR_OK;
+    }
+    if (s.n == 4) {
+        out->automatic = true;
+        return ERR_OK;
+    }
+    if (s.p[4] != ':') {
+        return ERR_OK;
+    }
+    struct str rest, low = str_cut(str_slice(s, 5, s.n), ',', &rest);
+    if (rest.p == NULL) {
+        return err_set(em, ERR_PARSE, "failed to find low and high distance values");
+    }
+    if (!num_parse_i32(low, &out->low) || !num_parse_i32(rest, &out->high)) {
+        err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(low));
+        return err_wrap(em, ERR_PARSE, "failed to parse [%.*s] as a \"auto:int,int\"", STR_ARG(s));
+    }
+    if (out->low < 0 || out->high < 0 || out->low > out->high) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "fuzziness wrongly configured, must be: lowDistance > 0, highDistance %s",
+                       "> 0 and lowDistance <= highDistance ");
+    }
+    out->automatic = true;
+    return ERR_OK;
+}
+
+enum err fuzziness_distance(const struct fuzziness *f, struct str term, uint32_t *out, struct errmsg *em)
+{
+    if (!f->given || f->automatic) {
+        int32_t low = f->given ? f->low : 3, high = f->given ? f->high : 6;
+        size_t len = utf8_length(term);
+        *out = len < (size_t)low ? 0 : len < (size_t)high ? 1 : 2;
+        return ERR_OK;
+    }
+    float v;
+    if (!num_parse_float(f->text, &v)) {
+        return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(f->text));
+    }
+    *out = v < 1 ? 0 : v < 2 ? 1 : 2;
+    if (v < 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "max edits must be 0..2, inclusive; got: %d", (int)MAX_OF(v, -1e9F));
+    }
+    return ERR_OK;
+}
+
+static enum err add_field_boost(struct json_pull *p, struct arena *arena, struct field_boosts *out, struct errmsg *em)
+{
+    struct str s;
+    enum err e = json_pull_text(p, &s, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    struct field_boost fb = {.pattern = s, .boost = 1};
+    size_t hat = str_find(s, '^', 0);
+    if (hat != SIZE_MAX) {
+        struct str number = str_slice(s, hat + 1, s.n);
+        fb.pattern = str_slice(s, 0, hat);
+        if (!num_parse_float(number, &fb.boost)) {
+            if (number.n == 0) {
+                return err_set(em, ERR_NUMBER_FORMAT, "empty String");
+            }
+            return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(number));
+        }
+    }
+    for (size_t i = 0; i < out->n; i++) {
+        if (str_eq(out->v[i].pattern, fb.pattern)) { /* a later boost replaces an earlier one */
+            out->v[i].boost = fb.boost;
+            return ERR_OK;
+        }
+    }
+    struct field_boost *v = arena_grow(arena, out->v, out->n, &out->cap, sizeof(*v));
+    if (v == NULL) {
+        return err_no_memory(em);
+    }
+    out->v = v;
+    out->v[out->n++] = fb;
+    return ERR_OK;
+}
+
+enum err field_boosts_parse(struct json_pull *p, struct arena *arena, const char *query, struct field_boosts *out,
+                            struct errmsg *em)
+{
+    if (p->token != TOK_START_ARRAY) {
+        if (!json_token_is_value(p->token)) {
+            return dsl_unsupported(p, query, p->name, em);
+        }
+        return add_field_boost(p, arena, out, em);
+    }
+    while (json_pull_next(p) != TOK_END_ARRAY) {
+        enum err e = add_field_boost(p, arena, out, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+static const struct object_field script_fields[] = {
+    {"source", OBJ_STRING | OBJ_OBJECT | OBJ_ARRAY, PARAM_IGNORED, 0, NULL},
+    {"inline", OBJ_STRING | OBJ_OBJECT | OBJ_ARRAY, PARAM_IGNORED, 0, NULL},
+    {"id", OBJ_STRING, PARAM_IGNORED, 0, NULL},
+    {"stored", OBJ_STRING, PARAM_IGNORED, 0, NULL},
+    {"lang", OBJ_STRING, PARAM_IGNORED, 0, NULL},
+};
+
+enum err script_form_parse(struct json_pull *p, const struct json **out, struct errmsg *em)
+{
+    *out = p->value;
+    if (p->token == TOK_STRING) {
+        return ERR_OK;
+    }
+    if (p->token != TOK_START_OBJECT) {
+        return json_pull_err_content(p, p->off, em, ERR_X_CONTENT, "[script] Expected START_OBJECT but was: %s",
+                                     json_token_text(p->token));
+    }
+    struct str key = STR_NULL;
+    size_t key_off = 0;
+    bool source = false, id = false;
+    while (json_pull_next(p) != TOK_END_OBJECT) {
+        if (p->token == TOK_FIELD_NAME) {
+            key = p->name;
+            key_off = p->off;
+            continue;
+        }
+        if (str_is(key, "params") || str_is(key, "options")) {
+            if (p->token != TOK_START_OBJECT) {
+                return json_pull_err_content(p, p->off, em, ERR_X_CONTENT, "[script] %.*s doesn't support values of type: %s",
+                                             STR_ARG(key), json_token_text(p->token));
+            }
+            json_pull_skip(p);
+            continue;
+        }
+        const struct object_field *f = NULL;
+        for (size_t i = 0; i < ARRAY_LEN(script_fields); i++) {
+            if (str_is(key, script_fields[i].name)) {
+                f = &script_fields[i];
+            }
+        }
+        if (f == NULL) {
+            return json_pull_err_content(p, key_off, em, ERR_X_CONTENT, "[script] unknown field [%.*s]", STR_ARG(key));
+        }
+        if ((token_bit(p->token) & f->tokens) == 0) {
+            return json_pull_err_content(p, p->off, em, ERR_X_CONTENT, "[script] %s doesn't support values of type: %s", f->name,
+                                         json_token_text(p->token));
+        }
+        source = source || f - script_fields < 2;
+        id = id || (f - script_fields >= 2 && f - script_fields < 4);
+        json_pull_skip(p);
+    }
+    if (!source && !id) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "must specify either [source] for an inline script or [id] for a stored script");
+    }
+    if (source && id) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "cannot specify both [source] and [id]");
+    }
+    return ERR_OK;
+}
+
+enum err multi_type_parse(struct str text, enum multi_type *out, struct errmsg *em)
+{
+    static const char *const names[] = {"best_fields", "most_fields", "cross_fields", "phrase", "phrase_prefix", "bool_prefix"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (str_is(text, names[i])) {
+            *out = (enum multi_type)i;
+            return ERR_OK;
+        }
+    }
+    return err_set(em, ERR_PARSE, "failed to parse [multi_match] query type [%.*s]. unknown type.", STR_ARG(text));
+}
+
+enum err query_check(const struct json *dsl, struct str text, struct arena *arena, struct errmsg *em)
+{
+    struct json_pull p;
+    struct dsl *d;
+    if (!json_pull_init(&p, dsl, text, arena)) {
+        return err_no_memory(em);
+    }
+    json_pull_next(&p);
+    return dsl_parse_query(&p, arena, &d, em);
+}

@@ -1,0 +1,145 @@
+/* dsl.h - the query language as it is written: JSON checked and turned into typed requests, without a mapping.
+ *
+ * Parsing moves over the body token by token as Elasticsearch's readers do (json_pull.h), because what is refused, and at
+ * which place, depends on it. Building (build.h) then asks mapping and analyzers and makes query nodes. Each query has a
+ * struct of its own that begins with `struct dsl`. Everything lives in the parser's arena. Internal to engine/query. */
+#ifndef ENGINE_QUERY_DSL_H
+#define ENGINE_QUERY_DSL_H
+
+#include "common/base/json_pull.h"
+#include "engine/query/query.h"
+
+struct dsl;
+struct builder;
+
+struct dsl_type {
+    const char *name;
+    /* The cursor stands on the START_OBJECT of the query's body and is left on its END_OBJECT. */
+    enum err (*parse)(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em);
+    enum err (*build)(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em);
+};
+
+struct dsl {
+    const struct dsl_type *type;
+    float boost;
+    struct str name;
+};
+
+#define DSL_DEPTH_MAX 990 /* nested containers: recursion is bounded by it */
+
+/* The query at the cursor, which stands before it or on its START_OBJECT. */
+enum err dsl_parse_query(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em);
+/* By its name, NULL when there is none. */
+const struct dsl_type *dsl_type_find(struct str name);
+
+/* ---- parameters ---- */
+
+enum param_kind {
+    PARAM_TEXT,     /* struct str */
+    PARAM_NULLABLE, /* struct str, p == NULL for null */
+    PARAM_FLOAT,
+    PARAM_BOOST, /* float, not negative */
+    PARAM_DOUBLE,
+    PARAM_INT, /* int32_t */
+    PARAM_BOOL,
+    PARAM_OPERATOR,  /* bool: and */
+    PARAM_FUZZINESS, /* struct fuzziness */
+    PARAM_ZERO_TERMS, /* bool: all */
+    PARAM_VALUE, /* const struct json *: any scalar; NULL for null */
+    PARAM_IGNORED
+};
+
+struct param {
+    const char *name;
+    enum param_kind kind;
+    size_t at; /* offsetof in the request's struct */
+};
+
+#define DSL_COMMON_PARAMS(type) \
+    {"boost", PARAM_BOOST, offsetof(type, dsl.boost)}, {"_name", PARAM_TEXT, offsetof(type, dsl.name)}
+
+/* Reads the current value into *base when the table knows its name; *known tells. */
+enum err dsl_param(struct json_pull *p, struct str name, const struct param *params, size_t n, void *base, bool *known,
+                   struct errmsg *em);
+/* objectText() and objectBytes(): a scalar as it is, NULL for null; containers fail as text() does. */
+enum err dsl_scalar(const struct json_pull *p, const struct json **out, struct errmsg *em);
+
+/* Queries of the form {"field": {parameters}} or {"field": value}. `value` receives the short form. */
+struct field_form {
+    const char *query;
+    const struct param *params;
+    size_t n_params;
+    size_t value_at;          /* const struct json * in the struct; the short form's value */
+    bool strict_values;       /* inner tokens that are no scalars are "unknown token" */
+    bool short_null_is_text;  /* the short form is read as text: null stays null, containers fail */
+    bool refuses_arrays;      /* START_ARRAY: "does not support array of values" */
+};
+enum err dsl_parse_field_form(struct json_pull *p, const struct field_form *form, void *base, struct str *field,
+                              struct errmsg *em);
+
+/* ---- ObjectParser: queries whose bodies Elasticsearch reads by a declared table ---- */
+
+enum { OBJ_STRING = 1, OBJ_NUMBER = 2, OBJ_BOOLEAN = 4, OBJ_NULL = 8, OBJ_OBJECT = 16, OBJ_ARRAY = 32 };
+struct object_field {
+    const char *name;
+    unsigned tokens;      /* OBJ_*: which are taken */
+    enum param_kind kind; /* scalars ... */
+    size_t at;
+    /* ... or a function of its own; `base` is the struct. */
+    enum err (*read)(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em);
+};
+/* The cursor stands on START_OBJECT; ends on END_OBJECT. */
+enum err dsl_parse_object(struct json_pull *p, struct arena *arena, const char *name, const struct object_field *fields,
+                          size_t n, void *base, struct errmsg *em);
+
+/* ---- parts that several queries share ---- */
+
+struct fuzziness {
+    bool given;
+    bool automatic;
+    int32_t low, high; /* AUTO:low,high */
+    struct str text;   /* otherwise */
+};
+enum err fuzziness_parse(struct json_pull *p, struct fuzziness *out, struct errmsg *em);
+/* The edits allowed for a term. ERR_NUMBER_FORMAT. */
+enum err fuzziness_distance(const struct fuzziness *f, struct str term, uint32_t *out, struct errmsg *em);
+
+struct field_boost {
+    struct str pattern;
+    float boost;
+};
+struct field_boosts {
+    struct field_boost *v;
+    size_t n, cap;
+};
+/* "fields" of the queries over several fields: the cursor stands on its array or single value. */
+enum err field_boosts_parse(struct json_pull *p, struct arena *arena, const char *query, struct field_boosts *out,
+                            struct errmsg *em);
+
+/* Script.parse: a text or an object; the tree is kept. */
+enum err script_form_parse(struct json_pull *p, const struct json **out, struct errmsg *em);
+
+enum multi_type { MULTI_BEST, MULTI_MOST, MULTI_CROSS, MULTI_PHRASE, MULTI_PHRASE_PREFIX, MULTI_BOOL_PREFIX };
+enum err multi_type_parse(struct str text, enum multi_type *out, struct errmsg *em);
+
+/* A growing list of requests. */
+struct dsl_list {
+    struct dsl **v;
+    size_t n, cap;
+};
+bool dsl_list_add(struct dsl_list *l, struct arena *arena, struct dsl *d) NODISCARD;
+
+/* Allocates a request of `type`; NULL: no memory. */
+struct dsl *dsl_new(struct arena *arena, const struct dsl_type *type, size_t size);
+enum err dsl_unsupported(const struct json_pull *p, const char *query, struct str name, struct errmsg *em);
+enum err dsl_unknown_token(const struct json_pull *p, const char *query, struct str name, struct errmsg *em);
+/* "query doesn't support multiple fields, found [a] and [b]" when field is set already. */
+enum err dsl_one_field(const struct json_pull *p, const char *query, struct str field, struct str other, struct errmsg *em);
+
+extern const struct dsl_type dsl_match_all, dsl_match_none, dsl_match, dsl_match_phrase, dsl_match_phrase_prefix,
+    dsl_match_bool_prefix, dsl_multi_match, dsl_query_string, dsl_simple_query_string, dsl_term, dsl_terms, dsl_terms_set,
+    dsl_range, dsl_exists, dsl_prefix, dsl_wildcard, dsl_regexp, dsl_fuzzy, dsl_ids, dsl_bool, dsl_boosting,
+    dsl_constant_score, dsl_dis_max, dsl_function_score, dsl_script_score, dsl_script, dsl_geo_bounding_box,
+    dsl_geo_distance, dsl_geo_polygon, dsl_nested, dsl_distance_feature, dsl_wrapper, dsl_more_like_this, dsl_type_query;
+
+#endif

@@ -1,0 +1,673 @@
+/* function_score. */
+#include "engine/query/build.h"
+#include "engine/query/script_use.h"
+
+#include "common/base/num.h"
+#include "common/base/settings.h"
+#include "common/base/utf8.h"
+
+#include <float.h>
+#include <math.h>
+
+struct dsl_function {
+    enum score_function_kind kind;
+    struct dsl *filter; /* NULL: none given */
+    float weight;
+    bool has_weight;
+    struct str field;
+    float factor;
+    enum value_modifier modifier;
+    double missing;
+    bool has_missing;
+    int32_t seed;
+    bool has_seed;
+    const struct json *script;
+    enum decay_kind decay;
+    const struct json *decay_params; /* {"origin":..,"scale":..,"offset":..,"decay":..} */
+    enum multi_value_mode mode;
+};
+
+struct dsl_function_score_query {
+    struct dsl dsl;
+    struct dsl *query;
+    struct dsl_function *v;
+    size_t n, cap;
+    enum score_mode score_mode;
+    enum boost_mode boost_mode;
+    float max_boost, min_score;
+    bool has_min_score, single, array;
+    struct str single_name;
+};
+
+struct word {
+    const char *text;
+    int value;
+};
+
+/* Java's Enum.valueOf of the upper-cased text. */
+static enum err parse_word(struct json_pull *p, const struct word *words, size_t n, const char *type, int *out,
+                           struct errmsg *em)
+{
+    struct str s;
+    enum err e = json_pull_text(p, &s, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq_nocase(s, str_of(words[i].text))) {
+            *out = words[i].value;
+            return ERR_OK;
+        }
+    }
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "No enum constant %s.%.*s", type, STR_ARG(s));
+}
+
+static enum err parse_field_value(struct json_pull *p, struct dsl_function *f, struct errmsg *em)
+{
+    static const struct word words[] = {{"none", MOD_NONE},   {"log", MOD_LOG},     {"log1p", MOD_LOG1P},   {"log2p", MOD_LOG2P},
+                                        {"ln", MOD_LN},       {"ln1p", MOD_LN1P},   {"ln2p", MOD_LN2P},     {"square", MOD_SQUARE},
+                                        {"sqrt", MOD_SQRT},   {"reciprocal", MOD_RECIPROCAL}};
+    struct str name = STR_NULL;
+    f->factor = 1;
+    while (json_pull_next(p) != TOK_END_OBJECT) {
+        enum err e = ERR_OK;
+        if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
+            continue;
+        }
+        if (!json_token_is_value(p->token)) {
+            if (str_is(name, "factor") && p->token != TOK_NULL) {
+                return json_pull_err(p, em, ERR_PARSING, "[field_value_factor] field 'factor' does not support lists or objects");
+            }
+            continue;
+        }
+        if (str_is(name, "field")) {
+            e = json_pull_text(p, &f->field, em);
+        } else if (str_is(name, "factor")) {
+            e = json_pull_float(p, &f->factor, em);
+        } else if (str_is(name, "modifier")) {
+            int value = 0;
+            e = parse_word(p, words, ARRAY_LEN(words),
+                           "org.elasticsearch.common.lucene.search.function.FieldValueFactorFunction.Modifier", &value, em);
+            f->modifier = (enum value_modifier)value;
+        } else if (str_is(name, "missing")) {
+            f->has_missing = true;
+            e = json_pull_double(p, &f->missing, em);
+        } else {
+            return json_pull_err(p, em, ERR_PARSING, "field_value_factor query does not support [%.*s]", STR_ARG(name));
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    if (f->field.p == NULL) {
+        return json_pull_err(p, em, ERR_PARSING, "[field_value_factor] required field 'field' missing");
+    }
+    return ERR_OK;
+}
+
+/* Java's String.hashCode over UTF-16 is that over bytes for ASCII seeds; others are decoded. */
+static int32_t java_hash(struct str s)
+{
+    uint32_t h = 0;
+    for (size_t at = 0; at < s.n;) {
+        uint32_t c = utf8_next(s, &at);
+        if (c >= 0x10000) {
+            h = h * 31 + (0xD800 + ((c - 0x10000) >> 10));
+            c = 0xDC00 + ((c - 0x10000) & 0x3FF);
+        }
+        h = h * 31 + c;
+    }
+    return (int32_t)h;
+}
+
+static enum err parse_random(struct json_pull *p, struct dsl_function *f, struct errmsg *em)
+{
+    struct str name = STR_NULL;
+    while (json_pull_next(p) != TOK_END_OBJECT) {
+        if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
+            continue;
+        }
+        if (str_is(name, "seed") && (p->token == TOK_NUMBER || p->token == TOK_STRING)) {
+            int64_t v;
+            f->has_seed = true;
+            if (p->token == TOK_STRING) {
+                f->seed = java_hash(p->value->s);
+            } else if (json_i64(p->value, &v)) {
+                f->seed = v >= INT32_MIN && v <= INT32_MAX ? (int32_t)v : (int32_t)(uint32_t)((uint64_t)v ^ ((uint64_t)v >> 32));
+            } else {
+                return json_pull_err(p, em, ERR_PARSING, "random_score seed must be an int, long or string, not '%.*s'",
+                                     STR_ARG(p->value->s));
+            }
+        } else if (str_is(name, "field") && json_token_is_value(p->token)) {
+            json_pull_text(p, &f->field, em);
+        } else if (!str_is(name, "seed") || p->token != TOK_NULL) {
+            return json_pull_err(p, em, ERR_PARSING, "random_score query does not support [%.*s]", STR_ARG(name));
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err parse_script_function(struct json_pull *p, struct dsl_function *f, struct errmsg *em)
+{
+    struct str name = STR_NULL;
+    while (json_pull_next(p) != TOK_END_OBJECT) {
+        if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
+            continue;
+        }
+        if (!str_is(name, "script")) {
+            return json_pull_err(p, em, ERR_PARSING, "script_score query does not support [%.*s]", STR_ARG(name));
+        }
+        enum err e = script_form_parse(p, &f->script, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    if (f->script == NULL) {
+        return json_pull_err(p, em, ERR_PARSING, "script_score requires 'script' field");
+    }
+    return ERR_OK;
+}
+
+static enum err parse_decay(struct json_pull *p, struct dsl_function *f, struct errmsg *em)
+{
+    static const struct word words[] = {
+        {"min", MODE_MIN}, {"max", MODE_MAX}, {"sum", MODE_SUM}, {"avg", MODE_AVG}, {"median", MODE_MEDIAN}};
+    struct str name = STR_NULL;
+    while (json_pull_next(p) != TOK_END_OBJECT) {
+        if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
+        } else if (p->token == TOK_START_OBJECT) {
+            f->field = name;
+            f->decay_params = p->value;
+            json_pull_skip(p);
+        } else if (str_is(name, "multi_value_mode")) {
+            int value = 0;
+            enum err e = parse_word(p, words, ARRAY_LEN(words), "org.elasticsearch.search.MultiValueMode", &value, em);
+            if (e != ERR_OK) {
+                return e;
+            }
+            f->mode = (enum multi_value_mode)value;
+        } else {
+            return json_pull_err(p, em, ERR_PARSING, "malformed score function score parameters.");
+        }
+    }
+    return f->field.p != NULL ? ERR_OK : err_set(em, ERR_ILLEGAL_ARGUMENT, "decay function: field name must not be null");
+}
+
+/* The cursor stands on the function's START_OBJECT. */
+static enum err parse_function(struct json_pull *p, struct str name, struct dsl_function *f, struct errmsg *em)
+{
+    static const struct {
+        const char *name;
+        enum score_function_kind kind;
+        enum decay_kind decay;
+    } kinds[] = {{"field_value_factor", FUNC_FIELD_VALUE, 0}, {"random_score", FUNC_RANDOM, 0},
+                 {"script_score", FUNC_SCRIPT, 0},            {"gauss", FUNC_DECAY, DECAY_GAUSS},
+                 {"exp", FUNC_DECAY, DECAY_EXP},              {"linear", FUNC_DECAY, DECAY_LINEAR}};
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        if (!str_is(name, kinds[i].name)) {
+            continue;
+        }
+        f->kind = kinds[i].kind;
+        f->decay = kinds[i].decay;
+        switch (f->kind) {
+        case FUNC_FIELD_VALUE:
+            return parse_field_value(p, f, em);
+        case FUNC_RANDOM:
+            return parse_random(p, f, em);
+        case FUNC_SCRIPT:
+            return parse_script_function(p, f, em);
+        default:
+            return parse_decay(p, f, em);
+        }
+    }
+    return json_pull_err_content(p, p->off, em, ERR_NAMED_OBJECT, "unknown field [%.*s]", STR_ARG(name));
+}
+
+static enum err set_weight(struct json_pull *p, struct dsl_function *f, struct errmsg *em)
+{
+    enum err e = json_pull_float(p, &f->weight, em);
+    f->has_weight = true;
+    if (e == ERR_OK && f->weight < 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[weight] cannot be negative for a filtering function");
+    }
+    return e;
+}
+
+static enum err add_function(struct dsl_function_score_query *q, struct arena *arena, const struct dsl_function *f,
+                             struct errmsg *em)
+{
+    struct dsl_function *v = arena_grow(arena, q->v, q->n, &q->cap, sizeof(*v));
+    if (v == NULL) {
+        return err_no_memory(em);
+    }
+    q->v = v;
+    q->v[q->n++] = *f;
+    return ERR_OK;
+}
+
+static enum err parse_entry(struct json_pull *p, struct arena *arena, struct dsl_function *f, struct errmsg *em)
+{
+    struct str name = STR_NULL;
+    bool found = false;
+    while (json_pull_next(p) != TOK_END_OBJECT) {
+        enum err e = ERR_OK;
+        if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
+        } else if (p->token == TOK_START_OBJECT) {
+            if (str_is(name, "filter")) {
+                e = dsl_parse_query(p, arena, &f->filter, em);
+            } else if (found) {
+                return json_pull_err(p, em, ERR_PARSING,
+                                     "failed to parse function_score functions. already found a function, now encountering [%.*s].",
+                                     STR_ARG(name));
+            } else {
+                found = true;
+                e = parse_function(p, name, f, em);
+            }
+        } else if (json_token_is_value(p->token)) {
+            if (!str_is(name, "weight")) {
+                return json_pull_err(p, em, ERR_PARSING, "failed to parse [function_score] query. field [%.*s] is not supported",
+                                     STR_ARG(name));
+            }
+            e = set_weight(p, f, em);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    if (!found && !f->has_weight) {
+        return json_pull_err(p, em, ERR_PARSING,
+                             "failed to parse [function_score] query. an entry in functions list is missing a function.");
+    }
+    return ERR_OK;
+}
+
+static enum err parse_functions(struct json_pull *p, struct arena *arena, struct dsl_function_score_query *q,
+                                struct errmsg *em)
+{
+    while (json_pull_next(p) != TOK_END_ARRAY) {
+        if (p->token != TOK_START_OBJECT) {
+            return json_pull_err(p, em, ERR_PARSING,
+                                 "failed to parse [START_OBJECT]. malformed query, expected a [%s] while parsing functions",
+                                 json_token_text(p->token));
+        }
+        struct dsl_function f = {.kind = FUNC_WEIGHT};
+        enum err e = parse_entry(p, arena, &f, em);
+        if (e == ERR_OK) {
+            e = add_function(q, arena, &f, em);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err misplaced(struct json_pull *p, struct str found, struct str met, struct errmsg *em)
+{
+    return json_pull_err(p, em, ERR_PARSING,
+                         "failed to parse [function_score] query. [you can either define [functions] array or a single function, "
+                         "not both. already found [%.*s], now encountering [%.*s].]",
+                         STR_ARG(found), STR_ARG(met));
+}
+
+static enum err parse_single(struct json_pull *p, struct arena *arena, struct dsl_function_score_query *q, struct str name,
+                             struct errmsg *em)
+{
+    if (q->single) {
+        return json_pull_err(p, em, ERR_PARSING,
+                             "failed to parse [function_score] query. already found function [%.*s], now encountering [%.*s]. "
+                             "use [functions] array if you want to define several functions.",
+                             STR_ARG(q->single_name), STR_ARG(name));
+    }
+    if (q->array) {
+        return misplaced(p, STR("functions"), name, em);
+    }
+    struct dsl_function f = {.kind = FUNC_WEIGHT};
+    enum err e;
+    if (p->token == TOK_START_OBJECT) {
+        e = parse_function(p, name, &f, em);
+    } else if (str_is(name, "weight")) {
+        e = set_weight(p, &f, em);
+    } else {
+        return json_pull_err(p, em, ERR_PARSING, "failed to parse [function_score] query. field [%.*s] is not supported",
+                             STR_ARG(name));
+    }
+    q->single = true;
+    q->single_name = name;
+    return e == ERR_OK ? add_function(q, arena, &f, em) : e;
+}
+
+static enum err parse_value_member(struct json_pull *p, struct arena *arena, struct dsl_function_score_query *q, struct str name,
+                                   struct errmsg *em)
+{
+    static const struct param params[] = {
+        DSL_COMMON_PARAMS(struct dsl_function_score_query),
+        {"max_boost", PARAM_FLOAT, offsetof(struct dsl_function_score_query, max_boost)},
+        {"min_score", PARAM_FLOAT, offsetof(struct dsl_function_score_query, min_score)},
+    };
+    static const struct word score_modes[] = {{"multiply", SCORE_MULTIPLY}, {"sum", SCORE_SUM}, {"avg", SCORE_AVG},
+                                              {"first", SCORE_FIRST},       {"max", SCORE_MAX}, {"min", SCORE_MIN}};
+    static const struct word boost_modes[] = {{"multiply", BOOST_MULTIPLY}, {"replace", BOOST_REPLACE}, {"sum", BOOST_SUM},
+                                              {"avg", BOOST_AVG},           {"max", BOOST_MAX},         {"min", BOOST_MIN}};
+    int value = 0;
+    enum err e;
+    if (str_is(name, "score_mode")) {
+        e = parse_word(p, score_modes, ARRAY_LEN(score_modes),
+                       "org.elasticsearch.common.lucene.search.function.FunctionScoreQuery.ScoreMode", &value, em);
+        q->score_mode = (enum score_mode)value;
+        return e;
+    }
+    if (str_is(name, "boost_mode")) {
+        e = parse_word(p, boost_modes, ARRAY_LEN(boost_modes),
+                       "org.elasticsearch.common.lucene.search.function.CombineFunction", &value, em);
+        q->boost_mode = (enum boost_mode)value;
+        return e;
+    }
+    bool known;
+    e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
+    if (known) {
+        q->has_min_score = q->has_min_score || str_is(name, "min_score");
+        return e;
+    }
+    return parse_single(p, arena, q, name, em);
+}
+
+static enum err parse_member(struct json_pull *p, struct arena *arena, struct dsl_function_score_query *q, struct str name,
+                             struct errmsg *em)
+{
+    if (p->token == TOK_START_OBJECT) {
+        if (!str_is(name, "query")) {
+            return parse_single(p, arena, q, name, em);
+        }
+        if (q->query != NULL) {
+            return json_pull_err(p, em, ERR_PARSING, "failed to parse [function_score] query. [query] is already defined.");
+        }
+        return dsl_parse_query(p, arena, &q->query, em);
+    }
+    if (p->token == TOK_START_ARRAY) {
+        if (!str_is(name, "functions")) {
+            return json_pull_err(p, em, ERR_PARSING, "failed to parse [function_score] query. array [%.*s] is not supported",
+                                 STR_ARG(name));
+        }
+        if (q->single) {
+            return misplaced(p, q->single_name, name, em);
+        }
+        q->array = true;
+        return parse_functions(p, arena, q, em);
+    }
+    return json_token_is_value(p->token) ? parse_value_member(p, arena, q, name, em) : ERR_OK;
+}
+
+static enum err parse_function_score(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+{
+    struct dsl_function_score_query *q =
+        (struct dsl_function_score_query *)(void *)dsl_new(arena, &dsl_function_score, sizeof(*q));
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &q->dsl;
+    q->max_boost = FLT_MAX;
+    struct str name = STR_NULL;
+    while (json_pull_next(p) != TOK_END_OBJECT) {
+        if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
+            continue;
+        }
+        enum err e = parse_member(p, arena, q, name, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+/* ---- building ---- */
+
+/* A decay's own reader begins anew: places are those of its parameters alone. */
+static enum err decay_refused(struct errmsg *em, bool before_first, const char *what, struct str field)
+{
+    return err_set_at(em, ERR_PARSING, 1, before_first ? 0 : 1, "%s [%.*s]", what, STR_ARG(field));
+}
+
+struct decay_args {
+    struct str scale, offset;
+    const struct json *origin;
+    const struct json *scale_value, *offset_value;
+    double decay;
+};
+
+static enum err decay_read(const struct dsl_function *f, struct decay_args *a, struct errmsg *em)
+{
+    *a = (struct decay_args){.decay = 0.5};
+    for (uint32_t i = 0; i < f->decay_params->n; i++) {
+        struct str key = f->decay_params->members[i].key;
+        const struct json *v = &f->decay_params->members[i].value;
+        if (str_is(key, "origin")) {
+            a->origin = v;
+        } else if (str_is(key, "scale")) {
+            a->scale_value = v;
+            a->scale = json_text(v);
+        } else if (str_is(key, "offset")) {
+            a->offset_value = v;
+            a->offset = json_text(v);
+        } else if (str_is(key, "decay")) {
+            if (!num_parse_double(json_text(v), &a->decay)) {
+                return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(json_text(v)));
+            }
+        } else {
+            return err_set(em, ERR_PARSE, "parameter [%.*s] not supported!", STR_ARG(key));
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err read_double(const struct json *v, double *out, struct errmsg *em)
+{
+    if (v != NULL && num_parse_double(json_text(v), out)) {
+        return ERR_OK;
+    }
+    return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(v != NULL ? json_text(v) : STR("")));
+}
+
+static enum err decay_number(const struct decay_args *a, struct score_function *out, struct errmsg *em)
+{
+    if (a->origin == NULL || a->scale_value == NULL) {
+        return err_set(em, ERR_PARSE, "both [scale] and [origin] must be set for numeric fields.");
+    }
+    enum err e = read_double(a->origin, &out->origin, em);
+    if (e == ERR_OK) {
+        e = read_double(a->scale_value, &out->scale, em);
+    }
+    if (e == ERR_OK && a->offset_value != NULL) {
+        e = read_double(a->offset_value, &out->offset, em);
+    }
+    return e;
+}
+
+static enum err decay_date(struct builder *b, const struct field *f, const struct decay_args *a, struct score_function *out,
+                           struct errmsg *em)
+{
+    int64_t origin = b->cx->now_ms, ms;
+    enum err e = ERR_OK;
+    if (a->origin != NULL) {
+        e = field_date(b, f, json_text(a->origin), false, NULL, NULL, &origin, em);
+        if (f->type == FT_DATE_NANOS) {
+            origin /= 1000000;
+        }
+    }
+    if (e == ERR_OK && a->scale_value == NULL) {
+        return err_set(em, ERR_PARSE, "[scale] must be set for date fields.");
+    }
+    out->origin = (double)origin;
+    if (e == ERR_OK) {
+        e = parse_time_ms(a->scale, "scale", &ms, em);
+        out->scale = (double)ms;
+    }
+    if (e == ERR_OK && a->offset_value != NULL) {
+        e = parse_time_ms(a->offset, "offset", &ms, em);
+        out->offset = (double)ms;
+    }
+    return e;
+}
+
+static enum err decay_geo(const struct decay_args *a, struct score_function *out, struct errmsg *em)
+{
+    if (a->origin == NULL || a->scale_value == NULL) {
+        return err_set(em, ERR_PARSE, "[origin] and [scale] must be set for geo fields.");
+    }
+    struct geo_point p;
+    enum err e = geo_point_of_json(&p, a->origin, false, em);
+    if (e == ERR_OK) {
+        e = geo_distance_parse(a->scale, 1, &out->scale, em);
+    }
+    if (e == ERR_OK && a->offset_value != NULL) {
+        e = geo_distance_parse(a->offset, 1, &out->offset, em);
+    }
+    out->origin_lat = p.lat;
+    out->origin_lon = p.lon;
+    return e;
+}
+
+/* scale becomes what each curve computes with (processScale). */
+static enum err decay_check(struct score_function *out, double decay, struct errmsg *em)
+{
+    if (out->scale <= 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "function_score : scale must be > 0.0.");
+    }
+    if (decay <= 0 || decay >= 1) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "function_score : decay must be in the range [0..1].");
+    }
+    if (out->offset < 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "function_score : offset must be > 0.0");
+    }
+    out->decay_to = decay;
+    return ERR_OK;
+}
+
+static enum err build_decay(struct builder *b, const struct dsl_function *f, struct score_function *out, struct errmsg *em)
+{
+    out->field = build_field(b, f->field);
+    if (out->field == NULL) {
+        return decay_refused(em, true, "unknown field", f->field);
+    }
+    bool date = out->field->type == FT_DATE || out->field->type == FT_DATE_NANOS;
+    bool geo = out->field->type == FT_GEO_POINT;
+    if (!date && !geo && !field_type_is_numeric(out->field->type)) {
+        return decay_refused(em, false, "only numeric types are supported, not", f->field);
+    }
+    struct decay_args a;
+    enum err e = decay_read(f, &a, em);
+    if (e == ERR_OK) {
+        e = date ? decay_date(b, out->field, &a, out, em) : geo ? decay_geo(&a, out, em) : decay_number(&a, out, em);
+    }
+    return e == ERR_OK ? decay_check(out, a.decay, em) : e;
+}
+
+static int32_t hash_i64(int64_t v)
+{
+    return (int32_t)(uint32_t)((uint64_t)v ^ ((uint64_t)v >> 32));
+}
+
+static enum err build_random(struct builder *b, const struct dsl_function *f, struct score_function *out, struct errmsg *em)
+{
+    out->random_salt = (int32_t)((uint32_t)java_hash(b->cx->index_name) << 10 | (uint32_t)b->cx->shard);
+    out->seed = f->has_seed ? f->seed : hash_i64(b->cx->now_ms);
+    out->has_seed = f->has_seed;
+    if (f->has_seed) {
+        struct str name = f->field.p != NULL ? f->field : STR("_id");
+        out->field = mapping_field(b->cx->mapping, name);
+        if (out->field == NULL) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                           "Field [%.*s] is not mapped on [%.*s] and cannot be used as a source of random numbers.",
+                           STR_ARG(name), STR_ARG(b->cx->index_name));
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err build_function(struct builder *b, const struct dsl_function *f, struct score_function *out, struct errmsg *em)
+{
+    out->kind = f->kind;
+    out->weight = f->has_weight ? f->weight : 1;
+    out->has_weight = f->has_weight;
+    out->mode = f->mode;
+    out->decay = f->decay;
+    switch (f->kind) {
+    case FUNC_WEIGHT:
+        return ERR_OK;
+    case FUNC_FIELD_VALUE:
+        out->field = build_field(b, f->field);
+        out->factor = f->factor;
+        out->modifier = f->modifier;
+        out->missing = f->missing;
+        out->has_missing = f->has_missing;
+        if (out->field == NULL && !f->has_missing) {
+            return err_set(em, ERR_INTERNAL, "Unable to find a field mapper for field [%.*s]. No 'missing' value defined.",
+                           STR_ARG(f->field));
+        }
+        return ERR_OK;
+    case FUNC_RANDOM:
+        return build_random(b, f, out, em);
+    case FUNC_SCRIPT:
+        out->params = json_get(f->script, "params");
+        out->form = f->script;
+        {
+            enum err e = script_of_form(b->cx, f->script, SCRIPT_SCORE, &out->script, em);
+            if (e != ERR_OK) {
+                e = err_wrap(em, ERR_QUERY_SHARD, "script_score: the script could not be loaded");
+                err_about_index(em, b->cx->index_name, b->cx->index_uuid);
+            }
+            return e;
+        }
+    case FUNC_DECAY:
+        return build_decay(b, f, out, em);
+    }
+    return ERR_OK;
+}
+
+static enum err build_function_score(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+{
+    const struct dsl_function_score_query *q = (const struct dsl_function_score_query *)(const void *)d;
+    struct score_function *v = ARENA_ARRAY(b->arena, struct score_function, q->n);
+    if (v == NULL) {
+        return err_no_memory(em);
+    }
+    enum err e;
+    for (size_t i = 0; i < q->n; i++) {
+        e = build_function(b, &q->v[i], &v[i], em);
+        if (e == ERR_OK && q->v[i].filter != NULL && q->v[i].filter->type != &dsl_match_all) {
+            struct query *filter;
+            e = build_dsl(b, q->v[i].filter, &filter, em);
+            v[i].filter = filter;
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    struct query *child;
+    e = q->query != NULL ? build_dsl(b, q->query, &child, em) : node_all(b, &child, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    struct query *n = *out = node_new(b, Q_FUNCTION_SCORE);
+    if (n == NULL) {
+        return err_no_memory(em);
+    }
+    n->function_score.child = child;
+    n->function_score.v = v;
+    n->function_score.n = (uint32_t)q->n;
+    n->function_score.score_mode = q->score_mode;
+    n->function_score.boost_mode = q->boost_mode;
+    n->function_score.max_boost = q->max_boost;
+    n->function_score.min_score = q->min_score;
+    n->function_score.has_min_score = q->has_min_score;
+    n->function_score.single_form = q->n == 1 && v[0].filter == NULL;
+    return ERR_OK;
+}
+
+const struct dsl_type dsl_function_score = {"function_score", parse_function_score, build_function_score};

@@ -1,0 +1,593 @@
+/* geo_bounding_box, geo_distance, geo_polygon. */
+#include "engine/query/build.h"
+
+#include "common/base/num.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum geo_validation { GEO_STRICT, GEO_COERCE, GEO_IGNORE };
+
+struct dsl_geo {
+    struct dsl dsl;
+    struct str field;
+    bool ignore_unmapped;
+    enum geo_validation validation;
+    /* box */
+    bool has_box;
+    double top, left, bottom, right;
+    /* distance */
+    const struct json *distance;
+    double unit, metres;
+    struct geo_point point;
+    bool plane;
+    /* polygon */
+    struct geo_point *points;
+    size_t n, cap;
+    bool has_points;
+};
+
+static const struct param common_params[] = {
+    DSL_COMMON_PARAMS(struct dsl_geo),
+    {"ignore_unmapped", PARAM_BOOL, offsetof(struct dsl_geo, ignore_unmapped)},
+};
+
+static struct dsl_geo *geo_new(struct arena *arena, const struct dsl_type *type)
+{
+    struct dsl_geo *q = (struct dsl_geo *)(void *)dsl_new(arena, type, sizeof(*q));
+    if (q != NULL) {
+        q->unit = 1;
+        q->top = q->left = q->bottom = q->right = NAN;
+    }
+    return q;
+}
+
+static enum err parse_validation(struct json_pull *p, struct dsl_geo *q, struct errmsg *em)
+{
+    static const char *const names[] = {"STRICT", "COERCE", "IGNORE_MALFORMED"};
+    struct str s;
+    enum err e = json_pull_text(p, &s, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (str_eq_nocase(s, str_of(names[i]))) {
+            q->validation = (enum geo_validation)i;
+            return ERR_OK;
+        }
+    }
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "No enum constant org.elasticsearch.index.query.GeoValidationMethod.%.*s",
+                   STR_ARG(s));
+}
+
+/* A point at the cursor, which moves to its end. */
+static enum err parse_point(struct json_pull *p, struct geo_point *out, struct errmsg *em)
+{
+    const struct json *v = p->value;
+    json_pull_skip(p);
+    return geo_point_of_json(out, v, false, em);
+}
+
+/* A geohash names a cell; as a corner it is the cell's own corner. */
+static enum err parse_corner(struct json_pull *p, bool top, bool left, double *lat, double *lon, struct errmsg *em)
+{
+    const struct json *v = p->value;
+    struct geo_box cell;
+    bool hash = v->type == JSON_STRING && str_find(v->s, ',', 0) == SIZE_MAX && str_find(v->s, '(', 0) == SIZE_MAX;
+    if (hash && geohash_box(v->s, &cell, NULL) == ERR_OK) {
+        *lat = top ? cell.top : cell.bottom;
+        *lon = left ? cell.left : cell.right;
+        return ERR_OK;
+    }
+    struct geo_point pt;
+    enum err e = parse_point(p, &pt, em);
+    *lat = pt.lat;
+    *lon = pt.lon;
+    return e;
+}
+
+/* BBOX (left, right, top, bottom) */
+static enum err parse_wkt(struct str s, struct dsl_geo *q, struct errmsg *em)
+{
+    char text[160];
+    double v[4];
+    int at = 0;
+    if (s.n < sizeof(text)) {
+        memcpy(text, s.p, s.n);
+        text[s.n] = '\0';
+        if ((sscanf(text, " BBOX ( %lf , %lf , %lf , %lf ) %n", &v[0], &v[1], &v[2], &v[3], &at) == 4
+             || sscanf(text, " ENVELOPE ( %lf , %lf , %lf , %lf ) %n", &v[0], &v[1], &v[2], &v[3], &at) == 4)
+            && at > 0 && text[at] == '\0') {
+            q->left = v[0];
+            q->right = v[1];
+            q->top = v[2];
+            q->bottom = v[3];
+            return ERR_OK;
+        }
+    }
+    return err_set(em, ERR_PARSE, "failed to parse WKT bounding box");
+}
+
+static enum err parse_box_member(struct json_pull *p, struct dsl_geo *q, struct str name, bool *wkt, struct errmsg *em)
+{
+    struct str s;
+    if (str_is(name, "wkt")) {
+        *wkt = true;
+        enum err e = json_pull_text(p, &s, em);
+        return e == ERR_OK ? parse_wkt(s, q, em) : e;
+    }
+    static const struct {
+        const char *name;
+        size_t at;
+    } sides[] = {{"top", offsetof(struct dsl_geo, top)},
+                 {"bottom", offsetof(struct dsl_geo, bottom)},
+                 {"left", offsetof(struct dsl_geo, left)},
+                 {"right", offsetof(struct dsl_geo, right)}};
+    for (size_t i = 0; i < ARRAY_LEN(sides); i++) {
+        if (str_is(name, sides[i].name)) {
+            return json_pull_double(p, (double *)(void *)((char *)q + sides[i].at), em);
+        }
+    }
+    if (str_is(name, "top_left") || str_is(name, "topLeft")) {
+        return parse_corner(p, true, true, &q->top, &q->left, em);
+    }
+    if (str_is(name, "bottom_right") || str_is(name, "bottomRight")) {
+        return parse_corner(p, false, false, &q->bottom, &q->right, em);
+    }
+    if (str_is(name, "top_right") || str_is(name, "topRight")) {
+        return parse_corner(p, true, false, &q->top, &q->right, em);
+    }
+    if (str_is(name, "bottom_left") || str_is(name, "bottomLeft")) {
+        return parse_corner(p, false, true, &q->bottom, &q->left, em);
+    }
+    return err_set(em, ERR_PARSE, "failed to parse bounding box. unexpected field [%.*s]", STR_ARG(name));
+}
+
+static enum err parse_box_body(struct json_pull *p, struct dsl_geo *q, struct errmsg *em)
+{
+    bool wkt = false;
+    while (json_pull_next(p) != TOK_END_OBJECT) {
+        struct str name = p->name;
+        json_pull_next(p);
+        enum err e = parse_box_member(p, q, name, &wkt, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    q->has_box = true;
+    return ERR_OK;
+}
+
+static enum err check_corners(const struct dsl_geo *q, struct errmsg *em)
+{
+    const struct {
+        const char *what;
+        double v;
+    } sides[] = {{"top latitude", q->top}, {"left longitude", q->left}, {"bottom latitude", q->bottom},
+                 {"right longitude", q->right}};
+    for (size_t i = 0; i < ARRAY_LEN(sides); i++) {
+        if (!isfinite(sides[i].v)) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "%s is invalid: %g", sides[i].what, sides[i].v);
+        }
+    }
+    if (q->top < q->bottom) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "top is below bottom corner: %g vs. %g", q->top, q->bottom);
+    }
+    if (q->top == q->bottom) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "top cannot be the same as bottom: %g == %g", q->top, q->bottom);
+    }
+    if (q->left == q->right) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "left cannot be the same as right: %g == %g", q->left, q->right);
+    }
+    return ERR_OK;
+}
+
+static enum err parse_box(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+{
+    struct dsl_geo *q = geo_new(arena, &dsl_geo_bounding_box);
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &q->dsl;
+    struct str name = STR_NULL, ignored;
+    while (json_pull_next(p) != TOK_END_OBJECT) {
+        bool known = true;
+        enum err e = ERR_OK;
+        if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
+            continue;
+        }
+        if (p->token == TOK_START_OBJECT) {
+            q->field = name;
+            if (parse_box_body(p, q, em) != ERR_OK) {
+                char reason[ERR_REASON_BYTES] = "";
+                if (em != NULL) {
+                    memcpy(reason, em->frame[0].reason, sizeof(reason));
+                }
+                return err_set(em, ERR_PARSE, "failed to parse [geo_bounding_box] query. [%s]", reason);
+            }
+        } else if (json_token_is_value(p->token)) {
+            if (str_is(name, "validation_method")) {
+                e = parse_validation(p, q, em);
+            } else if (str_is(name, "type")) {
+                e = json_pull_text(p, &ignored, em);
+            } else {
+                e = dsl_param(p, name, common_params, ARRAY_LEN(common_params), q, &known, em);
+            }
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+        if (!known) {
+            return json_pull_err(p, em, ERR_PARSING, "failed to parse [geo_bounding_box] query. unexpected field [%.*s]",
+                                 STR_ARG(name));
+        }
+    }
+    if (!q->has_box) {
+        return err_set(em, ERR_PARSE, "failed to parse [geo_bounding_box] query. bounding box not provided");
+    }
+    return check_corners(q, em);
+}
+
+/* ---- geo_distance ---- */
+
+static enum err parse_point_object(struct json_pull *p, struct dsl_geo *q, struct errmsg *em)
+{
+    struct str name = STR_NULL;
+    while (json_pull_next(p) != TOK_END_OBJECT) {
+        enum err e = ERR_OK;
+        if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
+            continue;
+        }
+        if (!json_token_is_value(p->token)) {
+            json_pull_skip(p);
+            continue;
+        }
+        if (str_is(name, "lat")) {
+            e = json_pull_double(p, &q->point.lat, em);
+        } else if (str_is(name, "lon")) {
+            e = json_pull_double(p, &q->point.lon, em);
+        } else if (str_is(name, "geohash")) {
+            e = geohash_decode(json_text(p->value), &q->point, em);
+        } else {
+            return dsl_unsupported(p, "geo_distance", name, em);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err parse_distance_value(struct json_pull *p, struct dsl_geo *q, struct str name, struct errmsg *em)
+{
+    bool known;
+    struct str s = STR_NULL;
+    enum err e = dsl_param(p, name, common_params, ARRAY_LEN(common_params), q, &known, em);
+    if (known || e != ERR_OK) {
+        return e;
+    }
+    if (str_is(name, "distance")) {
+        q->distance = p->value;
+        return ERR_OK;
+    }
+    if (str_is(name, "validation_method")) {
+        return parse_validation(p, q, em);
+    }
+    e = json_pull_text(p, &s, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (str_is(name, "unit")) {
+        return geo_unit_of(s, &q->unit, em);
+    }
+    if (str_is(name, "distance_type")) {
+        enum geo_distance_kind kind;
+        if (!geo_distance_kind_of(s, &kind)) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "No geo distance for [%.*s]", STR_ARG(s));
+        }
+        q->plane = kind == GEO_PLANE;
+        return ERR_OK;
+    }
+    if (str_ends(name, STR(".lat")) || str_ends(name, STR(".lon"))) {
+        q->field = str_slice(name, 0, name.n - 4);
+        return json_pull_double(p, str_ends(name, STR(".lat")) ? &q->point.lat : &q->point.lon, em);
+    }
+    if (q->field.p != NULL) {
+        return json_pull_err(p, em, ERR_PARSING, "failed to parse [geo_distance] query. unexpected field [%.*s]", STR_ARG(name));
+    }
+    q->field = name;
+    return geo_point_of_text(&q->point, s, false, em);
+}
+
+static enum err finish_distance(struct json_pull *p, struct dsl_geo *q, struct errmsg *em)
+{
+    if (q->distance == NULL) {
+        return json_pull_err(p, em, ERR_PARSING, "geo_distance requires 'distance' to be specified");
+    }
+    if (q->field.n == 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "fieldName must not be null or empty");
+    }
+    enum err e = geo_distance_parse(json_text(q->distance), q->unit, &q->metres, em);
+    if (e == ERR_OK && !(q->metres > 0)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "distance must be greater than zero");
+    }
+    return e;
+}
+
+static enum err parse_distance(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+{
+    struct dsl_geo *q = geo_new(arena, &dsl_geo_distance);
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &q->dsl;
+    struct str name = STR_NULL;
+    while (json_pull_next(p) != TOK_END_OBJECT) {
+        enum err e = ERR_OK;
+        if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
+        } else if (p->token == TOK_START_ARRAY) {
+            q->field = name;
+            e = parse_point(p, &q->point, em);
+        } else if (p->token == TOK_START_OBJECT) {
+            q->field = name;
+            e = parse_point_object(p, q, em);
+        } else if (json_token_is_value(p->token)) {
+            e = parse_distance_value(p, q, name, em);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return finish_distance(p, q, em);
+}
+
+/* ---- geo_polygon ---- */
+
+static enum err parse_polygon_points(struct json_pull *p, struct arena *arena, struct dsl_geo *q, struct errmsg *em)
+{
+    q->has_points = true;
+    while (json_pull_next(p) != TOK_END_ARRAY) {
+        struct geo_point pt;
+        enum err e = parse_point(p, &pt, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        struct geo_point *v = arena_grow(arena, q->points, q->n, &q->cap, sizeof(*v));
+        if (v == NULL) {
+            return err_no_memory(em);
+        }
+        q->points = v;
+        q->points[q->n++] = pt;
+    }
+    return ERR_OK;
+}
+
+static enum err parse_polygon_body(struct json_pull *p, struct arena *arena, struct dsl_geo *q, struct errmsg *em)
+{
+    struct str name = STR_NULL;
+    while (json_pull_next(p) != TOK_END_OBJECT) {
+        if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
+            continue;
+        }
+        if (p->token != TOK_START_ARRAY) {
+            return json_pull_err(p, em, ERR_PARSING, "[geo_polygon] query does not support token type [%s] under [%.*s]",
+                                 json_token_text(p->token), STR_ARG(name));
+        }
+        if (!str_is(name, "points")) {
+            return dsl_unsupported(p, "geo_polygon", name, em);
+        }
+        enum err e = parse_polygon_points(p, arena, q, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err close_polygon(struct json_pull *p, struct arena *arena, struct dsl_geo *q, struct errmsg *em)
+{
+    if (!q->has_points) {
+        return json_pull_err(p, em, ERR_PARSING, "[geo_polygon] no points defined");
+    }
+    if (q->n == 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "polygon must not be null or empty");
+    }
+    struct geo_point first = q->points[0], last = q->points[q->n - 1];
+    bool closed = first.lat == last.lat && first.lon == last.lon;
+    if (q->n < (closed ? 4U : 3U)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "too few points defined for geo_polygon query");
+    }
+    if (!closed) {
+        struct geo_point *v = arena_grow(arena, q->points, q->n, &q->cap, sizeof(*v));
+        if (v == NULL) {
+            return err_no_memory(em);
+        }
+        q->points = v;
+        q->points[q->n++] = first;
+    }
+    return ERR_OK;
+}
+
+static enum err parse_polygon(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+{
+    struct dsl_geo *q = geo_new(arena, &dsl_geo_polygon);
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &q->dsl;
+    struct str name = STR_NULL;
+    while (json_pull_next(p) != TOK_END_OBJECT) {
+        bool known = true;
+        enum err e = ERR_OK;
+        if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
+            continue;
+        }
+        if (p->token == TOK_START_OBJECT) {
+            q->field = name;
+            e = parse_polygon_body(p, arena, q, em);
+        } else if (json_token_is_value(p->token)) {
+            if (str_is(name, "validation_method")) {
+                e = parse_validation(p, q, em);
+            } else {
+                e = dsl_param(p, name, common_params, ARRAY_LEN(common_params), q, &known, em);
+            }
+        } else {
+            return json_pull_err(p, em, ERR_PARSING, "[geo_polygon] unexpected token type [%s]", json_token_text(p->token));
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+        if (!known) {
+            return dsl_unsupported(p, "geo_polygon", name, em);
+        }
+    }
+    return close_polygon(p, arena, q, em);
+}
+
+/* ---- building ---- */
+
+static enum err geo_field(struct builder *b, const struct dsl_geo *q, const struct field **f, struct query **out,
+                          struct errmsg *em)
+{
+    *f = build_field(b, q->field);
+    if (*f == NULL) {
+        if (q->ignore_unmapped) {
+            return node_none(b, out, em, "%s", "");
+        }
+        return err_query_shard(b, em, "failed to find geo%s field [%.*s]", q->dsl.type == &dsl_geo_polygon ? "_point" : "",
+                               STR_ARG(q->field));
+    }
+    if ((*f)->type != FT_GEO_POINT) {
+        if (q->dsl.type == &dsl_geo_polygon) {
+            return err_query_shard(b, em, "field [%.*s] is not a geo_point field", STR_ARG(q->field));
+        }
+        return err_query_shard(b, em, "Field [%.*s] is of unsupported type [%s] for [%s] query", STR_ARG(q->field),
+                               field_type_name((*f)->type), q->dsl.type->name);
+    }
+    struct query *n = *out = node_new(b, q->dsl.type == &dsl_geo_bounding_box ? Q_GEO_BOX
+                                         : q->dsl.type == &dsl_geo_distance   ? Q_GEO_DISTANCE
+                                                                              : Q_GEO_POLYGON);
+    if (n == NULL) {
+        return err_no_memory(em);
+    }
+    n->field = *f;
+    n->field_name = (*f)->path;
+    return ERR_OK;
+}
+
+static enum err invalid_point(struct builder *b, const struct dsl_geo *q, const char *what, double v, struct errmsg *em)
+{
+    char text[40];
+    struct buf t;
+    buf_init(&t, NULL, sizeof(text));
+    num_put_double(&t, v);
+    snprintf(text, sizeof(text), "%s", t.p != NULL ? t.p : "");
+    buf_fini(&t);
+    err_set(em, ERR_QUERY_VALIDATION, "Validation Failed: 1: [%s] %s is invalid: %s;", q->dsl.type->name, what, text);
+    enum err e = err_wrap(em, ERR_QUERY_SHARD, "couldn't validate latitude/ longitude values");
+    err_about_index(em, b->cx->index_name, b->cx->index_uuid);
+    return e;
+}
+
+static enum err build_box(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+{
+    const struct dsl_geo *q = (const struct dsl_geo *)(const void *)d;
+    const struct field *f;
+    enum err e = geo_field(b, q, &f, out, em);
+    if (e != ERR_OK || f == NULL) {
+        return e;
+    }
+    struct query *n = *out;
+    struct geo_point tl = {q->top, q->left}, br = {q->bottom, q->right};
+    if (q->validation == GEO_STRICT) {
+        if (!geo_lat_ok(tl.lat)) {
+            return invalid_point(b, q, "top latitude", tl.lat, em);
+        }
+        if (!geo_lat_ok(br.lat)) {
+            return invalid_point(b, q, "bottom latitude", br.lat, em);
+        }
+        if (!geo_lon_ok(tl.lon)) {
+            return invalid_point(b, q, "left longitude", tl.lon, em);
+        }
+        if (!geo_lon_ok(br.lon)) {
+            return invalid_point(b, q, "right longitude", br.lon, em);
+        }
+    } else {
+        bool whole = fmod(br.lon - tl.lon, 360) == 0 && br.lon > tl.lon;
+        double left = tl.lon, right = br.lon;
+        tl = geo_point_normalise(tl);
+        br = geo_point_normalise(br);
+        if (whole) {
+            tl.lon = -180;
+            br.lon = 180;
+        } else if (left == right) {
+            br.lon = tl.lon;
+        }
+    }
+    n->geo.top = tl.lat;
+    n->geo.left = tl.lon;
+    n->geo.bottom = br.lat;
+    n->geo.right = br.lon;
+    return ERR_OK;
+}
+
+static enum err build_distance(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+{
+    const struct dsl_geo *q = (const struct dsl_geo *)(const void *)d;
+    const struct field *f;
+    enum err e = geo_field(b, q, &f, out, em);
+    if (e != ERR_OK || f == NULL) {
+        return e;
+    }
+    struct geo_point p = q->point;
+    if (q->validation == GEO_STRICT) {
+        if (!geo_lat_ok(p.lat)) {
+            return invalid_point(b, q, "center point latitude", p.lat, em);
+        }
+        if (!geo_lon_ok(p.lon)) {
+            return invalid_point(b, q, "center point longitude", p.lon, em);
+        }
+    } else {
+        p = geo_point_normalise(p);
+    }
+    (*out)->geo.lat = p.lat;
+    (*out)->geo.lon = p.lon;
+    (*out)->geo.distance_m = q->metres;
+    return ERR_OK;
+}
+
+static enum err build_polygon(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+{
+    const struct dsl_geo *q = (const struct dsl_geo *)(const void *)d;
+    const struct field *f;
+    enum err e = geo_field(b, q, &f, out, em);
+    if (e != ERR_OK || f == NULL || (*out)->kind != Q_GEO_POLYGON) {
+        return e;
+    }
+    struct geo_corner *v = ARENA_ARRAY(b->arena, struct geo_corner, q->n);
+    if (v == NULL) {
+        return err_no_memory(em);
+    }
+    for (size_t i = 0; i < q->n; i++) {
+        struct geo_point p = q->points[i];
+        if (q->validation == GEO_STRICT && (!geo_lat_ok(p.lat) || !geo_lon_ok(p.lon))) {
+            bool lat = !geo_lat_ok(p.lat);
+            return err_query_shard(b, em, "illegal %s value [%g] for [geo_polygon]", lat ? "latitude" : "longitude",
+                                   lat ? p.lat : p.lon);
+        }
+        p = q->validation == GEO_STRICT ? p : geo_point_normalise(p);
+        v[i] = (struct geo_corner){p.lat, p.lon};
+    }
+    (*out)->geo.corners = v;
+    (*out)->geo.n = (uint32_t)q->n;
+    return ERR_OK;
+}
+
+const struct dsl_type dsl_geo_bounding_box = {"geo_bounding_box", parse_box, build_box};
+const struct dsl_type dsl_geo_distance = {"geo_distance", parse_distance, build_distance};
+const struct dsl_type dsl_geo_polygon = {"geo_polygon", parse_polygon, build_polygon};

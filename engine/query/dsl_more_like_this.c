@@ -1,0 +1,29 @@
+/* more_like_this: its form is checked; it is refused when a shard is to run it. */
+#include "engine/query/build.h"
+
+static enum err parse_like(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+{
+    *out = dsl_new(arena, &dsl_more_like_this, sizeof(**out));
+    if (*out == NULL) {
+        return err_no_memory(em);
+    }
+    bool like = false;
+    while (json_pull_next(p) != TOK_END_OBJECT) {
+        if (p->token == TOK_FIELD_NAME) {
+            like = like || str_is(p->name, "like");
+        } else {
+            json_pull_skip(p);
+        }
+    }
+    return like ? ERR_OK
+                : json_pull_err(p, em, ERR_PARSING, "more_like_this requires 'like' to be specified");
+}
+
+static enum err build_like(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+{
+    (void)b;
+    (void)out;
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "query [%s] is not supported", d->type->name);
+}
+
+const struct dsl_type dsl_more_like_this = {"more_like_this", parse_like, build_like};

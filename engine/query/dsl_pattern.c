@@ -1,0 +1,185 @@
+/* prefix, wildcard, regexp, fuzzy: queries for the terms that look like something. */
+#include "engine/query/build.h"
+
+#include "engine/query/automaton.h"
+
+struct dsl_pattern {
+    struct dsl dsl;
+    struct str field;
+    const struct json *value;
+    struct str rewrite, flags;
+    bool case_insensitive, transpositions;
+    int32_t flags_value, max_states, prefix_length, max_expansions;
+    struct fuzziness fuzziness;
+};
+
+#define AT(member) offsetof(struct dsl_pattern, member)
+
+static struct dsl_pattern *pattern_new(struct arena *arena, const struct dsl_type *type)
+{
+    struct dsl_pattern *q = (struct dsl_pattern *)(void *)dsl_new(arena, type, sizeof(*q));
+    if (q != NULL) {
+        q->transpositions = true;
+        q->max_expansions = 50;
+        q->max_states = 10000;
+        q->flags_value = -1;
+    }
+    return q;
+}
+
+static enum err check_value(const struct dsl_pattern *q, struct errmsg *em)
+{
+    if (q->field.n == 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "field name is null or empty");
+    }
+    return q->value != NULL ? ERR_OK : err_set(em, ERR_ILLEGAL_ARGUMENT, "value cannot be null");
+}
+
+static enum err parse_with(struct json_pull *p, const struct field_form *form, struct dsl_pattern *q, struct errmsg *em)
+{
+    enum err e = dsl_parse_field_form(p, form, q, &q->field, em);
+    return e == ERR_OK ? check_value(q, em) : e;
+}
+
+static enum err parse_prefix(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+{
+    static const struct param params[] = {
+        DSL_COMMON_PARAMS(struct dsl_pattern),
+        {"value", PARAM_VALUE, AT(value)},
+        {"prefix", PARAM_VALUE, AT(value)},
+        {"rewrite", PARAM_NULLABLE, AT(rewrite)},
+        {"case_insensitive", PARAM_BOOL, AT(case_insensitive)},
+    };
+    static const struct field_form form = {"prefix", params, ARRAY_LEN(params), AT(value), false, true, false};
+    struct dsl_pattern *q = pattern_new(arena, &dsl_prefix);
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &q->dsl;
+    return parse_with(p, &form, q, em);
+}
+
+static enum err parse_wildcard(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+{
+    static const struct param params[] = {
+        DSL_COMMON_PARAMS(struct dsl_pattern),
+        {"value", PARAM_VALUE, AT(value)},
+        {"wildcard", PARAM_VALUE, AT(value)},
+        {"rewrite", PARAM_NULLABLE, AT(rewrite)},
+        {"case_insensitive", PARAM_BOOL, AT(case_insensitive)},
+    };
+    static const struct field_form form = {"wildcard", params, ARRAY_LEN(params), AT(value), false, true, false};
+    struct dsl_pattern *q = pattern_new(arena, &dsl_wildcard);
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &q->dsl;
+    return parse_with(p, &form, q, em);
+}
+
+static enum err parse_regexp(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+{
+    static const struct param params[] = {
+        DSL_COMMON_PARAMS(struct dsl_pattern),
+        {"value", PARAM_VALUE, AT(value)},
+        {"rewrite", PARAM_NULLABLE, AT(rewrite)},
+        {"flags", PARAM_NULLABLE, AT(flags)},
+        {"flags_value", PARAM_INT, AT(flags_value)},
+        {"max_determinized_states", PARAM_INT, AT(max_states)},
+        {"case_insensitive", PARAM_BOOL, AT(case_insensitive)},
+    };
+    static const struct field_form form = {"regexp", params, ARRAY_LEN(params), AT(value), false, true, false};
+    struct dsl_pattern *q = pattern_new(arena, &dsl_regexp);
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &q->dsl;
+    enum err e = parse_with(p, &form, q, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    uint32_t flags;
+    if (q->flags.p != NULL && !regexp_flags_parse(q->flags, &flags)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "No enum constant org.elasticsearch.index.query.RegexpFlag.%.*s",
+                       STR_ARG(q->flags));
+    }
+    return ERR_OK;
+}
+
+static enum err parse_fuzzy(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+{
+    static const struct param params[] = {
+        DSL_COMMON_PARAMS(struct dsl_pattern),
+        {"value", PARAM_VALUE, AT(value)},
+        {"term", PARAM_VALUE, AT(value)},
+        {"fuzziness", PARAM_FUZZINESS, AT(fuzziness)},
+        {"prefix_length", PARAM_INT, AT(prefix_length)},
+        {"max_expansions", PARAM_INT, AT(max_expansions)},
+        {"transpositions", PARAM_BOOL, AT(transpositions)},
+        {"rewrite", PARAM_NULLABLE, AT(rewrite)},
+    };
+    static const struct field_form form = {"fuzzy", params, ARRAY_LEN(params), AT(value), true, false, false};
+    struct dsl_pattern *q = pattern_new(arena, &dsl_fuzzy);
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &q->dsl;
+    return parse_with(p, &form, q, em);
+}
+
+/* Prefixes, wildcards and expressions are text whatever the JSON's type. */
+static enum err build_pattern(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+{
+    const struct dsl_pattern *q = (const struct dsl_pattern *)(const void *)d;
+    const struct field *f = build_field(b, q->field);
+    enum query_kind kind = d->type == &dsl_prefix ? Q_PREFIX : d->type == &dsl_wildcard ? Q_WILDCARD : Q_REGEXP;
+    struct str text = json_text(q->value);
+    struct pattern_opts o = {.rewrite = q->rewrite, .case_insensitive = q->case_insensitive, .flags = REGEXP_ALL,
+                             .max_states = q->max_states > 0 ? (uint32_t)q->max_states : 0};
+    if (kind == Q_REGEXP) {
+        uint32_t max = b->cx->max_regex_length > 0 ? b->cx->max_regex_length : 1000;
+        if (text.n > max) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                           "The length of regex [%zu] used in the Regexp Query request has exceeded the allowed maximum of [%u]. "
+                           "This maximum can be set by changing the [index.max_regex_length] index level setting.",
+                           text.n, max);
+        }
+        if (q->flags_value >= 0) {
+            o.flags = (uint32_t)q->flags_value;
+        }
+        if (q->flags.p != NULL && !regexp_flags_parse(q->flags, &o.flags)) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "unknown flags [%.*s]", STR_ARG(q->flags));
+        }
+    }
+    if (f == NULL) {
+        if (kind != Q_REGEXP) {
+            return node_none(b, out, em, "User requested \"match_none\" query.");
+        }
+        struct query *n = *out = node_new(b, Q_REGEXP); /* without a mapping, the field is taken by its name */
+        if (n == NULL) {
+            return err_no_memory(em);
+        }
+        n->field_name = q->field;
+        n->multi.pattern = text;
+        n->multi.flags = o.flags;
+        n->multi.max_states = o.max_states;
+        return regexp_check(text, o.flags, o.max_states, b->arena, em);
+    }
+    return field_pattern(b, f, kind, text, &o, out, em);
+}
+
+static enum err build_fuzzy(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+{
+    const struct dsl_pattern *q = (const struct dsl_pattern *)(const void *)d;
+    const struct field *f = build_field(b, q->field);
+    if (f == NULL) {
+        return node_none(b, out, em, "User requested \"match_none\" query.");
+    }
+    struct fuzzy_opts o = {q->fuzziness, q->prefix_length, q->max_expansions, q->transpositions, q->rewrite};
+    return field_fuzzy(b, f, json_text(q->value), &o, out, em);
+}
+
+const struct dsl_type dsl_prefix = {"prefix", parse_prefix, build_pattern};
+const struct dsl_type dsl_wildcard = {"wildcard", parse_wildcard, build_pattern};
+const struct dsl_type dsl_regexp = {"regexp", parse_regexp, build_pattern};
+const struct dsl_type dsl_fuzzy = {"fuzzy", parse_fuzzy, build_fuzzy};

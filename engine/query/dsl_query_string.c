@@ -1,0 +1,746 @@
+/* query_string: Lucene's classic query syntax. */
+#include "engine/query/query_string.h"
+
+#include "common/base/num.h"
+#include "engine/query/query_lexer.h"
+
+/* ---- the request ---- */
+
+#define AT(member) offsetof(struct string_query, member)
+
+static enum err parse_value(struct json_pull *p, struct string_query *q, struct str name, struct errmsg *em)
+{
+    static const struct param params[] = {
+        DSL_COMMON_PARAMS(struct string_query),
+        {"query", PARAM_TEXT, AT(query)},
+        {"default_field", PARAM_NULLABLE, AT(default_field)},
+        {"default_operator", PARAM_OPERATOR, AT(and)},
+        {"analyzer", PARAM_NULLABLE, AT(analyzer)},
+        {"quote_analyzer", PARAM_NULLABLE, AT(quote_analyzer)},
+        {"allow_leading_wildcard", PARAM_BOOL, AT(allow_leading_wildcard)},
+        {"max_determinized_states", PARAM_INT, AT(max_states)},
+        {"enable_position_increments", PARAM_BOOL, AT(position_increments)},
+        {"escape", PARAM_BOOL, AT(escape)},
+        {"fuzzy_prefix_length", PARAM_INT, AT(prefix_length)},
+        {"fuzzy_max_expansions", PARAM_INT, AT(max_expansions)},
+        {"fuzzy_rewrite", PARAM_NULLABLE, AT(fuzzy_rewrite)},
+        {"phrase_slop", PARAM_INT, AT(phrase_slop)},
+        {"fuzziness", PARAM_FUZZINESS, AT(fuzziness)},
+        {"tie_breaker", PARAM_FLOAT, AT(tie_breaker)},
+        {"analyze_wildcard", PARAM_BOOL, AT(analyze_wildcard)},
+        {"rewrite", PARAM_NULLABLE, AT(rewrite)},
+        {"minimum_should_match", PARAM_NULLABLE, AT(minimum_should_match)},
+        {"quote_field_suffix", PARAM_NULLABLE, AT(quote_field_suffix)},
+        {"lenient", PARAM_BOOL, AT(lenient)},
+        {"time_zone", PARAM_TEXT, AT(time_zone)},
+        {"auto_generate_synonyms_phrase_query", PARAM_BOOL, AT(synonyms_phrase)},
+        {"fuzzy_transpositions", PARAM_BOOL, AT(transpositions)},
+    };
+    if (str_is(name, "type")) {
+        struct str s;
+        enum err e = json_pull_text(p, &s, em);
+        return e == ERR_OK ? multi_type_parse(s, &q->type, em) : e;
+    }
+    bool known;
+    enum err e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
+    q->lenient_given = q->lenient_given || str_is(name, "lenient");
+    q->has_tie_breaker = q->has_tie_breaker || str_is(name, "tie_breaker");
+    return e != ERR_OK || known ? e : dsl_unsupported(p, "query_string", name, em);
+}
+
+static enum err check(struct json_pull *p, const struct string_query *q, struct arena *arena, struct errmsg *em)
+{
+    if (q->query.p == NULL) {
+        return json_pull_err(p, em, ERR_PARSING, "[query_string] must be provided with a [query]");
+    }
+    if (q->fields.n > 0 && q->default_field.p != NULL) {
+        return err_set(em, ERR_QUERY_VALIDATION,
+                       "Validation Failed: 1: [query_string] cannot use [fields] parameter in conjunction with [default_field];");
+    }
+    if (q->time_zone.p != NULL) {
+        const struct zone *z;
+        enum err e = zone_of(&z, q->time_zone, arena, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err parse_query_string(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+{
+    struct string_query *q = (struct string_query *)(void *)dsl_new(arena, &dsl_query_string, sizeof(*q));
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &q->dsl;
+    q->allow_leading_wildcard = q->position_increments = q->synonyms_phrase = q->transpositions = true;
+    q->max_expansions = 50;
+    q->max_states = 10000;
+    struct str name = STR_NULL;
+    while (json_pull_next(p) != TOK_END_OBJECT) {
+        enum err e = ERR_OK;
+        if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
+        } else if (p->token == TOK_START_ARRAY) {
+            if (!str_is(name, "fields")) {
+                return json_pull_err(p, em, ERR_PARSING, "[query_string] query does not support [%.*s]", STR_ARG(name));
+            }
+            e = field_boosts_parse(p, arena, "query_string", &q->fields, em);
+        } else if (json_token_is_value(p->token)) {
+            e = parse_value(p, q, name, em);
+        } else if (p->token == TOK_NULL) {
+            continue;
+        } else {
+            return dsl_unknown_token(p, "query_string", name, em);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return check(p, q, arena, em);
+}
+
+/* ---- clauses of one field's terms ---- */
+
+static enum err make_pattern(struct string_run *r, const struct field *f, const struct lex_token *t, enum query_kind kind,
+                             struct str text, struct query **out)
+{
+    struct pattern_opts o = {.rewrite = r->q->rewrite, .flags = 0xFFFF,
+                             .max_states = r->q->max_states > 0 ? (uint32_t)r->q->max_states : 0};
+    (void)t;
+    return field_pattern(r->b, f, kind, text, &o, out, r->em);
+}
+
+static enum err make_prefix(struct string_run *r, const struct field *f, struct str name, const void *arg, struct query **out)
+{
+    struct str text;
+    enum err e = string_normalise(r, f, *(const struct str *)arg, &text);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (field_text_support(f) == TEXT_NONE) {
+        return node_none(r->b, out, r->em, "unmapped field [%.*s]", STR_ARG(name));
+    }
+    return make_pattern(r, f, NULL, Q_PREFIX, text, out);
+}
+
+static enum err make_wildcard(struct string_run *r, const struct field *f, struct str name, const void *arg,
+                              struct query **out)
+{
+    (void)name;
+    if (str_is(*(const struct str *)arg, "*")) {
+        return build_exists(r->b, f->path, out, r->em);
+    }
+    return make_pattern(r, f, NULL, Q_WILDCARD, *(const struct str *)arg, out);
+}
+
+static enum err make_regexp(struct string_run *r, const struct field *f, struct str name, const void *arg, struct query **out)
+{
+    struct str text;
+    (void)name;
+    enum err e = string_normalise(r, f, *(const struct str *)arg, &text);
+    return e == ERR_OK ? make_pattern(r, f, NULL, Q_REGEXP, text, out) : e;
+}
+
+struct fuzzy_arg {
+    struct str text;
+    struct str edits; /* "1"; p == NULL: by the term's length */
+};
+
+static enum err make_fuzzy(struct string_run *r, const struct field *f, struct str name, const void *arg, struct query **out)
+{
+    const struct fuzzy_arg *a = arg;
+    struct str text;
+    (void)name;
+    enum err e = string_normalise(r, f, a->text, &text);
+    if (e != ERR_OK) {
+        return e;
+    }
+    struct fuzzy_opts o = {{.given = true, .text = a->edits}, r->q->prefix_length, r->q->max_expansions, r->q->transpositions,
+                           r->q->fuzzy_rewrite};
+    return field_fuzzy(r->b, f, text, &o, out, r->em);
+}
+
+struct range_arg {
+    struct str from, to; /* p == NULL: open */
+    bool from_inclusive, to_inclusive;
+};
+
+static enum err make_range(struct string_run *r, const struct field *f, struct str name, const void *arg, struct query **out)
+{
+    const struct range_arg *a = arg;
+    struct str from = a->from, to = a->to;
+    enum err e = ERR_OK;
+    if (field_text_support(f) == TEXT_NONE) {
+        return node_none(r->b, out, r->em, "unmapped field [%.*s]", STR_ARG(name));
+    }
+    if (from.p != NULL) {
+        e = string_normalise(r, f, from, &from);
+    }
+    if (e == ERR_OK && to.p != NULL) {
+        e = string_normalise(r, f, to, &to);
+    }
+    struct json *v = ARENA_ARRAY(r->b->arena, struct json, 2);
+    if (e != ERR_OK || v == NULL) {
+        return e != ERR_OK ? e : err_no_memory(r->em);
+    }
+    v[0] = json_mk_str(from);
+    v[1] = json_mk_str(to);
+    struct range_bounds bounds = {.from = from.p != NULL ? &v[0] : NULL,
+                                  .to = to.p != NULL ? &v[1] : NULL,
+                                  .from_inclusive = a->from_inclusive,
+                                  .to_inclusive = a->to_inclusive,
+                                  .zone = r->zone};
+    return field_range(r->b, f, &bounds, out, r->em);
+}
+
+/* ---- what the parser makes of its tokens ---- */
+
+struct parser {
+    struct string_run r;
+    struct lexer lex;
+    struct lex_token t1, t2, t3; /* the next three tokens */
+    uint32_t depth;
+};
+
+static enum err advance(struct parser *p)
+{
+    p->t1 = p->t2;
+    p->t2 = p->t3;
+    return lexer_next(&p->lex, &p->t3, p->r.em);
+}
+
+static enum err refuse(struct parser *p)
+{
+    return err_set(p->r.em, ERR_PARSE, "Encountered \"%.*s\" at column %zu.",
+                   p->t1.kind == LEX_EOF ? 5 : (int)p->t1.text.n, p->t1.kind == LEX_EOF ? "<EOF>" : p->t1.text.p, p->t1.at);
+}
+
+static enum err unescape(struct parser *p, struct str s, struct str *out)
+{
+    return lex_unescape(s, p->r.b->arena, out, p->r.em);
+}
+
+static enum err each(struct parser *p, struct str field, string_field_fn make, const void *arg, struct query **out)
+{
+    struct field_boosts fields;
+    enum err e = string_fields(&p->r, field, false, &fields);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (fields.n == 0) {
+        return node_none(p->r.b, out, p->r.em, "unmapped field [%.*s]", STR_ARG(field));
+    }
+    return string_each(&p->r, &fields, string_tie_breaker(&p->r), make, arg, out);
+}
+
+/* "age:>=10": a bound before the text. */
+static bool open_range(struct str text, struct range_arg *a)
+{
+    if (text.n < 2 || (text.p[0] != '>' && text.p[0] != '<')) {
+        return false;
+    }
+    bool inclusive = text.n > 2 && text.p[1] == '=';
+    struct str rest = str_slice(text, inclusive ? 2 : 1, text.n);
+    *a = (struct range_arg){.from_inclusive = true, .to_inclusive = true};
+    if (text.p[0] == '>') {
+        a->from = rest;
+        a->from_inclusive = inclusive;
+    } else {
+        a->to = rest;
+        a->to_inclusive = inclusive;
+    }
+    return true;
+}
+
+static enum err field_text(struct parser *p, struct str field, struct str text, struct query **out)
+{
+    struct range_arg range;
+    if (field.p != NULL && open_range(text, &range)) {
+        return each(p, field, make_range, &range, out);
+    }
+    if (str_is(field, "_exists_")) {
+        return build_exists(p->r.b, text, out, p->r.em);
+    }
+    if (field.p != NULL && p->r.zone != NULL) {
+        const struct field *f = build_field(p->r.b, field);
+        if (f != NULL && (f->type == FT_DATE || f->type == FT_DATE_NANOS)) {
+            range = (struct range_arg){text, text, true, true};
+            return each(p, field, make_range, &range, out);
+        }
+    }
+    struct field_boosts fields;
+    enum err e = string_fields(&p->r, field, false, &fields);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (fields.n == 0) {
+        return node_none(p->r.b, out, p->r.em, "unmapped field [%.*s]", STR_ARG(field));
+    }
+    return string_text(&p->r, &fields, text, p->r.q->type, false, p->r.q->phrase_slop, out);
+}
+
+static enum err field_phrase(struct parser *p, struct str field, struct str text, int32_t slop, struct query **out)
+{
+    if (str_is(field, "_exists_")) {
+        return build_exists(p->r.b, text, out, p->r.em);
+    }
+    struct field_boosts fields;
+    enum err e = string_fields(&p->r, field, true, &fields);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (fields.n == 0) {
+        return node_none(p->r.b, out, p->r.em, "unmapped field [%.*s]", STR_ARG(field));
+    }
+    return string_text(&p->r, &fields, text, MULTI_PHRASE, true, slop, out);
+}
+
+static enum err wildcard(struct parser *p, struct str field, struct str text, struct query **out)
+{
+    if (str_is(text, "*")) {
+        if (field.p == NULL || str_is(field, "*")) {
+            return node_all(p->r.b, out, p->r.em);
+        }
+        return build_exists(p->r.b, field, out, p->r.em);
+    }
+    if (!p->r.q->allow_leading_wildcard && (text.p[0] == '*' || text.p[0] == '?')) {
+        return err_set(p->r.em, ERR_PARSE, "'*' or '?' not allowed as first character in WildcardQuery");
+    }
+    return each(p, field, make_wildcard, &text, out);
+}
+
+static enum err bare_token(struct parser *p, struct str field, struct lex_token t, struct str slop, struct query **out)
+{
+    struct str text = t.text;
+    enum err e;
+    switch (t.kind) {
+    case LEX_STAR:
+    case LEX_WILD:
+        return wildcard(p, field, text, out);
+    case LEX_PREFIX:
+        e = unescape(p, str_slice(text, 0, text.n - 1), &text);
+        return e == ERR_OK ? each(p, field, make_prefix, &text, out) : e;
+    case LEX_REGEXP:
+        text = str_slice(text, 1, text.n - 1);
+        return each(p, field, make_regexp, &text, out);
+    default:
+        break;
+    }
+    if (t.kind == LEX_BARE_OPER) {
+        text = str_slice(text, 0, 1);
+    }
+    e = unescape(p, text, &text);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (slop.p == NULL) {
+        return field_text(p, field, text, out);
+    }
+    struct fuzzy_arg a = {.text = text, .edits = str_slice(slop, 1, slop.n)};
+    if (slop.n == 1) { /* "~" alone: the request's fuzziness on this term */
+        uint32_t edits;
+        e = fuzziness_distance(&p->r.q->fuzziness, text, &edits, p->r.em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        a.edits = arena_printf(p->r.b->arena, "%u", edits);
+    }
+    return each(p, field, make_fuzzy, &a, out);
+}
+
+/* Boost and slop behind a term, in either order. */
+static enum err suffixes(struct parser *p, struct str *slop, struct str *boost)
+{
+    *slop = *boost = STR_NULL;
+    for (int i = 0; i < 2; i++) {
+        enum err e = ERR_OK;
+        if (p->t1.kind == LEX_CARAT && boost->p == NULL) {
+            e = advance(p);
+            if (e == ERR_OK && p->t1.kind != LEX_NUMBER) {
+                return refuse(p);
+            }
+            *boost = p->t1.text;
+        } else if (p->t1.kind == LEX_FUZZY_SLOP && slop->p == NULL) {
+            *slop = p->t1.text;
+        } else {
+            break;
+        }
+        if (e == ERR_OK) {
+            e = advance(p);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err boosted(struct parser *p, struct str boost, struct query **q)
+{
+    float f = 1;
+    if (boost.p == NULL || *q == NULL || !num_parse_float(boost, &f)) {
+        return ERR_OK;
+    }
+    return node_boost(p->r.b, q, f, p->r.em);
+}
+
+static enum err range_end(struct parser *p, struct str *out)
+{
+    struct str s = p->t1.text;
+    if (p->t1.kind != LEX_RANGE_GOOP && p->t1.kind != LEX_RANGE_QUOTED && p->t1.kind != LEX_RANGE_TO) {
+        return refuse(p);
+    }
+    if (p->t1.kind == LEX_RANGE_QUOTED) {
+        s = str_slice(s, 1, s.n - 1);
+    } else if (str_is(s, "*")) {
+        *out = STR_NULL;
+        return advance(p);
+    }
+    enum err e = unescape(p, s, out);
+    if (e == ERR_OK && str_is(*out, "*")) {
+        *out = STR_NULL;
+    }
+    return e == ERR_OK ? advance(p) : e;
+}
+
+static enum err range(struct parser *p, struct str field, struct query **out)
+{
+    struct range_arg a = {.from_inclusive = p->t1.kind == LEX_RANGE_IN};
+    struct str slop, boost;
+    enum err e = advance(p);
+    if (e == ERR_OK) {
+        e = range_end(p, &a.from);
+    }
+    if (e == ERR_OK && p->t1.kind != LEX_RANGE_TO) {
+        e = refuse(p);
+    }
+    if (e == ERR_OK) {
+        e = advance(p);
+    }
+    if (e == ERR_OK) {
+        e = range_end(p, &a.to);
+    }
+    if (e == ERR_OK && p->t1.kind != LEX_RANGE_IN_END && p->t1.kind != LEX_RANGE_EX_END) {
+        e = refuse(p);
+    }
+    if (e != ERR_OK) {
+        return e;
+    }
+    a.to_inclusive = p->t1.kind == LEX_RANGE_IN_END;
+    e = advance(p);
+    if (e == ERR_OK) {
+        e = suffixes(p, &slop, &boost);
+    }
+    if (e == ERR_OK) {
+        e = each(p, field, make_range, &a, out);
+    }
+    return e == ERR_OK ? boosted(p, boost, out) : e;
+}
+
+static enum err term(struct parser *p, struct str field, struct query **out)
+{
+    struct lex_token t = p->t1;
+    struct str slop, boost, text;
+    enum err e;
+    switch (t.kind) {
+    case LEX_TERM:
+    case LEX_STAR:
+    case LEX_PREFIX:
+    case LEX_WILD:
+    case LEX_REGEXP:
+    case LEX_NUMBER:
+    case LEX_BARE_OPER:
+    case LEX_QUOTED:
+        break;
+    case LEX_RANGE_IN:
+    case LEX_RANGE_EX:
+        return range(p, field, out);
+    default:
+        return refuse(p);
+    }
+    e = advance(p);
+    if (e == ERR_OK) {
+        e = suffixes(p, &slop, &boost);
+    }
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (t.kind == LEX_QUOTED) {
+        float f;
+        int32_t s = p->r.q->phrase_slop;
+        if (slop.n > 1 && num_parse_float(str_slice(slop, 1, slop.n), &f)) {
+            s = f < 2e9F ? (int32_t)f : INT32_MAX;
+        }
+        e = unescape(p, str_slice(t.text, 1, t.text.n - 1), &text);
+        if (e == ERR_OK) {
+            e = field_phrase(p, field, text, s, out);
+        }
+    } else {
+        e = bare_token(p, field, t, slop, out);
+    }
+    return e == ERR_OK ? boosted(p, boost, out) : e;
+}
+
+static enum err query(struct parser *p, struct str field, struct query **out);
+
+static enum err clause(struct parser *p, struct str field, struct query **out)
+{
+    struct str slop, boost;
+    enum err e = ERR_OK;
+    *out = NULL;
+    if ((p->t1.kind == LEX_TERM || p->t1.kind == LEX_STAR) && p->t2.kind == LEX_COLON) {
+        e = p->t1.kind == LEX_STAR ? ERR_OK : unescape(p, p->t1.text, &field);
+        if (p->t1.kind == LEX_STAR) {
+            field = STR("*");
+        }
+        if (e == ERR_OK) {
+            e = advance(p);
+        }
+        if (e == ERR_OK) {
+            e = advance(p);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    if (p->t1.kind != LEX_LPAREN) {
+        return term(p, field, out);
+    }
+    if (++p->depth > 200) {
+        return err_set(p->r.em, ERR_PARSE, "parentheses are nested too deeply");
+    }
+    e = advance(p);
+    if (e == ERR_OK) {
+        e = query(p, field, out);
+    }
+    p->depth--;
+    if (e == ERR_OK && p->t1.kind != LEX_RPAREN) {
+        e = refuse(p);
+    }
+    if (e == ERR_OK) {
+        e = advance(p);
+    }
+    if (e == ERR_OK) {
+        e = suffixes(p, &slop, &boost);
+    }
+    return e == ERR_OK ? boosted(p, boost, out) : e;
+}
+
+/* ---- clauses joined ---- */
+
+enum conjunction { CONJ_NONE, CONJ_AND, CONJ_OR };
+enum modifier { MOD_PLAIN, MOD_REQUIRED, MOD_PROHIBITED };
+
+static enum err add_clause(struct parser *p, struct bool_build *bb, enum conjunction conj, enum modifier mod, struct query *q)
+{
+    bool and = p->r.q->and;
+    if (bb->n > 0 && bb->v[bb->n - 1].occur != OCCUR_MUST_NOT) {
+        if (conj == CONJ_AND) {
+            bb->v[bb->n - 1].occur = OCCUR_MUST;
+        } else if (conj == CONJ_OR && and) {
+            bb->v[bb->n - 1].occur = OCCUR_SHOULD;
+        }
+    }
+    if (q == NULL) {
+        return ERR_OK;
+    }
+    bool required = and ? conj != CONJ_OR : mod == MOD_REQUIRED || conj == CONJ_AND;
+    enum bool_occur occur = mod == MOD_PROHIBITED ? OCCUR_MUST_NOT : required ? OCCUR_MUST : OCCUR_SHOULD;
+    return bool_add(p->r.b, bb, occur, q, p->r.em);
+}
+
+/* A run of plain words is analysed as one text. */
+static bool follows_run(const struct parser *p)
+{
+    if (p->t2.kind != LEX_TERM) {
+        return false;
+    }
+    switch (p->t3.kind) {
+    case LEX_COLON:
+    case LEX_STAR:
+    case LEX_FUZZY_SLOP:
+    case LEX_CARAT:
+    case LEX_AND:
+    case LEX_OR:
+        return false;
+    default:
+        return true;
+    }
+}
+
+static enum err add_run_clauses(struct parser *p, struct bool_build *bb, struct query *q)
+{
+    if (q == NULL) {
+        return ERR_OK;
+    }
+    enum bool_occur occur = p->r.q->and ? OCCUR_MUST : OCCUR_SHOULD;
+    if (q->kind != Q_BOOL || q->boost != 1) {
+        return bool_add(p->r.b, bb, occur, q, p->r.em);
+    }
+    bool terms = true;
+    for (uint32_t i = 0; i < q->boolean.n; i++) {
+        terms = terms && q->boolean.v[i].query->kind == Q_TERM && q->boolean.v[i].query->boost == 1;
+    }
+    for (uint32_t i = 0; i < q->boolean.n; i++) {
+        enum err e = bool_add(p->r.b, bb, terms ? q->boolean.v[i].occur : occur,
+                              (struct query *)(uintptr_t)q->boolean.v[i].query, p->r.em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err word_run(struct parser *p, struct str field, struct bool_build *bb)
+{
+    struct buf text;
+    struct str whole;
+    struct query *q = NULL;
+    buf_init(&text, NULL, 1 * MIB);
+    buf_str(&text, p->t1.text);
+    enum err e = ERR_OK;
+    bool more = true;
+    while (e == ERR_OK && more) {
+        more = follows_run(p);
+        e = advance(p);
+        if (e == ERR_OK && more) {
+            buf_char(&text, ' ');
+            buf_str(&text, p->t1.text);
+        }
+    }
+    whole = arena_str(p->r.b->arena, buf_view(&text));
+    if (e == ERR_OK && (text.failed || whole.p == NULL)) {
+        e = err_no_memory(p->r.em);
+    }
+    buf_fini(&text);
+    if (e == ERR_OK) {
+        e = unescape(p, whole, &whole);
+    }
+    if (e == ERR_OK) {
+        e = field_text(p, field, whole, &q);
+    }
+    return e == ERR_OK ? add_run_clauses(p, bb, q) : e;
+}
+
+static bool starts_clause(enum lex_kind k)
+{
+    return k != LEX_EOF && k != LEX_RPAREN;
+}
+
+static enum err one_clause(struct parser *p, struct str field, bool first, struct bool_build *bb, struct query **plain)
+{
+    enum conjunction conj = CONJ_NONE;
+    enum modifier mod = MOD_PLAIN;
+    enum err e = ERR_OK;
+    if (!first && (p->t1.kind == LEX_AND || p->t1.kind == LEX_OR)) {
+        conj = p->t1.kind == LEX_AND ? CONJ_AND : CONJ_OR;
+        e = advance(p);
+    }
+    if (e == ERR_OK && (p->t1.kind == LEX_PLUS || p->t1.kind == LEX_MINUS || p->t1.kind == LEX_NOT)) {
+        mod = p->t1.kind == LEX_PLUS ? MOD_REQUIRED : MOD_PROHIBITED;
+        e = advance(p);
+    }
+    struct query *q = NULL;
+    if (e == ERR_OK) {
+        e = clause(p, field, &q);
+    }
+    if (first && mod == MOD_PLAIN) {
+        *plain = q;
+    }
+    return e == ERR_OK ? add_clause(p, bb, conj, mod, q) : e;
+}
+
+static enum err query(struct parser *p, struct str field, struct query **out)
+{
+    struct bool_build bb = {0};
+    struct query *plain = NULL;
+    bool first = true;
+    *out = NULL;
+    do {
+        enum err e = p->t1.kind == LEX_TERM && follows_run(p) ? word_run(p, field, &bb)
+                                                               : one_clause(p, field, first, &bb, &plain);
+        if (e != ERR_OK) {
+            return e;
+        }
+        first = false;
+    } while (starts_clause(p->t1.kind));
+    if (bb.n == 0) {
+        return ERR_OK;
+    }
+    if (bb.n == 1 && plain != NULL) {
+        *out = plain;
+        return ERR_OK;
+    }
+    bool negative = true;
+    for (size_t i = 0; i < bb.n; i++) {
+        negative = negative && bb.v[i].occur == OCCUR_MUST_NOT;
+    }
+    if (negative) {
+        struct query *all;
+        enum err e = node_all(p->r.b, &all, p->r.em);
+        if (e == ERR_OK) {
+            e = bool_add(p->r.b, &bb, OCCUR_FILTER, all, p->r.em);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return bool_done(p->r.b, &bb, out, p->r.em);
+}
+
+static enum err parse_syntax(struct parser *p, struct str text, struct query **out)
+{
+    lexer_init(&p->lex, text);
+    enum err e = advance(p);
+    for (int i = 0; i < 2 && e == ERR_OK; i++) {
+        e = advance(p);
+    }
+    if (e == ERR_OK) {
+        e = query(p, p->r.field, out);
+    }
+    return e == ERR_OK && p->t1.kind != LEX_EOF ? refuse(p) : e;
+}
+
+static enum err build_query_string(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+{
+    const struct string_query *q = (const struct string_query *)(const void *)d;
+    struct parser p = {0};
+    enum err e = string_run_init(&p.r, b, q, "query_string", em);
+    struct str text = q->query;
+    *out = NULL;
+    if (e == ERR_OK && str_trim(text).n == 0) {
+        return node_none(b, out, em, "Matching no documents because no terms present");
+    }
+    if (e == ERR_OK && q->escape) {
+        e = lex_escape(text, b->arena, &text, em);
+    }
+    if (e != ERR_OK) {
+        return e;
+    }
+    e = parse_syntax(&p, text, out);
+    if (e == ERR_PARSE && em != NULL && em->n > 0 && em->frame[em->n - 1].code != ERR_DATE_TIME_PARSE
+        && !str_starts(str_of(em->frame[0].reason), STR("failed to parse date"))) {
+        char reason[ERR_REASON_BYTES];
+        memcpy(reason, em->frame[0].reason, sizeof(reason));
+        err_wrap(em, ERR_PARSE, "Cannot parse '%.*s': %s", STR_ARG(q->query), reason);
+        e = err_wrap(em, ERR_QUERY_SHARD, "Failed to parse query [%.*s]", STR_ARG(q->query));
+        err_about_index(em, b->cx->index_name, b->cx->index_uuid);
+    } else if (e == ERR_TOKEN_MGR) {
+        char reason[ERR_REASON_BYTES];
+        memcpy(reason, em != NULL ? em->frame[0].reason : "", em != NULL ? sizeof(reason) : 1);
+        err_wrap(em, ERR_PARSE, "Cannot parse '%.*s': %s", STR_ARG(q->query), reason);
+        e = err_wrap(em, ERR_QUERY_SHARD, "Failed to parse query [%.*s]", STR_ARG(q->query));
+        err_about_index(em, b->cx->index_name, b->cx->index_uuid);
+    }
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (*out == NULL) {
+        return node_none(b, out, em, "Matching no documents because no terms present");
+    }
+    return apply_min_should(b, out, q->minimum_should_match, em);
+}
+
+const struct dsl_type dsl_query_string = {"query_string", parse_query_string, build_query_string};

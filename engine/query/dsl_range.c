@@ -1,0 +1,165 @@
+/* range. */
+#include "engine/query/build.h"
+
+struct dsl_range_query {
+    struct dsl dsl;
+    struct str field;
+    const struct json *from, *to;
+    bool include_lower, include_upper;
+    bool include_lower_given, include_upper_given;
+    struct str time_zone, format, relation;
+};
+
+#define AT(member) offsetof(struct dsl_range_query, member)
+
+static enum err parse_bound(struct json_pull *p, struct dsl_range_query *q, struct str name, bool *known, struct errmsg *em)
+{
+    static const struct {
+        const char *name;
+        bool lower, sets, inclusive;
+    } bounds[] = {{"from", true, false, false}, {"to", false, false, false}, {"gt", true, true, false},
+                  {"gte", true, true, true},    {"ge", true, true, true},    {"lt", false, true, false},
+                  {"lte", false, true, true},   {"le", false, true, true}};
+    for (size_t i = 0; i < ARRAY_LEN(bounds); i++) {
+        if (!str_is(name, bounds[i].name)) {
+            continue;
+        }
+        *known = true;
+        if (bounds[i].sets) {
+            *(bounds[i].lower ? &q->include_lower : &q->include_upper) = bounds[i].inclusive;
+        }
+        return dsl_scalar(p, bounds[i].lower ? &q->from : &q->to, em);
+    }
+    *known = false;
+    return ERR_OK;
+}
+
+static enum err parse_body(struct json_pull *p, struct dsl_range_query *q, struct errmsg *em)
+{
+    static const struct param params[] = {
+        DSL_COMMON_PARAMS(struct dsl_range_query),
+        {"include_lower", PARAM_BOOL, AT(include_lower)},
+        {"include_upper", PARAM_BOOL, AT(include_upper)},
+        {"time_zone", PARAM_TEXT, AT(time_zone)},
+        {"format", PARAM_TEXT, AT(format)},
+        {"relation", PARAM_TEXT, AT(relation)},
+    };
+    struct str name = STR_NULL;
+    while (json_pull_next(p) != TOK_END_OBJECT) {
+        bool known;
+        if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
+            continue;
+        }
+        enum err e = parse_bound(p, q, name, &known, em);
+        if (e == ERR_OK && !known) {
+            e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+        if (!known) {
+            return dsl_unsupported(p, "range", name, em);
+        }
+    }
+    return ERR_OK;
+}
+
+static bool relation_of(struct str s, enum range_relation *out)
+{
+    static const char *const names[] = {"intersects", "contains", "within", "disjoint"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (str_eq_nocase(s, str_of(names[i]))) {
+            *out = (enum range_relation)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum err check(const struct dsl_range_query *q, struct arena *arena, struct errmsg *em)
+{
+    if (q->field.n == 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "field name is null or empty");
+    }
+    if (q->time_zone.p != NULL) {
+        const struct zone *z;
+        struct errmsg own;
+        struct errmsg *at = em != NULL ? em : &own;
+        if (zone_of(&z, q->time_zone, arena, at) != ERR_OK) {
+            return err_wrap(at, ERR_ILLEGAL_ARGUMENT, "Unknown time-zone ID: %.*s", STR_ARG(q->time_zone));
+        }
+    }
+    if (q->format.p != NULL) {
+        const struct date_format *f;
+        enum err e = date_format_new(&f, q->format, arena, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    enum range_relation r;
+    if (q->relation.p != NULL && (!relation_of(q->relation, &r) || r == RELATION_DISJOINT)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[range] query does not support relation [%.*s]", STR_ARG(q->relation));
+    }
+    return ERR_OK;
+}
+
+static enum err parse_range(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+{
+    struct dsl_range_query *q = (struct dsl_range_query *)(void *)dsl_new(arena, &dsl_range, sizeof(*q));
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &q->dsl;
+    q->include_lower = q->include_upper = true;
+    struct str name = STR_NULL;
+    while (json_pull_next(p) != TOK_END_OBJECT) {
+        if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
+        } else if (p->token == TOK_START_OBJECT) {
+            enum err e = dsl_one_field(p, "range", q->field, name, em);
+            if (e == ERR_OK) {
+                q->field = name;
+                e = parse_body(p, q, em);
+            }
+            if (e != ERR_OK) {
+                return e;
+            }
+        } else if (json_token_is_value(p->token)) {
+            return dsl_unsupported(p, "range", name, em);
+        }
+    }
+    return check(q, arena, em);
+}
+
+static enum err build_range(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+{
+    const struct dsl_range_query *q = (const struct dsl_range_query *)(const void *)d;
+    const struct field *f = build_field(b, q->field);
+    if (f == NULL) {
+        return node_none(b, out, em, "User requested \"match_none\" query.");
+    }
+    if (q->from == NULL && q->to == NULL) {
+        return build_exists(b, f->path, out, em);
+    }
+    struct range_bounds r = {q->from, q->to, q->include_lower, q->include_upper, RELATION_INTERSECTS, NULL, NULL};
+    if (q->relation.p != NULL) {
+        relation_of(q->relation, &r.relation);
+    }
+    enum err e = ERR_OK;
+    if (q->time_zone.p != NULL) {
+        e = zone_of(&r.zone, q->time_zone, b->arena, em);
+    }
+    if (e == ERR_OK && q->format.p != NULL) {
+        e = date_format_new(&r.format, q->format, b->arena, em);
+    }
+    if (e != ERR_OK) {
+        return e;
+    }
+    e = field_range(b, f, &r, out, em);
+    /* Date bounds are read when the shard's dates are compared with them, before the query is made. */
+    b->raw_error = b->raw_error || (e != ERR_OK && (f->type == FT_DATE || f->type == FT_DATE_NANOS));
+    return e;
+}
+
+const struct dsl_type dsl_range = {"range", parse_range, build_range};

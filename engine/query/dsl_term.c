@@ -1,0 +1,475 @@
+/* term, terms, terms_set, exists, ids, type. */
+#include "engine/query/build.h"
+
+/* ---- term ---- */
+
+struct dsl_term_query {
+    struct dsl dsl;
+    struct str field;
+    const struct json *value;
+    bool case_insensitive;
+};
+
+static enum err parse_term(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+{
+    static const struct param params[] = {
+        DSL_COMMON_PARAMS(struct dsl_term_query),
+        {"value", PARAM_VALUE, offsetof(struct dsl_term_query, value)},
+        {"term", PARAM_VALUE, offsetof(struct dsl_term_query, value)},
+        {"case_insensitive", PARAM_BOOL, offsetof(struct dsl_term_query, case_insensitive)},
+    };
+    static const struct field_form form = {
+        "term", params, ARRAY_LEN(params), offsetof(struct dsl_term_query, value), false, false, true};
+    struct dsl_term_query *q = (struct dsl_term_query *)(void *)dsl_new(arena, &dsl_term, sizeof(*q));
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &q->dsl;
+    enum err e = dsl_parse_field_form(p, &form, q, &q->field, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (q->field.n == 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "field name is null or empty");
+    }
+    return q->value != NULL ? ERR_OK : err_set(em, ERR_ILLEGAL_ARGUMENT, "value cannot be null");
+}
+
+static enum err build_term(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+{
+    const struct dsl_term_query *q = (const struct dsl_term_query *)(const void *)d;
+    const struct field *f = build_field(b, q->field);
+    if (f == NULL) {
+        return node_none(b, out, em, "User requested \"match_none\" query.");
+    }
+    return q->case_insensitive ? field_term_nocase(b, f, q->value, out, em) : field_term(b, f, q->value, out, em);
+}
+
+/* ---- terms ---- */
+
+struct dsl_terms_query {
+    struct dsl dsl;
+    struct str field;
+    const struct json **values;
+    size_t n, cap;
+    const struct json *lookup; /* NULL: values are given */
+    struct str index, id, path, routing;
+};
+
+static enum err add_value(struct dsl_terms_query *q, struct arena *arena, const struct json *v, struct errmsg *em)
+{
+    const struct json **values = arena_grow(arena, q->values, q->n, &q->cap, sizeof(*values));
+    if (values == NULL) {
+        return err_no_memory(em);
+    }
+    q->values = values;
+    q->values[q->n++] = v;
+    return ERR_OK;
+}
+
+static enum err parse_values(struct json_pull *p, struct arena *arena, struct dsl_terms_query *q, struct errmsg *em)
+{
+    while (json_pull_next(p) != TOK_END_ARRAY) {
+        const struct json *v;
+        enum err e = dsl_scalar(p, &v, em);
+        if (e == ERR_OK && v == NULL) {
+            e = json_pull_err(p, em, ERR_PARSING, "No value specified for terms query");
+        }
+        if (e == ERR_OK) {
+            e = add_value(q, arena, v, em);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err parse_lookup(struct json_pull *p, struct arena *arena, struct dsl_terms_query *q, struct errmsg *em)
+{
+    static const struct object_field fields[] = {
+        {"index", OBJ_STRING, PARAM_TEXT, offsetof(struct dsl_terms_query, index), NULL},
+        {"id", OBJ_STRING, PARAM_TEXT, offsetof(struct dsl_terms_query, id), NULL},
+        {"path", OBJ_STRING, PARAM_TEXT, offsetof(struct dsl_terms_query, path), NULL},
+        {"routing", OBJ_STRING, PARAM_TEXT, offsetof(struct dsl_terms_query, routing), NULL},
+    };
+    q->lookup = p->value;
+    enum err e = dsl_parse_object(p, arena, "terms_lookup", fields, ARRAY_LEN(fields), q, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    const char *missing = q->index.p == NULL  ? "index"
+                          : q->id.p == NULL   ? "id"
+                          : q->path.p == NULL ? "path"
+                                              : NULL;
+    return missing == NULL ? ERR_OK : err_set(em, ERR_ILLEGAL_ARGUMENT, "Required [%s]", missing);
+}
+
+static enum err parse_terms_member(struct json_pull *p, struct arena *arena, struct dsl_terms_query *q, struct str name,
+                                   struct errmsg *em)
+{
+    static const struct param params[] = {DSL_COMMON_PARAMS(struct dsl_terms_query)};
+    bool known;
+    enum err e;
+    switch (p->token) {
+    case TOK_START_ARRAY:
+        if (q->field.p != NULL) {
+            return json_pull_err(p, em, ERR_PARSING, "[terms] query does not support multiple fields");
+        }
+        q->field = name;
+        return parse_values(p, arena, q, em);
+    case TOK_START_OBJECT:
+        if (q->field.p != NULL) {
+            return json_pull_err(p, em, ERR_PARSING, "[terms] query does not support more than one field. Already got: [%.*s]",
+                                 STR_ARG(q->field));
+        }
+        q->field = name;
+        return parse_lookup(p, arena, q, em);
+    case TOK_NULL:
+        return dsl_unknown_token(p, "terms", name, em);
+    default:
+        e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
+        return e != ERR_OK || known ? e : dsl_unsupported(p, "terms", name, em);
+    }
+}
+
+static enum err parse_terms(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+{
+    struct dsl_terms_query *q = (struct dsl_terms_query *)(void *)dsl_new(arena, &dsl_terms, sizeof(*q));
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &q->dsl;
+    struct str name = STR_NULL;
+    while (json_pull_next(p) != TOK_END_OBJECT) {
+        if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
+            continue;
+        }
+        enum err e = parse_terms_member(p, arena, q, name, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    if (q->field.p == NULL) {
+        return json_pull_err(p, em, ERR_PARSING,
+                             "[terms] query requires a field name, followed by array of terms or a document lookup specification");
+    }
+    return ERR_OK;
+}
+
+/* Values looked up: scalars of a tree, however deep its arrays. */
+static enum err add_looked_up(struct dsl_terms_query *q, struct arena *arena, const struct json *v, struct errmsg *em)
+{
+    if (v->type == JSON_ARRAY) {
+        for (uint32_t i = 0; i < v->n; i++) {
+            enum err e = add_looked_up(q, arena, &v->items[i], em);
+            if (e != ERR_OK) {
+                return e;
+            }
+        }
+        return ERR_OK;
+    }
+    return v->type == JSON_OBJECT || v->type == JSON_NULL ? ERR_OK : add_value(q, arena, v, em);
+}
+
+static enum err build_terms(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+{
+    struct dsl_terms_query q = *(const struct dsl_terms_query *)(const void *)d;
+    if (q.lookup != NULL) {
+        const struct json *found = NULL;
+        if (b->cx->lookup_terms == NULL) {
+            return err_set(em, ERR_UNSUPPORTED, "query must be rewritten first");
+        }
+        enum err e = b->cx->lookup_terms(b->cx->self, q.lookup, b->arena, &found, em);
+        if (e == ERR_OK && found != NULL) {
+            e = add_looked_up(&q, b->arena, found, em);
+        }
+        if (e != ERR_OK) {
+            b->raw_error = true;
+            return e;
+        }
+    }
+    const struct field *f = build_field(b, q.field);
+    if (q.n == 0 || f == NULL) {
+        return node_none(b, out, em, "User requested \"match_none\" query.");
+    }
+    uint32_t max = b->cx->max_terms_count > 0 ? b->cx->max_terms_count : 65536;
+    if (q.n > max) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "The number of terms [%zu] used in the Terms Query request has exceeded the allowed maximum of [%u]. "
+                       "This maximum can be set by changing the [index.max_terms_count] index level setting.",
+                       q.n, max);
+    }
+    return field_terms(b, f, q.values, (uint32_t)q.n, out, em);
+}
+
+/* ---- terms_set: a document must match as many of the terms as a field of it says ---- */
+
+struct dsl_terms_set_query {
+    struct dsl dsl;
+    struct str field, minimum_field;
+    const struct json *terms;
+    const struct json *script;
+};
+
+static enum err parse_terms_set_body(struct json_pull *p, struct dsl_terms_set_query *q, struct errmsg *em)
+{
+    static const struct param params[] = {
+        DSL_COMMON_PARAMS(struct dsl_terms_set_query),
+        {"minimum_should_match_field", PARAM_TEXT, offsetof(struct dsl_terms_set_query, minimum_field)},
+    };
+    struct str name = STR_NULL;
+    while (json_pull_next(p) != TOK_END_OBJECT) {
+        bool known = true;
+        enum err e = ERR_OK;
+        if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
+            continue;
+        }
+        if (p->token == TOK_START_ARRAY && str_is(name, "terms")) {
+            q->terms = p->value;
+            json_pull_skip(p);
+        } else if (str_is(name, "minimum_should_match_script")) {
+            e = script_form_parse(p, &q->script, em);
+        } else {
+            e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+        if (!known) {
+            return dsl_unsupported(p, "terms_set", name, em);
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err parse_terms_set(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+{
+    struct dsl_terms_set_query *q = (struct dsl_terms_set_query *)(void *)dsl_new(arena, &dsl_terms_set, sizeof(*q));
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &q->dsl;
+    if (json_pull_next(p) != TOK_FIELD_NAME) {
+        return json_pull_err(p, em, ERR_PARSING, "[terms_set] unknown token [%s]", json_token_text(p->token));
+    }
+    q->field = p->name;
+    if (json_pull_next(p) != TOK_START_OBJECT) {
+        return json_pull_err(p, em, ERR_PARSING, "[terms_set] unknown token [%s] after [%.*s]", json_token_text(p->token),
+                             STR_ARG(q->field));
+    }
+    enum err e = parse_terms_set_body(p, q, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (json_pull_next(p) != TOK_END_OBJECT) {
+        return json_pull_err(p, em, ERR_PARSING, "[terms_set] query doesn't support multiple fields");
+    }
+    if (q->terms == NULL) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "terms is null");
+    }
+    return ERR_OK;
+}
+
+static enum err build_terms_set(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+{
+    const struct dsl_terms_set_query *q = (const struct dsl_terms_set_query *)(const void *)d;
+    (void)out;
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "[terms_set] on [%.*s] is not supported%s", STR_ARG(q->field),
+                   b->cx->mapping == NULL ? " without mapping" : "");
+}
+
+/* ---- exists ---- */
+
+struct dsl_exists_query {
+    struct dsl dsl;
+    struct str field;
+};
+
+static enum err parse_exists(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+{
+    static const struct param params[] = {
+        DSL_COMMON_PARAMS(struct dsl_exists_query),
+        {"field", PARAM_TEXT, offsetof(struct dsl_exists_query, field)},
+    };
+    struct dsl_exists_query *q = (struct dsl_exists_query *)(void *)dsl_new(arena, &dsl_exists, sizeof(*q));
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &q->dsl;
+    struct str name = STR_NULL;
+    while (json_pull_next(p) != TOK_END_OBJECT) {
+        if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
+            continue;
+        }
+        if (!json_token_is_value(p->token)) {
+            return dsl_unknown_token(p, "exists", name, em);
+        }
+        bool known;
+        enum err e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        if (!known) {
+            return dsl_unsupported(p, "exists", name, em);
+        }
+    }
+    if (q->field.p == NULL) {
+        return json_pull_err(p, em, ERR_PARSING, "[exists] must be provided with a [field]");
+    }
+    return q->field.n > 0 ? ERR_OK : err_set(em, ERR_ILLEGAL_ARGUMENT, "field name is null or empty");
+}
+
+static enum err build_exists_query(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+{
+    return build_exists(b, ((const struct dsl_exists_query *)(const void *)d)->field, out, em);
+}
+
+/* ---- ids ---- */
+
+struct dsl_ids_query {
+    struct dsl dsl;
+    struct str *ids;
+    size_t n, cap;
+};
+
+static enum err add_id(struct json_pull *p, struct arena *arena, struct dsl_ids_query *q, struct errmsg *em)
+{
+    struct str s;
+    enum err e = json_pull_text(p, &s, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    struct str *ids = arena_grow(arena, q->ids, q->n, &q->cap, sizeof(*ids));
+    if (ids == NULL) {
+        return err_no_memory(em);
+    }
+    q->ids = ids;
+    q->ids[q->n++] = s;
+    return ERR_OK;
+}
+
+static enum err read_ids(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
+{
+    if (p->token != TOK_START_ARRAY) {
+        return add_id(p, arena, base, em);
+    }
+    while (json_pull_next(p) != TOK_END_ARRAY) {
+        enum err e = add_id(p, arena, base, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err skip_types(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
+{
+    (void)arena;
+    (void)base;
+    (void)em;
+    json_pull_skip(p);
+    return ERR_OK;
+}
+
+static enum err parse_ids(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+{
+    static const struct object_field fields[] = {
+        {"values", OBJ_ARRAY | OBJ_STRING, PARAM_IGNORED, 0, read_ids},
+        {"type", OBJ_ARRAY | OBJ_STRING, PARAM_IGNORED, 0, skip_types},
+        {"types", OBJ_ARRAY | OBJ_STRING, PARAM_IGNORED, 0, skip_types},
+        {"boost", OBJ_NUMBER | OBJ_STRING, PARAM_BOOST, offsetof(struct dsl, boost), NULL},
+        {"_name", OBJ_STRING, PARAM_TEXT, offsetof(struct dsl, name), NULL},
+    };
+    struct errmsg own;
+    em = em != NULL ? em : &own;
+    struct dsl_ids_query *q = (struct dsl_ids_query *)(void *)dsl_new(arena, &dsl_ids, sizeof(*q));
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &q->dsl;
+    enum err e = dsl_parse_object(p, arena, "ids", fields, ARRAY_LEN(fields), q, em);
+    if (e == ERR_X_CONTENT) {
+        char reason[ERR_REASON_BYTES];
+        memcpy(reason, em->frame[0].reason, sizeof(reason));
+        uint32_t line, col;
+        json_place(p->text, p->off, &line, &col);
+        return err_wrap_at(em, ERR_PARSING, line, col, "%s", reason);
+    }
+    return e;
+}
+
+static enum err build_ids(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+{
+    const struct dsl_ids_query *q = (const struct dsl_ids_query *)(const void *)d;
+    if (q->n == 0) {
+        return node_none(b, out, em, "Missing ids in \"ids\" query.");
+    }
+    struct query *n = *out = node_new(b, Q_IDS);
+    if (n == NULL) {
+        return err_no_memory(em);
+    }
+    n->field = mapping_field(b->cx->mapping, STR("_id"));
+    n->field_name = STR("_id");
+    n->terms.v = q->ids;
+    n->terms.n = (uint32_t)q->n;
+    return ERR_OK;
+}
+
+/* ---- type ---- */
+
+struct dsl_type_body {
+    struct dsl dsl;
+    struct str value;
+};
+
+static enum err parse_type(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+{
+    static const struct param params[] = {
+        DSL_COMMON_PARAMS(struct dsl_type_body),
+        {"value", PARAM_TEXT, offsetof(struct dsl_type_body, value)},
+    };
+    struct dsl_type_body *q = (struct dsl_type_body *)(void *)dsl_new(arena, &dsl_type_query, sizeof(*q));
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &q->dsl;
+    struct str name = STR_NULL;
+    while (json_pull_next(p) != TOK_END_OBJECT) {
+        if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
+            continue;
+        }
+        bool known = false;
+        enum err e = json_token_is_value(p->token) ? dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em) : ERR_OK;
+        if (e != ERR_OK) {
+            return e;
+        }
+        if (!known) {
+            return dsl_unsupported(p, "type", name, em);
+        }
+    }
+    if (q->value.p == NULL) {
+        return json_pull_err(p, em, ERR_PARSING, "[type] query needs to be provided with a value for the type");
+    }
+    return ERR_OK;
+}
+
+static enum err build_type(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+{
+    const struct dsl_type_body *q = (const struct dsl_type_body *)(const void *)d;
+    if (str_is(q->value, "_doc")) {
+        return node_all(b, out, em);
+    }
+    return node_none(b, out, em, "Type[%.*s] does not exist", STR_ARG(q->value));
+}
+
+const struct dsl_type dsl_term = {"term", parse_term, build_term};
+const struct dsl_type dsl_terms = {"terms", parse_terms, build_terms};
+const struct dsl_type dsl_terms_set = {"terms_set", parse_terms_set, build_terms_set};
+const struct dsl_type dsl_exists = {"exists", parse_exists, build_exists_query};
+const struct dsl_type dsl_ids = {"ids", parse_ids, build_ids};
+const struct dsl_type dsl_type_query = {"type", parse_type, build_type};

@@ -1,0 +1,312 @@
+/* Patterns on a field (prefix, wildcard, regexp, fuzzy), and lists of fields written as patterns. */
+#include "engine/query/build.h"
+
+#include "common/base/num.h"
+#include "common/base/settings.h"
+#include "engine/query/automaton.h"
+
+static bool takes_patterns(const struct field *f)
+{
+    switch (f->type) {
+    case FT_TEXT:
+    case FT_KEYWORD:
+    case FT_META_ROUTING:
+    case FT_META_IGNORED:
+    case FT_META_NESTED_PATH:
+    case FT_COMPLETION:
+        return true;
+    default:
+        return false;
+    }
+}
+
+enum err set_rewrite(struct query *q, struct str rewrite, struct errmsg *em)
+{
+    static const struct {
+        const char *prefix;
+        enum query_rewrite kind;
+    } tops[] = {{"top_terms_blended_freqs_", REWRITE_TOP_TERMS_BLENDED},
+                {"top_terms_boost_", REWRITE_CONSTANT},
+                {"top_terms_", REWRITE_TOP_TERMS}};
+    if (rewrite.p == NULL) {
+        return ERR_OK;
+    }
+    if (str_is(rewrite, "constant_score") || str_is(rewrite, "constant_score_auto") || str_is(rewrite, "constant_score_filter")
+        || str_is(rewrite, "constant_score_boolean")) {
+        q->multi.rewrite = REWRITE_CONSTANT;
+        return ERR_OK;
+    }
+    if (str_is(rewrite, "scoring_boolean")) {
+        q->multi.rewrite = REWRITE_SCORING_BOOLEAN;
+        return ERR_OK;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(tops); i++) {
+        struct str prefix = str_of(tops[i].prefix);
+        int32_t n;
+        if (!str_starts(rewrite, prefix)) {
+            continue;
+        }
+        if (!num_parse_i32(str_slice(rewrite, prefix.n, rewrite.n), &n)) {
+            return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(str_slice(rewrite, prefix.n, rewrite.n)));
+        }
+        q->multi.rewrite = tops[i].kind;
+        q->multi.rewrite_n = n > 0 ? (uint32_t)n : 0;
+        return ERR_OK;
+    }
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse rewrite_method [%.*s]", STR_ARG(rewrite));
+}
+
+/* Between the operators, a wildcard's text takes the form of the index's terms. */
+static enum err normalise_wildcard(struct builder *b, const struct analyzer *an, struct str value, struct str *out,
+                                   struct errmsg *em)
+{
+    struct buf to;
+    buf_init(&to, NULL, BUF_UNLIMITED);
+    enum err e = ERR_OK;
+    for (size_t at = 0; at < value.n && e == ERR_OK;) {
+        size_t from = at;
+        while (at < value.n && value.p[at] != '*' && value.p[at] != '?' && value.p[at] != '\\') {
+            at++;
+        }
+        if (at > from) {
+            struct str part;
+            e = analyzer_normalize(an, str_slice(value, from, at), b->arena, &part, em);
+            if (e == ERR_OK) {
+                buf_str(&to, part);
+            }
+        }
+        if (at < value.n) {
+            size_t n = value.p[at] == '\\' && at + 1 < value.n ? 2 : 1;
+            buf_add(&to, value.p + at, n);
+            at += n;
+        }
+    }
+    *out = arena_str(b->arena, buf_view(&to));
+    if (e == ERR_OK && (to.failed || out->p == NULL)) {
+        e = err_no_memory(em);
+    }
+    buf_fini(&to);
+    return e;
+}
+
+static enum err constant_pattern(struct builder *b, const struct field *f, enum query_kind kind, struct str value, bool nocase,
+                                 bool *done, struct query **out, struct errmsg *em)
+{
+    struct str fixed = f->type == FT_CONSTANT_KEYWORD ? f->const_value
+                       : f->type == FT_META_INDEX     ? b->cx->index_name
+                       : f->type == FT_META_TYPE      ? STR("_doc")
+                                                      : STR_NULL;
+    const struct dfa *dfa;
+    bool match = false;
+    *done = f->type == FT_CONSTANT_KEYWORD || f->type == FT_META_INDEX || f->type == FT_META_TYPE;
+    if (!*done) {
+        return ERR_OK;
+    }
+    enum err e = ERR_OK;
+    if (kind == Q_PREFIX) {
+        match = fixed.n >= value.n && (nocase ? str_eq_nocase(str_slice(fixed, 0, value.n), value) : str_starts(fixed, value));
+    } else if (kind == Q_WILDCARD) {
+        e = dfa_wildcard(&dfa, value, nocase, b->arena, em);
+        match = e == ERR_OK && dfa_match(dfa, fixed);
+    } else {
+        e = dfa_regexp(&dfa, value, REGEXP_ALL, nocase, 0, b->arena, em);
+        match = e == ERR_OK && dfa_match(dfa, fixed);
+    }
+    if (e != ERR_OK) {
+        return e;
+    }
+    return match && fixed.p != NULL ? node_all(b, out, em) : node_none(b, out, em, "User requested \"match_none\" query.");
+}
+
+enum err field_pattern(struct builder *b, const struct field *f, enum query_kind kind, struct str value,
+                       const struct pattern_opts *o, struct query **out, struct errmsg *em)
+{
+    const char *name = kind == Q_PREFIX ? "prefix" : kind == Q_WILDCARD ? "wildcard" : "regexp";
+    bool done;
+    enum err e = constant_pattern(b, f, kind, value, o->case_insensitive, &done, out, em);
+    if (e != ERR_OK || done) {
+        return e;
+    }
+    if (!takes_patterns(f)) {
+        return err_query_shard(b, em, "Can only use %s queries on keyword%s fields - not on [%.*s] which is of type [%s]", name,
+                               kind == Q_REGEXP ? " and text" : ", text and wildcard", STR_ARG(f->path), field_type_name(f->type));
+    }
+    if (!f->index && f->path.p[0] != '_') {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Cannot search on field [%.*s] since it is not indexed.", STR_ARG(f->path));
+    }
+    if (kind == Q_WILDCARD) {
+        const struct analyzer *an = f->type == FT_TEXT ? f->search_analyzer : f->normalizer;
+        if (an != NULL) {
+            e = normalise_wildcard(b, an, value, &value, em);
+        }
+    } else if (f->type == FT_KEYWORD && f->normalizer != NULL) {
+        e = analyzer_normalize(f->normalizer, value, b->arena, &value, em);
+    }
+    if (e != ERR_OK) {
+        return e;
+    }
+    struct query *q = *out = node_new(b, kind);
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    q->field = f;
+    q->field_name = f->path;
+    q->multi.pattern = value;
+    q->multi.case_insensitive = o->case_insensitive;
+    q->multi.flags = o->flags;
+    q->multi.max_states = o->max_states;
+    q->multi.rewrite = REWRITE_CONSTANT;
+    if (kind == Q_REGEXP) {
+        e = regexp_check(value, o->flags, o->max_states, b->arena, em);
+    }
+    return e == ERR_OK ? set_rewrite(q, o->rewrite, em) : e;
+}
+
+enum err field_fuzzy(struct builder *b, const struct field *f, struct str term, const struct fuzzy_opts *o, struct query **out,
+                     struct errmsg *em)
+{
+    if (!takes_patterns(f)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Can only use fuzzy queries on keyword and text fields - not on [%.*s] which is of "
+                                                 "type [%s]",
+                       STR_ARG(f->path), field_type_name(f->type));
+    }
+    uint32_t edits;
+    enum err e = fuzziness_distance(&o->fuzziness, term, &edits, em);
+    if (e == ERR_OK && f->type == FT_KEYWORD && f->normalizer != NULL) {
+        e = analyzer_normalize(f->normalizer, term, b->arena, &term, em);
+    }
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (o->prefix_length < 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "prefixLength cannot be negative.");
+    }
+    if (o->max_expansions <= 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "maxExpansions must be positive.");
+    }
+    struct query *q = *out = node_new(b, Q_FUZZY);
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    q->field = f;
+    q->field_name = f->path;
+    q->multi.pattern = term;
+    q->multi.max_edits = edits;
+    q->multi.prefix_length = (uint32_t)o->prefix_length;
+    q->multi.max_expansions = (uint32_t)o->max_expansions;
+    q->multi.transpositions = o->transpositions;
+    q->multi.rewrite = REWRITE_TOP_TERMS_BLENDED;
+    q->multi.rewrite_n = (uint32_t)o->max_expansions;
+    return set_rewrite(q, o->rewrite, em);
+}
+
+/* ---- lists of fields ---- */
+
+static enum err put_field(struct builder *b, struct field_boosts *out, struct str name, float boost, struct errmsg *em)
+{
+    for (size_t i = 0; i < out->n; i++) {
+        if (str_eq(out->v[i].pattern, name)) {
+            out->v[i].boost *= boost;
+            return ERR_OK;
+        }
+    }
+    if (out->n >= b->cx->clauses_max) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "field expansion matches too many fields, limit: %u, got: %zu",
+                       b->cx->clauses_max, out->n + 1);
+    }
+    struct field_boost *v = arena_grow(b->arena, out->v, out->n, &out->cap, sizeof(*v));
+    if (v == NULL) {
+        return err_no_memory(em);
+    }
+    out->v = v;
+    out->v[out->n++] = (struct field_boost){name, boost};
+    return ERR_OK;
+}
+
+/* With a suffix, the field of that name is preferred where there is one. */
+static enum err with_suffix(struct builder *b, struct str name, struct str suffix, struct str *out, struct errmsg *em)
+{
+    *out = name;
+    if (suffix.n == 0) {
+        return ERR_OK;
+    }
+    struct str both = arena_printf(b->arena, "%.*s%.*s", STR_ARG(name), STR_ARG(suffix));
+    if (both.p == NULL) {
+        return err_no_memory(em);
+    }
+    if (build_field(b, both) != NULL) {
+        *out = both;
+    }
+    return ERR_OK;
+}
+
+static enum err expand_pattern(struct builder *b, const struct field_boost *in, struct str suffix, struct field_boosts *out,
+                               struct errmsg *em)
+{
+    const struct field **fields;
+    size_t n;
+    if (!mapping_match(b->cx->mapping, in->pattern, b->arena, &fields, &n)) {
+        return err_no_memory(em);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct field *f = fields[i]->type == FT_ALIAS ? fields[i]->alias_of : fields[i];
+        struct str name = f->path;
+        if (name.p[0] == '_' || field_text_support(f) == TEXT_NONE) {
+            continue;
+        }
+        enum err e = with_suffix(b, name, suffix, &name, em);
+        if (e == ERR_OK) {
+            e = put_field(b, out, name, in->boost, em);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+enum err resolve_fields(struct builder *b, const struct field_boosts *in, struct str suffix, struct field_boosts *out,
+                        struct errmsg *em)
+{
+    for (size_t i = 0; i < in->n; i++) {
+        enum err e;
+        if (str_find(in->v[i].pattern, '*', 0) != SIZE_MAX) {
+            e = expand_pattern(b, &in->v[i], suffix, out, em);
+        } else {
+            struct str name;
+            e = with_suffix(b, in->v[i].pattern, suffix, &name, em);
+            if (e == ERR_OK) {
+                e = put_field(b, out, name, in->v[i].boost, em);
+            }
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+enum err default_fields(struct builder *b, struct field_boosts *out, bool *all, struct errmsg *em)
+{
+    struct str *names = NULL;
+    uint32_t n = 0;
+    static const struct str any = {"*", 1};
+    if (b->cx->index_settings != NULL
+        && !settings_list(b->cx->index_settings, "query.default_field", b->arena, &names, &n)) {
+        return err_no_memory(em);
+    }
+    *all = n == 0 || (n == 1 && str_is(names[0], "*"));
+    for (uint32_t i = 0; i < MAX_OF(n, 1U); i++) {
+        struct str name = n == 0 ? any : names[i];
+        float boost = 1;
+        size_t hat = str_find(name, '^', 0);
+        if (hat != SIZE_MAX && num_parse_float(str_slice(name, hat + 1, name.n), &boost)) {
+            name = str_slice(name, 0, hat);
+        }
+        enum err e = put_field(b, out, name, boost, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}

@@ -1,0 +1,56 @@
+/* phrase.h - matching the positions of a phrase's terms within one document. Internal to engine/query.
+ *
+ * A slot is one position of the phrase with the terms allowed there. Exact phrases count the places where all slots stand
+ * in order; sloppy ones follow Lucene's SloppyPhraseMatcher: each match adds 1 / (1 + its width), repeated terms may not
+ * share a place. */
+#ifndef ENGINE_QUERY_PHRASE_H
+#define ENGINE_QUERY_PHRASE_H
+
+#include "engine/query/scorers.h"
+
+struct phrase_slot {
+    struct postings *postings; /* a cursor a term */
+    struct positions *positions;
+    const struct str *terms;
+    uint32_t n;
+    uint32_t n_all;   /* terms of the slot, present in the segment or not */
+    int32_t offset;   /* the slot's position in the phrase */
+    doc_id doc;
+    uint64_t cost;
+    uint32_t ord;
+    /* of the current document */
+    uint32_t freq;
+    const uint32_t *pos;
+    uint32_t *merged; /* several terms: their positions in order */
+    uint32_t merged_cap;
+    /* sloppy matching */
+    uint32_t next;    /* of pos */
+    int32_t position; /* pos - offset */
+    int32_t group, in_group;
+};
+
+struct phrase_match {
+    struct phrase_slot *v;
+    uint32_t n;
+    uint32_t slop;
+    struct arena *arena;
+    /* sloppy matching */
+    struct phrase_slot **queue; /* a heap, the least first */
+    uint32_t queue_n;
+    struct phrase_slot ***groups; /* slots that share terms */
+    uint32_t *group_n;
+    uint32_t n_groups;
+    bool multi_repeats;
+    struct phrase_slot **stack;
+    uint64_t *marks;
+    int32_t end;
+    int32_t width;
+    bool positioned;
+};
+
+/* Prepares for matching (groups of repeats). false: no memory. */
+bool phrase_match_init(struct phrase_match *m, struct phrase_slot *slots, uint32_t n, uint32_t slop, struct arena *arena);
+/* How often (weighted by closeness when sloppy) the phrase occurs where all slots' positions were read; 0: not at all. */
+float phrase_match_freq(struct phrase_match *m);
+
+#endif

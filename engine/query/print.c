@@ -1,0 +1,503 @@
+/* Queries as Lucene's toString() prints them. */
+#include "common/base/inet.h"
+#include "common/base/num.h"
+#include "engine/query/query.h"
+
+static void print(const struct query *q, struct buf *out);
+
+static void print_float(struct buf *out, float v)
+{
+    num_put_float(out, v);
+}
+
+static void print_field(const struct query *q, struct buf *out)
+{
+    buf_str(out, q->field_name);
+    buf_char(out, ':');
+}
+
+/* A value of a numeric field. */
+static void print_num(const struct query *q, int64_t v, struct buf *out)
+{
+    enum field_type t = q->field != NULL ? q->field->type : FT_LONG;
+    if (t == FT_DOUBLE) {
+        num_put_double(out, num_to_double(v));
+    } else if (t == FT_FLOAT || t == FT_HALF_FLOAT) {
+        print_float(out, num_to_float(v));
+    } else {
+        buf_i64(out, v);
+    }
+}
+
+static void print_bytes(const struct query *q, struct str s, struct buf *out)
+{
+    if (q->field != NULL && q->field->type == FT_IP && s.n == INET_BYTES) {
+        inet_print((const uint8_t *)s.p, out);
+    } else {
+        buf_str(out, s);
+    }
+}
+
+static void print_term_range(const struct query *q, struct buf *out)
+{
+    print_field(q, out);
+    buf_char(out, q->term_range.lo_inclusive ? '[' : '{');
+    if (q->term_range.lo.p == NULL) {
+        buf_char(out, '*');
+    } else {
+        print_bytes(q, q->term_range.lo, out);
+    }
+    buf_z(out, " TO ");
+    if (q->term_range.hi.p == NULL) {
+        buf_char(out, '*');
+    } else {
+        print_bytes(q, q->term_range.hi, out);
+    }
+    buf_char(out, q->term_range.hi_inclusive ? ']' : '}');
+}
+
+static void print_phrase(const struct query *q, struct buf *out)
+{
+    int32_t last = q->phrase.n > 0 ? q->phrase.v[0].position : 0;
+    print_field(q, out);
+    buf_char(out, '"');
+    for (uint32_t i = 0; i < q->phrase.n; i++) {
+        const struct phrase_term *t = &q->phrase.v[i];
+        if (i > 0) {
+            buf_char(out, ' ');
+            for (; last + 1 < t->position; last++) {
+                buf_z(out, "? ");
+            }
+        }
+        last = t->position;
+        if (t->n > 1) {
+            buf_char(out, '(');
+        }
+        for (uint32_t k = 0; k < t->n; k++) {
+            if (k > 0) {
+                buf_char(out, ' ');
+            }
+            buf_str(out, t->terms[k]);
+        }
+        if (t->n > 1) {
+            buf_char(out, ')');
+        }
+    }
+    buf_z(out, q->phrase.prefix_last ? "*\"" : "\"");
+    if (q->phrase.slop != 0) {
+        buf_printf(out, "~%u", q->phrase.slop);
+    }
+}
+
+static void print_bool(const struct query *q, struct buf *out)
+{
+    static const char *const marks[] = {"+", "#", "", "-"};
+    if (q->boolean.min_should > 0) {
+        buf_char(out, '(');
+    }
+    for (uint32_t i = 0; i < q->boolean.n; i++) {
+        const struct query *c = q->boolean.v[i].query;
+        bool parens = c->kind == Q_BOOL && c->boost == 1;
+        if (i > 0) {
+            buf_char(out, ' ');
+        }
+        buf_z(out, marks[q->boolean.v[i].occur]);
+        if (parens) {
+            buf_char(out, '(');
+        }
+        query_print(c, out);
+        if (parens) {
+            buf_char(out, ')');
+        }
+    }
+    if (q->boolean.min_should > 0) {
+        buf_printf(out, ")~%d", q->boolean.min_should);
+    }
+}
+
+static void print_dis_max(const struct query *q, struct buf *out)
+{
+    buf_char(out, '(');
+    for (uint32_t i = 0; i < q->dis_max.n; i++) {
+        const struct query *c = q->dis_max.v[i];
+        bool parens = c->kind == Q_BOOL && c->boost == 1;
+        buf_z(out, i > 0 ? " | " : "");
+        buf_z(out, parens ? "(" : "");
+        query_print(c, out);
+        buf_z(out, parens ? ")" : "");
+    }
+    buf_char(out, ')');
+    if (q->dis_max.tie_breaker != 0) {
+        buf_char(out, '~');
+        print_float(out, q->dis_max.tie_breaker);
+    }
+}
+
+static bool id_char(char c, int *v)
+{
+    *v = c >= 'A' && c <= 'Z'   ? c - 'A'
+         : c >= 'a' && c <= 'z' ? c - 'a' + 26
+         : c >= '0' && c <= '9' ? c - '0' + 52
+         : c == '-'             ? 62
+         : c == '_'             ? 63
+                                : -1;
+    return *v >= 0;
+}
+
+/* The bytes in which Elasticsearch indexes an id (Uid.encodeId), in hexadecimal. */
+static void print_id(struct str id, struct buf *out)
+{
+    bool digits = id.n > 0 && !(id.n > 1 && id.p[0] == '0'), base64 = id.n > 0 && id.n % 4 != 1;
+    int v;
+    for (size_t i = 0; i < id.n; i++) {
+        digits = digits && id.p[i] >= '0' && id.p[i] <= '9';
+        base64 = base64 && id_char(id.p[i], &v);
+    }
+    buf_char(out, '[');
+    if (digits) {
+        buf_z(out, "fe");
+        for (size_t i = 0; i < id.n; i += 2) {
+            buf_printf(out, " %x%x", id.p[i] - '0', i + 1 < id.n ? id.p[i + 1] - '0' : 15);
+        }
+    } else if (base64) {
+        uint32_t bits = 0;
+        unsigned have = 0, n = 0;
+        for (size_t i = 0; i < id.n; i++) {
+            id_char(id.p[i], &v);
+            bits = bits << 6 | (uint32_t)v;
+            have += 6;
+            if (have >= 8) {
+                have -= 8;
+                buf_printf(out, n++ > 0 ? " %x" : "%x", bits >> have & 0xFF);
+            }
+        }
+    } else {
+        buf_z(out, "ff");
+        for (size_t i = 0; i < id.n; i++) {
+            buf_printf(out, " %x", (unsigned char)id.p[i]);
+        }
+    }
+    buf_char(out, ']');
+}
+
+static void print_terms(const struct query *q, struct buf *out)
+{
+    print_field(q, out);
+    buf_char(out, '(');
+    for (uint32_t i = 0; i < q->terms.n; i++) {
+        if (i > 0) {
+            buf_char(out, ' ');
+        }
+        if (q->kind == Q_IDS) {
+            print_id(q->terms.v[i], out);
+        } else {
+            print_bytes(q, q->terms.v[i], out);
+        }
+    }
+    buf_char(out, ')');
+}
+
+static void print_synonyms(const struct query *q, struct buf *out)
+{
+    buf_z(out, "Synonym(");
+    for (uint32_t i = 0; i < q->terms.n; i++) {
+        if (i > 0) {
+            buf_char(out, ' ');
+        }
+        print_field(q, out);
+        buf_str(out, q->terms.v[i]);
+    }
+    buf_char(out, ')');
+}
+
+static void print_numbers(const struct query *q, struct buf *out)
+{
+    print_field(q, out);
+    if (q->kind == Q_NUM_RANGE) {
+        buf_char(out, '[');
+        print_num(q, q->num.lo, out);
+        buf_z(out, " TO ");
+        print_num(q, q->num.hi, out);
+        buf_char(out, ']');
+        return;
+    }
+    buf_char(out, '{');
+    for (uint32_t i = 0; i < q->num.n; i++) {
+        if (i > 0) {
+            buf_char(out, ' ');
+        }
+        print_num(q, q->num.v[i], out);
+    }
+    buf_char(out, '}');
+}
+
+static void print_pattern(const struct query *q, struct buf *out)
+{
+    print_field(q, out);
+    switch (q->kind) {
+    case Q_PREFIX:
+        buf_str(out, q->multi.pattern);
+        buf_char(out, '*');
+        return;
+    case Q_REGEXP:
+        buf_char(out, '/');
+        buf_str(out, q->multi.pattern);
+        buf_char(out, '/');
+        return;
+    case Q_FUZZY:
+        buf_str(out, q->multi.pattern);
+        buf_printf(out, "~%u", q->multi.max_edits);
+        return;
+    default:
+        buf_str(out, q->multi.pattern);
+    }
+}
+
+static void print_exists(const struct query *q, struct buf *out)
+{
+    const struct field *f = q->field;
+    if (f != NULL && !f->doc_values && f->type == FT_TEXT && f->norms) {
+        buf_printf(out, "NormsFieldExistsQuery [field=%.*s]", STR_ARG(q->field_name));
+    } else if (f != NULL && f->doc_values) {
+        buf_printf(out, "DocValuesFieldExistsQuery [field=%.*s]", STR_ARG(q->field_name));
+    } else {
+        buf_printf(out, "_field_names:%.*s", STR_ARG(q->field_name));
+    }
+}
+
+static void print_geo(const struct query *q, struct buf *out)
+{
+    if (q->kind == Q_GEO_DISTANCE) {
+        print_field(q, out);
+        num_put_double(out, q->geo.lat);
+        buf_char(out, ',');
+        num_put_double(out, q->geo.lon);
+        buf_z(out, " +/- ");
+        num_put_double(out, q->geo.distance_m);
+        buf_z(out, " meters");
+        return;
+    }
+    if (q->kind == Q_GEO_BOX) {
+        print_field(q, out);
+        buf_char(out, '[');
+        num_put_double(out, geo_decode_lat(geo_encode_lat_ceil(q->geo.bottom)));
+        buf_z(out, " TO ");
+        num_put_double(out, geo_decode_lat(geo_encode_lat(q->geo.top)));
+        buf_z(out, "],[");
+        num_put_double(out, geo_decode_lon(geo_encode_lon_ceil(q->geo.left)));
+        buf_z(out, " TO ");
+        num_put_double(out, geo_decode_lon(geo_encode_lon(q->geo.right)));
+        buf_char(out, ']');
+        return;
+    }
+    buf_printf(out, "LatLonPointQuery: field=%.*s:[", STR_ARG(q->field_name));
+    for (uint32_t i = 0; i < q->geo.n; i++) {
+        buf_char(out, '[');
+        num_put_double(out, q->geo.corners[i].lat);
+        buf_z(out, ", ");
+        num_put_double(out, q->geo.corners[i].lon);
+        buf_z(out, "] ");
+    }
+    buf_z(out, ",]");
+}
+
+static void print_script(struct buf *out, struct str source)
+{
+    buf_printf(out, "Script{type=inline, lang='painless', idOrCode='%.*s', options={}, params={}}", STR_ARG(source));
+}
+
+static void print_functions(const struct query *q, struct buf *out)
+{
+    static const char *const names[] = {"WeightFactorFunction", "FieldValueFactorFunction", "RandomScoreFunction", "script",
+                                        "DecayFunction"};
+    buf_z(out, "function score (");
+    query_print(q->function_score.child, out);
+    buf_z(out, ", functions: [");
+    for (uint32_t i = 0; i < q->function_score.n; i++) {
+        const struct score_function *f = &q->function_score.v[i];
+        buf_printf(out, "{%s}",
+                   f->filter != NULL    ? "FilterScoreFunction"
+                   : f->has_weight      ? "WeightFactorFunction"
+                                        : names[f->kind]);
+    }
+    buf_z(out, "])");
+}
+
+static void print_blended(const struct query *q, struct buf *out)
+{
+    buf_z(out, "blended(terms:[");
+    for (uint32_t i = 0; i < q->blended.n; i++) {
+        const struct blended_term *t = &q->blended.v[i];
+        buf_printf(out, "%s%.*s:%.*s", i > 0 ? ", " : "", STR_ARG(t->field->path), STR_ARG(t->term));
+        if (t->boost != 1) {
+            buf_char(out, '^');
+            print_float(out, t->boost);
+        }
+    }
+    buf_z(out, "])");
+}
+
+static void print_range_field(const struct query *q, struct buf *out)
+{
+    print_field(q, out);
+    buf_z(out, "<ranges:[");
+    enum field_type t = q->field->type;
+    if (t == FT_IP_RANGE) {
+        inet_print(q->range_field.ip_lo, out);
+        buf_z(out, " : ");
+        inet_print(q->range_field.ip_hi, out);
+    } else if (t == FT_DOUBLE_RANGE) {
+        num_put_double(out, num_to_double(q->range_field.lo));
+        buf_z(out, " : ");
+        num_put_double(out, num_to_double(q->range_field.hi));
+    } else if (t == FT_FLOAT_RANGE) {
+        print_float(out, num_to_float(q->range_field.lo));
+        buf_z(out, " : ");
+        print_float(out, num_to_float(q->range_field.hi));
+    } else {
+        buf_i64(out, q->range_field.lo);
+        buf_z(out, " : ");
+        buf_i64(out, q->range_field.hi);
+    }
+    buf_z(out, "]>");
+}
+
+static void print_wrapping(const struct query *q, struct buf *out)
+{
+    switch (q->kind) {
+    case Q_CONSTANT:
+        buf_z(out, "ConstantScore(");
+        query_print(q->one.child, out);
+        buf_char(out, ')');
+        return;
+    case Q_BOOSTING:
+        buf_z(out, "FunctionScoreQuery(");
+        query_print(q->boosting.positive, out);
+        buf_z(out, ", scored by boost(queryboost(score(");
+        query_print(q->boosting.negative, out);
+        buf_z(out, "))^");
+        print_float(out, q->boosting.negative_boost);
+        buf_z(out, "))");
+        return;
+    case Q_SCRIPT_SCORE:
+        buf_z(out, "script_score (");
+        query_print(q->script.child, out);
+        buf_z(out, ", script: {");
+        print_script(out, q->script.source);
+        buf_char(out, '}');
+        return;
+    case Q_SCRIPT:
+        buf_z(out, "ScriptQuery(");
+        print_script(out, q->script.source);
+        buf_char(out, ')');
+        return;
+    case Q_NESTED:
+        buf_z(out, "ToParentBlockJoinQuery (");
+        query_print(q->nested.child, out);
+        buf_char(out, ')');
+        return;
+    default:
+        query_print(q->one.child, out); /* Q_BOOST: its boost is printed around it */
+    }
+}
+
+static void print_distance(const struct query *q, struct buf *out)
+{
+    if (q->field->type == FT_GEO_POINT) {
+        buf_printf(out, "LatLonPointDistanceFeatureQuery(field=%.*s,originLat=", STR_ARG(q->field_name));
+        num_put_double(out, q->distance_feature.origin_lat);
+        buf_z(out, ",originLon=");
+        num_put_double(out, q->distance_feature.origin_lon);
+        buf_z(out, ",pivotDistance=");
+        num_put_double(out, q->distance_feature.pivot);
+        buf_char(out, ')');
+        return;
+    }
+    buf_printf(out, "LongDistanceFeatureQuery(field=,origin=%lld,pivotDistance=%lld)", (long long)q->distance_feature.origin,
+               (long long)q->distance_feature.pivot);
+}
+
+static void print(const struct query *q, struct buf *out)
+{
+    switch (q->kind) {
+    case Q_MATCH_ALL:
+        buf_z(out, "*:*");
+        return;
+    case Q_MATCH_NONE:
+        buf_printf(out, "MatchNoDocsQuery(\"%.*s\")", STR_ARG(q->none.reason));
+        return;
+    case Q_TERM:
+        print_field(q, out);
+        buf_str(out, q->term.term);
+        return;
+    case Q_TERMS:
+    case Q_IDS:
+        print_terms(q, out);
+        return;
+    case Q_SYNONYM:
+        print_synonyms(q, out);
+        return;
+    case Q_PHRASE:
+        print_phrase(q, out);
+        return;
+    case Q_PREFIX:
+    case Q_WILDCARD:
+    case Q_REGEXP:
+    case Q_FUZZY:
+        print_pattern(q, out);
+        return;
+    case Q_TERM_RANGE:
+        print_term_range(q, out);
+        return;
+    case Q_NUM_RANGE:
+    case Q_NUM_SET:
+        print_numbers(q, out);
+        return;
+    case Q_RANGE_FIELD:
+        print_range_field(q, out);
+        return;
+    case Q_GEO_BOX:
+    case Q_GEO_DISTANCE:
+    case Q_GEO_POLYGON:
+        print_geo(q, out);
+        return;
+    case Q_EXISTS:
+        print_exists(q, out);
+        return;
+    case Q_BOOL:
+        print_bool(q, out);
+        return;
+    case Q_DIS_MAX:
+        print_dis_max(q, out);
+        return;
+    case Q_FUNCTION_SCORE:
+        print_functions(q, out);
+        return;
+    case Q_DISTANCE_FEATURE:
+        print_distance(q, out);
+        return;
+    case Q_BLENDED:
+        print_blended(q, out);
+        return;
+    case Q_CONSTANT:
+    case Q_BOOST:
+    case Q_BOOSTING:
+    case Q_SCRIPT_SCORE:
+    case Q_SCRIPT:
+    case Q_NESTED:
+        print_wrapping(q, out);
+        return;
+    }
+}
+
+void query_print(const struct query *q, struct buf *out)
+{
+    if (q->boost == 1) {
+        print(q, out);
+        return;
+    }
+    buf_char(out, '(');
+    print(q, out);
+    buf_z(out, ")^");
+    print_float(out, q->boost);
+}

@@ -1,0 +1,120 @@
+#include "engine/query/query_string.h"
+
+enum err string_run_init(struct string_run *r, struct builder *b, const struct string_query *q, const char *query,
+                         struct errmsg *em)
+{
+    *r = (struct string_run){.b = b, .q = q, .em = em, .lenient = q->lenient};
+    struct field_boosts wanted = q->fields;
+    enum err e = ERR_OK;
+    bool all = false;
+    if (q->default_field.p != NULL) {
+        all = str_is(q->default_field, "*");
+        r->field = all ? STR_NULL : q->default_field;
+        struct field_boost *one = ARENA_NEW(b->arena, struct field_boost);
+        if (one == NULL) {
+            return err_no_memory(em);
+        }
+        *one = (struct field_boost){q->default_field, 1};
+        wanted = (struct field_boosts){one, 1, 1};
+    } else if (q->fields.n == 0) {
+        wanted = (struct field_boosts){0};
+        e = default_fields(b, &wanted, &all, em);
+    } else {
+        for (size_t i = 0; i < q->fields.n; i++) {
+            all = all || str_is(q->fields.v[i].pattern, "*");
+        }
+    }
+    if (e == ERR_OK) {
+        e = resolve_fields(b, &wanted, STR_NULL, &r->fields, em);
+    }
+    if (all && !q->lenient_given) {
+        r->lenient = true;
+    }
+    if (e == ERR_OK && q->analyzer.p != NULL) {
+        e = build_analyzer(b, query, q->analyzer, &r->analyzer, em);
+    }
+    if (e == ERR_OK && q->quote_analyzer.p != NULL) {
+        e = build_analyzer(b, query, q->quote_analyzer, &r->quote_analyzer, em);
+    }
+    if (e == ERR_OK && q->time_zone.p != NULL) {
+        e = zone_of(&r->zone, q->time_zone, b->arena, em);
+    }
+    return e;
+}
+
+enum err string_fields(struct string_run *r, struct str field, bool quoted, struct field_boosts *out)
+{
+    struct str suffix = quoted ? r->q->quote_field_suffix : STR_NULL;
+    if (field.p == NULL) {
+        if (suffix.p == NULL) {
+            *out = r->fields;
+            return ERR_OK;
+        }
+        *out = (struct field_boosts){0};
+        return resolve_fields(r->b, &r->fields, suffix, out, r->em);
+    }
+    struct field_boost one = {field, 1};
+    struct field_boosts in = {&one, 1, 1};
+    *out = (struct field_boosts){0};
+    return resolve_fields(r->b, &in, suffix, out, r->em);
+}
+
+float string_tie_breaker(const struct string_run *r)
+{
+    if (r->q->has_tie_breaker) {
+        return r->q->tie_breaker;
+    }
+    return r->q->type == MULTI_MOST || r->q->type == MULTI_BOOL_PREFIX ? 1 : 0;
+}
+
+enum err string_text(struct string_run *r, const struct field_boosts *fields, struct str text, enum multi_type type,
+                     bool quoted, int32_t slop, struct query **out)
+{
+    struct multi_opts o = {.type = type, .tie_breaker = r->q->tie_breaker, .has_tie_breaker = r->q->has_tie_breaker};
+    text_opts_init(&o.text);
+    o.text.and = r->q->and;
+    o.text.lenient = r->lenient;
+    o.text.zero_terms_null = true;
+    o.text.synonyms_phrase = r->q->synonyms_phrase;
+    o.text.no_position_increments = !r->q->position_increments;
+    o.text.slop = slop;
+    o.text.analyzer = quoted && r->quote_analyzer != NULL ? r->quote_analyzer : r->analyzer;
+    return build_multi(r->b, fields, text, &o, out, r->em);
+}
+
+enum err string_each(struct string_run *r, const struct field_boosts *fields, float tie_breaker, string_field_fn make,
+                     const void *arg, struct query **out)
+{
+    const struct query **v = ARENA_ARRAY(r->b->arena, const struct query *, fields->n);
+    uint32_t n = 0;
+    *out = NULL;
+    if (v == NULL) {
+        return err_no_memory(r->em);
+    }
+    for (size_t i = 0; i < fields->n; i++) {
+        struct str name = fields->v[i].pattern;
+        const struct field *f = build_field(r->b, name);
+        struct query *one = NULL;
+        enum err e = f == NULL ? node_none(r->b, &one, r->em, "unmapped field [%.*s]", STR_ARG(name)) : make(r, f, name, arg, &one);
+        if (e != ERR_OK && e != ERR_NO_MEMORY && r->lenient) {
+            e = node_failed(r->b, name, &one, r->em);
+        }
+        if (e == ERR_OK && one != NULL && one->kind != Q_MATCH_NONE) {
+            e = node_boost(r->b, &one, fields->v[i].boost, r->em);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+        if (one != NULL) {
+            v[n++] = one;
+        }
+    }
+    return n == 0 ? ERR_OK : build_dis_max(r->b, v, n, tie_breaker, out, r->em);
+}
+
+enum err string_normalise(struct string_run *r, const struct field *f, struct str text, struct str *out)
+{
+    const struct analyzer *an = r->analyzer != NULL ? r->analyzer : f->type == FT_TEXT ? f->search_analyzer : f->normalizer;
+    *out = text;
+    return an == NULL ? ERR_OK : analyzer_normalize(an, text, r->b->arena, out, r->em);
+}

@@ -1,0 +1,417 @@
+#include "engine/query/regexp_parse.h"
+
+#include "common/base/num.h"
+#include "common/base/utf8.h"
+#include "engine/query/automaton.h"
+
+#include <stdlib.h>
+
+#define REGEXP_DEPTH_MAX 250
+#define REPEAT_MAX       10000U
+
+struct re_parser {
+    struct str s;
+    size_t at;
+    uint32_t flags;
+    bool nocase;
+    struct arena *arena;
+    struct errmsg *em;
+    uint32_t depth;
+};
+
+static enum err parse_union(struct re_parser *p, struct regexp **out);
+
+static struct regexp *node(struct re_parser *p, enum regexp_kind kind, const struct regexp *a, const struct regexp *b)
+{
+    struct regexp *r = ARENA_NEW(p->arena, struct regexp);
+    if (r != NULL) {
+        *r = (struct regexp){.kind = kind, .a = a, .b = b, .nocase = p->nocase};
+    }
+    return r;
+}
+
+static enum err done(struct re_parser *p, struct regexp *r, struct regexp **out)
+{
+    *out = r;
+    return r != NULL ? ERR_OK : err_no_memory(p->em);
+}
+
+static bool more(const struct re_parser *p)
+{
+    return p->at < p->s.n;
+}
+
+static bool peek(const struct re_parser *p, const char *set)
+{
+    return more(p) && p->s.p[p->at] != '\0' && strchr(set, p->s.p[p->at]) != NULL;
+}
+
+static bool match(struct re_parser *p, char c)
+{
+    if (more(p) && p->s.p[p->at] == c) {
+        p->at++;
+        return true;
+    }
+    return false;
+}
+
+static bool on(const struct re_parser *p, uint32_t flag)
+{
+    return (p->flags & flag) != 0;
+}
+
+static enum err fail(struct re_parser *p, const char *what)
+{
+    return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "%s at position %zu", what, p->at);
+}
+
+static enum err next_char(struct re_parser *p, uint32_t *c)
+{
+    if (!more(p)) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "unexpected end-of-string");
+    }
+    *c = utf8_next(p->s, &p->at);
+    return ERR_OK;
+}
+
+static enum err make_class(struct re_parser *p, const struct regexp_range *v, uint32_t n, bool negated, struct regexp **out)
+{
+    struct regexp *r = node(p, RE_CLASS, NULL, NULL);
+    if (r == NULL) {
+        return err_no_memory(p->em);
+    }
+    r->ranges = ARENA_ARRAY(p->arena, struct regexp_range, n);
+    if (r->ranges == NULL) {
+        return err_no_memory(p->em);
+    }
+    memcpy(r->ranges, v, n * sizeof(*v));
+    r->n = n;
+    r->negated = negated;
+    *out = r;
+    return ERR_OK;
+}
+
+static enum err make_char(struct re_parser *p, uint32_t c, struct regexp **out)
+{
+    return make_class(p, &(struct regexp_range){c, c}, 1, false, out);
+}
+
+/* A character of an expression, a backslash taking away its meaning. */
+static enum err parse_char(struct re_parser *p, uint32_t *c)
+{
+    match(p, '\\');
+    return next_char(p, c);
+}
+
+static int cmp_range(const void *a, const void *b)
+{
+    uint32_t x = ((const struct regexp_range *)a)->lo, y = ((const struct regexp_range *)b)->lo;
+    return x < y ? -1 : x > y ? 1 : 0;
+}
+
+/* \d, \w, \s and their opposites. */
+static bool predefined(struct re_parser *p, char c, struct regexp_range *v, uint32_t *n, bool *negated)
+{
+    (void)p;
+    *negated = c == 'D' || c == 'W' || c == 'S';
+    switch (c | 0x20) {
+    case 'd':
+        v[0] = (struct regexp_range){'0', '9'};
+        *n = 1;
+        return true;
+    case 'w':
+        v[0] = (struct regexp_range){'0', '9'};
+        v[1] = (struct regexp_range){'A', 'Z'};
+        v[2] = (struct regexp_range){'_', '_'};
+        v[3] = (struct regexp_range){'a', 'z'};
+        *n = 4;
+        return true;
+    case 's':
+        v[0] = (struct regexp_range){'\t', '\n'};
+        v[1] = (struct regexp_range){'\r', '\r'};
+        v[2] = (struct regexp_range){' ', ' '};
+        *n = 3;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static enum err add_range(struct re_parser *p, struct regexp_range **v, size_t *n, size_t *cap, struct regexp_range r)
+{
+    struct regexp_range *grown = arena_grow(p->arena, *v, *n, cap, sizeof(*grown));
+    if (grown == NULL) {
+        return err_no_memory(p->em);
+    }
+    *v = grown;
+    grown[(*n)++] = r;
+    return ERR_OK;
+}
+
+static enum err parse_class_member(struct re_parser *p, struct regexp_range **v, size_t *n, size_t *cap)
+{
+    struct regexp_range set[4], one;
+    uint32_t n_set;
+    bool negated;
+    if (peek(p, "\\") && p->at + 1 < p->s.n && predefined(p, p->s.p[p->at + 1], set, &n_set, &negated)) {
+        p->at += 2;
+        uint32_t from = 0;
+        for (uint32_t i = 0; i < n_set; i++) {
+            enum err e = ERR_OK;
+            if (!negated) {
+                e = add_range(p, v, n, cap, set[i]);
+            } else {
+                e = add_range(p, v, n, cap, (struct regexp_range){from, set[i].lo - 1});
+                from = set[i].hi + 1;
+            }
+            if (e != ERR_OK) {
+                return e;
+            }
+        }
+        return negated ? add_range(p, v, n, cap, (struct regexp_range){from, 0x10FFFF}) : ERR_OK;
+    }
+    enum err e = parse_char(p, &one.lo);
+    one.hi = one.lo;
+    if (e == ERR_OK && match(p, '-')) {
+        e = peek(p, "]") ? add_range(p, v, n, cap, (struct regexp_range){'-', '-'}) : parse_char(p, &one.hi);
+    }
+    if (e == ERR_OK && one.lo > one.hi) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "invalid range: from (%u) cannot be > to (%u)", one.lo, one.hi);
+    }
+    return e == ERR_OK ? add_range(p, v, n, cap, one) : e;
+}
+
+static enum err parse_classes(struct re_parser *p, struct regexp **out)
+{
+    struct regexp_range *v = NULL;
+    size_t n = 0, cap = 0;
+    bool negated = match(p, '^');
+    do {
+        enum err e = parse_class_member(p, &v, &n, &cap);
+        if (e != ERR_OK) {
+            return e;
+        }
+    } while (more(p) && !peek(p, "]"));
+    if (!match(p, ']')) {
+        return fail(p, "expected ']'");
+    }
+    qsort(v, n, sizeof(*v), cmp_range);
+    return make_class(p, v, (uint32_t)n, negated, out);
+}
+
+/* "text" between quotes, as it is. */
+static enum err parse_quoted(struct re_parser *p, struct regexp **out)
+{
+    struct regexp *whole = node(p, RE_EMPTY, NULL, NULL), *one;
+    if (whole == NULL) {
+        return err_no_memory(p->em);
+    }
+    while (more(p) && !peek(p, "\"")) {
+        enum err e = make_char(p, utf8_next(p->s, &p->at), &one);
+        if (e == ERR_OK) {
+            e = done(p, node(p, RE_CONCAT, whole, one), &whole);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    *out = whole;
+    return match(p, '"') ? ERR_OK : fail(p, "expected '\"'");
+}
+
+/* <n-m> */
+static enum err parse_interval(struct re_parser *p, struct regexp **out)
+{
+    size_t from = p->at;
+    while (more(p) && !peek(p, ">")) {
+        p->at++;
+    }
+    struct str inner = str_slice(p->s, from, p->at), hi, lo = str_cut(inner, '-', &hi);
+    int32_t a, b;
+    if (!match(p, '>')) {
+        return fail(p, "expected '>'");
+    }
+    if (hi.p == NULL || !on(p, REGEXP_INTERVAL) || !num_parse_i32(lo, &a) || !num_parse_i32(hi, &b) || a < 0 || b < 0) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "interval syntax error at position %zu", p->at - 1);
+    }
+    struct regexp *r = node(p, RE_INTERVAL, NULL, NULL);
+    if (r != NULL) {
+        r->min = (uint32_t)MIN_OF(a, b);
+        r->max = (uint32_t)MAX_OF(a, b);
+        r->digits = lo.n == hi.n ? (uint32_t)lo.n : 0;
+    }
+    return done(p, r, out);
+}
+
+static enum err parse_simple(struct re_parser *p, struct regexp **out)
+{
+    struct regexp_range set[4];
+    uint32_t n, c;
+    bool negated;
+    if (match(p, '.')) {
+        return make_class(p, &(struct regexp_range){0, 0x10FFFF}, 1, false, out);
+    }
+    if (on(p, REGEXP_EMPTY) && match(p, '#')) {
+        return done(p, node(p, RE_NOTHING, NULL, NULL), out);
+    }
+    if (on(p, REGEXP_ANYSTRING) && match(p, '@')) {
+        return done(p, node(p, RE_ANY_STRING, NULL, NULL), out);
+    }
+    if (match(p, '"')) {
+        return parse_quoted(p, out);
+    }
+    if (match(p, '(')) {
+        if (match(p, ')')) {
+            return done(p, node(p, RE_EMPTY, NULL, NULL), out);
+        }
+        if (++p->depth > REGEXP_DEPTH_MAX) {
+            return fail(p, "too many parentheses");
+        }
+        enum err e = parse_union(p, out);
+        p->depth--;
+        return e != ERR_OK || match(p, ')') ? e : fail(p, "expected ')'");
+    }
+    if (on(p, REGEXP_INTERVAL | REGEXP_AUTOMATON) && match(p, '<')) {
+        return parse_interval(p, out);
+    }
+    if (peek(p, "\\") && p->at + 1 < p->s.n && predefined(p, p->s.p[p->at + 1], set, &n, &negated)) {
+        p->at += 2;
+        return make_class(p, set, n, negated, out);
+    }
+    enum err e = parse_char(p, &c);
+    return e == ERR_OK ? make_char(p, c, out) : e;
+}
+
+static enum err parse_class_expression(struct re_parser *p, struct regexp **out)
+{
+    return match(p, '[') ? parse_classes(p, out) : parse_simple(p, out);
+}
+
+static enum err parse_complement(struct re_parser *p, struct regexp **out)
+{
+    if (!on(p, REGEXP_COMPLEMENT) || !match(p, '~')) {
+        return parse_class_expression(p, out);
+    }
+    if (++p->depth > REGEXP_DEPTH_MAX) {
+        return fail(p, "too many complements");
+    }
+    enum err e = parse_complement(p, out);
+    p->depth--;
+    return e == ERR_OK ? done(p, node(p, RE_COMPLEMENT, *out, NULL), out) : e;
+}
+
+static bool digits(struct re_parser *p, uint32_t *v)
+{
+    size_t from = p->at;
+    uint64_t sum = 0;
+    while (peek(p, "0123456789")) {
+        sum = MIN_OF(sum * 10 + (uint64_t)(p->s.p[p->at++] - '0'), (uint64_t)UINT32_MAX);
+    }
+    *v = (uint32_t)sum;
+    return p->at > from;
+}
+
+static enum err parse_counts(struct re_parser *p, uint32_t *min, uint32_t *max)
+{
+    if (!digits(p, min)) {
+        return fail(p, "integer expected");
+    }
+    *max = *min;
+    if (match(p, ',') && !digits(p, max)) {
+        *max = UINT32_MAX;
+    }
+    if (!match(p, '}')) {
+        return fail(p, "expected '}'");
+    }
+    if (*min > *max) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "invalid repetition range(out of order): %u..%u", *min, *max);
+    }
+    if (*min > REPEAT_MAX || (*max != UINT32_MAX && *max > REPEAT_MAX)) {
+        return err_set(p->em, ERR_TOO_COMPLEX, "Determinizing [%.*s] would result in more than %u states.", STR_ARG(p->s),
+                       REPEAT_MAX);
+    }
+    return ERR_OK;
+}
+
+static enum err parse_repeat(struct re_parser *p, struct regexp **out)
+{
+    enum err e = parse_complement(p, out);
+    while (e == ERR_OK && peek(p, "?*+{")) {
+        uint32_t min = 0, max = UINT32_MAX;
+        char c = p->s.p[p->at++];
+        if (c == '?') {
+            max = 1;
+        } else if (c == '+') {
+            min = 1;
+        } else if (c == '{') {
+            e = parse_counts(p, &min, &max);
+        }
+        if (e == ERR_OK) {
+            struct regexp *r = node(p, RE_REPEAT, *out, NULL);
+            if (r != NULL) {
+                r->min = min;
+                r->max = max;
+            }
+            e = done(p, r, out);
+        }
+    }
+    return e;
+}
+
+/* left op right op ... as long as `more_follows` says so. */
+static enum err parse_concat(struct re_parser *p, struct regexp **out)
+{
+    enum err e = parse_repeat(p, out);
+    while (e == ERR_OK && more(p) && !peek(p, ")|") && (!on(p, REGEXP_INTERSECTION) || !peek(p, "&"))) {
+        struct regexp *right;
+        e = parse_repeat(p, &right);
+        if (e == ERR_OK) {
+            e = done(p, node(p, RE_CONCAT, *out, right), out);
+        }
+    }
+    return e;
+}
+
+static enum err parse_intersection(struct re_parser *p, struct regexp **out)
+{
+    enum err e = parse_concat(p, out);
+    while (e == ERR_OK && on(p, REGEXP_INTERSECTION) && match(p, '&')) {
+        struct regexp *right;
+        e = parse_concat(p, &right);
+        if (e == ERR_OK) {
+            e = done(p, node(p, RE_INTERSECTION, *out, right), out);
+        }
+    }
+    return e;
+}
+
+static enum err parse_union(struct re_parser *p, struct regexp **out)
+{
+    enum err e = parse_intersection(p, out);
+    while (e == ERR_OK && match(p, '|')) {
+        struct regexp *right;
+        e = parse_intersection(p, &right);
+        if (e == ERR_OK) {
+            e = done(p, node(p, RE_UNION, *out, right), out);
+        }
+    }
+    return e;
+}
+
+enum err regexp_parse(const struct regexp **out, struct str pattern, uint32_t flags, bool nocase, struct arena *arena,
+                      struct errmsg *em)
+{
+    struct re_parser p = {.s = pattern, .flags = flags, .nocase = nocase, .arena = arena, .em = em};
+    struct regexp *r;
+    if (pattern.n == 0) {
+        enum err e = done(&p, node(&p, RE_EMPTY, NULL, NULL), &r);
+        *out = r;
+        return e;
+    }
+    enum err e = parse_union(&p, &r);
+    if (e == ERR_OK && more(&p)) {
+        e = fail(&p, "end-of-string expected");
+    }
+    *out = r;
+    return e;
+}

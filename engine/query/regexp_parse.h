@@ -1,0 +1,38 @@
+/* regexp_parse.h - Lucene's regular expressions as trees. Internal to engine/query. */
+#ifndef ENGINE_QUERY_REGEXP_PARSE_H
+#define ENGINE_QUERY_REGEXP_PARSE_H
+
+#include "common/base/arena.h"
+#include "common/base/err.h"
+
+enum regexp_kind {
+    RE_UNION,
+    RE_CONCAT,
+    RE_INTERSECTION,
+    RE_COMPLEMENT,
+    RE_REPEAT, /* min to max times; max UINT32_MAX: any number */
+    RE_CLASS,  /* one character of some ranges */
+    RE_ANY_STRING,
+    RE_EMPTY,   /* the empty text */
+    RE_NOTHING, /* no text at all */
+    RE_INTERVAL
+};
+
+struct regexp_range {
+    uint32_t lo, hi;
+};
+
+struct regexp {
+    enum regexp_kind kind;
+    const struct regexp *a, *b;
+    uint32_t min, max, digits;
+    struct regexp_range *ranges; /* ascending */
+    uint32_t n;
+    bool negated, nocase;
+};
+
+/* ERR_ILLEGAL_ARGUMENT as Lucene's RegExp words it. */
+enum err regexp_parse(const struct regexp **out, struct str pattern, uint32_t flags, bool nocase, struct arena *arena,
+                      struct errmsg *em);
+
+#endif

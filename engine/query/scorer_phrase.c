@@ -1,0 +1,393 @@
+/* Phrases: documents that hold all terms, then their positions. */
+#include "engine/query/phrase.h"
+
+#include "common/base/num.h"
+
+struct phrase_weight {
+    struct weight base;
+    struct sim sim;
+    bool no_terms;
+};
+
+struct phrase_scorer {
+    struct scorer base;
+    struct phrase_match match;
+    struct phrase_slot **order; /* rarest first */
+    const struct sim *sim;
+    const uint8_t *norms;
+    float freq; /* of base.doc, after matches() */
+    float min;
+    doc_id up_to;
+    struct weight_shared *shared;
+};
+
+static struct phrase_scorer *self(struct scorer *s)
+{
+    return (struct phrase_scorer *)(void *)s;
+}
+
+/* ---- moving ---- */
+
+static doc_id slot_seek(struct phrase_slot *s, doc_id target)
+{
+    if (s->n == 1) {
+        return s->doc = postings_seek(&s->postings[0], target);
+    }
+    doc_id doc = DOC_END;
+    for (uint32_t i = 0; i < s->n; i++) {
+        doc_id at = postings_seek(&s->postings[i], target);
+        doc = MIN_OF(doc, at);
+    }
+    return s->doc = doc;
+}
+
+/* No document up to `to` scores more: the phrase is no more frequent than its rarest slot. */
+static float bound(struct phrase_scorer *p, doc_id target, doc_id *to)
+{
+    float best = p->sim->weight;
+    *to = DOC_END;
+    for (uint32_t i = 0; i < p->match.n; i++) {
+        struct phrase_slot *s = &p->match.v[i];
+        struct impact v[IMPACTS_MAX];
+        if (s->n > 1) {
+            continue;
+        }
+        doc_id end = postings_shallow(&s->postings[0], target);
+        float here = end == DOC_END ? 0 : sim_best(p->sim, v, postings_block_impacts(&s->postings[0], v));
+        best = here < best ? here : best;
+        *to = MIN_OF(*to, end);
+    }
+    return best;
+}
+
+static doc_id skip_blocks(struct phrase_scorer *p, doc_id target)
+{
+    while (target > p->up_to && target != DOC_END) {
+        doc_id to;
+        if (bound(p, target, &to) > p->min) {
+            p->up_to = to;
+            break;
+        }
+        if (to == DOC_END) {
+            return DOC_END;
+        }
+        target = to + 1;
+    }
+    return target;
+}
+
+static doc_id align(struct phrase_scorer *p, doc_id doc)
+{
+again:
+    if (p->min >= 0 && p->match.slop == 0 && doc != DOC_END && doc > p->up_to) {
+        doc = skip_blocks(p, doc);
+    }
+    for (uint32_t i = 0; i < p->match.n && doc != DOC_END; i++) {
+        struct phrase_slot *s = p->order[i];
+        if (s->doc == doc) {
+            continue;
+        }
+        doc_id at = s->doc == POSTINGS_UNPOSITIONED || s->doc < doc ? slot_seek(s, doc) : s->doc;
+        if (at != doc) {
+            doc = at;
+            goto again;
+        }
+    }
+    return p->base.doc = doc;
+}
+
+static doc_id phrase_next(struct scorer *s)
+{
+    return s->doc == DOC_END ? DOC_END : align(self(s), s->doc == POSTINGS_UNPOSITIONED ? 0 : s->doc + 1);
+}
+
+static doc_id phrase_seek(struct scorer *s, doc_id target)
+{
+    return s->doc == DOC_END ? DOC_END : align(self(s), target);
+}
+
+/* ---- matching ---- */
+
+static bool fail(struct phrase_scorer *p)
+{
+    struct errmsg em;
+    err_clear(&em);
+    err_no_memory(&em);
+    weight_fail(p->shared, &em);
+    return false;
+}
+
+static void insert_sorted(uint32_t *to, uint32_t *n, const uint32_t *pos, uint32_t more)
+{
+    /* Merges from the back: both runs ascend. */
+    uint32_t i = *n, k = more, at = *n + more;
+    while (k > 0) {
+        to[--at] = i > 0 && to[i - 1] > pos[k - 1] ? to[--i] : pos[--k];
+    }
+    *n += more;
+}
+
+static bool merge_positions(struct phrase_scorer *p, struct phrase_slot *s)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (s->postings[i].doc != s->doc) {
+            continue;
+        }
+        uint32_t more = positions_read(&s->positions[i]);
+        if (s->positions[i].failed) {
+            return fail(p);
+        }
+        if (n + more > s->merged_cap) {
+            uint32_t cap = MAX_OF(64U, (n + more) * 2);
+            uint32_t *merged = ARENA_ARRAY(p->match.arena, uint32_t, cap);
+            if (merged == NULL) {
+                return fail(p);
+            }
+            if (n > 0) {
+                memcpy(merged, s->merged, n * sizeof(*merged));
+            }
+            s->merged = merged;
+            s->merged_cap = cap;
+        }
+        insert_sorted(s->merged, &n, s->positions[i].pos, more);
+    }
+    s->pos = s->merged;
+    s->freq = n;
+    return true;
+}
+
+static uint32_t slot_freq(struct phrase_slot *s)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        n += s->postings[i].doc == s->doc ? postings_freq(&s->postings[i]) : 0;
+    }
+    return n;
+}
+
+static bool phrase_matches(struct scorer *s)
+{
+    struct phrase_scorer *p = self(s);
+    if (p->min >= 0) { /* frequencies cost less than positions */
+        uint32_t most = UINT32_MAX;
+        for (uint32_t i = 0; i < p->match.n; i++) {
+            uint32_t freq = slot_freq(&p->match.v[i]);
+            most = MIN_OF(most, freq);
+        }
+        if (p->match.slop == 0
+            && sim_score(p->sim, (float)most, p->norms != NULL ? p->norms[s->doc] : 1) <= p->min) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < p->match.n; i++) {
+        struct phrase_slot *slot = p->order[i];
+        if (slot->n > 1) {
+            if (!merge_positions(p, slot)) {
+                return false;
+            }
+        } else {
+            slot->freq = positions_read(&slot->positions[0]);
+            slot->pos = slot->positions[0].pos;
+            if (slot->positions[0].failed) {
+                return fail(p);
+            }
+        }
+        if (slot->freq == 0) {
+            return false;
+        }
+    }
+    p->freq = phrase_match_freq(&p->match);
+    return p->freq > 0;
+}
+
+static float phrase_score(struct scorer *s)
+{
+    struct phrase_scorer *p = self(s);
+    return p->sim == NULL ? 0 : sim_score(p->sim, p->freq, p->norms != NULL ? p->norms[s->doc] : 1);
+}
+
+static float phrase_max(struct scorer *s, doc_id up_to)
+{
+    struct phrase_scorer *p = self(s);
+    (void)up_to;
+    if (p->sim == NULL) {
+        return 0;
+    }
+    return p->sim->weight;
+}
+
+static void phrase_min(struct scorer *s, float min)
+{
+    struct phrase_scorer *p = self(s);
+    if (p->sim != NULL && min > p->min) {
+        p->min = min;
+        p->up_to = 0;
+    }
+}
+
+static const struct scorer_ops phrase_ops = {.next = phrase_next,
+                                             .seek = phrase_seek,
+                                             .matches = phrase_matches,
+                                             .score = phrase_score,
+                                             .max_score = phrase_max,
+                                             .min_score = phrase_min};
+
+/* ---- weight ---- */
+
+static void release_positions(void *p)
+{
+    positions_fini(p);
+}
+
+static bool open_slot(struct phrase_slot *s, const struct seg_field *f, const struct phrase_term *t, struct arena *a, bool *none)
+{
+    *s = (struct phrase_slot){.terms = t->terms, .n_all = t->n, .offset = t->position, .doc = POSTINGS_UNPOSITIONED};
+    struct term_info *info = ARENA_ARRAY(a, struct term_info, t->n);
+    if (info == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < t->n; i++) {
+        s->n += seg_term(f, t->terms[i], &info[s->n]) ? 1 : 0;
+    }
+    *none = *none || s->n == 0;
+    s->postings = arena_alloc(a, sizeof(*s->postings) * MAX_OF(s->n, 1U));
+    s->positions = ARENA_ARRAY(a, struct positions, s->n);
+    if (s->postings == NULL || s->positions == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < s->n; i++) {
+        postings_open(&s->postings[i], f, &info[i], true);
+        positions_init(&s->positions[i], &s->postings[i], false);
+        if (!arena_defer(a, release_positions, &s->positions[i])) {
+            return false;
+        }
+        s->cost += info[i].doc_freq;
+    }
+    return true;
+}
+
+static void sort_by_cost(struct phrase_slot **v, uint32_t n)
+{
+    for (uint32_t i = 1; i < n; i++) {
+        struct phrase_slot *s = v[i];
+        uint32_t k = i;
+        for (; k > 0 && v[k - 1]->cost > s->cost; k--) {
+            v[k] = v[k - 1];
+        }
+        v[k] = s;
+    }
+}
+
+static enum err phrase_scorer_new(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
+{
+    const struct phrase_weight *pw = (const struct phrase_weight *)(const void *)w;
+    const struct query *q = w->query;
+    const struct seg_field *f = segment_field(rq->leaf->segment, q->field_name);
+    bool none = false;
+    if (f == NULL || (f->has & SEG_POSITIONS) == 0 || pw->no_terms) {
+        return ERR_OK;
+    }
+    struct phrase_scorer *p = ARENA_NEW(rq->arena, struct phrase_scorer);
+    struct phrase_slot *slots = ARENA_ARRAY(rq->arena, struct phrase_slot, q->phrase.n);
+    if (p == NULL || slots == NULL) {
+        return err_no_memory(rq->em);
+    }
+    p->order = ARENA_ARRAY(rq->arena, struct phrase_slot *, q->phrase.n);
+    if (p->order == NULL) {
+        return err_no_memory(rq->em);
+    }
+    for (uint32_t i = 0; i < q->phrase.n && !none; i++) {
+        if (!open_slot(&slots[i], f, &q->phrase.v[i], rq->arena, &none)) {
+            return err_no_memory(rq->em);
+        }
+        p->order[i] = &slots[i];
+    }
+    if (none) {
+        return ERR_OK;
+    }
+    if (!phrase_match_init(&p->match, slots, q->phrase.n, q->phrase.slop, rq->arena)) {
+        return err_no_memory(rq->em);
+    }
+    sort_by_cost(p->order, q->phrase.n);
+    p->sim = w->need != NEED_NO_SCORES ? &pw->sim : NULL;
+    p->norms = p->sim != NULL ? seg_norms(f) : NULL;
+    p->min = -1;
+    p->shared = w->shared;
+    p->base = (struct scorer){&phrase_ops, POSTINGS_UNPOSITIONED, p->order[0]->cost};
+    *out = &p->base;
+    return ERR_OK;
+}
+
+static uint64_t phrase_cost(const struct weight *w, const struct leaf *leaf)
+{
+    const struct seg_field *f = segment_field(leaf->segment, w->query->field_name);
+    uint64_t least = UINT64_MAX;
+    if (f == NULL) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < w->query->phrase.n; i++) {
+        uint64_t sum = 0;
+        for (uint32_t k = 0; k < w->query->phrase.v[i].n; k++) {
+            struct term_info t;
+            sum += seg_term(f, w->query->phrase.v[i].terms[k], &t) ? t.doc_freq : 0;
+        }
+        least = MIN_OF(least, sum);
+    }
+    return least == UINT64_MAX ? 0 : least;
+}
+
+static enum err phrase_explain(const struct weight *w, const struct explain_request *rq, struct explanation **out)
+{
+    const struct phrase_weight *pw = (const struct phrase_weight *)(const void *)w;
+    struct scorer *s;
+    enum err e = explain_scorer(w, rq, &s);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (s == NULL) {
+        *out = explain_new(rq->arena, false, 0, "no matching term");
+        return ERR_OK;
+    }
+    struct phrase_scorer *p = self(s);
+    struct buf number;
+    buf_init(&number, NULL, 64);
+    num_put_float(&number, p->freq);
+    struct explanation *freq = explain_new(rq->arena, true, p->freq, "phraseFreq=%.*s", STR_ARG(buf_view(&number)));
+    buf_fini(&number);
+    struct explanation *score = sim_explain(&pw->sim, rq->arena, freq, p->norms != NULL ? p->norms[rq->doc] : 1);
+    struct str text = query_text(w->query, rq->arena);
+    *out = explain_new(rq->arena, true, score != NULL ? score->value : 0, "weight(%.*s in %u) [PerFieldSimilarity], result of:",
+                       STR_ARG(text), rq->doc);
+    *out = explain_add(rq->arena, *out, score);
+    return ERR_OK;
+}
+
+static const struct weight_ops phrase_weight_ops = {phrase_cost, phrase_scorer_new, phrase_explain, NULL};
+
+enum err weight_phrase(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
+                       const struct weight **out, struct errmsg *em)
+{
+    struct phrase_weight *w = weight_alloc(sh, sizeof(*w), &phrase_weight_ops, q, boost, need);
+    struct term_stats *terms;
+    uint32_t n = 0, all = 0;
+    for (uint32_t i = 0; i < q->phrase.n; i++) {
+        all += q->phrase.v[i].n;
+    }
+    terms = ARENA_ARRAY(sh->cx.arena, struct term_stats, all);
+    if (w == NULL || terms == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &w->base;
+    if (need == NEED_NO_SCORES) {
+        return ERR_OK;
+    }
+    for (uint32_t i = 0; i < q->phrase.n; i++) {
+        for (uint32_t k = 0; k < q->phrase.v[i].n; k++) {
+            stats_of_term(sh, q->field_name, q->phrase.v[i].terms[k], &terms[n]);
+            n += terms[n].doc_freq > 0 ? 1 : 0;
+        }
+    }
+    w->no_terms = n == 0;
+    return n == 0 ? ERR_OK : sim_init(&w->sim, sh, q->field, q->field_name, boost, terms, n, em);
+}

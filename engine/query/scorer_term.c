@@ -1,0 +1,183 @@
+#include "engine/query/scorers.h"
+
+static struct term_scorer *self(struct scorer *s)
+{
+    return (struct term_scorer *)(void *)s;
+}
+
+/* Moves the block information to the block that holds the first document >= target. */
+static doc_id move_block(struct term_scorer *t, doc_id target)
+{
+    struct impact v[IMPACTS_MAX];
+    if (target >= t->block_from && target <= t->block_to && t->block_best >= 0) {
+        return t->block_to;
+    }
+    t->block_from = target;
+    t->block_to = postings_shallow(&t->p, target);
+    t->block_best = t->block_to == DOC_END ? 0 : sim_best(t->sim, v, postings_block_impacts(&t->p, v));
+    return t->block_to;
+}
+
+/* From target on, the first document whose block may hold a score above t->min. */
+static doc_id skip_blocks(struct term_scorer *t, doc_id target)
+{
+    while (target > t->up_to) {
+        doc_id to = move_block(t, target);
+        if (to == DOC_END) {
+            return DOC_END;
+        }
+        if (t->block_best > t->min) {
+            t->up_to = to;
+            break;
+        }
+        target = to + 1;
+    }
+    return target;
+}
+
+static doc_id seek_skipping(struct term_scorer *t, doc_id target)
+{
+    for (;;) {
+        target = skip_blocks(t, target);
+        if (target == DOC_END) {
+            t->p.doc = DOC_END;
+            return t->base.doc = DOC_END;
+        }
+        doc_id doc = postings_seek(&t->p, target);
+        if (doc == DOC_END || doc <= t->up_to) {
+            return t->base.doc = doc;
+        }
+        target = doc;
+    }
+}
+
+static doc_id term_next(struct scorer *s)
+{
+    struct term_scorer *t = self(s);
+    if (t->min < 0) {
+        return s->doc = postings_next(&t->p);
+    }
+    if (s->doc == DOC_END) {
+        return DOC_END;
+    }
+    return seek_skipping(t, s->doc == POSTINGS_UNPOSITIONED ? 0 : s->doc + 1);
+}
+
+static doc_id term_seek(struct scorer *s, doc_id target)
+{
+    struct term_scorer *t = self(s);
+    if (t->min < 0) {
+        return s->doc = postings_seek(&t->p, target);
+    }
+    return s->doc == DOC_END ? DOC_END : seek_skipping(t, target);
+}
+
+static float score_of(struct scorer *s)
+{
+    struct term_scorer *t = self(s);
+    return t->sim != NULL ? term_score(t) : 0;
+}
+
+static doc_id term_shallow(struct scorer *s, doc_id target)
+{
+    struct term_scorer *t = self(s);
+    return t->sim != NULL ? move_block(t, target) : DOC_END;
+}
+
+static float whole_best(struct term_scorer *t)
+{
+    struct impact v[IMPACTS_MAX];
+    if (t->best < 0) {
+        t->best = sim_best(t->sim, v, postings_all_impacts(&t->p, v));
+    }
+    return t->best;
+}
+
+/* Blocks from the last shallow target to up_to; many of them are not worth looking at. */
+static float term_max(struct scorer *s, doc_id up_to)
+{
+    struct term_scorer *t = self(s);
+    if (t->sim == NULL) {
+        return 0;
+    }
+    if (up_to == DOC_END || t->block_best < 0) {
+        return whole_best(t);
+    }
+    float best = t->block_best;
+    for (unsigned i = 0; t->block_to < up_to; i++) {
+        if (i == 48) {
+            return whole_best(t);
+        }
+        move_block(t, t->block_to + 1);
+        best = t->block_best > best ? t->block_best : best;
+    }
+    return best;
+}
+
+static void term_min(struct scorer *s, float min)
+{
+    struct term_scorer *t = self(s);
+    if (t->sim == NULL || min <= t->min) {
+        return;
+    }
+    t->min = min;
+    t->up_to = 0; /* look at the current block again */
+    if (s->doc != POSTINGS_UNPOSITIONED && s->doc != DOC_END && move_block(t, s->doc) != DOC_END && t->block_best > min) {
+        t->up_to = t->block_to;
+    }
+}
+
+static void term_fill(struct scorer *s, doc_id from, doc_id to, uint64_t *bits)
+{
+    struct term_scorer *t = self(s);
+    doc_id doc = scorer_is_before(s, from) ? postings_seek(&t->p, from) : s->doc;
+    while (doc < to) {
+        const doc_id *docs = t->p.docs;
+        uint32_t at = t->p.at, n = t->p.n;
+        while (at < n && docs[at] < to) {
+            bits_set(bits, docs[at] - from);
+            at++;
+        }
+        t->p.at = at - 1;
+        t->p.doc = docs[at - 1];
+        doc = postings_next(&t->p);
+    }
+    s->doc = doc;
+}
+
+const struct scorer_ops term_scorer_ops = {.next = term_next,
+                                           .seek = term_seek,
+                                           .score = score_of,
+                                           .shallow = term_shallow,
+                                           .max_score = term_max,
+                                           .min_score = term_min,
+                                           .fill = term_fill};
+
+enum err term_scorer_new(struct arena *a, const struct seg_field *f, const struct term_info *t, const struct sim *sim,
+                         struct scorer **out, struct errmsg *em)
+{
+    struct term_scorer *s = arena_alloc(a, sizeof(*s)); /* the decoded block needs no zeroing */
+    if (s == NULL) {
+        return err_no_memory(em);
+    }
+    s->base = (struct scorer){&term_scorer_ops, POSTINGS_UNPOSITIONED, t->doc_freq};
+    s->sim = sim;
+    s->norms = sim != NULL && !sim->flat ? seg_norms(f) : NULL;
+    s->min = s->best = s->block_best = -1;
+    s->block_from = 1;
+    s->block_to = 0;
+    s->up_to = 0;
+    postings_open(&s->p, f, t, sim != NULL && !sim->flat);
+    *out = &s->base;
+    return ERR_OK;
+}
+
+doc_id scorer_shallow(struct scorer *s, doc_id target)
+{
+    return s->ops->shallow != NULL ? s->ops->shallow(s, target) : DOC_END;
+}
+
+float scorer_max(struct scorer *s, doc_id up_to)
+{
+    return s->ops->max_score != NULL ? s->ops->max_score(s, s->ops->shallow != NULL ? up_to : DOC_END) : __builtin_inff();
+}

@@ -1,0 +1,283 @@
+#include "engine/query/script_use.h"
+
+#include "common/base/inet.h"
+#include "common/base/json.h"
+#include "common/base/num.h"
+#include "common/base/hash.h"
+
+struct str script_form_source(const struct json *form)
+{
+    if (json_is(form, JSON_STRING)) {
+        return form->s;
+    }
+    const struct json *s = json_get(form, "source");
+    s = s != NULL ? s : json_get(form, "inline");
+    return json_is(s, JSON_STRING) ? s->s : STR("");
+}
+
+static void release_script(void *p)
+{
+    script_unref(p);
+}
+
+enum err script_of_form(const struct query_context *cx, const struct json *form, enum script_context context,
+                        const struct script **out, struct errmsg *em)
+{
+    *out = NULL;
+    if (cx->compile != NULL) {
+        return cx->compile(cx->self, form, (int)context, out, em);
+    }
+    const struct json *lang = json_get(form, "lang");
+    struct script *s;
+    enum err e = script_compile(&s, script_form_source(form), json_is(lang, JSON_STRING) ? lang->s : STR("painless"), context, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (!arena_defer(cx->arena, release_script, s)) {
+        return err_no_memory(em);
+    }
+    *out = s;
+    return ERR_OK;
+}
+
+/* ---- a script's view of one document ---- */
+
+struct doc_field { /* a field that the script asked for */
+    struct str name;
+    const struct field *field;
+    struct num_column nums;
+    struct ord_column ords;
+    bool is_ords;
+    int64_t *i;
+    double *d;
+    struct str *s;
+    struct geo_point *geo;
+    uint32_t cap;
+};
+
+struct script_docs {
+    struct script_docs_opts o;
+    struct script_run *run;
+    struct script_env env;
+    struct doc_field *fields;
+    size_t n, cap;
+    doc_id doc;
+    float score;
+    struct buf term;
+    struct arena values; /* texts of the current document */
+    struct stored_reader stored;
+    bool reading;
+    struct json source;
+};
+
+static void release_docs(void *p)
+{
+    struct script_docs *s = p;
+    script_run_free(s->run);
+    buf_fini(&s->term);
+    arena_fini(&s->values);
+    if (s->reading) {
+        stored_reader_fini(&s->stored);
+    }
+}
+
+static bool room(struct script_docs *s, struct doc_field *f, uint32_t n)
+{
+    if (n <= f->cap) {
+        return true;
+    }
+    uint32_t cap = MAX_OF(8U, n * 2);
+    f->i = ARENA_ARRAY(s->o.arena, int64_t, cap);
+    f->d = ARENA_ARRAY(s->o.arena, double, cap);
+    f->s = ARENA_ARRAY(s->o.arena, struct str, cap);
+    f->geo = ARENA_ARRAY(s->o.arena, struct geo_point, cap);
+    f->cap = f->i != NULL && f->d != NULL && f->s != NULL && f->geo != NULL ? cap : 0;
+    return f->cap > 0;
+}
+
+static enum err find_field(struct script_docs *s, struct str name, struct doc_field **out, struct errmsg *em)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        if (str_eq(s->fields[i].name, name)) {
+            *out = &s->fields[i];
+            return ERR_OK;
+        }
+    }
+    const struct field *f = mapping_field(s->o.mapping, name);
+    if (f == NULL || f->type == FT_OBJECT || f->type == FT_NESTED) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "No field found for [%.*s] in mapping", STR_ARG(name));
+    }
+    if (f->type == FT_TEXT && !f->fielddata) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Text fields are not optimised for operations that require per-document field data like aggregations and "
+                       "sorting, so these operations are disabled by default. Please use a keyword field instead. Alternatively, "
+                       "set fielddata=true on [%.*s] in order to load field data by uninverting the inverted index. Note that this "
+                       "can use significant memory.",
+                       STR_ARG(name));
+    }
+    if (!f->doc_values && f->type != FT_META_ID && f->path.p[0] != '_') {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type "
+                                                 "[%s]. Use doc values instead.",
+                       STR_ARG(name), field_type_name(f->type));
+    }
+    struct doc_field *v = arena_grow(s->o.arena, s->fields, s->n, &s->cap, sizeof(*v));
+    struct str copy = arena_str(s->o.arena, name);
+    if (v == NULL || copy.p == NULL) {
+        return err_no_memory(em);
+    }
+    s->fields = v;
+    *out = &s->fields[s->n++];
+    **out = (struct doc_field){.name = copy, .field = f};
+    const struct seg_field *seg = segment_field(s->o.leaf->segment, f->path);
+    if (seg != NULL && (seg->has & SEG_NUMS)) {
+        num_column_open(&(*out)->nums, seg);
+    } else if (seg != NULL && (seg->has & SEG_ORDS)) {
+        ord_column_open(&(*out)->ords, seg);
+        (*out)->is_ords = true;
+    } else {
+        num_column_open(&(*out)->nums, NULL);
+    }
+    return ERR_OK;
+}
+
+static enum err load_terms(struct script_docs *s, struct doc_field *f, struct script_doc *out, struct errmsg *em)
+{
+    uint64_t first;
+    bool ip = f->field->type == FT_IP;
+    out->type = ip ? SCRIPT_DOC_IP : SCRIPT_DOC_KEYWORD;
+    out->n = f->is_ords ? ord_column_seek(&f->ords, s->doc, &first) : 0;
+    if (!room(s, f, out->n)) {
+        return err_no_memory(em);
+    }
+    for (uint32_t i = 0; i < out->n; i++) {
+        if (!seg_term_by_ord(f->ords.field, ord_column_value(&f->ords, first + i), &s->term)) {
+            return err_set(em, ERR_CORRUPT, "a term of [%.*s] cannot be read", STR_ARG(f->name));
+        }
+        if (ip && s->term.n == INET_BYTES) {
+            uint8_t address[INET_BYTES];
+            memcpy(address, s->term.p, INET_BYTES);
+            buf_reset(&s->term);
+            inet_print(address, &s->term);
+        }
+        f->s[i] = arena_str(&s->values, buf_view(&s->term));
+        if (f->s[i].p == NULL) {
+            return err_no_memory(em);
+        }
+    }
+    out->s = f->s;
+    return ERR_OK;
+}
+
+static enum err load_numbers(struct script_docs *s, struct doc_field *f, struct script_doc *out, struct errmsg *em)
+{
+    uint64_t first;
+    enum field_type t = f->field->type;
+    out->n = num_column_seek(&f->nums, s->doc, &first);
+    if (!room(s, f, out->n)) {
+        return err_no_memory(em);
+    }
+    bool fraction = t == FT_DOUBLE || t == FT_FLOAT || t == FT_HALF_FLOAT || t == FT_SCALED_FLOAT;
+    for (uint32_t i = 0; i < out->n; i++) {
+        int64_t v = num_column_value(&f->nums, first + i);
+        if (t == FT_GEO_POINT) {
+            f->geo[i] = geo_unpack(v);
+        } else if (fraction) {
+            f->d[i] = field_num_to_double(f->field, v);
+        } else {
+            f->i[i] = v;
+        }
+    }
+    if (t == FT_GEO_POINT) {
+        out->type = SCRIPT_DOC_GEO;
+        out->geo = f->geo;
+    } else if (fraction) {
+        out->type = SCRIPT_DOC_DOUBLE;
+        out->d = f->d;
+    } else {
+        out->type = t == FT_BOOLEAN      ? SCRIPT_DOC_BOOLEAN
+                    : t == FT_DATE       ? SCRIPT_DOC_DATE
+                    : t == FT_DATE_NANOS ? SCRIPT_DOC_DATE_NANOS
+                                         : SCRIPT_DOC_LONG;
+        out->i = f->i;
+    }
+    return ERR_OK;
+}
+
+static enum err doc_values(void *self, struct str name, struct script_doc *out, struct errmsg *em)
+{
+    struct script_docs *s = self;
+    struct doc_field *f = NULL;
+    enum err e = find_field(s, name, &f, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    enum field_type t = f->field->type;
+    bool terms = f->is_ords || t == FT_KEYWORD || t == FT_IP || t == FT_TEXT || t == FT_CONSTANT_KEYWORD || t == FT_META_ID;
+    return terms ? load_terms(s, f, out, em) : load_numbers(s, f, out, em);
+}
+
+static double score_of(void *self)
+{
+    return (double)((struct script_docs *)self)->score;
+}
+
+static const struct json *source_of(void *self)
+{
+    struct script_docs *s = self;
+    struct stored_doc d;
+    if (!s->reading) {
+        stored_reader_init(&s->stored, s->o.leaf->segment);
+        s->reading = true;
+    }
+    if (stored_read(&s->stored, s->doc, STORED_SOURCE, &s->values, &d, NULL) != ERR_OK || d.source.p == NULL
+        || json_parse(&s->source, d.source, &s->values, &json_limits_default, NULL) != ERR_OK) {
+        return NULL;
+    }
+    return &s->source;
+}
+
+static double random_of(void *self, int32_t seed, struct str field)
+{
+    struct script_docs *s = self;
+    uint32_t salted = (uint32_t)hash_u64((uint64_t)(uint32_t)seed << 32 | (uint32_t)s->o.random_salt);
+    (void)field;
+    uint32_t hash = (uint32_t)hash_u64((uint64_t)salted << 32 | (s->o.leaf->base + s->doc));
+    return (double)(hash & 0x00FFFFFF) / (double)(1 << 24);
+}
+
+enum err script_docs_new(struct script_docs **out, const struct script_docs_opts *o, struct errmsg *em)
+{
+    struct script_docs *s = *out = ARENA_NEW(o->arena, struct script_docs);
+    if (s == NULL) {
+        return err_no_memory(em);
+    }
+    s->o = *o;
+    buf_init(&s->term, NULL, BUF_UNLIMITED);
+    arena_init(&s->values, NULL, 64 * MIB);
+    s->env = (struct script_env){.self = s, .doc_values = doc_values, .score = score_of, .source = source_of,
+                                 .random = random_of, .now_ms = o->now_ms};
+    enum err e = script_run_new(&s->run, (struct script *)(uintptr_t)o->script, o->params, NULL, em);
+    if (!arena_defer(o->arena, release_docs, s)) {
+        return err_no_memory(em);
+    }
+    return e;
+}
+
+static void at_doc(struct script_docs *s, doc_id doc, float score)
+{
+    arena_reset(&s->values);
+    s->doc = doc;
+    s->score = score;
+}
+
+enum err script_docs_number(struct script_docs *s, doc_id doc, float score, double *out, struct errmsg *em)
+{
+    at_doc(s, doc, score);
+    return script_number(s->run, &s->env, out, NULL, em);
+}
+
+enum err script_docs_bool(struct script_docs *s, doc_id doc, bool *out, struct errmsg *em)
+{
+    at_doc(s, doc, 0);
+    return script_bool(s->run, &s->env, out, em);
+}

@@ -1,0 +1,31 @@
+/* script_use.h - scripts inside queries: compiled forms, and running one over a segment's documents.
+ * Internal to engine/query. */
+#ifndef ENGINE_QUERY_SCRIPT_USE_H
+#define ENGINE_QUERY_SCRIPT_USE_H
+
+#include "engine/query/scorer.h"
+#include "engine/script/script.h"
+
+/* The script of a request's form (a text, or an object with source, lang, params). It lives as long as the context's
+ * arena, or as whoever compiles says. */
+enum err script_of_form(const struct query_context *cx, const struct json *form, enum script_context context,
+                        const struct script **out, struct errmsg *em);
+struct str script_form_source(const struct json *form);
+
+/* One script bound to one segment, run for one thread. */
+struct script_docs;
+struct script_docs_opts {
+    const struct script *script;
+    const struct json *params; /* NULL: none */
+    const struct mapping *mapping;
+    const struct leaf *leaf;
+    struct arena *arena;
+    int64_t now_ms;
+    int32_t random_salt;
+};
+enum err script_docs_new(struct script_docs **out, const struct script_docs_opts *o, struct errmsg *em);
+/* The script's number for a document whose score so far is `score`. */
+enum err script_docs_number(struct script_docs *s, doc_id doc, float score, double *out, struct errmsg *em);
+enum err script_docs_bool(struct script_docs *s, doc_id doc, bool *out, struct errmsg *em);
+
+#endif

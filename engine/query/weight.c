@@ -1,0 +1,315 @@
+#include "engine/query/weight.h"
+
+#include "engine/query/rewrite.h"
+#include "engine/query/scorers.h"
+
+#include <stdatomic.h>
+
+void *weight_alloc(struct weight_shared *sh, size_t size, const struct weight_ops *ops, const struct query *q, float boost,
+                   enum score_need need)
+{
+    struct weight *w = arena_zalloc(sh->cx.arena, size);
+    if (w != NULL) {
+        w->ops = ops;
+        w->query = q;
+        w->shared = sh;
+        w->boost = boost;
+        w->need = need;
+    }
+    return w;
+}
+
+void weight_fail(struct weight_shared *sh, const struct errmsg *em)
+{
+    pthread_mutex_lock(&sh->lock);
+    if (!sh->failed) {
+        sh->error = *em;
+        sh->failed = true;
+    }
+    pthread_mutex_unlock(&sh->lock);
+}
+
+enum err weight_error(const struct weight *w, struct errmsg *em)
+{
+    struct weight_shared *sh = w->shared;
+    if (!sh->failed) {
+        return ERR_OK;
+    }
+    pthread_mutex_lock(&sh->lock);
+    if (em != NULL) {
+        *em = sh->error;
+    }
+    enum err e = err_code(&sh->error);
+    pthread_mutex_unlock(&sh->lock);
+    return e;
+}
+
+enum err weight_make(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
+                     const struct weight **out, struct errmsg *em)
+{
+    boost *= q->boost;
+    switch (q->kind) {
+    case Q_TERM:
+        return weight_term(sh, q, boost, need, out, em);
+    case Q_SYNONYM:
+        return weight_synonym(sh, q, boost, need, out, em);
+    case Q_PHRASE:
+        return weight_phrase(sh, q, boost, need, out, em);
+    case Q_BOOL:
+        return weight_bool(sh, q, boost, need, out, em);
+    case Q_DIS_MAX:
+        return weight_dis_max(sh, q, boost, need, out, em);
+    case Q_CONSTANT:
+        return weight_constant(sh, q, boost, need, out, em);
+    case Q_BOOSTING:
+        return weight_boosting(sh, q, boost, need, out, em);
+    case Q_FUNCTION_SCORE:
+        return weight_function(sh, q, boost, need, out, em);
+    case Q_SCRIPT_SCORE:
+        return weight_script_score(sh, q, boost, need, out, em);
+    case Q_NESTED:
+        return weight_nested(sh, q, boost, need, out, em);
+    case Q_DISTANCE_FEATURE:
+        return weight_distance(sh, q, boost, need, out, em);
+    default:
+        return weight_set(sh, q, boost, need, out, em);
+    }
+}
+
+/* ---- names ---- */
+
+struct names {
+    struct weight_shared *sh;
+    struct named_query *v;
+    size_t n, cap;
+    struct errmsg *em;
+};
+
+static enum err gather_names(struct names *g, const struct query *q);
+
+static enum err gather_children(struct names *g, const struct query *q)
+{
+    enum err e = ERR_OK;
+    switch (q->kind) {
+    case Q_BOOL:
+        for (uint32_t i = 0; i < q->boolean.n && e == ERR_OK; i++) {
+            e = gather_names(g, q->boolean.v[i].query);
+        }
+        return e;
+    case Q_DIS_MAX:
+        for (uint32_t i = 0; i < q->dis_max.n && e == ERR_OK; i++) {
+            e = gather_names(g, q->dis_max.v[i]);
+        }
+        return e;
+    case Q_CONSTANT:
+    case Q_BOOST:
+        return gather_names(g, q->one.child);
+    case Q_BOOSTING:
+        e = gather_names(g, q->boosting.positive);
+        return e == ERR_OK ? gather_names(g, q->boosting.negative) : e;
+    case Q_FUNCTION_SCORE:
+        for (uint32_t i = 0; i < q->function_score.n && e == ERR_OK; i++) {
+            e = q->function_score.v[i].filter != NULL ? gather_names(g, q->function_score.v[i].filter) : ERR_OK;
+        }
+        return e == ERR_OK ? gather_names(g, q->function_score.child) : e;
+    case Q_SCRIPT_SCORE:
+        return gather_names(g, q->script.child);
+    case Q_NESTED:
+        return gather_names(g, q->nested.child);
+    default:
+        return ERR_OK;
+    }
+}
+
+static enum err gather_names(struct names *g, const struct query *q)
+{
+    if (q->name.p != NULL) {
+        size_t i = 0;
+        while (i < g->n && !str_eq(g->v[i].name, q->name)) {
+            i++;
+        }
+        if (i == g->n) {
+            struct named_query *v = arena_grow(g->sh->cx.arena, g->v, g->n, &g->cap, sizeof(*v));
+            if (v == NULL) {
+                return err_no_memory(g->em);
+            }
+            g->v = v;
+            g->n++;
+        }
+        g->v[i] = (struct named_query){.name = q->name, .query = q}; /* a repeated name means the last one */
+    }
+    return gather_children(g, q);
+}
+
+static uint32_t java_hash(struct str s)
+{
+    uint32_t h = 0;
+    for (size_t i = 0; i < s.n; i++) { /* names outside ASCII may come in another order than Java's */
+        h = 31 * h + (uint8_t)s.p[i];
+    }
+    return h ^ (h >> 16);
+}
+
+/* Names are listed in the order of Java's HashMap, where Elasticsearch keeps them. */
+static void order_names(struct names *g)
+{
+    uint32_t size = 16;
+    while (g->n > size - size / 4) {
+        size *= 2;
+    }
+    for (size_t i = 1; i < g->n; i++) {
+        struct named_query q = g->v[i];
+        uint32_t slot = java_hash(q.name) & (size - 1);
+        size_t k = i;
+        for (; k > 0 && (java_hash(g->v[k - 1].name) & (size - 1)) > slot; k--) {
+            g->v[k] = g->v[k - 1];
+        }
+        g->v[k] = q;
+    }
+}
+
+static enum err make_names(struct weight *w, const struct query *origin, struct errmsg *em)
+{
+    struct names g = {.sh = w->shared, .em = em};
+    enum err e = gather_names(&g, origin);
+    order_names(&g);
+    for (size_t i = 0; i < g.n && e == ERR_OK; i++) {
+        const struct query *q;
+        e = query_rewrite(w->shared, g.v[i].query, &q, em);
+        if (e == ERR_OK) {
+            e = weight_make(w->shared, q, 1, NEED_NO_SCORES, &g.v[i].weight, em);
+        }
+    }
+    w->named = g.v;
+    w->n_named = (uint32_t)g.n;
+    return e;
+}
+
+enum err weight_matched_names(const struct weight *w, const struct leaf *leaf, doc_id doc, struct arena *arena, struct str **out,
+                              uint32_t *n, struct errmsg *em)
+{
+    struct explain_request rq = {leaf, doc, arena, em};
+    *n = 0;
+    *out = ARENA_ARRAY(arena, struct str, w->n_named);
+    if (*out == NULL) {
+        return err_no_memory(em);
+    }
+    for (uint32_t i = 0; i < w->n_named; i++) {
+        struct scorer *s;
+        enum err e = explain_scorer(w->named[i].weight, &rq, &s);
+        if (e != ERR_OK) {
+            return e;
+        }
+        if (s != NULL) {
+            (*out)[(*n)++] = w->named[i].name;
+        }
+    }
+    return ERR_OK;
+}
+
+/* ---- the whole ---- */
+
+enum err weight_new(const struct weight **out, const struct weight_context *cx, const struct query *q, enum score_need need,
+                    struct errmsg *em)
+{
+    struct weight_shared *sh = ARENA_NEW(cx->arena, struct weight_shared);
+    const struct query *rewritten;
+    *out = NULL;
+    if (sh == NULL) {
+        return err_no_memory(em);
+    }
+    sh->cx = *cx;
+    pthread_mutex_init(&sh->lock, NULL);
+    enum err e = query_rewrite(sh, q, &rewritten, em);
+    if (e == ERR_OK) {
+        e = weight_make(sh, rewritten, 1, need, out, em);
+    }
+    if (e != ERR_OK) {
+        return e;
+    }
+    struct weight *top = (struct weight *)(uintptr_t)*out;
+    top->is_top = true;
+    return make_names(top, q, em);
+}
+
+/* Nested documents are found only where a nested query or aggregation asks for them. */
+static enum err only_roots(const struct weight *w, const struct leaf *leaf, struct arena *arena, struct scorer **s,
+                           struct errmsg *em)
+{
+    struct scorer **both = ARENA_ARRAY(arena, struct scorer *, 2), **scoring = ARENA_ARRAY(arena, struct scorer *, 1);
+    if (both == NULL || scoring == NULL) {
+        return err_no_memory(em);
+    }
+    enum err e = bits_scorer_new(arena, leaf->roots, leaf->doc_count, leaf->doc_count, 0, &both[1], em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    both[0] = scoring[0] = *s;
+    return conjunction_new(arena, both, 2, scoring, w->need != NEED_NO_SCORES ? 1 : 0, w->need == NEED_TOP_SCORES, s, em);
+}
+
+enum err weight_scorer(const struct weight *w, const struct leaf *leaf, struct arena *arena, struct scorer **out,
+                       struct errmsg *em)
+{
+    struct scorer_request rq = {.leaf = leaf, .arena = arena, .lead_cost = UINT64_MAX, .em = em};
+    *out = NULL;
+    if (weight_cost(w, leaf) == 0) {
+        return ERR_OK;
+    }
+    enum err e = weight_make_scorer(w, &rq, out);
+    if (e == ERR_OK && *out != NULL && leaf->roots != NULL && !w->shared->cx.nested_too) {
+        e = only_roots(w, leaf, arena, out, em);
+    }
+    return e;
+}
+
+int64_t weight_count(const struct weight *w, const struct leaf *leaf)
+{
+    if (leaf->roots != NULL && w->query->kind != Q_MATCH_ALL && w->query->kind != Q_MATCH_NONE) {
+        return -1; /* some matches may be nested documents */
+    }
+    return w->ops->count != NULL ? w->ops->count(w, leaf) : -1;
+}
+
+/* ---- constant_score ---- */
+
+struct constant_weight {
+    struct weight base;
+    const struct weight *child;
+};
+
+static const struct constant_weight *constant(const struct weight *w)
+{
+    return (const struct constant_weight *)(const void *)w;
+}
+
+static uint64_t constant_cost(const struct weight *w, const struct leaf *leaf)
+{
+    return weight_cost(constant(w)->child, leaf);
+}
+
+static enum err constant_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
+{
+    struct scorer *s;
+    enum err e = weight_make_scorer(constant(w)->child, rq, &s);
+    return e != ERR_OK || s == NULL ? e : constant_scorer_new(rq->arena, s, w->boost, out, rq->em);
+}
+
+static int64_t constant_count(const struct weight *w, const struct leaf *leaf)
+{
+    const struct weight *child = constant(w)->child;
+    return child->ops->count != NULL ? child->ops->count(child, leaf) : -1;
+}
+
+static const struct weight_ops constant_ops = {constant_cost, constant_scorer, NULL, constant_count};
+
+enum err weight_constant(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
+                         const struct weight **out, struct errmsg *em)
+{
+    struct constant_weight *w = weight_alloc(sh, sizeof(*w), &constant_ops, q, boost, need);
+    if (w == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &w->base;
+    return weight_make(sh, q->one.child, 1, NEED_NO_SCORES, &w->child, em);
+}

@@ -1,0 +1,445 @@
+/* Booleans and dis_max: which scorers a segment's clauses are put together from, as Lucene's Boolean2ScorerSupplier. */
+#include "common/base/num.h"
+#include "engine/query/scorers.h"
+
+#include <stdatomic.h>
+
+struct bool_weight {
+    struct weight base;
+    const struct weight **v; /* a clause each */
+    _Atomic uint64_t *costs; /* of each leaf, + 1; 0: not computed yet */
+};
+
+static const struct bool_weight *self(const struct weight *w)
+{
+    return (const struct bool_weight *)(const void *)w;
+}
+
+/* What the clauses of a segment come to. */
+struct plan {
+    const struct weight **must, **filter, **should, **must_not;
+    uint32_t n_must, n_filter, n_should, n_must_not;
+    uint32_t min_should;
+    uint64_t cost; /* 0: nothing matches */
+};
+
+static bool add(const struct weight **list, uint32_t *n, const struct weight *w, const struct leaf *leaf)
+{
+    if (weight_cost(w, leaf) == 0) {
+        return false;
+    }
+    list[(*n)++] = w;
+    return true;
+}
+
+static enum err plan_make(struct plan *p, const struct weight *w, const struct leaf *leaf, struct arena *a, struct errmsg *em)
+{
+    const struct query *q = w->query;
+    uint32_t n = q->boolean.n;
+    const struct weight **room = ARENA_ARRAY(a, const struct weight *, (size_t)n * 5 + 1);
+    *p = (struct plan){.min_should = q->boolean.min_should > 0 ? (uint32_t)q->boolean.min_should : 0};
+    if (room == NULL) {
+        return err_no_memory(em);
+    }
+    p->must = room; /* room for the should clauses too, which may be required in the end */
+    p->filter = room + 2 * (size_t)n;
+    p->should = room + 3 * (size_t)n;
+    p->must_not = room + 4 * (size_t)n;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct weight *c = self(w)->v[i];
+        switch (q->boolean.v[i].occur) {
+        case OCCUR_MUST:
+            if (!add(p->must, &p->n_must, c, leaf)) {
+                return ERR_OK;
+            }
+            break;
+        case OCCUR_FILTER:
+            if (!add(p->filter, &p->n_filter, c, leaf)) {
+                return ERR_OK;
+            }
+            break;
+        case OCCUR_SHOULD:
+            add(p->should, &p->n_should, c, leaf);
+            break;
+        case OCCUR_MUST_NOT:
+            add(p->must_not, &p->n_must_not, c, leaf);
+            break;
+        }
+    }
+    if (p->n_should < p->min_should) {
+        return ERR_OK;
+    }
+    if (p->min_should > 0 && p->n_should == p->min_should) { /* all of them are needed */
+        memcpy(p->must + p->n_must, p->should, p->n_should * sizeof(*p->should));
+        p->n_must += p->n_should;
+        p->n_should = p->min_should = 0;
+    }
+    if (w->need == NEED_NO_SCORES && p->min_should == 0 && p->n_must + p->n_filter > 0) {
+        p->n_should = 0;
+    }
+    uint64_t required = UINT64_MAX, optional = 0;
+    for (uint32_t i = 0; i < p->n_must + p->n_filter; i++) {
+        uint64_t c = weight_cost(i < p->n_must ? p->must[i] : p->filter[i - p->n_must], leaf);
+        required = MIN_OF(required, c);
+    }
+    for (uint32_t i = 0; i < p->n_should; i++) {
+        optional += weight_cost(p->should[i], leaf);
+    }
+    if (required == UINT64_MAX) {
+        p->cost = optional;
+    } else {
+        p->cost = p->min_should > 0 ? MIN_OF(required, optional) : required;
+    }
+    return ERR_OK;
+}
+
+static uint64_t compute_cost(const struct weight *w, const struct leaf *leaf)
+{
+    const struct query *q = w->query;
+    uint64_t required = UINT64_MAX, optional = 0;
+    uint32_t n_should = 0;
+    for (uint32_t i = 0; i < q->boolean.n; i++) {
+        uint64_t c = q->boolean.v[i].occur == OCCUR_MUST_NOT ? 0 : weight_cost(self(w)->v[i], leaf);
+        if (q->boolean.v[i].occur == OCCUR_SHOULD) {
+            optional += c;
+            n_should += c > 0 ? 1 : 0;
+        } else if (q->boolean.v[i].occur != OCCUR_MUST_NOT) {
+            required = MIN_OF(required, c);
+        }
+    }
+    if ((int32_t)n_should < q->boolean.min_should) {
+        return 0;
+    }
+    if (required == UINT64_MAX) {
+        return optional;
+    }
+    return q->boolean.min_should > 0 ? MIN_OF(required, optional) : required;
+}
+
+/* Kept: nested booleans would compute those of their children again and again. */
+static uint64_t bool_cost(const struct weight *w, const struct leaf *leaf)
+{
+    _Atomic uint64_t *known = &self(w)->costs[leaf->index];
+    uint64_t cost = atomic_load_explicit(known, memory_order_relaxed);
+    if (cost == 0) {
+        cost = MIN_OF(compute_cost(w, leaf), (uint64_t)UINT32_MAX) + 1;
+        atomic_store_explicit(known, cost, memory_order_relaxed);
+    }
+    return cost - 1;
+}
+
+/* A required scorer that counts for nothing in a scoring query. */
+static enum err unscored(const struct scorer_request *rq, struct scorer *s, struct scorer **out)
+{
+    return constant_scorer_new(rq->arena, s, 0, out, rq->em);
+}
+
+static enum err required(const struct weight *w, const struct plan *p, const struct scorer_request *rq, bool top,
+                         struct scorer **out)
+{
+    uint32_t n = p->n_must + p->n_filter, k = 0;
+    struct scorer **all = ARENA_ARRAY(rq->arena, struct scorer *, n);
+    struct scorer **scoring = ARENA_ARRAY(rq->arena, struct scorer *, p->n_must);
+    if (all == NULL || scoring == NULL) {
+        return err_no_memory(rq->em);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const struct weight *c = i < p->n_filter ? p->filter[i] : p->must[i - p->n_filter];
+        enum err e = weight_make_scorer(c, rq, &all[i]);
+        if (e != ERR_OK || all[i] == NULL) {
+            return e;
+        }
+        if (i >= p->n_filter) {
+            scoring[k++] = all[i];
+        }
+    }
+    if (n == 1 && k == 0 && w->need != NEED_NO_SCORES) {
+        return unscored(rq, all[0], out);
+    }
+    if (n == 1) {
+        *out = all[0];
+        return ERR_OK;
+    }
+    return conjunction_new(rq->arena, all, n, scoring, w->need != NEED_NO_SCORES ? k : 0, top, out, rq->em);
+}
+
+static enum err optional(const struct weight *w, const struct plan *p, const struct scorer_request *rq, bool top,
+                         struct scorer **out)
+{
+    struct scorer **v = ARENA_ARRAY(rq->arena, struct scorer *, p->n_should);
+    struct disjunction_opts o = {.min_should = p->min_should, .scored = w->need != NEED_NO_SCORES, .top = top,
+                                 .n_docs = rq->leaf->doc_count, .lead_cost = rq->lead_cost};
+    uint32_t n = 0;
+    if (v == NULL) {
+        return err_no_memory(rq->em);
+    }
+    for (uint32_t i = 0; i < p->n_should; i++) {
+        enum err e = weight_make_scorer(p->should[i], rq, &v[n]);
+        if (e != ERR_OK) {
+            return e;
+        }
+        n += v[n] != NULL ? 1 : 0;
+    }
+    if (n == 0 || n < p->min_should) {
+        return ERR_OK;
+    }
+    return disjunction_new(rq->arena, v, n, &o, out, rq->em);
+}
+
+static enum err without(const struct weight *w, const struct plan *p, const struct scorer_request *rq, struct scorer *s,
+                        struct scorer **out)
+{
+    struct scorer_request sub = *rq;
+    struct scorer **v = ARENA_ARRAY(rq->arena, struct scorer *, p->n_must_not), *any = NULL;
+    struct disjunction_opts o = {.n_docs = rq->leaf->doc_count};
+    uint32_t n = 0;
+    (void)w;
+    *out = s;
+    if (v == NULL) {
+        return err_no_memory(rq->em);
+    }
+    sub.lead_cost = MIN_OF(rq->lead_cost, s->cost);
+    o.lead_cost = sub.lead_cost;
+    for (uint32_t i = 0; i < p->n_must_not; i++) {
+        enum err e = weight_make_scorer(p->must_not[i], &sub, &v[n]);
+        if (e != ERR_OK) {
+            return e;
+        }
+        n += v[n] != NULL ? 1 : 0;
+    }
+    if (n == 0) {
+        return ERR_OK;
+    }
+    enum err e = disjunction_new(rq->arena, v, n, &o, &any, rq->em);
+    return e == ERR_OK ? exclusion_new(rq->arena, s, any, out, rq->em) : e;
+}
+
+static enum err bool_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
+{
+    struct plan p;
+    enum err e = plan_make(&p, w, rq->leaf, rq->arena, rq->em);
+    struct scorer_request sub = *rq;
+    struct scorer *must = NULL, *should = NULL;
+    bool top = w->need == NEED_TOP_SCORES;
+    if (e != ERR_OK || p.cost == 0) {
+        return e;
+    }
+    sub.lead_cost = MIN_OF(rq->lead_cost, p.cost);
+    if (p.n_must + p.n_filter == 0) {
+        sub.lead_cost = rq->lead_cost;
+        e = optional(w, &p, &sub, top, &should);
+        if (e != ERR_OK || should == NULL) {
+            return e;
+        }
+        *out = should;
+        return p.n_must_not > 0 ? without(w, &p, &sub, should, out) : ERR_OK;
+    }
+    e = required(w, &p, &sub, top && p.n_should == 0, &must);
+    if (e == ERR_OK && must != NULL && p.n_must_not > 0) {
+        e = without(w, &p, &sub, must, &must);
+    }
+    if (e != ERR_OK || must == NULL) {
+        return e;
+    }
+    if (p.n_should == 0) {
+        *out = must;
+        return ERR_OK;
+    }
+    e = optional(w, &p, &sub, false, &should);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (p.min_should > 0) {
+        struct scorer **both = ARENA_ARRAY(rq->arena, struct scorer *, 2);
+        if (should == NULL) {
+            return ERR_OK;
+        }
+        if (both == NULL) {
+            return err_no_memory(rq->em);
+        }
+        both[0] = must;
+        both[1] = should;
+        return conjunction_new(rq->arena, both, 2, both, w->need != NEED_NO_SCORES ? 2 : 0, top, out, rq->em);
+    }
+    if (should == NULL) {
+        *out = must;
+        return ERR_OK;
+    }
+    return optional_new(rq->arena, must, should, top, out, rq->em);
+}
+
+static struct explanation *clause_note(struct arena *a, const struct bool_clause *c, const char *what, bool match,
+                                       struct explanation *e)
+{
+    struct str text = query_text(c->query, a);
+    return explain_add(a, explain_new(a, match, 0, "%s (%.*s)", what, STR_ARG(text)), e);
+}
+
+static struct explanation *filter_note(struct arena *a, struct explanation *e)
+{
+    struct explanation *n = explain_new(a, true, 0, "match on required clause, product of:");
+    return explain_add(a, explain_add(a, n, explain_new(a, true, 0, "# clause")), e);
+}
+
+static enum err bool_explain(const struct weight *w, const struct explain_request *rq, struct explanation **out)
+{
+    const struct query *q = w->query;
+    struct arena *a = rq->arena;
+    struct explanation *sum = explain_new(a, true, 0, "sum of:");
+    int32_t matched = 0, should = 0;
+    bool fail = false;
+    for (uint32_t i = 0; i < q->boolean.n && sum != NULL; i++) {
+        const struct bool_clause *c = &q->boolean.v[i];
+        struct explanation *e;
+        enum err err = explain_weight(self(w)->v[i], rq, &e);
+        if (err != ERR_OK) {
+            return err;
+        }
+        if (e->match) {
+            matched += c->occur != OCCUR_MUST_NOT ? 1 : 0;
+            should += c->occur == OCCUR_SHOULD ? 1 : 0;
+            fail = fail || c->occur == OCCUR_MUST_NOT;
+            e = c->occur == OCCUR_FILTER     ? filter_note(a, e)
+                : c->occur == OCCUR_MUST_NOT ? clause_note(a, c, "match on prohibited clause", false, e)
+                                             : e;
+            sum = explain_add(a, sum, e);
+        } else if (c->occur == OCCUR_MUST || c->occur == OCCUR_FILTER) {
+            fail = true;
+            sum = explain_add(a, sum, clause_note(a, c, "no match on required clause", false, e));
+        }
+    }
+    if (sum == NULL) {
+        return err_no_memory(rq->em);
+    }
+    *out = sum;
+    sum->match = false;
+    if (fail) {
+        sum->description = STR("Failure to meet condition(s) of required/prohibited clause(s)");
+    } else if (matched == 0) {
+        sum->description = STR("No matching clauses");
+    } else if (should < q->boolean.min_should) {
+        sum->description = arena_printf(a, "Failure to match minimum number of optional clauses: %d", q->boolean.min_should);
+    } else {
+        struct scorer *s;
+        enum err e = explain_scorer(w, rq, &s);
+        if (e != ERR_OK || s == NULL) {
+            return e;
+        }
+        sum->match = true;
+        sum->value = s->ops->score(s);
+    }
+    return ERR_OK;
+}
+
+static const struct weight_ops bool_ops = {bool_cost, bool_scorer, bool_explain, NULL};
+
+enum err weight_bool(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
+                     const struct weight **out, struct errmsg *em)
+{
+    struct bool_weight *w = weight_alloc(sh, sizeof(*w), &bool_ops, q, boost, need);
+    if (w == NULL || (w->v = ARENA_ARRAY(sh->cx.arena, const struct weight *, q->boolean.n)) == NULL
+        || (w->costs = ARENA_ARRAY(sh->cx.arena, _Atomic uint64_t, sh->cx.view->n_leaves)) == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &w->base;
+    for (uint32_t i = 0; i < q->boolean.n; i++) {
+        bool scoring = q->boolean.v[i].occur == OCCUR_MUST || q->boolean.v[i].occur == OCCUR_SHOULD;
+        enum err e = weight_make(sh, q->boolean.v[i].query, boost, scoring ? need : NEED_NO_SCORES, &w->v[i], em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+/* ---- dis_max ---- */
+
+static uint64_t dis_max_cost(const struct weight *w, const struct leaf *leaf)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < w->query->dis_max.n; i++) {
+        sum += weight_cost(self(w)->v[i], leaf);
+    }
+    return sum;
+}
+
+static enum err dis_max_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
+{
+    struct scorer **v = ARENA_ARRAY(rq->arena, struct scorer *, w->query->dis_max.n);
+    struct disjunction_opts o = {.scored = w->need != NEED_NO_SCORES, .top = w->need == NEED_TOP_SCORES,
+                                 .n_docs = rq->leaf->doc_count, .lead_cost = rq->lead_cost, .dis_max = true,
+                                 .tie_breaker = w->query->dis_max.tie_breaker};
+    uint32_t n = 0;
+    if (v == NULL) {
+        return err_no_memory(rq->em);
+    }
+    for (uint32_t i = 0; i < w->query->dis_max.n; i++) {
+        enum err e = weight_make_scorer(self(w)->v[i], rq, &v[n]);
+        if (e != ERR_OK) {
+            return e;
+        }
+        n += v[n] != NULL ? 1 : 0;
+    }
+    return n == 0 ? ERR_OK : disjunction_new(rq->arena, v, n, &o, out, rq->em);
+}
+
+static enum err dis_max_explain(const struct weight *w, const struct explain_request *rq, struct explanation **out)
+{
+    struct arena *a = rq->arena;
+    float tie = w->query->dis_max.tie_breaker, best = 0;
+    double others = 0;
+    bool match = false;
+    struct buf number;
+    buf_init(&number, NULL, 64);
+    num_put_float(&number, tie);
+    struct explanation *sum = tie == 0 ? explain_new(a, true, 0, "max of:")
+                                       : explain_new(a, true, 0, "max plus %.*s times others of:", STR_ARG(buf_view(&number)));
+    buf_fini(&number);
+    struct explanation *misses = explain_new(a, false, 0, "No matching clause");
+    for (uint32_t i = 0; i < w->query->dis_max.n; i++) {
+        struct explanation *e;
+        enum err err = explain_weight(self(w)->v[i], rq, &e);
+        if (err != ERR_OK) {
+            return err;
+        }
+        if (!e->match) {
+            if (!match) {
+                misses = explain_add(a, misses, e);
+            }
+            continue;
+        }
+        match = true;
+        sum = explain_add(a, sum, e);
+        if (e->value >= best) {
+            others += best;
+            best = e->value;
+        } else {
+            others += e->value;
+        }
+    }
+    if (sum == NULL || misses == NULL) {
+        return err_no_memory(rq->em);
+    }
+    sum->value = (float)((double)best + others * (double)tie);
+    *out = match ? sum : misses;
+    return ERR_OK;
+}
+
+static const struct weight_ops dis_max_ops = {dis_max_cost, dis_max_scorer, dis_max_explain, NULL};
+
+enum err weight_dis_max(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
+                        const struct weight **out, struct errmsg *em)
+{
+    struct bool_weight *w = weight_alloc(sh, sizeof(*w), &dis_max_ops, q, boost, need);
+    if (w == NULL || (w->v = ARENA_ARRAY(sh->cx.arena, const struct weight *, q->dis_max.n)) == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &w->base;
+    for (uint32_t i = 0; i < q->dis_max.n; i++) {
+        enum err e = weight_make(sh, q->dis_max.v[i], boost, need, &w->v[i], em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
