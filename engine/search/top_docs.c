@@ -19,6 +19,7 @@ struct top_docs {
     struct entry *entries; /* k + 1: the last is the candidate */
     uint32_t *heap;        /* entry numbers, the worst first */
     uint32_t n;
+    struct sort_cell *cells; /* of all entries: these trade theirs */
     struct sort_cell *after;
     const struct leaf *leaf;
     /* collapse */
@@ -74,6 +75,7 @@ enum err top_docs_new(struct top_docs **out, const struct top_docs_opts *opts, s
     if (ok && t->n_keys > 0) {
         struct sort_cell *cells = calloc(((size_t)opts->k + 1) * t->n_keys, sizeof(*cells));
         ok = cells != NULL;
+        t->cells = cells;
         for (uint32_t i = 0; ok && i <= opts->k; i++) {
             t->entries[i].cells = &cells[(size_t)i * t->n_keys];
             cells_init(t->entries[i].cells, t->n_keys);
@@ -119,9 +121,7 @@ void top_docs_free(struct top_docs *t)
     for (uint32_t k = 0; t->after != NULL && k < t->n_keys; k++) {
         buf_fini(&t->after[k].text);
     }
-    if (t->entries != NULL) {
-        free(t->entries[0].cells);
-    }
+    free(t->cells);
     free(t->after);
     free(t->entries);
     free(t->heap);
