@@ -1,5 +1,6 @@
 #include "coordinator/search.h"
 
+#include "common/base/num.h"
 #include "engine/aggs/aggs.h"
 #include "engine/suggest/suggest.h"
 
@@ -108,6 +109,24 @@ static bool routed_here(const struct index_meta *m, uint32_t shard, struct str r
     return false;
 }
 
+/* "_shards:0,3|_local" asks some shards only. */
+static bool preferred(struct str preference, uint32_t shard)
+{
+    struct str rest;
+    if (!str_starts(preference, STR("_shards:"))) {
+        return true;
+    }
+    struct str list = str_cut(str_slice(preference, 8, preference.n), '|', &rest);
+    while (list.p != NULL) {
+        int32_t n;
+        struct str one = str_cut(list, ',', &list);
+        if (num_parse_i32(one, &n) && n >= 0 && (uint32_t)n == shard) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void query_done(struct shard_rq *rq);
 static void scroll_id_make(struct search_call *c);
 
@@ -125,7 +144,7 @@ static enum err choose_shards(struct search_call *c)
         const struct index_target *t = &c->targets[i];
         struct str routing = c->o.routing.n > 0 ? c->o.routing : t->search_routing;
         for (uint32_t s = 0; s < t->meta->n_shards; s++) {
-            if (!routed_here(t->meta, s, routing)) {
+            if (!routed_here(t->meta, s, routing) || !preferred(c->o.preference, s)) {
                 continue;
             }
             struct shard_query *q = &c->queries[c->n_shards];
@@ -493,6 +512,66 @@ static void gather_stats(struct search_call *c)
     }
 }
 
+#define SCROLL_MS_MAX (24 * 3600 * 1000)
+
+/* What the request's parts forbid each other, before any shard is asked. */
+static enum err check_request(struct search_call *c)
+{
+    const struct search_source *s = &c->source;
+    struct buf b;
+    unsigned n = 0;
+    enum err e = ERR_OK;
+    buf_init(&b, NULL, KIB);
+    if (c->o.scroll_ms > 0) {
+        if (s->track_total == TRACK_TOTAL_DISABLED) {
+            buf_printf(&b, "%u: disabling [track_total_hits] is not allowed in a scroll context;", ++n);
+        }
+        if (s->from > 0) {
+            buf_printf(&b, "%u: using [from] is not allowed in a scroll context;", ++n);
+        }
+        if (s->size == 0) {
+            buf_printf(&b, "%u: [size] cannot be [0] in a scroll context;", ++n);
+        }
+        if (s->n_rescore > 0) {
+            buf_printf(&b, "%u: using [rescore] is not allowed in a scroll context;", ++n);
+        }
+    }
+    if (n > 0) {
+        e = err_set(&c->error, ERR_ACTION_VALIDATION, "Validation Failed: %.*s", STR_ARG(buf_view(&b)));
+    }
+    buf_fini(&b);
+    if (e == ERR_OK && c->o.total_as_int && s->track_total != TRACK_TOTAL_DISABLED && s->track_total != TRACK_TOTAL_ACCURATE) {
+        if (s->track_total_given) {
+            e = err_set(&c->error, ERR_ILLEGAL_ARGUMENT,
+                        "[rest_total_hits_as_int] cannot be used if the tracking of total hits is not accurate, got %d", s->track_total);
+        } else {
+            c->source.track_total = TRACK_TOTAL_ACCURATE;
+        }
+    }
+    return e;
+}
+
+/* Refusals that the shards would make alike: said as if all of them had. */
+static bool refused_by_shards(struct search_call *c)
+{
+    if (c->source.track_total < TRACK_TOTAL_DISABLED) {
+        err_set(&c->error, ERR_ILLEGAL_ARGUMENT, "value must be >= 0, got %d", c->source.track_total);
+        c->bare_phase = "fetch";
+    } else if (c->o.scroll_ms > SCROLL_MS_MAX) {
+        err_set(&c->error, ERR_ILLEGAL_ARGUMENT,
+                "Keep alive for request (%lldd) is too large. It must be less than (1d). This limit can be set by changing the "
+                "[search.max_keep_alive] cluster level setting.",
+                (long long)(c->o.scroll_ms / 86400000));
+        for (uint32_t i = 0; i < c->n_shards; i++) {
+            c->queries[i].rq.error = c->error;
+        }
+        err_clear(&c->error);
+        c->n_failed = c->n_shards;
+        return true;
+    }
+    return c->error.n > 0;
+}
+
 static enum err prepare(struct search_call *c)
 {
     struct rest *r = c->r;
@@ -500,6 +579,7 @@ static enum err prepare(struct search_call *c)
     if (c->o.tree != NULL) {
         e = search_source_parse(&c->source, c->o.tree, c->o.body, &c->arena, &c->error);
     }
+    e = e == ERR_OK ? check_request(c) : e;
     if (e == ERR_OK) {
         e = resolve_indices(r->state, c->o.index, &c->o.indices, c->now_ms, &c->arena, &c->targets, &c->n_targets, &c->error);
     }
@@ -515,6 +595,10 @@ void search_run(struct search_call *c)
         return;
     }
     c->no_indices = c->n_targets == 0;
+    if (refused_by_shards(c)) {
+        finish(c);
+        return;
+    }
     if (c->n_shards == 0) {
         c->reduced = (struct reduced){.max_score = 0};
         finish(c);
@@ -569,9 +653,15 @@ void search_run_scroll(struct search_call *c, struct str id)
 static void write_failure(struct search_call *c, struct jsonw *w, const struct shard_query *q)
 {
     jw_obj(w);
-    jw_ki64(w, "shard", q->rq.shard.shard);
-    jw_kstr(w, "index", q->rq.shard.index);
-    jw_kstr(w, "node", c->r->co->o.node_id);
+    if (err_code(&q->rq.error) == ERR_SEARCH_CONTEXT_MISSING) { /* whose it was is not known any more */
+        jw_ki64(w, "shard", -1);
+        jw_k(w, "index");
+        jw_null(w);
+    } else {
+        jw_ki64(w, "shard", q->rq.shard.shard);
+        jw_kstr(w, "index", q->rq.shard.index);
+        jw_kstr(w, "node", c->r->co->o.node_id);
+    }
     jw_k(w, "reason");
     jw_obj(w);
     error_write_cause(w, &q->rq.error);
@@ -631,6 +721,66 @@ static const struct errmsg *first_failure(const struct search_call *c)
     return &c->error;
 }
 
+/* The first failure's root cause stands behind the whole, unless it is that failure itself. What is no exception of
+ * Elasticsearch's own is shown wrapped in one, and bare inside. */
+static void write_guessed_cause(struct jsonw *w, const struct errmsg *first)
+{
+    unsigned at = err_root(first);
+    struct errmsg root = *first;
+    memmove(&root.frame[0], &root.frame[at], (first->n - at) * sizeof(root.frame[0]));
+    root.n = first->n - at;
+    bool own = err_family(root.frame[0].code) == ERR_FAMILY_ES;
+    if (own && at == 0 && root.frame[0].code != ERR_SEARCH_CONTEXT_MISSING) {
+        return;
+    }
+    jw_k(w, "caused_by");
+    jw_obj(w);
+    if (!own) {
+        struct errmsg wrapper = root;
+        wrapper.n = 1;
+        error_write_cause(w, &wrapper);
+        jw_k(w, "caused_by");
+        jw_obj(w);
+    }
+    error_write_cause(w, &root);
+    if (!own) {
+        jw_obj_end(w);
+    }
+    jw_obj_end(w);
+}
+
+/* Several shards sorted by a field are asked first whether they can match at all: that is where its absence is seen. */
+static const char *failed_phase(const struct search_call *c, const struct errmsg *first)
+{
+    bool by_field = c->source.n_sort > 0 && c->source.sort[0].kind == SORT_FIELD;
+    bool no_mapping = err_code(first) == ERR_QUERY_SHARD && strncmp(first->frame[0].reason, "No mapping found for", 20) == 0;
+    return c->n_shards > 1 && by_field && no_mapping ? "can_match" : "query";
+}
+
+/* An error that no shard is named for. */
+static void write_bare_phase(struct search_call *c, struct jsonw *w, int *status)
+{
+    *status = err_http_status(&c->error);
+    jw_k(w, "error");
+    jw_obj(w);
+    jw_k(w, "root_cause");
+    jw_arr(w);
+    jw_arr_end(w);
+    jw_kz(w, "type", err_type(ERR_SEARCH_PHASE));
+    jw_kz(w, "reason", "");
+    jw_kz(w, "phase", c->bare_phase);
+    jw_kbool(w, "grouped", true);
+    jw_k(w, "failed_shards");
+    jw_arr(w);
+    jw_arr_end(w);
+    jw_k(w, "caused_by");
+    jw_obj(w);
+    error_write_cause(w, &c->error);
+    jw_obj_end(w);
+    jw_obj_end(w);
+    jw_ki64(w, "status", *status);
+}
+
 /* search_phase_execution_exception: what it is when no shard answered. */
 static void write_all_failed(struct search_call *c, struct jsonw *w, int *status)
 {
@@ -641,22 +791,11 @@ static void write_all_failed(struct search_call *c, struct jsonw *w, int *status
     write_root_causes(c, w);
     jw_kz(w, "type", err_type(ERR_SEARCH_PHASE));
     jw_kz(w, "reason", "all shards failed");
-    jw_kz(w, "phase", "query");
+    jw_kz(w, "phase", failed_phase(c, first));
     jw_kbool(w, "grouped", true);
     jw_k(w, "failed_shards");
     write_failures(c, w);
-    if (err_family(err_code(first)) != ERR_FAMILY_ES) { /* a foreign exception is shown twice, wrapped and bare */
-        jw_k(w, "caused_by");
-        jw_obj(w);
-        struct errmsg one = *first;
-        one.n = 1;
-        error_write_cause(w, &one);
-        jw_k(w, "caused_by");
-        jw_obj(w);
-        error_write_cause(w, first);
-        jw_obj_end(w);
-        jw_obj_end(w);
-    }
+    write_guessed_cause(w, first);
     jw_obj_end(w);
     jw_ki64(w, "status", *status);
 }
@@ -741,7 +880,7 @@ static enum err write_body(struct search_call *c, struct jsonw *w)
     }
     jw_ki64(w, "took", took);
     jw_kbool(w, "timed_out", c->reduced.timed_out);
-    if (c->reduced.terminated_early || (c->source.terminate_after > 0 && c->n_shards > 0)) {
+    if (c->reduced.terminated_early || (c->source.terminate_after != 0 && c->n_shards > 0)) {
         jw_kbool(w, "terminated_early", c->reduced.terminated_early);
     }
     write_shards(c, w);
@@ -760,6 +899,11 @@ void search_write(struct search_call *c, struct jsonw *w, int *status)
         write_all_failed(c, w, status);
     } else if (c->error.n == 0) {
         e = write_body(c, w);
+    }
+    if (c->bare_phase != NULL) {
+        write_bare_phase(c, w, status);
+        jw_obj_end(w);
+        return;
     }
     if (c->error.n > 0 || e != ERR_OK) {
         buf_truncate(w->out, start);

@@ -45,6 +45,7 @@ struct search_call {
     int64_t start_ns, now_ms;
     const struct index_target *targets;
     uint32_t n_targets;
+    const char *bare_phase; /* the error is a phase's, of no shard in particular; NULL: no */
     bool no_indices, next_page;
     struct str scroll_id; /* of the answer; n == 0: none */
 };

@@ -103,6 +103,28 @@ static bool source_paths(const struct mapping *m, const struct field *f, struct 
     return true;
 }
 
+/* Points are arrays and objects themselves: what stands at the path is read as it is, through arrays of objects. */
+static void write_points(const struct value_format *vf, const struct json *at, struct str path, struct arena *arena, struct jsonw *w)
+{
+    if (path.n == 0) {
+        source_value_write(vf, at, arena, w);
+        return;
+    }
+    if (at->type == JSON_ARRAY) {
+        for (uint32_t i = 0; i < at->n; i++) {
+            write_points(vf, &at->items[i], path, arena, w);
+        }
+        return;
+    }
+    for (uint32_t i = 0; at->type == JSON_OBJECT && i < at->n; i++) {
+        struct str key = at->members[i].key;
+        bool whole = str_eq(path, key);
+        if (whole || (str_starts(path, key) && path.p[key.n] == '.')) {
+            write_points(vf, &at->members[i].value, whole ? STR("") : str_slice(path, key.n + 1, path.n), arena, w);
+        }
+    }
+}
+
 static bool write_source_field(struct fetch *f, struct fetch_hit *h, const struct field *shown, struct str format, struct jsonw *w)
 {
     const struct field *field = shown->type == FT_ALIAS ? shown->alias_of : shown;
@@ -125,6 +147,10 @@ static bool write_source_field(struct fetch *f, struct fetch_hit *h, const struc
     for (size_t p = 0; p < n_paths; p++) {
         const struct json **v;
         size_t n;
+        if (field->type == FT_GEO_POINT) {
+            write_points(&vf, tree, paths[p], h->arena, &inner);
+            continue;
+        }
         if (!source_values(tree, paths[p], h->arena, &v, &n)) {
             buf_fini(&b);
             return false;
@@ -261,7 +287,7 @@ enum err fetch_fields(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
     struct buf b;
     struct jsonw inner;
     enum err e = ERR_OK;
-    if (s->n_docvalue_fields == 0 && s->n_fields == 0 && s->n_stored_fields == 0 && s->n_script_fields == 0) {
+    if (s->n_docvalue_fields == 0 && s->n_fields == 0 && s->n_stored_fields == 0 && s->n_script_fields == 0 && s->collapse.field.p == NULL) {
         return ERR_OK;
     }
     buf_init(&b, NULL, BUF_UNLIMITED);
@@ -272,6 +298,10 @@ enum err fetch_fields(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
     }
     for (uint32_t i = 0; e == ERR_OK && i < s->n_docvalue_fields; i++) {
         e = write_doc_values(f, h, &s->docvalue_fields[i], &inner);
+    }
+    if (e == ERR_OK && s->collapse.field.p != NULL) { /* a group shows the value that made it */
+        struct field_and_format group = {.field = s->collapse.field};
+        e = write_doc_values(f, h, &group, &inner);
     }
     e = e == ERR_OK ? write_source_fields(f, h, &inner) : e;
     e = e == ERR_OK ? script_fields_write(f, h, &inner) : e;

@@ -220,8 +220,8 @@ static void write_identity(const struct fetch *f, const struct fetch_hit *h, str
         jw_kstr(w, "_node", f->shard->node_id);
     }
     jw_kstr(w, "_index", f->shard->index_name);
+    jw_kz(w, "_type", "_doc");
     if (!f->source->stored_none) {
-        jw_kz(w, "_type", "_doc");
         jw_kstr(w, "_id", h->stored.id);
     }
     write_versions(f, h, w);

@@ -270,7 +270,7 @@ static enum err prepare_top(struct run *r)
     }
     struct top_docs_opts o = {.k = (uint32_t)k,
                               .sort = r->sort,
-                              .want_scores = s->track_scores,
+                              .want_scores = s->track_scores || (r->sort != NULL && sort_plan_needs_scores(r->sort)),
                               .after = s->search_after,
                               .after_doc = r->shard->after_doc,
                               .group = group,
@@ -408,7 +408,7 @@ static void take(struct run *r, doc_id doc)
             return;
         }
     }
-    if (r->source->terminate_after > 0) {
+    if (r->source->terminate_after != 0) {
         if (r->collected >= r->source->terminate_after) {
             r->terminated = r->done = true;
             return;
@@ -673,7 +673,7 @@ static enum err finish(struct run *r, struct query_result *out)
     if (s->n_rescore > 0) {
         out->n = MIN_OF(out->n, (uint32_t)(s->from + s->size));
     }
-    if (e == ERR_OK && out->n > 0 && r->sort == NULL) {
+    if (e == ERR_OK && out->n > 0 && r->sort == NULL && s->collapse.field.p == NULL) {
         out->max_score = out->docs[0].score;
     } else if (e == ERR_OK && out->n > 0 && s->track_scores) {
         out->max_score = r->best;

@@ -383,11 +383,13 @@ static void set_text(struct sort_cell *c, struct str text)
     buf_str(&c->text, text);
     c->leaf = UINT32_MAX;
     c->null = false;
+    c->settled = true;
 }
 
 static void load_text(struct sort_plan *p, const struct sort_key *k, doc_id doc, struct sort_cell *out)
 {
     out->null = true;
+    out->settled = false;
     out->leaf = p->leaf->index;
     if (k->field != NULL && k->field->type == FT_CONSTANT_KEYWORD && k->field->const_value.p != NULL) {
         set_text(out, k->field->const_value);
@@ -425,7 +427,7 @@ void sort_cell_load(struct sort_plan *p, uint32_t i, doc_id doc, struct sort_cel
     } else if (k->is_text) {
         load_text(p, k, doc, out);
     } else if (k->spec->kind == SORT_SCORE) {
-        out->num = num_from_float(p->scorer->ops->score(p->scorer));
+        out->num = num_from_float(p->score);
     } else if (k->spec->kind == SORT_DOC) {
         out->num = (int64_t)p->leaf->base + doc;
     } else if (k->is_geo) {
@@ -438,10 +440,11 @@ void sort_cell_load(struct sort_plan *p, uint32_t i, doc_id doc, struct sort_cel
 bool sort_cell_settle(struct sort_plan *p, uint32_t i, struct sort_cell *c)
 {
     const struct sort_key *k = &p->keys[i];
-    if (!k->is_text || c->null || c->leaf == UINT32_MAX) {
+    if (!k->is_text || c->null || c->settled) {
         return true;
     }
-    return seg_term_by_ord(k->seg, c->ord, &c->text);
+    c->settled = seg_term_by_ord(k->seg, c->ord, &c->text);
+    return c->settled;
 }
 
 int sort_cell_cmp(struct sort_plan *p, uint32_t i, struct sort_cell *a, struct sort_cell *b)
@@ -456,7 +459,7 @@ int sort_cell_cmp(struct sort_plan *p, uint32_t i, struct sort_cell *a, struct s
     } else if (a->leaf == b->leaf && a->leaf != UINT32_MAX) {
         c = a->ord < b->ord ? -1 : a->ord > b->ord;
     } else {
-        if (a->leaf != UINT32_MAX && !sort_cell_settle(p, i, a)) {
+        if (!sort_cell_settle(p, i, a) || !sort_cell_settle(p, i, b)) {
             return 0;
         }
         c = str_cmp(buf_view(&a->text), buf_view(&b->text));
@@ -498,6 +501,7 @@ bool sort_cell_of_value(const struct sort_plan *p, uint32_t i, const struct sort
 {
     const struct sort_key *k = &p->keys[i];
     out->leaf = UINT32_MAX;
+    out->settled = true;
     out->null = v->kind == SV_NULL;
     if (v->kind == SV_STR) {
         uint8_t ip[INET_BYTES];
@@ -529,6 +533,7 @@ enum err sort_cell_parse(const struct sort_plan *p, uint32_t i, const struct jso
     struct str name = k->spec->kind == SORT_SCORE ? STR("_score") : k->spec->kind == SORT_DOC ? STR("_doc") : k->spec->field;
     struct str text = json_text(v);
     out->leaf = UINT32_MAX;
+    out->settled = true;
     if (k->is_text) {
         out->null = v->type == JSON_NULL;
         uint8_t ip[16];

@@ -13,6 +13,7 @@ struct sort_cell {
     uint64_t ord;   /* texts: in segment `leaf` */
     uint32_t leaf;  /* UINT32_MAX: only `text` counts */
     bool null;      /* texts: no value */
+    bool settled;   /* texts: `text` has been read */
     struct buf text;
 };
 
@@ -42,6 +43,7 @@ struct sort_plan {
     bool needs_scores;
     const struct leaf *leaf;
     struct scorer *scorer;
+    float score; /* of the document at hand, when scores are needed */
     struct stored_reader stored;
     bool stored_open;
     struct errmsg error; /* of a script; n == 0: none */

@@ -217,6 +217,7 @@ static enum err track_total(const struct parse *p, const struct json *v)
 {
     struct search_source *s = p->s;
     bool on;
+    s->track_total_given = true;
     if (v->type == JSON_BOOL || (v->type == JSON_STRING && (str_is(v->s, "true") || str_is(v->s, "false")))) {
         enum err e = jr_bool(v, &on, p->em);
         s->track_total = on ? TRACK_TOTAL_ACCURATE : TRACK_TOTAL_DISABLED;
@@ -459,7 +460,7 @@ static enum err key_number(const struct parse *p, struct str key, const struct j
         s->size = n == -1 ? SIZE_DEFAULT : n;
         s->size_given = n != -1;
     } else {
-        s->terminate_after = n < 0 ? 1 : n; /* a negative one stops at once, as the real thing does */
+        s->terminate_after = n; /* a negative one stops before the first document, as the real thing does */
     }
     return ERR_OK;
 }

@@ -103,10 +103,11 @@ struct search_source {
     uint32_t n_rescore;
     const struct json *search_after; /* the array; NULL: none */
     int32_t track_total; /* TRACK_TOTAL_*, or a threshold */
+    bool track_total_given;
     bool track_scores, explain, version, seq_no_primary_term, profile;
     float min_score;
     bool has_min_score;
-    int64_t terminate_after; /* 0: no */
+    int64_t terminate_after; /* 0: no; negative: at once */
     int64_t timeout_ms;      /* -1: none */
     const struct json *indices_boost;
     const struct json *slice;

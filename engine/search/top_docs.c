@@ -344,6 +344,9 @@ void top_docs_add(struct top_docs *t, doc_id doc, float score)
     struct entry *c = &t->entries[t->o.k];
     c->doc = t->leaf->base + doc;
     c->score = score;
+    if (t->o.sort != NULL) {
+        t->o.sort->score = score;
+    }
     if (!passes_after(t, c)) {
         return;
     }
