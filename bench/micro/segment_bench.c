@@ -1,8 +1,8 @@
 /* segment_bench.c - how fast segments are built, merged and read: one comparable line each.
  *
- * The corpus is made from a seed: words of an English-like length distribution, frequencies by Zipf's law, documents of 150
- * to 250 tokens in one text field, and a price, a tag, a place, an id and a source of about 1 KiB. Times are the thread's CPU time.
- *   segment_bench [documents, default 50000] */
+ * The corpus is made from a seed: words of an English-like length distribution, frequencies by Zipf's law,
+ * documents of 150 to 250 tokens in one text field, and a price, a tag, a place, an id and a source of about
+ * 1 KiB. Times are the thread's CPU time. segment_bench [documents, default 50000] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -14,8 +14,13 @@
 #define WORDS   200000
 #define BATCHES 5
 
-static struct field body = {.path = {"body", 4}, .type = FT_TEXT, .options = INDEX_POSITIONS, .index = true, .norms = true,
-                            .similarity = {.discount_overlaps = true}, .position_increment_gap = 100};
+static struct field body = {.path = {"body", 4},
+                            .type = FT_TEXT,
+                            .options = INDEX_POSITIONS,
+                            .index = true,
+                            .norms = true,
+                            .similarity = {.discount_overlaps = true},
+                            .position_increment_gap = 100};
 static struct field tag = {.path = {"tag", 3}, .type = FT_KEYWORD, .index = true, .doc_values = true};
 static struct field price = {.path = {"price", 5}, .type = FT_LONG, .index = true, .doc_values = true};
 static struct field place = {.path = {"loc", 3}, .type = FT_GEO_POINT, .index = true, .doc_values = true};
@@ -111,7 +116,8 @@ static void make_doc(struct corpus *c, struct batch *b, struct parsed_doc *d, ui
     struct doc_value *v = ARENA_ARRAY(a, struct doc_value, 4);
     struct buf source;
     buf_init(&source, NULL, BUF_UNLIMITED);
-    buf_printf(&source, "{\"id\":%u,\"price\":%u,\"location\":\"31.2,121.5\",\"body\":\"", number, number % 997);
+    buf_printf(&source, "{\"id\":%u,\"price\":%u,\"location\":\"31.2,121.5\",\"body\":\"", number,
+               number % 997);
     make_text(c, b, v, &source);
     buf_z(&source, "\"}");
     v[1] = (struct doc_value){.field = &tag, .kind = DOC_TERM, .to_index = true, .to_column = true};
@@ -270,31 +276,46 @@ static void positions(const struct segment *s, struct corpus *c)
     line("read positions", (now() - begin) * 1e9 / (double)n, "ns a position");
 }
 
+#define SAMPLES 40000
+
+/* Samples lie one after the other, so that reading them is not what is measured. */
+static void sample(struct str *to, char *text, struct str s)
+{
+    memcpy(text, s.p, s.n);
+    *to = str_mk(text, s.n);
+}
+
 static void lookups(const struct segment *s, struct corpus *c, struct batch *batches, uint32_t n)
 {
     const struct seg_field *f = segment_field(s, STR("body")), *id = segment_field(s, STR("_id"));
+    static struct str words[SAMPLES], ids[SAMPLES];
+    static char text[2][SAMPLES][24];
     struct term_info info;
     doc_id doc;
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        sample(&words[i], text[0][i], c->words[rng_below(&c->rng, WORDS)]);
+        sample(&ids[i], text[1][i], batches[i % BATCHES].docs[rng_below(&c->rng, n)].id);
+    }
     double begin = now();
-    for (uint32_t i = 0; i < 400000; i++) {
-        sink += seg_term(f, c->words[rng_below(&c->rng, WORDS)], &info);
+    for (uint32_t i = 0; i < 10 * SAMPLES; i++) {
+        sink += seg_term(f, words[i % SAMPLES], &info);
     }
-    line("look up a word", (now() - begin) * 1e9 / 400000, "ns");
+    line("look up a word", (now() - begin) * 1e9 / (10 * SAMPLES), "ns");
     begin = now();
-    for (uint32_t i = 0; i < 400000; i++) {
-        sink += seg_term(id, batches[i % BATCHES].docs[rng_below(&c->rng, n)].id, &info);
+    for (uint32_t i = 0; i < 10 * SAMPLES; i++) {
+        sink += seg_term(id, ids[i % SAMPLES], &info);
     }
-    line("look up an _id's term", (now() - begin) * 1e9 / 400000, "ns");
+    line("look up an _id's term", (now() - begin) * 1e9 / (10 * SAMPLES), "ns");
     begin = now();
-    for (uint32_t i = 0; i < 400000; i++) {
-        sink += seg_find_id(s, batches[i % BATCHES].docs[rng_below(&c->rng, n)].id, NULL, &doc);
+    for (uint32_t i = 0; i < 10 * SAMPLES; i++) {
+        sink += seg_find_id(s, ids[i % SAMPLES], NULL, &doc);
     }
-    line("find a document by _id", (now() - begin) * 1e9 / 400000, "ns");
+    line("find a document by _id", (now() - begin) * 1e9 / (10 * SAMPLES), "ns");
     begin = now();
-    for (uint32_t i = 0; i < 400000; i++) {
-        sink += seg_find_id(s, c->words[rng_below(&c->rng, WORDS)], NULL, &doc);
+    for (uint32_t i = 0; i < 10 * SAMPLES; i++) {
+        sink += seg_find_id(s, words[i % SAMPLES], NULL, &doc);
     }
-    line("find an absent _id", (now() - begin) * 1e9 / 400000, "ns");
+    line("find an absent _id", (now() - begin) * 1e9 / (10 * SAMPLES), "ns");
     struct term_iter it;
     uint64_t terms = 0;
     term_iter_init(&it, f);
@@ -347,7 +368,8 @@ static void stored(const struct segment *s, struct corpus *c)
     for (int round = 0; round < 2000; round++) {
         stored_reader_init(&r, s);
         for (int i = 0; i < 10; i++) {
-            stored_read(&r, (doc_id)rng_below(&c->rng, segment_doc_count(s)), STORED_ID | STORED_SOURCE, &arena, &doc, NULL);
+            stored_read(&r, (doc_id)rng_below(&c->rng, segment_doc_count(s)), STORED_ID | STORED_SOURCE,
+                        &arena, &doc, NULL);
             bytes += doc.source.n;
         }
         stored_reader_fini(&r);

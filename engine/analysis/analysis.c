@@ -11,7 +11,8 @@ struct group_walk {
     enum part_kind kind;
 };
 
-typedef enum err (*each_fn)(struct group_walk *w, struct str name, const struct settings *s, struct errmsg *em);
+typedef enum err (*each_fn)(struct group_walk *w, struct str name, const struct settings *s,
+                            struct errmsg *em);
 
 static enum err each_in_group(struct group_walk *w, const char *group, each_fn each, struct errmsg *em)
 {
@@ -24,8 +25,10 @@ static enum err each_in_group(struct group_walk *w, const char *group, each_fn e
         size_t dot = str_find(all.v[i].key, '.', 0);
         if (dot == SIZE_MAX) {
             return err_set(em, ERR_SETTINGS,
-                           "Failed to get setting group for [index.%.*s.] setting prefix and setting [index.%.*s.%.*s] because of a "
-                           "missing '.'", STR_ARG(prefix), STR_ARG(prefix), STR_ARG(all.v[i].key));
+                           "Failed to get setting group for [index.%.*s.] setting prefix and setting "
+                           "[index.%.*s.%.*s] because of a "
+                           "missing '.'",
+                           STR_ARG(prefix), STR_ARG(prefix), STR_ARG(all.v[i].key));
         }
         struct str name = str_slice(all.v[i].key, 0, dot);
         if (!settings_sub(&one, &all, name, &w->a->arena)) {
@@ -42,13 +45,14 @@ static enum err each_in_group(struct group_walk *w, const char *group, each_fn e
 
 static enum err missing_type(const char *component, struct str name, struct errmsg *em)
 {
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "%s [%.*s] must specify either an analyzer type, or a tokenizer", component,
-                   STR_ARG(name));
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "%s [%.*s] must specify either an analyzer type, or a tokenizer",
+                   component, STR_ARG(name));
 }
 
 static enum err unknown_type(const char *component, struct str type, struct str name, struct errmsg *em)
 {
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown %s type [%.*s] for [%.*s]", component, STR_ARG(type), STR_ARG(name));
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown %s type [%.*s] for [%.*s]", component, STR_ARG(type),
+                   STR_ARG(name));
 }
 
 static enum err build_part(struct group_walk *w, struct str name, const struct settings *s, struct errmsg *em)
@@ -70,20 +74,21 @@ static enum err build_part(struct group_walk *w, struct str name, const struct s
     return map_put(&w->a->parts[w->kind], name, (void *)(uintptr_t)part) ? ERR_OK : err_no_memory(em);
 }
 
-/* Finds a part for an analyzer ("Custom Analyzer" or "Custom normalizer") in the settings, or says that it is not there. */
-static enum err need_part(const void **out, struct group_walk *w, enum part_kind kind, const char *what, struct str analyzer,
-                          struct str name, struct errmsg *em)
+/* Finds a part for an analyzer ("Custom Analyzer" or "Custom normalizer") in the settings, or says that it is
+ * not there. */
+static enum err need_part(const void **out, struct group_walk *w, enum part_kind kind, const char *what,
+                          struct str analyzer, struct str name, struct errmsg *em)
 {
     enum err e = part_by_name(out, kind, name, &w->b, em);
     if (e != ERR_OK || *out != NULL) {
         return e;
     }
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "%s [%.*s] failed to find %s under name [%.*s]", what, STR_ARG(analyzer),
-                   part_kind_name(kind), STR_ARG(name));
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "%s [%.*s] failed to find %s under name [%.*s]", what,
+                   STR_ARG(analyzer), part_kind_name(kind), STR_ARG(name));
 }
 
-static enum err add_char_filters(struct chain *c, struct group_walk *w, const char *what, const struct settings *s,
-                                 struct errmsg *em)
+static enum err add_char_filters(struct chain *c, struct group_walk *w, const char *what,
+                                 const struct settings *s, struct errmsg *em)
 {
     struct str *names;
     uint32_t n;
@@ -94,8 +99,8 @@ static enum err add_char_filters(struct chain *c, struct group_walk *w, const ch
         const void *part;
         enum err e = need_part(&part, w, PART_CHAR_FILTER, what, c->an.name, names[i], em);
         if (e == ERR_OK && c->an.is_normalizer && !((const struct char_filter *)part)->normalizes) {
-            e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Custom normalizer [%.*s] may not use char filter [%.*s]", STR_ARG(c->an.name),
-                        STR_ARG(names[i]));
+            e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Custom normalizer [%.*s] may not use char filter [%.*s]",
+                        STR_ARG(c->an.name), STR_ARG(names[i]));
         }
         if (e == ERR_OK) {
             e = chain_add_char_filter(c, part, names[i], em);
@@ -107,7 +112,8 @@ static enum err add_char_filters(struct chain *c, struct group_walk *w, const ch
     return ERR_OK;
 }
 
-static enum err add_filters(struct chain *c, struct group_walk *w, const char *what, const struct settings *s, struct errmsg *em)
+static enum err add_filters(struct chain *c, struct group_walk *w, const char *what, const struct settings *s,
+                            struct errmsg *em)
 {
     struct str *names;
     uint32_t n;
@@ -118,8 +124,8 @@ static enum err add_filters(struct chain *c, struct group_walk *w, const char *w
         const void *part;
         enum err e = need_part(&part, w, PART_TOKEN_FILTER, what, c->an.name, names[i], em);
         if (e == ERR_OK && c->an.is_normalizer && ((const struct token_filter *)part)->normal == NULL) {
-            e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Custom normalizer [%.*s] may not use filter [%.*s]", STR_ARG(c->an.name),
-                        STR_ARG(names[i]));
+            e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Custom normalizer [%.*s] may not use filter [%.*s]",
+                        STR_ARG(c->an.name), STR_ARG(names[i]));
         }
         if (e == ERR_OK) {
             e = chain_add_filter(c, part, names[i], em);
@@ -137,7 +143,8 @@ static enum err custom_analyzer_new(const struct analyzer **out, struct group_wa
     static const char what[] = "Custom Analyzer";
     struct str tokenizer = settings_str(s, "tokenizer", STR_NULL);
     if (tokenizer.p == NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Custom Analyzer [%.*s] must be configured with a tokenizer", STR_ARG(name));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Custom Analyzer [%.*s] must be configured with a tokenizer",
+                       STR_ARG(name));
     }
     struct chain c;
     chain_init(&c, &w->b, name);
@@ -158,12 +165,14 @@ static enum err custom_analyzer_new(const struct analyzer **out, struct group_wa
     return e == ERR_OK ? chain_end(&c, out, em) : e;
 }
 
-static enum err build_analyzer(struct group_walk *w, struct str name, const struct settings *s, struct errmsg *em)
+static enum err build_analyzer(struct group_walk *w, struct str name, const struct settings *s,
+                               struct errmsg *em)
 {
     struct str type = settings_str(s, "type", STR_NULL);
     const struct analyzer *an = NULL;
     if (name.n > 0 && name.p[0] == '_') {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "analyzer name must not start with '_'. got \"%.*s\"", STR_ARG(name));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "analyzer name must not start with '_'. got \"%.*s\"",
+                       STR_ARG(name));
     }
     if (str_is(name, "default_index")) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
@@ -190,12 +199,13 @@ static enum err build_analyzer(struct group_walk *w, struct str name, const stru
     return map_put(&w->a->analyzers, name, (void *)(uintptr_t)an) ? ERR_OK : err_no_memory(em);
 }
 
-static enum err normalizer_new(const struct analyzer **out, struct group_walk *w, struct str name, const struct settings *s,
-                               struct errmsg *em)
+static enum err normalizer_new(const struct analyzer **out, struct group_walk *w, struct str name,
+                               const struct settings *s, struct errmsg *em)
 {
     static const char what[] = "Custom normalizer";
     if (settings_find(s, STR("tokenizer")) != NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Custom normalizer [%.*s] cannot configure a tokenizer", STR_ARG(name));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Custom normalizer [%.*s] cannot configure a tokenizer",
+                       STR_ARG(name));
     }
     struct chain c;
     chain_init(&c, &w->b, name);
@@ -211,7 +221,8 @@ static enum err normalizer_new(const struct analyzer **out, struct group_walk *w
     return e == ERR_OK ? chain_end(&c, out, em) : e;
 }
 
-static enum err build_normalizer(struct group_walk *w, struct str name, const struct settings *s, struct errmsg *em)
+static enum err build_normalizer(struct group_walk *w, struct str name, const struct settings *s,
+                                 struct errmsg *em)
 {
     struct str type = settings_str(s, "type", STR("custom"));
     if (!str_is(type, "custom") && !str_is(type, "lowercase")) {
@@ -273,8 +284,8 @@ static enum err build(struct analysis *a, struct errmsg *em)
 
 #define REGISTRY_BYTES_MAX (1 * GIB)
 
-enum err analysis_new(struct analysis **out, const struct settings *index_settings, const struct analysis_env *env,
-                      struct errmsg *em)
+enum err analysis_new(struct analysis **out, const struct settings *index_settings,
+                      const struct analysis_env *env, struct errmsg *em)
 {
     *out = NULL;
     struct analysis *a = alloc_get(alloc_default(), sizeof(*a));
@@ -340,8 +351,8 @@ static const struct analyzer *builtin_made(struct analysis *a, struct str name)
     settings_init(&none, &a->arena);
     bool known;
     struct str copy = arena_str(&a->arena, name);
-    if (copy.p == NULL || builtin_analyzer_new(&an, copy, copy, &none, &b, &known, NULL) != ERR_OK || an == NULL
-        || !map_put(&a->builtin, copy, (void *)(uintptr_t)an)) {
+    if (copy.p == NULL || builtin_analyzer_new(&an, copy, copy, &none, &b, &known, NULL) != ERR_OK
+        || an == NULL || !map_put(&a->builtin, copy, (void *)(uintptr_t)an)) {
         return NULL;
     }
     return an;

@@ -1,9 +1,9 @@
 /* analysis.h - analyzers by name, for one index or for none.
  *
- * A registry holds every analyzer, normalizer, tokenizer, token filter and character filter that an index knows: those
- * that come with the service and those that its settings declare. It is immutable once built and reference-counted,
- * because mappings point into it. Searching a dictionary that was replaced goes on: a registry keeps the one that it was
- * built with. */
+ * A registry holds every analyzer, normalizer, tokenizer, token filter and character filter that an index
+ * knows: those that come with the service and those that its settings declare. It is immutable once built and
+ * reference-counted, because mappings point into it. Searching a dictionary that was replaced goes on: a
+ * registry keeps the one that it was built with. */
 #ifndef ENGINE_ANALYSIS_ANALYSIS_H
 #define ENGINE_ANALYSIS_ANALYSIS_H
 
@@ -28,10 +28,10 @@ struct analyzer {
     bool search_only; /* holds updateable synonyms: a field must not be indexed with it */
 };
 
-/* Builds the registry from an index's settings (names without "index.": "analysis.analyzer.x.type" ...), which may be
- * empty. env is copied; what it points to is borrowed. Errors as index creation gives them. */
-enum err analysis_new(struct analysis **out, const struct settings *index_settings, const struct analysis_env *env,
-                      struct errmsg *em);
+/* Builds the registry from an index's settings (names without "index.": "analysis.analyzer.x.type" ...),
+ * which may be empty. env is copied; what it points to is borrowed. Errors as index creation gives them. */
+enum err analysis_new(struct analysis **out, const struct settings *index_settings,
+                      const struct analysis_env *env, struct errmsg *em);
 struct analysis *analysis_ref(struct analysis *a);
 void analysis_unref(struct analysis *a); /* NULL ok; thread-safe */
 
@@ -44,13 +44,15 @@ const struct analyzer *analysis_default_search(const struct analysis *a);
 
 /* Runs the whole pipeline over one value. Tokens go into `out` (initialised by the caller, emptied first). */
 enum err analyzer_run(const struct analyzer *an, struct str text, struct token_list *out, struct errmsg *em);
-/* The normalised form of a keyword, or of a term in a wildcard or prefix query (only the filters that work on single
- * characters apply, as Lucene's Analyzer.normalize does). The result lives in `arena` or is `text` itself. */
-enum err analyzer_normalize(const struct analyzer *an, struct str text, struct arena *arena, struct str *out, struct errmsg *em);
+/* The normalised form of a keyword, or of a term in a wildcard or prefix query (only the filters that work on
+ * single characters apply, as Lucene's Analyzer.normalize does). The result lives in `arena` or is `text`
+ * itself. */
+enum err analyzer_normalize(const struct analyzer *an, struct str text, struct arena *arena, struct str *out,
+                            struct errmsg *em);
 
-/* The _analyze endpoint: `body` is the request, `fields` finds the analyzer of a mapped field (NULL without index) and
- * may set *unmapped. Writes the whole response object. Supports text, analyzer, tokenizer, filter, char_filter,
- * normalizer, field, explain, attributes. */
+/* The _analyze endpoint: `body` is the request, `fields` finds the analyzer of a mapped field (NULL without
+ * index) and may set *unmapped. Writes the whole response object. Supports text, analyzer, tokenizer, filter,
+ * char_filter, normalizer, field, explain, attributes. */
 struct analyze_context {
     const struct analysis *analysis; /* the index's, or the node's global one */
     bool has_index;
@@ -59,7 +61,7 @@ struct analyze_context {
     const struct analyzer *(*field_analyzer)(void *self, struct str field, bool *is_text_or_keyword);
     void *self;
 };
-enum err analyze_request(const struct analyze_context *cx, const struct json *body, struct arena *arena, struct jsonw *w,
-                         struct errmsg *em);
+enum err analyze_request(const struct analyze_context *cx, const struct json *body, struct arena *arena,
+                         struct jsonw *w, struct errmsg *em);
 
 #endif

@@ -1,209 +1,6 @@
-/* The _analyze endpoint. */
+/* The _analyze endpoint: which analyzer the request means, and what is printed. */
 #include "common/base/utf8.h"
-#include "engine/analysis/registry.h"
-
-#include <stdio.h>
-
-#define TEXTS_MAX 100000
-
-struct request {
-    const struct analyze_context *cx;
-    struct arena *arena;
-    struct str *texts;
-    size_t n_texts;
-    struct str analyzer, normalizer, field;     /* p == NULL: absent */
-    const struct json *tokenizer;               /* a name or a definition */
-    const struct json *filters, *char_filters;  /* arrays; NULL: absent */
-    size_t n_filters, n_char_filters;
-    bool explain;
-    struct str *attributes;
-    size_t n_attributes;
-    struct analysis_env env; /* the registry's, with cleanups of the request's own */
-    struct part_cleanup *cleanups;
-};
-
-static enum err wrong_type(const char *field, const struct json *v, struct errmsg *em)
-{
-    return err_set(em, ERR_X_CONTENT, "[1:%u] [analyze_request] %s doesn't support values of type: %s", v->off + 1, field,
-                   json_token_name(v));
-}
-
-static enum err wrap_field(const char *field, const struct json *v, struct errmsg *em)
-{
-    return err_wrap(em, ERR_X_CONTENT, "[1:%u] [analyze_request] failed to parse field [%s]", v->off + 1, field);
-}
-
-static enum err read_strings(const char *field, const struct json *v, struct arena *arena, struct str **out, size_t *n,
-                             struct errmsg *em)
-{
-    if (v->type != JSON_STRING && v->type != JSON_ARRAY) {
-        return wrong_type(field, v, em);
-    }
-    size_t count = v->type == JSON_ARRAY ? v->n : 1;
-    if (count > TEXTS_MAX) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "too many values in [%s]", field);
-    }
-    *out = ARENA_ARRAY(arena, struct str, count);
-    if (*out == NULL) {
-        return err_no_memory(em);
-    }
-    *n = count;
-    for (size_t i = 0; i < count; i++) {
-        const struct json *item = v->type == JSON_ARRAY ? &v->items[i] : v;
-        (*out)[i] = json_text(item);
-        if (item->type == JSON_ARRAY || item->type == JSON_OBJECT) {
-            err_set(em, ERR_ILLEGAL_STATE, "expected value but got [%s]", json_token_name(item));
-            return wrap_field(field, item, em);
-        }
-        if (item->type == JSON_NULL) {
-            err_set(em, ERR_ILLEGAL_STATE, "Can't get text on a VALUE_NULL at 1:%u", item->off + 1);
-            return wrap_field(field, item, em);
-        }
-        if ((*out)[i].p == NULL) {
-            (*out)[i] = STR("");
-        }
-    }
-    return ERR_OK;
-}
-
-static enum err read_string(const char *field, const struct json *v, struct str *out, struct errmsg *em)
-{
-    if (v->type != JSON_STRING) {
-        return wrong_type(field, v, em);
-    }
-    *out = v->s.p != NULL ? v->s : STR("");
-    return ERR_OK;
-}
-
-static enum err read_parts(const char *field, const struct json *v, const struct json **out, size_t *n, struct errmsg *em)
-{
-    if (v->type == JSON_OBJECT) {
-        *out = v;
-        *n = 1;
-        return ERR_OK;
-    }
-    if (v->type != JSON_ARRAY) {
-        return wrong_type(field, v, em);
-    }
-    for (uint32_t i = 0; i < v->n; i++) {
-        const struct json *item = &v->items[i];
-        if (item->type == JSON_ARRAY) {
-            err_set(em, ERR_ILLEGAL_STATE, "expected value but got [START_ARRAY]");
-            return wrap_field(field, item, em);
-        }
-        if (item->type != JSON_STRING && item->type != JSON_OBJECT) {
-            err_set(em, ERR_X_CONTENT, "[1:%u] Expected [VALUE_STRING] or [START_OBJECT], got %s", item->off + 1,
-                    json_token_name(item));
-            return wrap_field(field, item, em);
-        }
-    }
-    *out = v->items;
-    *n = v->n;
-    return ERR_OK;
-}
-
-static enum err read_explain(const struct json *v, bool *out, struct errmsg *em)
-{
-    if (v->type == JSON_BOOL) {
-        *out = v->b;
-        return ERR_OK;
-    }
-    if (v->type != JSON_STRING) {
-        return wrong_type("explain", v, em);
-    }
-    *out = str_is(v->s, "true");
-    if (*out || str_is(v->s, "false")) {
-        return ERR_OK;
-    }
-    err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%.*s] as only [true] or [false] are allowed.", STR_ARG(v->s));
-    return wrap_field("explain", v, em);
-}
-
-static enum err read_member(struct request *r, const struct json_member *m, struct errmsg *em)
-{
-    const struct json *v = &m->value;
-    if (str_is(m->key, "text")) {
-        return read_strings("text", v, r->arena, &r->texts, &r->n_texts, em);
-    }
-    if (str_is(m->key, "analyzer")) {
-        return read_string("analyzer", v, &r->analyzer, em);
-    }
-    if (str_is(m->key, "normalizer")) {
-        return read_string("normalizer", v, &r->normalizer, em);
-    }
-    if (str_is(m->key, "field")) {
-        return read_string("field", v, &r->field, em);
-    }
-    if (str_is(m->key, "tokenizer")) {
-        r->tokenizer = v;
-        return v->type == JSON_STRING || v->type == JSON_OBJECT ? ERR_OK : wrong_type("tokenizer", v, em);
-    }
-    if (str_is(m->key, "filter")) {
-        return read_parts("filter", v, &r->filters, &r->n_filters, em);
-    }
-    if (str_is(m->key, "char_filter")) {
-        return read_parts("char_filter", v, &r->char_filters, &r->n_char_filters, em);
-    }
-    if (str_is(m->key, "explain")) {
-        return read_explain(v, &r->explain, em);
-    }
-    if (str_is(m->key, "attributes")) {
-        return read_strings("attributes", v, r->arena, &r->attributes, &r->n_attributes, em);
-    }
-    return err_set(em, ERR_X_CONTENT, "[1:%u] [analyze_request] unknown field [%.*s]", m->key_off + 1, STR_ARG(m->key));
-}
-
-static void complain(struct buf *b, unsigned *n, const char *what)
-{
-    buf_printf(b, "%u: %s;", ++*n, what);
-}
-
-static enum err validate(const struct request *r, struct errmsg *em)
-{
-    bool extra = r->tokenizer != NULL || r->n_filters > 0 || r->n_char_filters > 0;
-    struct buf b;
-    unsigned n = 0;
-    buf_init(&b, NULL, 4 * KIB);
-    if (r->n_texts == 0) {
-        complain(&b, &n, "text is missing");
-    }
-    if (r->normalizer.p != NULL && !r->cx->has_index) {
-        complain(&b, &n, "index is required if normalizer is specified");
-    }
-    if (r->normalizer.p != NULL && (r->tokenizer != NULL || r->analyzer.p != NULL)) {
-        complain(&b, &n, "tokenizer/analyze should be null if normalizer is specified");
-    }
-    if (r->analyzer.p != NULL && extra) {
-        complain(&b, &n, "cannot define extra components on a named analyzer");
-    }
-    if (r->normalizer.p != NULL && extra) {
-        complain(&b, &n, "cannot define extra components on a named normalizer");
-    }
-    if (r->field.p != NULL && extra) {
-        complain(&b, &n, "cannot define extra components on a field-specific analyzer");
-    }
-    enum err e = n == 0 ? ERR_OK : err_set(em, ERR_ACTION_VALIDATION, "Validation Failed: %s", b.p != NULL ? b.p : "");
-    buf_fini(&b);
-    return e;
-}
-
-static enum err parse(struct request *r, const struct json *body, struct errmsg *em)
-{
-    if (body == NULL) {
-        return err_set(em, ERR_PARSE, "request body or source parameter is required");
-    }
-    if (body->type != JSON_OBJECT) {
-        return err_set(em, ERR_X_CONTENT, "[1:%u] [analyze_request] Expected START_OBJECT but was: %s", body->off + 1,
-                       json_token_name(body));
-    }
-    for (uint32_t i = 0; i < body->n; i++) {
-        enum err e = read_member(r, &body->members[i], em);
-        if (e != ERR_OK) {
-            return e;
-        }
-    }
-    return validate(r, em);
-}
+#include "engine/analysis/analyze_int.h"
 
 static enum err missing_type(const char *component, const struct json *v, struct errmsg *em)
 {
@@ -212,14 +9,15 @@ static enum err missing_type(const char *component, const struct json *v, struct
     buf_init(&b, NULL, ERR_REASON_BYTES);
     jsonw_init(&w, &b, false);
     jw_value(&w, v);
-    enum err e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Missing [type] setting for anonymous %s: %s", component, b.n > 0 ? b.p : "");
+    enum err e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Missing [type] setting for anonymous %s: %s", component,
+                         b.n > 0 ? b.p : "");
     buf_fini(&b);
     return e;
 }
 
 /* A part by name or by its definition. */
 static enum err resolve(const void **out, struct str *shown, enum part_kind kind, const struct json *v,
-                        const struct request *r, const struct part_builder *b, struct errmsg *em)
+                        const struct analyze_request *r, const struct part_builder *b, struct errmsg *em)
 {
     const char *component = part_kind_name(kind);
     enum err e;
@@ -227,8 +25,8 @@ static enum err resolve(const void **out, struct str *shown, enum part_kind kind
         *shown = v->s;
         e = part_by_name(out, kind, v->s, b, em);
         if (e == ERR_OK && *out == NULL) {
-            e = err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to find %s%s under [%.*s]", r->cx->has_index ? "" : "global ",
-                        component, STR_ARG(v->s));
+            e = err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to find %s%s under [%.*s]",
+                        r->cx->has_index ? "" : "global ", component, STR_ARG(v->s));
         }
         return e;
     }
@@ -249,14 +47,17 @@ static enum err resolve(const void **out, struct str *shown, enum part_kind kind
     bool known;
     e = part_new(out, kind, type, *shown, &s, b, &known, em);
     if (e == ERR_OK && !known) {
-        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to find global %s under [%.*s]", component, STR_ARG(type));
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to find global %s under [%.*s]", component,
+                    STR_ARG(type));
     }
     return e;
 }
 
-static enum err build_custom(const struct analyzer **out, const struct request *r, struct errmsg *em)
+static enum err build_custom(const struct analyzer **out, const struct analyze_request *r, struct errmsg *em)
 {
-    struct part_builder b = {.a = r->cx->analysis, .arena = r->arena, .env = &r->env,
+    struct part_builder b = {.a = r->cx->analysis,
+                             .arena = r->arena,
+                             .env = &r->env,
                              .bare = r->cx->has_index ? BARE_IN_INDEX : BARE_WITHOUT_INDEX};
     struct chain c;
     const struct json keyword = json_mk_str(STR("keyword"));
@@ -264,7 +65,8 @@ static enum err build_custom(const struct analyzer **out, const struct request *
     struct str name;
     chain_init(&c, &b, STR("__custom__"));
     c.an.is_custom = true;
-    enum err e = resolve(&part, &name, PART_TOKENIZER, r->tokenizer != NULL ? r->tokenizer : &keyword, r, &b, em);
+    enum err e =
+        resolve(&part, &name, PART_TOKENIZER, r->tokenizer != NULL ? r->tokenizer : &keyword, r, &b, em);
     if (e != ERR_OK) {
         return e;
     }
@@ -278,14 +80,16 @@ static enum err build_custom(const struct analyzer **out, const struct request *
     for (size_t i = 0; i < r->n_filters && e == ERR_OK; i++) {
         e = resolve(&part, &name, PART_TOKEN_FILTER, &r->filters[i], r, &b, em);
         if (e == ERR_OK && normalizer && ((const struct token_filter *)part)->normal == NULL) {
-            e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Custom normalizer may not use filter [%.*s]", STR_ARG(name));
+            e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Custom normalizer may not use filter [%.*s]",
+                        STR_ARG(name));
         }
         e = e == ERR_OK ? chain_add_filter(&c, part, name, em) : e;
     }
     return e == ERR_OK ? chain_end(&c, out, em) : e;
 }
 
-static enum err analyzer_of_field(const struct analyzer **out, const struct request *r, struct errmsg *em)
+static enum err analyzer_of_field(const struct analyzer **out, const struct analyze_request *r,
+                                  struct errmsg *em)
 {
     const struct analyze_context *cx = r->cx;
     if (!cx->has_index) {
@@ -295,7 +99,8 @@ static enum err analyzer_of_field(const struct analyzer **out, const struct requ
     *out = cx->field_analyzer != NULL ? cx->field_analyzer(cx->self, r->field, &is_text_or_keyword) : NULL;
     if (!is_text_or_keyword) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Can't process field [%.*s], Analysis requests are only supported on tokenized fields", STR_ARG(r->field));
+                       "Can't process field [%.*s], Analysis requests are only supported on tokenized fields",
+                       STR_ARG(r->field));
     }
     if (*out == NULL) { /* not mapped */
         *out = analysis_default(cx->analysis);
@@ -303,7 +108,8 @@ static enum err analyzer_of_field(const struct analyzer **out, const struct requ
     return ERR_OK;
 }
 
-static enum err choose(const struct analyzer **out, struct str *shown, const struct request *r, struct errmsg *em)
+static enum err choose(const struct analyzer **out, struct str *shown, const struct analyze_request *r,
+                       struct errmsg *em)
 {
     const struct analyze_context *cx = r->cx;
     if (r->tokenizer != NULL || r->n_filters > 0 || r->n_char_filters > 0) {
@@ -314,15 +120,15 @@ static enum err choose(const struct analyzer **out, struct str *shown, const str
         *out = analysis_analyzer(cx->analysis, r->analyzer);
         *shown = r->analyzer;
         return *out != NULL ? ERR_OK
-                            : err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to find %sanalyzer [%.*s]", cx->has_index ? "" : "global ",
-                                      STR_ARG(r->analyzer));
+                            : err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to find %sanalyzer [%.*s]",
+                                      cx->has_index ? "" : "global ", STR_ARG(r->analyzer));
     }
     if (r->normalizer.p != NULL) {
         *out = analysis_normalizer(cx->analysis, r->normalizer);
         *shown = r->normalizer;
-        return *out != NULL
-                   ? ERR_OK
-                   : err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to find normalizer under [%.*s]", STR_ARG(r->normalizer));
+        return *out != NULL ? ERR_OK
+                            : err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to find normalizer under [%.*s]",
+                                      STR_ARG(r->normalizer));
     }
     if (r->field.p != NULL) {
         e = analyzer_of_field(out, r, em);
@@ -336,14 +142,14 @@ static enum err choose(const struct analyzer **out, struct str *shown, const str
     return e;
 }
 
-/* What is printed of one stage. */
-/* How filters meet their tokens (token_list.first_use): those of an index's analyzer have had some; an analyzer given in the
- * request gets its first; explaining builds the filters anew for each text. */
+/* How filters meet their tokens (token_list.first_use): those of an index's analyzer have had some; an
+ * analyzer given in the request gets its first; explaining builds the filters anew for each text. */
 enum filter_use { USE_LATER, USE_FIRST, USE_ALWAYS_FIRST };
 
+/* What is printed of one stage. */
 struct listing {
     enum filter_use use;
-    const struct request *r;
+    const struct analyze_request *r;
     struct jsonw *w;
     bool attributes; /* explain */
     bool shows_keyword;
@@ -353,7 +159,7 @@ struct listing {
     int64_t count;
 };
 
-static bool wants(const struct request *r, const char *attribute)
+static bool wants(const struct analyze_request *r, const char *attribute)
 {
     if (r->n_attributes == 0) {
         return true;
@@ -417,7 +223,8 @@ static int64_t units_of(struct unit_cursor *c, size_t byte)
     return c->units;
 }
 
-static enum err write_tokens(struct listing *g, struct str text, const struct token_list *l, struct errmsg *em)
+static enum err write_tokens(struct listing *g, struct str text, const struct token_list *l,
+                             struct errmsg *em)
 {
     struct unit_cursor starts = {.text = text}, ends = {.text = text};
     int64_t max = g->r->cx->max_token_count;
@@ -426,8 +233,10 @@ static enum err write_tokens(struct listing *g, struct str text, const struct to
         g->position += t->pos_inc > 0 ? t->pos_inc : 0;
         if (++g->count > max) {
             return err_set(em, ERR_ILLEGAL_STATE,
-                           "The number of tokens produced by calling _analyze has exceeded the allowed maximum of [%lld]. This limit "
-                           "can be set by changing the [index.analyze.max_token_count] index level setting.", (long long)max);
+                           "The number of tokens produced by calling _analyze has exceeded the allowed "
+                           "maximum of [%lld]. This limit "
+                           "can be set by changing the [index.analyze.max_token_count] index level setting.",
+                           (long long)max);
         }
         jw_obj(g->w);
         jw_kstr(g->w, "token", t->text);
@@ -451,7 +260,7 @@ static enum err write_tokens(struct listing *g, struct str text, const struct to
 /* The tokens of all texts behind `stages` of the analyzer's filters, as an array. */
 static enum err write_stage(struct listing *g, const struct analyzer *an, size_t stages, struct errmsg *em)
 {
-    const struct request *r = g->r;
+    const struct analyze_request *r = g->r;
     g->position = -1;
     g->offset = g->count = 0;
     enum err e = ERR_OK;
@@ -470,7 +279,8 @@ static enum err write_stage(struct listing *g, const struct analyzer *an, size_t
     return e;
 }
 
-static enum err write_char_filters(const struct request *r, const struct analyzer *an, struct jsonw *w, struct errmsg *em)
+static enum err write_char_filters(const struct analyze_request *r, const struct analyzer *an,
+                                   struct jsonw *w, struct errmsg *em)
 {
     jw_k(w, "charfilters");
     jw_arr(w);
@@ -520,7 +330,8 @@ static enum err explain_custom(struct listing *g, const struct analyzer *an, str
     return e;
 }
 
-static enum err explain(struct listing *g, const struct analyzer *an, struct str shown, bool inlined, struct errmsg *em)
+static enum err explain(struct listing *g, const struct analyzer *an, struct str shown, bool inlined,
+                        struct errmsg *em)
 {
     struct jsonw *w = g->w;
     bool custom = an->is_custom && !an->is_normalizer;
@@ -546,37 +357,39 @@ static enum err explain(struct listing *g, const struct analyzer *an, struct str
     return e;
 }
 
-/* Elasticsearch runs the empty text through an analyzer that it builds. Where that makes a token (keyword), the filters have
- * had their first one. */
-static bool is_unused(const struct request *r, const struct analyzer *an)
+/* Elasticsearch runs the empty text through an analyzer that it builds. Where that makes a token (keyword),
+ * the filters have had their first one. */
+static bool is_unused(const struct analyze_request *r, const struct analyzer *an)
 {
     struct token_list l;
     token_list_init(&l, r->arena);
     return analyzer_run_stages(an, STR(""), 0, &l, NULL) == ERR_OK && l.n == 0;
 }
 
-static enum err respond(const struct request *r, const struct analyzer *an, struct str shown, struct jsonw *w, struct errmsg *em)
+static enum err respond(const struct analyze_request *r, const struct analyzer *an, struct str shown,
+                        struct jsonw *w, struct errmsg *em)
 {
     bool inlined = r->tokenizer != NULL || r->n_filters > 0 || r->n_char_filters > 0;
     int32_t gap = an->position_increment_gap;
     if (an->is_normalizer || (!r->cx->has_index && !inlined)) {
         gap = 0;
     }
-    struct listing g = {.r = r, .w = w, .gap = gap, .use = inlined && is_unused(r, an) ? USE_FIRST : USE_LATER};
+    struct listing g = {
+        .r = r, .w = w, .gap = gap, .use = inlined && is_unused(r, an) ? USE_FIRST : USE_LATER};
     jw_obj(w);
     enum err e = r->explain ? explain(&g, an, shown, inlined, em) : write_stage(&g, an, an->n_filters, em);
     jw_obj_end(w);
     return e == ERR_OK && w->out->failed ? err_no_memory(em) : e;
 }
 
-enum err analyze_request(const struct analyze_context *cx, const struct json *body, struct arena *arena, struct jsonw *w,
-                         struct errmsg *em)
+enum err analyze_request(const struct analyze_context *cx, const struct json *body, struct arena *arena,
+                         struct jsonw *w, struct errmsg *em)
 {
-    struct request r = {.cx = cx, .arena = arena, .env = cx->analysis->env};
+    struct analyze_request r = {.cx = cx, .arena = arena, .env = cx->analysis->env};
     r.env.cleanups = &r.cleanups;
     const struct analyzer *an = NULL;
     struct str shown = STR_NULL;
-    enum err e = parse(&r, body, em);
+    enum err e = analyze_parse(&r, body, em);
     if (e == ERR_OK) {
         e = choose(&an, &shown, &r, em);
     }

@@ -1,6 +1,6 @@
-/* The analyzers that come with the service. Each is a tokenizer and a list of steps; among them stand two that the
- * analyzer's settings fill: "stop" (stopwords, stopwords_path; the row's list otherwise) and "exclude"
- * (stem_exclusion: words that the stemmer leaves alone). */
+/* The analyzers that come with the service. Each is a tokenizer and a list of steps; among them stand two
+ * that the analyzer's settings fill: "stop" (stopwords, stopwords_path; the row's list otherwise) and
+ * "exclude" (stem_exclusion: words that the stemmer leaves alone). */
 #include "engine/analysis/registry.h"
 
 struct builtin {
@@ -12,13 +12,14 @@ struct builtin {
 };
 
 #define ENGLISH_STOP "_english_"
-#define CJK_STOP                                                                                                               \
-    "a,and,are,as,at,be,but,by,for,if,in,into,is,it,no,not,of,on,or,s,such,t,that,the,their,then,there,these,they,this,to,was,will," \
+#define CJK_STOP                                                                                         \
+    "a,and,are,as,at,be,but,by,for,if,in,into,is,it,no,not,of,on,or,s,such,t,that,the,their,then,there," \
+    "these,they,this,to,was,will,"                                                                       \
     "with,www"
 #define ITALIAN_ARTICLES "c,l,all,dall,dell,nell,sull,coll,pell,gl,agl,dagl,degl,negl,sugl,un,m,t,s,v,d"
-#define SNOWBALL(name)                                                                                                         \
-    {                                                                                                                          \
-        name, "standard", "lowercase|stop|exclude|snowball language=" name, "_" name "_", false                                \
+#define SNOWBALL(name)                                                                          \
+    {                                                                                           \
+        name, "standard", "lowercase|stop|exclude|snowball language=" name, "_" name "_", false \
     }
 
 static const struct builtin builtins[] = {
@@ -29,15 +30,19 @@ static const struct builtin builtins[] = {
     {"keyword", "keyword", "", NULL, false},
     {"pattern", "pattern", "lowercase?|stop", NULL, true},
     {"fingerprint", "standard", "lowercase|asciifolding|stop|fingerprint @", NULL, false},
-    {"english", "standard", "stemmer language=possessive_english|lowercase|stop|exclude|porter_stem", ENGLISH_STOP, false},
+    {"english", "standard", "stemmer language=possessive_english|lowercase|stop|exclude|porter_stem",
+     ENGLISH_STOP, false},
     {"cjk", "standard", "cjk_width|lowercase|cjk_bigram|stop", CJK_STOP, false},
     {"french", "standard", "elision|lowercase|stop|exclude|stemmer language=light_french", "_french_", false},
-    {"german", "standard", "lowercase|stop|exclude|german_normalization|stemmer language=light_german", "_german_", false},
+    {"german", "standard", "lowercase|stop|exclude|german_normalization|stemmer language=light_german",
+     "_german_", false},
     {"spanish", "standard", "lowercase|stop|exclude|stemmer language=light_spanish", "_spanish_", false},
     {"italian", "standard",
-     "elision articles_case=true;articles=" ITALIAN_ARTICLES "|lowercase|stop|exclude|stemmer language=light_italian", "_italian_",
+     "elision articles_case=true;articles=" ITALIAN_ARTICLES
+     "|lowercase|stop|exclude|stemmer language=light_italian",
+     "_italian_", false},
+    {"portuguese", "standard", "lowercase|stop|exclude|stemmer language=light_portuguese", "_portuguese_",
      false},
-    {"portuguese", "standard", "lowercase|stop|exclude|stemmer language=light_portuguese", "_portuguese_", false},
     {"dutch", "standard", "lowercase|stop|exclude|dutch_words|snowball language=dutch", "_dutch_", false},
     SNOWBALL("danish"),
     SNOWBALL("finnish"),
@@ -63,11 +68,14 @@ static enum err add_stop(struct chain *c, const struct settings *s, const char *
     bool given = false;
     for (size_t i = 0; i < s->n; i++) {
         const struct setting *t = &s->v[i];
-        if (t->is_null || (!str_is(t->key, keys[0]) && !str_starts(t->key, STR("stopwords.")) && !str_is(t->key, keys[1]))) {
+        if (t->is_null
+            || (!str_is(t->key, keys[0]) && !str_starts(t->key, STR("stopwords."))
+                && !str_is(t->key, keys[1]))) {
             continue;
         }
         given = true;
-        if (!(t->is_list ? settings_put_list(&own, t->key, t->items, t->n) : settings_put(&own, t->key, t->value))) {
+        if (!(t->is_list ? settings_put_list(&own, t->key, t->items, t->n)
+                         : settings_put(&own, t->key, t->value))) {
             return err_no_memory(em);
         }
     }
@@ -87,8 +95,11 @@ static enum err add_stop(struct chain *c, const struct settings *s, const char *
 /* The snowball analyzer has stop words of its own for a few languages. */
 static const char *default_stop_words(const struct builtin *row, const struct settings *s)
 {
-    static const char *const languages[][2] = {{"English", "_english_"}, {"Dutch", "_dutch_"}, {"German", "_german_"},
-                                               {"German2", "_german_"}, {"French", "_french_"}};
+    static const char *const languages[][2] = {{"English", "_english_"},
+                                               {"Dutch", "_dutch_"},
+                                               {"German", "_german_"},
+                                               {"German2", "_german_"},
+                                               {"French", "_french_"}};
     if (strcmp(row->type, "snowball") != 0) {
         return row->stop_words;
     }
@@ -104,7 +115,8 @@ static const char *default_stop_words(const struct builtin *row, const struct se
 /* Words that the Dutch stemmer would spoil. */
 static enum err add_dutch_words(struct chain *c, struct errmsg *em)
 {
-    static const struct str rules[] = {{"fiets=>fiets", 12}, {"bromfiets=>bromfiets", 20}, {"ei=>eier", 8}, {"kind=>kinder", 12}};
+    static const struct str rules[] = {
+        {"fiets=>fiets", 12}, {"bromfiets=>bromfiets", 20}, {"ei=>eier", 8}, {"kind=>kinder", 12}};
     struct settings own;
     const void *f;
     bool known;
@@ -112,7 +124,8 @@ static enum err add_dutch_words(struct chain *c, struct errmsg *em)
     if (!settings_put_list(&own, STR("rules"), rules, ARRAY_LEN(rules))) {
         return err_no_memory(em);
     }
-    enum err e = part_new(&f, PART_TOKEN_FILTER, STR("stemmer_override"), STR("stemmer_override"), &own, c->b, &known, em);
+    enum err e = part_new(&f, PART_TOKEN_FILTER, STR("stemmer_override"), STR("stemmer_override"), &own, c->b,
+                          &known, em);
     return e == ERR_OK ? chain_add_filter(c, f, STR("stemmer_override"), em) : e;
 }
 
@@ -125,7 +138,8 @@ static enum err add_tuned(struct chain *c, struct str name, const struct setting
     return e == ERR_OK ? chain_add_filter(c, f, name, em) : e;
 }
 
-static enum err add_step(struct chain *c, struct str step, const struct builtin *row, const struct settings *s, struct errmsg *em)
+static enum err add_step(struct chain *c, struct str step, const struct builtin *row,
+                         const struct settings *s, struct errmsg *em)
 {
     if (str_is(step, "stop")) {
         return add_stop(c, s, default_stop_words(row, s), em);
@@ -156,7 +170,8 @@ static enum err add_step(struct chain *c, struct str step, const struct builtin 
         }
         const void *f;
         bool known;
-        enum err e = part_new(&f, PART_TOKEN_FILTER, STR("keyword_marker"), STR("keyword_marker"), &own, c->b, &known, em);
+        enum err e = part_new(&f, PART_TOKEN_FILTER, STR("keyword_marker"), STR("keyword_marker"), &own, c->b,
+                              &known, em);
         return e == ERR_OK ? chain_add_filter(c, f, STR("keyword_marker"), em) : e;
     }
     struct str name_z = arena_str(c->b->arena, name), arguments_z = arena_str(c->b->arena, arguments);
@@ -166,21 +181,24 @@ static enum err add_step(struct chain *c, struct str step, const struct builtin 
     return chain_add_builtin(c, PART_TOKEN_FILTER, name_z.p, arguments.p != NULL ? arguments_z.p : NULL, em);
 }
 
-static enum err add_tokenizer(struct chain *c, const struct builtin *row, const struct settings *s, struct errmsg *em)
+static enum err add_tokenizer(struct chain *c, const struct builtin *row, const struct settings *s,
+                              struct errmsg *em)
 {
     struct settings none;
     const void *part;
     bool known;
     struct str name = str_of(row->tokenizer);
     settings_init(&none, c->b->arena);
-    enum err e = part_new(&part, PART_TOKENIZER, name, name, row->tunes_tokenizer ? s : &none, c->b, &known, em);
+    enum err e =
+        part_new(&part, PART_TOKENIZER, name, name, row->tunes_tokenizer ? s : &none, c->b, &known, em);
     c->an.tokenizer = part;
     c->an.tokenizer_name = name;
     return e;
 }
 
-enum err builtin_analyzer_new(const struct analyzer **out, struct str type, struct str name, const struct settings *s,
-                              const struct part_builder *b, bool *known, struct errmsg *em)
+enum err builtin_analyzer_new(const struct analyzer **out, struct str type, struct str name,
+                              const struct settings *s, const struct part_builder *b, bool *known,
+                              struct errmsg *em)
 {
     const struct builtin *row = NULL;
     for (size_t i = 0; i < ARRAY_LEN(builtins) && row == NULL; i++) {

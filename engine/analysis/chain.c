@@ -28,7 +28,8 @@ static bool push_name(struct arena *arena, struct str **v, size_t n, size_t *cap
     return true;
 }
 
-enum err chain_add_char_filter(struct chain *c, const struct char_filter *f, struct str name, struct errmsg *em)
+enum err chain_add_char_filter(struct chain *c, const struct char_filter *f, struct str name,
+                               struct errmsg *em)
 {
     const void **v = (const void **)c->an.char_filters;
     size_t n = c->an.n_char_filters;
@@ -54,8 +55,8 @@ enum err chain_add_filter(struct chain *c, const struct token_filter *f, struct 
     struct analyzer *an = &c->an;
     an->search_only |= f->search_only;
     if (f->bind != NULL) {
-        struct part_chain before = {an->name,        an->char_filters, an->n_char_filters, an->tokenizer,
-                                    an->filters,     an->n_filters,    find_filter,        c};
+        struct part_chain before = {an->name,    an->char_filters, an->n_char_filters, an->tokenizer,
+                                    an->filters, an->n_filters,    find_filter,        c};
         enum err e = f->bind(f, &before, c->b->arena, &f, em);
         if (e != ERR_OK) {
             return e;
@@ -71,7 +72,8 @@ enum err chain_add_filter(struct chain *c, const struct token_filter *f, struct 
     return ERR_OK;
 }
 
-enum err chain_add_builtin(struct chain *c, enum part_kind kind, const char *name, const char *settings, struct errmsg *em)
+enum err chain_add_builtin(struct chain *c, enum part_kind kind, const char *name, const char *settings,
+                           struct errmsg *em)
 {
     struct settings s;
     const void *part;

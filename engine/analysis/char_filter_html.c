@@ -1,5 +1,6 @@
-/* The html_strip character filter. It knows tags, comments, declarations, script and style elements and character
- * references; what only looks like them stays as it is. Inline tags vanish, all others become a line end. */
+/* The html_strip character filter. It knows tags, comments, declarations, script and style elements and
+ * character references; what only looks like them stays as it is. Inline tags vanish, all others become a
+ * line end. */
 #include "common/base/utf8.h"
 #include "engine/analysis/html_entity.h"
 #include "engine/analysis/offset_map.h"
@@ -15,8 +16,8 @@ struct html_strip {
 struct tag {
     struct str name;
     bool closing;
-    bool empty;      /* "<x/>" */
-    bool cut;        /* the text ends in the middle of it */
+    bool empty; /* "<x/>" */
+    bool cut;   /* the text ends in the middle of it */
     size_t end;
 };
 
@@ -43,8 +44,9 @@ static size_t scan_name(struct str s, size_t at)
     while (at < s.n) {
         size_t next = at;
         uint32_t c = utf8_next(s, &next);
-        bool part = c == ':' || c == '_' || u_hasBinaryProperty((UChar32)c, UCHAR_ID_START)
-                    || (at > from && (c == '-' || c == '.' || u_hasBinaryProperty((UChar32)c, UCHAR_ID_CONTINUE)));
+        bool part =
+            c == ':' || c == '_' || u_hasBinaryProperty((UChar32)c, UCHAR_ID_START)
+            || (at > from && (c == '-' || c == '.' || u_hasBinaryProperty((UChar32)c, UCHAR_ID_CONTINUE)));
         if (!part) {
             break;
         }
@@ -56,9 +58,10 @@ static size_t scan_name(struct str s, size_t at)
 /* A handler ("onclick = '...'") at `at`: its quoted text may hold anything. Returns its end, or `at`. */
 static size_t scan_handler(struct str s, size_t at)
 {
-    static const char *const events[] = {"abort", "blur", "change", "click", "dblclick", "error", "focus", "keydown",
-                                         "keypress", "keyup", "load", "mousedown", "mousemove", "mouseout", "mouseover",
-                                         "mouseup", "reset", "resize", "select", "submit", "unload"};
+    static const char *const events[] = {
+        "abort",     "blur",     "change", "click",  "dblclick",  "error",     "focus",
+        "keydown",   "keypress", "keyup",  "load",   "mousedown", "mousemove", "mouseout",
+        "mouseover", "mouseup",  "reset",  "resize", "select",    "submit",    "unload"};
     size_t name = at + 2, end = name;
     if (s.n - at < 4 || (s.p[at] | 32) != 'o' || (s.p[at + 1] | 32) != 'n') {
         return at;
@@ -137,10 +140,11 @@ static bool scan_tag(struct str s, size_t at, struct tag *t)
 
 static bool is_inline(struct str name)
 {
-    static const char *const names[] = {"a",     "abbr", "acronym", "b",      "basefont", "bdo",  "big",      "cite",  "code",
-                                        "dfn",   "em",   "font",    "i",      "img",      "input", "kbd",     "label", "q",
-                                        "s",     "samp", "select",  "small",  "span",     "strike", "strong", "sub",   "sup",
-                                        "textarea", "tt", "u",      "var"};
+    static const char *const names[] = {"a",     "abbr", "acronym", "b",      "basefont", "bdo",  "big",
+                                        "cite",  "code", "dfn",     "em",     "font",     "i",    "img",
+                                        "input", "kbd",  "label",   "q",      "s",        "samp", "select",
+                                        "small", "span", "strike",  "strong", "sub",      "sup",  "textarea",
+                                        "tt",    "u",    "var"};
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         if (str_eq_nocase(name, str_of(names[i]))) {
             return true;
@@ -155,8 +159,8 @@ static size_t comment_end(struct str s, size_t at)
     return end == SIZE_MAX ? s.n : at + end + 3;
 }
 
-/* Where the closing tag of a script or style element begins and ends; comments hide it. *end == s.n, *begin == s.n
- * when there is none. */
+/* Where the closing tag of a script or style element begins and ends; comments hide it. *end == s.n, *begin
+ * == s.n when there is none. */
 static void element_end(struct str s, size_t at, struct str name, size_t *begin, size_t *end)
 {
     *begin = *end = s.n;
@@ -170,7 +174,8 @@ static void element_end(struct str s, size_t at, struct str name, size_t *begin,
             continue;
         }
         struct tag t;
-        if (at + 1 < s.n && s.p[at + 1] == '/' && scan_tag(s, at, &t) && !t.cut && t.closing && str_eq_nocase(t.name, name)) {
+        if (at + 1 < s.n && s.p[at + 1] == '/' && scan_tag(s, at, &t) && !t.cut && t.closing
+            && str_eq_nocase(t.name, name)) {
             *begin = at;
             *end = t.end;
             return;
@@ -294,7 +299,8 @@ static size_t scan_reference(struct str s, size_t at, uint32_t *c)
         return end;
     }
     size_t end = at + 1;
-    while (end < s.n && ((s.p[end] >= '0' && s.p[end] <= '9') || ((s.p[end] | 32) >= 'a' && (s.p[end] | 32) <= 'z'))) {
+    while (end < s.n
+           && ((s.p[end] >= '0' && s.p[end] <= '9') || ((s.p[end] | 32) >= 'a' && (s.p[end] | 32) <= 'z'))) {
         end++;
     }
     *c = html_entity(str_slice(s, at + 1, end));
@@ -304,7 +310,8 @@ static size_t scan_reference(struct str s, size_t at, uint32_t *c)
     return end < s.n ? end + 1 : end;
 }
 
-static enum err apply(const struct char_filter *self, struct filtered_text *in, struct arena *arena, struct errmsg *em)
+static enum err apply(const struct char_filter *self, struct filtered_text *in, struct arena *arena,
+                      struct errmsg *em)
 {
     const struct html_strip *f = (const struct html_strip *)self;
     struct remap r;

@@ -7,12 +7,13 @@
 
 struct mapping {
     struct char_filter base;
-    struct map rules;     /* key to struct str * */
-    size_t longest;       /* bytes of the longest key */
-    uint64_t first[4];    /* bytes that keys begin with */
+    struct map rules;  /* key to struct str * */
+    size_t longest;    /* bytes of the longest key */
+    uint64_t first[4]; /* bytes that keys begin with */
 };
 
-static enum err apply(const struct char_filter *self, struct filtered_text *in, struct arena *arena, struct errmsg *em)
+static enum err apply(const struct char_filter *self, struct filtered_text *in, struct arena *arena,
+                      struct errmsg *em)
 {
     const struct mapping *f = (const struct mapping *)self;
     struct remap r;
@@ -143,7 +144,8 @@ CHAR_FILTER_FACTORY(mapping_char_filter_new)
     } else if (!settings_list(s, "mappings", arena, &rules, &n_list)) {
         return err_no_memory(em);
     } else if (rules == NULL && settings_find(s, STR("mappings")) == NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "mapping requires either `mappings` or `mappings_path` to be configured");
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "mapping requires either `mappings` or `mappings_path` to be configured");
     }
     n += n_list;
     map_init(&f->rules, arena);

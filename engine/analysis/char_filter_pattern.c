@@ -9,7 +9,8 @@ struct pattern_filter {
     struct str replacement;
 };
 
-static enum err replace_all(const struct pattern_filter *f, struct matcher *m, struct str text, struct remap *r, struct errmsg *em)
+static enum err replace_all(const struct pattern_filter *f, struct matcher *m, struct str text,
+                            struct remap *r, struct errmsg *em)
 {
     struct buf with;
     enum err e = ERR_OK;
@@ -29,7 +30,8 @@ static enum err replace_all(const struct pattern_filter *f, struct matcher *m, s
     return e;
 }
 
-static enum err apply(const struct char_filter *self, struct filtered_text *in, struct arena *arena, struct errmsg *em)
+static enum err apply(const struct char_filter *self, struct filtered_text *in, struct arena *arena,
+                      struct errmsg *em)
 {
     const struct pattern_filter *f = (const struct pattern_filter *)self;
     struct matcher *m;
@@ -52,7 +54,8 @@ CHAR_FILTER_FACTORY(pattern_replace_char_filter_new)
 {
     struct str pattern = settings_str(s, "pattern", STR_NULL);
     if (pattern.n == 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "pattern is missing for [%.*s] char filter of type 'pattern_replace'", STR_ARG(part));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "pattern is missing for [%.*s] char filter of type 'pattern_replace'", STR_ARG(part));
     }
     struct pattern_filter *f = ARENA_NEW(arena, struct pattern_filter);
     if (f == NULL) {

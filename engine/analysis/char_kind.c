@@ -59,9 +59,12 @@ uint32_t char_kind_mask(struct str name)
 
 const char *char_kind_names(void)
 {
-    return "symbol, private_use, paragraph_separator, start_punctuation, unassigned, enclosing_mark, connector_punctuation, "
-           "letter_number, other_number, math_symbol, lowercase_letter, space_separator, surrogate, initial_quote_punctuation, "
-           "decimal_digit_number, digit, other_punctuation, dash_punctuation, currency_symbol, non_spacing_mark, custom, ...";
+    return "symbol, private_use, paragraph_separator, start_punctuation, unassigned, enclosing_mark, "
+           "connector_punctuation, "
+           "letter_number, other_number, math_symbol, lowercase_letter, space_separator, surrogate, "
+           "initial_quote_punctuation, "
+           "decimal_digit_number, digit, other_punctuation, dash_punctuation, currency_symbol, "
+           "non_spacing_mark, custom, ...";
 }
 
 bool char_kind_has(uint32_t mask, uint32_t c)

@@ -1,7 +1,8 @@
 /* component.h - the three kinds of parts that an analyzer is built from.
  *
- * A part is immutable once built, shared by any number of threads, and lives in the arena of the registry that built
- * it (analysis.h). Its struct embeds one of these as its first member. Scratch memory comes from the list's arena. */
+ * A part is immutable once built, shared by any number of threads, and lives in the arena of the registry
+ * that built it (analysis.h). Its struct embeds one of these as its first member. Scratch memory comes from
+ * the list's arena. */
 #ifndef ENGINE_ANALYSIS_COMPONENT_H
 #define ENGINE_ANALYSIS_COMPONENT_H
 
@@ -23,7 +24,8 @@ struct filtered_text {
 
 struct char_filter {
     /* Replaces in->text by the filtered text (in the arena), composing the offset map. */
-    enum err (*apply)(const struct char_filter *self, struct filtered_text *in, struct arena *arena, struct errmsg *em);
+    enum err (*apply)(const struct char_filter *self, struct filtered_text *in, struct arena *arena,
+                      struct errmsg *em);
     bool normalizes; /* may be part of a normalizer */
 };
 
@@ -42,8 +44,8 @@ struct token_filter {
     enum err (*apply)(const struct token_filter *self, struct token_list *l, struct errmsg *em);
     /* What applies to a single term (normalizers, wildcard terms): often the filter itself; NULL: nothing. */
     const struct token_filter *normal;
-    /* For filters that depend on what stands before them in an analyzer: gives the filter that is used there (NULL:
-     * the filter is used as it is). The part that it is called on has no apply(). */
+    /* For filters that depend on what stands before them in an analyzer: gives the filter that is used there
+     * (NULL: the filter is used as it is). The part that it is called on has no apply(). */
     enum err (*bind)(const struct token_filter *self, const struct part_chain *before, struct arena *arena,
                      const struct token_filter **out, struct errmsg *em);
     enum synonym_use synonym_use;
@@ -65,7 +67,8 @@ struct part_chain {
     void *self;
 };
 
-/* Work that is left when the parts built into an arena go: for what they hold outside of it (compiled patterns). */
+/* Work that is left when the parts built into an arena go: for what they hold outside of it (compiled
+ * patterns). */
 struct part_cleanup {
     void (*run)(void *arg);
     void *arg;
@@ -76,20 +79,23 @@ struct part_cleanup {
 struct ik_dictionary;
 struct pinyin_dictionary;
 struct analysis_env {
-    const char *path_conf;                   /* for *_path settings; may be NULL */
-    const struct ik_dictionary *ik;          /* borrowed for the life of what is built */
+    const char *path_conf;          /* for *_path settings; may be NULL */
+    const struct ik_dictionary *ik; /* borrowed for the life of what is built */
     const struct pinyin_dictionary *pinyin;
     struct part_cleanup **cleanups; /* set by the registry: factories put theirs in front */
-    const struct settings *index; /* all of the index's settings, without "index."; set by the registry */
+    const struct settings *index;   /* all of the index's settings, without "index."; set by the registry */
 };
 
-/* Builds one part of the type that the factory serves. `name` is the part's name in the settings (or that of its
- * type), `s` its own settings ("type" included). Memory from `arena`. ERR_ILLEGAL_ARGUMENT for what its settings get wrong. */
+/* Builds one part of the type that the factory serves. `name` is the part's name in the settings (or that of
+ * its type), `s` its own settings ("type" included). Memory from `arena`. ERR_ILLEGAL_ARGUMENT for what its
+ * settings get wrong. */
 typedef enum err (*tokenizer_factory)(const struct tokenizer **out, struct str name, const struct settings *s,
                                       const struct analysis_env *env, struct arena *arena, struct errmsg *em);
-typedef enum err (*token_filter_factory)(const struct token_filter **out, struct str name, const struct settings *s,
-                                         const struct analysis_env *env, struct arena *arena, struct errmsg *em);
-typedef enum err (*char_filter_factory)(const struct char_filter **out, struct str name, const struct settings *s,
-                                        const struct analysis_env *env, struct arena *arena, struct errmsg *em);
+typedef enum err (*token_filter_factory)(const struct token_filter **out, struct str name,
+                                         const struct settings *s, const struct analysis_env *env,
+                                         struct arena *arena, struct errmsg *em);
+typedef enum err (*char_filter_factory)(const struct char_filter **out, struct str name,
+                                        const struct settings *s, const struct analysis_env *env,
+                                        struct arena *arena, struct errmsg *em);
 
 #endif

@@ -76,7 +76,8 @@ static uint32_t ascii_digit(uint32_t c)
     return c;
 }
 
-/* Turkish: I and İ have small letters of their own; a dot above behind I (marks between them allowed) goes with it. */
+/* Turkish: I and İ have small letters of their own; a dot above behind I (marks between them allowed) goes
+ * with it. */
 static bool dot_follows(struct str s, size_t at)
 {
     while (at < s.n) {
@@ -195,7 +196,8 @@ static uint32_t greek_lower(uint32_t c)
     }
 }
 
-static enum err map_new(const struct token_filter **out, struct arena *arena, uint32_t (*map)(uint32_t), struct errmsg *em)
+static enum err map_new(const struct token_filter **out, struct arena *arena, uint32_t (*map)(uint32_t),
+                        struct errmsg *em)
 {
     struct char_map *f = ARENA_NEW(arena, struct char_map);
     if (f == NULL) {
@@ -217,7 +219,8 @@ TOKEN_FILTER_FACTORY(lowercase_filter_new)
     }
     bool irish = str_eq_nocase(language, STR("irish")), turkish = str_eq_nocase(language, STR("turkish"));
     if (language.p != NULL && !irish && !turkish) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "language [%.*s] not support for lower case", STR_ARG(language));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "language [%.*s] not support for lower case",
+                       STR_ARG(language));
     }
     struct token_filter *f = ARENA_NEW(arena, struct token_filter);
     if (f == NULL) {

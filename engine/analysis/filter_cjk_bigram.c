@@ -10,7 +10,8 @@ struct bigram_filter {
 
 static const struct {
     const char *name, *type;
-} scripts[] = {{"han", "<IDEOGRAPHIC>"}, {"hiragana", "<HIRAGANA>"}, {"katakana", "<KATAKANA>"}, {"hangul", "<HANGUL>"}};
+} scripts[] = {
+    {"han", "<IDEOGRAPHIC>"}, {"hiragana", "<HIRAGANA>"}, {"katakana", "<KATAKANA>"}, {"hangul", "<HANGUL>"}};
 
 struct bigramming {
     const struct bigram_filter *f;
@@ -26,8 +27,9 @@ static bool put(struct bigramming *g, const struct token *a, const struct token 
     t.type = "<SINGLE>";
     if (b != NULL) {
         /* Characters of one run lie in the tokens' own texts: side by side only when those do. */
-        t.text = b->text.p == a->text.p + a->text.n ? str_mk(a->text.p, a->text.n + b->text.n)
-                                                    : arena_printf(g->to.arena, "%.*s%.*s", STR_ARG(a->text), STR_ARG(b->text));
+        t.text = b->text.p == a->text.p + a->text.n
+                     ? str_mk(a->text.p, a->text.n + b->text.n)
+                     : arena_printf(g->to.arena, "%.*s%.*s", STR_ARG(a->text), STR_ARG(b->text));
         t.end = b->end;
         t.type = "<DOUBLE>";
         t.pos_len = inc == 0 ? 2 : 1;

@@ -1,5 +1,6 @@
-/* The flatten_graph filter: squeezes a token graph (synonym_graph, word_delimiter_graph) into a line of positions that an
- * index can hold. Each node gets the place of the longest way that leads to it; tokens keep how far they reach. */
+/* The flatten_graph filter: squeezes a token graph (synonym_graph, word_delimiter_graph) into a line of
+ * positions that an index can hold. Each node gets the place of the longest way that leads to it; tokens keep
+ * how far they reach. */
 #include "engine/analysis/parts.h"
 
 struct flat {
@@ -12,8 +13,9 @@ struct flattening {
     struct flat *v;
     size_t n;
     int32_t nodes;
-    int32_t *place;       /* of each node in the line */
-    uint32_t *start, *end; /* by place: the latest start of what leaves it, the earliest end of what reaches it */
+    int32_t *place; /* of each node in the line */
+    uint32_t *start,
+        *end; /* by place: the latest start of what leaves it, the earliest end of what reaches it */
 };
 
 static bool read_graph(struct flattening *g, const struct token_list *l)
@@ -36,8 +38,8 @@ static bool read_graph(struct flattening *g, const struct token_list *l)
     return g->place != NULL && g->start != NULL && g->end != NULL;
 }
 
-/* Tokens come in the order of the nodes that they leave, so one pass finds the longest ways. A gap, however wide, is one
- * place. */
+/* Tokens come in the order of the nodes that they leave, so one pass finds the longest ways. A gap, however
+ * wide, is one place. */
 static void place_nodes(struct flattening *g)
 {
     int32_t best = 0;

@@ -113,16 +113,20 @@ static enum err apply_shingle(const struct token_filter *self, struct token_list
     return ERR_OK;
 }
 
-static enum err shingle_sizes(const struct shingle_filter *f, const struct analysis_env *env, struct errmsg *em)
+static enum err shingle_sizes(const struct shingle_filter *f, const struct analysis_env *env,
+                              struct errmsg *em)
 {
     int64_t most;
     int32_t diff = f->max - f->min + (f->unigrams ? 1 : 0);
     enum err e = settings_i64(env->index, "max_shingle_diff", 3, &most, em);
     if (e == ERR_OK && diff > most) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "In Shingle TokenFilter the difference between max_shingle_size and min_shingle_size (and +1 if outputting "
-                       "unigrams) must be less than or equal to: [%lld] but was [%d]. This limit can be set by changing the "
-                       "[index.max_shingle_diff] index level setting.", (long long)most, diff);
+                       "In Shingle TokenFilter the difference between max_shingle_size and min_shingle_size "
+                       "(and +1 if outputting "
+                       "unigrams) must be less than or equal to: [%lld] but was [%d]. This limit can be set "
+                       "by changing the "
+                       "[index.max_shingle_diff] index level setting.",
+                       (long long)most, diff);
     }
     if (e == ERR_OK && f->max < 2) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Max shingle size must be >= 2");
@@ -185,7 +189,8 @@ static bool pair_up(const struct grams_filter *f, const struct token_list *l, st
         struct token t = l->v[i];
         bool common = word_set_has(&f->common, t.text);
         if (i > 0 && (before || common)) {
-            struct str whole = arena_printf(l->arena, "%.*s_%.*s", STR_ARG(l->v[i - 1].text), STR_ARG(t.text));
+            struct str whole =
+                arena_printf(l->arena, "%.*s_%.*s", STR_ARG(l->v[i - 1].text), STR_ARG(t.text));
             struct token gram = {.text = whole,
                                  .start = l->v[i - 1].start,
                                  .end = t.end,
@@ -258,7 +263,8 @@ TOKEN_FILTER_FACTORY(common_grams_filter_new)
     }
     if (e == ERR_OK && f->common.words.n == 0 && !found) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "missing or empty [common_words] or [common_words_path] configuration for common_grams token filter");
+                       "missing or empty [common_words] or [common_words_path] configuration for "
+                       "common_grams token filter");
     }
     f->base.apply = apply_grams;
     f->base.synonym_use = SYNONYM_USE_REFUSED;
@@ -303,7 +309,8 @@ static enum err apply_fingerprint(const struct token_filter *self, struct token_
     buf_fini(&all);
     l->n = 0;
     if (e == ERR_OK && utf16_length(text) <= (size_t)f->units_max) {
-        l->v[l->n++] = (struct token){.text = text, .end = l->end_offset, .pos_inc = 1, .pos_len = 1, .type = "fingerprint"};
+        l->v[l->n++] = (struct token){
+            .text = text, .end = l->end_offset, .pos_inc = 1, .pos_len = 1, .type = "fingerprint"};
     }
     return e;
 }
@@ -317,7 +324,8 @@ TOKEN_FILTER_FACTORY(fingerprint_filter_new)
         return err_no_memory(em);
     }
     if (separator.n > 1) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Setting [separator] must be a single, non-null character. [%.*s] was provided.",
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Setting [separator] must be a single, non-null character. [%.*s] was provided.",
                        STR_ARG(separator));
     }
     f->separator = separator.n > 0 ? separator.p[0] : ' ';

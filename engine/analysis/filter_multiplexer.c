@@ -1,4 +1,5 @@
-/* The multiplexer filter: each token goes through several chains of filters, and all results stand at its position. */
+/* The multiplexer filter: each token goes through several chains of filters, and all results stand at its
+ * position. */
 #include "engine/analysis/parts.h"
 
 struct chain_part {
@@ -32,7 +33,8 @@ static bool is_repeated(const struct token_list *to, size_t from, struct str tex
     return false;
 }
 
-static enum err run_chain(const struct chain_part *c, struct token t, struct token_list *to, size_t from, struct errmsg *em)
+static enum err run_chain(const struct chain_part *c, struct token t, struct token_list *to, size_t from,
+                          struct errmsg *em)
 {
     struct token_list one;
     token_list_init(&one, to->arena);
@@ -84,8 +86,9 @@ static enum err apply(const struct token_filter *self, struct token_list *l, str
     return ERR_OK;
 }
 
-static enum err bind_chain(const struct multiplexer_part *p, struct str names, const struct part_chain *before, struct arena *arena,
-                           struct chain_part *c, struct errmsg *em)
+static enum err bind_chain(const struct multiplexer_part *p, struct str names,
+                           const struct part_chain *before, struct arena *arena, struct chain_part *c,
+                           struct errmsg *em)
 {
     struct str rest = names;
     while (rest.p != NULL) {
@@ -96,7 +99,8 @@ static enum err bind_chain(const struct multiplexer_part *p, struct str names, c
             return e;
         }
         if (f == NULL) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT, "Multiplexing filter [%.*s] refers to undefined tokenfilter [%.*s]",
+            return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                           "Multiplexing filter [%.*s] refers to undefined tokenfilter [%.*s]",
                            STR_ARG(p->name), STR_ARG(name));
         }
         struct part_chain sub = *before;
@@ -124,7 +128,8 @@ static enum err bind(const struct token_filter *self, const struct part_chain *b
     if (f == NULL || chains == NULL) {
         return err_no_memory(em);
     }
-    *f = (struct multiplexer){.base = {.apply = apply, .synonym_use = SYNONYM_USE_REFUSED}, .chains = chains, .n = p->n};
+    *f = (struct multiplexer){
+        .base = {.apply = apply, .synonym_use = SYNONYM_USE_REFUSED}, .chains = chains, .n = p->n};
     f->preserve = p->preserve;
     *out = &f->base;
     for (uint32_t i = 0; i < p->n; i++) {

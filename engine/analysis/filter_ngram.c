@@ -13,8 +13,8 @@ struct ngram_filter {
 struct gramming {
     const struct ngram_filter *f;
     struct token_list to;
-    struct token t;     /* the token that is cut up */
-    int32_t inc;        /* for the next gram; what tokens without grams skipped is added */
+    struct token t; /* the token that is cut up */
+    int32_t inc;    /* for the next gram; what tokens without grams skipped is added */
 };
 
 static bool put(struct gramming *g, size_t from, size_t end)
@@ -91,7 +91,8 @@ static enum err apply(const struct token_filter *self, struct token_list *l, str
     return ERR_OK;
 }
 
-static enum err grams_new(struct ngram_filter **out, const struct settings *s, int32_t max, struct arena *arena, struct errmsg *em)
+static enum err grams_new(struct ngram_filter **out, const struct settings *s, int32_t max,
+                          struct arena *arena, struct errmsg *em)
 {
     struct ngram_filter *f = ARENA_NEW(arena, struct ngram_filter);
     if (f == NULL) {

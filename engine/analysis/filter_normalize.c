@@ -1,4 +1,5 @@
-/* Filters that make spellings alike, letter by letter: asciifolding, the normalizations of languages, cjk_width. */
+/* Filters that make spellings alike, letter by letter: asciifolding, the normalizations of languages,
+ * cjk_width. */
 #include "common/base/utf8.h"
 #include "engine/analysis/fold_table.h"
 #include "engine/analysis/parts.h"
@@ -100,7 +101,7 @@ struct char_rule {
 
 static const struct char_rule arabic_rules[] = {
     {0x622, "ا"}, {0x623, "ا"}, {0x625, "ا"}, {0x629, "ه"}, {0x640, ""}, {0x649, "ي"}, {0x64B, ""},
-    {0x64C, ""}, {0x64D, ""}, {0x64E, ""}, {0x64F, ""}, {0x650, ""}, {0x651, ""}, {0x652, ""},
+    {0x64C, ""},  {0x64D, ""},  {0x64E, ""},  {0x64F, ""},  {0x650, ""}, {0x651, ""},  {0x652, ""},
 };
 
 static const struct char_rule persian_rules[] = {
@@ -108,12 +109,11 @@ static const struct char_rule persian_rules[] = {
 };
 
 static const struct char_rule serbian_rules[] = {
-    {0x107, "c"}, {0x10D, "c"}, {0x111, "dj"}, {0x161, "s"}, {0x17E, "z"}, {0x430, "a"}, {0x431, "b"},
-    {0x432, "v"}, {0x433, "g"}, {0x434, "d"}, {0x435, "e"}, {0x436, "z"}, {0x437, "z"}, {0x438, "i"},
-    {0x43A, "k"}, {0x43B, "l"}, {0x43C, "m"}, {0x43D, "n"}, {0x43E, "o"}, {0x43F, "p"}, {0x440, "r"},
-    {0x441, "s"}, {0x442, "t"}, {0x443, "u"}, {0x444, "f"}, {0x445, "h"}, {0x446, "c"}, {0x447, "c"},
-    {0x448, "s"}, {0x452, "dj"}, {0x458, "j"}, {0x459, "lj"}, {0x45A, "nj"}, {0x45B, "c"},
-    {0x45F, "dz"},
+    {0x107, "c"}, {0x10D, "c"},  {0x111, "dj"}, {0x161, "s"},  {0x17E, "z"},  {0x430, "a"}, {0x431, "b"},
+    {0x432, "v"}, {0x433, "g"},  {0x434, "d"},  {0x435, "e"},  {0x436, "z"},  {0x437, "z"}, {0x438, "i"},
+    {0x43A, "k"}, {0x43B, "l"},  {0x43C, "m"},  {0x43D, "n"},  {0x43E, "o"},  {0x43F, "p"}, {0x440, "r"},
+    {0x441, "s"}, {0x442, "t"},  {0x443, "u"},  {0x444, "f"},  {0x445, "h"},  {0x446, "c"}, {0x447, "c"},
+    {0x448, "s"}, {0x452, "dj"}, {0x458, "j"},  {0x459, "lj"}, {0x45A, "nj"}, {0x45B, "c"}, {0x45F, "dz"},
 };
 
 struct rule_filter {
@@ -157,8 +157,8 @@ static enum err apply_rules(const struct token_filter *self, struct token_list *
     return ERR_OK;
 }
 
-static enum err rules_new(const struct token_filter **out, const struct char_rule *rules, size_t n, struct arena *arena,
-                          struct errmsg *em)
+static enum err rules_new(const struct token_filter **out, const struct char_rule *rules, size_t n,
+                          struct arena *arena, struct errmsg *em)
 {
     struct rule_filter *f = ARENA_NEW(arena, struct rule_filter);
     if (f == NULL) {
@@ -188,7 +188,8 @@ TOKEN_FILTER_FACTORY(serbian_normalization_filter_new)
 }
 
 static enum err simple_new(const struct token_filter **out,
-                           enum err (*apply)(const struct token_filter *, struct token_list *, struct errmsg *),
+                           enum err (*apply)(const struct token_filter *, struct token_list *,
+                                             struct errmsg *),
                            struct arena *arena, struct errmsg *em)
 {
     struct token_filter *f = ARENA_NEW(arena, struct token_filter);
@@ -201,8 +202,9 @@ static enum err simple_new(const struct token_filter **out,
     return ERR_OK;
 }
 
-/* German: umlauts lose their dots, "ae", "oe", "ue" their e (not behind a vowel or q), sharp s becomes ss. States as in
- * the German2 variation of Snowball's stemmer: plain, behind a letter that may be written as an umlaut, behind a vowel. */
+/* German: umlauts lose their dots, "ae", "oe", "ue" their e (not behind a vowel or q), sharp s becomes ss.
+ * States as in the German2 variation of Snowball's stemmer: plain, behind a letter that may be written as an
+ * umlaut, behind a vowel. */
 static size_t german(struct str s, char *to)
 {
     enum { PLAIN, UMLAUT, VOWEL } state = PLAIN;
@@ -269,13 +271,13 @@ TOKEN_FILTER_FACTORY(german_normalization_filter_new)
     return simple_new(out, apply_german, arena, em);
 }
 
-
 /* Half-width katakana as their full-width forms, from U+FF65 on. */
 static const uint16_t wide_kana[] = {
-    0x30FB, 0x30F2, 0x30A1, 0x30A3, 0x30A5, 0x30A7, 0x30A9, 0x30E3, 0x30E5, 0x30E7, 0x30C3, 0x30FC, 0x30A2, 0x30A4, 0x30A6,
-    0x30A8, 0x30AA, 0x30AB, 0x30AD, 0x30AF, 0x30B1, 0x30B3, 0x30B5, 0x30B7, 0x30B9, 0x30BB, 0x30BD, 0x30BF, 0x30C1, 0x30C4,
-    0x30C6, 0x30C8, 0x30CA, 0x30CB, 0x30CC, 0x30CD, 0x30CE, 0x30CF, 0x30D2, 0x30D5, 0x30D8, 0x30DB, 0x30DE, 0x30DF, 0x30E0,
-    0x30E1, 0x30E2, 0x30E4, 0x30E6, 0x30E8, 0x30E9, 0x30EA, 0x30EB, 0x30EC, 0x30ED, 0x30EF, 0x30F3, 0x3099, 0x309A,
+    0x30FB, 0x30F2, 0x30A1, 0x30A3, 0x30A5, 0x30A7, 0x30A9, 0x30E3, 0x30E5, 0x30E7, 0x30C3, 0x30FC,
+    0x30A2, 0x30A4, 0x30A6, 0x30A8, 0x30AA, 0x30AB, 0x30AD, 0x30AF, 0x30B1, 0x30B3, 0x30B5, 0x30B7,
+    0x30B9, 0x30BB, 0x30BD, 0x30BF, 0x30C1, 0x30C4, 0x30C6, 0x30C8, 0x30CA, 0x30CB, 0x30CC, 0x30CD,
+    0x30CE, 0x30CF, 0x30D2, 0x30D5, 0x30D8, 0x30DB, 0x30DE, 0x30DF, 0x30E0, 0x30E1, 0x30E2, 0x30E4,
+    0x30E6, 0x30E8, 0x30E9, 0x30EA, 0x30EB, 0x30EC, 0x30ED, 0x30EF, 0x30F3, 0x3099, 0x309A,
 };
 
 static uint32_t usual_width(uint32_t c)
@@ -293,7 +295,9 @@ static size_t cjk_width(struct str s, char *to, const UNormalizer2 *nfc)
     for (size_t at = 0; at < s.n;) {
         uint32_t c = utf8_next(s, &at), wide = usual_width(c);
         bool mark = c == 0xFF9E || c == 0xFF9F;
-        UChar32 whole = mark && before >= 0x30A6 && before <= 0x30FD ? unorm2_composePair(nfc, (UChar32)before, (UChar32)wide) : -1;
+        UChar32 whole = mark && before >= 0x30A6 && before <= 0x30FD
+                            ? unorm2_composePair(nfc, (UChar32)before, (UChar32)wide)
+                            : -1;
         if (whole >= 0) {
             n = last;
             wide = (uint32_t)whole;

@@ -9,8 +9,8 @@ struct pattern_replace {
     bool all;
 };
 
-static enum err replace(const struct pattern_replace *f, struct matcher *m, struct str text, struct buf *to, bool *changed,
-                        struct errmsg *em)
+static enum err replace(const struct pattern_replace *f, struct matcher *m, struct str text, struct buf *to,
+                        bool *changed, struct errmsg *em)
 {
     size_t last = 0, from, end;
     bool found = false;
@@ -61,7 +61,8 @@ TOKEN_FILTER_FACTORY(pattern_replace_filter_new)
 {
     struct str pattern = settings_str(s, "pattern", STR_NULL);
     if (pattern.p == NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "pattern is missing for [%.*s] token filter of type 'pattern_replace'", STR_ARG(part));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "pattern is missing for [%.*s] token filter of type 'pattern_replace'", STR_ARG(part));
     }
     struct pattern_replace *f = ARENA_NEW(arena, struct pattern_replace);
     if (f == NULL) {
@@ -106,8 +107,8 @@ struct pieces {
     size_t n, cap;
 };
 
-static enum err catch_groups(const struct pattern_capture *f, struct matcher **m, struct str text, struct arena *arena,
-                             struct pieces *p, struct errmsg *em)
+static enum err catch_groups(const struct pattern_capture *f, struct matcher **m, struct str text,
+                             struct arena *arena, struct pieces *p, struct errmsg *em)
 {
     p->n = 0;
     for (size_t k = 0; k < f->n; k++) {
@@ -116,7 +117,8 @@ static enum err catch_groups(const struct pattern_capture *f, struct matcher **m
         while (e == ERR_OK && (e = matcher_find(m[k], &found, em)) == ERR_OK && found) {
             for (int32_t g = 1; g <= regex_groups(f->patterns[k]); g++) {
                 size_t from, to;
-                if (!matcher_group(m[k], g, &from, &to) || from == to || (f->preserve && from == 0 && to == text.n)) {
+                if (!matcher_group(m[k], g, &from, &to) || from == to
+                    || (f->preserve && from == 0 && to == text.n)) {
                     continue;
                 }
                 struct piece *v = arena_grow(arena, p->v, p->n, &p->cap, sizeof(*v));
@@ -143,7 +145,8 @@ static enum err catch_groups(const struct pattern_capture *f, struct matcher **m
     return ERR_OK;
 }
 
-static enum err capture_all(const struct pattern_capture *f, struct matcher **m, struct token_list *l, struct errmsg *em)
+static enum err capture_all(const struct pattern_capture *f, struct matcher **m, struct token_list *l,
+                            struct errmsg *em)
 {
     struct token_list to;
     struct pieces pieces = {0};
@@ -200,7 +203,8 @@ TOKEN_FILTER_FACTORY(pattern_capture_filter_new)
         return err_no_memory(em);
     }
     if (n == 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "required setting 'patterns' is missing for token filter [%.*s]", STR_ARG(part));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "required setting 'patterns' is missing for token filter [%.*s]", STR_ARG(part));
     }
     f->patterns = ARENA_ARRAY(arena, const struct regex *, n);
     if (f->patterns == NULL) {

@@ -1,5 +1,5 @@
-/* Stemming filters: stemmer, snowball, porter_stem; what guards words from them: keyword_marker, keyword_repeat,
- * stemmer_override. */
+/* Stemming filters: stemmer, snowball, porter_stem; what guards words from them: keyword_marker,
+ * keyword_repeat, stemmer_override. */
 #include "common/base/utf8.h"
 #include "engine/analysis/parts.h"
 #include "engine/analysis/regex.h"
@@ -43,7 +43,8 @@ static bool stem_token(stem_fn stem, struct token *t, struct arena *arena)
     char bytes[WORD_UNITS_MAX * 3];
     int32_t length = 0;
     UErrorCode status = U_ZERO_ERROR;
-    u_strToUTF8WithSub(bytes, (int32_t)sizeof(bytes), &length, units, (int32_t)n, UTF8_REPLACEMENT, NULL, &status);
+    u_strToUTF8WithSub(bytes, (int32_t)sizeof(bytes), &length, units, (int32_t)n, UTF8_REPLACEMENT, NULL,
+                       &status);
     if ((size_t)length <= s.n && memcmp(bytes, s.p, (size_t)length) == 0) {
         t->text.n = (size_t)length; /* only shorter: still a slice */
         return true;
@@ -118,28 +119,51 @@ struct language {
 
 /* Names as the stemmer filter takes them. */
 static const struct language languages[] = {
-    {"english", stem_porter, NULL},          {"porter", stem_porter, NULL},
-    {"porter2", NULL, "english"},            {"minimal_english", stem_english_plural, NULL},
-    {"minimalEnglish", stem_english_plural, NULL}, {"french", NULL, "french"},
-    {"light_french", stem_french_light, NULL}, {"lightFrench", stem_french_light, NULL},
-    {"minimal_french", stem_french_minimal, NULL}, {"minimalFrench", stem_french_minimal, NULL},
-    {"german", NULL, "german"},              {"light_german", stem_german_light, NULL},
-    {"lightGerman", stem_german_light, NULL}, {"minimal_german", stem_german_minimal, NULL},
-    {"minimalGerman", stem_german_minimal, NULL}, {"spanish", NULL, "spanish"},
-    {"light_spanish", stem_spanish_light, NULL}, {"lightSpanish", stem_spanish_light, NULL},
-    {"light_portuguese", stem_portuguese_light, NULL}, {"lightPortuguese", stem_portuguese_light, NULL},
-    {"italian", NULL, "italian"},            {"light_italian", stem_italian_light, NULL},
-    {"lightItalian", stem_italian_light, NULL}, {"armenian", NULL, "armenian"},
-    {"basque", NULL, "basque"},              {"catalan", NULL, "catalan"},
-    {"danish", NULL, "danish"},              {"dutch", NULL, "dutch"},
-    {"finnish", NULL, "finnish"},            {"hungarian", NULL, "hungarian"},
-    {"irish", NULL, "irish"},                {"lithuanian", NULL, "lithuanian"},
-    {"norwegian", NULL, "norwegian"},        {"portuguese", NULL, "portuguese"},
-    {"romanian", NULL, "romanian"},          {"russian", NULL, "russian"},
-    {"swedish", NULL, "swedish"},            {"turkish", NULL, "turkish"},
+    {"english", stem_porter, NULL},
+    {"porter", stem_porter, NULL},
+    {"light_english", stem_inflection, NULL},
+    {"lightEnglish", stem_inflection, NULL},
+    {"kstem", stem_inflection, NULL},
+    {"porter2", NULL, "english"},
+    {"minimal_english", stem_english_plural, NULL},
+    {"minimalEnglish", stem_english_plural, NULL},
+    {"french", NULL, "french"},
+    {"light_french", stem_french_light, NULL},
+    {"lightFrench", stem_french_light, NULL},
+    {"minimal_french", stem_french_minimal, NULL},
+    {"minimalFrench", stem_french_minimal, NULL},
+    {"german", NULL, "german"},
+    {"light_german", stem_german_light, NULL},
+    {"lightGerman", stem_german_light, NULL},
+    {"minimal_german", stem_german_minimal, NULL},
+    {"minimalGerman", stem_german_minimal, NULL},
+    {"spanish", NULL, "spanish"},
+    {"light_spanish", stem_spanish_light, NULL},
+    {"lightSpanish", stem_spanish_light, NULL},
+    {"light_portuguese", stem_portuguese_light, NULL},
+    {"lightPortuguese", stem_portuguese_light, NULL},
+    {"italian", NULL, "italian"},
+    {"light_italian", stem_italian_light, NULL},
+    {"lightItalian", stem_italian_light, NULL},
+    {"armenian", NULL, "armenian"},
+    {"basque", NULL, "basque"},
+    {"catalan", NULL, "catalan"},
+    {"danish", NULL, "danish"},
+    {"dutch", NULL, "dutch"},
+    {"finnish", NULL, "finnish"},
+    {"hungarian", NULL, "hungarian"},
+    {"irish", NULL, "irish"},
+    {"lithuanian", NULL, "lithuanian"},
+    {"norwegian", NULL, "norwegian"},
+    {"portuguese", NULL, "portuguese"},
+    {"romanian", NULL, "romanian"},
+    {"russian", NULL, "russian"},
+    {"swedish", NULL, "swedish"},
+    {"turkish", NULL, "turkish"},
 };
 
-static enum err stem_new(const struct token_filter **out, const struct language *language, struct arena *arena, struct errmsg *em)
+static enum err stem_new(const struct token_filter **out, const struct language *language,
+                         struct arena *arena, struct errmsg *em)
 {
     struct stem_filter *f = ARENA_NEW(arena, struct stem_filter);
     if (f == NULL) {
@@ -156,10 +180,12 @@ static enum err stem_new(const struct token_filter **out, const struct language 
 static enum err unknown_language(struct str language, struct errmsg *em)
 {
     char first = language.n > 0 && language.p[0] >= 'a' && language.p[0] <= 'z' ? (char)(language.p[0] - 32)
-                 : language.n > 0 ? language.p[0] : ' ';
+                 : language.n > 0                                               ? language.p[0]
+                                                                                : ' ';
     struct str rest = str_slice(language, 1, language.n);
     err_set(em, ERR_CLASS_NOT_FOUND, "org.tartarus.snowball.ext.%c%.*sStemmer", first, STR_ARG(rest));
-    return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "Invalid stemmer class specified: %c%.*s", first, STR_ARG(rest));
+    return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "Invalid stemmer class specified: %c%.*s", first,
+                    STR_ARG(rest));
 }
 
 TOKEN_FILTER_FACTORY(stemmer_filter_new)
@@ -183,12 +209,20 @@ TOKEN_FILTER_FACTORY(stemmer_filter_new)
     return unknown_language(language, em);
 }
 
+TOKEN_FILTER_FACTORY(kstem_filter_new)
+{
+    (void)part, (void)s, (void)env;
+    const struct language row = {"kstem", stem_inflection, NULL};
+    return stem_new(out, &row, arena, em);
+}
+
 TOKEN_FILTER_FACTORY(snowball_filter_new)
 {
     (void)part, (void)env;
-    static const char *const names[] = {"arabic", "armenian", "basque", "catalan", "danish", "dutch", "english", "finnish",
-                                        "french", "german", "hungarian", "irish", "italian", "lithuanian", "norwegian",
-                                        "porter", "portuguese", "romanian", "russian", "spanish", "swedish", "turkish"};
+    static const char *const names[] = {
+        "arabic",     "armenian", "basque",    "catalan", "danish",  "dutch",      "english",   "finnish",
+        "french",     "german",   "hungarian", "irish",   "italian", "lithuanian", "norwegian", "porter",
+        "portuguese", "romanian", "russian",   "spanish", "swedish", "turkish"};
     struct str language = settings_str(s, "language", settings_str(s, "name", STR("English")));
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         if (str_eq_nocase(language, str_of(names[i]))) {
@@ -238,11 +272,13 @@ TOKEN_FILTER_FACTORY(keyword_marker_filter_new)
         e = word_set_read(&f->words, &found, s, "keywords", false, env, arena, em);
     }
     if (e == ERR_OK && pattern.p != NULL && found) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "cannot specify both `keywords_pattern` and `keywords` or `keywords_path`");
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "cannot specify both `keywords_pattern` and `keywords` or `keywords_path`");
     }
     if (e == ERR_OK && pattern.p == NULL && !found) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "keyword filter requires either `keywords`, `keywords_path`, or `keywords_pattern` to be configured");
+                       "keyword filter requires either `keywords`, `keywords_path`, or `keywords_pattern` to "
+                       "be configured");
     }
     if (e == ERR_OK && pattern.p != NULL) {
         e = regex_new(&f->pattern, pattern, STR(""), env, arena, em);
@@ -307,14 +343,16 @@ static enum err apply_override(const struct token_filter *self, struct token_lis
     return ERR_OK;
 }
 
-static enum err add_override(struct override_filter *f, struct str rule, struct arena *arena, struct errmsg *em)
+static enum err add_override(struct override_filter *f, struct str rule, struct arena *arena,
+                             struct errmsg *em)
 {
     size_t arrow = str_find_str(rule, STR("=>"));
     struct str words = str_slice(rule, 0, arrow), stem = STR("");
     if (arrow != SIZE_MAX) {
         stem = str_trim(str_slice(rule, arrow + 2, rule.n));
     }
-    if (arrow == SIZE_MAX || str_find_str(stem, STR("=>")) != SIZE_MAX || stem.n == 0 || str_trim(words).n == 0) {
+    if (arrow == SIZE_MAX || str_find_str(stem, STR("=>")) != SIZE_MAX || stem.n == 0
+        || str_trim(words).n == 0) {
         return err_set(em, ERR_RUNTIME, "Invalid Keyword override Rule:%.*s", STR_ARG(rule));
     }
     struct str *kept = ARENA_NEW(arena, struct str), rest = words;
@@ -346,7 +384,8 @@ TOKEN_FILTER_FACTORY(stemmer_override_filter_new)
     }
     enum err e = path.p != NULL ? config_lines("rules_path", path, env, arena, &rules, &n, em) : ERR_OK;
     if (e == ERR_OK && path.p == NULL && rules == NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "stemmer override filter requires either `rules` or `rules_path` to be configured");
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "stemmer override filter requires either `rules` or `rules_path` to be configured");
     }
     map_init(&f->stems, arena);
     for (size_t i = 0; i < n + n_list && e == ERR_OK; i++) {

@@ -85,10 +85,12 @@ TOKEN_FILTER_FACTORY(keep_filter_new)
     bool has_path = settings_find(s, STR("keep_words_path")) != NULL;
     bool has_list = list != NULL || settings_find(s, STR("keep_words.0")) != NULL;
     if (has_list == has_path) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "keep requires either `keep_words` or `keep_words_path` to be configured");
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "keep requires either `keep_words` or `keep_words_path` to be configured");
     }
     if (settings_find(s, STR("enable_position_increments")) != NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "enable_position_increments is not supported anymore. Please fix your analysis chain");
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "enable_position_increments is not supported anymore. Please fix your analysis chain");
     }
     struct word_filter *f = ARENA_NEW(arena, struct word_filter);
     if (f == NULL) {
@@ -135,7 +137,8 @@ TOKEN_FILTER_FACTORY(keep_types_filter_new)
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "keep_types requires `types` to be configured");
     }
     if (!include && !str_eq_nocase(mode, STR("exclude"))) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "`keep_types` tokenfilter mode can only be [include] or [exclude] but was [%.*s].",
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "`keep_types` tokenfilter mode can only be [include] or [exclude] but was [%.*s].",
                        STR_ARG(mode));
     }
     f->include = include;

@@ -1,5 +1,5 @@
-/* The synonym filters. The plain one stacks what a match becomes on the positions of the matched words and those behind
- * them; the graph one gives every alternative a path of its own (pos_len). */
+/* The synonym filters. The plain one stacks what a match becomes on the positions of the matched words and
+ * those behind them; the graph one gives every alternative a path of its own (pos_len). */
 #include "engine/analysis/parts.h"
 #include "engine/analysis/synonyms.h"
 
@@ -13,10 +13,10 @@ struct synonym_filter {
 /* A word that waits to be put at a position. */
 struct pending {
     struct str text;
-    bool whole;       /* the only word of its alternative: it ends where the match does */
-    uint32_t end;     /* then */
+    bool whole;   /* the only word of its alternative: it ends where the match does */
+    uint32_t end; /* then */
     uint16_t pos_len;
-    uint32_t next;    /* index + 1 in the list of all; 0: last at its position */
+    uint32_t next; /* index + 1 in the list of all; 0: last at its position */
 };
 
 struct stacking {
@@ -91,7 +91,8 @@ static size_t longest_output(const struct synonyms *s)
         const struct synonym *rule = s->rules.entries[i].value;
         for (size_t k = 0; k < rule->n; k++) {
             size_t words = 1;
-            for (size_t at = str_find(rule->outputs[k], '\0', 0); at != SIZE_MAX; at = str_find(rule->outputs[k], '\0', at + 1)) {
+            for (size_t at = str_find(rule->outputs[k], '\0', 0); at != SIZE_MAX;
+                 at = str_find(rule->outputs[k], '\0', at + 1)) {
                 words++;
             }
             most = MAX_OF(most, words);
@@ -206,18 +207,20 @@ static struct str nth_word(struct str words, size_t i)
 
 /* One way through the match: an alternative, or the words themselves. */
 struct way {
-    struct str words;           /* p == NULL: those of the input */
+    struct str words; /* p == NULL: those of the input */
     size_t n;
-    int32_t first_end;          /* node where its first edge ends */
+    int32_t first_end; /* node where its first edge ends */
 };
 
-static struct token way_token(const struct graphing *g, const struct way *w, size_t at, size_t length, size_t i)
+static struct token way_token(const struct graphing *g, const struct way *w, size_t at, size_t length,
+                              size_t i)
 {
     const struct token *v = &g->in->v[at];
     if (w->words.p == NULL) {
         return v[i];
     }
-    return (struct token){.text = nth_word(w->words, i), .start = v[0].start, .end = v[length - 1].end, .type = SYNONYM_TYPE};
+    return (struct token){
+        .text = nth_word(w->words, i), .start = v[0].start, .end = v[length - 1].end, .type = SYNONYM_TYPE};
 }
 
 static bool put_match(struct graphing *g, size_t at, size_t length, const struct synonym *s)
@@ -245,7 +248,8 @@ static bool put_match(struct graphing *g, size_t at, size_t length, const struct
     for (size_t i = 0; i < n; i++) {
         int32_t node = ways[i].first_end;
         for (size_t k = 1; k < ways[i].n; k++, node++) {
-            if (!put_edge(g, way_token(g, &ways[i], at, length, k), node, k + 1 == ways[i].n ? end : node + 1)) {
+            if (!put_edge(g, way_token(g, &ways[i], at, length, k), node,
+                          k + 1 == ways[i].n ? end : node + 1)) {
                 return false;
             }
         }
@@ -290,7 +294,8 @@ struct synonym_part {
     struct synonym_options options;
 };
 
-static enum err part_before(const struct part_chain *before, struct arena *arena, struct analyzer *an, struct errmsg *em)
+static enum err part_before(const struct part_chain *before, struct arena *arena, struct analyzer *an,
+                            struct errmsg *em)
 {
     *an = (struct analyzer){.char_filters = before->char_filters,
                             .n_char_filters = before->n_char_filters,
@@ -302,7 +307,8 @@ static enum err part_before(const struct part_chain *before, struct arena *arena
     for (size_t i = 0; i < before->n_filters; i++) {
         const struct token_filter *f = before->filters[i];
         if (f->synonym_use == SYNONYM_USE_REFUSED) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT, "Token filter [%zu] of analyzer [%.*s] cannot be used to parse synonyms", i,
+            return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                           "Token filter [%zu] of analyzer [%.*s] cannot be used to parse synonyms", i,
                            STR_ARG(before->analyzer));
         }
         if (f->synonym_use != SYNONYM_USE_NOTHING) {
@@ -323,7 +329,8 @@ static enum err bind(const struct token_filter *self, const struct part_chain *b
         return err_no_memory(em);
     }
     if (!p->has_rules) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "synonym requires either `synonyms` or `synonyms_path` to be configured");
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "synonym requires either `synonyms` or `synonyms_path` to be configured");
     }
     enum err e = part_before(before, arena, &an, em);
     if (e == ERR_OK) {
@@ -336,7 +343,8 @@ static enum err bind(const struct token_filter *self, const struct part_chain *b
     return e;
 }
 
-static enum err copy_lines(struct synonym_part *p, struct str *lines, uint32_t n, struct arena *arena, struct errmsg *em)
+static enum err copy_lines(struct synonym_part *p, struct str *lines, uint32_t n, struct arena *arena,
+                           struct errmsg *em)
 {
     p->lines = ARENA_ARRAY(arena, struct str, n);
     if (p->lines == NULL) {

@@ -1,5 +1,5 @@
-/* Filters that shorten or drop what is in a token: trim, truncate, apostrophe, elision, classic, possessives, payloads;
- * and those that drop repeated tokens. */
+/* Filters that shorten or drop what is in a token: trim, truncate, apostrophe, elision, classic, possessives,
+ * payloads; and those that drop repeated tokens. */
 #include "common/base/num.h"
 #include "common/base/utf8.h"
 #include "engine/analysis/parts.h"
@@ -8,7 +8,8 @@
 
 typedef enum err (*apply_fn)(const struct token_filter *, struct token_list *, struct errmsg *);
 
-static enum err plain_new(const struct token_filter **out, apply_fn apply, bool normal, struct arena *arena, struct errmsg *em)
+static enum err plain_new(const struct token_filter **out, apply_fn apply, bool normal, struct arena *arena,
+                          struct errmsg *em)
 {
     struct token_filter *f = ARENA_NEW(arena, struct token_filter);
     if (f == NULL) {
@@ -159,7 +160,8 @@ TOKEN_FILTER_FACTORY(elision_filter_new)
         e = word_set_read(&f->articles, &found, s, "articles", false, env, arena, em);
     }
     if (e == ERR_OK && !found) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "elision filter requires [articles] or [articles_path] setting");
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "elision filter requires [articles] or [articles_path] setting");
     }
     f->base.apply = apply_elision;
     f->base.normal = &f->base;
@@ -173,7 +175,8 @@ static enum err apply_classic(const struct token_filter *self, struct token_list
     for (size_t i = 0; i < l->n; i++) {
         struct token *t = &l->v[i];
         struct str s = t->text;
-        if (strcmp(t->type, "<APOSTROPHE>") == 0 && s.n >= 2 && s.p[s.n - 2] == '\'' && (s.p[s.n - 1] | 32) == 's') {
+        if (strcmp(t->type, "<APOSTROPHE>") == 0 && s.n >= 2 && s.p[s.n - 2] == '\''
+            && (s.p[s.n - 1] | 32) == 's') {
             t->text.n -= 2;
         } else if (strcmp(t->type, "<ACRONYM>") == 0) {
             char *to = arena_alloc(l->arena, s.n);
@@ -245,7 +248,8 @@ TOKEN_FILTER_FACTORY(unique_filter_new)
     return settings_bool(s, "only_on_same_position", false, &f->same_position, em);
 }
 
-static enum err apply_remove_duplicates(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+static enum err apply_remove_duplicates(const struct token_filter *self, struct token_list *l,
+                                        struct errmsg *em)
 {
     (void)self;
     return drop_repeated(l, true, em);
@@ -277,7 +281,8 @@ static enum err apply_payload(const struct token_filter *self, struct token_list
         float number;
         int32_t integer;
         bool ok = f->encoding == PAYLOAD_FLOAT ? num_parse_float(payload, &number)
-                  : f->encoding == PAYLOAD_INT ? num_parse_i32(payload, &integer) : true;
+                  : f->encoding == PAYLOAD_INT ? num_parse_i32(payload, &integer)
+                                               : true;
         if (!ok) {
             return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(payload));
         }
@@ -290,12 +295,15 @@ TOKEN_FILTER_FACTORY(delimited_payload_filter_new)
 {
     (void)part, (void)env;
     struct payload_filter *f = ARENA_NEW(arena, struct payload_filter);
-    struct str delimiter = settings_str(s, "delimiter", STR("|")), encoding = settings_str(s, "encoding", STR("float"));
+    struct str delimiter = settings_str(s, "delimiter", STR("|")),
+               encoding = settings_str(s, "encoding", STR("float"));
     if (f == NULL) {
         return err_no_memory(em);
     }
     f->delimiter = delimiter.n > 0 ? delimiter.p[0] : '|';
-    f->encoding = str_is(encoding, "int") ? PAYLOAD_INT : str_is(encoding, "identity") ? PAYLOAD_IDENTITY : PAYLOAD_FLOAT;
+    f->encoding = str_is(encoding, "int")        ? PAYLOAD_INT
+                  : str_is(encoding, "identity") ? PAYLOAD_IDENTITY
+                                                 : PAYLOAD_FLOAT;
     f->base.apply = apply_payload;
     *out = &f->base;
     return ERR_OK;

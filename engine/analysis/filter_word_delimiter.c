@@ -18,10 +18,10 @@ struct delimiting {
     const struct word_parts_options *o;
     struct token_list to, word; /* what comes out; the parts of the present word, not yet in order */
     struct word_parts parts;
-    struct token t;      /* the present word */
-    bool exact;          /* its offsets are those of its letters */
-    int32_t inc;         /* increments not yet given to a token */
-    bool first;          /* nothing has come out yet */
+    struct token t; /* the present word */
+    bool exact;     /* its offsets are those of its letters */
+    int32_t inc;    /* increments not yet given to a token */
+    bool first;     /* nothing has come out yet */
     bool had_part, had_after_original;
     struct join some, all;
     size_t last_joined;
@@ -43,9 +43,11 @@ static int32_t next_inc(struct delimiting *d, bool inject)
     return inc;
 }
 
-static bool put(struct delimiting *d, struct token_list *l, struct str text, size_t from, size_t to, int32_t inc, bool single)
+static bool put(struct delimiting *d, struct token_list *l, struct str text, size_t from, size_t to,
+                int32_t inc, bool single)
 {
-    struct token t = {.text = text, .start = d->t.start, .end = d->t.end, .pos_inc = inc, .pos_len = 1, .type = d->t.type};
+    struct token t = {
+        .text = text, .start = d->t.start, .end = d->t.end, .pos_inc = inc, .pos_len = 1, .type = d->t.type};
     uint32_t start = d->t.start + d->parts.at[from];
     if (d->exact) {
         t.start = start;
@@ -80,7 +82,8 @@ static void forget(struct join *j)
 static bool put_join(struct delimiting *d, struct join *j)
 {
     struct str text = arena_str(d->to.arena, buf_view(&j->text));
-    bool ok = text.p != NULL && !j->text.failed && put(d, &d->word, text, j->from, j->to, next_inc(d, true), false);
+    bool ok =
+        text.p != NULL && !j->text.failed && put(d, &d->word, text, j->from, j->to, next_inc(d, true), false);
     d->inc = 0;
     forget(j);
     return ok;
@@ -126,7 +129,9 @@ static void sort_word(struct token_list *l)
     for (size_t i = 1; i < l->n; i++) {
         struct token t = l->v[i];
         size_t k = i;
-        while (k > 0 && (l->v[k - 1].start > t.start || (l->v[k - 1].start == t.start && l->v[k - 1].pos_inc < t.pos_inc))) {
+        while (k > 0
+               && (l->v[k - 1].start > t.start
+                   || (l->v[k - 1].start == t.start && l->v[k - 1].pos_inc < t.pos_inc))) {
             l->v[k] = l->v[k - 1];
             k--;
         }

@@ -27,14 +27,15 @@ struct delimiting {
     struct token t;
     struct edge *edges;
     size_t n, cap;
-    int32_t pos;       /* in the present word */
-    int32_t inc;       /* increments not yet given to a token */
+    int32_t pos; /* in the present word */
+    int32_t inc; /* increments not yet given to a token */
     uint32_t last_start;
     struct join some, all;
     size_t last_joined;
 };
 
-static bool put(struct delimiting *d, int32_t from_pos, int32_t to_pos, size_t from, size_t to, struct str text)
+static bool put(struct delimiting *d, int32_t from_pos, int32_t to_pos, size_t from, size_t to,
+                struct str text)
 {
     struct edge *v = arena_grow(d->to.arena, d->edges, d->n, &d->cap, sizeof(*v));
     if (v == NULL) {

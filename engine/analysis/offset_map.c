@@ -13,7 +13,8 @@ void remap_drop(struct remap *r)
     buf_fini(&r->out);
 }
 
-static void push_step(struct arena *arena, struct offset_step **v, size_t *n, size_t *cap, struct offset_step s, bool *failed)
+static void push_step(struct arena *arena, struct offset_step **v, size_t *n, size_t *cap,
+                      struct offset_step s, bool *failed)
 {
     int32_t before = *n > 0 ? (*v)[*n - 1].delta : 0;
     if (*n > 0 && (*v)[*n - 1].at == s.at) {
@@ -82,8 +83,8 @@ void remap_replace(struct remap *r, size_t to, struct str with)
 }
 
 /* Both maps in one: `late` leads from the output to the text that `early` leads on from. */
-static void compose(struct arena *arena, const struct filtered_text *early, const struct offset_step *late, size_t n_late,
-                    struct offset_step **out, size_t *n, size_t *cap, bool *failed)
+static void compose(struct arena *arena, const struct filtered_text *early, const struct offset_step *late,
+                    size_t n_late, struct offset_step **out, size_t *n, size_t *cap, bool *failed)
 {
     size_t e = 0; /* the first early step behind the present place */
     for (size_t i = 0; i <= n_late; i++) {
@@ -97,10 +98,12 @@ static void compose(struct arena *arena, const struct filtered_text *early, cons
         }
         int64_t base = e > 0 ? early->map[e - 1].delta : 0;
         if (until > from) {
-            push_step(arena, out, n, cap, (struct offset_step){(uint32_t)from, (int32_t)(delta + base)}, failed);
+            push_step(arena, out, n, cap, (struct offset_step){(uint32_t)from, (int32_t)(delta + base)},
+                      failed);
         }
         while (e < early->n && early->map[e].at - delta < until) {
-            struct offset_step s = {(uint32_t)(early->map[e].at - delta), (int32_t)(delta + early->map[e].delta)};
+            struct offset_step s = {(uint32_t)(early->map[e].at - delta),
+                                    (int32_t)(delta + early->map[e].delta)};
             push_step(arena, out, n, cap, s, failed);
             e++;
         }

@@ -1,7 +1,8 @@
 /* offset_map.h - building a character filter's output together with the way back to its input.
  *
- * A filter copies stretches of its input and replaces others. Inside a replacement Lucene counts in UTF-16 units: the
- * first ones lie on those of the replaced text, one by one, what exceeds it lies on its last unit. */
+ * A filter copies stretches of its input and replaces others. Inside a replacement Lucene counts in UTF-16
+ * units: the first ones lie on those of the replaced text, one by one, what exceeds it lies on its last unit.
+ */
 #ifndef ENGINE_ANALYSIS_OFFSET_MAP_H
 #define ENGINE_ANALYSIS_OFFSET_MAP_H
 
@@ -24,7 +25,8 @@ void remap_copy(struct remap *r, size_t to);
 void remap_replace(struct remap *r, size_t to, struct str with);
 /* From the output's present end on, offsets lie at input byte `in_at`. */
 void remap_mark(struct remap *r, size_t in_at);
-/* Copies the rest and makes the output the filtered text, its map composed with the one that was there. Frees r. */
+/* Copies the rest and makes the output the filtered text, its map composed with the one that was there. Frees
+ * r. */
 enum err remap_end(struct remap *r, struct filtered_text *t, struct errmsg *em);
 /* Frees r after an error. */
 void remap_drop(struct remap *r);

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <unicode/uchar.h>
 
-enum err part_int(const struct settings *s, const char *key, int32_t otherwise, int32_t *out, struct errmsg *em)
+enum err part_int(const struct settings *s, const char *key, int32_t otherwise, int32_t *out,
+                  struct errmsg *em)
 {
     const struct setting *t = settings_find(s, str_of(key));
     *out = otherwise;
@@ -15,7 +16,8 @@ enum err part_int(const struct settings *s, const char *key, int32_t otherwise, 
         return ERR_OK;
     }
     err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(t->value));
-    return err_wrap(em, ERR_SETTINGS, "Failed to parse int setting [%s] with value [%.*s]", key, STR_ARG(t->value));
+    return err_wrap(em, ERR_SETTINGS, "Failed to parse int setting [%s] with value [%.*s]", key,
+                    STR_ARG(t->value));
 }
 
 void tokens_keep(struct token_list *l, bool (*keep)(const void *cx, const struct token *t), const void *cx)
@@ -185,10 +187,12 @@ static enum err read_file(struct str path, const char *setting, struct buf *text
     if (room == NULL) {
         return err_no_memory(em);
     }
-    return bad ? err_set(em, ERR_ILLEGAL_ARGUMENT, "IOException while reading %s: %s", setting, path.p) : ERR_OK;
+    return bad ? err_set(em, ERR_ILLEGAL_ARGUMENT, "IOException while reading %s: %s", setting, path.p)
+               : ERR_OK;
 }
 
-static enum err split_lines(struct str text, struct arena *arena, struct str **out, size_t *n, struct errmsg *em)
+static enum err split_lines(struct str text, struct arena *arena, struct str **out, size_t *n,
+                            struct errmsg *em)
 {
     size_t cap = 0;
     struct str rest = text;
@@ -212,14 +216,15 @@ static enum err split_lines(struct str text, struct arena *arena, struct str **o
 
 #define CONFIG_FILE_BYTES_MAX (64 * MIB)
 
-enum err config_lines(const char *setting, struct str path, const struct analysis_env *env, struct arena *arena,
-                      struct str **out, size_t *n, struct errmsg *em)
+enum err config_lines(const char *setting, struct str path, const struct analysis_env *env,
+                      struct arena *arena, struct str **out, size_t *n, struct errmsg *em)
 {
     *out = NULL;
     *n = 0;
     bool absolute = path.n > 0 && path.p[0] == '/';
     const char *folder = env->path_conf != NULL ? env->path_conf : "";
-    struct str whole = absolute ? arena_str(arena, path) : arena_printf(arena, "%s/%.*s", folder, STR_ARG(path));
+    struct str whole =
+        absolute ? arena_str(arena, path) : arena_printf(arena, "%s/%.*s", folder, STR_ARG(path));
     if (whole.p == NULL) {
         return err_no_memory(em);
     }
@@ -234,7 +239,8 @@ enum err config_lines(const char *setting, struct str path, const struct analysi
     return e;
 }
 
-static enum err add_word(struct word_set *set, struct str word, bool named, struct arena *arena, struct errmsg *em)
+static enum err add_word(struct word_set *set, struct str word, bool named, struct arena *arena,
+                         struct errmsg *em)
 {
     bool known = false;
     if (named && !word_set_add_named(set, arena, word, &known)) {
@@ -243,8 +249,8 @@ static enum err add_word(struct word_set *set, struct str word, bool named, stru
     return known || word_set_add(set, arena, word) ? ERR_OK : err_no_memory(em);
 }
 
-enum err word_set_read(struct word_set *set, bool *found, const struct settings *s, const char *key, bool named,
-                       const struct analysis_env *env, struct arena *arena, struct errmsg *em)
+enum err word_set_read(struct word_set *set, bool *found, const struct settings *s, const char *key,
+                       bool named, const struct analysis_env *env, struct arena *arena, struct errmsg *em)
 {
     map_init(&set->words, arena);
     struct str path_key = arena_printf(arena, "%s_path", key);

@@ -1,21 +1,21 @@
 /* parts.h - every part that comes with the service, and what their factories share.
  *
- * The factories build one part from its settings (component.h); registry.c maps type names to them. Nothing here knows
- * of indexes or requests. */
+ * The factories build one part from its settings (component.h); registry.c maps type names to them. Nothing
+ * here knows of indexes or requests. */
 #ifndef ENGINE_ANALYSIS_PARTS_H
 #define ENGINE_ANALYSIS_PARTS_H
 
 #include "common/base/map.h"
 #include "engine/analysis/component.h"
 
-#define TOKENIZER_FACTORY(name)                                                                              \
-    enum err name(const struct tokenizer **out, struct str part, const struct settings *s,                   \
+#define TOKENIZER_FACTORY(name)                                                            \
+    enum err name(const struct tokenizer **out, struct str part, const struct settings *s, \
                   const struct analysis_env *env, struct arena *arena, struct errmsg *em)
-#define TOKEN_FILTER_FACTORY(name)                                                                           \
-    enum err name(const struct token_filter **out, struct str part, const struct settings *s,                \
+#define TOKEN_FILTER_FACTORY(name)                                                            \
+    enum err name(const struct token_filter **out, struct str part, const struct settings *s, \
                   const struct analysis_env *env, struct arena *arena, struct errmsg *em)
-#define CHAR_FILTER_FACTORY(name)                                                                            \
-    enum err name(const struct char_filter **out, struct str part, const struct settings *s,                 \
+#define CHAR_FILTER_FACTORY(name)                                                            \
+    enum err name(const struct char_filter **out, struct str part, const struct settings *s, \
                   const struct analysis_env *env, struct arena *arena, struct errmsg *em)
 
 TOKENIZER_FACTORY(standard_tokenizer_new);
@@ -63,6 +63,7 @@ TOKEN_FILTER_FACTORY(keyword_marker_filter_new);
 TOKEN_FILTER_FACTORY(keyword_repeat_filter_new);
 TOKEN_FILTER_FACTORY(stemmer_filter_new);
 TOKEN_FILTER_FACTORY(snowball_filter_new);
+TOKEN_FILTER_FACTORY(kstem_filter_new);
 TOKEN_FILTER_FACTORY(stemmer_override_filter_new);
 TOKEN_FILTER_FACTORY(german_normalization_filter_new);
 TOKEN_FILTER_FACTORY(arabic_normalization_filter_new);
@@ -91,20 +92,20 @@ struct word_set {
 bool word_set_has(const struct word_set *set, struct str word);
 /* Adds a word (copied, lowered when ignore_case is set). false: no memory. */
 bool word_set_add(struct word_set *set, struct arena *arena, struct str word) NODISCARD;
-/* Words of the list settings `key` or, where that is absent, of the file that `key`_path names: one word a line, lines
- * with '#' at the start left out. Names like "_english_" are replaced by their lists when `named` is set. *found tells
- * whether either setting was there. */
-enum err word_set_read(struct word_set *set, bool *found, const struct settings *s, const char *key, bool named,
-                       const struct analysis_env *env, struct arena *arena, struct errmsg *em);
+/* Words of the list settings `key` or, where that is absent, of the file that `key`_path names: one word a
+ * line, lines with '#' at the start left out. Names like "_english_" are replaced by their lists when `named`
+ * is set. *found tells whether either setting was there. */
+enum err word_set_read(struct word_set *set, bool *found, const struct settings *s, const char *key,
+                       bool named, const struct analysis_env *env, struct arena *arena, struct errmsg *em);
 /* Adds the stop words of a language ("_english_"); false in *known when there is no such list. */
 bool word_set_add_named(struct word_set *set, struct arena *arena, struct str name, bool *known) NODISCARD;
 /* The words of a language's list, separated by blanks; NULL when there is none. Name without underscores. */
 const char *stop_words_of(struct str language);
 
-/* Reads a file under the configuration folder into lines (comments "#..." and empty lines left out; without the line
- * ends). ERR_ILLEGAL_ARGUMENT when it cannot be read. */
-enum err config_lines(const char *setting, struct str path, const struct analysis_env *env, struct arena *arena,
-                      struct str **out, size_t *n, struct errmsg *em);
+/* Reads a file under the configuration folder into lines (comments "#..." and empty lines left out; without
+ * the line ends). ERR_ILLEGAL_ARGUMENT when it cannot be read. */
+enum err config_lines(const char *setting, struct str path, const struct analysis_env *env,
+                      struct arena *arena, struct str **out, size_t *n, struct errmsg *em);
 
 /* Drops the tokens that keep() refuses; their positions stay as gaps, at the end of the list too. */
 void tokens_keep(struct token_list *l, bool (*keep)(const void *cx, const struct token *t), const void *cx);
@@ -114,7 +115,8 @@ enum err ngram_sizes(int32_t min, int32_t max, struct errmsg *em);
 enum err ngram_width(int32_t min, int32_t max, const struct analysis_env *env, struct errmsg *em);
 
 /* An int setting as Java's Integer.parseInt reads it. */
-enum err part_int(const struct settings *s, const char *key, int32_t otherwise, int32_t *out, struct errmsg *em);
+enum err part_int(const struct settings *s, const char *key, int32_t otherwise, int32_t *out,
+                  struct errmsg *em);
 
 static inline bool part_is_ascii(struct str s)
 {
@@ -137,7 +139,8 @@ uint32_t part_upper_char(uint32_t c);
 struct str part_lower(struct arena *arena, struct str s);
 /* The order of UTF-16, which is Java's: characters past U+FFFF come before U+E000 to U+FFFF. */
 int part_cmp_utf16(struct str a, struct str b);
-/* Byte offset at which `units` UTF-16 units have passed, never inside a character (rounded down); s.n when shorter. */
+/* Byte offset at which `units` UTF-16 units have passed, never inside a character (rounded down); s.n when
+ * shorter. */
 size_t part_units(struct str s, size_t units);
 
 #endif

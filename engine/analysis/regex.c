@@ -6,7 +6,7 @@
 #include <unicode/utext.h>
 
 /* ICU counts steps by the ten thousand or so: roughly milliseconds. */
-#define MATCH_TIME_MAX   2000
+#define MATCH_TIME_MAX    2000
 #define MATCH_STACK_BYTES (8 * 1024 * 1024)
 
 struct regex {
@@ -28,9 +28,16 @@ static enum err parse_flags(struct str flags, uint32_t *out, struct errmsg *em)
     static const struct {
         const char *name;
         uint32_t flag;
-    } known[] = {{"CASE_INSENSITIVE", UREGEX_CASE_INSENSITIVE}, {"MULTILINE", UREGEX_MULTILINE}, {"DOTALL", UREGEX_DOTALL},
-                 {"UNICODE_CASE", 0}, {"CANON_EQ", 0}, {"UNIX_LINES", UREGEX_UNIX_LINES}, {"LITERAL", UREGEX_LITERAL},
-                 {"COMMENTS", UREGEX_COMMENTS}, {"UNICODE_CHAR_CLASS", 0}, {"UNICODE_CHARACTER_CLASS", 0}};
+    } known[] = {{"CASE_INSENSITIVE", UREGEX_CASE_INSENSITIVE},
+                 {"MULTILINE", UREGEX_MULTILINE},
+                 {"DOTALL", UREGEX_DOTALL},
+                 {"UNICODE_CASE", 0},
+                 {"CANON_EQ", 0},
+                 {"UNIX_LINES", UREGEX_UNIX_LINES},
+                 {"LITERAL", UREGEX_LITERAL},
+                 {"COMMENTS", UREGEX_COMMENTS},
+                 {"UNICODE_CHAR_CLASS", 0},
+                 {"UNICODE_CHARACTER_CLASS", 0}};
     *out = 0;
     struct str rest = flags;
     while (rest.p != NULL) {
@@ -68,13 +75,14 @@ static enum err compile(struct regex *r, struct str pattern, uint32_t flags, str
     buf_fini(&icu);
     if (U_FAILURE(status)) {
         r->re = NULL;
-        return err_set(em, ERR_PATTERN_SYNTAX, "%s near index %d\n%.*s", u_errorName(status), (int)where.offset, STR_ARG(pattern));
+        return err_set(em, ERR_PATTERN_SYNTAX, "%s near index %d\n%.*s", u_errorName(status),
+                       (int)where.offset, STR_ARG(pattern));
     }
     return ERR_OK;
 }
 
-enum err regex_new(const struct regex **out, struct str pattern, struct str flags, const struct analysis_env *env,
-                   struct arena *arena, struct errmsg *em)
+enum err regex_new(const struct regex **out, struct str pattern, struct str flags,
+                   const struct analysis_env *env, struct arena *arena, struct errmsg *em)
 {
     uint32_t bits;
     enum err e = parse_flags(flags, &bits, em);
@@ -105,7 +113,8 @@ int32_t regex_groups(const struct regex *r)
 
 static enum err failure(UErrorCode status, struct errmsg *em)
 {
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "a regular expression takes too long or too much memory [%s]", u_errorName(status));
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "a regular expression takes too long or too much memory [%s]",
+                   u_errorName(status));
 }
 
 enum err matcher_open(struct matcher **out, const struct regex *r, struct str text, struct errmsg *em)
@@ -184,8 +193,8 @@ static void add_group(const struct matcher *m, struct str text, int32_t group, s
 }
 
 /* "${name}" at *at ('$' already seen, '{' at *at). */
-static enum err expand_named(const struct matcher *m, struct str text, struct str replacement, size_t *at, struct buf *out,
-                             struct errmsg *em)
+static enum err expand_named(const struct matcher *m, struct str text, struct str replacement, size_t *at,
+                             struct buf *out, struct errmsg *em)
 {
     size_t close = str_find(replacement, '}', *at);
     if (close == SIZE_MAX) {
@@ -208,8 +217,8 @@ static bool is_digit(struct str s, size_t at)
 }
 
 /* "$12": as many digits as still name a group. */
-static enum err expand_number(const struct matcher *m, struct str text, struct str replacement, size_t *at, struct buf *out,
-                              struct errmsg *em)
+static enum err expand_number(const struct matcher *m, struct str text, struct str replacement, size_t *at,
+                              struct buf *out, struct errmsg *em)
 {
     UErrorCode status = U_ZERO_ERROR;
     int32_t groups = uregex_groupCount(m->re, &status), group = replacement.p[(*at)++] - '0';
@@ -223,7 +232,8 @@ static enum err expand_number(const struct matcher *m, struct str text, struct s
     return ERR_OK;
 }
 
-enum err matcher_expand(const struct matcher *m, struct str text, struct str replacement, struct buf *out, struct errmsg *em)
+enum err matcher_expand(const struct matcher *m, struct str text, struct str replacement, struct buf *out,
+                        struct errmsg *em)
 {
     for (size_t at = 0; at < replacement.n;) {
         char c = replacement.p[at++];

@@ -7,9 +7,18 @@ static const struct {
     const char *name;
     const char *set;
 } posix[] = {
-    {"Lower", "a-z"},         {"Upper", "A-Z"},          {"ASCII", "\\x00-\\x7F"},       {"Alpha", "a-zA-Z"},
-    {"Digit", "0-9"},         {"Alnum", "a-zA-Z0-9"},    {"Punct", PUNCT},               {"Graph", "a-zA-Z0-9" PUNCT},
-    {"Print", "\\x20-\\x7E"}, {"Blank", " \\t"},         {"Cntrl", "\\x00-\\x1F\\x7F"},  {"XDigit", "0-9a-fA-F"},
+    {"Lower", "a-z"},
+    {"Upper", "A-Z"},
+    {"ASCII", "\\x00-\\x7F"},
+    {"Alpha", "a-zA-Z"},
+    {"Digit", "0-9"},
+    {"Alnum", "a-zA-Z0-9"},
+    {"Punct", PUNCT},
+    {"Graph", "a-zA-Z0-9" PUNCT},
+    {"Print", "\\x20-\\x7E"},
+    {"Blank", " \\t"},
+    {"Cntrl", "\\x00-\\x1F\\x7F"},
+    {"XDigit", "0-9a-fA-F"},
     {"Space", " \\t\\n\\x0B\\f\\r"},
 };
 
@@ -18,9 +27,18 @@ static const struct {
     const char *java;
     const char *icu;
 } properties[] = {
-    {"javaLowerCase", "Lowercase"}, {"javaUpperCase", "Uppercase"}, {"javaWhitespace", "White_Space"},
-    {"javaAlphabetic", "Alphabetic"}, {"javaLetter", "L"}, {"javaDigit", "Nd"}, {"javaLetterOrDigit", "[\\p{L}\\p{Nd}]"},
-    {"IsPunctuation", "P"}, {"IsLetter", "L"}, {"IsDigit", "Nd"}, {"L1", "[\\x00-\\xFF]"}, {"all", "Any"},
+    {"javaLowerCase", "Lowercase"},
+    {"javaUpperCase", "Uppercase"},
+    {"javaWhitespace", "White_Space"},
+    {"javaAlphabetic", "Alphabetic"},
+    {"javaLetter", "L"},
+    {"javaDigit", "Nd"},
+    {"javaLetterOrDigit", "[\\p{L}\\p{Nd}]"},
+    {"IsPunctuation", "P"},
+    {"IsLetter", "L"},
+    {"IsDigit", "Nd"},
+    {"L1", "[\\x00-\\xFF]"},
+    {"all", "Any"},
 };
 
 static void add_set(struct buf *out, const char *set, bool negated)
@@ -146,7 +164,8 @@ void regex_java_to_icu(struct buf *out, struct str pattern, bool comments)
         }
         if (c == ']' && depth > 0) {
             depth--;
-        } else if (depth > 0 && (c == '{' || c == '}' || c == '$' || c == ':' || c == '#' || (c == ' ' && !comments))) {
+        } else if (depth > 0
+                   && (c == '{' || c == '}' || c == '$' || c == ':' || c == '#' || (c == ' ' && !comments))) {
             buf_char(out, '\\'); /* plain characters of a set in Java */
         }
         buf_char(out, c);

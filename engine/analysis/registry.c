@@ -4,9 +4,9 @@
 #include "engine/analysis/pinyin.h"
 
 enum {
-    BY_NAME = 1,       /* may be used without a definition */
-    AS_TYPE = 2,       /* may be the type of a definition */
-    BARE_REFUSED = 4,  /* as a type it cannot do without settings */
+    BY_NAME = 1,      /* may be used without a definition */
+    AS_TYPE = 2,      /* may be the type of a definition */
+    BARE_REFUSED = 4, /* as a type it cannot do without settings */
     BOTH = BY_NAME | AS_TYPE
 };
 
@@ -42,12 +42,15 @@ static const struct tokenizer_entry tokenizers[] = {
     {"letter", letter_tokenizer_new, BOTH, NULL},
     {"lowercase", lowercase_tokenizer_new, BOTH, NULL},
     {"ngram", ngram_tokenizer_new, BOTH, NULL},
-    {"edge_ngram", edge_ngram_tokenizer_new, BOTH, "min_gram=1;max_gram=1"},
+    {"edge_ngram", edge_ngram_tokenizer_new, BOTH, NULL},
     {"path_hierarchy", path_hierarchy_tokenizer_new, BOTH, NULL},
     {"PathHierarchy", path_hierarchy_tokenizer_new, BOTH, NULL},
     {"pattern", pattern_tokenizer_new, BOTH, NULL},
     {"classic", classic_tokenizer_new, BOTH, NULL},
     {"thai", thai_tokenizer_new, BOTH, NULL},
+    {"simple_pattern", simple_pattern_tokenizer_new, AS_TYPE, NULL},
+    {"simple_pattern_split", simple_pattern_split_tokenizer_new, AS_TYPE, NULL},
+    {"uax_url_email", uax_url_email_tokenizer_new, BOTH, NULL},
     {"char_group", char_group_tokenizer_new, AS_TYPE, NULL},
 };
 
@@ -68,7 +71,8 @@ static const struct token_filter_entry token_filters[] = {
     {"unique", unique_filter_new, BOTH, NULL},
     {"remove_duplicates", remove_duplicates_filter_new, BOTH, NULL},
     {"apostrophe", apostrophe_filter_new, BOTH, NULL},
-    {"elision", elision_filter_new, BOTH, "articles_case=true;articles=l,m,t,qu,n,s,j,d,c,jusqu,quoiqu,lorsqu,puisqu"},
+    {"elision", elision_filter_new, BOTH,
+     "articles_case=true;articles=l,m,t,qu,n,s,j,d,c,jusqu,quoiqu,lorsqu,puisqu"},
     {"classic", classic_filter_new, BOTH, NULL},
     {"delimited_payload", delimited_payload_filter_new, BOTH, NULL},
     {"type_as_payload", identity_filter_new, BOTH, NULL},
@@ -81,6 +85,7 @@ static const struct token_filter_entry token_filters[] = {
     {"stemmer", stemmer_filter_new, BOTH, NULL},
     {"snowball", snowball_filter_new, BOTH, NULL},
     {"porter_stem", stemmer_filter_new, BY_NAME | AS_TYPE, "language=porter"},
+    {"kstem", kstem_filter_new, BOTH, NULL},
     {"dutch_stem", snowball_filter_new, BOTH, "language=dutch"},
     {"french_stem", snowball_filter_new, BOTH, "language=french"},
     {"russian_stem", snowball_filter_new, BOTH, "language=russian"},
@@ -143,26 +148,30 @@ struct found {
 
 static bool find(enum part_kind kind, struct str name, struct found *f)
 {
-    size_t n = kind == PART_TOKENIZER ? ARRAY_LEN(tokenizers)
-               : kind == PART_TOKEN_FILTER ? ARRAY_LEN(token_filters) : ARRAY_LEN(char_filters);
+    size_t n = kind == PART_TOKENIZER      ? ARRAY_LEN(tokenizers)
+               : kind == PART_TOKEN_FILTER ? ARRAY_LEN(token_filters)
+                                           : ARRAY_LEN(char_filters);
     for (size_t i = 0; i < n; i++) {
-        const char *here = kind == PART_TOKENIZER ? tokenizers[i].name
-                           : kind == PART_TOKEN_FILTER ? token_filters[i].name : char_filters[i].name;
+        const char *here = kind == PART_TOKENIZER      ? tokenizers[i].name
+                           : kind == PART_TOKEN_FILTER ? token_filters[i].name
+                                                       : char_filters[i].name;
         if (!str_is(name, here)) {
             continue;
         }
         f->at = i;
-        f->flags = kind == PART_TOKENIZER ? tokenizers[i].flags
-                   : kind == PART_TOKEN_FILTER ? token_filters[i].flags : char_filters[i].flags;
-        f->preset = kind == PART_TOKENIZER ? tokenizers[i].preset
-                    : kind == PART_TOKEN_FILTER ? token_filters[i].preset : char_filters[i].preset;
+        f->flags = kind == PART_TOKENIZER      ? tokenizers[i].flags
+                   : kind == PART_TOKEN_FILTER ? token_filters[i].flags
+                                               : char_filters[i].flags;
+        f->preset = kind == PART_TOKENIZER      ? tokenizers[i].preset
+                    : kind == PART_TOKEN_FILTER ? token_filters[i].preset
+                                                : char_filters[i].preset;
         return true;
     }
     return false;
 }
 
-static enum err make(const void **out, enum part_kind kind, size_t at, struct str name, const struct settings *s,
-                     const struct part_builder *b, struct errmsg *em)
+static enum err make(const void **out, enum part_kind kind, size_t at, struct str name,
+                     const struct settings *s, const struct part_builder *b, struct errmsg *em)
 {
     const struct analysis_env *env = b->env;
     enum err e;
@@ -185,25 +194,30 @@ static enum err make(const void **out, enum part_kind kind, size_t at, struct st
 /* Names that Elasticsearch had once and now refuses. */
 static enum err removed_part(enum part_kind kind, struct str name, struct errmsg *em)
 {
-    const char *what = kind == PART_TOKENIZER ? "tokenizer" : kind == PART_TOKEN_FILTER ? "token filter" : "char filter";
+    const char *what = kind == PART_TOKENIZER      ? "tokenizer"
+                       : kind == PART_TOKEN_FILTER ? "token filter"
+                                                   : "char filter";
     bool grams = kind != PART_CHAR_FILTER && (str_is(name, "nGram") || str_is(name, "edgeNGram"));
     if (kind == PART_TOKEN_FILTER && grams) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "The [%.*s] %s name was deprecated in 6.4 and cannot be used in new indices. Please change the filter name to "
-                       "[%s] instead.", STR_ARG(name), what, name.p[0] == 'n' ? "ngram" : "edge_ngram");
+                       "The [%.*s] %s name was deprecated in 6.4 and cannot be used in new indices. Please "
+                       "change the filter name to "
+                       "[%s] instead.",
+                       STR_ARG(name), what, name.p[0] == 'n' ? "ngram" : "edge_ngram");
     }
     if (kind == PART_TOKEN_FILTER && str_is(name, "standard")) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "The [standard] token filter has been removed.");
     }
     if (kind == PART_TOKEN_FILTER && str_is(name, "delimited_payload_filter")) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "[delimited_payload_filter] is not supported for new indices, use [delimited_payload] instead");
+        return err_set(
+            em, ERR_ILLEGAL_ARGUMENT,
+            "[delimited_payload_filter] is not supported for new indices, use [delimited_payload] instead");
     }
     return ERR_OK;
 }
 
-enum err part_new(const void **out, enum part_kind kind, struct str type, struct str name, const struct settings *s,
-                  const struct part_builder *b, bool *known, struct errmsg *em)
+enum err part_new(const void **out, enum part_kind kind, struct str type, struct str name,
+                  const struct settings *s, const struct part_builder *b, bool *known, struct errmsg *em)
 {
     struct found f;
     *out = NULL;
@@ -228,7 +242,8 @@ enum err part_by_name(const void **out, enum part_kind kind, struct str name, co
         return ERR_OK;
     }
     if ((f.flags & BY_NAME) == 0 && (f.flags & BARE_REFUSED) != 0 && b->bare == BARE_WITHOUT_INDEX) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Analysis settings required - can't instantiate analysis factory");
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Analysis settings required - can't instantiate analysis factory");
     }
     bool as_type = (f.flags & BY_NAME) == 0 || (b->bare == BARE_IN_INDEX && (f.flags & AS_TYPE) != 0);
     struct settings preset;

@@ -1,4 +1,5 @@
-/* registry.h - parts by name: those that the index declares, then those that come with the service. Inside analysis only.
+/* registry.h - parts by name: those that the index declares, then those that come with the service. Inside
+ * analysis only.
  *
  * A builder says where new parts live; what the registry holds already is shared. */
 #ifndef ENGINE_ANALYSIS_REGISTRY_H
@@ -27,13 +28,13 @@ struct analysis {
     struct part_cleanup *cleanups;
 };
 
-/* How a part that nobody declared is used by its name alone. In settings and without an index it comes as it is
- * pre-built; in an _analyze request to an index it is its type without settings, as in Elasticsearch. */
+/* How a part that nobody declared is used by its name alone. In settings and without an index it comes as it
+ * is pre-built; in an _analyze request to an index it is its type without settings, as in Elasticsearch. */
 enum bare_use { BARE_IN_SETTINGS, BARE_WITHOUT_INDEX, BARE_IN_INDEX };
 
 struct part_builder {
     const struct analysis *a;
-    struct arena *arena; /* where new parts go */
+    struct arena *arena;            /* where new parts go */
     const struct analysis_env *env; /* with the list of cleanups that goes with the arena */
     enum bare_use bare;
 };
@@ -44,10 +45,10 @@ void cleanups_run(struct part_cleanup **list);
 const char *part_kind_name(enum part_kind kind); /* "tokenizer", "filter", "char_filter" */
 
 /* Builds a part of `type` from settings. *known is false, with ERR_OK, when there is no such type. */
-enum err part_new(const void **out, enum part_kind kind, struct str type, struct str name, const struct settings *s,
-                  const struct part_builder *b, bool *known, struct errmsg *em);
-/* The part with this name: declared, or one of the service's own with its default settings. *out NULL with ERR_OK:
- * there is none. */
+enum err part_new(const void **out, enum part_kind kind, struct str type, struct str name,
+                  const struct settings *s, const struct part_builder *b, bool *known, struct errmsg *em);
+/* The part with this name: declared, or one of the service's own with its default settings. *out NULL with
+ * ERR_OK: there is none. */
 enum err part_by_name(const void **out, enum part_kind kind, struct str name, const struct part_builder *b,
                       struct errmsg *em);
 
@@ -60,10 +61,13 @@ struct chain {
 };
 
 void chain_init(struct chain *c, const struct part_builder *b, struct str name);
-enum err chain_add_char_filter(struct chain *c, const struct char_filter *f, struct str name, struct errmsg *em);
+enum err chain_add_char_filter(struct chain *c, const struct char_filter *f, struct str name,
+                               struct errmsg *em);
 enum err chain_add_filter(struct chain *c, const struct token_filter *f, struct str name, struct errmsg *em);
-/* By the names of the service's own parts; settings like "stopwords=_french_;ignore_case=true" may be NULL. */
-enum err chain_add_builtin(struct chain *c, enum part_kind kind, const char *name, const char *settings, struct errmsg *em);
+/* By the names of the service's own parts; settings like "stopwords=_french_;ignore_case=true" may be NULL.
+ */
+enum err chain_add_builtin(struct chain *c, enum part_kind kind, const char *name, const char *settings,
+                           struct errmsg *em);
 /* The finished analyzer, in the builder's arena. */
 enum err chain_end(struct chain *c, const struct analyzer **out, struct errmsg *em);
 
@@ -71,12 +75,13 @@ enum err chain_end(struct chain *c, const struct analyzer **out, struct errmsg *
 bool settings_of_text(struct settings *s, const char *text, struct arena *arena) NODISCARD;
 
 /* Builds the analyzer of a built-in type ("english", "standard" ...) with settings. *known as above. */
-enum err builtin_analyzer_new(const struct analyzer **out, struct str type, struct str name, const struct settings *s,
-                              const struct part_builder *b, bool *known, struct errmsg *em);
+enum err builtin_analyzer_new(const struct analyzer **out, struct str type, struct str name,
+                              const struct settings *s, const struct part_builder *b, bool *known,
+                              struct errmsg *em);
 
 /* Runs the parts of an analyzer; `stages` >= 0 runs only that many of the token filters. */
-enum err analyzer_run_stages(const struct analyzer *an, struct str text, size_t stages, struct token_list *out,
-                             struct errmsg *em);
+enum err analyzer_run_stages(const struct analyzer *an, struct str text, size_t stages,
+                             struct token_list *out, struct errmsg *em);
 /* The text behind the first n character filters. */
 enum err analyzer_filter_text(const struct analyzer *an, struct str text, size_t n, struct arena *arena,
                               struct filtered_text *out, struct errmsg *em);

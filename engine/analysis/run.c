@@ -30,8 +30,8 @@ enum err analyzer_filter_text(const struct analyzer *an, struct str text, size_t
 
 #define TEXT_BYTES_MAX (UINT32_MAX / 4)
 
-enum err analyzer_run_stages(const struct analyzer *an, struct str text, size_t stages, struct token_list *out,
-                             struct errmsg *em)
+enum err analyzer_run_stages(const struct analyzer *an, struct str text, size_t stages,
+                             struct token_list *out, struct errmsg *em)
 {
     struct filtered_text filtered = {.text = text};
     out->n = 0;
@@ -48,7 +48,8 @@ enum err analyzer_run_stages(const struct analyzer *an, struct str text, size_t 
     if (e == ERR_OK) {
         out->end_offset = end;
         e = an->tokenizer->run(an->tokenizer, filtered.text, out, em);
-        out->end_offset = out->end_offset == end ? (uint32_t)text.n : filtered_offset(&filtered, out->end_offset);
+        out->end_offset =
+            out->end_offset == end ? (uint32_t)text.n : filtered_offset(&filtered, out->end_offset);
     }
     if (e == ERR_OK && filtered.n > 0) {
         for (size_t i = 0; i < out->n; i++) {
@@ -67,7 +68,8 @@ enum err analyzer_run(const struct analyzer *an, struct str text, struct token_l
     return analyzer_run_stages(an, text, an->n_filters, out, em);
 }
 
-enum err analyzer_normalize(const struct analyzer *an, struct str text, struct arena *arena, struct str *out, struct errmsg *em)
+enum err analyzer_normalize(const struct analyzer *an, struct str text, struct arena *arena, struct str *out,
+                            struct errmsg *em)
 {
     struct filtered_text filtered = {.text = text};
     for (size_t i = 0; i < an->n_char_filters; i++) {
@@ -79,7 +81,8 @@ enum err analyzer_normalize(const struct analyzer *an, struct str text, struct a
     }
     struct token_list l;
     token_list_init(&l, arena);
-    struct token whole = {.text = filtered.text, .end = (uint32_t)filtered.text.n, .pos_inc = 1, .pos_len = 1, .type = "word"};
+    struct token whole = {
+        .text = filtered.text, .end = (uint32_t)filtered.text.n, .pos_inc = 1, .pos_len = 1, .type = "word"};
     if (!token_add(&l, whole)) {
         return err_no_memory(em);
     }

@@ -1,5 +1,5 @@
-/* Light stemmers: plurals and the commonest endings only. The rules are those that Jacques Savoy published for the
- * UniNE stemmers, and Harman's S-stemmer for English. */
+/* Light stemmers: plurals and the commonest endings only. The rules are those that Jacques Savoy published
+ * for the UniNE stemmers, and Harman's S-stemmer for English. */
 #include "engine/analysis/stem.h"
 
 #include <string.h>
@@ -113,8 +113,8 @@ size_t stem_german_minimal(uint16_t *s, size_t n)
 }
 
 static const uint16_t french_accents[][2] = {
-    {0xE0, 'a'}, {0xE1, 'a'}, {0xE2, 'a'}, {0xF4, 'o'}, {0xE8, 'e'}, {0xE9, 'e'}, {0xEA, 'e'},
-    {0xF9, 'u'}, {0xFB, 'u'}, {0xEE, 'i'}, {0xE7, 'c'},
+    {0xE0, 'a'}, {0xE1, 'a'}, {0xE2, 'a'}, {0xF4, 'o'}, {0xE8, 'e'}, {0xE9, 'e'},
+    {0xEA, 'e'}, {0xF9, 'u'}, {0xFB, 'u'}, {0xEE, 'i'}, {0xE7, 'c'},
 };
 
 static size_t drop_doubles(uint16_t *s, size_t n)
@@ -155,15 +155,15 @@ struct ending {
 };
 
 static const struct ending french[] = {
-    {"issement", 9, 6, "r", false}, {"issant", 8, 4, "r", false},    {"ement", 6, 4, "", false},
+    {"issement", 9, 6, "r", false},    {"issant", 8, 4, "r", false},     {"ement", 6, 4, "", false},
     {"ficatrice", 11, 5, "er", false}, {"ficateur", 10, 4, "er", false}, {"catrice", 9, 3, "quer", false},
-    {"cateur", 8, 2, "quer", false}, {"atrice", 8, 4, "er", false},  {"ateur", 7, 3, "er", false},
-    {"trice", 6, 1, "eur", true},   {"ième", 5, 4, "", false},       {"teuse", 7, 2, "r", false},
-    {"teur", 6, 1, "r", false},     {"euse", 5, 2, "", false},       {"ère", 8, 1, "er", false},
-    {"ive", 7, 1, "f", false},      {"folle", 4, 2, "u", false},     {"molle", 4, 2, "u", false},
-    {"nnelle", 9, 5, "", false},    {"nnel", 9, 3, "", false},       {"ète", 4, 1, "et", true},
-    {"ique", 8, 4, "", true},       {"esse", 8, 3, "", false},       {"inage", 7, 3, "", false},
-    {"isation", 9, 7, "", false},   {"isateur", 9, 7, "", false},    {"ation", 8, 5, "", false},
+    {"cateur", 8, 2, "quer", false},   {"atrice", 8, 4, "er", false},    {"ateur", 7, 3, "er", false},
+    {"trice", 6, 1, "eur", true},      {"ième", 5, 4, "", false},        {"teuse", 7, 2, "r", false},
+    {"teur", 6, 1, "r", false},        {"euse", 5, 2, "", false},        {"ère", 8, 1, "er", false},
+    {"ive", 7, 1, "f", false},         {"folle", 4, 2, "u", false},      {"molle", 4, 2, "u", false},
+    {"nnelle", 9, 5, "", false},       {"nnel", 9, 3, "", false},        {"ète", 4, 1, "et", true},
+    {"ique", 8, 4, "", true},          {"esse", 8, 3, "", false},        {"inage", 7, 3, "", false},
+    {"isation", 9, 7, "", false},      {"isateur", 9, 7, "", false},     {"ation", 8, 5, "", false},
     {"ition", 8, 5, "", false},
 };
 
@@ -220,8 +220,9 @@ size_t stem_french_minimal(uint16_t *s, size_t n)
 }
 
 static const uint16_t romance_accents[][2] = {
-    {0xE0, 'a'}, {0xE1, 'a'}, {0xE2, 'a'}, {0xE4, 'a'}, {0xF2, 'o'}, {0xF3, 'o'}, {0xF4, 'o'}, {0xF6, 'o'}, {0xE8, 'e'}, {0xE9, 'e'},
-    {0xEA, 'e'}, {0xEB, 'e'}, {0xF9, 'u'}, {0xFA, 'u'}, {0xFB, 'u'}, {0xFC, 'u'}, {0xEC, 'i'}, {0xED, 'i'}, {0xEE, 'i'}, {0xEF, 'i'},
+    {0xE0, 'a'}, {0xE1, 'a'}, {0xE2, 'a'}, {0xE4, 'a'}, {0xF2, 'o'}, {0xF3, 'o'}, {0xF4, 'o'},
+    {0xF6, 'o'}, {0xE8, 'e'}, {0xE9, 'e'}, {0xEA, 'e'}, {0xEB, 'e'}, {0xF9, 'u'}, {0xFA, 'u'},
+    {0xFB, 'u'}, {0xFC, 'u'}, {0xEC, 'i'}, {0xED, 'i'}, {0xEE, 'i'}, {0xEF, 'i'},
 };
 
 size_t stem_spanish_light(uint16_t *s, size_t n)

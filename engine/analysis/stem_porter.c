@@ -1,5 +1,5 @@
-/* Porter's algorithm ("An algorithm for suffix stripping", 1980), with the two rules that its author's own programs
- * have besides ("bli" for "abli", "logi"). */
+/* Porter's algorithm ("An algorithm for suffix stripping", 1980), with the two rules that its author's own
+ * programs have besides ("bli" for "abli", "logi"). */
 #include "engine/analysis/stem.h"
 
 #include <string.h>
@@ -69,7 +69,10 @@ struct text {
     size_t n;
 };
 
-#define T(literal) {literal, sizeof(literal) - 1}
+#define T(literal)                   \
+    {                                \
+        literal, sizeof(literal) - 1 \
+    }
 
 static bool ends_with(struct word *w, struct text suffix)
 {
@@ -158,21 +161,25 @@ static void apply_rules(struct word *w, const struct rule *rules, size_t n)
 }
 
 static const struct rule doubles[] = {
-    {T("ational"), "ate"}, {T("tional"), "tion"}, {T("enci"), "ence"}, {T("anci"), "ance"}, {T("izer"), "ize"},   {T("bli"), "ble"},
-    {T("alli"), "al"},     {T("entli"), "ent"},   {T("eli"), "e"},     {T("ousli"), "ous"}, {T("ization"), "ize"}, {T("ation"), "ate"},
-    {T("ator"), "ate"},    {T("alism"), "al"},    {T("iveness"), "ive"}, {T("fulness"), "ful"}, {T("ousness"), "ous"}, {T("aliti"), "al"},
-    {T("iviti"), "ive"},   {T("biliti"), "ble"},  {T("logi"), "log"},
+    {T("ational"), "ate"}, {T("tional"), "tion"}, {T("enci"), "ence"},   {T("anci"), "ance"},
+    {T("izer"), "ize"},    {T("bli"), "ble"},     {T("alli"), "al"},     {T("entli"), "ent"},
+    {T("eli"), "e"},       {T("ousli"), "ous"},   {T("ization"), "ize"}, {T("ation"), "ate"},
+    {T("ator"), "ate"},    {T("alism"), "al"},    {T("iveness"), "ive"}, {T("fulness"), "ful"},
+    {T("ousness"), "ous"}, {T("aliti"), "al"},    {T("iviti"), "ive"},   {T("biliti"), "ble"},
+    {T("logi"), "log"},
 };
 
 static const struct rule singles[] = {
-    {T("icate"), "ic"}, {T("ative"), ""}, {T("alize"), "al"}, {T("iciti"), "ic"}, {T("ical"), "ic"}, {T("ful"), ""}, {T("ness"), ""},
+    {T("icate"), "ic"}, {T("ative"), ""}, {T("alize"), "al"}, {T("iciti"), "ic"},
+    {T("ical"), "ic"},  {T("ful"), ""},   {T("ness"), ""},
 };
 
 static void long_endings(struct word *w)
 {
-    static const struct text suffixes[] = {T("al"),  T("ance"), T("ence"), T("er"),  T("ic"),  T("able"), T("ible"),
-                                           T("ant"), T("ement"), T("ment"), T("ent"), T("ion"), T("ou"),   T("ism"),
-                                           T("ate"), T("iti"),  T("ous"),  T("ive"), T("ize")};
+    static const struct text suffixes[] = {T("al"),   T("ance"), T("ence"), T("er"),    T("ic"),
+                                           T("able"), T("ible"), T("ant"),  T("ement"), T("ment"),
+                                           T("ent"),  T("ion"),  T("ou"),   T("ism"),   T("ate"),
+                                           T("iti"),  T("ous"),  T("ive"),  T("ize")};
     for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
         if (!ends_with(w, suffixes[i])) {
             continue;

@@ -15,7 +15,8 @@ struct parts {
     size_t n, cap;
 };
 
-static enum err split(struct str line, const char *separator, struct arena *arena, struct parts *out, struct errmsg *em)
+static enum err split(struct str line, const char *separator, struct arena *arena, struct parts *out,
+                      struct errmsg *em)
 {
     size_t k = strlen(separator), from = 0;
     *out = (struct parts){0};
@@ -56,7 +57,8 @@ static struct str unescape(struct str s, struct arena *arena)
     return str_mk(to, n);
 }
 
-/* The words that the analyzer makes of one side of a rule, joined by NUL; empty where a lenient parser looks away. */
+/* The words that the analyzer makes of one side of a rule, joined by NUL; empty where a lenient parser looks
+ * away. */
 static enum err analyze(struct parsing *p, struct str side, struct str *out, struct errmsg *em)
 {
     struct str text = unescape(str_trim(side), p->arena);
@@ -68,14 +70,17 @@ static enum err analyze(struct parsing *p, struct str side, struct str *out, str
     for (size_t i = 0; i < l.n && e == ERR_OK; i++) {
         bytes += l.v[i].text.n + 1;
         if (l.v[i].text.n == 0) {
-            e = err_set(em, ERR_ILLEGAL_ARGUMENT, "term: %.*s analyzed to a zero-length token", STR_ARG(text));
+            e = err_set(em, ERR_ILLEGAL_ARGUMENT, "term: %.*s analyzed to a zero-length token",
+                        STR_ARG(text));
         } else if (l.v[i].pos_inc != 1) {
-            e = err_set(em, ERR_ILLEGAL_ARGUMENT, "term: %.*s analyzed to a token (%.*s) with position increment != 1 (got: %d)",
+            e = err_set(em, ERR_ILLEGAL_ARGUMENT,
+                        "term: %.*s analyzed to a token (%.*s) with position increment != 1 (got: %d)",
                         STR_ARG(text), STR_ARG(l.v[i].text), l.v[i].pos_inc);
         }
     }
     if (e == ERR_OK && l.n == 0) {
-        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "term: %.*s was completely eliminated by analyzer", STR_ARG(text));
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "term: %.*s was completely eliminated by analyzer",
+                    STR_ARG(text));
     }
     if (e != ERR_OK) {
         return e == ERR_ILLEGAL_ARGUMENT && p->o->lenient ? ERR_OK : e;
@@ -232,7 +237,8 @@ static enum err parse_wordnet(struct parsing *p, const struct str *lines, size_t
         }
         struct str *v = arena_grow(p->arena, set.v, set.n, &set.cap, sizeof(*v));
         if (open == SIZE_MAX || close <= open + 1 || v == NULL) {
-            return v == NULL ? err_no_memory(em) : err_set(em, ERR_STRING_BOUNDS, "begin 0, end -1, length %zu", line.n);
+            return v == NULL ? err_no_memory(em)
+                             : err_set(em, ERR_STRING_BOUNDS, "begin 0, end -1, length %zu", line.n);
         }
         set.v = v;
         e = e == ERR_OK ? analyze(p, str_slice(line, open + 1, close - 1), &set.v[set.n++], em) : e;
@@ -240,8 +246,9 @@ static enum err parse_wordnet(struct parsing *p, const struct str *lines, size_t
     return e == ERR_OK ? add_equivalent(p, &set, em) : e;
 }
 
-enum err synonyms_parse(struct synonyms *out, const struct str *lines, size_t n, const struct synonym_options *o,
-                        const struct analyzer *an, struct arena *arena, struct errmsg *em)
+enum err synonyms_parse(struct synonyms *out, const struct str *lines, size_t n,
+                        const struct synonym_options *o, const struct analyzer *an, struct arena *arena,
+                        struct errmsg *em)
 {
     struct parsing p = {out, o, an, arena};
     enum err e = ERR_OK;
@@ -265,8 +272,8 @@ enum err synonyms_parse(struct synonyms *out, const struct str *lines, size_t n,
     return e;
 }
 
-const struct synonym *synonyms_match(const struct synonyms *s, const struct token *v, size_t at, size_t n, struct buf *scratch,
-                                     size_t *length)
+const struct synonym *synonyms_match(const struct synonyms *s, const struct token *v, size_t at, size_t n,
+                                     struct buf *scratch, size_t *length)
 {
     const struct synonym *best = NULL, *here = map_get(&s->rules, v[at].text);
     for (size_t k = 1; here != NULL; k++) {

@@ -1,7 +1,8 @@
 /* synonyms.h - synonym rules as a map from sequences of words to what they become.
  *
- * Rules are text in Solr's format ("a, b, c", "a b => c, d") or WordNet's; their sides run through the parts of the
- * analyzer that stand before the synonym filter. Words of one sequence are separated by NUL. Immutable once built. */
+ * Rules are text in Solr's format ("a, b, c", "a b => c, d") or WordNet's; their sides run through the parts
+ * of the analyzer that stand before the synonym filter. Words of one sequence are separated by NUL. Immutable
+ * once built. */
 #ifndef ENGINE_ANALYSIS_SYNONYMS_H
 #define ENGINE_ANALYSIS_SYNONYMS_H
 
@@ -28,11 +29,13 @@ struct synonym_options {
 };
 
 /* Parses the lines. ERR_ILLEGAL_ARGUMENT "failed to build synonyms" around what is wrong. */
-enum err synonyms_parse(struct synonyms *out, const struct str *lines, size_t n, const struct synonym_options *o,
-                        const struct analyzer *an, struct arena *arena, struct errmsg *em);
+enum err synonyms_parse(struct synonyms *out, const struct str *lines, size_t n,
+                        const struct synonym_options *o, const struct analyzer *an, struct arena *arena,
+                        struct errmsg *em);
 
-/* The longest sequence of the tokens [at, n) that matches; NULL when there is none, else *length is how many tokens. */
-const struct synonym *synonyms_match(const struct synonyms *s, const struct token *v, size_t at, size_t n, struct buf *scratch,
-                                     size_t *length);
+/* The longest sequence of the tokens [at, n) that matches; NULL when there is none, else *length is how many
+ * tokens. */
+const struct synonym *synonyms_match(const struct synonyms *s, const struct token *v, size_t at, size_t n,
+                                     struct buf *scratch, size_t *length);
 
 #endif

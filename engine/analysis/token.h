@@ -1,11 +1,11 @@
 /* token.h - what analysis produces: a list of tokens.
  *
- * A stage of the pipeline (tokenizer, token filter) works on whole lists, not on one token at a time: that keeps
- * look-ahead and reordering simple, and costs one array per stage of a field's value. Token texts are slices of the
- * input or bytes in the list's arena; nothing is freed singly.
+ * A stage of the pipeline (tokenizer, token filter) works on whole lists, not on one token at a time: that
+ * keeps look-ahead and reordering simple, and costs one array per stage of a field's value. Token texts are
+ * slices of the input or bytes in the list's arena; nothing is freed singly.
  *
- * Offsets are BYTE offsets into the original UTF-8 text of the value; what Elasticsearch prints (UTF-16 units) is
- * converted where it is printed. */
+ * Offsets are BYTE offsets into the original UTF-8 text of the value; what Elasticsearch prints (UTF-16
+ * units) is converted where it is printed. */
 #ifndef ENGINE_ANALYSIS_TOKEN_H
 #define ENGINE_ANALYSIS_TOKEN_H
 
@@ -25,10 +25,12 @@ struct token_list {
     struct arena *arena; /* borrowed */
     struct token *v;
     size_t n, cap;
-    uint32_t end_offset; /* byte length of the original text; what the tokenizer says, where it sets another one */
+    uint32_t
+        end_offset; /* byte length of the original text; what the tokenizer says, where it sets another one */
     int32_t end_pos_inc; /* positions skipped behind the last token (stop words at the end) */
-    bool first_use;      /* the caller's: the analyzer was made for this request and has had no token yet. The plugin's
-                          * pinyin filter orders the first token that it ever sees in another way (pinyin_filter.c) */
+    bool first_use;      /* the caller's: the analyzer was made for this request and has had no token yet. The
+                          * plugin's      pinyin filter orders the first token that it ever sees in another way
+                          * (pinyin_filter.c) */
 };
 
 /* Prepares an empty list. */

@@ -27,7 +27,8 @@ static bool add(struct token_list *out, struct str text, size_t from, size_t to)
                                          .type = "word"});
 }
 
-static enum err run_keyword(const struct tokenizer *self, struct str text, struct token_list *out, struct errmsg *em)
+static enum err run_keyword(const struct tokenizer *self, struct str text, struct token_list *out,
+                            struct errmsg *em)
 {
     (void)self;
     if (text.n == 0) { /* Lucene emits an empty token for an empty text */
@@ -37,7 +38,8 @@ static enum err run_keyword(const struct tokenizer *self, struct str text, struc
 }
 
 /* Cuts a token as Lucene's CharTokenizer: it ends as soon as it holds units_max units or more. */
-static enum err run_chars(const struct tokenizer *self, struct str text, struct token_list *out, struct errmsg *em)
+static enum err run_chars(const struct tokenizer *self, struct str text, struct token_list *out,
+                          struct errmsg *em)
 {
     const struct char_tokenizer *t = (const struct char_tokenizer *)self;
     size_t start = 0, at = 0;
@@ -63,7 +65,8 @@ static enum err run_chars(const struct tokenizer *self, struct str text, struct 
     return units == 0 || add(out, text, start, text.n) ? ERR_OK : err_no_memory(em);
 }
 
-static enum err run_lower(const struct tokenizer *self, struct str text, struct token_list *out, struct errmsg *em)
+static enum err run_lower(const struct tokenizer *self, struct str text, struct token_list *out,
+                          struct errmsg *em)
 {
     enum err e = run_chars(self, text, out, em);
     for (size_t i = 0; i < out->n && e == ERR_OK; i++) {
@@ -76,7 +79,8 @@ static enum err run_lower(const struct tokenizer *self, struct str text, struct 
 static bool not_space(const struct char_tokenizer *t, uint32_t c)
 {
     (void)t;
-    return c < 0x80 ? !(c == ' ' || (c >= 9 && c <= 13) || (c >= 0x1C && c <= 0x1F)) : !u_isWhitespace((UChar32)c);
+    return c < 0x80 ? !(c == ' ' || (c >= 9 && c <= 13) || (c >= 0x1C && c <= 0x1F))
+                    : !u_isWhitespace((UChar32)c);
 }
 
 static bool is_letter(const struct char_tokenizer *t, uint32_t c)
@@ -94,7 +98,8 @@ static enum err chars_new(const struct tokenizer **out, const struct settings *s
         return e;
     }
     if (max < 1 || max > 1048576) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "maxTokenLen must be greater than 0 and less than 1048576 passed: %d", max);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "maxTokenLen must be greater than 0 and less than 1048576 passed: %d", max);
     }
     *t = ARENA_NEW(arena, struct char_tokenizer);
     if (*t == NULL) {
@@ -116,7 +121,8 @@ TOKENIZER_FACTORY(keyword_tokenizer_new)
         return e != ERR_OK ? e : err_no_memory(em);
     }
     if (buffer < 1 || buffer > 1048576) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "maxTokenLen must be greater than 0 and less than 1048576 passed: %d", buffer);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "maxTokenLen must be greater than 0 and less than 1048576 passed: %d", buffer);
     }
     t->run = run_keyword;
     *out = t;
@@ -179,7 +185,8 @@ static enum err group_char(struct str item, uint32_t *c, struct errmsg *em)
     size_t at = 0;
     *c = utf8_next(item, &at);
     if (*c != '\\') {
-        return at == item.n ? ERR_OK : err_set(em, ERR_RUNTIME, "Invalid escaped char in [%.*s]", STR_ARG(item));
+        return at == item.n ? ERR_OK
+                            : err_set(em, ERR_RUNTIME, "Invalid escaped char in [%.*s]", STR_ARG(item));
     }
     if (item.n == 1) {
         return bad_escape(item, em);

@@ -1,5 +1,6 @@
-/* The classic tokenizer: Lucene's grammar of before Unicode's word breaks: words, acronyms, companies, mail addresses,
- * hosts, numbers. At each place the longest match counts, among equals the one that stands first below. */
+/* The classic tokenizer: Lucene's grammar of before Unicode's word breaks: words, acronyms, companies, mail
+ * addresses, hosts, numbers. At each place the longest match counts, among equals the one that stands first
+ * below. */
 #include "common/base/utf8.h"
 #include "engine/analysis/parts.h"
 
@@ -30,7 +31,9 @@ static bool is_known(uint32_t c)
 static enum kind kind_of(uint32_t c)
 {
     if (c < 0x80) {
-        return (c | 32) >= 'a' && (c | 32) <= 'z' ? KIND_LETTER : c >= '0' && c <= '9' ? KIND_DIGIT : KIND_OTHER;
+        return (c | 32) >= 'a' && (c | 32) <= 'z' ? KIND_LETTER
+               : c >= '0' && c <= '9'             ? KIND_DIGIT
+                                                  : KIND_OTHER;
     }
     if (is_cj(c)) {
         return KIND_CJ;
@@ -212,7 +215,12 @@ static enum err run(const struct tokenizer *self, struct str text, struct token_
         if (utf16_length(str_slice(text, at, end)) > t->units_max) {
             inc++;
         } else {
-            struct token tok = {.text = word, .start = (uint32_t)at, .end = (uint32_t)end, .pos_inc = inc, .pos_len = 1, .type = type};
+            struct token tok = {.text = word,
+                                .start = (uint32_t)at,
+                                .end = (uint32_t)end,
+                                .pos_inc = inc,
+                                .pos_len = 1,
+                                .type = type};
             inc = 1;
             if (!token_add(out, tok)) {
                 return err_no_memory(em);

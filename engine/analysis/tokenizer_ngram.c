@@ -6,8 +6,8 @@
 struct ngram_tokenizer {
     struct tokenizer base;
     int32_t min, max;
-    bool edges;       /* only those at the start of a stretch */
-    bool any;         /* every character is a token character */
+    bool edges; /* only those at the start of a stretch */
+    bool any;   /* every character is a token character */
     uint32_t kinds;
     struct str custom;
 };
@@ -26,7 +26,8 @@ static bool is_token_char(const struct ngram_tokenizer *t, uint32_t c)
 }
 
 /* The grams that start at byte `at`. */
-static enum err grams_at(const struct ngram_tokenizer *t, struct str text, size_t at, struct token_list *out, struct errmsg *em)
+static enum err grams_at(const struct ngram_tokenizer *t, struct str text, size_t at, struct token_list *out,
+                         struct errmsg *em)
 {
     size_t end = at;
     for (int32_t n = 1; n <= t->max && end < text.n; n++) {
@@ -62,7 +63,8 @@ static enum err run(const struct tokenizer *self, struct str text, struct token_
     return e;
 }
 
-static enum err read_kinds(struct ngram_tokenizer *t, const struct settings *s, struct arena *arena, struct errmsg *em)
+static enum err read_kinds(struct ngram_tokenizer *t, const struct settings *s, struct arena *arena,
+                           struct errmsg *em)
 {
     struct str *names;
     uint32_t n;
@@ -78,11 +80,12 @@ static enum err read_kinds(struct ngram_tokenizer *t, const struct settings *s, 
                 return err_no_memory(em);
             }
             if (settings_find(s, STR("custom_token_chars")) == NULL) {
-                return err_set(em, ERR_ILLEGAL_ARGUMENT, "Token type: 'custom' requires setting `custom_token_chars`");
+                return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                               "Token type: 'custom' requires setting `custom_token_chars`");
             }
         } else if (mask == 0) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown token type: '%.*s', must be one of [%s]", STR_ARG(names[i]),
-                           char_kind_names());
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown token type: '%.*s', must be one of [%s]",
+                           STR_ARG(names[i]), char_kind_names());
         }
         t->kinds |= mask;
     }
@@ -94,7 +97,8 @@ enum err ngram_sizes(int32_t min, int32_t max, struct errmsg *em)
     if (min < 1) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "minGram must be greater than zero");
     }
-    return min <= max ? ERR_OK : err_set(em, ERR_ILLEGAL_ARGUMENT, "minGram must not be greater than maxGram");
+    return min <= max ? ERR_OK
+                      : err_set(em, ERR_ILLEGAL_ARGUMENT, "minGram must not be greater than maxGram");
 }
 
 enum err ngram_width(int32_t min, int32_t max, const struct analysis_env *env, struct errmsg *em)
@@ -103,13 +107,16 @@ enum err ngram_width(int32_t min, int32_t max, const struct analysis_env *env, s
     enum err e = settings_i64(env->index, "max_ngram_diff", 1, &most, em);
     if (e == ERR_OK && (int64_t)max - min > most) {
         e = err_set(em, ERR_ILLEGAL_ARGUMENT,
-                    "The difference between max_gram and min_gram in NGram Tokenizer must be less than or equal to: [%lld] but was "
-                    "[%d]. This limit can be set by changing the [index.max_ngram_diff] index level setting.", (long long)most, max - min);
+                    "The difference between max_gram and min_gram in NGram Tokenizer must be less than or "
+                    "equal to: [%lld] but was "
+                    "[%d]. This limit can be set by changing the [index.max_ngram_diff] index level setting.",
+                    (long long)most, max - min);
     }
     return e;
 }
 
-static enum err grams_new(struct ngram_tokenizer **out, const struct settings *s, struct arena *arena, struct errmsg *em)
+static enum err grams_new(struct ngram_tokenizer **out, const struct settings *s, struct arena *arena,
+                          struct errmsg *em)
 {
     struct ngram_tokenizer *t = ARENA_NEW(arena, struct ngram_tokenizer);
     if (t == NULL) {

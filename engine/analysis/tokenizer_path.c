@@ -11,8 +11,8 @@ struct path_tokenizer {
 
 /* The text with delimiters replaced, and where each byte of it lies: a place for each delimiter. */
 struct path {
-    struct str text;          /* replaced */
-    size_t *out, *in;         /* behind the i-th delimiter: byte in the replaced and in the given text */
+    struct str text;  /* replaced */
+    size_t *out, *in; /* behind the i-th delimiter: byte in the replaced and in the given text */
     size_t n, cap_out, cap_in;
     bool ends_with_delimiter;
 };
@@ -67,8 +67,10 @@ static size_t width(uint32_t c)
     return utf8_put(bytes, c);
 }
 
-/* Each part and what is before it; a part begins with its delimiter, except the first. `skip` leaves parts out. */
-static bool run_forward(const struct path_tokenizer *t, struct str text, struct path *p, struct token_list *out)
+/* Each part and what is before it; a part begins with its delimiter, except the first. `skip` leaves parts
+ * out. */
+static bool run_forward(const struct path_tokenizer *t, struct str text, struct path *p,
+                        struct token_list *out)
 {
     size_t mark_out = width(t->replacement), mark_in = width(t->delimiter);
     bool leading = p->n > 0 && p->in[0] == mark_in; /* then the first part begins with its delimiter */
@@ -84,7 +86,8 @@ static bool run_forward(const struct path_tokenizer *t, struct str text, struct 
     }
     for (size_t k = (size_t)t->skip; k < parts; k++) {
         bool last = k + 1 == parts;
-        size_t to = last ? p->text.n : p->out[first + k] - mark_out, end = last ? text.n : p->in[first + k] - mark_in;
+        size_t to = last ? p->text.n : p->out[first + k] - mark_out,
+               end = last ? text.n : p->in[first + k] - mark_in;
         if (!add(out, p, from, to, start, end)) {
             return false;
         }
@@ -92,7 +95,8 @@ static bool run_forward(const struct path_tokenizer *t, struct str text, struct 
     return true;
 }
 
-static bool run_reverse(const struct path_tokenizer *t, struct str text, struct path *p, struct token_list *out)
+static bool run_reverse(const struct path_tokenizer *t, struct str text, struct path *p,
+                        struct token_list *out)
 {
     /* Boundaries: the start, behind each delimiter, and the end unless a delimiter ends there. */
     size_t n = p->n + 1 + (p->ends_with_delimiter || text.n == 0 ? 0 : 1), skip = (size_t)t->skip;
@@ -114,17 +118,20 @@ static enum err run(const struct tokenizer *self, struct str text, struct token_
 {
     const struct path_tokenizer *t = (const struct path_tokenizer *)self;
     struct path p = {0};
-    bool ok = read_path(t, text, out->arena, &p) && (t->reverse ? run_reverse : run_forward)(t, text, &p, out);
+    bool ok =
+        read_path(t, text, out->arena, &p) && (t->reverse ? run_reverse : run_forward)(t, text, &p, out);
     return ok ? ERR_OK : err_no_memory(em);
 }
 
-static enum err read_char(const struct settings *s, const char *key, uint32_t otherwise, uint32_t *out, struct errmsg *em)
+static enum err read_char(const struct settings *s, const char *key, uint32_t otherwise, uint32_t *out,
+                          struct errmsg *em)
 {
     struct str v = settings_str(s, key, STR_NULL);
     size_t at = 0;
     *out = v.n > 0 ? utf8_next(v, &at) : otherwise;
-    return v.p == NULL || (v.n > 0 && at == v.n) ? ERR_OK
-                                                 : err_set(em, ERR_ILLEGAL_ARGUMENT, "%s must be a one char value", key);
+    return v.p == NULL || (v.n > 0 && at == v.n)
+               ? ERR_OK
+               : err_set(em, ERR_ILLEGAL_ARGUMENT, "%s must be a one char value", key);
 }
 
 TOKENIZER_FACTORY(path_hierarchy_tokenizer_new)

@@ -58,13 +58,15 @@ TOKENIZER_FACTORY(pattern_tokenizer_new)
     }
     enum err e = part_int(s, "group", -1, &t->group, em);
     if (e == ERR_OK) {
-        e = regex_new(&t->regex, settings_str(s, "pattern", STR("\\W+")), settings_str(s, "flags", STR("")), env, arena, em);
+        e = regex_new(&t->regex, settings_str(s, "pattern", STR("\\W+")), settings_str(s, "flags", STR("")),
+                      env, arena, em);
     }
     if (e != ERR_OK) {
         return e;
     }
     if (t->group > regex_groups(t->regex)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "invalid group specified: pattern only has: %d capturing groups",
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "invalid group specified: pattern only has: %d capturing groups",
                        (int)regex_groups(t->regex));
     }
     t->base.run = run;

@@ -1,22 +1,22 @@
-/* The standard tokenizer: UAX #29 word boundaries in the form of Lucene's grammar, which keeps only what holds a
- * letter, a digit, an ideograph, a syllable or an emoji, takes the longest match at each place, and drops the rest
- * character by character. */
+/* The standard tokenizer: UAX #29 word boundaries in the form of Lucene's grammar, which keeps only what
+ * holds a letter, a digit, an ideograph, a syllable or an emoji, takes the longest match at each place, and
+ * drops the rest character by character. */
 #include "common/base/utf8.h"
 #include "engine/analysis/parts.h"
 #include "engine/analysis/word_class.h"
 #include "engine/analysis/word_scan.h"
 
-#define TOKEN_UNITS_MAX 1048576
+#define TOKEN_UNITS_MAX   1048576
 #define UTF8_BYTES_A_UNIT 3 /* at most, for a unit of UTF-16 */
-#define BYTES_A_TOKEN   5 /* of English text, with the blank */
+#define BYTES_A_TOKEN     5 /* of English text, with the blank */
 
 struct standard {
     struct tokenizer base;
     uint32_t units_max; /* longer tokens are cut: UTF-16 units */
 };
 
-/* End of a word of plain ASCII that starts at a letter, digit or '_' at `at`, or `at` itself when the general scanner
- * has to decide. */
+/* End of a word of plain ASCII that starts at a letter, digit or '_' at `at`, or `at` itself when the general
+ * scanner has to decide. */
 static size_t ascii_word(struct str text, size_t at, size_t end, const char **type)
 {
     const uint8_t *p = (const uint8_t *)text.p;
@@ -59,8 +59,8 @@ static size_t ascii_word(struct str text, size_t at, size_t end, const char **ty
     return i;
 }
 
-/* The general scanner, which must not see more than units_max units: what it finds in the bytes that may hold so many is
- * right unless it is longer than that. */
+/* The general scanner, which must not see more than units_max units: what it finds in the bytes that may hold
+ * so many is right unless it is longer than that. */
 static size_t scan(const struct standard *t, struct str text, size_t at, const char **type)
 {
     size_t window = MIN_OF(text.n - at, (size_t)t->units_max * UTF8_BYTES_A_UNIT + 4);
@@ -75,7 +75,8 @@ static size_t scan(const struct standard *t, struct str text, size_t at, const c
 
 static bool starts_nothing(unsigned char c)
 {
-    return c < 0x80 && (word_class_ascii[c] == WC_OTHER || word_class_ascii[c] > WC_EXTEND_NUM_LET) && c != '#' && c != '*';
+    return c < 0x80 && (word_class_ascii[c] == WC_OTHER || word_class_ascii[c] > WC_EXTEND_NUM_LET)
+           && c != '#' && c != '*';
 }
 
 static enum err run(const struct tokenizer *self, struct str text, struct token_list *out, struct errmsg *em)

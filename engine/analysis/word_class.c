@@ -3,6 +3,7 @@
 #include <unicode/uchar.h>
 #include <unicode/uscript.h>
 
+/* clang-format off */
 #define L WC_LETTER
 #define N WC_NUMERIC
 #define X WC_EXTEND_NUM_LET
@@ -21,6 +22,7 @@ const uint8_t word_class_ascii[128] = {
 #undef L
 #undef N
 #undef X
+/* clang-format on */
 
 /* Characters that came after Unicode 9.0 were unassigned to the grammar. */
 static bool is_young(uint32_t c)
@@ -79,13 +81,16 @@ static uint16_t break_class(uint32_t c)
     }
 }
 
-/* Characters that became letters of Word_Break after Unicode 9.0, and what the block of legacy symbols was then. */
+/* Characters that became letters of Word_Break after Unicode 9.0, and what the block of legacy symbols was
+ * then. */
 static bool is_late_letter(uint32_t c)
 {
-    return (c >= 0x2C2 && c <= 0x2FF && (c <= 0x2C5 || (c >= 0x2D2 && c <= 0x2D7) || c == 0x2DE || c == 0x2DF || c >= 0x2E5)
+    return (c >= 0x2C2 && c <= 0x2FF
+            && (c <= 0x2C5 || (c >= 0x2D2 && c <= 0x2D7) || c == 0x2DE || c == 0x2DF || c >= 0x2E5)
             && c != 0x2EC && c != 0x2EE)
            || (c >= 0x55A && c <= 0x55E && c != 0x55D) || c == 0x58A || c == 0x1CF2 || c == 0x1CF3
-           || (c >= 0xA708 && c <= 0xA721 && (c <= 0xA716 || c >= 0xA720)) || c == 0xA789 || c == 0xA78A || c == 0xAB5B;
+           || (c >= 0xA708 && c <= 0xA721 && (c <= 0xA716 || c >= 0xA720)) || c == 0xA789 || c == 0xA78A
+           || c == 0xAB5B;
 }
 
 uint16_t word_class(uint32_t c)
@@ -103,7 +108,8 @@ uint16_t word_class(uint32_t c)
     if (is_late_letter(c)) {
         return c == 0x1CF2 || c == 0x1CF3 ? WC_EXTEND : WC_OTHER;
     }
-    bool pictographic = (c >= 0x1FB00 && c <= 0x1FBFF) || u_hasBinaryProperty((UChar32)c, UCHAR_EXTENDED_PICTOGRAPHIC);
+    bool pictographic =
+        (c >= 0x1FB00 && c <= 0x1FBFF) || u_hasBinaryProperty((UChar32)c, UCHAR_EXTENDED_PICTOGRAPHIC);
     if (is_young(c)) {
         return pictographic ? WC_EMOJI : WC_OTHER;
     }

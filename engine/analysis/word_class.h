@@ -1,5 +1,5 @@
-/* word_class.h - the classes of characters that word segmentation goes by: Unicode's Word_Break property and what
- * Lucene's grammar asks for besides (scripts, emoji), as Unicode 9.0 had them. Pure. */
+/* word_class.h - the classes of characters that word segmentation goes by: Unicode's Word_Break property and
+ * what Lucene's grammar asks for besides (scripts, emoji), as Unicode 9.0 had them. Pure. */
 #ifndef ENGINE_ANALYSIS_WORD_CLASS_H
 #define ENGINE_ANALYSIS_WORD_CLASS_H
 

@@ -12,8 +12,10 @@ static uint8_t type_of(const struct word_parts_options *o, uint32_t c)
         }
     }
     if (c < 256) {
-        return u_isULowercase((UChar32)c) ? PART_LOWER : u_isUUppercase((UChar32)c) ? PART_UPPER
-               : u_isdigit((UChar32)c) ? PART_DIGIT : PART_DELIMITER;
+        return u_isULowercase((UChar32)c)   ? PART_LOWER
+               : u_isUUppercase((UChar32)c) ? PART_UPPER
+               : u_isdigit((UChar32)c)      ? PART_DIGIT
+                                            : PART_DELIMITER;
     }
     if (c >= 0x10000) { /* never cut a surrogate pair */
         return PART_ALNUM;
@@ -34,7 +36,8 @@ static uint8_t type_of(const struct word_parts_options *o, uint32_t c)
 static bool is_break(const struct word_parts_options *o, uint8_t last, uint8_t type)
 {
     bool alpha_before = (last & PART_ALPHA) != 0, alpha = (type & PART_ALPHA) != 0;
-    if ((type & last) != 0 || (!o->case_change && alpha_before && alpha) || ((last & PART_UPPER) != 0 && alpha)) {
+    if ((type & last) != 0 || (!o->case_change && alpha_before && alpha)
+        || ((last & PART_UPPER) != 0 && alpha)) {
         return false;
     }
     bool mixes = (alpha_before && (type & PART_DIGIT) != 0) || ((last & PART_DIGIT) != 0 && alpha);
@@ -44,8 +47,9 @@ static bool is_break(const struct word_parts_options *o, uint8_t last, uint8_t t
 /* Do the two characters before `end` read 's, behind a letter and before a delimiter? */
 static bool is_possessive(const struct word_parts *w, size_t end)
 {
-    return w->o->possessive && end > 2 && end <= w->n && w->letters[end - 2] == '\'' && w->letters[end - 1] == 's'
-           && (w->types[end - 3] & PART_ALPHA) != 0 && (end == w->last || (w->types[end] & PART_DELIMITER) != 0);
+    return w->o->possessive && end > 2 && end <= w->n && w->letters[end - 2] == '\''
+           && w->letters[end - 1] == 's' && (w->types[end - 3] & PART_ALPHA) != 0
+           && (end == w->last || (w->types[end] & PART_DELIMITER) != 0);
 }
 
 void word_parts_next(struct word_parts *w)
@@ -70,7 +74,8 @@ void word_parts_next(struct word_parts *w)
     w->skip_possessive = w->to + 1 < w->last && is_possessive(w, w->to + 2);
 }
 
-bool word_parts_open(struct word_parts *w, const struct word_parts_options *o, struct str text, struct arena *arena)
+bool word_parts_open(struct word_parts *w, const struct word_parts_options *o, struct str text,
+                     struct arena *arena)
 {
     *w = (struct word_parts){.o = o};
     w->types = arena_alloc(arena, text.n + 1);
@@ -126,8 +131,8 @@ static enum err read_rule(struct part_rule *rule, struct str text, struct errmsg
     static const struct {
         const char *name;
         uint8_t type;
-    } types[] = {{"LOWER", PART_LOWER}, {"UPPER", PART_UPPER}, {"ALPHA", PART_ALPHA}, {"DIGIT", PART_DIGIT},
-                 {"ALPHANUM", PART_ALNUM}, {"SUBWORD_DELIM", PART_DELIMITER}};
+    } types[] = {{"LOWER", PART_LOWER}, {"UPPER", PART_UPPER},    {"ALPHA", PART_ALPHA},
+                 {"DIGIT", PART_DIGIT}, {"ALPHANUM", PART_ALNUM}, {"SUBWORD_DELIM", PART_DELIMITER}};
     size_t arrow = SIZE_MAX, at = 0;
     for (size_t i = 0; i + 1 < text.n; i++) {
         arrow = text.p[i] == '=' && text.p[i + 1] == '>' ? i : arrow;
@@ -152,13 +157,16 @@ static enum err read_rule(struct part_rule *rule, struct str text, struct errmsg
         rule->c = utf8_next(key, &at);
     }
     if (key.n == 0 || at != key.n) {
-        return err_set(em, ERR_RUNTIME, "Invalid Mapping Rule : [%.*s]. Only a single character is allowed.", STR_ARG(text));
+        return err_set(em, ERR_RUNTIME, "Invalid Mapping Rule : [%.*s]. Only a single character is allowed.",
+                       STR_ARG(text));
     }
-    return rule->type != 0 ? ERR_OK : err_set(em, ERR_RUNTIME, "Invalid Mapping Rule : [%.*s]. Illegal type.", STR_ARG(text));
+    return rule->type != 0
+               ? ERR_OK
+               : err_set(em, ERR_RUNTIME, "Invalid Mapping Rule : [%.*s]. Illegal type.", STR_ARG(text));
 }
 
-static enum err read_rules(struct word_parts_options *o, const struct settings *s, const struct analysis_env *env,
-                           struct arena *arena, struct errmsg *em)
+static enum err read_rules(struct word_parts_options *o, const struct settings *s,
+                           const struct analysis_env *env, struct arena *arena, struct errmsg *em)
 {
     struct str *lines = NULL, path = settings_str(s, "type_table_path", STR_NULL);
     uint32_t n_list = 0;
@@ -184,8 +192,8 @@ static enum err read_rules(struct word_parts_options *o, const struct settings *
     return ERR_OK;
 }
 
-enum err word_parts_options_read(struct word_parts_options *o, const struct settings *s, const struct analysis_env *env,
-                                 struct arena *arena, struct errmsg *em)
+enum err word_parts_options_read(struct word_parts_options *o, const struct settings *s,
+                                 const struct analysis_env *env, struct arena *arena, struct errmsg *em)
 {
     const struct {
         const char *key;

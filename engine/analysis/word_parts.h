@@ -1,12 +1,19 @@
-/* word_parts.h - cutting a word where letters, digits, case and punctuation change: what both word_delimiter filters are
- * made of. */
+/* word_parts.h - cutting a word where letters, digits, case and punctuation change: what both word_delimiter
+ * filters are made of. */
 #ifndef ENGINE_ANALYSIS_WORD_PARTS_H
 #define ENGINE_ANALYSIS_WORD_PARTS_H
 
 #include "common/base/map.h"
 #include "engine/analysis/parts.h"
 
-enum part_type { PART_LOWER = 1, PART_UPPER = 2, PART_ALPHA = 3, PART_DIGIT = 4, PART_ALNUM = 7, PART_DELIMITER = 8 };
+enum part_type {
+    PART_LOWER = 1,
+    PART_UPPER = 2,
+    PART_ALPHA = 3,
+    PART_DIGIT = 4,
+    PART_ALNUM = 7,
+    PART_DELIMITER = 8
+};
 
 struct part_rule {
     uint32_t c;
@@ -14,9 +21,9 @@ struct part_rule {
 };
 
 struct word_parts_options {
-    bool word_parts, number_parts;             /* generate */
-    bool join_words, join_numbers, join_all;   /* catenate */
-    bool case_change, numerics, possessive;    /* where to cut, what to drop */
+    bool word_parts, number_parts;           /* generate */
+    bool join_words, join_numbers, join_all; /* catenate */
+    bool case_change, numerics, possessive;  /* where to cut, what to drop */
     bool preserve, ignore_keywords, adjust_offsets;
     struct word_set protected_words;
     struct part_rule *rules; /* the type table */
@@ -24,23 +31,24 @@ struct word_parts_options {
 };
 
 /* Reads them; word_delimiter leaves ignore_keywords and adjust_offsets aside. */
-enum err word_parts_options_read(struct word_parts_options *o, const struct settings *s, const struct analysis_env *env,
-                                 struct arena *arena, struct errmsg *em);
+enum err word_parts_options_read(struct word_parts_options *o, const struct settings *s,
+                                 const struct analysis_env *env, struct arena *arena, struct errmsg *em);
 
 /* A word under the knife: one entry for each character. */
 struct word_parts {
     const struct word_parts_options *o;
     uint8_t *types;
-    uint32_t *at;       /* byte of each character, and of the end */
-    uint8_t *letters;   /* ' and s where they are, for possessives */
+    uint32_t *at;     /* byte of each character, and of the end */
+    uint8_t *letters; /* ' and s where they are, for possessives */
     size_t n;
     size_t first, last; /* without delimiters at the ends */
     bool final_possessive, skip_possessive, done;
-    size_t from, to;    /* the present part, in characters */
+    size_t from, to; /* the present part, in characters */
 };
 
 /* false: no memory. Moves to the first part. */
-bool word_parts_open(struct word_parts *w, const struct word_parts_options *o, struct str text, struct arena *arena) NODISCARD;
+bool word_parts_open(struct word_parts *w, const struct word_parts_options *o, struct str text,
+                     struct arena *arena) NODISCARD;
 void word_parts_next(struct word_parts *w);
 /* PART_ALPHA, PART_DIGIT ... of the present part. */
 uint8_t word_parts_type(const struct word_parts *w);

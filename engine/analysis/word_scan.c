@@ -3,13 +3,13 @@
 #include "common/base/utf8.h"
 #include "engine/analysis/word_class.h"
 
-#define ZWJ                 0x200DU
-#define TEXT_PRESENTATION   0xFE0EU
-#define EMOJI_PRESENTATION  0xFE0FU
-#define ENCLOSING_KEYCAP    0x20E3U
-#define TAG_FIRST           0xE0030U
-#define TAG_LAST            0xE007AU
-#define TAG_END             0xE007FU
+#define ZWJ                0x200DU
+#define TEXT_PRESENTATION  0xFE0EU
+#define EMOJI_PRESENTATION 0xFE0FU
+#define ENCLOSING_KEYCAP   0x20E3U
+#define TAG_FIRST          0xE0030U
+#define TAG_LAST           0xE007AU
+#define TAG_END            0xE007FU
 
 /* A character with the Extend, Format and ZWJ characters behind it. */
 struct unit {
@@ -94,9 +94,11 @@ static size_t scan_keycap(struct str text, size_t at, size_t next)
     bool capped = false, presented = false;
     for (size_t after;; next = after) {
         uint32_t c = char_at(text, next, &after);
-        if (c == EMOJI_PRESENTATION && !presented && !capped && char_at(text, after, &(size_t){0}) == ENCLOSING_KEYCAP) {
+        if (c == EMOJI_PRESENTATION && !presented && !capped
+            && char_at(text, after, &(size_t){0}) == ENCLOSING_KEYCAP) {
             presented = true;
-        } else if (after == next || c == EMOJI_PRESENTATION || c == TEXT_PRESENTATION || (word_class(c) & WC_EXTEND) == 0) {
+        } else if (after == next || c == EMOJI_PRESENTATION || c == TEXT_PRESENTATION
+                   || (word_class(c) & WC_EXTEND) == 0) {
             break;
         }
         capped |= c == ENCLOSING_KEYCAP;
@@ -205,7 +207,8 @@ struct word_scan {
 static bool take_next(struct word_scan *s, const struct unit *u)
 {
     unsigned k = u->class & WC_MASK;
-    bool joins = k == WC_EXTEND_NUM_LET || ((is_letter(u->class) || k == WC_NUMERIC) && s->last != WC_KATAKANA)
+    bool joins = k == WC_EXTEND_NUM_LET
+                 || ((is_letter(u->class) || k == WC_NUMERIC) && s->last != WC_KATAKANA)
                  || (k == WC_KATAKANA && (s->last == WC_KATAKANA || s->last == WC_EXTEND_NUM_LET));
     if (joins) {
         count(&s->w, u->class);

@@ -4,7 +4,8 @@
 
 #include "common/base/str.h"
 
-/* The end of the longest token that starts at byte `at` of `text` (at < text.n), and its type ("<ALPHANUM>", "<EMOJI>"
+/* The end of the longest token that starts at byte `at` of `text` (at < text.n), and its type ("<ALPHANUM>",
+ * "<EMOJI>"
  * ...); `at` when none starts there. */
 size_t word_scan(struct str text, size_t at, const char **type);
 

@@ -22,8 +22,8 @@ ALWAYS_INLINE lanes same(uint32_t v)
     return (lanes){v, v, v, v};
 }
 
-/* Row `row` (values 4 * row ... 4 * row + 3) of a block of width b. With both constant this is at most two loads, two
- * shifts, an or and an and. */
+/* Row `row` (values 4 * row ... 4 * row + 3) of a block of width b. With both constant this is at most two
+ * loads, two shifts, an or and an and. */
 ALWAYS_INLINE lanes unpack_row(const uint8_t *in, unsigned row, unsigned b)
 {
     unsigned word = row * b / 32, shift = row * b % 32;
@@ -49,30 +49,32 @@ ALWAYS_INLINE lanes last_lane(lanes v)
     return __builtin_shufflevector(v, v, 3, 3, 3, 3);
 }
 
-#define ROWS(X, b)                                                                                            \
-    X(0, b) X(1, b) X(2, b) X(3, b) X(4, b) X(5, b) X(6, b) X(7, b) X(8, b) X(9, b) X(10, b) X(11, b)          \
-    X(12, b) X(13, b) X(14, b) X(15, b) X(16, b) X(17, b) X(18, b) X(19, b) X(20, b) X(21, b) X(22, b)         \
-    X(23, b) X(24, b) X(25, b) X(26, b) X(27, b) X(28, b) X(29, b) X(30, b) X(31, b)
+#define ROWS(X, b)                                                                                         \
+    X(0, b)                                                                                                \
+    X(1, b) X(2, b) X(3, b) X(4, b) X(5, b) X(6, b) X(7, b) X(8, b) X(9, b) X(10, b) X(11, b) X(12, b)     \
+        X(13, b) X(14, b) X(15, b) X(16, b) X(17, b) X(18, b) X(19, b) X(20, b) X(21, b) X(22, b) X(23, b) \
+            X(24, b) X(25, b) X(26, b) X(27, b) X(28, b) X(29, b) X(30, b) X(31, b)
 
-#define WIDTHS(X)                                                                                              \
-    X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19)    \
-    X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31) X(32)
+#define WIDTHS(X)                                                                                       \
+    X(1)                                                                                                \
+    X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) \
+        X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31) X(32)
 
 #define PLAIN_ROW(row, b) store_lanes(out + 4 * (row), unpack_row(in, row, b));
-#define GAPS_ROW(row, b)                                                                                       \
-    last = sum_gaps(unpack_row(in, row, b), last);                                                             \
-    store_lanes(out + 4 * (row), last);                                                                        \
+#define GAPS_ROW(row, b)                           \
+    last = sum_gaps(unpack_row(in, row, b), last); \
+    store_lanes(out + 4 * (row), last);            \
     last = last_lane(last);
 
-#define UNPACKER(b)                                                                                            \
-    static void unpack_##b(const uint8_t *in, uint32_t *out)                                                   \
-    {                                                                                                          \
-        ROWS(PLAIN_ROW, b)                                                                                     \
-    }                                                                                                          \
-    static void unpack_gaps_##b(const uint8_t *in, uint32_t base, uint32_t *out)                               \
-    {                                                                                                          \
-        lanes last = same(base);                                                                               \
-        ROWS(GAPS_ROW, b)                                                                                      \
+#define UNPACKER(b)                                                              \
+    static void unpack_##b(const uint8_t *in, uint32_t *out)                     \
+    {                                                                            \
+        ROWS(PLAIN_ROW, b)                                                       \
+    }                                                                            \
+    static void unpack_gaps_##b(const uint8_t *in, uint32_t base, uint32_t *out) \
+    {                                                                            \
+        lanes last = same(base);                                                 \
+        ROWS(GAPS_ROW, b)                                                        \
     }
 WIDTHS(UNPACKER)
 
@@ -101,7 +103,8 @@ void bitpack_unpack(const uint8_t *in, unsigned b, uint32_t out[BITPACK_BLOCK])
 
 void bitpack_unpack_gaps(const uint8_t *in, unsigned b, uint32_t base, uint32_t out[BITPACK_BLOCK])
 {
-    static void (*const by_width[])(const uint8_t *, uint32_t, uint32_t *) = {unpack_gaps_0 WIDTHS(GAPS_ENTRY)};
+    static void (*const by_width[])(const uint8_t *, uint32_t,
+                                    uint32_t *) = {unpack_gaps_0 WIDTHS(GAPS_ENTRY)};
     by_width[b](in, base, out);
 }
 

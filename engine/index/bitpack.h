@@ -1,11 +1,11 @@
 /* bitpack.h - numbers in as few bits as their block needs.
  *
- * Two layouts. Vertical: exactly 128 values in four lanes (value i is in lane i % 4), so that four are decoded by one
- * vector instruction; b bits take 16 * b bytes. Horizontal: any count, value after value, least significant bits first;
- * any value is read alone in constant time.
+ * Two layouts. Vertical: exactly 128 values in four lanes (value i is in lane i % 4), so that four are
+ * decoded by one vector instruction; b bits take 16 * b bytes. Horizontal: any count, value after value,
+ * least significant bits first; any value is read alone in constant time.
  *
- * Readers of horizontal fields load eight bytes at a time and may touch up to seven bytes behind the last value: a
- * segment's sections are always followed by at least its footer. Pure functions. */
+ * Readers of horizontal fields load eight bytes at a time and may touch up to seven bytes behind the last
+ * value: a segment's sections are always followed by at least its footer. Pure functions. */
 #ifndef INDEX_BITPACK_H
 #define INDEX_BITPACK_H
 
@@ -56,7 +56,8 @@ static inline uint64_t bits_get(const uint8_t *p, uint64_t i, unsigned w, uint64
 /* Unpacks n 32-bit fields (w <= 32). */
 void bits_unpack32(const uint8_t *p, size_t n, unsigned w, uint32_t *out);
 
-/* Packs n 32-bit fields (w <= 32, each below 2^w) and returns the bytes written; may touch seven bytes behind them. */
+/* Packs n 32-bit fields (w <= 32, each below 2^w) and returns the bytes written; may touch seven bytes behind
+ * them. */
 size_t bits_pack32(uint8_t *to, const uint32_t *v, size_t n, unsigned w);
 
 /* Writes horizontal fields one after the other into a buffer. */

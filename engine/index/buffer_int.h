@@ -1,9 +1,9 @@
 /* buffer_int.h - the inside of the index buffer: documents inverted into streams of a byte pool.
  *
- * A term's stream holds, per document: varint(document - last document), then per occurrence varint(position - last + 1) and
- * with offsets varint(start - last start), varint(length); a 0 stands between documents. With frequencies only an
- * occurrence is a byte 1; with documents only there is nothing but the differences. The columns' streams hold
- * varint(document - last document) and the value. */
+ * A term's stream holds, per document: varint(document - last document), then per occurrence varint(position
+ * - last + 1) and with offsets varint(start - last start), varint(length); a 0 stands between documents. With
+ * frequencies only an occurrence is a byte 1; with documents only there is nothing but the differences. The
+ * columns' streams hold varint(document - last document) and the value. */
 #ifndef INDEX_BUFFER_INT_H
 #define INDEX_BUFFER_INT_H
 
@@ -73,7 +73,8 @@ struct index_buffer {
     uint32_t n_slots;
     struct buffer_field *fields;
     uint32_t n_fields, fields_cap;
-    uint32_t next_field; /* where the next one is likely */
+    uint32_t *field_slots; /* field number + 1, by hash of the name */
+    uint32_t n_field_slots;
     struct buffer_doc *docs;
     uint32_t n_docs, docs_cap;
     bool nested; /* some document is not a root */
@@ -96,10 +97,20 @@ struct buffer_field *buffer_field(struct index_buffer *b, struct str name);
 /* Everything out of it. */
 void buffer_empty(struct index_buffer *b);
 
-/* inverter.c: adds to the postings of (field, text) an occurrence in `doc`. `options` decide what is kept of it. Returns the
- * term's number, UINT32_MAX: no memory. */
-uint32_t inverter_add(struct index_buffer *b, struct buffer_field *f, struct str text, enum index_options options,
-                      doc_id doc, uint32_t pos, uint32_t start, uint32_t end);
+/* buffer_values.c: a value of a document; then, once all of it are in, each again to end its field. */
+enum err buffer_add_value(struct index_buffer *b, const struct doc_value *v, doc_id doc, struct errmsg *em);
+enum err buffer_end_field(struct index_buffer *b, const struct doc_value *v, doc_id doc, struct errmsg *em);
+/* Values of metadata fields; bytes are a term and a binary value. */
+enum err buffer_add_term(struct index_buffer *b, struct str field, struct str term, doc_id doc,
+                         struct errmsg *em);
+enum err buffer_add_num(struct index_buffer *b, struct str field, int64_t v, doc_id doc, struct errmsg *em);
+enum err buffer_add_bytes(struct index_buffer *b, struct str field, struct str v, doc_id doc,
+                          struct errmsg *em);
+
+/* inverter.c: adds to the postings of (field, text) an occurrence in `doc`. `options` decide what is kept of
+ * it. Returns the term's number, UINT32_MAX: no memory. */
+uint32_t inverter_add(struct index_buffer *b, struct buffer_field *f, struct str text,
+                      enum index_options options, doc_id doc, uint32_t pos, uint32_t start, uint32_t end);
 enum err inverter_text(struct index_buffer *b, struct buffer_field *f, const struct doc_value *v, doc_id doc,
                        struct errmsg *em);
 enum err inverter_term(struct index_buffer *b, struct buffer_field *f, const struct doc_value *v, doc_id doc,

@@ -1,8 +1,8 @@
 #include "engine/index/byte_pool.h"
 
-#define LEVELS      11
-#define LINK_BYTES  4
-#define CHUNKS_MAX  ((uint32_t)1 << (32 - POOL_SHIFT))
+#define LEVELS     11
+#define LINK_BYTES 4
+#define CHUNKS_MAX ((uint32_t)1 << (32 - POOL_SHIFT))
 
 static uint32_t slice_bytes(uint32_t level)
 {
@@ -25,7 +25,7 @@ void byte_pool_fini(struct byte_pool *p)
 
 size_t byte_pool_bytes(const struct byte_pool *p)
 {
-    return (size_t)p->n_chunks * POOL_CHUNK + (size_t)p->cap * sizeof(*p->chunks);
+    return (size_t)p->at + (size_t)p->cap * sizeof(*p->chunks);
 }
 
 static bool add_chunk(struct byte_pool *p)

@@ -1,15 +1,16 @@
 /* byte_pool.h - many growing runs of bytes in a few big chunks.
  *
- * A stream is a chain of slices, each twice as long as the one before, linked by the address in its last four bytes: a rare
- * term costs eight bytes, a frequent one is read almost sequentially. Addresses are 32 bits; 0 means none. The pool can
- * be cut back to an earlier length, which undoes what was taken since. One thread. */
+ * A stream is a chain of slices, each twice as long as the one before, linked by the address in its last four
+ * bytes: a rare term costs eight bytes, a frequent one is read almost sequentially. Addresses are 32 bits; 0
+ * means none. The pool can be cut back to an earlier length, which undoes what was taken since. One thread.
+ */
 #ifndef INDEX_BYTE_POOL_H
 #define INDEX_BYTE_POOL_H
 
 #include "common/base/alloc.h"
 #include "common/base/bytes.h"
 
-#define POOL_SHIFT 16
+#define POOL_SHIFT 18
 #define POOL_CHUNK ((uint32_t)1 << POOL_SHIFT)
 
 struct byte_pool {
@@ -21,6 +22,7 @@ struct byte_pool {
 
 void byte_pool_init(struct byte_pool *p, const struct allocator *alloc);
 void byte_pool_fini(struct byte_pool *p);
+/* What is in use: chunks are big, and a machine gives memory as it is touched. */
 size_t byte_pool_bytes(const struct byte_pool *p);
 /* n contiguous bytes (at most POOL_CHUNK); 0: no memory, or 4 GiB are full. */
 uint32_t byte_pool_take(struct byte_pool *p, uint32_t n);
@@ -97,5 +99,36 @@ static inline uint64_t stream_varint(struct stream_in *in)
 }
 
 void stream_bytes(struct stream_in *in, void *to, size_t n);
+
+/* Asks for slices of a stream before it is read: each call for the next one of its first few. */
+struct stream_ahead {
+    uint32_t link, stop, level; /* link 0: nothing more to ask for */
+};
+
+static inline void stream_ahead_begin(struct stream_ahead *a, const struct byte_pool *p,
+                                      const struct stream *s)
+{
+    *a = (struct stream_ahead){0};
+    if (s->first != 0) {
+        __builtin_prefetch(byte_pool_at(p, s->first));
+        *a = (struct stream_ahead){s->first + 4, s->at, 0};
+    }
+}
+
+static inline void stream_ahead_step(struct stream_ahead *a, const struct byte_pool *p)
+{
+    uint32_t size = (uint32_t)8 << a->level, begin = a->link + 4 - size;
+    if (a->link == 0 || (a->stop >= begin && a->stop <= a->link) || a->level > 3) {
+        a->link = 0;
+        return;
+    }
+    uint32_t next = load_u32(byte_pool_at(p, a->link));
+    __builtin_prefetch(byte_pool_at(p, next));
+    a->level++;
+    a->link = next + 2 * size - 4;
+    if (2 * size > 64) {
+        __builtin_prefetch(byte_pool_at(p, a->link));
+    }
+}
 
 #endif

@@ -36,8 +36,8 @@ static void write_addresses(struct seg_out *o, const struct bytes_source *src, u
     seg_bits_end(&bits);
 }
 
-void bytes_column_write(struct seg_out *o, const struct bytes_source *src, enum section_kind kind, uint32_t doc_count,
-                        struct buf *meta)
+void bytes_column_write(struct seg_out *o, const struct bytes_source *src, enum section_kind kind,
+                        uint32_t doc_count, struct buf *meta)
 {
     struct index_gather g;
     if (index_gather_init(&g, o, doc_count) != ERR_OK) {

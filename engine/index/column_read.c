@@ -12,7 +12,8 @@ static const uint8_t *take_fields(struct bytes_in *body, uint64_t n, unsigned w)
     return (const uint8_t *)get_raw(body, MIN_OF((bytes + 7) & ~(size_t)7, bytes_left(body))).p;
 }
 
-bool value_index_read(struct value_index *x, const struct segment *s, struct bytes_in *meta, struct bytes_in *body)
+bool value_index_read(struct value_index *x, const struct segment *s, struct bytes_in *meta,
+                      struct bytes_in *body)
 {
     uint64_t docs = get_varint(meta);
     x->n_values = get_varint(meta);
@@ -61,7 +62,8 @@ uint32_t value_index_seek(const struct value_index *x, doc_id doc, uint64_t *fir
     return (uint32_t)(to - from);
 }
 
-bool column_meta_read(struct column_meta *c, const struct segment *s, struct bytes_in *meta, enum section_kind kind)
+bool column_meta_read(struct column_meta *c, const struct segment *s, struct bytes_in *meta,
+                      enum section_kind kind)
 {
     struct section section = seg_get_section(s, meta, kind);
     struct bytes_in body = {section.p, section.p + section.n, section.p == NULL};
@@ -164,7 +166,8 @@ uint32_t ord_column_seek(const struct ord_column *c, doc_id doc, uint64_t *first
     return num_column_seek(&c->nums, doc, first);
 }
 
-bool bytes_meta_read(struct bytes_meta *b, const struct segment *s, struct bytes_in *meta, enum section_kind kind)
+bool bytes_meta_read(struct bytes_meta *b, const struct segment *s, struct bytes_in *meta,
+                     enum section_kind kind)
 {
     struct section section = seg_get_section(s, meta, kind);
     struct bytes_in body = {section.p, section.p + section.n, section.p == NULL};

@@ -127,8 +127,8 @@ static uint64_t table_index(const struct num_stats *s, int64_t v)
     return lo;
 }
 
-static void write_values(struct seg_out *o, const struct num_source *src, const struct num_stats *s, bool table,
-                         uint64_t gcd, unsigned width)
+static void write_values(struct seg_out *o, const struct num_source *src, const struct num_stats *s,
+                         bool table, uint64_t gcd, unsigned width)
 {
     struct seg_bits bits = seg_bits(o);
     doc_id doc;
@@ -152,8 +152,8 @@ static void write_table(struct seg_out *o, const struct num_stats *s, unsigned w
     }
 }
 
-void num_column_write(struct seg_out *o, const struct num_source *src, enum section_kind kind, uint32_t doc_count,
-                      struct buf *meta)
+void num_column_write(struct seg_out *o, const struct num_source *src, enum section_kind kind,
+                      uint32_t doc_count, struct buf *meta)
 {
     struct index_gather g;
     struct num_stats *s = alloc_get(alloc_default(), sizeof(*s));

@@ -1,7 +1,7 @@
 /* column_write.h - writing values by document: numbers, byte strings, points.
  *
- * Writers read their values from a source as often as they need (widths first, then bits), so that nothing is gathered in
- * memory. The index buffer and merging are such sources. One thread. */
+ * Writers read their values from a source as often as they need (widths first, then bits), so that nothing is
+ * gathered in memory. The index buffer and merging are such sources. One thread. */
 #ifndef INDEX_COLUMN_WRITE_H
 #define INDEX_COLUMN_WRITE_H
 
@@ -24,10 +24,10 @@ struct bytes_source {
 };
 
 /* Writes one section and appends what the directory keeps to meta. doc_count is the segment's. */
-void num_column_write(struct seg_out *o, const struct num_source *src, enum section_kind kind, uint32_t doc_count,
-                      struct buf *meta);
-void bytes_column_write(struct seg_out *o, const struct bytes_source *src, enum section_kind kind, uint32_t doc_count,
-                        struct buf *meta);
+void num_column_write(struct seg_out *o, const struct num_source *src, enum section_kind kind,
+                      uint32_t doc_count, struct buf *meta);
+void bytes_column_write(struct seg_out *o, const struct bytes_source *src, enum section_kind kind,
+                        uint32_t doc_count, struct buf *meta);
 
 /* (value, document) pairs in the order of value, then document. */
 struct point_source {
@@ -75,8 +75,8 @@ static inline void index_gather_add(struct index_gather *g, doc_id doc, uint32_t
     g->n_values += n;
     bits_set(g->present, doc);
 }
-/* Puts counts into meta, and bitmap and ranks into the open section. The starts (when multi) are written by the caller,
- * as seg_bits of index_gather_width(), docs + 1 of them. */
+/* Puts counts into meta, and bitmap and ranks into the open section. The starts (when multi) are written by
+ * the caller, as seg_bits of index_gather_width(), docs + 1 of them. */
 void index_gather_write(struct index_gather *g, struct buf *meta);
 static inline unsigned index_gather_width(const struct index_gather *g)
 {

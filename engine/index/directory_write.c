@@ -51,7 +51,8 @@ enum err directory_finish(struct directory *d, uint32_t doc_count)
     return seg_out_finish(o, doc_count);
 }
 
-void norms_write(struct seg_out *o, const uint8_t *norms, const uint64_t *present, uint32_t doc_count, struct buf *meta)
+void norms_write(struct seg_out *o, const uint8_t *norms, const uint64_t *present, uint32_t doc_count,
+                 struct buf *meta)
 {
     bool all = bits_count(present, doc_count) == doc_count;
     seg_out_begin(o, SECTION_NORMS);

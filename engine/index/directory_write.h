@@ -1,4 +1,5 @@
-/* directory_write.h - the last section of a segment: names, statistics and headers of what all others hold. */
+/* directory_write.h - the last section of a segment: names, statistics and headers of what all others hold.
+ */
 #ifndef INDEX_DIRECTORY_WRITE_H
 #define INDEX_DIRECTORY_WRITE_H
 
@@ -20,13 +21,14 @@ struct directory_field {
 
 void directory_init(struct directory *d, struct seg_out *out);
 void directory_fini(struct directory *d);
-/* Fields in the order of their names; `meta` is what the writers of the field's sections appended, in the order of
- * read_field() in directory_read.c. */
+/* Fields in the order of their names; `meta` is what the writers of the field's sections appended, in the
+ * order of read_field() in directory_read.c. */
 void directory_add(struct directory *d, const struct directory_field *f, const struct buf *meta);
 /* Writes the directory and ends the segment. */
 enum err directory_finish(struct directory *d, uint32_t doc_count);
 
 /* One byte a document, and which documents have one when not all do. */
-void norms_write(struct seg_out *o, const uint8_t *norms, const uint64_t *present, uint32_t doc_count, struct buf *meta);
+void norms_write(struct seg_out *o, const uint8_t *norms, const uint64_t *present, uint32_t doc_count,
+                 struct buf *meta);
 
 #endif

@@ -1,4 +1,5 @@
-/* format.h - what the writer and the reader of segments must agree on; docs/segment-format.md describes every byte. */
+/* format.h - what the writer and the reader of segments must agree on; docs/segment-format.md describes every
+ * byte. */
 #ifndef INDEX_FORMAT_H
 #define INDEX_FORMAT_H
 
@@ -14,7 +15,7 @@
 /* A section's checksum is chained over pieces of this many bytes, each hash the seed of the next. */
 #define SEG_HASH_BYTES ((size_t)64 << 10)
 
-#define SEG_DOCS_MAX     ((uint32_t)INT32_MAX - 128) /* Lucene's limit, roughly */
+#define SEG_DOCS_MAX       ((uint32_t)INT32_MAX - 128) /* Lucene's limit, roughly */
 #define SEG_TERM_BYTES_MAX 32766
 
 enum section_kind {
@@ -40,7 +41,7 @@ enum section_kind {
 #define TERMS_BLOCK 32
 /* Numbers a block of points holds, and boxes that one box of the next level of the geo tree holds. */
 #define POINTS_BLOCK 128
-#define GEO_FAN 16
+#define GEO_FAN      16
 
 /* How a numeric column keeps its values. */
 enum num_encoding { NUM_SCALED, NUM_TABLE };

@@ -32,7 +32,8 @@ struct leaf_view {
     uint32_t lat[POINTS_BLOCK], lon[POINTS_BLOCK], docs[POINTS_BLOCK];
 };
 
-static bool read_column(const uint8_t **p, size_t *left, uint32_t n, unsigned width, uint32_t low, uint32_t *out)
+static bool read_column(const uint8_t **p, size_t *left, uint32_t n, unsigned width, uint32_t low,
+                        uint32_t *out)
 {
     size_t bytes = n == POINTS_BLOCK ? bitpack_bytes(width) : bits_bytes(n, width);
     if (width > 32 || bytes > *left) {
@@ -54,7 +55,8 @@ static bool read_column(const uint8_t **p, size_t *left, uint32_t n, unsigned wi
 }
 
 /* Decodes a leaf; only its documents unless `points`. */
-static bool open_leaf(const struct geo_meta *m, uint32_t leaf, uint32_t doc_count, bool points, struct leaf_view *v)
+static bool open_leaf(const struct geo_meta *m, uint32_t leaf, uint32_t doc_count, bool points,
+                      struct leaf_view *v)
 {
     uint64_t at = load_u64(m->offsets + 8 * (size_t)leaf), all = (uint64_t)(m->end - m->data);
     if (at > all || all - at < 7) {

@@ -1,6 +1,6 @@
-/* Geo points: leaves of 128 neighbours on a Hilbert curve, and a tree of boxes over them, each level a sixteenth of the
- * one below (a packed R-tree; Kamel and Faloutsos 1993). Points sorted so can be merged as a stream, which a k-d tree's
- * cannot. */
+/* Geo points: leaves of 128 neighbours on a Hilbert curve, and a tree of boxes over them, each level a
+ * sixteenth of the one below (a packed R-tree; Kamel and Faloutsos 1993). Points sorted so can be merged as a
+ * stream, which a k-d tree's cannot. */
 #include "engine/index/column_write.h"
 
 uint64_t geo_curve(int32_t lat, int32_t lon)

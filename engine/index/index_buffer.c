@@ -27,6 +27,7 @@ static void empty(struct index_buffer *b)
     alloc_put(b->alloc, b->terms);
     alloc_put(b->alloc, b->slots);
     alloc_put(b->alloc, b->fields);
+    alloc_put(b->alloc, b->field_slots);
     alloc_put(b->alloc, b->docs);
     alloc_put(b->alloc, b->term_undo);
     alloc_put(b->alloc, b->field_undo);
@@ -86,7 +87,8 @@ static bool log_field(struct index_buffer *b, struct buffer_field *f)
     if (f->touched == b->serial) {
         return true;
     }
-    if (!buffer_room(b, (void **)&b->field_undo, b->n_field_undo, &b->field_undo_cap, sizeof(*b->field_undo))) {
+    if (!buffer_room(b, (void **)&b->field_undo, b->n_field_undo, &b->field_undo_cap,
+                     sizeof(*b->field_undo))) {
         return false;
     }
     size_t bytes = f->completion != NULL ? completion_writer_bytes(f->completion) : 0;
@@ -95,230 +97,66 @@ static bool log_field(struct index_buffer *b, struct buffer_field *f)
     return true;
 }
 
+/* Puts every field anew into a table that is at most half full. */
+static bool index_fields(struct index_buffer *b)
+{
+    uint32_t n = MAX_OF(b->n_field_slots, 32U);
+    while (n < 2 * (b->n_fields + 1)) {
+        n *= 2;
+    }
+    if (n > b->n_field_slots) {
+        uint32_t *slots = b->alloc->resize(b->alloc->self, b->field_slots, n * sizeof(*slots));
+        if (slots == NULL) {
+            return false;
+        }
+        b->field_slots = slots;
+        b->n_field_slots = n;
+    }
+    memset(b->field_slots, 0, n * sizeof(*b->field_slots));
+    for (uint32_t i = 0; i < b->n_fields; i++) {
+        uint32_t at = b->fields[i].hash & (n - 1);
+        while (b->field_slots[at] != 0) {
+            at = (at + 1) & (n - 1);
+        }
+        b->field_slots[at] = i + 1;
+    }
+    return true;
+}
+
 struct buffer_field *buffer_field(struct index_buffer *b, struct str name)
 {
-    /* Documents name their fields in much the same order: the hashes are compared in a tight loop only when a field is
-     * not where the one before it was found. */
     uint32_t hash = (uint32_t)hash_str(name);
-    for (uint32_t i = 0, at = b->next_field; i < b->n_fields; i++, at++) {
-        at = at >= b->n_fields ? 0 : at;
-        struct buffer_field *f = &b->fields[at];
+    if (2 * (b->n_fields + 1) > b->n_field_slots && !index_fields(b)) {
+        return NULL;
+    }
+    uint32_t mask = b->n_field_slots - 1, at = hash & mask;
+    for (; b->field_slots[at] != 0; at = (at + 1) & mask) {
+        struct buffer_field *f = &b->fields[b->field_slots[at] - 1];
         if (f->hash == hash && str_eq(f->name, name)) {
-            b->next_field = at + 1;
             return log_field(b, f) ? f : NULL;
         }
     }
-    return new_field(b, name, hash);
+    struct buffer_field *f = new_field(b, name, hash);
+    if (f != NULL) {
+        b->field_slots[at] = b->n_fields;
+    }
+    return f;
 }
 
-/* Appends (document, value) with the value as its difference to the one before. */
-static bool put_num(struct index_buffer *b, struct value_stream *s, doc_id doc, int64_t v)
+static enum err add_part(struct index_buffer *b, const struct doc_part *part, const struct doc_meta *meta,
+                         doc_id doc, struct errmsg *em)
 {
-    uint8_t bytes[20];
-    size_t n = varint_to(bytes, 0, doc - s->last_doc);
-    n = varint_to(bytes, n, zigzag((int64_t)((uint64_t)v - s->last_value)));
-    s->last_doc = doc;
-    s->last_value = (uint64_t)v;
-    return stream_put(&b->pool, &s->s, bytes, n);
-}
-
-static bool put_bytes(struct index_buffer *b, struct value_stream *s, doc_id doc, struct str v)
-{
-    uint8_t bytes[20];
-    size_t n = varint_to(bytes, 0, doc - s->last_doc);
-    n = varint_to(bytes, n, v.n);
-    s->last_doc = doc;
-    return stream_put(&b->pool, &s->s, bytes, n) && stream_put(&b->pool, &s->s, (const uint8_t *)v.p, v.n);
-}
-
-static enum err add_num(struct index_buffer *b, struct buffer_field *f, const struct doc_value *v, doc_id doc, int64_t num,
-                        uint32_t index_flag, struct errmsg *em)
-{
-    f->has |= (v->to_index ? index_flag : 0) | (v->to_column ? (uint32_t)SEG_NUMS : 0);
-    if (!v->to_index && !v->to_column) {
-        return ERR_OK;
-    }
-    f->multi_points |= f->nums.s.first != 0 && f->nums.last_doc == doc;
-    return put_num(b, &f->nums, doc, num) ? ERR_OK : err_no_memory(em);
-}
-
-static enum err add_range(struct index_buffer *b, struct buffer_field *f, const struct doc_value *v, doc_id doc,
-                          struct errmsg *em)
-{
-    uint8_t both[32];
-    bool ip = v->field->type == FT_IP_RANGE;
-    if (ip) {
-        memcpy(both, v->range.ip_from, 16);
-        memcpy(both + 16, v->range.ip_to, 16);
-    } else {
-        store_u64(both, (uint64_t)v->range.from);
-        store_u64(both + 8, (uint64_t)v->range.to);
-    }
-    if (!v->to_index && !v->to_column) {
-        return ERR_OK;
-    }
-    f->has |= SEG_RANGES;
-    return put_bytes(b, &f->ranges, doc, str_mk(both, ip ? 32 : 16)) ? ERR_OK : err_no_memory(em);
-}
-
-static enum err add_completion(struct index_buffer *b, struct buffer_field *f, const struct doc_value *v, doc_id doc,
-                               struct errmsg *em)
-{
-    enum err e = ERR_OK;
-    f->has |= SEG_COMPLETION;
-    if (f->completion == NULL) {
-        e = completion_writer_new(&f->completion, b->alloc, em);
-    }
-    buf_reset(&b->record);
-    for (uint32_t i = 0; i < 2 * v->completion.n_contexts; i++) {
-        put_str(&b->record, v->completion.contexts[i]);
-    }
-    if (b->record.failed) {
-        return err_no_memory(em);
-    }
-    for (uint32_t i = 0; i < v->completion.n_paths && e == ERR_OK; i++) {
-        struct completion_entry entry = {v->completion.paths[i], v->completion.input, buf_view(&b->record),
-                                         v->completion.weight, doc};
-        e = completion_writer_add(f->completion, &entry, em);
-    }
-    return e;
-}
-
-static enum err add_meta_term(struct index_buffer *b, struct str field, struct str term, doc_id doc, struct errmsg *em)
-{
-    if (term.n > SEG_TERM_BYTES_MAX) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "%.*s is too long: %zu bytes", STR_ARG(field), term.n);
-    }
-    struct buffer_field *f = buffer_field(b, field);
-    if (f == NULL) {
-        return err_no_memory(em);
-    }
-    f->has |= SEG_TERMS;
-    return inverter_add(b, f, term, INDEX_DOCS, doc, 0, 0, 0) != UINT32_MAX ? ERR_OK : err_no_memory(em);
-}
-
-static enum err add_meta_num(struct index_buffer *b, struct str field, int64_t v, doc_id doc, struct errmsg *em)
-{
-    struct buffer_field *f = buffer_field(b, field);
-    if (f == NULL) {
-        return err_no_memory(em);
-    }
-    f->has |= SEG_NUMS;
-    return put_num(b, &f->nums, doc, v) ? ERR_OK : err_no_memory(em);
-}
-
-static enum err add_meta_bytes(struct index_buffer *b, struct str field, struct str v, doc_id doc, struct errmsg *em)
-{
-    enum err e = add_meta_term(b, field, v, doc, em);
-    if (e != ERR_OK) {
-        return e;
-    }
-    struct buffer_field *f = buffer_field(b, field);
-    f->has |= SEG_BYTES;
-    return put_bytes(b, &f->bytes, doc, v) ? ERR_OK : err_no_memory(em);
-}
-
-static uint32_t text_flags(enum index_options options)
-{
-    return SEG_TERMS | (options >= INDEX_FREQS ? SEG_FREQS : 0U) | (options >= INDEX_POSITIONS ? SEG_POSITIONS : 0U)
-           | (options >= INDEX_OFFSETS ? SEG_OFFSETS : 0U);
-}
-
-/* A field's first value in this document. */
-static void begin_field(struct buffer_field *f, const struct field *field, doc_id doc)
-{
-    f->doc = doc + 1;
-    f->field = field;
-    f->position = -1;
-    f->last_position = f->offset = f->last_start = 0;
-    f->length = 0;
-    f->counted = false;
-}
-
-static enum err add_value(struct index_buffer *b, const struct doc_value *v, doc_id doc, struct errmsg *em)
-{
-    struct buffer_field *f = buffer_field(b, v->field->path);
-    if (f == NULL) {
-        return err_no_memory(em);
-    }
-    if (f->doc != doc + 1) {
-        begin_field(f, v->field, doc);
-    }
-    switch (v->kind) {
-    case DOC_TEXT:
-        if (!v->to_index) {
-            return ERR_OK;
-        }
-        f->has |= text_flags(v->field->options) | (v->field->norms ? (uint32_t)SEG_NORMS : 0);
-        f->counted = v->field->norms;
-        return inverter_text(b, f, v, doc, em);
-    case DOC_TERM:
-        if (!v->to_index && !v->to_column) {
-            return ERR_OK;
-        }
-        if (v->to_index) {
-            f->has |= text_flags(MIN_OF(v->field->options, INDEX_FREQS)) | (v->field->norms ? (uint32_t)SEG_NORMS : 0);
-            f->counted = v->field->norms;
-        }
-        f->has |= v->to_column ? (uint32_t)SEG_ORDS : 0;
-        return inverter_term(b, f, v, doc, em);
-    case DOC_NUM:
-        return add_num(b, f, v, doc, v->num, SEG_POINTS, em);
-    case DOC_GEO:
-        return add_num(b, f, v, doc, (int64_t)((uint64_t)(uint32_t)v->geo.lat << 32 | (uint32_t)v->geo.lon), SEG_GEO,
-                       em);
-    case DOC_BYTES:
-        if (!v->to_column) {
-            return ERR_OK;
-        }
-        f->has |= SEG_BYTES;
-        return put_bytes(b, &f->bytes, doc, v->bytes) ? ERR_OK : err_no_memory(em);
-    case DOC_COMPLETION:
-        return add_completion(b, f, v, doc, em);
-    case DOC_RANGE:
-        return add_range(b, f, v, doc, em);
-    }
-    return ERR_OK;
-}
-
-/* Lengths of the fields that this document had, and the names of those that nothing else tells of. */
-static enum err end_field(struct index_buffer *b, const struct doc_value *v, doc_id doc, struct errmsg *em)
-{
-    const struct field *field = v->field;
-    struct buffer_field *f = buffer_field(b, field->path);
-    if (f == NULL) {
-        return err_no_memory(em);
-    }
-    if (f->counted) {
-        uint8_t bytes[10];
-        size_t n = varint_to(bytes, 0, doc - f->norms.last_doc);
-        bytes[n++] = norm_encode(f->length);
-        f->norms.last_doc = doc;
-        f->counted = false;
-        return stream_put(&b->pool, &f->norms.s, bytes, n) ? ERR_OK : err_no_memory(em);
-    }
-    if ((v->to_index || v->to_store) && !v->to_column && !field->doc_values && f->named != doc + 1
-        && field->type < FT_META_ID && !(v->to_index && field->norms)) {
-        f->named = doc + 1;
-        return add_meta_term(b, STR("_field_names"), field->path, doc, em);
-    }
-    return ERR_OK;
-}
-
-static enum err add_part(struct index_buffer *b, const struct doc_part *part, const struct doc_meta *meta, doc_id doc,
-                         struct errmsg *em)
-{
-    enum err e = add_meta_num(b, STR("_seq_no"), meta->seq_no, doc, em);
-    e = e == ERR_OK ? add_meta_num(b, STR("_primary_term"), meta->primary_term, doc, em) : e;
-    e = e == ERR_OK ? add_meta_num(b, STR("_version"), meta->version, doc, em) : e;
+    enum err e = buffer_add_num(b, STR("_seq_no"), meta->seq_no, doc, em);
+    e = e == ERR_OK ? buffer_add_num(b, STR("_primary_term"), meta->primary_term, doc, em) : e;
+    e = e == ERR_OK ? buffer_add_num(b, STR("_version"), meta->version, doc, em) : e;
     if (e == ERR_OK && part->nested != NULL) {
-        e = add_meta_term(b, STR("_nested_path"), part->nested->path, doc, em);
+        e = buffer_add_term(b, STR("_nested_path"), part->nested->path, doc, em);
     }
     for (size_t i = 0; i < part->n && e == ERR_OK; i++) {
-        e = add_value(b, &part->values[i], doc, em);
+        e = buffer_add_value(b, &part->values[i], doc, em);
     }
     for (size_t i = 0; i < part->n && e == ERR_OK; i++) {
-        e = end_field(b, &part->values[i], doc, em);
+        e = buffer_end_field(b, &part->values[i], doc, em);
     }
     return e;
 }
@@ -353,7 +191,8 @@ static void put_stored(struct buf *to, const struct doc_value *v)
     }
 }
 
-static enum err add_blob(struct index_buffer *b, const struct parsed_doc *doc, struct buffer_doc *d, struct errmsg *em)
+static enum err add_blob(struct index_buffer *b, const struct parsed_doc *doc, struct buffer_doc *d,
+                         struct errmsg *em)
 {
     const struct doc_part *root = &doc->parts[doc->n_parts - 1];
     size_t n_values = 0;
@@ -387,19 +226,20 @@ static enum err add_root(struct index_buffer *b, const struct parsed_doc *doc, d
 {
     enum err e = ERR_OK;
     if (doc->id.n > 0) {
-        e = add_meta_bytes(b, STR("_id"), doc->id, root, em);
+        e = buffer_add_bytes(b, STR("_id"), doc->id, root, em);
     }
     if (e == ERR_OK && doc->routing.p != NULL) {
-        e = add_meta_bytes(b, STR("_routing"), doc->routing, root, em);
+        e = buffer_add_bytes(b, STR("_routing"), doc->routing, root, em);
     }
     for (size_t i = 0; i < doc->n_ignored && e == ERR_OK; i++) {
-        e = add_meta_term(b, STR("_ignored"), doc->ignored[i], root, em);
+        e = buffer_add_term(b, STR("_ignored"), doc->ignored[i], root, em);
     }
     return e == ERR_OK ? add_blob(b, doc, &b->docs[root], em) : e;
 }
 
 static void undo(struct index_buffer *b)
 {
+    bool fewer = b->n_fields > b->fields_before;
     inverter_undo(b);
     while (b->n_fields > b->fields_before) {
         completion_writer_free(b->fields[--b->n_fields].completion);
@@ -414,12 +254,15 @@ static void undo(struct index_buffer *b)
         *f = u->was;
         f->completion = completion;
     }
+    if (fewer) {
+        index_fields(b); /* nothing has to grow */
+    }
     b->n_docs = b->docs_before;
     b->pool.at = b->pool_before;
 }
 
-enum err index_buffer_add(struct index_buffer *b, const struct parsed_doc *doc, const struct doc_meta *meta, doc_id *root,
-                          struct errmsg *em)
+enum err index_buffer_add(struct index_buffer *b, const struct parsed_doc *doc, const struct doc_meta *meta,
+                          doc_id *root, struct errmsg *em)
 {
     enum err e = ERR_OK;
     b->serial++;
@@ -429,7 +272,8 @@ enum err index_buffer_add(struct index_buffer *b, const struct parsed_doc *doc, 
     b->fields_before = b->n_fields;
     b->pool_before = b->pool.at;
     if (doc->n_parts == 0 || doc->n_parts > SEG_DOCS_MAX - b->n_docs) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "number of documents in the shard cannot exceed %u", SEG_DOCS_MAX);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "number of documents in the shard cannot exceed %u",
+                       SEG_DOCS_MAX);
     }
     for (size_t i = 0; i < doc->n_parts && e == ERR_OK; i++) {
         if (!buffer_room(b, (void **)&b->docs, b->n_docs, &b->docs_cap, sizeof(*b->docs))) {
@@ -459,7 +303,9 @@ uint32_t index_buffer_docs(const struct index_buffer *b)
 size_t index_buffer_bytes(const struct index_buffer *b)
 {
     size_t n = sizeof(*b) + byte_pool_bytes(&b->pool) + b->arena.bytes_used + b->record.cap;
-    n += b->terms_cap * sizeof(*b->terms) + b->n_slots * sizeof(*b->slots) + b->fields_cap * sizeof(*b->fields);
+    n += b->terms_cap * sizeof(*b->terms) + b->n_slots * sizeof(*b->slots)
+         + b->fields_cap * sizeof(*b->fields);
+    n += b->n_field_slots * sizeof(*b->field_slots);
     n += b->docs_cap * sizeof(*b->docs) + b->term_undo_cap * sizeof(*b->term_undo);
     n += b->field_undo_cap * sizeof(*b->field_undo);
     for (uint32_t i = 0; i < b->n_fields; i++) {

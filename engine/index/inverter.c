@@ -72,7 +72,8 @@ static inline bool same_text(const struct index_buffer *b, const struct term_hea
     return load_u16(p) == text.n && same_bytes(p + 2, (const uint8_t *)text.p, text.n);
 }
 
-static uint32_t new_term(struct index_buffer *b, struct buffer_field *f, struct str text, uint32_t hash, uint32_t at)
+static uint32_t new_term(struct index_buffer *b, struct buffer_field *f, struct str text, uint32_t hash,
+                         uint32_t at)
 {
     if (b->n_terms == UINT32_MAX - 1
         || !buffer_room(b, (void **)&b->terms, b->n_terms, &b->terms_cap, sizeof(*b->terms))) {
@@ -87,7 +88,8 @@ static uint32_t new_term(struct index_buffer *b, struct buffer_field *f, struct 
     if (text.n > 0) {
         memcpy(p + 2, text.p, text.n);
     }
-    b->terms[b->n_terms] = (struct term_head){.text = address, .hash = hash, .field = (uint32_t)(f - b->fields)};
+    b->terms[b->n_terms] =
+        (struct term_head){.text = address, .hash = hash, .field = (uint32_t)(f - b->fields)};
     b->slots[at] = (uint64_t)hash << 32 | (b->n_terms + 1);
     f->n_terms++;
     return b->n_terms++;
@@ -155,8 +157,8 @@ static uint32_t add_hashed(struct index_buffer *b, struct buffer_field *f, struc
     return stream_put(&b->pool, &t->s, bytes, n) ? i : UINT32_MAX;
 }
 
-uint32_t inverter_add(struct index_buffer *b, struct buffer_field *f, struct str text, enum index_options options,
-                      doc_id doc, uint32_t pos, uint32_t start, uint32_t end)
+uint32_t inverter_add(struct index_buffer *b, struct buffer_field *f, struct str text,
+                      enum index_options options, doc_id doc, uint32_t pos, uint32_t start, uint32_t end)
 {
     return add_hashed(b, f, text, term_hash(text, (uint32_t)(f - b->fields)), options, doc, pos, start, end);
 }
@@ -185,33 +187,35 @@ static enum err immense(const struct buffer_field *f, struct str text, struct er
         buf_printf(&to, i == 0 ? "%d" : ", %d", (int)(signed char)text.p[i]);
     }
     err_set(em, ERR_MAX_BYTES, "bytes can be at most %d in length; got %zu", SEG_TERM_BYTES_MAX, text.n);
-    return err_wrap(em, ERR_ILLEGAL_ARGUMENT,
-                    "Document contains at least one immense term in field=\"%.*s\" (whose UTF8 encoding is longer "
-                    "than the max length %d), all of which were skipped.  Please correct the analyzer to not produce "
-                    "such terms.  The prefix of the first immense term is: '[%.*s]...', original message: bytes can "
-                    "be at most %d in length; got %zu",
-                    STR_ARG(f->name), SEG_TERM_BYTES_MAX, (int)to.n, prefix, SEG_TERM_BYTES_MAX, text.n);
+    return err_wrap(
+        em, ERR_ILLEGAL_ARGUMENT,
+        "Document contains at least one immense term in field=\"%.*s\" (whose UTF8 encoding is longer "
+        "than the max length %d), all of which were skipped.  Please correct the analyzer to not produce "
+        "such terms.  The prefix of the first immense term is: '[%.*s]...', original message: bytes can "
+        "be at most %d in length; got %zu",
+        STR_ARG(f->name), SEG_TERM_BYTES_MAX, (int)to.n, prefix, SEG_TERM_BYTES_MAX, text.n);
 }
 
 static enum err bad_position(const struct buffer_field *f, int32_t inc, struct errmsg *em)
 {
     if (f->position >= f->last_position) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "position %lld is too large for field '%.*s': max allowed position is %d",
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "position %lld is too large for field '%.*s': max allowed position is %d",
                        (long long)f->position, STR_ARG(f->name), POSITION_MAX);
     }
     if (inc == 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "first position increment must be > 0 (got 0) for field '%.*s'",
-                       STR_ARG(f->name));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "first position increment must be > 0 (got 0) for field '%.*s'", STR_ARG(f->name));
     }
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "position increment must be >= 0 (got %d) for field '%.*s'", (int)inc,
-                   STR_ARG(f->name));
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "position increment must be >= 0 (got %d) for field '%.*s'",
+                   (int)inc, STR_ARG(f->name));
 }
 
 /* How many tokens are looked up side by side. */
 #define AHEAD 32
 
-/* Terms lie scattered: what the next tokens will touch (slot, head, text and the end of the stream) is asked for, for all of
- * them, before the first is added, so that the waits overlap. */
+/* Terms lie scattered: what the next tokens will touch (slot, head, text and the end of the stream) is asked
+ * for, for all of them, before the first is added, so that the waits overlap. */
 static void look_ahead(const struct index_buffer *b, uint32_t field, const struct token *t, uint32_t n,
                        uint32_t hashes[AHEAD])
 {
@@ -247,10 +251,11 @@ static enum err place_token(struct buffer_field *f, const struct token *t, struc
     f->last_position = f->position;
     int64_t start = f->offset + t->start, end = f->offset + t->end;
     if (start < f->last_start || end < start || end > INT32_MAX) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "startOffset must be non-negative, and endOffset must be >= startOffset, and offsets must "
-                       "not go backwards startOffset=%lld,endOffset=%lld,lastStartOffset=%lld for field '%.*s'",
-                       (long long)start, (long long)end, (long long)f->last_start, STR_ARG(f->name));
+        return err_set(
+            em, ERR_ILLEGAL_ARGUMENT,
+            "startOffset must be non-negative, and endOffset must be >= startOffset, and offsets must "
+            "not go backwards startOffset=%lld,endOffset=%lld,lastStartOffset=%lld for field '%.*s'",
+            (long long)start, (long long)end, (long long)f->last_start, STR_ARG(f->name));
     }
     f->last_start = start;
     return t->text.n > SEG_TERM_BYTES_MAX ? immense(f, t->text, em) : ERR_OK;
@@ -290,9 +295,10 @@ enum err inverter_term(struct index_buffer *b, struct buffer_field *f, const str
                        struct errmsg *em)
 {
     if (v->bytes.n > SEG_TERM_BYTES_MAX) {
-        return v->to_index ? immense(f, v->bytes, em)
-                           : err_set(em, ERR_ILLEGAL_ARGUMENT, "DocValuesField \"%.*s\" is too large, must be <= %d",
-                                     STR_ARG(f->name), SEG_TERM_BYTES_MAX);
+        return v->to_index
+                   ? immense(f, v->bytes, em)
+                   : err_set(em, ERR_ILLEGAL_ARGUMENT, "DocValuesField \"%.*s\" is too large, must be <= %d",
+                             STR_ARG(f->name), SEG_TERM_BYTES_MAX);
     }
     enum index_options options = MIN_OF(v->field->options, INDEX_FREQS);
     uint32_t i = inverter_add(b, f, v->bytes, options, doc, 0, 0, 0);

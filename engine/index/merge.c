@@ -1,4 +1,5 @@
-/* Merging: documents are numbered anew in the order of the sources; every section is read in the order in which it is written. */
+/* Merging: documents are numbered anew in the order of the sources; every section is read in the order in
+ * which it is written. */
 #include <stdlib.h>
 
 #include "engine/index/merge_int.h"
@@ -7,7 +8,8 @@
 
 bool merge_stopped(struct merging *m)
 {
-    if (m->out.err == ERR_OK && (m->polls++ & 1023) == 0 && m->io->cancelled != NULL && m->io->cancelled(m->io->self)) {
+    if (m->out.err == ERR_OK && (m->polls++ & 1023) == 0 && m->io->cancelled != NULL
+        && m->io->cancelled(m->io->self)) {
         seg_out_fail(&m->out, err_set(m->em, ERR_CANCELLED, "merge was cancelled"));
     }
     return m->out.err != ERR_OK;
@@ -81,7 +83,8 @@ static enum err number_documents(struct merging *m, struct arena *arena)
             m->remap[i][d] = live ? (doc_id)next++ : DOC_END;
         }
         if (next > SEG_DOCS_MAX) {
-            return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "a segment cannot hold over %u documents", SEG_DOCS_MAX);
+            return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "a segment cannot hold over %u documents",
+                           SEG_DOCS_MAX);
         }
     }
     m->doc_count = (uint32_t)next;
@@ -140,8 +143,8 @@ static void merge_roots(struct merging *m)
     free(bits);
 }
 
-/* What the result keeps of the field: everything that some source has, but of terms no more than all sources with terms
- * have (norms and the like can be turned off by a later mapping). */
+/* What the result keeps of the field: everything that some source has, but of terms no more than all sources
+ * with terms have (norms and the like can be turned off by a later mapping). */
 static uint32_t merged_flags(const struct merge_field *f)
 {
     const uint32_t details = SEG_FREQS | SEG_POSITIONS | SEG_OFFSETS | SEG_NORMS;
@@ -252,8 +255,8 @@ static enum err verify_sources(struct merging *m)
     return ERR_OK;
 }
 
-enum err segment_merge(const struct merge_source *sources, size_t n, const struct merge_io *io, struct arena *arena,
-                       doc_id ***remap, struct errmsg *em)
+enum err segment_merge(const struct merge_source *sources, size_t n, const struct merge_io *io,
+                       struct arena *arena, doc_id ***remap, struct errmsg *em)
 {
     struct merging m = {.sources = sources, .n = n, .io = io, .em = em};
     seg_out_init(&m.out, io->path != NULL ? io->fs : NULL, io->path, io->memory, em);

@@ -130,7 +130,8 @@ static void merge_column(struct merge_field *f, bool ordinals)
     struct merged_nums s = {.f = f, .ordinals = ordinals};
     struct num_source src = {&s, nums_rewind, nums_next};
     if (f->m->out.err == ERR_OK) {
-        num_column_write(&f->m->out, &src, ordinals ? SECTION_ORDS : SECTION_NUMS, f->m->doc_count, &f->m->meta);
+        num_column_write(&f->m->out, &src, ordinals ? SECTION_ORDS : SECTION_NUMS, f->m->doc_count,
+                         &f->m->meta);
     }
     free(s.v);
 }

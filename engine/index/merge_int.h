@@ -24,10 +24,10 @@ struct merging {
 struct merge_field {
     struct merging *m;
     struct str name;
-    uint32_t has; /* of the result */
+    uint32_t has;                /* of the result */
     const struct seg_field **in; /* a source each */
-    const uint8_t *norms; /* of the result */
-    uint32_t **ords;      /* per source: new ordinals; NULL entries where there is no need */
+    const uint8_t *norms;        /* of the result */
+    uint32_t **ords;             /* per source: new ordinals; NULL entries where there is no need */
 };
 
 /* true: stop (cancelled, or something failed). Cheap enough for inner loops. */

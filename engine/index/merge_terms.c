@@ -1,5 +1,5 @@
-/* Terms of all sources side by side; a term's documents go over in the order of the sources, which is that of their new
- * numbers. */
+/* Terms of all sources side by side; a term's documents go over in the order of the sources, which is that of
+ * their new numbers. */
 #include <stdlib.h>
 
 #include "engine/index/merge_int.h"

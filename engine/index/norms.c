@@ -1,7 +1,8 @@
 /* Lengths in one byte, as Lucene's SmallFloat: exact below 24 + 16, then four significant bits. */
 #include "engine/index/seg_int.h"
 
-#define FREE_VALUES 24 /* numbers that need no rounding in front of the float-like part: 255 - longToInt4(2^31 - 1) */
+#define FREE_VALUES \
+    24 /* numbers that need no rounding in front of the float-like part: 255 - longToInt4(2^31 - 1) */
 
 static uint32_t to_int4(uint32_t v)
 {

@@ -182,7 +182,8 @@ bool points_iter_next(struct points_iter *it, int64_t *value, doc_id *doc)
         uint64_t mask = bits_mask(v.width);
         for (uint32_t i = 0; i < v.n; i++) {
             it->docs[i] = v.docs[i];
-            it->values[i] = (int64_t)((uint64_t)first_of(m, it->block) + bits_get(v.values, i, v.width, mask));
+            it->values[i] =
+                (int64_t)((uint64_t)first_of(m, it->block) + bits_get(v.values, i, v.width, mask));
         }
         it->n = v.n;
         it->at = 0;

@@ -1,5 +1,5 @@
-/* Positions of the document that a postings cursor stands on. They are one stream a term, in blocks of 128; a row a block of
- * documents says where its first position is. */
+/* Positions of the document that a postings cursor stands on. They are one stream a term, in blocks of 128; a
+ * row a block of documents says where its first position is. */
 #include "engine/index/seg_int.h"
 
 void positions_init(struct positions *ps, struct postings *p, bool want_offsets)

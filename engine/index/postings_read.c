@@ -1,5 +1,6 @@
-/* Cursors over postings. A block's documents are proven to ascend and to end where its skip row says, which lies within
- * the segment: whatever the bytes are, a cursor yields ascending documents below the segment's count. */
+/* Cursors over postings. A block's documents are proven to ascend and to end where its skip row says, which
+ * lies within the segment: whatever the bytes are, a cursor yields ascending documents below the segment's
+ * count. */
 #include "engine/index/seg_int.h"
 
 #define SAFE_WIDTH 24 /* 128 gaps of so many bits behind a document below 2^31 cannot wrap around */
@@ -315,7 +316,12 @@ doc_id postings_shallow(struct postings *p, doc_id target)
         from = 0;
     }
     p->shallow = gallop(p->last_docs, from, p->n_blocks, target);
-    return p->shallow < p->n_blocks ? load_u32(p->last_docs + 4 * (size_t)p->shallow) : DOC_END;
+    if (p->shallow >= p->n_blocks) {
+        return DOC_END;
+    }
+    /* A damaged row must neither lead out of the segment nor back behind the target. */
+    doc_id last = MIN_OF(load_u32(p->last_docs + 4 * (size_t)p->shallow), p->segment_docs - 1);
+    return MAX_OF(last, target);
 }
 
 static unsigned read_impacts(const uint8_t *at, const uint8_t *end, struct impact out[IMPACTS_MAX])

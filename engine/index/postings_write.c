@@ -1,8 +1,8 @@
 /* Postings and positions in blocks of 128. */
 #include "engine/index/postings_write.h"
 
-enum err postings_writer_init(struct postings_writer *w, struct seg_out *out, uint32_t has, const uint8_t *norms,
-                              uint32_t doc_count)
+enum err postings_writer_init(struct postings_writer *w, struct seg_out *out, uint32_t has,
+                              const uint8_t *norms, uint32_t doc_count)
 {
     memset(w, 0, sizeof(*w));
     w->out = out;
@@ -12,7 +12,8 @@ enum err postings_writer_init(struct postings_writer *w, struct seg_out *out, ui
     w->block_base = UINT32_MAX;
     terms_writer_init(&w->terms, out);
     spool_init(&w->positions, out);
-    struct buf *const bufs[] = {&w->last_docs, &w->offsets, &w->impacts_at, &w->positions_at, &w->impacts, &w->data};
+    struct buf *const bufs[] = {&w->last_docs,    &w->offsets, &w->impacts_at,
+                                &w->positions_at, &w->impacts, &w->data};
     for (size_t i = 0; i < ARRAY_LEN(bufs); i++) {
         buf_init(bufs[i], NULL, BUF_UNLIMITED);
     }
@@ -34,7 +35,8 @@ void postings_writer_fini(struct postings_writer *w)
 {
     terms_writer_fini(&w->terms);
     spool_fini(&w->positions);
-    struct buf *const bufs[] = {&w->last_docs, &w->offsets, &w->impacts_at, &w->positions_at, &w->impacts, &w->data};
+    struct buf *const bufs[] = {&w->last_docs,    &w->offsets, &w->impacts_at,
+                                &w->positions_at, &w->impacts, &w->data};
     for (size_t i = 0; i < ARRAY_LEN(bufs); i++) {
         buf_fini(bufs[i]);
     }
@@ -107,7 +109,8 @@ static void merge_best(struct impact_best *to, const struct impact_best *from)
 static void flush_block(struct postings_writer *w)
 {
     if (w->data.n > UINT32_MAX || w->impacts.n > UINT32_MAX) {
-        seg_out_fail(w->out, err_set(w->out->em, ERR_ILLEGAL_ARGUMENT, "the postings of a term grew over 4 GiB"));
+        seg_out_fail(w->out,
+                     err_set(w->out->em, ERR_ILLEGAL_ARGUMENT, "the postings of a term grew over 4 GiB"));
         w->n = 0;
         return;
     }
@@ -159,7 +162,8 @@ void postings_writer_block(struct postings_writer *w)
     w->block_pos = (spool_at(&w->positions) - w->pos_begin) << 7 | w->n_pos;
 }
 
-/* A term of several blocks: skip arrays and impacts come first, so that searching them touches nothing else. */
+/* A term of several blocks: skip arrays and impacts come first, so that searching them touches nothing else.
+ */
 static void write_long_term(struct postings_writer *w, uint64_t pos_tail)
 {
     struct seg_out *o = w->out;
@@ -198,7 +202,8 @@ static void write_short_term(struct postings_writer *w)
 
 static void reset_term(struct postings_writer *w)
 {
-    struct buf *const bufs[] = {&w->last_docs, &w->offsets, &w->impacts_at, &w->positions_at, &w->impacts, &w->data};
+    struct buf *const bufs[] = {&w->last_docs,    &w->offsets, &w->impacts_at,
+                                &w->positions_at, &w->impacts, &w->data};
     for (size_t i = 0; i < ARRAY_LEN(bufs); i++) {
         if (bufs[i]->failed) {
             seg_out_check(w->out, bufs[i]);

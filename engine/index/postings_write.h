@@ -1,7 +1,7 @@
 /* postings_write.h - writing the terms of one field: postings, positions, dictionary.
  *
- * Terms come in byte order, the documents of a term in ascending order, the positions of a document likewise. Both the
- * index buffer and merging write through it. One thread. */
+ * Terms come in byte order, the documents of a term in ascending order, the positions of a document likewise.
+ * Both the index buffer and merging write through it. One thread. */
 #ifndef INDEX_POSTINGS_WRITE_H
 #define INDEX_POSTINGS_WRITE_H
 
@@ -16,7 +16,8 @@ struct impact_best {
 
 void impact_best_clear(struct impact_best *b);
 void impact_best_add(struct impact_best *b, uint8_t norm, uint32_t freq);
-/* Pairs by ascending norm and frequency, at most IMPACTS_MAX: too many are merged into pairs that beat both. */
+/* Pairs by ascending norm and frequency, at most IMPACTS_MAX: too many are merged into pairs that beat both.
+ */
 unsigned impact_best_list(const struct impact_best *b, struct impact out[IMPACTS_MAX]);
 
 struct terms_writer {
@@ -52,8 +53,8 @@ struct postings_writer {
 };
 
 /* Begins the postings section in `out`; `has` are the field's SEG_* flags. */
-enum err postings_writer_init(struct postings_writer *w, struct seg_out *out, uint32_t has, const uint8_t *norms,
-                              uint32_t doc_count);
+enum err postings_writer_init(struct postings_writer *w, struct seg_out *out, uint32_t has,
+                              const uint8_t *norms, uint32_t doc_count);
 void postings_writer_fini(struct postings_writer *w);
 /* Slow paths behind the inline ones below. */
 void postings_writer_block(struct postings_writer *w);

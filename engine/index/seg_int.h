@@ -1,4 +1,5 @@
-/* seg_int.h - what the readers of one segment share: its sections and what the directory says of each field. */
+/* seg_int.h - what the readers of one segment share: its sections and what the directory says of each field.
+ */
 #ifndef INDEX_SEG_INT_H
 #define INDEX_SEG_INT_H
 
@@ -78,7 +79,7 @@ struct field_impl {
 struct stored_meta {
     struct section section;
     uint32_t n_blocks;
-    struct str dictionary; /* raw bytes that every block is compressed against */
+    struct str dictionary;     /* raw bytes that every block is compressed against */
     const uint8_t *first_docs; /* u32 a block */
     const uint8_t *offsets;    /* u64 a block, and the end */
     const uint8_t *data;
@@ -117,12 +118,16 @@ static inline const struct field_impl *impl_of(const struct seg_field *f)
 
 /* Reads the directory; false: damaged. */
 bool seg_read_directory(struct segment *s, struct bytes_in in);
-/* The section that a directory entry names (number plus one, 0: none) if it is of the kind; sets in->bad otherwise. */
+/* The section that a directory entry names (number plus one, 0: none) if it is of the kind; sets in->bad
+ * otherwise. */
 struct section seg_get_section(const struct segment *s, struct bytes_in *in, enum section_kind kind);
 
-bool value_index_read(struct value_index *x, const struct segment *s, struct bytes_in *meta, struct bytes_in *body);
-bool column_meta_read(struct column_meta *c, const struct segment *s, struct bytes_in *meta, enum section_kind kind);
-bool bytes_meta_read(struct bytes_meta *b, const struct segment *s, struct bytes_in *meta, enum section_kind kind);
+bool value_index_read(struct value_index *x, const struct segment *s, struct bytes_in *meta,
+                      struct bytes_in *body);
+bool column_meta_read(struct column_meta *c, const struct segment *s, struct bytes_in *meta,
+                      enum section_kind kind);
+bool bytes_meta_read(struct bytes_meta *b, const struct segment *s, struct bytes_in *meta,
+                     enum section_kind kind);
 bool points_meta_read(struct points_meta *m, const struct segment *s, struct bytes_in *meta);
 bool geo_meta_read(struct geo_meta *m, const struct segment *s, struct bytes_in *meta);
 bool stored_meta_read(struct stored_meta *m, const struct segment *s, struct bytes_in *meta);

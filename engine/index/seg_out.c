@@ -44,7 +44,8 @@ static void emit_zeroes(struct seg_out *o, size_t n)
     emit(o, zeroes, n);
 }
 
-void seg_out_init(struct seg_out *o, const struct fs *fs, const char *path, struct buf *memory, struct errmsg *em)
+void seg_out_init(struct seg_out *o, const struct fs *fs, const char *path, struct buf *memory,
+                  struct errmsg *em)
 {
     *o = (struct seg_out){.fs = fs, .path = path, .memory = memory, .em = em};
     buf_init(&o->pending, NULL, BUF_UNLIMITED);

@@ -1,8 +1,9 @@
-/* seg_out.h - writing the frame of a segment: sections one after the other, their checksums, the table, the footer.
+/* seg_out.h - writing the frame of a segment: sections one after the other, their checksums, the table, the
+ * footer.
  *
- * Bytes go to a file or into memory. One section is open at a time; what must be written beside it goes through a spool,
- * which keeps a little in memory and the rest in a temporary file (only when writing to a file). Errors stick: writers
- * append freely and look once. One thread. */
+ * Bytes go to a file or into memory. One section is open at a time; what must be written beside it goes
+ * through a spool, which keeps a little in memory and the rest in a temporary file (only when writing to a
+ * file). Errors stick: writers append freely and look once. One thread. */
 #ifndef INDEX_SEG_OUT_H
 #define INDEX_SEG_OUT_H
 
@@ -15,9 +16,9 @@ struct seg_out {
     const char *path;    /* borrowed */
     struct fs_file *file;
     struct buf *memory;
-    struct buf pending;  /* of the open section; at most SEG_HASH_BYTES */
-    struct buf table;    /* section entries so far */
-    uint64_t at;         /* bytes written, without pending */
+    struct buf pending; /* of the open section; at most SEG_HASH_BYTES */
+    struct buf table;   /* section entries so far */
+    uint64_t at;        /* bytes written, without pending */
     uint64_t begun, hash;
     uint32_t n_sections, kind;
     uint32_t spools; /* made so far: their names */
@@ -27,7 +28,8 @@ struct seg_out {
 };
 
 /* Exactly one of fs and memory is given. The file is made. */
-void seg_out_init(struct seg_out *o, const struct fs *fs, const char *path, struct buf *memory, struct errmsg *em);
+void seg_out_init(struct seg_out *o, const struct fs *fs, const char *path, struct buf *memory,
+                  struct errmsg *em);
 /* Closes the file; does not remove it. */
 void seg_out_fini(struct seg_out *o);
 void seg_out_begin(struct seg_out *o, enum section_kind kind);

@@ -19,7 +19,8 @@ static void unmap(struct segment *s)
 static bool read_table(struct segment *s, uint64_t table_at, uint64_t table_hash)
 {
     size_t room = s->n - SEG_FOOTER_BYTES;
-    if (table_at < SEG_HEADER_BYTES || table_at > room || room - table_at != (uint64_t)s->n_sections * SEG_ENTRY_BYTES
+    if (table_at < SEG_HEADER_BYTES || table_at > room
+        || room - table_at != (uint64_t)s->n_sections * SEG_ENTRY_BYTES
         || hash_bytes(s->p + table_at, room - (size_t)table_at, 0) != table_hash) {
         return false;
     }
@@ -109,9 +110,11 @@ enum err segment_open(struct segment **out, const struct fs *fs, const char *pat
     return e != ERR_OK ? err_prefix(em, e, "%s", path) : ERR_OK;
 }
 
-enum err segment_open_memory(struct segment **out, char *bytes, size_t n, const struct allocator *alloc, struct errmsg *em)
+enum err segment_open_memory(struct segment **out, char *bytes, size_t n, const struct allocator *alloc,
+                             struct errmsg *em)
 {
-    struct segment model = {.p = (const uint8_t *)bytes, .n = n, .alloc = alloc != NULL ? alloc : alloc_default()};
+    struct segment model = {
+        .p = (const uint8_t *)bytes, .n = n, .alloc = alloc != NULL ? alloc : alloc_default()};
     return open_bytes(out, &model, em);
 }
 
@@ -133,8 +136,8 @@ void segment_unref(struct segment *s)
 enum err segment_verify(const struct segment *s, struct errmsg *em)
 {
     static const char *const names[SECTION_KINDS] = {
-        "unknown", "directory", "roots", "postings", "positions", "terms", "norms", "numbers", "ordinals",
-        "binary", "ranges", "points", "geo", "stored", "ids", "completion"};
+        "unknown",  "directory", "roots",  "postings", "positions", "terms",  "norms", "numbers",
+        "ordinals", "binary",    "ranges", "points",   "geo",       "stored", "ids",   "completion"};
     for (uint32_t i = 0; i < s->n_sections; i++) {
         const struct section *section = &s->sections[i];
         if (seg_hash(section->p, section->n) != section->hash) {

@@ -1,9 +1,10 @@
 /* segment.h - reading one immutable segment.
  *
- * A segment is a run of bytes, mapped from a file or held in memory, in the format of docs/segment-format.md. It holds
- * documents numbered from 0: nested documents before their root. It never changes; deletions live beside it (live.h
- * bitmaps, one per point-in-time view). Reference-counted; every reading function is safe from any thread, and safe on
- * any bytes: opening verifies the header, the footer and the section table; decoders check bounds.
+ * A segment is a run of bytes, mapped from a file or held in memory, in the format of docs/segment-format.md.
+ * It holds documents numbered from 0: nested documents before their root. It never changes; deletions live
+ * beside it (live.h bitmaps, one per point-in-time view). Reference-counted; every reading function is safe
+ * from any thread, and safe on any bytes: opening verifies the header, the footer and the section table;
+ * decoders check bounds.
  *
  * What a field has in a segment, it has independently of mappings: readers go by name and capability. */
 #ifndef ENGINE_INDEX_SEGMENT_H
@@ -14,15 +15,17 @@
 #include "common/base/err.h"
 #include "common/base/fs.h"
 
-typedef uint32_t doc_id; /* within a segment */
+typedef uint32_t doc_id;   /* within a segment */
 #define DOC_END UINT32_MAX /* sorts after every document */
 
 struct segment;
 
-/* Maps the file and verifies its frame (not the sections' bodies). The mapping goes with the last reference. */
+/* Maps the file and verifies its frame (not the sections' bodies). The mapping goes with the last reference.
+ */
 enum err segment_open(struct segment **out, const struct fs *fs, const char *path, struct errmsg *em);
 /* The same over bytes in memory, which the segment takes (freed with `alloc`). */
-enum err segment_open_memory(struct segment **out, char *bytes, size_t n, const struct allocator *alloc, struct errmsg *em);
+enum err segment_open_memory(struct segment **out, char *bytes, size_t n, const struct allocator *alloc,
+                             struct errmsg *em);
 struct segment *segment_ref(struct segment *s);
 void segment_unref(struct segment *s); /* NULL ok */
 /* Checks every section's checksum; ERR_CORRUPT names the section. */
@@ -30,14 +33,16 @@ enum err segment_verify(const struct segment *s, struct errmsg *em);
 uint32_t segment_doc_count(const struct segment *s); /* all, deleted and nested ones too */
 size_t segment_bytes(const struct segment *s);
 bool segment_in_memory(const struct segment *s);
-uint64_t segment_unique(const struct segment *s); /* a number no other segment of this process has: cache keys */
+uint64_t segment_unique(
+    const struct segment *s); /* a number no other segment of this process has: cache keys */
 /* Bitmap of root documents; NULL when all are roots (no nested documents in it). */
 const uint64_t *segment_roots(const struct segment *s);
 
-/* ---- fields ------------------------------------------------------------------------------------------------ */
+/* ---- fields
+ * ------------------------------------------------------------------------------------------------ */
 
 enum {
-    SEG_TERMS = 1 << 0,  /* postings */
+    SEG_TERMS = 1 << 0, /* postings */
     SEG_FREQS = 1 << 1,
     SEG_POSITIONS = 1 << 2,
     SEG_OFFSETS = 1 << 3,
@@ -64,9 +69,11 @@ struct seg_field {
 
 uint32_t segment_field_count(const struct segment *s);
 const struct seg_field *segment_field_at(const struct segment *s, uint32_t i);
-const struct seg_field *segment_field(const struct segment *s, struct str name); /* NULL: no such field here */
+const struct seg_field *segment_field(const struct segment *s,
+                                      struct str name); /* NULL: no such field here */
 
-/* ---- terms -------------------------------------------------------------------------------------------------- */
+/* ---- terms
+ * -------------------------------------------------------------------------------------------------- */
 
 struct term_info {
     uint32_t doc_freq;
@@ -107,11 +114,13 @@ bool term_iter_seek(struct term_iter *it, struct str target);
 /* The term with an ordinal, into `out` (which is reset). false: out of range or corrupt. */
 bool seg_term_by_ord(const struct seg_field *f, uint64_t ord, struct buf *out);
 
-/* The root document with this _id that is live (several may carry it when a document was indexed again before its segment
- * was written; at most one of them lives). live NULL: all are. The hot path of updates: a hash probe, no dictionary. */
+/* The root document with this _id that is live (several may carry it when a document was indexed again before
+ * its segment was written; at most one of them lives). live NULL: all are. The hot path of updates: a hash
+ * probe, no dictionary. */
 bool seg_find_id(const struct segment *s, struct str id, const uint64_t *live, doc_id *out);
 
-/* ---- postings ----------------------------------------------------------------------------------------------- */
+/* ---- postings
+ * ----------------------------------------------------------------------------------------------- */
 
 #define POSTINGS_BLOCK 128
 
@@ -121,11 +130,14 @@ struct impact { /* no document of the range beats all of these at once */
 };
 #define IMPACTS_MAX 8
 
-/* A cursor over one term's documents. Blocks of 128 are decoded at once; frequencies only when first asked for. */
+/* A cursor over one term's documents. Blocks of 128 are decoded at once; frequencies only when first asked
+ * for. */
 struct postings {
-    doc_id doc;  /* current; DOC_END past the last; before the first next(): UINT32_MAX - 1 marks "unpositioned" */
+    doc_id doc;  /* current; DOC_END past the last; before the first next(): UINT32_MAX - 1 marks
+                    "unpositioned" */
     uint32_t n;  /* documents in the decoded block */
-    uint32_t at; /* index of doc in docs[]; not beside doc, or the two are stored as one vector and reloaded at a loss */
+    uint32_t at; /* index of doc in docs[]; not beside doc, or the two are stored as one vector and reloaded
+                    at a loss */
     uint32_t doc_freq;
     bool want_freqs, freqs_ready;
     doc_id docs[POSTINGS_BLOCK + 8]; /* of the decoded block, ascending; docs[n] is DOC_END */
@@ -133,7 +145,8 @@ struct postings {
     /* readers' own */
     const struct seg_field *field;
     struct term_info info;
-    const uint8_t *last_docs, *offsets, *impacts_at, *positions_at; /* arrays, a row a block; NULL for short terms */
+    const uint8_t *last_docs, *offsets, *impacts_at,
+        *positions_at; /* arrays, a row a block; NULL for short terms */
     const uint8_t *best, *impacts, *data, *end;
     const uint8_t *freq_data;
     uint64_t pos_tail;
@@ -168,15 +181,16 @@ static inline uint32_t postings_freq(struct postings *p)
     return p->freqs[p->at];
 }
 
-/* Moves the shallow cursor (block-max only, nothing is decoded) to the block that holds the first document >= target.
- * Returns that block's last document (DOC_END past the end). */
+/* Moves the shallow cursor (block-max only, nothing is decoded) to the block that holds the first document >=
+ * target. Returns that block's last document (DOC_END past the end). */
 doc_id postings_shallow(struct postings *p, doc_id target);
 /* Competitive (frequency, norm) pairs of the shallow cursor's block; at most IMPACTS_MAX. */
 unsigned postings_block_impacts(const struct postings *p, struct impact out[IMPACTS_MAX]);
 /* Those of the whole term. */
 unsigned postings_all_impacts(const struct postings *p, struct impact out[IMPACTS_MAX]);
 
-/* Positions (and offsets) of the current document. Damaged bytes may yield any numbers, offsets outside the text too. */
+/* Positions (and offsets) of the current document. Damaged bytes may yield any numbers, offsets outside the
+ * text too. */
 struct positions {
     struct postings *postings; /* borrowed; its document is the one read */
     uint32_t *pos;             /* freq of them, ascending; valid until the next read */
@@ -186,12 +200,12 @@ struct positions {
     uint32_t cap;
     bool want_offsets;
     doc_id read_doc;
-    const uint8_t *cursor; /* the block of positions to decode next */
-    uint64_t block_no;     /* its number, for short terms */
+    const uint8_t *cursor;      /* the block of positions to decode next */
+    uint64_t block_no;          /* its number, for short terms */
     uint32_t doc_block, doc_at; /* the document whose positions come next */
     uint32_t in_block, block_n;
     uint32_t block[3][POSTINGS_BLOCK]; /* gaps, starts' gaps, lengths */
-    bool failed; /* no memory, or corrupt */
+    bool failed;                       /* no memory, or corrupt */
 };
 /* Opened on a cursor of a field with SEG_POSITIONS; else every read gives 0. */
 void positions_init(struct positions *ps, struct postings *p, bool want_offsets);
@@ -201,7 +215,8 @@ void positions_reopen(struct positions *ps, struct postings *p, bool want_offset
 /* Reads the current document's; returns how many (0 on failure). */
 uint32_t positions_read(struct positions *ps);
 
-/* ---- norms and columns -------------------------------------------------------------------------------------- */
+/* ---- norms and columns
+ * -------------------------------------------------------------------------------------- */
 
 /* One SmallFloat byte per document (0 where absent), or NULL without SEG_NORMS. */
 const uint8_t *seg_norms(const struct seg_field *f);
@@ -211,7 +226,8 @@ const uint64_t *seg_norms_present(const struct seg_field *f);
 uint8_t norm_encode(uint32_t length);
 uint32_t norm_decode(uint8_t norm);
 
-/* A numeric column; opening is cheap. A damaged file may hold values outside min ... max. Values of a document are ascending (duplicates kept). */
+/* A numeric column; opening is cheap. A damaged file may hold values outside min ... max. Values of a
+ * document are ascending (duplicates kept). */
 struct num_column {
     const struct seg_field *field; /* NULL: no such column, every document is empty */
     bool multi;                    /* some document has several values */
@@ -221,8 +237,8 @@ struct num_column {
     /* readers' own */
     const uint8_t *data, *starts;
     const uint64_t *present;
-    const uint32_t *ranks;   /* per word of present: documents before it */
-    const uint8_t *table;    /* int64s; NULL: values are base + gcd * x */
+    const uint32_t *ranks; /* per word of present: documents before it */
+    const uint8_t *table;  /* int64s; NULL: values are base + gcd * x */
     uint64_t n_values;
     uint64_t base, gcd, mask;
     uint8_t width, start_width;
@@ -244,7 +260,8 @@ bool num_column_first(const struct num_column *c, doc_id doc, int64_t *out);
 /* Documents with a value; NULL when all have one (or none: doc_count tells). */
 const uint64_t *num_column_present(const struct num_column *c);
 
-/* An ordinals column: ordinals of a document are ascending and distinct; they index the field's own dictionary. */
+/* An ordinals column: ordinals of a document are ascending and distinct; they index the field's own
+ * dictionary. */
 struct ord_column {
     const struct seg_field *field; /* NULL: none */
     bool multi, dense;
@@ -263,10 +280,12 @@ static inline uint64_t ord_column_value(const struct ord_column *c, uint64_t i)
 /* Binary column: values of a document in order; false: none at i. */
 bool seg_bytes_value(const struct seg_field *f, doc_id doc, uint32_t i, struct str *out);
 
-/* Range fields: the i-th (from, to) of a document: eight bytes each, a little-endian sortable number, or 16-byte addresses. */
+/* Range fields: the i-th (from, to) of a document: eight bytes each, a little-endian sortable number, or
+ * 16-byte addresses. */
 bool seg_range_value(const struct seg_field *f, doc_id doc, uint32_t i, struct str *from, struct str *to);
 
-/* ---- points and geo ----------------------------------------------------------------------------------------- */
+/* ---- points and geo
+ * ----------------------------------------------------------------------------------------- */
 
 /* Sets in `bits` (segment_doc_count() of them) every document with a value in [lo, hi]. */
 void seg_points_range(const struct seg_field *f, int64_t lo, int64_t hi, uint64_t *bits);
@@ -286,12 +305,13 @@ struct geo_visitor {
 void seg_geo_visit(const struct seg_field *f, const struct geo_visitor *v, uint64_t *bits);
 /* Points are also a numeric column (SEG_NUMS): the packed form of common/base/geo.h. */
 
-/* ---- stored ------------------------------------------------------------------------------------------------- */
+/* ---- stored
+ * ------------------------------------------------------------------------------------------------- */
 
 struct stored_value { /* a field with store: true */
-    uint32_t field; /* index for segment_field_at() or the name below */
+    uint32_t field;   /* index for segment_field_at() or the name below */
     struct str name;
-    struct str bytes;  /* text, keyword, binary ... */
+    struct str bytes; /* text, keyword, binary ... */
     int64_t num;
     bool is_num;
 };
@@ -313,10 +333,11 @@ struct stored_reader {
 void stored_reader_init(struct stored_reader *r, const struct segment *s);
 void stored_reader_fini(struct stored_reader *r);
 /* `want` is STORED_*. Strings are copied into `arena`. ERR_CORRUPT. */
-enum err stored_read(struct stored_reader *r, doc_id doc, unsigned want, struct arena *arena, struct stored_doc *out,
-                     struct errmsg *em);
+enum err stored_read(struct stored_reader *r, doc_id doc, unsigned want, struct arena *arena,
+                     struct stored_doc *out, struct errmsg *em);
 
-/* ---- completion --------------------------------------------------------------------------------------------- */
+/* ---- completion
+ * --------------------------------------------------------------------------------------------- */
 
 /* The section of a completion field as raw bytes, for engine/suggest (which owns its inner format). */
 struct str seg_completion_bytes(const struct seg_field *f);

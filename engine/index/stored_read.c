@@ -97,7 +97,8 @@ static uint32_t block_of(const struct stored_meta *m, doc_id doc)
 static enum err load_block(struct stored_reader *r, uint32_t block, struct errmsg *em)
 {
     const struct stored_meta *m = &r->segment->stored;
-    uint64_t from = load_u64(m->offsets + 8 * (size_t)block), to = load_u64(m->offsets + 8 * (size_t)(block + 1));
+    uint64_t from = load_u64(m->offsets + 8 * (size_t)block),
+             to = load_u64(m->offsets + 8 * (size_t)(block + 1));
     if (from > to || to > m->data_n || to - from < 4) {
         return corrupt(em);
     }
@@ -153,8 +154,8 @@ static uint32_t field_index(const struct segment *s, struct str name)
     return f != NULL ? (uint32_t)(f - s->fields) : UINT32_MAX;
 }
 
-static enum err read_values(const struct segment *s, struct bytes_in *in, struct arena *arena, struct stored_doc *out,
-                            struct errmsg *em)
+static enum err read_values(const struct segment *s, struct bytes_in *in, struct arena *arena,
+                            struct stored_doc *out, struct errmsg *em)
 {
     size_t n = get_count(in, 3);
     out->values = ARENA_ARRAY(arena, struct stored_value, n);
@@ -196,8 +197,8 @@ static enum err copy_bytes(const struct bytes_meta *m, doc_id doc, struct arena 
     return ERR_OK;
 }
 
-enum err stored_read(struct stored_reader *r, doc_id doc, unsigned want, struct arena *arena, struct stored_doc *out,
-                     struct errmsg *em)
+enum err stored_read(struct stored_reader *r, doc_id doc, unsigned want, struct arena *arena,
+                     struct stored_doc *out, struct errmsg *em)
 {
     const struct segment *s = r->segment;
     enum err e = ERR_OK;

@@ -4,8 +4,8 @@
 
 #include "common/base/hash.h"
 
-/* Small blocks make scattered reads cheap; a dictionary of samples, shared by the segment's blocks, gives back the ratio that
- * small blocks lose. */
+/* Small blocks make scattered reads cheap; a dictionary of samples, shared by the segment's blocks, gives
+ * back the ratio that small blocks lose. */
 #define BLOCK_BYTES      ((size_t)8 << 10)
 #define DICTIONARY_BYTES ((size_t)16 << 10)
 #define SAMPLE_BYTES     ((size_t)256 << 10) /* what samples are taken from */

@@ -1,5 +1,5 @@
-/* stored_write.h - sources and stored fields of documents, in compressed blocks; and the table that finds a document by
- * its _id. One thread. */
+/* stored_write.h - sources and stored fields of documents, in compressed blocks; and the table that finds a
+ * document by its _id. One thread. */
 #ifndef INDEX_STORED_WRITE_H
 #define INDEX_STORED_WRITE_H
 

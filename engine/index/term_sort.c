@@ -71,7 +71,8 @@ static void swap(struct keyed *a, struct keyed *b)
     *b = t;
 }
 
-/* Quicksort with the median of three; terms are distinct. Falls back on heapsort when it degenerates (Musser 1997). */
+/* Quicksort with the median of three; terms are distinct. Falls back on heapsort when it degenerates (Musser
+ * 1997). */
 static void quick_sort(const struct index_buffer *b, struct keyed *v, size_t n, unsigned depth)
 {
     while (n > 24) {

@@ -4,8 +4,8 @@
 
 #include "engine/index/buffer_int.h"
 
-/* Fills `order` with all term numbers, each field's together and in byte order; runs[field] is where a field's begin.
- * false: no memory. */
+/* Fills `order` with all term numbers, each field's together and in byte order; runs[field] is where a
+ * field's begin. false: no memory. */
 bool term_sort(const struct index_buffer *b, uint32_t *order, const uint32_t **runs);
 
 struct point_sort {

@@ -1,6 +1,27 @@
-/* Looking terms up. Keys (the first eight bytes behind the prefix that all terms share, in big-endian order) narrow the
- * search to blocks that begin alike; within a block, terms are compared without being rebuilt. */
+/* Looking terms up. Keys (the first eight bytes behind the prefix that all terms share, in big-endian order)
+ * narrow the search to blocks that begin alike; within a block, terms are compared without being rebuilt. */
 #include "engine/index/seg_int.h"
+
+static inline uint64_t quick_varint(struct bytes_in *in)
+{
+    if (LIKELY(in->at < in->end && *in->at < 0x80)) {
+        return *in->at++;
+    }
+    return get_varint(in);
+}
+
+/* A run of bytes without a call. */
+static inline const uint8_t *quick_raw(struct bytes_in *in, uint64_t n)
+{
+    const uint8_t *p = in->at;
+    if (UNLIKELY(n > bytes_left(in))) {
+        in->bad = true;
+        in->at = in->end;
+        return p;
+    }
+    in->at += n;
+    return p;
+}
 
 static bool open_block(const struct seg_field *f, uint64_t no, struct terms_block *b)
 {
@@ -18,10 +39,9 @@ static bool open_block(const struct seg_field *f, uint64_t no, struct terms_bloc
         wide |= b->width[k] > 57;
         sum += b->width[k];
     }
-    b->postings_base = get_varint(&b->in);
-    b->positions_base = get_varint(&b->in);
-    b->infos = b->in.at;
-    get_raw(&b->in, bits_bytes(b->n, sum));
+    b->postings_base = quick_varint(&b->in);
+    b->positions_base = quick_varint(&b->in);
+    b->infos = quick_raw(&b->in, bits_bytes(b->n, sum));
     return !wide && !b->in.bad;
 }
 
@@ -79,8 +99,8 @@ static uint64_t keys_below(const uint8_t *keys, uint64_t n, uint64_t key, bool e
     return base;
 }
 
-/* The last block whose first term is at most `term`; UINT64_MAX: the term sorts before all (block 0 is where a seek
- * begins). `term` begins with the field's prefix. */
+/* The last block whose first term is at most `term`; UINT64_MAX: the term sorts before all (block 0 is where
+ * a seek begins). `term` begins with the field's prefix. */
 static uint64_t find_block(const struct seg_field *f, struct str term)
 {
     const struct field_impl *impl = impl_of(f);
@@ -101,36 +121,30 @@ static uint64_t find_block(const struct seg_field *f, struct str term)
     return lo - 1;
 }
 
-static inline uint64_t quick_varint(struct bytes_in *in)
-{
-    if (LIKELY(in->at < in->end && *in->at < 0x80)) {
-        return *in->at++;
-    }
-    return get_varint(in);
-}
-
-/* The index of `term` within an opened block, or -1. `same` is how many bytes the last term read shares with it; terms are
- * in order, so one that shares less than its forerunner did is already past the target. */
+/* The index of `term` within an opened block, or -1. `same` is how many bytes the last term read shares with
+ * it; terms are in order, so one that shares less than its forerunner did is already past the target. */
 static int find_in_block(struct terms_block *b, struct str term)
 {
+    struct bytes_in in = b->in;
     uint64_t same = 0;
     for (uint32_t i = 0; i < b->n; i++) {
-        uint64_t shared = i > 0 ? quick_varint(&b->in) : 0, n = quick_varint(&b->in);
-        struct str rest = get_raw(&b->in, (size_t)n);
-        if (b->in.bad || shared < same) {
+        uint64_t shared = i > 0 ? quick_varint(&in) : 0, n = quick_varint(&in);
+        const uint8_t *rest = quick_raw(&in, n);
+        if (in.bad || shared < same) {
             return -1;
         }
         if (shared > same) {
             continue;
         }
-        size_t left = term.n - (size_t)same, k = 0, most = MIN_OF(left, rest.n);
-        while (k < most && rest.p[k] == term.p[same + k]) {
+        size_t left = term.n - (size_t)same, k = 0, most = MIN_OF(left, (size_t)n);
+        const uint8_t *target = (const uint8_t *)term.p + same;
+        while (k < most && rest[k] == target[k]) {
             k++;
         }
-        if (k == rest.n && k == left) {
+        if (k == n && k == left) {
             return (int)i;
         }
-        if (k == left || (k < rest.n && (uint8_t)rest.p[k] > (uint8_t)term.p[same + k])) {
+        if (k == left || (k < n && rest[k] > target[k])) {
             return -1;
         }
         same += k;
@@ -187,12 +201,12 @@ static bool enter_block(struct term_iter *it, uint64_t no)
 static bool read_term(struct buf *bytes, struct terms_block *b, bool first)
 {
     uint64_t shared = first ? 0 : quick_varint(&b->in), n = quick_varint(&b->in);
-    struct str rest = get_raw(&b->in, (size_t)n);
+    const uint8_t *rest = quick_raw(&b->in, n);
     if (b->in.bad || shared > bytes->n) {
         return false;
     }
-    buf_truncate(bytes, (size_t)shared);
-    buf_str(bytes, rest);
+    bytes->n = (size_t)shared;
+    buf_add(bytes, rest, (size_t)n);
     return !bytes->failed;
 }
 

@@ -42,7 +42,8 @@ static void flush_terms(struct terms_writer *w)
         all[3] |= t->positions_at - base_pos;
     }
     if (spool_at(&w->blocks) > UINT32_MAX || bits_width(all[1] | all[2] | all[3]) > 57) {
-        seg_out_fail(w->out, err_set(w->out->em, ERR_ILLEGAL_ARGUMENT, "a field's dictionary grew over 4 GiB"));
+        seg_out_fail(w->out,
+                     err_set(w->out->em, ERR_ILLEGAL_ARGUMENT, "a field's dictionary grew over 4 GiB"));
         return;
     }
     put_u32(&w->offsets, (uint32_t)spool_at(&w->blocks));

@@ -4,15 +4,16 @@
 
 #include "engine/suggest/completion.h"
 
-#define COMPLETION_VERSION 1
-#define COMPLETION_BLOCK   32 /* entries */
-#define COMPLETION_FAN     16 /* greatest weights that one of the next level covers */
+#define COMPLETION_VERSION      1
+#define COMPLETION_BLOCK        32 /* entries */
+#define COMPLETION_FAN          16 /* greatest weights that one of the next level covers */
 #define COMPLETION_FOOTER_BYTES 32
 
 /* Takes the newest entries back, until `n` bytes are kept (a value that completion_writer_bytes() had). */
 void completion_writer_cut(struct completion_writer *w, size_t bytes);
 
-/* Encodes entries that come in order. What is in `to` may be taken out (and counted in `taken`) between calls. */
+/* Encodes entries that come in order. What is in `to` may be taken out (and counted in `taken`) between
+ * calls. */
 struct completion_out {
     struct buf to;
     uint64_t taken, n;

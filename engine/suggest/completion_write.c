@@ -18,7 +18,8 @@ struct completion_writer {
     struct buf text;
 };
 
-enum err completion_writer_new(struct completion_writer **out, const struct allocator *alloc, struct errmsg *em)
+enum err completion_writer_new(struct completion_writer **out, const struct allocator *alloc,
+                               struct errmsg *em)
 {
     alloc = alloc != NULL ? alloc : alloc_default();
     struct completion_writer *w = alloc_get(alloc, sizeof(*w));
@@ -40,7 +41,8 @@ void completion_writer_free(struct completion_writer *w)
     }
 }
 
-enum err completion_writer_add(struct completion_writer *w, const struct completion_entry *e, struct errmsg *em)
+enum err completion_writer_add(struct completion_writer *w, const struct completion_entry *e,
+                               struct errmsg *em)
 {
     if (w->n == w->cap) {
         size_t cap = MAX_OF(w->cap * 2, (size_t)16);
@@ -60,8 +62,8 @@ enum err completion_writer_add(struct completion_writer *w, const struct complet
         buf_truncate(&w->text, at);
         return err_no_memory(em);
     }
-    w->v[w->n++] = (struct kept){at,        (uint32_t)e->path.n, (uint32_t)e->input.n, (uint32_t)e->contexts.n,
-                                 e->weight, e->doc};
+    w->v[w->n++] = (struct kept){
+        at, (uint32_t)e->path.n, (uint32_t)e->input.n, (uint32_t)e->contexts.n, e->weight, e->doc};
     return ERR_OK;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "common/base/bits.h"
+#include "engine/suggest/completion_int.h"
 #include "tests/unit/engine/index/random_docs.h"
 
 struct flat { /* one document of the segment */
@@ -83,8 +84,8 @@ struct posting {
 };
 
 /* Every document of [from, to] is beaten by some pair. */
-static void check_impacts(const struct seg_field *f, const struct posting *p, size_t n, const struct impact *v,
-                          unsigned n_v)
+static void check_impacts(const struct seg_field *f, const struct posting *p, size_t n,
+                          const struct impact *v, unsigned n_v)
 {
     const uint8_t *norms = seg_norms(f);
     ck_assert(n_v >= 1 && n_v <= IMPACTS_MAX);
@@ -95,7 +96,8 @@ static void check_impacts(const struct seg_field *f, const struct posting *p, si
         for (unsigned k = 0; k < n_v; k++) {
             beaten |= v[k].freq >= freq && v[k].norm <= norm;
         }
-        ck_assert_msg(beaten, "%.*s: doc %u of %zu: freq %u norm %u, first of %u: %u, %u", STR_ARG(f->name), p[i].doc, n, freq, norm, n_v, v[0].freq, v[0].norm);
+        ck_assert_msg(beaten, "%.*s: doc %u of %zu: freq %u norm %u, first of %u: %u, %u", STR_ARG(f->name),
+                      p[i].doc, n, freq, norm, n_v, v[0].freq, v[0].norm);
     }
 }
 
@@ -151,8 +153,8 @@ static void check_skipping(struct model *m, const struct seg_field *f, const str
     positions_fini(&ps);
 }
 
-static void check_term(struct model *m, const struct seg_field *f, const struct term_info *t, const struct hit *hits,
-                       size_t n_hits, struct rng *r)
+static void check_term(struct model *m, const struct seg_field *f, const struct term_info *t,
+                       const struct hit *hits, size_t n_hits, struct rng *r)
 {
     struct posting *v = calloc(n_hits, sizeof(*v));
     size_t n = 0;
@@ -297,7 +299,8 @@ static int compare_i64(const void *a, const void *b)
 
 static int64_t number_of(const struct doc_value *v)
 {
-    return v->kind == DOC_GEO ? (int64_t)((uint64_t)(uint32_t)v->geo.lat << 32 | (uint32_t)v->geo.lon) : v->num;
+    return v->kind == DOC_GEO ? (int64_t)((uint64_t)(uint32_t)v->geo.lat << 32 | (uint32_t)v->geo.lon)
+                              : v->num;
 }
 
 /* The sorted numbers of a document. */
@@ -401,10 +404,12 @@ struct circle {
     int64_t r;
 };
 
-static enum cell_relation circle_cell(void *self, int32_t lat_lo, int32_t lat_hi, int32_t lon_lo, int32_t lon_hi)
+static enum cell_relation circle_cell(void *self, int32_t lat_lo, int32_t lat_hi, int32_t lon_lo,
+                                      int32_t lon_hi)
 {
     const struct circle *c = self;
-    if (lat_lo > c->lat + c->r || lat_hi < c->lat - c->r || lon_lo > c->lon + c->r || lon_hi < c->lon - c->r) {
+    if (lat_lo > c->lat + c->r || lat_hi < c->lat - c->r || lon_lo > c->lon + c->r
+        || lon_hi < c->lon - c->r) {
         return CELL_OUTSIDE;
     }
     bool inside = lat_lo >= c->lat - c->r && lat_hi <= c->lat + c->r && lon_lo >= c->lon - c->r
@@ -462,6 +467,47 @@ static void check_bytes(const struct model *m)
     }
 }
 
+/* Every entry is some document's, in order, and there are as many as there should be. */
+static void check_completions(const struct model *m)
+{
+    const struct seg_field *f = segment_field(m->s, STR("comp"));
+    struct completion_iter it;
+    struct completion_entry before = {.doc = 0};
+    struct buf path;
+    size_t expected = 0, got = 0;
+    buf_init(&path, NULL, BUF_UNLIMITED);
+    completion_iter_init(&it, f != NULL ? seg_completion_bytes(f) : STR_NULL);
+    for (; completion_iter_next(&it); got++) {
+        bool found = false;
+        ck_assert_uint_lt(it.entry.doc, m->n);
+        before.path = buf_view(&path);
+        ck_assert(got == 0 || completion_compare(&before, &it.entry) <= 0);
+        for (size_t i = 0; i < m->docs[it.entry.doc].part->n; i++) {
+            const struct doc_value *v = &m->docs[it.entry.doc].part->values[i];
+            for (uint32_t k = 0; v->kind == DOC_COMPLETION && k < v->completion.n_paths; k++) {
+                found |= str_eq(v->completion.paths[k], it.entry.path)
+                         && v->completion.weight == it.entry.weight
+                         && str_eq(v->completion.input, it.entry.input)
+                         && (it.entry.contexts.n > 0) == (v->completion.n_contexts > 0);
+            }
+        }
+        ck_assert(found);
+        buf_reset(&path);
+        buf_str(&path, it.entry.path);
+        before = it.entry;
+    }
+    ck_assert(!it.corrupt);
+    for (doc_id d = 0; d < m->n; d++) {
+        for (size_t i = 0; i < m->docs[d].part->n; i++) {
+            const struct doc_value *v = &m->docs[d].part->values[i];
+            expected += v->kind == DOC_COMPLETION ? v->completion.n_paths : 0;
+        }
+    }
+    ck_assert_uint_eq(got, expected);
+    completion_iter_fini(&it);
+    buf_fini(&path);
+}
+
 static void check_root(const struct model *m, struct stored_reader *reader, doc_id d)
 {
     const struct parsed_doc *doc = &m->docs[d].made->doc;
@@ -471,7 +517,8 @@ static void check_root(const struct model *m, struct stored_reader *reader, doc_
     doc_id found = 0;
     size_t kept = 0;
     arena_init(&arena, NULL, ARENA_UNLIMITED);
-    ck_assert_int_eq(stored_read(reader, d, STORED_ID | STORED_SOURCE | STORED_VALUES, &arena, &got, &em), ERR_OK);
+    ck_assert_int_eq(stored_read(reader, d, STORED_ID | STORED_SOURCE | STORED_VALUES, &arena, &got, &em),
+                     ERR_OK);
     ck_assert(str_eq(got.id, doc->id));
     ck_assert_int_eq(got.routing.p != NULL, doc->routing.p != NULL);
     ck_assert(str_eq(got.routing, doc->routing));
@@ -548,6 +595,7 @@ void check_segment(const struct segment *s, struct made_doc *const *docs, size_t
     check_ordinals(&m, "ips");
     check_geo(&m, &r);
     check_bytes(&m);
+    check_completions(&m);
     free(m.docs);
     free(m.hits);
 }

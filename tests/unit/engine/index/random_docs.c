@@ -5,12 +5,21 @@
 
 #include "common/base/bits.h"
 
-#define FIELDS 13
+#define FIELDS 14
 
 static struct field fields[FIELDS] = {
-    {.path = {"body", 4}, .type = FT_TEXT, .options = INDEX_POSITIONS, .index = true, .norms = true,
-     .similarity = {.discount_overlaps = true}, .position_increment_gap = 100},
-    {.path = {"offs", 4}, .type = FT_TEXT, .options = INDEX_OFFSETS, .index = true, .norms = false,
+    {.path = {"body", 4},
+     .type = FT_TEXT,
+     .options = INDEX_POSITIONS,
+     .index = true,
+     .norms = true,
+     .similarity = {.discount_overlaps = true},
+     .position_increment_gap = 100},
+    {.path = {"offs", 4},
+     .type = FT_TEXT,
+     .options = INDEX_OFFSETS,
+     .index = true,
+     .norms = false,
      .position_increment_gap = 3},
     {.path = {"freq", 4}, .type = FT_TEXT, .options = INDEX_FREQS, .index = true, .norms = true},
     {.path = {"tag", 3}, .type = FT_KEYWORD, .options = INDEX_DOCS, .index = true, .doc_values = true},
@@ -22,11 +31,12 @@ static struct field fields[FIELDS] = {
     {.path = {"bin", 3}, .type = FT_BINARY, .doc_values = true},
     {.path = {"span", 4}, .type = FT_LONG_RANGE, .index = true, .doc_values = true},
     {.path = {"kept", 4}, .type = FT_KEYWORD, .store = true},
+    {.path = {"comp", 4}, .type = FT_COMPLETION, .index = true},
     {.path = {"ips", 3}, .type = FT_IP, .index = true, .doc_values = true},
 };
 static struct field child = {.path = {"child", 5}, .type = FT_NESTED};
 
-enum { BODY, OFFS, FREQ, TAG, DENSE, MULTI, RARE, FEW, LOC, BIN, SPAN, KEPT, IPS };
+enum { BODY, OFFS, FREQ, TAG, DENSE, MULTI, RARE, FEW, LOC, BIN, SPAN, KEPT, COMP, IPS };
 
 void doc_maker_init(struct doc_maker *m, uint64_t seed)
 {
@@ -80,8 +90,10 @@ static void fill_text(struct doc_maker *m, struct doc_value *v)
 static struct doc_value *add(struct doc_value *v, size_t *n, int field)
 {
     struct doc_value *to = &v[(*n)++];
-    *to = (struct doc_value){.field = &fields[field], .to_index = fields[field].index,
-                             .to_column = fields[field].doc_values, .to_store = fields[field].store};
+    *to = (struct doc_value){.field = &fields[field],
+                             .to_index = fields[field].index,
+                             .to_column = fields[field].doc_values,
+                             .to_store = fields[field].store};
     return to;
 }
 
@@ -145,6 +157,19 @@ static void add_columns(struct doc_maker *m, struct doc_value *v, size_t *n)
         to->range.from = (int64_t)rng_below(r, 100) - 50;
         to->range.to = to->range.from + 10;
     }
+    for (uint64_t k = rng_below(r, 3); k > 0; k--) {
+        struct doc_value *to = add(v, n, COMP);
+        struct str *paths = ARENA_ARRAY(&m->arena, struct str, 2);
+        paths[0] = word(m);
+        paths[1] = word(m);
+        to->kind = DOC_COMPLETION;
+        to->completion.input = word(m);
+        to->completion.paths = paths;
+        to->completion.n_paths = 1 + (uint32_t)rng_below(r, 2);
+        to->completion.weight = (uint32_t)rng_below(r, 9);
+        to->completion.contexts = paths;
+        to->completion.n_contexts = (uint32_t)rng_below(r, 2);
+    }
     if (rng_below(r, 3) == 0) {
         add_bytes(v, n, KEPT, DOC_TERM, word(m));
     }
@@ -173,10 +198,12 @@ struct made_doc *doc_maker_next(struct doc_maker *m)
         d->doc.parts[i].nested = i + 1 < parts ? &child : NULL;
     }
     d->doc.id = arena_printf(&m->arena, "doc-%06u", m->made * 7907 % 999983);
-    d->doc.routing = rng_below(r, 10) == 0 ? arena_printf(&m->arena, "r%u", (unsigned)rng_below(r, 5)) : STR_NULL;
-    d->doc.source = rng_below(r, 30) == 0 ? STR_NULL
-                                          : arena_printf(&m->arena, "{\"name\":\"hotel number %u\",\"price\":%u}",
-                                                         m->made, (unsigned)rng_below(r, 1000));
+    d->doc.routing =
+        rng_below(r, 10) == 0 ? arena_printf(&m->arena, "r%u", (unsigned)rng_below(r, 5)) : STR_NULL;
+    d->doc.source = rng_below(r, 30) == 0
+                        ? STR_NULL
+                        : arena_printf(&m->arena, "{\"name\":\"hotel number %u\",\"price\":%u}", m->made,
+                                       (unsigned)rng_below(r, 1000));
     d->meta = (struct doc_meta){m->made + 10, 1 + m->made / 100, 1 + (int64_t)rng_below(r, 3)};
     m->made++;
     return d;

@@ -1,4 +1,5 @@
-/* random_docs.h - parsed documents made by hand from a seed, and a check that a segment holds exactly some of them. */
+/* random_docs.h - parsed documents made by hand from a seed, and a check that a segment holds exactly some of
+ * them. */
 #ifndef TEST_RANDOM_DOCS_H
 #define TEST_RANDOM_DOCS_H
 

@@ -99,7 +99,8 @@ static uint64_t read_columns(const struct seg_field *f)
     return sum;
 }
 
-static enum cell_relation some_cells(void *self, int32_t lat_lo, int32_t lat_hi, int32_t lon_lo, int32_t lon_hi)
+static enum cell_relation some_cells(void *self, int32_t lat_lo, int32_t lat_hi, int32_t lon_lo,
+                                     int32_t lon_hi)
 {
     (void)self;
     (void)lon_hi;

@@ -1,5 +1,5 @@
-/* Damaged segments: refused, or read to some end; never a crash, never a loop. With address sanitizer this shows reads outside
- * the bytes, too. */
+/* Damaged segments: refused, or read to some end; never a crash, never a loop. With address sanitizer this
+ * shows reads outside the bytes, too. */
 #include <check.h>
 #include <stdlib.h>
 
@@ -115,7 +115,7 @@ START_TEST(decoders_bear_any_byte)
     struct rng r;
     rng_seed(&r, 77);
     b = small_segment(4, 260, 12);
-    for (int round = 0; round < 600; round++) {
+    for (int round = 0; round < 300; round++) {
         flip_and_mend(b, rng_below(&r, b.n - SEG_FOOTER_BYTES), (unsigned char)(1 + rng_below(&r, 255)));
     }
     free(b.p);
