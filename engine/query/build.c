@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-struct query *node_new(struct builder *b, enum query_kind kind)
+struct query *qnode_new(struct builder *b, enum query_kind kind)
 {
     struct query *q = ARENA_NEW(b->arena, struct query);
     if (q != NULL) {
@@ -15,14 +15,14 @@ struct query *node_new(struct builder *b, enum query_kind kind)
     return q;
 }
 
-enum err node_none(struct builder *b, struct query **out, struct errmsg *em, const char *fmt, ...)
+enum err qnode_none(struct builder *b, struct query **out, struct errmsg *em, const char *fmt, ...)
 {
     char reason[ERR_REASON_BYTES];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(reason, sizeof(reason), fmt, ap);
     va_end(ap);
-    struct query *q = node_new(b, Q_MATCH_NONE);
+    struct query *q = qnode_new(b, Q_MATCH_NONE);
     if (q != NULL) {
         q->none.reason = arena_str(b->arena, str_of(reason));
     }
@@ -30,25 +30,25 @@ enum err node_none(struct builder *b, struct query **out, struct errmsg *em, con
     return q != NULL && q->none.reason.p != NULL ? ERR_OK : err_no_memory(em);
 }
 
-enum err node_failed(struct builder *b, struct str field, struct query **out, struct errmsg *em)
+enum err qnode_failed(struct builder *b, struct str field, struct query **out, struct errmsg *em)
 {
     char type[64] = "exception", reason[ERR_REASON_BYTES] = "";
     if (em != NULL && em->n > 0) {
         snprintf(type, sizeof(type), "%s", err_type(em->frame[0].code));
         memcpy(reason, em->frame[0].reason, sizeof(reason));
     }
-    return node_none(b, out, em, "failed [%.*s] query, caused by %s:[%s]", STR_ARG(field), type, reason);
+    return qnode_none(b, out, em, "failed [%.*s] query, caused by %s:[%s]", STR_ARG(field), type, reason);
 }
 
-enum err node_all(struct builder *b, struct query **out, struct errmsg *em)
+enum err qnode_all(struct builder *b, struct query **out, struct errmsg *em)
 {
-    *out = node_new(b, Q_MATCH_ALL);
+    *out = qnode_new(b, Q_MATCH_ALL);
     return *out != NULL ? ERR_OK : err_no_memory(em);
 }
 
-enum err node_term(struct builder *b, const struct field *f, struct str term, struct query **out, struct errmsg *em)
+enum err qnode_term(struct builder *b, const struct field *f, struct str term, struct query **out, struct errmsg *em)
 {
-    struct query *q = *out = node_new(b, Q_TERM);
+    struct query *q = *out = qnode_new(b, Q_TERM);
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -58,7 +58,7 @@ enum err node_term(struct builder *b, const struct field *f, struct str term, st
     return ERR_OK;
 }
 
-enum err node_boost(struct builder *b, struct query **q, float boost, struct errmsg *em)
+enum err qnode_boost(struct builder *b, struct query **q, float boost, struct errmsg *em)
 {
     if (boost == 1) {
         return ERR_OK;
@@ -67,7 +67,7 @@ enum err node_boost(struct builder *b, struct query **q, float boost, struct err
         (*q)->boost = boost;
         return ERR_OK;
     }
-    struct query *outer = node_new(b, Q_BOOST);
+    struct query *outer = qnode_new(b, Q_BOOST);
     if (outer == NULL) {
         return err_no_memory(em);
     }
@@ -77,9 +77,9 @@ enum err node_boost(struct builder *b, struct query **q, float boost, struct err
     return ERR_OK;
 }
 
-enum err node_constant(struct builder *b, struct query *child, struct query **out, struct errmsg *em)
+enum err qnode_constant(struct builder *b, struct query *child, struct query **out, struct errmsg *em)
 {
-    struct query *q = *out = node_new(b, Q_CONSTANT);
+    struct query *q = *out = qnode_new(b, Q_CONSTANT);
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -103,7 +103,7 @@ enum err bool_add(struct builder *b, struct bool_build *bb, enum bool_occur occu
 
 enum err bool_done(struct builder *b, const struct bool_build *bb, struct query **out, struct errmsg *em)
 {
-    struct query *q = *out = node_new(b, Q_BOOL);
+    struct query *q = *out = qnode_new(b, Q_BOOL);
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -231,11 +231,11 @@ enum err build_dsl(struct builder *b, const struct dsl *d, struct query **out, s
     enum err e = d->type->build(b, d, out, em);
     b->depth--;
     if (e == ERR_OK) {
-        e = node_boost(b, out, d->boost, em);
+        e = qnode_boost(b, out, d->boost, em);
     }
     if (e == ERR_OK && d->name.p != NULL) {
         if ((*out)->name.p != NULL) { /* a name belongs to its own layer */
-            struct query *outer = node_new(b, Q_BOOST);
+            struct query *outer = qnode_new(b, Q_BOOST);
             if (outer == NULL) {
                 return err_no_memory(em);
             }

@@ -18,16 +18,16 @@ struct builder {
 enum err build_dsl(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em);
 
 /* ---- nodes ---- */
-struct query *node_new(struct builder *b, enum query_kind kind);
+struct query *qnode_new(struct builder *b, enum query_kind kind);
 /* MatchNoDocsQuery with its reason; *out NULL only with ERR_NO_MEMORY. */
-enum err node_none(struct builder *b, struct query **out, struct errmsg *em, const char *fmt, ...) PRINTF_LIKE(4, 5);
+enum err qnode_none(struct builder *b, struct query **out, struct errmsg *em, const char *fmt, ...) PRINTF_LIKE(4, 5);
 /* What a lenient query is where it failed: em says why. */
-enum err node_failed(struct builder *b, struct str field, struct query **out, struct errmsg *em);
-enum err node_all(struct builder *b, struct query **out, struct errmsg *em);
-enum err node_term(struct builder *b, const struct field *f, struct str term, struct query **out, struct errmsg *em);
+enum err qnode_failed(struct builder *b, struct str field, struct query **out, struct errmsg *em);
+enum err qnode_all(struct builder *b, struct query **out, struct errmsg *em);
+enum err qnode_term(struct builder *b, const struct field *f, struct str term, struct query **out, struct errmsg *em);
 /* Wraps as BoostQuery (a node without a boost of its own takes it). */
-enum err node_boost(struct builder *b, struct query **q, float boost, struct errmsg *em);
-enum err node_constant(struct builder *b, struct query *child, struct query **out, struct errmsg *em);
+enum err qnode_boost(struct builder *b, struct query **q, float boost, struct errmsg *em);
+enum err qnode_constant(struct builder *b, struct query *child, struct query **out, struct errmsg *em);
 
 /* A bool node under construction. */
 struct bool_build {

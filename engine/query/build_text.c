@@ -27,8 +27,8 @@ static enum err zero_terms(struct text_run *r, struct query **out)
     if (r->o->zero_terms_null) {
         return ERR_OK;
     }
-    return r->o->zero_terms_all ? node_all(r->b, out, r->em)
-                                : node_none(r->b, out, r->em, "Matching no documents because no terms present");
+    return r->o->zero_terms_all ? qnode_all(r->b, out, r->em)
+                                : qnode_none(r->b, out, r->em, "Matching no documents because no terms present");
 }
 
 /* A lenient query matches nothing where it would fail. */
@@ -37,7 +37,7 @@ static enum err forgive(struct text_run *r, enum err e, struct query **out)
     if (e == ERR_OK || e == ERR_NO_MEMORY || !r->o->lenient) {
         return e;
     }
-    return node_failed(r->b, r->field->path, out, r->em);
+    return qnode_failed(r->b, r->field->path, out, r->em);
 }
 
 /* ---- one position ---- */
@@ -90,7 +90,7 @@ static enum err blended(struct text_run *r, const struct str *terms, uint32_t n,
         }
     }
     if (n_terms > 0) {
-        struct query *q = node_new(r->b, Q_BLENDED);
+        struct query *q = qnode_new(r->b, Q_BLENDED);
         if (q == NULL) {
             return err_no_memory(r->em);
         }
@@ -119,7 +119,7 @@ static enum err over_group(struct text_run *r, group_fn make, const void *arg, s
         struct query *q = NULL;
         enum err e = make(r, build_field(r->b, r->group->v[i].pattern), arg, &q);
         if (e == ERR_OK && q != NULL) {
-            e = node_boost(r->b, &q, r->group->v[i].boost, r->em);
+            e = qnode_boost(r->b, &q, r->group->v[i].boost, r->em);
             v[n++] = q;
         }
         if (e != ERR_OK) {
@@ -142,7 +142,7 @@ static int cmp_str(const void *a, const void *b)
 
 static enum err synonyms(struct text_run *r, const struct str *terms, uint32_t n, struct query **out)
 {
-    struct query *q = *out = node_new(r->b, Q_SYNONYM);
+    struct query *q = *out = qnode_new(r->b, Q_SYNONYM);
     struct str *sorted = ARENA_ARRAY(r->b->arena, struct str, n);
     if (q == NULL || sorted == NULL) {
         return err_no_memory(r->em);
@@ -196,7 +196,7 @@ static enum err phrase_on(struct text_run *r, const struct field *f, const struc
     }
     struct phrase_term *v = ARENA_ARRAY(r->b->arena, struct phrase_term, t->n);
     struct str *terms = ARENA_ARRAY(r->b->arena, struct str, t->n);
-    struct query *q = *out = node_new(r->b, Q_PHRASE);
+    struct query *q = *out = qnode_new(r->b, Q_PHRASE);
     uint32_t n = 0;
     if (v == NULL || terms == NULL || q == NULL) {
         return err_no_memory(r->em);
@@ -367,7 +367,7 @@ enum err build_text(struct builder *b, struct str field, struct str text, const 
     r.field = build_field(b, field);
     *out = NULL;
     if (r.field == NULL) {
-        return node_none(b, out, em, "unmapped fields [%.*s]", STR_ARG(field));
+        return qnode_none(b, out, em, "unmapped fields [%.*s]", STR_ARG(field));
     }
     if (field_text_support(r.field) == TEXT_NONE) {
         return forgive(&r, err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] of type [%s] does not support match queries",
@@ -386,7 +386,7 @@ enum err build_dis_max(struct builder *b, const struct query **v, uint32_t n, fl
         *out = (struct query *)(uintptr_t)v[0];
         return ERR_OK;
     }
-    struct query *q = *out = node_new(b, Q_DIS_MAX);
+    struct query *q = *out = qnode_new(b, Q_DIS_MAX);
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -434,7 +434,7 @@ enum err build_cross_fields(struct builder *b, const struct field_boosts *fields
             e = apply_min_should(b, &q, min_should, em);
         }
         if (e == ERR_OK && q != NULL && r.group == NULL) {
-            e = node_boost(b, &q, fields->v[i].boost, em);
+            e = qnode_boost(b, &q, fields->v[i].boost, em);
         }
         if (e != ERR_OK) {
             return e;
@@ -473,7 +473,7 @@ static enum err field_queries(struct builder *b, const struct field_boosts *fiel
             e = apply_min_should(b, &q, o->min_should, em);
         }
         if (e == ERR_OK && q != NULL && q->kind != Q_MATCH_NONE) {
-            e = node_boost(b, &q, fields->v[i].boost, em);
+            e = qnode_boost(b, &q, fields->v[i].boost, em);
         }
         if (e != ERR_OK) {
             return e;
@@ -502,7 +502,7 @@ enum err build_multi(struct builder *b, const struct field_boosts *fields, struc
         for (size_t i = 1; i < fields->n && names.p != NULL; i++) {
             names = arena_printf(b->arena, "%.*s, %.*s", STR_ARG(names), STR_ARG(fields->v[i].pattern));
         }
-        return node_none(b, out, em, "unmapped fields [%.*s]", STR_ARG(names));
+        return qnode_none(b, out, em, "unmapped fields [%.*s]", STR_ARG(names));
     }
     float tie = o->has_tie_breaker ? o->tie_breaker : o->type == MULTI_MOST || o->type == MULTI_BOOL_PREFIX ? 1 : 0;
     if (o->type == MULTI_CROSS) {

@@ -127,11 +127,11 @@ static enum err build_bool(struct builder *b, const struct dsl *d, struct query 
         return e;
     }
     if (bb.n == 0) {
-        return node_all(b, out, em);
+        return qnode_all(b, out, em);
     }
     if (q->adjust_pure_negative && q->must_not.n == bb.n) {
         struct query *all;
-        e = node_all(b, &all, em);
+        e = qnode_all(b, &all, em);
         if (e == ERR_OK) {
             e = bool_add(b, &bb, OCCUR_FILTER, all, em);
         }
@@ -210,7 +210,7 @@ static enum err build_boosting(struct builder *b, const struct dsl *d, struct qu
     if (e != ERR_OK) {
         return e;
     }
-    n = *out = node_new(b, Q_BOOSTING);
+    n = *out = qnode_new(b, Q_BOOSTING);
     if (n == NULL) {
         return err_no_memory(em);
     }
@@ -273,7 +273,7 @@ static enum err build_constant(struct builder *b, const struct dsl *d, struct qu
 {
     struct query *child;
     enum err e = build_dsl(b, ((const struct dsl_constant_query *)(const void *)d)->filter, &child, em);
-    return e == ERR_OK ? node_constant(b, child, out, em) : e;
+    return e == ERR_OK ? qnode_constant(b, child, out, em) : e;
 }
 
 /* ---- dis_max ---- */
@@ -356,7 +356,7 @@ static enum err build_dis_max_query(struct builder *b, const struct dsl *d, stru
         }
         v[i] = child;
     }
-    struct query *n = *out = node_new(b, Q_DIS_MAX);
+    struct query *n = *out = qnode_new(b, Q_DIS_MAX);
     if (n == NULL) {
         return err_no_memory(em);
     }
@@ -466,7 +466,7 @@ static enum err build_nested(struct builder *b, const struct dsl *d, struct quer
     const struct field *path = mapping_field(b->cx->mapping, q->path);
     if (path == NULL || (path->type != FT_NESTED && path->type != FT_OBJECT)) {
         if (q->ignore_unmapped) {
-            return node_none(b, out, em, "%s", "");
+            return qnode_none(b, out, em, "%s", "");
         }
         return err_set(em, ERR_ILLEGAL_STATE, "[nested] failed to find nested object under path [%.*s]", STR_ARG(q->path));
     }
@@ -479,7 +479,7 @@ static enum err build_nested(struct builder *b, const struct dsl *d, struct quer
     if (e != ERR_OK) {
         return e;
     }
-    n = *out = node_new(b, Q_NESTED);
+    n = *out = qnode_new(b, Q_NESTED);
     if (n == NULL) {
         return err_no_memory(em);
     }

@@ -650,11 +650,11 @@ static enum err build_function_score(struct builder *b, const struct dsl *d, str
         }
     }
     struct query *child;
-    e = q->query != NULL ? build_dsl(b, q->query, &child, em) : node_all(b, &child, em);
+    e = q->query != NULL ? build_dsl(b, q->query, &child, em) : qnode_all(b, &child, em);
     if (e != ERR_OK) {
         return e;
     }
-    struct query *n = *out = node_new(b, Q_FUNCTION_SCORE);
+    struct query *n = *out = qnode_new(b, Q_FUNCTION_SCORE);
     if (n == NULL) {
         return err_no_memory(em);
     }

@@ -457,7 +457,7 @@ static enum err geo_field(struct builder *b, const struct dsl_geo *q, const stru
     *f = build_field(b, q->field);
     if (*f == NULL) {
         if (q->ignore_unmapped) {
-            return node_none(b, out, em, "%s", "");
+            return qnode_none(b, out, em, "%s", "");
         }
         return err_query_shard(b, em, "failed to find geo%s field [%.*s]", q->dsl.type == &dsl_geo_polygon ? "_point" : "",
                                STR_ARG(q->field));
@@ -469,7 +469,7 @@ static enum err geo_field(struct builder *b, const struct dsl_geo *q, const stru
         return err_query_shard(b, em, "Field [%.*s] is of unsupported type [%s] for [%s] query", STR_ARG(q->field),
                                field_type_name((*f)->type), q->dsl.type->name);
     }
-    struct query *n = *out = node_new(b, q->dsl.type == &dsl_geo_bounding_box ? Q_GEO_BOX
+    struct query *n = *out = qnode_new(b, q->dsl.type == &dsl_geo_bounding_box ? Q_GEO_BOX
                                          : q->dsl.type == &dsl_geo_distance   ? Q_GEO_DISTANCE
                                                                               : Q_GEO_POLYGON);
     if (n == NULL) {

@@ -232,13 +232,13 @@ static enum err parse_none(struct json_pull *p, struct arena *arena, struct dsl 
 static enum err build_all(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
 {
     (void)d;
-    return node_all(b, out, em);
+    return qnode_all(b, out, em);
 }
 
 static enum err build_none(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
 {
     (void)d;
-    return node_none(b, out, em, "User requested \"match_none\" query.");
+    return qnode_none(b, out, em, "User requested \"match_none\" query.");
 }
 
 const struct dsl_type dsl_match = {"match", parse_match, build_match};

@@ -153,9 +153,9 @@ static enum err build_pattern(struct builder *b, const struct dsl *d, struct que
     }
     if (f == NULL) {
         if (kind != Q_REGEXP) {
-            return node_none(b, out, em, "User requested \"match_none\" query.");
+            return qnode_none(b, out, em, "User requested \"match_none\" query.");
         }
-        struct query *n = *out = node_new(b, Q_REGEXP); /* without a mapping, the field is taken by its name */
+        struct query *n = *out = qnode_new(b, Q_REGEXP); /* without a mapping, the field is taken by its name */
         if (n == NULL) {
             return err_no_memory(em);
         }
@@ -173,7 +173,7 @@ static enum err build_fuzzy(struct builder *b, const struct dsl *d, struct query
     const struct dsl_pattern *q = (const struct dsl_pattern *)(const void *)d;
     const struct field *f = build_field(b, q->field);
     if (f == NULL) {
-        return node_none(b, out, em, "User requested \"match_none\" query.");
+        return qnode_none(b, out, em, "User requested \"match_none\" query.");
     }
     struct fuzzy_opts o = {q->fuzziness, q->prefix_length, q->max_expansions, q->transpositions, q->rewrite};
     return field_fuzzy(b, f, json_text(q->value), &o, out, em);

@@ -120,7 +120,7 @@ static enum err make_prefix(struct string_run *r, const struct field *f, struct 
         return e;
     }
     if (field_text_support(f) == TEXT_NONE) {
-        return node_none(r->b, out, r->em, "unmapped field [%.*s]", STR_ARG(name));
+        return qnode_none(r->b, out, r->em, "unmapped field [%.*s]", STR_ARG(name));
     }
     return make_pattern(r, f, NULL, Q_PREFIX, text, out);
 }
@@ -173,7 +173,7 @@ static enum err make_range(struct string_run *r, const struct field *f, struct s
     struct str from = a->from, to = a->to;
     enum err e = ERR_OK;
     if (field_text_support(f) == TEXT_NONE) {
-        return node_none(r->b, out, r->em, "unmapped field [%.*s]", STR_ARG(name));
+        return qnode_none(r->b, out, r->em, "unmapped field [%.*s]", STR_ARG(name));
     }
     if (from.p != NULL) {
         e = string_normalise(r, f, from, &from);
@@ -230,7 +230,7 @@ static enum err each(struct parser *p, struct str field, string_field_fn make, c
         return e;
     }
     if (fields.n == 0) {
-        return node_none(p->r.b, out, p->r.em, "unmapped field [%.*s]", STR_ARG(field));
+        return qnode_none(p->r.b, out, p->r.em, "unmapped field [%.*s]", STR_ARG(field));
     }
     return string_each(&p->r, &fields, string_tie_breaker(&p->r), make, arg, out);
 }
@@ -276,7 +276,7 @@ static enum err field_text(struct parser *p, struct str field, struct str text, 
         return e;
     }
     if (fields.n == 0) {
-        return node_none(p->r.b, out, p->r.em, "unmapped field [%.*s]", STR_ARG(field));
+        return qnode_none(p->r.b, out, p->r.em, "unmapped field [%.*s]", STR_ARG(field));
     }
     return string_text(&p->r, &fields, text, p->r.q->type, false, p->r.q->phrase_slop, out);
 }
@@ -292,7 +292,7 @@ static enum err field_phrase(struct parser *p, struct str field, struct str text
         return e;
     }
     if (fields.n == 0) {
-        return node_none(p->r.b, out, p->r.em, "unmapped field [%.*s]", STR_ARG(field));
+        return qnode_none(p->r.b, out, p->r.em, "unmapped field [%.*s]", STR_ARG(field));
     }
     return string_text(&p->r, &fields, text, MULTI_PHRASE, true, slop, out);
 }
@@ -301,7 +301,7 @@ static enum err wildcard(struct parser *p, struct str field, struct str text, st
 {
     if (str_is(text, "*")) {
         if (field.p == NULL || str_is(field, "*")) {
-            return node_all(p->r.b, out, p->r.em);
+            return qnode_all(p->r.b, out, p->r.em);
         }
         return build_exists(p->r.b, field, out, p->r.em);
     }
@@ -383,7 +383,7 @@ static enum err boosted(struct parser *p, struct str boost, struct query **q)
     if (boost.p == NULL || *q == NULL || !num_parse_float(boost, &f)) {
         return ERR_OK;
     }
-    return node_boost(p->r.b, q, f, p->r.em);
+    return qnode_boost(p->r.b, q, f, p->r.em);
 }
 
 static enum err range_end(struct parser *p, struct str *out)
@@ -679,7 +679,7 @@ static enum err query(struct parser *p, struct str field, struct query **out)
     }
     if (negative) {
         struct query *all;
-        enum err e = node_all(p->r.b, &all, p->r.em);
+        enum err e = qnode_all(p->r.b, &all, p->r.em);
         if (e == ERR_OK) {
             e = bool_add(p->r.b, &bb, OCCUR_FILTER, all, p->r.em);
         }
@@ -711,7 +711,7 @@ static enum err build_query_string(struct builder *b, const struct dsl *d, struc
     struct str text = q->query;
     *out = NULL;
     if (e == ERR_OK && str_trim(text).n == 0) {
-        return node_none(b, out, em, "Matching no documents because no terms present");
+        return qnode_none(b, out, em, "Matching no documents because no terms present");
     }
     if (e == ERR_OK && q->escape) {
         e = lex_escape(text, b->arena, &text, em);
@@ -738,7 +738,7 @@ static enum err build_query_string(struct builder *b, const struct dsl *d, struc
         return e;
     }
     if (*out == NULL) {
-        return node_none(b, out, em, "Matching no documents because no terms present");
+        return qnode_none(b, out, em, "Matching no documents because no terms present");
     }
     return apply_min_should(b, out, q->minimum_should_match, em);
 }

@@ -137,7 +137,7 @@ static enum err build_range(struct builder *b, const struct dsl *d, struct query
     const struct dsl_range_query *q = (const struct dsl_range_query *)(const void *)d;
     const struct field *f = build_field(b, q->field);
     if (f == NULL) {
-        return node_none(b, out, em, "User requested \"match_none\" query.");
+        return qnode_none(b, out, em, "User requested \"match_none\" query.");
     }
     if (q->from == NULL && q->to == NULL) {
         return build_exists(b, f->path, out, em);

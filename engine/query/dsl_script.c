@@ -70,7 +70,7 @@ static enum err build_script_score(struct builder *b, const struct dsl *d, struc
     if (e != ERR_OK) {
         return e;
     }
-    n = *out = node_new(b, Q_SCRIPT_SCORE);
+    n = *out = qnode_new(b, Q_SCRIPT_SCORE);
     if (n == NULL) {
         return err_no_memory(em);
     }
@@ -131,7 +131,7 @@ static enum err build_script(struct builder *b, const struct dsl *d, struct quer
     if (e != ERR_OK) {
         return e;
     }
-    struct query *n = *out = node_new(b, Q_SCRIPT);
+    struct query *n = *out = qnode_new(b, Q_SCRIPT);
     if (n == NULL) {
         return err_no_memory(em);
     }
@@ -188,9 +188,9 @@ static enum err build_distance_feature(struct builder *b, const struct dsl *d, s
     const struct dsl_distance_body *q = (const struct dsl_distance_body *)(const void *)d;
     const struct field *f = build_field(b, q->field);
     if (f == NULL) {
-        return node_none(b, out, em, "Can't run [distance_feature] query on unmapped fields!");
+        return qnode_none(b, out, em, "Can't run [distance_feature] query on unmapped fields!");
     }
-    struct query *n = *out = node_new(b, Q_DISTANCE_FEATURE);
+    struct query *n = *out = qnode_new(b, Q_DISTANCE_FEATURE);
     if (n == NULL) {
         return err_no_memory(em);
     }

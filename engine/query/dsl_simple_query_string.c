@@ -156,7 +156,7 @@ static enum err negate(struct string_run *r, struct query **branch)
     struct query *all;
     enum err e = bool_add(r->b, &bb, OCCUR_MUST_NOT, *branch, r->em);
     if (e == ERR_OK) {
-        e = node_all(r->b, &all, r->em);
+        e = qnode_all(r->b, &all, r->em);
     }
     if (e == ERR_OK) {
         e = bool_add(r->b, &bb, OCCUR_SHOULD, all, r->em);
@@ -435,7 +435,7 @@ static enum err build_simple(struct builder *b, const struct dsl *d, struct quer
         return e;
     }
     if (str_is(str_trim(q->query), "*")) {
-        return node_all(b, out, em);
+        return qnode_all(b, out, em);
     }
     struct state s = {.data = q->query};
     e = parse_sub(&r, &s, 0);
@@ -443,7 +443,7 @@ static enum err build_simple(struct builder *b, const struct dsl *d, struct quer
         return e;
     }
     if (s.top == NULL) {
-        return node_none(b, out, em, "empty string passed to query parser");
+        return qnode_none(b, out, em, "empty string passed to query parser");
     }
     *out = s.top;
     return apply_min_should(b, out, q->minimum_should_match, em);

@@ -40,7 +40,7 @@ static enum err build_term(struct builder *b, const struct dsl *d, struct query 
     const struct dsl_term_query *q = (const struct dsl_term_query *)(const void *)d;
     const struct field *f = build_field(b, q->field);
     if (f == NULL) {
-        return node_none(b, out, em, "User requested \"match_none\" query.");
+        return qnode_none(b, out, em, "User requested \"match_none\" query.");
     }
     return q->case_insensitive ? field_term_nocase(b, f, q->value, out, em) : field_term(b, f, q->value, out, em);
 }
@@ -192,7 +192,7 @@ static enum err build_terms(struct builder *b, const struct dsl *d, struct query
     }
     const struct field *f = build_field(b, q.field);
     if (q.n == 0 || f == NULL) {
-        return node_none(b, out, em, "User requested \"match_none\" query.");
+        return qnode_none(b, out, em, "User requested \"match_none\" query.");
     }
     uint32_t max = b->cx->max_terms_count > 0 ? b->cx->max_terms_count : 65536;
     if (q.n > max) {
@@ -406,9 +406,9 @@ static enum err build_ids(struct builder *b, const struct dsl *d, struct query *
 {
     const struct dsl_ids_query *q = (const struct dsl_ids_query *)(const void *)d;
     if (q->n == 0) {
-        return node_none(b, out, em, "Missing ids in \"ids\" query.");
+        return qnode_none(b, out, em, "Missing ids in \"ids\" query.");
     }
-    struct query *n = *out = node_new(b, Q_IDS);
+    struct query *n = *out = qnode_new(b, Q_IDS);
     if (n == NULL) {
         return err_no_memory(em);
     }
@@ -462,9 +462,9 @@ static enum err build_type(struct builder *b, const struct dsl *d, struct query 
 {
     const struct dsl_type_body *q = (const struct dsl_type_body *)(const void *)d;
     if (str_is(q->value, "_doc")) {
-        return node_all(b, out, em);
+        return qnode_all(b, out, em);
     }
-    return node_none(b, out, em, "Type[%.*s] does not exist", STR_ARG(q->value));
+    return qnode_none(b, out, em, "Type[%.*s] does not exist", STR_ARG(q->value));
 }
 
 const struct dsl_type dsl_term = {"term", parse_term, build_term};

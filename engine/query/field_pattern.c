@@ -115,7 +115,7 @@ static enum err constant_pattern(struct builder *b, const struct field *f, enum 
     if (e != ERR_OK) {
         return e;
     }
-    return match && fixed.p != NULL ? node_all(b, out, em) : node_none(b, out, em, "User requested \"match_none\" query.");
+    return match && fixed.p != NULL ? qnode_all(b, out, em) : qnode_none(b, out, em, "User requested \"match_none\" query.");
 }
 
 enum err field_pattern(struct builder *b, const struct field *f, enum query_kind kind, struct str value,
@@ -145,7 +145,7 @@ enum err field_pattern(struct builder *b, const struct field *f, enum query_kind
     if (e != ERR_OK) {
         return e;
     }
-    struct query *q = *out = node_new(b, kind);
+    struct query *q = *out = qnode_new(b, kind);
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -184,7 +184,7 @@ enum err field_fuzzy(struct builder *b, const struct field *f, struct str term, 
     if (o->max_expansions <= 0) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "maxExpansions must be positive.");
     }
-    struct query *q = *out = node_new(b, Q_FUZZY);
+    struct query *q = *out = qnode_new(b, Q_FUZZY);
     if (q == NULL) {
         return err_no_memory(em);
     }

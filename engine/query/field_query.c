@@ -71,7 +71,7 @@ static bool constant_value(const struct builder *b, const struct field *f, struc
 
 static enum err constant_match(struct builder *b, bool match, struct query **out, struct errmsg *em)
 {
-    return match ? node_all(b, out, em) : node_none(b, out, em, "User requested \"match_none\" query.");
+    return match ? qnode_all(b, out, em) : qnode_none(b, out, em, "User requested \"match_none\" query.");
 }
 
 static enum err must_be_indexed(const struct field *f, struct errmsg *em)
@@ -226,7 +226,7 @@ static enum err term_bytes(struct builder *b, const struct field *f, struct str 
 static enum err number_range(struct builder *b, const struct field *f, int64_t lo, int64_t hi, bool point, struct query **out,
                           struct errmsg *em)
 {
-    struct query *q = *out = node_new(b, Q_NUM_RANGE);
+    struct query *q = *out = qnode_new(b, Q_NUM_RANGE);
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -241,7 +241,7 @@ static enum err number_range(struct builder *b, const struct field *f, int64_t l
 static enum err term_range(struct builder *b, const struct field *f, struct str lo, struct str hi, bool lo_in, bool hi_in,
                            struct query **out, struct errmsg *em)
 {
-    struct query *q = *out = node_new(b, Q_TERM_RANGE);
+    struct query *q = *out = qnode_new(b, Q_TERM_RANGE);
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -302,7 +302,7 @@ static enum err number_term(struct builder *b, const struct field *f, const stru
         return e;
     }
     if (decimal) {
-        return node_none(b, out, em, "Value [%.*s] has a decimal part", STR_ARG(json_text(v)));
+        return qnode_none(b, out, em, "Value [%.*s] has a decimal part", STR_ARG(json_text(v)));
     }
     return number_range(b, f, n, n, true, out, em);
 }
@@ -310,7 +310,7 @@ static enum err number_term(struct builder *b, const struct field *f, const stru
 static enum err ids_term(struct builder *b, const struct field *f, const struct str *v, uint32_t n, struct query **out,
                          struct errmsg *em)
 {
-    struct query *q = *out = node_new(b, f->type == FT_META_ID ? Q_IDS : Q_TERMS);
+    struct query *q = *out = qnode_new(b, f->type == FT_META_ID ? Q_IDS : Q_TERMS);
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -333,7 +333,7 @@ enum err field_term(struct builder *b, const struct field *f, const struct json 
     }
     if (is_term_type(f->type)) {
         e = term_bytes(b, f, text, &term, em);
-        return e == ERR_OK ? node_term(b, f, term, out, em) : e;
+        return e == ERR_OK ? qnode_term(b, f, term, out, em) : e;
     }
     if (field_type_is_numeric(f->type) || f->type == FT_TOKEN_COUNT || f->type == FT_META_SEQ_NO) {
         return number_term(b, f, v, out, em);
@@ -380,7 +380,7 @@ enum err field_term_nocase(struct builder *b, const struct field *f, const struc
     if (e != ERR_OK) {
         return e;
     }
-    struct query *q = *out = node_new(b, Q_WILDCARD);
+    struct query *q = *out = qnode_new(b, Q_WILDCARD);
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -421,7 +421,7 @@ static enum err number_terms(struct builder *b, const struct field *f, const str
         kept += decimal ? 0 : 1;
     }
     if (kept == 0) {
-        return node_none(b, out, em, "All values have a decimal part");
+        return qnode_none(b, out, em, "All values have a decimal part");
     }
     qsort(nums, kept, sizeof(*nums), cmp_i64);
     uint32_t distinct = 1;
@@ -430,7 +430,7 @@ static enum err number_terms(struct builder *b, const struct field *f, const str
             nums[distinct++] = nums[i];
         }
     }
-    struct query *q = *out = node_new(b, Q_NUM_SET);
+    struct query *q = *out = qnode_new(b, Q_NUM_SET);
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -498,7 +498,7 @@ enum err field_terms(struct builder *b, const struct field *f, const struct json
         }
     }
     e = bool_done(b, &bb, &any, em);
-    return e == ERR_OK ? node_constant(b, any, out, em) : e;
+    return e == ERR_OK ? qnode_constant(b, any, out, em) : e;
 }
 
 /* ---- range ---- */
@@ -653,7 +653,7 @@ static enum err ip_range(struct builder *b, const struct field *f, const struct 
         return e;
     }
     if (none) {
-        return node_none(b, out, em, "%s", "");
+        return qnode_none(b, out, em, "%s", "");
     }
     struct str a = arena_str(b->arena, str_mk(lo, sizeof(lo))), z = arena_str(b->arena, str_mk(hi, sizeof(hi)));
     if (a.p == NULL || z.p == NULL) {
@@ -666,7 +666,7 @@ static enum err ip_range(struct builder *b, const struct field *f, const struct 
 static enum err range_of_ranges(struct builder *b, const struct field *f, const struct range_bounds *r, struct query **out,
                                 struct errmsg *em)
 {
-    struct query *q = *out = node_new(b, Q_RANGE_FIELD);
+    struct query *q = *out = qnode_new(b, Q_RANGE_FIELD);
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -689,7 +689,7 @@ static enum err range_of_ranges(struct builder *b, const struct field *f, const 
     default:
         value.type = f->type == FT_INTEGER_RANGE ? FT_INTEGER : FT_LONG;
         e = whole_bounds(&value, r, &q->range_field.lo, &q->range_field.hi, &none, em);
-        return e == ERR_OK && none ? node_none(b, out, em, "%s", "") : e;
+        return e == ERR_OK && none ? qnode_none(b, out, em, "%s", "") : e;
     }
 }
 
@@ -743,7 +743,7 @@ enum err field_range(struct builder *b, const struct field *f, const struct rang
     if (e != ERR_OK) {
         return e;
     }
-    return none ? node_none(b, out, em, "%s", "") : number_range(b, f, lo, hi, false, out, em);
+    return none ? qnode_none(b, out, em, "%s", "") : number_range(b, f, lo, hi, false, out, em);
 }
 
 /* ---- exists ---- */
@@ -753,12 +753,12 @@ static enum err exists_node(struct builder *b, const struct field *f, struct que
     struct query *q;
     if (f->type == FT_META_ID || f->type == FT_META_TYPE || f->type == FT_META_INDEX || f->type == FT_META_SEQ_NO
         || f->type == FT_META_VERSION) {
-        return node_all(b, out, em);
+        return qnode_all(b, out, em);
     }
     if (f->type == FT_CONSTANT_KEYWORD) {
         return constant_match(b, f->const_value.p != NULL, out, em);
     }
-    q = *out = node_new(b, Q_EXISTS);
+    q = *out = qnode_new(b, Q_EXISTS);
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -793,7 +793,7 @@ enum err build_exists(struct builder *b, struct str pattern, struct query **out,
         }
     }
     if (n == 0) {
-        return node_none(b, out, em, "User requested \"match_none\" query.");
+        return qnode_none(b, out, em, "User requested \"match_none\" query.");
     }
     if (n > 1) {
         enum err e = bool_done(b, &bb, &one, em);
@@ -801,5 +801,5 @@ enum err build_exists(struct builder *b, struct str pattern, struct query **out,
             return e;
         }
     }
-    return node_constant(b, one, out, em);
+    return qnode_constant(b, one, out, em);
 }

@@ -95,12 +95,12 @@ enum err string_each(struct string_run *r, const struct field_boosts *fields, fl
         struct str name = fields->v[i].pattern;
         const struct field *f = build_field(r->b, name);
         struct query *one = NULL;
-        enum err e = f == NULL ? node_none(r->b, &one, r->em, "unmapped field [%.*s]", STR_ARG(name)) : make(r, f, name, arg, &one);
+        enum err e = f == NULL ? qnode_none(r->b, &one, r->em, "unmapped field [%.*s]", STR_ARG(name)) : make(r, f, name, arg, &one);
         if (e != ERR_OK && e != ERR_NO_MEMORY && r->lenient) {
-            e = node_failed(r->b, name, &one, r->em);
+            e = qnode_failed(r->b, name, &one, r->em);
         }
         if (e == ERR_OK && one != NULL && one->kind != Q_MATCH_NONE) {
-            e = node_boost(r->b, &one, fields->v[i].boost, r->em);
+            e = qnode_boost(r->b, &one, fields->v[i].boost, r->em);
         }
         if (e != ERR_OK) {
             return e;
