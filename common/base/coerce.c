@@ -211,7 +211,13 @@ static enum err whole_of_text(struct num *out, struct str s, enum num_type type,
                               struct errmsg *em)
 {
     struct decimal d;
-    struct str t = str_trim(s);
+    struct str t = type == NUM_LONG ? s : str_trim(s); /* Double.parseDouble trims, BigDecimal does not */
+    double whole;
+    int64_t min, max;
+    num_range(type == NUM_BYTE ? NUM_INTEGER : type, &min, &max); /* bytes are read as ints first */
+    if (type != NUM_LONG && num_parse_double(t, &whole) && (whole < (double)min || whole > (double)max)) {
+        return out_of_range(s, type, em);
+    }
     if (!read_decimal(t, &d)) {
         if (type == NUM_LONG) { /* parsed by another helper, which words and types it otherwise */
             return err_set(em, ERR_ILLEGAL_ARGUMENT, "For input string: \"%.*s\"", STR_ARG(s));
@@ -246,7 +252,7 @@ static enum err json_out_of_range(const struct json *v, enum num_type type, stru
     struct decimal d;
     int64_t i;
     json_place(text, v->off, &line, &col);
-    bool is_int = read_decimal(v->s, &d) && fits(&d, NUM_INTEGER, &i);
+    bool is_int = json_is_integral(v) ? read_decimal(v->s, &d) && fits(&d, NUM_INTEGER, &i) : fabs(json_double(v)) <= INT32_MAX;
     if (type == NUM_SHORT && is_int) {
         return err_set(em, ERR_JSON,
                        "Numeric value (%.*s) out of range of Java short\n at [Source: line: %u, column: %u]",
@@ -267,15 +273,26 @@ static enum err whole_of_json(struct num *out, const struct json *v, enum num_ty
                               struct str text, struct errmsg *em)
 {
     struct decimal d;
-    int64_t i;
-    if (!read_decimal(v->s, &d)) {
-        return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(v->s));
+    int64_t i, min, max;
+    if (json_is_integral(v)) {
+        if (!read_decimal(v->s, &d) || !fits(&d, type, &i)) {
+            return json_out_of_range(v, type, text, em);
+        }
+        *out = (struct num){.whole = true, .i = i};
+        return ERR_OK;
     }
-    bool written_whole = json_is_integral(v);
-    if (!fits(&d, type, &i)) {
-        return written_whole ? json_out_of_range(v, type, text, em) : out_of_range(v->s, type, em);
+    /* With a fraction or an exponent Jackson has a double. */
+    double fraction = json_double(v);
+    num_range(type == NUM_LONG ? NUM_LONG : NUM_INTEGER, &min, &max);
+    i = num_double_to_i64(fraction);
+    if (fraction < (double)min || fraction > (double)max) {
+        return json_out_of_range(v, type, text, em);
     }
-    if (d.fraction && !coerce) {
+    num_range(type, &min, &max);
+    if (i < min || i > max) {
+        return json_out_of_range(v, type, text, em);
+    }
+    if ((double)i != fraction && !coerce) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "%.*s cannot be converted to %s without data loss",
                        STR_ARG(v->s),
                        type == NUM_LONG      ? "Long"

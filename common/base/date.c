@@ -90,7 +90,8 @@ enum err date_parse_ms(const struct date_format *f, struct str text, const struc
     enum err e = date_parse(f, text, zone, DATE_FILL_MIN, &t, em);
     if (e == ERR_OK) {
         *out = instant_to_ms(t);
-        if (*out == INT64_MAX || *out == INT64_MIN) {
+        bool last = t.seconds == INT64_MAX / 1000 && t.nanos / 1000000 <= INT64_MAX % 1000;
+        if ((*out == INT64_MAX && !last) || *out == INT64_MIN) {
             return err_set(em, ERR_ARITHMETIC, "long overflow");
         }
     }

@@ -20,6 +20,8 @@ struct open_container {
     uint32_t key_off;
 };
 
+struct emergency;
+
 struct builder {
     struct str text;
     struct arena *arena;
@@ -36,6 +38,8 @@ struct builder {
     struct str key; /* the member name that waits for its value */
     uint32_t key_off;
     bool key_waits;
+    bool no_room;
+    struct emergency *emergency;
     bool has_root;
     struct json root;
 };
@@ -274,11 +278,31 @@ static int on_end(void *ctx)
     return close_container(ctx);
 }
 
+/* yajl does not look at what its allocator returns. What the arena refuses it gets from the heap, until the parse, which
+ * has failed by then, is over. */
+struct emergency {
+    struct emergency *next;
+    max_align_t bytes[];
+};
+
+static void *emergency_alloc(struct builder *b, size_t n)
+{
+    b->no_room = true;
+    struct emergency *e = malloc(sizeof(*e) + n);
+    if (e == NULL) {
+        abort(); /* neither arena nor heap has room for a few hundred bytes */
+    }
+    e->next = b->emergency;
+    b->emergency = e;
+    return e->bytes;
+}
+
 static void *arena_malloc_cb(void *ctx, size_t n)
 {
-    size_t *p = arena_alloc(ctx, n + sizeof(size_t) * 2);
+    struct builder *b = ctx;
+    size_t *p = arena_alloc(b->arena, n + sizeof(size_t) * 2);
     if (p == NULL) {
-        return NULL;
+        p = emergency_alloc(b, n + sizeof(size_t) * 2);
     }
     p[0] = n;
     return p + 2;
@@ -287,7 +311,7 @@ static void *arena_malloc_cb(void *ctx, size_t n)
 static void *arena_realloc_cb(void *ctx, void *old, size_t n)
 {
     void *p = arena_malloc_cb(ctx, n);
-    if (p != NULL && old != NULL) {
+    if (old != NULL) {
         memcpy(p, old, MIN_OF(n, ((size_t *)old)[-2]));
     }
     return p;
@@ -299,6 +323,21 @@ static void arena_free_cb(void *ctx, void *p)
     (void)p;
 }
 
+/* The text ends too early, and Jackson sees a mistake before that end: behind a comma, in a literal that is no literal
+ * so far, behind a decimal point. */
+static bool wrong_before_end(const struct builder *b)
+{
+    struct str t = str_trim(b->text);
+    size_t start = token_start(b);
+    if (t.n == 0 || t.p[t.n - 1] == ',') {
+        return t.n > 0;
+    }
+    char first = start < t.n ? t.p[start] : '"', last = t.p[t.n - 1];
+    bool literal = first >= 'a' && first <= 'z';
+    bool number = first == '-' || (first >= '0' && first <= '9');
+    return literal || (number && last == '.');
+}
+
 /* Words yajl's complaint as Jackson would, with the place. */
 static enum err syntax_error(struct builder *b, bool at_end)
 {
@@ -306,20 +345,15 @@ static enum err syntax_error(struct builder *b, bool at_end)
     size_t at = at_end ? b->text.n : yajl_get_bytes_consumed(b->yajl);
     json_place(b->text, at, &line, &col);
     if (at_end) {
-        return err_set(b->em, ERR_JSON_EOF, "Unexpected end-of-input\n at line: %u, column: %u", line, col);
+        return err_set(b->em, wrong_before_end(b) ? ERR_JSON : ERR_JSON_EOF, "Unexpected end-of-input\n at line: %u, column: %u", line, col);
     }
     unsigned char c = at > 0 && at <= b->text.n ? (unsigned char)b->text.p[at - 1] : 0;
     return err_set(b->em, ERR_JSON, "Unexpected character ('%c' (code %u))\n at line: %u, column: %u",
                    c >= 0x20 && c < 0x7F ? c : '?', c, line, col);
 }
 
-/* yajl does not check what its allocator returns, so the arena must have room for it beforehand. */
 static yajl_handle start_parser(struct builder *b, const yajl_callbacks *callbacks, yajl_alloc_funcs *funcs)
 {
-    void *probe = arena_alloc(b->arena, KIB);
-    if (probe == NULL) {
-        return NULL;
-    }
     yajl_handle h = yajl_alloc(callbacks, funcs, b);
     if (h != NULL) {
         yajl_config(h, yajl_allow_comments, 1);
@@ -344,6 +378,32 @@ static enum err close_broken(struct builder *b, enum err why)
     return ok ? why : err_no_memory(b->em);
 }
 
+/* yajl is content with a comment behind the value that does not end. */
+static bool open_comment(const struct builder *b)
+{
+    for (size_t at = b->root.end; at < b->text.n; at++) {
+        if (b->text.p[at] == '/') {
+            size_t end = skip_comment(b->text, at);
+            bool block = at + 1 < b->text.n && b->text.p[at + 1] == '*';
+            bool line = at + 1 < b->text.n && b->text.p[at + 1] == '/';
+            if (!line && !(block && end >= at + 4 && b->text.p[end - 1] == '/' && b->text.p[end - 2] == '*')) {
+                return true;
+            }
+            at = end - 1;
+        }
+    }
+    return false;
+}
+
+static void end_parser(struct builder *b)
+{
+    while (b->emergency != NULL) {
+        struct emergency *next = b->emergency->next;
+        free(b->emergency);
+        b->emergency = next;
+    }
+}
+
 static enum err run_parser(struct builder *b)
 {
     static const yajl_callbacks callbacks = {
@@ -360,7 +420,7 @@ static enum err run_parser(struct builder *b)
     if (b->text.n > UINT32_MAX / 2) {
         return err_set(b->em, ERR_JSON, "a document of %zu bytes is too long", b->text.n);
     }
-    yajl_alloc_funcs funcs = {arena_malloc_cb, arena_realloc_cb, arena_free_cb, b->arena};
+    yajl_alloc_funcs funcs = {arena_malloc_cb, arena_realloc_cb, arena_free_cb, b};
     b->yajl = start_parser(b, &callbacks, &funcs);
     if (b->yajl == NULL) {
         return err_no_memory(b->em);
@@ -371,7 +431,9 @@ static enum err run_parser(struct builder *b)
         at_end = true;
         st = yajl_complete_parse(b->yajl);
     }
-    if (st != yajl_status_ok && b->err == ERR_OK) {
+    if (b->no_room) {
+        b->err = err_no_memory(b->em);
+    } else if (b->err == ERR_OK && (st != yajl_status_ok || open_comment(b))) {
         b->err = syntax_error(b, at_end);
     }
     return b->err;
@@ -382,6 +444,7 @@ enum err json_parse(struct json *out, struct str text, struct arena *arena, cons
 {
     struct builder b = {.text = text, .arena = arena, .limits = limits, .em = em};
     enum err e = run_parser(&b);
+    end_parser(&b);
     *out = e == ERR_OK ? b.root : (struct json){.type = JSON_NULL};
     return e;
 }
@@ -399,6 +462,7 @@ enum err json_parse_until(struct json *out, size_t *extra, struct str text, stru
             e = close_broken(&b, e);
         }
     }
+    end_parser(&b);
     *out = b.has_root ? b.root : (struct json){.type = JSON_NULL};
     return e;
 }

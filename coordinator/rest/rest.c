@@ -279,6 +279,7 @@ void rest_fail(struct rest *r, const struct errmsg *em)
     int status = err_http_status(em);
     jw_ki64(&w, "status", status);
     jw_obj_end(&w);
+    r->is_error = true;
     rest_send(r, status, &b);
 }
 
@@ -402,6 +403,11 @@ void coordinator_handle(void *coordinator, struct http_request *req)
     const struct str *type = http_header_find(req->headers, req->headers_n, "content-type");
     if (req->body.n > 0 && (type == NULL || !supported_content(*type))) {
         rest_fail_text(r, 406, "Content-Type header [%.*s] is not supported", type != NULL ? (int)type->n : 0, type != NULL ? type->p : "");
+        return;
+    }
+    bool pretty;
+    if (rest_bool(r, "pretty", false, &pretty) != ERR_OK) {
+        rest_fail(r, NULL);
         return;
     }
     rest_handler handler = router_find(co->router, r, parts, n, &allowed);

@@ -43,6 +43,7 @@ struct rest {
     struct http_header headers[4];
     unsigned n_headers;
     int64_t start_ns;
+    bool is_error; /* errors are not filtered */
     void *user; /* the handler's */
 };
 

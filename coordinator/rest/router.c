@@ -1,5 +1,5 @@
-/* A trie of path parts. Explicit parts go before `{name}` ones, with backtracking: the first leaf that serves the method
- * wins, as in Elasticsearch's RestController. */
+/* A trie of path parts. Explicit parts go before `{name}` ones, with backtracking; the first leaf that is a route decides, also
+ * when it does not serve the method, as in Elasticsearch's PathTrie. */
 #include "coordinator/rest/rest.h"
 
 struct leaf_route {
@@ -86,7 +86,7 @@ static void search(struct walk *w, const struct node *at, unsigned depth)
         }
         return;
     }
-    for (const struct node *c = at->children; c != NULL && w->found == NULL; c = c->sibling) {
+    for (const struct node *c = at->children; c != NULL && w->allowed == 0; c = c->sibling) {
         if (c->part.p == NULL || str_eq(c->part, w->parts[depth])) {
             search(w, c, depth + 1);
         }

@@ -26,9 +26,6 @@ static enum err int_override(struct url_overrides *u, const char *param, bool no
         return ERR_OK;
     }
     enum err e = rest_int(u->r, param, 0, &v);
-    if (e == ERR_OK && v == -1 && non_negative) {
-        return ERR_OK; /* the default */
-    }
     if (e == ERR_OK && non_negative && v < 0) {
         e = err_set(&u->r->em, ERR_ILLEGAL_ARGUMENT, "[%s] parameter cannot be negative, found [%d]", param, v);
     }
@@ -175,11 +172,31 @@ static enum err overrides(struct url_overrides *u)
     return e == ERR_OK ? list_override(u, "stats", "stats", NULL) : e;
 }
 
+/* A second value behind the body's is an error of its own kind; any other error of syntax stays what it is. */
+static enum err more_behind(struct rest *r)
+{
+    struct json first, second;
+    size_t extra, more;
+    enum err e = json_parse_until(&first, &extra, r->body, r->arena, &json_limits_default, &r->em);
+    if (extra == SIZE_MAX) {
+        return e;
+    }
+    struct str rest = str_slice(r->body, extra, r->body.n);
+    struct errmsg em;
+    if (json_parse_until(&second, &more, rest, r->arena, &json_limits_default, &em) != ERR_OK && more == SIZE_MAX) {
+        return e;
+    }
+    return jr_fail(r->body, extra + second.off, &r->em, "Unexpected token [%s] found after the main object.", json_token_name(&second));
+}
+
 /* The body's text and tree, with what the URL adds. */
 static enum err body_of(struct rest *r, struct search_opts *o)
 {
     const struct json *body;
     enum err e = rest_body(r, &body);
+    if (e == ERR_JSON) {
+        e = more_behind(r);
+    }
     if (e != ERR_OK) {
         return e;
     }

@@ -87,6 +87,10 @@ enum err doc_parse_field(struct doc_parser *p, const struct field *f, const stru
         return doc_completion_value(p, f, v);
     }
     enum err e;
+    if (f->type == FT_GEO_POINT && f->is_multi_field && p->geohashes) {
+        err_set(p->em, ERR_ILLEGAL_ARGUMENT, "illegal external value class [java.lang.StringBuilder]. Should be java.util.List");
+        return err_wrap(p->em, ERR_MAPPER_PARSING, "failed to parse field [%.*s] of type [geo_point]", STR_ARG(f->path));
+    }
     if (f->type == FT_GEO_POINT) { /* gives its multi-fields something else to read, and words errors its own way */
         return doc_geo_value(p, f, v);
     }
@@ -429,7 +433,10 @@ enum err doc_parse_value(struct doc_parser *p, const struct field *object, struc
     if (json_is_broken(v)) {
         return doc_broken(p);
     }
-    return v->type == JSON_NULL ? ERR_OK : parse_unmapped(p, object, names, n, v);
+    if (v->type == JSON_NULL) { /* only what the object itself says counts here */
+        return object->dynamic == DYNAMIC_STRICT ? strict(p, object, names[n - 1]) : ERR_OK;
+    }
+    return parse_unmapped(p, object, names, n, v);
 }
 
 static enum err parse_dotted(struct doc_parser *p, const struct field *object, const struct json_member *m)
@@ -469,18 +476,35 @@ static enum err refuse_start(struct doc_parser *p)
                    "Compressor detection can only be called on some xcontent bytes or compressed xcontent bytes");
 }
 
+/* The token with which text begins, or NULL when it is none. */
+static const char *token_at(struct str s)
+{
+    static const struct {
+        const char *word, *token;
+    } literals[] = {{"true", "VALUE_BOOLEAN"}, {"false", "VALUE_BOOLEAN"}, {"null", "VALUE_NULL"}};
+    char c = s.n > 0 ? s.p[0] : 0;
+    if (c == '{' || c == '[') {
+        return c == '{' ? "START_OBJECT" : "START_ARRAY";
+    }
+    if (c == '"' || (c >= '0' && c <= '9')) {
+        return c == '"' ? "VALUE_STRING" : "VALUE_NUMBER";
+    }
+    size_t n = 0;
+    while (n < s.n && ((s.p[n] >= 'a' && s.p[n] <= 'z') || (s.p[n] >= 'A' && s.p[n] <= 'Z') || (s.p[n] >= '0' && s.p[n] <= '9'))) {
+        n++;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(literals); i++) {
+        if (str_is(str_slice(s, 0, n), literals[i].word)) {
+            return literals[i].token;
+        }
+    }
+    return NULL;
+}
+
 /* What follows a complete document: a token that could begin another, or nothing that could. */
 static enum err refuse_extra(struct doc_parser *p, size_t at)
 {
-    struct str rest = str_slice(p->text, at, p->text.n);
-    const char *token = rest.n == 0                                          ? NULL
-                        : rest.p[0] == '{'                                   ? "START_OBJECT"
-                        : rest.p[0] == '['                                   ? "START_ARRAY"
-                        : rest.p[0] == '"'                                   ? "VALUE_STRING"
-                        : (rest.p[0] >= '0' && rest.p[0] <= '9')             ? "VALUE_NUMBER"
-                        : str_starts(rest, STR("true")) || str_starts(rest, STR("false")) ? "VALUE_BOOLEAN"
-                        : str_starts(rest, STR("null"))                      ? "VALUE_NULL"
-                                                                             : NULL;
+    const char *token = token_at(str_slice(p->text, at, p->text.n));
     return token == NULL ? doc_broken(p)
                          : err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Malformed content, found extra data after parsing: %s",
                                    token);

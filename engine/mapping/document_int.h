@@ -35,6 +35,7 @@ struct doc_parser {
     size_t n_added, added_cap;
     int64_t n_nested;
     bool in_copy;
+    bool geohashes; /* multi-fields of a point are being read */
     bool has_contexts; /* a completion with contexts came by: they are completed at the end */
 };
 

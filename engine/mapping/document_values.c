@@ -417,9 +417,11 @@ static enum err geo_multi_fields(struct geo_sink *sink)
     if (s.p == NULL || sink->hashes.failed) {
         return no_room(p);
     }
+    p->geohashes = true;
     for (uint32_t i = 0; e == ERR_OK && i < sink->f->n_multi_fields; i++) {
         e = doc_parse_field(p, sink->f->multi_fields[i], &text);
     }
+    p->geohashes = false;
     return e;
 }
 
@@ -433,22 +435,57 @@ static enum err null_point(struct geo_sink *sink)
     return e == ERR_OK ? on_point(sink, point, sink->p->em) : e;
 }
 
+/* One point that is an item of an array. */
+static enum err item_point(struct geo_sink *sink, const struct json *v)
+{
+    struct geo_point point = {NAN, NAN};
+    bool empty = v->type == JSON_ARRAY && v->n == 0;
+    enum err e = empty ? ERR_OK : geo_point_of_json(&point, v, sink->f->ignore_z, sink->p->em);
+    return e == ERR_OK ? on_point(sink, point, sink->p->em) : e;
+}
+
+/* *rest is where reading stopped: behind the item of an array that was malformed. */
+static enum err read_points(struct geo_sink *sink, const struct json *v, uint32_t *rest)
+{
+    struct doc_parser *p = sink->p;
+    *rest = UINT32_MAX;
+    if (json_is_broken(v)) {
+        return doc_broken(p);
+    }
+    if (v->type == JSON_NULL) {
+        return null_point(sink);
+    }
+    if (v->type != JSON_ARRAY || v->n == 0 || v->items[0].type == JSON_NUMBER) {
+        return geo_points_of_json(v, sink->f->ignore_z, on_point, sink, p->em);
+    }
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < v->n; i++) {
+        *rest = i + 1;
+        e = json_is_broken(&v->items[i]) ? doc_broken(p) : item_point(sink, &v->items[i]);
+    }
+    return e;
+}
+
+/* Elasticsearch's parser goes on behind the malformed item, and takes what is left for values of their own. */
+static enum err ignore_point(struct doc_parser *p, const struct field *f, const struct json *v, uint32_t rest)
+{
+    enum err e = ignore(p, f);
+    for (uint32_t i = rest; e == ERR_OK && v->type == JSON_ARRAY && i < v->n; i++) {
+        e = doc_geo_value(p, f, &v->items[i]);
+    }
+    return e;
+}
+
 enum err doc_geo_value(struct doc_parser *p, const struct field *f, const struct json *v)
 {
     struct geo_sink sink = {.p = p, .f = f};
     size_t before = p->part->n;
-    buf_init(&sink.hashes, p->arena->alloc, BUF_UNLIMITED);
-    enum err e;
-    if (json_is_broken(v)) {
-        e = doc_broken(p);
-        if (!v->b) {
-            return e;
-        }
-    } else if (v->type == JSON_NULL) {
-        e = null_point(&sink);
-    } else {
-        e = geo_points_of_json(v, f->ignore_z, on_point, &sink, p->em);
+    uint32_t rest;
+    if (json_is_broken(v) && !v->b) {
+        return doc_broken(p);
     }
+    buf_init(&sink.hashes, p->arena->alloc, BUF_UNLIMITED);
+    enum err e = read_points(&sink, v, &rest);
     if (e == ERR_OK) {
         e = geo_multi_fields(&sink);
     }
@@ -458,7 +495,7 @@ enum err doc_geo_value(struct doc_parser *p, const struct field *f, const struct
     }
     if (f->ignore_malformed) {
         p->part->n = before;
-        return ignore(p, f);
+        return ignore_point(p, f, v, rest);
     }
     return err_wrap(p->em, ERR_MAPPER_PARSING, "failed to parse field [%.*s] of type [geo_point]", STR_ARG(f->path));
 }

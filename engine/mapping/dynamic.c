@@ -38,6 +38,7 @@ static enum err make_field(struct doc_parser *p, const struct field *object, str
     const struct json *type = json_get(def, "type");
     struct node *n = NULL;
     b.date_format = date_format;
+    b.from_template = true;
     enum err e = node_parse_typed(&b, name, json_is(type, JSON_STRING) ? type->s : STR("object"), def, name, &n);
     e = e != ERR_OK ? e : node_build(&b, n);
     e = e != ERR_OK ? e : node_link(&b, n, object);
@@ -200,7 +201,7 @@ static struct guess guess_value(const struct doc_parser *p, const struct json *v
 enum err doc_dynamic_scalar(struct doc_parser *p, const struct field *object, struct str name, const struct json *v)
 {
     enum dynamic_mode mode = doc_dynamic(p, object);
-    if (mode == DYNAMIC_FALSE) {
+    if (mode == DYNAMIC_FALSE || (v->type == JSON_NULL && !json_is_broken(v))) {
         return ERR_OK;
     }
     if (mode == DYNAMIC_STRICT) {
@@ -238,19 +239,20 @@ static enum err check_same(struct doc_parser *p, struct str path, const struct j
     return e == ERR_OK ? node_merge(&b, nodes[0], nodes[1], &merged) : e;
 }
 
-/* The definition of an object on the way to a new field, as it must be repeated. */
+/* The definition of an object on the way to a new field: what must be repeated, and nothing that may have changed
+ * meanwhile. */
 static bool repeat_object(struct doc_parser *p, const struct field *f, struct json *out)
 {
     *out = json_mk_object();
-    if (f == NULL) {
-        return json_put(out, p->arena, STR("type"), json_mk_str(STR("object")));
+    bool nested = f != NULL && f->type == FT_NESTED;
+    bool ok = json_put(out, p->arena, STR("type"), json_mk_str(nested ? STR("nested") : STR("object")));
+    if (nested && f->include_in_parent) {
+        ok = ok && json_put(out, p->arena, STR("include_in_parent"), json_mk_bool(true));
     }
-    for (uint32_t i = 0; i < f->def->n; i++) {
-        if (!json_put(out, p->arena, f->def->members[i].key, f->def->members[i].value)) {
-            return false;
-        }
+    if (nested && f->include_in_root) {
+        ok = ok && json_put(out, p->arena, STR("include_in_root"), json_mk_bool(true));
     }
-    return true;
+    return ok;
 }
 
 static struct json *member(struct doc_parser *p, struct json *object, struct str key, const struct json *fresh)

@@ -4,39 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 
-enum err similarity_of(struct builder *b, struct str name, struct similarity *out, bool *known)
-{
-    *out = (struct similarity){SIM_BM25, 1.2F, 0.75F, true};
-    *known = true;
-    char key[300];
-    snprintf(key, sizeof(key), "similarity.%.*s.type", STR_ARG(name));
-    struct str type = settings_str(b->settings, key, STR(""));
-    if (type.n == 0) {
-        out->kind = str_is(name, "boolean") ? SIM_BOOLEAN : SIM_BM25;
-        *known = str_is(name, "BM25") || str_is(name, "boolean");
-        return ERR_OK;
-    }
-    if (str_is(type, "boolean")) {
-        out->kind = SIM_BOOLEAN;
-        return ERR_OK;
-    }
-    *known = str_is(type, "BM25");
-    double k1 = 0, bb = 0;
-    snprintf(key, sizeof(key), "similarity.%.*s.k1", STR_ARG(name));
-    enum err e = settings_double(b->settings, key, 1.2, &k1, b->em);
-    if (e == ERR_OK) {
-        snprintf(key, sizeof(key), "similarity.%.*s.b", STR_ARG(name));
-        e = settings_double(b->settings, key, 0.75, &bb, b->em);
-    }
-    if (e == ERR_OK) {
-        snprintf(key, sizeof(key), "similarity.%.*s.discount_overlaps", STR_ARG(name));
-        e = settings_bool(b->settings, key, true, &out->discount_overlaps, b->em);
-    }
-    out->k1 = (float)k1;
-    out->b = (float)bb;
-    return e;
-}
-
 static void set_defaults_of_index(struct builder *b, struct node *n)
 {
     if (param_find(n->spec, STR("ignore_malformed")) != SIZE_MAX) {

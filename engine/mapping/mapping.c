@@ -283,6 +283,9 @@ enum err mapping_new_with(struct mapping **out, const struct json *body, struct 
     enum err e = read_settings(m, em);
     if (e == ERR_OK) {
         b = mapping_builder(m, &m->arena, em);
+        e = similarities_check(&b);
+    }
+    if (e == ERR_OK) {
         e = parse_tree(&b, body, &m->root, &m->def);
     }
     if (e == ERR_OK) {

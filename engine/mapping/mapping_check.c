@@ -50,6 +50,18 @@ static const struct field *nested_scope(const struct mapping *m, struct str path
     return NULL;
 }
 
+/* Is what encloses the path a field? */
+static bool is_below_field(const struct mapping *m, struct str path)
+{
+    for (size_t at = path.n; at-- > 0;) {
+        if (path.p[at] == '.') {
+            const struct field *f = mapping_field_raw(m, str_slice(path, 0, at));
+            return f != NULL && !is_object(f);
+        }
+    }
+    return false;
+}
+
 static enum err check_copy_to(struct builder *b, struct mapping *m, const struct field *f)
 {
     if (f->is_multi_field) {
@@ -61,9 +73,9 @@ static enum err check_copy_to(struct builder *b, struct mapping *m, const struct
             return err_set(b->em, ERR_NULL_POINTER, "Cannot invoke \"String.lastIndexOf(int)\" because \"field\" is null");
         }
         const struct field *to = mapping_field_raw(m, f->copy_to[i]);
-        if (to != NULL && to->is_multi_field) {
+        if (is_below_field(m, f->copy_to[i])) {
             return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "[copy_to] may not be used to copy to a multi-field: [%.*s]",
-                           STR_ARG(to->path));
+                           STR_ARG(f->copy_to[i]));
         }
         if (to != NULL && is_object(to)) {
             return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "Cannot copy to field [%.*s] since it is mapped as an object",

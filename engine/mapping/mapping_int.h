@@ -133,6 +133,7 @@ struct builder {
     const struct settings *settings;
     bool ignore_malformed, coerce;
     struct str date_format; /* of detected dates: the default of `format`; p == NULL: none */
+    bool from_template; /* unknown parameters are passed over */
     struct errmsg *em;
 };
 
@@ -171,7 +172,10 @@ enum err param_parse(struct builder *b, struct node *n, size_t i, const struct j
 enum err params_build(struct builder *b, struct node *n);
 /* Index of a parameter, or SIZE_MAX. */
 size_t param_find(const struct type_spec *s, struct str name);
+/* (similarity.c) *known is false, with BM25's defaults, for a name that nobody declared. */
 enum err similarity_of(struct builder *b, struct str name, struct similarity *out, bool *known);
+/* Those that the index declares. */
+enum err similarities_check(struct builder *b);
 /* (completion_contexts.c) */
 enum err contexts_parse(struct builder *b, struct node *n, size_t i, const struct json *v);
 enum err contexts_validate(const struct mapping *m, const struct field *f, struct errmsg *em);

@@ -147,7 +147,7 @@ static enum err parse_field_param(struct builder *b, struct node *n, const struc
     }
     size_t i = param_find(n->spec, m->key);
     if (i == SIZE_MAX) {
-        return is_obsolete_param(m->key)
+        return is_obsolete_param(m->key) || b->from_template
                    ? ERR_OK
                    : err_set(b->em, ERR_MAPPER_PARSING, "unknown parameter [%.*s] on mapper [%.*s] of type [%s]",
                              STR_ARG(m->key), STR_ARG(n->f.name), n->spec->name);
@@ -279,7 +279,7 @@ static enum err parse_object(struct builder *b, struct str name, enum field_type
         }
         unknown = !known && unknown == NULL ? order[i] : unknown;
     }
-    return e == ERR_OK && unknown != NULL ? unsupported(b, name, unknown) : e;
+    return e == ERR_OK && unknown != NULL && !b->from_template ? unsupported(b, name, unknown) : e;
 }
 
 /* ---- properties ---- */

@@ -108,6 +108,9 @@ static enum err parse_date_formats(struct builder *b, struct root_def *d, const 
     enum err e = d->date_formats != NULL ? ERR_OK : no_memory(b);
     for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
         struct str s = java_text(&items[i], b->arena);
+        if (s.p != NULL && str_starts(s, STR("epoch_"))) {
+            return err_set(b->em, ERR_MAPPER_PARSING, "Epoch [%.*s] is not supported as dynamic date format", STR_ARG(s));
+        }
         e = s.p != NULL ? date_format_new(&d->date_formats[i], s, b->arena, b->em) : no_memory(b);
     }
     return e;

@@ -107,7 +107,7 @@ static bool replace(struct json *v, struct str name, const char *type, struct ar
 
 const struct json *template_mapping(const struct dynamic_template *t, struct str name, const char *type, struct arena *arena)
 {
-    const char *field_type = strcmp(type, "string") == 0 ? "text" : type;
+    const char *field_type = strcmp(type, "string") == 0 ? "text" : strcmp(type, "double") == 0 ? "float" : type;
     struct json *out = ARENA_NEW(arena, struct json);
     if (out == NULL || !json_copy(out, t->mapping, arena) || !replace(out, name, field_type, arena)) {
         return NULL;

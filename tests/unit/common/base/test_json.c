@@ -31,7 +31,7 @@ START_TEST(syntax_errors)
         const char *text;
         enum err want;
     } cases[] = {{"{", ERR_JSON_EOF},           {"", ERR_JSON_EOF},       {"{\"a\":}", ERR_JSON}, {"{\"a\":1,\"a\":2}", ERR_JSON},
-                 {"[1] x", ERR_JSON}, {"{\"a\" 1}", ERR_JSON}, {"nul", ERR_JSON_EOF}, {"\"\x01\"", ERR_JSON}};
+                 {"[1] x", ERR_JSON}, {"{\"a\" 1}", ERR_JSON}, {"nul", ERR_JSON}, {"{\"a\":1,", ERR_JSON}, {"{\"a\":1.", ERR_JSON}, {"{\"a\":-", ERR_JSON_EOF}, {"{} /* x", ERR_JSON_EOF}, {"{} // x", ERR_OK}, {"\"\x01\"", ERR_JSON}};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct arena a;
         arena_init(&a, NULL, ARENA_UNLIMITED);

@@ -1,9 +1,12 @@
 /* Mappings and documents as lines of JSON: what they print, what they yield. Without argument it runs the few lines
  * below as a test; with "-" it reads lines from standard input and prints one line of JSON for each, for comparing with
- * another implementation:
- *   {"settings":{..},"mapping":{..},"merge":[{..}],"docs":[{..} or "text"]} */
+ * another implementation (a second argument names the folder of ik.dict and pinyin.dict):
+ *   {"settings":{..},"mapping":{..},"merge":[{..}],"docs":[{..} or "text"],"steps":[{"merge":..},{"doc":..},{"get":1}]} */
 #include "common/base/jsonw.h"
 #include "common/base/num.h"
+#include "common/sys/fs_posix.h"
+#include "engine/analysis/ik.h"
+#include "engine/analysis/pinyin.h"
 #include "engine/mapping/document.h"
 
 #include <check.h>
@@ -180,6 +183,25 @@ static void run_doc(struct jsonw *w, struct mapping **m, const struct json *doc)
     arena_fini(&a);
 }
 
+/* {"merge":..}, {"doc":..}, {"get":..} in turn. */
+static void run_sequence(struct jsonw *w, struct mapping **m, const struct json *steps)
+{
+    jw_k(w, "steps");
+    jw_arr(w);
+    for (uint32_t i = 0; steps != NULL && i < steps->n; i++) {
+        const struct json *doc = json_get(&steps->items[i], "doc"), *merge = json_get(&steps->items[i], "merge");
+        struct errmsg em = {0};
+        if (doc != NULL) {
+            run_doc(w, m, doc);
+        } else if (merge != NULL && merge_into(m, merge, &em) != ERR_OK) {
+            write_error(w, &em);
+        } else {
+            mapping_write(*m, w);
+        }
+    }
+    jw_arr_end(w);
+}
+
 static void run_steps(struct jsonw *w, struct mapping **m, const struct json *line)
 {
     struct errmsg em = {0};
@@ -201,9 +223,10 @@ static void run_steps(struct jsonw *w, struct mapping **m, const struct json *li
         run_doc(w, m, &docs->items[i]);
     }
     jw_arr_end(w);
+    run_sequence(w, m, json_get(line, "steps"));
 }
 
-static void run_line(struct str text, struct buf *out)
+static void run_line(struct str text, const struct analysis_env *env, struct buf *out)
 {
     struct arena a;
     arena_init(&a, NULL, ARENA_UNLIMITED);
@@ -214,7 +237,6 @@ static void run_line(struct str text, struct buf *out)
     struct settings settings;
     settings_init(&settings, &a);
     struct analysis *analysis = NULL;
-    struct analysis_env env = {0};
     struct mapping *m = NULL;
     jw_obj(&w);
     enum err e = json_parse(&line, text, &a, &json_limits_default, &em);
@@ -222,7 +244,7 @@ static void run_line(struct str text, struct buf *out)
         e = settings_from_json(&settings, json_get(&line, "settings"), STR(""), &em);
     }
     if (e == ERR_OK) {
-        e = analysis_new(&analysis, &settings, &env, &em);
+        e = analysis_new(&analysis, &settings, env, &em);
     }
     if (e == ERR_OK) {
         e = mapping_new(&m, json_get(&line, "mapping"), analysis, &settings, &em);
@@ -244,7 +266,7 @@ static void run_line(struct str text, struct buf *out)
 
 static const char *const samples[][2] = {
     {"{\"mapping\":{\"properties\":{\"b\":{\"type\":\"integer\"},\"a\":{\"type\":\"keyword\",\"index\":true}}}}",
-     "{\"mapping\":{\"properties\":{\"a\":{\"type\":\"keyword\"},\"b\":{\"type\":\"integer\"}}},\"merge\":[],\"docs\":[],"
+     "{\"mapping\":{\"properties\":{\"a\":{\"type\":\"keyword\"},\"b\":{\"type\":\"integer\"}}},\"merge\":[],\"docs\":[],\"steps\":[],"
      "\"after\":{\"properties\":{\"a\":{\"type\":\"keyword\"},\"b\":{\"type\":\"integer\"}}}}"},
     {"{\"mapping\":{\"x\":1}}",
      "{\"mapping\":{\"error\":[\"mapper_parsing_exception: Failed to parse mapping [_doc]: Root mapping definition has "
@@ -257,14 +279,29 @@ START_TEST(sample_lines)
     for (size_t i = 0; i < ARRAY_LEN(samples); i++) {
         struct buf out;
         buf_init(&out, NULL, BUF_UNLIMITED);
-        run_line(str_of(samples[i][0]), &out);
+        run_line(str_of(samples[i][0]), &(struct analysis_env){0}, &out);
         ck_assert_str_eq(out.p, samples[i][1]);
         buf_fini(&out);
     }
 }
 END_TEST
 
-static int run_stdin(void)
+static void open_dictionaries(const char *dir, const struct fs *fs, struct analysis_env *env)
+{
+    char path[4096];
+    struct ik_dictionary *ik = NULL;
+    struct pinyin_dictionary *pinyin = NULL;
+    snprintf(path, sizeof(path), "%s/ik.dict", dir);
+    if (ik_dictionary_open(&ik, fs, path, NULL) == ERR_OK) {
+        env->ik = ik;
+    }
+    snprintf(path, sizeof(path), "%s/pinyin.dict", dir);
+    if (pinyin_dictionary_open(&pinyin, fs, path, NULL) == ERR_OK) {
+        env->pinyin = pinyin;
+    }
+}
+
+static int run_stdin(const struct analysis_env *env)
 {
     char *line = NULL;
     size_t cap = 0;
@@ -272,7 +309,7 @@ static int run_stdin(void)
     while ((n = getline(&line, &cap, stdin)) > 0) {
         struct buf out;
         buf_init(&out, NULL, BUF_UNLIMITED);
-        run_line(str_mk(line, (size_t)n), &out);
+        run_line(str_mk(line, (size_t)n), env, &out);
         printf("%s\n", out.p);
         fflush(stdout);
         buf_fini(&out);
@@ -284,7 +321,14 @@ static int run_stdin(void)
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "-") == 0) {
-        return run_stdin();
+        struct analysis_env env = {0};
+        if (argc > 2) {
+            open_dictionaries(argv[2], fs_posix(), &env);
+        }
+        int rc = run_stdin(&env);
+        ik_dictionary_unref((struct ik_dictionary *)(uintptr_t)env.ik);
+        pinyin_dictionary_unref((struct pinyin_dictionary *)(uintptr_t)env.pinyin);
+        return rc;
     }
     Suite *s = suite_create("mapping lines");
     TCase *t = tcase_create("lines");
