@@ -1,5 +1,5 @@
-/* Documents a second through document_parse(), one thread: hotel-like, 12 fields, some 400 bytes. The second figure has
- * text fields analysed as well. */
+/* Documents a second through document_parse(), one thread: hotel-like, 12 fields, some 400 bytes. The second
+ * figure has text fields analysed as well. */
 #include "engine/mapping/document.h"
 
 #include <stdio.h>
@@ -9,22 +9,32 @@
 #define ROUNDS 200000
 
 static const char *const mapping_of[] = {
-    "{\"properties\":{\"id\":{\"type\":\"keyword\"},\"name\":{\"type\":\"keyword\"},\"address\":{\"type\":\"keyword\",\"index\":false},"
-    "\"price\":{\"type\":\"integer\"},\"score\":{\"type\":\"integer\"},\"brand\":{\"type\":\"keyword\"},\"city\":{\"type\":"
-    "\"keyword\"},\"starName\":{\"type\":\"keyword\"},\"business\":{\"type\":\"keyword\"},\"location\":{\"type\":\"geo_point\"},"
+    "{\"properties\":{\"id\":{\"type\":\"keyword\"},\"name\":{\"type\":\"keyword\"},\"address\":{\"type\":"
+    "\"keyword\",\"index\":false},"
+    "\"price\":{\"type\":\"integer\"},\"score\":{\"type\":\"integer\"},\"brand\":{\"type\":\"keyword\"},"
+    "\"city\":{\"type\":"
+    "\"keyword\"},\"starName\":{\"type\":\"keyword\"},\"business\":{\"type\":\"keyword\"},\"location\":{"
+    "\"type\":\"geo_point\"},"
     "\"pic\":{\"type\":\"keyword\",\"index\":false},\"opened\":{\"type\":\"date\"}}}",
-    "{\"properties\":{\"id\":{\"type\":\"keyword\"},\"name\":{\"type\":\"text\",\"copy_to\":\"all\"},\"address\":{\"type\":\"keyword\","
-    "\"index\":false},\"price\":{\"type\":\"integer\"},\"score\":{\"type\":\"integer\"},\"brand\":{\"type\":\"keyword\",\"copy_to\":"
-    "\"all\"},\"city\":{\"type\":\"keyword\",\"copy_to\":\"all\"},\"starName\":{\"type\":\"keyword\"},\"business\":{\"type\":"
-    "\"keyword\"},\"location\":{\"type\":\"geo_point\"},\"pic\":{\"type\":\"keyword\",\"index\":false},\"opened\":{\"type\":"
+    "{\"properties\":{\"id\":{\"type\":\"keyword\"},\"name\":{\"type\":\"text\",\"copy_to\":\"all\"},"
+    "\"address\":{\"type\":\"keyword\","
+    "\"index\":false},\"price\":{\"type\":\"integer\"},\"score\":{\"type\":\"integer\"},\"brand\":{\"type\":"
+    "\"keyword\",\"copy_to\":"
+    "\"all\"},\"city\":{\"type\":\"keyword\",\"copy_to\":\"all\"},\"starName\":{\"type\":\"keyword\"},"
+    "\"business\":{\"type\":"
+    "\"keyword\"},\"location\":{\"type\":\"geo_point\"},\"pic\":{\"type\":\"keyword\",\"index\":false},"
+    "\"opened\":{\"type\":"
     "\"date\"},\"all\":{\"type\":\"text\"}}}",
 };
 
 static const char *const document =
-    "{\"id\":\"36934\",\"name\":\"Seven Days Inn Shanghai Baoshan\",\"address\":\"12 Jingjiang Street, Yuepu town, Baoshan\","
-    "\"price\":189,\"score\":37,\"brand\":\"Seven Days Inn\",\"city\":\"Shanghai\",\"starName\":\"two diamonds\","
+    "{\"id\":\"36934\",\"name\":\"Seven Days Inn Shanghai Baoshan\",\"address\":\"12 Jingjiang Street, Yuepu "
+    "town, Baoshan\","
+    "\"price\":189,\"score\":37,\"brand\":\"Seven Days Inn\",\"city\":\"Shanghai\",\"starName\":\"two "
+    "diamonds\","
     "\"business\":\"Sichuan North Road commercial street\",\"location\":\"31.251433, 121.47522\","
-    "\"pic\":\"https://example.net/images/hotels/t0/1/shanghai/2t1cyptpExe4o1t3_w200_h200.jpg\",\"opened\":\"2021-03-15T08:00:00Z\"}";
+    "\"pic\":\"https://example.net/images/hotels/t0/1/shanghai/"
+    "2t1cyptpExe4o1t3_w200_h200.jpg\",\"opened\":\"2021-03-15T08:00:00Z\"}";
 
 static double seconds(void)
 {
@@ -45,9 +55,9 @@ static int run(const char *name, const char *body)
     arena_init(&a, NULL, ARENA_UNLIMITED);
     arena_init(&docs, NULL, ARENA_UNLIMITED);
     settings_init(&none, &a);
-    if (analysis_new(&analysis, &none, &env, &em) != ERR_OK ||
-        json_parse(&v, str_of(body), &a, &json_limits_default, &em) != ERR_OK ||
-        mapping_new(&m, &v, analysis, &none, &em) != ERR_OK) {
+    if (analysis_new(&analysis, &none, &env, &em) != ERR_OK
+        || json_parse(&v, str_of(body), &a, &json_limits_default, &em) != ERR_OK
+        || mapping_new(&m, &v, analysis, &none, &em) != ERR_OK) {
         fprintf(stderr, "%s\n", em.frame[0].reason);
         return 1;
     }
@@ -64,8 +74,8 @@ static int run(const char *name, const char *body)
         arena_reset(&docs);
     }
     double took = seconds() - start;
-    printf("document_parse %s: %.0f documents/s, %zu bytes, %zu values each\n", name, ROUNDS / took, strlen(document),
-           values / ROUNDS);
+    printf("document_parse %s: %.0f documents/s, %zu bytes, %zu values each\n", name, ROUNDS / took,
+           strlen(document), values / ROUNDS);
     mapping_unref(m);
     analysis_unref(analysis);
     arena_fini(&docs);

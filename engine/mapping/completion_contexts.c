@@ -10,7 +10,8 @@
 #define EARTH_POLAR_DISTANCE (3.14159265358979323846 * 6356752.314245)
 #define PRECISION_DEFAULT    6
 
-/* Elasticsearch's GeoUtils.geoHashLevelsForPrecision: the shortest geohash whose cell's diagonal is within `metres`. */
+/* Elasticsearch's GeoUtils.geoHashLevelsForPrecision: the shortest geohash whose cell's diagonal is within
+ * `metres`. */
 static uint32_t levels_for(double metres)
 {
     if (!(metres > 0)) {
@@ -66,7 +67,8 @@ static enum err parse_context(struct builder *b, const struct json *def, struct 
 {
     *out = (struct completion_context){.precision = PRECISION_DEFAULT};
     if (def->type != JSON_OBJECT) {
-        return err_set(b->em, ERR_CLASS_CAST, "class %s cannot be cast to class java.util.Map", java_class(def));
+        return err_set(b->em, ERR_CLASS_CAST, "class %s cannot be cast to class java.util.Map",
+                       java_class(def));
     }
     enum err e = parse_text(b, def, "name", &out->name);
     if (e == ERR_OK) {
@@ -81,8 +83,8 @@ static enum err parse_context(struct builder *b, const struct json *def, struct 
         } else if (!str_is(m->key, "name") && !str_is(m->key, "type")) {
             struct str s = java_text(&m->value, b->arena);
             return err_set(b->em, ERR_MAPPER_PARSING,
-                           "Mapping definition for [%.*s] has unsupported parameters:  [%.*s : %.*s]", STR_ARG(out->name),
-                           STR_ARG(m->key), STR_ARG(s));
+                           "Mapping definition for [%.*s] has unsupported parameters:  [%.*s : %.*s]",
+                           STR_ARG(out->name), STR_ARG(m->key), STR_ARG(s));
         }
     }
     return e;
@@ -96,7 +98,8 @@ static bool print_context(struct builder *b, const struct completion_context *c,
     ok = ok && json_put(out, b->arena, STR("type"), json_mk_str(geo ? STR("GEO") : STR("CATEGORY")));
     if (ok && geo) {
         struct str s = arena_printf(b->arena, "%u", c->precision);
-        ok = s.p != NULL && json_put(out, b->arena, STR("precision"), (struct json){.type = JSON_NUMBER, .s = s});
+        ok = s.p != NULL
+             && json_put(out, b->arena, STR("precision"), (struct json){.type = JSON_NUMBER, .s = s});
     }
     return ok && (c->path.n == 0 || json_put(out, b->arena, STR("path"), json_mk_str(c->path)));
 }
@@ -140,12 +143,15 @@ enum err contexts_validate(const struct mapping *m, const struct field *f, struc
         }
         const struct field *at = mapping_field_raw(m, c->path);
         if (at == NULL || at->type == FT_OBJECT || at->type == FT_NESTED) {
-            return err_set(em, ERR_PARSE, "field [%.*s] referenced in context [%.*s] is not defined in the mapping",
+            return err_set(em, ERR_PARSE,
+                           "field [%.*s] referenced in context [%.*s] is not defined in the mapping",
                            STR_ARG(c->path), STR_ARG(c->name));
         }
         if (at->type != FT_GEO_POINT) {
-            return err_set(em, ERR_PARSE, "field [%.*s] referenced in context [%.*s] must be mapped to geo_point, found [%s]",
-                           STR_ARG(c->path), STR_ARG(c->name), field_type_name(at->type));
+            return err_set(
+                em, ERR_PARSE,
+                "field [%.*s] referenced in context [%.*s] must be mapped to geo_point, found [%s]",
+                STR_ARG(c->path), STR_ARG(c->name), field_type_name(at->type));
         }
     }
     return ERR_OK;

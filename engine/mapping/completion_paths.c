@@ -1,7 +1,7 @@
 #include "engine/mapping/completion_paths.h"
 
-/* Lucene's TokenStreamToAutomaton over positions: a token leads from "leaving p" to "arriving p + length"; arriving p
- * leads over a separator to leaving p; a hole leads from leaving p - 1 to arriving p. */
+/* Lucene's TokenStreamToAutomaton over positions: a token leads from "leaving p" to "arriving p + length";
+ * arriving p leads over a separator to leaving p; a hole leads from leaving p - 1 to arriving p. */
 struct position {
     bool leaving, arriving, hole; /* hole: from the position before to this one */
     uint32_t first;               /* first token that starts here, + 1 */
@@ -164,8 +164,8 @@ static void accept(struct graph *g, size_t n)
     g->out[g->n++] = path;
 }
 
-/* What is still to do: at position p, arriving or leaving, with n bytes of path. An explicit stack, because a text may
- * have any number of positions. */
+/* What is still to do: at position p, arriving or leaving, with n bytes of path. An explicit stack, because a
+ * text may have any number of positions. */
 struct step {
     uint32_t p;
     uint32_t token; /* leaving: token + 1 to take next; 0: the hole */
@@ -217,8 +217,8 @@ static void walk(struct graph *g)
     }
 }
 
-enum err completion_paths(const struct completion_options *o, struct str text, struct arena *arena, const struct str **out,
-                          uint32_t *n, struct errmsg *em)
+enum err completion_paths(const struct completion_options *o, struct str text, struct arena *arena,
+                          const struct str **out, uint32_t *n, struct errmsg *em)
 {
     struct graph g = {.o = o, .arena = arena};
     *out = NULL;

@@ -1,7 +1,8 @@
 /* completion_paths.h - the forms in which a completion field indexes and looks up a text.
  *
- * As Lucene's ConcatenateGraphFilter: every path through the token graph, tokens joined by U+001F where separators are
- * preserved; a hole (a removed stop word, text behind the last token) leaves a separator of its own. Pure. */
+ * As Lucene's ConcatenateGraphFilter: every path through the token graph, tokens joined by U+001F where
+ * separators are preserved; a hole (a removed stop word, text behind the last token) leaves a separator of
+ * its own. Pure. */
 #ifndef ENGINE_MAPPING_COMPLETION_PATHS_H
 #define ENGINE_MAPPING_COMPLETION_PATHS_H
 
@@ -16,7 +17,7 @@ struct completion_options {
 };
 
 /* The distinct paths, in `arena`. No tokens: none. */
-enum err completion_paths(const struct completion_options *o, struct str text, struct arena *arena, const struct str **out,
-                          uint32_t *n, struct errmsg *em);
+enum err completion_paths(const struct completion_options *o, struct str text, struct arena *arena,
+                          const struct str **out, uint32_t *n, struct errmsg *em);
 
 #endif

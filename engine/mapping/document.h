@@ -1,9 +1,9 @@
 /* document.h - one JSON document made ready for indexing.
  *
- * Parsing walks the source by the mapping, applies every field's rules (coercion, null_value, ignore_above, copy_to,
- * multi-fields, dynamic mapping), analyses text, and yields flat lists of values per Lucene-like document: nested
- * objects come first, each as a document of its own, the root last. It needs no lock and no index: several threads may
- * parse for one shard at a time. */
+ * Parsing walks the source by the mapping, applies every field's rules (coercion, null_value, ignore_above,
+ * copy_to, multi-fields, dynamic mapping), analyses text, and yields flat lists of values per Lucene-like
+ * document: nested objects come first, each as a document of its own, the root last. It needs no lock and no
+ * index: several threads may parse for one shard at a time. */
 #ifndef ENGINE_MAPPING_DOCUMENT_H
 #define ENGINE_MAPPING_DOCUMENT_H
 
@@ -27,11 +27,12 @@ struct doc_value {
     bool to_store;  /* a stored field of its own */
     union {
         struct {
-            const struct token *v; /* of this value; the index buffer adds positions up over the field's values */
+            const struct token
+                *v; /* of this value; the index buffer adds positions up over the field's values */
             uint32_t n;
-            int32_t end_pos_inc;  /* positions behind the last token */
-            uint32_t end_offset;  /* byte length of raw */
-            struct str raw;       /* the value's text */
+            int32_t end_pos_inc; /* positions behind the last token */
+            uint32_t end_offset; /* byte length of raw */
+            struct str raw;      /* the value's text */
         } text;
         struct str bytes; /* DOC_TERM, DOC_BYTES */
         int64_t num;
@@ -40,8 +41,8 @@ struct doc_value {
         } geo;
         struct {
             struct str input;        /* as typed, shown as the option's text */
-            const struct str *paths; /* the analysed forms (all paths of the token graph), byte strings in UTF-8 with
-                                        separators as completion.h says */
+            const struct str *paths; /* the analysed forms (all paths of the token graph), byte strings in
+                                        UTF-8 with separators as completion.h says */
             uint32_t n_paths;
             uint32_t weight;
             const struct str *contexts; /* pairs: context name, value */
@@ -62,14 +63,14 @@ struct doc_part { /* one document of the segment */
 
 struct parsed_doc {
     struct str id;
-    struct str routing; /* p == NULL: none */
-    struct str source;  /* as received (or filtered by the mapping's _source rules); n == 0: disabled */
+    struct str routing;     /* p == NULL: none */
+    struct str source;      /* as received (or filtered by the mapping's _source rules); n == 0: disabled */
     struct doc_part *parts; /* nested ones first, the root last */
     size_t n_parts;
     const struct str *ignored; /* fields whose malformed values were left out (_ignored) */
     size_t n_ignored;
-    /* What dynamic mapping wants added, as the body of a put-mapping request; NULL when the mapping covers everything.
-     * While it is set the values are incomplete: merge it, parse again. */
+    /* What dynamic mapping wants added, as the body of a put-mapping request; NULL when the mapping covers
+     * everything. While it is set the values are incomplete: merge it, parse again. */
     const struct json *mapping_update;
 };
 
@@ -81,12 +82,15 @@ struct source_to_parse {
     bool dynamic_allowed; /* false: behave as if everything unmapped were refused */
 };
 
-/* Parses. Everything in *out lives in `arena` or borrows from `in`. ERR_MAPPER_PARSING and friends with their causes. */
-enum err document_parse(struct parsed_doc *out, const struct mapping *m, const struct source_to_parse *in, struct arena *arena,
-                        struct errmsg *em);
+/* Parses. Everything in *out lives in `arena` or borrows from `in`. ERR_MAPPER_PARSING and friends with their
+ * causes. */
+enum err document_parse(struct parsed_doc *out, const struct mapping *m, const struct source_to_parse *in,
+                        struct arena *arena, struct errmsg *em);
 
-/* The values of one field as they would be indexed, from a parsed source tree: what `fields`, highlighting and
- * script-less updates need. Appends the scalars found at `path` (arrays flattened, dotted keys understood). */
-bool source_values(const struct json *source, struct str path, struct arena *arena, const struct json ***out, size_t *n);
+/* The values of one field as they would be indexed, from a parsed source tree: what `fields`, highlighting
+ * and script-less updates need. Appends the scalars found at `path` (arrays flattened, dotted keys
+ * understood). */
+bool source_values(const struct json *source, struct str path, struct arena *arena, const struct json ***out,
+                   size_t *n);
 
 #endif

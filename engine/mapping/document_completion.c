@@ -49,10 +49,12 @@ static enum err parse_weight(struct doc_parser *p, const struct json *v, uint32_
     }
     bool ok = v->type == JSON_STRING ? num_parse_i64(v->s, &w) : json_i64(v, &w);
     if (!ok) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "weight must be an integer, but was [%.*s]", STR_ARG(v->s));
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "weight must be an integer, but was [%.*s]",
+                       STR_ARG(v->s));
     }
     if (w < 0 || w > INT32_MAX) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "weight must be in the interval [0..2147483647], but was [%lld]", (long long)w);
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "weight must be in the interval [0..2147483647], but was [%lld]", (long long)w);
     }
     *out = (uint32_t)w;
     return ERR_OK;
@@ -77,15 +79,16 @@ static enum err check_texts(struct doc_parser *p, const struct json *v)
     return ERR_OK;
 }
 
-static enum err parse_attribute(struct doc_parser *p, const struct field *f, const struct json_member *m, struct input *one,
-                                const struct json **texts)
+static enum err parse_attribute(struct doc_parser *p, const struct field *f, const struct json_member *m,
+                                struct input *one, const struct json **texts)
 {
     if (m->key.p == NULL) {
         return doc_broken(p);
     }
     bool known = str_is(m->key, "input") || str_is(m->key, "weight") || str_is(m->key, "contexts");
     if (!known) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "unknown field name [%.*s], must be one of [input, weight, contexts]",
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "unknown field name [%.*s], must be one of [input, weight, contexts]",
                        STR_ARG(m->key));
     }
     if (json_is_broken(&m->value)) {
@@ -99,12 +102,14 @@ static enum err parse_attribute(struct doc_parser *p, const struct field *f, con
         return parse_weight(p, &m->value, &one->weight);
     }
     if (f->n_contexts == 0) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "contexts field is not supported for field: [%.*s]", STR_ARG(f->path));
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "contexts field is not supported for field: [%.*s]",
+                       STR_ARG(f->path));
     }
     return doc_parse_contexts(p, f, &m->value, &one->contexts, &one->n_contexts);
 }
 
-static enum err parse_one(struct doc_parser *p, const struct field *f, const struct json *v, bool in_array, struct inputs *in)
+static enum err parse_one(struct doc_parser *p, const struct field *f, const struct json *v, bool in_array,
+                          struct inputs *in)
 {
     struct input one = {.weight = 1};
     if (v->type == JSON_STRING) {
@@ -117,7 +122,8 @@ static enum err parse_one(struct doc_parser *p, const struct field *f, const str
     if (v->type != JSON_OBJECT) {
         uint32_t line, col;
         json_place(p->text, v->off, &line, &col);
-        return err_set_at(p->em, ERR_PARSING, line, col, "failed to parse [%.*s]: expected text or object, but got %s",
+        return err_set_at(p->em, ERR_PARSING, line, col,
+                          "failed to parse [%.*s]: expected text or object, but got %s",
                           STR_ARG(in_array ? STR("null") : f->name), json_token_name(v));
     }
     const struct json *texts = NULL;
@@ -155,9 +161,10 @@ static enum err refuse_reserved(struct doc_parser *p, struct str s)
     while (at < s.n) {
         uint32_t c = utf8_next(s, &at);
         if (c == 0 || c == 0x1E || c == 0x1F) {
-            return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
-                           "Illegal input [%.*s] UTF-16 codepoint [0x%x] at position %zu is a reserved character", STR_ARG(s), c,
-                           unit);
+            return err_set(
+                p->em, ERR_ILLEGAL_ARGUMENT,
+                "Illegal input [%.*s] UTF-16 codepoint [0x%x] at position %zu is a reserved character",
+                STR_ARG(s), c, unit);
         }
         unit += c >= 0x10000 ? 2 : 1;
     }

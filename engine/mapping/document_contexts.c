@@ -30,7 +30,8 @@ static enum err add_pair(struct doc_parser *p, struct pairs *to, struct str name
     return e == ERR_OK ? add_text(p, to, value) : e;
 }
 
-static enum err add_point(struct doc_parser *p, struct pairs *to, const struct completion_context *c, struct geo_point point)
+static enum err add_point(struct doc_parser *p, struct pairs *to, const struct completion_context *c,
+                          struct geo_point point)
 {
     char hash[GEOHASH_MAX + 1];
     geohash_encode(point, (int)MIN_OF(MAX_OF(c->precision, 1U), (uint32_t)GEOHASH_MAX), hash);
@@ -40,7 +41,8 @@ static enum err add_point(struct doc_parser *p, struct pairs *to, const struct c
 
 /* ---- given with the input ---- */
 
-static enum err parse_category(struct doc_parser *p, struct pairs *to, const struct completion_context *c, const struct json *v)
+static enum err parse_category(struct doc_parser *p, struct pairs *to, const struct completion_context *c,
+                               const struct json *v)
 {
     bool text = v->type == JSON_STRING || v->type == JSON_NUMBER || v->type == JSON_BOOL;
     if (text) {
@@ -48,13 +50,15 @@ static enum err parse_category(struct doc_parser *p, struct pairs *to, const str
         return add_pair(p, to, c->name, s);
     }
     if (v->type != JSON_ARRAY) {
-        return err_set(p->em, ERR_PARSE, "contexts must be a string, number or boolean or a list of string, number or boolean");
+        return err_set(p->em, ERR_PARSE,
+                       "contexts must be a string, number or boolean or a list of string, number or boolean");
     }
     enum err e = ERR_OK;
     for (uint32_t i = 0; e == ERR_OK && i < v->n; i++) {
         const struct json *item = &v->items[i];
         if (item->type != JSON_STRING && item->type != JSON_NUMBER && item->type != JSON_BOOL) {
-            return err_set(p->em, ERR_PARSE, "context array must have string, number or boolean values, but was [%s]",
+            return err_set(p->em, ERR_PARSE,
+                           "context array must have string, number or boolean values, but was [%s]",
                            json_token_name(item));
         }
         e = add_pair(p, to, c->name, json_text(item));
@@ -75,7 +79,8 @@ static enum err on_point(void *self, struct geo_point point, struct errmsg *em)
     return add_point(s->p, s->to, s->c, point);
 }
 
-static enum err parse_geo(struct doc_parser *p, struct pairs *to, const struct completion_context *c, const struct json *v)
+static enum err parse_geo(struct doc_parser *p, struct pairs *to, const struct completion_context *c,
+                          const struct json *v)
 {
     struct point_sink sink = {p, to, c};
     return geo_points_of_json(v, false, on_point, &sink, p->em);
@@ -91,13 +96,14 @@ static const struct completion_context *find_context(const struct field *f, stru
     return NULL;
 }
 
-enum err doc_parse_contexts(struct doc_parser *p, const struct field *f, const struct json *v, const struct str **pairs,
-                            uint32_t *n)
+enum err doc_parse_contexts(struct doc_parser *p, const struct field *f, const struct json *v,
+                            const struct str **pairs, uint32_t *n)
 {
     struct pairs to = {0};
     enum err e = ERR_OK;
     if (v->type != JSON_OBJECT) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "contexts must be an object or an array , but was [%s]", json_token_name(v));
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "contexts must be an object or an array , but was [%s]",
+                       json_token_name(v));
     }
     for (uint32_t i = 0; e == ERR_OK && i < v->n; i++) {
         const struct json_member *m = &v->members[i];
@@ -106,11 +112,12 @@ enum err doc_parse_contexts(struct doc_parser *p, const struct field *f, const s
             return doc_broken(p);
         }
         if (c == NULL) {
-            return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Unknown context name [%.*s], must be one of [%.*s]", STR_ARG(m->key),
-                           STR_ARG(f->contexts[0].name));
+            return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Unknown context name [%.*s], must be one of [%.*s]",
+                           STR_ARG(m->key), STR_ARG(f->contexts[0].name));
         }
         if (m->value.type != JSON_STRING && m->value.type != JSON_ARRAY && m->value.type != JSON_OBJECT) {
-            return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "contexts must be an object or an array , but was [%s]",
+            return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                           "contexts must be an object or an array , but was [%s]",
                            json_token_name(&m->value));
         }
         e = c->kind == CONTEXT_GEO ? parse_geo(p, &to, c, &m->value) : parse_category(p, &to, c, &m->value);
@@ -122,7 +129,8 @@ enum err doc_parse_contexts(struct doc_parser *p, const struct field *f, const s
 
 /* ---- from other fields ---- */
 
-static enum err take_from(struct doc_parser *p, struct pairs *to, const struct completion_context *c, const struct doc_value *v)
+static enum err take_from(struct doc_parser *p, struct pairs *to, const struct completion_context *c,
+                          const struct doc_value *v)
 {
     if (!str_eq(v->field->path, c->path)) {
         return ERR_OK;
@@ -158,7 +166,8 @@ enum err doc_completion_contexts(struct doc_parser *p, struct doc_value *values,
             return e;
         }
         if (to.n == 0) {
-            return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Contexts are mandatory in context enabled completion field [%.*s]",
+            return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                           "Contexts are mandatory in context enabled completion field [%.*s]",
                            STR_ARG(f->path));
         }
         values[i].completion.contexts = to.v;

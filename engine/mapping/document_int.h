@@ -23,7 +23,7 @@ struct doc_parser {
     const struct source_to_parse *in;
     struct arena *arena;
     struct errmsg *em;
-    struct str text;              /* what offsets of the tree count in */
+    struct str text;             /* what offsets of the tree count in */
     const struct errmsg *broken; /* why the text breaks off; NULL: it does not */
     struct part_build *part;
     struct doc_part *parts; /* finished nested ones */
@@ -35,17 +35,20 @@ struct doc_parser {
     size_t n_added, added_cap;
     int64_t n_nested;
     bool in_copy;
-    bool geohashes; /* multi-fields of a point are being read */
+    bool geohashes;    /* multi-fields of a point are being read */
     bool has_contexts; /* a completion with contexts came by: they are completed at the end */
 };
 
-/* ---- walking (document.c) ---- */
+/* ---- walking (document_walk.c) ---- */
 
+/* All members of an object's value. */
+enum err doc_parse_members(struct doc_parser *p, const struct field *object, const struct json *v);
 /* A field's value (no array but for types that take one), then its multi-fields and copies. */
 enum err doc_parse_field(struct doc_parser *p, const struct field *f, const struct json *v);
-enum err doc_parse_value(struct doc_parser *p, const struct field *object, struct str *names, size_t n, const struct json *v,
-                         bool in_array);
-enum err doc_parse_object_or_field(struct doc_parser *p, const struct field *f, const struct json *v, bool in_array);
+enum err doc_parse_value(struct doc_parser *p, const struct field *object, struct str *names, size_t n,
+                         const struct json *v, bool in_array);
+enum err doc_parse_object_or_field(struct doc_parser *p, const struct field *f, const struct json *v,
+                                   bool in_array);
 /* A new value of the current part; NULL: no memory. */
 struct doc_value *doc_add(struct doc_parser *p, const struct field *f, enum doc_value_kind kind) NODISCARD;
 bool doc_ignore(struct doc_parser *p, const struct field *f) NODISCARD;
@@ -64,11 +67,12 @@ enum err doc_geo_value(struct doc_parser *p, const struct field *f, const struct
 enum err doc_range_value(struct doc_parser *p, const struct field *f, const struct json *v);
 /* Multi-fields included. */
 enum err doc_completion_value(struct doc_parser *p, const struct field *f, const struct json *v);
-/* Adds the contexts that come from other fields of a part; ERR_ILLEGAL_ARGUMENT where there are none at all. */
+/* Adds the contexts that come from other fields of a part; ERR_ILLEGAL_ARGUMENT where there are none at all.
+ */
 enum err doc_completion_contexts(struct doc_parser *p, struct doc_value *values, size_t n);
 /* (completion_contexts_doc.c) {"city":["a"],"place":{..}} -> pairs. */
-enum err doc_parse_contexts(struct doc_parser *p, const struct field *f, const struct json *v, const struct str **pairs,
-                            uint32_t *n);
+enum err doc_parse_contexts(struct doc_parser *p, const struct field *f, const struct json *v,
+                            const struct str **pairs, uint32_t *n);
 
 /* ---- what is not mapped (dynamic.c) ---- */
 
@@ -76,12 +80,16 @@ enum dynamic_mode doc_dynamic(const struct doc_parser *p, const struct field *ob
 /* The object in which names[n - 1] goes, made where missing. *stopped: a part of the way may not be made. */
 enum err doc_dynamic_parent(struct doc_parser *p, const struct field *object, struct str *names, size_t n,
                             const struct field **parent, bool *stopped);
-enum err doc_dynamic_object(struct doc_parser *p, const struct field *object, struct str name, const struct field **out);
-enum err doc_dynamic_scalar(struct doc_parser *p, const struct field *object, struct str name, const struct json *v);
+enum err doc_dynamic_object(struct doc_parser *p, const struct field *object, struct str name,
+                            const struct field **out);
+enum err doc_dynamic_scalar(struct doc_parser *p, const struct field *object, struct str name,
+                            const struct json *v);
 /* The field that a template for objects makes of an array, or NULL. */
-enum err doc_dynamic_array(struct doc_parser *p, const struct field *object, struct str name, const struct field **out);
+enum err doc_dynamic_array(struct doc_parser *p, const struct field *object, struct str name,
+                           const struct field **out);
 bool doc_added(struct doc_parser *p, struct str path, const struct json *def) NODISCARD;
-/* The body of a put-mapping request for all that was added; ERR_ILLEGAL_ARGUMENT when they contradict one another. */
+/* The body of a put-mapping request for all that was added; ERR_ILLEGAL_ARGUMENT when they contradict one
+ * another. */
 enum err doc_mapping_update(struct doc_parser *p, const struct json **out);
 
 #endif

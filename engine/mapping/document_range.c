@@ -65,26 +65,29 @@ static enum err parse_end(struct doc_parser *p, const struct field *f, const str
     return ERR_OK;
 }
 
-
-static enum err take_address(struct doc_parser *p, const struct json *v, bool from, bool exclude, struct doc_value *to)
+static enum err take_address(struct doc_parser *p, const struct json *v, bool from, bool exclude,
+                             struct doc_value *to)
 {
     struct str s;
     uint8_t *at = from ? to->range.ip_from : to->range.ip_to;
     enum err e = doc_text(p, v, &s);
     e = e != ERR_OK ? e : inet_parse(s, at, p->em);
     if (e == ERR_OK && exclude && !(from ? inet_next(at) : inet_prev(at))) {
-        return err_set(p->em, ERR_ARITHMETIC, from ? "Overflow: there is no greater InetAddress than %.*s"
-                                                   : "Underflow: there is no smaller InetAddress than %.*s", STR_ARG(s));
+        return err_set(p->em, ERR_ARITHMETIC,
+                       from ? "Overflow: there is no greater InetAddress than %.*s"
+                            : "Underflow: there is no smaller InetAddress than %.*s",
+                       STR_ARG(s));
     }
     return e;
 }
 
-static enum err take_end(struct doc_parser *p, const struct field *f, const struct json_member *m, struct doc_value *to)
+static enum err take_end(struct doc_parser *p, const struct field *f, const struct json_member *m,
+                         struct doc_value *to)
 {
     bool from = str_is(m->key, "gte") || str_is(m->key, "gt"), exclude = m->key.n == 2;
     if (!from && !str_is(m->key, "lte") && !str_is(m->key, "lt")) {
-        return err_set(p->em, ERR_MAPPER_PARSING, "error parsing field [%.*s], with unknown parameter [%.*s]", STR_ARG(f->path),
-                       STR_ARG(m->key));
+        return err_set(p->em, ERR_MAPPER_PARSING, "error parsing field [%.*s], with unknown parameter [%.*s]",
+                       STR_ARG(f->path), STR_ARG(m->key));
     }
     if (json_is_broken(&m->value)) {
         return doc_broken(p);
@@ -109,15 +112,17 @@ static enum err take_end(struct doc_parser *p, const struct field *f, const stru
 static enum err check_order(struct doc_parser *p, const struct field *f, const struct doc_value *v)
 {
     bool ip = f->type == FT_IP_RANGE;
-    bool reversed = ip ? memcmp(v->range.ip_from, v->range.ip_to, INET_BYTES) > 0 : v->range.from > v->range.to;
+    bool reversed =
+        ip ? memcmp(v->range.ip_from, v->range.ip_to, INET_BYTES) > 0 : v->range.from > v->range.to;
     if (!reversed || !f->index) {
         return ERR_OK;
     }
     if (ip) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "min value cannot be greater than max value for range field");
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "min value cannot be greater than max value for range field");
     }
-    return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "min value (%lld) is greater than max value (%lld)", (long long)v->range.from,
-                   (long long)v->range.to);
+    return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "min value (%lld) is greater than max value (%lld)",
+                   (long long)v->range.from, (long long)v->range.to);
 }
 
 enum err doc_range_value(struct doc_parser *p, const struct field *f, const struct json *v)
@@ -127,7 +132,8 @@ enum err doc_range_value(struct doc_parser *p, const struct field *f, const stru
     }
     bool block = f->type == FT_IP_RANGE && v->type == JSON_STRING;
     if (v->type != JSON_OBJECT && !block) {
-        return err_set(p->em, ERR_MAPPER_PARSING, "error parsing field [%.*s], expected an object but got %.*s", STR_ARG(f->path),
+        return err_set(p->em, ERR_MAPPER_PARSING,
+                       "error parsing field [%.*s], expected an object but got %.*s", STR_ARG(f->path),
                        STR_ARG(f->name));
     }
     struct doc_value *to = doc_add(p, f, DOC_RANGE);

@@ -103,19 +103,20 @@ static enum err constant_value(struct doc_parser *p, const struct field *f, cons
         return e;
     }
     if (s.p == NULL) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[constant_keyword] field [%.*s] doesn't accept [null] values",
-                       STR_ARG(f->path));
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "[constant_keyword] field [%.*s] doesn't accept [null] values", STR_ARG(f->path));
     }
     if (f->const_value.p != NULL) {
-        return str_eq(f->const_value, s)
-                   ? ERR_OK
-                   : err_set(p->em, ERR_ILLEGAL_ARGUMENT,
-                             "[constant_keyword] field [%.*s] only accepts values that are equal to the value defined in "
-                             "the mappings [%.*s], but got [%.*s]",
-                             STR_ARG(f->path), STR_ARG(f->const_value), STR_ARG(s));
+        return str_eq(f->const_value, s) ? ERR_OK
+                                         : err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                                                   "[constant_keyword] field [%.*s] only accepts values that "
+                                                   "are equal to the value defined in "
+                                                   "the mappings [%.*s], but got [%.*s]",
+                                                   STR_ARG(f->path), STR_ARG(f->const_value), STR_ARG(s));
     }
     struct json *def = ARENA_NEW(p->arena, struct json);
-    if (def == NULL || !json_copy(def, f->def, p->arena) || !json_put(def, p->arena, STR("value"), json_mk_str(s))) {
+    if (def == NULL || !json_copy(def, f->def, p->arena)
+        || !json_put(def, p->arena, STR("value"), json_mk_str(s))) {
         return no_room(p);
     }
     return doc_added(p, f->path, def) ? ERR_OK : no_room(p);
@@ -134,8 +135,8 @@ static enum err boolean_value(struct doc_parser *p, const struct field *f, const
     } else if (v->type != JSON_STRING) {
         return err_set(p->em, ERR_JSON, "Current token (%s) not of boolean type", json_token_name(v));
     } else if (v->s.n > 0 && !num_parse_bool(v->s, &on)) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%.*s] as only [true] or [false] are allowed.",
-                       STR_ARG(v->s));
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "Failed to parse value [%.*s] as only [true] or [false] are allowed.", STR_ARG(v->s));
     }
     struct doc_value *to;
     if (f->index || f->store) {
@@ -190,8 +191,14 @@ static enum err ip_value(struct doc_parser *p, const struct field *f, const stru
 /* ---- numbers ---- */
 
 static const uint8_t num_types[FT_TYPES] = {
-    [FT_LONG] = NUM_LONG,   [FT_INTEGER] = NUM_INTEGER, [FT_SHORT] = NUM_SHORT,           [FT_BYTE] = NUM_BYTE,
-    [FT_DOUBLE] = NUM_DOUBLE, [FT_FLOAT] = NUM_FLOAT,   [FT_HALF_FLOAT] = NUM_HALF_FLOAT, [FT_SCALED_FLOAT] = NUM_DOUBLE,
+    [FT_LONG] = NUM_LONG,
+    [FT_INTEGER] = NUM_INTEGER,
+    [FT_SHORT] = NUM_SHORT,
+    [FT_BYTE] = NUM_BYTE,
+    [FT_DOUBLE] = NUM_DOUBLE,
+    [FT_FLOAT] = NUM_FLOAT,
+    [FT_HALF_FLOAT] = NUM_HALF_FLOAT,
+    [FT_SCALED_FLOAT] = NUM_DOUBLE,
 };
 
 static enum err add_num(struct doc_parser *p, const struct field *f, int64_t num)
@@ -286,7 +293,8 @@ static enum err token_count_value(struct doc_parser *p, const struct field *f, c
     }
     int64_t count = 0;
     if (s.p == NULL) {
-        return f->null_value == NULL || !num_parse_i64(f->null_value->s, &count) ? ERR_OK : add_num(p, f, count);
+        return f->null_value == NULL || !num_parse_i64(f->null_value->s, &count) ? ERR_OK
+                                                                                 : add_num(p, f, count);
     }
     e = analyzer_run(f->analyzer, s, &p->tokens, p->em);
     for (size_t i = 0; e == ERR_OK && i < p->tokens.n; i++) {
@@ -348,12 +356,14 @@ static enum err binary_value(struct doc_parser *p, const struct field *f, const 
         return ERR_OK;
     }
     if (v->type != JSON_STRING) {
-        return err_set(p->em, ERR_JSON,
-                       "Current token (%s) not VALUE_STRING or VALUE_EMBEDDED_OBJECT, can not access as binary",
-                       json_token_name(v));
+        return err_set(
+            p->em, ERR_JSON,
+            "Current token (%s) not VALUE_STRING or VALUE_EMBEDDED_OBJECT, can not access as binary",
+            json_token_name(v));
     }
     if (!base64_decode(v->s, p->arena, &bytes, &room)) {
-        return room ? err_set(p->em, ERR_JSON, "Failed to decode VALUE_STRING as base64 (MIME-NO-LINEFEEDS): illegal text")
+        return room ? err_set(p->em, ERR_JSON,
+                              "Failed to decode VALUE_STRING as base64 (MIME-NO-LINEFEEDS): illegal text")
                     : no_room(p);
     }
     struct doc_value *to = doc_add(p, f, DOC_BYTES);
@@ -466,7 +476,8 @@ static enum err read_points(struct geo_sink *sink, const struct json *v, uint32_
     return e;
 }
 
-/* Elasticsearch's parser goes on behind the malformed item, and takes what is left for values of their own. */
+/* Elasticsearch's parser goes on behind the malformed item, and takes what is left for values of their own.
+ */
 static enum err ignore_point(struct doc_parser *p, const struct field *f, const struct json *v, uint32_t rest)
 {
     enum err e = ignore(p, f);
@@ -497,7 +508,8 @@ enum err doc_geo_value(struct doc_parser *p, const struct field *f, const struct
         p->part->n = before;
         return ignore_point(p, f, v, rest);
     }
-    return err_wrap(p->em, ERR_MAPPER_PARSING, "failed to parse field [%.*s] of type [geo_point]", STR_ARG(f->path));
+    return err_wrap(p->em, ERR_MAPPER_PARSING, "failed to parse field [%.*s] of type [geo_point]",
+                    STR_ARG(f->path));
 }
 
 /* ---- by type ---- */

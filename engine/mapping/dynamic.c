@@ -27,19 +27,21 @@ bool doc_added(struct doc_parser *p, struct str path, const struct json *def)
 
 static struct str path_in(struct doc_parser *p, const struct field *object, struct str name)
 {
-    return object->path.n == 0 ? name : arena_printf(p->arena, "%.*s.%.*s", STR_ARG(object->path), STR_ARG(name));
+    return object->path.n == 0 ? name
+                               : arena_printf(p->arena, "%.*s.%.*s", STR_ARG(object->path), STR_ARG(name));
 }
 
 /* Makes the field that a definition describes, as if it were in the mapping. */
-static enum err make_field(struct doc_parser *p, const struct field *object, struct str name, const struct json *def,
-                           struct str date_format, const struct field **out)
+static enum err make_field(struct doc_parser *p, const struct field *object, struct str name,
+                           const struct json *def, struct str date_format, const struct field **out)
 {
     struct builder b = mapping_builder(p->m, p->arena, p->em);
     const struct json *type = json_get(def, "type");
     struct node *n = NULL;
     b.date_format = date_format;
     b.from_template = true;
-    enum err e = node_parse_typed(&b, name, json_is(type, JSON_STRING) ? type->s : STR("object"), def, name, &n);
+    enum err e =
+        node_parse_typed(&b, name, json_is(type, JSON_STRING) ? type->s : STR("object"), def, name, &n);
     e = e != ERR_OK ? e : node_build(&b, n);
     e = e != ERR_OK ? e : node_link(&b, n, object);
     if (e != ERR_OK) {
@@ -54,8 +56,8 @@ static enum err make_field(struct doc_parser *p, const struct field *object, str
     return e != ERR_OK || doc_added(p, n->f.path, shown) ? e : no_memory(&b);
 }
 
-static enum err make_simple(struct doc_parser *p, const struct field *object, struct str name, const char *type,
-                            struct str date_format, const struct field **out)
+static enum err make_simple(struct doc_parser *p, const struct field *object, struct str name,
+                            const char *type, struct str date_format, const struct field **out)
 {
     struct json def = json_mk_object(), keyword = json_mk_object(), fields = json_mk_object();
     bool ok = json_put(&def, p->arena, STR("type"), json_mk_str(str_of(type)));
@@ -71,8 +73,8 @@ static enum err make_simple(struct doc_parser *p, const struct field *object, st
 
 /* ---- objects ---- */
 
-static enum err from_template(struct doc_parser *p, const struct field *object, struct str name, const char *type,
-                              struct str date_format, const struct field **out)
+static enum err from_template(struct doc_parser *p, const struct field *object, struct str name,
+                              const char *type, struct str date_format, const struct field **out)
 {
     *out = NULL;
     if (p->m->def.n_templates == 0) {
@@ -90,13 +92,15 @@ static enum err from_template(struct doc_parser *p, const struct field *object, 
     return def != NULL ? make_field(p, object, name, def, date_format, out) : err_no_memory(p->em);
 }
 
-enum err doc_dynamic_object(struct doc_parser *p, const struct field *object, struct str name, const struct field **out)
+enum err doc_dynamic_object(struct doc_parser *p, const struct field *object, struct str name,
+                            const struct field **out)
 {
     enum err e = from_template(p, object, name, "object", STR_NULL, out);
     return e == ERR_OK && *out == NULL ? make_simple(p, object, name, "object", STR_NULL, out) : e;
 }
 
-enum err doc_dynamic_array(struct doc_parser *p, const struct field *object, struct str name, const struct field **out)
+enum err doc_dynamic_array(struct doc_parser *p, const struct field *object, struct str name,
+                           const struct field **out)
 {
     size_t before = p->n_added;
     enum err e = from_template(p, object, name, "object", STR_NULL, out);
@@ -111,10 +115,12 @@ static enum err not_an_object(struct doc_parser *p, const struct field *there, s
 {
     char joined[ERR_REASON_BYTES] = "";
     for (size_t i = 0, at = 0; i < n && at < sizeof(joined); i++) {
-        at += (size_t)snprintf(joined + at, sizeof(joined) - at, "%s%.*s", i > 0 ? "." : "", STR_ARG(names[i]));
+        at +=
+            (size_t)snprintf(joined + at, sizeof(joined) - at, "%s%.*s", i > 0 ? "." : "", STR_ARG(names[i]));
     }
     return err_set(p->em, ERR_MAPPER_PARSING,
-                   "Could not dynamically add mapping for field [%s]. Existing mapping for [%.*s] must be of type object but "
+                   "Could not dynamically add mapping for field [%s]. Existing mapping for [%.*s] must be of "
+                   "type object but "
                    "found [%s].",
                    joined, STR_ARG(there->path), field_type_name(there->type));
 }
@@ -132,9 +138,10 @@ enum err doc_dynamic_parent(struct doc_parser *p, const struct field *object, st
                 return ERR_OK;
             }
             if (mode == DYNAMIC_STRICT) {
-                return err_set(p->em, ERR_STRICT_DYNAMIC,
-                               "mapping set to strict, dynamic introduction of [%.*s] within [%.*s] is not allowed",
-                               STR_ARG(names[i]), STR_ARG((*parent)->path));
+                return err_set(
+                    p->em, ERR_STRICT_DYNAMIC,
+                    "mapping set to strict, dynamic introduction of [%.*s] within [%.*s] is not allowed",
+                    STR_ARG(names[i]), STR_ARG((*parent)->path));
             }
             enum err e = doc_dynamic_object(p, *parent, names[i], &next);
             if (e != ERR_OK) {
@@ -142,7 +149,8 @@ enum err doc_dynamic_parent(struct doc_parser *p, const struct field *object, st
             }
             if (next->type == FT_NESTED) {
                 return err_set(p->em, ERR_MAPPER_PARSING,
-                               "It is forbidden to create dynamic nested objects ([%.*s]) through `copy_to` or dots in field "
+                               "It is forbidden to create dynamic nested objects ([%.*s]) through `copy_to` "
+                               "or dots in field "
                                "names",
                                STR_ARG(next->path));
             }
@@ -173,7 +181,8 @@ static struct guess guess_text(const struct doc_parser *p, struct str s)
         if (p->m->def.numeric_detection != 1) {
             return string;
         }
-        return is_whole ? (struct guess){"long", "long", STR_NULL} : (struct guess){"double", "float", STR_NULL};
+        return is_whole ? (struct guess){"long", "long", STR_NULL}
+                        : (struct guess){"double", "float", STR_NULL};
     }
     for (uint32_t i = 0; p->m->def.date_detection != 0 && i < p->m->n_date_formats; i++) {
         struct instant t;
@@ -190,7 +199,8 @@ static struct guess guess_value(const struct doc_parser *p, const struct json *v
     case JSON_STRING:
         return guess_text(p, v->s);
     case JSON_NUMBER:
-        return json_is_integral(v) ? (struct guess){"long", "long", STR_NULL} : (struct guess){"double", "float", STR_NULL};
+        return json_is_integral(v) ? (struct guess){"long", "long", STR_NULL}
+                                   : (struct guess){"double", "float", STR_NULL};
     case JSON_BOOL:
         return (struct guess){"boolean", "boolean", STR_NULL};
     default:
@@ -198,7 +208,8 @@ static struct guess guess_value(const struct doc_parser *p, const struct json *v
     }
 }
 
-enum err doc_dynamic_scalar(struct doc_parser *p, const struct field *object, struct str name, const struct json *v)
+enum err doc_dynamic_scalar(struct doc_parser *p, const struct field *object, struct str name,
+                            const struct json *v)
 {
     enum dynamic_mode mode = doc_dynamic(p, object);
     if (mode == DYNAMIC_FALSE || (v->type == JSON_NULL && !json_is_broken(v))) {
@@ -206,8 +217,8 @@ enum err doc_dynamic_scalar(struct doc_parser *p, const struct field *object, st
     }
     if (mode == DYNAMIC_STRICT) {
         return err_set(p->em, ERR_STRICT_DYNAMIC,
-                       "mapping set to strict, dynamic introduction of [%.*s] within [%.*s] is not allowed", STR_ARG(name),
-                       STR_ARG(object->path));
+                       "mapping set to strict, dynamic introduction of [%.*s] within [%.*s] is not allowed",
+                       STR_ARG(name), STR_ARG(object->path));
     }
     if (json_is_broken(v)) {
         return doc_broken(p);
@@ -232,15 +243,16 @@ static enum err check_same(struct doc_parser *p, struct str path, const struct j
     enum err e = ERR_OK;
     for (size_t i = 0; e == ERR_OK && i < 2; i++) {
         const struct json *type = json_get(defs[i], "type");
-        e = node_parse_typed(&b, path, json_is(type, JSON_STRING) ? type->s : STR("object"), defs[i], path, &nodes[i]);
+        e = node_parse_typed(&b, path, json_is(type, JSON_STRING) ? type->s : STR("object"), defs[i], path,
+                             &nodes[i]);
         e = e != ERR_OK ? e : node_build(&b, nodes[i]);
         e = e != ERR_OK ? e : node_link(&b, nodes[i], NULL);
     }
     return e == ERR_OK ? node_merge(&b, nodes[0], nodes[1], &merged) : e;
 }
 
-/* The definition of an object on the way to a new field: what must be repeated, and nothing that may have changed
- * meanwhile. */
+/* The definition of an object on the way to a new field: what must be repeated, and nothing that may have
+ * changed meanwhile. */
 static bool repeat_object(struct doc_parser *p, const struct field *f, struct json *out)
 {
     *out = json_mk_object();
@@ -255,7 +267,8 @@ static bool repeat_object(struct doc_parser *p, const struct field *f, struct js
     return ok;
 }
 
-static struct json *member(struct doc_parser *p, struct json *object, struct str key, const struct json *fresh)
+static struct json *member(struct doc_parser *p, struct json *object, struct str key,
+                           const struct json *fresh)
 {
     struct json *v = json_get_str(object, key);
     if (v == NULL && json_put(object, p->arena, key, *fresh)) {
@@ -291,7 +304,8 @@ static enum err put_added(struct doc_parser *p, struct json *body, const struct 
     if (old != NULL) {
         return check_same(p, a->path, old, a->def);
     }
-    return json_copy(&step, a->def, p->arena) && json_put(at, p->arena, name, step) ? ERR_OK : err_no_memory(p->em);
+    return json_copy(&step, a->def, p->arena) && json_put(at, p->arena, name, step) ? ERR_OK
+                                                                                    : err_no_memory(p->em);
 }
 
 enum err doc_mapping_update(struct doc_parser *p, const struct json **out)

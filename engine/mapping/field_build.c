@@ -1,4 +1,5 @@
-/* Fields as a whole: defaults before their parameters are read, and what can be checked and resolved only after. */
+/* Fields as a whole: defaults before their parameters are read, and what can be checked and resolved only
+ * after. */
 #include "engine/mapping/mapping_int.h"
 
 #include <math.h>
@@ -54,13 +55,15 @@ static void forget(struct node *n, const char *name)
 static enum err check_index_time(struct builder *b, const struct analyzer *an)
 {
     if (an != NULL && an->search_only) {
-        return err_set(b->em, ERR_MAPPER, "analyzer [%.*s] contains filters that are not allowed to run in index time mode.",
+        return err_set(b->em, ERR_MAPPER,
+                       "analyzer [%.*s] contains filters that are not allowed to run in index time mode.",
                        STR_ARG(an->name));
     }
     return ERR_OK;
 }
 
-/* What is left out follows from what is given; what was given as the default would have it counts as left out. */
+/* What is left out follows from what is given; what was given as the default would have it counts as left
+ * out. */
 static enum err build_text_analyzers(struct builder *b, struct node *n)
 {
     const struct analyzer *search_default = analysis_default_search(b->analysis);
@@ -101,22 +104,25 @@ static enum err build_text(struct builder *b, struct node *n)
     }
     if (n->set[param_find(n->spec, STR("position_increment_gap"))] != NULL && (!positions || !n->f.index)) {
         return err_set(b->em, ERR_ILLEGAL_ARGUMENT,
-                       "Cannot set position_increment_gap on field [%.*s] without positions enabled", name_n, name);
+                       "Cannot set position_increment_gap on field [%.*s] without positions enabled", name_n,
+                       name);
     }
     if (n->f.fielddata && !n->f.index) {
-        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "Cannot enable fielddata on a [text] field that is not indexed: [%.*s]",
-                       name_n, name);
+        return err_set(b->em, ERR_ILLEGAL_ARGUMENT,
+                       "Cannot enable fielddata on a [text] field that is not indexed: [%.*s]", name_n, name);
     }
     if (n->set[param_find(n->spec, STR("index_prefixes"))] != NULL && !n->f.index) {
-        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "Cannot set index_prefixes on unindexed field [%.*s]", name_n, name);
+        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "Cannot set index_prefixes on unindexed field [%.*s]",
+                       name_n, name);
     }
     const struct json *phrases = n->set[param_find(n->spec, STR("index_phrases"))];
     if (phrases != NULL && !n->f.index) {
-        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "Cannot set index_phrases on unindexed field [%.*s]", name_n, name);
+        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "Cannot set index_phrases on unindexed field [%.*s]",
+                       name_n, name);
     }
     if (phrases != NULL && !positions) {
-        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "Cannot set index_phrases on field [%.*s] if positions are not enabled",
-                       name_n, name);
+        return err_set(b->em, ERR_ILLEGAL_ARGUMENT,
+                       "Cannot set index_phrases on field [%.*s] if positions are not enabled", name_n, name);
     }
     return ERR_OK;
 }
@@ -127,8 +133,8 @@ static enum err build_keyword(struct builder *b, struct node *n)
     if (normalizer.p != NULL) {
         n->f.normalizer = analysis_normalizer(b->analysis, normalizer);
         if (n->f.normalizer == NULL) {
-            return err_set(b->em, ERR_MAPPER_PARSING, "normalizer [%.*s] not found for field [%.*s]", STR_ARG(normalizer),
-                           STR_ARG(n->f.name));
+            return err_set(b->em, ERR_MAPPER_PARSING, "normalizer [%.*s] not found for field [%.*s]",
+                           STR_ARG(normalizer), STR_ARG(n->f.name));
         }
     }
     int32_t above = (int32_t)n->f.ignore_above;
@@ -146,11 +152,13 @@ static enum err build_format(struct builder *b, struct node *n)
     }
     if (is_range && n->f.type != FT_DATE_RANGE) {
         forget(n, "locale");
-        return given.p == NULL ? ERR_OK
-                               : err_set(b->em, ERR_ILLEGAL_ARGUMENT,
-                                         "field [%.*s] of type [range] should not define a dateTimeFormatter unless it is "
-                                         "a DATE type",
-                                         STR_ARG(n->f.name));
+        return given.p == NULL
+                   ? ERR_OK
+                   : err_set(
+                       b->em, ERR_ILLEGAL_ARGUMENT,
+                       "field [%.*s] of type [range] should not define a dateTimeFormatter unless it is "
+                       "a DATE type",
+                       STR_ARG(n->f.name));
     }
     struct str pattern = given.p != NULL ? given : STR(DATE_FORMAT_DEFAULT);
     enum err e = date_format_new(&n->f.format, pattern, b->arena, b->em);
@@ -217,7 +225,8 @@ enum err params_build(struct builder *b, struct node *n)
         return build_completion(b, n);
     case FT_TOKEN_COUNT:
         if (n->f.analyzer == NULL) {
-            return err_set(b->em, ERR_MAPPER_PARSING, "Analyzer must be set for field [%.*s] but wasn't.", STR_ARG(n->f.name));
+            return err_set(b->em, ERR_MAPPER_PARSING, "Analyzer must be set for field [%.*s] but wasn't.",
+                           STR_ARG(n->f.name));
         }
         return ERR_OK;
     case FT_SCALED_FLOAT:

@@ -3,17 +3,50 @@
 
 #define AT(member) (uint16_t) offsetof(struct field, member)
 
-#define INDEX       {"index", PARAM_BOOL, 0, AT(index), 1}
-#define DOC_VALUES  {"doc_values", PARAM_BOOL, 0, AT(doc_values), 1}
-#define STORE       {"store", PARAM_BOOL, 0, AT(store), 0}
-#define BOOST       {"boost", PARAM_BOOST, PARAM_UPDATEABLE, 0, 0}
-#define META        {"meta", PARAM_META, PARAM_UPDATEABLE, 0, 0}
-#define MALFORMED   {"ignore_malformed", PARAM_EXPLICIT_BOOL, PARAM_UPDATEABLE, AT(ignore_malformed), 0}
-#define MALFORMED_B {"ignore_malformed", PARAM_BOOL, PARAM_UPDATEABLE, AT(ignore_malformed), 0}
-#define COERCE      {"coerce", PARAM_EXPLICIT_BOOL, PARAM_UPDATEABLE, AT(coerce), 1}
-#define ORDINALS    {"eager_global_ordinals", PARAM_BOOL, PARAM_UPDATEABLE, AT(eager_ordinals), 0}
-#define SIMILARITY  {"similarity", PARAM_SIMILARITY, PARAM_NULL_OK, 0, 0}
-#define END         {NULL, PARAM_BOOL, 0, 0, 0}
+#define INDEX                                \
+    {                                        \
+        "index", PARAM_BOOL, 0, AT(index), 1 \
+    }
+#define DOC_VALUES                                     \
+    {                                                  \
+        "doc_values", PARAM_BOOL, 0, AT(doc_values), 1 \
+    }
+#define STORE                                \
+    {                                        \
+        "store", PARAM_BOOL, 0, AT(store), 0 \
+    }
+#define BOOST                                        \
+    {                                                \
+        "boost", PARAM_BOOST, PARAM_UPDATEABLE, 0, 0 \
+    }
+#define META                                       \
+    {                                              \
+        "meta", PARAM_META, PARAM_UPDATEABLE, 0, 0 \
+    }
+#define MALFORMED                                                                          \
+    {                                                                                      \
+        "ignore_malformed", PARAM_EXPLICIT_BOOL, PARAM_UPDATEABLE, AT(ignore_malformed), 0 \
+    }
+#define MALFORMED_B                                                               \
+    {                                                                             \
+        "ignore_malformed", PARAM_BOOL, PARAM_UPDATEABLE, AT(ignore_malformed), 0 \
+    }
+#define COERCE                                                         \
+    {                                                                  \
+        "coerce", PARAM_EXPLICIT_BOOL, PARAM_UPDATEABLE, AT(coerce), 1 \
+    }
+#define ORDINALS                                                                     \
+    {                                                                                \
+        "eager_global_ordinals", PARAM_BOOL, PARAM_UPDATEABLE, AT(eager_ordinals), 0 \
+    }
+#define SIMILARITY                                          \
+    {                                                       \
+        "similarity", PARAM_SIMILARITY, PARAM_NULL_OK, 0, 0 \
+    }
+#define END                       \
+    {                             \
+        NULL, PARAM_BOOL, 0, 0, 0 \
+    }
 
 static const struct param text_params[] = {
     BOOST,
@@ -54,7 +87,8 @@ static const struct param keyword_params[] = {
 };
 
 static const struct param number_params[] = {
-    INDEX, DOC_VALUES, STORE, MALFORMED, COERCE, {"null_value", PARAM_NULL_NUMBER, PARAM_NULL_OK, 0, 0}, META, END,
+    INDEX, DOC_VALUES, STORE, MALFORMED, COERCE, {"null_value", PARAM_NULL_NUMBER, PARAM_NULL_OK, 0, 0},
+    META,  END,
 };
 
 static const struct param scaled_params[] = {
@@ -102,7 +136,10 @@ static const struct param geo_point_params[] = {
 };
 
 static const struct param binary_params[] = {
-    STORE, {"doc_values", PARAM_BOOL, 0, AT(doc_values), 0}, META, END,
+    STORE,
+    {"doc_values", PARAM_BOOL, 0, AT(doc_values), 0},
+    META,
+    END,
 };
 
 static const struct param completion_params[] = {
@@ -128,15 +165,8 @@ static const struct param token_count_params[] = {
 };
 
 static const struct param range_params[] = {
-    INDEX,
-    DOC_VALUES,
-    STORE,
-    COERCE,
-    {"format", PARAM_FORMAT, 0, 0, 0},
-    {"locale", PARAM_LOCALE, 0, 0, 0},
-    BOOST,
-    META,
-    END,
+    INDEX, DOC_VALUES, STORE, COERCE, {"format", PARAM_FORMAT, 0, 0, 0}, {"locale", PARAM_LOCALE, 0, 0, 0},
+    BOOST, META,       END,
 };
 
 static const struct param constant_params[] = {

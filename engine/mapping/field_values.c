@@ -77,8 +77,9 @@ void field_write_num(const struct field *f, int64_t sortable, struct jsonw *w)
     case FT_DATE:
     case FT_DATE_NANOS:
         buf_init(&b, w->out->alloc, BUF_UNLIMITED);
-        if (date_print(f->format, f->type == FT_DATE ? instant_of_ms(sortable) : instant_of_nanos(sortable), NULL, &b) &&
-            !b.failed) {
+        if (date_print(f->format, f->type == FT_DATE ? instant_of_ms(sortable) : instant_of_nanos(sortable),
+                       NULL, &b)
+            && !b.failed) {
             jw_str(w, buf_view(&b));
         } else {
             jw_null(w);

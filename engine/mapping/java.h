@@ -1,16 +1,17 @@
-/* java.h - where answers depend on how a Java program holds JSON: the order of a HashMap's keys decides which of two
- * mistakes in a mapping is reported, and toString() words a value in an error. Pure; any thread. */
+/* java.h - where answers depend on how a Java program holds JSON: the order of a HashMap's keys decides which
+ * of two mistakes in a mapping is reported, and toString() words a value in an error. Pure; any thread. */
 #ifndef ENGINE_MAPPING_JAVA_H
 #define ENGINE_MAPPING_JAVA_H
 
 #include "common/base/buf.h"
 #include "common/base/json.h"
 
-/* The members of an object in the order in which java.util.HashMap walks its keys: an array of v->n pointers in
- * `arena`; NULL: no memory. (Buckets that became trees, eight keys and more in one, are not modelled.) */
+/* The members of an object in the order in which java.util.HashMap walks its keys: an array of v->n pointers
+ * in `arena`; NULL: no memory. (Buckets that became trees, eight keys and more in one, are not modelled.) */
 const struct json_member **java_order(const struct json *v, struct arena *arena) NODISCARD;
 
-/* Appends what toString() gives: maps as {a=1, b=[x, y]}, whole numbers verbatim, fractions as Double prints them. */
+/* Appends what toString() gives: maps as {a=1, b=[x, y]}, whole numbers verbatim, fractions as Double prints
+ * them. */
 void java_put_text(struct buf *b, const struct json *v);
 /* The same in `arena`; strings, booleans and whole numbers are not copied. p == NULL: no memory. */
 struct str java_text(const struct json *v, struct arena *arena) NODISCARD;

@@ -31,7 +31,8 @@ void mapping_unref(const struct mapping *m)
     }
 }
 
-static struct mapping *mapping_alloc(const struct allocator *alloc, struct analysis *analysis, const struct settings *settings)
+static struct mapping *mapping_alloc(const struct allocator *alloc, struct analysis *analysis,
+                                     const struct settings *settings)
 {
     struct mapping *m = alloc_get(alloc, sizeof(*m));
     if (m == NULL) {
@@ -58,7 +59,9 @@ static enum err read_settings(struct mapping *m, struct errmsg *em)
     e = e != ERR_OK ? e : settings_i64(s, "mapping.depth.limit", 20, &l->depth, em);
     e = e != ERR_OK ? e : settings_i64(s, "mapping.nested_fields.limit", 50, &l->nested_fields, em);
     e = e != ERR_OK ? e : settings_i64(s, "mapping.nested_objects.limit", 10000, &l->nested_objects, em);
-    e = e != ERR_OK ? e : settings_i64(s, "mapping.field_name_length.limit", INT64_MAX, &l->field_name_length, em);
+    e = e != ERR_OK
+            ? e
+            : settings_i64(s, "mapping.field_name_length.limit", INT64_MAX, &l->field_name_length, em);
     e = e != ERR_OK ? e : settings_bool(s, "mapping.ignore_malformed", false, &m->ignore_malformed, em);
     return e != ERR_OK ? e : settings_bool(s, "mapping.coerce", true, &m->coerce, em);
 }
@@ -77,7 +80,8 @@ struct builder mapping_builder(const struct mapping *m, struct arena *arena, str
 
 /* ---- building ---- */
 
-static enum err parse_tree(struct builder *b, const struct json *body, struct node **root, struct root_def *def)
+static enum err parse_tree(struct builder *b, const struct json *body, struct node **root,
+                           struct root_def *def)
 {
     struct errmsg *em = b->em;
     root_def_init(def);
@@ -109,7 +113,8 @@ static enum err parse_tree(struct builder *b, const struct json *body, struct no
 static enum err add_field(struct builder *b, struct mapping *m, struct node *n, size_t *cap)
 {
     if (map_has(&m->by_path, n->f.path)) {
-        return err_set(b->em, ERR_MAPPER_PARSING, "Field [%.*s] is defined more than once", STR_ARG(n->f.path));
+        return err_set(b->em, ERR_MAPPER_PARSING, "Field [%.*s] is defined more than once",
+                       STR_ARG(n->f.path));
     }
     const struct field **fields = arena_grow(b->arena, m->fields, m->n_fields, cap, sizeof(*fields));
     if (fields == NULL || !map_put(&m->by_path, n->f.path, n)) {
@@ -299,13 +304,14 @@ enum err mapping_new_with(struct mapping **out, const struct json *body, struct 
     return ERR_OK;
 }
 
-enum err mapping_new(struct mapping **out, const struct json *body, struct analysis *analysis, const struct settings *settings,
-                     struct errmsg *em)
+enum err mapping_new(struct mapping **out, const struct json *body, struct analysis *analysis,
+                     const struct settings *settings, struct errmsg *em)
 {
     return mapping_new_with(out, body, analysis, settings, alloc_default(), em);
 }
 
-enum err mapping_merge(struct mapping **out, const struct mapping *old, const struct json *body, struct errmsg *em)
+enum err mapping_merge(struct mapping **out, const struct mapping *old, const struct json *body,
+                       struct errmsg *em)
 {
     *out = NULL;
     struct mapping *m = mapping_alloc(old->alloc, old->analysis, &old->settings);
@@ -358,7 +364,8 @@ const struct field *mapping_field_at(const struct mapping *m, uint32_t number)
     return number < m->n_fields ? m->fields[number] : NULL;
 }
 
-bool mapping_match(const struct mapping *m, struct str pattern, struct arena *arena, const struct field ***out, size_t *n)
+bool mapping_match(const struct mapping *m, struct str pattern, struct arena *arena,
+                   const struct field ***out, size_t *n)
 {
     size_t cap = 0;
     *out = NULL;

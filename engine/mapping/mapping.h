@@ -1,8 +1,9 @@
 /* mapping.h - what an index knows about its fields.
  *
- * A mapping is an immutable, reference-counted value. Adding fields (by request or by documents) makes a new one from
- * the old; what an old one knew, the new one knows too, with the same field numbers. A mapping holds a reference on the
- * analysis registry that its analyzers live in. It knows nothing of segments or queries. Thread-safe: it never changes. */
+ * A mapping is an immutable, reference-counted value. Adding fields (by request or by documents) makes a new
+ * one from the old; what an old one knew, the new one knows too, with the same field numbers. A mapping holds
+ * a reference on the analysis registry that its analyzers live in. It knows nothing of segments or queries.
+ * Thread-safe: it never changes. */
 #ifndef ENGINE_MAPPING_MAPPING_H
 #define ENGINE_MAPPING_MAPPING_H
 
@@ -66,7 +67,7 @@ enum dynamic_mode { DYNAMIC_INHERIT, DYNAMIC_TRUE, DYNAMIC_FALSE, DYNAMIC_STRICT
 
 struct similarity {
     enum similarity_kind kind;
-    float k1, b; /* BM25: 1.2, 0.75 by default */
+    float k1, b;            /* BM25: 1.2, 0.75 by default */
     bool discount_overlaps; /* tokens with pos_inc 0 do not count into the length; true by default */
 };
 
@@ -74,7 +75,7 @@ enum context_kind { CONTEXT_CATEGORY, CONTEXT_GEO };
 struct completion_context {
     struct str name;
     enum context_kind kind;
-    struct str path; /* another field's value; empty: given with the input */
+    struct str path;    /* another field's value; empty: given with the input */
     uint32_t precision; /* geo: geohash length */
 };
 
@@ -84,8 +85,9 @@ struct field {
     struct str path; /* "name.raw" */
     struct str name; /* "raw" */
     enum field_type type;
-    uint32_t number; /* dense over the mapping, kept when fields are added; the root object has FIELD_NO_NUMBER */
-    bool enabled;    /* objects */
+    uint32_t
+        number; /* dense over the mapping, kept when fields are added; the root object has FIELD_NO_NUMBER */
+    bool enabled; /* objects */
     bool index, doc_values, store, norms, coerce, ignore_malformed, ignore_z, eager_ordinals, fielddata;
     bool split_on_whitespace;
     bool is_multi_field;
@@ -95,11 +97,11 @@ struct field {
     struct similarity similarity;
     float boost;
     int32_t position_increment_gap;
-    uint32_t ignore_above; /* UTF-16 units; UINT32_MAX: no limit */
-    const struct json *null_value; /* NULL: none */
-    double scaling_factor;         /* FT_SCALED_FLOAT */
-    const struct date_format *format; /* dates and date ranges */
-    struct str const_value;           /* FT_CONSTANT_KEYWORD; p == NULL while unset */
+    uint32_t ignore_above;                                  /* UTF-16 units; UINT32_MAX: no limit */
+    const struct json *null_value;                          /* NULL: none */
+    double scaling_factor;                                  /* FT_SCALED_FLOAT */
+    const struct date_format *format;                       /* dates and date ranges */
+    struct str const_value;                                 /* FT_CONSTANT_KEYWORD; p == NULL while unset */
     bool preserve_separators, preserve_position_increments; /* completion */
     uint32_t max_input_length;
     const struct completion_context *contexts;
@@ -110,13 +112,14 @@ struct field {
     uint32_t n_multi_fields;
     const struct field *const *children; /* objects; in the order of their names */
     uint32_t n_children;
-    const struct field *parent;   /* enclosing object; the root object for top-level fields, NULL for the root */
-    const struct field *nested;   /* innermost enclosing FT_NESTED (itself for one), or NULL */
-    const struct field *alias_of; /* FT_ALIAS */
-    enum dynamic_mode dynamic;    /* objects */
+    const struct field
+        *parent; /* enclosing object; the root object for top-level fields, NULL for the root */
+    const struct field *nested;              /* innermost enclosing FT_NESTED (itself for one), or NULL */
+    const struct field *alias_of;            /* FT_ALIAS */
+    enum dynamic_mode dynamic;               /* objects */
     bool include_in_parent, include_in_root; /* FT_NESTED: its values are indexed with those documents too */
     bool enable_position_increments;         /* FT_TOKEN_COUNT */
-    const struct json *def;       /* parameters as the mapping prints them, without children */
+    const struct json *def;                  /* parameters as the mapping prints them, without children */
 };
 
 struct mapping;
@@ -125,13 +128,15 @@ struct mapping_limits {
     int64_t total_fields, depth, nested_fields, nested_objects, field_name_length; /* index.mapping.*.limit */
 };
 
-/* Parses the body of a mapping ({"properties":...,"dynamic":...}; NULL or empty object: no fields). `settings` are the
- * index's, names without "index.". Keeps a reference on `analysis`. ERR_MAPPER_PARSING, ERR_ILLEGAL_ARGUMENT as
- * Elasticsearch gives them. */
-enum err mapping_new(struct mapping **out, const struct json *body, struct analysis *analysis, const struct settings *settings,
-                     struct errmsg *em);
-/* The old one with the body's fields added; refuses changes that Elasticsearch refuses (ERR_ILLEGAL_ARGUMENT). */
-enum err mapping_merge(struct mapping **out, const struct mapping *old, const struct json *body, struct errmsg *em);
+/* Parses the body of a mapping ({"properties":...,"dynamic":...}; NULL or empty object: no fields).
+ * `settings` are the index's, names without "index.". Keeps a reference on `analysis`. ERR_MAPPER_PARSING,
+ * ERR_ILLEGAL_ARGUMENT as Elasticsearch gives them. */
+enum err mapping_new(struct mapping **out, const struct json *body, struct analysis *analysis,
+                     const struct settings *settings, struct errmsg *em);
+/* The old one with the body's fields added; refuses changes that Elasticsearch refuses
+ * (ERR_ILLEGAL_ARGUMENT). */
+enum err mapping_merge(struct mapping **out, const struct mapping *old, const struct json *body,
+                       struct errmsg *em);
 struct mapping *mapping_ref(const struct mapping *m);
 void mapping_unref(const struct mapping *m); /* NULL ok */
 
@@ -142,9 +147,11 @@ const struct field *mapping_root(const struct mapping *m);
 /* Every field, multi-fields and metadata fields included, by number. */
 uint32_t mapping_field_count(const struct mapping *m);
 const struct field *mapping_field_at(const struct mapping *m, uint32_t number);
-/* Leaf fields whose path matches a simple pattern ("name*", "*"), in the order of their paths; metadata fields only by
- * exact name. Aliases are given as themselves: alias_of is what they stand for. false: no memory. */
-bool mapping_match(const struct mapping *m, struct str pattern, struct arena *arena, const struct field ***out, size_t *n);
+/* Leaf fields whose path matches a simple pattern ("name*", "*"), in the order of their paths; metadata
+ * fields only by exact name. Aliases are given as themselves: alias_of is what they stand for. false: no
+ * memory. */
+bool mapping_match(const struct mapping *m, struct str pattern, struct arena *arena,
+                   const struct field ***out, size_t *n);
 bool mapping_has_nested(const struct mapping *m);
 const struct analysis *mapping_analysis(const struct mapping *m);
 bool mapping_routing_required(const struct mapping *m);
@@ -157,9 +164,10 @@ void mapping_write(const struct mapping *m, struct jsonw *w);
 /* {"<name>":{<its definition>}} as _mapping/field prints it. */
 void mapping_write_field(const struct field *f, struct jsonw *w);
 
-/* Sortable numbers: every numeric field type, dates and booleans are columns of int64 whose order is the values' order.
- * Whole numbers, dates (ms or ns) and booleans (0, 1) are themselves; double and float (and half_float, as the float it
- * rounds to) are their bits made sortable; scaled_float is the scaled whole number. */
+/* Sortable numbers: every numeric field type, dates and booleans are columns of int64 whose order is the
+ * values' order. Whole numbers, dates (ms or ns) and booleans (0, 1) are themselves; double and float (and
+ * half_float, as the float it rounds to) are their bits made sortable; scaled_float is the scaled whole
+ * number. */
 int64_t num_from_double(double v);
 double num_to_double(int64_t sortable);
 int64_t num_from_float(float v);

@@ -27,7 +27,8 @@ static enum err resolve_alias(struct builder *b, struct mapping *m, struct node 
     }
     if (n->f.nested != to->nested) {
         return err_set(b->em, ERR_ILLEGAL_ARGUMENT,
-                       "Invalid [path] value [%.*s] for field alias [%.*s]: an alias must have the same nested scope as its "
+                       "Invalid [path] value [%.*s] for field alias [%.*s]: an alias must have the same "
+                       "nested scope as its "
                        "target.",
                        STR_ARG(n->alias_path), STR_ARG(n->f.path));
     }
@@ -65,32 +66,35 @@ static bool is_below_field(const struct mapping *m, struct str path)
 static enum err check_copy_to(struct builder *b, struct mapping *m, const struct field *f)
 {
     if (f->is_multi_field) {
-        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "[copy_to] may not be used to copy from a multi-field: [%.*s]",
-                       STR_ARG(f->path));
+        return err_set(b->em, ERR_ILLEGAL_ARGUMENT,
+                       "[copy_to] may not be used to copy from a multi-field: [%.*s]", STR_ARG(f->path));
     }
     for (uint32_t i = 0; i < f->n_copy_to; i++) {
         if (f->copy_to[i].p == NULL) {
-            return err_set(b->em, ERR_NULL_POINTER, "Cannot invoke \"String.lastIndexOf(int)\" because \"field\" is null");
+            return err_set(b->em, ERR_NULL_POINTER,
+                           "Cannot invoke \"String.lastIndexOf(int)\" because \"field\" is null");
         }
         const struct field *to = mapping_field_raw(m, f->copy_to[i]);
         if (is_below_field(m, f->copy_to[i])) {
-            return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "[copy_to] may not be used to copy to a multi-field: [%.*s]",
+            return err_set(b->em, ERR_ILLEGAL_ARGUMENT,
+                           "[copy_to] may not be used to copy to a multi-field: [%.*s]",
                            STR_ARG(f->copy_to[i]));
         }
         if (to != NULL && is_object(to)) {
-            return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "Cannot copy to field [%.*s] since it is mapped as an object",
-                           STR_ARG(to->path));
+            return err_set(b->em, ERR_ILLEGAL_ARGUMENT,
+                           "Cannot copy to field [%.*s] since it is mapped as an object", STR_ARG(to->path));
         }
         const struct field *target = nested_scope(m, f->copy_to[i]), *from = f->nested;
         while (from != NULL && from != target) {
             from = from->parent->nested;
         }
         if (from != target) {
-            return err_set(b->em, ERR_ILLEGAL_ARGUMENT,
-                           "Illegal combination of [copy_to] and [nested] mappings: [copy_to] may only copy data to the "
-                           "current nested document or any of its parents, however one [copy_to] directive is trying to "
-                           "copy data from nested object [%.*s] to [%.*s]",
-                           STR_ARG(f->nested != NULL ? f->nested->path : STR("null")), STR_ARG(target->path));
+            return err_set(
+                b->em, ERR_ILLEGAL_ARGUMENT,
+                "Illegal combination of [copy_to] and [nested] mappings: [copy_to] may only copy data to the "
+                "current nested document or any of its parents, however one [copy_to] directive is trying to "
+                "copy data from nested object [%.*s] to [%.*s]",
+                STR_ARG(f->nested != NULL ? f->nested->path : STR("null")), STR_ARG(target->path));
         }
     }
     return ERR_OK;
@@ -140,19 +144,21 @@ enum err mapping_check_limits(struct builder *b, struct mapping *m)
         const struct field *f = m->fields[i];
         if (is_object(f) && depth_of(f->path) > l->depth) {
             return err_set(b->em, ERR_ILLEGAL_ARGUMENT,
-                           "Limit of mapping depth [%lld] has been exceeded due to object field [%.*s]", (long long)l->depth,
-                           STR_ARG(f->path));
+                           "Limit of mapping depth [%lld] has been exceeded due to object field [%.*s]",
+                           (long long)l->depth, STR_ARG(f->path));
         }
     }
     for (uint32_t i = 0; i < m->n_fields; i++) {
         const struct field *f = m->fields[i];
-        if (f->type < FT_META_ID && (int64_t)f->name.n > l->field_name_length &&
-            (int64_t)utf16_length(f->name) > l->field_name_length) {
-            return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "Field name [%.*s] is longer than the limit of [%lld] characters",
+        if (f->type < FT_META_ID && (int64_t)f->name.n > l->field_name_length
+            && (int64_t)utf16_length(f->name) > l->field_name_length) {
+            return err_set(b->em, ERR_ILLEGAL_ARGUMENT,
+                           "Field name [%.*s] is longer than the limit of [%lld] characters",
                            STR_ARG(f->name), (long long)l->field_name_length);
         }
     }
-    return nested <= l->nested_fields ? ERR_OK
-                                      : err_set(b->em, ERR_ILLEGAL_ARGUMENT, "Limit of nested fields [%lld] has been exceeded",
-                                                (long long)l->nested_fields);
+    return nested <= l->nested_fields
+               ? ERR_OK
+               : err_set(b->em, ERR_ILLEGAL_ARGUMENT, "Limit of nested fields [%lld] has been exceeded",
+                         (long long)l->nested_fields);
 }

@@ -1,8 +1,9 @@
 /* mapping_int.h - how a mapping is held and built. Inside mapping only.
  *
- * A body is parsed into a tree of nodes; a node is a field and what only building needs. Merging puts two trees together:
- * that of the old mapping, parsed anew from what it prints (as Elasticsearch does when it publishes one), and that of the
- * request. Finishing gives paths and numbers, links, checks the limits, and prints; from then on nothing changes. */
+ * A body is parsed into a tree of nodes; a node is a field and what only building needs. Merging puts two
+ * trees together: that of the old mapping, parsed anew from what it prints (as Elasticsearch does when it
+ * publishes one), and that of the request. Finishing gives paths and numbers, links, checks the limits, and
+ * prints; from then on nothing changes. */
 #ifndef ENGINE_MAPPING_MAPPING_INT_H
 #define ENGINE_MAPPING_MAPPING_INT_H
 
@@ -43,7 +44,7 @@ enum param_kind {
 enum param_flag {
     PARAM_UPDATEABLE = 1,
     PARAM_NULL_OK = 2,
-    PARAM_ALWAYS = 4,  /* printed even when it has its default */
+    PARAM_ALWAYS = 4,   /* printed even when it has its default */
     PARAM_TO_FALSE = 8, /* may change from true to false */
     PARAM_ONCE = 16     /* may be given when it was not */
 };
@@ -67,10 +68,10 @@ const struct type_spec *type_spec_of(struct str name);
 const struct type_spec *type_spec_at(enum field_type t);
 
 struct node {
-    struct field f; /* first: what is handed out as a field is its node */
-    const struct type_spec *spec;         /* NULL: objects, aliases, metadata fields */
-    const struct json *set[PARAMS_MAX];   /* by place in the table; NULL: has its default */
-    struct node **kids;                   /* properties of an object, multi-fields of others */
+    struct field f;                     /* first: what is handed out as a field is its node */
+    const struct type_spec *spec;       /* NULL: objects, aliases, metadata fields */
+    const struct json *set[PARAMS_MAX]; /* by place in the table; NULL: has its default */
+    struct node **kids;                 /* properties of an object, multi-fields of others */
     size_t n_kids, kids_cap;
     struct map kids_by_name;
     struct str alias_path;
@@ -80,8 +81,8 @@ struct node {
 struct dynamic_template {
     struct str name;
     struct str match, path_match, unmatch, path_unmatch; /* p == NULL: not given */
-    struct str type;                                      /* match_mapping_type; p == NULL: any */
-    bool any_type;                                        /* "*" was given */
+    struct str type;                                     /* match_mapping_type; p == NULL: any */
+    bool any_type;                                       /* "*" was given */
     bool regex;
     const struct json *mapping;
 };
@@ -112,17 +113,18 @@ struct mapping {
     bool ignore_malformed, coerce; /* defaults of the index */
     struct node *root;
     struct root_def def;
-    struct json source; /* as printed */
+    struct json source;          /* as printed */
     const struct field **fields; /* by number */
     uint32_t n_fields;
-    struct map by_path;      /* full path -> struct field *, aliases unresolved */
+    struct map by_path;          /* full path -> struct field *, aliases unresolved */
     const struct field **sorted; /* leaf fields, no metadata, by path */
     uint32_t n_sorted;
     /* (object, name) -> field: what parsing documents looks up. Open addressing, a power of two of slots. */
     const struct field **children;
     uint32_t children_mask;
     bool has_nested;
-    const struct date_format *const *date_formats; /* what strings are tried against; the default ones when none are given */
+    const struct date_format *const
+        *date_formats; /* what strings are tried against; the default ones when none are given */
     uint32_t n_date_formats;
 };
 
@@ -133,7 +135,7 @@ struct builder {
     const struct settings *settings;
     bool ignore_malformed, coerce;
     struct str date_format; /* of detected dates: the default of `format`; p == NULL: none */
-    bool from_template; /* unknown parameters are passed over */
+    bool from_template;     /* unknown parameters are passed over */
     struct errmsg *em;
 };
 
@@ -147,14 +149,15 @@ struct node *node_new(struct builder *b, struct str name, enum field_type type) 
 struct node *node_kid(const struct node *n, struct str name);
 bool node_put_kid(struct builder *b, struct node *n, struct node *kid) NODISCARD; /* adds or replaces */
 /* A field of a type with a table from its definition ("type" included). */
-enum err node_parse_field(struct builder *b, struct str name, const struct type_spec *spec, const struct json *def,
-                          struct node **out);
+enum err node_parse_field(struct builder *b, struct str name, const struct type_spec *spec,
+                          const struct json *def, struct node **out);
 /* A property of any type; `shown` names it in errors. */
-enum err node_parse_typed(struct builder *b, struct str name, struct str type, const struct json *def, struct str shown,
-                          struct node **out);
+enum err node_parse_typed(struct builder *b, struct str name, struct str type, const struct json *def,
+                          struct str shown, struct node **out);
 /* {"properties":{..}} and the attributes of objects. */
 enum err node_parse_properties(struct builder *b, struct node *object, const struct json *properties);
-enum err node_parse_object_attribute(struct builder *b, struct node *n, struct str key, const struct json *v, bool *known);
+enum err node_parse_object_attribute(struct builder *b, struct node *n, struct str key, const struct json *v,
+                                     bool *known);
 /* Checks and resolves what needs the whole definition: analyzers, formats. Recursive. */
 enum err node_build(struct builder *b, struct node *n);
 /* Paths and links of n and what is below it, given its parent's. */
@@ -210,9 +213,10 @@ enum err mapping_print(struct builder *b, struct mapping *m);
 /* The property `name` of an object, or NULL; aliases are not followed. */
 const struct field *mapping_child(const struct mapping *m, const struct field *object, struct str name);
 struct builder mapping_builder(const struct mapping *m, struct arena *arena, struct errmsg *em);
-/* The template for a new field, or NULL. type: "string", "long", "double", "boolean", "date", "object", "binary". */
-const struct dynamic_template *mapping_template(const struct mapping *m, struct str path, struct str name, const char *type,
-                                                struct arena *arena);
+/* The template for a new field, or NULL. type: "string", "long", "double", "boolean", "date", "object",
+ * "binary". */
+const struct dynamic_template *mapping_template(const struct mapping *m, struct str path, struct str name,
+                                                const char *type, struct arena *arena);
 /* Its mapping with {name} and {dynamic_type} replaced and "type" set; NULL: no memory. */
 const struct json *template_mapping(const struct dynamic_template *t, struct str name, const char *type,
                                     struct arena *arena);

@@ -38,7 +38,8 @@ static bool may_become(const struct param *p, const struct json *from, const str
     if (from != NULL && to != NULL && json_equal(from, to)) {
         return true;
     }
-    if ((p->flags & PARAM_TO_FALSE) != 0) { /* both values differ from one another: only true -> false is left */
+    if ((p->flags & PARAM_TO_FALSE)
+        != 0) { /* both values differ from one another: only true -> false is left */
         return to != NULL ? !to->b : p->dflt == 0;
     }
     return (p->flags & PARAM_ONCE) != 0 && from == NULL;
@@ -48,14 +49,16 @@ static enum err check_params(struct builder *b, const struct node *into, const s
 {
     enum err e = ERR_OK;
     char why[ERR_REASON_BYTES];
-    int at = snprintf(why, sizeof(why), "Mapper for [%.*s] conflicts with existing mapper:", STR_ARG(into->f.path));
+    int at = snprintf(why, sizeof(why),
+                      "Mapper for [%.*s] conflicts with existing mapper:", STR_ARG(into->f.path));
     for (size_t i = 0; into->spec->params[i].name != NULL; i++) {
         if (may_become(&into->spec->params[i], into->set[i], from->set[i])) {
             continue;
         }
         struct str old = shown_value(b, into, i), new = shown_value(b, from, i);
         if (at >= 0 && (size_t)at < sizeof(why)) {
-            at += snprintf(why + at, sizeof(why) - (size_t)at, "\n\tCannot update parameter [%s] from [%.*s] to [%.*s]",
+            at += snprintf(why + at, sizeof(why) - (size_t)at,
+                           "\n\tCannot update parameter [%s] from [%.*s] to [%.*s]",
                            into->spec->params[i].name, STR_ARG(old), STR_ARG(new));
         }
         e = ERR_ILLEGAL_ARGUMENT;
@@ -101,16 +104,17 @@ enum err node_merge(struct builder *b, struct node *into, struct node *from, str
         return node_merge_object(b, into, from);
     }
     if (is_object(from)) {
-        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "can't merge a non object mapping [%.*s] with an object mapping",
+        return err_set(b->em, ERR_ILLEGAL_ARGUMENT,
+                       "can't merge a non object mapping [%.*s] with an object mapping",
                        STR_ARG(from->f.path));
     }
     if (into->f.type == FT_ALIAS) {
         *out = from;
-        return from->f.type == FT_ALIAS
-                   ? ERR_OK
-                   : err_set(b->em, ERR_ILLEGAL_ARGUMENT,
-                             "Cannot merge a field alias mapping [%.*s] with a mapping that is not for a field alias.",
-                             STR_ARG(into->f.path));
+        return from->f.type == FT_ALIAS ? ERR_OK
+                                        : err_set(b->em, ERR_ILLEGAL_ARGUMENT,
+                                                  "Cannot merge a field alias mapping [%.*s] with a mapping "
+                                                  "that is not for a field alias.",
+                                                  STR_ARG(into->f.path));
     }
     return merge_field(b, into, from, out);
 }
@@ -123,10 +127,12 @@ static enum err merge_nested(struct builder *b, const struct node *into, const s
                        was ? "nested" : "non-nested", was ? "non-nested" : "nested");
     }
     if (into->f.include_in_parent != from->f.include_in_parent) {
-        return err_set(b->em, ERR_MAPPER, "the [include_in_parent] parameter can't be updated on a nested object mapping");
+        return err_set(b->em, ERR_MAPPER,
+                       "the [include_in_parent] parameter can't be updated on a nested object mapping");
     }
     if (into->f.include_in_root != from->f.include_in_root) {
-        return err_set(b->em, ERR_MAPPER, "the [include_in_root] parameter can't be updated on a nested object mapping");
+        return err_set(b->em, ERR_MAPPER,
+                       "the [include_in_root] parameter can't be updated on a nested object mapping");
     }
     return ERR_OK;
 }
@@ -134,7 +140,8 @@ static enum err merge_nested(struct builder *b, const struct node *into, const s
 enum err node_merge_object(struct builder *b, struct node *into, struct node *from)
 {
     if (!is_object(from)) {
-        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "can't merge a non object mapping [%.*s] with an object mapping",
+        return err_set(b->em, ERR_ILLEGAL_ARGUMENT,
+                       "can't merge a non object mapping [%.*s] with an object mapping",
                        STR_ARG(from->f.path));
     }
     enum err e = merge_nested(b, into, from);
@@ -145,7 +152,8 @@ enum err node_merge_object(struct builder *b, struct node *into, struct node *fr
         into->f.dynamic = from->f.dynamic;
     }
     if (into->f.enabled != from->f.enabled) {
-        return err_set(b->em, ERR_MAPPER, "the [enabled] parameter can't be updated for the object mapping [%.*s]",
+        return err_set(b->em, ERR_MAPPER,
+                       "the [enabled] parameter can't be updated for the object mapping [%.*s]",
                        STR_ARG(into->f.path.n > 0 ? into->f.path : STR("_doc")));
     }
     for (size_t i = 0; i < from->n_kids; i++) {

@@ -74,12 +74,13 @@ static bool is_object_type(struct str type)
 static enum err parse_multi_field(struct builder *b, struct node *n, const struct json_member *m)
 {
     if (str_find(m->key, '.', 0) != SIZE_MAX) {
-        return err_set(b->em, ERR_MAPPER_PARSING, "Field name [%.*s] which is a multi field of [%.*s] cannot contain '.'",
+        return err_set(b->em, ERR_MAPPER_PARSING,
+                       "Field name [%.*s] which is a multi field of [%.*s] cannot contain '.'",
                        STR_ARG(m->key), STR_ARG(n->f.name));
     }
     if (m->value.type != JSON_OBJECT) {
-        return err_set(b->em, ERR_MAPPER_PARSING, "illegal field [%.*s], only fields can be specified inside fields",
-                       STR_ARG(m->key));
+        return err_set(b->em, ERR_MAPPER_PARSING,
+                       "illegal field [%.*s], only fields can be specified inside fields", STR_ARG(m->key));
     }
     const struct json *type_node = json_get(&m->value, "type");
     if (type_node == NULL || type_node->type == JSON_NULL) {
@@ -91,8 +92,8 @@ static enum err parse_multi_field(struct builder *b, struct node *n, const struc
     }
     const struct type_spec *spec = type_spec_of(type);
     if (spec == NULL) {
-        return err_set(b->em, ERR_MAPPER_PARSING, "no handler for type [%.*s] declared on field [%.*s]", STR_ARG(type),
-                       STR_ARG(m->key));
+        return err_set(b->em, ERR_MAPPER_PARSING, "no handler for type [%.*s] declared on field [%.*s]",
+                       STR_ARG(type), STR_ARG(m->key));
     }
     struct node *sub;
     enum err e = node_parse_field(b, m->key, spec, &m->value, &sub);
@@ -111,8 +112,8 @@ static enum err parse_multi_fields(struct builder *b, struct node *n, const stru
     if (v->type != JSON_OBJECT) {
         struct str s = java_text(v, b->arena);
         return err_set(b->em, ERR_MAPPER_PARSING,
-                       "expected map for property [fields] on field [%.*s] or [fields] but got a class %s", STR_ARG(s),
-                       java_class(v));
+                       "expected map for property [fields] on field [%.*s] or [fields] but got a class %s",
+                       STR_ARG(s), java_class(v));
     }
     const struct json_member **order = java_order(v, b->arena);
     enum err e = order != NULL ? ERR_OK : no_memory(b);
@@ -122,10 +123,12 @@ static enum err parse_multi_fields(struct builder *b, struct node *n, const stru
     return e;
 }
 
-/* Parameters that every field once took: still accepted, without effect, where the type does not have them. */
+/* Parameters that every field once took: still accepted, without effect, where the type does not have them.
+ */
 static bool is_obsolete_param(struct str name)
 {
-    static const char *const names[] = {"store", "meta", "index", "doc_values", "boost", "index_options", "similarity"};
+    static const char *const names[] = {"store", "meta",          "index",     "doc_values",
+                                        "boost", "index_options", "similarity"};
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         if (str_is(name, names[i])) {
             return true;
@@ -149,18 +152,20 @@ static enum err parse_field_param(struct builder *b, struct node *n, const struc
     if (i == SIZE_MAX) {
         return is_obsolete_param(m->key) || b->from_template
                    ? ERR_OK
-                   : err_set(b->em, ERR_MAPPER_PARSING, "unknown parameter [%.*s] on mapper [%.*s] of type [%s]",
-                             STR_ARG(m->key), STR_ARG(n->f.name), n->spec->name);
+                   : err_set(b->em, ERR_MAPPER_PARSING,
+                             "unknown parameter [%.*s] on mapper [%.*s] of type [%s]", STR_ARG(m->key),
+                             STR_ARG(n->f.name), n->spec->name);
     }
     if (m->value.type == JSON_NULL && (n->spec->params[i].flags & PARAM_NULL_OK) == 0) {
-        return err_set(b->em, ERR_MAPPER_PARSING, "[%.*s] on mapper [%.*s] of type [%s] must not have a [null] value",
-                       STR_ARG(m->key), STR_ARG(n->f.name), n->spec->name);
+        return err_set(b->em, ERR_MAPPER_PARSING,
+                       "[%.*s] on mapper [%.*s] of type [%s] must not have a [null] value", STR_ARG(m->key),
+                       STR_ARG(n->f.name), n->spec->name);
     }
     return param_parse(b, n, i, &m->value);
 }
 
-enum err node_parse_field(struct builder *b, struct str name, const struct type_spec *spec, const struct json *def,
-                          struct node **out)
+enum err node_parse_field(struct builder *b, struct str name, const struct type_spec *spec,
+                          const struct json *def, struct node **out)
 {
     struct node *n = node_new(b, name, spec->type);
     const struct json_member **order = java_order(def, b->arena);
@@ -180,15 +185,17 @@ enum err node_parse_field(struct builder *b, struct str name, const struct type_
 static enum err unsupported(struct builder *b, struct str name, const struct json_member *m)
 {
     struct str s = java_text(&m->value, b->arena);
-    return err_set(b->em, ERR_MAPPER_PARSING, "Mapping definition for [%.*s] has unsupported parameters:  [%.*s : %.*s]",
-                   STR_ARG(name), STR_ARG(m->key), STR_ARG(s));
+    return err_set(b->em, ERR_MAPPER_PARSING,
+                   "Mapping definition for [%.*s] has unsupported parameters:  [%.*s : %.*s]", STR_ARG(name),
+                   STR_ARG(m->key), STR_ARG(s));
 }
 
 static enum err parse_alias(struct builder *b, struct str name, const struct json *def, struct node **out)
 {
     const struct json *path = json_get(def, "path");
     if (path == NULL || path->type == JSON_NULL) {
-        return err_set(b->em, ERR_MAPPER_PARSING, "The [path] property must be specified for field [%.*s].", STR_ARG(name));
+        return err_set(b->em, ERR_MAPPER_PARSING, "The [path] property must be specified for field [%.*s].",
+                       STR_ARG(name));
     }
     struct node *n = node_new(b, name, FT_ALIAS);
     *out = n;
@@ -209,22 +216,25 @@ static enum err parse_dynamic(struct builder *b, struct node *n, const struct js
 {
     bool on = false;
     if (v->type == JSON_NULL) {
-        return err_set(b->em, ERR_NULL_POINTER, "Cannot invoke \"Object.toString()\" because \"fieldNode\" is null");
+        return err_set(b->em, ERR_NULL_POINTER,
+                       "Cannot invoke \"Object.toString()\" because \"fieldNode\" is null");
     }
     if (v->type == JSON_STRING && str_eq_nocase(v->s, STR("strict"))) {
         n->f.dynamic = DYNAMIC_STRICT;
         return ERR_OK;
     }
     if (v->type == JSON_STRING && str_eq_nocase(v->s, STR("runtime"))) {
-        return err_set(b->em, ERR_ILLEGAL_ARGUMENT,
-                       "unable to set dynamic:runtime as there is no registered dynamic runtime fields builder");
+        return err_set(
+            b->em, ERR_ILLEGAL_ARGUMENT,
+            "unable to set dynamic:runtime as there is no registered dynamic runtime fields builder");
     }
     enum err e = parse_named_bool(b, "dynamic.dynamic", v, &on);
     n->f.dynamic = on ? DYNAMIC_TRUE : DYNAMIC_FALSE;
     return e;
 }
 
-enum err node_parse_object_attribute(struct builder *b, struct node *n, struct str key, const struct json *v, bool *known)
+enum err node_parse_object_attribute(struct builder *b, struct node *n, struct str key, const struct json *v,
+                                     bool *known)
 {
     *known = true;
     if (str_is(key, "dynamic")) {
@@ -244,7 +254,8 @@ enum err node_parse_object_attribute(struct builder *b, struct node *n, struct s
     return ERR_OK;
 }
 
-static enum err parse_nested_flag(struct builder *b, struct node *n, const struct json *def, const char *name, bool *out)
+static enum err parse_nested_flag(struct builder *b, struct node *n, const struct json *def, const char *name,
+                                  bool *out)
 {
     const struct json *v = json_get(def, name);
     if (v == NULL || v->type == JSON_NULL) {
@@ -258,7 +269,8 @@ static enum err parse_nested_flag(struct builder *b, struct node *n, const struc
     return e;
 }
 
-static enum err parse_object(struct builder *b, struct str name, enum field_type type, const struct json *def, struct node **out)
+static enum err parse_object(struct builder *b, struct str name, enum field_type type, const struct json *def,
+                             struct node **out)
 {
     struct node *n = node_new(b, name, type);
     const struct json_member **order = java_order(def, b->arena);
@@ -306,7 +318,8 @@ static enum err property_type(struct builder *b, const struct json_member *m, st
         return type->p != NULL ? ERR_OK : no_memory(b);
     }
     *type = STR("object");
-    const struct json *properties = json_get(&m->value, "properties"), *enabled = json_get(&m->value, "enabled");
+    const struct json *properties = json_get(&m->value, "properties"),
+                      *enabled = json_get(&m->value, "enabled");
     bool has_properties = properties != NULL && properties->type != JSON_NULL;
     if (has_properties || (m->value.n == 1 && enabled != NULL && enabled->type != JSON_NULL)) {
         return ERR_OK;
@@ -314,8 +327,8 @@ static enum err property_type(struct builder *b, const struct json_member *m, st
     return err_set(b->em, ERR_MAPPER_PARSING, "No type specified for field [%.*s]", STR_ARG(m->key));
 }
 
-enum err node_parse_typed(struct builder *b, struct str name, struct str type, const struct json *def, struct str shown,
-                          struct node **out)
+enum err node_parse_typed(struct builder *b, struct str name, struct str type, const struct json *def,
+                          struct str shown, struct node **out)
 {
     if (str_is(type, "object") || str_is(type, "nested")) {
         return parse_object(b, name, str_is(type, "nested") ? FT_NESTED : FT_OBJECT, def, out);
@@ -325,8 +338,8 @@ enum err node_parse_typed(struct builder *b, struct str name, struct str type, c
     }
     const struct type_spec *spec = type_spec_of(type);
     if (spec == NULL) {
-        return err_set(b->em, ERR_MAPPER_PARSING, "No handler for type [%.*s] declared on field [%.*s]", STR_ARG(type),
-                       STR_ARG(shown));
+        return err_set(b->em, ERR_MAPPER_PARSING, "No handler for type [%.*s] declared on field [%.*s]",
+                       STR_ARG(type), STR_ARG(shown));
     }
     return node_parse_field(b, name, spec, def, out);
 }
@@ -351,7 +364,8 @@ static enum err parse_property(struct builder *b, struct node *object, const str
     }
     if (m->value.type != JSON_OBJECT) {
         return err_set(b->em, ERR_MAPPER_PARSING,
-                       "Expected map for property [fields] on field [%.*s] but got a class java.lang.String", STR_ARG(m->key));
+                       "Expected map for property [fields] on field [%.*s] but got a class java.lang.String",
+                       STR_ARG(m->key));
     }
     struct str type, parts[NAME_PARTS_MAX];
     enum err e = property_type(b, m, &type);

@@ -25,14 +25,16 @@ static bool put_strs(struct builder *b, struct json *to, const char *key, const 
     return a.items != NULL && put(b, to, key, a);
 }
 
-/* The value of an analyzer that is shown although it is the default: some other analyzer of the field differs. */
+/* The value of an analyzer that is shown although it is the default: some other analyzer of the field
+ * differs. */
 static bool shows_default(const struct node *n, const struct param *p)
 {
     if (n->f.type != FT_TEXT) {
         return false;
     }
     const struct json *const *set = n->set;
-    size_t search = param_find(n->spec, STR("search_analyzer")), quote = param_find(n->spec, STR("search_quote_analyzer"));
+    size_t search = param_find(n->spec, STR("search_analyzer")),
+           quote = param_find(n->spec, STR("search_quote_analyzer"));
     if (p->kind == PARAM_ANALYZER) {
         return set[search] != NULL || set[quote] != NULL || n->f.search_analyzer != n->f.analyzer;
     }
@@ -154,7 +156,8 @@ static bool print_template(struct builder *b, const struct dynamic_template *t, 
 
 static bool print_templates(struct builder *b, const struct root_def *d, struct json *to)
 {
-    struct json a = {.type = JSON_ARRAY, .n = d->n_templates, .items = ARENA_ARRAY(b->arena, struct json, d->n_templates)};
+    struct json a = {
+        .type = JSON_ARRAY, .n = d->n_templates, .items = ARENA_ARRAY(b->arena, struct json, d->n_templates)};
     bool ok = a.items != NULL;
     for (uint32_t i = 0; ok && i < d->n_templates; i++) {
         ok = print_template(b, &d->templates[i], &a.items[i]);
@@ -192,7 +195,9 @@ static bool print_detection(struct builder *b, const struct root_def *d, struct 
     }
     ok = ok && (!d->has_templates || print_templates(b, d, to));
     ok = ok && (d->date_detection < 0 || put(b, to, "date_detection", json_mk_bool(d->date_detection != 0)));
-    return ok && (d->numeric_detection < 0 || put(b, to, "numeric_detection", json_mk_bool(d->numeric_detection != 0)));
+    return ok
+           && (d->numeric_detection < 0
+               || put(b, to, "numeric_detection", json_mk_bool(d->numeric_detection != 0)));
 }
 
 enum err mapping_print(struct builder *b, struct mapping *m)

@@ -5,13 +5,15 @@
 
 void root_def_init(struct root_def *d)
 {
-    *d = (struct root_def){.date_detection = -1, .numeric_detection = -1, .field_names = -1, .source_enabled = true};
+    *d = (struct root_def){
+        .date_detection = -1, .numeric_detection = -1, .field_names = -1, .source_enabled = true};
 }
 
 /* ---- metadata fields ---- */
 
 static const char *const meta_names[] = {
-    "_id", "_routing", "_index", "_source", "_field_names", "_ignored", "_seq_no", "_version", "_type", "_doc_count",
+    "_id",      "_routing", "_index",   "_source", "_field_names",
+    "_ignored", "_seq_no",  "_version", "_type",   "_doc_count",
 };
 
 static bool is_meta_name(struct str key)
@@ -27,7 +29,8 @@ static bool is_meta_name(struct str key)
 static enum err parse_strs(struct builder *b, const struct json *v, const struct str **out, uint32_t *n)
 {
     if (v->type != JSON_ARRAY) {
-        return err_set(b->em, ERR_CLASS_CAST, "class %s cannot be cast to class java.util.List", java_class(v));
+        return err_set(b->em, ERR_CLASS_CAST, "class %s cannot be cast to class java.util.List",
+                       java_class(v));
     }
     struct str *a = ARENA_ARRAY(b->arena, struct str, v->n);
     for (uint32_t i = 0; a != NULL && i < v->n; i++) {
@@ -41,7 +44,8 @@ static enum err parse_strs(struct builder *b, const struct json *v, const struct
     return a != NULL ? ERR_OK : no_memory(b);
 }
 
-static enum err parse_meta_param(struct builder *b, struct root_def *d, struct str field, const struct json_member *m, bool *known)
+static enum err parse_meta_param(struct builder *b, struct root_def *d, struct str field,
+                                 const struct json_member *m, bool *known)
 {
     bool on = false;
     enum err e = ERR_OK;
@@ -72,7 +76,8 @@ static enum err parse_meta_field(struct builder *b, struct root_def *d, struct s
     if (v->type != JSON_OBJECT) {
         return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "[_parent] must be an object containing [type]");
     }
-    bool source = str_is(name, "_source"), routing = str_is(name, "_routing"), names = str_is(name, "_field_names");
+    bool source = str_is(name, "_source"), routing = str_is(name, "_routing"),
+         names = str_is(name, "_field_names");
     if (!source && !routing && !names) {
         return err_set(b->em, ERR_MAPPER_PARSING, "%.*s is not configurable", STR_ARG(name));
     }
@@ -109,7 +114,8 @@ static enum err parse_date_formats(struct builder *b, struct root_def *d, const 
     for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
         struct str s = java_text(&items[i], b->arena);
         if (s.p != NULL && str_starts(s, STR("epoch_"))) {
-            return err_set(b->em, ERR_MAPPER_PARSING, "Epoch [%.*s] is not supported as dynamic date format", STR_ARG(s));
+            return err_set(b->em, ERR_MAPPER_PARSING, "Epoch [%.*s] is not supported as dynamic date format",
+                           STR_ARG(s));
         }
         e = s.p != NULL ? date_format_new(&d->date_formats[i], s, b->arena, b->em) : no_memory(b);
     }
@@ -134,12 +140,12 @@ static enum err parse_runtime(struct builder *b, const struct json *v)
     }
     const struct json *type = json_get(&v->members[0].value, "type");
     struct str s = type != NULL ? java_text(type, b->arena) : STR("");
-    return err_set(b->em, ERR_MAPPER_PARSING, "No handler for type [%.*s] declared on runtime field [%.*s]", STR_ARG(s),
-                   STR_ARG(v->members[0].key));
+    return err_set(b->em, ERR_MAPPER_PARSING, "No handler for type [%.*s] declared on runtime field [%.*s]",
+                   STR_ARG(s), STR_ARG(v->members[0].key));
 }
 
-static enum err parse_root_attribute(struct builder *b, struct node *root, struct root_def *d, const struct json_member *m,
-                                     bool *known)
+static enum err parse_root_attribute(struct builder *b, struct node *root, struct root_def *d,
+                                     const struct json_member *m, bool *known)
 {
     enum err e = node_parse_object_attribute(b, root, m->key, &m->value, known);
     if (*known) {
@@ -168,7 +174,8 @@ static enum err parse_root_attribute(struct builder *b, struct node *root, struc
 static enum err parse_rest(struct builder *b, struct root_def *d, const struct json_member **rest, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        enum err e = is_meta_name(rest[i]->key) ? parse_meta_field(b, d, rest[i]->key, &rest[i]->value) : ERR_OK;
+        enum err e =
+            is_meta_name(rest[i]->key) ? parse_meta_field(b, d, rest[i]->key, &rest[i]->value) : ERR_OK;
         if (e != ERR_OK) {
             return e;
         }
@@ -179,7 +186,8 @@ static enum err parse_rest(struct builder *b, struct root_def *d, const struct j
             continue;
         }
         if (v->type != JSON_OBJECT) {
-            return err_set(b->em, ERR_CLASS_CAST, "class %s cannot be cast to class java.util.Map", java_class(v));
+            return err_set(b->em, ERR_CLASS_CAST, "class %s cannot be cast to class java.util.Map",
+                           java_class(v));
         }
         d->meta = v;
     }
@@ -187,8 +195,8 @@ static enum err parse_rest(struct builder *b, struct root_def *d, const struct j
         if (!is_meta_name(rest[i]->key) && !str_is(rest[i]->key, "_meta")) {
             struct str s = java_text(&rest[i]->value, b->arena);
             return err_set(b->em, ERR_MAPPER_PARSING,
-                           "Root mapping definition has unsupported parameters:  [%.*s : %.*s]", STR_ARG(rest[i]->key),
-                           STR_ARG(s));
+                           "Root mapping definition has unsupported parameters:  [%.*s : %.*s]",
+                           STR_ARG(rest[i]->key), STR_ARG(s));
         }
     }
     return ERR_OK;
@@ -222,9 +230,10 @@ static bool same_strs(const struct str *a, uint32_t n, const struct str *b, uint
 
 static enum err meta_conflict(struct builder *b, const char *field, const char *param, bool was, bool is)
 {
-    return err_set(b->em, ERR_ILLEGAL_ARGUMENT,
-                   "Mapper for [%s] conflicts with existing mapper:\n\tCannot update parameter [%s] from [%s] to [%s]", field,
-                   param, was ? "true" : "false", is ? "true" : "false");
+    return err_set(
+        b->em, ERR_ILLEGAL_ARGUMENT,
+        "Mapper for [%s] conflicts with existing mapper:\n\tCannot update parameter [%s] from [%s] to [%s]",
+        field, param, was ? "true" : "false", is ? "true" : "false");
 }
 
 static enum err merge_meta_fields(struct builder *b, struct root_def *old, const struct root_def *d)
@@ -233,8 +242,8 @@ static enum err merge_meta_fields(struct builder *b, struct root_def *old, const
         if (old->source_enabled != d->source_enabled) {
             return meta_conflict(b, "_source", "enabled", old->source_enabled, d->source_enabled);
         }
-        if (!same_strs(old->includes, old->n_includes, d->includes, d->n_includes) ||
-            !same_strs(old->excludes, old->n_excludes, d->excludes, d->n_excludes)) {
+        if (!same_strs(old->includes, old->n_includes, d->includes, d->n_includes)
+            || !same_strs(old->excludes, old->n_excludes, d->excludes, d->n_excludes)) {
             return meta_conflict(b, "_source", "includes", false, true);
         }
     }

@@ -15,14 +15,16 @@ static bool split_key(struct str key, struct str *name, struct str *param)
     return true;
 }
 
-static enum err check_number(struct builder *b, const struct setting *s, const char *name, double max, const char *want)
+static enum err check_number(struct builder *b, const struct setting *s, const char *name, double max,
+                             const char *want)
 {
     double v = 0;
     char key[ERR_NAME_BYTES];
     snprintf(key, sizeof(key), "%.*s", STR_ARG(s->key));
     enum err e = settings_double(b->settings, key, 0, &v, b->em);
     if (e == ERR_OK && !(v >= 0 && v <= max)) {
-        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "illegal %s value: %.*s, must be %s", name, STR_ARG(s->value), want);
+        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "illegal %s value: %.*s, must be %s", name,
+                       STR_ARG(s->value), want);
     }
     return e;
 }
@@ -44,8 +46,8 @@ static enum err check_param(struct builder *b, const struct setting *s, struct s
         snprintf(key, sizeof(key), "%.*s", STR_ARG(s->key));
         return settings_bool(b->settings, key, true, &on, b->em);
     }
-    return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "Unknown settings for similarity of type [%.*s]: [%.*s]", STR_ARG(type),
-                   STR_ARG(param));
+    return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "Unknown settings for similarity of type [%.*s]: [%.*s]",
+                   STR_ARG(type), STR_ARG(param));
 }
 
 static enum err check_one(struct builder *b, const struct setting *s, struct str name, struct str param)
@@ -54,19 +56,23 @@ static enum err check_one(struct builder *b, const struct setting *s, struct str
     snprintf(key, sizeof(key), "similarity.%.*s.type", STR_ARG(str_slice(name, 0, ERR_NAME_BYTES)));
     struct str type = settings_str(b->settings, key, STR_NULL);
     if (str_is(name, "BM25") || str_is(name, "boolean")) {
-        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "illegal value for [index.similarity.%.*s] cannot redefine built-in similarity",
+        return err_set(b->em, ERR_ILLEGAL_ARGUMENT,
+                       "illegal value for [index.similarity.%.*s] cannot redefine built-in similarity",
                        STR_ARG(name));
     }
     if (type.p == NULL) {
-        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "Similarity [%.*s] must have an associated type", STR_ARG(name));
+        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "Similarity [%.*s] must have an associated type",
+                       STR_ARG(name));
     }
     if (str_is(type, "classic")) {
         return err_set(b->em, ERR_ILLEGAL_ARGUMENT,
-                       "The [classic] similarity may not be used anymore. Please use the [BM25] similarity or build a custom "
+                       "The [classic] similarity may not be used anymore. Please use the [BM25] similarity "
+                       "or build a custom "
                        "[scripted] similarity instead.");
     }
     if (!str_is(type, "BM25") && !str_is(type, "boolean")) {
-        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "Unknown Similarity type [%.*s] for [%.*s]", STR_ARG(type), STR_ARG(name));
+        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "Unknown Similarity type [%.*s] for [%.*s]",
+                       STR_ARG(type), STR_ARG(name));
     }
     return check_param(b, s, type, param);
 }

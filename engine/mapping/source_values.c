@@ -51,7 +51,8 @@ static bool collect(struct values *to, const struct json *v, struct str path)
     return ok;
 }
 
-bool source_values(const struct json *source, struct str path, struct arena *arena, const struct json ***out, size_t *n)
+bool source_values(const struct json *source, struct str path, struct arena *arena, const struct json ***out,
+                   size_t *n)
 {
     struct values to = {.arena = arena};
     bool ok = collect(&to, source, path);

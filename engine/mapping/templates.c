@@ -5,7 +5,8 @@
 #include <unicode/uregex.h>
 #include <unicode/ustring.h>
 
-/* Java's value.matches(pattern), by ICU, whose syntax is close. Returns 1, 0, or -1 when the pattern is malformed. */
+/* Java's value.matches(pattern), by ICU, whose syntax is close. Returns 1, 0, or -1 when the pattern is
+ * malformed. */
 static int regex_matches(struct str pattern, struct str value, struct arena *arena)
 {
     UErrorCode status = U_ZERO_ERROR;
@@ -14,7 +15,8 @@ static int regex_matches(struct str pattern, struct str value, struct arena *are
     if (p == NULL || v == NULL) {
         return 0;
     }
-    u_strFromUTF8WithSub(p, (int32_t)pattern.n + 1, &pn, pattern.p, (int32_t)pattern.n, 0xFFFD, NULL, &status);
+    u_strFromUTF8WithSub(p, (int32_t)pattern.n + 1, &pn, pattern.p, (int32_t)pattern.n, 0xFFFD, NULL,
+                         &status);
     u_strFromUTF8WithSub(v, (int32_t)value.n + 1, &vn, value.p, (int32_t)value.n, 0xFFFD, NULL, &status);
     URegularExpression *re = uregex_open(p, pn, 0, NULL, &status);
     if (U_FAILURE(status)) {
@@ -27,26 +29,28 @@ static int regex_matches(struct str pattern, struct str value, struct arena *are
     return U_SUCCESS(status) && matches ? 1 : 0;
 }
 
-static bool matches(const struct dynamic_template *t, struct str pattern, struct str value, struct arena *arena)
+static bool matches(const struct dynamic_template *t, struct str pattern, struct str value,
+                    struct arena *arena)
 {
     return t->regex ? regex_matches(pattern, value, arena) == 1 : str_glob(pattern, value);
 }
 
-static bool applies(const struct dynamic_template *t, struct str path, struct str name, const char *type, struct arena *arena)
+static bool applies(const struct dynamic_template *t, struct str path, struct str name, const char *type,
+                    struct arena *arena)
 {
     if (t->type.p != NULL && !str_is(t->type, type)) {
         return false;
     }
-    if ((t->path_match.p != NULL && !matches(t, t->path_match, path, arena)) ||
-        (t->match.p != NULL && !matches(t, t->match, name, arena))) {
+    if ((t->path_match.p != NULL && !matches(t, t->path_match, path, arena))
+        || (t->match.p != NULL && !matches(t, t->match, name, arena))) {
         return false;
     }
-    return (t->path_unmatch.p == NULL || !matches(t, t->path_unmatch, path, arena)) &&
-           (t->unmatch.p == NULL || !matches(t, t->unmatch, name, arena));
+    return (t->path_unmatch.p == NULL || !matches(t, t->path_unmatch, path, arena))
+           && (t->unmatch.p == NULL || !matches(t, t->unmatch, name, arena));
 }
 
-const struct dynamic_template *mapping_template(const struct mapping *m, struct str path, struct str name, const char *type,
-                                                struct arena *arena)
+const struct dynamic_template *mapping_template(const struct mapping *m, struct str path, struct str name,
+                                                const char *type, struct arena *arena)
 {
     for (uint32_t i = 0; i < m->def.n_templates; i++) {
         if (applies(&m->def.templates[i], path, name, type, arena)) {
@@ -100,19 +104,24 @@ static bool replace(struct json *v, struct str name, const char *type, struct ar
         ok = replace(&v->items[i], name, type, arena);
     }
     for (uint32_t i = 0; ok && v->type == JSON_OBJECT && i < v->n; i++) {
-        ok = replace_text(&v->members[i].key, name, type, arena) && replace(&v->members[i].value, name, type, arena);
+        ok = replace_text(&v->members[i].key, name, type, arena)
+             && replace(&v->members[i].value, name, type, arena);
     }
     return ok;
 }
 
-const struct json *template_mapping(const struct dynamic_template *t, struct str name, const char *type, struct arena *arena)
+const struct json *template_mapping(const struct dynamic_template *t, struct str name, const char *type,
+                                    struct arena *arena)
 {
-    const char *field_type = strcmp(type, "string") == 0 ? "text" : strcmp(type, "double") == 0 ? "float" : type;
+    const char *field_type = strcmp(type, "string") == 0   ? "text"
+                             : strcmp(type, "double") == 0 ? "float"
+                                                           : type;
     struct json *out = ARENA_NEW(arena, struct json);
     if (out == NULL || !json_copy(out, t->mapping, arena) || !replace(out, name, field_type, arena)) {
         return NULL;
     }
-    if (json_get(out, "type") == NULL && !json_put(out, arena, STR("type"), json_mk_str(str_of(field_type)))) {
+    if (json_get(out, "type") == NULL
+        && !json_put(out, arena, STR("type"), json_mk_str(str_of(field_type)))) {
         return NULL;
     }
     return out;
@@ -135,7 +144,8 @@ static enum err parse_match_type(struct builder *b, struct dynamic_template *t)
         }
     }
     return err_set(b->em, ERR_ILLEGAL_ARGUMENT,
-                   "No field type matched on [%.*s], possible values are [object, string, long, double, boolean, date, binary]",
+                   "No field type matched on [%.*s], possible values are [object, string, long, double, "
+                   "boolean, date, binary]",
                    STR_ARG(t->type));
 }
 
@@ -148,7 +158,8 @@ static enum err parse_text(struct builder *b, const struct json *v, struct str *
     return out->p != NULL ? ERR_OK : no_memory(b);
 }
 
-static enum err parse_template_param(struct builder *b, struct dynamic_template *t, const struct json_member *m, struct str *pattern)
+static enum err parse_template_param(struct builder *b, struct dynamic_template *t,
+                                     const struct json_member *m, struct str *pattern)
 {
     struct str *to = str_is(m->key, "match")                ? &t->match
                      : str_is(m->key, "path_match")         ? &t->path_match
@@ -161,10 +172,12 @@ static enum err parse_template_param(struct builder *b, struct dynamic_template 
         return parse_text(b, &m->value, to);
     }
     if (!str_is(m->key, "mapping")) {
-        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "Illegal dynamic template parameter: [%.*s]", STR_ARG(m->key));
+        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "Illegal dynamic template parameter: [%.*s]",
+                       STR_ARG(m->key));
     }
     if (m->value.type != JSON_OBJECT) {
-        return err_set(b->em, ERR_CLASS_CAST, "class %s cannot be cast to class java.util.Map", java_class(&m->value));
+        return err_set(b->em, ERR_CLASS_CAST, "class %s cannot be cast to class java.util.Map",
+                       java_class(&m->value));
     }
     t->mapping = &m->value;
     return ERR_OK;
@@ -176,9 +189,10 @@ static enum err check_patterns(struct builder *b, const struct dynamic_template 
     for (size_t i = 0; t->regex && i < ARRAY_LEN(patterns); i++) {
         if (patterns[i].p != NULL && regex_matches(patterns[i], STR(""), b->arena) < 0) {
             err_set(b->em, ERR_PATTERN_SYNTAX, "%.*s", STR_ARG(patterns[i]));
-            return err_wrap(b->em, ERR_ILLEGAL_ARGUMENT,
-                            "Pattern [%.*s] of type [regex] is invalid. Cannot create dynamic template [%.*s].",
-                            STR_ARG(patterns[i]), STR_ARG(t->name));
+            return err_wrap(
+                b->em, ERR_ILLEGAL_ARGUMENT,
+                "Pattern [%.*s] of type [regex] is invalid. Cannot create dynamic template [%.*s].",
+                STR_ARG(patterns[i]), STR_ARG(t->name));
         }
     }
     return ERR_OK;
@@ -197,8 +211,8 @@ static enum err parse_template(struct builder *b, struct dynamic_template *t, co
     }
     if (t->match.p == NULL && t->path_match.p == NULL && t->type.p == NULL) {
         struct str s = java_text(conf, b->arena);
-        return err_set(b->em, ERR_MAPPER_PARSING, "template must have match, path_match or match_mapping_type set %.*s",
-                       STR_ARG(s));
+        return err_set(b->em, ERR_MAPPER_PARSING,
+                       "template must have match, path_match or match_mapping_type set %.*s", STR_ARG(s));
     }
     if (t->mapping == NULL) {
         return err_set(b->em, ERR_MAPPER_PARSING, "template [%.*s] must have either mapping or runtime set",
@@ -207,7 +221,8 @@ static enum err parse_template(struct builder *b, struct dynamic_template *t, co
     e = parse_match_type(b, t);
     t->regex = str_is(pattern, "regex");
     if (e == ERR_OK && !t->regex && !str_is(pattern, "simple")) {
-        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "No matching pattern matched on [%.*s]", STR_ARG(pattern));
+        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "No matching pattern matched on [%.*s]",
+                       STR_ARG(pattern));
     }
     return e == ERR_OK ? check_patterns(b, t) : e;
 }
@@ -215,7 +230,8 @@ static enum err parse_template(struct builder *b, struct dynamic_template *t, co
 enum err templates_parse(struct builder *b, struct root_def *d, const struct json *v)
 {
     if (v->type != JSON_ARRAY) {
-        return err_set(b->em, ERR_MAPPER_PARSING, "Dynamic template syntax error. An array of named objects is expected.");
+        return err_set(b->em, ERR_MAPPER_PARSING,
+                       "Dynamic template syntax error. An array of named objects is expected.");
     }
     d->has_templates = true;
     d->templates = ARENA_ARRAY(b->arena, struct dynamic_template, v->n);

@@ -1,7 +1,8 @@
-/* Mappings and documents as lines of JSON: what they print, what they yield. Without argument it runs the few lines
- * below as a test; with "-" it reads lines from standard input and prints one line of JSON for each, for comparing with
- * another implementation (a second argument names the folder of ik.dict and pinyin.dict):
- *   {"settings":{..},"mapping":{..},"merge":[{..}],"docs":[{..} or "text"],"steps":[{"merge":..},{"doc":..},{"get":1}]} */
+/* Mappings and documents as lines of JSON: what they print, what they yield. Without argument it runs the few
+ * lines below as a test; with "-" it reads lines from standard input and prints one line of JSON for each,
+ * for comparing with another implementation (a second argument names the folder of ik.dict and pinyin.dict):
+ *   {"settings":{..},"mapping":{..},"merge":[{..}],"docs":[{..} or
+ * "text"],"steps":[{"merge":..},{"doc":..},{"get":1}]} */
 #include "common/base/jsonw.h"
 #include "common/base/num.h"
 #include "common/sys/fs_posix.h"
@@ -189,7 +190,8 @@ static void run_sequence(struct jsonw *w, struct mapping **m, const struct json 
     jw_k(w, "steps");
     jw_arr(w);
     for (uint32_t i = 0; steps != NULL && i < steps->n; i++) {
-        const struct json *doc = json_get(&steps->items[i], "doc"), *merge = json_get(&steps->items[i], "merge");
+        const struct json *doc = json_get(&steps->items[i], "doc"),
+                          *merge = json_get(&steps->items[i], "merge");
         struct errmsg em = {0};
         if (doc != NULL) {
             run_doc(w, m, doc);
@@ -265,13 +267,16 @@ static void run_line(struct str text, const struct analysis_env *env, struct buf
 }
 
 static const char *const samples[][2] = {
-    {"{\"mapping\":{\"properties\":{\"b\":{\"type\":\"integer\"},\"a\":{\"type\":\"keyword\",\"index\":true}}}}",
-     "{\"mapping\":{\"properties\":{\"a\":{\"type\":\"keyword\"},\"b\":{\"type\":\"integer\"}}},\"merge\":[],\"docs\":[],\"steps\":[],"
+    {"{\"mapping\":{\"properties\":{\"b\":{\"type\":\"integer\"},\"a\":{\"type\":\"keyword\",\"index\":true}}"
+     "}}",
+     "{\"mapping\":{\"properties\":{\"a\":{\"type\":\"keyword\"},\"b\":{\"type\":\"integer\"}}},\"merge\":[],"
+     "\"docs\":[],\"steps\":[],"
      "\"after\":{\"properties\":{\"a\":{\"type\":\"keyword\"},\"b\":{\"type\":\"integer\"}}}}"},
-    {"{\"mapping\":{\"x\":1}}",
-     "{\"mapping\":{\"error\":[\"mapper_parsing_exception: Failed to parse mapping [_doc]: Root mapping definition has "
-     "unsupported parameters:  [x : 1]\",\"mapper_parsing_exception: Root mapping definition has unsupported parameters:  "
-     "[x : 1]\"]}}"},
+    {"{\"mapping\":{\"x\":1}}", "{\"mapping\":{\"error\":[\"mapper_parsing_exception: Failed to parse "
+                                "mapping [_doc]: Root mapping definition has "
+                                "unsupported parameters:  [x : 1]\",\"mapper_parsing_exception: Root mapping "
+                                "definition has unsupported parameters:  "
+                                "[x : 1]\"]}}"},
 };
 
 START_TEST(sample_lines)

@@ -25,7 +25,8 @@ static void world_init(struct world *w, const char *body)
     settings_init(&none, &w->arena);
     ck_assert_int_eq(analysis_new(&w->analysis, &none, &env, NULL), ERR_OK);
     ck_assert_int_eq(json_parse(&v, str_of(body), &w->arena, &json_limits_default, &w->em), ERR_OK);
-    ck_assert_msg(mapping_new(&w->mapping, &v, w->analysis, &none, &w->em) == ERR_OK, "%s", w->em.frame[0].reason);
+    ck_assert_msg(mapping_new(&w->mapping, &v, w->analysis, &none, &w->em) == ERR_OK, "%s",
+                  w->em.frame[0].reason);
 }
 
 static void world_fini(struct world *w)
@@ -63,7 +64,8 @@ static const char *shown(struct world *w, size_t part)
             field_write_num(v->field, v->num, &jw);
             break;
         case DOC_COMPLETION:
-            buf_printf(&b, "%.*s*%u/%u", STR_ARG(v->completion.input), v->completion.weight, v->completion.n_contexts);
+            buf_printf(&b, "%.*s*%u/%u", STR_ARG(v->completion.input), v->completion.weight,
+                       v->completion.n_contexts);
             break;
         case DOC_RANGE:
             buf_printf(&b, "%lld..%lld", (long long)v->range.from, (long long)v->range.to);
@@ -97,13 +99,16 @@ static const char *update(struct world *w)
 static const char *const everything =
     "{\"properties\":{\"t\":{\"type\":\"text\",\"fields\":{\"k\":{\"type\":\"keyword\",\"ignore_above\":5}}},"
     "\"k\":{\"type\":\"keyword\",\"null_value\":\"NONE\",\"copy_to\":[\"all\"]},\"all\":{\"type\":\"text\"},"
-    "\"i\":{\"type\":\"integer\",\"ignore_malformed\":true},\"f\":{\"type\":\"half_float\"},\"b\":{\"type\":\"boolean\"},"
+    "\"i\":{\"type\":\"integer\",\"ignore_malformed\":true},\"f\":{\"type\":\"half_float\"},\"b\":{\"type\":"
+    "\"boolean\"},"
     "\"d\":{\"type\":\"date\"},\"g\":{\"type\":\"geo_point\",\"fields\":{\"h\":{\"type\":\"keyword\"}}},"
     "\"s\":{\"type\":\"scaled_float\",\"scaling_factor\":100},\"r\":{\"type\":\"integer_range\"},"
-    "\"c\":{\"type\":\"completion\",\"max_input_length\":5},\"n\":{\"type\":\"nested\",\"include_in_root\":true,\"properties\":{"
+    "\"c\":{\"type\":\"completion\",\"max_input_length\":5},\"n\":{\"type\":\"nested\",\"include_in_root\":"
+    "true,\"properties\":{"
     "\"x\":{\"type\":\"long\"},\"m\":{\"type\":\"nested\",\"properties\":{\"y\":{\"type\":\"long\"}}}}},"
     "\"o\":{\"properties\":{\"p\":{\"type\":\"keyword\"}}},\"off\":{\"enabled\":false},"
-    "\"bin\":{\"type\":\"binary\",\"doc_values\":true},\"tc\":{\"type\":\"token_count\",\"analyzer\":\"standard\"},"
+    "\"bin\":{\"type\":\"binary\",\"doc_values\":true},\"tc\":{\"type\":\"token_count\",\"analyzer\":"
+    "\"standard\"},"
     "\"con\":{\"type\":\"constant_keyword\",\"value\":\"v\"}}}";
 
 START_TEST(values_of_every_type)
@@ -180,8 +185,8 @@ START_TEST(refused_values)
     world_init(&w, everything);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         enum err e = parse(&w, cases[i].text);
-        ck_assert_msg(e == cases[i].outer && w.em.frame[w.em.n - 1].code == cases[i].inner, "%s: %s ... %s", cases[i].text,
-                      err_type(e), err_type(w.em.frame[w.em.n - 1].code));
+        ck_assert_msg(e == cases[i].outer && w.em.frame[w.em.n - 1].code == cases[i].inner, "%s: %s ... %s",
+                      cases[i].text, err_type(e), err_type(w.em.frame[w.em.n - 1].code));
     }
     world_fini(&w);
 }
@@ -218,13 +223,18 @@ END_TEST
 START_TEST(new_fields_are_asked_for)
 {
     struct world w;
-    world_init(&w, "{\"properties\":{\"o\":{\"properties\":{}},\"shut\":{\"dynamic\":false,\"properties\":{}}}}");
-    ck_assert_int_eq(parse(&w, "{\"a\":1,\"b\":\"x\",\"o\":{\"c\":[true]},\"p.q\":\"2020/01/01\",\"shut\":{\"z\":1},\"e\":[],\"n\":null}"),
+    world_init(&w,
+               "{\"properties\":{\"o\":{\"properties\":{}},\"shut\":{\"dynamic\":false,\"properties\":{}}}}");
+    ck_assert_int_eq(parse(&w, "{\"a\":1,\"b\":\"x\",\"o\":{\"c\":[true]},\"p.q\":\"2020/01/"
+                               "01\",\"shut\":{\"z\":1},\"e\":[],\"n\":null}"),
                      ERR_OK);
-    ck_assert_str_eq(update(&w), "{\"properties\":{\"a\":{\"type\":\"long\"},\"b\":{\"type\":\"text\",\"fields\":{\"keyword\":"
-                                 "{\"type\":\"keyword\",\"ignore_above\":256}}},\"o\":{\"type\":\"object\",\"properties\":{\"c\":"
-                                 "{\"type\":\"boolean\"}}},\"p\":{\"type\":\"object\",\"properties\":{\"q\":{\"type\":\"date\",\"format\":"
-                                 "\"yyyy/MM/dd HH:mm:ss||yyyy/MM/dd||epoch_millis\"}}}}}");
+    ck_assert_str_eq(
+        update(&w),
+        "{\"properties\":{\"a\":{\"type\":\"long\"},\"b\":{\"type\":\"text\",\"fields\":{\"keyword\":"
+        "{\"type\":\"keyword\",\"ignore_above\":256}}},\"o\":{\"type\":\"object\",\"properties\":{\"c\":"
+        "{\"type\":\"boolean\"}}},\"p\":{\"type\":\"object\",\"properties\":{\"q\":{\"type\":\"date\","
+        "\"format\":"
+        "\"yyyy/MM/dd HH:mm:ss||yyyy/MM/dd||epoch_millis\"}}}}}");
     struct mapping *merged;
     ck_assert_int_eq(mapping_merge(&merged, w.mapping, w.doc.mapping_update, &w.em), ERR_OK);
     mapping_unref(w.mapping);
@@ -239,12 +249,16 @@ END_TEST
 START_TEST(contexts_of_completions)
 {
     struct world w;
-    world_init(&w, "{\"properties\":{\"city\":{\"type\":\"keyword\"},\"c\":{\"type\":\"completion\",\"contexts\":["
-                   "{\"name\":\"city\",\"type\":\"category\",\"path\":\"city\"},{\"name\":\"kind\",\"type\":\"category\"}]}}}");
-    ck_assert_int_eq(parse(&w, "{\"c\":{\"input\":\"a\",\"contexts\":{\"kind\":[\"x\",\"y\"]}},\"city\":\"z\"}"), ERR_OK);
+    world_init(
+        &w, "{\"properties\":{\"city\":{\"type\":\"keyword\"},\"c\":{\"type\":\"completion\",\"contexts\":["
+            "{\"name\":\"city\",\"type\":\"category\",\"path\":\"city\"},{\"name\":\"kind\",\"type\":"
+            "\"category\"}]}}}");
+    ck_assert_int_eq(
+        parse(&w, "{\"c\":{\"input\":\"a\",\"contexts\":{\"kind\":[\"x\",\"y\"]}},\"city\":\"z\"}"), ERR_OK);
     ck_assert_str_eq(shown(&w, 0), "c=a*1/3 city=z");
     ck_assert_int_eq(parse(&w, "{\"c\":\"a\"}"), ERR_ILLEGAL_ARGUMENT);
-    ck_assert_int_eq(parse(&w, "{\"c\":{\"input\":\"a\",\"contexts\":{\"none\":\"x\"}}}"), ERR_MAPPER_PARSING);
+    ck_assert_int_eq(parse(&w, "{\"c\":{\"input\":\"a\",\"contexts\":{\"none\":\"x\"}}}"),
+                     ERR_MAPPER_PARSING);
     world_fini(&w);
 }
 END_TEST
@@ -270,7 +284,8 @@ START_TEST(values_in_a_source)
     struct json v;
     const struct json **out;
     size_t n;
-    ck_assert_int_eq(json_parse(&v, STR("{\"a\":[{\"b\":1},{\"b\":[2,[3,null]]}],\"a.b\":4}"), &w.arena, &json_limits_default, NULL),
+    ck_assert_int_eq(json_parse(&v, STR("{\"a\":[{\"b\":1},{\"b\":[2,[3,null]]}],\"a.b\":4}"), &w.arena,
+                                &json_limits_default, NULL),
                      ERR_OK);
     ck_assert(source_values(&v, STR("a.b"), &w.arena, &out, &n));
     ck_assert_uint_eq(n, 4);
@@ -281,13 +296,54 @@ START_TEST(values_in_a_source)
 }
 END_TEST
 
-/* Any bytes: random pieces of documents glued together. It must not crash, and what it accepts must be whole. */
+/* Any bytes: random pieces of documents glued together. It must not crash, and what it accepts must be whole.
+ */
 START_TEST(random_documents)
 {
     static const char *const pieces[] = {
-        "{", "}", "[", "]", ",", ":", "\"t\"", "\"k\"", "\"i\"", "\"n\"", "\"m\"", "\"o\"", "\"g\"", "\"c\"", "\"r\"", "\"input\"",
-        "\"weight\"", "\"gte\"", "\"lat\"", "\"lon\"", "1", "-2.5e3", "true", "null", "\"x.y\"", "\"o.p\"", "\"2020-01-01\"", "\"\\u",
-        "\"", "\\", "é", "\"n.m\"", "\"\"", "/*", "*/", "1e999", "\"off\"", "\"b\"", "\"d\"", "\"s\"", " ", "\"_id\"", "\"contexts\"",
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        "\"t\"",
+        "\"k\"",
+        "\"i\"",
+        "\"n\"",
+        "\"m\"",
+        "\"o\"",
+        "\"g\"",
+        "\"c\"",
+        "\"r\"",
+        "\"input\"",
+        "\"weight\"",
+        "\"gte\"",
+        "\"lat\"",
+        "\"lon\"",
+        "1",
+        "-2.5e3",
+        "true",
+        "null",
+        "\"x.y\"",
+        "\"o.p\"",
+        "\"2020-01-01\"",
+        "\"\\u",
+        "\"",
+        "\\",
+        "é",
+        "\"n.m\"",
+        "\"\"",
+        "/*",
+        "*/",
+        "1e999",
+        "\"off\"",
+        "\"b\"",
+        "\"d\"",
+        "\"s\"",
+        " ",
+        "\"_id\"",
+        "\"contexts\"",
     };
     struct rng rng;
     rng_seed(&rng, 42);
@@ -344,7 +400,8 @@ START_TEST(every_failed_allocation_is_reported)
     ck_assert_uint_gt(nth, 5);
     /* And at every size of a small arena. */
     struct source_to_parse small = in;
-    small.source = STR("{\"new\":{\"x\":\"y\"},\"g\":\"1,2\",\"c\":\"one two\",\"t\":\"a b c\",\"n\":[{\"x\":1}],\"d\":\"2020-01-01\"}");
+    small.source = STR("{\"new\":{\"x\":\"y\"},\"g\":\"1,2\",\"c\":\"one two\",\"t\":\"a b "
+                       "c\",\"n\":[{\"x\":1}],\"d\":\"2020-01-01\"}");
     enum err e = ERR_NO_MEMORY;
     for (size_t max = 256; e != ERR_OK; max += 64) {
         struct arena a;
@@ -376,8 +433,8 @@ START_TEST(paths_of_completions)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const struct str *paths;
         uint32_t n;
-        struct completion_options o = {analysis_analyzer(w.analysis, str_of(cases[i].analyzer)), cases[i].separators,
-                                       cases[i].increments};
+        struct completion_options o = {analysis_analyzer(w.analysis, str_of(cases[i].analyzer)),
+                                       cases[i].separators, cases[i].increments};
         ck_assert_int_eq(completion_paths(&o, str_of(cases[i].text), &w.arena, &paths, &n, NULL), ERR_OK);
         ck_assert_uint_eq(n, 1);
         ck_assert_str_eq(paths[0].p, cases[i].want);

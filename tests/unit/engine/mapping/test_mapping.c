@@ -62,16 +62,22 @@ static struct str printed(struct world *w, const struct mapping *m)
 }
 
 static const char *const whole =
-    "{\"dynamic\":\"strict\",\"_meta\":{\"a\":[1]},\"_routing\":{\"required\":true},\"_source\":{\"excludes\":[\"x\"]},"
-    "\"dynamic_date_formats\":[\"yyyy\"],\"dynamic_templates\":[{\"t\":{\"match\":\"a*\",\"mapping\":{\"type\":\"keyword\"}}}],"
+    "{\"dynamic\":\"strict\",\"_meta\":{\"a\":[1]},\"_routing\":{\"required\":true},\"_source\":{"
+    "\"excludes\":[\"x\"]},"
+    "\"dynamic_date_formats\":[\"yyyy\"],\"dynamic_templates\":[{\"t\":{\"match\":\"a*\",\"mapping\":{"
+    "\"type\":\"keyword\"}}}],"
     "\"date_detection\":false,\"properties\":{"
     "\"al\":{\"type\":\"alias\",\"path\":\"name.raw\"},"
-    "\"c\":{\"type\":\"completion\",\"analyzer\":\"simple\",\"preserve_separators\":true,\"preserve_position_increments\":true,"
-    "\"max_input_length\":50,\"contexts\":[{\"name\":\"p\",\"type\":\"GEO\",\"precision\":6,\"path\":\"g\"}]},"
+    "\"c\":{\"type\":\"completion\",\"analyzer\":\"simple\",\"preserve_separators\":true,\"preserve_position_"
+    "increments\":true,"
+    "\"max_input_length\":50,\"contexts\":[{\"name\":\"p\",\"type\":\"GEO\",\"precision\":6,\"path\":\"g\"}]}"
+    ","
     "\"d\":{\"type\":\"date\",\"format\":\"yyyy/MM/dd\",\"null_value\":\"2020/01/01\"},"
     "\"g\":{\"type\":\"geo_point\",\"ignore_malformed\":true,\"null_value\":{\"lat\":1.0,\"lon\":2.0}},"
-    "\"n\":{\"type\":\"nested\",\"include_in_root\":true,\"properties\":{\"x\":{\"type\":\"long\",\"coerce\":false}}},"
-    "\"name\":{\"type\":\"text\",\"fields\":{\"raw\":{\"type\":\"keyword\",\"ignore_above\":9}},\"copy_to\":[\"o.all\"],"
+    "\"n\":{\"type\":\"nested\",\"include_in_root\":true,\"properties\":{\"x\":{\"type\":\"long\",\"coerce\":"
+    "false}}},"
+    "\"name\":{\"type\":\"text\",\"fields\":{\"raw\":{\"type\":\"keyword\",\"ignore_above\":9}},\"copy_to\":["
+    "\"o.all\"],"
     "\"analyzer\":\"default\",\"search_analyzer\":\"simple\"},"
     "\"o\":{\"properties\":{\"all\":{\"type\":\"text\",\"norms\":false}}},"
     "\"s\":{\"type\":\"scaled_float\",\"scaling_factor\":10.0,\"null_value\":1.5}}}";
@@ -115,7 +121,8 @@ START_TEST(fields_are_found)
     size_t n;
     ck_assert(mapping_match(m, STR("n*"), &w.arena, &found, &n));
     ck_assert_uint_eq(n, 3);
-    ck_assert(str_is(found[0]->path, "n.x") && str_is(found[1]->path, "name") && str_is(found[2]->path, "name.raw"));
+    ck_assert(str_is(found[0]->path, "n.x") && str_is(found[1]->path, "name")
+              && str_is(found[2]->path, "name.raw"));
     ck_assert(mapping_match(m, STR("_routing"), &w.arena, &found, &n) && n == 1);
     ck_assert(mapping_match(m, STR("o"), &w.arena, &found, &n) && n == 0);
     mapping_unref(m);
@@ -128,7 +135,10 @@ START_TEST(merging_keeps_numbers)
     struct world w;
     world_init(&w);
     struct mapping *m, *merged;
-    ck_assert_int_eq(make(&w, "{\"properties\":{\"k\":{\"type\":\"keyword\"},\"o\":{\"properties\":{\"x\":{\"type\":\"long\"}}}}}", &m),
+    ck_assert_int_eq(make(&w,
+                          "{\"properties\":{\"k\":{\"type\":\"keyword\"},\"o\":{\"properties\":{\"x\":{"
+                          "\"type\":\"long\"}}}}}",
+                          &m),
                      ERR_OK);
     const struct json *body = json_of(
         &w, "{\"properties\":{\"a\":{\"type\":\"date\"},\"o\":{\"properties\":{\"b\":{\"type\":\"ip\"}}},"
@@ -139,7 +149,8 @@ START_TEST(merging_keeps_numbers)
     }
     ck_assert_uint_eq(mapping_field_count(merged), mapping_field_count(m) + 3);
     ck_assert_str_eq(printed(&w, merged).p,
-                     "{\"properties\":{\"a\":{\"type\":\"date\"},\"k\":{\"type\":\"keyword\",\"fields\":{\"t\":{\"type\":\"text\"}}},"
+                     "{\"properties\":{\"a\":{\"type\":\"date\"},\"k\":{\"type\":\"keyword\",\"fields\":{"
+                     "\"t\":{\"type\":\"text\"}}},"
                      "\"o\":{\"properties\":{\"b\":{\"type\":\"ip\"},\"x\":{\"type\":\"long\"}}}}}");
     mapping_unref(merged);
     mapping_unref(m);
@@ -168,8 +179,12 @@ START_TEST(merging_refuses)
     struct world w;
     world_init(&w);
     struct mapping *m, *merged;
-    ck_assert_int_eq(make(&w, "{\"properties\":{\"k\":{\"type\":\"keyword\"},\"o\":{\"properties\":{}},\"t\":{\"type\":\"text\"},"
-                              "\"q\":{\"type\":\"text\",\"norms\":false}}}", &m), ERR_OK);
+    ck_assert_int_eq(make(&w,
+                          "{\"properties\":{\"k\":{\"type\":\"keyword\"},\"o\":{\"properties\":{}},\"t\":{"
+                          "\"type\":\"text\"},"
+                          "\"q\":{\"type\":\"text\",\"norms\":false}}}",
+                          &m),
+                     ERR_OK);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         err_clear(&w.em);
         enum err e = mapping_merge(&merged, m, json_of(&w, cases[i].body), &w.em);
@@ -186,7 +201,8 @@ START_TEST(limits_hold)
     static const struct {
         const char *setting, *value, *body;
     } cases[] = {
-        {"mapping.total_fields.limit", "1", "{\"properties\":{\"a\":{\"type\":\"text\",\"fields\":{\"k\":{\"type\":\"keyword\"}}}}}"},
+        {"mapping.total_fields.limit", "1",
+         "{\"properties\":{\"a\":{\"type\":\"text\",\"fields\":{\"k\":{\"type\":\"keyword\"}}}}}"},
         {"mapping.depth.limit", "1", "{\"properties\":{\"a\":{\"properties\":{\"b\":{\"type\":\"long\"}}}}}"},
         {"mapping.nested_fields.limit", "0", "{\"properties\":{\"a\":{\"type\":\"nested\"}}}"},
         {"mapping.field_name_length.limit", "2", "{\"properties\":{\"abc\":{\"type\":\"long\"}}}"},
@@ -217,7 +233,8 @@ START_TEST(every_failed_allocation_is_reported)
         enum err e = mapping_new_with(&m, body, w.analysis, &w.settings, &f.base, &w.em);
         struct mapping *merged = NULL;
         if (e == ERR_OK) {
-            enum err e2 = mapping_merge(&merged, m, json_of(&w, "{\"properties\":{\"z\":{\"type\":\"long\"}}}"), &w.em);
+            enum err e2 =
+                mapping_merge(&merged, m, json_of(&w, "{\"properties\":{\"z\":{\"type\":\"long\"}}}"), &w.em);
             ck_assert_int_eq(e2, f.fired ? ERR_NO_MEMORY : ERR_OK);
         } else {
             ck_assert_int_eq(e, ERR_NO_MEMORY);

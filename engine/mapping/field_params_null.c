@@ -1,0 +1,98 @@
+/* null_value, which each type reads in its own way. */
+#include "common/base/coerce.h"
+#include "common/base/geo.h"
+#include "common/base/num.h"
+#include "engine/mapping/field_params.h"
+
+static enum num_type num_type_for(enum field_type t)
+{
+    switch (t) {
+    case FT_LONG:
+        return NUM_LONG;
+    case FT_INTEGER:
+    case FT_TOKEN_COUNT:
+        return NUM_INTEGER;
+    case FT_SHORT:
+        return NUM_SHORT;
+    case FT_BYTE:
+        return NUM_BYTE;
+    case FT_FLOAT:
+        return NUM_FLOAT;
+    case FT_HALF_FLOAT:
+        return NUM_HALF_FLOAT;
+    default:
+        return NUM_DOUBLE;
+    }
+}
+
+static enum err take_null_number(struct builder *b, struct node *n, size_t i, const struct json *v)
+{
+    struct str s;
+    struct num num;
+    struct json shown;
+    double any;
+    enum err e = param_text(b, v, &s);
+    if (e == ERR_OK && !num_parse_double(s, &any)) {
+        return err_set(b->em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(s));
+    }
+    if (e == ERR_OK) {
+        e = num_of_text(&num, s, num_type_for(n->f.type), false, b->em);
+    }
+    if (e == ERR_OK) {
+        bool single = n->f.type == FT_FLOAT || n->f.type == FT_HALF_FLOAT;
+        e = num.whole ? param_whole(b, num.i, &shown) : param_fraction(b, num.d, single, &shown);
+    }
+    return e == ERR_OK ? param_keep(b, n, i, shown) : e;
+}
+
+static enum err take_null_point(struct builder *b, struct node *n, size_t i, const struct json *v)
+{
+    struct geo_point p;
+    enum err e = geo_point_of_json(&p, v, true, b->em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (!geo_lat_ok(p.lat)) {
+        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "illegal latitude value [%g]", p.lat);
+    }
+    if (!geo_lon_ok(p.lon)) {
+        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "illegal longitude value [%g]", p.lon);
+    }
+    struct json out = json_mk_object(), lat, lon;
+    if ((e = param_fraction(b, p.lat, false, &lat)) != ERR_OK
+        || (e = param_fraction(b, p.lon, false, &lon)) != ERR_OK) {
+        return e;
+    }
+    bool ok = json_put(&out, b->arena, STR("lat"), lat) && json_put(&out, b->arena, STR("lon"), lon);
+    return ok ? param_keep(b, n, i, out) : no_memory(b);
+}
+
+enum err param_null_value(struct builder *b, struct node *n, size_t i, const struct json *v)
+{
+    n->set[i] = NULL;
+    n->f.null_value = NULL;
+    if (v->type == JSON_NULL) {
+        return ERR_OK;
+    }
+    enum err e = ERR_OK;
+    struct str s;
+    bool flag = false;
+    switch (n->spec->params[i].kind) {
+    case PARAM_NULL_NUMBER:
+        e = take_null_number(b, n, i, v);
+        break;
+    case PARAM_NULL_BOOL:
+        e = parse_node_bool(b, v, &flag);
+        e = e == ERR_OK ? param_keep(b, n, i, json_mk_bool(flag)) : e;
+        break;
+    case PARAM_NULL_POINT:
+        e = take_null_point(b, n, i, v);
+        break;
+    default:
+        e = param_text(b, v, &s);
+        e = e == ERR_OK ? param_keep(b, n, i, json_mk_str(s)) : e;
+        break;
+    }
+    n->f.null_value = n->set[i];
+    return e;
+}
