@@ -22,6 +22,7 @@ struct index_service {
     struct settings_part *settings; /* names without "index." */
     uint64_t mapping_version, settings_version;
     int64_t refresh_ms; /* -1: never by itself */
+    bool async;         /* index.translog.durability: writes are answered before they are on disk */
     bool closed;
 };
 

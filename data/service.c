@@ -84,6 +84,7 @@ static void read_settings(struct index_service *ix)
 {
     ix->refresh_ms = 1000;
     settings_time_ms(&ix->settings->settings, "refresh_interval", 1000, &ix->refresh_ms, NULL);
+    ix->async = str_eq_nocase(settings_str(&ix->settings->settings, "translog.durability", STR("request")), STR("async"));
 }
 
 static enum err parse_mapping(struct mapping **out, const struct index_meta *m, struct analysis *a, const struct settings *settings,

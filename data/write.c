@@ -316,7 +316,7 @@ static void durable(struct write_run *r)
 static void wait_until_durable(struct write_run *r)
 {
     struct engine *en = r->sh->engine;
-    if (r->location <= engine_durable(en) || !engine_sync_due(en)) {
+    if (r->location <= engine_durable(en) || r->sh->index->async) {
         durable(r);
         return;
     }

@@ -281,3 +281,21 @@ enum err script_docs_bool(struct script_docs *s, doc_id doc, bool *out, struct e
     at_doc(s, doc, 0);
     return script_bool(s->run, &s->env, out, em);
 }
+
+enum err script_docs_text(struct script_docs *s, doc_id doc, float score, struct str *out, struct errmsg *em)
+{
+    at_doc(s, doc, score);
+    return script_text(s->run, &s->env, out, em);
+}
+
+enum err script_docs_value(struct script_docs *s, doc_id doc, struct arena *arena, struct json *out, struct errmsg *em)
+{
+    at_doc(s, doc, 0);
+    return script_value(s->run, &s->env, arena, out, em);
+}
+
+const struct json *script_form_params(const struct json *form)
+{
+    const struct json *p = json_get(form, "params");
+    return json_is(p, JSON_OBJECT) ? p : NULL;
+}

@@ -27,5 +27,10 @@ enum err script_docs_new(struct script_docs **out, const struct script_docs_opts
 /* The script's number for a document whose score so far is `score`. */
 enum err script_docs_number(struct script_docs *s, doc_id doc, float score, double *out, struct errmsg *em);
 enum err script_docs_bool(struct script_docs *s, doc_id doc, bool *out, struct errmsg *em);
+/* Its text, borrowed until the next document; its value, whatever it is, in `arena`. */
+enum err script_docs_text(struct script_docs *s, doc_id doc, float score, struct str *out, struct errmsg *em);
+enum err script_docs_value(struct script_docs *s, doc_id doc, struct arena *arena, struct json *out, struct errmsg *em);
+/* The `params` of a request's form; NULL: none. */
+const struct json *script_form_params(const struct json *form);
 
 #endif

@@ -29,6 +29,7 @@ struct sort_key {
     struct str missing_text; /* p == NULL: none */
     bool missing_first;
     const struct script *script;
+    struct script_docs *script_docs; /* of the current segment */
     const struct query *nested_filter;
     /* of the current segment */
     struct num_column nums;
