@@ -26,6 +26,9 @@ static enum err int_override(struct url_overrides *u, const char *param, bool no
         return ERR_OK;
     }
     enum err e = rest_int(u->r, param, 0, &v);
+    if (e == ERR_OK && v == -1 && non_negative) {
+        return ERR_OK; /* the default */
+    }
     if (e == ERR_OK && non_negative && v < 0) {
         e = err_set(&u->r->em, ERR_ILLEGAL_ARGUMENT, "[%s] parameter cannot be negative, found [%d]", param, v);
     }
