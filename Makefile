@@ -68,6 +68,22 @@ $(BUILD)/bin/$(1): $(call objects,$(MAIN_$(1))) $(foreach l,$(LIBS_$(1)),$(call 
 endef
 $(foreach p,$(THERE),$(eval $(call program,$(p))))
 
+# ---- the hotel application's page, compiled in --------------------------------------------------------------------------
+WEB := $(sort $(wildcard hotel/web/*))
+
+$(BUILD)/bin/embed: tools/embed.c
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -o $@ $<
+$(BUILD)/gen/hotel_web_files.c: $(BUILD)/bin/embed $(WEB)
+	@mkdir -p $(@D)
+	$(call say,EMBED,hotel/web)
+	$(Q)$(BUILD)/bin/embed hotel_web_files $(WEB) > $@.new && mv $@.new $@
+$(BUILD)/obj/hotel/hotel_web_files.o: $(BUILD)/gen/hotel_web_files.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -c -o $@ $<
+$(call lib,hotel): $(BUILD)/obj/hotel/hotel_web_files.o
+
 # ---- the dictionaries that come with the service: Debian's word lists, compiled ----------------------------------------
 JIEBA := /usr/lib/python3/dist-packages/jieba/dict.txt
 RIME  := /usr/share/rime-data/pinyin_simp.dict.yaml

@@ -185,6 +185,7 @@ static struct str plain_name(struct str s, char *to)
 
 static enum err load_environment(struct settings *out, const struct conf_opts *opts, struct errmsg *em)
 {
+    struct str prefix = opts->env_prefix != NULL ? str_of(opts->env_prefix) : ENV_PREFIX;
     for (const char *const *v = opts->environ_; v != NULL && *v != NULL; v++) {
         char text[NAME_BYTES_MAX];
         struct str value, name = str_cut(str_of(*v), '=', &value);
@@ -192,9 +193,9 @@ static enum err load_environment(struct settings *out, const struct conf_opts *o
             continue;
         }
         enum err e = ERR_OK;
-        if (str_starts(name, ENV_PREFIX)) {
-            e = put(out, opts, plain_name(str_slice(name, ENV_PREFIX.n, name.n), text), value, em);
-        } else if (is_dotted_name(name)) {
+        if (str_starts(name, prefix)) {
+            e = put(out, opts, plain_name(str_slice(name, prefix.n, name.n), text), value, em);
+        } else if (opts->env_prefix == NULL && is_dotted_name(name)) {
             e = put(out, opts, name, value, em);
         }
         if (e != ERR_OK) {

@@ -25,6 +25,7 @@ struct conf_opts {
     const char *file;            /* NULL: none */
     bool file_optional;          /* absent is fine */
     const char *const *environ_; /* "NAME=value", NULL at the end; NULL: none */
+    const char *env_prefix;      /* of the variables that count, instead of SERAI_SETTING_ and dotted names */
     /* Command line without the program's name. */
     int argc;
     char *const *argv;

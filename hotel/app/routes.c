@@ -1,0 +1,295 @@
+#include "hotel/app/routes.h"
+
+#include "common/base/jsonw.h"
+#include "common/base/uri.h"
+#include "hotel/app/answer.h"
+#include "hotel/app/params.h"
+#include "hotel/app/rules.h"
+#include "hotel/web_files.h"
+
+#include <stdio.h>
+
+#define JSON_TYPE        "application/json; charset=UTF-8"
+#define FAILURE_LOG_MS   5000
+#define FILE_NAME_MAX    64
+#define NO_STORE         {STR("cache-control"), STR("no-store")}
+#define NO_SNIFF         {STR("x-content-type-options"), STR("nosniff")}
+
+/* The page runs its own script and style, talks to its own server, and shows pictures from elsewhere only when the
+ * visitor allows it (docs/decisions/hotel-pictures.md). */
+#define PAGE_POLICY                                                                                          \
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' https:; "  \
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+/* One request that waits for the search service; in the request's arena. */
+struct exchange {
+    struct routes *routes;
+    struct http_request *req;
+    const struct route *route;
+    int distance_at;
+};
+
+struct route {
+    const char *path;
+    enum http_verb method;
+    /* Appends the search to ask, or refuses (with the field in *field). */
+    enum err (*ask)(struct exchange *x, struct buf *body, const char **field, struct errmsg *em);
+    const char *action;
+    /* Turns the answer to it into ours; *at_least: the total in it is a lower bound. */
+    enum err (*tell)(struct exchange *x, struct str reply, struct buf *out, bool *at_least, struct errmsg *em);
+};
+
+static void respond_json(struct http_request *req, int status, const struct http_header *extra, struct buf *body)
+{
+    struct http_header h[3] = {NO_STORE, NO_SNIFF};
+    size_t n = 2;
+    if (extra != NULL) {
+        h[n++] = *extra;
+    }
+    http_respond(req, status, JSON_TYPE, h, n, body);
+}
+
+static void refuse(struct http_request *req, int status, const char *error, const char *field, const char *reason)
+{
+    struct buf b;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    answer_error(&b, status, error, field, reason);
+    respond_json(req, status, NULL, &b);
+    buf_fini(&b);
+}
+
+/* ---- what is asked and told ---- */
+
+static enum err read_params(struct exchange *x, struct hotel_params *p, const char **field, struct errmsg *em)
+{
+    if (str_trim(x->req->body).n == 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "the body is empty, a JSON object is expected");
+    }
+    enum err e = params_read(p, x->req->body, x->req->arena, field, em);
+    return e == ERR_JSON || e == ERR_JSON_EOF ? err_prefix(em, e, "the body is not JSON") : e;
+}
+
+static enum err ask_list(struct exchange *x, struct buf *body, const char **field, struct errmsg *em)
+{
+    struct hotel_params p;
+    enum err e = read_params(x, &p, field, em);
+    if (e == ERR_OK) {
+        rules_list(body, &p);
+        x->distance_at = rules_distance_at(&p);
+    }
+    return e;
+}
+
+static enum err ask_filters(struct exchange *x, struct buf *body, const char **field, struct errmsg *em)
+{
+    struct hotel_params p;
+    enum err e = read_params(x, &p, field, em);
+    if (e == ERR_OK) {
+        rules_filters(body, &p);
+    }
+    return e;
+}
+
+static enum err ask_suggestion(struct exchange *x, struct buf *body, const char **field, struct errmsg *em)
+{
+    struct uri_params query = {0};
+    *field = "key";
+    enum err e = uri_query(x->req->query, x->req->arena, &query, em);
+    const struct str *key = e == ERR_OK ? uri_param(&query, "key") : NULL;
+    if (e == ERR_OK && key == NULL) {
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "the parameter key is missing: /hotel/suggestion?key=...");
+    }
+    e = e != ERR_OK ? e : params_text_ok(*key, "key", em);
+    if (e == ERR_OK) {
+        rules_suggestion(body, *key);
+    }
+    return e;
+}
+
+static enum err ask_count(struct exchange *x, struct buf *body, const char **field, struct errmsg *em)
+{
+    (void)x, (void)body, (void)field, (void)em;
+    return ERR_OK;
+}
+
+static enum err tell_list(struct exchange *x, struct str reply, struct buf *out, bool *at_least, struct errmsg *em)
+{
+    return answer_list(out, reply, x->distance_at, x->req->arena, at_least, em);
+}
+
+static enum err tell_filters(struct exchange *x, struct str reply, struct buf *out, bool *at_least, struct errmsg *em)
+{
+    (void)at_least;
+    return answer_filters(out, reply, x->req->arena, em);
+}
+
+static enum err tell_suggestion(struct exchange *x, struct str reply, struct buf *out, bool *at_least,
+                                struct errmsg *em)
+{
+    (void)at_least;
+    return answer_suggestion(out, reply, x->req->arena, em);
+}
+
+static enum err tell_health(struct exchange *x, struct str reply, struct buf *out, bool *at_least, struct errmsg *em)
+{
+    struct json root;
+    int64_t count;
+    (void)at_least;
+    if (json_parse(&root, reply, x->req->arena, &json_limits_default, NULL) != ERR_OK
+        || !json_i64(json_get(&root, "count"), &count)) {
+        return err_set(em, ERR_PARSE, "the search service's answer is no count");
+    }
+    struct jsonw w;
+    jsonw_init(&w, out, false);
+    jw_obj(&w);
+    jw_kz(&w, "status", "up");
+    jw_kstr(&w, "index", x->routes->config->index);
+    jw_ki64(&w, "hotels", count);
+    jw_obj_end(&w);
+    return ERR_OK;
+}
+
+static const struct route routes[] = {
+    {"/hotel/list", HTTP_M_POST, ask_list, "_search", tell_list},
+    {"/hotel/filters", HTTP_M_POST, ask_filters, "_search", tell_filters},
+    {"/hotel/suggestion", HTTP_M_GET, ask_suggestion, "_search", tell_suggestion},
+    {"/health", HTTP_M_GET, ask_count, "_count", tell_health},
+};
+
+/* ---- the search service's part ---- */
+
+/* Whatever keeps a search from being answered whole is 503: never an empty list. */
+static void search_failed(struct routes *r, struct http_request *req, const struct errmsg *em, const char *detail)
+{
+    uint64_t dropped;
+    if (log_rate_ok(&r->failures, r->log, FAILURE_LOG_MS, &dropped)) {
+        log_warn(r->log, "hotel.search", "%s: %s%s%s (%.*s; %llu more not logged)", "a search failed",
+                 em->frame[0].reason, detail[0] != '\0' ? ": " : "", detail, STR_ARG(r->config->search_url),
+                 (unsigned long long)dropped);
+    }
+    refuse(req, 503, "search_unavailable", NULL, em->frame[0].reason);
+}
+
+static void on_reply(void *arg, const struct http_reply *reply)
+{
+    struct exchange *x = arg;
+    struct errmsg em = {0};
+    struct buf body;
+    bool at_least = false;
+    char detail[200] = "";
+    buf_init(&body, NULL, BUF_UNLIMITED);
+    enum err e = search_failure(reply, &em);
+    if (e == ERR_OK) {
+        e = x->route->tell(x, reply->body, &body, &at_least, &em);
+    } else {
+        struct str why = reply->err != ERR_OK ? str_of(reply->reason) : reply->body;
+        memcpy(detail, why.p != NULL ? why.p : "", MIN_OF(why.n, sizeof(detail) - 1));
+    }
+    if (e != ERR_OK) {
+        search_failed(x->routes, x->req, &em, detail);
+    } else {
+        struct http_header relation = {STR("x-total-relation"), at_least ? STR("gte") : STR("eq")};
+        respond_json(x->req, 200, x->route->tell == tell_list ? &relation : NULL, &body);
+    }
+    buf_fini(&body);
+}
+
+static void run_route(struct routes *r, struct http_request *req, const struct route *route)
+{
+    struct exchange *x = ARENA_NEW(req->arena, struct exchange);
+    struct errmsg em = {0};
+    struct buf body;
+    const char *field = NULL;
+    buf_init(&body, NULL, BUF_UNLIMITED);
+    if (x == NULL) {
+        err_no_memory(&em);
+        refuse(req, 429, "overloaded", NULL, em.frame[0].reason);
+        return;
+    }
+    *x = (struct exchange){.routes = r, .req = req, .route = route, .distance_at = -1};
+    enum err e = route->ask(x, &body, &field, &em);
+    if (e == ERR_OK && body.failed) {
+        e = err_no_memory(&em);
+    }
+    if (e == ERR_NO_MEMORY) {
+        refuse(req, 429, "overloaded", NULL, em.frame[0].reason);
+    } else if (e != ERR_OK) {
+        refuse(req, 400, "bad_request", field, em.frame[0].reason);
+    } else if (search_call(r->search[req->loop_index], route->action, buf_view(&body), on_reply, x, &em) != ERR_OK) {
+        search_failed(r, req, &em, "");
+    }
+    buf_fini(&body);
+}
+
+/* ---- the page ---- */
+
+static bool has_etag(const struct http_request *req, const char *etag)
+{
+    const struct str *v = http_header_find(req->headers, req->headers_n, "if-none-match");
+    return v != NULL && str_find_str(*v, str_of(etag)) != SIZE_MAX;
+}
+
+static void respond_file(struct http_request *req, const struct web_file *f)
+{
+    const struct http_header h[] = {
+        {STR("etag"), str_of(f->etag)},
+        {STR("cache-control"), STR("no-cache")},
+        {STR("vary"), STR("accept-encoding")},
+        {STR("content-security-policy"), STR(PAGE_POLICY)},
+        {STR("referrer-policy"), STR("no-referrer")},
+        {STR("permissions-policy"), STR("geolocation=(self)")},
+        NO_SNIFF,
+    };
+    struct buf body;
+    buf_init(&body, NULL, BUF_UNLIMITED);
+    if (has_etag(req, f->etag)) {
+        http_respond(req, 304, NULL, h, ARRAY_LEN(h), NULL);
+        return;
+    }
+    buf_add(&body, f->bytes, f->bytes_n);
+    http_respond(req, 200, f->type, h, ARRAY_LEN(h), &body);
+    buf_fini(&body);
+}
+
+static const struct web_file *find_file(struct str path)
+{
+    struct str name = str_slice(path, 1, path.n);
+    return web_file(&hotel_web_files, name.n > 0 ? name : STR("index.html"));
+}
+
+static void wrong_method(struct http_request *req, const char *allowed)
+{
+    struct buf b;
+    struct http_header allow = {STR("allow"), str_of(allowed)};
+    char reason[100];
+    snprintf(reason, sizeof(reason), "this path takes %s, not %.*s", allowed,
+             (int)MIN_OF(req->method_name.n, (size_t)20), req->method_name.p);
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    answer_error(&b, 405, "method_not_allowed", NULL, reason);
+    respond_json(req, 405, &allow, &b);
+    buf_fini(&b);
+}
+
+void routes_handle(void *self, struct http_request *req)
+{
+    bool reads = req->method == HTTP_M_GET || req->method == HTTP_M_HEAD;
+    for (size_t i = 0; i < ARRAY_LEN(routes); i++) {
+        if (!str_is(req->path, routes[i].path)) {
+            continue;
+        }
+        if (req->method == routes[i].method || (reads && routes[i].method == HTTP_M_GET)) {
+            run_route(self, req, &routes[i]);
+        } else {
+            wrong_method(req, http_method_name(routes[i].method));
+        }
+        return;
+    }
+    const struct web_file *f = find_file(req->path);
+    if (f == NULL) {
+        refuse(req, 404, "not_found", NULL, "there is nothing at this path");
+    } else if (!reads) {
+        wrong_method(req, "GET");
+    } else {
+        respond_file(req, f);
+    }
+}

@@ -1,0 +1,21 @@
+/* routes.h - the application's requests: what each path does, from bytes in to bytes out.
+ *
+ * Between the server (app.c) and the pure parts (params, rules, answer). On the request's loop. */
+#ifndef HOTEL_APP_ROUTES_H
+#define HOTEL_APP_ROUTES_H
+
+#include "common/base/log.h"
+#include "common/sys/http_server.h"
+#include "hotel/app/search.h"
+
+struct routes {
+    const struct hotel_config *config;
+    const struct log *log;       /* may be NULL */
+    struct search *const *search; /* one a loop, by loop_index */
+    struct log_rate failures;    /* keeps an absent search service from flooding the log */
+};
+
+/* Answers req, now or when the search service has. self: struct routes. */
+void routes_handle(void *self, struct http_request *req);
+
+#endif
