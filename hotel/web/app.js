@@ -1,1 +1,237 @@
-x
+// The page: state in, requests out, results drawn. One render for everything; the address holds the state.
+import { filters, list } from "./api.js";
+import { card, notice, skeletons } from "./cards.js";
+import { completion } from "./complete.js";
+import { $, h } from "./dom.js";
+import { currentLanguage, setLanguage, starText, t, translatePage } from "./i18n.js";
+import { PAGE_SIZE, WINDOW, empty, readAddress, requestOf, writeAddress } from "./state.js";
+
+const GROUPS = [["城市", "city"], ["星级", "starName"], ["品牌", "brand"]];
+const CHIPS = 12; // of a group before "more"
+const LANDMARKS = [
+  ["上海 人民广场", "31.2304,121.4737"], ["北京 天安门", "39.9087,116.3975"], ["深圳 市民中心", "22.5431,114.0579"],
+  ["广州 珠江新城", "23.1193,113.3213"], ["杭州 西湖", "30.2500,120.1500"], ["成都 春熙路", "30.6560,104.0810"],
+];
+
+let state = readAddress();
+let lastFilters = null; // the lists that are shown
+let lastList = null;
+const unfolded = new Set();
+const stored = {
+  get: (name) => { try { return localStorage.getItem(name); } catch { return null; } },
+  set: (name, value) => { try { localStorage.setItem(name, value); } catch { /* private windows */ } },
+};
+
+function change(part, { replace = false, keepPage = false } = {}) {
+  state = { ...state, ...(keepPage ? {} : { page: 1 }), ...part };
+  writeAddress(state, replace);
+  load();
+}
+
+// ---- results ----
+
+function totalText(total, more) {
+  const number = more ? `${WINDOW.toLocaleString()}+` : total.toLocaleString();
+  return state.key.trim() ? t("countOf", number, state.key.trim()) : t("count", number);
+}
+
+function drawList() {
+  const results = $("results");
+  results.setAttribute("aria-busy", "false");
+  const { total, hotels, more } = lastList;
+  $("total").textContent = totalText(total, more);
+  const pictures = stored.get("pictures") === "on";
+  results.replaceChildren(...hotels.map((hotel) => card(hotel, pictures)));
+  if (hotels.length === 0) {
+    results.append(notice("empty", t("none"), t("noneHint"), t("clearAll"), () => change({ ...empty, location: state.location })));
+  }
+  $("pictures").hidden = !hotels.some((hotel) => hotel.pic) && !pictures;
+  drawPages(Math.min(total, WINDOW));
+}
+
+function pageButton(page, label, attributes) {
+  return h("button", { type: "button", "aria-label": t("page", page), onclick: () => goTo(page), ...attributes }, label);
+}
+
+function goTo(page) {
+  change({ page }, { keepPage: true });
+  $("results").focus({ preventScroll: true });
+  scrollTo({ top: 0, behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+}
+
+/** First, last, and those around the current page. */
+function drawPages(reachable) {
+  const last = Math.ceil(reachable / PAGE_SIZE), at = state.page;
+  const shown = [...new Set([1, at - 1, at, at + 1, last])].filter((p) => p >= 1 && p <= last).sort((a, b) => a - b);
+  const buttons = shown.flatMap((p, i) => [
+    i > 0 && p > shown[i - 1] + 1 ? h("span", { "aria-hidden": "true" }, "…") : null,
+    pageButton(p, String(p), p === at ? { "aria-current": "page" } : {}),
+  ]);
+  $("pages").hidden = last <= 1;
+  $("pages").replaceChildren(
+    pageButton(at - 1, "‹", { "aria-label": t("previous"), disabled: at <= 1 }),
+    ...buttons.filter(Boolean),
+    pageButton(at + 1, "›", { "aria-label": t("next"), disabled: at >= last }));
+}
+
+function drawFailure(error) {
+  const reason = error.status === 0 ? t("network") : error.status === 503 ? t("unavailable") : error.message;
+  lastList = null;
+  $("total").textContent = "";
+  $("pages").hidden = true;
+  $("results").setAttribute("aria-busy", "false");
+  $("results").replaceChildren(notice("error", t(error.status === 400 ? "badRequest" : "failed"), reason, t("retry"), load));
+}
+
+// ---- filters ----
+
+function chip(field, value, chosen) {
+  const text = field === "starName" ? starText(value) : value;
+  return h("button", { type: "button", class: "chip", "aria-pressed": String(chosen),
+    "aria-label": chosen ? t("remove", text) : null,
+    onclick: () => change({ [field]: chosen ? "" : value }) }, text, chosen ? h("span", { "aria-hidden": "true" }, "×") : null);
+}
+
+function drawGroup([name, field]) {
+  const values = [...(lastFilters[name] ?? [])];
+  if (state[field] && !values.includes(state[field])) values.unshift(state[field]);
+  if (values.length === 0) return null;
+  const all = unfolded.has(name) || values.length <= CHIPS + 2;
+  const toggle = () => { unfolded[unfolded.has(name) ? "delete" : "add"](name); drawFilters(); };
+  return h("div", { class: "group", role: "group", "aria-label": t(name) },
+    h("span", { class: "name" }, t(name)),
+    h("div", { class: "chips" }, ...(all ? values : values.slice(0, CHIPS)).map((v) => chip(field, v, v === state[field])),
+      values.length > CHIPS + 2 ? h("button", { type: "button", class: "chip more", "aria-expanded": String(all), onclick: toggle },
+        t(all ? "less" : "more")) : null));
+}
+
+function drawFilters() {
+  if (lastFilters) $("filters").replaceChildren(...GROUPS.map(drawGroup).filter(Boolean));
+}
+
+// ---- loading ----
+
+async function loadFilters(request) {
+  try {
+    lastFilters = await filters(request);
+    drawFilters();
+  } catch (e) {
+    if (e.name !== "AbortError") drawFilters(); // the list says what is wrong
+  }
+}
+
+async function load() {
+  drawControls();
+  const request = requestOf(state);
+  $("results").setAttribute("aria-busy", "true");
+  const slow = setTimeout(() => {
+    $("total").textContent = t("loading");
+    $("results").replaceChildren(...skeletons(5));
+  }, lastList ? 250 : 0);
+  loadFilters(request);
+  try {
+    lastList = await list(request);
+    clearTimeout(slow);
+    drawList();
+  } catch (e) {
+    clearTimeout(slow);
+    if (e.name !== "AbortError") drawFailure(e);
+  }
+}
+
+// ---- controls ----
+
+function drawControls() {
+  if ($("key").value.trim() !== state.key) $("key").value = state.key;
+  $("clear").hidden = $("key").value === "";
+  $("sort").value = state.sortBy === "score" || state.sortBy === "price" ? state.sortBy : "";
+  $("sort").options[0].textContent = t(state.location ? "sortDistance" : "sortDefault");
+  $("min").value = state.minPrice;
+  $("max").value = state.maxPrice;
+  const known = LANDMARKS.find(([, at]) => at === state.location);
+  const where = known ? known[0] : stored.get("mine") === state.location ? t("mine") : state.location;
+  $("near").textContent = state.location ? t("nearOn", where) : t("near");
+  $("near").setAttribute("aria-pressed", String(state.location !== ""));
+  $("coordinates").value = state.location;
+  $("landmark").replaceChildren(h("option", { value: "" }, t("chooseLandmark")), ...LANDMARKS.map(([name, at]) => h("option", { value: at }, name)));
+  $("landmark").value = known ? state.location : "";
+  const pictures = stored.get("pictures") === "on";
+  $("pictures").textContent = t(pictures ? "picturesOn" : "picturesOff");
+  $("pictures").title = t("picturesHint");
+  $("pictures").setAttribute("aria-pressed", String(pictures));
+  $("language").textContent = t("language");
+  $("language").setAttribute("aria-label", t("languageLabel"));
+}
+
+function showPlace(open, error = "") {
+  $("place").hidden = !open;
+  $("near").setAttribute("aria-expanded", String(open));
+  $("placeError").hidden = !error;
+  $("placeError").textContent = error;
+}
+
+function setPlace(text) {
+  const m = /^\s*(-?\d+(?:\.\d+)?)\s*[,，]\s*(-?\d+(?:\.\d+)?)\s*$/.exec(text);
+  if (!m || Math.abs(m[1]) > 90 || Math.abs(m[2]) > 180) return showPlace(true, t("badPlace"));
+  showPlace(false);
+  change({ location: `${m[1]},${m[2]}` });
+}
+
+function locate() {
+  if (!navigator.geolocation) return showPlace(true, t("noPlace"));
+  navigator.geolocation.getCurrentPosition(({ coords }) => {
+    const at = `${coords.latitude.toFixed(4)},${coords.longitude.toFixed(4)}`;
+    stored.set("mine", at);
+    setPlace(at);
+  }, () => showPlace(true, t("noPlace")), { timeout: 10000, maximumAge: 300000 });
+}
+
+function useLanguage(code) {
+  setLanguage(code);
+  translatePage();
+  drawControls();
+  drawFilters();
+  if (lastList) drawList();
+}
+
+function digits(text) {
+  return text.replace(/\D/g, "").slice(0, 6);
+}
+
+function wire() {
+  const completions = completion((text) => change({ key: text }));
+  $("search").addEventListener("submit", (e) => {
+    e.preventDefault();
+    completions.close();
+    change({ key: $("key").value.trim() });
+  });
+  $("key").addEventListener("input", () => { $("clear").hidden = $("key").value === ""; });
+  $("clear").addEventListener("click", () => { $("key").value = ""; $("key").focus(); change({ key: "" }); });
+  $("sort").addEventListener("change", () => change({ sortBy: $("sort").value }));
+  $("prices").addEventListener("submit", (e) => {
+    e.preventDefault();
+    change({ minPrice: digits($("min").value), maxPrice: digits($("max").value) });
+  });
+  $("near").addEventListener("click", () => showPlace($("place").hidden));
+  $("place").addEventListener("submit", (e) => { e.preventDefault(); setPlace($("coordinates").value); });
+  $("landmark").addEventListener("change", () => { if ($("landmark").value) setPlace($("landmark").value); });
+  $("locate").addEventListener("click", locate);
+  $("nowhere").addEventListener("click", () => { showPlace(false); change({ location: "" }); });
+  $("pictures").addEventListener("click", () => {
+    stored.set("pictures", stored.get("pictures") === "on" ? "off" : "on");
+    drawControls();
+    if (lastList) drawList();
+  });
+  $("language").addEventListener("click", () => {
+    const code = currentLanguage() === "en" ? "zh" : "en";
+    stored.set("language", code);
+    useLanguage(code);
+  });
+  document.addEventListener("keydown", (e) => { if (e.key === "Escape" && !$("place").hidden) { showPlace(false); $("near").focus(); } });
+  document.addEventListener("pointerdown", (e) => { if (!e.target.closest(".near")) showPlace(false); });
+  addEventListener("popstate", () => { state = readAddress(); $("key").value = state.key; load(); });
+}
+
+wire();
+useLanguage(stored.get("language") ?? (/^zh/i.test(navigator.language) ? "zh" : "en"));
+load();

@@ -1,0 +1,41 @@
+// The application's three requests. A newer call of a kind cancels the older one.
+const running = {};
+
+export class ApiError extends Error {
+  constructor(status, reason) {
+    super(reason);
+    this.status = status; // 0: no answer came
+  }
+}
+
+async function call(kind, path, options) {
+  running[kind]?.abort();
+  const mine = (running[kind] = new AbortController());
+  let response;
+  try {
+    response = await fetch(path, { ...options, signal: mine.signal, headers: { "content-type": "application/json" } });
+  } catch (e) {
+    if (e.name === "AbortError") throw e;
+    throw new ApiError(0, "");
+  }
+  const body = await response.json().catch((e) => {
+    if (e.name === "AbortError") throw e;
+    throw new ApiError(response.ok ? 0 : response.status, "");
+  });
+  if (!response.ok) throw new ApiError(response.status, body.reason ?? "");
+  return { body, response };
+}
+
+/** { total, hotels, more }: more says that there are more than total. */
+export async function list(request) {
+  const { body, response } = await call("list", "/hotel/list", { method: "POST", body: JSON.stringify(request) });
+  return { ...body, more: response.headers.get("x-total-relation") === "gte" };
+}
+
+export async function filters(request) {
+  return (await call("filters", "/hotel/filters", { method: "POST", body: JSON.stringify(request) })).body;
+}
+
+export async function suggestion(key) {
+  return (await call("suggestion", `/hotel/suggestion?key=${encodeURIComponent(key)}`, { method: "GET" })).body;
+}

@@ -1,0 +1,37 @@
+// What is searched for: kept in the page's address, so that back, forward, reload and links work.
+export const PAGE_SIZE = 10;
+export const WINDOW = 10000; // results that can be paged to
+
+const names = { key: "q", city: "city", starName: "star", brand: "brand", minPrice: "min", maxPrice: "max", sortBy: "sort", location: "at", page: "page" };
+
+export const empty = Object.freeze({ key: "", city: "", starName: "", brand: "", minPrice: "", maxPrice: "", sortBy: "", location: "", page: 1 });
+
+export function readAddress() {
+  const query = new URLSearchParams(location.search);
+  const state = { ...empty };
+  for (const [field, name] of Object.entries(names)) state[field] = query.get(name) ?? empty[field];
+  const page = Number.parseInt(state.page, 10);
+  state.page = page >= 1 && page <= WINDOW / PAGE_SIZE ? page : 1;
+  for (const bound of ["minPrice", "maxPrice"]) state[bound] = /^\d{1,6}$/.test(state[bound]) ? state[bound] : "";
+  return state;
+}
+
+export function writeAddress(state, replace) {
+  const query = new URLSearchParams();
+  for (const [field, name] of Object.entries(names)) {
+    if (state[field] && !(field === "page" && state.page === 1)) query.set(name, state[field]);
+  }
+  const address = query.size || query.toString() ? `/?${query}` : "/";
+  if (address !== location.pathname + location.search) history[replace ? "replaceState" : "pushState"](null, "", address);
+}
+
+/** The request object. The service filters by price only when both bounds are given: the other one is filled in. */
+export function requestOf(state) {
+  const { key, city, starName, brand, sortBy, location: at, page } = state;
+  const priced = state.minPrice !== "" || state.maxPrice !== "";
+  return {
+    key: key.trim(), city, starName, brand, sortBy, location: at, page, size: PAGE_SIZE,
+    minPrice: priced ? Number(state.minPrice || 0) : null,
+    maxPrice: priced ? Number(state.maxPrice || 2147483647) : null,
+  };
+}
