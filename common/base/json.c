@@ -550,6 +550,9 @@ double json_double(const struct json *v)
 
 struct str json_text(const struct json *v)
 {
+    if (v == NULL) {
+        return STR_NULL;
+    }
     switch (v->type) {
     case JSON_STRING:
     case JSON_NUMBER:

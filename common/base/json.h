@@ -80,7 +80,7 @@ bool json_i64(const struct json *v, int64_t *out);
 /* Nearest double of a number (HUGE_VAL past the range); 0 for what is no number. */
 double json_double(const struct json *v);
 /* The text of a scalar as Java's XContentParser.text() gives it: strings decoded, numbers verbatim, true, false;
- * STR_NULL for null and containers. */
+ * STR_NULL for null, containers and v == NULL. */
 struct str json_text(const struct json *v);
 /* "START_OBJECT", "VALUE_STRING" ...: the token with which the value begins, as Elasticsearch names it. */
 const char *json_token_name(const struct json *v);
