@@ -117,6 +117,6 @@ const size_t sample_streets_n = ARRAY_LEN(sample_streets);
 const char *const sample_spots[] = {
     "", "地铁站", "广场", "火车站", "步行街", "公园",
     "大学城", "医院", "会展中心", "客运站", "万达广场", "体育馆",
-    "博物馆", "市政府", "二", "西门",  "东门",
+    "博物馆", "市政府", "二", "西门", "东门",
 };
 const size_t sample_spots_n = ARRAY_LEN(sample_spots);

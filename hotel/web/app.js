@@ -7,7 +7,7 @@ import { currentLanguage, setLanguage, starText, t, translatePage } from "./i18n
 import { PAGE_SIZE, WINDOW, empty, readAddress, requestOf, writeAddress } from "./state.js";
 
 const GROUPS = [["城市", "city"], ["星级", "starName"], ["品牌", "brand"]];
-const CHIPS = 12; // of a group before "more"
+const CHIPS = 10; // of a group before "more"
 const LANDMARKS = [
   ["上海 人民广场", "31.2304,121.4737"], ["北京 天安门", "39.9087,116.3975"], ["深圳 市民中心", "22.5431,114.0579"],
   ["广州 珠江新城", "23.1193,113.3213"], ["杭州 西湖", "30.2500,120.1500"], ["成都 春熙路", "30.6560,104.0810"],

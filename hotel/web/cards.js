@@ -38,7 +38,8 @@ function score(hotel) {
 
 function price(hotel) {
   if (hotel.price === null) return null;
-  return h("span", { class: "price" }, h("small", {}, "¥"), hotel.price.toLocaleString(), h("small", { class: "from" }, ` ${t("perNight")}`));
+  return h("span", { class: "price" }, h("small", { class: "from" }, t("priceBefore")), h("small", {}, "¥"),
+    hotel.price.toLocaleString(), h("small", { class: "from" }, t("priceAfter")));
 }
 
 export function card(hotel, allowed) {

@@ -1,0 +1,136 @@
+"""Headless Chromium over the WebDriver protocol, with Python's standard library alone."""
+import base64
+import http.client
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import node
+
+ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update",
+         "--disable-default-apps", "--disable-sync", "--no-first-run", "--no-default-browser-check", "--metrics-recording-only", "--hide-scrollbars",
+         # Nothing but this machine can be reached: what the page asks of others fails, and shows.
+         "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
+KEYS = {"down": "\ue015", "up": "\ue013", "enter": "\ue007", "escape": "\ue00c", "tab": "\ue004"}
+
+
+class WebDriverError(Exception):
+    pass
+
+
+class Browser:
+    def __init__(self, width=1200, height=900, language="zh-CN", dark=False):
+        driver, chromium = shutil.which("chromedriver"), shutil.which("chromium")
+        if not driver or not chromium:
+            node.skip("chromium and chromium-driver are not installed (BROWSER=1 tools/deps)")
+        self.port = node.free_port()
+        self.profile = tempfile.mkdtemp(prefix="serai-browser-")
+        self.driver = subprocess.Popen([driver, f"--port={self.port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        args = FLAGS + [f"--user-data-dir={self.profile}", f"--window-size={width},{height}", f"--lang={language}", f"--accept-lang={language}"]
+        args += ["--force-dark-mode"] if dark else []
+        self.session = None
+        options = {"binary": chromium, "args": args, "prefs": {"intl.accept_languages": language}}
+        wanted = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"performance": "ALL", "browser": "ALL"}}
+        self.session = self._wait_for_driver({"capabilities": {"alwaysMatch": wanted}})["sessionId"]
+
+    def _wait_for_driver(self, body):
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                return self._send("POST", "/session", body)
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+
+    def _send(self, method, path, body=None):
+        conn = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            prefix = f"/session/{self.session}" if self.session else ""
+            conn.request(method, prefix + path, json.dumps(body) if body is not None else None, {"Content-Type": "application/json"})
+            value = json.loads(conn.getresponse().read())["value"]
+        finally:
+            conn.close()
+        if isinstance(value, dict) and "error" in value:
+            raise WebDriverError(f"{value['error']}: {value['message'][:300]}")
+        return value
+
+    def open(self, url):
+        self._send("POST", "/url", {"url": url})
+
+    def back(self):
+        self._send("POST", "/back", {})
+
+    def script(self, text, *args):
+        return self._send("POST", "/execute/sync", {"script": text, "args": list(args)})
+
+    def find(self, selector):
+        return self._send("POST", "/element", {"using": "css selector", "value": selector})[ELEMENT]
+
+    def click(self, selector):
+        self._send("POST", f"/element/{self.find(selector)}/click", {})
+
+    def type(self, selector, text):
+        self._send("POST", f"/element/{self.find(selector)}/value", {"text": KEYS.get(text, text)})
+
+    def text(self, selector):
+        return self.script("return document.querySelector(arguments[0])?.innerText ?? ''", selector)
+
+    def texts(self, selector):
+        return self.script("return [...document.querySelectorAll(arguments[0])].map(e => e.innerText)", selector)
+
+    def wait(self, text, *args, seconds=15):
+        """Until the script's condition holds; returns its value."""
+        deadline = time.monotonic() + seconds
+        while True:
+            value = self.script("return " + text, *args)
+            if value or time.monotonic() > deadline:
+                return value
+            time.sleep(0.03)
+
+    def viewport(self, width, height, phone=False):
+        self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2 if phone else 1, mobile=phone)
+
+    def dark(self, on):
+        self.cdp("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if on else "light"}])
+
+    def cdp(self, command, **params):
+        return self._send("POST", "/goog/cdp/execute", {"cmd": command, "params": params})
+
+    def logs(self, kind):
+        return self._send("POST", "/se/log", {"type": kind})
+
+    def requested(self):
+        """Addresses that the page asked for since the last call."""
+        found = []
+        for entry in self.logs("performance"):
+            message = json.loads(entry["message"])["message"]
+            if message["method"] == "Network.requestWillBeSent":
+                found.append(message["params"]["request"]["url"])
+        return found
+
+    def screenshot(self, name):
+        folder = os.path.join(node.BUILD, "screenshots")
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, name + ".png"), "wb") as f:
+            f.write(base64.b64decode(self._send("GET", "/screenshot")))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        try:
+            self._send("DELETE", "")
+        except (OSError, WebDriverError):
+            pass
+        try:
+            os.killpg(self.driver.pid, signal.SIGTERM)  # the driver and its browser: a group of their own
+        except ProcessLookupError:
+            pass
+        self.driver.wait(timeout=30)
+        shutil.rmtree(self.profile, ignore_errors=True)

@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+"""The web page in headless Chromium: typing, completions, filters, order, places, pages, languages, phones, failures.
+Screenshots are left in <build>/screenshots."""
+import csv
+import os
+import re
+import subprocess
+import tempfile
+
+import application
+from application import App, Checks, Search, command
+from browser import Browser
+
+check = Checks()
+HOTELS = 1200
+READY = "document.getElementById('results').getAttribute('aria-busy') === 'false' && !document.querySelector('.ghost')"
+CARDS = "document.querySelectorAll('.card:not(.ghost)').length"
+
+
+class Page:
+    def __init__(self, browser, app):
+        self.b, self.app = browser, app
+
+    def go(self, path="/"):
+        self.b.open(self.app.url + path)
+        self.ready()
+
+    def ready(self):
+        check(self.b.wait(READY), "the page comes to rest", self.b.text("main")[:200])
+
+    def total(self):
+        return int("".join(c for c in re.sub("“.*”", "", self.b.text("#total")) if c.isdigit()) or -1)
+
+    def cards(self):
+        return self.b.script("""return [...document.querySelectorAll('.card')].map(e => ({id: +e.dataset.id, name: e.querySelector('h2').firstChild.data,
+            promoted: !!e.querySelector('.badge'), price: +e.querySelector('.price').innerText.replace(/\\D/g, ''), score: e.querySelector('.score').innerText,
+            distance: e.querySelector('.distance')?.innerText ?? null, text: e.innerText}))""")
+
+    def chip(self, text):
+        """Presses the chip of this text, and waits for the search that follows."""
+        self.b.script("""const c = [...document.querySelectorAll('.chip')].find(e => e.firstChild.data === arguments[0]);
+            document.getElementById('results').setAttribute('aria-busy', 'true'); c.click()""", text)
+        self.ready()
+
+    def query(self):
+        return self.b.script("return Object.fromEntries(new URLSearchParams(location.search))")
+
+
+def test_first_look(p, rows, promoted):
+    p.go()
+    check.equal(p.total(), len(rows), "the total of all hotels")
+    cards = p.cards()
+    check.equal(len(cards), 10, "ten cards")
+    check.equal({c["id"] for c in cards if c["promoted"]}, set(promoted), "promoted hotels carry the badge")
+    row = next(r for r in rows if int(r["id"]) == cards[0]["id"])
+    check(str(int(row["score"]) / 10) == cards[0]["score"] and int(row["price"]) == cards[0]["price"] and row["name"] == cards[0]["name"], "a card says what the row says", cards[0])
+    check.equal(p.b.script("return document.querySelector('.group .chips').children.length > 5"), True, "cities to choose from")
+    p.b.screenshot("desktop")
+    other = [u for u in p.b.requested() if not u.startswith((p.app.url, "data:", "chrome", "about:"))]
+    check.equal(other, [], "nothing is asked of other hosts")
+    unnamed = p.b.script("""return [...document.querySelectorAll('button, input, select, [role=listbox]')].filter(e => e.offsetParent &&
+        !(e.getAttribute('aria-label') || e.innerText?.trim() || e.labels?.length)).map(e => e.id || e.className)""")
+    check.equal(unnamed, [], "every control has a name")
+
+
+def test_completion(p, rows):
+    p.go()
+    p.b.click("#key")
+    p.b.type("#key", "ru")
+    check(p.b.wait("[...document.querySelectorAll('#completions li')].some(e => e.innerText === '如家')"), "pinyin is completed", p.b.texts("#completions li"))
+    check.equal(p.b.script("return document.getElementById('key').getAttribute('aria-expanded')"), "true", "the list is announced")
+    p.b.type("#key", "down")
+    check.equal(p.b.script("return document.querySelector('[aria-selected=true]').id === document.getElementById('key').getAttribute('aria-activedescendant')"), True, "arrows choose")
+    p.b.screenshot("completion")
+    p.b.type("#key", "escape")
+    check.equal(p.b.script("return document.getElementById('completions').hidden"), True, "Escape closes the list")
+    p.b.type("#key", "down")
+    check(p.b.wait("!document.getElementById('completions').hidden"), "an arrow opens it again")
+    while p.b.script("return document.querySelector('[aria-selected=true]')?.innerText") != "如家":
+        p.b.type("#key", "down")
+    p.b.type("#key", "enter")
+    check(p.b.wait("location.search.includes('q=')"), "Enter takes the completion")
+    p.ready()
+    check.equal(p.query(), {"q": "如家"}, "the address says so")
+    want = sum(r["brand"] == "如家" for r in rows)
+    check(p.total() >= want and all("如家" in c["name"] for c in p.cards()), "and its hotels are found", (p.total(), want))
+    p.b.click("#clear")
+    p.b.wait("location.search === ''")
+    p.ready()
+    check.equal(p.total(), len(rows), "clearing shows all again")
+
+
+def test_filters(p, rows):
+    p.go()
+    p.chip("上海")
+    found = [r for r in rows if r["city"] == "上海"]
+    check.equal((p.query(), p.total()), ({"city": "上海"}, len(found)), "a city")
+    brands = p.b.script("return [...document.querySelectorAll('.group')][2].querySelector('.more') !== null || true")
+    check(brands and set(p.b.texts(".group:nth-child(3) .chip:not(.more)")) <= {r["brand"] for r in found}, "brands are those of the city")
+    p.chip("四钻")
+    found = [r for r in found if r["star_name"] == "四钻"]
+    check.equal(p.total(), len(found), "a city and a class")
+    p.b.type("#min", "300")
+    p.b.type("#max", "600")
+    p.b.click("#prices button")
+    p.b.wait("location.search.includes('max=600')")
+    p.ready()
+    found = [r for r in found if 300 <= int(r["price"]) <= 600]
+    check.equal(p.total(), len(found), "and a price range")
+    p.b.screenshot("filters")
+    p.chip("上海")
+    check.equal(p.query(), {"star": "四钻", "min": "300", "max": "600"}, "a second press takes a filter away")
+    p.b.back()
+    p.b.wait("location.search.includes('city')")
+    p.ready()
+    check.equal(p.total(), len(found), "back goes back")
+    p.go("/?min=500")
+    check.equal(p.total(), sum(int(r["price"]) >= 500 for r in rows), "one bound alone")
+
+
+def choose(p, selector, value):
+    p.b.script("""const s = document.querySelector(arguments[0]); s.value = arguments[1];
+        document.getElementById('results').setAttribute('aria-busy', 'true'); s.dispatchEvent(new Event('change', {bubbles: true}))""", selector, value)
+    p.ready()
+
+
+def test_order_and_place(p):
+    p.go()
+    choose(p, "#sort", "price")
+    prices = [c["price"] for c in p.cards()]
+    check(prices == sorted(prices), "cheapest first", prices)
+    choose(p, "#sort", "")
+    p.b.click("#near")
+    p.b.screenshot("place")
+    choose(p, "#landmark", "31.2304,121.4737")
+    cards = p.cards()
+    check(all(c["distance"] for c in cards) and "上海" in cards[0]["text"], "nearest hotels with their distances", cards[0])
+    check.equal(p.query(), {"at": "31.2304,121.4737"}, "the place is in the address")
+    p.b.click("#near")
+    p.b.script("document.getElementById('coordinates').value = 'somewhere'")
+    p.b.click("#place .go")
+    check(p.b.text("#placeError") != "", "a bad place is explained")
+    p.b.type("#key", "escape")
+    p.b.click("#near")
+    p.b.click("#nowhere")
+    p.b.wait("!location.search.includes('at=')")
+    p.ready()
+    check(all(c["distance"] is None for c in p.cards()), "no place, no distances")
+
+
+def test_pages(p, rows):
+    p.go("/?city=北京")
+    first = p.cards()
+    p.b.click("#pages button[aria-label='下一页']")
+    p.b.wait("location.search.includes('page=2')")
+    p.ready()
+    second = p.cards()
+    check(not {c["id"] for c in first} & {c["id"] for c in second}, "the second page is another")
+    check.equal(p.b.text("#pages [aria-current]"), "2", "and marked")
+    want = sum(r["city"] == "北京" for r in rows)
+    last = p.b.texts("#pages button")[-2]
+    check.equal(int(last), (want + 9) // 10, "as many pages as hotels need")
+    p.chip("五钻")
+    check.equal(p.query().get("page"), None, "a filter goes back to the first page")
+
+
+def test_languages(p):
+    p.go("/?q=外滩")
+    check.equal(p.b.script("return [document.documentElement.lang, document.title]"), ["zh-CN", "酒店搜索"], "Chinese for a Chinese browser")
+    p.b.click("#language")
+    check.equal(p.b.script("return [document.documentElement.lang, document.title]"), ["en", "Hotel search"], "English when asked")
+    check("hotels for" in p.b.text("#total") and "City" in p.b.text("#filters"), "texts follow")
+    p.b.screenshot("english")
+    p.go("/")
+    check.equal(p.b.script("return document.documentElement.lang"), "en", "the choice is kept")
+    p.b.click("#language")
+    check.equal(p.b.script("return document.documentElement.lang"), "zh-CN", "and can be taken back")
+
+
+def test_phone(p):
+    for width, height in ((360, 740), (414, 896)):
+        p.b.viewport(width, height, phone=True)
+        for path in ("/", "/?city=上海&at=31.2304,121.4737", "/?page=50", "/?q=zzqqxx"):
+            p.go(path)
+            check.equal(p.b.script("return document.documentElement.scrollWidth"), width, f"{path} fits {width} pixels")
+    p.b.viewport(360, 740, phone=True)
+    p.go("/?at=31.2304,121.4737")
+    p.b.screenshot("phone")
+    small = p.b.script("return [...document.querySelectorAll('button, input, select')].filter(e => e.offsetParent && e.getBoundingClientRect().height < 32).map(e => e.id)")
+    check.equal(small, [], "fingers find every control")
+    p.b.dark(True)
+    p.go("/")
+    check.equal(p.b.script("return getComputedStyle(document.body).backgroundColor"), "rgb(20, 23, 26)", "dark where the system is")
+    p.b.screenshot("phone-dark")
+    p.b.dark(False)
+    p.b.viewport(1200, 900)
+
+
+def test_empty(p, rows):
+    p.go("/?q=zzqqxx")
+    check("没有" in p.b.text(".notice"), "nothing found is said")
+    p.b.screenshot("empty")
+    p.b.click(".notice button")
+    p.b.wait("location.search === ''")
+    p.ready()
+    check.equal(p.total(), len(rows), "and leads back")
+
+
+def test_pictures(p, search, ident):
+    """Pictures on other hosts are asked for when the visitor says so, and drawn when they do not come."""
+    search.call("POST", f"/{search.index}/_update/{ident}?refresh=true", {"doc": {"pic": "https://pictures.example/a.jpg"}})
+    p.go()
+    p.b.requested()
+    check.equal(p.b.script("return document.querySelectorAll('img').length"), 0, "no pictures unless asked for")
+    p.b.click("#pictures")
+    check(p.b.wait("document.querySelectorAll('img').length === 0 && document.querySelectorAll('.drawn').length === 10"), "a picture that fails is drawn")
+    check(any("pictures.example" in u for u in p.b.requested()), "then they are asked for")
+    p.b.click("#pictures")
+    p.go()
+    check(not any("pictures.example" in u for u in p.b.requested()), "and not any more")
+
+
+def test_failures(b, search):
+    with App("http://127.0.0.1:9", search.index) as app:
+        p = Page(b, app)
+        p.go()
+        check("搜索服务" in p.b.text(".notice.error"), "an absent search service is said", p.b.text("main")[-200:])
+        p.b.screenshot("unavailable")
+    check(b.script("document.querySelector('.notice button').click(); return true") and b.wait("document.querySelector('.notice.error p').innerText.includes('服务器')"),
+          "an absent application too")
+
+
+def test_more_than_the_window(b, search, folder):
+    path = os.path.join(folder, "many.csv")
+    with open(path, "w", encoding="utf-8") as f:
+        subprocess.run([application.HOTEL, "generate", "10050", "--seed", "3"], stdout=f, check=True)
+    command(search.url, search.index, "import", path, "--recreate")
+    with App(search.url, search.index) as app:
+        p = Page(b, app)
+        p.go()
+        check("10,000+" in p.b.text("#total"), "totals above 10,000", p.b.text("#total"))
+        check.equal(p.b.texts("#pages button")[-2], "1000", "pages end at 10,000")
+        p.go("/?page=1000")
+        check.equal(len(p.cards()), 10, "the last page that can be reached")
+
+
+def main():
+    application.need("serai-hotel")
+    with Browser() as b, tempfile.TemporaryDirectory() as folder, Search() as search:
+        path = os.path.join(folder, "hotels.csv")
+        with open(path, "w", encoding="utf-8") as f:
+            subprocess.run([application.HOTEL, "generate", str(HOTELS)], stdout=f, check=True)
+        with open(path, encoding="utf-8", newline="") as f:
+            rows = list(csv.DictReader(f))
+        promoted = [int(rows[i]["id"]) for i in (5, 50, 500)]
+        command(search.url, search.index, "import", path)
+        command(search.url, search.index, "promote", *map(str, promoted))
+        with App(search.url, search.index) as app:
+            p = Page(b, app)
+            test_first_look(p, rows, promoted)
+            test_completion(p, rows)
+            test_filters(p, rows)
+            test_order_and_place(p)
+            test_pages(p, rows)
+            test_languages(p)
+            test_phone(p)
+            test_empty(p, rows)
+            errors = [e["message"] for e in b.logs("browser") if e["level"] == "SEVERE"]
+            check.equal(errors, [], "the browser complains about nothing")
+            test_pictures(p, search, promoted[0])
+        test_failures(b, search)
+        test_more_than_the_window(b, search, folder)
+    check.end()
+
+
+if __name__ == "__main__":
+    main()
