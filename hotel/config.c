@@ -30,7 +30,7 @@ static const struct {
     {"--threads", "threads"},
 };
 
-struct split { /* the command line, taken apart */
+struct split {   /* the command line, taken apart */
     char **conf; /* "-Ename=value" */
     int conf_n;
     const char *file;
@@ -38,7 +38,8 @@ struct split { /* the command line, taken apart */
 };
 
 /* "--name value" or "--name=value": is this argument `name`? *i moves over a value of its own. */
-static enum err take_value(int argc, char *const *argv, int *i, const char *name, struct str *value, struct errmsg *em)
+static enum err take_value(int argc, char *const *argv, int *i, const char *name, struct str *value,
+                           struct errmsg *em)
 {
     struct str arg = str_of(argv[*i]), option = str_cut(arg, '=', value);
     if (!str_is(option, name)) {
@@ -51,8 +52,8 @@ static enum err take_value(int argc, char *const *argv, int *i, const char *name
     return value->n > 0 ? ERR_OK : err_set(em, ERR_ILLEGAL_ARGUMENT, "%s needs a value", name);
 }
 
-static enum err take_option(struct split *s, int argc, char *const *argv, int *i, bool *taken, struct arena *arena,
-                            struct errmsg *em)
+static enum err take_option(struct split *s, int argc, char *const *argv, int *i, bool *taken,
+                            struct arena *arena, struct errmsg *em)
 {
     struct str value;
     enum err e = take_value(argc, argv, i, "--config", &value, em);
@@ -74,7 +75,8 @@ static enum err take_option(struct split *s, int argc, char *const *argv, int *i
     return e;
 }
 
-static enum err split_args(struct split *s, int argc, char *const *argv, struct arena *arena, struct errmsg *em)
+static enum err split_args(struct split *s, int argc, char *const *argv, struct arena *arena,
+                           struct errmsg *em)
 {
     s->conf = ARENA_ARRAY(arena, char *, (size_t)argc + 1);
     s->args->v = ARENA_ARRAY(arena, struct str, (size_t)argc + 1);
@@ -107,8 +109,8 @@ static enum err split_args(struct split *s, int argc, char *const *argv, struct 
     return ERR_OK;
 }
 
-static enum err read_count(const struct settings *s, const char *key, int64_t least, int64_t most, unsigned *out,
-                           struct errmsg *em)
+static enum err read_count(const struct settings *s, const char *key, int64_t least, int64_t most,
+                           unsigned *out, struct errmsg *em)
 {
     int64_t v;
     enum err e = settings_i64(s, key, 0, &v, em);
@@ -136,9 +138,10 @@ static enum err read_url(struct hotel_config *c, const struct settings *s, struc
         url.n--;
     }
     if (!str_starts(url, STR("http://")) || str_find(url, '?', 0) != SIZE_MAX) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "setting [search.url] must be the search service's base URL, http://host:port, it was [%.*s]",
-                       STR_ARG(url));
+        return err_set(
+            em, ERR_ILLEGAL_ARGUMENT,
+            "setting [search.url] must be the search service's base URL, http://host:port, it was [%.*s]",
+            STR_ARG(url));
     }
     c->search_url = url;
     return ERR_OK;
@@ -152,15 +155,16 @@ static enum err check_names(struct hotel_config *c, const struct settings *s, st
     c->index = settings_str(s, "index", STR_NULL);
     c->port = port.p; /* settings end in a NUL: they come from arena_str() */
     if (!index_name_ok(c->index)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "setting [index] must be the name of one index, it was [%.*s]",
-                       STR_ARG(c->index));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "setting [index] must be the name of one index, it was [%.*s]", STR_ARG(c->index));
     }
     if (!num_parse_i32(port, &number) || number < 0 || number > 65535) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "setting [port] must be from 0 to 65535, it was [%.*s]",
                        STR_ARG(port));
     }
     if (!log_level_parse(level, &c->log_level)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "setting [log.level]: there is no level [%.*s]", STR_ARG(level));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "setting [log.level]: there is no level [%.*s]",
+                       STR_ARG(level));
     }
     return ERR_OK;
 }

@@ -1,7 +1,7 @@
 /* config.h - the settings of the search application and its commands, gathered and checked. Start-up only.
  *
- * Later ones win: defaults, the YAML file (--config), the environment (SERAI_HOTEL_SEARCH_URL for search.url ...),
- * the command line. docs/hotel.md lists them. */
+ * Later ones win: defaults, the YAML file (--config), the environment (SERAI_HOTEL_SEARCH_URL for search.url
+ * ...), the command line. docs/hotel.md lists them. */
 #ifndef HOTEL_CONFIG_H
 #define HOTEL_CONFIG_H
 

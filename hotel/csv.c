@@ -11,7 +11,8 @@ void csv_init(struct csv *c, struct str text)
 static bool at_line_end(const struct csv *c)
 {
     struct str t = c->text;
-    return c->at >= t.n || t.p[c->at] == '\n' || (t.p[c->at] == '\r' && c->at + 1 < t.n && t.p[c->at + 1] == '\n');
+    return c->at >= t.n || t.p[c->at] == '\n'
+           || (t.p[c->at] == '\r' && c->at + 1 < t.n && t.p[c->at + 1] == '\n');
 }
 
 static void skip_line_end(struct csv *c)
@@ -41,7 +42,8 @@ static enum err quoted(struct csv *c, struct arena *arena, struct str *out, stru
     bool doubled = false;
     for (;; c->at++) {
         if (c->at >= t.n) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT, "line %llu: a quote is not closed", (unsigned long long)c->line);
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "line %llu: a quote is not closed",
+                           (unsigned long long)c->line);
         }
         if (t.p[c->at] == '\n') {
             c->next_line++;
@@ -81,7 +83,8 @@ static enum err plain(struct csv *c, struct str *out, struct errmsg *em)
     return ERR_OK;
 }
 
-enum err csv_row(struct csv *c, struct arena *arena, struct str v[CSV_FIELDS_MAX], size_t *n, struct errmsg *em)
+enum err csv_row(struct csv *c, struct arena *arena, struct str v[CSV_FIELDS_MAX], size_t *n,
+                 struct errmsg *em)
 {
     *n = 0;
     while (c->at < c->text.n && at_line_end(c)) {
@@ -93,8 +96,8 @@ enum err csv_row(struct csv *c, struct arena *arena, struct str v[CSV_FIELDS_MAX
     }
     for (;;) {
         if (*n == CSV_FIELDS_MAX) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT, "line %llu: more than %d fields", (unsigned long long)c->line,
-                           CSV_FIELDS_MAX);
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "line %llu: more than %d fields",
+                           (unsigned long long)c->line, CSV_FIELDS_MAX);
         }
         bool quote = c->at < c->text.n && c->text.p[c->at] == '"';
         enum err e = quote ? quoted(c, arena, &v[*n], em) : plain(c, &v[*n], em);

@@ -15,7 +15,7 @@ static const struct column {
     size_t chars_max;
     bool required;
 } columns[HOTEL_COLUMNS_N] = {
-#define COLUMN_ROW(column, member, kind, max, required)                                                      \
+#define COLUMN_ROW(column, member, kind, max, required) \
     {column, offsetof(struct hotel, member), COLUMN_##kind, max, required},
     HOTEL_COLUMNS(COLUMN_ROW)
 #undef COLUMN_ROW
@@ -68,8 +68,8 @@ static enum err check_degrees(struct str text, const char *name, double limit, s
 {
     double v;
     if (!num_parse_double(text, &v) || !(v >= -limit && v <= limit)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "%s: [%.*s] is not a number from -%g to %g", name, STR_ARG(text),
-                       limit, limit);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "%s: [%.*s] is not a number from -%g to %g", name,
+                       STR_ARG(text), limit, limit);
     }
     return ERR_OK;
 }

@@ -1,7 +1,7 @@
 /* hotel.h - one hotel: the record of table `tb_hotel`, and the document that stands for it in the index.
  *
- * The one place that knows how a record becomes a document. Knows nothing of files, the network or the database.
- * Pure; any thread. */
+ * The one place that knows how a record becomes a document. Knows nothing of files, the network or the
+ * database. Pure; any thread. */
 #ifndef HOTEL_HOTEL_H
 #define HOTEL_HOTEL_H
 
@@ -19,18 +19,18 @@ struct hotel { /* texts are borrowed; p == NULL: the column is null */
 };
 
 /* Columns of tb_hotel in the table's order; an X(column, member, kind, characters at most, required). */
-#define HOTEL_COLUMNS(X)                                                                                     \
-    X("id", id, I64, 0, true)                                                                                \
-    X("name", name, TEXT, 255, true)                                                                         \
-    X("address", address, TEXT, 255, true)                                                                   \
-    X("price", price, I32, 0, true)                                                                          \
-    X("score", score, I32, 0, true)                                                                          \
-    X("brand", brand, TEXT, 32, true)                                                                        \
-    X("city", city, TEXT, 32, true)                                                                          \
-    X("star_name", star_name, TEXT, 16, false)                                                               \
-    X("business", business, TEXT, 255, false)                                                                \
-    X("latitude", latitude, TEXT, 32, true)                                                                  \
-    X("longitude", longitude, TEXT, 32, true)                                                                \
+#define HOTEL_COLUMNS(X)                       \
+    X("id", id, I64, 0, true)                  \
+    X("name", name, TEXT, 255, true)           \
+    X("address", address, TEXT, 255, true)     \
+    X("price", price, I32, 0, true)            \
+    X("score", score, I32, 0, true)            \
+    X("brand", brand, TEXT, 32, true)          \
+    X("city", city, TEXT, 32, true)            \
+    X("star_name", star_name, TEXT, 16, false) \
+    X("business", business, TEXT, 255, false)  \
+    X("latitude", latitude, TEXT, 32, true)    \
+    X("longitude", longitude, TEXT, 32, true)  \
     X("pic", pic, TEXT, 255, false)
 
 enum hotel_column {
@@ -49,9 +49,10 @@ enum err hotel_set(struct hotel *h, enum hotel_column c, struct str text, struct
 /* What hotel_set() cannot see column by column: that latitude and longitude are a place. */
 enum err hotel_check(const struct hotel *h, struct errmsg *em);
 
-/* Appends the document in JSON: every field of the record under its document's name (nulls as null), `location` as
- * "<latitude>, <longitude>" and `suggestion`: the brand, then the parts of business between '/'. Without isAD: a
- * document that replaces another is not promoted. */
+/* Appends the document in JSON: every field of the record under its document's name (nulls as null),
+ * `location` as
+ * "<latitude>, <longitude>" and `suggestion`: the brand, then the parts of business between '/'. Without
+ * isAD: a document that replaces another is not promoted. */
 void hotel_write(struct buf *out, const struct hotel *h);
 
 #endif

@@ -119,8 +119,8 @@ static bool copies_as(const struct json *have, const struct field *f)
 static bool field_as(const struct json *have, const struct field *f)
 {
     return member_is(have, "type", f->type) && member_is(have, "index", f->not_indexed ? "false" : NULL)
-           && member_is(have, "analyzer", f->analyzer) && member_is(have, "search_analyzer", f->search_analyzer)
-           && copies_as(have, f);
+           && member_is(have, "analyzer", f->analyzer)
+           && member_is(have, "search_analyzer", f->search_analyzer) && copies_as(have, f);
 }
 
 /* The first analyzer that is not as wanted, or NULL. */
@@ -130,15 +130,18 @@ static const char *other_analyzer(const struct json *analysis)
         const struct json *a = json_get(json_get(analysis, "analyzer"), analyzers[i].name);
         const struct json *filter = json_get(a, "filter");
         filter = json_is(filter, JSON_ARRAY) && filter->n == 1 ? &filter->items[0] : filter;
-        if (!member_is(a, "tokenizer", analyzers[i].tokenizer) || !str_is(json_text(filter), A_PINYIN_FILTER)) {
+        if (!member_is(a, "tokenizer", analyzers[i].tokenizer)
+            || !str_is(json_text(filter), A_PINYIN_FILTER)) {
             return analyzers[i].name;
         }
     }
-    return member_is(json_get(json_get(analysis, "filter"), A_PINYIN_FILTER), "type", "pinyin") ? NULL
-                                                                                                : A_PINYIN_FILTER;
+    return member_is(json_get(json_get(analysis, "filter"), A_PINYIN_FILTER), "type", "pinyin")
+               ? NULL
+               : A_PINYIN_FILTER;
 }
 
-enum err index_form_of(const struct json *definition, enum index_form *out, struct errmsg *why, struct errmsg *em)
+enum err index_form_of(const struct json *definition, enum index_form *out, struct errmsg *why,
+                       struct errmsg *em)
 {
     if (!json_is(definition, JSON_OBJECT) || definition->n != 1) {
         return err_set(em, ERR_PARSE, "the name stands for %u indices, not for one",
@@ -171,12 +174,14 @@ enum err index_form_of(const struct json *definition, enum index_form *out, stru
 
 bool index_name_ok(struct str name)
 {
-    if (name.n == 0 || name.n > 255 || name.p[0] == '-' || name.p[0] == '_' || name.p[0] == '+' || name.p[0] == '.') {
+    if (name.n == 0 || name.n > 255 || name.p[0] == '-' || name.p[0] == '_' || name.p[0] == '+'
+        || name.p[0] == '.') {
         return false;
     }
     for (size_t i = 0; i < name.n; i++) {
         unsigned char c = (unsigned char)name.p[i];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c >= 0x80;
+        bool plain =
+            (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c >= 0x80;
         if (!plain) {
             return false;
         }

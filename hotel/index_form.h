@@ -16,9 +16,10 @@ enum index_form {
 
 /* Appends the body of `PUT /{index}`: settings and mappings of the final form. */
 void index_form_write(struct buf *out);
-/* definition: the answer to `GET /{index}`. Fields that were added later (isAD) do not matter. why: what is not as in
- * the final form, for people. ERR_PARSE when it is no definition of exactly one index. */
-enum err index_form_of(const struct json *definition, enum index_form *out, struct errmsg *why, struct errmsg *em);
+/* definition: the answer to `GET /{index}`. Fields that were added later (isAD) do not matter. why: what is
+ * not as in the final form, for people. ERR_PARSE when it is no definition of exactly one index. */
+enum err index_form_of(const struct json *definition, enum index_form *out, struct errmsg *why,
+                       struct errmsg *em);
 
 /* May `name` be the index of hotels? One plain name: no pattern, no list, nothing that leaves the path. */
 bool index_name_ok(struct str name);

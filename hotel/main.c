@@ -24,12 +24,15 @@ static const char usage[] =
     "  --port N           (8089; 0: any)\n"
     "  --threads N        (as many as cores, at most 4)\n"
     "  --config FILE      settings in YAML\n"
-    "  -E name=value      any setting: search.timeout, search.connect_timeout, search.connections, log.level ...\n"
+    "  -E name=value      any setting: search.timeout, search.connect_timeout, search.connections, log.level "
+    "...\n"
     "  --help, --version\n"
     "Settings may come from the environment too: SERAI_HOTEL_SEARCH_URL for search.url, and so on.\n"
     "\n"
-    "Exit status: 0 done; 1 refused by the search service, or done in part; 64 usage or settings; 65 the file's\n"
-    "contents, or an index of another form; 66 the file cannot be read; 69 the search service does not answer, or\n"
+    "Exit status: 0 done; 1 refused by the search service, or done in part; 64 usage or settings; 65 the "
+    "file's\n"
+    "contents, or an index of another form; 66 the file cannot be read; 69 the search service does not "
+    "answer, or\n"
     "the port is taken.\n";
 
 int command_failed(enum err e, const struct errmsg *em)

@@ -1,7 +1,8 @@
-/* names.h - the names that the search application, the management service and the index share, each written once.
+/* names.h - the names that the search application, the management service and the index share, each written
+ * once.
  *
- * Nothing but names: what they mean is said where they are used. `text_anlyzer` is spelled as the index in the field
- * has it. */
+ * Nothing but names: what they mean is said where they are used. `text_anlyzer` is spelled as the index in
+ * the field has it. */
 #ifndef HOTEL_NAMES_H
 #define HOTEL_NAMES_H
 
@@ -32,17 +33,17 @@
 #define A_TOKENIZER     "ik_max_word"
 
 /* ---- parts of the searches, and how the answers call them ---- */
-#define AGG_BRAND        "brandAgg"
-#define AGG_CITY         "cityAgg"
-#define AGG_STAR         "starAgg"
-#define SUGGEST_NAME     "suggestions"
-#define FILTERS_BRAND    "品牌"
-#define FILTERS_CITY     "城市"
-#define FILTERS_STAR     "星级"
-#define PROMOTED_WEIGHT  10
-#define FILTER_VALUES    100 /* buckets of each filter list */
-#define SUGGESTIONS_MAX  10
-#define RESULT_WINDOW    10000 /* from + size */
-#define PAGE_SIZE        10
+#define AGG_BRAND       "brandAgg"
+#define AGG_CITY        "cityAgg"
+#define AGG_STAR        "starAgg"
+#define SUGGEST_NAME    "suggestions"
+#define FILTERS_BRAND   "品牌"
+#define FILTERS_CITY    "城市"
+#define FILTERS_STAR    "星级"
+#define PROMOTED_WEIGHT 10
+#define FILTER_VALUES   100 /* buckets of each filter list */
+#define SUGGESTIONS_MAX 10
+#define RESULT_WINDOW   10000 /* from + size */
+#define PAGE_SIZE       10
 
 #endif

@@ -1,7 +1,7 @@
 /* table.h - hotels out of a CSV file with the columns of tb_hotel, named by its first line in any order.
  *
- * Columns that the table does not have are ignored; a missing required one is an error, a missing optional one null
- * for all. Errors name the line. Pure; one thread. */
+ * Columns that the table does not have are ignored; a missing required one is an error, a missing optional
+ * one null for all. Errors name the line. Pure; one thread. */
 #ifndef HOTEL_TABLE_H
 #define HOTEL_TABLE_H
 
@@ -10,7 +10,7 @@
 
 struct table {
     struct csv csv;
-    size_t width;                /* fields of the header line */
+    size_t width;                 /* fields of the header line */
     size_t from[HOTEL_COLUMNS_N]; /* field of each column; SIZE_MAX: it is not there */
 };
 

@@ -1,4 +1,5 @@
-/* embed - files into a C source that holds them: embed SYMBOL FILE... > out.c (hotel/web_files.h is the table's shape). */
+/* embed - files into a C source that holds them: embed SYMBOL FILE... > out.c (hotel/web_files.h is the
+ * table's shape). */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,7 +51,8 @@ int main(int argc, char **argv)
     for (int i = 2; i < argc; i++) {
         FILE *f = fopen(argv[i], "rb");
         if (f == NULL || type_of(argv[i]) == NULL) {
-            fprintf(stderr, "embed: %s: %s\n", argv[i], f == NULL ? "cannot be read" : "no content type is known");
+            fprintf(stderr, "embed: %s: %s\n", argv[i],
+                    f == NULL ? "cannot be read" : "no content type is known");
             return 1;
         }
         hash[i] = write_bytes(f, i);

@@ -4,8 +4,9 @@
 #include "hotel/names.h"
 
 /* Members of a hotel in an answer, in order; each is there always. */
-static const char *const keys[] = {F_ID,        F_NAME,     F_ADDRESS,  F_PRICE, F_SCORE,    F_BRAND, F_CITY,
-                                   F_STAR_NAME, F_BUSINESS, F_LOCATION, F_PIC,   F_DISTANCE, F_IS_AD, F_SUGGESTION};
+static const char *const keys[] = {F_ID,    F_NAME,     F_ADDRESS,   F_PRICE,     F_SCORE,
+                                   F_BRAND, F_CITY,     F_STAR_NAME, F_BUSINESS,  F_LOCATION,
+                                   F_PIC,   F_DISTANCE, F_IS_AD,     F_SUGGESTION};
 
 static enum err refuse(struct errmsg *em, const char *what)
 {

@@ -1,8 +1,9 @@
-/* answer.h - what the application answers: the search service's answers into page results, filter lists, completions.
+/* answer.h - what the application answers: the search service's answers into page results, filter lists,
+ * completions.
  *
- * An answer that lacks hits, shards or time is an error, never an empty list. Pure; any thread; bodies are appended to
- * `out`, scratch and nothing else goes to `arena`. Errors: ERR_PARSE for what is no answer to the search, ERR_TIMEOUT
- * and ERR_IO for one that is not complete. */
+ * An answer that lacks hits, shards or time is an error, never an empty list. Pure; any thread; bodies are
+ * appended to `out`, scratch and nothing else goes to `arena`. Errors: ERR_PARSE for what is no answer to the
+ * search, ERR_TIMEOUT and ERR_IO for one that is not complete. */
 #ifndef HOTEL_APP_ANSWER_H
 #define HOTEL_APP_ANSWER_H
 
@@ -10,8 +11,8 @@
 #include "common/base/buf.h"
 #include "common/base/err.h"
 
-/* {"total":..,"hotels":[..]}, each hotel with every key of the document. distance_at as rules_distance_at(). *at_least:
- * the total is a lower bound. */
+/* {"total":..,"hotels":[..]}, each hotel with every key of the document. distance_at as rules_distance_at().
+ * *at_least: the total is a lower bound. */
 enum err answer_list(struct buf *out, struct str reply, int distance_at, struct arena *arena, bool *at_least,
                      struct errmsg *em);
 /* {"品牌":[..],"城市":[..],"星级":[..]} */

@@ -1,7 +1,7 @@
 /* app.h - the hotel search application as a server: its threads, its routes, its life.
  *
- * Every thread is a loop with connections and a search client of its own; nothing is shared but what never changes. A
- * request lives on the loop that accepted it. */
+ * Every thread is a loop with connections and a search client of its own; nothing is shared but what never
+ * changes. A request lives on the loop that accepted it. */
 #ifndef HOTEL_APP_APP_H
 #define HOTEL_APP_APP_H
 

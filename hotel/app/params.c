@@ -48,8 +48,8 @@ static enum err read_i32(struct reader *r, const char *field, int32_t *out, bool
         return ERR_OK;
     }
     if ((v->type != JSON_NUMBER && v->type != JSON_STRING) || !num_parse_i32(text, out)) {
-        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "%s must be a whole number from %d to %d", field, INT32_MIN,
-                       INT32_MAX);
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "%s must be a whole number from %d to %d", field,
+                       INT32_MIN, INT32_MAX);
     }
     *given = true;
     return ERR_OK;
@@ -71,8 +71,8 @@ static enum err read_page(struct reader *r, struct hotel_params *p)
     if (e == ERR_OK && (int64_t)p->page * p->size > RESULT_WINDOW) {
         r->field = "page";
         e = err_set(r->em, ERR_ILLEGAL_ARGUMENT,
-                    "page %d of size %d ends behind result %d, the last one that can be asked for", p->page, p->size,
-                    RESULT_WINDOW);
+                    "page %d of size %d ends behind result %d, the last one that can be asked for", p->page,
+                    p->size, RESULT_WINDOW);
     }
     return e;
 }

@@ -1,7 +1,8 @@
-/* params.h - the application's request object (RequestParams): read from JSON, checked once, plain values from there.
+/* params.h - the application's request object (RequestParams): read from JSON, checked once, plain values
+ * from there.
  *
- * Null, absent and "" mean: not given. Whole numbers may be given as text, scalars for texts are taken as they are
- * written; members that nobody knows are ignored. Pure; any thread. */
+ * Null, absent and "" mean: not given. Whole numbers may be given as text, scalars for texts are taken as
+ * they are written; members that nobody knows are ignored. Pure; any thread. */
 #ifndef HOTEL_APP_PARAMS_H
 #define HOTEL_APP_PARAMS_H
 
@@ -24,8 +25,8 @@ struct hotel_params {
     struct geo_point location;
 };
 
-/* Reads a request's body. ERR_JSON, ERR_JSON_EOF, ERR_ILLEGAL_ARGUMENT with a reason for people; *field names the
- * member that is wrong, NULL when it is the whole. Texts are borrowed from body or in arena. */
+/* Reads a request's body. ERR_JSON, ERR_JSON_EOF, ERR_ILLEGAL_ARGUMENT with a reason for people; *field names
+ * the member that is wrong, NULL when it is the whole. Texts are borrowed from body or in arena. */
 enum err params_read(struct hotel_params *out, struct str body, struct arena *arena, const char **field,
                      struct errmsg *em);
 /* "<latitude>,<longitude>", blanks allowed around both. ERR_ILLEGAL_ARGUMENT. */

@@ -9,16 +9,22 @@
 
 #include <stdio.h>
 
-#define JSON_TYPE        "application/json; charset=UTF-8"
-#define FAILURE_LOG_MS   5000
-#define FILE_NAME_MAX    64
-#define NO_STORE         {STR("cache-control"), STR("no-store")}
-#define NO_SNIFF         {STR("x-content-type-options"), STR("nosniff")}
+#define JSON_TYPE      "application/json; charset=UTF-8"
+#define FAILURE_LOG_MS 5000
+#define FILE_NAME_MAX  64
+#define NO_STORE                              \
+    {                                         \
+        STR("cache-control"), STR("no-store") \
+    }
+#define NO_SNIFF                                      \
+    {                                                 \
+        STR("x-content-type-options"), STR("nosniff") \
+    }
 
-/* The page runs its own script and style, talks to its own server, and shows pictures from elsewhere only when the
- * visitor allows it (docs/decisions/hotel-pictures.md). */
-#define PAGE_POLICY                                                                                          \
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' https:; "  \
+/* The page runs its own script and style, talks to its own server, and shows pictures from elsewhere only
+ * when the visitor allows it (docs/decisions/hotel-pictures.md). */
+#define PAGE_POLICY                                                                                        \
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' https:; " \
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 /* One request that waits for the search service; in the request's arena. */
@@ -36,10 +42,12 @@ struct route {
     enum err (*ask)(struct exchange *x, struct buf *body, const char **field, struct errmsg *em);
     const char *action;
     /* Turns the answer to it into ours; *at_least: the total in it is a lower bound. */
-    enum err (*tell)(struct exchange *x, struct str reply, struct buf *out, bool *at_least, struct errmsg *em);
+    enum err (*tell)(struct exchange *x, struct str reply, struct buf *out, bool *at_least,
+                     struct errmsg *em);
 };
 
-static void respond_json(struct http_request *req, int status, const struct http_header *extra, struct buf *body)
+static void respond_json(struct http_request *req, int status, const struct http_header *extra,
+                         struct buf *body)
 {
     struct http_header h[3] = {NO_STORE, NO_SNIFF};
     size_t n = 2;
@@ -49,7 +57,8 @@ static void respond_json(struct http_request *req, int status, const struct http
     http_respond(req, status, JSON_TYPE, h, n, body);
 }
 
-static void refuse(struct http_request *req, int status, const char *error, const char *field, const char *reason)
+static void refuse(struct http_request *req, int status, const char *error, const char *field,
+                   const char *reason)
 {
     struct buf b;
     buf_init(&b, NULL, BUF_UNLIMITED);
@@ -112,12 +121,14 @@ static enum err ask_count(struct exchange *x, struct buf *body, const char **fie
     return ERR_OK;
 }
 
-static enum err tell_list(struct exchange *x, struct str reply, struct buf *out, bool *at_least, struct errmsg *em)
+static enum err tell_list(struct exchange *x, struct str reply, struct buf *out, bool *at_least,
+                          struct errmsg *em)
 {
     return answer_list(out, reply, x->distance_at, x->req->arena, at_least, em);
 }
 
-static enum err tell_filters(struct exchange *x, struct str reply, struct buf *out, bool *at_least, struct errmsg *em)
+static enum err tell_filters(struct exchange *x, struct str reply, struct buf *out, bool *at_least,
+                             struct errmsg *em)
 {
     (void)at_least;
     return answer_filters(out, reply, x->req->arena, em);
@@ -130,7 +141,8 @@ static enum err tell_suggestion(struct exchange *x, struct str reply, struct buf
     return answer_suggestion(out, reply, x->req->arena, em);
 }
 
-static enum err tell_health(struct exchange *x, struct str reply, struct buf *out, bool *at_least, struct errmsg *em)
+static enum err tell_health(struct exchange *x, struct str reply, struct buf *out, bool *at_least,
+                            struct errmsg *em)
 {
     struct json root;
     int64_t count;
@@ -159,7 +171,8 @@ static const struct route routes[] = {
 /* ---- the search service's part ---- */
 
 /* Whatever keeps a search from being answered whole is 503: never an empty list. */
-static void search_failed(struct routes *r, struct http_request *req, const struct errmsg *em, const char *detail)
+static void search_failed(struct routes *r, struct http_request *req, const struct errmsg *em,
+                          const char *detail)
 {
     uint64_t dropped;
     if (log_rate_ok(&r->failures, r->log, FAILURE_LOG_MS, &dropped)) {
@@ -215,7 +228,8 @@ static void run_route(struct routes *r, struct http_request *req, const struct r
         refuse(req, 429, "overloaded", NULL, em.frame[0].reason);
     } else if (e != ERR_OK) {
         refuse(req, 400, "bad_request", field, em.frame[0].reason);
-    } else if (search_call(r->search[req->loop_index], route->action, buf_view(&body), on_reply, x, &em) != ERR_OK) {
+    } else if (search_call(r->search[req->loop_index], route->action, buf_view(&body), on_reply, x, &em)
+               != ERR_OK) {
         search_failed(r, req, &em, "");
     }
     buf_fini(&body);

@@ -10,9 +10,9 @@
 
 struct routes {
     const struct hotel_config *config;
-    const struct log *log;       /* may be NULL */
+    const struct log *log;        /* may be NULL */
     struct search *const *search; /* one a loop, by loop_index */
-    struct log_rate failures;    /* keeps an absent search service from flooding the log */
+    struct log_rate failures;     /* keeps an absent search service from flooding the log */
 };
 
 /* Answers req, now or when the search service has. self: struct routes. */

@@ -1,4 +1,5 @@
-/* rules.h - what the application asks the search service: request objects into search bodies, by the interface's rules.
+/* rules.h - what the application asks the search service: request objects into search bodies, by the
+ * interface's rules.
  *
  * Pure; any thread. Bodies are appended to `out`; check out->failed once. */
 #ifndef HOTEL_APP_RULES_H

@@ -13,7 +13,8 @@ struct search {
     struct http_client *client;
 };
 
-enum err search_new(struct search **out, struct loop *loop, const struct hotel_config *config, struct errmsg *em)
+enum err search_new(struct search **out, struct loop *loop, const struct hotel_config *config,
+                    struct errmsg *em)
 {
     struct search *s = calloc(1, sizeof(*s));
     *out = NULL;
@@ -54,7 +55,8 @@ enum err search_call(struct search *s, const char *action, struct str body,
     uri_encode(&url, s->config->index);
     buf_char(&url, '/');
     buf_z(&url, action);
-    enum err e = url.failed ? err_set(em, ERR_ILLEGAL_ARGUMENT, "the search service's URL is too long") : ERR_OK;
+    enum err e =
+        url.failed ? err_set(em, ERR_ILLEGAL_ARGUMENT, "the search service's URL is too long") : ERR_OK;
     if (e == ERR_OK) {
         struct http_client_request r = {.method = body.n > 0 ? "POST" : "GET",
                                         .url = buf_view(&url),

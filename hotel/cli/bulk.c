@@ -51,7 +51,8 @@ static enum err settle(struct bulk *b, const struct json *items, struct errmsg *
             kept_bytes += n;
         } else if (error != NULL) {
             b->refused++;
-            b->on_refused(b->arg, &it, json_text(json_get(error, "type")), json_text(json_get(error, "reason")));
+            b->on_refused(b->arg, &it, json_text(json_get(error, "type")),
+                          json_text(json_get(error, "reason")));
         } else {
             b->done++;
         }

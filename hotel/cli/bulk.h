@@ -1,4 +1,5 @@
-/* bulk.h - documents into the index in batches: what is busy is tried again, what is refused is told with its line. */
+/* bulk.h - documents into the index in batches: what is busy is tried again, what is refused is told with its
+ * line. */
 #ifndef HOTEL_CLI_BULK_H
 #define HOTEL_CLI_BULK_H
 

@@ -1,17 +1,17 @@
-/* commands.h - what `serai-hotel COMMAND` can do beside serving. Each returns the exit status, and says on standard
- * error what went wrong. */
+/* commands.h - what `serai-hotel COMMAND` can do beside serving. Each returns the exit status, and says on
+ * standard error what went wrong. */
 #ifndef HOTEL_CLI_COMMANDS_H
 #define HOTEL_CLI_COMMANDS_H
 
 #include "hotel/config.h"
 
 enum exit_status { /* those of sysexits.h that fit */
-    EXIT_DONE = 0,
-    EXIT_FAILED = 1,       /* the search service refused, or only part was done */
-    EXIT_USAGE_ERROR = 64, /* the command line or a setting */
-    EXIT_DATA_ERROR = 65,  /* the CSV file's contents, or an index of another form */
-    EXIT_NO_INPUT = 66,    /* the CSV file cannot be read */
-    EXIT_NO_SERVICE = 69,  /* the search service does not answer, the port is taken */
+                   EXIT_DONE = 0,
+                   EXIT_FAILED = 1,       /* the search service refused, or only part was done */
+                   EXIT_USAGE_ERROR = 64, /* the command line or a setting */
+                   EXIT_DATA_ERROR = 65,  /* the CSV file's contents, or an index of another form */
+                   EXIT_NO_INPUT = 66,    /* the CSV file cannot be read */
+                   EXIT_NO_SERVICE = 69,  /* the search service does not answer, the port is taken */
 };
 
 /* The exit status that an error stands for, and its text with the program's name on standard error. */

@@ -46,7 +46,8 @@ int command_generate(const struct str *args, size_t n)
             ok = count < 0 && num_parse_i64(args[i], &count) && count >= 0 && count <= HOTELS_MAX;
         }
         if (!ok) {
-            fprintf(stderr, "serai-hotel generate: [%.*s] is not understood\n", STR_ARG(args[MIN_OF(i, n - 1)]));
+            fprintf(stderr, "serai-hotel generate: [%.*s] is not understood\n",
+                    STR_ARG(args[MIN_OF(i, n - 1)]));
             return EXIT_USAGE_ERROR;
         }
     }

@@ -87,12 +87,13 @@ static enum err check_form(struct import *im, const struct json *definition, str
     if (e != ERR_OK || form == INDEX_FORM_FINAL) {
         return e;
     }
-    return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                   "the index %.*s has %s: %s. A mapping cannot be altered: import with --recreate to delete the "
-                   "index, create it anew and load this file into it",
-                   STR_ARG(im->remote.config->index),
-                   form == INDEX_FORM_EARLIER ? "the earlier form, without pinyin" : "another form",
-                   why.frame[0].reason);
+    return err_set(
+        em, ERR_ILLEGAL_ARGUMENT,
+        "the index %.*s has %s: %s. A mapping cannot be altered: import with --recreate to delete the "
+        "index, create it anew and load this file into it",
+        STR_ARG(im->remote.config->index),
+        form == INDEX_FORM_EARLIER ? "the earlier form, without pinyin" : "another form",
+        why.frame[0].reason);
 }
 
 static enum err prepare_index(struct import *im, struct arena *arena, struct errmsg *em)
@@ -116,8 +117,8 @@ static void on_refused(void *arg, const struct bulk_item *item, struct str type,
 {
     struct import *im = arg;
     if (im->bulk->refused <= REFUSALS_SHOWN) {
-        fprintf(stderr, "%s:%llu: hotel %lld was refused: %.*s: %.*s\n", im->file, (unsigned long long)item->line,
-                (long long)item->id, STR_ARG(type), STR_ARG(reason));
+        fprintf(stderr, "%s:%llu: hotel %lld was refused: %.*s: %.*s\n", im->file,
+                (unsigned long long)item->line, (long long)item->id, STR_ARG(type), STR_ARG(reason));
     } else if (im->bulk->refused == REFUSALS_SHOWN + 1) {
         fputs("further ones are not shown\n", stderr);
     }

@@ -12,7 +12,8 @@
 
 void progress_start(struct progress *p, const char *what, uint64_t total)
 {
-    *p = (struct progress){.what = what, .total = total, .terminal = isatty(STDERR_FILENO) == 1, .clock = clock_real()};
+    *p = (struct progress){
+        .what = what, .total = total, .terminal = isatty(STDERR_FILENO) == 1, .clock = clock_real()};
     p->started_ms = clock_mono_ms(p->clock);
     p->shown_ms = p->terminal ? 0 : p->started_ms;
 }
@@ -21,8 +22,8 @@ static void draw(const struct progress *p, uint64_t done)
 {
     unsigned percent = p->total > 0 ? (unsigned)(done * 100 / p->total) : 100;
     if (!p->terminal) {
-        fprintf(stderr, "%llu of %llu %s (%u %%)\n", (unsigned long long)done, (unsigned long long)p->total, p->what,
-                percent);
+        fprintf(stderr, "%llu of %llu %s (%u %%)\n", (unsigned long long)done, (unsigned long long)p->total,
+                p->what, percent);
         return;
     }
     unsigned full = percent * BAR_CELLS / 100;

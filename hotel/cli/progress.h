@@ -1,4 +1,5 @@
-/* progress.h - how far a long command is: a bar that is drawn over and over on a terminal, a line now and then else. */
+/* progress.h - how far a long command is: a bar that is drawn over and over on a terminal, a line now and
+ * then else. */
 #ifndef HOTEL_CLI_PROGRESS_H
 #define HOTEL_CLI_PROGRESS_H
 

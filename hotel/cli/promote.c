@@ -6,7 +6,8 @@
 
 #include <stdio.h>
 
-static enum err promote_one(const struct remote *r, int64_t id, bool on, struct arena *arena, struct errmsg *em)
+static enum err promote_one(const struct remote *r, int64_t id, bool on, struct arena *arena,
+                            struct errmsg *em)
 {
     struct remote_answer a;
     char action[64], body[64];

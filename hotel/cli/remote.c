@@ -19,8 +19,8 @@ void remote_wait(unsigned n)
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
-static enum err call_once(const struct http_client_request *req, struct arena *arena, struct remote_answer *out,
-                          struct errmsg *em)
+static enum err call_once(const struct http_client_request *req, struct arena *arena,
+                          struct remote_answer *out, struct errmsg *em)
 {
     struct http_reply reply;
     *out = (struct remote_answer){0};
@@ -38,7 +38,8 @@ static enum err call_once(const struct http_client_request *req, struct arena *a
 }
 
 enum err remote_call(const struct remote *r, const char *method, struct str path, struct str body,
-                     const char *content_type, struct arena *arena, struct remote_answer *out, struct errmsg *em)
+                     const char *content_type, struct arena *arena, struct remote_answer *out,
+                     struct errmsg *em)
 {
     struct str url = arena_printf(arena, "%.*s/%.*s", STR_ARG(r->config->search_url), STR_ARG(path));
     struct http_client_request req = {.method = method,
@@ -65,8 +66,9 @@ enum err remote_index_call(const struct remote *r, const char *method, const cha
     buf_init(&path, NULL, 4 * KIB);
     uri_encode(&path, r->config->index);
     buf_z(&path, action);
-    enum err e = path.failed ? err_no_memory(em)
-                             : remote_call(r, method, buf_view(&path), body, "application/json", arena, out, em);
+    enum err e = path.failed
+                     ? err_no_memory(em)
+                     : remote_call(r, method, buf_view(&path), body, "application/json", arena, out, em);
     buf_fini(&path);
     return e;
 }

@@ -1,4 +1,5 @@
-/* remote.h - the commands' calls to the search service, one after the other, with patience for one that is busy. */
+/* remote.h - the commands' calls to the search service, one after the other, with patience for one that is
+ * busy. */
 #ifndef HOTEL_CLI_REMOTE_H
 #define HOTEL_CLI_REMOTE_H
 
@@ -18,14 +19,16 @@ struct remote_answer { /* in the arena */
     struct json body; /* JSON_NULL when there is none */
 };
 
-/* One call to <search.url>/<path>; body.p == NULL: without. Repeats what is answered with 429 or 503. ERR_IO and
- * ERR_TIMEOUT when there is no answer, ERR_PARSE for one that is not JSON; any status is ERR_OK. */
+/* One call to <search.url>/<path>; body.p == NULL: without. Repeats what is answered with 429 or 503. ERR_IO
+ * and ERR_TIMEOUT when there is no answer, ERR_PARSE for one that is not JSON; any status is ERR_OK. */
 enum err remote_call(const struct remote *r, const char *method, struct str path, struct str body,
-                     const char *content_type, struct arena *arena, struct remote_answer *out, struct errmsg *em);
+                     const char *content_type, struct arena *arena, struct remote_answer *out,
+                     struct errmsg *em);
 /* The same to <search.url>/<index><action>. */
 enum err remote_index_call(const struct remote *r, const char *method, const char *action, struct str body,
                            struct arena *arena, struct remote_answer *out, struct errmsg *em);
-/* What the answer says is wrong, as an error: "the search service answered 400: mapper_parsing_exception: ...". */
+/* What the answer says is wrong, as an error: "the search service answered 400: mapper_parsing_exception:
+ * ...". */
 enum err remote_refused(const struct remote_answer *a, const char *doing, struct errmsg *em);
 /* Waits before try number `n` (from 1). */
 void remote_wait(unsigned n);

@@ -11,8 +11,8 @@ struct sample_area {
 
 struct sample_city {
     const char *name;
-    unsigned weight;       /* how many of the hotels, in shares */
-    unsigned price_percent; /* of a brand's usual prices */
+    unsigned weight;              /* how many of the hotels, in shares */
+    unsigned price_percent;       /* of a brand's usual prices */
     struct sample_area areas[10]; /* business NULL: the end */
 };
 

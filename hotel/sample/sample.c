@@ -6,11 +6,11 @@
 
 #include <stdio.h>
 
-#define FIRST_ID      60000
-#define ID_STEP       17
-#define SPREAD_LAT    9000 /* millionths of a degree around a district's centre, about 1 km */
-#define SPREAD_LON    11000
-#define NO_AREA_OF    50 /* one in so many hotels has no district, one no stars */
+#define FIRST_ID   60000
+#define ID_STEP    17
+#define SPREAD_LAT 9000 /* millionths of a degree around a district's centre, about 1 km */
+#define SPREAD_LON 11000
+#define NO_AREA_OF 50 /* one in so many hotels has no district, one no stars */
 
 /* Uniform in [least, most]. */
 static int32_t draw(struct rng *r, int32_t least, int32_t most)
@@ -112,10 +112,12 @@ bool sample_hotel(struct hotel *out, uint64_t seed, uint64_t i, struct arena *ar
         .business = no_area ? STR_NULL : str_of(area->business),
     };
     out->name = draw_name(&r, city, brand, area, arena);
-    out->address = arena_printf(arena, "%s%d号", sample_streets[rng_below(&r, sample_streets_n)], draw(&r, 1, 1999));
+    out->address =
+        arena_printf(arena, "%s%d号", sample_streets[rng_below(&r, sample_streets_n)], draw(&r, 1, 1999));
     out->latitude = degrees(draw_middle(&r, area->lat - SPREAD_LAT, area->lat + SPREAD_LAT), arena);
     out->longitude = degrees(draw_middle(&r, area->lon - SPREAD_LON, area->lon + SPREAD_LON), arena);
-    return out->name.p != NULL && out->address.p != NULL && out->latitude.p != NULL && out->longitude.p != NULL;
+    return out->name.p != NULL && out->address.p != NULL && out->latitude.p != NULL
+           && out->longitude.p != NULL;
 }
 
 void sample_csv_header(struct buf *out)
@@ -129,8 +131,8 @@ void sample_csv_header(struct buf *out)
 /* Sample texts hold neither commas nor quotes. */
 void sample_csv_hotel(struct buf *out, const struct hotel *h)
 {
-    buf_printf(out, "%lld,%.*s,%.*s,%d,%d,%.*s,%.*s,", (long long)h->id, STR_ARG(h->name), STR_ARG(h->address),
-               h->price, h->score, STR_ARG(h->brand), STR_ARG(h->city));
-    buf_printf(out, "%.*s,%.*s,%.*s,%.*s,%.*s\n", STR_ARG(h->star_name), STR_ARG(h->business), STR_ARG(h->latitude),
-               STR_ARG(h->longitude), STR_ARG(h->pic));
+    buf_printf(out, "%lld,%.*s,%.*s,%d,%d,%.*s,%.*s,", (long long)h->id, STR_ARG(h->name),
+               STR_ARG(h->address), h->price, h->score, STR_ARG(h->brand), STR_ARG(h->city));
+    buf_printf(out, "%.*s,%.*s,%.*s,%.*s,%.*s\n", STR_ARG(h->star_name), STR_ARG(h->business),
+               STR_ARG(h->latitude), STR_ARG(h->longitude), STR_ARG(h->pic));
 }

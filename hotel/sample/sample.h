@@ -1,7 +1,8 @@
-/* sample.h - made-up hotels: the same seed and number give the same hotel, on every machine. Pure; any thread.
+/* sample.h - made-up hotels: the same seed and number give the same hotel, on every machine. Pure; any
+ * thread.
  *
- * Cities, districts and brands are real names, all else is drawn: no hotel of these is to be found. Whole numbers only,
- * so that no machine's arithmetic shows. */
+ * Cities, districts and brands are real names, all else is drawn: no hotel of these is to be found. Whole
+ * numbers only, so that no machine's arithmetic shows. */
 #ifndef HOTEL_SAMPLE_SAMPLE_H
 #define HOTEL_SAMPLE_SAMPLE_H
 

@@ -47,7 +47,9 @@ START_TEST(rows)
         {"", ""},
         {"a,b\nc,d\n", "a|b;c|d"},
         {"a,b\r\nc,d", "a|b;c|d"},
-        {"\xEF\xBB\xBF" "a,b", "a|b"},
+        {"\xEF\xBB\xBF"
+         "a,b",
+         "a|b"},
         {"a,,\n", "a||"},
         {"\"a,b\",\"c\"\"d\"\n", "a,b|c\"d"},
         {"\"two\nlines\",x\n", "two\nlines|x"},

@@ -32,14 +32,17 @@ static const char *first(const char *text)
 
 START_TEST(documents)
 {
-    ck_assert_str_eq(first(HEADER "5,如家,路1号,99,45,如家,上海,二钻,外滩/人民广场,31.2,121.5,http://p/x.jpg\n"),
-                     "{\"id\":5,\"name\":\"如家\",\"address\":\"路1号\",\"price\":99,\"score\":45,\"brand\":\"如家\","
-                     "\"city\":\"上海\",\"starName\":\"二钻\",\"business\":\"外滩/人民广场\",\"location\":\"31.2, 121.5\","
-                     "\"pic\":\"http://p/x.jpg\",\"suggestion\":[\"如家\",\"外滩\",\"人民广场\"]}");
-    ck_assert_str_eq(first(HEADER "5,n,a,1,2,b,c,,,0,0,\n"),
-                     "{\"id\":5,\"name\":\"n\",\"address\":\"a\",\"price\":1,\"score\":2,\"brand\":\"b\",\"city\":\"c\","
-                     "\"starName\":null,\"business\":null,\"location\":\"0, 0\",\"pic\":null,\"suggestion\":[\"b\"]}");
-    ck_assert_ptr_nonnull(strstr(first(HEADER "5,n,a,1,2,b,c,,/x//y/,0,0,\n"), "\"suggestion\":[\"b\",\"x\",\"y\"]"));
+    ck_assert_str_eq(
+        first(HEADER "5,如家,路1号,99,45,如家,上海,二钻,外滩/人民广场,31.2,121.5,http://p/x.jpg\n"),
+        "{\"id\":5,\"name\":\"如家\",\"address\":\"路1号\",\"price\":99,\"score\":45,\"brand\":\"如家\","
+        "\"city\":\"上海\",\"starName\":\"二钻\",\"business\":\"外滩/人民广场\",\"location\":\"31.2, 121.5\","
+        "\"pic\":\"http://p/x.jpg\",\"suggestion\":[\"如家\",\"外滩\",\"人民广场\"]}");
+    ck_assert_str_eq(
+        first(HEADER "5,n,a,1,2,b,c,,,0,0,\n"),
+        "{\"id\":5,\"name\":\"n\",\"address\":\"a\",\"price\":1,\"score\":2,\"brand\":\"b\",\"city\":\"c\","
+        "\"starName\":null,\"business\":null,\"location\":\"0, 0\",\"pic\":null,\"suggestion\":[\"b\"]}");
+    ck_assert_ptr_nonnull(
+        strstr(first(HEADER "5,n,a,1,2,b,c,,/x//y/,0,0,\n"), "\"suggestion\":[\"b\",\"x\",\"y\"]"));
 }
 END_TEST
 
@@ -49,8 +52,9 @@ START_TEST(columns_in_any_order)
                                        "121,31,7,n,a,?,1,2,b,c\n"),
                                  "\"location\":\"31, 121\""));
     ck_assert_str_eq(first(""), "line 1: there is no header, the file is empty");
-    ck_assert_str_eq(first("id,name\n"),
-                     "line 1: the header has no column named address, price, score, brand, city, latitude, longitude");
+    ck_assert_str_eq(
+        first("id,name\n"),
+        "line 1: the header has no column named address, price, score, brand, city, latitude, longitude");
     ck_assert_str_eq(first("id,id,name\n"), "line 1: column id is there twice");
     ck_assert_str_eq(first(HEADER), "none");
 }
@@ -68,7 +72,8 @@ START_TEST(bad_rows)
         {"5,n,a,1,2,b,c,,,91,0,\n", "line 2: latitude: [91] is not a number from -90 to 90"},
         {"5,n,a,1,2,b,c,,,0,east,\n", "line 2: longitude: [east] is not a number from -180 to 180"},
         {"5,n,a,1,2,b,c,,,0,NaN,\n", "line 2: longitude: [NaN] is not a number from -180 to 180"},
-        {"5,n,a,1,2,b,c,12345678901234567,,0,0,\n", "line 2: star_name: 17 characters, at most 16 are allowed"},
+        {"5,n,a,1,2,b,c,12345678901234567,,0,0,\n",
+         "line 2: star_name: 17 characters, at most 16 are allowed"},
         {"5,n\xFF,a,1,2,b,c,,,0,0,\n", "line 2: name: is not UTF-8"},
         {"5,n\n", "line 2: 2 fields, the header has 12"},
     };

@@ -34,10 +34,12 @@ static const char *told(enum kind kind, const char *reply, int distance_at, bool
 }
 
 #define WHOLE "\"timed_out\":false,\"_shards\":{\"total\":1,\"successful\":1,\"skipped\":0,\"failed\":0}"
-#define HITS(total, relation, hits)                                                                          \
-    "{\"took\":1," WHOLE ",\"hits\":{\"total\":{\"value\":" total ",\"relation\":\"" relation "\"},\"hits\":[" hits "]}}"
-#define NULLS_AFTER_ID                                                                                       \
-    "\"name\":null,\"address\":null,\"price\":null,\"score\":null,\"brand\":null,\"city\":null,\"starName\":null,"    \
+#define HITS(total, relation, hits)                                                           \
+    "{\"took\":1," WHOLE ",\"hits\":{\"total\":{\"value\":" total ",\"relation\":\"" relation \
+    "\"},\"hits\":[" hits "]}}"
+#define NULLS_AFTER_ID                                                                           \
+    "\"name\":null,\"address\":null,\"price\":null,\"score\":null,\"brand\":null,\"city\":null," \
+    "\"starName\":null,"                                                                         \
     "\"business\":null,\"location\":null,\"pic\":null"
 
 START_TEST(every_key_is_there)
@@ -51,8 +53,10 @@ START_TEST(every_key_is_there)
     ck_assert(more);
     ck_assert_str_eq(
         told(LIST,
-             HITS("2", "eq", "{\"_source\":{\"suggestion\":[\"a\",\"b\"],\"isAD\":true,\"id\":9007199254740993,\"other\":1},"
-                             "\"sort\":[5,1.250]},{\"_source\":{\"id\":2},\"sort\":[5,\"Infinity\"]}"),
+             HITS("2", "eq",
+                  "{\"_source\":{\"suggestion\":[\"a\",\"b\"],\"isAD\":true,\"id\":9007199254740993,"
+                  "\"other\":1},"
+                  "\"sort\":[5,1.250]},{\"_source\":{\"id\":2},\"sort\":[5,\"Infinity\"]}"),
              1, NULL),
         "{\"total\":2,\"hotels\":[{\"id\":9007199254740993," NULLS_AFTER_ID
         ",\"distance\":1.250,\"isAD\":true,\"suggestion\":[\"a\",\"b\"]},{\"id\":2," NULLS_AFTER_ID
@@ -64,9 +68,11 @@ START_TEST(lists_of_filters)
 {
 #define BUCKETS(name, keys) "\"" name "\":{\"doc_count_error_upper_bound\":0,\"buckets\":[" keys "]}"
     ck_assert_str_eq(told(FILTERS,
-                          "{" WHOLE ",\"hits\":{\"hits\":[]},\"aggregations\":{" BUCKETS("starAgg", "") ","
-                          BUCKETS("brandAgg", "{\"key\":\"如家\",\"doc_count\":2},{\"key\":\"7天\",\"doc_count\":1}") ","
-                          BUCKETS("cityAgg", "{\"key\":\"上海\",\"doc_count\":3}") "}}",
+                          "{" WHOLE
+                          ",\"hits\":{\"hits\":[]},\"aggregations\":{" BUCKETS("starAgg", "") "," BUCKETS(
+                              "brandAgg", "{\"key\":\"如家\",\"doc_count\":2},{\"key\":\"7天\",\"doc_count\":"
+                                          "1}") "," BUCKETS("cityAgg",
+                                                            "{\"key\":\"上海\",\"doc_count\":3}") "}}",
                           -1, NULL),
                      "{\"品牌\":[\"如家\",\"7天\"],\"城市\":[\"上海\"],\"星级\":[]}");
     ck_assert_str_eq(told(FILTERS, "{" WHOLE ",\"aggregations\":{}}", -1, NULL),
@@ -77,12 +83,15 @@ END_TEST
 START_TEST(completions)
 {
     ck_assert_str_eq(told(SUGGESTION,
-                          "{" WHOLE ",\"suggest\":{\"suggestions\":[{\"text\":\"s\",\"options\":[{\"text\":\"上海\"},"
+                          "{" WHOLE
+                          ",\"suggest\":{\"suggestions\":[{\"text\":\"s\",\"options\":[{\"text\":\"上海\"},"
                           "{\"text\":\"a\\\"b\"}]}]}}",
                           -1, NULL),
                      "[\"上海\",\"a\\\"b\"]");
-    ck_assert_str_eq(told(SUGGESTION, "{" WHOLE ",\"suggest\":{\"suggestions\":[{\"options\":[]}]}}", -1, NULL), "[]");
-    ck_assert_str_eq(told(SUGGESTION, "{" WHOLE "}", -1, NULL), "error: the search service's answer has no suggestions");
+    ck_assert_str_eq(
+        told(SUGGESTION, "{" WHOLE ",\"suggest\":{\"suggestions\":[{\"options\":[]}]}}", -1, NULL), "[]");
+    ck_assert_str_eq(told(SUGGESTION, "{" WHOLE "}", -1, NULL),
+                     "error: the search service's answer has no suggestions");
 }
 END_TEST
 
@@ -112,8 +121,8 @@ START_TEST(error_bodies)
     struct buf b;
     buf_init(&b, NULL, BUF_UNLIMITED);
     answer_error(&b, 400, "bad_request", "page", "a \"reason\"");
-    ck_assert_str_eq(b.p,
-                     "{\"status\":400,\"error\":\"bad_request\",\"field\":\"page\",\"reason\":\"a \\\"reason\\\"\"}");
+    ck_assert_str_eq(
+        b.p, "{\"status\":400,\"error\":\"bad_request\",\"field\":\"page\",\"reason\":\"a \\\"reason\\\"\"}");
     buf_fini(&b);
 }
 END_TEST

@@ -30,8 +30,8 @@ static const char *search_of(build_fn *build, const char *body)
     return out;
 }
 
-#define QUERY(must, filter)                                                                                  \
-    "{\"query\":{\"function_score\":{\"query\":{\"bool\":{\"must\":[" must "],\"filter\":[" filter "]}},"       \
+#define QUERY(must, filter)                                                                               \
+    "{\"query\":{\"function_score\":{\"query\":{\"bool\":{\"must\":[" must "],\"filter\":[" filter "]}}," \
     "\"functions\":[{\"filter\":{\"term\":{\"isAD\":true}},\"weight\":10}]}}"
 #define ALL "{\"match_all\":{}}"
 
@@ -41,19 +41,22 @@ START_TEST(lists)
         const char *body, *want;
     } cases[] = {
         {"{}", QUERY(ALL, "") ",\"from\":0,\"size\":10}"},
-        {"{\"key\":null,\"city\":\"\",\"page\":null,\"size\":null,\"minPrice\":null,\"location\":null,\"sortBy\":null}",
+        {"{\"key\":null,\"city\":\"\",\"page\":null,\"size\":null,\"minPrice\":null,\"location\":null,"
+         "\"sortBy\":null}",
          QUERY(ALL, "") ",\"from\":0,\"size\":10}"},
         {"{\"key\":\"外滩 \\\"a\\\"\",\"page\":3,\"size\":5,\"sortBy\":\"default\"}",
          QUERY("{\"match\":{\"all\":\"外滩 \\\"a\\\"\"}}", "") ",\"from\":10,\"size\":5}"},
         {"{\"city\":\"上海\",\"brand\":\"如家\",\"starName\":\"二钻\",\"minPrice\":100,\"maxPrice\":\"300\"}",
-         QUERY(ALL, "{\"term\":{\"city\":\"上海\"}},{\"term\":{\"brand\":\"如家\"}},{\"term\":{\"starName\":\"二钻\"}},"
+         QUERY(ALL, "{\"term\":{\"city\":\"上海\"}},{\"term\":{\"brand\":\"如家\"}},{\"term\":{\"starName\":"
+                    "\"二钻\"}},"
                     "{\"range\":{\"price\":{\"gte\":100,\"lte\":300}}}") ",\"from\":0,\"size\":10}"},
         {"{\"minPrice\":100}", QUERY(ALL, "") ",\"from\":0,\"size\":10}"},
         {"{\"maxPrice\":100,\"minPrice\":\"\"}", QUERY(ALL, "") ",\"from\":0,\"size\":10}"},
         {"{\"sortBy\":\"score\"}", QUERY(ALL, "") ",\"from\":0,\"size\":10,\"sort\":[{\"score\":\"desc\"}]}"},
         {"{\"sortBy\":\"price\",\"location\":\" 31.5 , -121 \"}",
-         QUERY(ALL, "") ",\"from\":0,\"size\":10,\"sort\":[{\"price\":\"asc\"},{\"_geo_distance\":{\"location\":"
-                        "{\"lat\":31.5,\"lon\":-121.0},\"order\":\"asc\",\"unit\":\"km\"}}]}"},
+         QUERY(ALL,
+               "") ",\"from\":0,\"size\":10,\"sort\":[{\"price\":\"asc\"},{\"_geo_distance\":{\"location\":"
+                   "{\"lat\":31.5,\"lon\":-121.0},\"order\":\"asc\",\"unit\":\"km\"}}]}"},
         {"{\"location\":\"0,0\",\"unknown\":[1]}",
          QUERY(ALL, "") ",\"from\":0,\"size\":10,\"sort\":[{\"_geo_distance\":{\"location\":"
                         "{\"lat\":0.0,\"lon\":0.0},\"order\":\"asc\",\"unit\":\"km\"}}]}"},
@@ -69,11 +72,14 @@ END_TEST
 
 START_TEST(filters_take_the_same_query)
 {
-    ck_assert_str_eq(search_of(rules_filters, "{\"key\":\"x\",\"city\":\"c\",\"page\":7,\"location\":\"1,2\"}"),
-                     QUERY("{\"match\":{\"all\":\"x\"}}", "{\"term\":{\"city\":\"c\"}}") ",\"size\":0,\"aggs\":{"
-                     "\"brandAgg\":{\"terms\":{\"field\":\"brand\",\"size\":100}},"
-                     "\"cityAgg\":{\"terms\":{\"field\":\"city\",\"size\":100}},"
-                     "\"starAgg\":{\"terms\":{\"field\":\"starName\",\"size\":100}}}}");
+    ck_assert_str_eq(
+        search_of(rules_filters, "{\"key\":\"x\",\"city\":\"c\",\"page\":7,\"location\":\"1,2\"}"),
+        QUERY(
+            "{\"match\":{\"all\":\"x\"}}",
+            "{\"term\":{\"city\":\"c\"}}") ",\"size\":0,\"aggs\":{"
+                                           "\"brandAgg\":{\"terms\":{\"field\":\"brand\",\"size\":100}},"
+                                           "\"cityAgg\":{\"terms\":{\"field\":\"city\",\"size\":100}},"
+                                           "\"starAgg\":{\"terms\":{\"field\":\"starName\",\"size\":100}}}}");
 }
 END_TEST
 
@@ -82,8 +88,9 @@ START_TEST(suggestions)
     struct buf b;
     buf_init(&b, NULL, BUF_UNLIMITED);
     rules_suggestion(&b, STR("外\"\n"));
-    ck_assert_str_eq(b.p, "{\"size\":0,\"_source\":false,\"suggest\":{\"suggestions\":{\"prefix\":\"外\\\"\\n\","
-                          "\"completion\":{\"field\":\"suggestion\",\"skip_duplicates\":true,\"size\":10}}}}");
+    ck_assert_str_eq(b.p,
+                     "{\"size\":0,\"_source\":false,\"suggest\":{\"suggestions\":{\"prefix\":\"外\\\"\\n\","
+                     "\"completion\":{\"field\":\"suggestion\",\"skip_duplicates\":true,\"size\":10}}}}");
     buf_fini(&b);
 }
 END_TEST
@@ -124,7 +131,8 @@ START_TEST(refusals_name_their_field)
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const char *have = search_of(rules_list, cases[i].body);
-        ck_assert_msg(strncmp(have, cases[i].begins, strlen(cases[i].begins)) == 0, "%s: %s", cases[i].body, have);
+        ck_assert_msg(strncmp(have, cases[i].begins, strlen(cases[i].begins)) == 0, "%s: %s", cases[i].body,
+                      have);
     }
 }
 END_TEST
