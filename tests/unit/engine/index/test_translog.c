@@ -125,7 +125,7 @@ START_TEST(random_with_crashes)
     int64_t next = 0, global = -1,
             oldest = 0; /* what was trimmed may come back with a name that was not synced */
     uint64_t first = 1;
-    while (next < OPS - 20) {
+    for (unsigned steps = 0; steps < 2500 && next < OPS - 20; steps++) {
         uint64_t what = rng_below(&r, 1000);
         if (what < 700) {
             append(&t, next);
@@ -152,7 +152,7 @@ START_TEST(random_with_crashes)
             }
             next = MIN_OF(next, to + 1);
         } else if (what < 960) {
-            first = first + rng_below(&r, 2);
+            first = first + rng_below(&r, 10);
             translog_trim(&t, first);
             first = t.gens[0].header.generation;
             oldest = MAX_OF(oldest, translog_history_from(&t));
