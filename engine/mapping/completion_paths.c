@@ -95,7 +95,6 @@ static bool add_token(struct graph *g, uint32_t i, int64_t *pos)
 static bool build(struct graph *g)
 {
     int64_t pos = -1;
-    uint32_t max_end = 0;
     g->next = ARENA_ARRAY(g->arena, uint32_t, g->tokens.n);
     g->start = ARENA_ARRAY(g->arena, uint32_t, g->tokens.n);
     if (g->next == NULL || g->start == NULL) {
@@ -105,14 +104,9 @@ static bool build(struct graph *g)
         if (!add_token(g, i, &pos)) {
             return false;
         }
-        max_end = MAX_OF(max_end, g->tokens.v[i].end);
     }
-    g->end_holes = (uint32_t)MAX_OF(g->tokens.end_pos_inc, 0);
-    if (g->end_holes == 0 && g->tokens.end_offset > max_end) {
-        g->end_holes = 1;
-    } else if (g->end_holes > 0 && !g->o->preserve_position_increments) {
-        g->end_holes = 0;
-    }
+    /* Text behind the last token is no hole: only removed tokens are. */
+    g->end_holes = g->o->preserve_position_increments ? (uint32_t)MAX_OF(g->tokens.end_pos_inc, 0) : 0;
     return true;
 }
 

@@ -82,6 +82,9 @@ static enum err on_point(void *self, struct geo_point point, struct errmsg *em)
 static enum err parse_geo(struct doc_parser *p, struct pairs *to, const struct completion_context *c,
                           const struct json *v)
 {
+    if (v->type == JSON_STRING) { /* taken for a geohash, whatever it is */
+        return add_pair(p, to, c->name, str_slice(v->s, 0, c->precision));
+    }
     struct point_sink sink = {p, to, c};
     return geo_points_of_json(v, false, on_point, &sink, p->em);
 }
@@ -114,11 +117,6 @@ enum err doc_parse_contexts(struct doc_parser *p, const struct field *f, const s
         if (c == NULL) {
             return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Unknown context name [%.*s], must be one of [%.*s]",
                            STR_ARG(m->key), STR_ARG(f->contexts[0].name));
-        }
-        if (m->value.type != JSON_STRING && m->value.type != JSON_ARRAY && m->value.type != JSON_OBJECT) {
-            return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
-                           "contexts must be an object or an array , but was [%s]",
-                           json_token_name(&m->value));
         }
         e = c->kind == CONTEXT_GEO ? parse_geo(p, &to, c, &m->value) : parse_category(p, &to, c, &m->value);
     }
