@@ -212,7 +212,10 @@ enum err doc_dynamic_scalar(struct doc_parser *p, const struct field *object, st
                             const struct json *v)
 {
     enum dynamic_mode mode = doc_dynamic(p, object);
-    if (mode == DYNAMIC_FALSE || (v->type == JSON_NULL && !json_is_broken(v))) {
+    bool container =
+        v->type == JSON_OBJECT || v->type == JSON_ARRAY; /* a copy of one says nothing of a type */
+    bool null = v->type == JSON_NULL && !json_is_broken(v);
+    if (mode == DYNAMIC_FALSE || null || container) {
         return ERR_OK;
     }
     if (mode == DYNAMIC_STRICT) {
