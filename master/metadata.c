@@ -42,13 +42,18 @@ static enum err dispatch(const struct metadata_env *env, const struct cluster_st
     case META_PUT_MAPPING:
         return meta_put_mapping(env, cur, rq, b, em);
     case META_UPDATE_SETTINGS:
+        return meta_update_settings(env, cur, rq, b, em);
     case META_OPEN_INDEX:
     case META_CLOSE_INDEX:
+        return meta_open_close(cur, rq, b, em);
     case META_ALIASES:
+        return meta_aliases(env, cur, rq, b, em);
     case META_PUT_TEMPLATE:
+        return meta_put_template(env, cur, rq, b, em);
     case META_DELETE_TEMPLATE:
+        return meta_delete_template(cur, rq, b, em);
     case META_CLUSTER_SETTINGS:
-        break;
+        return meta_cluster_settings(cur, rq, b, em);
     }
     return err_set(em, ERR_UNSUPPORTED, "metadata action %d", (int)rq->action);
 }

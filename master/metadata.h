@@ -7,6 +7,7 @@
 #define MASTER_METADATA_H
 
 #include "common/base/clock.h"
+#include "common/base/jsonw.h"
 #include "common/base/rand.h"
 #include "common/cluster/state.h"
 
@@ -23,6 +24,16 @@ enum meta_action {
     META_CLUSTER_SETTINGS
 };
 
+/* One change of META_ALIASES, on one index. */
+struct alias_action {
+    enum { ALIAS_ADD, ALIAS_REMOVE, ALIAS_REMOVE_INDEX } kind;
+    struct str index;          /* concrete */
+    const struct str *aliases; /* ALIAS_REMOVE: may be patterns */
+    uint32_t n_aliases;
+    struct alias_meta alias; /* ALIAS_ADD: everything but the name */
+    bool must_exist;
+};
+
 struct meta_request {
     enum meta_action action;
     struct arena arena; /* the answer's memory, and whatever the caller put there */
@@ -34,6 +45,9 @@ struct meta_request {
     bool auto_create;        /* META_CREATE_INDEX: because a document was sent */
     bool create_only;        /* META_PUT_TEMPLATE */
     bool preserve_existing;  /* META_UPDATE_SETTINGS */
+    bool flat;               /* META_CLUSTER_SETTINGS: the answer's settings */
+    const struct alias_action *alias_actions; /* META_ALIASES; the caller keeps them alive */
+    uint32_t n_alias_actions;
     int64_t timeout_ms;
     /* the answer */
     struct errmsg error; /* n == 0: fine */
@@ -63,6 +77,34 @@ struct metadata_env {
 /* The next state in *next, or NULL when nothing changes. On failure *next is NULL. */
 enum err metadata_apply(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
                         struct cluster_state **next, struct errmsg *em);
+
+/* What is known of an alias from its JSON ({"filter":..., "routing":...}), in `arena`: filter as compact JSON. */
+enum err alias_from_json(struct alias_meta *out, const struct json *body, struct arena *arena, struct errmsg *em);
+/* As the API prints it: filter, index_routing, search_routing, is_write_index, is_hidden. */
+void alias_write(const struct alias_meta *a, struct jsonw *w);
+/* Could one index name match both templates? */
+bool templates_overlap(const struct template_meta *a, const struct template_meta *b);
+/* The index template that a new index of this name takes its shape from; NULL: none. */
+const struct template_meta *template_for_index(const struct cluster_state *s, struct str name, bool hidden);
+
+/* What makes a new index: layers of settings, mappings and aliases, merged in Elasticsearch's order. */
+struct index_recipe {
+    struct settings settings;
+    struct json mapping; /* JSON_NULL: none */
+    struct alias_meta *aliases;
+    uint32_t n_aliases;
+    size_t aliases_cap;
+};
+/* From the templates that match the name and, last, `body` (may be NULL). All in `arena`. */
+enum err index_recipe_make(struct index_recipe *out, const struct cluster_state *s, struct str name, const struct json *body,
+                           struct arena *arena, struct errmsg *em);
+/* The same from one composable template (its body as JSON) and the components it names. */
+enum err index_recipe_of_template(struct index_recipe *out, const struct cluster_state *s, const struct json *composable,
+                                  struct arena *arena, struct errmsg *em);
+
+/* The state as it would be with this composable template (its name and body given), mappings unchecked; a reference. */
+enum err metadata_with_template(const struct cluster_state *cur, struct str name, const struct json *body, struct str text,
+                                struct cluster_state **out, struct errmsg *em);
 
 /* Is the name fit for a new index? ERR_INVALID_INDEX_NAME as Elasticsearch words it. */
 enum err index_name_check(struct str name, struct errmsg *em);

@@ -3,6 +3,8 @@
 
 #include "common/base/num.h"
 #include "common/base/utf8.h"
+#include "common/cluster/blocks.h"
+#include "common/cluster/setting_registry.h"
 
 #define INDEX_NAME_BYTES_MAX 255
 #define VERSION_CREATED      "7120199"
@@ -77,20 +79,26 @@ static enum err refuse_taken(const struct cluster_state *cur, struct str name, s
     return cluster_has_alias(cur, name) ? bad_name(name, "already exists as alias", em) : ERR_OK;
 }
 
-/* Settings as given, each below "index.". */
-static enum err given_settings(struct index_meta *m, const struct json *given, struct errmsg *em)
+/* Settings of the request or of templates, checked; nulls are as good as absent. */
+static enum err given_settings(struct index_meta *m, const struct settings *given, struct errmsg *em)
 {
-    struct settings raw;
-    settings_init(&raw, &m->part.arena);
-    enum err e = given != NULL ? settings_from_json(&raw, given, STR(""), em) : ERR_OK;
-    for (size_t i = 0; e == ERR_OK && i < raw.n; i++) {
-        struct setting t = raw.v[i];
-        struct str key = str_starts(t.key, STR("index.")) ? t.key : arena_printf(&m->part.arena, "index.%.*s", STR_ARG(t.key));
-        bool ok = key.p != NULL
-                  && (t.is_null   ? true
-                      : t.is_list ? settings_put_list(&m->settings, key, t.items, t.n)
-                                  : settings_put(&m->settings, key, t.value));
-        e = ok ? ERR_OK : err_no_memory(em);
+    enum err e = settings_check(&setting_registry_index, given, false, false, em);
+    for (size_t i = 0; e == ERR_OK && i < given->n; i++) {
+        const struct setting_def *d = setting_def_find(&setting_registry_index, given->v[i].key);
+        if (d != NULL && (d->flags & SETTING_PRIVATE) != 0) {
+            e = err_set(em, ERR_VALIDATION, "Validation Failed: 1: private index setting [%s] can not be set explicitly;", d->name);
+        }
+    }
+    if (e == ERR_OK && settings_str(given, "index.data_path", STR("")).n > 0) {
+        e = err_set(em, ERR_VALIDATION, "Validation Failed: 1: path.shared_data must be set in order to use custom data paths;");
+    }
+    if (e == ERR_OK && !settings_merge(&m->settings, given)) {
+        e = err_no_memory(em);
+    }
+    for (size_t i = m->settings.n; i-- > 0;) {
+        if (m->settings.v[i].is_null) {
+            settings_remove(&m->settings, m->settings.v[i].key);
+        }
     }
     return e;
 }
@@ -176,30 +184,58 @@ static enum err make_mapping(const struct metadata_env *env, struct index_meta *
     return e;
 }
 
-static enum err fill_index(const struct metadata_env *env, struct index_meta *m, struct meta_request *rq, struct errmsg *em)
+static enum err put_aliases(const struct metadata_env *env, const struct cluster_state *cur, struct index_meta *m,
+                            const struct index_recipe *recipe, struct errmsg *em)
 {
-    struct arena *a = &m->part.arena;
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < recipe->n_aliases; i++) {
+        bool changed;
+        e = alias_check(env, cur, m->name, &recipe->aliases[i], em);
+        e = e == ERR_OK ? index_put_alias(m, &recipe->aliases[i], &changed, em) : e;
+    }
+    return e;
+}
+
+static enum err name_index(const struct metadata_env *env, struct index_meta *m, struct str name, struct errmsg *em)
+{
     char uuid[23];
     random_uuid(env->rng, uuid);
-    m->name = arena_str(a, rq->names[0]);
-    m->uuid = arena_str(a, str_of(uuid));
+    m->name = arena_str(&m->part.arena, name);
+    m->uuid = arena_str(&m->part.arena, str_of(uuid));
     m->created_ms = clock_wall_ms(env->clock);
     m->version = m->mapping_version = m->settings_version = m->aliases_version = 1;
-    if (m->name.p == NULL || m->uuid.p == NULL) {
-        return err_no_memory(em);
-    }
-    enum err e = given_settings(m, json_get(&rq->body, "settings"), em);
+    return m->name.p != NULL && m->uuid.p != NULL ? ERR_OK : err_no_memory(em);
+}
+
+static enum err fill_index(const struct metadata_env *env, const struct cluster_state *cur, struct index_meta *m, struct meta_request *rq,
+                           struct errmsg *em)
+{
+    struct index_recipe recipe;
+    enum err e = name_index(env, m, rq->names[0], em);
+    e = e == ERR_OK ? index_recipe_make(&recipe, cur, m->name, &rq->body, &rq->arena, em) : e;
+    e = e == ERR_OK ? given_settings(m, &recipe.settings, em) : e;
     e = e == ERR_OK ? shard_numbers(m, em) : e;
+    e = e == ERR_OK ? index_replicas_follow(m, cur, em) : e;
     e = e == ERR_OK ? own_settings(m, em) : e;
-    e = e == ERR_OK ? make_mapping(env, m, json_get(&rq->body, "mappings"), &rq->arena, em) : e;
+    e = e == ERR_OK ? make_mapping(env, m, recipe.mapping.type != JSON_NULL ? &recipe.mapping : NULL, &rq->arena, em) : e;
+    e = e == ERR_OK ? put_aliases(env, cur, m, &recipe, em) : e;
     if (e != ERR_OK) {
         return e;
     }
-    m->primary_terms = ARENA_ARRAY(a, uint64_t, m->n_shards);
+    m->primary_terms = ARENA_ARRAY(&m->part.arena, uint64_t, m->n_shards);
     for (uint32_t i = 0; m->primary_terms != NULL && i < m->n_shards; i++) {
         m->primary_terms[i] = 1;
     }
     return m->primary_terms != NULL ? ERR_OK : err_no_memory(em);
+}
+
+/* The request's own settings are refused before anything else is looked at. */
+static enum err check_given(struct meta_request *rq, struct errmsg *em)
+{
+    struct settings given;
+    settings_init(&given, &rq->arena);
+    enum err e = index_settings_given(&given, json_get(&rq->body, "settings"), em);
+    return e == ERR_OK ? settings_check(&setting_registry_index, &given, false, false, em) : e;
 }
 
 enum err meta_create_index(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
@@ -209,7 +245,8 @@ enum err meta_create_index(const struct metadata_env *env, const struct cluster_
     if (rq->auto_create && cluster_index(cur, name) != NULL) {
         return ERR_OK; /* somebody was quicker */
     }
-    enum err e = index_name_check(name, em);
+    enum err e = check_given(rq, em);
+    e = e == ERR_OK ? index_name_check(name, em) : e;
     e = e == ERR_OK ? refuse_taken(cur, name, em) : e;
     if (e != ERR_OK) {
         return e;
@@ -218,17 +255,35 @@ enum err meta_create_index(const struct metadata_env *env, const struct cluster_
     if (m == NULL) {
         return err_no_memory(em);
     }
-    e = fill_index(env, m, rq, em);
+    e = fill_index(env, cur, m, rq, em);
     if (e != ERR_OK) {
         state_part_unref(&m->part);
         return e;
     }
     rq->changed = true;
-    return state_put_index(b, m) ? ERR_OK : err_no_memory(em);
+    e = state_put_index(b, m) ? ERR_OK : err_no_memory(em);
+    return e == ERR_OK ? aliases_agree(b->next, em) : e;
+}
+
+/* A full disk's block lets indices go. */
+static enum err check_delete(const struct cluster_state *cur, struct meta_request *rq, struct errmsg *em)
+{
+    for (uint32_t i = 0; i < rq->n_names; i++) {
+        const struct index_meta *m = cluster_index(cur, rq->names[i]);
+        enum err e = m != NULL ? index_block_check(m, BLOCK_METADATA_WRITE, em) : ERR_OK;
+        if (e != ERR_OK && !em->about.status_set) {
+            return e;
+        }
+    }
+    return ERR_OK;
 }
 
 enum err meta_delete_index(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b, struct errmsg *em)
 {
+    enum err e = check_delete(cur, rq, em);
+    if (e != ERR_OK) {
+        return e;
+    }
     for (uint32_t i = 0; i < rq->n_names; i++) {
         if (cluster_index(cur, rq->names[i]) == NULL) {
             return no_such_index(rq->names[i], em);
@@ -242,6 +297,10 @@ enum err meta_delete_index(const struct cluster_state *cur, struct meta_request 
 enum err meta_put_mapping(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
                           struct state_builder *b, struct errmsg *em)
 {
+    enum err blocked = metadata_write_allowed(cur, rq, em);
+    if (blocked != ERR_OK) {
+        return blocked;
+    }
     for (uint32_t i = 0; i < rq->n_names; i++) {
         const struct index_meta *old = cluster_index(cur, rq->names[i]);
         if (old == NULL) {

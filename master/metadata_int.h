@@ -9,6 +9,38 @@ enum err meta_create_index(const struct metadata_env *env, const struct cluster_
 enum err meta_delete_index(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b, struct errmsg *em);
 enum err meta_put_mapping(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
                           struct state_builder *b, struct errmsg *em);
+enum err meta_update_settings(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
+                              struct state_builder *b, struct errmsg *em);
+enum err meta_open_close(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b, struct errmsg *em);
+enum err meta_cluster_settings(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b, struct errmsg *em);
+enum err meta_aliases(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b,
+                      struct errmsg *em);
+enum err meta_put_template(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
+                           struct state_builder *b, struct errmsg *em);
+enum err meta_delete_template(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b, struct errmsg *em);
+
+/* The template that META_PUT_TEMPLATE asks for, checked against the state; the caller's. */
+enum err template_check(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
+                        struct template_meta **out, struct errmsg *em);
+
+/* ---- settings ---- */
+
+/* Settings as a body gives them, each below "index.". */
+enum err index_settings_given(struct settings *out, const struct json *given, struct errmsg *em);
+/* Brings n_replicas in line with the settings, index.auto_expand_replicas included. */
+enum err index_replicas_follow(struct index_meta *m, const struct cluster_state *cur, struct errmsg *em);
+/* ERR_CLUSTER_BLOCK when one of the request's indices refuses changes of its metadata. */
+enum err metadata_write_allowed(const struct cluster_state *cur, struct meta_request *rq, struct errmsg *em);
+
+/* ---- aliases ---- */
+
+/* Checks the alias's name, routing and filter; `self`: the index it is for. */
+enum err alias_check(const struct metadata_env *env, const struct cluster_state *s, struct str self, const struct alias_meta *a,
+                     struct errmsg *em);
+/* Adds or replaces; true in *changed when it was not there like that. */
+enum err index_put_alias(struct index_meta *m, const struct alias_meta *a, bool *changed, struct errmsg *em);
+/* Aliases' rules over several indices: one write index, hidden on all or none. */
+enum err aliases_agree(const struct cluster_state *s, struct errmsg *em);
 
 /* The index's settings without "index.", in `arena`. */
 bool index_settings_view(const struct index_meta *m, struct arena *arena, struct settings *out) NODISCARD;

@@ -43,6 +43,7 @@ void err_clear(struct errmsg *em)
 {
     if (em != NULL) {
         em->n = 0;
+        em->n_suppressed = 0;
         em->about = (struct err_about){.shard = -1};
     }
 }
@@ -137,6 +138,13 @@ enum err err_wrap_at(struct errmsg *em, enum err e, uint32_t line, uint32_t col,
         em->frame[0] = f;
     }
     return e;
+}
+
+void err_suppress(struct errmsg *em, const struct errmsg *other)
+{
+    if (em != NULL && other->n > 0 && em->n_suppressed < ERR_SUPPRESSED_MAX) {
+        em->suppressed[em->n_suppressed++] = other->frame[0];
+    }
 }
 
 enum err err_prefix(struct errmsg *em, enum err e, const char *fmt, ...)

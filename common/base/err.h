@@ -54,6 +54,7 @@ enum err_family { ERR_FAMILY_ES, ERR_FAMILY_XC, ERR_FAMILY_JAVA };
     X(ERR_TOO_MANY_CLAUSES, 500, "too_many_clauses", JAVA)                                                      \
     X(ERR_TOO_MANY_BUCKETS, 503, "too_many_buckets_exception", ES)                                              \
     X(ERR_ACTION_VALIDATION, 400, "action_request_validation_exception", JAVA)                                  \
+    X(ERR_VALIDATION, 400, "validation_exception", JAVA)                                                        \
     X(ERR_QUERY_VALIDATION, 400, "query_validation_exception", JAVA)                                            \
     X(ERR_MAPPER_PARSING, 400, "mapper_parsing_exception", ES)                                                  \
     X(ERR_MAPPER, 500, "mapper_exception", ES)                                                                  \
@@ -117,6 +118,7 @@ enum err err_of_type(struct str type);
 #define ERR_REASON_BYTES 512
 #define ERR_FRAMES_MAX   4
 #define ERR_NAME_BYTES   260
+#define ERR_SUPPRESSED_MAX 2
 
 struct err_frame {
     enum err code;
@@ -142,6 +144,8 @@ struct errmsg {
     unsigned n; /* frames in use */
     struct err_frame frame[ERR_FRAMES_MAX];
     struct err_about about;
+    unsigned n_suppressed; /* other mistakes of the same request, shown beside the outermost frame */
+    struct err_frame suppressed[ERR_SUPPRESSED_MAX];
 };
 
 /* Makes it empty. */
@@ -158,6 +162,8 @@ enum err err_wrap_at(struct errmsg *em, enum err e, uint32_t line, uint32_t col,
     PRINTF_LIKE(5, 6);
 /* Prefixes the outermost reason: "no space left" -> "flush [hotel][2]: no space left". Returns the code. */
 enum err err_prefix(struct errmsg *em, enum err e, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Keeps the outermost frame of `other` as one that `em`'s hides; past ERR_SUPPRESSED_MAX they are dropped. */
+void err_suppress(struct errmsg *em, const struct errmsg *other);
 /* Allocation failed: the breaker's answer. */
 enum err err_no_memory(struct errmsg *em);
 /* errno as ERR_IO: "<what>: <strerror>". */

@@ -1,6 +1,7 @@
 /* Indices: create, read, delete; mappings; analysis. */
 #include "coordinator/rest/meta.h"
 
+#include "common/base/num.h"
 #include "engine/mapping/mapping.h"
 
 /* ---- create ----------------------------------------------------------------------------------------------------------------- */
@@ -9,6 +10,7 @@ static void created(struct rest *r, struct meta_request *rq)
 {
     struct buf b;
     struct jsonw w;
+    int32_t wanted;
     if (rq->error.n > 0) {
         rest_fail(r, &rq->error);
         rest_meta_free(rq);
@@ -18,7 +20,8 @@ static void created(struct rest *r, struct meta_request *rq)
     jsonw_init(&w, &b, false);
     jw_obj(&w);
     jw_kbool(&w, "acknowledged", true);
-    jw_kbool(&w, "shards_acknowledged", true);
+    const struct index_meta *m = cluster_index(r->state, rq->names[0]);
+    jw_kbool(&w, "shards_acknowledged", rest_active_shards(r, &wanted) == ERR_OK && m != NULL && index_has_active(m, wanted));
     jw_kstr(&w, "index", rq->names[0]);
     jw_obj_end(&w);
     rest_meta_free(rq);
@@ -27,6 +30,7 @@ static void created(struct rest *r, struct meta_request *rq)
 
 static enum err check_create_body(struct rest *r, const struct json *body)
 {
+    const struct json *v;
     if (body != NULL && body->type != JSON_OBJECT) {
         return jr_fail(r->body, body->off, &r->em, "Expected [START_OBJECT] but found [%s]", json_token_name(body));
     }
@@ -36,22 +40,68 @@ static enum err check_create_body(struct rest *r, const struct json *body)
             return err_set(&r->em, ERR_PARSE, "unknown key [%.*s] for create index", STR_ARG(key));
         }
     }
+    v = json_get(body, "settings");
+    if (v != NULL && v->type != JSON_OBJECT) {
+        return err_set(&r->em, ERR_PARSE, "key [settings] must be an object");
+    }
+    v = json_get(body, "mappings");
+    return v == NULL || v->type == JSON_OBJECT ? ERR_OK : err_set(&r->em, ERR_CLASS_CAST, "mappings must be an object");
+}
+
+/* Takes the type from around the mapping: "mappings":{"doc":{...}} with include_type_name, an error without. */
+static enum err take_type(struct rest *r, bool typed, const struct json *body, struct json *out)
+{
+    const struct json *v = json_get(body, "mappings");
+    bool is_doc = v != NULL && v->n == 1 && str_is(v->members[0].key, "_doc") && v->members[0].value.type == JSON_OBJECT;
+    *out = *body;
+    if (!typed && is_doc) {
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                       "The mapping definition cannot be nested under a type [_doc] unless include_type_name is set to true.");
+    }
+    if (typed && v != NULL && v->n == 1 && v->members[0].value.type == JSON_OBJECT) {
+        return json_put(out, r->arena, STR("mappings"), v->members[0].value) ? ERR_OK : err_no_memory(&r->em);
+    }
+    return ERR_OK;
+}
+
+/* The copies to wait for cannot be more than there will be. */
+static enum err check_active(struct rest *r, const struct json *body, int32_t wanted)
+{
+    const struct json *s = json_get(body, "settings"), *v = json_get(s, "number_of_replicas");
+    int64_t replicas = 1;
+    v = v != NULL ? v : json_get(s, "index.number_of_replicas");
+    v = v != NULL ? v : json_path(s, "index.number_of_replicas");
+    if (v != NULL && !num_parse_i64(json_text(v), &replicas)) {
+        return ERR_OK; /* refused elsewhere */
+    }
+    if (wanted > replicas + 1) {
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                       "invalid wait_for_active_shards[%d]: cannot be greater than number of shard copies [%lld]", wanted,
+                       (long long)replicas + 1);
+    }
     return ERR_OK;
 }
 
 static void put_index(struct rest *r)
 {
-    const struct json *body;
+    const struct json *body = NULL;
+    struct json untyped = {0};
     int64_t timeout_ms;
+    int32_t wanted;
+    bool typed;
     struct str index = rest_param(r, "index");
-    rest_accept(r, "wait_for_active_shards");
-    rest_accept(r, "include_type_name");
     enum err e = rest_meta_timeouts(r, &timeout_ms);
+    e = e == ERR_OK ? rest_active_shards(r, &wanted) : e;
+    e = e == ERR_OK ? rest_bool(r, "include_type_name", false, &typed) : e;
     e = e == ERR_OK ? rest_body(r, &body) : e;
     if (e == ERR_JSON || e == ERR_JSON_EOF) {
         e = err_wrap(&r->em, ERR_PARSE, "Failed to parse content to map");
     }
     e = e == ERR_OK ? check_create_body(r, body) : e;
+    if (e == ERR_OK && body != NULL) {
+        e = take_type(r, typed, body, &untyped);
+    }
+    e = e == ERR_OK ? check_active(r, body, wanted) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;
@@ -63,7 +113,7 @@ static void put_index(struct rest *r)
     rq->text = r->body;
     rq->timeout_ms = timeout_ms;
     if (body != NULL) {
-        rq->body = *body;
+        rq->body = untyped;
     }
     rest_meta_then(r, rq, created);
 }
@@ -74,28 +124,25 @@ static void write_aliases(struct jsonw *w, const struct index_meta *m)
 {
     jw_obj(w);
     for (uint32_t i = 0; i < m->n_aliases; i++) {
-        const struct alias_meta *a = &m->aliases[i];
-        jw_key(w, a->name);
-        jw_obj(w);
-        if (a->filter.n > 0) {
-            jw_k(w, "filter");
-            jw_raw(w, a->filter);
-        }
-        if (a->index_routing.p != NULL) {
-            jw_kstr(w, "index_routing", a->index_routing);
-        }
-        if (a->search_routing.p != NULL) {
-            jw_kstr(w, "search_routing", a->search_routing);
-        }
-        if (a->has_is_write) {
-            jw_kbool(w, "is_write_index", a->is_write);
-        }
-        if (a->has_is_hidden) {
-            jw_kbool(w, "is_hidden", a->is_hidden);
-        }
-        jw_obj_end(w);
+        jw_key(w, m->aliases[i].name);
+        alias_write(&m->aliases[i], w);
     }
     jw_obj_end(w);
+}
+
+/* A mapping, below its one type where the request asks for types. */
+static void write_mapping(struct jsonw *w, const struct index_meta *m, bool typed)
+{
+    if (typed) {
+        jw_obj(w);
+        if (!str_is(m->mapping, "{}")) {
+            jw_k(w, "_doc");
+            jw_raw(w, m->mapping);
+        }
+        jw_obj_end(w);
+    } else {
+        jw_raw(w, m->mapping);
+    }
 }
 
 /* The targets that the path names, under administrative defaults. false: answered. */
@@ -105,7 +152,6 @@ static bool targets(struct rest *r, const struct index_target **t, uint32_t *n)
     o.allow_no_indices = true;
     rest_accept(r, "master_timeout");
     rest_accept(r, "local");
-    rest_accept(r, "include_type_name");
     enum err e = rest_index_options(r, &o);
     e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena, t, n, &r->em) : e;
     if (e != ERR_OK) {
@@ -118,8 +164,11 @@ static void get_index(struct rest *r)
 {
     const struct index_target *t;
     uint32_t n;
-    bool flat, defaults;
-    if (rest_bool(r, "flat_settings", false, &flat) != ERR_OK || rest_bool(r, "include_defaults", false, &defaults) != ERR_OK) {
+    bool flat, defaults, typed;
+    enum err e = rest_bool(r, "flat_settings", false, &flat);
+    e = e == ERR_OK ? rest_bool(r, "include_defaults", false, &defaults) : e;
+    e = e == ERR_OK ? rest_bool(r, "include_type_name", false, &typed) : e;
+    if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;
     }
@@ -131,19 +180,28 @@ static void get_index(struct rest *r)
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &b, false);
     jw_obj(&w);
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
         const struct index_meta *m = t[i].meta;
         jw_key(&w, m->name);
         jw_obj(&w);
         jw_k(&w, "aliases");
         write_aliases(&w, m);
         jw_k(&w, "mappings");
-        jw_raw(&w, m->mapping);
+        write_mapping(&w, m, typed);
         jw_k(&w, "settings");
-        settings_write(&m->settings, &w, flat);
+        e = index_settings_write(r, m, NULL, 0, flat, &w);
+        if (e == ERR_OK && defaults) {
+            jw_k(&w, "defaults");
+            e = index_defaults_write(r, m, NULL, 0, flat, &w);
+        }
         jw_obj_end(&w);
     }
     jw_obj_end(&w);
+    if (e != ERR_OK) {
+        buf_fini(&b);
+        rest_fail(r, NULL);
+        return;
+    }
     rest_send(r, 200, &b);
 }
 
@@ -154,6 +212,7 @@ static void head_index(struct rest *r)
     struct buf b;
     rest_accept(r, "flat_settings");
     rest_accept(r, "include_defaults");
+    rest_accept(r, "include_type_name");
     if (targets(r, &t, &n) && rest_ready(r)) {
         buf_init(&b, NULL, KIB);
         rest_send_text(r, n > 0 || str_find(rest_param(r, "index"), '*', 0) != SIZE_MAX ? 200 : 404, "text/plain; charset=UTF-8", &b);
@@ -163,24 +222,7 @@ static void head_index(struct rest *r)
 static void delete_index(struct rest *r)
 {
     struct expand_options o = {false, true, EXPAND_OPEN | EXPAND_CLOSED, false, true};
-    const struct index_target *t;
-    uint32_t n;
-    int64_t timeout_ms;
-    enum err e = rest_index_options(r, &o);
-    e = e == ERR_OK ? rest_meta_timeouts(r, &timeout_ms) : e;
-    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) : e;
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-        return;
-    }
-    if (!rest_ready(r)) {
-        return;
-    }
-    struct str *names = ARENA_ARRAY(r->arena, struct str, n);
-    for (uint32_t i = 0; names != NULL && i < n; i++) {
-        names[i] = t[i].meta->name;
-    }
-    struct meta_request *rq = rest_meta(r, META_DELETE_INDEX, names, names != NULL ? n : 0);
+    struct meta_request *rq = rest_meta_indices(r, META_DELETE_INDEX, &o);
     if (rq != NULL) {
         rest_meta_acknowledge(r, rq);
     }
@@ -194,6 +236,11 @@ static void get_mapping(struct rest *r)
     uint32_t n;
     struct buf b;
     struct jsonw w;
+    bool typed;
+    if (rest_bool(r, "include_type_name", false, &typed) != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
     if (!targets(r, &t, &n) || !rest_ready(r)) {
         return;
     }
@@ -204,42 +251,42 @@ static void get_mapping(struct rest *r)
         jw_key(&w, t[i].meta->name);
         jw_obj(&w);
         jw_k(&w, "mappings");
-        jw_raw(&w, t[i].meta->mapping);
+        write_mapping(&w, t[i].meta, typed);
         jw_obj_end(&w);
     }
     jw_obj_end(&w);
     rest_send(r, 200, &b);
 }
 
+/* The mapping without the type around it, where the request may have one. */
+static enum err untyped(struct rest *r, bool typed, const struct json *body, const struct json **out)
+{
+    bool wrapped = json_is(body, JSON_OBJECT) && body->n == 1 && body->members[0].value.type == JSON_OBJECT;
+    bool is_doc = wrapped && str_is(body->members[0].key, "_doc");
+    *out = typed && wrapped ? &body->members[0].value : body;
+    if (!typed && is_doc) {
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "Types cannot be provided in put mapping requests, unless the include_type_name parameter is set to true.");
+    }
+    return ERR_OK;
+}
+
 static void put_mapping(struct rest *r)
 {
     struct expand_options o = EXPAND_OPTIONS_ADMIN;
-    const struct json *body;
-    const struct index_target *t;
-    uint32_t n;
-    int64_t timeout_ms;
+    const struct json *body, *mapping;
+    bool typed;
     o.allow_no_indices = false;
-    rest_accept(r, "include_type_name");
     rest_accept(r, "write_index_only");
-    enum err e = rest_index_options(r, &o);
-    e = e == ERR_OK ? rest_meta_timeouts(r, &timeout_ms) : e;
+    enum err e = rest_bool(r, "include_type_name", false, &typed);
     e = e == ERR_OK ? rest_body_required(r, &body) : e;
-    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) : e;
+    e = e == ERR_OK ? untyped(r, typed, body, &mapping) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;
     }
-    if (!rest_ready(r)) {
-        return;
-    }
-    struct str *names = ARENA_ARRAY(r->arena, struct str, n);
-    for (uint32_t i = 0; names != NULL && i < n; i++) {
-        names[i] = t[i].meta->name;
-    }
-    struct meta_request *rq = rest_meta(r, META_PUT_MAPPING, names, names != NULL ? n : 0);
+    struct meta_request *rq = rest_meta_indices(r, META_PUT_MAPPING, &o);
     if (rq != NULL) {
-        rq->body = *body;
-        rq->text = r->body;
+        rq->body = *mapping;
         rest_meta_acknowledge(r, rq);
     }
 }

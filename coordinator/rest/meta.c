@@ -1,5 +1,7 @@
 #include "coordinator/rest/meta.h"
 
+#include "common/base/num.h"
+
 #include <stdlib.h>
 
 struct meta_call {
@@ -77,4 +79,58 @@ enum err rest_meta_timeouts(struct rest *r, int64_t *timeout_ms)
     int64_t master;
     enum err e = rest_time(r, "master_timeout", 30000, &master);
     return e == ERR_OK ? rest_time(r, "timeout", 30000, timeout_ms) : e;
+}
+
+struct meta_request *rest_meta_indices(struct rest *r, enum meta_action action, struct expand_options *o)
+{
+    const struct index_target *t;
+    uint32_t n;
+    int64_t timeout_ms;
+    enum err e = rest_index_options(r, o);
+    e = e == ERR_OK ? rest_meta_timeouts(r, &timeout_ms) : e;
+    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) : e;
+    struct str *names = e == ERR_OK ? ARENA_ARRAY(r->arena, struct str, n) : NULL;
+    if (e == ERR_OK && names == NULL) {
+        e = err_no_memory(&r->em);
+    }
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        names[i] = t[i].meta->name;
+    }
+    struct meta_request *rq = rest_ready(r) ? rest_meta(r, action, names, n) : NULL;
+    if (rq != NULL) {
+        rq->timeout_ms = timeout_ms;
+        rq->text = r->body;
+    }
+    return rq;
+}
+
+enum err rest_active_shards(struct rest *r, int32_t *out)
+{
+    struct str v = rest_param(r, "wait_for_active_shards");
+    *out = 0;
+    if (v.p == NULL) {
+        return ERR_OK;
+    }
+    if (str_is(v, "all")) {
+        *out = -1;
+        return ERR_OK;
+    }
+    if (!num_parse_i32(v, out)) {
+        err_set(&r->em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(v));
+        return err_wrap(&r->em, ERR_ILLEGAL_ARGUMENT, "cannot parse ActiveShardCount[%.*s]", STR_ARG(v));
+    }
+    return *out >= 0 ? ERR_OK : err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "shard count cannot be a negative value");
+}
+
+bool index_has_active(const struct index_meta *m, int32_t wanted)
+{
+    struct str own = settings_str(&m->settings, "index.write.wait_for_active_shards", STR("1"));
+    if (wanted == 0 && !num_parse_i32(own, &wanted)) {
+        wanted = -1;
+    }
+    return wanted < 0 ? m->n_replicas == 0 : wanted <= 1;
 }

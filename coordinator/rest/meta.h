@@ -13,5 +13,17 @@ void rest_meta_then(struct rest *r, struct meta_request *rq, void (*then)(struct
 void rest_meta_free(struct meta_request *rq);
 /* Waits are part of every metadata request: reads master_timeout and timeout into rq. */
 enum err rest_meta_timeouts(struct rest *r, int64_t *timeout_ms);
+/* A request about the concrete indices that the path's {index} names under `o` (whose parameters are read, with the timeouts).
+ * NULL: answered. rest_ready() has been asked: read every other parameter before. */
+struct meta_request *rest_meta_indices(struct rest *r, enum meta_action action, struct expand_options *o);
+
+/* An index's settings as an object: settings matching one of `names` (n == 0: all). */
+enum err index_settings_write(struct rest *r, const struct index_meta *m, const struct str *names, uint32_t n, bool flat, struct jsonw *w);
+/* The defaults of the settings it does not have. */
+enum err index_defaults_write(struct rest *r, const struct index_meta *m, const struct str *names, uint32_t n, bool flat, struct jsonw *w);
+/* Reads wait_for_active_shards: shard copies to wait for, 0: the index's own setting, -1: all. */
+enum err rest_active_shards(struct rest *r, int32_t *out);
+/* Are that many copies of each shard active? */
+bool index_has_active(const struct index_meta *m, int32_t wanted);
 
 #endif

@@ -213,6 +213,18 @@ static void write_from(struct jsonw *w, const struct errmsg *em, unsigned at)
 void error_write_cause(struct jsonw *w, const struct errmsg *em)
 {
     write_from(w, em, 0);
+    if (em->n_suppressed == 0) {
+        return;
+    }
+    jw_k(w, "suppressed");
+    jw_arr(w);
+    for (unsigned i = 0; i < em->n_suppressed; i++) {
+        jw_obj(w);
+        jw_kz(w, "type", err_type(em->suppressed[i].code));
+        jw_kz(w, "reason", em->suppressed[i].reason);
+        jw_obj_end(w);
+    }
+    jw_arr_end(w);
 }
 
 void error_write(struct jsonw *w, const struct errmsg *em)
@@ -223,7 +235,7 @@ void error_write(struct jsonw *w, const struct errmsg *em)
     write_frame(w, em, err_root(em));
     jw_obj_end(w);
     jw_arr_end(w);
-    write_from(w, em, 0);
+    error_write_cause(w, em);
 }
 
 /* ---- answers ------------------------------------------------------------------------------------------------------------------- */
@@ -425,6 +437,11 @@ static const struct {
     {routes_root, &routes_root_n},     {routes_index, &routes_index_n},   {routes_document, &routes_document_n},
     {routes_bulk, &routes_bulk_n},     {routes_search, &routes_search_n}, {routes_maintenance, &routes_maintenance_n},
     {routes_scroll, &routes_scroll_n},   {routes_msearch, &routes_msearch_n},
+    {routes_index_settings, &routes_index_settings_n},
+    {routes_alias, &routes_alias_n},
+    {routes_template, &routes_template_n},
+    {routes_open_close, &routes_open_close_n},
+    {routes_cluster_settings, &routes_cluster_settings_n},
 };
 
 enum err coordinator_new(struct coordinator **out, const struct coordinator_opts *opts, struct errmsg *em)

@@ -1,0 +1,492 @@
+#include "common/cluster/setting_registry.h"
+
+#include "common/base/num.h"
+#include "common/cluster/setting_registry_int.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct setting_def index_families[] = {
+    {.name = "index.analysis."},
+    {.name = "index.similarity."},
+    {.name = "index.routing.allocation.include.", .flags = SETTING_DYNAMIC},
+    {.name = "index.routing.allocation.exclude.", .flags = SETTING_DYNAMIC},
+    {.name = "index.routing.allocation.require.", .flags = SETTING_DYNAMIC},
+};
+
+static const struct setting_def cluster_families[] = {
+    {.name = "logger.", .kind = SETTING_LOG_LEVEL, .flags = SETTING_DYNAMIC},
+    {.name = "cluster.routing.allocation.include.", .flags = SETTING_DYNAMIC},
+    {.name = "cluster.routing.allocation.exclude.", .flags = SETTING_DYNAMIC},
+    {.name = "cluster.routing.allocation.require.", .flags = SETTING_DYNAMIC},
+    {.name = "cluster.routing.allocation.awareness.force.", .flags = SETTING_DYNAMIC},
+    {.name = "cluster.metadata.", .flags = SETTING_DYNAMIC},
+    {.name = "cluster.remote.", .flags = SETTING_DYNAMIC},
+    {.name = "search.remote.", .flags = SETTING_DYNAMIC},
+    {.name = "script.context.", .flags = SETTING_DYNAMIC},
+    {.name = "node.attr."},
+    {.name = "transport.profiles."},
+    {.name = "monitor.jvm.gc.collector."},
+};
+
+const struct setting_registry setting_registry_index = {index_setting_defs, &index_setting_defs_n, index_families,
+                                                        ARRAY_LEN(index_families)};
+const struct setting_registry setting_registry_cluster = {cluster_setting_defs, &cluster_setting_defs_n, cluster_families,
+                                                          ARRAY_LEN(cluster_families)};
+
+static int by_name(const void *key, const void *def)
+{
+    return str_cmp(*(const struct str *)key, str_of(((const struct setting_def *)def)->name));
+}
+
+const struct setting_def *setting_def_find(const struct setting_registry *r, struct str key)
+{
+    const struct setting_def *d = bsearch(&key, r->defs, *r->n, sizeof(*d), by_name);
+    for (size_t i = 0; d == NULL && i < r->n_families; i++) {
+        struct str family = str_of(r->families[i].name);
+        if (key.n > family.n && str_starts(key, family)) {
+            d = &r->families[i];
+        }
+    }
+    return d;
+}
+
+/* ---- values ----------------------------------------------------------------------------------------------------- */
+
+static bool is_bounded(const struct setting_def *d)
+{
+    return d->min != 0 || d->max != 0;
+}
+
+static enum err not_a_number(const struct setting_def *d, struct str key, struct str v, struct errmsg *em)
+{
+    (void)d;
+    if (v.n == 0) {
+        err_set(em, ERR_NUMBER_FORMAT, "empty String");
+    } else {
+        err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(v));
+    }
+    return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%.*s] for setting [%.*s]", STR_ARG(v), STR_ARG(key));
+}
+
+static enum err check_whole(const struct setting_def *d, struct str key, struct str v, struct errmsg *em)
+{
+    int64_t n;
+    if (!num_parse_i64(v, &n) || (d->kind == SETTING_INT && (n < INT32_MIN || n > INT32_MAX))) {
+        return not_a_number(d, key, v, em);
+    }
+    if (is_bounded(d) && (n < d->min || n > d->max)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%.*s] for setting [%.*s] must be %s %lld", STR_ARG(v),
+                       STR_ARG(key), n < d->min ? ">=" : "<=", (long long)(n < d->min ? d->min : d->max));
+    }
+    return ERR_OK;
+}
+
+static enum err check_double(const struct setting_def *d, struct str key, struct str v, struct errmsg *em)
+{
+    double x;
+    if (!num_parse_double(v, &x)) {
+        return not_a_number(d, key, v, em);
+    }
+    if (is_bounded(d) && (x < (double)d->min || x > (double)d->max)) {
+        bool low = x < (double)d->min;
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%.*s] for setting [%.*s] must be %s %.1f", STR_ARG(v),
+                       STR_ARG(key), low ? ">=" : "<=", (double)(low ? d->min : d->max));
+    }
+    return ERR_OK;
+}
+
+static bool name_of(struct str key, char *out, size_t cap)
+{
+    return snprintf(out, cap, "%.*s", STR_ARG(key)) < (int)cap;
+}
+
+static enum err check_time(const struct setting_def *d, struct str key, struct str v, struct errmsg *em)
+{
+    char name[256];
+    int64_t ms;
+    name_of(key, name, sizeof(name));
+    enum err e = parse_time_ms(v, name, &ms, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (ms < -1 || (ms == -1 && !str_is(str_trim(v), "-1") && v.p[0] == '-')) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "failed to parse setting [%s] with value [%.*s] as a time value: negative durations are not supported", name,
+                       STR_ARG(v));
+    }
+    if (is_bounded(d) && ms < d->min) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to parse value [%.*s] for setting [%s], must be >= [%lldms]", STR_ARG(v), name,
+                       (long long)d->min);
+    }
+    return ERR_OK;
+}
+
+static enum err check_bytes(const struct setting_def *d, struct str key, struct str v, struct errmsg *em)
+{
+    char name[256];
+    int64_t bytes;
+    name_of(key, name, sizeof(name));
+    if (parse_bytes(v, name, &bytes, em) != ERR_OK) {
+        err_set(em, ERR_PARSE, "failed to parse setting [%s] with value [%.*s] as a size in bytes: unit is missing or unrecognized", name,
+                STR_ARG(v));
+        return err_wrap(em, ERR_ILLEGAL_ARGUMENT,
+                        "failed to parse setting [%s] with value [%.*s] as a size in bytes: unit is missing or unrecognized", name,
+                        STR_ARG(v));
+    }
+    if (is_bounded(d) && bytes < d->min) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to parse value [%.*s] for setting [%s], must be >= [%lldb]", STR_ARG(v), name,
+                       (long long)d->min);
+    }
+    return ERR_OK;
+}
+
+static enum err check_size_or_ratio(const struct setting_def *d, struct str key, struct str v, struct errmsg *em)
+{
+    double x;
+    bool percent = v.n > 0 && v.p[v.n - 1] == '%';
+    if (num_parse_double(str_slice(v, 0, v.n - (percent ? 1 : 0)), &x) && x >= 0 && x <= (percent ? 100 : 1)) {
+        return ERR_OK;
+    }
+    return check_bytes(d, key, v, em);
+}
+
+static bool among(const char *choices, struct str v, bool any_case)
+{
+    struct str rest = str_of(choices);
+    while (rest.p != NULL) {
+        struct str one = str_cut(rest, ',', &rest);
+        if (any_case ? str_eq_nocase(one, v) : str_eq(one, v)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum err check_choice(const struct setting_def *d, struct str key, struct str v, struct errmsg *em)
+{
+    if (d->choices == NULL || among(d->choices, v, d->kind == SETTING_ENUM) || (d->kind == SETTING_CHOICE && v.n == 0)) {
+        return ERR_OK;
+    }
+    if (d->kind == SETTING_ENUM) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "No enum constant [%.*s] of setting [%.*s]", STR_ARG(v), STR_ARG(key));
+    }
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "unknown value for [%.*s] must be one of [%s] but was: %.*s", STR_ARG(key), d->choices,
+                   STR_ARG(v));
+}
+
+static enum err check_expand(struct str key, struct str v, struct errmsg *em)
+{
+    int32_t min, max;
+    size_t dash = str_find(v, '-', 0);
+    if (str_is(v, "false")) {
+        return ERR_OK;
+    }
+    if (dash == SIZE_MAX || !num_parse_i32(str_slice(v, 0, dash), &min)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to parse [%.*s] from value: [%.*s] at index %d", STR_ARG(key), STR_ARG(v),
+                       dash == SIZE_MAX ? -1 : (int)dash);
+    }
+    struct str upper = str_slice(v, dash + 1, v.n);
+    if (str_is(upper, "all")) {
+        return ERR_OK;
+    }
+    if (!num_parse_i32(upper, &max)) {
+        err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(upper));
+        return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "failed to parse [%.*s] from value: [%.*s] at index %zu", STR_ARG(key), STR_ARG(v), dash);
+    }
+    return min <= max ? ERR_OK
+                      : err_set(em, ERR_ILLEGAL_ARGUMENT, "[%.*s] minReplicas must be =< maxReplicas but wasn't %d > %d", STR_ARG(key), min,
+                                max);
+}
+
+static enum err check_active(struct str v, struct errmsg *em)
+{
+    int32_t n;
+    if (str_is(v, "all")) {
+        return ERR_OK;
+    }
+    if (!num_parse_i32(v, &n)) {
+        err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(v));
+        return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "cannot parse ActiveShardCount[%.*s]", STR_ARG(v));
+    }
+    return n >= 0 ? ERR_OK : err_set(em, ERR_ILLEGAL_ARGUMENT, "shard count cannot be a negative value");
+}
+
+/* "true", "false", or patterns, each perhaps after a sign. */
+static enum err check_auto_create(struct str v, struct errmsg *em)
+{
+    struct str rest = v;
+    bool flag;
+    if (num_parse_bool(v, &flag)) {
+        return ERR_OK;
+    }
+    while (rest.p != NULL) {
+        struct str one = str_trim(str_cut(rest, ',', &rest));
+        bool bare_sign = one.n == 1 && (one.p[0] == '+' || one.p[0] == '-');
+        if (one.n == 0 || bare_sign) {
+            struct errmsg other;
+            err_set(&other, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%.*s] as only [true] or [false] are allowed.", STR_ARG(v));
+            err_set(em, ERR_ILLEGAL_ARGUMENT,
+                    "Can't parse [%.*s] for setting [action.auto_create_index] must be either [true, false, or a comma separated list of "
+                    "index patterns]",
+                    STR_ARG(v));
+            err_suppress(em, &other);
+            return ERR_ILLEGAL_ARGUMENT;
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err check_list(const struct setting_def *d, const struct setting *s, struct errmsg *em)
+{
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && s->is_list && i < s->n; i++) {
+        e = check_choice(d, s->key, s->items[i], em);
+    }
+    return e != ERR_OK || s->is_list || s->value.n == 0 ? e : check_choice(d, s->key, s->value, em);
+}
+
+enum err setting_check(const struct setting_def *d, const struct setting *s, struct errmsg *em)
+{
+    bool flag;
+    if (s->is_null || d->kind == SETTING_TEXT) {
+        return ERR_OK;
+    }
+    if (d->kind == SETTING_LIST) {
+        return check_list(d, s, em);
+    }
+    struct str v = s->is_list && s->n == 1 ? s->items[0] : s->value;
+    switch (d->kind) {
+    case SETTING_BOOL:
+        return num_parse_bool(v, &flag) ? ERR_OK
+                                        : err_set(em, ERR_ILLEGAL_ARGUMENT,
+                                                  "Failed to parse value [%.*s] as only [true] or [false] are allowed.", STR_ARG(v));
+    case SETTING_INT:
+    case SETTING_LONG:
+        return check_whole(d, s->key, v, em);
+    case SETTING_DOUBLE:
+        return check_double(d, s->key, v, em);
+    case SETTING_TIME:
+        return check_time(d, s->key, v, em);
+    case SETTING_BYTES:
+        return check_bytes(d, s->key, v, em);
+    case SETTING_SIZE_OR_RATIO:
+        return check_size_or_ratio(d, s->key, v, em);
+    case SETTING_ENUM:
+    case SETTING_CHOICE:
+        return check_choice(d, s->key, v, em);
+    case SETTING_EXPAND:
+        return check_expand(s->key, v, em);
+    case SETTING_ACTIVE:
+        return check_active(v, em);
+    case SETTING_AUTO_CREATE:
+        return check_auto_create(v, em);
+    case SETTING_LOG_LEVEL:
+        return among("ALL,TRACE,DEBUG,INFO,WARN,ERROR,FATAL,OFF", v, true)
+                   ? ERR_OK
+                   : err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown level constant [%.*s].", STR_ARG(v));
+    case SETTING_TEXT:
+    case SETTING_LIST:
+        break;
+    }
+    return ERR_OK;
+}
+
+/* ---- names --------------------------------------------------------------------------------------------------------- */
+
+#define NAME_MAX_BYTES 128
+
+static unsigned edit_distance(struct str a, struct str b)
+{
+    unsigned row[NAME_MAX_BYTES + 1];
+    for (unsigned j = 0; j <= b.n; j++) {
+        row[j] = j;
+    }
+    for (unsigned i = 1; i <= a.n; i++) {
+        unsigned diagonal = row[0];
+        row[0] = i;
+        for (unsigned j = 1; j <= b.n; j++) {
+            unsigned above = row[j], best = diagonal + (a.p[i - 1] != b.p[j - 1]);
+            diagonal = above;
+            row[j] = MIN_OF(best, MIN_OF(above, row[j - 1]) + 1);
+        }
+    }
+    return row[b.n];
+}
+
+/* The registered name most like `key`, above Elasticsearch's threshold; NULL: none. */
+static const char *nearest(const struct setting_registry *r, struct str key)
+{
+    const char *best = NULL;
+    double best_score = 0.7;
+    for (size_t i = 0; key.n <= NAME_MAX_BYTES && i < *r->n; i++) {
+        struct str name = str_of(r->defs[i].name);
+        if (name.n > NAME_MAX_BYTES) {
+            continue;
+        }
+        double score = 1 - (double)edit_distance(key, name) / (double)MAX_OF(key.n, name.n);
+        if (score > best_score) {
+            best_score = score;
+            best = r->defs[i].name;
+        }
+    }
+    return best;
+}
+
+enum err setting_unknown(const struct setting_registry *r, struct str key, struct errmsg *em)
+{
+    const char *like = nearest(r, key);
+    if (like != NULL) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "unknown setting [%.*s] did you mean [%s]?", STR_ARG(key), like);
+    }
+    return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                   "unknown setting [%.*s] please check that any required plugins are installed, or check the breaking changes documentation "
+                   "for removed settings",
+                   STR_ARG(key));
+}
+
+static enum err check_one(const struct setting_registry *r, const struct setting *s, bool refuse_private, struct errmsg *em)
+{
+    const struct setting_def *d = setting_def_find(r, s->key);
+    if (d == NULL) {
+        return setting_unknown(r, s->key, em);
+    }
+    if (refuse_private && (d->flags & SETTING_PRIVATE) != 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "can not update private setting [%.*s]; this setting is managed by Elasticsearch",
+                       STR_ARG(s->key));
+    }
+    return setting_check(d, s, em);
+}
+
+enum err settings_check(const struct setting_registry *r, const struct settings *s, bool wildcards, bool refuse_private,
+                        struct errmsg *em)
+{
+    enum err first = ERR_OK;
+    for (size_t i = 0; i < s->n; i++) {
+        struct errmsg one;
+        if (wildcards && str_find(s->v[i].key, '*', 0) != SIZE_MAX) {
+            continue;
+        }
+        enum err e = check_one(r, &s->v[i], refuse_private, &one);
+        if (e == ERR_OK) {
+            continue;
+        }
+        if (first != ERR_OK) {
+            err_suppress(em, &one);
+            continue;
+        }
+        first = e;
+        if (em != NULL) {
+            *em = one;
+        }
+    }
+    return first;
+}
+
+static bool put_default(const struct setting_def *d, struct settings *out)
+{
+    struct str name = str_of(d->name), value = d->otherwise != NULL ? str_of(d->otherwise) : STR("");
+    if (d->kind != SETTING_LIST) {
+        return settings_put(out, name, value);
+    }
+    struct str items[16], rest = value;
+    uint32_t n = 0;
+    while (value.n > 0 && rest.p != NULL && n < ARRAY_LEN(items)) {
+        items[n++] = str_cut(rest, ',', &rest);
+    }
+    return settings_put_list(out, name, items, n);
+}
+
+bool settings_put_defaults(const struct setting_registry *r, const struct settings *given, const struct settings *also,
+                           struct settings *out)
+{
+    for (size_t i = 0; i < *r->n; i++) {
+        const struct setting_def *d = &r->defs[i];
+        struct str name = str_of(d->name);
+        bool is_set = settings_find(given, name) != NULL || (also != NULL && settings_find(also, name) != NULL);
+        if (!is_set && (d->flags & SETTING_NO_DEFAULT) == 0 && !put_default(d, out)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- changes ---------------------------------------------------------------------------------------------------------- */
+
+static bool may_reset(const struct settings_change *c, struct str key)
+{
+    const struct setting_def *d = setting_def_find(c->registry, key);
+    return d != NULL && (d->flags & SETTING_FINAL) == 0 && (!c->only_dynamic || (d->flags & SETTING_DYNAMIC) != 0);
+}
+
+static bool same_value(const struct setting *a, const struct setting *b)
+{
+    if (a == NULL || a->is_list != b->is_list || a->n != b->n || !str_eq(a->value, b->value)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < a->n; i++) {
+        if (!str_eq(a->items[i], b->items[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool put_copy(struct settings *to, const struct setting *s)
+{
+    return s->is_list ? settings_put_list(to, s->key, s->items, s->n) : settings_put(to, s->key, s->value);
+}
+
+static enum err set_one(struct settings_change *c, struct settings *target, const struct setting *s, struct settings *updates,
+                        struct errmsg *em)
+{
+    const struct setting_def *d = setting_def_find(c->registry, s->key);
+    if (d == NULL) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "%s setting [%.*s], not recognized", c->what, STR_ARG(s->key));
+    }
+    bool fit = (d->flags & SETTING_FINAL) == 0 && (!c->only_dynamic || (d->flags & SETTING_DYNAMIC) != 0);
+    if (s->is_null || !fit) {
+        bool final = (d->flags & SETTING_FINAL) != 0;
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "%s%s setting [%.*s], not %s", final ? "final " : "", c->what, STR_ARG(s->key),
+                       final ? "updateable" : "dynamically updateable");
+    }
+    enum err e = setting_check(d, s, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    c->changed |= !same_value(settings_find(target, s->key), s);
+    return put_copy(target, s) && (updates == NULL || put_copy(updates, s)) ? ERR_OK : err_no_memory(em);
+}
+
+static void reset(struct settings_change *c, struct settings *target, struct str pattern)
+{
+    for (size_t i = target->n; i-- > 0;) {
+        struct str key = target->v[i].key;
+        if (str_glob(pattern, key) && may_reset(c, key)) {
+            c->changed |= settings_remove(target, key);
+        }
+    }
+}
+
+enum err settings_apply(struct settings_change *c, struct settings *target, const struct settings *given, struct settings *updates,
+                        struct errmsg *em)
+{
+    /* Resets go first, so that one request can reset a group and set one of its settings. */
+    for (size_t i = 0; i < given->n; i++) {
+        const struct setting *s = &given->v[i];
+        if (s->is_null && (may_reset(c, s->key) || str_ends(s->key, STR("*")))) {
+            reset(c, target, s->key);
+        }
+    }
+    for (size_t i = 0; i < given->n; i++) {
+        const struct setting *s = &given->v[i];
+        if (s->is_null && (may_reset(c, s->key) || str_ends(s->key, STR("*")))) {
+            continue;
+        }
+        enum err e = set_one(c, target, s, updates, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}

@@ -1,0 +1,78 @@
+/* setting_registry.h - which settings exist, what values they take, and which may change when.
+ *
+ * Two registries: settings of an index, settings of the cluster and its nodes. A setting is found by its exact name or
+ * belongs to a family ("index.analysis.*", "logger.*"). Refusals have Elasticsearch's types and words. Pure; it knows no
+ * state and applies nothing. */
+#ifndef CLUSTER_SETTING_REGISTRY_H
+#define CLUSTER_SETTING_REGISTRY_H
+
+#include "common/base/settings.h"
+
+enum setting_kind {
+    SETTING_TEXT,
+    SETTING_BOOL,
+    SETTING_INT,
+    SETTING_LONG,
+    SETTING_DOUBLE,
+    SETTING_TIME,          /* min in milliseconds */
+    SETTING_BYTES,         /* min in bytes */
+    SETTING_SIZE_OR_RATIO, /* "10gb", "85%", "0.85" */
+    SETTING_ENUM,          /* one of choices, any case */
+    SETTING_CHOICE,        /* one of choices, exactly */
+    SETTING_LIST,          /* each of choices, when there are any */
+    SETTING_EXPAND,        /* "false", "0-5", "0-all" */
+    SETTING_ACTIVE,        /* "all" or a number of shard copies */
+    SETTING_AUTO_CREATE,   /* a boolean or patterns with signs */
+    SETTING_LOG_LEVEL
+};
+
+enum {
+    SETTING_DYNAMIC = 1,   /* may change while the index is open, the cluster runs */
+    SETTING_PRIVATE = 2,   /* set by the system alone */
+    SETTING_FINAL = 4,     /* never changes once the index exists */
+    SETTING_NO_DEFAULT = 8 /* not shown among the defaults */
+};
+
+struct setting_def {
+    const char *name; /* a family's ends with a dot */
+    enum setting_kind kind;
+    unsigned flags;
+    const char *otherwise; /* the default; NULL: empty. Lists: with commas */
+    int64_t min, max;      /* both 0: no bounds */
+    const char *choices;   /* with commas */
+};
+
+struct setting_registry {
+    const struct setting_def *defs; /* sorted by name */
+    const size_t *n;
+    const struct setting_def *families;
+    size_t n_families;
+};
+extern const struct setting_registry setting_registry_index, setting_registry_cluster;
+
+/* The definition that `key` has by itself or by its family; NULL: there is no such setting. */
+const struct setting_def *setting_def_find(const struct setting_registry *r, struct str key);
+/* Is the value fit? Nulls are. ERR_ILLEGAL_ARGUMENT, with what the parser said as its cause. */
+enum err setting_check(const struct setting_def *def, const struct setting *value, struct errmsg *em);
+/* ERR_ILLEGAL_ARGUMENT "unknown setting [key] did you mean [x]?". */
+enum err setting_unknown(const struct setting_registry *r, struct str key, struct errmsg *em);
+/* Checks them all; the first mistake is the error, the others stand beside it. Keys with `*` are let through when
+ * `wildcards`; private settings are refused when `refuse_private`. */
+enum err settings_check(const struct setting_registry *r, const struct settings *s, bool wildcards, bool refuse_private,
+                        struct errmsg *em);
+/* Puts the defaults of all that `given` (and `also`, may be NULL) do not set into out. false: no memory. */
+bool settings_put_defaults(const struct setting_registry *r, const struct settings *given, const struct settings *also,
+                           struct settings *out) NODISCARD;
+
+/* Changes target by `given`: values are set, nulls (also by wildcards) reset. What was set is added to `updates` (may be
+ * NULL). `what` names the settings in errors ("transient"). only_dynamic: others are refused. */
+struct settings_change {
+    const struct setting_registry *registry;
+    const char *what;
+    bool only_dynamic;
+    bool changed; /* the answer */
+};
+enum err settings_apply(struct settings_change *c, struct settings *target, const struct settings *given, struct settings *updates,
+                        struct errmsg *em);
+
+#endif

@@ -1,0 +1,419 @@
+/* Aliases: given, taken away, listed. */
+#include "coordinator/rest/meta.h"
+
+/* ---- POST /_aliases: reading the actions -------------------------------------------------------------------------------------- */
+
+struct action_list {
+    struct rest *r;
+    struct alias_action *v;
+    size_t n, cap;
+};
+
+/* What one action says before its indices are resolved. */
+struct given_action {
+    int kind;
+    const struct str *indices, *aliases;
+    uint32_t n_indices, n_aliases;
+    struct alias_meta alias;
+    bool must_exist;
+};
+
+static const char *const add_fields[] = {"index",          "indices",       "alias",          "aliases",       "filter",
+                                         "routing",        "index_routing", "search_routing", "indexRouting",  "searchRouting",
+                                         "is_write_index", "is_hidden",     "must_exist",     NULL};
+
+static enum err wrap(struct rest *r, const struct json *at, const char *parser, const char *field)
+{
+    return jr_wrap_field(r->body, at->off, parser, str_of(field), &r->em);
+}
+
+static bool is_name(const char *const *names, struct str s)
+{
+    for (size_t i = 0; names[i] != NULL; i++) {
+        if (str_is(s, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool fits(struct str key, const struct json *v)
+{
+    if (str_is(key, "filter")) {
+        return v->type == JSON_OBJECT || v->type == JSON_NULL;
+    }
+    if (str_is(key, "indices") || str_is(key, "aliases")) {
+        return v->type == JSON_ARRAY || v->type == JSON_STRING;
+    }
+    if (str_is(key, "index") || str_is(key, "alias")) {
+        return v->type == JSON_STRING;
+    }
+    if (str_ends(key, STR("outing"))) {
+        return v->type == JSON_STRING || v->type == JSON_NUMBER;
+    }
+    return v->type == JSON_BOOL || v->type == JSON_STRING;
+}
+
+static enum err check_field(struct rest *r, const char *action, int kind, const struct json_member *m)
+{
+    static const char *const plain[] = {"index", "indices", "alias", "aliases", "must_exist", NULL};
+    static const char *const whole[] = {"index", "indices", "must_exist", NULL};
+    if (!is_name(add_fields, m->key)) {
+        return jr_unknown_field(r->body, m->key_off, action, m->key, NULL, &r->em);
+    }
+    if (!fits(m->key, &m->value)) {
+        return jr_fail_xc(r->body, m->value.off, &r->em, "[%s] %.*s doesn't support values of type: %s", action, STR_ARG(m->key),
+                          json_token_name(&m->value));
+    }
+    bool supported = kind == ALIAS_ADD || is_name(kind == ALIAS_REMOVE ? plain : whole, m->key);
+    bool empty = m->value.type == JSON_STRING && m->value.s.n == 0
+                 && (str_is(m->key, "index") || str_is(m->key, "alias") || str_is(m->key, "indices") || str_is(m->key, "aliases"));
+    if (!supported) {
+        err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "[%.*s] is unsupported for [%s]", STR_ARG(m->key), action);
+    } else if (empty) {
+        err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "[%.*s] can't be empty string", STR_ARG(m->key));
+    }
+    return supported && !empty ? ERR_OK : jr_wrap_field(r->body, m->value.off, action, m->key, &r->em);
+}
+
+/* "index" or "indices": one of them. */
+static enum err names_of(struct rest *r, const struct json *body, const char *one, const char *many, const char *action,
+                         const struct str **out, uint32_t *n)
+{
+    const struct json *a = json_get(body, one), *b = json_get(body, many);
+    *n = 0;
+    if (a != NULL && b != NULL) {
+        err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "Only one of [%s] and [%s] is supported", one, many);
+        return wrap(r, b, action, many);
+    }
+    a = a != NULL ? a : b;
+    if (a == NULL) {
+        return ERR_OK;
+    }
+    return jr_strings(a, r->arena, out, n) ? ERR_OK : err_no_memory(&r->em);
+}
+
+static enum err read_fields(struct rest *r, const char *action, struct given_action *g, const struct json *body)
+{
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < body->n; i++) {
+        e = check_field(r, action, g->kind, &body->members[i]);
+    }
+    e = e == ERR_OK ? names_of(r, body, "index", "indices", action, &g->indices, &g->n_indices) : e;
+    e = e == ERR_OK ? names_of(r, body, "alias", "aliases", action, &g->aliases, &g->n_aliases) : e;
+    e = e == ERR_OK ? alias_from_json(&g->alias, body, r->arena, &r->em) : e;
+    const struct json *must = json_get(body, "must_exist");
+    g->must_exist = must != NULL && str_is(json_text(must), "true");
+    return e;
+}
+
+static enum err read_action(struct rest *r, const struct json *v, struct given_action *g)
+{
+    static const char *const known[] = {"add", "remove", "remove_index", NULL};
+    if (v->type != JSON_OBJECT) {
+        return jr_fail_xc(r->body, v->off, &r->em, "[alias_action] Expected START_OBJECT but was: %s", json_token_name(v));
+    }
+    const struct json_member *m = v->n > 0 ? &v->members[0] : NULL;
+    for (uint32_t i = 0; i < v->n; i++) {
+        if (!is_name(known, v->members[i].key)) {
+            return jr_unknown_field(r->body, v->members[i].key_off, "alias_action", v->members[i].key, known, &r->em);
+        }
+    }
+    if (v->n != 1) {
+        err_set(&r->em, ERR_ILLEGAL_ARGUMENT, v->n == 0 ? "No operation declared on operation entry" : "Too many operations declared on operation entry");
+        return err_wrap(&r->em, ERR_X_CONTENT, "Failed to build [alias_action] after last required field arrived");
+    }
+    if (m->value.type != JSON_OBJECT) {
+        return jr_fail_xc(r->body, m->value.off, &r->em, "[alias_action] %.*s doesn't support values of type: %s", STR_ARG(m->key),
+                          json_token_name(&m->value));
+    }
+    g->kind = str_is(m->key, "add") ? ALIAS_ADD : str_is(m->key, "remove") ? ALIAS_REMOVE : ALIAS_REMOVE_INDEX;
+    const char *action = g->kind == ALIAS_ADD ? "add" : g->kind == ALIAS_REMOVE ? "remove" : "remove_index";
+    if (read_fields(r, action, g, &m->value) != ERR_OK) {
+        return wrap(r, &m->value, "alias_action", action);
+    }
+    if (g->n_indices == 0) {
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "One of [index] or [indices] is required");
+    }
+    if (g->kind != ALIAS_REMOVE_INDEX && g->n_aliases == 0) {
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "One of [alias] or [aliases] is required");
+    }
+    return ERR_OK;
+}
+
+/* ---- from expressions to indices ------------------------------------------------------------------------------------------------- */
+
+static enum err join(struct rest *r, const struct str *v, uint32_t n, struct str *out)
+{
+    struct buf b;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < n; i++) {
+        buf_printf(&b, "%s%.*s", i > 0 ? "," : "", STR_ARG(v[i]));
+    }
+    *out = b.failed ? STR_NULL : arena_str(r->arena, buf_view(&b));
+    buf_fini(&b);
+    return out->p != NULL ? ERR_OK : err_no_memory(&r->em);
+}
+
+static enum err expand_action(struct action_list *l, const struct given_action *g)
+{
+    struct rest *r = l->r;
+    struct expand_options o = {false, false, EXPAND_OPEN, false, true};
+    const struct index_target *t;
+    uint32_t n;
+    struct str expression;
+    enum err e = join(r, g->indices, g->n_indices, &expression);
+    e = e == ERR_OK ? resolve_indices(r->state, expression, &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) : e;
+    for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
+        struct alias_action *v = arena_grow(r->arena, l->v, l->n, &l->cap, sizeof(*v));
+        if (v == NULL) {
+            return err_no_memory(&r->em);
+        }
+        l->v = v;
+        v[l->n++] = (struct alias_action){.kind = g->kind,
+                                          .index = t[i].meta->name,
+                                          .aliases = g->aliases,
+                                          .n_aliases = g->n_aliases,
+                                          .alias = g->alias,
+                                          .must_exist = g->must_exist};
+    }
+    return e;
+}
+
+static void send_actions(struct rest *r, struct action_list *l, int64_t timeout_ms)
+{
+    struct meta_request *rq = rest_ready(r) ? rest_meta(r, META_ALIASES, NULL, 0) : NULL;
+    if (rq != NULL) { /* the actions live in r->arena, which waits for the answer */
+        rq->alias_actions = l->v;
+        rq->n_alias_actions = (uint32_t)l->n;
+        rq->timeout_ms = timeout_ms;
+        rest_meta_acknowledge(r, rq);
+    }
+}
+
+static enum err read_actions(struct rest *r, const struct json *body, struct action_list *l)
+{
+    static const char *const known[] = {"actions", NULL};
+    const struct json *v = json_get(body, "actions");
+    struct given_action *given = ARENA_ARRAY(r->arena, struct given_action, v != NULL && v->type == JSON_ARRAY ? v->n : 0);
+    if (given == NULL) {
+        return err_no_memory(&r->em);
+    }
+    for (uint32_t i = 0; json_is(body, JSON_OBJECT) && i < body->n; i++) {
+        if (!str_is(body->members[i].key, "actions")) {
+            return jr_unknown_field(r->body, body->members[i].key_off, "aliases", body->members[i].key, known, &r->em);
+        }
+    }
+    if (v != NULL && v->type != JSON_ARRAY && v->type != JSON_OBJECT) {
+        return jr_fail_xc(r->body, v->off, &r->em, "[aliases] actions doesn't support values of type: %s", json_token_name(v));
+    }
+    if (v == NULL || v->n == 0 || v->type != JSON_ARRAY) {
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "No action specified");
+    }
+    for (uint32_t i = 0; i < v->n; i++) {
+        if (read_action(r, &v->items[i], &given[i]) != ERR_OK) {
+            return wrap(r, &v->items[i], "aliases", "actions");
+        }
+    }
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < v->n; i++) {
+        e = expand_action(l, &given[i]);
+    }
+    return e;
+}
+
+static void post_aliases(struct rest *r)
+{
+    struct action_list l = {.r = r};
+    const struct json *body;
+    int64_t timeout_ms;
+    enum err e = rest_meta_timeouts(r, &timeout_ms);
+    e = e == ERR_OK ? rest_body_required(r, &body) : e;
+    e = e == ERR_OK ? read_actions(r, body, &l) : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+    } else {
+        send_actions(r, &l, timeout_ms);
+    }
+}
+
+/* ---- one alias ---------------------------------------------------------------------------------------------------------------------- */
+
+static enum err fill_put(struct rest *r, const struct json *body, struct given_action *g)
+{
+    const struct json *index = json_get(body, "index"), *alias = json_get(body, "alias");
+    enum err e = rest_list(r, "index", &g->indices, &g->n_indices);
+    e = e == ERR_OK ? rest_list(r, "name", &g->aliases, &g->n_aliases) : e;
+    if (e == ERR_OK && index != NULL && !jr_strings(index, r->arena, &g->indices, &g->n_indices)) {
+        e = err_no_memory(&r->em);
+    }
+    if (e == ERR_OK && alias != NULL && !jr_strings(alias, r->arena, &g->aliases, &g->n_aliases)) {
+        e = err_no_memory(&r->em);
+    }
+    if (e == ERR_OK && g->n_indices == 0) {
+        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "[indices] can't be empty");
+    }
+    if (e == ERR_OK && g->n_aliases == 0) {
+        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "[alias] can't be empty string");
+    }
+    return e == ERR_OK ? alias_from_json(&g->alias, body, r->arena, &r->em) : e;
+}
+
+static void put_alias(struct rest *r)
+{
+    struct given_action g = {.kind = ALIAS_ADD};
+    struct action_list l = {.r = r};
+    const struct json *body;
+    int64_t timeout_ms;
+    enum err e = rest_meta_timeouts(r, &timeout_ms);
+    e = e == ERR_OK ? rest_body(r, &body) : e;
+    e = e == ERR_OK ? fill_put(r, body, &g) : e;
+    e = e == ERR_OK ? expand_action(&l, &g) : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+    } else {
+        send_actions(r, &l, timeout_ms);
+    }
+}
+
+static void delete_alias(struct rest *r)
+{
+    struct given_action g = {.kind = ALIAS_REMOVE};
+    struct action_list l = {.r = r};
+    int64_t timeout_ms;
+    enum err e = rest_meta_timeouts(r, &timeout_ms);
+    e = e == ERR_OK ? rest_list(r, "index", &g.indices, &g.n_indices) : e;
+    e = e == ERR_OK ? rest_list(r, "name", &g.aliases, &g.n_aliases) : e;
+    e = e == ERR_OK ? expand_action(&l, &g) : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+    } else {
+        send_actions(r, &l, timeout_ms);
+    }
+}
+
+/* ---- GET, HEAD ------------------------------------------------------------------------------------------------------------------------ */
+
+static bool is_all(struct str s)
+{
+    return str_is(s, "_all") || str_is(s, "*");
+}
+
+/* Does the list ("a,b*,-c") name this alias? Exclusions count behind the first wildcard. */
+static bool named(const struct str *names, uint32_t n, struct str alias)
+{
+    bool in = n == 0, seen_wildcard = false;
+    for (uint32_t i = 0; i < n; i++) {
+        struct str p = names[i];
+        if (seen_wildcard && p.n > 1 && p.p[0] == '-') {
+            in = in && !str_glob(str_slice(p, 1, p.n), alias);
+            continue;
+        }
+        seen_wildcard |= is_all(p) || str_find(p, '*', 0) != SIZE_MAX;
+        in = in || is_all(p) || str_glob(p, alias);
+    }
+    return in;
+}
+
+/* Names without wildcards that no index in sight has, joined by commas. */
+static uint32_t missing(struct rest *r, const struct str *names, uint32_t n, const struct index_target *t, uint32_t n_targets, struct str *out)
+{
+    uint32_t count = 0;
+    bool seen_wildcard = false;
+    *out = STR("");
+    for (uint32_t i = 0; i < n; i++) {
+        bool found = is_all(names[i]) || str_find(names[i], '*', 0) != SIZE_MAX || (seen_wildcard && names[i].n > 1 && names[i].p[0] == '-');
+        seen_wildcard |= is_all(names[i]) || str_find(names[i], '*', 0) != SIZE_MAX;
+        for (uint32_t k = 0; !found && k < n_targets; k++) {
+            found = index_alias(t[k].meta, names[i]) != NULL;
+        }
+        if (!found) {
+            *out = arena_printf(r->arena, "%.*s%s%.*s", STR_ARG(*out), count > 0 ? "," : "", STR_ARG(names[i]));
+            count++;
+        }
+    }
+    return count;
+}
+
+static void write_index(struct jsonw *w, const struct index_meta *m, const struct str *names, uint32_t n)
+{
+    uint32_t shown = 0;
+    for (uint32_t i = 0; i < m->n_aliases; i++) {
+        shown += named(names, n, m->aliases[i].name);
+    }
+    if (n > 0 && shown == 0) {
+        return;
+    }
+    jw_key(w, m->name);
+    jw_obj(w);
+    jw_k(w, "aliases");
+    jw_obj(w);
+    for (uint32_t i = 0; i < m->n_aliases; i++) {
+        if (named(names, n, m->aliases[i].name)) {
+            jw_key(w, m->aliases[i].name);
+            alias_write(&m->aliases[i], w);
+        }
+    }
+    jw_obj_end(w);
+    jw_obj_end(w);
+}
+
+static void get_alias(struct rest *r)
+{
+    struct expand_options o = {false, true, EXPAND_OPEN | EXPAND_CLOSED | EXPAND_HIDDEN, false, false};
+    const struct index_target *t;
+    const struct str *names;
+    uint32_t n, n_names;
+    struct str lost;
+    struct buf b;
+    struct jsonw w;
+    rest_accept(r, "local");
+    enum err e = rest_index_options(r, &o);
+    e = e == ERR_OK ? rest_list(r, "name", &names, &n_names) : e;
+    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    if (!rest_ready(r)) {
+        return;
+    }
+    uint32_t n_lost = missing(r, names, n_names, t, n, &lost);
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    if (n_lost > 0) {
+        jw_k(&w, "error");
+        jw_strf(&w, n_lost == 1 ? "alias [%.*s] missing" : "aliases [%.*s] missing", STR_ARG(lost));
+        jw_ki64(&w, "status", 404);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        write_index(&w, t[i].meta, names, n_names);
+    }
+    jw_obj_end(&w);
+    if (r->method == HTTP_M_HEAD) {
+        buf_reset(&b);
+        rest_send_text(r, n_lost > 0 ? 404 : 200, "application/json; charset=UTF-8", &b);
+        return;
+    }
+    rest_send(r, n_lost > 0 ? 404 : 200, &b);
+}
+
+const struct route routes_alias[] = {
+    {M_POST, "/_aliases", post_aliases},
+    {M_GET, "/_aliases", get_alias},
+    {M_GET | M_HEAD, "/_alias", get_alias},
+    {M_GET | M_HEAD, "/_alias/{name}", get_alias},
+    {M_GET | M_HEAD, "/{index}/_alias", get_alias},
+    {M_GET | M_HEAD, "/{index}/_alias/{name}", get_alias},
+    {M_PUT | M_POST, "/{index}/_alias/{name}", put_alias},
+    {M_PUT | M_POST, "/{index}/_aliases/{name}", put_alias},
+    {M_PUT | M_POST, "/_alias/{name}", put_alias},
+    {M_PUT | M_POST, "/_aliases/{name}", put_alias},
+    {M_PUT, "/{index}/_alias", put_alias},
+    {M_PUT, "/{index}/_aliases", put_alias},
+    {M_PUT, "/_alias", put_alias},
+    {M_DELETE, "/{index}/_alias/{name}", delete_alias},
+    {M_DELETE, "/{index}/_aliases/{name}", delete_alias},
+};
+const size_t routes_alias_n = ARRAY_LEN(routes_alias);

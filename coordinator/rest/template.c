@@ -1,0 +1,402 @@
+/* Templates: legacy ones, composable ones, and components. */
+#include "coordinator/rest/meta.h"
+
+static const char *names_of(enum template_kind kind)
+{
+    return kind == TEMPLATE_COMPOSABLE ? "index template" : "component template";
+}
+
+/* ---- put, delete ------------------------------------------------------------------------------------------------------------------ */
+
+static void put(struct rest *r, enum template_kind kind)
+{
+    const struct json *body;
+    int64_t timeout_ms;
+    bool create;
+    struct str name = rest_param(r, "name"), order = rest_param(r, "order");
+    rest_accept(r, "cause");
+    rest_accept(r, "include_type_name");
+    rest_accept(r, "order");
+    enum err e = rest_meta_timeouts(r, &timeout_ms);
+    e = e == ERR_OK ? rest_bool(r, "create", false, &create) : e;
+    e = e == ERR_OK ? rest_body_required(r, &body) : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    struct meta_request *rq = rest_ready(r) ? rest_meta(r, META_PUT_TEMPLATE, &name, 1) : NULL;
+    if (rq == NULL) {
+        return;
+    }
+    rq->body = *body;
+    rq->text = r->body;
+    rq->template_kind = kind;
+    rq->create_only = create;
+    rq->timeout_ms = timeout_ms;
+    if (order.p != NULL && kind == TEMPLATE_LEGACY && rq->body.type == JSON_OBJECT && json_get(body, "order") == NULL
+        && !json_put(&rq->body, &rq->arena, STR("order"), (struct json){.type = JSON_NUMBER, .s = order})) {
+        rest_meta_free(rq);
+        err_no_memory(&r->em);
+        rest_fail(r, NULL);
+        return;
+    }
+    rest_meta_acknowledge(r, rq);
+}
+
+static void put_legacy(struct rest *r)
+{
+    put(r, TEMPLATE_LEGACY);
+}
+
+static void put_composable(struct rest *r)
+{
+    put(r, TEMPLATE_COMPOSABLE);
+}
+
+static void put_component(struct rest *r)
+{
+    put(r, TEMPLATE_COMPONENT);
+}
+
+static void delete(struct rest *r, enum template_kind kind)
+{
+    int64_t timeout_ms;
+    struct str name = rest_param(r, "name");
+    if (rest_meta_timeouts(r, &timeout_ms) != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    struct meta_request *rq = rest_ready(r) ? rest_meta(r, META_DELETE_TEMPLATE, &name, 1) : NULL;
+    if (rq != NULL) {
+        rq->template_kind = kind;
+        rq->timeout_ms = timeout_ms;
+        rest_meta_acknowledge(r, rq);
+    }
+}
+
+static void delete_legacy(struct rest *r)
+{
+    delete(r, TEMPLATE_LEGACY);
+}
+
+static void delete_composable(struct rest *r)
+{
+    delete(r, TEMPLATE_COMPOSABLE);
+}
+
+static void delete_component(struct rest *r)
+{
+    delete(r, TEMPLATE_COMPONENT);
+}
+
+/* ---- get ----------------------------------------------------------------------------------------------------------------------------- */
+
+/* A template's body; its settings flat where asked for. */
+static enum err write_body(struct rest *r, const struct template_meta *t, bool flat, struct jsonw *w)
+{
+    struct json body;
+    struct settings s;
+    if (!flat) {
+        jw_raw(w, t->body);
+        return ERR_OK;
+    }
+    enum err e = json_parse(&body, t->body, r->arena, &json_limits_default, &r->em);
+    struct json *holder = t->kind == TEMPLATE_LEGACY ? &body : json_get(&body, "template");
+    const struct json *given = json_get(holder, "settings");
+    settings_init(&s, r->arena);
+    if (e == ERR_OK && given != NULL) {
+        e = settings_from_json(&s, given, STR(""), &r->em);
+        struct json out = json_mk_object();
+        for (size_t i = 0; e == ERR_OK && i < s.n; i++) {
+            struct json v = json_mk_str(s.v[i].value);
+            if (s.v[i].is_list) {
+                v = (struct json){.type = JSON_ARRAY, .n = s.v[i].n, .items = ARENA_ARRAY(r->arena, struct json, s.v[i].n)};
+                for (uint32_t k = 0; v.items != NULL && k < v.n; k++) {
+                    v.items[k] = json_mk_str(s.v[i].items[k]);
+                }
+            }
+            e = (v.type != JSON_ARRAY || v.items != NULL) && json_put(&out, r->arena, s.v[i].key, v) ? ERR_OK : err_no_memory(&r->em);
+        }
+        e = e == ERR_OK && !json_put(holder, r->arena, STR("settings"), out) ? err_no_memory(&r->em) : e;
+    }
+    if (e == ERR_OK) {
+        jw_value(w, &body);
+    }
+    return e;
+}
+
+static bool named(const struct str *names, uint32_t n, struct str name)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (str_glob(names[i], name)) {
+            return true;
+        }
+    }
+    return n == 0;
+}
+
+static enum err write_one(struct rest *r, const struct template_meta *t, bool flat, struct jsonw *w)
+{
+    if (t->kind == TEMPLATE_LEGACY) {
+        jw_key(w, t->name);
+        return write_body(r, t, flat, w);
+    }
+    jw_obj(w);
+    jw_kstr(w, "name", t->name);
+    jw_k(w, t->kind == TEMPLATE_COMPOSABLE ? "index_template" : "component_template");
+    enum err e = write_body(r, t, flat, w);
+    jw_obj_end(w);
+    return e;
+}
+
+static enum err write_all(struct rest *r, enum template_kind kind, const struct str *names, uint32_t n, bool flat, struct jsonw *w,
+                          uint32_t *found)
+{
+    enum err e = ERR_OK;
+    *found = 0;
+    jw_obj(w);
+    if (kind != TEMPLATE_LEGACY) {
+        jw_k(w, kind == TEMPLATE_COMPOSABLE ? "index_templates" : "component_templates");
+        jw_arr(w);
+    }
+    for (uint32_t i = 0; e == ERR_OK && i < r->state->n_templates; i++) {
+        const struct template_meta *t = r->state->templates[i];
+        if (t->kind == kind && named(names, n, t->name)) {
+            (*found)++;
+            e = write_one(r, t, flat, w);
+        }
+    }
+    if (kind != TEMPLATE_LEGACY) {
+        jw_arr_end(w);
+    }
+    jw_obj_end(w);
+    return e;
+}
+
+/* Was something asked for by its exact name? Wildcards may find nothing. */
+static bool by_name(const struct str *names, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (str_find(names[i], '*', 0) == SIZE_MAX) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void get(struct rest *r, enum template_kind kind)
+{
+    const struct str *names;
+    uint32_t n, found;
+    bool flat;
+    struct buf b;
+    struct jsonw w;
+    rest_accept(r, "local");
+    rest_accept(r, "master_timeout");
+    rest_accept(r, "include_type_name");
+    enum err e = rest_bool(r, "flat_settings", false, &flat);
+    e = e == ERR_OK ? rest_list(r, "name", &names, &n) : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    if (!rest_ready(r)) {
+        return;
+    }
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    e = write_all(r, kind, names, n, flat, &w, &found);
+    bool absent = found == 0 && by_name(names, n);
+    if (e == ERR_OK && absent && kind != TEMPLATE_LEGACY && r->method != HTTP_M_HEAD) {
+        e = err_set(&r->em, ERR_RESOURCE_NOT_FOUND, "%s matching [%.*s] not found", names_of(kind), STR_ARG(names[0]));
+    }
+    if (e != ERR_OK) {
+        buf_fini(&b);
+        rest_fail(r, NULL);
+        return;
+    }
+    if (r->method == HTTP_M_HEAD) {
+        buf_reset(&b);
+        rest_send_text(r, absent ? 404 : 200, "application/json; charset=UTF-8", &b);
+        return;
+    }
+    rest_send(r, absent ? 404 : 200, &b);
+}
+
+static void get_legacy(struct rest *r)
+{
+    get(r, TEMPLATE_LEGACY);
+}
+
+static void get_composable(struct rest *r)
+{
+    get(r, TEMPLATE_COMPOSABLE);
+}
+
+static void get_component(struct rest *r)
+{
+    get(r, TEMPLATE_COMPONENT);
+}
+
+/* ---- simulate ------------------------------------------------------------------------------------------------------------------------ */
+
+static void write_recipe(struct jsonw *w, const struct index_recipe *x)
+{
+    jw_k(w, "template");
+    jw_obj(w);
+    jw_k(w, "settings");
+    settings_write(&x->settings, w, false);
+    jw_k(w, "mappings");
+    if (x->mapping.type == JSON_OBJECT) {
+        jw_value(w, &x->mapping);
+    } else {
+        jw_obj(w);
+        jw_obj_end(w);
+    }
+    jw_k(w, "aliases");
+    jw_obj(w);
+    for (uint32_t i = 0; i < x->n_aliases; i++) {
+        jw_key(w, x->aliases[i].name);
+        alias_write(&x->aliases[i], w);
+    }
+    jw_obj_end(w);
+    jw_obj_end(w);
+}
+
+static bool matches(const struct template_meta *t, struct str index)
+{
+    for (uint32_t i = 0; i < t->n_patterns; i++) {
+        if (str_glob(t->patterns[i], index)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The other templates that would match as well: by an index's name, or by patterns that a template shares with them. */
+static void write_overlapping(struct rest *r, const struct template_meta *chosen, struct str index, struct jsonw *w)
+{
+    jw_k(w, "overlapping");
+    jw_arr(w);
+    for (uint32_t i = 0; i < r->state->n_templates; i++) {
+        const struct template_meta *t = r->state->templates[i];
+        bool same = t->kind == chosen->kind && str_eq(t->name, chosen->name);
+        if (same || t->kind == TEMPLATE_COMPONENT || !(index.p != NULL ? matches(t, index) : templates_overlap(t, chosen))) {
+            continue;
+        }
+        jw_obj(w);
+        jw_kstr(w, "name", t->name);
+        jw_k(w, "index_patterns");
+        jw_arr(w);
+        for (uint32_t k = 0; k < t->n_patterns; k++) {
+            jw_str(w, t->patterns[k]);
+        }
+        jw_arr_end(w);
+        jw_obj_end(w);
+    }
+    jw_arr_end(w);
+}
+
+/* The state with the template that the body describes, should there be one. */
+static enum err with_body(struct rest *r, struct str name, struct cluster_state **out)
+{
+    const struct json *body;
+    rest_accept(r, "create");
+    rest_accept(r, "cause");
+    rest_accept(r, "master_timeout");
+    *out = cluster_state_ref(r->state);
+    enum err e = rest_body(r, &body);
+    if (e != ERR_OK || body == NULL) {
+        return e;
+    }
+    struct cluster_state *next;
+    e = metadata_with_template(r->state, name, body, r->body, &next, &r->em);
+    if (e == ERR_OK) {
+        cluster_state_unref(*out);
+        *out = next;
+    }
+    return e;
+}
+
+static void answer_simulation(struct rest *r, const struct cluster_state *s, const struct template_meta *t, struct str index)
+{
+    struct index_recipe x;
+    struct json body;
+    struct buf b;
+    struct jsonw w;
+    enum err e = ERR_OK;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    if (t != NULL) {
+        e = json_parse(&body, t->body, r->arena, &json_limits_default, &r->em);
+        e = e == ERR_OK ? index_recipe_of_template(&x, s, &body, r->arena, &r->em) : e;
+        if (e == ERR_OK) {
+            write_recipe(&w, &x);
+            write_overlapping(r, t, index, &w);
+        }
+    }
+    jw_obj_end(&w);
+    if (e != ERR_OK) {
+        buf_fini(&b);
+        rest_fail(r, NULL);
+        return;
+    }
+    rest_send(r, 200, &b);
+}
+
+static void simulate_index(struct rest *r)
+{
+    struct str index = rest_param(r, "name");
+    struct cluster_state *s;
+    enum err e = with_body(r, STR("simulate_index_template"), &s);
+    if (e != ERR_OK) {
+        cluster_state_unref(s);
+        rest_fail(r, NULL);
+        return;
+    }
+    if (rest_ready(r)) {
+        answer_simulation(r, s, template_for_index(s, index, false), index);
+    }
+    cluster_state_unref(s);
+}
+
+static void simulate(struct rest *r)
+{
+    struct str name = rest_param(r, "name");
+    struct str used = name.p != NULL ? name : STR("simulate_template");
+    struct cluster_state *s;
+    enum err e = with_body(r, used, &s);
+    const struct template_meta *t = cluster_template(s, TEMPLATE_COMPOSABLE, used);
+    if (e == ERR_OK && t == NULL) {
+        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "unable to simulate template [%.*s] that does not exist", STR_ARG(used));
+    }
+    if (e != ERR_OK) {
+        cluster_state_unref(s);
+        rest_fail(r, NULL);
+        return;
+    }
+    if (rest_ready(r)) {
+        answer_simulation(r, s, t, STR_NULL);
+    }
+    cluster_state_unref(s);
+}
+
+const struct route routes_template[] = {
+    {M_PUT | M_POST, "/_template/{name}", put_legacy},
+    {M_GET | M_HEAD, "/_template/{name}", get_legacy},
+    {M_GET, "/_template", get_legacy},
+    {M_DELETE, "/_template/{name}", delete_legacy},
+    {M_PUT | M_POST, "/_index_template/{name}", put_composable},
+    {M_GET | M_HEAD, "/_index_template/{name}", get_composable},
+    {M_GET, "/_index_template", get_composable},
+    {M_DELETE, "/_index_template/{name}", delete_composable},
+    {M_PUT | M_POST, "/_component_template/{name}", put_component},
+    {M_GET | M_HEAD, "/_component_template/{name}", get_component},
+    {M_GET, "/_component_template", get_component},
+    {M_DELETE, "/_component_template/{name}", delete_component},
+    {M_POST, "/_index_template/_simulate_index/{name}", simulate_index},
+    {M_POST, "/_index_template/_simulate", simulate},
+    {M_POST, "/_index_template/_simulate/{name}", simulate},
+};
+const size_t routes_template_n = ARRAY_LEN(routes_template);

@@ -1,0 +1,362 @@
+/* Aliases: what names indices besides their own. */
+#include "master/metadata_int.h"
+
+#include <stdio.h>
+
+static enum err bad_alias(struct str name, const char *why, struct errmsg *em)
+{
+    return err_set(em, ERR_INVALID_ALIAS_NAME, "Invalid alias name [%.*s]: %s", STR_ARG(name), why);
+}
+
+/* The rules of index names without those on capitals. */
+static enum err alias_name_check(struct str name, struct errmsg *em)
+{
+    static const char forbidden[] = {' ', '"', '*', '\\', '<', '|', ',', '>', '/', '?'};
+    if (name.n == 0) {
+        return bad_alias(name, "must not be empty", em);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(forbidden); i++) {
+        if (str_find(name, forbidden[i], 0) != SIZE_MAX) {
+            return bad_alias(name, "must not contain the following characters [ , \", *, \\, <, |, ,, >, /, ?]", em);
+        }
+    }
+    if (str_find(name, '#', 0) != SIZE_MAX) {
+        return bad_alias(name, "must not contain '#'", em);
+    }
+    if (str_find(name, ':', 0) != SIZE_MAX) {
+        return bad_alias(name, "must not contain ':'", em);
+    }
+    if (name.p[0] == '_' || name.p[0] == '-' || name.p[0] == '+') {
+        return bad_alias(name, "must not start with '_', '-', or '+'", em);
+    }
+    if (name.n > 255) {
+        return bad_alias(name, "index name is too long, (too many bytes > 255)", em);
+    }
+    return str_is(name, ".") || str_is(name, "..") ? bad_alias(name, "must not be '.' or '..'", em) : ERR_OK;
+}
+
+static enum err check_filter(const struct metadata_env *env, const struct alias_meta *a, struct errmsg *em)
+{
+    struct arena scratch;
+    struct json tree;
+    if (a->filter.n == 0) {
+        return ERR_OK;
+    }
+    arena_init(&scratch, NULL, ARENA_UNLIMITED);
+    enum err e = json_parse(&tree, a->filter, &scratch, &json_limits_default, em);
+    e = e == ERR_OK ? env->check_query(env->self, &tree, a->filter, em) : e;
+    if (e != ERR_OK && e != ERR_NO_MEMORY) {
+        e = err_wrap(em, ERR_ILLEGAL_ARGUMENT, "failed to parse filter for alias [%.*s]", STR_ARG(a->name));
+    }
+    arena_fini(&scratch);
+    return e;
+}
+
+enum err alias_check(const struct metadata_env *env, const struct cluster_state *s, struct str self, const struct alias_meta *a,
+                     struct errmsg *em)
+{
+    enum err e = alias_name_check(a->name, em);
+    const struct index_meta *taken = e == ERR_OK ? cluster_index(s, a->name) : NULL;
+    bool own = str_eq(a->name, self);
+    if (e == ERR_OK && (taken != NULL || own)) {
+        err_set(em, ERR_INVALID_ALIAS_NAME, "Invalid alias name [%.*s], an index exists with the same name as the alias",
+                STR_ARG(a->name));
+        err_about_index(em, a->name, taken != NULL ? taken->uuid : STR("_na_"));
+        return ERR_INVALID_ALIAS_NAME;
+    }
+    if (e == ERR_OK && a->index_routing.p != NULL && str_find(a->index_routing, ',', 0) != SIZE_MAX) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "alias [%.*s] has several index routing values associated with it", STR_ARG(a->name));
+    }
+    return e == ERR_OK ? check_filter(env, a, em) : e;
+}
+
+static bool compact(const struct json *v, struct arena *arena, struct str *out)
+{
+    struct buf b;
+    struct jsonw w;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_value(&w, v);
+    *out = b.failed ? STR_NULL : arena_str(arena, buf_view(&b));
+    buf_fini(&b);
+    return out->p != NULL;
+}
+
+static enum err flag(const struct json *body, const char *name, bool *has, bool *value, struct errmsg *em)
+{
+    const struct json *v = json_get(body, name);
+    *has = v != NULL && v->type != JSON_NULL;
+    if (!*has) {
+        return ERR_OK;
+    }
+    struct str text = json_text(v);
+    if (!str_is(text, "true") && !str_is(text, "false")) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown token [%s] in alias [%s]", json_token_name(v), name);
+    }
+    *value = str_is(text, "true");
+    return ERR_OK;
+}
+
+enum err alias_from_json(struct alias_meta *out, const struct json *body, struct arena *arena, struct errmsg *em)
+{
+    const struct json *filter = json_get(body, "filter"), *routing = json_get(body, "routing");
+    const struct json *index = json_get(body, "index_routing"), *search = json_get(body, "search_routing");
+    if (json_is(filter, JSON_OBJECT) && filter->n > 0 && !compact(filter, arena, &out->filter)) {
+        return err_no_memory(em);
+    }
+    index = index != NULL ? index : routing;
+    search = search != NULL ? search : routing;
+    out->index_routing = index != NULL ? json_text(index) : STR_NULL;
+    out->search_routing = search != NULL ? json_text(search) : STR_NULL;
+    enum err e = flag(body, "is_write_index", &out->has_is_write, &out->is_write, em);
+    return e == ERR_OK ? flag(body, "is_hidden", &out->has_is_hidden, &out->is_hidden, em) : e;
+}
+
+void alias_write(const struct alias_meta *a, struct jsonw *w)
+{
+    jw_obj(w);
+    if (a->filter.n > 0) {
+        jw_k(w, "filter");
+        jw_raw(w, a->filter);
+    }
+    if (a->index_routing.p != NULL) {
+        jw_kstr(w, "index_routing", a->index_routing);
+    }
+    if (a->search_routing.p != NULL) {
+        jw_kstr(w, "search_routing", a->search_routing);
+    }
+    if (a->has_is_write) {
+        jw_kbool(w, "is_write_index", a->is_write);
+    }
+    if (a->has_is_hidden) {
+        jw_kbool(w, "is_hidden", a->is_hidden);
+    }
+    jw_obj_end(w);
+}
+
+static bool same_opt(struct str a, struct str b)
+{
+    return (a.p == NULL) == (b.p == NULL) && str_eq(a, b);
+}
+
+static bool same_alias(const struct alias_meta *a, const struct alias_meta *b)
+{
+    return str_eq(a->filter, b->filter) && same_opt(a->index_routing, b->index_routing) && same_opt(a->search_routing, b->search_routing)
+           && a->has_is_write == b->has_is_write && a->is_write == b->is_write && a->has_is_hidden == b->has_is_hidden
+           && a->is_hidden == b->is_hidden;
+}
+
+static struct str keep(struct arena *a, struct str s, bool *ok)
+{
+    struct str copy = s.p != NULL ? arena_str(a, s) : s;
+    *ok &= s.p == NULL || copy.p != NULL;
+    return copy;
+}
+
+static bool copy_alias(struct alias_meta *to, const struct alias_meta *from, struct arena *arena)
+{
+    bool ok = true;
+    *to = *from;
+    to->name = keep(arena, from->name, &ok);
+    to->filter = keep(arena, from->filter, &ok);
+    to->index_routing = keep(arena, from->index_routing, &ok);
+    to->search_routing = keep(arena, from->search_routing, &ok);
+    return ok;
+}
+
+enum err index_put_alias(struct index_meta *m, const struct alias_meta *a, bool *changed, struct errmsg *em)
+{
+    struct arena *arena = &m->part.arena;
+    uint32_t at = 0;
+    while (at < m->n_aliases && str_cmp(m->aliases[at].name, a->name) < 0) {
+        at++;
+    }
+    bool there = at < m->n_aliases && str_eq(m->aliases[at].name, a->name);
+    *changed = !there || !same_alias(&m->aliases[at], a);
+    if (!there) {
+        struct alias_meta *v = ARENA_ARRAY(arena, struct alias_meta, (size_t)m->n_aliases + 1);
+        if (v == NULL) {
+            return err_no_memory(em);
+        }
+        if (m->n_aliases > 0) {
+            memcpy(v, m->aliases, at * sizeof(*v));
+            memcpy(&v[at + 1], &m->aliases[at], (m->n_aliases - at) * sizeof(*v));
+        }
+        m->aliases = v;
+        m->n_aliases++;
+    }
+    return copy_alias(&m->aliases[at], a, arena) ? ERR_OK : err_no_memory(em);
+}
+
+/* ---- rules over several indices ---------------------------------------------------------------------------------------- */
+
+static void add_name(struct buf *b, const struct index_meta *m)
+{
+    buf_printf(b, "%s%.*s", b->n > 0 ? "," : "", STR_ARG(m->name));
+}
+
+static enum err alias_agrees(const struct cluster_state *s, struct str name, struct errmsg *em)
+{
+    struct buf writers, hidden, shown;
+    uint32_t n_writers = 0;
+    enum err e = ERR_OK;
+    buf_init(&writers, NULL, BUF_UNLIMITED);
+    buf_init(&hidden, NULL, BUF_UNLIMITED);
+    buf_init(&shown, NULL, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < s->n_indices; i++) {
+        const struct alias_meta *a = index_alias(s->indices[i], name);
+        if (a == NULL) {
+            continue;
+        }
+        if (a->has_is_write && a->is_write) {
+            n_writers++;
+            add_name(&writers, s->indices[i]);
+        }
+        add_name(a->has_is_hidden && a->is_hidden ? &hidden : &shown, s->indices[i]);
+    }
+    if (n_writers > 1) {
+        e = err_set(em, ERR_ILLEGAL_STATE, "alias [%.*s] has more than one write index [%.*s]", STR_ARG(name), STR_ARG(buf_view(&writers)));
+    } else if (hidden.n > 0 && shown.n > 0) {
+        e = err_set(em, ERR_ILLEGAL_STATE,
+                    "alias [%.*s] has is_hidden set to true on indices [%.*s] but does not have is_hidden set to true on indices [%.*s]; "
+                    "alias must have the same is_hidden setting on all indices",
+                    STR_ARG(name), STR_ARG(buf_view(&hidden)), STR_ARG(buf_view(&shown)));
+    }
+    buf_fini(&writers);
+    buf_fini(&hidden);
+    buf_fini(&shown);
+    return e;
+}
+
+enum err aliases_agree(const struct cluster_state *s, struct errmsg *em)
+{
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < s->n_indices; i++) {
+        for (uint32_t a = 0; e == ERR_OK && a < s->indices[i]->n_aliases; a++) {
+            e = alias_agrees(s, s->indices[i]->aliases[a].name, em);
+        }
+    }
+    return e;
+}
+
+/* ---- META_ALIASES -------------------------------------------------------------------------------------------------------- */
+
+/* A copy to change of the index as the builder has it by now. */
+static enum err open_index(const struct state_builder *b, struct str name, struct index_meta **out, struct errmsg *em)
+{
+    const struct index_meta *m = cluster_index(b->next, name);
+    if (m == NULL) {
+        return no_such_index(name, em);
+    }
+    *out = index_meta_copy(m);
+    return *out != NULL ? ERR_OK : err_no_memory(em);
+}
+
+static enum err close_index(struct meta_request *rq, struct state_builder *b, struct index_meta *m, bool changed, enum err e,
+                            struct errmsg *em)
+{
+    if (e != ERR_OK || !changed) {
+        state_part_unref(&m->part);
+        return e;
+    }
+    m->version++;
+    m->aliases_version++;
+    rq->changed = true;
+    return state_put_index(b, m) ? ERR_OK : err_no_memory(em);
+}
+
+static enum err add(const struct metadata_env *env, struct meta_request *rq, const struct alias_action *x, struct state_builder *b,
+                    struct errmsg *em)
+{
+    struct index_meta *m;
+    enum err e = open_index(b, x->index, &m, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    bool changed = false;
+    for (uint32_t i = 0; e == ERR_OK && i < x->n_aliases; i++) {
+        struct alias_meta a = x->alias;
+        bool one = false;
+        a.name = x->aliases[i];
+        e = alias_check(env, b->next, x->index, &a, em);
+        e = e == ERR_OK ? index_put_alias(m, &a, &one, em) : e;
+        changed |= one;
+    }
+    return close_index(rq, b, m, changed, e, em);
+}
+
+static bool alias_matches(const struct alias_action *x, struct str name)
+{
+    for (uint32_t i = 0; i < x->n_aliases; i++) {
+        if (str_is(x->aliases[i], "_all") || str_glob(x->aliases[i], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum err take_away(struct meta_request *rq, const struct alias_action *x, struct state_builder *b, bool *any, struct errmsg *em)
+{
+    struct index_meta *m;
+    enum err e = open_index(b, x->index, &m, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < m->n_aliases; i++) {
+        if (!alias_matches(x, m->aliases[i].name)) {
+            m->aliases[left++] = m->aliases[i];
+        }
+    }
+    bool changed = left < m->n_aliases;
+    m->n_aliases = left;
+    *any |= changed;
+    if (!changed && x->must_exist) {
+        e = err_set(em, ERR_RESOURCE_NOT_FOUND, "required alias [%.*s] does not exist", STR_ARG(x->aliases[0]));
+    }
+    return close_index(rq, b, m, changed, e, em);
+}
+
+static enum err none_found(const struct meta_request *rq, struct errmsg *em)
+{
+    struct buf names;
+    buf_init(&names, NULL, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < rq->n_alias_actions; i++) {
+        const struct alias_action *x = &rq->alias_actions[i];
+        for (uint32_t k = 0; k < x->n_aliases && (i == 0 || x->aliases != rq->alias_actions[i - 1].aliases); k++) {
+            buf_printf(&names, "%s%.*s", names.n > 0 ? "," : "", STR_ARG(x->aliases[k]));
+        }
+    }
+    err_set(em, ERR_ALIASES_NOT_FOUND, "aliases [%.*s] missing", STR_ARG(buf_view(&names)));
+    err_about_resource(em, "aliases", buf_view(&names));
+    buf_fini(&names);
+    return ERR_ALIASES_NOT_FOUND;
+}
+
+enum err meta_aliases(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b,
+                      struct errmsg *em)
+{
+    bool any = false;
+    enum err e = ERR_OK;
+    (void)cur;
+    for (uint32_t i = 0; e == ERR_OK && i < rq->n_alias_actions; i++) { /* an alias may take a removed index's name */
+        const struct alias_action *x = &rq->alias_actions[i];
+        if (x->kind == ALIAS_REMOVE_INDEX) {
+            e = state_remove_index(b, x->index) ? ERR_OK : no_such_index(x->index, em);
+            any = rq->changed = true;
+        }
+    }
+    for (uint32_t i = 0; e == ERR_OK && i < rq->n_alias_actions; i++) {
+        const struct alias_action *x = &rq->alias_actions[i];
+        if (x->kind == ALIAS_ADD) {
+            any = true;
+            e = add(env, rq, x, b, em);
+        } else if (x->kind == ALIAS_REMOVE) {
+            e = take_away(rq, x, b, &any, em);
+        }
+    }
+    if (e == ERR_OK && !any && rq->n_alias_actions > 0) {
+        return none_found(rq, em);
+    }
+    return e == ERR_OK && rq->changed ? aliases_agree(b->next, em) : e;
+}

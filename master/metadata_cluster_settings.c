@@ -1,0 +1,55 @@
+/* The cluster's own settings: persistent ones survive restarts, transient ones override them until then. */
+#include "master/metadata_int.h"
+
+#include "common/cluster/setting_registry.h"
+
+static enum err change(struct meta_request *rq, const struct settings_part *old, bool persistent, struct settings *updates,
+                       struct state_builder *b, struct errmsg *em)
+{
+    const char *name = persistent ? "persistent" : "transient";
+    const struct json *body = json_get(&rq->body, name);
+    struct settings given;
+    struct settings_part *next = settings_part_new(old != NULL ? &old->settings : NULL);
+    if (next == NULL) {
+        return err_no_memory(em);
+    }
+    settings_init(&given, &rq->arena);
+    struct settings_change c = {.registry = &setting_registry_cluster, .what = name, .only_dynamic = true};
+    enum err e = body != NULL ? settings_from_json(&given, body, STR(""), em) : ERR_OK;
+    e = e == ERR_OK ? settings_apply(&c, &next->settings, &given, updates, em) : e;
+    if (e != ERR_OK || !c.changed) {
+        state_part_unref(&next->part);
+        return e;
+    }
+    state_put_settings(b, next, persistent);
+    rq->changed = true;
+    return ERR_OK;
+}
+
+static enum err answer(struct meta_request *rq, const struct settings *persistent, const struct settings *transient, struct errmsg *em)
+{
+    struct buf out;
+    struct jsonw w;
+    buf_init(&out, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &out, false);
+    jw_obj(&w);
+    jw_kbool(&w, "acknowledged", true);
+    jw_k(&w, "persistent");
+    settings_write(persistent, &w, rq->flat);
+    jw_k(&w, "transient");
+    settings_write(transient, &w, rq->flat);
+    jw_obj_end(&w);
+    rq->response = out.failed ? STR_NULL : arena_str(&rq->arena, buf_view(&out));
+    buf_fini(&out);
+    return rq->response.p != NULL ? ERR_OK : err_no_memory(em);
+}
+
+enum err meta_cluster_settings(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b, struct errmsg *em)
+{
+    struct settings persistent, transient;
+    settings_init(&persistent, &rq->arena);
+    settings_init(&transient, &rq->arena);
+    enum err e = change(rq, cur->transient, false, &transient, b, em);
+    e = e == ERR_OK ? change(rq, cur->persistent, true, &persistent, b, em) : e;
+    return e == ERR_OK ? answer(rq, &persistent, &transient, em) : e;
+}

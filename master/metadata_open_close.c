@@ -1,0 +1,42 @@
+/* Opening, closing and blocking indices. */
+#include "master/metadata_int.h"
+
+static const struct str verified = {"index.verified_before_close", sizeof("index.verified_before_close") - 1};
+
+static bool set_closed(struct index_meta *m, bool closed)
+{
+    m->closed = closed;
+    m->version++;
+    m->settings_version++;
+    if (!closed) {
+        settings_remove(&m->settings, verified);
+        return true;
+    }
+    return settings_put(&m->settings, verified, STR("true"));
+}
+
+enum err meta_open_close(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b, struct errmsg *em)
+{
+    bool closed = rq->action == META_CLOSE_INDEX;
+    for (uint32_t i = 0; i < rq->n_names; i++) {
+        if (cluster_index(cur, rq->names[i]) == NULL) {
+            return no_such_index(rq->names[i], em);
+        }
+    }
+    for (uint32_t i = 0; i < rq->n_names; i++) {
+        const struct index_meta *old = cluster_index(cur, rq->names[i]);
+        if (old->closed == closed) {
+            continue;
+        }
+        struct index_meta *m = index_meta_copy(old);
+        if (m == NULL || !set_closed(m, closed)) {
+            state_part_unref(m != NULL ? &m->part : NULL);
+            return err_no_memory(em);
+        }
+        rq->changed = true;
+        if (!state_put_index(b, m)) {
+            return err_no_memory(em);
+        }
+    }
+    return ERR_OK;
+}

@@ -1,0 +1,584 @@
+/* Templates: legacy, composable, and the components those are made of. */
+#include "master/metadata_int.h"
+
+#include "common/base/jsonr.h"
+#include "common/base/num.h"
+#include "common/cluster/setting_registry.h"
+
+/* ---- writing: bodies are kept as the API prints them --------------------------------------------------------------------- */
+
+static enum err write_settings(struct jsonw *w, const struct json *given, struct arena *arena, struct errmsg *em)
+{
+    struct settings s;
+    settings_init(&s, arena);
+    enum err e = index_settings_given(&s, given, em);
+    if (e == ERR_OK) {
+        settings_write(&s, w, false);
+    }
+    return e;
+}
+
+static enum err write_aliases(struct jsonw *w, const struct json *given, struct arena *arena, struct errmsg *em)
+{
+    enum err e = ERR_OK;
+    jw_obj(w);
+    for (uint32_t i = 0; e == ERR_OK && json_is(given, JSON_OBJECT) && i < given->n; i++) {
+        struct alias_meta a = {.name = given->members[i].key};
+        if (given->members[i].value.type != JSON_OBJECT) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "No alias is specified");
+        }
+        e = alias_from_json(&a, &given->members[i].value, arena, em);
+        jw_key(w, a.name);
+        alias_write(&a, w);
+    }
+    jw_obj_end(w);
+    return e;
+}
+
+static const struct json *without_type(const struct json *mappings)
+{
+    bool typed = json_is(mappings, JSON_OBJECT) && mappings->n == 1 && str_is(mappings->members[0].key, "_doc");
+    return typed ? &mappings->members[0].value : mappings;
+}
+
+static void write_patterns(struct jsonw *w, const struct template_meta *t)
+{
+    jw_k(w, "index_patterns");
+    jw_arr(w);
+    for (uint32_t i = 0; i < t->n_patterns; i++) {
+        jw_str(w, t->patterns[i]);
+    }
+    jw_arr_end(w);
+}
+
+static void write_given(struct jsonw *w, const struct json *body, const char *name)
+{
+    const struct json *v = json_get(body, name);
+    if (v != NULL && v->type != JSON_NULL) {
+        jw_k(w, name);
+        jw_value(w, v);
+    }
+}
+
+static enum err write_legacy(struct jsonw *w, const struct template_meta *t, const struct json *body, struct arena *arena, struct errmsg *em)
+{
+    const struct json *mappings = without_type(json_get(body, "mappings"));
+    jw_obj(w);
+    jw_ki64(w, "order", t->order);
+    write_given(w, body, "version");
+    write_patterns(w, t);
+    jw_k(w, "settings");
+    enum err e = write_settings(w, json_get(body, "settings"), arena, em);
+    jw_k(w, "mappings");
+    if (json_is(mappings, JSON_OBJECT)) {
+        jw_value(w, mappings);
+    } else {
+        jw_obj(w);
+        jw_obj_end(w);
+    }
+    jw_k(w, "aliases");
+    e = e == ERR_OK ? write_aliases(w, json_get(body, "aliases"), arena, em) : e;
+    jw_obj_end(w);
+    return e;
+}
+
+/* {"settings":…, "mappings":…, "aliases":…}: those that were given. */
+static enum err write_inner(struct jsonw *w, const struct json *inner, struct arena *arena, struct errmsg *em)
+{
+    const struct json *settings = json_get(inner, "settings"), *aliases = json_get(inner, "aliases");
+    const struct json *mappings = without_type(json_get(inner, "mappings"));
+    enum err e = ERR_OK;
+    jw_obj(w);
+    if (settings != NULL) {
+        jw_k(w, "settings");
+        e = write_settings(w, settings, arena, em);
+    }
+    if (mappings != NULL) {
+        jw_k(w, "mappings");
+        jw_value(w, mappings);
+    }
+    if (aliases != NULL && e == ERR_OK) {
+        jw_k(w, "aliases");
+        e = write_aliases(w, aliases, arena, em);
+    }
+    jw_obj_end(w);
+    return e;
+}
+
+static enum err write_modern(struct jsonw *w, const struct template_meta *t, const struct json *body, struct arena *arena, struct errmsg *em)
+{
+    const struct json *inner = json_get(body, "template"), *parts = json_get(body, "composed_of");
+    enum err e = ERR_OK;
+    jw_obj(w);
+    if (t->kind == TEMPLATE_COMPOSABLE) {
+        write_patterns(w, t);
+    }
+    if (inner != NULL) {
+        jw_k(w, "template");
+        e = write_inner(w, inner, arena, em);
+    }
+    if (t->kind == TEMPLATE_COMPOSABLE) {
+        jw_k(w, "composed_of");
+        if (json_is(parts, JSON_ARRAY)) {
+            jw_value(w, parts);
+        } else {
+            jw_arr(w);
+            jw_arr_end(w);
+        }
+    }
+    write_given(w, body, "priority");
+    write_given(w, body, "version");
+    write_given(w, body, "_meta");
+    write_given(w, body, "data_stream");
+    write_given(w, body, "allow_auto_create");
+    jw_obj_end(w);
+    return e;
+}
+
+/* ---- checking -------------------------------------------------------------------------------------------------------------- */
+
+static enum err invalid(struct str name, const char *why, struct errmsg *em)
+{
+    return err_set(em, ERR_INVALID_TEMPLATE, "index_template [%.*s] invalid, cause [Validation Failed: 1: %s;]", STR_ARG(name), why);
+}
+
+static enum err check_name(struct str name, struct errmsg *em)
+{
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.p[i];
+        if (c == ' ' || c == ',' || c == '#') {
+            return invalid(name, c == ' ' ? "name must not contain a space" : c == ',' ? "name must not contain a ','"
+                                                                                       : "name must not contain a '#'", em);
+        }
+        if (c >= 'A' && c <= 'Z') {
+            return invalid(name, "name must be lower cased", em);
+        }
+    }
+    return name.n > 0 && name.p[0] == '_' ? invalid(name, "name must not start with '_'", em) : ERR_OK;
+}
+
+static enum err check_patterns(const struct template_meta *t, struct errmsg *em)
+{
+    static const char forbidden[] = {' ', ',', '#', ':', '"', '\\', '<', '|', '>', '/', '?'};
+    for (uint32_t i = 0; i < t->n_patterns; i++) {
+        struct str p = t->patterns[i];
+        if (p.n == 0 || p.p[0] == '_') {
+            return invalid(t->name, "template must not start with '_'", em);
+        }
+        for (size_t k = 0; k < ARRAY_LEN(forbidden); k++) {
+            if (str_find(p, forbidden[k], 0) != SIZE_MAX) {
+                return invalid(t->name, "template must not contain the following characters [ , \", *, \\, <, |, ,, >, /, ?]", em);
+            }
+        }
+    }
+    return ERR_OK;
+}
+
+/* Every mistake in the settings, in the one reason of an invalid template. */
+static enum err check_settings(struct str name, const struct settings *s, struct errmsg *em)
+{
+    struct buf why;
+    unsigned n = 0;
+    enum err e = ERR_OK;
+    buf_init(&why, NULL, BUF_UNLIMITED);
+    for (size_t i = 0; i < s->n; i++) {
+        const struct setting_def *d = setting_def_find(&setting_registry_index, s->v[i].key);
+        struct errmsg one;
+        if ((d == NULL ? setting_unknown(&setting_registry_index, s->v[i].key, &one) : setting_check(d, &s->v[i], &one)) != ERR_OK) {
+            buf_printf(&why, "%u: %s;", ++n, one.frame[0].reason);
+        }
+    }
+    if (n > 0) {
+        e = err_set(em, ERR_INVALID_TEMPLATE, "index_template [%.*s] invalid, cause [Validation Failed: %.*s]", STR_ARG(name),
+                    STR_ARG(buf_view(&why)));
+    }
+    buf_fini(&why);
+    return e;
+}
+
+/* As if an index were made of it. */
+static enum err check_whole(const struct metadata_env *env, const struct index_recipe *x, struct arena *arena, struct errmsg *em)
+{
+    struct settings view;
+    struct buf out;
+    struct json none = json_mk_object();
+    if (!settings_sub(&view, &x->settings, STR("index"), arena)) {
+        return err_no_memory(em);
+    }
+    enum err e = env->check_analysis(env->self, &view, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    buf_init(&out, NULL, BUF_UNLIMITED);
+    e = env->merge_mapping(env->self, &view, STR_NULL, x->mapping.type == JSON_OBJECT ? &x->mapping : &none, &out, em);
+    buf_fini(&out);
+    return e;
+}
+
+static enum err check_recipe(const struct metadata_env *env, const struct cluster_state *cur, const struct template_meta *t,
+                             const struct json *body, struct arena *arena, struct errmsg *em)
+{
+    struct index_recipe x;
+    struct json *wrapped = ARENA_NEW(arena, struct json);
+    if (wrapped == NULL) {
+        return err_no_memory(em);
+    }
+    *wrapped = *body;
+    if (t->kind == TEMPLATE_LEGACY) { /* one layer, as a composable template has it under "template" */
+        *wrapped = json_mk_object();
+        if (!json_put(wrapped, arena, STR("template"), *body)) {
+            return err_no_memory(em);
+        }
+    }
+    struct settings own;
+    settings_init(&own, arena);
+    enum err e = index_settings_given(&own, json_path(wrapped, "template.settings"), em);
+    e = e == ERR_OK ? check_settings(t->name, &own, em) : e;
+    e = e == ERR_OK ? index_recipe_of_template(&x, cur, wrapped, arena, em) : e;
+    for (uint32_t i = 0; e == ERR_OK && i < x.n_aliases; i++) {
+        e = alias_check(env, cur, STR(""), &x.aliases[i], em);
+    }
+    if (e != ERR_OK) {
+        return e;
+    }
+    e = check_whole(env, &x, arena, em);
+    if (e != ERR_OK && t->kind == TEMPLATE_COMPOSABLE) {
+        if (e == ERR_MAPPER_PARSING || e == ERR_MAPPER) {
+            err_wrap(em, ERR_ILLEGAL_ARGUMENT, "invalid composite mappings for [%.*s]", STR_ARG(t->name));
+        }
+        e = err_wrap(em, ERR_ILLEGAL_ARGUMENT, "composable template [%.*s] template after composition is invalid", STR_ARG(t->name));
+    }
+    return e;
+}
+
+static enum err check_fields(const struct json *body, struct str text, const char *parser, const char *const *known, struct errmsg *em)
+{
+    for (uint32_t i = 0; i < body->n; i++) {
+        bool ok = false;
+        for (size_t k = 0; known[k] != NULL; k++) {
+            ok |= str_is(body->members[i].key, known[k]);
+        }
+        if (!ok) {
+            return jr_unknown_field(text, body->members[i].key_off, parser, body->members[i].key, known, em);
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err check_shape(const struct json *body, struct str text, enum template_kind kind, struct errmsg *em)
+{
+    static const char *const composable[] = {"index_patterns", "template", "priority", "composed_of", "version", "_meta", "data_stream",
+                                             "allow_auto_create", NULL};
+    static const char *const component[] = {"template", "version", "_meta", NULL};
+    static const char *const inner[] = {"settings", "mappings", "aliases", NULL};
+    static const char *const legacy[] = {"index_patterns", "template", "order", "version", "settings", "mappings", "aliases", NULL};
+    if (kind == TEMPLATE_LEGACY) {
+        if (check_fields(body, text, "", legacy, NULL) == ERR_OK) {
+            return ERR_OK;
+        }
+        for (uint32_t i = 0; i < body->n; i++) {
+            struct json one = {.type = JSON_OBJECT, .n = 1, .members = &body->members[i]};
+            if (check_fields(&one, text, "", legacy, NULL) != ERR_OK) {
+                return err_set(em, ERR_PARSE, "unknown key [%.*s] in the template ", STR_ARG(body->members[i].key));
+            }
+        }
+    }
+    const char *parser = kind == TEMPLATE_COMPOSABLE ? "index_template" : "component_template";
+    enum err e = check_fields(body, text, parser, kind == TEMPLATE_COMPOSABLE ? composable : component, em);
+    const struct json *t = json_get(body, "template");
+    if (e == ERR_OK && json_is(t, JSON_OBJECT)) {
+        e = check_fields(t, text, "template", inner, em);
+        if (e != ERR_OK) {
+            e = jr_wrap_field(text, t->end, parser, STR("template"), em);
+        }
+    }
+    if (e == ERR_OK && kind == TEMPLATE_COMPOSABLE && json_get(body, "index_patterns") == NULL) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Required [index_patterns]");
+    }
+    if (e == ERR_OK && kind == TEMPLATE_COMPONENT && t == NULL) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Required [template]");
+    }
+    return e;
+}
+
+/* ---- conflicts between composable templates ------------------------------------------------------------------------------ */
+
+/* Could one name match both patterns? Only `*` is special. */
+static bool overlap(struct str a, struct str b)
+{
+    if (a.n == 0 || b.n == 0) {
+        struct str rest = a.n == 0 ? b : a;
+        for (size_t i = 0; i < rest.n; i++) {
+            if (rest.p[i] != '*') {
+                return false;
+            }
+        }
+        return true;
+    }
+    if (a.p[0] == '*') {
+        return overlap(str_slice(a, 1, a.n), b) || overlap(a, str_slice(b, 1, b.n));
+    }
+    if (b.p[0] == '*') {
+        return overlap(a, str_slice(b, 1, b.n)) || overlap(str_slice(a, 1, a.n), b);
+    }
+    return a.p[0] == b.p[0] && overlap(str_slice(a, 1, a.n), str_slice(b, 1, b.n));
+}
+
+/* Overlap is exponential in the stars of both patterns: past this many, patterns are taken to overlap. */
+#define STARS_MAX 8
+
+static unsigned stars(struct str p)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < p.n; i++) {
+        n += p.p[i] == '*';
+    }
+    return n;
+}
+
+bool templates_overlap(const struct template_meta *a, const struct template_meta *b)
+{
+    for (uint32_t i = 0; i < a->n_patterns; i++) {
+        for (uint32_t k = 0; k < b->n_patterns; k++) {
+            if (stars(a->patterns[i]) + stars(b->patterns[k]) > STARS_MAX || overlap(a->patterns[i], b->patterns[k])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static enum err check_rivals(const struct cluster_state *cur, const struct template_meta *t, struct errmsg *em)
+{
+    for (uint32_t i = 0; i < cur->n_templates; i++) {
+        const struct template_meta *o = cur->templates[i];
+        if (o->kind != TEMPLATE_COMPOSABLE || str_eq(o->name, t->name) || o->order != t->order || !templates_overlap(o, t)) {
+            continue;
+        }
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "index template [%.*s] has index patterns matching patterns from existing templates [%.*s] that have the same "
+                       "priority [%lld], multiple index templates may not match during index creation, please use a different priority",
+                       STR_ARG(t->name), STR_ARG(o->name), (long long)t->order);
+    }
+    return ERR_OK;
+}
+
+static enum err check_components(const struct cluster_state *cur, const struct template_meta *t, const struct json *body, struct errmsg *em)
+{
+    const struct json *parts = json_get(body, "composed_of");
+    struct buf missing;
+    enum err e = ERR_OK;
+    buf_init(&missing, NULL, BUF_UNLIMITED);
+    for (uint32_t i = 0; json_is(parts, JSON_ARRAY) && i < parts->n; i++) {
+        struct str name = json_text(&parts->items[i]);
+        if (cluster_template(cur, TEMPLATE_COMPONENT, name) == NULL) {
+            buf_printf(&missing, "%s%.*s", missing.n > 0 ? ", " : "", STR_ARG(name));
+        }
+    }
+    if (missing.n > 0) {
+        e = err_set(em, ERR_INVALID_TEMPLATE,
+                    "index_template [%.*s] invalid, cause [index template [%.*s] specifies component templates [%.*s] that do not exist]",
+                    STR_ARG(t->name), STR_ARG(t->name), STR_ARG(buf_view(&missing)));
+    }
+    buf_fini(&missing);
+    return e;
+}
+
+/* ---- put ------------------------------------------------------------------------------------------------------------------- */
+
+static enum err read_patterns(struct template_meta *t, const struct json *v, struct errmsg *em)
+{
+    const struct str *given = NULL;
+    uint32_t n = 0;
+    struct arena *a = &t->part.arena;
+    if (v != NULL && !jr_strings(v, a, &given, &n)) {
+        return err_no_memory(em);
+    }
+    t->patterns = ARENA_ARRAY(a, struct str, n);
+    for (uint32_t i = 0; t->patterns != NULL && i < n; i++) {
+        t->patterns[i] = arena_str(a, given[i]);
+        if (t->patterns[i].p == NULL) {
+            return err_no_memory(em);
+        }
+        t->n_patterns++;
+    }
+    return t->patterns != NULL ? ERR_OK : err_no_memory(em);
+}
+
+static enum err fill(struct template_meta *t, struct meta_request *rq, struct errmsg *em)
+{
+    const struct json *body = &rq->body, *order = json_get(body, t->kind == TEMPLATE_LEGACY ? "order" : "priority");
+    const struct json *patterns = json_get(body, "index_patterns");
+    struct buf out;
+    struct jsonw w;
+    t->name = arena_str(&t->part.arena, rq->names[0]);
+    if (patterns == NULL && t->kind == TEMPLATE_LEGACY) {
+        patterns = json_get(body, "template");
+    }
+    if (order != NULL) {
+        (void)num_parse_i64(json_text(order), &t->order);
+    }
+    enum err e = t->name.p != NULL ? read_patterns(t, patterns, em) : err_no_memory(em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    buf_init(&out, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &out, false);
+    e = t->kind == TEMPLATE_LEGACY ? write_legacy(&w, t, body, &rq->arena, em) : write_modern(&w, t, body, &rq->arena, em);
+    if (e == ERR_OK) {
+        t->body = out.failed ? STR_NULL : arena_str(&t->part.arena, buf_view(&out));
+        e = t->body.p != NULL ? ERR_OK : err_no_memory(em);
+    }
+    buf_fini(&out);
+    return e;
+}
+
+static enum err check(const struct metadata_env *env, const struct cluster_state *cur, const struct template_meta *t,
+                      struct meta_request *rq, struct errmsg *em)
+{
+    bool there = cluster_template(cur, t->kind, t->name) != NULL;
+    if (t->kind == TEMPLATE_LEGACY && t->n_patterns == 0) {
+        return err_set(em, ERR_ACTION_VALIDATION, "Validation Failed: 1: index patterns are missing;");
+    }
+    if (rq->create_only && there) {
+        const char *what = t->kind == TEMPLATE_LEGACY ? "index_template" : t->kind == TEMPLATE_COMPOSABLE ? "index template" : "component template";
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "%s [%.*s] already exists", what, STR_ARG(t->name));
+    }
+    enum err e = check_name(t->name, em);
+    e = e == ERR_OK ? check_patterns(t, em) : e;
+    if (e == ERR_OK && t->kind == TEMPLATE_COMPOSABLE) {
+        e = check_components(cur, t, &rq->body, em);
+        e = e == ERR_OK ? check_rivals(cur, t, em) : e;
+    }
+    return e == ERR_OK && env != NULL ? check_recipe(env, cur, t, &rq->body, &rq->arena, em) : e;
+}
+
+static bool same_template(const struct template_meta *a, const struct template_meta *b)
+{
+    return a != NULL && a->order == b->order && str_eq(a->body, b->body);
+}
+
+enum err template_check(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
+                        struct template_meta **out, struct errmsg *em)
+{
+    *out = NULL;
+    if (rq->body.type != JSON_OBJECT) {
+        return err_set(em, ERR_PARSE, "a template must be an object");
+    }
+    enum err e = check_shape(&rq->body, rq->text, rq->template_kind, em);
+    struct template_meta *t = e == ERR_OK ? template_meta_new() : NULL;
+    if (t == NULL) {
+        return e == ERR_OK ? err_no_memory(em) : e;
+    }
+    t->kind = rq->template_kind;
+    e = fill(t, rq, em);
+    e = e == ERR_OK ? check(env, cur, t, rq, em) : e;
+    if (e != ERR_OK) {
+        state_part_unref(&t->part);
+        return e;
+    }
+    *out = t;
+    return ERR_OK;
+}
+
+enum err meta_put_template(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
+                           struct state_builder *b, struct errmsg *em)
+{
+    struct template_meta *t;
+    enum err e = template_check(env, cur, rq, &t, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (same_template(cluster_template(cur, t->kind, t->name), t)) {
+        state_part_unref(&t->part);
+        return ERR_OK;
+    }
+    rq->changed = true;
+    return state_put_template(b, t) ? ERR_OK : err_no_memory(em);
+}
+
+enum err metadata_with_template(const struct cluster_state *cur, struct str name, const struct json *body, struct str text,
+                                struct cluster_state **out, struct errmsg *em)
+{
+    struct meta_request rq;
+    struct template_meta *t;
+    struct state_builder b;
+    meta_request_init(&rq, META_PUT_TEMPLATE, NULL, NULL);
+    rq.template_kind = TEMPLATE_COMPOSABLE;
+    rq.names = &name;
+    rq.n_names = 1;
+    rq.body = *body;
+    rq.text = text;
+    enum err e = template_check(NULL, cur, &rq, &t, em);
+    meta_request_fini(&rq);
+    *out = NULL;
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (!state_builder_init(&b, cur)) {
+        state_part_unref(&t->part);
+        return err_no_memory(em);
+    }
+    if (!state_put_template(&b, t)) {
+        state_builder_drop(&b);
+        return err_no_memory(em);
+    }
+    *out = state_builder_seal(&b, cur->state_uuid);
+    return *out != NULL ? ERR_OK : err_no_memory(em);
+}
+
+/* ---- delete ---------------------------------------------------------------------------------------------------------------- */
+
+/* Index templates that name a component, separated by commas; n == 0: none. */
+static struct str users_of(const struct cluster_state *cur, struct str component, struct arena *arena)
+{
+    struct str users = STR("");
+    for (uint32_t i = 0; i < cur->n_templates; i++) {
+        const struct template_meta *t = cur->templates[i];
+        struct json body;
+        if (t->kind != TEMPLATE_COMPOSABLE || json_parse(&body, t->body, arena, &json_limits_default, NULL) != ERR_OK) {
+            continue;
+        }
+        const struct json *parts = json_get(&body, "composed_of");
+        for (uint32_t k = 0; json_is(parts, JSON_ARRAY) && k < parts->n; k++) {
+            if (str_eq(json_text(&parts->items[k]), component)) {
+                users = arena_printf(arena, "%.*s%s%.*s", STR_ARG(users), users.n > 0 ? ", " : "", STR_ARG(t->name));
+                break;
+            }
+        }
+    }
+    return users;
+}
+
+static enum err delete_matching(const struct cluster_state *cur, struct meta_request *rq, struct str pattern, struct state_builder *b,
+                                struct errmsg *em)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < cur->n_templates; i++) {
+        const struct template_meta *t = cur->templates[i];
+        if (t->kind != rq->template_kind || !str_glob(pattern, t->name)) {
+            continue;
+        }
+        struct str users = t->kind == TEMPLATE_COMPONENT ? users_of(cur, t->name, &rq->arena) : STR("");
+        if (users.n > 0) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                           "component templates [%.*s] cannot be removed as they are still in use by index templates [%.*s]",
+                           STR_ARG(t->name), STR_ARG(users));
+        }
+        found = rq->changed = true;
+        state_remove_template(b, t->kind, t->name);
+    }
+    if (!found && !str_is(pattern, "*")) {
+        return err_set(em, ERR_TEMPLATE_MISSING, "index_template [%.*s] missing", STR_ARG(pattern));
+    }
+    return ERR_OK;
+}
+
+enum err meta_delete_template(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b, struct errmsg *em)
+{
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < rq->n_names; i++) {
+        e = delete_matching(cur, rq, rq->names[i], b, em);
+    }
+    return e;
+}

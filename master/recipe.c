@@ -1,0 +1,261 @@
+/* What templates and a request make of a new index. Later layers win: components in their order, the template that names
+ * them, the request; legacy templates by their order, and only where no composable template matches. */
+#include "master/metadata_int.h"
+
+/* ---- mappings ---------------------------------------------------------------------------------------------------------- */
+
+/* Legacy templates are merged key by key, composable ones field by field: a later definition of a field replaces it. */
+enum merge_mode { MERGE_KEYS, MERGE_FIELDS };
+
+static bool is_object_field(const struct json *v)
+{
+    const struct json *type = json_get(v, "type");
+    return v->type == JSON_OBJECT && (type == NULL || (type->type == JSON_STRING && (str_is(type->s, "object") || str_is(type->s, "nested"))));
+}
+
+static bool merge_mapping(struct json *base, const struct json *over, enum merge_mode mode, struct arena *arena);
+
+static bool merge_keys(struct json *base, const struct json *over, struct arena *arena)
+{
+    for (uint32_t i = 0; i < over->n; i++) {
+        const struct json_member *m = &over->members[i];
+        struct json *old = json_get_str(base, m->key);
+        bool both = json_is(old, JSON_OBJECT) && m->value.type == JSON_OBJECT;
+        if (!(both ? merge_keys(old, &m->value, arena) : json_put(base, arena, m->key, m->value))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool merge_properties(struct json *base, const struct json *over, enum merge_mode mode, struct arena *arena)
+{
+    for (uint32_t i = 0; i < over->n; i++) {
+        const struct json_member *m = &over->members[i];
+        struct json *old = json_get_str(base, m->key);
+        bool merge = json_is(old, JSON_OBJECT) && m->value.type == JSON_OBJECT
+                     && (mode == MERGE_KEYS || (is_object_field(old) && is_object_field(&m->value)));
+        if (!(merge ? merge_mapping(old, &m->value, mode, arena) : json_put(base, arena, m->key, m->value))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool names_template(const struct json *list, struct str name)
+{
+    for (uint32_t i = 0; i < list->n; i++) {
+        if (json_get_str(&list->items[i], name) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* dynamic_templates: those of the base whose names `over` does not define, then over's. */
+static bool merge_dynamic(struct json *base, const struct json *over, struct arena *arena)
+{
+    struct json *v = ARENA_ARRAY(arena, struct json, (size_t)base->n + over->n);
+    uint32_t n = 0;
+    if (v == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < base->n; i++) {
+        const struct json *t = &base->items[i];
+        if (t->type != JSON_OBJECT || t->n == 0 || !names_template(over, t->members[0].key)) {
+            v[n++] = *t;
+        }
+    }
+    for (uint32_t i = 0; i < over->n; i++) {
+        v[n++] = over->items[i];
+    }
+    base->items = v;
+    base->n = n;
+    return true;
+}
+
+static bool merge_mapping(struct json *base, const struct json *over, enum merge_mode mode, struct arena *arena)
+{
+    for (uint32_t i = 0; i < over->n; i++) {
+        const struct json_member *m = &over->members[i];
+        struct json *old = json_get_str(base, m->key);
+        bool ok;
+        if (json_is(old, JSON_OBJECT) && m->value.type == JSON_OBJECT && str_is(m->key, "properties")) {
+            ok = merge_properties(old, &m->value, mode, arena);
+        } else if (json_is(old, JSON_OBJECT) && m->value.type == JSON_OBJECT && (mode == MERGE_KEYS || str_is(m->key, "_meta"))) {
+            ok = merge_keys(old, &m->value, arena);
+        } else if (json_is(old, JSON_ARRAY) && m->value.type == JSON_ARRAY && str_is(m->key, "dynamic_templates")) {
+            ok = merge_dynamic(old, &m->value, arena);
+        } else {
+            ok = json_put(base, arena, m->key, m->value);
+        }
+        if (!ok) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- layers -------------------------------------------------------------------------------------------------------------- */
+
+static enum err add_mapping(struct index_recipe *x, const struct json *mapping, enum merge_mode mode, struct arena *arena, struct errmsg *em)
+{
+    if (mapping == NULL || mapping->type == JSON_NULL) {
+        return ERR_OK;
+    }
+    if (mapping->type == JSON_OBJECT && mapping->n == 1 && str_is(mapping->members[0].key, "_doc")) {
+        mapping = &mapping->members[0].value;
+    }
+    if (x->mapping.type != JSON_OBJECT) {
+        return json_copy(&x->mapping, mapping, arena) ? ERR_OK : err_no_memory(em);
+    }
+    struct json copy; /* what is merged in may be merged into later */
+    return json_copy(&copy, mapping, arena) && merge_mapping(&x->mapping, &copy, mode, arena) ? ERR_OK : err_no_memory(em);
+}
+
+static enum err add_alias(struct index_recipe *x, const struct alias_meta *a, struct arena *arena, struct errmsg *em)
+{
+    for (uint32_t i = 0; i < x->n_aliases; i++) {
+        if (str_eq(x->aliases[i].name, a->name)) {
+            x->aliases[i] = *a;
+            return ERR_OK;
+        }
+    }
+    struct alias_meta *v = arena_grow(arena, x->aliases, x->n_aliases, &x->aliases_cap, sizeof(*v));
+    if (v == NULL) {
+        return err_no_memory(em);
+    }
+    x->aliases = v;
+    v[x->n_aliases++] = *a;
+    return ERR_OK;
+}
+
+static enum err add_aliases(struct index_recipe *x, const struct json *aliases, struct arena *arena, struct errmsg *em)
+{
+    enum err e = ERR_OK;
+    if (aliases == NULL || aliases->type == JSON_NULL) {
+        return ERR_OK;
+    }
+    if (aliases->type != JSON_OBJECT) {
+        return err_set(em, ERR_CLASS_CAST, "aliases must be an object");
+    }
+    for (uint32_t i = 0; e == ERR_OK && i < aliases->n; i++) {
+        struct alias_meta a = {.name = aliases->members[i].key};
+        if (aliases->members[i].value.type != JSON_OBJECT) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "No alias is specified");
+        }
+        e = alias_from_json(&a, &aliases->members[i].value, arena, em);
+        e = e == ERR_OK ? add_alias(x, &a, arena, em) : e;
+    }
+    return e;
+}
+
+static enum err add_layer(struct index_recipe *x, const struct json *layer, enum merge_mode mode, struct arena *arena, struct errmsg *em)
+{
+    if (layer == NULL) {
+        return ERR_OK;
+    }
+    enum err e = index_settings_given(&x->settings, json_get(layer, "settings"), em);
+    e = e == ERR_OK ? add_mapping(x, json_get(layer, "mappings"), mode, arena, em) : e;
+    return e == ERR_OK ? add_aliases(x, json_get(layer, "aliases"), arena, em) : e;
+}
+
+static enum err parse_body(struct json **out, const struct template_meta *t, struct arena *arena, struct errmsg *em)
+{
+    *out = ARENA_NEW(arena, struct json);
+    return *out != NULL ? json_parse(*out, t->body, arena, &json_limits_default, em) : err_no_memory(em);
+}
+
+static enum err add_composable(struct index_recipe *x, const struct cluster_state *s, const struct json *body, struct arena *arena,
+                               struct errmsg *em)
+{
+    const struct json *parts = json_get(body, "composed_of");
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && json_is(parts, JSON_ARRAY) && i < parts->n; i++) {
+        const struct template_meta *t = cluster_template(s, TEMPLATE_COMPONENT, json_text(&parts->items[i]));
+        struct json *component;
+        if (t == NULL) {
+            continue;
+        }
+        e = parse_body(&component, t, arena, em);
+        e = e == ERR_OK ? add_layer(x, json_get(component, "template"), MERGE_FIELDS, arena, em) : e;
+    }
+    return e == ERR_OK ? add_layer(x, json_get(body, "template"), MERGE_FIELDS, arena, em) : e;
+}
+
+static bool matches(const struct template_meta *t, struct str name, bool hidden)
+{
+    for (uint32_t i = 0; i < t->n_patterns; i++) {
+        if (str_glob(t->patterns[i], name) && !(hidden && str_is(t->patterns[i], "*"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const struct template_meta *template_for_index(const struct cluster_state *s, struct str name, bool hidden)
+{
+    const struct template_meta *best = NULL;
+    for (uint32_t i = 0; i < s->n_templates; i++) {
+        const struct template_meta *t = s->templates[i];
+        if (t->kind == TEMPLATE_COMPOSABLE && matches(t, name, hidden) && (best == NULL || t->order > best->order)) {
+            best = t;
+        }
+    }
+    return best;
+}
+
+/* The matching legacy template with the lowest (order, name) above `after`; NULL: no more. */
+static const struct template_meta *next_legacy(const struct cluster_state *s, struct str name, bool hidden, const struct template_meta *after)
+{
+    const struct template_meta *best = NULL;
+    for (uint32_t i = 0; i < s->n_templates; i++) {
+        const struct template_meta *t = s->templates[i];
+        if (t->kind != TEMPLATE_LEGACY || !matches(t, name, hidden)) {
+            continue;
+        }
+        bool above = after == NULL || t->order > after->order || (t->order == after->order && str_cmp(t->name, after->name) > 0);
+        if (above && (best == NULL || t->order < best->order || (t->order == best->order && str_cmp(t->name, best->name) < 0))) {
+            best = t;
+        }
+    }
+    return best;
+}
+
+static bool wants_hidden(const struct json *body)
+{
+    const struct json *s = json_get(body, "settings"), *v = json_get(s, "index.hidden");
+    v = v != NULL ? v : json_get(s, "hidden");
+    v = v != NULL ? v : json_path(s, "index.hidden");
+    return v != NULL && str_is(json_text(v), "true");
+}
+
+enum err index_recipe_of_template(struct index_recipe *out, const struct cluster_state *s, const struct json *composable,
+                                  struct arena *arena, struct errmsg *em)
+{
+    *out = (struct index_recipe){0};
+    settings_init(&out->settings, arena);
+    return add_composable(out, s, composable, arena, em);
+}
+
+enum err index_recipe_make(struct index_recipe *out, const struct cluster_state *s, struct str name, const struct json *body,
+                           struct arena *arena, struct errmsg *em)
+{
+    bool hidden = wants_hidden(body);
+    const struct template_meta *t = template_for_index(s, name, hidden);
+    enum merge_mode mode = t != NULL ? MERGE_FIELDS : MERGE_KEYS;
+    struct json *tree;
+    enum err e = ERR_OK;
+    *out = (struct index_recipe){0};
+    settings_init(&out->settings, arena);
+    if (t != NULL) {
+        e = parse_body(&tree, t, arena, em);
+        e = e == ERR_OK ? add_composable(out, s, tree, arena, em) : e;
+    } else {
+        while (e == ERR_OK && (t = next_legacy(s, name, hidden, t)) != NULL) {
+            e = parse_body(&tree, t, arena, em);
+            e = e == ERR_OK ? add_layer(out, tree, mode, arena, em) : e;
+        }
+    }
+    return e == ERR_OK ? add_layer(out, body, mode, arena, em) : e;
+}
