@@ -52,6 +52,9 @@ $(BUILD)/obj/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# Tests assert without a write for each assertion that holds.
+$(BUILD)/obj/tests/unit/%.o: CFLAGS += -include tests/unit/quick_check.h -Wno-gnu-zero-variadic-macro-arguments
+
 define library
 $(call lib,$(1)): $(call objects,$(filter-out $(MAINS),$(call sources,$(1))))
 	@mkdir -p $$(@D)

@@ -67,6 +67,7 @@ static bool start_flush(struct shard *sh, bool force, struct errmsg *em)
         free(f);
         return false;
     }
+    engine_set_global_checkpoint(sh->engine, engine_persisted_checkpoint(sh->engine));
     if (engine_flush_location(f->flush) > engine_durable(sh->engine)) {
         engine_sync(sh->engine, em);
     }

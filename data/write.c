@@ -398,6 +398,8 @@ static void sync_finished(void *arg)
     if (e != ERR_OK) {
         shard_fail_waiters(sh, &em);
     } else {
+        /* The only copy: what it has on disk, all copies have. */
+        engine_set_global_checkpoint(sh->engine, engine_persisted_checkpoint(sh->engine));
         shard_serve_waiters(sh);
         if (sh->sync_waiters != NULL) {
             shard_start_sync(sh);
