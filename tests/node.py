@@ -47,7 +47,10 @@ class Node:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self):
-        args = [os.path.join(BUILD, "bin", "serai-node")]
+        program = os.path.join(BUILD, "bin", "serai-node")
+        if not os.path.exists(program):
+            skip("serai-node is not part of this build")
+        args = [program]
         for name, value in self.settings.items():
             args += ["-E", f"{name}={value}"]
         self.log = open(self.log_path, "ab")
