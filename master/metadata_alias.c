@@ -1,7 +1,7 @@
 /* Aliases: what names indices besides their own. */
 #include "master/metadata_int.h"
 
-#include <stdio.h>
+#include "common/cluster/blocks.h"
 
 static enum err bad_alias(struct str name, const char *why, struct errmsg *em)
 {
@@ -338,7 +338,10 @@ enum err meta_aliases(const struct metadata_env *env, const struct cluster_state
 {
     bool any = false;
     enum err e = ERR_OK;
-    (void)cur;
+    for (uint32_t i = 0; e == ERR_OK && i < rq->n_alias_actions; i++) {
+        const struct index_meta *m = cluster_index(cur, rq->alias_actions[i].index);
+        e = m != NULL ? index_block_check(m, BLOCK_METADATA_WRITE, em) : no_such_index(rq->alias_actions[i].index, em);
+    }
     for (uint32_t i = 0; e == ERR_OK && i < rq->n_alias_actions; i++) { /* an alias may take a removed index's name */
         const struct alias_action *x = &rq->alias_actions[i];
         if (x->kind == ALIAS_REMOVE_INDEX) {

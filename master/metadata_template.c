@@ -233,7 +233,10 @@ static enum err check_recipe(const struct metadata_env *env, const struct cluste
     struct settings own;
     settings_init(&own, arena);
     enum err e = index_settings_given(&own, json_path(wrapped, "template.settings"), em);
-    e = e == ERR_OK ? check_settings(t->name, &own, em) : e;
+    if (e == ERR_OK) {
+        e = t->kind == TEMPLATE_COMPOSABLE ? check_settings(t->name, &own, em)
+                                           : settings_check(&setting_registry_index, &own, false, false, em);
+    }
     e = e == ERR_OK ? index_recipe_of_template(&x, cur, wrapped, arena, em) : e;
     for (uint32_t i = 0; e == ERR_OK && i < x.n_aliases; i++) {
         e = alias_check(env, cur, STR(""), &x.aliases[i], em);
@@ -443,6 +446,9 @@ static enum err check(const struct metadata_env *env, const struct cluster_state
     if (rq->create_only && there) {
         const char *what = t->kind == TEMPLATE_LEGACY ? "index_template" : t->kind == TEMPLATE_COMPOSABLE ? "index template" : "component template";
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "%s [%.*s] already exists", what, STR_ARG(t->name));
+    }
+    if (t->kind == TEMPLATE_COMPOSABLE && t->n_patterns == 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "There must be at least one pattern, zero given");
     }
     enum err e = check_name(t->name, em);
     e = e == ERR_OK ? check_patterns(t, em) : e;

@@ -42,35 +42,33 @@ static bool merge_properties(struct json *base, const struct json *over, enum me
     return true;
 }
 
-static bool names_template(const struct json *list, struct str name)
+/* Where `list` defines the dynamic template of this name; list->n: nowhere. */
+static uint32_t dynamic_slot(const struct json *list, struct str name)
 {
-    for (uint32_t i = 0; i < list->n; i++) {
-        if (json_get_str(&list->items[i], name) != NULL) {
-            return true;
-        }
+    uint32_t i = 0;
+    while (i < list->n && json_get_str(&list->items[i], name) == NULL) {
+        i++;
     }
-    return false;
+    return i;
 }
 
-/* dynamic_templates: those of the base whose names `over` does not define, then over's. */
+/* dynamic_templates: a later one takes the place of the earlier of its name, new ones go behind. */
 static bool merge_dynamic(struct json *base, const struct json *over, struct arena *arena)
 {
     struct json *v = ARENA_ARRAY(arena, struct json, (size_t)base->n + over->n);
-    uint32_t n = 0;
     if (v == NULL) {
         return false;
     }
-    for (uint32_t i = 0; i < base->n; i++) {
-        const struct json *t = &base->items[i];
-        if (t->type != JSON_OBJECT || t->n == 0 || !names_template(over, t->members[0].key)) {
-            v[n++] = *t;
-        }
-    }
-    for (uint32_t i = 0; i < over->n; i++) {
-        v[n++] = over->items[i];
+    if (base->n > 0) {
+        memcpy(v, base->items, base->n * sizeof(*v));
     }
     base->items = v;
-    base->n = n;
+    for (uint32_t i = 0; i < over->n; i++) {
+        const struct json *t = &over->items[i];
+        uint32_t at = t->type == JSON_OBJECT && t->n > 0 ? dynamic_slot(base, t->members[0].key) : base->n;
+        v[at] = *t;
+        base->n = MAX_OF(base->n, at + 1);
+    }
     return true;
 }
 

@@ -409,6 +409,12 @@ static void write_value(const struct setting *t, struct jsonw *w)
     jw_arr_end(w);
 }
 
+static bool find_set(const struct settings *s, struct str key)
+{
+    const struct setting *t = settings_find(s, key);
+    return t != NULL && !t->is_null;
+}
+
 /* Writes the settings [*at, n) that begin with the first `depth` bytes of v[*at]'s key as members of one object. */
 static void write_nested(const struct settings *s, size_t *at, size_t depth, struct jsonw *w)
 {
@@ -417,11 +423,11 @@ static void write_nested(const struct settings *s, size_t *at, size_t depth, str
         const struct setting *t = &s->v[*at];
         struct str rest = str_slice(t->key, depth, t->key.n);
         size_t dot = str_find(rest, '.', 0);
-        bool has_value_too = *at + 1 < s->n && str_starts(s->v[*at + 1].key, t->key) && s->v[*at + 1].key.n > t->key.n
-                             && s->v[*at + 1].key.p[t->key.n] == '.';
+        /* A name that has a value cannot be an object too: what lies below it keeps its dots. */
+        bool head_has_value = dot != SIZE_MAX && find_set(s, str_slice(t->key, 0, depth + dot));
         if (t->is_null) {
             (*at)++;
-        } else if (dot == SIZE_MAX || (has_value_too && dot == SIZE_MAX)) {
+        } else if (dot == SIZE_MAX || head_has_value) {
             jw_key(w, rest);
             write_value(t, w);
             (*at)++;

@@ -371,6 +371,7 @@ static void get_alias(struct rest *r)
     enum err e = rest_index_options(r, &o);
     e = e == ERR_OK ? rest_list(r, "name", &names, &n_names) : e;
     e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) : e;
+    e = e == ERR_OK ? rest_metadata_readable(r, t, n) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;

@@ -154,6 +154,7 @@ static bool targets(struct rest *r, const struct index_target **t, uint32_t *n)
     rest_accept(r, "local");
     enum err e = rest_index_options(r, &o);
     e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena, t, n, &r->em) : e;
+    e = e == ERR_OK ? rest_metadata_readable(r, *t, *n) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
     }
@@ -258,14 +259,15 @@ static void get_mapping(struct rest *r)
     rest_send(r, 200, &b);
 }
 
-/* The mapping without the type around it, where the request may have one. */
-static enum err untyped(struct rest *r, bool typed, const struct json *body, const struct json **out)
+/* The body has no type around the mapping: types go into paths, where they are not offered. */
+static enum err refuse_type(struct rest *r, bool typed, const struct json *body)
 {
-    bool wrapped = json_is(body, JSON_OBJECT) && body->n == 1 && body->members[0].value.type == JSON_OBJECT;
-    bool is_doc = wrapped && str_is(body->members[0].key, "_doc");
-    *out = typed && wrapped ? &body->members[0].value : body;
-    if (!typed && is_doc) {
-        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "Types cannot be provided in put mapping requests, unless the include_type_name parameter is set to true.");
+    if (typed) {
+        return err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: mapping type is missing;");
+    }
+    if (json_is(body, JSON_OBJECT) && body->n == 1 && str_is(body->members[0].key, "_doc") && body->members[0].value.type == JSON_OBJECT) {
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                       "Types cannot be provided in put mapping requests, unless the include_type_name parameter is set to true.");
     }
     return ERR_OK;
 }
@@ -273,20 +275,23 @@ static enum err untyped(struct rest *r, bool typed, const struct json *body, con
 static void put_mapping(struct rest *r)
 {
     struct expand_options o = EXPAND_OPTIONS_ADMIN;
-    const struct json *body, *mapping;
+    const struct json *body;
     bool typed;
     o.allow_no_indices = false;
     rest_accept(r, "write_index_only");
     enum err e = rest_bool(r, "include_type_name", false, &typed);
     e = e == ERR_OK ? rest_body_required(r, &body) : e;
-    e = e == ERR_OK ? untyped(r, typed, body, &mapping) : e;
+    if (e == ERR_JSON || e == ERR_JSON_EOF) {
+        e = err_wrap(&r->em, ERR_PARSE, "Failed to parse content to map");
+    }
+    e = e == ERR_OK ? refuse_type(r, typed, body) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;
     }
     struct meta_request *rq = rest_meta_indices(r, META_PUT_MAPPING, &o);
     if (rq != NULL) {
-        rq->body = *mapping;
+        rq->body = *body;
         rest_meta_acknowledge(r, rq);
     }
 }

@@ -145,6 +145,7 @@ static void get_settings(struct rest *r)
     struct jsonw w;
     enum err e = get_options(r, &g, &o);
     e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) : e;
+    e = e == ERR_OK ? rest_metadata_readable(r, t, n) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;

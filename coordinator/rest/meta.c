@@ -1,6 +1,7 @@
 #include "coordinator/rest/meta.h"
 
 #include "common/base/num.h"
+#include "common/cluster/blocks.h"
 
 #include <stdlib.h>
 
@@ -133,4 +134,16 @@ bool index_has_active(const struct index_meta *m, int32_t wanted)
         wanted = -1;
     }
     return wanted < 0 ? m->n_replicas == 0 : wanted <= 1;
+}
+
+enum err rest_metadata_readable(struct rest *r, const struct index_target *t, uint32_t n)
+{
+    const struct index_meta **v = ARENA_ARRAY(r->arena, const struct index_meta *, n);
+    if (v == NULL) {
+        return err_no_memory(&r->em);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        v[i] = t[i].meta;
+    }
+    return indices_block_check(v, n, BLOCK_METADATA_READ, &r->em);
 }

@@ -17,6 +17,9 @@ enum err rest_meta_timeouts(struct rest *r, int64_t *timeout_ms);
  * NULL: answered. rest_ready() has been asked: read every other parameter before. */
 struct meta_request *rest_meta_indices(struct rest *r, enum meta_action action, struct expand_options *o);
 
+/* ERR_CLUSTER_BLOCK when one of the targets hides its metadata (index.blocks.metadata). */
+enum err rest_metadata_readable(struct rest *r, const struct index_target *t, uint32_t n);
+
 /* An index's settings as an object: settings matching one of `names` (n == 0: all). */
 enum err index_settings_write(struct rest *r, const struct index_meta *m, const struct str *names, uint32_t n, bool flat, struct jsonw *w);
 /* The defaults of the settings it does not have. */

@@ -442,6 +442,7 @@ static const struct {
     {routes_template, &routes_template_n},
     {routes_open_close, &routes_open_close_n},
     {routes_cluster_settings, &routes_cluster_settings_n},
+    {routes_field_mapping, &routes_field_mapping_n},
 };
 
 enum err coordinator_new(struct coordinator **out, const struct coordinator_opts *opts, struct errmsg *em)

@@ -20,6 +20,11 @@ static void put(struct rest *r, enum template_kind kind)
     enum err e = rest_meta_timeouts(r, &timeout_ms);
     e = e == ERR_OK ? rest_bool(r, "create", false, &create) : e;
     e = e == ERR_OK ? rest_body_required(r, &body) : e;
+    if ((e == ERR_JSON || e == ERR_JSON_EOF) && kind == TEMPLATE_LEGACY) {
+        e = err_wrap(&r->em, ERR_PARSE, "Failed to parse content to map");
+    } else if ((e == ERR_JSON || e == ERR_JSON_EOF) && kind == TEMPLATE_COMPONENT) {
+        e = err_wrap(&r->em, ERR_X_CONTENT, "[1:1] [component_template] failed to parse object");
+    }
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;
@@ -96,13 +101,12 @@ static enum err write_body(struct rest *r, const struct template_meta *t, bool f
 {
     struct json body;
     struct settings s;
-    if (!flat) {
+    if (!flat || t->kind != TEMPLATE_LEGACY) { /* others are always shown nested */
         jw_raw(w, t->body);
         return ERR_OK;
     }
     enum err e = json_parse(&body, t->body, r->arena, &json_limits_default, &r->em);
-    struct json *holder = t->kind == TEMPLATE_LEGACY ? &body : json_get(&body, "template");
-    const struct json *given = json_get(holder, "settings");
+    const struct json *given = json_get(&body, "settings");
     settings_init(&s, r->arena);
     if (e == ERR_OK && given != NULL) {
         e = settings_from_json(&s, given, STR(""), &r->em);
@@ -117,7 +121,7 @@ static enum err write_body(struct rest *r, const struct template_meta *t, bool f
             }
             e = (v.type != JSON_ARRAY || v.items != NULL) && json_put(&out, r->arena, s.v[i].key, v) ? ERR_OK : err_no_memory(&r->em);
         }
-        e = e == ERR_OK && !json_put(holder, r->arena, STR("settings"), out) ? err_no_memory(&r->em) : e;
+        e = e == ERR_OK && !json_put(&body, r->arena, STR("settings"), out) ? err_no_memory(&r->em) : e;
     }
     if (e == ERR_OK) {
         jw_value(w, &body);
@@ -217,7 +221,8 @@ static void get(struct rest *r, enum template_kind kind)
     }
     if (r->method == HTTP_M_HEAD) {
         buf_reset(&b);
-        rest_send_text(r, absent ? 404 : 200, "application/json; charset=UTF-8", &b);
+        bool none = absent || (kind == TEMPLATE_LEGACY && found == 0);
+        rest_send_text(r, none ? 404 : 200, "application/json; charset=UTF-8", &b);
         return;
     }
     rest_send(r, absent ? 404 : 200, &b);
@@ -246,12 +251,9 @@ static void write_recipe(struct jsonw *w, const struct index_recipe *x)
     jw_obj(w);
     jw_k(w, "settings");
     settings_write(&x->settings, w, false);
-    jw_k(w, "mappings");
     if (x->mapping.type == JSON_OBJECT) {
+        jw_k(w, "mappings");
         jw_value(w, &x->mapping);
-    } else {
-        jw_obj(w);
-        jw_obj_end(w);
     }
     jw_k(w, "aliases");
     jw_obj(w);

@@ -1,0 +1,188 @@
+/* GET _mapping/field/{fields}: the definitions of single fields, by their dotted names. */
+#include "coordinator/rest/meta.h"
+
+/* What include_defaults shows of the types that have them; JSON members. */
+static const struct {
+    const char *type, *defaults;
+} type_defaults[] = {
+    {"boolean", "{\"boost\":1.0,\"doc_values\":true,\"index\":true,\"null_value\":null,\"store\":false,\"meta\":{}}"},
+    {"date", "{\"index\":true,\"doc_values\":true,\"store\":false,\"format\":\"strict_date_optional_time||epoch_millis\",\"locale\":\"\","
+             "\"null_value\":null,\"ignore_malformed\":false,\"boost\":1.0,\"meta\":{}}"},
+    {"keyword", "{\"index\":true,\"doc_values\":true,\"store\":false,\"null_value\":null,\"eager_global_ordinals\":false,"
+                "\"ignore_above\":2147483647,\"index_options\":\"docs\",\"norms\":false,\"similarity\":null,\"normalizer\":null,"
+                "\"split_queries_on_whitespace\":false,\"boost\":1.0,\"meta\":{}}"},
+    {"text", "{\"boost\":1.0,\"index\":true,\"store\":false,\"meta\":{},\"index_options\":\"positions\",\"term_vector\":\"no\","
+             "\"norms\":true,\"analyzer\":\"default\",\"search_analyzer\":\"default\",\"search_quote_analyzer\":\"default\","
+             "\"similarity\":null,\"eager_global_ordinals\":false,\"position_increment_gap\":100,\"fielddata\":false,"
+             "\"fielddata_frequency_filter\":{\"min\":0.0,\"max\":2147483647.0,\"min_segment_size\":0},\"index_prefixes\":null,"
+             "\"index_phrases\":false}"},
+    {"geo_point", "{\"doc_values\":true,\"index\":true,\"store\":false,\"ignore_malformed\":false,\"ignore_z_value\":true,"
+                  "\"null_value\":null,\"meta\":{}}"},
+    {"ip", "{\"index\":true,\"doc_values\":true,\"store\":false,\"ignore_malformed\":false,\"null_value\":null,\"meta\":{}}"},
+};
+static const char number_defaults[] = "{\"index\":true,\"doc_values\":true,\"store\":false,\"ignore_malformed\":false,\"coerce\":true,"
+                                      "\"null_value\":null,\"meta\":{}}";
+
+static const char *const root_fields[] = {"_doc_count", "_field_names", "_id",   "_ignored", "_index",
+                                          "_routing",   "_seq_no",      "_source", "_type",  "_version"};
+
+struct walk {
+    struct rest *r;
+    struct jsonw *w;
+    const struct str *names;
+    uint32_t n_names;
+    bool defaults;
+    enum err e;
+};
+
+static bool wanted(const struct walk *k, struct str path)
+{
+    for (uint32_t i = 0; i < k->n_names; i++) {
+        if (str_glob(k->names[i], path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *defaults_of(struct str type)
+{
+    static const char *const numbers[] = {"long", "integer", "short", "byte", "double", "float", "half_float", "unsigned_long"};
+    for (size_t i = 0; i < ARRAY_LEN(type_defaults); i++) {
+        if (str_is(type, type_defaults[i].type)) {
+            return type_defaults[i].defaults;
+        }
+    }
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+        if (str_is(type, numbers[i])) {
+            return number_defaults;
+        }
+    }
+    return NULL;
+}
+
+/* The definition with what it leaves out. */
+static enum err write_definition(struct walk *k, const struct json *field)
+{
+    const struct json *type = json_get(field, "type");
+    const char *text = k->defaults && json_is(type, JSON_STRING) ? defaults_of(type->s) : NULL;
+    struct json defaults;
+    jw_obj(k->w);
+    for (uint32_t i = 0; i < field->n; i++) {
+        jw_key(k->w, field->members[i].key);
+        jw_value(k->w, &field->members[i].value);
+    }
+    enum err e = text != NULL ? json_parse(&defaults, str_of(text), k->r->arena, &json_limits_default, &k->r->em) : ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && text != NULL && i < defaults.n; i++) {
+        if (json_get_str(field, defaults.members[i].key) == NULL) {
+            jw_key(k->w, defaults.members[i].key);
+            jw_value(k->w, &defaults.members[i].value);
+        }
+    }
+    jw_obj_end(k->w);
+    return e;
+}
+
+static void write_field(struct walk *k, struct str path, struct str name, const struct json *field)
+{
+    jw_key(k->w, path);
+    jw_obj(k->w);
+    jw_kstr(k->w, "full_name", path);
+    jw_k(k->w, "mapping");
+    jw_obj(k->w);
+    if (field != NULL) {
+        jw_key(k->w, name);
+        k->e = write_definition(k, field);
+    }
+    jw_obj_end(k->w);
+    jw_obj_end(k->w);
+}
+
+static void walk(struct walk *k, struct str prefix, const struct json *fields)
+{
+    for (uint32_t i = 0; k->e == ERR_OK && json_is(fields, JSON_OBJECT) && i < fields->n; i++) {
+        const struct json_member *m = &fields->members[i];
+        struct str path = prefix.n > 0 ? arena_printf(k->r->arena, "%.*s.%.*s", STR_ARG(prefix), STR_ARG(m->key)) : m->key;
+        if (path.p == NULL) {
+            k->e = err_no_memory(&k->r->em);
+            return;
+        }
+        const struct json *type = json_get(&m->value, "type");
+        bool is_object = type == NULL || str_is(json_text(type), "nested") || str_is(json_text(type), "object");
+        if (!is_object && wanted(k, path)) {
+            write_field(k, path, m->key, &m->value);
+        }
+        walk(k, path, json_get(&m->value, is_object ? "properties" : "fields"));
+    }
+}
+
+static void write_index(struct walk *k, const struct index_meta *m, bool typed)
+{
+    struct json mapping;
+    jw_key(k->w, m->name);
+    jw_obj(k->w);
+    jw_k(k->w, "mappings");
+    jw_obj(k->w);
+    if (typed) {
+        jw_k(k->w, "_doc");
+        jw_obj(k->w);
+    }
+    k->e = json_parse(&mapping, m->mapping, k->r->arena, &json_limits_default, &k->r->em);
+    for (size_t i = 0; k->e == ERR_OK && i < ARRAY_LEN(root_fields); i++) {
+        if (wanted(k, str_of(root_fields[i]))) {
+            write_field(k, str_of(root_fields[i]), STR_NULL, NULL);
+        }
+    }
+    if (k->e == ERR_OK) {
+        walk(k, STR(""), json_get(&mapping, "properties"));
+    }
+    if (typed) {
+        jw_obj_end(k->w);
+    }
+    jw_obj_end(k->w);
+    jw_obj_end(k->w);
+}
+
+static void get_field_mapping(struct rest *r)
+{
+    struct expand_options o = EXPAND_OPTIONS_ADMIN;
+    const struct index_target *t;
+    uint32_t n;
+    bool typed;
+    struct buf b;
+    struct jsonw w;
+    struct walk k = {.r = r, .w = &w};
+    rest_accept(r, "local");
+    enum err e = rest_bool(r, "include_defaults", false, &k.defaults);
+    e = e == ERR_OK ? rest_bool(r, "include_type_name", false, &typed) : e;
+    e = e == ERR_OK ? rest_list(r, "fields", &k.names, &k.n_names) : e;
+    e = e == ERR_OK ? rest_index_options(r, &o) : e;
+    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) : e;
+    e = e == ERR_OK ? rest_metadata_readable(r, t, n) : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    if (!rest_ready(r)) {
+        return;
+    }
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    for (uint32_t i = 0; k.e == ERR_OK && i < n; i++) {
+        write_index(&k, t[i].meta, typed);
+    }
+    jw_obj_end(&w);
+    if (k.e != ERR_OK) {
+        buf_fini(&b);
+        rest_fail(r, NULL);
+        return;
+    }
+    rest_send(r, 200, &b);
+}
+
+const struct route routes_field_mapping[] = {
+    {M_GET, "/_mapping/field/{fields}", get_field_mapping},
+    {M_GET, "/{index}/_mapping/field/{fields}", get_field_mapping},
+};
+const size_t routes_field_mapping_n = ARRAY_LEN(routes_field_mapping);

@@ -1,0 +1,318 @@
+/* Metadata requests as pure functions: each test applies requests to a state and looks at the next one. */
+#include "master/metadata.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+static int64_t fixed_ns(void *self)
+{
+    (void)self;
+    return 1600000000000000000;
+}
+
+static const struct clock clock_fixed = {.wall_ms = fixed_ns, .mono_ns = fixed_ns};
+
+static enum err fake_merge(void *self, const struct settings *s, struct str old, const struct json *body, struct buf *out, struct errmsg *em)
+{
+    struct jsonw w;
+    (void)self;
+    (void)s;
+    (void)old;
+    if (json_get(body, "bad") != NULL) {
+        return err_set(em, ERR_MAPPER_PARSING, "bad mapping");
+    }
+    jsonw_init(&w, out, false);
+    jw_value(&w, body);
+    return ERR_OK;
+}
+
+static enum err fake_analysis(void *self, const struct settings *s, struct errmsg *em)
+{
+    (void)self;
+    return settings_has_prefix(s, STR("analysis.broken")) ? err_set(em, ERR_ILLEGAL_ARGUMENT, "broken") : ERR_OK;
+}
+
+static enum err fake_query(void *self, const struct json *q, struct str text, struct errmsg *em)
+{
+    (void)self;
+    (void)text;
+    return json_get(q, "nope") != NULL ? err_set(em, ERR_PARSING, "unknown query [nope]") : ERR_OK;
+}
+
+static struct rng rng;
+static struct metadata_env env;
+static struct cluster_state *state;
+static struct errmsg em;
+
+static void setup(void)
+{
+    struct state_builder b;
+    rng_seed(&rng, 7);
+    env = (struct metadata_env){
+        .clock = &clock_fixed, .rng = &rng, .merge_mapping = fake_merge, .check_analysis = fake_analysis, .check_query = fake_query};
+    ck_assert(state_builder_init(&b, NULL));
+    ck_assert(state_set_names(&b, STR("c"), STR("u")));
+    state = state_builder_seal(&b, STR("s"));
+    ck_assert_ptr_nonnull(state);
+}
+
+static void teardown(void)
+{
+    cluster_state_unref(state);
+}
+
+/* Applies; the state moves on where it changed. */
+static enum err apply(struct meta_request *rq)
+{
+    struct cluster_state *next;
+    err_clear(&em);
+    enum err e = metadata_apply(&env, state, rq, &next, &em);
+    if (next != NULL) {
+        ck_assert_int_eq(e, ERR_OK);
+        ck_assert(rq->changed);
+        cluster_state_unref(state);
+        state = next;
+    }
+    return e;
+}
+
+static enum err run(enum meta_action action, const char *name, const char *body, enum template_kind kind)
+{
+    struct meta_request rq;
+    struct str names[1] = {str_of(name)};
+    meta_request_init(&rq, action, NULL, NULL);
+    rq.names = names;
+    rq.n_names = name != NULL;
+    rq.template_kind = kind;
+    rq.text = str_of(body);
+    if (body != NULL) {
+        ck_assert_int_eq(json_parse(&rq.body, rq.text, &rq.arena, &json_limits_default, NULL), ERR_OK);
+    }
+    enum err e = apply(&rq);
+    meta_request_fini(&rq);
+    return e;
+}
+
+static enum err create(const char *name, const char *body)
+{
+    return run(META_CREATE_INDEX, name, body, TEMPLATE_LEGACY);
+}
+
+static enum err update(const char *name, const char *body)
+{
+    return run(META_UPDATE_SETTINGS, name, body, TEMPLATE_LEGACY);
+}
+
+static const char *setting(const char *index, const char *key)
+{
+    const struct index_meta *m = cluster_index(state, str_of(index));
+    ck_assert_ptr_nonnull(m);
+    return settings_str(&m->settings, key, STR("(none)")).p;
+}
+
+static enum err alias(int kind, const char *index, const char *name, bool write, bool must_exist)
+{
+    struct meta_request rq;
+    struct str names[1] = {str_of(name)};
+    struct alias_action a = {.kind = kind, .index = str_of(index), .aliases = names, .n_aliases = 1, .must_exist = must_exist};
+    a.alias.has_is_write = a.alias.is_write = write;
+    meta_request_init(&rq, META_ALIASES, NULL, NULL);
+    rq.alias_actions = &a;
+    rq.n_alias_actions = 1;
+    enum err e = apply(&rq);
+    meta_request_fini(&rq);
+    return e;
+}
+
+START_TEST(settings_change)
+{
+    ck_assert_int_eq(create("i", "{\"settings\":{\"number_of_shards\":2,\"index.refresh_interval\":\"3s\"}}"), ERR_OK);
+    ck_assert_str_eq(setting("i", "index.refresh_interval"), "3s");
+    ck_assert_int_eq(update("i", "{\"index\":{\"number_of_replicas\":0}}"), ERR_OK);
+    ck_assert_uint_eq(cluster_index(state, STR("i"))->n_replicas, 0);
+    uint64_t version = cluster_index(state, STR("i"))->settings_version;
+    ck_assert_int_eq(update("i", "{\"index\":{\"number_of_replicas\":\"0\"}}"), ERR_OK);
+    ck_assert_uint_eq(cluster_index(state, STR("i"))->settings_version, version);
+    ck_assert_int_eq(update("i", "{\"refresh_interval\":null}"), ERR_OK);
+    ck_assert_str_eq(setting("i", "index.refresh_interval"), "(none)");
+    ck_assert_int_eq(update("i", "{\"number_of_replicas\":null}"), ERR_OK);
+    ck_assert_str_eq(setting("i", "index.number_of_replicas"), "1");
+}
+END_TEST
+
+START_TEST(settings_refused)
+{
+    ck_assert_int_eq(create("i", NULL), ERR_OK);
+    static const char *const bad[] = {"{\"number_of_shards\":3}",
+                                      "{\"codec\":\"best_compression\"}",
+                                      "{\"nope\":1}",
+                                      "{\"number_of_replicas\":\"x\"}",
+                                      "{\"refresh_interval\":\"soon\"}",
+                                      "{\"uuid\":\"x\"}",
+                                      "{\"version.created\":1}",
+                                      "{\"max_result_window\":0}",
+                                      "{\"index.nope*\":1}",
+                                      "{\"number_of_replicas\":1,\"number_of_shards\":9}"};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        ck_assert_int_eq(update("i", bad[i]), ERR_ILLEGAL_ARGUMENT);
+    }
+    ck_assert_int_eq(update("i", "{\"a\":1,\"b\":2}"), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_uint_eq(em.n_suppressed, 1);
+    ck_assert_int_eq(update("zz", "{\"number_of_replicas\":1}"), ERR_INDEX_NOT_FOUND);
+    ck_assert_int_eq(update("i", "{\"index.nope*\":null}"), ERR_OK);
+    ck_assert_int_eq(create("j", "{\"settings\":{\"number_of_shards\":1025}}"), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_ptr_null(cluster_index(state, STR("j")));
+}
+END_TEST
+
+START_TEST(blocks_hold)
+{
+    ck_assert_int_eq(create("i", NULL), ERR_OK);
+    ck_assert_int_eq(update("i", "{\"blocks.read_only\":true}"), ERR_OK);
+    ck_assert_int_eq(update("i", "{\"refresh_interval\":\"1s\"}"), ERR_CLUSTER_BLOCK);
+    ck_assert_int_eq(run(META_PUT_MAPPING, "i", "{}", TEMPLATE_LEGACY), ERR_CLUSTER_BLOCK);
+    ck_assert_int_eq(run(META_DELETE_INDEX, "i", NULL, TEMPLATE_LEGACY), ERR_CLUSTER_BLOCK);
+    ck_assert_int_eq(alias(ALIAS_ADD, "i", "a", false, false), ERR_CLUSTER_BLOCK);
+    ck_assert_int_eq(update("i", "{\"blocks.read_only\":false}"), ERR_OK);
+    ck_assert_int_eq(run(META_DELETE_INDEX, "i", NULL, TEMPLATE_LEGACY), ERR_OK);
+}
+END_TEST
+
+START_TEST(closed_takes_static)
+{
+    ck_assert_int_eq(create("i", NULL), ERR_OK);
+    ck_assert_int_eq(run(META_CLOSE_INDEX, "i", NULL, TEMPLATE_LEGACY), ERR_OK);
+    ck_assert(cluster_index(state, STR("i"))->closed);
+    ck_assert_str_eq(setting("i", "index.verified_before_close"), "true");
+    ck_assert_int_eq(update("i", "{\"codec\":\"best_compression\"}"), ERR_OK);
+    ck_assert_int_eq(update("i", "{\"number_of_shards\":3}"), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_int_eq(update("i", "{\"analysis.broken.x\":3}"), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_int_eq(run(META_OPEN_INDEX, "i", NULL, TEMPLATE_LEGACY), ERR_OK);
+    ck_assert_str_eq(setting("i", "index.verified_before_close"), "(none)");
+    ck_assert_str_eq(setting("i", "index.codec"), "best_compression");
+}
+END_TEST
+
+START_TEST(aliases_come_and_go)
+{
+    ck_assert_int_eq(create("i", "{\"aliases\":{\"a\":{\"routing\":1,\"filter\":{\"term\":{\"x\":1}}}}}"), ERR_OK);
+    ck_assert_int_eq(create("j", NULL), ERR_OK);
+    const struct alias_meta *a = index_alias(cluster_index(state, STR("i")), STR("a"));
+    ck_assert(str_is(a->filter, "{\"term\":{\"x\":1}}"));
+    ck_assert(str_is(a->search_routing, "1"));
+    ck_assert_int_eq(alias(ALIAS_ADD, "i", "w", true, false), ERR_OK);
+    ck_assert_int_eq(alias(ALIAS_ADD, "j", "w", true, false), ERR_ILLEGAL_STATE);
+    ck_assert_ptr_null(index_alias(cluster_index(state, STR("j")), STR("w")));
+    ck_assert_int_eq(alias(ALIAS_ADD, "j", "i", false, false), ERR_INVALID_ALIAS_NAME);
+    ck_assert_int_eq(alias(ALIAS_ADD, "j", "_x", false, false), ERR_INVALID_ALIAS_NAME);
+    ck_assert_int_eq(create("a", NULL), ERR_INVALID_INDEX_NAME);
+    ck_assert_int_eq(create("k", "{\"aliases\":{\"b\":{\"filter\":{\"nope\":{}}}}}"), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_int_eq(alias(ALIAS_REMOVE, "i", "zz", false, false), ERR_ALIASES_NOT_FOUND);
+    ck_assert_int_eq(alias(ALIAS_REMOVE, "i", "zz", false, true), ERR_RESOURCE_NOT_FOUND);
+    ck_assert_int_eq(alias(ALIAS_REMOVE, "i", "*", false, false), ERR_OK);
+    ck_assert_uint_eq(cluster_index(state, STR("i"))->n_aliases, 0);
+    ck_assert_int_eq(alias(ALIAS_REMOVE_INDEX, "i", "", false, false), ERR_OK);
+    ck_assert_ptr_null(cluster_index(state, STR("i")));
+}
+END_TEST
+
+START_TEST(templates_layer)
+{
+    ck_assert_int_eq(run(META_PUT_TEMPLATE, "l1", "{\"index_patterns\":[\"*\"],\"order\":1,\"settings\":{\"number_of_shards\":2}}", TEMPLATE_LEGACY), ERR_OK);
+    ck_assert_int_eq(run(META_PUT_TEMPLATE, "c",
+                         "{\"template\":{\"settings\":{\"refresh_interval\":\"9s\",\"number_of_replicas\":0},"
+                         "\"mappings\":{\"properties\":{\"a\":{\"type\":\"text\"},\"b\":{\"type\":\"long\"}}}}}", TEMPLATE_COMPONENT), ERR_OK);
+    ck_assert_int_eq(run(META_PUT_TEMPLATE, "t",
+                         "{\"index_patterns\":\"x*\",\"composed_of\":[\"c\"],\"priority\":5,"
+                         "\"template\":{\"settings\":{\"refresh_interval\":\"8s\"},\"aliases\":{\"al\":{}}}}", TEMPLATE_COMPOSABLE), ERR_OK);
+    ck_assert_int_eq(create("x1", "{\"mappings\":{\"properties\":{\"a\":{\"type\":\"keyword\"}}}}"), ERR_OK);
+    const struct index_meta *m = cluster_index(state, STR("x1"));
+    ck_assert_uint_eq(m->n_shards, 1);
+    ck_assert_uint_eq(m->n_replicas, 0);
+    ck_assert_str_eq(setting("x1", "index.refresh_interval"), "8s");
+    ck_assert_ptr_nonnull(index_alias(m, STR("al")));
+    ck_assert(str_is(m->mapping, "{\"properties\":{\"a\":{\"type\":\"keyword\"},\"b\":{\"type\":\"long\"}}}"));
+    ck_assert_int_eq(create("y1", NULL), ERR_OK);
+    ck_assert_uint_eq(cluster_index(state, STR("y1"))->n_shards, 2);
+    ck_assert_int_eq(run(META_DELETE_TEMPLATE, "c", NULL, TEMPLATE_COMPONENT), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_int_eq(run(META_PUT_TEMPLATE, "t2", "{\"index_patterns\":[\"x1*\"],\"priority\":5}", TEMPLATE_COMPOSABLE), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_int_eq(run(META_PUT_TEMPLATE, "t2", "{\"index_patterns\":[\"y*\"],\"composed_of\":[\"z\"]}", TEMPLATE_COMPOSABLE), ERR_INVALID_TEMPLATE);
+    ck_assert_int_eq(run(META_PUT_TEMPLATE, "t2", "{\"index_patterns\":[\"y*\"],\"template\":{\"mappings\":{\"bad\":1}}}", TEMPLATE_COMPOSABLE), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_int_eq(run(META_DELETE_TEMPLATE, "t", NULL, TEMPLATE_COMPOSABLE), ERR_OK);
+    ck_assert_int_eq(run(META_DELETE_TEMPLATE, "t", NULL, TEMPLATE_COMPOSABLE), ERR_TEMPLATE_MISSING);
+    ck_assert_int_eq(run(META_DELETE_TEMPLATE, "c", NULL, TEMPLATE_COMPONENT), ERR_OK);
+}
+END_TEST
+
+static enum err cluster(const char *body)
+{
+    return run(META_CLUSTER_SETTINGS, NULL, body, TEMPLATE_LEGACY);
+}
+
+START_TEST(cluster_settings)
+{
+    ck_assert_int_eq(cluster("{\"transient\":{\"search.max_buckets\":5},\"persistent\":{\"indices\":{\"recovery.max_bytes_per_sec\":\"1mb\"}}}"), ERR_OK);
+    ck_assert(str_is(cluster_setting(state, "search.max_buckets", STR("")), "5"));
+    ck_assert(str_is(cluster_setting(state, "indices.recovery.max_bytes_per_sec", STR("")), "1mb"));
+    ck_assert_int_eq(cluster("{\"transient\":{\"foo.bar\":1}}"), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_int_eq(cluster("{\"persistent\":{\"cluster.name\":\"x\"}}"), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_int_eq(cluster("{\"transient\":{\"action.auto_create_index\":\"a,,b\"}}"), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_int_eq(cluster("{\"transient\":{\"search.max_buckets\":6},\"persistent\":{\"foo\":1}}"), ERR_ILLEGAL_ARGUMENT);
+    ck_assert(str_is(cluster_setting(state, "search.max_buckets", STR("")), "5"));
+    ck_assert_int_eq(cluster("{\"transient\":{\"*\":null},\"persistent\":{\"indices.recovery.*\":null}}"), ERR_OK);
+    ck_assert(str_is(cluster_setting(state, "search.max_buckets", STR("none")), "none"));
+    ck_assert(str_is(cluster_setting(state, "indices.recovery.max_bytes_per_sec", STR("none")), "none"));
+}
+END_TEST
+
+/* A state with everything in it survives its bytes; damaged bytes are refused or read, never more. */
+START_TEST(bytes_round_trip)
+{
+    struct buf b, again;
+    struct cluster_state *copy;
+    ck_assert_int_eq(cluster("{\"transient\":{\"search.max_buckets\":5}}"), ERR_OK);
+    ck_assert_int_eq(run(META_PUT_TEMPLATE, "l1", "{\"index_patterns\":[\"q*\"],\"order\":-1}", TEMPLATE_LEGACY), ERR_OK);
+    ck_assert_int_eq(create("i", "{\"settings\":{\"index.query.default_field\":[\"a\",\"b\"]},\"aliases\":{\"a\":{\"routing\":1,\"is_hidden\":true}}}"), ERR_OK);
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    buf_init(&again, NULL, BUF_UNLIMITED);
+    cluster_state_encode(state, &b);
+    ck_assert_int_eq(cluster_state_decode(&copy, buf_view(&b), &em), ERR_OK);
+    cluster_state_encode(copy, &again);
+    ck_assert(str_eq(buf_view(&b), buf_view(&again)));
+    cluster_state_unref(copy);
+    for (size_t n = 0; n < b.n; n++) {
+        ck_assert_int_ne(cluster_state_decode(&copy, str_mk(b.p, n), &em), ERR_OK);
+    }
+    for (size_t i = 0; i < b.n * 8; i++) {
+        b.p[i / 8] = (char)(b.p[i / 8] ^ 1 << i % 8);
+        if (cluster_state_decode(&copy, buf_view(&b), &em) == ERR_OK) {
+            cluster_state_unref(copy);
+        }
+        b.p[i / 8] = (char)(b.p[i / 8] ^ 1 << i % 8);
+    }
+    buf_fini(&b);
+    buf_fini(&again);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("metadata");
+    TCase *t = tcase_create("requests");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, settings_change);
+    tcase_add_test(t, settings_refused);
+    tcase_add_test(t, blocks_hold);
+    tcase_add_test(t, closed_takes_static);
+    tcase_add_test(t, aliases_come_and_go);
+    tcase_add_test(t, templates_layer);
+    tcase_add_test(t, cluster_settings);
+    tcase_add_test(t, bytes_round_trip);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
