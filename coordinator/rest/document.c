@@ -1,9 +1,7 @@
-/* One document at a time: index, create, get, delete, update. */
-#include "coordinator/rest/rest.h"
+/* One document at a time: index, create, delete, update. */
+#include "coordinator/rest/get.h"
 #include "coordinator/writes.h"
 #include "engine/index/engine.h"
-#include "engine/search/source.h"
-#include "engine/search/source_filter.h"
 
 /* ---- writing ----------------------------------------------------------------------------------------------------------------- */
 
@@ -20,22 +18,6 @@ static struct write_set *new_write(struct rest *r)
     return w;
 }
 
-static enum err read_version_type(struct str text, int *out, struct errmsg *em)
-{
-    static const struct {
-        const char *name;
-        enum version_type type;
-    } types[] = {{"internal", VERSION_INTERNAL}, {"external", VERSION_EXTERNAL}, {"external_gt", VERSION_EXTERNAL}, {"external_gte", VERSION_EXTERNAL_GTE}};
-    *out = VERSION_INTERNAL;
-    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
-        if (text.p == NULL || str_is(text, types[i].name)) {
-            *out = types[i].type;
-            return ERR_OK;
-        }
-    }
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "No version type match [%.*s]", STR_ARG(text));
-}
-
 /* The parameters that every write has. */
 static enum err common_params(struct rest *r, struct write_set *w)
 {
@@ -48,7 +30,7 @@ static enum err common_params(struct rest *r, struct write_set *w)
         it->routing = STR_NULL;
     }
     e = e == ERR_OK ? rest_long(r, "version", VERSION_ANY, &it->version) : e;
-    e = e == ERR_OK ? read_version_type(rest_param(r, "version_type"), &it->version_type, &r->em) : e;
+    e = e == ERR_OK ? get_version_type(rest_param(r, "version_type"), &it->version_type, &r->em) : e;
     e = e == ERR_OK ? rest_long(r, "if_seq_no", SEQ_UNASSIGNED, &it->if_seq_no) : e;
     e = e == ERR_OK ? rest_long(r, "if_primary_term", 0, &it->if_primary_term) : e;
     if (e == ERR_OK && rest_has(r, "if_seq_no") && it->if_seq_no < 0) {
@@ -224,40 +206,6 @@ enum err update_body_check(struct rest *r, struct write_item *it, const struct j
     return e;
 }
 
-/* _source, _source_includes, _source_excludes of a URL, as the JSON that a body would have; NULL: none given. */
-static const struct json *url_source_filter(struct rest *r)
-{
-    struct str plain = rest_param(r, "_source"), in = rest_param(r, "_source_includes"), ex = rest_param(r, "_source_excludes");
-    if (plain.p == NULL && in.p == NULL && ex.p == NULL) {
-        return NULL;
-    }
-    struct buf b;
-    struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
-    if (str_is(plain, "false") || (str_is(plain, "true") && in.p == NULL && ex.p == NULL)) {
-        jw_bool(&w, str_is(plain, "true"));
-    } else {
-        const char *keys[2] = {"includes", "excludes"};
-        struct str lists[2] = {in.p != NULL || str_is(plain, "true") ? in : plain, ex};
-        jw_obj(&w);
-        for (int i = 0; i < 2; i++) {
-            struct str rest = lists[i];
-            jw_k(&w, keys[i]);
-            jw_arr(&w);
-            while (rest.n > 0) {
-                jw_str(&w, str_trim(str_cut(rest, ',', &rest)));
-            }
-            jw_arr_end(&w);
-        }
-        jw_obj_end(&w);
-    }
-    struct json *v = ARENA_NEW(r->arena, struct json);
-    struct str text = arena_str(r->arena, buf_view(&b));
-    buf_fini(&b);
-    return v != NULL && text.p != NULL && json_parse(v, text, r->arena, &json_limits_default, &r->em) == ERR_OK ? v : NULL;
-}
-
 static void post_update(struct rest *r)
 {
     struct write_set *w = new_write(r);
@@ -267,7 +215,7 @@ static void post_update(struct rest *r)
         struct write_item *it = &w->v[0].item;
         it->kind = WRITE_UPDATE;
         w->v[0].action = "update";
-        const struct json *filter = url_source_filter(r);
+        const struct json *filter = rest_source_filter(r);
         e = rest_int(r, "retry_on_conflict", 0, &it->retry_on_conflict);
         if (e == ERR_OK) {
             e = rest_body(r, &body);
@@ -285,192 +233,6 @@ static void post_update(struct rest *r)
         }
     }
     run(r, w, e);
-}
-
-/* ---- get --------------------------------------------------------------------------------------------------------------------------- */
-
-struct get_call {
-    struct shard_get rq;
-    struct rest *r;
-    const struct index_meta *meta;
-    struct str type;
-    struct source_filter filter;
-    int64_t version;
-    int version_type;
-    bool source_only;
-};
-
-static void write_filtered(struct jsonw *w, const struct source_filter *f, struct str source, struct arena *arena)
-{
-    struct json tree;
-    struct source_patterns p = {f->includes, f->excludes, f->n_includes, f->n_excludes};
-    if ((p.n_includes > 0 || p.n_excludes > 0) && json_parse(&tree, source, arena, &json_limits_default, NULL) == ERR_OK) {
-        source_filter_write(&tree, &p, w);
-    } else {
-        jw_raw(w, source);
-    }
-}
-
-static void fail_get(struct get_call *g, const struct errmsg *em)
-{
-    struct rest *r = g->r;
-    r->em = *em;
-    shard_rq_fini(&g->rq.rq);
-    rest_fail(r, NULL);
-}
-
-static bool version_clashes(const struct get_call *g, struct errmsg *em)
-{
-    if (g->version == VERSION_ANY || !g->rq.found || g->version == g->rq.version
-        || (g->version_type == VERSION_EXTERNAL_GTE && g->rq.version <= g->version)) {
-        return false;
-    }
-    err_set(em, ERR_CONFLICT, "[%.*s]: version conflict, current version [%lld] is different than the one provided [%lld]",
-            STR_ARG(g->rq.id), (long long)g->rq.version, (long long)g->version);
-    err_about_index(em, g->meta->name, g->meta->uuid);
-    err_about_shard(em, (int)g->rq.rq.shard.shard);
-    return true;
-}
-
-static void send_source(struct get_call *g)
-{
-    struct rest *r = g->r;
-    struct errmsg em;
-    if (!g->rq.found || g->rq.source.n == 0) {
-        err_set(&em, ERR_RESOURCE_NOT_FOUND, g->rq.found ? "Source not found [%.*s]/[_doc]/[%.*s]" : "Document not found [%.*s]/[_doc]/[%.*s]",
-                STR_ARG(rest_param(r, "index")), STR_ARG(g->rq.id));
-        fail_get(g, &em);
-        return;
-    }
-    struct buf b;
-    struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
-    write_filtered(&w, &g->filter, g->rq.source, &g->rq.rq.arena);
-    shard_rq_fini(&g->rq.rq);
-    rest_send(r, 200, &b);
-}
-
-static void got(struct shard_rq *rq)
-{
-    struct get_call *g = (struct get_call *)rq;
-    struct rest *r = g->r;
-    struct errmsg em;
-    if (rq->error.n > 0 || version_clashes(g, &em)) {
-        fail_get(g, rq->error.n > 0 ? &rq->error : &em);
-        return;
-    }
-    if (g->source_only) {
-        send_source(g);
-        return;
-    }
-    struct buf b;
-    struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
-    jw_obj(&w);
-    jw_kstr(&w, "_index", g->meta->name);
-    jw_kstr(&w, "_type", g->type);
-    jw_kstr(&w, "_id", g->rq.id);
-    if (g->rq.found) {
-        jw_ki64(&w, "_version", g->rq.version);
-        jw_ki64(&w, "_seq_no", g->rq.seq_no);
-        jw_ki64(&w, "_primary_term", g->rq.primary_term);
-        if (g->rq.routing.p != NULL) {
-            jw_kstr(&w, "_routing", g->rq.routing);
-        }
-    }
-    jw_kbool(&w, "found", g->rq.found);
-    if (g->rq.found && g->rq.want_source && g->rq.source.n > 0) {
-        jw_k(&w, "_source");
-        write_filtered(&w, &g->filter, g->rq.source, &rq->arena);
-    }
-    if (g->rq.fields.n > 0) {
-        jw_k(&w, "fields");
-        jw_raw(&w, g->rq.fields);
-    }
-    jw_obj_end(&w);
-    int status = g->rq.found ? 200 : 404;
-    shard_rq_fini(rq);
-    rest_send(r, status, &b);
-}
-
-static enum err find_target(struct rest *r, struct get_call *g)
-{
-    struct expand_options o = {false, false, EXPAND_OPEN, true, false};
-    const struct index_target *t;
-    uint32_t n;
-    struct str name = rest_param(r, "index");
-    enum err e = resolve_indices(r->state, name, &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em);
-    if (e == ERR_INDEX_NOT_FOUND || (e == ERR_OK && (n == 0 || str_find(name, '*', 0) != SIZE_MAX))) {
-        err_set(&r->em, ERR_INDEX_NOT_FOUND, "no such index [%.*s]", STR_ARG(name));
-        err_about_index(&r->em, name, STR("_na_"));
-        err_about_resource(&r->em, "index_expression", name);
-        return ERR_INDEX_NOT_FOUND;
-    }
-    if (e == ERR_OK && n > 1) {
-        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "alias [%.*s] has more than one index associated with it", STR_ARG(name));
-    }
-    if (e != ERR_OK) {
-        return e;
-    }
-    g->meta = t[0].meta;
-    struct str routing = rest_param(r, "routing");
-    if (routing.p == NULL && t[0].search_routing.p != NULL) {
-        routing = t[0].search_routing;
-    }
-    if (routing.p == NULL && str_find_str(g->meta->mapping, STR("\"_routing\":{\"required\":true}")) != SIZE_MAX) {
-        err_set(&r->em, ERR_ROUTING_MISSING, "routing is required for [%.*s]/[_doc]/[%.*s]", STR_ARG(g->meta->name), STR_ARG(g->rq.id));
-        err_about_index(&r->em, g->meta->name, STR("_na_"));
-        return ERR_ROUTING_MISSING;
-    }
-    g->rq.rq.shard = (struct shard_ref){g->meta->name, g->meta->uuid, shard_of(g->meta, g->rq.id, routing)};
-    return ERR_OK;
-}
-
-static void get_any(struct rest *r, struct str type, bool source_only)
-{
-    struct get_call *g = ARENA_NEW(r->arena, struct get_call);
-    if (g == NULL) {
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
-        return;
-    }
-    shard_rq_init(&g->rq.rq, got, NULL);
-    g->r = r;
-    g->type = type;
-    g->source_only = source_only;
-    g->filter = (struct source_filter){.enabled = true};
-    g->rq.id = rest_param(r, "id");
-    rest_accept(r, "preference");
-    const struct json *filter = url_source_filter(r);
-    enum err e = filter != NULL ? source_filter_parse(&g->filter, filter, STR(""), r->arena, &r->em) : ERR_OK;
-    e = e == ERR_OK ? rest_bool(r, "realtime", true, &g->rq.realtime) : e;
-    e = e == ERR_OK ? rest_bool(r, "refresh", false, &g->rq.refresh) : e;
-    e = e == ERR_OK ? rest_long(r, "version", VERSION_ANY, &g->version) : e;
-    e = e == ERR_OK ? read_version_type(rest_param(r, "version_type"), &g->version_type, &r->em) : e;
-    e = e == ERR_OK ? rest_list(r, "stored_fields", &g->rq.stored_fields, &g->rq.n_stored_fields) : e;
-    e = e == ERR_OK ? find_target(r, g) : e;
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-        return;
-    }
-    if (!rest_ready(r)) {
-        return;
-    }
-    /* Stored fields stand for the source, unless it is asked for as well. */
-    g->rq.want_source = source_only || (g->filter.enabled && (g->rq.n_stored_fields == 0 || filter != NULL));
-    r->co->o.shards->get(r->co->o.shards->self, &g->rq);
-}
-
-static void get_doc(struct rest *r)
-{
-    get_any(r, STR("_doc"), false);
-}
-
-static void get_source(struct rest *r)
-{
-    get_any(r, STR("_doc"), true);
 }
 
 /* ---- paths with types, as 7.x still has them ------------------------------------------------------------------------------------- */
@@ -500,11 +262,6 @@ static void typed_post(struct rest *r)
     }
 }
 
-static void typed_get(struct rest *r)
-{
-    get_any(r, rest_param(r, "type"), false);
-}
-
 static void typed_delete(struct rest *r)
 {
     if (type_is_fine(r)) {
@@ -514,14 +271,11 @@ static void typed_delete(struct rest *r)
 
 const struct route routes_document[] = {
     {M_PUT | M_POST, "/{index}/_doc/{id}", put_doc},
-    {M_GET | M_HEAD, "/{index}/_doc/{id}", get_doc},
     {M_DELETE, "/{index}/_doc/{id}", delete_doc},
     {M_POST, "/{index}/_doc", post_doc},
     {M_PUT | M_POST, "/{index}/_create/{id}", put_create},
-    {M_GET | M_HEAD, "/{index}/_source/{id}", get_source},
     {M_POST, "/{index}/_update/{id}", post_update},
     {M_PUT | M_POST, "/{index}/{type}/{id}", typed_put},
-    {M_GET | M_HEAD, "/{index}/{type}/{id}", typed_get},
     {M_DELETE, "/{index}/{type}/{id}", typed_delete},
     {M_POST, "/{index}/{type}", typed_post},
 };

@@ -443,6 +443,8 @@ static const struct {
     {routes_open_close, &routes_open_close_n},
     {routes_cluster_settings, &routes_cluster_settings_n},
     {routes_field_mapping, &routes_field_mapping_n},
+    {routes_get, &routes_get_n},
+    {routes_mget, &routes_mget_n},
 };
 
 enum err coordinator_new(struct coordinator **out, const struct coordinator_opts *opts, struct errmsg *em)

@@ -1,0 +1,245 @@
+/* Reading one document, and what every reader of documents shares. */
+#include "coordinator/rest/get.h"
+
+#include "engine/index/engine.h"
+#include "engine/search/source_filter.h"
+
+enum err get_version_type(struct str text, int *out, struct errmsg *em)
+{
+    static const struct {
+        const char *name;
+        enum version_type type;
+    } types[] = {{"internal", VERSION_INTERNAL}, {"external", VERSION_EXTERNAL}, {"external_gt", VERSION_EXTERNAL}, {"external_gte", VERSION_EXTERNAL_GTE}};
+    *out = VERSION_INTERNAL;
+    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+        if (text.p == NULL || str_is(text, types[i].name)) {
+            *out = types[i].type;
+            return ERR_OK;
+        }
+    }
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "No version type match [%.*s]", STR_ARG(text));
+}
+
+const struct json *rest_source_filter(struct rest *r)
+{
+    struct str plain = rest_param(r, "_source"), in = rest_param(r, "_source_includes"), ex = rest_param(r, "_source_excludes");
+    if (plain.p == NULL && in.p == NULL && ex.p == NULL) {
+        return NULL;
+    }
+    struct buf b;
+    struct jsonw w;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    if (str_is(plain, "false") || (str_is(plain, "true") && in.p == NULL && ex.p == NULL)) {
+        jw_bool(&w, str_is(plain, "true"));
+    } else {
+        const char *keys[2] = {"includes", "excludes"};
+        struct str lists[2] = {in.p != NULL || str_is(plain, "true") ? in : plain, ex};
+        jw_obj(&w);
+        for (int i = 0; i < 2; i++) {
+            struct str rest = lists[i];
+            jw_k(&w, keys[i]);
+            jw_arr(&w);
+            while (rest.n > 0) {
+                jw_str(&w, str_trim(str_cut(rest, ',', &rest)));
+            }
+            jw_arr_end(&w);
+        }
+        jw_obj_end(&w);
+    }
+    struct json *v = ARENA_NEW(r->arena, struct json);
+    struct str text = arena_str(r->arena, buf_view(&b));
+    buf_fini(&b);
+    return v != NULL && text.p != NULL && json_parse(v, text, r->arena, &json_limits_default, &r->em) == ERR_OK ? v : NULL;
+}
+
+static void write_filtered(struct jsonw *w, const struct source_filter *f, struct str source, struct arena *arena)
+{
+    struct json tree;
+    struct source_patterns p = {f->includes, f->excludes, f->n_includes, f->n_excludes};
+    if ((p.n_includes > 0 || p.n_excludes > 0) && json_parse(&tree, source, arena, &json_limits_default, NULL) == ERR_OK) {
+        source_filter_write(&tree, &p, w);
+    } else {
+        jw_raw(w, source);
+    }
+}
+
+static void fail_get(struct get_call *g, const struct errmsg *em)
+{
+    struct rest *r = g->r;
+    r->em = *em;
+    shard_rq_fini(&g->rq.rq);
+    rest_fail(r, NULL);
+}
+
+bool get_version_clashes(const struct get_call *g, struct errmsg *em)
+{
+    if (g->version == VERSION_ANY || !g->rq.found || g->version == g->rq.version
+        || (g->version_type == VERSION_EXTERNAL_GTE && g->rq.version <= g->version)) {
+        return false;
+    }
+    err_set(em, ERR_CONFLICT, "[%.*s]: version conflict, current version [%lld] is different than the one provided [%lld]",
+            STR_ARG(g->rq.id), (long long)g->rq.version, (long long)g->version);
+    err_about_index(em, g->meta->name, g->meta->uuid);
+    err_about_shard(em, (int)g->rq.rq.shard.shard);
+    return true;
+}
+
+static void send_source(struct get_call *g)
+{
+    struct rest *r = g->r;
+    struct errmsg em;
+    if (!g->rq.found || g->rq.source.n == 0) {
+        err_set(&em, ERR_RESOURCE_NOT_FOUND, g->rq.found ? "Source not found [%.*s]/[_doc]/[%.*s]" : "Document not found [%.*s]/[_doc]/[%.*s]",
+                STR_ARG(rest_param(r, "index")), STR_ARG(g->rq.id));
+        fail_get(g, &em);
+        return;
+    }
+    struct buf b;
+    struct jsonw w;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    write_filtered(&w, &g->filter, g->rq.source, &g->rq.rq.arena);
+    shard_rq_fini(&g->rq.rq);
+    rest_send(r, 200, &b);
+}
+
+void get_write(struct get_call *g, struct jsonw *w)
+{
+    jw_obj(w);
+    jw_kstr(w, "_index", g->meta->name);
+    jw_kstr(w, "_type", g->type);
+    jw_kstr(w, "_id", g->rq.id);
+    if (g->rq.found) {
+        jw_ki64(w, "_version", g->rq.version);
+        jw_ki64(w, "_seq_no", g->rq.seq_no);
+        jw_ki64(w, "_primary_term", g->rq.primary_term);
+        if (g->rq.routing.p != NULL) {
+            jw_kstr(w, "_routing", g->rq.routing);
+        }
+    }
+    jw_kbool(w, "found", g->rq.found);
+    if (g->rq.found && g->rq.want_source && g->rq.source.n > 0) {
+        jw_k(w, "_source");
+        write_filtered(w, &g->filter, g->rq.source, &g->rq.rq.arena);
+    }
+    if (g->rq.fields.n > 0) {
+        jw_k(w, "fields");
+        jw_raw(w, g->rq.fields);
+    }
+    jw_obj_end(w);
+}
+
+static void got(struct shard_rq *rq)
+{
+    struct get_call *g = (struct get_call *)rq;
+    struct rest *r = g->r;
+    struct errmsg em;
+    if (rq->error.n > 0 || get_version_clashes(g, &em)) {
+        fail_get(g, rq->error.n > 0 ? &rq->error : &em);
+        return;
+    }
+    if (g->source_only) {
+        send_source(g);
+        return;
+    }
+    struct buf b;
+    struct jsonw w;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    get_write(g, &w);
+    int status = g->rq.found ? 200 : 404;
+    shard_rq_fini(rq);
+    rest_send(r, status, &b);
+}
+
+enum err get_locate(struct rest *r, struct get_call *g, struct str name, struct str routing, struct errmsg *em)
+{
+    struct expand_options o = {false, false, EXPAND_OPEN, true, false};
+    const struct index_target *t;
+    uint32_t n;
+    enum err e = resolve_indices(r->state, name, &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, em);
+    if (e == ERR_INDEX_NOT_FOUND || (e == ERR_OK && (n == 0 || str_find(name, '*', 0) != SIZE_MAX))) {
+        err_set(em, ERR_INDEX_NOT_FOUND, "no such index [%.*s]", STR_ARG(name));
+        err_about_index(em, name, STR("_na_"));
+        err_about_resource(em, "index_expression", name);
+        return ERR_INDEX_NOT_FOUND;
+    }
+    if (e == ERR_OK && n > 1) {
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "alias [%.*s] has more than one index associated with it", STR_ARG(name));
+    }
+    if (e != ERR_OK) {
+        return e;
+    }
+    g->meta = t[0].meta;
+    if (routing.p == NULL && t[0].search_routing.p != NULL) {
+        routing = t[0].search_routing;
+    }
+    if (routing.p == NULL && str_find_str(g->meta->mapping, STR("\"_routing\":{\"required\":true}")) != SIZE_MAX) {
+        err_set(em, ERR_ROUTING_MISSING, "routing is required for [%.*s]/[_doc]/[%.*s]", STR_ARG(g->meta->name), STR_ARG(g->rq.id));
+        err_about_index(em, g->meta->name, STR("_na_"));
+        return ERR_ROUTING_MISSING;
+    }
+    g->rq.rq.shard = (struct shard_ref){g->meta->name, g->meta->uuid, shard_of(g->meta, g->rq.id, routing)};
+    return ERR_OK;
+}
+
+static void get_any(struct rest *r, struct str type, bool source_only)
+{
+    struct get_call *g = ARENA_NEW(r->arena, struct get_call);
+    if (g == NULL) {
+        err_no_memory(&r->em);
+        rest_fail(r, NULL);
+        return;
+    }
+    shard_rq_init(&g->rq.rq, got, NULL);
+    g->r = r;
+    g->type = type;
+    g->source_only = source_only;
+    g->filter = (struct source_filter){.enabled = true};
+    g->rq.id = rest_param(r, "id");
+    rest_accept(r, "preference");
+    const struct json *filter = rest_source_filter(r);
+    enum err e = filter != NULL ? source_filter_parse(&g->filter, filter, STR(""), r->arena, &r->em) : ERR_OK;
+    e = e == ERR_OK ? rest_bool(r, "realtime", true, &g->rq.realtime) : e;
+    e = e == ERR_OK ? rest_bool(r, "refresh", false, &g->rq.refresh) : e;
+    e = e == ERR_OK ? rest_long(r, "version", VERSION_ANY, &g->version) : e;
+    e = e == ERR_OK ? get_version_type(rest_param(r, "version_type"), &g->version_type, &r->em) : e;
+    e = e == ERR_OK ? rest_list(r, "stored_fields", &g->rq.stored_fields, &g->rq.n_stored_fields) : e;
+    if (e == ERR_OK && source_only && !g->filter.enabled) {
+        e = err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: fetching source can not be disabled;");
+    }
+    e = e == ERR_OK ? get_locate(r, g, rest_param(r, "index"), rest_param(r, "routing"), &r->em) : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    if (!rest_ready(r)) {
+        return;
+    }
+    /* Stored fields stand for the source, unless it is asked for as well. */
+    g->rq.want_source = source_only || (g->filter.enabled && (g->rq.n_stored_fields == 0 || filter != NULL));
+    r->co->o.shards->get(r->co->o.shards->self, &g->rq);
+}
+
+static void get_doc(struct rest *r)
+{
+    get_any(r, STR("_doc"), false);
+}
+
+static void get_source(struct rest *r)
+{
+    get_any(r, STR("_doc"), true);
+}
+
+static void typed_get(struct rest *r)
+{
+    get_any(r, rest_param(r, "type"), false);
+}
+
+const struct route routes_get[] = {
+    {M_GET | M_HEAD, "/{index}/_doc/{id}", get_doc},
+    {M_GET | M_HEAD, "/{index}/_source/{id}", get_source},
+    {M_GET | M_HEAD, "/{index}/{type}/{id}", typed_get},
+};
+const size_t routes_get_n = ARRAY_LEN(routes_get);

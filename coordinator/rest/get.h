@@ -1,0 +1,34 @@
+/* get.h - reading documents by id: finding the shard, the URL's source filter, the answer's form.
+ *
+ * Shared by get, multi-get and whatever looks documents up. Knows nothing of searching. A call is used by one thread at a
+ * time: the one that makes it, then the one that its request's done() is called on. */
+#ifndef COORDINATOR_REST_GET_H
+#define COORDINATOR_REST_GET_H
+
+#include "coordinator/rest/rest.h"
+#include "engine/search/source.h"
+
+struct get_call {
+    struct shard_get rq; /* first: the request's done() gets it */
+    struct rest *r;
+    const struct index_meta *meta;
+    struct str type;
+    struct source_filter filter;
+    int64_t version; /* VERSION_ANY: none asked for */
+    int version_type;
+    bool source_only;
+};
+
+/* "internal", "external" ...: as enum version_type; p == NULL is internal. ERR_ILLEGAL_ARGUMENT. */
+enum err get_version_type(struct str text, int *out, struct errmsg *em);
+/* _source, _source_includes, _source_excludes of a URL, as the JSON that a body would have; NULL: none given. */
+const struct json *rest_source_filter(struct rest *r);
+/* Finds the one index behind `name` and the shard of g->rq.id: sets meta and rq.rq.shard. routing.p == NULL: none given.
+ * ERR_INDEX_NOT_FOUND, ERR_ROUTING_MISSING, ERR_ILLEGAL_ARGUMENT (several indices). */
+enum err get_locate(struct rest *r, struct get_call *g, struct str name, struct str routing, struct errmsg *em);
+/* The document was found, and is not of the version asked for: *em says so. */
+bool get_version_clashes(const struct get_call *g, struct errmsg *em);
+/* The answered call as an object: _index ... _source. */
+void get_write(struct get_call *g, struct jsonw *w);
+
+#endif
