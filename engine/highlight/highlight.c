@@ -1,0 +1,229 @@
+/* From a request's options to what each hit shows: fields chosen, terms found, highlighters called. */
+#include "engine/highlight/highlight_int.h"
+
+#include "common/base/jsonw.h"
+#include "common/base/settings.h"
+
+struct highlighter {
+    struct arena *arena;
+    struct hl_target *targets; /* in the order of the answer */
+    int64_t max_offset;        /* index.highlight.max_analyzed_offset */
+    struct str index_name;
+};
+
+#define MAX_ANALYZED_OFFSET 1000000 /* UTF-16 units */
+
+typedef enum err (*highlight_fn)(struct hl_fragments *out, const struct hl_target *t, struct hl_text *x, struct arena *arena,
+                                 struct errmsg *em);
+
+static highlight_fn highlighter_of(struct str type)
+{
+    static const struct {
+        const char *name;
+        highlight_fn run;
+    } types[] = {{"unified", hl_unified}, {"plain", hl_plain}, {"fvh", hl_fvh}};
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (str_is(type, types[i].name)) {
+            return types[i].run;
+        }
+    }
+    return NULL;
+}
+
+/* ---- preparing ----------------------------------------------------------------------------------------------------- */
+
+static bool counts_for(const struct hl_target *t, struct str field)
+{
+    return !t->o->require_field_match || str_eq(field, t->field->path);
+}
+
+/* Of what the query looks for, what counts for this field. */
+static enum err choose_terms(struct hl_target *t, const struct hl_terms *all, struct arena *arena, struct errmsg *em)
+{
+    struct hl_terms *own = &t->terms;
+    own->terms = ARENA_ARRAY(arena, struct hl_term, all->n_terms);
+    own->multis = ARENA_ARRAY(arena, struct hl_multi, all->n_multis);
+    own->phrases = ARENA_ARRAY(arena, struct hl_phrase, all->n_phrases);
+    map_init(&t->by_text, arena);
+    if (own->terms == NULL || own->multis == NULL || own->phrases == NULL) {
+        return err_no_memory(em);
+    }
+    for (size_t i = 0; i < all->n_terms; i++) {
+        if (counts_for(t, all->terms[i].field)) {
+            struct hl_term *to = &own->terms[own->n_terms++];
+            *to = all->terms[i];
+            if (!map_put(&t->by_text, to->text, to)) {
+                return err_no_memory(em);
+            }
+        }
+    }
+    for (size_t i = 0; i < all->n_multis; i++) {
+        if (counts_for(t, all->multis[i].field)) {
+            own->multis[own->n_multis++] = all->multis[i];
+        }
+    }
+    for (size_t i = 0; i < all->n_phrases; i++) {
+        if (counts_for(t, all->phrases[i].query->field_name)) {
+            own->phrases[own->n_phrases++] = all->phrases[i];
+        }
+    }
+    return ERR_OK;
+}
+
+/* A field named twice keeps its first place and takes the last options. */
+static struct hl_target *target_of(struct highlighter *h, struct str key)
+{
+    struct hl_target **at = &h->targets;
+    while (*at != NULL && !str_eq((*at)->key, key)) {
+        at = &(*at)->next;
+    }
+    if (*at == NULL) {
+        *at = ARENA_NEW(h->arena, struct hl_target);
+        if (*at != NULL) {
+            (*at)->key = key;
+        }
+    }
+    return *at;
+}
+
+static enum err add_target(struct highlighter *h, const struct search_context *cx, const struct field *f, const struct hl_field *spec,
+                           const struct hl_terms *terms, struct errmsg *em)
+{
+    struct hl_target *t = target_of(h, f->path);
+    if (t == NULL) {
+        return err_no_memory(em);
+    }
+    *t = (struct hl_target){.key = f->path, .field = f->alias_of != NULL ? f->alias_of : f, .o = &spec->o, .next = t->next};
+    enum err e = hl_target_paths(t, cx->query.mapping, h->arena, em);
+    return e == ERR_OK ? choose_terms(t, terms, h->arena, em) : e;
+}
+
+static enum err add_fields(struct highlighter *h, const struct search_context *cx, const struct hl_field *spec,
+                           const struct hl_terms *terms, struct errmsg *em)
+{
+    bool pattern = str_find(spec->name, '*', 0) != SIZE_MAX;
+    if (!pattern) {
+        const struct field *f = mapping_field_raw(cx->query.mapping, spec->name);
+        bool leaf = f != NULL && f->type != FT_OBJECT && f->type != FT_NESTED;
+        return leaf ? add_target(h, cx, f, spec, terms, em) : ERR_OK;
+    }
+    const struct field **found;
+    size_t n;
+    if (!mapping_match(cx->query.mapping, spec->name, h->arena, &found, &n)) {
+        return err_no_memory(em);
+    }
+    enum err e = ERR_OK;
+    for (size_t i = 0; i < n && e == ERR_OK; i++) {
+        const struct field *real = found[i]->alias_of != NULL ? found[i]->alias_of : found[i];
+        if ((real->type == FT_TEXT || real->type == FT_KEYWORD) && (!str_is(spec->o.type, "fvh") || hl_fvh_can(real))) {
+            e = add_target(h, cx, found[i], spec, terms, em);
+        }
+    }
+    return e;
+}
+
+enum err highlighter_new(struct highlighter **out, const struct highlight_spec *spec, const struct search_context *cx,
+                         const struct query *query, struct errmsg *em)
+{
+    struct highlighter *h = ARENA_NEW(cx->arena, struct highlighter);
+    struct hl_terms main_terms;
+    enum err e = h == NULL ? err_no_memory(em) : hl_terms_collect(&main_terms, query, cx->arena, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    h->arena = cx->arena;
+    h->index_name = cx->shard->index_name;
+    h->max_offset = MAX_ANALYZED_OFFSET;
+    if (cx->shard->index_settings != NULL) {
+        e = settings_i64(cx->shard->index_settings, "highlight.max_analyzed_offset", MAX_ANALYZED_OFFSET, &h->max_offset, em);
+    }
+    for (uint32_t i = 0; i < spec->n && e == ERR_OK; i++) {
+        const struct hl_field *f = &spec->fields[i];
+        struct hl_terms terms = main_terms;
+        if (highlighter_of(f->o.type) == NULL) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "unknown highlighter type [%.*s] for the field [%.*s]", STR_ARG(f->o.type),
+                           STR_ARG(f->name));
+        }
+        if (f->o.query != NULL) {
+            const struct query *own;
+            e = query_build(&own, &cx->query, f->o.query, em);
+            e = e == ERR_OK ? hl_terms_collect(&terms, own, cx->arena, em) : e;
+        }
+        e = e == ERR_OK ? add_fields(h, cx, f, &terms, em) : e;
+    }
+    *out = h;
+    return e;
+}
+
+/* ---- one hit ----------------------------------------------------------------------------------------------------------- */
+
+static enum err check_length(const struct highlighter *h, const struct hl_target *t, const struct hl_text *x, struct errmsg *em)
+{
+    bool plain = str_is(t->o->type, "plain");
+    if (str_is(t->o->type, "fvh") || hl_has_offsets(t->field)) {
+        return ERR_OK;
+    }
+    int64_t longest = plain ? 0 : (int64_t)x->n;
+    for (uint32_t i = 0; plain && i < x->n_values; i++) {
+        longest = MAX_OF(longest, (int64_t)x->values[i].end - x->values[i].start);
+    }
+    if (longest <= h->max_offset || (t->o->max_analyzed_offset > 0 && t->o->max_analyzed_offset <= h->max_offset)) {
+        return ERR_OK;
+    }
+    return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                   "The length of [%.*s] field of a document of [%.*s] index has exceeded [%lld] - maximum allowed to be analyzed "
+                   "for highlighting. This maximum can be set by changing the [index.highlight.max_analyzed_offset] index level "
+                   "setting.",
+                   STR_ARG(t->key), STR_ARG(h->index_name), (long long)h->max_offset);
+}
+
+static enum err one_field(struct hl_fragments *out, const struct highlighter *h, const struct hl_target *t,
+                          const struct json *source, struct errmsg *em)
+{
+    const struct hl_terms *terms = &t->terms;
+    bool unified = str_is(t->o->type, "unified");
+    if (unified && t->o->no_match_size <= 0 && terms->n_terms + terms->n_multis + terms->n_phrases == 0) {
+        return ERR_OK;
+    }
+    struct hl_text x;
+    enum err e = hl_fvh_check(t, em);
+    e = e == ERR_OK ? hl_text_load(&x, t, source, out->arena, em) : e;
+    if (e != ERR_OK || x.n_values == 0) {
+        return e;
+    }
+    e = check_length(h, t, &x, em);
+    e = e == ERR_OK ? hl_text_analyse(&x, t, out->arena, em) : e;
+    return e == ERR_OK ? highlighter_of(t->o->type)(out, t, &x, out->arena, em) : e;
+}
+
+enum err highlight_doc(struct highlighter *h, const struct leaf *leaf, doc_id doc, const struct json *source, struct arena *arena,
+                       struct jsonw *w, bool *any, struct errmsg *em)
+{
+    (void)leaf;
+    (void)doc;
+    *any = false;
+    for (const struct hl_target *t = h->targets; t != NULL && source != NULL; t = t->next) {
+        struct hl_fragments found = {.arena = arena};
+        enum err e = one_field(&found, h, t, source, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        if (found.n == 0) {
+            continue;
+        }
+        if (!*any) {
+            jw_obj(w);
+            *any = true;
+        }
+        jw_key(w, t->key);
+        jw_arr(w);
+        for (size_t i = 0; i < found.n; i++) {
+            jw_str(w, found.v[i]);
+        }
+        jw_arr_end(w);
+    }
+    if (*any) {
+        jw_obj_end(w);
+    }
+    return ERR_OK;
+}
