@@ -445,6 +445,7 @@ static const struct {
     {routes_field_mapping, &routes_field_mapping_n},
     {routes_get, &routes_get_n},
     {routes_mget, &routes_mget_n},
+    {routes_health, &routes_health_n},
 };
 
 enum err coordinator_new(struct coordinator **out, const struct coordinator_opts *opts, struct errmsg *em)

@@ -142,5 +142,7 @@ extern const struct route routes_get[], routes_mget[];
 extern const size_t routes_get_n, routes_mget_n;
 extern const size_t routes_index_settings_n, routes_alias_n, routes_template_n, routes_open_close_n, routes_cluster_settings_n;
 extern const size_t routes_root_n, routes_index_n, routes_document_n, routes_bulk_n, routes_search_n, routes_maintenance_n, routes_scroll_n, routes_msearch_n;
+extern const struct route routes_health[];
+extern const size_t routes_health_n;
 
 #endif

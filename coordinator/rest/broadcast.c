@@ -1,0 +1,107 @@
+#include "coordinator/rest/broadcast.h"
+
+static void finish(struct broadcast *bc)
+{
+    for (uint32_t i = 0; i < bc->n; i++) {
+        bc->failed += bc->acts[i].rq.error.n > 0;
+    }
+    bc->done(bc);
+}
+
+static void acted(struct shard_rq *rq)
+{
+    struct broadcast *bc = rq->user;
+    if (--bc->pending == 0) {
+        finish(bc);
+    }
+}
+
+void broadcast_release(struct broadcast *bc)
+{
+    for (uint32_t i = 0; i < bc->n; i++) {
+        shard_rq_fini(&bc->acts[i].rq);
+    }
+    bc->n = 0;
+}
+
+void broadcast_write_shards(const struct broadcast *bc, struct jsonw *w)
+{
+    jw_k(w, "_shards");
+    jw_obj(w);
+    jw_ki64(w, "total", bc->copies);
+    jw_ki64(w, "successful", bc->n - bc->failed);
+    jw_ki64(w, "failed", bc->failed);
+    if (bc->failed > 0) {
+        jw_k(w, "failures");
+        jw_arr(w);
+        for (uint32_t i = 0; i < bc->n; i++) {
+            const struct shard_rq *rq = &bc->acts[i].rq;
+            if (rq->error.n == 0) {
+                continue;
+            }
+            jw_obj(w);
+            jw_ki64(w, "shard", rq->shard.shard);
+            jw_kstr(w, "index", rq->shard.index);
+            jw_ki64(w, "status", err_http_status(&rq->error));
+            jw_k(w, "reason");
+            jw_obj(w);
+            error_write_cause(w, &rq->error);
+            jw_obj_end(w);
+            jw_obj_end(w);
+        }
+        jw_arr_end(w);
+    }
+    jw_obj_end(w);
+}
+
+void broadcast_run(struct rest *r, const struct index_target *targets, uint32_t n_targets, const struct shard_act *model,
+                   void (*done)(struct broadcast *bc), void *user)
+{
+    struct broadcast *bc = ARENA_NEW(r->arena, struct broadcast);
+    uint32_t shards = 0, copies = 0;
+    for (uint32_t i = 0; i < n_targets; i++) {
+        const struct index_meta *m = targets[i].meta;
+        shards += m->closed ? 0 : m->n_shards;
+        copies += m->closed ? 0 : m->n_shards * (1 + m->n_replicas);
+    }
+    struct shard_act *acts = ARENA_ARRAY(r->arena, struct shard_act, shards);
+    if (bc == NULL || acts == NULL) {
+        err_no_memory(&r->em);
+        rest_fail(r, NULL);
+        return;
+    }
+    *bc = (struct broadcast){.r = r, .targets = targets, .n_targets = n_targets, .acts = acts, .copies = copies, .done = done, .user = user};
+    for (uint32_t i = 0; i < n_targets; i++) {
+        const struct index_meta *m = targets[i].meta;
+        for (uint32_t s = 0; !m->closed && s < m->n_shards; s++) {
+            struct shard_act *a = &acts[bc->n++];
+            *a = *model;
+            shard_rq_init(&a->rq, acted, bc);
+            a->rq.shard = (struct shard_ref){m->name, m->uuid, s};
+        }
+    }
+    bc->pending = shards;
+    if (shards == 0) {
+        finish(bc);
+        return;
+    }
+    const struct shard_api *api = r->co->o.shards; /* r and bc may be gone after the last call */
+    for (uint32_t i = 0; i < shards; i++) {
+        api->act(api->self, &acts[i]);
+    }
+}
+
+void broadcast_path(struct rest *r, const struct expand_options *o, const struct shard_act *model, void (*done)(struct broadcast *bc),
+                    void *user)
+{
+    struct expand_options with = *o;
+    const struct index_target *t;
+    uint32_t n;
+    enum err e = rest_index_options(r, &with);
+    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &with, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+    } else if (rest_ready(r)) {
+        broadcast_run(r, t, n, model, done, user);
+    }
+}
