@@ -587,9 +587,8 @@ static enum err prepare(struct search_call *c)
     return e == ERR_OK ? choose_shards(c) : e;
 }
 
-void search_run(struct search_call *c)
+static void ask_shards(struct search_call *c)
 {
-    search_source_init(&c->source);
     if (prepare(c) != ERR_OK) {
         fail(c);
         return;
@@ -609,6 +608,36 @@ void search_run(struct search_call *c)
     } else {
         scatter(c);
     }
+}
+
+static void looked_up(struct lookups *l)
+{
+    struct search_call *c = l->user;
+    if (l->error.n > 0) {
+        c->error = l->error;
+        fail(c);
+        return;
+    }
+    c->o.tree = l->tree;
+    c->o.body = l->text;
+    search_source_init(&c->source);
+    ask_shards(c);
+}
+
+/* Documents that terms come from are read once the request is known to be well formed: its places are still the client's. */
+void search_run(struct search_call *c)
+{
+    search_source_init(&c->source);
+    if (!lookups_needed(c->o.tree)) {
+        ask_shards(c);
+        return;
+    }
+    if (search_source_parse(&c->source, c->o.tree, c->o.body, &c->arena, &c->error) != ERR_OK) {
+        fail(c);
+        return;
+    }
+    c->lookups = (struct lookups){.r = c->r, .arena = &c->arena, .tree = c->o.tree, .done = looked_up, .user = c};
+    lookups_run(&c->lookups);
 }
 
 void search_run_scroll(struct search_call *c, struct str id)

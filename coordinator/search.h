@@ -5,7 +5,7 @@
 #ifndef COORDINATOR_SEARCH_H
 #define COORDINATOR_SEARCH_H
 
-#include "coordinator/rest/rest.h"
+#include "coordinator/lookups.h"
 #include "engine/reduce/reduce.h"
 
 struct search_call;
@@ -47,6 +47,7 @@ struct search_call {
     uint32_t n_targets;
     const char *bare_phase; /* the error is a phase's, of no shard in particular; NULL: no */
     bool no_indices, next_page;
+    struct lookups lookups;
     struct str scroll_id; /* of the answer; n == 0: none */
 };
 

@@ -153,12 +153,13 @@ static void got(struct shard_rq *rq)
     rest_send(r, status, &b);
 }
 
-enum err get_locate(struct rest *r, struct get_call *g, struct str name, struct str routing, struct errmsg *em)
+enum err get_locate(struct rest *r, struct get_call *g, struct str name, struct str routing, struct arena *arena,
+                    struct errmsg *em)
 {
     struct expand_options o = {false, false, EXPAND_OPEN, true, false};
     const struct index_target *t;
     uint32_t n;
-    enum err e = resolve_indices(r->state, name, &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, em);
+    enum err e = resolve_indices(r->state, name, &o, clock_wall_ms(r->co->o.clock), arena, &t, &n, em);
     if (e == ERR_INDEX_NOT_FOUND || (e == ERR_OK && (n == 0 || str_find(name, '*', 0) != SIZE_MAX))) {
         err_set(em, ERR_INDEX_NOT_FOUND, "no such index [%.*s]", STR_ARG(name));
         err_about_index(em, name, STR("_na_"));
@@ -209,7 +210,7 @@ static void get_any(struct rest *r, struct str type, bool source_only)
     if (e == ERR_OK && source_only && !g->filter.enabled) {
         e = err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: fetching source can not be disabled;");
     }
-    e = e == ERR_OK ? get_locate(r, g, rest_param(r, "index"), rest_param(r, "routing"), &r->em) : e;
+    e = e == ERR_OK ? get_locate(r, g, rest_param(r, "index"), rest_param(r, "routing"), r->arena, &r->em) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;

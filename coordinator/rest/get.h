@@ -24,8 +24,10 @@ enum err get_version_type(struct str text, int *out, struct errmsg *em);
 /* _source, _source_includes, _source_excludes of a URL, as the JSON that a body would have; NULL: none given. */
 const struct json *rest_source_filter(struct rest *r);
 /* Finds the one index behind `name` and the shard of g->rq.id: sets meta and rq.rq.shard. routing.p == NULL: none given.
+ * `arena` is for what it takes to resolve the name.
  * ERR_INDEX_NOT_FOUND, ERR_ROUTING_MISSING, ERR_ILLEGAL_ARGUMENT (several indices). */
-enum err get_locate(struct rest *r, struct get_call *g, struct str name, struct str routing, struct errmsg *em);
+enum err get_locate(struct rest *r, struct get_call *g, struct str name, struct str routing, struct arena *arena,
+                    struct errmsg *em);
 /* The document was found, and is not of the version asked for: *em says so. */
 bool get_version_clashes(const struct get_call *g, struct errmsg *em);
 /* The answered call as an object: _index ... _source. */

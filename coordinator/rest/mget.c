@@ -223,7 +223,7 @@ static void run(struct mget *m)
     const struct shard_api *api = m->r->co->o.shards;
     for (uint32_t i = 0; i < m->n; i++) {
         struct mget_item *it = &m->items[i];
-        it->failed = get_locate(m->r, &it->g, it->index, it->routing, &it->error) != ERR_OK;
+        it->failed = get_locate(m->r, &it->g, it->index, it->routing, m->r->arena, &it->error) != ERR_OK;
         if (!it->failed) {
             struct shard_ref where = it->g.rq.rq.shard;
             shard_rq_init(&it->g.rq.rq, item_done, m);
