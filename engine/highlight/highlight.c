@@ -94,6 +94,12 @@ static enum err add_target(struct highlighter *h, const struct search_context *c
         return err_no_memory(em);
     }
     *t = (struct hl_target){.key = f->path, .field = f->alias_of != NULL ? f->alias_of : f, .o = &spec->o, .next = t->next};
+    for (const struct hl_target *other = h->targets; other != t; other = other->next) {
+        /* Under its alias a field is highlighted as it was before: one highlighter serves both names. */
+        if (other->field == t->field && str_is(other->o->type, "unified") && str_is(spec->o.type, "unified")) {
+            t->o = other->o;
+        }
+    }
     enum err e = hl_target_paths(t, cx->query.mapping, h->arena, em);
     return e == ERR_OK ? choose_terms(t, terms, h->arena, em) : e;
 }
@@ -184,6 +190,9 @@ static enum err one_field(struct hl_fragments *out, const struct highlighter *h,
     bool unified = str_is(t->o->type, "unified");
     if (unified && t->o->no_match_size <= 0 && terms->n_terms + terms->n_multis + terms->n_phrases == 0) {
         return ERR_OK;
+    }
+    if (t->o->pre_tags.n == 0 || t->o->post_tags.n == 0) {
+        return err_set(em, ERR_ARRAY_BOUNDS, "Index 0 out of bounds for length 0");
     }
     struct hl_text x;
     enum err e = hl_fvh_check(t, em);

@@ -128,6 +128,20 @@ static enum err parse_schema(struct parse *p, const struct json *v, struct hl_op
     return ERR_OK;
 }
 
+static enum err parse_int(struct parse *p, const struct option *row, const struct json *v, int32_t *out)
+{
+    int64_t wide;
+    if (v->type == JSON_NUMBER && json_i64(v, &wide) && (wide < INT32_MIN || wide > INT32_MAX)) {
+        return err_set(p->em, ERR_INPUT_COERCION, "Numeric value (%lld) out of range of int (%d - %d)", (long long)wide, INT32_MIN,
+                       INT32_MAX);
+    }
+    enum err e = jr_int(v, out, p->em);
+    if (e == ERR_OK && row->offset == AT(max_analyzed_offset) && *out <= 0) {
+        e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[max_analyzed_offset] must be a positive integer");
+    }
+    return e;
+}
+
 static enum err parse_fields(struct parse *p, const struct json *v);
 
 static enum err parse_value(struct parse *p, const struct option *row, const struct json *v, struct hl_options *o)
@@ -138,7 +152,7 @@ static enum err parse_value(struct parse *p, const struct option *row, const str
     enum err e = ERR_OK;
     switch (row->kind) {
     case O_INT:
-        e = jr_int(v, &number, p->em);
+        e = parse_int(p, row, v, &number);
         if (e == ERR_OK) {
             memcpy(to, &number, sizeof(number));
         }
@@ -196,9 +210,6 @@ static enum err parse_options(struct parse *p, const struct json *v, unsigned wh
         p->fail_off = m->value.off;
         if (row == N_OPTIONS) {
             return jr_unknown_field(p->text, m->key_off, parser, m->key, names, p->em);
-        }
-        if (m->value.type == JSON_NULL) {
-            continue;
         }
         if (!kind_takes(options[row].kind, m->value.type)) {
             return jr_fail_xc(p->text, m->value.off, p->em, "[%s] %.*s doesn't support values of type: %s", parser, STR_ARG(m->key),

@@ -209,7 +209,8 @@ static bool unit_offsets(struct str s, struct arena *arena, uint32_t **out)
     return true;
 }
 
-static enum err analyse_value(struct hl_text *x, struct hl_value *v, const struct analyzer *an, int32_t *position,
+/* Tokens that start behind `limit` units of their value are left out, with all that follow. */
+static enum err analyse_value(struct hl_text *x, struct hl_value *v, const struct analyzer *an, uint32_t limit, int32_t *position,
                               struct arena *arena, struct errmsg *em)
 {
     struct token_list list;
@@ -227,6 +228,9 @@ static enum err analyse_value(struct hl_text *x, struct hl_value *v, const struc
         struct hl_token token = {.text = k->text, .position = *position, .inc = k->pos_inc};
         token.start = v->start + (units != NULL ? units[from] : (uint32_t)from);
         token.end = v->start + (units != NULL ? units[to] : (uint32_t)to);
+        if (token.start - v->start > limit) {
+            break;
+        }
         e = add_token(x, token, arena, em);
     }
     *position += list.end_pos_inc;
@@ -236,13 +240,16 @@ static enum err analyse_value(struct hl_text *x, struct hl_value *v, const struc
 enum err hl_text_analyse(struct hl_text *x, const struct hl_target *t, struct arena *arena, struct errmsg *em)
 {
     const struct analyzer *an = t->field->type == FT_TEXT ? t->field->analyzer : NULL;
+    bool limited = t->o->max_analyzed_offset > 0 && !str_is(t->o->type, "fvh")
+                   && (str_is(t->o->type, "plain") || !hl_has_offsets(t->field));
+    uint32_t limit = limited ? (uint32_t)t->o->max_analyzed_offset : UINT32_MAX;
     int32_t position = -1;
     enum err e = ERR_OK;
     for (uint32_t i = 0; i < x->n_values && e == ERR_OK; i++) {
         struct hl_value *v = &x->values[i];
         v->token = (uint32_t)x->n_tokens;
         if (an != NULL) {
-            e = analyse_value(x, v, an, &position, arena, em);
+            e = analyse_value(x, v, an, limit, &position, arena, em);
         } else {
             position++;
             e = add_token(x, (struct hl_token){v->text, v->start, v->end, position, 1}, arena, em);
