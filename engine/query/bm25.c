@@ -50,13 +50,12 @@ enum err sim_init(struct sim *s, const struct weight_shared *sh, const struct fi
     struct field_stats fs;
     double idf = 0;
     *s = (struct sim){.k1 = 1.2F, .b = 0.75F, .avgdl = 1, .n_terms = n};
-    s->has_norms = f != NULL && f->norms && f->type == FT_TEXT;
     if (f != NULL && f->similarity.kind == SIM_BOOLEAN) {
         s->flat = true;
         s->weight = s->boost = boost;
         return ERR_OK;
     }
-    if (f != NULL && f->type == FT_TEXT) {
+    if (f != NULL) {
         s->k1 = f->similarity.k1;
         s->b = f->similarity.b;
     }

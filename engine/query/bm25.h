@@ -5,14 +5,11 @@
 
 #include "engine/query/weight.h"
 
-#define IDF_TERMS_MAX 4096
-
 struct sim {
     bool flat;    /* the boolean similarity: every match scores `weight` */
     float weight; /* boost × idf */
     float boost;  /* with the factor k1 + 1 */
     float idf, k1, b, avgdl;
-    bool has_norms;
     uint32_t n_terms; /* the idf is a sum over so many terms (phrases) */
     struct term_stats *terms;
     int64_t doc_count;

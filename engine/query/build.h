@@ -17,6 +17,11 @@ struct builder {
 /* Builds and applies boost and name. */
 enum err build_dsl(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em);
 
+static inline bool dsl_is_none(const struct builder *b, const struct dsl *d)
+{
+    return d->type->none != NULL && d->type->none(b, d);
+}
+
 /* ---- nodes ---- */
 struct query *qnode_new(struct builder *b, enum query_kind kind);
 /* MatchNoDocsQuery with its reason; *out NULL only with ERR_NO_MEMORY. */

@@ -17,6 +17,9 @@ struct dsl_type {
     /* The cursor stands on the START_OBJECT of the query's body and is left on its END_OBJECT. */
     enum err (*parse)(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em);
     enum err (*build)(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em);
+    /* Elasticsearch's rewrite phase makes match_none of it before anything is built: then nothing around it that needs it
+     * is built either. NULL: never. */
+    bool (*none)(const struct builder *b, const struct dsl *d);
 };
 
 struct dsl {

@@ -109,10 +109,32 @@ static enum err add_clauses(struct builder *b, struct bool_build *bb, enum bool_
     return ERR_OK;
 }
 
+static bool any_none(const struct builder *b, const struct dsl_list *list, bool all)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        if (dsl_is_none(b, list->v[i]) != all) {
+            return !all;
+        }
+    }
+    return all && list->n > 0;
+}
+
+static bool bool_none(const struct builder *b, const struct dsl *d)
+{
+    const struct dsl_bool_query *q = (const struct dsl_bool_query *)(const void *)d;
+    if (any_none(b, &q->must, false) || any_none(b, &q->filter, false)) {
+        return true;
+    }
+    return q->must.n == 0 && q->filter.n == 0 && any_none(b, &q->should, true);
+}
+
 static enum err build_bool(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
 {
     const struct dsl_bool_query *q = (const struct dsl_bool_query *)(const void *)d;
     struct bool_build bb = {0};
+    if (bool_none(b, d)) {
+        return qnode_none(b, out, em, "User requested \"match_none\" query.");
+    }
     enum err e = add_clauses(b, &bb, OCCUR_MUST, &q->must, em);
     if (e == ERR_OK) {
         e = add_clauses(b, &bb, OCCUR_MUST_NOT, &q->must_not, em);
@@ -269,9 +291,17 @@ static enum err parse_constant(struct json_pull *p, struct arena *arena, struct 
     return ERR_OK;
 }
 
+static bool constant_none(const struct builder *b, const struct dsl *d)
+{
+    return dsl_is_none(b, ((const struct dsl_constant_query *)(const void *)d)->filter);
+}
+
 static enum err build_constant(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
 {
     struct query *child;
+    if (constant_none(b, d)) {
+        return qnode_none(b, out, em, "User requested \"match_none\" query.");
+    }
     enum err e = build_dsl(b, ((const struct dsl_constant_query *)(const void *)d)->filter, &child, em);
     return e == ERR_OK ? qnode_constant(b, child, out, em) : e;
 }
@@ -586,9 +616,14 @@ static enum err build_wrapper(struct builder *b, const struct dsl *d, struct que
     return build_dsl(b, ((const struct dsl_wrapper_query *)(const void *)d)->query, out, em);
 }
 
-const struct dsl_type dsl_bool = {"bool", parse_bool, build_bool};
-const struct dsl_type dsl_boosting = {"boosting", parse_boosting, build_boosting};
-const struct dsl_type dsl_constant_score = {"constant_score", parse_constant, build_constant};
-const struct dsl_type dsl_dis_max = {"dis_max", parse_dis_max, build_dis_max_query};
-const struct dsl_type dsl_nested = {"nested", parse_nested, build_nested};
-const struct dsl_type dsl_wrapper = {"wrapper", parse_wrapper, build_wrapper};
+static bool wrapper_none(const struct builder *b, const struct dsl *d)
+{
+    return dsl_is_none(b, ((const struct dsl_wrapper_query *)(const void *)d)->query);
+}
+
+const struct dsl_type dsl_bool = {"bool", parse_bool, build_bool, bool_none};
+const struct dsl_type dsl_boosting = {"boosting", parse_boosting, build_boosting, NULL};
+const struct dsl_type dsl_constant_score = {"constant_score", parse_constant, build_constant, constant_none};
+const struct dsl_type dsl_dis_max = {"dis_max", parse_dis_max, build_dis_max_query, NULL};
+const struct dsl_type dsl_nested = {"nested", parse_nested, build_nested, NULL};
+const struct dsl_type dsl_wrapper = {"wrapper", parse_wrapper, build_wrapper, wrapper_none};

@@ -670,4 +670,4 @@ static enum err build_function_score(struct builder *b, const struct dsl *d, str
     return ERR_OK;
 }
 
-const struct dsl_type dsl_function_score = {"function_score", parse_function_score, build_function_score};
+const struct dsl_type dsl_function_score = {"function_score", parse_function_score, build_function_score, NULL};

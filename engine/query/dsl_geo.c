@@ -588,6 +588,6 @@ static enum err build_polygon(struct builder *b, const struct dsl *d, struct que
     return ERR_OK;
 }
 
-const struct dsl_type dsl_geo_bounding_box = {"geo_bounding_box", parse_box, build_box};
-const struct dsl_type dsl_geo_distance = {"geo_distance", parse_distance, build_distance};
-const struct dsl_type dsl_geo_polygon = {"geo_polygon", parse_polygon, build_polygon};
+const struct dsl_type dsl_geo_bounding_box = {"geo_bounding_box", parse_box, build_box, NULL};
+const struct dsl_type dsl_geo_distance = {"geo_distance", parse_distance, build_distance, NULL};
+const struct dsl_type dsl_geo_polygon = {"geo_polygon", parse_polygon, build_polygon, NULL};

@@ -241,9 +241,16 @@ static enum err build_none(struct builder *b, const struct dsl *d, struct query 
     return qnode_none(b, out, em, "User requested \"match_none\" query.");
 }
 
-const struct dsl_type dsl_match = {"match", parse_match, build_match};
-const struct dsl_type dsl_match_phrase = {"match_phrase", parse_phrase, build_match};
-const struct dsl_type dsl_match_phrase_prefix = {"match_phrase_prefix", parse_phrase_prefix, build_match};
-const struct dsl_type dsl_match_bool_prefix = {"match_bool_prefix", parse_bool_prefix, build_match};
-const struct dsl_type dsl_match_all = {"match_all", parse_all, build_all};
-const struct dsl_type dsl_match_none = {"match_none", parse_none, build_none};
+static bool always_none(const struct builder *b, const struct dsl *d)
+{
+    (void)b;
+    (void)d;
+    return true;
+}
+
+const struct dsl_type dsl_match = {"match", parse_match, build_match, NULL};
+const struct dsl_type dsl_match_phrase = {"match_phrase", parse_phrase, build_match, NULL};
+const struct dsl_type dsl_match_phrase_prefix = {"match_phrase_prefix", parse_phrase_prefix, build_match, NULL};
+const struct dsl_type dsl_match_bool_prefix = {"match_bool_prefix", parse_bool_prefix, build_match, NULL};
+const struct dsl_type dsl_match_all = {"match_all", parse_all, build_all, NULL};
+const struct dsl_type dsl_match_none = {"match_none", parse_none, build_none, always_none};

@@ -146,4 +146,4 @@ static enum err build_multi_match(struct builder *b, const struct dsl *d, struct
     return build_multi(b, &fields, json_text(q->value), &o, out, em);
 }
 
-const struct dsl_type dsl_multi_match = {"multi_match", parse_multi, build_multi_match};
+const struct dsl_type dsl_multi_match = {"multi_match", parse_multi, build_multi_match, NULL};

@@ -179,7 +179,12 @@ static enum err build_fuzzy(struct builder *b, const struct dsl *d, struct query
     return field_fuzzy(b, f, json_text(q->value), &o, out, em);
 }
 
-const struct dsl_type dsl_prefix = {"prefix", parse_prefix, build_pattern};
-const struct dsl_type dsl_wildcard = {"wildcard", parse_wildcard, build_pattern};
-const struct dsl_type dsl_regexp = {"regexp", parse_regexp, build_pattern};
-const struct dsl_type dsl_fuzzy = {"fuzzy", parse_fuzzy, build_fuzzy};
+static bool unmapped(const struct builder *b, const struct dsl *d)
+{
+    return build_field(b, ((const struct dsl_pattern *)(const void *)d)->field) == NULL;
+}
+
+const struct dsl_type dsl_prefix = {"prefix", parse_prefix, build_pattern, unmapped};
+const struct dsl_type dsl_wildcard = {"wildcard", parse_wildcard, build_pattern, unmapped};
+const struct dsl_type dsl_regexp = {"regexp", parse_regexp, build_pattern, NULL};
+const struct dsl_type dsl_fuzzy = {"fuzzy", parse_fuzzy, build_fuzzy, unmapped};

@@ -162,4 +162,9 @@ static enum err build_range(struct builder *b, const struct dsl *d, struct query
     return e;
 }
 
-const struct dsl_type dsl_range = {"range", parse_range, build_range};
+static bool range_none(const struct builder *b, const struct dsl *d)
+{
+    return build_field(b, ((const struct dsl_range_query *)(const void *)d)->field) == NULL;
+}
+
+const struct dsl_type dsl_range = {"range", parse_range, build_range, range_none};

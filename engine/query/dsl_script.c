@@ -222,6 +222,6 @@ static enum err build_distance_feature(struct builder *b, const struct dsl *d, s
                    field_type_name(f->type));
 }
 
-const struct dsl_type dsl_script_score = {"script_score", parse_script_score, build_script_score};
-const struct dsl_type dsl_script = {"script", parse_script, build_script};
-const struct dsl_type dsl_distance_feature = {"distance_feature", parse_distance_feature, build_distance_feature};
+const struct dsl_type dsl_script_score = {"script_score", parse_script_score, build_script_score, NULL};
+const struct dsl_type dsl_script = {"script", parse_script, build_script, NULL};
+const struct dsl_type dsl_distance_feature = {"distance_feature", parse_distance_feature, build_distance_feature, NULL};

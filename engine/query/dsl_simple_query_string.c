@@ -331,7 +331,8 @@ static enum err consume_token(struct string_run *r, struct state *s)
     } a = {str_mk(text, n), 0};
     enum err e;
     if (fuzzy) {
-        a.edits = MIN_OF(parse_distance(r, s), 2);
+        a.edits = parse_distance(r, s);
+        a.edits = MIN_OF(a.edits, 2);
     }
     if (fuzzy && a.edits > 0) {
         e = string_each(r, &r->fields, 1, make_fuzzy, &a, &branch);
@@ -449,4 +450,4 @@ static enum err build_simple(struct builder *b, const struct dsl *d, struct quer
     return apply_min_should(b, out, q->minimum_should_match, em);
 }
 
-const struct dsl_type dsl_simple_query_string = {"simple_query_string", parse_simple, build_simple};
+const struct dsl_type dsl_simple_query_string = {"simple_query_string", parse_simple, build_simple, NULL};

@@ -467,9 +467,35 @@ static enum err build_type(struct builder *b, const struct dsl *d, struct query 
     return qnode_none(b, out, em, "Type[%.*s] does not exist", STR_ARG(q->value));
 }
 
-const struct dsl_type dsl_term = {"term", parse_term, build_term};
-const struct dsl_type dsl_terms = {"terms", parse_terms, build_terms};
-const struct dsl_type dsl_terms_set = {"terms_set", parse_terms_set, build_terms_set};
-const struct dsl_type dsl_exists = {"exists", parse_exists, build_exists_query};
-const struct dsl_type dsl_ids = {"ids", parse_ids, build_ids};
-const struct dsl_type dsl_type_query = {"type", parse_type, build_type};
+static bool term_none(const struct builder *b, const struct dsl *d)
+{
+    return build_field(b, ((const struct dsl_term_query *)(const void *)d)->field) == NULL;
+}
+
+static bool terms_none(const struct builder *b, const struct dsl *d)
+{
+    const struct dsl_terms_query *q = (const struct dsl_terms_query *)(const void *)d;
+    return (q->lookup == NULL && q->n == 0) || build_field(b, q->field) == NULL;
+}
+
+static bool exists_none(const struct builder *b, const struct dsl *d)
+{
+    const struct field **fields;
+    size_t n;
+    struct str name = ((const struct dsl_exists_query *)(const void *)d)->field;
+    return mapping_field(b->cx->mapping, name) == NULL
+           && mapping_match(b->cx->mapping, name, b->arena, &fields, &n) && n == 0;
+}
+
+static bool ids_none(const struct builder *b, const struct dsl *d)
+{
+    (void)b;
+    return ((const struct dsl_ids_query *)(const void *)d)->n == 0;
+}
+
+const struct dsl_type dsl_term = {"term", parse_term, build_term, term_none};
+const struct dsl_type dsl_terms = {"terms", parse_terms, build_terms, terms_none};
+const struct dsl_type dsl_terms_set = {"terms_set", parse_terms_set, build_terms_set, NULL};
+const struct dsl_type dsl_exists = {"exists", parse_exists, build_exists_query, exists_none};
+const struct dsl_type dsl_ids = {"ids", parse_ids, build_ids, ids_none};
+const struct dsl_type dsl_type_query = {"type", parse_type, build_type, NULL};

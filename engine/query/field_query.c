@@ -537,40 +537,54 @@ static enum err whole_bounds(const struct field *f, const struct range_bounds *r
     return ERR_OK;
 }
 
-/* The neighbours of a fraction are those of its type. */
-static int64_t fraction_step(const struct field *f, int64_t sortable, bool up)
+/* The smallest half precision number that is not below v, or the greatest that is not above it. */
+static float half_bound(float v, bool up)
 {
-    if (f->type == FT_HALF_FLOAT) {
-        uint16_t h = half_of_float(num_to_float(sortable));
-        int32_t s = (h & 0x8000) != 0 ? -(int32_t)(h & 0x7FFF) - 1 : (int32_t)h;
-        s += up ? 1 : -1;
-        h = s < 0 ? (uint16_t)(0x8000 | (uint16_t)(-s - 1)) : (uint16_t)s;
-        return num_from_float(half_to_float(h));
+    uint16_t h = half_of_float(v);
+    float near = half_to_float(h);
+    if (isnan(v) || (up ? near >= v : near <= v)) {
+        return near;
     }
-    return up ? sortable + 1 : sortable - 1;
+    int32_t s = (h & 0x8000) != 0 ? -(int32_t)(h & 0x7FFF) - 1 : (int32_t)h;
+    s += up ? 1 : -1;
+    return half_to_float(s < 0 ? (uint16_t)(0x8000 | (uint16_t)(-s - 1)) : (uint16_t)s);
+}
+
+/* Bounds of fractions; exclusive ones move to the neighbour, those of half precision to a number that it has. */
+static enum err fraction_bound(const struct field *f, const struct json *v, bool inclusive, bool lower, int64_t *out,
+                               struct errmsg *em)
+{
+    struct num n;
+    enum err e = num_of_text(&n, json_text(v), f->type == FT_DOUBLE ? NUM_DOUBLE : NUM_FLOAT, true, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (f->type == FT_DOUBLE) {
+        *out = num_from_double(n.d) + (inclusive ? 0 : lower ? 1 : -1);
+        return ERR_OK;
+    }
+    float x = (float)n.d;
+    if (!inclusive) {
+        x = nextafterf(x, lower ? INFINITY : -INFINITY);
+    }
+    *out = num_from_float(f->type == FT_HALF_FLOAT ? half_bound(x, lower) : x);
+    return ERR_OK;
 }
 
 static enum err fraction_bounds(const struct field *f, const struct range_bounds *r, int64_t *lo, int64_t *hi,
                                 struct errmsg *em)
 {
-    bool decimal, dbl = f->type == FT_DOUBLE;
+    bool dbl = f->type == FT_DOUBLE;
+    enum err e = ERR_OK;
     *lo = dbl ? num_from_double(-INFINITY) : num_from_float(-INFINITY);
     *hi = dbl ? num_from_double(INFINITY) : num_from_float(INFINITY);
     if (r->from != NULL) {
-        enum err e = field_number(f, r->from, &decimal, lo, em);
-        if (e != ERR_OK) {
-            return e;
-        }
-        *lo = r->from_inclusive ? *lo : fraction_step(f, *lo, true);
+        e = fraction_bound(f, r->from, r->from_inclusive, true, lo, em);
     }
-    if (r->to != NULL) {
-        enum err e = field_number(f, r->to, &decimal, hi, em);
-        if (e != ERR_OK) {
-            return e;
-        }
-        *hi = r->to_inclusive ? *hi : fraction_step(f, *hi, false);
+    if (e == ERR_OK && r->to != NULL) {
+        e = fraction_bound(f, r->to, r->to_inclusive, false, hi, em);
     }
-    return ERR_OK;
+    return e;
 }
 
 /* scaled_float: bounds move inwards to whole scaled numbers. */
@@ -662,6 +676,44 @@ static enum err ip_range(struct builder *b, const struct field *f, const struct 
     return term_range(b, f, a, z, true, true, out, em);
 }
 
+/* Bounds in the wrong order are a mistake of the request; those that exclusion leaves nothing between match nothing. */
+static enum err check_order(const struct range_bounds *r, bool wrong, struct errmsg *em)
+{
+    if (!wrong || r->from == NULL || r->to == NULL) {
+        return ERR_OK;
+    }
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Range query `from` value (%.*s) is greater than `to` value (%.*s)",
+                   STR_ARG(json_text(r->from)), STR_ARG(json_text(r->to)));
+}
+
+static enum err range_bounds_of(struct builder *b, const struct field *f, const struct range_bounds *r, struct query *q,
+                                bool *none, struct errmsg *em)
+{
+    struct field value = *f; /* the same field as if it held single values */
+    int64_t *lo = &q->range_field.lo, *hi = &q->range_field.hi;
+    enum err e;
+    switch (f->type) {
+    case FT_IP_RANGE:
+        e = ip_bounds(r, q->range_field.ip_lo, q->range_field.ip_hi, none, em);
+        *none = *none || memcmp(q->range_field.ip_lo, q->range_field.ip_hi, INET_BYTES) > 0;
+        return e;
+    case FT_DATE_RANGE:
+        value.type = FT_DATE;
+        e = date_bounds(b, &value, r, lo, hi, em);
+        break;
+    case FT_FLOAT_RANGE:
+    case FT_DOUBLE_RANGE:
+        value.type = f->type == FT_FLOAT_RANGE ? FT_FLOAT : FT_DOUBLE;
+        e = fraction_bounds(&value, r, lo, hi, em);
+        break;
+    default:
+        value.type = f->type == FT_INTEGER_RANGE ? FT_INTEGER : FT_LONG;
+        e = whole_bounds(&value, r, lo, hi, none, em);
+    }
+    *none = *none || *lo > *hi;
+    return e;
+}
+
 /* Range fields: the bounds are values of the fields' own type. */
 static enum err range_of_ranges(struct builder *b, const struct field *f, const struct range_bounds *r, struct query **out,
                                 struct errmsg *em)
@@ -670,27 +722,20 @@ static enum err range_of_ranges(struct builder *b, const struct field *f, const 
     if (q == NULL) {
         return err_no_memory(em);
     }
-    struct field value = *f; /* the same field as if it held single values */
-    bool none = false;
-    enum err e;
+    struct range_bounds closed = *r;
+    bool none = false, wrong = false;
     q->field = f;
     q->field_name = f->path;
     q->range_field.relation = (int)r->relation;
-    switch (f->type) {
-    case FT_IP_RANGE:
-        return ip_bounds(r, q->range_field.ip_lo, q->range_field.ip_hi, &none, em);
-    case FT_DATE_RANGE:
-        value.type = FT_DATE;
-        return date_bounds(b, &value, r, &q->range_field.lo, &q->range_field.hi, em);
-    case FT_FLOAT_RANGE:
-    case FT_DOUBLE_RANGE:
-        value.type = f->type == FT_FLOAT_RANGE ? FT_FLOAT : FT_DOUBLE;
-        return fraction_bounds(&value, r, &q->range_field.lo, &q->range_field.hi, em);
-    default:
-        value.type = f->type == FT_INTEGER_RANGE ? FT_INTEGER : FT_LONG;
-        e = whole_bounds(&value, r, &q->range_field.lo, &q->range_field.hi, &none, em);
-        return e == ERR_OK && none ? qnode_none(b, out, em, "%s", "") : e;
+    closed.from_inclusive = closed.to_inclusive = true;
+    enum err e = range_bounds_of(b, f, &closed, q, &wrong, em);
+    if (e == ERR_OK) {
+        e = check_order(r, wrong, em);
     }
+    if (e == ERR_OK) {
+        e = range_bounds_of(b, f, r, q, &none, em);
+    }
+    return e == ERR_OK && none ? qnode_none(b, out, em, "%s", "") : e;
 }
 
 static enum err text_range(struct builder *b, const struct field *f, const struct range_bounds *r, struct query **out,

@@ -305,7 +305,8 @@ static bool digits(struct re_parser *p, uint32_t *v)
     size_t from = p->at;
     uint64_t sum = 0;
     while (peek(p, "0123456789")) {
-        sum = MIN_OF(sum * 10 + (uint64_t)(p->s.p[p->at++] - '0'), (uint64_t)UINT32_MAX);
+        sum = sum * 10 + (uint64_t)(p->s.p[p->at++] - '0');
+        sum = MIN_OF(sum, (uint64_t)UINT32_MAX);
     }
     *v = (uint32_t)sum;
     return p->at > from;

@@ -161,10 +161,11 @@ static bool pure_disjunction(const struct query *q)
 }
 
 /* Disjunctions inside a disjunction become part of it. */
-static enum err flatten(struct weight_shared *sh, struct clauses *c, struct errmsg *em)
+static enum err flatten(struct weight_shared *sh, struct clauses *c, bool *changed, struct errmsg *em)
 {
     uint32_t n = 0;
     bool any = false;
+    *changed = false;
     for (uint32_t i = 0; i < c->n; i++) {
         bool inner = c->v[i].occur == OCCUR_SHOULD && pure_disjunction(c->v[i].query);
         n += inner ? c->v[i].query->boolean.n : 1;
@@ -188,6 +189,7 @@ static enum err flatten(struct weight_shared *sh, struct clauses *c, struct errm
     }
     c->v = v;
     c->n = n;
+    *changed = true;
     return ERR_OK;
 }
 
@@ -316,13 +318,19 @@ static enum err simplify(struct weight_shared *sh, struct clauses *c, struct err
     drop_redundant(c);
     promote_filters(c);
     enum err e = ERR_OK;
-    if (c->min_should <= 1) {
-        e = merge_equal(sh, c, OCCUR_SHOULD, em);
+    bool changed = true;
+    while (changed && e == ERR_OK) { /* what was flattened may repeat */
+        if (c->min_should <= 1) {
+            e = merge_equal(sh, c, OCCUR_SHOULD, em);
+        }
+        if (e == ERR_OK) {
+            e = merge_equal(sh, c, OCCUR_MUST, em);
+        }
+        if (e == ERR_OK) {
+            e = flatten(sh, c, &changed, em);
+        }
     }
-    if (e == ERR_OK) {
-        e = merge_equal(sh, c, OCCUR_MUST, em);
-    }
-    return e == ERR_OK ? flatten(sh, c, em) : e;
+    return e;
 }
 
 static enum err rewrite_bool(struct weight_shared *sh, const struct query *q, const struct query **out, struct errmsg *em)
@@ -379,6 +387,18 @@ static enum err rewrite_dis_max(struct weight_shared *sh, const struct query *q,
     }
     if (q->dis_max.n == 1) {
         return boosted(sh, v[0], q->boost, out, em);
+    }
+    if (q->dis_max.tie_breaker == 1) { /* the best plus all others: a sum */
+        struct clauses sum = {ARENA_ARRAY(sh->cx.arena, struct bool_clause, q->dis_max.n), q->dis_max.n, 0};
+        if (sum.v == NULL) {
+            return err_no_memory(em);
+        }
+        for (uint32_t i = 0; i < sum.n; i++) {
+            sum.v[i] = (struct bool_clause){OCCUR_SHOULD, v[i]};
+        }
+        const struct query *any;
+        enum err e = make_bool(sh, &sum, q->boost, &any, em);
+        return e == ERR_OK ? rewrite_bool(sh, any, out, em) : e;
     }
     c->dis_max.v = v;
     *out = c;
@@ -598,7 +618,7 @@ bool query_same(const struct query *a, const struct query *b)
     case Q_EXISTS:
         return true;
     case Q_TERM:
-        return str_eq(a->term.term, b->term.term) && a->term.override == b->term.override;
+        return str_eq(a->term.term, b->term.term); /* whatever the statistics: as Lucene's TermQuery compares */
     case Q_TERMS:
     case Q_SYNONYM:
     case Q_IDS:

@@ -31,7 +31,7 @@ static float boost_of(const struct gathering *g, struct str term, unsigned edits
         return 1;
     }
     uint32_t chars = MIN_OF((uint32_t)utf8_length(term), g->word_chars);
-    return 1.0F - (float)edits / (float)chars;
+    return 1.0F - (float)edits / (float)chars; /* below 0 when more differs than the shorter word has */
 }
 
 /* Higher boosts first, among equals the smaller term. */
@@ -163,7 +163,7 @@ enum err expand_terms(struct weight_shared *sh, const struct query *q, const str
         return err_no_memory(em);
     }
     for (size_t i = 0; i < g.n; i++) {
-        struct query *t = term_node(sh, q, g.v[i].term, g.v[i].boost);
+        struct query *t = term_node(sh, q, g.v[i].term, MAX_OF(g.v[i].boost, 0.0F));
         if (t == NULL) {
             return err_no_memory(em);
         }

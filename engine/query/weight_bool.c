@@ -122,7 +122,8 @@ static uint64_t bool_cost(const struct weight *w, const struct leaf *leaf)
     _Atomic uint64_t *known = &self(w)->costs[leaf->index];
     uint64_t cost = atomic_load_explicit(known, memory_order_relaxed);
     if (cost == 0) {
-        cost = MIN_OF(compute_cost(w, leaf), (uint64_t)UINT32_MAX) + 1;
+        cost = compute_cost(w, leaf);
+        cost = MIN_OF(cost, (uint64_t)UINT32_MAX) + 1;
         atomic_store_explicit(known, cost, memory_order_relaxed);
     }
     return cost - 1;
@@ -134,16 +135,17 @@ static enum err unscored(const struct scorer_request *rq, struct scorer *s, stru
     return constant_scorer_new(rq->arena, s, 0, out, rq->em);
 }
 
+/* `more` scorers (of optional clauses that turned out to be needed) count among the musts. */
 static enum err required(const struct weight *w, const struct plan *p, const struct scorer_request *rq, bool top,
-                         struct scorer **out)
+                         struct scorer *const *more, uint32_t n_more, struct scorer **out)
 {
-    uint32_t n = p->n_must + p->n_filter, k = 0;
+    uint32_t made = p->n_must + p->n_filter, n = made + n_more, k = 0;
     struct scorer **all = ARENA_ARRAY(rq->arena, struct scorer *, n);
-    struct scorer **scoring = ARENA_ARRAY(rq->arena, struct scorer *, p->n_must);
+    struct scorer **scoring = ARENA_ARRAY(rq->arena, struct scorer *, p->n_must + n_more);
     if (all == NULL || scoring == NULL) {
         return err_no_memory(rq->em);
     }
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < made; i++) {
         const struct weight *c = i < p->n_filter ? p->filter[i] : p->must[i - p->n_filter];
         enum err e = weight_make_scorer(c, rq, &all[i]);
         if (e != ERR_OK || all[i] == NULL) {
@@ -152,6 +154,9 @@ static enum err required(const struct weight *w, const struct plan *p, const str
         if (i >= p->n_filter) {
             scoring[k++] = all[i];
         }
+    }
+    for (uint32_t i = 0; i < n_more; i++) {
+        all[made + i] = scoring[k++] = more[i];
     }
     if (n == 1 && k == 0 && w->need != NEED_NO_SCORES) {
         return unscored(rq, all[0], out);
@@ -163,37 +168,38 @@ static enum err required(const struct weight *w, const struct plan *p, const str
     return conjunction_new(rq->arena, all, n, scoring, w->need != NEED_NO_SCORES ? k : 0, top, out, rq->em);
 }
 
-static enum err optional(const struct weight *w, const struct plan *p, const struct scorer_request *rq, bool top,
-                         struct scorer **out)
+/* The scorers of the optional clauses that match anything here. */
+static enum err make_optional(const struct plan *p, const struct scorer_request *rq, struct scorer ***out, uint32_t *n)
 {
-    struct scorer **v = ARENA_ARRAY(rq->arena, struct scorer *, p->n_should);
-    struct disjunction_opts o = {.min_should = p->min_should, .scored = w->need != NEED_NO_SCORES, .top = top,
-                                 .n_docs = rq->leaf->doc_count, .lead_cost = rq->lead_cost};
-    uint32_t n = 0;
+    struct scorer **v = *out = ARENA_ARRAY(rq->arena, struct scorer *, p->n_should);
+    *n = 0;
     if (v == NULL) {
         return err_no_memory(rq->em);
     }
     for (uint32_t i = 0; i < p->n_should; i++) {
-        enum err e = weight_make_scorer(p->should[i], rq, &v[n]);
+        enum err e = weight_make_scorer(p->should[i], rq, &v[*n]);
         if (e != ERR_OK) {
             return e;
         }
-        n += v[n] != NULL ? 1 : 0;
+        *n += v[*n] != NULL ? 1 : 0;
     }
-    if (n == 0 || n < p->min_should) {
-        return ERR_OK;
-    }
-    return disjunction_new(rq->arena, v, n, &o, out, rq->em);
+    return ERR_OK;
 }
 
-static enum err without(const struct weight *w, const struct plan *p, const struct scorer_request *rq, struct scorer *s,
-                        struct scorer **out)
+static enum err optional(const struct weight *w, const struct plan *p, const struct scorer_request *rq, bool top,
+                         struct scorer **v, uint32_t n, struct scorer **out)
+{
+    struct disjunction_opts o = {.min_should = p->min_should, .scored = w->need != NEED_NO_SCORES, .top = top,
+                                 .n_docs = rq->leaf->doc_count, .lead_cost = rq->lead_cost};
+    return n == 0 ? ERR_OK : disjunction_new(rq->arena, v, n, &o, out, rq->em);
+}
+
+static enum err without(const struct plan *p, const struct scorer_request *rq, struct scorer *s, struct scorer **out)
 {
     struct scorer_request sub = *rq;
     struct scorer **v = ARENA_ARRAY(rq->arena, struct scorer *, p->n_must_not), *any = NULL;
     struct disjunction_opts o = {.n_docs = rq->leaf->doc_count};
     uint32_t n = 0;
-    (void)w;
     *out = s;
     if (v == NULL) {
         return err_no_memory(rq->em);
@@ -214,58 +220,60 @@ static enum err without(const struct weight *w, const struct plan *p, const stru
     return e == ERR_OK ? exclusion_new(rq->arena, s, any, out, rq->em) : e;
 }
 
+/* Both are there: optional clauses add to the score, or enough of them are required too. */
+static enum err both(const struct weight *w, const struct plan *p, const struct scorer_request *rq, struct scorer *must,
+                     struct scorer *should, struct scorer **out)
+{
+    bool top = w->need == NEED_TOP_SCORES;
+    if (p->min_should == 0) {
+        return optional_new(rq->arena, must, should, top, out, rq->em);
+    }
+    struct scorer **v = ARENA_ARRAY(rq->arena, struct scorer *, 2);
+    if (v == NULL) {
+        return err_no_memory(rq->em);
+    }
+    v[0] = must;
+    v[1] = should;
+    return conjunction_new(rq->arena, v, 2, v, w->need != NEED_NO_SCORES ? 2 : 0, top, out, rq->em);
+}
+
 static enum err bool_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
 {
     struct plan p;
     enum err e = plan_make(&p, w, rq->leaf, rq->arena, rq->em);
     struct scorer_request sub = *rq;
-    struct scorer *must = NULL, *should = NULL;
+    struct scorer *must = NULL, *should = NULL, **extra;
     bool top = w->need == NEED_TOP_SCORES;
+    uint32_t n = 0;
     if (e != ERR_OK || p.cost == 0) {
         return e;
     }
-    sub.lead_cost = MIN_OF(rq->lead_cost, p.cost);
-    if (p.n_must + p.n_filter == 0) {
-        sub.lead_cost = rq->lead_cost;
-        e = optional(w, &p, &sub, top, &should);
-        if (e != ERR_OK || should == NULL) {
-            return e;
-        }
-        *out = should;
-        return p.n_must_not > 0 ? without(w, &p, &sub, should, out) : ERR_OK;
+    if (p.n_must + p.n_filter > 0) {
+        sub.lead_cost = MIN_OF(rq->lead_cost, p.cost);
     }
-    e = required(w, &p, &sub, top && p.n_should == 0, &must);
+    e = make_optional(&p, &sub, &extra, &n);
+    if (e != ERR_OK || n < p.min_should) {
+        return e;
+    }
+    bool all_needed = p.min_should > 0 && n == p.min_should;
+    if (p.n_must + p.n_filter == 0 && !all_needed) {
+        e = optional(w, &p, &sub, top, extra, n, &should);
+        *out = should;
+        return e == ERR_OK && should != NULL && p.n_must_not > 0 ? without(&p, &sub, should, out) : e;
+    }
+    uint32_t n_needed = all_needed ? n : 0, n_left = all_needed ? 0 : n;
+    e = required(w, &p, &sub, top && n_left == 0, extra, n_needed, &must);
     if (e == ERR_OK && must != NULL && p.n_must_not > 0) {
-        e = without(w, &p, &sub, must, &must);
+        e = without(&p, &sub, must, &must);
+    }
+    if (e == ERR_OK && must != NULL && n_left > 0) {
+        e = optional(w, &p, &sub, false, extra, n_left, &should);
     }
     if (e != ERR_OK || must == NULL) {
         return e;
     }
-    if (p.n_should == 0) {
-        *out = must;
-        return ERR_OK;
-    }
-    e = optional(w, &p, &sub, false, &should);
-    if (e != ERR_OK) {
-        return e;
-    }
-    if (p.min_should > 0) {
-        struct scorer **both = ARENA_ARRAY(rq->arena, struct scorer *, 2);
-        if (should == NULL) {
-            return ERR_OK;
-        }
-        if (both == NULL) {
-            return err_no_memory(rq->em);
-        }
-        both[0] = must;
-        both[1] = should;
-        return conjunction_new(rq->arena, both, 2, both, w->need != NEED_NO_SCORES ? 2 : 0, top, out, rq->em);
-    }
-    if (should == NULL) {
-        *out = must;
-        return ERR_OK;
-    }
-    return optional_new(rq->arena, must, should, top, out, rq->em);
+    *out = must;
+    return should != NULL ? both(w, &p, rq, must, should, out) : ERR_OK;
 }
 
 static struct explanation *clause_note(struct arena *a, const struct bool_clause *c, const char *what, bool match,

@@ -384,6 +384,17 @@ static enum err terms_as_list(const struct weight *w, const struct scorer_reques
     return list_scorer(w, rq, docs, n_docs, out);
 }
 
+struct range_test {
+    const struct seg_field *field;
+    const struct query *query;
+};
+
+static bool has_range(void *arg, doc_id doc)
+{
+    struct str from, to;
+    return seg_range_value(((const struct range_test *)arg)->field, doc, 0, &from, &to);
+}
+
 static enum err exists_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
 {
     const struct seg_field *f = field_of(w, rq->leaf);
@@ -409,6 +420,14 @@ static enum err exists_scorer(const struct weight *w, const struct scorer_reques
         return present == NULL ? all_scorer_new(rq->arena, n, w->boost, out, rq->em)
                                : bits_scorer_new(rq->arena, present, n, f->doc_count, w->boost, out, rq->em);
     }
+    if (f != NULL && (f->has & SEG_RANGES)) {
+        struct range_test *r = ARENA_NEW(rq->arena, struct range_test);
+        if (r == NULL) {
+            return err_no_memory(rq->em);
+        }
+        *r = (struct range_test){f, w->query};
+        return verify_scorer_new(rq->arena, NULL, n, n, has_range, r, w->boost, out, rq->em);
+    }
     const struct seg_field *names = segment_field(rq->leaf->segment, STR("_field_names"));
     struct term_info t;
     struct scorer *s;
@@ -418,11 +437,6 @@ static enum err exists_scorer(const struct weight *w, const struct scorer_reques
     enum err e = term_scorer_new(rq->arena, names, &t, NULL, &s, rq->em);
     return e == ERR_OK ? constant_scorer_new(rq->arena, s, w->boost, out, rq->em) : e;
 }
-
-struct range_test {
-    const struct seg_field *field;
-    const struct query *query;
-};
 
 static int64_t load_i64(struct str s)
 {
