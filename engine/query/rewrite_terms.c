@@ -116,7 +116,9 @@ static enum err gather(struct weight_shared *sh, const struct query *q, struct g
     if (g->too_many) {
         return err_set(em, ERR_TOO_MANY_CLAUSES, "maxClauseCount is set to %u", CLAUSES_MAX);
     }
-    qsort(g->v, g->n, sizeof(*g->v), by_term);
+    if (g->n > 1) {
+        qsort(g->v, g->n, sizeof(*g->v), by_term);
+    }
     return ERR_OK;
 }
 

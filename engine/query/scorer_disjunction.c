@@ -4,6 +4,8 @@
 
 #include "engine/query/scorer_windows.h"
 
+#include <math.h>
+
 struct disjunction {
     struct scorer base;
     struct scorer **v;
@@ -24,20 +26,21 @@ static struct disjunction *self(struct scorer *s)
     return (struct disjunction *)(void *)s;
 }
 
-/* The bound of the scores from the last shallow target to `to`. */
-static float bound(struct disjunction *d, doc_id to)
+/* The bound of the scores from the last shallow target to `to`; `left`: of documents that are still to come (whoever asks
+ * from outside may hold some that were read already). */
+static float bound(struct disjunction *d, doc_id to, bool left)
 {
     double sum = 0;
     float best = 0;
     for (uint32_t i = 0; i < d->n; i++) {
-        float m = scorer_max(d->v[i], to);
+        float m = left && d->v[i]->doc == DOC_END ? 0 : scorer_max(d->v[i], to);
         sum += m;
         best = m > best ? m : best;
     }
     if (!d->dis_max) {
         return sum_bound(sum, d->n);
     }
-    if (d->tie_breaker == 0) {
+    if (d->tie_breaker == 0 || isinf(best)) {
         return best;
     }
     /* The others' sum grows with the sum and the best alike; a little room for the order of rounding. */
@@ -58,7 +61,7 @@ static doc_id skip_blocks(struct disjunction *d, doc_id target)
 {
     while (target > d->up_to && target != DOC_END) {
         doc_id to = shallow(d, target);
-        if (bound(d, to) > d->min) {
+        if (bound(d, to, true) > d->min) {
             d->up_to = to;
             break;
         }
@@ -174,7 +177,7 @@ static doc_id disjunction_shallow(struct scorer *s, doc_id target)
 
 static float disjunction_max(struct scorer *s, doc_id up_to)
 {
-    return bound(self(s), up_to);
+    return bound(self(s), up_to, false);
 }
 
 static void disjunction_min(struct scorer *s, float min)

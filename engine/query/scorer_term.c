@@ -5,10 +5,25 @@ static struct term_scorer *self(struct scorer *s)
     return (struct term_scorer *)(void *)s;
 }
 
+static float whole_best(struct term_scorer *t)
+{
+    struct impact v[IMPACTS_MAX];
+    if (t->best < 0) {
+        t->best = sim_best(t->sim, v, postings_all_impacts(&t->p, v));
+    }
+    return t->best;
+}
+
 /* Moves the block information to the block that holds the first document >= target. */
 static doc_id move_block(struct term_scorer *t, doc_id target)
 {
     struct impact v[IMPACTS_MAX];
+    if (t->p.doc == DOC_END && t->p.doc_freq <= POSTINGS_BLOCK) {
+        /* All was read, into a window that may not have been looked at yet: the block's end is no longer known. */
+        t->block_from = target;
+        t->block_best = whole_best(t);
+        return t->block_to = DOC_END - 1;
+    }
     if (target >= t->block_from && target <= t->block_to && t->block_best >= 0) {
         return t->block_to;
     }
@@ -21,7 +36,7 @@ static doc_id move_block(struct term_scorer *t, doc_id target)
 /* From target on, the first document whose block may hold a score above t->min. */
 static doc_id skip_blocks(struct term_scorer *t, doc_id target)
 {
-    while (target > t->up_to) {
+    while (target > t->up_to && target != DOC_END) {
         doc_id to = move_block(t, target);
         if (to == DOC_END) {
             return DOC_END;
@@ -82,15 +97,6 @@ static doc_id term_shallow(struct scorer *s, doc_id target)
 {
     struct term_scorer *t = self(s);
     return t->sim != NULL ? move_block(t, target) : DOC_END;
-}
-
-static float whole_best(struct term_scorer *t)
-{
-    struct impact v[IMPACTS_MAX];
-    if (t->best < 0) {
-        t->best = sim_best(t->sim, v, postings_all_impacts(&t->p, v));
-    }
-    return t->best;
 }
 
 /* Blocks from the last shallow target to up_to; many of them are not worth looking at. */

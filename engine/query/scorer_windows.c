@@ -79,7 +79,7 @@ static void next_span(struct window_scorer *w, doc_id target)
     }
     to = MIN_OF(to, w->n_docs);
     for (uint32_t i = 0; i < w->n; i++) {
-        w->v[i].max = scorer_max(w->v[i].s, to);
+        w->v[i].max = w->v[i].s->doc == DOC_END ? 0 : scorer_max(w->v[i].s, to);
     }
     qsort(w->v, w->n, sizeof(*w->v), by_bound);
     w->span_to = to;
@@ -211,7 +211,7 @@ static bool complete(struct window_scorer *w, uint32_t k)
         }
     }
     w->score = (float)sum;
-    return w->score > w->min;
+    return w->min < 0 || w->score > w->min;
 }
 
 static doc_id from(struct window_scorer *w, doc_id target)

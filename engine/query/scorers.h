@@ -37,7 +37,7 @@ static inline uint8_t term_norm(const struct term_scorer *t, doc_id doc)
 
 static inline float term_score(struct term_scorer *t)
 {
-    return sim_score(t->sim, (float)postings_freq(&t->p), term_norm(t, t->p.doc));
+    return t->sim == NULL ? 0 : sim_score(t->sim, (float)postings_freq(&t->p), term_norm(t, t->p.doc));
 }
 
 /* Calls that spare the indirection for terms. */
