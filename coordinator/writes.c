@@ -2,6 +2,7 @@
 
 #include "common/base/hash.h"
 #include "common/base/num.h"
+#include "common/cluster/blocks.h"
 #include "coordinator/rest/meta.h"
 #include "engine/index/engine.h"
 
@@ -161,31 +162,6 @@ static enum err not_an_alias(const struct write_entry *e, struct errmsg *em)
     return ERR_INDEX_NOT_FOUND;
 }
 
-static enum err blocked(const struct index_meta *m, struct errmsg *em)
-{
-    static const struct {
-        const char *setting, *reason;
-        int id;
-        const char *kind;
-    } blocks[] = {{"index.blocks.read_only", "index read-only (api)", 5, "FORBIDDEN"},
-                  {"index.blocks.write", "index write (api)", 8, "FORBIDDEN"},
-                  {"index.blocks.read_only_allow_delete", "disk usage exceeded flood-stage watermark, index has read-only-allow-delete block",
-                   12, "TOO_MANY_REQUESTS"}};
-    for (size_t i = 0; i < ARRAY_LEN(blocks); i++) {
-        if (str_is(settings_str(&m->settings, blocks[i].setting, STR("false")), "true")) {
-            err_set(em, ERR_CLUSTER_BLOCK, "index [%.*s] blocked by: [%s/%d/%s];", STR_ARG(m->name), blocks[i].kind, blocks[i].id,
-                    blocks[i].reason);
-            err_about_index(em, m->name, m->uuid);
-            if (blocks[i].id == 12) {
-                em->about.status_set = true;
-                em->about.http_status = 429;
-            }
-            return ERR_CLUSTER_BLOCK;
-        }
-    }
-    return ERR_OK;
-}
-
 static enum err resolve(struct write_set *w, struct write_entry *e, struct errmsg *em)
 {
     const struct alias_meta *alias;
@@ -206,7 +182,7 @@ static enum err resolve(struct write_set *w, struct write_entry *e, struct errms
         }
         e->item.routing = alias->index_routing;
     }
-    err = blocked(e->meta, em);
+    err = index_block_check(e->meta, BLOCK_WRITE, em);
     if (err != ERR_OK) {
         return err;
     }

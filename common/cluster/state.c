@@ -207,9 +207,11 @@ bool state_put_index(struct state_builder *b, struct index_meta *m)
         state_part_unref(&m->part);
         return false;
     }
-    memcpy(v, s->indices, at * sizeof(struct index_meta *));
+    if (s->n_indices > 0) {
+        memcpy(v, s->indices, at * sizeof(struct index_meta *));
+        memcpy(&v[at + 1], &s->indices[at], (s->n_indices - at) * sizeof(struct index_meta *));
+    }
     v[at] = m;
-    memcpy(&v[at + 1], &s->indices[at], (s->n_indices - at) * sizeof(struct index_meta *));
     s->indices = v;
     s->n_indices++;
     return true;
@@ -242,9 +244,11 @@ bool state_put_template(struct state_builder *b, struct template_meta *t)
         state_part_unref(&t->part);
         return false;
     }
-    memcpy(v, s->templates, at * sizeof(struct template_meta *));
+    if (s->n_templates > 0) {
+        memcpy(v, s->templates, at * sizeof(struct template_meta *));
+        memcpy(&v[at + 1], &s->templates[at], (s->n_templates - at) * sizeof(struct template_meta *));
+    }
     v[at] = t;
-    memcpy(&v[at + 1], &s->templates[at], (s->n_templates - at) * sizeof(struct template_meta *));
     s->templates = v;
     s->n_templates++;
     return true;

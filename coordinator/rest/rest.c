@@ -446,6 +446,7 @@ static const struct {
     {routes_get, &routes_get_n},
     {routes_mget, &routes_mget_n},
     {routes_health, &routes_health_n},
+    {routes_resolve_index, &routes_resolve_index_n},
 };
 
 enum err coordinator_new(struct coordinator **out, const struct coordinator_opts *opts, struct errmsg *em)
