@@ -271,20 +271,40 @@ void scroll_free_all(struct rest *r, uint32_t *n)
 
 /* ---- fetching ------------------------------------------------------------------------------------------------------------------ */
 
+/* What is to be fetched: the documents that suggestions show, then the page's. */
+static enum err wanted_docs(struct search_call *c, struct top_doc **out, uint32_t *n, uint32_t *n_suggested)
+{
+    const struct top_doc *suggested = NULL;
+    *n_suggested = c->suggest != NULL ? suggest_docs(c->suggest, &suggested) : 0;
+    *n = c->reduced.n + *n_suggested;
+    *out = ARENA_ARRAY(&c->arena, struct top_doc, *n);
+    if (*out == NULL) {
+        return err_no_memory(&c->error);
+    }
+    for (uint32_t i = 0; i < *n; i++) {
+        (*out)[i] = i < *n_suggested ? suggested[i] : c->reduced.docs[i - *n_suggested];
+    }
+    return ERR_OK;
+}
+
 static void all_fetched(struct search_call *c)
 {
+    struct top_doc *docs;
+    uint32_t n, n_suggested;
     uint32_t *at = ARENA_ARRAY(&c->arena, uint32_t, c->n_shards);
-    c->hits = ARENA_ARRAY(&c->arena, struct str, c->reduced.n);
-    if (at == NULL || c->hits == NULL) {
+    struct str *hits = wanted_docs(c, &docs, &n, &n_suggested) == ERR_OK ? ARENA_ARRAY(&c->arena, struct str, n) : NULL;
+    if (at == NULL || hits == NULL) {
         fail(c);
         return;
     }
-    for (uint32_t i = 0; i < c->reduced.n; i++) {
-        struct shard_fetch *f = &c->fetches[c->reduced.docs[i].slot];
+    for (uint32_t i = 0; i < n; i++) {
+        struct shard_fetch *f = &c->fetches[docs[i].slot];
         if (f->rq.error.n == 0 && f->hits != NULL) {
-            c->hits[i] = f->hits[at[c->reduced.docs[i].slot]++];
+            hits[i] = f->hits[at[docs[i].slot]++];
         }
     }
+    c->suggest_hits = hits;
+    c->hits = hits + n_suggested;
     finish(c);
 }
 
@@ -311,7 +331,10 @@ static void fetch(struct search_call *c)
     const struct shard_api *api = c->r->co->o.shards;
     uint32_t asked = 0;
     c->fetches = ARENA_ARRAY(&c->arena, struct shard_fetch, c->n_shards);
-    struct top_doc *docs = ARENA_ARRAY(&c->arena, struct top_doc, c->reduced.n);
+    struct top_doc *wanted;
+    uint32_t n_wanted, n_suggested;
+    enum err e = wanted_docs(c, &wanted, &n_wanted, &n_suggested);
+    struct top_doc *docs = e == ERR_OK ? ARENA_ARRAY(&c->arena, struct top_doc, n_wanted) : NULL;
     if (c->fetches == NULL || docs == NULL) {
         fail(c);
         return;
@@ -327,9 +350,10 @@ static void fetch(struct search_call *c)
         f->now_ms = c->now_ms;
         f->n_shards = c->n_shards;
         f->docs = docs;
-        for (uint32_t i = 0; i < c->reduced.n; i++) {
-            if (c->reduced.docs[i].slot == s) {
-                docs[f->n++] = c->reduced.docs[i];
+        for (uint32_t i = 0; i < n_wanted; i++) {
+            if (wanted[i].slot == s) {
+                docs[f->n++] = wanted[i];
+                f->n_suggested += i < n_suggested;
             }
         }
         docs += f->n;
@@ -371,6 +395,22 @@ static enum err adopt_body(struct search_call *c)
     return ERR_OK;
 }
 
+/* Suggestions belong to a search's first page. */
+static enum err reduce_suggestions(struct search_call *c)
+{
+    if (c->next_page || c->source.suggest_spec == NULL || suggest_is_empty(c->source.suggest_spec)) {
+        return ERR_OK;
+    }
+    struct suggest_partial *partials = ARENA_ARRAY(&c->arena, struct suggest_partial, c->n_ok);
+    if (partials == NULL) {
+        return err_no_memory(&c->error);
+    }
+    for (uint32_t i = 0; i < c->n_ok; i++) {
+        partials[i] = (struct suggest_partial){c->results[i].suggest, c->results[i].slot};
+    }
+    return suggest_reduce(&c->suggest, c->source.suggest_spec, partials, c->n_ok, &c->arena, &c->error);
+}
+
 static void all_queried(struct search_call *c)
 {
     if (c->next_page && adopt_body(c) != ERR_OK) {
@@ -394,12 +434,16 @@ static void all_queried(struct search_call *c)
         return;
     }
     scroll_id_make(c);
-    if (reduce_hits(&c->reduced, c->results, c->n_ok, &c->source, &c->arena, &c->error) != ERR_OK) {
+    if (reduce_hits(&c->reduced, c->results, c->n_ok, &c->source, &c->arena, &c->error) != ERR_OK
+        || reduce_suggestions(c) != ERR_OK) {
         fail(c);
         return;
     }
     if (c->n_shards == 1 && c->queries[0].fetch) {
+        const struct top_doc *docs;
+        uint32_t suggested = c->suggest != NULL ? suggest_docs(c->suggest, &docs) : 0;
         c->hits = c->queries[0].hits;
+        c->suggest_hits = suggested <= c->queries[0].n_hits ? c->hits + (c->queries[0].n_hits - suggested) : NULL;
         finish(c);
         return;
     }
@@ -424,7 +468,7 @@ static void scatter(struct search_call *c)
     c->pending = n;
     for (uint32_t i = 0; i < n; i++) {
         q[i].n_shards = n;
-        q[i].fetch = n == 1 && c->source.suggest_spec == NULL;
+        q[i].fetch = n == 1;
         q[i].dfs = c->dfs;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -914,7 +958,12 @@ static enum err write_body(struct search_call *c, struct jsonw *w)
     }
     write_shards(c, w);
     write_hits(c, w);
-    return write_aggs(c, w);
+    enum err e = write_aggs(c, w);
+    if (e == ERR_OK && c->suggest != NULL) {
+        jw_k(w, "suggest");
+        suggest_write(c->suggest, c->suggest_hits, c->o.typed_keys, w);
+    }
+    return e;
 }
 
 void search_write(struct search_call *c, struct jsonw *w, int *status)

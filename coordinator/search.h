@@ -41,6 +41,8 @@ struct search_call {
     struct reduced reduced;
     struct shard_fetch *fetches;
     struct str *hits; /* JSON of reduced.docs[i] */
+    struct suggest_reduced *suggest; /* NULL: none */
+    const struct str *suggest_hits;  /* JSON of the documents that suggestions show */
     uint32_t n_ok, n_failed;
     int64_t start_ns, now_ms;
     const struct index_target *targets;

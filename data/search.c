@@ -1,5 +1,6 @@
 /* The query and fetch phases of one shard, on the search pool; and reading single documents. */
 #include "data/data_int.h"
+#include "engine/suggest/suggest.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -64,17 +65,33 @@ static void describe(struct search_shard *d, struct shard *sh, struct view *v, s
                                .clock = sh->service->o.clock};
 }
 
+/* The page's documents, then those that the shard's suggestions show. */
 static enum err fetch_now(struct shard_query *rq, const struct search_shard *d)
 {
     struct query_result *res = rq->result;
+    struct arena *a = &rq->rq.arena;
     int64_t from = rq->scroll ? 0 : rq->source->from;
-    uint32_t skip = (uint32_t)MIN_OF(from, (int64_t)res->n);
-    rq->n_hits = res->n - skip;
-    rq->hits = ARENA_ARRAY(&rq->rq.arena, struct str, rq->n_hits);
-    if (rq->hits == NULL) {
+    uint32_t skip = (uint32_t)MIN_OF(from, (int64_t)res->n), n = res->n - skip, n_suggested = 0;
+    const struct top_doc *suggested = NULL;
+    if (res->suggest.n > 0) {
+        struct suggest_reduced *r;
+        struct suggest_partial own = {res->suggest, rq->slot};
+        enum err e = suggest_reduce(&r, rq->source->suggest_spec, &own, 1, a, &rq->rq.error);
+        if (e != ERR_OK) {
+            return e;
+        }
+        n_suggested = suggest_docs(r, &suggested);
+    }
+    rq->n_hits = n + n_suggested;
+    rq->hits = ARENA_ARRAY(a, struct str, rq->n_hits);
+    struct top_doc *docs = ARENA_ARRAY(a, struct top_doc, rq->n_hits);
+    if (rq->hits == NULL || docs == NULL) {
         return err_no_memory(&rq->rq.error);
     }
-    return search_fetch_phase(rq->hits, d, rq->source, res->docs + skip, rq->n_hits, &rq->rq.arena, &rq->rq.error);
+    for (uint32_t i = 0; i < rq->n_hits; i++) {
+        docs[i] = i < n ? res->docs[skip + i] : suggested[i - n];
+    }
+    return search_fetch_phase(rq->hits, d, rq->source, docs, rq->n_hits, a, &rq->rq.error);
 }
 
 /* ---- scrolls ---------------------------------------------------------------------------------------------------------------- */
@@ -255,7 +272,7 @@ static void keep_scroll(struct data_service *s, struct shard_query *rq, struct s
     rq->result->total = st->total;
     rq->result->relation = st->relation;
     rq->result->max_score = st->max_score;
-    if (rq->fetch && rq->n_hits > 0) {
+    if (rq->fetch && rq->result->n > 0) {
         scroll_moved(st, &rq->result->docs[rq->result->n - 1], rq->result->n_sort);
     }
 }
@@ -312,7 +329,7 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v)
         sh->counters.fetch_total++;
         sh->counters.fetch_ns += (uint64_t)(s->o.clock->mono_ns(s->o.clock->self) - queried);
     }
-    if (e == ERR_OK && rq->context == 0 && (rq->keep || (!rq->fetch && rq->result->n > 0))) {
+    if (e == ERR_OK && rq->context == 0 && (rq->keep || (!rq->fetch && (rq->result->n > 0 || rq->result->suggest.n > 0)))) {
         rq->context = context_keep(s, sh, v, rq->keep_alive_ms > 0 ? rq->keep_alive_ms : CONTEXT_KEEP_MS, &rq->rq.error);
     }
     if (e == ERR_OK && rq->scroll) {
@@ -381,7 +398,7 @@ static void fetch_task(void *arg)
     } else if (e == ERR_OK) {
         struct scroll_state *st = context_scroll(s, rq->context);
         e = search_fetch_phase(rq->hits, &d, rq->source, rq->docs, rq->n, &rq->rq.arena, &rq->rq.error);
-        if (e == ERR_OK && st != NULL && rq->n > 0) {
+        if (e == ERR_OK && st != NULL && rq->n > rq->n_suggested) {
             scroll_moved(st, &rq->docs[rq->n - 1], rq->source->n_sort);
         }
     }

@@ -230,6 +230,15 @@ void jw_strf(struct jsonw *w, const char *fmt, ...)
     jw_str(w, str_mk(text, MIN_OF(n > 0 ? (size_t)n : 0, sizeof(text) - 1)));
 }
 
+void jw_members(struct jsonw *w, struct str object)
+{
+    struct str members = str_trim(str_slice(object, 1, object.n - 1));
+    if (object.n > 2 && members.n > 0) {
+        before_item(w);
+        buf_str(w->out, members);
+    }
+}
+
 void jw_raw(struct jsonw *w, struct str json)
 {
     before_value(w);

@@ -39,6 +39,8 @@ void jw_z(struct jsonw *w, const char *z);
 void jw_strf(struct jsonw *w, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* A value that is JSON already, copied as it is (pretty printing does not reach into it). */
 void jw_raw(struct jsonw *w, struct str json);
+/* The members of an object that is JSON already, as the open object's own. */
+void jw_members(struct jsonw *w, struct str object);
 /* A tree. */
 void jw_value(struct jsonw *w, const struct json *v);
 

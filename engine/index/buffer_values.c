@@ -60,16 +60,8 @@ static enum err add_completion(struct index_buffer *b, struct buffer_field *f, c
     if (f->completion == NULL) {
         e = completion_writer_new(&f->completion, b->alloc, em);
     }
-    buf_reset(&b->record);
-    for (uint32_t i = 0; i < 2 * v->completion.n_contexts; i++) {
-        put_str(&b->record, v->completion.contexts[i]);
-    }
-    if (b->record.failed) {
-        return err_no_memory(em);
-    }
     for (uint32_t i = 0; i < v->completion.n_paths && e == ERR_OK; i++) {
-        struct completion_entry entry = {v->completion.paths[i], v->completion.input, buf_view(&b->record),
-                                         v->completion.weight, doc};
+        struct completion_entry entry = {v->completion.paths[i], v->completion.input, v->completion.weight, doc};
         e = completion_writer_add(f->completion, &entry, em);
     }
     return e;

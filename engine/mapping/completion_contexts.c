@@ -1,6 +1,7 @@
 /* The contexts of completion fields: their definitions. */
 #include "common/base/geo.h"
 #include "common/base/num.h"
+#include "engine/mapping/completion_paths.h"
 #include "engine/mapping/java.h"
 #include "engine/mapping/mapping_int.h"
 
@@ -12,7 +13,7 @@
 
 /* Elasticsearch's GeoUtils.geoHashLevelsForPrecision: the shortest geohash whose cell's diagonal is within
  * `metres`. */
-static uint32_t levels_for(double metres)
+uint32_t geohash_levels_for(double metres)
 {
     if (!(metres > 0)) {
         return GEOHASH_MAX;
@@ -36,7 +37,7 @@ static enum err parse_precision(struct builder *b, const struct json *v, uint32_
     }
     double metres = 0;
     enum err e = s.p != NULL ? geo_distance_parse(s, 1, &metres, b->em) : no_memory(b);
-    *out = levels_for(metres);
+    *out = geohash_levels_for(metres);
     return e;
 }
 

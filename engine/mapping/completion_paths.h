@@ -9,6 +9,7 @@
 #include "engine/analysis/analysis.h"
 
 #define COMPLETION_SEPARATOR 0x1F
+#define COMPLETION_CONTEXT_SEPARATOR 0x1D /* between a context and the path that it qualifies */
 #define COMPLETION_PATHS_MAX 10000 /* of one text; more are dropped */
 
 struct completion_options {
@@ -19,5 +20,8 @@ struct completion_options {
 /* The distinct paths, in `arena`. No tokens: none. */
 enum err completion_paths(const struct completion_options *o, struct str text, struct arena *arena,
                           const struct str **out, uint32_t *n, struct errmsg *em);
+
+/* The length of geohashes whose cells are at most `metres` across. */
+uint32_t geohash_levels_for(double metres);
 
 #endif

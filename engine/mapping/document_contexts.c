@@ -1,5 +1,6 @@
 /* Contexts of completion values: those given with the input, those that come from other fields. */
 #include "common/base/geo.h"
+#include "engine/mapping/completion_paths.h"
 #include "engine/mapping/document_int.h"
 #include "engine/mapping/java.h"
 
@@ -143,6 +144,35 @@ static enum err take_from(struct doc_parser *p, struct pairs *to, const struct c
     return v->kind == DOC_TEXT ? add_pair(p, to, c->name, v->text.raw) : ERR_OK;
 }
 
+/* Every path under every context: its number, its value, a separator. */
+static enum err prefix_paths(struct doc_parser *p, const struct field *f, const struct pairs *contexts, struct doc_value *v)
+{
+    size_t n = contexts->n / 2 * v->completion.n_paths, at = 0;
+    struct str *paths = ARENA_ARRAY(p->arena, struct str, n);
+    if (paths == NULL) {
+        return err_no_memory(p->em);
+    }
+    for (size_t i = 0; i < contexts->n; i += 2) {
+        unsigned number = (unsigned)(find_context(f, contexts->v[i]) - f->contexts);
+        struct str value = contexts->v[i + 1];
+        for (uint32_t k = 0; k < v->completion.n_paths; k++) {
+            struct str path = v->completion.paths[k];
+            char *to = arena_alloc(p->arena, value.n + path.n + 2);
+            if (to == NULL) {
+                return err_no_memory(p->em);
+            }
+            to[0] = (char)number;
+            memcpy(to + 1, value.n > 0 ? value.p : "", value.n);
+            to[value.n + 1] = COMPLETION_CONTEXT_SEPARATOR;
+            memcpy(to + value.n + 2, path.n > 0 ? path.p : "", path.n);
+            paths[at++] = str_mk(to, value.n + path.n + 2);
+        }
+    }
+    v->completion.paths = paths;
+    v->completion.n_paths = (uint32_t)n;
+    return ERR_OK;
+}
+
 enum err doc_completion_contexts(struct doc_parser *p, struct doc_value *values, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -167,6 +197,10 @@ enum err doc_completion_contexts(struct doc_parser *p, struct doc_value *values,
             return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                            "Contexts are mandatory in context enabled completion field [%.*s]",
                            STR_ARG(f->path));
+        }
+        e = prefix_paths(p, f, &to, &values[i]);
+        if (e != ERR_OK) {
+            return e;
         }
         values[i].completion.contexts = to.v;
         values[i].completion.n_contexts = (uint32_t)(to.n / 2);

@@ -1,9 +1,10 @@
 /* completion.h - the section of a segment that serves one completion field.
  *
- * Entries are (analysed path, weight, document, input, contexts), sorted by path bytes, then weight descending, then
- * document. Paths are UTF-8 with Lucene's separator U+001F between positions and holes as U+001E; contexts are prefixed as
- * Lucene's ContextSuggestField does. Blocks of entries carry their greatest weight, and so do groups of blocks, so that
- * the best k of a prefix are found without reading the prefix's whole range.
+ * Entries are (analysed path, weight, input, document), sorted by path bytes, then weight descending, then input, then
+ * document; those that differ in their document alone are kept together. Paths are UTF-8 with Lucene's separator U+001F
+ * between positions; where the field has contexts, the context's number, its value and U+001D stand before, as in Lucene's
+ * ContextSuggestField. Blocks of entries carry their greatest weight, and so do groups of blocks, so that the best k of a
+ * prefix are found without reading the prefix's whole range.
  *
  * Nothing here knows mappings: the index buffer and the merger hand entries in, engine/suggest reads them. */
 #ifndef ENGINE_SUGGEST_COMPLETION_H
@@ -14,7 +15,6 @@
 struct completion_entry {
     struct str path;
     struct str input;          /* as typed: the option's text */
-    struct str contexts;       /* encoded by the caller (shown with the option); n == 0: none */
     uint32_t weight;
     doc_id doc;
 };
@@ -34,9 +34,10 @@ struct completion_iter {
     struct bytes_in in;
     struct buf path;
     struct completion_entry entry;
-    uint64_t left;
+    uint64_t left; /* groups */
     bool corrupt;
     uint32_t in_block;
+    struct bytes_in docs; /* gaps to the group's further documents */
 };
 void completion_iter_init(struct completion_iter *it, struct str section);
 void completion_iter_fini(struct completion_iter *it);

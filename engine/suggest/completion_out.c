@@ -4,18 +4,18 @@
 void completion_out_init(struct completion_out *o, const struct allocator *alloc)
 {
     *o = (struct completion_out){.most = 0};
-    buf_init(&o->to, alloc, BUF_UNLIMITED);
-    buf_init(&o->offsets, alloc, BUF_UNLIMITED);
-    buf_init(&o->weights, alloc, BUF_UNLIMITED);
-    buf_init(&o->path, alloc, BUF_UNLIMITED);
+    struct buf *all[] = {&o->to, &o->offsets, &o->weights, &o->before, &o->path, &o->input, &o->gaps};
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        buf_init(all[i], alloc, BUF_UNLIMITED);
+    }
 }
 
 void completion_out_fini(struct completion_out *o)
 {
-    buf_fini(&o->to);
-    buf_fini(&o->offsets);
-    buf_fini(&o->weights);
-    buf_fini(&o->path);
+    struct buf *all[] = {&o->to, &o->offsets, &o->weights, &o->before, &o->path, &o->input, &o->gaps};
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        buf_fini(all[i]);
+    }
 }
 
 int completion_compare(const struct completion_entry *a, const struct completion_entry *b)
@@ -27,34 +27,63 @@ int completion_compare(const struct completion_entry *a, const struct completion
     if (a->weight != b->weight) {
         return a->weight > b->weight ? -1 : 1;
     }
-    return (a->doc > b->doc) - (a->doc < b->doc);
+    order = str_cmp(a->input, b->input);
+    return order != 0 ? order : (a->doc > b->doc) - (a->doc < b->doc);
+}
+
+static void begin_block(struct completion_out *o)
+{
+    if (o->n > 0) {
+        put_u32(&o->weights, o->most);
+    }
+    put_u64(&o->offsets, o->taken + o->to.n);
+    o->most = 0;
+    buf_truncate(&o->before, 0);
+}
+
+static void close_group(struct completion_out *o)
+{
+    size_t shared = 0;
+    if (!o->open) {
+        return;
+    }
+    if (o->n % COMPLETION_BLOCK == 0) {
+        begin_block(o);
+    }
+    size_t most = MIN_OF(o->before.n, o->path.n);
+    while (shared < most && o->before.p[shared] == o->path.p[shared]) {
+        shared++;
+    }
+    struct str rest = str_slice(buf_view(&o->path), shared, o->path.n);
+    put_varint(&o->to, shared);
+    put_str(&o->to, rest);
+    put_varint(&o->to, o->weight);
+    put_str(&o->to, buf_view(&o->input));
+    put_varint(&o->to, o->first);
+    put_str(&o->to, buf_view(&o->gaps));
+    buf_truncate(&o->before, shared);
+    buf_str(&o->before, rest);
+    o->most = MAX_OF(o->most, o->weight);
+    o->n++;
+    o->open = false;
 }
 
 void completion_out_add(struct completion_out *o, const struct completion_entry *e)
 {
-    size_t shared = 0, most = MIN_OF(o->path.n, e->path.n);
-    if (o->n % COMPLETION_BLOCK == 0) {
-        if (o->n > 0) {
-            put_u32(&o->weights, o->most);
-        }
-        put_u64(&o->offsets, o->taken + o->to.n);
-        o->most = 0;
-        most = 0;
+    if (o->open && o->weight == e->weight && str_eq(buf_view(&o->path), e->path) && str_eq(buf_view(&o->input), e->input)) {
+        put_varint(&o->gaps, e->doc - o->last);
+        o->last = e->doc;
+        return;
     }
-    while (shared < most && o->path.p[shared] == e->path.p[shared]) {
-        shared++;
-    }
-    struct str rest = str_slice(e->path, shared, e->path.n);
-    put_varint(&o->to, shared);
-    put_str(&o->to, rest);
-    put_varint(&o->to, e->weight);
-    put_varint(&o->to, e->doc);
-    put_str(&o->to, e->input);
-    put_str(&o->to, e->contexts);
-    buf_truncate(&o->path, shared);
-    buf_str(&o->path, rest);
-    o->most = MAX_OF(o->most, e->weight);
-    o->n++;
+    close_group(o);
+    buf_truncate(&o->path, 0);
+    buf_truncate(&o->input, 0);
+    buf_truncate(&o->gaps, 0);
+    buf_str(&o->path, e->path);
+    buf_str(&o->input, e->input);
+    o->weight = e->weight;
+    o->first = o->last = e->doc;
+    o->open = true;
 }
 
 /* The greatest weights of groups of the level below, level by level, until one is left. */
@@ -78,6 +107,7 @@ static void put_weight_levels(struct buf *weights)
 
 enum err completion_out_end(struct completion_out *o, struct errmsg *em)
 {
+    close_group(o);
     uint64_t bytes = o->taken + o->to.n;
     if (o->n > 0) {
         put_u32(&o->weights, o->most);
@@ -90,6 +120,7 @@ enum err completion_out_end(struct completion_out *o, struct errmsg *em)
     put_u64(&o->to, bytes);
     put_u32(&o->to, (uint32_t)(o->offsets.n / 8));
     put_u32(&o->to, COMPLETION_VERSION);
-    bool failed = o->to.failed || o->offsets.failed || o->weights.failed || o->path.failed;
+    bool failed = o->to.failed || o->offsets.failed || o->weights.failed || o->path.failed || o->before.failed
+                  || o->input.failed || o->gaps.failed;
     return failed ? err_no_memory(em) : ERR_OK;
 }

@@ -5,8 +5,8 @@
 
 /* An entry and its strings, one behind the other, in the writer's buffer. */
 struct kept {
-    size_t at; /* path, input, contexts */
-    uint32_t path_n, input_n, contexts_n;
+    size_t at; /* path, input */
+    uint32_t path_n, input_n;
     uint32_t weight;
     doc_id doc;
 };
@@ -56,14 +56,12 @@ enum err completion_writer_add(struct completion_writer *w, const struct complet
     size_t at = w->text.n;
     buf_str(&w->text, e->path);
     buf_str(&w->text, e->input);
-    buf_str(&w->text, e->contexts);
     if (w->text.failed) {
         w->text.failed = false;
         buf_truncate(&w->text, at);
         return err_no_memory(em);
     }
-    w->v[w->n++] = (struct kept){
-        at, (uint32_t)e->path.n, (uint32_t)e->input.n, (uint32_t)e->contexts.n, e->weight, e->doc};
+    w->v[w->n++] = (struct kept){at, (uint32_t)e->path.n, (uint32_t)e->input.n, e->weight, e->doc};
     return ERR_OK;
 }
 
@@ -82,8 +80,8 @@ void completion_writer_cut(struct completion_writer *w, size_t bytes)
 static struct completion_entry entry_of(const struct completion_writer *w, const struct kept *k)
 {
     const char *at = w->text.p + k->at;
-    return (struct completion_entry){str_mk(at, k->path_n), str_mk(at + k->path_n, k->input_n),
-                                     str_mk(at + k->path_n + k->input_n, k->contexts_n), k->weight, k->doc};
+    return (struct completion_entry){str_mk(at, k->path_n), str_mk(at + k->path_n, k->input_n), k->weight,
+                                     k->doc};
 }
 
 static int compare(const void *a, const void *b, void *self)

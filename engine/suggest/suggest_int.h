@@ -1,0 +1,141 @@
+/* suggest_int.h - what the parts of the suggest section share: its requests, and one shard's results. */
+#ifndef SUGGEST_SUGGEST_INT_H
+#define SUGGEST_SUGGEST_INT_H
+
+#include "common/base/json_pull.h"
+#include "engine/query/dsl.h"
+#include "engine/suggest/completion_search.h"
+#include "engine/suggest/suggest.h"
+
+enum suggest_kind { SUGGEST_COMPLETION, SUGGEST_TERM, SUGGEST_PHRASE };
+
+/* What all suggesters have; the structs below begin with it. */
+struct suggestion {
+    struct str name;
+    enum suggest_kind kind;
+    struct str text, prefix, regex; /* p == NULL: not given */
+    struct str field, analyzer;     /* p == NULL: not given */
+    int32_t size, shard_size;       /* shard_size: INT32_MIN: not given */
+};
+
+struct completion_suggestion {
+    struct suggestion common;
+    bool skip_duplicates;
+    bool has_fuzzy, has_regex_options;
+    struct {
+        struct fuzziness fuzziness;
+        int32_t edits, min_length, prefix_length, max_states;
+        bool transpositions, unicode;
+    } fuzzy;
+    uint32_t regex_flags;
+    int32_t regex_max_states;
+    const struct json *contexts; /* NULL: none */
+};
+
+enum term_mode { MODE_MISSING, MODE_POPULAR, MODE_ALWAYS };
+enum term_distance { DISTANCE_INTERNAL, DISTANCE_DAMERAU, DISTANCE_LEVENSHTEIN, DISTANCE_JARO_WINKLER, DISTANCE_NGRAM };
+
+/* How candidates for a word are found: the term suggester's, and a direct generator's of the phrase suggester. */
+struct direct_options {
+    struct str field;
+    enum term_mode mode;
+    enum term_distance distance;
+    float accuracy;
+    bool by_frequency; /* sort */
+    int32_t max_edits, max_inspections, prefix_length, min_word_length, size;
+    float max_term_freq, min_doc_freq;
+    struct str pre_filter, post_filter; /* analyzers; p == NULL: none */
+};
+
+struct term_suggestion {
+    struct suggestion common;
+    struct direct_options direct;
+};
+
+enum smoothing { SMOOTH_STUPID_BACKOFF, SMOOTH_LAPLACE, SMOOTH_LINEAR };
+
+struct phrase_suggestion {
+    struct suggestion common;
+    float real_word_error, confidence, max_errors;
+    struct str separator;
+    bool force_unigrams;
+    int32_t gram_size, token_limit; /* gram_size 0: not given */
+    struct str pre_tag, post_tag;   /* p == NULL: no highlighting */
+    enum smoothing smoothing;
+    double alpha;                   /* or the discount */
+    double lambda[3];               /* trigram, bigram, unigram */
+    struct direct_options *generators;
+    size_t n_generators, generators_cap;
+    const struct json *collate;
+};
+
+struct suggest_spec {
+    struct str text; /* for those that have none; p == NULL: none */
+    const struct suggestion **v;
+    size_t n, cap;
+};
+
+enum err term_parse(struct json_pull *p, struct arena *arena, struct suggestion **out, struct errmsg *em);
+enum err phrase_parse(struct json_pull *p, struct arena *arena, struct suggestion **out, struct errmsg *em);
+enum err completion_parse(struct json_pull *p, struct arena *arena, struct suggestion **out, struct errmsg *em);
+
+/* ---- results ---- */
+
+struct suggest_option {
+    struct str text;
+    float score;
+    uint32_t doc, slot;       /* completion */
+    const struct str *contexts; /* pairs of name and value, a name's values together */
+    uint32_t n_contexts;      /* pairs */
+    int64_t freq;             /* term */
+    struct str highlighted;   /* phrase; p == NULL: none */
+};
+
+struct suggest_entry {
+    struct str text;
+    uint32_t offset, length; /* UTF-16 units */
+    struct suggest_option *options;
+    uint32_t n;
+    double cutoff; /* phrase */
+};
+
+struct suggest_result {
+    struct suggest_entry *entries;
+    uint32_t n;
+};
+
+/* What a suggester needs of the shard. */
+struct suggest_run {
+    const struct suggest_spec *spec;
+    const struct search_context *cx;
+    struct arena *arena;
+    struct errmsg *em;
+};
+enum err completion_run(const struct suggest_run *r, const struct completion_suggestion *s, struct str text,
+                        struct suggest_result *out);
+enum err term_run(const struct suggest_run *r, const struct term_suggestion *s, struct str text, struct suggest_result *out);
+enum err phrase_run(const struct suggest_run *r, const struct phrase_suggestion *s, struct str text,
+                    struct suggest_result *out);
+
+/* The beginnings that a request of contexts asks for. */
+struct context_query {
+    struct str key; /* number and value */
+    float boost;
+    bool exact;
+};
+/* ERR_ILLEGAL_ARGUMENT when none is given. */
+enum err completion_contexts(const struct field *f, const struct json *given, struct arena *arena, struct context_query **out,
+                             size_t *n, struct errmsg *em);
+
+/* The contexts under which a document was found (number and value), as its option shows them. */
+enum err completion_named_contexts(const struct field *f, const struct str *keys, size_t n, struct arena *arena,
+                                   struct suggest_option *out, struct errmsg *em);
+
+/* Byte form (suggest_bytes.c). */
+void suggest_result_encode(const struct suggest_result *r, struct buf *out);
+bool suggest_result_decode(struct suggest_result *r, struct bytes_in *in, struct arena *arena);
+
+/* As Java's String.compareTo: by UTF-16 units. */
+int utf16_cmp(struct str a, struct str b);
+
+#endif
