@@ -38,6 +38,7 @@ struct completion_iter {
     bool corrupt;
     uint32_t in_block;
     struct bytes_in docs; /* gaps to the group's further documents */
+    doc_id doc;           /* the one before them; entry.doc is the caller's to change */
 };
 void completion_iter_init(struct completion_iter *it, struct str section);
 void completion_iter_fini(struct completion_iter *it);

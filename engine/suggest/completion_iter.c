@@ -82,8 +82,9 @@ void completion_iter_fini(struct completion_iter *it)
 bool completion_iter_next(struct completion_iter *it)
 {
     struct completion_group g;
-    if (it->corrupt || completion_group_doc(&it->docs, &it->entry.doc, &it->corrupt)) {
-        return !it->corrupt;
+    if (!it->corrupt && completion_group_doc(&it->docs, &it->doc, &it->corrupt)) {
+        it->entry.doc = it->doc;
+        return true;
     }
     if (it->corrupt || it->left == 0) {
         return false;
@@ -94,6 +95,7 @@ bool completion_iter_next(struct completion_iter *it)
     }
     it->entry = (struct completion_entry){buf_view(&it->path), g.input, g.weight, g.doc};
     it->docs = g.gaps;
+    it->doc = g.doc;
     it->in_block = it->in_block + 1 < COMPLETION_BLOCK ? it->in_block + 1 : 0;
     it->left--;
     return true;

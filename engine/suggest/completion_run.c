@@ -1,11 +1,14 @@
-/* The completion suggester on one shard: as Elasticsearch's collector does, `shard_size` entries are taken from each
- * segment, and of each document the best one is an option. */
+/* The completion suggester on one shard, collecting as Elasticsearch does: from each segment the best entries are taken,
+ * `shard_size` for each beginning of a path that matched; of a document the best one counts; a queue keeps the best
+ * `shard_size` by score, then input, and the first that does not get into it ends the segment. */
 #include "common/base/map.h"
 #include "common/base/utf8.h"
 #include "engine/mapping/completion_paths.h"
 #include "engine/suggest/suggest_int.h"
 
 #include <stdlib.h>
+
+#define TAKEN_MAX (1 << 20) /* entries of one segment */
 
 struct found {
     float score;
@@ -19,14 +22,16 @@ struct lookup {
     const struct suggest_run *r;
     const struct completion_suggestion *s;
     const struct field *field;
-    uint32_t take; /* of each segment */
+    uint32_t take; /* shard_size */
     const struct str *words; /* analysed */
     uint32_t n_words;
     const struct dfa *dfa; /* regex; NULL: none */
     struct context_query *contexts;
     size_t n_contexts;
-    struct found *found;
-    size_t n, cap;
+    struct found **queue; /* a heap, the worst on top */
+    size_t n;
+    struct found **kept; /* skip_duplicates: of the segments before */
+    size_t n_kept, cap;
 };
 
 /* ---- what is asked for ---- */
@@ -214,32 +219,94 @@ static enum err add_context(struct lookup *l, struct found *f, struct str contex
     return ERR_OK;
 }
 
+static int best_first(const void *a, const void *b)
+{
+    const struct found *x = *(struct found *const *)a, *y = *(struct found *const *)b;
+    if (x->score != y->score) {
+        return x->score > y->score ? -1 : 1;
+    }
+    int order = utf16_cmp(x->input, y->input);
+    return order != 0 ? order : (x->doc > y->doc) - (x->doc < y->doc);
+}
+
+static bool worse(struct found *const *a, struct found *const *b)
+{
+    return best_first(a, b) > 0;
+}
+
+static void queue_down(struct lookup *l, struct found *moving)
+{
+    size_t i = 0;
+    for (size_t child = 1; child < l->n; child = 2 * i + 1) {
+        if (child + 1 < l->n && worse(&l->queue[child + 1], &l->queue[child])) {
+            child++;
+        }
+        if (!worse(&l->queue[child], &moving)) {
+            break;
+        }
+        l->queue[i] = l->queue[child];
+        i = child;
+    }
+    l->queue[i] = moving;
+}
+
+/* false: it is not among the best. */
+static bool queue_add(struct lookup *l, struct found *f)
+{
+    if (l->n == l->take) {
+        if (!worse(&l->queue[0], &f)) {
+            return false;
+        }
+        queue_down(l, f);
+        return true;
+    }
+    size_t i = l->n++;
+    while (i > 0 && worse(&f, &l->queue[(i - 1) / 2])) {
+        l->queue[i] = l->queue[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    l->queue[i] = f;
+    return true;
+}
+
 static enum err take_hits(struct lookup *l, const struct leaf *leaf, const struct completion_hit *hits, uint32_t n)
 {
     struct map docs;
     map_init(&docs, l->r->arena);
-    size_t *places = ARENA_ARRAY(l->r->arena, size_t, n);
-    if (places == NULL) {
-        return err_no_memory(l->r->em);
-    }
     for (uint32_t i = 0; i < n; i++) {
         struct str key = str_mk(&hits[i].doc, sizeof(hits[i].doc));
-        const size_t *place = map_get(&docs, key);
-        if (place == NULL) {
-            struct found *v = arena_grow(l->r->arena, l->found, l->n, &l->cap, sizeof(*v));
-            if (v == NULL || !map_put(&docs, key, &places[i])) {
+        struct found *f = map_get(&docs, key);
+        bool fresh = f == NULL;
+        if (fresh) {
+            f = ARENA_NEW(l->r->arena, struct found);
+            if (f == NULL || !map_put(&docs, key, f)) {
                 return err_no_memory(l->r->em);
             }
-            l->found = v;
-            places[i] = l->n;
-            place = &places[i];
-            v[l->n++] = (struct found){.score = hits[i].score, .doc = leaf->base + hits[i].doc, .input = hits[i].input};
+            *f = (struct found){.score = hits[i].score, .doc = leaf->base + hits[i].doc, .input = hits[i].input};
         }
-        enum err e = add_context(l, &l->found[*place], hits[i].context);
+        enum err e = add_context(l, f, hits[i].context);
         if (e != ERR_OK) {
             return e;
         }
+        if (fresh && !queue_add(l, f)) {
+            break;
+        }
     }
+    return ERR_OK;
+}
+
+/* Duplicates are told apart in all segments together: what each one found is laid aside. */
+static enum err lay_aside(struct lookup *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        struct found **v = arena_grow(l->r->arena, l->kept, l->n_kept, &l->cap, sizeof(*v));
+        if (v == NULL) {
+            return err_no_memory(l->r->em);
+        }
+        l->kept = v;
+        v[l->n_kept++] = l->queue[i];
+    }
+    l->n = 0;
     return ERR_OK;
 }
 
@@ -269,37 +336,32 @@ static enum err search_leaf(struct lookup *l, const struct leaf *leaf)
     if (ranges.n > 1) {
         qsort(ranges.v, ranges.n, sizeof(*ranges.v), by_place);
     }
-    struct completion_request rq = {&section, &ranges, leaf->live, leaf->doc_count, l->take, l->s->skip_duplicates};
+    uint64_t most = MIN_OF((uint64_t)l->take * ranges.n, (uint64_t)TAKEN_MAX);
+    struct completion_request rq = {&section,         &ranges,        leaf->live,
+                                    leaf->doc_count, (uint32_t)most, l->s->skip_duplicates};
     struct completion_hit *hits;
     uint32_t n;
     enum err e = completion_search(&rq, &hits, &n, l->r->arena, l->r->em);
-    return e == ERR_OK ? take_hits(l, leaf, hits, n) : e;
-}
-
-static int best_first(const void *a, const void *b)
-{
-    const struct found *x = a, *y = b;
-    if (x->score != y->score) {
-        return x->score > y->score ? -1 : 1;
-    }
-    int order = utf16_cmp(x->input, y->input);
-    return order != 0 ? order : (x->doc > y->doc) - (x->doc < y->doc);
+    e = e == ERR_OK ? take_hits(l, leaf, hits, n) : e;
+    return e == ERR_OK && l->s->skip_duplicates ? lay_aside(l) : e;
 }
 
 static enum err show(struct lookup *l, struct suggest_entry *entry)
 {
     struct map seen;
     map_init(&seen, l->r->arena);
-    if (l->n > 1) {
-        qsort(l->found, l->n, sizeof(*l->found), best_first);
+    struct found **all = l->s->skip_duplicates ? l->kept : l->queue;
+    size_t n = l->s->skip_duplicates ? l->n_kept : l->n;
+    if (n > 1) {
+        qsort(all, n, sizeof(*all), best_first);
     }
     uint32_t most = MIN_OF(l->take, (uint32_t)l->s->common.size);
-    entry->options = ARENA_ARRAY(l->r->arena, struct suggest_option, MIN_OF(l->n, (size_t)most));
+    entry->options = ARENA_ARRAY(l->r->arena, struct suggest_option, MIN_OF(n, (size_t)most));
     if (entry->options == NULL) {
         return err_no_memory(l->r->em);
     }
-    for (size_t i = 0; i < l->n && entry->n < most; i++) {
-        const struct found *f = &l->found[i];
+    for (size_t i = 0; i < n && entry->n < most; i++) {
+        const struct found *f = all[i];
         if (l->s->skip_duplicates && map_has(&seen, f->input)) {
             continue;
         }
@@ -327,7 +389,11 @@ enum err completion_run(const struct suggest_run *r, const struct completion_sug
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "The required text option is missing");
     }
     e = e == ERR_OK ? prepare_query(&l, text) : e;
-    l.take = (uint32_t)size;
+    l.take = (uint32_t)MIN_OF(size, TAKEN_MAX);
+    l.queue = e == ERR_OK ? ARENA_ARRAY(r->arena, struct found *, l.take) : NULL;
+    if (e == ERR_OK && l.queue == NULL) {
+        return err_no_memory(r->em);
+    }
     const struct view *v = r->cx->shard->view;
     for (uint32_t i = 0; e == ERR_OK && i < v->n_leaves; i++) {
         e = search_leaf(&l, &v->leaves[i]);
