@@ -1,5 +1,10 @@
-/* The fast vector highlighter needs term vectors with positions and offsets; a field says so in its mapping. */
+/* The fast vector highlighter: phrases and terms where they stand, in fragments centred on them, moved to boundaries.
+ *
+ * Its fields have term vectors with positions and offsets; analysing the text again gives the same. Follows the behaviour of
+ * Lucene's vectorhighlight: SimpleFragListBuilder, BaseFragmentsBuilder, SimpleBoundaryScanner. */
 #include "engine/highlight/highlight_int.h"
+
+#include <stdlib.h>
 
 bool hl_fvh_can(const struct field *f)
 {
@@ -14,16 +19,366 @@ bool hl_has_offsets(const struct field *f)
 
 enum err hl_fvh_check(const struct hl_target *t, struct errmsg *em)
 {
-    if (!str_is(t->o->type, "fvh") || hl_fvh_can(t->field)) {
+    if (!str_is(t->o->type, "fvh")) {
         return ERR_OK;
     }
-    return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                   "the field [%.*s] should be indexed with term vector with position offsets to be used with fast vector "
-                   "highlighter",
-                   STR_ARG(t->key));
+    if (!hl_fvh_can(t->field)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "the field [%.*s] should be indexed with term vector with position offsets to be used with fast vector "
+                       "highlighter",
+                       STR_ARG(t->key));
+    }
+    int32_t margin = t->o->fragment_offset < 0 ? 6 : t->o->fragment_offset;
+    int64_t least = MAX_OF((int64_t)1, (int64_t)margin * 3);
+    if (t->o->number_of_fragments != 0 && t->o->fragment_size < least) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "fragCharSize(%d) is too small. It must be %lld or higher.", t->o->fragment_size,
+                       (long long)least);
+    }
+    return ERR_OK;
+}
+
+/* A marked place: one of a hit's. */
+struct mark {
+    uint32_t start, end;
+};
+
+/* A term or a phrase that matches. */
+struct hit {
+    uint32_t start, end;
+    const struct mark *marks;
+    uint32_t n;
+    uint32_t number; /* of the term or phrase in the query: chooses the tags */
+    float boost;
+};
+
+struct fragment {
+    int64_t start, end;
+    size_t first, n; /* hits */
+    float score;
+};
+
+struct vector {
+    const struct hl_target *t;
+    const struct hl_text *x;
+    struct arena *arena;
+    struct hit *hits;
+    size_t n_hits, cap_hits;
+    struct fragment *fragments;
+    size_t n_fragments, cap_fragments;
+    bool failed;
+};
+
+/* ---- hits ---------------------------------------------------------------------------------------------------------- */
+
+static void add_hit(struct vector *v, const uint32_t *tokens, uint32_t n, uint32_t number, float boost)
+{
+    struct hit *grown = arena_grow(v->arena, v->hits, v->n_hits, &v->cap_hits, sizeof(*grown));
+    struct mark *marks = ARENA_ARRAY(v->arena, struct mark, n);
+    if (grown == NULL || marks == NULL) {
+        v->failed = true;
+        return;
+    }
+    struct hit h = {.marks = marks, .number = number, .boost = boost};
+    int32_t last = INT32_MIN;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct hl_token *k = &v->x->tokens[tokens[i]];
+        if (h.n > 0 && (int64_t)k->position - last == 1) {
+            marks[h.n - 1].end = MAX_OF(marks[h.n - 1].end, k->end); /* neighbours are marked as one */
+        } else {
+            marks[h.n++] = (struct mark){k->start, k->end};
+        }
+        last = k->position;
+    }
+    h.start = marks[0].start;
+    h.end = marks[h.n - 1].end;
+    v->hits = grown;
+    grown[v->n_hits++] = h;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static enum err add_phrases(struct vector *v, struct errmsg *em)
+{
+    const struct hl_terms *terms = &v->t->terms;
+    for (size_t p = 0; p < terms->n_phrases; p++) {
+        struct hl_span *spans;
+        size_t n;
+        enum err e = hl_spans(&spans, &n, terms->phrases[p].query, v->x->tokens, v->x->n_tokens, v->arena, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        for (size_t i = 0; i < n && !v->failed; i++) {
+            uint32_t *sorted = ARENA_ARRAY(v->arena, uint32_t, spans[i].n);
+            if (sorted == NULL) {
+                return err_no_memory(em);
+            }
+            memcpy(sorted, spans[i].tokens, spans[i].n * sizeof(*sorted));
+            qsort(sorted, spans[i].n, sizeof(*sorted), by_number);
+            add_hit(v, sorted, spans[i].n, (uint32_t)(terms->n_terms + p), terms->phrases[p].boost);
+        }
+    }
+    return ERR_OK;
+}
+
+static void add_terms(struct vector *v)
+{
+    const struct hl_terms *terms = &v->t->terms;
+    for (uint32_t i = 0; i < v->x->n_tokens && !v->failed; i++) {
+        struct str text = v->x->tokens[i].text;
+        const struct hl_term *term = map_get(&v->t->by_text, text);
+        if (term != NULL) {
+            add_hit(v, &i, 1, (uint32_t)(term - terms->terms), term->boost);
+            continue;
+        }
+        for (size_t m = 0; m < terms->n_multis; m++) {
+            if (hl_multi_match(&terms->multis[m], text)) {
+                add_hit(v, &i, 1, (uint32_t)(terms->n_terms + terms->n_phrases + m), terms->multis[m].boost);
+                break;
+            }
+        }
+    }
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct hit *x = a, *y = b;
+    if (x->start != y->start) {
+        return x->start < y->start ? -1 : 1;
+    }
+    return x->end > y->end ? -1 : x->end < y->end;
+}
+
+/* The longest first where several begin; what overlaps an earlier one is dropped. */
+static void drop_overlaps(struct vector *v)
+{
+    size_t kept = 0;
+    uint32_t end = 0;
+    if (v->n_hits > 1) {
+        qsort(v->hits, v->n_hits, sizeof(*v->hits), by_place);
+    }
+    for (size_t i = 0; i < v->n_hits; i++) {
+        if (kept == 0 || v->hits[i].start >= end) {
+            end = v->hits[i].end;
+            v->hits[kept++] = v->hits[i];
+        }
+    }
+    v->n_hits = kept;
+}
+
+/* ---- fragments ------------------------------------------------------------------------------------------------------- */
+
+static void add_fragment(struct vector *v, int64_t start, int64_t end, size_t first, size_t n)
+{
+    struct fragment *grown = arena_grow(v->arena, v->fragments, v->n_fragments, &v->cap_fragments, sizeof(*grown));
+    if (grown == NULL) {
+        v->failed = true;
+        return;
+    }
+    struct fragment f = {start, end, first, n, 0};
+    for (size_t i = first; i < first + n; i++) {
+        f.score += v->hits[i].boost;
+    }
+    v->fragments = grown;
+    grown[v->n_fragments++] = f;
+}
+
+static void make_fragments(struct vector *v)
+{
+    const struct hl_options *o = v->t->o;
+    int64_t from = 0, size = o->fragment_size, margin = o->fragment_offset < 0 ? 6 : o->fragment_offset;
+    if (o->number_of_fragments == 0) {
+        if (v->n_hits > 0) {
+            add_fragment(v, 0, INT32_MAX, 0, v->n_hits);
+        }
+        return;
+    }
+    for (size_t i = 0; i < v->n_hits && !v->failed;) {
+        size_t first = i;
+        int64_t begin = v->hits[i].start, end = v->hits[i].end;
+        if (begin < from || (v->hits[i].n > 1 && end - begin > size)) {
+            i++;
+            continue;
+        }
+        int64_t reach = MAX_OF(end, MAX_OF(begin - margin, from) + size);
+        for (i++; i < v->n_hits && v->hits[i].end <= reach; i++) {
+            end = v->hits[i].end;
+        }
+        int64_t start = MAX_OF(begin - MAX_OF((int64_t)0, (size - (end - begin)) / 2), from);
+        from = start + MAX_OF(end - begin, size);
+        add_fragment(v, start, from, first, i - first);
+    }
+}
+
+/* Fragments that reach over several values fall apart into one a value. */
+static void split_values(struct vector *v)
+{
+    struct fragment *whole = v->fragments;
+    size_t n = v->n_fragments;
+    v->fragments = NULL;
+    v->n_fragments = v->cap_fragments = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t next = whole[i].first, last = whole[i].first + whole[i].n;
+        for (uint32_t k = 0; k < v->x->n_values; k++) {
+            int64_t start = v->x->values[k].start, end = (int64_t)v->x->values[k].end + 1;
+            if (start + 1 == end) {
+                continue;
+            }
+            if (next == whole[i].first && whole[i].start >= start && whole[i].end <= end) {
+                add_fragment(v, whole[i].start, whole[i].end, next, whole[i].n);
+                break;
+            }
+            size_t first = next;
+            while (next < last && v->hits[next].start < end) {
+                next++;
+            }
+            if (next > first) {
+                add_fragment(v, MAX_OF(start, whole[i].start), MIN_OF(end, whole[i].end), first, next - first);
+            }
+        }
+    }
+}
+
+/* ---- boundaries --------------------------------------------------------------------------------------------------------- */
+
+static bool is_boundary(const struct hl_options *o, uint16_t c)
+{
+    return c < 0x80 && c != 0 && str_find(o->boundary_chars, (char)c, 0) != SIZE_MAX;
+}
+
+static int64_t scan_start(struct vector *v, const uint16_t *u, int64_t n, int64_t at)
+{
+    const struct hl_options *o = v->t->o;
+    if (at > n || at < 1) {
+        return at;
+    }
+    if (o->scanner == SCANNER_CHARS || (o->set & HL_SET_SCANNER) == 0) {
+        int64_t to = at;
+        for (int32_t left = o->boundary_max_scan; to > 0 && left > 0; left--, to--) {
+            if (is_boundary(o, u[to - 1])) {
+                return to;
+            }
+        }
+        return to == 0 ? 0 : at;
+    }
+    struct hl_breaks b;
+    bool ok = o->scanner == SCANNER_WORD ? hl_breaks_words(&b, u, (uint32_t)at, v->arena)
+                                         : hl_breaks_sentences(&b, u, (uint32_t)at, v->arena);
+    v->failed = v->failed || !ok;
+    return ok ? MAX_OF(hl_break_before(&b, at), (int64_t)0) : at;
+}
+
+static int64_t scan_end(struct vector *v, const uint16_t *u, int64_t n, int64_t at)
+{
+    const struct hl_options *o = v->t->o;
+    if (at > n || at < 0) {
+        return at;
+    }
+    if (o->scanner == SCANNER_CHARS || (o->set & HL_SET_SCANNER) == 0) {
+        int64_t to = at;
+        for (int32_t left = o->boundary_max_scan; to < n && left > 0; left--, to++) {
+            if (is_boundary(o, u[to])) {
+                return to;
+            }
+        }
+        return at;
+    }
+    struct hl_breaks b;
+    bool ok = o->scanner == SCANNER_WORD ? hl_breaks_words(&b, u + at, (uint32_t)(n - at), v->arena)
+                                         : hl_breaks_sentences(&b, u + at, (uint32_t)(n - at), v->arena);
+    v->failed = v->failed || !ok;
+    return ok ? at + MAX_OF(hl_break_after(&b, 0), (int64_t)0) : at;
+}
+
+/* ---- output --------------------------------------------------------------------------------------------------------------- */
+
+/* The text as the original joins it: values up to the one that the fragment ends in, a blank behind each. */
+static int64_t joined_length(const struct vector *v, int64_t end, int64_t already)
+{
+    int64_t n = already;
+    for (uint32_t k = 0; k < v->x->n_values && n < end; k++) {
+        n = MAX_OF(n, (int64_t)v->x->values[k].end + 1);
+    }
+    return n;
+}
+
+static void write_fragment(struct vector *v, const struct hl_text *joined, const struct fragment *f, int64_t *length, struct buf *b)
+{
+    const struct hl_options *o = v->t->o;
+    *length = joined_length(v, f->end, *length);
+    int64_t n = *length;
+    int64_t end = n - 1 < f->end ? n - 1 : scan_end(v, joined->u, n, f->end);
+    int64_t at = MIN_OF(scan_start(v, joined->u, n, f->start), end);
+    for (size_t i = f->first; i < f->first + f->n; i++) {
+        const struct hit *h = &v->hits[i];
+        for (uint32_t k = 0; k < h->n; k++) {
+            int64_t from = MAX_OF((int64_t)h->marks[k].start, at), to = MIN_OF((int64_t)h->marks[k].end, end);
+            if (from >= to) {
+                continue;
+            }
+            hl_append(b, joined, (uint32_t)at, (uint32_t)from, o->html);
+            buf_str(b, o->pre_tags.v[h->number % o->pre_tags.n]);
+            hl_append(b, joined, (uint32_t)from, (uint32_t)to, o->html);
+            buf_str(b, o->post_tags.v[h->number % o->post_tags.n]);
+            at = to;
+        }
+    }
+    hl_append(b, joined, (uint32_t)at, (uint32_t)MAX_OF(at, end), o->html);
+}
+
+static int by_score(const void *a, const void *b)
+{
+    const struct fragment *x = a, *y = b;
+    if (x->score != y->score) {
+        return x->score > y->score ? -1 : 1;
+    }
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static bool join_values(struct hl_text *out, const struct vector *v)
+{
+    *out = (struct hl_text){.u = ARENA_ARRAY(v->arena, uint16_t, (size_t)v->x->n + 1), .n = v->x->n + 1};
+    if (out->u == NULL) {
+        return false;
+    }
+    memcpy(out->u, v->x->u, v->x->n * sizeof(*out->u));
+    for (uint32_t k = 0; k < v->x->n_values; k++) {
+        out->u[v->x->values[k].end] = ' ';
+    }
+    return true;
 }
 
 enum err hl_fvh(struct hl_fragments *out, const struct hl_target *t, struct hl_text *x, struct arena *arena, struct errmsg *em)
 {
-    return hl_unified(out, t, x, arena, em);
+    struct vector v = {.t = t, .x = x, .arena = arena};
+    struct hl_text joined;
+    enum err e = add_phrases(&v, em);
+    if (e != ERR_OK || !join_values(&joined, &v)) {
+        return e != ERR_OK ? e : err_no_memory(em);
+    }
+    add_terms(&v);
+    drop_overlaps(&v);
+    make_fragments(&v);
+    if (v.n_fragments == 0 && t->o->no_match_size > 0) {
+        add_fragment(&v, 0, t->o->no_match_size, 0, 0);
+    } else if (x->n_values > 1) {
+        split_values(&v);
+    }
+    if (t->o->score_ordered && v.n_fragments > 1) {
+        qsort(v.fragments, v.n_fragments, sizeof(*v.fragments), by_score);
+    }
+    size_t max = t->o->number_of_fragments > 0 ? (size_t)t->o->number_of_fragments : SIZE_MAX;
+    int64_t length = 0;
+    struct buf b;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    for (size_t i = 0; i < v.n_fragments && i < max && !v.failed; i++) {
+        write_fragment(&v, &joined, &v.fragments[i], &length, &b);
+        v.failed = v.failed || !hl_fragment_add(out, &b);
+        buf_reset(&b);
+    }
+    buf_fini(&b);
+    return v.failed ? err_no_memory(em) : ERR_OK;
 }

@@ -34,6 +34,12 @@ static highlight_fn highlighter_of(struct str type)
 
 static bool counts_for(const struct hl_target *t, struct str field)
 {
+    const struct hl_strings *more = &t->o->matched_fields;
+    for (uint32_t i = 0; str_is(t->o->type, "fvh") && i < more->n; i++) {
+        if (str_eq(field, more->v[i])) {
+            return true;
+        }
+    }
     return !t->o->require_field_match || str_eq(field, t->field->path);
 }
 

@@ -19,6 +19,7 @@ struct hl_strings {
 };
 
 /* Bits of hl_options.set are the rows of the option table. */
+#define HL_SET_SCANNER (1ULL << 7) /* boundary_scanner was given: fvh's default is another one */
 struct hl_options {
     uint64_t set;
     struct hl_strings pre_tags, post_tags;

@@ -34,6 +34,8 @@ START_TEST(options_are_inherited)
     ck_assert(s->fields[1].o.score_ordered && !s->fields[0].o.score_ordered);
     ck_assert(s->fields[0].o.html && s->fields[1].o.html && s->fields[1].o.require_field_match);
     ck_assert_int_eq(s->fields[1].o.number_of_fragments, 5);
+    ck_assert(parse("{\"fields\":{\"a\":{\"boundary_scanner\":\"word\"},\"b\":{}}}", &s, &a, &em) == ERR_OK);
+    ck_assert((s->fields[0].o.set & HL_SET_SCANNER) != 0 && (s->fields[1].o.set & HL_SET_SCANNER) == 0);
     arena_fini(&a);
 }
 END_TEST
