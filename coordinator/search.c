@@ -90,8 +90,7 @@ static enum err check_boosts(struct search_call *c)
     return ERR_OK;
 }
 
-/* A routing list picks shards; without one, all are asked. */
-static bool routed_here(const struct index_meta *m, uint32_t shard, struct str routing)
+bool search_routed_here(const struct index_meta *m, uint32_t shard, struct str routing)
 {
     struct str rest = routing;
     if (routing.n == 0) {
@@ -109,8 +108,7 @@ static bool routed_here(const struct index_meta *m, uint32_t shard, struct str r
     return false;
 }
 
-/* "_shards:0,3|_local" asks some shards only. */
-static bool preferred(struct str preference, uint32_t shard)
+bool search_preferred(struct str preference, uint32_t shard)
 {
     struct str rest;
     if (!str_starts(preference, STR("_shards:"))) {
@@ -144,7 +142,7 @@ static enum err choose_shards(struct search_call *c)
         const struct index_target *t = &c->targets[i];
         struct str routing = c->o.routing.n > 0 ? c->o.routing : t->search_routing;
         for (uint32_t s = 0; s < t->meta->n_shards; s++) {
-            if (!routed_here(t->meta, s, routing) || !preferred(c->o.preference, s)) {
+            if (!search_routed_here(t->meta, s, routing) || !search_preferred(c->o.preference, s)) {
                 continue;
             }
             struct shard_query *q = &c->queries[c->n_shards];

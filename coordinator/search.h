@@ -64,4 +64,13 @@ void search_free(struct search_call *c);
 /* The response as an object (or {"error":...,"status":...}), with its HTTP status in *status. */
 void search_write(struct search_call *c, struct jsonw *w, int *status);
 
+/* The query of requests that consist of nothing else (_explain, _validate ...): the body's only member, or `q` and its
+ * companions in the URL. Its syntax is checked. *query == NULL: neither is there. The error is in r->em. */
+enum err rest_query(struct rest *r, const struct json **query);
+
+/* A routing list picks shards; without one, all are asked. */
+bool search_routed_here(const struct index_meta *m, uint32_t shard, struct str routing);
+/* "_shards:0,3|_local" asks some shards only. */
+bool search_preferred(struct str preference, uint32_t shard);
+
 #endif

@@ -95,9 +95,20 @@ void data_write(void *self, struct shard_write *rq);
 void data_get(void *self, struct shard_get *rq);
 void data_query(void *self, struct shard_query *rq);
 void data_fetch(void *self, struct shard_fetch *rq);
+void data_explain(void *self, struct shard_explain *rq);
 bool data_free_context(void *self, uint64_t context);
 uint32_t data_free_all_contexts(void *self);
 void data_act(void *self, struct shard_act *rq);
+
+/* search.c: what runs on the search pool. A task ends with search_finish(), which lets go of shard and view. */
+struct search_run {
+    struct shard *sh;
+    struct view *view;
+    struct shard_rq *rq;
+};
+void shard_describe(struct search_shard *d, struct shard *sh, struct view *v, const struct settings_part *settings);
+void search_submit(struct data_service *s, struct shard_rq *rq, struct shard *sh, struct view *v, void (*task)(void *));
+void search_finish(struct shard *sh, struct view *v, struct shard_rq *rq);
 
 /* write.c: completes writers whose operations the engine has made durable or searchable. Strand only. */
 void shard_serve_waiters(struct shard *sh);

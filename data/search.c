@@ -7,13 +7,7 @@
 
 #define CONTEXT_KEEP_MS 300000 /* between the phases of one search, should the coordinator forget */
 
-struct search_run {
-    struct shard *sh;
-    struct view *view;
-    struct shard_rq *rq;
-};
-
-static void finish(struct shard *sh, struct view *v, struct shard_rq *rq)
+void search_finish(struct shard *sh, struct view *v, struct shard_rq *rq)
 {
     view_unref(v);
     shard_release(sh);
@@ -53,7 +47,7 @@ static enum err parse_body(struct shard_rq *rq, struct str body, const struct se
     return e;
 }
 
-static void describe(struct search_shard *d, struct shard *sh, struct view *v, struct settings_part *settings)
+void shard_describe(struct search_shard *d, struct shard *sh, struct view *v, const struct settings_part *settings)
 {
     *d = (struct search_shard){.index_name = sh->index->name,
                                .index_uuid = sh->index->uuid,
@@ -283,7 +277,7 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v)
     struct settings_part *settings = index_settings(sh->index);
     struct search_shard d;
     int64_t start = s->o.clock->mono_ns(s->o.clock->self);
-    describe(&d, sh, v, settings);
+    shard_describe(&d, sh, v, settings);
     d.slot = rq->slot;
     d.n_shards = rq->n_shards;
     d.alias_filters = rq->alias_filters;
@@ -348,22 +342,22 @@ static void query_task(void *arg)
     sh->counters.query_current++;
     run_query(rq, sh, v);
     sh->counters.query_current--;
-    finish(sh, v, &rq->rq);
+    search_finish(sh, v, &rq->rq);
 }
 
-static void submit(struct data_service *s, struct shard_rq *rq, struct shard *sh, struct view *v, void (*task)(void *))
+void search_submit(struct data_service *s, struct shard_rq *rq, struct shard *sh, struct view *v, void (*task)(void *))
 {
     struct search_run *r = ARENA_NEW(&rq->arena, struct search_run);
     if (r == NULL) {
         err_no_memory(&rq->error);
-        finish(sh, v, rq);
+        search_finish(sh, v, rq);
         return;
     }
     *r = (struct search_run){sh, v, rq};
     if (!executor_submit(s->o.search_pool, task, r)) {
         err_set(&rq->error, ERR_REJECTED, "rejected execution of search on shard [%.*s][%u]: queue is full", STR_ARG(sh->index->name),
                 sh->number);
-        finish(sh, v, rq);
+        search_finish(sh, v, rq);
     }
 }
 
@@ -375,7 +369,7 @@ void data_query(void *self, struct shard_query *rq)
         rq->rq.done(&rq->rq);
         return;
     }
-    submit(self, &rq->rq, sh, v, query_task);
+    search_submit(self, &rq->rq, sh, v, query_task);
 }
 
 static void fetch_task(void *arg)
@@ -388,7 +382,7 @@ static void fetch_task(void *arg)
     int64_t start = s->o.clock->mono_ns(s->o.clock->self);
     struct settings_part *settings = index_settings(sh->index);
     struct search_shard d;
-    describe(&d, sh, v, settings);
+    shard_describe(&d, sh, v, settings);
     d.now_ms = rq->now_ms;
     d.n_shards = rq->n_shards;
     enum err e = rq->source != NULL ? ERR_OK : parse_body(&rq->rq, rq->body, &rq->source);
@@ -408,7 +402,7 @@ static void fetch_task(void *arg)
     if (!rq->keep) {
         data_free_context(s, rq->context);
     }
-    finish(sh, v, &rq->rq);
+    search_finish(sh, v, &rq->rq);
 }
 
 void data_fetch(void *self, struct shard_fetch *rq)
@@ -419,7 +413,7 @@ void data_fetch(void *self, struct shard_fetch *rq)
         rq->rq.done(&rq->rq);
         return;
     }
-    submit(self, &rq->rq, sh, v, fetch_task);
+    search_submit(self, &rq->rq, sh, v, fetch_task);
 }
 
 /* ---- single documents -------------------------------------------------------------------------------------------------------- */

@@ -495,7 +495,7 @@ enum err data_service_new(struct data_service **out, const struct data_opts *opt
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->all_closed, NULL);
     s->node_id = arena_str(&s->arena, opts->node_id);
-    s->api = (struct shard_api){s, data_write, data_get, data_query, data_fetch, data_free_context, data_free_all_contexts, data_act};
+    s->api = (struct shard_api){s, data_write, data_get, data_query, data_fetch, data_free_context, data_free_all_contexts, data_act, data_explain};
     s->next_context = 1;
     struct settings none;
     settings_init(&none, &s->arena);

@@ -138,6 +138,22 @@ struct shard_fetch {
     struct str *hits; /* answer: JSON of each */
 };
 
+/* One query looked into: how it scores a document (as searches see it), or only what it reads as on that shard. */
+struct shard_explain {
+    struct shard_rq rq;
+    const struct json *query; /* NULL: match_all */
+    struct str text;          /* where query's places are */
+    struct str id;            /* p == NULL: only `printed` is asked for */
+    bool want_source;
+    int64_t now_ms;
+    /* the answer */
+    bool found, matched;
+    struct str explanation;   /* JSON; n == 0: none */
+    struct str printed;       /* Lucene's toString of the query */
+    int64_t seq_no, primary_term;
+    struct str source;
+};
+
 /* ---- the rest ----------------------------------------------------------------------------------------------------------- */
 
 enum shard_action { SHARD_REFRESH, SHARD_FLUSH, SHARD_FORCE_MERGE, SHARD_STATS, SHARD_SEGMENTS, SHARD_CLEAR_CACHE };
@@ -174,6 +190,7 @@ struct shard_api {
     bool (*free_context)(void *self, uint64_t context);
     uint32_t (*free_all_contexts)(void *self); /* those of scrolls; how many there were */
     void (*act)(void *self, struct shard_act *rq);
+    void (*explain)(void *self, struct shard_explain *rq);
 };
 
 #endif

@@ -53,7 +53,7 @@ const struct json *rest_source_filter(struct rest *r)
     return v != NULL && text.p != NULL && json_parse(v, text, r->arena, &json_limits_default, &r->em) == ERR_OK ? v : NULL;
 }
 
-static void write_filtered(struct jsonw *w, const struct source_filter *f, struct str source, struct arena *arena)
+void get_write_source(struct jsonw *w, const struct source_filter *f, struct str source, struct arena *arena)
 {
     struct json tree;
     struct source_patterns p = {f->includes, f->excludes, f->n_includes, f->n_excludes};
@@ -99,7 +99,7 @@ static void send_source(struct get_call *g)
     struct jsonw w;
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &b, false);
-    write_filtered(&w, &g->filter, g->rq.source, &g->rq.rq.arena);
+    get_write_source(&w, &g->filter, g->rq.source, &g->rq.rq.arena);
     shard_rq_fini(&g->rq.rq);
     rest_send(r, 200, &b);
 }
@@ -121,7 +121,7 @@ void get_write(struct get_call *g, struct jsonw *w)
     jw_kbool(w, "found", g->rq.found);
     if (g->rq.found && g->rq.want_source && g->rq.source.n > 0) {
         jw_k(w, "_source");
-        write_filtered(w, &g->filter, g->rq.source, &g->rq.rq.arena);
+        get_write_source(w, &g->filter, g->rq.source, &g->rq.rq.arena);
     }
     if (g->rq.fields.n > 0) {
         jw_k(w, "fields");

@@ -30,6 +30,8 @@ enum err get_locate(struct rest *r, struct get_call *g, struct str name, struct 
                     struct errmsg *em);
 /* The document was found, and is not of the version asked for: *em says so. */
 bool get_version_clashes(const struct get_call *g, struct errmsg *em);
+/* A source as the filter lets it through, as a value. */
+void get_write_source(struct jsonw *w, const struct source_filter *f, struct str source, struct arena *arena);
 /* The answered call as an object: _index ... _source. */
 void get_write(struct get_call *g, struct jsonw *w);
 

@@ -445,6 +445,8 @@ static const struct {
     {routes_field_mapping, &routes_field_mapping_n},
     {routes_get, &routes_get_n},
     {routes_mget, &routes_mget_n},
+    {routes_explain, &routes_explain_n},
+    {routes_search_shards, &routes_search_shards_n},
     {routes_health, &routes_health_n},
     {routes_resolve_index, &routes_resolve_index_n},
 };

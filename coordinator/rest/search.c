@@ -1,5 +1,6 @@
 /* _search and _count. */
 #include "coordinator/search.h"
+#include "engine/query/query.h"
 
 /* What a URL says beside the body goes into the body, so that shards get one text. */
 struct url_overrides {
@@ -333,6 +334,36 @@ static void counted(struct search_call *c)
     }
     search_free(c);
     rest_send(r, status, &b);
+}
+
+enum err rest_query(struct rest *r, const struct json **query)
+{
+    const struct json *body;
+    enum err e = rest_body(r, &body);
+    *query = NULL;
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (body != NULL && body->type != JSON_OBJECT) {
+        return jr_fail(r->body, body->off, &r->em, "Expected [START_OBJECT] but found [%s]", json_token_name(body));
+    }
+    for (uint32_t i = 0; body != NULL && i < body->n; i++) {
+        if (!str_is(body->members[i].key, "query")) {
+            return jr_fail(r->body, body->members[i].key_off, &r->em, "request does not support [%.*s]", STR_ARG(body->members[i].key));
+        }
+        *query = &body->members[i].value;
+    }
+    struct json *own = ARENA_NEW(r->arena, struct json);
+    if (own == NULL) {
+        return err_no_memory(&r->em);
+    }
+    *own = json_mk_object();
+    struct url_overrides u = {.r = r, .body = own};
+    e = query_override(&u);
+    if (e == ERR_OK && body == NULL) {
+        *query = json_get(own, "query");
+    }
+    return e == ERR_OK && *query != NULL ? query_check(*query, r->body, r->arena, &r->em) : e;
 }
 
 static enum err count_body(struct rest *r, struct search_opts *o)

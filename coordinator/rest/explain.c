@@ -1,0 +1,294 @@
+/* _explain and _validate/query: a query looked into. */
+#include "coordinator/rest/get.h"
+#include "coordinator/search.h"
+#include "engine/index/engine.h"
+
+#include <ctype.h>
+#include <stdatomic.h>
+
+/* ---- _explain ---------------------------------------------------------------------------------------------------------------- */
+
+struct explain_call {
+    struct shard_explain rq; /* first: done() gets it */
+    struct get_call place;
+    struct rest *r;
+};
+
+static void explained(struct shard_rq *rq)
+{
+    struct explain_call *c = (struct explain_call *)rq;
+    struct rest *r = c->r;
+    struct buf b;
+    struct jsonw w;
+    if (rq->error.n > 0) {
+        r->em = rq->error;
+        shard_rq_fini(rq);
+        rest_fail(r, NULL);
+        return;
+    }
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    jw_kstr(&w, "_index", c->place.meta->name);
+    jw_kz(&w, "_type", "_doc");
+    jw_kstr(&w, "_id", c->rq.id);
+    jw_kbool(&w, "matched", c->rq.matched);
+    if (c->rq.explanation.n > 0) {
+        jw_k(&w, "explanation");
+        jw_raw(&w, c->rq.explanation);
+    }
+    if (c->rq.found && c->rq.want_source) {
+        jw_k(&w, "get");
+        jw_obj(&w);
+        jw_ki64(&w, "_seq_no", c->rq.seq_no);
+        jw_ki64(&w, "_primary_term", c->rq.primary_term);
+        jw_kbool(&w, "found", true);
+        if (c->rq.source.n > 0) {
+            jw_k(&w, "_source");
+            get_write_source(&w, &c->place.filter, c->rq.source, &rq->arena);
+        }
+        jw_obj_end(&w);
+    }
+    jw_obj_end(&w);
+    int status = c->rq.found ? 200 : 404;
+    shard_rq_fini(rq);
+    rest_send(r, status, &b);
+}
+
+static void explain(struct rest *r)
+{
+    struct explain_call *c = ARENA_NEW(r->arena, struct explain_call);
+    const struct json *query = NULL, *filter = rest_source_filter(r);
+    enum err e = c != NULL ? rest_query(r, &query) : err_no_memory(&r->em);
+    if (e == ERR_OK && query == NULL) {
+        e = err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: query is missing;");
+    }
+    rest_accept(r, "preference");
+    if (e == ERR_OK) {
+        *c = (struct explain_call){.r = r};
+        c->place.filter = (struct source_filter){.enabled = true};
+        c->place.rq.id = rest_param(r, "id");
+        e = filter != NULL ? source_filter_parse(&c->place.filter, filter, STR(""), r->arena, &r->em) : ERR_OK;
+        e = e == ERR_OK ? get_locate(r, &c->place, rest_param(r, "index"), rest_param(r, "routing"), r->arena, &r->em) : e;
+    }
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    if (!rest_ready(r)) {
+        return;
+    }
+    shard_rq_init(&c->rq.rq, explained, NULL);
+    c->rq.rq.shard = c->place.rq.rq.shard;
+    c->rq.query = query;
+    c->rq.text = r->body;
+    c->rq.id = c->place.rq.id;
+    c->rq.want_source = filter != NULL && c->place.filter.enabled;
+    c->rq.now_ms = clock_wall_ms(r->co->o.clock);
+    r->co->o.shards->explain(r->co->o.shards->self, &c->rq);
+}
+
+/* ---- _validate/query ------------------------------------------------------------------------------------------------------------ */
+
+struct validate_call {
+    struct rest *r;
+    struct shard_explain *shards;
+    uint32_t n;
+    bool explain, all_shards, detailed;
+    _Atomic uint32_t pending;
+};
+
+/* number_format_exception as Java's NumberFormatException. */
+static void class_name(struct buf *b, const char *type)
+{
+    bool upper = true;
+    for (; *type != '\0'; type++) {
+        if (*type == '_') {
+            upper = true;
+            continue;
+        }
+        buf_char(b, upper ? (char)toupper((unsigned char)*type) : *type);
+        upper = false;
+    }
+}
+
+/* ElasticsearchException.getDetailedMessage(): every cause with its class. */
+static void write_detailed(struct jsonw *w, const char *key, const struct errmsg *em, struct arena *arena)
+{
+    struct buf b;
+    buf_init(&b, NULL, 64 * KIB);
+    if (em->about.index[0] != '\0') {
+        buf_printf(&b, "[%s/%s] ", em->about.index, em->about.index_uuid);
+    }
+    for (unsigned i = 0; i < em->n; i++) {
+        buf_z(&b, i > 0 ? "; nested: " : "");
+        class_name(&b, err_type(em->frame[i].code));
+        buf_printf(&b, "[%s]", em->frame[i].reason);
+    }
+    const struct err_frame *root = &em->frame[em->n - 1];
+    if (em->n > 1) {
+        buf_z(&b, ";; java.lang.");
+        class_name(&b, err_type(root->code));
+        buf_printf(&b, ": %s", root->reason);
+    }
+    jw_kstr(w, key, arena_str(arena, buf_view(&b)));
+    buf_fini(&b);
+}
+
+/* What the shard says of the query; anything else is the shard's own failure. */
+static bool refused(const struct shard_explain *s)
+{
+    return s->rq.error.n > 0 && (s->rq.error.frame[0].code == ERR_QUERY_SHARD || s->rq.error.frame[0].code == ERR_PARSING);
+}
+
+static void write_explanation(struct jsonw *w, const struct validate_call *c, struct shard_explain *s)
+{
+    jw_obj(w);
+    jw_kstr(w, "index", s->rq.shard.index);
+    if (c->all_shards) {
+        jw_ki64(w, "shard", s->rq.shard.shard);
+    }
+    jw_kbool(w, "valid", !refused(s));
+    if (refused(s)) {
+        write_detailed(w, "error", &s->rq.error, &s->rq.arena);
+    } else if (c->explain) {
+        jw_kstr(w, "explanation", s->printed);
+    }
+    jw_obj_end(w);
+}
+
+static void write_validation(struct jsonw *w, struct validate_call *c)
+{
+    uint32_t failed = 0;
+    bool valid = true;
+    for (uint32_t i = 0; i < c->n; i++) {
+        valid &= !refused(&c->shards[i]);
+        failed += c->shards[i].rq.error.n > 0 && !refused(&c->shards[i]);
+    }
+    jw_obj(w);
+    jw_k(w, "_shards");
+    jw_obj(w);
+    jw_ki64(w, "total", c->n);
+    jw_ki64(w, "successful", c->n - failed);
+    jw_ki64(w, "failed", failed);
+    jw_obj_end(w);
+    jw_kbool(w, "valid", valid);
+    if (c->detailed && c->n > failed) {
+        jw_k(w, "explanations");
+        jw_arr(w);
+        for (uint32_t i = 0; i < c->n; i++) {
+            if (c->shards[i].rq.error.n == 0 || refused(&c->shards[i])) {
+                write_explanation(w, c, &c->shards[i]);
+            }
+        }
+        jw_arr_end(w);
+    }
+    jw_obj_end(w);
+}
+
+static void one_validated(struct validate_call *c)
+{
+    struct buf b;
+    struct jsonw w;
+    if (atomic_fetch_sub(&c->pending, 1) != 1) {
+        return;
+    }
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    write_validation(&w, c);
+    for (uint32_t i = 0; i < c->n; i++) {
+        shard_rq_fini(&c->shards[i].rq);
+    }
+    rest_send(c->r, 200, &b);
+}
+
+static void validated(struct shard_rq *rq)
+{
+    one_validated(rq->user);
+}
+
+/* A query that cannot be read is an answer, not an error. */
+static void send_invalid(struct rest *r, bool explain_it)
+{
+    struct buf b;
+    struct jsonw w;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    jw_kbool(&w, "valid", false);
+    if (explain_it) {
+        write_detailed(&w, "error", &r->em, r->arena);
+    }
+    jw_obj_end(&w);
+    rest_send(r, 200, &b);
+}
+
+/* One shard of each index, unless all are asked for. */
+static void ask(struct validate_call *c, const struct index_target *t, uint32_t n, const struct json *query)
+{
+    struct rest *r = c->r;
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        most += c->all_shards ? t[i].meta->n_shards : 1;
+    }
+    c->shards = ARENA_ARRAY(r->arena, struct shard_explain, most);
+    if (c->shards == NULL && most > 0) {
+        err_no_memory(&r->em);
+        rest_fail(r, NULL);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t s = 0; s < (c->all_shards ? t[i].meta->n_shards : 1); s++) {
+            struct shard_explain *x = &c->shards[c->n++];
+            shard_rq_init(&x->rq, validated, c);
+            x->rq.shard = (struct shard_ref){t[i].meta->name, t[i].meta->uuid, s};
+            x->query = query;
+            x->text = r->body;
+            x->now_ms = clock_wall_ms(r->co->o.clock);
+        }
+    }
+    c->pending = c->n + 1;
+    for (uint32_t i = 0; i < most; i++) {
+        r->co->o.shards->explain(r->co->o.shards->self, &c->shards[i]);
+    }
+    one_validated(c);
+}
+
+static void validate(struct rest *r)
+{
+    struct validate_call *c = ARENA_NEW(r->arena, struct validate_call);
+    struct expand_options o = EXPAND_OPTIONS_SEARCH;
+    const struct index_target *t;
+    const struct json *query;
+    uint32_t n;
+    bool rewrite = false;
+    enum err e = c != NULL ? ERR_OK : err_no_memory(&r->em);
+    if (e == ERR_OK) {
+        *c = (struct validate_call){.r = r};
+        e = rest_bool(r, "explain", false, &c->explain);
+        e = e == ERR_OK ? rest_bool(r, "rewrite", false, &rewrite) : e;
+        e = e == ERR_OK ? rest_bool(r, "all_shards", false, &c->all_shards) : e;
+        e = e == ERR_OK ? rest_index_options(r, &o) : e;
+    }
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    c->explain |= rewrite;
+    c->detailed = c->explain || c->all_shards;
+    struct str index = rest_param(r, "index");
+    if (rest_query(r, &query) != ERR_OK) {
+        send_invalid(r, c->explain);
+    } else if (resolve_indices(r->state, index, &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) != ERR_OK) {
+        rest_fail(r, NULL);
+    } else if (rest_ready(r)) {
+        ask(c, t, n, query);
+    }
+}
+
+const struct route routes_explain[] = {
+    {M_GET | M_POST, "/{index}/_explain/{id}", explain},
+    {M_GET | M_POST, "/_validate/query", validate},
+    {M_GET | M_POST, "/{index}/_validate/query", validate},
+};
+const size_t routes_explain_n = ARRAY_LEN(routes_explain);
