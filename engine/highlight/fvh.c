@@ -118,7 +118,7 @@ static enum err add_phrases(struct vector *v, struct errmsg *em)
             }
             memcpy(sorted, spans[i].tokens, spans[i].n * sizeof(*sorted));
             qsort(sorted, spans[i].n, sizeof(*sorted), by_number);
-            add_hit(v, sorted, spans[i].n, (uint32_t)(terms->n_terms + p), terms->phrases[p].boost);
+            add_hit(v, sorted, spans[i].n, terms->phrases[p].number, terms->phrases[p].boost);
         }
     }
     return ERR_OK;
@@ -131,12 +131,12 @@ static void add_terms(struct vector *v)
         struct str text = v->x->tokens[i].text;
         const struct hl_term *term = map_get(&v->t->by_text, text);
         if (term != NULL) {
-            add_hit(v, &i, 1, (uint32_t)(term - terms->terms), term->boost);
+            add_hit(v, &i, 1, term->number, term->boost);
             continue;
         }
         for (size_t m = 0; m < terms->n_multis; m++) {
             if (hl_multi_match(&terms->multis[m], text)) {
-                add_hit(v, &i, 1, (uint32_t)(terms->n_terms + terms->n_phrases + m), terms->multis[m].boost);
+                add_hit(v, &i, 1, terms->multis[m].number, terms->multis[m].boost);
                 break;
             }
         }

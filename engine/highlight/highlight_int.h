@@ -44,20 +44,24 @@ struct highlight_spec {
 
 /* ---- terms (terms.c) ------------------------------------------------------------------------------------------------ */
 
+/* `order` counts what the query looks for as it is read; `number` counts equal terms once: fvh's tags go by it. */
 struct hl_term {
     struct str field, text;
     float boost;
+    uint32_t order, number;
 };
 
 struct hl_multi {
     struct str field, label; /* the label tells it from others in scores */
     struct term_matcher matcher;
     float boost;
+    uint32_t order, number;
 };
 
 struct hl_phrase {
     const struct query *query; /* Q_PHRASE */
     float boost;
+    uint32_t order, number;
 };
 
 /* What a query looks for, whatever the field. */
@@ -69,6 +73,7 @@ struct hl_terms {
     size_t n_multis, cap_multis;
     struct hl_phrase *phrases;
     size_t n_phrases, cap_phrases;
+    uint32_t next_order, next_number;
 };
 
 enum err hl_terms_collect(struct hl_terms *out, const struct query *q, struct arena *arena, struct errmsg *em);

@@ -71,6 +71,7 @@ static void weigh(struct walk *w, struct str text, float weight)
     if (v != NULL) {
         v->weight = weight;
         v->anywhere = true;
+        v->n_ranges = 0;
     }
 }
 
@@ -108,28 +109,41 @@ static enum err weigh_phrase(struct walk *w, const struct hl_phrase *p, struct e
             if (v->n_ranges == 0 || v->ranges[v->n_ranges - 1] != r) {
                 v->ranges[v->n_ranges++] = r;
             }
-            v->weight = p->boost;
+            v->weight = v->anywhere ? v->weight : p->boost;
         }
     }
     return e;
 }
 
+static void weigh_multi(struct walk *w, const struct hl_multi *m)
+{
+    for (uint32_t k = 0; k < w->value->n_tokens; k++) {
+        struct str text = w->x->tokens[w->value->token + k].text;
+        if (hl_multi_match(m, text)) {
+            weigh(w, text, multi_weight(m, text));
+        }
+    }
+}
+
+/* In the query's order: a term by itself forgets the phrases before it, one behind it adds its places. */
 static enum err weigh_terms(struct walk *w, struct errmsg *em)
 {
     const struct hl_terms *terms = &w->t->terms;
+    size_t i = 0, p = 0, m = 0;
     enum err e = ERR_OK;
-    for (size_t i = 0; i < terms->n_phrases && e == ERR_OK; i++) {
-        e = weigh_phrase(w, &terms->phrases[i], em);
-    }
-    for (size_t i = 0; i < terms->n_terms && e == ERR_OK; i++) {
-        weigh(w, terms->terms[i].text, terms->terms[i].boost);
-    }
-    for (size_t i = 0; i < terms->n_multis && e == ERR_OK; i++) {
-        for (uint32_t k = 0; k < w->value->n_tokens; k++) {
-            struct str text = w->x->tokens[w->value->token + k].text;
-            if (hl_multi_match(&terms->multis[i], text)) {
-                weigh(w, text, multi_weight(&terms->multis[i], text));
-            }
+    while (e == ERR_OK && !w->failed) {
+        uint32_t term = i < terms->n_terms ? terms->terms[i].order : UINT32_MAX;
+        uint32_t phrase = p < terms->n_phrases ? terms->phrases[p].order : UINT32_MAX;
+        uint32_t multi = m < terms->n_multis ? terms->multis[m].order : UINT32_MAX;
+        if (term < phrase && term < multi) {
+            weigh(w, terms->terms[i].text, terms->terms[i].boost);
+            i++;
+        } else if (phrase < multi) {
+            e = weigh_phrase(w, &terms->phrases[p++], em);
+        } else if (multi != UINT32_MAX) {
+            weigh_multi(w, &terms->multis[m++]);
+        } else {
+            break;
         }
     }
     return e == ERR_OK && w->failed ? err_no_memory(em) : e;

@@ -1,6 +1,18 @@
 /* What a query looks for: terms, patterns and phrases, field by field. */
 #include "engine/highlight/highlight_int.h"
 
+#define COMPARED_TERMS_MAX 256U /* in longer lists equal terms may get numbers of their own */
+
+static uint32_t number_of(struct hl_terms *t, struct str field, struct str text)
+{
+    for (size_t i = 0; i < t->n_terms && i < COMPARED_TERMS_MAX; i++) {
+        if (str_eq(t->terms[i].text, text) && str_eq(t->terms[i].field, field)) {
+            return t->terms[i].number;
+        }
+    }
+    return t->next_number++;
+}
+
 static enum err add_term(struct hl_terms *t, struct str field, struct str text, float boost, struct errmsg *em)
 {
     struct hl_term *v = arena_grow(t->arena, t->terms, t->n_terms, &t->cap_terms, sizeof(*v));
@@ -8,7 +20,8 @@ static enum err add_term(struct hl_terms *t, struct str field, struct str text, 
         return err_no_memory(em);
     }
     t->terms = v;
-    v[t->n_terms++] = (struct hl_term){field, text, boost};
+    v[t->n_terms] = (struct hl_term){field, text, boost, t->next_order++, number_of(t, field, text)};
+    t->n_terms++;
     return ERR_OK;
 }
 
@@ -20,7 +33,7 @@ static enum err add_multi(struct hl_terms *t, const struct query *q, float boost
     }
     t->multis = v;
     struct hl_multi *m = &v[t->n_multis];
-    *m = (struct hl_multi){.field = q->field_name, .boost = boost};
+    *m = (struct hl_multi){.field = q->field_name, .boost = boost, .order = t->next_order++, .number = t->next_number++};
     m->label = arena_printf(t->arena, "%d#%zu", (int)q->kind, t->n_multis);
     if (m->label.p == NULL) {
         return err_no_memory(em);
@@ -37,7 +50,7 @@ static enum err add_phrase(struct hl_terms *t, const struct query *q, float boos
         return err_no_memory(em);
     }
     t->phrases = v;
-    v[t->n_phrases++] = (struct hl_phrase){q, boost};
+    v[t->n_phrases++] = (struct hl_phrase){q, boost, t->next_order++, t->next_number++};
     return ERR_OK;
 }
 
