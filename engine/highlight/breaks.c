@@ -1,7 +1,8 @@
 /* Sentence and word boundaries as the Java runtime's BreakIterator sets them.
  *
- * Its rules are older than Unicode's: a full stop ends a sentence only when white space and a letter that is not lower case
- * follow, or opening punctuation before any letter; "!", "?" and their wide forms always do; runs of Han are one word. */
+ * Its rules are older than Unicode's: a full stop ends a sentence only when white space and a letter that is
+ * not lower case follow, or opening punctuation before any letter; "!", "?" and their wide forms always do;
+ * runs of Han are one word. */
 #include "engine/highlight/highlight_int.h"
 
 #include <unicode/uchar.h>
@@ -33,27 +34,52 @@ static bool is_ignored(UChar32 c)
     return (mask_of(c) & (U_GC_MN_MASK | U_GC_ME_MASK | U_GC_CF_MASK)) != 0;
 }
 
-/* ---- sentences ----------------------------------------------------------------------------------------------------- */
+/* ---- sentences
+ * ----------------------------------------------------------------------------------------------------- */
 
-enum sentence_class { SC_OTHER, SC_LOWER, SC_LETTER, SC_SPACE, SC_DIGIT, SC_TERM, SC_PERIOD, SC_COMMA, SC_DANDA, SC_PARAGRAPH,
-                      SC_OPEN, SC_CLOSE, SC_QUOTE };
+enum sentence_class {
+    SC_OTHER,
+    SC_LOWER,
+    SC_LETTER,
+    SC_SPACE,
+    SC_DIGIT,
+    SC_TERM,
+    SC_PERIOD,
+    SC_COMMA,
+    SC_DANDA,
+    SC_PARAGRAPH,
+    SC_OPEN,
+    SC_CLOSE,
+    SC_QUOTE
+};
 
 static enum sentence_class sentence_class_of(UChar32 c)
 {
     switch (c) {
-    case '!': case '?': case 0x3002: case 0xFF01: case 0xFF1F:
+    case '!':
+    case '?':
+    case 0x3002:
+    case 0xFF01:
+    case 0xFF1F:
         return SC_TERM;
-    case '.': case 0xFF0E:
+    case '.':
+    case 0xFF0E:
         return SC_PERIOD;
     case ',':
         return SC_COMMA;
-    case '"': case '\'':
+    case '"':
+    case '\'':
         return SC_QUOTE;
-    case '\t': case '\r': case '\f': case '\n': case 0x2028:
+    case '\t':
+    case '\r':
+    case '\f':
+    case '\n':
+    case 0x2028:
         return SC_SPACE;
     case 0x2029:
         return SC_PARAGRAPH;
-    case 0x0964: case 0x0965:
+    case 0x0964:
+    case 0x0965:
         return SC_DANDA;
     default:
         break;
@@ -77,7 +103,8 @@ static enum sentence_class sentence_class_of(UChar32 c)
     return (m & (U_GC_PE_MASK | U_GC_PF_MASK)) != 0 ? SC_CLOSE : SC_OTHER;
 }
 
-/* Moves over characters whose class is in `classes` (bits), ignored ones among them; `last` becomes the last class. */
+/* Moves over characters whose class is in `classes` (bits), ignored ones among them; `last` becomes the last
+ * class. */
 static uint32_t skip_classes(const struct scan *s, uint32_t at, uint32_t classes, enum sentence_class *last)
 {
     while (at < s->n) {
@@ -112,7 +139,8 @@ static uint32_t end_of_period(const struct scan *s, uint32_t at)
     if (spaced > closed && class_at(s, spaced) == SC_LETTER) {
         return spaced;
     }
-    uint32_t opened = skip_classes(s, spaced, 1U << SC_OPEN | 1U << SC_QUOTE | 1U << SC_OTHER | 1U << SC_DANDA, NULL);
+    uint32_t opened =
+        skip_classes(s, spaced, 1U << SC_OPEN | 1U << SC_QUOTE | 1U << SC_OTHER | 1U << SC_DANDA, NULL);
     enum sentence_class k = class_at(s, opened);
     /* A quotation mark straight behind the stop may close the one sentence or open the other. */
     bool opens = opened > spaced || (spaced == closed && last == SC_QUOTE);
@@ -137,7 +165,8 @@ static uint32_t next_sentence(const struct scan *s, uint32_t at)
             }
             break;
         case SC_TERM:
-            end = skip_classes(s, next, 1U << SC_TERM | 1U << SC_PERIOD | 1U << SC_CLOSE | 1U << SC_QUOTE, NULL);
+            end = skip_classes(s, next, 1U << SC_TERM | 1U << SC_PERIOD | 1U << SC_CLOSE | 1U << SC_QUOTE,
+                               NULL);
             end = skip_classes(s, end, 1U << SC_SPACE, NULL);
             return class_at(s, end) == SC_PARAGRAPH ? end + 1 : end;
         default:
@@ -148,7 +177,9 @@ static uint32_t next_sentence(const struct scan *s, uint32_t at)
     return s->n;
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------------------- */
+/* ---- words
+ * -------------------------------------------------------------------------------------------------------------
+ */
 
 enum word_kind { WC_OTHER, WC_LETTER, WC_DIGIT, WC_SPACE, WC_HAN, WC_KATAKANA, WC_HIRAGANA, WC_KANA_MARK };
 
@@ -319,9 +350,11 @@ static uint32_t next_word(const struct scan *s, uint32_t at)
     return end;
 }
 
-/* ---- boundaries -------------------------------------------------------------------------------------------------------- */
+/* ---- boundaries
+ * -------------------------------------------------------------------------------------------------------- */
 
-static bool all_breaks(struct hl_breaks *b, struct scan s, uint32_t (*next)(const struct scan *, uint32_t), struct arena *arena)
+static bool all_breaks(struct hl_breaks *b, struct scan s, uint32_t (*next)(const struct scan *, uint32_t),
+                       struct arena *arena)
 {
     size_t cap = 0;
     *b = (struct hl_breaks){.u = s.u, .n = s.n};

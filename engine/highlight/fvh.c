@@ -1,7 +1,9 @@
-/* The fast vector highlighter: phrases and terms where they stand, in fragments centred on them, moved to boundaries.
+/* The fast vector highlighter: phrases and terms where they stand, in fragments centred on them, moved to
+ * boundaries.
  *
- * Its fields have term vectors with positions and offsets; analysing the text again gives the same. Follows the behaviour of
- * Lucene's vectorhighlight: SimpleFragListBuilder, BaseFragmentsBuilder, SimpleBoundaryScanner. */
+ * Its fields have term vectors with positions and offsets; analysing the text again gives the same. Follows
+ * the behaviour of Lucene's vectorhighlight: SimpleFragListBuilder, BaseFragmentsBuilder,
+ * SimpleBoundaryScanner. */
 #include "engine/highlight/highlight_int.h"
 
 #include <stdlib.h>
@@ -24,15 +26,16 @@ enum err hl_fvh_check(const struct hl_target *t, struct errmsg *em)
     }
     if (!hl_fvh_can(t->field)) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "the field [%.*s] should be indexed with term vector with position offsets to be used with fast vector "
+                       "the field [%.*s] should be indexed with term vector with position offsets to be used "
+                       "with fast vector "
                        "highlighter",
                        STR_ARG(t->key));
     }
     int32_t margin = t->o->fragment_offset < 0 ? 6 : t->o->fragment_offset;
     int64_t least = MAX_OF((int64_t)1, (int64_t)margin * 3);
     if (t->o->number_of_fragments != 0 && t->o->fragment_size < least) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "fragCharSize(%d) is too small. It must be %lld or higher.", t->o->fragment_size,
-                       (long long)least);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "fragCharSize(%d) is too small. It must be %lld or higher.",
+                       t->o->fragment_size, (long long)least);
     }
     return ERR_OK;
 }
@@ -68,7 +71,9 @@ struct vector {
     bool failed;
 };
 
-/* ---- hits ---------------------------------------------------------------------------------------------------------- */
+/* ---- hits
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 static void add_hit(struct vector *v, const uint32_t *tokens, uint32_t n, uint32_t number, float boost)
 {
@@ -107,7 +112,8 @@ static enum err add_phrases(struct vector *v, struct errmsg *em)
     for (size_t p = 0; p < terms->n_phrases; p++) {
         struct hl_span *spans;
         size_t n;
-        enum err e = hl_spans(&spans, &n, terms->phrases[p].query, v->x->tokens, v->x->n_tokens, v->arena, em);
+        enum err e =
+            hl_spans(&spans, &n, terms->phrases[p].query, v->x->tokens, v->x->n_tokens, v->arena, em);
         if (e != ERR_OK) {
             return e;
         }
@@ -169,11 +175,13 @@ static void drop_overlaps(struct vector *v)
     v->n_hits = kept;
 }
 
-/* ---- fragments ------------------------------------------------------------------------------------------------------- */
+/* ---- fragments
+ * ------------------------------------------------------------------------------------------------------- */
 
 static void add_fragment(struct vector *v, int64_t start, int64_t end, size_t first, size_t n)
 {
-    struct fragment *grown = arena_grow(v->arena, v->fragments, v->n_fragments, &v->cap_fragments, sizeof(*grown));
+    struct fragment *grown =
+        arena_grow(v->arena, v->fragments, v->n_fragments, &v->cap_fragments, sizeof(*grown));
     if (grown == NULL) {
         v->failed = true;
         return;
@@ -236,13 +244,16 @@ static void split_values(struct vector *v)
                 next++;
             }
             if (next > first) {
-                add_fragment(v, MAX_OF(start, whole[i].start), MIN_OF(end, whole[i].end), first, next - first);
+                add_fragment(v, MAX_OF(start, whole[i].start), MIN_OF(end, whole[i].end), first,
+                             next - first);
             }
         }
     }
 }
 
-/* ---- boundaries --------------------------------------------------------------------------------------------------------- */
+/* ---- boundaries
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 static bool is_boundary(const struct hl_options *o, uint16_t c)
 {
@@ -293,7 +304,9 @@ static int64_t scan_end(struct vector *v, const uint16_t *u, int64_t n, int64_t 
     return ok ? at + MAX_OF(hl_break_after(&b, 0), (int64_t)0) : at;
 }
 
-/* ---- output --------------------------------------------------------------------------------------------------------------- */
+/* ---- output
+ * ---------------------------------------------------------------------------------------------------------------
+ */
 
 /* The text as the original joins it: values up to the one that the fragment ends in, a blank behind each. */
 static int64_t joined_length(const struct vector *v, int64_t end, int64_t already)
@@ -305,7 +318,8 @@ static int64_t joined_length(const struct vector *v, int64_t end, int64_t alread
     return n;
 }
 
-static void write_fragment(struct vector *v, const struct hl_text *joined, const struct fragment *f, int64_t *length, struct buf *b)
+static void write_fragment(struct vector *v, const struct hl_text *joined, const struct fragment *f,
+                           int64_t *length, struct buf *b)
 {
     const struct hl_options *o = v->t->o;
     *length = joined_length(v, f->end, *length);
@@ -351,7 +365,8 @@ static bool join_values(struct hl_text *out, const struct vector *v)
     return true;
 }
 
-enum err hl_fvh(struct hl_fragments *out, const struct hl_target *t, struct hl_text *x, struct arena *arena, struct errmsg *em)
+enum err hl_fvh(struct hl_fragments *out, const struct hl_target *t, struct hl_text *x, struct arena *arena,
+                struct errmsg *em)
 {
     struct vector v = {.t = t, .x = x, .arena = arena};
     struct hl_text joined;

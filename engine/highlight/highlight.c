@@ -13,8 +13,8 @@ struct highlighter {
 
 #define MAX_ANALYZED_OFFSET 1000000 /* UTF-16 units */
 
-typedef enum err (*highlight_fn)(struct hl_fragments *out, const struct hl_target *t, struct hl_text *x, struct arena *arena,
-                                 struct errmsg *em);
+typedef enum err (*highlight_fn)(struct hl_fragments *out, const struct hl_target *t, struct hl_text *x,
+                                 struct arena *arena, struct errmsg *em);
 
 static highlight_fn highlighter_of(struct str type)
 {
@@ -30,7 +30,8 @@ static highlight_fn highlighter_of(struct str type)
     return NULL;
 }
 
-/* ---- preparing ----------------------------------------------------------------------------------------------------- */
+/* ---- preparing
+ * ----------------------------------------------------------------------------------------------------- */
 
 static bool counts_for(const struct hl_target *t, struct str field)
 {
@@ -44,7 +45,8 @@ static bool counts_for(const struct hl_target *t, struct str field)
 }
 
 /* Of what the query looks for, what counts for this field. */
-static enum err choose_terms(struct hl_target *t, const struct hl_terms *all, struct arena *arena, struct errmsg *em)
+static enum err choose_terms(struct hl_target *t, const struct hl_terms *all, struct arena *arena,
+                             struct errmsg *em)
 {
     struct hl_terms *own = &t->terms;
     own->terms = ARENA_ARRAY(arena, struct hl_term, all->n_terms);
@@ -92,17 +94,19 @@ static struct hl_target *target_of(struct highlighter *h, struct str key)
     return *at;
 }
 
-static enum err add_target(struct highlighter *h, const struct search_context *cx, const struct field *f, const struct hl_field *spec,
-                           const struct hl_terms *terms, struct errmsg *em)
+static enum err add_target(struct highlighter *h, const struct search_context *cx, const struct field *f,
+                           const struct hl_field *spec, const struct hl_terms *terms, struct errmsg *em)
 {
     struct hl_target *t = target_of(h, f->path);
     if (t == NULL) {
         return err_no_memory(em);
     }
-    *t = (struct hl_target){.key = f->path, .field = f->alias_of != NULL ? f->alias_of : f, .o = &spec->o, .next = t->next};
+    *t = (struct hl_target){
+        .key = f->path, .field = f->alias_of != NULL ? f->alias_of : f, .o = &spec->o, .next = t->next};
     for (const struct hl_target *other = h->targets; other != t; other = other->next) {
         /* Under its alias a field is highlighted as it was before: one highlighter serves both names. */
-        if (other->field == t->field && str_is(other->o->type, "unified") && str_is(spec->o.type, "unified")) {
+        if (other->field == t->field && str_is(other->o->type, "unified")
+            && str_is(spec->o.type, "unified")) {
             t->o = other->o;
         }
     }
@@ -110,8 +114,8 @@ static enum err add_target(struct highlighter *h, const struct search_context *c
     return e == ERR_OK ? choose_terms(t, terms, h->arena, em) : e;
 }
 
-static enum err add_fields(struct highlighter *h, const struct search_context *cx, const struct hl_field *spec,
-                           const struct hl_terms *terms, struct errmsg *em)
+static enum err add_fields(struct highlighter *h, const struct search_context *cx,
+                           const struct hl_field *spec, const struct hl_terms *terms, struct errmsg *em)
 {
     bool pattern = str_find(spec->name, '*', 0) != SIZE_MAX;
     if (!pattern) {
@@ -127,15 +131,16 @@ static enum err add_fields(struct highlighter *h, const struct search_context *c
     enum err e = ERR_OK;
     for (size_t i = 0; i < n && e == ERR_OK; i++) {
         const struct field *real = found[i]->alias_of != NULL ? found[i]->alias_of : found[i];
-        if ((real->type == FT_TEXT || real->type == FT_KEYWORD) && (!str_is(spec->o.type, "fvh") || hl_fvh_can(real))) {
+        if ((real->type == FT_TEXT || real->type == FT_KEYWORD)
+            && (!str_is(spec->o.type, "fvh") || hl_fvh_can(real))) {
             e = add_target(h, cx, found[i], spec, terms, em);
         }
     }
     return e;
 }
 
-enum err highlighter_new(struct highlighter **out, const struct highlight_spec *spec, const struct search_context *cx,
-                         const struct query *query, struct errmsg *em)
+enum err highlighter_new(struct highlighter **out, const struct highlight_spec *spec,
+                         const struct search_context *cx, const struct query *query, struct errmsg *em)
 {
     struct highlighter *h = ARENA_NEW(cx->arena, struct highlighter);
     struct hl_terms main_terms;
@@ -147,14 +152,15 @@ enum err highlighter_new(struct highlighter **out, const struct highlight_spec *
     h->index_name = cx->shard->index_name;
     h->max_offset = MAX_ANALYZED_OFFSET;
     if (cx->shard->index_settings != NULL) {
-        e = settings_i64(cx->shard->index_settings, "highlight.max_analyzed_offset", MAX_ANALYZED_OFFSET, &h->max_offset, em);
+        e = settings_i64(cx->shard->index_settings, "highlight.max_analyzed_offset", MAX_ANALYZED_OFFSET,
+                         &h->max_offset, em);
     }
     for (uint32_t i = 0; i < spec->n && e == ERR_OK; i++) {
         const struct hl_field *f = &spec->fields[i];
         struct hl_terms terms = main_terms;
         if (highlighter_of(f->o.type) == NULL) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT, "unknown highlighter type [%.*s] for the field [%.*s]", STR_ARG(f->o.type),
-                           STR_ARG(f->name));
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "unknown highlighter type [%.*s] for the field [%.*s]",
+                           STR_ARG(f->o.type), STR_ARG(f->name));
         }
         if (f->o.query != NULL) {
             const struct query *own;
@@ -167,9 +173,12 @@ enum err highlighter_new(struct highlighter **out, const struct highlight_spec *
     return e;
 }
 
-/* ---- one hit ----------------------------------------------------------------------------------------------------------- */
+/* ---- one hit
+ * -----------------------------------------------------------------------------------------------------------
+ */
 
-static enum err check_length(const struct highlighter *h, const struct hl_target *t, const struct hl_text *x, struct errmsg *em)
+static enum err check_length(const struct highlighter *h, const struct hl_target *t, const struct hl_text *x,
+                             struct errmsg *em)
 {
     bool plain = str_is(t->o->type, "plain");
     if (str_is(t->o->type, "fvh") || hl_has_offsets(t->field)) {
@@ -179,12 +188,15 @@ static enum err check_length(const struct highlighter *h, const struct hl_target
     for (uint32_t i = 0; plain && i < x->n_values; i++) {
         longest = MAX_OF(longest, (int64_t)x->values[i].end - x->values[i].start);
     }
-    if (longest <= h->max_offset || (t->o->max_analyzed_offset > 0 && t->o->max_analyzed_offset <= h->max_offset)) {
+    if (longest <= h->max_offset
+        || (t->o->max_analyzed_offset > 0 && t->o->max_analyzed_offset <= h->max_offset)) {
         return ERR_OK;
     }
     return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                   "The length of [%.*s] field of a document of [%.*s] index has exceeded [%lld] - maximum allowed to be analyzed "
-                   "for highlighting. This maximum can be set by changing the [index.highlight.max_analyzed_offset] index level "
+                   "The length of [%.*s] field of a document of [%.*s] index has exceeded [%lld] - maximum "
+                   "allowed to be analyzed "
+                   "for highlighting. This maximum can be set by changing the "
+                   "[index.highlight.max_analyzed_offset] index level "
                    "setting.",
                    STR_ARG(t->key), STR_ARG(h->index_name), (long long)h->max_offset);
 }
@@ -211,8 +223,8 @@ static enum err one_field(struct hl_fragments *out, const struct highlighter *h,
     return e == ERR_OK ? highlighter_of(t->o->type)(out, t, &x, out->arena, em) : e;
 }
 
-enum err highlight_doc(struct highlighter *h, const struct leaf *leaf, doc_id doc, const struct json *source, struct arena *arena,
-                       struct jsonw *w, bool *any, struct errmsg *em)
+enum err highlight_doc(struct highlighter *h, const struct leaf *leaf, doc_id doc, const struct json *source,
+                       struct arena *arena, struct jsonw *w, bool *any, struct errmsg *em)
 {
     (void)leaf;
     (void)doc;

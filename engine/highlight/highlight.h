@@ -6,16 +6,17 @@
 
 struct highlight_spec;
 
-enum err highlight_parse(const struct highlight_spec **out, const struct json *highlight, struct str text, struct arena *arena,
-                         struct errmsg *em);
+enum err highlight_parse(const struct highlight_spec **out, const struct json *highlight, struct str text,
+                         struct arena *arena, struct errmsg *em);
 
-/* Prepared once per fetch on a shard. `query` is the search's built query; fields' own highlight_query are built here. */
+/* Prepared once per fetch on a shard. `query` is the search's built query; fields' own highlight_query are
+ * built here. */
 struct highlighter;
-enum err highlighter_new(struct highlighter **out, const struct highlight_spec *spec, const struct search_context *cx,
-                         const struct query *query, struct errmsg *em);
-/* Writes {"field":["fragment",...],...} as the value of "highlight"; *any false: nothing was found and nothing written.
- * `source` is the document's parsed source (NULL when not stored). */
-enum err highlight_doc(struct highlighter *h, const struct leaf *leaf, doc_id doc, const struct json *source, struct arena *arena,
-                       struct jsonw *w, bool *any, struct errmsg *em);
+enum err highlighter_new(struct highlighter **out, const struct highlight_spec *spec,
+                         const struct search_context *cx, const struct query *query, struct errmsg *em);
+/* Writes {"field":["fragment",...],...} as the value of "highlight"; *any false: nothing was found and
+ * nothing written. `source` is the document's parsed source (NULL when not stored). */
+enum err highlight_doc(struct highlighter *h, const struct leaf *leaf, doc_id doc, const struct json *source,
+                       struct arena *arena, struct jsonw *w, bool *any, struct errmsg *em);
 
 #endif

@@ -1,7 +1,8 @@
 /* highlight_int.h - what the highlighters share. Internal to engine/highlight.
  *
- * A field's values are joined to one text of UTF-16 units, the unit of every size and offset of the API, with U+0000 between
- * them; tokens carry places in that text. Everything of one document lives in the hit's arena. */
+ * A field's values are joined to one text of UTF-16 units, the unit of every size and offset of the API, with
+ * U+0000 between them; tokens carry places in that text. Everything of one document lives in the hit's arena.
+ */
 #ifndef ENGINE_HIGHLIGHT_HIGHLIGHT_INT_H
 #define ENGINE_HIGHLIGHT_HIGHLIGHT_INT_H
 
@@ -9,7 +10,8 @@
 #include "engine/mapping/document.h"
 #include "engine/query/multi_terms.h"
 
-/* ---- options (highlight_parse.c) --------------------------------------------------------------------------------- */
+/* ---- options (highlight_parse.c)
+ * --------------------------------------------------------------------------------- */
 
 enum hl_scanner { SCANNER_CHARS, SCANNER_SENTENCE, SCANNER_WORD };
 
@@ -23,7 +25,8 @@ struct hl_strings {
 struct hl_options {
     uint64_t set;
     struct hl_strings pre_tags, post_tags;
-    int32_t fragment_size, number_of_fragments, fragment_offset, no_match_size, boundary_max_scan, phrase_limit;
+    int32_t fragment_size, number_of_fragments, fragment_offset, no_match_size, boundary_max_scan,
+        phrase_limit;
     int32_t max_analyzed_offset; /* 0: not given */
     bool require_field_match, score_ordered, html;
     enum hl_scanner scanner;
@@ -33,7 +36,7 @@ struct hl_options {
 };
 
 struct hl_field {
-    struct str name; /* may be a pattern */
+    struct str name;     /* may be a pattern */
     struct hl_options o; /* the field's, then the request's, then the defaults */
 };
 
@@ -42,9 +45,11 @@ struct highlight_spec {
     uint32_t n;
 };
 
-/* ---- terms (terms.c) ------------------------------------------------------------------------------------------------ */
+/* ---- terms (terms.c)
+ * ------------------------------------------------------------------------------------------------ */
 
-/* `order` counts what the query looks for as it is read; `number` counts equal terms once: fvh's tags go by it. */
+/* `order` counts what the query looks for as it is read; `number` counts equal terms once: fvh's tags go by
+ * it. */
 struct hl_term {
     struct str field, text;
     float boost;
@@ -76,21 +81,23 @@ struct hl_terms {
     uint32_t next_order, next_number;
 };
 
-enum err hl_terms_collect(struct hl_terms *out, const struct query *q, struct arena *arena, struct errmsg *em);
+enum err hl_terms_collect(struct hl_terms *out, const struct query *q, struct arena *arena,
+                          struct errmsg *em);
 /* Does the pattern take this token? */
 bool hl_multi_match(const struct hl_multi *m, struct str token);
 
-/* ---- fields and texts (text.c) --------------------------------------------------------------------------------------- */
+/* ---- fields and texts (text.c)
+ * --------------------------------------------------------------------------------------- */
 
 struct hl_target {
     struct str key;            /* in the answer */
     const struct field *field; /* aliases resolved */
     const struct hl_options *o;
-    struct hl_terms terms;     /* those that count for the field */
-    struct map by_text;        /* of terms.terms, to struct hl_term */
-    const struct str *paths;   /* where the values stand in the source */
+    struct hl_terms terms;   /* those that count for the field */
+    struct map by_text;      /* of terms.terms, to struct hl_term */
+    const struct str *paths; /* where the values stand in the source */
     uint32_t n_paths;
-    struct hl_target *next;    /* in the order of the answer */
+    struct hl_target *next; /* in the order of the answer */
 };
 
 struct hl_token {
@@ -115,16 +122,19 @@ struct hl_text {
 };
 
 /* The source paths of a field: itself, the field that it is a part of, what is copied to it. */
-enum err hl_target_paths(struct hl_target *t, const struct mapping *m, struct arena *arena, struct errmsg *em);
+enum err hl_target_paths(struct hl_target *t, const struct mapping *m, struct arena *arena,
+                         struct errmsg *em);
 /* Reads the values; n_values 0: there are none. */
-enum err hl_text_load(struct hl_text *x, const struct hl_target *t, const struct json *source, struct arena *arena,
-                      struct errmsg *em);
+enum err hl_text_load(struct hl_text *x, const struct hl_target *t, const struct json *source,
+                      struct arena *arena, struct errmsg *em);
 /* Analyses them as the field's index does. */
-enum err hl_text_analyse(struct hl_text *x, const struct hl_target *t, struct arena *arena, struct errmsg *em);
+enum err hl_text_analyse(struct hl_text *x, const struct hl_target *t, struct arena *arena,
+                         struct errmsg *em);
 /* Units [from, to) as UTF-8, encoded for HTML when asked. */
 void hl_append(struct buf *b, const struct hl_text *x, uint32_t from, uint32_t to, bool html);
 
-/* ---- where phrases match (spans.c) ------------------------------------------------------------------------------------ */
+/* ---- where phrases match (spans.c)
+ * ------------------------------------------------------------------------------------ */
 
 /* A place where a phrase matches: tokens[] are those of its terms, positions [from, to). */
 struct hl_span {
@@ -133,10 +143,11 @@ struct hl_span {
     uint32_t n;
 };
 /* The places among tokens first..first+n_tokens. */
-enum err hl_spans(struct hl_span **out, size_t *n, const struct query *phrase, const struct hl_token *tokens, size_t n_tokens,
-                  struct arena *arena, struct errmsg *em);
+enum err hl_spans(struct hl_span **out, size_t *n, const struct query *phrase, const struct hl_token *tokens,
+                  size_t n_tokens, struct arena *arena, struct errmsg *em);
 
-/* ---- boundaries (breaks.c) --------------------------------------------------------------------------------------------- */
+/* ---- boundaries (breaks.c)
+ * --------------------------------------------------------------------------------------------- */
 
 struct hl_breaks {
     const uint16_t *u; /* of one value */
@@ -150,7 +161,8 @@ bool hl_breaks_words(struct hl_breaks *b, const uint16_t *u, uint32_t n, struct 
 int64_t hl_break_before(const struct hl_breaks *b, int64_t at);
 int64_t hl_break_after(const struct hl_breaks *b, int64_t at);
 
-/* ---- passages (passages.c) ----------------------------------------------------------------------------------------------- */
+/* ---- passages (passages.c)
+ * ----------------------------------------------------------------------------------------------- */
 
 struct hl_match {
     uint32_t start, end;
@@ -166,10 +178,12 @@ struct hl_passage {
 };
 
 /* Cuts the text around its matches (in order) and keeps the best. */
-enum err hl_passages(struct hl_passage **out, size_t *n, const struct hl_text *x, const struct hl_options *o, bool whole_values,
-                     const struct hl_match *matches, size_t n_matches, struct arena *arena, struct errmsg *em);
+enum err hl_passages(struct hl_passage **out, size_t *n, const struct hl_text *x, const struct hl_options *o,
+                     bool whole_values, const struct hl_match *matches, size_t n_matches, struct arena *arena,
+                     struct errmsg *em);
 
-/* ---- the highlighters ------------------------------------------------------------------------------------------------------ */
+/* ---- the highlighters
+ * ------------------------------------------------------------------------------------------------------ */
 
 struct hl_fragments {
     struct arena *arena;
@@ -178,10 +192,14 @@ struct hl_fragments {
 };
 bool hl_fragment_add(struct hl_fragments *f, struct buf *b) NODISCARD;
 
-enum err hl_unified(struct hl_fragments *out, const struct hl_target *t, struct hl_text *x, struct arena *arena, struct errmsg *em);
-enum err hl_plain(struct hl_fragments *out, const struct hl_target *t, struct hl_text *x, struct arena *arena, struct errmsg *em);
-enum err hl_fvh(struct hl_fragments *out, const struct hl_target *t, struct hl_text *x, struct arena *arena, struct errmsg *em);
-/* Term vectors with positions and offsets; hl_fvh_check: ERR_ILLEGAL_ARGUMENT when fvh is asked for without them. */
+enum err hl_unified(struct hl_fragments *out, const struct hl_target *t, struct hl_text *x,
+                    struct arena *arena, struct errmsg *em);
+enum err hl_plain(struct hl_fragments *out, const struct hl_target *t, struct hl_text *x, struct arena *arena,
+                  struct errmsg *em);
+enum err hl_fvh(struct hl_fragments *out, const struct hl_target *t, struct hl_text *x, struct arena *arena,
+                struct errmsg *em);
+/* Term vectors with positions and offsets; hl_fvh_check: ERR_ILLEGAL_ARGUMENT when fvh is asked for without
+ * them. */
 bool hl_fvh_can(const struct field *f);
 enum err hl_fvh_check(const struct hl_target *t, struct errmsg *em);
 /* The index has offsets: text need not be analysed again. */

@@ -1,12 +1,24 @@
-/* The "highlight" section: options of the request and of every field, refused and reported as Elasticsearch's ObjectParser
- * does it. */
+/* The "highlight" section: options of the request and of every field, refused and reported as Elasticsearch's
+ * ObjectParser does it. */
 #include "engine/highlight/highlight_int.h"
 
 #include "common/base/jsonr.h"
 
 #include <stddef.h>
 
-enum option_kind { O_INT, O_BOOL, O_TEXT, O_TEXTS, O_ORDER, O_SCANNER, O_ENCODER, O_SCHEMA, O_QUERY, O_OBJECT, O_FIELDS };
+enum option_kind {
+    O_INT,
+    O_BOOL,
+    O_TEXT,
+    O_TEXTS,
+    O_ORDER,
+    O_SCANNER,
+    O_ENCODER,
+    O_SCHEMA,
+    O_QUERY,
+    O_OBJECT,
+    O_FIELDS
+};
 enum { FOR_REQUEST = 1, FOR_FIELD = 2, FOR_BOTH = 3 };
 
 struct option {
@@ -95,14 +107,16 @@ static enum err parse_scanner(struct parse *p, const struct json *v, enum hl_sca
             return ERR_OK;
         }
     }
-    return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "No enum constant HighlightBuilder.BoundaryScannerType.%.*s", STR_ARG(v->s));
+    return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "No enum constant HighlightBuilder.BoundaryScannerType.%.*s",
+                   STR_ARG(v->s));
 }
 
 static const struct str plain_pre[] = {{"<em>", 4}}, plain_post[] = {{"</em>", 5}};
-static const struct str styled_pre[] = {
-    {"<em class=\"hlt1\">", 17}, {"<em class=\"hlt2\">", 17}, {"<em class=\"hlt3\">", 17}, {"<em class=\"hlt4\">", 17},
-    {"<em class=\"hlt5\">", 17}, {"<em class=\"hlt6\">", 17}, {"<em class=\"hlt7\">", 17}, {"<em class=\"hlt8\">", 17},
-    {"<em class=\"hlt9\">", 17}, {"<em class=\"hlt10\">", 18}};
+static const struct str styled_pre[] = {{"<em class=\"hlt1\">", 17}, {"<em class=\"hlt2\">", 17},
+                                        {"<em class=\"hlt3\">", 17}, {"<em class=\"hlt4\">", 17},
+                                        {"<em class=\"hlt5\">", 17}, {"<em class=\"hlt6\">", 17},
+                                        {"<em class=\"hlt7\">", 17}, {"<em class=\"hlt8\">", 17},
+                                        {"<em class=\"hlt9\">", 17}, {"<em class=\"hlt10\">", 18}};
 
 static unsigned option_number(const char *name)
 {
@@ -132,8 +146,8 @@ static enum err parse_int(struct parse *p, const struct option *row, const struc
 {
     int64_t wide;
     if (v->type == JSON_NUMBER && json_i64(v, &wide) && (wide < INT32_MIN || wide > INT32_MAX)) {
-        return err_set(p->em, ERR_INPUT_COERCION, "Numeric value (%lld) out of range of int (%d - %d)", (long long)wide, INT32_MIN,
-                       INT32_MAX);
+        return err_set(p->em, ERR_INPUT_COERCION, "Numeric value (%lld) out of range of int (%d - %d)",
+                       (long long)wide, INT32_MIN, INT32_MAX);
     }
     enum err e = jr_int(v, out, p->em);
     if (e == ERR_OK && row->offset == AT(max_analyzed_offset) && *out <= 0) {
@@ -144,7 +158,8 @@ static enum err parse_int(struct parse *p, const struct option *row, const struc
 
 static enum err parse_fields(struct parse *p, const struct json *v);
 
-static enum err parse_value(struct parse *p, const struct option *row, const struct json *v, struct hl_options *o)
+static enum err parse_value(struct parse *p, const struct option *row, const struct json *v,
+                            struct hl_options *o)
 {
     void *to = row->offset == SIZE_MAX ? NULL : (char *)o + row->offset;
     bool flag;
@@ -191,7 +206,8 @@ static enum err parse_value(struct parse *p, const struct option *row, const str
 }
 
 /* The members of the request's or of one field's object. `parser` names it in refusals. */
-static enum err parse_options(struct parse *p, const struct json *v, unsigned where, const char *parser, struct hl_options *o)
+static enum err parse_options(struct parse *p, const struct json *v, unsigned where, const char *parser,
+                              struct hl_options *o)
 {
     const char *names[N_OPTIONS + 1];
     unsigned n_names = 0;
@@ -212,8 +228,8 @@ static enum err parse_options(struct parse *p, const struct json *v, unsigned wh
             return jr_unknown_field(p->text, m->key_off, parser, m->key, names, p->em);
         }
         if (!kind_takes(options[row].kind, m->value.type)) {
-            return jr_fail_xc(p->text, m->value.off, p->em, "[%s] %.*s doesn't support values of type: %s", parser, STR_ARG(m->key),
-                              json_token_name(&m->value));
+            return jr_fail_xc(p->text, m->value.off, p->em, "[%s] %.*s doesn't support values of type: %s",
+                              parser, STR_ARG(m->key), json_token_name(&m->value));
         }
         enum err e = parse_value(p, &options[row], &m->value, o);
         if (e == ERR_NO_MEMORY) {
@@ -238,8 +254,9 @@ static enum err parse_field(struct parse *p, const struct json_member *m)
     f->name = m->key;
     p->fail_off = m->value.off;
     if (m->value.type != JSON_OBJECT) {
-        enum err e = jr_fail_xc(p->text, m->value.off, p->em, "[highlight_field] Expected START_OBJECT but was: %s",
-                                json_token_name(&m->value));
+        enum err e =
+            jr_fail_xc(p->text, m->value.off, p->em, "[highlight_field] Expected START_OBJECT but was: %s",
+                       json_token_name(&m->value));
         return e == ERR_NO_MEMORY ? e : jr_wrap_field(p->text, p->fail_off, "fields", m->key, p->em);
     }
     enum err e = parse_options(p, &m->value, FOR_FIELD, "highlight_field", &f->o);
@@ -267,7 +284,8 @@ static enum err parse_fields(struct parse *p, const struct json *v)
         if (one != NULL && (one->type != JSON_OBJECT || one->n != 1)) {
             p->fail_off = one->type == JSON_OBJECT && one->n > 1 ? one->members[1].key_off : one->off;
             return jr_fail_xc(p->text, p->fail_off, p->em,
-                              "[fields] can be a single object with any number of fields or an array where each entry is an "
+                              "[fields] can be a single object with any number of fields or an array where "
+                              "each entry is an "
                               "object with a single field");
         }
         e = parse_field(p, one != NULL ? &one->members[0] : &v->members[i]);
@@ -275,7 +293,8 @@ static enum err parse_fields(struct parse *p, const struct json *v)
     return e;
 }
 
-/* ---- a field's options, the request's behind them, then the defaults ----------------------------------------------------- */
+/* ---- a field's options, the request's behind them, then the defaults
+ * ----------------------------------------------------- */
 
 static const struct hl_options defaults = {
     .pre_tags = {plain_pre, 1},
@@ -293,10 +312,17 @@ static const struct hl_options defaults = {
 
 static void inherit(struct hl_options *o, const struct hl_options *request)
 {
-    static const size_t sizes[] = {
-        [O_INT] = sizeof(int32_t), [O_BOOL] = sizeof(bool), [O_TEXT] = sizeof(struct str), [O_TEXTS] = sizeof(struct hl_strings),
-        [O_ORDER] = sizeof(bool), [O_SCANNER] = sizeof(enum hl_scanner), [O_ENCODER] = sizeof(bool),
-        [O_QUERY] = sizeof(const struct json *), [O_OBJECT] = 0, [O_FIELDS] = 0, [O_SCHEMA] = 0};
+    static const size_t sizes[] = {[O_INT] = sizeof(int32_t),
+                                   [O_BOOL] = sizeof(bool),
+                                   [O_TEXT] = sizeof(struct str),
+                                   [O_TEXTS] = sizeof(struct hl_strings),
+                                   [O_ORDER] = sizeof(bool),
+                                   [O_SCANNER] = sizeof(enum hl_scanner),
+                                   [O_ENCODER] = sizeof(bool),
+                                   [O_QUERY] = sizeof(const struct json *),
+                                   [O_OBJECT] = 0,
+                                   [O_FIELDS] = 0,
+                                   [O_SCHEMA] = 0};
     for (unsigned i = 0; i < N_OPTIONS; i++) {
         if ((o->set >> i & 1) != 0 || options[i].offset == SIZE_MAX) {
             continue;
@@ -307,8 +333,8 @@ static void inherit(struct hl_options *o, const struct hl_options *request)
     o->set |= request->set;
 }
 
-enum err highlight_parse(const struct highlight_spec **out, const struct json *highlight, struct str text, struct arena *arena,
-                         struct errmsg *em)
+enum err highlight_parse(const struct highlight_spec **out, const struct json *highlight, struct str text,
+                         struct arena *arena, struct errmsg *em)
 {
     struct errmsg own;
     struct parse p = {.text = text, .arena = arena, .em = em != NULL ? em : &own};

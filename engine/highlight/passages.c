@@ -1,4 +1,5 @@
-/* Passages: the pieces of a text around its matches, and how good they are (Lucene's FieldHighlighter and PassageScorer). */
+/* Passages: the pieces of a text around its matches, and how good they are (Lucene's FieldHighlighter and
+ * PassageScorer). */
 #include "engine/highlight/highlight_int.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@ struct cutter {
     const struct hl_options *o;
     bool whole_values;
     struct arena *arena;
-    uint32_t value;   /* index; UINT32_MAX: none yet */
+    uint32_t value; /* index; UINT32_MAX: none yet */
     struct hl_breaks main, words;
     bool has_words;
     int64_t window_start, window_end, inner_start, inner_end;
@@ -45,8 +46,9 @@ static void enter_value(struct cutter *c, uint32_t value)
     c->inner_start = -1;
     c->inner_end = 0;
     if (!c->whole_values) {
-        bool ok = c->o->scanner == SCANNER_WORD ? hl_breaks_words(&c->main, u, v->end - v->start, c->arena)
-                                                : hl_breaks_sentences(&c->main, u, v->end - v->start, c->arena);
+        bool ok = c->o->scanner == SCANNER_WORD
+                      ? hl_breaks_words(&c->main, u, v->end - v->start, c->arena)
+                      : hl_breaks_sentences(&c->main, u, v->end - v->start, c->arena);
         c->failed = c->failed || !ok;
     }
 }
@@ -117,7 +119,8 @@ static void cut(struct cutter *c, uint32_t at, uint32_t *start, uint32_t *end)
     *end = v->start + (uint32_t)MAX_OF(c->inner_end, (int64_t)0);
 }
 
-/* ---- scores ------------------------------------------------------------------------------------------------------- */
+/* ---- scores
+ * ------------------------------------------------------------------------------------------------------- */
 
 static float term_weight(uint32_t length, uint32_t freq)
 {
@@ -160,7 +163,8 @@ static float passage_score(const struct hl_passage *p, uint32_t length)
     return score * (1 + 1 / (float)log((double)(SCORE_PIVOT + (float)p->start)));
 }
 
-/* ---- the best of them ------------------------------------------------------------------------------------------------ */
+/* ---- the best of them
+ * ------------------------------------------------------------------------------------------------ */
 
 static int by_score(const void *a, const void *b)
 {
@@ -186,8 +190,9 @@ static int by_score_then_place(const void *a, const void *b)
     return by_place(a, b);
 }
 
-enum err hl_passages(struct hl_passage **out, size_t *n, const struct hl_text *x, const struct hl_options *o, bool whole_values,
-                     const struct hl_match *matches, size_t n_matches, struct arena *arena, struct errmsg *em)
+enum err hl_passages(struct hl_passage **out, size_t *n, const struct hl_text *x, const struct hl_options *o,
+                     bool whole_values, const struct hl_match *matches, size_t n_matches, struct arena *arena,
+                     struct errmsg *em)
 {
     struct cutter c = {.x = x, .o = o, .whole_values = whole_values, .arena = arena, .value = UINT32_MAX};
     struct hl_passage *v = NULL;

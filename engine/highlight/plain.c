@@ -1,11 +1,12 @@
-/* The plain highlighter: a text is walked token by token, marked, and cut into fragments of about the same length; the best
- * are kept (Lucene's Highlighter with QueryScorer). */
+/* The plain highlighter: a text is walked token by token, marked, and cut into fragments of about the same
+ * length; the best are kept (Lucene's Highlighter with QueryScorer). */
 #include "engine/highlight/highlight_int.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define GROUP_TOKENS_MAX 50 /* overlapping tokens that are marked as one; what comes behind them is left out */
+#define GROUP_TOKENS_MAX \
+    50 /* overlapping tokens that are marked as one; what comes behind them is left out */
 
 struct fragment {
     size_t from, to; /* in the marked-up text */
@@ -17,10 +18,10 @@ struct fragment {
 /* What the query says about one term. */
 struct weighted {
     float weight;
-    bool anywhere;          /* not only where phrases match */
+    bool anywhere;               /* not only where phrases match */
     const struct range **ranges; /* unused when anywhere */
     size_t n_ranges, cap_ranges;
-    uint32_t fragment;      /* last one that counted it, + 1 */
+    uint32_t fragment; /* last one that counted it, + 1 */
 };
 
 struct range {
@@ -50,7 +51,8 @@ struct walk {
     bool failed;
 };
 
-/* ---- terms in this value ------------------------------------------------------------------------------------------------- */
+/* ---- terms in this value
+ * ------------------------------------------------------------------------------------------------- */
 
 static struct weighted *weighted_of(struct walk *w, struct str text)
 {
@@ -100,8 +102,9 @@ static enum err weigh_phrase(struct walk *w, const struct hl_phrase *p, struct e
         *r = (struct range){spans[i].from, spans[i].to - 1};
         for (uint32_t k = 0; k < spans[i].n; k++) {
             struct weighted *v = weighted_of(w, tokens[spans[i].tokens[k]].text);
-            const struct range **grown = v == NULL ? NULL : arena_grow(w->arena, (void *)v->ranges, v->n_ranges, &v->cap_ranges,
-                                                                       sizeof(*grown));
+            const struct range **grown = v == NULL ? NULL
+                                                   : arena_grow(w->arena, (void *)v->ranges, v->n_ranges,
+                                                                &v->cap_ranges, sizeof(*grown));
             if (grown == NULL) {
                 return err_no_memory(em);
             }
@@ -149,7 +152,9 @@ static enum err weigh_terms(struct walk *w, struct errmsg *em)
     return e == ERR_OK && w->failed ? err_no_memory(em) : e;
 }
 
-/* ---- walking --------------------------------------------------------------------------------------------------------------- */
+/* ---- walking
+ * ---------------------------------------------------------------------------------------------------------------
+ */
 
 static float token_score(struct walk *w, const struct hl_token *token)
 {
@@ -230,7 +235,8 @@ static void close_fragment(struct walk *w)
     f->to = w->b->n;
 }
 
-/* A fragment does not end inside a phrase's place. The position counts only the tokens that were asked about. */
+/* A fragment does not end inside a phrase's place. The position counts only the tokens that were asked about.
+ */
 static bool inside_span(struct walk *w, const struct hl_token *k)
 {
     w->position += k->inc;
@@ -291,7 +297,9 @@ static void walk_value(struct walk *w)
     close_fragment(w);
 }
 
-/* ---- the best ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the best
+ * ----------------------------------------------------------------------------------------------------------------
+ */
 
 static int best_first(const void *a, const void *b)
 {
@@ -302,7 +310,8 @@ static int best_first(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Elasticsearch compares rounded differences here: fragments less than half a point apart keep their order. */
+/* Elasticsearch compares rounded differences here: fragments less than half a point apart keep their order.
+ */
 static void order_by_score(struct fragment *v, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
@@ -362,7 +371,8 @@ static enum err one_value(struct kept *kept, struct walk *w, size_t max, struct 
 }
 
 /* Without a match: the beginning, up to the last token that fits. */
-static enum err beginning(struct hl_fragments *out, const struct hl_target *t, const struct hl_text *x, struct errmsg *em)
+static enum err beginning(struct hl_fragments *out, const struct hl_target *t, const struct hl_text *x,
+                          struct errmsg *em)
 {
     const struct hl_value *v = &x->values[0];
     uint32_t size = (uint32_t)t->o->no_match_size, end = 0;
@@ -393,13 +403,14 @@ static enum err fragmenter_of(enum fragmenter *out, const struct hl_target *t, s
     } else if (str_is(o->fragmenter, "simple")) {
         *out = FRAGMENT_SIMPLE;
     } else if (o->fragmenter.p != NULL && !str_is(o->fragmenter, "span")) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "unknown fragmenter option [%.*s] for the field [%.*s]", STR_ARG(o->fragmenter),
-                       STR_ARG(t->key));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "unknown fragmenter option [%.*s] for the field [%.*s]",
+                       STR_ARG(o->fragmenter), STR_ARG(t->key));
     }
     return ERR_OK;
 }
 
-enum err hl_plain(struct hl_fragments *out, const struct hl_target *t, struct hl_text *x, struct arena *arena, struct errmsg *em)
+enum err hl_plain(struct hl_fragments *out, const struct hl_target *t, struct hl_text *x, struct arena *arena,
+                  struct errmsg *em)
 {
     enum fragmenter fragmenter;
     struct kept kept = {.n = 0};

@@ -1,5 +1,6 @@
-/* Where a phrase's terms stand together. As Lucene turns phrases into spans when it highlights: without slop the terms follow
- * each other in order, with slop they stand in any order within a window; gaps in the phrase widen it. */
+/* Where a phrase's terms stand together. As Lucene turns phrases into spans when it highlights: without slop
+ * the terms follow each other in order, with slop they stand in any order within a window; gaps in the phrase
+ * widen it. */
 #include "engine/highlight/highlight_int.h"
 
 struct slot {
@@ -119,8 +120,8 @@ static bool find_unordered(struct search *s)
     }
 }
 
-enum err hl_spans(struct hl_span **out, size_t *n, const struct query *phrase, const struct hl_token *tokens, size_t n_tokens,
-                  struct arena *arena, struct errmsg *em)
+enum err hl_spans(struct hl_span **out, size_t *n, const struct query *phrase, const struct hl_token *tokens,
+                  size_t n_tokens, struct arena *arena, struct errmsg *em)
 {
     struct search s = {.tokens = tokens, .n = phrase->phrase.n, .arena = arena};
     *out = NULL;

@@ -13,7 +13,8 @@ static uint32_t number_of(struct hl_terms *t, struct str field, struct str text)
     return t->next_number++;
 }
 
-static enum err add_term(struct hl_terms *t, struct str field, struct str text, float boost, struct errmsg *em)
+static enum err add_term(struct hl_terms *t, struct str field, struct str text, float boost,
+                         struct errmsg *em)
 {
     struct hl_term *v = arena_grow(t->arena, t->terms, t->n_terms, &t->cap_terms, sizeof(*v));
     if (v == NULL) {
@@ -33,7 +34,8 @@ static enum err add_multi(struct hl_terms *t, const struct query *q, float boost
     }
     t->multis = v;
     struct hl_multi *m = &v[t->n_multis];
-    *m = (struct hl_multi){.field = q->field_name, .boost = boost, .order = t->next_order++, .number = t->next_number++};
+    *m = (struct hl_multi){
+        .field = q->field_name, .boost = boost, .order = t->next_order++, .number = t->next_number++};
     m->label = arena_printf(t->arena, "%d#%zu", (int)q->kind, t->n_multis);
     if (m->label.p == NULL) {
         return err_no_memory(em);

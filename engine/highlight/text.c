@@ -3,7 +3,8 @@
 
 #include "common/base/utf8.h"
 
-/* ---- where the values stand ------------------------------------------------------------------------------------------ */
+/* ---- where the values stand
+ * ------------------------------------------------------------------------------------------ */
 
 static uint32_t java_hash(struct str s)
 {
@@ -70,7 +71,9 @@ enum err hl_target_paths(struct hl_target *t, const struct mapping *m, struct ar
     return ERR_OK;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------------ */
+/* ---- values
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 struct loading {
     const struct field *field;
@@ -139,8 +142,8 @@ static uint32_t put_utf16(uint16_t *to, struct str s)
     return n;
 }
 
-enum err hl_text_load(struct hl_text *x, const struct hl_target *t, const struct json *source, struct arena *arena,
-                      struct errmsg *em)
+enum err hl_text_load(struct hl_text *x, const struct hl_target *t, const struct json *source,
+                      struct arena *arena, struct errmsg *em)
 {
     struct loading l = {.field = t->field, .arena = arena};
     enum err e = ERR_OK;
@@ -167,7 +170,9 @@ enum err hl_text_load(struct hl_text *x, const struct hl_target *t, const struct
     return ERR_OK;
 }
 
-/* ---- tokens -------------------------------------------------------------------------------------------------------------- */
+/* ---- tokens
+ * --------------------------------------------------------------------------------------------------------------
+ */
 
 static enum err add_token(struct hl_text *x, struct hl_token token, struct arena *arena, struct errmsg *em)
 {
@@ -210,8 +215,8 @@ static bool unit_offsets(struct str s, struct arena *arena, uint32_t **out)
 }
 
 /* Tokens that start behind `limit` units of their value are left out, with all that follow. */
-static enum err analyse_value(struct hl_text *x, struct hl_value *v, const struct analyzer *an, uint32_t limit, int32_t *position,
-                              struct arena *arena, struct errmsg *em)
+static enum err analyse_value(struct hl_text *x, struct hl_value *v, const struct analyzer *an,
+                              uint32_t limit, int32_t *position, struct arena *arena, struct errmsg *em)
 {
     struct token_list list;
     uint32_t *units;
@@ -260,7 +265,9 @@ enum err hl_text_analyse(struct hl_text *x, const struct hl_target *t, struct ar
     return e;
 }
 
-/* ---- output ----------------------------------------------------------------------------------------------------------------- */
+/* ---- output
+ * -----------------------------------------------------------------------------------------------------------------
+ */
 
 static const char *html_form(uint32_t c)
 {

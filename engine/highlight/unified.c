@@ -75,7 +75,8 @@ static enum err gather_phrases(struct gathering *g, struct errmsg *em)
     for (size_t p = 0; p < g->t->terms.n_phrases; p++) {
         struct hl_span *spans;
         size_t n;
-        enum err e = hl_spans(&spans, &n, g->t->terms.phrases[p].query, g->x->tokens, g->x->n_tokens, g->arena, em);
+        enum err e =
+            hl_spans(&spans, &n, g->t->terms.phrases[p].query, g->x->tokens, g->x->n_tokens, g->arena, em);
         if (e != ERR_OK) {
             return e;
         }
@@ -139,9 +140,11 @@ static enum err gather(struct gathering *g, struct errmsg *em)
     return e;
 }
 
-/* ---- output -------------------------------------------------------------------------------------------------------- */
+/* ---- output
+ * -------------------------------------------------------------------------------------------------------- */
 
-static void format_passage(struct buf *b, const struct hl_target *t, const struct hl_text *x, const struct hl_passage *p)
+static void format_passage(struct buf *b, const struct hl_target *t, const struct hl_text *x,
+                           const struct hl_passage *p)
 {
     const struct hl_options *o = t->o;
     uint32_t at = p->start;
@@ -182,8 +185,8 @@ static enum err add_trimmed(struct hl_fragments *out, struct buf *b, struct errm
 }
 
 /* The beginning of the first value that is not empty, up to the end of a word. */
-static enum err beginning(struct hl_passage *p, const struct hl_target *t, const struct hl_text *x, struct arena *arena,
-                          struct errmsg *em)
+static enum err beginning(struct hl_passage *p, const struct hl_target *t, const struct hl_text *x,
+                          struct arena *arena, struct errmsg *em)
 {
     uint32_t size = (uint32_t)t->o->no_match_size;
     for (uint32_t i = 0; i < x->n_values; i++) {
@@ -205,7 +208,8 @@ static enum err beginning(struct hl_passage *p, const struct hl_target *t, const
     return ERR_OK;
 }
 
-enum err hl_unified(struct hl_fragments *out, const struct hl_target *t, struct hl_text *x, struct arena *arena, struct errmsg *em)
+enum err hl_unified(struct hl_fragments *out, const struct hl_target *t, struct hl_text *x,
+                    struct arena *arena, struct errmsg *em)
 {
     struct gathering g = {.t = t, .x = x, .arena = arena};
     struct hl_passage *v, start = {.start = 0};

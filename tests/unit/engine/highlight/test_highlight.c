@@ -21,10 +21,12 @@ START_TEST(options_are_inherited)
     struct errmsg em;
     const struct highlight_spec *s;
     arena_init(&a, NULL, ARENA_UNLIMITED);
-    ck_assert_int_eq(parse("{\"fragment_size\":30,\"tags_schema\":\"styled\",\"encoder\":\"html\",\"fields\":[{\"b\":{}},"
-                           "{\"a*\":{\"fragment_size\":\"7\",\"pre_tags\":\"<\",\"post_tags\":[\">\"],\"order\":\"SCORE\"}}]}",
-                           &s, &a, &em),
-                     ERR_OK);
+    ck_assert_int_eq(
+        parse("{\"fragment_size\":30,\"tags_schema\":\"styled\",\"encoder\":\"html\",\"fields\":[{\"b\":{}},"
+              "{\"a*\":{\"fragment_size\":\"7\",\"pre_tags\":\"<\",\"post_tags\":[\">\"],\"order\":\"SCORE\"}"
+              "}]}",
+              &s, &a, &em),
+        ERR_OK);
     ck_assert_uint_eq(s->n, 2);
     ck_assert(str_is(s->fields[0].name, "b") && str_is(s->fields[1].name, "a*"));
     ck_assert_int_eq(s->fields[0].o.fragment_size, 30);
@@ -67,7 +69,8 @@ START_TEST(options_are_refused)
         struct errmsg em;
         const struct highlight_spec *s;
         arena_init(&a, NULL, ARENA_UNLIMITED);
-        ck_assert_msg(parse(cases[i].body, &s, &a, &em) == cases[i].code, "%s: %s", cases[i].body, em.n > 0 ? "other" : "none");
+        ck_assert_msg(parse(cases[i].body, &s, &a, &em) == cases[i].code, "%s: %s", cases[i].body,
+                      em.n > 0 ? "other" : "none");
         arena_fini(&a);
     }
 }
@@ -117,7 +120,8 @@ START_TEST(words)
 }
 END_TEST
 
-/* ---- passages over random texts ------------------------------------------------------------------------------------- */
+/* ---- passages over random texts
+ * ------------------------------------------------------------------------------------- */
 
 static uint32_t roll(uint64_t *seed, uint32_t n)
 {
@@ -127,9 +131,11 @@ static uint32_t roll(uint64_t *seed, uint32_t n)
 
 static void random_text(struct hl_text *x, uint64_t *seed, struct arena *a)
 {
-    static const uint16_t pick[] = {'a', 'b', 'C', ' ', ' ', '.', '!', ',', '"', '(', '5', 0x5916, 0x6EE9, 0x3002, 0xE9, '\n', '-'};
+    static const uint16_t pick[] = {'a', 'b', 'C',    ' ',    ' ',    '.',  '!',  ',', '"',
+                                    '(', '5', 0x5916, 0x6EE9, 0x3002, 0xE9, '\n', '-'};
     uint32_t n = roll(seed, 300);
-    *x = (struct hl_text){.u = ARENA_ARRAY(a, uint16_t, 2 * n + 8), .values = ARENA_ARRAY(a, struct hl_value, n + 2)};
+    *x = (struct hl_text){.u = ARENA_ARRAY(a, uint16_t, 2 * n + 8),
+                          .values = ARENA_ARRAY(a, struct hl_value, n + 2)};
     ck_assert(x->u != NULL && x->values != NULL);
     x->n_values = 1;
     for (uint32_t i = 0; i < n; i++) {
@@ -172,7 +178,8 @@ START_TEST(passages_hold_their_bounds)
         struct hl_match matches[64];
         size_t n = 0, n_p;
         struct hl_passage *p;
-        struct hl_options o = {.fragment_size = sizes[roll(&seed, 9)], .number_of_fragments = (int32_t)roll(&seed, 6)};
+        struct hl_options o = {.fragment_size = sizes[roll(&seed, 9)],
+                               .number_of_fragments = (int32_t)roll(&seed, 6)};
         o.scanner = roll(&seed, 3) == 0 ? SCANNER_WORD : SCANNER_SENTENCE;
         o.score_ordered = roll(&seed, 2) == 0;
         arena_init(&a, NULL, ARENA_UNLIMITED);
@@ -190,7 +197,8 @@ START_TEST(passages_hold_their_bounds)
             ck_assert(p[i].start < p[i].end && p[i].end <= x.n && within_value(&x, p[i].start, p[i].end));
             ck_assert(!splits_pair(&x, p[i].start) && !splits_pair(&x, p[i].end));
             ck_assert(p[i].n > 0 && p[i].matches[0].start >= p[i].start && p[i].matches[0].start < p[i].end);
-            ck_assert(i == 0 || (o.score_ordered ? p[i - 1].score >= p[i].score : p[i - 1].end <= p[i].start));
+            ck_assert(i == 0
+                      || (o.score_ordered ? p[i - 1].score >= p[i].score : p[i - 1].end <= p[i].start));
         }
         arena_fini(&a);
     }
