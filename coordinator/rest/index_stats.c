@@ -1,0 +1,345 @@
+/* What the shards of indices hold: _stats, _segments, _recovery. */
+#include "coordinator/rest/broadcast.h"
+#include "coordinator/rest/stats.h"
+
+#include <stdio.h>
+
+static void shard_key(struct jsonw *w, uint32_t shard)
+{
+    char name[12];
+    snprintf(name, sizeof(name), "%u", shard);
+    jw_k(w, name);
+}
+
+static void write_routing(struct jsonw *w, const struct rest *r, bool relocation)
+{
+    jw_k(w, "routing");
+    jw_obj(w);
+    jw_kz(w, "state", "STARTED");
+    jw_kbool(w, "primary", true);
+    jw_kstr(w, "node", r->co->o.node_id);
+    if (relocation) {
+        jw_k(w, "relocating_node");
+        jw_null(w);
+    }
+    jw_obj_end(w);
+}
+
+/* ---- _stats ---------------------------------------------------------------------------------------------------------------------- */
+
+struct stats_rq {
+    unsigned metrics;
+    bool by_index, by_shard;
+};
+
+static void write_sums(struct jsonw *w, const struct shard_stats *s, unsigned metrics)
+{
+    static const char *const keys[] = {"primaries", "total"}; /* the same: no replica is assigned */
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        jw_k(w, keys[i]);
+        jw_obj(w);
+        stats_write(w, s, metrics);
+        jw_obj_end(w);
+    }
+}
+
+static void write_shard_stats(struct jsonw *w, const struct rest *r, const struct shard_act *a, unsigned metrics)
+{
+    const struct shard_stats *s = a->stats;
+    shard_key(w, a->rq.shard.shard);
+    jw_arr(w);
+    jw_obj(w);
+    write_routing(w, r, true);
+    stats_write(w, s, metrics);
+    jw_k(w, "commit");
+    jw_obj(w);
+    jw_kstr(w, "id", s->commit_id);
+    jw_ki64(w, "num_docs", (int64_t)s->docs);
+    jw_obj_end(w);
+    jw_k(w, "seq_no");
+    jw_obj(w);
+    jw_ki64(w, "max_seq_no", s->max_seq_no);
+    jw_ki64(w, "local_checkpoint", s->local_checkpoint);
+    jw_ki64(w, "global_checkpoint", s->global_checkpoint);
+    jw_obj_end(w);
+    jw_obj_end(w);
+    jw_arr_end(w);
+}
+
+/* The index whose acts begin at `at`; returns where the next one's begin. */
+static uint32_t write_index_stats(struct jsonw *w, const struct broadcast *bc, uint32_t at, const struct stats_rq *q)
+{
+    const struct index_meta *m = NULL;
+    struct shard_stats sum = {0};
+    uint32_t end = at;
+    for (uint32_t i = 0; i < bc->n_targets && m == NULL; i++) {
+        m = str_eq(bc->targets[i].meta->name, bc->acts[at].rq.shard.index) ? bc->targets[i].meta : NULL;
+    }
+    for (; end < bc->n && str_eq(bc->acts[end].rq.shard.index, bc->acts[at].rq.shard.index); end++) {
+        if (bc->acts[end].stats != NULL) {
+            stats_add(&sum, bc->acts[end].stats);
+        }
+    }
+    jw_key(w, bc->acts[at].rq.shard.index);
+    jw_obj(w);
+    jw_kstr(w, "uuid", m != NULL ? m->uuid : STR(""));
+    write_sums(w, &sum, q->metrics);
+    if (q->by_shard) {
+        jw_k(w, "shards");
+        jw_obj(w);
+        for (uint32_t i = at; i < end; i++) {
+            if (bc->acts[i].stats != NULL) {
+                write_shard_stats(w, bc->r, &bc->acts[i], q->metrics);
+            }
+        }
+        jw_obj_end(w);
+    }
+    jw_obj_end(w);
+    return end;
+}
+
+static void stats_done(struct broadcast *bc)
+{
+    const struct stats_rq *q = bc->user;
+    struct rest *r = bc->r;
+    struct shard_stats all = {0};
+    struct buf b;
+    struct jsonw w;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    for (uint32_t i = 0; i < bc->n; i++) {
+        if (bc->acts[i].stats != NULL) {
+            stats_add(&all, bc->acts[i].stats);
+        }
+    }
+    jw_obj(&w);
+    broadcast_write_shards(bc, &w);
+    jw_k(&w, "_all");
+    jw_obj(&w);
+    write_sums(&w, &all, bc->n > bc->failed ? q->metrics : 0);
+    jw_obj_end(&w);
+    if (q->by_index) {
+        jw_k(&w, "indices");
+        jw_obj(&w);
+        for (uint32_t i = 0; i < bc->n;) {
+            i = write_index_stats(&w, bc, i, q);
+        }
+        jw_obj_end(&w);
+    }
+    jw_obj_end(&w);
+    broadcast_release(bc);
+    rest_send(r, 200, &b);
+}
+
+static void stats(struct rest *r)
+{
+    static const char *const known[] = {"groups", "types", "fields", "completion_fields", "fielddata_fields", "include_segment_file_sizes",
+                                        "include_unloaded_segments", "forbid_closed_indices"};
+    struct shard_act a = {.action = SHARD_STATS};
+    struct stats_rq *q = ARENA_NEW(r->arena, struct stats_rq);
+    struct str level = rest_param(r, "level");
+    level = level.p != NULL ? level : STR("indices");
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+        rest_accept(r, known[i]);
+    }
+    enum err e = q != NULL ? stats_metrics(r, rest_param(r, "metric"), "metric", &q->metrics) : err_no_memory(&r->em);
+    if (e == ERR_OK && !str_is(level, "cluster") && !str_is(level, "indices") && !str_is(level, "shards")) {
+        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "level parameter must be one of [cluster] or [indices] or [shards] but was [%.*s]",
+                    STR_ARG(level));
+    }
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    q->by_shard = str_is(level, "shards");
+    q->by_index = q->by_shard || str_is(level, "indices");
+    broadcast_path(r, &EXPAND_OPTIONS_SEARCH, &a, stats_done, q);
+}
+
+/* ---- _segments -------------------------------------------------------------------------------------------------------------------- */
+
+static void write_shard_segments(struct jsonw *w, const struct rest *r, const struct shard_act *a)
+{
+    struct json tree;
+    int64_t committed = 0, searched = 0;
+    struct errmsg em;
+    if (json_parse(&tree, a->segments, r->arena, &json_limits_default, &em) == ERR_OK && json_is(&tree, JSON_OBJECT)) {
+        for (size_t i = 0; i < tree.n; i++) {
+            const struct json *s = &tree.members[i].value, *c = json_get(s, "committed"), *q = json_get(s, "search");
+            committed += c != NULL && c->b;
+            searched += q != NULL && q->b;
+        }
+    }
+    shard_key(w, a->rq.shard.shard);
+    jw_arr(w);
+    jw_obj(w);
+    write_routing(w, r, false);
+    jw_ki64(w, "num_committed_segments", committed);
+    jw_ki64(w, "num_search_segments", searched);
+    jw_k(w, "segments");
+    jw_raw(w, a->segments);
+    jw_obj_end(w);
+    jw_arr_end(w);
+}
+
+static void segments_done(struct broadcast *bc)
+{
+    struct rest *r = bc->r;
+    struct buf b;
+    struct jsonw w;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    broadcast_write_shards(bc, &w);
+    jw_k(&w, "indices");
+    jw_obj(&w);
+    for (uint32_t i = 0; i < bc->n; i++) {
+        struct str index = bc->acts[i].rq.shard.index;
+        if (i == 0 || !str_eq(index, bc->acts[i - 1].rq.shard.index)) {
+            jw_key(&w, index);
+            jw_obj(&w);
+            jw_k(&w, "shards");
+            jw_obj(&w);
+        }
+        if (bc->acts[i].segments.n > 0) {
+            write_shard_segments(&w, r, &bc->acts[i]);
+        }
+        if (i + 1 == bc->n || !str_eq(index, bc->acts[i + 1].rq.shard.index)) {
+            jw_obj_end(&w);
+            jw_obj_end(&w);
+        }
+    }
+    jw_obj_end(&w);
+    jw_obj_end(&w);
+    broadcast_release(bc);
+    rest_send(r, 200, &b);
+}
+
+static void segments(struct rest *r)
+{
+    struct shard_act a = {.action = SHARD_SEGMENTS};
+    rest_accept(r, "verbose");
+    broadcast_path(r, &EXPAND_OPTIONS_SEARCH, &a, segments_done, NULL);
+}
+
+/* ---- _recovery --------------------------------------------------------------------------------------------------------------------- */
+
+static void write_part(struct jsonw *w, const char *key, const char *const *counts, size_t n, bool details)
+{
+    jw_k(w, key);
+    jw_obj(w);
+    for (size_t i = 0; i < n; i++) {
+        jw_ki64(w, counts[i], 0);
+    }
+    jw_kz(w, "percent", "0.0%");
+    if (details) {
+        jw_k(w, "details");
+        jw_arr(w);
+        jw_arr_end(w);
+    }
+    jw_obj_end(w);
+}
+
+static void write_target(struct jsonw *w, const struct rest *r)
+{
+    jw_k(w, "source");
+    jw_obj(w);
+    jw_obj_end(w);
+    jw_k(w, "target");
+    jw_obj(w);
+    jw_kstr(w, "id", r->co->o.node_id);
+    jw_kz(w, "host", "127.0.0.1");
+    jw_kz(w, "transport_address", "127.0.0.1:9300");
+    jw_kz(w, "ip", "127.0.0.1");
+    jw_kstr(w, "name", r->co->o.node_name);
+    jw_obj_end(w);
+}
+
+/* A primary opens what is on its own disk: nothing is copied, and it has ended when there is somebody to ask. */
+static void write_recovery(struct jsonw *w, const struct rest *r, const struct index_meta *m, uint32_t shard, bool detailed)
+{
+    static const char *const sizes[] = {"total_in_bytes", "reused_in_bytes", "recovered_in_bytes"};
+    static const char *const files[] = {"total", "reused", "recovered"};
+    bool created_here = m->created_ms >= r->co->o.started_ms;
+    int64_t when = created_here ? m->created_ms : r->co->o.started_ms;
+    jw_obj(w);
+    jw_ki64(w, "id", shard);
+    jw_kz(w, "type", created_here ? "EMPTY_STORE" : "EXISTING_STORE");
+    jw_kz(w, "stage", "DONE");
+    jw_kbool(w, "primary", true);
+    jw_ki64(w, "start_time_in_millis", when);
+    jw_ki64(w, "stop_time_in_millis", when);
+    jw_ki64(w, "total_time_in_millis", 0);
+    write_target(w, r);
+    jw_k(w, "index");
+    jw_obj(w);
+    write_part(w, "size", sizes, ARRAY_LEN(sizes), false);
+    write_part(w, "files", files, ARRAY_LEN(files), detailed);
+    jw_ki64(w, "total_time_in_millis", 0);
+    jw_ki64(w, "source_throttle_time_in_millis", 0);
+    jw_ki64(w, "target_throttle_time_in_millis", 0);
+    jw_obj_end(w);
+    jw_k(w, "translog");
+    jw_obj(w);
+    jw_ki64(w, "recovered", 0);
+    jw_ki64(w, "total", 0);
+    jw_kz(w, "percent", "100.0%");
+    jw_ki64(w, "total_on_start", 0);
+    jw_ki64(w, "total_time_in_millis", 0);
+    jw_obj_end(w);
+    jw_k(w, "verify_index");
+    jw_obj(w);
+    jw_ki64(w, "check_index_time_in_millis", 0);
+    jw_ki64(w, "total_time_in_millis", 0);
+    jw_obj_end(w);
+    jw_obj_end(w);
+}
+
+static void recovery(struct rest *r)
+{
+    struct expand_options o = EXPAND_OPTIONS_ADMIN;
+    const struct index_target *t;
+    uint32_t n;
+    bool detailed, active_only;
+    struct buf b;
+    struct jsonw w;
+    enum err e = rest_index_options(r, &o);
+    e = e == ERR_OK ? rest_bool(r, "detailed", false, &detailed) : e;
+    e = e == ERR_OK ? rest_bool(r, "active_only", false, &active_only) : e;
+    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    if (!rest_ready(r)) {
+        return;
+    }
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    for (uint32_t i = 0; i < n && !active_only; i++) {
+        jw_key(&w, t[i].meta->name);
+        jw_obj(&w);
+        jw_k(&w, "shards");
+        jw_arr(&w);
+        for (uint32_t s = 0; s < t[i].meta->n_shards; s++) {
+            write_recovery(&w, r, t[i].meta, s, detailed);
+        }
+        jw_arr_end(&w);
+        jw_obj_end(&w);
+    }
+    jw_obj_end(&w);
+    rest_send(r, 200, &b);
+}
+
+const struct route routes_index_stats[] = {
+    {M_GET, "/_stats", stats},
+    {M_GET, "/_stats/{metric}", stats},
+    {M_GET, "/{index}/_stats", stats},
+    {M_GET, "/{index}/_stats/{metric}", stats},
+    {M_GET, "/_segments", segments},
+    {M_GET, "/{index}/_segments", segments},
+    {M_GET, "/_recovery", recovery},
+    {M_GET, "/{index}/_recovery", recovery},
+};
+const size_t routes_index_stats_n = ARRAY_LEN(routes_index_stats);
