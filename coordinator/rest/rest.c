@@ -450,7 +450,7 @@ static const struct {
     {routes_health, &routes_health_n},
     {routes_resolve_index, &routes_resolve_index_n},
     {routes_index_stats, &routes_index_stats_n},
-    {routes_cat_indices, &routes_cat_indices_n}, {routes_cat, &routes_cat_n},
+    {routes_cat_indices, &routes_cat_indices_n}, {routes_cat, &routes_cat_n}, {routes_nodes, &routes_nodes_n},
 };
 
 enum err coordinator_new(struct coordinator **out, const struct coordinator_opts *opts, struct errmsg *em)

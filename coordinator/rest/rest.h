@@ -142,7 +142,7 @@ extern const size_t routes_index_settings_n, routes_alias_n, routes_template_n, 
     routes_field_mapping_n, routes_resolve_index_n, routes_get_n, routes_mget_n,
     routes_explain_n, routes_search_shards_n;
 extern const size_t routes_root_n, routes_index_n, routes_document_n, routes_bulk_n, routes_search_n, routes_maintenance_n, routes_scroll_n, routes_msearch_n;
-extern const struct route routes_health[], routes_index_stats[], routes_cat[], routes_cat_indices[];
-extern const size_t routes_health_n, routes_index_stats_n, routes_cat_n, routes_cat_indices_n;
+extern const struct route routes_health[], routes_index_stats[], routes_cat[], routes_cat_indices[], routes_nodes[];
+extern const size_t routes_health_n, routes_index_stats_n, routes_cat_n, routes_cat_indices_n, routes_nodes_n;
 
 #endif
