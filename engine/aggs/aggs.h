@@ -19,6 +19,7 @@ enum err aggs_collector_new(struct doc_collector **out, const struct agg_spec *s
                             const struct weight *query /* of the search, for global and top_hits */, struct errmsg *em);
 /* The partial result in its byte form; to be called once, after the last segment. */
 enum err aggs_result(struct doc_collector *c, struct buf *out, struct errmsg *em);
+void aggs_collector_free(struct doc_collector *c); /* NULL ok */
 
 /* Merges n partial results (byte forms) and writes the members of "aggregations" as an object's value:
  * {"name":{...},...}. `typed_keys` prefixes names with their types. Pure. */

@@ -46,7 +46,7 @@ enum err search_context_init(struct search_context *cx, const struct search_shar
                              struct arena *arena, struct errmsg *em)
 {
     (void)em;
-    *cx = (struct search_context){.shard = shard, .arena = arena};
+    *cx = (struct search_context){.shard = shard, .source = source, .arena = arena};
     cx->query = (struct query_context){.mapping = shard->view->mapping,
                                        .arena = arena,
                                        .text = source->text,
@@ -416,7 +416,7 @@ static void take(struct run *r, doc_id doc)
         r->collected++;
     }
     if (r->aggs != NULL) {
-        r->aggs->collect(r->aggs->self, doc);
+        r->aggs->collect(r->aggs->self, doc, score);
     }
     if (r->post_bits != NULL && !bits_test(r->post_bits, doc)) {
         return;
@@ -477,7 +477,7 @@ static void collect_windows(struct run *r)
                 r->aggs->collect_bits(r->aggs->self, from, bits, n);
             } else {
                 for (size_t i = bits_next(bits, 0, n); i < n; i = bits_next(bits, i + 1, n)) {
-                    r->aggs->collect(r->aggs->self, from + (doc_id)i);
+                    r->aggs->collect(r->aggs->self, from + (doc_id)i, 0);
                 }
             }
         }
@@ -721,6 +721,7 @@ enum err search_query_phase(struct query_result *out, const struct search_shard 
     if (e == ERR_OK) {
         e = finish(&r, out);
     }
+    aggs_collector_free(r.aggs);
     sort_plan_fini(r.sort);
     top_docs_free(r.top);
     return e;

@@ -96,7 +96,7 @@ struct doc_collector {
     bool needs_scores;
     /* A new segment begins. `scorer` is where scores come from (NULL when not needed). */
     enum err (*leaf)(void *self, const struct leaf *leaf, struct scorer *scorer, struct errmsg *em);
-    void (*collect)(void *self, doc_id doc);
+    void (*collect)(void *self, doc_id doc, float score);
     /* Many at once: bit i is document from + i. NULL: collect() is called for each. */
     void (*collect_bits)(void *self, doc_id from, const uint64_t *bits, uint32_t n_bits);
     enum err (*done)(void *self, struct errmsg *em);
@@ -105,6 +105,7 @@ struct doc_collector {
 /* What sub-searches (inner hits, top_hits, filters of aggregations) share with the search around them. */
 struct search_context {
     const struct search_shard *shard;
+    const struct search_source *source;
     struct query_context query;   /* to build queries */
     struct weight_context weight; /* to run them */
     struct arena *arena;

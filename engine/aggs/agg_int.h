@@ -1,0 +1,402 @@
+/* agg_int.h - an aggregation as its request wrote it: checked, and without knowledge of any mapping.
+ *
+ * The tree of `struct agg` is made once by aggs_parse() and never changes; shards collect by it, coordinators reduce by it.
+ * Internal to engine/aggs. */
+#ifndef ENGINE_AGGS_AGG_INT_H
+#define ENGINE_AGGS_AGG_INT_H
+
+#include "common/base/geo.h"
+#include "common/base/rounding.h"
+#include "engine/aggs/aggs.h"
+
+#define AGG_BUCKETS_MAX 65535 /* search.max_buckets: of a whole answer */
+
+enum agg_kind {
+    AGG_ROOT,
+    /* one bucket */
+    AGG_FILTER,
+    AGG_MISSING,
+    AGG_GLOBAL,
+    AGG_NESTED,
+    AGG_REVERSE_NESTED,
+    AGG_SAMPLER,
+    AGG_DIVERSIFIED,
+    /* many buckets */
+    AGG_TERMS,
+    AGG_RARE_TERMS,
+    AGG_SIGNIFICANT_TERMS,
+    AGG_HISTOGRAM,
+    AGG_DATE_HISTOGRAM,
+    AGG_AUTO_DATE_HISTOGRAM,
+    AGG_RANGE,
+    AGG_DATE_RANGE,
+    AGG_IP_RANGE,
+    AGG_GEO_DISTANCE,
+    AGG_GEOHASH_GRID,
+    AGG_GEOTILE_GRID,
+    AGG_FILTERS,
+    AGG_ADJACENCY,
+    AGG_COMPOSITE,
+    /* metrics */
+    AGG_AVG,
+    AGG_SUM,
+    AGG_MIN,
+    AGG_MAX,
+    AGG_STATS,
+    AGG_EXTENDED_STATS,
+    AGG_VALUE_COUNT,
+    AGG_CARDINALITY,
+    AGG_PERCENTILES,
+    AGG_PERCENTILE_RANKS,
+    AGG_MAD,
+    AGG_WEIGHTED_AVG,
+    AGG_GEO_BOUNDS,
+    AGG_GEO_CENTROID,
+    AGG_TOP_HITS,
+    /* pipelines over the buckets of a sibling */
+    AGG_AVG_BUCKET,
+    AGG_SUM_BUCKET,
+    AGG_MIN_BUCKET,
+    AGG_MAX_BUCKET,
+    AGG_STATS_BUCKET,
+    AGG_EXTENDED_STATS_BUCKET,
+    AGG_PERCENTILES_BUCKET,
+    /* pipelines over the buckets they are in */
+    AGG_DERIVATIVE,
+    AGG_CUMULATIVE_SUM,
+    AGG_MOVING_FN,
+    AGG_MOVING_AVG,
+    AGG_SERIAL_DIFF,
+    AGG_BUCKET_SCRIPT,
+    AGG_BUCKET_SELECTOR,
+    AGG_BUCKET_SORT,
+    AGG_KINDS
+};
+
+struct agg;
+struct agg_parse;
+
+enum agg_class { CLASS_SINGLE, CLASS_MULTI, CLASS_METRIC, CLASS_SIBLING, CLASS_PARENT };
+
+struct agg_type {
+    const char *name;
+    enum agg_kind kind;
+    enum agg_class class;
+    /* Takes the definition apart: `body` is the object behind the type's name. */
+    enum err (*parse)(struct agg_parse *p, struct agg *a, const struct json *body);
+};
+const struct agg_type *agg_type_find(struct str name);
+extern const struct agg_type agg_type_root;
+/* Names of all types, NULL-terminated, for suggestions. */
+extern const char *const agg_type_names[];
+
+/* "a>b.c": names of aggregations, and of the value that the last has to give. */
+struct agg_step {
+    struct str name, key; /* key.p == NULL: none */
+};
+struct agg_path {
+    struct str text;
+    const struct agg_step *v;
+    uint32_t n;
+};
+
+enum order_by { ORDER_COUNT, ORDER_KEY, ORDER_PATH };
+struct agg_order {
+    enum order_by by;
+    bool asc;
+    struct agg_path path;
+};
+struct agg_orders { /* the last one is always by key: orders are total */
+    const struct agg_order *v;
+    uint32_t n;
+};
+
+enum value_type { VT_NONE, VT_STRING, VT_LONG, VT_DOUBLE, VT_DATE, VT_IP, VT_BOOLEAN, VT_GEO };
+
+/* Where values come from. */
+struct source_spec {
+    struct str field; /* p == NULL: none */
+    const struct json *missing, *script;
+    struct str format;
+    enum value_type value_type;
+    const struct zone *zone; /* NULL: none given */
+};
+
+struct include_list {
+    struct str regex; /* p == NULL: none */
+    const struct str *v;
+    const struct json *const *raw; /* the same as they were written */
+    uint32_t n;
+    bool given;
+};
+
+struct terms_params {
+    int64_t size, shard_size, min_doc_count, shard_min_doc_count; /* shard_size -1: not given */
+    struct agg_orders orders;
+    struct include_list include, exclude;
+    int32_t partition, partitions; /* partitions > 0: in use */
+    bool show_error;
+    struct str execution_hint;
+    const struct json *background; /* significant_terms */
+    struct {
+        enum { HEURISTIC_JLH, HEURISTIC_MUTUAL, HEURISTIC_CHI, HEURISTIC_GND, HEURISTIC_PERCENTAGE } kind;
+        bool include_negatives, background_is_superset;
+    } heuristic;
+};
+
+struct histogram_params {
+    double interval, offset;
+    int64_t min_doc_count;
+    bool keyed;
+    double ext_min, ext_max, hard_min, hard_max; /* infinite: open */
+    struct agg_orders orders;
+};
+
+struct bound_spec { /* of a date histogram: a date, date math or a number */
+    const struct json *min, *max;
+    bool given;
+};
+
+struct date_histogram_params {
+    bool has_interval, calendar;
+    enum date_unit unit;
+    int64_t fixed_ms;
+    int64_t offset_ms, min_doc_count;
+    bool keyed;
+    struct bound_spec extended, hard;
+    struct agg_orders orders;
+    /* auto_date_histogram */
+    int32_t buckets;
+    int minimum_unit; /* index into the roundings; 0: seconds */
+};
+
+struct range_spec {
+    struct str key;                /* p == NULL: made of the bounds */
+    const struct json *from, *to;  /* NULL: open */
+    struct str mask;               /* ip_range */
+};
+
+struct range_params {
+    const struct range_spec *v;
+    uint32_t n;
+    bool keyed;
+    /* geo_distance */
+    struct geo_point origin;
+    bool has_origin;
+    double unit_metres;
+    bool plane;
+};
+
+struct filter_spec {
+    struct str name;
+    const struct json *query;
+};
+
+struct filters_params {
+    const struct filter_spec *v; /* in the order of their names when keyed */
+    uint32_t n;
+    bool keyed, other;
+    struct str other_key, separator;
+};
+
+struct grid_params {
+    int32_t precision;
+    int64_t size, shard_size;
+    bool bounded;
+    struct geo_box box;
+};
+
+struct composite_source {
+    struct str name;
+    enum { COMPOSITE_TERMS, COMPOSITE_HISTOGRAM, COMPOSITE_DATE, COMPOSITE_GEOTILE } kind;
+    struct source_spec vs;
+    bool descending, missing_bucket;
+    double interval;
+    struct date_histogram_params date;
+    int32_t precision;
+};
+
+struct composite_params {
+    const struct composite_source *v;
+    uint32_t n;
+    int64_t size;
+    const struct json *after; /* NULL: from the start */
+};
+
+struct percentiles_params {
+    const double *v;
+    uint32_t n;
+    bool keyed, hdr;
+    double compression;
+    int32_t digits;
+};
+
+struct sampler_params {
+    int64_t shard_size, per_value;
+};
+
+enum gap_policy { GAP_SKIP, GAP_ZEROS };
+
+struct pipe_path {
+    struct str var; /* bucket_script, bucket_selector: the variable */
+    struct agg_path path;
+};
+
+struct pipe_params {
+    const struct pipe_path *v;
+    uint32_t n;
+    enum gap_policy gap;
+    struct str format;
+    const double *percents;
+    uint32_t n_percents;
+    bool keyed;
+    double sigma;
+    const struct json *script;
+    int32_t window, shift, lag;
+    int64_t unit_ms; /* derivative; 0: none */
+    const struct agg_orders *sort; /* bucket_sort */
+    int64_t from, size;            /* bucket_sort; size -1: all */
+    /* moving_avg */
+    enum { MODEL_SIMPLE, MODEL_LINEAR, MODEL_EWMA, MODEL_HOLT, MODEL_HOLT_WINTERS } model;
+    double alpha, beta, gamma;
+    int32_t period, predict;
+    bool multiplicative, pad;
+};
+
+struct agg {
+    const struct agg_type *type;
+    struct str name;
+    const struct json *meta, *body;
+    const struct agg *parent;
+    struct agg **subs; /* those that collect */
+    uint32_t n_subs;
+    struct agg **pipes; /* pipelines, in an order in which each finds what it reads */
+    uint32_t n_pipes;
+    uint32_t place;     /* among the parent's results: subs first, then pipes */
+    struct source_spec vs;
+    union {
+        struct terms_params terms;
+        struct histogram_params histogram;
+        struct date_histogram_params date;
+        struct range_params range;
+        struct filters_params filters; /* filter: one; missing: none */
+        struct grid_params grid;
+        struct composite_params composite;
+        struct percentiles_params percentiles;
+        struct sampler_params sampler;
+        struct pipe_params pipe;
+        struct {
+            struct str path;
+        } nested;
+        struct {
+            double sigma;
+        } stats;
+        struct {
+            int64_t threshold; /* -1: the default */
+        } cardinality;
+        struct {
+            struct source_spec weight;
+            bool has_value, has_weight;
+        } weighted;
+        struct {
+            bool wrap;
+        } geo_bounds;
+        struct {
+            const struct search_source *source;
+        } top_hits;
+    };
+};
+
+struct agg_spec {
+    struct agg root;
+    struct str text;
+    bool needs_scores;
+};
+
+static inline bool agg_has_buckets(const struct agg *a)
+{
+    return a->type->class <= CLASS_MULTI;
+}
+
+static inline uint32_t agg_places(const struct agg *a)
+{
+    return a->n_subs + a->n_pipes;
+}
+
+/* ---- parsing ---------------------------------------------------------------------------------------------------- */
+
+struct agg_parse {
+    struct agg_spec *spec;
+    struct str text;
+    struct arena *arena;
+    struct errmsg *em;
+};
+
+enum { TK_STRING = 1, TK_NUMBER = 2, TK_BOOL = 4, TK_NULL = 8, TK_OBJECT = 16, TK_ARRAY = 32 };
+enum {
+    TK_INT = TK_STRING | TK_NUMBER,
+    TK_FLAG = TK_BOOL | TK_STRING,
+    TK_VALUE = TK_STRING | TK_NUMBER | TK_BOOL | TK_NULL,
+    TK_SCRIPT = TK_OBJECT | TK_STRING
+};
+
+/* One parameter of a definition, as Elasticsearch's ObjectParser declares it. */
+struct agg_param {
+    const char *name;
+    unsigned tokens;
+    enum err (*set)(struct agg_parse *p, struct agg *a, const struct json *v);
+};
+/* Reads an object by tables (each ended by a NULL name; `more` may be NULL). `parser` is the name in errors. */
+enum err agg_params(struct agg_parse *p, struct agg *a, const struct json *body, const char *parser,
+                    const struct agg_param *table, const struct agg_param *more);
+
+/* What most aggregations share: field, missing, script, value_type, format, time_zone. */
+extern const struct agg_param agg_source_params[], agg_source_params_zone[];
+/* ERR_ILLEGAL_ARGUMENT unless a field or a script is given. */
+enum err agg_need_source(struct agg_parse *p, const struct source_spec *s);
+enum err agg_source_one(struct agg_parse *p, struct source_spec *s, struct str key, const struct json *v, bool *known);
+
+bool agg_path_parse(struct agg_path *out, struct str text, struct arena *arena, struct errmsg *em, enum err *e);
+enum err agg_orders_parse(struct agg_parse *p, const struct json *v, struct agg_orders *out);
+/* The given order with a final one by key, ascending. NULL, 0 for v, n: only that. */
+enum err agg_orders_make(struct agg_parse *p, const struct agg_order *v, uint32_t n, struct agg_orders *out);
+
+/* "+6h", "-1d", "90m" or a number of milliseconds. */
+enum err agg_offset_parse(const struct json *v, int64_t *out, struct errmsg *em);
+enum err agg_zone_parse(struct agg_parse *p, const struct json *v, const struct zone **out);
+enum err agg_calendar_interval(struct agg_parse *p, struct date_histogram_params *d, const struct json *v);
+enum err agg_fixed_interval(struct agg_parse *p, struct date_histogram_params *d, const struct json *v);
+enum err agg_old_interval(struct agg_parse *p, struct date_histogram_params *d, const struct json *v);
+
+/* The parsers of the families (parse_*.c), named in the table of types. */
+enum err parse_metric(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_stats(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_cardinality(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_percentiles(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_weighted(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_geo_bounds(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_top_hits(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_terms(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_rare_terms(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_significant(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_histogram(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_date_histogram(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_auto_date(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_range(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_geo_distance(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_grid(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_filter(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_filters(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_adjacency(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_missing(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_global(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_nested(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_sampler(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_diversified(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_composite(struct agg_parse *p, struct agg *a, const struct json *body);
+enum err parse_pipe(struct agg_parse *p, struct agg *a, const struct json *body);
+
+/* Checks pipelines against the aggregations around them and puts them in order. ERR_ACTION_VALIDATION. */
+enum err agg_validate(struct agg_parse *p, struct agg *root);
+
+#endif

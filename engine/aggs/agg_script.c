@@ -1,0 +1,223 @@
+/* Scripts of aggregations: one bound to a segment's columns, run document by document. */
+#include "engine/aggs/values.h"
+
+#include "common/base/inet.h"
+
+#define FIELDS_MAX 32 /* different fields that one script may read */
+
+struct script_column {
+    struct str name;
+    const struct field *field;
+    bool open; /* on the current segment */
+    const struct seg_field *seg;
+    struct num_column nums;
+    struct ord_column ords;
+};
+
+struct agg_script {
+    struct agg_run *run;
+    struct script *script;
+    struct script_run *exec;
+    struct script_env env;
+    struct script_column columns[FIELDS_MAX];
+    uint32_t n_columns;
+    doc_id doc;
+    float score;
+    struct arena scratch; /* of one execution */
+    struct agg_script *next;
+};
+
+static double current_score(void *self)
+{
+    return (double)((struct agg_script *)self)->score;
+}
+
+static enum err find_column(struct agg_script *s, struct str name, struct script_column **out, struct errmsg *em)
+{
+    for (uint32_t i = 0; i < s->n_columns; i++) {
+        if (str_eq(s->columns[i].name, name)) {
+            *out = &s->columns[i];
+            return ERR_OK;
+        }
+    }
+    const struct field *f = mapping_field(s->run->cx->query.mapping, name);
+    if (f == NULL) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "No field found for [%.*s] in mapping", STR_ARG(name));
+    }
+    if (f->type == FT_TEXT && !f->fielddata) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Text fields are not optimised for operations that require per-document field data like aggregations and "
+                       "sorting, so these operations are disabled by default. Please use a keyword field instead. Alternatively, "
+                       "set fielddata=true on [%.*s] in order to load field data by uninverting the inverted index. Note that this "
+                       "can use significant memory.",
+                       STR_ARG(name));
+    }
+    if (s->n_columns == FIELDS_MAX) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "a script may read at most %d fields", FIELDS_MAX);
+    }
+    struct script_column *c = &s->columns[s->n_columns];
+    *c = (struct script_column){.name = arena_str(s->run->arena, name), .field = f};
+    if (c->name.p == NULL) {
+        return err_no_memory(em);
+    }
+    s->n_columns++;
+    *out = c;
+    return ERR_OK;
+}
+
+static void open_column(struct agg_script *s, struct script_column *c)
+{
+    c->open = true;
+    c->seg = segment_field(s->run->leaf->segment, c->field->path);
+    num_column_open(&c->nums, c->seg != NULL && (c->seg->has & SEG_NUMS) != 0 ? c->seg : NULL);
+    ord_column_open(&c->ords, c->seg != NULL && (c->seg->has & SEG_ORDS) != 0 ? c->seg : NULL);
+}
+
+static enum err text_values(struct agg_script *s, struct script_column *c, struct script_doc *out, struct errmsg *em)
+{
+    uint64_t first;
+    uint32_t n = ord_column_seek(&c->ords, s->doc, &first);
+    struct str *v = ARENA_ARRAY(&s->scratch, struct str, n);
+    struct buf term, shown;
+    if (v == NULL) {
+        return err_no_memory(em);
+    }
+    buf_init(&term, NULL, BUF_UNLIMITED);
+    buf_init(&shown, NULL, KIB);
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < n; i++) {
+        ok = seg_term_by_ord(c->seg, ord_column_value(&c->ords, first + i), &term);
+        struct str text = buf_view(&term);
+        if (ok && c->field->type == FT_IP && text.n == INET_BYTES) {
+            buf_reset(&shown);
+            inet_print((const uint8_t *)text.p, &shown);
+            text = buf_view(&shown);
+        }
+        v[i] = ok ? arena_str(&s->scratch, text) : STR_NULL;
+        ok = v[i].p != NULL;
+    }
+    buf_fini(&term);
+    buf_fini(&shown);
+    *out = (struct script_doc){.type = c->field->type == FT_IP ? SCRIPT_DOC_IP : SCRIPT_DOC_KEYWORD, .n = n, .s = v};
+    return ok ? ERR_OK : err_no_memory(em);
+}
+
+static enum script_doc_type doc_type(const struct field *f)
+{
+    switch (f->type) {
+    case FT_BOOLEAN:
+        return SCRIPT_DOC_BOOLEAN;
+    case FT_DATE:
+        return SCRIPT_DOC_DATE;
+    case FT_DATE_NANOS:
+        return SCRIPT_DOC_DATE_NANOS;
+    case FT_GEO_POINT:
+        return SCRIPT_DOC_GEO;
+    case FT_DOUBLE:
+    case FT_FLOAT:
+    case FT_HALF_FLOAT:
+    case FT_SCALED_FLOAT:
+        return SCRIPT_DOC_DOUBLE;
+    default:
+        return SCRIPT_DOC_LONG;
+    }
+}
+
+static enum err doc_values(void *self, struct str name, struct script_doc *out, struct errmsg *em)
+{
+    struct agg_script *s = self;
+    struct script_column *c = NULL;
+    enum err e = find_column(s, name, &c, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (!c->open) {
+        open_column(s, c);
+    }
+    bool text = c->field->type == FT_KEYWORD || c->field->type == FT_IP || c->field->type == FT_TEXT;
+    if (text) {
+        return text_values(s, c, out, em);
+    }
+    uint64_t first;
+    uint32_t n = num_column_seek(&c->nums, s->doc, &first);
+    enum script_doc_type type = doc_type(c->field);
+    int64_t *longs = ARENA_ARRAY(&s->scratch, int64_t, n);
+    double *doubles = type == SCRIPT_DOC_DOUBLE ? ARENA_ARRAY(&s->scratch, double, n) : NULL;
+    struct geo_point *points = type == SCRIPT_DOC_GEO ? ARENA_ARRAY(&s->scratch, struct geo_point, n) : NULL;
+    if (longs == NULL || (type == SCRIPT_DOC_DOUBLE && doubles == NULL) || (type == SCRIPT_DOC_GEO && points == NULL)) {
+        return err_no_memory(em);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        longs[i] = num_column_value(&c->nums, first + i);
+        if (doubles != NULL) {
+            doubles[i] = field_num_to_double(c->field, longs[i]);
+        } else if (points != NULL) {
+            points[i] = geo_unpack(longs[i]);
+        }
+    }
+    *out = (struct script_doc){.type = type, .n = n, .i = longs};
+    if (doubles != NULL) {
+        out->d = doubles;
+    } else if (points != NULL) {
+        out->geo = points;
+    }
+    return ERR_OK;
+}
+
+enum err agg_script_new(struct agg_script **out, struct agg_run *r, const struct json *form, struct errmsg *em)
+{
+    struct agg_script *s = ARENA_NEW(r->arena, struct agg_script);
+    if (s == NULL) {
+        return err_no_memory(em);
+    }
+    const struct json *source = form->type == JSON_OBJECT ? json_get(form, "source") : form;
+    const struct json *lang = json_get(form, "lang"), *params = json_get(form, "params");
+    if (source == NULL) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "must specify [source] for an inline script");
+    }
+    *out = s;
+    s->run = r;
+    s->env = (struct script_env){
+        .self = s, .doc_values = doc_values, .score = current_score, .now_ms = r->cx->query.now_ms};
+    arena_init(&s->scratch, r->arena->alloc, r->arena->bytes_max);
+    enum err e = script_compile(&s->script, json_text(source), lang != NULL ? json_text(lang) : STR(""), SCRIPT_AGG, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    s->next = r->scripts;
+    r->scripts = s; /* from here on, agg_scripts_free() lets go of it */
+    return script_run_new(&s->exec, s->script, params, NULL, em);
+}
+
+void agg_scripts_free(struct agg_run *r)
+{
+    for (struct agg_script *s = r->scripts; s != NULL; s = s->next) {
+        script_run_free(s->exec);
+        script_unref(s->script);
+        arena_fini(&s->scratch);
+    }
+    r->scripts = NULL;
+}
+
+enum err agg_script_leaf(struct agg_script *s, struct errmsg *em)
+{
+    (void)em;
+    for (uint32_t i = 0; i < s->n_columns; i++) {
+        s->columns[i].open = false;
+    }
+    return ERR_OK;
+}
+
+enum err agg_script_value(struct agg_script *s, doc_id doc, float score, const struct script_given *given, struct json *out,
+                          struct errmsg *em)
+{
+    arena_reset(&s->scratch);
+    s->doc = doc;
+    s->score = score;
+    s->env.has_value = given->has;
+    s->env.value_whole = given->whole;
+    s->env.value_i = given->i;
+    s->env.value_d = given->d;
+    s->env.value_s = given->s;
+    return script_value(s->exec, &s->env, &s->scratch, out, em);
+}

@@ -1,0 +1,592 @@
+/* composite: every combination of its sources' values is a bucket; the first `size` after a given one are reported.
+ *
+ * While collecting, only the best `size` combinations are kept (a heap with the last of them at its root, and a table).
+ * Documents go down to sub-aggregations in a second pass, when the combinations are known. */
+#include "engine/aggs/auto_date.h"
+#include "engine/aggs/values.h"
+
+#include "common/base/hash.h"
+#include "common/base/inet.h"
+#include "common/base/num.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct part { /* a source's value in a combination */
+    int64_t v; /* number of a text, whole or sortable number, cell */
+    bool null;
+};
+
+struct source {
+    const struct composite_source *spec;
+    struct values v;
+    struct rounding rounding;
+    bool text;
+    /* values of a batch's documents: those of document k are list[start[k] .. start[k + 1]) */
+    struct part *list;
+    uint32_t *start;
+    uint32_t cap;
+};
+
+struct composite {
+    struct collector c;
+    struct source *s;
+    uint32_t n;
+    struct part *after; /* NULL: from the start */
+    uint32_t size;
+    struct part *slots; /* size + 1 combinations, one behind the other; the last is the candidate */
+    int64_t *counts;
+    uint32_t used;
+    uint32_t *heap;  /* slots; the last in order at the root */
+    uint32_t *table; /* slot + 1 by hash */
+    uint32_t n_table;
+    struct put_off *noted; /* documents, for the second pass */
+    uint32_t n_noted, cap_noted;
+    bool second;
+    uint32_t *rank; /* second pass: the bucket of each slot */
+};
+
+/* ---- order ------------------------------------------------------------------------------------------------------------ */
+
+static int text_cmp(struct term_dict *d, int64_t a, int64_t b)
+{
+    if (a == b) {
+        return 0;
+    }
+    if (d->lazy && d->ords[a] != UINT64_MAX && d->ords[b] != UINT64_MAX) {
+        return d->ords[a] < d->ords[b] ? -1 : 1;
+    }
+    return str_cmp(dict_text(d, (uint32_t)a), dict_text(d, (uint32_t)b));
+}
+
+/* Nulls come first ascending, last descending. */
+static int combination_cmp(struct composite *m, const struct part *a, const struct part *b)
+{
+    for (uint32_t i = 0; i < m->n; i++) {
+        int c;
+        if (a[i].null || b[i].null) {
+            c = (a[i].null ? 0 : 1) - (b[i].null ? 0 : 1);
+        } else if (m->s[i].text) {
+            c = text_cmp(&m->s[i].v.dict, a[i].v, b[i].v);
+        } else {
+            c = a[i].v < b[i].v ? -1 : a[i].v > b[i].v;
+        }
+        if (c != 0) {
+            return m->s[i].spec->descending ? -c : c;
+        }
+    }
+    return 0;
+}
+
+static struct part *slot_at(const struct composite *m, uint32_t slot)
+{
+    return m->slots + (size_t)slot * m->n;
+}
+
+/* ---- the table and the heap --------------------------------------------------------------------------------------------- */
+
+static uint32_t table_home(const struct composite *m, const struct part *p)
+{
+    uint64_t h = 0;
+    for (uint32_t i = 0; i < m->n; i++) {
+        h = hash_u64(h * 31 + (uint64_t)p[i].v + (p[i].null ? 0x9E3779B97F4A7C15ULL : 0));
+    }
+    return (uint32_t)h & (m->n_table - 1);
+}
+
+static bool same(const struct composite *m, const struct part *a, const struct part *b)
+{
+    for (uint32_t i = 0; i < m->n; i++) {
+        if (a[i].null != b[i].null || a[i].v != b[i].v) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint32_t table_find(const struct composite *m, const struct part *p)
+{
+    uint32_t at = table_home(m, p);
+    while (m->table[at] != 0 && !same(m, slot_at(m, m->table[at] - 1), p)) {
+        at = (at + 1) & (m->n_table - 1);
+    }
+    return at;
+}
+
+/* Takes an entry out; those behind it move up so that none is lost to a gap. */
+static void table_remove(struct composite *m, uint32_t slot)
+{
+    uint32_t mask = m->n_table - 1, gap = table_find(m, slot_at(m, slot));
+    m->table[gap] = 0;
+    for (uint32_t at = (gap + 1) & mask; m->table[at] != 0; at = (at + 1) & mask) {
+        uint32_t home = table_home(m, slot_at(m, m->table[at] - 1));
+        if (((at - home) & mask) >= ((at - gap) & mask)) {
+            m->table[gap] = m->table[at];
+            m->table[at] = 0;
+            gap = at;
+        }
+    }
+}
+
+static bool later(struct composite *m, uint32_t a, uint32_t b)
+{
+    return combination_cmp(m, slot_at(m, m->heap[a]), slot_at(m, m->heap[b])) > 0;
+}
+
+static void swap_heap(struct composite *m, uint32_t a, uint32_t b)
+{
+    uint32_t x = m->heap[a];
+    m->heap[a] = m->heap[b];
+    m->heap[b] = x;
+}
+
+static void sift_up(struct composite *m, uint32_t at)
+{
+    while (at > 0 && later(m, at, (at - 1) / 2)) {
+        swap_heap(m, at, (at - 1) / 2);
+        at = (at - 1) / 2;
+    }
+}
+
+static void sift_down(struct composite *m, uint32_t at)
+{
+    for (;;) {
+        uint32_t last = at;
+        for (uint32_t child = 2 * at + 1; child <= 2 * at + 2 && child < m->used; child++) {
+            last = later(m, child, last) ? child : last;
+        }
+        if (last == at) {
+            return;
+        }
+        swap_heap(m, at, last);
+        at = last;
+    }
+}
+
+/* ---- values --------------------------------------------------------------------------------------------------------------- */
+
+static int64_t part_of(struct source *s, uint32_t i)
+{
+    const struct composite_source *spec = s->spec;
+    switch (spec->kind) {
+    case COMPOSITE_HISTOGRAM:
+        return num_from_double(floor(s->v.d[i] / spec->interval) * spec->interval);
+    case COMPOSITE_DATE:
+        return rounding_round(&s->rounding, s->v.i[i]);
+    default:
+        return s->text ? (int64_t)s->v.id[i] : s->v.i[i];
+    }
+}
+
+static uint32_t next_values(struct source *s, const struct doc_run *d, uint32_t *pos)
+{
+    if (s->spec->kind == COMPOSITE_GEOTILE) {
+        uint32_t n = values_points(&s->v, d, pos);
+        for (uint32_t i = 0; i < n; i++) { /* a cell takes less room than its point */
+            s->v.i[i] = geotile_cell(s->v.g[i], s->spec->precision);
+        }
+        return n;
+    }
+    if (s->spec->kind == COMPOSITE_HISTOGRAM) {
+        return values_doubles(&s->v, d, pos);
+    }
+    return s->text ? values_ids(&s->v, d, pos) : values_longs(&s->v, d, pos);
+}
+
+static bool add_part(struct composite *m, struct source *s, uint32_t n, struct part p)
+{
+    if (!run_reserve(m->c.run, &s->list, &s->cap, n + 1, sizeof(*s->list))) {
+        return false;
+    }
+    s->list[n] = p;
+    return true;
+}
+
+/* Different values of every document of a batch; documents without one have null when the source lets it be. */
+static bool load_source(struct composite *m, struct source *s, const struct doc_run *d)
+{
+    uint32_t n = 0, k = 0;
+    s->start[0] = 0;
+    for (uint32_t pos = 0; pos < d->n;) {
+        uint32_t got = next_values(s, d, &pos);
+        for (uint32_t i = 0; i <= got; i++) {
+            uint32_t at = i < got ? s->v.at[i] : pos;
+            for (; k < at; k++) { /* documents before this value's are complete */
+                if (n == s->start[k] && s->spec->missing_bucket && !add_part(m, s, n++, (struct part){.null = true})) {
+                    return false;
+                }
+                s->start[k + 1] = n;
+            }
+            if (i == got) {
+                break;
+            }
+            struct part p = {.v = part_of(s, i)};
+            bool again = n > s->start[k] && s->list[n - 1].v == p.v;
+            if (!again && !add_part(m, s, n++, p)) {
+                return false;
+            }
+        }
+    }
+    return m->c.run->failed == ERR_OK;
+}
+
+/* ---- collecting ------------------------------------------------------------------------------------------------------------- */
+
+/* The combination in the last slot was met once. */
+static void offer(struct composite *m)
+{
+    struct part *p = slot_at(m, m->size);
+    if (m->after != NULL && combination_cmp(m, p, m->after) <= 0) {
+        return;
+    }
+    uint32_t at = table_find(m, p);
+    if (m->table[at] != 0) {
+        m->counts[m->table[at] - 1]++;
+        return;
+    }
+    uint32_t slot = m->used;
+    if (m->used == m->size) {
+        slot = m->heap[0];
+        if (combination_cmp(m, p, slot_at(m, slot)) >= 0) {
+            return;
+        }
+        table_remove(m, slot);
+    }
+    memcpy(slot_at(m, slot), p, m->n * sizeof(*p));
+    m->counts[slot] = 1;
+    m->table[table_find(m, p)] = slot + 1;
+    if (m->used < m->size) {
+        m->heap[m->used++] = slot;
+        sift_up(m, m->used - 1);
+    } else {
+        sift_down(m, 0);
+    }
+}
+
+static void send(struct composite *m, const struct doc_run *d, uint32_t k)
+{
+    uint32_t slot = m->table[table_find(m, slot_at(m, m->size))];
+    if (slot != 0) {
+        collector_send(&m->c, d->docs[k], m->rank[slot - 1], d->scores != NULL ? d->scores[k] : 0);
+    }
+}
+
+static void combine(struct composite *m, const struct doc_run *d, uint32_t k, uint32_t i)
+{
+    if (i == m->n) {
+        if (m->second) {
+            send(m, d, k);
+        } else {
+            offer(m);
+        }
+        return;
+    }
+    const struct source *s = &m->s[i];
+    for (uint32_t j = s->start[k]; j < s->start[k + 1]; j++) {
+        slot_at(m, m->size)[i] = s->list[j];
+        combine(m, d, k, i + 1);
+    }
+}
+
+static void composite_collect(struct collector *c, const struct doc_run *d)
+{
+    struct composite *m = (struct composite *)c;
+    for (uint32_t i = 0; i < m->n; i++) {
+        if (!load_source(m, &m->s[i], d)) {
+            return;
+        }
+    }
+    for (uint32_t k = 0; k < d->n; k++) {
+        combine(m, d, k, 0);
+    }
+    for (uint32_t k = 0; c->n_subs > 0 && !m->second && k < d->n; k++) {
+        if (!run_reserve(c->run, &m->noted, &m->cap_noted, m->n_noted + 1, sizeof(*m->noted))) {
+            return;
+        }
+        m->noted[m->n_noted++]
+            = (struct put_off){.doc = c->run->leaf->base + d->docs[k], .score = d->scores != NULL ? d->scores[k] : 0};
+    }
+    collector_flush(c);
+}
+
+static enum err composite_leaf(struct collector *c, struct errmsg *em)
+{
+    struct composite *m = (struct composite *)c;
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < m->n; i++) {
+        e = values_leaf(&m->s[i].v, em);
+    }
+    return e;
+}
+
+/* ---- the second pass and results ---------------------------------------------------------------------------------------------- */
+
+/* Heap sort: the heap becomes the slots in order. */
+static enum err rank_slots(struct composite *m, struct errmsg *em)
+{
+    uint32_t n = m->used;
+    m->rank = ARENA_ARRAY(m->c.run->arena, uint32_t, (size_t)n + 1);
+    if (m->rank == NULL) {
+        return err_no_memory(em);
+    }
+    while (m->used > 1) {
+        swap_heap(m, 0, m->used - 1);
+        m->used--;
+        sift_down(m, 0);
+    }
+    m->used = n;
+    for (uint32_t i = 0; i < n; i++) {
+        m->rank[m->heap[i]] = i;
+    }
+    return ERR_OK;
+}
+
+static enum err composite_finish(struct collector *c, struct errmsg *em)
+{
+    struct composite *m = (struct composite *)c;
+    struct agg_run *r = c->run;
+    const struct view *view = r->cx->shard->view;
+    enum err e = rank_slots(m, em);
+    doc_id docs[BATCH];
+    float scores[BATCH];
+    uint32_t at = 0;
+    m->second = true;
+    for (uint32_t i = 0; e == ERR_OK && c->n_subs > 0 && i < view->n_leaves; i++) {
+        const struct leaf *leaf = &view->leaves[i];
+        r->leaf = leaf;
+        r->scorer = NULL;
+        e = collector_leaf(c, em);
+        while (e == ERR_OK && at < m->n_noted && m->noted[at].doc < leaf->base + leaf->doc_count) {
+            struct doc_run d = {docs, NULL, r->scores ? scores : NULL, 0};
+            for (; d.n < BATCH && at < m->n_noted && m->noted[at].doc < leaf->base + leaf->doc_count; at++) {
+                docs[d.n] = m->noted[at].doc - leaf->base;
+                scores[d.n++] = m->noted[at].score;
+            }
+            composite_collect(c, &d);
+        }
+        collector_leaf_end(c);
+    }
+    if (e == ERR_OK && r->failed != ERR_OK) {
+        *em = r->em;
+        e = r->failed;
+    }
+    return e;
+}
+
+static bool part_key(struct source *s, const struct part *p, struct agg_key *out)
+{
+    if (p->null) {
+        *out = (struct agg_key){.kind = KEY_NULL};
+        return true;
+    }
+    if (s->text) {
+        *out = (struct agg_key){.kind = KEY_STR, .s = dict_text(&s->v.dict, (uint32_t)p->v)};
+        return out->s.p != NULL;
+    }
+    bool fraction = s->spec->kind == COMPOSITE_HISTOGRAM || (s->spec->kind == COMPOSITE_TERMS && s->v.floating);
+    *out = fraction ? (struct agg_key){.kind = KEY_F64, .d = num_to_double(p->v)} : (struct agg_key){.kind = KEY_I64, .i = p->v};
+    return true;
+}
+
+static enum err composite_build(struct collector *c, uint32_t owner, struct agg_result *out, struct errmsg *em)
+{
+    struct composite *m = (struct composite *)c;
+    (void)owner;
+    out->agg = c->agg;
+    out->form = RESULT_PLAIN;
+    out->n = m->used;
+    out->n_shapes = m->n;
+    out->buckets = ARENA_ARRAY(c->run->arena, struct agg_bucket, m->used);
+    out->shapes = ARENA_ARRAY(c->run->arena, struct value_shape *, m->n);
+    if (out->buckets == NULL || out->shapes == NULL) {
+        return err_no_memory(em);
+    }
+    for (uint32_t i = 0; i < m->n; i++) {
+        out->shapes[i] = m->s[i].v.shape;
+    }
+    for (uint32_t i = 0; i < m->used; i++) {
+        struct agg_key *keys = ARENA_ARRAY(c->run->arena, struct agg_key, m->n);
+        if (keys == NULL) {
+            return err_no_memory(em);
+        }
+        uint32_t slot = m->heap[i];
+        for (uint32_t k = 0; k < m->n; k++) {
+            if (!part_key(&m->s[k], slot_at(m, slot) + k, &keys[k])) {
+                return err_no_memory(em);
+            }
+        }
+        out->buckets[i].keys = keys;
+        out->buckets[i].doc_count = m->counts[slot];
+        enum err e = collector_subs(c, i, &out->buckets[i].subs, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+static const struct collector_ops composite_ops = {
+    .leaf = composite_leaf, .collect = composite_collect, .finish = composite_finish, .build = composite_build};
+
+/* ---- binding ------------------------------------------------------------------------------------------------------------------ */
+
+static enum err parse_tile(struct str text, int64_t *out, struct errmsg *em)
+{
+    int64_t part[3];
+    struct str rest = text;
+    for (int i = 0; i < 3; i++) {
+        if (rest.p == NULL || !num_parse_i64(str_cut(rest, '/', &rest), &part[i])) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "Invalid geotile_grid hash string of %.*s. Must be three integers in a form "
+                                                     "\"zoom/x/y\".",
+                           STR_ARG(text));
+        }
+    }
+    *out = (int64_t)((uint64_t)part[0] << 58 | ((uint64_t)part[1] & 0x1FFFFFFF) << 29 | ((uint64_t)part[2] & 0x1FFFFFFF));
+    return ERR_OK;
+}
+
+static enum err after_value(struct composite *m, struct source *s, const struct json *given, struct part *out, struct errmsg *em)
+{
+    double d;
+    int64_t whole;
+    if (given->type == JSON_NULL) {
+        out->null = true;
+        return s->spec->missing_bucket ? ERR_OK
+                                       : err_set(em, ERR_ILLEGAL_ARGUMENT, "Invalid value for [after.%.*s], expected comparable, got [null]",
+                                                 STR_ARG(s->spec->name));
+    }
+    if (s->text) {
+        uint32_t id;
+        if (s->v.kind == SOURCE_IP) {
+            uint8_t *p = arena_alloc(m->c.run->arena, 16);
+            enum err e = p == NULL ? err_no_memory(em) : inet_parse(json_text(given), p, em);
+            if (e != ERR_OK) {
+                return e;
+            }
+            id = dict_of_text(&s->v.dict, str_mk(p, 16));
+        } else {
+            id = dict_of_text(&s->v.dict, json_text(given));
+        }
+        out->v = id;
+        return id != NO_BUCKET ? ERR_OK : err_no_memory(em);
+    }
+    if (s->spec->kind == COMPOSITE_GEOTILE) {
+        return parse_tile(json_text(given), &out->v, em);
+    }
+    if (given->type == JSON_BOOL) {
+        out->v = given->b;
+        return ERR_OK;
+    }
+    enum err e = values_parse(&s->v, given, &d, &whole, em);
+    bool fraction = s->spec->kind == COMPOSITE_HISTOGRAM || (s->spec->kind == COMPOSITE_TERMS && s->v.floating);
+    out->v = fraction ? num_from_double(d) : whole;
+    return e;
+}
+
+static enum err bind_after(struct composite *m, const struct composite_params *p, struct errmsg *em)
+{
+    if (p->after == NULL) {
+        return ERR_OK;
+    }
+    if (p->after->n != m->n) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[after] has %u value(s) but [sources] has %u", p->after->n, m->n);
+    }
+    m->after = ARENA_ARRAY(m->c.run->arena, struct part, m->n);
+    if (m->after == NULL) {
+        return err_no_memory(em);
+    }
+    for (uint32_t i = 0; i < m->n; i++) {
+        const struct json *v = json_get_str(p->after, m->s[i].spec->name);
+        enum err e = v == NULL ? err_set(em, ERR_ILLEGAL_ARGUMENT, "Missing value for [after.%.*s]", STR_ARG(m->s[i].spec->name))
+                               : after_value(m, &m->s[i], v, &m->after[i], em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+/* Dates without a format are shown as numbers here, unlike everywhere else. */
+static void fix_shape(struct source *s)
+{
+    struct value_shape *shape = s->v.shape;
+    if (s->spec->kind == COMPOSITE_GEOTILE) {
+        shape->kind = FORMAT_GEOTILE;
+    } else if (shape->kind == FORMAT_DATE && s->spec->vs.format.p == NULL) {
+        shape->kind = FORMAT_RAW;
+    }
+}
+
+static enum err bind_source(struct composite *m, struct source *s, const struct composite_source *spec, struct errmsg *em)
+{
+    static const enum source_kind otherwise[] = {[COMPOSITE_TERMS] = SOURCE_TEXT,
+                                                 [COMPOSITE_HISTOGRAM] = SOURCE_NUMBER,
+                                                 [COMPOSITE_DATE] = SOURCE_DATE,
+                                                 [COMPOSITE_GEOTILE] = SOURCE_GEO};
+    static const unsigned takes[] = {[COMPOSITE_TERMS] = TAKES_NUMERIC | TAKES_TEXT | TAKES_IP,
+                                     [COMPOSITE_HISTOGRAM] = TAKES_NUMERIC,
+                                     [COMPOSITE_DATE] = TAKES_NUMERIC,
+                                     [COMPOSITE_GEOTILE] = TAKES_GEO};
+    struct agg_run *r = m->c.run;
+    s->spec = spec;
+    s->start = ARENA_ARRAY(r->arena, uint32_t, BATCH + 1);
+    if (s->start == NULL) {
+        return err_no_memory(em);
+    }
+    if (spec->vs.field.p == NULL && spec->vs.script == NULL) {
+        return err_set(em, ERR_ILLEGAL_STATE, "value source config is invalid; must have either a field or a script");
+    }
+    enum err e = spec->kind == COMPOSITE_DATE ? date_rounding(&s->rounding, &spec->date, spec->vs.zone, em) : ERR_OK;
+    e = e == ERR_OK ? values_bind(&s->v, r, m->c.agg, &spec->vs, takes[spec->kind], otherwise[spec->kind], em) : e;
+    s->text = spec->kind == COMPOSITE_TERMS && (s->v.kind == SOURCE_TEXT || s->v.kind == SOURCE_IP);
+    return e;
+}
+
+static enum err check_place(const struct agg *a, struct errmsg *em)
+{
+    enum agg_kind parent = a->parent->type->kind;
+    if (parent != AGG_ROOT && parent != AGG_NESTED) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[composite] aggregation cannot be used with a parent aggregation of type: [%s]",
+                       a->parent->type->name);
+    }
+    if (a->composite.size > AGG_BUCKETS_MAX) {
+        return err_set(em, ERR_TOO_MANY_BUCKETS,
+                       "Trying to create too many buckets. Must be less than or equal to: [%d] but was [%lld]. This limit can be set by "
+                       "changing the [search.max_buckets] cluster level setting.",
+                       AGG_BUCKETS_MAX, (long long)a->composite.size);
+    }
+    return a->composite.size > 0 ? ERR_OK : err_set(em, ERR_NULL_POINTER, "composite of no buckets");
+}
+
+enum err composite_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
+{
+    struct composite *m = ARENA_NEW(r->arena, struct composite);
+    if (m == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &m->c;
+    enum err e = check_place(a, em);
+    e = e == ERR_OK ? collector_init(&m->c, &composite_ops, r, a, em) : e;
+    m->n = a->composite.n;
+    m->size = (uint32_t)MAX_OF(a->composite.size, 0);
+    m->n_table = 16;
+    while (e == ERR_OK && m->n_table < 2 * m->size) {
+        m->n_table *= 2;
+    }
+    m->s = ARENA_ARRAY(r->arena, struct source, m->n);
+    m->slots = ARENA_ARRAY(r->arena, struct part, (size_t)(m->size + 1) * m->n);
+    m->counts = ARENA_ARRAY(r->arena, int64_t, m->size);
+    m->heap = ARENA_ARRAY(r->arena, uint32_t, m->size);
+    m->table = ARENA_ARRAY(r->arena, uint32_t, m->n_table);
+    if (m->s == NULL || m->slots == NULL || m->counts == NULL || m->heap == NULL || m->table == NULL) {
+        return e != ERR_OK ? e : err_no_memory(em);
+    }
+    for (uint32_t i = 0; e == ERR_OK && i < m->n; i++) {
+        e = bind_source(m, &m->s[i], &a->composite.v[i], em);
+    }
+    e = e == ERR_OK ? bind_after(m, &a->composite, em) : e;
+    for (uint32_t i = 0; e == ERR_OK && i < m->n; i++) {
+        fix_shape(&m->s[i]);
+    }
+    return e;
+}

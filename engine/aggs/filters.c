@@ -1,0 +1,248 @@
+/* filter, filters, adjacency_matrix, missing, global. */
+#include "engine/aggs/values.h"
+
+#define FILTERS_MAX 100 /* of an adjacency matrix: index.max_adjacency_matrix_filters */
+
+/* ---- filter, filters, adjacency_matrix --------------------------------------------------------------------------------- */
+
+struct filters {
+    struct collector c;
+    struct filter_bits *f;
+    uint32_t n;       /* filters */
+    uint32_t buckets; /* an owner */
+    uint32_t *hit;    /* filters that a document passed */
+    int64_t *counts;
+    uint32_t cap;
+};
+
+static enum err filters_leaf(struct collector *c, struct errmsg *em)
+{
+    struct filters *s = (struct filters *)c;
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < s->n; i++) {
+        e = filter_bits_leaf(&s->f[i], em);
+    }
+    return e;
+}
+
+static void take(struct filters *s, const struct doc_run *d, uint32_t at, uint32_t place)
+{
+    uint32_t b = run_bucket(d, at) * s->buckets + place;
+    if (run_reserve(s->c.run, &s->counts, &s->cap, b + 1, sizeof(*s->counts))) {
+        s->counts[b]++;
+        collector_send(&s->c, d->docs[at], b, d->scores != NULL ? d->scores[at] : 0);
+    }
+}
+
+/* The place of the pair (i, j), i < j, behind the filters themselves. */
+static uint32_t pair_place(const struct filters *s, uint32_t i, uint32_t j)
+{
+    return s->n + i * (2 * s->n - i - 1) / 2 + (j - i - 1);
+}
+
+static void filters_collect(struct collector *c, const struct doc_run *d)
+{
+    struct filters *s = (struct filters *)c;
+    enum agg_kind k = c->agg->type->kind;
+    for (uint32_t at = 0; at < d->n && c->run->failed == ERR_OK; at++) {
+        uint32_t hits = 0;
+        for (uint32_t i = 0; i < s->n; i++) {
+            if (filter_bits_test(&s->f[i], d->docs[at])) {
+                s->hit[hits++] = i;
+                take(s, d, at, i);
+            }
+        }
+        if (hits == 0 && k == AGG_FILTERS && c->agg->filters.other) {
+            take(s, d, at, s->n);
+        }
+        for (uint32_t i = 0; k == AGG_ADJACENCY && i < hits; i++) {
+            for (uint32_t j = i + 1; j < hits; j++) {
+                take(s, d, at, pair_place(s, s->hit[i], s->hit[j]));
+            }
+        }
+    }
+    collector_flush(c);
+}
+
+static enum err place_key(const struct filters *s, uint32_t place, struct agg_key *out, struct errmsg *em)
+{
+    const struct filters_params *p = &s->c.agg->filters;
+    enum agg_kind k = s->c.agg->type->kind;
+    *out = (struct agg_key){.kind = KEY_NONE};
+    if (k == AGG_FILTER || (k == AGG_FILTERS && !p->keyed)) {
+        return ERR_OK;
+    }
+    out->kind = KEY_STR;
+    if (place < s->n) {
+        out->s = p->v[place].name;
+        return ERR_OK;
+    }
+    if (k == AGG_FILTERS) {
+        out->s = p->other_key;
+        return ERR_OK;
+    }
+    for (uint32_t i = 0; i < s->n; i++) {
+        for (uint32_t j = i + 1; j < s->n; j++) {
+            if (pair_place(s, i, j) == place) {
+                out->s = arena_printf(s->c.run->arena, "%.*s%.*s%.*s", STR_ARG(p->v[i].name), STR_ARG(p->separator),
+                                      STR_ARG(p->v[j].name));
+            }
+        }
+    }
+    return out->s.p != NULL ? ERR_OK : err_no_memory(em);
+}
+
+static enum err filters_build(struct collector *c, uint32_t owner, struct agg_result *out, struct errmsg *em)
+{
+    struct filters *s = (struct filters *)c;
+    enum agg_kind k = c->agg->type->kind;
+    out->agg = c->agg;
+    out->form = k == AGG_FILTER || (k == AGG_FILTERS && !c->agg->filters.keyed) ? RESULT_PLAIN : RESULT_STR;
+    out->buckets = ARENA_ARRAY(c->run->arena, struct agg_bucket, s->buckets);
+    if (out->buckets == NULL) {
+        return err_no_memory(em);
+    }
+    for (uint32_t i = 0; i < s->buckets; i++) {
+        bool met = owner != NO_BUCKET && (uint64_t)owner * s->buckets + i < s->cap;
+        uint32_t bucket = met ? owner * s->buckets + i : NO_BUCKET;
+        struct agg_bucket *b = &out->buckets[out->n];
+        b->doc_count = met ? s->counts[bucket] : 0;
+        if (k == AGG_ADJACENCY && b->doc_count == 0) {
+            continue;
+        }
+        out->n++;
+        enum err e = place_key(s, i, &b->key, em);
+        e = e == ERR_OK ? collector_subs(c, bucket, &b->subs, em) : e;
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+static double filters_value(struct collector *c, uint32_t bucket, struct str key)
+{
+    struct filters *s = (struct filters *)c;
+    (void)key;
+    return bucket < s->cap ? (double)s->counts[bucket] : 0;
+}
+
+static const struct collector_ops filters_ops = {
+    .leaf = filters_leaf, .collect = filters_collect, .build = filters_build, .value = filters_value};
+
+enum err filters_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
+{
+    struct filters *s = ARENA_NEW(r->arena, struct filters);
+    if (s == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &s->c;
+    s->n = a->filters.n;
+    if (a->type->kind == AGG_ADJACENCY && s->n > FILTERS_MAX) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Number of filters is too large, must be less than or equal to: [%d] but was [%u]. This limit can be set by "
+                       "changing the [index.max_adjacency_matrix_filters] index level setting.",
+                       FILTERS_MAX, s->n);
+    }
+    s->buckets = a->type->kind == AGG_ADJACENCY ? s->n + s->n * (s->n - 1) / 2 : s->n + (a->filters.other ? 1 : 0);
+    s->f = ARENA_ARRAY(r->arena, struct filter_bits, s->n);
+    s->hit = ARENA_ARRAY(r->arena, uint32_t, s->n);
+    enum err e = s->f == NULL || s->hit == NULL ? err_no_memory(em) : collector_init(&s->c, &filters_ops, r, a, em);
+    for (uint32_t i = 0; e == ERR_OK && i < s->n; i++) {
+        e = filter_bits_init(&s->f[i], r, a->filters.v[i].query, em);
+    }
+    return e;
+}
+
+/* ---- missing, global ------------------------------------------------------------------------------------------------------ */
+
+struct single {
+    struct collector c;
+    struct values v; /* missing */
+    int64_t *counts;
+    uint32_t cap;
+};
+
+static void pass(struct single *s, const struct doc_run *d, uint32_t at)
+{
+    uint32_t b = run_bucket(d, at);
+    if (run_reserve(s->c.run, &s->counts, &s->cap, b + 1, sizeof(*s->counts))) {
+        s->counts[b]++;
+        collector_send(&s->c, d->docs[at], b, d->scores != NULL ? d->scores[at] : 0);
+    }
+}
+
+static enum err missing_leaf(struct collector *c, struct errmsg *em)
+{
+    return values_leaf(&((struct single *)c)->v, em);
+}
+
+static void missing_collect(struct collector *c, const struct doc_run *d)
+{
+    struct single *s = (struct single *)c;
+    uint32_t n = s->v.none ? 0 : values_count(&s->v, d);
+    for (uint32_t i = 0; i < d->n; i++) {
+        if (s->v.none || (i < n && s->v.at[i] == 0)) {
+            pass(s, d, i);
+        }
+    }
+    collector_flush(c);
+}
+
+static void global_collect(struct collector *c, const struct doc_run *d)
+{
+    for (uint32_t i = 0; i < d->n; i++) {
+        pass((struct single *)c, d, i);
+    }
+    collector_flush(c);
+}
+
+static enum err single_build(struct collector *c, uint32_t bucket, struct agg_result *out, struct errmsg *em)
+{
+    struct single *s = (struct single *)c;
+    out->agg = c->agg;
+    out->form = RESULT_PLAIN;
+    out->n = 1;
+    out->buckets = ARENA_NEW(c->run->arena, struct agg_bucket);
+    if (out->buckets == NULL) {
+        return err_no_memory(em);
+    }
+    out->buckets->doc_count = bucket < s->cap ? s->counts[bucket] : 0;
+    return collector_subs(c, bucket, &out->buckets->subs, em);
+}
+
+static double single_value(struct collector *c, uint32_t bucket, struct str key)
+{
+    struct single *s = (struct single *)c;
+    (void)key;
+    return bucket < s->cap ? (double)s->counts[bucket] : 0;
+}
+
+static const struct collector_ops missing_ops = {
+    .leaf = missing_leaf, .collect = missing_collect, .build = single_build, .value = single_value};
+static const struct collector_ops global_ops = {.collect = global_collect, .build = single_build, .value = single_value};
+
+static enum err single_new(struct collector **out, struct single **made, const struct collector_ops *ops, struct agg_run *r,
+                           const struct agg *a, struct errmsg *em)
+{
+    struct single *s = ARENA_NEW(r->arena, struct single);
+    if (s == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &s->c;
+    *made = s;
+    return collector_init(&s->c, ops, r, a, em);
+}
+
+enum err missing_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
+{
+    struct single *s = NULL;
+    enum err e = single_new(out, &s, &missing_ops, r, a, em);
+    return e == ERR_OK ? values_bind(&s->v, r, a, &a->vs, TAKES_ALL, SOURCE_TEXT, em) : e;
+}
+
+enum err global_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
+{
+    struct single *s = NULL;
+    return single_new(out, &s, &global_ops, r, a, em);
+}

@@ -1,0 +1,374 @@
+/* histogram, date_histogram and auto_date_histogram: buckets of equal or calendar width, made as values fall into them. */
+#include "engine/aggs/auto_date.h"
+#include "engine/aggs/values.h"
+
+#include "common/base/date_math.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define BOUNDARIES_MAX 1024 /* precomputed starts of a date column's buckets */
+
+struct histogram {
+    struct collector c;
+    struct values v;
+    struct bucket_map map; /* keys: sortable doubles, or milliseconds */
+    bool date;
+    struct rounding rounding;
+    bool bounded;
+    double hard_min, hard_max, ext_min, ext_max;
+    bool has_ext;
+    /* of the current segment: where its buckets start, and the bucket of owner 0, + 1 */
+    int64_t *starts;
+    uint32_t *start_buckets;
+    uint32_t n_starts;
+};
+
+/* ---- keys --------------------------------------------------------------------------------------------------------- */
+
+static bool key_of_number(const struct histogram *h, double x, int64_t *key)
+{
+    const struct histogram_params *p = &h->c.agg->histogram;
+    double k = floor((x - p->offset) / p->interval);
+    if (h->bounded && !(k * p->interval >= h->hard_min && k * p->interval <= h->hard_max)) {
+        return false;
+    }
+    *key = num_from_double(k);
+    return true;
+}
+
+static bool key_of_date(const struct histogram *h, int64_t rounded)
+{
+    return !h->bounded || ((double)rounded >= h->hard_min && (double)rounded < h->hard_max);
+}
+
+static void count(struct histogram *h, const struct doc_run *d, uint32_t at, int64_t key)
+{
+    uint32_t b = bucket_map_get(&h->map, run_bucket(d, at), key);
+    if (b != NO_BUCKET) {
+        h->map.counts[b]++;
+        collector_send(&h->c, d->docs[at], b, d->scores != NULL ? d->scores[at] : 0);
+    }
+}
+
+/* ---- collecting ------------------------------------------------------------------------------------------------------ */
+
+static void collect_numbers(struct histogram *h, const struct doc_run *d)
+{
+    for (uint32_t pos = 0; pos < d->n;) {
+        uint32_t n = values_doubles(&h->v, d, &pos), last_at = UINT32_MAX;
+        int64_t last = 0, key;
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t at = h->v.at[i];
+            if (!key_of_number(h, h->v.d[i], &key) || (at == last_at && key == last)) {
+                continue;
+            }
+            last_at = at;
+            last = key;
+            count(h, d, at, key);
+        }
+    }
+}
+
+/* The last boundary at or before ms; the table covers the column. */
+static uint32_t boundary_of(const struct histogram *h, int64_t ms)
+{
+    uint32_t lo = 0, hi = h->n_starts;
+    while (hi - lo > 1) {
+        uint32_t mid = (lo + hi) / 2;
+        if (h->starts[mid] <= ms) {
+            lo = mid;
+        } else {
+            hi = mid;
+        }
+    }
+    return lo;
+}
+
+static void count_boundary(struct histogram *h, const struct doc_run *d, uint32_t at, uint32_t start)
+{
+    if (run_bucket(d, at) != 0) {
+        count(h, d, at, h->starts[start]);
+        return;
+    }
+    if (h->start_buckets[start] == 0) {
+        h->start_buckets[start] = bucket_map_get(&h->map, 0, h->starts[start]) + 1;
+    }
+    uint32_t b = h->start_buckets[start] - 1;
+    if (b != NO_BUCKET) {
+        h->map.counts[b]++;
+        collector_send(&h->c, d->docs[at], b, d->scores != NULL ? d->scores[at] : 0);
+    }
+}
+
+static void collect_dates(struct histogram *h, const struct doc_run *d)
+{
+    for (uint32_t pos = 0; pos < d->n;) {
+        uint32_t n = values_longs(&h->v, d, &pos), last_at = UINT32_MAX;
+        int64_t last = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t at = h->v.at[i], start = 0;
+            int64_t ms = h->v.floating ? (int64_t)num_to_double(h->v.i[i]) : h->v.i[i];
+            bool known = h->n_starts > 0 && ms >= h->starts[0];
+            if (known) {
+                start = boundary_of(h, ms);
+            }
+            int64_t key = known ? h->starts[start] : rounding_round(&h->rounding, ms);
+            if (!key_of_date(h, key) || (at == last_at && key == last)) {
+                continue;
+            }
+            last_at = at;
+            last = key;
+            if (known) {
+                count_boundary(h, d, at, start);
+            } else {
+                count(h, d, at, key);
+            }
+        }
+    }
+}
+
+/* A range counts in every bucket that it touches. */
+static void collect_range(struct histogram *h, const struct doc_run *d, uint32_t at, double from, double to, double *last)
+{
+    const struct histogram_params *p = &h->c.agg->histogram;
+    if (h->date) {
+        int64_t end = rounding_round(&h->rounding, (int64_t)fmin(to, h->bounded ? h->hard_max : INFINITY));
+        int64_t key = rounding_round(&h->rounding, (int64_t)fmax(from, h->bounded ? h->hard_min : -INFINITY));
+        for (; key <= end && h->c.run->failed == ERR_OK; key = rounding_next(&h->rounding, key)) {
+            if ((double)key > *last && key_of_date(h, key)) {
+                count(h, d, at, key);
+            }
+        }
+        *last = fmax(*last, (double)end);
+        return;
+    }
+    double key = floor((fmax(from, h->hard_min) - p->offset) / p->interval);
+    double end = floor((fmin(to, h->hard_max) - p->offset) / p->interval);
+    for (; key <= end && h->c.run->failed == ERR_OK; key++) {
+        if (key > *last) {
+            count(h, d, at, num_from_double(key));
+        }
+    }
+    *last = fmax(*last, end);
+}
+
+static void collect_ranges(struct histogram *h, const struct doc_run *d)
+{
+    double from, to;
+    for (uint32_t k = 0; k < d->n; k++) {
+        double last = -INFINITY;
+        for (uint32_t i = 0; values_range(&h->v, d->docs[k], i, &from, &to); i++) {
+            collect_range(h, d, k, from, to, &last);
+        }
+    }
+}
+
+static void histogram_collect(struct collector *c, const struct doc_run *d)
+{
+    struct histogram *h = (struct histogram *)c;
+    if (h->v.kind == SOURCE_RANGE) {
+        collect_ranges(h, d);
+    } else if (h->date) {
+        collect_dates(h, d);
+    } else {
+        collect_numbers(h, d);
+    }
+    collector_flush(c);
+}
+
+static void prepare_boundaries(struct histogram *h)
+{
+    h->n_starts = 0;
+    bool column = h->v.field != NULL && h->v.script == NULL && h->v.nums.field != NULL && !h->v.floating && !h->v.has_missing;
+    if (!column || h->v.kind == SOURCE_RANGE || h->v.field->type == FT_DATE_NANOS || h->v.nums.doc_count < 64) {
+        return;
+    }
+    int64_t at = rounding_round(&h->rounding, h->v.nums.min);
+    while (at <= h->v.nums.max && h->n_starts < BOUNDARIES_MAX) {
+        h->starts[h->n_starts] = at;
+        h->start_buckets[h->n_starts++] = 0;
+        int64_t next = rounding_next(&h->rounding, at);
+        if (next <= at) {
+            break;
+        }
+        at = next;
+    }
+    if (at <= h->v.nums.max) {
+        h->n_starts = 0; /* too many: each value is rounded */
+    }
+}
+
+static enum err histogram_leaf(struct collector *c, struct errmsg *em)
+{
+    struct histogram *h = (struct histogram *)c;
+    enum err e = values_leaf(&h->v, em);
+    if (e == ERR_OK && h->date) {
+        prepare_boundaries(h);
+    }
+    return e;
+}
+
+/* ---- results --------------------------------------------------------------------------------------------------------- */
+
+static int by_key(const void *a, const void *b)
+{
+    return agg_key_cmp(&((const struct agg_bucket *)a)->key, &((const struct agg_bucket *)b)->key);
+}
+
+static enum err histogram_build(struct collector *c, uint32_t owner, struct agg_result *out, struct errmsg *em)
+{
+    struct histogram *h = (struct histogram *)c;
+    const struct histogram_params *p = &c->agg->histogram;
+    const uint32_t *list;
+    uint32_t n = bucket_map_of(&h->map, owner, &list);
+    out->agg = c->agg;
+    out->form = h->v.none ? RESULT_UNMAPPED : h->date ? RESULT_I64 : RESULT_F64;
+    out->shape = h->v.shape;
+    out->empty_bounds = h->has_ext;
+    out->ext_min = h->ext_min;
+    out->ext_max = h->ext_max;
+    out->n = n;
+    out->buckets = ARENA_ARRAY(c->run->arena, struct agg_bucket, n);
+    if (out->buckets == NULL) {
+        return err_no_memory(em);
+    }
+    enum err e = collector_empty_subs(c, &out->empty, em);
+    for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
+        struct agg_bucket *b = &out->buckets[i];
+        int64_t key = h->map.keys[list[i]];
+        b->doc_count = h->map.counts[list[i]];
+        b->key = h->date ? (struct agg_key){.kind = KEY_I64, .i = key}
+                         : (struct agg_key){.kind = KEY_F64, .d = num_to_double(key) * p->interval + p->offset};
+        e = collector_subs(c, list[i], &b->subs, em);
+    }
+    if (e == ERR_OK) {
+        qsort(out->buckets, n, sizeof(*out->buckets), by_key);
+    }
+    return e;
+}
+
+static enum err histogram_finish(struct collector *c, struct errmsg *em)
+{
+    return bucket_map_group(&((struct histogram *)c)->map, em);
+}
+
+static const struct collector_ops histogram_ops = {
+    .leaf = histogram_leaf, .collect = histogram_collect, .finish = histogram_finish, .build = histogram_build};
+
+/* ---- binding ------------------------------------------------------------------------------------------------------------ */
+
+static enum err bind(struct histogram **out, struct agg_run *r, const struct agg *a, bool date, struct errmsg *em)
+{
+    struct histogram *h = ARENA_NEW(r->arena, struct histogram);
+    if (h == NULL) {
+        return err_no_memory(em);
+    }
+    *out = h;
+    h->date = date;
+    h->hard_min = -INFINITY;
+    h->hard_max = INFINITY;
+    bucket_map_init(&h->map, r);
+    enum err e = collector_init(&h->c, &histogram_ops, r, a, em);
+    return e == ERR_OK ? values_bind(&h->v, r, a, &a->vs, TAKES_NUMERIC | TAKES_RANGE, date ? SOURCE_DATE : SOURCE_NUMBER, em) : e;
+}
+
+enum err histogram_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
+{
+    const struct histogram_params *p = &a->histogram;
+    struct histogram *h = NULL;
+    if (!(p->interval > 0)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "interval must be positive, got: %g", p->interval);
+    }
+    enum err e = bind(&h, r, a, false, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    *out = &h->c;
+    h->hard_min = p->hard_min;
+    h->hard_max = p->hard_max;
+    h->bounded = isfinite(p->hard_min) || isfinite(p->hard_max);
+    h->has_ext = isfinite(p->ext_min) || isfinite(p->ext_max);
+    h->ext_min = isfinite(p->ext_min) ? p->ext_min : INFINITY;
+    h->ext_max = isfinite(p->ext_max) ? p->ext_max : -INFINITY;
+    if (h->bounded && h->has_ext && (h->ext_min < h->hard_min || h->ext_max > h->hard_max)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Extended bounds have to be inside hard bounds, hard bounds: [%g--%g], extended bounds: [%g--%g]", p->hard_min,
+                       p->hard_max, p->ext_min, p->ext_max);
+    }
+    return ERR_OK;
+}
+
+static enum err parse_bound(struct values *v, const struct json *given, double otherwise, double *out, struct errmsg *em)
+{
+    int64_t whole;
+    *out = otherwise;
+    return given != NULL ? values_parse(v, given, out, &whole, em) : ERR_OK;
+}
+
+/* Bounds are moments that fall to the starts of their buckets. */
+static enum err parse_bounds(struct histogram *h, const struct bound_spec *b, const char *name, double *min, double *max,
+                             struct errmsg *em)
+{
+    enum err e = parse_bound(&h->v, b->min, -INFINITY, min, em);
+    e = e == ERR_OK ? parse_bound(&h->v, b->max, INFINITY, max, em) : e;
+    if (e == ERR_OK && *min > *max) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[%s.min][%lld] cannot be greater than [%s.max][%lld] for histogram aggregation [%.*s]",
+                       name, (long long)*min, name, (long long)*max, STR_ARG(h->c.agg->name));
+    }
+    if (e == ERR_OK && isfinite(*min)) {
+        *min = (double)rounding_round(&h->rounding, (int64_t)*min);
+    }
+    if (e == ERR_OK && isfinite(*max)) {
+        *max = (double)rounding_round(&h->rounding, (int64_t)*max);
+    }
+    return e;
+}
+
+static enum err bind_bounds(struct histogram *h, struct errmsg *em)
+{
+    const struct date_histogram_params *p = &h->c.agg->date;
+    enum err e = ERR_OK;
+    if (p->hard.given) {
+        h->bounded = true;
+        e = parse_bounds(h, &p->hard, "hard_bounds", &h->hard_min, &h->hard_max, em);
+    }
+    if (e != ERR_OK || !p->extended.given) {
+        return e;
+    }
+    h->has_ext = true;
+    e = parse_bounds(h, &p->extended, "extended_bounds", &h->ext_min, &h->ext_max, em);
+    if (e == ERR_OK && h->bounded && (h->ext_min < h->hard_min || h->ext_max > h->hard_max)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Extended bounds have to be inside hard bounds");
+    }
+    h->ext_min = isfinite(h->ext_min) ? h->ext_min : INFINITY;
+    h->ext_max = isfinite(h->ext_max) ? h->ext_max : -INFINITY;
+    return e;
+}
+
+enum err date_rounding(struct rounding *out, const struct date_histogram_params *p, const struct zone *zone, struct errmsg *em)
+{
+    if (!p->has_interval) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Invalid interval specified, must be non-null and non-empty");
+    }
+    if (p->calendar) {
+        *out = rounding_calendar(p->unit, zone, p->offset_ms);
+        return ERR_OK;
+    }
+    return rounding_fixed(out, p->fixed_ms, zone, p->offset_ms, em);
+}
+
+enum err date_histogram_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
+{
+    struct histogram *h = NULL;
+    enum err e = bind(&h, r, a, true, em);
+    e = e == ERR_OK ? date_rounding(&h->rounding, &a->date, a->vs.zone, em) : e;
+    e = e == ERR_OK ? bind_bounds(h, em) : e;
+    if (e != ERR_OK) {
+        return e;
+    }
+    *out = &h->c;
+    h->starts = ARENA_ARRAY(r->arena, int64_t, BOUNDARIES_MAX);
+    h->start_buckets = ARENA_ARRAY(r->arena, uint32_t, BOUNDARIES_MAX);
+    return h->starts != NULL && h->start_buckets != NULL ? ERR_OK : err_no_memory(em);
+}

@@ -1,0 +1,201 @@
+/* Definitions of filter, filters, missing, global, nested, samplers and the adjacency matrix. */
+#include "engine/aggs/agg_int.h"
+
+#include "common/base/jsonr.h"
+
+#include <stdlib.h>
+
+static enum err unknown_key(struct agg_parse *p, const struct agg *a, const struct json_member *m)
+{
+    return jr_fail(p->text, m->value.off, p->em, "Unknown key for a %s in [%.*s]: [%.*s].", json_token_name(&m->value),
+                   STR_ARG(a->name), STR_ARG(m->key));
+}
+
+enum err parse_filter(struct agg_parse *p, struct agg *a, const struct json *body)
+{
+    struct filter_spec *f = ARENA_NEW(p->arena, struct filter_spec);
+    if (f == NULL) {
+        return err_no_memory(p->em);
+    }
+    f->query = body;
+    a->filters.v = f;
+    a->filters.n = 1;
+    return query_check(body, p->text, p->arena, p->em);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return str_cmp(((const struct filter_spec *)a)->name, ((const struct filter_spec *)b)->name);
+}
+
+/* Named queries (an object) or anonymous ones (an array). */
+static enum err query_list(struct agg_parse *p, struct agg *a, const struct json *v)
+{
+    struct filter_spec *list = ARENA_ARRAY(p->arena, struct filter_spec, v->n);
+    if (list == NULL) {
+        return err_no_memory(p->em);
+    }
+    a->filters.keyed = v->type == JSON_OBJECT;
+    for (uint32_t i = 0; i < v->n; i++) {
+        list[i].name = a->filters.keyed ? v->members[i].key : STR_NULL;
+        list[i].query = a->filters.keyed ? &v->members[i].value : &v->items[i];
+        enum err e = query_check(list[i].query, p->text, p->arena, p->em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    if (a->filters.keyed) {
+        qsort(list, v->n, sizeof(*list), by_name);
+    }
+    a->filters.v = list;
+    a->filters.n = v->n;
+    return ERR_OK;
+}
+
+enum err parse_filters(struct agg_parse *p, struct agg *a, const struct json *body)
+{
+    bool other_given = false, other = false;
+    a->filters.other_key = STR("_other_");
+    for (uint32_t i = 0; i < body->n; i++) {
+        const struct json_member *m = &body->members[i];
+        enum err e = ERR_OK;
+        if (str_is(m->key, "filters") && (m->value.type == JSON_OBJECT || m->value.type == JSON_ARRAY)) {
+            e = query_list(p, a, &m->value);
+        } else if (str_is(m->key, "other_bucket") && m->value.type == JSON_BOOL) {
+            other_given = true;
+            other = m->value.b;
+        } else if (str_is(m->key, "other_bucket_key") && m->value.type == JSON_STRING) {
+            a->filters.other_key = m->value.s;
+            a->filters.other = true;
+        } else {
+            e = unknown_key(p, a, m);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    a->filters.other = other_given ? other : a->filters.other;
+    if (a->filters.n == 0) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[filters] cannot be empty.");
+    }
+    return ERR_OK;
+}
+
+static enum err matrix_filters(struct agg_parse *p, struct agg *a, const struct json *v)
+{
+    return query_list(p, a, v);
+}
+
+static enum err matrix_separator(struct agg_parse *p, struct agg *a, const struct json *v)
+{
+    (void)p;
+    a->filters.separator = json_text(v);
+    return ERR_OK;
+}
+
+static const struct agg_param matrix_params[] = {
+    {"separator", TK_STRING, matrix_separator}, {"filters", TK_OBJECT, matrix_filters}, {NULL, 0, NULL}};
+
+enum err parse_adjacency(struct agg_parse *p, struct agg *a, const struct json *body)
+{
+    a->filters.separator = STR("&");
+    enum err e = agg_params(p, a, body, "adjacency_matrix", matrix_params, NULL);
+    if (e == ERR_OK && a->filters.n == 0) {
+        return err_set(p->em, ERR_ILLEGAL_STATE, "[%.*s] is missing : filters parameter", STR_ARG(a->name));
+    }
+    return e;
+}
+
+enum err parse_missing(struct agg_parse *p, struct agg *a, const struct json *body)
+{
+    enum err e = agg_params(p, a, body, "missing", agg_source_params, NULL);
+    return e == ERR_OK ? agg_need_source(p, &a->vs) : e;
+}
+
+enum err parse_global(struct agg_parse *p, struct agg *a, const struct json *body)
+{
+    if (body->n > 0) {
+        return jr_fail(p->text, body->members[0].value.off, p->em,
+                       "Expected [FIELD_NAME] under a [START_OBJECT], but got a [%s] in [%.*s]",
+                       json_token_name(&body->members[0].value), STR_ARG(a->name));
+    }
+    return ERR_OK;
+}
+
+enum err parse_nested(struct agg_parse *p, struct agg *a, const struct json *body)
+{
+    for (uint32_t i = 0; i < body->n; i++) {
+        const struct json_member *m = &body->members[i];
+        if (m->value.type != JSON_STRING) {
+            return jr_fail(p->text, m->value.off, p->em, "Unexpected token %s in [%.*s].", json_token_name(&m->value),
+                           STR_ARG(a->name));
+        }
+        if (!str_is(m->key, "path")) {
+            return unknown_key(p, a, m);
+        }
+        a->nested.path = m->value.s;
+    }
+    if (a->nested.path.p == NULL && a->type->kind == AGG_NESTED) {
+        return jr_fail(p->text, body->end - 1, p->em, "Missing [path] field for nested aggregation [%.*s]", STR_ARG(a->name));
+    }
+    return ERR_OK;
+}
+
+enum err parse_sampler(struct agg_parse *p, struct agg *a, const struct json *body)
+{
+    a->sampler.shard_size = 100;
+    for (uint32_t i = 0; i < body->n; i++) {
+        const struct json_member *m = &body->members[i];
+        if (!str_is(m->key, "shard_size") || m->value.type != JSON_NUMBER) {
+            return jr_fail(p->text, m->value.off, p->em, "Unsupported property \"%.*s\" for aggregation \"%.*s", STR_ARG(m->key),
+                           STR_ARG(a->name));
+        }
+        int32_t n = 0;
+        enum err e = jr_int(&m->value, &n, p->em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        a->sampler.shard_size = n;
+    }
+    return ERR_OK;
+}
+
+static enum err diversified_size(struct agg_parse *p, struct agg *a, const struct json *v)
+{
+    enum err e = jr_long(v, &a->sampler.shard_size, p->em);
+    if (e == ERR_OK && a->sampler.shard_size < 0) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[shardSize] must be greater than or equal to 0. Found [%lld] in [%.*s]",
+                       (long long)a->sampler.shard_size, STR_ARG(a->name));
+    }
+    return e;
+}
+
+static enum err diversified_per_value(struct agg_parse *p, struct agg *a, const struct json *v)
+{
+    enum err e = jr_long(v, &a->sampler.per_value, p->em);
+    if (e == ERR_OK && a->sampler.per_value < 0) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[maxDocsPerValue] must be greater than or equal to 0. Found [%lld] in [%.*s]",
+                       (long long)a->sampler.per_value, STR_ARG(a->name));
+    }
+    return e;
+}
+
+static enum err diversified_hint(struct agg_parse *p, struct agg *a, const struct json *v)
+{
+    (void)p;
+    (void)a;
+    (void)v; /* how to remember values: there is one way here */
+    return ERR_OK;
+}
+
+static const struct agg_param diversified_params[] = {{"shard_size", TK_INT, diversified_size},
+                                                      {"max_docs_per_value", TK_INT, diversified_per_value},
+                                                      {"execution_hint", TK_STRING, diversified_hint},
+                                                      {NULL, 0, NULL}};
+
+enum err parse_diversified(struct agg_parse *p, struct agg *a, const struct json *body)
+{
+    a->sampler = (struct sampler_params){.shard_size = 100, .per_value = 1};
+    enum err e = agg_params(p, a, body, "diversified_sampler", diversified_params, agg_source_params);
+    return e == ERR_OK ? agg_need_source(p, &a->vs) : e;
+}

@@ -1,0 +1,447 @@
+/* Pipeline aggregations: from the results of others, after everything was reduced. */
+#include "engine/aggs/pipeline.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- values by path -------------------------------------------------------------------------------------------------- */
+
+static enum err not_numeric(struct reduce *r, const struct agg *a)
+{
+    return err_set(r->em, ERR_AGG_EXECUTION,
+                   "buckets_path must reference either a number value or a single value numeric metric aggregation, got: [Bucket] at "
+                   "aggregation [%.*s]",
+                   STR_ARG(a->name));
+}
+
+static const struct agg_result *sub_named(const struct agg *a, const struct agg_bucket *b, struct str name)
+{
+    for (uint32_t i = 0; b->subs != NULL && i < agg_places(a); i++) {
+        const struct agg *sub = i < a->n_subs ? a->subs[i] : a->pipes[i - a->n_subs];
+        if (str_eq(sub->name, name) && b->subs[i].form != RESULT_ABSENT) {
+            return &b->subs[i];
+        }
+    }
+    return NULL;
+}
+
+static enum err key_value(struct reduce *r, const struct agg *a, const struct agg_bucket *b, double *out)
+{
+    if (b->key.kind == KEY_I64) {
+        *out = (double)b->key.i;
+    } else if (b->key.kind == KEY_F64) {
+        *out = b->key.d;
+    } else {
+        return not_numeric(r, a);
+    }
+    return ERR_OK;
+}
+
+/* The number itself, before gaps are looked at; *found false: no such path here. */
+static enum err raw_value(struct reduce *r, const struct agg *a, const struct agg_bucket *b, const struct agg_path *path,
+                          uint32_t from, bool *found, double *out)
+{
+    *found = true;
+    if (from == path->n) {
+        return not_numeric(r, a);
+    }
+    for (uint32_t i = from; i < path->n; i++) {
+        struct str name = path->v[i].name;
+        if (str_is(name, "_count")) {
+            *out = (double)b->doc_count;
+            return ERR_OK;
+        }
+        if (str_is(name, "_key")) {
+            return key_value(r, a, b, out);
+        }
+        const struct agg_result *sub = sub_named(a, b, name);
+        if (sub == NULL) {
+            *found = false;
+            return ERR_OK;
+        }
+        if (i + 1 == path->n) {
+            return result_value(sub, path->v[i].key, out, r->em);
+        }
+        if (sub->agg->type->class == CLASS_MULTI && i + 2 == path->n && str_is(path->v[i + 1].name, "_bucket_count")) {
+            *out = (double)sub->n;
+            return ERR_OK;
+        }
+        if (sub->agg->type->class != CLASS_SINGLE || sub->n != 1) {
+            return not_numeric(r, sub->agg);
+        }
+        a = sub->agg;
+        b = sub->buckets;
+    }
+    return ERR_OK;
+}
+
+enum err pipe_bucket_value(struct reduce *r, const struct agg *a, const struct agg_bucket *b, const struct agg_path *path,
+                           uint32_t from, enum gap_policy gap, struct bucket_value *out)
+{
+    bool counts = path->n == from + 1 && str_is(path->v[from].name, "_count");
+    *out = (struct bucket_value){.v = NAN};
+    enum err e = raw_value(r, a, b, path, from, &out->found, &out->v);
+    if (e == ERR_OK && out->found && (!isfinite(out->v) || (b->doc_count == 0 && !counts))) {
+        out->v = gap == GAP_ZEROS ? 0 : NAN;
+    }
+    return e;
+}
+
+/* ---- adding results ------------------------------------------------------------------------------------------------------ */
+
+enum err pipe_shape(struct reduce *r, const struct agg *p, struct value_shape **out)
+{
+    *out = NULL;
+    if (p->pipe.format.p == NULL) {
+        return ERR_OK;
+    }
+    struct value_shape *s = ARENA_NEW(r->arena, struct value_shape);
+    if (s == NULL) {
+        return err_no_memory(r->em);
+    }
+    *s = (struct value_shape){.kind = FORMAT_DECIMAL, .pattern = p->pipe.format};
+    *out = s;
+    return value_shape_ready(s, r->arena, r->em);
+}
+
+struct agg_result *pipe_place(struct reduce *r, const struct agg *a, struct agg_bucket *b, const struct agg *p)
+{
+    if (b->subs == NULL) {
+        b->subs = ARENA_ARRAY(r->arena, struct agg_result, agg_places(a));
+    }
+    return b->subs != NULL ? &b->subs[p->place] : NULL;
+}
+
+enum err pipe_add(struct reduce *r, const struct agg *a, struct agg_bucket *b, const struct agg *p, double v)
+{
+    struct agg_result *to = pipe_place(r, a, b, p);
+    if (to == NULL) {
+        return err_no_memory(r->em);
+    }
+    *to = (struct agg_result){.agg = p, .form = RESULT_PLAIN, .value = v};
+    return pipe_shape(r, p, &to->shape);
+}
+
+/* ---- over the buckets of a sibling ------------------------------------------------------------------------------------------ */
+
+struct gathered {
+    double *v;
+    uint32_t *from; /* which bucket */
+    uint32_t n;
+};
+
+static enum err gather(struct reduce *r, const struct agg *p, const struct agg_result *of, struct gathered *g)
+{
+    g->v = ARENA_ARRAY(r->arena, double, of->n);
+    g->from = ARENA_ARRAY(r->arena, uint32_t, of->n);
+    if (g->v == NULL || g->from == NULL) {
+        return err_no_memory(r->em);
+    }
+    const struct agg_path *path = &p->pipe.v[0].path;
+    struct agg_path rest = *path;
+    struct agg_step *steps = NULL;
+    uint32_t from = 1;
+    if (path->n == 1 && path->v[0].key.p != NULL) { /* "q.t": the key names what is below */
+        steps = ARENA_NEW(r->arena, struct agg_step);
+        if (steps == NULL) {
+            return err_no_memory(r->em);
+        }
+        steps->name = path->v[0].key;
+        rest = (struct agg_path){path->text, steps, 1};
+        from = 0;
+    }
+    for (uint32_t i = 0; i < of->n; i++) {
+        struct bucket_value x;
+        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &rest, from, p->pipe.gap, &x);
+        if (e != ERR_OK) {
+            return e;
+        }
+        if (x.found && !isnan(x.v)) {
+            g->from[g->n] = i;
+            g->v[g->n++] = x.v;
+        }
+    }
+    return ERR_OK;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static enum err bucket_percentiles(struct reduce *r, const struct agg *p, struct gathered *g, struct agg_result *out)
+{
+    out->n_list = p->pipe.n_percents;
+    out->list = ARENA_ARRAY(r->arena, double, out->n_list);
+    if (out->list == NULL) {
+        return err_no_memory(r->em);
+    }
+    qsort(g->v, g->n, sizeof(*g->v), by_value);
+    for (uint32_t i = 0; i < out->n_list; i++) {
+        uint32_t at = g->n == 0 ? 0 : (uint32_t)floor(p->pipe.percents[i] / 100.0 * (double)(g->n - 1) + 0.5);
+        out->list[i] = g->n == 0 ? NAN : g->v[at];
+    }
+    return ERR_OK;
+}
+
+/* The names of the buckets that hold the extreme. */
+static enum err extreme_keys(struct reduce *r, const struct agg_result *of, const struct gathered *g, struct agg_result *out)
+{
+    out->keys = ARENA_ARRAY(r->arena, struct str, g->n);
+    if (out->keys == NULL) {
+        return err_no_memory(r->em);
+    }
+    for (uint32_t i = 0; i < g->n; i++) {
+        struct buf b;
+        if (g->v[i] != out->value) {
+            continue;
+        }
+        buf_init(&b, NULL, BUF_UNLIMITED);
+        bucket_key_text(of, &of->buckets[g->from[i]], &b);
+        struct str s = arena_str(r->arena, buf_view(&b));
+        buf_fini(&b);
+        if (s.p == NULL) {
+            return err_no_memory(r->em);
+        }
+        out->keys[out->n_keys++] = s;
+    }
+    return ERR_OK;
+}
+
+static enum err sibling(struct reduce *r, const struct agg *p, const struct agg *level, struct agg_bucket *b)
+{
+    struct str first = p->pipe.v[0].path.v[0].name;
+    const struct agg_result *of = sub_named(level, b, first);
+    struct agg_result *out = pipe_place(r, level, b, p);
+    struct gathered g = {0};
+    if (out == NULL) {
+        return err_no_memory(r->em);
+    }
+    *out = (struct agg_result){.agg = p, .form = RESULT_PLAIN, .min = INFINITY, .max = -INFINITY};
+    enum err e = pipe_shape(r, p, &out->shape);
+    e = e == ERR_OK && of != NULL ? gather(r, p, of, &g) : e;
+    if (e != ERR_OK) {
+        return e;
+    }
+    for (uint32_t i = 0; i < g.n; i++) {
+        out->count++;
+        out->sum += g.v[i];
+        out->squares += g.v[i] * g.v[i];
+        out->min = fmin(out->min, g.v[i]);
+        out->max = fmax(out->max, g.v[i]);
+    }
+    switch (p->type->kind) {
+    case AGG_AVG_BUCKET:
+        out->value = out->count == 0 ? NAN : out->sum / (double)out->count;
+        return ERR_OK;
+    case AGG_SUM_BUCKET:
+        out->value = out->sum;
+        return ERR_OK;
+    case AGG_MIN_BUCKET:
+        out->value = out->min;
+        return extreme_keys(r, of, &g, out);
+    case AGG_MAX_BUCKET:
+        out->value = out->max;
+        return extreme_keys(r, of, &g, out);
+    case AGG_PERCENTILES_BUCKET:
+        return bucket_percentiles(r, p, &g, out);
+    default:
+        return ERR_OK;
+    }
+}
+
+/* ---- over the buckets that they are in ------------------------------------------------------------------------------------ */
+
+static enum err key_number(struct reduce *r, const struct agg_result *of, uint32_t i, double *out)
+{
+    return key_value(r, of->agg, &of->buckets[i], out);
+}
+
+static enum err derivative(struct reduce *r, const struct agg *p, struct agg_result *of)
+{
+    struct bucket_value last = {.found = false};
+    for (uint32_t i = 0; i < of->n; i++) {
+        struct bucket_value x;
+        double key = 0, last_key = 0;
+        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &p->pipe.v[0].path, 0, p->pipe.gap, &x);
+        if (e == ERR_OK && x.found && last.found) {
+            e = pipe_add(r, of->agg, &of->buckets[i], p, x.v - last.v);
+            e = e == ERR_OK ? key_number(r, of, i, &key) : e;
+            e = e == ERR_OK ? key_number(r, of, i - 1, &last_key) : e;
+            struct agg_result *out = &of->buckets[i].subs[p->place];
+            double units = p->pipe.unit_ms > 0 ? (key - last_key) / (double)p->pipe.unit_ms : -1;
+            out->has_normal = units > 0;
+            out->normal = units > 0 ? (x.v - last.v) / units : x.v - last.v;
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+        last = x;
+    }
+    return ERR_OK;
+}
+
+static enum err cumulative(struct reduce *r, const struct agg *p, struct agg_result *of)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < of->n; i++) {
+        struct bucket_value x;
+        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &p->pipe.v[0].path, 0, GAP_ZEROS, &x);
+        sum += e == ERR_OK && x.found && isfinite(x.v) ? x.v : 0;
+        e = e == ERR_OK ? pipe_add(r, of->agg, &of->buckets[i], p, sum) : e;
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+static enum err difference(struct reduce *r, const struct agg *p, struct agg_result *of)
+{
+    uint32_t lag = (uint32_t)p->pipe.lag;
+    double *seen = ARENA_ARRAY(r->arena, double, of->n);
+    if (seen == NULL) {
+        return err_no_memory(r->em);
+    }
+    for (uint32_t i = 0; i < of->n; i++) {
+        struct bucket_value x;
+        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &p->pipe.v[0].path, 0, p->pipe.gap, &x);
+        seen[i] = e == ERR_OK && x.found ? x.v : NAN;
+        if (e == ERR_OK && i >= lag && !isnan(seen[i]) && !isnan(seen[i - lag])) {
+            e = pipe_add(r, of->agg, &of->buckets[i], p, seen[i] - seen[i - lag]);
+        }
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+/* ---- bucket_sort ------------------------------------------------------------------------------------------------------------ */
+
+struct sorted {
+    const struct agg_orders *orders;
+    struct agg_bucket *b;
+    struct bucket_value *v; /* one an order; _key's found is false: the bucket's own key counts */
+    uint32_t at;
+};
+
+static bool is_key(const struct agg_order *o)
+{
+    return o->path.n == 1 && str_is(o->path.v[0].name, "_key");
+}
+
+static int by_orders(const void *x, const void *y)
+{
+    const struct sorted *a = x, *b = y;
+    for (uint32_t i = 0; i < a->orders->n; i++) {
+        const struct agg_order *o = &a->orders->v[i];
+        int c;
+        if (is_key(o)) {
+            c = agg_key_cmp(&a->b->key, &b->b->key);
+        } else if (!a->v[i].found || !b->v[i].found) {
+            c = (a->v[i].found ? 0 : 1) - (b->v[i].found ? 0 : 1);
+            if (c != 0) {
+                return c; /* those without a value come last, either way */
+            }
+        } else {
+            c = a->v[i].v < b->v[i].v ? -1 : a->v[i].v > b->v[i].v;
+        }
+        if (c != 0) {
+            return o->asc ? c : -c;
+        }
+    }
+    return a->at < b->at ? -1 : a->at > b->at;
+}
+
+static enum err sort_buckets(struct reduce *r, const struct agg *p, struct agg_result *of, uint32_t *n)
+{
+    const struct agg_orders *orders = p->pipe.sort;
+    struct sorted *all = ARENA_ARRAY(r->arena, struct sorted, of->n);
+    struct agg_bucket *moved = ARENA_ARRAY(r->arena, struct agg_bucket, of->n);
+    if (all == NULL || moved == NULL) {
+        return err_no_memory(r->em);
+    }
+    for (uint32_t i = 0; i < of->n; i++) {
+        struct sorted s = {orders, &of->buckets[i], ARENA_ARRAY(r->arena, struct bucket_value, orders->n), i};
+        bool any = false;
+        if (s.v == NULL) {
+            return err_no_memory(r->em);
+        }
+        for (uint32_t k = 0; k < orders->n; k++) {
+            bool key = is_key(&orders->v[k]);
+            enum err e = key ? ERR_OK : pipe_bucket_value(r, of->agg, s.b, &orders->v[k].path, 0, p->pipe.gap, &s.v[k]);
+            if (e != ERR_OK) {
+                return e;
+            }
+            s.v[k].found = s.v[k].found && !isnan(s.v[k].v);
+            any |= key || s.v[k].found;
+        }
+        if (any) {
+            all[(*n)++] = s;
+        }
+    }
+    qsort(all, *n, sizeof(*all), by_orders);
+    for (uint32_t i = 0; i < *n; i++) {
+        moved[i] = *all[i].b;
+    }
+    of->buckets = moved;
+    return ERR_OK;
+}
+
+static enum err bucket_sort(struct reduce *r, const struct agg *p, struct agg_result *of)
+{
+    uint32_t n = p->pipe.sort != NULL && p->pipe.sort->n > 0 ? 0 : of->n;
+    enum err e = p->pipe.sort != NULL && p->pipe.sort->n > 0 ? sort_buckets(r, p, of, &n) : ERR_OK;
+    uint32_t from = (uint32_t)MIN_OF(p->pipe.from, (int64_t)n);
+    int64_t size = p->pipe.size < 0 ? (int64_t)n : p->pipe.size;
+    of->buckets += from;
+    of->n = (uint32_t)MIN_OF((int64_t)(n - from), size);
+    return e;
+}
+
+enum err pipe_parent(struct reduce *r, const struct agg *p, struct agg_result *of)
+{
+    if (of->agg->type->class != CLASS_MULTI) {
+        return err_set(r->em, ERR_CLASS_CAST, "class [%s] cannot be cast to class InternalMultiBucketAggregation", of->agg->type->name);
+    }
+    switch (p->type->kind) {
+    case AGG_DERIVATIVE:
+        return derivative(r, p, of);
+    case AGG_CUMULATIVE_SUM:
+        return cumulative(r, p, of);
+    case AGG_SERIAL_DIFF:
+        return difference(r, p, of);
+    case AGG_BUCKET_SORT:
+        return bucket_sort(r, p, of);
+    case AGG_MOVING_AVG:
+        return pipe_moving(r, p, of);
+    default:
+        return pipe_script(r, p, of);
+    }
+}
+
+enum err pipelines_run(struct reduce *r, const struct agg *level, struct agg_result *self)
+{
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; i < self->n; i++) {
+        struct agg_bucket *b = &self->buckets[i];
+        for (uint32_t k = 0; e == ERR_OK && b->subs != NULL && k < level->n_subs; k++) {
+            if (agg_has_buckets(level->subs[k])) {
+                e = pipelines_run(r, level->subs[k], &b->subs[k]);
+            }
+        }
+    }
+    for (uint32_t k = 0; e == ERR_OK && k < level->n_pipes; k++) {
+        const struct agg *p = level->pipes[k];
+        if (p->type->class == CLASS_PARENT) {
+            e = pipe_parent(r, p, self);
+            continue;
+        }
+        for (uint32_t i = 0; e == ERR_OK && i < self->n; i++) {
+            e = sibling(r, p, level, &self->buckets[i]);
+        }
+    }
+    return e;
+}

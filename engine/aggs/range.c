@@ -1,0 +1,284 @@
+/* range, date_range, ip_range, geo_distance: a fixed list of buckets; a document may fall into several. */
+#include "engine/aggs/values.h"
+
+#include "common/base/inet.h"
+#include "common/base/jsonr.h"
+#include "common/base/num.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct one {
+    struct str key;
+    double from, to; /* [from, to) */
+    struct str from_s, to_s; /* addresses; p == NULL: open */
+};
+
+struct ranges {
+    struct collector c;
+    struct values v;
+    struct one *r; /* sorted by from, then to */
+    uint32_t n;
+    int64_t *counts; /* owner * n + range */
+    uint32_t cap;
+    double *keys; /* of a batch's points */
+};
+
+static enum err ranges_leaf(struct collector *c, struct errmsg *em)
+{
+    return values_leaf(&((struct ranges *)c)->v, em);
+}
+
+/* ---- collecting ------------------------------------------------------------------------------------------------------ */
+
+static bool inside(struct ranges *s, const struct one *r, uint32_t i)
+{
+    if (s->v.kind != SOURCE_IP) {
+        double x = s->c.agg->type->kind == AGG_GEO_DISTANCE ? s->keys[i] : s->v.d[i];
+        return x >= r->from && x < r->to;
+    }
+    struct str a = dict_text(&s->v.dict, s->v.id[i]);
+    return (r->from_s.p == NULL || str_cmp(a, r->from_s) >= 0) && (r->to_s.p == NULL || str_cmp(a, r->to_s) < 0);
+}
+
+static uint32_t next_values(struct ranges *s, const struct doc_run *d, uint32_t *pos)
+{
+    if (s->v.kind == SOURCE_IP) {
+        return values_ids(&s->v, d, pos);
+    }
+    if (s->c.agg->type->kind != AGG_GEO_DISTANCE) {
+        return values_doubles(&s->v, d, pos);
+    }
+    const struct range_params *p = &s->c.agg->range;
+    uint32_t n = values_points(&s->v, d, pos);
+    s->keys = (double *)(void *)s->v.g; /* a distance takes less room than its point */
+    for (uint32_t i = 0; i < n; i++) {
+        struct geo_point g = s->v.g[i];
+        s->keys[i] = geo_distance(p->plane ? GEO_PLANE : GEO_ARC, p->origin.lat, p->origin.lon, g.lat, g.lon) / p->unit_metres;
+    }
+    return n;
+}
+
+static void ranges_collect(struct collector *c, const struct doc_run *d)
+{
+    struct ranges *s = (struct ranges *)c;
+    for (uint32_t pos = 0; pos < d->n;) {
+        uint32_t n = next_values(s, d, &pos);
+        for (uint32_t i = 0; i < n;) {
+            uint32_t at = s->v.at[i], end = i, owner = run_bucket(d, at);
+            while (end < n && s->v.at[end] == at) {
+                end++;
+            }
+            if (!run_reserve(c->run, &s->counts, &s->cap, (owner + 1) * s->n, sizeof(*s->counts))) {
+                return;
+            }
+            for (uint32_t k = 0; k < s->n; k++) {
+                bool in = false;
+                for (uint32_t j = i; j < end && !in; j++) {
+                    in = inside(s, &s->r[k], j);
+                }
+                if (in) {
+                    s->counts[owner * s->n + k]++;
+                    collector_send(c, d->docs[at], owner * s->n + k, d->scores != NULL ? d->scores[at] : 0);
+                }
+            }
+            i = end;
+        }
+    }
+    collector_flush(c);
+}
+
+static enum err ranges_build(struct collector *c, uint32_t owner, struct agg_result *out, struct errmsg *em)
+{
+    struct ranges *s = (struct ranges *)c;
+    out->agg = c->agg;
+    out->form = RESULT_STR;
+    out->shape = s->v.shape;
+    out->n = s->n;
+    out->buckets = ARENA_ARRAY(c->run->arena, struct agg_bucket, s->n);
+    if (out->buckets == NULL) {
+        return err_no_memory(em);
+    }
+    for (uint32_t k = 0; k < s->n; k++) {
+        struct agg_bucket *b = &out->buckets[k];
+        bool met = owner != NO_BUCKET && (uint64_t)owner * s->n + k < s->cap;
+        uint32_t bucket = met ? owner * s->n + k : NO_BUCKET;
+        *b = (struct agg_bucket){.key = {.kind = KEY_STR, .s = s->r[k].key},
+                                 .doc_count = met ? s->counts[bucket] : 0,
+                                 .from = s->r[k].from,
+                                 .to = s->r[k].to,
+                                 .from_s = s->r[k].from_s,
+                                 .to_s = s->r[k].to_s};
+        enum err e = collector_subs(c, bucket, &b->subs, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
+static const struct collector_ops ranges_ops = {.leaf = ranges_leaf, .collect = ranges_collect, .build = ranges_build};
+
+/* ---- binding ------------------------------------------------------------------------------------------------------------ */
+
+static enum err number_bound(struct ranges *s, const struct json *given, double open, double *out, struct errmsg *em)
+{
+    int64_t whole;
+    *out = open;
+    if (given == NULL) {
+        return ERR_OK;
+    }
+    if (s->c.agg->type->kind == AGG_GEO_DISTANCE) {
+        return jr_double(given, out, em);
+    }
+    if (given->type == JSON_NUMBER && s->c.agg->type->kind == AGG_DATE_RANGE && s->v.shape->kind == FORMAT_DATE
+        && json_is_integral(given)) {
+        struct json text = json_mk_str(json_text(given)); /* read by the format, as any date */
+        return values_parse(&s->v, &text, out, &whole, em);
+    }
+    return values_parse(&s->v, given, out, &whole, em);
+}
+
+static void print_bound(const struct ranges *s, double x, struct buf *out)
+{
+    if (!isfinite(x)) {
+        buf_char(out, '*');
+    } else {
+        value_shape_print(s->v.shape, x, out);
+    }
+}
+
+static enum err number_range(struct ranges *s, const struct range_spec *spec, struct one *r, struct errmsg *em)
+{
+    bool geo = s->c.agg->type->kind == AGG_GEO_DISTANCE;
+    enum err e = number_bound(s, spec->from, geo ? 0 : -INFINITY, &r->from, em);
+    e = e == ERR_OK ? number_bound(s, spec->to, INFINITY, &r->to, em) : e;
+    if (e != ERR_OK || spec->key.p != NULL) {
+        return e;
+    }
+    struct buf b;
+    buf_init(&b, NULL, 4 * KIB);
+    print_bound(s, geo && r->from == 0 ? -INFINITY : r->from, &b);
+    buf_char(&b, '-');
+    print_bound(s, r->to, &b);
+    r->key = arena_str(s->c.run->arena, buf_view(&b));
+    buf_fini(&b);
+    return r->key.p != NULL ? ERR_OK : err_no_memory(em);
+}
+
+static enum err address(struct ranges *s, struct str text, struct str *out, struct errmsg *em)
+{
+    uint8_t *p = arena_alloc(s->c.run->arena, INET_BYTES);
+    if (p == NULL) {
+        return err_no_memory(em);
+    }
+    *out = str_mk(p, INET_BYTES);
+    return inet_parse(text, p, em);
+}
+
+static enum err masked(struct ranges *s, const struct range_spec *spec, struct one *r, struct errmsg *em)
+{
+    uint8_t *first = arena_alloc(s->c.run->arena, INET_BYTES), *last = arena_alloc(s->c.run->arena, INET_BYTES);
+    if (first == NULL || last == NULL) {
+        return err_no_memory(em);
+    }
+    enum err e = inet_cidr(spec->mask, first, last, em);
+    r->from_s = str_mk(first, INET_BYTES);
+    r->to_s = inet_next(last) ? str_mk(last, INET_BYTES) : STR_NULL;
+    r->key = spec->key.p != NULL ? spec->key : spec->mask;
+    return e;
+}
+
+static enum err address_range(struct ranges *s, const struct range_spec *spec, struct one *r, struct errmsg *em)
+{
+    if (spec->mask.p != NULL) {
+        return masked(s, spec, r, em);
+    }
+    enum err e = spec->from != NULL ? address(s, json_text(spec->from), &r->from_s, em) : ERR_OK;
+    if (e == ERR_OK && spec->to != NULL) {
+        e = address(s, json_text(spec->to), &r->to_s, em);
+    }
+    if (e != ERR_OK || spec->key.p != NULL) {
+        return e;
+    }
+    struct buf b;
+    buf_init(&b, NULL, KIB);
+    if (r->from_s.p != NULL) {
+        inet_print((const uint8_t *)r->from_s.p, &b);
+    } else {
+        buf_char(&b, '*');
+    }
+    buf_char(&b, '-');
+    if (r->to_s.p != NULL) {
+        inet_print((const uint8_t *)r->to_s.p, &b);
+    } else {
+        buf_char(&b, '*');
+    }
+    r->key = arena_str(s->c.run->arena, buf_view(&b));
+    buf_fini(&b);
+    return r->key.p != NULL ? ERR_OK : err_no_memory(em);
+}
+
+static int cmp_open(struct str a, struct str b, int open)
+{
+    if (a.p == NULL || b.p == NULL) {
+        return a.p == b.p ? 0 : a.p == NULL ? open : -open;
+    }
+    return str_cmp(a, b);
+}
+
+static int one_cmp(const struct one *x, const struct one *y)
+{
+    if (x->from != y->from) {
+        return x->from < y->from ? -1 : 1;
+    }
+    if (x->to != y->to) {
+        return x->to < y->to ? -1 : 1;
+    }
+    int c = cmp_open(x->from_s, y->from_s, -1);
+    return c != 0 ? c : cmp_open(x->to_s, y->to_s, 1);
+}
+
+/* Stable: equal ranges keep the order of the request. */
+static void sort_ranges(struct ranges *s)
+{
+    for (uint32_t i = 1; i < s->n; i++) {
+        struct one x = s->r[i];
+        uint32_t at = i;
+        for (; at > 0 && one_cmp(&s->r[at - 1], &x) > 0; at--) {
+            s->r[at] = s->r[at - 1];
+        }
+        s->r[at] = x;
+    }
+}
+
+enum err range_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
+{
+    struct ranges *s = ARENA_NEW(r->arena, struct ranges);
+    if (s == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &s->c;
+    enum agg_kind k = a->type->kind;
+    bool ip = k == AGG_IP_RANGE, geo = k == AGG_GEO_DISTANCE;
+    unsigned takes = ip ? TAKES_IP : geo ? TAKES_GEO : TAKES_NUMERIC;
+    enum source_kind otherwise = ip ? SOURCE_IP : geo ? SOURCE_GEO : k == AGG_DATE_RANGE ? SOURCE_DATE : SOURCE_NUMBER;
+    enum err e = collector_init(&s->c, &ranges_ops, r, a, em);
+    e = e == ERR_OK ? values_bind(&s->v, r, a, &a->vs, takes, otherwise, em) : e;
+    if (e == ERR_OK && a->range.n == 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "No [ranges] specified for the [%.*s] aggregation", STR_ARG(a->name));
+    }
+    s->n = a->range.n;
+    s->r = ARENA_ARRAY(r->arena, struct one, s->n);
+    if (e == ERR_OK && s->r == NULL) {
+        return err_no_memory(em);
+    }
+    for (uint32_t i = 0; e == ERR_OK && i < s->n; i++) {
+        s->r[i].key = a->range.v[i].key;
+        e = ip ? address_range(s, &a->range.v[i], &s->r[i], em) : number_range(s, &a->range.v[i], &s->r[i], em);
+    }
+    if (e == ERR_OK) {
+        sort_ranges(s);
+    }
+    return e;
+}

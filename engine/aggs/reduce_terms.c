@@ -1,0 +1,322 @@
+/* Merging terms: counts, what may be missing from them, and the choice of the best. */
+#include "engine/aggs/result.h"
+
+#include "common/base/utf8.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* By how much a shard's report may understate any term that it left out; -1: nobody knows. */
+static int64_t shard_error(const struct agg *a, const struct agg_result *t)
+{
+    const struct agg_order *first = &a->terms.orders.v[0];
+    if (t->n == 0 || t->n < t->shard_size || first->by == ORDER_KEY) {
+        return 0;
+    }
+    if (first->by != ORDER_COUNT || first->asc) {
+        return -1;
+    }
+    int64_t least = INT64_MAX;
+    for (uint32_t i = 0; i < t->n; i++) {
+        least = MIN_OF(least, t->buckets[i].doc_count);
+    }
+    return least;
+}
+
+struct term_in {
+    struct agg_bucket *b;
+    uint32_t shard;
+};
+
+static int by_key(const void *x, const void *y)
+{
+    const struct term_in *a = x, *b = y;
+    int c = agg_key_cmp(&a->b->key, &b->b->key);
+    return c != 0 ? c : a->shard < b->shard ? -1 : a->shard > b->shard;
+}
+
+/* One term of several shards. The errors of the shards that told of it are known: only the others' may be missing. */
+static enum err merge_term(struct reduce *r, const struct agg *a, const struct term_in *in, uint32_t n, struct agg_bucket *out)
+{
+    struct agg_result **subs = ARENA_ARRAY(r->arena, struct agg_result *, n);
+    uint32_t have = 0;
+    if (subs == NULL) {
+        return err_no_memory(r->em);
+    }
+    *out = *in[0].b;
+    out->doc_count = out->error = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        out->doc_count += in[i].b->doc_count;
+        if (out->error != -1) {
+            out->error = in[i].b->error == -1 ? -1 : out->error + in[i].b->error;
+        }
+        if (in[i].b->subs != NULL) {
+            subs[have++] = in[i].b->subs;
+        }
+    }
+    return reduce_subs(r, a, subs, have, &out->subs);
+}
+
+static enum err gather(struct reduce *r, struct agg_result *const *in, uint32_t n, struct term_in **out, size_t *total)
+{
+    *total = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        *total += in[i]->n;
+    }
+    struct term_in *all = ARENA_ARRAY(r->arena, struct term_in, *total);
+    size_t at = 0;
+    for (uint32_t i = 0; all != NULL && i < n; i++) {
+        for (uint32_t k = 0; k < in[i]->n; k++) {
+            all[at++] = (struct term_in){&in[i]->buckets[k], i};
+        }
+    }
+    *out = all;
+    if (all == NULL) {
+        return err_no_memory(r->em);
+    }
+    qsort(all, *total, sizeof(*all), by_key);
+    return ERR_OK;
+}
+
+static enum err merge_all(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_bucket **out,
+                          uint32_t *n_out)
+{
+    struct term_in *all;
+    size_t total;
+    enum err e = gather(r, in, n, &all, &total);
+    struct agg_bucket *merged = ARENA_ARRAY(r->arena, struct agg_bucket, total);
+    if (e != ERR_OK || merged == NULL) {
+        return e != ERR_OK ? e : err_no_memory(r->em);
+    }
+    *n_out = 0;
+    for (size_t i = 0; e == ERR_OK && i < total;) {
+        size_t end = i + 1;
+        while (end < total && agg_key_cmp(&all[end].b->key, &all[i].b->key) == 0) {
+            end++;
+        }
+        e = merge_term(r, a, &all[i], (uint32_t)(end - i), &merged[(*n_out)++]);
+        i = end;
+    }
+    *out = merged;
+    return e;
+}
+
+static enum err check_forms(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n)
+{
+    for (uint32_t i = 1; i < n; i++) {
+        if (in[i]->form != RESULT_UNMAPPED && in[i]->form != in[0]->form) {
+            return err_set(r->em, ERR_AGG_EXECUTION,
+                           "Merging/Reducing the aggregations failed when computing the aggregation [%.*s] because the field you gave in "
+                           "the aggregation query existed as two different types in two different indices",
+                           STR_ARG(a->name));
+        }
+    }
+    return ERR_OK;
+}
+
+enum err reduce_terms(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out)
+{
+    const struct terms_params *p = &a->terms;
+    int64_t error = 0;
+    uint32_t total = 0;
+    enum err e = check_forms(r, a, in, n);
+    for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
+        int64_t mine = shard_error(a, in[i]);
+        out->other += in[i]->other;
+        error = error == -1 || mine == -1 ? -1 : error + mine;
+        for (uint32_t k = 0; k < in[i]->n; k++) {
+            in[i]->buckets[k].error -= mine;
+        }
+    }
+    e = e == ERR_OK ? merge_all(r, a, in, n, &out->buckets, &total) : e;
+    if (e != ERR_OK) {
+        return e;
+    }
+    for (uint32_t i = 0; i < total; i++) {
+        struct agg_bucket b = out->buckets[i];
+        b.error = error == -1 ? -1 : b.error + error;
+        if (b.doc_count >= p->min_doc_count) {
+            out->buckets[out->n++] = b;
+        }
+    }
+    e = buckets_sort(r, a, &p->orders, out->buckets, out->n);
+    for (; out->n > p->size; out->n--) {
+        out->other += out->buckets[out->n - 1].doc_count;
+    }
+    out->error = error == -1 ? -1 : n == 1 ? 0 : error;
+    return e;
+}
+
+/* ---- significant terms ---------------------------------------------------------------------------------------------------- */
+
+struct contingency { /* documents by class and by term */
+    double n00, n01, n10, n11, n0_, n1_, n_0, n_1, n;
+};
+
+static struct contingency contingency_of(double sf, double s, double bf, double b, bool superset)
+{
+    if (superset) {
+        return (struct contingency){.n00 = b - bf - (s - sf), .n01 = s - sf, .n10 = bf - sf, .n11 = sf,
+                                    .n0_ = b - bf, .n1_ = bf, .n_0 = b - s, .n_1 = s, .n = b};
+    }
+    return (struct contingency){.n00 = b - bf, .n01 = s - sf, .n10 = bf, .n11 = sf,
+                                .n0_ = b - bf + s - sf, .n1_ = bf + sf, .n_0 = b, .n_1 = s, .n = b + s};
+}
+
+static double information(double nxy, double nx, double ny, double n)
+{
+    double numerator = fabs(n * nxy), denominator = fabs(nx * ny), factor = fabs(nxy / n);
+    return numerator < 1e-7 && factor < 1e-7 ? 0 : factor * log(numerator / denominator) / log(2);
+}
+
+static double jlh(double sf, double s, double bf, double b)
+{
+    if (sf == 0 || s == 0) {
+        return 0;
+    }
+    if (b == 0 || bf == 0) {
+        bf = 1;
+    }
+    double in = sf / s, all = bf / b, change = in - all;
+    return change <= 0 ? 0 : change * (in / all);
+}
+
+double significance(const struct terms_params *p, int64_t subset_df, int64_t subset, int64_t superset_df, int64_t superset)
+{
+    double sf = (double)subset_df, s = (double)subset, bf = (double)superset_df, b = (double)superset;
+    struct contingency c = contingency_of(sf, s, bf, b, p->heuristic.background_is_superset);
+    bool negative = c.n11 / c.n_1 < c.n10 / c.n_0;
+    switch (p->heuristic.kind) {
+    case HEURISTIC_PERCENTAGE:
+        return bf == 0 ? 0 : sf / bf;
+    case HEURISTIC_CHI:
+        if (!p->heuristic.include_negatives && negative) {
+            return -INFINITY;
+        }
+        return c.n * pow(c.n11 * c.n00 - c.n01 * c.n10, 2) / (c.n_1 * c.n1_ * c.n0_ * c.n_0);
+    case HEURISTIC_MUTUAL:
+        if (!p->heuristic.include_negatives && negative) {
+            return -INFINITY;
+        }
+        return information(c.n00, c.n0_, c.n_0, c.n) + information(c.n01, c.n0_, c.n_1, c.n)
+               + information(c.n10, c.n1_, c.n_0, c.n) + information(c.n11, c.n1_, c.n_1, c.n);
+    case HEURISTIC_GND:
+        if (c.n11 == 0) {
+            return 0;
+        }
+        if (c.n1_ == c.n_1 && c.n1_ == c.n11) {
+            return 1;
+        }
+        return exp(-(fmax(log(c.n1_), log(c.n_1)) - log(c.n11)) / (log(c.n) - fmin(log(c.n1_), log(c.n_1))));
+    default:
+        return jlh(sf, s, bf, b);
+    }
+}
+
+/* Equal scores are common here, and which of them comes first is up to the queue that Elasticsearch keeps them in: a binary
+ * heap with the lowest score at its root, filled in the order of a Java hash table. Both are followed. */
+static uint32_t java_hash(const struct agg_result *r, const struct agg_bucket *b)
+{
+    struct buf text;
+    uint32_t h = 0;
+    buf_init(&text, NULL, BUF_UNLIMITED);
+    bucket_key_text(r, b, &text);
+    struct str s = buf_view(&text);
+    for (size_t at = 0; at < s.n;) {
+        uint32_t c = utf8_next(s, &at);
+        if (c >= 0x10000) {
+            h = h * 31 + (0xD800 + ((c - 0x10000) >> 10));
+            c = 0xDC00 + ((c - 0x10000) & 0x3FF);
+        }
+        h = h * 31 + c;
+    }
+    buf_fini(&text);
+    return h ^ (h >> 16);
+}
+
+struct scored {
+    struct agg_bucket *b;
+    uint32_t place, at;
+};
+
+static int by_place(const void *x, const void *y)
+{
+    const struct scored *a = x, *b = y;
+    return a->place != b->place ? (a->place < b->place ? -1 : 1) : a->at < b->at ? -1 : a->at > b->at;
+}
+
+static void heap_down(struct scored *h, uint32_t n, uint32_t i) /* from 1 */
+{
+    struct scored x = h[i];
+    for (uint32_t child = 2 * i; child <= n; child = 2 * i) {
+        child += child + 1 <= n && h[child + 1].b->score < h[child].b->score;
+        if (!(h[child].b->score < x.b->score)) {
+            break;
+        }
+        h[i] = h[child];
+        i = child;
+    }
+    h[i] = x;
+}
+
+static void heap_up(struct scored *h, uint32_t i)
+{
+    struct scored x = h[i];
+    for (; i > 1 && x.b->score < h[i / 2].b->score; i /= 2) {
+        h[i] = h[i / 2];
+    }
+    h[i] = x;
+}
+
+static enum err best_scores(struct reduce *r, const struct agg *a, struct agg_result *out, struct agg_bucket *v, uint32_t n)
+{
+    uint32_t table = 16, have = 0, max = (uint32_t)MIN_OF(a->terms.size, (int64_t)n);
+    struct scored *order = ARENA_ARRAY(r->arena, struct scored, n), *heap = ARENA_ARRAY(r->arena, struct scored, (size_t)max + 2);
+    out->buckets = ARENA_ARRAY(r->arena, struct agg_bucket, max);
+    if (order == NULL || heap == NULL || out->buckets == NULL) {
+        return err_no_memory(r->em);
+    }
+    while (n > table / 4 * 3) {
+        table *= 2;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        order[i] = (struct scored){&v[i], java_hash(out, &v[i]) & (table - 1), i};
+    }
+    qsort(order, n, sizeof(*order), by_place);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!(order[i].b->score > 0) || order[i].b->doc_count < a->terms.min_doc_count) {
+            continue;
+        }
+        if (have < max) {
+            heap[++have] = order[i];
+            heap_up(heap, have);
+        } else if (max > 0 && !(order[i].b->score < heap[1].b->score)) {
+            heap[1] = order[i];
+            heap_down(heap, have, 1);
+        }
+    }
+    out->n = have;
+    for (uint32_t i = have; i > 0; i--) {
+        out->buckets[i - 1] = *heap[1].b;
+        heap[1] = heap[i];
+        if (i > 1) {
+            heap_down(heap, i - 1, 1);
+        }
+    }
+    return ERR_OK;
+}
+
+enum err reduce_significant(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out)
+{
+    struct agg_bucket *all;
+    uint32_t total = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        out->subset_size += in[i]->subset_size;
+        out->superset_size += in[i]->superset_size;
+    }
+    enum err e = reduce_by_key(r, a, in, n, &all, &total);
+    for (uint32_t i = 0; e == ERR_OK && i < total; i++) {
+        all[i].score = significance(&a->terms, all[i].doc_count, out->subset_size, all[i].superset_df, out->superset_size);
+    }
+    return e == ERR_OK ? best_scores(r, a, out, all, total) : e;
+}

@@ -1,0 +1,154 @@
+/* result.h - what aggregations found, as a tree: one shard's, or the whole answer's.
+ *
+ * A shard's collectors build it, its byte form travels, reduce merges several into one, pipelines add to it and it is
+ * printed. Everything lives in an arena. What printing needs of the fields (formats, zones) comes along: whoever reduces
+ * has no mapping. */
+#ifndef ENGINE_AGGS_RESULT_H
+#define ENGINE_AGGS_RESULT_H
+
+#include "common/base/bytes.h"
+#include "common/base/decimal_format.h"
+#include "engine/aggs/agg_int.h"
+
+/* How values are shown. */
+enum format_kind { FORMAT_RAW, FORMAT_BOOLEAN, FORMAT_DATE, FORMAT_DECIMAL, FORMAT_IP, FORMAT_GEOHASH, FORMAT_GEOTILE };
+struct value_shape {
+    enum format_kind kind;
+    struct str pattern; /* dates and decimals */
+    struct str zone_id; /* dates; n == 0: UTC */
+    /* made of these where they are read */
+    const struct date_format *date;
+    const struct zone *zone;
+    const struct decimal_format *decimal;
+};
+/* Compiles date, zone and decimal out of the texts. */
+enum err value_shape_ready(struct value_shape *s, struct arena *arena, struct errmsg *em);
+/* The text of a value, into `out` (appended). */
+void value_shape_print(const struct value_shape *s, double v, struct buf *out);
+void value_shape_print_i64(const struct value_shape *s, int64_t v, struct buf *out);
+
+enum key_kind { KEY_NONE, KEY_I64, KEY_F64, KEY_STR, KEY_NULL };
+struct agg_key {
+    enum key_kind kind;
+    union {
+        int64_t i;
+        double d;
+        struct str s;
+    };
+};
+int agg_key_cmp(const struct agg_key *a, const struct agg_key *b);
+
+struct agg_bucket {
+    struct agg_key key;
+    int64_t doc_count;
+    int64_t error;     /* terms: how many documents of this term shards may not have told */
+    double from, to;   /* ranges; infinite: open */
+    struct str from_s, to_s; /* ip ranges; p == NULL: open */
+    const struct agg_key *keys; /* composite: one a source */
+    int64_t subset_df, superset_df; /* significant terms */
+    double score;
+    struct agg_result *subs; /* agg_places() of them; NULL when the aggregation has no sub-aggregations */
+};
+
+/* Which of several forms a result has. */
+enum result_form { RESULT_ABSENT, RESULT_UNMAPPED, RESULT_STR, RESULT_I64, RESULT_F64, RESULT_PLAIN };
+
+struct tdigest;
+struct hll;
+struct hdr;
+
+struct agg_hit { /* of top_hits */
+    float score;
+    const struct sort_value *sort; /* NULL: by score */
+    struct str json;
+    uint32_t shard; /* order of ties: set by reduce */
+};
+
+struct agg_result {
+    const struct agg *agg;
+    enum result_form form;
+    struct value_shape *shape;
+    /* many buckets; a single bucket is one of them */
+    struct agg_bucket *buckets;
+    uint32_t n;
+    bool unsorted;       /* the buckets wait for the aggregation's order */
+    int64_t error, other; /* terms */
+    int64_t shard_size;
+    int64_t subset_size, superset_size; /* significant terms */
+    struct agg_key *after; /* composite: of the last bucket; NULL: none */
+    struct value_shape **shapes; /* composite: one a source */
+    uint32_t n_shapes;
+    int unit, inner; /* auto_date_histogram: rounding and multiple */
+    bool empty_bounds;
+    double ext_min, ext_max; /* histograms: extended bounds in the keys' form */
+    /* the empty bucket's sub-aggregations: what filling up gaps makes buckets of */
+    struct agg_result *empty;
+    /* metrics */
+    int64_t count;
+    double sum, sum_error, min, max, squares, squares_error;
+    double weights, weights_error;
+    double value;     /* pipelines: the single value */
+    double normal;    /* derivative: per unit */
+    bool has_normal;
+    struct str *keys; /* min_bucket, max_bucket */
+    uint32_t n_keys;
+    double *list;     /* percentiles_bucket */
+    uint32_t n_list;
+    double geo[6];    /* bounds: top, bottom, pos left, pos right, neg left, neg right; centroid: lat, lon */
+    struct tdigest *digest;
+    struct hdr *hdr;
+    struct hll *hll;
+    struct agg_hit *hits; /* top_hits: count is their total */
+    uint32_t n_hits, n_sort;
+    float max_score;
+};
+
+/* Byte forms. The decoder trusts nothing: ERR_CORRUPT for whatever does not fit `agg`. */
+void result_encode(const struct agg_result *r, struct buf *out);
+enum err result_decode(struct agg_result *r, const struct agg *agg, struct bytes_in *in, struct arena *arena, struct errmsg *em);
+
+/* Merges n results of one aggregation (they are consumed). */
+struct reduce {
+    const struct agg_spec *spec;
+    struct arena *arena;
+    int64_t buckets; /* so far, against AGG_BUCKETS_MAX */
+    struct errmsg *em;
+};
+enum err result_reduce(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out);
+/* Counts buckets of the answer. ERR_TOO_MANY_BUCKETS. */
+enum err reduce_count(struct reduce *r, int64_t n);
+/* The sub-aggregations of one bucket, out of those of n buckets. */
+enum err reduce_subs(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result **out);
+/* Results without any document, as an empty bucket has them. */
+enum err result_empty(struct reduce *r, const struct agg *a, const struct agg_result *like, struct agg_result *out);
+enum err reduce_histogram(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out);
+enum err reduce_auto_date(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out);
+enum err reduce_terms(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out);
+enum err reduce_significant(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
+                            struct agg_result *out);
+enum err reduce_metric(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out);
+/* Buckets with equal keys become one, in key order. */
+enum err reduce_by_key(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_bucket **out,
+                       uint32_t *n_out);
+/* The order of two buckets of aggregation a. */
+int bucket_order_cmp(const struct agg *a, const struct agg_orders *orders, const struct agg_bucket *x, const struct agg_bucket *y);
+enum err buckets_sort(struct reduce *r, const struct agg *a, const struct agg_orders *orders, struct agg_bucket *v, uint32_t n);
+double significance(const struct terms_params *p, int64_t subset_df, int64_t subset, int64_t superset_df, int64_t superset);
+
+/* The pipelines of `level`, whose result `self` is, and of everything below it; inner ones first. */
+enum err pipelines_run(struct reduce *r, const struct agg *level, struct agg_result *self);
+
+/* The value that a path names in a result: its metric's, its bucket count. false: there is none such. */
+enum err result_value(const struct agg_result *r, struct str key, double *out, struct errmsg *em);
+
+/* Writes "name": {...}. */
+void result_print(const struct agg_result *r, bool typed_keys, struct jsonw *w);
+/* Derived numbers of stats, shared by printing, orders and paths. false: no such name. */
+bool stats_value(const struct agg_result *r, struct str name, double *out);
+double percentile_value(const struct agg_result *r, double at);
+/* The value of a single-valued metric; NaN for none. */
+double metric_value(const struct agg_result *r);
+bool metric_is_single(enum agg_kind k);
+bool bucket_key_text(const struct agg_result *r, const struct agg_bucket *b, struct buf *out);
+
+#endif

@@ -1,0 +1,161 @@
+/* top_hits: the best documents of each bucket, as finished hits. */
+#include "engine/aggs/collect.h"
+
+#include "engine/search/top_docs.h"
+
+#include <math.h>
+
+#define WINDOW_MAX 100 /* from + size: index.max_inner_result_window */
+
+struct bucket_hits {
+    struct top_docs *top;
+    uint32_t leaf; /* bound to it: index + 1 */
+    int64_t total;
+    float best;
+};
+
+struct top_hits {
+    struct collector c;
+    const struct search_source *source;
+    struct sort_plan *sort;
+    struct bucket_hits *b;
+    uint32_t cap;
+    struct scorer scorer; /* for sort keys: gives the score that came with the document */
+    float score;
+    struct top_hits *next; /* all of the run, to be let go of */
+};
+
+static bool by_score(const struct search_source *s)
+{
+    return s->n_sort == 0 || (s->n_sort == 1 && s->sort[0].kind == SORT_SCORE && s->sort[0].descending);
+}
+
+static float given_score(struct scorer *s)
+{
+    struct top_hits *t = (struct top_hits *)(void *)((char *)s - offsetof(struct top_hits, scorer));
+    return t->score;
+}
+
+static const struct scorer_ops given_ops = {.score = given_score};
+
+static bool bind_bucket(struct top_hits *t, struct bucket_hits *b)
+{
+    struct agg_run *r = t->c.run;
+    enum err e = ERR_OK;
+    if (b->top == NULL) {
+        struct top_docs_opts o = {.k = (uint32_t)(t->source->from + t->source->size),
+                                  .sort = t->sort,
+                                  .want_scores = t->source->track_scores,
+                                  .arena = r->arena};
+        b->best = -INFINITY;
+        e = top_docs_new(&b->top, &o, &r->em);
+    }
+    if (e == ERR_OK && b->leaf != r->leaf->index + 1) {
+        e = top_docs_leaf(b->top, r->leaf, &t->scorer, &r->em);
+        b->leaf = r->leaf->index + 1;
+    }
+    if (e != ERR_OK) {
+        run_fail(r, e);
+    }
+    return e == ERR_OK;
+}
+
+static void top_hits_collect(struct collector *c, const struct doc_run *d)
+{
+    struct top_hits *t = (struct top_hits *)c;
+    for (uint32_t i = 0; i < d->n; i++) {
+        uint32_t bucket = run_bucket(d, i);
+        if (!run_reserve(c->run, &t->b, &t->cap, bucket + 1, sizeof(*t->b))) {
+            return;
+        }
+        struct bucket_hits *b = &t->b[bucket];
+        if ((b->top == NULL || b->leaf != c->run->leaf->index + 1) && !bind_bucket(t, b)) {
+            return;
+        }
+        float score = d->scores != NULL ? d->scores[i] : 0;
+        t->score = score;
+        b->total++;
+        b->best = score > b->best ? score : b->best;
+        top_docs_add(b->top, d->docs[i], score);
+    }
+}
+
+static enum err fill(struct top_hits *t, struct bucket_hits *b, struct agg_result *out, struct errmsg *em)
+{
+    struct agg_run *r = t->c.run;
+    struct top_doc *docs;
+    uint32_t n = 0;
+    enum err e = top_docs_take(b->top, r->cx->shard->slot, r->arena, &docs, &n, em);
+    struct str *json = ARENA_ARRAY(r->arena, struct str, n);
+    out->hits = ARENA_ARRAY(r->arena, struct agg_hit, n);
+    if (e != ERR_OK || json == NULL || out->hits == NULL) {
+        return e != ERR_OK ? e : err_no_memory(em);
+    }
+    e = search_fetch_phase(json, r->cx->shard, t->source, docs, n, r->arena, em);
+    for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
+        out->hits[i] = (struct agg_hit){.score = docs[i].score, .sort = docs[i].sort, .json = json[i]};
+    }
+    out->n_hits = n;
+    out->n_sort = t->sort != NULL ? t->source->n_sort : 0;
+    out->count = b->total;
+    bool scored = t->sort == NULL || t->source->track_scores;
+    out->max_score = scored && b->total > 0 ? b->best : NAN;
+    return e;
+}
+
+static enum err top_hits_build(struct collector *c, uint32_t bucket, struct agg_result *out, struct errmsg *em)
+{
+    struct top_hits *t = (struct top_hits *)c;
+    out->agg = c->agg;
+    out->form = RESULT_PLAIN;
+    out->max_score = NAN;
+    return bucket < t->cap && t->b[bucket].top != NULL ? fill(t, &t->b[bucket], out, em) : ERR_OK;
+}
+
+static const struct collector_ops top_hits_ops = {.collect = top_hits_collect, .build = top_hits_build};
+
+enum err top_hits_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
+{
+    struct top_hits *t = ARENA_NEW(r->arena, struct top_hits);
+    if (t == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &t->c;
+    struct search_source *s = ARENA_NEW(r->arena, struct search_source);
+    if (s == NULL) {
+        return err_no_memory(em);
+    }
+    *s = *a->top_hits.source;
+    s->query = r->cx->source != NULL ? r->cx->source->query : NULL; /* what highlighting and explain go by */
+    t->source = s;
+    t->scorer.ops = &given_ops;
+    int64_t window = s->from + s->size;
+    if (window > WINDOW_MAX) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Top hits result window is too large, the top hits aggregator [%.*s]'s from + size must be less than or equal to: "
+                       "[%d] but was [%lld]. This limit can be set by changing the [index.max_inner_result_window] index level setting.",
+                       STR_ARG(a->name), WINDOW_MAX, (long long)window);
+    }
+    if (window == 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "numHits must be > 0; please use TotalHitCountCollector if you just need the total hit count");
+    }
+    t->next = r->top_hits;
+    r->top_hits = t;
+    enum err e = collector_init(&t->c, &top_hits_ops, r, a, em);
+    if (e == ERR_OK && !by_score(s)) {
+        e = sort_plan_new(&t->sort, r->cx, s->sort, s->n_sort, em);
+    }
+    return e;
+}
+
+void top_hits_free(struct agg_run *r)
+{
+    for (struct top_hits *t = r->top_hits; t != NULL; t = t->next) {
+        for (uint32_t i = 0; i < t->cap; i++) {
+            top_docs_free(t->b[i].top);
+        }
+        sort_plan_fini(t->sort);
+    }
+    r->top_hits = NULL;
+}

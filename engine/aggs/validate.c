@@ -1,0 +1,196 @@
+/* What the coordinating node checks of pipelines before it asks any shard; and the order in which they run. */
+#include "engine/aggs/agg_int.h"
+
+static struct agg *find_agg(struct agg *const *v, uint32_t n, struct str name)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (str_eq(v[i]->name, name)) {
+            return v[i];
+        }
+    }
+    return NULL;
+}
+
+static bool is_special(struct str s)
+{
+    return str_is(s, "_count") || str_is(s, "_key") || str_is(s, "_bucket_count");
+}
+
+static enum err invalid(struct agg_parse *p, const struct agg *a, const char *before, const char *after)
+{
+    return err_set(p->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: %s%s aggregation [%.*s] %s;", before, a->type->name,
+                   STR_ARG(a->name), after);
+}
+
+/* The rest of a path, below the first aggregation that it names. */
+static enum err check_below(struct agg_parse *p, const struct agg *first, const struct agg_path *path)
+{
+    const struct agg *at = first;
+    for (uint32_t i = 1; i < path->n; i++) {
+        struct str name = path->v[i].name;
+        if (i + 1 == path->n && is_special(name)) {
+            return ERR_OK;
+        }
+        const struct agg *next = find_agg(at->subs, at->n_subs, name);
+        if (next == NULL && find_agg(at->pipes, at->n_pipes, name) != NULL) {
+            return ERR_OK;
+        }
+        if (next == NULL) {
+            return err_set(p->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: No aggregation [%.*s] found for path [%.*s];",
+                           STR_ARG(name), STR_ARG(path->text));
+        }
+        at = next;
+    }
+    return ERR_OK;
+}
+
+enum mark { MARK_NEW, MARK_OPEN, MARK_DONE };
+
+struct ordering {
+    struct agg_parse *p;
+    struct agg *level;
+    uint8_t *marks;
+    struct agg **out;
+    uint32_t n;
+};
+
+static enum err visit(struct ordering *o, uint32_t i);
+
+static enum err visit_path(struct ordering *o, const struct agg_path *path)
+{
+    struct str first = path->v[0].name;
+    if (is_special(first)) {
+        return ERR_OK;
+    }
+    const struct agg *sub = find_agg(o->level->subs, o->level->n_subs, first);
+    if (sub != NULL) {
+        return check_below(o->p, sub, path);
+    }
+    for (uint32_t k = 0; k < o->level->n_pipes; k++) {
+        if (str_eq(o->level->pipes[k]->name, first)) {
+            return visit(o, k);
+        }
+    }
+    return err_set(o->p->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: No aggregation found for path [%.*s];",
+                   STR_ARG(path->text));
+}
+
+static enum err visit(struct ordering *o, uint32_t i)
+{
+    struct agg *a = o->level->pipes[i];
+    if (o->marks[i] == MARK_DONE) {
+        return ERR_OK;
+    }
+    if (o->marks[i] == MARK_OPEN) {
+        return err_set(o->p->em, ERR_ACTION_VALIDATION,
+                       "Validation Failed: 1: Cyclical dependency found with pipeline aggregator [%.*s];", STR_ARG(a->name));
+    }
+    o->marks[i] = MARK_OPEN;
+    for (uint32_t k = 0; k < a->pipe.n; k++) {
+        enum err e = visit_path(o, &a->pipe.v[k].path);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    for (uint32_t k = 0; a->pipe.sort != NULL && k < a->pipe.sort->n; k++) {
+        enum err e = visit_path(o, &a->pipe.sort->v[k].path);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    o->marks[i] = MARK_DONE;
+    o->out[o->n++] = a;
+    return ERR_OK;
+}
+
+static enum err order_pipes(struct agg_parse *p, struct agg *level)
+{
+    struct ordering o = {.p = p, .level = level};
+    o.marks = ARENA_ARRAY(p->arena, uint8_t, level->n_pipes);
+    o.out = ARENA_ARRAY(p->arena, struct agg *, level->n_pipes);
+    if (o.marks == NULL || o.out == NULL) {
+        return err_no_memory(p->em);
+    }
+    for (uint32_t i = 0; i < level->n_pipes; i++) {
+        enum err e = visit(&o, i);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    level->pipes = o.out;
+    return ERR_OK;
+}
+
+/* A sibling pipeline reads the buckets of an aggregation beside it. */
+static enum err check_sibling(struct agg_parse *p, const struct agg *level, const struct agg *a)
+{
+    if (a->pipe.n == 0) {
+        return invalid(p, a, "", "must have a buckets_path");
+    }
+    struct str text = a->pipe.v[0].path.text;
+    size_t end = 0;
+    while (end < text.n && text.p[end] != '>' && text.p[end] != '.') {
+        end++;
+    }
+    struct str first = str_slice(text, 0, end);
+    const struct agg *sub = find_agg(level->subs, level->n_subs, first);
+    if (sub == NULL) {
+        return err_set(p->em, ERR_ACTION_VALIDATION,
+                       "Validation Failed: 1: buckets_path aggregation does not exist for aggregation [%.*s]: %.*s;",
+                       STR_ARG(a->name), STR_ARG(text));
+    }
+    if (sub->type->class != CLASS_MULTI) {
+        return err_set(p->em, ERR_ACTION_VALIDATION,
+                       "Validation Failed: 1: The first aggregation in buckets_path must be a multi-bucket aggregation for "
+                       "aggregation [%.*s] found :%s for buckets path: %.*s;",
+                       STR_ARG(a->name), sub->type->name, STR_ARG(text));
+    }
+    return ERR_OK;
+}
+
+static enum err check_sequential(struct agg_parse *p, const struct agg *level, const struct agg *a)
+{
+    enum agg_kind k = level->type->kind;
+    if (k != AGG_HISTOGRAM && k != AGG_DATE_HISTOGRAM && k != AGG_AUTO_DATE_HISTOGRAM) {
+        return invalid(p, a, "", "must have a histogram, date_histogram or auto_date_histogram as parent");
+    }
+    if ((k == AGG_HISTOGRAM && level->histogram.min_doc_count != 0)
+        || (k == AGG_DATE_HISTOGRAM && level->date.min_doc_count != 0)) {
+        return invalid(p, a, "parent histogram of ", "must have min_doc_count of 0");
+    }
+    return ERR_OK;
+}
+
+static enum err check_pipe(struct agg_parse *p, const struct agg *level, const struct agg *a)
+{
+    switch (a->type->kind) {
+    case AGG_BUCKET_SCRIPT:
+    case AGG_BUCKET_SELECTOR:
+        return level->type->kind == AGG_ROOT ? invalid(p, a, "", "must be declared inside of another aggregation")
+                                             : ERR_OK;
+    case AGG_BUCKET_SORT:
+        if (level->type->kind == AGG_ROOT) {
+            return invalid(p, a, "", "must be declared inside of another aggregation");
+        }
+        if (a->pipe.sort == NULL && a->pipe.from == 0 && a->pipe.size < 0) {
+            return invalid(p, a, "", "is configured to perform nothing. Please set either of [sort, size, from] to use bucket_sort");
+        }
+        return ERR_OK;
+    default:
+        return a->type->class == CLASS_SIBLING ? check_sibling(p, level, a) : check_sequential(p, level, a);
+    }
+}
+
+enum err agg_validate(struct agg_parse *p, struct agg *level)
+{
+    enum err e = order_pipes(p, level);
+    for (uint32_t i = 0; e == ERR_OK && i < level->n_subs; i++) {
+        level->subs[i]->place = i;
+        e = agg_validate(p, level->subs[i]);
+    }
+    for (uint32_t i = 0; e == ERR_OK && i < level->n_pipes; i++) {
+        level->pipes[i]->place = level->n_subs + i;
+        e = check_pipe(p, level, level->pipes[i]);
+    }
+    return e;
+}
