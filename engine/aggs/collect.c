@@ -338,11 +338,11 @@ static enum err bad_path(const struct agg_order *o, struct errmsg *em, const cha
     return err_wrap(em, ERR_AGG_EXECUTION, "Invalid aggregation order path [%.*s]. %s", STR_ARG(o->path.text), why);
 }
 
-static bool known_percentile(const struct agg *a, struct str key)
+static bool known_value(const struct agg *a, struct str key)
 {
     struct agg_result probe = {.agg = a};
     double d;
-    return result_value(&probe, key, &d, NULL);
+    return result_value(&probe, key, &d, NULL) == ERR_OK;
 }
 
 /* The end of a path must give one number. */
@@ -369,7 +369,7 @@ static enum err check_end(const struct agg_order *o, const struct agg *a, struct
     if (key.p == NULL) {
         return bad_path(o, em, "When ordering on a multi-value metrics aggregation a metric name must be specified.");
     }
-    if (!known_percentile(a, key)) {
+    if (!known_value(a, key)) {
         return bad_path(o, em, "Unknown metric name on multi-value metrics aggregation");
     }
     return ERR_OK;

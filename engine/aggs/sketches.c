@@ -240,7 +240,7 @@ static double quantiles_order(struct collector *c, uint32_t bucket, struct str k
     if (c->agg->type->kind == AGG_MAD) {
         return metric_value(&r);
     }
-    return result_value(&r, key, &out, NULL) ? out : NAN;
+    return result_value(&r, key, &out, NULL) == ERR_OK ? out : NAN;
 }
 
 static const struct collector_ops quantiles_ops = {

@@ -262,6 +262,9 @@ enum err values_bind(struct values *v, struct agg_run *r, const struct agg *a, c
 
 static bool dict_leaf(struct term_dict *d, const struct seg_field *seg, uint64_t n_ords)
 {
+    if (d->lazy && d->seg == seg && d->n_ids == n_ords) {
+        return true; /* the only segment again: its numbers stand */
+    }
     d->seg = seg;
     if (n_ords > d->cap_ids) {
         d->ids = ARENA_ARRAY(d->run->arena, uint32_t, n_ords);
