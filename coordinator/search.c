@@ -975,6 +975,12 @@ void search_write(struct search_call *c, struct jsonw *w, int *status)
         write_all_failed(c, w, status);
     } else if (c->error.n == 0) {
         e = write_body(c, w);
+        if (e != ERR_OK && c->bare_phase == NULL) { /* what shards found could not be put together */
+            buf_truncate(w->out, start);
+            *w = saved;
+            jw_obj(w);
+            c->bare_phase = "fetch";
+        }
     }
     if (c->bare_phase != NULL) {
         write_bare_phase(c, w, status);

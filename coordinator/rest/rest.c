@@ -170,6 +170,10 @@ static void write_about(struct jsonw *w, const struct errmsg *em, enum err code)
         jw_kz(w, "lang", a->lang);
         return;
     }
+    if (code == ERR_TOO_MANY_BUCKETS) {
+        jw_ki64(w, "max_buckets", 65535);
+        return;
+    }
     if (err_family(code) != ERR_FAMILY_ES) {
         return;
     }

@@ -86,6 +86,8 @@ struct agg_type {
     enum err (*parse)(struct agg_parse *p, struct agg *a, const struct json *body);
 };
 const struct agg_type *agg_type_find(struct str name);
+/* Elasticsearch has it; whether we do, agg_type_find() tells. */
+bool agg_type_known(struct str name);
 extern const struct agg_type agg_type_root;
 /* Names of all types, NULL-terminated, for suggestions. */
 extern const char *const agg_type_names[];
@@ -161,6 +163,7 @@ struct date_histogram_params {
     bool has_interval, calendar;
     enum date_unit unit;
     int64_t fixed_ms;
+    struct str bad_interval; /* p != NULL: what `interval` was, and nobody can read */
     int64_t offset_ms, min_doc_count;
     bool keyed;
     struct bound_spec extended, hard;
@@ -253,10 +256,11 @@ struct pipe_params {
     double sigma;
     const struct json *script;
     int32_t window, shift, lag;
-    int64_t unit_ms; /* derivative; 0: none */
+    struct str unit; /* derivative; p == NULL: none */
     const struct agg_orders *sort; /* bucket_sort */
     int64_t from, size;            /* bucket_sort; size -1: all */
     /* moving_avg */
+    struct str model_name;
     enum { MODEL_SIMPLE, MODEL_LINEAR, MODEL_EWMA, MODEL_HOLT, MODEL_HOLT_WINTERS } model;
     double alpha, beta, gamma;
     int32_t period, predict;

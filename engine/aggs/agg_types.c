@@ -64,6 +64,16 @@ static const struct agg_type types[] = {AGG_TYPES(ROW)};
 const char *const agg_type_names[] = {AGG_TYPES(NAME) "variable_width_histogram", "significant_text", "scripted_metric", NULL};
 #undef NAME
 
+bool agg_type_known(struct str name)
+{
+    for (size_t i = 0; agg_type_names[i] != NULL; i++) {
+        if (str_is(name, agg_type_names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const struct agg_type *agg_type_find(struct str name)
 {
     for (size_t i = 0; i < ARRAY_LEN(types); i++) {

@@ -35,7 +35,9 @@ static enum err parse_type(struct agg_parse *p, struct agg *a, const struct json
     }
     a->type = agg_type_find(m->key);
     if (a->type == NULL) {
-        return unknown_type(p, m);
+        return agg_type_known(m->key) ? err_set(p->em, ERR_ILLEGAL_ARGUMENT, "aggregation type [%.*s] of [%.*s] is not offered",
+                                                STR_ARG(m->key), STR_ARG(a->name))
+                                      : unknown_type(p, m);
     }
     a->body = &m->value;
     return a->type->parse(p, a, &m->value);

@@ -410,7 +410,9 @@ enum err filter_bits_init(struct filter_bits *f, struct agg_run *r, const struct
     *f = (struct filter_bits){.run = r};
     enum err e = query_build(&q, &r->cx->query, query, em);
     if (e == ERR_OK) {
-        e = weight_new(&f->weight, &r->cx->weight, q, NEED_NO_SCORES, em);
+        struct weight_context cx = r->cx->weight;
+        cx.nested_too = true; /* which documents are asked about is the caller's affair */
+        e = weight_new(&f->weight, &cx, q, NEED_NO_SCORES, em);
     }
     f->bits = ARENA_ARRAY(r->arena, uint64_t, WINDOW / 64);
     return e == ERR_OK && f->bits == NULL ? err_no_memory(em) : e;

@@ -351,6 +351,9 @@ enum err date_rounding(struct rounding *out, const struct date_histogram_params 
     if (!p->has_interval) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Invalid interval specified, must be non-null and non-empty");
     }
+    if (p->bad_interval.p != NULL) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Unable to parse interval [%.*s]", STR_ARG(p->bad_interval));
+    }
     if (p->calendar) {
         *out = rounding_calendar(p->unit, zone, p->offset_ms);
         return ERR_OK;

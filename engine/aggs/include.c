@@ -144,12 +144,7 @@ bool include_long(const struct include *x, int64_t v)
         return true;
     }
     if (x->p->partitions > 0) {
-        int64_t bits = v;
-        if (x->v->floating) {
-            double d = num_to_double(v);
-            memcpy(&bits, &d, sizeof(bits));
-        }
-        return floor_mod_is((int64_t)hll_hash_i64(bits), x->p->partitions, x->p->partition);
+        return floor_mod_is((int64_t)hll_hash_i64(v), x->p->partitions, x->p->partition);
     }
     if (x->p->include.given && (x->n_in == 0 || bsearch(&v, x->in_num, x->n_in, sizeof(v), by_number) == NULL)) {
         return false;

@@ -358,5 +358,9 @@ enum err agg_old_interval(struct agg_parse *p, struct date_histogram_params *d, 
         return jr_long(v, &d->fixed_ms, p->em);
     }
     d->calendar = date_unit_of(json_text(v), &d->unit);
-    return d->calendar ? ERR_OK : fixed_interval_parse(json_text(v), "interval", &d->fixed_ms, p->em);
+    /* a text that is neither is refused by the shards */
+    d->bad_interval = !d->calendar && fixed_interval_parse(json_text(v), "interval", &d->fixed_ms, NULL) != ERR_OK
+                          ? json_text(v)
+                          : STR_NULL;
+    return ERR_OK;
 }

@@ -78,15 +78,9 @@ static enum err set_script(struct agg_parse *p, struct agg *a, const struct json
 
 static enum err set_unit(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    static const int64_t ms[] = {[UNIT_SECOND] = 1000,      [UNIT_MINUTE] = 60000,     [UNIT_HOUR] = 3600000,
-                                 [UNIT_DAY] = 86400000,     [UNIT_WEEK] = 604800000,   [UNIT_MONTH] = 2629746000,
-                                 [UNIT_QUARTER] = 7889238000, [UNIT_YEAR] = 31556952000};
-    enum date_unit unit;
-    if (date_unit_of(json_text(v), &unit)) {
-        a->pipe.unit_ms = ms[unit];
-        return ERR_OK;
-    }
-    return fixed_interval_parse(json_text(v), "DerivativePipelineAggregationBuilder.unit", &a->pipe.unit_ms, p->em);
+    (void)p;
+    a->pipe.unit = json_text(v); /* read when it is used: that is where Elasticsearch refuses it */
+    return ERR_OK;
 }
 
 static enum err set_window(struct agg_parse *p, struct agg *a, const struct json *v)
@@ -176,6 +170,9 @@ static enum err parse_declared(struct agg_parse *p, struct agg *a, const struct 
                                                               : sort_params;
     a->pipe.window = INT32_MIN;
     enum err e = agg_params(p, a, body, a->type->name, table, NULL);
+    if (e == ERR_X_CONTENT && k == AGG_BUCKET_SORT && p->em != NULL && p->em->n > 1) {
+        return err_wrap(p->em, ERR_X_CONTENT, "failed to build [bucket_sort] after last required field arrived");
+    }
     if (e != ERR_OK) {
         return e;
     }
@@ -190,7 +187,8 @@ static enum err parse_declared(struct agg_parse *p, struct agg *a, const struct 
     }
     if (k == AGG_MOVING_FN && a->pipe.window <= 0) {
         err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[window] must be a positive, non-zero integer.");
-        return err_wrap(p->em, ERR_X_CONTENT, "Failed to build [moving_fn] after last required field arrived");
+        err_wrap(p->em, ERR_X_CONTENT, "Failed to build [moving_fn] after last required field arrived");
+        return jr_wrap_field(p->text, body->off, "moving_fn", STR("script"), p->em);
     }
     return ERR_OK;
 }
@@ -262,7 +260,6 @@ static enum err moving_settings(struct agg_parse *p, struct agg *a, const struct
 
 static enum err moving_member(struct agg_parse *p, struct agg *a, const struct json_member *m)
 {
-    static const char *const models[] = {"simple", "linear", "ewma", "holt", "holt_winters"};
     if (str_is(m->key, "window") && m->value.type == JSON_NUMBER) {
         return older_window(p, a, m, &a->pipe.window);
     }
@@ -276,13 +273,8 @@ static enum err moving_member(struct agg_parse *p, struct agg *a, const struct j
         return ERR_OK; /* parameters are taken as they are given */
     }
     if (str_is(m->key, "model") && m->value.type == JSON_STRING) {
-        for (size_t i = 0; i < ARRAY_LEN(models); i++) {
-            if (str_is(m->value.s, models[i])) {
-                a->pipe.model = (unsigned)i;
-                return ERR_OK;
-            }
-        }
-        return jr_fail(p->text, m->value.off, p->em, "no [moving_avg_model] registered for [%.*s]", STR_ARG(m->value.s));
+        a->pipe.model_name = m->value.s;
+        return ERR_OK;
     }
     return unexpected(p, a, m);
 }
@@ -319,6 +311,19 @@ static enum err special_member(struct agg_parse *p, struct agg *a, const struct 
     return k == AGG_MOVING_AVG ? moving_member(p, a, m) : unexpected(p, a, m);
 }
 
+/* Read when the rest is: that is where a wrong one is refused. */
+static enum err moving_model(struct agg_parse *p, struct agg *a, const struct json *body)
+{
+    static const char *const models[] = {"simple", "linear", "ewma", "holt", "holt_winters"};
+    for (size_t i = 0; i < ARRAY_LEN(models); i++) {
+        if (a->pipe.model_name.p == NULL || str_is(a->pipe.model_name, models[i])) {
+            a->pipe.model = (unsigned)i;
+            return ERR_OK;
+        }
+    }
+    return jr_fail(p->text, body->end - 1, p->em, "no [moving_avg_model] registered for [%.*s]", STR_ARG(a->pipe.model_name));
+}
+
 static enum err parse_older(struct agg_parse *p, struct agg *a, const struct json *body)
 {
     for (uint32_t i = 0; i < body->n; i++) {
@@ -346,7 +351,7 @@ static enum err parse_older(struct agg_parse *p, struct agg *a, const struct jso
         return jr_fail(p->text, body->end - 1, p->em, "Missing required field [script] for bucket_selector aggregation [%.*s]",
                        STR_ARG(a->name));
     }
-    return ERR_OK;
+    return a->type->kind == AGG_MOVING_AVG ? moving_model(p, a, body) : ERR_OK;
 }
 
 enum err parse_pipe(struct agg_parse *p, struct agg *a, const struct json *body)

@@ -258,28 +258,47 @@ static enum err key_number(struct reduce *r, const struct agg_result *of, uint32
     return key_value(r, of->agg, &of->buckets[i], out);
 }
 
+static enum err unit_of(struct reduce *r, const struct agg *p, int64_t *out)
+{
+    static const int64_t ms[] = {[UNIT_SECOND] = 1000,        [UNIT_MINUTE] = 60000,     [UNIT_HOUR] = 3600000,
+                                 [UNIT_DAY] = 86400000,       [UNIT_WEEK] = 604800000,   [UNIT_MONTH] = 2629746000,
+                                 [UNIT_QUARTER] = 7889238000, [UNIT_YEAR] = 31556952000};
+    enum date_unit unit;
+    *out = 0;
+    if (p->pipe.unit.p == NULL) {
+        return ERR_OK;
+    }
+    if (date_unit_of(p->pipe.unit, &unit)) {
+        *out = ms[unit];
+        return ERR_OK;
+    }
+    return fixed_interval_parse(p->pipe.unit, "DerivativePipelineAggregationBuilder.unit", out, r->em);
+}
+
 static enum err derivative(struct reduce *r, const struct agg *p, struct agg_result *of)
 {
     struct bucket_value last = {.found = false};
-    for (uint32_t i = 0; i < of->n; i++) {
+    int64_t unit;
+    enum err e = unit_of(r, p, &unit);
+    for (uint32_t i = 0; e == ERR_OK && i < of->n; i++) {
         struct bucket_value x;
         double key = 0, last_key = 0;
-        enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &p->pipe.v[0].path, 0, p->pipe.gap, &x);
+        e = pipe_bucket_value(r, of->agg, &of->buckets[i], &p->pipe.v[0].path, 0, p->pipe.gap, &x);
         if (e == ERR_OK && x.found && last.found) {
             e = pipe_add(r, of->agg, &of->buckets[i], p, x.v - last.v);
             e = e == ERR_OK ? key_number(r, of, i, &key) : e;
             e = e == ERR_OK ? key_number(r, of, i - 1, &last_key) : e;
+            if (e != ERR_OK) {
+                return e;
+            }
             struct agg_result *out = &of->buckets[i].subs[p->place];
-            double units = p->pipe.unit_ms > 0 ? (key - last_key) / (double)p->pipe.unit_ms : -1;
+            double units = unit > 0 ? (key - last_key) / (double)unit : -1;
             out->has_normal = units > 0;
             out->normal = units > 0 ? (x.v - last.v) / units : x.v - last.v;
         }
-        if (e != ERR_OK) {
-            return e;
-        }
         last = x;
     }
-    return ERR_OK;
+    return e;
 }
 
 static enum err cumulative(struct reduce *r, const struct agg *p, struct agg_result *of)
@@ -323,6 +342,7 @@ static enum err difference(struct reduce *r, const struct agg *p, struct agg_res
 struct sorted {
     const struct agg_orders *orders;
     struct agg_bucket *b;
+    struct agg_key key; /* as it is shown: addresses sort as texts here */
     struct bucket_value *v; /* one an order; _key's found is false: the bucket's own key counts */
     uint32_t at;
 };
@@ -339,7 +359,7 @@ static int by_orders(const void *x, const void *y)
         const struct agg_order *o = &a->orders->v[i];
         int c;
         if (is_key(o)) {
-            c = agg_key_cmp(&a->b->key, &b->b->key);
+            c = agg_key_cmp(&a->key, &b->key);
         } else if (!a->v[i].found || !b->v[i].found) {
             c = (a->v[i].found ? 0 : 1) - (b->v[i].found ? 0 : 1);
             if (c != 0) {
@@ -355,6 +375,19 @@ static int by_orders(const void *x, const void *y)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
+static bool shown_key(struct reduce *r, const struct agg_result *of, struct sorted *s)
+{
+    struct buf b;
+    if (of->shape == NULL || of->shape->kind != FORMAT_IP) {
+        return true;
+    }
+    buf_init(&b, NULL, KIB);
+    bucket_key_text(of, s->b, &b);
+    s->key = (struct agg_key){.kind = KEY_STR, .s = arena_str(r->arena, buf_view(&b))};
+    buf_fini(&b);
+    return s->key.s.p != NULL;
+}
+
 static enum err sort_buckets(struct reduce *r, const struct agg *p, struct agg_result *of, uint32_t *n)
 {
     const struct agg_orders *orders = p->pipe.sort;
@@ -364,9 +397,9 @@ static enum err sort_buckets(struct reduce *r, const struct agg *p, struct agg_r
         return err_no_memory(r->em);
     }
     for (uint32_t i = 0; i < of->n; i++) {
-        struct sorted s = {orders, &of->buckets[i], ARENA_ARRAY(r->arena, struct bucket_value, orders->n), i};
+        struct sorted s = {orders, &of->buckets[i], of->buckets[i].key, ARENA_ARRAY(r->arena, struct bucket_value, orders->n), i};
         bool any = false;
-        if (s.v == NULL) {
+        if (s.v == NULL || !shown_key(r, of, &s)) {
             return err_no_memory(r->em);
         }
         for (uint32_t k = 0; k < orders->n; k++) {

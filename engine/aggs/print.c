@@ -132,7 +132,11 @@ static void print_extended(const struct agg_result *r, struct jsonw *w)
     }
     for (size_t i = 0; i < ARRAY_LEN(extended_names); i++) {
         extended_value(r, extended_names[i], &v);
-        stats_as_string(w, r->shape, extended_names[i], v);
+        if (str_starts(str_of(extended_names[i]), STR("std"))) {
+            as_string(w, r->shape, extended_names[i], v);
+        } else {
+            stats_as_string(w, r->shape, extended_names[i], v);
+        }
     }
     jw_k(w, "std_deviation_bounds_as_string");
     jw_obj(w);

@@ -75,7 +75,7 @@ static enum err check_field(const struct values *v, const struct agg *a, unsigne
                        STR_ARG(f->path), field_type_name(f->type));
     }
     unsigned text = TAKES_TEXT | TAKES_IP;
-    if ((takes & (1U << v->kind)) == 0 || (f->type == FT_BINARY && takes != TAKES_ALL)) {
+    if ((takes & (1U << v->kind)) == 0) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] of type [%s] is not supported for aggregation [%s]", STR_ARG(f->path),
                        field_type_name(f->type), a->type->name);
     }
