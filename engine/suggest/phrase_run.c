@@ -62,14 +62,11 @@ static int64_t frequency(const struct checker *c, struct str a, struct str b, st
     return total;
 }
 
-static double vocabulary(const struct checker *c)
-{
-    return (double)(c->stats.sum_freq + (c->stats.sum_freq + c->stats.n_terms > 1 ? c->stats.n_terms : 0));
-}
-
 static double unigram(const struct checker *c, const struct word *w)
 {
-    return (1.0 + (double)frequency(c, w->text, STR_NULL, STR_NULL)) / vocabulary(c);
+    int64_t n_terms = c->stats.sum_freq + c->stats.n_terms > 1 ? c->stats.n_terms : 0;
+    double more = c->s->smoothing == SMOOTH_LAPLACE ? c->s->alpha : 1;
+    return (more + (double)frequency(c, w->text, STR_NULL, STR_NULL)) / ((double)c->stats.sum_freq + more * (double)n_terms);
 }
 
 static double bigram(const struct checker *c, const struct word *w, const struct word *w1)
@@ -380,9 +377,11 @@ enum err phrase_run(const struct suggest_run *r, const struct phrase_suggestion 
     own.field = c.field;
     const struct direct_options *generators = s->n_generators > 0 ? s->generators : &own;
     size_t n = s->n_generators > 0 ? s->n_generators : 1;
+    bool any = false; /* some generator's field has words */
     for (size_t i = 0; i < n; i++) {
-        if (mapping_field(r->cx->query.mapping, generators[i].field) == NULL) {
-            return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "No mapping found for field [%.*s]", STR_ARG(generators[i].field));
+        any |= words_of_field(r, generators[i].field).any;
+        if (generators[i].refused.p != NULL) {
+            return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Illegal suggest option %.*s", STR_ARG(generators[i].refused));
         }
     }
     *entry = (struct suggest_entry){.text = text, .length = (uint32_t)utf16_length(text), .cutoff = 4.9e-324};
@@ -390,7 +389,7 @@ enum err phrase_run(const struct suggest_run *r, const struct phrase_suggestion 
     c.stats = words_of_field(r, c.field);
     c.most = (uint32_t)MIN_OF(s->common.shard_size != INT32_MIN ? s->common.shard_size : MAX_OF(s->common.size, 5), 10000);
     c.gram_size = gram_size(s, &tokens);
-    if (!c.stats.any) {
+    if (!c.stats.any || !any) {
         return ERR_OK;
     }
     e = take_words(&c, &tokens, generators[0].field);

@@ -45,6 +45,7 @@ struct direct_options {
     int32_t max_edits, max_inspections, prefix_length, min_word_length, size;
     float max_term_freq, min_doc_freq;
     struct str pre_filter, post_filter; /* analyzers; p == NULL: none */
+    struct str refused; /* a generator's mode, order or distance that there is not: shards say so; p == NULL: none */
 };
 
 struct term_suggestion {

@@ -130,7 +130,7 @@ static enum err read_common(struct json_pull *p, struct suggestion *s, bool *kno
         return at_least(p, &s->size, 1, INT32_MAX, "size must be positive", em);
     }
     if (str_is(p->name, "shard_size")) {
-        return at_least(p, &s->shard_size, 1, INT32_MAX, "shardSize must be positive", em);
+        return json_pull_i32(p, &s->shard_size, em);
     }
     *known = false;
     return ERR_OK;
@@ -244,9 +244,9 @@ static enum err read_smoothing(struct json_pull *p, struct phrase_suggestion *s,
         int lambda;
     } options[] = {{"stupid_backoff", "discount", SMOOTH_STUPID_BACKOFF, -1},
                    {"laplace", "alpha", SMOOTH_LAPLACE, -1},
-                   {"linear_interpolation", "trigram_lambda", SMOOTH_LINEAR, 0},
-                   {"linear_interpolation", "bigram_lambda", SMOOTH_LINEAR, 1},
-                   {"linear_interpolation", "unigram_lambda", SMOOTH_LINEAR, 2}};
+                   {"linear", "trigram_lambda", SMOOTH_LINEAR, 0},
+                   {"linear", "bigram_lambda", SMOOTH_LINEAR, 1},
+                   {"linear", "unigram_lambda", SMOOTH_LINEAR, 2}};
     struct str model = STR_NULL;
     enum err e = ERR_OK;
     unsigned depth = 0;
@@ -269,6 +269,9 @@ static enum err read_smoothing(struct json_pull *p, struct phrase_suggestion *s,
             size_t i = 0;
             while (i < ARRAY_LEN(options) && !(str_is(model, options[i].model) && str_is(p->name, options[i].option))) {
                 i++;
+            }
+            if (i == ARRAY_LEN(options) && s->smoothing != SMOOTH_LINEAR) {
+                continue;
             }
             if (i == ARRAY_LEN(options)) {
                 return err_set(em, ERR_ILLEGAL_ARGUMENT, "Smoothing model doesn't support field [%.*s]", STR_ARG(p->name));
@@ -308,6 +311,11 @@ static enum err read_generator(struct json_pull *p, struct phrase_suggestion *s,
             e = json_pull_text(p, &o->post_filter, em);
         } else {
             e = direct_option_parse(p, p->name, o, &known, em);
+            bool by_shards = str_is(p->name, "suggest_mode") || str_is(p->name, "sort") || str_is(p->name, "string_distance");
+            if (e == ERR_ILLEGAL_ARGUMENT && by_shards) {
+                err_clear(em);
+                e = json_pull_text(p, &o->refused, em);
+            }
         }
         if (!known) {
             return json_pull_err_content(p, p->off, em, ERR_X_CONTENT, "[direct_generator] unknown field [%.*s]", STR_ARG(p->name));
@@ -350,7 +358,8 @@ enum err phrase_parse(struct json_pull *p, struct arena *arena, struct suggestio
     s->common.size = 5;
     s->common.shard_size = INT32_MIN;
     s->real_word_error = 0.95F;
-    s->confidence = s->max_errors = 1;
+    s->confidence = 1;
+    s->max_errors = 0.5F;
     s->separator = STR(" ");
     s->force_unigrams = true;
     s->token_limit = 10;

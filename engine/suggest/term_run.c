@@ -17,6 +17,9 @@ enum err words_request(const struct suggest_run *r, const struct suggestion *s, 
             return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "analyzer [%.*s] doesn't exists", STR_ARG(s->analyzer));
         }
     }
+    if (s->shard_size != INT32_MIN && s->shard_size <= 0) {
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "ShardSize must be positive but was: %d", s->shard_size);
+    }
     if (text.p == NULL) {
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "The required text option is missing");
     }
