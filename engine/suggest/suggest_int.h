@@ -45,6 +45,7 @@ struct direct_options {
     int32_t max_edits, max_inspections, prefix_length, min_word_length, size;
     float max_term_freq, min_doc_freq;
     struct str pre_filter, post_filter; /* analyzers; p == NULL: none */
+    struct str refused; /* a generator's mode, order or distance that there is not: shards say so; p == NULL: none */
 };
 
 struct term_suggestion {
@@ -66,7 +67,6 @@ struct phrase_suggestion {
     double lambda[3];               /* trigram, bigram, unigram */
     struct direct_options *generators;
     size_t n_generators, generators_cap;
-    const struct json *collate;
 };
 
 struct suggest_spec {
@@ -78,6 +78,10 @@ struct suggest_spec {
 enum err term_parse(struct json_pull *p, struct arena *arena, struct suggestion **out, struct errmsg *em);
 enum err phrase_parse(struct json_pull *p, struct arena *arena, struct suggestion **out, struct errmsg *em);
 enum err completion_parse(struct json_pull *p, struct arena *arena, struct suggestion **out, struct errmsg *em);
+
+void direct_options_init(struct direct_options *o);
+/* The value at the cursor, when `key` is an option of how candidates are found. */
+enum err direct_option_parse(struct json_pull *p, struct str key, struct direct_options *o, bool *known, struct errmsg *em);
 
 /* ---- results ---- */
 
@@ -103,6 +107,28 @@ struct suggest_result {
     struct suggest_entry *entries;
     uint32_t n;
 };
+
+/* A word of the index that is like another. */
+struct similar_word {
+    struct str word;
+    float score;
+    int64_t freq; /* documents */
+};
+struct field_words { /* of all segments */
+    int64_t sum_freq, n_terms; /* n_terms: -1 when there are several segments */
+    bool any;
+};
+struct suggest_run;
+struct field_words words_of_field(const struct suggest_run *r, struct str field);
+void word_freqs(const struct suggest_run *r, struct str field, struct str word, int64_t *docs, int64_t *total);
+/* Lucene's DirectSpellChecker: at most n, best first. `threshold`: min_doc_freq, as a count or a fraction. */
+enum err similar_words(const struct suggest_run *r, const struct direct_options *o, struct str field, struct str word,
+                       uint32_t n, float threshold, struct similar_word **out, uint32_t *n_out);
+/* The field and analyzer of a suggester of words; ERR_ILLEGAL_ARGUMENT as Elasticsearch words it. */
+enum err words_request(const struct suggest_run *r, const struct suggestion *s, struct str text, struct str *field,
+                       struct token_list *tokens);
+/* How alike two words are, 0 to 1. */
+float word_likeness(enum term_distance d, struct str a, struct str b, struct arena *arena);
 
 /* What a suggester needs of the shard. */
 struct suggest_run {

@@ -155,6 +155,12 @@ static enum err parse_suggester(struct json_pull *p, struct arena *arena, struct
     if (str_is(p->name, "completion")) {
         return completion_parse(p, arena, out, em);
     }
+    if (str_is(p->name, "term")) {
+        return term_parse(p, arena, out, em);
+    }
+    if (str_is(p->name, "phrase")) {
+        return phrase_parse(p, arena, out, em);
+    }
     return json_pull_err_content(p, p->off, em, ERR_NAMED_OBJECT, "unknown field [%.*s]", STR_ARG(p->name));
 }
 

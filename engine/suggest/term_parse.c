@@ -1,0 +1,375 @@
+/* The term suggester as it is written, and the options that it shares with the phrase suggester's generators. */
+#include "engine/suggest/suggest_int.h"
+
+void direct_options_init(struct direct_options *o)
+{
+    *o = (struct direct_options){.mode = MODE_MISSING,
+                                 .accuracy = 0.5F,
+                                 .max_edits = 2,
+                                 .max_inspections = 5,
+                                 .prefix_length = 1,
+                                 .min_word_length = 4,
+                                 .size = 5,
+                                 .max_term_freq = 0.01F};
+}
+
+/* An upper-case enum constant by its lower-case name. */
+static enum err one_of(struct json_pull *p, const char *what, const char *const *names, size_t n, unsigned *out, struct errmsg *em)
+{
+    struct str s;
+    enum err e = json_pull_text(p, &s, em);
+    for (size_t i = 0; e == ERR_OK && i < n; i++) {
+        if (str_eq_nocase(s, str_of(names[i]))) {
+            *out = (unsigned)i;
+            return ERR_OK;
+        }
+    }
+    return e != ERR_OK ? e : err_set(em, ERR_ILLEGAL_ARGUMENT, "No enum constant %s.%.*s", what, STR_ARG(s));
+}
+
+static enum err read_mode(struct json_pull *p, struct direct_options *o, struct errmsg *em)
+{
+    static const char *const names[] = {"missing", "popular", "always"};
+    unsigned i = 0;
+    enum err e = one_of(p, "org.elasticsearch.search.suggest.term.TermSuggestionBuilder.SuggestMode", names, 3, &i, em);
+    o->mode = (enum term_mode)i;
+    return e;
+}
+
+static enum err read_sort(struct json_pull *p, struct direct_options *o, struct errmsg *em)
+{
+    static const char *const names[] = {"score", "frequency"};
+    unsigned i = 0;
+    enum err e = one_of(p, "org.elasticsearch.search.suggest.SortBy", names, 2, &i, em);
+    o->by_frequency = i == 1;
+    return e;
+}
+
+static enum err read_distance(struct json_pull *p, struct direct_options *o, struct errmsg *em)
+{
+    static const char *const names[] = {"internal", "damerau_levenshtein", "levenshtein", "jaro_winkler", "ngram"};
+    unsigned i = 0;
+    enum err e = one_of(p, "distance", names, 5, &i, em);
+    o->distance = (enum term_distance)i;
+    return e;
+}
+
+static enum err at_least(struct json_pull *p, int32_t *to, int32_t least, int32_t most, const char *what, struct errmsg *em)
+{
+    enum err e = json_pull_i32(p, to, em);
+    return e == ERR_OK && (*to < least || *to > most) ? err_set(em, ERR_ILLEGAL_ARGUMENT, "%s", what) : e;
+}
+
+/* A fraction, or a whole number. */
+static enum err read_freq(struct json_pull *p, float *to, const char *name, struct errmsg *em)
+{
+    enum err e = json_pull_float(p, to, em);
+    if (e == ERR_OK && *to < 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "%s must be positive", name);
+    }
+    if (e == ERR_OK && *to > 1 && *to < 2147483648.0F && *to != (float)(int32_t)*to) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "if %s is greater than 1, it must not be a fraction", name);
+    }
+    return e;
+}
+
+static enum err read_number(struct json_pull *p, struct str key, struct direct_options *o, bool *known, struct errmsg *em)
+{
+    if (str_is(key, "accuracy")) {
+        enum err e = json_pull_float(p, &o->accuracy, em);
+        bool bad = e == ERR_OK && !(o->accuracy >= 0 && o->accuracy <= 1);
+        return bad ? err_set(em, ERR_ILLEGAL_ARGUMENT, "accuracy must be between 0 and 1") : e;
+    }
+    if (str_is(key, "max_edits")) {
+        return at_least(p, &o->max_edits, 1, 2, "maxEdits must be between 1 and 2", em);
+    }
+    if (str_is(key, "max_inspections")) {
+        return at_least(p, &o->max_inspections, 0, INT32_MAX, "maxInspections must be positive", em);
+    }
+    if (str_is(key, "max_term_freq")) {
+        return read_freq(p, &o->max_term_freq, "maxTermFreq", em);
+    }
+    if (str_is(key, "prefix_length")) {
+        return at_least(p, &o->prefix_length, 0, INT32_MAX, "prefixLength must be positive", em);
+    }
+    if (str_is(key, "min_word_length")) {
+        return at_least(p, &o->min_word_length, 1, INT32_MAX, "minWordLength must be greater or equal to 1", em);
+    }
+    if (str_is(key, "min_doc_freq")) {
+        return read_freq(p, &o->min_doc_freq, "minDocFreq", em);
+    }
+    *known = false;
+    return ERR_OK;
+}
+
+enum err direct_option_parse(struct json_pull *p, struct str key, struct direct_options *o, bool *known, struct errmsg *em)
+{
+    *known = true;
+    if (str_is(key, "suggest_mode")) {
+        return read_mode(p, o, em);
+    }
+    if (str_is(key, "sort")) {
+        return read_sort(p, o, em);
+    }
+    if (str_is(key, "string_distance")) {
+        return read_distance(p, o, em);
+    }
+    return read_number(p, key, o, known, em);
+}
+
+static enum err read_common(struct json_pull *p, struct suggestion *s, bool *known, struct errmsg *em)
+{
+    *known = true;
+    if (str_is(p->name, "field")) {
+        return json_pull_text(p, &s->field, em);
+    }
+    if (str_is(p->name, "analyzer")) {
+        return json_pull_text(p, &s->analyzer, em);
+    }
+    if (str_is(p->name, "size")) {
+        return at_least(p, &s->size, 1, INT32_MAX, "size must be positive", em);
+    }
+    if (str_is(p->name, "shard_size")) {
+        return json_pull_i32(p, &s->shard_size, em);
+    }
+    *known = false;
+    return ERR_OK;
+}
+
+static enum err check_field(const struct suggestion *s, struct errmsg *em)
+{
+    if (s->field.p == NULL) {
+        return err_set(em, ERR_PARSE, "the required field option [field] is missing");
+    }
+    return s->field.n > 0 ? ERR_OK : err_set(em, ERR_ILLEGAL_ARGUMENT, "suggestion field name is empty");
+}
+
+enum err term_parse(struct json_pull *p, struct arena *arena, struct suggestion **out, struct errmsg *em)
+{
+    struct term_suggestion *s = ARENA_NEW(arena, struct term_suggestion);
+    if (s == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &s->common;
+    s->common.kind = SUGGEST_TERM;
+    s->common.size = 5;
+    s->common.shard_size = INT32_MIN;
+    direct_options_init(&s->direct);
+    enum err e = ERR_OK;
+    while (e == ERR_OK && json_pull_next(p) != TOK_END_OBJECT) {
+        bool known;
+        if (p->token == TOK_FIELD_NAME) {
+            continue;
+        }
+        if (!json_token_is_value(p->token)) {
+            return json_pull_err(p, em, ERR_PARSING, "suggester[term] parsing failed on [%.*s]", STR_ARG(p->name));
+        }
+        e = read_common(p, &s->common, &known, em);
+        if (!known) {
+            e = direct_option_parse(p, p->name, &s->direct, &known, em);
+        }
+        if (!known && !str_is(p->name, "exact_match")) {
+            return json_pull_err(p, em, ERR_PARSING, "suggester[term] doesn't support field [%.*s]", STR_ARG(p->name));
+        }
+    }
+    return e == ERR_OK ? check_field(&s->common, em) : e;
+}
+
+/* ---- the phrase suggester ---- */
+
+static enum err bad_phrase(struct json_pull *p, struct errmsg *em)
+{
+    return json_pull_err(p, em, ERR_PARSING, "suggester[phrase] doesn't support field [%.*s]", STR_ARG(p->name));
+}
+
+static enum err read_phrase_value(struct json_pull *p, struct phrase_suggestion *s, struct errmsg *em)
+{
+    bool known;
+    enum err e = read_common(p, &s->common, &known, em);
+    if (known) {
+        return e;
+    }
+    if (str_is(p->name, "real_word_error_likelihood")) {
+        e = json_pull_float(p, &s->real_word_error, em);
+        bool bad = e == ERR_OK && !(s->real_word_error > 0);
+        return bad ? err_set(em, ERR_ILLEGAL_ARGUMENT, "real_word_error_likelihood must be > 0.0") : e;
+    }
+    if (str_is(p->name, "confidence")) {
+        e = json_pull_float(p, &s->confidence, em);
+        return e == ERR_OK && s->confidence < 0 ? err_set(em, ERR_ILLEGAL_ARGUMENT, "confidence must be >= 0.0") : e;
+    }
+    if (str_is(p->name, "separator")) {
+        return json_pull_text(p, &s->separator, em);
+    }
+    if (str_is(p->name, "max_errors")) {
+        e = json_pull_float(p, &s->max_errors, em);
+        return e == ERR_OK && !(s->max_errors > 0) ? err_set(em, ERR_ILLEGAL_ARGUMENT, "max_error must be > 0.0") : e;
+    }
+    if (str_is(p->name, "gram_size")) {
+        return at_least(p, &s->gram_size, 1, INT32_MAX, "gramSize must be >= 1", em);
+    }
+    if (str_is(p->name, "force_unigrams")) {
+        return json_pull_bool(p, &s->force_unigrams, em);
+    }
+    if (str_is(p->name, "token_limit")) {
+        return at_least(p, &s->token_limit, 1, INT32_MAX, "token_limit must be >= 1", em);
+    }
+    return bad_phrase(p, em);
+}
+
+static enum err read_highlight(struct json_pull *p, struct phrase_suggestion *s, struct errmsg *em)
+{
+    enum err e = ERR_OK;
+    while (e == ERR_OK && json_pull_next(p) != TOK_END_OBJECT) {
+        if (json_token_is_value(p->token)) {
+            struct str *to = str_is(p->name, "pre_tag") ? &s->pre_tag : str_is(p->name, "post_tag") ? &s->post_tag : NULL;
+            if (to == NULL) {
+                return json_pull_err(p, em, ERR_PARSING, "suggester[phrase][highlight] doesn't support field [%.*s]", STR_ARG(p->name));
+            }
+            e = json_pull_text(p, to, em);
+        }
+    }
+    if (e == ERR_OK && (s->pre_tag.p == NULL) != (s->post_tag.p == NULL)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Pre and post tag must both be null or both not be null.");
+    }
+    return e;
+}
+
+/* {"laplace": {"alpha": 0.7}} and its like. */
+static enum err read_smoothing(struct json_pull *p, struct phrase_suggestion *s, struct errmsg *em)
+{
+    static const struct {
+        const char *model, *option;
+        enum smoothing kind;
+        int lambda;
+    } options[] = {{"stupid_backoff", "discount", SMOOTH_STUPID_BACKOFF, -1},
+                   {"laplace", "alpha", SMOOTH_LAPLACE, -1},
+                   {"linear", "trigram_lambda", SMOOTH_LINEAR, 0},
+                   {"linear", "bigram_lambda", SMOOTH_LINEAR, 1},
+                   {"linear", "unigram_lambda", SMOOTH_LINEAR, 2}};
+    struct str model = STR_NULL;
+    enum err e = ERR_OK;
+    unsigned depth = 0;
+    while (e == ERR_OK && (json_pull_next(p) != TOK_END_OBJECT || depth > 0)) {
+        if (p->token == TOK_END_OBJECT) {
+            depth--;
+        } else if (p->token == TOK_START_OBJECT && depth == 0) {
+            bool known = false;
+            model = p->name;
+            depth++;
+            for (size_t i = 0; i < ARRAY_LEN(options); i++) {
+                known |= str_is(model, options[i].model);
+                s->smoothing = str_is(model, options[i].model) ? options[i].kind : s->smoothing;
+            }
+            s->alpha = s->smoothing == SMOOTH_LAPLACE ? 0.5 : 0.4;
+            if (!known) {
+                return err_set(em, ERR_ILLEGAL_ARGUMENT, "suggester[phrase] doesn't support object field [smoothing]");
+            }
+        } else if (json_token_is_value(p->token)) {
+            size_t i = 0;
+            while (i < ARRAY_LEN(options) && !(str_is(model, options[i].model) && str_is(p->name, options[i].option))) {
+                i++;
+            }
+            if (i == ARRAY_LEN(options) && s->smoothing != SMOOTH_LINEAR) {
+                continue;
+            }
+            if (i == ARRAY_LEN(options)) {
+                return err_set(em, ERR_ILLEGAL_ARGUMENT, "Smoothing model doesn't support field [%.*s]", STR_ARG(p->name));
+            }
+            e = json_pull_double(p, options[i].lambda < 0 ? &s->alpha : &s->lambda[options[i].lambda], em);
+        }
+    }
+    double sum = s->lambda[0] + s->lambda[1] + s->lambda[2];
+    if (e == ERR_OK && s->smoothing == SMOOTH_LINEAR && (sum < 0.999 || sum > 1.001)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "linear smoothing lambdas must sum to 1");
+    }
+    return e;
+}
+
+static enum err read_generator(struct json_pull *p, struct phrase_suggestion *s, struct arena *arena, struct errmsg *em)
+{
+    struct direct_options *v = arena_grow(arena, s->generators, s->n_generators, &s->generators_cap, sizeof(*v));
+    if (v == NULL) {
+        return err_no_memory(em);
+    }
+    s->generators = v;
+    struct direct_options *o = &v[s->n_generators++];
+    direct_options_init(o);
+    enum err e = ERR_OK;
+    while (e == ERR_OK && json_pull_next(p) != TOK_END_OBJECT) {
+        bool known = true;
+        if (p->token == TOK_FIELD_NAME) {
+            continue;
+        }
+        if (str_is(p->name, "field")) {
+            e = json_pull_text(p, &o->field, em);
+        } else if (str_is(p->name, "size")) {
+            e = at_least(p, &o->size, 1, INT32_MAX, "size must be positive", em);
+        } else if (str_is(p->name, "pre_filter")) {
+            e = json_pull_text(p, &o->pre_filter, em);
+        } else if (str_is(p->name, "post_filter")) {
+            e = json_pull_text(p, &o->post_filter, em);
+        } else {
+            e = direct_option_parse(p, p->name, o, &known, em);
+            bool by_shards = str_is(p->name, "suggest_mode") || str_is(p->name, "sort") || str_is(p->name, "string_distance");
+            if (e == ERR_ILLEGAL_ARGUMENT && by_shards) {
+                err_clear(em);
+                e = json_pull_text(p, &o->refused, em);
+            }
+        }
+        if (!known) {
+            return json_pull_err_content(p, p->off, em, ERR_X_CONTENT, "[direct_generator] unknown field [%.*s]", STR_ARG(p->name));
+        }
+    }
+    if (e == ERR_OK && o->field.p == NULL) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Required [field]");
+    }
+    return e;
+}
+
+static enum err read_phrase_container(struct json_pull *p, struct phrase_suggestion *s, struct arena *arena, struct errmsg *em)
+{
+    enum err e = ERR_OK;
+    if (p->token == TOK_START_ARRAY && str_is(p->name, "direct_generator")) {
+        while (e == ERR_OK && json_pull_next(p) != TOK_END_ARRAY) {
+            if (p->token == TOK_START_OBJECT) {
+                e = read_generator(p, s, arena, em);
+            }
+        }
+        return e;
+    }
+    if (p->token == TOK_START_OBJECT && str_is(p->name, "highlight")) {
+        return read_highlight(p, s, em);
+    }
+    if (p->token == TOK_START_OBJECT && str_is(p->name, "smoothing")) {
+        return read_smoothing(p, s, em);
+    }
+    return bad_phrase(p, em);
+}
+
+enum err phrase_parse(struct json_pull *p, struct arena *arena, struct suggestion **out, struct errmsg *em)
+{
+    struct phrase_suggestion *s = ARENA_NEW(arena, struct phrase_suggestion);
+    if (s == NULL) {
+        return err_no_memory(em);
+    }
+    *out = &s->common;
+    s->common.kind = SUGGEST_PHRASE;
+    s->common.size = 5;
+    s->common.shard_size = INT32_MIN;
+    s->real_word_error = 0.95F;
+    s->confidence = 1;
+    s->max_errors = 0.5F;
+    s->separator = STR(" ");
+    s->force_unigrams = true;
+    s->token_limit = 10;
+    s->alpha = 0.4;
+    enum err e = ERR_OK;
+    while (e == ERR_OK && json_pull_next(p) != TOK_END_OBJECT) {
+        if (p->token == TOK_FIELD_NAME) {
+            continue;
+        }
+        e = json_token_is_value(p->token) ? read_phrase_value(p, s, em) : read_phrase_container(p, s, arena, em);
+    }
+    return e == ERR_OK ? check_field(&s->common, em) : e;
+}
