@@ -38,7 +38,5 @@ const struct json *fetch_source_tree(struct fetch *f, struct fetch_hit *h);
 enum err fetch_fields(struct fetch *f, struct fetch_hit *h, struct jsonw *w);
 /* Refusals that need no document (text fields without fielddata, formats that do not fit). */
 enum err fetch_fields_check(struct fetch *f);
-/* "inner_hits" of nested queries and collapsed groups. */
-enum err fetch_inner_hits(struct fetch *f, struct fetch_hit *h, struct jsonw *w);
 
 #endif

@@ -248,7 +248,6 @@ static enum err write_hit(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
         e = write_names(f, h, w);
     }
     e = e == ERR_OK ? write_explanation(f, h, w) : e;
-    e = e == ERR_OK ? fetch_inner_hits(f, h, w) : e;
     jw_obj_end(w);
     return e;
 }
