@@ -47,7 +47,7 @@ struct shard {
     bool sync_out, flush_out, merge_out;
     struct write_run *sync_waiters, *refresh_waiters;
     struct shard_act *flush_waiters, *merge_waiters;
-    int64_t last_refresh_ms, last_write_ms;
+    int64_t last_refresh_ms, last_write_ms, lease_renewed_ms;
     _Atomic bool tick_queued;
 };
 

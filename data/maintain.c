@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #define IDLE_FLUSH_MS 300000 /* a shard without writes for five minutes is flushed */
+#define LEASE_RENEWAL_MS 30000 /* index.soft_deletes.retention_lease.sync_interval */
 
 static void finish_act(struct shard_act *a)
 {
@@ -199,6 +200,10 @@ static void tick(void *arg)
             }
             shard_maintain(sh);
         }
+    }
+    if (now - sh->lease_renewed_ms >= LEASE_RENEWAL_MS) {
+        sh->lease_renewed_ms = now;
+        engine_set_retention(sh->engine, engine_global_checkpoint(sh->engine) + 1);
     }
     if (engine_sync_due(sh->engine)) {
         shard_start_sync(sh);

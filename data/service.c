@@ -265,7 +265,8 @@ static enum err shard_open(struct shard **out, struct data_service *s, struct in
         return err_prefix(em, e, "[%.*s][%u]", STR_ARG(ix->name), number);
     }
     sh->index = index_service_ref(ix);
-    sh->last_refresh_ms = clock_mono_ms(s->o.clock);
+    sh->last_refresh_ms = sh->lease_renewed_ms = clock_mono_ms(s->o.clock);
+    engine_set_retention(sh->engine, engine_persisted_global_checkpoint(sh->engine) + 1);
     *out = sh;
     return ERR_OK;
 }

@@ -210,8 +210,8 @@ enum err engine_fill_gaps(struct engine *e, int64_t term, uint64_t *filled, stru
  * translog replayed to it. No job may be out but merges (their outcome is dropped). ERR_ILLEGAL_STATE,
  * nothing changed, when no kept commit is old enough. Any other error fails the engine. */
 enum err engine_rollback(struct engine *e, int64_t seq_no, struct errmsg *em);
-/* Operations from this one on stay in the translog as far as retention settings allow; INT64_MAX: no lease.
- */
+/* The retention lease: operations from this one on stay in the translog as far as retention settings allow, and dead
+ * documents from it or from the safe commit on stay in merged segments. INT64_MAX: no lease, nothing stays. */
 void engine_set_retention(struct engine *e, int64_t from_seq_no);
 
 /* ---- history: operations for other copies

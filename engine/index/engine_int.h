@@ -40,6 +40,8 @@ struct slot {        /* a segment in the engine */
     bool published;
     struct engine_merge *merge; /* that holds it */
     struct num_column seq_no, primary_term, version;
+    uint32_t retained, retained_live; /* dead documents that history needs, as counted when so many lived */
+    int64_t retained_from;
 };
 
 struct commit {
@@ -125,6 +127,11 @@ struct found {
 /* engine.c */
 enum err engine_check(const struct engine *e, struct errmsg *em); /* its failure, if any */
 enum err engine_fail(struct engine *e, enum err code, const struct errmsg *why);
+
+/* engine_retain.c: dead documents from this sequence number on stay in merges; INT64_MAX: none. */
+int64_t engine_retained_from(struct engine *e);
+uint32_t slot_count_retained(struct slot *s, int64_t from);
+void slot_mark_retained(const struct slot *s, int64_t from, uint64_t *bits);
 
 /* engine_slots.c */
 static inline const struct live *slot_live(const struct slot *s)

@@ -7,7 +7,8 @@
 struct merge_input {
     uint64_t number; /* of the slot */
     struct segment *segment;
-    struct live *live; /* of the moment of the plan; NULL: all */
+    struct live *live;    /* of the moment of the plan; NULL: all */
+    const uint64_t *keep; /* what the outcome holds: living documents, and dead ones that history needs */
 };
 
 struct engine_merge {
@@ -19,7 +20,8 @@ struct engine_merge {
     size_t memory_bytes_max;
     struct merge_input *inputs;
     size_t n;
-    uint64_t bytes, docs;
+    uint64_t bytes, docs; /* docs: retained dead ones too */
+    bool retains;
     _Atomic bool cancelled;
     /* the outcome */
     struct arena arena;
@@ -77,10 +79,12 @@ static size_t choose(struct engine *e, const struct engine_merge_wish *wish, str
     if (c == NULL || *pick == NULL || e->n_slots == 0) {
         return 0;
     }
+    int64_t from = engine_retained_from(e);
     for (size_t i = 0; i < e->n_slots; i++) {
-        const struct slot *s = e->slots[i];
+        struct slot *s = e->slots[i];
         uint32_t docs = segment_doc_count(s->segment);
-        c[i] = (struct merge_candidate){s->bytes, docs, docs - slot_live_docs(s), s->merge != NULL};
+        uint32_t stay = slot_live_docs(s) + slot_count_retained(s, from);
+        c[i] = (struct merge_candidate){s->bytes, docs, docs - stay, s->merge != NULL};
     }
     if (wish != NULL && wish->only_expunge_deletes) {
         return merge_policy_expunge(c, e->n_slots, &e->settings.merge, *pick);
@@ -105,10 +109,22 @@ static enum err take_input(struct engine *e, struct engine_merge *m, struct slot
     }
     in->segment = segment_ref(s->segment);
     m->n++;
+    in->keep = in->live != NULL ? in->live->words : NULL;
+    int64_t from = engine_retained_from(e);
     uint32_t docs = segment_doc_count(s->segment);
-    m->docs += slot_live_docs(s);
-    m->bytes += docs == 0 ? 0 : (uint64_t)((double)s->bytes * slot_live_docs(s) / docs);
-    (void)e;
+    uint32_t retained = slot_count_retained(s, from), stay = slot_live_docs(s) + retained;
+    if (retained > 0) {
+        uint64_t *keep = arena_alloc(&m->arena, bits_words(docs) * sizeof(*keep));
+        if (keep == NULL) {
+            return err_no_memory(em);
+        }
+        memcpy(keep, in->live->words, bits_words(docs) * sizeof(*keep));
+        slot_mark_retained(s, from, keep);
+        in->keep = keep;
+        m->retains = true;
+    }
+    m->docs += stay;
+    m->bytes += docs == 0 ? 0 : (uint64_t)((double)s->bytes * stay / docs);
     return ERR_OK;
 }
 
@@ -191,8 +207,7 @@ static enum err run(struct engine_merge *m, struct errmsg *em)
         return err_no_memory(em);
     }
     for (size_t i = 0; i < m->n; i++) {
-        const struct live *l = m->inputs[i].live;
-        sources[i] = (struct merge_source){m->inputs[i].segment, l != NULL ? l->words : NULL};
+        sources[i] = (struct merge_source){m->inputs[i].segment, m->inputs[i].keep};
     }
     struct buf memory;
     buf_init(&memory, m->alloc, BUF_UNLIMITED);
@@ -201,7 +216,7 @@ static enum err run(struct engine_merge *m, struct errmsg *em)
     enum err r = segment_merge(sources, m->n, &io, &m->arena, &m->remap, em);
     r = r == ERR_OK ? open_outcome(m, small ? &memory : NULL, em) : r;
     if (r == ERR_OK && segment_doc_count(m->segment) != m->docs) {
-        r = err_set(em, ERR_CORRUPT, "merge: [%llu] documents live, [%u] came out",
+        r = err_set(em, ERR_CORRUPT, "merge: [%llu] documents stay, [%u] came out",
                     (unsigned long long)m->docs, segment_doc_count(m->segment));
     }
     buf_fini(&memory);
@@ -233,13 +248,13 @@ static enum err carry_input(struct engine *e, const struct engine_merge *m, size
     size_t at;
     const struct merge_input *in = &m->inputs[i];
     const struct live *now = slot_live(find_slot(e, in->number, &at));
-    if (now == NULL || now == in->live) {
+    if (now == NULL || (now == in->live && !m->retains)) {
         return ERR_OK;
     }
     const uint64_t *roots = segment_roots(in->segment);
     uint32_t n = segment_doc_count(in->segment);
     for (size_t w = 0; w < bits_words(n); w++) {
-        uint64_t died = (in->live != NULL ? in->live->words[w] : ~(uint64_t)0) & ~now->words[w];
+        uint64_t died = (in->keep != NULL ? in->keep[w] : ~(uint64_t)0) & ~now->words[w];
         died &= roots != NULL ? roots[w] : ~(uint64_t)0;
         for (; died != 0; died &= died - 1) {
             size_t d = w * 64 + (size_t)__builtin_ctzll(died);
@@ -259,7 +274,7 @@ static enum err carry_input(struct engine *e, const struct engine_merge *m, size
     return ERR_OK;
 }
 
-/* What died in the sources since the plan dies in the outcome. */
+/* What is dead in the sources by now is dead in the outcome. */
 static enum err carry_deaths(struct engine *e, const struct engine_merge *m, struct slot *to,
                              struct errmsg *em)
 {
@@ -335,7 +350,7 @@ enum err engine_merge_commit(struct engine *e, struct engine_merge *m, struct er
         r = make_slot(e, m, &merged, em);
     }
     if (r == ERR_OK) {
-        if (merged != NULL && slot_live_docs(merged) == 0) {
+        if (merged != NULL && slot_live_docs(merged) + slot_count_retained(merged, engine_retained_from(e)) == 0) {
             slot_free(e, merged);
             merged = NULL;
         }

@@ -184,8 +184,10 @@ enum err engine_publish(struct engine *e, struct errmsg *em)
     if (v == NULL) {
         return err_no_memory(em);
     }
+    int64_t from = engine_retained_from(e);
     for (size_t i = e->n_slots; i > 0; i--) { /* those that a merge holds are its business */
-        if (slot_live_docs(e->slots[i - 1]) == 0 && e->slots[i - 1]->merge == NULL) {
+        struct slot *s = e->slots[i - 1];
+        if (s->merge == NULL && slot_live_docs(s) + slot_count_retained(s, from) == 0) {
             engine_remove_slot(e, i - 1);
             e->uncommitted = true;
         }

@@ -153,11 +153,6 @@ bool engine_has_processed(const struct engine *e, int64_t seq_no)
     return seq_tracker_has(&e->processed, seq_no);
 }
 
-void engine_set_retention(struct engine *e, int64_t from_seq_no)
-{
-    e->retention_from = from_seq_no;
-}
-
 enum err engine_fill_gaps(struct engine *e, int64_t term, uint64_t *filled, struct errmsg *em)
 {
     int64_t max = e->processed.max;

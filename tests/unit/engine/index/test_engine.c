@@ -495,6 +495,51 @@ START_TEST(generated_ids)
 }
 END_TEST
 
+static uint64_t deleted_after_merge(void)
+{
+    struct engine_merge_wish wish = {.max_segments = 1};
+    struct engine_merge *m;
+    struct engine_stats st;
+    ck_assert_int_eq(engine_refresh(rig.e, NULL, NULL), ERR_OK);
+    for (;;) {
+        ck_assert_int_eq(engine_merge_plan(rig.e, &wish, &m, NULL), ERR_OK);
+        if (m == NULL) {
+            break;
+        }
+        engine_merge_run(m);
+        ck_assert_int_eq(engine_merge_commit(rig.e, m, NULL), ERR_OK);
+    }
+    ck_assert_int_eq(engine_refresh(rig.e, NULL, NULL), ERR_OK);
+    rig_check(&rig, true);
+    engine_stats(rig.e, &st);
+    return st.docs_deleted;
+}
+
+/* Dead documents stay in merges until both the safe commit and the lease are past them. */
+START_TEST(history_keeps_the_dead)
+{
+    rig_init(&rig, 1);
+    rig_open(&rig, ENGINE_CREATE);
+    engine_set_retention(rig.e, 0);
+    for (unsigned i = 0; i < 10; i++) {
+        ck_assert_int_eq(rig_index(&rig, i % 5, NULL), ERR_OK);
+        ck_assert_int_eq(engine_refresh(rig.e, NULL, NULL), ERR_OK);
+    }
+    uint64_t all = deleted_after_merge();
+    ck_assert_uint_ge(all, 5);
+    engine_set_retention(rig.e, rig.next); /* no commit yet: the lease alone frees nothing */
+    ck_assert_uint_eq(deleted_after_merge(), all);
+    engine_set_global_checkpoint(rig.e, rig.next - 1);
+    ck_assert_int_eq(engine_sync(rig.e, NULL), ERR_OK);
+    ck_assert_int_eq(engine_flush(rig.e, true, NULL), ERR_OK);
+    engine_set_retention(rig.e, 0); /* nor does the commit alone */
+    ck_assert_uint_eq(deleted_after_merge(), all);
+    engine_set_retention(rig.e, rig.next);
+    ck_assert_uint_eq(deleted_after_merge(), 0);
+    rig_fini(&rig);
+}
+END_TEST
+
 START_TEST(refused_when_memory_waits)
 {
     rig_init(&rig, 1);
@@ -541,6 +586,7 @@ int main(void)
     tcase_add_test(c, conflicts_are_worded);
     tcase_add_test(c, retries);
     tcase_add_test(c, generated_ids);
+    tcase_add_test(c, history_keeps_the_dead);
     tcase_add_test(c, refused_when_memory_waits);
     tcase_add_test(c, opening_what_is_not_there);
     tcase_add_loop_test(c, random_runs, 0, 24);
