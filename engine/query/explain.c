@@ -61,6 +61,13 @@ struct explanation *explain_add(struct arena *a, struct explanation *parent, str
     return parent;
 }
 
+struct str query_text_plain(const struct query *q, struct arena *a)
+{
+    struct query plain = *q;
+    plain.boost = 1;
+    return query_text(&plain, a);
+}
+
 struct str query_text(const struct query *q, struct arena *a)
 {
     struct buf b;
@@ -93,7 +100,7 @@ enum err explain_scorer(const struct weight *w, const struct explain_request *rq
 static enum err explain_constant(const struct weight *w, const struct explain_request *rq, struct explanation **out)
 {
     struct scorer *s;
-    struct str text = query_text(w->query, rq->arena);
+    struct str text = query_text_plain(w->query, rq->arena);
     enum err e = explain_scorer(w, rq, &s);
     if (e != ERR_OK) {
         return e;

@@ -10,6 +10,7 @@
 
 struct phrase_slot {
     struct postings *postings; /* a cursor a term */
+    struct term_scorer *single; /* of the only term, which owns the cursor; NULL: several terms */
     struct positions *positions;
     const struct str *terms;
     uint32_t n;

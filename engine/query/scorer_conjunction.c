@@ -14,6 +14,8 @@ struct conjunction {
     bool top;
     float min;    /* negative: all documents are wanted */
     doc_id up_to; /* the bounds were looked at as far as here */
+    float score;  /* of base.doc, when it was computed to see whether it competes */
+    bool scored;
 };
 
 static struct conjunction *self(struct scorer *s)
@@ -80,17 +82,40 @@ again:
     return c->base.doc = doc;
 }
 
+static float sum_scores(struct conjunction *c)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < c->n_scoring; i++) {
+        sum += (double)scorer_score(c->scoring[i]);
+    }
+    return (float)sum;
+}
+
+static doc_id lead_next(struct conjunction *c)
+{
+    struct term_scorer *t = scorer_term(c->v[0]);
+    return t != NULL ? (t->base.doc = postings_next(&t->p)) : c->v[0]->ops->next(c->v[0]);
+}
+
+/* Documents that do not compete are passed here rather than by whoever asks. */
+static doc_id compete(struct conjunction *c, doc_id doc)
+{
+    c->scored = false;
+    while (c->min >= 0 && c->n_verify == 0 && doc != DOC_END) {
+        c->score = sum_scores(c);
+        c->scored = true;
+        if (c->score > c->min) {
+            break;
+        }
+        doc = align(c, lead_next(c));
+    }
+    return doc;
+}
+
 static doc_id conjunction_next(struct scorer *s)
 {
     struct conjunction *c = self(s);
-    if (s->doc == DOC_END) {
-        return DOC_END;
-    }
-    struct term_scorer *t = scorer_term(c->v[0]);
-    if (t != NULL) {
-        return align(c, t->base.doc = postings_next(&t->p));
-    }
-    return align(c, c->v[0]->ops->next(c->v[0]));
+    return s->doc == DOC_END ? DOC_END : compete(c, align(c, lead_next(c)));
 }
 
 static doc_id conjunction_seek(struct scorer *s, doc_id target)
@@ -99,7 +124,7 @@ static doc_id conjunction_seek(struct scorer *s, doc_id target)
     if (s->doc == DOC_END) {
         return DOC_END;
     }
-    return align(c, scorer_is_before(c->v[0], target) ? scorer_seek(c->v[0], target) : c->v[0]->doc);
+    return compete(c, align(c, scorer_is_before(c->v[0], target) ? scorer_seek(c->v[0], target) : c->v[0]->doc));
 }
 
 static bool conjunction_matches(struct scorer *s)
@@ -116,11 +141,7 @@ static bool conjunction_matches(struct scorer *s)
 static float conjunction_score(struct scorer *s)
 {
     struct conjunction *c = self(s);
-    double sum = 0;
-    for (uint32_t i = 0; i < c->n_scoring; i++) {
-        sum += scorer_score(c->scoring[i]);
-    }
-    return (float)sum;
+    return c->scored ? c->score : sum_scores(c);
 }
 
 static doc_id conjunction_shallow(struct scorer *s, doc_id target)
@@ -224,6 +245,13 @@ enum err conjunction_new(struct arena *a, struct scorer **all, uint32_t n, struc
     if (n == 1 && n_scoring == 1) {
         *out = all[0];
         return ERR_OK;
+    }
+    bool terms = top && n == n_scoring;
+    for (uint32_t i = 0; i < n && terms; i++) {
+        terms = scorer_term(all[i]) != NULL && scorer_term(all[i])->sim != NULL;
+    }
+    if (terms) {
+        return term_conjunction_new(a, scoring, n, out, em);
     }
     struct conjunction *c = ARENA_NEW(a, struct conjunction);
     struct scorer **v = ARENA_ARRAY(a, struct scorer *, n);

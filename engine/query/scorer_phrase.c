@@ -76,11 +76,42 @@ static doc_id skip_blocks(struct phrase_scorer *p, doc_id target)
     return target;
 }
 
+/* The lead's first document from target on whose frequency alone would let the phrase compete. */
+static doc_id lead_from(struct phrase_scorer *p, doc_id target)
+{
+    struct phrase_slot *lead = p->order[0];
+    struct term_scorer *t = lead->single;
+    while (target != DOC_END) {
+        if (target > p->up_to) {
+            target = skip_blocks(p, target);
+            if (target == DOC_END) {
+                break;
+            }
+        }
+        doc_id doc = postings_seek(&t->p, target);
+        if (doc == DOC_END) {
+            break;
+        }
+        const float *scores = term_block_scores(t);
+        uint32_t at = t->p.at, n = t->p.n;
+        while (at < n && scores[at] <= p->min) {
+            at++;
+        }
+        if (at < n) {
+            t->p.at = at;
+            return lead->doc = t->p.doc = t->p.docs[at];
+        }
+        target = t->p.docs[n - 1] + 1;
+    }
+    return lead->doc = DOC_END;
+}
+
 static doc_id align(struct phrase_scorer *p, doc_id doc)
 {
+    bool picky = p->min >= 0 && p->match.slop == 0 && p->order[0]->single != NULL;
 again:
-    if (p->min >= 0 && p->match.slop == 0 && doc != DOC_END && doc > p->up_to) {
-        doc = skip_blocks(p, doc);
+    if (picky && doc != DOC_END) {
+        doc = lead_from(p, doc);
     }
     for (uint32_t i = 0; i < p->match.n && doc != DOC_END; i++) {
         struct phrase_slot *s = p->order[i];
@@ -170,13 +201,16 @@ static bool phrase_matches(struct scorer *s)
 {
     struct phrase_scorer *p = self(s);
     if (p->min >= 0) { /* frequencies cost less than positions */
-        uint32_t most = UINT32_MAX;
+        uint32_t least = UINT32_MAX, sum = 0;
         for (uint32_t i = 0; i < p->match.n; i++) {
             uint32_t freq = slot_freq(&p->match.v[i]);
-            most = MIN_OF(most, freq);
+            least = MIN_OF(least, freq);
+            sum += freq;
         }
-        if (p->match.slop == 0
-            && sim_score(p->sim, (float)most, p->norms != NULL ? p->norms[s->doc] : 1) <= p->min) {
+        /* Exact phrases occur no more often than the rarest term; a sloppy match takes one step of one term on from the
+         * match before. */
+        uint32_t most = p->match.slop == 0 ? least : sum - p->match.n + 1;
+        if (sim_score(p->sim, (float)most, p->norms != NULL ? p->norms[s->doc] : 1) <= p->min) {
             return false;
         }
     }
@@ -240,7 +274,8 @@ static void release_positions(void *p)
     positions_fini(p);
 }
 
-static bool open_slot(struct phrase_slot *s, const struct seg_field *f, const struct phrase_term *t, struct arena *a, bool *none)
+static bool open_slot(struct phrase_slot *s, const struct seg_field *f, const struct phrase_term *t, const struct sim *sim,
+                      struct arena *a, bool *none)
 {
     *s = (struct phrase_slot){.terms = t->terms, .n_all = t->n, .offset = t->position, .doc = POSTINGS_UNPOSITIONED};
     struct term_info *info = ARENA_ARRAY(a, struct term_info, t->n);
@@ -251,8 +286,17 @@ static bool open_slot(struct phrase_slot *s, const struct seg_field *f, const st
         s->n += seg_term(f, t->terms[i], &info[s->n]) ? 1 : 0;
     }
     *none = *none || s->n == 0;
-    s->postings = arena_alloc(a, sizeof(*s->postings) * MAX_OF(s->n, 1U));
     s->positions = ARENA_ARRAY(a, struct positions, s->n);
+    if (s->n == 1 && sim != NULL) {
+        struct scorer *single;
+        if (term_scorer_new(a, f, &info[0], sim, &single, NULL) != ERR_OK) {
+            return false;
+        }
+        s->single = scorer_term(single);
+        s->postings = &s->single->p;
+    } else {
+        s->postings = arena_alloc(a, sizeof(*s->postings) * MAX_OF(s->n, 1U));
+    }
     if (s->postings == NULL || s->positions == NULL) {
         return false;
     }
@@ -298,7 +342,8 @@ static enum err phrase_scorer_new(const struct weight *w, const struct scorer_re
         return err_no_memory(rq->em);
     }
     for (uint32_t i = 0; i < q->phrase.n && !none; i++) {
-        if (!open_slot(&slots[i], f, &q->phrase.v[i], rq->arena, &none)) {
+        const struct sim *sim = w->need != NEED_NO_SCORES ? &pw->sim : NULL;
+        if (!open_slot(&slots[i], f, &q->phrase.v[i], sim, rq->arena, &none)) {
             return err_no_memory(rq->em);
         }
         p->order[i] = &slots[i];
@@ -356,7 +401,7 @@ static enum err phrase_explain(const struct weight *w, const struct explain_requ
     struct explanation *freq = explain_new(rq->arena, true, p->freq, "phraseFreq=%.*s", STR_ARG(buf_view(&number)));
     buf_fini(&number);
     struct explanation *score = sim_explain(&pw->sim, rq->arena, freq, p->norms != NULL ? p->norms[rq->doc] : 1);
-    struct str text = query_text(w->query, rq->arena);
+    struct str text = query_text_plain(w->query, rq->arena);
     *out = explain_new(rq->arena, true, score != NULL ? score->value : 0, "weight(%.*s in %u) [PerFieldSimilarity], result of:",
                        STR_ARG(text), rq->doc);
     *out = explain_add(rq->arena, *out, score);

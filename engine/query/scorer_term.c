@@ -151,6 +151,39 @@ static void term_fill(struct scorer *s, doc_id from, doc_id to, uint64_t *bits)
     s->doc = doc;
 }
 
+/* Two loops of a fixed length: the second one, with the divisions, works on several documents at a time. */
+void term_score_block(struct term_scorer *t)
+{
+    float inverse[POSTINGS_BLOCK], weight = t->sim->weight;
+    uint32_t n = t->p.n;
+    t->scored_block = t->p.block;
+    if (t->sim->flat) {
+        for (uint32_t i = 0; i < POSTINGS_BLOCK; i++) {
+            t->scores[i] = weight;
+        }
+        return;
+    }
+    if (!t->p.freqs_ready) {
+        postings_load_freqs(&t->p);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        inverse[i] = t->sim->cache[t->norms != NULL ? t->norms[t->p.docs[i]] : 1];
+    }
+    if (n < POSTINGS_BLOCK / 2) {
+        for (uint32_t i = 0; i < n; i++) {
+            t->scores[i] = weight - weight / (1.0F + (float)t->p.freqs[i] * inverse[i]);
+        }
+        return;
+    }
+    for (uint32_t i = n; i < POSTINGS_BLOCK; i++) {
+        inverse[i] = 1;
+        t->p.freqs[i] = 0;
+    }
+    for (uint32_t i = 0; i < POSTINGS_BLOCK; i++) {
+        t->scores[i] = weight - weight / (1.0F + (float)(int32_t)t->p.freqs[i] * inverse[i]);
+    }
+}
+
 const struct scorer_ops term_scorer_ops = {.next = term_next,
                                            .seek = term_seek,
                                            .score = score_of,
@@ -173,6 +206,7 @@ enum err term_scorer_new(struct arena *a, const struct seg_field *f, const struc
     s->block_from = 1;
     s->block_to = 0;
     s->up_to = 0;
+    s->scored_block = UINT32_MAX;
     postings_open(&s->p, f, t, sim != NULL && !sim->flat);
     *out = &s->base;
     return ERR_OK;

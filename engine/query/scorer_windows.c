@@ -33,6 +33,8 @@ struct window_scorer {
     doc_id span_to;  /* bounds hold as far as here; 0 with span_known false */
     bool span_known;
     doc_id start, stop; /* the window: [start, stop) */
+    bool marked;        /* its documents are in bits; else those with a sum above 0 count */
+    bool single;        /* there is one essential child, a term: it is walked, and nothing added up */
     uint32_t n_docs;
     float score;        /* of base.doc */
     uint64_t bits[WINDOW_WORDS];
@@ -92,27 +94,19 @@ static void next_span(struct window_scorer *w, doc_id target)
 static void add_terms(struct window_scorer *w, struct term_scorer *t)
 {
     doc_id doc = t->p.doc == POSTINGS_UNPOSITIONED || t->p.doc < w->start ? postings_seek(&t->p, w->start) : t->p.doc;
-    const struct sim sim_now = {.flat = t->sim->flat, .weight = t->sim->weight};
-    const float *cache = t->sim->cache;
-    bool counting = w->min_should > 1;
+    bool marks = w->marked, counting = w->min_should > 1;
     while (doc < w->stop) {
         const doc_id *docs = t->p.docs;
-        uint32_t at = t->p.at, n = t->p.n;
-        if (!t->p.freqs_ready && !sim_now.flat) {
-            postings_load_freqs(&t->p);
-        }
+        const float *scores = term_block_scores(t);
+        uint32_t from = t->p.at, at = from, n = t->p.n;
         for (; at < n && docs[at] < w->stop; at++) {
-            uint32_t k = docs[at] - w->start;
-            float score = sim_now.weight;
-            if (!sim_now.flat) {
-                uint8_t norm = t->norms != NULL ? t->norms[docs[at]] : 1;
-                score = sim_now.weight - sim_now.weight / (1.0F + (float)t->p.freqs[at] * cache[norm]);
-            }
-            w->sums[k] += score;
-            bits_set(w->bits, k);
-            if (counting) {
-                w->counts[k]++;
-            }
+            w->sums[docs[at] - w->start] += (double)scores[at];
+        }
+        for (uint32_t i = from; marks && i < at; i++) {
+            bits_set(w->bits, docs[i] - w->start);
+        }
+        for (uint32_t i = from; counting && i < at; i++) {
+            w->counts[docs[i] - w->start]++;
         }
         t->p.at = at - 1;
         t->p.doc = docs[at - 1];
@@ -126,9 +120,11 @@ static void add_others(struct window_scorer *w, struct scorer *s)
     doc_id doc = scorer_is_before(s, w->start) ? s->ops->seek(s, w->start) : s->doc;
     for (; doc < w->stop; doc = s->ops->next(s)) {
         uint32_t k = doc - w->start;
-        w->sums[k] += s->ops->score(s);
+        w->sums[k] += (double)s->ops->score(s);
         w->counts[k]++;
-        bits_set(w->bits, k);
+        if (w->marked) {
+            bits_set(w->bits, k);
+        }
     }
 }
 
@@ -171,15 +167,22 @@ static bool next_window(struct window_scorer *w, doc_id target)
             }
             continue;
         }
+        w->single = w->first + 1 == w->n && w->v[w->first].t != NULL && w->min >= 0;
         w->start = doc;
-        w->stop = MIN_OF(doc + WINDOW, w->n_docs);
+        w->stop = w->single ? w->n_docs : MIN_OF(doc + WINDOW, w->n_docs);
         if (w->min >= 0) {
             w->stop = MIN_OF(w->stop, w->span_to + 1);
         }
         break;
     }
+    if (w->single) {
+        return true;
+    }
+    w->marked = w->min < 0 || w->min_should > 1;
     memset(w->sums, 0, (w->stop - w->start) * sizeof(*w->sums));
-    memset(w->bits, 0, sizeof(w->bits));
+    if (w->marked) {
+        memset(w->bits, 0, sizeof(w->bits));
+    }
     if (w->min_should > 1) {
         memset(w->counts, 0, sizeof(w->counts));
     }
@@ -193,11 +196,17 @@ static bool next_window(struct window_scorer *w, doc_id target)
     return true;
 }
 
-/* Adds the non-essential children's scores, the largest bound first. false: the document cannot compete. */
-static bool complete(struct window_scorer *w, uint32_t k)
+/* What essential children must reach so that the others can lift a document above the bound that competes. */
+static double threshold(const struct window_scorer *w)
 {
-    doc_id doc = w->start + k;
-    double sum = w->sums[k];
+    double rest = w->first > 0 ? w->v[w->first - 1].sum_before + (double)w->v[w->first - 1].max : 0;
+    double t = (double)w->min * (1 - (double)w->n * 0x1p-49) - rest;
+    return t > 0 ? t : 0;
+}
+
+/* Adds the non-essential children's scores, the largest bound first. false: the document cannot compete. */
+static bool complete(struct window_scorer *w, doc_id doc, double sum)
+{
     for (uint32_t i = w->first; i-- > 0;) {
         struct child *c = &w->v[i];
         if (sum_bound(sum + c->sum_before + (double)c->max, w->n) <= w->min) {
@@ -207,25 +216,99 @@ static bool complete(struct window_scorer *w, uint32_t k)
             scorer_seek(c->s, doc);
         }
         if (c->s->doc == doc) {
-            sum += scorer_score(c->s);
+            sum += (double)scorer_score(c->s);
         }
     }
     w->score = (float)sum;
     return w->min < 0 || w->score > w->min;
 }
 
+/* The first place from k on whose sum exceeds t, or n. */
+static size_t next_above(const double *sums, size_t k, size_t n, double t)
+{
+    for (; k + 4 <= n; k += 4) {
+        if ((sums[k] > t) | (sums[k + 1] > t) | (sums[k + 2] > t) | (sums[k + 3] > t)) {
+            break;
+        }
+    }
+    while (k < n && !(sums[k] > t)) {
+        k++;
+    }
+    return k;
+}
+
+/* The next competitive document of the window from `target` on; DOC_END: none. */
+static doc_id in_window(struct window_scorer *w, doc_id target)
+{
+    size_t n = w->stop - w->start, k = target - w->start;
+    if (!w->marked) {
+        double t = threshold(w);
+        for (k = next_above(w->sums, k, n, t); k < n; k = next_above(w->sums, k + 1, n, t)) {
+            if (complete(w, w->start + (doc_id)k, w->sums[k])) {
+                return w->start + (doc_id)k;
+            }
+        }
+        return DOC_END;
+    }
+    for (k = bits_next(w->bits, k, n); k < n; k = bits_next(w->bits, k + 1, n)) {
+        if (w->min_should > 1 && w->counts[k] < w->min_should) {
+            continue;
+        }
+        if (complete(w, w->start + (doc_id)k, w->sums[k])) {
+            return w->start + (doc_id)k;
+        }
+    }
+    return DOC_END;
+}
+
+/* Walks the one essential term: its blocks that cannot compete are not even decoded. */
+static doc_id in_term(struct window_scorer *w, doc_id target)
+{
+    struct term_scorer *t = w->v[w->first].t;
+    double limit = threshold(w);
+    for (;;) {
+        if (t->p.n == 0 || t->p.doc == POSTINGS_UNPOSITIONED || t->p.docs[t->p.n - 1] < target) {
+            doc_id end = scorer_shallow(&t->base, target);
+            while (end != DOC_END && end < w->stop && (double)t->block_best <= limit) {
+                target = end + 1;
+                end = scorer_shallow(&t->base, target);
+            }
+            if (end == DOC_END || target >= w->stop) {
+                return DOC_END;
+            }
+        }
+        t->base.doc = t->p.doc != POSTINGS_UNPOSITIONED && t->p.doc >= target ? t->p.doc : postings_seek(&t->p, target);
+        if (t->base.doc >= w->stop) {
+            return DOC_END;
+        }
+        const float *scores = term_block_scores(t);
+        uint32_t at = t->p.at, n = t->p.n;
+        while (at < n && (double)scores[at] <= limit) {
+            at++;
+        }
+        if (at == n) {
+            target = t->p.docs[n - 1] + 1;
+            continue;
+        }
+        t->p.at = at;
+        t->base.doc = t->p.doc = t->p.docs[at];
+        if (t->base.doc >= w->stop) {
+            return DOC_END;
+        }
+        if (complete(w, t->base.doc, (double)scores[at])) {
+            return t->base.doc;
+        }
+        target = t->base.doc + 1;
+    }
+}
+
 static doc_id from(struct window_scorer *w, doc_id target)
 {
     for (;;) {
         if (target >= w->start && target < w->stop) {
-            size_t n = w->stop - w->start;
-            for (size_t k = bits_next(w->bits, target - w->start, n); k < n; k = bits_next(w->bits, k + 1, n)) {
-                if (w->min_should > 1 && w->counts[k] < w->min_should) {
-                    continue;
-                }
-                if (complete(w, (uint32_t)k)) {
-                    return w->base.doc = w->start + (doc_id)k;
-                }
+            doc_id doc = w->single ? in_term(w, target) : in_window(w, target);
+            if (doc != DOC_END) {
+                return w->base.doc = doc;
             }
             target = w->stop;
         }
@@ -311,6 +394,7 @@ enum err window_scorer_new(struct arena *a, struct scorer **v, uint32_t n, const
     w->span_to = 0;
     w->span_known = false;
     w->start = w->stop = 0;
+    w->marked = w->single = false;
     w->n_docs = o->n_docs;
     w->score = 0;
     memset(w->counts, 0, sizeof(w->counts));

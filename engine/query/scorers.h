@@ -19,6 +19,8 @@ struct term_scorer {
     doc_id block_from, block_to; /* the range that block_best holds for */
     float block_best;
     doc_id up_to; /* competitive as far as here */
+    uint32_t scored_block; /* the decoded block that scores[] is of; UINT32_MAX: none */
+    float scores[POSTINGS_BLOCK];
 };
 
 extern const struct scorer_ops term_scorer_ops;
@@ -33,6 +35,16 @@ static inline struct term_scorer *scorer_term(struct scorer *s)
 static inline uint8_t term_norm(const struct term_scorer *t, doc_id doc)
 {
     return t->norms != NULL ? t->norms[doc] : 1;
+}
+
+/* Scores of all documents of the decoded block, for whoever looks at most of them. */
+void term_score_block(struct term_scorer *t);
+static inline const float *term_block_scores(struct term_scorer *t)
+{
+    if (t->scored_block != t->p.block) {
+        term_score_block(t);
+    }
+    return t->scores;
 }
 
 static inline float term_score(struct term_scorer *t)
@@ -84,6 +96,7 @@ const uint64_t *scorer_bits(const struct scorer *s);
 /* ---- combinations ---- */
 
 /* Documents of all; scores of `scoring` (some of them, in clause order) are summed. top: skipping allowed. */
+enum err term_conjunction_new(struct arena *a, struct scorer **v, uint32_t n, struct scorer **out, struct errmsg *em);
 enum err conjunction_new(struct arena *a, struct scorer **all, uint32_t n, struct scorer **scoring, uint32_t n_scoring, bool top,
                          struct scorer **out, struct errmsg *em);
 /* Documents of any of them, at least min_should of them. */

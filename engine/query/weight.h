@@ -124,6 +124,8 @@ struct explanation *explain_whole(struct arena *a, int64_t value, const char *te
 struct explanation *explain_add(struct arena *a, struct explanation *parent, struct explanation *detail);
 /* The text of a query in the arena. */
 struct str query_text(const struct query *q, struct arena *a);
+/* Without its own boost: what a weight is made for. */
+struct str query_text_plain(const struct query *q, struct arena *a);
 /* The scorer of w at the document: *out NULL when it does not match. */
 enum err explain_scorer(const struct weight *w, const struct explain_request *rq, struct scorer **out);
 enum err explain_weight(const struct weight *w, const struct explain_request *rq, struct explanation **out);

@@ -124,7 +124,7 @@ static enum err boosting_explain(const struct weight *w, const struct explain_re
     struct buf number;
     buf_init(&number, NULL, 64);
     num_put_float(&number, w->query->boosting.negative_boost);
-    struct explanation *x = explain_new(a, true, s->ops->score(s), "weight(%.*s), result of:", STR_ARG(query_text(w->query, a)));
+    struct explanation *x = explain_new(a, true, s->ops->score(s), "weight(%.*s), result of:", STR_ARG(query_text_plain(w->query, a)));
     struct explanation *product = explain_new(a, true, (float)((double)query->value * (double)factor), "product of:");
     struct explanation *f = negative ? explain_new(a, true, factor, "Matched boosting query score(%.*s)", STR_ARG(negative_text))
                                      : explain_new(a, true, 1, "Did not match boosting query score(%.*s)", STR_ARG(negative_text));

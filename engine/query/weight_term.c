@@ -52,7 +52,7 @@ static struct explanation *explain_score(const struct weight *w, const struct si
                                          struct explanation *freq, uint8_t norm)
 {
     struct explanation *score = sim_explain(sim, rq->arena, freq, norm);
-    struct str text = query_text(w->query, rq->arena);
+    struct str text = query_text_plain(w->query, rq->arena);
     struct explanation *e = explain_new(rq->arena, true, score != NULL ? score->value : 0,
                                         "weight(%.*s in %u) [PerFieldSimilarity], result of:", STR_ARG(text), rq->doc);
     return explain_add(rq->arena, e, score);
