@@ -223,10 +223,15 @@ static enum err fill_index(const struct metadata_env *env, const struct cluster_
         return e;
     }
     m->primary_terms = ARENA_ARRAY(&m->part.arena, uint64_t, m->n_shards);
-    for (uint32_t i = 0; m->primary_terms != NULL && i < m->n_shards; i++) {
-        m->primary_terms[i] = 1;
+    m->in_sync = ARENA_ARRAY(&m->part.arena, struct str_set, m->n_shards);
+    if (m->primary_terms == NULL || m->in_sync == NULL) {
+        return err_no_memory(em);
     }
-    return m->primary_terms != NULL ? ERR_OK : err_no_memory(em);
+    for (uint32_t i = 0; i < m->n_shards; i++) {
+        m->primary_terms[i] = 1;
+        m->in_sync[i] = (struct str_set){0};
+    }
+    return ERR_OK;
 }
 
 /* The request's own settings are refused before anything else is looked at. */

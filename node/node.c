@@ -236,7 +236,7 @@ static struct nodes_part *own_node(struct node *n)
                                  .transport_address = arena_str(a, STR("127.0.0.1:9300")),
                                  .http_address = arena_str(a, STR("127.0.0.1:9200")),
                                  .roles = ROLE_MASTER | ROLE_DATA};
-    p->local = p->master = p->v[0].id;
+    p->master = p->v[0].id;
     return p;
 }
 

@@ -1,9 +1,9 @@
-#include "common/cluster/state.h"
+#include "common/cluster/state_int.h"
 
 #include "common/base/hash.h"
 
 /* Allocates a part of `size` bytes inside its own arena. */
-static void *part_new(size_t size)
+void *state_part_new(size_t size)
 {
     struct arena arena;
     arena_init(&arena, NULL, ARENA_UNLIMITED);
@@ -47,6 +47,10 @@ void cluster_state_unref(struct cluster_state *s)
     for (uint32_t i = 0; i < s->n_templates; i++) {
         state_part_unref(&s->templates[i]->part);
     }
+    for (uint32_t i = 0; i < s->n_routing; i++) {
+        state_part_unref(&s->routing[i]->part);
+    }
+    state_part_unref(s->coordination != NULL ? &s->coordination->part : NULL);
     state_part_unref(s->nodes != NULL ? &s->nodes->part : NULL);
     state_part_unref(s->persistent != NULL ? &s->persistent->part : NULL);
     state_part_unref(s->transient != NULL ? &s->transient->part : NULL);
@@ -54,13 +58,19 @@ void cluster_state_unref(struct cluster_state *s)
     arena_fini(&arena);
 }
 
+/* Index metadata and routing are sorted by name, and begin alike. */
+struct named_part {
+    struct state_part part;
+    struct str name;
+};
+
 /* Where `name` is, or belongs. */
-static uint32_t index_slot(const struct cluster_state *s, struct str name)
+static uint32_t named_slot(struct named_part *const *v, uint32_t n, struct str name)
 {
-    uint32_t lo = 0, hi = s->n_indices;
+    uint32_t lo = 0, hi = n;
     while (lo < hi) {
         uint32_t mid = lo + (hi - lo) / 2;
-        if (str_cmp(s->indices[mid]->name, name) < 0) {
+        if (str_cmp(v[mid]->name, name) < 0) {
             lo = mid + 1;
         } else {
             hi = mid;
@@ -69,10 +79,26 @@ static uint32_t index_slot(const struct cluster_state *s, struct str name)
     return lo;
 }
 
+static uint32_t index_slot(const struct cluster_state *s, struct str name)
+{
+    return named_slot((struct named_part *const *)(void *)s->indices, s->n_indices, name);
+}
+
+static uint32_t routing_slot(const struct cluster_state *s, struct str name)
+{
+    return named_slot((struct named_part *const *)(void *)s->routing, s->n_routing, name);
+}
+
 const struct index_meta *cluster_index(const struct cluster_state *s, struct str name)
 {
     uint32_t at = index_slot(s, name);
     return at < s->n_indices && str_eq(s->indices[at]->name, name) ? s->indices[at] : NULL;
+}
+
+const struct index_routing *cluster_routing(const struct cluster_state *s, struct str index_name)
+{
+    uint32_t at = routing_slot(s, index_name);
+    return at < s->n_routing && str_eq(s->routing[at]->name, index_name) ? s->routing[at] : NULL;
 }
 
 const struct index_meta *cluster_index_by_uuid(const struct cluster_state *s, struct str uuid)
@@ -136,17 +162,25 @@ struct str cluster_setting(const struct cluster_state *s, const char *key, struc
 static bool copy_refs(struct cluster_state *to, const struct cluster_state *from)
 {
     to->indices = ARENA_ARRAY(&to->part.arena, struct index_meta *, from->n_indices);
+    to->routing = ARENA_ARRAY(&to->part.arena, struct index_routing *, from->n_routing);
     to->templates = ARENA_ARRAY(&to->part.arena, struct template_meta *, from->n_templates);
     to->cluster_name = arena_str(&to->part.arena, from->cluster_name);
     to->cluster_uuid = arena_str(&to->part.arena, from->cluster_uuid);
-    if (to->indices == NULL || to->templates == NULL || to->cluster_name.p == NULL || to->cluster_uuid.p == NULL) {
+    if (to->indices == NULL || to->routing == NULL || to->templates == NULL || to->cluster_name.p == NULL || to->cluster_uuid.p == NULL) {
         return false;
     }
     for (uint32_t i = 0; i < from->n_indices; i++) {
         to->indices[to->n_indices++] = (struct index_meta *)state_part_ref(&from->indices[i]->part);
     }
+    for (uint32_t i = 0; i < from->n_routing; i++) {
+        to->routing[to->n_routing++] = (struct index_routing *)state_part_ref(&from->routing[i]->part);
+    }
     for (uint32_t i = 0; i < from->n_templates; i++) {
         to->templates[to->n_templates++] = (struct template_meta *)state_part_ref(&from->templates[i]->part);
+    }
+    to->coordination = from->coordination;
+    if (to->coordination != NULL) {
+        state_part_ref(&to->coordination->part);
     }
     to->nodes = from->nodes;
     to->persistent = from->persistent;
@@ -167,7 +201,7 @@ static bool copy_refs(struct cluster_state *to, const struct cluster_state *from
 
 bool state_builder_init(struct state_builder *b, const struct cluster_state *from)
 {
-    *b = (struct state_builder){.next = part_new(sizeof(struct cluster_state))};
+    *b = (struct state_builder){.next = state_part_new(sizeof(struct cluster_state))};
     if (b->next != NULL && from != NULL && !copy_refs(b->next, from)) {
         state_builder_drop(b);
     }
@@ -193,41 +227,68 @@ struct cluster_state *state_builder_seal(struct state_builder *b, struct str sta
     return s;
 }
 
+/* Adds, or replaces the one of the same name, in a list that the state's arena holds. Takes the part. */
+static bool named_put(struct arena *a, struct named_part ***list, uint32_t *n, struct named_part *p)
+{
+    uint32_t at = named_slot(*list, *n, p->name);
+    if (at < *n && str_eq((*list)[at]->name, p->name)) {
+        state_part_unref(&(*list)[at]->part);
+        (*list)[at] = p;
+        return true;
+    }
+    struct named_part **v = ARENA_ARRAY(a, struct named_part *, (size_t)*n + 1);
+    if (v == NULL) {
+        state_part_unref(&p->part);
+        return false;
+    }
+    if (*n > 0) {
+        memcpy(v, *list, at * sizeof(struct named_part *));
+        memcpy(&v[at + 1], &(*list)[at], (*n - at) * sizeof(struct named_part *));
+    }
+    v[at] = p;
+    *list = v;
+    ++*n;
+    return true;
+}
+
+static bool named_remove(struct named_part **list, uint32_t *n, struct str name)
+{
+    uint32_t at = named_slot(list, *n, name);
+    if (at == *n || !str_eq(list[at]->name, name)) {
+        return false;
+    }
+    state_part_unref(&list[at]->part);
+    memmove(&list[at], &list[at + 1], (*n - at - 1) * sizeof(struct named_part *));
+    --*n;
+    return true;
+}
+
 bool state_put_index(struct state_builder *b, struct index_meta *m)
 {
     struct cluster_state *s = b->next;
-    uint32_t at = index_slot(s, m->name);
-    if (at < s->n_indices && str_eq(s->indices[at]->name, m->name)) {
-        state_part_unref(&s->indices[at]->part);
-        s->indices[at] = m;
-        return true;
-    }
-    struct index_meta **v = ARENA_ARRAY(&s->part.arena, struct index_meta *, (size_t)s->n_indices + 1);
-    if (v == NULL) {
-        state_part_unref(&m->part);
-        return false;
-    }
-    if (s->n_indices > 0) {
-        memcpy(v, s->indices, at * sizeof(struct index_meta *));
-        memcpy(&v[at + 1], &s->indices[at], (s->n_indices - at) * sizeof(struct index_meta *));
-    }
-    v[at] = m;
-    s->indices = v;
-    s->n_indices++;
-    return true;
+    return named_put(&s->part.arena, (struct named_part ***)(void *)&s->indices, &s->n_indices, (struct named_part *)(void *)m);
 }
 
 bool state_remove_index(struct state_builder *b, struct str name)
 {
+    return named_remove((struct named_part **)(void *)b->next->indices, &b->next->n_indices, name);
+}
+
+bool state_put_routing(struct state_builder *b, struct index_routing *r)
+{
     struct cluster_state *s = b->next;
-    uint32_t at = index_slot(s, name);
-    if (at == s->n_indices || !str_eq(s->indices[at]->name, name)) {
-        return false;
-    }
-    state_part_unref(&s->indices[at]->part);
-    memmove(&s->indices[at], &s->indices[at + 1], (s->n_indices - at - 1) * sizeof(struct index_meta *));
-    s->n_indices--;
-    return true;
+    return named_put(&s->part.arena, (struct named_part ***)(void *)&s->routing, &s->n_routing, (struct named_part *)(void *)r);
+}
+
+bool state_remove_routing(struct state_builder *b, struct str index_name)
+{
+    return named_remove((struct named_part **)(void *)b->next->routing, &b->next->n_routing, index_name);
+}
+
+void state_put_coordination(struct state_builder *b, struct coordination_part *p)
+{
+    state_part_unref(b->next->coordination != NULL ? &b->next->coordination->part : NULL);
+    b->next->coordination = p;
 }
 
 bool state_put_template(struct state_builder *b, struct template_meta *t)
@@ -290,21 +351,11 @@ bool state_set_names(struct state_builder *b, struct str cluster_name, struct st
 
 struct index_meta *index_meta_new(void)
 {
-    struct index_meta *m = part_new(sizeof(*m));
+    struct index_meta *m = state_part_new(sizeof(*m));
     if (m != NULL) {
         settings_init(&m->settings, &m->part.arena);
     }
     return m;
-}
-
-static struct str keep(struct arena *a, struct str s, bool *ok)
-{
-    if (s.p == NULL) {
-        return s;
-    }
-    struct str copy = arena_str(a, s);
-    *ok &= copy.p != NULL;
-    return copy;
 }
 
 struct index_meta *index_meta_copy(const struct index_meta *m)
@@ -322,23 +373,28 @@ struct index_meta *index_meta_copy(const struct index_meta *m)
     c->settings = settings;
     struct arena *a = &c->part.arena;
     bool ok = true;
-    c->name = keep(a, m->name, &ok);
-    c->uuid = keep(a, m->uuid, &ok);
-    c->mapping = keep(a, m->mapping, &ok);
+    c->name = state_keep(a, m->name, &ok);
+    c->uuid = state_keep(a, m->uuid, &ok);
+    c->mapping = state_keep(a, m->mapping, &ok);
     ok = ok && settings_merge(&c->settings, &m->settings);
     c->aliases = ARENA_ARRAY(a, struct alias_meta, m->n_aliases);
     c->primary_terms = ARENA_ARRAY(a, uint64_t, m->n_shards);
-    if (!ok || c->aliases == NULL || c->primary_terms == NULL) {
+    c->in_sync = ARENA_ARRAY(a, struct str_set, m->n_shards);
+    if (!ok || c->in_sync == NULL || c->aliases == NULL || c->primary_terms == NULL) {
         state_part_unref(&c->part);
         return NULL;
     }
     memcpy(c->primary_terms, m->primary_terms, m->n_shards * sizeof(uint64_t));
+    for (uint32_t i = 0; i < m->n_shards; i++) {
+        c->in_sync[i] = str_set_copy(&m->in_sync[i], a);
+        ok &= c->in_sync[i].n == 0 || c->in_sync[i].v != NULL;
+    }
     for (uint32_t i = 0; i < m->n_aliases; i++) {
         c->aliases[i] = m->aliases[i];
-        c->aliases[i].name = keep(a, m->aliases[i].name, &ok);
-        c->aliases[i].filter = keep(a, m->aliases[i].filter, &ok);
-        c->aliases[i].index_routing = keep(a, m->aliases[i].index_routing, &ok);
-        c->aliases[i].search_routing = keep(a, m->aliases[i].search_routing, &ok);
+        c->aliases[i].name = state_keep(a, m->aliases[i].name, &ok);
+        c->aliases[i].filter = state_keep(a, m->aliases[i].filter, &ok);
+        c->aliases[i].index_routing = state_keep(a, m->aliases[i].index_routing, &ok);
+        c->aliases[i].search_routing = state_keep(a, m->aliases[i].search_routing, &ok);
     }
     if (!ok) {
         state_part_unref(&c->part);
@@ -349,12 +405,12 @@ struct index_meta *index_meta_copy(const struct index_meta *m)
 
 struct template_meta *template_meta_new(void)
 {
-    return part_new(sizeof(struct template_meta));
+    return state_part_new(sizeof(struct template_meta));
 }
 
 struct settings_part *settings_part_new(const struct settings *from)
 {
-    struct settings_part *p = part_new(sizeof(*p));
+    struct settings_part *p = state_part_new(sizeof(*p));
     if (p == NULL) {
         return NULL;
     }
@@ -364,11 +420,6 @@ struct settings_part *settings_part_new(const struct settings *from)
         return NULL;
     }
     return p;
-}
-
-struct nodes_part *nodes_part_new(void)
-{
-    return part_new(sizeof(struct nodes_part));
 }
 
 uint32_t routing_shards_default(uint32_t n_shards)

@@ -22,6 +22,14 @@ struct state_part {
     struct arena arena; /* holds the part itself */
 };
 
+/* Distinct strings, sorted. */
+struct str_set {
+    struct str *v;
+    uint32_t n;
+};
+bool str_set_has(const struct str_set *s, struct str x);
+bool str_set_eq(const struct str_set *a, const struct str_set *b);
+
 struct alias_meta {
     struct str name;
     struct str filter; /* JSON text; n == 0: none */
@@ -42,6 +50,73 @@ struct index_meta {
     struct alias_meta *aliases; /* sorted by name */
     uint32_t n_aliases;
     uint64_t *primary_terms; /* per shard */
+    struct str_set *in_sync; /* per shard: allocation ids of the copies that have every acknowledged write */
+};
+
+/* ---- where copies are ------------------------------------------------------------------------------------------- */
+
+enum copy_state { COPY_UNASSIGNED, COPY_INITIALIZING, COPY_STARTED, COPY_RELOCATING };
+/* Why a copy has no node, in Elasticsearch's order (UnassignedInfo.Reason); copy_reason_name() spells it. */
+enum copy_reason {
+    REASON_INDEX_CREATED,
+    REASON_CLUSTER_RECOVERED,
+    REASON_INDEX_REOPENED,
+    REASON_REPLICA_ADDED,
+    REASON_ALLOCATION_FAILED,
+    REASON_NODE_LEFT,
+    REASON_REROUTE_CANCELLED,
+    REASON_REINITIALIZED,
+    REASON_REALLOCATED_REPLICA,
+    REASON_PRIMARY_FAILED,
+    REASON_FORCED_EMPTY_PRIMARY,
+    REASON_MANUAL_ALLOCATION,
+    REASON_N
+};
+enum recovery_source { RECOVER_EMPTY_STORE, RECOVER_EXISTING_STORE, RECOVER_PEER };
+
+struct copy_trouble { /* kept until the copy has started; reason tells whether the rest says anything */
+    enum copy_reason reason;
+    int64_t at_ms;           /* wall clock: since when it has no node */
+    uint32_t failed;         /* attempts to allocate it in a row */
+    bool delayed;            /* a replica whose node left: waits for it to come back */
+    struct str details;      /* p == NULL: none */
+    struct str last_node;    /* where it was; p == NULL: unknown */
+};
+
+struct shard_copy {
+    enum copy_state state;
+    bool primary;
+    struct str node;          /* id; p == NULL: COPY_UNASSIGNED */
+    struct str allocation_id; /* p == NULL: COPY_UNASSIGNED */
+    struct str target_node;   /* COPY_RELOCATING: where it goes; else p == NULL */
+    struct str target_id;     /* the allocation id that it has there */
+    enum recovery_source source; /* COPY_UNASSIGNED, COPY_INITIALIZING: where its data comes from */
+    struct copy_trouble trouble; /* COPY_UNASSIGNED, COPY_INITIALIZING */
+};
+
+struct shard_routing { /* the primary first, always there; then as many replicas as the index has */
+    struct shard_copy *copies;
+    uint32_t n;
+};
+
+struct index_routing {
+    struct state_part part;
+    struct str name, uuid; /* of the index */
+    struct shard_routing *shards;
+    uint32_t n;
+};
+
+/* ---- who decides -------------------------------------------------------------------------------------------------- */
+
+struct coordination_part { /* Elasticsearch's CoordinationMetadata: what elections are counted by */
+    struct state_part part;
+    uint64_t term;                /* of the last accepted state's master */
+    struct str_set committed;     /* node ids of the last committed voting configuration */
+    struct str_set accepted;      /* of the last accepted one */
+    struct voting_exclusion {
+        struct str node_id, node_name;
+    } *exclusions;
+    uint32_t n_exclusions;
 };
 
 enum template_kind { TEMPLATE_LEGACY, TEMPLATE_COMPOSABLE, TEMPLATE_COMPONENT };
@@ -63,16 +138,20 @@ struct settings_part {
 };
 
 struct node_meta {
-    struct str id, name, ephemeral_id, host, transport_address, http_address;
+    struct str id, name, ephemeral_id, host, transport_address, http_address; /* http_address.p == NULL: none */
     uint32_t roles; /* ROLE_* */
+    struct node_attr { /* node.attr.*, sorted by name */
+        struct str name, value;
+    } *attrs;
+    uint32_t n_attrs;
 };
 enum { ROLE_MASTER = 1, ROLE_DATA = 2 };
 
 struct nodes_part {
     struct state_part part;
-    struct node_meta *v;
+    struct node_meta *v; /* sorted by id */
     uint32_t n;
-    struct str local, master; /* ids; master.p == NULL: none */
+    struct str master;   /* id; p == NULL: none */
 };
 
 struct cluster_state {
@@ -81,8 +160,11 @@ struct cluster_state {
     uint64_t term, version;
     struct nodes_part *nodes;
     struct settings_part *persistent, *transient;
+    struct coordination_part *coordination;
     struct index_meta **indices; /* sorted by name */
     uint32_t n_indices;
+    struct index_routing **routing; /* sorted by name; of every open index */
+    uint32_t n_routing;
     struct template_meta **templates; /* sorted by kind, then name */
     uint32_t n_templates;
 };
@@ -96,6 +178,16 @@ const struct index_meta *cluster_index_by_uuid(const struct cluster_state *s, st
 const struct alias_meta *index_alias(const struct index_meta *m, struct str alias);
 bool cluster_has_alias(const struct cluster_state *s, struct str alias);
 const struct template_meta *cluster_template(const struct cluster_state *s, enum template_kind kind, struct str name);
+const struct index_routing *cluster_routing(const struct cluster_state *s, struct str index_name);
+const struct node_meta *cluster_node(const struct cluster_state *s, struct str id);
+const struct node_meta *cluster_master(const struct cluster_state *s); /* NULL: none is known */
+const char *copy_reason_name(enum copy_reason r); /* "INDEX_CREATED" */
+const char *copy_state_name(enum copy_state s);   /* "STARTED" */
+/* Started, or started and on its way elsewhere: it can be searched. */
+static inline bool copy_active(const struct shard_copy *c)
+{
+    return c->state == COPY_STARTED || c->state == COPY_RELOCATING;
+}
 /* A cluster setting: transient, then persistent, else `otherwise`. */
 struct str cluster_setting(const struct cluster_state *s, const char *key, struct str otherwise);
 
@@ -118,6 +210,9 @@ bool state_put_template(struct state_builder *b, struct template_meta *t) NODISC
 bool state_remove_template(struct state_builder *b, enum template_kind kind, struct str name);
 void state_put_settings(struct state_builder *b, struct settings_part *p, bool persistent);
 void state_put_nodes(struct state_builder *b, struct nodes_part *p);
+bool state_put_routing(struct state_builder *b, struct index_routing *r) NODISCARD;
+bool state_remove_routing(struct state_builder *b, struct str index_name);
+void state_put_coordination(struct state_builder *b, struct coordination_part *p);
 bool state_set_names(struct state_builder *b, struct str cluster_name, struct str cluster_uuid) NODISCARD;
 
 /* Parts begin empty, with their own arena; the caller fills them and gives them away. NULL: no memory. */
@@ -127,6 +222,23 @@ struct index_meta *index_meta_copy(const struct index_meta *m);
 struct template_meta *template_meta_new(void);
 struct settings_part *settings_part_new(const struct settings *from);
 struct nodes_part *nodes_part_new(void);
+/* A deep copy to change, with room for `more` further nodes. */
+struct nodes_part *nodes_part_copy(const struct nodes_part *p, uint32_t more);
+/* Adds, or replaces the one of that id, where nodes_part_copy() left room; strings are copied. false: no memory. */
+bool nodes_part_put(struct nodes_part *p, const struct node_meta *n) NODISCARD;
+bool nodes_part_remove(struct nodes_part *p, struct str id);
+/* A deep copy into an arena. false: no memory. */
+bool node_meta_copy(struct node_meta *to, const struct node_meta *from, struct arena *a) NODISCARD;
+/* n shards, each with an unassigned primary and `replicas` unassigned replicas. */
+struct index_routing *index_routing_new(struct str name, struct str uuid, uint32_t n, uint32_t replicas);
+/* A deep copy to change; every shard gets room for `more` further copies. */
+struct index_routing *index_routing_copy(const struct index_routing *r, uint32_t more);
+struct coordination_part *coordination_part_new(void);
+struct coordination_part *coordination_part_copy(const struct coordination_part *p);
+/* The same set in an arena, as it is, and with x added or taken out. v == NULL and n > 0: no memory. */
+struct str_set str_set_copy(const struct str_set *s, struct arena *a);
+struct str_set str_set_with(const struct str_set *s, struct str x, struct arena *a);
+struct str_set str_set_without(const struct str_set *s, struct str x, struct arena *a);
 /* Drops one reference of any part; the last frees it. NULL ok. */
 void state_part_unref(struct state_part *p);
 struct state_part *state_part_ref(struct state_part *p);
@@ -139,6 +251,10 @@ void index_meta_encode(const struct index_meta *m, struct buf *out);
 enum err index_meta_decode(struct index_meta **out, struct bytes_in *in, struct errmsg *em);
 void cluster_state_encode(const struct cluster_state *s, struct buf *out);
 enum err cluster_state_decode(struct cluster_state **out, struct str bytes, struct errmsg *em);
+/* What turns `from` into `to`: whole parts, those that are not shared by both (state_diff.c). */
+void cluster_state_diff(const struct cluster_state *from, const struct cluster_state *to, struct buf *out);
+/* ERR_ILLEGAL_STATE: the diff is of another state than `from` (by state_uuid); ERR_CORRUPT: not a diff. */
+enum err cluster_state_patch(struct cluster_state **out, const struct cluster_state *from, struct str diff, struct errmsg *em);
 
 /* ---- routing ----------------------------------------------------------------------------------------------------- */
 

@@ -224,7 +224,7 @@ static void write_copy(struct jsonw *w, const struct cluster_state *s, const str
     jw_kbool(w, "primary", primary);
     jw_k(w, "node");
     if (primary && s->nodes != NULL) {
-        jw_str(w, s->nodes->local);
+        jw_str(w, s->nodes->master);
     } else {
         jw_null(w);
     }

@@ -1,0 +1,247 @@
+/* Cluster states: bytes and differences give back what went in; damaged ones are refused. */
+#include "common/base/rand.h"
+#include "common/cluster/state.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct rng rng;
+
+static struct str text(struct arena *a, const char *prefix, uint64_t n)
+{
+    return arena_printf(a, "%s%llu", prefix, (unsigned long long)n);
+}
+
+static struct index_meta *random_index(struct str name)
+{
+    struct index_meta *m = index_meta_new();
+    struct arena *a = &m->part.arena;
+    m->name = arena_str(a, name);
+    m->uuid = text(a, "uuid-", rng_below(&rng, 1000));
+    m->version = rng_below(&rng, 100);
+    m->n_shards = 1 + (uint32_t)rng_below(&rng, 4);
+    m->n_replicas = (uint32_t)rng_below(&rng, 3);
+    m->routing_shards = routing_shards_default(m->n_shards);
+    m->routing_partition = 1;
+    m->mapping = STR("{}");
+    ck_assert(settings_put(&m->settings, STR("index.number_of_shards"), STR("1")));
+    m->aliases = ARENA_ARRAY(a, struct alias_meta, 1);
+    m->aliases[0] = (struct alias_meta){.name = text(a, "alias-", rng_below(&rng, 9)), .filter = STR("{}")};
+    m->n_aliases = 1;
+    m->primary_terms = ARENA_ARRAY(a, uint64_t, m->n_shards);
+    m->in_sync = ARENA_ARRAY(a, struct str_set, m->n_shards);
+    for (uint32_t i = 0; i < m->n_shards; i++) {
+        m->primary_terms[i] = 1 + rng_below(&rng, 9);
+        m->in_sync[i] = (struct str_set){0};
+        for (uint64_t k = rng_below(&rng, 4); k > 0; k--) {
+            m->in_sync[i] = str_set_with(&m->in_sync[i], text(a, "copy-", rng_below(&rng, 5)), a);
+        }
+    }
+    return m;
+}
+
+static struct index_routing *random_routing(struct str name)
+{
+    struct index_routing *empty = index_routing_new(name, STR("u"), 1 + (uint32_t)rng_below(&rng, 4), (uint32_t)rng_below(&rng, 3));
+    struct index_routing *r = index_routing_copy(empty, 1);
+    state_part_unref(&empty->part);
+    struct arena *a = &r->part.arena;
+    for (uint32_t i = 0; i < r->n; i++) {
+        for (uint32_t k = 0; k < r->shards[i].n; k++) {
+            struct shard_copy *c = &r->shards[i].copies[k];
+            c->state = (enum copy_state)rng_below(&rng, 4);
+            c->source = (enum recovery_source)rng_below(&rng, 3);
+            c->trouble.reason = (enum copy_reason)rng_below(&rng, REASON_N);
+            c->trouble.at_ms = -5;
+            if (c->state != COPY_UNASSIGNED) {
+                c->node = text(a, "node-", rng_below(&rng, 5));
+                c->allocation_id = text(a, "copy-", rng_below(&rng, 99));
+            }
+            if (c->state == COPY_RELOCATING) {
+                c->target_node = text(a, "node-", rng_below(&rng, 5));
+                c->target_id = text(a, "copy-", rng_below(&rng, 99));
+            }
+        }
+    }
+    return r;
+}
+
+static struct nodes_part *random_nodes(void)
+{
+    struct nodes_part *none = nodes_part_new(), *p = nodes_part_copy(none, 6);
+    state_part_unref(&none->part);
+    for (uint64_t i = rng_below(&rng, 6); i > 0; i--) {
+        char id[16];
+        struct node_attr attr = {STR("zone"), STR("a")};
+        snprintf(id, sizeof(id), "node-%u", (unsigned)rng_below(&rng, 6));
+        struct node_meta n = {.id = str_of(id), .name = STR("n"), .ephemeral_id = STR("e"), .host = STR("h"),
+                              .transport_address = STR("h:1"), .roles = ROLE_DATA, .attrs = &attr, .n_attrs = 1};
+        ck_assert(nodes_part_put(p, &n));
+    }
+    p->master = p->n > 0 ? p->v[0].id : STR_NULL;
+    return p;
+}
+
+static struct coordination_part *random_coordination(void)
+{
+    struct coordination_part *c = coordination_part_new();
+    struct arena *a = &c->part.arena;
+    c->term = rng_below(&rng, 50);
+    c->committed = str_set_with(&c->committed, text(a, "node-", rng_below(&rng, 5)), a);
+    c->accepted = str_set_with(&c->committed, text(a, "node-", rng_below(&rng, 5)), a);
+    c->exclusions = ARENA_ARRAY(a, struct voting_exclusion, 1);
+    c->exclusions[0] = (struct voting_exclusion){STR("node-1"), STR("one")};
+    c->n_exclusions = (uint32_t)rng_below(&rng, 2);
+    return c;
+}
+
+/* A few random changes of a state. */
+static struct cluster_state *changed(struct cluster_state *from)
+{
+    struct state_builder b;
+    char name[32], uuid[32];
+    ck_assert(state_builder_init(&b, from));
+    ck_assert(state_set_names(&b, STR("cluster"), STR("cu")));
+    for (uint64_t i = rng_below(&rng, 6); i > 0; i--) {
+        snprintf(name, sizeof(name), "i-%u", (unsigned)rng_below(&rng, 8));
+        switch (rng_below(&rng, 7)) {
+        case 0:
+            ck_assert(state_put_index(&b, random_index(str_of(name))));
+            break;
+        case 1:
+            state_remove_index(&b, str_of(name));
+            break;
+        case 2:
+            ck_assert(state_put_routing(&b, random_routing(str_of(name))));
+            break;
+        case 3:
+            state_remove_routing(&b, str_of(name));
+            break;
+        case 4:
+            state_put_nodes(&b, random_nodes());
+            break;
+        case 5:
+            state_put_coordination(&b, random_coordination());
+            break;
+        default:
+            state_put_settings(&b, settings_part_new(NULL), rng_below(&rng, 2) == 0);
+        }
+    }
+    snprintf(uuid, sizeof(uuid), "state-%llu", (unsigned long long)rng_u64(&rng));
+    return state_builder_seal(&b, str_of(uuid));
+}
+
+static void check_same(const struct cluster_state *a, const struct cluster_state *b)
+{
+    struct buf x, y;
+    buf_init(&x, NULL, BUF_UNLIMITED);
+    buf_init(&y, NULL, BUF_UNLIMITED);
+    cluster_state_encode(a, &x);
+    cluster_state_encode(b, &y);
+    ck_assert(!x.failed && str_eq(buf_view(&x), buf_view(&y)));
+    buf_fini(&x);
+    buf_fini(&y);
+}
+
+START_TEST(bytes_and_differences)
+{
+    struct buf b;
+    struct errmsg em;
+    rng_seed(&rng, (uint64_t)_i);
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    struct cluster_state *here = changed(NULL), *there;
+    cluster_state_encode(here, &b);
+    ck_assert_int_eq(cluster_state_decode(&there, buf_view(&b), &em), ERR_OK);
+    for (int i = 0; i < 50; i++) {
+        check_same(here, there);
+        struct cluster_state *next = changed(here), *patched, *wrong;
+        buf_reset(&b);
+        cluster_state_diff(here, next, &b);
+        ck_assert_int_eq(cluster_state_patch(&patched, there, buf_view(&b), &em), ERR_OK);
+        ck_assert_int_eq(cluster_state_patch(&wrong, next, buf_view(&b), &em), ERR_ILLEGAL_STATE);
+        cluster_state_unref(here);
+        cluster_state_unref(there);
+        here = next;
+        there = patched;
+    }
+    cluster_state_unref(here);
+    cluster_state_unref(there);
+    buf_fini(&b);
+}
+END_TEST
+
+/* Any one byte of either changed, or the end cut off: read as something else or refused, never worse. */
+START_TEST(damaged_bytes)
+{
+    struct buf b;
+    struct errmsg em;
+    rng_seed(&rng, (uint64_t)_i);
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    struct cluster_state *one = changed(NULL), *two = changed(one), *out;
+    for (int diff = 0; diff < 2; diff++) {
+        buf_reset(&b);
+        if (diff == 1) {
+            cluster_state_diff(one, two, &b);
+        } else {
+            cluster_state_encode(two, &b);
+        }
+        for (size_t i = 0; i < b.n; i++) {
+            char was = b.p[i];
+            b.p[i] = (char)(b.p[i] ^ (1 << rng_below(&rng, 8)));
+            enum err e = diff == 1 ? cluster_state_patch(&out, one, buf_view(&b), &em) : cluster_state_decode(&out, buf_view(&b), &em);
+            cluster_state_unref(e == ERR_OK ? out : NULL);
+            b.p[i] = was;
+            char *exact = malloc(i + 1); /* the sanitizer sees a read behind its end */
+            memcpy(exact, b.p, i);
+            e = diff == 1 ? cluster_state_patch(&out, one, str_mk(exact, i), &em) : cluster_state_decode(&out, str_mk(exact, i), &em);
+            ck_assert_int_ne(e, ERR_OK);
+            free(exact);
+        }
+    }
+    cluster_state_unref(one);
+    cluster_state_unref(two);
+    buf_fini(&b);
+}
+END_TEST
+
+START_TEST(sets)
+{
+    struct arena a;
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    bool in[16] = {false};
+    struct str_set s = {0};
+    rng_seed(&rng, 7);
+    for (int i = 0; i < 500; i++) {
+        char x[8];
+        unsigned k = (unsigned)rng_below(&rng, 16);
+        snprintf(x, sizeof(x), "%02u", k);
+        in[k] = rng_below(&rng, 2) == 0;
+        s = in[k] ? str_set_with(&s, str_of(x), &a) : str_set_without(&s, str_of(x), &a);
+        uint32_t n = 0;
+        for (k = 0; k < 16; k++) {
+            snprintf(x, sizeof(x), "%02u", k);
+            ck_assert(str_set_has(&s, str_of(x)) == in[k]);
+            n += in[k];
+        }
+        ck_assert_uint_eq(s.n, n);
+    }
+    arena_fini(&a);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("state");
+    TCase *c = tcase_create("all");
+    tcase_set_timeout(c, 60);
+    tcase_add_loop_test(c, bytes_and_differences, 0, 20);
+    tcase_add_loop_test(c, damaged_bytes, 0, 10);
+    tcase_add_test(c, sets);
+    suite_add_tcase(s, c);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
