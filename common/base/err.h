@@ -88,6 +88,9 @@ enum err_family { ERR_FAMILY_ES, ERR_FAMILY_XC, ERR_FAMILY_JAVA };
     X(ERR_NO_SHARD, 503, "no_shard_available_action_exception", ES)                                             \
     X(ERR_SHARD_NOT_FOUND, 404, "shard_not_found_exception", ES)                                                \
     X(ERR_NODE_CLOSED, 500, "node_closed_exception", ES)                                                        \
+    X(ERR_NODE_NOT_CONNECTED, 500, "node_not_connected_exception", ES)                                          \
+    X(ERR_NODE_DISCONNECTED, 500, "node_disconnected_exception", ES)                                            \
+    X(ERR_RECEIVE_TIMEOUT, 500, "receive_timeout_transport_exception", ES)                                      \
     X(ERR_CONFLICT, 409, "version_conflict_engine_exception", ES)                                               \
     X(ERR_STALE_TERM, 500, "illegal_index_shard_state_exception", ES)                                           \
     X(ERR_DOCUMENT_MISSING, 404, "document_missing_exception", ES)                                              \
