@@ -51,6 +51,9 @@ struct search_call {
     bool no_indices, next_page;
     struct lookups lookups;
     struct str scroll_id; /* of the answer; n == 0: none */
+    bool fetch_failed;    /* some shard failed in the fetch phase */
+    struct expansion *expansion;    /* of a collapse's groups; NULL: none */
+    struct search_call *unexpanded; /* the first group whose search failed */
 };
 
 struct search_call *search_new(struct rest *r); /* NULL: no memory */

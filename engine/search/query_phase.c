@@ -237,7 +237,7 @@ static enum err collapse_field(const struct run *r, const struct field **out)
     if (f == NULL) {
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "no mapping found for `%.*s` in order to collapse on", STR_ARG(name));
     }
-    bool fits = f->type == FT_KEYWORD || field_type_is_numeric(f->type) || f->type == FT_DATE || f->type == FT_BOOLEAN;
+    bool fits = f->type == FT_KEYWORD || field_type_is_numeric(f->type);
     if (!fits || !f->doc_values) {
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "collapse is not supported for the field [%.*s] of the type [%s]", STR_ARG(name),
                        field_type_name(f->type));

@@ -102,12 +102,12 @@ static enum err stored_fields(const struct parse *p, const struct json *v)
 static enum err field_and_format(const struct parse *p, const struct json *v, struct field_and_format *out)
 {
     static const char *const known[] = {"field", "format", "include_unmapped", NULL};
-    if (v->type == JSON_STRING) {
-        out->field = v->s;
+    out->field = json_text(v);
+    if (out->field.p != NULL) {
         return ERR_OK;
     }
     if (v->type != JSON_OBJECT) {
-        return jr_fail_xc(p->text, v->off, p->em, "[docvalues_fields] Expected START_OBJECT but was: %s", json_token_name(v));
+        return jr_fail_xc(p->text, v->off, p->em, "[fetch_field_and_format] Expected START_OBJECT but was: %s", json_token_name(v));
     }
     for (uint32_t i = 0; i < v->n; i++) {
         const struct json_member *m = &v->members[i];
@@ -231,18 +231,19 @@ static enum err track_total(const struct parse *p, const struct json *v)
 static enum err inner_hits(const struct parse *p, const struct json *v)
 {
     struct collapse_spec *c = &p->s->collapse;
+    if (v->type != JSON_ARRAY && v->type != JSON_OBJECT) {
+        return jr_fail_xc(p->text, v->off, p->em, "[collapse] inner_hits doesn't support values of type: %s", json_token_name(v));
+    }
     uint32_t n = v->type == JSON_ARRAY ? v->n : 1;
     struct inner_hits_spec *list = ARENA_ARRAY(p->arena, struct inner_hits_spec, n);
     if (list == NULL) {
         return err_no_memory(p->em);
     }
     for (uint32_t i = 0; i < n; i++) {
-        const struct json *body = v->type == JSON_ARRAY ? &v->items[i] : v;
-        const struct json *name = json_get(body, "name");
-        if (body->type != JSON_OBJECT) {
-            return jr_fail_xc(p->text, body->off, p->em, "[inner_hits] Expected START_OBJECT but was: %s", json_token_name(body));
+        enum err e = inner_hits_parse(&list[i], v->type == JSON_ARRAY ? &v->items[i] : v, p->text, p->arena, p->em);
+        if (e != ERR_OK) {
+            return jr_wrap_field(p->text, v->off, "collapse", STR("inner_hits"), p->em);
         }
-        list[i] = (struct inner_hits_spec){.name = name != NULL ? json_text(name) : STR_NULL, .body = body};
     }
     c->inner = list;
     c->n_inner = n;
@@ -263,9 +264,8 @@ static enum err collapse(const struct parse *p, const struct json *v)
         } else if (str_is(m->key, "inner_hits")) {
             e = inner_hits(p, &m->value);
         } else if (str_is(m->key, "max_concurrent_group_searches")) {
-            int32_t ignored_width; /* shards are searched as the pool allows: the number only bounds */
-            e = jr_int(&m->value, &ignored_width, p->em);
-            if (e == ERR_OK && ignored_width < 1) {
+            e = jr_int(&m->value, &p->s->collapse.max_concurrent, p->em);
+            if (e == ERR_OK && p->s->collapse.max_concurrent < 1) {
                 e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "maxConcurrentGroupRequests must be positive");
             }
             if (e != ERR_OK) {
@@ -476,8 +476,27 @@ static enum err key_flag(const struct parse *p, struct str key, const struct jso
     return jr_bool(v, to, p->em);
 }
 
+/* Does a key of this name stand anywhere in v? What a wrapper holds is not seen: it may. */
+static bool mentions(const struct json *v, const char *name)
+{
+    for (uint32_t i = 0; v->type == JSON_ARRAY && i < v->n; i++) {
+        if (mentions(&v->items[i], name)) {
+            return true;
+        }
+    }
+    for (uint32_t i = 0; v->type == JSON_OBJECT && i < v->n; i++) {
+        const struct json_member *m = &v->members[i];
+        if (str_is(m->key, name) || str_is(m->key, "wrapper") || mentions(&m->value, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum err key_query(const struct parse *p, struct str key, const struct json *v)
 {
+    p->s->names |= mentions(v, "_name");
+    p->s->nested_hits |= mentions(v, "inner_hits");
     *(str_is(key, "query") ? &p->s->query : &p->s->post_filter) = v;
     return query_check(v, p->text, p->arena, p->em);
 }
@@ -581,6 +600,13 @@ static enum err parse_key(const struct parse *p, struct str key, const struct js
         }
     }
     return unknown_key(p, key, v);
+}
+
+enum err search_source_key(struct search_source *s, struct str key, const struct json *v, struct str text, struct arena *arena,
+                           struct errmsg *em)
+{
+    struct parse p = {s, text, arena, em};
+    return parse_key(&p, key, v);
 }
 
 enum err search_source_parse(struct search_source *s, const struct json *body, struct str text, struct arena *arena,

@@ -67,14 +67,17 @@ struct rescore_spec {
 };
 
 struct inner_hits_spec {
-    struct str name;
-    const struct json *body; /* the inner_hits object: a search body of its own */
+    struct str name; /* p == NULL: not named */
+    bool ignore_unmapped;
+    const struct json *body;            /* the inner_hits object */
+    const struct search_source *source; /* what it says of its hits, 3 of them by default */
 };
 
 struct collapse_spec {
     struct str field; /* p == NULL: none */
     const struct inner_hits_spec *inner;
     uint32_t n_inner;
+    int32_t max_concurrent; /* searches of groups at a time; 0: not said */
 };
 
 struct search_source {
@@ -83,6 +86,7 @@ struct search_source {
     int64_t from, size;      /* defaults applied: 0, 10 */
     bool size_given;
     const struct json *query, *post_filter; /* NULL: match_all, none */
+    bool names, nested_hits; /* somewhere in them queries may be named, may have inner hits */
     const struct sort_spec *sort;
     uint32_t n_sort; /* 0: by score */
     bool sort_given;
@@ -123,6 +127,11 @@ void search_source_init(struct search_source *s);
  * in `arena`. */
 enum err search_source_parse(struct search_source *s, const struct json *body, struct str text, struct arena *arena,
                              struct errmsg *em);
+/* One key of a body, as search_source_parse reads it. */
+enum err search_source_key(struct search_source *s, struct str key, const struct json *v, struct str text, struct arena *arena,
+                           struct errmsg *em);
+/* The object under "inner_hits", of a nested query or a collapse (inner_hits_parse.c). */
+enum err inner_hits_parse(struct inner_hits_spec *out, const struct json *v, struct str text, struct arena *arena, struct errmsg *em);
 /* Parts that requests in URLs share. "_source" may be a boolean, text, an array or an object. */
 enum err source_filter_parse(struct source_filter *f, const struct json *v, struct str text, struct arena *arena, struct errmsg *em);
 enum err sort_parse(const struct sort_spec **out, uint32_t *n, const struct json *v, struct str text, struct arena *arena,

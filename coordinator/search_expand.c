@@ -1,0 +1,302 @@
+/* The groups of a collapse: a search each for every hit of the page and every `inner_hits` of the request.
+ *
+ * A group's search is the request's own query with the group's value as a filter, over the same shards. So many run at a time
+ * as the request allows; whichever ends starts the next, and the last one finishes the search around them. */
+#include "coordinator/search_int.h"
+
+#include <stdlib.h>
+
+#define GROUPS_AT_ONCE 4 /* unless the request says */
+
+struct expansion {
+    struct search_call *outer;
+    struct search_call **groups; /* [hit * n_inner + inner] */
+    uint32_t n, n_inner;
+    _Atomic uint32_t next, left;
+    _Atomic bool failed;
+};
+
+void search_expansion_free(struct expansion *x)
+{
+    for (uint32_t i = 0; x != NULL && x->groups != NULL && i < x->n; i++) {
+        if (x->groups[i] != NULL) {
+            search_free(x->groups[i]);
+        }
+    }
+}
+
+/* ---- a group's request ------------------------------------------------------------------------------------------------------ */
+
+/* {"bool":{"filter":[the group],"must":[the query]}}; documents without a value are a group, too. */
+static void write_query(struct jsonw *w, const struct search_source *s, const struct json *value)
+{
+    jw_k(w, "query");
+    jw_obj(w);
+    jw_k(w, "bool");
+    jw_obj(w);
+    jw_k(w, value != NULL ? "filter" : "must_not");
+    jw_obj(w);
+    jw_k(w, value != NULL ? "match" : "exists");
+    jw_obj(w);
+    if (value != NULL) {
+        jw_key(w, s->collapse.field);
+        jw_obj(w);
+        jw_k(w, "query");
+        jw_value(w, value);
+        jw_obj_end(w);
+    } else {
+        jw_kstr(w, "field", s->collapse.field);
+    }
+    jw_obj_end(w);
+    jw_obj_end(w);
+    if (s->query != NULL) {
+        jw_k(w, "must");
+        jw_value(w, s->query);
+    }
+    jw_obj_end(w);
+    jw_obj_end(w);
+}
+
+static void write_request(struct jsonw *w, const struct search_source *s, const struct inner_hits_spec *inner, const struct json *value)
+{
+    jw_obj(w);
+    write_query(w, s, value);
+    if (s->post_filter != NULL) {
+        jw_k(w, "post_filter");
+        jw_value(w, s->post_filter);
+    }
+    if (json_get(inner->body, "size") == NULL) {
+        jw_ki64(w, "size", inner->source->size);
+    }
+    for (uint32_t i = 0; i < inner->body->n; i++) {
+        const struct json_member *m = &inner->body->members[i];
+        if (!str_is(m->key, "name") && !str_is(m->key, "ignore_unmapped")) {
+            jw_key(w, m->key);
+            jw_value(w, &m->value);
+        }
+    }
+    jw_obj_end(w);
+}
+
+/* ---- running them ------------------------------------------------------------------------------------------------------------ */
+
+static enum err assemble(struct expansion *x);
+
+static void start_next(struct expansion *x)
+{
+    for (;;) {
+        uint32_t i = x->next++;
+        if (i >= x->n) {
+            return;
+        }
+        if (!x->failed) {
+            search_run(x->groups[i]);
+            return;
+        }
+        x->left--; /* never the last one: the caller has not counted itself yet */
+    }
+}
+
+static void leave(struct expansion *x)
+{
+    struct search_call *c = x->outer;
+    if (--x->left > 0) {
+        return;
+    }
+    if (assemble(x) != ERR_OK) {
+        search_fail(c);
+    } else {
+        search_done(c);
+    }
+}
+
+static bool has_failed(const struct search_call *g)
+{
+    return g->error.n > 0 || search_all_failed(g);
+}
+
+static void group_done(struct search_call *g)
+{
+    struct expansion *x = g->user;
+    if (has_failed(g)) {
+        x->failed = true;
+    }
+    start_next(x);
+    leave(x);
+}
+
+/* The group's value as the hit shows it; NULL: none. */
+static const struct json *group_value(const struct json *hit, struct str field)
+{
+    const struct json *values = json_get_str(json_get(hit, "fields"), field);
+    return json_is(values, JSON_ARRAY) && values->n > 0 ? &values->items[0] : NULL;
+}
+
+static enum err new_group(struct expansion *x, uint32_t at, const struct inner_hits_spec *inner, const struct json *value)
+{
+    struct search_call *c = x->outer, *g = search_new(c->r);
+    if (g == NULL) {
+        return err_no_memory(&c->error);
+    }
+    x->groups[at] = g;
+    g->o = c->o;
+    g->o.total_as_int = false;
+    g->done = group_done;
+    g->user = x;
+    g->now_ms = c->now_ms;
+    struct buf b;
+    struct jsonw w;
+    struct json *tree = ARENA_NEW(&g->arena, struct json);
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    write_request(&w, &c->source, inner, value);
+    g->o.body = arena_str(&g->arena, buf_view(&b));
+    bool ok = !b.failed && tree != NULL && g->o.body.p != NULL;
+    buf_fini(&b);
+    g->o.tree = tree;
+    return ok ? json_parse(tree, g->o.body, &g->arena, &json_limits_default, &c->error) : err_no_memory(&c->error);
+}
+
+static enum err make_groups(struct expansion *x)
+{
+    struct search_call *c = x->outer;
+    const struct collapse_spec *spec = &c->source.collapse;
+    struct arena scratch;
+    enum err e = ERR_OK;
+    arena_init(&scratch, NULL, ARENA_UNLIMITED);
+    for (uint32_t i = 0; e == ERR_OK && i < c->reduced.n; i++) {
+        struct json hit;
+        if (c->hits[i].n == 0) {
+            continue;
+        }
+        e = json_parse(&hit, c->hits[i], &scratch, &json_limits_default, &c->error);
+        const struct json *value = e == ERR_OK ? group_value(&hit, spec->field) : NULL;
+        for (uint32_t k = 0; e == ERR_OK && k < spec->n_inner; k++) {
+            e = new_group(x, x->n++, &spec->inner[k], value);
+        }
+        arena_reset(&scratch);
+    }
+    arena_fini(&scratch);
+    return e;
+}
+
+void search_expand(struct search_call *c)
+{
+    const struct collapse_spec *spec = &c->source.collapse;
+    if (spec->n_inner == 0 || c->reduced.n == 0 || c->hits == NULL || search_all_failed(c)) {
+        search_done(c);
+        return;
+    }
+    struct expansion *x = c->expansion = ARENA_NEW(&c->arena, struct expansion);
+    size_t most = (size_t)c->reduced.n * spec->n_inner;
+    if (x == NULL || (x->groups = ARENA_ARRAY(&c->arena, struct search_call *, most)) == NULL) {
+        search_fail(c);
+        return;
+    }
+    x->outer = c;
+    x->n_inner = spec->n_inner;
+    if (make_groups(x) != ERR_OK) {
+        search_fail(c);
+        return;
+    }
+    uint32_t width = spec->max_concurrent > 0 ? (uint32_t)spec->max_concurrent : GROUPS_AT_ONCE;
+    x->left = x->n + 1; /* one for this function, which may see the groups end before it does */
+    for (uint32_t i = 0; i < width && i < x->n; i++) {
+        start_next(x);
+    }
+    leave(x);
+}
+
+/* ---- the hits again, with their groups --------------------------------------------------------------------------------------- */
+
+/* Names may repeat: the last one of a name stands. */
+static bool is_shadowed(const struct collapse_spec *spec, uint32_t at)
+{
+    for (uint32_t i = at + 1; i < spec->n_inner; i++) {
+        if (str_eq(spec->inner[i].name, spec->inner[at].name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_named(const struct collapse_spec *spec, struct str name)
+{
+    for (uint32_t i = 0; i < spec->n_inner; i++) {
+        if (str_eq(spec->inner[i].name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The hit's text with the groups in its member "inner_hits", which nested queries may have begun: it is the last one. */
+static enum err add_groups(struct search_call *c, struct str *hit, struct search_call *const *groups, struct arena *scratch)
+{
+    const struct collapse_spec *spec = &c->source.collapse;
+    struct json tree;
+    struct buf b;
+    struct jsonw w;
+    enum err e = json_parse(&tree, *hit, scratch, &json_limits_default, &c->error);
+    if (e != ERR_OK) {
+        return e;
+    }
+    const struct json *old = json_get(&tree, "inner_hits");
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    buf_str(&b, str_slice(*hit, 0, old != NULL ? old->off : tree.end - 1));
+    if (old == NULL) {
+        buf_str(&b, STR(",\"inner_hits\":"));
+    }
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    for (uint32_t i = 0; old != NULL && i < old->n; i++) {
+        if (!is_named(spec, old->members[i].key)) {
+            jw_key(&w, old->members[i].key);
+            jw_raw(&w, str_slice(*hit, old->members[i].value.off, old->members[i].value.end));
+        }
+    }
+    for (uint32_t k = 0; k < spec->n_inner; k++) {
+        if (!is_shadowed(spec, k)) {
+            groups[k]->o.total_as_int = c->o.total_as_int;
+            jw_key(&w, spec->inner[k].name);
+            jw_obj(&w);
+            search_write_hits(groups[k], &w);
+            jw_obj_end(&w);
+        }
+    }
+    jw_obj_end(&w);
+    buf_char(&b, '}');
+    *hit = arena_str(&c->arena, buf_view(&b));
+    bool ok = !b.failed && hit->p != NULL;
+    buf_fini(&b);
+    return ok ? ERR_OK : err_no_memory(&c->error);
+}
+
+static enum err assemble(struct expansion *x)
+{
+    struct search_call *c = x->outer;
+    for (uint32_t i = 0; i < x->n; i++) {
+        if (has_failed(x->groups[i])) {
+            c->unexpanded = x->groups[i];
+            return ERR_OK;
+        }
+    }
+    for (uint32_t k = 0; k < x->n_inner; k++) {
+        if (c->source.collapse.inner[k].name.p == NULL) {
+            return err_set(&c->error, ERR_ILLEGAL_ARGUMENT, "Field name cannot be null");
+        }
+    }
+    struct arena scratch;
+    enum err e = ERR_OK;
+    uint32_t at = 0;
+    arena_init(&scratch, NULL, ARENA_UNLIMITED);
+    for (uint32_t i = 0; e == ERR_OK && i < c->reduced.n; i++) {
+        if (c->hits[i].n > 0) {
+            e = add_groups(c, &c->hits[i], x->groups + at, &scratch);
+            at += x->n_inner;
+            arena_reset(&scratch);
+        }
+    }
+    arena_fini(&scratch);
+    return e;
+}

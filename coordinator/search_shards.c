@@ -1,0 +1,111 @@
+/* Which shards a search asks, and how much their indices count. */
+#include "coordinator/search_int.h"
+
+#include "common/base/num.h"
+
+static float index_boost(const struct search_call *c, const struct index_meta *m)
+{
+    const struct json *b = c->source.indices_boost;
+    if (b == NULL) {
+        return 1;
+    }
+    uint32_t n = b->type == JSON_ARRAY ? b->n : 1;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct json *o = b->type == JSON_ARRAY ? &b->items[i] : b;
+        for (uint32_t k = 0; o->type == JSON_OBJECT && k < o->n; k++) {
+            struct str name = o->members[k].key;
+            if (str_glob(name, m->name) || index_alias(m, name) != NULL) {
+                return (float)json_double(&o->members[k].value);
+            }
+        }
+    }
+    return 1;
+}
+
+enum err search_check_boosts(struct search_call *c)
+{
+    const struct json *b = c->source.indices_boost;
+    uint32_t n = b == NULL ? 0 : b->type == JSON_ARRAY ? b->n : 1;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct json *o = b->type == JSON_ARRAY ? &b->items[i] : b;
+        for (uint32_t k = 0; o->type == JSON_OBJECT && k < o->n; k++) {
+            const struct index_target *t;
+            uint32_t found;
+            enum err e = resolve_indices(c->r->state, o->members[k].key, &c->o.indices, c->now_ms, &c->arena, &t, &found, &c->error);
+            if (e != ERR_OK) {
+                return e;
+            }
+        }
+    }
+    return ERR_OK;
+}
+
+bool search_routed_here(const struct index_meta *m, uint32_t shard, struct str routing)
+{
+    struct str rest = routing;
+    if (routing.n == 0) {
+        return true;
+    }
+    while (rest.p != NULL) {
+        struct str one = str_cut(rest, ',', &rest);
+        if (m->routing_partition == 1 && shard_of(m, one, one) == shard) {
+            return true;
+        }
+        if (m->routing_partition > 1) { /* one value spreads over a range of shards */
+            return true;
+        }
+    }
+    return false;
+}
+
+bool search_preferred(struct str preference, uint32_t shard)
+{
+    struct str rest;
+    if (!str_starts(preference, STR("_shards:"))) {
+        return true;
+    }
+    struct str list = str_cut(str_slice(preference, 8, preference.n), '|', &rest);
+    while (list.p != NULL) {
+        int32_t n;
+        struct str one = str_cut(list, ',', &list);
+        if (num_parse_i32(one, &n) && n >= 0 && (uint32_t)n == shard) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum err search_choose_shards(struct search_call *c)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < c->n_targets; i++) {
+        most += c->targets[i].meta->n_shards;
+    }
+    c->queries = ARENA_ARRAY(&c->arena, struct shard_query, most);
+    if (c->queries == NULL) {
+        return err_no_memory(&c->error);
+    }
+    for (uint32_t i = 0; i < c->n_targets; i++) {
+        const struct index_target *t = &c->targets[i];
+        struct str routing = c->o.routing.n > 0 ? c->o.routing : t->search_routing;
+        for (uint32_t s = 0; s < t->meta->n_shards; s++) {
+            if (!search_routed_here(t->meta, s, routing) || !search_preferred(c->o.preference, s)) {
+                continue;
+            }
+            struct shard_query *q = &c->queries[c->n_shards];
+            shard_rq_init(&q->rq, search_queried, c);
+            q->rq.shard = (struct shard_ref){t->meta->name, t->meta->uuid, s};
+            q->body = c->o.body;
+            q->source = &c->source;
+            q->slot = c->n_shards++;
+            q->alias_filters = t->filters;
+            q->n_alias_filters = t->n_filters;
+            q->index_boost = index_boost(c, t->meta);
+            q->now_ms = c->now_ms;
+            q->scroll = c->o.scroll_ms > 0;
+            q->keep = c->o.scroll_ms > 0;
+            q->keep_alive_ms = c->o.scroll_ms;
+        }
+    }
+    return ERR_OK;
+}
