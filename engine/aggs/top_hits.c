@@ -127,6 +127,11 @@ enum err top_hits_new(struct collector **out, struct agg_run *r, const struct ag
     }
     *s = *a->top_hits.source;
     s->query = r->cx->source != NULL ? r->cx->source->query : NULL; /* what highlighting and explain go by */
+    if (r->cx->source != NULL) {
+        s->names = r->cx->source->names;
+        s->nested_hits = r->cx->source->nested_hits;
+        s->post_filter = r->cx->source->post_filter;
+    }
     t->source = s;
     t->scorer.ops = &given_ops;
     int64_t window = s->from + s->size;

@@ -11,6 +11,7 @@ struct builder {
     const struct query_context *cx;
     struct arena *arena;
     uint32_t depth;
+    const struct field *nested; /* of the nested query that is being built; NULL: none */
     bool raw_error; /* the error comes from the rewrite phase: it is not wrapped as query_shard_exception */
 };
 

@@ -1,5 +1,6 @@
 /* bool, boosting, constant_score, dis_max, nested, wrapper. */
 #include "engine/query/build.h"
+#include "engine/search/source.h"
 
 /* ---- bool ---- */
 
@@ -404,7 +405,7 @@ struct dsl_nested_query {
     struct dsl *query;
     enum score_mode score_mode;
     bool score_none, ignore_unmapped;
-    const struct json *inner_hits;
+    struct inner_hits_spec *inner_hits;
 };
 
 static enum err parse_nested_mode(struct json_pull *p, struct dsl_nested_query *q, struct errmsg *em)
@@ -459,7 +460,8 @@ static enum err parse_nested(struct json_pull *p, struct arena *arena, struct ds
             if (str_is(name, "query")) {
                 e = dsl_parse_query(p, arena, &q->query, em);
             } else if (str_is(name, "inner_hits")) {
-                q->inner_hits = p->value;
+                q->inner_hits = ARENA_NEW(arena, struct inner_hits_spec);
+                e = q->inner_hits != NULL ? inner_hits_parse(q->inner_hits, p->value, p->text, arena, em) : err_no_memory(em);
                 json_pull_skip(p);
             } else {
                 known = false;
@@ -505,7 +507,10 @@ static enum err build_nested(struct builder *b, const struct dsl *d, struct quer
                        STR_ARG(q->path));
     }
     struct query *child, *n;
+    const struct field *outer = b->nested;
+    b->nested = path;
     enum err e = build_dsl(b, q->query, &child, em);
+    b->nested = outer;
     if (e != ERR_OK) {
         return e;
     }
@@ -515,6 +520,7 @@ static enum err build_nested(struct builder *b, const struct dsl *d, struct quer
     }
     n->nested.path = path;
     n->nested.child = child;
+    n->nested.outer = outer;
     n->nested.score_mode = q->score_mode;
     n->nested.score_none = q->score_none;
     n->nested.inner_hits = q->inner_hits;

@@ -10,6 +10,7 @@
 #include "engine/mapping/mapping.h"
 
 struct script;
+struct inner_hits_spec; /* engine/search/source.h */
 
 enum query_kind {
     Q_MATCH_ALL,
@@ -211,7 +212,8 @@ struct query {
             const struct query *child;
             enum score_mode score_mode;
             bool score_none;
-            const struct json *inner_hits; /* NULL: none */
+            const struct field *outer; /* the nested query around it: its documents are the parents; NULL: the roots */
+            const struct inner_hits_spec *inner_hits; /* NULL: none */
         } nested;
         struct {
             double origin, pivot, origin_lat, origin_lon;

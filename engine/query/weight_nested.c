@@ -6,7 +6,7 @@
 struct nested_weight {
     struct weight base;
     const struct weight *child;
-    const struct field *parent; /* the nested object around, NULL: the root */
+    const struct field *parent; /* whose documents are the parents; NULL: the roots */
 };
 
 struct nested_scorer {
@@ -223,8 +223,7 @@ enum err weight_nested(struct weight_shared *sh, const struct query *q, float bo
         return err_no_memory(em);
     }
     *out = &w->base;
-    const struct field *above = q->nested.path->parent;
-    w->parent = above != NULL ? above->nested : NULL;
+    w->parent = q->nested.outer;
     bool scored = need != NEED_NO_SCORES && !q->nested.score_none;
     return weight_make(sh, q->nested.child, boost, scored ? NEED_SCORES : NEED_NO_SCORES, &w->child, em);
 }

@@ -1,4 +1,4 @@
-/* "fields" of a hit: stored fields, doc values, values of the source through the mapping, and script fields. */
+/* "fields" of a hit: stored fields, doc values, and what fetch_source_fields.c and script_fields.c add. */
 #include "engine/search/fetch.h"
 #include "engine/search/script_fields.h"
 #include "engine/search/value_format.h"
@@ -45,7 +45,7 @@ enum err fetch_fields_check(struct fetch *f)
         const struct field *field = is_pattern(s->fields[i].field) ? NULL : mapping_field(m, s->fields[i].field);
         e = field != NULL ? value_format_new(&vf, field, s->fields[i].format, f->arena, f->em) : ERR_OK;
     }
-    return e;
+    return e == ERR_OK ? fetch_source_fields_prepare(f) : e;
 }
 
 /* ---- doc values ----------------------------------------------------------------------------------------------------------------- */
@@ -68,138 +68,6 @@ static enum err write_doc_values(struct fetch *f, struct fetch_hit *h, const str
             return e;
         }
         doc_values_write(&vf, segment_field(h->leaf->segment, field->path), h->doc, shown->path, w);
-    }
-    return ERR_OK;
-}
-
-/* ---- values of the source ------------------------------------------------------------------------------------------------------- */
-
-/* Where a field's values stand in the source: its own path, its parent's for a multi-field, and those that are copied to it. */
-static bool source_paths(const struct mapping *m, const struct field *f, struct arena *arena, struct str **out, size_t *n)
-{
-    size_t cap = 0;
-    struct str own = f->path;
-    if (f->is_multi_field) {
-        own = str_slice(f->path, 0, f->path.n - f->name.n - 1);
-    }
-    *n = 0;
-    *out = arena_grow(arena, NULL, 0, &cap, sizeof(**out));
-    if (*out == NULL) {
-        return false;
-    }
-    (*out)[(*n)++] = own;
-    for (uint32_t i = 0; i < mapping_field_count(m); i++) {
-        const struct field *other = mapping_field_at(m, i);
-        for (uint32_t k = 0; k < other->n_copy_to; k++) {
-            if (str_eq(other->copy_to[k], own)) {
-                *out = arena_grow(arena, *out, *n, &cap, sizeof(**out));
-                if (*out == NULL) {
-                    return false;
-                }
-                (*out)[(*n)++] = other->path;
-            }
-        }
-    }
-    return true;
-}
-
-/* Points are arrays and objects themselves: what stands at the path is read as it is, through arrays of objects. */
-static void write_points(const struct value_format *vf, const struct json *at, struct str path, struct arena *arena, struct jsonw *w)
-{
-    if (path.n == 0) {
-        source_value_write(vf, at, arena, w);
-        return;
-    }
-    if (at->type == JSON_ARRAY) {
-        for (uint32_t i = 0; i < at->n; i++) {
-            write_points(vf, &at->items[i], path, arena, w);
-        }
-        return;
-    }
-    for (uint32_t i = 0; at->type == JSON_OBJECT && i < at->n; i++) {
-        struct str key = at->members[i].key;
-        bool whole = str_eq(path, key);
-        if (whole || (str_starts(path, key) && path.p[key.n] == '.')) {
-            write_points(vf, &at->members[i].value, whole ? STR("") : str_slice(path, key.n + 1, path.n), arena, w);
-        }
-    }
-}
-
-static bool write_source_field(struct fetch *f, struct fetch_hit *h, const struct field *shown, struct str format, struct jsonw *w)
-{
-    const struct field *field = shown->type == FT_ALIAS ? shown->alias_of : shown;
-    const struct json *tree = fetch_source_tree(f, h);
-    struct value_format vf;
-    struct str *paths;
-    size_t n_paths;
-    if (tree == NULL || field->type >= FT_META_ID || field->nested != NULL
-        || value_format_new(&vf, field, format, h->arena, f->em) != ERR_OK) {
-        return true;
-    }
-    if (!source_paths(f->shard->view->mapping, field, h->arena, &paths, &n_paths)) {
-        return false;
-    }
-    struct buf b;
-    struct jsonw inner;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&inner, &b, false);
-    jw_arr(&inner);
-    for (size_t p = 0; p < n_paths; p++) {
-        const struct json **v;
-        size_t n;
-        if (field->type == FT_GEO_POINT) {
-            write_points(&vf, tree, paths[p], h->arena, &inner);
-            continue;
-        }
-        if (!source_values(tree, paths[p], h->arena, &v, &n)) {
-            buf_fini(&b);
-            return false;
-        }
-        for (size_t i = 0; i < n; i++) {
-            source_value_write(&vf, v[i], h->arena, &inner);
-        }
-    }
-    jw_arr_end(&inner);
-    if (b.n > 2) {
-        jw_key(w, shown->path);
-        jw_raw(w, buf_view(&b));
-    }
-    bool ok = !b.failed;
-    buf_fini(&b);
-    return ok;
-}
-
-static bool seen(const struct field **done, size_t n, const struct field *f)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (done[i] == f) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A field named by several patterns is shown once, as the last of them says. */
-static enum err write_source_fields(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
-{
-    const struct field **done = NULL;
-    size_t n_done = 0, cap = 0;
-    for (uint32_t i = f->source->n_fields; i-- > 0;) {
-        const struct field **fields;
-        size_t n;
-        if (!mapping_match(f->shard->view->mapping, f->source->fields[i].field, h->arena, &fields, &n)) {
-            return err_no_memory(f->em);
-        }
-        for (size_t k = 0; k < n; k++) {
-            if (seen(done, n_done, fields[k])) {
-                continue;
-            }
-            done = arena_grow(h->arena, done, n_done, &cap, sizeof(*done));
-            if (done == NULL || !write_source_field(f, h, fields[k], f->source->fields[i].format, w)) {
-                return err_no_memory(f->em);
-            }
-            done[n_done++] = fields[k];
-        }
     }
     return ERR_OK;
 }
@@ -281,6 +149,16 @@ enum err stored_fields_json(const struct view *v, const struct engine_doc *doc, 
 
 /* ---- the member --------------------------------------------------------------------------------------------------------------------- */
 
+static bool asked_for(const struct search_source *s, struct str field)
+{
+    for (uint32_t i = 0; i < s->n_docvalue_fields; i++) {
+        if (str_eq(s->docvalue_fields[i].field, field)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum err fetch_fields(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
 {
     const struct search_source *s = f->source;
@@ -299,11 +177,11 @@ enum err fetch_fields(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
     for (uint32_t i = 0; e == ERR_OK && i < s->n_docvalue_fields; i++) {
         e = write_doc_values(f, h, &s->docvalue_fields[i], &inner);
     }
-    if (e == ERR_OK && s->collapse.field.p != NULL) { /* a group shows the value that made it */
+    if (e == ERR_OK && s->collapse.field.p != NULL && h->place == NULL && !asked_for(s, s->collapse.field)) { /* a group shows the value that made it */
         struct field_and_format group = {.field = s->collapse.field};
         e = write_doc_values(f, h, &group, &inner);
     }
-    e = e == ERR_OK ? write_source_fields(f, h, &inner) : e;
+    e = e == ERR_OK ? fetch_source_fields(f, h, &inner) : e;
     e = e == ERR_OK ? script_fields_write(f, h, &inner) : e;
     jw_obj_end(&inner);
     if (e == ERR_OK && b.n > 2) {

@@ -1,4 +1,5 @@
 /* The fetch phase: chosen documents into the JSON of their hits. */
+#include "common/base/bits.h"
 #include "engine/search/fetch.h"
 #include "engine/search/source_filter.h"
 
@@ -65,24 +66,36 @@ static bool query_has_names(const struct query *q)
 }
 
 /* The query is needed again only by what looks into it. */
+static enum err build_query(struct fetch *f)
+{
+    const struct search_source *s = f->source;
+    if (s->query != NULL) {
+        return query_build(&f->query, &f->cx.query, s->query, f->em);
+    }
+    struct query *all = ARENA_NEW(f->arena, struct query);
+    if (all == NULL) {
+        return err_no_memory(f->em);
+    }
+    all->kind = Q_MATCH_ALL;
+    all->boost = 1;
+    f->query = all;
+    return ERR_OK;
+}
+
+/* Inner hits have their query already: the inner one of a nested query, which is about nested documents. */
 static enum err prepare_query(struct fetch *f)
 {
     const struct search_source *s = f->source;
+    const struct query *post_filter = NULL;
     enum err e = ERR_OK;
-    bool named = s->query != NULL && str_find_str(str_slice(s->text, s->query->off, s->query->end), STR("\"_name\"")) != SIZE_MAX;
-    if (!named && !s->explain && s->highlight_spec == NULL) {
+    bool given = f->query != NULL;
+    if (!given && !s->names && !s->nested_hits && !s->explain && s->highlight_spec == NULL) {
         return ERR_OK;
     }
-    if (s->query != NULL) {
-        e = query_build(&f->query, &f->cx.query, s->query, f->em);
-    } else {
-        struct query *all = ARENA_NEW(f->arena, struct query);
-        if (all == NULL) {
-            return err_no_memory(f->em);
-        }
-        all->kind = Q_MATCH_ALL;
-        all->boost = 1;
-        f->query = all;
+    f->cx.weight.nested_too = given;
+    e = given ? ERR_OK : build_query(f);
+    if (e == ERR_OK && !given && s->nested_hits && s->post_filter != NULL) {
+        e = query_build(&post_filter, &f->cx.query, s->post_filter, f->em);
     }
     f->has_names = e == ERR_OK && query_has_names(f->query);
     if (e == ERR_OK && (f->has_names || s->explain)) {
@@ -91,7 +104,7 @@ static enum err prepare_query(struct fetch *f)
     if (e == ERR_OK && s->highlight_spec != NULL) {
         e = highlighter_new(&f->highlighter, s->highlight_spec, &f->cx, f->query, f->em);
     }
-    return e;
+    return e == ERR_OK && (given || s->nested_hits) ? inner_hits_prepare(f, f->query, post_filter) : e;
 }
 
 const struct json *fetch_source_tree(struct fetch *f, struct fetch_hit *h)
@@ -99,6 +112,11 @@ const struct json *fetch_source_tree(struct fetch *f, struct fetch_hit *h)
     if (!h->source_tried) {
         h->source_tried = true;
         struct json *tree = ARENA_NEW(h->arena, struct json);
+        if (h->root != NULL) {
+            const struct json *whole = fetch_source_tree(f, h->root);
+            h->source = whole != NULL ? nested_source(whole, h->place, h->arena, &h->own_source) : NULL;
+            return h->source;
+        }
         if (h->stored.source.n > 0 && tree != NULL
             && json_parse(tree, h->stored.source, h->arena, &json_limits_default, f->em) == ERR_OK) {
             h->source = tree;
@@ -107,16 +125,22 @@ const struct json *fetch_source_tree(struct fetch *f, struct fetch_hit *h)
     return h->source;
 }
 
-static void write_source(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
+static enum err write_source(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
 {
     const struct source_filter *sf = &f->source->source;
-    if (!wants_source(f->source) || h->stored.source.n == 0) {
-        return;
+    if (!wants_source(f->source)) {
+        return ERR_OK;
+    }
+    if (h->root != NULL) {
+        return nested_source_write(f, h, w);
+    }
+    if (h->stored.source.n == 0) {
+        return ERR_OK;
     }
     jw_k(w, "_source");
     if (sf->n_includes == 0 && sf->n_excludes == 0) {
         jw_raw(w, h->stored.source);
-        return;
+        return ERR_OK;
     }
     const struct json *tree = fetch_source_tree(f, h);
     struct source_patterns p = {sf->includes, sf->excludes, sf->n_includes, sf->n_excludes};
@@ -125,6 +149,7 @@ static void write_source(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
     } else {
         jw_raw(w, h->stored.source);
     }
+    return ERR_OK;
 }
 
 static int64_t column(const struct leaf *leaf, const char *name, doc_id doc)
@@ -137,10 +162,10 @@ static int64_t column(const struct leaf *leaf, const char *name, doc_id doc)
 
 static void write_versions(const struct fetch *f, const struct fetch_hit *h, struct jsonw *w)
 {
-    if (f->source->version) {
-        jw_ki64(w, "_version", column(h->leaf, "_version", h->doc));
+    if (f->source->version) { /* nested documents have the first one for ever */
+        jw_ki64(w, "_version", h->root != NULL ? 1 : column(h->leaf, "_version", h->doc));
     }
-    if (f->source->seq_no_primary_term) {
+    if (f->source->seq_no_primary_term && h->root == NULL) {
         jw_ki64(w, "_seq_no", column(h->leaf, "_seq_no", h->doc));
         jw_ki64(w, "_primary_term", column(h->leaf, "_primary_term", h->doc));
     }
@@ -169,7 +194,8 @@ static enum err write_names(struct fetch *f, struct fetch_hit *h, struct jsonw *
 static void write_sort(const struct fetch *f, const struct fetch_hit *h, struct jsonw *w)
 {
     const struct search_source *s = f->source;
-    if (h->top->sort == NULL && !(s->n_sort == 1 && s->sort[0].kind == SORT_SCORE)) {
+    bool by_score = s->n_sort == 1 && s->sort[0].kind == SORT_SCORE && h->root == NULL;
+    if (h->top->sort == NULL && !by_score) {
         return;
     }
     jw_k(w, "sort");
@@ -221,8 +247,13 @@ static void write_identity(const struct fetch *f, const struct fetch_hit *h, str
     }
     jw_kstr(w, "_index", f->shard->index_name);
     jw_kz(w, "_type", "_doc");
-    if (!f->source->stored_none) {
+    if (h->root != NULL && h->root->stored.id.p != NULL) {
+        jw_kstr(w, "_id", h->root->stored.id);
+    } else if (h->root == NULL && !f->source->stored_none) {
         jw_kstr(w, "_id", h->stored.id);
+    }
+    if (h->place != NULL) {
+        nested_place_write(h->place, w);
     }
     write_versions(f, h, w);
     jw_k(w, "_score");
@@ -236,34 +267,58 @@ static void write_identity(const struct fetch *f, const struct fetch_hit *h, str
     }
 }
 
-static enum err write_hit(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
+enum err fetch_write_hit(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
 {
     jw_obj(w);
     write_identity(f, h, w);
-    write_source(f, h, w);
-    enum err e = fetch_fields(f, h, w);
+    enum err e = write_source(f, h, w);
+    e = e == ERR_OK ? fetch_fields(f, h, w) : e;
     e = e == ERR_OK ? write_highlight(f, h, w) : e;
     if (e == ERR_OK) {
         write_sort(f, h, w);
         e = write_names(f, h, w);
     }
     e = e == ERR_OK ? write_explanation(f, h, w) : e;
+    e = e == ERR_OK ? inner_hits_write(f, h, w) : e;
     jw_obj_end(w);
     return e;
+}
+
+enum err fetch_read(struct fetch *f, struct fetch_hit *h)
+{
+    if (h->leaf != f->leaf) {
+        if (f->leaf != NULL) {
+            stored_reader_fini(&f->stored);
+        }
+        stored_reader_init(&f->stored, h->leaf->segment);
+        f->leaf = h->leaf;
+    }
+    unsigned want = h->root != NULL ? f->want & STORED_VALUES : f->want;
+    return want != 0 ? stored_read(&f->stored, h->doc, want, h->arena, &h->stored, f->em) : ERR_OK;
+}
+
+/* A nested document among the hits is shown through its root. */
+static enum err find_root(struct fetch *f, struct fetch_hit *h, struct fetch_hit *root)
+{
+    if (h->leaf->roots == NULL || bits_test(h->leaf->roots, h->doc)) {
+        return ERR_OK;
+    }
+    const struct field *path = nested_path_of(f->shard->view->mapping, h->leaf, h->doc);
+    h->place = path != NULL ? nested_place_of(h->leaf, h->doc, path, h->arena) : NULL;
+    if (h->place == NULL) {
+        return path != NULL ? err_no_memory(f->em) : ERR_OK;
+    }
+    *root = (struct fetch_hit){.top = h->top, .leaf = h->leaf, .doc = nested_root(h->leaf, h->doc), .arena = h->arena};
+    h->root = root;
+    return fetch_read(f, root);
 }
 
 static enum err fetch_one(struct fetch *f, const struct top_doc *top, struct arena *scratch, struct str *out)
 {
     const struct leaf *leaf = view_leaf(f->shard->view, top->doc);
-    if (leaf != f->leaf) {
-        if (f->leaf != NULL) {
-            stored_reader_fini(&f->stored);
-        }
-        stored_reader_init(&f->stored, leaf->segment);
-        f->leaf = leaf;
-    }
-    struct fetch_hit h = {.top = top, .leaf = leaf, .doc = top->doc - leaf->base, .arena = scratch};
-    enum err e = f->want != 0 ? stored_read(&f->stored, h.doc, f->want, scratch, &h.stored, f->em) : ERR_OK;
+    struct fetch_hit h = {.top = top, .leaf = leaf, .doc = top->doc - leaf->base, .arena = scratch}, root;
+    enum err e = find_root(f, &h, &root);
+    e = e == ERR_OK ? fetch_read(f, &h) : e;
     if (e != ERR_OK) {
         return e;
     }
@@ -271,7 +326,7 @@ static enum err fetch_one(struct fetch *f, const struct top_doc *top, struct are
     struct jsonw w;
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &b, false);
-    e = write_hit(f, &h, &w);
+    e = fetch_write_hit(f, &h, &w);
     if (e == ERR_OK) {
         *out = arena_str(f->arena, buf_view(&b));
         e = b.failed || out->p == NULL ? err_no_memory(f->em) : ERR_OK;
@@ -280,13 +335,13 @@ static enum err fetch_one(struct fetch *f, const struct top_doc *top, struct are
     return e;
 }
 
-static enum err prepare(struct fetch *f)
+enum err fetch_prepare(struct fetch *f)
 {
     const struct search_source *s = f->source;
     enum err e = search_context_init(&f->cx, f->shard, s, f->arena, f->em);
     e = e == ERR_OK ? prepare_query(f) : e;
     e = e == ERR_OK ? fetch_fields_check(f) : e;
-    f->need_source = wants_source(s) || s->n_fields > 0 || s->highlight_spec != NULL || s->n_script_fields > 0 || s->collapse.n_inner > 0;
+    f->need_source = wants_source(s) || s->n_fields > 0 || s->highlight_spec != NULL || s->n_script_fields > 0 || inner_hits_need_source(f);
     f->want = s->stored_none ? 0 : STORED_ID;
     if (f->need_source) {
         f->want |= STORED_SOURCE;
@@ -297,22 +352,28 @@ static enum err prepare(struct fetch *f)
     return e;
 }
 
+void fetch_fini(struct fetch *f)
+{
+    if (f->leaf != NULL) {
+        stored_reader_fini(&f->stored);
+    }
+    inner_hits_fini(f);
+}
+
 enum err search_fetch_phase(struct str *hits, const struct search_shard *shard, const struct search_source *source,
                             const struct top_doc *docs, uint32_t n, struct arena *arena, struct errmsg *em)
 {
     struct errmsg own;
     struct fetch f = {.shard = shard, .source = source, .arena = arena, .em = em != NULL ? em : &own};
     err_clear(f.em);
-    enum err e = prepare(&f);
+    enum err e = fetch_prepare(&f);
     struct arena scratch;
     arena_init(&scratch, arena->alloc, arena->bytes_max);
     for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
         e = fetch_one(&f, &docs[i], &scratch, &hits[i]);
         arena_reset(&scratch);
     }
-    if (f.leaf != NULL) {
-        stored_reader_fini(&f.stored);
-    }
+    fetch_fini(&f);
     arena_fini(&scratch);
     return e;
 }

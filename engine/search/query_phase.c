@@ -1,5 +1,6 @@
 /* The query phase: which documents, how many, in what order; and what is computed over all of them. */
 #include "engine/aggs/aggs.h"
+#include "engine/search/fetch.h"
 #include "engine/search/search.h"
 #include "engine/search/top_docs.h"
 #include "engine/suggest/suggest.h"
@@ -335,12 +336,15 @@ static enum err prepare(struct run *r)
     if (e == ERR_OK) {
         e = build_query(r);
     }
+    const struct query *post_filter = NULL;
     if (e == ERR_OK && s->post_filter != NULL) {
-        const struct query *q;
-        e = query_build(&q, &r->cx.query, s->post_filter, r->em);
+        e = query_build(&post_filter, &r->cx.query, s->post_filter, r->em);
         if (e == ERR_OK) {
-            e = weight_new(&r->post_filter, &r->cx.weight, q, NEED_NO_SCORES, r->em);
+            e = weight_new(&r->post_filter, &r->cx.weight, post_filter, NEED_NO_SCORES, r->em);
         }
+    }
+    if (e == ERR_OK && s->nested_hits) {
+        e = inner_hits_check(&r->cx, r->query, post_filter, r->em);
     }
     if (e == ERR_OK) {
         e = prepare_top(r);

@@ -26,6 +26,7 @@ enum err script_fields_write(struct fetch *f, struct fetch_hit *h, struct jsonw 
         struct json v;
         enum err e = run_one(f, h, s, &v, f->em);
         if (e != ERR_OK && s->ignore_failure) {
+            err_clear(f->em);
             continue;
         }
         if (e != ERR_OK) {
