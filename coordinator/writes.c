@@ -223,13 +223,60 @@ static void gather(struct write_set *w)
 }
 
 
+static void one_less(struct write_set *w)
+{
+    if (--w->pending == 0) {
+        gather(w);
+    }
+}
+
+/* ---- a primary that is not there: waited for, as long as the request allows ---- */
+
+#define PRIMARY_AGAIN_MS 100
+
+static void send_again(void *arg)
+{
+    struct shard_write *sw = arg;
+    struct write_set *w = (struct write_set *)sw->set;
+    struct cluster_state *now = w->r->co->o.state(w->r->co->o.self);
+    bool there = cluster_index_by_uuid(now, sw->rq.shard.uuid) != NULL;
+    cluster_state_unref(now);
+    if (!there) {
+        err_set(&sw->rq.error, ERR_INDEX_NOT_FOUND, "no such index [%.*s]", STR_ARG(sw->rq.shard.index));
+        err_about_index(&sw->rq.error, sw->rq.shard.index, sw->rq.shard.uuid);
+        one_less(w);
+        return;
+    }
+    const struct shard_api *api = w->r->co->o.shards;
+    api->write(api->self, sw);
+}
+
+/* On the request's loop. */
+static void wait_for_primary(void *arg)
+{
+    struct shard_write *sw = arg;
+    struct write_set *w = (struct write_set *)sw->set;
+    struct rest *r = w->r;
+    int64_t left = w->timeout_ms - (clock_mono_ms(r->co->o.clock) - w->since_ms);
+    struct errmsg why = sw->rq.error;
+    err_clear(&sw->rq.error);
+    if (left > 0 && !http_aborted(r->http)
+        && timer_start(loop_timers(r->http->loop), MIN_OF(left, (int64_t)PRIMARY_AGAIN_MS), send_again, sw) != NULL) {
+        return;
+    }
+    err_set(&sw->rq.error, ERR_UNAVAILABLE_SHARDS, "[%.*s][%u] primary shard is not active Timeout: [%lldms], %s",
+            STR_ARG(sw->rq.shard.index), sw->rq.shard.shard, (long long)w->timeout_ms, why.frame[0].reason);
+    one_less(w);
+}
+
 static void shard_done(struct shard_rq *rq)
 {
     struct shard_write *sw = (struct shard_write *)rq;
     struct write_set *w = (struct write_set *)sw->set;
-    if (--w->pending == 0) {
-        gather(w);
+    if (err_code(&rq->error) == ERR_NO_SHARD && loop_post(w->r->http->loop, wait_for_primary, sw)) {
+        return;
     }
+    one_less(w);
 }
 
 static struct shard_write *group_of(struct write_set *w, const struct write_entry *e)
@@ -364,6 +411,7 @@ static void next_missing(struct write_set *w)
 void writes_run(struct write_set *w)
 {
     w->creating = 0;
+    w->since_ms = clock_mono_ms(w->r->co->o.clock);
     w->n_shard_writes = 0;
     next_missing(w);
 }

@@ -26,7 +26,7 @@ struct write_set {
     struct write_entry *v;
     uint32_t n;
     enum refresh_policy refresh;
-    int64_t timeout_ms;
+    int64_t timeout_ms, since_ms; /* since_ms: monotonic, when it began */
     struct str wait_for; /* wait_for_active_shards as given; p == NULL: default */
     bool forced_refresh;
     void (*done)(struct write_set *w); /* on any thread */

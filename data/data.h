@@ -21,6 +21,18 @@ struct data_service;
 typedef void (*data_mapping_fn)(void *self, struct str index, struct str uuid, struct str mapping,
                                 void (*done)(void *arg, const struct errmsg *error), void *arg);
 
+/* A primary that stopped serving (`up` false; why, and how often opening it failed), or that could serve again. */
+struct data_report {
+    struct str uuid;
+    uint32_t shard;
+    bool up;
+    uint32_t tries;
+    struct str details;
+};
+/* Tells the master, everything borrowed for the call; done() as of data_mapping_fn. */
+typedef void (*data_report_fn)(void *self, const struct data_report *report, void (*done)(void *arg, const struct errmsg *error),
+                               void *arg);
+
 struct data_opts {
     const struct fs *fs;         /* all borrowed: they outlive the service */
     const struct clock *clock;
@@ -31,7 +43,8 @@ struct data_opts {
     struct str node_id;          /* copied */
     size_t filter_cache_bytes;   /* for all shards together */
     data_mapping_fn update_mapping;
-    void *update_self;
+    data_report_fn report;
+    void *node_self;             /* of the two above */
 };
 
 enum err data_service_new(struct data_service **out, const struct data_opts *opts, struct errmsg *em);

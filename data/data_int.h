@@ -20,9 +20,12 @@ struct index_service {
     struct analysis *analysis;
     struct mapping *mapping;
     struct settings_part *settings; /* names without "index." */
-    uint64_t mapping_version, settings_version;
-    int64_t refresh_ms; /* -1: never by itself */
-    bool async;         /* index.translog.durability: writes are answered before they are on disk */
+    _Atomic uint64_t mapping_version;
+    uint64_t version, settings_version; /* of the metadata applied */
+    _Atomic int64_t refresh_ms; /* -1: never by itself */
+    _Atomic int64_t idle_after_ms; /* index.search.idle.after */
+    _Atomic bool refresh_explicit; /* index.refresh_interval is set: being idle changes nothing */
+    _Atomic bool async;         /* index.translog.durability: writes are answered before they are on disk */
     bool closed;
 };
 
@@ -32,23 +35,39 @@ struct shard_counters {
 
 struct write_run;
 
+enum shard_report_kind { SHARD_REPORT_NONE, SHARD_REPORT_DOWN, SHARD_REPORT_UP };
+
 struct shard {
     _Atomic uint32_t users; /* the table's reference, requests, jobs: the last one closes it */
     struct data_service *service;
     struct index_service *index; /* a reference */
     uint32_t number;
     struct strand *strand;
-    struct engine *engine;
+    pthread_mutex_t view_lock; /* changes of the next two, for readers off the strand */
+    struct engine *engine;     /* NULL: the copy has failed */
+    struct view *last_view;    /* of the engine that failed; searches go on with it */
+    _Atomic int64_t term;      /* primary term, as of the last state */
     struct str dir;
     struct arena arena; /* dir */
     bool remove_files;  /* when it closes */
     struct shard_counters counters;
+    _Atomic int64_t down_term; /* it takes writes under a later one only */
+    _Atomic int64_t last_search_ms;
+    _Atomic bool refresh_owed; /* nobody searches: the next search refreshes first */
+    _Atomic bool tick_queued;
     /* strand only */
     bool sync_out, flush_out, merge_out;
+    bool flush_wanted, flush_forced, flush_synced; /* a flush is to begin, once what waits is synced */
+    struct engine_flush *sealed;                   /* it has begun, and runs once its operations are durable */
+    bool failing;                                  /* the engine has failed, its jobs are still out */
+    bool opening, report_out;
+    enum shard_report_kind report; /* what the master has to be told */
+    int64_t report_at_ms, retry_at_ms;
+    uint32_t tries;
+    char why[ERR_REASON_BYTES];
     struct write_run *sync_waiters, *refresh_waiters;
     struct shard_act *flush_waiters, *merge_waiters;
-    int64_t last_refresh_ms, last_write_ms, lease_renewed_ms;
-    _Atomic bool tick_queued;
+    int64_t last_refresh_ms, last_write_ms, lease_renewed_ms, merge_again_ms;
 };
 
 struct search_context_entry;
@@ -67,7 +86,7 @@ struct data_service {
     struct index_service **indices;
     size_t n_indices, indices_cap;
     size_t open_shards; /* not yet closed, also those out of the table */
-    bool stopping;
+    bool stopping, applier_closed;
     struct search_context_entry *contexts;
     uint64_t next_context;
     size_t n_contexts;
@@ -83,6 +102,21 @@ void shard_release(struct shard *sh);
 bool shard_post(struct shard *sh, void (*run)(void *arg), void *arg);
 /* The same for what has been admitted already and must come back to the strand: past the queue's limit. */
 void shard_post_back(struct shard *sh, void (*run)(void *arg), void *arg);
+
+/* ---- one shard (shard.c) ---- */
+
+/* A copy that cannot be opened is there all the same, down. */
+enum err shard_open(struct shard **out, struct data_service *s, struct index_service *ix, uint32_t number, int64_t term, struct errmsg *em);
+void shard_engine_settings(const struct settings *s, struct engine_settings *out);
+/* Strand: after whatever may have failed the engine; lets go of one that has. sh->engine may be NULL afterwards. */
+void shard_check(struct shard *sh);
+/* Strand, now and then: reports, opens again. */
+void shard_heal(struct shard *sh);
+/* Strand: is there an engine (and may it take writes)? Else em says why not. */
+bool shard_readable(struct shard *sh, struct errmsg *em);
+bool shard_writable(struct shard *sh, struct errmsg *em);
+/* What searches see, a reference; NULL: nothing. Any thread. */
+struct view *shard_view(struct shard *sh);
 
 struct index_service *index_service_ref(struct index_service *ix);
 void index_service_unref(struct index_service *ix);
@@ -117,6 +151,10 @@ void shard_fail_waiters(struct shard *sh, const struct errmsg *em);
 
 /* maintain.c, strand only: looks for work after a refresh, a flush or a tick. */
 void shard_maintain(struct shard *sh);
+/* The next step of a flush that is wanted, if it can be made now. */
+void shard_flush_step(struct shard *sh);
+void shard_fail_merges(struct shard *sh, const struct errmsg *em);
+void shard_fail_acts(struct shard *sh, const struct errmsg *em); /* those that wait */
 
 /* contexts.c */
 

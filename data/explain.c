@@ -87,5 +87,12 @@ void data_explain(void *self, struct shard_explain *rq)
         rq->rq.done(&rq->rq);
         return;
     }
-    search_submit(self, &rq->rq, sh, engine_acquire(sh->engine), explain_task);
+    struct view *v = shard_view(sh);
+    if (v == NULL) {
+        err_set(&rq->rq.error, ERR_NO_SHARD, "the shard is not there");
+        shard_release(sh);
+        rq->rq.done(&rq->rq);
+        return;
+    }
+    search_submit(self, &rq->rq, sh, v, explain_task);
 }

@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-#define IDLE_FLUSH_MS 300000 /* a shard without writes for five minutes is flushed */
+#define IDLE_FLUSH_MS  300000 /* a shard without writes for five minutes is flushed */
+#define MERGE_PAUSE_MS 30000  /* after one that failed */
 #define LEASE_RENEWAL_MS 30000 /* index.soft_deletes.retention_lease.sync_interval */
 
 static void finish_act(struct shard_act *a)
@@ -14,10 +15,27 @@ static void finish_act(struct shard_act *a)
 
 /* ---- flush ----------------------------------------------------------------------------------------------------------------- */
 
+/* A flush begins when all operations so far are durable: then its commit can be the only one, and older translog goes with
+ * it. It runs when those that came in between are durable too. Both waits are group commits like any other; neither holds
+ * the strand. */
 struct flush_run {
     struct shard *sh;
     struct engine_flush *flush;
 };
+
+static void answer_flush_waiters(struct shard *sh, const struct errmsg *em)
+{
+    struct shard_act *list = sh->flush_waiters;
+    sh->flush_waiters = NULL;
+    while (list != NULL) {
+        struct shard_act *a = list;
+        list = (struct shard_act *)a->rq.next;
+        if (em != NULL) {
+            a->rq.error = *em;
+        }
+        finish_act(a);
+    }
+}
 
 static void flush_finished(void *arg)
 {
@@ -30,16 +48,10 @@ static void flush_finished(void *arg)
     if (e != ERR_OK) {
         log_error(sh->service->o.log, "data", "flush of [%.*s][%u]: %s", STR_ARG(sh->index->name), sh->number, em.frame[0].reason);
     }
-    struct shard_act *list = sh->flush_waiters;
-    sh->flush_waiters = NULL;
-    while (list != NULL) {
-        struct shard_act *a = list;
-        list = (struct shard_act *)a->rq.next;
-        if (e != ERR_OK) {
-            a->rq.error = em;
-        }
-        finish_act(a);
+    if (!sh->flush_wanted) { /* else they wait for the one to come */
+        answer_flush_waiters(sh, e != ERR_OK ? &em : NULL);
     }
+    shard_check(sh);
     shard_maintain(sh);
     shard_release(sh);
 }
@@ -51,34 +63,71 @@ static void flush_run(void *arg)
     shard_post_back(f->sh, flush_finished, f);
 }
 
-/* Starts a flush unless one is out. false: nothing to flush. */
-static bool start_flush(struct shard *sh, bool force, struct errmsg *em)
+static void run_flush(struct shard *sh)
 {
-    if (sh->flush_out || sh->sync_out) {
-        return sh->flush_out;
-    }
     struct flush_run *f = malloc(sizeof(*f));
     if (f == NULL) {
-        err_no_memory(em);
-        return false;
+        return; /* at the next tick */
     }
-    *f = (struct flush_run){.sh = sh};
-    /* The commit covers what the translog already made durable: one sync first, on the strand, is simple and rare. */
-    if (engine_sync(sh->engine, em) != ERR_OK || engine_flush_begin(sh->engine, force, &f->flush, em) != ERR_OK || f->flush == NULL) {
-        free(f);
-        return false;
-    }
-    engine_set_global_checkpoint(sh->engine, engine_persisted_checkpoint(sh->engine));
-    if (engine_flush_location(f->flush) > engine_durable(sh->engine)) {
-        engine_sync(sh->engine, em);
-    }
+    *f = (struct flush_run){sh, sh->sealed};
+    sh->sealed = NULL;
     sh->flush_out = true;
     shard_use(sh);
     if (!executor_submit(sh->service->o.background_pool, flush_run, f)) {
         engine_flush_run(f->flush);
-        flush_finished(f);
+        shard_post_back(sh, flush_finished, f);
     }
-    return true;
+}
+
+/* true: nothing to wait for. */
+static bool all_durable(struct shard *sh, uint64_t location)
+{
+    if (engine_durable(sh->engine) >= location) {
+        return true;
+    }
+    shard_start_sync(sh); /* its end looks here again */
+    return false;
+}
+
+static void begin_flush(struct shard *sh)
+{
+    struct errmsg em;
+    bool force = sh->flush_forced;
+    sh->flush_wanted = sh->flush_forced = sh->flush_synced = false;
+    engine_set_global_checkpoint(sh->engine, engine_persisted_checkpoint(sh->engine));
+    enum err e = engine_flush_begin(sh->engine, force, &sh->sealed, &em);
+    if (e != ERR_OK || sh->sealed == NULL) {
+        answer_flush_waiters(sh, e != ERR_OK ? &em : NULL);
+        shard_check(sh);
+    }
+}
+
+void shard_flush_step(struct shard *sh)
+{
+    if (sh->engine == NULL || sh->failing || sh->flush_out) {
+        return;
+    }
+    if (sh->sealed == NULL && sh->flush_wanted) {
+        /* One sync: under steady writes something always waits. */
+        if (!sh->flush_synced && !all_durable(sh, engine_location(sh->engine))) {
+            sh->flush_synced = true;
+            return;
+        }
+        if (sh->flush_synced && sh->sync_out) {
+            return;
+        }
+        begin_flush(sh);
+    }
+    if (sh->sealed != NULL && all_durable(sh, engine_flush_location(sh->sealed))) {
+        run_flush(sh);
+    }
+}
+
+static void want_flush(struct shard *sh, bool force)
+{
+    sh->flush_wanted = true;
+    sh->flush_forced |= force;
+    shard_flush_step(sh);
 }
 
 /* ---- merges ------------------------------------------------------------------------------------------------------------------ */
@@ -100,9 +149,12 @@ static void merge_finished(void *arg)
     sh->merge_out = false;
     if (e != ERR_OK) {
         log_error(sh->service->o.log, "data", "merge of [%.*s][%u]: %s", STR_ARG(sh->index->name), sh->number, em.frame[0].reason);
-    } else {
+        sh->merge_again_ms = clock_mono_ms(sh->service->o.clock) + MERGE_PAUSE_MS;
+        shard_fail_merges(sh, &em);
+    } else if (!sh->failing) {
         engine_refresh(sh->engine, NULL, &em);
     }
+    shard_check(sh);
     if (sh->merge_waiters != NULL) {
         next_forced_merge(sh);
     } else if (e == ERR_OK) {
@@ -157,49 +209,82 @@ static void next_forced_merge(struct shard *sh)
         struct errmsg em;
         engine_refresh(sh->engine, NULL, &em);
         if (a->flush_after) {
-            err_clear(&em);
-            a->rq.next = &sh->flush_waiters->rq;
-            if (start_flush(sh, false, &em)) {
-                a->rq.next = (struct shard_rq *)sh->flush_waiters;
-                sh->flush_waiters = a;
-                continue;
-            }
+            a->rq.next = (struct shard_rq *)sh->flush_waiters;
+            sh->flush_waiters = a;
+            want_flush(sh, false);
+            continue;
         }
         finish_act(a);
     }
+}
+
+void shard_fail_merges(struct shard *sh, const struct errmsg *em)
+{
+    while (sh->merge_waiters != NULL) {
+        struct shard_act *a = sh->merge_waiters;
+        sh->merge_waiters = (struct shard_act *)a->rq.next;
+        a->rq.error = *em;
+        finish_act(a);
+    }
+}
+
+void shard_fail_acts(struct shard *sh, const struct errmsg *em)
+{
+    sh->flush_wanted = sh->flush_forced = sh->flush_synced = false;
+    answer_flush_waiters(sh, em);
+    shard_fail_merges(sh, em);
 }
 
 /* ---- by itself ------------------------------------------------------------------------------------------------------------------ */
 
 void shard_maintain(struct shard *sh)
 {
-    struct errmsg em;
+    if (sh->engine == NULL || sh->failing) {
+        return;
+    }
     shard_serve_waiters(sh);
     if (engine_flush_needed(sh->engine)) {
-        start_flush(sh, false, &em);
+        sh->flush_wanted = true;
     }
-    if (!sh->merge_out) {
+    shard_flush_step(sh);
+    if (sh->engine != NULL && !sh->failing && !sh->merge_out && clock_mono_ms(sh->service->o.clock) >= sh->merge_again_ms) {
         start_merge(sh, NULL);
     }
 }
 
-static void tick(void *arg)
+/* Nobody has searched for a while, and nobody said how often to refresh: the next search will. */
+static bool refresh_can_wait(struct shard *sh, int64_t now)
 {
-    struct shard *sh = arg;
+    return !sh->index->refresh_explicit && sh->refresh_waiters == NULL && now - sh->last_search_ms >= sh->index->idle_after_ms;
+}
+
+static void refresh_due(struct shard *sh, int64_t now)
+{
     struct errmsg em;
+    if (!engine_refresh_needed(sh->engine)) {
+        return;
+    }
+    if (refresh_can_wait(sh, now)) {
+        sh->refresh_owed = true;
+        return;
+    }
+    if (engine_refresh(sh->engine, NULL, &em) != ERR_OK) {
+        log_error(sh->service->o.log, "data", "refresh of [%.*s][%u]: %s", STR_ARG(sh->index->name), sh->number, em.frame[0].reason);
+        shard_check(sh);
+    }
+    shard_maintain(sh);
+}
+
+static void look_after(struct shard *sh)
+{
     int64_t now = clock_mono_ms(sh->service->o.clock);
     int64_t every = sh->index->refresh_ms;
-    sh->tick_queued = false;
     if (every > 0 && now - sh->last_refresh_ms >= every) {
         sh->last_refresh_ms = now;
-        if (engine_refresh_needed(sh->engine)) {
-            bool changed;
-            if (engine_refresh(sh->engine, &changed, &em) != ERR_OK) {
-                log_error(sh->service->o.log, "data", "refresh of [%.*s][%u]: %s", STR_ARG(sh->index->name), sh->number,
-                          em.frame[0].reason);
-            }
-            shard_maintain(sh);
-        }
+        refresh_due(sh, now);
+    }
+    if (sh->engine == NULL || sh->failing) {
+        return;
     }
     if (now - sh->lease_renewed_ms >= LEASE_RENEWAL_MS) {
         sh->lease_renewed_ms = now;
@@ -210,8 +295,20 @@ static void tick(void *arg)
     }
     if (sh->last_write_ms != 0 && now - sh->last_write_ms >= IDLE_FLUSH_MS) {
         sh->last_write_ms = 0;
-        start_flush(sh, false, &em);
+        sh->flush_wanted = true;
     }
+    shard_flush_step(sh);
+}
+
+static void tick(void *arg)
+{
+    struct shard *sh = arg;
+    sh->tick_queued = false;
+    shard_check(sh);
+    if (sh->engine != NULL && !sh->failing) {
+        look_after(sh);
+    }
+    shard_heal(sh);
     shard_release(sh);
 }
 
@@ -313,18 +410,24 @@ static void act(void *arg)
     struct shard *sh = r->sh;
     struct shard_act *a = r->a;
     bool changed;
+    if (!shard_readable(sh, &a->rq.error)) {
+        finish_act(a);
+        shard_release(sh);
+        return;
+    }
     switch (a->action) {
     case SHARD_REFRESH:
         engine_refresh(sh->engine, &changed, &a->rq.error);
         sh->last_refresh_ms = clock_mono_ms(sh->service->o.clock);
+        sh->refresh_owed = false;
+        shard_check(sh);
         shard_maintain(sh);
         break;
     case SHARD_FLUSH:
-        if (start_flush(sh, a->force, &a->rq.error)) {
-            a->rq.next = (struct shard_rq *)sh->flush_waiters;
-            sh->flush_waiters = a;
-            a = NULL;
-        }
+        a->rq.next = (struct shard_rq *)sh->flush_waiters;
+        sh->flush_waiters = a;
+        want_flush(sh, a->force);
+        a = NULL;
         break;
     case SHARD_FORCE_MERGE:
         engine_refresh(sh->engine, &changed, &a->rq.error);

@@ -20,8 +20,14 @@ static bool take_view(struct data_service *s, struct shard_rq *rq, uint64_t cont
 {
     if (context == 0) {
         *sh = shard_acquire(s, rq);
-        *v = *sh != NULL ? engine_acquire((*sh)->engine) : NULL;
-        return *sh != NULL;
+        *v = *sh != NULL ? shard_view(*sh) : NULL;
+        if (*sh != NULL && *v == NULL) {
+            err_set(&rq->error, ERR_NO_SHARD, "the shard is not there");
+            err_about_index(&rq->error, rq->shard.index, rq->shard.uuid);
+            err_about_shard(&rq->error, (int)rq->shard.shard);
+            shard_release(*sh);
+        }
+        return *v != NULL;
     }
     if (!context_use(s, context, keep_alive_ms, sh, v)) {
         err_set(&rq->error, ERR_SEARCH_CONTEXT_MISSING, "No search context found for id [%llu]", (unsigned long long)context);
@@ -361,6 +367,36 @@ void search_submit(struct data_service *s, struct shard_rq *rq, struct shard *sh
     }
 }
 
+/* A shard that nobody searched for a while was not refreshed either: on the strand, before the search. */
+static void refresh_first(void *arg)
+{
+    struct search_run *r = arg;
+    struct shard *sh = r->sh;
+    struct errmsg em;
+    if (sh->refresh_owed && shard_readable(sh, &em)) {
+        sh->refresh_owed = false;
+        if (engine_refresh(sh->engine, NULL, &em) != ERR_OK) {
+            shard_check(sh);
+        }
+        shard_maintain(sh);
+    }
+    struct view *v = shard_view(sh);
+    view_unref(r->view);
+    search_submit(sh->service, r->rq, sh, v, query_task);
+}
+
+/* true: the search goes on from the strand. */
+static bool refreshes_first(struct shard_query *rq, struct shard *sh, struct view *v)
+{
+    sh->last_search_ms = clock_mono_ms(sh->service->o.clock);
+    struct search_run *r = rq->context == 0 && sh->refresh_owed ? ARENA_NEW(&rq->rq.arena, struct search_run) : NULL;
+    if (r == NULL) {
+        return false;
+    }
+    *r = (struct search_run){sh, v, &rq->rq};
+    return shard_post(sh, refresh_first, r);
+}
+
 void data_query(void *self, struct shard_query *rq)
 {
     struct shard *sh;
@@ -369,7 +405,9 @@ void data_query(void *self, struct shard_query *rq)
         rq->rq.done(&rq->rq);
         return;
     }
-    search_submit(self, &rq->rq, sh, v, query_task);
+    if (!refreshes_first(rq, sh, v)) {
+        search_submit(self, &rq->rq, sh, v, query_task);
+    }
 }
 
 static void fetch_task(void *arg)
@@ -430,6 +468,11 @@ static void get_task(void *arg)
     struct shard *sh = r->sh;
     struct engine_doc doc = {0};
     enum err e = ERR_OK;
+    if (!shard_readable(sh, &rq->rq.error)) {
+        shard_release(sh);
+        rq->rq.done(&rq->rq);
+        return;
+    }
     if (rq->refresh) {
         e = engine_refresh(sh->engine, NULL, &rq->rq.error);
     }

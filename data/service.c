@@ -82,8 +82,12 @@ static struct settings_part *own_settings(const struct index_meta *m)
 
 static void read_settings(struct index_service *ix)
 {
-    ix->refresh_ms = 1000;
-    settings_time_ms(&ix->settings->settings, "refresh_interval", 1000, &ix->refresh_ms, NULL);
+    int64_t refresh_ms = 1000, idle_after_ms = 30000;
+    settings_time_ms(&ix->settings->settings, "refresh_interval", refresh_ms, &refresh_ms, NULL);
+    settings_time_ms(&ix->settings->settings, "search.idle.after", idle_after_ms, &idle_after_ms, NULL);
+    ix->refresh_ms = refresh_ms;
+    ix->idle_after_ms = idle_after_ms;
+    ix->refresh_explicit = settings_str(&ix->settings->settings, "refresh_interval", STR_NULL).p != NULL;
     ix->async = str_eq_nocase(settings_str(&ix->settings->settings, "translog.durability", STR("request")), STR("async"));
 }
 
@@ -129,6 +133,7 @@ static enum err index_service_new(struct index_service **out, struct data_servic
     ix->mapping_version = m->mapping_version;
     ix->settings_version = m->settings_version;
     ix->closed = m->closed;
+    ix->version = m->version;
     *out = ix;
     return ERR_OK;
 }
@@ -144,131 +149,11 @@ struct shard *shard_acquire(struct data_service *s, struct shard_rq *rq)
     }
     pthread_mutex_unlock(&s->lock);
     if (sh == NULL) {
-        err_set(&rq->error, ERR_SHARD_NOT_FOUND, "no such shard");
+        err_set(&rq->error, ERR_NO_SHARD, "no such shard here");
         err_about_index(&rq->error, rq->shard.index, rq->shard.uuid);
         err_about_shard(&rq->error, (int)rq->shard.shard);
     }
     return sh;
-}
-
-void shard_use(struct shard *sh)
-{
-    sh->users++;
-}
-
-static void free_shard(void *arg)
-{
-    struct shard *sh = arg;
-    struct data_service *s = sh->service;
-    index_service_unref(sh->index);
-    arena_fini(&sh->arena);
-    free(sh);
-    pthread_mutex_lock(&s->lock);
-    s->open_shards--;
-    pthread_cond_broadcast(&s->all_closed);
-    pthread_mutex_unlock(&s->lock);
-}
-
-static void close_shard(void *arg)
-{
-    struct shard *sh = arg;
-    struct data_service *s = sh->service;
-    struct errmsg em;
-    engine_close(sh->engine);
-    sh->engine = NULL;
-    if (sh->remove_files && s->o.fs->remove_tree(s->o.fs->self, sh->dir.p, &em) != ERR_OK) {
-        log_warn(s->o.log, "data", "cannot remove %.*s: %s", STR_ARG(sh->dir), em.frame[0].reason);
-    }
-    if (!strand_close(sh->strand, free_shard, sh)) {
-        free_shard(sh);
-    }
-}
-
-void shard_release(struct shard *sh)
-{
-    if (--sh->users == 0 && !executor_submit(strand_executor(sh->strand), close_shard, sh)) {
-        strand_free(sh->strand); /* the pools are gone: the last one out closes */
-        engine_close(sh->engine);
-        free_shard(sh);
-    }
-}
-
-bool shard_post(struct shard *sh, void (*run)(void *arg), void *arg)
-{
-    return executor_submit(strand_executor(sh->strand), run, arg);
-}
-
-void shard_post_back(struct shard *sh, void (*run)(void *arg), void *arg)
-{
-    executor_submit_force(strand_executor(sh->strand), run, arg);
-}
-
-static enum err parse_op(void *self, const struct engine_op *op, struct arena *arena, struct parsed_doc *out, struct errmsg *em)
-{
-    struct index_service *ix = self;
-    struct mapping *m = index_mapping(ix, NULL);
-    struct source_to_parse in = {.index_name = ix->name, .id = op->id, .routing = op->routing, .source = op->source, .dynamic_allowed = true};
-    enum err e = document_parse(out, m, &in, arena, em);
-    /* What is in the log was accepted with a mapping that had its fields; a mapping that lost them never was published. */
-    mapping_unref(m);
-    return e;
-}
-
-static void engine_settings_of(const struct settings *s, struct engine_settings *out)
-{
-    engine_settings_init(out);
-    struct str durability = settings_str(s, "translog.durability", STR("request"));
-    out->durability = str_eq_nocase(durability, STR("async")) ? DURABLE_ASYNC : DURABLE_REQUEST;
-    int64_t bytes = (int64_t)out->flush_threshold_bytes;
-    if (settings_bytes(s, "translog.flush_threshold_size", bytes, &bytes, NULL) == ERR_OK && bytes > 0) {
-        out->flush_threshold_bytes = (uint64_t)bytes;
-    }
-    settings_time_ms(s, "gc_deletes", out->gc_deletes_ms, &out->gc_deletes_ms, NULL);
-    settings_time_ms(s, "translog.sync_interval", out->sync_interval_ms, &out->sync_interval_ms, NULL);
-}
-
-static enum err shard_open(struct shard **out, struct data_service *s, struct index_service *ix, uint32_t number, struct errmsg *em)
-{
-    struct shard *sh = calloc(1, sizeof(*sh));
-    *out = NULL;
-    if (sh == NULL) {
-        return err_no_memory(em);
-    }
-    sh->users = 1;
-    sh->service = s;
-    sh->number = number;
-    arena_init(&sh->arena, NULL, ARENA_UNLIMITED);
-    sh->dir = arena_printf(&sh->arena, "%s/indices/%.*s/%u", s->o.dir, STR_ARG(ix->uuid), number);
-    struct strand_opts so = {.over = s->o.write_pool, .queue_max = SHARD_QUEUE_MAX};
-    enum err e = sh->dir.p != NULL ? strand_new(&sh->strand, &so, em) : err_no_memory(em);
-    if (e == ERR_OK) {
-        uint64_t version;
-        struct mapping *m = index_mapping(ix, &version);
-        struct engine_opts eo = {.fs = s->o.fs,
-                                 .clock = s->o.clock,
-                                 .dir = sh->dir.p,
-                                 .index_uuid = ix->uuid.p,
-                                 .shard = number,
-                                 .mode = ENGINE_OPEN_OR_CREATE,
-                                 .mapping = m,
-                                 .mapping_version = version,
-                                 .parse = parse_op,
-                                 .parse_self = ix};
-        engine_settings_of(&ix->settings->settings, &eo.settings);
-        e = engine_open(&sh->engine, &eo, em);
-        mapping_unref(m);
-    }
-    if (e != ERR_OK) {
-        strand_free(sh->strand);
-        arena_fini(&sh->arena);
-        free(sh);
-        return err_prefix(em, e, "[%.*s][%u]", STR_ARG(ix->name), number);
-    }
-    sh->index = index_service_ref(ix);
-    sh->last_refresh_ms = sh->lease_renewed_ms = clock_mono_ms(s->o.clock);
-    engine_set_retention(sh->engine, engine_persisted_global_checkpoint(sh->engine) + 1);
-    *out = sh;
-    return ERR_OK;
 }
 
 /* ---- applying states -------------------------------------------------------------------------------------------------------- */
@@ -340,12 +225,16 @@ static void apply_to_engine(void *arg)
 {
     struct new_mapping *n = arg;
     struct errmsg em;
+    if (n->sh->engine == NULL || n->sh->failing) { /* it is opened with the newest of both */
+        n->settings = (state_part_unref(n->settings != NULL ? &n->settings->part : NULL), NULL);
+        n->m = (mapping_unref(n->m), NULL);
+    }
     if (n->m != NULL && engine_set_mapping(n->sh->engine, n->m, n->version, &em) != ERR_OK) {
         log_error(n->sh->service->o.log, "data", "new mapping: %s", em.frame[0].reason);
     }
     if (n->settings != NULL) {
         struct engine_settings es;
-        engine_settings_of(&n->settings->settings, &es);
+        shard_engine_settings(&n->settings->settings, &es);
         engine_set_settings(n->sh->engine, &es);
     }
     mapping_unref(n->m);
@@ -403,15 +292,21 @@ static void update_index(struct data_service *s, struct index_service *ix, const
         mapping_unref(old);
     }
     ix->closed = m->closed;
+    ix->version = m->version;
+    for (size_t i = 0; i < s->n_shards; i++) {
+        if (s->shards[i]->index == ix) {
+            s->shards[i]->term = (int64_t)m->primary_terms[s->shards[i]->number];
+        }
+    }
     tell_shards(s, ix, next != NULL, p != NULL);
 }
 
-static void open_shards(struct data_service *s, struct index_service *ix, uint32_t n)
+static void open_shards(struct data_service *s, struct index_service *ix, const struct index_meta *m)
 {
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < m->n_shards; i++) {
         struct shard *sh;
         struct errmsg em;
-        if (shard_open(&sh, s, ix, i, &em) != ERR_OK) {
+        if (shard_open(&sh, s, ix, i, (int64_t)m->primary_terms[i], &em) != ERR_OK) {
             log_error(s->o.log, "data", "shard cannot be opened: %s", em.frame[0].reason);
             continue;
         }
@@ -446,7 +341,7 @@ static void add_index(struct data_service *s, const struct index_meta *m)
         index_service_unref(ix);
         return;
     }
-    open_shards(s, ix, m->n_shards);
+    open_shards(s, ix, m);
 }
 
 static void apply_state(void *arg)
@@ -459,7 +354,7 @@ static void apply_state(void *arg)
         struct index_service *ix = find_index(s, m->uuid);
         if (ix == NULL) {
             add_index(s, m);
-        } else if (ix->mapping_version != m->mapping_version || ix->settings_version != m->settings_version || ix->closed != m->closed) {
+        } else if (ix->version != m->version || ix->mapping_version != m->mapping_version || ix->settings_version != m->settings_version || ix->closed != m->closed) {
             update_index(s, ix, m);
         }
     }
@@ -511,6 +406,15 @@ enum err data_service_new(struct data_service **out, const struct data_opts *opt
     return ERR_OK;
 }
 
+static void applier_closed(void *arg)
+{
+    struct data_service *s = arg;
+    pthread_mutex_lock(&s->lock);
+    s->applier_closed = true;
+    pthread_cond_broadcast(&s->all_closed);
+    pthread_mutex_unlock(&s->lock);
+}
+
 void data_service_free(struct data_service *s)
 {
     if (s == NULL) {
@@ -519,6 +423,13 @@ void data_service_free(struct data_service *s)
     pthread_mutex_lock(&s->lock);
     s->stopping = true;
     pthread_mutex_unlock(&s->lock);
+    if (s->applier != NULL && strand_close(s->applier, applier_closed, s)) { /* states that wait are applied first */
+        pthread_mutex_lock(&s->lock);
+        while (!s->applier_closed) {
+            pthread_cond_wait(&s->all_closed, &s->lock);
+        }
+        pthread_mutex_unlock(&s->lock);
+    }
     contexts_expire(s, true);
     while (s->n_indices > 0) {
         struct index_service *ix = s->indices[--s->n_indices];
@@ -530,9 +441,6 @@ void data_service_free(struct data_service *s)
         pthread_cond_wait(&s->all_closed, &s->lock);
     }
     pthread_mutex_unlock(&s->lock);
-    if (s->applier != NULL && !strand_close(s->applier, NULL, NULL)) {
-        s->applier = NULL;
-    }
     analysis_unref(s->analysis);
     pthread_cond_destroy(&s->all_closed);
     pthread_mutex_destroy(&s->lock);

@@ -91,7 +91,7 @@ static void ask_for_fields(struct write_run *r, const struct json *update)
         mapping_updated(r, &em);
         return;
     }
-    s->o.update_mapping(s->o.update_self, r->sh->index->name, r->sh->index->uuid, buf_view(&b), mapping_updated, r);
+    s->o.update_mapping(s->o.node_self, r->sh->index->name, r->sh->index->uuid, buf_view(&b), mapping_updated, r);
     buf_fini(&b);
 }
 
@@ -155,19 +155,13 @@ static enum err apply_op(struct write_run *r, struct write_item *it, struct engi
     return ERR_OK;
 }
 
-static int64_t primary_term(const struct write_run *r)
-{
-    (void)r;
-    return 1;
-}
-
 static struct engine_op base_op(const struct write_run *r, const struct write_item *it)
 {
     struct engine_op op = ENGINE_OP_INIT;
     op.origin = ORIGIN_PRIMARY;
     op.id = it->id;
     op.routing = it->routing;
-    op.primary_term = primary_term(r);
+    op.primary_term = r->sh->term;
     op.version = it->create && it->version == VERSION_ANY ? VERSION_MUST_BE_NEW : it->version;
     op.version_type = (enum version_type)it->version_type;
     op.if_seq_no = it->if_seq_no;
@@ -301,9 +295,12 @@ static void durable(struct write_run *r)
             return;
         }
         sh->last_refresh_ms = sh->last_write_ms;
+        sh->refresh_owed = false;
         r->rq->forced_refresh = true;
+        shard_use(sh);
         finish(r);
         shard_maintain(sh);
+        shard_release(sh);
         return;
     }
     if (r->rq->refresh == REFRESH_WAIT) {
@@ -329,6 +326,15 @@ static void apply_task(void *arg)
 {
     struct write_run *r = arg;
     struct shard_write *rq = r->rq;
+    if (!shard_writable(r->sh, &rq->rq.error)) {
+        /* Items that were applied before the copy failed: nobody knows whether they are there afterwards. */
+        if (r->location > 0) {
+            err_set(&rq->rq.error, ERR_IO, "shard [%.*s][%u] failed during the request: %s", STR_ARG(r->sh->index->name), r->sh->number,
+                    r->sh->why);
+        }
+        finish(r);
+        return;
+    }
     for (; r->at < rq->n; r->at++, r->mapping_rounds = 0) {
         struct write_item *it = &rq->items[r->at];
         struct errmsg em;
@@ -355,7 +361,11 @@ static void apply_task(void *arg)
             fail_item(r, it, &em);
         }
     }
+    struct shard *sh = r->sh;
+    shard_use(sh); /* r may be answered below */
     wait_until_durable(r);
+    shard_check(sh);
+    shard_release(sh);
 }
 
 void data_write(void *self, struct shard_write *rq)
@@ -373,6 +383,12 @@ void data_write(void *self, struct shard_write *rq)
         return;
     }
     *r = (struct write_run){.rq = rq, .sh = sh, .docs = docs};
+    if (sh->term <= sh->down_term) { /* the strand would say the same, after all the parsing */
+        struct errmsg em;
+        err_set(&em, ERR_NO_SHARD, "the shard has failed");
+        fail_all(r, &em);
+        return;
+    }
     if (!executor_submit(s->o.write_pool, parse_task, r)) {
         struct errmsg em;
         err_set(&em, ERR_REJECTED, "rejected execution of write on shard [%.*s][%u]: queue is full", STR_ARG(sh->index->name), sh->number);
@@ -397,14 +413,16 @@ static void sync_finished(void *arg)
     sh->sync_out = false;
     if (e != ERR_OK) {
         shard_fail_waiters(sh, &em);
-    } else {
+    } else if (!sh->failing) {
         /* The only copy: what it has on disk, all copies have. */
         engine_set_global_checkpoint(sh->engine, engine_persisted_checkpoint(sh->engine));
         shard_serve_waiters(sh);
         if (sh->sync_waiters != NULL) {
             shard_start_sync(sh);
         }
+        shard_flush_step(sh);
     }
+    shard_check(sh);
     shard_release(sh);
 }
 
@@ -426,7 +444,7 @@ void shard_start_sync(struct shard *sh)
     enum err e = engine_sync_begin(sh->engine, &y->sync, &em);
     if (e != ERR_OK) {
         free(y);
-        shard_fail_waiters(sh, &em);
+        shard_fail_waiters(sh, &em); /* who called looks whether the engine has failed */
         return;
     }
     if (y->sync == NULL) {
@@ -438,7 +456,7 @@ void shard_start_sync(struct shard *sh)
     shard_use(sh);
     if (!executor_submit(sh->service->o.write_pool, sync_run, y)) {
         engine_sync_run(y->sync); /* a full pool: the strand does it itself */
-        sync_finished(y);
+        shard_post_back(sh, sync_finished, y);
     }
 }
 
@@ -476,13 +494,16 @@ void shard_serve_waiters(struct shard *sh)
 
 void shard_fail_waiters(struct shard *sh, const struct errmsg *em)
 {
-    struct write_run *lists[2] = {sh->sync_waiters, sh->refresh_waiters};
+    struct write_run *unknown = sh->sync_waiters, *durable_ones = sh->refresh_waiters;
     sh->sync_waiters = sh->refresh_waiters = NULL;
-    for (int i = 0; i < 2; i++) {
-        while (lists[i] != NULL) {
-            struct write_run *r = lists[i];
-            lists[i] = r->next;
-            fail_all(r, em);
-        }
+    while (unknown != NULL) {
+        struct write_run *r = unknown;
+        unknown = r->next;
+        fail_all(r, em);
+    }
+    while (durable_ones != NULL) { /* they were promised a place on disk, and have it */
+        struct write_run *r = durable_ones;
+        durable_ones = r->next;
+        finish(r);
     }
 }

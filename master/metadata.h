@@ -21,7 +21,16 @@ enum meta_action {
     META_ALIASES,
     META_PUT_TEMPLATE,
     META_DELETE_TEMPLATE,
-    META_CLUSTER_SETTINGS
+    META_CLUSTER_SETTINGS,
+    META_SHARD_DOWN, /* a primary does not serve: nothing of it goes to disk */
+    META_SHARD_UP    /* it can serve again: under a new primary term */
+};
+
+/* META_SHARD_DOWN, META_SHARD_UP: what a data node says of a primary; the strings are the request's. */
+struct shard_report {
+    struct str uuid;
+    uint32_t shard, tries;
+    struct str details;
 };
 
 /* One change of META_ALIASES, on one index. */
@@ -49,6 +58,7 @@ struct meta_request {
     const struct alias_action *alias_actions; /* META_ALIASES; the caller keeps them alive */
     uint32_t n_alias_actions;
     int64_t timeout_ms;
+    struct shard_report shard;
     /* the answer */
     struct errmsg error; /* n == 0: fine */
     bool changed;

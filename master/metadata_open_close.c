@@ -8,6 +8,7 @@ static bool set_closed(struct index_meta *m, bool closed)
     m->closed = closed;
     m->version++;
     m->settings_version++;
+    index_raise_terms(m); /* its primaries are assigned anew */
     if (!closed) {
         settings_remove(&m->settings, verified);
         return true;

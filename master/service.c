@@ -1,6 +1,7 @@
 #include "master/service.h"
 
 #include "common/base/hash.h"
+#include "master/metadata_int.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -116,7 +117,7 @@ static void work(void *arg)
     if (e == ERR_OK) {
         err_clear(&rq->error);
     }
-    if (e == ERR_OK && m->next != NULL) {
+    if (e == ERR_OK && m->next != NULL && rq->action != META_SHARD_DOWN) { /* a full disk is one reason to be down */
         e = write_file(m, m->next, &rq->error);
         if (e != ERR_OK) {
             cluster_state_unref(m->next);
@@ -150,6 +151,24 @@ void master_submit(struct master_service *m, struct meta_request *rq)
 
 /* ---- life ----------------------------------------------------------------------------------------------------------------------- */
 
+/* Every start assigns the primaries anew. What was never acknowledged may be gone, and its sequence numbers come again: under
+ * a term of their own nobody takes one for the other. */
+static bool raise_terms(struct state_builder *b, const struct cluster_state *old)
+{
+    for (uint32_t i = 0; old != NULL && i < old->n_indices; i++) {
+        struct index_meta *m = index_meta_copy(old->indices[i]);
+        if (m == NULL) {
+            return false;
+        }
+        index_raise_terms(m);
+        m->version++;
+        if (!state_put_index(b, m)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static enum err first_state(struct master_service *m, const struct cluster_state *old, struct errmsg *em)
 {
     struct state_builder b;
@@ -163,6 +182,7 @@ static enum err first_state(struct master_service *m, const struct cluster_state
     state_put_nodes(&b, m->o.nodes);
     m->o.nodes = NULL;
     b.next->term = old != NULL ? old->term : 1;
+    ok = ok && raise_terms(&b, old);
     state_part_unref(b.next->transient != NULL ? &b.next->transient->part : NULL); /* transient settings end with the process */
     b.next->transient = NULL;
     m->state = ok ? state_builder_seal(&b, str_of(uuid)) : NULL;

@@ -41,6 +41,7 @@ struct node {
     struct http_server *http;
     pthread_mutex_t lock;
     pthread_cond_t cond;
+    struct meta_request last_report;
     bool recovered, http_stopped;
 };
 
@@ -181,6 +182,48 @@ static void update_mapping(void *self, struct str index, struct str uuid, struct
     master_submit(n->master, &c->rq);
 }
 
+struct report_call {
+    struct meta_request rq;
+    void (*done)(void *arg, const struct errmsg *error);
+    void *arg;
+};
+
+static void report_done(struct meta_request *rq)
+{
+    struct report_call *c = (struct report_call *)rq;
+    c->done(c->arg, rq->error.n > 0 ? &rq->error : NULL);
+    meta_request_fini(rq);
+    free(c);
+}
+
+/* A primary went down or came up. */
+static void report_shard(void *self, const struct data_report *report, void (*done)(void *, const struct errmsg *), void *arg)
+{
+    struct node *n = self;
+    struct report_call *c = calloc(1, sizeof(*c));
+    struct errmsg em;
+    if (c == NULL) {
+        err_no_memory(&em);
+        done(arg, &em);
+        return;
+    }
+    meta_request_init(&c->rq, report->up ? META_SHARD_UP : META_SHARD_DOWN, report_done, NULL);
+    c->done = done;
+    c->arg = arg;
+    c->rq.shard = (struct shard_report){.uuid = arena_str(&c->rq.arena, report->uuid),
+                                        .shard = report->shard,
+                                        .tries = report->tries,
+                                        .details = arena_str(&c->rq.arena, report->details)};
+    if (c->rq.shard.uuid.p == NULL || c->rq.shard.details.p == NULL) {
+        err_no_memory(&em);
+        meta_request_fini(&c->rq);
+        free(c);
+        done(arg, &em);
+        return;
+    }
+    master_submit(n->master, &c->rq);
+}
+
 static void tick(void *arg)
 {
     struct node *n = arg;
@@ -252,7 +295,8 @@ static enum err open_services(struct node *n, struct errmsg *em)
                           .env = analysis_env_of(n),
                           .node_id = n->id,
                           .update_mapping = update_mapping,
-                          .update_self = n};
+                          .report = report_shard,
+                          .node_self = n};
     enum err e = data_service_new(&n->data, &d, em);
     if (e != ERR_OK) {
         return e;
@@ -331,10 +375,19 @@ static void wait_flag(struct node *n, const bool *flag)
     pthread_mutex_unlock(&n->lock);
 }
 
+static void reports_heard(struct meta_request *rq)
+{
+    struct node *n = rq->user;
+    signal_flag(n, &n->recovered);
+}
+
+/* Shards that cannot be opened have been reported to the master meanwhile. A report of nothing, behind those, tells when the
+ * state says so. */
 static void recovered(void *arg)
 {
     struct node *n = arg;
-    signal_flag(n, &n->recovered);
+    meta_request_init(&n->last_report, META_SHARD_UP, reports_heard, n);
+    master_submit(n->master, &n->last_report);
 }
 
 static void on_signal(void *arg, int signo)
@@ -393,6 +446,7 @@ static enum err start(struct node *n, struct errmsg *em)
     if (e == ERR_OK) {
         master_recover(n->master, recovered, n);
         wait_flag(n, &n->recovered);
+        meta_request_fini(&n->last_report);
     }
     e = e == ERR_OK ? open_http(n, cores, em) : e;
     return e == ERR_OK ? start_loops(n, em) : e;

@@ -3,7 +3,9 @@
 static void finish(struct broadcast *bc)
 {
     for (uint32_t i = 0; i < bc->n; i++) {
-        bc->failed += bc->acts[i].rq.error.n > 0;
+        bool absent = err_code(&bc->acts[i].rq.error) == ERR_NO_SHARD; /* counted in the total alone */
+        bc->absent += absent;
+        bc->failed += bc->acts[i].rq.error.n > 0 && !absent;
     }
     bc->done(bc);
 }
@@ -29,14 +31,14 @@ void broadcast_write_shards(const struct broadcast *bc, struct jsonw *w)
     jw_k(w, "_shards");
     jw_obj(w);
     jw_ki64(w, "total", bc->copies);
-    jw_ki64(w, "successful", bc->n - bc->failed);
+    jw_ki64(w, "successful", bc->n - bc->failed - bc->absent);
     jw_ki64(w, "failed", bc->failed);
     if (bc->failed > 0) {
         jw_k(w, "failures");
         jw_arr(w);
         for (uint32_t i = 0; i < bc->n; i++) {
             const struct shard_rq *rq = &bc->acts[i].rq;
-            if (rq->error.n == 0) {
+            if (rq->error.n == 0 || err_code(&rq->error) == ERR_NO_SHARD) {
                 continue;
             }
             jw_obj(w);

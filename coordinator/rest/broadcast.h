@@ -12,7 +12,7 @@ struct broadcast {
     const struct index_target *targets;
     struct shard_act *acts; /* by index in the order of the targets, then by shard */
     uint32_t n_targets, n;
-    uint32_t copies, failed; /* all copies that should be there; acts that failed */
+    uint32_t copies, failed, absent; /* all copies that should be there; acts that failed, that found no copy */
     void (*done)(struct broadcast *bc);
     void *user;
     _Atomic uint32_t pending;

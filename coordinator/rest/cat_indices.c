@@ -1,6 +1,7 @@
 /* The _cat endpoints about indices and their shards. */
 #include "coordinator/rest/broadcast.h"
 #include "coordinator/rest/health.h"
+#include "common/base/date.h"
 #include "coordinator/rest/stats.h"
 #include "coordinator/rest/table.h"
 
@@ -142,6 +143,7 @@ static const struct table_column indices_columns[] = {
     {"search.throttled", "sth", "indicates if the index is search throttled", true, true},
 };
 
+enum { SHARDS_DOCS = 4, SHARDS_UNASSIGNED = 10 }; /* places in the table below */
 static const struct table_column shards_columns[] = {
     {"index", "i,idx", "index name", false, false},
     {"shard", "s,sh", "shard name", false, false},
@@ -440,6 +442,26 @@ static void cat_indices(struct rest *r)
 
 /* ---- shards -------------------------------------------------------------------------------------------------------------------- */
 
+/* From "docs" on: all null but why the shard has no place. */
+static void unassigned_cells(struct table *t, const struct shard_down *d)
+{
+    const struct date_format *f;
+    struct buf at;
+    buf_init(&at, NULL, 64);
+    for (size_t i = SHARDS_DOCS; i < SHARDS_UNASSIGNED; i++) {
+        table_null(t);
+    }
+    table_z(t, "ALLOCATION_FAILED");
+    if (date_format_new(&f, STR("strict_date_time"), t->r->arena, NULL) == ERR_OK && date_print_ms(f, d->since_ms, NULL, &at)) {
+        table_f(t, "%.*s", STR_ARG(buf_view(&at)));
+    } else {
+        table_null(t);
+    }
+    buf_fini(&at);
+    table_ms(t, clock_wall_ms(t->r->co->o.clock) - d->since_ms);
+    table_f(t, "failed shard, tried %u times: %.*s", d->tries, STR_ARG(d->details));
+}
+
 static void shard_row(struct table *t, const struct shard_act *a)
 {
     const struct shard_stats *s = a->stats;
@@ -448,8 +470,12 @@ static void shard_row(struct table *t, const struct shard_act *a)
     table_str(t, a->rq.shard.index);
     table_number(t, a->rq.shard.shard);
     table_z(t, "p");
-    table_z(t, "STARTED");
-    if (s == NULL) {
+    const struct shard_down *down = cluster_shard_down(r->state, a->rq.shard.uuid, a->rq.shard.shard);
+    table_z(t, down != NULL ? "UNASSIGNED" : "STARTED");
+    if (down != NULL) {
+        unassigned_cells(t, down);
+    }
+    if (s == NULL || down != NULL) {
         return;
     }
     table_number(t, (int64_t)s->docs);

@@ -220,10 +220,11 @@ static void write_metadata(struct jsonw *w, const struct cluster_state *s, const
 static void write_copy(struct jsonw *w, const struct cluster_state *s, const struct index_meta *m, uint32_t shard, bool primary)
 {
     jw_obj(w);
-    jw_kz(w, "state", primary ? "STARTED" : "UNASSIGNED");
+    bool up = primary && cluster_shard_down(s, m->uuid, shard) == NULL;
+    jw_kz(w, "state", up ? "STARTED" : "UNASSIGNED");
     jw_kbool(w, "primary", primary);
     jw_k(w, "node");
-    if (primary && s->nodes != NULL) {
+    if (up && s->nodes != NULL) {
         jw_str(w, s->nodes->master);
     } else {
         jw_null(w);

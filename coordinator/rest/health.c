@@ -30,11 +30,14 @@ bool health_parse(struct str name, enum health *out)
 
 struct shards_health index_health(const struct cluster_state *s, const struct index_meta *m)
 {
-    (void)s; /* every primary is here and no replica has a place to go: the node is alone */
-    return (struct shards_health){.status = m->n_replicas > 0 ? HEALTH_YELLOW : HEALTH_GREEN,
-                                  .primaries = m->n_shards,
-                                  .active = m->n_shards,
-                                  .unassigned = m->n_shards * m->n_replicas};
+    uint32_t up = 0; /* no replica has a place to go: the node is alone */
+    for (uint32_t i = 0; i < m->n_shards; i++) {
+        up += cluster_shard_down(s, m->uuid, i) == NULL;
+    }
+    return (struct shards_health){.status = up < m->n_shards ? HEALTH_RED : m->n_replicas > 0 ? HEALTH_YELLOW : HEALTH_GREEN,
+                                  .primaries = up,
+                                  .active = up,
+                                  .unassigned = m->n_shards - up + m->n_shards * m->n_replicas};
 }
 
 static void add(struct shards_health *sum, struct shards_health h)
@@ -238,7 +241,7 @@ static void write_counts(struct jsonw *w, const struct shards_health *h)
     jw_ki64(w, "unassigned_shards", h->unassigned);
 }
 
-static void write_shards(struct jsonw *w, const struct index_meta *m, const struct shards_health *h)
+static void write_shards(struct jsonw *w, const struct cluster_state *s, const struct index_meta *m)
 {
     jw_k(w, "shards");
     jw_obj(w);
@@ -247,12 +250,13 @@ static void write_shards(struct jsonw *w, const struct index_meta *m, const stru
         snprintf(name, sizeof(name), "%u", i);
         jw_k(w, name);
         jw_obj(w);
-        jw_kz(w, "status", health_name(h->status));
-        jw_kbool(w, "primary_active", true);
-        jw_ki64(w, "active_shards", 1);
+        bool up = cluster_shard_down(s, m->uuid, i) == NULL;
+        jw_kz(w, "status", health_name(!up ? HEALTH_RED : m->n_replicas > 0 ? HEALTH_YELLOW : HEALTH_GREEN));
+        jw_kbool(w, "primary_active", up);
+        jw_ki64(w, "active_shards", up ? 1 : 0);
         jw_ki64(w, "relocating_shards", 0);
         jw_ki64(w, "initializing_shards", 0);
-        jw_ki64(w, "unassigned_shards", m->n_replicas);
+        jw_ki64(w, "unassigned_shards", m->n_replicas + (up ? 0 : 1));
         jw_obj_end(w);
     }
     jw_obj_end(w);
@@ -272,7 +276,7 @@ static void write_indices(struct jsonw *w, const struct health_rq *q)
         jw_ki64(w, "number_of_replicas", m->n_replicas);
         write_counts(w, &h);
         if (q->by_shard) {
-            write_shards(w, m, &h);
+            write_shards(w, q->r->state, m);
         }
         jw_obj_end(w);
     }

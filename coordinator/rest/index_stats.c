@@ -71,14 +71,18 @@ static uint32_t write_index_stats(struct jsonw *w, const struct broadcast *bc, u
 {
     const struct index_meta *m = NULL;
     struct shard_stats sum = {0};
-    uint32_t end = at;
+    uint32_t end = at, answered = 0;
     for (uint32_t i = 0; i < bc->n_targets && m == NULL; i++) {
         m = str_eq(bc->targets[i].meta->name, bc->acts[at].rq.shard.index) ? bc->targets[i].meta : NULL;
     }
     for (; end < bc->n && str_eq(bc->acts[end].rq.shard.index, bc->acts[at].rq.shard.index); end++) {
         if (bc->acts[end].stats != NULL) {
             stats_add(&sum, bc->acts[end].stats);
+            answered++;
         }
+    }
+    if (answered == 0) {
+        return end;
     }
     jw_key(w, bc->acts[at].rq.shard.index);
     jw_obj(w);
@@ -116,7 +120,7 @@ static void stats_done(struct broadcast *bc)
     broadcast_write_shards(bc, &w);
     jw_k(&w, "_all");
     jw_obj(&w);
-    write_sums(&w, &all, bc->n > bc->failed ? q->metrics : 0);
+    write_sums(&w, &all, bc->n > bc->failed + bc->absent ? q->metrics : 0);
     jw_obj_end(&w);
     if (q->by_index) {
         jw_k(&w, "indices");

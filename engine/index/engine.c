@@ -13,7 +13,7 @@ void engine_settings_init(struct engine_settings *s)
         .sync_interval_ms = 5 * 1000,
         .translog_tail_bytes_max = 64 * MIB,
         .flush_threshold_bytes = 512 * MIB,
-        .generation_bytes = 64 * MIB,
+        .generation_bytes = 16 * MIB,
         .retention_bytes = 512 * MIB,
         .retention_ms = (int64_t)12 * 3600 * 1000,
         .merge = {.segments_per_tier = 10,

@@ -116,7 +116,7 @@ struct engine_settings {
     int64_t sync_interval_ms;       /* 5 s, DURABLE_ASYNC */
     size_t translog_tail_bytes_max; /* 64 MiB not yet handed to the disk; past it ERR_REJECTED */
     uint64_t flush_threshold_bytes; /* 512 MiB of translog that no commit covers */
-    uint64_t generation_bytes;      /* 64 MiB */
+    uint64_t generation_bytes;      /* 16 MiB: what opening again writes at most, also on a disk that is almost full */
     uint64_t retention_bytes;       /* 512 MiB of translog kept for retention leases at most */
     int64_t retention_ms;           /* 12 h */
     struct engine_merge_settings merge;

@@ -7,6 +7,7 @@ struct scan { /* what the folder holds */
     size_t n_manifests;
     uint64_t next_number, next_commit; /* above everything seen */
     bool any;                          /* something of ours */
+    bool used;                         /* more than what a first commit that was not finished leaves */
 };
 
 static int by_number(const void *a, const void *b)
@@ -31,6 +32,13 @@ static bool is_tmp(struct str name)
     return str_is(name, MANIFEST_TMP) || str_is(name, TLOG_TMP);
 }
 
+static enum err translog_bytes(const struct engine *e, struct arena *arena, struct str name, uint64_t *size, struct errmsg *em)
+{
+    bool exists;
+    struct str path = arena_printf(arena, "%s/%.*s", e->dir, STR_ARG(name));
+    return path.p == NULL ? err_no_memory(em) : e->fs->size(e->fs->self, path.p, &exists, size, em);
+}
+
 static enum err scan_dir(const struct engine *e, struct arena *arena, struct scan *s, struct errmsg *em)
 {
     *s = (struct scan){.next_number = 1, .next_commit = 1};
@@ -43,8 +51,18 @@ static enum err scan_dir(const struct engine *e, struct arena *arena, struct sca
         return err_no_memory(em);
     }
     for (size_t i = 0; i < s->names.n; i++) {
-        uint64_t number, generation;
+        uint64_t number, generation, size;
         struct str name = s->names.v[i];
+        if (file_number(name, TLOG_PREFIX, &number)) {
+            s->any = true;
+            r = translog_bytes(e, arena, name, &size, em);
+            if (r != ERR_OK) {
+                return r;
+            }
+            s->used |= number > 1 || size > TLOG_HEADER_BYTES;
+            continue;
+        }
+        s->used |= file_number(name, SEGMENT_PREFIX, &number) || live_numbers(name, &number, &generation);
         if (file_number(name, MANIFEST_PREFIX, &number)) {
             s->manifests[s->n_manifests++] = number;
             s->next_commit = MAX_OF(s->next_commit, number + 1);
@@ -52,7 +70,7 @@ static enum err scan_dir(const struct engine *e, struct arena *arena, struct sca
             s->next_number = MAX_OF(s->next_number, number + 1);
         } else if (live_numbers(name, &number, &generation)) {
             s->next_number = MAX_OF(s->next_number, generation + 1);
-        } else if (!file_number(name, TLOG_PREFIX, &number) && !is_tmp(name)) {
+        } else if (!is_tmp(name)) {
             continue;
         }
         s->any = true;
@@ -488,10 +506,11 @@ enum err engine_start(struct engine *e, enum engine_open_mode mode, struct errms
     if (r == ERR_OK) {
         e->next_number = s.next_number;
         e->next_commit = s.next_commit;
-        if (mode == ENGINE_CREATE || (mode == ENGINE_OPEN_OR_CREATE && s.n_manifests == 0)) {
+        if (mode == ENGINE_CREATE || (mode == ENGINE_OPEN_OR_CREATE && s.n_manifests == 0 && !s.used)) {
             r = create(e, &arena, &s, em);
         } else if (s.n_manifests == 0) {
-            r = err_set(em, ERR_CORRUPT, "there is no shard copy in [%s]", e->dir);
+            r = err_set(em, ERR_CORRUPT, s.used ? "there is no manifest in [%s], only what one would name" : "there is no shard copy in [%s]",
+                        e->dir);
         } else {
             r = recover(e, &s, em);
         }
