@@ -445,7 +445,7 @@ struct settings_part *settings_part_new(const struct settings *from)
 
 struct down_part *down_part_without(const struct down_part *from, struct str uuid, uint32_t shard)
 {
-    struct down_part *p = part_new(sizeof(struct down_part));
+    struct down_part *p = state_part_new(sizeof(struct down_part));
     uint32_t n = from != NULL ? from->n : 0;
     if (p == NULL) {
         return NULL;
