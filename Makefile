@@ -26,6 +26,9 @@ SYSLIBS := -levent -levent_pthreads -levent_openssl -lssl -lcrypto -lhttp_parser
 # Sanitizers bring an allocator of their own.
 MALLOC := $(if $(findstring fsanitize,$(EXTRA)),,-ljemalloc)
 
+# A target that builds for somebody uses every core, unless told how many.
+JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+
 # ---- what there is ---------------------------------------------------------------------------------------------------
 sources = $(sort $(shell find $(1) -name '*.c' 2>/dev/null))
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -117,28 +120,31 @@ unit: tests $(DICTS) ## unit tests, seconds
 	$(Q)BUILD=$(BUILD) tests/run unit
 
 .PHONY: check check-long
+check: BROWSER=1
 check: deps ## everything in its short form, under 20 minutes
-	$(Q)$(MAKE) all tests
+	$(Q)$(MAKE) $(JOBS) all tests
 	$(Q)BUILD=$(BUILD) tests/run all
+check-long: BROWSER=1
 check-long: deps ## the long forms: COUNT= and SEED= are passed on
-	$(Q)$(MAKE) all tests
+	$(Q)$(MAKE) $(JOBS) all tests
 	$(Q)BUILD=$(BUILD) LONG=1 tests/run all
 
 ASAN := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
 TSAN := -fsanitize=thread
 .PHONY: check-asan check-tsan
 check-asan: ## unit and process tests under ASan and UBSan
-	$(Q)$(MAKE) BUILD=$(BUILD)/asan EXTRA="$(ASAN)" OPT=-O1 all tests
+	$(Q)$(MAKE) $(JOBS) BUILD=$(BUILD)/asan EXTRA="$(ASAN)" OPT=-O1 all tests
 	$(Q)BUILD=$(BUILD)/asan tests/run unit conformance
 check-tsan: ## the same under TSan
-	$(Q)$(MAKE) BUILD=$(BUILD)/tsan EXTRA="$(TSAN)" OPT=-O1 all tests
+	$(Q)$(MAKE) $(JOBS) BUILD=$(BUILD)/tsan EXTRA="$(TSAN)" OPT=-O1 all tests
 	$(Q)BUILD=$(BUILD)/tsan TSAN_OPTIONS="suppressions=tests/tsan.supp" tests/run unit conformance
 
 .PHONY: tidy format
-tidy: ## layers, formatting, clang-tidy
+tidy: TIDY=1
+tidy: deps ## layers, formatting, clang-tidy
 	$(Q)tools/layers
 	$(Q)tools/format --check
-	$(Q)tools/clang-tidy
+	$(Q)CFLAGS="$(CFLAGS)" tools/clang-tidy
 format: ## rewrites the sources as .clang-format says
 	$(Q)tools/format
 
@@ -149,9 +155,9 @@ bench: all $(BENCH_BIN) ## one comparable line each
 # ---- running -----------------------------------------------------------------------------------------------------------------
 .PHONY: deps demo clean help
 deps: ## installs the Debian packages that are missing (root or sudo)
-	$(Q)tools/deps
+	$(Q)BROWSER=$(BROWSER) TIDY=$(TIDY) tools/deps
 demo: deps ## a node and the hotel application with sample hotels, until Ctrl-C
-	$(Q)$(MAKE) all
+	$(Q)$(MAKE) $(JOBS) all
 	$(Q)BUILD=$(BUILD) deploy/demo
 clean: ## removes what was built
 	rm -rf $(BUILD)

@@ -35,7 +35,7 @@ struct shard_report {
 
 /* One change of META_ALIASES, on one index. */
 struct alias_action {
-    enum { ALIAS_ADD, ALIAS_REMOVE, ALIAS_REMOVE_INDEX } kind;
+    enum alias_kind { ALIAS_ADD, ALIAS_REMOVE, ALIAS_REMOVE_INDEX } kind;
     struct str index;          /* concrete */
     const struct str *aliases; /* ALIAS_REMOVE: may be patterns */
     uint32_t n_aliases;

@@ -17,7 +17,8 @@ static enum err alias_name_check(struct str name, struct errmsg *em)
     }
     for (size_t i = 0; i < ARRAY_LEN(forbidden); i++) {
         if (str_find(name, forbidden[i], 0) != SIZE_MAX) {
-            return bad_alias(name, "must not contain the following characters [ , \", *, \\, <, |, ,, >, /, ?]", em);
+            return bad_alias(
+                name, "must not contain the following characters [ , \", *, \\, <, |, ,, >, /, ?]", em);
         }
     }
     if (str_find(name, '#', 0) != SIZE_MAX) {
@@ -52,20 +53,22 @@ static enum err check_filter(const struct metadata_env *env, const struct alias_
     return e;
 }
 
-enum err alias_check(const struct metadata_env *env, const struct cluster_state *s, struct str self, const struct alias_meta *a,
-                     struct errmsg *em)
+enum err alias_check(const struct metadata_env *env, const struct cluster_state *s, struct str self,
+                     const struct alias_meta *a, struct errmsg *em)
 {
     enum err e = alias_name_check(a->name, em);
     const struct index_meta *taken = e == ERR_OK ? cluster_index(s, a->name) : NULL;
     bool own = str_eq(a->name, self);
     if (e == ERR_OK && (taken != NULL || own)) {
-        err_set(em, ERR_INVALID_ALIAS_NAME, "Invalid alias name [%.*s], an index exists with the same name as the alias",
+        err_set(em, ERR_INVALID_ALIAS_NAME,
+                "Invalid alias name [%.*s], an index exists with the same name as the alias",
                 STR_ARG(a->name));
         err_about_index(em, a->name, taken != NULL ? taken->uuid : STR("_na_"));
         return ERR_INVALID_ALIAS_NAME;
     }
     if (e == ERR_OK && a->index_routing.p != NULL && str_find(a->index_routing, ',', 0) != SIZE_MAX) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "alias [%.*s] has several index routing values associated with it", STR_ARG(a->name));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "alias [%.*s] has several index routing values associated with it", STR_ARG(a->name));
     }
     return e == ERR_OK ? check_filter(env, a, em) : e;
 }
@@ -91,13 +94,15 @@ static enum err flag(const struct json *body, const char *name, bool *has, bool 
     }
     struct str text = json_text(v);
     if (!str_is(text, "true") && !str_is(text, "false")) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown token [%s] in alias [%s]", json_token_name(v), name);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown token [%s] in alias [%s]", json_token_name(v),
+                       name);
     }
     *value = str_is(text, "true");
     return ERR_OK;
 }
 
-enum err alias_from_json(struct alias_meta *out, const struct json *body, struct arena *arena, struct errmsg *em)
+enum err alias_from_json(struct alias_meta *out, const struct json *body, struct arena *arena,
+                         struct errmsg *em)
 {
     const struct json *filter = json_get(body, "filter"), *routing = json_get(body, "routing");
     const struct json *index = json_get(body, "index_routing"), *search = json_get(body, "search_routing");
@@ -141,8 +146,9 @@ static bool same_opt(struct str a, struct str b)
 
 static bool same_alias(const struct alias_meta *a, const struct alias_meta *b)
 {
-    return str_eq(a->filter, b->filter) && same_opt(a->index_routing, b->index_routing) && same_opt(a->search_routing, b->search_routing)
-           && a->has_is_write == b->has_is_write && a->is_write == b->is_write && a->has_is_hidden == b->has_is_hidden
+    return str_eq(a->filter, b->filter) && same_opt(a->index_routing, b->index_routing)
+           && same_opt(a->search_routing, b->search_routing) && a->has_is_write == b->has_is_write
+           && a->is_write == b->is_write && a->has_is_hidden == b->has_is_hidden
            && a->is_hidden == b->is_hidden;
 }
 
@@ -188,7 +194,7 @@ enum err index_put_alias(struct index_meta *m, const struct alias_meta *a, bool 
     return copy_alias(&m->aliases[at], a, arena) ? ERR_OK : err_no_memory(em);
 }
 
-/* ---- rules over several indices ---------------------------------------------------------------------------------------- */
+/* ---- rules over several indices ------------------------------------------------------------------------ */
 
 static void add_name(struct buf *b, const struct index_meta *m)
 {
@@ -215,10 +221,12 @@ static enum err alias_agrees(const struct cluster_state *s, struct str name, str
         add_name(a->has_is_hidden && a->is_hidden ? &hidden : &shown, s->indices[i]);
     }
     if (n_writers > 1) {
-        e = err_set(em, ERR_ILLEGAL_STATE, "alias [%.*s] has more than one write index [%.*s]", STR_ARG(name), STR_ARG(buf_view(&writers)));
+        e = err_set(em, ERR_ILLEGAL_STATE, "alias [%.*s] has more than one write index [%.*s]", STR_ARG(name),
+                    STR_ARG(buf_view(&writers)));
     } else if (hidden.n > 0 && shown.n > 0) {
         e = err_set(em, ERR_ILLEGAL_STATE,
-                    "alias [%.*s] has is_hidden set to true on indices [%.*s] but does not have is_hidden set to true on indices [%.*s]; "
+                    "alias [%.*s] has is_hidden set to true on indices [%.*s] but does not have is_hidden "
+                    "set to true on indices [%.*s]; "
                     "alias must have the same is_hidden setting on all indices",
                     STR_ARG(name), STR_ARG(buf_view(&hidden)), STR_ARG(buf_view(&shown)));
     }
@@ -239,10 +247,11 @@ enum err aliases_agree(const struct cluster_state *s, struct errmsg *em)
     return e;
 }
 
-/* ---- META_ALIASES -------------------------------------------------------------------------------------------------------- */
+/* ---- META_ALIASES -------------------------------------------------------------------------------------- */
 
 /* A copy to change of the index as the builder has it by now. */
-static enum err open_index(const struct state_builder *b, struct str name, struct index_meta **out, struct errmsg *em)
+static enum err open_index(const struct state_builder *b, struct str name, struct index_meta **out,
+                           struct errmsg *em)
 {
     const struct index_meta *m = cluster_index(b->next, name);
     if (m == NULL) {
@@ -252,8 +261,8 @@ static enum err open_index(const struct state_builder *b, struct str name, struc
     return *out != NULL ? ERR_OK : err_no_memory(em);
 }
 
-static enum err close_index(struct meta_request *rq, struct state_builder *b, struct index_meta *m, bool changed, enum err e,
-                            struct errmsg *em)
+static enum err close_index(struct meta_request *rq, struct state_builder *b, struct index_meta *m,
+                            bool changed, enum err e, struct errmsg *em)
 {
     if (e != ERR_OK || !changed) {
         state_part_unref(&m->part);
@@ -265,8 +274,8 @@ static enum err close_index(struct meta_request *rq, struct state_builder *b, st
     return state_put_index(b, m) ? ERR_OK : err_no_memory(em);
 }
 
-static enum err add(const struct metadata_env *env, struct meta_request *rq, const struct alias_action *x, struct state_builder *b,
-                    struct errmsg *em)
+static enum err add(const struct metadata_env *env, struct meta_request *rq, const struct alias_action *x,
+                    struct state_builder *b, struct errmsg *em)
 {
     struct index_meta *m;
     enum err e = open_index(b, x->index, &m, em);
@@ -295,7 +304,8 @@ static bool alias_matches(const struct alias_action *x, struct str name)
     return false;
 }
 
-static enum err take_away(struct meta_request *rq, const struct alias_action *x, struct state_builder *b, bool *any, struct errmsg *em)
+static enum err take_away(struct meta_request *rq, const struct alias_action *x, struct state_builder *b,
+                          bool *any, struct errmsg *em)
 {
     struct index_meta *m;
     enum err e = open_index(b, x->index, &m, em);
@@ -312,7 +322,8 @@ static enum err take_away(struct meta_request *rq, const struct alias_action *x,
     m->n_aliases = left;
     *any |= changed;
     if (!changed && x->must_exist) {
-        e = err_set(em, ERR_RESOURCE_NOT_FOUND, "required alias [%.*s] does not exist", STR_ARG(x->aliases[0]));
+        e = err_set(em, ERR_RESOURCE_NOT_FOUND, "required alias [%.*s] does not exist",
+                    STR_ARG(x->aliases[0]));
     }
     return close_index(rq, b, m, changed, e, em);
 }
@@ -323,7 +334,8 @@ static enum err none_found(const struct meta_request *rq, struct errmsg *em)
     buf_init(&names, NULL, BUF_UNLIMITED);
     for (uint32_t i = 0; i < rq->n_alias_actions; i++) {
         const struct alias_action *x = &rq->alias_actions[i];
-        for (uint32_t k = 0; k < x->n_aliases && (i == 0 || x->aliases != rq->alias_actions[i - 1].aliases); k++) {
+        for (uint32_t k = 0; k < x->n_aliases && (i == 0 || x->aliases != rq->alias_actions[i - 1].aliases);
+             k++) {
             buf_printf(&names, "%s%.*s", names.n > 0 ? "," : "", STR_ARG(x->aliases[k]));
         }
     }
@@ -333,16 +345,18 @@ static enum err none_found(const struct meta_request *rq, struct errmsg *em)
     return ERR_ALIASES_NOT_FOUND;
 }
 
-enum err meta_aliases(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b,
-                      struct errmsg *em)
+enum err meta_aliases(const struct metadata_env *env, const struct cluster_state *cur,
+                      struct meta_request *rq, struct state_builder *b, struct errmsg *em)
 {
     bool any = false;
     enum err e = ERR_OK;
     for (uint32_t i = 0; e == ERR_OK && i < rq->n_alias_actions; i++) {
         const struct index_meta *m = cluster_index(cur, rq->alias_actions[i].index);
-        e = m != NULL ? index_block_check(m, BLOCK_METADATA_WRITE, em) : no_such_index(rq->alias_actions[i].index, em);
+        e = m != NULL ? index_block_check(m, BLOCK_METADATA_WRITE, em)
+                      : no_such_index(rq->alias_actions[i].index, em);
     }
-    for (uint32_t i = 0; e == ERR_OK && i < rq->n_alias_actions; i++) { /* an alias may take a removed index's name */
+    for (uint32_t i = 0; e == ERR_OK && i < rq->n_alias_actions;
+         i++) { /* an alias may take a removed index's name */
         const struct alias_action *x = &rq->alias_actions[i];
         if (x->kind == ALIAS_REMOVE_INDEX) {
             e = state_remove_index(b, x->index) ? ERR_OK : no_such_index(x->index, em);

@@ -3,8 +3,8 @@
 
 #include "common/cluster/setting_registry.h"
 
-static enum err change(struct meta_request *rq, const struct settings_part *old, bool persistent, struct settings *updates,
-                       struct state_builder *b, struct errmsg *em)
+static enum err change(struct meta_request *rq, const struct settings_part *old, bool persistent,
+                       struct settings *updates, struct state_builder *b, struct errmsg *em)
 {
     const char *name = persistent ? "persistent" : "transient";
     const struct json *body = json_get(&rq->body, name);
@@ -26,7 +26,8 @@ static enum err change(struct meta_request *rq, const struct settings_part *old,
     return ERR_OK;
 }
 
-static enum err answer(struct meta_request *rq, const struct settings *persistent, const struct settings *transient, struct errmsg *em)
+static enum err answer(struct meta_request *rq, const struct settings *persistent,
+                       const struct settings *transient, struct errmsg *em)
 {
     struct buf out;
     struct jsonw w;
@@ -44,7 +45,8 @@ static enum err answer(struct meta_request *rq, const struct settings *persisten
     return rq->response.p != NULL ? ERR_OK : err_no_memory(em);
 }
 
-enum err meta_cluster_settings(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b, struct errmsg *em)
+enum err meta_cluster_settings(const struct cluster_state *cur, struct meta_request *rq,
+                               struct state_builder *b, struct errmsg *em)
 {
     struct settings persistent, transient;
     settings_init(&persistent, &rq->arena);

@@ -34,7 +34,8 @@ enum err index_name_check(struct str name, struct errmsg *em)
     }
     for (size_t i = 0; i < ARRAY_LEN(forbidden); i++) {
         if (str_find(name, forbidden[i], 0) != SIZE_MAX) {
-            return bad_name(name, "must not contain the following characters [ , \", *, \\, <, |, ,, >, /, ?]", em);
+            return bad_name(name,
+                            "must not contain the following characters [ , \", *, \\, <, |, ,, >, /, ?]", em);
         }
     }
     if (str_find(name, '#', 0) != SIZE_MAX) {
@@ -44,7 +45,8 @@ enum err index_name_check(struct str name, struct errmsg *em)
         return bad_name(name, "must not contain ':'", em);
     }
     if (name.p[0] == '_' || name.p[0] == '-' || name.p[0] == '+') {
-        return bad_name(name, name.p[0] == '_' ? "must not start with '_'." : "must not start with '_', '-', or '+'", em);
+        return bad_name(
+            name, name.p[0] == '_' ? "must not start with '_'." : "must not start with '_', '-', or '+'", em);
     }
     if (name.n > INDEX_NAME_BYTES_MAX) {
         return bad_name(name, "index name is too long, (too many bytes > 255)", em);
@@ -72,7 +74,8 @@ static enum err refuse_taken(const struct cluster_state *cur, struct str name, s
 {
     const struct index_meta *there = cluster_index(cur, name);
     if (there != NULL) {
-        err_set(em, ERR_INDEX_EXISTS, "index [%.*s/%.*s] already exists", STR_ARG(name), STR_ARG(there->uuid));
+        err_set(em, ERR_INDEX_EXISTS, "index [%.*s/%.*s] already exists", STR_ARG(name),
+                STR_ARG(there->uuid));
         err_about_index(em, name, there->uuid);
         return ERR_INDEX_EXISTS;
     }
@@ -86,11 +89,14 @@ static enum err given_settings(struct index_meta *m, const struct settings *give
     for (size_t i = 0; e == ERR_OK && i < given->n; i++) {
         const struct setting_def *d = setting_def_find(&setting_registry_index, given->v[i].key);
         if (d != NULL && (d->flags & SETTING_PRIVATE) != 0) {
-            e = err_set(em, ERR_VALIDATION, "Validation Failed: 1: private index setting [%s] can not be set explicitly;", d->name);
+            e = err_set(em, ERR_VALIDATION,
+                        "Validation Failed: 1: private index setting [%s] can not be set explicitly;",
+                        d->name);
         }
     }
     if (e == ERR_OK && settings_str(given, "index.data_path", STR("")).n > 0) {
-        e = err_set(em, ERR_VALIDATION, "Validation Failed: 1: path.shared_data must be set in order to use custom data paths;");
+        e = err_set(em, ERR_VALIDATION,
+                    "Validation Failed: 1: path.shared_data must be set in order to use custom data paths;");
     }
     if (e == ERR_OK && !settings_merge(&m->settings, given)) {
         e = err_no_memory(em);
@@ -103,17 +109,17 @@ static enum err given_settings(struct index_meta *m, const struct settings *give
     return e;
 }
 
-static enum err number_setting(const struct settings *s, const char *key, int64_t otherwise, int64_t min, int64_t max, uint32_t *out,
-                               struct errmsg *em)
+static enum err number_setting(const struct settings *s, const char *key, int64_t otherwise, int64_t min,
+                               int64_t max, uint32_t *out, struct errmsg *em)
 {
     int64_t v;
     enum err e = settings_i64(s, key, otherwise, &v, em);
     if (e == ERR_OK && v < min) {
-        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%lld] for setting [%s] must be >= %lld", (long long)v, key,
-                    (long long)min);
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%lld] for setting [%s] must be >= %lld",
+                    (long long)v, key, (long long)min);
     } else if (e == ERR_OK && v > max) {
-        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%lld] for setting [%s] must be <= %lld", (long long)v, key,
-                    (long long)max);
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%lld] for setting [%s] must be <= %lld",
+                    (long long)v, key, (long long)max);
     }
     *out = e == ERR_OK ? (uint32_t)v : 0;
     return e;
@@ -124,18 +130,22 @@ static enum err shard_numbers(struct index_meta *m, struct errmsg *em)
     struct settings *s = &m->settings;
     enum err e = number_setting(s, "index.number_of_shards", 1, 1, SHARDS_MAX, &m->n_shards, em);
     e = e == ERR_OK ? number_setting(s, "index.number_of_replicas", 1, 0, INT32_MAX, &m->n_replicas, em) : e;
-    e = e == ERR_OK ? number_setting(s, "index.routing_partition_size", 1, 1, INT32_MAX, &m->routing_partition, em) : e;
+    e = e == ERR_OK
+            ? number_setting(s, "index.routing_partition_size", 1, 1, INT32_MAX, &m->routing_partition, em)
+            : e;
     if (e != ERR_OK) {
         return e;
     }
     uint32_t standard = routing_shards_default(m->n_shards);
     e = number_setting(s, "index.number_of_routing_shards", standard, 1, INT32_MAX, &m->routing_shards, em);
     if (e == ERR_OK && (m->routing_shards < m->n_shards || m->routing_shards % m->n_shards != 0)) {
-        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "the number of source shards [%u] must be a factor of [%u]", m->n_shards, m->routing_shards);
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "the number of source shards [%u] must be a factor of [%u]",
+                    m->n_shards, m->routing_shards);
     }
     if (e == ERR_OK && m->routing_partition > 1 && m->routing_partition >= m->n_shards) {
         e = err_set(em, ERR_ILLEGAL_ARGUMENT,
-                    "partition size [%u] should be a positive number less than the number of routing shards [%u] for [%.*s]",
+                    "partition size [%u] should be a positive number less than the number of routing shards "
+                    "[%u] for [%.*s]",
                     m->routing_partition, m->routing_shards, STR_ARG(m->name));
     }
     return e;
@@ -154,15 +164,17 @@ static bool put_number(struct settings *s, const char *key, int64_t v)
 static enum err own_settings(struct index_meta *m, struct errmsg *em)
 {
     struct settings *s = &m->settings;
-    bool ok = put_number(s, "index.number_of_shards", m->n_shards) && put_number(s, "index.number_of_replicas", m->n_replicas)
-              && put_number(s, "index.creation_date", m->created_ms) && settings_put(s, STR("index.uuid"), m->uuid)
+    bool ok = put_number(s, "index.number_of_shards", m->n_shards)
+              && put_number(s, "index.number_of_replicas", m->n_replicas)
+              && put_number(s, "index.creation_date", m->created_ms)
+              && settings_put(s, STR("index.uuid"), m->uuid)
               && settings_put(s, STR("index.version.created"), STR(VERSION_CREATED))
               && settings_put(s, STR("index.provided_name"), m->name);
     return ok ? ERR_OK : err_no_memory(em);
 }
 
-static enum err make_mapping(const struct metadata_env *env, struct index_meta *m, const struct json *body, struct arena *scratch,
-                             struct errmsg *em)
+static enum err make_mapping(const struct metadata_env *env, struct index_meta *m, const struct json *body,
+                             struct arena *scratch, struct errmsg *em)
 {
     struct settings view;
     struct buf out;
@@ -184,8 +196,8 @@ static enum err make_mapping(const struct metadata_env *env, struct index_meta *
     return e;
 }
 
-static enum err put_aliases(const struct metadata_env *env, const struct cluster_state *cur, struct index_meta *m,
-                            const struct index_recipe *recipe, struct errmsg *em)
+static enum err put_aliases(const struct metadata_env *env, const struct cluster_state *cur,
+                            struct index_meta *m, const struct index_recipe *recipe, struct errmsg *em)
 {
     enum err e = ERR_OK;
     for (uint32_t i = 0; e == ERR_OK && i < recipe->n_aliases; i++) {
@@ -196,7 +208,8 @@ static enum err put_aliases(const struct metadata_env *env, const struct cluster
     return e;
 }
 
-static enum err name_index(const struct metadata_env *env, struct index_meta *m, struct str name, struct errmsg *em)
+static enum err name_index(const struct metadata_env *env, struct index_meta *m, struct str name,
+                           struct errmsg *em)
 {
     char uuid[23];
     random_uuid(env->rng, uuid);
@@ -207,8 +220,8 @@ static enum err name_index(const struct metadata_env *env, struct index_meta *m,
     return m->name.p != NULL && m->uuid.p != NULL ? ERR_OK : err_no_memory(em);
 }
 
-static enum err fill_index(const struct metadata_env *env, const struct cluster_state *cur, struct index_meta *m, struct meta_request *rq,
-                           struct errmsg *em)
+static enum err fill_index(const struct metadata_env *env, const struct cluster_state *cur,
+                           struct index_meta *m, struct meta_request *rq, struct errmsg *em)
 {
     struct index_recipe recipe;
     enum err e = name_index(env, m, rq->names[0], em);
@@ -217,7 +230,9 @@ static enum err fill_index(const struct metadata_env *env, const struct cluster_
     e = e == ERR_OK ? shard_numbers(m, em) : e;
     e = e == ERR_OK ? index_replicas_follow(m, cur, em) : e;
     e = e == ERR_OK ? own_settings(m, em) : e;
-    e = e == ERR_OK ? make_mapping(env, m, recipe.mapping.type != JSON_NULL ? &recipe.mapping : NULL, &rq->arena, em) : e;
+    e = e == ERR_OK
+            ? make_mapping(env, m, recipe.mapping.type != JSON_NULL ? &recipe.mapping : NULL, &rq->arena, em)
+            : e;
     e = e == ERR_OK ? put_aliases(env, cur, m, &recipe, em) : e;
     if (e != ERR_OK) {
         return e;
@@ -243,8 +258,8 @@ static enum err check_given(struct meta_request *rq, struct errmsg *em)
     return e == ERR_OK ? settings_check(&setting_registry_index, &given, false, false, em) : e;
 }
 
-enum err meta_create_index(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
-                           struct state_builder *b, struct errmsg *em)
+enum err meta_create_index(const struct metadata_env *env, const struct cluster_state *cur,
+                           struct meta_request *rq, struct state_builder *b, struct errmsg *em)
 {
     struct str name = rq->names[0];
     if (rq->auto_create && cluster_index(cur, name) != NULL) {
@@ -283,7 +298,8 @@ static enum err check_delete(const struct cluster_state *cur, struct meta_reques
     return ERR_OK;
 }
 
-enum err meta_delete_index(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b, struct errmsg *em)
+enum err meta_delete_index(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b,
+                           struct errmsg *em)
 {
     enum err e = check_delete(cur, rq, em);
     if (e != ERR_OK) {
@@ -299,8 +315,8 @@ enum err meta_delete_index(const struct cluster_state *cur, struct meta_request 
     return ERR_OK;
 }
 
-enum err meta_put_mapping(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
-                          struct state_builder *b, struct errmsg *em)
+enum err meta_put_mapping(const struct metadata_env *env, const struct cluster_state *cur,
+                          struct meta_request *rq, struct state_builder *b, struct errmsg *em)
 {
     enum err blocked = metadata_write_allowed(cur, rq, em);
     if (blocked != ERR_OK) {

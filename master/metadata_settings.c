@@ -11,7 +11,8 @@ enum err index_settings_given(struct settings *out, const struct json *given, st
 {
     struct settings raw;
     settings_init(&raw, out->arena);
-    enum err e = given != NULL && given->type == JSON_OBJECT ? settings_from_json(&raw, given, STR(""), em) : ERR_OK;
+    enum err e =
+        given != NULL && given->type == JSON_OBJECT ? settings_from_json(&raw, given, STR(""), em) : ERR_OK;
     for (size_t i = 0; e == ERR_OK && i < raw.n; i++) {
         struct setting t = raw.v[i];
         bool whole = str_starts(t.key, STR("index.")) || str_ends(t.key, STR("*"));
@@ -60,9 +61,11 @@ enum err index_replicas_follow(struct index_meta *m, const struct cluster_state 
         return e;
     }
     m->n_replicas = (uint32_t)n;
-    (void)expanded(settings_str(&m->settings, "index.auto_expand_replicas", STR("false")), data_nodes(cur), &m->n_replicas);
+    (void)expanded(settings_str(&m->settings, "index.auto_expand_replicas", STR("false")), data_nodes(cur),
+                   &m->n_replicas);
     snprintf(text, sizeof(text), "%u", m->n_replicas);
-    return settings_put(&m->settings, STR("index.number_of_replicas"), str_of(text)) ? ERR_OK : err_no_memory(em);
+    return settings_put(&m->settings, STR("index.number_of_replicas"), str_of(text)) ? ERR_OK
+                                                                                     : err_no_memory(em);
 }
 
 /* A block may always be lifted, or nobody could. */
@@ -94,7 +97,8 @@ enum err metadata_write_allowed(const struct cluster_state *cur, struct meta_req
 }
 
 /* Non-dynamic settings wait for the index to be closed. */
-static enum err refuse_static(const struct cluster_state *cur, struct meta_request *rq, const struct settings *given, struct errmsg *em)
+static enum err refuse_static(const struct cluster_state *cur, struct meta_request *rq,
+                              const struct settings *given, struct errmsg *em)
 {
     struct buf names, indices;
     enum err e = ERR_OK;
@@ -111,11 +115,13 @@ static enum err refuse_static(const struct cluster_state *cur, struct meta_reque
     for (uint32_t i = 0; i < rq->n_names; i++) {
         const struct index_meta *m = cluster_index(cur, rq->names[i]);
         if (!m->closed) {
-            buf_printf(&indices, "%s[%.*s/%.*s]", indices.n > 0 ? ", " : "", STR_ARG(m->name), STR_ARG(m->uuid));
+            buf_printf(&indices, "%s[%.*s/%.*s]", indices.n > 0 ? ", " : "", STR_ARG(m->name),
+                       STR_ARG(m->uuid));
         }
     }
     if (names.n > 0 && indices.n > 0) {
-        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Can't update non dynamic settings [[%.*s]] for open indices [%.*s]",
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT,
+                    "Can't update non dynamic settings [[%.*s]] for open indices [%.*s]",
                     STR_ARG(buf_view(&names)), STR_ARG(buf_view(&indices)));
     }
     buf_fini(&names);
@@ -123,14 +129,17 @@ static enum err refuse_static(const struct cluster_state *cur, struct meta_reque
     return e;
 }
 
-static enum err check_analysis(const struct metadata_env *env, const struct index_meta *m, struct arena *scratch, struct errmsg *em)
+static enum err check_analysis(const struct metadata_env *env, const struct index_meta *m,
+                               struct arena *scratch, struct errmsg *em)
 {
     struct settings view;
-    return index_settings_view(m, scratch, &view) ? env->check_analysis(env->self, &view, em) : err_no_memory(em);
+    return index_settings_view(m, scratch, &view) ? env->check_analysis(env->self, &view, em)
+                                                  : err_no_memory(em);
 }
 
-static enum err update_one(const struct metadata_env *env, const struct cluster_state *cur, const struct index_meta *old,
-                           struct meta_request *rq, const struct settings *given, struct state_builder *b, struct errmsg *em)
+static enum err update_one(const struct metadata_env *env, const struct cluster_state *cur,
+                           const struct index_meta *old, struct meta_request *rq,
+                           const struct settings *given, struct state_builder *b, struct errmsg *em)
 {
     char what[ERR_NAME_BYTES];
     struct index_meta *m = index_meta_copy(old);
@@ -138,7 +147,8 @@ static enum err update_one(const struct metadata_env *env, const struct cluster_
         return err_no_memory(em);
     }
     snprintf(what, sizeof(what), "%.*s", STR_ARG(old->name));
-    struct settings_change c = {.registry = &setting_registry_index, .what = what, .only_dynamic = !old->closed};
+    struct settings_change c = {
+        .registry = &setting_registry_index, .what = what, .only_dynamic = !old->closed};
     enum err e = settings_apply(&c, &m->settings, given, NULL, em);
     if (e == ERR_OK && rq->preserve_existing && !settings_merge(&m->settings, &old->settings)) {
         e = err_no_memory(em);
@@ -157,8 +167,8 @@ static enum err update_one(const struct metadata_env *env, const struct cluster_
     return state_put_index(b, m) ? ERR_OK : err_no_memory(em);
 }
 
-enum err meta_update_settings(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
-                              struct state_builder *b, struct errmsg *em)
+enum err meta_update_settings(const struct metadata_env *env, const struct cluster_state *cur,
+                              struct meta_request *rq, struct state_builder *b, struct errmsg *em)
 {
     struct settings given;
     settings_init(&given, &rq->arena);

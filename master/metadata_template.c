@@ -5,9 +5,10 @@
 #include "common/base/num.h"
 #include "common/cluster/setting_registry.h"
 
-/* ---- writing: bodies are kept as the API prints them --------------------------------------------------------------------- */
+/* ---- writing: bodies are kept as the API prints them --------------------------------------------------- */
 
-static enum err write_settings(struct jsonw *w, const struct json *given, struct arena *arena, struct errmsg *em)
+static enum err write_settings(struct jsonw *w, const struct json *given, struct arena *arena,
+                               struct errmsg *em)
 {
     struct settings s;
     settings_init(&s, arena);
@@ -18,7 +19,8 @@ static enum err write_settings(struct jsonw *w, const struct json *given, struct
     return e;
 }
 
-static enum err write_aliases(struct jsonw *w, const struct json *given, struct arena *arena, struct errmsg *em)
+static enum err write_aliases(struct jsonw *w, const struct json *given, struct arena *arena,
+                              struct errmsg *em)
 {
     enum err e = ERR_OK;
     jw_obj(w);
@@ -37,7 +39,8 @@ static enum err write_aliases(struct jsonw *w, const struct json *given, struct 
 
 static const struct json *without_type(const struct json *mappings)
 {
-    bool typed = json_is(mappings, JSON_OBJECT) && mappings->n == 1 && str_is(mappings->members[0].key, "_doc");
+    bool typed =
+        json_is(mappings, JSON_OBJECT) && mappings->n == 1 && str_is(mappings->members[0].key, "_doc");
     return typed ? &mappings->members[0].value : mappings;
 }
 
@@ -60,7 +63,8 @@ static void write_given(struct jsonw *w, const struct json *body, const char *na
     }
 }
 
-static enum err write_legacy(struct jsonw *w, const struct template_meta *t, const struct json *body, struct arena *arena, struct errmsg *em)
+static enum err write_legacy(struct jsonw *w, const struct template_meta *t, const struct json *body,
+                             struct arena *arena, struct errmsg *em)
 {
     const struct json *mappings = without_type(json_get(body, "mappings"));
     jw_obj(w);
@@ -105,7 +109,8 @@ static enum err write_inner(struct jsonw *w, const struct json *inner, struct ar
     return e;
 }
 
-static enum err write_modern(struct jsonw *w, const struct template_meta *t, const struct json *body, struct arena *arena, struct errmsg *em)
+static enum err write_modern(struct jsonw *w, const struct template_meta *t, const struct json *body,
+                             struct arena *arena, struct errmsg *em)
 {
     const struct json *inner = json_get(body, "template"), *parts = json_get(body, "composed_of");
     enum err e = ERR_OK;
@@ -135,11 +140,12 @@ static enum err write_modern(struct jsonw *w, const struct template_meta *t, con
     return e;
 }
 
-/* ---- checking -------------------------------------------------------------------------------------------------------------- */
+/* ---- checking ------------------------------------------------------------------------------------------ */
 
 static enum err invalid(struct str name, const char *why, struct errmsg *em)
 {
-    return err_set(em, ERR_INVALID_TEMPLATE, "index_template [%.*s] invalid, cause [Validation Failed: 1: %s;]", STR_ARG(name), why);
+    return err_set(em, ERR_INVALID_TEMPLATE,
+                   "index_template [%.*s] invalid, cause [Validation Failed: 1: %s;]", STR_ARG(name), why);
 }
 
 static enum err check_name(struct str name, struct errmsg *em)
@@ -147,8 +153,11 @@ static enum err check_name(struct str name, struct errmsg *em)
     for (size_t i = 0; i < name.n; i++) {
         char c = name.p[i];
         if (c == ' ' || c == ',' || c == '#') {
-            return invalid(name, c == ' ' ? "name must not contain a space" : c == ',' ? "name must not contain a ','"
-                                                                                       : "name must not contain a '#'", em);
+            return invalid(name,
+                           c == ' '   ? "name must not contain a space"
+                           : c == ',' ? "name must not contain a ','"
+                                      : "name must not contain a '#'",
+                           em);
         }
         if (c >= 'A' && c <= 'Z') {
             return invalid(name, "name must be lower cased", em);
@@ -167,7 +176,10 @@ static enum err check_patterns(const struct template_meta *t, struct errmsg *em)
         }
         for (size_t k = 0; k < ARRAY_LEN(forbidden); k++) {
             if (str_find(p, forbidden[k], 0) != SIZE_MAX) {
-                return invalid(t->name, "template must not contain the following characters [ , \", *, \\, <, |, ,, >, /, ?]", em);
+                return invalid(
+                    t->name,
+                    "template must not contain the following characters [ , \", *, \\, <, |, ,, >, /, ?]",
+                    em);
             }
         }
     }
@@ -184,12 +196,15 @@ static enum err check_settings(struct str name, const struct settings *s, struct
     for (size_t i = 0; i < s->n; i++) {
         const struct setting_def *d = setting_def_find(&setting_registry_index, s->v[i].key);
         struct errmsg one;
-        if ((d == NULL ? setting_unknown(&setting_registry_index, s->v[i].key, &one) : setting_check(d, &s->v[i], &one)) != ERR_OK) {
+        if ((d == NULL ? setting_unknown(&setting_registry_index, s->v[i].key, &one)
+                       : setting_check(d, &s->v[i], &one))
+            != ERR_OK) {
             buf_printf(&why, "%u: %s;", ++n, one.frame[0].reason);
         }
     }
     if (n > 0) {
-        e = err_set(em, ERR_INVALID_TEMPLATE, "index_template [%.*s] invalid, cause [Validation Failed: %.*s]", STR_ARG(name),
+        e = err_set(em, ERR_INVALID_TEMPLATE,
+                    "index_template [%.*s] invalid, cause [Validation Failed: %.*s]", STR_ARG(name),
                     STR_ARG(buf_view(&why)));
     }
     buf_fini(&why);
@@ -197,7 +212,8 @@ static enum err check_settings(struct str name, const struct settings *s, struct
 }
 
 /* As if an index were made of it. */
-static enum err check_whole(const struct metadata_env *env, const struct index_recipe *x, struct arena *arena, struct errmsg *em)
+static enum err check_whole(const struct metadata_env *env, const struct index_recipe *x, struct arena *arena,
+                            struct errmsg *em)
 {
     struct settings view;
     struct buf out;
@@ -210,13 +226,15 @@ static enum err check_whole(const struct metadata_env *env, const struct index_r
         return e;
     }
     buf_init(&out, NULL, BUF_UNLIMITED);
-    e = env->merge_mapping(env->self, &view, STR_NULL, x->mapping.type == JSON_OBJECT ? &x->mapping : &none, &out, em);
+    e = env->merge_mapping(env->self, &view, STR_NULL, x->mapping.type == JSON_OBJECT ? &x->mapping : &none,
+                           &out, em);
     buf_fini(&out);
     return e;
 }
 
-static enum err check_recipe(const struct metadata_env *env, const struct cluster_state *cur, const struct template_meta *t,
-                             const struct json *body, struct arena *arena, struct errmsg *em)
+static enum err check_recipe(const struct metadata_env *env, const struct cluster_state *cur,
+                             const struct template_meta *t, const struct json *body, struct arena *arena,
+                             struct errmsg *em)
 {
     struct index_recipe x;
     struct json *wrapped = ARENA_NEW(arena, struct json);
@@ -249,12 +267,14 @@ static enum err check_recipe(const struct metadata_env *env, const struct cluste
         if (e == ERR_MAPPER_PARSING || e == ERR_MAPPER) {
             err_wrap(em, ERR_ILLEGAL_ARGUMENT, "invalid composite mappings for [%.*s]", STR_ARG(t->name));
         }
-        e = err_wrap(em, ERR_ILLEGAL_ARGUMENT, "composable template [%.*s] template after composition is invalid", STR_ARG(t->name));
+        e = err_wrap(em, ERR_ILLEGAL_ARGUMENT,
+                     "composable template [%.*s] template after composition is invalid", STR_ARG(t->name));
     }
     return e;
 }
 
-static enum err check_fields(const struct json *body, struct str text, const char *parser, const char *const *known, struct errmsg *em)
+static enum err check_fields(const struct json *body, struct str text, const char *parser,
+                             const char *const *known, struct errmsg *em)
 {
     for (uint32_t i = 0; i < body->n; i++) {
         bool ok = false;
@@ -268,13 +288,16 @@ static enum err check_fields(const struct json *body, struct str text, const cha
     return ERR_OK;
 }
 
-static enum err check_shape(const struct json *body, struct str text, enum template_kind kind, struct errmsg *em)
+static enum err check_shape(const struct json *body, struct str text, enum template_kind kind,
+                            struct errmsg *em)
 {
-    static const char *const composable[] = {"index_patterns", "template", "priority", "composed_of", "version", "_meta", "data_stream",
-                                             "allow_auto_create", NULL};
+    static const char *const composable[] = {"index_patterns", "template",          "priority",
+                                             "composed_of",    "version",           "_meta",
+                                             "data_stream",    "allow_auto_create", NULL};
     static const char *const component[] = {"template", "version", "_meta", NULL};
     static const char *const inner[] = {"settings", "mappings", "aliases", NULL};
-    static const char *const legacy[] = {"index_patterns", "template", "order", "version", "settings", "mappings", "aliases", NULL};
+    static const char *const legacy[] = {"index_patterns", "template", "order",   "version",
+                                         "settings",       "mappings", "aliases", NULL};
     if (kind == TEMPLATE_LEGACY) {
         if (check_fields(body, text, "", legacy, NULL) == ERR_OK) {
             return ERR_OK;
@@ -282,7 +305,8 @@ static enum err check_shape(const struct json *body, struct str text, enum templ
         for (uint32_t i = 0; i < body->n; i++) {
             struct json one = {.type = JSON_OBJECT, .n = 1, .members = &body->members[i]};
             if (check_fields(&one, text, "", legacy, NULL) != ERR_OK) {
-                return err_set(em, ERR_PARSE, "unknown key [%.*s] in the template ", STR_ARG(body->members[i].key));
+                return err_set(em, ERR_PARSE, "unknown key [%.*s] in the template ",
+                               STR_ARG(body->members[i].key));
             }
         }
     }
@@ -304,7 +328,7 @@ static enum err check_shape(const struct json *body, struct str text, enum templ
     return e;
 }
 
-/* ---- conflicts between composable templates ------------------------------------------------------------------------------ */
+/* ---- conflicts between composable templates ------------------------------------------------------------ */
 
 /* Could one name match both patterns? Only `*` is special. */
 static bool overlap(struct str a, struct str b)
@@ -343,7 +367,8 @@ bool templates_overlap(const struct template_meta *a, const struct template_meta
 {
     for (uint32_t i = 0; i < a->n_patterns; i++) {
         for (uint32_t k = 0; k < b->n_patterns; k++) {
-            if (stars(a->patterns[i]) + stars(b->patterns[k]) > STARS_MAX || overlap(a->patterns[i], b->patterns[k])) {
+            if (stars(a->patterns[i]) + stars(b->patterns[k]) > STARS_MAX
+                || overlap(a->patterns[i], b->patterns[k])) {
                 return true;
             }
         }
@@ -351,22 +376,27 @@ bool templates_overlap(const struct template_meta *a, const struct template_meta
     return false;
 }
 
-static enum err check_rivals(const struct cluster_state *cur, const struct template_meta *t, struct errmsg *em)
+static enum err check_rivals(const struct cluster_state *cur, const struct template_meta *t,
+                             struct errmsg *em)
 {
     for (uint32_t i = 0; i < cur->n_templates; i++) {
         const struct template_meta *o = cur->templates[i];
-        if (o->kind != TEMPLATE_COMPOSABLE || str_eq(o->name, t->name) || o->order != t->order || !templates_overlap(o, t)) {
+        if (o->kind != TEMPLATE_COMPOSABLE || str_eq(o->name, t->name) || o->order != t->order
+            || !templates_overlap(o, t)) {
             continue;
         }
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "index template [%.*s] has index patterns matching patterns from existing templates [%.*s] that have the same "
-                       "priority [%lld], multiple index templates may not match during index creation, please use a different priority",
+                       "index template [%.*s] has index patterns matching patterns from existing templates "
+                       "[%.*s] that have the same "
+                       "priority [%lld], multiple index templates may not match during index creation, "
+                       "please use a different priority",
                        STR_ARG(t->name), STR_ARG(o->name), (long long)t->order);
     }
     return ERR_OK;
 }
 
-static enum err check_components(const struct cluster_state *cur, const struct template_meta *t, const struct json *body, struct errmsg *em)
+static enum err check_components(const struct cluster_state *cur, const struct template_meta *t,
+                                 const struct json *body, struct errmsg *em)
 {
     const struct json *parts = json_get(body, "composed_of");
     struct buf missing;
@@ -380,14 +410,15 @@ static enum err check_components(const struct cluster_state *cur, const struct t
     }
     if (missing.n > 0) {
         e = err_set(em, ERR_INVALID_TEMPLATE,
-                    "index_template [%.*s] invalid, cause [index template [%.*s] specifies component templates [%.*s] that do not exist]",
+                    "index_template [%.*s] invalid, cause [index template [%.*s] specifies component "
+                    "templates [%.*s] that do not exist]",
                     STR_ARG(t->name), STR_ARG(t->name), STR_ARG(buf_view(&missing)));
     }
     buf_fini(&missing);
     return e;
 }
 
-/* ---- put ------------------------------------------------------------------------------------------------------------------- */
+/* ---- put ----------------------------------------------------------------------------------------------- */
 
 static enum err read_patterns(struct template_meta *t, const struct json *v, struct errmsg *em)
 {
@@ -410,7 +441,8 @@ static enum err read_patterns(struct template_meta *t, const struct json *v, str
 
 static enum err fill(struct template_meta *t, struct meta_request *rq, struct errmsg *em)
 {
-    const struct json *body = &rq->body, *order = json_get(body, t->kind == TEMPLATE_LEGACY ? "order" : "priority");
+    const struct json *body = &rq->body,
+                      *order = json_get(body, t->kind == TEMPLATE_LEGACY ? "order" : "priority");
     const struct json *patterns = json_get(body, "index_patterns");
     struct buf out;
     struct jsonw w;
@@ -427,7 +459,8 @@ static enum err fill(struct template_meta *t, struct meta_request *rq, struct er
     }
     buf_init(&out, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &out, false);
-    e = t->kind == TEMPLATE_LEGACY ? write_legacy(&w, t, body, &rq->arena, em) : write_modern(&w, t, body, &rq->arena, em);
+    e = t->kind == TEMPLATE_LEGACY ? write_legacy(&w, t, body, &rq->arena, em)
+                                   : write_modern(&w, t, body, &rq->arena, em);
     if (e == ERR_OK) {
         t->body = out.failed ? STR_NULL : arena_str(&t->part.arena, buf_view(&out));
         e = t->body.p != NULL ? ERR_OK : err_no_memory(em);
@@ -436,15 +469,17 @@ static enum err fill(struct template_meta *t, struct meta_request *rq, struct er
     return e;
 }
 
-static enum err check(const struct metadata_env *env, const struct cluster_state *cur, const struct template_meta *t,
-                      struct meta_request *rq, struct errmsg *em)
+static enum err check(const struct metadata_env *env, const struct cluster_state *cur,
+                      const struct template_meta *t, struct meta_request *rq, struct errmsg *em)
 {
     bool there = cluster_template(cur, t->kind, t->name) != NULL;
     if (t->kind == TEMPLATE_LEGACY && t->n_patterns == 0) {
         return err_set(em, ERR_ACTION_VALIDATION, "Validation Failed: 1: index patterns are missing;");
     }
     if (rq->create_only && there) {
-        const char *what = t->kind == TEMPLATE_LEGACY ? "index_template" : t->kind == TEMPLATE_COMPOSABLE ? "index template" : "component template";
+        const char *what = t->kind == TEMPLATE_LEGACY       ? "index_template"
+                           : t->kind == TEMPLATE_COMPOSABLE ? "index template"
+                                                            : "component template";
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "%s [%.*s] already exists", what, STR_ARG(t->name));
     }
     if (t->kind == TEMPLATE_COMPOSABLE && t->n_patterns == 0) {
@@ -464,8 +499,8 @@ static bool same_template(const struct template_meta *a, const struct template_m
     return a != NULL && a->order == b->order && str_eq(a->body, b->body);
 }
 
-enum err template_check(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
-                        struct template_meta **out, struct errmsg *em)
+enum err template_check(const struct metadata_env *env, const struct cluster_state *cur,
+                        struct meta_request *rq, struct template_meta **out, struct errmsg *em)
 {
     *out = NULL;
     if (rq->body.type != JSON_OBJECT) {
@@ -487,8 +522,8 @@ enum err template_check(const struct metadata_env *env, const struct cluster_sta
     return ERR_OK;
 }
 
-enum err meta_put_template(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
-                           struct state_builder *b, struct errmsg *em)
+enum err meta_put_template(const struct metadata_env *env, const struct cluster_state *cur,
+                           struct meta_request *rq, struct state_builder *b, struct errmsg *em)
 {
     struct template_meta *t;
     enum err e = template_check(env, cur, rq, &t, em);
@@ -503,8 +538,8 @@ enum err meta_put_template(const struct metadata_env *env, const struct cluster_
     return state_put_template(b, t) ? ERR_OK : err_no_memory(em);
 }
 
-enum err metadata_with_template(const struct cluster_state *cur, struct str name, const struct json *body, struct str text,
-                                struct cluster_state **out, struct errmsg *em)
+enum err metadata_with_template(const struct cluster_state *cur, struct str name, const struct json *body,
+                                struct str text, struct cluster_state **out, struct errmsg *em)
 {
     struct meta_request rq;
     struct template_meta *t;
@@ -533,7 +568,7 @@ enum err metadata_with_template(const struct cluster_state *cur, struct str name
     return *out != NULL ? ERR_OK : err_no_memory(em);
 }
 
-/* ---- delete ---------------------------------------------------------------------------------------------------------------- */
+/* ---- delete -------------------------------------------------------------------------------------------- */
 
 /* Index templates that name a component, separated by commas; n == 0: none. */
 static struct str users_of(const struct cluster_state *cur, struct str component, struct arena *arena)
@@ -542,13 +577,15 @@ static struct str users_of(const struct cluster_state *cur, struct str component
     for (uint32_t i = 0; i < cur->n_templates; i++) {
         const struct template_meta *t = cur->templates[i];
         struct json body;
-        if (t->kind != TEMPLATE_COMPOSABLE || json_parse(&body, t->body, arena, &json_limits_default, NULL) != ERR_OK) {
+        if (t->kind != TEMPLATE_COMPOSABLE
+            || json_parse(&body, t->body, arena, &json_limits_default, NULL) != ERR_OK) {
             continue;
         }
         const struct json *parts = json_get(&body, "composed_of");
         for (uint32_t k = 0; json_is(parts, JSON_ARRAY) && k < parts->n; k++) {
             if (str_eq(json_text(&parts->items[k]), component)) {
-                users = arena_printf(arena, "%.*s%s%.*s", STR_ARG(users), users.n > 0 ? ", " : "", STR_ARG(t->name));
+                users = arena_printf(arena, "%.*s%s%.*s", STR_ARG(users), users.n > 0 ? ", " : "",
+                                     STR_ARG(t->name));
                 break;
             }
         }
@@ -556,8 +593,8 @@ static struct str users_of(const struct cluster_state *cur, struct str component
     return users;
 }
 
-static enum err delete_matching(const struct cluster_state *cur, struct meta_request *rq, struct str pattern, struct state_builder *b,
-                                struct errmsg *em)
+static enum err delete_matching(const struct cluster_state *cur, struct meta_request *rq, struct str pattern,
+                                struct state_builder *b, struct errmsg *em)
 {
     bool found = false;
     for (uint32_t i = 0; i < cur->n_templates; i++) {
@@ -568,7 +605,8 @@ static enum err delete_matching(const struct cluster_state *cur, struct meta_req
         struct str users = t->kind == TEMPLATE_COMPONENT ? users_of(cur, t->name, &rq->arena) : STR("");
         if (users.n > 0) {
             return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                           "component templates [%.*s] cannot be removed as they are still in use by index templates [%.*s]",
+                           "component templates [%.*s] cannot be removed as they are still in use by index "
+                           "templates [%.*s]",
                            STR_ARG(t->name), STR_ARG(users));
         }
         found = rq->changed = true;
@@ -580,7 +618,8 @@ static enum err delete_matching(const struct cluster_state *cur, struct meta_req
     return ERR_OK;
 }
 
-enum err meta_delete_template(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b, struct errmsg *em)
+enum err meta_delete_template(const struct cluster_state *cur, struct meta_request *rq,
+                              struct state_builder *b, struct errmsg *em)
 {
     enum err e = ERR_OK;
     for (uint32_t i = 0; e == ERR_OK && i < rq->n_names; i++) {

@@ -1,19 +1,24 @@
-/* What templates and a request make of a new index. Later layers win: components in their order, the template that names
- * them, the request; legacy templates by their order, and only where no composable template matches. */
+/* What templates and a request make of a new index. Later layers win: components in their order, the template
+ * that names them, the request; legacy templates by their order, and only where no composable template
+ * matches. */
 #include "master/metadata_int.h"
 
-/* ---- mappings ---------------------------------------------------------------------------------------------------------- */
+/* ---- mappings ------------------------------------------------------------------------------------------ */
 
-/* Legacy templates are merged key by key, composable ones field by field: a later definition of a field replaces it. */
+/* Legacy templates are merged key by key, composable ones field by field: a later definition of a field
+ * replaces it. */
 enum merge_mode { MERGE_KEYS, MERGE_FIELDS };
 
 static bool is_object_field(const struct json *v)
 {
     const struct json *type = json_get(v, "type");
-    return v->type == JSON_OBJECT && (type == NULL || (type->type == JSON_STRING && (str_is(type->s, "object") || str_is(type->s, "nested"))));
+    return v->type == JSON_OBJECT
+           && (type == NULL
+               || (type->type == JSON_STRING && (str_is(type->s, "object") || str_is(type->s, "nested"))));
 }
 
-static bool merge_mapping(struct json *base, const struct json *over, enum merge_mode mode, struct arena *arena);
+static bool merge_mapping(struct json *base, const struct json *over, enum merge_mode mode,
+                          struct arena *arena);
 
 static bool merge_keys(struct json *base, const struct json *over, struct arena *arena)
 {
@@ -28,7 +33,8 @@ static bool merge_keys(struct json *base, const struct json *over, struct arena 
     return true;
 }
 
-static bool merge_properties(struct json *base, const struct json *over, enum merge_mode mode, struct arena *arena)
+static bool merge_properties(struct json *base, const struct json *over, enum merge_mode mode,
+                             struct arena *arena)
 {
     for (uint32_t i = 0; i < over->n; i++) {
         const struct json_member *m = &over->members[i];
@@ -72,7 +78,8 @@ static bool merge_dynamic(struct json *base, const struct json *over, struct are
     return true;
 }
 
-static bool merge_mapping(struct json *base, const struct json *over, enum merge_mode mode, struct arena *arena)
+static bool merge_mapping(struct json *base, const struct json *over, enum merge_mode mode,
+                          struct arena *arena)
 {
     for (uint32_t i = 0; i < over->n; i++) {
         const struct json_member *m = &over->members[i];
@@ -80,9 +87,11 @@ static bool merge_mapping(struct json *base, const struct json *over, enum merge
         bool ok;
         if (json_is(old, JSON_OBJECT) && m->value.type == JSON_OBJECT && str_is(m->key, "properties")) {
             ok = merge_properties(old, &m->value, mode, arena);
-        } else if (json_is(old, JSON_OBJECT) && m->value.type == JSON_OBJECT && (mode == MERGE_KEYS || str_is(m->key, "_meta"))) {
+        } else if (json_is(old, JSON_OBJECT) && m->value.type == JSON_OBJECT
+                   && (mode == MERGE_KEYS || str_is(m->key, "_meta"))) {
             ok = merge_keys(old, &m->value, arena);
-        } else if (json_is(old, JSON_ARRAY) && m->value.type == JSON_ARRAY && str_is(m->key, "dynamic_templates")) {
+        } else if (json_is(old, JSON_ARRAY) && m->value.type == JSON_ARRAY
+                   && str_is(m->key, "dynamic_templates")) {
             ok = merge_dynamic(old, &m->value, arena);
         } else {
             ok = json_put(base, arena, m->key, m->value);
@@ -94,9 +103,10 @@ static bool merge_mapping(struct json *base, const struct json *over, enum merge
     return true;
 }
 
-/* ---- layers -------------------------------------------------------------------------------------------------------------- */
+/* ---- layers -------------------------------------------------------------------------------------------- */
 
-static enum err add_mapping(struct index_recipe *x, const struct json *mapping, enum merge_mode mode, struct arena *arena, struct errmsg *em)
+static enum err add_mapping(struct index_recipe *x, const struct json *mapping, enum merge_mode mode,
+                            struct arena *arena, struct errmsg *em)
 {
     if (mapping == NULL || mapping->type == JSON_NULL) {
         return ERR_OK;
@@ -108,10 +118,13 @@ static enum err add_mapping(struct index_recipe *x, const struct json *mapping, 
         return json_copy(&x->mapping, mapping, arena) ? ERR_OK : err_no_memory(em);
     }
     struct json copy; /* what is merged in may be merged into later */
-    return json_copy(&copy, mapping, arena) && merge_mapping(&x->mapping, &copy, mode, arena) ? ERR_OK : err_no_memory(em);
+    return json_copy(&copy, mapping, arena) && merge_mapping(&x->mapping, &copy, mode, arena)
+               ? ERR_OK
+               : err_no_memory(em);
 }
 
-static enum err add_alias(struct index_recipe *x, const struct alias_meta *a, struct arena *arena, struct errmsg *em)
+static enum err add_alias(struct index_recipe *x, const struct alias_meta *a, struct arena *arena,
+                          struct errmsg *em)
 {
     for (uint32_t i = 0; i < x->n_aliases; i++) {
         if (str_eq(x->aliases[i].name, a->name)) {
@@ -128,7 +141,8 @@ static enum err add_alias(struct index_recipe *x, const struct alias_meta *a, st
     return ERR_OK;
 }
 
-static enum err add_aliases(struct index_recipe *x, const struct json *aliases, struct arena *arena, struct errmsg *em)
+static enum err add_aliases(struct index_recipe *x, const struct json *aliases, struct arena *arena,
+                            struct errmsg *em)
 {
     enum err e = ERR_OK;
     if (aliases == NULL || aliases->type == JSON_NULL) {
@@ -148,7 +162,8 @@ static enum err add_aliases(struct index_recipe *x, const struct json *aliases, 
     return e;
 }
 
-static enum err add_layer(struct index_recipe *x, const struct json *layer, enum merge_mode mode, struct arena *arena, struct errmsg *em)
+static enum err add_layer(struct index_recipe *x, const struct json *layer, enum merge_mode mode,
+                          struct arena *arena, struct errmsg *em)
 {
     if (layer == NULL) {
         return ERR_OK;
@@ -158,14 +173,15 @@ static enum err add_layer(struct index_recipe *x, const struct json *layer, enum
     return e == ERR_OK ? add_aliases(x, json_get(layer, "aliases"), arena, em) : e;
 }
 
-static enum err parse_body(struct json **out, const struct template_meta *t, struct arena *arena, struct errmsg *em)
+static enum err parse_body(struct json **out, const struct template_meta *t, struct arena *arena,
+                           struct errmsg *em)
 {
     *out = ARENA_NEW(arena, struct json);
     return *out != NULL ? json_parse(*out, t->body, arena, &json_limits_default, em) : err_no_memory(em);
 }
 
-static enum err add_composable(struct index_recipe *x, const struct cluster_state *s, const struct json *body, struct arena *arena,
-                               struct errmsg *em)
+static enum err add_composable(struct index_recipe *x, const struct cluster_state *s, const struct json *body,
+                               struct arena *arena, struct errmsg *em)
 {
     const struct json *parts = json_get(body, "composed_of");
     enum err e = ERR_OK;
@@ -196,7 +212,8 @@ const struct template_meta *template_for_index(const struct cluster_state *s, st
     const struct template_meta *best = NULL;
     for (uint32_t i = 0; i < s->n_templates; i++) {
         const struct template_meta *t = s->templates[i];
-        if (t->kind == TEMPLATE_COMPOSABLE && matches(t, name, hidden) && (best == NULL || t->order > best->order)) {
+        if (t->kind == TEMPLATE_COMPOSABLE && matches(t, name, hidden)
+            && (best == NULL || t->order > best->order)) {
             best = t;
         }
     }
@@ -204,7 +221,8 @@ const struct template_meta *template_for_index(const struct cluster_state *s, st
 }
 
 /* The matching legacy template with the lowest (order, name) above `after`; NULL: no more. */
-static const struct template_meta *next_legacy(const struct cluster_state *s, struct str name, bool hidden, const struct template_meta *after)
+static const struct template_meta *next_legacy(const struct cluster_state *s, struct str name, bool hidden,
+                                               const struct template_meta *after)
 {
     const struct template_meta *best = NULL;
     for (uint32_t i = 0; i < s->n_templates; i++) {
@@ -212,8 +230,11 @@ static const struct template_meta *next_legacy(const struct cluster_state *s, st
         if (t->kind != TEMPLATE_LEGACY || !matches(t, name, hidden)) {
             continue;
         }
-        bool above = after == NULL || t->order > after->order || (t->order == after->order && str_cmp(t->name, after->name) > 0);
-        if (above && (best == NULL || t->order < best->order || (t->order == best->order && str_cmp(t->name, best->name) < 0))) {
+        bool above = after == NULL || t->order > after->order
+                     || (t->order == after->order && str_cmp(t->name, after->name) > 0);
+        if (above
+            && (best == NULL || t->order < best->order
+                || (t->order == best->order && str_cmp(t->name, best->name) < 0))) {
             best = t;
         }
     }
@@ -228,16 +249,16 @@ static bool wants_hidden(const struct json *body)
     return v != NULL && str_is(json_text(v), "true");
 }
 
-enum err index_recipe_of_template(struct index_recipe *out, const struct cluster_state *s, const struct json *composable,
-                                  struct arena *arena, struct errmsg *em)
+enum err index_recipe_of_template(struct index_recipe *out, const struct cluster_state *s,
+                                  const struct json *composable, struct arena *arena, struct errmsg *em)
 {
     *out = (struct index_recipe){0};
     settings_init(&out->settings, arena);
     return add_composable(out, s, composable, arena, em);
 }
 
-enum err index_recipe_make(struct index_recipe *out, const struct cluster_state *s, struct str name, const struct json *body,
-                           struct arena *arena, struct errmsg *em)
+enum err index_recipe_make(struct index_recipe *out, const struct cluster_state *s, struct str name,
+                           const struct json *body, struct arena *arena, struct errmsg *em)
 {
     bool hidden = wants_hidden(body);
     const struct template_meta *t = template_for_index(s, name, hidden);

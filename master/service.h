@@ -1,7 +1,9 @@
-/* service.h - the master's work on one node: metadata requests one after the other, each state on disk before it applies.
+/* service.h - the master's work on one node: metadata requests one after the other, each state on disk before
+ * it applies.
  *
- * Requests queue from any thread; they run on an executor, one at a time. A new state is encoded and written durably (state
- * file, fsync, rename), then handed to `apply`, and answered once that is done: who got an answer reads its own change. */
+ * Requests queue from any thread; they run on an executor, one at a time. A new state is encoded and written
+ * durably (state file, fsync, rename), then handed to `apply`, and answered once that is done: who got an
+ * answer reads its own change. */
 #ifndef MASTER_SERVICE_H
 #define MASTER_SERVICE_H
 

@@ -17,8 +17,8 @@ static void say_warnings(const struct log *log, struct buf *w)
     buf_reset(w);
 }
 
-static enum err load_ik(struct dictionaries *d, const struct fs *fs, const char *path_conf, const char *share_dir, struct buf *warnings,
-                        struct errmsg *em)
+static enum err load_ik(struct dictionaries *d, const struct fs *fs, const char *path_conf,
+                        const char *share_dir, struct buf *warnings, struct errmsg *em)
 {
     bool present = false;
     char path[1024];
@@ -30,8 +30,8 @@ static enum err load_ik(struct dictionaries *d, const struct fs *fs, const char 
     return ik_dictionary_open(&d->ik, fs, path, em);
 }
 
-static enum err load_pinyin(struct dictionaries *d, const struct fs *fs, const char *path_conf, const char *share_dir,
-                            struct buf *warnings, struct errmsg *em)
+static enum err load_pinyin(struct dictionaries *d, const struct fs *fs, const char *path_conf,
+                            const char *share_dir, struct buf *warnings, struct errmsg *em)
 {
     bool present = false;
     char path[1024];
@@ -43,8 +43,8 @@ static enum err load_pinyin(struct dictionaries *d, const struct fs *fs, const c
     return pinyin_dictionary_open(&d->pinyin, fs, path, em);
 }
 
-enum err dictionaries_load(struct dictionaries *d, const struct fs *fs, const char *path_conf, const char *share_dir,
-                           const struct log *log, struct errmsg *em)
+enum err dictionaries_load(struct dictionaries *d, const struct fs *fs, const char *path_conf,
+                           const char *share_dir, const struct log *log, struct errmsg *em)
 {
     struct buf warnings;
     *d = (struct dictionaries){0};
@@ -65,7 +65,8 @@ bool dictionaries_changed(const struct dictionaries *d, const struct fs *fs, con
     if (path_conf == NULL) {
         return false;
     }
-    if (ik_dictionary_fingerprint(fs, path_conf, &ik, NULL) != ERR_OK || pinyin_dictionary_fingerprint(fs, path_conf, &pinyin, NULL) != ERR_OK) {
+    if (ik_dictionary_fingerprint(fs, path_conf, &ik, NULL) != ERR_OK
+        || pinyin_dictionary_fingerprint(fs, path_conf, &pinyin, NULL) != ERR_OK) {
         return false; /* half-written: look again later */
     }
     return ik != d->ik_fingerprint || pinyin != d->pinyin_fingerprint;

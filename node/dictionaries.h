@@ -1,4 +1,5 @@
-/* dictionaries.h - which dictionaries the node analyses with: files in path.conf, else those that come with it. */
+/* dictionaries.h - which dictionaries the node analyses with: files in path.conf, else those that come with
+ * it. */
 #ifndef NODE_DICTIONARIES_H
 #define NODE_DICTIONARIES_H
 
@@ -7,14 +8,14 @@
 #include "engine/analysis/component.h"
 
 struct dictionaries {
-    struct ik_dictionary *ik;         /* references */
+    struct ik_dictionary *ik; /* references */
     struct pinyin_dictionary *pinyin;
     uint64_t ik_fingerprint, pinyin_fingerprint; /* of the files; 0: the shipped ones are in use */
 };
 
 /* path_conf and share_dir may be NULL. ERR_IO when neither place has one. */
-enum err dictionaries_load(struct dictionaries *d, const struct fs *fs, const char *path_conf, const char *share_dir,
-                           const struct log *log, struct errmsg *em);
+enum err dictionaries_load(struct dictionaries *d, const struct fs *fs, const char *path_conf,
+                           const char *share_dir, const struct log *log, struct errmsg *em);
 /* Have the files changed since they were loaded? */
 bool dictionaries_changed(const struct dictionaries *d, const struct fs *fs, const char *path_conf);
 void dictionaries_fini(struct dictionaries *d);

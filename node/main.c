@@ -18,17 +18,47 @@ extern char **environ;
 
 /* Every setting that the node knows; docs/settings.md says what each means. */
 static const char *const known[] = {
-    "action.auto_create_index", "action.destructive_requires_name", "bootstrap.memory_lock", "cluster.initial_master_nodes",
-    "cluster.max_shards_per_node", "cluster.name", "cluster.routing.*", "discovery.seed_hosts", "discovery.type",
-    "discovery.zen.minimum_master_nodes", "gateway.*", "http.*", "indices.*", "logger.*", "network.bind_host", "network.host",
-    "network.publish_host", "node.attr.*", "node.data", "node.ingest", "node.master", "node.ml", "node.name", "node.roles", "path.conf", "path.data",
-    "path.logs", "path.repo", "pidfile", "script.*", "search.*", "thread_pool.*", "transport.*", "xpack.*",
+    "action.auto_create_index",
+    "action.destructive_requires_name",
+    "bootstrap.memory_lock",
+    "cluster.initial_master_nodes",
+    "cluster.max_shards_per_node",
+    "cluster.name",
+    "cluster.routing.*",
+    "discovery.seed_hosts",
+    "discovery.type",
+    "discovery.zen.minimum_master_nodes",
+    "gateway.*",
+    "http.*",
+    "indices.*",
+    "logger.*",
+    "network.bind_host",
+    "network.host",
+    "network.publish_host",
+    "node.attr.*",
+    "node.data",
+    "node.ingest",
+    "node.master",
+    "node.ml",
+    "node.name",
+    "node.roles",
+    "path.conf",
+    "path.data",
+    "path.logs",
+    "path.repo",
+    "pidfile",
+    "script.*",
+    "search.*",
+    "thread_pool.*",
+    "transport.*",
+    "xpack.*",
 };
 
-static const char usage[] =
-    "usage: serai-node [-E name=value]... [-p PIDFILE] [--help] [--version]\n"
-    "Runs one Serai node. Settings have Elasticsearch's names (http.port, path.data, path.conf, node.name ...);\n"
-    "they come from <path.conf>/serai.yml, the environment and -E. Without any: one node on 127.0.0.1:9200.\n";
+static const char usage[] = "usage: serai-node [-E name=value]... [-p PIDFILE] [--help] [--version]\n"
+                            "Runs one Serai node. Settings have Elasticsearch's names (http.port, path.data, "
+                            "path.conf, node.name ...);\n"
+                            "they come from <path.conf>/serai.yml, the environment and -E. Without any: one "
+                            "node on 127.0.0.1:9200.\n";
 
 /* Where the compiled dictionaries are: beside the program, as `make` and packages lay them out. */
 static void find_share(char out[PATH_MAX])
@@ -44,7 +74,8 @@ static void find_share(char out[PATH_MAX])
 }
 
 /* path.conf decides where serai.yml is, so it is looked for first, without the file. */
-static enum err read_settings(struct settings *s, int argc, char **argv, struct str **rest, size_t *n_rest, struct errmsg *em)
+static enum err read_settings(struct settings *s, int argc, char **argv, struct str **rest, size_t *n_rest,
+                              struct errmsg *em)
 {
     struct conf_opts o = {.fs = fs_posix(),
                           .environ_ = (const char *const *)environ,

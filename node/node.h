@@ -2,8 +2,8 @@
 #ifndef NODE_NODE_H
 #define NODE_NODE_H
 
-#include "common/base/settings.h"
 #include "common/base/log.h"
+#include "common/base/settings.h"
 
 struct node;
 

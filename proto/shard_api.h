@@ -1,9 +1,10 @@
-/* shard_api.h - what a coordinating node asks of one shard copy: the requests, their answers, and the table of calls.
+/* shard_api.h - what a coordinating node asks of one shard copy: the requests, their answers, and the table
+ * of calls.
  *
- * A request is a struct that its caller owns, with an arena of its own; whoever serves it puts the answer into the same
- * struct, allocates in its arena, and calls done() exactly once, on any thread, never inside the call. On the data node the
- * table is served by data/; for a shard elsewhere, by the transport, which carries the same structs as bytes.
- * A failed request has `error.n > 0`. */
+ * A request is a struct that its caller owns, with an arena of its own; whoever serves it puts the answer
+ * into the same struct, allocates in its arena, and calls done() exactly once, on any thread, never inside
+ * the call. On the data node the table is served by data/; for a shard elsewhere, by the transport, which
+ * carries the same structs as bytes. A failed request has `error.n > 0`. */
 #ifndef PROTO_SHARD_API_H
 #define PROTO_SHARD_API_H
 
@@ -30,7 +31,7 @@ struct shard_rq { /* what every request begins with */
 void shard_rq_init(struct shard_rq *rq, void (*done)(struct shard_rq *), void *user);
 void shard_rq_fini(struct shard_rq *rq);
 
-/* ---- writes --------------------------------------------------------------------------------------------------------- */
+/* ---- writes -------------------------------------------------------------------------------------------- */
 
 enum write_kind { WRITE_INDEX, WRITE_DELETE, WRITE_UPDATE };
 enum write_outcome { WRITE_CREATED, WRITE_UPDATED, WRITE_DELETED, WRITE_NOT_FOUND, WRITE_NOOP };
@@ -38,22 +39,22 @@ enum refresh_policy { REFRESH_NONE, REFRESH_NOW, REFRESH_WAIT };
 
 struct write_item {
     enum write_kind kind;
-    struct str id, routing;  /* routing.p == NULL: none */
-    struct str source;       /* the document; WRITE_UPDATE: the body (doc, script, upsert ...) */
-    bool create;             /* op_type create */
-    int64_t auto_id_ms;      /* -1: the client chose the id */
-    int64_t version;         /* VERSION_ANY (engine.h) or the expected or external one */
-    int version_type;        /* enum version_type of engine.h */
+    struct str id, routing;             /* routing.p == NULL: none */
+    struct str source;                  /* the document; WRITE_UPDATE: the body (doc, script, upsert ...) */
+    bool create;                        /* op_type create */
+    int64_t auto_id_ms;                 /* -1: the client chose the id */
+    int64_t version;                    /* VERSION_ANY (engine.h) or the expected or external one */
+    int version_type;                   /* enum version_type of engine.h */
     int64_t if_seq_no, if_primary_term; /* SEQ_UNASSIGNED: no condition */
     int32_t retry_on_conflict;
-    bool want_get;           /* WRITE_UPDATE: answer with the new source (filtered by get_filter) */
+    bool want_get;                 /* WRITE_UPDATE: answer with the new source (filtered by get_filter) */
     const struct json *get_filter; /* as "_source" in a body; NULL: whole */
     bool require_alias_ok;
     /* the answer */
     enum write_outcome outcome;
     int64_t seq_no, primary_term, result_version;
-    struct str get;          /* JSON of the "get" object; n == 0: none */
-    struct errmsg *error;    /* NULL: fine; in the request's arena */
+    struct str get;       /* JSON of the "get" object; n == 0: none */
+    struct errmsg *error; /* NULL: fine; in the request's arena */
 };
 
 struct shard_write {
@@ -66,7 +67,7 @@ struct shard_write {
     void *set;           /* the caller's: what the request belongs to */
 };
 
-/* ---- reads ------------------------------------------------------------------------------------------------------------ */
+/* ---- reads --------------------------------------------------------------------------------------------- */
 
 struct shard_get {
     struct shard_rq rq;
@@ -97,8 +98,9 @@ struct dfs_stats {
     uint32_t n_terms, n_fields;
 };
 
-/* The query phase; with `fetch` also the fetch phase of the first from + size hits, when the shard is the only one. The
- * context (a pinned view) stays for a later fetch unless `fetch`, until shard_free or its keep-alive. */
+/* The query phase; with `fetch` also the fetch phase of the first from + size hits, when the shard is the
+ * only one. The context (a pinned view) stays for a later fetch unless `fetch`, until shard_free or its
+ * keep-alive. */
 struct shard_query {
     struct shard_rq rq;
     struct str body;                    /* the search body's text */
@@ -108,19 +110,20 @@ struct shard_query {
     uint32_t n_alias_filters;
     float index_boost;
     int64_t now_ms;
-    uint64_t context;     /* 0: a new view; else one that is open (scroll, point in time) */
+    uint64_t context;      /* 0: a new view; else one that is open (scroll, point in time) */
     int64_t keep_alive_ms; /* > 0: the context stays that long after each use */
     bool scroll;
     bool fetch;
-    bool keep;            /* keep the context when done */
-    bool next_page;       /* of a scroll: the context knows the request and where the last page ended; `body` is an answer */
-    bool dfs_only;        /* gather `dfs_out` and nothing else */
+    bool keep; /* keep the context when done */
+    bool
+        next_page; /* of a scroll: the context knows the request and where the last page ended; `body` is an answer */
+    bool dfs_only;               /* gather `dfs_out` and nothing else */
     const struct dfs_stats *dfs; /* score by these; NULL: by the shard's own */
     bool (*cancelled)(void *self);
     void *cancel_self;
     /* the answer */
     struct query_result *result;
-    struct str *hits;     /* with `fetch`: JSON of each of result->docs[from ...] */
+    struct str *hits; /* with `fetch`: JSON of each of result->docs[from ...] */
     uint32_t n_hits;
     struct dfs_stats dfs_out;
 };
@@ -135,10 +138,11 @@ struct shard_fetch {
     uint32_t n_shards;
     const struct top_doc *docs;
     uint32_t n, n_suggested; /* the first ones are shown with suggestions, not on the page */
-    struct str *hits; /* answer: JSON of each */
+    struct str *hits;        /* answer: JSON of each */
 };
 
-/* One query looked into: how it scores a document (as searches see it), or only what it reads as on that shard. */
+/* One query looked into: how it scores a document (as searches see it), or only what it reads as on that
+ * shard. */
 struct shard_explain {
     struct shard_rq rq;
     const struct json *query; /* NULL: match_all */
@@ -148,15 +152,22 @@ struct shard_explain {
     int64_t now_ms;
     /* the answer */
     bool found, matched;
-    struct str explanation;   /* JSON; n == 0: none */
-    struct str printed;       /* Lucene's toString of the query */
+    struct str explanation; /* JSON; n == 0: none */
+    struct str printed;     /* Lucene's toString of the query */
     int64_t seq_no, primary_term;
     struct str source;
 };
 
-/* ---- the rest ----------------------------------------------------------------------------------------------------------- */
+/* ---- the rest ------------------------------------------------------------------------------------------ */
 
-enum shard_action { SHARD_REFRESH, SHARD_FLUSH, SHARD_FORCE_MERGE, SHARD_STATS, SHARD_SEGMENTS, SHARD_CLEAR_CACHE };
+enum shard_action {
+    SHARD_REFRESH,
+    SHARD_FLUSH,
+    SHARD_FORCE_MERGE,
+    SHARD_STATS,
+    SHARD_SEGMENTS,
+    SHARD_CLEAR_CACHE
+};
 struct shard_act {
     struct shard_rq rq;
     enum shard_action action;
@@ -170,7 +181,8 @@ struct shard_stats {
     uint64_t docs, docs_deleted, store_bytes;
     uint64_t index_total, index_ns, index_failed, delete_total, delete_ns, noop_updates;
     uint64_t get_total, get_ns, get_missing;
-    uint64_t query_total, query_ns, fetch_total, fetch_ns, scroll_total, suggest_total, query_current, contexts;
+    uint64_t query_total, query_ns, fetch_total, fetch_ns, scroll_total, suggest_total, query_current,
+        contexts;
     uint64_t refresh_total, refresh_ns, flush_total, flush_ns, merge_total, merge_docs, merge_bytes, merge_ns;
     uint64_t translog_ops, translog_bytes, translog_uncommitted_ops, translog_uncommitted_bytes;
     uint64_t segments, segment_memory_bytes, buffer_bytes, version_map_bytes;

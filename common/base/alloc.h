@@ -1,7 +1,7 @@
 /* alloc.h - where memory comes from.
  *
- * Everything that allocates takes a `const struct allocator *` at its init or uses the default one. Tests swap in
- * an allocator that fails the nth request, so that every out-of-memory path is run. */
+ * Everything that allocates takes a `const struct allocator *` at its init or uses the default one. Tests
+ * swap in an allocator that fails the nth request, so that every out-of-memory path is run. */
 #ifndef BASE_ALLOC_H
 #define BASE_ALLOC_H
 

@@ -1,7 +1,8 @@
 /* arena.h - memory that is freed all at once: a request's, a parse's, a segment build's.
  *
- * Chunks double up to 1 MiB. An arena has a ceiling in bytes: past it, or when the allocator refuses, allocation
- * returns NULL, which callers turn into ERR_NO_MEMORY (429 on the wire). Not thread-safe: one owner at a time. */
+ * Chunks double up to 1 MiB. An arena has a ceiling in bytes: past it, or when the allocator refuses,
+ * allocation returns NULL, which callers turn into ERR_NO_MEMORY (429 on the wire). Not thread-safe: one
+ * owner at a time. */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 
@@ -40,12 +41,12 @@ struct str arena_str(struct arena *a, struct str s) NODISCARD;
 /* printf into the arena; p == NULL on failure. */
 struct str arena_printf(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3) NODISCARD;
 
-/* Makes room for one more element in a growing array: *cap elements of `size` bytes at p, n in use. Returns the
- * (possibly moved) array, or NULL with the old one untouched. Growth doubles. */
+/* Makes room for one more element in a growing array: *cap elements of `size` bytes at p, n in use. Returns
+ * the (possibly moved) array, or NULL with the old one untouched. Growth doubles. */
 void *arena_grow(struct arena *a, void *p, size_t n, size_t *cap, size_t size) NODISCARD;
 
-/* Has release(p) called when the arena is finished or reset, newest first: for what lives elsewhere and belongs to something
- * in the arena. false: no memory, and release was called already. */
+/* Has release(p) called when the arena is finished or reset, newest first: for what lives elsewhere and
+ * belongs to something in the arena. false: no memory, and release was called already. */
 bool arena_defer(struct arena *a, void (*release)(void *p), void *p) NODISCARD;
 
 #define ARENA_NEW(a, type)      ((type *)arena_zalloc((a), sizeof(type)))

@@ -1,7 +1,8 @@
 /* buf.h - a growing run of bytes with a mandatory ceiling.
  *
- * Errors stick: once an append is refused (ceiling, allocator), later appends do nothing and `failed` stays set, so
- * writers append freely and check once at the end. The bytes always end in a NUL that is not counted. */
+ * Errors stick: once an append is refused (ceiling, allocator), later appends do nothing and `failed` stays
+ * set, so writers append freely and check once at the end. The bytes always end in a NUL that is not
+ * counted. */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
 
@@ -40,8 +41,8 @@ static inline struct str buf_view(const struct buf *b)
 {
     return str_mk(b->p, b->n);
 }
-/* Hands the memory (NUL-terminated, *n bytes; free with the buffer's allocator) to the caller and leaves an empty
- * buffer; NULL if the buffer had failed or is empty. */
+/* Hands the memory (NUL-terminated, *n bytes; free with the buffer's allocator) to the caller and leaves an
+ * empty buffer; NULL if the buffer had failed or is empty. */
 char *buf_take(struct buf *b, size_t *n);
 
 #endif

@@ -1,6 +1,7 @@
 #include "common/base/bytes.h"
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "files and frames are little-endian as the machine is");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "files and frames are little-endian as the machine is");
 
 struct str get_raw(struct bytes_in *in, size_t n)
 {

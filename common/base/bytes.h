@@ -1,7 +1,7 @@
 /* bytes.h - integers in little-endian bytes, and one bounds-checked cursor for every decoder.
  *
- * Bytes from disk and from the network are hostile: `struct bytes_in` never reads outside its range; a short read
- * sets `bad`, returns zeroes from then on, and the decoder checks `bad` once at the end. */
+ * Bytes from disk and from the network are hostile: `struct bytes_in` never reads outside its range; a short
+ * read sets `bad`, returns zeroes from then on, and the decoder checks `bad` once at the end. */
 #ifndef BASE_BYTES_H
 #define BASE_BYTES_H
 

@@ -252,7 +252,8 @@ static enum err json_out_of_range(const struct json *v, enum num_type type, stru
     struct decimal d;
     int64_t i;
     json_place(text, v->off, &line, &col);
-    bool is_int = json_is_integral(v) ? read_decimal(v->s, &d) && fits(&d, NUM_INTEGER, &i) : fabs(json_double(v)) <= INT32_MAX;
+    bool is_int = json_is_integral(v) ? read_decimal(v->s, &d) && fits(&d, NUM_INTEGER, &i)
+                                      : fabs(json_double(v)) <= INT32_MAX;
     if (type == NUM_SHORT && is_int) {
         return err_set(em, ERR_JSON,
                        "Numeric value (%.*s) out of range of Java short\n at [Source: line: %u, column: %u]",

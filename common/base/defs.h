@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ARRAY_LEN(a)    (sizeof(a) / sizeof((a)[0]))
-#define NODISCARD       __attribute__((warn_unused_result))
+#define ARRAY_LEN(a)      (sizeof(a) / sizeof((a)[0]))
+#define NODISCARD         __attribute__((warn_unused_result))
 #define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
-#define LIKELY(x)       __builtin_expect(!!(x), 1)
-#define UNLIKELY(x)     __builtin_expect(!!(x), 0)
+#define LIKELY(x)         __builtin_expect(!!(x), 1)
+#define UNLIKELY(x)       __builtin_expect(!!(x), 0)
 
 #define MIN_OF(a, b) ((a) < (b) ? (a) : (b))
 #define MAX_OF(a, b) ((a) > (b) ? (a) : (b))

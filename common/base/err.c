@@ -167,7 +167,8 @@ enum err err_prefix(struct errmsg *em, enum err e, const char *fmt, ...)
 
 enum err err_no_memory(struct errmsg *em)
 {
-    return err_set(em, ERR_NO_MEMORY, "[parent] Data too large: the request needs more memory than its limit");
+    return err_set(em, ERR_NO_MEMORY,
+                   "[parent] Data too large: the request needs more memory than its limit");
 }
 
 enum err err_errno(struct errmsg *em, int errnum, const char *what)

@@ -10,8 +10,8 @@
 
 const struct json_limits json_limits_default = {.depth_max = JSON_DEPTH_MAX};
 
-/* A container that is still open. Its children collect on the builder's stack and move to the arena, in one piece,
- * when it closes. */
+/* A container that is still open. Its children collect on the builder's stack and move to the arena, in one
+ * piece, when it closes. */
 struct open_container {
     enum json_type type;
     uint32_t off;
@@ -67,7 +67,8 @@ static size_t skip_comment(struct str t, size_t at)
     return close == SIZE_MAX ? t.n : at + 2 + close + 2;
 }
 
-/* yajl tells where a token ends; it begins behind the white space, comments and punctuation after the one before. */
+/* yajl tells where a token ends; it begins behind the white space, comments and punctuation after the one
+ * before. */
 static uint32_t token_start(const struct builder *b)
 {
     size_t at = b->token_end;
@@ -168,7 +169,8 @@ static int open_container(struct builder *b, enum json_type type)
     if (b->open_n >= b->limits->depth_max) {
         uint32_t line, col;
         json_place(b->text, off, &line, &col);
-        b->err = err_set(b->em, ERR_JSON, "Document nesting depth exceeds the maximum allowed (%u) at line: %u, column: %u",
+        b->err = err_set(b->em, ERR_JSON,
+                         "Document nesting depth exceeds the maximum allowed (%u) at line: %u, column: %u",
                          b->limits->depth_max, line, col);
         return 0;
     }
@@ -187,7 +189,8 @@ static int fail_duplicate(struct builder *b, const struct json_member *m)
     uint32_t line, col;
     json_place(b->text, m->key_off, &line, &col);
     b->stack_n = (size_t)(m - b->stack); /* what a reader of the broken text still sees */
-    b->err = err_set(b->em, ERR_JSON, "Duplicate field '%.*s'\n at line: %u, column: %u", STR_ARG(m->key), line, col);
+    b->err = err_set(b->em, ERR_JSON, "Duplicate field '%.*s'\n at line: %u, column: %u", STR_ARG(m->key),
+                     line, col);
     return 0;
 }
 
@@ -278,8 +281,8 @@ static int on_end(void *ctx)
     return close_container(ctx);
 }
 
-/* yajl does not look at what its allocator returns. What the arena refuses it gets from the heap, until the parse, which
- * has failed by then, is over. */
+/* yajl does not look at what its allocator returns. What the arena refuses it gets from the heap, until the
+ * parse, which has failed by then, is over. */
 struct emergency {
     struct emergency *next;
     max_align_t bytes[];
@@ -323,8 +326,8 @@ static void arena_free_cb(void *ctx, void *p)
     (void)p;
 }
 
-/* The text ends too early, and Jackson sees a mistake before that end: behind a comma, in a literal that is no literal
- * so far, behind a decimal point. */
+/* The text ends too early, and Jackson sees a mistake before that end: behind a comma, in a literal that is
+ * no literal so far, behind a decimal point. */
 static bool wrong_before_end(const struct builder *b)
 {
     struct str t = str_trim(b->text);
@@ -345,7 +348,8 @@ static enum err syntax_error(struct builder *b, bool at_end)
     size_t at = at_end ? b->text.n : yajl_get_bytes_consumed(b->yajl);
     json_place(b->text, at, &line, &col);
     if (at_end) {
-        return err_set(b->em, wrong_before_end(b) ? ERR_JSON : ERR_JSON_EOF, "Unexpected end-of-input\n at line: %u, column: %u", line, col);
+        return err_set(b->em, wrong_before_end(b) ? ERR_JSON : ERR_JSON_EOF,
+                       "Unexpected end-of-input\n at line: %u, column: %u", line, col);
     }
     unsigned char c = at > 0 && at <= b->text.n ? (unsigned char)b->text.p[at - 1] : 0;
     return err_set(b->em, ERR_JSON, "Unexpected character ('%c' (code %u))\n at line: %u, column: %u",
@@ -386,7 +390,8 @@ static bool open_comment(const struct builder *b)
             size_t end = skip_comment(b->text, at);
             bool block = at + 1 < b->text.n && b->text.p[at + 1] == '*';
             bool line = at + 1 < b->text.n && b->text.p[at + 1] == '/';
-            if (!line && !(block && end >= at + 4 && b->text.p[end - 1] == '/' && b->text.p[end - 2] == '*')) {
+            if (!line
+                && !(block && end >= at + 4 && b->text.p[end - 1] == '/' && b->text.p[end - 2] == '*')) {
                 return true;
             }
             at = end - 1;

@@ -1,8 +1,9 @@
 /* json.h - JSON text into a tree.
  *
- * The tree lives in an arena and keeps what Elasticsearch's answers depend on: the text of numbers, the order of
- * members, and byte offsets, from which errors get their line and column. Comments are accepted, duplicate keys are
- * refused, depth and size are limited. The parser underneath is yajl; nothing outside json.c knows it.
+ * The tree lives in an arena and keeps what Elasticsearch's answers depend on: the text of numbers, the order
+ * of members, and byte offsets, from which errors get their line and column. Comments are accepted, duplicate
+ * keys are refused, depth and size are limited. The parser underneath is yajl; nothing outside json.c knows
+ * it.
  *
  * Strings are UTF-8, borrowed from the text where they have no escapes: the text must outlive the tree. */
 #ifndef BASE_JSON_H
@@ -41,16 +42,17 @@ struct json_limits {
 #define JSON_DEPTH_MAX 1000
 extern const struct json_limits json_limits_default;
 
-/* Parses one value that fills `text` (white space and comments around it are fine). ERR_JSON, ERR_JSON_EOF (the
- * text ends too early) with line and column in the reason as Jackson words it; ERR_NO_MEMORY. */
+/* Parses one value that fills `text` (white space and comments around it are fine). ERR_JSON, ERR_JSON_EOF
+ * (the text ends too early) with line and column in the reason as Jackson words it; ERR_NO_MEMORY. */
 enum err json_parse(struct json *out, struct str text, struct arena *arena, const struct json_limits *limits,
                     struct errmsg *em) NODISCARD;
 
-/* As json_parse, for readers that act on what comes before a mistake, as streaming parsers do: on ERR_JSON and
- * ERR_JSON_EOF, *out holds the values that were complete, with open containers closed, and json_is_broken() for the one
- * where the text breaks off (a member without a value has a broken one; a mistake where a key is due is a broken member
- * whose key has p == NULL). *extra is the offset of what follows a complete value, SIZE_MAX where that is not the
- * mistake. Broken values are JSON_NULL; their `b` tells a mistake inside a string. */
+/* As json_parse, for readers that act on what comes before a mistake, as streaming parsers do: on ERR_JSON
+ * and ERR_JSON_EOF, *out holds the values that were complete, with open containers closed, and
+ * json_is_broken() for the one where the text breaks off (a member without a value has a broken one; a
+ * mistake where a key is due is a broken member whose key has p == NULL). *extra is the offset of what
+ * follows a complete value, SIZE_MAX where that is not the mistake. Broken values are JSON_NULL; their `b`
+ * tells a mistake inside a string. */
 enum err json_parse_until(struct json *out, size_t *extra, struct str text, struct arena *arena,
                           const struct json_limits *limits, struct errmsg *em) NODISCARD;
 #define JSON_BROKEN UINT32_MAX
@@ -79,8 +81,8 @@ bool json_is_integral(const struct json *v);
 bool json_i64(const struct json *v, int64_t *out);
 /* Nearest double of a number (HUGE_VAL past the range); 0 for what is no number. */
 double json_double(const struct json *v);
-/* The text of a scalar as Java's XContentParser.text() gives it: strings decoded, numbers verbatim, true, false;
- * STR_NULL for null, containers and v == NULL. */
+/* The text of a scalar as Java's XContentParser.text() gives it: strings decoded, numbers verbatim, true,
+ * false; STR_NULL for null, containers and v == NULL. */
 struct str json_text(const struct json *v);
 /* "START_OBJECT", "VALUE_STRING" ...: the token with which the value begins, as Elasticsearch names it. */
 const char *json_token_name(const struct json *v);

@@ -108,8 +108,9 @@ void json_pull_skip(struct json_pull *p)
 
 const char *json_token_text(enum json_token t)
 {
-    static const char *const names[] = {"null",        "START_OBJECT", "END_OBJECT",   "START_ARRAY",   "END_ARRAY",
-                                        "FIELD_NAME",  "VALUE_STRING", "VALUE_NUMBER", "VALUE_BOOLEAN", "VALUE_NULL"};
+    static const char *const names[] = {"null",          "START_OBJECT", "END_OBJECT",   "START_ARRAY",
+                                        "END_ARRAY",     "FIELD_NAME",   "VALUE_STRING", "VALUE_NUMBER",
+                                        "VALUE_BOOLEAN", "VALUE_NULL"};
     return names[t];
 }
 
@@ -127,7 +128,8 @@ enum err json_pull_err(const struct json_pull *p, struct errmsg *em, enum err co
     return err_set_at(em, code, line, col, "%s", reason);
 }
 
-enum err json_pull_err_content(const struct json_pull *p, size_t off, struct errmsg *em, enum err code, const char *fmt, ...)
+enum err json_pull_err_content(const struct json_pull *p, size_t off, struct errmsg *em, enum err code,
+                               const char *fmt, ...)
 {
     char reason[ERR_REASON_BYTES - 32];
     va_list ap;
@@ -163,7 +165,8 @@ enum err json_pull_text(const struct json_pull *p, struct str *out, struct errms
     if (!json_token_is_value(p->token)) {
         uint32_t line, col;
         json_place(p->text, p->off, &line, &col);
-        return err_set(em, ERR_ILLEGAL_STATE, "Can't get text on a %s at %u:%u", json_token_text(p->token), line, col);
+        return err_set(em, ERR_ILLEGAL_STATE, "Can't get text on a %s at %u:%u", json_token_text(p->token),
+                       line, col);
     }
     *out = json_text(p->value);
     return ERR_OK;
@@ -179,8 +182,10 @@ static enum err not_numeric(const struct json_pull *p, struct errmsg *em)
 {
     uint32_t line, col;
     json_place(p->text, p->off, &line, &col);
-    return err_set(em, ERR_JSON, "Current token (%s) not numeric, can not use numeric value accessors (line: %u, column: %u)",
-                   json_token_text(p->token), line, col);
+    return err_set(
+        em, ERR_JSON,
+        "Current token (%s) not numeric, can not use numeric value accessors (line: %u, column: %u)",
+        json_token_text(p->token), line, col);
 }
 
 static enum err not_a_number(struct str s, struct errmsg *em)
@@ -192,7 +197,8 @@ static enum err not_a_number(struct str s, struct errmsg *em)
 }
 
 /* A whole number within [lo, hi]: texts are read as doubles first, JSON numbers lose their fraction. */
-static enum err whole(const struct json_pull *p, double lo, double hi, const char *type, int64_t *out, struct errmsg *em)
+static enum err whole(const struct json_pull *p, double lo, double hi, const char *type, int64_t *out,
+                      struct errmsg *em)
 {
     *out = 0;
     if (p->token == TOK_STRING) {
@@ -204,7 +210,8 @@ static enum err whole(const struct json_pull *p, double lo, double hi, const cha
             return not_a_number(p->value->s, em);
         }
         if (!(d >= lo && d <= hi)) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT, "Value [%.*s] is out of range for %s", STR_ARG(p->value->s), type);
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "Value [%.*s] is out of range for %s",
+                           STR_ARG(p->value->s), type);
         }
         *out = d >= 9223372036854775807.0 ? INT64_MAX : (int64_t)d;
         return ERR_OK;
@@ -217,7 +224,8 @@ static enum err whole(const struct json_pull *p, double lo, double hi, const cha
     }
     double d = json_double(p->value);
     if (json_is_integral(p->value) || !(d >= lo && d <= hi)) {
-        return err_set(em, ERR_INPUT_COERCION, "Numeric value (%.*s) out of range of %s", STR_ARG(p->value->s), type);
+        return err_set(em, ERR_INPUT_COERCION, "Numeric value (%.*s) out of range of %s",
+                       STR_ARG(p->value->s), type);
     }
     *out = d >= 9223372036854775807.0 ? INT64_MAX : (int64_t)d;
     return ERR_OK;
@@ -269,14 +277,15 @@ enum err json_pull_bool(const struct json_pull *p, bool *out, struct errmsg *em)
         if (num_parse_bool(p->value->s, out)) {
             return ERR_OK;
         }
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%.*s] as only [true] or [false] are allowed.",
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Failed to parse value [%.*s] as only [true] or [false] are allowed.",
                        STR_ARG(p->value->s));
     }
     if (p->token != TOK_BOOLEAN) {
         uint32_t line, col;
         json_place(p->text, p->off, &line, &col);
-        return err_set(em, ERR_JSON, "Current token (%s) not of boolean type (line: %u, column: %u)", json_token_text(p->token),
-                       line, col);
+        return err_set(em, ERR_JSON, "Current token (%s) not of boolean type (line: %u, column: %u)",
+                       json_token_text(p->token), line, col);
     }
     *out = p->value->b;
     return ERR_OK;

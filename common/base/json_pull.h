@@ -1,8 +1,9 @@
 /* json_pull.h - a cursor of tokens over a JSON tree.
  *
- * Elasticsearch reads request bodies token by token, and what its errors say (which token was met, in which line and
- * column) depends on how far its readers had come. Readers written over this cursor move as those do, so their errors
- * agree, also for bodies that make no sense. The cursor knows nothing of queries. One owner at a time. */
+ * Elasticsearch reads request bodies token by token, and what its errors say (which token was met, in which
+ * line and column) depends on how far its readers had come. Readers written over this cursor move as those
+ * do, so their errors agree, also for bodies that make no sense. The cursor knows nothing of queries. One
+ * owner at a time. */
 #ifndef BASE_JSON_PULL_H
 #define BASE_JSON_PULL_H
 
@@ -39,7 +40,8 @@ struct json_pull {
 };
 
 /* Stands before the root. false: no memory. Tree and text are borrowed. */
-bool json_pull_init(struct json_pull *p, const struct json *root, struct str text, struct arena *arena) NODISCARD;
+bool json_pull_init(struct json_pull *p, const struct json *root, struct str text,
+                    struct arena *arena) NODISCARD;
 /* Moves to the next token and returns it; TOK_NONE at the end. */
 enum json_token json_pull_next(struct json_pull *p);
 /* On START_OBJECT or START_ARRAY: to its end; elsewhere nothing. */
@@ -64,11 +66,13 @@ enum err json_pull_double(const struct json_pull *p, double *out, struct errmsg 
 enum err json_pull_bool(const struct json_pull *p, bool *out, struct errmsg *em);
 
 /* ERR_PARSING and other errors that carry line and column apart, at the current token. */
-enum err json_pull_err(const struct json_pull *p, struct errmsg *em, enum err code, const char *fmt, ...) PRINTF_LIKE(4, 5);
+enum err json_pull_err(const struct json_pull *p, struct errmsg *em, enum err code, const char *fmt, ...)
+    PRINTF_LIKE(4, 5);
 /* Content errors (ERR_X_CONTENT, ERR_NAMED_OBJECT), which carry their place in the wording, at byte `off`. */
-enum err json_pull_err_content(const struct json_pull *p, size_t off, struct errmsg *em, enum err code, const char *fmt, ...)
-    PRINTF_LIKE(5, 6);
+enum err json_pull_err_content(const struct json_pull *p, size_t off, struct errmsg *em, enum err code,
+                               const char *fmt, ...) PRINTF_LIKE(5, 6);
 /* Puts a content error at the current token around what em holds. */
-enum err json_pull_wrap_content(const struct json_pull *p, struct errmsg *em, const char *fmt, ...) PRINTF_LIKE(3, 4);
+enum err json_pull_wrap_content(const struct json_pull *p, struct errmsg *em, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
 
 #endif

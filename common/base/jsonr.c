@@ -14,8 +14,8 @@ static enum err bad_number(const struct json *v, struct errmsg *em)
 
 static enum err not_a_number(const struct json *v, struct errmsg *em)
 {
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Current token (%s) not numeric, can not use numeric value accessors",
-                   json_token_name(v));
+    return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                   "Current token (%s) not numeric, can not use numeric value accessors", json_token_name(v));
 }
 
 enum err jr_double(const struct json *v, double *out, struct errmsg *em)
@@ -49,7 +49,8 @@ enum err jr_long(const struct json *v, int64_t *out, struct errmsg *em)
         return e;
     }
     if (!(d >= -0x1p63 && d < 0x1p63)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Value [%.*s] is out of range for a long", STR_ARG(json_text(v)));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Value [%.*s] is out of range for a long",
+                       STR_ARG(json_text(v)));
     }
     *out = (int64_t)d;
     return ERR_OK;
@@ -64,8 +65,8 @@ enum err jr_int(const struct json *v, int32_t *out, struct errmsg *em)
     }
     if (wide < INT32_MIN || wide > INT32_MAX) {
         struct str t = json_text(v);
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Numeric value (%.*s) out of range of int (%d - %d)", STR_ARG(t), INT32_MIN,
-                       INT32_MAX);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Numeric value (%.*s) out of range of int (%d - %d)",
+                       STR_ARG(t), INT32_MIN, INT32_MAX);
     }
     *out = (int32_t)wide;
     return ERR_OK;
@@ -81,8 +82,8 @@ enum err jr_bool(const struct json *v, bool *out, struct errmsg *em)
         return ERR_OK;
     }
     if (v->type == JSON_STRING) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%.*s] as only [true] or [false] are allowed.",
-                       STR_ARG(v->s));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Failed to parse value [%.*s] as only [true] or [false] are allowed.", STR_ARG(v->s));
     }
     return err_set(em, ERR_JSON, "Current token (%s) not of boolean type", json_token_name(v));
 }
@@ -115,11 +116,12 @@ enum err jr_wrap_field(struct str text, size_t off, const char *parser, struct s
 {
     uint32_t line, col;
     json_place(text, off, &line, &col);
-    return err_wrap(em, ERR_X_CONTENT, "[%u:%u] [%s] failed to parse field [%.*s]", line, col, parser, STR_ARG(field));
+    return err_wrap(em, ERR_X_CONTENT, "[%u:%u] [%s] failed to parse field [%.*s]", line, col, parser,
+                    STR_ARG(field));
 }
 
-enum err jr_unknown_field(struct str text, size_t off, const char *parser, struct str field, const char *const *known,
-                          struct errmsg *em)
+enum err jr_unknown_field(struct str text, size_t off, const char *parser, struct str field,
+                          const char *const *known, struct errmsg *em)
 {
     char hint[128];
     jr_did_you_mean(field, known, hint, sizeof(hint));
@@ -178,8 +180,8 @@ void jr_did_you_mean(struct str word, const char *const *known, char *buf, size_
     if (best[0] != NULL && best[1] == NULL) {
         snprintf(buf, cap, " did you mean [%s]?", best[0]);
     } else if (best[0] != NULL) {
-        snprintf(buf, cap, " did you mean any of [%s, %s%s%s]?", best[0], best[1], best[2] != NULL ? ", " : "",
-                 best[2] != NULL ? best[2] : "");
+        snprintf(buf, cap, " did you mean any of [%s, %s%s%s]?", best[0], best[1],
+                 best[2] != NULL ? ", " : "", best[2] != NULL ? best[2] : "");
     }
 }
 

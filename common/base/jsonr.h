@@ -1,7 +1,9 @@
-/* jsonr.h - reading request bodies as Elasticsearch's parsers do: typed values out of JSON, refusals with a place.
+/* jsonr.h - reading request bodies as Elasticsearch's parsers do: typed values out of JSON, refusals with a
+ * place.
  *
- * XContentParser converts freely: numbers may be given as text, fractions are cut for whole parameters, "true" is true.
- * What it refuses, it refuses with the types used here. `text` is the body's text: places are computed from it. Pure. */
+ * XContentParser converts freely: numbers may be given as text, fractions are cut for whole parameters,
+ * "true" is true. What it refuses, it refuses with the types used here. `text` is the body's text: places are
+ * computed from it. Pure. */
 #ifndef BASE_JSONR_H
 #define BASE_JSONR_H
 
@@ -19,12 +21,14 @@ enum err jr_bool(const struct json *v, bool *out, struct errmsg *em);
 enum err jr_fail(struct str text, size_t off, struct errmsg *em, const char *fmt, ...) PRINTF_LIKE(4, 5);
 /* The same as x_content_parse_exception, worded "[line:col] ...". */
 enum err jr_fail_xc(struct str text, size_t off, struct errmsg *em, const char *fmt, ...) PRINTF_LIKE(4, 5);
-/* "[1:60] [parser] failed to parse field [name]" around what em holds: ObjectParser's wrapping. Returns ERR_X_CONTENT. */
+/* "[1:60] [parser] failed to parse field [name]" around what em holds: ObjectParser's wrapping. Returns
+ * ERR_X_CONTENT. */
 enum err jr_wrap_field(struct str text, size_t off, const char *parser, struct str field, struct errmsg *em);
 /* "[1:60] [parser] unknown field [name]", with "did you mean" among `known` (NULL-terminated). */
-enum err jr_unknown_field(struct str text, size_t off, const char *parser, struct str field, const char *const *known,
-                          struct errmsg *em);
-/* Names close to `word` (Levenshtein, as Elasticsearch suggests them): " did you mean [x]?" or "" into buf. */
+enum err jr_unknown_field(struct str text, size_t off, const char *parser, struct str field,
+                          const char *const *known, struct errmsg *em);
+/* Names close to `word` (Levenshtein, as Elasticsearch suggests them): " did you mean [x]?" or "" into
+ * buf. */
 void jr_did_you_mean(struct str word, const char *const *known, char *buf, size_t cap);
 
 /* One text or an array of texts, as patterns of _source and the like. ERR_ILLEGAL_ARGUMENT otherwise. */

@@ -1,7 +1,7 @@
 /* jsonw.h - JSON out, byte for byte as Elasticsearch prints it.
  *
- * A writer appends to a buffer and keeps track of commas and indentation; errors stick in the buffer. Numbers print
- * as Java prints them (num.h). In an object, every value follows its key. */
+ * A writer appends to a buffer and keeps track of commas and indentation; errors stick in the buffer. Numbers
+ * print as Java prints them (num.h). In an object, every value follows its key. */
 #ifndef BASE_JSONW_H
 #define BASE_JSONW_H
 

@@ -1,7 +1,8 @@
 /* map.h - a hash map from byte strings to pointers, in an arena.
  *
- * Open addressing with linear probing; keys are borrowed (they must outlive the map); entries keep the order of
- * their insertion for iteration. Removal is not offered: maps in arenas live as long as what they index. */
+ * Open addressing with linear probing; keys are borrowed (they must outlive the map); entries keep the order
+ * of their insertion for iteration. Removal is not offered: maps in arenas live as long as what they
+ * index. */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
 

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Lays out `digits` (first digit, then the rest, no point) times 10^exp10 as Java does: plain between 1e-3 and 1e7,
- * scientific elsewhere, always with a digit behind the point. */
+/* Lays out `digits` (first digit, then the rest, no point) times 10^exp10 as Java does: plain between 1e-3
+ * and 1e7, scientific elsewhere, always with a digit behind the point. */
 static void layout(struct buf *b, const char *digits, int n, int exp10)
 {
     if (exp10 >= -3 && exp10 < 7) {
@@ -132,7 +132,9 @@ static bool copy_number(struct str s, char *to, size_t cap)
     for (size_t i = 0; i < s.n; i++) { /* strtod's "inf", "nan(...)" and locale forms are not Java's */
         char c = s.p[i];
         bool ok = (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.' || c == 'e' || c == 'E'
-                  || (hex && ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == 'x' || c == 'X' || c == 'p' || c == 'P'));
+                  || (hex
+                      && ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == 'x' || c == 'X' || c == 'p'
+                          || c == 'P'));
         if (!ok) {
             return false;
         }

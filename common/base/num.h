@@ -5,13 +5,13 @@
 #include "common/base/buf.h"
 #include "common/base/err.h"
 
-/* Shortest decimal that reads back as the same value, in the form of Java's Double.toString and Float.toString:
- * "1.0", "0.001", "1.0E7", "1.0E-4", "NaN", "Infinity". */
+/* Shortest decimal that reads back as the same value, in the form of Java's Double.toString and
+ * Float.toString: "1.0", "0.001", "1.0E7", "1.0E-4", "NaN", "Infinity". */
 void num_put_double(struct buf *b, double v);
 void num_put_float(struct buf *b, float v);
 
-/* Java's Double.parseDouble: surrounding white space, "NaN", "Infinity", hexadecimal floats and the suffixes d and f
- * are accepted. false where Java throws NumberFormatException. */
+/* Java's Double.parseDouble: surrounding white space, "NaN", "Infinity", hexadecimal floats and the suffixes
+ * d and f are accepted. false where Java throws NumberFormatException. */
 bool num_parse_double(struct str s, double *out);
 bool num_parse_float(struct str s, float *out);
 /* Java's Long.parseLong: digits with an optional sign, nothing else. */

@@ -104,7 +104,8 @@ bool settings_remove(struct settings *s, struct str key)
 static bool all_scalars(const struct json *array)
 {
     for (uint32_t i = 0; i < array->n; i++) {
-        if (array->items[i].type == JSON_ARRAY || array->items[i].type == JSON_OBJECT || array->items[i].type == JSON_NULL) {
+        if (array->items[i].type == JSON_ARRAY || array->items[i].type == JSON_OBJECT
+            || array->items[i].type == JSON_NULL) {
             return false;
         }
     }
@@ -150,7 +151,8 @@ static enum err flatten(struct settings *s, const struct json *v, struct str nam
     return ERR_OK;
 }
 
-enum err settings_from_json(struct settings *s, const struct json *object, struct str prefix, struct errmsg *em)
+enum err settings_from_json(struct settings *s, const struct json *object, struct str prefix,
+                            struct errmsg *em)
 {
     if (object->type != JSON_OBJECT) {
         return err_set(em, ERR_PARSE, "settings must be an object");
@@ -226,35 +228,40 @@ struct str settings_str(const struct settings *s, const char *key, struct str ot
     return t != NULL && !t->is_list ? t->value : otherwise;
 }
 
-enum err settings_bool(const struct settings *s, const char *key, bool otherwise, bool *out, struct errmsg *em)
+enum err settings_bool(const struct settings *s, const char *key, bool otherwise, bool *out,
+                       struct errmsg *em)
 {
     const struct setting *t = find_value(s, key);
     *out = otherwise;
     if (t == NULL || (!t->is_list && num_parse_bool(t->value, out))) {
         return ERR_OK;
     }
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%.*s] as only [true] or [false] are allowed.",
-                   STR_ARG(t->value));
+    return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                   "Failed to parse value [%.*s] as only [true] or [false] are allowed.", STR_ARG(t->value));
 }
 
-enum err settings_i64(const struct settings *s, const char *key, int64_t otherwise, int64_t *out, struct errmsg *em)
+enum err settings_i64(const struct settings *s, const char *key, int64_t otherwise, int64_t *out,
+                      struct errmsg *em)
 {
     const struct setting *t = find_value(s, key);
     *out = otherwise;
     if (t == NULL || (!t->is_list && num_parse_i64(t->value, out))) {
         return ERR_OK;
     }
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%.*s] for setting [%s]", STR_ARG(t->value), key);
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%.*s] for setting [%s]",
+                   STR_ARG(t->value), key);
 }
 
-enum err settings_double(const struct settings *s, const char *key, double otherwise, double *out, struct errmsg *em)
+enum err settings_double(const struct settings *s, const char *key, double otherwise, double *out,
+                         struct errmsg *em)
 {
     const struct setting *t = find_value(s, key);
     *out = otherwise;
     if (t == NULL || (!t->is_list && num_parse_double(t->value, out))) {
         return ERR_OK;
     }
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%.*s] for setting [%s]", STR_ARG(t->value), key);
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%.*s] for setting [%s]",
+                   STR_ARG(t->value), key);
 }
 
 struct unit {
@@ -297,7 +304,8 @@ static enum err parse_unit(struct str text, const struct unit *units, size_t n, 
 
 enum err parse_time_ms(struct str text, const char *name, int64_t *out, struct errmsg *em)
 {
-    static const struct unit units[] = {{"nanos", 1e-6}, {"micros", 1e-3}, {"ms", 1}, {"s", 1e3}, {"m", 6e4}, {"h", 36e5}, {"d", 864e5}};
+    static const struct unit units[] = {{"nanos", 1e-6}, {"micros", 1e-3}, {"ms", 1},   {"s", 1e3},
+                                        {"m", 6e4},      {"h", 36e5},      {"d", 864e5}};
     struct str t = str_trim(text);
     if (str_is(t, "-1") || str_is(t, "0")) {
         *out = t.p[0] == '-' ? -1 : 0;
@@ -308,17 +316,20 @@ enum err parse_time_ms(struct str text, const char *name, int64_t *out, struct e
     }
     int64_t bare;
     if (num_parse_i64(t, &bare)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "failed to parse setting [%s] with value [%.*s] as a time value: unit is missing or unrecognized", name,
-                       STR_ARG(text));
+        return err_set(
+            em, ERR_ILLEGAL_ARGUMENT,
+            "failed to parse setting [%s] with value [%.*s] as a time value: unit is missing or unrecognized",
+            name, STR_ARG(text));
     }
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to parse setting [%s] with value [%.*s] as a time value", name, STR_ARG(text));
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to parse setting [%s] with value [%.*s] as a time value",
+                   name, STR_ARG(text));
 }
 
 enum err parse_bytes(struct str text, const char *name, int64_t *out, struct errmsg *em)
 {
-    static const struct unit units[] = {{"pb", 0x1p50}, {"tb", 0x1p40}, {"gb", 0x1p30}, {"mb", 0x1p20}, {"kb", 0x1p10},
-                                        {"p", 0x1p50},  {"t", 0x1p40},  {"g", 0x1p30},  {"m", 0x1p20},  {"k", 0x1p10}, {"b", 1}};
+    static const struct unit units[] = {{"pb", 0x1p50}, {"tb", 0x1p40}, {"gb", 0x1p30}, {"mb", 0x1p20},
+                                        {"kb", 0x1p10}, {"p", 0x1p50},  {"t", 0x1p40},  {"g", 0x1p30},
+                                        {"m", 0x1p20},  {"k", 0x1p10},  {"b", 1}};
     struct str t = str_trim(text);
     if (str_is(t, "-1") || str_is(t, "0")) {
         *out = t.p[0] == '-' ? -1 : 0;
@@ -327,17 +338,20 @@ enum err parse_bytes(struct str text, const char *name, int64_t *out, struct err
     if (parse_unit(text, units, ARRAY_LEN(units), out) == ERR_OK && *out >= 0) {
         return ERR_OK;
     }
-    return err_set(em, ERR_PARSE, "failed to parse setting [%s] with value [%.*s] as a size in bytes", name, STR_ARG(text));
+    return err_set(em, ERR_PARSE, "failed to parse setting [%s] with value [%.*s] as a size in bytes", name,
+                   STR_ARG(text));
 }
 
-enum err settings_time_ms(const struct settings *s, const char *key, int64_t otherwise, int64_t *out, struct errmsg *em)
+enum err settings_time_ms(const struct settings *s, const char *key, int64_t otherwise, int64_t *out,
+                          struct errmsg *em)
 {
     const struct setting *t = find_value(s, key);
     *out = otherwise;
     return t == NULL ? ERR_OK : parse_time_ms(t->value, key, out, em);
 }
 
-enum err settings_bytes(const struct settings *s, const char *key, int64_t otherwise, int64_t *out, struct errmsg *em)
+enum err settings_bytes(const struct settings *s, const char *key, int64_t otherwise, int64_t *out,
+                        struct errmsg *em)
 {
     const struct setting *t = find_value(s, key);
     *out = otherwise;
@@ -361,7 +375,8 @@ static bool split_commas(struct str text, struct arena *arena, struct str **out,
     return true;
 }
 
-bool settings_list(const struct settings *s, const char *key, struct arena *arena, struct str **out, uint32_t *n)
+bool settings_list(const struct settings *s, const char *key, struct arena *arena, struct str **out,
+                   uint32_t *n)
 {
     *out = NULL;
     *n = 0;
@@ -415,7 +430,8 @@ static bool find_set(const struct settings *s, struct str key)
     return t != NULL && !t->is_null;
 }
 
-/* Writes the settings [*at, n) that begin with the first `depth` bytes of v[*at]'s key as members of one object. */
+/* Writes the settings [*at, n) that begin with the first `depth` bytes of v[*at]'s key as members of one
+ * object. */
 static void write_nested(const struct settings *s, size_t *at, size_t depth, struct jsonw *w)
 {
     struct str prefix = str_slice(s->v[*at].key, 0, depth);

@@ -54,8 +54,8 @@ size_t str_find_str(struct str s, struct str needle);
 struct str str_slice(struct str s, size_t from, size_t to);
 /* Without ASCII white space at both ends. */
 struct str str_trim(struct str s);
-/* Cuts s at the first `sep`: returns what is before it and moves *rest behind it; without one, returns all and
- * sets *rest to STR_NULL (p == NULL tells the end from an empty last part). */
+/* Cuts s at the first `sep`: returns what is before it and moves *rest behind it; without one, returns all
+ * and sets *rest to STR_NULL (p == NULL tells the end from an empty last part). */
 struct str str_cut(struct str s, char sep, struct str *rest);
 /* Elasticsearch's simple patterns: `*` matches any run, everything else itself. */
 bool str_glob(struct str pattern, struct str s);

@@ -5,22 +5,27 @@ static const struct {
     int id;
     unsigned levels;
 } blocks[] = {
-    {"index.blocks.read_only", "index read-only (api)", "FORBIDDEN", 5, 1U << BLOCK_WRITE | 1U << BLOCK_METADATA_WRITE},
+    {"index.blocks.read_only", "index read-only (api)", "FORBIDDEN", 5,
+     1U << BLOCK_WRITE | 1U << BLOCK_METADATA_WRITE},
     {"index.blocks.read", "index read (api)", "FORBIDDEN", 7, 1U << BLOCK_READ},
     {"index.blocks.write", "index write (api)", "FORBIDDEN", 8, 1U << BLOCK_WRITE},
-    {"index.blocks.metadata", "index metadata (api)", "FORBIDDEN", 9, 1U << BLOCK_METADATA_READ | 1U << BLOCK_METADATA_WRITE},
-    {"index.blocks.read_only_allow_delete", "disk usage exceeded flood-stage watermark, index has read-only-allow-delete block",
-     "TOO_MANY_REQUESTS", 12, 1U << BLOCK_WRITE | 1U << BLOCK_METADATA_WRITE},
+    {"index.blocks.metadata", "index metadata (api)", "FORBIDDEN", 9,
+     1U << BLOCK_METADATA_READ | 1U << BLOCK_METADATA_WRITE},
+    {"index.blocks.read_only_allow_delete",
+     "disk usage exceeded flood-stage watermark, index has read-only-allow-delete block", "TOO_MANY_REQUESTS",
+     12, 1U << BLOCK_WRITE | 1U << BLOCK_METADATA_WRITE},
 };
 
 enum { BLOCK_DISK = 12 };
 
-/* "index [a] blocked by: [...];" appended for each block; *disk_only stays true while only full disks are in the way. */
+/* "index [a] blocked by: [...];" appended for each block; *disk_only stays true while only full disks are in
+ * the way. */
 static void name_blocks(const struct index_meta *m, enum block_level level, struct buf *why, bool *disk_only)
 {
     bool first = true;
     for (size_t i = 0; i < ARRAY_LEN(blocks); i++) {
-        if ((blocks[i].levels & 1U << level) == 0 || !str_is(settings_str(&m->settings, blocks[i].setting, STR("false")), "true")) {
+        if ((blocks[i].levels & 1U << level) == 0
+            || !str_is(settings_str(&m->settings, blocks[i].setting, STR("false")), "true")) {
             continue;
         }
         if (first) {
@@ -35,7 +40,8 @@ static void name_blocks(const struct index_meta *m, enum block_level level, stru
     }
 }
 
-enum err indices_block_check(const struct index_meta *const *v, uint32_t n, enum block_level level, struct errmsg *em)
+enum err indices_block_check(const struct index_meta *const *v, uint32_t n, enum block_level level,
+                             struct errmsg *em)
 {
     struct buf why;
     bool disk_only = true;

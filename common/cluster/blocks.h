@@ -8,8 +8,10 @@
 
 enum block_level { BLOCK_READ, BLOCK_WRITE, BLOCK_METADATA_READ, BLOCK_METADATA_WRITE };
 
-/* ERR_CLUSTER_BLOCK as Elasticsearch words it (429 where a full disk is why), naming every block of every index in the way. */
-enum err indices_block_check(const struct index_meta *const *v, uint32_t n, enum block_level level, struct errmsg *em);
+/* ERR_CLUSTER_BLOCK as Elasticsearch words it (429 where a full disk is why), naming every block of every
+ * index in the way. */
+enum err indices_block_check(const struct index_meta *const *v, uint32_t n, enum block_level level,
+                             struct errmsg *em);
 enum err index_block_check(const struct index_meta *m, enum block_level level, struct errmsg *em);
 
 #endif

@@ -29,10 +29,10 @@ static const struct setting_def cluster_families[] = {
     {.name = "monitor.jvm.gc.collector."},
 };
 
-const struct setting_registry setting_registry_index = {index_setting_defs, &index_setting_defs_n, index_families,
-                                                        ARRAY_LEN(index_families)};
-const struct setting_registry setting_registry_cluster = {cluster_setting_defs, &cluster_setting_defs_n, cluster_families,
-                                                          ARRAY_LEN(cluster_families)};
+const struct setting_registry setting_registry_index = {index_setting_defs, &index_setting_defs_n,
+                                                        index_families, ARRAY_LEN(index_families)};
+const struct setting_registry setting_registry_cluster = {cluster_setting_defs, &cluster_setting_defs_n,
+                                                          cluster_families, ARRAY_LEN(cluster_families)};
 
 static int by_name(const void *key, const void *def)
 {
@@ -51,7 +51,7 @@ const struct setting_def *setting_def_find(const struct setting_registry *r, str
     return d;
 }
 
-/* ---- values ----------------------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------------------------------------- */
 
 static bool is_bounded(const struct setting_def *d)
 {
@@ -66,7 +66,8 @@ static enum err not_a_number(const struct setting_def *d, struct str key, struct
     } else {
         err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(v));
     }
-    return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%.*s] for setting [%.*s]", STR_ARG(v), STR_ARG(key));
+    return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%.*s] for setting [%.*s]", STR_ARG(v),
+                    STR_ARG(key));
 }
 
 static enum err check_whole(const struct setting_def *d, struct str key, struct str v, struct errmsg *em)
@@ -76,7 +77,8 @@ static enum err check_whole(const struct setting_def *d, struct str key, struct 
         return not_a_number(d, key, v, em);
     }
     if (is_bounded(d) && (n < d->min || n > d->max)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%.*s] for setting [%.*s] must be %s %lld", STR_ARG(v),
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Failed to parse value [%.*s] for setting [%.*s] must be %s %lld", STR_ARG(v),
                        STR_ARG(key), n < d->min ? ">=" : "<=", (long long)(n < d->min ? d->min : d->max));
     }
     return ERR_OK;
@@ -90,7 +92,8 @@ static enum err check_double(const struct setting_def *d, struct str key, struct
     }
     if (is_bounded(d) && (x < (double)d->min || x > (double)d->max)) {
         bool low = x < (double)d->min;
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%.*s] for setting [%.*s] must be %s %.1f", STR_ARG(v),
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Failed to parse value [%.*s] for setting [%.*s] must be %s %.1f", STR_ARG(v),
                        STR_ARG(key), low ? ">=" : "<=", (double)(low ? d->min : d->max));
     }
     return ERR_OK;
@@ -112,11 +115,13 @@ static enum err check_time(const struct setting_def *d, struct str key, struct s
     }
     if (ms < -1 || (ms == -1 && !str_is(str_trim(v), "-1") && v.p[0] == '-')) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "failed to parse setting [%s] with value [%.*s] as a time value: negative durations are not supported", name,
-                       STR_ARG(v));
+                       "failed to parse setting [%s] with value [%.*s] as a time value: negative durations "
+                       "are not supported",
+                       name, STR_ARG(v));
     }
     if (is_bounded(d) && ms < d->min) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to parse value [%.*s] for setting [%s], must be >= [%lldms]", STR_ARG(v), name,
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "failed to parse value [%.*s] for setting [%s], must be >= [%lldms]", STR_ARG(v), name,
                        (long long)d->min);
     }
     return ERR_OK;
@@ -128,24 +133,30 @@ static enum err check_bytes(const struct setting_def *d, struct str key, struct 
     int64_t bytes;
     name_of(key, name, sizeof(name));
     if (parse_bytes(v, name, &bytes, em) != ERR_OK) {
-        err_set(em, ERR_PARSE, "failed to parse setting [%s] with value [%.*s] as a size in bytes: unit is missing or unrecognized", name,
-                STR_ARG(v));
+        err_set(em, ERR_PARSE,
+                "failed to parse setting [%s] with value [%.*s] as a size in bytes: unit is missing or "
+                "unrecognized",
+                name, STR_ARG(v));
         return err_wrap(em, ERR_ILLEGAL_ARGUMENT,
-                        "failed to parse setting [%s] with value [%.*s] as a size in bytes: unit is missing or unrecognized", name,
-                        STR_ARG(v));
+                        "failed to parse setting [%s] with value [%.*s] as a size in bytes: unit is missing "
+                        "or unrecognized",
+                        name, STR_ARG(v));
     }
     if (is_bounded(d) && bytes < d->min) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to parse value [%.*s] for setting [%s], must be >= [%lldb]", STR_ARG(v), name,
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "failed to parse value [%.*s] for setting [%s], must be >= [%lldb]", STR_ARG(v), name,
                        (long long)d->min);
     }
     return ERR_OK;
 }
 
-static enum err check_size_or_ratio(const struct setting_def *d, struct str key, struct str v, struct errmsg *em)
+static enum err check_size_or_ratio(const struct setting_def *d, struct str key, struct str v,
+                                    struct errmsg *em)
 {
     double x;
     bool percent = v.n > 0 && v.p[v.n - 1] == '%';
-    if (num_parse_double(str_slice(v, 0, v.n - (percent ? 1 : 0)), &x) && x >= 0 && x <= (percent ? 100 : 1)) {
+    if (num_parse_double(str_slice(v, 0, v.n - (percent ? 1 : 0)), &x) && x >= 0
+        && x <= (percent ? 100 : 1)) {
         return ERR_OK;
     }
     return check_bytes(d, key, v, em);
@@ -165,14 +176,16 @@ static bool among(const char *choices, struct str v, bool any_case)
 
 static enum err check_choice(const struct setting_def *d, struct str key, struct str v, struct errmsg *em)
 {
-    if (d->choices == NULL || among(d->choices, v, d->kind == SETTING_ENUM) || (d->kind == SETTING_CHOICE && v.n == 0)) {
+    if (d->choices == NULL || among(d->choices, v, d->kind == SETTING_ENUM)
+        || (d->kind == SETTING_CHOICE && v.n == 0)) {
         return ERR_OK;
     }
     if (d->kind == SETTING_ENUM) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "No enum constant [%.*s] of setting [%.*s]", STR_ARG(v), STR_ARG(key));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "No enum constant [%.*s] of setting [%.*s]", STR_ARG(v),
+                       STR_ARG(key));
     }
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "unknown value for [%.*s] must be one of [%s] but was: %.*s", STR_ARG(key), d->choices,
-                   STR_ARG(v));
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "unknown value for [%.*s] must be one of [%s] but was: %.*s",
+                   STR_ARG(key), d->choices, STR_ARG(v));
 }
 
 static enum err check_expand(struct str key, struct str v, struct errmsg *em)
@@ -183,8 +196,8 @@ static enum err check_expand(struct str key, struct str v, struct errmsg *em)
         return ERR_OK;
     }
     if (dash == SIZE_MAX || !num_parse_i32(str_slice(v, 0, dash), &min)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to parse [%.*s] from value: [%.*s] at index %d", STR_ARG(key), STR_ARG(v),
-                       dash == SIZE_MAX ? -1 : (int)dash);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to parse [%.*s] from value: [%.*s] at index %d",
+                       STR_ARG(key), STR_ARG(v), dash == SIZE_MAX ? -1 : (int)dash);
     }
     struct str upper = str_slice(v, dash + 1, v.n);
     if (str_is(upper, "all")) {
@@ -192,11 +205,13 @@ static enum err check_expand(struct str key, struct str v, struct errmsg *em)
     }
     if (!num_parse_i32(upper, &max)) {
         err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(upper));
-        return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "failed to parse [%.*s] from value: [%.*s] at index %zu", STR_ARG(key), STR_ARG(v), dash);
+        return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "failed to parse [%.*s] from value: [%.*s] at index %zu",
+                        STR_ARG(key), STR_ARG(v), dash);
     }
     return min <= max ? ERR_OK
-                      : err_set(em, ERR_ILLEGAL_ARGUMENT, "[%.*s] minReplicas must be =< maxReplicas but wasn't %d > %d", STR_ARG(key), min,
-                                max);
+                      : err_set(em, ERR_ILLEGAL_ARGUMENT,
+                                "[%.*s] minReplicas must be =< maxReplicas but wasn't %d > %d", STR_ARG(key),
+                                min, max);
 }
 
 static enum err check_active(struct str v, struct errmsg *em)
@@ -225,9 +240,11 @@ static enum err check_auto_create(struct str v, struct errmsg *em)
         bool bare_sign = one.n == 1 && (one.p[0] == '+' || one.p[0] == '-');
         if (one.n == 0 || bare_sign) {
             struct errmsg other;
-            err_set(&other, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%.*s] as only [true] or [false] are allowed.", STR_ARG(v));
+            err_set(&other, ERR_ILLEGAL_ARGUMENT,
+                    "Failed to parse value [%.*s] as only [true] or [false] are allowed.", STR_ARG(v));
             err_set(em, ERR_ILLEGAL_ARGUMENT,
-                    "Can't parse [%.*s] for setting [action.auto_create_index] must be either [true, false, or a comma separated list of "
+                    "Can't parse [%.*s] for setting [action.auto_create_index] must be either [true, false, "
+                    "or a comma separated list of "
                     "index patterns]",
                     STR_ARG(v));
             err_suppress(em, &other);
@@ -258,9 +275,11 @@ enum err setting_check(const struct setting_def *d, const struct setting *s, str
     struct str v = s->is_list && s->n == 1 ? s->items[0] : s->value;
     switch (d->kind) {
     case SETTING_BOOL:
-        return num_parse_bool(v, &flag) ? ERR_OK
-                                        : err_set(em, ERR_ILLEGAL_ARGUMENT,
-                                                  "Failed to parse value [%.*s] as only [true] or [false] are allowed.", STR_ARG(v));
+        return num_parse_bool(v, &flag)
+                   ? ERR_OK
+                   : err_set(em, ERR_ILLEGAL_ARGUMENT,
+                             "Failed to parse value [%.*s] as only [true] or [false] are allowed.",
+                             STR_ARG(v));
     case SETTING_INT:
     case SETTING_LONG:
         return check_whole(d, s->key, v, em);
@@ -292,7 +311,7 @@ enum err setting_check(const struct setting_def *d, const struct setting *s, str
     return ERR_OK;
 }
 
-/* ---- names --------------------------------------------------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------------------------------------- */
 
 #define NAME_MAX_BYTES 128
 
@@ -337,29 +356,33 @@ enum err setting_unknown(const struct setting_registry *r, struct str key, struc
 {
     const char *like = nearest(r, key);
     if (like != NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "unknown setting [%.*s] did you mean [%s]?", STR_ARG(key), like);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "unknown setting [%.*s] did you mean [%s]?", STR_ARG(key),
+                       like);
     }
     return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                   "unknown setting [%.*s] please check that any required plugins are installed, or check the breaking changes documentation "
+                   "unknown setting [%.*s] please check that any required plugins are installed, or check "
+                   "the breaking changes documentation "
                    "for removed settings",
                    STR_ARG(key));
 }
 
-static enum err check_one(const struct setting_registry *r, const struct setting *s, bool refuse_private, struct errmsg *em)
+static enum err check_one(const struct setting_registry *r, const struct setting *s, bool refuse_private,
+                          struct errmsg *em)
 {
     const struct setting_def *d = setting_def_find(r, s->key);
     if (d == NULL) {
         return setting_unknown(r, s->key, em);
     }
     if (refuse_private && (d->flags & SETTING_PRIVATE) != 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "can not update private setting [%.*s]; this setting is managed by Elasticsearch",
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "can not update private setting [%.*s]; this setting is managed by Elasticsearch",
                        STR_ARG(s->key));
     }
     return setting_check(d, s, em);
 }
 
-enum err settings_check(const struct setting_registry *r, const struct settings *s, bool wildcards, bool refuse_private,
-                        struct errmsg *em)
+enum err settings_check(const struct setting_registry *r, const struct settings *s, bool wildcards,
+                        bool refuse_private, struct errmsg *em)
 {
     enum err first = ERR_OK;
     for (size_t i = 0; i < s->n; i++) {
@@ -397,13 +420,14 @@ static bool put_default(const struct setting_def *d, struct settings *out)
     return settings_put_list(out, name, items, n);
 }
 
-bool settings_put_defaults(const struct setting_registry *r, const struct settings *given, const struct settings *also,
-                           struct settings *out)
+bool settings_put_defaults(const struct setting_registry *r, const struct settings *given,
+                           const struct settings *also, struct settings *out)
 {
     for (size_t i = 0; i < *r->n; i++) {
         const struct setting_def *d = &r->defs[i];
         struct str name = str_of(d->name);
-        bool is_set = settings_find(given, name) != NULL || (also != NULL && settings_find(also, name) != NULL);
+        bool is_set =
+            settings_find(given, name) != NULL || (also != NULL && settings_find(also, name) != NULL);
         if (!is_set && (d->flags & SETTING_NO_DEFAULT) == 0 && !put_default(d, out)) {
             return false;
         }
@@ -411,12 +435,13 @@ bool settings_put_defaults(const struct setting_registry *r, const struct settin
     return true;
 }
 
-/* ---- changes ---------------------------------------------------------------------------------------------------------- */
+/* ---- changes ------------------------------------------------------------------------------------------- */
 
 static bool may_reset(const struct settings_change *c, struct str key)
 {
     const struct setting_def *d = setting_def_find(c->registry, key);
-    return d != NULL && (d->flags & SETTING_FINAL) == 0 && (!c->only_dynamic || (d->flags & SETTING_DYNAMIC) != 0);
+    return d != NULL && (d->flags & SETTING_FINAL) == 0
+           && (!c->only_dynamic || (d->flags & SETTING_DYNAMIC) != 0);
 }
 
 static bool same_value(const struct setting *a, const struct setting *b)
@@ -437,18 +462,19 @@ static bool put_copy(struct settings *to, const struct setting *s)
     return s->is_list ? settings_put_list(to, s->key, s->items, s->n) : settings_put(to, s->key, s->value);
 }
 
-static enum err set_one(struct settings_change *c, struct settings *target, const struct setting *s, struct settings *updates,
-                        struct errmsg *em)
+static enum err set_one(struct settings_change *c, struct settings *target, const struct setting *s,
+                        struct settings *updates, struct errmsg *em)
 {
     const struct setting_def *d = setting_def_find(c->registry, s->key);
     if (d == NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "%s setting [%.*s], not recognized", c->what, STR_ARG(s->key));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "%s setting [%.*s], not recognized", c->what,
+                       STR_ARG(s->key));
     }
     bool fit = (d->flags & SETTING_FINAL) == 0 && (!c->only_dynamic || (d->flags & SETTING_DYNAMIC) != 0);
     if (s->is_null || !fit) {
         bool final = (d->flags & SETTING_FINAL) != 0;
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "%s%s setting [%.*s], not %s", final ? "final " : "", c->what, STR_ARG(s->key),
-                       final ? "updateable" : "dynamically updateable");
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "%s%s setting [%.*s], not %s", final ? "final " : "",
+                       c->what, STR_ARG(s->key), final ? "updateable" : "dynamically updateable");
     }
     enum err e = setting_check(d, s, em);
     if (e != ERR_OK) {
@@ -468,8 +494,8 @@ static void reset(struct settings_change *c, struct settings *target, struct str
     }
 }
 
-enum err settings_apply(struct settings_change *c, struct settings *target, const struct settings *given, struct settings *updates,
-                        struct errmsg *em)
+enum err settings_apply(struct settings_change *c, struct settings *target, const struct settings *given,
+                        struct settings *updates, struct errmsg *em)
 {
     /* Resets go first, so that one request can reset a group and set one of its settings. */
     for (size_t i = 0; i < given->n; i++) {

@@ -1,8 +1,8 @@
 /* setting_registry.h - which settings exist, what values they take, and which may change when.
  *
- * Two registries: settings of an index, settings of the cluster and its nodes. A setting is found by its exact name or
- * belongs to a family ("index.analysis.*", "logger.*"). Refusals have Elasticsearch's types and words. Pure; it knows no
- * state and applies nothing. */
+ * Two registries: settings of an index, settings of the cluster and its nodes. A setting is found by its
+ * exact name or belongs to a family ("index.analysis.*", "logger.*"). Refusals have Elasticsearch's types and
+ * words. Pure; it knows no state and applies nothing. */
 #ifndef CLUSTER_SETTING_REGISTRY_H
 #define CLUSTER_SETTING_REGISTRY_H
 
@@ -56,23 +56,24 @@ const struct setting_def *setting_def_find(const struct setting_registry *r, str
 enum err setting_check(const struct setting_def *def, const struct setting *value, struct errmsg *em);
 /* ERR_ILLEGAL_ARGUMENT "unknown setting [key] did you mean [x]?". */
 enum err setting_unknown(const struct setting_registry *r, struct str key, struct errmsg *em);
-/* Checks them all; the first mistake is the error, the others stand beside it. Keys with `*` are let through when
- * `wildcards`; private settings are refused when `refuse_private`. */
-enum err settings_check(const struct setting_registry *r, const struct settings *s, bool wildcards, bool refuse_private,
-                        struct errmsg *em);
+/* Checks them all; the first mistake is the error, the others stand beside it. Keys with `*` are let through
+ * when `wildcards`; private settings are refused when `refuse_private`. */
+enum err settings_check(const struct setting_registry *r, const struct settings *s, bool wildcards,
+                        bool refuse_private, struct errmsg *em);
 /* Puts the defaults of all that `given` (and `also`, may be NULL) do not set into out. false: no memory. */
-bool settings_put_defaults(const struct setting_registry *r, const struct settings *given, const struct settings *also,
-                           struct settings *out) NODISCARD;
+bool settings_put_defaults(const struct setting_registry *r, const struct settings *given,
+                           const struct settings *also, struct settings *out) NODISCARD;
 
-/* Changes target by `given`: values are set, nulls (also by wildcards) reset. What was set is added to `updates` (may be
- * NULL). `what` names the settings in errors ("transient"). only_dynamic: others are refused. */
+/* Changes target by `given`: values are set, nulls (also by wildcards) reset. What was set is added to
+ * `updates` (may be NULL). `what` names the settings in errors ("transient"). only_dynamic: others are
+ * refused. */
 struct settings_change {
     const struct setting_registry *registry;
     const char *what;
     bool only_dynamic;
     bool changed; /* the answer */
 };
-enum err settings_apply(struct settings_change *c, struct settings *target, const struct settings *given, struct settings *updates,
-                        struct errmsg *em);
+enum err settings_apply(struct settings_change *c, struct settings *target, const struct settings *given,
+                        struct settings *updates, struct errmsg *em);
 
 #endif

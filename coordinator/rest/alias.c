@@ -11,7 +11,7 @@ struct action_list {
 
 /* What one action says before its indices are resolved. */
 struct given_action {
-    int kind;
+    enum alias_kind kind;
     const struct str *indices, *aliases;
     uint32_t n_indices, n_aliases;
     struct alias_meta alias;
@@ -54,7 +54,7 @@ static bool fits(struct str key, const struct json *v)
     return v->type == JSON_BOOL || v->type == JSON_STRING;
 }
 
-static enum err check_field(struct rest *r, const char *action, int kind, const struct json_member *m)
+static enum err check_field(struct rest *r, const char *action, enum alias_kind kind, const struct json_member *m)
 {
     static const char *const plain[] = {"index", "indices", "alias", "aliases", "must_exist", NULL};
     static const char *const whole[] = {"index", "indices", "must_exist", NULL};

@@ -8,7 +8,7 @@ enum err get_version_type(struct str text, int *out, struct errmsg *em)
 {
     static const struct {
         const char *name;
-        enum version_type type;
+        int type; /* enum version_type */
     } types[] = {{"internal", VERSION_INTERNAL}, {"external", VERSION_EXTERNAL}, {"external_gt", VERSION_EXTERNAL}, {"external_gte", VERSION_EXTERNAL_GTE}};
     *out = VERSION_INTERNAL;
     for (size_t i = 0; i < ARRAY_LEN(types); i++) {

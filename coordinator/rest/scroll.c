@@ -16,9 +16,8 @@ static void answer(struct search_call *c)
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &b, false);
     if (c->o.scroll_ms <= 0) { /* nobody can ask for more */
-        uint32_t freed = 0;
         for (uint32_t i = 0; i < c->n_shards; i++) {
-            freed += r->co->o.shards->free_context(r->co->o.shards->self, c->queries[i].context);
+            r->co->o.shards->free_context(r->co->o.shards->self, c->queries[i].context);
         }
     }
     search_write(c, &w, &status);

@@ -110,7 +110,7 @@ static const char *setting(const char *index, const char *key)
     return settings_str(&m->settings, key, STR("(none)")).p;
 }
 
-static enum err alias(int kind, const char *index, const char *name, bool write, bool must_exist)
+static enum err alias(enum alias_kind kind, const char *index, const char *name, bool write, bool must_exist)
 {
     struct meta_request rq;
     struct str names[1] = {str_of(name)};

@@ -76,7 +76,7 @@ START_TEST(lengths_and_names_are_kept)
     struct doc_part parts[3] = {{some, 3, NULL}, {&empty, 1, NULL}, {NULL, 0, NULL}};
     struct made_doc made[3], *docs[3];
     for (int i = 0; i < 3; i++) {
-        made[i] = (struct made_doc){{.id = str_mk("123" + i, 1), .parts = &parts[i], .n_parts = 1}, meta};
+        made[i] = (struct made_doc){{.id = str_mk(&"123"[i], 1), .parts = &parts[i], .n_parts = 1}, meta};
         docs[i] = &made[i];
     }
     struct segment *s = build_segment(docs, 3);

@@ -765,8 +765,8 @@ START_TEST(limits)
         "def a = []; def b = []; for (int i = 0; i < 5000; i++) { a = [a]; b = [b] } a == b ? [a] : b",
         "def a = [1]; a.add(a); def b = [1]; b.add(b); a == b ? a : b",
         "Set a = new HashSet(); a.add(a); Set b = new HashSet(); b.add(b); a == b ? a : b",
-        "def k = []; def m = [:]; m[k] = 1; k.add(m); def l = []; def o = [:]; o[l] = 1; l.add(o); m == o ? "
-        "m : o"};
+        ("def k = []; def m = [:]; m[k] = 1; k.add(m); def l = []; def o = [:]; o[l] = 1; l.add(o);"
+         " m == o ? m : o")};
     for (size_t i = 0; i < ARRAY_LEN(greedy); i++) {
         char out[256] = "";
         struct errmsg em = {0};
