@@ -3,6 +3,7 @@
 #include "common/base/hash.h"
 #include "common/base/num.h"
 #include "common/cluster/blocks.h"
+#include "coordinator/rest/active.h"
 #include "coordinator/rest/meta.h"
 #include "engine/index/engine.h"
 
@@ -73,6 +74,32 @@ static void check_versions(struct complaints *c, const struct write_item *it)
     }
 }
 
+static void check_update(struct complaints *c, const struct write_entry *e)
+{
+    const struct write_item *it = &e->item;
+    const struct update_parts *p = e->update;
+    if (it->if_seq_no != SEQ_UNASSIGNED) {
+        if (it->retry_on_conflict > 0) {
+            complain(c, "compare and write operations can not be retried");
+        }
+        if (it->doc_as_upsert) {
+            complain(c, "compare and write operations can not be used with upsert");
+        }
+        if (p->upsert) {
+            complain(c, "upsert requests don't support `if_seq_no` and `if_primary_term`");
+        }
+    }
+    if (!p->doc && !p->script) {
+        complain(c, "script or doc is missing");
+    }
+    if (p->doc && p->script) {
+        complain(c, "can't provide both script and doc");
+    }
+    if (!p->doc && it->doc_as_upsert) {
+        complain(c, "doc must be specified if doc_as_upsert is enabled");
+    }
+}
+
 enum err writes_validate(const struct write_entry *e, struct errmsg *em)
 {
     struct complaints c = {.n = 0};
@@ -82,6 +109,9 @@ enum err writes_validate(const struct write_entry *e, struct errmsg *em)
         complain(&c, "index is missing");
     }
     check_versions(&c, &e->item);
+    if (e->update != NULL) {
+        check_update(&c, e);
+    }
     if (e->item.id.n > ID_BYTES_MAX) {
         buf_printf(&c.text, "%u: id [%.*s] is too long, must be no longer than 512 bytes but was: %zu;", ++c.n,
                    (int)MIN_OF(e->item.id.n, (size_t)600), e->item.id.p, e->item.id.n);
@@ -104,13 +134,8 @@ enum err writes_params(struct rest *r, struct write_set *w)
     } else if (refresh.p != NULL && !str_is(refresh, "false")) {
         return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "Unknown value for refresh: [%.*s].", STR_ARG(refresh));
     }
-    w->wait_for = rest_param(r, "wait_for_active_shards");
-    int32_t n;
-    if (w->wait_for.p != NULL && !str_is(w->wait_for, "all") && !num_parse_i32(w->wait_for, &n)) {
-        err_set(&r->em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(w->wait_for));
-        return err_wrap(&r->em, ERR_ILLEGAL_ARGUMENT, "cannot parse ActiveShardCount[%.*s]", STR_ARG(w->wait_for));
-    }
-    return rest_time(r, "timeout", 60000, &w->timeout_ms);
+    enum err e = rest_active_shards(r, &w->active);
+    return e == ERR_OK ? rest_time(r, "timeout", 60000, &w->timeout_ms) : e;
 }
 
 /* ---- resolving -------------------------------------------------------------------------------------------------------------------- */
@@ -162,6 +187,25 @@ static enum err not_an_alias(const struct write_entry *e, struct errmsg *em)
     return ERR_INDEX_NOT_FOUND;
 }
 
+/* Ingest pipelines are not offered: there is none that could be named. */
+static enum err check_pipeline(struct str name, struct errmsg *em)
+{
+    return name.n == 0 || str_is(name, "_none")
+               ? ERR_OK
+               : err_set(em, ERR_ILLEGAL_ARGUMENT, "pipeline with id [%.*s] does not exist", STR_ARG(name));
+}
+
+static enum err check_own_pipelines(const struct write_entry *e, struct errmsg *em)
+{
+    const struct settings *s = &e->meta->settings;
+    struct str none = STR("_none");
+    if (e->item.kind == WRITE_DELETE) {
+        return ERR_OK;
+    }
+    enum err err = e->pipeline.p == NULL ? check_pipeline(settings_str(s, "index.default_pipeline", none), em) : ERR_OK;
+    return err == ERR_OK ? check_pipeline(settings_str(s, "index.final_pipeline", none), em) : err;
+}
+
 static enum err resolve(struct write_set *w, struct write_entry *e, struct errmsg *em)
 {
     const struct alias_meta *alias;
@@ -182,7 +226,8 @@ static enum err resolve(struct write_set *w, struct write_entry *e, struct errms
         }
         e->item.routing = alias->index_routing;
     }
-    err = index_block_check(e->meta, BLOCK_WRITE, em);
+    err = check_own_pipelines(e, em);
+    err = err == ERR_OK ? index_block_check(e->meta, BLOCK_WRITE, em) : err;
     if (err != ERR_OK) {
         return err;
     }
@@ -279,6 +324,27 @@ static void shard_done(struct shard_rq *rq)
     one_less(w);
 }
 
+/* Too few copies: nothing may be written. A lone update is asked for nevertheless: it may be one that changes nothing. */
+static void send_one(struct active_wait *wait, bool active)
+{
+    struct shard_write *sw = wait->user;
+    struct write_set *w = sw->set;
+    const struct shard_api *api = w->r->co->o.shards;
+    const struct index_meta *m = w->meta_of[sw - w->shard_writes];
+    if (!active) {
+        int32_t wanted = active_wanted(m, wait->wanted);
+        err_set(&sw->inactive, ERR_UNAVAILABLE_SHARDS,
+                "[%.*s][%u] Not enough active copies to meet shard count of [%d] (have %d, needed %d). Timeout: [%lldms]",
+                STR_ARG(m->name), sw->rq.shard.shard, wanted, active_copies(m), wanted, (long long)wait->timeout_ms);
+        if (w->n > 1 || sw->items[0].kind != WRITE_UPDATE) {
+            sw->rq.error = sw->inactive;
+            shard_done(&sw->rq);
+            return;
+        }
+    }
+    api->write(api->self, sw);
+}
+
 static struct shard_write *group_of(struct write_set *w, const struct write_entry *e)
 {
     for (uint32_t i = 0; i < w->n_shard_writes; i++) {
@@ -293,6 +359,10 @@ static struct shard_write *group_of(struct write_set *w, const struct write_entr
     sw->refresh = w->refresh;
     sw->timeout_ms = w->timeout_ms;
     sw->set = w;
+    uint32_t at = w->n_shard_writes - 1;
+    w->meta_of[at] = e->meta;
+    w->waits[at] = (struct active_wait){.r = w->r, .names = &sw->rq.shard.index, .n_names = 1, .wanted = w->active,
+                                        .timeout_ms = w->timeout_ms, .then = send_one, .user = sw};
     return sw;
 }
 
@@ -305,7 +375,9 @@ static void send_all(struct write_set *w)
     }
     w->shard_writes = ARENA_ARRAY(r->arena, struct shard_write, MAX_OF(live, 1U));
     struct shard_write **of = ARENA_ARRAY(r->arena, struct shard_write *, w->n);
-    if (w->shard_writes == NULL || of == NULL) {
+    w->waits = ARENA_ARRAY(r->arena, struct active_wait, MAX_OF(live, 1U));
+    w->meta_of = ARENA_ARRAY(r->arena, const struct index_meta *, MAX_OF(live, 1U));
+    if (w->shard_writes == NULL || of == NULL || w->waits == NULL || w->meta_of == NULL) {
         struct errmsg em;
         err_no_memory(&em);
         for (uint32_t i = 0; i < w->n; i++) {
@@ -339,10 +411,9 @@ static void send_all(struct write_set *w)
     }
     w->pending = w->n_shard_writes;
     uint32_t n = w->n_shard_writes; /* w may be gone after the last call */
-    struct shard_write *sw = w->shard_writes;
-    const struct shard_api *api = r->co->o.shards;
+    struct active_wait *waits = w->waits;
     for (uint32_t i = 0; i < n; i++) {
-        api->write(api->self, &sw[i]);
+        active_wait_begin(&waits[i]);
     }
 }
 
@@ -413,6 +484,14 @@ void writes_run(struct write_set *w)
     w->creating = 0;
     w->since_ms = clock_mono_ms(w->r->co->o.clock);
     w->n_shard_writes = 0;
+    for (uint32_t i = 0; i < w->n; i++) {
+        struct errmsg em;
+        err_clear(&em);
+        if (w->v[i].error == NULL && check_pipeline(w->v[i].pipeline, &em) != ERR_OK) {
+            w->v[i].index = w->v[i].target;
+            fail_entry(w, &w->v[i], &em);
+        }
+    }
     next_missing(w);
 }
 
@@ -458,8 +537,10 @@ void writes_result(struct jsonw *w, const struct write_entry *e, bool forced_ref
     jw_ki64(w, "successful", noop && !in_bulk ? 0 : 1);
     jw_ki64(w, "failed", 0);
     jw_obj_end(w);
-    jw_ki64(w, "_seq_no", e->item.seq_no);
-    jw_ki64(w, "_primary_term", e->item.primary_term);
+    if (e->item.seq_no >= 0) {
+        jw_ki64(w, "_seq_no", e->item.seq_no);
+        jw_ki64(w, "_primary_term", e->item.primary_term);
+    }
     if (e->item.get.n > 0) {
         jw_k(w, "get");
         jw_raw(w, e->item.get);

@@ -7,12 +7,19 @@
 
 #include "coordinator/rest/rest.h"
 
+/* What an update's body has. */
+struct update_parts {
+    bool doc, script, upsert;
+};
+
 struct write_entry {
     struct write_item item;   /* as for the shard; the answer is copied back into it */
     struct str target;        /* the index or alias as named */
     const char *action;       /* "index", "create", "update", "delete" */
+    struct str pipeline;      /* as asked for; "_none" and n == 0: none */
     bool require_alias;
     bool auto_id;
+    const struct update_parts *update; /* of an update */
     /* resolved */
     struct str index;         /* concrete name */
     const struct index_meta *meta;
@@ -27,12 +34,14 @@ struct write_set {
     uint32_t n;
     enum refresh_policy refresh;
     int64_t timeout_ms, since_ms; /* since_ms: monotonic, when it began */
-    struct str wait_for; /* wait_for_active_shards as given; p == NULL: default */
+    int32_t active; /* wait_for_active_shards, as active.h has it */
     bool forced_refresh;
     void (*done)(struct write_set *w); /* on any thread */
     void *user;
     /* own */
     struct shard_write *shard_writes;
+    struct active_wait *waits; /* one each */
+    const struct index_meta **meta_of;
     uint32_t n_shard_writes;
     _Atomic uint32_t pending;
     uint32_t creating; /* next entry whose index may have to be made */

@@ -479,12 +479,13 @@ static void get_task(void *arg)
     if (e == ERR_OK && rq->realtime && rq->n_stored_fields == 0) {
         e = engine_get(sh->engine, rq->id, rq->want_source, &rq->rq.arena, &doc, &rq->rq.error);
     } else if (e == ERR_OK) {
-        struct view *v;
+        struct view *v = NULL;
         if (rq->realtime) { /* stored fields are read from a segment */
-            e = engine_refresh(sh->engine, NULL, &rq->rq.error);
+            e = engine_get_view(sh->engine, rq->id, rq->want_source, &rq->rq.arena, &v, &doc, &rq->rq.error);
+        } else {
+            v = engine_acquire(sh->engine);
+            e = engine_view_get(v, rq->id, rq->want_source, &rq->rq.arena, &doc, &rq->rq.error);
         }
-        v = engine_acquire(sh->engine);
-        e = e == ERR_OK ? engine_view_get(v, rq->id, rq->want_source, &rq->rq.arena, &doc, &rq->rq.error) : e;
         if (e == ERR_OK && doc.found && rq->n_stored_fields > 0) {
             e = stored_fields_json(v, &doc, rq->stored_fields, rq->n_stored_fields, &rq->rq.arena, &rq->fields, &rq->rq.error);
         }

@@ -57,7 +57,7 @@ static enum err upsert(struct update_plan *out, const struct update_input *in, c
     if (first != NULL && flag(body, "scripted_upsert", false) && json_get(body, "script") != NULL) {
         return update_by_script(out, in, body, first, true, arena, em);
     }
-    if (flag(body, "doc_as_upsert", false) && doc != NULL) {
+    if (flag(body, "doc_as_upsert", in->item->doc_as_upsert) && doc != NULL) {
         first = doc;
     }
     return first != NULL ? to_text(first, arena, &out->source, em) : missing(in, em);
@@ -118,6 +118,11 @@ enum err source_get_object(const struct write_item *item, struct str source, str
         }
     }
     jw_obj(w);
+    if (item->seq_no < 0) { /* there is no document, and none was made */
+        jw_kbool(w, "found", false);
+        jw_obj_end(w);
+        return ERR_OK;
+    }
     jw_ki64(w, "_seq_no", item->seq_no);
     jw_ki64(w, "_primary_term", item->primary_term);
     jw_kbool(w, "found", true);

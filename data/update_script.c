@@ -18,6 +18,8 @@ static enum err read_script(const struct json *form, struct str *source, struct 
         return ERR_OK;
     }
     const struct json *src = json_get(form, "source"), *l = json_get(form, "lang"), *id = json_get(form, "id");
+    src = src != NULL ? src : json_get(form, "inline");
+    id = id != NULL ? id : json_get(form, "stored");
     *params = json_get(form, "params");
     if (id != NULL) {
         return err_set(em, ERR_RESOURCE_NOT_FOUND, "unable to find script [%.*s] in cluster state", STR_ARG(json_text(id)));

@@ -171,13 +171,34 @@ static struct engine_op base_op(const struct write_run *r, const struct write_it
     return op;
 }
 
+/* A no-op in the place of an operation that failed. */
+static void skip_seq_no(struct write_run *r, const struct write_item *it, const char *why)
+{
+    struct errmsg em;
+    struct engine_op op = base_op(r, it);
+    struct write_item none = *it;
+    op.kind = OP_NOOP;
+    op.version = VERSION_ANY;
+    op.version_type = VERSION_INTERNAL;
+    op.if_seq_no = SEQ_UNASSIGNED;
+    op.reason = str_of(why);
+    if (apply_op(r, &none, &op, &em) != ERR_OK) {
+        log_error(r->sh->service->o.log, "data", "no-op on [%.*s][%u]: %s", STR_ARG(r->sh->index->name), r->sh->number,
+                  em.frame[0].reason);
+    }
+}
+
 static enum err apply_index(struct write_run *r, struct write_item *it, const struct parsed_doc *doc, struct str source, struct errmsg *em)
 {
     struct engine_op op = base_op(r, it);
     op.kind = OP_INDEX;
     op.source = source;
     op.doc = doc;
-    return apply_op(r, it, &op, em);
+    enum err e = apply_op(r, it, &op, em);
+    if (e == ERR_ILLEGAL_ARGUMENT) { /* the index cannot hold the document; its sequence number is spent */
+        skip_seq_no(r, it, em->frame[0].reason);
+    }
+    return e;
 }
 
 static enum err apply_delete(struct write_run *r, struct write_item *it, struct errmsg *em)
@@ -210,9 +231,10 @@ static enum err write_get(struct write_run *r, struct write_item *it, struct str
 static void answer_noop(struct write_item *it, const struct engine_doc *current)
 {
     it->outcome = WRITE_NOOP;
-    it->seq_no = current->seq_no;
+    it->seq_no = current->found ? current->seq_no : SEQ_UNASSIGNED;
     it->primary_term = current->primary_term;
-    it->result_version = current->version;
+    it->result_version = current->found ? current->version : -1;
+    it->want_get |= !current->found; /* that nothing is there is always said */
 }
 
 /* Reads, changes and writes in one turn of the strand: nothing can come between. *wait: new fields were asked for. */
@@ -249,6 +271,10 @@ static enum err apply_update(struct write_run *r, struct write_item *it, bool *w
         r->sh->counters.noop_updates++;
         answer_noop(it, &current);
         return write_get(r, it, plan.source, em);
+    }
+    if (r->rq->inactive.n > 0) {
+        *em = r->rq->inactive;
+        return err_code(em);
     }
     if (plan.result == UPDATE_DELETE) {
         e = apply_delete(r, &one, em);

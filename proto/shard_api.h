@@ -47,6 +47,7 @@ struct write_item {
     int version_type;                   /* enum version_type of engine.h */
     int64_t if_seq_no, if_primary_term; /* SEQ_UNASSIGNED: no condition */
     int32_t retry_on_conflict;
+    bool doc_as_upsert; /* WRITE_UPDATE: unless the body says otherwise */
     bool want_get;                 /* WRITE_UPDATE: answer with the new source (filtered by get_filter) */
     const struct json *get_filter; /* as "_source" in a body; NULL: whole */
     bool require_alias_ok;
@@ -63,6 +64,7 @@ struct shard_write {
     uint32_t n;
     enum refresh_policy refresh;
     int64_t timeout_ms;
+    struct errmsg inactive; /* n > 0: whatever would be written is refused with it */
     bool forced_refresh; /* answer */
     void *set;           /* the caller's: what the request belongs to */
 };

@@ -44,31 +44,38 @@ enum err jr_long(const struct json *v, int64_t *out, struct errmsg *em)
         return ERR_OK;
     }
     double d = 0;
+    struct str t = json_text(v);
     enum err e = jr_double(v, &d, em);
     if (e != ERR_OK) {
-        return e;
+        return e == ERR_NUMBER_FORMAT
+                   ? err_set(em, ERR_ILLEGAL_ARGUMENT, "For input string: \"%.*s\"", STR_ARG(t))
+                   : e;
     }
     if (!(d >= -0x1p63 && d < 0x1p63)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Value [%.*s] is out of range for a long",
-                       STR_ARG(json_text(v)));
+        return v->type == JSON_STRING
+                   ? err_set(em, ERR_ILLEGAL_ARGUMENT, "Value [%.*s] is out of range for a long", STR_ARG(t))
+                   : err_set(em, ERR_INPUT_COERCION, "Numeric value (%.*s) out of range of long (%lld - %lld)",
+                             STR_ARG(t), (long long)INT64_MIN, (long long)INT64_MAX);
     }
     *out = (int64_t)d;
     return ERR_OK;
 }
 
+/* Text is read as a double and cut to the range; a number has to lie in it. */
 enum err jr_int(const struct json *v, int32_t *out, struct errmsg *em)
 {
-    int64_t wide = 0;
-    enum err e = jr_long(v, &wide, em);
+    double d = 0;
+    enum err e = jr_double(v, &d, em);
     if (e != ERR_OK) {
         return e;
     }
-    if (wide < INT32_MIN || wide > INT32_MAX) {
+    d = trunc(d);
+    if (v->type != JSON_STRING && !(d >= INT32_MIN && d <= INT32_MAX)) {
         struct str t = json_text(v);
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Numeric value (%.*s) out of range of int (%d - %d)",
+        return err_set(em, ERR_INPUT_COERCION, "Numeric value (%.*s) out of range of int (%d - %d)",
                        STR_ARG(t), INT32_MIN, INT32_MAX);
     }
-    *out = (int32_t)wide;
+    *out = isnan(d) ? 0 : d < INT32_MIN ? INT32_MIN : d > INT32_MAX ? INT32_MAX : (int32_t)d;
     return ERR_OK;
 }
 

@@ -1,9 +1,6 @@
 /* _bulk: many writes in one body of lines. The loop only takes the lines apart; documents are parsed on the write pool. */
-#include "coordinator/rest/rest.h"
-#include "coordinator/writes.h"
+#include "coordinator/rest/document.h"
 #include "engine/index/engine.h"
-
-enum err update_body_check(struct rest *r, struct write_item *it, const struct json *body, struct errmsg *em);
 
 struct bulk {
     struct rest *r;
@@ -13,6 +10,7 @@ struct bulk {
     uint32_t line;
     struct str index;    /* of the path */
     struct str routing;  /* defaults of the URL */
+    struct str pipeline;
     bool require_alias;
     const struct json *source_filter;
 };
@@ -75,7 +73,7 @@ static enum err action_param(struct bulk *b, struct write_entry *e, const struct
     } else if (str_is(key, "retry_on_conflict")) {
         return jr_int(&m->value, &it->retry_on_conflict, em);
     } else if (str_is(key, "pipeline")) {
-        return ERR_OK;
+        e->pipeline = text;
     } else if (str_is(key, "require_alias")) {
         return jr_bool(&m->value, &e->require_alias, em);
     } else if (str_is(key, "_source")) {
@@ -108,7 +106,7 @@ static enum err read_action(struct bulk *b, struct str line, struct write_entry 
     if (m->value.type != JSON_OBJECT) {
         return malformed(b, "START_OBJECT or END_OBJECT", json_token_name(&m->value));
     }
-    *e = (struct write_entry){.target = b->index, .require_alias = b->require_alias, .auto_id = true};
+    *e = (struct write_entry){.target = b->index, .require_alias = b->require_alias, .pipeline = b->pipeline, .auto_id = true};
     e->item = (struct write_item){.auto_id_ms = -1, .version = VERSION_ANY, .if_seq_no = SEQ_UNASSIGNED, .routing = b->routing};
     e->item.get_filter = b->source_filter;
     e->item.want_get = b->source_filter != NULL && !(b->source_filter->type == JSON_BOOL && !b->source_filter->b);
@@ -130,22 +128,6 @@ static enum err read_action(struct bulk *b, struct str line, struct write_entry 
         }
     }
     return ERR_OK;
-}
-
-static enum err read_update(struct bulk *b, struct write_entry *e)
-{
-    struct json *tree = ARENA_NEW(b->r->arena, struct json);
-    struct str whole = b->r->body;
-    if (tree == NULL) {
-        return err_no_memory(&b->r->em);
-    }
-    enum err err = json_parse(tree, e->item.source, b->r->arena, &json_limits_default, &b->r->em);
-    if (err == ERR_OK) {
-        b->r->body = e->item.source; /* places in errors are the line's */
-        err = update_body_check(b->r, &e->item, tree, &b->r->em);
-        b->r->body = whole;
-    }
-    return err;
 }
 
 /* ids and conditions of one entry, once its document is at hand. */
@@ -186,7 +168,7 @@ static enum err read_entry(struct bulk *b, struct str line)
         if (!next_line(b, &e->item.source) || (e->item.source.n == 0 && b->rest.n == 0)) {
             return ERR_OK; /* an action without its document at the end is dropped */
         }
-        err = e->item.kind == WRITE_UPDATE ? read_update(b, e) : ERR_OK;
+        err = e->item.kind == WRITE_UPDATE ? update_body_read(b->r, e, e->item.source) : ERR_OK;
     }
     if (err == ERR_OK && e->target.n == 0) {
         err = err_set(&b->r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: index is missing;");
@@ -278,7 +260,7 @@ static void bulk(struct rest *r)
     *b = (struct bulk){.r = r, .set = {.r = r, .done = answer}};
     b->index = rest_param(r, "index");
     b->routing = rest_param(r, "routing");
-    rest_accept(r, "pipeline");
+    b->pipeline = rest_param(r, "pipeline");
     rest_accept(r, "type");
     rest_accept(r, "_source");
     rest_accept(r, "_source_includes");

@@ -1,11 +1,11 @@
-/* One document at a time: index, create, delete, update. */
+/* One document at a time: index, create, delete. */
+#include "coordinator/rest/document.h"
 #include "coordinator/rest/get.h"
-#include "coordinator/writes.h"
 #include "engine/index/engine.h"
 
 /* ---- writing ----------------------------------------------------------------------------------------------------------------- */
 
-static struct write_set *new_write(struct rest *r)
+struct write_set *document_write_new(struct rest *r)
 {
     struct write_set *w = ARENA_NEW(r->arena, struct write_set);
     struct write_entry *e = w != NULL ? ARENA_NEW(r->arena, struct write_entry) : NULL;
@@ -18,8 +18,7 @@ static struct write_set *new_write(struct rest *r)
     return w;
 }
 
-/* The parameters that every write has. */
-static enum err common_params(struct rest *r, struct write_set *w)
+enum err document_write_params(struct rest *r, struct write_set *w)
 {
     struct write_item *it = &w->v[0].item;
     enum err e = writes_params(r, w);
@@ -33,6 +32,9 @@ static enum err common_params(struct rest *r, struct write_set *w)
     e = e == ERR_OK ? get_version_type(rest_param(r, "version_type"), &it->version_type, &r->em) : e;
     e = e == ERR_OK ? rest_long(r, "if_seq_no", SEQ_UNASSIGNED, &it->if_seq_no) : e;
     e = e == ERR_OK ? rest_long(r, "if_primary_term", 0, &it->if_primary_term) : e;
+    if (e == ERR_OK && it->if_primary_term < 0) {
+        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "primary term must be non negative. got [%lld]", (long long)it->if_primary_term);
+    }
     if (e == ERR_OK && rest_has(r, "if_seq_no") && it->if_seq_no < 0) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "sequence numbers must be non negative. got [%lld].", (long long)it->if_seq_no);
     }
@@ -76,7 +78,7 @@ static void answer(struct write_set *set)
     rest_send(r, status, &b);
 }
 
-static void run(struct rest *r, struct write_set *w, enum err e)
+void document_write_run(struct rest *r, struct write_set *w, enum err e)
 {
     e = e == ERR_OK ? writes_validate(&w->v[0], &r->em) : e;
     if (e != ERR_OK) {
@@ -89,11 +91,16 @@ static void run(struct rest *r, struct write_set *w, enum err e)
 
 static void index_document(struct rest *r, bool create, bool auto_id)
 {
-    struct write_set *w = new_write(r);
+    struct write_set *w = document_write_new(r);
     struct write_item *it = w != NULL ? &w->v[0].item : NULL;
-    enum err e = w != NULL ? common_params(r, w) : ERR_NO_MEMORY;
+    enum err e = w != NULL ? document_write_params(r, w) : ERR_NO_MEMORY;
     struct str op = rest_param(r, "op_type");
-    rest_accept(r, "pipeline");
+    if (w != NULL) {
+        w->v[0].pipeline = rest_param(r, "pipeline");
+    }
+    if (e == ERR_OK && create && op.p != NULL && !str_eq_nocase(op, STR("create"))) {
+        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "opType must be 'create', found: [%.*s]", STR_ARG(op));
+    }
     if (e == ERR_OK && op.p != NULL && !str_eq_nocase(op, STR("index")) && !str_eq_nocase(op, STR("create"))) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "opType must be 'create' or 'index', found: [%.*s]", STR_ARG(op));
     }
@@ -114,7 +121,7 @@ static void index_document(struct rest *r, bool create, bool auto_id)
         it->create = true;
         e = it->id.p != NULL ? ERR_OK : err_no_memory(&r->em);
     }
-    run(r, w, e);
+    document_write_run(r, w, e);
 }
 
 static void put_doc(struct rest *r)
@@ -134,124 +141,46 @@ static void post_doc(struct rest *r)
 
 static void delete_doc(struct rest *r)
 {
-    struct write_set *w = new_write(r);
-    enum err e = w != NULL ? common_params(r, w) : ERR_NO_MEMORY;
+    struct write_set *w = document_write_new(r);
+    enum err e = w != NULL ? document_write_params(r, w) : ERR_NO_MEMORY;
     if (w != NULL) {
         w->v[0].item.kind = WRITE_DELETE;
         w->v[0].action = "delete";
     }
-    run(r, w, e);
-}
-
-/* ---- update -------------------------------------------------------------------------------------------------------------------- */
-
-static enum err update_member(struct rest *r, struct write_item *it, const struct json_member *m)
-{
-    static const char *const known[] = {"script", "scripted_upsert", "upsert", "doc", "doc_as_upsert", "detect_noop", "_source",
-                                        "if_seq_no", "if_primary_term", NULL};
-    const struct json *v = &m->value;
-    bool object = str_is(m->key, "doc") || str_is(m->key, "upsert");
-    bool flag = str_is(m->key, "doc_as_upsert") || str_is(m->key, "detect_noop") || str_is(m->key, "scripted_upsert");
-    if (object && v->type != JSON_OBJECT) {
-        return jr_fail_xc(r->body, v->off, &r->em, "[UpdateRequest] %.*s doesn't support values of type: %s", STR_ARG(m->key),
-                          json_token_name(v));
-    }
-    if (flag) {
-        bool ignored;
-        enum err e = jr_bool(v, &ignored, &r->em);
-        return e == ERR_OK ? e : jr_wrap_field(r->body, v->off, "UpdateRequest", m->key, &r->em);
-    }
-    if (str_is(m->key, "if_seq_no")) {
-        return jr_long(v, &it->if_seq_no, &r->em);
-    }
-    if (str_is(m->key, "if_primary_term")) {
-        return jr_long(v, &it->if_primary_term, &r->em);
-    }
-    if (str_is(m->key, "_source")) {
-        it->want_get = !(v->type == JSON_BOOL && !v->b);
-        it->get_filter = v;
-        return ERR_OK;
-    }
-    return object || str_is(m->key, "script") ? ERR_OK : jr_unknown_field(r->body, m->key_off, "UpdateRequest", m->key, known, &r->em);
-}
-
-enum err update_body_check(struct rest *r, struct write_item *it, const struct json *body, struct errmsg *em);
-
-enum err update_body_check(struct rest *r, struct write_item *it, const struct json *body, struct errmsg *em)
-{
-    if (body != NULL && body->type != JSON_OBJECT) {
-        return jr_fail_xc(r->body, body->off, em, "[UpdateRequest] Expected START_OBJECT but was: %s", json_token_name(body));
-    }
-    for (uint32_t i = 0; body != NULL && i < body->n; i++) {
-        enum err e = update_member(r, it, &body->members[i]);
-        if (e != ERR_OK) {
-            return e;
-        }
-    }
-    const struct json *doc = json_get(body, "doc"), *script = json_get(body, "script"), *as_upsert = json_get(body, "doc_as_upsert");
-    struct buf b;
-    unsigned n = 0;
-    buf_init(&b, NULL, KIB);
-    if (doc == NULL && script == NULL) {
-        buf_printf(&b, "%u: script or doc is missing;", ++n);
-    }
-    if (doc != NULL && script != NULL) {
-        buf_printf(&b, "%u: can't provide both script and doc;", ++n);
-    }
-    if (doc == NULL && json_is(as_upsert, JSON_BOOL) && as_upsert->b) {
-        buf_printf(&b, "%u: doc must be specified if doc_as_upsert is enabled;", ++n);
-    }
-    enum err e = n > 0 ? err_set(em, ERR_ACTION_VALIDATION, "Validation Failed: %.*s", STR_ARG(buf_view(&b))) : ERR_OK;
-    buf_fini(&b);
-    return e;
-}
-
-static void post_update(struct rest *r)
-{
-    struct write_set *w = new_write(r);
-    const struct json *body = NULL;
-    enum err e = w != NULL ? common_params(r, w) : ERR_NO_MEMORY;
-    if (e == ERR_OK) {
-        struct write_item *it = &w->v[0].item;
-        it->kind = WRITE_UPDATE;
-        w->v[0].action = "update";
-        const struct json *filter = rest_source_filter(r);
-        e = rest_int(r, "retry_on_conflict", 0, &it->retry_on_conflict);
-        if (e == ERR_OK) {
-            e = rest_body(r, &body);
-            if (e == ERR_JSON || e == ERR_JSON_EOF) {
-                uint32_t line, col;
-                json_place(r->body, 0, &line, &col);
-                e = err_wrap(&r->em, ERR_X_CONTENT, "[%u:%u] [UpdateRequest] failed to parse", line, col);
-            }
-        }
-        e = e == ERR_OK ? update_body_check(r, it, body, &r->em) : e;
-        it->source = r->body;
-        if (filter != NULL) {
-            it->get_filter = filter;
-            it->want_get = !(filter->type == JSON_BOOL && !filter->b);
-        }
-    }
-    run(r, w, e);
+    document_write_run(r, w, e);
 }
 
 /* ---- paths with types, as 7.x still has them ------------------------------------------------------------------------------------- */
 
+/* An index has one type, which is called _doc: documents of another are refused as a second type. */
 static bool type_is_fine(struct rest *r)
 {
     struct str type = rest_param(r, "type");
-    if (type.n > 0 && type.p[0] == '_' && !str_is(type, "_doc")) {
-        err_set(&r->em, ERR_INVALID_TYPE_NAME, "mapping type name [%.*s] can't start with '_' unless it is called [_doc]", STR_ARG(type));
-        rest_fail(r, NULL);
-        return false;
+    if (str_is(type, "_doc")) {
+        return true;
     }
-    return true;
+    if (type.n > 0 && type.p[0] == '_') {
+        err_set(&r->em, ERR_INVALID_TYPE_NAME, "mapping type name [%.*s] can't start with '_' unless it is called [_doc]", STR_ARG(type));
+    } else {
+        err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                "Rejecting mapping update to [%.*s] as the final mapping would have more than 1 type: [_doc, %.*s]",
+                STR_ARG(rest_param(r, "index")), STR_ARG(type));
+    }
+    rest_fail(r, NULL);
+    return false;
 }
 
 static void typed_put(struct rest *r)
 {
     if (type_is_fine(r)) {
         index_document(r, false, false);
+    }
+}
+
+static void typed_create(struct rest *r)
+{
+    if (type_is_fine(r)) {
+        index_document(r, true, false);
     }
 }
 
@@ -274,7 +203,7 @@ const struct route routes_document[] = {
     {M_DELETE, "/{index}/_doc/{id}", delete_doc},
     {M_POST, "/{index}/_doc", post_doc},
     {M_PUT | M_POST, "/{index}/_create/{id}", put_create},
-    {M_POST, "/{index}/_update/{id}", post_update},
+    {M_PUT | M_POST, "/{index}/{type}/{id}/_create", typed_create},
     {M_PUT | M_POST, "/{index}/{type}/{id}", typed_put},
     {M_DELETE, "/{index}/{type}/{id}", typed_delete},
     {M_POST, "/{index}/{type}", typed_post},

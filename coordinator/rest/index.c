@@ -6,26 +6,25 @@
 
 /* ---- create ----------------------------------------------------------------------------------------------------------------- */
 
-static void created(struct rest *r, struct meta_request *rq)
+static void created_active(struct active_wait *wait, bool active)
 {
+    struct rest *r = wait->r;
     struct buf b;
     struct jsonw w;
-    int32_t wanted;
-    if (rq->error.n > 0) {
-        rest_fail(r, &rq->error);
-        rest_meta_free(rq);
-        return;
-    }
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &b, false);
     jw_obj(&w);
     jw_kbool(&w, "acknowledged", true);
-    const struct index_meta *m = cluster_index(r->state, rq->names[0]);
-    jw_kbool(&w, "shards_acknowledged", rest_active_shards(r, &wanted) == ERR_OK && m != NULL && index_has_active(m, wanted));
-    jw_kstr(&w, "index", rq->names[0]);
+    jw_kbool(&w, "shards_acknowledged", active);
+    jw_kstr(&w, "index", wait->names[0]);
     jw_obj_end(&w);
-    rest_meta_free(rq);
+    rest_meta_free(wait->user);
     rest_send(r, 200, &b);
+}
+
+static void created(struct rest *r, struct meta_request *rq)
+{
+    rest_meta_wait_active(r, rq, created_active);
 }
 
 static enum err check_create_body(struct rest *r, const struct json *body)

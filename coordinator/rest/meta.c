@@ -1,6 +1,5 @@
 #include "coordinator/rest/meta.h"
 
-#include "common/base/num.h"
 #include "common/cluster/blocks.h"
 
 #include <stdlib.h>
@@ -75,6 +74,25 @@ void rest_meta_acknowledge(struct rest *r, struct meta_request *rq)
     rest_meta_then(r, rq, acknowledge);
 }
 
+void rest_meta_wait_active(struct rest *r, struct meta_request *rq, void (*then)(struct active_wait *wait, bool active))
+{
+    struct active_wait *w = rq->error.n == 0 ? ARENA_NEW(r->arena, struct active_wait) : NULL;
+    if (rq->error.n == 0 && w == NULL) {
+        err_no_memory(&rq->error);
+    }
+    if (rq->error.n > 0) {
+        rest_fail(r, &rq->error);
+        rest_meta_free(rq);
+        return;
+    }
+    *w = (struct active_wait){
+        .r = r, .names = rq->names, .n_names = rq->n_names, .timeout_ms = rq->timeout_ms, .then = then, .user = rq};
+    if (rest_active_shards(r, &w->wanted) != ERR_OK) {
+        w->wanted = ACTIVE_DEFAULT; /* was refused before */
+    }
+    active_wait_begin(w);
+}
+
 enum err rest_meta_timeouts(struct rest *r, int64_t *timeout_ms)
 {
     int64_t master;
@@ -107,33 +125,6 @@ struct meta_request *rest_meta_indices(struct rest *r, enum meta_action action, 
         rq->text = r->body;
     }
     return rq;
-}
-
-enum err rest_active_shards(struct rest *r, int32_t *out)
-{
-    struct str v = rest_param(r, "wait_for_active_shards");
-    *out = 0;
-    if (v.p == NULL) {
-        return ERR_OK;
-    }
-    if (str_is(v, "all")) {
-        *out = -1;
-        return ERR_OK;
-    }
-    if (!num_parse_i32(v, out)) {
-        err_set(&r->em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(v));
-        return err_wrap(&r->em, ERR_ILLEGAL_ARGUMENT, "cannot parse ActiveShardCount[%.*s]", STR_ARG(v));
-    }
-    return *out >= 0 ? ERR_OK : err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "shard count cannot be a negative value");
-}
-
-bool index_has_active(const struct index_meta *m, int32_t wanted)
-{
-    struct str own = settings_str(&m->settings, "index.write.wait_for_active_shards", STR("1"));
-    if (wanted == 0 && !num_parse_i32(own, &wanted)) {
-        wanted = -1;
-    }
-    return wanted < 0 ? m->n_replicas == 0 : wanted <= 1;
 }
 
 enum err rest_metadata_readable(struct rest *r, const struct index_target *t, uint32_t n)

@@ -2,7 +2,7 @@
 #ifndef COORDINATOR_REST_META_H
 #define COORDINATOR_REST_META_H
 
-#include "coordinator/rest/rest.h"
+#include "coordinator/rest/active.h"
 
 /* A metadata request for r with `n` names (copied). NULL: no memory, and the request was answered. */
 struct meta_request *rest_meta(struct rest *r, enum meta_action action, const struct str *names, uint32_t n);
@@ -11,6 +11,9 @@ void rest_meta_acknowledge(struct rest *r, struct meta_request *rq);
 /* Sends it; `then` runs once it is done, on any thread, owns both and frees the request with rest_meta_free(). */
 void rest_meta_then(struct rest *r, struct meta_request *rq, void (*then)(struct rest *r, struct meta_request *rq));
 void rest_meta_free(struct meta_request *rq);
+/* What follows a request that has brought shards: its error is answered; else `then` runs once as many copies as
+ * wait_for_active_shards says are there, or rq->timeout_ms is over. wait->names are rq's, wait->user is rq. */
+void rest_meta_wait_active(struct rest *r, struct meta_request *rq, void (*then)(struct active_wait *wait, bool active));
 /* Waits are part of every metadata request: reads master_timeout and timeout into rq. */
 enum err rest_meta_timeouts(struct rest *r, int64_t *timeout_ms);
 /* A request about the concrete indices that the path's {index} names under `o` (whose parameters are read, with the timeouts).
@@ -24,9 +27,5 @@ enum err rest_metadata_readable(struct rest *r, const struct index_target *t, ui
 enum err index_settings_write(struct rest *r, const struct index_meta *m, const struct str *names, uint32_t n, bool flat, struct jsonw *w);
 /* The defaults of the settings it does not have. */
 enum err index_defaults_write(struct rest *r, const struct index_meta *m, const struct str *names, uint32_t n, bool flat, struct jsonw *w);
-/* Reads wait_for_active_shards: shard copies to wait for, 0: the index's own setting, -1: all. */
-enum err rest_active_shards(struct rest *r, int32_t *out);
-/* Are that many copies of each shard active? */
-bool index_has_active(const struct index_meta *m, int32_t wanted);
 
 #endif

@@ -9,29 +9,24 @@ struct close_call {
     uint32_t n;
 };
 
-static void opened(struct rest *r, struct meta_request *rq)
+static void opened_active(struct active_wait *wait, bool active)
 {
+    struct rest *r = wait->r;
     struct buf b;
     struct jsonw w;
-    int32_t wanted;
-    if (rq->error.n > 0) {
-        rest_fail(r, &rq->error);
-        rest_meta_free(rq);
-        return;
-    }
-    bool active = rest_active_shards(r, &wanted) == ERR_OK;
-    for (uint32_t i = 0; i < rq->n_names; i++) {
-        const struct index_meta *m = cluster_index(r->state, rq->names[i]);
-        active = active && (m == NULL || index_has_active(m, wanted));
-    }
     buf_init(&b, NULL, KIB);
     jsonw_init(&w, &b, false);
     jw_obj(&w);
     jw_kbool(&w, "acknowledged", true);
     jw_kbool(&w, "shards_acknowledged", active);
     jw_obj_end(&w);
-    rest_meta_free(rq);
+    rest_meta_free(wait->user);
     rest_send(r, 200, &b);
+}
+
+static void opened(struct rest *r, struct meta_request *rq)
+{
+    rest_meta_wait_active(r, rq, opened_active);
 }
 
 static void open_index(struct rest *r)

@@ -231,14 +231,34 @@ static void yaml_value(struct buf *b, const struct json *v, unsigned depth, bool
 
 enum format { FORMAT_JSON, FORMAT_YAML };
 
+/* A media type that answers can have, parameters aside; false: it is none. */
+static bool media_format(struct str media, enum format *out)
+{
+    struct str rest, type = str_trim(str_cut(media, ';', &rest));
+    bool yaml = str_eq_nocase(type, STR("application/yaml"));
+    *out = yaml ? FORMAT_YAML : FORMAT_JSON;
+    return yaml || str_eq_nocase(type, STR("application/json")) || str_eq_nocase(type, STR("application/x-ndjson"));
+}
+
+/* `format`, or what the client accepts, or the form it speaks itself. */
 static enum format wanted_format(struct rest *r)
 {
+    enum format wanted = FORMAT_JSON;
+    const char *const headers[] = {"accept", "content-type"};
     struct str f = rest_param(r, "format");
-    if (f.p != NULL) {
+    if (str_eq_nocase(f, STR("yaml")) || str_eq_nocase(f, STR("json"))) {
         return str_eq_nocase(f, STR("yaml")) ? FORMAT_YAML : FORMAT_JSON;
     }
-    const struct str *accept = http_header_find(r->http->headers, r->http->headers_n, "accept");
-    return accept != NULL && str_starts(*accept, STR("application/yaml")) ? FORMAT_YAML : FORMAT_JSON;
+    if (f.p != NULL && media_format(f, &wanted)) {
+        return wanted;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(headers); i++) {
+        const struct str *h = http_header_find(r->http->headers, r->http->headers_n, headers[i]);
+        if (h != NULL && media_format(*h, &wanted)) {
+            return wanted;
+        }
+    }
+    return FORMAT_JSON;
 }
 
 enum err rest_shape(struct rest *r, struct buf *b, const char **content_type)

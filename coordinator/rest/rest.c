@@ -327,15 +327,16 @@ void rest_acknowledge(struct rest *r)
 
 /* ---- dispatch -------------------------------------------------------------------------------------------------------------------- */
 
+/* Nothing stands before the first slash or behind the last ones; between two of them there is an empty part. */
 static enum err split_path(struct rest *r, struct str path, struct str *parts, unsigned *n)
 {
-    struct str rest = path;
     *n = 0;
+    while (path.n > 0 && path.p[path.n - 1] == '/') {
+        path.n--;
+    }
+    struct str rest = path.n > 0 ? str_slice(path, path.p[0] == '/' ? 1 : 0, path.n) : STR_NULL;
     while (rest.p != NULL) {
         struct str part = str_cut(rest, '/', &rest);
-        if (part.n == 0) {
-            continue;
-        }
         if (*n == PATH_PARTS_MAX) {
             return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "the path has too many parts");
         }
@@ -346,6 +347,22 @@ static enum err split_path(struct rest *r, struct str path, struct str *parts, u
         (*n)++;
     }
     return ERR_OK;
+}
+
+/* "type/subtype", letters, digits and the like. */
+static bool well_formed(struct str media)
+{
+    size_t slash = str_find(media, '/', 0);
+    if (slash == SIZE_MAX || slash == 0 || slash + 1 == media.n) {
+        return false;
+    }
+    for (size_t i = 0; i < media.n; i++) {
+        char c = media.p[i];
+        if ((c <= ' ' || c == 0x7F || strchr("()<>@,;:\\\"[]?=", c) != NULL) || (c == '/' && i != slash)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool supported_content(struct str type)
@@ -417,6 +434,14 @@ void coordinator_handle(void *coordinator, struct http_request *req)
         return;
     }
     const struct str *type = http_header_find(req->headers, req->headers_n, "content-type");
+    struct str media_rest;
+    if (type != NULL && !well_formed(str_trim(str_cut(*type, ';', &media_rest)))) {
+        err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "invalid Content-Type header [%.*s]", STR_ARG(*type));
+        err_wrap(&r->em, ERR_CONTENT_TYPE_HEADER, "java.lang.IllegalArgumentException: invalid Content-Type header [%.*s]",
+                 STR_ARG(*type));
+        rest_fail(r, NULL);
+        return;
+    }
     if (req->body.n > 0 && (type == NULL || !supported_content(*type))) {
         rest_fail_text(r, 406, "Content-Type header [%.*s] is not supported", type != NULL ? (int)type->n : 0, type != NULL ? type->p : "");
         return;
@@ -438,7 +463,7 @@ static const struct {
     const struct route *routes;
     const size_t *n;
 } families[] = {
-    {routes_root, &routes_root_n},     {routes_index, &routes_index_n},   {routes_document, &routes_document_n},
+    {routes_root, &routes_root_n},     {routes_index, &routes_index_n},   {routes_document, &routes_document_n}, {routes_update, &routes_update_n},
     {routes_bulk, &routes_bulk_n},     {routes_search, &routes_search_n}, {routes_maintenance, &routes_maintenance_n},
     {routes_scroll, &routes_scroll_n},   {routes_msearch, &routes_msearch_n},
     {routes_index_settings, &routes_index_settings_n},

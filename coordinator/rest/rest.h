@@ -134,14 +134,14 @@ enum err resolve_write(const struct cluster_state *s, struct str name, int64_t n
                        const struct index_meta **out, const struct alias_meta **alias, struct str *concrete, struct errmsg *em);
 
 /* ---- families of handlers: each adds its routes ---- */
-extern const struct route routes_root[], routes_index[], routes_document[], routes_bulk[], routes_search[], routes_maintenance[], routes_scroll[], routes_msearch[];
+extern const struct route routes_root[], routes_index[], routes_document[], routes_update[], routes_bulk[], routes_search[], routes_maintenance[], routes_scroll[], routes_msearch[];
 extern const struct route routes_index_settings[], routes_alias[], routes_template[], routes_open_close[], routes_cluster_settings[],
     routes_field_mapping[], routes_resolve_index[], routes_get[], routes_mget[],
     routes_explain[], routes_search_shards[];
 extern const size_t routes_index_settings_n, routes_alias_n, routes_template_n, routes_open_close_n, routes_cluster_settings_n,
     routes_field_mapping_n, routes_resolve_index_n, routes_get_n, routes_mget_n,
     routes_explain_n, routes_search_shards_n;
-extern const size_t routes_root_n, routes_index_n, routes_document_n, routes_bulk_n, routes_search_n, routes_maintenance_n, routes_scroll_n, routes_msearch_n;
+extern const size_t routes_root_n, routes_index_n, routes_document_n, routes_update_n, routes_bulk_n, routes_search_n, routes_maintenance_n, routes_scroll_n, routes_msearch_n;
 extern const struct route routes_health[], routes_index_stats[], routes_cat[], routes_cat_indices[], routes_nodes[];
 extern const size_t routes_health_n, routes_index_stats_n, routes_cat_n, routes_cat_indices_n, routes_nodes_n;
 

@@ -1,5 +1,5 @@
-/* A trie of path parts. Explicit parts go before `{name}` ones, with backtracking; the first leaf that is a route decides, also
- * when it does not serve the method, as in Elasticsearch's PathTrie. */
+/* A trie of path parts. A path is walked in up to four modes, as Elasticsearch's PathTrie does, each freer than the one before
+ * with where `{name}` may stand for a part; the first leaf that serves the method is taken. */
 #include "coordinator/rest/rest.h"
 
 struct leaf_route {
@@ -67,30 +67,52 @@ bool router_add(struct router *r, const struct route *routes, size_t n, struct a
     return true;
 }
 
-struct walk {
-    const struct str *parts;
-    unsigned n;
-    unsigned method;
-    unsigned allowed;
-    const struct route *found;
-};
+enum mode { EXPLICIT_ONLY, WILDCARD_ROOT, WILDCARD_LEAF, WILDCARD_ANYWHERE, MODES };
 
-static void search(struct walk *w, const struct node *at, unsigned depth)
+static const struct node *explicit_child(const struct node *at, struct str part)
 {
-    if (depth == w->n) {
-        for (const struct leaf_route *l = at->routes; l != NULL; l = l->next) {
-            w->allowed |= l->route->methods;
-            if (w->found == NULL && (l->route->methods & w->method) != 0) {
-                w->found = l->route;
-            }
-        }
-        return;
+    const struct node *c = at->children;
+    while (c != NULL && (c->part.p == NULL || !str_eq(c->part, part))) {
+        c = c->sibling;
     }
-    for (const struct node *c = at->children; c != NULL && w->allowed == 0; c = c->sibling) {
-        if (c->part.p == NULL || str_eq(c->part, w->parts[depth])) {
-            search(w, c, depth + 1);
-        }
+    return c;
+}
+
+static const struct node *wildcard_child(const struct node *at)
+{
+    const struct node *c = at->children;
+    while (c != NULL && c->part.p != NULL) {
+        c = c->sibling;
     }
+    return c;
+}
+
+static bool wildcard_allowed(enum mode mode, bool first, bool last)
+{
+    return mode == WILDCARD_ANYWHERE || (mode == WILDCARD_ROOT && first) || (mode == WILDCARD_LEAF && last);
+}
+
+/* The leaf below `at` for the parts from `depth` on; NULL: none in this mode. */
+static const struct node *retrieve(const struct node *at, const struct str *parts, unsigned n, unsigned depth, enum mode mode)
+{
+    const struct node *any = wildcard_child(at), *node = explicit_child(at, parts[depth]);
+    bool first = depth == 0, last = depth + 1 == n, explicit_or_root = mode == EXPLICIT_ONLY || mode == WILDCARD_ROOT;
+    bool used_wildcard = false;
+    if (node == NULL) {
+        node = wildcard_allowed(mode, first, last) ? any : NULL;
+        used_wildcard = true;
+    } else if (node->routes == NULL && any != NULL && ((last && !explicit_or_root) || (first && explicit_or_root))) {
+        node = any;
+        used_wildcard = true;
+    }
+    if (node == NULL || last) {
+        return node != NULL && node->routes != NULL ? node : NULL;
+    }
+    const struct node *leaf = retrieve(node, parts, n, depth + 1, mode);
+    if (leaf == NULL && !used_wildcard && mode != EXPLICIT_ONLY && any != NULL) {
+        leaf = retrieve(any, parts, n, depth + 1, mode);
+    }
+    return leaf;
 }
 
 /* Names the parts that the pattern has in braces. The pattern outlives the request: its bytes serve as names, copied with a
@@ -114,8 +136,16 @@ static bool bind(struct rest *rq, const struct route *route, const struct str *p
 
 rest_handler router_find(const struct router *r, struct rest *rq, const struct str *parts, unsigned n_parts, unsigned *allowed)
 {
-    struct walk w = {.parts = parts, .n = n_parts, .method = 1U << rq->method};
-    search(&w, &r->root, 0);
-    *allowed = w.allowed;
-    return w.found != NULL && bind(rq, w.found, parts) ? w.found->handler : NULL;
+    const struct route *found = NULL;
+    *allowed = 0;
+    for (int mode = 0; mode < MODES; mode++) {
+        const struct node *leaf = n_parts == 0 ? &r->root : retrieve(&r->root, parts, n_parts, 0, (enum mode)mode);
+        for (const struct leaf_route *l = leaf != NULL ? leaf->routes : NULL; l != NULL; l = l->next) {
+            *allowed |= l->route->methods;
+            if (found == NULL && (l->route->methods & 1U << rq->method) != 0) {
+                found = l->route;
+            }
+        }
+    }
+    return found != NULL && bind(rq, found, parts) ? found->handler : NULL;
 }

@@ -153,6 +153,19 @@ static enum err total_override(struct url_overrides *u)
     return e == ERR_OK ? put(u, "track_total_hits", number(u->r, n)) : e;
 }
 
+/* Paths may still name types, of which there is one: nothing is of another. */
+static enum err type_override(struct url_overrides *u)
+{
+    struct str rest = rest_param(u->r, "type");
+    bool there = rest.n == 0;
+    while (rest.n > 0) {
+        struct str one = str_cut(rest, ',', &rest);
+        there |= str_is(one, "_doc");
+    }
+    struct json none = json_mk_object();
+    return there || !json_put(&none, u->r->arena, STR("match_none"), json_mk_object()) ? ERR_OK : put(u, "query", none);
+}
+
 static enum err overrides(struct url_overrides *u)
 {
     static const char *const ints[] = {"from", "size", "terminate_after"};
@@ -173,6 +186,7 @@ static enum err overrides(struct url_overrides *u)
     e = e == ERR_OK ? total_override(u) : e;
     e = e == ERR_OK ? list_override(u, "stored_fields", "stored_fields", NULL) : e;
     e = e == ERR_OK ? list_override(u, "docvalue_fields", "docvalue_fields", NULL) : e;
+    e = e == ERR_OK ? type_override(u) : e;
     return e == ERR_OK ? list_override(u, "stats", "stats", NULL) : e;
 }
 
@@ -284,6 +298,7 @@ static void searched(struct search_call *c)
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &b, false);
     search_write(c, &w, &status);
+    r->is_error = status >= 400;
     search_free(c);
     rest_send(r, status, &b);
 }
@@ -319,6 +334,7 @@ static void counted(struct search_call *c)
     jsonw_init(&w, &b, false);
     if (c->error.n > 0 || (c->n_ok == 0 && c->n_failed > 0)) {
         search_write(c, &w, &status);
+        r->is_error = true;
     } else {
         status = 200;
         jw_obj(&w);
@@ -388,6 +404,7 @@ static enum err count_body(struct rest *r, struct search_opts *o)
     if (e == ERR_OK && body != NULL && body->n > 0 && json_get(&own, "query") == NULL) {
         e = put(&u, "query", body->members[0].value);
     }
+    e = e == ERR_OK ? type_override(&u) : e;
     if (e == ERR_OK && rest_has(r, "min_score")) {
         e = put(&u, "min_score", json_mk_str(rest_param(r, "min_score")));
     }
@@ -436,7 +453,9 @@ static void count(struct rest *r)
 const struct route routes_search[] = {
     {M_GET | M_POST, "/_search", search},
     {M_GET | M_POST, "/{index}/_search", search},
+    {M_GET | M_POST, "/{index}/{type}/_search", search},
     {M_GET | M_POST, "/_count", count},
     {M_GET | M_POST, "/{index}/_count", count},
+    {M_GET | M_POST, "/{index}/{type}/_count", count},
 };
 const size_t routes_search_n = ARRAY_LEN(routes_search);

@@ -2,6 +2,7 @@
 #include "engine/index/engine_int.h"
 
 #include "common/base/bits.h"
+#include "common/base/hash.h"
 
 /* ---- buffer to segment ---- */
 
@@ -215,6 +216,36 @@ struct view *engine_acquire(struct engine *e)
     struct view *v = view_ref(e->view);
     pthread_mutex_unlock(&e->view_lock);
     return v;
+}
+
+enum err engine_get_view(struct engine *e, struct str id, bool want_source, struct arena *arena, struct view **out,
+                         struct engine_doc *doc, struct errmsg *em)
+{
+    struct found f = {.place = PLACE_NONE};
+    *out = NULL;
+    enum err r = engine_spill(e, em);
+    if (r == ERR_OK) {
+        engine_find(e, id, hash_str(id), true, &f);
+    }
+    if (r != ERR_OK || f.place != PLACE_SLOT) {
+        *doc = (struct engine_doc){0};
+        return r;
+    }
+    struct engine_view *v = view_new(e, 1);
+    if (v == NULL) {
+        return err_no_memory(em);
+    }
+    add_leaf(v, f.slot->segment, f.slot->live, slot_live_roots(f.slot));
+    v->v.generation = e->view_generation;
+    r = engine_get(e, id, want_source, arena, doc, em);
+    doc->leaf = 0;
+    doc->doc = f.doc;
+    if (r != ERR_OK) {
+        view_unref(&v->v);
+        return r;
+    }
+    *out = &v->v;
+    return ERR_OK;
 }
 
 enum err engine_set_mapping(struct engine *e, const struct mapping *m, uint64_t version, struct errmsg *em)

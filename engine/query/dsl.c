@@ -450,8 +450,8 @@ enum err field_boosts_parse(struct json_pull *p, struct arena *arena, const char
 }
 
 static const struct object_field script_fields[] = {
-    {"source", OBJ_STRING | OBJ_OBJECT | OBJ_ARRAY, PARAM_IGNORED, 0, NULL},
-    {"inline", OBJ_STRING | OBJ_OBJECT | OBJ_ARRAY, PARAM_IGNORED, 0, NULL},
+    {"source", OBJ_STRING | OBJ_OBJECT, PARAM_IGNORED, 0, NULL},
+    {"inline", OBJ_STRING | OBJ_OBJECT, PARAM_IGNORED, 0, NULL},
     {"id", OBJ_STRING, PARAM_IGNORED, 0, NULL},
     {"stored", OBJ_STRING, PARAM_IGNORED, 0, NULL},
     {"lang", OBJ_STRING, PARAM_IGNORED, 0, NULL},
@@ -505,7 +505,8 @@ enum err script_form_parse(struct json_pull *p, const struct json **out, struct 
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "must specify either [source] for an inline script or [id] for a stored script");
     }
     if (source && id) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "cannot specify both [source] and [id]");
+        err_set(em, ERR_ILLEGAL_ARGUMENT, "must only use one of [source, id] when specifying a script");
+        return err_wrap(em, ERR_X_CONTENT, "[script] failed to parse field [source]");
     }
     return ERR_OK;
 }
@@ -531,4 +532,15 @@ enum err query_check(const struct json *dsl, struct str text, struct arena *aren
     }
     json_pull_next(&p);
     return dsl_parse_query(&p, arena, &d, em);
+}
+
+enum err script_check(const struct json *form, struct str text, struct arena *arena, struct errmsg *em)
+{
+    struct json_pull p;
+    const struct json *ignored;
+    if (!json_pull_init(&p, form, text, arena)) {
+        return err_no_memory(em);
+    }
+    json_pull_next(&p);
+    return script_form_parse(&p, &ignored, em);
 }

@@ -248,6 +248,8 @@ struct query_context {
 /* Syntax only: refuses what can be refused without a mapping (unknown queries, unknown parameters, wrong tokens), with
  * line and column, as the coordinating node does. */
 enum err query_check(const struct json *dsl, struct str text, struct arena *arena, struct errmsg *em);
+/* The same for a script's form: a text, or an object with source or id. */
+enum err script_check(const struct json *form, struct str text, struct arena *arena, struct errmsg *em);
 /* Builds the tree for one shard. Field-dependent errors are ERR_QUERY_SHARD (index named) around their cause. */
 enum err query_build(const struct query **out, const struct query_context *cx, const struct json *dsl, struct errmsg *em);
 /* The text form that validate?explain=true and profile print (Lucene's toString). */

@@ -178,6 +178,9 @@ static enum err compile(struct script *s, struct errmsg *em)
     arena_init(&scratch, NULL, (size_t)64 << 20);
     enum err e = str_is(s->lang, "expression") ? script_parse_expression(&program, s->source, &scratch, em)
                                                : script_parse(&program, s->source, &scratch, em);
+    if (e == ERR_OK && str_trim(s->source).n == 0) {
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "invalid function definition: found no statements for function [execute] with [0] parameters");
+    }
     e = e == ERR_OK ? script_generate(s, &program, em) : e;
     arena_fini(&scratch);
     return e == ERR_OK ? e : compile_error(s, e, em);
