@@ -21,7 +21,7 @@ LIBS_serai-hotel := hotel common/sys common/base
 # EXTRA carries sanitizers and the like to compiler and linker.
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Werror
 CFLAGS := -std=c11 -D_GNU_SOURCE -g $(OPT) $(WARN) -fno-strict-aliasing -ffp-contract=off -I. -I/usr/include/yajl $(EXTRA)
-SYSLIBS := -levent -levent_pthreads -levent_openssl -lssl -lcrypto -lhttp_parser -lyajl -licui18n -licuuc -licudata \
+SYSLIBS := -levent -levent_pthreads -levent_openssl -lnng -lssl -lcrypto -lhttp_parser -lyajl -licui18n -licuuc -licudata \
            -lstemmer -llz4 -lzstd -lroaring -lyaml -lz -lpthread -lm
 # Sanitizers bring an allocator of their own.
 MALLOC := $(if $(findstring fsanitize,$(EXTRA)),,-ljemalloc)

@@ -1,0 +1,72 @@
+/* Frames and errors as bytes: what went in comes out; damage is noticed. */
+#include "common/base/rand.h"
+#include "proto/err_bytes.h"
+#include "proto/frame.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+START_TEST(round_trip)
+{
+    struct buf b;
+    struct frame f = {.flags = FRAME_ANSWER, .cls = 1, .kind = 65, .from = STR("me"), .target = STR("you"), .payload = STR("hello")}, g;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    frame_encode(&f, &b);
+    ck_assert_int_eq(frame_decode(&g, buf_view(&b), NULL), ERR_OK);
+    ck_assert(g.flags == f.flags && g.cls == f.cls && g.kind == f.kind && str_eq(g.from, f.from) && str_eq(g.target, f.target)
+              && str_eq(g.payload, f.payload));
+    for (size_t i = 0; i < b.n; i++) {
+        for (int bit = 0; bit < 8; bit++) {
+            b.p[i] = (char)(b.p[i] ^ (1 << bit));
+            ck_assert_int_eq(frame_decode(&g, buf_view(&b), NULL), ERR_CORRUPT);
+            b.p[i] = (char)(b.p[i] ^ (1 << bit));
+        }
+        ck_assert_int_eq(frame_decode(&g, str_mk(b.p, i), NULL), ERR_CORRUPT);
+    }
+    buf_fini(&b);
+}
+END_TEST
+
+START_TEST(errors)
+{
+    struct buf b;
+    struct errmsg em, out;
+    struct rng rng;
+    rng_seed(&rng, 3);
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    err_set_at(&em, ERR_PARSING, 3, 9, "inner");
+    err_wrap(&em, ERR_SEARCH_PHASE, "outer");
+    err_about_index(&em, STR("hotel"), STR("uuid"));
+    err_about_shard(&em, 4);
+    errmsg_encode(&em, &b);
+    struct bytes_in in = bytes_in(buf_view(&b));
+    errmsg_decode(&out, &in);
+    ck_assert(!in.bad && bytes_left(&in) == 0 && out.n == 2 && out.about.shard == 4);
+    ck_assert_str_eq(out.frame[1].reason, "inner");
+    ck_assert_uint_eq(out.frame[1].line, 3);
+    ck_assert_int_eq(err_http_status(&out), err_http_status(&em));
+    for (size_t i = 0; i < b.n; i++) { /* read as something else, or refused */
+        char was = b.p[i];
+        b.p[i] = (char)rng_u64(&rng);
+        in = bytes_in(buf_view(&b));
+        errmsg_decode(&out, &in);
+        ck_assert(!in.bad || out.n == 0);
+        b.p[i] = was;
+    }
+    buf_fini(&b);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("frame");
+    TCase *c = tcase_create("all");
+    tcase_add_test(c, round_trip);
+    tcase_add_test(c, errors);
+    suite_add_tcase(s, c);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
