@@ -46,7 +46,8 @@ struct buffer_field {
 
 struct buffer_doc {
     struct doc_meta meta;
-    const char *blob; /* id, routing, record; NULL: a nested document */
+    const char *blob; /* id, routing, record; NULL: a nested document without stored values */
+    bool is_root;
     size_t record_n;
     uint32_t id_n, routing_n;
     bool has_routing;

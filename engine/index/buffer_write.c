@@ -195,7 +195,7 @@ static void write_documents(struct writing *w)
         seg_out_begin(w->out, SECTION_ROOTS);
         uint64_t word = 0;
         for (uint32_t i = 0; i < b->n_docs; i++) {
-            word |= (uint64_t)(b->docs[i].blob != NULL) << (i & 63);
+            word |= (uint64_t)b->docs[i].is_root << (i & 63);
             if ((i & 63) == 63 || i + 1 == b->n_docs) {
                 seg_out_u64(w->out, word);
                 word = 0;

@@ -191,23 +191,36 @@ static void put_stored(struct buf *to, const struct doc_value *v)
     }
 }
 
-static enum err add_blob(struct index_buffer *b, const struct parsed_doc *doc, struct buffer_doc *d,
-                         struct errmsg *em)
+static size_t count_stored(const struct doc_part *part)
 {
-    const struct doc_part *root = &doc->parts[doc->n_parts - 1];
-    size_t n_values = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < part->n; i++) {
+        n += part->values[i].to_store;
+    }
+    return n;
+}
+
+/* What is stored with a document: id, routing and source with the root alone, values with each. */
+static enum err add_blob(struct index_buffer *b, const struct parsed_doc *doc, const struct doc_part *part,
+                         struct buffer_doc *d, struct errmsg *em)
+{
+    static const struct parsed_doc nothing;
+    d->is_root = part->nested == NULL;
+    if (!d->is_root) {
+        if (count_stored(part) == 0) {
+            return ERR_OK;
+        }
+        doc = &nothing;
+    }
     buf_reset(&b->record);
     buf_str(&b->record, doc->id);
     buf_str(&b->record, doc->routing);
     size_t head = b->record.n;
     stored_record_source(&b->record, doc->source.n > 0 ? doc->source : STR_NULL);
-    for (size_t i = 0; i < root->n; i++) {
-        n_values += root->values[i].to_store;
-    }
-    stored_record_begin_values(&b->record, n_values);
-    for (size_t i = 0; i < root->n; i++) {
-        if (root->values[i].to_store) {
-            put_stored(&b->record, &root->values[i]);
+    stored_record_begin_values(&b->record, count_stored(part));
+    for (size_t i = 0; i < part->n; i++) {
+        if (part->values[i].to_store) {
+            put_stored(&b->record, &part->values[i]);
         }
     }
     struct str blob = b->record.failed ? STR_NULL : arena_str(&b->arena, buf_view(&b->record));
@@ -234,7 +247,7 @@ static enum err add_root(struct index_buffer *b, const struct parsed_doc *doc, d
     for (size_t i = 0; i < doc->n_ignored && e == ERR_OK; i++) {
         e = buffer_add_term(b, STR("_ignored"), doc->ignored[i], root, em);
     }
-    return e == ERR_OK ? add_blob(b, doc, &b->docs[root], em) : e;
+    return e;
 }
 
 static void undo(struct index_buffer *b)
@@ -281,7 +294,9 @@ enum err index_buffer_add(struct index_buffer *b, const struct parsed_doc *doc, 
             break;
         }
         b->docs[b->n_docs] = (struct buffer_doc){.meta = *meta};
-        e = add_part(b, &doc->parts[i], meta, b->n_docs++, em);
+        e = add_part(b, &doc->parts[i], meta, b->n_docs, em);
+        e = e == ERR_OK ? add_blob(b, doc, &doc->parts[i], &b->docs[b->n_docs], em) : e;
+        b->n_docs++;
     }
     if (e == ERR_OK) {
         *root = b->n_docs - 1;
@@ -316,7 +331,7 @@ size_t index_buffer_bytes(const struct index_buffer *b)
 
 bool index_buffer_stored(const struct index_buffer *b, doc_id root, struct str *source, struct str *routing)
 {
-    if (root >= b->n_docs || b->docs[root].blob == NULL) {
+    if (root >= b->n_docs || !b->docs[root].is_root) {
         return false;
     }
     const struct buffer_doc *d = &b->docs[root];

@@ -35,7 +35,7 @@ static enum err parse_script_score(struct json_pull *p, struct arena *arena, str
 {
     static const struct object_field fields[] = {
         {"query", OBJ_OBJECT, PARAM_IGNORED, 0, read_query},
-        {"script", OBJ_OBJECT | OBJ_STRING, PARAM_IGNORED, 0, read_script},
+        {"script", OBJ_OBJECT, PARAM_IGNORED, 0, read_script},
         {"min_score", OBJ_NUMBER | OBJ_STRING, PARAM_IGNORED, 0, read_min_score},
         {"boost", OBJ_NUMBER | OBJ_STRING, PARAM_BOOST, offsetof(struct dsl, boost), NULL},
         {"_name", OBJ_STRING, PARAM_TEXT, offsetof(struct dsl, name), NULL},

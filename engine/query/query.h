@@ -231,6 +231,7 @@ struct query_context {
     struct str index_uuid;
     int32_t shard;
     int64_t now_ms;          /* one moment for the whole request */
+    const struct field *nested; /* the query is about documents of this nested object; NULL: roots */
     uint32_t clauses_max;    /* indices.query.bool.max_clause_count, 1024 */
     uint32_t depth_max;
     const struct settings *index_settings;

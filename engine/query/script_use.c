@@ -1,5 +1,7 @@
 #include "engine/query/script_use.h"
 
+#include "common/base/bits.h"
+
 #include "common/base/inet.h"
 #include "common/base/json.h"
 #include "common/base/num.h"
@@ -223,8 +225,12 @@ static double score_of(void *self)
 
 static const struct json *source_of(void *self)
 {
+    static const struct json nothing = {.type = JSON_OBJECT};
     struct script_docs *s = self;
     struct stored_doc d;
+    if (s->o.leaf->roots != NULL && !bits_test(s->o.leaf->roots, s->doc)) { /* a nested document has none of its own */
+        return &nothing;
+    }
     if (!s->reading) {
         stored_reader_init(&s->stored, s->o.leaf->segment);
         s->reading = true;

@@ -115,7 +115,9 @@ enum err inner_hits_check(const struct search_context *cx, const struct query *q
         const struct search_source *s = w.v[i]->nested.inner_hits->source;
         struct sort_plan *plan = NULL;
         if (!by_score(s)) {
-            e = sort_plan_new(&plan, cx, s->sort, s->n_sort, em);
+            struct search_context own = *cx;
+            own.nested = w.v[i]->nested.path;
+            e = sort_plan_new(&plan, &own, s->sort, s->n_sort, em);
             sort_plan_fini(plan);
         }
         e = e == ERR_OK ? inner_hits_check(cx, w.v[i]->nested.child, NULL, em) : e;
@@ -130,6 +132,7 @@ static enum err prepare_one(struct fetch *f, struct inner_hits *x, const struct 
     x->nested = nested;
     x->f = (struct fetch){.shard = f->shard, .source = s, .arena = f->arena, .em = f->em, .query = nested->nested.child};
     enum err e = fetch_prepare(&x->f);
+    x->f.cx.nested = nested->nested.path;
     e = e == ERR_OK ? weight_new(&x->weight, &x->f.cx.weight, x->f.query, NEED_SCORES, f->em) : e;
     return e == ERR_OK && !by_score(s) ? sort_plan_new(&x->sort, &x->f.cx, s->sort, s->n_sort, f->em) : e;
 }

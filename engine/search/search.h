@@ -108,6 +108,7 @@ struct search_context {
     const struct search_source *source;
     struct query_context query;   /* to build queries */
     struct weight_context weight; /* to run them */
+    const struct field *nested;   /* the nested object that the hits are of; NULL: root documents */
     struct arena *arena;
 };
 enum err search_context_init(struct search_context *cx, const struct search_shard *shard, const struct search_source *source,

@@ -173,6 +173,10 @@ static enum err bind_key(const struct search_context *cx, struct sort_key *k, st
 {
     const struct sort_spec *s = k->spec;
     k->mode = s->mode != SORT_MODE_DEFAULT ? s->mode : s->descending ? SORT_MODE_MAX : SORT_MODE_MIN;
+    enum err e = sort_nested_bind(cx, k, em);
+    if (e != ERR_OK) {
+        return e;
+    }
     switch (s->kind) {
     case SORT_SCORE:
         p->needs_scores = true;
@@ -203,6 +207,7 @@ enum err sort_plan_new(struct sort_plan **out, const struct search_context *cx, 
         keys[i].spec = &specs[i];
         enum err e = bind_key(cx, &keys[i], p, em);
         if (e != ERR_OK) {
+            sort_plan_fini(p);
             return e;
         }
     }
@@ -210,11 +215,21 @@ enum err sort_plan_new(struct sort_plan **out, const struct search_context *cx, 
     return ERR_OK;
 }
 
-void sort_plan_fini(struct sort_plan *p)
+static void close_stored(struct sort_plan *p)
 {
-    if (p != NULL && p->stored_open) {
+    if (p->stored_open) {
         stored_reader_fini(&p->stored);
         p->stored_open = false;
+    }
+}
+
+void sort_plan_fini(struct sort_plan *p)
+{
+    if (p != NULL) {
+        close_stored(p);
+        for (uint32_t i = 0; i < p->n; i++) {
+            sort_nested_fini(&p->keys[i]);
+        }
     }
 }
 
@@ -233,15 +248,14 @@ enum err sort_plan_leaf(struct sort_plan *p, const struct leaf *leaf, struct sco
         num_column_open(&k->nums, k->is_text ? NULL : k->seg);
         ord_column_open(&k->ords, k->is_text ? k->seg : NULL);
         if (k->is_id) {
-            sort_plan_fini(p);
+            close_stored(p);
             stored_reader_init(&p->stored, leaf->segment);
             p->stored_open = true;
         }
-        if (k->is_script) {
-            enum err e = sort_script_leaf(p, k, leaf, em);
-            if (e != ERR_OK) {
-                return e;
-            }
+        enum err e = k->is_script ? sort_script_leaf(p, k, leaf, em) : ERR_OK;
+        e = e == ERR_OK && k->nested != NULL ? sort_nested_leaf(k, leaf, em) : e;
+        if (e != ERR_OK) {
+            return e;
         }
     }
     return ERR_OK;
@@ -346,7 +360,7 @@ static int64_t distance(const struct sort_key *k, doc_id doc)
 }
 
 /* numeric_type: dates as nanoseconds or milliseconds, whole numbers as fractions and back. */
-static int64_t cast(const struct sort_key *k, int64_t v)
+int64_t sort_cast(const struct sort_key *k, int64_t v)
 {
     struct str t = k->spec->numeric_type;
     enum field_type from = k->field->type;
@@ -373,7 +387,7 @@ static void load_number(const struct sort_key *k, doc_id doc, struct sort_cell *
                           : pick_fraction(k, first, n);
     } else {
         int64_t v = n == 1 ? num_column_value(&k->nums, first) : pick_long(k->mode, &k->nums, first, n);
-        out->num = k->spec->numeric_type.p != NULL ? cast(k, v) : v;
+        out->num = k->spec->numeric_type.p != NULL ? sort_cast(k, v) : v;
     }
 }
 
@@ -410,9 +424,11 @@ static void load_text(struct sort_plan *p, const struct sort_key *k, doc_id doc,
         return;
     }
     uint64_t first;
-    uint32_t n = ord_column_seek(&k->ords, doc, &first);
+    uint32_t n = k->nested == NULL ? ord_column_seek(&k->ords, doc, &first) : 0;
     if (n > 0) {
         out->ord = ord_column_value(&k->ords, k->mode == SORT_MODE_MAX ? first + n - 1 : first);
+        out->null = false;
+    } else if (k->nested != NULL && sort_nested_ord(k, doc, &out->ord)) {
         out->null = false;
     } else if (k->missing_text.p != NULL) {
         set_text(out, k->missing_text);
@@ -430,6 +446,8 @@ void sort_cell_load(struct sort_plan *p, uint32_t i, doc_id doc, struct sort_cel
         out->num = num_from_float(p->score);
     } else if (k->spec->kind == SORT_DOC) {
         out->num = (int64_t)p->leaf->base + doc;
+    } else if (k->nested != NULL) {
+        sort_nested_number(k, doc, out);
     } else if (k->is_geo) {
         out->num = distance(k, doc);
     } else {

@@ -30,7 +30,7 @@ struct sort_key {
     bool missing_first;
     const struct script *script;
     struct script_docs *script_docs; /* of the current segment */
-    const struct query *nested_filter;
+    struct sort_nested *nested; /* NULL: the document's own values */
     /* of the current segment */
     struct num_column nums;
     struct ord_column ords;
@@ -65,6 +65,21 @@ bool sort_cell_value(const struct sort_plan *p, uint32_t k, const struct sort_ce
 bool sort_cell_of_value(const struct sort_plan *p, uint32_t k, const struct sort_value *v, struct sort_cell *out);
 /* A cell from a value of search_after. ERR_ILLEGAL_ARGUMENT when it does not fit the field. */
 enum err sort_cell_parse(const struct sort_plan *p, uint32_t k, const struct json *v, struct sort_cell *out, struct errmsg *em);
+
+/* ---- nested documents' values (sort_nested.c) ---- */
+enum err sort_nested_bind(const struct search_context *cx, struct sort_key *k, struct errmsg *em);
+void sort_nested_fini(struct sort_key *k);
+enum err sort_nested_leaf(struct sort_key *k, const struct leaf *leaf, struct errmsg *em);
+/* Walks the nested documents of one document: begin with all zero; `at` is the document. */
+struct sort_children {
+    doc_id at;
+    uint32_t n;
+};
+bool sort_nested_next(const struct sort_key *k, doc_id parent, struct sort_children *c);
+void sort_nested_number(const struct sort_key *k, doc_id parent, struct sort_cell *out);
+bool sort_nested_ord(const struct sort_key *k, doc_id parent, uint64_t *ord);
+/* A whole number under the key's numeric_type (sort.c). */
+int64_t sort_cast(const struct sort_key *k, int64_t v);
 
 /* ---- scripts (sort_script.c) ---- */
 enum err sort_script_bind(const struct search_context *cx, struct sort_key *k, struct sort_plan *p, struct errmsg *em);

@@ -48,28 +48,81 @@ static enum err parse_mode(struct str text, enum sort_mode *mode, struct errmsg 
     return err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown SortMode [%.*s]", STR_ARG(text));
 }
 
-/* "nested": {"path", "filter", "max_children", "nested"} is kept as it is and bound by the shard. */
-static enum err check_nested(const struct parse *p, const struct json *v)
+static struct nested_sort_spec *new_nested(const struct parse *p)
 {
-    static const char *const known[] = {"path", "filter", "max_children", "nested", NULL};
+    struct nested_sort_spec *n = ARENA_NEW(p->arena, struct nested_sort_spec);
+    if (n != NULL) {
+        n->max_children = INT32_MAX;
+    }
+    return n;
+}
+
+static enum err parse_nested(const struct parse *p, const struct json *v, struct nested_sort_spec **out);
+
+static enum err nested_member(const struct parse *p, const struct json_member *m, struct nested_sort_spec *n)
+{
+    if (str_is(m->key, "filter")) {
+        n->filter = &m->value;
+        if (query_check(n->filter, p->text, p->arena, p->em) == ERR_OK) {
+            return ERR_OK;
+        }
+        uint32_t line = p->em->frame[0].line, col = p->em->frame[0].col;
+        err_wrap(p->em, ERR_PARSING, "Expected nested_filter element.");
+        p->em->frame[0].line = line;
+        p->em->frame[0].col = col;
+        return ERR_PARSING;
+    }
+    if (str_is(m->key, "nested")) {
+        struct nested_sort_spec *inside;
+        enum err e = parse_nested(p, &m->value, &inside);
+        n->inside = inside;
+        return e;
+    }
+    if (str_is(m->key, "path")) {
+        n->path = json_text(&m->value);
+        return ERR_OK;
+    }
+    if (str_is(m->key, "max_children")) {
+        return jr_int(&m->value, &n->max_children, p->em);
+    }
+    return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "malformed nested format, unknown field: [%.*s]", STR_ARG(m->key));
+}
+
+/* "nested": {"path", "filter", "max_children", "nested"}; what depends on the mapping is bound by the shard. */
+static enum err parse_nested(const struct parse *p, const struct json *v, struct nested_sort_spec **out)
+{
+    enum err e = ERR_OK;
+    *out = new_nested(p);
+    if (*out == NULL) {
+        return err_no_memory(p->em);
+    }
     if (v->type != JSON_OBJECT) {
-        return jr_fail(p->text, v->off, p->em, "Unknown key for a %s in [nested].", json_token_name(v));
+        return err_set(p->em, ERR_ILLEGAL_STATE, "malformed nested format, must start with START_OBJECT");
     }
-    for (uint32_t i = 0; i < v->n; i++) {
-        const struct json_member *m = &v->members[i];
-        enum err e = ERR_OK;
-        if (str_is(m->key, "filter")) {
-            e = query_check(&m->value, p->text, p->arena, p->em);
-        } else if (str_is(m->key, "nested")) {
-            e = check_nested(p, &m->value);
-        } else if (!str_is(m->key, "path") && !str_is(m->key, "max_children")) {
-            return jr_unknown_field(p->text, m->key_off, "nested", m->key, known, p->em);
-        }
-        if (e != ERR_OK) {
-            return e;
-        }
+    for (uint32_t i = 0; e == ERR_OK && i < v->n; i++) {
+        e = nested_member(p, &v->members[i], *out);
     }
-    return json_get(v, "path") != NULL ? ERR_OK : err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Required [path]");
+    return e;
+}
+
+/* nested_path and nested_filter beside the key: the old form of "nested". */
+static enum err old_nested(const struct parse *p, struct sort_spec *s, const struct json_member *m, bool *known)
+{
+    bool filter = str_is(m->key, "nested_filter");
+    *known = filter || str_is(m->key, "nested_path");
+    if (!*known) {
+        return ERR_OK;
+    }
+    s->nested = s->nested != NULL ? s->nested : new_nested(p);
+    if (s->nested == NULL) {
+        return err_no_memory(p->em);
+    }
+    if (filter) {
+        s->nested->filter = &m->value;
+        return query_check(&m->value, p->text, p->arena, p->em);
+    }
+    s->nested->path = json_text(&m->value);
+    return ERR_OK;
 }
 
 static enum err field_member(const struct parse *p, struct sort_spec *s, const struct json_member *m, bool is_score)
@@ -95,10 +148,13 @@ static enum err field_member(const struct parse *p, struct sort_spec *s, const s
                         "invalid value for [numeric_type], must be [long, double, date, date_nanos], got %.*s", STR_ARG(t));
         }
     } else if (str_is(m->key, "nested")) {
-        s->nested = &m->value;
-        e = check_nested(p, &m->value);
+        e = parse_nested(p, &m->value, &s->nested);
     } else {
-        return jr_unknown_field(p->text, m->key_off, "field_sort", m->key, known, p->em);
+        bool old;
+        e = old_nested(p, s, m, &old);
+        if (e == ERR_OK && !old) {
+            return jr_unknown_field(p->text, m->key_off, "field_sort", m->key, known, p->em);
+        }
     }
     return e == ERR_OK ? e : jr_wrap_field(p->text, m->value.off, is_score ? "_score" : "field_sort", m->key, p->em);
 }
@@ -179,8 +235,7 @@ static enum err geo_option(const struct parse *p, struct sort_spec *s, struct st
         return ERR_OK;
     }
     if (str_is(key, "nested") && v->type == JSON_OBJECT) {
-        s->nested = v;
-        return check_nested(p, v);
+        return parse_nested(p, v, &s->nested);
     }
     *known = false;
     return ERR_OK;
@@ -197,6 +252,7 @@ static enum err geo_sort(const struct parse *p, struct sort_spec *s, const struc
         const struct json_member *m = &v->members[i];
         bool known;
         enum err e = geo_option(p, s, m->key, &m->value, &known);
+        e = e == ERR_OK && !known ? old_nested(p, s, m, &known) : e;
         if (e == ERR_OK && !known) {
             s->field = m->key;
             e = geo_points_of_json(&m->value, false, add_point, &list, p->em);
@@ -241,8 +297,7 @@ static enum err script_sort(const struct parse *p, struct sort_spec *s, const st
         } else if (str_is(m->key, "mode")) {
             e = parse_mode(json_text(&m->value), &s->mode, p->em);
         } else if (str_is(m->key, "nested")) {
-            s->nested = &m->value;
-            e = check_nested(p, &m->value);
+            e = parse_nested(p, &m->value, &s->nested);
         } else {
             return jr_unknown_field(p->text, m->key_off, "_script", m->key, known, p->em);
         }

@@ -39,6 +39,13 @@ struct script_field {
 enum sort_kind { SORT_SCORE, SORT_DOC, SORT_FIELD, SORT_GEO, SORT_SCRIPT };
 enum sort_mode { SORT_MODE_DEFAULT, SORT_MODE_MIN, SORT_MODE_MAX, SORT_MODE_SUM, SORT_MODE_AVG, SORT_MODE_MEDIAN };
 
+struct nested_sort_spec {
+    struct str path;           /* p == NULL: not said, and nothing is nested */
+    const struct json *filter; /* NULL: none */
+    int32_t max_children;      /* at most so many are looked at */
+    const struct nested_sort_spec *inside;
+};
+
 struct sort_spec {
     enum sort_kind kind;
     bool descending;
@@ -48,7 +55,7 @@ struct sort_spec {
     struct str unmapped_type;    /* p == NULL: none */
     struct str numeric_type;
     struct str format;
-    const struct json *nested;   /* path, filter */
+    struct nested_sort_spec *nested; /* NULL: the documents' own values */
     /* SORT_GEO */
     const double *lats, *lons;
     uint32_t n_points;
