@@ -1,7 +1,6 @@
 #include "engine/query/script_use.h"
 
 #include "common/base/bits.h"
-
 #include "common/base/inet.h"
 #include "common/base/json.h"
 #include "common/base/num.h"
