@@ -34,14 +34,17 @@ static inline void count_ords(struct terms *t, doc_id doc)
     }
 }
 
-/* One document in one bucket. */
+/* A slot for the bucket of every text met so far. */
+static bool room_for_ids(struct terms *t)
+{
+    return run_reserve(t->c.run, &t->bucket_of_id, &t->cap_of_id, t->v.dict.n, sizeof(*t->bucket_of_id));
+}
+
+/* One document in one bucket; there is room for texts' buckets. */
 static void take(struct terms *t, const struct doc_run *d, uint32_t at, int64_t key)
 {
     uint32_t owner = run_bucket(d, at), b;
     if (owner == 0 && t->text) {
-        if (!run_reserve(t->c.run, &t->bucket_of_id, &t->cap_of_id, t->v.dict.n, sizeof(*t->bucket_of_id))) {
-            return;
-        }
         if (t->bucket_of_id[key] == 0) {
             t->bucket_of_id[key] = bucket_map_get(&t->map, 0, key) + 1;
         }
@@ -60,6 +63,9 @@ static void collect_text(struct terms *t, const struct doc_run *d)
 {
     for (uint32_t pos = 0; pos < d->n;) {
         uint32_t n = values_ids(&t->v, d, &pos);
+        if (!room_for_ids(t)) {
+            return;
+        }
         for (uint32_t i = 0; i < n; i++) {
             if (include_id(&t->include, t->v.id[i])) {
                 take(t, d, t->v.at[i], t->v.id[i]);

@@ -358,12 +358,38 @@ static void drop_duplicates(struct values *v, uint32_t from, uint32_t *n)
     *n = to;
 }
 
+/* Every document has exactly one ordinal and nothing is in between. */
+static bool plain_ords(const struct values *v)
+{
+    return v->field != NULL && v->script == NULL && v->text_from == TEXT_ORDS && v->ords.dense && !v->ords.multi;
+}
+
+static uint32_t ids_of_ords(struct values *v, const struct doc_run *d)
+{
+    if (!room(v, d->n)) {
+        return 0;
+    }
+    for (uint32_t k = 0; k < d->n; k++) {
+        v->at[k] = k;
+        v->id[k] = dict_of_ord(&v->dict, ord_column_value(&v->ords, d->docs[k]));
+        if (v->id[k] == NO_BUCKET) {
+            run_no_memory(v->run);
+            return 0;
+        }
+    }
+    return d->n;
+}
+
 uint32_t values_ids(struct values *v, const struct doc_run *d, uint32_t *pos)
 {
     uint32_t n = 0;
     if (v->none) {
         *pos = d->n;
         return 0;
+    }
+    if (*pos == 0 && plain_ords(v)) {
+        *pos = d->n;
+        return ids_of_ords(v, d);
     }
     while (*pos < d->n && n < ROUND) {
         uint32_t k = *pos, before = n;

@@ -50,6 +50,7 @@ static doc_id skip_blocks(struct term_scorer *t, doc_id target)
     return target;
 }
 
+/* The first document from target on that scores above t->min. */
 static doc_id seek_skipping(struct term_scorer *t, doc_id target)
 {
     for (;;) {
@@ -59,10 +60,23 @@ static doc_id seek_skipping(struct term_scorer *t, doc_id target)
             return t->base.doc = DOC_END;
         }
         doc_id doc = postings_seek(&t->p, target);
-        if (doc == DOC_END || doc <= t->up_to) {
+        if (doc == DOC_END) {
             return t->base.doc = doc;
         }
-        target = doc;
+        if (doc > t->up_to) {
+            target = doc;
+            continue;
+        }
+        const float *scores = term_block_scores(t);
+        uint32_t at = t->p.at, n = t->p.n;
+        while (at < n && scores[at] <= t->min) {
+            at++;
+        }
+        if (at < n) {
+            t->p.at = at;
+            return t->base.doc = t->p.doc = t->p.docs[at];
+        }
+        target = t->p.docs[n - 1] + 1;
     }
 }
 

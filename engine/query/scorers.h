@@ -49,6 +49,9 @@ static inline const float *term_block_scores(struct term_scorer *t)
 
 static inline float term_score(struct term_scorer *t)
 {
+    if (t->scored_block == t->p.block) {
+        return t->scores[t->p.at];
+    }
     return t->sim == NULL ? 0 : sim_score(t->sim, (float)postings_freq(&t->p), term_norm(t, t->p.doc));
 }
 

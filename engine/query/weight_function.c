@@ -25,6 +25,7 @@ struct function_scorer {
     float min;
     float own; /* min_score's verdict was computed with this score */
     doc_id scored;
+    struct errmsg em; /* of a failing function; set when one fails */
 };
 
 static struct function_scorer *self(struct scorer *s)
@@ -126,7 +127,6 @@ static double factor_of(struct function_scorer *f, doc_id doc, float score, bool
     const struct query *q = f->w->base.query;
     double v[16], *values = v;
     bool o[16], *on = o;
-    struct errmsg em;
     uint32_t n = q->function_score.n;
     *ok = true;
     if (n > ARRAY_LEN(v)) {
@@ -137,11 +137,10 @@ static double factor_of(struct function_scorer *f, doc_id doc, float score, bool
             return 1;
         }
     }
-    err_clear(&em);
     for (uint32_t i = 0; i < n; i++) {
         on[i] = applies(f, i, doc);
-        if (on[i] && function_value(&f->functions[i], doc, score, &values[i], &em) != ERR_OK) {
-            fail(f, &em);
+        if (on[i] && function_value(&f->functions[i], doc, score, &values[i], &f->em) != ERR_OK) {
+            fail(f, &f->em);
             *ok = false;
             return 1;
         }
@@ -164,7 +163,6 @@ static float compute(struct function_scorer *f)
     float result = ok ? combine(q, (double)score, factor) : 0;
     if (result < 0 || isnan(result)) {
         struct errmsg em;
-        err_clear(&em);
         err_set(&em, ERR_INTERNAL, "function score query returned an invalid score: %g for doc: %u", (double)result, f->base.doc);
         fail(f, &em);
         return 0;

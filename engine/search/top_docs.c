@@ -1,8 +1,8 @@
 #include "engine/search/top_docs.h"
 
 #include "common/base/hash.h"
+#include "engine/search/score_heap.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 struct entry {
@@ -15,6 +15,8 @@ struct entry {
 
 struct top_docs {
     struct top_docs_opts o;
+    bool by_score;            /* alone, without groups: `scores` holds everything, and the entries are not used */
+    struct score_heap scores;
     uint32_t n_keys;
     struct entry *entries; /* k + 1: the last is the candidate */
     uint32_t *heap;        /* entry numbers, the worst first */
@@ -68,6 +70,15 @@ enum err top_docs_new(struct top_docs **out, const struct top_docs_opts *opts, s
         return err_no_memory(em);
     }
     t->o = *opts;
+    t->by_score = opts->sort == NULL && opts->group == NULL;
+    if (t->by_score) {
+        if (!score_heap_init(&t->scores, opts->k)) {
+            free(t);
+            return err_no_memory(em);
+        }
+        *out = t;
+        return ERR_OK;
+    }
     t->n_keys = opts->sort != NULL ? opts->sort->n : 0;
     t->entries = calloc((size_t)opts->k + 1, sizeof(*t->entries));
     t->heap = calloc(opts->k, sizeof(*t->heap));
@@ -126,6 +137,7 @@ void top_docs_free(struct top_docs *t)
     free(t->entries);
     free(t->heap);
     free(t->groups);
+    score_heap_fini(&t->scores);
     free(t);
 }
 
@@ -279,11 +291,18 @@ static bool beats(struct top_docs *t, struct entry *c, struct entry *other)
     return t->n_keys == 0 ? c->score > other->score : false; /* a tie goes to the earlier document */
 }
 
+/* A scroll's later pages: documents that the pages before have shown. */
+static bool shown(const struct top_docs *t, doc_id doc, float score)
+{
+    const struct top_doc *last = t->o.after_doc;
+    return last != NULL && (score > last->score || (score == last->score && doc <= last->doc));
+}
+
 static bool passes_after(struct top_docs *t, struct entry *c)
 {
     const struct top_doc *last = t->o.after_doc;
-    if (last != NULL && t->o.sort == NULL) {
-        return c->score < last->score || (c->score == last->score && c->doc > last->doc);
+    if (t->o.sort == NULL) {
+        return !shown(t, c->doc, c->score);
     }
     for (uint32_t i = 0; t->after != NULL && i < t->n_keys; i++) {
         sort_cell_load(t->o.sort, i, c->doc - t->leaf->base, &c->cells[i]);
@@ -341,6 +360,12 @@ static void add_grouped(struct top_docs *t, doc_id doc)
 
 void top_docs_add(struct top_docs *t, doc_id doc, float score)
 {
+    if (t->by_score) {
+        if (!shown(t, t->leaf->base + doc, score)) {
+            score_heap_add(&t->scores, score, t->leaf->base + doc);
+        }
+        return;
+    }
     struct entry *c = &t->entries[t->o.k];
     c->doc = t->leaf->base + doc;
     c->score = score;
@@ -368,6 +393,9 @@ void top_docs_add(struct top_docs *t, doc_id doc, float score)
 
 float top_docs_min(const struct top_docs *t)
 {
+    if (t->by_score) {
+        return score_heap_min(&t->scores);
+    }
     return t->n < t->o.k || t->o.sort != NULL ? -INFINITY : t->entries[t->heap[0]].score;
 }
 
@@ -396,11 +424,30 @@ static bool write_doc(struct top_docs *t, const struct entry *e, uint32_t slot, 
     return true;
 }
 
+static enum err take_scores(struct top_docs *t, uint32_t slot, struct arena *arena, struct top_doc **out, uint32_t *n, struct errmsg *em)
+{
+    struct top_doc *docs = ARENA_ARRAY(arena, struct top_doc, t->scores.n);
+    if (docs == NULL) {
+        return err_no_memory(em);
+    }
+    score_heap_sort(&t->scores);
+    for (uint32_t i = 0; i < t->scores.n; i++) {
+        uint64_t key = t->scores.v[i];
+        docs[i] = (struct top_doc){.doc = score_key_doc(key), .slot = slot, .score = score_key_score(key)};
+    }
+    *out = docs;
+    *n = t->scores.n;
+    return ERR_OK;
+}
+
 enum err top_docs_take(struct top_docs *t, uint32_t slot, struct arena *arena, struct top_doc **out, uint32_t *n, struct errmsg *em)
 {
     if (t->error.n > 0) {
         *em = t->error;
         return err_code(em);
+    }
+    if (t->by_score) {
+        return take_scores(t, slot, arena, out, n, em);
     }
     struct top_doc *docs = ARENA_ARRAY(arena, struct top_doc, t->n);
     if (docs == NULL) {
