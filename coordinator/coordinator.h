@@ -5,8 +5,10 @@
 #ifndef COORDINATOR_COORDINATOR_H
 #define COORDINATOR_COORDINATOR_H
 
+#include "common/base/executor.h"
 #include "common/base/log.h"
 #include "common/base/rand.h"
+#include "common/base/timers.h"
 #include "common/cluster/state.h"
 #include "common/sys/http_server.h"
 #include "engine/analysis/analysis.h"
@@ -27,6 +29,9 @@ struct coordinator_opts { /* all borrowed: they outlive the coordinator */
     struct analysis *(*analysis)(void *self, struct str uuid);
     struct mapping *(*mapping)(void *self, struct str uuid);
     void *self;
+    /* Where long operations wait, and where they go on; timers may be NULL: then nothing that waits goes on by itself. */
+    const struct timers *timers;
+    const struct executor *timer_loop, *workers;
     struct str node_id, node_name, cluster_name;
     const struct settings *node_settings;
     uint64_t seed; /* of generated ids */
@@ -35,6 +40,10 @@ struct coordinator_opts { /* all borrowed: they outlive the coordinator */
 
 enum err coordinator_new(struct coordinator **out, const struct coordinator_opts *opts, struct errmsg *em);
 void coordinator_free(struct coordinator *c); /* NULL ok; no request may be under way */
+/* The node stops: what waits waits no more, long operations end where they can. Then requests may be waited for. */
+void coordinator_stop(struct coordinator *c);
+/* Waits for operations that answer nobody. Not from a pool's thread. */
+void coordinator_drain(struct coordinator *c);
 /* The HTTP server's handler. */
 void coordinator_handle(void *coordinator, struct http_request *req);
 

@@ -111,6 +111,7 @@ void search_run_scroll(struct search_call *c, struct str id)
     uint64_t *contexts;
     search_source_init(&c->source);
     c->next_page = true;
+    search_begin(c);
     if (scroll_id_read(id, &c->arena, &refs, &contexts, &c->n_shards, &c->error) != ERR_OK) {
         c->n_shards = 0;
         search_fail(c);
@@ -128,6 +129,8 @@ void search_run_scroll(struct search_call *c, struct str id)
         shard_rq_init(&q->rq, search_queried, c);
         q->rq.shard = refs[i];
         q->slot = i;
+        q->cancelled = search_cancelled;
+        q->cancel_self = c;
         q->n_shards = n;
         q->context = contexts[i];
         q->next_page = q->keep = q->scroll = true;

@@ -34,8 +34,53 @@ void search_free(struct search_call *c)
     free(c);
 }
 
+/* ---- the task ------------------------------------------------------------------------------------------------------------------- */
+
+static void describe(const struct task *t, struct buf *out)
+{
+    const struct search_call *c = (const struct search_call *)(const void *)((const char *)t - offsetof(struct search_call, task));
+    struct str rest = c->o.index;
+    if (c->next_page) {
+        buf_z(out, "scrollId[...]");
+        return;
+    }
+    buf_z(out, "indices[");
+    while (rest.n > 0) {
+        buf_str(out, str_cut(rest, ',', &rest));
+        buf_z(out, rest.n > 0 ? ", " : "");
+    }
+    buf_printf(out, "], types[], search_type[%s], ", c->o.dfs ? "DFS_QUERY_THEN_FETCH" : "QUERY_THEN_FETCH");
+    if (c->o.scroll_ms > 0) {
+        buf_printf(out, "scroll[Scroll{keepAlive=%llds}], ", (long long)(c->o.scroll_ms / 1000));
+    }
+    buf_z(out, "source[");
+    buf_str(out, c->o.body);
+    buf_char(out, ']');
+}
+
+static const struct task_ops task_ops = {.describe = describe, .cancellable = true};
+
+void search_begin(struct search_call *c)
+{
+    const struct http_request *http = c->r->http;
+    const struct str *opaque = http != NULL ? http_header_find(http->headers, http->headers_n, "x-opaque-id") : NULL;
+    c->task = (struct task){.ops = &task_ops,
+                            .action = c->next_page ? "indices:data/read/scroll" : "indices:data/read/search",
+                            .type = "transport",
+                            .parent = c->parent_task};
+    c->task.opaque_id = opaque != NULL ? *opaque : STR_NULL;
+    tasks_begin(c->r->co->tasks, &c->task);
+}
+
+bool search_cancelled(void *call)
+{
+    const struct search_call *c = call;
+    return c->task.cancelled || (c->r->http != NULL && http_aborted(c->r->http));
+}
+
 void search_done(struct search_call *c)
 {
+    tasks_end(c->r->co->tasks, &c->task);
     c->done(c);
 }
 
@@ -60,7 +105,7 @@ static enum err check_request(struct search_call *c)
     enum err e = ERR_OK;
     buf_init(&b, NULL, KIB);
     if (c->o.scroll_ms > 0) {
-        if (s->track_total == TRACK_TOTAL_DISABLED) {
+        if (s->track_total_given && s->track_total != TRACK_TOTAL_ACCURATE) {
             buf_printf(&b, "%u: disabling [track_total_hits] is not allowed in a scroll context;", ++n);
         }
         if (s->from > 0) {
@@ -68,6 +113,9 @@ static enum err check_request(struct search_call *c)
         }
         if (s->size == 0) {
             buf_printf(&b, "%u: [size] cannot be [0] in a scroll context;", ++n);
+        }
+        if (c->o.request_cache_given) {
+            buf_printf(&b, "%u: [request_cache] cannot be used in a scroll context;", ++n);
         }
         if (s->n_rescore > 0) {
             buf_printf(&b, "%u: using [rescore] is not allowed in a scroll context;", ++n);
@@ -164,6 +212,7 @@ static void looked_up(struct lookups *l)
 /* Documents that terms come from are read once the request is known to be well formed: its places are still the client's. */
 void search_run(struct search_call *c)
 {
+    search_begin(c);
     search_source_init(&c->source);
     if (!lookups_needed(c->o.tree)) {
         ask_shards(c);

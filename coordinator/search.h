@@ -6,6 +6,7 @@
 #define COORDINATOR_SEARCH_H
 
 #include "coordinator/lookups.h"
+#include "coordinator/tasks.h"
 #include "engine/reduce/reduce.h"
 
 struct search_call;
@@ -19,6 +20,7 @@ struct search_opts {
     bool typed_keys, total_as_int, dfs, allow_partial;
     int64_t scroll_ms;             /* > 0: keep contexts for a scroll */
     int64_t pre_filter_shard_size;
+    bool request_cache_given;
 };
 
 /* Runs a search; `done` gets it on any thread: the answer is in *c until search_free(). Parse and index errors end it at
@@ -30,7 +32,9 @@ struct search_call {
     void (*done)(struct search_call *c);
     void *user;
     struct errmsg error; /* n > 0: the whole failed */
+    uint64_t parent_task; /* 0: none */
     /* own */
+    struct task task;
     struct arena arena;
     struct shard_query *queries;
     uint32_t n_shards;
@@ -66,6 +70,10 @@ void search_run(struct search_call *c);
 void search_free(struct search_call *c);
 /* The response as an object (or {"error":...,"status":...}), with its HTTP status in *status. */
 void search_write(struct search_call *c, struct jsonw *w, int *status);
+
+/* What a URL says of a search: put over `body` (an object in r's arena; *changed: something was), and into *o. by_query: the
+ * parameters of _update_by_query and its kin, which give `size` another meaning. The error is in r->em. */
+enum err rest_search_params(struct rest *r, struct search_opts *o, struct json *body, bool by_query, bool *changed);
 
 /* The query of requests that consist of nothing else (_explain, _validate ...): the body's only member, or `q` and its
  * companions in the URL. Its syntax is checked. *query == NULL: neither is there. The error is in r->em. */

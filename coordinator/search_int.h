@@ -7,6 +7,10 @@
 
 #include "coordinator/search.h"
 
+/* The search is a task from here to search_done(). */
+void search_begin(struct search_call *c);
+/* Shards ask now and then whether to go on: a client that has gone needs no answer either. */
+bool search_cancelled(void *call);
 /* The search is over: its owner hears of it. *c may be gone afterwards. */
 void search_done(struct search_call *c);
 /* The same with an error; c->error says which (none: no memory). */

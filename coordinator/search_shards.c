@@ -98,6 +98,8 @@ enum err search_choose_shards(struct search_call *c)
             q->body = c->o.body;
             q->source = &c->source;
             q->slot = c->n_shards++;
+            q->cancelled = search_cancelled;
+            q->cancel_self = c;
             q->alias_filters = t->filters;
             q->n_alias_filters = t->n_filters;
             q->index_boost = index_boost(c, t->meta);

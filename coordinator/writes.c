@@ -251,6 +251,12 @@ static void copy_answer(struct write_entry *e, const struct write_item *it)
     e->done_by_shard = true;
 }
 
+static void finish(struct write_set *w)
+{
+    tasks_end(w->r->co->tasks, &w->task);
+    w->done(w);
+}
+
 static void gather(struct write_set *w)
 {
     for (uint32_t i = 0; i < w->n_shard_writes; i++) {
@@ -264,9 +270,8 @@ static void gather(struct write_set *w)
         }
         w->forced_refresh |= sw->forced_refresh;
     }
-    w->done(w);
+    finish(w);
 }
-
 
 static void one_less(struct write_set *w)
 {
@@ -279,9 +284,8 @@ static void one_less(struct write_set *w)
 
 #define PRIMARY_AGAIN_MS 100
 
-static void send_again(void *arg)
+static void send_again(struct shard_write *sw)
 {
-    struct shard_write *sw = arg;
     struct write_set *w = (struct write_set *)sw->set;
     struct cluster_state *now = w->r->co->o.state(w->r->co->o.self);
     bool there = cluster_index_by_uuid(now, sw->rq.shard.uuid) != NULL;
@@ -296,32 +300,49 @@ static void send_again(void *arg)
     api->write(api->self, sw);
 }
 
-/* On the request's loop. */
-static void wait_for_primary(void *arg)
+static void give_up(struct shard_write *sw)
 {
-    struct shard_write *sw = arg;
     struct write_set *w = (struct write_set *)sw->set;
-    struct rest *r = w->r;
-    int64_t left = w->timeout_ms - (clock_mono_ms(r->co->o.clock) - w->since_ms);
     struct errmsg why = sw->rq.error;
-    err_clear(&sw->rq.error);
-    if (left > 0 && !http_aborted(r->http)
-        && timer_start(loop_timers(r->http->loop), MIN_OF(left, (int64_t)PRIMARY_AGAIN_MS), send_again, sw) != NULL) {
-        return;
-    }
     err_set(&sw->rq.error, ERR_UNAVAILABLE_SHARDS, "[%.*s][%u] primary shard is not active Timeout: [%lldms], %s",
             STR_ARG(sw->rq.shard.index), sw->rq.shard.shard, (long long)w->timeout_ms, why.frame[0].reason);
     one_less(w);
+}
+
+static int64_t time_left(const struct write_set *w)
+{
+    return w->timeout_ms - (clock_mono_ms(w->r->co->o.clock) - w->since_ms);
+}
+
+static void waited(void *arg)
+{
+    struct shard_write *sw = arg;
+    const struct write_set *w = (const struct write_set *)sw->set;
+    const struct http_request *http = w->r->http;
+    if (time_left(w) > 0 && !(http != NULL && http_aborted(http))) {
+        err_clear(&sw->rq.error);
+        send_again(sw);
+    } else {
+        give_up(sw);
+    }
+}
+
+static void wait_for_primary(struct shard_write *sw)
+{
+    struct write_set *w = (struct write_set *)sw->set;
+    int64_t ms = MIN_OF(MAX_OF(time_left(w), (int64_t)0), (int64_t)PRIMARY_AGAIN_MS);
+    delays_add(w->r->co->delays, &w->delays[sw - w->shard_writes], ms, waited, sw);
 }
 
 static void shard_done(struct shard_rq *rq)
 {
     struct shard_write *sw = (struct shard_write *)rq;
     struct write_set *w = (struct write_set *)sw->set;
-    if (err_code(&rq->error) == ERR_NO_SHARD && loop_post(w->r->http->loop, wait_for_primary, sw)) {
-        return;
+    if (err_code(&rq->error) == ERR_NO_SHARD) {
+        wait_for_primary(sw);
+    } else {
+        one_less(w);
     }
-    one_less(w);
 }
 
 /* Too few copies: nothing may be written. A lone update is asked for nevertheless: it may be one that changes nothing. */
@@ -374,17 +395,18 @@ static void send_all(struct write_set *w)
         live += w->v[i].error == NULL;
     }
     w->shard_writes = ARENA_ARRAY(r->arena, struct shard_write, MAX_OF(live, 1U));
+    w->delays = ARENA_ARRAY(r->arena, struct delay, MAX_OF(live, 1U));
     struct shard_write **of = ARENA_ARRAY(r->arena, struct shard_write *, w->n);
     w->waits = ARENA_ARRAY(r->arena, struct active_wait, MAX_OF(live, 1U));
     w->meta_of = ARENA_ARRAY(r->arena, const struct index_meta *, MAX_OF(live, 1U));
-    if (w->shard_writes == NULL || of == NULL || w->waits == NULL || w->meta_of == NULL) {
+    if (w->shard_writes == NULL || of == NULL || w->delays == NULL || w->waits == NULL || w->meta_of == NULL) {
         struct errmsg em;
         err_no_memory(&em);
         for (uint32_t i = 0; i < w->n; i++) {
             fail_entry(w, &w->v[i], &em);
         }
         w->n_shard_writes = 0;
-        w->done(w);
+        finish(w);
         return;
     }
     for (uint32_t i = 0; i < w->n; i++) {
@@ -406,7 +428,7 @@ static void send_all(struct write_set *w)
         }
     }
     if (w->n_shard_writes == 0) {
-        w->done(w);
+        finish(w);
         return;
     }
     w->pending = w->n_shard_writes;
@@ -462,14 +484,14 @@ static void next_missing(struct write_set *w)
             } else if (!auto_create_allowed(r->state, e->index)) {
                 err = missing_index(e, true, &em);
             } else {
-                struct meta_request *rq = rest_meta(r, META_CREATE_INDEX, &e->index, 1);
-                if (rq == NULL) {
-                    return; /* answered: out of memory */
+                struct meta_request *rq = rest_meta_new(r, META_CREATE_INDEX, &e->index, 1);
+                if (rq != NULL) {
+                    rq->auto_create = true;
+                    r->user = w;
+                    rest_meta_then(r, rq, created);
+                    return;
                 }
-                rq->auto_create = true;
-                r->user = w;
-                rest_meta_then(r, rq, created);
-                return;
+                err = err_no_memory(&em);
             }
         }
         if (err != ERR_OK) {
@@ -479,8 +501,31 @@ static void next_missing(struct write_set *w)
     send_all(w);
 }
 
+static void describe(const struct task *t, struct buf *out)
+{
+    const struct write_set *w = (const struct write_set *)(const void *)((const char *)t - offsetof(struct write_set, task));
+    buf_printf(out, "requests[%u], indices[", w->n);
+    for (uint32_t i = 0; i < w->n; i++) {
+        bool seen = false;
+        for (uint32_t k = i; k-- > 0 && !seen && i - k < 100;) { /* bulks name few indices, mostly in runs */
+            seen = str_eq(w->v[k].target, w->v[i].target);
+        }
+        if (!seen) {
+            buf_printf(out, "%s%.*s", i > 0 ? ", " : "", STR_ARG(w->v[i].target));
+        }
+    }
+    buf_char(out, ']');
+}
+
+static const struct task_ops task_ops = {.describe = describe};
+
 void writes_run(struct write_set *w)
 {
+    const struct http_request *http = w->r->http;
+    const struct str *opaque = http != NULL ? http_header_find(http->headers, http->headers_n, "x-opaque-id") : NULL;
+    w->task = (struct task){.ops = &task_ops, .action = "indices:data/write/bulk", .type = "transport", .parent = w->parent_task};
+    w->task.opaque_id = opaque != NULL ? *opaque : STR_NULL;
+    tasks_begin(w->r->co->tasks, &w->task);
     w->creating = 0;
     w->since_ms = clock_mono_ms(w->r->co->o.clock);
     w->n_shard_writes = 0;

@@ -5,7 +5,9 @@
 #ifndef COORDINATOR_WRITES_H
 #define COORDINATOR_WRITES_H
 
+#include "coordinator/delays.h"
 #include "coordinator/rest/rest.h"
+#include "coordinator/tasks.h"
 
 /* What an update's body has. */
 struct update_parts {
@@ -38,7 +40,10 @@ struct write_set {
     bool forced_refresh;
     void (*done)(struct write_set *w); /* on any thread */
     void *user;
+    uint64_t parent_task; /* 0: none */
     /* own */
+    struct task task;
+    struct delay *delays; /* of shard_writes[i] */
     struct shard_write *shard_writes;
     struct active_wait *waits; /* one each */
     const struct index_meta **meta_of;

@@ -330,6 +330,9 @@ static enum err open_services(struct node *n, struct errmsg *em)
                                  .analysis = analysis_of,
                                  .mapping = mapping_of,
                                  .self = n,
+                                 .timers = loop_timers(n->main_loop),
+                                 .timer_loop = loop_executor(n->main_loop),
+                                 .workers = pool_executor(n->search_pool),
                                  .node_id = n->id,
                                  .node_name = n->name,
                                  .cluster_name = m.cluster_name,
@@ -502,6 +505,9 @@ void node_close(struct node *n)
     if (n == NULL) {
         return;
     }
+    if (n->coordinator != NULL) {
+        coordinator_stop(n->coordinator);
+    }
     if (n->http != NULL && n->http_running > 0) {
         http_server_stop(n->http, STOP_GRACE_MS, http_stopped, n);
         wait_flag(n, &n->http_stopped);
@@ -512,6 +518,9 @@ void node_close(struct node *n)
     }
     http_server_free(n->http);
     loop_ticker_free(n->ticker);
+    if (n->coordinator != NULL) {
+        coordinator_drain(n->coordinator);
+    }
     pool_free(n->master_pool); /* runs what waits; no request is left to submit more */
     data_service_free(n->data);
     coordinator_free(n->coordinator);

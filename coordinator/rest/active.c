@@ -51,8 +51,10 @@ static void look(void *arg)
     struct active_wait *w = arg;
     int64_t left = w->deadline_ms - clock_mono_ms(w->r->co->o.clock);
     bool ok = met(w);
-    if (ok || left <= 0 || timer_start(loop_timers(w->r->http->loop), MIN_OF(left, LOOK_AGAIN_MS), look, w) == NULL) {
+    if (ok || left <= 0) {
         w->then(w, ok);
+    } else {
+        delays_add(w->r->co->delays, &w->delay, MIN_OF(left, LOOK_AGAIN_MS), look, w);
     }
 }
 
@@ -61,7 +63,7 @@ void active_wait_begin(struct active_wait *w)
     w->deadline_ms = clock_mono_ms(w->r->co->o.clock) + w->timeout_ms;
     if (met(w)) {
         w->then(w, true);
-    } else if (!loop_post(w->r->http->loop, look, w)) { /* timers belong to the loop's thread */
-        w->then(w, false);
+    } else {
+        delays_add(w->r->co->delays, &w->delay, 0, look, w);
     }
 }

@@ -1,9 +1,10 @@
 /* active.h - waiting until enough copies of shards are active (wait_for_active_shards).
  *
- * A waiting request looks at newly applied states from a timer of its loop, and at none in between. */
+ * A waiting request looks at newly applied states now and then, and at none in between. */
 #ifndef COORDINATOR_REST_ACTIVE_H
 #define COORDINATOR_REST_ACTIVE_H
 
+#include "coordinator/delays.h"
 #include "coordinator/rest/rest.h"
 
 enum { ACTIVE_DEFAULT = -2, ACTIVE_ALL = -1 };
@@ -20,9 +21,10 @@ struct active_wait {
     uint32_t n_names;
     int32_t wanted;
     int64_t timeout_ms;
-    void (*then)(struct active_wait *w, bool active); /* once: inside active_wait_begin(), or on the request's loop */
+    void (*then)(struct active_wait *w, bool active); /* once: inside active_wait_begin(), or on a worker */
     void *user;
     int64_t deadline_ms;
+    struct delay delay;
 };
 /* Begins waiting, from any thread: calls then(true) once all of the indices have what is wanted (an index that is not there
  * any more is not waited for), then(false) after the timeout. `w` stays the caller's until then. */

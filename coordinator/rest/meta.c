@@ -19,12 +19,10 @@ static void done(struct meta_request *rq)
     c->then(c->r, rq);
 }
 
-struct meta_request *rest_meta(struct rest *r, enum meta_action action, const struct str *names, uint32_t n)
+struct meta_request *rest_meta_new(struct rest *r, enum meta_action action, const struct str *names, uint32_t n)
 {
     struct meta_call *c = calloc(1, sizeof(*c));
     if (c == NULL) {
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
         return NULL;
     }
     meta_request_init(&c->rq, action, done, NULL);
@@ -38,13 +36,21 @@ struct meta_request *rest_meta(struct rest *r, enum meta_action action, const st
     }
     if (copy == NULL) {
         rest_meta_free(&c->rq);
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
         return NULL;
     }
     c->rq.names = copy;
     c->rq.n_names = n;
     return &c->rq;
+}
+
+struct meta_request *rest_meta(struct rest *r, enum meta_action action, const struct str *names, uint32_t n)
+{
+    struct meta_request *rq = rest_meta_new(r, action, names, n);
+    if (rq == NULL) {
+        err_no_memory(&r->em);
+        rest_fail(r, NULL);
+    }
+    return rq;
 }
 
 void rest_meta_free(struct meta_request *rq)

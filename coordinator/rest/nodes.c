@@ -10,7 +10,7 @@ struct nodes_rq {
     bool cluster;
 };
 
-static bool node_wanted(const struct rest *r, struct str list)
+bool rest_node_wanted(const struct rest *r, struct str list)
 {
     static const char *const always[] = {"_all", "_local", "_master", "*", "master:true", "data:true", "ingest:true"};
     struct str rest = list;
@@ -140,7 +140,7 @@ static void gather(struct rest *r, bool cluster)
         return;
     }
     q->cluster = cluster;
-    q->none = !node_wanted(r, rest_param(r, "node"));
+    q->none = !rest_node_wanted(r, rest_param(r, "node"));
     if (rest_ready(r)) {
         broadcast_run(r, t, n, &a, stats_done, q);
     }
@@ -160,7 +160,7 @@ static void nodes(struct rest *r)
 {
     struct buf b;
     struct jsonw w;
-    bool wanted = node_wanted(r, rest_param(r, "node"));
+    bool wanted = rest_node_wanted(r, rest_param(r, "node"));
     rest_accept(r, "timeout");
     rest_accept(r, "flat_settings");
     if (!rest_ready(r)) {

@@ -1,6 +1,8 @@
 #include "coordinator/rest/rest.h"
 
 #include "common/base/num.h"
+#include "coordinator/delays.h"
+#include "coordinator/tasks.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -174,7 +176,7 @@ static void write_about(struct jsonw *w, const struct errmsg *em, enum err code)
         jw_ki64(w, "max_buckets", 65535);
         return;
     }
-    if (err_family(code) != ERR_FAMILY_ES) {
+    if (err_family(code) != ERR_FAMILY_ES || code == ERR_RESOURCE_NOT_FOUND) {
         return;
     }
     if (a->resource_type[0] != '\0') {
@@ -480,6 +482,7 @@ static const struct {
     {routes_resolve_index, &routes_resolve_index_n},
     {routes_index_stats, &routes_index_stats_n},
     {routes_cat_indices, &routes_cat_indices_n}, {routes_cat, &routes_cat_n}, {routes_nodes, &routes_nodes_n},
+    {routes_by_query, &routes_by_query_n}, {routes_reindex, &routes_reindex_n}, {routes_tasks, &routes_tasks_n},
 };
 
 enum err coordinator_new(struct coordinator **out, const struct coordinator_opts *opts, struct errmsg *em)
@@ -499,7 +502,8 @@ enum err coordinator_new(struct coordinator **out, const struct coordinator_opts
         ok = router_add(c->router, families[i].routes, *families[i].n, &arena);
     }
     c->arena = arena;
-    if (!ok) {
+    struct delays_opts d = {opts->clock, opts->timers, opts->timer_loop, opts->workers};
+    if (!ok || tasks_new(&c->tasks, opts->clock, em) != ERR_OK || delays_new(&c->delays, &d, em) != ERR_OK) {
         coordinator_free(c);
         return err_no_memory(em);
     }
@@ -511,6 +515,19 @@ void coordinator_free(struct coordinator *c)
 {
     if (c != NULL) {
         struct arena arena = c->arena;
+        delays_free(c->delays);
+        tasks_free(c->tasks);
         arena_fini(&arena);
     }
+}
+
+void coordinator_stop(struct coordinator *c)
+{
+    tasks_cancel_all(c->tasks);
+    delays_stop(c->delays);
+}
+
+void coordinator_drain(struct coordinator *c)
+{
+    tasks_drain(c->tasks);
 }

@@ -11,10 +11,14 @@
 #include "coordinator/coordinator.h"
 
 struct router;
+struct tasks;
+struct delays;
 
 struct coordinator {
     struct coordinator_opts o;
     struct router *router;
+    struct tasks *tasks;
+    struct delays *delays;
     struct arena arena;
     _Atomic uint64_t next_auto_id;
     uint64_t id_seed;
@@ -29,7 +33,7 @@ struct path_param {
 
 struct rest {
     struct coordinator *co;
-    struct http_request *http;
+    struct http_request *http; /* NULL: an operation of the node's own, which answers nobody */
     struct arena *arena;
     struct cluster_state *state; /* the snapshot; released with the answer */
     enum http_verb method;
@@ -105,6 +109,9 @@ void error_write_cause(struct jsonw *w, const struct errmsg *em);
 /* Output shaping (output.c): pretty, filter_path, yaml. Replaces b's content; sets the content type. */
 enum err rest_shape(struct rest *r, struct buf *b, const char **content_type);
 
+/* Does a list of nodes (ids, names, addresses, patterns, roles) name this one? Empty: yes. (nodes.c) */
+bool rest_node_wanted(const struct rest *r, struct str list);
+
 /* ---- indices in paths (indices.c) ---- */
 
 enum expand { EXPAND_OPEN = 1, EXPAND_CLOSED = 2, EXPAND_HIDDEN = 4 };
@@ -142,6 +149,8 @@ extern const size_t routes_index_settings_n, routes_alias_n, routes_template_n, 
     routes_field_mapping_n, routes_resolve_index_n, routes_get_n, routes_mget_n,
     routes_explain_n, routes_search_shards_n;
 extern const size_t routes_root_n, routes_index_n, routes_document_n, routes_update_n, routes_bulk_n, routes_search_n, routes_maintenance_n, routes_scroll_n, routes_msearch_n;
+extern const struct route routes_by_query[], routes_reindex[], routes_tasks[];
+extern const size_t routes_by_query_n, routes_reindex_n, routes_tasks_n;
 extern const struct route routes_health[], routes_index_stats[], routes_cat[], routes_cat_indices[], routes_nodes[];
 extern const size_t routes_health_n, routes_index_stats_n, routes_cat_n, routes_cat_indices_n, routes_nodes_n;
 

@@ -121,7 +121,11 @@ static enum err query_override(struct url_overrides *u)
         const char *param, *key;
     } parts[] = {{"df", "default_field"}, {"analyzer", "analyzer"}, {"analyze_wildcard", "analyze_wildcard"}, {"lenient", "lenient"}};
     struct rest *r = u->r;
-    struct str q = rest_param(r, "q"), op = rest_param(r, "default_operator");
+    struct str q = rest_param(r, "q");
+    if (q.p == NULL) {
+        return ERR_OK; /* its companions mean nothing, and are refused as unknown */
+    }
+    struct str op = rest_param(r, "default_operator");
     struct json inner = json_mk_object(), outer = json_mk_object();
     bool ok = json_put(&inner, r->arena, STR("query"), json_mk_str(q));
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
@@ -130,9 +134,6 @@ static enum err query_override(struct url_overrides *u)
     }
     if (op.p != NULL && !str_eq_nocase(op, STR("and")) && !str_eq_nocase(op, STR("or"))) {
         return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "No enum constant org.elasticsearch.index.query.Operator.%.*s", STR_ARG(op));
-    }
-    if (q.p == NULL) {
-        return ok ? ERR_OK : err_no_memory(&r->em);
     }
     ok = ok && (op.p == NULL || json_put(&inner, r->arena, STR("default_operator"), json_mk_str(op)))
          && json_put(&outer, r->arena, STR("query_string"), inner);
@@ -166,14 +167,25 @@ static enum err type_override(struct url_overrides *u)
     return there || !json_put(&none, u->r->arena, STR("match_none"), json_mk_object()) ? ERR_OK : put(u, "query", none);
 }
 
-static enum err overrides(struct url_overrides *u)
+static enum err terminate_override(struct url_overrides *u)
 {
-    static const char *const ints[] = {"from", "size", "terminate_after"};
+    int32_t n;
+    enum err e = rest_int(u->r, "terminate_after", 0, &n);
+    if (e == ERR_OK && n < 0) {
+        e = err_set(&u->r->em, ERR_ILLEGAL_ARGUMENT, "terminateAfter must be > 0");
+    }
+    return e == ERR_OK && n > 0 ? put(u, "terminate_after", number(u->r, n)) : e;
+}
+
+static enum err overrides(struct url_overrides *u, bool with_size)
+{
+    static const char *const ints[] = {"from", "size"};
     static const char *const flags[] = {"explain", "version", "seq_no_primary_term", "track_scores"};
     enum err e = query_override(u);
-    for (size_t i = 0; e == ERR_OK && i < ARRAY_LEN(ints); i++) {
+    for (size_t i = 0; e == ERR_OK && i < (with_size ? 2U : 1U); i++) {
         e = int_override(u, ints[i], true);
     }
+    e = e == ERR_OK ? terminate_override(u) : e;
     for (size_t i = 0; e == ERR_OK && i < ARRAY_LEN(flags); i++) {
         e = bool_override(u, flags[i]);
     }
@@ -207,46 +219,6 @@ static enum err more_behind(struct rest *r)
     return jr_fail(r->body, extra + second.off, &r->em, "Unexpected token [%s] found after the main object.", json_token_name(&second));
 }
 
-/* The body's text and tree, with what the URL adds. */
-static enum err body_of(struct rest *r, struct search_opts *o)
-{
-    const struct json *body;
-    enum err e = rest_body(r, &body);
-    if (e == ERR_JSON) {
-        e = more_behind(r);
-    }
-    if (e != ERR_OK) {
-        return e;
-    }
-    struct json own = json_mk_object();
-    if (json_is(body, JSON_OBJECT) && !json_copy(&own, body, r->arena)) {
-        return err_no_memory(&r->em);
-    }
-    struct url_overrides u = {.r = r, .body = &own};
-    e = overrides(&u);
-    if (e != ERR_OK) {
-        return e;
-    }
-    o->body = body != NULL ? r->body : STR("");
-    o->tree = body;
-    if (!u.changed || (body != NULL && body->type != JSON_OBJECT)) {
-        return ERR_OK;
-    }
-    struct buf b;
-    struct jsonw w;
-    struct json *tree = ARENA_NEW(r->arena, struct json);
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
-    jw_value(&w, &own);
-    o->body = arena_str(r->arena, buf_view(&b));
-    buf_fini(&b);
-    if (tree == NULL || o->body.p == NULL) {
-        return err_no_memory(&r->em);
-    }
-    o->tree = tree;
-    return json_parse(tree, o->body, r->arena, &json_limits_default, &r->em);
-}
-
 static enum err check_preference(struct rest *r, struct str preference)
 {
     static const char *const known[] = {"_local", "_primary", "_replica", "_only_local"};
@@ -264,13 +236,25 @@ static enum err check_preference(struct rest *r, struct str preference)
     return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "no Preference for [%.*s]", STR_ARG(preference));
 }
 
-static enum err options(struct rest *r, struct search_opts *o)
+static enum err scatter_params(struct rest *r, struct search_opts *o)
 {
-    static const char *const accepted[] = {"batched_reduce_size", "max_concurrent_shard_requests", "ccs_minimize_roundtrips",
-                                           "request_cache", "min_compatible_shard_node"};
-    for (size_t i = 0; i < ARRAY_LEN(accepted); i++) {
-        rest_accept(r, accepted[i]);
+    int32_t batch;
+    bool ignored;
+    rest_accept(r, "max_concurrent_shard_requests");
+    rest_accept(r, "ccs_minimize_roundtrips");
+    rest_accept(r, "min_compatible_shard_node");
+    enum err e = rest_int(r, "batched_reduce_size", 512, &batch);
+    if (e == ERR_OK && batch < 2) {
+        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "batchedReduceSize must be >= 2");
     }
+    o->request_cache_given = rest_has(r, "request_cache");
+    e = e == ERR_OK ? rest_bool(r, "request_cache", false, &ignored) : e;
+    e = e == ERR_OK ? rest_bool(r, "allow_partial_search_results", true, &o->allow_partial) : e;
+    return e == ERR_OK ? rest_long(r, "pre_filter_shard_size", 128, &o->pre_filter_shard_size) : e;
+}
+
+enum err rest_search_params(struct rest *r, struct search_opts *o, struct json *body, bool by_query, bool *changed)
+{
     struct str type = rest_param(r, "search_type");
     o->dfs = str_is(type, "dfs_query_then_fetch");
     if (type.p != NULL && !o->dfs && !str_is(type, "query_then_fetch")) {
@@ -281,12 +265,51 @@ static enum err options(struct rest *r, struct search_opts *o)
     o->preference = rest_param(r, "preference");
     enum err e = rest_index_options(r, &o->indices);
     e = e == ERR_OK ? check_preference(r, o->preference) : e;
-    e = e == ERR_OK ? rest_bool(r, "typed_keys", false, &o->typed_keys) : e;
+    e = e == ERR_OK && !by_query ? rest_bool(r, "typed_keys", false, &o->typed_keys) : e;
     e = e == ERR_OK ? rest_bool(r, "rest_total_hits_as_int", false, &o->total_as_int) : e;
-    e = e == ERR_OK ? rest_bool(r, "allow_partial_search_results", true, &o->allow_partial) : e;
-    e = e == ERR_OK ? rest_long(r, "pre_filter_shard_size", 128, &o->pre_filter_shard_size) : e;
-    e = e == ERR_OK ? rest_time(r, "scroll", 0, &o->scroll_ms) : e;
-    return e == ERR_OK ? body_of(r, o) : e;
+    e = e == ERR_OK ? scatter_params(r, o) : e;
+    e = e == ERR_OK ? rest_time(r, "scroll", o->scroll_ms, &o->scroll_ms) : e;
+    struct url_overrides u = {.r = r, .body = body};
+    e = e == ERR_OK ? overrides(&u, !by_query) : e;
+    *changed = u.changed;
+    return e;
+}
+
+/* The body's text and tree, with what the URL adds. */
+static enum err options(struct rest *r, struct search_opts *o)
+{
+    const struct json *body;
+    struct json own = json_mk_object();
+    bool changed = false;
+    enum err e = rest_body(r, &body);
+    if (e == ERR_JSON) {
+        e = more_behind(r);
+    }
+    if (e == ERR_OK && json_is(body, JSON_OBJECT) && !json_copy(&own, body, r->arena)) {
+        e = err_no_memory(&r->em);
+    }
+    e = e == ERR_OK ? rest_search_params(r, o, &own, false, &changed) : e;
+    if (e != ERR_OK) {
+        return e;
+    }
+    o->body = body != NULL ? r->body : STR("");
+    o->tree = body;
+    if (!changed || (body != NULL && body->type != JSON_OBJECT)) {
+        return ERR_OK;
+    }
+    struct buf b;
+    struct jsonw w;
+    struct json *tree = ARENA_NEW(r->arena, struct json);
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_value(&w, &own);
+    o->body = arena_str(r->arena, buf_view(&b));
+    buf_fini(&b);
+    if (tree == NULL || o->body.p == NULL) {
+        return err_no_memory(&r->em);
+    }
+    o->tree = tree;
+    return json_parse(tree, o->body, r->arena, &json_limits_default, &r->em);
 }
 
 static void searched(struct search_call *c)

@@ -1,0 +1,112 @@
+/* The end of an operation: its answer, or its result stored for _tasks. */
+#include "coordinator/by_query_int.h"
+#include "coordinator/task_results.h"
+#include "coordinator/task_print.h"
+
+#include <stdlib.h>
+
+static const struct by_query_worker *failed_worker(const struct by_query *op)
+{
+    for (uint32_t i = 0; i < op->n_workers; i++) {
+        if (op->workers[i].answer.n > 0) {
+            return &op->workers[i];
+        }
+    }
+    return NULL;
+}
+
+static void answer(struct by_query *op)
+{
+    struct rest *r = op->r;
+    const struct by_query_worker *failed = failed_worker(op);
+    struct buf b;
+    struct jsonw j;
+    int status;
+    bool human = false;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    if (failed != NULL) {
+        buf_str(&b, buf_view(&failed->answer));
+        status = failed->error_status;
+        r->is_error = true;
+    } else {
+        struct str v = rest_param(r, "human");
+        human = v.p != NULL && !str_is(v, "false");
+        jsonw_init(&j, &b, false);
+        jw_obj(&j);
+        response_members(op, human ? PRINT_HUMAN : 0, &j, &status);
+        jw_obj_end(&j);
+    }
+    tasks_end(op->co->tasks, &op->task);
+    by_query_free(op);
+    rest_send(r, status, &b);
+}
+
+/* ---- results for later --------------------------------------------------------------------------------------------------------- */
+
+struct stored_op {
+    struct task_result t;
+    struct by_query *op;
+};
+
+static void stored(struct task_result *t)
+{
+    struct stored_op *s = t->user;
+    struct by_query *op = s->op;
+    if (t->error != NULL) {
+        log_warn(op->co->o.log, "tasks", "the result of task %llu is lost: %s", (unsigned long long)op->task.id, t->error->frame[0].reason);
+    }
+    tasks_end(op->co->tasks, &op->task); /* only now: until it is stored, _tasks shows it as running */
+    by_query_free(op);
+}
+
+static void write_result(const struct by_query *op, struct jsonw *j)
+{
+    const struct by_query_worker *failed = failed_worker(op);
+    int status;
+    jw_obj(j);
+    jw_kbool(j, "completed", true);
+    jw_k(j, "task");
+    task_write(op->co, &op->task, true, j);
+    if (failed != NULL) {
+        jw_k(j, "error");
+        jw_raw(j, buf_view(&failed->error));
+    } else {
+        jw_k(j, "response");
+        jw_obj(j);
+        response_members(op, PRINT_ALL | PRINT_HUMAN, j, &status);
+        jw_obj_end(j);
+    }
+    jw_obj_end(j);
+}
+
+static void store(struct by_query *op)
+{
+    struct stored_op *s = ARENA_NEW(&op->arena, struct stored_op);
+    struct buf b;
+    struct jsonw j;
+    if (s == NULL) {
+        tasks_end(op->co->tasks, &op->task);
+        by_query_free(op);
+        return;
+    }
+    s->op = op;
+    s->t = (struct task_result){.rest = {.co = op->co, .arena = &op->arena}, .done = stored, .user = s};
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&j, &b, false);
+    write_result(op, &j);
+    s->t.id = arena_printf(&op->arena, "%.*s:%llu", STR_ARG(op->co->o.node_id), (unsigned long long)op->task.id);
+    s->t.source = arena_str(&op->arena, buf_view(&b));
+    buf_fini(&b);
+    task_result_store(&s->t);
+}
+
+void by_query_ended(struct by_query *op)
+{
+    const struct clock *c = op->co->o.clock;
+    op->took_ms = (c->mono_ns(c->self) - op->task.start_ns) / 1000000;
+    if (op->r != NULL) {
+        answer(op);
+    } else {
+        store(op);
+    }
+}
