@@ -166,6 +166,7 @@ static enum err prepare(struct search_call *c)
     }
     e = e == ERR_OK ? check_request(c) : e;
     if (e == ERR_OK) {
+        c->o.indices.unblocked = 1U << BLOCK_READ;
         e = resolve_indices(r->state, c->o.index, &c->o.indices, c->now_ms, &c->arena, &c->targets, &c->n_targets, &c->error);
     }
     e = e == ERR_OK ? search_check_boosts(c) : e;

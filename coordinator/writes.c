@@ -227,7 +227,7 @@ static enum err resolve(struct write_set *w, struct write_entry *e, struct errms
         e->item.routing = alias->index_routing;
     }
     err = check_own_pipelines(e, em);
-    err = err == ERR_OK ? index_block_check(e->meta, BLOCK_WRITE, em) : err;
+    err = err == ERR_OK ? index_block_check(r->state, e->meta, BLOCK_WRITE, em) : err;
     if (err != ERR_OK) {
         return err;
     }

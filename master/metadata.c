@@ -2,6 +2,8 @@
 
 #include "master/metadata_int.h"
 
+#include "common/cluster/blocks.h"
+
 void meta_request_init(struct meta_request *rq, enum meta_action action, void (*done)(struct meta_request *), void *user)
 {
     *rq = (struct meta_request){.action = action, .done = done, .user = user};
@@ -34,6 +36,11 @@ void random_uuid(struct rng *rng, char out[23])
 static enum err dispatch(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
                          struct state_builder *b, struct errmsg *em)
 {
+    bool of_cluster = rq->action == META_CREATE_INDEX || rq->action == META_PUT_TEMPLATE || rq->action == META_DELETE_TEMPLATE;
+    enum err e = of_cluster ? cluster_block_check(cur, BLOCK_METADATA_WRITE, em) : ERR_OK;
+    if (e != ERR_OK) {
+        return e;
+    }
     switch (rq->action) {
     case META_CREATE_INDEX:
         return meta_create_index(env, cur, rq, b, em);

@@ -88,8 +88,9 @@ struct metadata_env {
 enum err metadata_apply(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
                         struct cluster_state **next, struct errmsg *em);
 
-/* What is known of an alias from its JSON ({"filter":..., "routing":...}), in `arena`: filter as compact JSON. */
-enum err alias_from_json(struct alias_meta *out, const struct json *body, struct arena *arena, struct errmsg *em);
+/* What is known of an alias from its JSON ({"filter":..., "routing":...}), in `arena`: filter as compact JSON. Values of other
+ * types than theirs are nothing, or, where `lenient`, read as what they say (errors then). */
+enum err alias_from_json(struct alias_meta *out, const struct json *body, bool lenient, struct arena *arena, struct errmsg *em);
 /* As the API prints it: filter, index_routing, search_routing, is_write_index, is_hidden. */
 void alias_write(const struct alias_meta *a, struct jsonw *w);
 /* Could one index name match both templates? */

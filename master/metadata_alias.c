@@ -1,6 +1,8 @@
 /* Aliases: what names indices besides their own. */
 #include "master/metadata_int.h"
 
+#include "common/base/jsonr.h"
+
 #include "common/cluster/blocks.h"
 
 static enum err bad_alias(struct str name, const char *why, struct errmsg *em)
@@ -13,7 +15,7 @@ static enum err alias_name_check(struct str name, struct errmsg *em)
 {
     static const char forbidden[] = {' ', '"', '*', '\\', '<', '|', ',', '>', '/', '?'};
     if (name.n == 0) {
-        return bad_alias(name, "must not be empty", em);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "alias name is required");
     }
     for (size_t i = 0; i < ARRAY_LEN(forbidden); i++) {
         if (str_find(name, forbidden[i], 0) != SIZE_MAX) {
@@ -59,6 +61,12 @@ enum err alias_check(const struct metadata_env *env, const struct cluster_state 
     enum err e = alias_name_check(a->name, em);
     const struct index_meta *taken = e == ERR_OK ? cluster_index(s, a->name) : NULL;
     bool own = str_eq(a->name, self);
+    if (e == ERR_OK && own && taken == NULL) {
+        return err_set(em, ERR_ILLEGAL_STATE,
+                       "index, alias, and data stream names need to be unique, but the following duplicates were found "
+                       "[%.*s (alias of [%.*s]) conflicts with index]",
+                       STR_ARG(a->name), STR_ARG(self));
+    }
     if (e == ERR_OK && (taken != NULL || own)) {
         err_set(em, ERR_INVALID_ALIAS_NAME,
                 "Invalid alias name [%.*s], an index exists with the same name as the alias",
@@ -85,27 +93,27 @@ static bool compact(const struct json *v, struct arena *arena, struct str *out)
     return out->p != NULL;
 }
 
-static enum err flag(const struct json *body, const char *name, bool *has, bool *value, struct errmsg *em)
+static enum err flag(const struct json *body, const char *name, bool lenient, bool *has, bool *value,
+                     struct errmsg *em)
 {
     const struct json *v = json_get(body, name);
-    *has = v != NULL && v->type != JSON_NULL;
-    if (!*has) {
-        return ERR_OK;
-    }
-    struct str text = json_text(v);
-    if (!str_is(text, "true") && !str_is(text, "false")) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown token [%s] in alias [%s]", json_token_name(v),
-                       name);
-    }
-    *value = str_is(text, "true");
-    return ERR_OK;
+    *has = v != NULL && (lenient ? v->type != JSON_NULL : v->type == JSON_BOOL);
+    return *has ? jr_bool(v, value, em) : ERR_OK;
 }
 
-enum err alias_from_json(struct alias_meta *out, const struct json *body, struct arena *arena,
+/* The member, when it can be routing: a text, or whatever has one. */
+static const struct json *routing_of(const struct json *body, const char *name, bool lenient)
+{
+    const struct json *v = json_get(body, name);
+    return v != NULL && (lenient || v->type == JSON_STRING) ? v : NULL;
+}
+
+enum err alias_from_json(struct alias_meta *out, const struct json *body, bool lenient, struct arena *arena,
                          struct errmsg *em)
 {
-    const struct json *filter = json_get(body, "filter"), *routing = json_get(body, "routing");
-    const struct json *index = json_get(body, "index_routing"), *search = json_get(body, "search_routing");
+    const struct json *filter = json_get(body, "filter"), *routing = routing_of(body, "routing", lenient);
+    const struct json *index = routing_of(body, "index_routing", lenient);
+    const struct json *search = routing_of(body, "search_routing", lenient);
     if (json_is(filter, JSON_OBJECT) && filter->n > 0 && !compact(filter, arena, &out->filter)) {
         return err_no_memory(em);
     }
@@ -113,8 +121,8 @@ enum err alias_from_json(struct alias_meta *out, const struct json *body, struct
     search = search != NULL ? search : routing;
     out->index_routing = index != NULL ? json_text(index) : STR_NULL;
     out->search_routing = search != NULL ? json_text(search) : STR_NULL;
-    enum err e = flag(body, "is_write_index", &out->has_is_write, &out->is_write, em);
-    return e == ERR_OK ? flag(body, "is_hidden", &out->has_is_hidden, &out->is_hidden, em) : e;
+    enum err e = flag(body, "is_write_index", lenient, &out->has_is_write, &out->is_write, em);
+    return e == ERR_OK ? flag(body, "is_hidden", lenient, &out->has_is_hidden, &out->is_hidden, em) : e;
 }
 
 void alias_write(const struct alias_meta *a, struct jsonw *w)
@@ -352,7 +360,7 @@ enum err meta_aliases(const struct metadata_env *env, const struct cluster_state
     enum err e = ERR_OK;
     for (uint32_t i = 0; e == ERR_OK && i < rq->n_alias_actions; i++) {
         const struct index_meta *m = cluster_index(cur, rq->alias_actions[i].index);
-        e = m != NULL ? index_block_check(m, BLOCK_METADATA_WRITE, em)
+        e = m != NULL ? index_block_check(cur, m, BLOCK_METADATA_WRITE, em)
                       : no_such_index(rq->alias_actions[i].index, em);
     }
     for (uint32_t i = 0; e == ERR_OK && i < rq->n_alias_actions;

@@ -1,6 +1,7 @@
 /* The cluster's own settings: persistent ones survive restarts, transient ones override them until then. */
 #include "master/metadata_int.h"
 
+#include "common/cluster/blocks.h"
 #include "common/cluster/setting_registry.h"
 
 static enum err change(struct meta_request *rq, const struct settings_part *old, bool persistent,
@@ -45,13 +46,33 @@ static enum err answer(struct meta_request *rq, const struct settings *persisten
     return rq->response.p != NULL ? ERR_OK : err_no_memory(em);
 }
 
+/* A block may always be lifted, by a request that does nothing else. */
+static enum err lifts_block(struct meta_request *rq, bool *lifts, struct errmsg *em)
+{
+    static const char *const names[] = {"persistent", "transient"};
+    struct settings given;
+    enum err e = ERR_OK;
+    settings_init(&given, &rq->arena);
+    for (size_t i = 0; e == ERR_OK && i < ARRAY_LEN(names); i++) {
+        const struct json *body = json_get(&rq->body, names[i]);
+        e = body != NULL ? settings_from_json(&given, body, STR(""), em) : ERR_OK;
+    }
+    *lifts = given.n == 1
+             && (settings_find(&given, STR("cluster.blocks.read_only")) != NULL
+                 || settings_find(&given, STR("cluster.blocks.read_only_allow_delete")) != NULL);
+    return e;
+}
+
 enum err meta_cluster_settings(const struct cluster_state *cur, struct meta_request *rq,
                                struct state_builder *b, struct errmsg *em)
 {
     struct settings persistent, transient;
     settings_init(&persistent, &rq->arena);
     settings_init(&transient, &rq->arena);
-    enum err e = change(rq, cur->transient, false, &transient, b, em);
+    bool lifts = false;
+    enum err e = lifts_block(rq, &lifts, em);
+    e = e == ERR_OK && !lifts ? cluster_block_check(cur, BLOCK_METADATA_WRITE, em) : e;
+    e = e == ERR_OK ? change(rq, cur->transient, false, &transient, b, em) : e;
     e = e == ERR_OK ? change(rq, cur->persistent, true, &persistent, b, em) : e;
     return e == ERR_OK ? answer(rq, &persistent, &transient, em) : e;
 }

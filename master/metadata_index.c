@@ -82,7 +82,23 @@ static enum err refuse_taken(const struct cluster_state *cur, struct str name, s
     return cluster_has_alias(cur, name) ? bad_name(name, "already exists as alias", em) : ERR_OK;
 }
 
-/* Settings of the request or of templates, checked; nulls are as good as absent. */
+static bool has_sort(const struct settings *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        if (str_starts(s->v[i].key, STR("index.sort.")) && !s->v[i].is_null) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_null(const struct settings *s, const char *key)
+{
+    const struct setting *t = settings_find(s, str_of(key));
+    return t != NULL && t->is_null;
+}
+
+/* Settings of the request or of templates, checked; nulls stay, and are as good as absent. */
 static enum err given_settings(struct index_meta *m, const struct settings *given, struct errmsg *em)
 {
     enum err e = settings_check(&setting_registry_index, given, false, false, em);
@@ -98,13 +114,17 @@ static enum err given_settings(struct index_meta *m, const struct settings *give
         e = err_set(em, ERR_VALIDATION,
                     "Validation Failed: 1: path.shared_data must be set in order to use custom data paths;");
     }
+    if (e == ERR_OK && is_null(given, "index.number_of_shards")) {
+        e = err_set(em, ERR_ILLEGAL_STATE, "you must set the number of shards before setting/reading primary terms");
+    }
+    if (e == ERR_OK && is_null(given, "index.number_of_replicas")) {
+        e = err_set(em, ERR_NULL_POINTER, "index.number_of_replicas is null");
+    }
+    if (e == ERR_OK && has_sort(given)) {
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "index sorting is not offered: [index.sort.*] cannot be set");
+    }
     if (e == ERR_OK && !settings_merge(&m->settings, given)) {
         e = err_no_memory(em);
-    }
-    for (size_t i = m->settings.n; i-- > 0;) {
-        if (m->settings.v[i].is_null) {
-            settings_remove(&m->settings, m->settings.v[i].key);
-        }
     }
     return e;
 }
@@ -142,7 +162,7 @@ static enum err shard_numbers(struct index_meta *m, struct errmsg *em)
         e = err_set(em, ERR_ILLEGAL_ARGUMENT, "the number of source shards [%u] must be a factor of [%u]",
                     m->n_shards, m->routing_shards);
     }
-    if (e == ERR_OK && m->routing_partition > 1 && m->routing_partition >= m->n_shards) {
+    if (e == ERR_OK && m->routing_partition > 1 && m->routing_partition >= m->routing_shards) {
         e = err_set(em, ERR_ILLEGAL_ARGUMENT,
                     "partition size [%u] should be a positive number less than the number of routing shards "
                     "[%u] for [%.*s]",
@@ -164,6 +184,7 @@ static bool put_number(struct settings *s, const char *key, int64_t v)
 static enum err own_settings(struct index_meta *m, struct errmsg *em)
 {
     struct settings *s = &m->settings;
+    settings_remove(s, STR("index.number_of_routing_shards")); /* the index has it, its settings do not */
     bool ok = put_number(s, "index.number_of_shards", m->n_shards)
               && put_number(s, "index.number_of_replicas", m->n_replicas)
               && put_number(s, "index.creation_date", m->created_ms)
@@ -285,17 +306,14 @@ enum err meta_create_index(const struct metadata_env *env, const struct cluster_
     return e == ERR_OK ? aliases_agree(b->next, em) : e;
 }
 
-/* A full disk's block lets indices go. */
 static enum err check_delete(const struct cluster_state *cur, struct meta_request *rq, struct errmsg *em)
 {
-    for (uint32_t i = 0; i < rq->n_names; i++) {
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < rq->n_names; i++) {
         const struct index_meta *m = cluster_index(cur, rq->names[i]);
-        enum err e = m != NULL ? index_block_check(m, BLOCK_METADATA_WRITE, em) : ERR_OK;
-        if (e != ERR_OK && !em->about.status_set) {
-            return e;
-        }
+        e = m != NULL ? index_delete_check(cur, m, em) : ERR_OK;
     }
-    return ERR_OK;
+    return e;
 }
 
 enum err meta_delete_index(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b,

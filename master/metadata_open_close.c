@@ -19,10 +19,9 @@ static bool set_closed(struct index_meta *m, bool closed)
 enum err meta_open_close(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b, struct errmsg *em)
 {
     bool closed = rq->action == META_CLOSE_INDEX;
-    for (uint32_t i = 0; i < rq->n_names; i++) {
-        if (cluster_index(cur, rq->names[i]) == NULL) {
-            return no_such_index(rq->names[i], em);
-        }
+    enum err e = metadata_write_allowed(cur, rq, em);
+    if (e != ERR_OK) {
+        return e;
     }
     for (uint32_t i = 0; i < rq->n_names; i++) {
         const struct index_meta *old = cluster_index(cur, rq->names[i]);

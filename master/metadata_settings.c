@@ -88,7 +88,7 @@ static enum err check_blocks(const struct cluster_state *cur, struct meta_reques
             return no_such_index(rq->names[i], em);
         }
     }
-    return indices_block_check(v, rq->n_names, BLOCK_METADATA_WRITE, em);
+    return indices_block_check(cur, v, rq->n_names, BLOCK_METADATA_WRITE, em);
 }
 
 enum err metadata_write_allowed(const struct cluster_state *cur, struct meta_request *rq, struct errmsg *em)

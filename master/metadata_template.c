@@ -29,7 +29,7 @@ static enum err write_aliases(struct jsonw *w, const struct json *given, struct 
         if (given->members[i].value.type != JSON_OBJECT) {
             return err_set(em, ERR_ILLEGAL_ARGUMENT, "No alias is specified");
         }
-        e = alias_from_json(&a, &given->members[i].value, arena, em);
+        e = alias_from_json(&a, &given->members[i].value, false, arena, em);
         jw_key(w, a.name);
         alias_write(&a, w);
     }

@@ -156,7 +156,7 @@ static enum err add_aliases(struct index_recipe *x, const struct json *aliases, 
         if (aliases->members[i].value.type != JSON_OBJECT) {
             return err_set(em, ERR_ILLEGAL_ARGUMENT, "No alias is specified");
         }
-        e = alias_from_json(&a, &aliases->members[i].value, arena, em);
+        e = alias_from_json(&a, &aliases->members[i].value, false, arena, em);
         e = e == ERR_OK ? add_alias(x, &a, arena, em) : e;
     }
     return e;

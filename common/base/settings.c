@@ -302,6 +302,21 @@ static enum err parse_unit(struct str text, const struct unit *units, size_t n, 
     return ERR_PARSE;
 }
 
+/* Times are whole numbers of their units. */
+static bool is_fraction(struct str text, const struct unit *units, size_t n, struct str *digits)
+{
+    struct str t = str_trim(text);
+    double ignored;
+    int64_t whole;
+    for (size_t i = 0; i < n; i++) {
+        if (str_ends(t, str_of(units[i].suffix))) {
+            *digits = str_trim(str_slice(t, 0, t.n - strlen(units[i].suffix)));
+            return !num_parse_i64(*digits, &whole) && num_parse_double(*digits, &ignored);
+        }
+    }
+    return false;
+}
+
 enum err parse_time_ms(struct str text, const char *name, int64_t *out, struct errmsg *em)
 {
     static const struct unit units[] = {{"nanos", 1e-6}, {"micros", 1e-3}, {"ms", 1},   {"s", 1e3},
@@ -310,6 +325,12 @@ enum err parse_time_ms(struct str text, const char *name, int64_t *out, struct e
     if (str_is(t, "-1") || str_is(t, "0")) {
         *out = t.p[0] == '-' ? -1 : 0;
         return ERR_OK;
+    }
+    struct str digits;
+    if (is_fraction(t, units, ARRAY_LEN(units), &digits)) {
+        err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(digits));
+        return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "failed to parse [%.*s], fractional time values are not supported",
+                        STR_ARG(text));
     }
     if (parse_unit(text, units, ARRAY_LEN(units), out) == ERR_OK) {
         return ERR_OK;
@@ -413,6 +434,10 @@ bool settings_list(const struct settings *s, const char *key, struct arena *aren
 
 static void write_value(const struct setting *t, struct jsonw *w)
 {
+    if (t->is_null) {
+        jw_null(w);
+        return;
+    }
     if (!t->is_list) {
         jw_str(w, t->value);
         return;
@@ -441,9 +466,7 @@ static void write_nested(const struct settings *s, size_t *at, size_t depth, str
         size_t dot = str_find(rest, '.', 0);
         /* A name that has a value cannot be an object too: what lies below it keeps its dots. */
         bool head_has_value = dot != SIZE_MAX && find_set(s, str_slice(t->key, 0, depth + dot));
-        if (t->is_null) {
-            (*at)++;
-        } else if (dot == SIZE_MAX || head_has_value) {
+        if (dot == SIZE_MAX || head_has_value) {
             jw_key(w, rest);
             write_value(t, w);
             (*at)++;
@@ -461,10 +484,8 @@ void settings_write(const struct settings *s, struct jsonw *w, bool flat)
     jw_obj(w);
     if (flat) {
         for (size_t i = 0; i < s->n; i++) {
-            if (!s->v[i].is_null) {
-                jw_key(w, s->v[i].key);
-                write_value(&s->v[i], w);
-            }
+            jw_key(w, s->v[i].key);
+            write_value(&s->v[i], w);
         }
     } else {
         for (size_t at = 0; at < s->n;) {

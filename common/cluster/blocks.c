@@ -1,69 +1,180 @@
 #include "common/cluster/blocks.h"
 
-static const struct {
-    const char *setting, *reason, *kind;
+#include <stdio.h>
+
+struct block {
+    const char *setting, *description, *kind;
     int id;
     unsigned levels;
-} blocks[] = {
-    {"index.blocks.read_only", "index read-only (api)", "FORBIDDEN", 5,
-     1U << BLOCK_WRITE | 1U << BLOCK_METADATA_WRITE},
-    {"index.blocks.read", "index read (api)", "FORBIDDEN", 7, 1U << BLOCK_READ},
-    {"index.blocks.write", "index write (api)", "FORBIDDEN", 8, 1U << BLOCK_WRITE},
-    {"index.blocks.metadata", "index metadata (api)", "FORBIDDEN", 9,
-     1U << BLOCK_METADATA_READ | 1U << BLOCK_METADATA_WRITE},
-    {"index.blocks.read_only_allow_delete",
-     "disk usage exceeded flood-stage watermark, index has read-only-allow-delete block", "TOO_MANY_REQUESTS",
-     12, 1U << BLOCK_WRITE | 1U << BLOCK_METADATA_WRITE},
+    bool lets_delete; /* indices may go: that frees space */
+    bool disk;        /* a full disk is why */
 };
 
-enum { BLOCK_DISK = 12 };
+#define WRITES (1U << BLOCK_WRITE | 1U << BLOCK_METADATA_WRITE)
 
-/* "index [a] blocked by: [...];" appended for each block; *disk_only stays true while only full disks are in
- * the way. */
-static void name_blocks(const struct index_meta *m, enum block_level level, struct buf *why, bool *disk_only)
+static const struct block cluster_blocks[] = {
+    {"cluster.blocks.read_only", "cluster read-only (api)", "FORBIDDEN", 6, WRITES, false, false},
+    {"cluster.blocks.read_only_allow_delete", "cluster read-only / allow delete (api)", "FORBIDDEN", 13, WRITES, true, false},
+};
+
+static const struct block index_blocks[] = {
+    {"index.blocks.read_only", "index read-only (api)", "FORBIDDEN", 5, WRITES, false, false},
+    {"index.blocks.read", "index read (api)", "FORBIDDEN", 7, 1U << BLOCK_READ, false, false},
+    {"index.blocks.write", "index write (api)", "FORBIDDEN", 8, 1U << BLOCK_WRITE, false, false},
+    {"index.blocks.metadata", "index metadata (api)", "FORBIDDEN", 9, 1U << BLOCK_METADATA_READ | 1U << BLOCK_METADATA_WRITE,
+     false, false},
+    {"index.blocks.read_only_allow_delete", "disk usage exceeded flood-stage watermark, index has read-only-allow-delete block",
+     "TOO_MANY_REQUESTS", 12, WRITES, true, true},
+};
+
+static bool cluster_has(const struct cluster_state *s, const struct block *b)
 {
-    bool first = true;
-    for (size_t i = 0; i < ARRAY_LEN(blocks); i++) {
-        if ((blocks[i].levels & 1U << level) == 0
-            || !str_is(settings_str(&m->settings, blocks[i].setting, STR("false")), "true")) {
-            continue;
-        }
-        if (first) {
-            buf_printf(why, "index [%.*s] blocked by: ", STR_ARG(m->name));
-        }
-        buf_printf(why, "%s[%s/%d/%s]", first ? "" : ", ", blocks[i].kind, blocks[i].id, blocks[i].reason);
-        *disk_only &= blocks[i].id == BLOCK_DISK;
-        first = false;
+    return str_is(cluster_setting(s, b->setting, STR("false")), "true");
+}
+
+static bool index_has(const struct index_meta *m, const struct block *b)
+{
+    return str_is(settings_str(&m->settings, b->setting, STR("false")), "true");
+}
+
+/* What stands in the way, as it is found. */
+struct obstacles {
+    struct buf why;
+    bool first;     /* of its index */
+    bool disk_only; /* only full disks so far */
+    bool deleting;
+};
+
+static void add(struct obstacles *o, const struct block *b, const struct index_meta *m)
+{
+    if (o->first && m != NULL) {
+        buf_printf(&o->why, "index [%.*s] ", STR_ARG(m->name));
     }
-    if (!first) {
-        buf_char(why, ';');
+    buf_printf(&o->why, "%s[%s/%d/%s]", o->first ? "blocked by: " : ", ", b->kind, b->id, b->description);
+    o->disk_only &= b->disk;
+    o->first = false;
+}
+
+/* Those of one index, and the cluster's; m == NULL: the cluster's. */
+static void look(struct obstacles *o, const struct cluster_state *s, const struct index_meta *m, enum block_level level)
+{
+    o->first = true;
+    for (size_t i = 0; i < ARRAY_LEN(cluster_blocks); i++) {
+        const struct block *b = &cluster_blocks[i];
+        if ((b->levels & 1U << level) != 0 && !(o->deleting && b->lets_delete) && cluster_has(s, b)) {
+            add(o, b, m);
+        }
+    }
+    for (size_t i = 0; m != NULL && i < ARRAY_LEN(index_blocks); i++) {
+        const struct block *b = &index_blocks[i];
+        if ((b->levels & 1U << level) != 0 && !(o->deleting && b->lets_delete) && index_has(m, b)) {
+            add(o, b, m);
+        }
+    }
+    if (!o->first) {
+        buf_char(&o->why, ';');
     }
 }
 
-enum err indices_block_check(const struct index_meta *const *v, uint32_t n, enum block_level level,
-                             struct errmsg *em)
+static void begin(struct obstacles *o)
 {
-    struct buf why;
-    bool disk_only = true;
+    *o = (struct obstacles){.disk_only = true};
+    buf_init(&o->why, NULL, BUF_UNLIMITED);
+}
+
+static enum err verdict(struct obstacles *o, struct errmsg *em)
+{
     enum err e = ERR_OK;
-    buf_init(&why, NULL, BUF_UNLIMITED);
-    for (uint32_t i = 0; i < n; i++) {
-        name_blocks(v[i], level, &why, &disk_only);
-    }
-    if (why.failed) {
+    if (o->why.failed) {
         e = err_no_memory(em);
-    } else if (why.n > 0) {
-        e = err_set(em, ERR_CLUSTER_BLOCK, "%.*s", STR_ARG(buf_view(&why)));
-        if (em != NULL && disk_only) {
+    } else if (o->why.n > 0) {
+        e = err_set(em, ERR_CLUSTER_BLOCK, "%.*s", STR_ARG(buf_view(&o->why)));
+        if (em != NULL && o->disk_only) {
             em->about.status_set = true;
             em->about.http_status = 429;
         }
     }
-    buf_fini(&why);
+    buf_fini(&o->why);
     return e;
 }
 
-enum err index_block_check(const struct index_meta *m, enum block_level level, struct errmsg *em)
+enum err indices_block_check(const struct cluster_state *s, const struct index_meta *const *v, uint32_t n,
+                             enum block_level level, struct errmsg *em)
 {
-    return indices_block_check(&m, 1, level, em);
+    struct obstacles o;
+    begin(&o);
+    for (uint32_t i = 0; i < n; i++) {
+        look(&o, s, v[i], level);
+    }
+    return verdict(&o, em);
+}
+
+enum err index_block_check(const struct cluster_state *s, const struct index_meta *m, enum block_level level,
+                           struct errmsg *em)
+{
+    return indices_block_check(s, &m, 1, level, em);
+}
+
+enum err cluster_block_check(const struct cluster_state *s, enum block_level level, struct errmsg *em)
+{
+    struct obstacles o;
+    begin(&o);
+    look(&o, s, NULL, level);
+    return verdict(&o, em);
+}
+
+enum err index_delete_check(const struct cluster_state *s, const struct index_meta *m, struct errmsg *em)
+{
+    struct obstacles o;
+    begin(&o);
+    o.deleting = true;
+    look(&o, s, m, BLOCK_METADATA_WRITE);
+    return verdict(&o, em);
+}
+
+static void write_block(struct jsonw *w, const struct block *b)
+{
+    static const char *const levels[] = {"read", "write", "metadata_read", "metadata_write"};
+    char id[12];
+    snprintf(id, sizeof(id), "%d", b->id);
+    jw_k(w, id);
+    jw_obj(w);
+    jw_kz(w, "description", b->description);
+    jw_kbool(w, "retryable", false);
+    jw_k(w, "levels");
+    jw_arr(w);
+    for (size_t i = 0; i < ARRAY_LEN(levels); i++) {
+        if ((b->levels & 1U << i) != 0) {
+            jw_z(w, levels[i]);
+        }
+    }
+    jw_arr_end(w);
+    jw_obj_end(w);
+}
+
+static const struct block closed = {"", "index closed", "FORBIDDEN", 4, 1U << BLOCK_READ | 1U << BLOCK_WRITE, false, false};
+
+bool blocks_write(const struct cluster_state *s, const struct index_meta *m, struct jsonw *w)
+{
+    const struct block *all = m != NULL ? index_blocks : cluster_blocks;
+    size_t n = m != NULL ? ARRAY_LEN(index_blocks) : ARRAY_LEN(cluster_blocks);
+    bool any = m != NULL && m->closed;
+    if (any) {
+        jw_obj(w);
+        write_block(w, &closed);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (m != NULL ? !index_has(m, &all[i]) : !cluster_has(s, &all[i])) {
+            continue;
+        }
+        if (!any) {
+            jw_obj(w);
+            any = true;
+        }
+        write_block(w, &all[i]);
+    }
+    if (any) {
+        jw_obj_end(w);
+    }
+    return any;
 }

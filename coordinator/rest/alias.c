@@ -101,7 +101,7 @@ static enum err read_fields(struct rest *r, const char *action, struct given_act
     }
     e = e == ERR_OK ? names_of(r, body, "index", "indices", action, &g->indices, &g->n_indices) : e;
     e = e == ERR_OK ? names_of(r, body, "alias", "aliases", action, &g->aliases, &g->n_aliases) : e;
-    e = e == ERR_OK ? alias_from_json(&g->alias, body, r->arena, &r->em) : e;
+    e = e == ERR_OK ? alias_from_json(&g->alias, body, true, r->arena, &r->em) : e;
     const struct json *must = json_get(body, "must_exist");
     g->must_exist = must != NULL && str_is(json_text(must), "true");
     return e;
@@ -158,7 +158,7 @@ static enum err join(struct rest *r, const struct str *v, uint32_t n, struct str
 static enum err expand_action(struct action_list *l, const struct given_action *g)
 {
     struct rest *r = l->r;
-    struct expand_options o = {false, false, EXPAND_OPEN, false, true};
+    struct expand_options o = {false, false, EXPAND_OPEN, false, true, 0};
     const struct index_target *t;
     uint32_t n;
     struct str expression;
@@ -256,7 +256,7 @@ static enum err fill_put(struct rest *r, const struct json *body, struct given_a
     if (e == ERR_OK && g->n_aliases == 0) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "[alias] can't be empty string");
     }
-    return e == ERR_OK ? alias_from_json(&g->alias, body, r->arena, &r->em) : e;
+    return e == ERR_OK ? alias_from_json(&g->alias, body, true, r->arena, &r->em) : e;
 }
 
 static void put_alias(struct rest *r)
@@ -360,7 +360,7 @@ static void write_index(struct jsonw *w, const struct index_meta *m, const struc
 
 static void get_alias(struct rest *r)
 {
-    struct expand_options o = {false, true, EXPAND_OPEN | EXPAND_CLOSED | EXPAND_HIDDEN, false, false};
+    struct expand_options o = {false, true, EXPAND_OPEN | EXPAND_CLOSED | EXPAND_HIDDEN, false, false, 0};
     const struct index_target *t;
     const struct str *names;
     uint32_t n, n_names;

@@ -99,11 +99,15 @@ void broadcast_path(struct rest *r, const struct expand_options *o, const struct
     struct expand_options with = *o;
     const struct index_target *t;
     uint32_t n;
+    struct str expression = rest_param(r, "index");
     enum err e = rest_index_options(r, &with);
-    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &with, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) : e;
+    if (e == ERR_OK && !rest_ready(r)) {
+        return;
+    }
+    e = e == ERR_OK ? resolve_indices(r->state, expression, &with, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
-    } else if (rest_ready(r)) {
+    } else {
         broadcast_run(r, t, n, model, done, user);
     }
 }

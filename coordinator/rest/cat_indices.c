@@ -424,6 +424,7 @@ static void cat_indices(struct rest *r)
     }
     struct str health = rest_param(r, "health");
     rest_accept(r, "include_unloaded_segments");
+    o.unblocked = 1U << BLOCK_METADATA_READ;
     enum err e = q != NULL ? rest_index_options(r, &o) : err_no_memory(&r->em);
     e = e == ERR_OK ? rest_bool(r, "pri", false, &q->primaries_only) : e;
     if (e == ERR_OK && health.p != NULL && !health_parse(health, &q->health)) {
@@ -513,7 +514,7 @@ static void cat_shards(struct rest *r)
 {
     struct shard_act a = {.action = SHARD_STATS};
     if (!table_help(r, shards_columns, ARRAY_LEN(shards_columns))) {
-        broadcast_path(r, &EXPAND_OPTIONS_ADMIN, &a, shards_done, NULL);
+        broadcast_path(r, &(struct expand_options){false, true, EXPAND_OPEN | EXPAND_CLOSED, false, false, 1U << BLOCK_METADATA_READ}, &a, shards_done, NULL);
     }
 }
 
@@ -539,7 +540,11 @@ static void cat_aliases(struct rest *r)
         return;
     }
     struct str wanted = rest_param(r, "alias");
-    if (rest_index_options(r, &o) != ERR_OK) {
+    const struct index_target *ignored;
+    uint32_t n;
+    o.unblocked = 1U << BLOCK_METADATA_READ;
+    if (rest_index_options(r, &o) != ERR_OK
+        || resolve_indices(r->state, STR_NULL, &o, clock_wall_ms(r->co->o.clock), r->arena, &ignored, &n, &r->em) != ERR_OK) {
         rest_fail(r, NULL);
         return;
     }
@@ -589,7 +594,7 @@ static void cat_count(struct rest *r)
 {
     struct shard_act a = {.action = SHARD_STATS};
     if (!table_help(r, count_columns, ARRAY_LEN(count_columns))) {
-        broadcast_path(r, &EXPAND_OPTIONS_SEARCH, &a, count_done, NULL);
+        broadcast_path(r, &(struct expand_options){false, true, EXPAND_OPEN, true, false, 1U << BLOCK_READ}, &a, count_done, NULL);
     }
 }
 

@@ -135,6 +135,40 @@ static unsigned wanted_parts(struct rest *r)
     return parts;
 }
 
+static void write_blocks(struct jsonw *w, const struct cluster_state *s, const struct index_target *t, uint32_t n)
+{
+    struct buf one;
+    struct jsonw in;
+    bool any = false;
+    jw_k(w, "blocks");
+    jw_obj(w);
+    buf_init(&one, NULL, BUF_UNLIMITED);
+    jsonw_init(&in, &one, false);
+    if (blocks_write(s, NULL, &in)) {
+        jw_k(w, "global");
+        jw_raw(w, buf_view(&one));
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        buf_reset(&one);
+        jsonw_init(&in, &one, false);
+        if (!blocks_write(s, t[i].meta, &in)) {
+            continue;
+        }
+        if (!any) {
+            jw_k(w, "indices");
+            jw_obj(w);
+            any = true;
+        }
+        jw_key(w, t[i].meta->name);
+        jw_raw(w, buf_view(&one));
+    }
+    if (any) {
+        jw_obj_end(w);
+    }
+    buf_fini(&one);
+    jw_obj_end(w);
+}
+
 static void write_nodes(struct jsonw *w, const struct nodes_part *p)
 {
     jw_k(w, "nodes");
@@ -281,9 +315,7 @@ static void write_state(struct rest *r, unsigned parts, const struct index_targe
         jw_kstr(w, "master_node", s->nodes->master);
     }
     if ((parts & PART_BLOCKS) != 0) {
-        jw_k(w, "blocks");
-        jw_obj(w);
-        jw_obj_end(w);
+        write_blocks(w, s, t, n);
     }
     if ((parts & PART_NODES) != 0) {
         write_nodes(w, s->nodes);
@@ -299,7 +331,7 @@ static void write_state(struct rest *r, unsigned parts, const struct index_targe
 
 static void get_state(struct rest *r)
 {
-    struct expand_options o = {false, true, EXPAND_OPEN | EXPAND_CLOSED | EXPAND_HIDDEN, false, false};
+    struct expand_options o = {false, true, EXPAND_OPEN | EXPAND_CLOSED | EXPAND_HIDDEN, false, false, 0};
     const struct index_target *t;
     uint32_t n;
     bool flat;

@@ -223,6 +223,32 @@ static void send_invalid(struct rest *r, bool explain_it)
     rest_send(r, 200, &b);
 }
 
+/* Nor is an index that may not be read. */
+static void send_blocked(struct rest *r)
+{
+    struct buf b;
+    struct jsonw w;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    jw_k(&w, "_shards");
+    jw_obj(&w);
+    jw_ki64(&w, "total", 0);
+    jw_ki64(&w, "successful", 0);
+    jw_ki64(&w, "failed", 0);
+    jw_obj_end(&w);
+    jw_kbool(&w, "valid", false);
+    jw_k(&w, "explanations");
+    jw_arr(&w);
+    jw_obj(&w);
+    jw_kbool(&w, "valid", false);
+    jw_kz(&w, "error", r->em.frame[0].reason);
+    jw_obj_end(&w);
+    jw_arr_end(&w);
+    jw_obj_end(&w);
+    rest_send(r, 200, &b);
+}
+
 /* One shard of each index, unless all are asked for. */
 static void ask(struct validate_call *c, const struct index_target *t, uint32_t n, const struct json *query)
 {
@@ -277,9 +303,15 @@ static void validate(struct rest *r)
     c->explain |= rewrite;
     c->detailed = c->explain || c->all_shards;
     struct str index = rest_param(r, "index");
+    o.unblocked = 1U << BLOCK_READ;
     if (rest_query(r, &query) != ERR_OK) {
         send_invalid(r, c->explain);
-    } else if (resolve_indices(r->state, index, &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) != ERR_OK) {
+        return;
+    }
+    e = resolve_indices(r->state, index, &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em);
+    if (e == ERR_CLUSTER_BLOCK) {
+        send_blocked(r);
+    } else if (e != ERR_OK) {
         rest_fail(r, NULL);
     } else if (rest_ready(r)) {
         ask(c, t, n, query);

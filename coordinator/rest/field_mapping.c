@@ -158,7 +158,6 @@ static void get_field_mapping(struct rest *r)
     e = e == ERR_OK ? rest_list(r, "fields", &k.names, &k.n_names) : e;
     e = e == ERR_OK ? rest_index_options(r, &o) : e;
     e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) : e;
-    e = e == ERR_OK ? rest_metadata_readable(r, t, n) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;
@@ -169,8 +168,12 @@ static void get_field_mapping(struct rest *r)
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &b, false);
     jw_obj(&w);
-    for (uint32_t i = 0; k.e == ERR_OK && i < n; i++) {
-        write_index(&k, t[i].meta, typed);
+    uint32_t readable = 0;
+    for (uint32_t i = 0; k.e == ERR_OK && i < n; i++) { /* an index that hides its metadata is left out */
+        if (index_block_check(r->state, t[i].meta, BLOCK_METADATA_READ, NULL) == ERR_OK) {
+            write_index(&k, t[i].meta, typed);
+            readable++;
+        }
     }
     jw_obj_end(&w);
     if (k.e != ERR_OK) {
@@ -178,7 +181,7 @@ static void get_field_mapping(struct rest *r)
         rest_fail(r, NULL);
         return;
     }
-    rest_send(r, 200, &b);
+    rest_send(r, n > 0 && readable == 0 ? 404 : 200, &b);
 }
 
 const struct route routes_field_mapping[] = {

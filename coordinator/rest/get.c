@@ -156,7 +156,7 @@ static void got(struct shard_rq *rq)
 enum err get_locate(struct rest *r, struct get_call *g, struct str name, struct str routing, struct arena *arena,
                     struct errmsg *em)
 {
-    struct expand_options o = {false, false, EXPAND_OPEN, true, false};
+    struct expand_options o = {false, false, EXPAND_OPEN, true, false, 1U << BLOCK_READ};
     const struct index_target *t;
     uint32_t n;
     enum err e = resolve_indices(r->state, name, &o, clock_wall_ms(r->co->o.clock), arena, &t, &n, em);

@@ -151,7 +151,7 @@ static enum err parse(struct health_rq *q)
     struct str status = rest_param(r, "wait_for_status"), nodes = rest_param(r, "wait_for_nodes"), level = rest_param(r, "level");
     rest_accept(r, "master_timeout");
     rest_accept(r, "local");
-    q->options = (struct expand_options){true, true, EXPAND_OPEN | EXPAND_CLOSED | EXPAND_HIDDEN, false, false};
+    q->options = (struct expand_options){true, true, EXPAND_OPEN | EXPAND_CLOSED | EXPAND_HIDDEN, false, false, 0};
     q->indices = rest_param(r, "index");
     q->by_shard = str_eq_nocase(level, STR("shards"));
     q->by_index = q->by_shard || str_eq_nocase(level, STR("indices"));
@@ -198,7 +198,7 @@ static bool nodes_met(const struct health_rq *q)
 static enum err look(struct health_rq *q)
 {
     struct rest *r = q->r;
-    struct expand_options strict = {false, true, EXPAND_OPEN | EXPAND_CLOSED, false, false};
+    struct expand_options strict = {false, true, EXPAND_OPEN | EXPAND_CLOSED, false, false, 0};
     const struct index_target *ignored;
     uint32_t n_ignored;
     int64_t now = clock_wall_ms(r->co->o.clock);

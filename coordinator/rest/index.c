@@ -27,11 +27,20 @@ static void created(struct rest *r, struct meta_request *rq)
     rest_meta_wait_active(r, rq, created_active);
 }
 
+/* What is no object is taken for compressed bytes that it cannot be. */
+static enum err not_content(struct rest *r)
+{
+    err_set(&r->em, ERR_NOT_X_CONTENT, "Compressor detection can only be called on some xcontent bytes or compressed xcontent bytes");
+    r->em.about.status_set = true;
+    r->em.about.http_status = 500;
+    return ERR_NOT_X_CONTENT;
+}
+
 static enum err check_create_body(struct rest *r, const struct json *body)
 {
     const struct json *v;
     if (body != NULL && body->type != JSON_OBJECT) {
-        return jr_fail(r->body, body->off, &r->em, "Expected [START_OBJECT] but found [%s]", json_token_name(body));
+        return not_content(r);
     }
     for (uint32_t i = 0; body != NULL && i < body->n; i++) {
         struct str key = body->members[i].key;
@@ -43,7 +52,14 @@ static enum err check_create_body(struct rest *r, const struct json *body)
     if (v != NULL && v->type != JSON_OBJECT) {
         return err_set(&r->em, ERR_PARSE, "key [settings] must be an object");
     }
+    v = json_get(body, "aliases");
+    if (json_is(v, JSON_NULL)) {
+        return not_content(r);
+    }
     v = json_get(body, "mappings");
+    if (json_is(v, JSON_NULL)) {
+        return err_set(&r->em, ERR_NULL_POINTER, "mappings is null");
+    }
     return v == NULL || v->type == JSON_OBJECT ? ERR_OK : err_set(&r->em, ERR_CLASS_CAST, "mappings must be an object");
 }
 
@@ -56,6 +72,10 @@ static enum err take_type(struct rest *r, bool typed, const struct json *body, s
     if (!typed && is_doc) {
         return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
                        "The mapping definition cannot be nested under a type [_doc] unless include_type_name is set to true.");
+    }
+    if (typed && json_get(v, "_default_") != NULL) {
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                       "[_default_] mappings are not allowed on new indices and should no longer be used.");
     }
     if (typed && v != NULL && v->n == 1 && v->members[0].value.type == JSON_OBJECT) {
         return json_put(out, r->arena, STR("mappings"), v->members[0].value) ? ERR_OK : err_no_memory(&r->em);
@@ -88,8 +108,9 @@ static void put_index(struct rest *r)
     int64_t timeout_ms;
     int32_t wanted;
     bool typed;
-    struct str index = rest_param(r, "index");
-    enum err e = rest_meta_timeouts(r, &timeout_ms);
+    struct str index;
+    enum err e = resolve_date_math(rest_param(r, "index"), clock_wall_ms(r->co->o.clock), r->arena, &index, &r->em);
+    e = e == ERR_OK ? rest_meta_timeouts(r, &timeout_ms) : e;
     e = e == ERR_OK ? rest_active_shards(r, &wanted) : e;
     e = e == ERR_OK ? rest_bool(r, "include_type_name", false, &typed) : e;
     e = e == ERR_OK ? rest_body(r, &body) : e;
@@ -144,16 +165,20 @@ static void write_mapping(struct jsonw *w, const struct index_meta *m, bool type
     }
 }
 
-/* The targets that the path names, under administrative defaults. false: answered. */
+/* The targets that the path names, under administrative defaults, once every other parameter has been read. false: answered. */
 static bool targets(struct rest *r, const struct index_target **t, uint32_t *n)
 {
     struct expand_options o = EXPAND_OPTIONS_ADMIN;
+    struct str expression = rest_param(r, "index");
     o.allow_no_indices = true;
+    o.unblocked = 1U << BLOCK_METADATA_READ;
     rest_accept(r, "master_timeout");
     rest_accept(r, "local");
     enum err e = rest_index_options(r, &o);
-    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena, t, n, &r->em) : e;
-    e = e == ERR_OK ? rest_metadata_readable(r, *t, *n) : e;
+    if (e == ERR_OK && !rest_ready(r)) {
+        return false;
+    }
+    e = e == ERR_OK ? resolve_indices(r->state, expression, &o, clock_wall_ms(r->co->o.clock), r->arena, t, n, &r->em) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
     }
@@ -172,7 +197,7 @@ static void get_index(struct rest *r)
         rest_fail(r, NULL);
         return;
     }
-    if (!targets(r, &t, &n) || !rest_ready(r)) {
+    if (!targets(r, &t, &n)) {
         return;
     }
     struct buf b;
@@ -205,23 +230,9 @@ static void get_index(struct rest *r)
     rest_send(r, 200, &b);
 }
 
-static void head_index(struct rest *r)
-{
-    const struct index_target *t;
-    uint32_t n;
-    struct buf b;
-    rest_accept(r, "flat_settings");
-    rest_accept(r, "include_defaults");
-    rest_accept(r, "include_type_name");
-    if (targets(r, &t, &n) && rest_ready(r)) {
-        buf_init(&b, NULL, KIB);
-        rest_send_text(r, n > 0 || str_find(rest_param(r, "index"), '*', 0) != SIZE_MAX ? 200 : 404, "text/plain; charset=UTF-8", &b);
-    }
-}
-
 static void delete_index(struct rest *r)
 {
-    struct expand_options o = {false, true, EXPAND_OPEN | EXPAND_CLOSED, false, true};
+    struct expand_options o = {false, true, EXPAND_OPEN | EXPAND_CLOSED, false, true, 0};
     struct meta_request *rq = rest_meta_indices(r, META_DELETE_INDEX, &o);
     if (rq != NULL) {
         rest_meta_acknowledge(r, rq);
@@ -241,7 +252,7 @@ static void get_mapping(struct rest *r)
         rest_fail(r, NULL);
         return;
     }
-    if (!targets(r, &t, &n) || !rest_ready(r)) {
+    if (!targets(r, &t, &n)) {
         return;
     }
     buf_init(&b, NULL, BUF_UNLIMITED);
@@ -316,7 +327,7 @@ static void analyze(struct rest *r)
         e = err_set(&r->em, ERR_PARSE, "request body or source parameter is required");
     }
     if (e == ERR_OK && index.p != NULL) {
-        struct expand_options o = {false, false, EXPAND_OPEN, true, false};
+        struct expand_options o = {false, false, EXPAND_OPEN, true, false, 1U << BLOCK_READ};
         const struct index_target *t;
         uint32_t n;
         e = resolve_indices(r->state, index, &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em);
@@ -361,8 +372,7 @@ static void analyze(struct rest *r)
 
 const struct route routes_index[] = {
     {M_PUT, "/{index}", put_index},
-    {M_GET, "/{index}", get_index},
-    {M_HEAD, "/{index}", head_index},
+    {M_GET | M_HEAD, "/{index}", get_index},
     {M_DELETE, "/{index}", delete_index},
     {M_GET, "/{index}/_mapping", get_mapping},
     {M_GET, "/{index}/_mappings", get_mapping},

@@ -19,7 +19,7 @@ static bool wanted(struct str key, const struct str *names, uint32_t n)
 
 static bool put_copy(struct settings *to, const struct setting *s)
 {
-    return s->is_list ? settings_put_list(to, s->key, s->items, s->n) : settings_put(to, s->key, s->value);
+    return s->is_null ? settings_put_null(to, s->key) : s->is_list ? settings_put_list(to, s->key, s->items, s->n) : settings_put(to, s->key, s->value);
 }
 
 /* What ?human adds: the time and the version in words. */
@@ -43,7 +43,7 @@ static enum err filtered(struct rest *r, const struct settings *from, const stru
 {
     settings_init(out, r->arena);
     for (size_t i = 0; i < from->n; i++) {
-        if (!from->v[i].is_null && wanted(from->v[i].key, names, n) && !put_copy(out, &from->v[i])) {
+        if (wanted(from->v[i].key, names, n) && !put_copy(out, &from->v[i])) {
             return err_no_memory(&r->em);
         }
     }
@@ -172,7 +172,7 @@ static void get_settings(struct rest *r)
 
 static void put_settings(struct rest *r)
 {
-    struct expand_options o = {false, false, EXPAND_OPEN | EXPAND_CLOSED, false, false};
+    struct expand_options o = {false, false, EXPAND_OPEN | EXPAND_CLOSED, false, false, 0};
     const struct json *body = NULL;
     bool preserve;
     rest_accept(r, "flat_settings");
@@ -228,7 +228,7 @@ static void block_answer(struct rest *r, struct meta_request *rq)
 static void put_block(struct rest *r)
 {
     static const char *const names[] = {"metadata", "read", "read_only", "write"};
-    struct expand_options o = {false, true, EXPAND_OPEN, true, false};
+    struct expand_options o = {false, true, EXPAND_OPEN, true, false, 0};
     struct str block = rest_param(r, "block");
     struct json setting = json_mk_object();
     bool known = false;

@@ -157,7 +157,7 @@ static void stats(struct rest *r)
     }
     q->by_shard = str_is(level, "shards");
     q->by_index = q->by_shard || str_is(level, "indices");
-    broadcast_path(r, &EXPAND_OPTIONS_SEARCH, &a, stats_done, q);
+    broadcast_path(r, &EXPAND_OPTIONS_STATS, &a, stats_done, q);
 }
 
 /* ---- _segments -------------------------------------------------------------------------------------------------------------------- */
@@ -223,7 +223,7 @@ static void segments(struct rest *r)
 {
     struct shard_act a = {.action = SHARD_SEGMENTS};
     rest_accept(r, "verbose");
-    broadcast_path(r, &EXPAND_OPTIONS_SEARCH, &a, segments_done, NULL);
+    broadcast_path(r, &EXPAND_OPTIONS_STATS, &a, segments_done, NULL);
 }
 
 /* ---- _recovery --------------------------------------------------------------------------------------------------------------------- */
@@ -307,6 +307,7 @@ static void recovery(struct rest *r)
     bool detailed, active_only;
     struct buf b;
     struct jsonw w;
+    o.unblocked = 1U << BLOCK_METADATA_READ;
     enum err e = rest_index_options(r, &o);
     e = e == ERR_OK ? rest_bool(r, "detailed", false, &detailed) : e;
     e = e == ERR_OK ? rest_bool(r, "active_only", false, &active_only) : e;

@@ -290,6 +290,22 @@ static enum err gather(struct resolve *x, struct str expression, const struct in
     return ERR_OK;
 }
 
+static enum err check_blocks(const struct resolve *x, const struct index_target *t, uint32_t n)
+{
+    const struct index_meta **v = ARENA_ARRAY(x->arena, const struct index_meta *, n);
+    enum err e = v != NULL ? ERR_OK : err_no_memory(x->em);
+    for (uint32_t i = 0; v != NULL && i < n; i++) {
+        v[i] = t[i].meta;
+    }
+    for (unsigned level = 0; e == ERR_OK && level <= BLOCK_METADATA_WRITE; level++) {
+        if ((x->o->unblocked & 1U << level) != 0) {
+            e = n > 0 ? indices_block_check(x->s, v, n, (enum block_level)level, x->em)
+                      : cluster_block_check(x->s, (enum block_level)level, x->em);
+        }
+    }
+    return e;
+}
+
 enum err resolve_indices(const struct cluster_state *s, struct str expression, const struct expand_options *o, int64_t now_ms,
                          struct arena *arena, const struct index_target **out, uint32_t *n, struct errmsg *em)
 {
@@ -309,7 +325,15 @@ enum err resolve_indices(const struct cluster_state *s, struct str expression, c
             e = one_part(&x, part, &seen_wildcard);
         }
     }
-    return e == ERR_OK ? gather(&x, expression, out, n) : e;
+    e = e == ERR_OK ? gather(&x, expression, out, n) : e;
+    return e == ERR_OK && o->unblocked != 0 ? check_blocks(&x, *out, *n) : e;
+}
+
+enum err resolve_date_math(struct str name, int64_t now_ms, struct arena *arena, struct str *out, struct errmsg *em)
+{
+    struct resolve x = {.now_ms = now_ms, .arena = arena, .em = em};
+    *out = name;
+    return name.n > 2 && name.p[0] == '<' && name.p[name.n - 1] == '>' ? date_math_name(&x, name, out) : ERR_OK;
 }
 
 enum err resolve_write(const struct cluster_state *s, struct str name, int64_t now_ms, struct arena *arena,
@@ -318,14 +342,11 @@ enum err resolve_write(const struct cluster_state *s, struct str name, int64_t n
     *out = NULL;
     *alias = NULL;
     *concrete = name;
-    if (name.n > 2 && name.p[0] == '<' && name.p[name.n - 1] == '>') {
-        struct resolve x = {.s = s, .now_ms = now_ms, .arena = arena, .em = em};
-        enum err e = date_math_name(&x, name, concrete);
-        if (e != ERR_OK) {
-            return e;
-        }
-        name = *concrete;
+    enum err e = resolve_date_math(name, now_ms, arena, concrete, em);
+    if (e != ERR_OK) {
+        return e;
     }
+    name = *concrete;
     *out = cluster_index(s, name);
     if (*out != NULL) {
         return (*out)->closed ? closed(*out, em) : ERR_OK;

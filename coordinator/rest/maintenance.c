@@ -15,15 +15,17 @@ static void answer(struct broadcast *bc)
     rest_send(r, 200, &b);
 }
 
-static void broadcast(struct rest *r, const struct shard_act *model)
+static void broadcast(struct rest *r, const struct shard_act *model, unsigned unblocked)
 {
-    broadcast_path(r, &EXPAND_OPTIONS_SEARCH, model, answer, NULL);
+    struct expand_options o = EXPAND_OPTIONS_SEARCH;
+    o.unblocked = unblocked;
+    broadcast_path(r, &o, model, answer, NULL);
 }
 
 static void refresh(struct rest *r)
 {
     struct shard_act a = {.action = SHARD_REFRESH};
-    broadcast(r, &a);
+    broadcast(r, &a, 0);
 }
 
 static void flush(struct rest *r)
@@ -33,7 +35,7 @@ static void flush(struct rest *r)
         rest_fail(r, NULL);
         return;
     }
-    broadcast(r, &a);
+    broadcast(r, &a, 0);
 }
 
 static void force_merge(struct rest *r)
@@ -46,7 +48,7 @@ static void force_merge(struct rest *r)
         rest_fail(r, NULL);
         return;
     }
-    broadcast(r, &a);
+    broadcast(r, &a, 1U << BLOCK_METADATA_WRITE);
 }
 
 static void clear_cache(struct rest *r)
@@ -56,7 +58,7 @@ static void clear_cache(struct rest *r)
     for (size_t i = 0; i < ARRAY_LEN(which); i++) {
         rest_accept(r, which[i]);
     }
-    broadcast(r, &a);
+    broadcast(r, &a, 1U << BLOCK_METADATA_WRITE);
 }
 
 const struct route routes_maintenance[] = {

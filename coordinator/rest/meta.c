@@ -111,9 +111,13 @@ struct meta_request *rest_meta_indices(struct rest *r, enum meta_action action, 
     const struct index_target *t;
     uint32_t n;
     int64_t timeout_ms;
+    struct str expression = rest_param(r, "index");
     enum err e = rest_index_options(r, o);
     e = e == ERR_OK ? rest_meta_timeouts(r, &timeout_ms) : e;
-    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) : e;
+    if (e == ERR_OK && !rest_ready(r)) {
+        return NULL;
+    }
+    e = e == ERR_OK ? resolve_indices(r->state, expression, o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) : e;
     struct str *names = e == ERR_OK ? ARENA_ARRAY(r->arena, struct str, n) : NULL;
     if (e == ERR_OK && names == NULL) {
         e = err_no_memory(&r->em);
@@ -125,7 +129,7 @@ struct meta_request *rest_meta_indices(struct rest *r, enum meta_action action, 
     for (uint32_t i = 0; i < n; i++) {
         names[i] = t[i].meta->name;
     }
-    struct meta_request *rq = rest_ready(r) ? rest_meta(r, action, names, n) : NULL;
+    struct meta_request *rq = rest_meta(r, action, names, n);
     if (rq != NULL) {
         rq->timeout_ms = timeout_ms;
         rq->text = r->body;
@@ -142,5 +146,5 @@ enum err rest_metadata_readable(struct rest *r, const struct index_target *t, ui
     for (uint32_t i = 0; i < n; i++) {
         v[i] = t[i].meta;
     }
-    return indices_block_check(v, n, BLOCK_METADATA_READ, &r->em);
+    return indices_block_check(r->state, v, n, BLOCK_METADATA_READ, &r->em);
 }

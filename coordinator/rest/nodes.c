@@ -130,7 +130,7 @@ static void gather(struct rest *r, bool cluster)
     struct nodes_rq *q = ARENA_NEW(r->arena, struct nodes_rq);
     const struct index_target *t;
     uint32_t n;
-    struct expand_options o = {true, true, EXPAND_OPEN | EXPAND_HIDDEN, false, false};
+    struct expand_options o = {true, true, EXPAND_OPEN | EXPAND_HIDDEN, false, false, 0};
     rest_accept(r, "timeout");
     rest_accept(r, "level");
     enum err e = q != NULL ? resolve_indices(r->state, STR_NULL, &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em)

@@ -31,7 +31,7 @@ static void opened(struct rest *r, struct meta_request *rq)
 
 static void open_index(struct rest *r)
 {
-    struct expand_options o = {false, true, EXPAND_CLOSED, false, false};
+    struct expand_options o = {false, true, EXPAND_CLOSED, false, false, 0};
     int32_t wanted;
     if (rest_active_shards(r, &wanted) != ERR_OK) {
         rest_fail(r, NULL);
@@ -92,7 +92,7 @@ static enum err check_wait(struct rest *r)
 
 static void close_index(struct rest *r)
 {
-    struct expand_options o = {false, true, EXPAND_OPEN, false, false};
+    struct expand_options o = {false, true, EXPAND_OPEN, false, false, 0};
     struct close_call *c = ARENA_NEW(r->arena, struct close_call);
     enum err e = c != NULL ? check_wait(r) : err_no_memory(&r->em);
     e = e == ERR_OK ? closing_allowed(r) : e;

@@ -74,7 +74,7 @@ static void write_alias(struct jsonw *w, const struct cluster_state *s, struct s
 
 static void resolve_index(struct rest *r)
 {
-    struct expand_options o = {true, true, EXPAND_OPEN, false, false};
+    struct expand_options o = {true, true, EXPAND_OPEN, false, false, 0};
     const struct str *list;
     const struct index_target *t;
     uint32_t n_list, n;

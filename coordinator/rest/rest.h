@@ -8,6 +8,7 @@
 
 #include "common/base/jsonr.h"
 #include "common/base/uri.h"
+#include "common/cluster/blocks.h"
 #include "coordinator/coordinator.h"
 
 struct router;
@@ -120,9 +121,11 @@ struct expand_options {
     unsigned expand;
     bool forbid_closed; /* a closed index named outright is refused */
     bool no_aliases;    /* aliases do not count (delete index) */
+    unsigned unblocked; /* 1 << enum block_level: what no block may forbid, or ERR_CLUSTER_BLOCK */
 };
-#define EXPAND_OPTIONS_SEARCH ((struct expand_options){false, true, EXPAND_OPEN, true, false})
-#define EXPAND_OPTIONS_ADMIN  ((struct expand_options){false, true, EXPAND_OPEN | EXPAND_CLOSED, false, false})
+#define EXPAND_OPTIONS_SEARCH ((struct expand_options){false, true, EXPAND_OPEN, true, false, 0})
+#define EXPAND_OPTIONS_ADMIN  ((struct expand_options){false, true, EXPAND_OPEN | EXPAND_CLOSED, false, false, 0})
+#define EXPAND_OPTIONS_STATS  ((struct expand_options){false, true, EXPAND_OPEN, true, false, 1U << BLOCK_METADATA_READ})
 /* Reads ignore_unavailable, allow_no_indices, expand_wildcards over the defaults in *o. */
 enum err rest_index_options(struct rest *r, struct expand_options *o);
 
@@ -135,6 +138,8 @@ struct index_target {
 /* What an expression ("a,b*,-c", "_all", empty: all) names, sorted by name, in the arena. ERR_INDEX_NOT_FOUND and the like. */
 enum err resolve_indices(const struct cluster_state *s, struct str expression, const struct expand_options *o, int64_t now_ms,
                          struct arena *arena, const struct index_target **out, uint32_t *n, struct errmsg *em);
+/* "<logs-{now/d}>" as the name that it means; any other name is itself. */
+enum err resolve_date_math(struct str name, int64_t now_ms, struct arena *arena, struct str *out, struct errmsg *em);
 /* The one index that a document goes to: an index, or an alias with a write index. *auto_create: there is none, but it may be
  * created. The alias's routing, when it has one, in *routing (p == NULL otherwise). */
 enum err resolve_write(const struct cluster_state *s, struct str name, int64_t now_ms, struct arena *arena,

@@ -73,6 +73,7 @@ static void search_shards(struct rest *r)
     rest_accept(r, "local");
     rest_accept(r, "routing");
     rest_accept(r, "preference");
+    o.unblocked = 1U << BLOCK_METADATA_READ;
     enum err e = rest_index_options(r, &o);
     if (e == ERR_OK) {
         e = resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em);
