@@ -195,11 +195,12 @@ END_TEST
 
 START_TEST(aliases_come_and_go)
 {
-    ck_assert_int_eq(create("i", "{\"aliases\":{\"a\":{\"routing\":1,\"filter\":{\"term\":{\"x\":1}}}}}"), ERR_OK);
+    ck_assert_int_eq(create("i", "{\"aliases\":{\"a\":{\"routing\":\"1\",\"is_write_index\":\"x\",\"filter\":{\"term\":{\"x\":1}}}}}"), ERR_OK);
     ck_assert_int_eq(create("j", NULL), ERR_OK);
     const struct alias_meta *a = index_alias(cluster_index(state, STR("i")), STR("a"));
     ck_assert(str_is(a->filter, "{\"term\":{\"x\":1}}"));
     ck_assert(str_is(a->search_routing, "1"));
+    ck_assert(!a->has_is_write);
     ck_assert_int_eq(alias(ALIAS_ADD, "i", "w", true, false), ERR_OK);
     ck_assert_int_eq(alias(ALIAS_ADD, "j", "w", true, false), ERR_ILLEGAL_STATE);
     ck_assert_ptr_null(index_alias(cluster_index(state, STR("j")), STR("w")));
