@@ -265,6 +265,25 @@ static void tell_shards(struct data_service *s, struct index_service *ix, bool m
     }
 }
 
+/* Settings of analysis and similarity change while an index is closed: what depends on them is made anew. */
+static enum err reopened(struct data_service *s, struct index_service *ix, const struct index_meta *m, struct mapping **mapping,
+                         struct errmsg *em)
+{
+    struct analysis *a = NULL;
+    enum err e = analysis_new(&a, &ix->settings->settings, &s->o.env, em);
+    e = e == ERR_OK ? parse_mapping(mapping, m, a, &ix->settings->settings, NULL, em) : e;
+    if (e != ERR_OK) {
+        analysis_unref(a);
+        return e;
+    }
+    pthread_mutex_lock(&s->lock);
+    struct analysis *old = ix->analysis;
+    ix->analysis = a;
+    pthread_mutex_unlock(&s->lock);
+    analysis_unref(old);
+    return ERR_OK;
+}
+
 static void update_index(struct data_service *s, struct index_service *ix, const struct index_meta *m)
 {
     struct errmsg em;
@@ -280,7 +299,13 @@ static void update_index(struct data_service *s, struct index_service *ix, const
         state_part_unref(&old->part);
     }
     struct mapping *next = NULL;
-    if (mapping && parse_mapping(&next, m, ix->analysis, &ix->settings->settings, ix->mapping, &em) != ERR_OK) {
+    enum err e = ERR_OK;
+    if (ix->closed && !m->closed) {
+        e = reopened(s, ix, m, &next, &em);
+    } else if (mapping) {
+        e = parse_mapping(&next, m, ix->analysis, &ix->settings->settings, ix->mapping, &em);
+    }
+    if (e != ERR_OK) {
         log_error(s->o.log, "data", "mapping of [%.*s] cannot be applied: %s", STR_ARG(ix->name), em.frame[0].reason);
     }
     if (next != NULL) {

@@ -308,12 +308,28 @@ static void put_mapping(struct rest *r)
 
 /* ---- _analyze -------------------------------------------------------------------------------------------------------------------- */
 
-static const struct analyzer *field_analyzer(void *self, struct str field, bool *is_text_or_keyword)
+static enum field_analysis field_analyzer(void *self, struct str field, const struct analyzer **out)
 {
     const struct mapping *m = self;
     const struct field *f = m != NULL ? mapping_field(m, field) : NULL;
-    *is_text_or_keyword = f == NULL || f->type == FT_TEXT || f->type == FT_KEYWORD || f->type == FT_COMPLETION;
-    return f != NULL ? f->analyzer : NULL;
+    *out = NULL;
+    if (f == NULL || f->type == FT_OBJECT || f->type == FT_NESTED) {
+        return FIELD_UNMAPPED;
+    }
+    switch (f->type) {
+    case FT_TEXT:
+        *out = f->analyzer;
+        return FIELD_ANALYZED;
+    case FT_KEYWORD:
+        *out = f->normalizer;
+        return f->normalizer != NULL ? FIELD_ANALYZED : FIELD_WHOLE;
+    case FT_META_ROUTING:
+        return FIELD_WHOLE;
+    case FT_META_IGNORED:
+        return FIELD_NO_ANALYZER;
+    default:
+        return FIELD_NO_TEXT;
+    }
 }
 
 static void analyze(struct rest *r)

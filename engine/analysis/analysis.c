@@ -199,7 +199,7 @@ static enum err build_analyzer(struct group_walk *w, struct str name, const stru
     return map_put(&w->a->analyzers, name, (void *)(uintptr_t)an) ? ERR_OK : err_no_memory(em);
 }
 
-static enum err normalizer_new(const struct analyzer **out, struct group_walk *w, struct str name,
+static enum err normalizer_new(const struct analyzer **out, struct group_walk *w, struct str name, bool custom,
                                const struct settings *s, struct errmsg *em)
 {
     static const char what[] = "Custom normalizer";
@@ -210,7 +210,7 @@ static enum err normalizer_new(const struct analyzer **out, struct group_walk *w
     struct chain c;
     chain_init(&c, &w->b, name);
     c.an.is_normalizer = true;
-    c.an.is_custom = true;
+    c.an.is_custom = custom;
     enum err e = chain_add_builtin(&c, PART_TOKENIZER, "keyword", NULL, em);
     if (e == ERR_OK) {
         e = add_char_filters(&c, w, what, s, em);
@@ -235,9 +235,9 @@ static enum err build_normalizer(struct group_walk *w, struct str name, const st
         if (!settings_of_text(&lower, "filter=lowercase", &w->a->arena)) {
             return err_no_memory(em);
         }
-        e = normalizer_new(&an, w, name, &lower, em);
+        e = normalizer_new(&an, w, name, false, &lower, em);
     } else {
-        e = normalizer_new(&an, w, name, s, em);
+        e = normalizer_new(&an, w, name, true, s, em);
     }
     if (e != ERR_OK) {
         return e;

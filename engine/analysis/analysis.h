@@ -50,15 +50,24 @@ enum err analyzer_run(const struct analyzer *an, struct str text, struct token_l
 enum err analyzer_normalize(const struct analyzer *an, struct str text, struct arena *arena, struct str *out,
                             struct errmsg *em);
 
-/* The _analyze endpoint: `body` is the request, `fields` finds the analyzer of a mapped field (NULL without
- * index) and may set *unmapped. Writes the whole response object. Supports text, analyzer, tokenizer, filter,
- * char_filter, normalizer, field, explain, attributes. */
+/* What a field's analysis is for _analyze. */
+enum field_analysis {
+    FIELD_UNMAPPED,
+    FIELD_ANALYZED,    /* by the analyzer or normalizer found */
+    FIELD_WHOLE,       /* a keyword without a normalizer */
+    FIELD_NO_ANALYZER, /* of texts, but never analysed */
+    FIELD_NO_TEXT
+};
+
+/* The _analyze endpoint: `body` is the request, `field_analyzer` finds the analyzer of a field (NULL: no fields).
+ * Writes the whole response object. Supports text, analyzer, tokenizer, filter, char_filter, normalizer, field,
+ * explain, attributes. */
 struct analyze_context {
     const struct analysis *analysis; /* the index's, or the node's global one */
     bool has_index;
     struct str index_name;
     int64_t max_token_count; /* index.analyze.max_token_count, 10000 */
-    const struct analyzer *(*field_analyzer)(void *self, struct str field, bool *is_text_or_keyword);
+    enum field_analysis (*field_analyzer)(void *self, struct str field, const struct analyzer **out);
     void *self;
 };
 enum err analyze_request(const struct analyze_context *cx, const struct json *body, struct arena *arena,

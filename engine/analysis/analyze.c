@@ -88,27 +88,33 @@ static enum err build_custom(const struct analyzer **out, const struct analyze_r
     return e == ERR_OK ? chain_end(&c, out, em) : e;
 }
 
-static enum err analyzer_of_field(const struct analyzer **out, const struct analyze_request *r,
-                                  struct errmsg *em)
+static enum err analyzer_of_field(const struct analyzer **out, struct analyze_request *r, struct errmsg *em)
 {
     const struct analyze_context *cx = r->cx;
     if (!cx->has_index) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "analysis based on a specific field requires an index");
     }
-    bool is_text_or_keyword = true;
-    *out = cx->field_analyzer != NULL ? cx->field_analyzer(cx->self, r->field, &is_text_or_keyword) : NULL;
-    if (!is_text_or_keyword) {
+    switch (cx->field_analyzer != NULL ? cx->field_analyzer(cx->self, r->field, out) : FIELD_UNMAPPED) {
+    case FIELD_UNMAPPED:
+        *out = analysis_default(cx->analysis);
+        break;
+    case FIELD_WHOLE:
+        *out = analysis_analyzer(cx->analysis, STR("keyword"));
+        r->whole_field = true;
+        break;
+    case FIELD_NO_ANALYZER:
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "No analyzer configured for field %.*s", STR_ARG(r->field));
+    case FIELD_NO_TEXT:
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "Can't process field [%.*s], Analysis requests are only supported on tokenized fields",
                        STR_ARG(r->field));
+    case FIELD_ANALYZED:
+        break;
     }
-    if (*out == NULL) { /* not mapped */
-        *out = analysis_default(cx->analysis);
-    }
-    return ERR_OK;
+    return *out != NULL ? ERR_OK : err_no_memory(em);
 }
 
-static enum err choose(const struct analyzer **out, struct str *shown, const struct analyze_request *r,
+static enum err choose(const struct analyzer **out, struct str *shown, struct analyze_request *r,
                        struct errmsg *em)
 {
     const struct analyze_context *cx = r->cx;
@@ -137,7 +143,7 @@ static enum err choose(const struct analyzer **out, struct str *shown, const str
     }
     if (e == ERR_OK) {
         bool is_default = cx->has_index && *out == analysis_default(cx->analysis);
-        *shown = is_default ? STR("default") : (*out)->name;
+        *shown = r->whole_field ? STR("_keyword") : is_default ? STR("default") : (*out)->name;
     }
     return e;
 }
@@ -334,7 +340,7 @@ static enum err explain(struct listing *g, const struct analyzer *an, struct str
                         struct errmsg *em)
 {
     struct jsonw *w = g->w;
-    bool custom = an->is_custom && !an->is_normalizer;
+    bool custom = an->is_custom;
     enum err e;
     g->attributes = true;
     jw_k(w, "detail");
@@ -371,7 +377,7 @@ static enum err respond(const struct analyze_request *r, const struct analyzer *
 {
     bool inlined = r->tokenizer != NULL || r->n_filters > 0 || r->n_char_filters > 0;
     int32_t gap = an->position_increment_gap;
-    if (an->is_normalizer || (!r->cx->has_index && !inlined)) {
+    if (an->is_normalizer || r->whole_field || (!r->cx->has_index && !inlined)) {
         gap = 0;
     }
     struct listing g = {

@@ -14,6 +14,7 @@ struct analyze_request {
     const struct json *filters, *char_filters; /* arrays; NULL: absent */
     size_t n_filters, n_char_filters;
     bool explain;
+    bool whole_field; /* `field` is a keyword without a normalizer */
     struct str *attributes;
     size_t n_attributes;
     struct analysis_env env; /* the registry's, with cleanups of the request's own */

@@ -213,7 +213,7 @@ static enum err advance(struct parser *p)
 
 static enum err refuse(struct parser *p)
 {
-    return err_set(p->r.em, ERR_PARSE, "Encountered \"%.*s\" at column %zu.",
+    return err_set(p->r.em, ERR_QUERY_SYNTAX, "Encountered \"%.*s\" at column %zu.",
                    p->t1.kind == LEX_EOF ? 5 : (int)p->t1.text.n, p->t1.kind == LEX_EOF ? "<EOF>" : p->t1.text.p, p->t1.at);
 }
 
@@ -306,7 +306,7 @@ static enum err wildcard(struct parser *p, struct str field, struct str text, st
         return build_exists(p->r.b, field, out, p->r.em);
     }
     if (!p->r.q->allow_leading_wildcard && (text.p[0] == '*' || text.p[0] == '?')) {
-        return err_set(p->r.em, ERR_PARSE, "'*' or '?' not allowed as first character in WildcardQuery");
+        return err_set(p->r.em, ERR_QUERY_SYNTAX, "'*' or '?' not allowed as first character in WildcardQuery");
     }
     return each(p, field, make_wildcard, &text, out);
 }
@@ -509,7 +509,7 @@ static enum err clause(struct parser *p, struct str field, struct query **out)
         return term(p, field, out);
     }
     if (++p->depth > 200) {
-        return err_set(p->r.em, ERR_PARSE, "parentheses are nested too deeply");
+        return err_set(p->r.em, ERR_QUERY_SYNTAX, "parentheses are nested too deeply");
     }
     e = advance(p);
     if (e == ERR_OK) {
@@ -720,17 +720,10 @@ static enum err build_query_string(struct builder *b, const struct dsl *d, struc
         return e;
     }
     e = parse_syntax(&p, text, out);
-    if (e == ERR_PARSE && em != NULL && em->n > 0 && em->frame[em->n - 1].code != ERR_DATE_TIME_PARSE
-        && !str_starts(str_of(em->frame[0].reason), STR("failed to parse date"))) {
+    if ((e == ERR_QUERY_SYNTAX || e == ERR_TOKEN_MGR) && em != NULL && em->n > 0) {
         char reason[ERR_REASON_BYTES];
         memcpy(reason, em->frame[0].reason, sizeof(reason));
-        err_wrap(em, ERR_PARSE, "Cannot parse '%.*s': %s", STR_ARG(q->query), reason);
-        e = err_wrap(em, ERR_QUERY_SHARD, "Failed to parse query [%.*s]", STR_ARG(q->query));
-        err_about_index(em, b->cx->index_name, b->cx->index_uuid);
-    } else if (e == ERR_TOKEN_MGR) {
-        char reason[ERR_REASON_BYTES];
-        memcpy(reason, em != NULL ? em->frame[0].reason : "", em != NULL ? sizeof(reason) : 1);
-        err_wrap(em, ERR_PARSE, "Cannot parse '%.*s': %s", STR_ARG(q->query), reason);
+        err_wrap(em, ERR_QUERY_SYNTAX, "Cannot parse '%.*s': %s", STR_ARG(q->query), reason);
         e = err_wrap(em, ERR_QUERY_SHARD, "Failed to parse query [%.*s]", STR_ARG(q->query));
         err_about_index(em, b->cx->index_name, b->cx->index_uuid);
     }

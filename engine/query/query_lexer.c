@@ -257,7 +257,7 @@ enum err lex_unescape(struct str s, struct arena *arena, struct str *out, struct
             continue;
         }
         if (++i == s.n) {
-            return err_set(em, ERR_PARSE, "Term can not end with escape character.");
+            return err_set(em, ERR_QUERY_SYNTAX, "Term can not end with escape character.");
         }
         if (s.p[i] != 'u') {
             to[n++] = s.p[i];
@@ -267,7 +267,7 @@ enum err lex_unescape(struct str s, struct arena *arena, struct str *out, struct
         for (int k = 1; k <= 4; k++) {
             int h = i + (size_t)k < s.n ? hex(s.p[i + (size_t)k]) : -1;
             if (h < 0) {
-                return err_set(em, ERR_PARSE, "Non-hex character in Unicode escape sequence");
+                return err_set(em, ERR_QUERY_SYNTAX, "Non-hex character in Unicode escape sequence");
             }
             c = c << 4 | (uint32_t)h;
         }
