@@ -347,6 +347,9 @@ START_TEST(recordings)
 END_TEST
 
 /* Fields: a keyword's normalizer is shown by its parts, a keyword without one as it is, others are refused. */
+#define ONE_EMPTY                                                                                               \
+    "[{\"token\":\"\",\"start_offset\":0,\"end_offset\":0,\"type\":\"word\",\"position\":0,\"bytes\":\"[]\","                   \
+    "\"positionLength\":1,\"termFrequency\":1}]"
 START_TEST(fields)
 {
     static const struct {
@@ -358,10 +361,10 @@ START_TEST(fields)
          "{\"tokens\":[{\"token\":\"a b\",\"start_offset\":0,\"end_offset\":3,\"type\":\"word\",\"position\":0},"
          "{\"token\":\"c\",\"start_offset\":4,\"end_offset\":5,\"type\":\"word\",\"position\":1}]}"},
         {"{\"field\":\"with_normalizer\",\"text\":\"\",\"explain\":true}", 200,
-         "{\"detail\":{\"custom_analyzer\":true,\"charfilters\":[],\"tokenizer\":{\"name\":\"keyword\",\"tokens\":[]},"
-         "\"tokenfilters\":[{\"name\":\"lowercase\",\"tokens\":[]}]}}"},
+         "{\"detail\":{\"custom_analyzer\":true,\"charfilters\":[],\"tokenizer\":{\"name\":\"keyword\",\"tokens\":" ONE_EMPTY "},"
+         "\"tokenfilters\":[{\"name\":\"lowercase\",\"tokens\":" ONE_EMPTY "}]}}"},
         {"{\"normalizer\":\"lowercase\",\"text\":\"\",\"explain\":true}", 200,
-         "{\"detail\":{\"custom_analyzer\":false,\"analyzer\":{\"name\":\"lowercase\",\"tokens\":[]}}}"},
+         "{\"detail\":{\"custom_analyzer\":false,\"analyzer\":{\"name\":\"lowercase\",\"tokens\":" ONE_EMPTY "}}}"},
         {"{\"field\":\"whole\",\"text\":[\"A b\",\"C\"]}", 200,
          "{\"tokens\":[{\"token\":\"A b\",\"start_offset\":0,\"end_offset\":3,\"type\":\"word\",\"position\":0},"
          "{\"token\":\"C\",\"start_offset\":4,\"end_offset\":5,\"type\":\"word\",\"position\":1}]}"},
