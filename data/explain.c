@@ -2,66 +2,70 @@
 #include "data/data_int.h"
 #include "engine/query/query.h"
 #include "engine/query/scorer.h"
+#include "engine/search/whole_query.h"
 
-static enum err explain_document(struct shard_explain *rq, const struct search_context *cx, const struct query *q, struct view *v)
+static enum err explain_document(struct shard_explain *rq, const struct search_context *cx, const struct query *q, struct view *v,
+                                 const struct engine_doc *doc)
 {
-    struct engine_doc doc = {0};
     const struct weight *weight;
     struct buf b;
     struct jsonw w;
     struct arena *a = &rq->rq.arena;
     struct errmsg *em = &rq->rq.error;
-    enum err e = engine_view_get(v, rq->id, rq->want_source, a, &doc, em);
-    rq->found = e == ERR_OK && doc.found;
-    if (!rq->found) {
-        return e;
-    }
-    rq->source = doc.source;
-    rq->seq_no = doc.seq_no;
-    rq->primary_term = doc.primary_term;
-    e = weight_new(&weight, &cx->weight, q, NEED_SCORES, em);
+    rq->source = doc->source;
+    rq->seq_no = doc->seq_no;
+    rq->primary_term = doc->primary_term;
+    enum err e = weight_new(&weight, &cx->weight, q, NEED_SCORES, em);
     if (e != ERR_OK) {
         return e;
     }
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &b, false);
-    e = weight_explain(weight, &v->leaves[doc.leaf], doc.doc, a, &w, &rq->matched, em);
+    e = weight_explain(weight, &v->leaves[doc->leaf], doc->doc, a, &w, &rq->matched, em);
     rq->explanation = arena_str(a, buf_view(&b));
     buf_fini(&b);
     return e;
+}
+
+static enum err print_query(struct shard_explain *rq, const struct search_context *cx, const struct query *q)
+{
+    struct buf b;
+    enum err e = rq->rewritten ? query_simplify(&q, &cx->weight, q, &rq->rq.error) : ERR_OK;
+    if (e != ERR_OK) {
+        return e;
+    }
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    query_print(q, &b);
+    rq->printed = arena_str(&rq->rq.arena, buf_view(&b));
+    buf_fini(&b);
+    return ERR_OK;
 }
 
 static enum err explain(struct shard_explain *rq, const struct search_shard *d, struct view *v)
 {
     struct arena *a = &rq->rq.arena;
     struct search_source *src = ARENA_NEW(a, struct search_source);
-    struct json *all = ARENA_NEW(a, struct json);
+    struct engine_doc doc = {0};
+    struct errmsg *em = &rq->rq.error;
     struct search_context cx;
     const struct query *q;
-    if (src == NULL || all == NULL) {
-        return err_no_memory(&rq->rq.error);
+    if (src == NULL) {
+        return err_no_memory(em);
+    }
+    enum err e = rq->id.p != NULL ? engine_view_get(v, rq->id, rq->want_source, a, &doc, em) : ERR_OK;
+    rq->found = e == ERR_OK && doc.found;
+    if (e != ERR_OK || (rq->id.p != NULL && !rq->found)) {
+        return e; /* a query is not looked at for a document that is not there */
     }
     search_source_init(src);
-    *all = json_mk_object();
-    if (rq->query == NULL && !json_put(all, a, STR("match_all"), json_mk_object())) {
-        return err_no_memory(&rq->rq.error);
-    }
     src->text = rq->text;
-    src->query = rq->query != NULL ? rq->query : all;
-    enum err e = search_context_init(&cx, d, src, a, &rq->rq.error);
-    e = e == ERR_OK ? query_build(&q, &cx.query, src->query, &rq->rq.error) : e;
+    src->query = rq->query;
+    e = search_context_init(&cx, d, src, a, em);
+    e = e == ERR_OK ? whole_query(&q, &cx, QUERY_SHOWN, em) : e;
     if (e != ERR_OK) {
         return e;
     }
-    if (rq->id.p != NULL) {
-        return explain_document(rq, &cx, q, v);
-    }
-    struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    query_print(q, &b);
-    rq->printed = arena_str(a, buf_view(&b));
-    buf_fini(&b);
-    return ERR_OK;
+    return rq->id.p != NULL ? explain_document(rq, &cx, q, v, &doc) : print_query(rq, &cx, q);
 }
 
 static void explain_task(void *arg)
@@ -75,6 +79,8 @@ static void explain_task(void *arg)
     shard_describe(&d, sh, v, settings);
     d.n_shards = 1;
     d.now_ms = rq->now_ms;
+    d.alias_filters = rq->alias_filters;
+    d.n_alias_filters = rq->n_alias_filters;
     (void)explain(rq, &d, v); /* its error is the request's */
     state_part_unref(&settings->part);
     search_finish(sh, v, &rq->rq);

@@ -150,7 +150,10 @@ struct shard_explain {
     const struct json *query; /* NULL: match_all */
     struct str text;          /* where query's places are */
     struct str id;            /* p == NULL: only `printed` is asked for */
+    const struct str *alias_filters;
+    uint32_t n_alias_filters;
     bool want_source;
+    bool rewritten; /* `printed` as the query runs */
     int64_t now_ms;
     /* the answer */
     bool found, matched;

@@ -33,8 +33,19 @@ static enum json_token token_of(const struct json *v)
     return TOK_NULL;
 }
 
+/* Ends of both kinds in turn: every reader's loop stops at one of them. */
+static enum json_token break_off(struct json_pull *p)
+{
+    p->broken = true;
+    return p->token = p->token == TOK_END_OBJECT ? TOK_END_ARRAY : TOK_END_OBJECT;
+}
+
 static enum json_token enter(struct json_pull *p, const struct json *v)
 {
+    if (json_is_broken(v)) {
+        p->off = v->b ? v->off : p->off; /* texts are read when their value is asked for: the token itself was seen */
+        return break_off(p);
+    }
     p->value = v;
     p->off = v->off;
     p->token = token_of(v);
@@ -59,6 +70,9 @@ static void past_the_end(struct json_pull *p)
 
 enum json_token json_pull_next(struct json_pull *p)
 {
+    if (p->broken) {
+        return break_off(p);
+    }
     if (p->depth == 0) {
         if (p->root == NULL) {
             past_the_end(p);
@@ -79,6 +93,9 @@ enum json_token json_pull_next(struct json_pull *p)
         return enter(p, &c->members[l->i++].value);
     } else if (l->i < c->n) {
         const struct json_member *m = &c->members[l->i];
+        if (m->key.p == NULL) {
+            return break_off(p);
+        }
         l->at_value = true;
         p->name = m->key;
         p->value = &m->value;
@@ -274,7 +291,7 @@ enum err json_pull_bool(const struct json_pull *p, bool *out, struct errmsg *em)
 {
     *out = false;
     if (p->token == TOK_STRING) {
-        if (num_parse_bool(p->value->s, out)) {
+        if (p->value->s.n == 0 || num_parse_bool(p->value->s, out)) { /* the empty text is false */
             return ERR_OK;
         }
         return err_set(em, ERR_ILLEGAL_ARGUMENT,

@@ -1,5 +1,5 @@
 /* _explain and _validate/query: a query looked into. */
-#include "coordinator/rest/get.h"
+#include "coordinator/lookups.h"
 #include "coordinator/search.h"
 #include "engine/index/engine.h"
 
@@ -10,22 +10,33 @@
 
 struct explain_call {
     struct shard_explain rq; /* first: done() gets it */
-    struct get_call place;
+    struct get_call place;   /* the document's own fields, read when they are asked for */
     struct rest *r;
 };
 
-static void explained(struct shard_rq *rq)
+static void write_document(struct jsonw *w, struct explain_call *c)
 {
-    struct explain_call *c = (struct explain_call *)rq;
+    jw_k(w, "get");
+    jw_obj(w);
+    jw_ki64(w, "_seq_no", c->rq.seq_no);
+    jw_ki64(w, "_primary_term", c->rq.primary_term);
+    jw_kbool(w, "found", true);
+    if (c->rq.want_source && c->rq.source.n > 0) {
+        jw_k(w, "_source");
+        get_write_source(w, &c->place.filter, c->rq.source, &c->rq.rq.arena);
+    }
+    if (c->place.rq.fields.n > 0) {
+        jw_k(w, "fields");
+        jw_raw(w, c->place.rq.fields);
+    }
+    jw_obj_end(w);
+}
+
+static void send_explanation(struct explain_call *c)
+{
     struct rest *r = c->r;
     struct buf b;
     struct jsonw w;
-    if (rq->error.n > 0) {
-        r->em = rq->error;
-        shard_rq_fini(rq);
-        rest_fail(r, NULL);
-        return;
-    }
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &b, false);
     jw_obj(&w);
@@ -37,22 +48,47 @@ static void explained(struct shard_rq *rq)
         jw_k(&w, "explanation");
         jw_raw(&w, c->rq.explanation);
     }
-    if (c->rq.found && c->rq.want_source) {
-        jw_k(&w, "get");
-        jw_obj(&w);
-        jw_ki64(&w, "_seq_no", c->rq.seq_no);
-        jw_ki64(&w, "_primary_term", c->rq.primary_term);
-        jw_kbool(&w, "found", true);
-        if (c->rq.source.n > 0) {
-            jw_k(&w, "_source");
-            get_write_source(&w, &c->place.filter, c->rq.source, &rq->arena);
-        }
-        jw_obj_end(&w);
+    if (c->rq.found && (c->rq.want_source || c->place.rq.n_stored_fields > 0)) {
+        write_document(&w, c);
     }
     jw_obj_end(&w);
     int status = c->rq.found ? 200 : 404;
-    shard_rq_fini(rq);
+    shard_rq_fini(&c->place.rq.rq);
+    shard_rq_fini(&c->rq.rq);
     rest_send(r, status, &b);
+}
+
+static void fields_read(struct shard_rq *rq)
+{
+    send_explanation(rq->user);
+}
+
+static void explained(struct shard_rq *rq)
+{
+    struct explain_call *c = (struct explain_call *)rq;
+    struct rest *r = c->r;
+    if (rq->error.n > 0) {
+        r->em = rq->error;
+        shard_rq_fini(&c->place.rq.rq);
+        shard_rq_fini(rq);
+        rest_fail(r, NULL);
+    } else if (c->rq.found && c->place.rq.n_stored_fields > 0) {
+        r->co->o.shards->get(r->co->o.shards->self, &c->place.rq);
+    } else {
+        send_explanation(c);
+    }
+}
+
+static enum err explain_place(struct explain_call *c, const struct json *filter)
+{
+    struct rest *r = c->r;
+    struct get_call *g = &c->place;
+    shard_rq_init(&g->rq.rq, fields_read, c);
+    g->filter = (struct source_filter){.enabled = true};
+    g->rq.id = rest_param(r, "id");
+    enum err e = filter != NULL ? source_filter_parse(&g->filter, filter, STR(""), r->arena, &r->em) : ERR_OK;
+    e = e == ERR_OK ? rest_list(r, "stored_fields", &g->rq.stored_fields, &g->rq.n_stored_fields) : e;
+    return e == ERR_OK ? get_locate(r, g, rest_param(r, "index"), rest_param(r, "routing"), r->arena, &r->em) : e;
 }
 
 static void explain(struct rest *r)
@@ -66,10 +102,7 @@ static void explain(struct rest *r)
     rest_accept(r, "preference");
     if (e == ERR_OK) {
         *c = (struct explain_call){.r = r};
-        c->place.filter = (struct source_filter){.enabled = true};
-        c->place.rq.id = rest_param(r, "id");
-        e = filter != NULL ? source_filter_parse(&c->place.filter, filter, STR(""), r->arena, &r->em) : ERR_OK;
-        e = e == ERR_OK ? get_locate(r, &c->place, rest_param(r, "index"), rest_param(r, "routing"), r->arena, &r->em) : e;
+        e = explain_place(c, filter);
     }
     if (e != ERR_OK) {
         rest_fail(r, NULL);
@@ -83,6 +116,8 @@ static void explain(struct rest *r)
     c->rq.query = query;
     c->rq.text = r->body;
     c->rq.id = c->place.rq.id;
+    c->rq.alias_filters = c->place.target->filters;
+    c->rq.n_alias_filters = c->place.target->n_filters;
     c->rq.want_source = filter != NULL && c->place.filter.enabled;
     c->rq.now_ms = clock_wall_ms(r->co->o.clock);
     r->co->o.shards->explain(r->co->o.shards->self, &c->rq);
@@ -93,8 +128,12 @@ static void explain(struct rest *r)
 struct validate_call {
     struct rest *r;
     struct shard_explain *shards;
-    uint32_t n;
-    bool explain, all_shards, detailed;
+    const struct index_target *targets;
+    uint32_t n, n_targets;
+    const struct json *query;
+    struct str text;
+    struct lookups lookups;
+    bool explain, rewrite, all_shards, detailed;
     _Atomic uint32_t pending;
 };
 
@@ -112,24 +151,91 @@ static void class_name(struct buf *b, const char *type)
     }
 }
 
-/* ElasticsearchException.getDetailedMessage(): every cause with its class. */
+/* The package of a class where it stands with its whole name. */
+static const char *package_of(enum err code)
+{
+    switch (code) {
+    case ERR_QUERY_SHARD:
+        return "org.elasticsearch.index.query.";
+    case ERR_PARSING:
+        return "org.elasticsearch.common.";
+    case ERR_PARSE:
+        return "org.elasticsearch.";
+    case ERR_SCRIPT:
+        return "org.elasticsearch.script.";
+    case ERR_NAMED_OBJECT:
+    case ERR_X_CONTENT:
+        return "org.elasticsearch.common.xcontent.";
+    case ERR_QUERY_SYNTAX:
+    case ERR_TOKEN_MGR:
+        return "org.apache.lucene.queryparser.classic.";
+    case ERR_TOO_MANY_CLAUSES:
+        return "org.apache.lucene.search.BooleanQuery$";
+    case ERR_TOO_COMPLEX:
+        return "org.apache.lucene.util.automaton.";
+    case ERR_JSON:
+        return "com.fasterxml.jackson.core.";
+    case ERR_JSON_EOF:
+        return "com.fasterxml.jackson.core.io.";
+    case ERR_INPUT_COERCION:
+        return "com.fasterxml.jackson.core.exc.";
+    case ERR_DATE_TIME_PARSE:
+        return "java.time.format.";
+    case ERR_ZONE_RULES:
+        return "java.time.zone.";
+    case ERR_DATE_TIME:
+        return "java.time.";
+    case ERR_PATTERN_SYNTAX:
+        return "java.util.regex.";
+    default:
+        return "java.lang.";
+    }
+}
+
+static void put_class(struct buf *b, enum err code)
+{
+    if (code == ERR_PARSE) {
+        buf_z(b, "Elasticsearch");
+    }
+    class_name(b, code == ERR_JSON_EOF ? "json_EOF_exception" : err_type(code));
+}
+
+static void put_whole_class(struct buf *b, const struct err_frame *f)
+{
+    buf_z(b, package_of(f->code));
+    put_class(b, f->code);
+    if (f->reason[0] != '\0') {
+        buf_printf(b, ": %s", f->reason);
+    }
+}
+
+/* ElasticsearchException.getDetailedMessage(): the causes by their classes, then the same of the cause alone. */
+static void put_detailed(struct buf *b, const struct errmsg *em, unsigned from)
+{
+    if (from + 1 == em->n || (from > 0 && err_family(em->frame[from].code) != ERR_FAMILY_ES)) {
+        put_whole_class(b, &em->frame[from]);
+        return;
+    }
+    if (from == 0 && em->about.index[0] != '\0') {
+        buf_printf(b, "[%s/%s] ", em->about.index, em->about.index_uuid);
+    }
+    for (unsigned i = from; i < em->n; i++) {
+        buf_z(b, i > from ? "; nested: " : "");
+        put_class(b, em->frame[i].code);
+        if (em->frame[i].reason[0] != '\0') {
+            buf_printf(b, "[%s]", em->frame[i].reason);
+        }
+    }
+    buf_z(b, ";; ");
+    put_detailed(b, em, from + 1);
+}
+
 static void write_detailed(struct jsonw *w, const char *key, const struct errmsg *em, struct arena *arena)
 {
     struct buf b;
     buf_init(&b, NULL, 64 * KIB);
-    if (em->about.index[0] != '\0') {
-        buf_printf(&b, "[%s/%s] ", em->about.index, em->about.index_uuid);
-    }
-    for (unsigned i = 0; i < em->n; i++) {
-        buf_z(&b, i > 0 ? "; nested: " : "");
-        class_name(&b, err_type(em->frame[i].code));
-        buf_printf(&b, "[%s]", em->frame[i].reason);
-    }
-    const struct err_frame *root = &em->frame[em->n - 1];
-    if (em->n > 1) {
-        buf_z(&b, ";; java.lang.");
-        class_name(&b, err_type(root->code));
-        buf_printf(&b, ": %s", root->reason);
+    if (em->n > 0) {
+        put_detailed(&b, em, 0);
     }
     jw_kstr(w, key, arena_str(arena, buf_view(&b)));
     buf_fini(&b);
@@ -250,11 +356,12 @@ static void send_blocked(struct rest *r)
 }
 
 /* One shard of each index, unless all are asked for. */
-static void ask(struct validate_call *c, const struct index_target *t, uint32_t n, const struct json *query)
+static void ask(struct validate_call *c)
 {
     struct rest *r = c->r;
+    const struct index_target *t = c->targets;
     uint32_t most = 0;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < c->n_targets; i++) {
         most += c->all_shards ? t[i].meta->n_shards : 1;
     }
     c->shards = ARENA_ARRAY(r->arena, struct shard_explain, most);
@@ -263,13 +370,16 @@ static void ask(struct validate_call *c, const struct index_target *t, uint32_t 
         rest_fail(r, NULL);
         return;
     }
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < c->n_targets; i++) {
         for (uint32_t s = 0; s < (c->all_shards ? t[i].meta->n_shards : 1); s++) {
             struct shard_explain *x = &c->shards[c->n++];
             shard_rq_init(&x->rq, validated, c);
             x->rq.shard = (struct shard_ref){t[i].meta->name, t[i].meta->uuid, s};
-            x->query = query;
-            x->text = r->body;
+            x->query = c->query;
+            x->text = c->text;
+            x->alias_filters = t[i].filters;
+            x->n_alias_filters = t[i].n_filters;
+            x->rewritten = c->rewrite;
             x->now_ms = clock_wall_ms(r->co->o.clock);
         }
     }
@@ -280,19 +390,38 @@ static void ask(struct validate_call *c, const struct index_target *t, uint32_t 
     one_validated(c);
 }
 
+static void looked_up(struct lookups *l)
+{
+    struct validate_call *c = l->user;
+    if (l->error.n > 0) {
+        c->r->em = l->error;
+        rest_fail(c->r, NULL);
+        return;
+    }
+    c->query = l->tree;
+    c->text = l->text;
+    ask(c);
+}
+
+static void look_up(struct validate_call *c)
+{
+    if (c->query == NULL || !lookups_needed(c->query)) {
+        ask(c);
+        return;
+    }
+    c->lookups = (struct lookups){.r = c->r, .arena = c->r->arena, .tree = c->query, .done = looked_up, .user = c};
+    lookups_run(&c->lookups);
+}
+
 static void validate(struct rest *r)
 {
     struct validate_call *c = ARENA_NEW(r->arena, struct validate_call);
     struct expand_options o = EXPAND_OPTIONS_SEARCH;
-    const struct index_target *t;
-    const struct json *query;
-    uint32_t n;
-    bool rewrite = false;
     enum err e = c != NULL ? ERR_OK : err_no_memory(&r->em);
     if (e == ERR_OK) {
         *c = (struct validate_call){.r = r};
         e = rest_bool(r, "explain", false, &c->explain);
-        e = e == ERR_OK ? rest_bool(r, "rewrite", false, &rewrite) : e;
+        e = e == ERR_OK ? rest_bool(r, "rewrite", false, &c->rewrite) : e;
         e = e == ERR_OK ? rest_bool(r, "all_shards", false, &c->all_shards) : e;
         e = e == ERR_OK ? rest_index_options(r, &o) : e;
     }
@@ -300,21 +429,27 @@ static void validate(struct rest *r)
         rest_fail(r, NULL);
         return;
     }
-    c->explain |= rewrite;
+    c->explain |= c->rewrite;
     c->detailed = c->explain || c->all_shards;
     struct str index = rest_param(r, "index");
     o.unblocked = 1U << BLOCK_READ;
-    if (rest_query(r, &query) != ERR_OK) {
+    if (rest_query(r, &c->query) != ERR_OK) {
         send_invalid(r, c->explain);
         return;
     }
-    e = resolve_indices(r->state, index, &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em);
+    if (c->query == NULL && r->body.n > 0) {
+        err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: query cannot be null;");
+        rest_fail(r, NULL);
+        return;
+    }
+    e = resolve_indices(r->state, index, &o, clock_wall_ms(r->co->o.clock), r->arena, &c->targets, &c->n_targets, &r->em);
     if (e == ERR_CLUSTER_BLOCK) {
         send_blocked(r);
     } else if (e != ERR_OK) {
         rest_fail(r, NULL);
     } else if (rest_ready(r)) {
-        ask(c, t, n, query);
+        c->text = r->body;
+        look_up(c);
     }
 }
 

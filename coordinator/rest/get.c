@@ -173,6 +173,7 @@ enum err get_locate(struct rest *r, struct get_call *g, struct str name, struct 
         return e;
     }
     g->meta = t[0].meta;
+    g->target = &t[0];
     if (routing.p == NULL && t[0].search_routing.p != NULL) {
         routing = t[0].search_routing;
     }

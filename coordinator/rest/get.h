@@ -12,6 +12,7 @@ struct get_call {
     struct shard_get rq; /* first: the request's done() gets it */
     struct rest *r;
     const struct index_meta *meta;
+    const struct index_target *target; /* where the name led; in the arena that it was resolved in */
     struct str type;
     struct source_filter filter;
     int64_t version; /* VERSION_ANY: none asked for */

@@ -219,6 +219,30 @@ static enum err more_behind(struct rest *r)
     return jr_fail(r->body, extra + second.off, &r->em, "Unexpected token [%s] found after the main object.", json_token_name(&second));
 }
 
+/* Bodies are read as they come: a mistake of meaning before the place where the text breaks off is told first. */
+static enum err earlier_mistake(struct rest *r, enum err broken)
+{
+    struct errmsg why = r->em, em = {0};
+    struct json tree, whole;
+    struct search_source s;
+    size_t extra;
+    enum err e = json_parse_until(&tree, &extra, r->body, r->arena, &json_limits_default, &em);
+    if ((e != ERR_JSON && e != ERR_JSON_EOF) || extra != SIZE_MAX || tree.type != JSON_OBJECT || tree.n == 0) {
+        return broken;
+    }
+    whole = tree;
+    whole.n--;
+    search_source_init(&s);
+    err_clear(&em);
+    e = search_source_parse(&s, &whole, r->body, r->arena, &em);
+    const struct json_member *last = &tree.members[tree.n - 1];
+    if (e == ERR_OK && last->value.type == JSON_OBJECT && (str_is(last->key, "query") || str_is(last->key, "post_filter"))) {
+        e = query_check_until(&last->value, r->body, &why, NULL, r->arena, &em);
+    }
+    r->em = e != ERR_OK ? em : why;
+    return e != ERR_OK ? e : broken;
+}
+
 static enum err check_preference(struct rest *r, struct str preference)
 {
     static const char *const known[] = {"_local", "_primary", "_replica", "_only_local"};
@@ -284,6 +308,9 @@ static enum err options(struct rest *r, struct search_opts *o)
     enum err e = rest_body(r, &body);
     if (e == ERR_JSON) {
         e = more_behind(r);
+    }
+    if (e == ERR_JSON || e == ERR_JSON_EOF) {
+        e = earlier_mistake(r, e);
     }
     if (e == ERR_OK && json_is(body, JSON_OBJECT) && !json_copy(&own, body, r->arena)) {
         e = err_no_memory(&r->em);
@@ -375,57 +402,101 @@ static void counted(struct search_call *c)
     rest_send(r, status, &b);
 }
 
-enum err rest_query(struct rest *r, const struct json **query)
+/* An error of reading the body's query is one of parsing it, whatever it was, at the last token that was read. */
+static enum err failed_to_parse(struct rest *r, enum err e, size_t at)
 {
-    const struct json *body;
-    enum err e = rest_body(r, &body);
-    *query = NULL;
-    if (e != ERR_OK) {
+    uint32_t line, col;
+    if (e == ERR_OK || e == ERR_PARSING || e == ERR_NO_MEMORY) {
         return e;
     }
-    if (body != NULL && body->type != JSON_OBJECT) {
+    json_place(r->body, at, &line, &col);
+    return err_wrap_at(&r->em, ERR_PARSING, line, col, "Failed to parse");
+}
+
+/* The members of a body that may hold a query and nothing else, read as far as it goes. */
+static enum err query_body(struct rest *r, const struct json *body, const struct errmsg *broken, const struct json **query)
+{
+    size_t at = body->off;
+    if (body->type != JSON_OBJECT) {
+        if (json_is_broken(body)) {
+            r->em = *broken;
+            return failed_to_parse(r, r->em.frame[0].code, at);
+        }
         return jr_fail(r->body, body->off, &r->em, "Expected [START_OBJECT] but found [%s]", json_token_name(body));
     }
-    for (uint32_t i = 0; body != NULL && i < body->n; i++) {
-        if (!str_is(body->members[i].key, "query")) {
-            return jr_fail(r->body, body->members[i].key_off, &r->em, "request does not support [%.*s]", STR_ARG(body->members[i].key));
+    for (uint32_t i = 0; i < body->n; i++) {
+        const struct json_member *m = &body->members[i];
+        if (m->key.p == NULL) { /* the text breaks off */
+            break;
         }
-        *query = &body->members[i].value;
+        if (!str_is(m->key, "query")) {
+            return jr_fail(r->body, m->key_off, &r->em, "request does not support [%.*s]", STR_ARG(m->key));
+        }
+        *query = &m->value;
+        at = m->key_off;
+        enum err e = json_is_broken(&m->value) ? ERR_OK : query_check_until(&m->value, r->body, broken, &at, r->arena, &r->em);
+        if (e != ERR_OK) {
+            return failed_to_parse(r, e, at);
+        }
     }
+    if (broken->n > 0) {
+        r->em = *broken;
+        return failed_to_parse(r, r->em.frame[0].code, at);
+    }
+    return ERR_OK;
+}
+
+/* The body's query; what follows the body's object is not read. */
+static enum err read_query_body(struct rest *r, const struct json **query)
+{
+    const struct json *body;
+    struct errmsg broken = {0};
+    size_t extra = SIZE_MAX;
+    *query = NULL;
+    enum err e = rest_body(r, &body);
+    if (e == ERR_JSON || e == ERR_JSON_EOF) {
+        broken = r->em;
+        if (json_parse_until(&r->tree, &extra, r->body, r->arena, &json_limits_default, &r->em) == ERR_NO_MEMORY) {
+            return ERR_NO_MEMORY;
+        }
+        broken.n = extra != SIZE_MAX ? 0 : broken.n;
+        err_clear(&r->em);
+        body = &r->tree;
+    } else if (e != ERR_OK) {
+        return e;
+    }
+    return body != NULL ? query_body(r, body, &broken, query) : ERR_OK;
+}
+
+enum err rest_query(struct rest *r, const struct json **query)
+{
+    enum err e = read_query_body(r, query);
     struct json *own = ARENA_NEW(r->arena, struct json);
-    if (own == NULL) {
-        return err_no_memory(&r->em);
+    if (e != ERR_OK || own == NULL) {
+        return e != ERR_OK ? e : err_no_memory(&r->em);
     }
     *own = json_mk_object();
     struct url_overrides u = {.r = r, .body = own};
     e = query_override(&u);
-    if (e == ERR_OK && body == NULL) {
+    if (e == ERR_OK && r->body.n == 0) {
         *query = json_get(own, "query");
     }
-    return e == ERR_OK && *query != NULL ? query_check(*query, r->body, r->arena, &r->em) : e;
+    return e;
 }
 
 static enum err count_body(struct rest *r, struct search_opts *o)
 {
-    const struct json *body;
-    enum err e = rest_body(r, &body);
+    const struct json *query;
+    enum err e = read_query_body(r, &query);
     if (e != ERR_OK) {
         return e;
-    }
-    if (body != NULL && body->type != JSON_OBJECT) {
-        return jr_fail(r->body, body->off, &r->em, "Expected [START_OBJECT] but found [%s]", json_token_name(body));
-    }
-    for (uint32_t i = 0; body != NULL && i < body->n; i++) {
-        if (!str_is(body->members[i].key, "query")) {
-            return jr_fail(r->body, body->members[i].key_off, &r->em, "request does not support [%.*s]", STR_ARG(body->members[i].key));
-        }
     }
     struct json own = json_mk_object();
     struct url_overrides u = {.r = r, .body = &own};
     e = query_override(&u);
     e = e == ERR_OK ? int_override(&u, "terminate_after", false) : e;
-    if (e == ERR_OK && body != NULL && body->n > 0 && json_get(&own, "query") == NULL) {
-        e = put(&u, "query", body->members[0].value);
+    if (e == ERR_OK && query != NULL && json_get(&own, "query") == NULL) {
+        e = put(&u, "query", *query);
     }
     e = e == ERR_OK ? type_override(&u) : e;
     if (e == ERR_OK && rest_has(r, "min_score")) {

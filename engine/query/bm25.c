@@ -117,8 +117,8 @@ struct explanation *sim_explain(const struct sim *s, struct arena *a, struct exp
         return NULL;
     }
     if (s->flat) {
-        struct explanation *e = explain_new(a, true, s->weight, "score(BooleanWeight, doc freq), computed from:");
-        return explain_add(a, e, explain_new(a, true, s->weight, "boost"));
+        struct explanation *e = explain_new(a, true, s->weight, "score(BooleanWeight), computed from:");
+        return explain_add(a, e, explain_new(a, true, s->weight, "boost, query boost"));
     }
     struct buf number;
     buf_init(&number, NULL, 64);

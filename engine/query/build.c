@@ -37,6 +37,7 @@ enum err qnode_failed(struct builder *b, struct str field, struct query **out, s
         snprintf(type, sizeof(type), "%s", err_type(em->frame[0].code));
         memcpy(reason, em->frame[0].reason, sizeof(reason));
     }
+    err_clear(em); /* forgiven */
     return qnode_none(b, out, em, "failed [%.*s] query, caused by %s:[%s]", STR_ARG(field), type, reason);
 }
 

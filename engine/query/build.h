@@ -18,7 +18,7 @@ struct builder {
 /* Builds and applies boost and name. */
 enum err build_dsl(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em);
 
-static inline bool dsl_is_none(const struct builder *b, const struct dsl *d)
+static inline bool dsl_is_none(struct builder *b, const struct dsl *d)
 {
     return d->type->none != NULL && d->type->none(b, d);
 }
@@ -73,6 +73,9 @@ struct range_bounds {
     const struct zone *zone;          /* NULL: none */
     const struct date_format *format; /* NULL: the field's */
 };
+/* The bounds of a range over dates, inclusive, in the field's unit. */
+enum err field_date_bounds(struct builder *b, const struct field *f, const struct range_bounds *r, int64_t *lo, int64_t *hi,
+                           struct errmsg *em);
 enum err field_range(struct builder *b, const struct field *f, const struct range_bounds *r, struct query **out,
                      struct errmsg *em);
 /* ConstantScore of what exists, for a field or a pattern. */

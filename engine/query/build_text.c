@@ -186,7 +186,8 @@ static enum err check_positions(struct text_run *r, const struct field *f)
 
 static enum err phrase_on(struct text_run *r, const struct field *f, const struct text_tokens *t, bool prefix, struct query **out)
 {
-    enum err e = check_positions(r, f);
+    bool one = t->n == 0 || t->v[0].position == t->v[t->n - 1].position;
+    enum err e = prefix && one ? ERR_OK : check_positions(r, f);
     if (e == ERR_OK && f->type != FT_TEXT) {
         e = err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Can only use phrase %squeries on text fields - not on [%.*s] which is of type [%s]",
                     prefix ? "prefix " : "", STR_ARG(f->path), field_type_name(f->type));

@@ -44,6 +44,14 @@ static enum err unknown_query(const struct json_pull *p, struct str name, struct
     return err_wrap_at(em, ERR_PARSING, line, col, "unknown query [%.*s]", STR_ARG(name));
 }
 
+static enum err check_boost(float boost, struct errmsg *em)
+{
+    if (boost < 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "negative [boost] are not allowed, use a value between 0 and 1 to deboost");
+    }
+    return ERR_OK;
+}
+
 enum err dsl_parse_query(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
 {
     *out = NULL;
@@ -70,6 +78,7 @@ enum err dsl_parse_query(struct json_pull *p, struct arena *arena, struct dsl **
         return unknown_query(p, name, em);
     }
     enum err e = type->parse(p, arena, out, em);
+    e = e == ERR_OK ? check_boost((*out)->boost, em) : e;
     if (e != ERR_OK) {
         return e;
     }
@@ -137,6 +146,12 @@ enum err dsl_scalar(const struct json_pull *p, const struct json **out, struct e
     return e;
 }
 
+const struct json *dsl_token(const struct json_pull *p)
+{
+    static const struct json object = {.type = JSON_STRING, .s = {"{", 1}}, array = {.type = JSON_STRING, .s = {"[", 1}};
+    return p->token == TOK_NULL ? NULL : p->token == TOK_START_OBJECT ? &object : p->token == TOK_START_ARRAY ? &array : p->value;
+}
+
 static enum err read_operator(const struct json_pull *p, bool *and, struct errmsg *em)
 {
     struct str s;
@@ -146,7 +161,12 @@ static enum err read_operator(const struct json_pull *p, bool *and, struct errms
     }
     *and = str_eq_nocase(s, STR("and"));
     if (!*and && !str_eq_nocase(s, STR("or"))) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "No enum constant org.elasticsearch.index.query.Operator.%.*s", STR_ARG(s));
+        char upper[64];
+        size_t n = MIN_OF(s.n, sizeof(upper));
+        for (size_t i = 0; i < n; i++) {
+            upper[i] = (char)toupper((unsigned char)s.p[i]);
+        }
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "No enum constant org.elasticsearch.index.query.Operator.%.*s", (int)n, upper);
     }
     return ERR_OK;
 }
@@ -168,10 +188,7 @@ static enum err read_zero_terms(const struct json_pull *p, bool *all, struct err
 static enum err read_boost(const struct json_pull *p, float *out, struct errmsg *em)
 {
     enum err e = json_pull_float(p, out, em);
-    if (e == ERR_OK && (*out < 0)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "negative [boost] are not allowed, use a value between 0 and 1 to deboost");
-    }
-    return e;
+    return e == ERR_OK ? check_boost(*out, em) : e;
 }
 
 static enum err read_param(struct json_pull *p, enum param_kind kind, void *to, struct errmsg *em)
@@ -210,8 +227,8 @@ enum err dsl_param(struct json_pull *p, struct str name, const struct param *par
 {
     for (size_t i = 0; i < n; i++) {
         if (str_is(name, params[i].name)) {
-            *known = true;
-            return read_param(p, params[i].kind, (char *)base + params[i].at, em);
+            *known = true; /* boosts are looked at when the body has been read */
+            return read_param(p, params[i].kind == PARAM_BOOST ? PARAM_FLOAT : params[i].kind, (char *)base + params[i].at, em);
         }
     }
     *known = false;
@@ -523,15 +540,48 @@ enum err multi_type_parse(struct str text, enum multi_type *out, struct errmsg *
     return err_set(em, ERR_PARSE, "failed to parse [multi_match] query type [%.*s]. unknown type.", STR_ARG(text));
 }
 
-enum err query_check(const struct json *dsl, struct str text, struct arena *arena, struct errmsg *em)
+/* What reading a broken text gives: its own error, below the fields of the bodies that it stands in. */
+static enum err broken_off(const struct errmsg *broken, struct errmsg *em)
+{
+    struct errmsg found = *em;
+    *em = *broken;
+    unsigned n = 0;
+    while (n < found.n && found.frame[n].code == ERR_X_CONTENT && strstr(found.frame[n].reason, "failed to parse field") != NULL) {
+        n++;
+    }
+    while (n-- > 0) {
+        err_wrap(em, ERR_X_CONTENT, "%s", found.frame[n].reason);
+    }
+    return em->frame[0].code;
+}
+
+enum err query_check_until(const struct json *dsl, struct str text, const struct errmsg *broken, size_t *at, struct arena *arena,
+                           struct errmsg *em)
 {
     struct json_pull p;
     struct dsl *d;
+    struct errmsg own;
+    em = em != NULL ? em : &own;
     if (!json_pull_init(&p, dsl, text, arena)) {
         return err_no_memory(em);
     }
-    json_pull_next(&p);
-    return dsl_parse_query(&p, arena, &d, em);
+    err_clear(em);
+    enum err e;
+    if (json_pull_next(&p) != TOK_START_OBJECT) {
+        e = json_pull_err(&p, em, ERR_PARSING, "[_na] query malformed, must start with start_object");
+    } else {
+        e = dsl_parse_query(&p, arena, &d, em);
+    }
+    if (at != NULL) {
+        *at = p.off;
+    }
+    return p.broken && broken->n > 0 && e != ERR_NO_MEMORY ? broken_off(broken, em) : e;
+}
+
+enum err query_check(const struct json *dsl, struct str text, struct arena *arena, struct errmsg *em)
+{
+    static const struct errmsg whole = {0};
+    return query_check_until(dsl, text, &whole, NULL, arena, em);
 }
 
 enum err script_check(const struct json *form, struct str text, struct arena *arena, struct errmsg *em)

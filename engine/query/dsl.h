@@ -19,7 +19,7 @@ struct dsl_type {
     enum err (*build)(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em);
     /* Elasticsearch's rewrite phase makes match_none of it before anything is built: then nothing around it that needs it
      * is built either. NULL: never. */
-    bool (*none)(const struct builder *b, const struct dsl *d);
+    bool (*none)(struct builder *b, const struct dsl *d);
 };
 
 struct dsl {
@@ -64,8 +64,10 @@ struct param {
 /* Reads the current value into *base when the table knows its name; *known tells. */
 enum err dsl_param(struct json_pull *p, struct str name, const struct param *params, size_t n, void *base, bool *known,
                    struct errmsg *em);
-/* objectText() and objectBytes(): a scalar as it is, NULL for null; containers fail as text() does. */
+/* objectText(): a scalar as it is, NULL for null; containers fail as text() does. */
 enum err dsl_scalar(const struct json_pull *p, const struct json **out, struct errmsg *em);
+/* objectBytes(): as dsl_scalar, but any other token stands for its own characters. */
+const struct json *dsl_token(const struct json_pull *p);
 
 /* Queries of the form {"field": {parameters}} or {"field": value}. `value` receives the short form. */
 struct field_form {

@@ -110,7 +110,7 @@ static enum err add_clauses(struct builder *b, struct bool_build *bb, enum bool_
     return ERR_OK;
 }
 
-static bool any_none(const struct builder *b, const struct dsl_list *list, bool all)
+static bool any_none(struct builder *b, const struct dsl_list *list, bool all)
 {
     for (size_t i = 0; i < list->n; i++) {
         if (dsl_is_none(b, list->v[i]) != all) {
@@ -120,7 +120,7 @@ static bool any_none(const struct builder *b, const struct dsl_list *list, bool 
     return all && list->n > 0;
 }
 
-static bool bool_none(const struct builder *b, const struct dsl *d)
+static bool bool_none(struct builder *b, const struct dsl *d)
 {
     const struct dsl_bool_query *q = (const struct dsl_bool_query *)(const void *)d;
     if (any_none(b, &q->must, false) || any_none(b, &q->filter, false)) {
@@ -292,7 +292,7 @@ static enum err parse_constant(struct json_pull *p, struct arena *arena, struct 
     return ERR_OK;
 }
 
-static bool constant_none(const struct builder *b, const struct dsl *d)
+static bool constant_none(struct builder *b, const struct dsl *d)
 {
     return dsl_is_none(b, ((const struct dsl_constant_query *)(const void *)d)->filter);
 }
@@ -622,7 +622,7 @@ static enum err build_wrapper(struct builder *b, const struct dsl *d, struct que
     return build_dsl(b, ((const struct dsl_wrapper_query *)(const void *)d)->query, out, em);
 }
 
-static bool wrapper_none(const struct builder *b, const struct dsl *d)
+static bool wrapper_none(struct builder *b, const struct dsl *d)
 {
     return dsl_is_none(b, ((const struct dsl_wrapper_query *)(const void *)d)->query);
 }

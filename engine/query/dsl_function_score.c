@@ -4,7 +4,7 @@
 
 #include "common/base/num.h"
 #include "common/base/settings.h"
-#include "common/base/utf8.h"
+#include "common/base/java_hash.h"
 
 #include <float.h>
 #include <math.h>
@@ -106,21 +106,6 @@ static enum err parse_field_value(struct json_pull *p, struct dsl_function *f, s
     return ERR_OK;
 }
 
-/* Java's String.hashCode over UTF-16 is that over bytes for ASCII seeds; others are decoded. */
-static int32_t java_hash(struct str s)
-{
-    uint32_t h = 0;
-    for (size_t at = 0; at < s.n;) {
-        uint32_t c = utf8_next(s, &at);
-        if (c >= 0x10000) {
-            h = h * 31 + (0xD800 + ((c - 0x10000) >> 10));
-            c = 0xDC00 + ((c - 0x10000) & 0x3FF);
-        }
-        h = h * 31 + c;
-    }
-    return (int32_t)h;
-}
-
 static enum err parse_random(struct json_pull *p, struct dsl_function *f, struct errmsg *em)
 {
     struct str name = STR_NULL;
@@ -133,7 +118,7 @@ static enum err parse_random(struct json_pull *p, struct dsl_function *f, struct
             int64_t v;
             f->has_seed = true;
             if (p->token == TOK_STRING) {
-                f->seed = java_hash(p->value->s);
+                f->seed = java_string_hash(p->value->s);
             } else if (json_i64(p->value, &v)) {
                 f->seed = v >= INT32_MIN && v <= INT32_MAX ? (int32_t)v : (int32_t)(uint32_t)((uint64_t)v ^ ((uint64_t)v >> 32));
             } else {
@@ -575,7 +560,7 @@ static int32_t hash_i64(int64_t v)
 
 static enum err build_random(struct builder *b, const struct dsl_function *f, struct score_function *out, struct errmsg *em)
 {
-    out->random_salt = (int32_t)((uint32_t)java_hash(b->cx->index_name) << 10 | (uint32_t)b->cx->shard);
+    out->random_salt = (int32_t)((uint32_t)java_string_hash(b->cx->index_name) << 10 | (uint32_t)b->cx->shard);
     out->seed = f->has_seed ? f->seed : hash_i64(b->cx->now_ms);
     out->has_seed = f->has_seed;
     if (f->has_seed) {

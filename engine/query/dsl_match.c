@@ -241,7 +241,7 @@ static enum err build_none(struct builder *b, const struct dsl *d, struct query 
     return qnode_none(b, out, em, "User requested \"match_none\" query.");
 }
 
-static bool always_none(const struct builder *b, const struct dsl *d)
+static bool always_none(struct builder *b, const struct dsl *d)
 {
     (void)b;
     (void)d;

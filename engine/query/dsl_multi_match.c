@@ -59,7 +59,7 @@ static enum err check(struct json_pull *p, const struct dsl_multi *q, struct err
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "No negative slop allowed.");
     }
     if (q->slop != 0 && q->type == MULTI_BOOL_PREFIX) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[slop] not allowed for type [bool_prefix]");
+        return json_pull_err(p, em, ERR_PARSING, "[slop] not allowed for type [bool_prefix]");
     }
     if (q->prefix_length < 0) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "No negative prefix length allowed.");

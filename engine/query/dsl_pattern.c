@@ -179,7 +179,7 @@ static enum err build_fuzzy(struct builder *b, const struct dsl *d, struct query
     return field_fuzzy(b, f, json_text(q->value), &o, out, em);
 }
 
-static bool unmapped(const struct builder *b, const struct dsl *d)
+static bool unmapped(struct builder *b, const struct dsl *d)
 {
     return build_field(b, ((const struct dsl_pattern *)(const void *)d)->field) == NULL;
 }

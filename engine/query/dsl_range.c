@@ -1,4 +1,6 @@
 /* range. */
+#include "engine/index/segment.h"
+#include "engine/index/view.h"
 #include "engine/query/build.h"
 
 struct dsl_range_query {
@@ -99,7 +101,7 @@ static enum err check(const struct dsl_range_query *q, struct arena *arena, stru
     }
     enum range_relation r;
     if (q->relation.p != NULL && (!relation_of(q->relation, &r) || r == RELATION_DISJOINT)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[range] query does not support relation [%.*s]", STR_ARG(q->relation));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "%.*s is not a valid relation", STR_ARG(q->relation));
     }
     return ERR_OK;
 }
@@ -132,6 +134,56 @@ static enum err parse_range(struct json_pull *p, struct arena *arena, struct dsl
     return check(q, arena, em);
 }
 
+static enum err range_of(struct builder *b, const struct dsl_range_query *q, struct range_bounds *r, struct errmsg *em)
+{
+    enum err e = ERR_OK;
+    *r = (struct range_bounds){q->from, q->to, q->include_lower, q->include_upper, RELATION_INTERSECTS, NULL, NULL};
+    if (q->relation.p != NULL) {
+        relation_of(q->relation, &r->relation);
+    }
+    if (q->time_zone.p != NULL) {
+        e = zone_of(&r->zone, q->time_zone, b->arena, em);
+    }
+    if (e == ERR_OK && q->format.p != NULL) {
+        e = date_format_new(&r->format, q->format, b->arena, em);
+    }
+    return e;
+}
+
+enum date_relation { DATES_INTERSECT, DATES_WITHIN, DATES_DISJOINT };
+
+/* How the shard's dates lie to the range (DateFieldType.isFieldWithinQuery): where none is inside it or all are, the range is
+ * replaced before a query is made of it, and without any date its bounds are not even read. */
+static enum err compare_dates(struct builder *b, const struct field *f, const struct range_bounds *r, enum date_relation *out,
+                              struct errmsg *em)
+{
+    const struct view *v = b->cx->view;
+    int64_t min = INT64_MAX, max = INT64_MIN, lo, hi;
+    bool any = false;
+    *out = DATES_INTERSECT;
+    if (v == NULL || !f->index || (f->type != FT_DATE && f->type != FT_DATE_NANOS)) {
+        return ERR_OK;
+    }
+    for (uint32_t i = 0; i < v->n_leaves; i++) {
+        const struct seg_field *s = segment_field(v->leaves[i].segment, f->path);
+        int64_t from, to;
+        if (s != NULL && seg_points_bounds(s, &from, &to)) {
+            any = true;
+            min = MIN_OF(min, from);
+            max = MAX_OF(max, to);
+        }
+    }
+    if (!any) {
+        *out = DATES_DISJOINT;
+        return ERR_OK;
+    }
+    enum err e = field_date_bounds(b, f, r, &lo, &hi, em);
+    if (e == ERR_OK) {
+        *out = min >= lo && max <= hi ? DATES_WITHIN : max < lo || min > hi ? DATES_DISJOINT : DATES_INTERSECT;
+    }
+    return e;
+}
+
 static enum err build_range(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
 {
     const struct dsl_range_query *q = (const struct dsl_range_query *)(const void *)d;
@@ -139,32 +191,35 @@ static enum err build_range(struct builder *b, const struct dsl *d, struct query
     if (f == NULL) {
         return qnode_none(b, out, em, "User requested \"match_none\" query.");
     }
-    if (q->from == NULL && q->to == NULL) {
-        return build_exists(b, f->path, out, em);
-    }
-    struct range_bounds r = {q->from, q->to, q->include_lower, q->include_upper, RELATION_INTERSECTS, NULL, NULL};
-    if (q->relation.p != NULL) {
-        relation_of(q->relation, &r.relation);
-    }
-    enum err e = ERR_OK;
-    if (q->time_zone.p != NULL) {
-        e = zone_of(&r.zone, q->time_zone, b->arena, em);
-    }
-    if (e == ERR_OK && q->format.p != NULL) {
-        e = date_format_new(&r.format, q->format, b->arena, em);
+    struct range_bounds r;
+    enum date_relation relation = DATES_INTERSECT;
+    enum err e = range_of(b, q, &r, em);
+    if (e == ERR_OK) {
+        e = compare_dates(b, f, &r, &relation, em);
+        b->raw_error = b->raw_error || e != ERR_OK;
     }
     if (e != ERR_OK) {
         return e;
     }
-    e = field_range(b, f, &r, out, em);
-    /* Date bounds are read when the shard's dates are compared with them, before the query is made. */
-    b->raw_error = b->raw_error || (e != ERR_OK && (f->type == FT_DATE || f->type == FT_DATE_NANOS));
-    return e;
+    if (relation == DATES_DISJOINT) {
+        return qnode_none(b, out, em, "User requested \"match_none\" query.");
+    }
+    if (relation == DATES_WITHIN || (q->from == NULL && q->to == NULL)) {
+        return build_exists(b, f->path, out, em);
+    }
+    return field_range(b, f, &r, out, em);
 }
 
-static bool range_none(const struct builder *b, const struct dsl *d)
+static bool range_none(struct builder *b, const struct dsl *d)
 {
-    return build_field(b, ((const struct dsl_range_query *)(const void *)d)->field) == NULL;
+    const struct dsl_range_query *q = (const struct dsl_range_query *)(const void *)d;
+    const struct field *f = build_field(b, q->field);
+    struct range_bounds r;
+    enum date_relation relation;
+    if (f == NULL) {
+        return true;
+    }
+    return range_of(b, q, &r, NULL) == ERR_OK && compare_dates(b, f, &r, &relation, NULL) == ERR_OK && relation == DATES_DISJOINT;
 }
 
 const struct dsl_type dsl_range = {"range", parse_range, build_range, range_none};

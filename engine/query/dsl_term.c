@@ -70,14 +70,9 @@ static enum err add_value(struct dsl_terms_query *q, struct arena *arena, const 
 static enum err parse_values(struct json_pull *p, struct arena *arena, struct dsl_terms_query *q, struct errmsg *em)
 {
     while (json_pull_next(p) != TOK_END_ARRAY) {
-        const struct json *v;
-        enum err e = dsl_scalar(p, &v, em);
-        if (e == ERR_OK && v == NULL) {
-            e = json_pull_err(p, em, ERR_PARSING, "No value specified for terms query");
-        }
-        if (e == ERR_OK) {
-            e = add_value(q, arena, v, em);
-        }
+        const struct json *v = dsl_token(p);
+        enum err e = v != NULL ? add_value(q, arena, v, em)
+                               : json_pull_err(p, em, ERR_PARSING, "No value specified for terms query");
         if (e != ERR_OK) {
             return e;
         }
@@ -179,7 +174,7 @@ static enum err build_terms(struct builder *b, const struct dsl *d, struct query
     if (q.lookup != NULL) {
         const struct json *found = NULL;
         if (b->cx->lookup_terms == NULL) {
-            return err_set(em, ERR_UNSUPPORTED, "query must be rewritten first");
+            return err_set(em, ERR_ILLEGAL_STATE, "async actions are left after rewrite");
         }
         enum err e = b->cx->lookup_terms(b->cx->self, q.lookup, b->arena, &found, em);
         if (e == ERR_OK && found != NULL) {
@@ -467,18 +462,18 @@ static enum err build_type(struct builder *b, const struct dsl *d, struct query 
     return qnode_none(b, out, em, "Type[%.*s] does not exist", STR_ARG(q->value));
 }
 
-static bool term_none(const struct builder *b, const struct dsl *d)
+static bool term_none(struct builder *b, const struct dsl *d)
 {
     return build_field(b, ((const struct dsl_term_query *)(const void *)d)->field) == NULL;
 }
 
-static bool terms_none(const struct builder *b, const struct dsl *d)
+static bool terms_none(struct builder *b, const struct dsl *d)
 {
     const struct dsl_terms_query *q = (const struct dsl_terms_query *)(const void *)d;
     return (q->lookup == NULL && q->n == 0) || build_field(b, q->field) == NULL;
 }
 
-static bool exists_none(const struct builder *b, const struct dsl *d)
+static bool exists_none(struct builder *b, const struct dsl *d)
 {
     const struct field **fields;
     size_t n;
@@ -487,7 +482,7 @@ static bool exists_none(const struct builder *b, const struct dsl *d)
            && mapping_match(b->cx->mapping, name, b->arena, &fields, &n) && n == 0;
 }
 
-static bool ids_none(const struct builder *b, const struct dsl *d)
+static bool ids_none(struct builder *b, const struct dsl *d)
 {
     (void)b;
     return ((const struct dsl_ids_query *)(const void *)d)->n == 0;

@@ -121,9 +121,25 @@ static enum err explain_constant(const struct weight *w, const struct explain_re
     return ERR_OK;
 }
 
+static enum err explain_unscored(const struct weight *w, const struct explain_request *rq, struct explanation **out)
+{
+    struct scorer *s;
+    struct str text = query_text(w->query, rq->arena);
+    enum err e = explain_scorer(w, rq, &s);
+    if (e != ERR_OK) {
+        return e;
+    }
+    *out = s != NULL ? explain_new(rq->arena, true, 1, "%.*s", STR_ARG(text))
+                     : explain_new(rq->arena, false, 0, "%.*s doesn't match id %u", STR_ARG(text), rq->doc);
+    return *out != NULL ? ERR_OK : err_no_memory(rq->em);
+}
+
 enum err explain_weight(const struct weight *w, const struct explain_request *rq, struct explanation **out)
 {
     *out = NULL;
+    if (w->need == NEED_NO_SCORES) { /* Elasticsearch's cache stands before whatever is not scored, and explains itself */
+        return explain_unscored(w, rq, out);
+    }
     enum err e = w->ops->explain != NULL ? w->ops->explain(w, rq, out) : explain_constant(w, rq, out);
     if (e == ERR_OK && *out == NULL) {
         return err_no_memory(rq->em);

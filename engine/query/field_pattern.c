@@ -1,6 +1,7 @@
 /* Patterns on a field (prefix, wildcard, regexp, fuzzy), and lists of fields written as patterns. */
 #include "engine/query/build.h"
 
+#include "common/base/java_hash.h"
 #include "common/base/num.h"
 #include "common/base/settings.h"
 #include "engine/query/automaton.h"
@@ -265,6 +266,21 @@ static enum err expand_pattern(struct builder *b, const struct field_boost *in, 
     return ERR_OK;
 }
 
+/* Elasticsearch keeps resolved fields in a HashMap: clauses, and the field whose error is told, come in its order. */
+static void order_fields(struct field_boosts *fields)
+{
+    uint32_t buckets = java_map_buckets(fields->n);
+    for (size_t i = 1; i < fields->n; i++) {
+        struct field_boost one = fields->v[i];
+        uint32_t bucket = java_map_bucket(one.pattern, buckets);
+        size_t k = i;
+        for (; k > 0 && java_map_bucket(fields->v[k - 1].pattern, buckets) > bucket; k--) {
+            fields->v[k] = fields->v[k - 1];
+        }
+        fields->v[k] = one;
+    }
+}
+
 enum err resolve_fields(struct builder *b, const struct field_boosts *in, struct str suffix, struct field_boosts *out,
                         struct errmsg *em)
 {
@@ -283,6 +299,7 @@ enum err resolve_fields(struct builder *b, const struct field_boosts *in, struct
             return e;
         }
     }
+    order_fields(out);
     return ERR_OK;
 }
 

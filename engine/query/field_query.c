@@ -4,6 +4,7 @@
 #include "common/base/coerce.h"
 #include "common/base/date_math.h"
 #include "common/base/inet.h"
+#include "common/base/java_hash.h"
 #include "common/base/num.h"
 #include "common/base/settings.h"
 
@@ -350,6 +351,9 @@ enum err field_term(struct builder *b, const struct field *f, const struct json 
         if (id == NULL) {
             return err_no_memory(em);
         }
+        if (text.n == 0) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "Ids can't be empty");
+        }
         *id = text;
         return ids_term(b, f, id, 1, out, em);
     }
@@ -613,8 +617,8 @@ static enum err scaled_bounds(const struct field *f, const struct range_bounds *
     return ERR_OK;
 }
 
-static enum err date_bounds(struct builder *b, const struct field *f, const struct range_bounds *r, int64_t *lo, int64_t *hi,
-                            struct errmsg *em)
+enum err field_date_bounds(struct builder *b, const struct field *f, const struct range_bounds *r, int64_t *lo, int64_t *hi,
+                           struct errmsg *em)
 {
     *lo = INT64_MIN;
     *hi = INT64_MAX;
@@ -699,7 +703,7 @@ static enum err range_bounds_of(struct builder *b, const struct field *f, const 
         return e;
     case FT_DATE_RANGE:
         value.type = FT_DATE;
-        e = date_bounds(b, &value, r, lo, hi, em);
+        e = field_date_bounds(b, &value, r, lo, hi, em);
         break;
     case FT_FLOAT_RANGE:
     case FT_DOUBLE_RANGE:
@@ -774,7 +778,7 @@ enum err field_range(struct builder *b, const struct field *f, const struct rang
         return ip_range(b, f, r, out, em);
     }
     if (is_date(f)) {
-        e = date_bounds(b, f, r, &lo, &hi, em);
+        e = field_date_bounds(b, f, r, &lo, &hi, em);
     } else if (is_whole(f)) {
         e = whole_bounds(f, r, &lo, &hi, &none, em);
     } else if (f->type == FT_SCALED_FLOAT) {
@@ -796,6 +800,13 @@ enum err field_range(struct builder *b, const struct field *f, const struct rang
 static enum err exists_node(struct builder *b, const struct field *f, struct query **out, struct errmsg *em)
 {
     struct query *q;
+    if (f->type == FT_META_SOURCE) {
+        return err_query_shard(b, em, "The _source field is not searchable");
+    }
+    if (f->type == FT_META_DOC_COUNT || f->type == FT_META_FIELD_NAMES) {
+        return err_query_shard(b, em, "Field [%.*s] of type [%.*s] does not support exists queries", STR_ARG(f->path),
+                               STR_ARG(f->path));
+    }
     if (f->type == FT_META_ID || f->type == FT_META_TYPE || f->type == FT_META_INDEX || f->type == FT_META_SEQ_NO
         || f->type == FT_META_VERSION) {
         return qnode_all(b, out, em);
@@ -812,17 +823,37 @@ static enum err exists_node(struct builder *b, const struct field *f, struct que
     return ERR_OK;
 }
 
+/* Fields that a pattern names come in the order of Java's HashSet. */
+static void order_exists(const struct field **fields, size_t n)
+{
+    uint32_t buckets = java_map_buckets(n);
+    for (size_t i = 1; i < n; i++) {
+        const struct field *f = fields[i];
+        uint32_t bucket = java_map_bucket(f->path, buckets);
+        size_t k = i;
+        for (; k > 0 && java_map_bucket(fields[k - 1]->path, buckets) > bucket; k--) {
+            fields[k] = fields[k - 1];
+        }
+        fields[k] = f;
+    }
+}
+
 enum err build_exists(struct builder *b, struct str pattern, struct query **out, struct errmsg *em)
 {
     const struct field **fields = NULL, *direct = mapping_field(b->cx->mapping, pattern);
     size_t n = 0;
     struct str like = pattern;
-    if (direct != NULL && (direct->type == FT_OBJECT || direct->type == FT_NESTED)) {
+    bool object = direct != NULL && (direct->type == FT_OBJECT || direct->type == FT_NESTED);
+    if (object) {
         like = arena_printf(b->arena, "%.*s.*", STR_ARG(pattern));
     }
     if (like.p == NULL || !mapping_match(b->cx->mapping, like, b->arena, &fields, &n)) {
         return err_no_memory(em);
     }
+    if (n == 0) {
+        return qnode_none(b, out, em, "User requested \"match_none\" query.");
+    }
+    order_exists(fields, n);
     struct bool_build bb = {0};
     struct query *one = NULL;
     for (size_t i = 0; i < n; i++) {
@@ -830,6 +861,9 @@ enum err build_exists(struct builder *b, struct str pattern, struct query **out,
             fields[i] = fields[i]->alias_of;
         }
         enum err e = exists_node(b, fields[i], &one, em);
+        if (e == ERR_OK && n > 1 && !object) { /* each is a query of its own, under the whole one */
+            e = qnode_constant(b, one, &one, em);
+        }
         if (e == ERR_OK) {
             e = bool_add(b, &bb, OCCUR_SHOULD, one, em);
         }
@@ -837,10 +871,7 @@ enum err build_exists(struct builder *b, struct str pattern, struct query **out,
             return e;
         }
     }
-    if (n == 0) {
-        return qnode_none(b, out, em, "User requested \"match_none\" query.");
-    }
-    if (n > 1) {
+    if (n > 1 || object) {
         enum err e = bool_done(b, &bb, &one, em);
         if (e != ERR_OK) {
             return e;

@@ -222,9 +222,10 @@ struct query {
 };
 
 /* What turning JSON into nodes may ask. */
-struct terms_lookup; /* the `terms` query's look-up in another index */
+struct view;
 struct query_context {
     const struct mapping *mapping;
+    const struct view *view; /* whose dates ranges are compared with; NULL: none */
     struct arena *arena;
     struct str text;         /* the body, for places in errors */
     struct str index_name;
@@ -251,6 +252,10 @@ struct query_context {
 enum err query_check(const struct json *dsl, struct str text, struct arena *arena, struct errmsg *em);
 /* The same for a script's form: a text, or an object with source or id. */
 enum err script_check(const struct json *form, struct str text, struct arena *arena, struct errmsg *em);
+/* As query_check, for a tree of json_parse_until, with *at (NULL: not asked for) the offset of the last token that was read.
+ * `broken` is the error that the text breaks off with, n == 0: it does not. *em has it where reading came that far. */
+enum err query_check_until(const struct json *dsl, struct str text, const struct errmsg *broken, size_t *at, struct arena *arena,
+                           struct errmsg *em);
 /* Builds the tree for one shard. Field-dependent errors are ERR_QUERY_SHARD (index named) around their cause. */
 enum err query_build(const struct query **out, const struct query_context *cx, const struct json *dsl, struct errmsg *em);
 /* The text form that validate?explain=true and profile print (Lucene's toString). */

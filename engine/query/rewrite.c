@@ -513,10 +513,27 @@ static enum err rewrite_children(struct weight_shared *sh, const struct query *q
     }
 }
 
+/* A boost of 0: the scores below are not asked for. */
+static enum err unscored(struct weight_shared *sh, const struct query *q, const struct query **out, struct errmsg *em)
+{
+    struct query *child = copy_of(sh, q);
+    const struct query *constant;
+    *out = NULL;
+    if (child == NULL) {
+        return err_no_memory(em);
+    }
+    child->boost = 1;
+    enum err e = make_constant(sh, child, 0, &constant, em);
+    return e == ERR_OK ? rewrite_constant(sh, constant, out, em) : e;
+}
+
 enum err query_rewrite(struct weight_shared *sh, const struct query *q, const struct query **out, struct errmsg *em)
 {
     enum err e;
     *out = q;
+    if (q->boost == 0 && q->kind != Q_CONSTANT && q->kind != Q_MATCH_NONE) {
+        return unscored(sh, q, out, em);
+    }
     switch (q->kind) {
     case Q_BOOST:
         e = query_rewrite(sh, q->one.child, out, em);

@@ -74,6 +74,8 @@ struct weight_context {
 
 struct weight;
 
+/* What a query becomes before it runs (Lucene's rewrite), in cx->arena. */
+enum err query_simplify(const struct query **out, const struct weight_context *cx, const struct query *q, struct errmsg *em);
 /* Prepares a query. The weight lives in cx->arena and may be used by several threads, each with its own arena. */
 enum err weight_new(const struct weight **out, const struct weight_context *cx, const struct query *q, enum score_need need,
                     struct errmsg *em);

@@ -1,5 +1,6 @@
 #include "engine/query/weight.h"
 
+#include "common/base/java_hash.h"
 #include "engine/query/rewrite.h"
 #include "engine/query/scorers.h"
 
@@ -141,27 +142,15 @@ static enum err gather_names(struct names *g, const struct query *q)
     return gather_children(g, q);
 }
 
-static uint32_t java_hash(struct str s)
-{
-    uint32_t h = 0;
-    for (size_t i = 0; i < s.n; i++) { /* names outside ASCII may come in another order than Java's */
-        h = 31 * h + (uint8_t)s.p[i];
-    }
-    return h ^ (h >> 16);
-}
-
 /* Names are listed in the order of Java's HashMap, where Elasticsearch keeps them. */
 static void order_names(struct names *g)
 {
-    uint32_t size = 16;
-    while (g->n > size - size / 4) {
-        size *= 2;
-    }
+    uint32_t buckets = java_map_buckets(g->n);
     for (size_t i = 1; i < g->n; i++) {
         struct named_query q = g->v[i];
-        uint32_t slot = java_hash(q.name) & (size - 1);
+        uint32_t slot = java_map_bucket(q.name, buckets);
         size_t k = i;
-        for (; k > 0 && (java_hash(g->v[k - 1].name) & (size - 1)) > slot; k--) {
+        for (; k > 0 && java_map_bucket(g->v[k - 1].name, buckets) > slot; k--) {
             g->v[k] = g->v[k - 1];
         }
         g->v[k] = q;
@@ -209,17 +198,32 @@ enum err weight_matched_names(const struct weight *w, const struct leaf *leaf, d
 
 /* ---- the whole ---- */
 
+static struct weight_shared *shared_new(const struct weight_context *cx)
+{
+    struct weight_shared *sh = ARENA_NEW(cx->arena, struct weight_shared);
+    if (sh != NULL) {
+        sh->cx = *cx;
+        pthread_mutex_init(&sh->lock, NULL);
+    }
+    return sh;
+}
+
+enum err query_simplify(const struct query **out, const struct weight_context *cx, const struct query *q, struct errmsg *em)
+{
+    struct weight_shared *sh = shared_new(cx);
+    *out = NULL;
+    return sh != NULL ? query_rewrite(sh, q, out, em) : err_no_memory(em);
+}
+
 enum err weight_new(const struct weight **out, const struct weight_context *cx, const struct query *q, enum score_need need,
                     struct errmsg *em)
 {
-    struct weight_shared *sh = ARENA_NEW(cx->arena, struct weight_shared);
+    struct weight_shared *sh = shared_new(cx);
     const struct query *rewritten;
     *out = NULL;
     if (sh == NULL) {
         return err_no_memory(em);
     }
-    sh->cx = *cx;
-    pthread_mutex_init(&sh->lock, NULL);
     enum err e = query_rewrite(sh, q, &rewritten, em);
     if (e == ERR_OK) {
         e = weight_make(sh, rewritten, 1, need, out, em);

@@ -2,6 +2,7 @@
 #include "common/base/bits.h"
 #include "engine/search/fetch.h"
 #include "engine/search/source_filter.h"
+#include "engine/search/whole_query.h"
 
 #include <math.h>
 
@@ -99,7 +100,9 @@ static enum err prepare_query(struct fetch *f)
     }
     f->has_names = e == ERR_OK && query_has_names(f->query);
     if (e == ERR_OK && (f->has_names || s->explain)) {
-        e = weight_new(&f->weight, &f->cx.weight, f->query, NEED_SCORES, f->em);
+        const struct query *shown = f->query;
+        e = s->explain ? whole_query(&shown, &f->cx, QUERY_SHOWN, f->em) : ERR_OK;
+        e = e == ERR_OK ? weight_new(&f->weight, &f->cx.weight, shown, NEED_SCORES, f->em) : e;
     }
     if (e == ERR_OK && s->highlight_spec != NULL) {
         e = highlighter_new(&f->highlighter, s->highlight_spec, &f->cx, f->query, f->em);

@@ -3,6 +3,7 @@
 #include "engine/search/fetch.h"
 #include "engine/search/search.h"
 #include "engine/search/top_docs.h"
+#include "engine/search/whole_query.h"
 #include "engine/suggest/suggest.h"
 
 #include "common/base/bits.h"
@@ -49,6 +50,7 @@ enum err search_context_init(struct search_context *cx, const struct search_shar
     (void)em;
     *cx = (struct search_context){.shard = shard, .source = source, .arena = arena};
     cx->query = (struct query_context){.mapping = shard->view->mapping,
+                                       .view = shard->view,
                                        .arena = arena,
                                        .text = source->text,
                                        .index_name = shard->index_name,
@@ -73,79 +75,6 @@ enum err search_context_init(struct search_context *cx, const struct search_shar
                                          .cancelled = shard->cancelled,
                                          .self = shard->self};
     return ERR_OK;
-}
-
-static const struct query *new_query(struct run *r, enum query_kind kind)
-{
-    struct query *q = ARENA_NEW(r->arena, struct query);
-    if (q != NULL) {
-        q->kind = kind;
-        q->boost = 1;
-    }
-    return q;
-}
-
-/* The request's query under the filters that aliases and slices put around it. */
-static enum err add_filters(struct run *r, const struct query **q)
-{
-    const struct search_shard *s = r->shard;
-    struct bool_clause *v = ARENA_ARRAY(r->arena, struct bool_clause, 2);
-    struct bool_clause *any = ARENA_ARRAY(r->arena, struct bool_clause, s->n_alias_filters);
-    struct query *filter = (struct query *)(uintptr_t)new_query(r, Q_BOOL), *outer = (struct query *)(uintptr_t)new_query(r, Q_BOOL);
-    if (v == NULL || any == NULL || filter == NULL || outer == NULL) {
-        return err_no_memory(r->em);
-    }
-    for (uint32_t i = 0; i < s->n_alias_filters; i++) {
-        struct json dsl;
-        struct query_context cx = r->cx.query;
-        cx.text = s->alias_filters[i];
-        any[i].occur = OCCUR_SHOULD;
-        enum err e = json_parse(&dsl, s->alias_filters[i], r->arena, &json_limits_default, r->em);
-        if (e == ERR_OK) {
-            struct json *kept = ARENA_NEW(r->arena, struct json);
-            if (kept == NULL) {
-                return err_no_memory(r->em);
-            }
-            *kept = dsl;
-            e = query_build(&any[i].query, &cx, kept, r->em);
-        }
-        if (e != ERR_OK) {
-            return e;
-        }
-    }
-    filter->boolean.v = any;
-    filter->boolean.n = s->n_alias_filters;
-    filter->boolean.min_should = 1;
-    v[0] = (struct bool_clause){OCCUR_MUST, *q};
-    v[1] = (struct bool_clause){OCCUR_FILTER, filter};
-    outer->boolean.v = v;
-    outer->boolean.n = 2;
-    *q = outer;
-    return ERR_OK;
-}
-
-static enum err build_query(struct run *r)
-{
-    enum err e = ERR_OK;
-    if (r->source->query != NULL) {
-        e = query_build(&r->query, &r->cx.query, r->source->query, r->em);
-    } else {
-        r->query = new_query(r, Q_MATCH_ALL);
-        e = r->query != NULL ? ERR_OK : err_no_memory(r->em);
-    }
-    if (e == ERR_OK && r->shard->n_alias_filters > 0) {
-        e = add_filters(r, &r->query);
-    }
-    if (e == ERR_OK && r->shard->index_boost != 1) {
-        struct query *boosted = (struct query *)(uintptr_t)new_query(r, Q_BOOST);
-        if (boosted == NULL) {
-            return err_no_memory(r->em);
-        }
-        boosted->boost = r->shard->index_boost;
-        boosted->one.child = r->query;
-        r->query = boosted;
-    }
-    return e;
 }
 
 static bool sorted_by_score_only(const struct search_source *s)
@@ -334,7 +263,7 @@ static enum err prepare(struct run *r)
         e = search_context_init(&r->cx, r->shard, s, r->arena, r->em);
     }
     if (e == ERR_OK) {
-        e = build_query(r);
+        e = whole_query(&r->query, &r->cx, QUERY_RUN, r->em);
     }
     const struct query *post_filter = NULL;
     if (e == ERR_OK && s->post_filter != NULL) {

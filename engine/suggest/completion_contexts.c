@@ -1,5 +1,6 @@
 /* Contexts in requests of completions, and in their options. */
 #include "common/base/geo.h"
+#include "common/base/java_hash.h"
 #include "common/base/num.h"
 #include "common/base/utf8.h"
 #include "engine/mapping/completion_paths.h"
@@ -272,21 +273,6 @@ enum err completion_contexts(const struct field *f, const struct json *given, st
 
 /* ---- in options ---- */
 
-/* Values come in the order of Java's HashSet: by bucket, then as they were added. */
-static uint32_t bucket(struct str s, uint32_t buckets)
-{
-    uint32_t h = 0; /* String.hashCode() */
-    for (size_t at = 0; at < s.n;) {
-        uint32_t c = utf8_next(s, &at);
-        if (c >= 0x10000) {
-            h = 31 * h + (0xD7C0 + (c >> 10));
-            c = 0xDC00 + (c & 0x3FF);
-        }
-        h = 31 * h + c;
-    }
-    return (h ^ h >> 16) & (buckets - 1);
-}
-
 static bool seen(const struct str *pairs, uint32_t from, uint32_t to, struct str value)
 {
     for (uint32_t i = from; i < to; i++) {
@@ -297,17 +283,14 @@ static bool seen(const struct str *pairs, uint32_t from, uint32_t to, struct str
     return false;
 }
 
-/* Insertion keeps what is equal in its order. */
+/* Values come in the order of Java's HashSet. Insertion keeps what is equal in its order. */
 static void order_values(struct str *pairs, uint32_t from, uint32_t to)
 {
-    uint32_t buckets = 16;
-    while ((to - from) * 4 > buckets * 3) {
-        buckets *= 2;
-    }
+    uint32_t buckets = java_map_buckets(to - from);
     for (uint32_t i = from + 1; i < to; i++) {
         struct str value = pairs[2 * i + 1];
         uint32_t k = i;
-        while (k > from && bucket(pairs[2 * (k - 1) + 1], buckets) > bucket(value, buckets)) {
+        while (k > from && java_map_bucket(pairs[2 * (k - 1) + 1], buckets) > java_map_bucket(value, buckets)) {
             pairs[2 * k + 1] = pairs[2 * (k - 1) + 1];
             k--;
         }

@@ -1,0 +1,162 @@
+#include "engine/search/whole_query.h"
+
+static struct query *node(const struct search_context *cx, enum query_kind kind)
+{
+    struct query *q = ARENA_NEW(cx->arena, struct query);
+    if (q != NULL) {
+        q->kind = kind;
+        q->boost = 1;
+    }
+    return q;
+}
+
+/* ---- nested objects ------------------------------------------------------------------------------------------------------ */
+
+static bool field_is_nested(const struct mapping *m, struct str name)
+{
+    if (str_starts(name, STR("_"))) { /* whatever a metadata field does */
+        return true;
+    }
+    const struct field *f = mapping_field(m, name);
+    return f != NULL && f->nested != NULL;
+}
+
+static bool clauses_may_match_nested(const struct mapping *m, const struct query *q)
+{
+    bool required = false, any = false;
+    for (uint32_t i = 0; i < q->boolean.n; i++) {
+        const struct bool_clause *c = &q->boolean.v[i];
+        if (c->occur == OCCUR_MUST || c->occur == OCCUR_FILTER) {
+            required = true;
+            if (!query_may_match_nested(m, c->query)) {
+                return false;
+            }
+        } else if (c->occur == OCCUR_SHOULD) {
+            any = any || query_may_match_nested(m, c->query);
+        }
+    }
+    return required || any;
+}
+
+bool query_may_match_nested(const struct mapping *m, const struct query *q)
+{
+    switch (q->kind) {
+    case Q_MATCH_NONE:
+        return false;
+    case Q_CONSTANT:
+    case Q_BOOST:
+        return query_may_match_nested(m, q->one.child);
+    case Q_TERM:
+    case Q_TERMS:
+    case Q_NUM_RANGE:
+    case Q_GEO_BOX:
+        return field_is_nested(m, q->field_name);
+    case Q_TERM_RANGE: /* addresses are points */
+        return q->field == NULL || q->field->type != FT_IP || field_is_nested(m, q->field_name);
+    case Q_BOOL:
+        return clauses_may_match_nested(m, q);
+    default:
+        return true;
+    }
+}
+
+static struct query *no_nested(const struct search_context *cx)
+{
+    struct query *q = node(cx, Q_EXISTS);
+    if (q != NULL) {
+        q->field_name = STR("_primary_term");
+    }
+    return q;
+}
+
+/* ---- aliases ------------------------------------------------------------------------------------------------------------- */
+
+static enum err alias_filter(const struct search_context *cx, struct str text, const struct query **out, struct errmsg *em)
+{
+    struct json *dsl = ARENA_NEW(cx->arena, struct json);
+    struct query_context own = cx->query;
+    own.text = text;
+    if (dsl == NULL) {
+        return err_no_memory(em);
+    }
+    enum err e = json_parse(dsl, text, cx->arena, &json_limits_default, em);
+    return e == ERR_OK ? query_build(out, &own, dsl, em) : e;
+}
+
+/* One of the aliases' filters must match. */
+static enum err alias_filters(const struct search_context *cx, const struct query **out, struct errmsg *em)
+{
+    const struct search_shard *s = cx->shard;
+    if (s->n_alias_filters == 1) {
+        return alias_filter(cx, s->alias_filters[0], out, em);
+    }
+    struct bool_clause *any = ARENA_ARRAY(cx->arena, struct bool_clause, s->n_alias_filters);
+    struct query *q = node(cx, Q_BOOL);
+    if (any == NULL || q == NULL) {
+        return err_no_memory(em);
+    }
+    for (uint32_t i = 0; i < s->n_alias_filters; i++) {
+        any[i].occur = OCCUR_SHOULD;
+        enum err e = alias_filter(cx, s->alias_filters[i], &any[i].query, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    q->boolean.v = any;
+    q->boolean.n = s->n_alias_filters;
+    *out = q;
+    return ERR_OK;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------------------------- */
+
+static enum err filtered(const struct search_context *cx, enum query_use use, const struct query **q, struct errmsg *em)
+{
+    const struct query *aliases = NULL;
+    const struct mapping *m = cx->query.mapping;
+    enum err e = cx->shard->n_alias_filters > 0 ? alias_filters(cx, &aliases, em) : ERR_OK;
+    if (e != ERR_OK) {
+        return e;
+    }
+    bool nested = use == QUERY_SHOWN && mapping_has_nested(m) && query_may_match_nested(m, *q)
+                  && (aliases == NULL || query_may_match_nested(m, aliases));
+    if (aliases == NULL && !nested) {
+        return ERR_OK;
+    }
+    struct bool_clause *v = ARENA_ARRAY(cx->arena, struct bool_clause, 3);
+    struct query *outer = node(cx, Q_BOOL), *flat = nested ? no_nested(cx) : NULL;
+    if (v == NULL || outer == NULL || (nested && flat == NULL)) {
+        return err_no_memory(em);
+    }
+    v[outer->boolean.n++] = (struct bool_clause){OCCUR_MUST, *q};
+    if (nested) {
+        v[outer->boolean.n++] = (struct bool_clause){OCCUR_FILTER, flat};
+    }
+    if (aliases != NULL) {
+        v[outer->boolean.n++] = (struct bool_clause){OCCUR_FILTER, aliases};
+    }
+    outer->boolean.v = v;
+    *q = outer;
+    return ERR_OK;
+}
+
+enum err whole_query(const struct query **out, const struct search_context *cx, enum query_use use, struct errmsg *em)
+{
+    enum err e = ERR_OK;
+    if (cx->source->query != NULL) {
+        e = query_build(out, &cx->query, cx->source->query, em);
+    } else {
+        *out = node(cx, Q_MATCH_ALL);
+        e = *out != NULL ? ERR_OK : err_no_memory(em);
+    }
+    if (e == ERR_OK && cx->shard->index_boost != 1) {
+        struct query *boosted = node(cx, Q_BOOST);
+        if (boosted == NULL) {
+            return err_no_memory(em);
+        }
+        boosted->boost = cx->shard->index_boost;
+        boosted->one.child = *out;
+        *out = boosted;
+    }
+    return e == ERR_OK ? filtered(cx, use, out, em) : e;
+}
