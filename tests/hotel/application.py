@@ -11,6 +11,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import node  # noqa: E402
+from checks import Checks  # noqa: E402, F401
 
 HOTEL = os.path.join(node.BUILD, "bin", "serai-hotel")
 # GENERATED=1 leaves the real hotels aside.
@@ -121,25 +122,3 @@ def hotels_csv(folder, generated=2000):
             subprocess.run([HOTEL, "generate", str(generated)], stdout=f, check=True)
     with open(path, encoding="utf-8-sig", newline="") as f:
         return path, list(csv.DictReader(f))
-
-
-class Checks:
-    """Counts checks and prints the line that the runner reads."""
-
-    def __init__(self):
-        self.passed = self.failed = 0
-
-    def __call__(self, ok, what, detail=""):
-        if ok:
-            self.passed += 1
-        else:
-            self.failed += 1
-            print(f"FAILED: {what}{': ' if detail != '' else ''}{detail}", flush=True)
-        return ok
-
-    def equal(self, have, want, what):
-        return self(have == want, what, f"have {str(have)[:300]}, want {str(want)[:300]}" if have != want else "")
-
-    def end(self):
-        print(f"{self.passed} passed, {self.failed} failed")
-        sys.exit(1 if self.failed else 0)

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""docs/settings.md says what the program has: every setting that acts is described, with its default and whether it is
+dynamic; the others are listed; limits have the values of the sources. --write writes the lists anew."""
+import glob
+import os
+import re
+import subprocess
+import sys
+
+from pages import BUILD, ROOT, Checks, page, rows
+
+check = Checks()
+TOOL = os.path.join(BUILD, "tests", "tools", "settings_tool")
+MARK = "<!-- From here on: written by tests/docs/test_settings.py --write -->"
+# These are known to the node alone, not to the registry.
+NODE_ONLY = {"path.conf"}
+# The program takes another default than Elasticsearch's, which the registry holds.
+OWN_DEFAULT = {"cluster.name", "node.name", "path.data", "http.port"}
+
+
+class Setting:
+    def __init__(self, line):
+        self.registry, name, self.kind, flags, self.default, low, high, choices = line.rstrip("\n").split("\t")
+        self.name = name + "*" if name.endswith(".") else name
+        self.flags, self.choices = flags.split(), choices
+        self.low, self.high = int(low), int(high)
+
+    @property
+    def when(self):
+        return self.flags[0] if self.flags else "closed" if self.registry == "index" else "start"
+
+    def row(self):
+        kind = f"{self.kind}: {self.choices.replace(',', ', ')}" if self.choices else self.kind
+        return f"| `{self.name}` | {kind} | {self.default.replace('|', chr(92) + '|')} | {self.when} |"
+
+
+def registered():
+    text = subprocess.run([TOOL], stdout=subprocess.PIPE, check=True, text=True).stdout
+    return {s.name: s for s in map(Setting, text.splitlines())}
+
+
+def literals():
+    """Texts in quotes in the sources, the registry's own aside: names that the program reads."""
+    found = set()
+    for folder in ("common", "engine", "data", "master", "coordinator", "node"):
+        for path in glob.glob(os.path.join(ROOT, folder, "**", "*.[ch]"), recursive=True):
+            name = os.path.relpath(path, ROOT)
+            if "setting_" in name or name in ("node/main.c", "coordinator/rest/cat.c"):
+                continue  # definitions, names that are accepted, columns of tables
+            with open(path, encoding="utf-8") as f:
+                found.update(re.findall(r'"([a-z_.]+)"', f.read()))
+    return found
+
+
+def acts(setting, texts):
+    """Is the setting read anywhere? An index's settings are read without 'index.', too, where that cannot be any other word."""
+    short = setting.name[len("index."):] if setting.registry == "index" else ""
+    return setting.name in texts or (("." in short or "_" in short) and short in texts)
+
+
+def lists(settings, described):
+    """The page's last part."""
+    out = [MARK, "", "## Accepted, kept and shown, without effect", "",
+           "Elasticsearch's clients, templates and tools set these; they change nothing here."]
+    for registry, title in (("index", "Of an index"), ("cluster", "Of the cluster and its nodes")):
+        out += ["", f"### {title}", "", "| setting | value | default | when |", "|---|---|---|---|"]
+        out += [s.row() for s in settings.values() if s.registry == registry and s.name not in described]
+    return "\n".join(out) + "\n"
+
+
+def main():
+    text, settings, texts = page("docs/settings.md"), registered(), literals()
+    head, mark, rest = text.partition(MARK)
+    described = {}
+    for row in rows(head):
+        m = re.fullmatch(r"`([a-z_.]+\*?)`", row[0])
+        if m:
+            described[m.group(1)] = row
+    if sys.argv[1:] == ["--write"]:
+        with open(os.path.join(ROOT, "docs", "settings.md"), "w", encoding="utf-8") as f:
+            f.write(head + lists(settings, described))
+        return
+    check(mark + rest == lists(settings, described), "the lists are those of the registry (else: tests/docs/test_settings.py --write)")
+    for name, row in described.items():
+        s = settings.get(name)
+        check(s is not None or name in NODE_ONLY, f"{name} is a setting")
+        if s is None:
+            continue
+        if name not in OWN_DEFAULT:
+            check(row[1] == s.default, f"{name}: its default", (row[1], s.default))
+        if s.registry == "index":
+            check(row[2] == s.when, f"{name}: when it may change", (row[2], s.when))
+        check(name.endswith("*") or acts(s, texts) or name == "logger.level", f"{name} is read somewhere")
+    for s in settings.values():
+        check(s.name in described or not acts(s, texts) or "private" in s.flags, f"{s.name} acts and is described")
+    for row in rows(head):
+        m = re.fullmatch(r"`([A-Z_]+)`", row[-1])
+        if m:
+            found = subprocess.run(["grep", "-rhE", rf"define {m.group(1)} +{row[1]}U?\\b", "common", "engine", "data"],
+                                   cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout
+            check(found, f"{m.group(1)} is {row[1]}")
+    check.end()
+
+
+if __name__ == "__main__":
+    main()
