@@ -96,7 +96,7 @@ def main():
     for row in rows(head):
         m = re.fullmatch(r"`([A-Z_]+)`", row[-1])
         if m:
-            found = subprocess.run(["grep", "-rhE", rf"define {m.group(1)} +{row[1]}U?\\b", "common", "engine", "data"],
+            found = subprocess.run(["grep", "-rhE", rf"define {m.group(1)} +{row[1]}U?\b", "common", "engine", "data"],
                                    cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout
             check(found, f"{m.group(1)} is {row[1]}")
     check.end()
