@@ -1,4 +1,5 @@
 """Starts and stops serai-node for tests: its own data folder, a port that the system chose, no waiting by the clock."""
+import atexit
 import http.client
 import json
 import os
@@ -41,6 +42,7 @@ class Node:
         if conf:
             self.settings["path.conf"] = conf
         self.process = None
+        atexit.register(self.clean_up)
 
     @property
     def url(self):
@@ -115,7 +117,12 @@ class Node:
         try:
             self.stop()
         finally:
-            if self.process and self.process.poll() is None:
-                self.process.kill()
-            if self.own_data:
-                shutil.rmtree(self.data, ignore_errors=True)
+            self.clean_up()
+
+    def clean_up(self):
+        """Leaves neither a process nor files behind, however the test ends."""
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        if self.own_data:
+            shutil.rmtree(self.data, ignore_errors=True)

@@ -12,7 +12,8 @@ import time
 import node
 
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update",
+# Commands go through a pipe: nothing has to know the name localhost.
+FLAGS = ["--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update",
          "--disable-default-apps", "--disable-sync", "--no-first-run", "--no-default-browser-check", "--metrics-recording-only", "--hide-scrollbars",
          # Nothing but this machine can be reached: what the page asks of others fails, and shows.
          "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
@@ -29,14 +30,19 @@ class Browser:
         if not driver or not chromium:
             node.skip("chromium and chromium-driver are not installed (BROWSER=1 tools/deps)")
         self.port = node.free_port()
-        self.profile = tempfile.mkdtemp(prefix="serai-browser-")
-        self.driver = subprocess.Popen([driver, f"--port={self.port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-        args = FLAGS + [f"--user-data-dir={self.profile}", f"--window-size={width},{height}", f"--lang={language}", f"--accept-lang={language}"]
+        self.folder = tempfile.mkdtemp(prefix="serai-browser-")  # the driver and its browser leave nothing anywhere else
+        env = dict(os.environ, HOME=self.folder, TMPDIR=self.folder)
+        self.driver = subprocess.Popen([driver, f"--port={self.port}"], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        args = FLAGS + [f"--user-data-dir={os.path.join(self.folder, 'profile')}", f"--window-size={width},{height}", f"--lang={language}", f"--accept-lang={language}"]
         args += ["--force-dark-mode"] if dark else []
         self.session = None
         options = {"binary": chromium, "args": args, "prefs": {"intl.accept_languages": language}}
         wanted = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"performance": "ALL", "browser": "ALL"}}
-        self.session = self._wait_for_driver({"capabilities": {"alwaysMatch": wanted}})["sessionId"]
+        try:
+            self.session = self._wait_for_driver({"capabilities": {"alwaysMatch": wanted}})["sessionId"]
+        except BaseException:
+            self.close()
+            raise
 
     def _wait_for_driver(self, body):
         deadline = time.monotonic() + 30
@@ -124,8 +130,12 @@ class Browser:
         return self
 
     def __exit__(self, *_):
+        self.close()
+
+    def close(self):
         try:
-            self._send("DELETE", "")
+            if self.session:
+                self._send("DELETE", "")
         except (OSError, WebDriverError):
             pass
         try:
@@ -133,4 +143,4 @@ class Browser:
         except ProcessLookupError:
             pass
         self.driver.wait(timeout=30)
-        shutil.rmtree(self.profile, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)

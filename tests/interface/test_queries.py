@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""Queries: what matches, and how it is scored."""
+import math
+import struct
+import sys
+
+import rules
+
+HOTELS = rules.hotels()
+
+
+def those(condition):
+    return {d["id"] for d in HOTELS if condition(d)}
+
+
+def km(a, b):
+    """Haversine; the earth's mean radius."""
+    la, lb = math.radians(a["lat"]), math.radians(b["lat"])
+    h = math.sin((lb - la) / 2) ** 2 + math.cos(la) * math.cos(lb) * math.sin(math.radians(b["lon"] - a["lon"]) / 2) ** 2
+    return 2 * 6371.0088 * math.asin(math.sqrt(h))
+
+
+def close(a, b):
+    return abs(a - b) <= 1e-5 * max(abs(a), abs(b), 1e-9)
+
+
+def scores(index, query, **body):
+    return {int(h["_id"]): h["_score"] for h in index.search(query=query, size=1000, **body)["hits"]["hits"]}
+
+
+def rule_match_all(index):
+    """match_all is every document, with score 1."""
+    index.with_hotels()
+    found = scores(index, {"match_all": {}})
+    assert set(found) == those(lambda d: True) and set(found.values()) == {1.0}
+
+
+def rule_match(index):
+    """match analyzes its text; any term will do, or all with operator and."""
+    index.with_hotels()
+    assert index.found({"match": {"title": "RIVER"}}) == those(lambda d: d["id"] % 4 == 0)
+    assert index.found({"match": {"title": "river 7"}}) == those(lambda d: d["id"] % 4 == 0 or d["id"] == 7)
+    assert index.found({"match": {"title": {"query": "river 8", "operator": "and"}}}) == {8}
+    assert index.found({"match": {"title": "lake"}}) == set()
+
+
+def rule_multi_match(index):
+    """multi_match: a match in any of the fields qualifies."""
+    index.create({"properties": {"a": {"type": "text"}, "b": {"type": "text"}}}).put([{"a": "x"}, {"b": "x"}, {"a": "y", "b": "z"}])
+    assert index.found({"multi_match": {"query": "x", "fields": ["a", "b"]}}) == {0, 1}
+    assert index.found({"multi_match": {"query": "x y", "fields": ["a"]}}) == {0, 2}
+
+
+def rule_term(index):
+    """term is exact on keyword, number, date and boolean fields."""
+    index.with_hotels()
+    assert index.found({"term": {"city": {"value": "北京"}}}) == those(lambda d: d["city"] == "北京")
+    assert index.found({"term": {"city": {"value": "北"}}}) == set()
+    assert index.found({"term": {"price": 174}}) == those(lambda d: d["price"] == 174)
+    assert index.found({"term": {"open": "2020-03-03"}}) == those(lambda d: d["open"] == "2020-03-03")
+    assert index.found({"term": {"pool": True}}) == those(lambda d: d["pool"])
+
+
+def rule_term_is_not_analyzed(index):
+    """A phrase of several words matches nothing on a keyword field that holds one, and is no error."""
+    index.with_hotels()
+    assert index.found({"term": {"city": {"value": "上海 北京"}}}) == set()
+    assert index.found({"term": {"title": {"value": "River"}}}) == set()
+
+
+def rule_range(index):
+    """gte and lte include their bounds, gt and lt do not."""
+    index.with_hotels()
+    for given, holds in (({"gte": 211, "lte": 400}, lambda p: 211 <= p <= 400), ({"gt": 211, "lt": 396}, lambda p: 211 < p < 396), ({"gte": 500}, lambda p: p >= 500),
+                         ({"lt": 137}, lambda p: p < 137)):
+        assert index.found({"range": {"price": given}}) == those(lambda d: holds(d["price"])), given
+    assert index.found({"range": {"open": {"gte": "2020-06-01", "lt": "2020-07-01"}}}) == those(lambda d: d["open"][:7] == "2020-06")
+    assert index.found({"range": {"city": {"gt": "上"}}}) == those(lambda d: d["city"].encode() > "上".encode())
+
+
+def rule_ids(index):
+    """ids: documents by id; absent ones do not matter."""
+    index.with_hotels()
+    assert index.found({"ids": {"values": ["3", "5", "nothing"]}}) == {3, 5}
+
+
+def rule_geo_bounding_box(index):
+    """geo_bounding_box: points inside the rectangle."""
+    index.with_hotels()
+    box = {"top_left": {"lat": 31.52, "lon": 120.4}, "bottom_right": {"lat": 30.6, "lon": 120.8}}
+    want = those(lambda d: 30.6 <= d["at"]["lat"] <= 31.52 and 120.4 <= d["at"]["lon"] <= 120.8)
+    assert want and index.found({"geo_bounding_box": {"at": box}}) == want
+
+
+def rule_geo_distance(index):
+    """geo_distance: points within the distance of the centre, in every unit."""
+    index.with_hotels()
+    centre = {"lat": 31.2, "lon": 120.7}
+    want = those(lambda d: km(d["at"], centre) <= 40)
+    assert want and len(want) < 60
+    for distance in ("40km", "40000m", "24.854847689493358mi"):
+        assert index.found({"geo_distance": {"distance": distance, "at": "31.2,120.7"}}) == want, distance
+
+
+def rule_bool(index):
+    """must and filter must match, must_not must not, should is optional beside them, and else one of it must match."""
+    index.with_hotels()
+    shanghai, river, cheap = {"term": {"city": "上海"}}, {"match": {"title": "river"}}, {"range": {"price": {"lt": 300}}}
+    is_s, is_r, is_c = (lambda d: d["city"] == "上海"), (lambda d: d["id"] % 4 == 0), (lambda d: d["price"] < 300)
+    assert index.found({"bool": {"must": [shanghai], "filter": [cheap]}}) == those(lambda d: is_s(d) and is_c(d))
+    assert index.found({"bool": {"must": [shanghai], "must_not": [river]}}) == those(lambda d: is_s(d) and not is_r(d))
+    assert index.found({"bool": {"must": [shanghai], "should": [river]}}) == those(is_s)
+    assert index.found({"bool": {"should": [shanghai, river]}}) == those(lambda d: is_s(d) or is_r(d))
+    assert index.found({"bool": {"should": [shanghai, river, cheap], "minimum_should_match": 2}}) == those(lambda d: is_s(d) + is_r(d) + is_c(d) >= 2)
+    assert index.found({"bool": {}}) == those(lambda d: True)
+
+
+def rule_bool_scores(index):
+    """must and should count for the score, filter and must_not do not."""
+    index.with_hotels()
+    river, cheap = {"match": {"title": "river"}}, {"range": {"price": {"lt": 300}}}
+    alone = scores(index, river)
+    assert set(scores(index, {"bool": {"filter": [river]}}).values()) == {0.0}
+    filtered = scores(index, {"bool": {"must": [river], "filter": [cheap], "must_not": [{"term": {"price": 100}}]}})
+    assert filtered and all(close(s, alone[i]) for i, s in filtered.items())
+    both = scores(index, {"bool": {"must": [river], "should": [cheap]}})
+    assert all(close(s, alone[i] + (HOTELS[i]["price"] < 300)) for i, s in both.items())
+
+
+def bm25(documents, term):
+    """The score of every document that has the term, as the formula says: k1 = 1.2, b = 0.75, lengths up to 40 exact."""
+    split = [d.split() for d in documents]
+    n, have = len(split), sum(term in d for d in split)
+    average = sum(map(len, split)) / n
+    idf = math.log(1 + (n - have + 0.5) / (have + 0.5))
+    return {i: 2.2 * idf * d.count(term) / (d.count(term) + 1.2 * (0.25 + 0.75 * len(d) / average)) for i, d in enumerate(split) if term in d}
+
+
+def rule_bm25(index):
+    """Relevance is BM25: rare terms and short texts weigh more, and a term's influence is capped."""
+    texts = ["a b c", "a a a a b", "b", "c " * 30, "a " * 35, "d b b a"]
+    index.create({"properties": {"t": {"type": "text"}}}).put([{"t": t} for t in texts])
+    for term in "abcd":
+        have, want = scores(index, {"match": {"t": term}}), bm25(texts, term)
+        assert set(have) == set(want) and all(close(have[i], want[i]) for i in want), (term, have, want)
+    sums = scores(index, {"match": {"t": "a d"}})
+    assert all(close(s, bm25(texts, "a").get(i, 0) + bm25(texts, "d").get(i, 0)) for i, s in sums.items())
+
+
+def rule_relevance_order(index):
+    """Documents come by _score, the highest first; max_score is the first one's."""
+    index.with_hotels()
+    answer = index.search(query={"match": {"title": "river 8 12"}}, size=60)["hits"]
+    have = [h["_score"] for h in answer["hits"]]
+    assert have == sorted(have, reverse=True) and answer["max_score"] == have[0]
+    assert {h["_id"] for h in answer["hits"][:2]} == {"8", "12"}
+
+
+def rule_function_score_weight(index):
+    """A function's weight multiplies the scores of the documents that its filter selects, and leaves the others."""
+    index.with_hotels()
+    query = {"function_score": {"query": {"match": {"title": "river"}}, "functions": [{"filter": {"term": {"city": "上海"}}, "weight": 10}]}}
+    alone = scores(index, {"match": {"title": "river"}})
+    have = scores(index, query)
+    assert set(have) == set(alone) and all(close(s, alone[i] * (10 if HOTELS[i]["city"] == "上海" else 1)) for i, s in have.items())
+
+
+def rule_function_score_value(index):
+    """field_value_factor is a field's value, with factor, modifier and a value for those that lack it."""
+    index.with_hotels()
+    have = scores(index, {"function_score": {"field_value_factor": {"field": "price", "factor": 0.5, "modifier": "sqrt"}, "boost_mode": "replace"}})
+    assert all(close(s, math.sqrt(0.5 * HOTELS[i]["price"])) for i, s in have.items())
+
+
+def rule_function_score_random(index):
+    """random_score lies between 0 and 1, and is the same for the same seed and field."""
+    index.with_hotels()
+    query = {"function_score": {"random_score": {"seed": 7, "field": "_seq_no"}, "boost_mode": "replace"}}
+    have = scores(index, query)
+    assert have == scores(index, query) and all(0 <= s < 1 for s in have.values()) and len(set(have.values())) > 50
+    query["function_score"]["random_score"]["seed"] = 8
+    assert have != scores(index, query)
+
+
+def rule_function_score_script(index):
+    """script_score computes the score of fields and _score."""
+    index.with_hotels()
+    source = "_score * doc['price'].value + params.more"
+    have = scores(index, {"function_score": {"script_score": {"script": {"source": source, "params": {"more": 3}}}, "boost_mode": "replace"}})
+    assert all(close(s, HOTELS[i]["price"] + 3) for i, s in have.items())
+    have = scores(index, {"script_score": {"query": {"match_all": {}}, "script": {"source": "doc['price'].value / 2.0"}}})
+    assert all(close(s, HOTELS[i]["price"] / 2) for i, s in have.items())
+
+
+def rule_boost_modes(index):
+    """boost_mode combines: multiply (the default), replace, sum, avg, max, min."""
+    index.with_hotels()
+    alone = scores(index, {"match": {"title": "river"}})
+    function = {i: struct.unpack("f", struct.pack("f", HOTELS[i]["price"] / 400))[0] for i in alone}
+    modes = {None: lambda q, f: q * f, "multiply": lambda q, f: q * f, "replace": lambda q, f: f, "sum": lambda q, f: q + f, "avg": lambda q, f: (q + f) / 2,
+             "max": max, "min": min}
+    for mode, combined in modes.items():
+        query = {"query": {"match": {"title": "river"}}, "functions": [{"field_value_factor": {"field": "price", "factor": 1 / 400}}]}
+        have = scores(index, {"function_score": {**query, **({"boost_mode": mode} if mode else {})}})
+        assert set(have) == set(alone) and all(close(s, combined(alone[i], function[i])) for i, s in have.items()), mode
+
+
+def rule_unknown_queries(index):
+    """A query that nobody knows, or a malformed one, is refused with 400."""
+    index.with_hotels()
+    assert index.refused("GET", "_search", {"query": {"macth": {"title": "a"}}}) == "parsing_exception"
+    assert index.refused("GET", "_search", {"query": {"range": {"price": {"above": 3}}}}) == "parsing_exception"
+    assert index.refused("GET", "_search", '{"query": {') in ("json_e_o_f_exception", "parsing_exception", "json_parse_exception")
+
+
+if __name__ == "__main__":
+    rules.main(sys.modules[__name__])
