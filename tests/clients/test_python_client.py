@@ -78,6 +78,7 @@ with Node() as node:
         check("get of a deleted one", e.info["found"] is False)
     r = es.mget(index="books", body={"ids": ["2", "nope"]})
     check("mget", [d["found"] for d in r["docs"]] == [True, False], r)
+    es.indices.refresh("books")
     r = es.search(index="books", body={"size": 0, "aggs": {"t": {"terms": {"field": "tag"}, "aggs": {"y": {"avg": {"field": "year"}}}}}})
     check("aggregation", [b["key"] for b in r["aggregations"]["t"]["buckets"]] == ["bulk", "p"], r)
     r = es.delete_by_query(index="books", body={"query": {"term": {"tag": "p"}}}, refresh=True)
