@@ -12,7 +12,7 @@ from node import Node
 check = Checks()
 # Every request may have these; the page says so once.
 # Parts of paths are taken as parameters, too, as Elasticsearch does; they are not listed.
-COMMON = {"index", "type", "id", "name", "metric", "node", "nodes", "thread_pools", "scroll_id", "alias",
+COMMON = {"index", "type", "id", "task_id", "name", "metric", "node", "nodes", "thread_pools", "scroll_id", "alias",
           "pretty", "human", "error_trace", "filter_path", "format", "source", "source_content_type"}
 BODIES = [None, "{}", {"query": {"match_all": {}}}, {"doc": {"a": 1}}, {"text": "a"}, {"scroll_id": "x"}, {"ids": ["1"]}, {"actions": []},
           {"transient": {"cluster.max_shards_per_node": 99}}, {"docs": [{"_index": "probe", "_id": "1"}]}, {"index": "probe", "alias": "zzz"}, {"index_patterns": ["zzz-*"]}, {"index_patterns": ["zzz-*"], "template": {}}, {"template": {}}, {"properties": {}},
@@ -54,10 +54,11 @@ def candidates():
 class Prober:
     def __init__(self, node):
         self.node, self.names = node, candidates()
+        self.also = []  # parameters that go along with those asked for
 
     def refused(self, method, path, body, names):
         """Those of the names that the endpoint does not know; None: it said something else."""
-        query = "&".join(f"{n}={VALUES.get(n, '1')}" for n in names + ["zzz"])
+        query = "&".join(f"{n}={VALUES.get(n, '1')}" for n in names + self.also + ["zzz"])
         status, answer = self.node.call("POST" if method == "HEAD" else method, f"{path}?{query}", body)
         error = answer.get("error") if isinstance(answer, dict) else None
         reason = error.get("reason", "") if isinstance(error, dict) else ""
@@ -79,10 +80,21 @@ class Prober:
         """The names that this endpoint takes; None: it could not be brought to tell."""
         inside = set(re.findall(r"\{(\w+)\}", pattern))
         path = re.sub(r"\{(\w+)\}", lambda m: PARTS.get(m.group(1), "zzz"), pattern)
-        body = next((b for b in BODIES if self.refused(method, path, b, []) == {"zzz"}), "none")
-        if body == "none":
+        for self.also in ([], ["requests_per_second"]):  # some ask for it
+            body = next((b for b in BODIES if self.refused(method, path, b, []) == {"zzz"}), "none")
+            if body != "none":
+                break
+        else:
             return None
+        asked_for = set(self.also)
         names = [n for n in self.names if n not in inside]
+        found = self.all_known(method, path, body, names)
+        if "q" in found and body is None:  # some go with a query only
+            self.also = ["q"]
+            found |= self.all_known(method, path, body, [n for n in names if n != "q"])
+        return found | asked_for
+
+    def all_known(self, method, path, body, names):
         return set().union(*(self.known(method, path, body, names[at:at + BATCH]) for at in range(0, len(names), BATCH)))
 
 
@@ -113,6 +125,7 @@ def main():
         scroll = node.call("POST", "/probe/_search?scroll=1m", {"size": 1})[1]["_scroll_id"]
         BODIES.append({"scroll_id": scroll})
         PARTS["scroll_id"] = scroll
+        PARTS["task_id"] = next(iter(node.call("GET", "/_nodes")[1]["nodes"])) + ":1"
         have = table(node)
     text = page("docs/rest.md")
     start = text.index("| endpoint |")
