@@ -110,8 +110,9 @@ void cluster_state_diff(const struct cluster_state *from, const struct cluster_s
     if (changed(from->nodes, to->nodes) == GIVEN) {
         state_nodes_encode(to->nodes, out);
     }
-    put_u8(out, changed(from->coordination, to->coordination));
-    if (changed(from->coordination, to->coordination) == GIVEN) {
+    /* Always whole: whoever missed the commit of `from` still has its configuration as it was before. */
+    put_u8(out, to->coordination != NULL ? GIVEN : changed(from->coordination, NULL));
+    if (to->coordination != NULL) {
         state_coordination_encode(to->coordination, out);
     }
     const struct settings_part *settings[2][2] = {{from->persistent, to->persistent}, {from->transient, to->transient}};
