@@ -156,6 +156,13 @@ enum err safety_join(struct safety *s, const struct vote *v, bool *counted, stru
     return ERR_OK;
 }
 
+void safety_give_up(struct safety *s)
+{
+    s->won = s->voted_since_start = false;
+    id_set_clear(&s->joins);
+    id_set_clear(&s->publish_votes);
+}
+
 enum err safety_publish(struct safety *s, const struct cluster_state *state, struct errmsg *em)
 {
     const struct coordination_part *new = state->coordination, *old = accepted_part(s);

@@ -54,6 +54,8 @@ enum err safety_set_initial(struct safety *s, struct cluster_state *state, struc
 enum err safety_start_join(struct safety *s, struct str target, uint64_t term, struct vote *out, struct errmsg *em);
 /* A vote for this node came. *counted: it was new. s->won may have become true. */
 enum err safety_join(struct safety *s, const struct vote *v, bool *counted, struct errmsg *em);
+/* This process leads no more in this term: late votes do not bring it back. */
+void safety_give_up(struct safety *s);
 /* May this master publish that state? From here on it is the one that votes are for. */
 enum err safety_publish(struct safety *s, const struct cluster_state *state, struct errmsg *em);
 /* A state came from the master of the current term: accepted from here on (a reference is taken). */

@@ -1,0 +1,308 @@
+/* Who else is there: seeds, the nodes of the last state, and what peers tell; and the master, once somebody knows it. */
+#include "master/quorum_int.h"
+
+#include <stdlib.h>
+
+#define HANDSHAKE_TIMEOUT_MS 1000
+#define FORGET_SILENT_MS     60000 /* a peer that somebody mentioned and nobody found */
+
+static struct peer *peer_at(struct quorum *q, struct str address)
+{
+    for (struct peer *p = q->peers; p != NULL; p = p->next) {
+        if (str_is(address, p->address)) {
+            return p;
+        }
+    }
+    return NULL;
+}
+
+struct peer *peer_by_ephemeral(struct quorum *q, struct str ephemeral_id)
+{
+    for (struct peer *p = q->peers; p != NULL; p = p->next) {
+        if (p->node.id.p != NULL && str_eq(p->node.ephemeral_id, ephemeral_id)) {
+            return p;
+        }
+    }
+    return NULL;
+}
+
+static struct peer *peer_add(struct quorum *q, struct str address)
+{
+    struct peer *p = peer_at(q, address);
+    if (p != NULL || address.n == 0 || address.n >= sizeof(p->address) || str_eq(address, q->local.transport_address)) {
+        return p;
+    }
+    p = calloc(1, sizeof(*p));
+    if (p == NULL) {
+        q->starved = true;
+        return NULL;
+    }
+    memcpy(p->address, address.p, address.n);
+    arena_init(&p->arena, NULL, ARENA_UNLIMITED);
+    p->found_ms = q->now;
+    p->next_probe_ms = q->now;
+    p->next = q->peers;
+    q->peers = p;
+    return p;
+}
+
+void discovery_note_address(struct quorum *q, struct str address, bool keep)
+{
+    struct peer *p = peer_add(q, address);
+    if (p != NULL) {
+        p->keep |= keep;
+    }
+}
+
+struct peer *discovery_note_node(struct quorum *q, const struct node_meta *n)
+{
+    if (str_eq(n->id, q->local.id)) {
+        return NULL;
+    }
+    struct peer *p = peer_add(q, n->transport_address);
+    if (p == NULL) {
+        return NULL;
+    }
+    p->found_ms = q->now;
+    if (p->node.id.p != NULL && str_eq(p->node.ephemeral_id, n->ephemeral_id)) {
+        return p;
+    }
+    arena_reset(&p->arena);
+    if (!node_meta_copy(&p->node, n, &p->arena)) {
+        p->node = (struct node_meta){0};
+        q->starved = true;
+        return NULL;
+    }
+    p->has_version = p->applied_version = 0;
+    p->missed = 0;
+    p->check = 0;
+    p->in_state = p->leaving = false;
+    struct quorum_effect *e = quorum_emit(q, EFFECT_CONNECT);
+    if (e != NULL) {
+        e->peer.address = arena_str(&e->arena, n->transport_address);
+        e->peer.ephemeral_id = arena_str(&e->arena, n->ephemeral_id);
+    }
+    return p;
+}
+
+void discovery_note_state(struct quorum *q)
+{
+    const struct nodes_part *nodes = q->safety.accepted->nodes;
+    for (uint32_t i = 0; nodes != NULL && i < nodes->n; i++) {
+        discovery_note_address(q, nodes->v[i].transport_address, (nodes->v[i].roles & ROLE_MASTER) != 0);
+    }
+}
+
+void quorum_seeds(struct quorum *q, const struct str *addresses, uint32_t n, int64_t now)
+{
+    q->now = now;
+    for (uint32_t i = 0; i < n; i++) {
+        discovery_note_address(q, addresses[i], true);
+    }
+}
+
+/* ---- the master has been found ---- */
+
+static void join(struct quorum *q, const struct node_meta *master, uint64_t term)
+{
+    if (id_is(q->joining, master->ephemeral_id) && q->now < q->join_until_ms) {
+        return;
+    }
+    struct vote vote = {0};
+    uint64_t ticket = 0;
+    bool voted = election_raise_term(q, master->id, term, &vote, &ticket);
+    struct transport_peer to = peer_of_node(master);
+    struct quorum_effect *e = quorum_ask(q, &to, MESSAGE_JOIN, q->set.join_timeout_ms);
+    if (e == NULL) {
+        return;
+    }
+    e->ticket = ticket;
+    e->message.has_vote = voted;
+    if (voted) {
+        e->message.term = vote.term;
+        e->message.accepted_term = vote.accepted_term;
+        e->message.version = vote.accepted_version;
+    }
+    id_copy(q->joining, master->ephemeral_id);
+    q->join_until_ms = q->now + q->set.request_timeout_ms;
+}
+
+/* ---- looking round ---- */
+
+static void ask_peers(struct quorum *q, struct peer *p)
+{
+    struct transport_peer to = peer_of_node(&p->node);
+    struct quorum_effect *e = quorum_ask(q, &to, MESSAGE_PEERS, q->set.request_timeout_ms);
+    if (e == NULL) {
+        return;
+    }
+    p->probe = e->id;
+    uint32_t n = 0;
+    for (const struct peer *k = q->peers; k != NULL; k = k->next) {
+        n += k->node.id.p != NULL;
+    }
+    struct node_meta *nodes = ARENA_ARRAY(&e->arena, struct node_meta, n);
+    for (const struct peer *k = q->peers; nodes != NULL && k != NULL; k = k->next) {
+        if (k->node.id.p != NULL && node_meta_copy(&nodes[e->message.n_nodes], &k->node, &e->arena)) {
+            e->message.n_nodes++;
+        }
+    }
+    e->message.nodes = nodes;
+}
+
+static void probe(struct quorum *q, struct peer *p)
+{
+    p->next_probe_ms = q->now + q->set.find_interval_ms;
+    if (p->probe != 0) {
+        return;
+    }
+    if (p->node.id.p != NULL) {
+        ask_peers(q, p);
+        return;
+    }
+    struct transport_peer to = {str_of(p->address), STR("")};
+    struct quorum_effect *e = quorum_ask(q, &to, MESSAGE_HANDSHAKE, HANDSHAKE_TIMEOUT_MS);
+    if (e != NULL) {
+        p->probe = e->id;
+    }
+}
+
+static void drop_silent(struct quorum *q)
+{
+    for (struct peer **at = &q->peers; *at != NULL;) {
+        struct peer *p = *at;
+        if (p->keep || p->node.id.p != NULL || p->probe != 0 || q->now - p->found_ms < FORGET_SILENT_MS) {
+            at = &p->next;
+            continue;
+        }
+        *at = p->next;
+        arena_fini(&p->arena);
+        free(p);
+    }
+}
+
+void discovery_tick(struct quorum *q)
+{
+    if (q->mode != QUORUM_CANDIDATE || q->now < q->next_find_ms) {
+        return;
+    }
+    q->next_find_ms = q->now + q->set.find_interval_ms;
+    drop_silent(q);
+    for (struct peer *p = q->peers; p != NULL; p = p->next) {
+        if (q->now >= p->next_probe_ms) {
+            probe(q, p);
+        }
+    }
+}
+
+int64_t discovery_wake(const struct quorum *q)
+{
+    return q->mode == QUORUM_CANDIDATE ? q->next_find_ms : INT64_MAX;
+}
+
+static struct peer *peer_of_probe(struct quorum *q, uint64_t id)
+{
+    for (struct peer *p = q->peers; p != NULL; p = p->next) {
+        if (p->probe == id) {
+            p->probe = 0;
+            return p;
+        }
+    }
+    return NULL;
+}
+
+void discovery_handshake_done(struct quorum *q, const struct asked *a, const struct quorum_message *m)
+{
+    struct peer *p = peer_of_probe(q, a->id);
+    if (p == NULL || !str_eq(m->cluster_name, q->cluster_name)) {
+        return;
+    }
+    if (str_eq(m->from.id, q->local.id)) { /* this node by another name */
+        p->keep = false;
+        return;
+    }
+    if (!str_is(m->from.transport_address, p->address)) { /* a seed by another name than it publishes */
+        discovery_note_node(q, &m->from);
+        p->next_probe_ms = q->now + FORGET_SILENT_MS;
+    } else {
+        p = discovery_note_node(q, &m->from);
+    }
+    struct peer *found = peer_by_ephemeral(q, m->from.ephemeral_id);
+    if (found != NULL && q->mode == QUORUM_CANDIDATE) {
+        probe(q, found);
+        election_tick(q);
+    }
+}
+
+void discovery_peers_done(struct quorum *q, const struct asked *a, const struct quorum_message *m)
+{
+    struct peer *p = peer_of_probe(q, a->id);
+    if (p != NULL) {
+        p->found_ms = q->now;
+    }
+    if (q->mode != QUORUM_CANDIDATE) {
+        return;
+    }
+    for (uint32_t i = 0; i < m->n_nodes; i++) {
+        discovery_note_address(q, m->nodes[i].transport_address, false);
+    }
+    if (m->master.id.p != NULL && !str_eq(m->master.id, q->local.id)) {
+        struct peer *master = peer_by_ephemeral(q, m->master.ephemeral_id);
+        if (master != NULL) { /* found to be alive: whoever told may not know yet that it is not */
+            join(q, &master->node, m->term);
+        } else {
+            discovery_note_address(q, m->master.transport_address, false);
+        }
+    }
+}
+
+void discovery_failed(struct quorum *q, const struct asked *a)
+{
+    struct peer *p = peer_of_probe(q, a->id);
+    if (p != NULL && a->kind == MESSAGE_PEERS && q->mode == QUORUM_CANDIDATE) { /* perhaps another process lives there now */
+        p->node = (struct node_meta){0};
+        arena_reset(&p->arena);
+    }
+}
+
+void discovery_receive_peers(struct quorum *q, const struct quorum_message *m, void *call)
+{
+    if (peer_by_ephemeral(q, m->from.ephemeral_id) == NULL) {
+        discovery_note_address(q, m->from.transport_address, false);
+    }
+    struct quorum_effect *e = quorum_reply(q, call, MESSAGE_PEERS, true);
+    if (e == NULL) {
+        return;
+    }
+    bool known = true;
+    if (q->mode == QUORUM_LEADER) {
+        known = node_meta_copy(&e->message.master, &q->local, &e->arena);
+    } else if (q->mode == QUORUM_FOLLOWER) {
+        known = node_meta_copy(&e->message.master, &q->leader, &e->arena);
+    }
+    uint32_t n = 0;
+    for (const struct peer *p = q->peers; p != NULL; p = p->next) {
+        n += p->node.id.p != NULL;
+    }
+    struct node_meta *nodes = ARENA_ARRAY(&e->arena, struct node_meta, n);
+    for (const struct peer *p = q->peers; known && nodes != NULL && p != NULL; p = p->next) {
+        if (p->node.id.p != NULL && node_meta_copy(&nodes[e->message.n_nodes], &p->node, &e->arena)) {
+            e->message.n_nodes++;
+        }
+    }
+    e->message.nodes = nodes;
+    if (q->mode == QUORUM_CANDIDATE) { /* it may be the one that is missing */
+        q->next_find_ms = q->now;
+        discovery_tick(q);
+    }
+}
+
+void discovery_free(struct quorum *q)
+{
+    while (q->peers != NULL) {
+        struct peer *p = q->peers;
+        q->peers = p->next;
+        arena_fini(&p->arena);
+        free(p);
+    }
+}

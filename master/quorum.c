@@ -1,0 +1,523 @@
+/* The core's entrances: each step goes to the part that it concerns; effects queue up. */
+#include "master/quorum_int.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+void quorum_settings_init(struct quorum_settings *s)
+{
+    *s = (struct quorum_settings){.election_initial_ms = 50,
+                                  .election_backoff_ms = 100,
+                                  .election_max_ms = 10000,
+                                  .election_duration_ms = 500,
+                                  .check_interval_ms = 500,
+                                  .check_timeout_ms = 1000,
+                                  .check_retries = 3,
+                                  .publish_timeout_ms = 30000,
+                                  .lag_timeout_ms = 90000,
+                                  .find_interval_ms = 250,
+                                  .request_timeout_ms = 3000,
+                                  .join_timeout_ms = 60000,
+                                  .auto_shrink = true};
+}
+
+void id_copy(char out[32], struct str id)
+{
+    size_t n = MIN_OF(id.n, (size_t)31);
+    memcpy(out, id.p != NULL ? id.p : "", n);
+    out[n] = 0;
+}
+
+/* ---- effects ---- */
+
+struct quorum_effect *quorum_emit(struct quorum *q, enum quorum_effect_kind kind)
+{
+    if (q->first_effect == q->n_effects) {
+        q->first_effect = q->n_effects = 0;
+    }
+    if (q->n_effects == q->effects_cap) {
+        size_t cap = q->effects_cap == 0 ? 32 : q->effects_cap * 2;
+        struct quorum_effect *v = realloc(q->effects, cap * sizeof(*v));
+        if (v == NULL) {
+            q->starved = true;
+            return NULL;
+        }
+        q->effects = v;
+        q->effects_cap = cap;
+    }
+    struct quorum_effect *e = &q->effects[q->n_effects++];
+    memset(e, 0, sizeof(*e));
+    e->kind = kind;
+    arena_init(&e->arena, NULL, ARENA_UNLIMITED);
+    return e;
+}
+
+bool quorum_effect(struct quorum *q, struct quorum_effect *out)
+{
+    if (q->first_effect == q->n_effects) {
+        return false;
+    }
+    *out = q->effects[q->first_effect++];
+    return true;
+}
+
+void quorum_effect_fini(struct quorum_effect *e)
+{
+    cluster_state_unref(e->state);
+    cluster_state_unref(e->base);
+    arena_fini(&e->arena);
+}
+
+/* The sender, as every message has it. Strings of the core outlive no effect, so they are copied. */
+static void fill_message(struct quorum *q, struct quorum_effect *e, enum message_kind kind)
+{
+    struct quorum_message *m = &e->message;
+    m->kind = kind;
+    if (!node_meta_copy(&m->from, &q->local, &e->arena)) {
+        q->starved = true;
+    }
+    m->cluster_name = arena_str(&e->arena, q->cluster_name);
+    m->cluster_uuid = q->safety.accepted->cluster_uuid.p != NULL ? arena_str(&e->arena, q->safety.accepted->cluster_uuid) : STR("");
+    m->term = q->safety.term;
+    m->accepted_term = safety_accepted_term(&q->safety);
+    m->version = q->safety.accepted->version;
+    m->ok = true;
+}
+
+static bool remember(struct quorum *q, const struct transport_peer *to, enum message_kind kind, uint64_t id)
+{
+    if (q->n_asked == q->asked_cap) {
+        size_t cap = q->asked_cap == 0 ? 32 : q->asked_cap * 2;
+        struct asked *v = realloc(q->asked, cap * sizeof(*v));
+        if (v == NULL) {
+            return false;
+        }
+        q->asked = v;
+        q->asked_cap = cap;
+    }
+    struct asked *a = &q->asked[q->n_asked++];
+    *a = (struct asked){.id = id, .kind = kind};
+    id_copy(a->ephemeral_id, to->ephemeral_id);
+    size_t n = MIN_OF(to->address.n, sizeof(a->address) - 1);
+    memcpy(a->address, to->address.p, n);
+    return true;
+}
+
+struct quorum_effect *quorum_ask(struct quorum *q, const struct transport_peer *to, enum message_kind kind, int64_t timeout_ms)
+{
+    uint64_t id = q->next_id + 1;
+    if (!remember(q, to, kind, id)) {
+        q->starved = true;
+        return NULL;
+    }
+    struct quorum_effect *e = quorum_emit(q, EFFECT_SEND);
+    if (e == NULL) {
+        q->n_asked--;
+        return NULL;
+    }
+    q->next_id = id;
+    fill_message(q, e, kind);
+    e->id = id;
+    e->timeout_ms = timeout_ms;
+    e->peer.address = arena_str(&e->arena, to->address);
+    e->peer.ephemeral_id = arena_str(&e->arena, to->ephemeral_id);
+    return e;
+}
+
+struct quorum_effect *quorum_reply(struct quorum *q, void *call, enum message_kind kind, bool ok)
+{
+    struct quorum_effect *e = quorum_emit(q, EFFECT_REPLY);
+    if (e != NULL) {
+        fill_message(q, e, kind);
+        e->message.answer = true;
+        e->message.ok = ok;
+        e->call = call;
+    }
+    return e;
+}
+
+void quorum_refuse(struct quorum *q, void *call, const struct errmsg *em)
+{
+    struct quorum_effect *e = quorum_emit(q, EFFECT_REFUSE);
+    if (e != NULL) {
+        e->call = call;
+        e->error = *em;
+    }
+}
+
+uint64_t quorum_persist(struct quorum *q, bool with_state)
+{
+    struct quorum_effect *e = quorum_emit(q, EFFECT_PERSIST);
+    uint64_t ticket = ++q->next_ticket; /* without memory for the effect the ticket never becomes durable: nothing is promised */
+    if (e != NULL) {
+        e->ticket = ticket;
+        e->term = q->safety.term;
+        e->state = with_state ? cluster_state_ref(q->safety.accepted) : NULL;
+    }
+    return ticket;
+}
+
+/* ---- modes ---- */
+
+void quorum_saw_term(struct quorum *q, uint64_t term)
+{
+    q->seen_term = MAX_OF(q->seen_term, term);
+}
+
+static void tell_mode(struct quorum *q)
+{
+    struct quorum_effect *e = quorum_emit(q, EFFECT_MODE);
+    if (e != NULL) {
+        e->mode = q->mode;
+        e->term = q->safety.term;
+        if (q->mode == QUORUM_FOLLOWER && !node_meta_copy(&e->node, &q->leader, &e->arena)) {
+            q->starved = true;
+        }
+    }
+}
+
+void quorum_become_candidate(struct quorum *q, const char *why)
+{
+    if (q->mode == QUORUM_LEADER) {
+        publication_abandon(q, why);
+        safety_give_up(&q->safety);
+    }
+    if (q->mode != QUORUM_CANDIDATE) {
+        joiners_clear(q);
+    }
+    bool changed = q->mode != QUORUM_CANDIDATE;
+    q->mode = QUORUM_CANDIDATE;
+    q->leader = (struct node_meta){0};
+    arena_reset(&q->leader_arena);
+    q->next_find_ms = q->now;
+    q->joining[0] = 0;
+    q->reconfiguring = false;
+    if (changed) {
+        q->attempts = 0;
+        q->next_election_ms = INT64_MAX;
+        tell_mode(q);
+    }
+}
+
+void quorum_become_follower(struct quorum *q, const struct node_meta *leader)
+{
+    if (q->mode == QUORUM_FOLLOWER && str_eq(q->leader.ephemeral_id, leader->ephemeral_id)) {
+        return;
+    }
+    if (q->mode == QUORUM_LEADER) {
+        publication_abandon(q, "another node leads");
+        safety_give_up(&q->safety);
+    }
+    struct arena fresh;
+    arena_init(&fresh, NULL, ARENA_UNLIMITED);
+    struct node_meta copy;
+    if (!node_meta_copy(&copy, leader, &fresh)) {
+        arena_fini(&fresh);
+        q->starved = true;
+        quorum_become_candidate(q, "out of memory");
+        return;
+    }
+    arena_fini(&q->leader_arena);
+    q->leader_arena = fresh;
+    q->leader = copy;
+    q->mode = QUORUM_FOLLOWER;
+    q->next_election_ms = INT64_MAX;
+    q->asking_pre_votes = false;
+    q->joining[0] = 0;
+    q->leader_missed = 0;
+    q->leader_check = 0;
+    q->next_leader_check_ms = q->now + q->set.check_interval_ms;
+    joiners_clear(q);
+    discovery_note_node(q, leader);
+    tell_mode(q);
+}
+
+void quorum_become_leader(struct quorum *q)
+{
+    assert(q->mode == QUORUM_CANDIDATE && q->safety.won);
+    q->mode = QUORUM_LEADER;
+    q->next_election_ms = INT64_MAX;
+    q->asking_pre_votes = false;
+    q->joining[0] = 0;
+    detection_begin(q);
+    tell_mode(q);
+}
+
+/* ---- life ---- */
+
+enum err quorum_new(struct quorum **out, const struct quorum_opts *o, struct errmsg *em)
+{
+    struct quorum *q = calloc(1, sizeof(*q));
+    *out = NULL;
+    if (q == NULL) {
+        return err_no_memory(em);
+    }
+    q->set = o->settings;
+    q->rng = o->rng;
+    arena_init(&q->arena, NULL, ARENA_UNLIMITED);
+    arena_init(&q->leader_arena, NULL, ARENA_UNLIMITED);
+    q->initial_masters = ARENA_ARRAY(&q->arena, struct str, o->n_initial_masters);
+    q->cluster_name = arena_str(&q->arena, o->cluster_name);
+    bool ok = q->initial_masters != NULL && q->cluster_name.p != NULL && node_meta_copy(&q->local, &o->local, &q->arena);
+    for (uint32_t i = 0; ok && i < o->n_initial_masters; i++) {
+        q->initial_masters[i] = arena_str(&q->arena, o->initial_masters[i]);
+        ok = q->initial_masters[i].p != NULL;
+        q->n_initial_masters++;
+    }
+    safety_init(&q->safety, q->local.id, o->term, o->accepted);
+    q->seen_term = o->term;
+    q->next_find_ms = q->next_election_ms = INT64_MAX;
+    if (!ok) {
+        quorum_free(q);
+        return err_no_memory(em);
+    }
+    *out = q;
+    return ERR_OK;
+}
+
+void quorum_free(struct quorum *q)
+{
+    if (q == NULL) {
+        return;
+    }
+    struct quorum_effect e;
+    while (quorum_effect(q, &e)) {
+        quorum_effect_fini(&e);
+    }
+    free(q->effects);
+    free(q->asked);
+    free(q->commits);
+    publications_free(q);
+    joiners_clear(q);
+    discovery_free(q);
+    id_set_fini(&q->pre_votes);
+    safety_fini(&q->safety);
+    arena_fini(&q->leader_arena);
+    arena_fini(&q->arena);
+    free(q);
+}
+
+/* ---- steps ---- */
+
+void quorum_start(struct quorum *q, int64_t now)
+{
+    q->now = now;
+    q->next_find_ms = now;
+    discovery_note_state(q);
+    quorum_tick(q, now);
+}
+
+void quorum_tick(struct quorum *q, int64_t now)
+{
+    q->now = now;
+    discovery_tick(q);
+    election_tick(q);
+    publication_tick(q);
+    detection_tick(q);
+    if (q->mode == QUORUM_LEADER) {
+        voting_check(q);
+    }
+}
+
+int64_t quorum_wake_ms(const struct quorum *q)
+{
+    int64_t wake = MIN_OF(discovery_wake(q), election_wake(q));
+    wake = MIN_OF(wake, publication_wake(q));
+    return MIN_OF(wake, detection_wake(q));
+}
+
+void quorum_receive(struct quorum *q, const struct quorum_message *m, void *call, int64_t now)
+{
+    struct errmsg em;
+    q->now = now;
+    if (!str_eq(m->cluster_name, q->cluster_name)) {
+        err_set(&em, ERR_ILLEGAL_STATE, "this node is of cluster [%.*s], not of [%.*s]", STR_ARG(q->cluster_name), STR_ARG(m->cluster_name));
+        quorum_refuse(q, call, &em);
+        return;
+    }
+    quorum_saw_term(q, m->term);
+    switch (m->kind) {
+    case MESSAGE_HANDSHAKE:
+        quorum_reply(q, call, m->kind, true);
+        return;
+    case MESSAGE_PEERS:
+        discovery_receive_peers(q, m, call);
+        return;
+    case MESSAGE_PRE_VOTE:
+        election_receive_pre_vote(q, m, call);
+        return;
+    case MESSAGE_START_JOIN:
+        election_receive_start_join(q, m, call);
+        return;
+    case MESSAGE_JOIN:
+        election_receive_join(q, m, call);
+        return;
+    case MESSAGE_PUBLISH:
+        publication_receive(q, m, call);
+        return;
+    case MESSAGE_COMMIT:
+        publication_receive_commit(q, m, call);
+        return;
+    case MESSAGE_FOLLOWER_CHECK:
+        detection_receive_follower_check(q, m, call);
+        return;
+    case MESSAGE_LEADER_CHECK:
+        detection_receive_leader_check(q, m, call);
+        return;
+    default:
+        err_set(&em, ERR_ILLEGAL_ARGUMENT, "no message of coordination");
+        quorum_refuse(q, call, &em);
+    }
+}
+
+static bool take_asked(struct quorum *q, uint64_t id, struct asked *out)
+{
+    for (size_t i = 0; i < q->n_asked; i++) {
+        if (q->asked[i].id == id) {
+            *out = q->asked[i];
+            q->asked[i] = q->asked[--q->n_asked];
+            return true;
+        }
+    }
+    return false;
+}
+
+void quorum_answer(struct quorum *q, uint64_t id, const struct quorum_message *m, int64_t now)
+{
+    struct asked a;
+    q->now = now;
+    if (!take_asked(q, id, &a)) {
+        return;
+    }
+    quorum_saw_term(q, m->term);
+    switch (a.kind) {
+    case MESSAGE_HANDSHAKE:
+        discovery_handshake_done(q, &a, m);
+        return;
+    case MESSAGE_PEERS:
+        discovery_peers_done(q, &a, m);
+        return;
+    case MESSAGE_PRE_VOTE:
+        election_pre_vote_done(q, m);
+        return;
+    case MESSAGE_START_JOIN:
+        election_vote(q, m);
+        return;
+    case MESSAGE_PUBLISH:
+        publication_accepted(q, &a, m);
+        return;
+    case MESSAGE_COMMIT:
+        publication_commit_done(q, &a);
+        return;
+    case MESSAGE_FOLLOWER_CHECK:
+        detection_follower_done(q, &a, m);
+        return;
+    case MESSAGE_LEADER_CHECK:
+        detection_leader_done(q, m);
+        return;
+    default: /* MESSAGE_JOIN: the next state says the rest */
+        return;
+    }
+}
+
+void quorum_failed(struct quorum *q, uint64_t id, const struct errmsg *error, int64_t now)
+{
+    struct asked a;
+    q->now = now;
+    if (!take_asked(q, id, &a)) {
+        return;
+    }
+    switch (a.kind) {
+    case MESSAGE_HANDSHAKE:
+    case MESSAGE_PEERS:
+        discovery_failed(q, &a);
+        return;
+    case MESSAGE_JOIN:
+        if (id_is(q->joining, str_of(a.ephemeral_id))) {
+            q->joining[0] = 0; /* ask again at the next look round */
+        }
+        return;
+    case MESSAGE_PUBLISH:
+    case MESSAGE_COMMIT:
+        publication_failed_at(q, &a, error);
+        return;
+    case MESSAGE_FOLLOWER_CHECK:
+        detection_follower_done(q, &a, NULL);
+        return;
+    case MESSAGE_LEADER_CHECK:
+        detection_leader_done(q, NULL);
+        return;
+    default:
+        return;
+    }
+}
+
+void quorum_lost(struct quorum *q, struct str ephemeral_id, int64_t now)
+{
+    q->now = now;
+    struct peer *p = peer_by_ephemeral(q, ephemeral_id);
+    if (q->mode == QUORUM_LEADER && p != NULL && p->in_state) {
+        detection_left(q, p, "disconnected");
+    }
+    bool leader = q->mode == QUORUM_FOLLOWER && str_eq(q->leader.ephemeral_id, ephemeral_id);
+    if (p != NULL) { /* whoever answers there next may be another process */
+        p->node = (struct node_meta){0};
+        arena_reset(&p->arena);
+        p->in_state = false;
+        p->next_probe_ms = now;
+        p->probe = p->check = 0;
+    }
+    if (leader) {
+        quorum_become_candidate(q, "the master is gone");
+        quorum_tick(q, now);
+    }
+}
+
+void quorum_durable(struct quorum *q, uint64_t ticket, int64_t now)
+{
+    q->now = now;
+    q->durable = MAX_OF(q->durable, ticket);
+    election_durable(q);
+    publication_durable(q);
+}
+
+void quorum_applied(struct quorum *q, uint64_t version, int64_t now)
+{
+    q->now = now;
+    q->applied_version = MAX_OF(q->applied_version, version);
+    publication_applied(q, version);
+    if (q->mode == QUORUM_LEADER) {
+        voting_check(q);
+    }
+}
+
+/* ---- views ---- */
+
+enum quorum_mode quorum_mode(const struct quorum *q)
+{
+    return q->mode;
+}
+
+uint64_t quorum_term(const struct quorum *q)
+{
+    return q->safety.term;
+}
+
+struct cluster_state *quorum_accepted(const struct quorum *q)
+{
+    return q->safety.accepted;
+}
+
+bool quorum_publishing(const struct quorum *q)
+{
+    return q->publication != NULL;
+}
+
+void quorum_invariant(const struct quorum *q)
+{
+    safety_invariant(&q->safety);
+    assert((q->mode == QUORUM_LEADER) == q->safety.won || q->mode == QUORUM_CANDIDATE);
+    assert((q->mode == QUORUM_FOLLOWER) == (q->leader.id.p != NULL));
+    assert(q->publication == NULL || q->mode == QUORUM_LEADER);
+    assert(q->next_election_ms == INT64_MAX || q->mode == QUORUM_CANDIDATE);
+}

@@ -1,0 +1,99 @@
+/* Messages of coordination as bytes. One form for all kinds: fields that a kind does not use are empty. */
+#include "master/quorum.h"
+
+#define MESSAGE_VERSION 1
+
+static void put_node(struct buf *b, const struct node_meta *n)
+{
+    put_str(b, n->id);
+    put_str(b, n->name);
+    put_str(b, n->ephemeral_id);
+    put_str(b, n->host);
+    put_str(b, n->transport_address);
+    put_bool(b, n->http_address.p != NULL);
+    put_str(b, n->http_address);
+    put_varint(b, n->roles);
+    put_varint(b, n->n_attrs);
+    for (uint32_t i = 0; i < n->n_attrs; i++) {
+        put_str(b, n->attrs[i].name);
+        put_str(b, n->attrs[i].value);
+    }
+}
+
+static void get_node(struct bytes_in *in, struct node_meta *n, struct arena *a)
+{
+    n->id = get_str(in);
+    n->name = get_str(in);
+    n->ephemeral_id = get_str(in);
+    n->host = get_str(in);
+    n->transport_address = get_str(in);
+    bool http = get_bool(in);
+    struct str address = get_str(in);
+    n->http_address = http ? address : STR_NULL;
+    n->roles = (uint32_t)get_varint(in);
+    size_t k = get_count(in, 2);
+    n->attrs = ARENA_ARRAY(a, struct node_attr, k);
+    n->n_attrs = 0;
+    in->bad |= n->attrs == NULL || n->id.n == 0 || n->id.n > 31 || n->ephemeral_id.n == 0 || n->ephemeral_id.n > 31;
+    for (size_t i = 0; i < k && !in->bad; i++) {
+        n->attrs[i].name = get_str(in);
+        n->attrs[i].value = get_str(in);
+        n->n_attrs++;
+    }
+}
+
+void quorum_message_encode(const struct quorum_message *m, struct buf *out)
+{
+    put_u8(out, MESSAGE_VERSION);
+    put_u8(out, (uint8_t)m->kind);
+    put_u8(out, (uint8_t)(m->answer | m->ok << 1 | m->has_vote << 2 | (m->master.id.p != NULL) << 3));
+    put_node(out, &m->from);
+    put_str(out, m->cluster_name);
+    put_str(out, m->cluster_uuid);
+    put_varint(out, m->term);
+    put_varint(out, m->accepted_term);
+    put_varint(out, m->version);
+    if (m->master.id.p != NULL) {
+        put_node(out, &m->master);
+    }
+    put_varint(out, m->n_nodes);
+    for (uint32_t i = 0; i < m->n_nodes; i++) {
+        put_node(out, &m->nodes[i]);
+    }
+    put_str(out, m->base_uuid);
+    put_str(out, m->state);
+}
+
+enum err quorum_message_decode(struct quorum_message *m, struct str bytes, struct arena *arena, struct errmsg *em)
+{
+    struct bytes_in in = bytes_in(bytes);
+    *m = (struct quorum_message){0};
+    in.bad |= get_u8(&in) != MESSAGE_VERSION;
+    m->kind = (enum message_kind)get_u8(&in);
+    uint8_t flags = get_u8(&in);
+    m->answer = (flags & 1) != 0;
+    m->ok = (flags & 2) != 0;
+    m->has_vote = (flags & 4) != 0;
+    get_node(&in, &m->from, arena);
+    m->cluster_name = get_str(&in);
+    m->cluster_uuid = get_str(&in);
+    m->term = get_varint(&in);
+    m->accepted_term = get_varint(&in);
+    m->version = get_varint(&in);
+    if ((flags & 8) != 0) {
+        get_node(&in, &m->master, arena);
+    }
+    size_t n = get_count(&in, 9);
+    struct node_meta *nodes = ARENA_ARRAY(arena, struct node_meta, n);
+    in.bad |= nodes == NULL;
+    for (size_t i = 0; i < n && !in.bad; i++) {
+        get_node(&in, &nodes[m->n_nodes++], arena);
+    }
+    m->nodes = nodes;
+    m->base_uuid = get_str(&in);
+    m->state = get_str(&in);
+    if (in.bad || bytes_left(&in) != 0) {
+        return err_set(em, ERR_CORRUPT, "a message of coordination cannot be read");
+    }
+    return ERR_OK;
+}

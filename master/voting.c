@@ -1,0 +1,73 @@
+/* Which nodes should vote: as many as there are, an odd number, the ones that vote already first. */
+#include "master/quorum_int.h"
+
+static uint32_t odd(uint32_t n)
+{
+    return n - (n % 2 == 0 && n > 0 ? 1 : 0);
+}
+
+struct str_set voting_improve(const struct str_set *current, const struct str_set *live, const struct str_set *excluded, struct str leader,
+                              bool auto_shrink, struct arena *arena)
+{
+    uint32_t fit = 0; /* there, and not excluded */
+    for (uint32_t i = 0; i < live->n; i++) {
+        fit += !str_set_has(excluded, live->v[i]);
+    }
+    uint32_t stay = 0; /* of the current ones, not excluded, there or not */
+    for (uint32_t i = 0; i < current->n; i++) {
+        stay += !str_set_has(excluded, current->v[i]);
+    }
+    uint32_t safe_least = stay >= 3 ? 3 : 1; /* what survives the loss of one stays able to */
+    uint32_t want = auto_shrink ? MAX_OF(odd(fit), safe_least) : MAX_OF(odd(fit), current->n);
+    struct str_set next = {0};
+    /* the leader; voters that are there; others that are there; voters that are not */
+    for (int round = 0; round < 4; round++) {
+        const struct str_set *from = round == 1 || round == 3 ? current : live;
+        for (uint32_t i = 0; i < from->n && next.n < want; i++) {
+            struct str id = from->v[i];
+            bool is_leader = str_eq(id, leader), here = str_set_has(live, id);
+            if (str_set_has(excluded, id) || (round == 0 && !is_leader) || (round == 1 && !here) || (round == 3 && here)) {
+                continue;
+            }
+            next = str_set_with(&next, id, arena);
+            if (next.v == NULL) {
+                return *current;
+            }
+        }
+    }
+    uint32_t reachable = 0;
+    for (uint32_t i = 0; i < next.n; i++) {
+        reachable += str_set_has(live, next.v[i]);
+    }
+    return reachable * 2 > next.n ? next : *current;
+}
+
+void voting_check(struct quorum *q)
+{
+    const struct cluster_state *s = q->safety.accepted;
+    const struct coordination_part *c = s->coordination;
+    if (q->publication != NULL || q->reconfiguring || s->nodes == NULL || !str_set_eq(&c->committed, &c->accepted)
+        || c->term != q->safety.term) {
+        return;
+    }
+    struct arena scratch;
+    struct str_set live = {0}, excluded = {0};
+    arena_init(&scratch, NULL, ARENA_UNLIMITED);
+    for (uint32_t i = 0; i < s->nodes->n; i++) {
+        if ((s->nodes->v[i].roles & ROLE_MASTER) != 0 && id_set_has(&q->safety.joins, s->nodes->v[i].id)) { /* voted in this term */
+            live = str_set_with(&live, s->nodes->v[i].id, &scratch);
+        }
+    }
+    for (uint32_t i = 0; i < c->n_exclusions; i++) {
+        excluded = str_set_with(&excluded, c->exclusions[i].node_id, &scratch);
+    }
+    struct str_set next = voting_improve(&c->accepted, &live, &excluded, q->local.id, q->set.auto_shrink, &scratch);
+    if (!str_set_eq(&next, &c->accepted) && config_has_quorum(&next, &q->safety.joins)) {
+        struct quorum_effect *e = quorum_emit(q, EFFECT_RECONFIGURE);
+        if (e != NULL) {
+            e->config = str_set_copy(&next, &e->arena);
+            q->reconfiguring = true;
+        }
+    }
+    arena_fini(&scratch);
+}
