@@ -498,6 +498,8 @@ static void get_task(void *arg)
         rq->primary_term = doc.primary_term;
         rq->source = doc.source;
         rq->routing = doc.routing;
+        rq->ignored = doc.ignored;
+        rq->n_ignored = doc.n_ignored;
     }
     shard_release(sh);
     rq->rq.done(&rq->rq);

@@ -83,6 +83,8 @@ struct shard_get {
     int64_t version, seq_no, primary_term;
     struct str source, routing; /* p == NULL: none */
     struct str fields;          /* JSON object of stored fields; n == 0: none */
+    const struct str *ignored;  /* names of fields that were not indexed as they came */
+    uint32_t n_ignored;
 };
 
 /* Statistics of the terms that a query scores by: one shard's, or the sum over all (dfs_query_then_fetch). */

@@ -104,6 +104,19 @@ static void send_source(struct get_call *g)
     rest_send(r, 200, &b);
 }
 
+static void write_ignored(struct jsonw *w, const struct str *names, uint32_t n)
+{
+    if (n == 0) {
+        return;
+    }
+    jw_k(w, "_ignored");
+    jw_arr(w);
+    for (uint32_t i = 0; i < n; i++) {
+        jw_str(w, names[i]);
+    }
+    jw_arr_end(w);
+}
+
 void get_write(struct get_call *g, struct jsonw *w)
 {
     jw_obj(w);
@@ -117,6 +130,7 @@ void get_write(struct get_call *g, struct jsonw *w)
         if (g->rq.routing.p != NULL) {
             jw_kstr(w, "_routing", g->rq.routing);
         }
+        write_ignored(w, g->rq.ignored, g->rq.n_ignored);
     }
     jw_kbool(w, "found", g->rq.found);
     if (g->rq.found && g->rq.want_source && g->rq.source.n > 0) {

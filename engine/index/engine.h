@@ -182,6 +182,8 @@ struct engine_doc {
     int64_t seq_no, primary_term, version;
     struct str source;  /* p == NULL: not stored */
     struct str routing; /* p == NULL: none */
+    struct str *ignored; /* names of fields that were not indexed; of documents in segments */
+    uint32_t n_ignored;
     uint32_t leaf;      /* engine_view_get(): where it is */
     doc_id doc;
 };

@@ -3,6 +3,7 @@
  *
  * Everything that can fail comes first and leaves no trace; then what remains cannot fail. */
 #include "engine/index/engine_int.h"
+#include "engine/index/ignored.h"
 
 #include "common/base/bits.h"
 #include "common/base/hash.h"
@@ -437,6 +438,7 @@ static enum err get_stored(const struct segment *s, doc_id doc, bool want_source
     if (e == ERR_OK) {
         out->routing = d.routing;
         out->source = want_source ? d.source : STR_NULL;
+        e = segment_ignored(s, doc, arena, &out->ignored, &out->n_ignored, em);
     }
     return e;
 }

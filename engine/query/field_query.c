@@ -814,7 +814,9 @@ static enum err exists_node(struct builder *b, const struct field *f, struct que
     if (f->type == FT_CONSTANT_KEYWORD) {
         return constant_match(b, f->const_value.p != NULL, out, em);
     }
-    q = *out = qnode_new(b, Q_EXISTS);
+    /* These have terms and nothing else: any term will do. */
+    bool terms_alone = f->type == FT_META_IGNORED || f->type == FT_META_ROUTING;
+    q = *out = qnode_new(b, terms_alone ? Q_TERM_RANGE : Q_EXISTS);
     if (q == NULL) {
         return err_no_memory(em);
     }

@@ -94,6 +94,8 @@ static void write_stored_value(const struct mapping *m, const struct stored_valu
     struct value_format vf = {.field = field, .date = field->format};
     if (v->is_num) {
         value_write_num(&vf, v->num, w);
+    } else if (field->type == FT_BINARY) {
+        value_write_binary(v->bytes, w);
     } else {
         value_write_term(&vf, v->bytes, w);
     }

@@ -1,5 +1,6 @@
 /* The fetch phase: chosen documents into the JSON of their hits. */
 #include "common/base/bits.h"
+#include "engine/index/ignored.h"
 #include "engine/search/fetch.h"
 #include "engine/search/source_filter.h"
 #include "engine/search/whole_query.h"
@@ -241,7 +242,24 @@ static enum err write_explanation(struct fetch *f, struct fetch_hit *h, struct j
     return weight_explain(f->weight, h->leaf, h->doc, h->arena, w, &matched, f->em);
 }
 
-static void write_identity(const struct fetch *f, const struct fetch_hit *h, struct jsonw *w)
+static enum err write_ignored(struct fetch *f, const struct fetch_hit *h, struct jsonw *w)
+{
+    struct str *names;
+    uint32_t n;
+    enum err e = segment_ignored(h->leaf->segment, h->doc, h->arena, &names, &n, f->em);
+    if (e != ERR_OK || n == 0 || f->source->stored_none) {
+        return e;
+    }
+    jw_k(w, "_ignored");
+    jw_arr(w);
+    for (uint32_t i = 0; i < n; i++) {
+        jw_str(w, names[i]);
+    }
+    jw_arr_end(w);
+    return ERR_OK;
+}
+
+static enum err write_identity(struct fetch *f, const struct fetch_hit *h, struct jsonw *w)
 {
     if (f->source->explain) {
         jw_k(w, "_shard");
@@ -268,13 +286,14 @@ static void write_identity(const struct fetch *f, const struct fetch_hit *h, str
     if (h->stored.routing.p != NULL && !f->source->stored_none) {
         jw_kstr(w, "_routing", h->stored.routing);
     }
+    return write_ignored(f, h, w);
 }
 
 enum err fetch_write_hit(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
 {
     jw_obj(w);
-    write_identity(f, h, w);
-    enum err e = write_source(f, h, w);
+    enum err e = write_identity(f, h, w);
+    e = e == ERR_OK ? write_source(f, h, w) : e;
     e = e == ERR_OK ? fetch_fields(f, h, w) : e;
     e = e == ERR_OK ? write_highlight(f, h, w) : e;
     if (e == ERR_OK) {

@@ -2,12 +2,14 @@
 #include "engine/search/fetch.h"
 #include "engine/search/value_format.h"
 
-#include "engine/mapping/document.h"
+#include "common/base/java_set.h"
 
 struct shown_field {
     const struct field *name;  /* as asked for: may be an alias */
     const struct field *field; /* what it stands for */
     struct value_format format;
+    struct str *paths; /* in the source */
+    uint32_t n_paths;
 };
 
 /* ---- which fields ------------------------------------------------------------------------------------------------------------- */
@@ -20,6 +22,41 @@ static bool seen(const struct shown_field *v, uint32_t n, const struct field *f)
         }
     }
     return false;
+}
+
+static bool add_path(struct shown_field *s, size_t *cap, struct str path, struct arena *arena)
+{
+    for (uint32_t i = 0; i < s->n_paths; i++) {
+        if (str_eq(s->paths[i], path)) {
+            return true;
+        }
+    }
+    s->paths = arena_grow(arena, s->paths, s->n_paths, cap, sizeof(*s->paths));
+    if (s->paths != NULL) {
+        s->paths[s->n_paths++] = path;
+    }
+    return s->paths != NULL;
+}
+
+/* Its own path, its parent's for a multi-field, and those that are copied to it. */
+static bool find_paths(struct shown_field *s, const struct mapping *m, struct arena *arena)
+{
+    const struct field *f = s->field;
+    size_t cap = 0;
+    struct str own = f->is_multi_field ? str_slice(f->path, 0, f->path.n - f->name.n - 1) : f->path;
+    if (!add_path(s, &cap, own, arena)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < mapping_field_count(m); i++) {
+        const struct field *other = mapping_field_at(m, i);
+        for (uint32_t k = 0; k < other->n_copy_to; k++) {
+            if (str_eq(other->copy_to[k], own) && !add_path(s, &cap, other->path, arena)) {
+                return false;
+            }
+        }
+    }
+    java_set_order(s->paths, s->n_paths);
+    return true;
 }
 
 /* A field named by several patterns is shown once, as the last of them says. */
@@ -41,7 +78,7 @@ enum err fetch_source_fields_prepare(struct fetch *f)
                 continue;
             }
             v = arena_grow(f->arena, v, n, &cap, sizeof(*v));
-            if (v == NULL) {
+            if (v == NULL || !find_paths(&s, f->shard->view->mapping, f->arena)) {
                 return err_no_memory(f->em);
             }
             v[n++] = s;
@@ -93,10 +130,74 @@ static void write_points(const struct value_format *vf, const struct json *at, s
     }
 }
 
+/* What stands at a path as XContentMapValues.extractValue() finds it: lists of what their elements have, the first of the
+ * ways to read dots that leads to something, `null_value` for null. NULL: nothing, or no memory (*ok false). */
+static const struct json *extract(const struct json *v, struct str path, const struct json *null_value, struct arena *arena, bool *ok)
+{
+    if (v->type == JSON_ARRAY) {
+        struct json *list = ARENA_NEW(arena, struct json), *items = ARENA_ARRAY(arena, struct json, v->n);
+        if (list == NULL || items == NULL) {
+            *ok = false;
+            return NULL;
+        }
+        *list = (struct json){.type = JSON_ARRAY, .items = items};
+        for (uint32_t i = 0; i < v->n; i++) {
+            const struct json *one = extract(&v->items[i], path, null_value, arena, ok);
+            if (one != NULL) {
+                items[list->n++] = *one;
+            }
+        }
+        return list;
+    }
+    if (path.n == 0) {
+        return v->type != JSON_NULL ? v : null_value;
+    }
+    for (size_t dot = 0; v->type == JSON_OBJECT && dot != SIZE_MAX;) {
+        dot = str_find(path, '.', dot);
+        struct str key = str_slice(path, 0, dot == SIZE_MAX ? path.n : dot);
+        const struct json *at = json_get_str(v, key);
+        if (at != NULL && at->type == JSON_NULL) {
+            return null_value;
+        }
+        dot = dot == SIZE_MAX ? dot : dot + 1;
+        const struct json *found = at == NULL ? NULL : extract(at, dot == SIZE_MAX ? STR("") : str_slice(path, dot, path.n), null_value, arena, ok);
+        if (found != NULL) {
+            return found;
+        }
+    }
+    return NULL;
+}
+
+/* Lists within lists are unpacked level by level. */
+static bool write_unpacked(const struct value_format *vf, const struct json *v, struct arena *arena, struct jsonw *w)
+{
+    const struct json **queue = NULL;
+    size_t n = 0, cap = 0;
+    queue = arena_grow(arena, queue, n, &cap, sizeof(*queue));
+    if (queue == NULL) {
+        return false;
+    }
+    queue[n++] = v;
+    for (size_t at = 0; at < n; at++) {
+        const struct json *one = queue[at];
+        if (one->type != JSON_ARRAY) {
+            source_value_write(vf, one, arena, w);
+            continue;
+        }
+        for (uint32_t i = 0; i < one->n; i++) {
+            queue = arena_grow(arena, queue, n, &cap, sizeof(*queue));
+            if (queue == NULL) {
+                return false;
+            }
+            queue[n++] = &one->items[i];
+        }
+    }
+    return true;
+}
+
 static bool write_path(const struct scope *s, const struct value_format *vf, struct str path, struct jsonw *w)
 {
-    const struct json **v;
-    size_t n;
+    bool ok = true;
     path = relative(s, path);
     if (path.n == 0) {
         return true;
@@ -105,27 +206,15 @@ static bool write_path(const struct scope *s, const struct value_format *vf, str
         write_points(vf, s->tree, path, s->h->arena, w);
         return true;
     }
-    if (!source_values(s->tree, path, s->h->arena, &v, &n)) {
-        return false;
-    }
-    for (size_t i = 0; i < n; i++) {
-        source_value_write(vf, v[i], s->h->arena, w);
-    }
-    return true;
+    const struct json *v = extract(s->tree, path, vf->field->null_value, s->h->arena, &ok);
+    return ok && (v == NULL || write_unpacked(vf, v, s->h->arena, w));
 }
 
-/* Values stand at the field's own path, its parent's for a multi-field, and at those that are copied to it. */
 static bool write_values(const struct scope *s, const struct shown_field *shown, struct jsonw *w)
 {
-    const struct mapping *m = s->f->shard->view->mapping;
-    const struct field *field = shown->field;
-    struct str own = field->is_multi_field ? str_slice(field->path, 0, field->path.n - field->name.n - 1) : field->path;
-    bool ok = write_path(s, &shown->format, own, w);
-    for (uint32_t i = 0; ok && i < mapping_field_count(m); i++) {
-        const struct field *other = mapping_field_at(m, i);
-        for (uint32_t k = 0; ok && k < other->n_copy_to; k++) {
-            ok = !str_eq(other->copy_to[k], own) || write_path(s, &shown->format, other->path, w);
-        }
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < shown->n_paths; i++) {
+        ok = write_path(s, &shown->format, shown->paths[i], w);
     }
     return ok;
 }

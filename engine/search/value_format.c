@@ -123,7 +123,7 @@ static void write_ords(const struct value_format *f, const struct seg_field *seg
     buf_fini(&term);
 }
 
-static void write_base64(struct str s, struct jsonw *w)
+void value_write_binary(struct str s, struct jsonw *w)
 {
     static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     struct buf b;
@@ -162,7 +162,7 @@ void doc_values_write(const struct value_format *f, const struct seg_field *seg,
     if ((seg->has & SEG_BYTES) != 0 && seg_bytes_value(seg, doc, 0, &bytes)) {
         open_array(w, name);
         for (uint32_t i = 0; seg_bytes_value(seg, doc, i, &bytes); i++) {
-            write_base64(bytes, w);
+            value_write_binary(bytes, w);
         }
         jw_arr_end(w);
         return;

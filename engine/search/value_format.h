@@ -21,6 +21,8 @@ enum err value_format_new(struct value_format *out, const struct field *f, struc
 void value_write_num(const struct value_format *f, int64_t sortable, struct jsonw *w);
 /* A term of a keyword or address field. */
 void value_write_term(const struct value_format *f, struct str term, struct jsonw *w);
+/* Bytes, as Base64. */
+void value_write_binary(struct str bytes, struct jsonw *w);
 /* All doc values of one document as an array (with its key `name`); nothing when there are none. */
 void doc_values_write(const struct value_format *f, const struct seg_field *seg, doc_id doc, struct str name, struct jsonw *w);
 /* One value of the source, by the field's rules, for `fields`; values that the field would not index are left out. Writes
