@@ -388,6 +388,9 @@ static void counted(struct search_call *c)
     } else {
         status = 200;
         jw_obj(&w);
+        if (c->source.terminate_after != 0 && c->n_shards > 0) {
+            jw_kbool(&w, "terminated_early", c->reduced.terminated_early);
+        }
         jw_ki64(&w, "count", c->reduced.total);
         jw_k(&w, "_shards");
         jw_obj(&w);
@@ -495,6 +498,9 @@ static enum err count_body(struct rest *r, struct search_opts *o)
     struct url_overrides u = {.r = r, .body = &own};
     e = query_override(&u);
     e = e == ERR_OK ? int_override(&u, "terminate_after", false) : e;
+    if (e == ERR_OK && json_get(&own, "terminate_after") != NULL && json_double(json_get(&own, "terminate_after")) < 0) {
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "terminateAfter must be > 0");
+    }
     if (e == ERR_OK && query != NULL && json_get(&own, "query") == NULL) {
         e = put(&u, "query", *query);
     }

@@ -40,7 +40,7 @@ struct buffer_field {
     uint32_t doc, named;
     const struct field *field;
     int64_t position, last_position, offset, last_start;
-    uint32_t length;
+    uint32_t length, unique; /* tokens, different terms */
     bool counted; /* has text or terms with a length */
 };
 

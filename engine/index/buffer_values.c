@@ -117,7 +117,7 @@ static void begin_field(struct buffer_field *f, const struct field *field, doc_i
     f->field = field;
     f->position = -1;
     f->last_position = f->offset = f->last_start = 0;
-    f->length = 0;
+    f->length = f->unique = 0;
     f->counted = false;
 }
 
@@ -136,6 +136,7 @@ enum err buffer_add_value(struct index_buffer *b, const struct doc_value *v, doc
             return ERR_OK;
         }
         f->has |= text_flags(v->field->options) | (v->field->norms ? (uint32_t)SEG_NORMS : 0);
+        f->has |= v->field->fielddata ? (uint32_t)SEG_ORDS : 0;
         f->counted = v->field->norms;
         return inverter_text(b, f, v, doc, em);
     case DOC_TERM:
@@ -179,7 +180,8 @@ enum err buffer_end_field(struct index_buffer *b, const struct doc_value *v, doc
     if (f->counted) {
         uint8_t bytes[10];
         size_t n = varint_to(bytes, 0, doc - f->norms.last_doc);
-        bytes[n++] = norm_encode(f->length);
+        /* Where frequencies are not kept, a length is how many terms there are (as in Lucene since 8.0). */
+        bytes[n++] = norm_encode(f->field->options == INDEX_DOCS ? f->unique : f->length);
         f->norms.last_doc = doc;
         f->counted = false;
         return stream_put(&b->pool, &f->norms.s, bytes, n) ? ERR_OK : err_no_memory(em);

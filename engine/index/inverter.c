@@ -139,6 +139,7 @@ static uint32_t add_hashed(struct index_buffer *b, struct buffer_field *f, struc
         if (t->last_doc != 0 && options > INDEX_DOCS) {
             bytes[n++] = 0;
         }
+        f->unique++;
         n = varint_to(bytes, n, doc + 1 - t->last_doc);
         t->last_doc = doc + 1;
         t->last_pos = t->last_start = 0;
@@ -261,6 +262,16 @@ static enum err place_token(struct buffer_field *f, const struct token *t, struc
     return t->text.n > SEG_TERM_BYTES_MAX ? immense(f, t->text, em) : ERR_OK;
 }
 
+/* One more term in the document's column. */
+static bool put_ord(struct index_buffer *b, struct buffer_field *f, doc_id doc, uint32_t term)
+{
+    uint8_t bytes[20];
+    size_t n = varint_to(bytes, 0, doc - f->ords.last_doc);
+    n = varint_to(bytes, n, term);
+    f->ords.last_doc = doc;
+    return stream_put(&b->pool, &f->ords.s, bytes, n);
+}
+
 enum err inverter_text(struct index_buffer *b, struct buffer_field *f, const struct doc_value *v, doc_id doc,
                        struct errmsg *em)
 {
@@ -276,10 +287,11 @@ enum err inverter_text(struct index_buffer *b, struct buffer_field *f, const str
             return e;
         }
         f->length += t->pos_inc != 0 || !field->similarity.discount_overlaps;
-        uint32_t start = (uint32_t)f->last_start;
-        if (add_hashed(b, f, t->text, hashes[i % AHEAD], field->options, doc, (uint32_t)f->position, start,
-                       start + (t->end - t->start))
-            == UINT32_MAX) {
+        uint32_t start = (uint32_t)f->last_start, unique = f->unique;
+        uint32_t term = add_hashed(b, f, t->text, hashes[i % AHEAD], field->options, doc, (uint32_t)f->position,
+                                   start, start + (t->end - t->start));
+        if (term == UINT32_MAX
+            || (field->fielddata && f->unique != unique && !put_ord(b, f, doc, term))) {
             return err_no_memory(em);
         }
     }
@@ -306,12 +318,5 @@ enum err inverter_term(struct index_buffer *b, struct buffer_field *f, const str
         return err_no_memory(em);
     }
     f->length++;
-    if (v->to_column) {
-        uint8_t bytes[20];
-        size_t n = varint_to(bytes, 0, doc - f->ords.last_doc);
-        n = varint_to(bytes, n, i);
-        f->ords.last_doc = doc;
-        return stream_put(&b->pool, &f->ords.s, bytes, n) ? ERR_OK : err_no_memory(em);
-    }
-    return ERR_OK;
+    return !v->to_column || put_ord(b, f, doc, i) ? ERR_OK : err_no_memory(em);
 }

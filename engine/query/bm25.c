@@ -59,7 +59,10 @@ enum err sim_init(struct sim *s, const struct weight_shared *sh, const struct fi
         s->k1 = f->similarity.k1;
         s->b = f->similarity.b;
     }
-    if (stats_of_field(sh, field_name, &fs)) {
+    bool made_up = sh->cx.unasked_scores;
+    if (made_up) {
+        fs = (struct field_stats){1, 1, 1, 1};
+    } else if (stats_of_field(sh, field_name, &fs)) {
         s->avgdl = (float)((double)fs.sum_ttf / (double)fs.doc_count);
     }
     s->doc_count = fs.doc_count;
@@ -68,14 +71,15 @@ enum err sim_init(struct sim *s, const struct weight_shared *sh, const struct fi
         return err_no_memory(em);
     }
     for (uint32_t i = 0; i < n; i++) {
-        s->terms[i] = terms[i];
-        idf += idf_of(terms[i].doc_freq, fs.doc_count);
+        s->terms[i] = made_up ? (struct term_stats){1, 1} : terms[i];
+        idf += idf_of(s->terms[i].doc_freq, fs.doc_count);
     }
     s->idf = (float)idf;
     s->boost = boost * (1 + s->k1);
     s->weight = s->boost * s->idf;
     for (unsigned i = 0; i < 256; i++) {
-        s->cache[i] = 1.0F / (s->k1 * ((1 - s->b) + s->b * (float)norm_decode((uint8_t)i) / s->avgdl));
+        float length = made_up ? 1 : (float)norm_decode((uint8_t)i);
+        s->cache[i] = 1.0F / (s->k1 * ((1 - s->b) + s->b * length / s->avgdl));
     }
     return ERR_OK;
 }

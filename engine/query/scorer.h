@@ -67,6 +67,9 @@ struct weight_context {
     struct str index_name;
     int32_t shard;
     int64_t now_ms;
+    /* Scores that nobody asked for, which a script sees all the same: Lucene gives them by made-up statistics, a collection of
+     * one document with one term. */
+    bool unasked_scores;
     bool nested_too; /* nested documents may match (sub-searches of nested aggregations and sorts); else only roots do */
     bool (*cancelled)(void *self); /* polled by long loops; may be NULL */
     void *self;

@@ -22,7 +22,7 @@ static enum err check_doc_value(const struct field *f, struct str name, struct e
                        "significant memory.",
                        STR_ARG(name));
     }
-    if (f->type < FT_META_ID && !f->doc_values && f->type != FT_CONSTANT_KEYWORD) {
+    if (f->type < FT_META_ID && f->type != FT_TEXT && !f->doc_values && f->type != FT_CONSTANT_KEYWORD) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type [%s]. Use doc values instead.",
                        STR_ARG(name), field_type_name(f->type));

@@ -133,8 +133,9 @@ static enum err prepare_one(struct fetch *f, struct inner_hits *x, const struct 
     x->f = (struct fetch){.shard = f->shard, .source = s, .arena = f->arena, .em = f->em, .query = nested->nested.child};
     enum err e = fetch_prepare(&x->f);
     x->f.cx.nested = nested->nested.path;
-    e = e == ERR_OK ? weight_new(&x->weight, &x->f.cx.weight, x->f.query, NEED_SCORES, f->em) : e;
-    return e == ERR_OK && !by_score(s) ? sort_plan_new(&x->sort, &x->f.cx, s->sort, s->n_sort, f->em) : e;
+    e = e == ERR_OK && !by_score(s) ? sort_plan_new(&x->sort, &x->f.cx, s->sort, s->n_sort, f->em) : e;
+    x->f.cx.weight.unasked_scores = x->sort != NULL && !sort_plan_shows_scores(x->sort);
+    return e == ERR_OK ? weight_new(&x->weight, &x->f.cx.weight, x->f.query, NEED_SCORES, f->em) : e;
 }
 
 enum err inner_hits_prepare(struct fetch *f, const struct query *query, const struct query *post_filter)

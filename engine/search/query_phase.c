@@ -200,7 +200,7 @@ static enum err prepare_top(struct run *r)
     }
     struct top_docs_opts o = {.k = (uint32_t)k,
                               .sort = r->sort,
-                              .want_scores = s->track_scores || (r->sort != NULL && sort_plan_needs_scores(r->sort)),
+                              .want_scores = s->track_scores || (r->sort != NULL && sort_plan_shows_scores(r->sort)),
                               .after = s->search_after,
                               .after_doc = r->shard->after_doc,
                               .group = group,
@@ -217,6 +217,8 @@ static void choose_need(struct run *r)
                   || (r->sort != NULL && r->top != NULL && sort_plan_needs_scores(r->sort)) || (r->aggs != NULL && r->aggs->needs_scores);
     bool may_skip = by_score && !s->has_min_score && r->aggs == NULL && s->collapse.field.p == NULL && s->terminate_after == 0
                     && s->post_filter == NULL && (r->threshold < INT32_MAX || r->known_hits >= 0);
+    r->cx.weight.unasked_scores = r->sort != NULL && sort_plan_needs_scores(r->sort) && !sort_plan_shows_scores(r->sort)
+                                  && !s->has_min_score && !s->track_scores && (r->aggs == NULL || !r->aggs->needs_scores);
     r->need = !scores ? NEED_NO_SCORES : may_skip ? NEED_TOP_SCORES : NEED_SCORES;
 }
 

@@ -121,6 +121,7 @@ struct sort_plan; /* the sort keys bound to a view */
 enum err sort_plan_new(struct sort_plan **out, const struct search_context *cx, const struct sort_spec *specs, uint32_t n,
                        struct errmsg *em);
 bool sort_plan_needs_scores(const struct sort_plan *p);
+bool sort_plan_shows_scores(const struct sort_plan *p);
 /* A comparison of two rows of values under the specs; documents' ties are the caller's. Used by shards and by reduce. */
 int sort_values_cmp(const struct sort_spec *specs, uint32_t n, const struct sort_value *a, const struct sort_value *b);
 /* A sort value as the response prints it. */

@@ -14,6 +14,12 @@ static bool is_text_type(enum field_type t)
     return t == FT_KEYWORD || t == FT_CONSTANT_KEYWORD || t == FT_IP || t == FT_META_ID || t == FT_META_INDEX;
 }
 
+/* Text sorts by its terms, where they are kept by document. */
+static bool has_text_column(const struct field *f)
+{
+    return f->type == FT_TEXT && f->fielddata;
+}
+
 static bool has_num_column(enum field_type t)
 {
     return field_type_is_numeric(t) || t == FT_BOOLEAN || t == FT_DATE || t == FT_DATE_NANOS || t == FT_META_SEQ_NO
@@ -120,11 +126,12 @@ static enum err bind_field(const struct search_context *cx, struct sort_key *k, 
         if (e != ERR_OK) {
             return e;
         }
-    } else if ((!is_text_type(t) && !has_num_column(t)) || (!k->field->doc_values && t < FT_META_ID)) {
+    } else if (!has_text_column(k->field)
+               && ((!is_text_type(t) && !has_num_column(t)) || (!k->field->doc_values && t < FT_META_ID))) {
         return refuse_field(cx, s, k->field, em);
     }
     k->is_id = t == FT_META_ID;
-    k->is_text = is_text_type(t);
+    k->is_text = is_text_type(t) || t == FT_TEXT;
     k->floating = t == FT_DOUBLE || t == FT_FLOAT || t == FT_HALF_FLOAT || t == FT_SCALED_FLOAT;
     k->is_float = t == FT_FLOAT || t == FT_HALF_FLOAT;
     if (str_is(s->numeric_type, "double")) {
@@ -179,7 +186,7 @@ static enum err bind_key(const struct search_context *cx, struct sort_key *k, st
     }
     switch (s->kind) {
     case SORT_SCORE:
-        p->needs_scores = true;
+        p->needs_scores = p->shows_scores = true;
         k->floating = k->is_float = true;
         return ERR_OK;
     case SORT_DOC:
@@ -236,6 +243,11 @@ void sort_plan_fini(struct sort_plan *p)
 bool sort_plan_needs_scores(const struct sort_plan *p)
 {
     return p->needs_scores;
+}
+
+bool sort_plan_shows_scores(const struct sort_plan *p)
+{
+    return p->shows_scores;
 }
 
 enum err sort_plan_leaf(struct sort_plan *p, const struct leaf *leaf, struct scorer *scorer, struct errmsg *em)

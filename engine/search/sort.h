@@ -42,6 +42,7 @@ struct sort_plan {
     struct sort_key *keys;
     uint32_t n;
     bool needs_scores;
+    bool shows_scores; /* a key is the score itself, not only a script that reads it */
     const struct leaf *leaf;
     struct scorer *scorer;
     float score; /* of the document at hand, when scores are needed */
