@@ -27,7 +27,7 @@ static void answer(struct by_query *op)
     if (failed != NULL) {
         buf_str(&b, buf_view(&failed->answer));
         status = failed->error_status;
-        r->is_error = true;
+        r->unfiltered = true;
     } else {
         struct str v = rest_param(r, "human");
         human = v.p != NULL && !str_is(v, "false");

@@ -112,7 +112,10 @@ enum err writes_validate(const struct write_entry *e, struct errmsg *em)
     if (e->update != NULL) {
         check_update(&c, e);
     }
-    if (e->item.id.n > ID_BYTES_MAX) {
+    if (e->item.id.n == 0 && e->item.kind != WRITE_INDEX) {
+        complain(&c, "id is missing");
+    }
+    if (e->item.id.n > ID_BYTES_MAX && e->item.kind == WRITE_INDEX) {
         buf_printf(&c.text, "%u: id [%.*s] is too long, must be no longer than 512 bytes but was: %zu;", ++c.n,
                    (int)MIN_OF(e->item.id.n, (size_t)600), e->item.id.p, e->item.id.n);
     }
@@ -532,7 +535,7 @@ void writes_run(struct write_set *w)
     for (uint32_t i = 0; i < w->n; i++) {
         struct errmsg em;
         err_clear(&em);
-        if (w->v[i].error == NULL && check_pipeline(w->v[i].pipeline, &em) != ERR_OK) {
+        if (w->v[i].error == NULL && w->v[i].item.kind == WRITE_INDEX && check_pipeline(w->v[i].pipeline, &em) != ERR_OK) {
             w->v[i].index = w->v[i].target;
             fail_entry(w, &w->v[i], &em);
         }

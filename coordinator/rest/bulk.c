@@ -1,5 +1,6 @@
 /* _bulk: many writes in one body of lines. The loop only takes the lines apart; documents are parsed on the write pool. */
 #include "coordinator/rest/document.h"
+#include "coordinator/rest/get.h"
 #include "engine/index/engine.h"
 
 struct bulk {
@@ -33,66 +34,104 @@ static enum err malformed(struct bulk *b, const char *wanted, const char *found)
     return err_set(&b->r->em, ERR_ILLEGAL_ARGUMENT, "Malformed action/metadata line [%u], expected %s but found [%s]", b->line, wanted, found);
 }
 
-static enum err action_param(struct bulk *b, struct write_entry *e, const struct json_member *m)
+/* What a mistake in "_source" of an action is: its value is that of a body's, its place that of the line. */
+static enum err read_source(struct bulk *b, struct str line, struct write_entry *e, const struct json *v)
+{
+    struct source_filter probe = {.enabled = true};
+    if (v->type != JSON_OBJECT && v->type != JSON_BOOL && v->type != JSON_STRING) {
+        return jr_fail(line, v->off, &b->r->em, "Expected one of [VALUE_BOOLEAN, START_OBJECT] but found [%s]", json_token_name(v));
+    }
+    e->item.get_filter = v;
+    e->item.want_get = !(v->type == JSON_BOOL && !v->b);
+    return source_filter_parse(&probe, v, line, b->r->arena, &b->r->em);
+}
+
+static enum err read_number(struct bulk *b, const struct json_member *m, struct write_item *it)
+{
+    struct errmsg *em = &b->r->em;
+    if (str_is(m->key, "version")) {
+        return jr_long(&m->value, &it->version, em);
+    }
+    if (str_is(m->key, "retry_on_conflict")) {
+        return jr_int(&m->value, &it->retry_on_conflict, em);
+    }
+    bool is_seq_no = str_is(m->key, "if_seq_no");
+    int64_t v = 0;
+    enum err e = jr_long(&m->value, &v, em);
+    *(is_seq_no ? &it->if_seq_no : &it->if_primary_term) = v;
+    if (e == ERR_OK && v < 0) {
+        e = is_seq_no ? err_set(em, ERR_ILLEGAL_ARGUMENT, "sequence numbers must be non negative. got [%lld].", (long long)v)
+                      : err_set(em, ERR_ILLEGAL_ARGUMENT, "primary term must be non negative. got [%lld]", (long long)v);
+    }
+    return e;
+}
+
+static enum err read_text(struct bulk *b, const struct json_member *m, struct write_entry *e)
 {
     struct write_item *it = &e->item;
-    struct errmsg *em = &b->r->em;
     struct str key = m->key, text = json_text(&m->value);
-    if (m->value.type == JSON_ARRAY || m->value.type == JSON_OBJECT) {
-        if (str_is(key, "_source")) {
-            it->get_filter = &m->value;
-            it->want_get = true;
-            return ERR_OK;
-        }
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Malformed action/metadata line [%u], expected a simple value for field [%.*s] but found [%s]", b->line,
-                       STR_ARG(key), json_token_name(&m->value));
-    }
     if (str_is(key, "_index")) {
         e->target = text;
     } else if (str_is(key, "_id")) {
         it->id = text;
-        e->auto_id = text.p == NULL;
-    } else if (str_is(key, "_type")) {
-        return ERR_OK; /* types have no meaning any more; 7.x still reads them */
+        e->auto_id = false;
     } else if (str_is(key, "routing")) {
         it->routing = text;
-    } else if (str_is(key, "op_type")) {
-        it->create = str_is(text, "create");
-    } else if (str_is(key, "version")) {
-        return jr_long(&m->value, &it->version, em);
-    } else if (str_is(key, "version_type")) {
-        it->version_type = str_is(text, "external_gte") ? VERSION_EXTERNAL_GTE : str_is(text, "external") || str_is(text, "external_gt") ? VERSION_EXTERNAL : VERSION_INTERNAL;
-        if (it->version_type == VERSION_INTERNAL && !str_is(text, "internal")) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT, "No version type match [%.*s]", STR_ARG(text));
-        }
-    } else if (str_is(key, "if_seq_no")) {
-        return jr_long(&m->value, &it->if_seq_no, em);
-    } else if (str_is(key, "if_primary_term")) {
-        return jr_long(&m->value, &it->if_primary_term, em);
-    } else if (str_is(key, "retry_on_conflict")) {
-        return jr_int(&m->value, &it->retry_on_conflict, em);
     } else if (str_is(key, "pipeline")) {
         e->pipeline = text;
-    } else if (str_is(key, "require_alias")) {
-        return jr_bool(&m->value, &e->require_alias, em);
-    } else if (str_is(key, "_source")) {
-        it->get_filter = &m->value;
-        it->want_get = !(m->value.type == JSON_BOOL && !m->value.b);
-    } else {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Action/metadata line [%u] contains an unknown parameter [%.*s]", b->line, STR_ARG(key));
+    } else if (str_is(key, "op_type")) {
+        if (e->item.kind == WRITE_INDEX && str_is(text, "create")) {
+            it->create = true;
+            e->action = "create";
+        }
+    } else if (str_is(key, "version_type")) {
+        return get_version_type(text, &it->version_type, &b->r->em);
+    } else if (!str_is(key, "_type")) { /* types have no meaning any more; 7.x still reads them */
+        return err_set(&b->r->em, ERR_ILLEGAL_ARGUMENT, "Action/metadata line [%u] contains an unknown parameter [%.*s]", b->line,
+                       STR_ARG(key));
     }
     return ERR_OK;
+}
+
+static enum err action_param(struct bulk *b, struct str line, struct write_entry *e, const struct json_member *m)
+{
+    const struct json *v = &m->value;
+    bool is_source = str_is(m->key, "_source");
+    if (v->type == JSON_NULL) {
+        return ERR_OK;
+    }
+    if (v->type == JSON_ARRAY || (v->type == JSON_OBJECT && !is_source)) {
+        return err_set(&b->r->em, ERR_ILLEGAL_ARGUMENT,
+                       "Malformed action/metadata line [%u], expected a simple value for field [%.*s] but found [%s]", b->line,
+                       STR_ARG(m->key), json_token_name(v));
+    }
+    if (is_source) {
+        return read_source(b, line, e, v);
+    }
+    if (str_is(m->key, "require_alias")) {
+        return jr_bool(v, &e->require_alias, &b->r->em);
+    }
+    if (str_is(m->key, "version") || str_is(m->key, "if_seq_no") || str_is(m->key, "if_primary_term")
+        || str_is(m->key, "retry_on_conflict")) {
+        return read_number(b, m, &e->item);
+    }
+    return read_text(b, m, e);
+}
+
+/* The action's line is read as far as its one member goes. */
+static enum err parse_line(struct bulk *b, struct str line, struct json *tree)
+{
+    size_t behind;
+    enum err err = json_parse_until(tree, &behind, line, b->r->arena, &json_limits_default, &b->r->em);
+    bool action_is_whole = json_is(tree, JSON_OBJECT) && tree->n > 1 && json_is(&tree->members[0].value, JSON_OBJECT);
+    return (err == ERR_JSON || err == ERR_JSON_EOF) && (behind != SIZE_MAX || action_is_whole) ? ERR_OK : err;
 }
 
 static enum err read_action(struct bulk *b, struct str line, struct write_entry *e)
 {
     static const char *const actions[] = {"index", "create", "update", "delete"};
     struct json *tree = ARENA_NEW(b->r->arena, struct json);
-    if (tree == NULL) {
-        return err_no_memory(&b->r->em);
-    }
-    enum err err = json_parse(tree, line, b->r->arena, &json_limits_default, &b->r->em);
+    enum err err = tree != NULL ? parse_line(b, line, tree) : err_no_memory(&b->r->em);
     if (err != ERR_OK) {
         return err;
     }
@@ -122,10 +161,19 @@ static enum err read_action(struct bulk *b, struct str line, struct write_entry 
         return err_set(&b->r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: no requests added;");
     }
     for (uint32_t i = 0; i < m->value.n; i++) {
-        err = action_param(b, e, &m->value.members[i]);
+        err = action_param(b, line, e, &m->value.members[i]);
         if (err != ERR_OK) {
             return err;
         }
+    }
+    bool versioned = e->item.version != VERSION_ANY || e->item.version_type != VERSION_INTERNAL;
+    if (e->item.kind == WRITE_UPDATE && versioned) {
+        return err_set(&b->r->em, ERR_ILLEGAL_ARGUMENT,
+                       "Update requests do not support versioning. Please use `if_seq_no` and `if_primary_term` instead");
+    }
+    if (e->item.kind == WRITE_DELETE) { /* what it does not have is read over */
+        e->require_alias = false;
+        e->pipeline = STR_NULL;
     }
     return ERR_OK;
 }
@@ -140,7 +188,7 @@ static enum err finish_entry(struct bulk *b, struct write_entry *e)
         e->item.create = true;
         return e->item.id.p != NULL ? ERR_OK : err_no_memory(&r->em);
     }
-    if (e->item.id.n == 0) {
+    if (e->item.id.n == 0 && e->item.kind == WRITE_INDEX) {
         e->error = ARENA_NEW(r->arena, struct errmsg);
         if (e->error == NULL) {
             return err_no_memory(&r->em);
@@ -206,14 +254,18 @@ static void answer(struct write_set *s)
     struct rest *r = s->r;
     struct buf b;
     struct jsonw w;
-    bool errors = false;
+    bool errors = false, piped = false;
     for (uint32_t i = 0; i < s->n; i++) {
         errors |= s->v[i].error != NULL || s->v[i].item.error != NULL;
+        piped |= s->v[i].item.kind == WRITE_INDEX && s->v[i].pipeline.n > 0 && !str_is(s->v[i].pipeline, "_none");
     }
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &b, false);
     jw_obj(&w);
     jw_ki64(&w, "took", (r->co->o.clock->mono_ns(r->co->o.clock->self) - r->start_ns) / 1000000);
+    if (piped) {
+        jw_ki64(&w, "ingest_took", 0);
+    }
     jw_kbool(&w, "errors", errors);
     jw_k(&w, "items");
     jw_arr(&w);
@@ -262,9 +314,7 @@ static void bulk(struct rest *r)
     b->routing = rest_param(r, "routing");
     b->pipeline = rest_param(r, "pipeline");
     rest_accept(r, "type");
-    rest_accept(r, "_source");
-    rest_accept(r, "_source_includes");
-    rest_accept(r, "_source_excludes");
+    b->source_filter = rest_source_filter(r);
     enum err e = writes_params(r, &b->set);
     e = e == ERR_OK ? rest_bool(r, "require_alias", false, &b->require_alias) : e;
     e = e == ERR_OK ? read_all(b) : e;

@@ -101,6 +101,7 @@ static void send_source(struct get_call *g)
     jsonw_init(&w, &b, false);
     get_write_source(&w, &g->filter, g->rq.source, &g->rq.rq.arena);
     shard_rq_fini(&g->rq.rq);
+    r->unfiltered = true;
     rest_send(r, 200, &b);
 }
 
@@ -149,6 +150,10 @@ static void got(struct shard_rq *rq)
     struct get_call *g = (struct get_call *)rq;
     struct rest *r = g->r;
     struct errmsg em;
+    if (rq->error.n == 0 && !str_is(g->type, "_doc")) { /* nothing is of another type than the one there is */
+        g->rq.found = false;
+        g->rq.fields = STR_NULL;
+    }
     if (rq->error.n > 0 || get_version_clashes(g, &em)) {
         fail_get(g, rq->error.n > 0 ? &rq->error : &em);
         return;
@@ -173,8 +178,9 @@ enum err get_locate(struct rest *r, struct get_call *g, struct str name, struct 
     struct expand_options o = {false, false, EXPAND_OPEN, true, false, 1U << BLOCK_READ};
     const struct index_target *t;
     uint32_t n;
-    enum err e = resolve_indices(r->state, name, &o, clock_wall_ms(r->co->o.clock), arena, &t, &n, em);
-    if (e == ERR_INDEX_NOT_FOUND || (e == ERR_OK && (n == 0 || str_find(name, '*', 0) != SIZE_MAX))) {
+    bool one = str_find(name, ',', 0) == SIZE_MAX && str_find(name, '*', 0) == SIZE_MAX && !str_is(name, "_all");
+    enum err e = one ? resolve_indices(r->state, name, &o, clock_wall_ms(r->co->o.clock), arena, &t, &n, em) : ERR_INDEX_NOT_FOUND;
+    if (e == ERR_INDEX_NOT_FOUND || (e == ERR_OK && n == 0)) {
         err_set(em, ERR_INDEX_NOT_FOUND, "no such index [%.*s]", STR_ARG(name));
         err_about_index(em, name, STR("_na_"));
         err_about_resource(em, "index_expression", name);
@@ -200,6 +206,29 @@ enum err get_locate(struct rest *r, struct get_call *g, struct str name, struct 
     return ERR_OK;
 }
 
+/* The list of stored fields; "_source" among them is the source. */
+static enum err stored_fields(struct get_call *g)
+{
+    struct rest *r = g->r;
+    const struct str *v;
+    uint32_t n;
+    enum err e = rest_list(r, "stored_fields", &v, &n);
+    struct str *kept = e == ERR_OK ? ARENA_ARRAY(r->arena, struct str, n) : NULL;
+    if (kept == NULL) {
+        return e != ERR_OK ? e : err_no_memory(&r->em);
+    }
+    g->fields_given = rest_has(r, "stored_fields");
+    for (uint32_t i = 0; i < n; i++) {
+        if (str_is(v[i], "_source")) {
+            g->source_field = true;
+        } else if (v[i].n > 0 && str_find(v[i], '*', 0) == SIZE_MAX) { /* patterns match nothing here */
+            kept[g->rq.n_stored_fields++] = v[i];
+        }
+    }
+    g->rq.stored_fields = kept;
+    return ERR_OK;
+}
+
 static void get_any(struct rest *r, struct str type, bool source_only)
 {
     struct get_call *g = ARENA_NEW(r->arena, struct get_call);
@@ -214,27 +243,31 @@ static void get_any(struct rest *r, struct str type, bool source_only)
     g->source_only = source_only;
     g->filter = (struct source_filter){.enabled = true};
     g->rq.id = rest_param(r, "id");
-    rest_accept(r, "preference");
     const struct json *filter = rest_source_filter(r);
     enum err e = filter != NULL ? source_filter_parse(&g->filter, filter, STR(""), r->arena, &r->em) : ERR_OK;
     e = e == ERR_OK ? rest_bool(r, "realtime", true, &g->rq.realtime) : e;
     e = e == ERR_OK ? rest_bool(r, "refresh", false, &g->rq.refresh) : e;
-    e = e == ERR_OK ? rest_long(r, "version", VERSION_ANY, &g->version) : e;
-    e = e == ERR_OK ? get_version_type(rest_param(r, "version_type"), &g->version_type, &r->em) : e;
-    e = e == ERR_OK ? rest_list(r, "stored_fields", &g->rq.stored_fields, &g->rq.n_stored_fields) : e;
+    g->version = VERSION_ANY;
+    if (!source_only) {
+        e = e == ERR_OK ? rest_long(r, "version", VERSION_ANY, &g->version) : e;
+        e = e == ERR_OK ? get_version_type(rest_param(r, "version_type"), &g->version_type, &r->em) : e;
+        e = e == ERR_OK ? stored_fields(g) : e;
+    }
+    struct str index = rest_param(r, "index"), routing = rest_param(r, "routing"), preference = rest_param(r, "preference");
+    if (e == ERR_OK && !rest_ready(r)) {
+        return;
+    }
     if (e == ERR_OK && source_only && !g->filter.enabled) {
         e = err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: fetching source can not be disabled;");
     }
-    e = e == ERR_OK ? get_locate(r, g, rest_param(r, "index"), rest_param(r, "routing"), r->arena, &r->em) : e;
+    e = e == ERR_OK ? get_locate(r, g, index, routing.n > 0 ? routing : STR_NULL, r->arena, &r->em) : e;
+    e = e == ERR_OK ? rest_check_preference(r, preference) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;
     }
-    if (!rest_ready(r)) {
-        return;
-    }
     /* Stored fields stand for the source, unless it is asked for as well. */
-    g->rq.want_source = source_only || (g->filter.enabled && (g->rq.n_stored_fields == 0 || filter != NULL));
+    g->rq.want_source = source_only || (g->filter.enabled && (!g->fields_given || filter != NULL || g->source_field));
     r->co->o.shards->get(r->co->o.shards->self, &g->rq);
 }
 

@@ -18,6 +18,7 @@ struct get_call {
     int64_t version; /* VERSION_ANY: none asked for */
     int version_type;
     bool source_only;
+    bool fields_given, source_field; /* stored fields are asked for; "_source" is one of them */
 };
 
 /* "internal", "external" ...: as enum version_type; p == NULL is internal. ERR_ILLEGAL_ARGUMENT. */

@@ -263,7 +263,7 @@ static enum format wanted_format(struct rest *r)
 
 enum err rest_shape(struct rest *r, struct buf *b, const char **content_type)
 {
-    struct str spec = r->is_error ? STR("") : rest_param(r, "filter_path");
+    struct str spec = r->unfiltered ? STR("") : rest_param(r, "filter_path");
     enum format format = wanted_format(r);
     bool pretty = false;
     struct errmsg saved = r->em;

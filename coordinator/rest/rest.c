@@ -297,7 +297,7 @@ void rest_fail(struct rest *r, const struct errmsg *em)
     int status = err_http_status(em);
     jw_ki64(&w, "status", status);
     jw_obj_end(&w);
-    r->is_error = true;
+    r->unfiltered = true;
     rest_send(r, status, &b);
 }
 
@@ -383,7 +383,7 @@ static void no_handler(struct rest *r, unsigned allowed)
     buf_init(&names, NULL, KIB);
     for (size_t i = 0; i < ARRAY_LEN(order); i++) {
         if ((allowed & (1U << order[i])) != 0) {
-            buf_printf(&names, "%s%s", names.n > 0 ? ", " : "", http_method_name(order[i]));
+            buf_printf(&names, "%s%s", names.n > 0 ? "," : "", http_method_name(order[i]));
         }
     }
     struct str kept = arena_str(r->arena, buf_view(&names));

@@ -48,7 +48,7 @@ struct rest {
     struct http_header headers[4];
     unsigned n_headers;
     int64_t start_ns;
-    bool is_error; /* errors are not filtered */
+    bool unfiltered; /* filter_path does not hold: errors, plain sources */
     void *user; /* the handler's */
 };
 
@@ -86,6 +86,8 @@ void rest_accept(struct rest *r, const char *name);
 enum err rest_body(struct rest *r, const struct json **out);
 /* As rest_body, but a missing body is refused (parse_exception). */
 enum err rest_body_required(struct rest *r, const struct json **out);
+/* Is `preference` one that a search or a get may have? */
+enum err rest_check_preference(struct rest *r, struct str preference);
 /* true: go on. false: the request was refused for parameters that nobody used, and answered. */
 bool rest_ready(struct rest *r);
 

@@ -243,7 +243,7 @@ static enum err earlier_mistake(struct rest *r, enum err broken)
     return e != ERR_OK ? e : broken;
 }
 
-static enum err check_preference(struct rest *r, struct str preference)
+enum err rest_check_preference(struct rest *r, struct str preference)
 {
     static const char *const known[] = {"_local", "_primary", "_replica", "_only_local"};
     if (preference.n == 0 || preference.p[0] != '_') {
@@ -288,7 +288,7 @@ enum err rest_search_params(struct rest *r, struct search_opts *o, struct json *
     o->routing = rest_param(r, "routing");
     o->preference = rest_param(r, "preference");
     enum err e = rest_index_options(r, &o->indices);
-    e = e == ERR_OK ? check_preference(r, o->preference) : e;
+    e = e == ERR_OK ? rest_check_preference(r, o->preference) : e;
     e = e == ERR_OK && !by_query ? rest_bool(r, "typed_keys", false, &o->typed_keys) : e;
     e = e == ERR_OK ? rest_bool(r, "rest_total_hits_as_int", false, &o->total_as_int) : e;
     e = e == ERR_OK ? scatter_params(r, o) : e;
@@ -348,7 +348,7 @@ static void searched(struct search_call *c)
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &b, false);
     search_write(c, &w, &status);
-    r->is_error = status >= 400;
+    r->unfiltered = status >= 400;
     search_free(c);
     rest_send(r, status, &b);
 }
@@ -384,7 +384,7 @@ static void counted(struct search_call *c)
     jsonw_init(&w, &b, false);
     if (c->error.n > 0 || (c->n_ok == 0 && c->n_failed > 0)) {
         search_write(c, &w, &status);
-        r->is_error = true;
+        r->unfiltered = true;
     } else {
         status = 200;
         jw_obj(&w);
@@ -532,7 +532,7 @@ static void count(struct rest *r)
         c->o.routing = rest_param(r, "routing");
         c->o.preference = rest_param(r, "preference");
         e = rest_index_options(r, &c->o.indices);
-        e = e == ERR_OK ? check_preference(r, c->o.preference) : e;
+        e = e == ERR_OK ? rest_check_preference(r, c->o.preference) : e;
         e = e == ERR_OK ? count_body(r, &c->o) : e;
     }
     if (e != ERR_OK) {

@@ -99,6 +99,9 @@ static enum err check_window(const struct run *r)
                        "much memory as result windows so they are controlled by the [index.max_result_window] index level setting.",
                        (long long)max, (long long)s->size);
     }
+    if (s->from < 0) {
+        return err_set(r->em, ERR_ARRAY_BOUNDS, "Index %lld out of bounds", (long long)s->from);
+    }
     if (!r->shard->scroll && s->from + s->size > max) {
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT,
                        "Result window is too large, from + size must be less than or equal to: [%lld] but was [%lld]. See the scroll api "
