@@ -1,0 +1,485 @@
+#include "master/quorum_driver.h"
+
+#include <stdlib.h>
+
+#define PERSIST_RETRY_MS 1000
+
+struct held {
+    struct held *next;
+    struct quorum_effect effect;
+};
+
+struct quorum_driver {
+    struct quorum_driver_opts o;
+    struct quorum *q;
+    struct timer *timer;
+    int64_t timer_ms;
+    bool draining, stopping;
+    void (*stopped)(void *arg);
+    void *stopped_arg;
+    uint32_t under_way; /* requests, disk writes, applies */
+    /* effects that wait for the disk, by ticket */
+    struct held *held, **held_last;
+    uint64_t durable;
+    /* the write that is out, and what waits behind it */
+    bool writing;
+    uint64_t write_ticket, write_term, next_ticket, next_term;
+    struct cluster_state *write_state, *next_state; /* NULL: as before */
+    struct errmsg write_error;
+    struct timer *retry;
+    /* the state that is being applied, and the newest behind it */
+    struct cluster_state *applying, *next_apply;
+    /* the last state's bytes, for all who get the same */
+    struct cluster_state *sent, *sent_base;
+    struct buf sent_bytes;
+};
+
+static void drain(struct quorum_driver *d);
+
+static int64_t now_ms(const struct quorum_driver *d)
+{
+    return clock_mono_ms(d->o.clock);
+}
+
+static void left_one(struct quorum_driver *d)
+{
+    d->under_way--;
+    if (d->stopping && d->under_way == 0 && d->stopped != NULL) {
+        void (*stopped)(void *) = d->stopped;
+        d->stopped = NULL;
+        stopped(d->stopped_arg);
+    }
+}
+
+/* ---- requests and answers ---- */
+
+struct request {
+    struct transport_rq rq;
+    struct quorum_driver *d;
+    uint64_t id;
+};
+
+static void request_done(struct transport_rq *rq)
+{
+    struct request *r = (struct request *)(void *)rq;
+    struct quorum_driver *d = r->d;
+    struct quorum_message m;
+    struct arena scratch;
+    arena_init(&scratch, NULL, ARENA_UNLIMITED);
+    if (!d->stopping) {
+        enum err e = rq->error.n > 0 ? err_code(&rq->error) : quorum_message_decode(&m, rq->answer, &scratch, &rq->error);
+        if (e == ERR_OK) {
+            quorum_answer(d->q, r->id, &m, now_ms(d));
+        } else {
+            quorum_failed(d->q, r->id, &rq->error, now_ms(d));
+        }
+        drain(d);
+    }
+    arena_fini(&scratch);
+    buf_fini(&rq->answer_memory);
+    free(r);
+    left_one(d);
+}
+
+/* The state's bytes: as a difference where there is a base. Encoded once for all followers. */
+static struct str state_bytes(struct quorum_driver *d, const struct quorum_effect *e)
+{
+    if (d->sent != e->state || d->sent_base != e->base) {
+        cluster_state_unref(d->sent);
+        cluster_state_unref(d->sent_base);
+        d->sent = cluster_state_ref(e->state);
+        d->sent_base = e->base != NULL ? cluster_state_ref(e->base) : NULL;
+        buf_reset(&d->sent_bytes);
+        if (e->base != NULL) {
+            cluster_state_diff(e->base, e->state, &d->sent_bytes);
+        } else {
+            cluster_state_encode(e->state, &d->sent_bytes);
+        }
+    }
+    return buf_view(&d->sent_bytes);
+}
+
+static void send_request(struct quorum_driver *d, struct quorum_effect *e)
+{
+    struct request *r = calloc(1, sizeof(*r));
+    struct errmsg em;
+    if (r == NULL) {
+        err_no_memory(&em);
+        quorum_failed(d->q, e->id, &em, now_ms(d));
+        return;
+    }
+    r->d = d;
+    r->id = e->id;
+    r->rq = (struct transport_rq){.cls = TRANSPORT_CONTROL, .kind = (uint16_t)e->message.kind, .timeout_ms = e->timeout_ms, .on = d->o.loop,
+                                  .done = request_done};
+    if (e->kind == EFFECT_PUBLISH) {
+        e->message.state = state_bytes(d, e);
+        e->message.base_uuid = e->base != NULL ? e->base->state_uuid : STR_NULL;
+        if (e->message.state.n > TRANSPORT_CONTROL_BYTES_MAX / 2) { /* heartbeats do not wait for it */
+            r->rq.cls = TRANSPORT_DATA;
+        }
+    }
+    buf_init(&r->rq.payload, NULL, BUF_UNLIMITED);
+    quorum_message_encode(&e->message, &r->rq.payload);
+    d->under_way++;
+    d->o.transport->send(d->o.transport->self, &e->peer, &r->rq);
+}
+
+static void answer(struct quorum_driver *d, struct quorum_effect *e)
+{
+    struct buf b;
+    if (e->kind == EFFECT_REFUSE) {
+        d->o.transport->refuse(d->o.transport->self, e->call, &e->error);
+        return;
+    }
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    quorum_message_encode(&e->message, &b);
+    d->o.transport->reply(d->o.transport->self, e->call, &b);
+}
+
+static void receive(void *arg, struct transport_call *call)
+{
+    struct quorum_driver *d = arg;
+    struct quorum_message m;
+    struct errmsg em;
+    struct arena scratch;
+    arena_init(&scratch, NULL, ARENA_UNLIMITED);
+    enum err e = d->stopping ? err_set(&em, ERR_NODE_CLOSED, "this node is stopping") : quorum_message_decode(&m, call->payload, &scratch, &em);
+    if (e == ERR_OK && (uint16_t)m.kind != call->kind) {
+        e = err_set(&em, ERR_CORRUPT, "a message of another kind than its frame says");
+    }
+    if (e != ERR_OK) {
+        d->o.transport->refuse(d->o.transport->self, call, &em);
+    } else {
+        quorum_receive(d->q, &m, call, now_ms(d));
+        drain(d);
+    }
+    arena_fini(&scratch);
+}
+
+static void peer_lost(void *arg, const struct transport_peer *peer)
+{
+    struct quorum_driver *d = arg;
+    if (!d->stopping) {
+        quorum_lost(d->q, peer->ephemeral_id, now_ms(d));
+        drain(d);
+    }
+}
+
+/* ---- the disk ---- */
+
+static void perform(struct quorum_driver *d, struct quorum_effect *e);
+static void write_next(struct quorum_driver *d);
+
+static void release_held(struct quorum_driver *d)
+{
+    while (d->held != NULL && d->held->effect.ticket <= d->durable) {
+        struct held *h = d->held;
+        d->held = h->next;
+        d->held_last = d->held == NULL ? &d->held : d->held_last;
+        perform(d, &h->effect);
+        quorum_effect_fini(&h->effect);
+        free(h);
+    }
+}
+
+static void retry_write(void *arg)
+{
+    struct quorum_driver *d = arg;
+    d->retry = NULL;
+    write_next(d);
+}
+
+static void written(void *arg)
+{
+    struct quorum_driver *d = arg;
+    d->writing = false;
+    if (d->write_error.n > 0) { /* nothing was promised: what waits for it goes on waiting, and the next try writes all */
+        log_error(d->o.log, "master", "the cluster state cannot be written: %s", d->write_error.frame[0].reason);
+        if (d->next_state == NULL) {
+            d->next_state = d->write_state;
+        } else {
+            cluster_state_unref(d->write_state);
+        }
+        d->next_ticket = MAX_OF(d->next_ticket, d->write_ticket);
+        d->next_term = MAX_OF(d->next_term, d->write_term);
+        d->write_state = NULL;
+        d->retry = d->stopping ? NULL : timer_start(d->o.timers, PERSIST_RETRY_MS, retry_write, d);
+    } else {
+        cluster_state_unref(d->write_state);
+        d->write_state = NULL;
+        d->durable = d->write_ticket;
+        if (!d->stopping) {
+            release_held(d);
+            quorum_durable(d->q, d->durable, now_ms(d));
+            write_next(d);
+            drain(d);
+        }
+    }
+    left_one(d);
+}
+
+/* On the disk's executor. */
+static void write_state(void *arg)
+{
+    struct quorum_driver *d = arg;
+    err_clear(&d->write_error);
+    if (state_log_write(d->o.disk_log, d->write_term, d->write_state, &d->write_error) == ERR_OK) {
+        err_clear(&d->write_error);
+    }
+    executor_submit_force(d->o.loop, written, d);
+}
+
+static void write_next(struct quorum_driver *d)
+{
+    if (d->writing || d->retry != NULL || d->next_ticket <= d->durable) {
+        return;
+    }
+    d->writing = true;
+    d->write_ticket = d->next_ticket;
+    d->write_term = d->next_term;
+    d->write_state = d->next_state;
+    d->next_state = NULL;
+    d->under_way++;
+    if (!executor_submit_force(d->o.disk, write_state, d)) {
+        err_set(&d->write_error, ERR_NODE_CLOSED, "this node is stopping");
+        written(d);
+    }
+}
+
+/* ---- applying ---- */
+
+static void apply_next(struct quorum_driver *d);
+
+static void applied_on_loop(void *arg)
+{
+    struct quorum_driver *d = arg;
+    uint64_t version = d->applying->version;
+    cluster_state_unref(d->applying);
+    d->applying = NULL;
+    if (!d->stopping) {
+        quorum_applied(d->q, version, now_ms(d));
+        apply_next(d);
+        drain(d);
+    }
+    left_one(d);
+}
+
+static void applied(void *arg)
+{
+    struct quorum_driver *d = arg;
+    executor_submit_force(d->o.loop, applied_on_loop, d);
+}
+
+static void apply_next(struct quorum_driver *d)
+{
+    if (d->applying == NULL && d->next_apply != NULL) {
+        d->applying = d->next_apply;
+        d->next_apply = NULL;
+        d->under_way++;
+        d->o.events.apply(d->o.events.self, d->applying, applied, d);
+    }
+}
+
+/* ---- effects ---- */
+
+static void perform(struct quorum_driver *d, struct quorum_effect *e)
+{
+    const struct quorum_events *ev = &d->o.events;
+    switch (e->kind) {
+    case EFFECT_SEND:
+    case EFFECT_PUBLISH:
+        send_request(d, e);
+        break;
+    case EFFECT_REPLY:
+    case EFFECT_REFUSE:
+        answer(d, e);
+        break;
+    case EFFECT_PERSIST:
+        d->next_ticket = e->ticket;
+        d->next_term = e->term;
+        if (e->state != NULL) {
+            cluster_state_unref(d->next_state);
+            d->next_state = cluster_state_ref(e->state);
+        }
+        write_next(d);
+        break;
+    case EFFECT_APPLY: /* what came between was contained in it */
+        cluster_state_unref(d->next_apply);
+        d->next_apply = cluster_state_ref(e->state);
+        apply_next(d);
+        break;
+    case EFFECT_MODE:
+        ev->mode(ev->self, e->mode, e->term, e->mode == QUORUM_FOLLOWER ? &e->node : NULL);
+        break;
+    case EFFECT_JOINED:
+        ev->change(ev->self, CHANGE_JOINED, &e->node, STR_NULL, NULL);
+        break;
+    case EFFECT_LEFT:
+        ev->change(ev->self, CHANGE_LEFT, &e->node, e->text, NULL);
+        break;
+    case EFFECT_RECONFIGURE:
+        ev->change(ev->self, CHANGE_VOTERS, NULL, STR_NULL, &e->config);
+        break;
+    case EFFECT_PUBLISHED:
+        ev->published(ev->self, e->version, e->ok ? NULL : &e->error);
+        break;
+    case EFFECT_ACKED:
+        ev->acked(ev->self, e->version, e->ok);
+        break;
+    case EFFECT_CONNECT:
+        d->o.transport->connect(d->o.transport->self, &e->peer);
+        break;
+    case EFFECT_FORGET:
+        d->o.transport->forget(d->o.transport->self, &e->peer);
+        break;
+    }
+}
+
+static void hold(struct quorum_driver *d, struct quorum_effect *e)
+{
+    struct held *h = malloc(sizeof(*h));
+    if (h == NULL) { /* as good as lost on the way */
+        if (e->kind == EFFECT_REPLY || e->kind == EFFECT_REFUSE) {
+            struct errmsg em;
+            err_no_memory(&em);
+            d->o.transport->refuse(d->o.transport->self, e->call, &em);
+        }
+        quorum_effect_fini(e);
+        return;
+    }
+    h->next = NULL;
+    h->effect = *e;
+    *d->held_last = h;
+    d->held_last = &h->next;
+}
+
+static void tick(void *arg)
+{
+    struct quorum_driver *d = arg;
+    d->timer = NULL;
+    quorum_tick(d->q, now_ms(d));
+    drain(d);
+}
+
+static void set_timer(struct quorum_driver *d)
+{
+    int64_t wake = quorum_wake_ms(d->q);
+    if (d->timer != NULL && wake == d->timer_ms) {
+        return;
+    }
+    if (d->timer != NULL) {
+        timer_cancel(d->o.timers, d->timer);
+    }
+    d->timer_ms = wake;
+    d->timer = wake == INT64_MAX ? NULL : timer_start(d->o.timers, MAX_OF(wake - now_ms(d), 0), tick, d);
+}
+
+static void drain(struct quorum_driver *d)
+{
+    struct quorum_effect e;
+    if (d->draining) { /* an effect's callback took a step: its effects come behind */
+        return;
+    }
+    d->draining = true;
+    while (quorum_effect(d->q, &e)) {
+        if (e.kind != EFFECT_PERSIST && e.ticket > d->durable) {
+            hold(d, &e);
+            continue;
+        }
+        perform(d, &e);
+        quorum_effect_fini(&e);
+    }
+    d->draining = false;
+    set_timer(d);
+}
+
+/* ---- life ---- */
+
+enum err quorum_driver_new(struct quorum_driver **out, const struct quorum_driver_opts *opts, struct errmsg *em)
+{
+    static const enum message_kind kinds[] = {MESSAGE_HANDSHAKE,  MESSAGE_PEERS,  MESSAGE_PRE_VOTE,       MESSAGE_START_JOIN,  MESSAGE_JOIN,
+                                              MESSAGE_PUBLISH,    MESSAGE_COMMIT, MESSAGE_FOLLOWER_CHECK, MESSAGE_LEADER_CHECK};
+    struct quorum_driver *d = calloc(1, sizeof(*d));
+    *out = NULL;
+    if (d == NULL) {
+        return err_no_memory(em);
+    }
+    d->o = *opts;
+    d->held_last = &d->held;
+    buf_init(&d->sent_bytes, NULL, BUF_UNLIMITED);
+    enum err e = quorum_new(&d->q, &opts->quorum, em);
+    if (e != ERR_OK) {
+        quorum_driver_free(d);
+        return e;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        d->o.transport->serve(d->o.transport->self, (uint16_t)kinds[i], d->o.loop, receive, d);
+    }
+    d->o.transport->watch(d->o.transport->self, d->o.loop, peer_lost, d);
+    *out = d;
+    return ERR_OK;
+}
+
+void quorum_driver_start(struct quorum_driver *d, const struct str *seeds, uint32_t n_seeds)
+{
+    quorum_seeds(d->q, seeds, n_seeds, now_ms(d));
+    quorum_start(d->q, now_ms(d));
+    drain(d);
+}
+
+void quorum_driver_stop(struct quorum_driver *d, void (*done)(void *arg), void *arg)
+{
+    d->stopping = true;
+    if (d->timer != NULL) {
+        timer_cancel(d->o.timers, d->timer);
+        d->timer = NULL;
+    }
+    if (d->retry != NULL) {
+        timer_cancel(d->o.timers, d->retry);
+        d->retry = NULL;
+    }
+    while (d->held != NULL) {
+        struct held *h = d->held;
+        d->held = h->next;
+        if (h->effect.kind == EFFECT_REPLY || h->effect.kind == EFFECT_REFUSE) {
+            struct errmsg em;
+            err_set(&em, ERR_NODE_CLOSED, "this node is stopping");
+            d->o.transport->refuse(d->o.transport->self, h->effect.call, &em);
+        }
+        quorum_effect_fini(&h->effect);
+        free(h);
+    }
+    d->held_last = &d->held;
+    if (d->under_way == 0) {
+        done(arg);
+    } else {
+        d->stopped = done;
+        d->stopped_arg = arg;
+    }
+}
+
+void quorum_driver_free(struct quorum_driver *d)
+{
+    if (d != NULL) {
+        cluster_state_unref(d->next_state);
+        cluster_state_unref(d->next_apply);
+        cluster_state_unref(d->sent);
+        cluster_state_unref(d->sent_base);
+        buf_fini(&d->sent_bytes);
+        quorum_free(d->q);
+        free(d);
+    }
+}
+
+enum err quorum_driver_publish(struct quorum_driver *d, struct cluster_state *state, struct errmsg *em)
+{
+    enum err e = quorum_publish(d->q, state, now_ms(d), em);
+    drain(d);
+    return e;
+}
+
+struct quorum *quorum_driver_core(struct quorum_driver *d)
+{
+    return d->q;
+}
