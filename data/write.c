@@ -2,7 +2,8 @@
  *
  * A request walks: parse (pool) -> apply (strand) -> sync (pool, grouped) -> refresh, if asked for -> done. Where a document
  * needs fields that the mapping lacks, the request waits for the master's new state beside the strand, and its item is
- * parsed again. */
+ * parsed again. A big request goes between the pool and the strand slice by slice: a parsed document is a hundred times the
+ * size of its source, so that the memory of a slice is what stays in the processor's cache, whatever a bulk holds. */
 #include "data/data_int.h"
 
 #include <stdlib.h>
@@ -10,19 +11,23 @@
 struct write_run {
     struct shard_write *rq;
     struct shard *sh;
-    struct parsed_doc *docs; /* of each item; id.p == NULL: not parsed (a delete, an update, a failure) */
-    uint32_t at;             /* the next item to parse, or to apply */
+    uint32_t slice, slice_end; /* the items under way: [slice, slice_end) */
+    struct parsed_doc *docs;   /* of each; id.p == NULL: not parsed (a delete, an update, a failure) */
+    struct arena scratch;      /* of the slice: docs and what is in them */
+    uint32_t at;               /* the next item to parse, or to apply */
     bool applying;
     uint32_t mapping_rounds; /* of the current item */
     uint64_t location;
     struct write_run *next; /* waiters */
 };
 
+#define SLICE_SOURCE_BYTES 32768 /* a slice ends with the document that reaches it */
 #define MAPPING_ROUNDS_MAX 8 /* a document asks for fields once; more means that it never gets them */
 
 static void finish(struct write_run *r)
 {
     struct shard_write *rq = r->rq;
+    arena_fini(&r->scratch);
     shard_release(r->sh);
     rq->rq.done(&rq->rq);
 }
@@ -100,31 +105,46 @@ static enum err parse_source(struct write_run *r, const struct write_item *it, s
     struct mapping *m = index_mapping(r->sh->index, NULL);
     struct source_to_parse in = {
         .index_name = r->sh->index->name, .id = it->id, .routing = it->routing, .source = source, .dynamic_allowed = true};
-    enum err e = document_parse(doc, m, &in, &r->rq->rq.arena, em);
+    enum err e = document_parse(doc, m, &in, &r->scratch, em);
     mapping_unref(m);
     return e;
+}
+
+/* The items from `from` on whose sources fill a slice. false: no memory. */
+static bool begin_slice(struct write_run *r, uint32_t from)
+{
+    const struct shard_write *rq = r->rq;
+    size_t bytes = 0;
+    arena_reset(&r->scratch);
+    r->slice = r->slice_end = r->at = from;
+    while (r->slice_end < rq->n && bytes < SLICE_SOURCE_BYTES) {
+        bytes += sizeof(struct parsed_doc) + rq->items[r->slice_end++].source.n;
+    }
+    r->docs = ARENA_ARRAY(&r->scratch, struct parsed_doc, r->slice_end - from);
+    r->applying = false;
+    return r->docs != NULL;
 }
 
 static void parse_task(void *arg)
 {
     struct write_run *r = arg;
-    struct shard_write *rq = r->rq;
-    for (; r->at < rq->n; r->at++, r->mapping_rounds = 0) {
-        struct write_item *it = &rq->items[r->at];
+    for (; r->at < r->slice_end; r->at++, r->mapping_rounds = 0) {
+        struct write_item *it = &r->rq->items[r->at];
+        struct parsed_doc *doc = &r->docs[r->at - r->slice];
         struct errmsg em;
         if (it->kind != WRITE_INDEX) {
             continue;
         }
-        if (parse_source(r, it, it->source, &r->docs[r->at], &em) != ERR_OK) {
+        if (parse_source(r, it, it->source, doc, &em) != ERR_OK) {
             fail_item(r, it, &em);
             continue;
         }
-        if (r->docs[r->at].mapping_update != NULL) {
-            ask_for_fields(r, r->docs[r->at].mapping_update);
+        if (doc->mapping_update != NULL) {
+            ask_for_fields(r, doc->mapping_update);
             return;
         }
     }
-    r->at = 0;
+    r->at = r->slice;
     r->applying = true;
     resume(r);
 }
@@ -361,7 +381,7 @@ static void apply_task(void *arg)
         finish(r);
         return;
     }
-    for (; r->at < rq->n; r->at++, r->mapping_rounds = 0) {
+    for (; r->at < r->slice_end; r->at++, r->mapping_rounds = 0) {
         struct write_item *it = &rq->items[r->at];
         struct errmsg em;
         enum err e = ERR_OK;
@@ -371,7 +391,7 @@ static void apply_task(void *arg)
         }
         err_clear(&em);
         if (it->kind == WRITE_INDEX) {
-            e = apply_index(r, it, &r->docs[r->at], it->source, &em);
+            e = apply_index(r, it, &r->docs[r->at - r->slice], it->source, &em);
         } else if (it->kind == WRITE_DELETE) {
             e = apply_delete(r, it, &em);
         } else {
@@ -387,6 +407,17 @@ static void apply_task(void *arg)
             fail_item(r, it, &em);
         }
     }
+    if (r->slice_end < rq->n) {
+        if (begin_slice(r, r->slice_end)) {
+            resume(r);
+        } else {
+            struct errmsg em;
+            err_no_memory(&em);
+            fail_all(r, &em);
+        }
+        return;
+    }
+    arena_fini(&r->scratch);
     struct shard *sh = r->sh;
     shard_use(sh); /* r may be answered below */
     wait_until_durable(r);
@@ -399,8 +430,7 @@ void data_write(void *self, struct shard_write *rq)
     struct data_service *s = self;
     struct shard *sh = shard_acquire(s, &rq->rq);
     struct write_run *r = sh != NULL ? ARENA_NEW(&rq->rq.arena, struct write_run) : NULL;
-    struct parsed_doc *docs = r != NULL ? ARENA_ARRAY(&rq->rq.arena, struct parsed_doc, rq->n) : NULL;
-    if (docs == NULL) {
+    if (r == NULL) {
         if (sh != NULL) {
             err_no_memory(&rq->rq.error);
             shard_release(sh);
@@ -408,7 +438,14 @@ void data_write(void *self, struct shard_write *rq)
         rq->rq.done(&rq->rq);
         return;
     }
-    *r = (struct write_run){.rq = rq, .sh = sh, .docs = docs};
+    *r = (struct write_run){.rq = rq, .sh = sh};
+    arena_init(&r->scratch, NULL, ARENA_UNLIMITED);
+    if (!begin_slice(r, 0)) {
+        struct errmsg em;
+        err_no_memory(&em);
+        fail_all(r, &em);
+        return;
+    }
     if (sh->term <= sh->down_term) { /* the strand would say the same, after all the parsing */
         struct errmsg em;
         err_set(&em, ERR_NO_SHARD, "the shard has failed");

@@ -84,8 +84,9 @@ void arena_reset(struct arena *a)
 
 static bool add_chunk(struct arena *a, size_t need)
 {
-    size_t last = a->chunks != NULL ? a->chunks->size : CHUNK_MIN / 2;
-    size_t size = MAX_OF(need, MIN_OF(last * 2, CHUNK_MAX));
+    /* With its head a chunk fills one of the allocator's sizes. */
+    size_t last = a->chunks != NULL ? sizeof(struct arena_chunk) + a->chunks->size : CHUNK_MIN / 2;
+    size_t size = MAX_OF(need, MIN_OF(last * 2, CHUNK_MAX) - sizeof(struct arena_chunk));
     if (size > a->bytes_max - MIN_OF(a->bytes_used, a->bytes_max)) {
         size = need;
         if (size > a->bytes_max - MIN_OF(a->bytes_used, a->bytes_max)) {
