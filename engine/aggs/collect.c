@@ -3,6 +3,7 @@
 
 #include "common/base/bits.h"
 #include "common/base/hash.h"
+#include "common/base/num.h"
 
 void run_fail(struct agg_run *r, enum err e)
 {
@@ -18,12 +19,12 @@ void run_no_memory(struct agg_run *r)
     }
 }
 
-bool run_reserve(struct agg_run *r, void *array, uint32_t *cap, uint32_t n, size_t size)
+bool run_reserve(struct agg_run *r, void *array, uint32_t *cap, uint64_t n, size_t size)
 {
     if (n <= *cap) {
         return true;
     }
-    uint64_t want = MAX_OF((uint64_t)n, MAX_OF((uint64_t)*cap * 2, (uint64_t)16));
+    uint64_t want = MAX_OF(n, MAX_OF((uint64_t)*cap * 2, (uint64_t)16));
     void *old, *p = want <= UINT32_MAX ? arena_alloc(r->arena, (size_t)want * size) : NULL;
     if (p == NULL) {
         run_no_memory(r);
@@ -82,7 +83,7 @@ static enum err (*const makers[AGG_KINDS])(struct collector **out, struct agg_ru
     [AGG_TOP_HITS] = top_hits_new,
 };
 
-enum err collector_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
+static enum err check_global(const struct agg *a, struct errmsg *em)
 {
     if (a->parent->type->kind != AGG_ROOT && a->type->kind == AGG_GLOBAL) {
         return err_set(em, ERR_AGG_EXECUTION,
@@ -90,12 +91,30 @@ enum err collector_new(struct collector **out, struct agg_run *r, const struct a
                        "top level aggregations",
                        STR_ARG(a->parent->name), STR_ARG(a->name));
     }
+    return ERR_OK;
+}
+
+enum err collector_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
+{
     enum err e = makers[a->type->kind](out, r, a, em);
     if (e == ERR_OK && r->failed != ERR_OK) {
         *em = r->em;
         e = r->failed;
     }
+    for (uint32_t i = 0; e == ERR_OK && i < (*out)->n_subs; i++) {
+        e = collector_new(&(*out)->subs[i], r, a->subs[i], em);
+    }
     return e;
+}
+
+enum err collector_ready(struct collector *c, struct errmsg *em)
+{
+    enum err e = check_global(c->agg, em);
+    e = e == ERR_OK && c->ops->check != NULL ? c->ops->check(c, em) : e;
+    for (uint32_t i = 0; e == ERR_OK && i < c->n_subs; i++) {
+        e = collector_ready(c->subs[i], em);
+    }
+    return e == ERR_OK && c->ops->check_orders != NULL ? c->ops->check_orders(c, em) : e;
 }
 
 enum err collector_init(struct collector *c, const struct collector_ops *ops, struct agg_run *r, const struct agg *a,
@@ -118,12 +137,6 @@ enum err collector_init(struct collector *c, const struct collector_ops *ops, st
     if (c->out_docs == NULL || c->out_buckets == NULL || (r->scores && c->out_scores == NULL)) {
         return err_no_memory(em);
     }
-    for (uint32_t i = 0; i < a->n_subs; i++) {
-        enum err e = collector_new(&c->subs[i], r, a->subs[i], em);
-        if (e != ERR_OK) {
-            return e;
-        }
-    }
     return ERR_OK;
 }
 
@@ -141,11 +154,11 @@ void collector_flush(struct collector *c)
 
 enum err collector_leaf(struct collector *c, struct errmsg *em)
 {
-    enum err e = c->ops->leaf != NULL ? c->ops->leaf(c, em) : ERR_OK;
+    enum err e = ERR_OK;
     for (uint32_t i = 0; e == ERR_OK && i < c->n_subs; i++) {
         e = collector_leaf(c->subs[i], em);
     }
-    return e;
+    return e == ERR_OK && c->ops->leaf != NULL ? c->ops->leaf(c, em) : e;
 }
 
 /* What is under way goes down before those below end their segment. */
@@ -342,6 +355,13 @@ static bool known_value(const struct agg *a, struct str key)
 {
     struct agg_result probe = {.agg = a};
     double d;
+    if (a->type->kind == AGG_PERCENTILES || a->type->kind == AGG_PERCENTILE_RANKS) {
+        bool known = false;
+        for (uint32_t i = 0; num_parse_double(key, &d) && i < a->percentiles.n; i++) {
+            known |= a->percentiles.v[i] == d;
+        }
+        return known;
+    }
     return result_value(&probe, key, &d, NULL) == ERR_OK;
 }
 

@@ -37,7 +37,7 @@ void top_hits_free(struct agg_run *r);
 void run_fail(struct agg_run *r, enum err e);
 void run_no_memory(struct agg_run *r);
 /* Makes an array of elements of `size` bytes hold n, new ones zeroed. false: no memory (noted). */
-bool run_reserve(struct agg_run *r, void *array /* T ** */, uint32_t *cap, uint32_t n, size_t size);
+bool run_reserve(struct agg_run *r, void *array /* T ** */, uint32_t *cap, uint64_t n, size_t size);
 
 struct doc_run {
     const doc_id *docs;
@@ -54,6 +54,10 @@ static inline uint32_t run_bucket(const struct doc_run *d, uint32_t i)
 struct collector;
 
 struct collector_ops {
+    /* What is refused only once the whole tree is bound (collector_ready): before and after those below were asked. Both may
+     * be NULL. */
+    enum err (*check)(struct collector *c, struct errmsg *em);
+    enum err (*check_orders)(struct collector *c, struct errmsg *em);
     enum err (*leaf)(struct collector *c, struct errmsg *em);  /* a new segment: c->run->leaf; may be NULL */
     void (*collect)(struct collector *c, const struct doc_run *d);
     void (*leaf_end)(struct collector *c);                     /* may be NULL */
@@ -80,8 +84,11 @@ struct collector {
     uint32_t out_n;
 };
 
+/* Binds an aggregation, then those below it. Errors come in the order in which Elasticsearch builds its factories: fields,
+ * formats and queries of the whole tree first; what its aggregators refuse when they are made is collector_ready()'s. */
 enum err collector_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
-/* Sets up the common part: ops and the collectors below. */
+enum err collector_ready(struct collector *c, struct errmsg *em);
+/* Sets up the common part. */
 enum err collector_init(struct collector *c, const struct collector_ops *ops, struct agg_run *r, const struct agg *a,
                         struct errmsg *em);
 void collector_leaf_end(struct collector *c);

@@ -205,6 +205,7 @@ static bool add_part(struct composite *m, struct source *s, uint32_t n, struct p
 /* Different values of every document of a batch; documents without one have null when the source lets it be. */
 static bool load_source(struct composite *m, struct source *s, const struct doc_run *d)
 {
+    bool without_interval = s->spec->kind == COMPOSITE_HISTOGRAM && s->spec->interval == 0; /* keys are NaN, equal to none */
     uint32_t n = 0, k = 0;
     s->start[0] = 0;
     for (uint32_t pos = 0; pos < d->n;) {
@@ -221,7 +222,7 @@ static bool load_source(struct composite *m, struct source *s, const struct doc_
                 break;
             }
             struct part p = {.v = part_of(s, i)};
-            bool again = n > s->start[k] && s->list[n - 1].v == p.v;
+            bool again = n > s->start[k] && s->list[n - 1].v == p.v && !without_interval;
             if (!again && !add_part(m, s, n++, p)) {
                 return false;
             }
@@ -425,9 +426,6 @@ static enum err composite_build(struct collector *c, uint32_t owner, struct agg_
     return ERR_OK;
 }
 
-static const struct collector_ops composite_ops = {
-    .leaf = composite_leaf, .collect = composite_collect, .finish = composite_finish, .build = composite_build};
-
 /* ---- binding ------------------------------------------------------------------------------------------------------------------ */
 
 static enum err parse_tile(struct str text, int64_t *out, struct errmsg *em)
@@ -549,14 +547,44 @@ static enum err check_place(const struct agg *a, struct errmsg *em)
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "[composite] aggregation cannot be used with a parent aggregation of type: [%s]",
                        a->parent->type->name);
     }
+    return ERR_OK;
+}
+
+/* What `size` combinations need; the size is known to be reasonable. */
+static enum err make_slots(struct composite *m, struct arena *arena, struct errmsg *em)
+{
+    m->size = (uint32_t)m->c.agg->composite.size;
+    for (m->n_table = 16; m->n_table < 2 * m->size;) {
+        m->n_table *= 2;
+    }
+    m->slots = ARENA_ARRAY(arena, struct part, (size_t)(m->size + 1) * m->n);
+    m->counts = ARENA_ARRAY(arena, int64_t, m->size);
+    m->heap = ARENA_ARRAY(arena, uint32_t, m->size);
+    m->table = ARENA_ARRAY(arena, uint32_t, m->n_table);
+    bool made = m->slots != NULL && m->counts != NULL && m->heap != NULL && m->table != NULL;
+    return made ? ERR_OK : err_no_memory(em);
+}
+
+static enum err composite_check(struct collector *c, struct errmsg *em)
+{
+    const struct agg *a = c->agg;
     if (a->composite.size > AGG_BUCKETS_MAX) {
         return err_set(em, ERR_TOO_MANY_BUCKETS,
                        "Trying to create too many buckets. Must be less than or equal to: [%d] but was [%lld]. This limit can be set by "
                        "changing the [search.max_buckets] cluster level setting.",
                        AGG_BUCKETS_MAX, (long long)a->composite.size);
     }
-    return a->composite.size > 0 ? ERR_OK : err_set(em, ERR_NULL_POINTER, "composite of no buckets");
+    if (a->composite.size <= 0) {
+        return err_set(em, ERR_NULL_POINTER, "composite of no buckets");
+    }
+    return make_slots((struct composite *)c, c->run->arena, em);
 }
+
+static const struct collector_ops composite_ops = {.check = composite_check,
+                                                   .leaf = composite_leaf,
+                                                   .collect = composite_collect,
+                                                   .finish = composite_finish,
+                                                   .build = composite_build};
 
 enum err composite_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
 {
@@ -567,19 +595,13 @@ enum err composite_new(struct collector **out, struct agg_run *r, const struct a
     *out = &m->c;
     enum err e = check_place(a, em);
     e = e == ERR_OK ? collector_init(&m->c, &composite_ops, r, a, em) : e;
-    m->n = a->composite.n;
-    m->size = (uint32_t)MAX_OF(a->composite.size, 0);
-    m->n_table = 16;
-    while (e == ERR_OK && m->n_table < 2 * m->size) {
-        m->n_table *= 2;
+    if (e != ERR_OK) {
+        return e;
     }
+    m->n = a->composite.n;
     m->s = ARENA_ARRAY(r->arena, struct source, m->n);
-    m->slots = ARENA_ARRAY(r->arena, struct part, (size_t)(m->size + 1) * m->n);
-    m->counts = ARENA_ARRAY(r->arena, int64_t, m->size);
-    m->heap = ARENA_ARRAY(r->arena, uint32_t, m->size);
-    m->table = ARENA_ARRAY(r->arena, uint32_t, m->n_table);
-    if (m->s == NULL || m->slots == NULL || m->counts == NULL || m->heap == NULL || m->table == NULL) {
-        return e != ERR_OK ? e : err_no_memory(em);
+    if (m->s == NULL) {
+        return err_no_memory(em);
     }
     for (uint32_t i = 0; e == ERR_OK && i < m->n; i++) {
         e = bind_source(m, &m->s[i], &a->composite.v[i], em);

@@ -28,7 +28,7 @@ static enum err filters_leaf(struct collector *c, struct errmsg *em)
 static void take(struct filters *s, const struct doc_run *d, uint32_t at, uint32_t place)
 {
     uint32_t b = run_bucket(d, at) * s->buckets + place;
-    if (run_reserve(s->c.run, &s->counts, &s->cap, b + 1, sizeof(*s->counts))) {
+    if (run_reserve(s->c.run, &s->counts, &s->cap, (uint64_t)run_bucket(d, at) * s->buckets + place + 1, sizeof(*s->counts))) {
         s->counts[b]++;
         collector_send(&s->c, d->docs[at], b, d->scores != NULL ? d->scores[at] : 0);
     }
@@ -138,16 +138,19 @@ enum err filters_new(struct collector **out, struct agg_run *r, const struct agg
     }
     *out = &s->c;
     s->n = a->filters.n;
-    if (a->type->kind == AGG_ADJACENCY && s->n > FILTERS_MAX) {
+    int64_t most = FILTERS_MAX;
+    enum err e = settings_i64(r->cx->shard->index_settings, "max_adjacency_matrix_filters", FILTERS_MAX, &most, em);
+    if (e == ERR_OK && a->type->kind == AGG_ADJACENCY && s->n > most) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Number of filters is too large, must be less than or equal to: [%d] but was [%u]. This limit can be set by "
+                       "Number of filters is too large, must be less than or equal to: [%lld] but was [%u]. This limit can be set by "
                        "changing the [index.max_adjacency_matrix_filters] index level setting.",
-                       FILTERS_MAX, s->n);
+                       (long long)most, s->n);
     }
     s->buckets = a->type->kind == AGG_ADJACENCY ? s->n + s->n * (s->n - 1) / 2 : s->n + (a->filters.other ? 1 : 0);
     s->f = ARENA_ARRAY(r->arena, struct filter_bits, s->n);
     s->hit = ARENA_ARRAY(r->arena, uint32_t, s->n);
-    enum err e = s->f == NULL || s->hit == NULL ? err_no_memory(em) : collector_init(&s->c, &filters_ops, r, a, em);
+    e = e == ERR_OK && (s->f == NULL || s->hit == NULL) ? err_no_memory(em) : e;
+    e = e == ERR_OK ? collector_init(&s->c, &filters_ops, r, a, em) : e;
     for (uint32_t i = 0; e == ERR_OK && i < s->n; i++) {
         e = filter_bits_init(&s->f[i], r, a->filters.v[i].query, em);
     }

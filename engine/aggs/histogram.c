@@ -253,8 +253,20 @@ static enum err histogram_finish(struct collector *c, struct errmsg *em)
     return bucket_map_group(&((struct histogram *)c)->map, em);
 }
 
+/* Orders take effect where shards' results meet; that their paths lead somewhere is found out here. */
+static enum err histogram_check_orders(struct collector *c, struct errmsg *em)
+{
+    const struct agg_orders *orders = ((struct histogram *)c)->date ? &c->agg->date.orders : &c->agg->histogram.orders;
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < orders->n; i++) {
+        struct collector *from;
+        e = orders->v[i].by == ORDER_PATH ? order_bind(c, &orders->v[i], &from, em) : ERR_OK;
+    }
+    return e;
+}
+
 static const struct collector_ops histogram_ops = {
-    .leaf = histogram_leaf, .collect = histogram_collect, .finish = histogram_finish, .build = histogram_build};
+    .check_orders = histogram_check_orders, .leaf = histogram_leaf, .collect = histogram_collect, .finish = histogram_finish, .build = histogram_build};
 
 /* ---- binding ------------------------------------------------------------------------------------------------------------ */
 
@@ -338,7 +350,8 @@ static enum err bind_bounds(struct histogram *h, struct errmsg *em)
     }
     h->has_ext = true;
     e = parse_bounds(h, &p->extended, "extended_bounds", &h->ext_min, &h->ext_max, em);
-    if (e == ERR_OK && h->bounded && (h->ext_min < h->hard_min || h->ext_max > h->hard_max)) {
+    bool below = isfinite(h->ext_min) && h->ext_min < h->hard_min, above = isfinite(h->ext_max) && h->ext_max > h->hard_max;
+    if (e == ERR_OK && h->bounded && (below || above)) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Extended bounds have to be inside hard bounds");
     }
     h->ext_min = isfinite(h->ext_min) ? h->ext_min : INFINITY;

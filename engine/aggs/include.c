@@ -67,7 +67,7 @@ static enum err bind_regex(struct include *x, const struct agg *a, const struct 
                            struct errmsg *em)
 {
     if (x->numeric || x->v->kind == SOURCE_IP) {
-        return err_set(em, ERR_AGG_EXECUTION,
+        return err_set(em, a->type->kind == AGG_TERMS ? ERR_AGG_EXECUTION : ERR_ILLEGAL_ARGUMENT,
                        "Aggregation [%.*s] cannot support regular expression style include/exclude settings as they can only be applied "
                        "to string fields. Use an array of %svalues for include/exclude clauses%s",
                        STR_ARG(a->name), x->numeric ? "numeric " : "", x->numeric ? " used to filter numeric fields" : "");

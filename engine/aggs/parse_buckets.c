@@ -507,10 +507,39 @@ static enum err one_ip_range(struct agg_parse *p, const struct json *v, struct r
     return ERR_OK;
 }
 
-static enum err one_range(struct agg_parse *p, const struct agg *a, const struct json *v, struct range_spec *r)
+/* Distances: numbers, or both of them as text. */
+static enum err one_distance(struct agg_parse *p, const struct json *v, struct range_spec *r)
+{
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct json_member *m = &v->members[i];
+        const struct json *val = &m->value;
+        bool from = str_is(m->key, "from"), to = str_is(m->key, "to");
+        if (val->type != JSON_NUMBER && val->type != JSON_STRING && val->type != JSON_NULL) {
+            return jr_fail(p->text, val->off, p->em, "Failed to parse object: unexpected token [%s] found", json_token_name(val));
+        }
+        if ((from || to) && val->type != JSON_NULL) {
+            *(from ? &r->from : &r->to) = val;
+        } else if (val->type == JSON_STRING && str_is(m->key, "key")) {
+            r->key = json_text(val);
+        } else if (val->type != JSON_NULL || !(from || to || str_is(m->key, "key"))) {
+            return jr_fail(p->text, val->off, p->em, "Failed to parse object: unknown field [%.*s] found", STR_ARG(m->key));
+        }
+    }
+    double d;
+    bool from_text = r->from != NULL && r->from->type == JSON_STRING, to_text = r->to != NULL && r->to->type == JSON_STRING;
+    if (!from_text && !to_text) {
+        return ERR_OK;
+    }
+    if (!from_text || !to_text) {
+        return err_set(p->em, ERR_NULL_POINTER, "Cannot invoke \"String.trim()\" because \"in\" is null");
+    }
+    enum err e = jr_double(r->from, &d, p->em);
+    return e == ERR_OK ? jr_double(r->to, &d, p->em) : e;
+}
+
+static enum err one_range(struct agg_parse *p, const struct json *v, struct range_spec *r)
 {
     static const char *const known[] = {"key", "from", "to", NULL};
-    double d;
     for (uint32_t i = 0; i < v->n; i++) {
         const struct json_member *m = &v->members[i];
         bool bound = str_is(m->key, "from") || str_is(m->key, "to");
@@ -518,10 +547,6 @@ static enum err one_range(struct agg_parse *p, const struct agg *a, const struct
             r->key = json_text(&m->value);
         } else if (bound && (m->value.type == JSON_NUMBER || m->value.type == JSON_STRING)) {
             *(str_is(m->key, "from") ? &r->from : &r->to) = &m->value;
-            enum err e = a->type->kind == AGG_GEO_DISTANCE ? jr_double(&m->value, &d, p->em) : ERR_OK;
-            if (e != ERR_OK) {
-                return e;
-            }
         } else if (bound && m->value.type != JSON_NULL) {
             return jr_fail_xc(p->text, m->value.off, p->em, "[range] %.*s doesn't support values of type: %s", STR_ARG(m->key),
                               json_token_name(&m->value));
@@ -541,10 +566,18 @@ static enum err range_list(struct agg_parse *p, struct agg *a, const struct json
     }
     for (uint32_t i = 0; i < n; i++) {
         const struct json *r = v->type == JSON_ARRAY ? &v->items[i] : v;
+        enum agg_kind k = a->type->kind;
+        if (r->type != JSON_OBJECT && k == AGG_GEO_DISTANCE && v->type == JSON_ARRAY) {
+            bool last = i + 1 == n;
+            return jr_fail(p->text, last ? v->end - 1 : v->items[i + 1].off, p->em, "Failed to parse object: unexpected token [%s] found",
+                           last ? "END_ARRAY" : json_token_name(&v->items[i + 1]));
+        }
         if (r->type != JSON_OBJECT) {
             return jr_fail_xc(p->text, r->off, p->em, "[range] Expected START_OBJECT but was: %s", json_token_name(r));
         }
-        enum err e = a->type->kind == AGG_IP_RANGE ? one_ip_range(p, r, &list[i]) : one_range(p, a, r, &list[i]);
+        enum err e = k == AGG_IP_RANGE        ? one_ip_range(p, r, &list[i])
+                     : k == AGG_GEO_DISTANCE ? one_distance(p, r, &list[i])
+                                             : one_range(p, r, &list[i]);
         if (e != ERR_OK) {
             return e;
         }

@@ -84,12 +84,28 @@ static enum err source_body(struct agg_parse *p, struct composite_source *s, con
     return ERR_OK;
 }
 
+static enum err unexpected(struct agg_parse *p, uint32_t off, const char *want, const char *got)
+{
+    return jr_fail(p->text, off, p->em, "Failed to parse object: expecting token of type [%s] but found [%s]", want, got);
+}
+
+/* An object with something in it. */
+static enum err expect_object(struct agg_parse *p, const struct json *v)
+{
+    if (v->type != JSON_OBJECT) {
+        return unexpected(p, v->off, "START_OBJECT", json_token_name(v));
+    }
+    return v->n > 0 ? ERR_OK : unexpected(p, v->end - 1, "FIELD_NAME", "END_OBJECT");
+}
+
 /* {"name":{"terms":{...}}} */
 static enum err one_source(struct agg_parse *p, const struct json *v, struct composite_source *s)
 {
     static const char *const kinds[] = {"terms", "histogram", "date_histogram", "geotile_grid"};
-    if (v->type != JSON_OBJECT || v->n == 0 || v->members[0].value.type != JSON_OBJECT || v->members[0].value.n == 0) {
-        return err_set(p->em, ERR_ILLEGAL_STATE, "expected value but got [%s]", json_token_name(v));
+    enum err shape = expect_object(p, v);
+    shape = shape == ERR_OK ? expect_object(p, &v->members[0].value) : shape;
+    if (shape != ERR_OK) {
+        return shape;
     }
     const struct json *def = &v->members[0].value;
     s->name = v->members[0].key;
@@ -99,12 +115,23 @@ static enum err one_source(struct agg_parse *p, const struct json *v, struct com
     while (kind < ARRAY_LEN(kinds) && !str_is(m->key, kinds[kind])) {
         kind++;
     }
-    if (kind == ARRAY_LEN(kinds) || m->value.type != JSON_OBJECT) {
+    if (m->value.type != JSON_OBJECT) {
+        return unexpected(p, m->value.off, "START_OBJECT", json_token_name(&m->value));
+    }
+    if (kind == ARRAY_LEN(kinds)) {
         return jr_fail(p->text, m->value.off, p->em, "invalid source type: %.*s", STR_ARG(m->key));
     }
     s->kind = kind;
     if (def->n > 1 || v->n > 1) {
         enum err e = source_body(p, s, kinds[kind], &m->value);
+        if (e == ERR_OK && def->n == 1) { /* the parser goes on as if the next name's value were the next source */
+            e = expect_object(p, &v->members[1].value);
+            const struct json *next = e == ERR_OK ? &v->members[1].value.members[0].value : NULL;
+            e = e == ERR_OK ? expect_object(p, next) : e;
+            e = e == ERR_OK && next->members[0].value.type != JSON_OBJECT
+                    ? unexpected(p, next->members[0].value.off, "START_OBJECT", json_token_name(&next->members[0].value))
+                    : e;
+        }
         return e != ERR_OK ? e : err_set(p->em, ERR_ILLEGAL_STATE, "expected value but got [END_OBJECT]");
     }
     return source_body(p, s, kinds[kind], &m->value);

@@ -27,6 +27,10 @@ static const struct agg_result *sub_named(const struct agg *a, const struct agg_
 
 static enum err key_value(struct reduce *r, const struct agg *a, const struct agg_bucket *b, double *out)
 {
+    enum agg_kind k = a->type->kind;
+    if (k == AGG_DATE_HISTOGRAM || k == AGG_AUTO_DATE_HISTOGRAM || k == AGG_GEOHASH_GRID || k == AGG_GEOTILE_GRID) {
+        return not_numeric(r, a); /* there keys are dates and points, whatever stands for them here */
+    }
     if (b->key.kind == KEY_I64) {
         *out = (double)b->key.i;
     } else if (b->key.kind == KEY_F64) {

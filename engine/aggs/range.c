@@ -69,7 +69,7 @@ static void ranges_collect(struct collector *c, const struct doc_run *d)
             while (end < n && s->v.at[end] == at) {
                 end++;
             }
-            if (!run_reserve(c->run, &s->counts, &s->cap, (owner + 1) * s->n, sizeof(*s->counts))) {
+            if (!run_reserve(c->run, &s->counts, &s->cap, ((uint64_t)owner + 1) * s->n, sizeof(*s->counts))) {
                 return;
             }
             for (uint32_t k = 0; k < s->n; k++) {

@@ -160,15 +160,8 @@ static bool percentile_named(const struct agg_result *r, struct str key, double 
         err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(key));
         return false;
     }
-    bool known = false;
-    for (uint32_t i = 0; i < r->agg->percentiles.n; i++) {
-        known |= r->agg->percentiles.v[i] == at;
-    }
     *out = percentile_value(r, at);
-    if (!known) {
-        err_set(em, ERR_ILLEGAL_ARGUMENT, "unknown percentile [%.*s]", STR_ARG(key));
-    }
-    return known;
+    return true;
 }
 
 static enum err not_a_number(const struct agg_result *r, struct errmsg *em)

@@ -139,6 +139,13 @@ enum err aggs_collector_new(struct doc_collector **out, const struct agg_spec *s
             return e;
         }
     }
+    for (uint32_t i = 0; i < s->n; i++) {
+        enum err e = collector_ready(s->top[i], em);
+        if (e != ERR_OK) {
+            aggs_collector_free(&s->api);
+            return e;
+        }
+    }
     *out = &s->api;
     return ERR_OK;
 }

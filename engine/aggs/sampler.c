@@ -159,9 +159,6 @@ enum err sampler_new(struct collector **out, struct agg_run *r, const struct agg
     s->diversified = a->type->kind == AGG_DIVERSIFIED;
     s->keys = ARENA_ARRAY(r->arena, int64_t, BATCH);
     enum err e = s->keys == NULL ? err_no_memory(em) : collector_init(&s->c, &sampler_ops, r, a, em);
-    if (e == ERR_OK && a->n_subs == 0) {
-        return err_set(em, ERR_AGG_EXECUTION, "Sampler aggregation must be used with child aggregations.");
-    }
     return e == ERR_OK && s->diversified
                ? values_bind(&s->v, r, a, &a->vs, TAKES_NUMERIC | TAKES_TEXT | TAKES_IP, SOURCE_TEXT, em)
                : e;

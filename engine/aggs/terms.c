@@ -324,13 +324,6 @@ static enum err terms_finish(struct collector *c, struct errmsg *em)
     return e == ERR_OK && c->agg->type->kind == AGG_SIGNIFICANT_TERMS && !t->v.none ? terms_background(t, em) : e;
 }
 
-static const struct collector_ops terms_ops = {.leaf = terms_leaf,
-                                               .collect = terms_collect,
-                                               .leaf_end = terms_leaf_end,
-                                               .finish = terms_finish,
-                                               .build = terms_build,
-                                               .collect_bits = terms_bits};
-
 /* ---- binding ---------------------------------------------------------------------------------------------------------- */
 
 static enum err bind_orders(struct terms *t, struct errmsg *em)
@@ -370,6 +363,36 @@ static enum err check_hint(const struct terms *t, struct errmsg *em)
     return err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown `execution_hint`: [%.*s], expected any of [map, global_ordinals]", STR_ARG(hint));
 }
 
+static enum err terms_check(struct collector *c, struct errmsg *em)
+{
+    struct terms *t = (struct terms *)c;
+    enum agg_kind k = c->agg->type->kind;
+    if (t->v.none) {
+        return ERR_OK;
+    }
+    if (k != AGG_TERMS && !t->text && t->v.floating) {
+        return err_set(em, k == AGG_RARE_TERMS ? ERR_ILLEGAL_ARGUMENT : ERR_UNSUPPORTED,
+                       k == AGG_RARE_TERMS ? "RareTerms aggregation does not support floating point fields."
+                                           : "No support for examining floating point numerics");
+    }
+    enum err e = include_bind(&t->include, c->agg, &t->v, em);
+    return e == ERR_OK ? check_hint(t, em) : e;
+}
+
+static enum err terms_check_orders(struct collector *c, struct errmsg *em)
+{
+    return c->agg->type->kind == AGG_TERMS ? bind_orders((struct terms *)c, em) : ERR_OK;
+}
+
+static const struct collector_ops terms_ops = {.check = terms_check,
+                                               .check_orders = terms_check_orders,
+                                               .leaf = terms_leaf,
+                                               .collect = terms_collect,
+                                               .leaf_end = terms_leaf_end,
+                                               .finish = terms_finish,
+                                               .build = terms_build,
+                                               .collect_bits = terms_bits};
+
 enum err terms_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
 {
     struct terms *t = ARENA_NEW(r->arena, struct terms);
@@ -384,16 +407,8 @@ enum err terms_new(struct collector **out, struct agg_run *r, const struct agg *
         e = values_bind(&t->v, r, a, &a->vs, TAKES_NUMERIC | TAKES_TEXT | TAKES_IP, SOURCE_TEXT, em);
     }
     t->text = t->v.kind == SOURCE_TEXT || t->v.kind == SOURCE_IP;
-    e = e == ERR_OK ? include_bind(&t->include, a, &t->v, em) : e;
-    e = e == ERR_OK ? check_hint(t, em) : e;
-    e = e == ERR_OK && a->type->kind == AGG_TERMS ? bind_orders(t, em) : e;
     if (e == ERR_OK && a->terms.background != NULL) {
         e = filter_bits_init(&t->background, r, a->terms.background, em);
-    }
-    if (e == ERR_OK && a->type->kind != AGG_TERMS && !t->text && t->v.floating) {
-        e = err_set(em, a->type->kind == AGG_RARE_TERMS ? ERR_ILLEGAL_ARGUMENT : ERR_UNSUPPORTED,
-                    a->type->kind == AGG_RARE_TERMS ? "RareTerms aggregation does not support floating point fields."
-                                                    : "No support for examining floating point numerics");
     }
     choose_shard_size(t);
     return e;

@@ -42,6 +42,11 @@ static bool bind_bucket(struct top_hits *t, struct bucket_hits *b)
 {
     struct agg_run *r = t->c.run;
     enum err e = ERR_OK;
+    if (t->source->from + t->source->size == 0) { /* refused where the first document comes, not before */
+        run_fail(r, err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                            "numHits must be > 0; please use TotalHitCountCollector if you just need the total hit count"));
+        return false;
+    }
     if (b->top == NULL) {
         struct top_docs_opts o = {.k = (uint32_t)(t->source->from + t->source->size),
                                   .sort = t->sort,
@@ -134,20 +139,20 @@ enum err top_hits_new(struct collector **out, struct agg_run *r, const struct ag
     }
     t->source = s;
     t->scorer.ops = &given_ops;
-    int64_t window = s->from + s->size;
-    if (window > WINDOW_MAX) {
+    int64_t window = s->from + s->size, most = WINDOW_MAX;
+    enum err e = settings_i64(r->cx->shard->index_settings, "max_inner_result_window", WINDOW_MAX, &most, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (window > most) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "Top hits result window is too large, the top hits aggregator [%.*s]'s from + size must be less than or equal to: "
-                       "[%d] but was [%lld]. This limit can be set by changing the [index.max_inner_result_window] index level setting.",
-                       STR_ARG(a->name), WINDOW_MAX, (long long)window);
-    }
-    if (window == 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "numHits must be > 0; please use TotalHitCountCollector if you just need the total hit count");
+                       "[%lld] but was [%lld]. This limit can be set by changing the [index.max_inner_result_window] index level setting.",
+                       STR_ARG(a->name), (long long)most, (long long)window);
     }
     t->next = r->top_hits;
     r->top_hits = t;
-    enum err e = collector_init(&t->c, &top_hits_ops, r, a, em);
+    e = collector_init(&t->c, &top_hits_ops, r, a, em);
     if (e == ERR_OK && !by_score(s)) {
         e = sort_plan_new(&t->sort, r->cx, s->sort, s->n_sort, em);
     }

@@ -139,7 +139,7 @@ static enum err check_sibling(struct agg_parse *p, const struct agg *level, cons
                        "Validation Failed: 1: buckets_path aggregation does not exist for aggregation [%.*s]: %.*s;",
                        STR_ARG(a->name), STR_ARG(text));
     }
-    if (sub->type->class != CLASS_MULTI) {
+    if (sub->type->class != CLASS_MULTI || sub->type->kind == AGG_COMPOSITE) {
         return err_set(p->em, ERR_ACTION_VALIDATION,
                        "Validation Failed: 1: The first aggregation in buckets_path must be a multi-bucket aggregation for "
                        "aggregation [%.*s] found :%s for buckets path: %.*s;",

@@ -79,7 +79,8 @@ static enum err check_field(const struct values *v, const struct agg *a, unsigne
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] of type [%s] is not supported for aggregation [%s]", STR_ARG(f->path),
                        field_type_name(f->type), a->type->name);
     }
-    bool number_wanted = v->spec->value_type == VT_LONG || v->spec->value_type == VT_DOUBLE;
+    enum value_type hint = v->spec->value_type;
+    bool number_wanted = hint == VT_LONG || hint == VT_DOUBLE || hint == VT_DATE || hint == VT_BOOLEAN;
     if (number_wanted && ((1U << v->kind) & text) != 0) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Expected numeric type on field [%.*s], but got [%s]", STR_ARG(f->path),
                        field_type_name(f->type));
@@ -147,10 +148,11 @@ static enum err make_shape(struct values *v, struct errmsg *em)
     if (s->kind == FORMAT_DATE && v->spec->zone != NULL) {
         s->zone_id = v->spec->zone->id;
     }
-    bool takes_format = v->kind == SOURCE_DATE || v->kind == SOURCE_NUMBER || v->kind == SOURCE_RANGE;
-    if (given && v->field != NULL && !takes_format) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] of type [%s] does not support custom formats", STR_ARG(v->field->path),
-                       field_type_name(v->field->type));
+    bool date = v->kind == SOURCE_DATE || (v->field != NULL && v->field->type == FT_DATE_RANGE);
+    bool zoned = v->field != NULL && v->spec->zone != NULL && !date;
+    if (zoned || (given && v->field != NULL && !date && v->kind != SOURCE_NUMBER)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] of type [%s] does not support custom %s", STR_ARG(v->field->path),
+                       field_type_name(v->field->type), given && v->kind != SOURCE_NUMBER ? "formats" : "time zones");
     }
     v->shape = s;
     return value_shape_ready(s, v->run->arena, em);
@@ -212,7 +214,9 @@ static enum err bind_missing(struct values *v, struct errmsg *em)
         v->missing_s = str_mk(p, INET_BYTES);
     } else if (v->kind == SOURCE_GEO) {
         e = geo_point_of_text(&v->missing_g, json_text(m), true, em);
-    } else if (v->kind != SOURCE_RANGE) {
+    } else if (v->kind == SOURCE_RANGE) {
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Can't apply missing values on a range field");
+    } else {
         e = values_parse(v, m, &v->missing_d, &v->missing_i, em);
         v->floating |= e == ERR_OK && fmod(v->missing_d, 1) != 0;
     }
@@ -250,8 +254,9 @@ enum err values_bind(struct values *v, struct agg_run *r, const struct agg *a, c
     }
     if (e == ERR_OK && s->script != NULL && !v->none) {
         v->script_alone = v->field == NULL;
-        bool whole = s->value_type == VT_LONG || v->kind == SOURCE_DATE || v->kind == SOURCE_BOOLEAN;
-        v->floating = v->kind == SOURCE_NUMBER && !(v->script_alone && whole);
+        /* a script may make a fraction of anything, unless it was said what it gives */
+        bool number = v->kind == SOURCE_NUMBER || v->kind == SOURCE_DATE || v->kind == SOURCE_BOOLEAN;
+        v->floating = number && !(v->script_alone && s->value_type != VT_NONE && s->value_type != VT_DOUBLE);
         e = agg_script_new(&v->script, r, s->script, em);
     }
     e = e == ERR_OK ? make_shape(v, em) : e;
