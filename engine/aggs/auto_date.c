@@ -1,9 +1,10 @@
-/* Collecting auto_date_histogram: moments are noted first; when all are known each owner's unit is chosen, and documents go
+/* Collecting auto_date_histogram: rounded moments are noted while each owner's unit is found; when all are known, documents go
  * down to the sub-aggregations in their final buckets. */
 #include "engine/aggs/auto_date.h"
 
 #include "engine/aggs/values.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 const struct auto_unit auto_units[AUTO_UNITS] = {
@@ -24,11 +25,20 @@ bool auto_unit_fits(int unit, int64_t n, int64_t min, int64_t max, int32_t targe
 struct auto_date {
     struct collector c;
     struct values v;
-    struct put_off *noted; /* bucket: the owner; key: milliseconds */
+    struct put_off *noted; /* bucket: the owner; key: a start of the unit that was the owner's then; documents ascending */
     uint32_t n, cap;
-    struct bucket_map map;
-    uint8_t *units; /* by owner */
-    uint32_t cap_units;
+    struct bucket_map met; /* while collecting: rounded moments by owner */
+    struct bucket_map map; /* the result's */
+    struct owner *owners;
+    uint32_t cap_owners;
+    bool single; /* there is one owner only */
+};
+
+/* An owner begins with the finest unit and goes over to coarser ones as buckets become too many or too far apart. */
+struct owner {
+    int unit;
+    bool begun;
+    int64_t min, max, buckets;
 };
 
 static enum err auto_leaf(struct collector *c, struct errmsg *em)
@@ -36,98 +46,123 @@ static enum err auto_leaf(struct collector *c, struct errmsg *em)
     return values_leaf(&((struct auto_date *)c)->v, em);
 }
 
+static int64_t round_to(const struct auto_date *h, int unit, int64_t t)
+{
+    struct rounding r = rounding_calendar(auto_units[unit].unit, h->c.agg->vs.zone, 0);
+    return rounding_round(&r, t);
+}
+
+static bool fits(const struct auto_date *h, const struct owner *o)
+{
+    return o->unit == AUTO_UNITS - 1 || auto_unit_fits(o->unit, o->buckets, o->min, o->max, h->c.agg->date.buckets);
+}
+
+/* The one owner's buckets are counted anew with each coarser unit. */
+static void coarsen_single(struct auto_date *h, struct owner *o)
+{
+    while (!fits(h, o)) {
+        struct bucket_map old = h->met;
+        bucket_map_init(&h->met, h->c.run);
+        o->unit++;
+        for (uint32_t b = 0; b < old.n; b++) {
+            bucket_map_get(&h->met, 0, round_to(h, o->unit, old.keys[b]));
+        }
+        o->buckets = h->met.n;
+    }
+}
+
+/* With many owners their numbers of buckets are guessed from the ratio of the units, as Elasticsearch does, and the units follow
+ * from the guesses. */
+static void coarsen_guessing(struct auto_date *h, struct owner *o)
+{
+    if (fits(h, o)) {
+        return;
+    }
+    struct owner from = *o;
+    do {
+        o->unit++;
+        double ratio = (double)auto_units[from.unit].rough_ms / (double)auto_units[o->unit].rough_ms;
+        o->buckets = (int64_t)ceil((double)from.buckets * ratio);
+    } while (!fits(h, o));
+    o->min = round_to(h, o->unit, o->min);
+    o->max = round_to(h, o->unit, o->max);
+}
+
+static bool note(struct auto_date *h, const struct doc_run *d, uint32_t at, int64_t key)
+{
+    struct agg_run *r = h->c.run;
+    uint32_t owner = run_bucket(d, at), before = h->met.n;
+    struct owner *o = &h->owners[owner];
+    if (!run_reserve(r, &h->noted, &h->cap, (uint64_t)h->n + 1, sizeof(*h->noted))
+        || bucket_map_get(&h->met, owner, key) == NO_BUCKET) {
+        return false;
+    }
+    h->noted[h->n++] = (struct put_off){.doc = r->leaf->base + d->docs[at],
+                                        .bucket = owner,
+                                        .score = d->scores != NULL ? d->scores[at] : 0,
+                                        .key = key};
+    if (h->met.n == before) {
+        return true;
+    }
+    o->min = o->begun ? MIN_OF(o->min, key) : key;
+    o->max = o->begun ? MAX_OF(o->max, key) : key;
+    o->begun = true;
+    o->buckets++;
+    if (h->single) {
+        coarsen_single(h, o);
+    } else {
+        coarsen_guessing(h, o);
+    }
+    return r->failed == ERR_OK;
+}
+
+/* A document counts once in each bucket that its values make at that time; buckets that fall together later add up. */
 static void auto_collect(struct collector *c, const struct doc_run *d)
 {
     struct auto_date *h = (struct auto_date *)c;
-    uint32_t base = c->run->leaf->base;
+    uint32_t last_at = UINT32_MAX;
+    int64_t last = INT64_MIN;
     for (uint32_t pos = 0; pos < d->n;) {
         uint32_t n = values_longs(&h->v, d, &pos);
         for (uint32_t i = 0; i < n; i++) {
-            uint32_t at = h->v.at[i];
-            if (!run_reserve(c->run, &h->noted, &h->cap, h->n + 1, sizeof(*h->noted))) {
+            uint32_t at = h->v.at[i], owner = run_bucket(d, at), had = h->cap_owners;
+            int64_t t = h->v.floating ? (int64_t)num_to_double(h->v.i[i]) : h->v.i[i];
+            if (!run_reserve(c->run, &h->owners, &h->cap_owners, (uint64_t)owner + 1, sizeof(*h->owners))) {
                 return;
             }
-            h->noted[h->n++] = (struct put_off){.doc = base + d->docs[at],
-                                                .bucket = run_bucket(d, at),
-                                                .score = d->scores != NULL ? d->scores[at] : 0,
-                                                .key = h->v.floating ? (int64_t)num_to_double(h->v.i[i]) : h->v.i[i]};
+            for (; had < h->cap_owners; had++) {
+                h->owners[had].unit = c->agg->date.minimum_unit;
+            }
+            int64_t key = round_to(h, h->owners[owner].unit, t);
+            if (at == last_at && key == last) {
+                continue;
+            }
+            if (!note(h, d, at, key)) {
+                return;
+            }
+            last_at = at;
+            last = key;
+        }
+        if (n == 0 || pos == d->n) {
+            last_at = UINT32_MAX;
         }
     }
-}
-
-static int by_owner_key(const void *a, const void *b)
-{
-    const struct put_off *x = a, *y = b;
-    if (x->bucket != y->bucket) {
-        return x->bucket < y->bucket ? -1 : 1;
-    }
-    return x->key < y->key ? -1 : x->key > y->key;
-}
-
-static int by_doc(const void *a, const void *b)
-{
-    const struct put_off *x = a, *y = b;
-    if (x->doc != y->doc) {
-        return x->doc < y->doc ? -1 : 1;
-    }
-    return x->bucket != y->bucket ? (x->bucket < y->bucket ? -1 : 1) : x->key < y->key ? -1 : x->key > y->key;
-}
-
-/* One owner's moments, sorted: rounded coarser and coarser until they fit. */
-static void choose_unit(struct auto_date *h, struct put_off *v, uint32_t n)
-{
-    const struct date_histogram_params *p = &h->c.agg->date;
-    int unit = p->minimum_unit;
-    for (;; unit++) {
-        struct rounding r = rounding_calendar(auto_units[unit].unit, h->c.agg->vs.zone, 0);
-        int64_t buckets = 0;
-        for (uint32_t i = 0; i < n; i++) {
-            v[i].key = rounding_round(&r, v[i].key);
-            buckets += i == 0 || v[i].key != v[i - 1].key;
-        }
-        if (unit == AUTO_UNITS - 1 || auto_unit_fits(unit, buckets, v[0].key, v[n - 1].key, p->buckets)) {
-            break;
-        }
-    }
-    h->units[v[0].bucket] = (uint8_t)unit;
 }
 
 static enum err auto_finish(struct collector *c, struct errmsg *em)
 {
     struct auto_date *h = (struct auto_date *)c;
-    qsort(h->noted, h->n, sizeof(*h->noted), by_owner_key);
-    for (uint32_t i = 0; i < h->n;) {
-        uint32_t end = i;
-        while (end < h->n && h->noted[end].bucket == h->noted[i].bucket) {
-            end++;
-        }
-        if (!run_reserve(c->run, &h->units, &h->cap_units, h->noted[i].bucket + 1, 1)) {
-            return err_no_memory(em);
-        }
-        choose_unit(h, h->noted + i, end - i);
-        i = end;
-    }
-    qsort(h->noted, h->n, sizeof(*h->noted), by_doc);
-    uint32_t kept = 0;
     for (uint32_t i = 0; i < h->n; i++) {
-        struct put_off x = h->noted[i];
-        bool again = i > 0 && by_doc(&h->noted[i], &h->noted[i - 1]) == 0;
-        uint32_t b = again ? NO_BUCKET : bucket_map_get(&h->map, x.bucket, x.key);
-        if (!again && b == NO_BUCKET) {
+        struct put_off *x = &h->noted[i];
+        uint32_t b = bucket_map_get(&h->map, x->bucket, round_to(h, h->owners[x->bucket].unit, x->key));
+        if (b == NO_BUCKET) {
             return err_no_memory(em);
         }
-        if (!again) {
-            h->map.counts[b]++;
-        }
-        if (!again) {
-            h->noted[kept++] = x; /* at or before i: the next comparison still sees what it needs */
-        }
-    }
-    for (uint32_t i = 0; i < kept; i++) {
-        h->noted[i].bucket = bucket_map_find(&h->map, h->noted[i].bucket, h->noted[i].key);
+        h->map.counts[b]++;
+        x->bucket = b;
     }
     enum err e = bucket_map_group(&h->map, em);
-    return e == ERR_OK ? collector_replay(c, h->noted, kept, em) : e;
+    return e == ERR_OK ? collector_replay(c, h->noted, h->n, em) : e;
 }
 
 static int by_key(const void *a, const void *b)
@@ -143,7 +178,7 @@ static enum err auto_build(struct collector *c, uint32_t owner, struct agg_resul
     out->agg = c->agg;
     out->form = h->v.none ? RESULT_UNMAPPED : RESULT_I64;
     out->shape = h->v.shape;
-    out->unit = owner < h->cap_units ? MAX_OF(h->units[owner], c->agg->date.minimum_unit) : c->agg->date.minimum_unit;
+    out->unit = owner < h->cap_owners ? h->owners[owner].unit : c->agg->date.minimum_unit;
     out->n = n;
     out->buckets = ARENA_ARRAY(c->run->arena, struct agg_bucket, n);
     if (out->buckets == NULL) {
@@ -164,6 +199,31 @@ static enum err auto_build(struct collector *c, uint32_t owner, struct agg_resul
 static const struct collector_ops auto_ops = {
     .leaf = auto_leaf, .collect = auto_collect, .finish = auto_finish, .build = auto_build};
 
+/* Limits that follow from the multiples by which buckets may be merged, of all units but the last. */
+static enum err check_buckets(const struct agg *a, struct errmsg *em)
+{
+    int most = 0;
+    for (int unit = a->date.minimum_unit; unit < AUTO_UNITS - 1; unit++) {
+        most = MAX_OF(most, auto_units[unit].inner_max);
+    }
+    if (most == 0) {
+        return err_set(em, ERR_NO_SUCH_ELEMENT, "No value present");
+    }
+    return a->date.buckets > AGG_BUCKETS_MAX / most
+               ? err_set(em, ERR_ILLEGAL_ARGUMENT, "buckets must be less than %d", AGG_BUCKETS_MAX / most)
+               : ERR_OK;
+}
+
+static bool has_one_bucket(const struct agg *a)
+{
+    for (; a != NULL && a->type->kind != AGG_ROOT; a = a->parent) {
+        if (a->type->class != CLASS_SINGLE) {
+            return false;
+        }
+    }
+    return true;
+}
+
 enum err auto_date_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
 {
     struct auto_date *h = ARENA_NEW(r->arena, struct auto_date);
@@ -171,7 +231,10 @@ enum err auto_date_new(struct collector **out, struct agg_run *r, const struct a
         return err_no_memory(em);
     }
     *out = &h->c;
+    h->single = has_one_bucket(a->parent);
+    bucket_map_init(&h->met, r);
     bucket_map_init(&h->map, r);
     enum err e = collector_init(&h->c, &auto_ops, r, a, em);
-    return e == ERR_OK ? values_bind(&h->v, r, a, &a->vs, TAKES_NUMERIC, SOURCE_DATE, em) : e;
+    e = e == ERR_OK ? values_bind(&h->v, r, a, &a->vs, TAKES_NUMERIC, SOURCE_DATE, em) : e;
+    return e == ERR_OK ? check_buckets(a, em) : e;
 }

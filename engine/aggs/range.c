@@ -17,8 +17,9 @@ struct one {
 struct ranges {
     struct collector c;
     struct values v;
-    struct one *r; /* sorted by from, then to */
+    struct one *r; /* sorted by from, then to; distances as they were given */
     uint32_t n;
+    double *max_to;  /* the greatest `to` so far, for the search */
     int64_t *counts; /* owner * n + range */
     uint32_t cap;
     double *keys; /* of a batch's points */
@@ -33,12 +34,92 @@ static enum err ranges_leaf(struct collector *c, struct errmsg *em)
 
 static bool inside(struct ranges *s, const struct one *r, uint32_t i)
 {
-    if (s->v.kind != SOURCE_IP) {
-        double x = s->c.agg->type->kind == AGG_GEO_DISTANCE ? s->keys[i] : s->v.d[i];
-        return x >= r->from && x < r->to;
-    }
     struct str a = dict_text(&s->v.dict, s->v.id[i]);
     return (r->from_s.p == NULL || str_cmp(a, r->from_s) >= 0) && (r->to_s.p == NULL || str_cmp(a, r->to_s) < 0);
+}
+
+/* The ranges from *lo on that may hold x: *first to *end. A document's values ascend, so that the search for the next goes on
+ * at *lo. Where ranges are out of order, as those of distances may be, it misses some: so does Elasticsearch's. */
+static void search(const struct ranges *s, double x, uint32_t *lo, uint32_t *first, uint32_t *end)
+{
+    uint32_t hi = s->n, mid = *lo;
+    while (*lo < hi) {
+        mid = *lo + (hi - 1 - *lo) / 2;
+        if (x < s->r[mid].from) {
+            hi = mid;
+        } else if (x >= s->max_to[mid]) {
+            *lo = mid + 1;
+        } else {
+            break;
+        }
+    }
+    *first = *end = *lo;
+    if (*lo >= hi) {
+        return;
+    }
+    for (uint32_t to = mid + 1; *first < to;) {
+        uint32_t m = *first + (to - 1 - *first) / 2;
+        if (x >= s->max_to[m]) {
+            *first = m + 1;
+        } else {
+            to = m;
+        }
+    }
+    *end = mid;
+    while (*end < hi) {
+        uint32_t m = *end + (hi - 1 - *end) / 2;
+        if (x < s->r[m].from) {
+            hi = m;
+        } else {
+            *end = m + 1;
+        }
+    }
+    *lo = *end;
+}
+
+static void count(struct ranges *s, const struct doc_run *d, uint32_t at, uint32_t k)
+{
+    uint32_t bucket = run_bucket(d, at) * s->n + k;
+    s->counts[bucket]++;
+    collector_send(&s->c, d->docs[at], bucket, d->scores != NULL ? d->scores[at] : 0);
+}
+
+/* The addresses i to end are one document's. */
+static void collect_addresses(struct ranges *s, const struct doc_run *d, uint32_t at, uint32_t i, uint32_t end)
+{
+    for (uint32_t k = 0; k < s->n; k++) {
+        bool in = false;
+        for (uint32_t j = i; j < end && !in; j++) {
+            in = inside(s, &s->r[k], j);
+        }
+        if (in) {
+            count(s, d, at, k);
+        }
+    }
+}
+
+static int cmp_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void collect_numbers(struct ranges *s, const struct doc_run *d, uint32_t at, uint32_t i, uint32_t end)
+{
+    bool geo = s->c.agg->type->kind == AGG_GEO_DISTANCE;
+    double *x = geo ? s->keys : s->v.d;
+    if (geo && end - i > 1) {
+        qsort(x + i, end - i, sizeof(*x), cmp_double);
+    }
+    uint32_t lo = 0, first, last;
+    for (; i < end; i++) {
+        search(s, x[i], &lo, &first, &last);
+        for (uint32_t k = first; k < last; k++) {
+            if (x[i] >= s->r[k].from && x[i] < s->r[k].to) {
+                count(s, d, at, k);
+            }
+        }
+    }
 }
 
 static uint32_t next_values(struct ranges *s, const struct doc_run *d, uint32_t *pos)
@@ -72,15 +153,10 @@ static void ranges_collect(struct collector *c, const struct doc_run *d)
             if (!run_reserve(c->run, &s->counts, &s->cap, ((uint64_t)owner + 1) * s->n, sizeof(*s->counts))) {
                 return;
             }
-            for (uint32_t k = 0; k < s->n; k++) {
-                bool in = false;
-                for (uint32_t j = i; j < end && !in; j++) {
-                    in = inside(s, &s->r[k], j);
-                }
-                if (in) {
-                    s->counts[owner * s->n + k]++;
-                    collector_send(c, d->docs[at], owner * s->n + k, d->scores != NULL ? d->scores[at] : 0);
-                }
+            if (s->v.kind == SOURCE_IP) {
+                collect_addresses(s, d, at, i, end);
+            } else {
+                collect_numbers(s, d, at, i, end);
             }
             i = end;
         }
@@ -270,15 +346,20 @@ enum err range_new(struct collector **out, struct agg_run *r, const struct agg *
     }
     s->n = a->range.n;
     s->r = ARENA_ARRAY(r->arena, struct one, s->n);
-    if (e == ERR_OK && s->r == NULL) {
+    s->max_to = ARENA_ARRAY(r->arena, double, s->n);
+    if (e == ERR_OK && (s->r == NULL || s->max_to == NULL)) {
         return err_no_memory(em);
     }
     for (uint32_t i = 0; e == ERR_OK && i < s->n; i++) {
         s->r[i].key = a->range.v[i].key;
         e = ip ? address_range(s, &a->range.v[i], &s->r[i], em) : number_range(s, &a->range.v[i], &s->r[i], em);
     }
-    if (e == ERR_OK) {
+    if (e == ERR_OK && !geo) {
         sort_ranges(s);
+    }
+    double most = -INFINITY;
+    for (uint32_t i = 0; e == ERR_OK && i < s->n; i++) {
+        s->max_to[i] = most = fmax(most, s->r[i].to);
     }
     return e;
 }
