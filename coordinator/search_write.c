@@ -1,6 +1,7 @@
 /* The answer of a search as JSON: hits, aggregations and suggestions, or why there are none. */
 #include "coordinator/search_int.h"
 
+#include "common/cluster/search_limits.h"
 #include "engine/aggs/aggs.h"
 #include "engine/suggest/suggest.h"
 
@@ -254,7 +255,10 @@ static enum err write_aggs(struct search_call *c, struct jsonw *w)
         partials[i] = c->results[i].aggs;
     }
     jw_k(w, "aggregations");
-    return partials != NULL ? aggs_reduce(c->source.agg_spec, partials, c->n_ok, c->o.typed_keys, &c->arena, w, &c->error)
+    struct search_limits limits = search_limits_of(c->r->state);
+    struct aggs_reduce_opts opts = {.typed_keys = c->o.typed_keys, .max_buckets = limits.max_buckets};
+    c->arena.bytes_max = c->arena.bytes_used + limits.request_bytes;
+    return partials != NULL ? aggs_reduce(c->source.agg_spec, partials, c->n_ok, &opts, &c->arena, w, &c->error)
                             : err_no_memory(&c->error);
 }
 

@@ -90,6 +90,8 @@ struct data_service {
     struct search_context_entry *contexts;
     uint64_t next_context;
     size_t n_contexts;
+    _Atomic int64_t max_buckets;      /* limits of searches, as of the last state */
+    _Atomic size_t request_bytes_max;
 };
 
 /* ---- the tables (service.c) ---- */

@@ -62,6 +62,7 @@ void shard_describe(struct search_shard *d, struct shard *sh, struct view *v, co
                                .view = v,
                                .index_settings = &settings->settings,
                                .index_boost = 1,
+                               .max_buckets = sh->service->max_buckets,
                                .clock = sh->service->o.clock};
 }
 
@@ -283,6 +284,7 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v)
     struct settings_part *settings = index_settings(sh->index);
     struct search_shard d;
     int64_t start = s->o.clock->mono_ns(s->o.clock->self);
+    rq->rq.arena.bytes_max = s->request_bytes_max;
     shard_describe(&d, sh, v, settings);
     d.slot = rq->slot;
     d.n_shards = rq->n_shards;

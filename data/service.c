@@ -1,6 +1,7 @@
 /* The tables of indices and shards, and keeping them as the cluster state says. */
 #include "data/data_int.h"
 
+#include "common/cluster/search_limits.h"
 #include "common/base/jsonr.h"
 
 #include <stdio.h>
@@ -373,6 +374,9 @@ static void apply_state(void *arg)
 {
     struct apply *a = arg;
     struct data_service *s = a->s;
+    struct search_limits limits = search_limits_of(a->state);
+    s->max_buckets = limits.max_buckets;
+    s->request_bytes_max = limits.request_bytes;
     drop_gone(s, a->state);
     for (uint32_t i = 0; i < a->state->n_indices; i++) {
         const struct index_meta *m = a->state->indices[i];
@@ -418,6 +422,9 @@ enum err data_service_new(struct data_service **out, const struct data_opts *opt
     s->node_id = arena_str(&s->arena, opts->node_id);
     s->api = (struct shard_api){s, data_write, data_get, data_query, data_fetch, data_free_context, data_free_all_contexts, data_act, data_explain};
     s->next_context = 1;
+    struct search_limits limits = search_limits_of(NULL);
+    s->max_buckets = limits.max_buckets;
+    s->request_bytes_max = limits.request_bytes;
     struct settings none;
     settings_init(&none, &s->arena);
     struct strand_opts so = {.over = opts->background_pool, .queue_max = SHARD_QUEUE_MAX};

@@ -143,6 +143,7 @@ struct err_about {
     /* script_exception only: the source, the language, and where (`script_stack`) */
     char script[ERR_REASON_BYTES];
     char lang[16];
+    int64_t limit;   /* too_many_buckets_exception only: `max_buckets` */
     bool status_set; /* http_status replaces the table's */
     int http_status;
 };

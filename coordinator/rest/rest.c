@@ -173,7 +173,7 @@ static void write_about(struct jsonw *w, const struct errmsg *em, enum err code)
         return;
     }
     if (code == ERR_TOO_MANY_BUCKETS) {
-        jw_ki64(w, "max_buckets", 65535);
+        jw_ki64(w, "max_buckets", a->limit);
         return;
     }
     if (err_family(code) != ERR_FAMILY_ES || code == ERR_RESOURCE_NOT_FOUND) {

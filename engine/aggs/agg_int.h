@@ -9,8 +9,6 @@
 #include "common/base/rounding.h"
 #include "engine/aggs/aggs.h"
 
-#define AGG_BUCKETS_MAX 65535 /* search.max_buckets: of a whole answer */
-
 enum agg_kind {
     AGG_ROOT,
     /* one bucket */

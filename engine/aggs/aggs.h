@@ -21,9 +21,16 @@ enum err aggs_collector_new(struct doc_collector **out, const struct agg_spec *s
 enum err aggs_result(struct doc_collector *c, struct buf *out, struct errmsg *em);
 void aggs_collector_free(struct doc_collector *c); /* NULL ok */
 
+#define AGG_BUCKETS_MAX 65535 /* the default of search.max_buckets */
+
+struct aggs_reduce_opts {
+    bool typed_keys;     /* names are prefixed with their types */
+    int64_t max_buckets; /* search.max_buckets: of the whole answer */
+};
+
 /* Merges n partial results (byte forms) and writes the members of "aggregations" as an object's value:
- * {"name":{...},...}. `typed_keys` prefixes names with their types. Pure. */
-enum err aggs_reduce(const struct agg_spec *spec, const struct str *partials, uint32_t n, bool typed_keys, struct arena *arena,
-                     struct jsonw *w, struct errmsg *em);
+ * {"name":{...},...}. Pure. ERR_TOO_MANY_BUCKETS. */
+enum err aggs_reduce(const struct agg_spec *spec, const struct str *partials, uint32_t n, const struct aggs_reduce_opts *opts,
+                     struct arena *arena, struct jsonw *w, struct errmsg *em);
 
 #endif

@@ -568,11 +568,9 @@ static enum err make_slots(struct composite *m, struct arena *arena, struct errm
 static enum err composite_check(struct collector *c, struct errmsg *em)
 {
     const struct agg *a = c->agg;
-    if (a->composite.size > AGG_BUCKETS_MAX) {
-        return err_set(em, ERR_TOO_MANY_BUCKETS,
-                       "Trying to create too many buckets. Must be less than or equal to: [%d] but was [%lld]. This limit can be set by "
-                       "changing the [search.max_buckets] cluster level setting.",
-                       AGG_BUCKETS_MAX, (long long)a->composite.size);
+    int64_t max = c->run->cx->shard->max_buckets > 0 ? c->run->cx->shard->max_buckets : AGG_BUCKETS_MAX;
+    if (a->composite.size > max) {
+        return err_too_many_buckets(max, a->composite.size, em);
     }
     if (a->composite.size <= 0) {
         return err_set(em, ERR_NULL_POINTER, "composite of no buckets");

@@ -27,10 +27,6 @@ static const struct agg_result *sub_named(const struct agg *a, const struct agg_
 
 static enum err key_value(struct reduce *r, const struct agg *a, const struct agg_bucket *b, double *out)
 {
-    enum agg_kind k = a->type->kind;
-    if (k == AGG_DATE_HISTOGRAM || k == AGG_AUTO_DATE_HISTOGRAM || k == AGG_GEOHASH_GRID || k == AGG_GEOTILE_GRID) {
-        return not_numeric(r, a); /* there keys are dates and points, whatever stands for them here */
-    }
     if (b->key.kind == KEY_I64) {
         *out = (double)b->key.i;
     } else if (b->key.kind == KEY_F64) {
@@ -56,7 +52,9 @@ static enum err raw_value(struct reduce *r, const struct agg *a, const struct ag
             return ERR_OK;
         }
         if (str_is(name, "_key")) {
-            return key_value(r, a, b, out);
+            enum agg_kind k = a->type->kind;
+            bool dates = k == AGG_DATE_HISTOGRAM || k == AGG_AUTO_DATE_HISTOGRAM, cells = k == AGG_GEOHASH_GRID || k == AGG_GEOTILE_GRID;
+            return dates || cells ? not_numeric(r, a) : key_value(r, a, b, out); /* dates and points are no numbers */
         }
         const struct agg_result *sub = sub_named(a, b, name);
         if (sub == NULL) {

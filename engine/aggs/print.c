@@ -676,11 +676,11 @@ static enum err reduce_root(struct reduce *r, struct partial *parts, uint32_t n,
     return e == ERR_OK ? pipelines_run(r, a, root) : e;
 }
 
-enum err aggs_reduce(const struct agg_spec *spec, const struct str *partials, uint32_t n, bool typed_keys, struct arena *arena,
-                     struct jsonw *w, struct errmsg *em)
+enum err aggs_reduce(const struct agg_spec *spec, const struct str *partials, uint32_t n, const struct aggs_reduce_opts *opts,
+                     struct arena *arena, struct jsonw *w, struct errmsg *em)
 {
     struct errmsg own;
-    struct reduce r = {.spec = spec, .arena = arena, .em = em != NULL ? em : &own};
+    struct reduce r = {.spec = spec, .arena = arena, .max_buckets = opts->max_buckets, .em = em != NULL ? em : &own};
     struct agg_result root;
     struct partial *parts;
     uint32_t have;
@@ -691,7 +691,7 @@ enum err aggs_reduce(const struct agg_spec *spec, const struct str *partials, ui
         return e;
     }
     jw_obj(w);
-    print_subs(&spec->root, root.buckets->subs, typed_keys, w);
+    print_subs(&spec->root, root.buckets->subs, opts->typed_keys, w);
     jw_obj_end(w);
     return ERR_OK;
 }

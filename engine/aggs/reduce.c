@@ -9,16 +9,22 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum err err_too_many_buckets(int64_t max, int64_t n, struct errmsg *em)
+{
+    err_set(em, ERR_TOO_MANY_BUCKETS,
+                   "Trying to create too many buckets. Must be less than or equal to: [%lld] but was [%lld]. This limit can be set by "
+                   "changing the [search.max_buckets] cluster level setting.",
+                   (long long)max, (long long)n);
+    if (em != NULL) {
+        em->about.limit = max;
+    }
+    return ERR_TOO_MANY_BUCKETS;
+}
+
 enum err reduce_count(struct reduce *r, int64_t n)
 {
     r->buckets += n;
-    if (r->buckets <= AGG_BUCKETS_MAX) {
-        return ERR_OK;
-    }
-    return err_set(r->em, ERR_TOO_MANY_BUCKETS,
-                   "Trying to create too many buckets. Must be less than or equal to: [%d] but was [%lld]. This limit can be set by "
-                   "changing the [search.max_buckets] cluster level setting.",
-                   AGG_BUCKETS_MAX, (long long)r->buckets);
+    return r->buckets <= r->max_buckets ? ERR_OK : err_too_many_buckets(r->max_buckets, r->buckets, r->em);
 }
 
 enum err reduce_subs(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result **out)
@@ -218,7 +224,7 @@ enum err reduce_metric(struct reduce *r, const struct agg *a, struct agg_result 
 /* ---- buckets by place and by key ---------------------------------------------------------------------------------------- */
 
 /* One bucket out of several of the same key. */
-static enum err merge_buckets(struct reduce *r, const struct agg *a, struct agg_bucket *const *in, uint32_t n, struct agg_bucket *out)
+enum err reduce_buckets(struct reduce *r, const struct agg *a, struct agg_bucket *const *in, uint32_t n, struct agg_bucket *out)
 {
     struct agg_result **subs = ARENA_ARRAY(r->arena, struct agg_result *, n);
     uint32_t have = 0;
@@ -253,7 +259,7 @@ static enum err reduce_by_place(struct reduce *r, const struct agg *a, struct ag
                 column[have++] = &in[k]->buckets[i];
             }
         }
-        enum err e = merge_buckets(r, a, column, have, &out->buckets[i]);
+        enum err e = reduce_buckets(r, a, column, have, &out->buckets[i]);
         if (e != ERR_OK) {
             return e;
         }
@@ -301,7 +307,7 @@ enum err reduce_by_key(struct reduce *r, const struct agg *a, struct agg_result 
                 same[have++] = all[end].b;
             }
         }
-        enum err e = merge_buckets(r, a, same, have, &merged[(*n_out)++]);
+        enum err e = reduce_buckets(r, a, same, have, &merged[(*n_out)++]);
         if (e != ERR_OK) {
             return e;
         }
@@ -369,12 +375,6 @@ static enum err reduce_rare(struct reduce *r, const struct agg *a, struct agg_re
     return buckets_sort(r, a, &orders, out->buckets, out->n);
 }
 
-struct combined {
-    const struct agg *a;
-    struct agg_bucket *b;
-    uint32_t at;
-};
-
 static int combination_cmp(const struct agg *a, const struct agg_bucket *x, const struct agg_bucket *y)
 {
     for (uint32_t i = 0; i < a->composite.n; i++) {
@@ -388,45 +388,24 @@ static int combination_cmp(const struct agg *a, const struct agg_bucket *x, cons
     return 0;
 }
 
-static int by_combination(const void *x, const void *y)
-{
-    const struct combined *a = x, *b = y;
-    int c = combination_cmp(a->a, a->b, b->b);
-    return c != 0 ? c : a->at < b->at ? -1 : a->at > b->at;
-}
-
 static enum err reduce_composite(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out)
 {
-    size_t total = 0, at = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        total += in[i]->n;
+    struct agg_bucket **all;
+    size_t total;
+    enum err e = reduce_queue(r, a, combination_cmp, in, n, &all, &total);
+    if (e != ERR_OK) {
+        return e;
     }
-    struct combined *all = ARENA_ARRAY(r->arena, struct combined, total);
-    struct agg_bucket **same = ARENA_ARRAY(r->arena, struct agg_bucket *, n);
     out->buckets = ARENA_ARRAY(r->arena, struct agg_bucket, total);
-    if (all == NULL || same == NULL || out->buckets == NULL) {
+    if (out->buckets == NULL) {
         return err_no_memory(r->em);
     }
-    for (uint32_t i = 0; i < n; i++) {
-        for (uint32_t k = 0; k < in[i]->n; k++) {
-            all[at] = (struct combined){a, &in[i]->buckets[k], (uint32_t)at};
-            at++;
-        }
-    }
-    qsort(all, total, sizeof(*all), by_combination);
-    for (size_t i = 0; i < total && out->n < a->composite.size;) {
-        uint32_t have = 0;
-        size_t end = i;
-        for (; end < total && combination_cmp(a, all[end].b, all[i].b) == 0; end++) {
-            if (have < n) {
-                same[have++] = all[end].b;
-            }
-        }
-        enum err e = merge_buckets(r, a, same, have, &out->buckets[out->n++]);
+    for (size_t i = 0, end; i < total && out->n < a->composite.size; i = end) {
+        end = i + reduce_run(a, combination_cmp, all + i, total - i);
+        e = reduce_buckets(r, a, all + i, (uint32_t)(end - i), &out->buckets[out->n++]);
         if (e != ERR_OK) {
             return e;
         }
-        i = end;
     }
     /* A source that some shard did not know is shown as a shard that knows it does. */
     out->shapes = in[0]->shapes;

@@ -117,7 +117,7 @@ enum err reduce_histogram(struct reduce *r, const struct agg *a, struct agg_resu
     struct agg_bucket *merged;
     struct filling f;
     uint32_t have = 0, total = 0;
-    enum err e = reduce_by_key(r, a, in, n, &merged, &total);
+    enum err e = reduce_sorted(r, a, in, n, &merged, &total);
     e = e == ERR_OK ? start_filling(&f, r, a, in, n) : e;
     if (e != ERR_OK) {
         return e;
@@ -238,7 +238,7 @@ enum err reduce_auto_date(struct reduce *r, const struct agg *a, struct agg_resu
     }
     struct rounding common = unit_rounding(a, unit);
     enum err e = start_filling(&f, r, a, in, n);
-    e = e == ERR_OK ? reduce_by_key(r, a, in, n, &v, &have) : e;
+    e = e == ERR_OK ? reduce_sorted(r, a, in, n, &v, &have) : e;
     e = e == ERR_OK ? merge_runs(r, a, v, &have, &common, 0) : e; /* shards may have stopped at finer units */
     e = e == ERR_OK ? coarsen(r, a, v, &have, &unit) : e;
     if (e != ERR_OK || have == 0) {

@@ -23,79 +23,43 @@ static int64_t shard_error(const struct agg *a, const struct agg_result *t)
     return least;
 }
 
-struct term_in {
-    struct agg_bucket *b;
-    uint32_t shard;
-};
-
-static int by_key(const void *x, const void *y)
-{
-    const struct term_in *a = x, *b = y;
-    int c = agg_key_cmp(&a->b->key, &b->b->key);
-    return c != 0 ? c : a->shard < b->shard ? -1 : a->shard > b->shard;
-}
-
 /* One term of several shards. The errors of the shards that told of it are known: only the others' may be missing. */
-static enum err merge_term(struct reduce *r, const struct agg *a, const struct term_in *in, uint32_t n, struct agg_bucket *out)
+static enum err merge_term(struct reduce *r, const struct agg *a, struct agg_bucket *const *in, uint32_t n,
+                           struct agg_bucket *out)
 {
     struct agg_result **subs = ARENA_ARRAY(r->arena, struct agg_result *, n);
     uint32_t have = 0;
     if (subs == NULL) {
         return err_no_memory(r->em);
     }
-    *out = *in[0].b;
+    *out = *in[0];
     out->doc_count = out->error = 0;
     for (uint32_t i = 0; i < n; i++) {
-        out->doc_count += in[i].b->doc_count;
+        out->doc_count += in[i]->doc_count;
         if (out->error != -1) {
-            out->error = in[i].b->error == -1 ? -1 : out->error + in[i].b->error;
+            out->error = in[i]->error == -1 ? -1 : out->error + in[i]->error;
         }
-        if (in[i].b->subs != NULL) {
-            subs[have++] = in[i].b->subs;
+        if (in[i]->subs != NULL) {
+            subs[have++] = in[i]->subs;
         }
     }
     return reduce_subs(r, a, subs, have, &out->subs);
 }
 
-static enum err gather(struct reduce *r, struct agg_result *const *in, uint32_t n, struct term_in **out, size_t *total)
-{
-    *total = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        *total += in[i]->n;
-    }
-    struct term_in *all = ARENA_ARRAY(r->arena, struct term_in, *total);
-    size_t at = 0;
-    for (uint32_t i = 0; all != NULL && i < n; i++) {
-        for (uint32_t k = 0; k < in[i]->n; k++) {
-            all[at++] = (struct term_in){&in[i]->buckets[k], i};
-        }
-    }
-    *out = all;
-    if (all == NULL) {
-        return err_no_memory(r->em);
-    }
-    qsort(all, *total, sizeof(*all), by_key);
-    return ERR_OK;
-}
-
 static enum err merge_all(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_bucket **out,
                           uint32_t *n_out)
 {
-    struct term_in *all;
+    struct agg_bucket **all;
     size_t total;
-    enum err e = gather(r, in, n, &all, &total);
-    struct agg_bucket *merged = ARENA_ARRAY(r->arena, struct agg_bucket, total);
-    if (e != ERR_OK || merged == NULL) {
+    enum err e = reduce_queue(r, a, bucket_key_cmp, in, n, &all, &total);
+    struct agg_bucket *merged = e == ERR_OK ? ARENA_ARRAY(r->arena, struct agg_bucket, total) : NULL;
+    if (merged == NULL) {
         return e != ERR_OK ? e : err_no_memory(r->em);
     }
     *n_out = 0;
-    for (size_t i = 0; e == ERR_OK && i < total;) {
-        size_t end = i + 1;
-        while (end < total && agg_key_cmp(&all[end].b->key, &all[i].b->key) == 0) {
-            end++;
-        }
-        e = merge_term(r, a, &all[i], (uint32_t)(end - i), &merged[(*n_out)++]);
-        i = end;
+    for (size_t i = 0, end; e == ERR_OK && i < total; i = end) {
+        end = i + reduce_run(a, bucket_key_cmp, all + i, total - i);
+        e = merge_term(r, a, all + i, (uint32_t)(end - i), &merged[(*n_out)++]);
     }
     *out = merged;
     return e;

@@ -111,10 +111,11 @@ enum err result_decode(struct agg_result *r, const struct agg *agg, struct bytes
 struct reduce {
     const struct agg_spec *spec;
     struct arena *arena;
-    int64_t buckets; /* so far, against AGG_BUCKETS_MAX */
+    int64_t buckets, max_buckets; /* so far, and of the whole answer */
     struct errmsg *em;
 };
 enum err result_reduce(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out);
+enum err err_too_many_buckets(int64_t max, int64_t n, struct errmsg *em);
 /* Counts buckets of the answer. ERR_TOO_MANY_BUCKETS. */
 enum err reduce_count(struct reduce *r, int64_t n);
 /* The sub-aggregations of one bucket, out of those of n buckets. */
@@ -127,7 +128,18 @@ enum err reduce_terms(struct reduce *r, const struct agg *a, struct agg_result *
 enum err reduce_significant(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
                             struct agg_result *out);
 enum err reduce_metric(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out);
-/* Buckets with equal keys become one, in key order. */
+/* Merging lists of buckets that are sorted (reduce_merge.c): all of them in the order of their queue, in which equal ones are
+ * neighbours; how many are equal to the first; one bucket out of n. */
+typedef int bucket_cmp(const struct agg *a, const struct agg_bucket *x, const struct agg_bucket *y);
+enum err reduce_queue(struct reduce *r, const struct agg *a, bucket_cmp *cmp, struct agg_result *const *in, uint32_t n,
+                      struct agg_bucket ***out, size_t *total);
+size_t reduce_run(const struct agg *a, bucket_cmp *cmp, struct agg_bucket *const *v, size_t n);
+int bucket_key_cmp(const struct agg *a, const struct agg_bucket *x, const struct agg_bucket *y);
+enum err reduce_buckets(struct reduce *r, const struct agg *a, struct agg_bucket *const *in, uint32_t n, struct agg_bucket *out);
+/* As reduce_by_key(), for those that report their buckets by key: histograms. */
+enum err reduce_sorted(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_bucket **out,
+                       uint32_t *n_out);
+/* Buckets with equal keys become one, in key order; equal ones meet in the order of the shards. */
 enum err reduce_by_key(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_bucket **out,
                        uint32_t *n_out);
 /* The order of two buckets of aggregation a. */

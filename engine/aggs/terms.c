@@ -176,9 +176,6 @@ static int cmp_value(double a, double b, bool asc)
 static int candidate_cmp(struct terms *t, const struct candidate *a, const struct candidate *b)
 {
     const struct agg_orders *orders = &t->c.agg->terms.orders;
-    if (t->c.agg->type->kind == AGG_SIGNIFICANT_TERMS) {
-        return a->score != b->score ? (a->score > b->score ? -1 : 1) : terms_key_cmp(t, a->key, b->key);
-    }
     for (uint32_t i = 0; i < orders->n; i++) {
         const struct agg_order *o = &orders->v[i];
         int c;
@@ -220,6 +217,10 @@ static void sift_down(struct terms *t, struct candidate *h, uint32_t n, uint32_t
 
 static void offer(struct terms *t, struct candidate *h, uint32_t *n, uint32_t max, const struct candidate *x)
 {
+    if (t->c.agg->type->kind == AGG_SIGNIFICANT_TERMS) {
+        significant_offer(h, n, max, x);
+        return;
+    }
     if (*n == max) {
         if (candidate_cmp(t, x, &h[0]) < 0) {
             h[0] = *x;
@@ -256,12 +257,13 @@ static enum err choose(struct terms *t, uint32_t owner, struct candidate **out, 
     bool rare = a->type->kind == AGG_RARE_TERMS;
     uint32_t max = rare ? all : (uint32_t)MIN_OF((int64_t)all, t->shard_size);
     struct candidate *h = ARENA_ARRAY(t->c.run->arena, struct candidate, (size_t)max + 1);
-    if (h == NULL) {
-        return err_no_memory(em);
+    enum err e = h == NULL ? err_no_memory(em) : ERR_OK;
+    if (a->type->kind == AGG_SIGNIFICANT_TERMS && t->text && t->c.n_subs == 0 && t->include.any && n > max) {
+        e = terms_in_order(t, &list, n, em);
     }
     int64_t subset = owner < t->cap_owner_docs ? t->owner_docs[owner] : 0;
     int64_t least = MIN_OF(a->terms.shard_min_doc_count, a->terms.min_doc_count);
-    for (uint32_t i = 0; i < all && max > 0; i++) {
+    for (uint32_t i = 0; e == ERR_OK && i < all && max > 0; i++) {
         struct candidate x = {.bucket = zero ? bucket_map_find(&t->map, owner, t->all_keys[i]) : list[i]};
         x.key = zero ? t->all_keys[i] : t->map.keys[x.bucket];
         x.count = x.bucket != NO_BUCKET ? t->map.counts[x.bucket] : 0;
@@ -277,7 +279,7 @@ static enum err choose(struct terms *t, uint32_t owner, struct candidate **out, 
     }
     *out = h;
     *n_out = have;
-    return ERR_OK;
+    return e;
 }
 
 static enum err terms_build(struct collector *c, uint32_t owner, struct agg_result *out, struct errmsg *em)

@@ -40,6 +40,11 @@ struct candidate {
 enum err terms_all_keys(struct terms *t, struct errmsg *em);
 /* How often each key occurs in the background. */
 enum err terms_background(struct terms *t, struct errmsg *em);
+/* Of equal scores, which stay depends on the order of the offers: later ones win against earlier, as in Elasticsearch's queue. h is
+ * a heap from 0 with the lowest score first. */
+void significant_offer(struct candidate *h, uint32_t *n, uint32_t max, const struct candidate *x);
+/* The buckets of an owner in the order of their terms. */
+enum err terms_in_order(struct terms *t, const uint32_t **list, uint32_t n, struct errmsg *em);
 int terms_key_cmp(struct terms *t, int64_t a, int64_t b);
 bool terms_key(struct terms *t, int64_t key, struct agg_key *out);
 

@@ -158,3 +158,63 @@ enum err terms_background(struct terms *t, struct errmsg *em)
     t->background_docs = t->c.agg->terms.background == NULL ? t->c.run->cx->shard->view->doc_count : 0;
     return each_leaf(t, frequencies ? leaf_frequencies : leaf_counts, em);
 }
+
+/* ---- choosing among scores -------------------------------------------------------------------------------------------------- */
+
+static void sink(struct candidate *h, uint32_t n)
+{
+    struct candidate x = h[0];
+    uint32_t at = 0;
+    for (uint32_t child = 1; child < n; child = 2 * at + 1) {
+        child += child + 1 < n && h[child + 1].score < h[child].score;
+        if (!(h[child].score < x.score)) {
+            break;
+        }
+        h[at] = h[child];
+        at = child;
+    }
+    h[at] = x;
+}
+
+void significant_offer(struct candidate *h, uint32_t *n, uint32_t max, const struct candidate *x)
+{
+    if (*n == max) {
+        if (!(x->score < h[0].score)) {
+            h[0] = *x;
+            sink(h, max);
+        }
+        return;
+    }
+    uint32_t at = (*n)++;
+    for (; at > 0 && x->score < h[(at - 1) / 2].score; at = (at - 1) / 2) {
+        h[at] = h[(at - 1) / 2];
+    }
+    h[at] = *x;
+}
+
+static void merge_lists(struct terms *t, uint32_t *v, uint32_t *tmp, uint32_t n)
+{
+    if (n < 2) {
+        return;
+    }
+    uint32_t half = n / 2, i = 0, j = half, to = 0;
+    merge_lists(t, v, tmp, half);
+    merge_lists(t, v + half, tmp, n - half);
+    while (i < half || j < n) {
+        bool left = j == n || (i < half && terms_key_cmp(t, t->map.keys[v[i]], t->map.keys[v[j]]) <= 0);
+        tmp[to++] = left ? v[i++] : v[j++];
+    }
+    memcpy(v, tmp, n * sizeof(*v));
+}
+
+enum err terms_in_order(struct terms *t, const uint32_t **list, uint32_t n, struct errmsg *em)
+{
+    uint32_t *v = ARENA_ARRAY(t->c.run->arena, uint32_t, n), *tmp = ARENA_ARRAY(t->c.run->arena, uint32_t, n);
+    if (v == NULL || tmp == NULL) {
+        return err_no_memory(em);
+    }
+    memcpy(v, *list, n * sizeof(*v));
+    merge_lists(t, v, tmp, n);
+    *list = v;
+    return ERR_OK;
+}

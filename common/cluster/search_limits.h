@@ -1,0 +1,15 @@
+/* search_limits.h - what a search may use, as the cluster's settings say now. Pure; any thread. */
+#ifndef CLUSTER_SEARCH_LIMITS_H
+#define CLUSTER_SEARCH_LIMITS_H
+
+#include "common/cluster/state.h"
+
+struct search_limits {
+    int64_t max_buckets;   /* search.max_buckets: of one answer's aggregations */
+    size_t request_bytes;  /* indices.breaker.request.limit: of one request's memory on one shard, or while merging */
+};
+
+/* A ratio is taken of a heap of 1 GiB, which is what Elasticsearch has when nobody says otherwise. `s` NULL: the defaults. */
+struct search_limits search_limits_of(const struct cluster_state *s);
+
+#endif

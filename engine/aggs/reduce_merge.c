@@ -1,0 +1,128 @@
+/* Merging sorted lists of buckets in the order in which Elasticsearch does: equal keys of several shards come out of its queue
+ * of the lists' heads, a binary heap, in an order of their own. Ties of top_hits and the last digits of sums show it. */
+#include "engine/aggs/result.h"
+
+#include <stdlib.h>
+
+struct head {
+    struct agg_bucket **v, **end;
+};
+
+struct queue {
+    const struct agg *a;
+    bucket_cmp *cmp;
+    struct head *h; /* from 1; the least first */
+    uint32_t n;
+};
+
+static bool less(const struct queue *q, const struct head *x, const struct head *y)
+{
+    return q->cmp(q->a, *x->v, *y->v) < 0;
+}
+
+static void add(struct queue *q, struct head x)
+{
+    uint32_t at = ++q->n;
+    for (; at > 1 && less(q, &x, &q->h[at / 2]); at /= 2) {
+        q->h[at] = q->h[at / 2];
+    }
+    q->h[at] = x;
+}
+
+static void settle(struct queue *q)
+{
+    struct head x = q->h[1];
+    uint32_t at = 1;
+    for (uint32_t child = 2; child <= q->n; child = 2 * at) {
+        child += child < q->n && less(q, &q->h[child + 1], &q->h[child]);
+        if (!less(q, &q->h[child], &x)) {
+            break;
+        }
+        q->h[at] = q->h[child];
+        at = child;
+    }
+    q->h[at] = x;
+}
+
+/* qsort has no argument for the aggregation, and lists from outside may be in any order: an insertion into what is mostly
+ * sorted would be quadratic, a merge sort is not. */
+static void sort_list(const struct queue *q, struct agg_bucket **v, struct agg_bucket **tmp, size_t n)
+{
+    if (n < 2) {
+        return;
+    }
+    size_t half = n / 2, i = 0, j = half, to = 0;
+    sort_list(q, v, tmp, half);
+    sort_list(q, v + half, tmp, n - half);
+    while (i < half || j < n) {
+        bool left = j == n || (i < half && q->cmp(q->a, v[i], v[j]) <= 0);
+        tmp[to++] = left ? v[i++] : v[j++];
+    }
+    memcpy(v, tmp, n * sizeof(*v));
+}
+
+enum err reduce_queue(struct reduce *r, const struct agg *a, bucket_cmp *cmp, struct agg_result *const *in, uint32_t n,
+                      struct agg_bucket ***out, size_t *total)
+{
+    *total = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        *total += in[i]->n;
+    }
+    struct queue q = {.a = a, .cmp = cmp, .h = ARENA_ARRAY(r->arena, struct head, (size_t)n + 1)};
+    struct agg_bucket **lists = ARENA_ARRAY(r->arena, struct agg_bucket *, *total);
+    *out = ARENA_ARRAY(r->arena, struct agg_bucket *, *total);
+    if (q.h == NULL || lists == NULL || *out == NULL) {
+        return err_no_memory(r->em);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t k = 0; k < in[i]->n; k++) {
+            lists[k] = &in[i]->buckets[k];
+        }
+        sort_list(&q, lists, *out, in[i]->n);
+        if (in[i]->n > 0) {
+            add(&q, (struct head){lists, lists + in[i]->n});
+        }
+        lists += in[i]->n;
+    }
+    for (size_t at = 0; q.n > 0; settle(&q)) {
+        (*out)[at++] = *q.h[1].v++;
+        if (q.h[1].v == q.h[1].end) {
+            q.h[1] = q.h[q.n--];
+        }
+    }
+    return ERR_OK;
+}
+
+/* The buckets from v[0] on that are equal to it. */
+size_t reduce_run(const struct agg *a, bucket_cmp *cmp, struct agg_bucket *const *v, size_t n)
+{
+    size_t end = 1;
+    while (end < n && cmp(a, v[end], v[0]) == 0) {
+        end++;
+    }
+    return end;
+}
+
+int bucket_key_cmp(const struct agg *a, const struct agg_bucket *x, const struct agg_bucket *y)
+{
+    (void)a;
+    return agg_key_cmp(&x->key, &y->key);
+}
+
+enum err reduce_sorted(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_bucket **out,
+                       uint32_t *n_out)
+{
+    struct agg_bucket **all;
+    size_t total;
+    enum err e = reduce_queue(r, a, bucket_key_cmp, in, n, &all, &total);
+    *out = e == ERR_OK ? ARENA_ARRAY(r->arena, struct agg_bucket, total) : NULL;
+    *n_out = 0;
+    if (e == ERR_OK && *out == NULL) {
+        return err_no_memory(r->em);
+    }
+    for (size_t i = 0, end; e == ERR_OK && i < total; i = end) {
+        end = i + reduce_run(a, bucket_key_cmp, all + i, total - i);
+        e = reduce_buckets(r, a, all + i, (uint32_t)(end - i), &(*out)[(*n_out)++]);
+    }
+    return e;
+}
