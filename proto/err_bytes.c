@@ -51,6 +51,7 @@ void errmsg_encode(const struct errmsg *em, struct buf *out)
     put_zigzag(out, a->shard);
     put_str(out, str_of(a->script));
     put_str(out, str_of(a->lang));
+    put_zigzag(out, a->limit);
     put_zigzag(out, a->status_set ? a->http_status : 0);
 }
 
@@ -78,6 +79,7 @@ void errmsg_decode(struct errmsg *em, struct bytes_in *in)
     int64_t shard = get_zigzag(in);
     get_text(in, a->script, sizeof(a->script));
     get_text(in, a->lang, sizeof(a->lang));
+    a->limit = get_zigzag(in);
     int64_t status = get_zigzag(in);
     in->bad |= shard < -1 || shard > INT32_MAX || status < 0 || status > 599;
     if (in->bad) {
