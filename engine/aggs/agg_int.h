@@ -352,6 +352,8 @@ struct agg_param {
 enum err agg_params(struct agg_parse *p, struct agg *a, const struct json *body, const char *parser,
                     const struct agg_param *table, const struct agg_param *more);
 
+bool agg_param_known(const struct agg_param *table, struct str key);
+
 /* What most aggregations share: field, missing, script, value_type, format, time_zone. */
 extern const struct agg_param agg_source_params[], agg_source_params_zone[];
 /* ERR_ILLEGAL_ARGUMENT unless a field or a script is given. */

@@ -238,7 +238,11 @@ enum err collector_subs(struct collector *c, uint32_t bucket, struct agg_result 
 
 enum err collector_empty_subs(struct collector *c, struct agg_result **out, struct errmsg *em)
 {
-    return collector_subs(c, NO_BUCKET, out, em);
+    bool before = c->run->empty;
+    c->run->empty = true;
+    enum err e = collector_subs(c, NO_BUCKET, out, em);
+    c->run->empty = before;
+    return e;
 }
 
 /* ---- buckets by key --------------------------------------------------------------------------------------------------- */

@@ -26,6 +26,7 @@ struct agg_run {
     const struct leaf *leaf;
     struct scorer *scorer;
     bool scores;
+    bool empty; /* what is being built are results of no documents: collector_empty_subs() */
     /* what has to be let go of: all that were made */
     struct agg_script *scripts;
     struct top_hits *top_hits;

@@ -202,10 +202,9 @@ static bool add_part(struct composite *m, struct source *s, uint32_t n, struct p
     return true;
 }
 
-/* Different values of every document of a batch; documents without one have null when the source lets it be. */
+/* The values of every document of a batch; texts differ, numbers that give the same key count each. Documents without one have null when the source lets it be. */
 static bool load_source(struct composite *m, struct source *s, const struct doc_run *d)
 {
-    bool without_interval = s->spec->kind == COMPOSITE_HISTOGRAM && s->spec->interval == 0; /* keys are NaN, equal to none */
     uint32_t n = 0, k = 0;
     s->start[0] = 0;
     for (uint32_t pos = 0; pos < d->n;) {
@@ -222,7 +221,7 @@ static bool load_source(struct composite *m, struct source *s, const struct doc_
                 break;
             }
             struct part p = {.v = part_of(s, i)};
-            bool again = n > s->start[k] && s->list[n - 1].v == p.v && !without_interval;
+            bool again = n > s->start[k] && s->list[n - 1].v == p.v && s->text;
             if (!again && !add_part(m, s, n++, p)) {
                 return false;
             }

@@ -177,8 +177,9 @@ static enum err check_path(struct nested *s, const struct agg *a, struct errmsg 
 {
     const struct field *f = mapping_field(s->c.run->cx->query.mapping, a->nested.path);
     const char *kind = s->reverse ? "reverse_nested" : "nested";
-    s->unmapped = f == NULL;
-    if (f != NULL && f->type != FT_NESTED) {
+    bool object = f != NULL && (f->type == FT_NESTED || f->type == FT_OBJECT);
+    s->unmapped = !object;
+    if (object && f->type != FT_NESTED) {
         return err_set(em, ERR_AGG_EXECUTION, "[%s] nested path [%.*s] is not nested", kind, STR_ARG(a->nested.path));
     }
     return ERR_OK;

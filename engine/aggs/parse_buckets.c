@@ -279,6 +279,15 @@ enum err parse_significant(struct agg_parse *p, struct agg *a, const struct json
     a->terms.shard_size = -1;
     a->terms.min_doc_count = 3;
     a->terms.heuristic.background_is_superset = true;
+    for (uint32_t i = 0; i < body->n; i++) { /* what is not a parameter is taken for the name of a heuristic */
+        const struct json_member *m = &body->members[i];
+        if (!agg_param_known(sig_params, m->key) && !agg_param_known(agg_source_params, m->key)) {
+            jr_fail(p->text, m->value.off, p->em, "unknown field [%.*s]", STR_ARG(m->key));
+            p->em->frame[0].code = ERR_NAMED_OBJECT;
+            p->em->frame[0].line = p->em->frame[0].col = 0;
+            return err_wrap(p->em, ERR_X_CONTENT, "[significant_terms] unknown field [%.*s]", STR_ARG(m->key));
+        }
+    }
     enum err e = agg_params(p, a, body, "significant_terms", sig_params, agg_source_params);
     return e == ERR_OK ? agg_need_source(p, &a->vs) : e;
 }

@@ -24,6 +24,11 @@ static const struct agg_param *find_param(const struct agg_param *table, struct 
     return NULL;
 }
 
+bool agg_param_known(const struct agg_param *table, struct str key)
+{
+    return find_param(table, key) != NULL;
+}
+
 enum err agg_params(struct agg_parse *p, struct agg *a, const struct json *body, const char *parser,
                     const struct agg_param *table, const struct agg_param *more)
 {

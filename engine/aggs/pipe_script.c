@@ -39,7 +39,7 @@ static enum err load_vars(struct reduce *r, const struct agg *p, const struct ag
             return e;
         }
         *skip |= p->pipe.gap == GAP_SKIP && (!x.found || isnan(x.v));
-        vars[k] = (struct script_var){p->pipe.v[k].var, x.found ? x.v : NAN};
+        vars[k] = (struct script_var){p->pipe.v[k].var, x.v, !x.found};
     }
     return ERR_OK;
 }

@@ -339,7 +339,11 @@ static void key_as_string(const struct agg_result *r, const struct agg_bucket *b
     }
     buf_init(&text, NULL, 4 * KIB);
     bucket_key_text(r, b, &text);
-    jw_kstr(w, "key_as_string", buf_view(&text));
+    if (r->agg->type->kind == AGG_SIGNIFICANT_TERMS && r->shape->kind == FORMAT_BOOLEAN) {
+        jw_kbool(w, "key_as_string", str_is(buf_view(&text), "true")); /* no text here, of all places */
+    } else {
+        jw_kstr(w, "key_as_string", buf_view(&text));
+    }
     buf_fini(&text);
 }
 

@@ -170,12 +170,12 @@ static enum err ranges_build(struct collector *c, uint32_t owner, struct agg_res
     out->agg = c->agg;
     out->form = RESULT_STR;
     out->shape = s->v.shape;
-    out->n = s->n;
+    out->n = c->run->empty && s->v.kind == SOURCE_IP ? 0 : s->n; /* of nothing, addresses have no buckets at all */
     out->buckets = ARENA_ARRAY(c->run->arena, struct agg_bucket, s->n);
     if (out->buckets == NULL) {
         return err_no_memory(em);
     }
-    for (uint32_t k = 0; k < s->n; k++) {
+    for (uint32_t k = 0; k < out->n; k++) {
         struct agg_bucket *b = &out->buckets[k];
         bool met = owner != NO_BUCKET && (uint64_t)owner * s->n + k < s->cap;
         uint32_t bucket = met ? owner * s->n + k : NO_BUCKET;

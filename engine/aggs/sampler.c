@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-#define NO_KEY INT64_MIN
+#define NO_KEY    INT64_MIN
+#define MANY_KEYS (INT64_MIN + 1)
 
 struct sampler {
     struct collector c;
@@ -14,15 +15,53 @@ struct sampler {
     int64_t *counts;
     uint32_t cap_counts;
     int64_t *keys; /* of a batch */
+    int64_t without; /* the key of documents that have none */
+    bool found_first;
 };
+
+/* The number of the least of a field's texts in the shard, which documents without one count for. */
+static enum err find_first(struct sampler *s, struct errmsg *em)
+{
+    const struct view *view = s->c.run->cx->shard->view;
+    struct buf least, b;
+    bool any = false;
+    enum err e = ERR_OK;
+    buf_init(&least, NULL, BUF_UNLIMITED);
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    for (uint32_t i = 0; s->v.field != NULL && i < view->n_leaves; i++) {
+        const struct seg_field *f = segment_field(view->leaves[i].segment, s->v.field->path);
+        buf_reset(&b);
+        if (f == NULL || f->n_terms == 0 || !seg_term_by_ord(f, 0, &b)) {
+            continue;
+        }
+        if (!any || str_cmp(buf_view(&b), buf_view(&least)) < 0) {
+            buf_reset(&least);
+            buf_str(&least, buf_view(&b));
+        }
+        any = true;
+    }
+    if (any && !least.failed) {
+        uint32_t id = dict_of_text(&s->v.dict, buf_view(&least));
+        e = id != NO_BUCKET ? ERR_OK : err_no_memory(em);
+        s->without = id;
+    }
+    buf_fini(&least);
+    buf_fini(&b);
+    s->found_first = true;
+    return e;
+}
 
 static enum err sampler_leaf(struct collector *c, struct errmsg *em)
 {
     struct sampler *s = (struct sampler *)c;
-    return s->diversified ? values_leaf(&s->v, em) : ERR_OK;
+    if (c->n_subs == 0) {
+        return err_set(em, ERR_AGG_EXECUTION, "Sampler aggregation must be used with child aggregations.");
+    }
+    enum err e = s->diversified ? values_leaf(&s->v, em) : ERR_OK;
+    return e == ERR_OK && s->diversified && s->v.kind == SOURCE_TEXT && !s->found_first ? find_first(s, em) : e;
 }
 
-/* The one value of each document. */
+/* The one value of each document; without any it counts as 0, or as the first text. */
 static bool load_keys(struct sampler *s, const struct doc_run *d)
 {
     struct agg_run *r = s->c.run;
@@ -30,15 +69,13 @@ static bool load_keys(struct sampler *s, const struct doc_run *d)
     for (uint32_t i = 0; i < d->n; i++) {
         s->keys[i] = NO_KEY;
     }
+    bool fraction = !text && s->v.floating;
     for (uint32_t pos = 0; pos < d->n;) {
         uint32_t n = text ? values_ids(&s->v, d, &pos) : values_longs(&s->v, d, &pos);
         for (uint32_t i = 0; i < n; i++) {
             uint32_t at = s->v.at[i];
-            if (s->keys[at] != NO_KEY) {
-                run_fail(r, err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "Sample diversifying key must be a single valued-field"));
-                return false;
-            }
-            s->keys[at] = text ? (int64_t)s->v.id[i] : s->v.i[i];
+            int64_t key = text ? (int64_t)s->v.id[i] : fraction ? (int64_t)num_to_double(s->v.i[i]) : s->v.i[i];
+            s->keys[at] = s->keys[at] != NO_KEY ? MANY_KEYS : key;
         }
     }
     return r->failed == ERR_OK;
@@ -51,27 +88,23 @@ static void sampler_collect(struct collector *c, const struct doc_run *d)
         return;
     }
     for (uint32_t i = 0; i < d->n; i++) {
-        if (s->diversified && s->keys[i] == NO_KEY) {
-            continue;
-        }
         if (!run_reserve(c->run, &s->noted, &s->cap, s->n + 1, sizeof(*s->noted))) {
             return;
         }
         s->noted[s->n++] = (struct put_off){.doc = c->run->leaf->base + d->docs[i],
                                             .bucket = run_bucket(d, i),
                                             .score = d->scores != NULL ? d->scores[i] : 0,
-                                            .key = s->diversified ? s->keys[i] : 0};
+                                            .key = !s->diversified              ? 0
+                                                   : s->keys[i] == NO_KEY ? s->without
+                                                                          : s->keys[i]};
     }
 }
 
-static int by_rank(const void *a, const void *b)
+static int by_bucket(const void *a, const void *b)
 {
     const struct put_off *x = a, *y = b;
     if (x->bucket != y->bucket) {
         return x->bucket < y->bucket ? -1 : 1;
-    }
-    if (x->score != y->score) {
-        return x->score > y->score ? -1 : 1;
     }
     return x->doc < y->doc ? -1 : x->doc > y->doc;
 }
@@ -85,37 +118,90 @@ static int by_doc(const void *a, const void *b)
     return x->bucket < y->bucket ? -1 : x->bucket > y->bucket;
 }
 
+/* ---- choosing: one bucket's documents, as they came -------------------------------------------------------------------- */
+
+struct choice {
+    struct put_off *v; /* a heap with the worst first */
+    uint32_t n;
+    int64_t max, per_key; /* per_key 0: any number */
+};
+
+static bool worse(const struct put_off *a, const struct put_off *b)
+{
+    return a->score != b->score ? a->score < b->score : a->doc > b->doc;
+}
+
+static void sink(struct choice *c, uint32_t at)
+{
+    struct put_off x = c->v[at];
+    for (uint32_t child = 2 * at + 1; child < c->n; child = 2 * at + 1) {
+        child += child + 1 < c->n && worse(&c->v[child + 1], &c->v[child]);
+        if (!worse(&c->v[child], &x)) {
+            break;
+        }
+        c->v[at] = c->v[child];
+        at = child;
+    }
+    c->v[at] = x;
+}
+
+static void put(struct choice *c, uint32_t at, struct put_off x)
+{
+    for (; at > 0 && worse(&x, &c->v[(at - 1) / 2]); at = (at - 1) / 2) {
+        c->v[at] = c->v[(at - 1) / 2];
+    }
+    c->v[at] = x;
+    sink(c, at);
+}
+
+/* Keys are looked at only of documents that are good enough, as in Lucene's collector of diversified hits. */
+static bool choose(struct choice *c, struct put_off x)
+{
+    bool full = c->n >= c->max;
+    if (c->max <= 0 || (full && worse(&x, &c->v[0]))) {
+        return true;
+    }
+    if (x.key == MANY_KEYS) {
+        return false;
+    }
+    int64_t same = 0;
+    uint32_t worst = 0;
+    for (uint32_t i = 0; c->per_key > 0 && i < c->n; i++) {
+        if (c->v[i].key == x.key) {
+            worst = same++ == 0 || worse(&c->v[i], &c->v[worst]) ? i : worst;
+        }
+    }
+    if (c->per_key > 0 && same >= c->per_key) {
+        if (!worse(&x, &c->v[worst])) {
+            put(c, worst, x);
+        }
+    } else if (full) {
+        put(c, 0, x);
+    } else {
+        put(c, c->n++, x);
+    }
+    return true;
+}
+
 static enum err sampler_finish(struct collector *c, struct errmsg *em)
 {
     struct sampler *s = (struct sampler *)c;
     const struct sampler_params *p = &c->agg->sampler;
-    struct bucket_map seen; /* how often each value was taken */
     uint32_t kept = 0;
-    int64_t taken = 0;
-    bucket_map_init(&seen, c->run);
-    qsort(s->noted, s->n, sizeof(*s->noted), by_rank);
-    for (uint32_t i = 0; i < s->n; i++) {
-        struct put_off x = s->noted[i];
-        taken = i > 0 && kept > 0 && s->noted[kept - 1].bucket == x.bucket ? taken : 0;
-        if (taken >= p->shard_size) {
-            continue;
-        }
-        if (s->diversified) {
-            uint32_t b = bucket_map_get(&seen, x.bucket, x.key);
-            if (b == NO_BUCKET) {
-                return err_no_memory(em);
+    qsort(s->noted, s->n, sizeof(*s->noted), by_bucket);
+    for (uint32_t i = 0; i < s->n;) {
+        uint32_t bucket = s->noted[i].bucket;
+        struct choice chosen = {.v = s->noted + kept, .max = p->shard_size, .per_key = s->diversified ? p->per_value : 0};
+        for (; i < s->n && s->noted[i].bucket == bucket; i++) { /* at or before i: nothing is lost */
+            if (!choose(&chosen, s->noted[i])) {
+                return err_set(em, ERR_ILLEGAL_ARGUMENT, "Sample diversifying key must be a single valued-field");
             }
-            if (seen.counts[b] >= p->per_value) {
-                continue;
-            }
-            seen.counts[b]++;
         }
-        if (!run_reserve(c->run, &s->counts, &s->cap_counts, x.bucket + 1, sizeof(*s->counts))) {
+        if (!run_reserve(c->run, &s->counts, &s->cap_counts, (uint64_t)bucket + 1, sizeof(*s->counts))) {
             return err_no_memory(em);
         }
-        taken++;
-        s->counts[x.bucket]++;
-        s->noted[kept++] = x;
+        s->counts[bucket] = chosen.n;
+        kept += chosen.n;
     }
     qsort(s->noted, kept, sizeof(*s->noted), by_doc);
     return collector_replay(c, s->noted, kept, em);
@@ -160,6 +246,6 @@ enum err sampler_new(struct collector **out, struct agg_run *r, const struct agg
     s->keys = ARENA_ARRAY(r->arena, int64_t, BATCH);
     enum err e = s->keys == NULL ? err_no_memory(em) : collector_init(&s->c, &sampler_ops, r, a, em);
     return e == ERR_OK && s->diversified
-               ? values_bind(&s->v, r, a, &a->vs, TAKES_NUMERIC | TAKES_TEXT | TAKES_IP, SOURCE_TEXT, em)
+               ? values_bind(&s->v, r, a, &a->vs, TAKES_NUMERIC | TAKES_TEXT, SOURCE_TEXT, em)
                : e;
 }

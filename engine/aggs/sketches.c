@@ -177,7 +177,8 @@ static void add_hdr(struct quantiles *q, uint32_t bucket, double x)
     if (q->hdr[bucket]->failed) {
         run_no_memory(r);
     } else if (q->hdr[bucket]->negative) {
-        run_fail(r, err_set(&r->em, ERR_ARRAY_BOUNDS, "Negative values are not supported by HDR aggregation"));
+        run_fail(r, err_set(&r->em, ERR_ARRAY_BOUNDS,
+                            "The value %g is out of bounds for histogram, current covered range cannot be extended any further.", x));
     }
 }
 

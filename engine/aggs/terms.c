@@ -74,12 +74,14 @@ static void collect_text(struct terms *t, const struct doc_run *d)
     }
 }
 
+/* A number that a document has twice counts once, but not towards being rare: as in Elasticsearch. */
 static void collect_numbers(struct terms *t, const struct doc_run *d)
 {
+    bool rare = t->c.agg->type->kind == AGG_RARE_TERMS;
     for (uint32_t pos = 0; pos < d->n;) {
         uint32_t n = values_longs(&t->v, d, &pos);
         for (uint32_t i = 0; i < n; i++) {
-            bool again = i > 0 && t->v.at[i] == t->v.at[i - 1] && t->v.i[i] == t->v.i[i - 1];
+            bool again = !rare && i > 0 && t->v.at[i] == t->v.at[i - 1] && t->v.i[i] == t->v.i[i - 1];
             if (!again && include_long(&t->include, t->v.i[i])) {
                 take(t, d, t->v.at[i], t->v.i[i]);
             }

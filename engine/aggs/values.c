@@ -42,13 +42,11 @@ static bool kind_of_field(const struct field *f, enum source_kind *out)
     case FT_BINARY:
     case FT_META_ID:
     case FT_META_INDEX:
-    case FT_META_ROUTING:
-    case FT_META_IGNORED:
+    case FT_META_TYPE:
         *out = SOURCE_TEXT;
         return true;
     case FT_TOKEN_COUNT:
     case FT_META_SEQ_NO:
-    case FT_META_VERSION:
         *out = SOURCE_NUMBER;
         return true;
     default:
@@ -330,7 +328,7 @@ static enum err text_leaf(struct values *v, struct errmsg *em)
     uint64_t n_ords = 0;
     v->text_from = TEXT_NONE;
     enum err e = ERR_OK;
-    if (v->field->type == FT_META_INDEX || v->field->type == FT_CONSTANT_KEYWORD) {
+    if (v->field->type == FT_META_INDEX || v->field->type == FT_META_TYPE || v->field->type == FT_CONSTANT_KEYWORD) {
         v->text_from = TEXT_INDEX;
     } else if (v->seg == NULL) {
         v->text_from = TEXT_NONE;

@@ -332,7 +332,9 @@ static bool column_doc(struct values *v, doc_id doc, uint32_t k, uint32_t *n)
         }
         return true;
     case TEXT_INDEX:
-        s = v->field->type == FT_CONSTANT_KEYWORD ? v->field->const_value : v->run->cx->shard->index_name;
+        s = v->field->type == FT_CONSTANT_KEYWORD ? v->field->const_value
+            : v->field->type == FT_META_TYPE      ? STR("_doc")
+                                                  : v->run->cx->shard->index_name;
         return s.p == NULL || push_id(v, k, dict_of_text(&v->dict, s), n);
     default:
         return true;

@@ -55,7 +55,7 @@ static enum err with_vars(struct script_run *m)
         }
     }
     for (uint32_t i = 0; i < m->vars_n; i++) {
-        if (!sv_map_put(&m->mem, all.map, sv_str(m->vars[i].name), sv_double(m->vars[i].v))) {
+        if (!sv_map_put(&m->mem, all.map, sv_str(m->vars[i].name), m->vars[i].null ? sv_null() : sv_double(m->vars[i].v))) {
             return vm_no_memory(m);
         }
     }

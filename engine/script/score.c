@@ -248,8 +248,14 @@ static enum err holt_winters(struct script_run *m, const double *in, uint32_t n,
     e = e == ERR_OK ? vm_arg_i64(m, a[4], &period) : e;
     e = e == ERR_OK ? vm_arg_bool(m, a[5], &mult) : e;
     *out = sv_double(NAN);
-    if (e != ERR_OK || period < 1 || n < 2 * (uint64_t)period) {
+    if (e != ERR_OK || n == 0) {
         return e;
+    }
+    if (period < 1 || n < 2 * (uint64_t)period) {
+        return err_set(m->em, ERR_ILLEGAL_ARGUMENT,
+                       "Holt-Winters aggregation requires at least (2 * period == 2 * %lld == %lld) data-points to function.  Only "
+                       "[%u] were provided.",
+                       (long long)period, (long long)(2 * period), n);
     }
     double *v = ARENA_ARRAY(&m->mem, double, n), *seasonal = ARENA_ARRAY(&m->mem, double, n);
     if (v == NULL || seasonal == NULL) {

@@ -79,6 +79,7 @@ struct script_env {
 struct script_var {
     struct str name;
     double v;
+    bool null;
 };
 
 /* ---- scripts ---- */
