@@ -637,7 +637,7 @@ static double number(const char *source, enum script_context context, const stru
     ck_assert_msg(script_compile(&s, str_of(source), STR(""), context, &em) == ERR_OK, "%s: %s", source,
                   em.frame[em.n - 1].reason);
     ck_assert_int_eq(script_run_new(&r, s, NULL, NULL, NULL), ERR_OK);
-    static const struct script_var vars[] = {{{"x", 1}, 10}, {{"y", 1}, 4}};
+    static const struct script_var vars[] = {{{"x", 1}, 10, false}, {{"y", 1}, 4, false}};
     script_run_vars(r, vars, 2);
     ck_assert_msg(script_number(r, e, &v, is_null, &em) == ERR_OK, "%s: %s", source,
                   em.frame[em.n - 1].reason);
