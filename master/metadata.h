@@ -62,6 +62,7 @@ struct meta_request {
     /* the answer */
     struct errmsg error; /* n == 0: fine */
     bool changed;
+    bool acknowledged;   /* every node has applied it, not just a majority */
     struct str response; /* JSON that the action has to say (cluster settings); n == 0: none */
     void (*done)(struct meta_request *rq);
     void *user;

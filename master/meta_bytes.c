@@ -1,0 +1,216 @@
+#include "master/meta_bytes.h"
+
+#include "proto/err_bytes.h"
+
+#define META_VERSION 1
+
+enum { FLAG_AUTO_CREATE = 1, FLAG_CREATE_ONLY = 2, FLAG_PRESERVE = 4, FLAG_FLAT = 8, FLAG_ACKNOWLEDGED = 16, FLAG_CHANGED = 32 };
+
+static void put_opt(struct buf *b, struct str s)
+{
+    put_bool(b, s.p != NULL);
+    put_str(b, s);
+}
+
+static struct str keep(struct bytes_in *in, struct arena *a)
+{
+    struct str s = get_str(in), copy = in->bad ? STR_NULL : arena_str(a, s);
+    in->bad |= copy.p == NULL;
+    return copy;
+}
+
+static struct str keep_opt(struct bytes_in *in, struct arena *a)
+{
+    bool there = get_bool(in);
+    struct str s = keep(in, a);
+    return there ? s : STR_NULL;
+}
+
+static void put_alias(struct buf *b, const struct alias_meta *a)
+{
+    put_opt(b, a->name);
+    put_opt(b, a->filter);
+    put_opt(b, a->index_routing);
+    put_opt(b, a->search_routing);
+    put_u8(b, (uint8_t)(a->has_is_write | a->is_write << 1 | a->has_is_hidden << 2 | a->is_hidden << 3));
+}
+
+static void get_alias(struct bytes_in *in, struct alias_meta *m, struct arena *a)
+{
+    m->name = keep_opt(in, a);
+    m->filter = keep_opt(in, a);
+    m->index_routing = keep_opt(in, a);
+    m->search_routing = keep_opt(in, a);
+    uint8_t flags = get_u8(in);
+    m->has_is_write = (flags & 1) != 0;
+    m->is_write = (flags & 2) != 0;
+    m->has_is_hidden = (flags & 4) != 0;
+    m->is_hidden = (flags & 8) != 0;
+}
+
+static void put_names(struct buf *b, const struct str *v, uint32_t n)
+{
+    put_varint(b, n);
+    for (uint32_t i = 0; i < n; i++) {
+        put_str(b, v[i]);
+    }
+}
+
+static const struct str *get_names(struct bytes_in *in, uint32_t *n, struct arena *a)
+{
+    size_t count = get_count(in, 1);
+    struct str *v = ARENA_ARRAY(a, struct str, count);
+    in->bad |= v == NULL;
+    *n = 0;
+    for (size_t i = 0; i < count && !in->bad; i++) {
+        v[(*n)++] = keep(in, a);
+    }
+    return v;
+}
+
+/* The body, compact; and the text it came from, in which errors have their places. */
+static void put_body(struct buf *out, const struct json *body)
+{
+    struct buf b;
+    struct jsonw w;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_value(&w, body);
+    put_str(out, buf_view(&b));
+    out->failed |= b.failed;
+    buf_fini(&b);
+}
+
+static const struct json *at_offset(const struct json *v, uint32_t off, uint32_t end)
+{
+    if (v->off == off && v->end == end) {
+        return v;
+    }
+    for (uint32_t i = 0; (v->type == JSON_ARRAY || v->type == JSON_OBJECT) && i < v->n; i++) {
+        const struct json *in = v->type == JSON_ARRAY ? &v->items[i] : &v->members[i].value;
+        if (in->off <= off && end <= in->end) {
+            return at_offset(in, off, end);
+        }
+    }
+    return NULL;
+}
+
+static bool reads_as(const struct json *v, struct str compact)
+{
+    struct buf b;
+    struct jsonw w;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_value(&w, v);
+    bool same = !b.failed && str_eq(buf_view(&b), compact);
+    buf_fini(&b);
+    return same;
+}
+
+static void get_body(struct bytes_in *in, struct meta_request *rq, uint32_t off, uint32_t end)
+{
+    struct json tree;
+    struct str compact = keep(in, &rq->arena);
+    if (in->bad) {
+        return;
+    }
+    if (rq->text.n > 0 && json_parse(&tree, rq->text, &rq->arena, &json_limits_default, NULL) == ERR_OK) {
+        const struct json *v = at_offset(&tree, off, end);
+        if (v != NULL && reads_as(v, compact)) {
+            rq->body = *v;
+            return;
+        }
+    }
+    in->bad |= json_parse(&rq->body, compact, &rq->arena, &json_limits_default, NULL) != ERR_OK; /* made, not sent by a client */
+}
+
+void meta_request_encode(const struct meta_request *rq, struct buf *out)
+{
+    put_u8(out, META_VERSION);
+    put_u8(out, (uint8_t)rq->action);
+    put_u8(out, (uint8_t)((rq->auto_create ? FLAG_AUTO_CREATE : 0) | (rq->create_only ? FLAG_CREATE_ONLY : 0)
+                          | (rq->preserve_existing ? FLAG_PRESERVE : 0) | (rq->flat ? FLAG_FLAT : 0)));
+    put_names(out, rq->names, rq->n_names);
+    put_str(out, rq->text);
+    put_varint(out, rq->body.off);
+    put_varint(out, rq->body.end);
+    put_body(out, &rq->body);
+    put_u8(out, (uint8_t)rq->template_kind);
+    put_zigzag(out, rq->timeout_ms);
+    put_varint(out, rq->n_alias_actions);
+    for (uint32_t i = 0; i < rq->n_alias_actions; i++) {
+        const struct alias_action *a = &rq->alias_actions[i];
+        put_u8(out, (uint8_t)a->kind);
+        put_str(out, a->index);
+        put_names(out, a->aliases, a->n_aliases);
+        put_alias(out, &a->alias);
+        put_bool(out, a->must_exist);
+    }
+    put_str(out, rq->shard.uuid);
+    put_varint(out, rq->shard.shard);
+    put_varint(out, rq->shard.tries);
+    put_str(out, rq->shard.details);
+}
+
+enum err meta_request_decode(struct meta_request *rq, struct str bytes, struct errmsg *em)
+{
+    struct bytes_in in = bytes_in(bytes);
+    struct arena *a = &rq->arena;
+    in.bad |= get_u8(&in) != META_VERSION;
+    uint8_t action = get_u8(&in), flags = get_u8(&in);
+    in.bad |= action > META_SHARD_UP;
+    rq->action = (enum meta_action)action;
+    rq->auto_create = (flags & FLAG_AUTO_CREATE) != 0;
+    rq->create_only = (flags & FLAG_CREATE_ONLY) != 0;
+    rq->preserve_existing = (flags & FLAG_PRESERVE) != 0;
+    rq->flat = (flags & FLAG_FLAT) != 0;
+    rq->names = get_names(&in, &rq->n_names, a);
+    rq->text = keep(&in, a);
+    uint64_t off = get_varint(&in), end = get_varint(&in);
+    get_body(&in, rq, (uint32_t)off, (uint32_t)end);
+    uint8_t kind = get_u8(&in);
+    in.bad |= kind > TEMPLATE_COMPONENT;
+    rq->template_kind = (enum template_kind)kind;
+    rq->timeout_ms = get_zigzag(&in);
+    size_t n = get_count(&in, 8);
+    struct alias_action *actions = ARENA_ARRAY(a, struct alias_action, n);
+    in.bad |= actions == NULL;
+    for (size_t i = 0; i < n && !in.bad; i++) {
+        struct alias_action *x = &actions[rq->n_alias_actions++];
+        uint8_t what = get_u8(&in);
+        in.bad |= what > ALIAS_REMOVE_INDEX;
+        x->kind = (enum alias_kind)what;
+        x->index = keep(&in, a);
+        x->aliases = get_names(&in, &x->n_aliases, a);
+        get_alias(&in, &x->alias, a);
+        x->must_exist = get_bool(&in);
+    }
+    rq->alias_actions = actions;
+    rq->shard.uuid = keep(&in, a);
+    rq->shard.shard = (uint32_t)get_varint(&in);
+    rq->shard.tries = (uint32_t)get_varint(&in);
+    rq->shard.details = keep(&in, a);
+    return in.bad || bytes_left(&in) != 0 ? err_set(em, ERR_CORRUPT, "a metadata request cannot be read") : ERR_OK;
+}
+
+void meta_answer_encode(const struct meta_request *rq, uint64_t version, struct buf *out)
+{
+    put_u8(out, META_VERSION);
+    put_u8(out, (uint8_t)((rq->changed ? FLAG_CHANGED : 0) | (rq->acknowledged ? FLAG_ACKNOWLEDGED : 0)));
+    put_str(out, rq->response);
+    put_varint(out, version);
+    errmsg_encode(&rq->error, out);
+}
+
+enum err meta_answer_decode(struct meta_request *rq, uint64_t *version, struct str bytes, struct errmsg *em)
+{
+    struct bytes_in in = bytes_in(bytes);
+    in.bad |= get_u8(&in) != META_VERSION;
+    uint8_t flags = get_u8(&in);
+    rq->changed = (flags & FLAG_CHANGED) != 0;
+    rq->acknowledged = (flags & FLAG_ACKNOWLEDGED) != 0;
+    rq->response = keep(&in, &rq->arena);
+    *version = get_varint(&in);
+    errmsg_decode(&rq->error, &in);
+    return in.bad || bytes_left(&in) != 0 ? err_set(em, ERR_CORRUPT, "an answer of the master cannot be read") : ERR_OK;
+}
