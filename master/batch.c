@@ -1,0 +1,468 @@
+/* The master's work: all tasks that wait, run as one batch over the newest state, published once. */
+#include "master/cluster_int.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct batch {
+    struct batch *next;
+    struct cluster *c;
+    struct task *tasks;
+    struct cluster_state *base;  /* with nodes and voters as they should be */
+    struct cluster_state *result; /* NULL: nothing changed */
+    bool nodes_changed;
+    struct alloc_wants wants;
+    struct arena arena; /* wants, copies of `found` */
+    struct found_copy *found;
+    uint32_t n_found;
+    uint64_t version;
+    struct errmsg error; /* of the whole */
+};
+
+struct task *task_new(enum task_kind kind)
+{
+    struct task *t = calloc(1, sizeof(*t));
+    if (t != NULL) {
+        t->kind = kind;
+        arena_init(&t->arena, NULL, ARENA_UNLIMITED);
+    }
+    return t;
+}
+
+void task_free(struct task *t)
+{
+    arena_fini(&t->arena);
+    free(t);
+}
+
+static void finish_tasks(struct task *t, uint64_t version, const struct errmsg *error, bool all)
+{
+    while (t != NULL) {
+        struct task *next = t->next;
+        if (error != NULL && t->error.n == 0) {
+            t->error = *error;
+        }
+        if (t->rq != NULL) {
+            t->rq->acknowledged = all;
+        }
+        t->done(t, version);
+        t = next;
+    }
+}
+
+static void batch_free(struct batch *b)
+{
+    cluster_state_unref(b->base);
+    cluster_state_unref(b->result);
+    arena_fini(&b->arena);
+    free(b);
+}
+
+/* ---- computing: on the pool ---- */
+
+static enum err run_task(struct batch *b, struct task *t, struct cluster_state **cur, struct errmsg *em)
+{
+    struct cluster *c = b->c;
+    struct cluster_state *next = NULL;
+    struct alloc_env env = {.now_ms = clock_wall_ms(c->o.clock), .rng = c->o.env.rng, .found = b->found, .n_found = b->n_found};
+    if (t->kind == TASK_META) {
+        enum err e = metadata_apply(&c->o.env, *cur, t->rq, &next, em);
+        if (e == ERR_OK && next != NULL) {
+            cluster_state_unref(*cur);
+            *cur = next;
+        }
+        return e;
+    }
+    if (t->kind != TASK_SHARD) {
+        return ERR_OK;
+    }
+    struct state_builder sb;
+    if (!state_builder_init(&sb, *cur)) {
+        return err_no_memory(em);
+    }
+    const struct shard_event *ev = &t->event;
+    enum err e = ev->kind == SHARD_EVENT_STARTED ? allocation_started(&sb, ev->index_uuid, ev->shard, ev->allocation_id, ev->primary_term, &t->changed, em)
+                 : ev->kind == SHARD_EVENT_FAILED
+                     ? allocation_failed(&env, &sb, ev->index_uuid, ev->shard, ev->allocation_id, ev->why, &t->changed, em)
+                     : allocation_mark_stale(&env, &sb, ev->index_uuid, ev->shard, ev->allocation_id, ev->primary_term, ev->why, &t->changed, em);
+    if (e != ERR_OK || !t->changed) {
+        state_builder_drop(&sb);
+        return e;
+    }
+    next = state_builder_seal(&sb, STR("_task_"));
+    if (next == NULL) {
+        return err_no_memory(em);
+    }
+    cluster_state_unref(*cur);
+    *cur = next;
+    return ERR_OK;
+}
+
+static enum err allocate_last(struct batch *b, struct cluster_state **cur, struct errmsg *em)
+{
+    struct cluster *c = b->c;
+    struct alloc_env env = {.now_ms = clock_wall_ms(c->o.clock), .rng = c->o.env.rng, .found = b->found, .n_found = b->n_found};
+    struct state_builder sb;
+    bool changed = false;
+    char uuid[23];
+    b->wants = (struct alloc_wants){.again_ms = INT64_MAX, .arena = &b->arena};
+    if (!state_builder_init(&sb, *cur)) {
+        return err_no_memory(em);
+    }
+    enum err e = allocate(&env, &sb, &b->wants, &changed, em);
+    if (e != ERR_OK || (!changed && *cur == b->base && !b->nodes_changed)) {
+        state_builder_drop(&sb);
+        return e;
+    }
+    random_uuid(c->o.env.rng, uuid);
+    if (sb.next->cluster_uuid.n == 0) {
+        char cluster_uuid[23];
+        random_uuid(c->o.env.rng, cluster_uuid);
+        if (!state_set_names(&sb, c->o.cluster_name, str_of(cluster_uuid))) {
+            state_builder_drop(&sb);
+            return err_no_memory(em);
+        }
+    }
+    sb.next->version = b->version - 1; /* however many steps it took: one state is published */
+    b->result = state_builder_seal(&sb, str_of(uuid));
+    return b->result != NULL ? ERR_OK : err_no_memory(em);
+}
+
+static void computed(void *arg);
+
+static void compute(void *arg)
+{
+    struct batch *b = arg;
+    struct cluster_state *cur = cluster_state_ref(b->base);
+    for (struct task *t = b->tasks; t != NULL; t = t->next) {
+        struct errmsg em;
+        err_clear(&em);
+        if (run_task(b, t, &cur, &em) != ERR_OK) {
+            t->error = em;
+        }
+    }
+    struct errmsg em;
+    if (allocate_last(b, &cur, &em) != ERR_OK) {
+        b->error = em;
+    }
+    cluster_state_unref(cur);
+    executor_submit_force(b->c->o.loop, computed, b);
+}
+
+/* ---- on the loop ---- */
+
+/* The accepted state, with the nodes and voters that there should be now. */
+static enum err make_base(struct cluster *c, struct batch *b, struct errmsg *em)
+{
+    struct quorum *q = quorum_driver_core(c->driver);
+    struct cluster_state *from = quorum_accepted(q);
+    struct state_builder sb;
+    b->version = from->version + 1;
+    if (!c->nodes_wanted && c->config.n == 0) {
+        b->base = cluster_state_ref(from);
+        return ERR_OK;
+    }
+    if (!state_builder_init(&sb, from)) {
+        return err_no_memory(em);
+    }
+    enum err e = quorum_next_nodes(q, from, &sb, em);
+    if (e == ERR_OK && c->config.n > 0) {
+        struct coordination_part *p = sb.next->coordination; /* new, and ours alone until it is sealed */
+        p->accepted = str_set_copy(&c->config, &p->part.arena);
+        e = p->accepted.v != NULL ? ERR_OK : err_no_memory(em);
+    }
+    if (e != ERR_OK) {
+        state_builder_drop(&sb);
+        return e;
+    }
+    b->base = state_builder_seal(&sb, STR("_nodes_"));
+    b->nodes_changed = true;
+    c->nodes_wanted = false;
+    c->config.n = 0;
+    return b->base != NULL ? ERR_OK : err_no_memory(em);
+}
+
+static bool copy_found(struct cluster *c, struct batch *b)
+{
+    b->found = ARENA_ARRAY(&b->arena, struct found_copy, c->n_found);
+    bool ok = b->found != NULL;
+    for (uint32_t i = 0; ok && i < c->n_found; i++) {
+        struct found_copy *f = &b->found[b->n_found++];
+        *f = c->found[i];
+        f->node_id = arena_str(&b->arena, f->node_id);
+        f->index_uuid = arena_str(&b->arena, f->index_uuid);
+        f->allocation_id = arena_str(&b->arena, f->allocation_id);
+        ok = f->node_id.p != NULL && f->index_uuid.p != NULL && f->allocation_id.p != NULL;
+    }
+    return ok;
+}
+
+void batch_run(struct cluster *c)
+{
+    if (c->mode != QUORUM_LEADER || c->batch != NULL || (c->queue == NULL && !c->nodes_wanted && c->config.n == 0)
+        || quorum_publishing(quorum_driver_core(c->driver))) {
+        return;
+    }
+    struct batch *b = calloc(1, sizeof(*b));
+    struct errmsg em;
+    if (b == NULL) {
+        return; /* at the next event */
+    }
+    b->c = c;
+    arena_init(&b->arena, NULL, ARENA_UNLIMITED);
+    b->tasks = c->queue;
+    c->queue = NULL;
+    c->queue_last = &c->queue;
+    enum err e = make_base(c, b, &em);
+    e = e == ERR_OK && !copy_found(c, b) ? err_no_memory(&em) : e;
+    if (e != ERR_OK) {
+        finish_tasks(b->tasks, 0, &em, false);
+        batch_free(b);
+        return;
+    }
+    c->batch = b;
+    cluster_under_way(c);
+    if (!executor_submit_force(c->o.compute, compute, b)) {
+        compute(b);
+    }
+}
+
+static void end_batch(struct cluster *c, const struct errmsg *error)
+{
+    struct batch *b = c->batch;
+    c->batch = NULL;
+    finish_tasks(b->tasks, b->result != NULL ? b->version : quorum_accepted(quorum_driver_core(c->driver))->version, error, error == NULL);
+    batch_free(b);
+}
+
+/* ---- what allocation wants to know ---- */
+
+struct lookup {
+    struct transport_rq rq;
+    struct cluster *c;
+    char node_id[32];
+};
+
+static void put_shards(struct buf *out, const struct shard_id *v, uint32_t n)
+{
+    put_varint(out, n);
+    for (uint32_t i = 0; i < n; i++) {
+        put_str(out, v[i].uuid);
+        put_varint(out, v[i].shard);
+    }
+}
+
+static void remember_found(struct cluster *c, struct str node_id, struct str uuid, uint32_t shard, struct str allocation_id, uint64_t bytes)
+{
+    struct found_copy *f = NULL;
+    for (uint32_t i = 0; i < c->n_found && f == NULL; i++) {
+        struct found_copy *k = &c->found[i];
+        f = k->shard == shard && str_eq(k->node_id, node_id) && str_eq(k->index_uuid, uuid) ? k : NULL;
+    }
+    if (f == NULL && c->n_found == c->found_cap) {
+        uint32_t cap = c->found_cap == 0 ? 64 : c->found_cap * 2;
+        struct found_copy *v = realloc(c->found, cap * sizeof(*v));
+        if (v == NULL) {
+            return;
+        }
+        c->found = v;
+        c->found_cap = cap;
+    }
+    struct found_copy k = {.node_id = arena_str(&c->found_arena, node_id), .index_uuid = arena_str(&c->found_arena, uuid), .shard = shard,
+                           .allocation_id = arena_str(&c->found_arena, allocation_id), .matching_bytes = bytes};
+    if (k.node_id.p == NULL || k.index_uuid.p == NULL || k.allocation_id.p == NULL) {
+        return;
+    }
+    if (f == NULL) {
+        f = &c->found[c->n_found++];
+    }
+    *f = k;
+}
+
+static void lookup_done(struct transport_rq *rq)
+{
+    struct lookup *l = (struct lookup *)(void *)rq;
+    struct cluster *c = l->c;
+    struct bytes_in in = bytes_in(rq->answer);
+    bool any = false;
+    if (rq->error.n == 0 && c->mode == QUORUM_LEADER) {
+        for (size_t n = get_count(&in, 4); n > 0 && !in.bad; n--) {
+            struct str uuid = get_str(&in);
+            uint32_t shard = (uint32_t)get_varint(&in);
+            struct str id = get_str(&in);
+            uint64_t bytes = get_varint(&in);
+            if (!in.bad) {
+                remember_found(c, str_of(l->node_id), uuid, shard, id, bytes);
+                any = true;
+            }
+        }
+    }
+    if (any) {
+        struct task *t = task_new(TASK_REROUTE);
+        if (t != NULL) {
+            t->done = NULL;
+            batch_add(c, t);
+        }
+    }
+    buf_fini(&rq->answer_memory);
+    free(l);
+    cluster_left(c);
+}
+
+static void look_up(struct cluster *c, const struct batch *b)
+{
+    const struct nodes_part *nodes = quorum_accepted(quorum_driver_core(c->driver))->nodes;
+    for (uint32_t i = 0; b->wants.n_lookups > 0 && nodes != NULL && i < nodes->n; i++) {
+        struct lookup *l = (nodes->v[i].roles & ROLE_DATA) != 0 ? calloc(1, sizeof(*l)) : NULL;
+        if (l == NULL) {
+            continue;
+        }
+        struct transport_peer to = {nodes->v[i].transport_address, nodes->v[i].ephemeral_id};
+        l->c = c;
+        snprintf(l->node_id, sizeof(l->node_id), "%.*s", STR_ARG(nodes->v[i].id));
+        l->rq = (struct transport_rq){.cls = TRANSPORT_DATA, .kind = MESSAGE_LIST_COPIES, .timeout_ms = MASTER_TIMEOUT_DEFAULT_MS, .on = c->o.loop,
+                                      .done = lookup_done};
+        buf_init(&l->rq.payload, NULL, BUF_UNLIMITED);
+        put_shards(&l->rq.payload, b->wants.lookups, b->wants.n_lookups);
+        cluster_under_way(c);
+        c->o.transport->send(c->o.transport->self, &to, &l->rq);
+    }
+}
+
+static void computed(void *arg)
+{
+    struct batch *b = arg;
+    struct cluster *c = b->c;
+    struct errmsg em;
+    enum err e = ERR_OK;
+    if (c->mode != QUORUM_LEADER) { /* no longer, or (a state of an older term is not published) not any more */
+        e = err_set(&em, ERR_NOT_MASTER, "this node is no longer the master");
+    } else if (b->error.n > 0) {
+        em = b->error;
+        e = err_code(&em);
+    } else if (b->result != NULL) {
+        e = quorum_driver_publish(c->driver, b->result, &em);
+    }
+    if (c->batch == b && (e != ERR_OK || b->result == NULL)) { /* publishing may have ended it already */
+        if (e == ERR_OK) {
+            look_up(c, b);
+            c->reroute_at_ms = b->wants.again_ms;
+        }
+        end_batch(c, e != ERR_OK ? &em : NULL);
+        batch_run(c);
+    }
+    cluster_left(c);
+}
+
+void batch_published(struct cluster *c, uint64_t version, const struct errmsg *error)
+{
+    struct batch *b = c->batch;
+    if (b == NULL || b->version != version) {
+        return;
+    }
+    if (error != NULL) {
+        end_batch(c, error);
+        return;
+    }
+    c->batch = NULL;
+    look_up(c, b);
+    c->reroute_at_ms = b->wants.again_ms;
+    b->next = c->acking;
+    c->acking = b;
+    batch_run(c);
+}
+
+void batch_acked(struct cluster *c, uint64_t version, bool all)
+{
+    for (struct batch **at = &c->acking; *at != NULL; at = &(*at)->next) {
+        struct batch *b = *at;
+        if (b->version == version) {
+            *at = b->next;
+            finish_tasks(b->tasks, b->version, NULL, all);
+            batch_free(b);
+            return;
+        }
+    }
+}
+
+/* ---- the queue ---- */
+
+static void forget_task(struct task *t, uint64_t version)
+{
+    (void)version;
+    task_free(t);
+}
+
+void batch_add(struct cluster *c, struct task *t)
+{
+    t->next = NULL;
+    t->done = t->done != NULL ? t->done : forget_task;
+    *c->queue_last = t;
+    c->queue_last = &t->next;
+    batch_run(c);
+}
+
+void batch_want_nodes(struct cluster *c)
+{
+    c->nodes_wanted = true;
+    batch_run(c);
+}
+
+void batch_want_config(struct cluster *c, const struct str_set *config)
+{
+    arena_reset(&c->config_arena);
+    c->config = str_set_copy(config, &c->config_arena);
+    if (c->config.v == NULL) {
+        c->config.n = 0;
+    }
+    batch_run(c);
+}
+
+void batch_begin_leading(struct cluster *c)
+{
+    c->nodes_wanted = true;
+    c->config.n = 0;
+    c->n_found = 0;
+    arena_reset(&c->found_arena);
+    batch_run(c);
+}
+
+/* A batch that is being computed ends when it comes back; one that was being published has been told already. */
+void batch_stop_leading(struct cluster *c)
+{
+    struct errmsg em;
+    err_set(&em, ERR_NOT_MASTER, "this node is no longer the master");
+    struct task *queue = c->queue;
+    c->queue = NULL;
+    c->queue_last = &c->queue;
+    c->nodes_wanted = false;
+    c->config.n = 0;
+    c->reroute_at_ms = INT64_MAX;
+    while (c->acking != NULL) { /* committed: only the other nodes' word is missing */
+        struct batch *b = c->acking;
+        c->acking = b->next;
+        finish_tasks(b->tasks, b->version, NULL, false);
+        batch_free(b);
+    }
+    finish_tasks(queue, 0, &em, false);
+}
+
+void batch_tick(struct cluster *c)
+{
+    if (c->mode == QUORUM_LEADER && clock_wall_ms(c->o.clock) >= c->reroute_at_ms) {
+        c->reroute_at_ms = INT64_MAX;
+        struct task *t = task_new(TASK_REROUTE);
+        if (t != NULL) {
+            batch_add(c, t);
+        }
+    }
+    batch_run(c);
+}
+
+int64_t batch_wake(const struct cluster *c)
+{
+    if (c->mode != QUORUM_LEADER || c->reroute_at_ms == INT64_MAX) {
+        return INT64_MAX;
+    }
+    return clock_mono_ms(c->o.clock) + MAX_OF(c->reroute_at_ms - clock_wall_ms(c->o.clock), 0);
+}

@@ -1,0 +1,103 @@
+/* cluster_int.h - what the files of the cluster service share. */
+#ifndef MASTER_CLUSTER_INT_H
+#define MASTER_CLUSTER_INT_H
+
+#include "master/cluster.h"
+
+#include <pthread.h>
+
+#define MASTER_TIMEOUT_DEFAULT_MS 30000
+#define RETRY_MS                  100 /* after a master that was not one */
+#define WATCHERS_MAX              8
+
+/* Something for the master to do, at the master. */
+enum task_kind { TASK_META, TASK_SHARD, TASK_NODES, TASK_REROUTE };
+struct task {
+    struct task *next;
+    enum task_kind kind;
+    struct meta_request *rq; /* TASK_META: ours or a remote node's */
+    struct shard_event event;
+    struct arena arena;      /* event's strings */
+    struct errmsg error;
+    bool changed;
+    /* Runs once: with the version that shows the change. */
+    void (*done)(struct task *t, uint64_t version);
+    void *user;
+};
+
+/* A request of this node on its way, or waiting for a master or for the state that shows it. */
+struct journey {
+    struct journey *next;
+    struct cluster *c;
+    struct meta_request *rq; /* or */
+    struct shard_event event;
+    struct arena arena;
+    void (*event_done)(void *arg, const struct errmsg *error);
+    void *event_arg;
+    int64_t deadline_ms; /* mono; INT64_MAX: none */
+    uint64_t version;    /* waits until this is applied; 0: waits for a master */
+    struct transport_rq transport;
+    struct errmsg error;
+};
+
+struct cluster {
+    struct cluster_opts o;
+    struct quorum_driver *driver;
+    struct state_log *log;
+    pthread_mutex_t lock; /* state, inbox */
+    struct cluster_state *state;
+    struct journey *inbox;
+    bool inbox_posted, stopping;
+    /* the loop's */
+    enum quorum_mode mode;
+    uint64_t term;
+    struct arena master_arena;
+    struct node_meta master; /* id.p == NULL: none */
+    struct journey *waiting; /* for a master, or a state */
+    struct timer *timer;
+    int64_t timer_ms;
+    struct cluster_state *applying;
+    void (*apply_done)(void *arg);
+    void *apply_arg;
+    struct {
+        void (*watch)(void *arg, struct cluster_state *state);
+        void *arg;
+    } watchers[WATCHERS_MAX];
+    uint32_t n_watchers;
+    uint32_t under_way;
+    void (*stopped)(void *arg);
+    void *stopped_arg;
+    /* the leader's (batch.c) */
+    struct task *queue, **queue_last;
+    bool nodes_wanted;         /* the next batch brings the state's nodes up to date */
+    struct str_set config;     /* and the voting configuration, when n > 0; in config_arena */
+    struct arena config_arena;
+    struct batch *batch;       /* being computed or published */
+    struct batch *acking;      /* published, waiting for all nodes */
+    struct found_copy *found;  /* what nodes said about copies; in found_arena */
+    uint32_t n_found, found_cap;
+    struct arena found_arena;
+    int64_t reroute_at_ms;     /* wall clock; INT64_MAX: no need */
+};
+
+/* ---- cluster.c ---- */
+void cluster_under_way(struct cluster *c);
+void cluster_left(struct cluster *c); /* the opposite */
+void cluster_set_timer(struct cluster *c, int64_t mono_ms);
+
+/* ---- batch.c: the leader ---- */
+void batch_begin_leading(struct cluster *c);
+void batch_stop_leading(struct cluster *c);
+/* Takes the task. */
+void batch_add(struct cluster *c, struct task *t);
+void batch_want_nodes(struct cluster *c);
+void batch_want_config(struct cluster *c, const struct str_set *config);
+void batch_run(struct cluster *c); /* if there is something to do and nothing under way */
+void batch_published(struct cluster *c, uint64_t version, const struct errmsg *error);
+void batch_acked(struct cluster *c, uint64_t version, bool all);
+void batch_tick(struct cluster *c);
+int64_t batch_wake(const struct cluster *c);
+struct task *task_new(enum task_kind kind);
+void task_free(struct task *t);
+
+#endif
