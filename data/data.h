@@ -56,6 +56,10 @@ void data_service_free(struct data_service *s);
  * never were). */
 void data_apply(struct data_service *s, struct cluster_state *state, void (*done)(void *arg), void *arg);
 
+/* Analysis with other dictionaries from now on: in requests that begin after done(arg), on any thread; those under way keep
+ * what they have. env's dictionaries are kept as long as they are used. */
+void data_reload_analysis(struct data_service *s, const struct analysis_env *env, void (*done)(void *arg), void *arg);
+
 /* The calls for coordinators; lives as long as the service. */
 const struct shard_api *data_api(struct data_service *s);
 

@@ -45,6 +45,7 @@ struct shard {
     struct strand *strand;
     pthread_mutex_t view_lock; /* changes of the next two, for readers off the strand */
     struct engine *engine;     /* NULL: the copy has failed */
+    struct mapping *replay_mapping; /* of the document that is being replayed */
     struct view *last_view;    /* of the engine that failed; searches go on with it */
     _Atomic int64_t term;      /* primary term, as of the last state */
     struct str dir;
@@ -57,6 +58,7 @@ struct shard {
     _Atomic bool tick_queued;
     /* strand only */
     bool sync_out, flush_out, merge_out;
+    struct engine_merge *merge; /* the one that is out */
     bool flush_wanted, flush_forced, flush_synced; /* a flush is to begin, once what waits is synced */
     struct engine_flush *sealed;                   /* it has begun, and runs once its operations are durable */
     bool failing;                                  /* the engine has failed, its jobs are still out */
@@ -86,7 +88,8 @@ struct data_service {
     struct index_service **indices;
     size_t n_indices, indices_cap;
     size_t open_shards; /* not yet closed, also those out of the table */
-    bool stopping, applier_closed;
+    _Atomic bool stopping;
+    bool applier_closed;
     struct search_context_entry *contexts;
     uint64_t next_context;
     size_t n_contexts;
@@ -125,6 +128,13 @@ void index_service_unref(struct index_service *ix);
 struct mapping *index_mapping(struct index_service *ix, uint64_t *version); /* a reference */
 struct settings_part *index_settings(struct index_service *ix);            /* a reference */
 
+/* Tells every shard of the index, on its strand, of a new mapping or new settings. Applier only. */
+void shards_follow(struct data_service *s, struct index_service *ix, bool mapping, bool settings);
+
+/* reload.c: the service keeps the dictionaries of its environment. */
+void data_own_env(struct data_service *s);
+void data_drop_env(struct data_service *s);
+
 /* ---- calls ---- */
 
 void data_write(void *self, struct shard_write *rq);
@@ -155,6 +165,8 @@ void shard_fail_waiters(struct shard *sh, const struct errmsg *em);
 void shard_maintain(struct shard *sh);
 /* The next step of a flush that is wanted, if it can be made now. */
 void shard_flush_step(struct shard *sh);
+/* Any thread: a copy that closes does not wait for a long merge. */
+void shard_cancel_merge(struct shard *sh);
 void shard_fail_merges(struct shard *sh, const struct errmsg *em);
 void shard_fail_acts(struct shard *sh, const struct errmsg *em); /* those that wait */
 

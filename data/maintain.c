@@ -139,11 +139,27 @@ struct merge_run {
 
 static void next_forced_merge(struct shard *sh);
 
+static void cancel_merge(void *arg)
+{
+    struct shard *sh = arg;
+    if (sh->merge != NULL) {
+        engine_merge_cancel(sh->merge);
+    }
+    shard_release(sh);
+}
+
+void shard_cancel_merge(struct shard *sh)
+{
+    shard_use(sh);
+    shard_post_back(sh, cancel_merge, sh);
+}
+
 static void merge_finished(void *arg)
 {
     struct merge_run *m = arg;
     struct shard *sh = m->sh;
     struct errmsg em;
+    sh->merge = NULL;
     enum err e = engine_merge_commit(sh->engine, m->merge, &em);
     free(m);
     sh->merge_out = false;
@@ -179,11 +195,12 @@ static bool start_merge(struct shard *sh, const struct engine_merge_wish *wish)
         return sh->merge_out;
     }
     *m = (struct merge_run){.sh = sh};
-    if (engine_merge_plan(sh->engine, wish, &m->merge, &em) != ERR_OK || m->merge == NULL) {
+    if (sh->service->stopping || engine_merge_plan(sh->engine, wish, &m->merge, &em) != ERR_OK || m->merge == NULL) {
         free(m);
         return false;
     }
     sh->merge_out = true;
+    sh->merge = m->merge;
     shard_use(sh);
     if (!executor_submit(sh->service->o.background_pool, merge_run, m)) {
         engine_merge_run(m->merge);

@@ -191,6 +191,7 @@ static void drop_shards(struct data_service *s, struct str uuid, bool remove)
             continue;
         }
         sh->remove_files = remove;
+        shard_cancel_merge(sh);
         s->shards[i] = s->shards[--s->n_shards];
         pthread_mutex_unlock(&s->lock);
         shard_release(sh);
@@ -245,7 +246,7 @@ static void apply_to_engine(void *arg)
 }
 
 /* Tells every shard of the index, on its strand. */
-static void tell_shards(struct data_service *s, struct index_service *ix, bool mapping, bool settings)
+void shards_follow(struct data_service *s, struct index_service *ix, bool mapping, bool settings)
 {
     for (size_t i = 0; i < s->n_shards; i++) {
         struct shard *sh = s->shards[i];
@@ -324,7 +325,7 @@ static void update_index(struct data_service *s, struct index_service *ix, const
             s->shards[i]->term = (int64_t)m->primary_terms[s->shards[i]->number];
         }
     }
-    tell_shards(s, ix, next != NULL, p != NULL);
+    shards_follow(s, ix, next != NULL, p != NULL);
 }
 
 static void open_shards(struct data_service *s, struct index_service *ix, const struct index_meta *m)
@@ -416,6 +417,7 @@ enum err data_service_new(struct data_service **out, const struct data_opts *opt
         return err_no_memory(em);
     }
     s->o = *opts;
+    data_own_env(s);
     arena_init(&s->arena, NULL, ARENA_UNLIMITED);
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->all_closed, NULL);
@@ -474,6 +476,7 @@ void data_service_free(struct data_service *s)
     }
     pthread_mutex_unlock(&s->lock);
     analysis_unref(s->analysis);
+    data_drop_env(s);
     pthread_cond_destroy(&s->all_closed);
     pthread_mutex_destroy(&s->lock);
     free(s->shards);
@@ -495,7 +498,9 @@ struct analysis *data_analysis(struct data_service *s, struct str uuid)
     if (uuid.n == 0) {
         a = analysis_ref(s->analysis);
     } else if (ix != NULL) {
+        pthread_mutex_lock(&ix->lock);
         a = analysis_ref(ix->analysis);
+        pthread_mutex_unlock(&ix->lock);
     }
     pthread_mutex_unlock(&s->lock);
     return a;

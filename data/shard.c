@@ -92,13 +92,13 @@ void shard_post_back(struct shard *sh, void (*run)(void *arg), void *arg)
 
 static enum err parse_op(void *self, const struct engine_op *op, struct arena *arena, struct parsed_doc *out, struct errmsg *em)
 {
-    struct index_service *ix = self;
-    struct mapping *m = index_mapping(ix, NULL);
-    struct source_to_parse in = {.index_name = ix->name, .id = op->id, .routing = op->routing, .source = op->source, .dynamic_allowed = true};
-    enum err e = document_parse(out, m, &in, arena, em);
+    struct shard *sh = self;
+    struct mapping *m = index_mapping(sh->index, NULL);
+    mapping_unref(sh->replay_mapping); /* the document before this one is applied */
+    sh->replay_mapping = m;
+    struct source_to_parse in = {.index_name = sh->index->name, .id = op->id, .routing = op->routing, .source = op->source, .dynamic_allowed = true};
     /* What is in the log was accepted with a mapping that had its fields; a mapping that lost them never was published. */
-    mapping_unref(m);
-    return e;
+    return document_parse(out, m, &in, arena, em);
 }
 
 void shard_engine_settings(const struct settings *s, struct engine_settings *out)
@@ -134,9 +134,11 @@ static enum err open_engine(struct shard *sh, struct engine **out, struct errmsg
                             .mapping = m,
                             .mapping_version = version,
                             .parse = parse_op,
-                            .parse_self = ix};
+                            .parse_self = sh};
     shard_engine_settings(&settings->settings, &o.settings);
     enum err e = engine_open(out, &o, em);
+    mapping_unref(sh->replay_mapping);
+    sh->replay_mapping = NULL;
     state_part_unref(&settings->part);
     mapping_unref(m);
     return e;

@@ -8,6 +8,12 @@
 
 #include <stdlib.h>
 
+/* The values of parsed documents point into the mapping that parsed them. */
+struct held_mapping {
+    struct mapping *m;
+    struct held_mapping *next;
+};
+
 struct write_run {
     struct shard_write *rq;
     struct shard *sh;
@@ -18,7 +24,8 @@ struct write_run {
     bool applying;
     uint32_t mapping_rounds; /* of the current item */
     uint64_t location;
-    struct write_run *next; /* waiters */
+    struct held_mapping *held; /* newest first */
+    struct write_run *next;    /* waiters */
 };
 
 #define SLICE_SOURCE_BYTES 32768 /* a slice ends with the document that reaches it */
@@ -28,6 +35,9 @@ static void finish(struct write_run *r)
 {
     struct shard_write *rq = r->rq;
     arena_fini(&r->scratch);
+    for (struct held_mapping *h = r->held; h != NULL; h = h->next) {
+        mapping_unref(h->m);
+    }
     shard_release(r->sh);
     rq->rq.done(&rq->rq);
 }
@@ -100,14 +110,30 @@ static void ask_for_fields(struct write_run *r, const struct json *update)
     buf_fini(&b);
 }
 
-static enum err parse_source(struct write_run *r, const struct write_item *it, struct str source, struct parsed_doc *doc, struct errmsg *em)
+/* Borrowed: held until the request ends. */
+static struct mapping *newest_mapping(struct write_run *r)
 {
     struct mapping *m = index_mapping(r->sh->index, NULL);
+    if (r->held != NULL && r->held->m == m) {
+        mapping_unref(m);
+        return m;
+    }
+    struct held_mapping *h = ARENA_NEW(&r->rq->rq.arena, struct held_mapping);
+    if (h == NULL) {
+        mapping_unref(m);
+        return NULL;
+    }
+    *h = (struct held_mapping){m, r->held};
+    r->held = h;
+    return m;
+}
+
+static enum err parse_source(struct write_run *r, const struct write_item *it, struct str source, struct parsed_doc *doc, struct errmsg *em)
+{
+    struct mapping *m = newest_mapping(r);
     struct source_to_parse in = {
         .index_name = r->sh->index->name, .id = it->id, .routing = it->routing, .source = source, .dynamic_allowed = true};
-    enum err e = document_parse(doc, m, &in, &r->scratch, em);
-    mapping_unref(m);
-    return e;
+    return m != NULL ? document_parse(doc, m, &in, &r->scratch, em) : err_no_memory(em);
 }
 
 /* The items from `from` on whose sources fill a slice. false: no memory. */

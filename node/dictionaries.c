@@ -23,8 +23,9 @@ static enum err load_ik(struct dictionaries *d, const struct fs *fs, const char 
     bool present = false;
     char path[1024];
     if (path_conf != NULL && ik_dictionary_present(fs, path_conf, &present, em) == ERR_OK && present) {
-        enum err e = ik_dictionary_load(&d->ik, fs, path_conf, warnings, em);
-        return e == ERR_OK ? ik_dictionary_fingerprint(fs, path_conf, &d->ik_fingerprint, em) : e;
+        /* First, so that a change during the loading is seen as one. */
+        enum err e = ik_dictionary_fingerprint(fs, path_conf, &d->ik_fingerprint, em);
+        return e == ERR_OK ? ik_dictionary_load(&d->ik, fs, path_conf, warnings, em) : e;
     }
     snprintf(path, sizeof(path), "%s/%s", share_dir != NULL ? share_dir : ".", IK_COMPILED_NAME);
     return ik_dictionary_open(&d->ik, fs, path, em);
@@ -36,8 +37,8 @@ static enum err load_pinyin(struct dictionaries *d, const struct fs *fs, const c
     bool present = false;
     char path[1024];
     if (path_conf != NULL && pinyin_dictionary_present(fs, path_conf, &present, em) == ERR_OK && present) {
-        enum err e = pinyin_dictionary_load(&d->pinyin, fs, path_conf, warnings, em);
-        return e == ERR_OK ? pinyin_dictionary_fingerprint(fs, path_conf, &d->pinyin_fingerprint, em) : e;
+        enum err e = pinyin_dictionary_fingerprint(fs, path_conf, &d->pinyin_fingerprint, em);
+        return e == ERR_OK ? pinyin_dictionary_load(&d->pinyin, fs, path_conf, warnings, em) : e;
     }
     snprintf(path, sizeof(path), "%s/%s", share_dir != NULL ? share_dir : ".", PINYIN_COMPILED_NAME);
     return pinyin_dictionary_open(&d->pinyin, fs, path, em);
@@ -59,7 +60,7 @@ enum err dictionaries_load(struct dictionaries *d, const struct fs *fs, const ch
     return e;
 }
 
-bool dictionaries_changed(const struct dictionaries *d, const struct fs *fs, const char *path_conf)
+bool dictionaries_changed(struct dictionaries *d, const struct fs *fs, const char *path_conf)
 {
     uint64_t ik = 0, pinyin = 0;
     if (path_conf == NULL) {
@@ -69,7 +70,10 @@ bool dictionaries_changed(const struct dictionaries *d, const struct fs *fs, con
         || pinyin_dictionary_fingerprint(fs, path_conf, &pinyin, NULL) != ERR_OK) {
         return false; /* half-written: look again later */
     }
-    return ik != d->ik_fingerprint || pinyin != d->pinyin_fingerprint;
+    bool changed = ik != d->ik_fingerprint || pinyin != d->pinyin_fingerprint;
+    d->ik_fingerprint = ik;
+    d->pinyin_fingerprint = pinyin;
+    return changed;
 }
 
 void dictionaries_fini(struct dictionaries *d)

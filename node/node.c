@@ -8,6 +8,8 @@
 #include "common/sys/process.h"
 #include "coordinator/coordinator.h"
 #include "data/data.h"
+#include "engine/analysis/ik.h"
+#include "engine/analysis/pinyin.h"
 #include "engine/mapping/mapping.h"
 #include "engine/query/query.h"
 #include "master/service.h"
@@ -20,6 +22,7 @@
 
 #define HTTP_LOOPS_MAX 16
 #define TICK_MS        100
+#define WATCH_MS       2000 /* how often the dictionaries' files are looked at */
 
 struct node {
     struct node_opts o;
@@ -33,7 +36,8 @@ struct node {
     struct loop *main_loop;
     struct loop *http_loops[HTTP_LOOPS_MAX];
     unsigned n_http_loops, http_running;
-    struct loop_ticker *ticker;
+    struct loop_ticker *ticker, *watch;
+    bool reloading; /* the files are being looked at, or read */
     struct pool *write_pool, *search_pool, *background_pool, *master_pool;
     struct data_service *data;
     struct master_service *master;
@@ -47,17 +51,29 @@ struct node {
 
 /* ---- what the master asks of the engine ------------------------------------------------------------------------------------- */
 
-static struct analysis_env analysis_env_of(const struct node *n)
+/* With references on the dictionaries: they may be replaced at any time. */
+static struct analysis_env take_env(struct node *n)
 {
     struct str conf = settings_str(n->o.settings, "path.conf", STR_NULL);
-    return (struct analysis_env){.path_conf = conf.p, .ik = n->dicts.ik, .pinyin = n->dicts.pinyin};
+    pthread_mutex_lock(&n->lock);
+    struct analysis_env env = {
+        .path_conf = conf.p, .ik = ik_dictionary_ref(n->dicts.ik), .pinyin = pinyin_dictionary_ref(n->dicts.pinyin)};
+    pthread_mutex_unlock(&n->lock);
+    return env;
+}
+
+static void drop_env(const struct analysis_env *env)
+{
+    ik_dictionary_unref((struct ik_dictionary *)(uintptr_t)env->ik);
+    pinyin_dictionary_unref((struct pinyin_dictionary *)(uintptr_t)env->pinyin);
 }
 
 static enum err check_analysis(void *self, const struct settings *index_settings, struct errmsg *em)
 {
-    struct analysis_env env = analysis_env_of(self);
+    struct analysis_env env = take_env(self);
     struct analysis *a;
     enum err e = analysis_new(&a, index_settings, &env, em);
+    drop_env(&env);
     analysis_unref(e == ERR_OK ? a : NULL);
     return e;
 }
@@ -65,13 +81,14 @@ static enum err check_analysis(void *self, const struct settings *index_settings
 static enum err merge_mapping(void *self, const struct settings *index_settings, struct str old, const struct json *body,
                               struct buf *out, struct errmsg *em)
 {
-    struct analysis_env env = analysis_env_of(self);
+    struct analysis_env env = take_env(self);
     struct analysis *a = NULL;
     struct mapping *base = NULL, *merged = NULL;
     struct arena scratch;
     struct json tree;
     arena_init(&scratch, NULL, ARENA_UNLIMITED);
     enum err e = analysis_new(&a, index_settings, &env, em);
+    drop_env(&env);
     if (e == ERR_OK && old.n > 0) {
         e = json_parse(&tree, old, &scratch, &json_limits_default, em);
         e = e == ERR_OK ? mapping_new(&base, &tree, a, index_settings, em) : e;
@@ -230,6 +247,60 @@ static void tick(void *arg)
     data_tick(n->data);
 }
 
+/* ---- dictionaries whose files change ------------------------------------------------------------------------------------------- */
+
+static void reload_ended(struct node *n)
+{
+    pthread_mutex_lock(&n->lock);
+    n->reloading = false;
+    pthread_cond_broadcast(&n->cond);
+    pthread_mutex_unlock(&n->lock);
+}
+
+static void reloaded(void *arg)
+{
+    struct node *n = arg;
+    log_info(n->o.log, "analysis", "analysis works with the new dictionaries");
+    reload_ended(n);
+}
+
+static void look_at_dictionaries(void *arg)
+{
+    struct node *n = arg;
+    struct str conf = settings_str(n->o.settings, "path.conf", STR_NULL);
+    struct dictionaries next;
+    struct errmsg em;
+    if (!dictionaries_changed(&n->dicts, n->fs, conf.p)) {
+        reload_ended(n);
+        return;
+    }
+    if (dictionaries_load(&next, n->fs, conf.p, n->o.share_dir, n->o.log, &em) != ERR_OK) {
+        log_error(n->o.log, "analysis", "the dictionaries that have changed cannot be used: %s", em.frame[0].reason);
+        reload_ended(n);
+        return;
+    }
+    pthread_mutex_lock(&n->lock);
+    struct dictionaries old = n->dicts;
+    n->dicts = next;
+    pthread_mutex_unlock(&n->lock);
+    dictionaries_fini(&old);
+    struct analysis_env env = take_env(n);
+    data_reload_analysis(n->data, &env, reloaded, n);
+    drop_env(&env);
+}
+
+static void watch_dictionaries(void *arg)
+{
+    struct node *n = arg;
+    pthread_mutex_lock(&n->lock);
+    bool busy = n->reloading;
+    n->reloading = true;
+    pthread_mutex_unlock(&n->lock);
+    if (!busy && !executor_submit(pool_executor(n->background_pool), look_at_dictionaries, n)) {
+        reload_ended(n);
+    }
+}
+
 /* ---- start ------------------------------------------------------------------------------------------------------------------------ */
 
 static enum err new_pool(struct pool **out, const char *name, unsigned threads, size_t queue, struct errmsg *em)
@@ -292,12 +363,13 @@ static enum err open_services(struct node *n, struct errmsg *em)
                           .write_pool = pool_executor(n->write_pool),
                           .search_pool = pool_executor(n->search_pool),
                           .background_pool = pool_executor(n->background_pool),
-                          .env = analysis_env_of(n),
+                          .env = take_env(n),
                           .node_id = n->id,
                           .update_mapping = update_mapping,
                           .report = report_shard,
                           .node_self = n};
     enum err e = data_service_new(&n->data, &d, em);
+    drop_env(&d.env);
     if (e != ERR_OK) {
         return e;
     }
@@ -405,7 +477,8 @@ static enum err start_loops(struct node *n, struct errmsg *em)
     enum err e = loop_signal(n->main_loop, SIGTERM, on_signal, n, em);
     e = e == ERR_OK ? loop_signal(n->main_loop, SIGINT, on_signal, n, em) : e;
     n->ticker = e == ERR_OK ? loop_ticker_new(n->main_loop, TICK_MS, tick, n) : NULL;
-    if (e == ERR_OK && n->ticker == NULL) {
+    n->watch = e == ERR_OK ? loop_ticker_new(n->main_loop, WATCH_MS, watch_dictionaries, n) : NULL;
+    if (e == ERR_OK && (n->ticker == NULL || n->watch == NULL)) {
         return err_no_memory(em);
     }
     for (unsigned i = 0; e == ERR_OK && i < n->n_http_loops; i++) {
@@ -521,6 +594,12 @@ void node_close(struct node *n)
     if (n->coordinator != NULL) {
         coordinator_drain(n->coordinator);
     }
+    loop_ticker_free(n->watch);
+    pthread_mutex_lock(&n->lock);
+    while (n->reloading) { /* it uses the data role */
+        pthread_cond_wait(&n->cond, &n->lock);
+    }
+    pthread_mutex_unlock(&n->lock);
     pool_free(n->master_pool); /* runs what waits; no request is left to submit more */
     data_service_free(n->data);
     coordinator_free(n->coordinator);
