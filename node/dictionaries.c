@@ -60,20 +60,21 @@ enum err dictionaries_load(struct dictionaries *d, const struct fs *fs, const ch
     return e;
 }
 
-bool dictionaries_changed(struct dictionaries *d, const struct fs *fs, const char *path_conf)
+enum err dictionaries_changed(struct dictionaries *d, const struct fs *fs, const char *path_conf, bool *changed, struct errmsg *em)
 {
     uint64_t ik = 0, pinyin = 0;
+    *changed = false;
     if (path_conf == NULL) {
-        return false;
+        return ERR_OK;
     }
-    if (ik_dictionary_fingerprint(fs, path_conf, &ik, NULL) != ERR_OK
-        || pinyin_dictionary_fingerprint(fs, path_conf, &pinyin, NULL) != ERR_OK) {
-        return false; /* half-written: look again later */
+    enum err e = ik_dictionary_fingerprint(fs, path_conf, &ik, em);
+    e = e == ERR_OK ? pinyin_dictionary_fingerprint(fs, path_conf, &pinyin, em) : e;
+    if (e == ERR_OK) {
+        *changed = ik != d->ik_fingerprint || pinyin != d->pinyin_fingerprint;
+        d->ik_fingerprint = ik;
+        d->pinyin_fingerprint = pinyin;
     }
-    bool changed = ik != d->ik_fingerprint || pinyin != d->pinyin_fingerprint;
-    d->ik_fingerprint = ik;
-    d->pinyin_fingerprint = pinyin;
-    return changed;
+    return e;
 }
 
 void dictionaries_fini(struct dictionaries *d)

@@ -37,6 +37,7 @@ struct node {
     struct loop *http_loops[HTTP_LOOPS_MAX];
     unsigned n_http_loops, http_running;
     struct loop_ticker *ticker, *watch;
+    bool complained; /* of the files as they are */
     bool reloading; /* the files are being looked at, or read */
     struct pool *write_pool, *search_pool, *background_pool, *master_pool;
     struct data_service *data;
@@ -270,12 +271,16 @@ static void look_at_dictionaries(void *arg)
     struct str conf = settings_str(n->o.settings, "path.conf", STR_NULL);
     struct dictionaries next;
     struct errmsg em;
-    if (!dictionaries_changed(&n->dicts, n->fs, conf.p)) {
-        reload_ended(n);
-        return;
+    bool changed;
+    enum err e = dictionaries_changed(&n->dicts, n->fs, conf.p, &changed, &em);
+    if (e == ERR_OK && changed) {
+        e = dictionaries_load(&next, n->fs, conf.p, n->o.share_dir, n->o.log, &em);
     }
-    if (dictionaries_load(&next, n->fs, conf.p, n->o.share_dir, n->o.log, &em) != ERR_OK) {
+    if (e != ERR_OK && !n->complained) {
         log_error(n->o.log, "analysis", "the dictionaries that have changed cannot be used: %s", em.frame[0].reason);
+    }
+    n->complained = e != ERR_OK;
+    if (e != ERR_OK || !changed) {
         reload_ended(n);
         return;
     }
