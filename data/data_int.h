@@ -57,8 +57,8 @@ struct shard {
     _Atomic bool refresh_owed; /* nobody searches: the next search refreshes first */
     _Atomic bool tick_queued;
     /* strand only */
-    bool sync_out, flush_out, merge_out;
     struct engine_merge *merge; /* the one that is out */
+    bool sync_out, flush_out, merge_out;
     bool flush_wanted, flush_forced, flush_synced; /* a flush is to begin, once what waits is synced */
     struct engine_flush *sealed;                   /* it has begun, and runs once its operations are durable */
     bool failing;                                  /* the engine has failed, its jobs are still out */
