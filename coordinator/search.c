@@ -157,6 +157,21 @@ static bool refused_by_shards(struct search_call *c)
     return c->error.n > 0;
 }
 
+bool search_client_gone(void *http)
+{
+    return http_aborted(http);
+}
+
+/* A request that says nothing of a time-out gets search.default_search_timeout. */
+static void default_timeout(struct search_call *c)
+{
+    struct str v = cluster_setting(c->r->state, "search.default_search_timeout", STR_NULL);
+    int64_t ms;
+    if (c->source.timeout_ms < 0 && v.p != NULL && parse_time_ms(v, "search.default_search_timeout", &ms, NULL) == ERR_OK && ms >= 0) {
+        c->source.timeout_ms = ms;
+    }
+}
+
 static enum err prepare(struct search_call *c)
 {
     struct rest *r = c->r;
@@ -164,6 +179,7 @@ static enum err prepare(struct search_call *c)
     if (c->o.tree != NULL) {
         e = search_source_parse(&c->source, c->o.tree, c->o.body, &c->arena, &c->error);
     }
+    default_timeout(c);
     e = e == ERR_OK ? check_request(c) : e;
     if (e == ERR_OK) {
         c->o.indices.unblocked = 1U << BLOCK_READ;

@@ -85,6 +85,7 @@ enum err search_choose_shards(struct search_call *c)
     if (c->queries == NULL) {
         return err_no_memory(&c->error);
     }
+    bool refuse = str_is(cluster_setting(c->r->state, "search.allow_expensive_queries", STR("true")), "false");
     for (uint32_t i = 0; i < c->n_targets; i++) {
         const struct index_target *t = &c->targets[i];
         struct str routing = c->o.routing.n > 0 ? c->o.routing : t->search_routing;
@@ -104,6 +105,9 @@ enum err search_choose_shards(struct search_call *c)
             q->n_alias_filters = t->n_filters;
             q->index_boost = index_boost(c, t->meta);
             q->now_ms = c->now_ms;
+            q->refuse_expensive = refuse;
+            q->cancelled = search_client_gone;
+            q->cancel_self = c->r->http;
             q->scroll = c->o.scroll_ms > 0;
             q->keep = c->o.scroll_ms > 0;
             q->keep_alive_ms = c->o.scroll_ms;

@@ -21,7 +21,8 @@ void scroll_state_free(struct scroll_state *st)
     }
 }
 
-uint64_t context_keep(struct data_service *s, struct shard *sh, struct view *v, int64_t keep_alive_ms, struct errmsg *em)
+uint64_t context_keep(struct data_service *s, struct shard *sh, struct view *v, int64_t keep_alive_ms,
+                      struct errmsg *em)
 {
     uint64_t id = 0;
     pthread_mutex_lock(&s->lock);
@@ -40,12 +41,15 @@ uint64_t context_keep(struct data_service *s, struct shard *sh, struct view *v, 
     }
     if (at < s->n_contexts) {
         id = s->next_context++;
-        s->contexts[at] = (struct search_context_entry){id, sh, view_ref(v), clock_mono_ms(s->o.clock) + keep_alive_ms, NULL};
+        s->contexts[at] = (struct search_context_entry){id, sh, view_ref(v),
+                                                        clock_mono_ms(s->o.clock) + keep_alive_ms, NULL};
         sh->users++;
     }
     pthread_mutex_unlock(&s->lock);
     if (id == 0) {
-        err_set(em, ERR_REJECTED, "Trying to create too many search contexts. Must be less than or equal to: [%d].", 16 * CONTEXTS_MAX);
+        err_set(em, ERR_REJECTED,
+                "Trying to create too many search contexts. Must be less than or equal to: [%d].",
+                16 * CONTEXTS_MAX);
     }
     return id;
 }
@@ -60,7 +64,8 @@ static struct search_context_entry *find(struct data_service *s, uint64_t id)
     return NULL;
 }
 
-bool context_use(struct data_service *s, uint64_t id, int64_t keep_alive_ms, struct shard **sh, struct view **v)
+bool context_use(struct data_service *s, uint64_t id, int64_t keep_alive_ms, struct shard **sh,
+                 struct view **v)
 {
     pthread_mutex_lock(&s->lock);
     struct search_context_entry *c = find(s, id);

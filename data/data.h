@@ -30,21 +30,21 @@ struct data_report {
     struct str details;
 };
 /* Tells the master, everything borrowed for the call; done() as of data_mapping_fn. */
-typedef void (*data_report_fn)(void *self, const struct data_report *report, void (*done)(void *arg, const struct errmsg *error),
-                               void *arg);
+typedef void (*data_report_fn)(void *self, const struct data_report *report,
+                               void (*done)(void *arg, const struct errmsg *error), void *arg);
 
 struct data_opts {
-    const struct fs *fs;         /* all borrowed: they outlive the service */
+    const struct fs *fs; /* all borrowed: they outlive the service */
     const struct clock *clock;
     const struct log *log;
-    const char *dir;             /* shards live in <dir>/indices/<uuid>/<shard>/ */
+    const char *dir; /* shards live in <dir>/indices/<uuid>/<shard>/ */
     const struct executor *write_pool, *search_pool, *background_pool;
-    struct analysis_env env;     /* dictionaries */
-    struct str node_id;          /* copied */
-    size_t filter_cache_bytes;   /* for all shards together */
+    struct analysis_env env;   /* dictionaries */
+    struct str node_id;        /* copied */
+    size_t filter_cache_bytes; /* for all shards together */
     data_mapping_fn update_mapping;
     data_report_fn report;
-    void *node_self;             /* of the two above */
+    void *node_self; /* of the two above */
 };
 
 enum err data_service_new(struct data_service **out, const struct data_opts *opts, struct errmsg *em);
@@ -58,7 +58,8 @@ void data_apply(struct data_service *s, struct cluster_state *state, void (*done
 
 /* Analysis with other dictionaries from now on: in requests that begin after done(arg), on any thread; those under way keep
  * what they have. env's dictionaries are kept as long as they are used. */
-void data_reload_analysis(struct data_service *s, const struct analysis_env *env, void (*done)(void *arg), void *arg);
+void data_reload_analysis(struct data_service *s, const struct analysis_env *env, void (*done)(void *arg),
+                          void *arg);
 
 /* The calls for coordinators; lives as long as the service. */
 const struct shard_api *data_api(struct data_service *s);

@@ -22,15 +22,16 @@ struct index_service {
     struct settings_part *settings; /* names without "index." */
     _Atomic uint64_t mapping_version;
     uint64_t version, settings_version; /* of the metadata applied */
-    _Atomic int64_t refresh_ms; /* -1: never by itself */
-    _Atomic int64_t idle_after_ms; /* index.search.idle.after */
-    _Atomic bool refresh_explicit; /* index.refresh_interval is set: being idle changes nothing */
-    _Atomic bool async;         /* index.translog.durability: writes are answered before they are on disk */
+    _Atomic int64_t refresh_ms;         /* -1: never by itself */
+    _Atomic int64_t idle_after_ms;      /* index.search.idle.after */
+    _Atomic bool refresh_explicit;      /* index.refresh_interval is set: being idle changes nothing */
+    _Atomic bool async; /* index.translog.durability: writes are answered before they are on disk */
     bool closed;
 };
 
 struct shard_counters {
-    _Atomic uint64_t query_total, query_ns, fetch_total, fetch_ns, scroll_total, suggest_total, query_current, noop_updates;
+    _Atomic uint64_t query_total, query_ns, fetch_total, fetch_ns, scroll_total, suggest_total, query_current,
+        noop_updates;
 };
 
 struct write_run;
@@ -43,11 +44,11 @@ struct shard {
     struct index_service *index; /* a reference */
     uint32_t number;
     struct strand *strand;
-    pthread_mutex_t view_lock; /* changes of the next two, for readers off the strand */
-    struct engine *engine;     /* NULL: the copy has failed */
+    pthread_mutex_t view_lock;      /* changes of the next two, for readers off the strand */
+    struct engine *engine;          /* NULL: the copy has failed */
     struct mapping *replay_mapping; /* of the document that is being replayed */
-    struct view *last_view;    /* of the engine that failed; searches go on with it */
-    _Atomic int64_t term;      /* primary term, as of the last state */
+    struct view *last_view;         /* of the engine that failed; searches go on with it */
+    _Atomic int64_t term;           /* primary term, as of the last state */
     struct str dir;
     struct arena arena; /* dir */
     bool remove_files;  /* when it closes */
@@ -60,8 +61,8 @@ struct shard {
     struct engine_merge *merge; /* the one that is out */
     bool sync_out, flush_out, merge_out;
     bool flush_wanted, flush_forced, flush_synced; /* a flush is to begin, once what waits is synced */
-    struct engine_flush *sealed;                   /* it has begun, and runs once its operations are durable */
-    bool failing;                                  /* the engine has failed, its jobs are still out */
+    struct engine_flush *sealed; /* it has begun, and runs once its operations are durable */
+    bool failing;                /* the engine has failed, its jobs are still out */
     bool opening, report_out;
     enum shard_report_kind report; /* what the master has to be told */
     int64_t report_at_ms, retry_at_ms;
@@ -111,7 +112,8 @@ void shard_post_back(struct shard *sh, void (*run)(void *arg), void *arg);
 /* ---- one shard (shard.c) ---- */
 
 /* A copy that cannot be opened is there all the same, down. */
-enum err shard_open(struct shard **out, struct data_service *s, struct index_service *ix, uint32_t number, int64_t term, struct errmsg *em);
+enum err shard_open(struct shard **out, struct data_service *s, struct index_service *ix, uint32_t number,
+                    int64_t term, struct errmsg *em);
 void shard_engine_settings(const struct settings *s, struct engine_settings *out);
 /* Strand: after whatever may have failed the engine; lets go of one that has. sh->engine may be NULL afterwards. */
 void shard_check(struct shard *sh);
@@ -126,7 +128,7 @@ struct view *shard_view(struct shard *sh);
 struct index_service *index_service_ref(struct index_service *ix);
 void index_service_unref(struct index_service *ix);
 struct mapping *index_mapping(struct index_service *ix, uint64_t *version); /* a reference */
-struct settings_part *index_settings(struct index_service *ix);            /* a reference */
+struct settings_part *index_settings(struct index_service *ix);             /* a reference */
 
 /* Tells every shard of the index, on its strand, of a new mapping or new settings. Applier only. */
 void shards_follow(struct data_service *s, struct index_service *ix, bool mapping, bool settings);
@@ -152,8 +154,10 @@ struct search_run {
     struct view *view;
     struct shard_rq *rq;
 };
-void shard_describe(struct search_shard *d, struct shard *sh, struct view *v, const struct settings_part *settings);
-void search_submit(struct data_service *s, struct shard_rq *rq, struct shard *sh, struct view *v, void (*task)(void *));
+void shard_describe(struct search_shard *d, struct shard *sh, struct view *v,
+                    const struct settings_part *settings);
+void search_submit(struct data_service *s, struct shard_rq *rq, struct shard *sh, struct view *v,
+                   void (*task)(void *));
 void search_finish(struct shard *sh, struct view *v, struct shard_rq *rq);
 
 /* write.c: completes writers whose operations the engine has made durable or searchable. Strand only. */
@@ -192,9 +196,11 @@ void context_set_scroll(struct data_service *s, uint64_t id, struct scroll_state
 struct scroll_state *context_scroll(struct data_service *s, uint64_t id);
 void scroll_state_free(struct scroll_state *st); /* NULL ok */
 
-uint64_t context_keep(struct data_service *s, struct shard *sh, struct view *v, int64_t keep_alive_ms, struct errmsg *em);
+uint64_t context_keep(struct data_service *s, struct shard *sh, struct view *v, int64_t keep_alive_ms,
+                      struct errmsg *em);
 /* The shard and view of a context, each with a reference, or false. */
-bool context_use(struct data_service *s, uint64_t id, int64_t keep_alive_ms, struct shard **sh, struct view **v);
+bool context_use(struct data_service *s, uint64_t id, int64_t keep_alive_ms, struct shard **sh,
+                 struct view **v);
 void contexts_expire(struct data_service *s, bool all);
 size_t contexts_of_shard(struct data_service *s, const struct shard *sh);
 
@@ -211,7 +217,9 @@ struct update_input {
     int64_t now_ms;
 };
 /* {"_seq_no","_primary_term","found":true,"_source":...}: the "get" of an update's answer, its source filtered as asked. */
-enum err source_get_object(const struct write_item *item, struct str source, struct arena *arena, struct jsonw *w, struct errmsg *em);
-enum err update_plan_make(struct update_plan *out, const struct update_input *in, struct arena *arena, struct errmsg *em);
+enum err source_get_object(const struct write_item *item, struct str source, struct arena *arena,
+                           struct jsonw *w, struct errmsg *em);
+enum err update_plan_make(struct update_plan *out, const struct update_input *in, struct arena *arena,
+                          struct errmsg *em);
 
 #endif

@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-#define IDLE_FLUSH_MS  300000 /* a shard without writes for five minutes is flushed */
-#define MERGE_PAUSE_MS 30000  /* after one that failed */
-#define LEASE_RENEWAL_MS 30000 /* index.soft_deletes.retention_lease.sync_interval */
+#define IDLE_FLUSH_MS    300000 /* a shard without writes for five minutes is flushed */
+#define MERGE_PAUSE_MS   30000  /* after one that failed */
+#define LEASE_RENEWAL_MS 30000  /* index.soft_deletes.retention_lease.sync_interval */
 
 static void finish_act(struct shard_act *a)
 {
@@ -46,7 +46,8 @@ static void flush_finished(void *arg)
     free(f);
     sh->flush_out = false;
     if (e != ERR_OK) {
-        log_error(sh->service->o.log, "data", "flush of [%.*s][%u]: %s", STR_ARG(sh->index->name), sh->number, em.frame[0].reason);
+        log_error(sh->service->o.log, "data", "flush of [%.*s][%u]: %s", STR_ARG(sh->index->name), sh->number,
+                  em.frame[0].reason);
     }
     if (!sh->flush_wanted) { /* else they wait for the one to come */
         answer_flush_waiters(sh, e != ERR_OK ? &em : NULL);
@@ -164,7 +165,8 @@ static void merge_finished(void *arg)
     free(m);
     sh->merge_out = false;
     if (e != ERR_OK) {
-        log_error(sh->service->o.log, "data", "merge of [%.*s][%u]: %s", STR_ARG(sh->index->name), sh->number, em.frame[0].reason);
+        log_error(sh->service->o.log, "data", "merge of [%.*s][%u]: %s", STR_ARG(sh->index->name), sh->number,
+                  em.frame[0].reason);
         sh->merge_again_ms = clock_mono_ms(sh->service->o.clock) + MERGE_PAUSE_MS;
         shard_fail_merges(sh, &em);
     } else if (!sh->failing) {
@@ -195,7 +197,8 @@ static bool start_merge(struct shard *sh, const struct engine_merge_wish *wish)
         return sh->merge_out;
     }
     *m = (struct merge_run){.sh = sh};
-    if (sh->service->stopping || engine_merge_plan(sh->engine, wish, &m->merge, &em) != ERR_OK || m->merge == NULL) {
+    if (sh->service->stopping || engine_merge_plan(sh->engine, wish, &m->merge, &em) != ERR_OK
+        || m->merge == NULL) {
         free(m);
         return false;
     }
@@ -264,7 +267,8 @@ void shard_maintain(struct shard *sh)
         sh->flush_wanted = true;
     }
     shard_flush_step(sh);
-    if (sh->engine != NULL && !sh->failing && !sh->merge_out && clock_mono_ms(sh->service->o.clock) >= sh->merge_again_ms) {
+    if (sh->engine != NULL && !sh->failing && !sh->merge_out
+        && clock_mono_ms(sh->service->o.clock) >= sh->merge_again_ms) {
         start_merge(sh, NULL);
     }
 }
@@ -272,7 +276,8 @@ void shard_maintain(struct shard *sh)
 /* Nobody has searched for a while, and nobody said how often to refresh: the next search will. */
 static bool refresh_can_wait(struct shard *sh, int64_t now)
 {
-    return !sh->index->refresh_explicit && sh->refresh_waiters == NULL && now - sh->last_search_ms >= sh->index->idle_after_ms;
+    return !sh->index->refresh_explicit && sh->refresh_waiters == NULL
+           && now - sh->last_search_ms >= sh->index->idle_after_ms;
 }
 
 static void refresh_due(struct shard *sh, int64_t now)
@@ -286,7 +291,8 @@ static void refresh_due(struct shard *sh, int64_t now)
         return;
     }
     if (engine_refresh(sh->engine, NULL, &em) != ERR_OK) {
-        log_error(sh->service->o.log, "data", "refresh of [%.*s][%u]: %s", STR_ARG(sh->index->name), sh->number, em.frame[0].reason);
+        log_error(sh->service->o.log, "data", "refresh of [%.*s][%u]: %s", STR_ARG(sh->index->name),
+                  sh->number, em.frame[0].reason);
         shard_check(sh);
     }
     shard_maintain(sh);
@@ -396,23 +402,45 @@ static void write_stats(struct shard *sh, struct shard_act *a)
         return;
     }
     engine_stats(sh->engine, &e);
-    *t = (struct shard_stats){
-        .docs = e.docs, .docs_deleted = e.docs_deleted, .store_bytes = e.store_bytes,
-        .index_total = e.index_total, .index_ns = e.index_ns, .index_failed = e.index_failed,
-        .delete_total = e.delete_total, .delete_ns = e.delete_ns, .noop_updates = sh->counters.noop_updates,
-        .get_total = e.get_total, .get_ns = e.get_ns, .get_missing = e.get_missing,
-        .query_total = sh->counters.query_total, .query_ns = sh->counters.query_ns,
-        .fetch_total = sh->counters.fetch_total, .fetch_ns = sh->counters.fetch_ns,
-        .scroll_total = sh->counters.scroll_total, .suggest_total = sh->counters.suggest_total,
-        .query_current = sh->counters.query_current, .contexts = contexts_of_shard(sh->service, sh),
-        .refresh_total = e.refresh_total, .refresh_ns = e.refresh_ns, .flush_total = e.flush_total, .flush_ns = e.flush_ns,
-        .merge_total = e.merge_total, .merge_docs = e.merge_docs, .merge_bytes = e.merge_bytes, .merge_ns = e.merge_ns,
-        .translog_ops = e.translog_ops, .translog_bytes = e.translog_bytes,
-        .translog_uncommitted_ops = e.translog_uncommitted_ops, .translog_uncommitted_bytes = e.translog_uncommitted_bytes,
-        .segments = e.segments, .segment_memory_bytes = e.memory_segment_bytes + e.live_bytes,
-        .buffer_bytes = e.buffer_bytes, .version_map_bytes = e.version_map_bytes,
-        .max_seq_no = engine_max_seq_no(sh->engine), .local_checkpoint = engine_processed_checkpoint(sh->engine),
-        .global_checkpoint = engine_global_checkpoint(sh->engine)};
+    *t = (struct shard_stats){.docs = e.docs,
+                              .docs_deleted = e.docs_deleted,
+                              .store_bytes = e.store_bytes,
+                              .index_total = e.index_total,
+                              .index_ns = e.index_ns,
+                              .index_failed = e.index_failed,
+                              .delete_total = e.delete_total,
+                              .delete_ns = e.delete_ns,
+                              .noop_updates = sh->counters.noop_updates,
+                              .get_total = e.get_total,
+                              .get_ns = e.get_ns,
+                              .get_missing = e.get_missing,
+                              .query_total = sh->counters.query_total,
+                              .query_ns = sh->counters.query_ns,
+                              .fetch_total = sh->counters.fetch_total,
+                              .fetch_ns = sh->counters.fetch_ns,
+                              .scroll_total = sh->counters.scroll_total,
+                              .suggest_total = sh->counters.suggest_total,
+                              .query_current = sh->counters.query_current,
+                              .contexts = contexts_of_shard(sh->service, sh),
+                              .refresh_total = e.refresh_total,
+                              .refresh_ns = e.refresh_ns,
+                              .flush_total = e.flush_total,
+                              .flush_ns = e.flush_ns,
+                              .merge_total = e.merge_total,
+                              .merge_docs = e.merge_docs,
+                              .merge_bytes = e.merge_bytes,
+                              .merge_ns = e.merge_ns,
+                              .translog_ops = e.translog_ops,
+                              .translog_bytes = e.translog_bytes,
+                              .translog_uncommitted_ops = e.translog_uncommitted_ops,
+                              .translog_uncommitted_bytes = e.translog_uncommitted_bytes,
+                              .segments = e.segments,
+                              .segment_memory_bytes = e.memory_segment_bytes + e.live_bytes,
+                              .buffer_bytes = e.buffer_bytes,
+                              .version_map_bytes = e.version_map_bytes,
+                              .max_seq_no = engine_max_seq_no(sh->engine),
+                              .local_checkpoint = engine_processed_checkpoint(sh->engine),
+                              .global_checkpoint = engine_global_checkpoint(sh->engine)};
     a->stats = t;
 }
 
@@ -476,7 +504,8 @@ void data_act(void *self, struct shard_act *rq)
     struct act_run *r = sh != NULL ? ARENA_NEW(&rq->rq.arena, struct act_run) : NULL;
     if (r == NULL || !(*r = (struct act_run){sh, rq}, shard_post(sh, act, r))) {
         if (sh != NULL) {
-            err_set(&rq->rq.error, ERR_REJECTED, "rejected execution on shard [%.*s][%u]", STR_ARG(sh->index->name), sh->number);
+            err_set(&rq->rq.error, ERR_REJECTED, "rejected execution on shard [%.*s][%u]",
+                    STR_ARG(sh->index->name), sh->number);
             shard_release(sh);
         }
         finish_act(rq);

@@ -27,8 +27,8 @@ static struct analysis_env keep_env(const struct analysis_env *env)
     return kept;
 }
 
-static enum err same_mapping(struct mapping **out, const struct mapping *old, struct analysis *a, const struct settings *settings,
-                             struct errmsg *em)
+static enum err same_mapping(struct mapping **out, const struct mapping *old, struct analysis *a,
+                             const struct settings *settings, struct errmsg *em)
 {
     struct arena scratch;
     struct json tree;
@@ -38,7 +38,8 @@ static enum err same_mapping(struct mapping **out, const struct mapping *old, st
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &b, false);
     mapping_write(old, &w);
-    enum err e = b.failed ? err_no_memory(em) : json_parse(&tree, buf_view(&b), &scratch, &json_limits_default, em);
+    enum err e =
+        b.failed ? err_no_memory(em) : json_parse(&tree, buf_view(&b), &scratch, &json_limits_default, em);
     e = e == ERR_OK ? mapping_new(out, &tree, a, settings, em) : e;
     buf_fini(&b);
     arena_fini(&scratch);
@@ -53,7 +54,8 @@ static void reload_index(struct data_service *s, struct index_service *ix)
     enum err e = analysis_new(&a, &ix->settings->settings, &s->o.env, &em);
     e = e == ERR_OK ? same_mapping(&m, ix->mapping, a, &ix->settings->settings, &em) : e;
     if (e != ERR_OK) {
-        log_error(s->o.log, "analysis", "index [%.*s] keeps the dictionaries it has: %s", STR_ARG(ix->name), em.frame[0].reason);
+        log_error(s->o.log, "analysis", "index [%.*s] keeps the dictionaries it has: %s", STR_ARG(ix->name),
+                  em.frame[0].reason);
         analysis_unref(a);
         return;
     }
@@ -88,7 +90,8 @@ static void reload(void *arg)
         pthread_mutex_unlock(&s->lock);
         analysis_unref(was);
     } else {
-        log_error(s->o.log, "analysis", "analysis without an index keeps the dictionaries it has: %s", em.frame[0].reason);
+        log_error(s->o.log, "analysis", "analysis without an index keeps the dictionaries it has: %s",
+                  em.frame[0].reason);
     }
     for (size_t i = 0; i < s->n_indices; i++) {
         reload_index(s, s->indices[i]);
@@ -99,7 +102,8 @@ static void reload(void *arg)
     free(r);
 }
 
-void data_reload_analysis(struct data_service *s, const struct analysis_env *env, void (*done)(void *arg), void *arg)
+void data_reload_analysis(struct data_service *s, const struct analysis_env *env, void (*done)(void *arg),
+                          void *arg)
 {
     struct reload *r = malloc(sizeof(*r));
     if (r == NULL) {

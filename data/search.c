@@ -15,8 +15,8 @@ void search_finish(struct shard *sh, struct view *v, struct shard_rq *rq)
 }
 
 /* The shard and view to read: those of the context, or the newest. */
-static bool take_view(struct data_service *s, struct shard_rq *rq, uint64_t context, int64_t keep_alive_ms, struct shard **sh,
-                      struct view **v)
+static bool take_view(struct data_service *s, struct shard_rq *rq, uint64_t context, int64_t keep_alive_ms,
+                      struct shard **sh, struct view **v)
 {
     if (context == 0) {
         *sh = shard_acquire(s, rq);
@@ -30,7 +30,8 @@ static bool take_view(struct data_service *s, struct shard_rq *rq, uint64_t cont
         return *v != NULL;
     }
     if (!context_use(s, context, keep_alive_ms, sh, v)) {
-        err_set(&rq->error, ERR_SEARCH_CONTEXT_MISSING, "No search context found for id [%llu]", (unsigned long long)context);
+        err_set(&rq->error, ERR_SEARCH_CONTEXT_MISSING, "No search context found for id [%llu]",
+                (unsigned long long)context);
         return false;
     }
     return true;
@@ -53,7 +54,8 @@ static enum err parse_body(struct shard_rq *rq, struct str body, const struct se
     return e;
 }
 
-void shard_describe(struct search_shard *d, struct shard *sh, struct view *v, const struct settings_part *settings)
+void shard_describe(struct search_shard *d, struct shard *sh, struct view *v,
+                    const struct settings_part *settings)
 {
     *d = (struct search_shard){.index_name = sh->index->name,
                                .index_uuid = sh->index->uuid,
@@ -183,7 +185,8 @@ static bool given_field(void *self, struct str field, struct field_stats *out)
     const struct dfs_stats *d = self;
     for (uint32_t i = 0; i < d->n_fields; i++) {
         if (str_eq(d->fields[i].field, field)) {
-            *out = (struct field_stats){d->fields[i].max_doc, d->fields[i].doc_count, d->fields[i].sum_df, d->fields[i].sum_ttf};
+            *out = (struct field_stats){d->fields[i].max_doc, d->fields[i].doc_count, d->fields[i].sum_df,
+                                        d->fields[i].sum_ttf};
             return true;
         }
     }
@@ -295,6 +298,7 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v)
     d.scroll = rq->scroll;
     struct search_stats given = dfs_as_stats(rq->dfs);
     d.stats = rq->dfs != NULL ? &given : NULL;
+    d.refuse_expensive = rq->refuse_expensive;
     d.cancelled = rq->cancelled;
     d.self = rq->cancel_self;
     struct scroll_state *st = rq->next_page ? context_scroll(s, rq->context) : NULL;
@@ -331,8 +335,10 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v)
         sh->counters.fetch_total++;
         sh->counters.fetch_ns += (uint64_t)(s->o.clock->mono_ns(s->o.clock->self) - queried);
     }
-    if (e == ERR_OK && rq->context == 0 && (rq->keep || (!rq->fetch && (rq->result->n > 0 || rq->result->suggest.n > 0)))) {
-        rq->context = context_keep(s, sh, v, rq->keep_alive_ms > 0 ? rq->keep_alive_ms : CONTEXT_KEEP_MS, &rq->rq.error);
+    if (e == ERR_OK && rq->context == 0
+        && (rq->keep || (!rq->fetch && (rq->result->n > 0 || rq->result->suggest.n > 0)))) {
+        rq->context = context_keep(s, sh, v, rq->keep_alive_ms > 0 ? rq->keep_alive_ms : CONTEXT_KEEP_MS,
+                                   &rq->rq.error);
     }
     if (e == ERR_OK && rq->scroll) {
         keep_scroll(s, rq, st);
@@ -353,7 +359,8 @@ static void query_task(void *arg)
     search_finish(sh, v, &rq->rq);
 }
 
-void search_submit(struct data_service *s, struct shard_rq *rq, struct shard *sh, struct view *v, void (*task)(void *))
+void search_submit(struct data_service *s, struct shard_rq *rq, struct shard *sh, struct view *v,
+                   void (*task)(void *))
 {
     struct search_run *r = ARENA_NEW(&rq->arena, struct search_run);
     if (r == NULL) {
@@ -363,8 +370,8 @@ void search_submit(struct data_service *s, struct shard_rq *rq, struct shard *sh
     }
     *r = (struct search_run){sh, v, rq};
     if (!executor_submit(s->o.search_pool, task, r)) {
-        err_set(&rq->error, ERR_REJECTED, "rejected execution of search on shard [%.*s][%u]: queue is full", STR_ARG(sh->index->name),
-                sh->number);
+        err_set(&rq->error, ERR_REJECTED, "rejected execution of search on shard [%.*s][%u]: queue is full",
+                STR_ARG(sh->index->name), sh->number);
         search_finish(sh, v, rq);
     }
 }
@@ -391,7 +398,8 @@ static void refresh_first(void *arg)
 static bool refreshes_first(struct shard_query *rq, struct shard *sh, struct view *v)
 {
     sh->last_search_ms = clock_mono_ms(sh->service->o.clock);
-    struct search_run *r = rq->context == 0 && sh->refresh_owed ? ARENA_NEW(&rq->rq.arena, struct search_run) : NULL;
+    struct search_run *r =
+        rq->context == 0 && sh->refresh_owed ? ARENA_NEW(&rq->rq.arena, struct search_run) : NULL;
     if (r == NULL) {
         return false;
     }
@@ -489,7 +497,8 @@ static void get_task(void *arg)
             e = engine_view_get(v, rq->id, rq->want_source, &rq->rq.arena, &doc, &rq->rq.error);
         }
         if (e == ERR_OK && doc.found && rq->n_stored_fields > 0) {
-            e = stored_fields_json(v, &doc, rq->stored_fields, rq->n_stored_fields, &rq->rq.arena, &rq->fields, &rq->rq.error);
+            e = stored_fields_json(v, &doc, rq->stored_fields, rq->n_stored_fields, &rq->rq.arena,
+                                   &rq->fields, &rq->rq.error);
         }
         view_unref(v);
     }
@@ -513,7 +522,8 @@ void data_get(void *self, struct shard_get *rq)
     struct get_run *r = sh != NULL ? ARENA_NEW(&rq->rq.arena, struct get_run) : NULL;
     if (r == NULL || !(*r = (struct get_run){sh, rq}, shard_post(sh, get_task, r))) {
         if (sh != NULL) {
-            err_set(&rq->rq.error, ERR_REJECTED, "rejected execution of get on shard [%.*s][%u]", STR_ARG(sh->index->name), sh->number);
+            err_set(&rq->rq.error, ERR_REJECTED, "rejected execution of get on shard [%.*s][%u]",
+                    STR_ARG(sh->index->name), sh->number);
             shard_release(sh);
         }
         rq->rq.done(&rq->rq);

@@ -73,7 +73,8 @@ static struct settings_part *own_settings(const struct index_meta *m)
     struct settings view;
     struct arena scratch;
     arena_init(&scratch, NULL, ARENA_UNLIMITED);
-    bool ok = p != NULL && settings_sub(&view, &m->settings, STR("index"), &scratch) && settings_merge(&p->settings, &view);
+    bool ok = p != NULL && settings_sub(&view, &m->settings, STR("index"), &scratch)
+              && settings_merge(&p->settings, &view);
     arena_fini(&scratch);
     if (!ok && p != NULL) {
         state_part_unref(&p->part);
@@ -89,11 +90,12 @@ static void read_settings(struct index_service *ix)
     ix->refresh_ms = refresh_ms;
     ix->idle_after_ms = idle_after_ms;
     ix->refresh_explicit = settings_str(&ix->settings->settings, "refresh_interval", STR_NULL).p != NULL;
-    ix->async = str_eq_nocase(settings_str(&ix->settings->settings, "translog.durability", STR("request")), STR("async"));
+    ix->async = str_eq_nocase(settings_str(&ix->settings->settings, "translog.durability", STR("request")),
+                              STR("async"));
 }
 
-static enum err parse_mapping(struct mapping **out, const struct index_meta *m, struct analysis *a, const struct settings *settings,
-                              const struct mapping *old, struct errmsg *em)
+static enum err parse_mapping(struct mapping **out, const struct index_meta *m, struct analysis *a,
+                              const struct settings *settings, const struct mapping *old, struct errmsg *em)
 {
     struct arena scratch;
     struct json body;
@@ -106,7 +108,8 @@ static enum err parse_mapping(struct mapping **out, const struct index_meta *m, 
     return e;
 }
 
-static enum err index_service_new(struct index_service **out, struct data_service *s, const struct index_meta *m, struct errmsg *em)
+static enum err index_service_new(struct index_service **out, struct data_service *s,
+                                  const struct index_meta *m, struct errmsg *em)
 {
     struct index_service *ix = calloc(1, sizeof(*ix));
     *out = NULL;
@@ -119,7 +122,8 @@ static enum err index_service_new(struct index_service **out, struct data_servic
     ix->name = arena_str(&ix->arena, m->name);
     ix->uuid = arena_str(&ix->arena, m->uuid);
     ix->settings = own_settings(m);
-    enum err e = ix->name.p != NULL && ix->uuid.p != NULL && ix->settings != NULL ? ERR_OK : err_no_memory(em);
+    enum err e =
+        ix->name.p != NULL && ix->uuid.p != NULL && ix->settings != NULL ? ERR_OK : err_no_memory(em);
     if (e == ERR_OK) {
         read_settings(ix);
         e = analysis_new(&ix->analysis, &ix->settings->settings, &s->o.env, em);
@@ -289,7 +293,8 @@ static enum err reopened(struct data_service *s, struct index_service *ix, const
 static void update_index(struct data_service *s, struct index_service *ix, const struct index_meta *m)
 {
     struct errmsg em;
-    bool settings = ix->settings_version != m->settings_version, mapping = ix->mapping_version != m->mapping_version;
+    bool settings = ix->settings_version != m->settings_version,
+         mapping = ix->mapping_version != m->mapping_version;
     struct settings_part *p = settings ? own_settings(m) : NULL;
     if (p != NULL) {
         pthread_mutex_lock(&ix->lock);
@@ -301,6 +306,7 @@ static void update_index(struct data_service *s, struct index_service *ix, const
         state_part_unref(&old->part);
     }
     struct mapping *next = NULL;
+<<<<<<< HEAD
     enum err e = ERR_OK;
     if (ix->closed && !m->closed) {
         e = reopened(s, ix, m, &next, &em);
@@ -309,6 +315,12 @@ static void update_index(struct data_service *s, struct index_service *ix, const
     }
     if (e != ERR_OK) {
         log_error(s->o.log, "data", "mapping of [%.*s] cannot be applied: %s", STR_ARG(ix->name), em.frame[0].reason);
+=======
+    if (mapping
+        && parse_mapping(&next, m, ix->analysis, &ix->settings->settings, ix->mapping, &em) != ERR_OK) {
+        log_error(s->o.log, "data", "mapping of [%.*s] cannot be applied: %s", STR_ARG(ix->name),
+                  em.frame[0].reason);
+>>>>>>> 06bb7b1 (search: default time-out, expensive queries refused, nobody left to answer)
     }
     if (next != NULL) {
         pthread_mutex_lock(&ix->lock);
@@ -355,7 +367,8 @@ static void add_index(struct data_service *s, const struct index_meta *m)
     struct index_service *ix;
     struct errmsg em;
     if (index_service_new(&ix, s, m, &em) != ERR_OK) {
-        log_error(s->o.log, "data", "index [%.*s] cannot be opened: %s", STR_ARG(m->name), em.frame[0].reason);
+        log_error(s->o.log, "data", "index [%.*s] cannot be opened: %s", STR_ARG(m->name),
+                  em.frame[0].reason);
         return;
     }
     pthread_mutex_lock(&s->lock);
@@ -384,7 +397,8 @@ static void apply_state(void *arg)
         struct index_service *ix = find_index(s, m->uuid);
         if (ix == NULL) {
             add_index(s, m);
-        } else if (ix->version != m->version || ix->mapping_version != m->mapping_version || ix->settings_version != m->settings_version || ix->closed != m->closed) {
+        } else if (ix->version != m->version || ix->mapping_version != m->mapping_version
+                   || ix->settings_version != m->settings_version || ix->closed != m->closed) {
             update_index(s, ix, m);
         }
     }
@@ -396,8 +410,9 @@ static void apply_state(void *arg)
 void data_apply(struct data_service *s, struct cluster_state *state, void (*done)(void *arg), void *arg)
 {
     struct apply *a = malloc(sizeof(*a));
-    if (a == NULL || !(*a = (struct apply){s, cluster_state_ref(state), done, arg},
-                       executor_submit(strand_executor(s->applier), apply_state, a))) {
+    if (a == NULL
+        || !(*a = (struct apply){s, cluster_state_ref(state), done, arg},
+             executor_submit(strand_executor(s->applier), apply_state, a))) {
         log_error(s->o.log, "data", "a cluster state cannot be applied: out of memory");
         if (a != NULL) {
             cluster_state_unref(state);
@@ -422,7 +437,9 @@ enum err data_service_new(struct data_service **out, const struct data_opts *opt
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->all_closed, NULL);
     s->node_id = arena_str(&s->arena, opts->node_id);
-    s->api = (struct shard_api){s, data_write, data_get, data_query, data_fetch, data_free_context, data_free_all_contexts, data_act, data_explain};
+    s->api = (struct shard_api){
+        s,        data_write,  data_get, data_query, data_fetch, data_free_context, data_free_all_contexts,
+        data_act, data_explain};
     s->next_context = 1;
     struct search_limits limits = search_limits_of(NULL);
     s->max_buckets = limits.max_buckets;
@@ -457,7 +474,8 @@ void data_service_free(struct data_service *s)
     pthread_mutex_lock(&s->lock);
     s->stopping = true;
     pthread_mutex_unlock(&s->lock);
-    if (s->applier != NULL && strand_close(s->applier, applier_closed, s)) { /* states that wait are applied first */
+    if (s->applier != NULL
+        && strand_close(s->applier, applier_closed, s)) { /* states that wait are applied first */
         pthread_mutex_lock(&s->lock);
         while (!s->applier_closed) {
             pthread_cond_wait(&s->all_closed, &s->lock);

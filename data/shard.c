@@ -90,13 +90,18 @@ void shard_post_back(struct shard *sh, void (*run)(void *arg), void *arg)
 
 /* ---- opening ------------------------------------------------------------------------------------------------------------------ */
 
-static enum err parse_op(void *self, const struct engine_op *op, struct arena *arena, struct parsed_doc *out, struct errmsg *em)
+static enum err parse_op(void *self, const struct engine_op *op, struct arena *arena, struct parsed_doc *out,
+                         struct errmsg *em)
 {
     struct shard *sh = self;
     struct mapping *m = index_mapping(sh->index, NULL);
     mapping_unref(sh->replay_mapping); /* the document before this one is applied */
     sh->replay_mapping = m;
-    struct source_to_parse in = {.index_name = sh->index->name, .id = op->id, .routing = op->routing, .source = op->source, .dynamic_allowed = true};
+    struct source_to_parse in = {.index_name = sh->index->name,
+                                 .id = op->id,
+                                 .routing = op->routing,
+                                 .source = op->source,
+                                 .dynamic_allowed = true};
     /* What is in the log was accepted with a mapping that had its fields; a mapping that lost them never was published. */
     return document_parse(out, m, &in, arena, em);
 }
@@ -162,7 +167,8 @@ static void go_down(struct shard *sh, const struct errmsg *why)
     struct data_service *s = sh->service;
     const char *reason = why->n > 0 ? why->frame[0].reason : "unknown";
     if (sh->tries <= 1 || !str_is(str_of(sh->why), reason)) {
-        log_error(s->o.log, "data", "shard [%.*s][%u] has failed: %s", STR_ARG(sh->index->name), sh->number, reason);
+        log_error(s->o.log, "data", "shard [%.*s][%u] has failed: %s", STR_ARG(sh->index->name), sh->number,
+                  reason);
     }
     snprintf(sh->why, sizeof(sh->why), "%s", reason);
     sh->down_term = sh->term;
@@ -190,8 +196,8 @@ static void reported(void *arg)
     } else if (sh->report == r->kind) {
         sh->report = SHARD_REPORT_NONE;
         if (r->kind == SHARD_REPORT_UP) {
-            log_info(sh->service->o.log, "data", "shard [%.*s][%u] serves again, primary term %lld", STR_ARG(sh->index->name), sh->number,
-                     (long long)sh->term);
+            log_info(sh->service->o.log, "data", "shard [%.*s][%u] serves again, primary term %lld",
+                     STR_ARG(sh->index->name), sh->number, (long long)sh->term);
         }
     }
     free(r);
@@ -213,13 +219,15 @@ static void send_report(struct shard *sh)
         return;
     }
     *r = (struct report_run){.sh = sh, .kind = sh->report};
-    struct data_report d = {sh->index->uuid, sh->number, sh->report == SHARD_REPORT_UP, sh->tries, str_of(sh->why)};
+    struct data_report d = {sh->index->uuid, sh->number, sh->report == SHARD_REPORT_UP, sh->tries,
+                            str_of(sh->why)};
     sh->report_out = true;
     shard_use(sh);
     s->o.report(s->o.node_self, &d, master_answered, r);
 }
 
-enum err shard_open(struct shard **out, struct data_service *s, struct index_service *ix, uint32_t number, int64_t term, struct errmsg *em)
+enum err shard_open(struct shard **out, struct data_service *s, struct index_service *ix, uint32_t number,
+                    int64_t term, struct errmsg *em)
 {
     struct shard *sh = calloc(1, sizeof(*sh));
     struct errmsg why;
@@ -364,7 +372,8 @@ void shard_heal(struct shard *sh)
 
 static void say_down(struct shard *sh, struct errmsg *em)
 {
-    err_set(em, ERR_NO_SHARD, "shard [%.*s][%u] has failed: %s", STR_ARG(sh->index->name), sh->number, sh->why);
+    err_set(em, ERR_NO_SHARD, "shard [%.*s][%u] has failed: %s", STR_ARG(sh->index->name), sh->number,
+            sh->why);
     err_about_index(em, sh->index->name, sh->index->uuid);
     err_about_shard(em, (int)sh->number);
 }
@@ -393,7 +402,9 @@ bool shard_writable(struct shard *sh, struct errmsg *em)
 struct view *shard_view(struct shard *sh)
 {
     pthread_mutex_lock(&sh->view_lock);
-    struct view *v = sh->engine != NULL ? engine_acquire(sh->engine) : sh->last_view != NULL ? view_ref(sh->last_view) : NULL;
+    struct view *v = sh->engine != NULL      ? engine_acquire(sh->engine)
+                     : sh->last_view != NULL ? view_ref(sh->last_view)
+                                             : NULL;
     pthread_mutex_unlock(&sh->view_lock);
     return v;
 }

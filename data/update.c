@@ -49,8 +49,8 @@ static enum err missing(const struct update_input *in, struct errmsg *em)
 }
 
 /* The document is not there: what comes instead. */
-static enum err upsert(struct update_plan *out, const struct update_input *in, const struct json *body, struct arena *arena,
-                       struct errmsg *em)
+static enum err upsert(struct update_plan *out, const struct update_input *in, const struct json *body,
+                       struct arena *arena, struct errmsg *em)
 {
     const struct json *doc = json_get(body, "doc"), *first = json_get(body, "upsert");
     out->result = UPDATE_INDEX;
@@ -63,8 +63,8 @@ static enum err upsert(struct update_plan *out, const struct update_input *in, c
     return first != NULL ? to_text(first, arena, &out->source, em) : missing(in, em);
 }
 
-static enum err by_document(struct update_plan *out, const struct json *body, const struct json *doc, struct json *source,
-                            struct str text, struct arena *arena, struct errmsg *em)
+static enum err by_document(struct update_plan *out, const struct json *body, const struct json *doc,
+                            struct json *source, struct str text, struct arena *arena, struct errmsg *em)
 {
     struct merge_state m = {.arena = arena};
     struct json own; /* json_put grows objects in place: they must be of json_copy's making */
@@ -84,7 +84,8 @@ static enum err by_document(struct update_plan *out, const struct json *body, co
     return to_text(&own, arena, &out->source, em);
 }
 
-enum err update_plan_make(struct update_plan *out, const struct update_input *in, struct arena *arena, struct errmsg *em)
+enum err update_plan_make(struct update_plan *out, const struct update_input *in, struct arena *arena,
+                          struct errmsg *em)
 {
     struct json body, source;
     enum err e = json_parse(&body, in->item->source, arena, &json_limits_default, em);
@@ -95,7 +96,8 @@ enum err update_plan_make(struct update_plan *out, const struct update_input *in
         return upsert(out, in, &body, arena, em);
     }
     if (in->current->source.n == 0) {
-        return err_set(em, ERR_SOURCE_MISSING, "[_doc][%.*s]: document source missing", STR_ARG(in->item->id));
+        return err_set(em, ERR_SOURCE_MISSING, "[_doc][%.*s]: document source missing",
+                       STR_ARG(in->item->id));
     }
     e = json_parse(&source, in->current->source, arena, &json_limits_default, em);
     if (e != ERR_OK) {
@@ -108,7 +110,8 @@ enum err update_plan_make(struct update_plan *out, const struct update_input *in
     return update_by_script(out, in, &body, &source, false, arena, em);
 }
 
-enum err source_get_object(const struct write_item *item, struct str source, struct arena *arena, struct jsonw *w, struct errmsg *em)
+enum err source_get_object(const struct write_item *item, struct str source, struct arena *arena,
+                           struct jsonw *w, struct errmsg *em)
 {
     struct source_filter f = {.enabled = true};
     if (item->get_filter != NULL) {

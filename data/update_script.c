@@ -9,7 +9,8 @@ static enum err failed(struct errmsg *em)
 
 /* A script is a text, or an object with source, lang, params, or the id of a stored one (which the coordinating node has
  * put in its place by now). */
-static enum err read_script(const struct json *form, struct str *source, struct str *lang, const struct json **params, struct errmsg *em)
+static enum err read_script(const struct json *form, struct str *source, struct str *lang,
+                            const struct json **params, struct errmsg *em)
 {
     *lang = STR("painless");
     *params = NULL;
@@ -22,10 +23,12 @@ static enum err read_script(const struct json *form, struct str *source, struct 
     id = id != NULL ? id : json_get(form, "stored");
     *params = json_get(form, "params");
     if (id != NULL) {
-        return err_set(em, ERR_RESOURCE_NOT_FOUND, "unable to find script [%.*s] in cluster state", STR_ARG(json_text(id)));
+        return err_set(em, ERR_RESOURCE_NOT_FOUND, "unable to find script [%.*s] in cluster state",
+                       STR_ARG(json_text(id)));
     }
     if (src == NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "must specify either [source] for an inline script or [id] for a stored script");
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "must specify either [source] for an inline script or [id] for a stored script");
     }
     *source = json_text(src);
     *lang = l != NULL ? json_text(l) : *lang;
@@ -42,23 +45,26 @@ static struct json number(struct arena *a, int64_t v)
     return (struct json){.type = JSON_NUMBER, .s = arena_printf(a, "%lld", (long long)v)};
 }
 
-static enum err make_ctx(struct json *ctx, const struct update_input *in, const struct json *source, bool create, struct arena *a,
-                         struct errmsg *em)
+static enum err make_ctx(struct json *ctx, const struct update_input *in, const struct json *source,
+                         bool create, struct arena *a, struct errmsg *em)
 {
     const struct engine_doc *d = in->current;
     *ctx = json_mk_object();
-    bool ok = put(ctx, a, "op", json_mk_str(create ? STR("create") : STR("index"))) && put(ctx, a, "_source", *source)
-              && put(ctx, a, "_now", number(a, in->now_ms)) && put(ctx, a, "_id", json_mk_str(in->item->id))
-              && put(ctx, a, "_index", json_mk_str(in->index_name)) && put(ctx, a, "_type", json_mk_str(STR("_doc")));
+    bool ok = put(ctx, a, "op", json_mk_str(create ? STR("create") : STR("index")))
+              && put(ctx, a, "_source", *source) && put(ctx, a, "_now", number(a, in->now_ms))
+              && put(ctx, a, "_id", json_mk_str(in->item->id))
+              && put(ctx, a, "_index", json_mk_str(in->index_name))
+              && put(ctx, a, "_type", json_mk_str(STR("_doc")));
     if (ok && !create) {
         ok = put(ctx, a, "_version", number(a, d->version))
-             && put(ctx, a, "_routing", d->routing.p != NULL ? json_mk_str(d->routing) : (struct json){.type = JSON_NULL});
+             && put(ctx, a, "_routing",
+                    d->routing.p != NULL ? json_mk_str(d->routing) : (struct json){.type = JSON_NULL});
     }
     return ok ? ERR_OK : err_no_memory(em);
 }
 
-static enum err take_result(struct update_plan *out, const struct update_input *in, const struct json *ctx, bool create,
-                            struct arena *a, struct errmsg *em)
+static enum err take_result(struct update_plan *out, const struct update_input *in, const struct json *ctx,
+                            bool create, struct arena *a, struct errmsg *em)
 {
     const struct json *op = json_get(ctx, "op"), *source = json_get(ctx, "_source");
     struct str name = op != NULL ? json_text(op) : STR("");

@@ -101,12 +101,14 @@ static void ask_for_fields(struct write_run *r, const struct json *update)
     struct data_service *s = r->sh->service;
     if (b.failed || ++r->mapping_rounds > MAPPING_ROUNDS_MAX) {
         struct errmsg em;
-        err_set(&em, ERR_ILLEGAL_STATE, "dynamic mapping of [%.*s] does not settle", STR_ARG(r->sh->index->name));
+        err_set(&em, ERR_ILLEGAL_STATE, "dynamic mapping of [%.*s] does not settle",
+                STR_ARG(r->sh->index->name));
         buf_fini(&b);
         mapping_updated(r, &em);
         return;
     }
-    s->o.update_mapping(s->o.node_self, r->sh->index->name, r->sh->index->uuid, buf_view(&b), mapping_updated, r);
+    s->o.update_mapping(s->o.node_self, r->sh->index->name, r->sh->index->uuid, buf_view(&b), mapping_updated,
+                        r);
     buf_fini(&b);
 }
 
@@ -128,7 +130,8 @@ static struct mapping *newest_mapping(struct write_run *r)
     return m;
 }
 
-static enum err parse_source(struct write_run *r, const struct write_item *it, struct str source, struct parsed_doc *doc, struct errmsg *em)
+static enum err parse_source(struct write_run *r, const struct write_item *it, struct str source,
+                             struct parsed_doc *doc, struct errmsg *em)
 {
     struct mapping *m = newest_mapping(r);
     struct source_to_parse in = {
@@ -190,8 +193,9 @@ static enum err apply_op(struct write_run *r, struct write_item *it, struct engi
         return e;
     }
     static const enum write_outcome outcomes[] = {
-        [OUTCOME_CREATED] = WRITE_CREATED,     [OUTCOME_UPDATED] = WRITE_UPDATED, [OUTCOME_DELETED] = WRITE_DELETED,
-        [OUTCOME_NOT_FOUND] = WRITE_NOT_FOUND, [OUTCOME_NOOP] = WRITE_NOOP,
+        [OUTCOME_CREATED] = WRITE_CREATED, [OUTCOME_UPDATED] = WRITE_UPDATED,
+        [OUTCOME_DELETED] = WRITE_DELETED, [OUTCOME_NOT_FOUND] = WRITE_NOT_FOUND,
+        [OUTCOME_NOOP] = WRITE_NOOP,
     };
     it->outcome = outcomes[res.outcome];
     it->seq_no = res.seq_no;
@@ -294,13 +298,16 @@ static enum err apply_update(struct write_run *r, struct write_item *it, bool *w
     if (e == ERR_OK && current.found && it->if_seq_no != SEQ_UNASSIGNED
         && (it->if_seq_no != current.seq_no || it->if_primary_term != current.primary_term)) {
         return err_set(em, ERR_CONFLICT,
-                       "[%.*s]: version conflict, required seqNo [%lld], primary term [%lld]. current document has seqNo [%lld] and "
+                       "[%.*s]: version conflict, required seqNo [%lld], primary term [%lld]. current "
+                       "document has seqNo [%lld] and "
                        "primary term [%lld]",
-                       STR_ARG(it->id), (long long)it->if_seq_no, (long long)it->if_primary_term, (long long)current.seq_no,
-                       (long long)current.primary_term);
+                       STR_ARG(it->id), (long long)it->if_seq_no, (long long)it->if_primary_term,
+                       (long long)current.seq_no, (long long)current.primary_term);
     }
-    struct update_input in = {
-        .item = it, .current = &current, .index_name = r->sh->index->name, .now_ms = clock_wall_ms(r->sh->service->o.clock)};
+    struct update_input in = {.item = it,
+                              .current = &current,
+                              .index_name = r->sh->index->name,
+                              .now_ms = clock_wall_ms(r->sh->service->o.clock)};
     e = e == ERR_OK ? update_plan_make(&plan, &in, a, em) : e;
     if (e != ERR_OK) {
         return e;
@@ -401,8 +408,8 @@ static void apply_task(void *arg)
     if (!shard_writable(r->sh, &rq->rq.error)) {
         /* Items that were applied before the copy failed: nobody knows whether they are there afterwards. */
         if (r->location > 0) {
-            err_set(&rq->rq.error, ERR_IO, "shard [%.*s][%u] failed during the request: %s", STR_ARG(r->sh->index->name), r->sh->number,
-                    r->sh->why);
+            err_set(&rq->rq.error, ERR_IO, "shard [%.*s][%u] failed during the request: %s",
+                    STR_ARG(r->sh->index->name), r->sh->number, r->sh->why);
         }
         finish(r);
         return;
@@ -480,7 +487,8 @@ void data_write(void *self, struct shard_write *rq)
     }
     if (!executor_submit(s->o.write_pool, parse_task, r)) {
         struct errmsg em;
-        err_set(&em, ERR_REJECTED, "rejected execution of write on shard [%.*s][%u]: queue is full", STR_ARG(sh->index->name), sh->number);
+        err_set(&em, ERR_REJECTED, "rejected execution of write on shard [%.*s][%u]: queue is full",
+                STR_ARG(sh->index->name), sh->number);
         fail_all(r, &em);
     }
 }

@@ -60,7 +60,8 @@ enum err dictionaries_load(struct dictionaries *d, const struct fs *fs, const ch
     return e;
 }
 
-enum err dictionaries_changed(struct dictionaries *d, const struct fs *fs, const char *path_conf, bool *changed, struct errmsg *em)
+enum err dictionaries_changed(struct dictionaries *d, const struct fs *fs, const char *path_conf,
+                              bool *changed, struct errmsg *em)
 {
     uint64_t ik = 0, pinyin = 0;
     *changed = false;

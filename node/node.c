@@ -38,7 +38,7 @@ struct node {
     unsigned n_http_loops, http_running;
     struct loop_ticker *ticker, *watch;
     bool complained; /* of the files as they are */
-    bool reloading; /* the files are being looked at, or read */
+    bool reloading;  /* the files are being looked at, or read */
     struct pool *write_pool, *search_pool, *background_pool, *master_pool;
     struct data_service *data;
     struct master_service *master;
@@ -57,8 +57,9 @@ static struct analysis_env take_env(struct node *n)
 {
     struct str conf = settings_str(n->o.settings, "path.conf", STR_NULL);
     pthread_mutex_lock(&n->lock);
-    struct analysis_env env = {
-        .path_conf = conf.p, .ik = ik_dictionary_ref(n->dicts.ik), .pinyin = pinyin_dictionary_ref(n->dicts.pinyin)};
+    struct analysis_env env = {.path_conf = conf.p,
+                               .ik = ik_dictionary_ref(n->dicts.ik),
+                               .pinyin = pinyin_dictionary_ref(n->dicts.pinyin)};
     pthread_mutex_unlock(&n->lock);
     return env;
 }
@@ -79,8 +80,8 @@ static enum err check_analysis(void *self, const struct settings *index_settings
     return e;
 }
 
-static enum err merge_mapping(void *self, const struct settings *index_settings, struct str old, const struct json *body,
-                              struct buf *out, struct errmsg *em)
+static enum err merge_mapping(void *self, const struct settings *index_settings, struct str old,
+                              const struct json *body, struct buf *out, struct errmsg *em)
 {
     struct analysis_env env = take_env(self);
     struct analysis *a = NULL;
@@ -166,8 +167,8 @@ static void mapping_done(struct meta_request *rq)
 }
 
 /* A document's new fields, on their way to the master. */
-static void update_mapping(void *self, struct str index, struct str uuid, struct str mapping, void (*done)(void *, const struct errmsg *),
-                           void *arg)
+static void update_mapping(void *self, struct str index, struct str uuid, struct str mapping,
+                           void (*done)(void *, const struct errmsg *), void *arg)
 {
     struct node *n = self;
     struct mapping_call *c = calloc(1, sizeof(*c));
@@ -215,7 +216,8 @@ static void report_done(struct meta_request *rq)
 }
 
 /* A primary went down or came up. */
-static void report_shard(void *self, const struct data_report *report, void (*done)(void *, const struct errmsg *), void *arg)
+static void report_shard(void *self, const struct data_report *report,
+                         void (*done)(void *, const struct errmsg *), void *arg)
 {
     struct node *n = self;
     struct report_call *c = calloc(1, sizeof(*c));
@@ -277,7 +279,8 @@ static void look_at_dictionaries(void *arg)
         e = dictionaries_load(&next, n->fs, conf.p, n->o.share_dir, n->o.log, &em);
     }
     if (e != ERR_OK && !n->complained) {
-        log_error(n->o.log, "analysis", "the dictionaries that have changed cannot be used: %s", em.frame[0].reason);
+        log_error(n->o.log, "analysis", "the dictionaries that have changed cannot be used: %s",
+                  em.frame[0].reason);
     }
     n->complained = e != ERR_OK;
     if (e != ERR_OK || !changed) {
@@ -308,7 +311,8 @@ static void watch_dictionaries(void *arg)
 
 /* ---- start ------------------------------------------------------------------------------------------------------------------------ */
 
-static enum err new_pool(struct pool **out, const char *name, unsigned threads, size_t queue, struct errmsg *em)
+static enum err new_pool(struct pool **out, const char *name, unsigned threads, size_t queue,
+                         struct errmsg *em)
 {
     struct pool_opts o = {.name = name, .threads_max = threads, .queue_max = queue};
     return pool_new(out, &o, em);
@@ -388,7 +392,8 @@ static enum err open_services(struct node *n, struct errmsg *em)
                                     .merge_mapping = merge_mapping,
                                     .check_analysis = check_analysis,
                                     .check_query = check_query},
-                            .cluster_name = settings_str(n->o.settings, "cluster.name", STR(CLUSTER_NAME_DEFAULT)),
+                            .cluster_name =
+                                settings_str(n->o.settings, "cluster.name", STR(CLUSTER_NAME_DEFAULT)),
                             .nodes = own_node(n),
                             .apply = apply_state,
                             .apply_self = n};
@@ -421,7 +426,11 @@ static enum err open_services(struct node *n, struct errmsg *em)
 
 static enum err open_http(struct node *n, unsigned cores, struct errmsg *em)
 {
-    struct http_server_opts h = {.ports = "9200-9300", .compression = true, .log = n->o.log, .clock = n->clock, .handle = coordinator_handle};
+    struct http_server_opts h = {.ports = "9200-9300",
+                                 .compression = true,
+                                 .log = n->o.log,
+                                 .clock = n->clock,
+                                 .handle = coordinator_handle};
     enum err e = http_server_opts_from(&h, n->o.settings, &n->arena, em);
     for (unsigned i = 0; e == ERR_OK && i < MIN_OF(cores, (unsigned)HTTP_LOOPS_MAX); i++) {
         char name[16];

@@ -123,6 +123,7 @@ struct shard_query {
         next_page; /* of a scroll: the context knows the request and where the last page ended; `body` is an answer */
     bool dfs_only;               /* gather `dfs_out` and nothing else */
     const struct dfs_stats *dfs; /* score by these; NULL: by the shard's own */
+    bool refuse_expensive; /* search.allow_expensive_queries is false */
     bool (*cancelled)(void *self);
     void *cancel_self;
     /* the answer */

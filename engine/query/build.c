@@ -5,9 +5,37 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* What search.allow_expensive_queries: false refuses, as it names them; NULL: it does not. */
+static const char *expensive_name(enum query_kind kind)
+{
+    switch (kind) {
+    case Q_PREFIX:
+        return "[prefix] queries";
+    case Q_WILDCARD:
+        return "[wildcard] queries";
+    case Q_REGEXP:
+        return "[regexp] queries";
+    case Q_FUZZY:
+        return "[fuzzy] queries";
+    case Q_TERM_RANGE:
+        return "[range] queries on [text] or [keyword] fields";
+    case Q_SCRIPT:
+        return "[script] queries";
+    case Q_SCRIPT_SCORE:
+        return "[script score] queries";
+    case Q_NESTED:
+        return "[joining] queries";
+    default:
+        return NULL;
+    }
+}
+
 struct query *qnode_new(struct builder *b, enum query_kind kind)
 {
     struct query *q = ARENA_NEW(b->arena, struct query);
+    if (!b->cx->allow_expensive && b->expensive == NULL) {
+        b->expensive = expensive_name(kind);
+    }
     if (q != NULL) {
         q->kind = kind;
         q->boost = 1;
@@ -269,6 +297,12 @@ enum err query_build(const struct query **out, const struct query_context *cx, c
     }
     err_clear(em);
     e = build_dsl(&b, d, &q, em);
+    if (e == ERR_OK && b.expensive != NULL) {
+        e = err_set(em, ERR_INTERNAL, "%s cannot be executed when 'search.allow_expensive_queries' is set to false.%s", b.expensive,
+                    str_is(str_of(b.expensive), "[prefix] queries")
+                        ? " For optimised prefix queries on text fields please enable [index_prefixes]."
+                        : "");
+    }
     if (e != ERR_OK && !stands_alone(&b, e)) {
         char reason[ERR_REASON_BYTES];
         memcpy(reason, em->frame[0].reason, sizeof(reason));

@@ -12,6 +12,7 @@ struct builder {
     struct arena *arena;
     uint32_t depth;
     const struct field *nested; /* of the nested query that is being built; NULL: none */
+    const char *expensive; /* a kind that search.allow_expensive_queries stands against; NULL: none so far */
     bool raw_error; /* the error comes from the rewrite phase: it is not wrapped as query_shard_exception */
 };
 

@@ -60,7 +60,7 @@ enum err search_context_init(struct search_context *cx, const struct search_shar
                                        .clauses_max = 1024,
                                        .depth_max = 100,
                                        .index_settings = shard->index_settings,
-                                       .allow_expensive = true,
+                                       .allow_expensive = !shard->refuse_expensive,
                                        .max_regex_length = 1000,
                                        .max_terms_count = 65536,
                                        .lookup_terms = shard->lookup_terms,

@@ -33,6 +33,7 @@ struct search_shard {
     const struct top_doc *after_doc;       /* scroll: only documents behind this one; NULL: from the start */
     bool allow_partial;
     int64_t max_buckets;                   /* search.max_buckets; 0: the default */
+    bool refuse_expensive;                 /* search.allow_expensive_queries is false */
     uint32_t n_shards;                     /* of the whole request: 1 lets the shard skip what only a reduce needs */
     const struct clock *clock;             /* for time-outs; NULL: they do not apply */
     bool (*cancelled)(void *self);
