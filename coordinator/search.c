@@ -125,10 +125,13 @@ static enum err check_request(struct search_call *c)
         e = err_set(&c->error, ERR_ACTION_VALIDATION, "Validation Failed: %.*s", STR_ARG(buf_view(&b)));
     }
     buf_fini(&b);
-    if (e == ERR_OK && c->o.total_as_int && s->track_total != TRACK_TOTAL_DISABLED && s->track_total != TRACK_TOTAL_ACCURATE) {
+    if (e == ERR_OK && c->o.total_as_int && s->track_total != TRACK_TOTAL_DISABLED
+        && s->track_total != TRACK_TOTAL_ACCURATE) {
         if (s->track_total_given) {
             e = err_set(&c->error, ERR_ILLEGAL_ARGUMENT,
-                        "[rest_total_hits_as_int] cannot be used if the tracking of total hits is not accurate, got %d", s->track_total);
+                        "[rest_total_hits_as_int] cannot be used if the tracking of total hits is not "
+                        "accurate, got %d",
+                        s->track_total);
         } else {
             c->source.track_total = TRACK_TOTAL_ACCURATE;
         }
@@ -144,7 +147,8 @@ static bool refused_by_shards(struct search_call *c)
         c->bare_phase = "fetch";
     } else if (c->o.scroll_ms > SCROLL_MS_MAX) {
         err_set(&c->error, ERR_ILLEGAL_ARGUMENT,
-                "Keep alive for request (%lldd) is too large. It must be less than (1d). This limit can be set by changing the "
+                "Keep alive for request (%lldd) is too large. It must be less than (1d). This limit can be "
+                "set by changing the "
                 "[search.max_keep_alive] cluster level setting.",
                 (long long)(c->o.scroll_ms / 86400000));
         for (uint32_t i = 0; i < c->n_shards; i++) {
@@ -167,7 +171,8 @@ static void default_timeout(struct search_call *c)
 {
     struct str v = cluster_setting(c->r->state, "search.default_search_timeout", STR_NULL);
     int64_t ms;
-    if (c->source.timeout_ms < 0 && v.p != NULL && parse_time_ms(v, "search.default_search_timeout", &ms, NULL) == ERR_OK && ms >= 0) {
+    if (c->source.timeout_ms < 0 && v.p != NULL
+        && parse_time_ms(v, "search.default_search_timeout", &ms, NULL) == ERR_OK && ms >= 0) {
         c->source.timeout_ms = ms;
     }
 }
@@ -239,6 +244,7 @@ void search_run(struct search_call *c)
         search_fail(c);
         return;
     }
-    c->lookups = (struct lookups){.r = c->r, .arena = &c->arena, .tree = c->o.tree, .done = looked_up, .user = c};
+    c->lookups =
+        (struct lookups){.r = c->r, .arena = &c->arena, .tree = c->o.tree, .done = looked_up, .user = c};
     lookups_run(&c->lookups);
 }

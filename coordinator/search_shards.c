@@ -31,7 +31,8 @@ enum err search_check_boosts(struct search_call *c)
         for (uint32_t k = 0; o->type == JSON_OBJECT && k < o->n; k++) {
             const struct index_target *t;
             uint32_t found;
-            enum err e = resolve_indices(c->r->state, o->members[k].key, &c->o.indices, c->now_ms, &c->arena, &t, &found, &c->error);
+            enum err e = resolve_indices(c->r->state, o->members[k].key, &c->o.indices, c->now_ms, &c->arena,
+                                         &t, &found, &c->error);
             if (e != ERR_OK) {
                 return e;
             }
@@ -85,7 +86,8 @@ enum err search_choose_shards(struct search_call *c)
     if (c->queries == NULL) {
         return err_no_memory(&c->error);
     }
-    bool refuse = str_is(cluster_setting(c->r->state, "search.allow_expensive_queries", STR("true")), "false");
+    bool refuse =
+        str_is(cluster_setting(c->r->state, "search.allow_expensive_queries", STR("true")), "false");
     for (uint32_t i = 0; i < c->n_targets; i++) {
         const struct index_target *t = &c->targets[i];
         struct str routing = c->o.routing.n > 0 ? c->o.routing : t->search_routing;

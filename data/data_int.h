@@ -11,6 +11,15 @@
 
 #define SHARD_QUEUE_MAX 4096 /* tasks that may wait on one shard's strand */
 
+/* Slow logs' thresholds of an index. */
+enum slow_part { SLOW_QUERY, SLOW_FETCH, SLOW_INDEX, SLOW_PARTS };
+#define SLOW_LEVELS 4 /* trace, debug, info, warn */
+struct slowlog {
+    _Atomic bool on[SLOW_PARTS];
+    _Atomic int64_t from_ns[SLOW_PARTS][SLOW_LEVELS]; /* -1: none */
+    _Atomic int64_t source_chars;
+};
+
 /* One index here. Immutable parts are replaced, not changed; `lock` guards the pointers. */
 struct index_service {
     _Atomic uint32_t refs;
@@ -21,6 +30,7 @@ struct index_service {
     struct mapping *mapping;
     struct settings_part *settings; /* names without "index." */
     _Atomic uint64_t mapping_version;
+    struct slowlog slow;
     uint64_t version, settings_version; /* of the metadata applied */
     _Atomic int64_t refresh_ms;         /* -1: never by itself */
     _Atomic int64_t idle_after_ms;      /* index.search.idle.after */
@@ -89,7 +99,7 @@ struct data_service {
     struct index_service **indices;
     size_t n_indices, indices_cap;
     size_t open_shards; /* not yet closed, also those out of the table */
-    _Atomic bool stopping;
+    _Atomic bool draining, stopping;
     bool applier_closed;
     struct search_context_entry *contexts;
     uint64_t next_context;
@@ -136,6 +146,13 @@ void shards_follow(struct data_service *s, struct index_service *ix, bool mappin
 /* reload.c: the service keeps the dictionaries of its environment. */
 void data_own_env(struct data_service *s);
 void data_drop_env(struct data_service *s);
+
+/* slowlog.c; any thread. */
+void slowlog_read(struct slowlog *l, const struct settings *s);
+bool slowlog_wants(const struct slowlog *l, enum slow_part part, int64_t took_ns, enum log_level *level);
+void slowlog_search(struct shard *sh, enum slow_part part, int64_t took_ns, const struct shard_query *rq,
+                    struct str body, uint32_t n_shards);
+void slowlog_index(struct shard *sh, int64_t took_ns, const struct write_item *it, struct str source);
 
 /* ---- calls ---- */
 

@@ -302,7 +302,8 @@ static void look_after(struct shard *sh)
 {
     int64_t now = clock_mono_ms(sh->service->o.clock);
     int64_t every = sh->index->refresh_ms;
-    if (every > 0 && now - sh->last_refresh_ms >= every) {
+    bool leave = sh->service->draining && sh->refresh_waiters != NULL;
+    if (leave || (every > 0 && now - sh->last_refresh_ms >= every)) {
         sh->last_refresh_ms = now;
         refresh_due(sh, now);
     }
@@ -333,6 +334,11 @@ static void tick(void *arg)
     }
     shard_heal(sh);
     shard_release(sh);
+}
+
+void data_drain(struct data_service *s)
+{
+    s->draining = true;
 }
 
 void data_tick(struct data_service *s)

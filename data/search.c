@@ -329,11 +329,14 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v)
     int64_t queried = s->o.clock->mono_ns(s->o.clock->self);
     sh->counters.query_total++;
     sh->counters.query_ns += (uint64_t)(queried - start);
+    slowlog_search(sh, SLOW_QUERY, queried - start, e == ERR_OK ? rq : NULL, rq->body, rq->n_shards);
     sh->counters.suggest_total += rq->source != NULL && rq->source->suggest != NULL;
     if (e == ERR_OK && rq->fetch) {
         e = fetch_now(rq, &d);
         sh->counters.fetch_total++;
-        sh->counters.fetch_ns += (uint64_t)(s->o.clock->mono_ns(s->o.clock->self) - queried);
+        int64_t took = s->o.clock->mono_ns(s->o.clock->self) - queried;
+        sh->counters.fetch_ns += (uint64_t)took;
+        slowlog_search(sh, SLOW_FETCH, took, rq, rq->body, rq->n_shards);
     }
     if (e == ERR_OK && rq->context == 0
         && (rq->keep || (!rq->fetch && (rq->result->n > 0 || rq->result->suggest.n > 0)))) {
@@ -445,7 +448,9 @@ static void fetch_task(void *arg)
         }
     }
     sh->counters.fetch_total++;
-    sh->counters.fetch_ns += (uint64_t)(s->o.clock->mono_ns(s->o.clock->self) - start);
+    int64_t took = s->o.clock->mono_ns(s->o.clock->self) - start;
+    sh->counters.fetch_ns += (uint64_t)took;
+    slowlog_search(sh, SLOW_FETCH, took, NULL, rq->body, rq->n_shards);
     state_part_unref(&settings->part);
     if (!rq->keep) {
         data_free_context(s, rq->context);

@@ -87,6 +87,7 @@ static void read_settings(struct index_service *ix)
     int64_t refresh_ms = 1000, idle_after_ms = 30000;
     settings_time_ms(&ix->settings->settings, "refresh_interval", refresh_ms, &refresh_ms, NULL);
     settings_time_ms(&ix->settings->settings, "search.idle.after", idle_after_ms, &idle_after_ms, NULL);
+    slowlog_read(&ix->slow, &ix->settings->settings);
     ix->refresh_ms = refresh_ms;
     ix->idle_after_ms = idle_after_ms;
     ix->refresh_explicit = settings_str(&ix->settings->settings, "refresh_interval", STR_NULL).p != NULL;

@@ -24,6 +24,7 @@ struct write_run {
     bool applying;
     uint32_t mapping_rounds; /* of the current item */
     uint64_t location;
+    int64_t *parse_ns;         /* of each item, for the slow log; NULL: it is off */
     struct held_mapping *held; /* newest first */
     struct write_run *next;    /* waiters */
 };
@@ -136,7 +137,16 @@ static enum err parse_source(struct write_run *r, const struct write_item *it, s
     struct mapping *m = newest_mapping(r);
     struct source_to_parse in = {
         .index_name = r->sh->index->name, .id = it->id, .routing = it->routing, .source = source, .dynamic_allowed = true};
-    return m != NULL ? document_parse(doc, m, &in, &r->scratch, em) : err_no_memory(em);
+    if (m == NULL) {
+        return err_no_memory(em);
+    }
+    const struct clock *clock = r->sh->service->o.clock;
+    int64_t since = r->parse_ns != NULL ? clock->mono_ns(clock->self) : 0;
+    enum err e = document_parse(doc, m, &in, &r->scratch, em);
+    if (r->parse_ns != NULL) {
+        r->parse_ns[r->at] = clock->mono_ns(clock->self) - since;
+    }
+    return e;
 }
 
 /* The items from `from` on whose sources fill a slice. false: no memory. */
@@ -244,9 +254,13 @@ static enum err apply_index(struct write_run *r, struct write_item *it, const st
     op.kind = OP_INDEX;
     op.source = source;
     op.doc = doc;
+    const struct clock *clock = r->sh->service->o.clock;
+    int64_t since = r->parse_ns != NULL ? clock->mono_ns(clock->self) : 0;
     enum err e = apply_op(r, it, &op, em);
     if (e == ERR_ILLEGAL_ARGUMENT) { /* the index cannot hold the document; its sequence number is spent */
         skip_seq_no(r, it, em->frame[0].reason);
+    } else if (e == ERR_OK && r->parse_ns != NULL) {
+        slowlog_index(r->sh, r->parse_ns[r->at] + clock->mono_ns(clock->self) - since, it, source);
     }
     return e;
 }
@@ -478,6 +492,9 @@ void data_write(void *self, struct shard_write *rq)
         err_no_memory(&em);
         fail_all(r, &em);
         return;
+    }
+    if (sh->index->slow.on[SLOW_INDEX]) {
+        r->parse_ns = ARENA_ARRAY(&rq->rq.arena, int64_t, rq->n);
     }
     if (sh->term <= sh->down_term) { /* the strand would say the same, after all the parsing */
         struct errmsg em;

@@ -8,8 +8,8 @@ void index_raise_terms(struct index_meta *m)
     }
 }
 
-static enum err down(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b,
-                     struct errmsg *em)
+static enum err down(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
+                     struct state_builder *b, struct errmsg *em)
 {
     const struct shard_report *r = &rq->shard;
     const struct shard_down *known = cluster_shard_down(cur, r->uuid, r->shard);
@@ -33,8 +33,8 @@ static enum err down(const struct metadata_env *env, const struct cluster_state 
 }
 
 /* Operations that were never acknowledged may be lost with the failed copy: their numbers come again under another term. */
-static enum err up(const struct cluster_state *cur, const struct index_meta *old, struct meta_request *rq, struct state_builder *b,
-                   struct errmsg *em)
+static enum err up(const struct cluster_state *cur, const struct index_meta *old, struct meta_request *rq,
+                   struct state_builder *b, struct errmsg *em)
 {
     const struct shard_report *r = &rq->shard;
     struct down_part *p = down_part_without(cur->down, r->uuid, r->shard);
@@ -55,8 +55,8 @@ static enum err up(const struct cluster_state *cur, const struct index_meta *old
     return state_put_index(b, m) ? ERR_OK : err_no_memory(em);
 }
 
-enum err meta_shard(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b,
-                    struct errmsg *em)
+enum err meta_shard(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
+                    struct state_builder *b, struct errmsg *em)
 {
     const struct index_meta *m = cluster_index_by_uuid(cur, rq->shard.uuid);
     if (m == NULL || rq->shard.shard >= m->n_shards) {

@@ -1,4 +1,6 @@
 /* serai-node: reads its settings, runs a node until it is told to stop. */
+#include "common/cluster/setting_registry.h"
+#include "common/cluster/state.h"
 #include "common/sys/clock_real.h"
 #include "common/sys/conf.h"
 #include "common/sys/fs_posix.h"
@@ -22,43 +24,43 @@ extern char **environ;
 extern const char *malloc_conf;
 const char *malloc_conf = "narenas:2,dirty_decay_ms:100,muzzy_decay_ms:0,background_thread:true";
 
-/* Every setting that the node knows; docs/settings.md says what each means. */
-static const char *const known[] = {
-    "action.auto_create_index",
-    "action.destructive_requires_name",
-    "bootstrap.memory_lock",
-    "cluster.initial_master_nodes",
-    "cluster.max_shards_per_node",
-    "cluster.name",
-    "cluster.routing.*",
-    "discovery.seed_hosts",
-    "discovery.type",
-    "discovery.zen.minimum_master_nodes",
-    "gateway.*",
-    "http.*",
-    "indices.*",
-    "logger.*",
-    "network.bind_host",
-    "network.host",
-    "network.publish_host",
-    "node.attr.*",
-    "node.data",
-    "node.ingest",
-    "node.master",
-    "node.ml",
-    "node.name",
-    "node.roles",
-    "path.conf",
-    "path.data",
-    "path.logs",
-    "path.repo",
-    "pidfile",
-    "script.*",
-    "search.*",
-    "thread_pool.*",
-    "transport.*",
-    "xpack.*",
-};
+/* Settings of this node that Elasticsearch takes from its environment. */
+static const char *const own[] = {"path.conf", "xpack.*"};
+
+/* Every name that exists, for the place of one that does not: docs/settings.md says what each means. */
+static enum err known_settings(struct arena *a, const char *const **out, size_t *n, struct errmsg *em)
+{
+    const struct setting_registry *r = &setting_registry_cluster;
+    const char **v = ARENA_ARRAY(a, const char *, *r->n + r->n_families + ARRAY_LEN(own));
+    *n = 0;
+    for (size_t i = 0; v != NULL && i < *r->n; i++) {
+        v[(*n)++] = r->defs[i].name;
+    }
+    for (size_t i = 0; v != NULL && i < r->n_families; i++) {
+        v[*n] = arena_printf(a, "%s*", r->families[i].name).p;
+        if (v[(*n)++] == NULL) {
+            v = NULL;
+        }
+    }
+    for (size_t i = 0; v != NULL && i < ARRAY_LEN(own); i++) {
+        v[(*n)++] = own[i];
+    }
+    *out = v;
+    return v != NULL ? ERR_OK : err_no_memory(em);
+}
+
+/* Are the values fit? */
+static enum err check_values(const struct settings *s, struct errmsg *em)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const struct setting_def *def = setting_def_find(&setting_registry_cluster, s->v[i].key);
+        enum err e = def != NULL ? setting_check(def, &s->v[i], em) : ERR_OK;
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
 
 static const char usage[] = "usage: serai-node [-E name=value]... [-p PIDFILE] [--help] [--version]\n"
                             "Runs one Serai node. Settings have Elasticsearch's names (http.port, path.data, "
@@ -83,15 +85,12 @@ static void find_share(char out[PATH_MAX])
 static enum err read_settings(struct settings *s, int argc, char **argv, struct str **rest, size_t *n_rest,
                               struct errmsg *em)
 {
-    struct conf_opts o = {.fs = fs_posix(),
-                          .environ_ = (const char *const *)environ,
-                          .argc = argc - 1,
-                          .argv = argv + 1,
-                          .known = known,
-                          .known_n = ARRAY_LEN(known)};
+    struct conf_opts o = {
+        .fs = fs_posix(), .environ_ = (const char *const *)environ, .argc = argc - 1, .argv = argv + 1};
     struct settings first;
     settings_init(&first, s->arena);
-    enum err e = conf_load(&first, &o, rest, n_rest, em);
+    enum err e = known_settings(s->arena, &o.known, &o.known_n, em);
+    e = e == ERR_OK ? conf_load(&first, &o, rest, n_rest, em) : e;
     if (e != ERR_OK) {
         return e;
     }
@@ -136,6 +135,21 @@ static void write_pid(const char *path)
     }
 }
 
+/* With path.logs the log is a file there, else standard error. */
+static enum err open_log(struct log_fd *sink, const struct settings *s, struct errmsg *em)
+{
+    struct str dir = settings_str(s, "path.logs", STR_NULL);
+    struct str name = settings_str(s, "cluster.name", STR(CLUSTER_NAME_DEFAULT));
+    char path[PATH_MAX];
+    if (dir.p == NULL) {
+        return ERR_OK;
+    }
+    snprintf(path, sizeof(path), "%.*s", STR_ARG(dir));
+    enum err e = fs_posix()->make_dir(fs_posix()->self, path, em);
+    snprintf(path, sizeof(path), "%.*s/%.*s_server.json", STR_ARG(dir), STR_ARG(name));
+    return e == ERR_OK ? log_fd_open(sink, path, em) : e;
+}
+
 static int run(const struct settings *s, const char *pidfile)
 {
     struct log_fd sink;
@@ -143,13 +157,15 @@ static int run(const struct settings *s, const char *pidfile)
     struct node *node;
     struct errmsg em;
     char share[PATH_MAX];
-    enum log_level level = LOG_INFO;
-    log_level_parse(settings_str(s, "logger.level", STR("info")), &level);
     log_fd_init(&sink, STDERR_FILENO);
-    log_init(&log, &sink.base, clock_real(), level);
+    log_init(&log, &sink.base, clock_real(), LOG_INFO);
+    if (open_log(&sink, s, &em) != ERR_OK || node_log_levels(&log, s, NULL, &em) != ERR_OK) {
+        fprintf(stderr, "serai-node: cannot start: %s\n", em.frame[0].reason);
+        return 1;
+    }
     find_share(share);
     process_raise_open_files();
-    struct node_opts o = {.settings = s, .log = &log, .share_dir = share};
+    struct node_opts o = {.settings = s, .log = &log, .log_file = &sink, .share_dir = share};
     if (node_open(&node, &o, &em) != ERR_OK) {
         fprintf(stderr, "serai-node: cannot start: %s\n", em.frame[0].reason);
         return 1;
@@ -158,6 +174,8 @@ static int run(const struct settings *s, const char *pidfile)
     log_info(&log, "node", "started, HTTP on port %u", node_http_port(node));
     node_run(node);
     node_close(node);
+    log_fini(&log);
+    log_fd_close(&sink);
     if (pidfile != NULL) {
         unlink(pidfile);
     }
@@ -174,7 +192,7 @@ int main(int argc, char **argv)
     const char *pidfile = NULL;
     arena_init(&arena, NULL, ARENA_UNLIMITED);
     settings_init(&s, &arena);
-    if (read_settings(&s, argc, argv, &rest, &n_rest, &em) != ERR_OK) {
+    if (read_settings(&s, argc, argv, &rest, &n_rest, &em) != ERR_OK || check_values(&s, &em) != ERR_OK) {
         fprintf(stderr, "serai-node: %s\n", em.frame[0].reason);
         return 64;
     }

@@ -19,8 +19,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define HTTP_LOOPS_MAX 16
+#define THREADS_MAX    1024
 #define TICK_MS        100
 #define WATCH_MS       2000 /* how often the dictionaries' files are looked at */
 
@@ -37,8 +39,9 @@ struct node {
     struct loop *http_loops[HTTP_LOOPS_MAX];
     unsigned n_http_loops, http_running;
     struct loop_ticker *ticker, *watch;
-    bool complained; /* of the files as they are */
-    bool reloading;  /* the files are being looked at, or read */
+    const void *levels_of[2]; /* the settings that the log's levels were last read from */
+    bool complained;          /* of the files as they are */
+    bool reloading;           /* the files are being looked at, or read */
     struct pool *write_pool, *search_pool, *background_pool, *master_pool;
     struct data_service *data;
     struct master_service *master;
@@ -125,6 +128,11 @@ static enum err check_query(void *self, const struct json *query, struct str tex
 static void apply_state(void *self, struct cluster_state *state, void (*done)(void *arg), void *arg)
 {
     struct node *n = self;
+    if (state->persistent != n->levels_of[0] || state->transient != n->levels_of[1]) {
+        n->levels_of[0] = state->persistent; /* compared, never looked into */
+        n->levels_of[1] = state->transient;
+        node_log_levels(n->o.log, n->o.settings, state, NULL);
+    }
     data_apply(n->data, state, done, arg);
 }
 
@@ -311,19 +319,30 @@ static void watch_dictionaries(void *arg)
 
 /* ---- start ------------------------------------------------------------------------------------------------------------------------ */
 
-static enum err new_pool(struct pool **out, const char *name, unsigned threads, size_t queue,
+/* `name` is also that of its settings thread_pool.<name>.size and .queue_size. */
+static enum err new_pool(struct node *n, struct pool **out, const char *name, unsigned threads, int64_t queue,
                          struct errmsg *em)
 {
-    struct pool_opts o = {.name = name, .threads_max = threads, .queue_max = queue};
-    return pool_new(out, &o, em);
+    char key[64];
+    int64_t size = threads;
+    snprintf(key, sizeof(key), "thread_pool.%s.size", name);
+    enum err e = settings_i64(n->o.settings, key, size, &size, em);
+    if (e == ERR_OK && (size < 1 || size > THREADS_MAX)) {
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "[%s] must be between 1 and %d", key, THREADS_MAX);
+    }
+    snprintf(key, sizeof(key), "thread_pool.%s.queue_size", name);
+    e = e == ERR_OK ? settings_i64(n->o.settings, key, queue, &queue, em) : e;
+    struct pool_opts o = {
+        .name = name, .threads_max = (unsigned)size, .queue_max = queue < 0 ? SIZE_MAX / 2 : (size_t)queue};
+    return e == ERR_OK ? pool_new(out, &o, em) : e;
 }
 
 static enum err open_pools(struct node *n, unsigned cores, struct errmsg *em)
 {
-    enum err e = new_pool(&n->write_pool, "write", cores, 10000, em);
-    e = e == ERR_OK ? new_pool(&n->search_pool, "search", cores * 3 / 2 + 1, 1000, em) : e;
-    e = e == ERR_OK ? new_pool(&n->background_pool, "background", MAX_OF(cores / 2, 1U), 100000, em) : e;
-    return e == ERR_OK ? new_pool(&n->master_pool, "master", 1, 100000, em) : e;
+    enum err e = new_pool(n, &n->write_pool, "write", cores, 10000, em);
+    e = e == ERR_OK ? new_pool(n, &n->search_pool, "search", cores * 3 / 2 + 1, 1000, em) : e;
+    e = e == ERR_OK ? new_pool(n, &n->background_pool, "background", MAX_OF(cores / 2, 1U), 100000, em) : e;
+    return e == ERR_OK ? new_pool(n, &n->master_pool, "master", 1, 100000, em) : e;
 }
 
 static enum err open_data_dir(struct node *n, struct errmsg *em)
@@ -486,10 +505,21 @@ static void on_signal(void *arg, int signo)
     node_stop(n);
 }
 
+static void on_hangup(void *arg, int signo)
+{
+    struct node *n = arg;
+    struct errmsg em;
+    (void)signo;
+    if (n->o.log_file != NULL && log_fd_reopen(n->o.log_file, &em) != ERR_OK) {
+        log_error(n->o.log, "node", "the log cannot be opened again: %s", em.frame[0].reason);
+    }
+}
+
 static enum err start_loops(struct node *n, struct errmsg *em)
 {
     enum err e = loop_signal(n->main_loop, SIGTERM, on_signal, n, em);
     e = e == ERR_OK ? loop_signal(n->main_loop, SIGINT, on_signal, n, em) : e;
+    e = e == ERR_OK ? loop_signal(n->main_loop, SIGHUP, on_hangup, n, em) : e;
     n->ticker = e == ERR_OK ? loop_ticker_new(n->main_loop, TICK_MS, tick, n) : NULL;
     n->watch = e == ERR_OK ? loop_ticker_new(n->main_loop, WATCH_MS, watch_dictionaries, n) : NULL;
     if (e == ERR_OK && (n->ticker == NULL || n->watch == NULL)) {
@@ -587,6 +617,26 @@ static void http_stopped(void *arg)
 
 #define STOP_GRACE_MS 5000
 
+/* The main loop does not run any more; what requests wait for goes on all the same. */
+static void wait_for_requests(struct node *n)
+{
+    data_drain(n->data);
+    for (bool over = false; !over;) {
+        struct timespec until;
+        data_tick(n->data);
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += TICK_MS * 1000000L;
+        until.tv_sec += until.tv_nsec / 1000000000L;
+        until.tv_nsec %= 1000000000L;
+        pthread_mutex_lock(&n->lock);
+        if (!n->http_stopped) {
+            pthread_cond_timedwait(&n->cond, &n->lock, &until);
+        }
+        over = n->http_stopped;
+        pthread_mutex_unlock(&n->lock);
+    }
+}
+
 void node_close(struct node *n)
 {
     if (n == NULL) {
@@ -597,7 +647,7 @@ void node_close(struct node *n)
     }
     if (n->http != NULL && n->http_running > 0) {
         http_server_stop(n->http, STOP_GRACE_MS, http_stopped, n);
-        wait_flag(n, &n->http_stopped);
+        wait_for_requests(n);
     }
     for (unsigned i = 0; i < n->http_running; i++) {
         loop_stop(n->http_loops[i]);

@@ -4,14 +4,22 @@
 
 #include "common/base/log.h"
 #include "common/base/settings.h"
+#include "common/cluster/state.h"
+#include "common/sys/log_fd.h"
 
 struct node;
 
 struct node_opts {
     const struct settings *settings; /* borrowed: all of the process's, Elasticsearch's names */
-    const struct log *log;           /* borrowed */
+    struct log *log;                 /* borrowed; its levels follow the cluster's settings */
+    struct log_fd *log_file;         /* borrowed: SIGHUP opens it again; may be NULL */
     const char *share_dir;           /* where the compiled dictionaries are; may be NULL */
 };
+
+/* Levels as logger.* of the node's settings say, and of a state's (NULL: none), which count more. ERR_ILLEGAL_ARGUMENT for what
+ * is no level. */
+enum err node_log_levels(struct log *log, const struct settings *own, const struct cluster_state *state,
+                         struct errmsg *em);
 
 /* Starts everything: data folder locked, last state read, port bound, shards opened, requests taken. ERR_IO,
  * ERR_ILLEGAL_ARGUMENT ... with what stood in the way. */

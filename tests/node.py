@@ -43,6 +43,7 @@ class Node:
             self.settings["path.conf"] = conf
         self.process = None
         atexit.register(self.clean_up)
+        self.prefix = []  # of the command: a shell that sets limits
 
     @property
     def url(self):
@@ -52,7 +53,7 @@ class Node:
         program = os.path.join(BUILD, "bin", "serai-node")
         if not os.path.exists(program):
             skip("serai-node is not part of this build")
-        args = [program]
+        args = [*self.prefix, program]
         for name, value in self.settings.items():
             args += ["-E", f"{name}={value}"]
         self.log = open(self.log_path, "ab")

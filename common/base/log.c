@@ -4,6 +4,8 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static const char *const level_names[] = {"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "OFF"};
@@ -14,10 +16,51 @@ void log_init(struct log *l, const struct log_sink *sink, const struct clock *cl
     log_set_level(l, level);
 }
 
+/* Of a component, or of the one that says most when it is NULL. */
+static int level_of(const struct log *l, const char *component)
+{
+    int level = atomic_load_explicit(&l->level, memory_order_relaxed);
+    const struct log_levels *t = atomic_load_explicit(&l->levels, memory_order_acquire);
+    size_t longest = 0;
+    for (size_t i = 0; t != NULL && i < t->n; i++) {
+        size_t n = strlen(t->v[i].component);
+        if (component == NULL) {
+            level = MIN_OF(level, (int)t->v[i].level);
+        } else if (n > longest && strncmp(component, t->v[i].component, n) == 0
+                   && (component[n] == '\0' || component[n] == '.')) {
+            longest = n;
+            level = (int)t->v[i].level;
+        }
+    }
+    return level;
+}
+
 bool log_wants(const struct log *l, enum log_level level)
 {
-    return l != NULL && (int)level >= atomic_load_explicit(&l->level, memory_order_relaxed)
-           && level != LOG_OFF;
+    return l != NULL && level != LOG_OFF && (int)level >= level_of(l, NULL);
+}
+
+void log_set_levels(struct log *l, struct log_levels *next)
+{
+    struct log_levels *old = atomic_load_explicit(&l->levels, memory_order_relaxed);
+    if (next == NULL) {
+        next = calloc(1, sizeof(*next));
+    }
+    if (next != NULL) {
+        next->older = old;
+        atomic_store_explicit(&l->levels, next, memory_order_release);
+    }
+}
+
+void log_fini(struct log *l)
+{
+    struct log_levels *t = atomic_load_explicit(&l->levels, memory_order_relaxed);
+    while (t != NULL) {
+        struct log_levels *older = t->older;
+        free(t);
+        t = older;
+    }
+    atomic_store_explicit(&l->levels, NULL, memory_order_relaxed);
 }
 
 void log_set_level(struct log *l, enum log_level level)
@@ -58,7 +101,7 @@ static void log_v(const struct log *l, enum log_level level, const char *compone
 static void log_v(const struct log *l, enum log_level level, const char *component,
                   const struct log_field *fields, size_t n, const char *fmt, va_list args)
 {
-    if (!log_wants(l, level)) {
+    if (l == NULL || level == LOG_OFF || (int)level < level_of(l, component)) {
         return;
     }
     char message[LOG_LINE_BYTES_MAX];

@@ -23,12 +23,23 @@ struct log_sink {
     void (*write)(void *self, struct str line);
 };
 
+/* Levels of single components: "data" is also that of "data.recovery", unless that has one. */
+struct log_levels {
+    struct log_levels *older; /* replaced by this one; freed at the end, a line may still be reading it */
+    size_t n;
+    struct {
+        char component[64];
+        enum log_level level;
+    } v[];
+};
+
 struct log {
-    const struct log_sink *sink; /* borrowed */
-    const struct clock *clock;   /* borrowed */
-    _Atomic(int) level;          /* enum log_level: less severe is dropped; may change at any time */
-    const char *type;            /* "server", "index_search_slowlog" ...; NULL: "server" */
-    const char *cluster, *node;  /* borrowed; NULL leaves the member out */
+    const struct log_sink *sink;         /* borrowed */
+    const struct clock *clock;           /* borrowed */
+    _Atomic(int) level;                  /* enum log_level: less severe is dropped; may change at any time */
+    _Atomic(struct log_levels *) levels; /* NULL: none differs */
+    const char *type;                    /* "server", "index_search_slowlog" ...; NULL: "server" */
+    const char *cluster, *node;          /* borrowed; NULL leaves the member out */
 };
 
 struct log_field { /* one more member of a line */
@@ -38,8 +49,11 @@ struct log_field { /* one more member of a line */
 
 /* Fills in all but cluster and node, which may be set after. */
 void log_init(struct log *l, const struct log_sink *sink, const struct clock *clock, enum log_level level);
-bool log_wants(const struct log *l, enum log_level level);
+bool log_wants(const struct log *l, enum log_level level); /* of some component */
 void log_set_level(struct log *l, enum log_level level);
+/* Replaces the levels of single components; `next` (malloc, `older` unset; NULL: none) is taken. One thread at a time. */
+void log_set_levels(struct log *l, struct log_levels *next);
+void log_fini(struct log *l); /* nobody logs any more */
 
 /* `component` names the module, dotted. */
 void log_at(const struct log *l, enum log_level level, const char *component, const char *fmt, ...)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
 /* A line that cannot be written is lost: there is nobody to tell. */
@@ -33,7 +34,23 @@ enum err log_fd_open(struct log_fd *f, const char *path, struct errmsg *em)
         return err_errno(em, errno, path);
     }
     f->owned = true;
+    snprintf(f->path, sizeof(f->path), "%s", path);
     return ERR_OK;
+}
+
+/* The descriptor's number stays: whoever writes at this moment writes to the old file or to the new one. */
+enum err log_fd_reopen(struct log_fd *f, struct errmsg *em)
+{
+    if (!f->owned) {
+        return ERR_OK;
+    }
+    int fd = open(f->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (fd < 0) {
+        return err_errno(em, errno, f->path);
+    }
+    enum err e = dup3(fd, f->fd, O_CLOEXEC) >= 0 ? ERR_OK : err_errno(em, errno, f->path);
+    close(fd);
+    return e;
 }
 
 void log_fd_close(struct log_fd *f)

@@ -56,8 +56,8 @@ void broadcast_write_shards(const struct broadcast *bc, struct jsonw *w)
     jw_obj_end(w);
 }
 
-void broadcast_run(struct rest *r, const struct index_target *targets, uint32_t n_targets, const struct shard_act *model,
-                   void (*done)(struct broadcast *bc), void *user)
+void broadcast_run(struct rest *r, const struct index_target *targets, uint32_t n_targets,
+                   const struct shard_act *model, void (*done)(struct broadcast *bc), void *user)
 {
     struct broadcast *bc = ARENA_NEW(r->arena, struct broadcast);
     uint32_t shards = 0, copies = 0;
@@ -72,7 +72,13 @@ void broadcast_run(struct rest *r, const struct index_target *targets, uint32_t 
         rest_fail(r, NULL);
         return;
     }
-    *bc = (struct broadcast){.r = r, .targets = targets, .n_targets = n_targets, .acts = acts, .copies = copies, .done = done, .user = user};
+    *bc = (struct broadcast){.r = r,
+                             .targets = targets,
+                             .n_targets = n_targets,
+                             .acts = acts,
+                             .copies = copies,
+                             .done = done,
+                             .user = user};
     for (uint32_t i = 0; i < n_targets; i++) {
         const struct index_meta *m = targets[i].meta;
         for (uint32_t s = 0; !m->closed && s < m->n_shards; s++) {
@@ -93,8 +99,8 @@ void broadcast_run(struct rest *r, const struct index_target *targets, uint32_t 
     }
 }
 
-void broadcast_path(struct rest *r, const struct expand_options *o, const struct shard_act *model, void (*done)(struct broadcast *bc),
-                    void *user)
+void broadcast_path(struct rest *r, const struct expand_options *o, const struct shard_act *model,
+                    void (*done)(struct broadcast *bc), void *user)
 {
     struct expand_options with = *o;
     const struct index_target *t;

@@ -34,7 +34,9 @@ struct shards_health index_health(const struct cluster_state *s, const struct in
     for (uint32_t i = 0; i < m->n_shards; i++) {
         up += cluster_shard_down(s, m->uuid, i) == NULL;
     }
-    return (struct shards_health){.status = up < m->n_shards ? HEALTH_RED : m->n_replicas > 0 ? HEALTH_YELLOW : HEALTH_GREEN,
+    return (struct shards_health){.status = up < m->n_shards    ? HEALTH_RED
+                                            : m->n_replicas > 0 ? HEALTH_YELLOW
+                                                                : HEALTH_GREEN,
                                   .primaries = up,
                                   .active = up,
                                   .unassigned = m->n_shards - up + m->n_shards * m->n_replicas};
@@ -101,7 +103,7 @@ static enum err parse_nodes(struct rest *r, struct str v, enum compare *how, int
     static const struct {
         const char *before, *after;
         enum compare how;
-    } forms[] = {{">=", "", AT_LEAST}, {"<=", "", AT_MOST}, {">", "", ABOVE}, {"<", "", BELOW},
+    } forms[] = {{">=", "", AT_LEAST},   {"<=", "", AT_MOST},   {">", "", ABOVE},    {"<", "", BELOW},
                  {"ge(", ")", AT_LEAST}, {"le(", ")", AT_MOST}, {"gt(", ")", ABOVE}, {"lt(", ")", BELOW}};
     *how = EXACTLY;
     for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
@@ -111,7 +113,8 @@ static enum err parse_nodes(struct rest *r, struct str v, enum compare *how, int
             break;
         }
     }
-    return num_parse_i32(v, n) ? ERR_OK : err_set(&r->em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(v));
+    return num_parse_i32(v, n) ? ERR_OK
+                               : err_set(&r->em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(v));
 }
 
 static enum err parse_active(struct health_rq *q, struct str v)
@@ -128,7 +131,8 @@ static enum err parse_active(struct health_rq *q, struct str v)
         err_set(&r->em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(v));
         return err_wrap(&r->em, ERR_ILLEGAL_ARGUMENT, "cannot parse ActiveShardCount[%.*s]", STR_ARG(v));
     }
-    return q->active >= 0 ? ERR_OK : err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "shard count cannot be a negative value");
+    return q->active >= 0 ? ERR_OK
+                          : err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "shard count cannot be a negative value");
 }
 
 static enum err parse_events(struct rest *r)
@@ -141,14 +145,16 @@ static enum err parse_events(struct rest *r)
         }
     }
     return v.p == NULL ? ERR_OK
-                       : err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "No enum constant org.elasticsearch.common.Priority.%.*s", STR_ARG(v));
+                       : err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                                 "No enum constant org.elasticsearch.common.Priority.%.*s", STR_ARG(v));
 }
 
 static enum err parse(struct health_rq *q)
 {
     struct rest *r = q->r;
     int64_t timeout;
-    struct str status = rest_param(r, "wait_for_status"), nodes = rest_param(r, "wait_for_nodes"), level = rest_param(r, "level");
+    struct str status = rest_param(r, "wait_for_status"), nodes = rest_param(r, "wait_for_nodes"),
+               level = rest_param(r, "level");
     rest_accept(r, "master_timeout");
     rest_accept(r, "local");
     q->options = (struct expand_options){true, true, EXPAND_OPEN | EXPAND_CLOSED | EXPAND_HIDDEN, false, false, 0};
@@ -158,7 +164,8 @@ static enum err parse(struct health_rq *q)
     enum err e = rest_index_options(r, &q->options);
     e = e == ERR_OK ? rest_time(r, "timeout", 30000, &timeout) : e;
     if (e == ERR_OK && status.p != NULL && !health_parse(status, &q->status)) {
-        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "No enum constant org.elasticsearch.cluster.health.ClusterHealthStatus.%.*s",
+        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                    "No enum constant org.elasticsearch.cluster.health.ClusterHealthStatus.%.*s",
                     STR_ARG(status));
     }
     q->want_status = status.p != NULL;
@@ -166,7 +173,8 @@ static enum err parse(struct health_rq *q)
     e = e == ERR_OK ? rest_bool(r, "wait_for_no_initializing_shards", false, &q->want_no_initializing) : e;
     if (e == ERR_OK && rest_has(r, "wait_for_relocating_shards")) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
-                    "wait_for_relocating_shards has been removed, use wait_for_no_relocating_shards [true/false] instead");
+                    "wait_for_relocating_shards has been removed, use wait_for_no_relocating_shards "
+                    "[true/false] instead");
     }
     e = e == ERR_OK ? parse_active(q, rest_param(r, "wait_for_active_shards")) : e;
     e = e == ERR_OK ? parse_events(r) : e;
@@ -215,7 +223,9 @@ static enum err look(struct health_rq *q)
         add(&q->found, index_health(r->state, q->t[i].meta));
     }
     if (q->indices.n > 0) { /* what is named has to be there, whatever the options say */
-        q->missing |= resolve_indices(r->state, q->indices, &strict, now, r->arena, &ignored, &n_ignored, &r->em) != ERR_OK;
+        q->missing |=
+            resolve_indices(r->state, q->indices, &strict, now, r->arena, &ignored, &n_ignored, &r->em)
+            != ERR_OK;
     }
     err_clear(&r->em);
     return ERR_OK;
@@ -225,9 +235,11 @@ static bool met(const struct health_rq *q)
 {
     const struct shards_health *h = &q->found;
     enum health status = q->missing ? HEALTH_RED : h->status;
-    return !q->missing && (!q->want_status || status <= q->status) && (!q->want_no_relocating || h->relocating == 0)
+    return !q->missing && (!q->want_status || status <= q->status)
+           && (!q->want_no_relocating || h->relocating == 0)
            && (!q->want_no_initializing || h->initializing == 0) && (int64_t)h->active >= q->active
-           && (!q->want_all_active || h->initializing + h->unassigned == 0) && (!q->want_nodes || nodes_met(q));
+           && (!q->want_all_active || h->initializing + h->unassigned == 0)
+           && (!q->want_nodes || nodes_met(q));
 }
 
 /* ---- answering -------------------------------------------------------------------------------------------------------------------- */
@@ -303,7 +315,8 @@ static void answer(const struct health_rq *q, bool timed_out)
     jw_ki64(&w, "number_of_in_flight_fetch", 0);
     jw_ki64(&w, "task_max_waiting_in_queue_millis", 0);
     /* Of the whole cluster, unless what was asked for is all there. */
-    jw_kdouble(&w, "active_shards_percent_as_number", q->found.status == HEALTH_GREEN ? 100.0 : health_percent(&all));
+    jw_kdouble(&w, "active_shards_percent_as_number",
+               q->found.status == HEALTH_GREEN ? 100.0 : health_percent(&all));
     if (q->by_index) {
         write_indices(&w, q);
     }
@@ -319,7 +332,10 @@ static void wait_or_answer(struct health_rq *q)
     int64_t left = q->deadline_ms - clock_mono_ms(r->co->o.clock);
     if (met(q)) {
         answer(q, false);
-    } else if (left <= 0 || timer_start(loop_timers(r->http->loop), left < LOOK_AGAIN_MS ? left : LOOK_AGAIN_MS, look_again, q) == NULL) {
+    } else if (left <= 0 || http_aborted(r->http)
+               || timer_start(loop_timers(r->http->loop), left < LOOK_AGAIN_MS ? left : LOOK_AGAIN_MS,
+                              look_again, q)
+                      == NULL) {
         answer(q, true);
     }
 }
@@ -330,7 +346,8 @@ static void look_again(void *arg)
     struct rest *r = q->r;
     struct cluster_state *now = r->co->o.state(r->co->o.self), *before = r->state;
     r->state = now;
-    if (now->version != before->version && look(q) != ERR_OK) { /* the arena grows with states, not with time */
+    if (now->version != before->version
+        && look(q) != ERR_OK) { /* the arena grows with states, not with time */
         cluster_state_unref(before);
         rest_fail(r, NULL);
         return;

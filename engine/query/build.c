@@ -75,7 +75,8 @@ enum err qnode_all(struct builder *b, struct query **out, struct errmsg *em)
     return *out != NULL ? ERR_OK : err_no_memory(em);
 }
 
-enum err qnode_term(struct builder *b, const struct field *f, struct str term, struct query **out, struct errmsg *em)
+enum err qnode_term(struct builder *b, const struct field *f, struct str term, struct query **out,
+                    struct errmsg *em)
 {
     struct query *q = *out = qnode_new(b, Q_TERM);
     if (q == NULL) {
@@ -116,7 +117,8 @@ enum err qnode_constant(struct builder *b, struct query *child, struct query **o
     return ERR_OK;
 }
 
-enum err bool_add(struct builder *b, struct bool_build *bb, enum bool_occur occur, struct query *q, struct errmsg *em)
+enum err bool_add(struct builder *b, struct bool_build *bb, enum bool_occur occur, struct query *q,
+                  struct errmsg *em)
 {
     if (bb->n >= b->cx->clauses_max) {
         return err_set(em, ERR_TOO_MANY_CLAUSES, "maxClauseCount is set to %u", b->cx->clauses_max);
@@ -248,14 +250,16 @@ enum err err_query_shard(struct builder *b, struct errmsg *em, const char *fmt, 
 
 static bool stands_alone(const struct builder *b, enum err e)
 {
-    return e == ERR_QUERY_SHARD || e == ERR_PARSING || e == ERR_NO_MEMORY || e == ERR_CANCELLED || b->raw_error;
+    return e == ERR_QUERY_SHARD || e == ERR_PARSING || e == ERR_NO_MEMORY || e == ERR_CANCELLED
+           || b->raw_error;
 }
 
 enum err build_dsl(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
 {
     *out = NULL;
     if (++b->depth > b->cx->depth_max && b->cx->depth_max > 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "The query is nested deeper than %u levels", b->cx->depth_max);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "The query is nested deeper than %u levels",
+                       b->cx->depth_max);
     }
     enum err e = d->type->build(b, d, out, em);
     b->depth--;
@@ -276,7 +280,8 @@ enum err build_dsl(struct builder *b, const struct dsl *d, struct query **out, s
     return e;
 }
 
-enum err query_build(const struct query **out, const struct query_context *cx, const struct json *dsl, struct errmsg *em)
+enum err query_build(const struct query **out, const struct query_context *cx, const struct json *dsl,
+                     struct errmsg *em)
 {
     struct json_pull p;
     struct dsl *d;
@@ -298,7 +303,9 @@ enum err query_build(const struct query **out, const struct query_context *cx, c
     err_clear(em);
     e = build_dsl(&b, d, &q, em);
     if (e == ERR_OK && b.expensive != NULL) {
-        e = err_set(em, ERR_INTERNAL, "%s cannot be executed when 'search.allow_expensive_queries' is set to false.%s", b.expensive,
+        e = err_set(em, ERR_INTERNAL,
+                    "%s cannot be executed when 'search.allow_expensive_queries' is set to false.%s",
+                    b.expensive,
                     str_is(str_of(b.expensive), "[prefix] queries")
                         ? " For optimised prefix queries on text fields please enable [index_prefixes]."
                         : "");
