@@ -163,7 +163,7 @@ static bool refused_by_shards(struct search_call *c)
 
 bool search_client_gone(void *http)
 {
-    return http_aborted(http);
+    return http != NULL && http_aborted(http); /* NULL: a task of its own, without a client */
 }
 
 /* A request that says nothing of a time-out gets search.default_search_timeout. */
