@@ -135,8 +135,6 @@ void search_run_scroll(struct search_call *c, struct str id)
         q->context = contexts[i];
         q->next_page = q->keep = q->scroll = true;
         q->keep_alive_ms = c->o.scroll_ms;
-        q->cancelled = search_client_gone;
-        q->cancel_self = c->r->http;
         q->fetch = n == 1;
     }
     c->pending = n;

@@ -161,11 +161,6 @@ static bool refused_by_shards(struct search_call *c)
     return c->error.n > 0;
 }
 
-bool search_client_gone(void *http)
-{
-    return http != NULL && http_aborted(http); /* NULL: a task of its own, without a client */
-}
-
 /* A request that says nothing of a time-out gets search.default_search_timeout. */
 static void default_timeout(struct search_call *c)
 {

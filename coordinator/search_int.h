@@ -30,7 +30,6 @@ void search_gather_stats(struct search_call *c);
 void search_scatter(struct search_call *c);
 
 /* ---- search_gather.c ---- */
-bool search_client_gone(void *http); /* what searches ask now and then: is there anybody to answer? */
 void search_queried(struct shard_rq *rq); /* done() of the query phase */
 
 /* ---- search_expand.c ---- */

@@ -108,8 +108,6 @@ enum err search_choose_shards(struct search_call *c)
             q->index_boost = index_boost(c, t->meta);
             q->now_ms = c->now_ms;
             q->refuse_expensive = refuse;
-            q->cancelled = search_client_gone;
-            q->cancel_self = c->r->http;
             q->scroll = c->o.scroll_ms > 0;
             q->keep = c->o.scroll_ms > 0;
             q->keep_alive_ms = c->o.scroll_ms;

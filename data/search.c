@@ -356,6 +356,11 @@ static void query_task(void *arg)
     struct shard_query *rq = (struct shard_query *)r->rq;
     struct shard *sh = r->sh;
     struct view *v = r->view;
+    if (rq->cancelled != NULL && rq->cancelled(rq->cancel_self)) { /* while it waited for its turn */
+        err_set(&rq->rq.error, ERR_CANCELLED, "task cancelled");
+        search_finish(sh, v, &rq->rq);
+        return;
+    }
     sh->counters.query_current++;
     run_query(rq, sh, v);
     sh->counters.query_current--;
