@@ -307,7 +307,6 @@ static void update_index(struct data_service *s, struct index_service *ix, const
         state_part_unref(&old->part);
     }
     struct mapping *next = NULL;
-<<<<<<< HEAD
     enum err e = ERR_OK;
     if (ix->closed && !m->closed) {
         e = reopened(s, ix, m, &next, &em);
@@ -316,12 +315,6 @@ static void update_index(struct data_service *s, struct index_service *ix, const
     }
     if (e != ERR_OK) {
         log_error(s->o.log, "data", "mapping of [%.*s] cannot be applied: %s", STR_ARG(ix->name), em.frame[0].reason);
-=======
-    if (mapping
-        && parse_mapping(&next, m, ix->analysis, &ix->settings->settings, ix->mapping, &em) != ERR_OK) {
-        log_error(s->o.log, "data", "mapping of [%.*s] cannot be applied: %s", STR_ARG(ix->name),
-                  em.frame[0].reason);
->>>>>>> 06bb7b1 (search: default time-out, expensive queries refused, nobody left to answer)
     }
     if (next != NULL) {
         pthread_mutex_lock(&ix->lock);
