@@ -5,10 +5,14 @@
 
 #include <stdio.h>
 
-static const char *const level_keys[SLOW_LEVELS] = {"trace", "debug", "info", "warn"};
-static const char *const part_keys[SLOW_PARTS] = {[SLOW_QUERY] = "search.slowlog.threshold.query",
-                                                  [SLOW_FETCH] = "search.slowlog.threshold.fetch",
-                                                  [SLOW_INDEX] = "indexing.slowlog.threshold.index"};
+static const char *const keys[SLOW_PARTS][SLOW_LEVELS] = {
+    [SLOW_QUERY] = {"search.slowlog.threshold.query.trace", "search.slowlog.threshold.query.debug",
+                    "search.slowlog.threshold.query.info", "search.slowlog.threshold.query.warn"},
+    [SLOW_FETCH] = {"search.slowlog.threshold.fetch.trace", "search.slowlog.threshold.fetch.debug",
+                    "search.slowlog.threshold.fetch.info", "search.slowlog.threshold.fetch.warn"},
+    [SLOW_INDEX] = {"indexing.slowlog.threshold.index.trace", "indexing.slowlog.threshold.index.debug",
+                    "indexing.slowlog.threshold.index.info", "indexing.slowlog.threshold.index.warn"},
+};
 
 static int lowest_level(const struct settings *s, const char *key)
 {
@@ -25,10 +29,8 @@ void slowlog_read(struct slowlog *l, const struct settings *s)
     from[SLOW_INDEX] = lowest_level(s, "indexing.slowlog.level");
     for (int p = 0; p < SLOW_PARTS; p++) {
         for (int i = 0; i < SLOW_LEVELS; i++) {
-            char key[96];
             int64_t ms = -1;
-            snprintf(key, sizeof(key), "%s.%s", part_keys[p], level_keys[i]);
-            settings_time_ms(s, key, -1, &ms, NULL);
+            settings_time_ms(s, keys[p][i], -1, &ms, NULL);
             l->from_ns[p][i] = ms < 0 || i < from[p] ? -1 : ms * 1000000;
             any[p] |= l->from_ns[p][i] >= 0;
         }

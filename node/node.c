@@ -319,30 +319,37 @@ static void watch_dictionaries(void *arg)
 
 /* ---- start ------------------------------------------------------------------------------------------------------------------------ */
 
-/* `name` is also that of its settings thread_pool.<name>.size and .queue_size. */
-static enum err new_pool(struct node *n, struct pool **out, const char *name, unsigned threads, int64_t queue,
-                         struct errmsg *em)
+struct pool_plan {
+    const char *name, *size_key, *queue_key; /* keys: NULL: not to be set */
+    unsigned threads;
+    int64_t queue; /* < 0: unbounded */
+};
+
+static enum err new_pool(struct node *n, struct pool **out, const struct pool_plan *p, struct errmsg *em)
 {
-    char key[64];
-    int64_t size = threads;
-    snprintf(key, sizeof(key), "thread_pool.%s.size", name);
-    enum err e = settings_i64(n->o.settings, key, size, &size, em);
+    int64_t size = p->threads, queue = p->queue;
+    enum err e = p->size_key != NULL ? settings_i64(n->o.settings, p->size_key, size, &size, em) : ERR_OK;
     if (e == ERR_OK && (size < 1 || size > THREADS_MAX)) {
-        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "[%s] must be between 1 and %d", key, THREADS_MAX);
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "[%s] must be between 1 and %d", p->size_key, THREADS_MAX);
     }
-    snprintf(key, sizeof(key), "thread_pool.%s.queue_size", name);
-    e = e == ERR_OK ? settings_i64(n->o.settings, key, queue, &queue, em) : e;
+    if (e == ERR_OK && p->queue_key != NULL) {
+        e = settings_i64(n->o.settings, p->queue_key, queue, &queue, em);
+    }
     struct pool_opts o = {
-        .name = name, .threads_max = (unsigned)size, .queue_max = queue < 0 ? SIZE_MAX / 2 : (size_t)queue};
+        .name = p->name, .threads_max = (unsigned)size, .queue_max = queue < 0 ? SIZE_MAX / 2 : (size_t)queue};
     return e == ERR_OK ? pool_new(out, &o, em) : e;
 }
 
 static enum err open_pools(struct node *n, unsigned cores, struct errmsg *em)
 {
-    enum err e = new_pool(n, &n->write_pool, "write", cores, 10000, em);
-    e = e == ERR_OK ? new_pool(n, &n->search_pool, "search", cores * 3 / 2 + 1, 1000, em) : e;
-    e = e == ERR_OK ? new_pool(n, &n->background_pool, "background", MAX_OF(cores / 2, 1U), 100000, em) : e;
-    return e == ERR_OK ? new_pool(n, &n->master_pool, "master", 1, 100000, em) : e;
+    const struct pool_plan write = {"write", "thread_pool.write.size", "thread_pool.write.queue_size", cores, 10000};
+    const struct pool_plan search = {"search", "thread_pool.search.size", "thread_pool.search.queue_size", cores * 3 / 2 + 1, 1000};
+    const struct pool_plan background = {"background", NULL, NULL, MAX_OF(cores / 2, 1U), -1};
+    const struct pool_plan master = {"master", NULL, NULL, 1, -1};
+    enum err e = new_pool(n, &n->write_pool, &write, em);
+    e = e == ERR_OK ? new_pool(n, &n->search_pool, &search, em) : e;
+    e = e == ERR_OK ? new_pool(n, &n->background_pool, &background, em) : e;
+    return e == ERR_OK ? new_pool(n, &n->master_pool, &master, em) : e;
 }
 
 static enum err open_data_dir(struct node *n, struct errmsg *em)
