@@ -1,0 +1,75 @@
+/* allocation_int.h - what the parts of one allocation share. */
+#ifndef MASTER_ALLOCATION_INT_H
+#define MASTER_ALLOCATION_INT_H
+
+#include "master/allocation.h"
+
+struct alloc_node {
+    const struct node_meta *node;
+    uint32_t shards;            /* copies here, arriving ones too, leaving ones not */
+    uint32_t incoming, outgoing; /* recoveries from other nodes, to other nodes */
+    uint32_t initial_primaries; /* recovering from their own disk, or empty */
+    uint32_t of_index;          /* scratch: copies of the index at hand */
+    const struct disk_usage *disk; /* NULL: unknown */
+};
+
+struct alloc {
+    const struct alloc_env *env;
+    struct state_builder *b;
+    struct arena arena;
+    struct alloc_node *nodes; /* those that hold data */
+    uint32_t n_nodes;
+    struct index_routing **own; /* routing that this allocation has copied and may change, by place in the state */
+    uint32_t n_own;
+    uint32_t relocating; /* in the whole cluster */
+    bool changed;
+    struct errmsg *em;
+    enum err err; /* sticks: no memory */
+};
+
+enum decision { DECIDE_YES, DECIDE_THROTTLE, DECIDE_NO };
+struct verdict { /* of one decider; texts are static or in the arena */
+    const char *decider;
+    enum decision decision;
+    struct str explanation;
+};
+#define DECIDERS_MAX 16
+struct verdicts {
+    struct verdict v[DECIDERS_MAX];
+    uint32_t n;
+};
+
+void alloc_begin(struct alloc *a, const struct alloc_env *env, struct state_builder *b, struct errmsg *em);
+void alloc_end(struct alloc *a);
+/* Counts what is where. */
+void alloc_count(struct alloc *a);
+struct alloc_node *alloc_node_of(struct alloc *a, struct str node_id); /* NULL: gone, or holds no data */
+/* Routing and metadata of an index, to change. NULL: no memory (a->err). */
+struct index_routing *alloc_routing(struct alloc *a, struct str index);
+struct index_meta *alloc_meta(struct alloc *a, struct str index);
+/* A copy loses its node. A primary's place goes to an in-sync replica, when there is one. */
+void alloc_unassign(struct alloc *a, struct str index, uint32_t shard, uint32_t copy, enum copy_reason reason, struct str details, bool count_failure);
+/* Of a copy in routing that is ours to change. */
+void alloc_initialize(struct alloc *a, struct index_routing *r, struct shard_copy *c, struct alloc_node *n, struct str allocation_id);
+void alloc_relocate(struct alloc *a, struct index_routing *r, struct shard_copy *c, struct alloc_node *to);
+struct str alloc_new_id(struct alloc *a, struct arena *in);
+int64_t alloc_setting_i64(const struct alloc *a, const char *key, int64_t otherwise);
+
+/* ---- deciders.c: `all` collects what each says; else the first NO ends it ---- */
+enum decision decide_allocate(struct alloc *a, const struct index_meta *m, const struct shard_routing *s, const struct shard_copy *c,
+                              const struct alloc_node *n, struct verdicts *all);
+enum decision decide_remain(struct alloc *a, const struct index_meta *m, const struct shard_routing *s, const struct shard_copy *c,
+                            const struct alloc_node *n, struct verdicts *all);
+/* May copies move for balance at all, now? And this one? */
+enum decision decide_rebalance(struct alloc *a, const struct index_meta *m, const struct shard_routing *s, struct verdicts *all);
+
+/* ---- balance.c ---- */
+/* The lighter, the better a place for another copy of the index (whose of_index counts are set). Elasticsearch's weight function. */
+double balance_weight(struct alloc *a, const struct index_meta *m, const struct alloc_node *n);
+void balance_count_index(struct alloc *a, const struct index_routing *r);
+struct alloc_node *balance_best(struct alloc *a, const struct index_meta *m, const struct index_routing *r, const struct shard_routing *s,
+                                const struct shard_copy *c, bool *throttled);
+void balance_moves(struct alloc *a);
+void balance_rebalance(struct alloc *a);
+
+#endif
