@@ -9,6 +9,7 @@ struct builtin {
     const char *steps;      /* "name settings|name|..."; "@": the analyzer's own settings */
     const char *stop_words; /* the default; NULL: none */
     bool tunes_tokenizer;   /* the tokenizer gets the analyzer's settings */
+    bool keeps_terms;       /* does nothing to single terms */
 };
 
 #define ENGLISH_STOP "_english_"
@@ -19,44 +20,45 @@ struct builtin {
 #define ITALIAN_ARTICLES "c,l,all,dall,dell,nell,sull,coll,pell,gl,agl,dagl,degl,negl,sugl,un,m,t,s,v,d"
 #define SNOWBALL(name)                                                                          \
     {                                                                                           \
-        name, "standard", "lowercase|stop|exclude|snowball language=" name, "_" name "_", false \
+        name, "standard", "lowercase|stop|exclude|snowball language=" name, "_" name "_", false, false \
     }
 
 static const struct builtin builtins[] = {
-    {"standard", "standard", "lowercase|stop", NULL, true},
-    {"simple", "lowercase", "", NULL, false},
-    {"whitespace", "whitespace", "", NULL, false},
-    {"stop", "lowercase", "stop", ENGLISH_STOP, false},
-    {"keyword", "keyword", "", NULL, false},
-    {"pattern", "pattern", "lowercase?|stop", NULL, true},
-    {"fingerprint", "standard", "lowercase|asciifolding|stop|fingerprint @", NULL, false},
+    {"standard", "standard", "lowercase|stop", NULL, true, false},
+    /* The lowercase filters behind the lowercase tokenizer are for single terms, which see no tokenizer. */
+    {"simple", "lowercase", "lowercase", NULL, false, false},
+    {"whitespace", "whitespace", "", NULL, false, false},
+    {"stop", "lowercase", "lowercase|stop", ENGLISH_STOP, false, false},
+    {"keyword", "keyword", "", NULL, false, false},
+    {"pattern", "pattern", "lowercase?|stop", NULL, true, false},
+    {"fingerprint", "standard", "lowercase|asciifolding|stop|fingerprint @", NULL, false, true},
     {"english", "standard", "stemmer language=possessive_english|lowercase|stop|exclude|porter_stem",
-     ENGLISH_STOP, false},
-    {"cjk", "standard", "cjk_width|lowercase|cjk_bigram|stop", CJK_STOP, false},
-    {"french", "standard", "elision|lowercase|stop|exclude|stemmer language=light_french", "_french_", false},
+     ENGLISH_STOP, false, false},
+    {"cjk", "standard", "cjk_width|lowercase|cjk_bigram|stop", CJK_STOP, false, false},
+    {"french", "standard", "elision|lowercase|stop|exclude|stemmer language=light_french", "_french_", false, false},
     {"german", "standard", "lowercase|stop|exclude|german_normalization|stemmer language=light_german",
-     "_german_", false},
-    {"spanish", "standard", "lowercase|stop|exclude|stemmer language=light_spanish", "_spanish_", false},
+     "_german_", false, false},
+    {"spanish", "standard", "lowercase|stop|exclude|stemmer language=light_spanish", "_spanish_", false, false},
     {"italian", "standard",
      "elision articles_case=true;articles=" ITALIAN_ARTICLES
      "|lowercase|stop|exclude|stemmer language=light_italian",
-     "_italian_", false},
+     "_italian_", false, false},
     {"portuguese", "standard", "lowercase|stop|exclude|stemmer language=light_portuguese", "_portuguese_",
-     false},
-    {"dutch", "standard", "lowercase|stop|exclude|dutch_words|snowball language=dutch", "_dutch_", false},
+     false, false},
+    {"dutch", "standard", "lowercase|stop|exclude|dutch_words|snowball language=dutch", "_dutch_", false, false},
     SNOWBALL("danish"),
     SNOWBALL("finnish"),
     SNOWBALL("hungarian"),
     SNOWBALL("norwegian"),
     SNOWBALL("russian"),
     SNOWBALL("swedish"),
-    {"snowball", "standard", "lowercase|stop|snowball @", NULL, false},
-    {"ik_smart", "ik_smart", "", NULL, true},
-    {"ik_max_word", "ik_max_word", "", NULL, true},
-    {"pinyin", "pinyin", "", NULL, true},
+    {"snowball", "standard", "lowercase|stop|snowball @", NULL, false, true},
+    {"ik_smart", "ik_smart", "", NULL, true, false},
+    {"ik_max_word", "ik_max_word", "", NULL, true, false},
+    {"pinyin", "pinyin", "", NULL, true, false},
     /* these two only by name, as the older analyzers that they were */
-    {"chinese", "standard", "lowercase|stop", ENGLISH_STOP, false},
-    {"classic", "classic", "classic|lowercase|stop", ENGLISH_STOP, false},
+    {"chinese", "standard", "lowercase|stop", ENGLISH_STOP, false, false},
+    {"classic", "classic", "classic|lowercase|stop", ENGLISH_STOP, false, false},
 };
 
 /* Adds the stop filter that the settings ask for, if any. */
@@ -211,6 +213,7 @@ enum err builtin_analyzer_new(const struct analyzer **out, struct str type, stru
     }
     struct chain c;
     chain_init(&c, b, name);
+    c.an.keeps_terms = row->keeps_terms;
     enum err e = add_tokenizer(&c, row, s, em);
     struct str rest = str_of(row->steps);
     while (rest.p != NULL && e == ERR_OK) {

@@ -110,6 +110,7 @@ static enum err apply_shingle(const struct token_filter *self, struct token_list
         return err_no_memory(em);
     }
     give(l, &g.to);
+    l->no_graph = l->no_graph || g.f->unigrams || g.f->min != g.f->max;
     return ERR_OK;
 }
 

@@ -72,6 +72,10 @@ enum err analyzer_normalize(const struct analyzer *an, struct str text, struct a
                             struct errmsg *em)
 {
     struct filtered_text filtered = {.text = text};
+    *out = text;
+    if (an->keeps_terms) {
+        return ERR_OK;
+    }
     for (size_t i = 0; i < an->n_char_filters; i++) {
         const struct char_filter *f = an->char_filters[i];
         enum err e = f->normalizes ? f->apply(f, &filtered, arena, em) : ERR_OK;

@@ -560,7 +560,13 @@ enum err dfa_regexp(const struct dfa **out, struct str pattern, uint32_t flags, 
 enum err regexp_check(struct str pattern, uint32_t flags, uint32_t max_states, struct arena *arena, struct errmsg *em)
 {
     const struct dfa *d;
-    return dfa_regexp(&d, pattern, flags, false, max_states, arena, em);
+    enum err e = dfa_regexp(&d, pattern, flags, false, max_states, arena, em);
+    if (e == ERR_TOO_COMPLEX && em != NULL) { /* told by the automaton, and again by the expression */
+        char reason[ERR_REASON_BYTES];
+        memcpy(reason, em->frame[0].reason, sizeof(reason));
+        err_wrap(em, e, "%s", reason);
+    }
+    return e;
 }
 
 enum err dfa_wildcard(const struct dfa **out, struct str pattern, bool case_insensitive, struct arena *arena,

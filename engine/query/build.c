@@ -162,7 +162,9 @@ static enum err simple_min_should(int32_t optional, struct str spec, int32_t *ou
         if (e != ERR_OK) {
             return e;
         }
-        calc = (int32_t)(((float)optional * (float)percent) * (1 / 100.0F));
+        float part = (float)((int64_t)optional * percent) * (1 / 100.0F);
+        *out = part < 0 ? MAX_OF(optional + (int32_t)part, 0) : (int32_t)part;
+        return ERR_OK;
     } else {
         e = parse_int(spec, &calc, em);
         if (e != ERR_OK) {

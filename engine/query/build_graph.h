@@ -15,6 +15,7 @@ struct text_tokens {
     uint32_t n;
     int32_t positions; /* sum of the increments */
     bool graph;        /* some token spans several positions */
+    bool open_end;     /* the text ends with the last token: it may go on */
 };
 
 struct text_run {

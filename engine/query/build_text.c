@@ -32,12 +32,12 @@ static enum err zero_terms(struct text_run *r, struct query **out)
 }
 
 /* A lenient query matches nothing where it would fail. */
-static enum err forgive(struct text_run *r, enum err e, struct query **out)
+static enum err forgive(struct text_run *r, const struct field *f, enum err e, struct query **out)
 {
     if (e == ERR_OK || e == ERR_NO_MEMORY || !r->o->lenient) {
         return e;
     }
-    return qnode_failed(r->b, r->field->path, out, r->em);
+    return qnode_failed(r->b, f->path, out, r->em);
 }
 
 /* ---- one position ---- */
@@ -50,15 +50,15 @@ static enum err one_term(struct text_run *r, const struct field *f, struct str t
         if (e == ERR_OK && (*out)->multi.max_edits == 0) { /* no edit allowed: the term itself, scored the same way */
             return e;
         }
-        return forgive(r, e, out);
+        return forgive(r, f, e, out);
     }
-    return forgive(r, field_term_text(r->b, f, text, out, r->em), out);
+    return forgive(r, f, field_term_text(r->b, f, text, out, r->em), out);
 }
 
 static enum err prefix_of(struct text_run *r, const struct field *f, struct str text, struct query **out)
 {
     struct pattern_opts o = {0};
-    return forgive(r, field_pattern(r->b, f, Q_PREFIX, text, &o, out, r->em), out);
+    return forgive(r, f, field_pattern(r->b, f, Q_PREFIX, text, &o, out, r->em), out);
 }
 
 /* The same words in several fields: cross_fields. */
@@ -74,7 +74,7 @@ static enum err blended(struct text_run *r, const struct str *terms, uint32_t n,
         const struct field *f = build_field(r->b, r->group->v[i].pattern);
         for (uint32_t k = 0; k < n; k++) {
             struct query *q;
-            enum err e = forgive(r, field_term_text(r->b, f, terms[k], &q, r->em), &q);
+            enum err e = forgive(r, f, field_term_text(r->b, f, terms[k], &q, r->em), &q);
             if (e != ERR_OK) {
                 return e;
             }
@@ -99,7 +99,7 @@ static enum err blended(struct text_run *r, const struct str *terms, uint32_t n,
         q->blended.tie_breaker = r->tie_breaker;
         v[n_v++] = q;
     }
-    return build_dis_max(r->b, v, n_v, 1, out, r->em);
+    return build_dis_max(r->b, v, n_v, r->tie_breaker, out, r->em);
 }
 
 typedef enum err (*group_fn)(struct text_run *r, const struct field *f, const void *arg, struct query **out);
@@ -177,7 +177,7 @@ enum err text_position(struct text_run *r, const struct str *terms, uint32_t n, 
 
 static enum err check_positions(struct text_run *r, const struct field *f)
 {
-    if (f->type == FT_TEXT && f->index && f->options < INDEX_POSITIONS) {
+    if (f->type != FT_TEXT || !f->index || f->options < INDEX_POSITIONS) {
         return err_set(r->em, ERR_ILLEGAL_STATE, "field:[%.*s] was indexed without position data; cannot run PhraseQuery",
                        STR_ARG(f->path));
     }
@@ -193,7 +193,7 @@ static enum err phrase_on(struct text_run *r, const struct field *f, const struc
                     prefix ? "prefix " : "", STR_ARG(f->path), field_type_name(f->type));
     }
     if (e != ERR_OK) {
-        return forgive(r, e, out);
+        return forgive(r, f, e, out);
     }
     struct phrase_term *v = ARENA_ARRAY(r->b->arena, struct phrase_term, t->n);
     struct str *terms = ARENA_ARRAY(r->b->arena, struct str, t->n);
@@ -304,6 +304,7 @@ static enum err analyse(struct text_run *r, const struct analyzer *an, struct st
     if (out->v == NULL) {
         return err_no_memory(r->em);
     }
+    out->open_end = list.n > 0 && list.v[list.n - 1].end == list.end_offset && list.end_pos_inc == 0;
     int32_t position = -1;
     for (size_t i = 0; i < list.n; i++) {
         int32_t inc = list.v[i].pos_inc;
@@ -312,7 +313,7 @@ static enum err analyse(struct text_run *r, const struct analyzer *an, struct st
         }
         position += r->o->no_position_increments ? (inc > 0 || i == 0 ? 1 : 0) : inc;
         out->v[i] = (struct text_token){list.v[i].text, position, MAX_OF(list.v[i].pos_len, 1)};
-        out->graph = out->graph || list.v[i].pos_len > 1;
+        out->graph = out->graph || (list.v[i].pos_len > 1 && !list.no_graph);
     }
     return ERR_OK;
 }
@@ -353,7 +354,8 @@ static enum err run_text(struct text_run *r, struct str text, struct query **out
     }
     e = analyse(r, an, text, &t);
     if (e == ERR_OK) {
-        e = text_query(r, &t, r->o->kind, r->o->and, out);
+        enum match_kind kind = r->o->kind == MATCH_BOOL_PREFIX && !t.open_end ? MATCH_BOOLEAN : r->o->kind;
+        e = text_query(r, &t, kind, r->o->and, out);
     }
     if (e == ERR_OK && *out == NULL) {
         e = zero_terms(r, out);
@@ -371,7 +373,7 @@ enum err build_text(struct builder *b, struct str field, struct str text, const 
         return qnode_none(b, out, em, "unmapped fields [%.*s]", STR_ARG(field));
     }
     if (field_text_support(r.field) == TEXT_NONE) {
-        return forgive(&r, err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] of type [%s] does not support match queries",
+        return forgive(&r, r.field, err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] of type [%s] does not support match queries",
                                    STR_ARG(r.field->path), field_type_name(r.field->type)),
                        out);
     }

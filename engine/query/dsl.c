@@ -414,7 +414,8 @@ enum err fuzziness_distance(const struct fuzziness *f, struct str term, uint32_t
     return ERR_OK;
 }
 
-static enum err add_field_boost(struct json_pull *p, struct arena *arena, struct field_boosts *out, struct errmsg *em)
+static enum err add_field_boost(struct json_pull *p, struct arena *arena, bool keeps, struct field_boosts *out,
+                                struct errmsg *em)
 {
     struct str s;
     enum err e = json_pull_text(p, &s, em);
@@ -435,7 +436,7 @@ static enum err add_field_boost(struct json_pull *p, struct arena *arena, struct
     }
     for (size_t i = 0; i < out->n; i++) {
         if (str_eq(out->v[i].pattern, fb.pattern)) { /* a later boost replaces an earlier one */
-            out->v[i].boost = fb.boost;
+            out->v[i].boost = keeps && hat == SIZE_MAX ? out->v[i].boost : fb.boost;
             return ERR_OK;
         }
     }
@@ -451,14 +452,15 @@ static enum err add_field_boost(struct json_pull *p, struct arena *arena, struct
 enum err field_boosts_parse(struct json_pull *p, struct arena *arena, const char *query, struct field_boosts *out,
                             struct errmsg *em)
 {
+    bool keeps = strcmp(query, "multi_match") != 0; /* there a name without a boost is 1 again; elsewhere times 1 */
     if (p->token != TOK_START_ARRAY) {
         if (!json_token_is_value(p->token)) {
             return dsl_unsupported(p, query, p->name, em);
         }
-        return add_field_boost(p, arena, out, em);
+        return add_field_boost(p, arena, keeps, out, em);
     }
     while (json_pull_next(p) != TOK_END_ARRAY) {
-        enum err e = add_field_boost(p, arena, out, em);
+        enum err e = add_field_boost(p, arena, keeps, out, em);
         if (e != ERR_OK) {
             return e;
         }

@@ -137,10 +137,8 @@ static enum err make_wildcard(struct string_run *r, const struct field *f, struc
 
 static enum err make_regexp(struct string_run *r, const struct field *f, struct str name, const void *arg, struct query **out)
 {
-    struct str text;
     (void)name;
-    enum err e = string_normalise(r, f, *(const struct str *)arg, &text);
-    return e == ERR_OK ? make_pattern(r, f, NULL, Q_REGEXP, text, out) : e;
+    return make_pattern(r, f, NULL, Q_REGEXP, *(const struct str *)arg, out); /* not analysed at all */
 }
 
 struct fuzzy_arg {

@@ -123,8 +123,13 @@ enum err field_pattern(struct builder *b, const struct field *f, enum query_kind
                        const struct pattern_opts *o, struct query **out, struct errmsg *em)
 {
     const char *name = kind == Q_PREFIX ? "prefix" : kind == Q_WILDCARD ? "wildcard" : "regexp";
+    struct query rewrite;
     bool done;
-    enum err e = constant_pattern(b, f, kind, value, o->case_insensitive, &done, out, em);
+    enum err e = set_rewrite(&rewrite, o->rewrite, em); /* read before anything is asked of the field */
+    if (e != ERR_OK) {
+        return e;
+    }
+    e = constant_pattern(b, f, kind, value, o->case_insensitive, &done, out, em);
     if (e != ERR_OK || done) {
         return e;
     }

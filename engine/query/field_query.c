@@ -175,8 +175,12 @@ enum err field_number(const struct field *f, const struct json *v, bool *decimal
         return e;
     }
     if (is_whole(f)) {
-        double d;
-        *decimal = num_parse_double(text, &d) && fmod(d, 1) != 0;
+        double d = 0;
+        bool number = num_parse_double(text, &d);
+        if (!number && num_type_of_field(f->type) == NUM_LONG) { /* longs are read as doubles first too */
+            return err_set(em, ERR_NUMBER_FORMAT, text.n == 0 ? "empty String" : "For input string: \"%.*s\"", STR_ARG(text));
+        }
+        *decimal = number && fmod(d, 1) != 0;
     }
     enum err e = num_of_text(&n, text, num_type_of_field(f->type), true, em);
     if (e != ERR_OK) {
@@ -846,6 +850,10 @@ enum err build_exists(struct builder *b, struct str pattern, struct query **out,
     size_t n = 0;
     struct str like = pattern;
     bool object = direct != NULL && (direct->type == FT_OBJECT || direct->type == FT_NESTED);
+    if (!object && str_find(pattern, '*', 0) != SIZE_MAX && str_glob(pattern, STR("_doc_count"))) {
+        struct query *none;
+        return exists_node(b, mapping_field(b->cx->mapping, STR("_doc_count")), &none, em); /* refused */
+    }
     if (object) {
         like = arena_printf(b->arena, "%.*s.*", STR_ARG(pattern));
     }

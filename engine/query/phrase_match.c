@@ -2,16 +2,19 @@
 
 /* ---- exact ---- */
 
+/* Where several terms of the first slot stand at one position, each of them counts, as Lucene's lead walks them one by one;
+ * those of later slots are only looked for. */
+
 /* Two slots, the commonest case: a merge of two lists. */
 static float exact_two(const struct phrase_slot *a, const struct phrase_slot *b)
 {
     int64_t shift = (int64_t)b->offset - a->offset;
-    uint32_t i = 0, k = 0, n = 0;
+    uint32_t i = 0, k = 0, n = 0, both = a->n == 1 ? 1 : 0;
     while (i < a->freq && k < b->freq) {
         int64_t want = (int64_t)a->pos[i] + shift, got = b->pos[k];
         n += want == got ? 1 : 0;
         i += want <= got ? 1 : 0;
-        k += got <= want ? 1 : 0;
+        k += got < want ? 1 : got == want ? both : 0;
     }
     return (float)n;
 }
@@ -25,7 +28,7 @@ static float exact(struct phrase_match *m)
     }
     for (uint32_t i = 0; i < m->n; i++) {
         m->v[i].next = 0;
-        lead = m->v[i].freq < lead->freq ? &m->v[i] : lead;
+        lead = m->v[0].n == 1 && m->v[i].n == 1 && m->v[i].freq < lead->freq ? &m->v[i] : lead;
     }
     for (uint32_t p = 0; p < lead->freq; p++) {
         int64_t base = (int64_t)lead->pos[p] - lead->offset;

@@ -258,7 +258,7 @@ static void print_exists(const struct query *q, struct buf *out)
     const struct field *f = q->field;
     if (f != NULL && !f->doc_values && f->type == FT_TEXT && f->norms) {
         buf_printf(out, "NormsFieldExistsQuery [field=%.*s]", STR_ARG(q->field_name));
-    } else if (f != NULL && f->doc_values) {
+    } else if (f == NULL || f->doc_values) { /* without a field: a column of every document */
         buf_printf(out, "DocValuesFieldExistsQuery [field=%.*s]", STR_ARG(q->field_name));
     } else {
         buf_printf(out, "_field_names:%.*s", STR_ARG(q->field_name));
