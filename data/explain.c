@@ -61,6 +61,7 @@ static enum err explain(struct shard_explain *rq, const struct search_shard *d, 
     src->text = rq->text;
     src->query = rq->query;
     e = search_context_init(&cx, d, src, a, em);
+    cx.query.one_phase = true;
     e = e == ERR_OK ? whole_query(&q, &cx, QUERY_SHOWN, em) : e;
     if (e != ERR_OK) {
         return e;

@@ -253,7 +253,7 @@ enum err err_query_shard(struct builder *b, struct errmsg *em, const char *fmt, 
 static bool stands_alone(const struct builder *b, enum err e)
 {
     return e == ERR_QUERY_SHARD || e == ERR_PARSING || e == ERR_NO_MEMORY || e == ERR_CANCELLED
-           || b->raw_error;
+           || (b->raw_error && !b->cx->one_phase);
 }
 
 enum err build_dsl(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
@@ -265,7 +265,7 @@ enum err build_dsl(struct builder *b, const struct dsl *d, struct query **out, s
     }
     enum err e = d->type->build(b, d, out, em);
     b->depth--;
-    if (e == ERR_OK) {
+    if (e == ERR_OK && (*out)->kind != Q_MATCH_NONE) {
         e = qnode_boost(b, out, d->boost, em);
     }
     if (e == ERR_OK && d->name.p != NULL) {

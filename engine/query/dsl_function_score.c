@@ -591,6 +591,11 @@ static enum err build_function(struct builder *b, const struct dsl_function *f, 
         out->modifier = f->modifier;
         out->missing = f->missing;
         out->has_missing = f->has_missing;
+        if (out->field != NULL && !field_type_is_numeric(out->field->type) && out->field->type != FT_BOOLEAN
+            && out->field->type != FT_DATE && out->field->type != FT_DATE_NANOS && out->field->type != FT_TOKEN_COUNT
+            && out->field->path.p[0] != '_' && out->field->doc_values) {
+            return err_set(em, ERR_CLASS_CAST, "the values of field [%.*s] cannot be cast to numbers", STR_ARG(f->field));
+        }
         if (out->field == NULL && !f->has_missing) {
             return err_set(em, ERR_INTERNAL, "Unable to find a field mapper for field [%.*s]. No 'missing' value defined.",
                            STR_ARG(f->field));

@@ -163,7 +163,8 @@ static enum err build_pattern(struct builder *b, const struct dsl *d, struct que
         n->multi.pattern = text;
         n->multi.flags = o.flags;
         n->multi.max_states = o.max_states;
-        return regexp_check(text, o.flags, o.max_states, b->arena, em);
+        enum err e = set_rewrite(n, o.rewrite, em);
+        return e == ERR_OK ? regexp_check(text, o.flags, o.max_states, b->arena, em) : e;
     }
     return field_pattern(b, f, kind, text, &o, out, em);
 }

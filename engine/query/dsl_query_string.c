@@ -150,7 +150,9 @@ static enum err make_fuzzy(struct string_run *r, const struct field *f, struct s
 {
     const struct fuzzy_arg *a = arg;
     struct str text;
-    (void)name;
+    if (field_text_support(f) == TEXT_NONE) {
+        return qnode_none(r->b, out, r->em, "unmapped field [%.*s]", STR_ARG(name));
+    }
     enum err e = string_normalise(r, f, a->text, &text);
     if (e != ERR_OK) {
         return e;
@@ -255,7 +257,7 @@ static bool open_range(struct str text, struct range_arg *a)
 static enum err field_text(struct parser *p, struct str field, struct str text, struct query **out)
 {
     struct range_arg range;
-    if (field.p != NULL && open_range(text, &range)) {
+    if ((field.p != NULL || p->r.any_field) && open_range(text, &range)) {
         return each(p, field, make_range, &range, out);
     }
     if (str_is(field, "_exists_")) {

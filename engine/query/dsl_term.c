@@ -401,7 +401,7 @@ static enum err build_ids(struct builder *b, const struct dsl *d, struct query *
 {
     const struct dsl_ids_query *q = (const struct dsl_ids_query *)(const void *)d;
     if (q->n == 0) {
-        return qnode_none(b, out, em, "Missing ids in \"ids\" query.");
+        return qnode_none(b, out, em, "User requested \"match_none\" query.");
     }
     struct query *n = *out = qnode_new(b, Q_IDS);
     if (n == NULL) {

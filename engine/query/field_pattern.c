@@ -48,7 +48,7 @@ enum err set_rewrite(struct query *q, struct str rewrite, struct errmsg *em)
             continue;
         }
         if (!num_parse_i32(str_slice(rewrite, prefix.n, rewrite.n), &n)) {
-            return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(str_slice(rewrite, prefix.n, rewrite.n)));
+            break;
         }
         q->multi.rewrite = tops[i].kind;
         q->multi.rewrite_n = n > 0 ? (uint32_t)n : 0;
@@ -171,6 +171,9 @@ enum err field_pattern(struct builder *b, const struct field *f, enum query_kind
 enum err field_fuzzy(struct builder *b, const struct field *f, struct str term, const struct fuzzy_opts *o, struct query **out,
                      struct errmsg *em)
 {
+    if (takes_patterns(f) && !f->index && f->path.p[0] != '_') {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Cannot search on field [%.*s] since it is not indexed.", STR_ARG(f->path));
+    }
     if (!takes_patterns(f)) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Can only use fuzzy queries on keyword and text fields - not on [%.*s] which is of "
                                                  "type [%s]",

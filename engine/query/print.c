@@ -29,10 +29,22 @@ static void print_num(const struct query *q, int64_t v, struct buf *out)
     }
 }
 
+/* InetAddress.getHostAddress(): no run of zeros is left out. */
+static void print_address(const uint8_t a[INET_BYTES], struct buf *out)
+{
+    if (inet_is_v4(a)) {
+        inet_print(a, out);
+        return;
+    }
+    for (int i = 0; i < INET_BYTES; i += 2) {
+        buf_printf(out, "%s%x", i > 0 ? ":" : "", a[i] << 8 | a[i + 1]);
+    }
+}
+
 static void print_bytes(const struct query *q, struct str s, struct buf *out)
 {
     if (q->field != NULL && q->field->type == FT_IP && s.n == INET_BYTES) {
-        inet_print((const uint8_t *)s.p, out);
+        print_address((const uint8_t *)s.p, out);
     } else {
         buf_str(out, s);
     }
@@ -157,7 +169,7 @@ static void print_id(struct str id, struct buf *out)
     if (digits) {
         buf_z(out, "fe");
         for (size_t i = 0; i < id.n; i += 2) {
-            buf_printf(out, " %x%x", id.p[i] - '0', i + 1 < id.n ? id.p[i + 1] - '0' : 15);
+            buf_printf(out, " %x", (id.p[i] - '0') << 4 | (i + 1 < id.n ? id.p[i + 1] - '0' : 15));
         }
     } else if (base64) {
         uint32_t bits = 0;
@@ -299,6 +311,24 @@ static void print_geo(const struct query *q, struct buf *out)
         buf_z(out, "] ");
     }
     buf_z(out, ",]");
+}
+
+struct str script_form_text(const struct json *form, struct arena *a)
+{
+    const struct json *params = json_get(form, "params"), *source = json_get(form, "source");
+    struct buf b;
+    source = source != NULL ? source : json_get(form, "inline");
+    struct str text = json_text(source != NULL ? source : form);
+    buf_init(&b, NULL, MIB);
+    buf_printf(&b, "Script{type=inline, lang='painless', idOrCode='%.*s', options={}, params={", STR_ARG(text));
+    for (uint32_t i = 0; params != NULL && params->type == JSON_OBJECT && i < params->n; i++) {
+        struct str value = json_text(&params->members[i].value);
+        buf_printf(&b, "%s%.*s=%.*s", i > 0 ? ", " : "", STR_ARG(params->members[i].key), STR_ARG(value));
+    }
+    buf_z(&b, "}}");
+    struct str s = arena_str(a, buf_view(&b));
+    buf_fini(&b);
+    return s.p != NULL ? s : STR("");
 }
 
 static void print_script(struct buf *out, struct str source)

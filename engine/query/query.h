@@ -237,6 +237,7 @@ struct query_context {
     uint32_t depth_max;
     const struct settings *index_settings;
     bool allow_expensive;
+    bool one_phase; /* rewriting is part of building: all errors are ERR_QUERY_SHARD (_explain, _validate) */
     uint32_t max_regex_length; /* index.max_regex_length 1000 */
     uint32_t max_terms_count;  /* index.max_terms_count 65536 */
     /* The values at a document's path for `terms` look-ups, resolved before the shards are asked (coordinator); NULL: not
@@ -258,6 +259,8 @@ enum err query_check_until(const struct json *dsl, struct str text, const struct
                            struct errmsg *em);
 /* Builds the tree for one shard. Field-dependent errors are ERR_QUERY_SHARD (index named) around their cause. */
 enum err query_build(const struct query **out, const struct query_context *cx, const struct json *dsl, struct errmsg *em);
+/* A script as Elasticsearch's Script prints itself. */
+struct str script_form_text(const struct json *form, struct arena *a);
 /* The text form that validate?explain=true and profile print (Lucene's toString). */
 void query_print(const struct query *q, struct buf *out);
 

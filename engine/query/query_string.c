@@ -6,7 +6,7 @@ enum err string_run_init(struct string_run *r, struct builder *b, const struct s
     *r = (struct string_run){.b = b, .q = q, .em = em, .lenient = q->lenient};
     struct field_boosts wanted = q->fields;
     enum err e = ERR_OK;
-    bool all = false;
+    bool all = false, given = q->fields.n > 0;
     if (q->default_field.p != NULL) {
         all = str_is(q->default_field, "*");
         r->field = all ? STR_NULL : q->default_field;
@@ -27,6 +27,7 @@ enum err string_run_init(struct string_run *r, struct builder *b, const struct s
     if (e == ERR_OK) {
         e = resolve_fields(b, &wanted, STR_NULL, &r->fields, em);
     }
+    r->any_field = all && !given;
     if (all && !q->lenient_given) {
         r->lenient = true;
     }

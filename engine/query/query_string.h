@@ -27,6 +27,7 @@ struct string_run {
     const struct string_query *q;
     struct field_boosts fields; /* resolved */
     struct str field;           /* query_string: the default field; p == NULL: `fields` */
+    bool any_field; /* the default field is "*" */
     bool lenient;
     const struct analyzer *analyzer, *quote_analyzer;
     const struct zone *zone;

@@ -244,8 +244,11 @@ static enum err constant_over_filters(struct weight_shared *sh, struct clauses *
             inner.v[inner.n++] = c->v[i];
         }
     }
-    const struct query *filters, *constant;
-    enum err e = make_bool(sh, &inner, 1, &filters, em);
+    const struct query *filters = inner.v[0].query, *constant;
+    enum err e = inner.n == 1 ? query_rewrite(sh, filters, &filters, em) : make_bool(sh, &inner, 1, &filters, em);
+    if (e == ERR_OK && filters->kind == Q_CONSTANT) {
+        filters = filters->one.child;
+    }
     if (e == ERR_OK) {
         e = make_constant(sh, filters, all->boost, &constant, em);
     }

@@ -401,7 +401,8 @@ enum err function_explain(struct bound_function *b, doc_id doc, float score, str
         x = explain_decay(b, doc, raw, a);
         break;
     case FUNC_SCRIPT:
-        x = explain_new(a, true, (float)raw, "script score function, computed with script:\"%s\"", "Script");
+        x = explain_new(a, true, (float)raw, "script score function, computed with script:\"%.*s\"",
+                        STR_ARG(script_form_text(f->form, a)));
         x = explain_add(a, x, query);
         break;
     }

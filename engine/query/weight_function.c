@@ -359,7 +359,7 @@ static struct explanation *explain_combined(struct arena *a, const struct query 
         text = "avg of";
         break;
     case BOOST_MAX:
-        text = "max of";
+        text = "max of:";
         break;
     case BOOST_MIN:
         text = "min of";

@@ -42,6 +42,7 @@ bool query_may_match_nested(const struct mapping *m, const struct query *q)
 {
     switch (q->kind) {
     case Q_MATCH_NONE:
+    case Q_NESTED: /* it gives the documents that hold what it found */
         return false;
     case Q_CONSTANT:
     case Q_BOOST:
