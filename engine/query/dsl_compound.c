@@ -152,7 +152,8 @@ static enum err build_bool(struct builder *b, const struct dsl *d, struct query 
     if (bb.n == 0) {
         return qnode_all(b, out, em);
     }
-    if (q->adjust_pure_negative && q->must_not.n == bb.n) {
+    bool negative = q->adjust_pure_negative && q->must_not.n == bb.n;
+    if (negative) {
         struct query *all;
         e = qnode_all(b, &all, em);
         if (e == ERR_OK) {
@@ -163,7 +164,11 @@ static enum err build_bool(struct builder *b, const struct dsl *d, struct query 
         }
     }
     e = bool_done(b, &bb, out, em);
-    return e == ERR_OK ? apply_min_should(b, out, q->minimum_should_match, em) : e;
+    e = e == ERR_OK ? apply_min_should(b, out, q->minimum_should_match, em) : e;
+    if (e == ERR_OK && negative) { /* what is put around a pure negation asks for no clause of it */
+        (*out)->boolean.min_should = 0;
+    }
+    return e;
 }
 
 /* ---- boosting ---- */

@@ -14,7 +14,6 @@ static bool takes_patterns(const struct field *f)
     case FT_META_ROUTING:
     case FT_META_IGNORED:
     case FT_META_NESTED_PATH:
-    case FT_COMPLETION:
         return true;
     default:
         return false;
@@ -124,12 +123,12 @@ enum err field_pattern(struct builder *b, const struct field *f, enum query_kind
 {
     const char *name = kind == Q_PREFIX ? "prefix" : kind == Q_WILDCARD ? "wildcard" : "regexp";
     struct query rewrite;
-    bool done;
+    bool done = false;
     enum err e = set_rewrite(&rewrite, o->rewrite, em); /* read before anything is asked of the field */
     if (e != ERR_OK) {
         return e;
     }
-    e = constant_pattern(b, f, kind, value, o->case_insensitive, &done, out, em);
+    e = kind == Q_REGEXP ? ERR_OK : constant_pattern(b, f, kind, value, o->case_insensitive, &done, out, em);
     if (e != ERR_OK || done) {
         return e;
     }
