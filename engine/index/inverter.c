@@ -142,7 +142,6 @@ static uint32_t add_hashed(struct index_buffer *b, struct buffer_field *f, struc
         f->unique++;
         n = varint_to(bytes, n, doc + 1 - t->last_doc);
         t->last_doc = doc + 1;
-        f->unique++;
         t->last_pos = t->last_start = 0;
     }
     if (options >= INDEX_POSITIONS) {
