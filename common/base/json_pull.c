@@ -112,12 +112,28 @@ enum json_token json_pull_next(struct json_pull *p)
     return p->token = c->type == JSON_ARRAY ? TOK_END_ARRAY : TOK_END_OBJECT;
 }
 
+/* The text breaks off within the container. */
+static bool breaks(const struct json *c)
+{
+    while ((c->type == JSON_ARRAY || c->type == JSON_OBJECT) && c->n > 0) {
+        if (c->type == JSON_OBJECT && c->members[c->n - 1].key.p == NULL) {
+            return true;
+        }
+        c = c->type == JSON_ARRAY ? &c->items[c->n - 1] : &c->members[c->n - 1].value;
+    }
+    return json_is_broken(c);
+}
+
 void json_pull_skip(struct json_pull *p)
 {
     if (p->token != TOK_START_OBJECT && p->token != TOK_START_ARRAY) {
         return;
     }
     struct json_pull_level *l = &p->levels[p->depth - 1];
+    if (breaks(l->container)) {
+        break_off(p);
+        return;
+    }
     l->i = l->container->n;
     l->at_value = false;
     json_pull_next(p);

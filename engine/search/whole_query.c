@@ -72,7 +72,8 @@ static struct query *no_nested(const struct search_context *cx)
 
 /* ---- aliases ------------------------------------------------------------------------------------------------------------- */
 
-static enum err alias_filter(const struct search_context *cx, struct str text, const struct query **out, struct errmsg *em)
+static enum err alias_filter(const struct search_context *cx, struct str text, const struct query **out,
+                             struct errmsg *em)
 {
     struct json *dsl = ARENA_NEW(cx->arena, struct json);
     struct query_context own = cx->query;
@@ -111,7 +112,8 @@ static enum err alias_filters(const struct search_context *cx, const struct quer
 
 /* ---- the whole ----------------------------------------------------------------------------------------------------------- */
 
-static enum err filtered(const struct search_context *cx, enum query_use use, const struct query **q, struct errmsg *em)
+static enum err filtered(const struct search_context *cx, enum query_use use, const struct query **q,
+                         struct errmsg *em)
 {
     const struct query *aliases = NULL;
     const struct mapping *m = cx->query.mapping;
@@ -141,7 +143,8 @@ static enum err filtered(const struct search_context *cx, enum query_use use, co
     return ERR_OK;
 }
 
-enum err whole_query(const struct query **out, const struct search_context *cx, enum query_use use, struct errmsg *em)
+enum err whole_query(const struct query **out, const struct search_context *cx, enum query_use use,
+                     struct errmsg *em)
 {
     enum err e = ERR_OK;
     if (cx->source->query != NULL) {

@@ -1,0 +1,199 @@
+/* What requests become with a mapping, by the text form of the query, and how they are refused. */
+#include "engine/query/query.h"
+
+#include <check.h>
+
+static const char mapping_text[] =
+    "{\"properties\":{"
+    "\"t\":{\"type\":\"text\"},"
+    "\"sh\":{\"type\":\"text\",\"analyzer\":\"shingles\"},"
+    "\"docs\":{\"type\":\"text\",\"index_options\":\"docs\"},"
+    "\"k\":{\"type\":\"keyword\"},\"k2\":{\"type\":\"keyword\"},"
+    "\"n\":{\"type\":\"integer\"},\"l\":{\"type\":\"long\"},\"b\":{\"type\":\"boolean\"},"
+    "\"g\":{\"type\":\"geo_point\"},\"d\":{\"type\":\"date\"},"
+    "\"o\":{\"properties\":{\"x\":{\"type\":\"keyword\"},\"y\":{\"type\":\"text\"}}}}}";
+
+static struct arena arena;
+static struct settings settings;
+static struct analysis *analysis;
+static struct mapping *mapping;
+
+static void setup(void)
+{
+    struct analysis_env env = {0};
+    struct json body;
+    arena_init(&arena, NULL, ARENA_UNLIMITED);
+    settings_init(&settings, &arena);
+    ck_assert(settings_put(&settings, STR("analysis.analyzer.shingles.tokenizer"), STR("standard"))
+              && settings_put(&settings, STR("analysis.analyzer.shingles.filter"), STR("shingle")));
+    ck_assert_int_eq(analysis_new(&analysis, &settings, &env, NULL), ERR_OK);
+    ck_assert_int_eq(json_parse(&body, str_of(mapping_text), &arena, &json_limits_default, NULL), ERR_OK);
+    ck_assert_int_eq(mapping_new(&mapping, &body, analysis, &settings, NULL), ERR_OK);
+}
+
+static void teardown(void)
+{
+    mapping_unref(mapping);
+    analysis_unref(analysis);
+    arena_fini(&arena);
+}
+
+static enum err build(const char *text, const struct query **q, struct errmsg *em)
+{
+    struct json *dsl = ARENA_NEW(&arena, struct json);
+    struct query_context cx = {.mapping = mapping,
+                               .arena = &arena,
+                               .text = str_of(text),
+                               .index_name = STR("i"),
+                               .clauses_max = 1024,
+                               .depth_max = 100,
+                               .index_settings = &settings,
+                               .allow_expensive = true,
+                               .max_regex_length = 1000,
+                               .max_terms_count = 65536};
+    ck_assert_ptr_nonnull(dsl);
+    ck_assert_int_eq(json_parse(dsl, str_of(text), &arena, &json_limits_default, NULL), ERR_OK);
+    err_clear(em);
+    return query_build(q, &cx, dsl, em);
+}
+
+START_TEST(printed)
+{
+    static const char *const cases[][2] = {
+        /* percentages below zero round towards it */
+        {"{\"match\":{\"t\":{\"query\":\"a b\",\"minimum_should_match\":\"-25%\"}}}", "(t:a t:b)~2"},
+        {"{\"match\":{\"t\":{\"query\":\"a b c d\",\"minimum_should_match\":\"-25%\"}}}",
+         "(t:a t:b t:c t:d)~3"},
+        {"{\"match\":{\"t\":{\"query\":\"a b c d\",\"minimum_should_match\":\"60%\"}}}",
+         "(t:a t:b t:c t:d)~2"},
+        /* the last word is a beginning only where the text ends with it */
+        {"{\"match_bool_prefix\":{\"t\":\"quick fo\"}}", "t:quick t:fo*"},
+        {"{\"match_bool_prefix\":{\"t\":\"quick fox!\"}}", "t:quick t:fox"},
+        /* shingles are no graph */
+        {"{\"match\":{\"sh\":\"a b\"}}", "Synonym(sh:a sh:a b) sh:b"},
+        {"{\"match_phrase\":{\"sh\":\"a b\"}}", "sh:\"(a a b) b\""},
+        /* a prefix alone needs no positions */
+        {"{\"match_phrase_prefix\":{\"docs\":\"qu\"}}", "docs:\"qu*\""},
+        /* what is forgiven, by its own field; what does not blend breaks ties as asked */
+        {"{\"multi_match\":{\"query\":\"x\",\"fields\":[\"n\",\"k\",\"k2\"],\"type\":\"cross_fields\",\"tie_"
+         "breaker\":0.3,"
+         "\"lenient\":true}}",
+         "(MatchNoDocsQuery(\"failed [n] query, caused by number_format_exception:[For input string: "
+         "\"x\"]\") | "
+         "blended(terms:[k2:x, k:x]))~0.3"},
+        /* negations ask for no clause */
+        {"{\"bool\":{\"must_not\":[{\"term\":{\"k\":\"x\"}}],\"minimum_should_match\":2}}", "-k:x #*:*"},
+        /* fields in the order of a Java map */
+        {"{\"exists\":{\"field\":\"o.*\"}}", "ConstantScore(ConstantScore(DocValuesFieldExistsQuery "
+                                             "[field=o.x]) ConstantScore(NormsFieldExistsQuery "
+                                             "[field=o.y]))"},
+        {"{\"exists\":{\"field\":\"o\"}}",
+         "ConstantScore(DocValuesFieldExistsQuery [field=o.x] NormsFieldExistsQuery [field=o.y])"},
+        /* nothing is boosted where nothing matches */
+        {"{\"match\":{\"nope\":{\"query\":\"x\",\"boost\":2}}}",
+         "MatchNoDocsQuery(\"unmapped fields [nope]\")"},
+        /* a name without a boost changes the one before it in multi_match alone */
+        {"{\"multi_match\":{\"query\":\"x\",\"fields\":[\"t^2\",\"t\"]}}", "t:x"},
+        {"{\"simple_query_string\":{\"query\":\"x\",\"fields\":[\"t^2\",\"t\"]}}", "(t:x)^2.0"},
+        /* regular expressions are not analysed */
+        {"{\"query_string\":{\"query\":\"/AB/\",\"default_field\":\"t\"}}", "t:/AB/"},
+        {"{\"query_string\":{\"query\":\"AB*\",\"default_field\":\"t\"}}", "t:ab*"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct query *q;
+        struct errmsg em;
+        struct buf b;
+        buf_init(&b, NULL, BUF_UNLIMITED);
+        ck_assert_msg(build(cases[i][0], &q, &em) == ERR_OK, "%s: %s", cases[i][0],
+                      em.n > 0 ? em.frame[0].reason : "");
+        ck_assert_uint_eq(em.n, 0); /* nothing is left of what was forgiven */
+        query_print(q, &b);
+        ck_assert_msg(str_is(buf_view(&b), cases[i][1]), "%s gives %.*s", cases[i][0], (int)b.n, b.p);
+        buf_fini(&b);
+    }
+}
+END_TEST
+
+START_TEST(refused)
+{
+    static const struct {
+        const char *text;
+        enum err outer, inner;
+    } cases[] = {
+        {"{\"query_string\":{\"query\":\"a:(\"}}", ERR_QUERY_SHARD, ERR_QUERY_SYNTAX},
+        {"{\"query_string\":{\"query\":\"\\\"a\"}}", ERR_QUERY_SHARD, ERR_TOKEN_MGR},
+        {"{\"term\":{\"l\":\"x\"}}", ERR_QUERY_SHARD, ERR_NUMBER_FORMAT},
+        {"{\"term\":{\"l\":\"1e30\"}}", ERR_QUERY_SHARD, ERR_ILLEGAL_ARGUMENT},
+        {"{\"term\":{\"_id\":\"\"}}", ERR_QUERY_SHARD, ERR_ILLEGAL_ARGUMENT},
+        {"{\"match_phrase\":{\"docs\":\"a b\"}}", ERR_QUERY_SHARD, ERR_ILLEGAL_STATE},
+        {"{\"exists\":{\"field\":\"*\"}}", ERR_QUERY_SHARD, ERR_QUERY_SHARD},
+        {"{\"exists\":{\"field\":\"_source\"}}", ERR_QUERY_SHARD, ERR_QUERY_SHARD},
+        {"{\"prefix\":{\"k\":{\"value\":\"a\",\"rewrite\":\"nope\"}}}", ERR_QUERY_SHARD,
+         ERR_ILLEGAL_ARGUMENT},
+        {"{\"wildcard\":{\"n\":{\"value\":\"a\",\"rewrite\":\"top_terms_x\"}}}", ERR_QUERY_SHARD,
+         ERR_ILLEGAL_ARGUMENT},
+        {"{\"regexp\":{\"k\":\".{1,99}z.{1,99}\"}}", ERR_QUERY_SHARD, ERR_TOO_COMPLEX},
+        {"{\"multi_match\":{\"query\":\"x\",\"type\":\"bool_prefix\",\"slop\":1}}", ERR_PARSING, ERR_PARSING},
+        {"{\"terms\":{\"k\":[[],\"x\"]}}", ERR_PARSING, ERR_PARSING},
+        {"{\"match\":{\"t\":{\"query\":\"a\",\"boost\":-1}}}", ERR_ILLEGAL_ARGUMENT, ERR_ILLEGAL_ARGUMENT},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct query *q;
+        struct errmsg em;
+        enum err e = build(cases[i].text, &q, &em);
+        ck_assert_msg(e == cases[i].outer && em.n > 0 && em.frame[em.n - 1].code == cases[i].inner, "%s: %s",
+                      cases[i].text, em.n > 0 ? err_type(em.frame[em.n - 1].code) : "built");
+    }
+}
+END_TEST
+
+/* A text that breaks off is read as far as it goes: mistakes before that place come first, fields around it stay. */
+START_TEST(broken)
+{
+    static const struct {
+        const char *text;
+        enum err codes[3];
+        size_t at;
+    } cases[] = {
+        {"{\"query\":{\"query\":", {ERR_PARSING, ERR_NAMED_OBJECT}, 9},
+        {"{\"match\":", {ERR_JSON_EOF}, 1},
+        {"{\"match\":{\"t\":\"x\"", {ERR_JSON_EOF}, 14},
+        {"{\"match\":{\"t\":  x", {ERR_JSON}, 10},
+        {"{\"match\":{\"t\":\"x", {ERR_JSON_EOF}, 14},
+        {"{\"bool\":{\"must\":{\"term\":{\"k\":", {ERR_X_CONTENT, ERR_JSON_EOF}, 25},
+        {"{\"bool\":{\"nope\":{},", {ERR_X_CONTENT}, 16},
+        {"{\"more_like_this\":{\"a\":[", {ERR_JSON_EOF}, 23},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct json dsl;
+        struct errmsg why = {0}, em;
+        size_t extra, at;
+        struct str text = str_of(cases[i].text);
+        ck_assert_int_ne(json_parse_until(&dsl, &extra, text, &arena, &json_limits_default, &why), ERR_OK);
+        enum err e = query_check_until(&dsl, text, &why, &at, &arena, &em);
+        ck_assert_msg(e == cases[i].codes[0], "%s: %s", cases[i].text, err_type(e));
+        for (unsigned k = 0; k < ARRAY_LEN(cases[i].codes) && cases[i].codes[k] != ERR_OK; k++) {
+            ck_assert_uint_lt(k, em.n);
+            ck_assert_msg(em.frame[k].code == cases[i].codes[k], "%s: %s", cases[i].text,
+                          err_type(em.frame[k].code));
+        }
+        ck_assert_msg(at == cases[i].at, "%s: at %zu", cases[i].text, at);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("build");
+    TCase *tc = tcase_create("queries");
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, printed);
+    tcase_add_test(tc, refused);
+    tcase_add_test(tc, broken);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}
