@@ -109,7 +109,7 @@ static bool move_one(struct alloc *a, const struct index_meta *m)
     const struct shard_routing *from_shard = NULL;
     uint32_t from_copy = 0;
     struct alloc_node *to = NULL;
-    double gain = threshold;
+    double gain = MAX_OF(threshold, 1.0) + 0.001; /* less would only swap the weights of two nodes */
     balance_count_index(a, r);
     for (uint32_t i = 0; i < r->n; i++) {
         const struct shard_routing *s = &r->shards[i];

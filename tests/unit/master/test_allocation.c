@@ -1,0 +1,321 @@
+/* Allocation over random clusters: nodes come and go, indices too, copies start and fail. What must hold holds after every
+ * step, and a cluster that is left alone gets green and even. */
+#include "master/allocation.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define NODES   6
+#define INDICES 5
+#define DISKS   400
+
+static struct rng rng;
+static struct cluster_state *state;
+static int64_t now_ms;
+static bool up[NODES];
+/* what lies on the nodes' disks */
+static struct on_disk {
+    char node[8], uuid[16], id[24];
+    uint32_t shard;
+} disks[DISKS];
+static uint32_t n_disks;
+static uint64_t next_uuid;
+
+static void on_disk(struct str node, struct str uuid, uint32_t shard, struct str id)
+{
+    struct on_disk *d = NULL;
+    for (uint32_t i = 0; i < n_disks && d == NULL; i++) {
+        d = str_is(node, disks[i].node) && str_is(uuid, disks[i].uuid) && disks[i].shard == shard ? &disks[i] : NULL;
+    }
+    ck_assert_uint_lt(n_disks, DISKS);
+    d = d != NULL ? d : &disks[n_disks++];
+    snprintf(d->node, sizeof(d->node), "%.*s", STR_ARG(node));
+    snprintf(d->uuid, sizeof(d->uuid), "%.*s", STR_ARG(uuid));
+    snprintf(d->id, sizeof(d->id), "%.*s", STR_ARG(id));
+    d->shard = shard;
+}
+
+static struct cluster_state *seal(struct state_builder *b)
+{
+    char uuid[24];
+    snprintf(uuid, sizeof(uuid), "%llu", (unsigned long long)rng_u64(&rng));
+    struct cluster_state *s = state_builder_seal(b, str_of(uuid));
+    ck_assert_ptr_nonnull(s);
+    cluster_state_unref(state);
+    state = s;
+    return s;
+}
+
+static void set_nodes(struct state_builder *b)
+{
+    struct nodes_part *none = nodes_part_new(), *p = nodes_part_copy(none, NODES);
+    state_part_unref(&none->part);
+    for (int i = 0; i < NODES; i++) {
+        char id[8];
+        snprintf(id, sizeof(id), "n%d", i);
+        struct node_meta n = {.id = str_of(id), .name = str_of(id), .ephemeral_id = STR("e"), .host = STR("h"), .transport_address = STR("a"), .roles = ROLE_DATA};
+        ck_assert(!up[i] || nodes_part_put(p, &n));
+    }
+    state_put_nodes(b, p);
+}
+
+static struct index_meta *new_index(const char *name, uint32_t shards, uint32_t replicas)
+{
+    struct index_meta *m = index_meta_new();
+    struct arena *a = &m->part.arena;
+    m->name = arena_str(a, str_of(name));
+    m->uuid = arena_printf(a, "u%llu", (unsigned long long)++next_uuid);
+    m->n_shards = shards;
+    m->n_replicas = replicas;
+    m->routing_shards = routing_shards_default(shards);
+    m->routing_partition = 1;
+    m->mapping = STR("{}");
+    m->primary_terms = ARENA_ARRAY(a, uint64_t, shards);
+    m->in_sync = ARENA_ARRAY(a, struct str_set, shards);
+    for (uint32_t i = 0; i < shards; i++) {
+        m->primary_terms[i] = 1;
+    }
+    return m;
+}
+
+/* ---- what must hold ---- */
+
+static void check_shard(const struct cluster_state *old, const struct index_meta *m, uint32_t shard, const struct shard_routing *s)
+{
+    ck_assert_uint_eq(s->n, m->n_replicas + 1);
+    for (uint32_t k = 0; k < s->n; k++) {
+        const struct shard_copy *c = &s->copies[k];
+        ck_assert(c->primary == (k == 0));
+        ck_assert(c->node.p == NULL || cluster_node(state, c->node) != NULL);
+        ck_assert(!copy_active(c) || str_set_has(&m->in_sync[shard], c->allocation_id));
+        ck_assert(k == 0 || c->state == COPY_UNASSIGNED || copy_active(&s->copies[0]));
+        for (uint32_t j = 0; j < k; j++) {
+            const struct shard_copy *d = &s->copies[j];
+            struct str places[4] = {c->node, c->target_node, d->node, d->target_node};
+            for (int x = 0; x < 2; x++) {
+                for (int y = 2; y < 4; y++) {
+                    ck_assert(places[x].p == NULL || places[y].p == NULL || !str_eq(places[x], places[y]));
+                }
+            }
+        }
+    }
+    const struct index_meta *before = cluster_index_by_uuid(old, m->uuid);
+    const struct index_routing *was = before != NULL ? cluster_routing(old, m->name) : NULL;
+    if (was == NULL || shard >= was->n || !str_eq(was->uuid, m->uuid)) {
+        return;
+    }
+    ck_assert_uint_ge(m->primary_terms[shard], before->primary_terms[shard]);
+    const struct shard_copy *then = &was->shards[shard].copies[0], *now = &s->copies[0];
+    bool same = copy_active(then) && copy_active(now) && (str_eq(then->allocation_id, now->allocation_id)
+                || (then->target_id.p != NULL && str_eq(then->target_id, now->allocation_id)));
+    if (copy_active(then) && !same) { /* another primary: in sync before, and a new term */
+        ck_assert_uint_gt(m->primary_terms[shard], before->primary_terms[shard]);
+        ck_assert(!copy_active(now) || str_set_has(&before->in_sync[shard], now->allocation_id));
+    }
+    ck_assert(before->in_sync[shard].n == 0 || m->in_sync[shard].n > 0);
+}
+
+static void check(const struct cluster_state *old)
+{
+    for (uint32_t i = 0; i < state->n_indices; i++) {
+        const struct index_meta *m = state->indices[i];
+        const struct index_routing *r = cluster_routing(state, m->name);
+        ck_assert(m->closed == (r == NULL));
+        for (uint32_t k = 0; r != NULL && k < r->n; k++) {
+            check_shard(old, m, k, &r->shards[k]);
+        }
+    }
+    ck_assert_uint_le(state->n_routing, state->n_indices);
+}
+
+/* ---- steps ---- */
+
+static struct alloc_env environment(struct arena *a)
+{
+    struct alloc_env env = {.now_ms = now_ms, .rng = &rng};
+    struct found_copy *v = ARENA_ARRAY(a, struct found_copy, (size_t)INDICES * 8 * NODES);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < state->n_indices; i++) {
+        for (uint32_t s = 0; s < state->indices[i]->n_shards; s++) {
+            for (int k = 0; k < NODES; k++) {
+                char id[8];
+                snprintf(id, sizeof(id), "n%d", k);
+                if (!up[k]) {
+                    continue;
+                }
+                v[n] = (struct found_copy){.node_id = arena_str(a, str_of(id)), .index_uuid = state->indices[i]->uuid, .shard = s, .allocation_id = STR("")};
+                for (uint32_t d = 0; d < n_disks; d++) {
+                    if (str_is(v[n].node_id, disks[d].node) && str_is(v[n].index_uuid, disks[d].uuid) && disks[d].shard == s) {
+                        v[n].allocation_id = str_of(disks[d].id);
+                    }
+                }
+                n++;
+            }
+        }
+    }
+    env.found = v;
+    env.n_found = n;
+    return env;
+}
+
+static void run_allocation(struct state_builder *b)
+{
+    struct arena a;
+    bool changed;
+    struct cluster_state *old = cluster_state_ref(state);
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    struct alloc_env env = environment(&a);
+    struct alloc_wants wants = {.again_ms = INT64_MAX, .arena = &a};
+    ck_assert_int_eq(allocate(&env, b, &wants, &changed, NULL), ERR_OK);
+    seal(b);
+    check(old);
+    cluster_state_unref(old);
+    arena_fini(&a);
+}
+
+/* Something happens to a copy that recovers. */
+static void report(struct state_builder *b, bool only_start)
+{
+    struct str uuids[256], ids[256], nodes[256];
+    uint32_t shards[256], n = 0;
+    bool changed;
+    for (uint32_t i = 0; i < state->n_routing; i++) {
+        for (uint32_t s = 0; s < state->routing[i]->n; s++) {
+            for (uint32_t k = 0; k < state->routing[i]->shards[s].n && n < 256; k++) {
+                const struct shard_copy *c = &state->routing[i]->shards[s].copies[k];
+                if (c->state == COPY_INITIALIZING || c->state == COPY_RELOCATING || (!only_start && c->state == COPY_STARTED)) {
+                    uuids[n] = state->routing[i]->uuid;
+                    ids[n] = c->state == COPY_RELOCATING ? c->target_id : c->allocation_id;
+                    nodes[n] = c->state == COPY_RELOCATING ? c->target_node : c->node;
+                    shards[n++] = s;
+                }
+            }
+        }
+    }
+    if (n == 0) {
+        return;
+    }
+    uint32_t i = (uint32_t)rng_below(&rng, n);
+    if (only_start || rng_below(&rng, 4) > 0) {
+        ck_assert_int_eq(allocation_started(b, uuids[i], shards[i], ids[i], 0, &changed, NULL), ERR_OK);
+        on_disk(nodes[i], uuids[i], shards[i], ids[i]);
+    } else {
+        struct alloc_env env = {.now_ms = now_ms, .rng = &rng};
+        ck_assert_int_eq(allocation_failed(&env, b, uuids[i], shards[i], ids[i], STR("test"), &changed, NULL), ERR_OK);
+    }
+}
+
+static void change(struct state_builder *b)
+{
+    char name[8];
+    int n = (int)rng_below(&rng, NODES);
+    snprintf(name, sizeof(name), "i%u", (unsigned)rng_below(&rng, INDICES));
+    const struct index_meta *m = cluster_index(state, str_of(name));
+    switch (rng_below(&rng, 12)) {
+    case 0:
+        up[n] = false;
+        break;
+    case 1:
+    case 2:
+        up[n] = true;
+        break;
+    case 3:
+        if (m == NULL) {
+            ck_assert(state_put_index(b, new_index(name, 1 + (uint32_t)rng_below(&rng, 6), (uint32_t)rng_below(&rng, 3))));
+        }
+        break;
+    case 4:
+        if (rng_below(&rng, 4) == 0) {
+            state_remove_index(b, str_of(name));
+        }
+        break;
+    case 5:
+        if (m != NULL) {
+            struct index_meta *c = index_meta_copy(m);
+            c->n_replicas = (uint32_t)rng_below(&rng, 3);
+            ck_assert(state_put_index(b, c));
+        }
+        break;
+    default:
+        report(b, false);
+    }
+    set_nodes(b);
+}
+
+static void settle(void)
+{
+    for (int i = 0; i < NODES; i++) {
+        up[i] = true;
+    }
+    for (int i = 0; i < 3000; i++) {
+        struct state_builder b;
+        now_ms += 1000;
+        ck_assert(state_builder_init(&b, state));
+        set_nodes(&b);
+        report(&b, true);
+        run_allocation(&b);
+    }
+}
+
+static void check_green_and_even(void)
+{
+    uint32_t on[NODES] = {0}, copies = 0;
+    for (uint32_t i = 0; i < state->n_routing; i++) {
+        for (uint32_t s = 0; s < state->routing[i]->n; s++) {
+            const struct shard_routing *r = &state->routing[i]->shards[s];
+            for (uint32_t k = 0; k < r->n; k++) {
+                const struct shard_copy *c = &r->copies[k];
+                bool gave_up = c->state == COPY_UNASSIGNED && c->trouble.failed >= 5;
+                ck_assert_msg(c->state == COPY_STARTED || gave_up || (k > 0 && r->copies[0].state == COPY_UNASSIGNED), "%.*s %u %u is %s (%s)",
+                              STR_ARG(state->routing[i]->name), s, k, copy_state_name(c->state), copy_reason_name(c->trouble.reason));
+                if (c->state == COPY_STARTED) {
+                    on[c->node.p[1] - '0']++;
+                    copies++;
+                }
+            }
+        }
+    }
+    for (int i = 0; i < NODES; i++) {
+        ck_assert_msg(on[i] * NODES <= copies + 3 * NODES && on[i] * NODES + 3 * NODES >= copies, "node %d has %u of %u copies", i, on[i], copies);
+    }
+}
+
+START_TEST(random_clusters)
+{
+    struct state_builder b;
+    rng_seed(&rng, (uint64_t)_i + 1);
+    memset(up, 0, sizeof(up));
+    n_disks = 0;
+    now_ms = 1000000;
+    up[0] = up[1] = true;
+    ck_assert(state_builder_init(&b, NULL));
+    ck_assert(state_set_names(&b, STR("c"), STR("u")));
+    set_nodes(&b);
+    seal(&b);
+    for (int i = 0; i < 600; i++) {
+        now_ms += (int64_t)rng_below(&rng, 20000);
+        ck_assert(state_builder_init(&b, state));
+        change(&b);
+        run_allocation(&b);
+    }
+    settle();
+    check_green_and_even();
+    cluster_state_unref(state);
+    state = NULL;
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("allocation");
+    TCase *c = tcase_create("all");
+    tcase_set_timeout(c, 120);
+    tcase_add_loop_test(c, random_clusters, 0, 12);
+    suite_add_tcase(s, c);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
