@@ -545,6 +545,12 @@ static enum err build_decay(struct builder *b, const struct dsl_function *f, str
     if (!date && !geo && !field_type_is_numeric(out->field->type)) {
         return decay_refused(em, false, "only numeric types are supported, not", f->field);
     }
+    if (!out->field->doc_values && !geo) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type [%s]. Use doc values "
+                       "instead.",
+                       STR_ARG(f->field), field_type_name(out->field->type));
+    }
     struct decay_args a;
     enum err e = decay_read(f, &a, em);
     if (e == ERR_OK) {

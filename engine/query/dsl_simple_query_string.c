@@ -166,8 +166,7 @@ static enum err negate(struct string_run *r, struct query **branch)
 
 static enum err add_branch(struct string_run *r, struct state *s, struct query *branch)
 {
-    if (branch == NULL) {
-        s->has_current = false;
+    if (branch == NULL) { /* nothing is left of the word: the operator waits for the next one */
         return ERR_OK;
     }
     enum err e = ERR_OK;

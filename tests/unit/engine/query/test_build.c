@@ -95,6 +95,9 @@ START_TEST(printed)
         /* a name without a boost changes the one before it in multi_match alone */
         {"{\"multi_match\":{\"query\":\"x\",\"fields\":[\"t^2\",\"t\"]}}", "t:x"},
         {"{\"simple_query_string\":{\"query\":\"x\",\"fields\":[\"t^2\",\"t\"]}}", "(t:x)^2.0"},
+        /* the first operator holds where nothing is left of a word */
+        {"{\"simple_query_string\":{\"query\":\"foo + the | bar\",\"fields\":[\"t\"],\"analyzer\":\"stop\"}}",
+         "+t:foo +t:bar"},
         /* regular expressions are not analysed */
         {"{\"query_string\":{\"query\":\"/AB/\",\"default_field\":\"t\"}}", "t:/AB/"},
         {"{\"query_string\":{\"query\":\"AB*\",\"default_field\":\"t\"}}", "t:ab*"},
