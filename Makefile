@@ -27,7 +27,7 @@ SYSLIBS := -levent -levent_pthreads -levent_openssl -lnng -lssl -lcrypto -lhttp_
 MALLOC := $(if $(findstring fsanitize,$(EXTRA)),,-ljemalloc)
 
 # A target that builds for somebody uses every core, unless told how many.
-JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+JOBS = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # ---- what there is ---------------------------------------------------------------------------------------------------
 sources = $(sort $(shell find $(1) -name '*.c' 2>/dev/null))
