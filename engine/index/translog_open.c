@@ -68,7 +68,7 @@ static enum err load_generation(struct translog *t, uint64_t number, bool last, 
     e = tlog_header_decode(&g.header, bytes, torn, em);
     if (e == ERR_OK
         && (g.header.generation != number || g.header.shard != t->o.shard
-            || strcmp(g.header.uuid, t->o.uuid))) {
+            || strcmp(g.header.uuid, t->o.uuid) != 0)) {
         e = err_set(em, ERR_CORRUPT, "translog generation [%llu] is of another shard or place",
                     (unsigned long long)number);
     }
