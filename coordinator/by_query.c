@@ -246,7 +246,7 @@ static void page_done(struct search_call *c)
         end(w);
         return;
     }
-    if (c->error.n > 0 || (c->n_ok == 0 && c->n_failed > 0)) {
+    if (c->error.n > 0 || search_all_failed(c)) {
         fail_search(w);
         return;
     }
@@ -531,7 +531,6 @@ struct by_query *by_query_new(struct rest *r, struct by_query_spec **spec, struc
     arena_init(&op->arena, NULL, ARENA_UNLIMITED);
     op->spec = (struct by_query_spec){.max_docs = MAX_DOCS_ALL, .slices = 1, .per_second = INFINITY};
     op->spec.search.indices = EXPAND_OPTIONS_SEARCH;
-    op->spec.search.allow_partial = true;
     op->spec.search.scroll_ms = BY_QUERY_SCROLL_MS;
     *spec = &op->spec;
     *arena = &op->arena;
@@ -554,26 +553,19 @@ void by_query_free(struct by_query *op)
     free(op);
 }
 
-/* "auto": a slice for each shard of the index that has fewest. */
+/* "auto": a slice for each shard of the index that has fewest, whichever of them are asked. */
 static uint32_t auto_slices(struct by_query *op)
 {
     const struct search_opts *o = &op->spec.search;
     struct cluster_state *state = op->co->o.state(op->co->o.self);
     const struct index_target *t;
-    uint32_t n, least = BY_QUERY_AUTO_MAX;
-    bool any = false;
-    if (resolve_indices(state, o->index, &o->indices, clock_wall_ms(op->co->o.clock), &op->arena, &t, &n, NULL) == ERR_OK) {
-        for (uint32_t i = 0; i < n; i++) {
-            uint32_t shards = 0;
-            for (uint32_t k = 0; k < t[i].meta->n_shards; k++) {
-                shards += search_routed_here(t[i].meta, k, o->routing) && search_preferred(o->preference, k);
-            }
-            least = MIN_OF(least, MAX_OF(shards, 1U));
-            any = true;
-        }
+    uint32_t n = 0, least = BY_QUERY_AUTO_MAX;
+    bool found = resolve_indices(state, o->index, &o->indices, clock_wall_ms(op->co->o.clock), &op->arena, &t, &n, NULL) == ERR_OK;
+    for (uint32_t i = 0; found && i < n; i++) {
+        least = MIN_OF(least, MAX_OF(t[i].meta->n_shards, 1U));
     }
     cluster_state_unref(state);
-    return any ? least : 1;
+    return found && n > 0 ? least : 1;
 }
 
 static void init_worker(struct by_query *op, uint32_t i)
@@ -648,6 +640,9 @@ void by_query_run(struct by_query *op, bool wait)
         answer_task(op);
     }
     enum err e = by_query_check_target(op, &em);
+    if (e == ERR_OK && op->spec.has_script && str_is(op->spec.lang, "expression")) {
+        e = err_set(&em, ERR_ILLEGAL_ARGUMENT, "script_lang not supported [expression]"); /* it only knows numbers */
+    }
     if (e == ERR_OK && op->spec.has_script) {
         e = script_compile(&op->script, op->spec.script, op->spec.lang, SCRIPT_UPDATE, &em);
     }

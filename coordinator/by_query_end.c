@@ -15,6 +15,52 @@ static const struct by_query_worker *failed_worker(const struct by_query *op)
     return NULL;
 }
 
+/* An object of JSON with one member more: what the other slices that failed say. */
+static void with_suppressed(const struct by_query *op, const struct by_query_worker *first, struct str object, struct jsonw *j)
+{
+    bool any = false;
+    jw_obj(j);
+    jw_members(j, object);
+    for (const struct by_query_worker *w = first + 1; w < op->workers + op->n_workers; w++) {
+        if (w->error.n == 0) {
+            continue;
+        }
+        if (!any) {
+            jw_k(j, "suppressed");
+            jw_arr(j);
+            any = true;
+        }
+        jw_raw(j, buf_view(&w->error));
+    }
+    if (any) {
+        jw_arr_end(j);
+    }
+    jw_obj_end(j);
+}
+
+/* {"error":{...},"status":n} of the first that failed. */
+static void failed_answer(const struct by_query *op, const struct by_query_worker *first, struct buf *b)
+{
+    struct str text = buf_view(&first->answer);
+    struct arena scratch;
+    struct json tree;
+    struct jsonw j;
+    arena_init(&scratch, NULL, ARENA_UNLIMITED);
+    if (op->n_workers == 1 || json_parse(&tree, text, &scratch, &json_limits_default, NULL) != ERR_OK
+        || json_get(&tree, "error") == NULL) {
+        buf_str(b, text);
+    } else {
+        const struct json *error = json_get(&tree, "error");
+        jsonw_init(&j, b, false);
+        jw_obj(&j);
+        jw_k(&j, "error");
+        with_suppressed(op, first, str_slice(text, error->off, error->end), &j);
+        jw_ki64(&j, "status", first->error_status);
+        jw_obj_end(&j);
+    }
+    arena_fini(&scratch);
+}
+
 static void answer(struct by_query *op)
 {
     struct rest *r = op->r;
@@ -25,7 +71,7 @@ static void answer(struct by_query *op)
     bool human = false;
     buf_init(&b, NULL, BUF_UNLIMITED);
     if (failed != NULL) {
-        buf_str(&b, buf_view(&failed->answer));
+        failed_answer(op, failed, &b);
         status = failed->error_status;
         r->unfiltered = true;
     } else {
@@ -69,7 +115,7 @@ static void write_result(const struct by_query *op, struct jsonw *j)
     task_write(op->co, &op->task, true, j);
     if (failed != NULL) {
         jw_k(j, "error");
-        jw_raw(j, buf_view(&failed->error));
+        with_suppressed(op, failed, buf_view(&failed->error), j);
     } else {
         jw_k(j, "response");
         jw_obj(j);

@@ -14,12 +14,19 @@ static struct json text_or_null(struct str s)
     return s.p != NULL ? json_mk_str(s) : (struct json){.type = JSON_NULL};
 }
 
+#define VERSION_UNKNOWN (-1) /* as Elasticsearch shows it to scripts */
+
+static int64_t shown_version(const struct by_query_doc *d)
+{
+    return d->version == VERSION_ANY ? VERSION_UNKNOWN : d->version;
+}
+
 /* In the order in which a script that lists the keys sees them. The version is only known where it was asked for. */
 static enum err make_ctx(struct json *ctx, const struct by_query_worker *w, const struct by_query_doc *d, struct errmsg *em)
 {
     struct arena *a = w->rest.arena;
     *ctx = json_mk_object();
-    struct json version = {.type = JSON_NUMBER, .s = arena_printf(a, "%lld", (long long)d->version)};
+    struct json version = {.type = JSON_NUMBER, .s = arena_printf(a, "%lld", (long long)shown_version(d))};
     bool ok = version.s.p != NULL && put(ctx, a, "_routing", text_or_null(d->routing)) && put(ctx, a, "op", json_mk_str(STR("index")))
               && put(ctx, a, "_index", json_mk_str(d->index)) && put(ctx, a, "_type", json_mk_str(STR("_doc")))
               && put(ctx, a, "_source", *d->tree) && put(ctx, a, "_id", json_mk_str(d->id)) && put(ctx, a, "_version", version);
@@ -109,14 +116,15 @@ static enum err take_target(const struct json *ctx, const struct by_query_doc *d
         e->auto_id = id == NULL || id->type == JSON_NULL;
         e->item.id = e->auto_id ? STR_NULL : java_text(id, a);
     }
-    if (version == NULL || version->type != JSON_NUMBER || !json_i64(version, &v) || v != d->version) {
+    if (version == NULL || version->type != JSON_NUMBER || !json_i64(version, &v) || v != shown_version(d)) {
         enum err err = changed_version(version, &e->item, a, em);
         if (err != ERR_OK) {
             return err;
         }
     }
     if (!same_text(routing, d->routing)) {
-        e->item.routing = routing == NULL || routing->type == JSON_NULL ? STR_NULL : java_text(routing, a);
+        struct str to = routing == NULL || routing->type == JSON_NULL ? STR_NULL : java_text(routing, a);
+        e->item.routing = to.n > 0 ? to : STR_NULL;
     }
     return ERR_OK;
 }
@@ -134,7 +142,7 @@ static enum err refuse_changes(const struct json *ctx, const struct by_query_doc
             return err_set(em, ERR_ILLEGAL_ARGUMENT, "Modifying [%s] not allowed", fixed[i].key);
         }
     }
-    if (version == NULL || version->type != JSON_NUMBER || !json_i64(version, &v) || v != d->version) {
+    if (version == NULL || version->type != JSON_NUMBER || !json_i64(version, &v) || v != shown_version(d)) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Modifying [_version] not allowed");
     }
     return ERR_OK;

@@ -61,6 +61,11 @@ struct search_call {
 };
 
 struct search_call *search_new(struct rest *r); /* NULL: no memory */
+/* Did so many shards fail that the search as a whole did? All, or one where no partial results are wanted. */
+static inline bool search_all_failed(const struct search_call *c)
+{
+    return c->n_failed > 0 && (c->n_failed == c->n_shards || !c->o.allow_partial);
+}
 /* The next page of a scroll: `id` as the client sent it; scroll_ms <= 0 ends the scroll with this page. */
 void search_run_scroll(struct search_call *c, struct str id);
 /* Frees the contexts of a scroll id; *n counts them. ERR_ILLEGAL_ARGUMENT: it is none. */

@@ -157,6 +157,17 @@ static enum err reduce_suggestions(struct search_call *c)
     return suggest_reduce(&c->suggest, c->source.suggest_spec, partials, c->n_ok, &c->arena, &c->error);
 }
 
+/* Nobody will ask for what the shards that did answer have kept; a scroll that goes on may be asked again. */
+static void let_go(struct search_call *c)
+{
+    const struct shard_api *api = c->r->co->o.shards;
+    for (uint32_t i = 0; !c->next_page && i < c->n_shards; i++) {
+        if (c->queries[i].context != 0) {
+            api->free_context(api->self, c->queries[i].context);
+        }
+    }
+}
+
 static void all_queried(struct search_call *c)
 {
     if (c->next_page && adopt_body(c) != ERR_OK) {
@@ -175,7 +186,8 @@ static void all_queried(struct search_call *c)
             c->results[c->n_ok++] = *c->queries[i].result;
         }
     }
-    if (c->n_ok == 0 && c->n_failed > 0) {
+    if (search_all_failed(c)) {
+        let_go(c);
         search_done(c);
         return;
     }

@@ -16,11 +16,6 @@ void search_done(struct search_call *c);
 /* The same with an error; c->error says which (none: no memory). */
 void search_fail(struct search_call *c);
 
-static inline bool search_all_failed(const struct search_call *c)
-{
-    return c->n_failed > 0 && c->n_failed == c->n_shards;
-}
-
 /* ---- search_shards.c ---- */
 enum err search_check_boosts(struct search_call *c);
 enum err search_choose_shards(struct search_call *c);

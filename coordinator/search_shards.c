@@ -91,6 +91,7 @@ enum err search_choose_shards(struct search_call *c)
     for (uint32_t i = 0; i < c->n_targets; i++) {
         const struct index_target *t = &c->targets[i];
         struct str routing = c->o.routing.n > 0 ? c->o.routing : t->search_routing;
+        uint32_t before = c->n_shards;
         for (uint32_t s = 0; s < t->meta->n_shards; s++) {
             if (!search_routed_here(t->meta, s, routing) || !search_preferred(c->o.preference, s)) {
                 continue;
@@ -111,6 +112,10 @@ enum err search_choose_shards(struct search_call *c)
             q->scroll = c->o.scroll_ms > 0;
             q->keep = c->o.scroll_ms > 0;
             q->keep_alive_ms = c->o.scroll_ms;
+            q->index_shard = q->slot - before;
+        }
+        for (uint32_t k = before; k < c->n_shards; k++) {
+            c->queries[k].index_shards = c->n_shards - before;
         }
     }
     return ERR_OK;

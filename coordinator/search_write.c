@@ -149,7 +149,7 @@ static void write_all_failed(struct search_call *c, struct jsonw *w, bool with_r
         write_root_causes(c, w);
     }
     jw_kz(w, "type", err_type(ERR_SEARCH_PHASE));
-    jw_kz(w, "reason", "all shards failed");
+    jw_kz(w, "reason", c->n_failed == c->n_shards ? "all shards failed" : "Partial shards failure");
     jw_kz(w, "phase", failed_phase(c, first));
     jw_kbool(w, "grouped", true);
     jw_k(w, "failed_shards");

@@ -117,6 +117,8 @@ static struct scroll_state *scroll_begin(const struct shard_query *rq)
     st->alias_filters = filters;
     st->n_alias_filters = rq->n_alias_filters;
     st->index_boost = rq->index_boost;
+    st->index_shards = rq->index_shards;
+    st->index_shard = rq->index_shard;
     st->now_ms = rq->now_ms;
     st->total = rq->result->total;
     st->relation = rq->result->relation;
@@ -135,6 +137,8 @@ static enum err scroll_resume(struct shard_query *rq, const struct scroll_state 
     rq->alias_filters = st->alias_filters;
     rq->n_alias_filters = st->n_alias_filters;
     rq->index_boost = st->index_boost;
+    rq->index_shards = st->index_shards;
+    rq->index_shard = st->index_shard;
     rq->now_ms = st->now_ms;
     rq->scroll = true;
     if (rq->body.p == NULL) {
@@ -143,6 +147,7 @@ static enum err scroll_resume(struct shard_query *rq, const struct scroll_state 
     enum err e = parse_body(&rq->rq, rq->body, &rq->source);
     if (e == ERR_OK) { /* aggregations and suggestions belong to the first page */
         struct search_source *own = (struct search_source *)(uintptr_t)rq->source;
+        own->terminate_after = 0; /* and so does this */
         own->agg_spec = NULL;
         own->aggs = NULL;
         own->suggest_spec = NULL;
@@ -294,6 +299,8 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v)
     d.alias_filters = rq->alias_filters;
     d.n_alias_filters = rq->n_alias_filters;
     d.index_boost = rq->index_boost;
+    d.index_shards = rq->index_shards;
+    d.index_shard = rq->index_shard;
     d.now_ms = rq->now_ms;
     d.scroll = rq->scroll;
     struct search_stats given = dfs_as_stats(rq->dfs);
@@ -308,6 +315,8 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v)
         d.alias_filters = rq->alias_filters;
         d.n_alias_filters = rq->n_alias_filters;
         d.index_boost = rq->index_boost;
+        d.index_shards = rq->index_shards;
+        d.index_shard = rq->index_shard;
         d.now_ms = rq->now_ms;
         d.scroll = true;
         d.after_doc = st->has_last ? &st->last : NULL;

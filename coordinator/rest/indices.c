@@ -28,10 +28,16 @@ static enum err bad_underscore(struct str name, struct errmsg *em)
     return ERR_INVALID_INDEX_NAME;
 }
 
+static enum err flag(struct rest *r, const char *name, bool *to)
+{
+    enum err e = rest_bool(r, name, *to, to);
+    return e == ERR_OK ? e : err_wrap(&r->em, ERR_ILLEGAL_ARGUMENT, "Could not convert [%s] to boolean", name);
+}
+
 enum err rest_index_options(struct rest *r, struct expand_options *o)
 {
-    enum err e = rest_bool(r, "ignore_unavailable", o->ignore_unavailable, &o->ignore_unavailable);
-    e = e == ERR_OK ? rest_bool(r, "allow_no_indices", o->allow_no_indices, &o->allow_no_indices) : e;
+    enum err e = flag(r, "ignore_unavailable", &o->ignore_unavailable);
+    e = e == ERR_OK ? flag(r, "allow_no_indices", &o->allow_no_indices) : e;
     rest_accept(r, "ignore_throttled");
     struct str text = rest_param(r, "expand_wildcards"), rest = text;
     if (e != ERR_OK || text.p == NULL) {

@@ -178,6 +178,10 @@ static enum err script_member(struct by_query_rq *q, const struct json_member *m
     if (str_is(m->key, "params")) {
         s->params = &m->value;
     } else if (!object) {
+        if ((source && id->p != NULL) || (stored && s->script.p != NULL)) {
+            err_set(&q->r->em, ERR_ILLEGAL_ARGUMENT, "must only use one of [source, id] when specifying a script");
+            return wrap(q, "script", m, ERR_ILLEGAL_ARGUMENT);
+        }
         *(source ? &s->script : stored ? id : &s->lang) = m->value.s;
     }
     return ERR_OK;

@@ -273,7 +273,7 @@ static enum err scatter_params(struct rest *r, struct search_opts *o)
     }
     o->request_cache_given = rest_has(r, "request_cache");
     e = e == ERR_OK ? rest_bool(r, "request_cache", false, &ignored) : e;
-    e = e == ERR_OK ? rest_bool(r, "allow_partial_search_results", true, &o->allow_partial) : e;
+    e = e == ERR_OK ? rest_bool(r, "allow_partial_search_results", o->allow_partial, &o->allow_partial) : e;
     return e == ERR_OK ? rest_long(r, "pre_filter_shard_size", 128, &o->pre_filter_shard_size) : e;
 }
 
@@ -382,7 +382,7 @@ static void counted(struct search_call *c)
     int status;
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &b, false);
-    if (c->error.n > 0 || (c->n_ok == 0 && c->n_failed > 0)) {
+    if (c->error.n > 0 || search_all_failed(c)) {
         search_write(c, &w, &status);
         r->unfiltered = true;
     } else {

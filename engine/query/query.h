@@ -8,6 +8,7 @@
 
 #include "common/base/geo.h"
 #include "engine/mapping/mapping.h"
+#include "engine/query/slice.h"
 
 struct script;
 struct inner_hits_spec; /* engine/search/source.h */
@@ -42,6 +43,7 @@ enum query_kind {
     Q_SCRIPT,      /* filter by script */
     Q_NESTED,
     Q_DISTANCE_FEATURE,
+    Q_SLICE,  /* a part of a scroll; constant score */
     Q_BLENDED /* one term in several fields, scored as if it were equally rare in all (cross_fields) */
 };
 
@@ -164,6 +166,7 @@ struct query {
             uint8_t ip_lo[16], ip_hi[16];
             int relation; /* 0 intersects, 1 contains, 2 within */
         } range_field;
+        struct slice slice; /* Q_SLICE; by `field`, or by _id where that is NULL */
         struct {
             double top, left, bottom, right; /* box */
             double lat, lon, distance_m;     /* distance */

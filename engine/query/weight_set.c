@@ -75,6 +75,9 @@ static bool put_key(struct buf *b, const struct query *q)
                                     q->geo.distance_m},
                 7 * sizeof(double));
         return true;
+    case Q_SLICE:
+        buf_printf(b, "%d %d %d", q->field != NULL, (int)q->slice.id, (int)q->slice.max);
+        return true;
     case Q_GEO_POLYGON:
         buf_add(b, q->geo.corners, q->geo.n * sizeof(*q->geo.corners));
         return true;
@@ -98,6 +101,8 @@ static uint64_t set_cost(const struct weight *w, const struct leaf *leaf)
         return 0;
     case Q_EXISTS:
         return leaf->doc_count;
+    case Q_SLICE:
+        return leaf->doc_count / (uint64_t)q->slice.max + 1;
     case Q_IDS:
         return q->terms.n;
     default:
@@ -153,6 +158,8 @@ static enum err fill_bits(const struct weight *w, const struct scorer_request *r
         return err_no_memory(rq->em);
     }
     switch (q->kind) {
+    case Q_SLICE:
+        return slice_bits(q->slice, q->field == NULL, f, rq->leaf->doc_count, bits) ? ERR_OK : err_no_memory(rq->em);
     case Q_TERMS:
     case Q_IDS:
         for (uint32_t i = 0; i < q->terms.n; i++) {
@@ -558,7 +565,7 @@ static enum err set_scorer(const struct weight *w, const struct scorer_request *
         break;
     }
     f = field_of(w, rq->leaf);
-    if (f == NULL) {
+    if (f == NULL && q->kind != Q_SLICE) {
         return ERR_OK;
     }
     enum err e = cached(w, rq, &bits, &count, &worth);

@@ -31,6 +31,7 @@ struct search_shard {
     const struct search_stats *stats;      /* dfs; NULL: the shard's own */
     bool scroll;
     const struct top_doc *after_doc;       /* scroll: only documents behind this one; NULL: from the start */
+    uint32_t index_shards, index_shard; /* how many shards of its index are asked, and which of these it is: for slices */
     bool allow_partial;
     int64_t max_buckets;                   /* search.max_buckets; 0: the default */
     bool refuse_expensive;                 /* search.allow_expensive_queries is false */
@@ -115,6 +116,8 @@ struct search_context {
 };
 enum err search_context_init(struct search_context *cx, const struct search_shard *shard, const struct search_source *source,
                              struct arena *arena, struct errmsg *em);
+/* Puts what belongs to the request's slice of this shard around *q (slice_filter.c). */
+enum err search_add_slice(const struct query **q, const struct search_context *cx, struct errmsg *em);
 /* Runs a sub-search over the documents that `filter` (bits per leaf, NULL: all) lets through; used by inner hits. */
 
 /* ---- sorting (sort.c) ------------------------------------------------------------------------------------------- */

@@ -162,5 +162,6 @@ enum err whole_query(const struct query **out, const struct search_context *cx, 
         boosted->one.child = *out;
         *out = boosted;
     }
-    return e == ERR_OK ? filtered(cx, use, out, em) : e;
+    e = e == ERR_OK ? filtered(cx, use, out, em) : e;
+    return e == ERR_OK && cx->source->slice != NULL ? search_add_slice(out, cx, em) : e;
 }
