@@ -490,7 +490,9 @@ static void refresh_and_end(struct by_query_worker *w)
         t[n].meta = cluster_index(w->rest.state, w->touched[i]);
         n += t[n].meta != NULL;
     }
-    broadcast_run(&w->rest, t, n, &model, refreshed, w);
+    if (t == NULL || !broadcast_start(&w->rest, t, n, &model, refreshed, w)) {
+        end(w); /* what was written shows when its own refresh comes */
+    }
 }
 
 static void end(struct by_query_worker *w)

@@ -161,6 +161,14 @@ bool delays_move(struct delays *d, struct delay *x, int64_t ms)
     return waits;
 }
 
+bool delays_stopped(struct delays *d)
+{
+    pthread_mutex_lock(&d->lock);
+    bool stopped = d->stopped;
+    pthread_mutex_unlock(&d->lock);
+    return stopped;
+}
+
 void delays_stop(struct delays *d)
 {
     pthread_mutex_lock(&d->lock);

@@ -38,7 +38,8 @@ void delays_add(struct delays *d, struct delay *x, int64_t ms, void (*run)(void 
 bool delays_hurry(struct delays *d, struct delay *x);
 /* Moves it: `ms` from now. False: it was not waiting any more. */
 bool delays_move(struct delays *d, struct delay *x, int64_t ms);
-/* Everything that waits runs now, and whatever is added from now on. */
+/* Everything that waits runs now, and whatever is added from now on: who looks again and again has to ask delays_stopped(). */
 void delays_stop(struct delays *d);
+bool delays_stopped(struct delays *d);
 
 #endif

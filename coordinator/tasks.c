@@ -114,11 +114,13 @@ void tasks_cancel_locked(struct tasks *ts, struct task *t)
     }
 }
 
-void tasks_cancel_all(struct tasks *ts)
+void tasks_stop(struct tasks *ts)
 {
     pthread_mutex_lock(&ts->lock);
     for (struct task *t = ts->first; t != NULL; t = t->next) {
-        tasks_cancel_locked(ts, t);
+        if (t->ops->cancel != NULL) {
+            tasks_cancel_locked(ts, t);
+        }
     }
     pthread_mutex_unlock(&ts->lock);
 }

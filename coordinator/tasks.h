@@ -50,7 +50,8 @@ void tasks_each(struct tasks *ts, void (*each)(void *self, struct task *t), void
 bool tasks_one(struct tasks *ts, uint64_t id, void (*with)(void *self, struct task *t), void *self);
 /* Cancels a task and what it began; inside tasks_each() and tasks_one(). */
 void tasks_cancel_locked(struct tasks *ts, struct task *t);
-void tasks_cancel_all(struct tasks *ts);
+/* Cancels what may take long: tasks that hear of it, with what they began. */
+void tasks_stop(struct tasks *ts);
 /* Waits until nothing is left. Not from a thread that tasks need to end. */
 void tasks_drain(struct tasks *ts);
 

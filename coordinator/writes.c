@@ -322,7 +322,7 @@ static void waited(void *arg)
     struct shard_write *sw = arg;
     const struct write_set *w = (const struct write_set *)sw->set;
     const struct http_request *http = w->r->http;
-    if (time_left(w) > 0 && !(http != NULL && http_aborted(http))) {
+    if (time_left(w) > 0 && !delays_stopped(w->r->co->delays) && !(http != NULL && http_aborted(http))) {
         err_clear(&sw->rq.error);
         send_again(sw);
     } else {

@@ -51,7 +51,7 @@ static void look(void *arg)
     struct active_wait *w = arg;
     int64_t left = w->deadline_ms - clock_mono_ms(w->r->co->o.clock);
     bool ok = met(w);
-    if (ok || left <= 0) {
+    if (ok || left <= 0 || delays_stopped(w->r->co->delays)) {
         w->then(w, ok);
     } else {
         delays_add(w->r->co->delays, &w->delay, MIN_OF(left, LOOK_AGAIN_MS), look, w);

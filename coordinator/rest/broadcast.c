@@ -56,8 +56,8 @@ void broadcast_write_shards(const struct broadcast *bc, struct jsonw *w)
     jw_obj_end(w);
 }
 
-void broadcast_run(struct rest *r, const struct index_target *targets, uint32_t n_targets,
-                   const struct shard_act *model, void (*done)(struct broadcast *bc), void *user)
+bool broadcast_start(struct rest *r, const struct index_target *targets, uint32_t n_targets, const struct shard_act *model,
+                     void (*done)(struct broadcast *bc), void *user)
 {
     struct broadcast *bc = ARENA_NEW(r->arena, struct broadcast);
     uint32_t shards = 0, copies = 0;
@@ -68,9 +68,7 @@ void broadcast_run(struct rest *r, const struct index_target *targets, uint32_t 
     }
     struct shard_act *acts = ARENA_ARRAY(r->arena, struct shard_act, shards);
     if (bc == NULL || acts == NULL) {
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
-        return;
+        return false;
     }
     *bc = (struct broadcast){.r = r,
                              .targets = targets,
@@ -91,11 +89,21 @@ void broadcast_run(struct rest *r, const struct index_target *targets, uint32_t 
     bc->pending = shards;
     if (shards == 0) {
         finish(bc);
-        return;
+        return true;
     }
     const struct shard_api *api = r->co->o.shards; /* r and bc may be gone after the last call */
     for (uint32_t i = 0; i < shards; i++) {
         api->act(api->self, &acts[i]);
+    }
+    return true;
+}
+
+void broadcast_run(struct rest *r, const struct index_target *targets, uint32_t n_targets, const struct shard_act *model,
+                   void (*done)(struct broadcast *bc), void *user)
+{
+    if (!broadcast_start(r, targets, n_targets, model, done, user)) {
+        err_no_memory(&r->em);
+        rest_fail(r, NULL);
     }
 }
 

@@ -22,6 +22,9 @@ struct broadcast {
  * answer the request after broadcast_release(). A lack of memory is answered here. */
 void broadcast_run(struct rest *r, const struct index_target *targets, uint32_t n_targets, const struct shard_act *model,
                    void (*done)(struct broadcast *bc), void *user);
+/* The same; false: no memory, nothing was asked, and nothing is answered. */
+bool broadcast_start(struct rest *r, const struct index_target *targets, uint32_t n_targets, const struct shard_act *model,
+                     void (*done)(struct broadcast *bc), void *user) NODISCARD;
 /* The same for what the path's {index} names: reads the options of indices over *o, refuses unknown parameters. */
 void broadcast_path(struct rest *r, const struct expand_options *o, const struct shard_act *model, void (*done)(struct broadcast *bc),
                     void *user);

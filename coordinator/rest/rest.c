@@ -523,7 +523,7 @@ void coordinator_free(struct coordinator *c)
 
 void coordinator_stop(struct coordinator *c)
 {
-    tasks_cancel_all(c->tasks);
+    tasks_stop(c->tasks);
     delays_stop(c->delays);
 }
 

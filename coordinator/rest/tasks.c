@@ -287,7 +287,7 @@ static void look_again(void *arg)
         running |= q->v[i].id != q->list.id && q->v[i].id != q->list_node.id && tasks_one(q->r->co->tasks, q->v[i].id, NULL, NULL);
     }
     q->timed_out = running && clock_mono_ms(q->r->co->o.clock) >= q->until_ms;
-    if (running && !q->timed_out && !http_aborted(q->r->http) && !q->list.cancelled) {
+    if (running && !q->timed_out && !http_aborted(q->r->http) && !delays_stopped(q->r->co->delays)) {
         delays_add(q->r->co->delays, &q->delay, POLL_MS, look_again, q);
         return;
     }

@@ -103,7 +103,7 @@ START_TEST(cancelling_reaches_children)
     late.parent = b.id;
     tasks_begin(ts, &late);
     ck_assert(late.cancelled);
-    tasks_cancel_all(ts);
+    tasks_stop(ts);
     ck_assert(other.cancelled);
     tasks_end(ts, &late);
     tasks_end(ts, &a);
