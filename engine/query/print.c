@@ -453,6 +453,9 @@ static void print(const struct query *q, struct buf *out)
     case Q_MATCH_ALL:
         buf_z(out, "*:*");
         return;
+    case Q_SLICE:
+        buf_printf(out, "SliceQuery[field=%.*s, id=%d, max=%d]", STR_ARG(q->field_name), (int)q->slice.id, (int)q->slice.max);
+        return;
     case Q_MATCH_NONE:
         buf_printf(out, "MatchNoDocsQuery(\"%.*s\")", STR_ARG(q->none.reason));
         return;
@@ -512,9 +515,6 @@ static void print(const struct query *q, struct buf *out)
     case Q_CONSTANT:
     case Q_BOOST:
     case Q_BOOSTING:
-    case Q_SLICE:
-        buf_printf(out, "SliceQuery[field=%.*s, id=%d, max=%d]", STR_ARG(q->field_name), (int)q->slice.id, (int)q->slice.max);
-        return;
     case Q_SCRIPT_SCORE:
     case Q_SCRIPT:
     case Q_NESTED:
