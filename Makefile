@@ -132,12 +132,12 @@ check-long: deps ## the long forms: COUNT= and SEED= are passed on
 ASAN := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
 TSAN := -fsanitize=thread
 .PHONY: check-asan check-tsan
-check-asan: ## unit and process tests under ASan and UBSan
+check-asan: ## unit, process tests and recordings under ASan and UBSan
 	$(Q)$(MAKE) $(JOBS) BUILD=$(BUILD)/asan EXTRA="$(ASAN)" OPT=-O1 all tests
-	$(Q)BUILD=$(BUILD)/asan tests/run unit conformance
+	$(Q)BUILD=$(BUILD)/asan tests/run unit conformance process
 check-tsan: ## the same under TSan
 	$(Q)$(MAKE) $(JOBS) BUILD=$(BUILD)/tsan EXTRA="$(TSAN)" OPT=-O1 all tests
-	$(Q)BUILD=$(BUILD)/tsan TSAN_OPTIONS="suppressions=tests/tsan.supp" tests/run unit conformance
+	$(Q)BUILD=$(BUILD)/tsan TSAN_OPTIONS="suppressions=tests/tsan.supp" tests/run unit conformance process
 
 .PHONY: tidy format
 tidy: TIDY=1

@@ -150,36 +150,44 @@ static enum err open_log(struct log_fd *sink, const struct settings *s, struct e
     return e == ERR_OK ? log_fd_open(sink, path, em) : e;
 }
 
-static int run(const struct settings *s, const char *pidfile)
+static enum err run(const struct node_opts *o, const char *pidfile, struct errmsg *em)
+{
+    struct node *node;
+    enum err e = node_open(&node, o, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    write_pid(pidfile);
+    log_info(o->log, "node", "started, HTTP on port %u", node_http_port(node));
+    node_run(node);
+    node_close(node);
+    if (pidfile != NULL) {
+        unlink(pidfile);
+    }
+    return ERR_OK;
+}
+
+/* The exit status. */
+static int start(const struct settings *s, const char *pidfile)
 {
     struct log_fd sink;
     struct log log;
-    struct node *node;
     struct errmsg em;
     char share[PATH_MAX];
     log_fd_init(&sink, STDERR_FILENO);
     log_init(&log, &sink.base, clock_real(), LOG_INFO);
-    if (open_log(&sink, s, &em) != ERR_OK || node_log_levels(&log, s, NULL, &em) != ERR_OK) {
-        fprintf(stderr, "serai-node: cannot start: %s\n", em.frame[0].reason);
-        return 1;
-    }
     find_share(share);
     process_raise_open_files();
     struct node_opts o = {.settings = s, .log = &log, .log_file = &sink, .share_dir = share};
-    if (node_open(&node, &o, &em) != ERR_OK) {
+    enum err e = open_log(&sink, s, &em);
+    e = e == ERR_OK ? node_log_levels(&log, s, NULL, &em) : e;
+    e = e == ERR_OK ? run(&o, pidfile, &em) : e;
+    if (e != ERR_OK) {
         fprintf(stderr, "serai-node: cannot start: %s\n", em.frame[0].reason);
-        return 1;
     }
-    write_pid(pidfile);
-    log_info(&log, "node", "started, HTTP on port %u", node_http_port(node));
-    node_run(node);
-    node_close(node);
     log_fini(&log);
     log_fd_close(&sink);
-    if (pidfile != NULL) {
-        unlink(pidfile);
-    }
-    return 0;
+    return e == ERR_OK ? 0 : 1;
 }
 
 int main(int argc, char **argv)
@@ -194,11 +202,12 @@ int main(int argc, char **argv)
     settings_init(&s, &arena);
     if (read_settings(&s, argc, argv, &rest, &n_rest, &em) != ERR_OK || check_values(&s, &em) != ERR_OK) {
         fprintf(stderr, "serai-node: %s\n", em.frame[0].reason);
+        arena_fini(&arena);
         return 64;
     }
     int status = read_rest(rest, n_rest, &pidfile);
     if (status < 0) {
-        status = run(&s, pidfile);
+        status = start(&s, pidfile);
     }
     arena_fini(&arena);
     return status;
