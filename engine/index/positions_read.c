@@ -15,6 +15,7 @@ void positions_reopen(struct positions *ps, struct postings *p, bool want_offset
     ps->want_offsets = want_offsets && (p->field->has & SEG_OFFSETS) != 0;
     ps->read_doc = DOC_END;
     ps->doc_block = UINT32_MAX;
+    ps->sums_of = NULL;
     ps->n = ps->in_block = ps->block_n = 0;
 }
 
@@ -75,11 +76,11 @@ static bool step_block(struct positions *ps, bool decode)
 }
 
 /* Drops the next n positions. */
-static bool skip(struct positions *ps, uint64_t n)
+static bool skip(struct positions *ps, uint32_t n)
 {
     uint32_t here = ps->block_n - ps->in_block;
     if (n < here) {
-        ps->in_block += (uint32_t)n;
+        ps->in_block += n;
         return true;
     }
     n -= here;
@@ -88,14 +89,14 @@ static bool skip(struct positions *ps, uint64_t n)
         if (!step_block(ps, false)) {
             return false;
         }
-        n -= MIN_OF(n, (uint64_t)ps->block_n);
+        n -= MIN_OF(n, ps->block_n);
         ps->block_n = 0;
     }
     if (n > 0) {
         if (!step_block(ps, true) || n > ps->block_n) {
             return false;
         }
-        ps->in_block = (uint32_t)n;
+        ps->in_block = n;
     }
     return true;
 }
@@ -119,7 +120,12 @@ static bool enter(struct positions *ps)
     ps->block_no = 0;
     ps->in_block = ps->block_n = 0;
     ps->doc_block = p->block;
-    ps->doc_at = 0;
+    ps->taken = 0;
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < p->n; i++) {
+        ps->before[i] = sum;
+        sum += p->freqs[i];
+    }
     return in_block == 0 || skip(ps, in_block);
 }
 
@@ -181,19 +187,14 @@ static bool read_document(struct positions *ps)
         return false;
     }
     uint32_t n = postings_freq(p);
-    if (ps->doc_block != p->block || ps->doc_at > p->at) {
-        if (!enter(ps)) {
-            return false;
-        }
+    if ((ps->doc_block != p->block || ps->taken > ps->before[p->at]) && !enter(ps)) {
+        return false;
     }
-    uint64_t between = 0;
-    for (uint32_t i = ps->doc_at; i < p->at; i++) {
-        between += p->freqs[i];
-    }
+    uint32_t between = ps->before[p->at] - ps->taken;
     if ((between > 0 && !skip(ps, between)) || !make_room(ps, n) || !read_some(ps, n)) {
         return false;
     }
-    ps->doc_at = p->at + 1;
+    ps->taken = ps->before[p->at] + n;
     ps->n = n;
     return true;
 }
@@ -212,4 +213,29 @@ uint32_t positions_read(struct positions *ps)
         ps->failed = !read_document(ps);
     }
     return ps->n;
+}
+
+/* Sums of the decoded block; none when they do not fit, which only damage brings about. */
+static void make_sums(struct positions *ps)
+{
+    uint32_t sum = 0, wrapped = 0;
+    for (uint32_t i = 0; i < ps->block_n; i++) {
+        uint32_t next = sum + ps->block[0][i];
+        ps->sums[i] = sum;
+        wrapped |= next < sum;
+        sum = next;
+    }
+    ps->sums[ps->block_n] = sum;
+    ps->sums_of = wrapped == 0 ? ps->cursor : NULL;
+}
+
+uint32_t positions_run_slow(struct positions *ps, const uint32_t **v, uint32_t *base)
+{
+    uint32_t n = positions_read(ps);
+    *v = ps->pos;
+    *base = 0;
+    if (n > 0 && ps->sums_of != ps->cursor) {
+        make_sums(ps);
+    }
+    return n;
 }

@@ -202,9 +202,13 @@ struct positions {
     doc_id read_doc;
     const uint8_t *cursor;      /* the block of positions to decode next */
     uint64_t block_no;          /* its number, for short terms */
-    uint32_t doc_block, doc_at; /* the document whose positions come next */
+    uint32_t doc_block;         /* the block of documents at hand */
+    uint32_t taken;             /* of its positions: read or passed by */
+    uint32_t before[POSTINGS_BLOCK]; /* how many belong to the documents before each */
     uint32_t in_block, block_n;
     uint32_t block[3][POSTINGS_BLOCK]; /* gaps, starts' gaps, lengths */
+    const uint8_t *sums_of;            /* the cursor when sums[] were made; NULL: there are none */
+    uint32_t sums[POSTINGS_BLOCK + 1]; /* of the block's gaps before each */
     bool failed;                       /* no memory, or corrupt */
 };
 /* Opened on a cursor of a field with SEG_POSITIONS; else every read gives 0. */
@@ -214,6 +218,24 @@ void positions_fini(struct positions *ps);
 void positions_reopen(struct positions *ps, struct postings *p, bool want_offsets);
 /* Reads the current document's; returns how many (0 on failure). */
 uint32_t positions_read(struct positions *ps);
+uint32_t positions_run_slow(struct positions *ps, const uint32_t **v, uint32_t *base);
+
+/* As positions_read(), but the i-th position is (*v)[i] - *base, so that nothing is copied where the document's positions
+ * lie in the block at hand. Valid until the next read. */
+static inline uint32_t positions_run(struct positions *ps, const uint32_t **v, uint32_t *base)
+{
+    const struct postings *p = ps->postings;
+    if (p->block != ps->doc_block || ps->sums_of != ps->cursor || p->doc >= POSTINGS_UNPOSITIONED) {
+        return positions_run_slow(ps, v, base);
+    }
+    uint32_t from = ps->before[p->at] - ps->taken + ps->in_block, n = p->freqs[p->at];
+    if (from >= ps->block_n || n > ps->block_n - from) {
+        return positions_run_slow(ps, v, base);
+    }
+    *v = ps->sums + from + 1;
+    *base = ps->sums[from];
+    return n;
+}
 
 /* ---- norms and columns
  * -------------------------------------------------------------------------------------- */

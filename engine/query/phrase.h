@@ -21,7 +21,8 @@ struct phrase_slot {
     uint32_t ord;
     /* of the current document */
     uint32_t freq;
-    const uint32_t *pos;
+    const uint32_t *pos; /* ascending; each is `base` too large */
+    uint32_t base;
     uint32_t *merged; /* several terms: their positions in order */
     uint32_t merged_cap;
     /* sloppy matching */

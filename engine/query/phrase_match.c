@@ -8,7 +8,7 @@
 /* Two slots, the commonest case: a merge of two lists. */
 static float exact_two(const struct phrase_slot *a, const struct phrase_slot *b)
 {
-    int64_t shift = (int64_t)b->offset - a->offset;
+    int64_t shift = (int64_t)b->offset - a->offset + b->base - a->base;
     uint32_t i = 0, k = 0, n = 0, both = a->n == 1 ? 1 : 0;
     while (i < a->freq && k < b->freq) {
         int64_t want = (int64_t)a->pos[i] + shift, got = b->pos[k];
@@ -31,11 +31,11 @@ static float exact(struct phrase_match *m)
         lead = m->v[0].n == 1 && m->v[i].n == 1 && m->v[i].freq < lead->freq ? &m->v[i] : lead;
     }
     for (uint32_t p = 0; p < lead->freq; p++) {
-        int64_t base = (int64_t)lead->pos[p] - lead->offset;
+        int64_t base = (int64_t)lead->pos[p] - lead->base - lead->offset;
         bool all = true;
         for (uint32_t i = 0; i < m->n && all; i++) {
             struct phrase_slot *s = &m->v[i];
-            int64_t want = base + s->offset;
+            int64_t want = base + s->offset + s->base;
             if (s == lead) {
                 continue;
             }

@@ -1,5 +1,6 @@
 /* Phrases: documents that hold all terms, then their positions. */
 #include "engine/query/phrase.h"
+#include "engine/query/postings_pairs.h"
 
 #include "common/base/num.h"
 
@@ -13,6 +14,7 @@ struct phrase_scorer {
     struct scorer base;
     struct phrase_match match;
     struct phrase_slot **order; /* rarest first */
+    struct postings_pairs *pairs; /* of the two rarest; NULL: they are too unlike, or there are slots of several terms */
     const struct sim *sim;
     const uint8_t *norms;
     float freq; /* of base.doc, after matches() */
@@ -106,8 +108,28 @@ static doc_id lead_from(struct phrase_scorer *p, doc_id target)
     return lead->doc = DOC_END;
 }
 
+/* As long as every document is wanted: by the blocks of the two rarest terms. */
+static doc_id align_pairs(struct phrase_scorer *p, doc_id doc)
+{
+    while ((doc = postings_pairs_seek(p->pairs, doc)) != DOC_END) {
+        doc_id at = doc;
+        for (uint32_t i = 2; i < p->match.n && at == doc; i++) {
+            at = slot_seek(p->order[i], doc);
+        }
+        if (at == doc) {
+            break;
+        }
+        doc = at;
+    }
+    p->order[0]->doc = p->order[1]->doc = doc;
+    return p->base.doc = doc;
+}
+
 static doc_id align(struct phrase_scorer *p, doc_id doc)
 {
+    if (p->pairs != NULL && p->min < 0) {
+        return align_pairs(p, doc);
+    }
     bool picky = p->min >= 0 && p->match.slop == 0 && p->order[0]->single != NULL;
 again:
     if (picky && doc != DOC_END) {
@@ -184,8 +206,19 @@ static bool merge_positions(struct phrase_scorer *p, struct phrase_slot *s)
         insert_sorted(s->merged, &n, s->positions[i].pos, more);
     }
     s->pos = s->merged;
+    s->base = 0;
     s->freq = n;
     return true;
+}
+
+static void read_positions(const struct phrase_scorer *p, struct phrase_slot *s)
+{
+    if (p->match.slop == 0) {
+        s->freq = positions_run(&s->positions[0], &s->pos, &s->base);
+    } else {
+        s->freq = positions_read(&s->positions[0]);
+        s->pos = s->positions[0].pos;
+    }
 }
 
 static uint32_t slot_freq(struct phrase_slot *s)
@@ -221,8 +254,7 @@ static bool phrase_matches(struct scorer *s)
                 return false;
             }
         } else {
-            slot->freq = positions_read(&slot->positions[0]);
-            slot->pos = slot->positions[0].pos;
+            read_positions(p, slot);
             if (slot->positions[0].failed) {
                 return fail(p);
             }
@@ -323,6 +355,20 @@ static void sort_by_cost(struct phrase_slot **v, uint32_t n)
     }
 }
 
+/* The two rarest slots, if they are one term each and about as frequent. */
+static bool pair_up(struct phrase_scorer *p, struct arena *a)
+{
+    struct phrase_slot **v = p->order;
+    if (p->match.n < 2 || v[0]->n != 1 || v[1]->n != 1 || v[1]->cost / POSTINGS_PAIRS_RATIO > v[0]->cost) {
+        return true;
+    }
+    p->pairs = arena_alloc(a, sizeof(*p->pairs));
+    if (p->pairs != NULL) {
+        postings_pairs_init(p->pairs, &v[0]->postings[0], &v[1]->postings[0]);
+    }
+    return p->pairs != NULL;
+}
+
 static enum err phrase_scorer_new(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
 {
     const struct phrase_weight *pw = (const struct phrase_weight *)(const void *)w;
@@ -355,6 +401,9 @@ static enum err phrase_scorer_new(const struct weight *w, const struct scorer_re
         return err_no_memory(rq->em);
     }
     sort_by_cost(p->order, q->phrase.n);
+    if (!pair_up(p, rq->arena)) {
+        return err_no_memory(rq->em);
+    }
     p->sim = w->need != NEED_NO_SCORES ? &pw->sim : NULL;
     p->norms = p->sim != NULL ? seg_norms(f) : NULL;
     p->min = -1;
