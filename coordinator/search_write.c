@@ -106,15 +106,14 @@ static void write_guessed_cause(struct jsonw *w, const struct errmsg *first)
     jw_obj_end(w);
 }
 
-/* Several shards sorted by a field are asked first whether they can match at all: that is where its absence is seen. */
-static const char *failed_phase(const struct search_call *c, const struct errmsg *first)
+/* Several shards sorted by a field are asked first whether they can match at all: that is where they refuse it. */
+static const char *failed_phase(const struct search_call *c)
 {
-    bool by_field = c->source.n_sort > 0 && c->source.sort[0].kind == SORT_FIELD;
-    bool no_mapping = err_code(first) == ERR_QUERY_SHARD && strncmp(first->frame[0].reason, "No mapping found for", 20) == 0;
-    if (c->fetch_failed) {
-        return "fetch";
+    bool refused = false;
+    for (uint32_t i = 0; i < c->n_shards; i++) {
+        refused |= c->queries[i].result != NULL && c->queries[i].result->first_key_refused;
     }
-    return c->n_shards > 1 && by_field && no_mapping ? "can_match" : "query";
+    return c->fetch_failed ? "fetch" : c->n_shards > 1 && refused ? "can_match" : "query";
 }
 
 /* An error that no shard is named for. */
@@ -150,7 +149,7 @@ static void write_all_failed(struct search_call *c, struct jsonw *w, bool with_r
     }
     jw_kz(w, "type", err_type(ERR_SEARCH_PHASE));
     jw_kz(w, "reason", c->n_failed == c->n_shards ? "all shards failed" : "Partial shards failure");
-    jw_kz(w, "phase", failed_phase(c, first));
+    jw_kz(w, "phase", failed_phase(c));
     jw_kbool(w, "grouped", true);
     jw_k(w, "failed_shards");
     write_failures(c, w);
@@ -221,6 +220,34 @@ static void write_total(struct search_call *c, struct jsonw *w)
     jw_obj_end(w);
 }
 
+/* The totals of inner hits as numbers, as the request wants all totals. */
+static void plain_totals(struct json *hit)
+{
+    struct json *inner = json_get(hit, "inner_hits");
+    for (uint32_t i = 0; json_is(inner, JSON_OBJECT) && i < inner->n; i++) {
+        struct json *hits = json_get(&inner->members[i].value, "hits"), *total = json_get(hits, "total");
+        const struct json *value = json_get(total, "value"), *list = json_get(hits, "hits");
+        if (value != NULL) {
+            *total = *value;
+        }
+        for (uint32_t k = 0; json_is(list, JSON_ARRAY) && k < list->n; k++) {
+            plain_totals(&list->items[k]);
+        }
+    }
+}
+
+static void write_hit(struct search_call *c, struct jsonw *w, struct str hit)
+{
+    struct json tree;
+    if (c->o.total_as_int && c->source.nested_hits
+        && json_parse(&tree, hit, &c->arena, &json_limits_default, NULL) == ERR_OK) {
+        plain_totals(&tree);
+        jw_value(w, &tree);
+    } else {
+        jw_raw(w, hit);
+    }
+}
+
 void search_write_hits(struct search_call *c, struct jsonw *w)
 {
     jw_k(w, "hits");
@@ -238,7 +265,7 @@ void search_write_hits(struct search_call *c, struct jsonw *w)
     jw_arr(w);
     for (uint32_t i = 0; c->hits != NULL && i < c->reduced.n; i++) {
         if (c->hits[i].n > 0) {
-            jw_raw(w, c->hits[i]);
+            write_hit(c, w, c->hits[i]);
         }
     }
     jw_arr_end(w);

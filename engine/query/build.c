@@ -297,7 +297,7 @@ enum err query_build(const struct query **out, const struct query_context *cx, c
     if (e != ERR_OK) {
         return e;
     }
-    struct builder b = {.cx = cx, .arena = cx->arena, .nested = cx->nested};
+    struct builder b = {.cx = cx, .arena = cx->arena, .nested = cx->nested, .raw_error = cx->raw_errors};
     struct errmsg own;
     if (em == NULL) {
         em = &own;

@@ -236,6 +236,7 @@ struct query_context {
     int32_t shard;
     int64_t now_ms;          /* one moment for the whole request */
     const struct field *nested; /* the query is about documents of this nested object; NULL: roots */
+    bool raw_errors; /* what a query refuses is not wrapped in a query_shard_exception */
     uint32_t clauses_max;    /* indices.query.bool.max_clause_count, 1024 */
     uint32_t depth_max;
     const struct settings *index_settings;

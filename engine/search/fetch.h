@@ -11,6 +11,7 @@
 
 struct inner_hits;
 struct shown_field;
+struct shown_column;
 
 struct fetch {
     const struct search_shard *shard;
@@ -26,6 +27,9 @@ struct fetch {
     const struct leaf *leaf;
     bool need_source;
     unsigned want; /* STORED_* */
+    bool query_is_nested;            /* the query is a nested query's inner one: so are the hits */
+    struct shown_column *columns;    /* what docvalue_fields names, by the mapping */
+    uint32_t n_columns;
     const struct shown_field *shown; /* what `fields` names, by the mapping */
     uint32_t n_shown;
     struct inner_hits *inner; /* of the query's nested parts */

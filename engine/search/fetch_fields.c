@@ -5,12 +5,12 @@
 
 #include "engine/index/engine.h"
 
-/* ---- checks that need no document ------------------------------------------------------------------------------------------- */
+/* ---- doc values: which ----------------------------------------------------------------------------------------------------------- */
 
-static bool is_pattern(struct str name)
-{
-    return str_find(name, '*', 0) != SIZE_MAX;
-}
+struct shown_column {
+    struct str name; /* as asked for: may be an alias's */
+    struct value_format format;
+};
 
 static enum err check_doc_value(const struct field *f, struct str name, struct errmsg *em)
 {
@@ -22,54 +22,159 @@ static enum err check_doc_value(const struct field *f, struct str name, struct e
                        "significant memory.",
                        STR_ARG(name));
     }
-    if (f->type < FT_META_ID && f->type != FT_TEXT && !f->doc_values && f->type != FT_CONSTANT_KEYWORD) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type [%s]. Use doc values instead.",
-                       STR_ARG(name), field_type_name(f->type));
+    bool has = f->doc_values || f->type == FT_TEXT || f->type == FT_CONSTANT_KEYWORD;
+    if (f->type >= FT_META_ID || f->type == FT_COMPLETION) {
+        has = f->type == FT_META_ID || f->type == FT_META_INDEX || f->type == FT_META_TYPE || f->type == FT_META_SEQ_NO;
+        return has ? ERR_OK
+                   : err_set(em, ERR_ILLEGAL_ARGUMENT, "Fielddata is not supported on field [%.*s] of type [%s]", STR_ARG(name),
+                             field_type_name(f->type));
     }
+    return has ? ERR_OK
+               : err_set(em, ERR_ILLEGAL_ARGUMENT,
+                         "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type [%s]. Use doc values instead.",
+                         STR_ARG(name), field_type_name(f->type));
+}
+
+static enum err add_column(struct fetch *f, size_t *cap, const struct field *shown, struct str format)
+{
+    const struct field *field = shown->type == FT_ALIAS ? shown->alias_of : shown;
+    struct shown_column c = {.name = shown->path};
+    enum err e = check_doc_value(field, shown->path, f->em);
+    e = e == ERR_OK ? value_format_new(&c.format, field, format, f->arena, f->em) : e;
+    if (e != ERR_OK) {
+        return e;
+    }
+    f->columns = arena_grow(f->arena, f->columns, f->n_columns, cap, sizeof(*f->columns));
+    if (f->columns == NULL) {
+        return err_no_memory(f->em);
+    }
+    f->columns[f->n_columns++] = c;
     return ERR_OK;
+}
+
+/* Patterns take metadata fields, too; the nested path is none that is known to the outside. */
+static enum err add_columns(struct fetch *f, size_t *cap, const struct field_and_format *spec)
+{
+    const struct mapping *m = f->shard->view->mapping;
+    const struct field **fields;
+    size_t n;
+    enum err e = ERR_OK;
+    if (!mapping_match(m, spec->field, f->arena, &fields, &n)) {
+        return err_no_memory(f->em);
+    }
+    for (size_t i = 0; e == ERR_OK && i < n; i++) {
+        e = fields[i]->type != FT_META_NESTED_PATH ? add_column(f, cap, fields[i], spec->format) : ERR_OK;
+    }
+    bool pattern = str_find(spec->field, '*', 0) != SIZE_MAX;
+    for (uint32_t i = 0; e == ERR_OK && pattern && i < mapping_field_count(m); i++) {
+        const struct field *meta = mapping_field_at(m, i);
+        if (meta->type >= FT_META_ID && meta->type != FT_META_NESTED_PATH && str_glob(spec->field, meta->path)) {
+            e = add_column(f, cap, meta, spec->format);
+        }
+    }
+    return e;
+}
+
+static bool asked_for(const struct search_source *s, struct str field)
+{
+    for (uint32_t i = 0; i < s->n_docvalue_fields; i++) {
+        if (str_eq(s->docvalue_fields[i].field, field)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 enum err fetch_fields_check(struct fetch *f)
 {
     const struct search_source *s = f->source;
     const struct mapping *m = f->shard->view->mapping;
-    struct value_format vf;
+    size_t cap = 0;
     enum err e = ERR_OK;
-    for (uint32_t i = 0; e == ERR_OK && i < s->n_docvalue_fields; i++) {
-        const struct field *field = is_pattern(s->docvalue_fields[i].field) ? NULL : mapping_field(m, s->docvalue_fields[i].field);
-        e = field != NULL ? check_doc_value(field, s->docvalue_fields[i].field, f->em) : ERR_OK;
-        e = e == ERR_OK && field != NULL ? value_format_new(&vf, field, s->docvalue_fields[i].format, f->arena, f->em) : e;
+    for (uint32_t i = 0; e == ERR_OK && i < s->n_stored_fields; i++) {
+        const struct field *field = mapping_field(m, s->stored_fields[i]);
+        if (field != NULL && (field->type == FT_OBJECT || field->type == FT_NESTED)) {
+            e = err_set(f->em, ERR_ILLEGAL_ARGUMENT, "field [%.*s] isn't a leaf field", STR_ARG(s->stored_fields[i]));
+        }
     }
-    for (uint32_t i = 0; e == ERR_OK && i < s->n_fields; i++) {
-        const struct field *field = is_pattern(s->fields[i].field) ? NULL : mapping_field(m, s->fields[i].field);
-        e = field != NULL ? value_format_new(&vf, field, s->fields[i].format, f->arena, f->em) : ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < s->n_docvalue_fields; i++) {
+        e = add_columns(f, &cap, &s->docvalue_fields[i]);
+    }
+    if (e == ERR_OK && s->collapse.field.p != NULL && f->query_is_nested == false && !asked_for(s, s->collapse.field)) {
+        struct field_and_format group = {.field = s->collapse.field}; /* a group shows the value that made it */
+        e = add_columns(f, &cap, &group);
     }
     return e == ERR_OK ? fetch_source_fields_prepare(f) : e;
 }
 
-/* ---- doc values ----------------------------------------------------------------------------------------------------------------- */
+/* ---- doc values of a hit --------------------------------------------------------------------------------------------------------- */
 
-static enum err write_doc_values(struct fetch *f, struct fetch_hit *h, const struct field_and_format *spec, struct jsonw *w)
+static enum err write_column(struct fetch *f, struct fetch_hit *h, const struct shown_column *c, struct jsonw *w)
 {
-    const struct field **fields;
-    size_t n;
-    if (!mapping_match(f->shard->view->mapping, spec->field, h->arena, &fields, &n)) {
-        return err_no_memory(f->em);
-    }
-    for (size_t i = 0; i < n; i++) {
-        const struct field *shown = fields[i], *field = shown->type == FT_ALIAS ? shown->alias_of : shown;
-        struct value_format vf;
-        if (check_doc_value(field, shown->path, NULL) != ERR_OK) {
-            continue; /* a pattern takes what has doc values */
+    const struct field *field = c->format.field;
+    struct stored_doc stored;
+    struct str from, to;
+    enum err e = ERR_OK;
+    switch (field->type) {
+    case FT_META_INDEX:
+        jw_str(w, f->shard->index_name);
+        return ERR_OK;
+    case FT_META_TYPE:
+        jw_str(w, STR("_doc"));
+        return ERR_OK;
+    case FT_META_ID:
+        e = h->root == NULL ? stored_read(&f->stored, h->doc, STORED_ID, h->arena, &stored, f->em) : ERR_OK;
+        if (e == ERR_OK && h->root == NULL) {
+            jw_str(w, stored.id);
         }
-        enum err e = value_format_new(&vf, field, spec->format, h->arena, f->em);
-        if (e != ERR_OK) {
-            return e;
-        }
-        doc_values_write(&vf, segment_field(h->leaf->segment, field->path), h->doc, shown->path, w);
+        return e;
+    default:
+        break;
     }
+    const struct seg_field *seg = segment_field(h->leaf->segment, field->path);
+    if (seg != NULL && (seg->has & SEG_RANGES) != 0 && seg_range_value(seg, h->doc, 0, &from, &to)) {
+        /* Elasticsearch has no form for them, and fails over the bytes. */
+        return err_set(f->em, field->type == FT_DATE_RANGE ? ERR_UNSUPPORTED : ERR_ARRAY_BOUNDS, "ranges have no printed doc values");
+    }
+    doc_values_write(&c->format, seg, h->doc, w);
     return ERR_OK;
+}
+
+static bool shown_before(const struct fetch *f, uint32_t at)
+{
+    for (uint32_t i = 0; i < at; i++) {
+        if (str_eq(f->columns[i].name, f->columns[at].name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Fields named twice have their values twice, as each form wants them. */
+static enum err write_columns(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
+{
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < f->n_columns; i++) {
+        struct buf b;
+        struct jsonw values;
+        if (shown_before(f, i)) {
+            continue;
+        }
+        buf_init(&b, NULL, BUF_UNLIMITED);
+        jsonw_init(&values, &b, false);
+        jw_arr(&values);
+        for (uint32_t k = i; e == ERR_OK && k < f->n_columns; k++) {
+            e = str_eq(f->columns[k].name, f->columns[i].name) ? write_column(f, h, &f->columns[k], &values) : ERR_OK;
+        }
+        jw_arr_end(&values);
+        if (e == ERR_OK && b.n > 2) {
+            jw_key(w, f->columns[i].name);
+            jw_raw(w, buf_view(&b));
+        }
+        e = e == ERR_OK && b.failed ? err_no_memory(f->em) : e;
+        buf_fini(&b);
+    }
+    return e;
 }
 
 /* ---- stored fields ---------------------------------------------------------------------------------------------------------------- */
@@ -95,7 +200,7 @@ static void write_stored_value(const struct mapping *m, const struct stored_valu
     if (v->is_num) {
         value_write_num(&vf, v->num, w);
     } else if (field->type == FT_BINARY) {
-        value_write_binary(v->bytes, w);
+        value_write_binary(v->bytes, true, w);
     } else {
         value_write_term(&vf, v->bytes, w);
     }
@@ -151,16 +256,6 @@ enum err stored_fields_json(const struct view *v, const struct engine_doc *doc, 
 
 /* ---- the member --------------------------------------------------------------------------------------------------------------------- */
 
-static bool asked_for(const struct search_source *s, struct str field)
-{
-    for (uint32_t i = 0; i < s->n_docvalue_fields; i++) {
-        if (str_eq(s->docvalue_fields[i].field, field)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 enum err fetch_fields(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
 {
     const struct search_source *s = f->source;
@@ -176,13 +271,7 @@ enum err fetch_fields(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
     if (s->n_stored_fields > 0 && !s->stored_none) {
         write_stored(f->shard->view->mapping, &h->stored, s->stored_fields, s->n_stored_fields, &inner);
     }
-    for (uint32_t i = 0; e == ERR_OK && i < s->n_docvalue_fields; i++) {
-        e = write_doc_values(f, h, &s->docvalue_fields[i], &inner);
-    }
-    if (e == ERR_OK && s->collapse.field.p != NULL && h->place == NULL && !asked_for(s, s->collapse.field)) { /* a group shows the value that made it */
-        struct field_and_format group = {.field = s->collapse.field};
-        e = write_doc_values(f, h, &group, &inner);
-    }
+    e = write_columns(f, h, &inner);
     e = e == ERR_OK ? fetch_source_fields(f, h, &inner) : e;
     e = e == ERR_OK ? script_fields_write(f, h, &inner) : e;
     jw_obj_end(&inner);

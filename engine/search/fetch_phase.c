@@ -90,7 +90,7 @@ static enum err prepare_query(struct fetch *f)
     const struct search_source *s = f->source;
     const struct query *post_filter = NULL;
     enum err e = ERR_OK;
-    bool given = f->query != NULL;
+    bool given = f->query_is_nested;
     if (!given && !s->names && !s->nested_hits && !s->explain && s->highlight_spec == NULL) {
         return ERR_OK;
     }
@@ -195,19 +195,16 @@ static enum err write_names(struct fetch *f, struct fetch_hit *h, struct jsonw *
     return ERR_OK;
 }
 
+/* Sorting by nothing but the score, best first, is not sorting; nor is it either way round where hits are grouped. */
 static void write_sort(const struct fetch *f, const struct fetch_hit *h, struct jsonw *w)
 {
     const struct search_source *s = f->source;
-    bool by_score = s->n_sort == 1 && s->sort[0].kind == SORT_SCORE && h->root == NULL;
-    if (h->top->sort == NULL && !by_score) {
+    if (h->top->sort == NULL || (s->collapse.field.p != NULL && s->n_sort == 1 && s->sort[0].kind == SORT_SCORE)) {
         return;
     }
     jw_k(w, "sort");
     jw_arr(w);
-    if (h->top->sort == NULL) {
-        jw_float(w, h->top->score);
-    }
-    for (uint32_t i = 0; h->top->sort != NULL && i < s->n_sort; i++) {
+    for (uint32_t i = 0; i < s->n_sort; i++) {
         sort_value_write(&h->top->sort[i], w);
     }
     jw_arr_end(w);
@@ -388,6 +385,9 @@ enum err search_fetch_phase(struct str *hits, const struct search_shard *shard, 
     struct errmsg own;
     struct fetch f = {.shard = shard, .source = source, .arena = arena, .em = em != NULL ? em : &own};
     err_clear(f.em);
+    if (n == 0) { /* what fetching would refuse goes unnoticed */
+        return ERR_OK;
+    }
     enum err e = fetch_prepare(&f);
     struct arena scratch;
     arena_init(&scratch, arena->alloc, arena->bytes_max);

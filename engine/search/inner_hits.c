@@ -130,7 +130,8 @@ static enum err prepare_one(struct fetch *f, struct inner_hits *x, const struct 
     const struct search_source *s = nested->nested.inner_hits->source;
     x->name = name_of(nested);
     x->nested = nested;
-    x->f = (struct fetch){.shard = f->shard, .source = s, .arena = f->arena, .em = f->em, .query = nested->nested.child};
+    x->f = (struct fetch){.shard = f->shard, .source = s, .arena = f->arena, .em = f->em, .query = nested->nested.child,
+                          .query_is_nested = true};
     enum err e = fetch_prepare(&x->f);
     x->f.cx.nested = nested->nested.path;
     e = e == ERR_OK && !by_score(s) ? sort_plan_new(&x->sort, &x->f.cx, s->sort, s->n_sort, f->em) : e;

@@ -1,6 +1,7 @@
 /* The query phase: which documents, how many, in what order; and what is computed over all of them. */
 #include "engine/aggs/aggs.h"
 #include "engine/search/fetch.h"
+#include "engine/search/script_fields.h"
 #include "engine/search/search.h"
 #include "engine/search/top_docs.h"
 #include "engine/search/whole_query.h"
@@ -32,7 +33,7 @@ struct run {
     int64_t threshold;     /* counting may stop being exact above it */
     int64_t collected;     /* for terminate_after */
     float best;
-    bool done, terminated, timed_out, skipping;
+    bool done, terminated, timed_out, skipping, first_key_refused;
     int64_t deadline_ns;
     uint32_t polls;
     struct scorer *scorer;
@@ -156,6 +157,9 @@ static enum err check_combinations(const struct run *r)
     if (s->stored_none && s->source.given && s->source.enabled) {
         return err_set(r->em, ERR_SEARCH, "[stored_fields] cannot be disabled if [_source] is requested");
     }
+    if (s->stored_none && s->n_fields > 0) {
+        return err_set(r->em, ERR_SEARCH, "[stored_fields] cannot be disabled when using the [fields] option");
+    }
     return check_window(r);
 }
 
@@ -260,13 +264,26 @@ static enum err make_weight(struct run *r)
     return ERR_OK;
 }
 
+/* Several shards are asked first whether they can match at all, which needs the first sort key and comes before all else. */
+static enum err check_first_key(struct run *r)
+{
+    const struct search_source *s = r->source;
+    struct sort_plan *first = NULL;
+    if (s->n_sort == 0 || s->sort[0].kind != SORT_FIELD || r->shard->n_shards <= 1) {
+        return ERR_OK;
+    }
+    enum err e = sort_plan_new(&first, &r->cx, s->sort, 1, r->em);
+    sort_plan_fini(first);
+    r->first_key_refused = e != ERR_OK;
+    return e;
+}
+
 static enum err prepare(struct run *r)
 {
     const struct search_source *s = r->source;
-    enum err e = check_combinations(r);
-    if (e == ERR_OK) {
-        e = search_context_init(&r->cx, r->shard, s, r->arena, r->em);
-    }
+    enum err e = search_context_init(&r->cx, r->shard, s, r->arena, r->em);
+    e = e == ERR_OK ? check_first_key(r) : e;
+    e = e == ERR_OK ? check_combinations(r) : e;
     if (e == ERR_OK) {
         e = whole_query(&r->query, &r->cx, QUERY_RUN, r->em);
     }
@@ -277,6 +294,7 @@ static enum err prepare(struct run *r)
             e = weight_new(&r->post_filter, &r->cx.weight, post_filter, NEED_NO_SCORES, r->em);
         }
     }
+    e = e == ERR_OK && s->size != 0 ? script_fields_check(&r->cx, r->em) : e;
     if (e == ERR_OK && s->nested_hits) {
         e = inner_hits_check(&r->cx, r->query, post_filter, r->em);
     }
@@ -346,26 +364,22 @@ static void take(struct run *r, doc_id doc)
             return;
         }
     }
-    if (r->source->terminate_after != 0) {
-        if (r->collected >= r->source->terminate_after) {
+    if (r->post_bits == NULL || bits_test(r->post_bits, doc)) {
+        if (r->source->terminate_after != 0 && r->collected++ >= r->source->terminate_after) {
             r->terminated = r->done = true;
             return;
         }
-        r->collected++;
+        r->hits++;
+        if (score > r->best) {
+            r->best = score;
+        }
+        if (r->top != NULL) {
+            top_docs_add(r->top, doc, score);
+            r->done |= --r->page_left == 0;
+        }
     }
     if (r->aggs != NULL) {
         r->aggs->collect(r->aggs->self, doc, score);
-    }
-    if (r->post_bits != NULL && !bits_test(r->post_bits, doc)) {
-        return;
-    }
-    r->hits++;
-    if (score > r->best) {
-        r->best = score;
-    }
-    if (r->top != NULL) {
-        top_docs_add(r->top, doc, score);
-        r->done |= --r->page_left == 0;
     }
 }
 
@@ -484,6 +498,10 @@ static enum err collect(struct run *r)
         if (r->page_start > 0 && r->leaf->base + r->leaf->doc_count <= r->page_start) {
             continue;
         }
+        if (r->source->terminate_after != 0 && r->collected >= r->source->terminate_after) { /* a new segment is not begun */
+            r->terminated = true;
+            return ERR_OK;
+        }
         enum err e = search_leaf(r);
         if (e != ERR_OK) {
             return e;
@@ -539,13 +557,16 @@ static enum err rescore(struct run *r, const struct rescore_spec *s, struct top_
 {
     const struct query *q;
     const struct weight *w;
-    enum err e = query_build(&q, &r->cx.query, s->query, r->em);
+    struct query_context cx = r->cx.query;
+    cx.raw_errors = true;
+    enum err e = query_build(&q, &cx, s->query, r->em);
     if (e == ERR_OK) {
         e = weight_new(&w, &r->cx.weight, q, NEED_SCORES, r->em);
     }
     if (e != ERR_OK) {
         return e;
     }
+    uint32_t all = n;
     n = MIN_OF(n, (uint32_t)MAX_OF(s->window, 0));
     qsort(docs, n, sizeof(*docs), by_doc);
     const struct leaf *leaf = NULL;
@@ -566,7 +587,10 @@ static enum err rescore(struct run *r, const struct rescore_spec *s, struct top_
         bool matched = scorer != NULL && scorer->doc == doc && scorer_accepts(scorer);
         docs[i].score = combine(s, docs[i].score, matched, matched ? scorer->ops->score(scorer) : 0);
     }
-    qsort(docs, n, sizeof(*docs), by_score);
+    for (uint32_t i = n; i < all; i++) { /* beyond the window: as if the second query had not matched */
+        docs[i].score *= (float)s->query_weight;
+    }
+    qsort(docs, all, sizeof(*docs), by_score);
     return weight_error(w, r->em);
 }
 
@@ -613,7 +637,7 @@ static enum err finish(struct run *r, struct query_result *out)
     }
     if (e == ERR_OK && out->n > 0 && r->sort == NULL && s->collapse.field.p == NULL) {
         out->max_score = out->docs[0].score;
-    } else if (e == ERR_OK && out->n > 0 && s->track_scores) {
+    } else if (e == ERR_OK && out->n > 0 && s->track_scores && s->collapse.field.p == NULL) {
         out->max_score = r->best;
     }
     struct buf b;
@@ -658,6 +682,8 @@ enum err search_query_phase(struct query_result *out, const struct search_shard 
     }
     if (e == ERR_OK) {
         e = finish(&r, out);
+    } else {
+        *out = (struct query_result){.slot = shard->slot, .first_key_refused = r.first_key_refused};
     }
     aggs_collector_free(r.aggs);
     sort_plan_fini(r.sort);

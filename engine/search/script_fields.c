@@ -19,6 +19,20 @@ static enum err run_one(struct fetch *f, struct fetch_hit *h, const struct scrip
     return e == ERR_OK ? script_docs_value(docs, h->doc, h->arena, out, em) : e;
 }
 
+enum err script_fields_check(const struct search_context *cx, struct errmsg *em)
+{
+    for (uint32_t i = 0; i < cx->source->n_script_fields; i++) {
+        const struct script *script;
+        const struct json *form = cx->source->script_fields[i].script;
+        enum err e = form == NULL ? err_set(em, ERR_NULL_POINTER, "a script field has no script")
+                                  : script_of_form(&cx->query, form, SCRIPT_FIELD, &script, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
 enum err script_fields_write(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
 {
     for (uint32_t i = 0; i < f->source->n_script_fields; i++) {
@@ -31,6 +45,9 @@ enum err script_fields_write(struct fetch *f, struct fetch_hit *h, struct jsonw 
         }
         if (e != ERR_OK) {
             return e;
+        }
+        if (v.type == JSON_ARRAY && v.n == 0) {
+            continue;
         }
         jw_key(w, s->name);
         if (v.type == JSON_ARRAY) {

@@ -72,6 +72,7 @@ struct query_result {
     enum total_relation relation;
     float max_score; /* NaN: none */
     bool timed_out, terminated_early;
+    bool first_key_refused; /* of a failed phase: it was the first sort key, which several shards are asked about beforehand */
     struct str aggs;    /* byte form of the partial aggregations; n == 0: none */
     struct str suggest; /* likewise */
     struct str profile; /* JSON text; n == 0: none */

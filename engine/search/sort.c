@@ -11,7 +11,7 @@
 
 static bool is_text_type(enum field_type t)
 {
-    return t == FT_KEYWORD || t == FT_CONSTANT_KEYWORD || t == FT_IP || t == FT_META_ID || t == FT_META_INDEX;
+    return t == FT_KEYWORD || t == FT_CONSTANT_KEYWORD || t == FT_IP || t == FT_META_ID || t == FT_META_INDEX || t == FT_META_TYPE;
 }
 
 /* Text sorts by its terms, where they are kept by document. */
@@ -23,7 +23,7 @@ static bool has_text_column(const struct field *f)
 static bool has_num_column(enum field_type t)
 {
     return field_type_is_numeric(t) || t == FT_BOOLEAN || t == FT_DATE || t == FT_DATE_NANOS || t == FT_META_SEQ_NO
-           || t == FT_META_VERSION || t == FT_TOKEN_COUNT;
+           || t == FT_TOKEN_COUNT;
 }
 
 static enum field_type type_of_name(struct str name)
@@ -86,7 +86,13 @@ static enum err bind_unmapped(const struct search_context *cx, struct sort_key *
         return ERR_QUERY_SHARD;
     }
     *t = type_of_name(s->unmapped_type);
-    if (!is_text_type(*t) && !has_num_column(*t)) {
+    if (*t == FT_ALIAS) {
+        return err_set(em, ERR_MAPPER_PARSING, "The [path] property must be specified for field [__anonymous_].");
+    }
+    if (*t >= FT_INTEGER_RANGE && *t <= FT_IP_RANGE) { /* nothing is there: any texts will do */
+        *t = FT_KEYWORD;
+    }
+    if ((!is_text_type(*t) && !has_num_column(*t)) || *t >= FT_META_ID) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "No mapper found for type [%.*s]", STR_ARG(s->unmapped_type));
     }
     return ERR_OK;
@@ -106,7 +112,7 @@ static enum err refuse_field(const struct search_context *cx, const struct sort_
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "can't sort on geo_point field without using specific sorting feature, like geo_distance");
     }
-    if (f->type == FT_OBJECT || f->type == FT_NESTED) {
+    if (f->type == FT_OBJECT || f->type == FT_NESTED || f->type == FT_META_NESTED_PATH) {
         err_set(em, ERR_QUERY_SHARD, "No mapping found for [%.*s] in order to sort on", STR_ARG(s->field));
         err_about_index(em, cx->shard->index_name, cx->shard->index_uuid);
         return ERR_QUERY_SHARD;
@@ -114,6 +120,34 @@ static enum err refuse_field(const struct search_context *cx, const struct sort_
     return err_set(em, ERR_ILLEGAL_ARGUMENT,
                    "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type [%s]. Use doc values instead.",
                    STR_ARG(s->field), field_type_name(f->type));
+}
+
+static bool is_number(enum field_type t)
+{
+    return field_type_is_numeric(t) || t == FT_BOOLEAN || t == FT_DATE || t == FT_DATE_NANOS || t == FT_META_SEQ_NO || t == FT_TOKEN_COUNT;
+}
+
+/* Modes and types that only numbers have. */
+static enum err check_number_options(const struct search_context *cx, const struct sort_key *k, enum field_type t, struct errmsg *em)
+{
+    const struct sort_spec *s = k->spec;
+    if (is_number(t) || (t < FT_META_ID && k->field != NULL && !k->field->doc_values && t != FT_TEXT)) {
+        bool is_date = t == FT_DATE || t == FT_DATE_NANOS;
+        return str_is(s->numeric_type, "date_nanos") && is_number(t) && !is_date
+                   ? err_set(em, ERR_ILLEGAL_ARGUMENT, "trying to convert a known date time formatter to a nanosecond one, wrong field used?")
+                   : ERR_OK;
+    }
+    bool extreme = s->mode == SORT_MODE_DEFAULT || s->mode == SORT_MODE_MIN || s->mode == SORT_MODE_MAX;
+    if (extreme && s->numeric_type.p == NULL) {
+        return ERR_OK;
+    }
+    if (extreme) {
+        err_set(em, ERR_QUERY_SHARD, "[numeric_type] option cannot be set on a non-numeric field, got %s", field_type_name(t));
+    } else {
+        err_set(em, ERR_QUERY_SHARD, "we only support AVG, MEDIAN and SUM on number based fields");
+    }
+    err_about_index(em, cx->shard->index_name, cx->shard->index_uuid);
+    return ERR_QUERY_SHARD;
 }
 
 static enum err bind_field(const struct search_context *cx, struct sort_key *k, struct errmsg *em)
@@ -126,7 +160,14 @@ static enum err bind_field(const struct search_context *cx, struct sort_key *k, 
         if (e != ERR_OK) {
             return e;
         }
-    } else if (!has_text_column(k->field)
+    }
+    bool loaded = k->field == NULL || ((t != FT_TEXT || k->field->fielddata) && t != FT_OBJECT && t != FT_NESTED && t < FT_META_ID)
+                  || t == FT_META_TYPE || t == FT_META_ID || t == FT_META_INDEX || t == FT_META_SEQ_NO;
+    enum err e = loaded ? check_number_options(cx, k, t, em) : ERR_OK;
+    if (e != ERR_OK) {
+        return e;
+    }
+    if (k->field != NULL && !has_text_column(k->field)
                && ((!is_text_type(t) && !has_num_column(t)) || (!k->field->doc_values && t < FT_META_ID))) {
         return refuse_field(cx, s, k->field, em);
     }
@@ -139,11 +180,6 @@ static enum err bind_field(const struct search_context *cx, struct sort_key *k, 
         k->is_float = false;
     } else if (s->numeric_type.p != NULL) {
         k->floating = false;
-    }
-    if (k->is_text && s->mode != SORT_MODE_DEFAULT && s->mode != SORT_MODE_MIN && s->mode != SORT_MODE_MAX) {
-        err_set(em, ERR_QUERY_SHARD, "we only support AVG, MEDIAN and SUM on number based fields");
-        err_about_index(em, cx->shard->index_name, cx->shard->index_uuid);
-        return ERR_QUERY_SHARD;
     }
     return bind_missing(k, t, em);
 }
@@ -206,6 +242,7 @@ enum err sort_plan_new(struct sort_plan **out, const struct search_context *cx, 
 {
     struct sort_plan *p = ARENA_NEW(cx->arena, struct sort_plan);
     struct sort_key *keys = ARENA_ARRAY(cx->arena, struct sort_key, n);
+    *out = NULL;
     if (p == NULL || keys == NULL) {
         return err_no_memory(em);
     }
@@ -324,6 +361,12 @@ static int64_t pick_long(enum sort_mode mode, const struct num_column *c, uint64
 
 #define FEW 64
 
+/* A value as a fraction; nanoseconds become milliseconds. */
+double sort_fraction(const struct sort_key *k, int64_t v)
+{
+    return k->field->type == FT_DATE_NANOS ? (double)v / 1e6 : field_num_to_double(k->field, v);
+}
+
 static int64_t pick_fraction(const struct sort_key *k, uint64_t first, uint32_t n)
 {
     double few[FEW] = {0}, *v = n <= FEW ? few : malloc(n * sizeof(double));
@@ -331,7 +374,7 @@ static int64_t pick_fraction(const struct sort_key *k, uint64_t first, uint32_t 
         return k->missing_num;
     }
     for (uint32_t i = 0; i < n; i++) {
-        v[i] = field_num_to_double(k->field, num_column_value(&k->nums, first + i));
+        v[i] = sort_fraction(k, num_column_value(&k->nums, first + i));
     }
     double d = pick_double(k->mode, v, n);
     if (v != few) {
@@ -382,7 +425,7 @@ int64_t sort_cast(const struct sort_key *k, int64_t v)
     if (str_is(t, "date") && from == FT_DATE_NANOS) {
         return v / 1000000;
     }
-    if (str_is(t, "long") && (from == FT_DOUBLE || from == FT_FLOAT || from == FT_HALF_FLOAT || from == FT_SCALED_FLOAT)) {
+    if ((str_is(t, "long") || str_is(t, "date")) && (from == FT_DOUBLE || from == FT_FLOAT || from == FT_HALF_FLOAT || from == FT_SCALED_FLOAT)) {
         return (int64_t)field_num_to_double(k->field, v);
     }
     return v;
@@ -395,7 +438,7 @@ static void load_number(const struct sort_key *k, doc_id doc, struct sort_cell *
     if (n == 0) {
         out->num = k->missing_num;
     } else if (k->floating) {
-        out->num = n == 1 ? num_from_double(field_num_to_double(k->field, num_column_value(&k->nums, first)))
+        out->num = n == 1 ? num_from_double(sort_fraction(k, num_column_value(&k->nums, first)))
                           : pick_fraction(k, first, n);
     } else {
         int64_t v = n == 1 ? num_column_value(&k->nums, first) : pick_long(k->mode, &k->nums, first, n);
@@ -421,8 +464,8 @@ static void load_text(struct sort_plan *p, const struct sort_key *k, doc_id doc,
         set_text(out, k->field->const_value);
         return;
     }
-    if (k->field != NULL && k->field->type == FT_META_INDEX) {
-        set_text(out, p->cx->shard->index_name);
+    if (k->field != NULL && (k->field->type == FT_META_INDEX || k->field->type == FT_META_TYPE)) {
+        set_text(out, k->field->type == FT_META_INDEX ? p->cx->shard->index_name : STR("_doc"));
         return;
     }
     if (k->is_id) {

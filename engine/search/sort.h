@@ -71,14 +71,17 @@ enum err sort_cell_parse(const struct sort_plan *p, uint32_t k, const struct jso
 enum err sort_nested_bind(const struct search_context *cx, struct sort_key *k, struct errmsg *em);
 void sort_nested_fini(struct sort_key *k);
 enum err sort_nested_leaf(struct sort_key *k, const struct leaf *leaf, struct errmsg *em);
-/* Walks the nested documents of one document: begin with all zero; `at` is the document. */
+/* Walks the nested documents of one document: begin with all zero; `at` is the document. Whoever takes a value from one
+ * counts it in `used`, which max_children bounds. */
 struct sort_children {
     doc_id at;
-    uint32_t n;
+    bool begun;
+    int32_t used;
 };
 bool sort_nested_next(const struct sort_key *k, doc_id parent, struct sort_children *c);
 void sort_nested_number(const struct sort_key *k, doc_id parent, struct sort_cell *out);
 bool sort_nested_ord(const struct sort_key *k, doc_id parent, uint64_t *ord);
+double sort_fraction(const struct sort_key *k, int64_t v);
 /* A whole number under the key's numeric_type (sort.c). */
 int64_t sort_cast(const struct sort_key *k, int64_t v);
 

@@ -49,6 +49,7 @@ static enum err bind_level(const struct search_context *cx, const struct nested_
     struct weight_context wcx = cx->weight;
     const struct query *q;
     qcx.nested = out->path;
+    qcx.raw_errors = true;
     wcx.nested_too = true;
     enum err e = query_build(&q, &qcx, s->filter, em);
     return e == ERR_OK ? weight_new(&out->filter, &wcx, q, NEED_NO_SCORES, em) : e;
@@ -176,10 +177,11 @@ enum err sort_nested_leaf(struct sort_key *k, const struct leaf *leaf, struct er
 bool sort_nested_next(const struct sort_key *k, doc_id parent, struct sort_children *c)
 {
     const struct sort_nested *n = k->nested;
-    if (n->children == NULL) {
+    if (n->children == NULL || c->used >= n->max_children) {
         return false;
     }
-    if (c->n == 0) {
+    if (!c->begun) {
+        c->begun = true;
         c->at = parent;
         while (c->at > 0 && !bits_test(n->parents, c->at - 1)) {
             c->at--;
@@ -187,10 +189,8 @@ bool sort_nested_next(const struct sort_key *k, doc_id parent, struct sort_child
     } else {
         c->at++;
     }
-    size_t next = c->n >= (uint32_t)n->max_children ? parent : bits_next(n->children, c->at, parent);
-    c->at = (doc_id)next;
-    c->n++;
-    return next < parent;
+    c->at = (doc_id)bits_next(n->children, c->at, parent);
+    return c->at < parent;
 }
 
 /* ---- a document's key ------------------------------------------------------------------------------------------------------------ */
@@ -262,12 +262,13 @@ void sort_nested_number(const struct sort_key *k, doc_id parent, struct sort_cel
     while (sort_nested_next(k, parent, &it)) {
         uint64_t first;
         uint32_t n = num_column_seek(&k->nums, it.at, &first);
+        it.used += n > 0;
         for (uint32_t i = 0; i < n; i++) {
             int64_t v = num_column_value(&k->nums, first + i);
             if (k->is_geo) {
                 add_distances(k, v, &c);
             } else if (k->floating) {
-                add_double(&c, field_num_to_double(k->field, v));
+                add_double(&c, sort_fraction(k, v));
             } else {
                 add_whole(&c, v);
             }
@@ -293,6 +294,7 @@ bool sort_nested_ord(const struct sort_key *k, doc_id parent, uint64_t *ord)
         if (n == 0) {
             continue;
         }
+        it.used++;
         uint64_t o = ord_column_value(&k->ords, most ? first + n - 1 : first);
         *ord = !any ? o : most ? MAX_OF(*ord, o) : MIN_OF(*ord, o);
         any = true;

@@ -66,6 +66,7 @@ static enum err run_nested(struct sort_plan *p, struct sort_key *k, doc_id doc, 
         best = n == 0 || (most ? d > best : d < best) ? d : best;
         sum += d;
         n++;
+        it.used++;
     }
     bool summed = k->mode == SORT_MODE_SUM || k->mode == SORT_MODE_AVG;
     double value = !summed ? best : k->mode == SORT_MODE_SUM ? sum : sum / n;

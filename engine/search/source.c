@@ -111,10 +111,20 @@ static enum err field_and_format(const struct parse *p, const struct json *v, st
     }
     for (uint32_t i = 0; i < v->n; i++) {
         const struct json_member *m = &v->members[i];
-        if (str_is(m->key, "field")) {
+        bool field = str_is(m->key, "field"), fmt = str_is(m->key, "format");
+        if ((field || fmt) && m->value.type != JSON_STRING && !(fmt && m->value.type == JSON_NULL)) {
+            return jr_fail_xc(p->text, m->value.off, p->em, "[fetch_field_and_format] %.*s doesn't support values of type: %s",
+                              STR_ARG(m->key), json_token_name(&m->value));
+        }
+        if (field) {
             out->field = json_text(&m->value);
-        } else if (str_is(m->key, "format")) {
+        } else if (fmt) {
             out->format = json_text(&m->value);
+        } else if (str_is(m->key, "include_unmapped")) {
+            enum err e = jr_bool(&m->value, &out->include_unmapped, p->em);
+            if (e != ERR_OK) {
+                return jr_wrap_field(p->text, m->value.off, "fetch_field_and_format", m->key, p->em);
+            }
         } else {
             return jr_unknown_field(p->text, m->key_off, "fetch_field_and_format", m->key, known, p->em);
         }
@@ -155,7 +165,7 @@ static enum err one_script_field(const struct parse *p, const struct json_member
     }
     for (uint32_t i = 0; i < m->value.n; i++) {
         const struct json_member *k = &m->value.members[i];
-        if (str_is(k->key, "script")) {
+        if (str_is(k->key, "script") && (k->value.type == JSON_STRING || k->value.type == JSON_OBJECT)) {
             out->script = &k->value;
         } else if (str_is(k->key, "ignore_failure")) {
             enum err e = jr_bool(&k->value, &out->ignore_failure, p->em);
@@ -166,10 +176,7 @@ static enum err one_script_field(const struct parse *p, const struct json_member
             return unknown_key(p, k->key, &k->value);
         }
     }
-    if (out->script == NULL) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "script must not be null");
-    }
-    return ERR_OK;
+    return ERR_OK; /* without a script it is the shards that fail */
 }
 
 static enum err script_fields(const struct parse *p, const struct json *v)

@@ -28,6 +28,7 @@ struct source_filter {
 struct field_and_format { /* docvalue_fields, fields */
     struct str field;
     struct str format; /* p == NULL: none */
+    bool include_unmapped;
 };
 
 struct script_field {

@@ -11,24 +11,43 @@ static bool is_date(const struct field *f)
     return f->type == FT_DATE || f->type == FT_DATE_NANOS;
 }
 
+static enum err no_format(const struct field *f, struct errmsg *em)
+{
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] of type [%s] doesn't support formats.", STR_ARG(f->path),
+                   field_type_name(f->type));
+}
+
 enum err value_format_new(struct value_format *out, const struct field *f, struct str format, struct arena *arena, struct errmsg *em)
 {
     *out = (struct value_format){.field = f, .date = is_date(f) ? f->format : NULL};
-    if (format.p == NULL || str_is(format, "use_field_mapping")) {
+    if (format.p == NULL || str_is(format, "use_field_mapping") || f->type == FT_BINARY) {
         return ERR_OK;
     }
-    if (is_date(f)) {
+    if (is_date(f) || f->type == FT_DATE_RANGE) {
         return date_format_new(&out->date, format, arena, em);
     }
-    if (field_type_is_numeric(f->type)) {
-        return decimal_format_new(&out->decimal, format, arena, em);
-    }
-    if (f->type == FT_GEO_POINT && (str_is(format, "wkt") || str_is(format, "geojson"))) {
-        out->wkt = str_is(format, "wkt");
+    return field_type_is_numeric(f->type) ? decimal_format_new(&out->decimal, format, arena, em) : no_format(f, em);
+}
+
+enum err source_format_new(struct value_format *out, const struct field *f, struct str format, struct arena *arena, struct errmsg *em)
+{
+    bool range = f->type >= FT_INTEGER_RANGE && f->type <= FT_IP_RANGE;
+    *out = (struct value_format){.field = f, .date = is_date(f) || f->type == FT_DATE_RANGE ? f->format : NULL};
+    if (format.p == NULL) {
         return ERR_OK;
     }
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] of type [%s] doesn't support formats.", STR_ARG(f->path),
-                   field_type_name(f->type));
+    if (is_date(f) || range) {
+        enum err e = date_format_new(&out->date, format, arena, em);
+        return e == ERR_OK && range && f->type != FT_DATE_RANGE
+                   ? err_set(em, ERR_NULL_POINTER, "Field [%.*s] has no format to take a locale from", STR_ARG(f->path))
+                   : e;
+    }
+    if (f->type == FT_GEO_POINT) {
+        out->wkt = str_is(format, "wkt");
+        out->nothing = !out->wkt && !str_is(format, "geojson");
+        return ERR_OK;
+    }
+    return no_format(f, em);
 }
 
 static void write_buf(struct buf *b, struct jsonw *w)
@@ -97,13 +116,7 @@ void value_write_term(const struct value_format *f, struct str term, struct json
     }
 }
 
-static void open_array(struct jsonw *w, struct str name)
-{
-    jw_key(w, name);
-    jw_arr(w);
-}
-
-static void write_ords(const struct value_format *f, const struct seg_field *seg, doc_id doc, struct str name, struct jsonw *w)
+static void write_ords(const struct value_format *f, const struct seg_field *seg, doc_id doc, struct jsonw *w)
 {
     struct ord_column c;
     uint64_t first;
@@ -111,19 +124,15 @@ static void write_ords(const struct value_format *f, const struct seg_field *seg
     ord_column_open(&c, seg);
     uint32_t n = ord_column_seek(&c, doc, &first);
     buf_init(&term, NULL, BUF_UNLIMITED);
-    if (n > 0) {
-        open_array(w, name);
-        for (uint32_t i = 0; i < n; i++) {
-            if (seg_term_by_ord(seg, ord_column_value(&c, first + i), &term)) {
-                value_write_term(f, buf_view(&term), w);
-            }
+    for (uint32_t i = 0; i < n; i++) {
+        if (seg_term_by_ord(seg, ord_column_value(&c, first + i), &term)) {
+            value_write_term(f, buf_view(&term), w);
         }
-        jw_arr_end(w);
     }
     buf_fini(&term);
 }
 
-void value_write_binary(struct str s, struct jsonw *w)
+void value_write_binary(struct str s, bool padded, struct jsonw *w)
 {
     static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     struct buf b;
@@ -135,46 +144,40 @@ void value_write_binary(struct str s, struct jsonw *w)
             bits = bits << 8 | (k < n ? (unsigned char)s.p[i + k] : 0U);
         }
         for (size_t k = 0; k < 4; k++) {
-            buf_char(&b, k <= n ? alphabet[(bits >> (18 - 6 * k)) & 63] : '=');
+            if (k <= n || padded) {
+                buf_char(&b, k <= n ? alphabet[(bits >> (18 - 6 * k)) & 63] : '=');
+            }
         }
     }
     write_buf(&b, w);
 }
 
-void doc_values_write(const struct value_format *f, const struct seg_field *seg, doc_id doc, struct str name, struct jsonw *w)
+void doc_values_write(const struct value_format *f, const struct seg_field *seg, doc_id doc, struct jsonw *w)
 {
     struct num_column c;
+    struct str bytes;
     uint64_t first;
     if (f->field->type == FT_CONSTANT_KEYWORD && f->field->const_value.p != NULL) {
-        open_array(w, name);
         jw_str(w, f->field->const_value);
-        jw_arr_end(w);
         return;
     }
     if (seg == NULL) {
         return;
     }
     if ((seg->has & SEG_ORDS) != 0) {
-        write_ords(f, seg, doc, name, w);
+        write_ords(f, seg, doc, w);
         return;
     }
-    struct str bytes;
     if ((seg->has & SEG_BYTES) != 0 && seg_bytes_value(seg, doc, 0, &bytes)) {
-        open_array(w, name);
         for (uint32_t i = 0; seg_bytes_value(seg, doc, i, &bytes); i++) {
-            value_write_binary(bytes, w);
+            value_write_binary(bytes, false, w);
         }
-        jw_arr_end(w);
         return;
     }
     num_column_open(&c, seg);
     uint32_t n = num_column_seek(&c, doc, &first);
-    if (n > 0) {
-        open_array(w, name);
-        for (uint32_t i = 0; i < n; i++) {
-            value_write_num(f, num_column_value(&c, first + i), w);
-        }
-        jw_arr_end(w);
+    for (uint32_t i = 0; i < n; i++) {
+        value_write_num(f, num_column_value(&c, first + i), w);
     }
 }
 
@@ -276,6 +279,27 @@ static void write_boolean(const struct json *v, struct jsonw *w)
     }
 }
 
+/* Each bound as the format prints it; what is no range is left out. */
+static void write_date_range(const struct value_format *f, const struct json *v, struct jsonw *w)
+{
+    if (v->type != JSON_OBJECT) {
+        return;
+    }
+    jw_obj(w);
+    for (uint32_t i = 0; i < v->n; i++) {
+        struct instant t;
+        const struct json *bound = &v->members[i].value;
+        jw_key(w, v->members[i].key);
+        if (bound->type != JSON_NULL && f->field->format != NULL
+            && date_parse(f->field->format, json_text(bound), NULL, DATE_FILL_MIN, &t, NULL) == ERR_OK) {
+            write_date(f, t, w);
+        } else {
+            jw_value(w, bound);
+        }
+    }
+    jw_obj_end(w);
+}
+
 void source_value_write(const struct value_format *f, const struct json *v, struct arena *arena, struct jsonw *w)
 {
     const struct field *field = f->field;
@@ -298,8 +322,11 @@ void source_value_write(const struct value_format *f, const struct json *v, stru
     case FT_BOOLEAN:
         write_boolean(v, w);
         return;
+    case FT_DATE_RANGE:
+        write_date_range(f, v, w);
+        return;
     case FT_GEO_POINT:
-        if (geo_points_of_json(v, true, write_source_point, &points, NULL) != ERR_OK) {
+        if (f->nothing || geo_points_of_json(v, true, write_source_point, &points, NULL) != ERR_OK) {
             return; /* malformed ones that were let through are not values */
         }
         return;
