@@ -529,7 +529,8 @@ static void get_task(void *arg)
         rq->source = doc.source;
         rq->routing = doc.routing;
         rq->ignored = doc.ignored;
-        rq->n_ignored = doc.n_ignored;
+        /* Not looked for behind a routing, unless other stored fields are: see shows_ignored() of the fetch phase. */
+        rq->n_ignored = doc.routing.p == NULL || rq->n_stored_fields > 0 ? doc.n_ignored : 0;
     }
     shard_release(sh);
     rq->rq.done(&rq->rq);

@@ -164,6 +164,10 @@ static enum err add_part(struct index_buffer *b, const struct doc_part *part, co
 static void put_stored(struct buf *to, const struct doc_value *v)
 {
     struct str name = v->field->path;
+    if (v->stored.p != NULL) {
+        stored_record_bytes(to, name, v->stored);
+        return;
+    }
     switch (v->kind) {
     case DOC_TEXT:
         stored_record_bytes(to, name, v->text.raw);

@@ -25,6 +25,7 @@ struct doc_value {
     bool to_index;  /* terms, points (field->index) */
     bool to_column; /* doc values */
     bool to_store;  /* a stored field of its own */
+    struct str stored; /* its text, where the indexed form has lost some of the value; p == NULL: it has not */
     union {
         struct {
             const struct token

@@ -214,6 +214,27 @@ static enum err add_num(struct doc_parser *p, const struct field *f, int64_t num
     return ERR_OK;
 }
 
+/* Text to store instead of a value that indexing rounds. */
+static bool keep_text(struct doc_parser *p, struct doc_value *v, double a, const double *b)
+{
+    struct buf text;
+    if (!v->field->store) {
+        return true;
+    }
+    buf_init(&text, NULL, KIB);
+    if (b != NULL) {
+        num_put_double(&text, a);
+        buf_z(&text, ", ");
+        num_put_double(&text, *b);
+    } else {
+        num_put_float(&text, (float)a);
+    }
+    v->stored = arena_str(p->arena, buf_view(&text));
+    bool ok = !text.failed && v->stored.p != NULL;
+    buf_fini(&text);
+    return ok;
+}
+
 static int64_t round_half_up(double v) /* Math.round */
 {
     return num_double_to_i64(floor(v + 0.5) - (floor(v + 0.5) - v > 0.5 ? 1 : 0));
@@ -249,7 +270,12 @@ static enum err number_value(struct doc_parser *p, const struct field *f, const 
     if (e != ERR_OK) {
         return may_ignore(f, v, e) ? ignore(p, f) : e;
     }
-    return add_num(p, f, sortable(f, &n));
+    e = add_num(p, f, sortable(f, &n));
+    double exact;
+    if (e == ERR_OK && f->type == FT_HALF_FLOAT && f->store && num_parse_double(json_text(v), &exact)) {
+        return keep_text(p, &p->part->v[p->part->n - 1], exact, NULL) ? ERR_OK : no_room(p);
+    }
+    return e;
 }
 
 static enum err parse_date(struct doc_parser *p, const struct field *f, struct str s, int64_t *out)
@@ -404,6 +430,9 @@ static enum err on_point(void *self, struct geo_point point, struct errmsg *em)
     }
     to->geo.lat = geo_encode_lat(point.lat);
     to->geo.lon = geo_encode_lon(point.lon);
+    if (!keep_text(sink->p, to, point.lat, &point.lon)) {
+        return err_no_memory(em);
+    }
     if (f->n_multi_fields > 0) {
         char hash[GEOHASH_MAX + 1];
         geohash_encode(point, GEOHASH_MAX, hash);

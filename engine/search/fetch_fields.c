@@ -201,29 +201,52 @@ static void write_stored_value(const struct mapping *m, const struct stored_valu
         value_write_num(&vf, v->num, w);
     } else if (field->type == FT_BINARY) {
         value_write_binary(v->bytes, true, w);
+    } else if (field->type == FT_BOOLEAN) {
+        jw_bool(w, str_is(v->bytes, "T"));
+    } else if (field->type == FT_HALF_FLOAT) { /* as it came, not as it is indexed */
+        jw_raw(w, v->bytes);
+    } else if (field->type == FT_GEO_POINT) {
+        jw_str(w, v->bytes);
     } else {
         value_write_term(&vf, v->bytes, w);
     }
 }
 
+/* All stored values of d's field, which `name` is shown for. */
+static void write_stored_field(const struct mapping *m, const struct stored_doc *d, struct str field, struct str name, struct jsonw *w)
+{
+    jw_key(w, name);
+    jw_arr(w);
+    for (size_t i = 0; i < d->n_values; i++) {
+        if (str_eq(d->values[i].name, field)) {
+            write_stored_value(m, &d->values[i], w);
+        }
+    }
+    jw_arr_end(w);
+}
+
+/* Fields that the patterns name by themselves or by an alias. */
 static void write_stored(const struct mapping *m, const struct stored_doc *d, const struct str *patterns, uint32_t n, struct jsonw *w)
 {
     for (size_t i = 0; i < d->n_values; i++) {
+        struct str field = d->values[i].name;
         bool first = true;
         for (size_t k = 0; k < i; k++) {
-            first = first && !str_eq(d->values[k].name, d->values[i].name);
+            first = first && !str_eq(d->values[k].name, field);
         }
-        if (!first || !wanted(patterns, n, d->values[i].name)) {
+        if (!first) {
             continue;
         }
-        jw_key(w, d->values[i].name);
-        jw_arr(w);
-        for (size_t k = i; k < d->n_values; k++) {
-            if (str_eq(d->values[k].name, d->values[i].name)) {
-                write_stored_value(m, &d->values[k], w);
+        if (wanted(patterns, n, field)) {
+            write_stored_field(m, d, field, field, w);
+        }
+        for (uint32_t k = 0; k < mapping_field_count(m); k++) {
+            const struct field *alias = mapping_field_at(m, k);
+            if (alias->type == FT_ALIAS && alias->alias_of != NULL && str_eq(alias->alias_of->path, field)
+                && wanted(patterns, n, alias->path)) {
+                write_stored_field(m, d, field, alias->path, w);
             }
         }
-        jw_arr_end(w);
     }
 }
 

@@ -239,12 +239,29 @@ static enum err write_explanation(struct fetch *f, struct fetch_hit *h, struct j
     return weight_explain(f->weight, h->leaf, h->doc, h->arena, w, &matched, f->em);
 }
 
+/* Elasticsearch reads stored fields until it has id, routing and source, and _ignored stands behind them: a document with a
+ * routing shows it only when other stored fields are looked for. */
+static bool shows_ignored(const struct fetch *f, const struct fetch_hit *h)
+{
+    if (h->stored.routing.p == NULL) {
+        return !f->source->stored_none;
+    }
+    for (uint32_t i = 0; i < f->source->n_stored_fields; i++) {
+        struct str name = f->source->stored_fields[i];
+        const struct field *field = mapping_field(f->shard->view->mapping, name);
+        if ((field != NULL && field->type != FT_META_SOURCE) || str_find(name, '*', 0) != SIZE_MAX) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum err write_ignored(struct fetch *f, const struct fetch_hit *h, struct jsonw *w)
 {
     struct str *names;
     uint32_t n;
     enum err e = segment_ignored(h->leaf->segment, h->doc, h->arena, &names, &n, f->em);
-    if (e != ERR_OK || n == 0 || f->source->stored_none) {
+    if (e != ERR_OK || n == 0 || !shows_ignored(f, h)) {
         return e;
     }
     jw_k(w, "_ignored");

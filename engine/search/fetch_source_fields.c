@@ -73,12 +73,15 @@ enum err fetch_source_fields_prepare(struct fetch *f)
         }
         for (size_t k = 0; k < n_fields; k++) {
             struct shown_field s = {.name = fields[k], .field = fields[k]->type == FT_ALIAS ? fields[k]->alias_of : fields[k]};
-            if (seen(v, n, s.name) || s.field->type >= FT_META_ID) {
+            if (s.field->type >= FT_META_ID) {
                 continue;
             }
             enum err e = source_format_new(&s.format, s.field, f->source->fields[i].format, f->arena, f->em);
             if (e != ERR_OK) {
                 return e;
+            }
+            if (seen(v, n, s.name)) {
+                continue;
             }
             v = arena_grow(f->arena, v, n, &cap, sizeof(*v));
             if (v == NULL || !find_paths(&s, f->shard->view->mapping, f->arena)) {

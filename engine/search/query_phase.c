@@ -110,6 +110,9 @@ static enum err check_window(const struct run *r)
                        "[index.max_result_window] index level setting.",
                        (long long)max, (long long)(s->from + s->size));
     }
+    if (s->n_rescore > 0 && s->n_sort > 0 && !sorted_by_score_only(s)) {
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Cannot use [sort] option in conjunction with [rescore].");
+    }
     for (uint32_t i = 0; i < s->n_rescore; i++) {
         if (s->rescore[i].window > rescore_max) {
             return err_set(r->em, ERR_ILLEGAL_ARGUMENT,
@@ -119,6 +122,10 @@ static enum err check_window(const struct run *r)
                            (long long)s->rescore[i].window, (long long)rescore_max);
         }
     }
+    if (s->size < 0) {
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT,
+                       "numHits must be > 0; please use TotalHitCountCollector if you just need the total hit count");
+    }
     return ERR_OK;
 }
 
@@ -126,13 +133,6 @@ static enum err check_window(const struct run *r)
 static enum err check_combinations(const struct run *r)
 {
     const struct search_source *s = r->source;
-    if (s->size < 0) {
-        return err_set(r->em, ERR_ILLEGAL_ARGUMENT,
-                       "numHits must be > 0; please use TotalHitCountCollector if you just need the total hit count");
-    }
-    if (s->n_rescore > 0 && s->n_sort > 0 && !sorted_by_score_only(s)) {
-        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Cannot use [sort] option in conjunction with [rescore].");
-    }
     if (s->search_after != NULL && r->shard->scroll) {
         return err_set(r->em, ERR_SEARCH, "`search_after` cannot be used in a scroll context.");
     }
@@ -160,7 +160,7 @@ static enum err check_combinations(const struct run *r)
     if (s->stored_none && s->n_fields > 0) {
         return err_set(r->em, ERR_SEARCH, "[stored_fields] cannot be disabled when using the [fields] option");
     }
-    return check_window(r);
+    return ERR_OK;
 }
 
 static enum err collapse_field(const struct run *r, const struct field **out)
@@ -183,6 +183,12 @@ static enum err collapse_field(const struct run *r, const struct field **out)
     return ERR_OK;
 }
 
+static enum err prepare_sort(struct run *r)
+{
+    const struct search_source *s = r->source;
+    return s->n_sort > 0 && !sorted_by_score_only(s) ? sort_plan_new(&r->sort, &r->cx, s->sort, s->n_sort, r->em) : ERR_OK;
+}
+
 static enum err prepare_top(struct run *r)
 {
     const struct search_source *s = r->source;
@@ -190,12 +196,6 @@ static enum err prepare_top(struct run *r)
     enum err e = collapse_field(r, &group);
     if (e != ERR_OK) {
         return e;
-    }
-    if (s->n_sort > 0 && !sorted_by_score_only(s)) {
-        e = sort_plan_new(&r->sort, &r->cx, s->sort, s->n_sort, r->em);
-        if (e != ERR_OK) {
-            return e;
-        }
     }
     int64_t k = s->from + s->size;
     for (uint32_t i = 0; i < s->n_rescore; i++) {
@@ -283,7 +283,6 @@ static enum err prepare(struct run *r)
     const struct search_source *s = r->source;
     enum err e = search_context_init(&r->cx, r->shard, s, r->arena, r->em);
     e = e == ERR_OK ? check_first_key(r) : e;
-    e = e == ERR_OK ? check_combinations(r) : e;
     if (e == ERR_OK) {
         e = whole_query(&r->query, &r->cx, QUERY_RUN, r->em);
     }
@@ -294,13 +293,14 @@ static enum err prepare(struct run *r)
             e = weight_new(&r->post_filter, &r->cx.weight, post_filter, NEED_NO_SCORES, r->em);
         }
     }
-    e = e == ERR_OK && s->size != 0 ? script_fields_check(&r->cx, r->em) : e;
     if (e == ERR_OK && s->nested_hits) {
         e = inner_hits_check(&r->cx, r->query, post_filter, r->em);
     }
-    if (e == ERR_OK) {
-        e = prepare_top(r);
-    }
+    e = e == ERR_OK ? prepare_sort(r) : e;
+    e = e == ERR_OK && s->size != 0 ? script_fields_check(&r->cx, r->em) : e;
+    e = e == ERR_OK ? check_combinations(r) : e;
+    e = e == ERR_OK ? prepare_top(r) : e;
+    e = e == ERR_OK ? check_window(r) : e;
     r->threshold = s->track_total == TRACK_TOTAL_DISABLED ? 0 : s->track_total;
     if (e == ERR_OK && s->agg_spec != NULL) {
         /* Aggregations ask the weight for global and filtered documents: it is made with them in mind. */
@@ -637,7 +637,7 @@ static enum err finish(struct run *r, struct query_result *out)
     }
     if (e == ERR_OK && out->n > 0 && r->sort == NULL && s->collapse.field.p == NULL) {
         out->max_score = out->docs[0].score;
-    } else if (e == ERR_OK && out->n > 0 && s->track_scores && s->collapse.field.p == NULL) {
+    } else if (e == ERR_OK && r->top != NULL && r->hits > 0 && s->track_scores && s->collapse.field.p == NULL) {
         out->max_score = r->best;
     }
     struct buf b;

@@ -52,7 +52,7 @@ static int64_t num_of_text(const struct sort_key *k, enum field_type t, struct s
     return l;
 }
 
-static enum err bind_missing(struct sort_key *k, enum field_type t, struct errmsg *em)
+static void bind_missing(struct sort_key *k, enum field_type t)
 {
     const struct json *m = k->spec->missing;
     bool first = json_is(m, JSON_STRING) && str_is(m->s, "_first");
@@ -65,7 +65,8 @@ static enum err bind_missing(struct sort_key *k, enum field_type t, struct errms
         } else {
             k->missing_num = num_of_text(k, t, json_text(m), &ok);
         }
-        return ok ? ERR_OK : err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(json_text(m)));
+        k->missing_refused = !ok;
+        return;
     }
     /* The extreme that puts them where they belong under the direction. */
     bool greatest = last != k->spec->descending;
@@ -73,6 +74,15 @@ static enum err bind_missing(struct sort_key *k, enum field_type t, struct errms
         k->missing_num = num_from_double(greatest ? INFINITY : -INFINITY);
     } else {
         k->missing_num = greatest ? INT64_MAX : INT64_MIN;
+    }
+}
+
+enum err sort_plan_check_missing(const struct sort_plan *p, struct errmsg *em)
+{
+    for (uint32_t i = 0; i < p->n; i++) {
+        if (p->keys[i].missing_refused) {
+            return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(json_text(p->keys[i].spec->missing)));
+        }
     }
     return ERR_OK;
 }
@@ -181,7 +191,8 @@ static enum err bind_field(const struct search_context *cx, struct sort_key *k, 
     } else if (s->numeric_type.p != NULL) {
         k->floating = false;
     }
-    return bind_missing(k, t, em);
+    bind_missing(k, t);
+    return ERR_OK;
 }
 
 static enum err bind_geo(const struct search_context *cx, struct sort_key *k, struct errmsg *em)

@@ -27,7 +27,7 @@ struct sort_key {
     enum sort_mode mode;
     int64_t missing_num;
     struct str missing_text; /* p == NULL: none */
-    bool missing_first;
+    bool missing_first, missing_refused; /* `missing` is no value of the field */
     const struct script *script;
     struct script_docs *script_docs; /* of the current segment */
     struct sort_nested *nested; /* NULL: the document's own values */
@@ -52,6 +52,8 @@ struct sort_plan {
 };
 
 void sort_plan_fini(struct sort_plan *p);
+/* Refuses values of `missing` that do not fit: noticed only once documents are to be sorted. */
+enum err sort_plan_check_missing(const struct sort_plan *p, struct errmsg *em);
 /* A new segment begins. */
 enum err sort_plan_leaf(struct sort_plan *p, const struct leaf *leaf, struct scorer *scorer, struct errmsg *em);
 /* The cell of key k for a document of the current segment. A text is left unread: `ord` and `leaf` tell it. */

@@ -46,9 +46,10 @@ struct walk {
 /* Would the value show anything? Objects and arrays that filtering leaves empty are dropped unless a pattern names them. */
 static bool shows(struct walk *k, const struct json *v, bool included);
 
-static bool member_included(struct walk *k, const struct json_member *m, bool included, bool *keep_scalar)
+static bool member_included(struct walk *k, const struct json_member *m, bool included, bool *keep_scalar, bool *whole)
 {
     struct match ex = match_any(k->p->excludes, k->p->n_excludes, buf_view(&k->path));
+    *whole = false;
     if (ex.exact || k->path.failed) {
         *keep_scalar = false;
         return false;
@@ -58,6 +59,7 @@ static bool member_included(struct walk *k, const struct json_member *m, bool in
         in = match_any(k->p->includes, k->p->n_includes, buf_view(&k->path));
     }
     *keep_scalar = in.exact;
+    *whole = in.exact && !ex.deeper; /* nothing below can be excluded */
     bool container = m->value.type == JSON_OBJECT || m->value.type == JSON_ARRAY;
     return in.exact || (in.deeper && container);
 }
@@ -83,8 +85,8 @@ static bool object_shows(struct walk *k, const struct json *v, bool included)
     bool any = false;
     for (uint32_t i = 0; i < v->n && !any; i++) {
         size_t was = push(k, v->members[i].key);
-        bool exact;
-        if (member_included(k, &v->members[i], included, &exact)) {
+        bool exact, whole;
+        if (member_included(k, &v->members[i], included, &exact, &whole)) {
             any = exact || shows(k, &v->members[i].value, exact);
         }
         pop(k, was);
@@ -115,10 +117,14 @@ static void write_object(struct walk *k, const struct json *v, bool included)
     for (uint32_t i = 0; i < v->n; i++) {
         const struct json_member *m = &v->members[i];
         size_t was = push(k, m->key);
-        bool exact;
-        if (member_included(k, m, included, &exact) && (exact || shows(k, &m->value, exact))) {
+        bool exact, whole;
+        if (member_included(k, m, included, &exact, &whole) && (exact || shows(k, &m->value, exact))) {
             jw_key(k->w, m->key);
-            write_value(k, &m->value, exact);
+            if (whole) {
+                jw_value(k->w, &m->value);
+            } else {
+                write_value(k, &m->value, exact);
+            }
         }
         pop(k, was);
     }
@@ -134,7 +140,7 @@ static void write_value(struct walk *k, const struct json *v, bool included)
         for (uint32_t i = 0; i < v->n; i++) {
             const struct json *item = &v->items[i];
             bool container = item->type == JSON_OBJECT || item->type == JSON_ARRAY;
-            if (included || (container && shows(k, item, included))) {
+            if (container ? shows(k, item, included) : included) {
                 write_value(k, item, included);
             }
         }

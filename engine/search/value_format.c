@@ -223,6 +223,9 @@ static enum err write_source_point(void *self, struct geo_point p, struct errmsg
 {
     struct geo_sink *s = self;
     (void)em;
+    if (!geo_lat_ok(p.lat) || !geo_lon_ok(p.lon)) { /* let through as malformed: shown around the globe */
+        p = geo_point_normalise(p);
+    }
     if (s->wkt) {
         struct buf b;
         buf_init(&b, NULL, KIB);
