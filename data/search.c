@@ -529,8 +529,9 @@ static void get_task(void *arg)
         rq->source = doc.source;
         rq->routing = doc.routing;
         rq->ignored = doc.ignored;
-        /* Not looked for behind a routing, unless other stored fields are: see shows_ignored() of the fetch phase. */
-        rq->n_ignored = doc.routing.p == NULL || rq->n_stored_fields > 0 ? doc.n_ignored : 0;
+        /* What stands behind a routing is not always read: see shows_ignored() of the fetch phase. */
+        bool hidden = doc.routing.p != NULL && rq->n_stored_fields == 0 && (!rq->want_source || doc.stores_more);
+        rq->n_ignored = hidden ? 0 : doc.n_ignored;
     }
     shard_release(sh);
     rq->rq.done(&rq->rq);

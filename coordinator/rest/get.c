@@ -128,10 +128,12 @@ void get_write(struct get_call *g, struct jsonw *w)
         jw_ki64(w, "_version", g->rq.version);
         jw_ki64(w, "_seq_no", g->rq.seq_no);
         jw_ki64(w, "_primary_term", g->rq.primary_term);
-        if (g->rq.routing.p != NULL) {
-            jw_kstr(w, "_routing", g->rq.routing);
+        if (g->rq.want_source || g->rq.n_stored_fields > 0) { /* else nothing that is stored is looked at */
+            if (g->rq.routing.p != NULL) {
+                jw_kstr(w, "_routing", g->rq.routing);
+            }
+            write_ignored(w, g->rq.ignored, g->rq.n_ignored);
         }
-        write_ignored(w, g->rq.ignored, g->rq.n_ignored);
     }
     jw_kbool(w, "found", g->rq.found);
     if (g->rq.found && g->rq.want_source && g->rq.source.n > 0) {

@@ -184,6 +184,7 @@ struct engine_doc {
     struct str routing; /* p == NULL: none */
     struct str *ignored; /* names of fields that were not indexed; of documents in segments */
     uint32_t n_ignored;
+    bool stores_more;    /* of a document with a routing and ignored fields: it has stored fields of its own */
     uint32_t leaf;      /* engine_view_get(): where it is */
     doc_id doc;
 };

@@ -434,12 +434,16 @@ static enum err get_stored(const struct segment *s, doc_id doc, bool want_source
     struct stored_doc d;
     stored_reader_init(&r, s);
     enum err e = stored_read(&r, doc, STORED_ID | (want_source ? STORED_SOURCE : 0U), arena, &d, em);
-    stored_reader_fini(&r);
     if (e == ERR_OK) {
         out->routing = d.routing;
         out->source = want_source ? d.source : STR_NULL;
         e = segment_ignored(s, doc, arena, &out->ignored, &out->n_ignored, em);
     }
+    if (e == ERR_OK && out->n_ignored > 0 && out->routing.p != NULL) {
+        e = stored_read(&r, doc, STORED_VALUES, arena, &d, em);
+        out->stores_more = e == ERR_OK && d.n_values > 0;
+    }
+    stored_reader_fini(&r);
     return e;
 }
 

@@ -239,29 +239,34 @@ static enum err write_explanation(struct fetch *f, struct fetch_hit *h, struct j
     return weight_explain(f->weight, h->leaf, h->doc, h->arena, w, &matched, f->em);
 }
 
-/* Elasticsearch reads stored fields until it has id, routing and source, and _ignored stands behind them: a document with a
- * routing shows it only when other stored fields are looked for. */
-static bool shows_ignored(const struct fetch *f, const struct fetch_hit *h)
+/* Elasticsearch reads a document's stored fields, in their order, until it has what it needs: id, routing and perhaps the
+ * source stand first, then the fields of the mapping, then _ignored. Without a routing it never has all, and reads on. */
+static enum err shows_ignored(struct fetch *f, const struct fetch_hit *h, bool *shown)
 {
-    if (h->stored.routing.p == NULL) {
-        return !f->source->stored_none;
+    const struct search_source *s = f->source;
+    *shown = !s->stored_none && (h->stored.routing.p == NULL || h->root != NULL);
+    for (uint32_t i = 0; !*shown && !s->stored_none && i < s->n_stored_fields; i++) {
+        const struct field *field = mapping_field(f->shard->view->mapping, s->stored_fields[i]);
+        *shown = (field != NULL && field->type != FT_META_SOURCE) || str_find(s->stored_fields[i], '*', 0) != SIZE_MAX;
     }
-    for (uint32_t i = 0; i < f->source->n_stored_fields; i++) {
-        struct str name = f->source->stored_fields[i];
-        const struct field *field = mapping_field(f->shard->view->mapping, name);
-        if ((field != NULL && field->type != FT_META_SOURCE) || str_find(name, '*', 0) != SIZE_MAX) {
-            return true;
-        }
+    bool source_last = wants_source(s) || s->n_fields > 0;
+    if (*shown || s->stored_none || !source_last) {
+        return ERR_OK;
     }
-    return false;
+    struct stored_doc values;
+    enum err e = stored_read(&f->stored, h->doc, STORED_VALUES, h->arena, &values, f->em);
+    *shown = e == ERR_OK && values.n_values == 0;
+    return e;
 }
 
 static enum err write_ignored(struct fetch *f, const struct fetch_hit *h, struct jsonw *w)
 {
     struct str *names;
     uint32_t n;
+    bool shown = false;
     enum err e = segment_ignored(h->leaf->segment, h->doc, h->arena, &names, &n, f->em);
-    if (e != ERR_OK || n == 0 || !shows_ignored(f, h)) {
+    e = e == ERR_OK && n > 0 ? shows_ignored(f, h, &shown) : e;
+    if (e != ERR_OK || !shown) {
         return e;
     }
     jw_k(w, "_ignored");

@@ -77,11 +77,16 @@ static void bind_missing(struct sort_key *k, enum field_type t)
     }
 }
 
+static enum err refuse_missing(const struct sort_key *k, struct errmsg *em)
+{
+    return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(json_text(k->spec->missing)));
+}
+
 enum err sort_plan_check_missing(const struct sort_plan *p, struct errmsg *em)
 {
     for (uint32_t i = 0; i < p->n; i++) {
         if (p->keys[i].missing_refused) {
-            return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(json_text(p->keys[i].spec->missing)));
+            return refuse_missing(&p->keys[i], em);
         }
     }
     return ERR_OK;
@@ -192,7 +197,10 @@ static enum err bind_field(const struct search_context *cx, struct sort_key *k, 
         k->floating = false;
     }
     bind_missing(k, t);
-    return ERR_OK;
+    /* Where a comparator of its own has to be made the value is read by that, once there are documents to sort. */
+    bool plain = k->nested == NULL && s->numeric_type.p == NULL
+                 && (s->mode == SORT_MODE_DEFAULT || s->mode == SORT_MODE_MIN || s->mode == SORT_MODE_MAX);
+    return plain && k->missing_refused ? refuse_missing(k, em) : ERR_OK;
 }
 
 static enum err bind_geo(const struct search_context *cx, struct sort_key *k, struct errmsg *em)
