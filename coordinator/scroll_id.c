@@ -83,7 +83,11 @@ static enum err scroll_id_read(struct str id, struct arena *arena, struct shard_
         (*contexts)[i] = get_varint(&in);
     }
     *n = (uint32_t)count;
-    return in.bad || bytes_left(&in) != 0 ? err_set(em, ERR_ILLEGAL_ARGUMENT, "Cannot parse scroll id") : ERR_OK;
+    if (in.bad || bytes_left(&in) != 0) {
+        err_set(em, ERR_ARRAY_BOUNDS, "arraycopy: last source index out of bounds");
+        return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "Cannot parse scroll id");
+    }
+    return ERR_OK;
 }
 
 enum err scroll_free(struct rest *r, struct str id, uint32_t *n, struct errmsg *em)

@@ -103,7 +103,13 @@ static enum err check_request(struct search_call *c)
     struct buf b;
     unsigned n = 0;
     enum err e = ERR_OK;
+    if (s->pit_id.p != NULL && c->o.index.n == 0) { /* none can have been opened */
+        return err_set(&c->error, ERR_ILLEGAL_ARGUMENT, "invalid id: [%.*s]", STR_ARG(s->pit_id));
+    }
     buf_init(&b, NULL, KIB);
+    if (s->pit_id.p != NULL) {
+        buf_printf(&b, "%u: [indices] cannot be used with point in time;", ++n);
+    }
     if (c->o.scroll_ms > 0) {
         if (s->track_total_given && s->track_total != TRACK_TOTAL_ACCURATE) {
             buf_printf(&b, "%u: disabling [track_total_hits] is not allowed in a scroll context;", ++n);

@@ -297,7 +297,7 @@ static enum err write_body(struct search_call *c, struct jsonw *w)
     }
     jw_ki64(w, "took", took);
     jw_kbool(w, "timed_out", c->reduced.timed_out);
-    if (c->reduced.terminated_early || (c->source.terminate_after != 0 && c->n_shards > 0)) {
+    if (c->reduced.terminated_early || c->reduced.limited || (c->source.terminate_after != 0 && c->n_shards > 0)) {
         jw_kbool(w, "terminated_early", c->reduced.terminated_early);
     }
     write_shards(c, w);

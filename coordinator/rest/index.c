@@ -294,6 +294,9 @@ static void put_mapping(struct rest *r)
     if (e == ERR_JSON || e == ERR_JSON_EOF) {
         e = err_wrap(&r->em, ERR_PARSE, "Failed to parse content to map");
     }
+    if (e == ERR_OK && body->type != JSON_OBJECT) {
+        e = not_content(r);
+    }
     e = e == ERR_OK ? refuse_type(r, typed, body) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);

@@ -167,6 +167,30 @@ static void one_done(struct search_call *c)
     }
 }
 
+/* Parameters that are checked and change nothing here. */
+static enum err check_params(struct rest *r)
+{
+    static const struct {
+        const char *name, *complaint;
+    } counts[] = {{"max_concurrent_searches", "maxConcurrentSearchRequests must be positive"},
+                  {"max_concurrent_shard_requests", "maxConcurrentShardRequests must be >= 1"},
+                  {"pre_filter_shard_size", "preFilterShardSize must be >= 1"}};
+    struct str type = rest_param(r, "search_type");
+    bool ignored;
+    enum err e = rest_bool(r, "ccs_minimize_roundtrips", true, &ignored);
+    for (size_t i = 0; e == ERR_OK && i < ARRAY_LEN(counts); i++) {
+        int32_t n;
+        e = rest_int(r, counts[i].name, 1, &n);
+        if (e == ERR_OK && n < 1) {
+            e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "%s", counts[i].complaint);
+        }
+    }
+    if (e == ERR_OK && type.p != NULL && !str_is(type, "query_then_fetch") && !str_is(type, "dfs_query_then_fetch")) {
+        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "No search type for [%.*s]", STR_ARG(type));
+    }
+    return e;
+}
+
 static void msearch(struct rest *r)
 {
     struct multi *m = ARENA_NEW(r->arena, struct multi);
@@ -176,12 +200,8 @@ static void msearch(struct rest *r)
         return;
     }
     *m = (struct multi){.r = r, .indices = EXPAND_OPTIONS_SEARCH};
-    rest_accept(r, "max_concurrent_searches");
-    rest_accept(r, "max_concurrent_shard_requests");
-    rest_accept(r, "pre_filter_shard_size");
-    rest_accept(r, "ccs_minimize_roundtrips");
-    rest_accept(r, "search_type");
     enum err e = rest_index_options(r, &m->indices);
+    e = e == ERR_OK ? check_params(r) : e;
     e = e == ERR_OK ? rest_bool(r, "typed_keys", false, &m->typed_keys) : e;
     e = e == ERR_OK ? rest_bool(r, "rest_total_hits_as_int", false, &m->total_as_int) : e;
     if (e == ERR_OK && !rest_ready(r)) {

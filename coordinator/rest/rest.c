@@ -103,7 +103,7 @@ enum err rest_list(struct rest *r, const char *name, const struct str **out, uin
 /* Parameters that every request may have. */
 static void accept_common(struct rest *r)
 {
-    static const char *const common[] = {"pretty", "human", "error_trace", "filter_path", "format", "source", "source_content_type"};
+    static const char *const common[] = {"pretty", "human", "error_trace", "filter_path", "format"};
     for (size_t i = 0; i < ARRAY_LEN(common); i++) {
         rest_accept(r, common[i]);
     }
@@ -136,11 +136,12 @@ bool rest_ready(struct rest *r)
 
 enum err rest_body(struct rest *r, const struct json **out)
 {
-    struct str source = rest_param(r, "source");
-    rest_accept(r, "source_content_type");
     *out = NULL;
-    if (r->body.n == 0 && source.n > 0) {
-        r->body = source;
+    if (r->body.n == 0 && rest_has(r, "source")) {
+        if (!rest_has(r, "source_content_type")) {
+            return err_set(&r->em, ERR_ILLEGAL_STATE, "source and source_content_type parameters are required");
+        }
+        r->body = rest_param(r, "source");
     }
     if (r->body.n == 0) {
         return ERR_OK;

@@ -25,12 +25,25 @@ static void answer(struct search_call *c)
     rest_send(r, status, &b);
 }
 
+/* The body, which is an object or nothing; whatever else it is, it "cannot be parsed". */
+static enum err read_body(struct rest *r, const struct json **body)
+{
+    enum err e = rest_body(r, body);
+    if (e == ERR_JSON || e == ERR_JSON_EOF) {
+        return err_wrap(&r->em, ERR_ILLEGAL_ARGUMENT, "Failed to parse request body");
+    }
+    if (e == ERR_OK && *body != NULL && (*body)->type != JSON_OBJECT) {
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "Malformed content, must start with an object");
+    }
+    return e;
+}
+
 static enum err read_next(struct rest *r, struct str *id, struct str *keep)
 {
     const struct json *body;
     *id = rest_param(r, "scroll_id");
     *keep = rest_param(r, "scroll");
-    enum err e = rest_body(r, &body);
+    enum err e = read_body(r, &body);
     for (uint32_t i = 0; e == ERR_OK && body != NULL && i < body->n; i++) {
         const struct json_member *m = &body->members[i];
         if (str_is(m->key, "scroll_id") && m->value.type == JSON_STRING) {
@@ -91,7 +104,7 @@ static void clear(struct rest *r)
     const struct json *body;
     uint32_t n = 0, named = 0;
     struct str id = rest_param(r, "scroll_id");
-    enum err e = rest_body(r, &body);
+    enum err e = read_body(r, &body);
     if (e == ERR_OK && id.p != NULL) {
         struct str rest = id;
         while (e == ERR_OK && rest.p != NULL) {

@@ -98,20 +98,27 @@ static enum err sort_override(struct url_overrides *u)
     if (list.items == NULL) {
         return err_no_memory(&u->r->em);
     }
+    list.n = 0;
     for (uint32_t i = 0; i < n; i++) {
         size_t colon = v[i].n;
         while (colon > 0 && v[i].p[colon - 1] != ':') {
             colon--;
         }
-        list.items[i] = json_mk_str(v[i]);
+        struct str order = str_slice(v[i], colon, v[i].n);
+        if (colon > 0 && !str_is(order, "asc") && !str_is(order, "desc")) {
+            continue; /* an order that is none: the key is forgotten with it */
+        }
+        struct json *item = &list.items[list.n++];
+        *item = json_mk_str(v[i]);
         if (colon > 0) {
-            list.items[i] = json_mk_object();
-            if (!json_put(&list.items[i], u->r->arena, str_slice(v[i], 0, colon - 1), json_mk_str(str_slice(v[i], colon, v[i].n)))) {
+            *item = json_mk_object();
+            if (!json_put(item, u->r->arena, str_slice(v[i], 0, colon - 1), json_mk_str(order))) {
                 return err_no_memory(&u->r->em);
             }
         }
     }
-    return put(u, "sort", list);
+    bool by_score = list.n == 1 && list.items[0].type == JSON_STRING && str_is(list.items[0].s, "_score");
+    return list.n == 0 || by_score ? ERR_OK : put(u, "sort", list);
 }
 
 /* q, df, analyzer ... as a query_string query. */
@@ -262,9 +269,8 @@ enum err rest_check_preference(struct rest *r, struct str preference)
 
 static enum err scatter_params(struct rest *r, struct search_opts *o)
 {
-    int32_t batch;
+    int32_t batch, concurrent;
     bool ignored;
-    rest_accept(r, "max_concurrent_shard_requests");
     rest_accept(r, "ccs_minimize_roundtrips");
     rest_accept(r, "min_compatible_shard_node");
     enum err e = rest_int(r, "batched_reduce_size", 512, &batch);
@@ -274,7 +280,15 @@ static enum err scatter_params(struct rest *r, struct search_opts *o)
     o->request_cache_given = rest_has(r, "request_cache");
     e = e == ERR_OK ? rest_bool(r, "request_cache", false, &ignored) : e;
     e = e == ERR_OK ? rest_bool(r, "allow_partial_search_results", o->allow_partial, &o->allow_partial) : e;
-    return e == ERR_OK ? rest_long(r, "pre_filter_shard_size", 128, &o->pre_filter_shard_size) : e;
+    e = e == ERR_OK ? rest_long(r, "pre_filter_shard_size", 128, &o->pre_filter_shard_size) : e;
+    if (e == ERR_OK && o->pre_filter_shard_size < 1) {
+        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "preFilterShardSize must be >= 1");
+    }
+    e = e == ERR_OK ? rest_int(r, "max_concurrent_shard_requests", 5, &concurrent) : e;
+    if (e == ERR_OK && concurrent < 1) {
+        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "maxConcurrentShardRequests must be >= 1");
+    }
+    return e;
 }
 
 enum err rest_search_params(struct rest *r, struct search_opts *o, struct json *body, bool by_query, bool *changed)

@@ -183,6 +183,7 @@ static void post_update(struct rest *r)
         entry->action = "update";
         e = params(r, entry);
         struct str source = rest_param(r, "source");
+        rest_accept(r, "source_content_type");
         e = e == ERR_OK ? update_body_read(r, entry, r->body.n == 0 && source.n > 0 ? source : r->body) : e;
     }
     document_write_run(r, w, e);

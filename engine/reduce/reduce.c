@@ -135,6 +135,7 @@ static void merge_totals(struct reduced *out, const struct query_result *in, uin
         }
         out->timed_out |= in[i].timed_out;
         out->terminated_early |= in[i].terminated_early;
+        out->limited |= in[i].limited;
     }
     if (s->track_total == TRACK_TOTAL_DISABLED) {
         out->relation = TOTAL_NONE;

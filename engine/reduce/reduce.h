@@ -10,7 +10,7 @@ struct reduced {
     int64_t total;
     enum total_relation relation;
     float max_score;
-    bool timed_out, terminated_early;
+    bool timed_out, terminated_early, limited;
 };
 
 /* Merges hits of n shards (any order): totals, best score, and the page that the source asks for. Ties go by sort values,

@@ -34,6 +34,7 @@ struct run {
     int64_t collected;     /* for terminate_after */
     float best;
     bool done, terminated, timed_out, skipping, first_key_refused;
+    bool paged; /* page_left holds */
     int64_t deadline_ns;
     uint32_t polls;
     struct scorer *scorer;
@@ -365,7 +366,8 @@ static void take(struct run *r, doc_id doc)
         }
     }
     if (r->post_bits == NULL || bits_test(r->post_bits, doc)) {
-        if (r->source->terminate_after != 0 && r->collected++ >= r->source->terminate_after) {
+        bool enough = r->source->terminate_after != 0 && !r->paged && r->collected++ >= r->source->terminate_after;
+        if (enough || r->page_left == 0) {
             r->terminated = r->done = true;
             return;
         }
@@ -375,7 +377,7 @@ static void take(struct run *r, doc_id doc)
         }
         if (r->top != NULL) {
             top_docs_add(r->top, doc, score);
-            r->done |= --r->page_left == 0;
+            r->page_left--;
         }
     }
     if (r->aggs != NULL) {
@@ -394,7 +396,7 @@ static void collect_one_by_one(struct run *r)
             continue;
         }
         take(r, d);
-        if (skips && (r->known_hits >= 0 || r->hits > r->threshold)) {
+        if (skips && !r->paged && (r->known_hits >= 0 || r->hits > r->threshold)) {
             float now = top_docs_min(r->top);
             if (now > min) {
                 min = now;
@@ -438,9 +440,14 @@ static void collect_windows(struct run *r)
     }
 }
 
-/* Sorted by _doc alone, a later page of a scroll begins behind the last document, and ends with its last one. */
+/* Where documents come in the order that is asked for - sorted by _doc alone, or all with one score - a later page of a scroll
+ * begins behind the last document, and ends with its last one. */
 static bool by_doc_order(const struct run *r)
 {
+    const struct query *q = r->query;
+    if (sorted_by_score_only(r->source)) {
+        return r->source->n_rescore == 0 && (q->kind == Q_MATCH_ALL || q->kind == Q_CONSTANT) && q->boost == 1;
+    }
     return r->source->n_sort == 1 && r->source->sort[0].kind == SORT_DOC && !r->source->sort[0].descending;
 }
 
@@ -491,9 +498,14 @@ static enum err collect(struct run *r)
     if (r->shard->after_doc != NULL && by_doc_order(r)) { /* the first page counted: this one need not */
         r->page_start = r->shard->after_doc->doc + 1;
         r->page_left = r->source->size;
+        r->paged = true;
     }
     const struct view *v = r->shard->view;
     for (uint32_t i = 0; i < v->n_leaves && !r->done; i++) {
+        if (r->page_left == 0) {
+            r->terminated = true;
+            break;
+        }
         r->leaf = &v->leaves[i];
         if (r->page_start > 0 && r->leaf->base + r->leaf->doc_count <= r->page_start) {
             continue;
@@ -623,7 +635,8 @@ static enum err finish(struct run *r, struct query_result *out)
 {
     const struct search_source *s = r->source;
     enum err e = ERR_OK;
-    *out = (struct query_result){.slot = r->shard->slot, .max_score = NAN, .timed_out = r->timed_out, .terminated_early = r->terminated};
+    *out = (struct query_result){.slot = r->shard->slot, .max_score = NAN, .timed_out = r->timed_out, .terminated_early = r->terminated,
+                                 .limited = r->paged};
     set_total(r, out);
     if (r->top != NULL) {
         e = top_docs_take(r->top, r->shard->slot, r->arena, &out->docs, &out->n, r->em);

@@ -2,7 +2,7 @@
 #include "common/base/bytes.h"
 #include "engine/search/search.h"
 
-#define RESULT_VERSION 1
+#define RESULT_VERSION 2
 
 static void put_sort_value(struct buf *b, const struct sort_value *v)
 {
@@ -41,6 +41,7 @@ void query_result_encode(const struct query_result *r, struct buf *out)
     put_f32(out, r->max_score);
     put_bool(out, r->timed_out);
     put_bool(out, r->terminated_early);
+    put_bool(out, r->limited);
     put_varint(out, n_sort);
     put_varint(out, r->n);
     for (uint32_t i = 0; i < r->n; i++) {
@@ -108,6 +109,7 @@ enum err query_result_decode(struct query_result *r, struct str bytes, struct ar
     r->max_score = get_f32(&in);
     r->timed_out = get_bool(&in);
     r->terminated_early = get_bool(&in);
+    r->limited = get_bool(&in);
     enum err e = get_docs(&in, r, arena, em);
     if (e != ERR_OK) {
         return e;

@@ -73,6 +73,7 @@ struct query_result {
     float max_score; /* NaN: none */
     bool timed_out, terminated_early;
     bool first_key_refused; /* of a failed phase: it was the first sort key, which several shards are asked about beforehand */
+    bool limited; /* it would have stopped at a page's end, and tells whether it did */
     struct str aggs;    /* byte form of the partial aggregations; n == 0: none */
     struct str suggest; /* likewise */
     struct str profile; /* JSON text; n == 0: none */

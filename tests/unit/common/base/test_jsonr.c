@@ -31,7 +31,7 @@ START_TEST(whole_numbers)
                  {"99999999999999999999", ERR_INPUT_COERCION, 0, ERR_INPUT_COERCION, 0},
                  {"\"99999999999999999999\"", ERR_OK, INT32_MAX, ERR_ILLEGAL_ARGUMENT, 0},
                  {"\"x\"", ERR_NUMBER_FORMAT, 0, ERR_ILLEGAL_ARGUMENT, 0},
-                 {"true", ERR_ILLEGAL_ARGUMENT, 0, ERR_ILLEGAL_ARGUMENT, 0}};
+                 {"true", ERR_JSON, 0, ERR_JSON, 0}};
     for (size_t k = 0; k < ARRAY_LEN(cases); k++) {
         struct json v = parsed(cases[k].json);
         int32_t i = 0;
