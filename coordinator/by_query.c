@@ -7,10 +7,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define BULK_TRIES_MAX   11   /* of a bulk that was refused for lack of room */
-#define BULK_PAUSE_MS    500  /* before the second try; doubles */
-#define THROTTLE_NS_MAX  3600000000000
-#define SCROLL_MS_MIN    1000 /* a client's shorter one would lose the pages under way */
+#define BULK_TRIES_MAX  11  /* of a bulk that was refused for lack of room */
+#define BULK_PAUSE_MS   500 /* before the second try; doubles */
+#define THROTTLE_NS_MAX 3600000000000
+#define SCROLL_MS_MIN   1000 /* a client's shorter one would lose the pages under way */
 
 static void prepare(void *arg);
 static void next_page(struct by_query_worker *w, uint32_t written);
@@ -23,16 +23,18 @@ static int64_t mono_ns(const struct by_query_worker *w)
     return c->mono_ns(c->self);
 }
 
-/* ---- tasks ------------------------------------------------------------------------------------------------------------------- */
+/* ---- tasks --------------------------------------------------------------------------------------------- */
 
 static void op_describe(const struct task *t, struct buf *out)
 {
-    describe_by_query((const struct by_query *)(const void *)((const char *)t - offsetof(struct by_query, task)), out);
+    describe_by_query(
+        (const struct by_query *)(const void *)((const char *)t - offsetof(struct by_query, task)), out);
 }
 
 static void op_status(const struct task *t, struct jsonw *j)
 {
-    const struct by_query *op = (const struct by_query *)(const void *)((const char *)t - offsetof(struct by_query, task));
+    const struct by_query *op =
+        (const struct by_query *)(const void *)((const char *)t - offsetof(struct by_query, task));
     jw_obj(j);
     status_members(op, op->n_workers == 1 ? &op->workers[0] : NULL, PRINT_ALL, j);
     jw_obj_end(j);
@@ -81,12 +83,16 @@ static void op_rethrottle(struct task *t, float per_second)
     }
 }
 
-static const struct task_ops op_ops = {
-    .describe = op_describe, .status = op_status, .cancel = op_cancel, .rethrottle = op_rethrottle, .cancellable = true};
+static const struct task_ops op_ops = {.describe = op_describe,
+                                       .status = op_status,
+                                       .cancel = op_cancel,
+                                       .rethrottle = op_rethrottle,
+                                       .cancellable = true};
 
 static const struct by_query_worker *worker_of(const struct task *t)
 {
-    return (const struct by_query_worker *)(const void *)((const char *)t - offsetof(struct by_query_worker, task));
+    return (const struct by_query_worker *)(const void *)((const char *)t
+                                                          - offsetof(struct by_query_worker, task));
 }
 
 static void worker_describe(const struct task *t, struct buf *out)
@@ -127,7 +133,7 @@ bool by_query_cancelled(const struct by_query_worker *w)
     return w->op->task.cancelled || w->task.cancelled;
 }
 
-/* ---- failing ------------------------------------------------------------------------------------------------------------------- */
+/* ---- failing ------------------------------------------------------------------------------------------- */
 
 static void fail(struct by_query_worker *w, const struct errmsg *em)
 {
@@ -157,7 +163,8 @@ static void fail_search(struct by_query_worker *w)
     search_write(w->search, &j, &w->error_status);
     jsonw_init(&j, &w->error, false);
     jw_obj(&j);
-    if (!w->answer.failed && json_parse(&tree, buf_view(&w->answer), &w->page, &json_limits_default, NULL) == ERR_OK) {
+    if (!w->answer.failed
+        && json_parse(&tree, buf_view(&w->answer), &w->page, &json_limits_default, NULL) == ERR_OK) {
         const struct json *error = json_get(&tree, "error");
         for (uint32_t i = 0; error != NULL && i < error->n; i++) {
             if (!str_is(error->members[i].key, "root_cause")) {
@@ -170,7 +177,7 @@ static void fail_search(struct by_query_worker *w)
     end(w);
 }
 
-/* ---- pages ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- pages --------------------------------------------------------------------------------------------- */
 
 static void free_page(struct by_query_worker *w)
 {
@@ -256,7 +263,8 @@ static void page_done(struct search_call *c)
         refresh_and_end(w);
         return;
     }
-    w->n.total = w->max_docs != MAX_DOCS_ALL ? MIN_OF(c->reduced.total, (int64_t)w->max_docs) : c->reduced.total;
+    w->n.total =
+        w->max_docs != MAX_DOCS_ALL ? MIN_OF(c->reduced.total, (int64_t)w->max_docs) : c->reduced.total;
     delay(w, throttle_ns(w));
 }
 
@@ -291,7 +299,8 @@ static bool add(struct json *o, struct arena *a, const char *key, struct json v)
     return json_get(o, key) != NULL || json_put(o, a, str_of(key), v);
 }
 
-/* The search of this worker: the client's, in index order unless it says otherwise, with what writing needs. */
+/* The search of this worker: the client's, in index order unless it says otherwise, with what writing
+ * needs. */
 static enum err make_body(struct by_query_worker *w, struct search_opts *o, struct errmsg *em)
 {
     struct arena *a = &w->own;
@@ -301,7 +310,8 @@ static enum err make_body(struct by_query_worker *w, struct search_opts *o, stru
         return err_no_memory(em);
     }
     struct json size = {.type = JSON_NUMBER, .s = arena_printf(a, "%d", BY_QUERY_PAGE_DEFAULT)};
-    bool ok = size.s.p != NULL && add(&body, a, "size", size) && add(&body, a, "sort", json_mk_str(STR("_doc")))
+    bool ok = size.s.p != NULL && add(&body, a, "size", size)
+              && add(&body, a, "sort", json_mk_str(STR("_doc")))
               && json_put(&body, a, STR("version"), json_mk_bool(true))
               && json_put(&body, a, STR("seq_no_primary_term"), json_mk_bool(true))
               && json_put(&body, a, STR("track_total_hits"), json_mk_bool(true));
@@ -311,8 +321,8 @@ static enum err make_body(struct by_query_worker *w, struct search_opts *o, stru
     if (w->n_slices > 1) {
         struct json id = {.type = JSON_NUMBER, .s = arena_printf(a, "%d", MAX_OF((int)w->slice, 0))};
         struct json max = {.type = JSON_NUMBER, .s = arena_printf(a, "%d", (int)w->n_slices)};
-        ok = ok && id.s.p != NULL && max.s.p != NULL && json_put(&slice, a, STR("id"), id) && json_put(&slice, a, STR("max"), max)
-             && json_put(&body, a, STR("slice"), slice);
+        ok = ok && id.s.p != NULL && max.s.p != NULL && json_put(&slice, a, STR("id"), id)
+             && json_put(&slice, a, STR("max"), max) && json_put(&body, a, STR("slice"), slice);
     }
     struct buf b;
     struct jsonw j;
@@ -351,7 +361,7 @@ static void start(struct by_query_worker *w)
     search_run(c);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 static int64_t processed(const struct by_query_worker *w)
 {
@@ -404,8 +414,14 @@ static void keep_rejected(struct by_query_worker *w)
     w->set.n = all.n;
     batch_count(w);
     writes_fini(&w->set);
-    w->set = (struct write_set){.r = &w->rest, .v = again, .n = kept, .timeout_ms = w->op->spec.timeout_ms,
-                                .active = w->op->spec.active, .done = written, .user = w, .parent_task = task_of(w)};
+    w->set = (struct write_set){.r = &w->rest,
+                                .v = again,
+                                .n = kept,
+                                .timeout_ms = w->op->spec.timeout_ms,
+                                .active = w->op->spec.active,
+                                .done = written,
+                                .user = w,
+                                .parent_task = task_of(w)};
 }
 
 static void written(struct write_set *set)
@@ -467,7 +483,7 @@ static void prepare(void *arg)
     writes_run(&w->set);
 }
 
-/* ---- the end -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the end ------------------------------------------------------------------------------------------- */
 
 static void refreshed(struct broadcast *bc)
 {
@@ -520,7 +536,7 @@ static void end(struct by_query_worker *w)
     }
 }
 
-/* ---- making and starting ------------------------------------------------------------------------------------------------------------------ */
+/* ---- making and starting ------------------------------------------------------------------------------- */
 
 struct by_query *by_query_new(struct rest *r, struct by_query_spec **spec, struct arena **arena)
 {
@@ -562,7 +578,9 @@ static uint32_t auto_slices(struct by_query *op)
     struct cluster_state *state = op->co->o.state(op->co->o.self);
     const struct index_target *t;
     uint32_t n = 0, least = BY_QUERY_AUTO_MAX;
-    bool found = resolve_indices(state, o->index, &o->indices, clock_wall_ms(op->co->o.clock), &op->arena, &t, &n, NULL) == ERR_OK;
+    bool found = resolve_indices(state, o->index, &o->indices, clock_wall_ms(op->co->o.clock), &op->arena, &t,
+                                 &n, NULL)
+                 == ERR_OK;
     for (uint32_t i = 0; found && i < n; i++) {
         least = MIN_OF(least, MAX_OF(t[i].meta->n_shards, 1U));
     }
@@ -590,13 +608,14 @@ static void init_worker(struct by_query *op, uint32_t i)
     buf_init(&w->failures, NULL, BUF_UNLIMITED);
     buf_init(&w->error, NULL, BUF_UNLIMITED);
     buf_init(&w->answer, NULL, BUF_UNLIMITED);
-    w->task = (struct task){.ops = &worker_ops, .action = op->task.action, .type = "transport", .opaque_id = op->task.opaque_id};
+    w->task = (struct task){
+        .ops = &worker_ops, .action = op->task.action, .type = "transport", .opaque_id = op->task.opaque_id};
 }
 
 static const char *action_of(enum by_query_kind kind)
 {
-    static const char *const names[] = {"indices:data/write/update/byquery", "indices:data/write/delete/byquery",
-                                        "indices:data/write/reindex"};
+    static const char *const names[] = {"indices:data/write/update/byquery",
+                                        "indices:data/write/delete/byquery", "indices:data/write/reindex"};
     return names[kind];
 }
 
@@ -643,7 +662,8 @@ void by_query_run(struct by_query *op, bool wait)
     }
     enum err e = by_query_check_target(op, &em);
     if (e == ERR_OK && op->spec.has_script && str_is(op->spec.lang, "expression")) {
-        e = err_set(&em, ERR_ILLEGAL_ARGUMENT, "script_lang not supported [expression]"); /* it only knows numbers */
+        /* it only knows numbers */
+        e = err_set(&em, ERR_ILLEGAL_ARGUMENT, "script_lang not supported [expression]");
     }
     if (e == ERR_OK && op->spec.has_script) {
         e = script_compile(&op->script, op->spec.script, op->spec.lang, SCRIPT_UPDATE, &em);

@@ -3,7 +3,7 @@
 
 #include "engine/index/engine.h"
 
-/* ---- hits ------------------------------------------------------------------------------------------------------------------- */
+/* ---- hits ---------------------------------------------------------------------------------------------- */
 
 static int64_t number_of(const struct json *hit, const char *key, int64_t otherwise)
 {
@@ -12,7 +12,8 @@ static int64_t number_of(const struct json *hit, const char *key, int64_t otherw
     return v != NULL && json_i64(v, &n) ? n : otherwise;
 }
 
-static enum err read_hit(struct by_query_worker *w, struct str text, struct by_query_doc *d, struct errmsg *em)
+static enum err read_hit(struct by_query_worker *w, struct str text, struct by_query_doc *d,
+                         struct errmsg *em)
 {
     const struct by_query_spec *s = &w->op->spec;
     struct json hit;
@@ -39,12 +40,13 @@ static enum err read_hit(struct by_query_worker *w, struct str text, struct by_q
         d->tree = kept;
         d->source = str_slice(text, source->off, source->end);
     } else if (s->kind != BY_QUERY_DELETE) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[%.*s][_doc][%.*s] didn't store _source", STR_ARG(d->index), STR_ARG(d->id));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[%.*s][_doc][%.*s] didn't store _source", STR_ARG(d->index),
+                       STR_ARG(d->id));
     }
     return ERR_OK;
 }
 
-/* ---- writes ----------------------------------------------------------------------------------------------------------------- */
+/* ---- writes -------------------------------------------------------------------------------------------- */
 
 static void write_of(const struct by_query_spec *s, const struct by_query_doc *d, struct write_entry *e)
 {
@@ -68,14 +70,17 @@ static void write_of(const struct by_query_spec *s, const struct by_query_doc *d
     it->if_primary_term = 0;
     it->version_type = s->dest_version_type;
     it->version = d->version;
-    it->routing = s->routing == ROUTING_KEEP ? d->routing : s->routing == ROUTING_SET ? s->dest_routing : STR_NULL;
+    it->routing = s->routing == ROUTING_KEEP  ? d->routing
+                  : s->routing == ROUTING_SET ? s->dest_routing
+                                              : STR_NULL;
     if (it->create) {
         e->action = "create";
     }
 }
 
 /* The write fails by itself; the others go on. */
-static enum err refuse(struct by_query_worker *w, struct write_entry *e, enum err code, const char *why, struct errmsg *em)
+static enum err refuse(struct by_query_worker *w, struct write_entry *e, enum err code, const char *why,
+                       struct errmsg *em)
 {
     e->error = ARENA_NEW(w->rest.arena, struct errmsg);
     if (e->error == NULL) {
@@ -145,7 +150,7 @@ enum err batch_build(struct by_query_worker *w, uint32_t most, struct errmsg *em
     return ERR_OK;
 }
 
-/* ---- results ------------------------------------------------------------------------------------------------------------------ */
+/* ---- results ------------------------------------------------------------------------------------------- */
 
 static void note_failure(struct by_query_worker *w, const struct write_entry *e, const struct errmsg *em)
 {

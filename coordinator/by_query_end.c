@@ -1,7 +1,7 @@
 /* The end of an operation: its answer, or its result stored for _tasks. */
 #include "coordinator/by_query_int.h"
-#include "coordinator/task_results.h"
 #include "coordinator/task_print.h"
+#include "coordinator/task_results.h"
 
 #include <stdlib.h>
 
@@ -16,7 +16,8 @@ static const struct by_query_worker *failed_worker(const struct by_query *op)
 }
 
 /* An object of JSON with one member more: what the other slices that failed say. */
-static void with_suppressed(const struct by_query *op, const struct by_query_worker *first, struct str object, struct jsonw *j)
+static void with_suppressed(const struct by_query *op, const struct by_query_worker *first, struct str object,
+                            struct jsonw *j)
 {
     bool any = false;
     jw_obj(j);
@@ -87,7 +88,7 @@ static void answer(struct by_query *op)
     rest_send(r, status, &b);
 }
 
-/* ---- results for later --------------------------------------------------------------------------------------------------------- */
+/* ---- results for later --------------------------------------------------------------------------------- */
 
 struct stored_op {
     struct task_result t;
@@ -99,7 +100,8 @@ static void stored(struct task_result *t)
     struct stored_op *s = t->user;
     struct by_query *op = s->op;
     if (t->error != NULL) {
-        log_warn(op->co->o.log, "tasks", "the result of task %llu is lost: %s", (unsigned long long)op->task.id, t->error->frame[0].reason);
+        log_warn(op->co->o.log, "tasks", "the result of task %llu is lost: %s",
+                 (unsigned long long)op->task.id, t->error->frame[0].reason);
     }
     tasks_end(op->co->tasks, &op->task); /* only now: until it is stored, _tasks shows it as running */
     by_query_free(op);
@@ -140,7 +142,8 @@ static void store(struct by_query *op)
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&j, &b, false);
     write_result(op, &j);
-    s->t.id = arena_printf(&op->arena, "%.*s:%llu", STR_ARG(op->co->o.node_id), (unsigned long long)op->task.id);
+    s->t.id =
+        arena_printf(&op->arena, "%.*s:%llu", STR_ARG(op->co->o.node_id), (unsigned long long)op->task.id);
     s->t.source = arena_str(&op->arena, buf_view(&b));
     buf_fini(&b);
     task_result_store(&s->t);

@@ -17,13 +17,13 @@ struct by_query_counts {
 
 struct by_query_worker {
     struct by_query *op;
-    struct task task;      /* of a slice; the only worker has the operation's */
+    struct task task;                  /* of a slice; the only worker has the operation's */
     int32_t slice, n_slices, max_docs; /* slice -1: the whole */
     struct by_query_counts n;
-    struct rest rest;      /* what searches and writes run in: clock, state, memory of one page */
+    struct rest rest;       /* what searches and writes run in: clock, state, memory of one page */
     struct arena own, page; /* until the end; for one page */
     struct search_call *search;
-    struct buf scroll;     /* id */
+    struct buf scroll; /* id */
     struct write_set set;
     struct delay delay;
     _Atomic float delay_rate; /* the rate that the current wait was made for */
@@ -36,10 +36,10 @@ struct by_query_worker {
     size_t n_touched, touched_cap;
     bool timed_out, refreshed;
     /* how it ended */
-    struct buf failures;   /* JSON values, a comma between */
-    int failure_status;    /* the worst of theirs; 0: none */
-    struct buf error;      /* members of an error object without root_cause; n > 0: it failed as a whole */
-    struct buf answer;     /* {"error":...,"status":n} */
+    struct buf failures; /* JSON values, a comma between */
+    int failure_status;  /* the worst of theirs; 0: none */
+    struct buf error;    /* members of an error object without root_cause; n > 0: it failed as a whole */
+    struct buf answer;   /* {"error":...,"status":n} */
     int error_status;
 };
 
@@ -48,7 +48,7 @@ struct by_query {
     struct arena arena;
     struct by_query_spec spec;
     struct task task;
-    struct rest *r;          /* waits for the answer; NULL: nobody does */
+    struct rest *r; /* waits for the answer; NULL: nobody does */
     struct by_query_worker *workers;
     uint32_t n_workers;
     _Atomic uint32_t pending;
@@ -64,28 +64,30 @@ struct by_query {
 
 /* ---- by_query_batch.c: hits to writes ---- */
 
-/* Makes a page's hits (at most `most`) into w->set. ERR_*: the whole operation fails. Hits that a script skips are counted. */
+/* Makes a page's hits (at most `most`) into w->set. ERR_*: the whole operation fails. Hits that a script
+ * skips are counted. */
 enum err batch_build(struct by_query_worker *w, uint32_t most, struct errmsg *em);
 /* Counts what became of the writes; failures are noted. */
 void batch_count(struct by_query_worker *w);
 
 /* ---- by_query_script.c ---- */
 
-struct by_query_doc { /* a hit, and the write it becomes */
+struct by_query_doc {                      /* a hit, and the write it becomes */
     struct str index, id, routing, source; /* p == NULL: none */
     const struct json *tree;               /* of the source */
     int64_t version, seq_no, primary_term;
 };
 enum script_outcome { SCRIPT_WRITES, SCRIPT_SKIPS };
 /* Runs the script over a document whose write is *e; it may change it, make it a delete, or skip it. */
-enum err by_query_script(struct by_query_worker *w, const struct by_query_doc *d, struct write_entry *e, enum script_outcome *out,
-                         struct errmsg *em);
+enum err by_query_script(struct by_query_worker *w, const struct by_query_doc *d, struct write_entry *e,
+                         enum script_outcome *out, struct errmsg *em);
 
 /* ---- by_query_print.c ---- */
 
 enum { PRINT_ALL = 1, PRINT_HUMAN = 2 }; /* counts that the kind of operation never has; times as words */
 /* The members of a status. */
-void status_members(const struct by_query *op, const struct by_query_worker *w, unsigned flags, struct jsonw *j);
+void status_members(const struct by_query *op, const struct by_query_worker *w, unsigned flags,
+                    struct jsonw *j);
 /* The members of the response; `*status` its HTTP status. */
 void response_members(const struct by_query *op, unsigned flags, struct jsonw *j, int *status);
 void describe_by_query(const struct by_query *op, struct buf *out);

@@ -7,7 +7,8 @@
 #include <math.h>
 
 struct sums { /* of one worker, or of the slices that have ended */
-    int64_t total, updated, created, deleted, batches, conflicts, noops, bulk_retries, search_retries, throttled_ns, until_ns;
+    int64_t total, updated, created, deleted, batches, conflicts, noops, bulk_retries, search_retries,
+        throttled_ns, until_ns;
     double per_second;
 };
 
@@ -74,7 +75,8 @@ static void write_ms(struct jsonw *j, const char *name, const char *name_ms, int
     jw_ki64(j, name_ms, ns / 1000000);
 }
 
-static void write_sums(const struct by_query *op, const struct sums *s, bool cancelled, unsigned flags, struct jsonw *j)
+static void write_sums(const struct by_query *op, const struct sums *s, bool cancelled, unsigned flags,
+                       struct jsonw *j)
 {
     enum by_query_kind kind = op->spec.kind;
     bool all = (flags & PRINT_ALL) != 0;
@@ -103,7 +105,8 @@ static void write_sums(const struct by_query *op, const struct sums *s, bool can
     write_ms(j, "throttled_until", "throttled_until_millis", s->until_ns, flags);
 }
 
-static void write_worker(const struct by_query *op, const struct by_query_worker *w, unsigned flags, struct jsonw *j)
+static void write_worker(const struct by_query *op, const struct by_query_worker *w, unsigned flags,
+                         struct jsonw *j)
 {
     struct sums s = sums_of(op, w);
     if (w->slice >= 0) {
@@ -131,7 +134,8 @@ static void write_slices(const struct by_query *op, unsigned flags, struct jsonw
     jw_arr_end(j);
 }
 
-void status_members(const struct by_query *op, const struct by_query_worker *w, unsigned flags, struct jsonw *j)
+void status_members(const struct by_query *op, const struct by_query_worker *w, unsigned flags,
+                    struct jsonw *j)
 {
     if (w != NULL) {
         write_worker(op, w, flags, j);
@@ -182,8 +186,8 @@ void describe_by_query(const struct by_query *op, struct buf *out)
     buf_z(out, verbs[s->kind]);
     put_list(out, s->search.index);
     if (s->has_script) {
-        buf_printf(out, " updated with Script{type=inline, lang='%.*s', idOrCode='%.*s', options={}, params=", STR_ARG(s->lang),
-                   STR_ARG(s->script));
+        buf_printf(out, " updated with Script{type=inline, lang='%.*s', idOrCode='%.*s', options={}, params=",
+                   STR_ARG(s->lang), STR_ARG(s->script));
         if (s->params != NULL) {
             java_put_text(out, s->params);
         } else {

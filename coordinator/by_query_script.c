@@ -1,4 +1,5 @@
-/* Scripts of by-query operations: `ctx` is the document and where it goes; what the script leaves in it decides. */
+/* Scripts of by-query operations: `ctx` is the document and where it goes; what the script leaves in it
+ * decides. */
 #include "coordinator/by_query_int.h"
 
 #include "engine/index/engine.h"
@@ -21,15 +22,18 @@ static int64_t shown_version(const struct by_query_doc *d)
     return d->version == VERSION_ANY ? VERSION_UNKNOWN : d->version;
 }
 
-/* In the order in which a script that lists the keys sees them. The version is only known where it was asked for. */
-static enum err make_ctx(struct json *ctx, const struct by_query_worker *w, const struct by_query_doc *d, struct errmsg *em)
+/* In the order in which a script that lists the keys sees them. The version is only known where it was asked
+ * for. */
+static enum err make_ctx(struct json *ctx, const struct by_query_worker *w, const struct by_query_doc *d,
+                         struct errmsg *em)
 {
     struct arena *a = w->rest.arena;
     *ctx = json_mk_object();
     struct json version = {.type = JSON_NUMBER, .s = arena_printf(a, "%lld", (long long)shown_version(d))};
-    bool ok = version.s.p != NULL && put(ctx, a, "_routing", text_or_null(d->routing)) && put(ctx, a, "op", json_mk_str(STR("index")))
-              && put(ctx, a, "_index", json_mk_str(d->index)) && put(ctx, a, "_type", json_mk_str(STR("_doc")))
-              && put(ctx, a, "_source", *d->tree) && put(ctx, a, "_id", json_mk_str(d->id)) && put(ctx, a, "_version", version);
+    bool ok = version.s.p != NULL && put(ctx, a, "_routing", text_or_null(d->routing))
+              && put(ctx, a, "op", json_mk_str(STR("index"))) && put(ctx, a, "_index", json_mk_str(d->index))
+              && put(ctx, a, "_type", json_mk_str(STR("_doc"))) && put(ctx, a, "_source", *d->tree)
+              && put(ctx, a, "_id", json_mk_str(d->id)) && put(ctx, a, "_version", version);
     return ok ? ERR_OK : err_no_memory(em);
 }
 
@@ -76,10 +80,12 @@ static enum err read_source(const struct json *ctx, struct arena *a, struct str 
 /* Is the member what it was? */
 static bool same_text(const struct json *v, struct str was)
 {
-    return v == NULL || v->type == JSON_NULL ? was.p == NULL : was.p != NULL && v->type == JSON_STRING && str_eq(v->s, was);
+    return v == NULL || v->type == JSON_NULL ? was.p == NULL
+                                             : was.p != NULL && v->type == JSON_STRING && str_eq(v->s, was);
 }
 
-static enum err changed_version(const struct json *v, struct write_item *it, struct arena *a, struct errmsg *em)
+static enum err changed_version(const struct json *v, struct write_item *it, struct arena *a,
+                                struct errmsg *em)
 {
     if (v == NULL || v->type == JSON_NULL) {
         it->version = VERSION_ANY;
@@ -89,19 +95,23 @@ static enum err changed_version(const struct json *v, struct write_item *it, str
     if (v->type != JSON_NUMBER) {
         struct str text = java_text(v, a);
         bad_cast(v, "java.lang.Number", em);
-        return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "_version may only be set to an int or a long but was [%.*s]", STR_ARG(text));
+        return err_wrap(em, ERR_ILLEGAL_ARGUMENT,
+                        "_version may only be set to an int or a long but was [%.*s]", STR_ARG(text));
     }
     if (!json_i64(v, &it->version)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "_version may only be set to an int or a long but was [%.*s]", STR_ARG(v->s));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "_version may only be set to an int or a long but was [%.*s]", STR_ARG(v->s));
     }
     return ERR_OK;
 }
 
 /* What only reindexing may change: where the document goes. */
-static enum err take_target(const struct json *ctx, const struct by_query_doc *d, struct write_entry *e, struct arena *a, struct errmsg *em)
+static enum err take_target(const struct json *ctx, const struct by_query_doc *d, struct write_entry *e,
+                            struct arena *a, struct errmsg *em)
 {
-    const struct json *index = json_get(ctx, "_index"), *type = json_get(ctx, "_type"), *id = json_get(ctx, "_id"),
-                      *routing = json_get(ctx, "_routing"), *version = json_get(ctx, "_version");
+    const struct json *index = json_get(ctx, "_index"), *type = json_get(ctx, "_type"),
+                      *id = json_get(ctx, "_id"), *routing = json_get(ctx, "_routing"),
+                      *version = json_get(ctx, "_version");
     int64_t v;
     if (!same_text(index, d->index)) {
         if (index == NULL || index->type == JSON_NULL) {
@@ -157,7 +167,8 @@ static enum err refuse_more(const struct json *ctx, struct errmsg *em)
             is_known |= str_is(ctx->members[i].key, known[k]);
         }
         if (!is_known) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT, "Invalid fields added to context [%.*s]", STR_ARG(ctx->members[i].key));
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "Invalid fields added to context [%.*s]",
+                           STR_ARG(ctx->members[i].key));
         }
     }
     return ERR_OK;
@@ -175,7 +186,8 @@ static void make_delete(struct write_entry *e)
     e->action = "delete";
 }
 
-static enum err take_op(struct str op, const struct json *ctx, struct write_entry *e, enum script_outcome *out, struct errmsg *em)
+static enum err take_op(struct str op, const struct json *ctx, struct write_entry *e,
+                        enum script_outcome *out, struct errmsg *em)
 {
     if (str_eq_nocase(op, STR("index"))) {
         return refuse_more(ctx, em);
@@ -188,11 +200,12 @@ static enum err take_op(struct str op, const struct json *ctx, struct write_entr
         make_delete(e);
         return ERR_OK;
     }
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Operation type [%.*s] not allowed, only [noop, index, delete] are allowed", STR_ARG(op));
+    return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                   "Operation type [%.*s] not allowed, only [noop, index, delete] are allowed", STR_ARG(op));
 }
 
-enum err by_query_script(struct by_query_worker *w, const struct by_query_doc *d, struct write_entry *e, enum script_outcome *out,
-                         struct errmsg *em)
+enum err by_query_script(struct by_query_worker *w, const struct by_query_doc *d, struct write_entry *e,
+                         enum script_outcome *out, struct errmsg *em)
 {
     struct script_env env = {.now_ms = clock_wall_ms(w->op->co->o.clock)};
     struct arena *a = w->rest.arena;
@@ -204,7 +217,8 @@ enum err by_query_script(struct by_query_worker *w, const struct by_query_doc *d
     err = err == ERR_OK ? read_op(&after, &op, em) : err;
     err = err == ERR_OK ? read_source(&after, a, &e->item.source, em) : err;
     if (err == ERR_OK) {
-        err = w->op->spec.kind == BY_QUERY_REINDEX ? take_target(&after, d, e, a, em) : refuse_changes(&after, d, em);
+        err = w->op->spec.kind == BY_QUERY_REINDEX ? take_target(&after, d, e, a, em)
+                                                   : refuse_changes(&after, d, em);
     }
     return err == ERR_OK ? take_op(op, &after, e, out, em) : err;
 }

@@ -1,7 +1,8 @@
 /* coordinator.h - the coordinating role: REST in, shards and the master asked, one answer out.
  *
- * Every request lives on the HTTP loop that accepted it. It reads one snapshot of the applied cluster state, asks shards
- * through shard_api.h and the master through a function, and answers from whichever thread finished last. */
+ * Every request lives on the HTTP loop that accepted it. It reads one snapshot of the applied cluster state,
+ * asks shards through shard_api.h and the master through a function, and answers from whichever thread
+ * finished last. */
 #ifndef COORDINATOR_COORDINATOR_H
 #define COORDINATOR_COORDINATOR_H
 
@@ -29,7 +30,8 @@ struct coordinator_opts { /* all borrowed: they outlive the coordinator */
     struct analysis *(*analysis)(void *self, struct str uuid);
     struct mapping *(*mapping)(void *self, struct str uuid);
     void *self;
-    /* Where long operations wait, and where they go on; timers may be NULL: then nothing that waits goes on by itself. */
+    /* Where long operations wait, and where they go on; timers may be NULL: then nothing that waits goes on
+     * by itself. */
     const struct timers *timers;
     const struct executor *timer_loop, *workers;
     struct str node_id, node_name, cluster_name;
@@ -40,7 +42,8 @@ struct coordinator_opts { /* all borrowed: they outlive the coordinator */
 
 enum err coordinator_new(struct coordinator **out, const struct coordinator_opts *opts, struct errmsg *em);
 void coordinator_free(struct coordinator *c); /* NULL ok; no request may be under way */
-/* The node stops: what waits waits no more, long operations end where they can. Then requests may be waited for. */
+/* The node stops: what waits waits no more, long operations end where they can. Then requests may be waited
+ * for. */
 void coordinator_stop(struct coordinator *c);
 /* Waits for operations that answer nobody. Not from a pool's thread. */
 void coordinator_drain(struct coordinator *c);

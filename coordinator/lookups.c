@@ -19,7 +19,8 @@ static bool is_lookup(const struct json *v)
            && json_is(json_get(v, "path"), JSON_STRING);
 }
 
-/* Calls each(user, value) with every lookup below v; false ends the walk. The parser has limited the depth. */
+/* Calls each(user, value) with every lookup below v; false ends the walk. The parser has limited the
+ * depth. */
 static bool walk(struct json *v, bool (*each)(void *user, struct json *lookup), void *user)
 {
     if (v->type == JSON_ARRAY) {
@@ -55,7 +56,7 @@ bool lookups_needed(const struct json *tree)
     return tree != NULL && !walk((struct json *)(uintptr_t)tree, stop, NULL); /* stop() changes nothing */
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------------------ */
+/* ---- values -------------------------------------------------------------------------------------------- */
 
 struct values {
     struct arena *arena;
@@ -72,7 +73,8 @@ static void add(struct values *out, const struct json *v)
     out->n += !out->failed;
 }
 
-/* As XContentMapValues.extractRawValues: keys with dots in them count, arrays are entered, objects and nulls are no values. */
+/* As XContentMapValues.extractRawValues: keys with dots in them count, arrays are entered, objects and nulls
+ * are no values. */
 static void extract(struct values *out, const struct json *v, struct str path)
 {
     if (v->type == JSON_ARRAY) {
@@ -167,7 +169,7 @@ static void read_done(struct shard_rq *rq)
     one_read(rq->user);
 }
 
-/* ---- requests ------------------------------------------------------------------------------------------------------------------ */
+/* ---- requests ------------------------------------------------------------------------------------------ */
 
 static bool note(void *user, struct json *v)
 {
@@ -182,7 +184,8 @@ static bool note(void *user, struct json *v)
     k->g.version = VERSION_ANY;
     k->g.rq.id = json_text(json_get(v, "id"));
     k->g.rq.realtime = k->g.rq.want_source = true;
-    enum err e = get_locate(l->r, &k->g, json_get(v, "index")->s, json_text(json_get(v, "routing")), l->arena, &l->error);
+    enum err e = get_locate(l->r, &k->g, json_get(v, "index")->s, json_text(json_get(v, "routing")), l->arena,
+                            &l->error);
     struct shard_ref where = k->g.rq.rq.shard;
     shard_rq_init(&k->g.rq.rq, read_done, l);
     k->g.rq.rq.shard = where;

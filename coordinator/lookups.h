@@ -1,8 +1,9 @@
-/* lookups.h - terms that a query takes from other documents, put in their place before a request goes to any shard.
+/* lookups.h - terms that a query takes from other documents, put in their place before a request goes to any
+ * shard.
  *
- * {"terms": {"user": {"index": ..., "id": ..., "path": ...}}} becomes {"terms": {"user": [...]}}: the documents are read in
- * real time, each once for each mention. Knows nothing of what else is in the request. done() is called exactly once, on
- * any thread. */
+ * {"terms": {"user": {"index": ..., "id": ..., "path": ...}}} becomes {"terms": {"user": [...]}}: the
+ * documents are read in real time, each once for each mention. Knows nothing of what else is in the request.
+ * done() is called exactly once, on any thread. */
 #ifndef COORDINATOR_LOOKUPS_H
 #define COORDINATOR_LOOKUPS_H
 

@@ -1,7 +1,8 @@
 /* search.h - one search over many shards: scattered, gathered, fetched, printed.
  *
- * The body is parsed once on the coordinating node; shards get its text (and, when they are local, its parsed form). With one
- * shard both phases run there in one go. Failures of shards are part of the answer as long as one shard answered. */
+ * The body is parsed once on the coordinating node; shards get its text (and, when they are local, its parsed
+ * form). With one shard both phases run there in one go. Failures of shards are part of the answer as long as
+ * one shard answered. */
 #ifndef COORDINATOR_SEARCH_H
 #define COORDINATOR_SEARCH_H
 
@@ -12,26 +13,26 @@
 struct search_call;
 
 struct search_opts {
-    struct str index;              /* expression */
-    struct str body;               /* JSON text; n == 0: none */
-    const struct json *tree;       /* its tree; NULL: none */
+    struct str index;        /* expression */
+    struct str body;         /* JSON text; n == 0: none */
+    const struct json *tree; /* its tree; NULL: none */
     struct expand_options indices;
     struct str routing, preference;
     bool typed_keys, total_as_int, dfs, allow_partial;
-    int64_t scroll_ms;             /* > 0: keep contexts for a scroll */
+    int64_t scroll_ms; /* > 0: keep contexts for a scroll */
     int64_t pre_filter_shard_size;
     bool request_cache_given;
 };
 
-/* Runs a search; `done` gets it on any thread: the answer is in *c until search_free(). Parse and index errors end it at
- * once, with c->error. */
+/* Runs a search; `done` gets it on any thread: the answer is in *c until search_free(). Parse and index
+ * errors end it at once, with c->error. */
 struct search_call {
     struct rest *r; /* clock, state and shards come from here; nothing is answered through it */
     struct search_opts o;
     struct search_source source;
     void (*done)(struct search_call *c);
     void *user;
-    struct errmsg error; /* n > 0: the whole failed */
+    struct errmsg error;  /* n > 0: the whole failed */
     uint64_t parent_task; /* 0: none */
     /* own */
     struct task task;
@@ -44,7 +45,7 @@ struct search_call {
     struct query_result *results;
     struct reduced reduced;
     struct shard_fetch *fetches;
-    struct str *hits; /* JSON of reduced.docs[i] */
+    struct str *hits;                /* JSON of reduced.docs[i] */
     struct suggest_reduced *suggest; /* NULL: none */
     const struct str *suggest_hits;  /* JSON of the documents that suggestions show */
     uint32_t n_ok, n_failed;
@@ -54,8 +55,8 @@ struct search_call {
     const char *bare_phase; /* the error is a phase's, of no shard in particular; NULL: no */
     bool no_indices, next_page;
     struct lookups lookups;
-    struct str scroll_id; /* of the answer; n == 0: none */
-    bool fetch_failed;    /* some shard failed in the fetch phase */
+    struct str scroll_id;           /* of the answer; n == 0: none */
+    bool fetch_failed;              /* some shard failed in the fetch phase */
     struct expansion *expansion;    /* of a collapse's groups; NULL: none */
     struct search_call *unexpanded; /* the first group whose search failed */
 };
@@ -76,12 +77,15 @@ void search_free(struct search_call *c);
 /* The response as an object (or {"error":...,"status":...}), with its HTTP status in *status. */
 void search_write(struct search_call *c, struct jsonw *w, int *status);
 
-/* What a URL says of a search: put over `body` (an object in r's arena; *changed: something was), and into *o. by_query: the
- * parameters of _update_by_query and its kin, which give `size` another meaning. The error is in r->em. */
-enum err rest_search_params(struct rest *r, struct search_opts *o, struct json *body, bool by_query, bool *changed);
+/* What a URL says of a search: put over `body` (an object in r's arena; *changed: something was), and into
+ * *o. by_query: the parameters of _update_by_query and its kin, which give `size` another meaning. The error
+ * is in r->em. */
+enum err rest_search_params(struct rest *r, struct search_opts *o, struct json *body, bool by_query,
+                            bool *changed);
 
-/* The query of requests that consist of nothing else (_explain, _validate ...): the body's only member, or `q` and its
- * companions in the URL. Its syntax is checked. *query == NULL: neither is there. The error is in r->em. */
+/* The query of requests that consist of nothing else (_explain, _validate ...): the body's only member, or
+ * `q` and its companions in the URL. Its syntax is checked. *query == NULL: neither is there. The error is in
+ * r->em. */
 enum err rest_query(struct rest *r, const struct json **query);
 
 /* A routing list picks shards; without one, all are asked. */

@@ -1,7 +1,8 @@
 /* The groups of a collapse: a search each for every hit of the page and every `inner_hits` of the request.
  *
- * A group's search is the request's own query with the group's value as a filter, over the same shards. So many run at a time
- * as the request allows; whichever ends starts the next, and the last one finishes the search around them. */
+ * A group's search is the request's own query with the group's value as a filter, over the same shards. So
+ * many run at a time as the request allows; whichever ends starts the next, and the last one finishes the
+ * search around them. */
 #include "coordinator/search_int.h"
 
 #include <stdlib.h>
@@ -25,7 +26,7 @@ void search_expansion_free(struct expansion *x)
     }
 }
 
-/* ---- a group's request ------------------------------------------------------------------------------------------------------ */
+/* ---- a group's request --------------------------------------------------------------------------------- */
 
 /* {"bool":{"filter":[the group],"must":[the query]}}; documents without a value are a group, too. */
 static void write_query(struct jsonw *w, const struct search_source *s, const struct json *value)
@@ -57,7 +58,8 @@ static void write_query(struct jsonw *w, const struct search_source *s, const st
     jw_obj_end(w);
 }
 
-static void write_request(struct jsonw *w, const struct search_source *s, const struct inner_hits_spec *inner, const struct json *value)
+static void write_request(struct jsonw *w, const struct search_source *s, const struct inner_hits_spec *inner,
+                          const struct json *value)
 {
     jw_obj(w);
     write_query(w, s, value);
@@ -78,7 +80,7 @@ static void write_request(struct jsonw *w, const struct search_source *s, const 
     jw_obj_end(w);
 }
 
-/* ---- running them ------------------------------------------------------------------------------------------------------------ */
+/* ---- running them -------------------------------------------------------------------------------------- */
 
 static enum err assemble(struct expansion *x);
 
@@ -132,7 +134,8 @@ static const struct json *group_value(const struct json *hit, struct str field)
     return json_is(values, JSON_ARRAY) && values->n > 0 ? &values->items[0] : NULL;
 }
 
-static enum err new_group(struct expansion *x, uint32_t at, const struct inner_hits_spec *inner, const struct json *value)
+static enum err new_group(struct expansion *x, uint32_t at, const struct inner_hits_spec *inner,
+                          const struct json *value)
 {
     struct search_call *c = x->outer, *g = search_new(c->r);
     if (g == NULL) {
@@ -154,7 +157,8 @@ static enum err new_group(struct expansion *x, uint32_t at, const struct inner_h
     bool ok = !b.failed && tree != NULL && g->o.body.p != NULL;
     buf_fini(&b);
     g->o.tree = tree;
-    return ok ? json_parse(tree, g->o.body, &g->arena, &json_limits_default, &c->error) : err_no_memory(&c->error);
+    return ok ? json_parse(tree, g->o.body, &g->arena, &json_limits_default, &c->error)
+              : err_no_memory(&c->error);
 }
 
 static enum err make_groups(struct expansion *x)
@@ -207,7 +211,7 @@ void search_expand(struct search_call *c)
     leave(x);
 }
 
-/* ---- the hits again, with their groups --------------------------------------------------------------------------------------- */
+/* ---- the hits again, with their groups ----------------------------------------------------------------- */
 
 /* Names may repeat: the last one of a name stands. */
 static bool is_shadowed(const struct collapse_spec *spec, uint32_t at)
@@ -230,8 +234,10 @@ static bool is_named(const struct collapse_spec *spec, struct str name)
     return false;
 }
 
-/* The hit's text with the groups in its member "inner_hits", which nested queries may have begun: it is the last one. */
-static enum err add_groups(struct search_call *c, struct str *hit, struct search_call *const *groups, struct arena *scratch)
+/* The hit's text with the groups in its member "inner_hits", which nested queries may have begun: it is the
+ * last one. */
+static enum err add_groups(struct search_call *c, struct str *hit, struct search_call *const *groups,
+                           struct arena *scratch)
 {
     const struct collapse_spec *spec = &c->source.collapse;
     struct json tree;

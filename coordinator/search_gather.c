@@ -37,7 +37,8 @@ static void all_fetched(struct search_call *c)
     struct top_doc *docs;
     uint32_t n, n_suggested;
     uint32_t *at = ARENA_ARRAY(&c->arena, uint32_t, c->n_shards);
-    struct str *hits = wanted_docs(c, &docs, &n, &n_suggested) == ERR_OK ? ARENA_ARRAY(&c->arena, struct str, n) : NULL;
+    struct str *hits =
+        wanted_docs(c, &docs, &n, &n_suggested) == ERR_OK ? ARENA_ARRAY(&c->arena, struct str, n) : NULL;
     if (at == NULL || hits == NULL) {
         search_fail(c);
         return;
@@ -121,7 +122,7 @@ static void fetch(struct search_call *c)
     }
 }
 
-/* ---- what the shards found ------------------------------------------------------------------------------------------------------ */
+/* ---- what the shards found ----------------------------------------------------------------------------- */
 
 /* A later page's request comes from the shards' contexts. */
 static enum err adopt_body(struct search_call *c)
@@ -201,7 +202,8 @@ static void all_queried(struct search_call *c)
         const struct top_doc *docs;
         uint32_t suggested = c->suggest != NULL ? suggest_docs(c->suggest, &docs) : 0;
         c->hits = c->queries[0].hits;
-        c->suggest_hits = suggested <= c->queries[0].n_hits ? c->hits + (c->queries[0].n_hits - suggested) : NULL;
+        c->suggest_hits =
+            suggested <= c->queries[0].n_hits ? c->hits + (c->queries[0].n_hits - suggested) : NULL;
         search_expand(c);
         return;
     }

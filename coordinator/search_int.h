@@ -1,7 +1,8 @@
 /* search_int.h - what the files of a search share: its steps in order, each of which ends in the next.
  *
- * search.c prepares, search_shards.c chooses, search_scatter.c asks, search_gather.c reduces and fetches, search_expand.c
- * searches the groups of a collapse, search_write.c prints. A step runs on whichever thread the last answer came on. */
+ * search.c prepares, search_shards.c chooses, search_scatter.c asks, search_gather.c reduces and fetches,
+ * search_expand.c searches the groups of a collapse, search_write.c prints. A step runs on whichever thread
+ * the last answer came on. */
 #ifndef COORDINATOR_SEARCH_INT_H
 #define COORDINATOR_SEARCH_INT_H
 
@@ -28,7 +29,8 @@ void search_scatter(struct search_call *c);
 void search_queried(struct shard_rq *rq); /* done() of the query phase */
 
 /* ---- search_expand.c ---- */
-/* The page is complete but for the groups' documents: fetches them when the request wants them, then finishes. */
+/* The page is complete but for the groups' documents: fetches them when the request wants them, then
+ * finishes. */
 void search_expand(struct search_call *c);
 void search_expansion_free(struct expansion *x); /* NULL ok */
 

@@ -34,7 +34,9 @@ static enum err sum_stats(struct search_call *c)
         const struct dfs_stats *d = &c->probes[i].dfs_out;
         for (uint32_t k = 0; k < d->n_terms; k++) {
             uint32_t at = 0;
-            while (at < sum->n_terms && !(str_eq(sum->terms[at].field, d->terms[k].field) && str_eq(sum->terms[at].term, d->terms[k].term))) {
+            while (at < sum->n_terms
+                   && !(str_eq(sum->terms[at].field, d->terms[k].field)
+                        && str_eq(sum->terms[at].term, d->terms[k].term))) {
                 at++;
             }
             if (at == sum->n_terms) {

@@ -5,15 +5,19 @@
 #include "engine/index/engine.h"
 
 static const char index_body[] =
-    "{\"settings\":{\"number_of_shards\":1,\"number_of_replicas\":0,\"auto_expand_replicas\":\"0-1\",\"priority\":2147483647},"
+    "{\"settings\":{\"number_of_shards\":1,\"number_of_replicas\":0,\"auto_expand_replicas\":\"0-1\","
+    "\"priority\":2147483647},"
     "\"mappings\":{\"dynamic\":\"strict\",\"_meta\":{\"version\":\"7.12.1\"},\"properties\":{"
     "\"completed\":{\"type\":\"boolean\"},"
-    "\"task\":{\"properties\":{\"action\":{\"type\":\"keyword\"},\"cancellable\":{\"type\":\"boolean\"},\"id\":{\"type\":\"long\"},"
-    "\"parent_task_id\":{\"type\":\"keyword\"},\"node\":{\"type\":\"keyword\"},\"running_time_in_nanos\":{\"type\":\"long\"},"
+    "\"task\":{\"properties\":{\"action\":{\"type\":\"keyword\"},\"cancellable\":{\"type\":\"boolean\"},"
+    "\"id\":{\"type\":\"long\"},"
+    "\"parent_task_id\":{\"type\":\"keyword\"},\"node\":{\"type\":\"keyword\"},\"running_time_in_nanos\":{"
+    "\"type\":\"long\"},"
     "\"start_time_in_millis\":{\"type\":\"long\"},\"type\":{\"type\":\"keyword\"},"
     "\"status\":{\"type\":\"object\",\"enabled\":false},\"description\":{\"type\":\"text\"},"
     "\"headers\":{\"type\":\"object\",\"enabled\":false}}},"
-    "\"response\":{\"type\":\"object\",\"enabled\":false},\"error\":{\"type\":\"object\",\"enabled\":false}}}}";
+    "\"response\":{\"type\":\"object\",\"enabled\":false},\"error\":{\"type\":\"object\",\"enabled\":false}}}"
+    "}";
 
 static void finish(struct task_result *t, const struct errmsg *error)
 {
@@ -45,7 +49,13 @@ static void write_it(struct task_result *t)
                                         .auto_id_ms = -1,
                                         .version = VERSION_ANY,
                                         .if_seq_no = SEQ_UNASSIGNED};
-    t->set = (struct write_set){.r = &t->rest, .v = &t->entry, .n = 1, .timeout_ms = 60000, .active = ACTIVE_DEFAULT, .done = written, .user = t};
+    t->set = (struct write_set){.r = &t->rest,
+                                .v = &t->entry,
+                                .n = 1,
+                                .timeout_ms = 60000,
+                                .active = ACTIVE_DEFAULT,
+                                .done = written,
+                                .user = t};
     writes_run(&t->set);
 }
 
@@ -73,7 +83,8 @@ void task_result_store(struct task_result *t)
         return;
     }
     struct meta_request *rq = rest_meta_new(&t->rest, META_CREATE_INDEX, &name, 1);
-    if (rq == NULL || json_parse(&rq->body, STR(index_body), &rq->arena, &json_limits_default, &t->em) != ERR_OK) {
+    if (rq == NULL
+        || json_parse(&rq->body, STR(index_body), &rq->arena, &json_limits_default, &t->em) != ERR_OK) {
         if (rq != NULL) {
             rest_meta_free(rq);
         }

@@ -1,12 +1,12 @@
 /* tasks.h - what this node is doing: the registry behind _tasks.
  *
- * A task is part of whatever it stands for (a search, a bulk, a by-query operation): the owner begins and ends it and keeps it
- * where it is in between. The registry numbers tasks, lists them, and passes on what others ask of them: to stop, to run at
- * another rate. Cancelling is a request: the owner looks at `cancelled` where it can stop. A task below a cancelled parent
- * begins cancelled.
+ * A task is part of whatever it stands for (a search, a bulk, a by-query operation): the owner begins and
+ * ends it and keeps it where it is in between. The registry numbers tasks, lists them, and passes on what
+ * others ask of them: to stop, to run at another rate. Cancelling is a request: the owner looks at
+ * `cancelled` where it can stop. A task below a cancelled parent begins cancelled.
  *
- * Any thread. Callbacks in `ops` run under the registry's lock: they read what belongs to the task, and call nothing that
- * begins or ends one. */
+ * Any thread. Callbacks in `ops` run under the registry's lock: they read what belongs to the task, and call
+ * nothing that begins or ends one. */
 #ifndef COORDINATOR_TASKS_H
 #define COORDINATOR_TASKS_H
 
@@ -18,10 +18,10 @@ struct task;
 struct tasks;
 
 struct task_ops {
-    void (*describe)(const struct task *t, struct buf *out);  /* NULL: nothing to say */
-    void (*status)(const struct task *t, struct jsonw *w);    /* an object; NULL: none */
-    void (*cancel)(struct task *t);                           /* `cancelled` has been set */
-    void (*rethrottle)(struct task *t, float per_second);     /* NULL: its rate cannot be set */
+    void (*describe)(const struct task *t, struct buf *out); /* NULL: nothing to say */
+    void (*status)(const struct task *t, struct jsonw *w);   /* an object; NULL: none */
+    void (*cancel)(struct task *t);                          /* `cancelled` has been set */
+    void (*rethrottle)(struct task *t, float per_second);    /* NULL: its rate cannot be set */
     bool cancellable;
 };
 

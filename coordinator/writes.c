@@ -9,7 +9,7 @@
 
 #define ID_BYTES_MAX 512
 
-/* ---- ids -------------------------------------------------------------------------------------------------------------------- */
+/* ---- ids ----------------------------------------------------------------------------------------------- */
 
 struct str writes_auto_id(struct rest *r)
 {
@@ -17,9 +17,10 @@ struct str writes_auto_id(struct rest *r)
     struct coordinator *c = r->co;
     uint64_t counter = c->next_auto_id++;
     char id[20];
-    /* Fifteen bytes: what identifies this node's run, the time, and a counter; ids made together share prefixes, which the
-     * term dictionary likes. */
-    uint64_t words[2] = {((uint64_t)clock_wall_ms(c->o.clock) << 20) ^ (counter >> 24), hash_u64(c->id_seed) << 24 | (counter & 0xFFFFFF)};
+    /* Fifteen bytes: what identifies this node's run, the time, and a counter; ids made together share
+     * prefixes, which the term dictionary likes. */
+    uint64_t words[2] = {((uint64_t)clock_wall_ms(c->o.clock) << 20) ^ (counter >> 24),
+                         hash_u64(c->id_seed) << 24 | (counter & 0xFFFFFF)};
     for (int i = 0; i < 20; i++) {
         uint64_t *w = &words[i / 10];
         id[i] = alphabet[(*w >> 54) & 63];
@@ -31,7 +32,7 @@ struct str writes_auto_id(struct rest *r)
     return arena_str(r->arena, str_mk(id, sizeof(id)));
 }
 
-/* ---- validation ----------------------------------------------------------------------------------------------------------------- */
+/* ---- validation ---------------------------------------------------------------------------------------- */
 
 struct complaints {
     struct buf text;
@@ -56,11 +57,13 @@ static void check_versions(struct complaints *c, const struct write_item *it)
         return;
     }
     if (external && it->version < 0) {
-        buf_printf(&c->text, "%u: illegal version value [%lld] for version type [%s];", ++c->n, (long long)it->version,
+        buf_printf(&c->text, "%u: illegal version value [%lld] for version type [%s];", ++c->n,
+                   (long long)it->version,
                    it->version_type == VERSION_EXTERNAL ? "EXTERNAL" : "EXTERNAL_GTE");
     }
     if (!external && versioned) {
-        complain(c, "internal versioning can not be used for optimistic concurrency control. Please use `if_seq_no` and "
+        complain(c, "internal versioning can not be used for optimistic concurrency control. Please use "
+                    "`if_seq_no` and "
                     "`if_primary_term` instead");
     }
     if (cas && external) {
@@ -70,7 +73,8 @@ static void check_versions(struct complaints *c, const struct write_item *it)
         complain(c, "ifSeqNo is set, but primary term is [0]");
     }
     if (!cas && it->if_primary_term != 0) {
-        buf_printf(&c->text, "%u: ifSeqNo is unassigned, but primary term is [%lld];", ++c->n, (long long)it->if_primary_term);
+        buf_printf(&c->text, "%u: ifSeqNo is unassigned, but primary term is [%lld];", ++c->n,
+                   (long long)it->if_primary_term);
     }
 }
 
@@ -116,8 +120,8 @@ enum err writes_validate(const struct write_entry *e, struct errmsg *em)
         complain(&c, "id is missing");
     }
     if (e->item.id.n > ID_BYTES_MAX && e->item.kind == WRITE_INDEX) {
-        buf_printf(&c.text, "%u: id [%.*s] is too long, must be no longer than 512 bytes but was: %zu;", ++c.n,
-                   (int)MIN_OF(e->item.id.n, (size_t)600), e->item.id.p, e->item.id.n);
+        buf_printf(&c.text, "%u: id [%.*s] is too long, must be no longer than 512 bytes but was: %zu;",
+                   ++c.n, (int)MIN_OF(e->item.id.n, (size_t)600), e->item.id.p, e->item.id.n);
     }
     if (c.n > 0) {
         err = err_set(em, ERR_ACTION_VALIDATION, "Validation Failed: %.*s", STR_ARG(buf_view(&c.text)));
@@ -141,7 +145,7 @@ enum err writes_params(struct rest *r, struct write_set *w)
     return e == ERR_OK ? rest_time(r, "timeout", 60000, &w->timeout_ms) : e;
 }
 
-/* ---- resolving -------------------------------------------------------------------------------------------------------------------- */
+/* ---- resolving ----------------------------------------------------------------------------------------- */
 
 static void fail_entry(struct write_set *w, struct write_entry *e, const struct errmsg *em)
 {
@@ -173,7 +177,8 @@ static bool auto_create_allowed(const struct cluster_state *s, struct str index)
 static enum err missing_index(const struct write_entry *e, bool auto_create_off, struct errmsg *em)
 {
     if (auto_create_off) {
-        err_set(em, ERR_INDEX_NOT_FOUND, "no such index [%.*s] and [action.auto_create_index] is [false]", STR_ARG(e->index));
+        err_set(em, ERR_INDEX_NOT_FOUND, "no such index [%.*s] and [action.auto_create_index] is [false]",
+                STR_ARG(e->index));
     } else {
         err_set(em, ERR_INDEX_NOT_FOUND, "no such index [%.*s]", STR_ARG(e->index));
         err_about_resource(em, "index_expression", e->index);
@@ -184,7 +189,8 @@ static enum err missing_index(const struct write_entry *e, bool auto_create_off,
 
 static enum err not_an_alias(const struct write_entry *e, struct errmsg *em)
 {
-    err_set(em, ERR_INDEX_NOT_FOUND, "no such index [%.*s] and [require_alias] request flag is [true] and [%.*s] is not an alias",
+    err_set(em, ERR_INDEX_NOT_FOUND,
+            "no such index [%.*s] and [require_alias] request flag is [true] and [%.*s] is not an alias",
             STR_ARG(e->target), STR_ARG(e->target));
     err_about_index(em, e->target, STR("_na_"));
     return ERR_INDEX_NOT_FOUND;
@@ -205,7 +211,8 @@ static enum err check_own_pipelines(const struct write_entry *e, struct errmsg *
     if (e->item.kind == WRITE_DELETE) {
         return ERR_OK;
     }
-    enum err err = e->pipeline.p == NULL ? check_pipeline(settings_str(s, "index.default_pipeline", none), em) : ERR_OK;
+    enum err err =
+        e->pipeline.p == NULL ? check_pipeline(settings_str(s, "index.default_pipeline", none), em) : ERR_OK;
     return err == ERR_OK ? check_pipeline(settings_str(s, "index.final_pipeline", none), em) : err;
 }
 
@@ -213,7 +220,8 @@ static enum err resolve(struct write_set *w, struct write_entry *e, struct errms
 {
     const struct alias_meta *alias;
     struct rest *r = w->r;
-    enum err err = resolve_write(r->state, e->target, clock_wall_ms(r->co->o.clock), r->arena, &e->meta, &alias, &e->index, em);
+    enum err err = resolve_write(r->state, e->target, clock_wall_ms(r->co->o.clock), r->arena, &e->meta,
+                                 &alias, &e->index, em);
     if (err != ERR_OK || e->meta == NULL) {
         return err;
     }
@@ -223,7 +231,8 @@ static enum err resolve(struct write_set *w, struct write_entry *e, struct errms
     if (alias != NULL && alias->index_routing.p != NULL) {
         if (e->item.routing.p != NULL && !str_eq(e->item.routing, alias->index_routing)) {
             return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                           "Alias [%.*s] has index routing associated with it [%.*s], and was provided with routing value [%.*s], "
+                           "Alias [%.*s] has index routing associated with it [%.*s], and was provided with "
+                           "routing value [%.*s], "
                            "rejecting operation",
                            STR_ARG(alias->name), STR_ARG(alias->index_routing), STR_ARG(e->item.routing));
         }
@@ -234,8 +243,10 @@ static enum err resolve(struct write_set *w, struct write_entry *e, struct errms
     if (err != ERR_OK) {
         return err;
     }
-    if (e->item.routing.p == NULL && str_find_str(e->meta->mapping, STR("\"_routing\":{\"required\":true}")) != SIZE_MAX) {
-        err_set(em, ERR_ROUTING_MISSING, "routing is required for [%.*s]/[_doc]/[%.*s]", STR_ARG(e->meta->name), STR_ARG(e->item.id));
+    if (e->item.routing.p == NULL
+        && str_find_str(e->meta->mapping, STR("\"_routing\":{\"required\":true}")) != SIZE_MAX) {
+        err_set(em, ERR_ROUTING_MISSING, "routing is required for [%.*s]/[_doc]/[%.*s]",
+                STR_ARG(e->meta->name), STR_ARG(e->item.id));
         err_about_index(em, e->meta->name, STR("_na_"));
         return ERR_ROUTING_MISSING;
     }
@@ -243,7 +254,7 @@ static enum err resolve(struct write_set *w, struct write_entry *e, struct errms
     return ERR_OK;
 }
 
-/* ---- sending ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- sending ------------------------------------------------------------------------------------------- */
 
 static void copy_answer(struct write_entry *e, const struct write_item *it)
 {
@@ -307,8 +318,9 @@ static void give_up(struct shard_write *sw)
 {
     struct write_set *w = (struct write_set *)sw->set;
     struct errmsg why = sw->rq.error;
-    err_set(&sw->rq.error, ERR_UNAVAILABLE_SHARDS, "[%.*s][%u] primary shard is not active Timeout: [%lldms], %s",
-            STR_ARG(sw->rq.shard.index), sw->rq.shard.shard, (long long)w->timeout_ms, why.frame[0].reason);
+    err_set(&sw->rq.error, ERR_UNAVAILABLE_SHARDS,
+            "[%.*s][%u] primary shard is not active Timeout: [%lldms], %s", STR_ARG(sw->rq.shard.index),
+            sw->rq.shard.shard, (long long)w->timeout_ms, why.frame[0].reason);
     one_less(w);
 }
 
@@ -348,7 +360,8 @@ static void shard_done(struct shard_rq *rq)
     }
 }
 
-/* Too few copies: nothing may be written. A lone update is asked for nevertheless: it may be one that changes nothing. */
+/* Too few copies: nothing may be written. A lone update is asked for nevertheless: it may be one that changes
+ * nothing. */
 static void send_one(struct active_wait *wait, bool active)
 {
     struct shard_write *sw = wait->user;
@@ -358,8 +371,10 @@ static void send_one(struct active_wait *wait, bool active)
     if (!active) {
         int32_t wanted = active_wanted(m, wait->wanted);
         err_set(&sw->inactive, ERR_UNAVAILABLE_SHARDS,
-                "[%.*s][%u] Not enough active copies to meet shard count of [%d] (have %d, needed %d). Timeout: [%lldms]",
-                STR_ARG(m->name), sw->rq.shard.shard, wanted, active_copies(m), wanted, (long long)wait->timeout_ms);
+                "[%.*s][%u] Not enough active copies to meet shard count of [%d] (have %d, needed %d). "
+                "Timeout: [%lldms]",
+                STR_ARG(m->name), sw->rq.shard.shard, wanted, active_copies(m), wanted,
+                (long long)wait->timeout_ms);
         if (w->n > 1 || sw->items[0].kind != WRITE_UPDATE) {
             sw->rq.error = sw->inactive;
             shard_done(&sw->rq);
@@ -385,8 +400,13 @@ static struct shard_write *group_of(struct write_set *w, const struct write_entr
     sw->set = w;
     uint32_t at = w->n_shard_writes - 1;
     w->meta_of[at] = e->meta;
-    w->waits[at] = (struct active_wait){.r = w->r, .names = &sw->rq.shard.index, .n_names = 1, .wanted = w->active,
-                                        .timeout_ms = w->timeout_ms, .then = send_one, .user = sw};
+    w->waits[at] = (struct active_wait){.r = w->r,
+                                        .names = &sw->rq.shard.index,
+                                        .n_names = 1,
+                                        .wanted = w->active,
+                                        .timeout_ms = w->timeout_ms,
+                                        .then = send_one,
+                                        .user = sw};
     return sw;
 }
 
@@ -402,7 +422,8 @@ static void send_all(struct write_set *w)
     struct shard_write **of = ARENA_ARRAY(r->arena, struct shard_write *, w->n);
     w->waits = ARENA_ARRAY(r->arena, struct active_wait, MAX_OF(live, 1U));
     w->meta_of = ARENA_ARRAY(r->arena, const struct index_meta *, MAX_OF(live, 1U));
-    if (w->shard_writes == NULL || of == NULL || w->delays == NULL || w->waits == NULL || w->meta_of == NULL) {
+    if (w->shard_writes == NULL || of == NULL || w->delays == NULL || w->waits == NULL
+        || w->meta_of == NULL) {
         struct errmsg em;
         err_no_memory(&em);
         for (uint32_t i = 0; i < w->n; i++) {
@@ -442,7 +463,7 @@ static void send_all(struct write_set *w)
     }
 }
 
-/* ---- auto-create --------------------------------------------------------------------------------------------------------------------- */
+/* ---- auto-create --------------------------------------------------------------------------------------- */
 
 static void next_missing(struct write_set *w);
 
@@ -506,7 +527,8 @@ static void next_missing(struct write_set *w)
 
 static void describe(const struct task *t, struct buf *out)
 {
-    const struct write_set *w = (const struct write_set *)(const void *)((const char *)t - offsetof(struct write_set, task));
+    const struct write_set *w =
+        (const struct write_set *)(const void *)((const char *)t - offsetof(struct write_set, task));
     buf_printf(out, "requests[%u], indices[", w->n);
     for (uint32_t i = 0; i < w->n; i++) {
         bool seen = false;
@@ -525,8 +547,10 @@ static const struct task_ops task_ops = {.describe = describe};
 void writes_run(struct write_set *w)
 {
     const struct http_request *http = w->r->http;
-    const struct str *opaque = http != NULL ? http_header_find(http->headers, http->headers_n, "x-opaque-id") : NULL;
-    w->task = (struct task){.ops = &task_ops, .action = "indices:data/write/bulk", .type = "transport", .parent = w->parent_task};
+    const struct str *opaque =
+        http != NULL ? http_header_find(http->headers, http->headers_n, "x-opaque-id") : NULL;
+    w->task = (struct task){
+        .ops = &task_ops, .action = "indices:data/write/bulk", .type = "transport", .parent = w->parent_task};
     w->task.opaque_id = opaque != NULL ? *opaque : STR_NULL;
     tasks_begin(w->r->co->tasks, &w->task);
     w->creating = 0;
@@ -535,7 +559,8 @@ void writes_run(struct write_set *w)
     for (uint32_t i = 0; i < w->n; i++) {
         struct errmsg em;
         err_clear(&em);
-        if (w->v[i].error == NULL && w->v[i].item.kind == WRITE_INDEX && check_pipeline(w->v[i].pipeline, &em) != ERR_OK) {
+        if (w->v[i].error == NULL && w->v[i].item.kind == WRITE_INDEX
+            && check_pipeline(w->v[i].pipeline, &em) != ERR_OK) {
             w->v[i].index = w->v[i].target;
             fail_entry(w, &w->v[i], &em);
         }
@@ -551,7 +576,7 @@ void writes_fini(struct write_set *w)
     w->n_shard_writes = 0;
 }
 
-/* ---- results --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------------------------------------- */
 
 static const char *outcome_name(enum write_outcome o)
 {

@@ -1,7 +1,7 @@
 /* writes.h - a set of document writes: routed to their shards, sent at once, gathered.
  *
- * Indices that are missing are created first (auto-create), one after the other. Each item ends with its result or its
- * error; only what no item can be blamed for fails the whole. */
+ * Indices that are missing are created first (auto-create), one after the other. Each item ends with its
+ * result or its error; only what no item can be blamed for fails the whole. */
 #ifndef COORDINATOR_WRITES_H
 #define COORDINATOR_WRITES_H
 
@@ -15,18 +15,18 @@ struct update_parts {
 };
 
 struct write_entry {
-    struct write_item item;   /* as for the shard; the answer is copied back into it */
-    struct str target;        /* the index or alias as named */
-    const char *action;       /* "index", "create", "update", "delete" */
-    struct str pipeline;      /* as asked for; "_none" and n == 0: none */
+    struct write_item item; /* as for the shard; the answer is copied back into it */
+    struct str target;      /* the index or alias as named */
+    const char *action;     /* "index", "create", "update", "delete" */
+    struct str pipeline;    /* as asked for; "_none" and n == 0: none */
     bool require_alias;
     bool auto_id;
     const struct update_parts *update; /* of an update */
     /* resolved */
-    struct str index;         /* concrete name */
+    struct str index; /* concrete name */
     const struct index_meta *meta;
     uint32_t shard;
-    struct errmsg *error;     /* refused before any shard saw it */
+    struct errmsg *error; /* refused before any shard saw it */
     bool done_by_shard;
 };
 
@@ -36,7 +36,7 @@ struct write_set {
     uint32_t n;
     enum refresh_policy refresh;
     int64_t timeout_ms, since_ms; /* since_ms: monotonic, when it began */
-    int32_t active; /* wait_for_active_shards, as active.h has it */
+    int32_t active;               /* wait_for_active_shards, as active.h has it */
     bool forced_refresh;
     void (*done)(struct write_set *w); /* on any thread */
     void *user;
@@ -58,7 +58,8 @@ void writes_run(struct write_set *w);
 void writes_fini(struct write_set *w);
 /* A new document id, 20 characters, in the arena. */
 struct str writes_auto_id(struct rest *r);
-/* ERR_ACTION_VALIDATION with what Elasticsearch says of an entry's combination of id, version and conditions. */
+/* ERR_ACTION_VALIDATION with what Elasticsearch says of an entry's combination of id, version and
+ * conditions. */
 enum err writes_validate(const struct write_entry *e, struct errmsg *em);
 /* Reads refresh, timeout, wait_for_active_shards of a request. */
 enum err writes_params(struct rest *r, struct write_set *w);

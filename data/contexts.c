@@ -1,4 +1,5 @@
-/* Search contexts: a shard's view, pinned for the fetch phase, a scroll or a point in time, until its keep-alive ends. */
+/* Search contexts: a shard's view, pinned for the fetch phase, a scroll or a point in time, until its
+ * keep-alive ends. */
 #include "data/data_int.h"
 
 #include <stdlib.h>

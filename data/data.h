@@ -1,8 +1,9 @@
 /* data.h - the data role: the shard copies of this node, kept as the cluster state says, serving shard_api.h.
  *
- * The service holds one `struct index_service` an index (analysis, mapping, settings) and one `struct shard` a copy. States
- * are applied one after the other on a strand; requests run on the pools (architecture, "Threads"): parsing and fsync on
- * the write pool, engine writes on the shard's strand, searches on the search pool, merges and flushes in the background. */
+ * The service holds one `struct index_service` an index (analysis, mapping, settings) and one `struct shard`
+ * a copy. States are applied one after the other on a strand; requests run on the pools (architecture,
+ * "Threads"): parsing and fsync on the write pool, engine writes on the shard's strand, searches on the
+ * search pool, merges and flushes in the background. */
 #ifndef DATA_DATA_H
 #define DATA_DATA_H
 
@@ -16,12 +17,13 @@
 
 struct data_service;
 
-/* Asks the master for new fields: `mapping` is a put-mapping body. done(arg, NULL) once the state that has them is applied
- * here; an error otherwise. Any thread; done() runs on any thread, never inside the call. */
+/* Asks the master for new fields: `mapping` is a put-mapping body. done(arg, NULL) once the state that has
+ * them is applied here; an error otherwise. Any thread; done() runs on any thread, never inside the call. */
 typedef void (*data_mapping_fn)(void *self, struct str index, struct str uuid, struct str mapping,
                                 void (*done)(void *arg, const struct errmsg *error), void *arg);
 
-/* A primary that stopped serving (`up` false; why, and how often opening it failed), or that could serve again. */
+/* A primary that stopped serving (`up` false; why, and how often opening it failed), or that could serve
+ * again. */
 struct data_report {
     struct str uuid;
     uint32_t shard;
@@ -51,26 +53,26 @@ enum err data_service_new(struct data_service **out, const struct data_opts *opt
 /* Closes every shard: syncs, lets go. No request may be under way. NULL ok. */
 void data_service_free(struct data_service *s);
 
-/* Makes the copies here agree with a state (a reference is taken), then calls done(arg). States apply in the order of the
- * calls. `fresh`: names of indices that this state creates get empty copies; others must be on disk (or are empty when they
- * never were). */
+/* Makes the copies here agree with a state (a reference is taken), then calls done(arg). States apply in the
+ * order of the calls. `fresh`: names of indices that this state creates get empty copies; others must be on
+ * disk (or are empty when they never were). */
 void data_apply(struct data_service *s, struct cluster_state *state, void (*done)(void *arg), void *arg);
 
-/* Analysis with other dictionaries from now on: in requests that begin after done(arg), on any thread; those under way keep
- * what they have. env's dictionaries are kept as long as they are used. */
+/* Analysis with other dictionaries from now on: in requests that begin after done(arg), on any thread; those
+ * under way keep what they have. env's dictionaries are kept as long as they are used. */
 void data_reload_analysis(struct data_service *s, const struct analysis_env *env, void (*done)(void *arg),
                           void *arg);
 
 /* The calls for coordinators; lives as long as the service. */
 const struct shard_api *data_api(struct data_service *s);
 
-/* The analysis registry of an index, or the node's own (uuid empty): for _analyze. A reference is the caller's; NULL: no
- * such index here. Any thread. */
+/* The analysis registry of an index, or the node's own (uuid empty): for _analyze. A reference is the
+ * caller's; NULL: no such index here. Any thread. */
 struct analysis *data_analysis(struct data_service *s, struct str uuid);
 struct mapping *data_mapping(struct data_service *s, struct str uuid);
 
-/* To be called now and then (100 ms) by a timer of the main loop: refreshes, syncs of asynchronous durability, flushes,
- * merges, and contexts whose time is up. */
+/* To be called now and then (100 ms) by a timer of the main loop: refreshes, syncs of asynchronous
+ * durability, flushes, merges, and contexts whose time is up. */
 void data_tick(struct data_service *s);
 /* No new requests come: what waits for a refresh gets it with the next tick. */
 void data_drain(struct data_service *s);

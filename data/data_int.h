@@ -104,7 +104,7 @@ struct data_service {
     struct search_context_entry *contexts;
     uint64_t next_context;
     size_t n_contexts;
-    _Atomic int64_t max_buckets;      /* limits of searches, as of the last state */
+    _Atomic int64_t max_buckets; /* limits of searches, as of the last state */
     _Atomic size_t request_bytes_max;
 };
 
@@ -125,7 +125,8 @@ void shard_post_back(struct shard *sh, void (*run)(void *arg), void *arg);
 enum err shard_open(struct shard **out, struct data_service *s, struct index_service *ix, uint32_t number,
                     int64_t term, struct errmsg *em);
 void shard_engine_settings(const struct settings *s, struct engine_settings *out);
-/* Strand: after whatever may have failed the engine; lets go of one that has. sh->engine may be NULL afterwards. */
+/* Strand: after whatever may have failed the engine; lets go of one that has. sh->engine may be NULL
+ * afterwards. */
 void shard_check(struct shard *sh);
 /* Strand, now and then: reports, opens again. */
 void shard_heal(struct shard *sh);
@@ -165,7 +166,8 @@ bool data_free_context(void *self, uint64_t context);
 uint32_t data_free_all_contexts(void *self);
 void data_act(void *self, struct shard_act *rq);
 
-/* search.c: what runs on the search pool. A task ends with search_finish(), which lets go of shard and view. */
+/* search.c: what runs on the search pool. A task ends with search_finish(), which lets go of shard and
+ * view. */
 struct search_run {
     struct shard *sh;
     struct view *view;
@@ -193,7 +195,8 @@ void shard_fail_acts(struct shard *sh, const struct errmsg *em); /* those that w
 
 /* contexts.c */
 
-/* What a scroll's context remembers: the request, and where its pages got to. Belongs to whoever took the context. */
+/* What a scroll's context remembers: the request, and where its pages got to. Belongs to whoever took the
+ * context. */
 struct scroll_state {
     struct arena arena; /* body, sort values */
     struct str body;
@@ -234,7 +237,8 @@ struct update_input {
     struct str index_name;
     int64_t now_ms;
 };
-/* {"_seq_no","_primary_term","found":true,"_source":...}: the "get" of an update's answer, its source filtered as asked. */
+/* {"_seq_no","_primary_term","found":true,"_source":...}: the "get" of an update's answer, its source
+ * filtered as asked. */
 enum err source_get_object(const struct write_item *item, struct str source, struct arena *arena,
                            struct jsonw *w, struct errmsg *em);
 enum err update_plan_make(struct update_plan *out, const struct update_input *in, struct arena *arena,

@@ -4,8 +4,8 @@
 #include "engine/query/scorer.h"
 #include "engine/search/whole_query.h"
 
-static enum err explain_document(struct shard_explain *rq, const struct search_context *cx, const struct query *q, struct view *v,
-                                 const struct engine_doc *doc)
+static enum err explain_document(struct shard_explain *rq, const struct search_context *cx,
+                                 const struct query *q, struct view *v, const struct engine_doc *doc)
 {
     const struct weight *weight;
     struct buf b;

@@ -1,5 +1,5 @@
-/* What a shard does by itself: refresh, flush, merge; and the actions that ask for them. All on the strand, but for the jobs
- * themselves, which run in the background. */
+/* What a shard does by itself: refresh, flush, merge; and the actions that ask for them. All on the strand,
+ * but for the jobs themselves, which run in the background. */
 #include "data/data_int.h"
 
 #include <stdlib.h>
@@ -13,11 +13,11 @@ static void finish_act(struct shard_act *a)
     a->rq.done(&a->rq);
 }
 
-/* ---- flush ----------------------------------------------------------------------------------------------------------------- */
+/* ---- flush --------------------------------------------------------------------------------------------- */
 
-/* A flush begins when all operations so far are durable: then its commit can be the only one, and older translog goes with
- * it. It runs when those that came in between are durable too. Both waits are group commits like any other; neither holds
- * the strand. */
+/* A flush begins when all operations so far are durable: then its commit can be the only one, and older
+ * translog goes with it. It runs when those that came in between are durable too. Both waits are group
+ * commits like any other; neither holds the strand. */
 struct flush_run {
     struct shard *sh;
     struct engine_flush *flush;
@@ -131,7 +131,7 @@ static void want_flush(struct shard *sh, bool force)
     shard_flush_step(sh);
 }
 
-/* ---- merges ------------------------------------------------------------------------------------------------------------------ */
+/* ---- merges -------------------------------------------------------------------------------------------- */
 
 struct merge_run {
     struct shard *sh;
@@ -255,7 +255,7 @@ void shard_fail_acts(struct shard *sh, const struct errmsg *em)
     shard_fail_merges(sh, em);
 }
 
-/* ---- by itself ------------------------------------------------------------------------------------------------------------------ */
+/* ---- by itself ----------------------------------------------------------------------------------------- */
 
 void shard_maintain(struct shard *sh)
 {
@@ -360,7 +360,7 @@ void data_tick(struct data_service *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* ---- actions ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- actions ------------------------------------------------------------------------------------------- */
 
 static void write_segments(struct shard *sh, struct shard_act *a)
 {

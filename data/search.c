@@ -97,7 +97,7 @@ static enum err fetch_now(struct shard_query *rq, const struct search_shard *d)
     return search_fetch_phase(rq->hits, d, rq->source, docs, rq->n_hits, a, &rq->rq.error);
 }
 
-/* ---- scrolls ---------------------------------------------------------------------------------------------------------------- */
+/* ---- scrolls ------------------------------------------------------------------------------------------- */
 
 /* The first page's request, kept for those to come. */
 static struct scroll_state *scroll_begin(const struct shard_query *rq)
@@ -171,7 +171,7 @@ static void scroll_moved(struct scroll_state *st, const struct top_doc *last, ui
     st->has_last = last->sort == NULL || v != NULL;
 }
 
-/* ---- global statistics ------------------------------------------------------------------------------------------------------- */
+/* ---- global statistics --------------------------------------------------------------------------------- */
 
 static bool given_term(void *self, struct str field, struct str term, struct term_stats *out)
 {
@@ -264,7 +264,8 @@ static enum err gather_dfs(struct shard_query *rq, const struct search_shard *d,
     return ERR_OK;
 }
 
-/* After a query phase of a scroll: the first page leaves its request, later ones show the first one's totals. */
+/* After a query phase of a scroll: the first page leaves its request, later ones show the first one's
+ * totals. */
 static void keep_scroll(struct data_service *s, struct shard_query *rq, struct scroll_state *st)
 {
     if (st == NULL && rq->context != 0) {
@@ -483,7 +484,7 @@ void data_fetch(void *self, struct shard_fetch *rq)
     search_submit(self, &rq->rq, sh, v, fetch_task);
 }
 
-/* ---- single documents -------------------------------------------------------------------------------------------------------- */
+/* ---- single documents ---------------------------------------------------------------------------------- */
 
 struct get_run {
     struct shard *sh;

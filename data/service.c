@@ -1,13 +1,13 @@
 /* The tables of indices and shards, and keeping them as the cluster state says. */
 #include "data/data_int.h"
 
-#include "common/cluster/search_limits.h"
 #include "common/base/jsonr.h"
+#include "common/cluster/search_limits.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- indices ------------------------------------------------------------------------------------------------------------ */
+/* ---- indices ------------------------------------------------------------------------------------------- */
 
 struct index_service *index_service_ref(struct index_service *ix)
 {
@@ -144,7 +144,7 @@ static enum err index_service_new(struct index_service **out, struct data_servic
     return ERR_OK;
 }
 
-/* ---- shards --------------------------------------------------------------------------------------------------------------- */
+/* ---- shards -------------------------------------------------------------------------------------------- */
 
 struct shard *shard_acquire(struct data_service *s, struct shard_rq *rq)
 {
@@ -162,7 +162,7 @@ struct shard *shard_acquire(struct data_service *s, struct shard_rq *rq)
     return sh;
 }
 
-/* ---- applying states -------------------------------------------------------------------------------------------------------- */
+/* ---- applying states ----------------------------------------------------------------------------------- */
 
 struct apply {
     struct data_service *s;
@@ -273,8 +273,8 @@ void shards_follow(struct data_service *s, struct index_service *ix, bool mappin
 }
 
 /* Settings of analysis and similarity change while an index is closed: what depends on them is made anew. */
-static enum err reopened(struct data_service *s, struct index_service *ix, const struct index_meta *m, struct mapping **mapping,
-                         struct errmsg *em)
+static enum err reopened(struct data_service *s, struct index_service *ix, const struct index_meta *m,
+                         struct mapping **mapping, struct errmsg *em)
 {
     struct analysis *a = NULL;
     enum err e = analysis_new(&a, &ix->settings->settings, &s->o.env, em);
@@ -314,7 +314,8 @@ static void update_index(struct data_service *s, struct index_service *ix, const
         e = parse_mapping(&next, m, ix->analysis, &ix->settings->settings, ix->mapping, &em);
     }
     if (e != ERR_OK) {
-        log_error(s->o.log, "data", "mapping of [%.*s] cannot be applied: %s", STR_ARG(ix->name), em.frame[0].reason);
+        log_error(s->o.log, "data", "mapping of [%.*s] cannot be applied: %s", STR_ARG(ix->name),
+                  em.frame[0].reason);
     }
     if (next != NULL) {
         pthread_mutex_lock(&ix->lock);
@@ -416,7 +417,7 @@ void data_apply(struct data_service *s, struct cluster_state *state, void (*done
     }
 }
 
-/* ---- life --------------------------------------------------------------------------------------------------------------------- */
+/* ---- life ---------------------------------------------------------------------------------------------- */
 
 enum err data_service_new(struct data_service **out, const struct data_opts *opts, struct errmsg *em)
 {

@@ -1,8 +1,9 @@
 /* The life of one shard copy: opened, failed, opened again, closed.
  *
- * A copy whose engine has failed (a full disk, a damaged file) lets go of it and keeps the last view for searches. It reports
- * itself down, tries to open again ever less often, and once that worked asks for a new primary term: with it, it takes
- * writes again. What was acknowledged is in the translog, so that it is there after the opening. */
+ * A copy whose engine has failed (a full disk, a damaged file) lets go of it and keeps the last view for
+ * searches. It reports itself down, tries to open again ever less often, and once that worked asks for a new
+ * primary term: with it, it takes writes again. What was acknowledged is in the translog, so that it is there
+ * after the opening. */
 #include "data/data_int.h"
 
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #define RETRY_MAX_MS    60000
 #define REPORT_AGAIN_MS 1000 /* when the master could not take it */
 
-/* ---- users ------------------------------------------------------------------------------------------------------------------ */
+/* ---- users --------------------------------------------------------------------------------------------- */
 
 void shard_use(struct shard *sh)
 {
@@ -88,7 +89,7 @@ void shard_post_back(struct shard *sh, void (*run)(void *arg), void *arg)
     executor_submit_force(strand_executor(sh->strand), run, arg);
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------------------------ */
+/* ---- opening ------------------------------------------------------------------------------------------- */
 
 static enum err parse_op(void *self, const struct engine_op *op, struct arena *arena, struct parsed_doc *out,
                          struct errmsg *em)
@@ -102,7 +103,8 @@ static enum err parse_op(void *self, const struct engine_op *op, struct arena *a
                                  .routing = op->routing,
                                  .source = op->source,
                                  .dynamic_allowed = true};
-    /* What is in the log was accepted with a mapping that had its fields; a mapping that lost them never was published. */
+    /* What is in the log was accepted with a mapping that had its fields; a mapping that lost them never was
+     * published. */
     return document_parse(out, m, &in, arena, em);
 }
 
@@ -178,7 +180,7 @@ static void go_down(struct shard *sh, const struct errmsg *why)
     sh->retry_at_ms = clock_mono_ms(s->o.clock) + MIN_OF(pause, (int64_t)RETRY_MAX_MS);
 }
 
-/* ---- reporting ------------------------------------------------------------------------------------------------------------------ */
+/* ---- reporting ----------------------------------------------------------------------------------------- */
 
 struct report_run {
     struct shard *sh;
@@ -263,7 +265,7 @@ enum err shard_open(struct shard **out, struct data_service *s, struct index_ser
     return ERR_OK;
 }
 
-/* ---- failing -------------------------------------------------------------------------------------------------------------------- */
+/* ---- failing ------------------------------------------------------------------------------------------- */
 
 /* Once no job of the engine is out. */
 static void let_go(struct shard *sh)
@@ -300,7 +302,7 @@ void shard_check(struct shard *sh)
     }
 }
 
-/* ---- and coming back -------------------------------------------------------------------------------------------------------------- */
+/* ---- and coming back ----------------------------------------------------------------------------------- */
 
 struct reopen_run {
     struct shard *sh;
@@ -368,7 +370,7 @@ void shard_heal(struct shard *sh)
     }
 }
 
-/* ---- may it serve? ------------------------------------------------------------------------------------------------------------------ */
+/* ---- may it serve? ------------------------------------------------------------------------------------- */
 
 static void say_down(struct shard *sh, struct errmsg *em)
 {

@@ -1,4 +1,5 @@
-/* Slow logs: searches and writes that took longer than the index's thresholds, as lines of logs of their own. */
+/* Slow logs: searches and writes that took longer than the index's thresholds, as lines of logs of their
+ * own. */
 #include "data/data_int.h"
 
 #include "common/base/num.h"

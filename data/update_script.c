@@ -7,8 +7,8 @@ static enum err failed(struct errmsg *em)
     return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "failed to execute script");
 }
 
-/* A script is a text, or an object with source, lang, params, or the id of a stored one (which the coordinating node has
- * put in its place by now). */
+/* A script is a text, or an object with source, lang, params, or the id of a stored one (which the
+ * coordinating node has put in its place by now). */
 static enum err read_script(const struct json *form, struct str *source, struct str *lang,
                             const struct json **params, struct errmsg *em)
 {
@@ -18,7 +18,8 @@ static enum err read_script(const struct json *form, struct str *source, struct 
         *source = form->s;
         return ERR_OK;
     }
-    const struct json *src = json_get(form, "source"), *l = json_get(form, "lang"), *id = json_get(form, "id");
+    const struct json *src = json_get(form, "source"), *l = json_get(form, "lang"),
+                      *id = json_get(form, "id");
     src = src != NULL ? src : json_get(form, "inline");
     id = id != NULL ? id : json_get(form, "stored");
     *params = json_get(form, "params");

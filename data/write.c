@@ -1,9 +1,10 @@
 /* Writes on a primary: parsed on the pool, applied on the shard's strand, answered once they are durable.
  *
- * A request walks: parse (pool) -> apply (strand) -> sync (pool, grouped) -> refresh, if asked for -> done. Where a document
- * needs fields that the mapping lacks, the request waits for the master's new state beside the strand, and its item is
- * parsed again. A big request goes between the pool and the strand slice by slice: a parsed document is a hundred times the
- * size of its source, so that the memory of a slice is what stays in the processor's cache, whatever a bulk holds. */
+ * A request walks: parse (pool) -> apply (strand) -> sync (pool, grouped) -> refresh, if asked for -> done.
+ * Where a document needs fields that the mapping lacks, the request waits for the master's new state beside
+ * the strand, and its item is parsed again. A big request goes between the pool and the strand slice by
+ * slice: a parsed document is a hundred times the size of its source, so that the memory of a slice is what
+ * stays in the processor's cache, whatever a bulk holds. */
 #include "data/data_int.h"
 
 #include <stdlib.h>
@@ -30,7 +31,7 @@ struct write_run {
 };
 
 #define SLICE_SOURCE_BYTES 32768 /* a slice ends with the document that reaches it */
-#define MAPPING_ROUNDS_MAX 8 /* a document asks for fields once; more means that it never gets them */
+#define MAPPING_ROUNDS_MAX 8     /* a document asks for fields once; more means that it never gets them */
 
 static void finish(struct write_run *r)
 {
@@ -65,7 +66,7 @@ static void name_shard(const struct write_run *r, struct errmsg *em)
     err_about_shard(em, (int)r->sh->number);
 }
 
-/* ---- parsing ---------------------------------------------------------------------------------------------------------------- */
+/* ---- parsing ------------------------------------------------------------------------------------------- */
 
 static void parse_task(void *arg);
 static void apply_task(void *arg);
@@ -135,8 +136,11 @@ static enum err parse_source(struct write_run *r, const struct write_item *it, s
                              struct parsed_doc *doc, struct errmsg *em)
 {
     struct mapping *m = newest_mapping(r);
-    struct source_to_parse in = {
-        .index_name = r->sh->index->name, .id = it->id, .routing = it->routing, .source = source, .dynamic_allowed = true};
+    struct source_to_parse in = {.index_name = r->sh->index->name,
+                                 .id = it->id,
+                                 .routing = it->routing,
+                                 .source = source,
+                                 .dynamic_allowed = true};
     if (m == NULL) {
         return err_no_memory(em);
     }
@@ -188,7 +192,7 @@ static void parse_task(void *arg)
     resume(r);
 }
 
-/* ---- applying ----------------------------------------------------------------------------------------------------------------- */
+/* ---- applying ------------------------------------------------------------------------------------------ */
 
 static enum err apply_op(struct write_run *r, struct write_item *it, struct engine_op *op, struct errmsg *em)
 {
@@ -243,12 +247,13 @@ static void skip_seq_no(struct write_run *r, const struct write_item *it, const 
     op.if_seq_no = SEQ_UNASSIGNED;
     op.reason = str_of(why);
     if (apply_op(r, &none, &op, &em) != ERR_OK) {
-        log_error(r->sh->service->o.log, "data", "no-op on [%.*s][%u]: %s", STR_ARG(r->sh->index->name), r->sh->number,
-                  em.frame[0].reason);
+        log_error(r->sh->service->o.log, "data", "no-op on [%.*s][%u]: %s", STR_ARG(r->sh->index->name),
+                  r->sh->number, em.frame[0].reason);
     }
 }
 
-static enum err apply_index(struct write_run *r, struct write_item *it, const struct parsed_doc *doc, struct str source, struct errmsg *em)
+static enum err apply_index(struct write_run *r, struct write_item *it, const struct parsed_doc *doc,
+                            struct str source, struct errmsg *em)
 {
     struct engine_op op = base_op(r, it);
     op.kind = OP_INDEX;
@@ -301,7 +306,8 @@ static void answer_noop(struct write_item *it, const struct engine_doc *current)
     it->want_get |= !current->found; /* that nothing is there is always said */
 }
 
-/* Reads, changes and writes in one turn of the strand: nothing can come between. *wait: new fields were asked for. */
+/* Reads, changes and writes in one turn of the strand: nothing can come between. *wait: new fields were asked
+ * for. */
 static enum err apply_update(struct write_run *r, struct write_item *it, bool *wait, struct errmsg *em)
 {
     struct arena *a = &r->rq->rq.arena;
@@ -510,7 +516,7 @@ void data_write(void *self, struct shard_write *rq)
     }
 }
 
-/* ---- group commit --------------------------------------------------------------------------------------------------------------- */
+/* ---- group commit -------------------------------------------------------------------------------------- */
 
 struct sync_run {
     struct shard *sh;

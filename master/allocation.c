@@ -95,7 +95,8 @@ void alloc_count(struct alloc *a)
             const struct shard_routing *r = &s->routing[i]->shards[k];
             for (uint32_t c = 0; c < r->n; c++) {
                 count_copy(a, &r->copies[c]);
-                if (!r->copies[c].primary && r->copies[c].state == COPY_INITIALIZING && copy_active(&r->copies[0])) {
+                if (!r->copies[c].primary && r->copies[c].state == COPY_INITIALIZING
+                    && copy_active(&r->copies[0])) {
                     struct alloc_node *source = alloc_node_of(a, r->copies[0].node);
                     if (source != NULL) {
                         source->outgoing++;
@@ -154,35 +155,41 @@ struct str alloc_new_id(struct alloc *a, struct arena *in)
 int64_t alloc_setting_i64(const struct alloc *a, const char *key, int64_t otherwise)
 {
     struct str s = cluster_setting(a->b->next, key, STR_NULL);
-    return s.p != NULL ? strtoll(s.p, NULL, 10) : otherwise; /* checked when it was set; setting texts end in a NUL */
+    /* checked when it was set; setting texts end in a NUL */
+    return s.p != NULL ? strtoll(s.p, NULL, 10) : otherwise;
 }
 
 /* ---- changing copies ---- */
 
-static void set_unassigned(struct alloc *a, struct shard_copy *c, enum copy_reason reason, struct str details, uint32_t failed, struct arena *in)
+static void set_unassigned(struct alloc *a, struct shard_copy *c, enum copy_reason reason, struct str details,
+                           uint32_t failed, struct arena *in)
 {
     struct str last = c->node;
-    *c = (struct shard_copy){.primary = c->primary,
-                             .source = c->primary ? RECOVER_EXISTING_STORE : RECOVER_PEER,
-                             .trouble = {.reason = reason, .at_ms = a->env->now_ms, .failed = failed, .last_node = last}};
+    *c = (struct shard_copy){
+        .primary = c->primary,
+        .source = c->primary ? RECOVER_EXISTING_STORE : RECOVER_PEER,
+        .trouble = {.reason = reason, .at_ms = a->env->now_ms, .failed = failed, .last_node = last}};
     if (details.n > 0) {
         c->trouble.details = arena_str(in, details);
     }
 }
 
 /* A replica that may take a primary's place: it has every acknowledged write. */
-static uint32_t promotable(struct alloc *a, const struct index_meta *m, uint32_t shard, const struct shard_routing *s)
+static uint32_t promotable(struct alloc *a, const struct index_meta *m, uint32_t shard,
+                           const struct shard_routing *s)
 {
     for (uint32_t k = 1; k < s->n; k++) {
         const struct shard_copy *c = &s->copies[k];
-        if (copy_active(c) && alloc_node_of(a, c->node) != NULL && str_set_has(&m->in_sync[shard], c->allocation_id)) {
+        if (copy_active(c) && alloc_node_of(a, c->node) != NULL
+            && str_set_has(&m->in_sync[shard], c->allocation_id)) {
             return k;
         }
     }
     return 0;
 }
 
-void alloc_unassign(struct alloc *a, struct str index, uint32_t shard, uint32_t copy, enum copy_reason reason, struct str details, bool count_failure)
+void alloc_unassign(struct alloc *a, struct str index, uint32_t shard, uint32_t copy, enum copy_reason reason,
+                    struct str details, bool count_failure)
 {
     struct index_routing *r = alloc_routing(a, index);
     if (r == NULL) {
@@ -212,7 +219,8 @@ void alloc_unassign(struct alloc *a, struct str index, uint32_t shard, uint32_t 
     uint32_t k = promotable(a, m, shard, s);
     for (uint32_t i = 1; i < s->n; i++) { /* they were recovering from the one that is gone */
         if (s->copies[i].state == COPY_INITIALIZING) {
-            set_unassigned(a, &s->copies[i], REASON_PRIMARY_FAILED, STR("primary failed while replica initializing"), s->copies[i].trouble.failed,
+            set_unassigned(a, &s->copies[i], REASON_PRIMARY_FAILED,
+                           STR("primary failed while replica initializing"), s->copies[i].trouble.failed,
                            &r->part.arena);
         } else if (s->copies[i].state == COPY_RELOCATING) {
             s->copies[i].state = COPY_STARTED;
@@ -229,7 +237,8 @@ void alloc_unassign(struct alloc *a, struct str index, uint32_t shard, uint32_t 
     }
 }
 
-void alloc_initialize(struct alloc *a, struct index_routing *r, struct shard_copy *c, struct alloc_node *n, struct str allocation_id)
+void alloc_initialize(struct alloc *a, struct index_routing *r, struct shard_copy *c, struct alloc_node *n,
+                      struct str allocation_id)
 {
     c->state = COPY_INITIALIZING;
     c->node = arena_str(&r->part.arena, n->node->id);
@@ -279,7 +288,8 @@ static void add_routing(struct alloc *a, const struct index_meta *m)
         for (uint32_t k = 0; k < r->shards[i].n; k++) {
             struct shard_copy *c = &r->shards[i].copies[k];
             c->source = k > 0 ? RECOVER_PEER : had ? RECOVER_EXISTING_STORE : RECOVER_EMPTY_STORE;
-            c->trouble = (struct copy_trouble){.reason = had ? REASON_INDEX_REOPENED : REASON_INDEX_CREATED, .at_ms = a->env->now_ms};
+            c->trouble = (struct copy_trouble){.reason = had ? REASON_INDEX_REOPENED : REASON_INDEX_CREATED,
+                                               .at_ms = a->env->now_ms};
         }
     }
     if (r == NULL || !state_put_routing(a->b, r)) {
@@ -293,7 +303,8 @@ static void add_routing(struct alloc *a, const struct index_meta *m)
 /* Which copy to drop when there are too many: unassigned ones first, primaries never. */
 static uint32_t least_needed(const struct shard_routing *s)
 {
-    static const enum copy_state order[] = {COPY_UNASSIGNED, COPY_INITIALIZING, COPY_RELOCATING, COPY_STARTED};
+    static const enum copy_state order[] = {COPY_UNASSIGNED, COPY_INITIALIZING, COPY_RELOCATING,
+                                            COPY_STARTED};
     for (size_t o = 0; o < ARRAY_LEN(order); o++) {
         for (uint32_t k = s->n - 1; k > 0; k--) {
             if (s->copies[k].state == order[o]) {
@@ -324,7 +335,9 @@ static void set_replicas(struct alloc *a, const struct index_meta *m)
             memcpy(v, s->copies, s->n * sizeof(v[0]));
             s->copies = v;
             while (s->n < want) {
-                v[s->n++] = (struct shard_copy){.source = RECOVER_PEER, .trouble = {.reason = REASON_REPLICA_ADDED, .at_ms = a->env->now_ms}};
+                v[s->n++] =
+                    (struct shard_copy){.source = RECOVER_PEER,
+                                        .trouble = {.reason = REASON_REPLICA_ADDED, .at_ms = a->env->now_ms}};
             }
         }
     }
@@ -361,7 +374,8 @@ static void reconcile(struct alloc *a)
 static int64_t node_left_delay(const struct index_meta *m)
 {
     int64_t ms = NODE_LEFT_DELAY_MS;
-    settings_time_ms(&m->settings, "index.unassigned.node_left.delayed_timeout", NODE_LEFT_DELAY_MS, &ms, NULL);
+    settings_time_ms(&m->settings, "index.unassigned.node_left.delayed_timeout", NODE_LEFT_DELAY_MS, &ms,
+                     NULL);
     return ms;
 }
 
@@ -376,7 +390,8 @@ static void drop_copy_of_gone(struct alloc *a, struct str index, uint32_t shard,
     const struct index_meta *m = cluster_index(a->b->next, index);
     for (uint32_t i = 1; r != NULL && m != NULL && active && i < r->shards[shard].n; i++) {
         struct shard_copy *now = &r->shards[shard].copies[i];
-        if (now->state == COPY_UNASSIGNED && now->trouble.reason == REASON_NODE_LEFT && now->trouble.at_ms == a->env->now_ms) {
+        if (now->state == COPY_UNASSIGNED && now->trouble.reason == REASON_NODE_LEFT
+            && now->trouble.at_ms == a->env->now_ms) {
             now->trouble.delayed = node_left_delay(m) > 0;
         }
     }
@@ -413,8 +428,8 @@ static void nodes_left(struct alloc *a)
 /* ---- assigning ---- */
 
 /* An in-sync copy on some disk. *all_answered: every node that holds data has said what it has. */
-static const struct found_copy *find_copy(struct alloc *a, const struct index_meta *m, uint32_t shard, const struct shard_routing *s, bool *all_answered,
-                                          bool *throttled)
+static const struct found_copy *find_copy(struct alloc *a, const struct index_meta *m, uint32_t shard,
+                                          const struct shard_routing *s, bool *all_answered, bool *throttled)
 {
     const struct found_copy *best = NULL;
     *all_answered = true;
@@ -423,7 +438,10 @@ static const struct found_copy *find_copy(struct alloc *a, const struct index_me
         const struct found_copy *f = NULL;
         for (uint32_t k = 0; k < a->env->n_found && f == NULL; k++) {
             const struct found_copy *x = &a->env->found[k];
-            f = x->shard == shard && str_eq(x->index_uuid, m->uuid) && str_eq(x->node_id, a->nodes[i].node->id) ? x : NULL;
+            f = x->shard == shard && str_eq(x->index_uuid, m->uuid)
+                        && str_eq(x->node_id, a->nodes[i].node->id)
+                    ? x
+                    : NULL;
         }
         *all_answered &= f != NULL;
         if (f == NULL || f->allocation_id.n == 0 || !str_set_has(&m->in_sync[shard], f->allocation_id)) {
@@ -432,7 +450,8 @@ static const struct found_copy *find_copy(struct alloc *a, const struct index_me
         enum decision d = decide_allocate(a, m, s, &s->copies[0], &a->nodes[i], NULL);
         *throttled |= d == DECIDE_THROTTLE;
         /* the one that had it last may have operations that were never acknowledged elsewhere */
-        if (d == DECIDE_YES && (best == NULL || str_eq(a->nodes[i].node->id, s->copies[0].trouble.last_node))) {
+        if (d == DECIDE_YES
+            && (best == NULL || str_eq(a->nodes[i].node->id, s->copies[0].trouble.last_node))) {
             best = f;
         }
     }
@@ -447,12 +466,14 @@ static void want_lookup(struct alloc_wants *w, struct alloc *a, const struct ind
         return;
     }
     memcpy(v, w->lookups, w->n_lookups * sizeof(v[0]));
-    v[w->n_lookups] = (struct shard_id){.index = arena_str(w->arena, m->name), .uuid = arena_str(w->arena, m->uuid), .shard = shard};
+    v[w->n_lookups] = (struct shard_id){
+        .index = arena_str(w->arena, m->name), .uuid = arena_str(w->arena, m->uuid), .shard = shard};
     w->lookups = v;
     w->n_lookups++;
 }
 
-static void assign_primary(struct alloc *a, const struct index_meta *m, uint32_t shard, struct alloc_wants *wants)
+static void assign_primary(struct alloc *a, const struct index_meta *m, uint32_t shard,
+                           struct alloc_wants *wants)
 {
     const struct index_routing *r = cluster_routing(a->b->next, m->name);
     const struct shard_routing *s = &r->shards[shard];
@@ -481,7 +502,8 @@ static void assign_primary(struct alloc *a, const struct index_meta *m, uint32_t
     alloc_initialize(a, mine, &mine->shards[shard].copies[0], to, id);
 }
 
-static void assign_replica(struct alloc *a, const struct index_meta *m, uint32_t shard, uint32_t k, struct alloc_wants *wants)
+static void assign_replica(struct alloc *a, const struct index_meta *m, uint32_t shard, uint32_t k,
+                           struct alloc_wants *wants)
 {
     const struct index_routing *r = cluster_routing(a->b->next, m->name);
     const struct shard_routing *s = &r->shards[shard];
@@ -518,7 +540,8 @@ static void assign(struct alloc *a, bool primaries, struct alloc_wants *wants)
 {
     const struct cluster_state *s = a->b->next;
     for (uint32_t i = 0; i < s->n_indices && a->err == ERR_OK; i++) {
-        const struct index_routing *r = s->indices[i]->closed ? NULL : cluster_routing(s, s->indices[i]->name);
+        const struct index_routing *r =
+            s->indices[i]->closed ? NULL : cluster_routing(s, s->indices[i]->name);
         for (uint32_t shard = 0; r != NULL && shard < r->n; shard++) {
             for (uint32_t k = primaries ? 0 : 1; k < (primaries ? 1 : r->shards[shard].n); k++) {
                 if (r->shards[shard].copies[k].state != COPY_UNASSIGNED) {
@@ -535,7 +558,8 @@ static void assign(struct alloc *a, bool primaries, struct alloc_wants *wants)
     }
 }
 
-enum err allocate(const struct alloc_env *env, struct state_builder *b, struct alloc_wants *wants, bool *changed, struct errmsg *em)
+enum err allocate(const struct alloc_env *env, struct state_builder *b, struct alloc_wants *wants,
+                  bool *changed, struct errmsg *em)
 {
     struct alloc a;
     alloc_begin(&a, env, b, em);
@@ -555,8 +579,8 @@ enum err allocate(const struct alloc_env *env, struct state_builder *b, struct a
 
 /* ---- what nodes report ---- */
 
-static bool find_assigned(const struct cluster_state *s, struct str uuid, uint32_t shard, struct str allocation_id, const struct index_meta **m,
-                          uint32_t *copy, bool *target)
+static bool find_assigned(const struct cluster_state *s, struct str uuid, uint32_t shard,
+                          struct str allocation_id, const struct index_meta **m, uint32_t *copy, bool *target)
 {
     *m = cluster_index_by_uuid(s, uuid);
     const struct index_routing *r = *m != NULL ? cluster_routing(s, (*m)->name) : NULL;
@@ -580,8 +604,8 @@ static bool replace_in_sync(struct index_meta *m, uint32_t shard, struct str_set
     return next.v != NULL || next.n == 0;
 }
 
-enum err allocation_started(struct state_builder *b, struct str index_uuid, uint32_t shard, struct str allocation_id, uint64_t primary_term,
-                            bool *changed, struct errmsg *em)
+enum err allocation_started(struct state_builder *b, struct str index_uuid, uint32_t shard,
+                            struct str allocation_id, uint64_t primary_term, bool *changed, struct errmsg *em)
 {
     const struct index_meta *m;
     uint32_t k;
@@ -593,7 +617,8 @@ enum err allocation_started(struct state_builder *b, struct str index_uuid, uint
         return ERR_OK;
     }
     const struct shard_copy *now = &cluster_routing(b->next, m->name)->shards[shard].copies[k];
-    if ((now->state != COPY_INITIALIZING && !target) || (primary_term != 0 && primary_term != m->primary_terms[shard])) {
+    if ((now->state != COPY_INITIALIZING && !target)
+        || (primary_term != 0 && primary_term != m->primary_terms[shard])) {
         return ERR_OK; /* told twice, or from before the primary changed: it recovers again */
     }
     alloc_begin(&a, &env, b, em);
@@ -607,7 +632,8 @@ enum err allocation_started(struct state_builder *b, struct str index_uuid, uint
         bool ok = true;
         if (target) {
             struct str_set with = str_set_with(in, c->target_id, arena);
-            ok = with.v != NULL && replace_in_sync(mine, shard, str_set_without(&with, c->allocation_id, arena));
+            ok = with.v != NULL
+                 && replace_in_sync(mine, shard, str_set_without(&with, c->allocation_id, arena));
             c->node = c->target_node;
             c->allocation_id = c->target_id;
             c->target_node = c->target_id = STR_NULL;
@@ -638,8 +664,9 @@ static void cancel_move(struct alloc *a, struct str index, uint32_t shard, uint3
     }
 }
 
-enum err allocation_failed(const struct alloc_env *env, struct state_builder *b, struct str index_uuid, uint32_t shard, struct str allocation_id,
-                           struct str why, bool *changed, struct errmsg *em)
+enum err allocation_failed(const struct alloc_env *env, struct state_builder *b, struct str index_uuid,
+                           uint32_t shard, struct str allocation_id, struct str why, bool *changed,
+                           struct errmsg *em)
 {
     const struct index_meta *m;
     uint32_t k;
@@ -660,8 +687,9 @@ enum err allocation_failed(const struct alloc_env *env, struct state_builder *b,
     return a.err;
 }
 
-enum err allocation_mark_stale(const struct alloc_env *env, struct state_builder *b, struct str index_uuid, uint32_t shard, struct str allocation_id,
-                               uint64_t primary_term, struct str why, bool *changed, struct errmsg *em)
+enum err allocation_mark_stale(const struct alloc_env *env, struct state_builder *b, struct str index_uuid,
+                               uint32_t shard, struct str allocation_id, uint64_t primary_term,
+                               struct str why, bool *changed, struct errmsg *em)
 {
     struct alloc a;
     const struct index_meta *m = cluster_index_by_uuid(b->next, index_uuid), *found;
@@ -672,8 +700,8 @@ enum err allocation_mark_stale(const struct alloc_env *env, struct state_builder
         return ERR_OK;
     }
     if (m->primary_terms[shard] != primary_term) {
-        return err_set(em, ERR_STALE_TERM, "primary term [%llu] did not match current primary term [%llu]", (unsigned long long)primary_term,
-                       (unsigned long long)m->primary_terms[shard]);
+        return err_set(em, ERR_STALE_TERM, "primary term [%llu] did not match current primary term [%llu]",
+                       (unsigned long long)primary_term, (unsigned long long)m->primary_terms[shard]);
     }
     alloc_begin(&a, env, b, em);
     if (a.err == ERR_OK && find_assigned(b->next, index_uuid, shard, allocation_id, &found, &k, &target)) {
@@ -686,7 +714,8 @@ enum err allocation_mark_stale(const struct alloc_env *env, struct state_builder
     if (a.err == ERR_OK && str_set_has(&m->in_sync[shard], allocation_id)) {
         struct index_meta *mine = alloc_meta(&a, m->name);
         if (mine != NULL && mine->in_sync[shard].n > 1
-            && !replace_in_sync(mine, shard, str_set_without(&mine->in_sync[shard], allocation_id, &mine->part.arena))) {
+            && !replace_in_sync(mine, shard,
+                                str_set_without(&mine->in_sync[shard], allocation_id, &mine->part.arena))) {
             no_memory(&a);
         }
     }

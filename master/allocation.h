@@ -1,11 +1,12 @@
 /* allocation.h - where copies of shards go: pure functions from one cluster state to the next.
  *
- * allocate() reconciles and improves. Routing appears for new and re-opened indices and goes with deleted and closed ones; replicas come
- * and go with index.number_of_replicas; copies on nodes that left are unassigned (replicas delayed), and where a primary was among
- * them an in-sync replica takes its place, with a raised primary term, in the same state; unassigned primaries go where an in-sync
- * copy lies (or anywhere, empty, for a new index), then replicas, then moves off nodes that may not hold what they hold, then
- * balance. Deciders may say no or wait; explain tells what each said. Nothing here reads clocks or disks: the environment brings
- * what others reported. */
+ * allocate() reconciles and improves. Routing appears for new and re-opened indices and goes with deleted and
+ * closed ones; replicas come and go with index.number_of_replicas; copies on nodes that left are unassigned
+ * (replicas delayed), and where a primary was among them an in-sync replica takes its place, with a raised
+ * primary term, in the same state; unassigned primaries go where an in-sync copy lies (or anywhere, empty,
+ * for a new index), then replicas, then moves off nodes that may not hold what they hold, then balance.
+ * Deciders may say no or wait; explain tells what each said. Nothing here reads clocks or disks: the
+ * environment brings what others reported. */
 #ifndef MASTER_ALLOCATION_H
 #define MASTER_ALLOCATION_H
 
@@ -25,11 +26,11 @@ struct found_copy {
     struct str index_uuid;
     uint32_t shard;
     struct str allocation_id; /* n == 0: it has no copy */
-    uint64_t matching_bytes;  /* of its files that the primary's commit has too; for choosing among replicas */
+    uint64_t matching_bytes; /* of its files that the primary's commit has too; for choosing among replicas */
 };
 
 struct alloc_env {
-    int64_t now_ms; /* wall clock */
+    int64_t now_ms;  /* wall clock */
     struct rng *rng; /* for allocation ids */
     const struct disk_usage *disks;
     uint32_t n_disks;
@@ -42,32 +43,39 @@ struct alloc_wants {
     struct shard_id {
         struct str index, uuid; /* borrowed from the state that was looked at */
         uint32_t shard;
-    } *lookups; /* ask every data node for its copies of these; in `arena` */
+    } * lookups; /* ask every data node for its copies of these; in `arena` */
     uint32_t n_lookups;
     int64_t again_ms; /* wall clock, when a delayed copy may go elsewhere; INT64_MAX: no need */
     struct arena *arena;
 };
 
 /* Changes what b holds; *changed tells whether it did. b's nodes are the ones that are there now. */
-enum err allocate(const struct alloc_env *env, struct state_builder *b, struct alloc_wants *wants, bool *changed, struct errmsg *em);
+enum err allocate(const struct alloc_env *env, struct state_builder *b, struct alloc_wants *wants,
+                  bool *changed, struct errmsg *em);
 
-/* A copy's recovery is done: it is started, and in sync. Unknown copies are ignored (*changed false): the message was late. */
-enum err allocation_started(struct state_builder *b, struct str index_uuid, uint32_t shard, struct str allocation_id, uint64_t primary_term,
-                            bool *changed, struct errmsg *em);
+/* A copy's recovery is done: it is started, and in sync. Unknown copies are ignored (*changed false): the
+ * message was late. */
+enum err allocation_started(struct state_builder *b, struct str index_uuid, uint32_t shard,
+                            struct str allocation_id, uint64_t primary_term, bool *changed,
+                            struct errmsg *em);
 /* A copy failed at its node: unassigned again, counted; a primary's place goes to an in-sync replica. */
-enum err allocation_failed(const struct alloc_env *env, struct state_builder *b, struct str index_uuid, uint32_t shard, struct str allocation_id,
-                           struct str why, bool *changed, struct errmsg *em);
-/* A primary of this term asks that a copy which missed a write leave the in-sync set (and fail, when it is assigned).
- * ERR_STALE_TERM: it is the primary no more. */
-enum err allocation_mark_stale(const struct alloc_env *env, struct state_builder *b, struct str index_uuid, uint32_t shard, struct str allocation_id,
-                               uint64_t primary_term, struct str why, bool *changed, struct errmsg *em);
-/* The commands of a _cluster/reroute body (move, cancel, allocate_replica, allocate_stale_primary, allocate_empty_primary); with
- * `explain`, writes "explanations" (an array) to w. retry_failed forgets failures counted. */
-enum err allocation_reroute(const struct alloc_env *env, struct state_builder *b, const struct json *commands, struct str text, bool retry_failed,
-                            struct jsonw *explain, struct errmsg *em);
+enum err allocation_failed(const struct alloc_env *env, struct state_builder *b, struct str index_uuid,
+                           uint32_t shard, struct str allocation_id, struct str why, bool *changed,
+                           struct errmsg *em);
+/* A primary of this term asks that a copy which missed a write leave the in-sync set (and fail, when it is
+ * assigned). ERR_STALE_TERM: it is the primary no more. */
+enum err allocation_mark_stale(const struct alloc_env *env, struct state_builder *b, struct str index_uuid,
+                               uint32_t shard, struct str allocation_id, uint64_t primary_term,
+                               struct str why, bool *changed, struct errmsg *em);
+/* The commands of a _cluster/reroute body (move, cancel, allocate_replica, allocate_stale_primary,
+ * allocate_empty_primary); with `explain`, writes "explanations" (an array) to w. retry_failed forgets
+ * failures counted. */
+enum err allocation_reroute(const struct alloc_env *env, struct state_builder *b, const struct json *commands,
+                            struct str text, bool retry_failed, struct jsonw *explain, struct errmsg *em);
 /* The body of _cluster/allocation/explain about one copy (or the first unassigned one when index.n == 0). */
-enum err allocation_explain(const struct alloc_env *env, const struct cluster_state *s, struct str index, uint32_t shard, bool primary,
-                            struct str current_node, bool include_yes, bool include_disk, struct jsonw *w, struct errmsg *em);
+enum err allocation_explain(const struct alloc_env *env, const struct cluster_state *s, struct str index,
+                            uint32_t shard, bool primary, struct str current_node, bool include_yes,
+                            bool include_disk, struct jsonw *w, struct errmsg *em);
 
 /* ---- health (common to all nodes, computed from a state) lives in common/cluster/health.h ---- */
 

@@ -6,10 +6,10 @@
 
 struct alloc_node {
     const struct node_meta *node;
-    uint32_t shards;            /* copies here, arriving ones too, leaving ones not */
-    uint32_t incoming, outgoing; /* recoveries from other nodes, to other nodes */
-    uint32_t initial_primaries; /* recovering from their own disk, or empty */
-    uint32_t of_index;          /* scratch: copies of the index at hand */
+    uint32_t shards;               /* copies here, arriving ones too, leaving ones not */
+    uint32_t incoming, outgoing;   /* recoveries from other nodes, to other nodes */
+    uint32_t initial_primaries;    /* recovering from their own disk, or empty */
+    uint32_t of_index;             /* scratch: copies of the index at hand */
     const struct disk_usage *disk; /* NULL: unknown */
 };
 
@@ -19,7 +19,8 @@ struct alloc {
     struct arena arena;
     struct alloc_node *nodes; /* those that hold data */
     uint32_t n_nodes;
-    struct index_routing **own; /* routing that this allocation has copied and may change, by place in the state */
+    /* routing that this allocation has copied and may change, by place in the state */
+    struct index_routing **own;
     uint32_t n_own;
     uint32_t relocating; /* in the whole cluster */
     bool changed;
@@ -48,27 +49,31 @@ struct alloc_node *alloc_node_of(struct alloc *a, struct str node_id); /* NULL: 
 struct index_routing *alloc_routing(struct alloc *a, struct str index);
 struct index_meta *alloc_meta(struct alloc *a, struct str index);
 /* A copy loses its node. A primary's place goes to an in-sync replica, when there is one. */
-void alloc_unassign(struct alloc *a, struct str index, uint32_t shard, uint32_t copy, enum copy_reason reason, struct str details, bool count_failure);
+void alloc_unassign(struct alloc *a, struct str index, uint32_t shard, uint32_t copy, enum copy_reason reason,
+                    struct str details, bool count_failure);
 /* Of a copy in routing that is ours to change. */
-void alloc_initialize(struct alloc *a, struct index_routing *r, struct shard_copy *c, struct alloc_node *n, struct str allocation_id);
+void alloc_initialize(struct alloc *a, struct index_routing *r, struct shard_copy *c, struct alloc_node *n,
+                      struct str allocation_id);
 void alloc_relocate(struct alloc *a, struct index_routing *r, struct shard_copy *c, struct alloc_node *to);
 struct str alloc_new_id(struct alloc *a, struct arena *in);
 int64_t alloc_setting_i64(const struct alloc *a, const char *key, int64_t otherwise);
 
 /* ---- deciders.c: `all` collects what each says; else the first NO ends it ---- */
-enum decision decide_allocate(struct alloc *a, const struct index_meta *m, const struct shard_routing *s, const struct shard_copy *c,
-                              const struct alloc_node *n, struct verdicts *all);
-enum decision decide_remain(struct alloc *a, const struct index_meta *m, const struct shard_routing *s, const struct shard_copy *c,
-                            const struct alloc_node *n, struct verdicts *all);
+enum decision decide_allocate(struct alloc *a, const struct index_meta *m, const struct shard_routing *s,
+                              const struct shard_copy *c, const struct alloc_node *n, struct verdicts *all);
+enum decision decide_remain(struct alloc *a, const struct index_meta *m, const struct shard_routing *s,
+                            const struct shard_copy *c, const struct alloc_node *n, struct verdicts *all);
 /* May copies move for balance at all, now? And this one? */
-enum decision decide_rebalance(struct alloc *a, const struct index_meta *m, const struct shard_routing *s, struct verdicts *all);
+enum decision decide_rebalance(struct alloc *a, const struct index_meta *m, const struct shard_routing *s,
+                               struct verdicts *all);
 
 /* ---- balance.c ---- */
-/* The lighter, the better a place for another copy of the index (whose of_index counts are set). Elasticsearch's weight function. */
+/* The lighter, the better a place for another copy of the index (whose of_index counts are set).
+ * Elasticsearch's weight function. */
 double balance_weight(struct alloc *a, const struct index_meta *m, const struct alloc_node *n);
 void balance_count_index(struct alloc *a, const struct index_routing *r);
-struct alloc_node *balance_best(struct alloc *a, const struct index_meta *m, const struct index_routing *r, const struct shard_routing *s,
-                                const struct shard_copy *c, bool *throttled);
+struct alloc_node *balance_best(struct alloc *a, const struct index_meta *m, const struct index_routing *r,
+                                const struct shard_routing *s, const struct shard_copy *c, bool *throttled);
 void balance_moves(struct alloc *a);
 void balance_rebalance(struct alloc *a);
 

@@ -40,8 +40,8 @@ double balance_weight(struct alloc *a, const struct index_meta *m, const struct 
     return by_shard / sum * (n->shards - shards / nodes) + by_index / sum * (n->of_index - of_index / nodes);
 }
 
-struct alloc_node *balance_best(struct alloc *a, const struct index_meta *m, const struct index_routing *r, const struct shard_routing *s,
-                                const struct shard_copy *c, bool *throttled)
+struct alloc_node *balance_best(struct alloc *a, const struct index_meta *m, const struct index_routing *r,
+                                const struct shard_routing *s, const struct shard_copy *c, bool *throttled)
 {
     struct alloc_node *best = NULL;
     double weight = 0;
@@ -64,12 +64,14 @@ struct alloc_node *balance_best(struct alloc *a, const struct index_meta *m, con
 }
 
 /* The lightest node that takes a copy off another; NULL: none. */
-static struct alloc_node *best_target(struct alloc *a, const struct index_meta *m, const struct shard_routing *s, const struct shard_copy *c)
+static struct alloc_node *best_target(struct alloc *a, const struct index_meta *m,
+                                      const struct shard_routing *s, const struct shard_copy *c)
 {
     struct alloc_node *best = NULL;
     for (uint32_t i = 0; i < a->n_nodes; i++) {
         struct alloc_node *n = &a->nodes[i];
-        if (!str_eq(n->node->id, c->node) && (best == NULL || balance_weight(a, m, n) < balance_weight(a, m, best))
+        if (!str_eq(n->node->id, c->node)
+            && (best == NULL || balance_weight(a, m, n) < balance_weight(a, m, best))
             && decide_allocate(a, m, s, c, n, NULL) == DECIDE_YES) {
             best = n;
         }
@@ -101,7 +103,8 @@ void balance_moves(struct alloc *a)
     }
 }
 
-/* One move that makes the index's share of a heavy node lighter by more than the threshold; false: none is worth it. */
+/* One move that makes the index's share of a heavy node lighter by more than the threshold; false: none is
+ * worth it. */
 static bool move_one(struct alloc *a, const struct index_meta *m)
 {
     double threshold = factor(a, "cluster.routing.allocation.balance.threshold", 1.0);
@@ -116,7 +119,8 @@ static bool move_one(struct alloc *a, const struct index_meta *m)
         for (uint32_t k = 0; k < s->n; k++) {
             const struct shard_copy *c = &s->copies[k];
             struct alloc_node *at = c->state == COPY_STARTED ? alloc_node_of(a, c->node) : NULL;
-            if (at == NULL || balance_weight(a, m, at) <= 0 || decide_rebalance(a, m, s, NULL) != DECIDE_YES) {
+            if (at == NULL || balance_weight(a, m, at) <= 0
+                || decide_rebalance(a, m, s, NULL) != DECIDE_YES) {
                 continue;
             }
             for (uint32_t n = 0; n < a->n_nodes; n++) {
@@ -156,7 +160,8 @@ void balance_rebalance(struct alloc *a)
     uint32_t moves = 0;
     for (uint32_t i = 0; i < s->n_indices && a->err == ERR_OK && moves < REBALANCE_ROUNDS; i++) {
         const struct index_meta *m = s->indices[i];
-        while (!m->closed && cluster_routing(s, m->name) != NULL && moves < REBALANCE_ROUNDS && move_one(a, m)) {
+        while (!m->closed && cluster_routing(s, m->name) != NULL && moves < REBALANCE_ROUNDS
+               && move_one(a, m)) {
             moves++;
         }
     }

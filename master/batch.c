@@ -8,7 +8,7 @@ struct batch {
     struct batch *next;
     struct cluster *c;
     struct task *tasks;
-    struct cluster_state *base;  /* with nodes and voters as they should be */
+    struct cluster_state *base;   /* with nodes and voters as they should be */
     struct cluster_state *result; /* NULL: nothing changed */
     bool nodes_changed;
     struct alloc_wants wants;
@@ -64,7 +64,8 @@ static enum err run_task(struct batch *b, struct task *t, struct cluster_state *
 {
     struct cluster *c = b->c;
     struct cluster_state *next = NULL;
-    struct alloc_env env = {.now_ms = clock_wall_ms(c->o.clock), .rng = c->o.env.rng, .found = b->found, .n_found = b->n_found};
+    struct alloc_env env = {
+        .now_ms = clock_wall_ms(c->o.clock), .rng = c->o.env.rng, .found = b->found, .n_found = b->n_found};
     if (t->kind == TASK_META) {
         enum err e = metadata_apply(&c->o.env, *cur, t->rq, &next, em);
         if (e == ERR_OK && next != NULL) {
@@ -81,10 +82,13 @@ static enum err run_task(struct batch *b, struct task *t, struct cluster_state *
         return err_no_memory(em);
     }
     const struct shard_event *ev = &t->event;
-    enum err e = ev->kind == SHARD_EVENT_STARTED ? allocation_started(&sb, ev->index_uuid, ev->shard, ev->allocation_id, ev->primary_term, &t->changed, em)
+    enum err e = ev->kind == SHARD_EVENT_STARTED ? allocation_started(
+                     &sb, ev->index_uuid, ev->shard, ev->allocation_id, ev->primary_term, &t->changed, em)
                  : ev->kind == SHARD_EVENT_FAILED
-                     ? allocation_failed(&env, &sb, ev->index_uuid, ev->shard, ev->allocation_id, ev->why, &t->changed, em)
-                     : allocation_mark_stale(&env, &sb, ev->index_uuid, ev->shard, ev->allocation_id, ev->primary_term, ev->why, &t->changed, em);
+                     ? allocation_failed(&env, &sb, ev->index_uuid, ev->shard, ev->allocation_id, ev->why,
+                                         &t->changed, em)
+                     : allocation_mark_stale(&env, &sb, ev->index_uuid, ev->shard, ev->allocation_id,
+                                             ev->primary_term, ev->why, &t->changed, em);
     if (e != ERR_OK || !t->changed) {
         state_builder_drop(&sb);
         return e;
@@ -101,7 +105,8 @@ static enum err run_task(struct batch *b, struct task *t, struct cluster_state *
 static enum err allocate_last(struct batch *b, struct cluster_state **cur, struct errmsg *em)
 {
     struct cluster *c = b->c;
-    struct alloc_env env = {.now_ms = clock_wall_ms(c->o.clock), .rng = c->o.env.rng, .found = b->found, .n_found = b->n_found};
+    struct alloc_env env = {
+        .now_ms = clock_wall_ms(c->o.clock), .rng = c->o.env.rng, .found = b->found, .n_found = b->n_found};
     struct state_builder sb;
     bool changed = false;
     char uuid[23];
@@ -199,7 +204,8 @@ static bool copy_found(struct cluster *c, struct batch *b)
 
 void batch_run(struct cluster *c)
 {
-    if (c->mode != QUORUM_LEADER || c->batch != NULL || (c->queue == NULL && !c->nodes_wanted && c->config.n == 0)
+    if (c->mode != QUORUM_LEADER || c->batch != NULL
+        || (c->queue == NULL && !c->nodes_wanted && c->config.n == 0)
         || quorum_publishing(quorum_driver_core(c->driver))) {
         return;
     }
@@ -231,7 +237,9 @@ static void end_batch(struct cluster *c, const struct errmsg *error)
 {
     struct batch *b = c->batch;
     c->batch = NULL;
-    finish_tasks(b->tasks, b->result != NULL ? b->version : quorum_accepted(quorum_driver_core(c->driver))->version, error, error == NULL);
+    finish_tasks(b->tasks,
+                 b->result != NULL ? b->version : quorum_accepted(quorum_driver_core(c->driver))->version,
+                 error, error == NULL);
     batch_free(b);
 }
 
@@ -252,7 +260,8 @@ static void put_shards(struct buf *out, const struct shard_id *v, uint32_t n)
     }
 }
 
-static void remember_found(struct cluster *c, struct str node_id, struct str uuid, uint32_t shard, struct str allocation_id, uint64_t bytes)
+static void remember_found(struct cluster *c, struct str node_id, struct str uuid, uint32_t shard,
+                           struct str allocation_id, uint64_t bytes)
 {
     struct found_copy *f = NULL;
     for (uint32_t i = 0; i < c->n_found && f == NULL; i++) {
@@ -268,8 +277,11 @@ static void remember_found(struct cluster *c, struct str node_id, struct str uui
         c->found = v;
         c->found_cap = cap;
     }
-    struct found_copy k = {.node_id = arena_str(&c->found_arena, node_id), .index_uuid = arena_str(&c->found_arena, uuid), .shard = shard,
-                           .allocation_id = arena_str(&c->found_arena, allocation_id), .matching_bytes = bytes};
+    struct found_copy k = {.node_id = arena_str(&c->found_arena, node_id),
+                           .index_uuid = arena_str(&c->found_arena, uuid),
+                           .shard = shard,
+                           .allocation_id = arena_str(&c->found_arena, allocation_id),
+                           .matching_bytes = bytes};
     if (k.node_id.p == NULL || k.index_uuid.p == NULL || k.allocation_id.p == NULL) {
         return;
     }
@@ -320,7 +332,10 @@ static void look_up(struct cluster *c, const struct batch *b)
         struct transport_peer to = {nodes->v[i].transport_address, nodes->v[i].ephemeral_id};
         l->c = c;
         snprintf(l->node_id, sizeof(l->node_id), "%.*s", STR_ARG(nodes->v[i].id));
-        l->rq = (struct transport_rq){.cls = TRANSPORT_DATA, .kind = MESSAGE_LIST_COPIES, .timeout_ms = MASTER_TIMEOUT_DEFAULT_MS, .on = c->o.loop,
+        l->rq = (struct transport_rq){.cls = TRANSPORT_DATA,
+                                      .kind = MESSAGE_LIST_COPIES,
+                                      .timeout_ms = MASTER_TIMEOUT_DEFAULT_MS,
+                                      .on = c->o.loop,
                                       .done = lookup_done};
         buf_init(&l->rq.payload, NULL, BUF_UNLIMITED);
         put_shards(&l->rq.payload, b->wants.lookups, b->wants.n_lookups);
@@ -335,7 +350,8 @@ static void computed(void *arg)
     struct cluster *c = b->c;
     struct errmsg em;
     enum err e = ERR_OK;
-    if (c->mode != QUORUM_LEADER) { /* no longer, or (a state of an older term is not published) not any more */
+    if (c->mode
+        != QUORUM_LEADER) { /* no longer, or (a state of an older term is not published) not any more */
         e = err_set(&em, ERR_NOT_MASTER, "this node is no longer the master");
     } else if (b->error.n > 0) {
         em = b->error;
@@ -427,7 +443,8 @@ void batch_begin_leading(struct cluster *c)
     batch_run(c);
 }
 
-/* A batch that is being computed ends when it comes back; one that was being published has been told already. */
+/* A batch that is being computed ends when it comes back; one that was being published has been told
+ * already. */
 void batch_stop_leading(struct cluster *c)
 {
     struct errmsg em;

@@ -109,8 +109,8 @@ static void await_version(struct journey *j, uint64_t version)
 /* Has no master taken it? Then the next one may. */
 static bool worth_retrying(enum err e)
 {
-    return e == ERR_NOT_MASTER || e == ERR_FAILED_TO_COMMIT || e == ERR_NODE_NOT_CONNECTED || e == ERR_NODE_DISCONNECTED
-           || e == ERR_NODE_CLOSED || e == ERR_REJECTED;
+    return e == ERR_NOT_MASTER || e == ERR_FAILED_TO_COMMIT || e == ERR_NODE_NOT_CONNECTED
+           || e == ERR_NODE_DISCONNECTED || e == ERR_NODE_CLOSED || e == ERR_REJECTED;
 }
 
 static void again(struct journey *j)
@@ -227,7 +227,8 @@ static void no_master(struct journey *j)
     arrive(j, &j->error);
 }
 
-/* Those whose version is there arrive, those that wait for a master set out, those whose time is up give up. */
+/* Those whose version is there arrive, those that wait for a master set out, those whose time is up give
+ * up. */
 static void look_at_waiting(struct cluster *c)
 {
     struct journey *list = c->waiting;
@@ -328,7 +329,8 @@ static bool keep_event(struct shard_event *to, const struct shard_event *from, s
     return to->index_uuid.p != NULL && to->allocation_id.p != NULL && to->why.p != NULL;
 }
 
-void cluster_shard_event(struct cluster *c, const struct shard_event *event, void (*done)(void *arg, const struct errmsg *error), void *arg)
+void cluster_shard_event(struct cluster *c, const struct shard_event *event,
+                         void (*done)(void *arg, const struct errmsg *error), void *arg)
 {
     struct journey *j = journey_new(c);
     struct errmsg em;
@@ -468,7 +470,9 @@ static void list_copies(void *arg, struct transport_call *call)
         shards[i].uuid = get_str(&in);
         shards[i].shard = (uint32_t)get_varint(&in);
     }
-    enum err e = shards == NULL ? err_no_memory(&em) : in.bad ? err_set(&em, ERR_CORRUPT, "a list of shards cannot be read") : ERR_OK;
+    enum err e = shards == NULL ? err_no_memory(&em)
+                 : in.bad       ? err_set(&em, ERR_CORRUPT, "a list of shards cannot be read")
+                                : ERR_OK;
     e = e == ERR_OK ? c->o.list_copies(c->o.self, shards, (uint32_t)n, &scratch, &found, &n_found, &em) : e;
     if (e != ERR_OK) {
         tr->refuse(tr->self, call, &em);
@@ -510,7 +514,8 @@ static void on_mode(void *self, enum quorum_mode mode, uint64_t term, const stru
         show_no_master(c);
         log_info(c->o.log, "master", "no master in term %llu", (unsigned long long)term);
     } else {
-        log_info(c->o.log, "master", "master of term %llu is %.*s", (unsigned long long)term, STR_ARG(c->master.name));
+        log_info(c->o.log, "master", "master of term %llu is %.*s", (unsigned long long)term,
+                 STR_ARG(c->master.name));
     }
     look_at_waiting(c);
 }
@@ -550,14 +555,16 @@ static void on_apply(void *self, struct cluster_state *state, void (*done)(void 
     c->o.apply(c->o.self, state, applied, c);
 }
 
-static void on_change(void *self, enum quorum_change what, const struct node_meta *node, struct str why, const struct str_set *config)
+static void on_change(void *self, enum quorum_change what, const struct node_meta *node, struct str why,
+                      const struct str_set *config)
 {
     struct cluster *c = self;
     if (what == CHANGE_VOTERS) {
         batch_want_config(c, config);
         return;
     }
-    log_info(c->o.log, "master", "node %.*s %s %.*s", STR_ARG(node->name), what == CHANGE_JOINED ? "joins" : "left:", STR_ARG(why));
+    log_info(c->o.log, "master", "node %.*s %s %.*s", STR_ARG(node->name),
+             what == CHANGE_JOINED ? "joins" : "left:", STR_ARG(why));
     batch_want_nodes(c);
 }
 
@@ -599,7 +606,8 @@ void cluster_set_timer(struct cluster *c, int64_t mono_ms)
 
 /* ---- life ---- */
 
-/* A node that knows nothing begins with no configuration at all: it can neither vote nor be elected before it has one. */
+/* A node that knows nothing begins with no configuration at all: it can neither vote nor be elected before it
+ * has one. */
 static enum err empty_state(const struct cluster_opts *o, struct cluster_state **out, struct errmsg *em)
 {
     struct state_builder b;
@@ -655,7 +663,8 @@ enum err cluster_new(struct cluster **out, const struct cluster_opts *opts, stru
                                                   .rng = opts->rng,
                                                   .settings = opts->settings}};
         e = quorum_driver_new(&c->driver, &d, em);
-        c->state = cluster_state_ref(accepted); /* until something is committed: what was known, led by nobody */
+        c->state =
+            cluster_state_ref(accepted); /* until something is committed: what was known, led by nobody */
         show_no_master(c);
     }
     cluster_state_unref(accepted);
@@ -663,7 +672,8 @@ enum err cluster_new(struct cluster **out, const struct cluster_opts *opts, stru
         cluster_free(c);
         return e;
     }
-    static const enum message_kind kinds[] = {MESSAGE_META, MESSAGE_SHARD_STARTED, MESSAGE_SHARD_FAILED, MESSAGE_MARK_STALE};
+    static const enum message_kind kinds[] = {MESSAGE_META, MESSAGE_SHARD_STARTED, MESSAGE_SHARD_FAILED,
+                                              MESSAGE_MARK_STALE};
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         opts->transport->serve(opts->transport->self, (uint16_t)kinds[i], opts->loop, receive, c);
     }

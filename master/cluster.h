@@ -1,9 +1,11 @@
-/* cluster.h - a node's part in its cluster: the applied state, the way of a request to the master, and the master's work.
+/* cluster.h - a node's part in its cluster: the applied state, the way of a request to the master, and the
+ * master's work.
  *
- * Every node has one, whatever its roles. Where this node leads, requests become tasks: all that wait are run as one batch over the
- * newest state on the compute pool (metadata.h, then allocation.h), published once, and answered when the change is applied
- * here and acknowledged by the nodes. Elsewhere they travel to the master, again to the next one if it goes, until their time-out; and are
- * answered when this node has applied what they changed: who got an answer reads its own change.
+ * Every node has one, whatever its roles. Where this node leads, requests become tasks: all that wait are run
+ * as one batch over the newest state on the compute pool (metadata.h, then allocation.h), published once, and
+ * answered when the change is applied here and acknowledged by the nodes. Elsewhere they travel to the
+ * master, again to the next one if it goes, until their time-out; and are answered when this node has applied
+ * what they changed: who got an answer reads its own change.
  *
  * Decisions are made on the main loop; cluster_submit() and cluster_state() may be called from any thread. */
 #ifndef MASTER_CLUSTER_H
@@ -46,9 +48,10 @@ struct cluster_opts { /* all borrowed unless said otherwise */
     struct quorum_settings settings;
     /* Makes shards agree with the state, then calls done(arg), on any thread. One at a time. */
     void (*apply)(void *self, struct cluster_state *state, void (*done)(void *arg), void *arg);
-    /* The copies on this node's disk of the shards named, for a master that asks: answers in `arena`. Any thread. */
-    enum err (*list_copies)(void *self, const struct shard_id *shards, uint32_t n, struct arena *arena, struct found_copy **out, uint32_t *n_out,
-                            struct errmsg *em);
+    /* The copies on this node's disk of the shards named, for a master that asks: answers in `arena`. Any
+     * thread. */
+    enum err (*list_copies)(void *self, const struct shard_id *shards, uint32_t n, struct arena *arena,
+                            struct found_copy **out, uint32_t *n_out, struct errmsg *em);
     void *self;
 };
 
@@ -62,9 +65,11 @@ void cluster_free(struct cluster *c); /* NULL ok */
 struct cluster_state *cluster_state(struct cluster *c);
 /* Any thread. rq->done() comes later, on the loop. */
 void cluster_submit(struct cluster *c, struct meta_request *rq);
-/* Tells the master, again and again until one has taken it or the state shows it superfluous; done (may be NULL) gets the outcome: NULL
- * when it is in an applied state here. ERR_STALE_TERM: the sender is the primary no more. Any thread. */
-void cluster_shard_event(struct cluster *c, const struct shard_event *event, void (*done)(void *arg, const struct errmsg *error), void *arg);
+/* Tells the master, again and again until one has taken it or the state shows it superfluous; done (may be
+ * NULL) gets the outcome: NULL when it is in an applied state here. ERR_STALE_TERM: the sender is the primary
+ * no more. Any thread. */
+void cluster_shard_event(struct cluster *c, const struct shard_event *event,
+                         void (*done)(void *arg, const struct errmsg *error), void *arg);
 /* Runs watch(arg, state) on the loop after each applied state; for those who wait for one. */
 void cluster_watch(struct cluster *c, void (*watch)(void *arg, struct cluster_state *state), void *arg);
 

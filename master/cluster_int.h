@@ -17,7 +17,7 @@ struct task {
     enum task_kind kind;
     struct meta_request *rq; /* TASK_META: ours or a remote node's */
     struct shard_event event;
-    struct arena arena;      /* event's strings */
+    struct arena arena; /* event's strings */
     struct errmsg error;
     bool changed;
     /* Runs once: with the version that shows the change. */
@@ -69,15 +69,15 @@ struct cluster {
     void *stopped_arg;
     /* the leader's (batch.c) */
     struct task *queue, **queue_last;
-    bool nodes_wanted;         /* the next batch brings the state's nodes up to date */
-    struct str_set config;     /* and the voting configuration, when n > 0; in config_arena */
+    bool nodes_wanted;     /* the next batch brings the state's nodes up to date */
+    struct str_set config; /* and the voting configuration, when n > 0; in config_arena */
     struct arena config_arena;
-    struct batch *batch;       /* being computed or published */
-    struct batch *acking;      /* published, waiting for all nodes */
-    struct found_copy *found;  /* what nodes said about copies; in found_arena */
+    struct batch *batch;      /* being computed or published */
+    struct batch *acking;     /* published, waiting for all nodes */
+    struct found_copy *found; /* what nodes said about copies; in found_arena */
     uint32_t n_found, found_cap;
     struct arena found_arena;
-    int64_t reroute_at_ms;     /* wall clock; INT64_MAX: no need */
+    int64_t reroute_at_ms; /* wall clock; INT64_MAX: no need */
 };
 
 /* ---- cluster.c ---- */

@@ -1,4 +1,5 @@
-/* Checks in both directions: the leader asks its followers, followers their leader; several misses in a row mean gone. */
+/* Checks in both directions: the leader asks its followers, followers their leader; several misses in a row
+ * mean gone. */
 #include "master/quorum_int.h"
 
 static void tell_gone(struct quorum *q, const struct node_meta *n)
@@ -125,7 +126,9 @@ void detection_receive_leader_check(struct quorum *q, const struct quorum_messag
     struct errmsg em;
     const struct node_meta *known = cluster_node(q->safety.accepted, m->from.id);
     if (q->mode != QUORUM_LEADER || known == NULL || !str_eq(known->ephemeral_id, m->from.ephemeral_id)) {
-        err_set(&em, ERR_NOT_MASTER, q->mode != QUORUM_LEADER ? "this node does not lead" : "that node was removed from the cluster");
+        err_set(&em, ERR_NOT_MASTER,
+                q->mode != QUORUM_LEADER ? "this node does not lead"
+                                         : "that node was removed from the cluster");
         quorum_refuse(q, call, &em);
         return;
     }

@@ -1,4 +1,5 @@
-/* Who else is there: seeds, the nodes of the last state, and what peers tell; and the master, once somebody knows it. */
+/* Who else is there: seeds, the nodes of the last state, and what peers tell; and the master, once somebody
+ * knows it. */
 #include "master/quorum_int.h"
 
 #include <stdlib.h>
@@ -29,7 +30,8 @@ struct peer *peer_by_ephemeral(struct quorum *q, struct str ephemeral_id)
 static struct peer *peer_add(struct quorum *q, struct str address)
 {
     struct peer *p = peer_at(q, address);
-    if (p != NULL || address.n == 0 || address.n >= sizeof(p->address) || str_eq(address, q->local.transport_address)) {
+    if (p != NULL || address.n == 0 || address.n >= sizeof(p->address)
+        || str_eq(address, q->local.transport_address)) {
         return p;
     }
     p = calloc(1, sizeof(*p));
@@ -259,7 +261,8 @@ void discovery_peers_done(struct quorum *q, const struct asked *a, const struct 
 void discovery_failed(struct quorum *q, const struct asked *a)
 {
     struct peer *p = peer_of_probe(q, a->id);
-    if (p != NULL && a->kind == MESSAGE_PEERS && q->mode == QUORUM_CANDIDATE) { /* perhaps another process lives there now */
+    /* perhaps another process lives there now */
+    if (p != NULL && a->kind == MESSAGE_PEERS && q->mode == QUORUM_CANDIDATE) {
         p->node = (struct node_meta){0};
         arena_reset(&p->arena);
     }

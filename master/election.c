@@ -29,7 +29,8 @@ static void found_masters(const struct quorum *q, struct id_set *out)
 
 static const struct node_meta *match(const struct quorum *q, struct str wanted)
 {
-    if (str_eq(q->local.name, wanted) || str_eq(q->local.transport_address, wanted) || str_eq(q->local.host, wanted)) {
+    if (str_eq(q->local.name, wanted) || str_eq(q->local.transport_address, wanted)
+        || str_eq(q->local.host, wanted)) {
         return &q->local;
     }
     for (const struct peer *p = q->peers; p != NULL; p = p->next) {
@@ -81,7 +82,9 @@ static void bootstrap(struct quorum *q)
         const struct node_meta *n = match(q, q->initial_masters[i]);
         local |= n == &q->local;
         found += n != NULL;
-        struct str id = n != NULL ? n->id : arena_printf(&scratch, PLACEHOLDER_PREFIX "%.*s", STR_ARG(q->initial_masters[i]));
+        struct str id =
+            n != NULL ? n->id
+                      : arena_printf(&scratch, PLACEHOLDER_PREFIX "%.*s", STR_ARG(q->initial_masters[i]));
         config = id.p != NULL ? str_set_with(&config, id, &scratch) : (struct str_set){NULL, 1};
         if (config.v == NULL) {
             break;
@@ -97,7 +100,8 @@ static void bootstrap(struct quorum *q)
 
 static void plan_election(struct quorum *q)
 {
-    int64_t spread = MIN_OF(q->set.election_initial_ms + (int64_t)q->attempts * q->set.election_backoff_ms, q->set.election_max_ms);
+    int64_t spread = MIN_OF(q->set.election_initial_ms + (int64_t)q->attempts * q->set.election_backoff_ms,
+                            q->set.election_max_ms);
     int64_t delay = 1 + (int64_t)rng_below(q->rng, (uint64_t)MAX_OF(spread, 1));
     q->next_election_ms = q->now + delay + (q->attempts > 0 ? q->set.election_duration_ms : 0);
     q->attempts++;
@@ -149,7 +153,8 @@ int64_t election_wake(const struct quorum *q)
 
 void election_receive_pre_vote(struct quorum *q, const struct quorum_message *m, void *call)
 {
-    bool healthy = q->mode == QUORUM_LEADER || (q->mode == QUORUM_FOLLOWER && !str_eq(q->leader.id, m->from.id));
+    bool healthy =
+        q->mode == QUORUM_LEADER || (q->mode == QUORUM_FOLLOWER && !str_eq(q->leader.id, m->from.id));
     if (peer_by_ephemeral(q, m->from.ephemeral_id) == NULL) {
         discovery_note_address(q, m->from.transport_address, false);
     }
@@ -180,7 +185,8 @@ static void start_election(struct quorum *q)
 void election_pre_vote_done(struct quorum *q, const struct quorum_message *m)
 {
     uint64_t mine = safety_accepted_term(&q->safety);
-    bool newer = m->accepted_term > mine || (m->accepted_term == mine && m->version > q->safety.accepted->version);
+    bool newer =
+        m->accepted_term > mine || (m->accepted_term == mine && m->version > q->safety.accepted->version);
     if (!q->asking_pre_votes || q->mode != QUORUM_CANDIDATE || !m->ok || newer) {
         return;
     }
@@ -192,7 +198,8 @@ void election_pre_vote_done(struct quorum *q, const struct quorum_message *m)
 
 /* ---- votes ---- */
 
-bool election_raise_term(struct quorum *q, struct str target, uint64_t term, struct vote *vote, uint64_t *ticket)
+bool election_raise_term(struct quorum *q, struct str target, uint64_t term, struct vote *vote,
+                         uint64_t *ticket)
 {
     if (safety_start_join(&q->safety, target, term, vote, NULL) != ERR_OK) {
         return false;
@@ -213,14 +220,16 @@ bool election_raise_term(struct quorum *q, struct str target, uint64_t term, str
 
 void election_repeat_vote(const struct quorum *q, struct str leader, struct quorum_message *m)
 {
-    m->has_vote = q->cast.term == q->safety.term && q->durable >= q->cast.ticket && id_is(q->cast.target, leader);
+    m->has_vote =
+        q->cast.term == q->safety.term && q->durable >= q->cast.ticket && id_is(q->cast.target, leader);
     m->accepted_term = q->cast.accepted_term;
 }
 
 /* The leader's side: the state that the voter had then is older than what this leader has published since. */
 void election_count_repeated(struct quorum *q, const struct quorum_message *m)
 {
-    struct vote v = {.voter = m->from.id, .target = q->local.id, .term = m->term, .accepted_term = m->accepted_term};
+    struct vote v = {
+        .voter = m->from.id, .target = q->local.id, .term = m->term, .accepted_term = m->accepted_term};
     bool counted;
     if (m->has_vote && q->mode == QUORUM_LEADER) {
         (void)safety_join(&q->safety, &v, &counted, NULL);
@@ -307,7 +316,8 @@ static void ask_to_add(struct quorum *q, const struct node_meta *n)
 }
 
 /* A node wants to be led, with its vote or without. */
-static enum err take_join(struct quorum *q, const struct node_meta *n, const struct vote *vote, struct errmsg *em)
+static enum err take_join(struct quorum *q, const struct node_meta *n, const struct vote *vote,
+                          struct errmsg *em)
 {
     bool counted = false;
     if (vote != NULL) {
@@ -323,7 +333,8 @@ static enum err take_join(struct quorum *q, const struct node_meta *n, const str
             p->missed = 0;
         }
         const struct node_meta *present = cluster_node(q->safety.accepted, n->id);
-        if (present == NULL || !str_eq(present->ephemeral_id, n->ephemeral_id) || p == NULL || p->has_version == 0) {
+        if (present == NULL || !str_eq(present->ephemeral_id, n->ephemeral_id) || p == NULL
+            || p->has_version == 0) {
             note_joiner(q, n);
             ask_to_add(q, n);
         }
@@ -352,7 +363,8 @@ void election_durable(struct quorum *q)
 {
     if (q->own_vote_ticket != 0 && q->durable >= q->own_vote_ticket) {
         q->own_vote_ticket = 0;
-        if (q->mode == QUORUM_CANDIDATE && q->own_vote.term == q->safety.term && str_eq(q->own_vote.target, q->local.id)) {
+        if (q->mode == QUORUM_CANDIDATE && q->own_vote.term == q->safety.term
+            && str_eq(q->own_vote.target, q->local.id)) {
             struct vote v = q->own_vote;
             v.target = v.voter = q->local.id;
             take_join(q, &q->local, &v, NULL);
@@ -370,7 +382,9 @@ void election_receive_join(struct quorum *q, const struct quorum_message *m, voi
                      .accepted_term = m->accepted_term,
                      .accepted_version = m->version};
     if (mine.n > 0 && m->cluster_uuid.n > 0 && !str_eq(mine, m->cluster_uuid)) {
-        err_set(&em, ERR_ILLEGAL_STATE, "join validation on cluster state with a different cluster uuid [%.*s] than local cluster uuid [%.*s], rejecting",
+        err_set(&em, ERR_ILLEGAL_STATE,
+                "join validation on cluster state with a different cluster uuid [%.*s] than local cluster "
+                "uuid [%.*s], rejecting",
                 STR_ARG(mine), STR_ARG(m->cluster_uuid));
         quorum_refuse(q, call, &em);
         return;
@@ -397,7 +411,8 @@ static bool known_gone(struct quorum *q, const struct node_meta *n)
     return p == NULL || p->leaving;
 }
 
-enum err quorum_next_nodes(struct quorum *q, const struct cluster_state *from, struct state_builder *b, struct errmsg *em)
+enum err quorum_next_nodes(struct quorum *q, const struct cluster_state *from, struct state_builder *b,
+                           struct errmsg *em)
 {
     static const struct nodes_part none;
     const struct nodes_part *old = from->nodes != NULL ? from->nodes : &none;
@@ -409,7 +424,8 @@ enum err quorum_next_nodes(struct quorum *q, const struct cluster_state *from, s
     bool ok = p != NULL && nodes_part_put(p, &q->local);
     for (const struct joiner *j = q->joiners; ok && j != NULL; j = j->next) {
         for (uint32_t i = 0; i < p->n; i++) { /* another node's old address, taken over by this one */
-            if (str_eq(p->v[i].transport_address, j->node.transport_address) && !str_eq(p->v[i].id, j->node.id)) {
+            if (str_eq(p->v[i].transport_address, j->node.transport_address)
+                && !str_eq(p->v[i].id, j->node.id)) {
                 nodes_part_remove(p, p->v[i].id);
                 break;
             }
@@ -427,7 +443,8 @@ enum err quorum_next_nodes(struct quorum *q, const struct cluster_state *from, s
         p->master = arena_str(&p->part.arena, q->local.id);
         ok = p->master.p != NULL;
     }
-    struct coordination_part *c = ok && from->coordination != NULL ? coordination_part_copy(from->coordination) : NULL;
+    struct coordination_part *c =
+        ok && from->coordination != NULL ? coordination_part_copy(from->coordination) : NULL;
     if (c == NULL) {
         state_part_unref(p != NULL ? &p->part : NULL);
         return err_no_memory(em);

@@ -4,7 +4,14 @@
 
 #define META_VERSION 1
 
-enum { FLAG_AUTO_CREATE = 1, FLAG_CREATE_ONLY = 2, FLAG_PRESERVE = 4, FLAG_FLAT = 8, FLAG_ACKNOWLEDGED = 16, FLAG_CHANGED = 32 };
+enum {
+    FLAG_AUTO_CREATE = 1,
+    FLAG_CREATE_ONLY = 2,
+    FLAG_PRESERVE = 4,
+    FLAG_FLAT = 8,
+    FLAG_ACKNOWLEDGED = 16,
+    FLAG_CHANGED = 32
+};
 
 static void put_opt(struct buf *b, struct str s)
 {
@@ -121,7 +128,8 @@ static void get_body(struct bytes_in *in, struct meta_request *rq, uint32_t off,
             return;
         }
     }
-    in->bad |= json_parse(&rq->body, compact, &rq->arena, &json_limits_default, NULL) != ERR_OK; /* made, not sent by a client */
+    /* made, not sent by a client */
+    in->bad |= json_parse(&rq->body, compact, &rq->arena, &json_limits_default, NULL) != ERR_OK;
 }
 
 void meta_request_encode(const struct meta_request *rq, struct buf *out)
@@ -190,7 +198,8 @@ enum err meta_request_decode(struct meta_request *rq, struct str bytes, struct e
     rq->shard.shard = (uint32_t)get_varint(&in);
     rq->shard.tries = (uint32_t)get_varint(&in);
     rq->shard.details = keep(&in, a);
-    return in.bad || bytes_left(&in) != 0 ? err_set(em, ERR_CORRUPT, "a metadata request cannot be read") : ERR_OK;
+    return in.bad || bytes_left(&in) != 0 ? err_set(em, ERR_CORRUPT, "a metadata request cannot be read")
+                                          : ERR_OK;
 }
 
 void meta_answer_encode(const struct meta_request *rq, uint64_t version, struct buf *out)
@@ -212,5 +221,6 @@ enum err meta_answer_decode(struct meta_request *rq, uint64_t *version, struct s
     rq->response = keep(&in, &rq->arena);
     *version = get_varint(&in);
     errmsg_decode(&rq->error, &in);
-    return in.bad || bytes_left(&in) != 0 ? err_set(em, ERR_CORRUPT, "an answer of the master cannot be read") : ERR_OK;
+    return in.bad || bytes_left(&in) != 0 ? err_set(em, ERR_CORRUPT, "an answer of the master cannot be read")
+                                          : ERR_OK;
 }

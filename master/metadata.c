@@ -4,7 +4,8 @@
 
 #include "common/cluster/blocks.h"
 
-void meta_request_init(struct meta_request *rq, enum meta_action action, void (*done)(struct meta_request *), void *user)
+void meta_request_init(struct meta_request *rq, enum meta_action action, void (*done)(struct meta_request *),
+                       void *user)
 {
     *rq = (struct meta_request){.action = action, .done = done, .user = user};
     arena_init(&rq->arena, NULL, ARENA_UNLIMITED);
@@ -33,10 +34,11 @@ void random_uuid(struct rng *rng, char out[23])
     out[22] = '\0';
 }
 
-static enum err dispatch(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
-                         struct state_builder *b, struct errmsg *em)
+static enum err dispatch(const struct metadata_env *env, const struct cluster_state *cur,
+                         struct meta_request *rq, struct state_builder *b, struct errmsg *em)
 {
-    bool of_cluster = rq->action == META_CREATE_INDEX || rq->action == META_PUT_TEMPLATE || rq->action == META_DELETE_TEMPLATE;
+    bool of_cluster = rq->action == META_CREATE_INDEX || rq->action == META_PUT_TEMPLATE
+                      || rq->action == META_DELETE_TEMPLATE;
     enum err e = of_cluster ? cluster_block_check(cur, BLOCK_METADATA_WRITE, em) : ERR_OK;
     if (e != ERR_OK) {
         return e;
@@ -68,8 +70,8 @@ static enum err dispatch(const struct metadata_env *env, const struct cluster_st
     return err_set(em, ERR_UNSUPPORTED, "metadata action %d", (int)rq->action);
 }
 
-enum err metadata_apply(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
-                        struct cluster_state **next, struct errmsg *em)
+enum err metadata_apply(const struct metadata_env *env, const struct cluster_state *cur,
+                        struct meta_request *rq, struct cluster_state **next, struct errmsg *em)
 {
     struct state_builder b;
     *next = NULL;

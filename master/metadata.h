@@ -1,8 +1,9 @@
 /* metadata.h - changes of the cluster's metadata: pure functions from one state to the next.
  *
- * A request names an action and carries its body as JSON; metadata_apply() checks it against the current state and makes
- * the next one, or refuses. No clock, no random but what the environment offers; mappings and analyzers are checked through
- * a table that the node fills in (the engine is not known here). The master runs these one after the other. */
+ * A request names an action and carries its body as JSON; metadata_apply() checks it against the current
+ * state and makes the next one, or refuses. No clock, no random but what the environment offers; mappings and
+ * analyzers are checked through a table that the node fills in (the engine is not known here). The master
+ * runs these one after the other. */
 #ifndef MASTER_METADATA_H
 #define MASTER_METADATA_H
 
@@ -45,16 +46,16 @@ struct alias_action {
 
 struct meta_request {
     enum meta_action action;
-    struct arena arena; /* the answer's memory, and whatever the caller put there */
+    struct arena arena;      /* the answer's memory, and whatever the caller put there */
     const struct str *names; /* concrete indices, or template names */
     uint32_t n_names;
-    struct json body;        /* as META_* says; JSON_NULL: none */
-    struct str text;         /* its text, for places in errors */
+    struct json body; /* as META_* says; JSON_NULL: none */
+    struct str text;  /* its text, for places in errors */
     enum template_kind template_kind;
-    bool auto_create;        /* META_CREATE_INDEX: because a document was sent */
-    bool create_only;        /* META_PUT_TEMPLATE */
-    bool preserve_existing;  /* META_UPDATE_SETTINGS */
-    bool flat;               /* META_CLUSTER_SETTINGS: the answer's settings */
+    bool auto_create;                         /* META_CREATE_INDEX: because a document was sent */
+    bool create_only;                         /* META_PUT_TEMPLATE */
+    bool preserve_existing;                   /* META_UPDATE_SETTINGS */
+    bool flat;                                /* META_CLUSTER_SETTINGS: the answer's settings */
     const struct alias_action *alias_actions; /* META_ALIASES; the caller keeps them alive */
     uint32_t n_alias_actions;
     int64_t timeout_ms;
@@ -68,17 +69,18 @@ struct meta_request {
     void *user;
     struct meta_request *next;
 };
-void meta_request_init(struct meta_request *rq, enum meta_action action, void (*done)(struct meta_request *), void *user);
+void meta_request_init(struct meta_request *rq, enum meta_action action, void (*done)(struct meta_request *),
+                       void *user);
 void meta_request_fini(struct meta_request *rq);
 
 struct metadata_env {
     const struct clock *clock;
     struct rng *rng;
     void *self;
-    /* Checks a mapping body for an index with these settings (names without "index."), merging it into `old` (JSON text; n ==
-     * 0: a new index), and appends the merged mapping as the API prints it. */
-    enum err (*merge_mapping)(void *self, const struct settings *index_settings, struct str old, const struct json *body,
-                              struct buf *out, struct errmsg *em);
+    /* Checks a mapping body for an index with these settings (names without "index."), merging it into `old`
+     * (JSON text; n == 0: a new index), and appends the merged mapping as the API prints it. */
+    enum err (*merge_mapping)(void *self, const struct settings *index_settings, struct str old,
+                              const struct json *body, struct buf *out, struct errmsg *em);
     /* Checks the analysis part of an index's settings. */
     enum err (*check_analysis)(void *self, const struct settings *index_settings, struct errmsg *em);
     /* Checks an alias filter or the like: a query's JSON without mapping. */
@@ -86,12 +88,14 @@ struct metadata_env {
 };
 
 /* The next state in *next, or NULL when nothing changes. On failure *next is NULL. */
-enum err metadata_apply(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
-                        struct cluster_state **next, struct errmsg *em);
+enum err metadata_apply(const struct metadata_env *env, const struct cluster_state *cur,
+                        struct meta_request *rq, struct cluster_state **next, struct errmsg *em);
 
-/* What is known of an alias from its JSON ({"filter":..., "routing":...}), in `arena`: filter as compact JSON. Values of other
- * types than theirs are nothing, or, where `lenient`, read as what they say (errors then). */
-enum err alias_from_json(struct alias_meta *out, const struct json *body, bool lenient, struct arena *arena, struct errmsg *em);
+/* What is known of an alias from its JSON ({"filter":..., "routing":...}), in `arena`: filter as compact
+ * JSON. Values of other types than theirs are nothing, or, where `lenient`, read as what they say (errors
+ * then). */
+enum err alias_from_json(struct alias_meta *out, const struct json *body, bool lenient, struct arena *arena,
+                         struct errmsg *em);
 /* As the API prints it: filter, index_routing, search_routing, is_write_index, is_hidden. */
 void alias_write(const struct alias_meta *a, struct jsonw *w);
 /* Could one index name match both templates? */
@@ -108,15 +112,16 @@ struct index_recipe {
     size_t aliases_cap;
 };
 /* From the templates that match the name and, last, `body` (may be NULL). All in `arena`. */
-enum err index_recipe_make(struct index_recipe *out, const struct cluster_state *s, struct str name, const struct json *body,
-                           struct arena *arena, struct errmsg *em);
+enum err index_recipe_make(struct index_recipe *out, const struct cluster_state *s, struct str name,
+                           const struct json *body, struct arena *arena, struct errmsg *em);
 /* The same from one composable template (its body as JSON) and the components it names. */
-enum err index_recipe_of_template(struct index_recipe *out, const struct cluster_state *s, const struct json *composable,
-                                  struct arena *arena, struct errmsg *em);
+enum err index_recipe_of_template(struct index_recipe *out, const struct cluster_state *s,
+                                  const struct json *composable, struct arena *arena, struct errmsg *em);
 
-/* The state as it would be with this composable template (its name and body given), mappings unchecked; a reference. */
-enum err metadata_with_template(const struct cluster_state *cur, struct str name, const struct json *body, struct str text,
-                                struct cluster_state **out, struct errmsg *em);
+/* The state as it would be with this composable template (its name and body given), mappings unchecked; a
+ * reference. */
+enum err metadata_with_template(const struct cluster_state *cur, struct str name, const struct json *body,
+                                struct str text, struct cluster_state **out, struct errmsg *em);
 
 /* Is the name fit for a new index? ERR_INVALID_INDEX_NAME as Elasticsearch words it. */
 enum err index_name_check(struct str name, struct errmsg *em);

@@ -62,10 +62,11 @@ enum err alias_check(const struct metadata_env *env, const struct cluster_state 
     const struct index_meta *taken = e == ERR_OK ? cluster_index(s, a->name) : NULL;
     bool own = str_eq(a->name, self);
     if (e == ERR_OK && own && taken == NULL) {
-        return err_set(em, ERR_ILLEGAL_STATE,
-                       "index, alias, and data stream names need to be unique, but the following duplicates were found "
-                       "[%.*s (alias of [%.*s]) conflicts with index]",
-                       STR_ARG(a->name), STR_ARG(self));
+        return err_set(
+            em, ERR_ILLEGAL_STATE,
+            "index, alias, and data stream names need to be unique, but the following duplicates were found "
+            "[%.*s (alias of [%.*s]) conflicts with index]",
+            STR_ARG(a->name), STR_ARG(self));
     }
     if (e == ERR_OK && (taken != NULL || own)) {
         err_set(em, ERR_INVALID_ALIAS_NAME,

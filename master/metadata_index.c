@@ -115,7 +115,8 @@ static enum err given_settings(struct index_meta *m, const struct settings *give
                     "Validation Failed: 1: path.shared_data must be set in order to use custom data paths;");
     }
     if (e == ERR_OK && is_null(given, "index.number_of_shards")) {
-        e = err_set(em, ERR_ILLEGAL_STATE, "you must set the number of shards before setting/reading primary terms");
+        e = err_set(em, ERR_ILLEGAL_STATE,
+                    "you must set the number of shards before setting/reading primary terms");
     }
     if (e == ERR_OK && is_null(given, "index.number_of_replicas")) {
         e = err_set(em, ERR_NULL_POINTER, "index.number_of_replicas is null");

@@ -1,32 +1,37 @@
-/* metadata_int.h - the actions of metadata.h, one family a file. Each changes the builder and sets rq->changed. */
+/* metadata_int.h - the actions of metadata.h, one family a file. Each changes the builder and sets
+ * rq->changed. */
 #ifndef MASTER_METADATA_INT_H
 #define MASTER_METADATA_INT_H
 
 #include "master/metadata.h"
 
-enum err meta_create_index(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
-                           struct state_builder *b, struct errmsg *em);
-enum err meta_delete_index(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b, struct errmsg *em);
-enum err meta_put_mapping(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
-                          struct state_builder *b, struct errmsg *em);
-enum err meta_update_settings(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
+enum err meta_create_index(const struct metadata_env *env, const struct cluster_state *cur,
+                           struct meta_request *rq, struct state_builder *b, struct errmsg *em);
+enum err meta_delete_index(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b,
+                           struct errmsg *em);
+enum err meta_put_mapping(const struct metadata_env *env, const struct cluster_state *cur,
+                          struct meta_request *rq, struct state_builder *b, struct errmsg *em);
+enum err meta_update_settings(const struct metadata_env *env, const struct cluster_state *cur,
+                              struct meta_request *rq, struct state_builder *b, struct errmsg *em);
+enum err meta_open_close(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b,
+                         struct errmsg *em);
+enum err meta_cluster_settings(const struct cluster_state *cur, struct meta_request *rq,
+                               struct state_builder *b, struct errmsg *em);
+enum err meta_aliases(const struct metadata_env *env, const struct cluster_state *cur,
+                      struct meta_request *rq, struct state_builder *b, struct errmsg *em);
+enum err meta_put_template(const struct metadata_env *env, const struct cluster_state *cur,
+                           struct meta_request *rq, struct state_builder *b, struct errmsg *em);
+enum err meta_delete_template(const struct cluster_state *cur, struct meta_request *rq,
                               struct state_builder *b, struct errmsg *em);
-enum err meta_open_close(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b, struct errmsg *em);
-enum err meta_cluster_settings(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b, struct errmsg *em);
-enum err meta_aliases(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b,
-                      struct errmsg *em);
-enum err meta_put_template(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
-                           struct state_builder *b, struct errmsg *em);
-enum err meta_delete_template(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b, struct errmsg *em);
-enum err meta_shard(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b,
-                    struct errmsg *em);
+enum err meta_shard(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
+                    struct state_builder *b, struct errmsg *em);
 
 /* The next primary term of every shard, in a copy that is being changed. */
 void index_raise_terms(struct index_meta *m);
 
 /* The template that META_PUT_TEMPLATE asks for, checked against the state; the caller's. */
-enum err template_check(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
-                        struct template_meta **out, struct errmsg *em);
+enum err template_check(const struct metadata_env *env, const struct cluster_state *cur,
+                        struct meta_request *rq, struct template_meta **out, struct errmsg *em);
 
 /* ---- settings ---- */
 
@@ -40,8 +45,8 @@ enum err metadata_write_allowed(const struct cluster_state *cur, struct meta_req
 /* ---- aliases ---- */
 
 /* Checks the alias's name, routing and filter; `self`: the index it is for. */
-enum err alias_check(const struct metadata_env *env, const struct cluster_state *s, struct str self, const struct alias_meta *a,
-                     struct errmsg *em);
+enum err alias_check(const struct metadata_env *env, const struct cluster_state *s, struct str self,
+                     const struct alias_meta *a, struct errmsg *em);
 /* Adds or replaces; true in *changed when it was not there like that. */
 enum err index_put_alias(struct index_meta *m, const struct alias_meta *a, bool *changed, struct errmsg *em);
 /* Aliases' rules over several indices: one write index, hidden on all or none. */

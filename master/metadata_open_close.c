@@ -16,7 +16,8 @@ static bool set_closed(struct index_meta *m, bool closed)
     return settings_put(&m->settings, verified, STR("true"));
 }
 
-enum err meta_open_close(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b, struct errmsg *em)
+enum err meta_open_close(const struct cluster_state *cur, struct meta_request *rq, struct state_builder *b,
+                         struct errmsg *em)
 {
     bool closed = rq->action == META_CLOSE_INDEX;
     enum err e = metadata_write_allowed(cur, rq, em);

@@ -32,7 +32,8 @@ static enum err down(const struct metadata_env *env, const struct cluster_state 
     return ERR_OK;
 }
 
-/* Operations that were never acknowledged may be lost with the failed copy: their numbers come again under another term. */
+/* Operations that were never acknowledged may be lost with the failed copy: their numbers come again under
+ * another term. */
 static enum err up(const struct cluster_state *cur, const struct index_meta *old, struct meta_request *rq,
                    struct state_builder *b, struct errmsg *em)
 {

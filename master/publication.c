@@ -6,9 +6,11 @@
 
 /* ---- a node that gets states ---- */
 
-static enum err state_of_message(struct quorum *q, const struct quorum_message *m, struct cluster_state **out, struct errmsg *em)
+static enum err state_of_message(struct quorum *q, const struct quorum_message *m, struct cluster_state **out,
+                                 struct errmsg *em)
 {
-    enum err e = m->base_uuid.n > 0 ? cluster_state_patch(out, q->safety.accepted, m->state, em) : cluster_state_decode(out, m->state, em);
+    enum err e = m->base_uuid.n > 0 ? cluster_state_patch(out, q->safety.accepted, m->state, em)
+                                    : cluster_state_decode(out, m->state, em);
     if (e == ERR_OK && ((*out)->coordination == NULL || (*out)->nodes == NULL)) {
         cluster_state_unref(*out);
         *out = NULL;
@@ -28,7 +30,8 @@ static void note_nodes(struct quorum *q)
     }
 }
 
-/* ok false, term the sender's: what it published counts no more, or (same term) it must send the whole state. */
+/* ok false, term the sender's: what it published counts no more, or (same term) it must send the whole
+ * state. */
 void publication_receive(struct quorum *q, const struct quorum_message *m, void *call)
 {
     struct errmsg em;
@@ -46,8 +49,8 @@ void publication_receive(struct quorum *q, const struct quorum_message *m, void 
         return;
     }
     if (e == ERR_OK && state->coordination->term != m->term) {
-        e = err_set(&em, ERR_CORRUPT, "a state of term [%llu] in a message of term [%llu]", (unsigned long long)state->coordination->term,
-                    (unsigned long long)m->term);
+        e = err_set(&em, ERR_CORRUPT, "a state of term [%llu] in a message of term [%llu]",
+                    (unsigned long long)state->coordination->term, (unsigned long long)m->term);
         cluster_state_unref(state);
     }
     if (e != ERR_OK) {
@@ -57,7 +60,8 @@ void publication_receive(struct quorum *q, const struct quorum_message *m, void 
     struct vote vote = {0};
     uint64_t ticket;
     election_raise_term(q, m->from.id, m->term, &vote, &ticket);
-    bool again = m->term == safety_accepted_term(&q->safety) && state->version == q->safety.accepted->version; /* the answer was lost */
+    /* the answer was lost */
+    bool again = m->term == safety_accepted_term(&q->safety) && state->version == q->safety.accepted->version;
     e = again ? ERR_OK : safety_accept(&q->safety, state, &em);
     cluster_state_unref(state);
     if (e != ERR_OK) {
@@ -188,7 +192,8 @@ enum err quorum_publish(struct quorum *q, struct cluster_state *state, int64_t n
 {
     q->now = now;
     if (q->mode != QUORUM_LEADER || q->publication != NULL) {
-        return err_set(em, q->mode != QUORUM_LEADER ? ERR_NOT_MASTER : ERR_ILLEGAL_STATE, "this node cannot publish now");
+        return err_set(em, q->mode != QUORUM_LEADER ? ERR_NOT_MASTER : ERR_ILLEGAL_STATE,
+                       "this node cannot publish now");
     }
     struct publication *p = calloc(1, sizeof(*p));
     if (p == NULL) {
@@ -283,8 +288,10 @@ static void send_commit(struct quorum *q, struct publication *p, struct target *
 static void vote_for(struct quorum *q, struct publication *p, struct str node_id)
 {
     bool commit = false;
-    if (safety_accepted_by(&q->safety, node_id, p->state->coordination->term, p->state->version, &commit, NULL) != ERR_OK || !commit
-        || p->committed) {
+    if (safety_accepted_by(&q->safety, node_id, p->state->coordination->term, p->state->version, &commit,
+                           NULL)
+            != ERR_OK
+        || !commit || p->committed) {
         return;
     }
     p->committed = true;
@@ -495,14 +502,17 @@ void publication_tick(struct quorum *q)
 
 int64_t publication_wake(const struct quorum *q)
 {
-    int64_t wake = q->publication != NULL && !q->publication->committed ? q->publication->begun_ms + q->set.publish_timeout_ms : INT64_MAX;
+    int64_t wake = q->publication != NULL && !q->publication->committed
+                       ? q->publication->begun_ms + q->set.publish_timeout_ms
+                       : INT64_MAX;
     for (const struct publication *p = q->trailing; p != NULL; p = p->next) {
         bool failed = false;
         for (uint32_t i = 0; i < p->n; i++) {
             failed |= p->targets[i].phase == TARGET_FAILED;
         }
         wake = failed && p == q->trailing && q->publication == NULL ? MIN_OF(wake, p->repeat_ms) : wake;
-        wake = MIN_OF(wake, p->acked ? p->committed_ms + q->set.lag_timeout_ms : p->begun_ms + q->set.publish_timeout_ms);
+        wake = MIN_OF(wake, p->acked ? p->committed_ms + q->set.lag_timeout_ms
+                                     : p->begun_ms + q->set.publish_timeout_ms);
     }
     return wake;
 }

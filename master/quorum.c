@@ -77,7 +77,9 @@ static void fill_message(struct quorum *q, struct quorum_effect *e, enum message
         q->starved = true;
     }
     m->cluster_name = arena_str(&e->arena, q->cluster_name);
-    m->cluster_uuid = q->safety.accepted->cluster_uuid.p != NULL ? arena_str(&e->arena, q->safety.accepted->cluster_uuid) : STR("");
+    m->cluster_uuid = q->safety.accepted->cluster_uuid.p != NULL
+                          ? arena_str(&e->arena, q->safety.accepted->cluster_uuid)
+                          : STR("");
     m->term = q->safety.term;
     m->accepted_term = safety_accepted_term(&q->safety);
     m->version = q->safety.accepted->version;
@@ -103,7 +105,8 @@ static bool remember(struct quorum *q, const struct transport_peer *to, enum mes
     return true;
 }
 
-struct quorum_effect *quorum_ask(struct quorum *q, const struct transport_peer *to, enum message_kind kind, int64_t timeout_ms)
+struct quorum_effect *quorum_ask(struct quorum *q, const struct transport_peer *to, enum message_kind kind,
+                                 int64_t timeout_ms)
 {
     uint64_t id = q->next_id + 1;
     if (!remember(q, to, kind, id)) {
@@ -148,7 +151,8 @@ void quorum_refuse(struct quorum *q, void *call, const struct errmsg *em)
 uint64_t quorum_persist(struct quorum *q, bool with_state)
 {
     struct quorum_effect *e = quorum_emit(q, EFFECT_PERSIST);
-    uint64_t ticket = ++q->next_ticket; /* without memory for the effect the ticket never becomes durable: nothing is promised */
+    /* without memory for the effect the ticket never becomes durable: nothing is promised */
+    uint64_t ticket = ++q->next_ticket;
     if (e != NULL) {
         e->ticket = ticket;
         e->term = q->safety.term;
@@ -258,7 +262,8 @@ enum err quorum_new(struct quorum **out, const struct quorum_opts *o, struct err
     arena_init(&q->leader_arena, NULL, ARENA_UNLIMITED);
     q->initial_masters = ARENA_ARRAY(&q->arena, struct str, o->n_initial_masters);
     q->cluster_name = arena_str(&q->arena, o->cluster_name);
-    bool ok = q->initial_masters != NULL && q->cluster_name.p != NULL && node_meta_copy(&q->local, &o->local, &q->arena);
+    bool ok = q->initial_masters != NULL && q->cluster_name.p != NULL
+              && node_meta_copy(&q->local, &o->local, &q->arena);
     for (uint32_t i = 0; ok && i < o->n_initial_masters; i++) {
         q->initial_masters[i] = arena_str(&q->arena, o->initial_masters[i]);
         ok = q->initial_masters[i].p != NULL;
@@ -331,7 +336,8 @@ void quorum_receive(struct quorum *q, const struct quorum_message *m, void *call
     struct errmsg em;
     q->now = now;
     if (!str_eq(m->cluster_name, q->cluster_name)) {
-        err_set(&em, ERR_ILLEGAL_STATE, "this node is of cluster [%.*s], not of [%.*s]", STR_ARG(q->cluster_name), STR_ARG(m->cluster_name));
+        err_set(&em, ERR_ILLEGAL_STATE, "this node is of cluster [%.*s], not of [%.*s]",
+                STR_ARG(q->cluster_name), STR_ARG(m->cluster_name));
         quorum_refuse(q, call, &em);
         return;
     }

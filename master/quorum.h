@@ -1,12 +1,15 @@
 /* quorum.h - one node's part in electing a master and in agreeing on states: a pure core.
  *
- * Every call is a step: it takes what happened and the time, and leaves effects in a queue that the driver empties with
- * quorum_effect(). No clock, socket, thread or disk here. Safety is safety.h's; this decides who asks whom, and when.
+ * Every call is a step: it takes what happened and the time, and leaves effects in a queue that the driver
+ * empties with quorum_effect(). No clock, socket, thread or disk here. Safety is safety.h's; this decides who
+ * asks whom, and when.
  *
- * Durability: an effect with a `ticket` must wait until quorum_durable() has been called for it: it tells others of a term or a
- * state that a PERSIST before it makes durable. Effects without one go out at once, heartbeats above all.
+ * Durability: an effect with a `ticket` must wait until quorum_durable() has been called for it: it tells
+ * others of a term or a state that a PERSIST before it makes durable. Effects without one go out at once,
+ * heartbeats above all.
  *
- * Modes: a candidate looks for peers and a master; a follower has one; a leader is one. docs/cluster.md has the whole. */
+ * Modes: a candidate looks for peers and a master; a follower has one; a leader is one. docs/cluster.md has
+ * the whole. */
 #ifndef MASTER_QUORUM_H
 #define MASTER_QUORUM_H
 
@@ -18,46 +21,46 @@ struct quorum;
 
 enum quorum_mode { QUORUM_CANDIDATE, QUORUM_FOLLOWER, QUORUM_LEADER };
 
-struct quorum_settings { /* milliseconds; Elasticsearch's names beside them */
-    int64_t election_initial_ms;   /* cluster.election.initial_timeout: 50 */
-    int64_t election_backoff_ms;   /* cluster.election.back_off_time: 100 */
-    int64_t election_max_ms;       /* cluster.election.max_timeout: 10 s */
-    int64_t election_duration_ms;  /* cluster.election.duration: 500 */
-    int64_t check_interval_ms;     /* cluster.fault_detection.*.interval: 500 */
-    int64_t check_timeout_ms;      /* cluster.fault_detection.*.timeout: 1 s */
-    uint32_t check_retries;        /* cluster.fault_detection.*.retry_count: 3 */
-    int64_t publish_timeout_ms;    /* cluster.publish.timeout: 30 s */
-    int64_t lag_timeout_ms;        /* cluster.follower_lag.timeout: 90 s */
-    int64_t find_interval_ms;      /* discovery.find_peers_interval: 250 */
-    int64_t request_timeout_ms;    /* discovery.request_peers_timeout: 3 s */
-    int64_t join_timeout_ms;       /* cluster.join.timeout: 60 s */
-    bool auto_shrink;              /* cluster.auto_shrink_voting_configuration: true */
+struct quorum_settings {          /* milliseconds; Elasticsearch's names beside them */
+    int64_t election_initial_ms;  /* cluster.election.initial_timeout: 50 */
+    int64_t election_backoff_ms;  /* cluster.election.back_off_time: 100 */
+    int64_t election_max_ms;      /* cluster.election.max_timeout: 10 s */
+    int64_t election_duration_ms; /* cluster.election.duration: 500 */
+    int64_t check_interval_ms;    /* cluster.fault_detection.*.interval: 500 */
+    int64_t check_timeout_ms;     /* cluster.fault_detection.*.timeout: 1 s */
+    uint32_t check_retries;       /* cluster.fault_detection.*.retry_count: 3 */
+    int64_t publish_timeout_ms;   /* cluster.publish.timeout: 30 s */
+    int64_t lag_timeout_ms;       /* cluster.follower_lag.timeout: 90 s */
+    int64_t find_interval_ms;     /* discovery.find_peers_interval: 250 */
+    int64_t request_timeout_ms;   /* discovery.request_peers_timeout: 3 s */
+    int64_t join_timeout_ms;      /* cluster.join.timeout: 60 s */
+    bool auto_shrink;             /* cluster.auto_shrink_voting_configuration: true */
 };
 void quorum_settings_init(struct quorum_settings *s);
 
 struct quorum_opts {
-    struct node_meta local;           /* copied */
-    struct str cluster_name;          /* copied */
-    uint64_t term;                    /* from disk */
-    struct cluster_state *accepted;   /* from disk, or an empty state; a reference is taken */
+    struct node_meta local;            /* copied */
+    struct str cluster_name;           /* copied */
+    uint64_t term;                     /* from disk */
+    struct cluster_state *accepted;    /* from disk, or an empty state; a reference is taken */
     const struct str *initial_masters; /* cluster.initial_master_nodes: names or addresses; copied */
     uint32_t n_initial_masters;
-    struct rng *rng;                  /* borrowed */
+    struct rng *rng; /* borrowed */
     struct quorum_settings settings;
 };
 
 enum quorum_effect_kind {
-    EFFECT_PERSIST, /* term, and state unless NULL: durable, then quorum_durable(ticket) */
-    EFFECT_SEND,    /* message to peer; its answer comes as quorum_answer(id) or quorum_failed(id) */
-    EFFECT_PUBLISH, /* state to peer, as a difference to `base` (NULL: whole) */
-    EFFECT_REPLY,   /* message as the answer to `call` */
-    EFFECT_REFUSE,  /* error as the answer to `call` */
-    EFFECT_APPLY,   /* state is committed: make it this node's, then quorum_applied(version) */
-    EFFECT_MODE,    /* mode, term, peer (the master, when a follower) have changed */
-    EFFECT_JOINED,  /* a leader: this node wants into the state: quorum_next_state() with it */
-    EFFECT_LEFT,    /* a leader: this node is gone; text says why */
+    EFFECT_PERSIST,     /* term, and state unless NULL: durable, then quorum_durable(ticket) */
+    EFFECT_SEND,        /* message to peer; its answer comes as quorum_answer(id) or quorum_failed(id) */
+    EFFECT_PUBLISH,     /* state to peer, as a difference to `base` (NULL: whole) */
+    EFFECT_REPLY,       /* message as the answer to `call` */
+    EFFECT_REFUSE,      /* error as the answer to `call` */
+    EFFECT_APPLY,       /* state is committed: make it this node's, then quorum_applied(version) */
+    EFFECT_MODE,        /* mode, term, peer (the master, when a follower) have changed */
+    EFFECT_JOINED,      /* a leader: this node wants into the state: quorum_next_state() with it */
+    EFFECT_LEFT,        /* a leader: this node is gone; text says why */
     EFFECT_RECONFIGURE, /* a leader: `config` should be voted by */
-    EFFECT_PUBLISHED,   /* the state given to quorum_publish() is committed and applied here, or (error) failed */
+    EFFECT_PUBLISHED,   /* the state of quorum_publish() is committed and applied here, or (error) failed */
     EFFECT_ACKED,       /* every node of that state has applied it (ok), or their time is up */
     EFFECT_CONNECT,
     EFFECT_FORGET
@@ -71,20 +74,21 @@ struct quorum_message {
     struct str cluster_name, cluster_uuid; /* handshake, join */
     uint64_t term, accepted_term, version;
     bool ok, has_vote;
-    struct node_meta master;               /* id.p == NULL: none */
-    const struct node_meta *nodes;         /* peers that are known */
+    struct node_meta master;       /* id.p == NULL: none */
+    const struct node_meta *nodes; /* peers that are known */
     uint32_t n_nodes;
-    struct str state, base_uuid;           /* publish: bytes; base_uuid.n > 0: a difference to that state */
+    struct str state, base_uuid; /* publish: bytes; base_uuid.n > 0: a difference to that state */
 };
 void quorum_message_encode(const struct quorum_message *m, struct buf *out);
 /* Strings borrow from bytes, lists live in `arena`. ERR_CORRUPT. */
-enum err quorum_message_decode(struct quorum_message *m, struct str bytes, struct arena *arena, struct errmsg *em);
+enum err quorum_message_decode(struct quorum_message *m, struct str bytes, struct arena *arena,
+                               struct errmsg *em);
 
 struct quorum_effect {
     enum quorum_effect_kind kind;
-    uint64_t ticket;           /* 0: at once */
-    uint64_t id;               /* of requests */
-    int64_t timeout_ms;        /* of requests */
+    uint64_t ticket;    /* 0: at once */
+    uint64_t id;        /* of requests */
+    int64_t timeout_ms; /* of requests */
     struct transport_peer peer;
     struct node_meta node;
     struct quorum_message message;
@@ -121,11 +125,14 @@ void quorum_failed(struct quorum *q, uint64_t id, const struct errmsg *error, in
 void quorum_lost(struct quorum *q, struct str ephemeral_id, int64_t now);
 void quorum_durable(struct quorum *q, uint64_t ticket, int64_t now);
 void quorum_applied(struct quorum *q, uint64_t version, int64_t now);
-/* The leader's next state, made from quorum_accepted(): one at a time, answered by EFFECT_PUBLISHED. ERR_FAILED_TO_COMMIT, ERR_NOT_MASTER. */
+/* The leader's next state, made from quorum_accepted(): one at a time, answered by EFFECT_PUBLISHED.
+ * ERR_FAILED_TO_COMMIT, ERR_NOT_MASTER. */
 enum err quorum_publish(struct quorum *q, struct cluster_state *state, int64_t now, struct errmsg *em);
-/* The next state that only changes who is there and who votes: from quorum_accepted(), with this node as master, the nodes that
- * joined and without those known to be gone. What a new leader publishes first is made of it, and joins and leaves. */
-enum err quorum_next_nodes(struct quorum *q, const struct cluster_state *from, struct state_builder *b, struct errmsg *em);
+/* The next state that only changes who is there and who votes: from quorum_accepted(), with this node as
+ * master, the nodes that joined and without those known to be gone. What a new leader publishes first is made
+ * of it, and joins and leaves. */
+enum err quorum_next_nodes(struct quorum *q, const struct cluster_state *from, struct state_builder *b,
+                           struct errmsg *em);
 
 /* ---- views ---- */
 enum quorum_mode quorum_mode(const struct quorum *q);

@@ -34,7 +34,8 @@ static void get_node(struct bytes_in *in, struct node_meta *n, struct arena *a)
     size_t k = get_count(in, 2);
     n->attrs = ARENA_ARRAY(a, struct node_attr, k);
     n->n_attrs = 0;
-    in->bad |= n->attrs == NULL || n->id.n == 0 || n->id.n > 31 || n->ephemeral_id.n == 0 || n->ephemeral_id.n > 31;
+    in->bad |=
+        n->attrs == NULL || n->id.n == 0 || n->id.n > 31 || n->ephemeral_id.n == 0 || n->ephemeral_id.n > 31;
     for (size_t i = 0; i < k && !in->bad; i++) {
         n->attrs[i].name = get_str(in);
         n->attrs[i].value = get_str(in);
@@ -64,7 +65,8 @@ void quorum_message_encode(const struct quorum_message *m, struct buf *out)
     put_str(out, m->state);
 }
 
-enum err quorum_message_decode(struct quorum_message *m, struct str bytes, struct arena *arena, struct errmsg *em)
+enum err quorum_message_decode(struct quorum_message *m, struct str bytes, struct arena *arena,
+                               struct errmsg *em)
 {
     struct bytes_in in = bytes_in(bytes);
     *m = (struct quorum_message){0};

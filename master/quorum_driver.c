@@ -67,7 +67,8 @@ static void request_done(struct transport_rq *rq)
     struct arena scratch;
     arena_init(&scratch, NULL, ARENA_UNLIMITED);
     if (!d->stopping) {
-        enum err e = rq->error.n > 0 ? err_code(&rq->error) : quorum_message_decode(&m, rq->answer, &scratch, &rq->error);
+        enum err e = rq->error.n > 0 ? err_code(&rq->error)
+                                     : quorum_message_decode(&m, rq->answer, &scratch, &rq->error);
         if (e == ERR_OK) {
             quorum_answer(d->q, r->id, &m, now_ms(d));
         } else {
@@ -110,7 +111,10 @@ static void send_request(struct quorum_driver *d, struct quorum_effect *e)
     }
     r->d = d;
     r->id = e->id;
-    r->rq = (struct transport_rq){.cls = TRANSPORT_CONTROL, .kind = (uint16_t)e->message.kind, .timeout_ms = e->timeout_ms, .on = d->o.loop,
+    r->rq = (struct transport_rq){.cls = TRANSPORT_CONTROL,
+                                  .kind = (uint16_t)e->message.kind,
+                                  .timeout_ms = e->timeout_ms,
+                                  .on = d->o.loop,
                                   .done = request_done};
     if (e->kind == EFFECT_PUBLISH) {
         e->message.state = state_bytes(d, e);
@@ -144,7 +148,8 @@ static void receive(void *arg, struct transport_call *call)
     struct errmsg em;
     struct arena scratch;
     arena_init(&scratch, NULL, ARENA_UNLIMITED);
-    enum err e = d->stopping ? err_set(&em, ERR_NODE_CLOSED, "this node is stopping") : quorum_message_decode(&m, call->payload, &scratch, &em);
+    enum err e = d->stopping ? err_set(&em, ERR_NODE_CLOSED, "this node is stopping")
+                             : quorum_message_decode(&m, call->payload, &scratch, &em);
     if (e == ERR_OK && (uint16_t)m.kind != call->kind) {
         e = err_set(&em, ERR_CORRUPT, "a message of another kind than its frame says");
     }
@@ -194,8 +199,10 @@ static void written(void *arg)
 {
     struct quorum_driver *d = arg;
     d->writing = false;
-    if (d->write_error.n > 0) { /* nothing was promised: what waits for it goes on waiting, and the next try writes all */
-        log_error(d->o.log, "master", "the cluster state cannot be written: %s", d->write_error.frame[0].reason);
+    /* nothing was promised: what waits for it goes on waiting, and the next try writes all */
+    if (d->write_error.n > 0) {
+        log_error(d->o.log, "master", "the cluster state cannot be written: %s",
+                  d->write_error.frame[0].reason);
         if (d->next_state == NULL) {
             d->next_state = d->write_state;
         } else {
@@ -396,10 +403,12 @@ static void drain(struct quorum_driver *d)
 
 /* ---- life ---- */
 
-enum err quorum_driver_new(struct quorum_driver **out, const struct quorum_driver_opts *opts, struct errmsg *em)
+enum err quorum_driver_new(struct quorum_driver **out, const struct quorum_driver_opts *opts,
+                           struct errmsg *em)
 {
-    static const enum message_kind kinds[] = {MESSAGE_HANDSHAKE,  MESSAGE_PEERS,  MESSAGE_PRE_VOTE,       MESSAGE_START_JOIN,  MESSAGE_JOIN,
-                                              MESSAGE_PUBLISH,    MESSAGE_COMMIT, MESSAGE_FOLLOWER_CHECK, MESSAGE_LEADER_CHECK};
+    static const enum message_kind kinds[] = {
+        MESSAGE_HANDSHAKE, MESSAGE_PEERS,  MESSAGE_PRE_VOTE,       MESSAGE_START_JOIN,  MESSAGE_JOIN,
+        MESSAGE_PUBLISH,   MESSAGE_COMMIT, MESSAGE_FOLLOWER_CHECK, MESSAGE_LEADER_CHECK};
     struct quorum_driver *d = calloc(1, sizeof(*d));
     *out = NULL;
     if (d == NULL) {

@@ -1,8 +1,8 @@
 /* quorum_driver.h - coordination in a process: performs what the core decides, on the main loop.
  *
- * Messages go through the transport, terms and states to disk through the state log (one write at a time, on a pool; what
- * waits meanwhile is written once), timers and everything else stay on the loop. Every function and every callback belongs to
- * the loop's thread, but for those that say otherwise. */
+ * Messages go through the transport, terms and states to disk through the state log (one write at a time, on
+ * a pool; what waits meanwhile is written once), timers and everything else stay on the loop. Every function
+ * and every callback belongs to the loop's thread, but for those that say otherwise. */
 #ifndef MASTER_QUORUM_DRIVER_H
 #define MASTER_QUORUM_DRIVER_H
 
@@ -22,8 +22,10 @@ struct quorum_events {
     void (*mode)(void *self, enum quorum_mode mode, uint64_t term, const struct node_meta *master);
     /* Make this committed state the node's, then call done(arg), on any thread. One at a time. */
     void (*apply)(void *self, struct cluster_state *state, void (*done)(void *arg), void *arg);
-    /* The leader should publish a state soon: quorum_driver_publish() of one made with quorum_next_nodes(). `config`: CHANGE_VOTERS. */
-    void (*change)(void *self, enum quorum_change what, const struct node_meta *node, struct str why, const struct str_set *config);
+    /* The leader should publish a state soon: quorum_driver_publish() of one made with quorum_next_nodes().
+     * `config`: CHANGE_VOTERS. */
+    void (*change)(void *self, enum quorum_change what, const struct node_meta *node, struct str why,
+                   const struct str_set *config);
     /* What quorum_driver_publish() began: committed and applied here (error NULL), or failed. */
     void (*published)(void *self, uint64_t version, const struct errmsg *error);
     /* Every node of that state has applied it (all), or will not for now. */
@@ -31,18 +33,19 @@ struct quorum_events {
 };
 
 struct quorum_driver_opts {
-    const struct executor *loop;  /* all borrowed */
-    const struct timers *timers;  /* the loop's */
+    const struct executor *loop; /* all borrowed */
+    const struct timers *timers; /* the loop's */
     const struct clock *clock;
     const struct transport *transport;
-    const struct executor *disk;  /* a pool; writes are handed to it one by one */
+    const struct executor *disk; /* a pool; writes are handed to it one by one */
     struct state_log *disk_log;
     const struct log *log;
     struct quorum_events events;
     struct quorum_opts quorum;
 };
 
-enum err quorum_driver_new(struct quorum_driver **out, const struct quorum_driver_opts *opts, struct errmsg *em);
+enum err quorum_driver_new(struct quorum_driver **out, const struct quorum_driver_opts *opts,
+                           struct errmsg *em);
 /* Begins to look for others. */
 void quorum_driver_start(struct quorum_driver *d, const struct str *seeds, uint32_t n_seeds);
 /* Takes part no more: no message is sent or answered, no event comes. done(arg) once nothing is under way. */

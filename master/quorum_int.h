@@ -13,13 +13,13 @@ struct peer {
     bool keep;             /* a seed, or in the last state: not dropped for being silent */
     int64_t found_ms;      /* when it last said something */
     int64_t next_probe_ms;
-    uint64_t probe;        /* id of the request that is out; 0: none */
+    uint64_t probe; /* id of the request that is out; 0: none */
     /* a leader's view of a node in its state */
     bool in_state, leaving;
     int64_t next_check_ms;
     uint32_t missed;
     uint64_t check;
-    uint64_t has_version;  /* newest state it accepted in this term; 0: unknown */
+    uint64_t has_version; /* newest state it accepted in this term; 0: unknown */
     uint64_t applied_version;
 };
 
@@ -118,7 +118,8 @@ struct quorum {
 /* ---- effects (quorum.c). NULL: no memory; the effect is then as good as a lost message. ---- */
 struct quorum_effect *quorum_emit(struct quorum *q, enum quorum_effect_kind kind);
 /* A request; the id is remembered. */
-struct quorum_effect *quorum_ask(struct quorum *q, const struct transport_peer *to, enum message_kind kind, int64_t timeout_ms);
+struct quorum_effect *quorum_ask(struct quorum *q, const struct transport_peer *to, enum message_kind kind,
+                                 int64_t timeout_ms);
 struct quorum_effect *quorum_reply(struct quorum *q, void *call, enum message_kind kind, bool ok);
 void quorum_refuse(struct quorum *q, void *call, const struct errmsg *em);
 /* Term and last accepted state to disk; the ticket. */
@@ -162,7 +163,8 @@ void election_receive_join(struct quorum *q, const struct quorum_message *m, voi
 void election_vote(struct quorum *q, const struct quorum_message *m);
 void election_durable(struct quorum *q);
 /* Raises the term with a vote for that node. false: not a newer term. */
-bool election_raise_term(struct quorum *q, struct str target, uint64_t term, struct vote *vote, uint64_t *ticket);
+bool election_raise_term(struct quorum *q, struct str target, uint64_t term, struct vote *vote,
+                         uint64_t *ticket);
 /* The vote that was cast for that leader in this term, if any, into an answer to it. */
 void election_repeat_vote(const struct quorum *q, struct str leader, struct quorum_message *m);
 void election_count_repeated(struct quorum *q, const struct quorum_message *m);
@@ -189,16 +191,18 @@ void detection_tick(struct quorum *q);
 int64_t detection_wake(const struct quorum *q);
 void detection_receive_follower_check(struct quorum *q, const struct quorum_message *m, void *call);
 void detection_receive_leader_check(struct quorum *q, const struct quorum_message *m, void *call);
-void detection_follower_done(struct quorum *q, const struct asked *a, const struct quorum_message *m /* NULL: failed */);
+void detection_follower_done(struct quorum *q, const struct asked *a,
+                             const struct quorum_message *m /* NULL: failed */);
 void detection_leader_done(struct quorum *q, const struct quorum_message *m /* NULL: failed */);
 void detection_left(struct quorum *q, struct peer *p, const char *why);
 
 /* ---- voting.c ---- */
 
-/* The configuration that should vote, given who is there (ids, sorted) and who leads; in `arena`. It is `current` when nothing
- * better is safe. Elasticsearch's Reconfigurator. */
-struct str_set voting_improve(const struct str_set *current, const struct str_set *live, const struct str_set *excluded, struct str leader,
-                              bool auto_shrink, struct arena *arena);
+/* The configuration that should vote, given who is there (ids, sorted) and who leads; in `arena`. It is
+ * `current` when nothing better is safe. Elasticsearch's Reconfigurator. */
+struct str_set voting_improve(const struct str_set *current, const struct str_set *live,
+                              const struct str_set *excluded, struct str leader, bool auto_shrink,
+                              struct arena *arena);
 void voting_check(struct quorum *q);
 
 #endif

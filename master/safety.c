@@ -81,7 +81,8 @@ bool config_has_quorum(const struct str_set *config, const struct id_set *nodes)
 
 bool safety_is_quorum(const struct safety *s, const struct id_set *nodes)
 {
-    return config_has_quorum(&accepted_part(s)->committed, nodes) && config_has_quorum(&accepted_part(s)->accepted, nodes);
+    return config_has_quorum(&accepted_part(s)->committed, nodes)
+           && config_has_quorum(&accepted_part(s)->accepted, nodes);
 }
 
 bool safety_is_bootstrapped(const struct safety *s)
@@ -104,11 +105,12 @@ enum err safety_set_initial(struct safety *s, struct cluster_state *state, struc
     return ERR_OK;
 }
 
-enum err safety_start_join(struct safety *s, struct str target, uint64_t term, struct vote *out, struct errmsg *em)
+enum err safety_start_join(struct safety *s, struct str target, uint64_t term, struct vote *out,
+                           struct errmsg *em)
 {
     if (term <= s->term) {
-        return err_set(em, ERR_ILLEGAL_STATE, "incoming term [%llu] not greater than current term [%llu]", (unsigned long long)term,
-                       (unsigned long long)s->term);
+        return err_set(em, ERR_ILLEGAL_STATE, "incoming term [%llu] not greater than current term [%llu]",
+                       (unsigned long long)term, (unsigned long long)s->term);
     }
     s->term = term;
     s->voted_since_start = true;
@@ -130,8 +132,8 @@ enum err safety_join(struct safety *s, const struct vote *v, bool *counted, stru
 {
     *counted = false;
     if (v->term != s->term || !str_eq(v->target, s->node_id)) {
-        return err_set(em, ERR_ILLEGAL_STATE, "a vote of term [%llu] does not count in term [%llu]", (unsigned long long)v->term,
-                       (unsigned long long)s->term);
+        return err_set(em, ERR_ILLEGAL_STATE, "a vote of term [%llu] does not count in term [%llu]",
+                       (unsigned long long)v->term, (unsigned long long)s->term);
     }
     if (!s->voted_since_start) {
         return err_set(em, ERR_ILLEGAL_STATE, "ignored join as term was not incremented yet after reboot");
@@ -141,7 +143,8 @@ enum err safety_join(struct safety *s, const struct vote *v, bool *counted, stru
         return err_set(em, ERR_ILLEGAL_STATE, "the voter has a newer state than this node");
     }
     if (!safety_is_bootstrapped(s)) {
-        return err_set(em, ERR_ILLEGAL_STATE, "rejecting join since this node has not received its initial configuration yet");
+        return err_set(em, ERR_ILLEGAL_STATE,
+                       "rejecting join since this node has not received its initial configuration yet");
     }
     *counted = !id_set_has(&s->joins, v->voter);
     if (!id_set_add(&s->joins, v->voter)) {
@@ -170,18 +173,21 @@ enum err safety_publish(struct safety *s, const struct cluster_state *state, str
         return err_set(em, ERR_ILLEGAL_STATE, "election not won");
     }
     if (s->published_version != s->accepted->version) {
-        return err_set(em, ERR_ILLEGAL_STATE, "cannot start publishing next value before accepting previous one");
+        return err_set(em, ERR_ILLEGAL_STATE,
+                       "cannot start publishing next value before accepting previous one");
     }
     if (new->term != s->term || state->version <= s->published_version) {
-        return err_set(em, ERR_ILLEGAL_STATE, "a state of term [%llu] and version [%llu] does not follow", (unsigned long long)new->term,
-                       (unsigned long long)state->version);
+        return err_set(em, ERR_ILLEGAL_STATE, "a state of term [%llu] and version [%llu] does not follow",
+                       (unsigned long long)new->term, (unsigned long long)state->version);
     }
     bool reconfiguring = !str_set_eq(&new->accepted, &old->accepted);
-    if (!str_set_eq(&new->committed, &old->committed) || (reconfiguring && !str_set_eq(&old->committed, &old->accepted))) {
+    if (!str_set_eq(&new->committed, &old->committed)
+        || (reconfiguring && !str_set_eq(&old->committed, &old->accepted))) {
         return err_set(em, ERR_ILLEGAL_STATE, "only allow reconfiguration while not already reconfiguring");
     }
     if (!config_has_quorum(&new->accepted, &s->joins)) {
-        return err_set(em, ERR_ILLEGAL_STATE, "only allow reconfiguration if joinVotes have quorum for new config");
+        return err_set(em, ERR_ILLEGAL_STATE,
+                       "only allow reconfiguration if joinVotes have quorum for new config");
     }
     arena_reset(&s->arena);
     s->published_config = str_set_copy(&new->accepted, &s->arena);
@@ -197,37 +203,42 @@ enum err safety_accept(struct safety *s, struct cluster_state *state, struct err
 {
     uint64_t term = state->coordination->term;
     if (term != s->term) {
-        return err_set(em, ERR_ILLEGAL_STATE, "incoming term [%llu] does not match current term [%llu]", (unsigned long long)term,
-                       (unsigned long long)s->term);
+        return err_set(em, ERR_ILLEGAL_STATE, "incoming term [%llu] does not match current term [%llu]",
+                       (unsigned long long)term, (unsigned long long)s->term);
     }
     if (term == safety_accepted_term(s) && state->version <= s->accepted->version) {
-        return err_set(em, ERR_ILLEGAL_STATE, "incoming version [%llu] lower or equal to current version [%llu]",
+        return err_set(em, ERR_ILLEGAL_STATE,
+                       "incoming version [%llu] lower or equal to current version [%llu]",
                        (unsigned long long)state->version, (unsigned long long)s->accepted->version);
     }
     replace_accepted(s, state);
     return ERR_OK;
 }
 
-enum err safety_accepted_by(struct safety *s, struct str node_id, uint64_t term, uint64_t version, bool *commit, struct errmsg *em)
+enum err safety_accepted_by(struct safety *s, struct str node_id, uint64_t term, uint64_t version,
+                            bool *commit, struct errmsg *em)
 {
     *commit = false;
     if (!s->won || term != s->term || version != s->published_version) {
-        return err_set(em, ERR_ILLEGAL_STATE, "an answer for version [%llu] of term [%llu] does not count", (unsigned long long)version,
-                       (unsigned long long)term);
+        return err_set(em, ERR_ILLEGAL_STATE, "an answer for version [%llu] of term [%llu] does not count",
+                       (unsigned long long)version, (unsigned long long)term);
     }
     if (!id_set_add(&s->publish_votes, node_id)) {
         return err_no_memory(em);
     }
-    *commit = config_has_quorum(&accepted_part(s)->committed, &s->publish_votes) && config_has_quorum(&s->published_config, &s->publish_votes);
+    *commit = config_has_quorum(&accepted_part(s)->committed, &s->publish_votes)
+              && config_has_quorum(&s->published_config, &s->publish_votes);
     return ERR_OK;
 }
 
 enum err safety_commit(struct safety *s, uint64_t term, uint64_t version, struct errmsg *em)
 {
     if (term != s->term || term != safety_accepted_term(s) || version != s->accepted->version) {
-        return err_set(em, ERR_ILLEGAL_STATE, "a commit of version [%llu], term [%llu] does not fit version [%llu], terms [%llu] and [%llu]",
-                       (unsigned long long)version, (unsigned long long)term, (unsigned long long)s->accepted->version,
-                       (unsigned long long)s->term, (unsigned long long)safety_accepted_term(s));
+        return err_set(
+            em, ERR_ILLEGAL_STATE,
+            "a commit of version [%llu], term [%llu] does not fit version [%llu], terms [%llu] and [%llu]",
+            (unsigned long long)version, (unsigned long long)term, (unsigned long long)s->accepted->version,
+            (unsigned long long)s->term, (unsigned long long)safety_accepted_term(s));
     }
     const struct coordination_part *p = accepted_part(s);
     if (str_set_eq(&p->committed, &p->accepted)) {
@@ -243,7 +254,8 @@ enum err safety_commit(struct safety *s, uint64_t term, uint64_t version, struct
         return err_no_memory(em);
     }
     state_put_coordination(&b, marked);
-    b.next->version--; /* sealing adds one: it is the same version, and the same state to those who take differences */
+    /* sealing adds one: it is the same version, and the same state to those who take differences */
+    b.next->version--;
     struct cluster_state *state = state_builder_seal(&b, s->accepted->state_uuid);
     if (state == NULL) {
         return err_no_memory(em);

@@ -11,7 +11,7 @@
 
 struct master_service {
     struct master_opts o;
-    pthread_mutex_t lock; /* state, queue */
+    pthread_mutex_t lock;        /* state, queue */
     struct cluster_state *state; /* the applied one */
     struct meta_request *first, *last;
     bool running;
@@ -20,7 +20,7 @@ struct master_service {
     struct cluster_state *next;
 };
 
-/* ---- the file --------------------------------------------------------------------------------------------------------------- */
+/* ---- the file ------------------------------------------------------------------------------------------ */
 
 static enum err write_file(struct master_service *m, const struct cluster_state *s, struct errmsg *em)
 {
@@ -68,13 +68,15 @@ static enum err read_file(struct master_service *m, struct cluster_state **out, 
     if (e != ERR_OK) {
         return e;
     }
-    bool ok = map.n > 16 && memcmp(map.p, STATE_MAGIC, 8) == 0 && load_u64(map.p + 8) == hash_bytes(map.p + 16, map.n - 16, 0);
-    e = ok ? cluster_state_decode(out, str_mk(map.p + 16, map.n - 16), em) : err_set(em, ERR_CORRUPT, "%s is damaged", path);
+    bool ok = map.n > 16 && memcmp(map.p, STATE_MAGIC, 8) == 0
+              && load_u64(map.p + 8) == hash_bytes(map.p + 16, map.n - 16, 0);
+    e = ok ? cluster_state_decode(out, str_mk(map.p + 16, map.n - 16), em)
+           : err_set(em, ERR_CORRUPT, "%s is damaged", path);
     fs->unmap(fs->self, &map);
     return e;
 }
 
-/* ---- requests ----------------------------------------------------------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------------------------------------ */
 
 static void work(void *arg);
 
@@ -117,7 +119,8 @@ static void work(void *arg)
     if (e == ERR_OK) {
         err_clear(&rq->error);
     }
-    if (e == ERR_OK && m->next != NULL && rq->action != META_SHARD_DOWN) { /* a full disk is one reason to be down */
+    /* a full disk is one reason to be down */
+    if (e == ERR_OK && m->next != NULL && rq->action != META_SHARD_DOWN) {
         e = write_file(m, m->next, &rq->error);
         if (e != ERR_OK) {
             cluster_state_unref(m->next);
@@ -149,10 +152,10 @@ void master_submit(struct master_service *m, struct meta_request *rq)
     }
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- life ---------------------------------------------------------------------------------------------- */
 
-/* Every start assigns the primaries anew. What was never acknowledged may be gone, and its sequence numbers come again: under
- * a term of their own nobody takes one for the other. */
+/* Every start assigns the primaries anew. What was never acknowledged may be gone, and its sequence numbers
+ * come again: under a term of their own nobody takes one for the other. */
 static bool raise_terms(struct state_builder *b, const struct cluster_state *old)
 {
     for (uint32_t i = 0; old != NULL && i < old->n_indices; i++) {
@@ -183,7 +186,8 @@ static enum err first_state(struct master_service *m, const struct cluster_state
     m->o.nodes = NULL;
     b.next->term = old != NULL ? old->term : 1;
     ok = ok && raise_terms(&b, old);
-    state_part_unref(b.next->transient != NULL ? &b.next->transient->part : NULL); /* transient settings end with the process */
+    /* transient settings end with the process */
+    state_part_unref(b.next->transient != NULL ? &b.next->transient->part : NULL);
     b.next->transient = NULL;
     m->state = ok ? state_builder_seal(&b, str_of(uuid)) : NULL;
     if (m->state == NULL) {

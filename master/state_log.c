@@ -5,14 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* File: magic(8), then records: length of payload(4) checksum(8) kind(1) term(8) payload. The checksum is XXH3 of what follows
- * it, seeded with the length. */
-#define LOG_MAGIC      "SeraiSL1"
-#define MAGIC_BYTES    8
-#define RECORD_BYTES   21           /* beside the payload */
-#define LOG_GROWTH     4            /* times the snapshot, when a new file begins */
+/* File: magic(8), then records: length of payload(4) checksum(8) kind(1) term(8) payload. The checksum is
+ * XXH3 of what follows it, seeded with the length. */
+#define LOG_MAGIC       "SeraiSL1"
+#define MAGIC_BYTES     8
+#define RECORD_BYTES    21          /* beside the payload */
+#define LOG_GROWTH      4           /* times the snapshot, when a new file begins */
 #define LOG_BYTES_LEAST (256 * KIB) /* below it never */
-#define PATH_BYTES     1024
+#define PATH_BYTES      1024
 
 enum { RECORD_SNAPSHOT = 1, RECORD_DIFFERENCE, RECORD_TERM };
 
@@ -89,7 +89,8 @@ static enum err apply_record(struct state_log *l, const struct record *r, struct
     if (r->kind == RECORD_SNAPSHOT) {
         e = cluster_state_decode(&next, r->payload, em);
     } else if (r->kind == RECORD_DIFFERENCE) {
-        e = l->state == NULL ? err_set(em, ERR_CORRUPT, "a difference before any snapshot") : cluster_state_patch(&next, l->state, r->payload, em);
+        e = l->state == NULL ? err_set(em, ERR_CORRUPT, "a difference before any snapshot")
+                             : cluster_state_patch(&next, l->state, r->payload, em);
     }
     if (e != ERR_OK) {
         return e;
@@ -124,7 +125,9 @@ static enum err read_log(struct state_log *l, uint64_t number, bool *whole, stru
     }
     if (e == ERR_OK && bytes_left(&in) > 0) {
         *whole = false;
-        e = more_behind(in) ? err_set(em, ERR_CORRUPT, "%s is damaged at byte %zu", path, map.n - bytes_left(&in)) : ERR_OK;
+        e = more_behind(in)
+                ? err_set(em, ERR_CORRUPT, "%s is damaged at byte %zu", path, map.n - bytes_left(&in))
+                : ERR_OK;
     }
     l->bytes = map.n - bytes_left(&in);
     l->fs->unmap(l->fs->self, &map);
@@ -195,7 +198,8 @@ static enum err append(struct state_log *l, uint64_t term, struct cluster_state 
         cluster_state_diff(l->state, state, &payload);
     }
     put_record(&b, state != NULL ? RECORD_DIFFERENCE : RECORD_TERM, term, buf_view(&payload));
-    enum err e = b.failed || payload.failed ? err_no_memory(em) : l->fs->write(l->fs->self, l->file, b.p, b.n, em);
+    enum err e =
+        b.failed || payload.failed ? err_no_memory(em) : l->fs->write(l->fs->self, l->file, b.p, b.n, em);
     e = e == ERR_OK ? l->fs->sync(l->fs->self, l->file, em) : e;
     l->bytes += b.n;
     if (e != ERR_OK) { /* nothing is known of the tail: begin anew */
@@ -211,7 +215,8 @@ enum err state_log_write(struct state_log *l, uint64_t term, struct cluster_stat
 {
     bool grown = l->bytes > LOG_BYTES_LEAST && l->bytes > l->snapshot_bytes * LOG_GROWTH;
     bool anew = l->file == NULL || grown || (state != NULL && l->state == NULL);
-    enum err e = anew ? begin_file(l, term, state != NULL ? state : l->state, em) : append(l, term, state, em);
+    enum err e =
+        anew ? begin_file(l, term, state != NULL ? state : l->state, em) : append(l, term, state, em);
     if (e == ERR_OK) {
         l->term = term;
         if (state != NULL) {
@@ -224,8 +229,8 @@ enum err state_log_write(struct state_log *l, uint64_t term, struct cluster_stat
 
 /* ---- life ---- */
 
-enum err state_log_open(struct state_log **out, const struct fs *fs, const char *dir, uint64_t *term, struct cluster_state **state,
-                        struct errmsg *em)
+enum err state_log_open(struct state_log **out, const struct fs *fs, const char *dir, uint64_t *term,
+                        struct cluster_state **state, struct errmsg *em)
 {
     struct state_log *l = calloc(1, sizeof(*l));
     struct arena scratch;

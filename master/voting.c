@@ -6,8 +6,9 @@ static uint32_t odd(uint32_t n)
     return n - (n % 2 == 0 && n > 0 ? 1 : 0);
 }
 
-struct str_set voting_improve(const struct str_set *current, const struct str_set *live, const struct str_set *excluded, struct str leader,
-                              bool auto_shrink, struct arena *arena)
+struct str_set voting_improve(const struct str_set *current, const struct str_set *live,
+                              const struct str_set *excluded, struct str leader, bool auto_shrink,
+                              struct arena *arena)
 {
     uint32_t fit = 0; /* there, and not excluded */
     for (uint32_t i = 0; i < live->n; i++) {
@@ -26,7 +27,8 @@ struct str_set voting_improve(const struct str_set *current, const struct str_se
         for (uint32_t i = 0; i < from->n && next.n < want; i++) {
             struct str id = from->v[i];
             bool is_leader = str_eq(id, leader), here = str_set_has(live, id);
-            if (str_set_has(excluded, id) || (round == 0 && !is_leader) || (round == 1 && !here) || (round == 3 && here)) {
+            if (str_set_has(excluded, id) || (round == 0 && !is_leader) || (round == 1 && !here)
+                || (round == 3 && here)) {
                 continue;
             }
             next = str_set_with(&next, id, arena);
@@ -46,22 +48,24 @@ void voting_check(struct quorum *q)
 {
     const struct cluster_state *s = q->safety.accepted;
     const struct coordination_part *c = s->coordination;
-    if (q->publication != NULL || q->reconfiguring || s->nodes == NULL || !str_set_eq(&c->committed, &c->accepted)
-        || c->term != q->safety.term) {
+    if (q->publication != NULL || q->reconfiguring || s->nodes == NULL
+        || !str_set_eq(&c->committed, &c->accepted) || c->term != q->safety.term) {
         return;
     }
     struct arena scratch;
     struct str_set live = {0}, excluded = {0};
     arena_init(&scratch, NULL, ARENA_UNLIMITED);
     for (uint32_t i = 0; i < s->nodes->n; i++) {
-        if ((s->nodes->v[i].roles & ROLE_MASTER) != 0 && id_set_has(&q->safety.joins, s->nodes->v[i].id)) { /* voted in this term */
+        /* voted in this term */
+        if ((s->nodes->v[i].roles & ROLE_MASTER) != 0 && id_set_has(&q->safety.joins, s->nodes->v[i].id)) {
             live = str_set_with(&live, s->nodes->v[i].id, &scratch);
         }
     }
     for (uint32_t i = 0; i < c->n_exclusions; i++) {
         excluded = str_set_with(&excluded, c->exclusions[i].node_id, &scratch);
     }
-    struct str_set next = voting_improve(&c->accepted, &live, &excluded, q->local.id, q->set.auto_shrink, &scratch);
+    struct str_set next =
+        voting_improve(&c->accepted, &live, &excluded, q->local.id, q->set.auto_shrink, &scratch);
     if (!str_set_eq(&next, &c->accepted) && config_has_quorum(&next, &q->safety.joins)) {
         struct quorum_effect *e = quorum_emit(q, EFFECT_RECONFIGURE);
         if (e != NULL) {

@@ -16,7 +16,8 @@ struct dictionaries {
 /* path_conf and share_dir may be NULL. ERR_IO when neither place has one. */
 enum err dictionaries_load(struct dictionaries *d, const struct fs *fs, const char *path_conf,
                            const char *share_dir, const struct log *log, struct errmsg *em);
-/* Have the files changed since they were loaded, or since the last call? An error may be a file that is half written. */
+/* Have the files changed since they were loaded, or since the last call? An error may be a file that is half
+ * written. */
 enum err dictionaries_changed(struct dictionaries *d, const struct fs *fs, const char *path_conf,
                               bool *changed, struct errmsg *em);
 void dictionaries_fini(struct dictionaries *d);

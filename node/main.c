@@ -18,9 +18,9 @@
 
 extern char **environ;
 
-/* How jemalloc treats what the node has freed; the variable MALLOC_CONF overrides it. Two arenas serve all threads, whose
- * requests mostly live in arenas of their own (common/base/arena.h); pages go back to the system within a tenth of a second,
- * for a node should be as small as what it holds. */
+/* How jemalloc treats what the node has freed; the variable MALLOC_CONF overrides it. Two arenas serve all
+ * threads, whose requests mostly live in arenas of their own (common/base/arena.h); pages go back to the
+ * system within a tenth of a second, for a node should be as small as what it holds. */
 extern const char *malloc_conf;
 const char *malloc_conf = "narenas:2,dirty_decay_ms:100,muzzy_decay_ms:0,background_thread:true";
 

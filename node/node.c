@@ -53,7 +53,7 @@ struct node {
     bool recovered, http_stopped;
 };
 
-/* ---- what the master asks of the engine ------------------------------------------------------------------------------------- */
+/* ---- what the master asks of the engine ---------------------------------------------------------------- */
 
 /* With references on the dictionaries: they may be replaced at any time. */
 static struct analysis_env take_env(struct node *n)
@@ -123,7 +123,7 @@ static enum err check_query(void *self, const struct json *query, struct str tex
     return e;
 }
 
-/* ---- between the roles --------------------------------------------------------------------------------------------------------- */
+/* ---- between the roles --------------------------------------------------------------------------------- */
 
 static void apply_state(void *self, struct cluster_state *state, void (*done)(void *arg), void *arg)
 {
@@ -258,7 +258,7 @@ static void tick(void *arg)
     data_tick(n->data);
 }
 
-/* ---- dictionaries whose files change ------------------------------------------------------------------------------------------- */
+/* ---- dictionaries whose files change ------------------------------------------------------------------- */
 
 static void reload_ended(struct node *n)
 {
@@ -317,7 +317,7 @@ static void watch_dictionaries(void *arg)
     }
 }
 
-/* ---- start ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- start --------------------------------------------------------------------------------------------- */
 
 struct pool_plan {
     const char *name, *size_key, *queue_key; /* keys: NULL: not to be set */
@@ -335,15 +335,18 @@ static enum err new_pool(struct node *n, struct pool **out, const struct pool_pl
     if (e == ERR_OK && p->queue_key != NULL) {
         e = settings_i64(n->o.settings, p->queue_key, queue, &queue, em);
     }
-    struct pool_opts o = {
-        .name = p->name, .threads_max = (unsigned)size, .queue_max = queue < 0 ? SIZE_MAX / 2 : (size_t)queue};
+    struct pool_opts o = {.name = p->name,
+                          .threads_max = (unsigned)size,
+                          .queue_max = queue < 0 ? SIZE_MAX / 2 : (size_t)queue};
     return e == ERR_OK ? pool_new(out, &o, em) : e;
 }
 
 static enum err open_pools(struct node *n, unsigned cores, struct errmsg *em)
 {
-    const struct pool_plan write = {"write", "thread_pool.write.size", "thread_pool.write.queue_size", cores, 10000};
-    const struct pool_plan search = {"search", "thread_pool.search.size", "thread_pool.search.queue_size", cores * 3 / 2 + 1, 1000};
+    const struct pool_plan write = {"write", "thread_pool.write.size", "thread_pool.write.queue_size", cores,
+                                    10000};
+    const struct pool_plan search = {"search", "thread_pool.search.size", "thread_pool.search.queue_size",
+                                     cores * 3 / 2 + 1, 1000};
     const struct pool_plan background = {"background", NULL, NULL, MAX_OF(cores / 2, 1U), -1};
     const struct pool_plan master = {"master", NULL, NULL, 1, -1};
     enum err e = new_pool(n, &n->write_pool, &write, em);
@@ -496,8 +499,8 @@ static void reports_heard(struct meta_request *rq)
     signal_flag(n, &n->recovered);
 }
 
-/* Shards that cannot be opened have been reported to the master meanwhile. A report of nothing, behind those, tells when the
- * state says so. */
+/* Shards that cannot be opened have been reported to the master meanwhile. A report of nothing, behind those,
+ * tells when the state says so. */
 static void recovered(void *arg)
 {
     struct node *n = arg;

@@ -16,8 +16,8 @@ struct node_opts {
     const char *share_dir;           /* where the compiled dictionaries are; may be NULL */
 };
 
-/* Levels as logger.* of the node's settings say, and of a state's (NULL: none), which count more. ERR_ILLEGAL_ARGUMENT for what
- * is no level. */
+/* Levels as logger.* of the node's settings say, and of a state's (NULL: none), which count more.
+ * ERR_ILLEGAL_ARGUMENT for what is no level. */
 enum err node_log_levels(struct log *log, const struct settings *own, const struct cluster_state *state,
                          struct errmsg *em);
 

@@ -33,7 +33,8 @@ enum err frame_decode(struct frame *f, struct str bytes, struct errmsg *em)
         return err_set(em, ERR_CORRUPT, "not a frame");
     }
     if (version != FRAME_VERSION) {
-        return err_set(em, ERR_CORRUPT, "a frame of version [%u], this node speaks [%u]", version, FRAME_VERSION);
+        return err_set(em, ERR_CORRUPT, "a frame of version [%u], this node speaks [%u]", version,
+                       FRAME_VERSION);
     }
     f->flags = get_u8(&in);
     f->cls = get_u8(&in);

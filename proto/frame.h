@@ -1,16 +1,17 @@
 /* frame.h - the envelope of every message between nodes.
  *
- * magic(4) version(1) flags(1) class(1) kind(2) checksum(8) from target payload, integers little-endian, the three texts with
- * their lengths. The checksum is XXH3 of all that follows it, seeded with what precedes it. */
+ * magic(4) version(1) flags(1) class(1) kind(2) checksum(8) from target payload, integers little-endian, the
+ * three texts with their lengths. The checksum is XXH3 of all that follows it, seeded with what precedes
+ * it. */
 #ifndef PROTO_FRAME_H
 #define PROTO_FRAME_H
 
 #include "common/base/bytes.h"
 #include "common/base/err.h"
 
-#define FRAME_VERSION     1
-#define FRAME_HEADER_MAX  128 /* bytes beside the payload, at most */
-#define FRAME_ID_BYTES    32  /* an ephemeral id, at most */
+#define FRAME_VERSION    1
+#define FRAME_HEADER_MAX 128 /* bytes beside the payload, at most */
+#define FRAME_ID_BYTES   32  /* an ephemeral id, at most */
 
 enum { FRAME_ANSWER = 1, FRAME_REFUSAL = 2 /* an answer whose payload is an error */ };
 

@@ -47,7 +47,7 @@ struct write_item {
     int version_type;                   /* enum version_type of engine.h */
     int64_t if_seq_no, if_primary_term; /* SEQ_UNASSIGNED: no condition */
     int32_t retry_on_conflict;
-    bool doc_as_upsert; /* WRITE_UPDATE: unless the body says otherwise */
+    bool doc_as_upsert;            /* WRITE_UPDATE: unless the body says otherwise */
     bool want_get;                 /* WRITE_UPDATE: answer with the new source (filtered by get_filter) */
     const struct json *get_filter; /* as "_source" in a body; NULL: whole */
     bool require_alias_ok;
@@ -65,8 +65,8 @@ struct shard_write {
     enum refresh_policy refresh;
     int64_t timeout_ms;
     struct errmsg inactive; /* n > 0: whatever would be written is refused with it */
-    bool forced_refresh; /* answer */
-    void *set;           /* the caller's: what the request belongs to */
+    bool forced_refresh;    /* answer */
+    void *set;              /* the caller's: what the request belongs to */
 };
 
 /* ---- reads --------------------------------------------------------------------------------------------- */
@@ -120,11 +120,11 @@ struct shard_query {
     bool scroll;
     bool fetch;
     bool keep; /* keep the context when done */
-    bool
-        next_page; /* of a scroll: the context knows the request and where the last page ended; `body` is an answer */
+    /* of a scroll: the context knows the request and where the last page ended; `body` is an answer */
+    bool next_page;
     bool dfs_only;               /* gather `dfs_out` and nothing else */
     const struct dfs_stats *dfs; /* score by these; NULL: by the shard's own */
-    bool refuse_expensive; /* search.allow_expensive_queries is false */
+    bool refuse_expensive;       /* search.allow_expensive_queries is false */
     bool (*cancelled)(void *self);
     void *cancel_self;
     /* the answer */

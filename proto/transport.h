@@ -1,10 +1,10 @@
 /* transport.h - requests between nodes, each answered exactly once: one of the simulator's seams.
  *
- * Every frame names the process that it is meant for (the ephemeral id of the target), so that a request never reaches
- * another node that has taken over an address. Nothing is sent twice by the transport. A request without a connection
- * fails at once; one whose connection goes fails at once; whether the other side acted on it is then unknown.
- * Classes have connections of their own, so that a segment on its way never delays a heartbeat. The real transport is
- * transport_nng.c; the simulator brings its own. */
+ * Every frame names the process that it is meant for (the ephemeral id of the target), so that a request
+ * never reaches another node that has taken over an address. Nothing is sent twice by the transport. A
+ * request without a connection fails at once; one whose connection goes fails at once; whether the other side
+ * acted on it is then unknown. Classes have connections of their own, so that a segment on its way never
+ * delays a heartbeat. The real transport is transport_nng.c; the simulator brings its own. */
 #ifndef PROTO_TRANSPORT_H
 #define PROTO_TRANSPORT_H
 
@@ -15,9 +15,10 @@
 
 enum transport_class { TRANSPORT_CONTROL, TRANSPORT_DATA, TRANSPORT_RECOVERY, TRANSPORT_CLASSES };
 
-#define TRANSPORT_CONTROL_BYTES_MAX ((size_t)1 << 20)   /* a frame of class control; larger states go in chunks */
-#define TRANSPORT_DATA_BYTES_MAX    ((size_t)128 << 20) /* of the others */
-#define TRANSPORT_CHUNK_BYTES       ((size_t)512 << 10) /* of states and files */
+#define TRANSPORT_CONTROL_BYTES_MAX \
+    ((size_t)1 << 20) /* a frame of class control; larger states go in chunks */
+#define TRANSPORT_DATA_BYTES_MAX ((size_t)128 << 20) /* of the others */
+#define TRANSPORT_CHUNK_BYTES    ((size_t)512 << 10) /* of states and files */
 
 struct transport_peer {
     struct str address;      /* "127.0.0.1:9300" */
@@ -33,8 +34,8 @@ struct transport_rq {
     const struct executor *on; /* where done() runs; it is never refused there */
     void (*done)(struct transport_rq *rq);
     void *user;
-    /* The answer. ERR_NODE_NOT_CONNECTED: it never left; ERR_NODE_DISCONNECTED, ERR_RECEIVE_TIMEOUT: it may have been acted on; others:
-     * the target's own refusal. */
+    /* The answer. ERR_NODE_NOT_CONNECTED: it never left; ERR_NODE_DISCONNECTED, ERR_RECEIVE_TIMEOUT: it may
+     * have been acted on; others: the target's own refusal. */
     struct errmsg error; /* n == 0: fine */
     struct str answer;   /* in answer_memory; the owner of the request frees that */
     struct buf answer_memory;
@@ -56,16 +57,18 @@ struct transport {
     void (*send)(void *self, const struct transport_peer *to, struct transport_rq *rq);
     /* done() comes soon, with ERR_CANCELLED unless the answer was quicker. */
     void (*cancel)(void *self, struct transport_rq *rq);
-    /* Whom requests of this kind go to, and where they are handled. Set up before the transport starts. When `where` refuses
-     * (its queue is full), the sender gets ERR_REJECTED. */
-    void (*serve)(void *self, uint16_t kind, const struct executor *where, void (*handle)(void *arg, struct transport_call *call), void *arg);
+    /* Whom requests of this kind go to, and where they are handled. Set up before the transport starts. When
+     * `where` refuses (its queue is full), the sender gets ERR_REJECTED. */
+    void (*serve)(void *self, uint16_t kind, const struct executor *where,
+                  void (*handle)(void *arg, struct transport_call *call), void *arg);
     void (*reply)(void *self, struct transport_call *call, struct buf *payload /* taken */);
     void (*refuse)(void *self, struct transport_call *call, const struct errmsg *error);
     /* Connects, and goes on trying, until forget(); done by send() too. */
     void (*connect)(void *self, const struct transport_peer *to);
     void (*forget)(void *self, const struct transport_peer *to);
     /* lost(arg, peer) on `on`, each time the control connection to a peer that was connected goes. */
-    void (*watch)(void *self, const struct executor *on, void (*lost)(void *arg, const struct transport_peer *peer), void *arg);
+    void (*watch)(void *self, const struct executor *on,
+                  void (*lost)(void *arg, const struct transport_peer *peer), void *arg);
 };
 
 /* Who sends what. A kind's payload is described where it is encoded. */
@@ -82,11 +85,11 @@ enum message_kind {
     MESSAGE_LEADER_CHECK,
     MESSAGE_STATE_CHUNK,
     /* master/: tasks */
-    MESSAGE_META = 32,      /* struct meta_request */
+    MESSAGE_META = 32, /* struct meta_request */
     MESSAGE_SHARD_STARTED,
     MESSAGE_SHARD_FAILED,
-    MESSAGE_MARK_STALE,     /* a primary asks to take a copy out of the in-sync set */
-    MESSAGE_LIST_COPIES,    /* master -> node: what copies of these shards are on your disk? */
+    MESSAGE_MARK_STALE,  /* a primary asks to take a copy out of the in-sync set */
+    MESSAGE_LIST_COPIES, /* master -> node: what copies of these shards are on your disk? */
     MESSAGE_DISK_USAGE,
     /* data/: shards */
     MESSAGE_SHARD_WRITE = 64,

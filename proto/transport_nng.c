@@ -12,16 +12,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define KINDS             256
-#define CONNECT_MS        1000 /* how long requests wait for a connection that was never there */
-#define RECONNECT_MIN_MS  20
-#define RECONNECT_MAX_MS  1000
-#define IDLE_RECEIVERS    8 /* contexts that wait for requests */
-#define SPARE_SLOTS       16 /* a link keeps for later requests */
+#define KINDS            256
+#define CONNECT_MS       1000 /* how long requests wait for a connection that was never there */
+#define RECONNECT_MIN_MS 20
+#define RECONNECT_MAX_MS 1000
+#define IDLE_RECEIVERS   8  /* contexts that wait for requests */
+#define SPARE_SLOTS      16 /* a link keeps for later requests */
 
 /* Requests that one process works on at a time, by class; more are answered "busy". */
 static const uint32_t calls_max[TRANSPORT_CLASSES] = {8192, 4096, 256};
-static const size_t bytes_max[TRANSPORT_CLASSES] = {TRANSPORT_CONTROL_BYTES_MAX, TRANSPORT_DATA_BYTES_MAX, TRANSPORT_DATA_BYTES_MAX};
+static const size_t bytes_max[TRANSPORT_CLASSES] = {TRANSPORT_CONTROL_BYTES_MAX, TRANSPORT_DATA_BYTES_MAX,
+                                                    TRANSPORT_DATA_BYTES_MAX};
 
 struct link;
 
@@ -33,7 +34,7 @@ struct slot {
     nng_aio *aio;
     nng_aio *wait; /* SLOT_WAITING's: an aio that has slept reports later time-outs as success */
     enum { SLOT_WAITING /* for a connection */, SLOT_SENDING, SLOT_RECEIVING } phase;
-    nng_msg *msg; /* to send */
+    nng_msg *msg;      /* to send */
     nng_time deadline; /* 0: none */
     int aborted;       /* why; 0: not. An abort between two phases would be lost otherwise */
     struct transport_rq *rq;
@@ -48,7 +49,8 @@ struct link {
     nng_socket socket;
     nng_dialer dialer;
     nng_time opened;
-    bool up, was_up, closing, closed; /* closing: out of the list; closed: its socket is gone, only slots are left */
+    /* closing: out of the list; closed: its socket is gone, only slots are left */
+    bool up, was_up, closing, closed;
     struct slot *active, *spare;
     unsigned n_spare;
 };
@@ -190,7 +192,9 @@ static void take_answer(struct slot *s, nng_msg *msg)
     if (e == ERR_OK && (f.flags & FRAME_REFUSAL) != 0) {
         struct bytes_in in = bytes_in(f.payload);
         errmsg_decode(&em, &in);
-        e = in.bad || em.n == 0 ? err_set(&em, ERR_CORRUPT, "[%s] sent a refusal that cannot be read", l->address) : err_code(&em);
+        e = in.bad || em.n == 0
+                ? err_set(&em, ERR_CORRUPT, "[%s] sent a refusal that cannot be read", l->address)
+                : err_code(&em);
     } else if (e == ERR_OK) {
         buf_init(&rq->answer_memory, NULL, BUF_UNLIMITED);
         buf_str(&rq->answer_memory, f.payload);
@@ -246,7 +250,8 @@ static void fail_by_result(struct slot *s, int rv)
         end_request(s, ERR_CANCELLED, "request cancelled");
         break;
     case NNG_ECLOSED:
-        end_request(s, s->phase == SLOT_WAITING ? ERR_NODE_NOT_CONNECTED : ERR_NODE_DISCONNECTED, "connection closed");
+        end_request(s, s->phase == SLOT_WAITING ? ERR_NODE_NOT_CONNECTED : ERR_NODE_DISCONNECTED,
+                    "connection closed");
         break;
     case NNG_ENOMEM:
         end_request(s, ERR_NO_MEMORY, "out of memory");
@@ -338,7 +343,8 @@ static void connection_changed(nng_pipe pipe, nng_pipe_ev event, void *arg)
     struct transport_nng *t = l->t;
     (void)pipe;
     pthread_mutex_lock(&t->lock);
-    bool lost = event == NNG_PIPE_EV_REM_POST && l->up && l->cls == TRANSPORT_CONTROL && !l->closing && !t->stopping;
+    bool lost =
+        event == NNG_PIPE_EV_REM_POST && l->up && l->cls == TRANSPORT_CONTROL && !l->closing && !t->stopping;
     l->up = event == NNG_PIPE_EV_ADD_POST;
     l->was_up |= l->up;
     for (struct slot *s = l->active; s != NULL; s = s->next) {
@@ -359,7 +365,8 @@ static bool same_peer(const struct link *l, const struct transport_peer *p)
     return str_is(p->address, l->address) && str_is(p->ephemeral_id, l->ephemeral_id);
 }
 
-static struct link *find_link(struct transport_nng *t, const struct transport_peer *p, enum transport_class cls)
+static struct link *find_link(struct transport_nng *t, const struct transport_peer *p,
+                              enum transport_class cls)
 {
     for (struct link *l = t->links; l != NULL; l = l->next) {
         if (l->cls == cls && !l->closing && same_peer(l, p)) {
@@ -378,7 +385,8 @@ static int open_socket(struct link *l)
         return rv;
     }
     rv = nng_socket_set_ms(l->socket, NNG_OPT_REQ_RESENDTIME, NNG_DURATION_INFINITE);
-    rv = rv == 0 ? nng_socket_set_size(l->socket, NNG_OPT_RECVMAXSZ, bytes_max[l->cls] + FRAME_HEADER_MAX) : rv;
+    rv = rv == 0 ? nng_socket_set_size(l->socket, NNG_OPT_RECVMAXSZ, bytes_max[l->cls] + FRAME_HEADER_MAX)
+                 : rv;
     rv = rv == 0 ? nng_socket_set_ms(l->socket, NNG_OPT_RECONNMINT, RECONNECT_MIN_MS) : rv;
     rv = rv == 0 ? nng_socket_set_ms(l->socket, NNG_OPT_RECONNMAXT, RECONNECT_MAX_MS) : rv;
     rv = rv == 0 ? nng_pipe_notify(l->socket, NNG_PIPE_EV_ADD_POST, connection_changed, l) : rv;
@@ -392,7 +400,8 @@ static int open_socket(struct link *l)
 }
 
 /* The lock is held. NULL: em says why. */
-static struct link *get_link(struct transport_nng *t, const struct transport_peer *p, enum transport_class cls, struct errmsg *em)
+static struct link *get_link(struct transport_nng *t, const struct transport_peer *p,
+                             enum transport_class cls, struct errmsg *em)
 {
     struct link *l = find_link(t, p, cls);
     if (l != NULL || t->stopping) {
@@ -438,7 +447,8 @@ static struct slot *get_slot(struct link *l, struct errmsg *em)
         err_no_memory(em);
         return NULL;
     }
-    if (nng_aio_alloc(&s->aio, slot_event, s) != 0 || nng_aio_alloc(&s->wait, wait_event, s) != 0 || nng_ctx_open(&s->ctx, l->socket) != 0) {
+    if (nng_aio_alloc(&s->aio, slot_event, s) != 0 || nng_aio_alloc(&s->wait, wait_event, s) != 0
+        || nng_ctx_open(&s->ctx, l->socket) != 0) {
         nng_aio_free(s->aio);
         nng_aio_free(s->wait);
         free(s);
@@ -457,7 +467,8 @@ static nng_msg *message_of(const struct frame *f, struct errmsg *em)
     buf_init(&b, NULL, bytes_max[f->cls] + FRAME_HEADER_MAX);
     frame_encode(f, &b);
     if (f->payload.n > bytes_max[f->cls]) {
-        err_set(em, ERR_ILLEGAL_ARGUMENT, "a message of [%zu] bytes is over the limit of [%zu]", f->payload.n, bytes_max[f->cls]);
+        err_set(em, ERR_ILLEGAL_ARGUMENT, "a message of [%zu] bytes is over the limit of [%zu]", f->payload.n,
+                bytes_max[f->cls]);
     } else if (b.failed || nng_msg_alloc(&msg, 0) != 0 || nng_msg_append(msg, b.p, b.n) != 0) {
         nng_msg_free(msg);
         msg = NULL;
@@ -468,7 +479,8 @@ static nng_msg *message_of(const struct frame *f, struct errmsg *em)
 }
 
 /* The lock is held. */
-static enum err begin_request(struct transport_nng *t, const struct transport_peer *to, struct transport_rq *rq, nng_msg *msg, struct errmsg *em)
+static enum err begin_request(struct transport_nng *t, const struct transport_peer *to,
+                              struct transport_rq *rq, nng_msg *msg, struct errmsg *em)
 {
     struct link *l = get_link(t, to, rq->cls, em);
     if (l == NULL) {
@@ -499,7 +511,8 @@ static enum err begin_request(struct transport_nng *t, const struct transport_pe
         start_sending(s);
     } else {
         s->phase = SLOT_WAITING;
-        nng_sleep_aio((nng_duration)MIN_OF(CONNECT_MS, s->deadline == 0 ? CONNECT_MS : rq->timeout_ms), s->wait);
+        nng_sleep_aio((nng_duration)MIN_OF(CONNECT_MS, s->deadline == 0 ? CONNECT_MS : rq->timeout_ms),
+                      s->wait);
     }
     return ERR_OK;
 }
@@ -687,9 +700,14 @@ static void take_call(struct inbound *in)
         refuse(in, &em);
         return;
     }
-    in->call = (struct transport_call){.cls = f.cls < TRANSPORT_CLASSES ? (enum transport_class)f.cls : TRANSPORT_CONTROL,
-                                       .kind = f.kind, .from = f.from, .payload = f.payload, .slot = in};
-    if (f.cls >= TRANSPORT_CLASSES || f.kind >= KINDS || t->served[f.kind].handle == NULL || f.payload.n > bytes_max[f.cls]) {
+    in->call = (struct transport_call){.cls = f.cls < TRANSPORT_CLASSES ? (enum transport_class)f.cls
+                                                                        : TRANSPORT_CONTROL,
+                                       .kind = f.kind,
+                                       .from = f.from,
+                                       .payload = f.payload,
+                                       .slot = in};
+    if (f.cls >= TRANSPORT_CLASSES || f.kind >= KINDS || t->served[f.kind].handle == NULL
+        || f.payload.n > bytes_max[f.cls]) {
         refuse_uncounted(in, ERR_ILLEGAL_ARGUMENT, "this node does not know what was asked");
         return;
     }
@@ -732,7 +750,8 @@ static void inbound_event(void *arg)
         nng_msg_free(nng_aio_get_msg(in->aio)); /* not sent: whoever asked is gone */
     }
     pthread_mutex_lock(&t->lock);
-    bool again = !t->stopping && rv != NNG_ECLOSED && (in->phase == INBOUND_RECEIVING || t->receiving < IDLE_RECEIVERS);
+    bool again = !t->stopping && rv != NNG_ECLOSED
+                 && (in->phase == INBOUND_RECEIVING || t->receiving < IDLE_RECEIVERS);
     t->receiving -= in->phase == INBOUND_RECEIVING;
     if (again) {
         nng_msg_free(in->msg);
@@ -796,13 +815,15 @@ static void refuse_call(void *self, struct transport_call *call, const struct er
     refuse(call->slot, error);
 }
 
-static void serve(void *self, uint16_t kind, const struct executor *where, void (*handle)(void *arg, struct transport_call *call), void *arg)
+static void serve(void *self, uint16_t kind, const struct executor *where,
+                  void (*handle)(void *arg, struct transport_call *call), void *arg)
 {
     struct transport_nng *t = self;
     t->served[kind] = (struct served){where, handle, arg};
 }
 
-static void watch(void *self, const struct executor *on, void (*lost)(void *arg, const struct transport_peer *peer), void *arg)
+static void watch(void *self, const struct executor *on,
+                  void (*lost)(void *arg, const struct transport_peer *peer), void *arg)
 {
     struct transport_nng *t = self;
     t->watch_on = on;
@@ -822,7 +843,8 @@ static enum err listen_on(struct transport_nng *t, const struct transport_nng_op
         rv = rv == 0 ? nng_listener_start(t->listener, 0) : rv;
         if (rv == 0) {
             int bound = (int)port;
-            t->port = nng_listener_get_int(t->listener, NNG_OPT_TCP_BOUND_PORT, &bound) == 0 ? (unsigned)bound : port;
+            t->port = nng_listener_get_int(t->listener, NNG_OPT_TCP_BOUND_PORT, &bound) == 0 ? (unsigned)bound
+                                                                                             : port;
             return ERR_OK;
         }
         nng_listener_close(t->listener);
@@ -830,11 +852,12 @@ static enum err listen_on(struct transport_nng *t, const struct transport_nng_op
             break;
         }
     }
-    return err_set(em, ERR_IO, "transport: cannot listen on [%.*s:%u-%u]: %s", STR_ARG(o->host), o->port_first, o->port_last,
-                   nng_strerror(rv));
+    return err_set(em, ERR_IO, "transport: cannot listen on [%.*s:%u-%u]: %s", STR_ARG(o->host),
+                   o->port_first, o->port_last, nng_strerror(rv));
 }
 
-enum err transport_nng_new(struct transport_nng **out, const struct transport_nng_opts *opts, struct errmsg *em)
+enum err transport_nng_new(struct transport_nng **out, const struct transport_nng_opts *opts,
+                           struct errmsg *em)
 {
     struct transport_nng *t = calloc(1, sizeof(*t));
     *out = NULL;
@@ -857,7 +880,8 @@ enum err transport_nng_new(struct transport_nng **out, const struct transport_nn
                                 .forget = forget_peer,
                                 .watch = watch};
     int rv = nng_rep0_open(&t->rep);
-    rv = rv == 0 ? nng_socket_set_size(t->rep, NNG_OPT_RECVMAXSZ, TRANSPORT_DATA_BYTES_MAX + FRAME_HEADER_MAX) : rv;
+    rv = rv == 0 ? nng_socket_set_size(t->rep, NNG_OPT_RECVMAXSZ, TRANSPORT_DATA_BYTES_MAX + FRAME_HEADER_MAX)
+                 : rv;
     if (rv != 0) {
         free(t);
         return nng_failed(em, ERR_IO, "transport", rv);

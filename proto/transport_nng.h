@@ -1,8 +1,8 @@
 /* transport_nng.h - the transport of real processes: NNG's REQ and REP over TCP.
  *
- * One REP socket listens; each request that came holds one of its contexts until it is answered, and there is always another
- * that receives. To each peer and class goes one REQ socket with one dialer; resending is off. NNG's threads do nothing but
- * put frames together and hand them on. */
+ * One REP socket listens; each request that came holds one of its contexts until it is answered, and there is
+ * always another that receives. To each peer and class goes one REQ socket with one dialer; resending is off.
+ * NNG's threads do nothing but put frames together and hand them on. */
 #ifndef PROTO_TRANSPORT_NNG_H
 #define PROTO_TRANSPORT_NNG_H
 
@@ -12,14 +12,16 @@
 struct transport_nng;
 
 struct transport_nng_opts {
-    struct str host;         /* what to listen on: an address or a name */
+    struct str host;                /* what to listen on: an address or a name */
     unsigned port_first, port_last; /* the first free one of them */
-    struct str ephemeral_id; /* this process; copied */
-    const struct log *log;   /* borrowed */
+    struct str ephemeral_id;        /* this process; copied */
+    const struct log *log;          /* borrowed */
 };
 
-/* Listens at once, but takes no request before transport_nng_start(): first say who serves what. ERR_IO: no port is free. */
-enum err transport_nng_new(struct transport_nng **out, const struct transport_nng_opts *opts, struct errmsg *em);
+/* Listens at once, but takes no request before transport_nng_start(): first say who serves what. ERR_IO: no
+ * port is free. */
+enum err transport_nng_new(struct transport_nng **out, const struct transport_nng_opts *opts,
+                           struct errmsg *em);
 void transport_nng_start(struct transport_nng *t);
 unsigned transport_nng_port(const struct transport_nng *t);
 /* Requests under way end with ERR_NODE_CLOSED; calls that are not answered yet may still be. */

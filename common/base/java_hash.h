@@ -1,7 +1,8 @@
 /* java_hash.h - the order in which Java's HashMap and HashSet give their strings.
  *
- * Elasticsearch keeps names in such maps, and their order shows: in which field's error is reported, in explanations, in
- * lists. Order within one bucket is that of insertion (buckets of nine and more, which Java keeps as trees, included). */
+ * Elasticsearch keeps names in such maps, and their order shows: in which field's error is reported, in
+ * explanations, in lists. Order within one bucket is that of insertion (buckets of nine and more, which Java
+ * keeps as trees, included). */
 #ifndef BASE_JAVA_HASH_H
 #define BASE_JAVA_HASH_H
 

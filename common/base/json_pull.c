@@ -43,7 +43,8 @@ static enum json_token break_off(struct json_pull *p)
 static enum json_token enter(struct json_pull *p, const struct json *v)
 {
     if (json_is_broken(v)) {
-        p->off = v->b ? v->off : p->off; /* texts are read when their value is asked for: the token itself was seen */
+        /* texts are read when their value is asked for: the token itself was seen */
+        p->off = v->b ? v->off : p->off;
         return break_off(p);
     }
     p->value = v;

@@ -35,7 +35,8 @@ struct json_pull {
     struct str name;          /* current name, as Jackson's getCurrentName() */
     size_t off;               /* where the token begins */
     uint32_t depth;
-    bool broken; /* the text broke off (json_parse_until): what follows are only ends, so that readers come to theirs */
+    /* the text broke off (json_parse_until): what follows are only ends, so that readers come to theirs */
+    bool broken;
     struct json_pull_level *levels;
     const struct json *root;
 };
@@ -43,8 +44,9 @@ struct json_pull {
 /* Stands before the root. false: no memory. Tree and text are borrowed. */
 bool json_pull_init(struct json_pull *p, const struct json *root, struct str text,
                     struct arena *arena) NODISCARD;
-/* Moves to the next token and returns it; TOK_NONE at the end. Where a broken text breaks, the cursor stays on
- * the last token that could be read, and `broken` is set: no error that a reader then finds is worth telling. */
+/* Moves to the next token and returns it; TOK_NONE at the end. Where a broken text breaks, the cursor stays
+ * on the last token that could be read, and `broken` is set: no error that a reader then finds is worth
+ * telling. */
 enum json_token json_pull_next(struct json_pull *p);
 /* On START_OBJECT or START_ARRAY: to its end; elsewhere nothing. */
 void json_pull_skip(struct json_pull *p);

@@ -54,8 +54,9 @@ enum err jr_long(const struct json *v, int64_t *out, struct errmsg *em)
     if (!(d >= -0x1p63 && d < 0x1p63)) {
         return v->type == JSON_STRING
                    ? err_set(em, ERR_ILLEGAL_ARGUMENT, "Value [%.*s] is out of range for a long", STR_ARG(t))
-                   : err_set(em, ERR_INPUT_COERCION, "Numeric value (%.*s) out of range of long (%lld - %lld)",
-                             STR_ARG(t), (long long)INT64_MIN, (long long)INT64_MAX);
+                   : err_set(em, ERR_INPUT_COERCION,
+                             "Numeric value (%.*s) out of range of long (%lld - %lld)", STR_ARG(t),
+                             (long long)INT64_MIN, (long long)INT64_MAX);
     }
     *out = (int64_t)d;
     return ERR_OK;

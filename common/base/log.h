@@ -51,7 +51,8 @@ struct log_field { /* one more member of a line */
 void log_init(struct log *l, const struct log_sink *sink, const struct clock *clock, enum log_level level);
 bool log_wants(const struct log *l, enum log_level level); /* of some component */
 void log_set_level(struct log *l, enum log_level level);
-/* Replaces the levels of single components; `next` (malloc, `older` unset; NULL: none) is taken. One thread at a time. */
+/* Replaces the levels of single components; `next` (malloc, `older` unset; NULL: none) is taken. One thread
+ * at a time. */
 void log_set_levels(struct log *l, struct log_levels *next);
 void log_fini(struct log *l); /* nobody logs any more */
 

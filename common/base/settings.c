@@ -329,8 +329,8 @@ enum err parse_time_ms(struct str text, const char *name, int64_t *out, struct e
     struct str digits;
     if (is_fraction(t, units, ARRAY_LEN(units), &digits)) {
         err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(digits));
-        return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "failed to parse [%.*s], fractional time values are not supported",
-                        STR_ARG(text));
+        return err_wrap(em, ERR_ILLEGAL_ARGUMENT,
+                        "failed to parse [%.*s], fractional time values are not supported", STR_ARG(text));
     }
     if (parse_unit(text, units, ARRAY_LEN(units), out) == ERR_OK) {
         return ERR_OK;

@@ -5,7 +5,8 @@ void time_put_ns(struct buf *b, int64_t ns)
     static const struct {
         int64_t ns;
         const char *name;
-    } units[] = {{86400000000000, "d"}, {3600000000000, "h"}, {60000000000, "m"}, {1000000000, "s"}, {1000000, "ms"}, {1000, "micros"}, {1, "nanos"}};
+    } units[] = {{86400000000000, "d"}, {3600000000000, "h"}, {60000000000, "m"}, {1000000000, "s"},
+                 {1000000, "ms"},       {1000, "micros"},     {1, "nanos"}};
     size_t at = 0;
     if (ns <= 0) {
         buf_z(b, ns == 0 ? "0s" : "-1");

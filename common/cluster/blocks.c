@@ -14,17 +14,19 @@ struct block {
 
 static const struct block cluster_blocks[] = {
     {"cluster.blocks.read_only", "cluster read-only (api)", "FORBIDDEN", 6, WRITES, false, false},
-    {"cluster.blocks.read_only_allow_delete", "cluster read-only / allow delete (api)", "FORBIDDEN", 13, WRITES, true, false},
+    {"cluster.blocks.read_only_allow_delete", "cluster read-only / allow delete (api)", "FORBIDDEN", 13,
+     WRITES, true, false},
 };
 
 static const struct block index_blocks[] = {
     {"index.blocks.read_only", "index read-only (api)", "FORBIDDEN", 5, WRITES, false, false},
     {"index.blocks.read", "index read (api)", "FORBIDDEN", 7, 1U << BLOCK_READ, false, false},
     {"index.blocks.write", "index write (api)", "FORBIDDEN", 8, 1U << BLOCK_WRITE, false, false},
-    {"index.blocks.metadata", "index metadata (api)", "FORBIDDEN", 9, 1U << BLOCK_METADATA_READ | 1U << BLOCK_METADATA_WRITE,
-     false, false},
-    {"index.blocks.read_only_allow_delete", "disk usage exceeded flood-stage watermark, index has read-only-allow-delete block",
-     "TOO_MANY_REQUESTS", 12, WRITES, true, true},
+    {"index.blocks.metadata", "index metadata (api)", "FORBIDDEN", 9,
+     1U << BLOCK_METADATA_READ | 1U << BLOCK_METADATA_WRITE, false, false},
+    {"index.blocks.read_only_allow_delete",
+     "disk usage exceeded flood-stage watermark, index has read-only-allow-delete block", "TOO_MANY_REQUESTS",
+     12, WRITES, true, true},
 };
 
 static bool cluster_has(const struct cluster_state *s, const struct block *b)
@@ -56,7 +58,8 @@ static void add(struct obstacles *o, const struct block *b, const struct index_m
 }
 
 /* Those of one index, and the cluster's; m == NULL: the cluster's. */
-static void look(struct obstacles *o, const struct cluster_state *s, const struct index_meta *m, enum block_level level)
+static void look(struct obstacles *o, const struct cluster_state *s, const struct index_meta *m,
+                 enum block_level level)
 {
     o->first = true;
     for (size_t i = 0; i < ARRAY_LEN(cluster_blocks); i++) {
@@ -152,7 +155,8 @@ static void write_block(struct jsonw *w, const struct block *b)
     jw_obj_end(w);
 }
 
-static const struct block closed = {"", "index closed", "FORBIDDEN", 4, 1U << BLOCK_READ | 1U << BLOCK_WRITE, false, false};
+static const struct block closed = {
+    "", "index closed", "FORBIDDEN", 4, 1U << BLOCK_READ | 1U << BLOCK_WRITE, false, false};
 
 bool blocks_write(const struct cluster_state *s, const struct index_meta *m, struct jsonw *w)
 {

@@ -3,7 +3,7 @@
 #include "common/base/num.h"
 #include "common/base/settings.h"
 
-#define HEAP_BYTES ((double)(1024 * 1024 * 1024))
+#define HEAP_BYTES        ((double)(1024 * 1024 * 1024))
 #define REQUEST_BYTES_MIN ((int64_t)(1024 * 1024)) /* below, not even an empty search would be answered */
 
 /* "60%", or "512mb"; nonsense and negative sizes leave the default. */
@@ -12,10 +12,13 @@ static int64_t size_or_ratio(struct str text, int64_t otherwise)
     int64_t bytes;
     double percent;
     if (text.n > 0 && text.p[text.n - 1] == '%') {
-        bool ok = num_parse_double(str_slice(text, 0, text.n - 1), &percent) && percent >= 0 && percent <= 100;
+        bool ok =
+            num_parse_double(str_slice(text, 0, text.n - 1), &percent) && percent >= 0 && percent <= 100;
         return ok ? (int64_t)(percent / 100 * HEAP_BYTES) : otherwise;
     }
-    return parse_bytes(text, "indices.breaker.request.limit", &bytes, NULL) == ERR_OK && bytes >= 0 ? bytes : otherwise;
+    return parse_bytes(text, "indices.breaker.request.limit", &bytes, NULL) == ERR_OK && bytes >= 0
+               ? bytes
+               : otherwise;
 }
 
 struct search_limits search_limits_of(const struct cluster_state *s)

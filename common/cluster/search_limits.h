@@ -5,11 +5,13 @@
 #include "common/cluster/state.h"
 
 struct search_limits {
-    int64_t max_buckets;   /* search.max_buckets: of one answer's aggregations */
-    size_t request_bytes;  /* indices.breaker.request.limit: of one request's memory on one shard, or while merging */
+    int64_t max_buckets; /* search.max_buckets: of one answer's aggregations */
+    /* indices.breaker.request.limit: of one request's memory on one shard, or while merging */
+    size_t request_bytes;
 };
 
-/* A ratio is taken of a heap of 1 GiB, which is what Elasticsearch has when nobody says otherwise. `s` NULL: the defaults. */
+/* A ratio is taken of a heap of 1 GiB, which is what Elasticsearch has when nobody says otherwise. `s` NULL:
+ * the defaults. */
 struct search_limits search_limits_of(const struct cluster_state *s);
 
 #endif

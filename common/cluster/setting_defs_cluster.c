@@ -509,7 +509,8 @@ const struct setting_def cluster_setting_defs[] = {
     {.name = "node.roles",
      .kind = SETTING_LIST,
      .otherwise = "data,remote_cluster_client,ingest,master",
-     .choices = "master,data,coordinating,ingest,ml,transform,remote_cluster_client,voting_only,data_content,data_hot,"
+     .choices = "master,data,coordinating,ingest,ml,transform,remote_cluster_client,voting_only,data_content,"
+                "data_hot,"
                 "data_warm,data_cold"},
     {.name = "node.store.allow_mmap", .kind = SETTING_TEXT, .otherwise = "true"},
     {.name = "path.data", .kind = SETTING_LIST},

@@ -156,7 +156,8 @@ static uint32_t template_slot(const struct cluster_state *s, enum template_kind 
     return at;
 }
 
-const struct template_meta *cluster_template(const struct cluster_state *s, enum template_kind kind, struct str name)
+const struct template_meta *cluster_template(const struct cluster_state *s, enum template_kind kind,
+                                             struct str name)
 {
     uint32_t at = template_slot(s, kind, name);
     return at < s->n_templates && template_cmp(s->templates[at], kind, name) == 0 ? s->templates[at] : NULL;
@@ -164,11 +165,12 @@ const struct template_meta *cluster_template(const struct cluster_state *s, enum
 
 struct str cluster_setting(const struct cluster_state *s, const char *key, struct str otherwise)
 {
-    struct str persistent = s->persistent != NULL ? settings_str(&s->persistent->settings, key, otherwise) : otherwise;
+    struct str persistent =
+        s->persistent != NULL ? settings_str(&s->persistent->settings, key, otherwise) : otherwise;
     return s->transient != NULL ? settings_str(&s->transient->settings, key, persistent) : persistent;
 }
 
-/* ---- builder ---------------------------------------------------------------------------------------------------- */
+/* ---- builder ------------------------------------------------------------------------------------------- */
 
 static bool copy_refs(struct cluster_state *to, const struct cluster_state *from)
 {
@@ -177,7 +179,8 @@ static bool copy_refs(struct cluster_state *to, const struct cluster_state *from
     to->templates = ARENA_ARRAY(&to->part.arena, struct template_meta *, from->n_templates);
     to->cluster_name = arena_str(&to->part.arena, from->cluster_name);
     to->cluster_uuid = arena_str(&to->part.arena, from->cluster_uuid);
-    if (to->indices == NULL || to->routing == NULL || to->templates == NULL || to->cluster_name.p == NULL || to->cluster_uuid.p == NULL) {
+    if (to->indices == NULL || to->routing == NULL || to->templates == NULL || to->cluster_name.p == NULL
+        || to->cluster_uuid.p == NULL) {
         return false;
     }
     for (uint32_t i = 0; i < from->n_indices; i++) {
@@ -281,7 +284,8 @@ static bool named_remove(struct named_part **list, uint32_t *n, struct str name)
 bool state_put_index(struct state_builder *b, struct index_meta *m)
 {
     struct cluster_state *s = b->next;
-    return named_put(&s->part.arena, (struct named_part ***)(void *)&s->indices, &s->n_indices, (struct named_part *)(void *)m);
+    return named_put(&s->part.arena, (struct named_part ***)(void *)&s->indices, &s->n_indices,
+                     (struct named_part *)(void *)m);
 }
 
 bool state_remove_index(struct state_builder *b, struct str name)
@@ -292,7 +296,8 @@ bool state_remove_index(struct state_builder *b, struct str name)
 bool state_put_routing(struct state_builder *b, struct index_routing *r)
 {
     struct cluster_state *s = b->next;
-    return named_put(&s->part.arena, (struct named_part ***)(void *)&s->routing, &s->n_routing, (struct named_part *)(void *)r);
+    return named_put(&s->part.arena, (struct named_part ***)(void *)&s->routing, &s->n_routing,
+                     (struct named_part *)(void *)r);
 }
 
 bool state_remove_routing(struct state_builder *b, struct str index_name)
@@ -315,7 +320,8 @@ bool state_put_template(struct state_builder *b, struct template_meta *t)
         s->templates[at] = t;
         return true;
     }
-    struct template_meta **v = ARENA_ARRAY(&s->part.arena, struct template_meta *, (size_t)s->n_templates + 1);
+    struct template_meta **v =
+        ARENA_ARRAY(&s->part.arena, struct template_meta *, (size_t)s->n_templates + 1);
     if (v == NULL) {
         state_part_unref(&t->part);
         return false;
@@ -338,7 +344,8 @@ bool state_remove_template(struct state_builder *b, enum template_kind kind, str
         return false;
     }
     state_part_unref(&s->templates[at]->part);
-    memmove(&s->templates[at], &s->templates[at + 1], (s->n_templates - at - 1) * sizeof(struct template_meta *));
+    memmove(&s->templates[at], &s->templates[at + 1],
+            (s->n_templates - at - 1) * sizeof(struct template_meta *));
     s->n_templates--;
     return true;
 }

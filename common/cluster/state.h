@@ -1,9 +1,10 @@
 /* state.h - the cluster state: one immutable value that every node holds a version of.
  *
- * A state is reference-counted and never changes once it is sealed; a new one is made from the old through a builder and
- * shares every part that stays the same (index metadata, templates, settings are parts with references of their own). It
- * can be written to bytes part by part, which is what publication sends and disks keep. It knows ids and names, nothing of
- * sockets, files or shards' contents: a mapping is carried as the JSON that the API prints.
+ * A state is reference-counted and never changes once it is sealed; a new one is made from the old through a
+ * builder and shares every part that stays the same (index metadata, templates, settings are parts with
+ * references of their own). It can be written to bytes part by part, which is what publication sends and
+ * disks keep. It knows ids and names, nothing of sockets, files or shards' contents: a mapping is carried as
+ * the JSON that the API prints.
  *
  * Thread-safe to read. All strings live in the part that holds them. */
 #ifndef CLUSTER_STATE_H
@@ -32,7 +33,7 @@ bool str_set_eq(const struct str_set *a, const struct str_set *b);
 
 struct alias_meta {
     struct str name;
-    struct str filter; /* JSON text; n == 0: none */
+    struct str filter;                        /* JSON text; n == 0: none */
     struct str index_routing, search_routing; /* p == NULL: none */
     bool has_is_write, is_write;
     bool has_is_hidden, is_hidden;
@@ -45,15 +46,15 @@ struct index_meta {
     bool closed;
     uint32_t n_shards, n_replicas, routing_shards, routing_partition;
     int64_t created_ms;
-    struct settings settings; /* all of them, with the prefix "index." */
-    struct str mapping;       /* JSON text: the body under "mappings" ({} for none) */
+    struct settings settings;   /* all of them, with the prefix "index." */
+    struct str mapping;         /* JSON text: the body under "mappings" ({} for none) */
     struct alias_meta *aliases; /* sorted by name */
     uint32_t n_aliases;
     uint64_t *primary_terms; /* per shard */
     struct str_set *in_sync; /* per shard: allocation ids of the copies that have every acknowledged write */
 };
 
-/* ---- where copies are ------------------------------------------------------------------------------------------- */
+/* ---- where copies are ---------------------------------------------------------------------------------- */
 
 enum copy_state { COPY_UNASSIGNED, COPY_INITIALIZING, COPY_STARTED, COPY_RELOCATING };
 /* Why a copy has no node, in Elasticsearch's order (UnassignedInfo.Reason); copy_reason_name() spells it. */
@@ -76,20 +77,20 @@ enum recovery_source { RECOVER_EMPTY_STORE, RECOVER_EXISTING_STORE, RECOVER_PEER
 
 struct copy_trouble { /* kept until the copy has started; reason tells whether the rest says anything */
     enum copy_reason reason;
-    int64_t at_ms;           /* wall clock: since when it has no node */
-    uint32_t failed;         /* attempts to allocate it in a row */
-    bool delayed;            /* a replica whose node left: waits for it to come back */
-    struct str details;      /* p == NULL: none */
-    struct str last_node;    /* where it was; p == NULL: unknown */
+    int64_t at_ms;        /* wall clock: since when it has no node */
+    uint32_t failed;      /* attempts to allocate it in a row */
+    bool delayed;         /* a replica whose node left: waits for it to come back */
+    struct str details;   /* p == NULL: none */
+    struct str last_node; /* where it was; p == NULL: unknown */
 };
 
 struct shard_copy {
     enum copy_state state;
     bool primary;
-    struct str node;          /* id; p == NULL: COPY_UNASSIGNED */
-    struct str allocation_id; /* p == NULL: COPY_UNASSIGNED */
-    struct str target_node;   /* COPY_RELOCATING: where it goes; else p == NULL */
-    struct str target_id;     /* the allocation id that it has there */
+    struct str node;             /* id; p == NULL: COPY_UNASSIGNED */
+    struct str allocation_id;    /* p == NULL: COPY_UNASSIGNED */
+    struct str target_node;      /* COPY_RELOCATING: where it goes; else p == NULL */
+    struct str target_id;        /* the allocation id that it has there */
     enum recovery_source source; /* COPY_UNASSIGNED, COPY_INITIALIZING: where its data comes from */
     struct copy_trouble trouble; /* COPY_UNASSIGNED, COPY_INITIALIZING */
 };
@@ -106,16 +107,16 @@ struct index_routing {
     uint32_t n;
 };
 
-/* ---- who decides -------------------------------------------------------------------------------------------------- */
+/* ---- who decides --------------------------------------------------------------------------------------- */
 
 struct coordination_part { /* Elasticsearch's CoordinationMetadata: what elections are counted by */
     struct state_part part;
-    uint64_t term;                /* of the last accepted state's master */
-    struct str_set committed;     /* node ids of the last committed voting configuration */
-    struct str_set accepted;      /* of the last accepted one */
+    uint64_t term;            /* of the last accepted state's master */
+    struct str_set committed; /* node ids of the last committed voting configuration */
+    struct str_set accepted;  /* of the last accepted one */
     struct voting_exclusion {
         struct str node_id, node_name;
-    } *exclusions;
+    } * exclusions;
     uint32_t n_exclusions;
 };
 
@@ -138,11 +139,12 @@ struct settings_part {
 };
 
 struct node_meta {
-    struct str id, name, ephemeral_id, host, transport_address, http_address; /* http_address.p == NULL: none */
-    uint32_t roles; /* ROLE_* */
+    struct str id, name, ephemeral_id, host, transport_address,
+        http_address;  /* http_address.p == NULL: none */
+    uint32_t roles;    /* ROLE_* */
     struct node_attr { /* node.attr.*, sorted by name */
         struct str name, value;
-    } *attrs;
+    } * attrs;
     uint32_t n_attrs;
 };
 enum { ROLE_MASTER = 1, ROLE_DATA = 2 };
@@ -151,10 +153,11 @@ struct nodes_part {
     struct state_part part;
     struct node_meta *v; /* sorted by id */
     uint32_t n;
-    struct str master;   /* id; p == NULL: none */
+    struct str master; /* id; p == NULL: none */
 };
 
-/* A primary that does not serve. Only those are listed; the list is never on disk: a node that starts finds out again. */
+/* A primary that does not serve. Only those are listed; the list is never on disk: a node that starts finds
+ * out again. */
 struct shard_down {
     struct str uuid; /* of the index */
     uint32_t shard;
@@ -195,12 +198,13 @@ const struct alias_meta *index_alias(const struct index_meta *m, struct str alia
 /* NULL: the primary serves. */
 const struct shard_down *cluster_shard_down(const struct cluster_state *s, struct str uuid, uint32_t shard);
 bool cluster_has_alias(const struct cluster_state *s, struct str alias);
-const struct template_meta *cluster_template(const struct cluster_state *s, enum template_kind kind, struct str name);
+const struct template_meta *cluster_template(const struct cluster_state *s, enum template_kind kind,
+                                             struct str name);
 const struct index_routing *cluster_routing(const struct cluster_state *s, struct str index_name);
 const struct node_meta *cluster_node(const struct cluster_state *s, struct str id);
 const struct node_meta *cluster_master(const struct cluster_state *s); /* NULL: none is known */
-const char *copy_reason_name(enum copy_reason r); /* "INDEX_CREATED" */
-const char *copy_state_name(enum copy_state s);   /* "STARTED" */
+const char *copy_reason_name(enum copy_reason r);                      /* "INDEX_CREATED" */
+const char *copy_state_name(enum copy_state s);                        /* "STARTED" */
 /* Started, or started and on its way elsewhere: it can be searched. */
 static inline bool copy_active(const struct shard_copy *c)
 {
@@ -209,10 +213,11 @@ static inline bool copy_active(const struct shard_copy *c)
 /* A cluster setting: transient, then persistent, else `otherwise`. */
 struct str cluster_setting(const struct cluster_state *s, const char *key, struct str otherwise);
 
-/* ---- making the next state ------------------------------------------------------------------------------------ */
+/* ---- making the next state ----------------------------------------------------------------------------- */
 
-/* A builder starts as a shallow copy of `from` (NULL: an empty state). Parts given to it are taken. seal() hands out the
- * new state with version + 1; the builder is done then, as after drop(). All return false (or NULL) without memory. */
+/* A builder starts as a shallow copy of `from` (NULL: an empty state). Parts given to it are taken. seal()
+ * hands out the new state with version + 1; the builder is done then, as after drop(). All return false (or
+ * NULL) without memory. */
 struct state_builder {
     struct cluster_state *next;
     bool failed;
@@ -243,7 +248,8 @@ struct settings_part *settings_part_new(const struct settings *from);
 struct nodes_part *nodes_part_new(void);
 /* A deep copy to change, with room for `more` further nodes. */
 struct nodes_part *nodes_part_copy(const struct nodes_part *p, uint32_t more);
-/* Adds, or replaces the one of that id, where nodes_part_copy() left room; strings are copied. false: no memory. */
+/* Adds, or replaces the one of that id, where nodes_part_copy() left room; strings are copied. false: no
+ * memory. */
 bool nodes_part_put(struct nodes_part *p, const struct node_meta *n) NODISCARD;
 bool nodes_part_remove(struct nodes_part *p, struct str id);
 /* A deep copy into an arena. false: no memory. */
@@ -264,10 +270,10 @@ struct down_part *down_part_without(const struct down_part *from, struct str uui
 void state_part_unref(struct state_part *p);
 struct state_part *state_part_ref(struct state_part *p);
 
-/* ---- bytes ------------------------------------------------------------------------------------------------------ */
+/* ---- bytes --------------------------------------------------------------------------------------------- */
 
-/* Whole parts to and from bytes, field by field; versioned by a first byte. Decoders trust nothing: NULL and ERR_CORRUPT on
- * any inconsistency. */
+/* Whole parts to and from bytes, field by field; versioned by a first byte. Decoders trust nothing: NULL and
+ * ERR_CORRUPT on any inconsistency. */
 void index_meta_encode(const struct index_meta *m, struct buf *out);
 enum err index_meta_decode(struct index_meta **out, struct bytes_in *in, struct errmsg *em);
 void cluster_state_encode(const struct cluster_state *s, struct buf *out);
@@ -275,11 +281,13 @@ enum err cluster_state_decode(struct cluster_state **out, struct str bytes, stru
 /* What turns `from` into `to`: whole parts, those that are not shared by both (state_diff.c). */
 void cluster_state_diff(const struct cluster_state *from, const struct cluster_state *to, struct buf *out);
 /* ERR_ILLEGAL_STATE: the diff is of another state than `from` (by state_uuid); ERR_CORRUPT: not a diff. */
-enum err cluster_state_patch(struct cluster_state **out, const struct cluster_state *from, struct str diff, struct errmsg *em);
+enum err cluster_state_patch(struct cluster_state **out, const struct cluster_state *from, struct str diff,
+                             struct errmsg *em);
 
-/* ---- routing ----------------------------------------------------------------------------------------------------- */
+/* ---- routing ------------------------------------------------------------------------------------------- */
 
-/* number_of_routing_shards for an index of n primary shards created by 7.x: the largest n × 2^k up to 1024. */
+/* number_of_routing_shards for an index of n primary shards created by 7.x: the largest n × 2^k up to
+ * 1024. */
 uint32_t routing_shards_default(uint32_t n_shards);
 /* The shard of a document: floorMod(murmur3(routing or id), routing_shards) / routing_factor. */
 uint32_t shard_of(const struct index_meta *m, struct str id, struct str routing);

@@ -1,4 +1,5 @@
-/* The bytes of a cluster state. Every part begins with a version byte, so that a later release can read an older one's. */
+/* The bytes of a cluster state. Every part begins with a version byte, so that a later release can read an
+ * older one's. */
 #include "common/cluster/state_int.h"
 
 #define PART_VERSION 1
@@ -110,7 +111,8 @@ void index_meta_encode(const struct index_meta *m, struct buf *out)
         put_str(out, a->filter);
         put_opt_str(out, a->index_routing);
         put_opt_str(out, a->search_routing);
-        put_u8(out, (uint8_t)(a->has_is_write | a->is_write << 1 | a->has_is_hidden << 2 | a->is_hidden << 3));
+        put_u8(out,
+               (uint8_t)(a->has_is_write | a->is_write << 1 | a->has_is_hidden << 2 | a->is_hidden << 3));
     }
     for (uint32_t i = 0; i < m->n_shards; i++) {
         put_varint(out, m->primary_terms[i]);
@@ -340,8 +342,10 @@ static void get_copy(struct bytes_in *in, struct shard_copy *c, struct arena *a)
     c->trouble.details = keep_opt_str(in, a);
     c->trouble.last_node = keep_opt_str(in, a);
     in->bad |= state > COPY_RELOCATING || source > RECOVER_PEER || reason >= REASON_N;
-    in->bad |= (state == COPY_UNASSIGNED) != (c->node.p == NULL) || (c->node.p == NULL) != (c->allocation_id.p == NULL)
-               || (state == COPY_RELOCATING) != (c->target_node.p != NULL) || (c->target_node.p == NULL) != (c->target_id.p == NULL);
+    in->bad |= (state == COPY_UNASSIGNED) != (c->node.p == NULL)
+               || (c->node.p == NULL) != (c->allocation_id.p == NULL)
+               || (state == COPY_RELOCATING) != (c->target_node.p != NULL)
+               || (c->target_node.p == NULL) != (c->target_id.p == NULL);
     if (!in->bad) {
         c->state = (enum copy_state)state;
         c->source = (enum recovery_source)source;

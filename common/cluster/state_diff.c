@@ -1,5 +1,5 @@
-/* From one cluster state to another: the parts that differ, whole. Parts are compared by identity, since a state made from
- * another shares what stayed the same. */
+/* From one cluster state to another: the parts that differ, whole. Parts are compared by identity, since a
+ * state made from another shares what stayed the same. */
 #include "common/cluster/state_int.h"
 
 #define DIFF_VERSION 1
@@ -19,7 +19,8 @@ static void put_removed(struct buf *b, const struct str *names, uint32_t n)
     }
 }
 
-static void diff_indices(const struct cluster_state *from, const struct cluster_state *to, struct str *names, struct buf *out)
+static void diff_indices(const struct cluster_state *from, const struct cluster_state *to, struct str *names,
+                         struct buf *out)
 {
     uint32_t gone = 0, given = 0;
     for (uint32_t i = 0; i < from->n_indices; i++) {
@@ -39,7 +40,8 @@ static void diff_indices(const struct cluster_state *from, const struct cluster_
     }
 }
 
-static void diff_routing(const struct cluster_state *from, const struct cluster_state *to, struct str *names, struct buf *out)
+static void diff_routing(const struct cluster_state *from, const struct cluster_state *to, struct str *names,
+                         struct buf *out)
 {
     uint32_t gone = 0, given = 0;
     for (uint32_t i = 0; i < from->n_routing; i++) {
@@ -115,7 +117,8 @@ void cluster_state_diff(const struct cluster_state *from, const struct cluster_s
     if (to->coordination != NULL) {
         state_coordination_encode(to->coordination, out);
     }
-    const struct settings_part *settings[2][2] = {{from->persistent, to->persistent}, {from->transient, to->transient}};
+    const struct settings_part *settings[2][2] = {{from->persistent, to->persistent},
+                                                  {from->transient, to->transient}};
     for (int i = 0; i < 2; i++) {
         uint8_t c = changed(settings[i][0], settings[i][1]);
         put_u8(out, c);
@@ -172,7 +175,8 @@ static void patch_lists(struct bytes_in *in, struct state_builder *b, struct err
     }
     for (size_t n = get_count(in, 2); n > 0 && !in->bad; n--) {
         uint8_t kind = get_u8(in);
-        in->bad |= kind > TEMPLATE_COMPONENT || !state_remove_template(b, (enum template_kind)kind, get_str(in));
+        in->bad |=
+            kind > TEMPLATE_COMPONENT || !state_remove_template(b, (enum template_kind)kind, get_str(in));
     }
     for (size_t n = get_count(in, 5); n > 0 && !in->bad; n--) {
         struct template_meta *t = state_template_decode(in);
@@ -180,7 +184,8 @@ static void patch_lists(struct bytes_in *in, struct state_builder *b, struct err
     }
 }
 
-enum err cluster_state_patch(struct cluster_state **out, const struct cluster_state *from, struct str diff, struct errmsg *em)
+enum err cluster_state_patch(struct cluster_state **out, const struct cluster_state *from, struct str diff,
+                             struct errmsg *em)
 {
     struct bytes_in in = bytes_in(diff);
     struct state_builder b;
@@ -192,7 +197,8 @@ enum err cluster_state_patch(struct cluster_state **out, const struct cluster_st
         return err_set(em, ERR_CORRUPT, "a difference of cluster states cannot be read");
     }
     if (!str_eq(of, from->state_uuid)) {
-        return err_set(em, ERR_ILLEGAL_STATE, "the difference is from state [%.*s], here is [%.*s]", STR_ARG(of), STR_ARG(from->state_uuid));
+        return err_set(em, ERR_ILLEGAL_STATE, "the difference is from state [%.*s], here is [%.*s]",
+                       STR_ARG(of), STR_ARG(from->state_uuid));
     }
     if (!state_builder_init(&b, from)) {
         return err_no_memory(em);

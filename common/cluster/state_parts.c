@@ -178,8 +178,9 @@ const char *copy_state_name(enum copy_state s)
 const char *copy_reason_name(enum copy_reason r)
 {
     static const char *const names[REASON_N] = {
-        "INDEX_CREATED", "CLUSTER_RECOVERED",  "INDEX_REOPENED", "REPLICA_ADDED",       "ALLOCATION_FAILED", "NODE_LEFT",
-        "REROUTE_CANCELLED", "REINITIALIZED", "REALLOCATED_REPLICA", "PRIMARY_FAILED", "FORCED_EMPTY_PRIMARY", "MANUAL_ALLOCATION"};
+        "INDEX_CREATED",       "CLUSTER_RECOVERED", "INDEX_REOPENED",       "REPLICA_ADDED",
+        "ALLOCATION_FAILED",   "NODE_LEFT",         "REROUTE_CANCELLED",    "REINITIALIZED",
+        "REALLOCATED_REPLICA", "PRIMARY_FAILED",    "FORCED_EMPTY_PRIMARY", "MANUAL_ALLOCATION"};
     return names[r];
 }
 
@@ -200,7 +201,8 @@ struct index_routing *index_routing_new(struct str name, struct str uuid, uint32
         s->copies = ARENA_ARRAY(a, struct shard_copy, (size_t)replicas + 1);
         ok &= s->copies != NULL;
         for (uint32_t k = 0; ok && k <= replicas; k++) {
-            s->copies[k] = (struct shard_copy){.primary = k == 0, .source = k == 0 ? RECOVER_EMPTY_STORE : RECOVER_PEER};
+            s->copies[k] =
+                (struct shard_copy){.primary = k == 0, .source = k == 0 ? RECOVER_EMPTY_STORE : RECOVER_PEER};
         }
         s->n = replicas + 1;
         r->n++;

@@ -15,7 +15,8 @@ struct log_fd {
 void log_fd_init(struct log_fd *f, int fd); /* borrowed: stderr is 2 */
 /* Opens for appending. */
 enum err log_fd_open(struct log_fd *f, const char *path, struct errmsg *em);
-/* The file of that name again: after the operator has moved the old one away. Lines may be written meanwhile. */
+/* The file of that name again: after the operator has moved the old one away. Lines may be written
+ * meanwhile. */
 enum err log_fd_reopen(struct log_fd *f, struct errmsg *em);
 void log_fd_close(struct log_fd *f); /* closes what it opened */
 

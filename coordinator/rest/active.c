@@ -15,7 +15,8 @@ enum err rest_active_shards(struct rest *r, int32_t *out)
         err_set(&r->em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(v));
         return err_wrap(&r->em, ERR_ILLEGAL_ARGUMENT, "cannot parse ActiveShardCount[%.*s]", STR_ARG(v));
     }
-    return *out >= 0 ? ERR_OK : err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "shard count cannot be a negative value");
+    return *out >= 0 ? ERR_OK
+                     : err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "shard count cannot be a negative value");
 }
 
 int32_t active_wanted(const struct index_meta *m, int32_t wanted)

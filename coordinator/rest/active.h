@@ -26,8 +26,9 @@ struct active_wait {
     int64_t deadline_ms;
     struct delay delay;
 };
-/* Begins waiting, from any thread: calls then(true) once all of the indices have what is wanted (an index that is not there
- * any more is not waited for), then(false) after the timeout. `w` stays the caller's until then. */
+/* Begins waiting, from any thread: calls then(true) once all of the indices have what is wanted (an index
+ * that is not there any more is not waited for), then(false) after the timeout. `w` stays the caller's until
+ * then. */
 void active_wait_begin(struct active_wait *w);
 
 #endif

@@ -1,7 +1,7 @@
 /* Aliases: given, taken away, listed. */
 #include "coordinator/rest/meta.h"
 
-/* ---- POST /_aliases: reading the actions -------------------------------------------------------------------------------------- */
+/* ---- POST /_aliases: reading the actions --------------------------------------------------------------- */
 
 struct action_list {
     struct rest *r;
@@ -18,9 +18,13 @@ struct given_action {
     bool must_exist;
 };
 
-static const char *const add_fields[] = {"index",          "indices",       "alias",          "aliases",       "filter",
-                                         "routing",        "index_routing", "search_routing", "indexRouting",  "searchRouting",
-                                         "is_write_index", "is_hidden",     "must_exist",     NULL};
+static const char *const add_fields[] = {"index",          "indices",
+                                         "alias",          "aliases",
+                                         "filter",         "routing",
+                                         "index_routing",  "search_routing",
+                                         "indexRouting",   "searchRouting",
+                                         "is_write_index", "is_hidden",
+                                         "must_exist",     NULL};
 
 static enum err wrap(struct rest *r, const struct json *at, const char *parser, const char *field)
 {
@@ -54,7 +58,8 @@ static bool fits(struct str key, const struct json *v)
     return v->type == JSON_BOOL || v->type == JSON_STRING;
 }
 
-static enum err check_field(struct rest *r, const char *action, enum alias_kind kind, const struct json_member *m)
+static enum err check_field(struct rest *r, const char *action, enum alias_kind kind,
+                            const struct json_member *m)
 {
     static const char *const plain[] = {"index", "indices", "alias", "aliases", "must_exist", NULL};
     static const char *const whole[] = {"index", "indices", "must_exist", NULL};
@@ -62,12 +67,13 @@ static enum err check_field(struct rest *r, const char *action, enum alias_kind 
         return jr_unknown_field(r->body, m->key_off, action, m->key, NULL, &r->em);
     }
     if (!fits(m->key, &m->value)) {
-        return jr_fail_xc(r->body, m->value.off, &r->em, "[%s] %.*s doesn't support values of type: %s", action, STR_ARG(m->key),
-                          json_token_name(&m->value));
+        return jr_fail_xc(r->body, m->value.off, &r->em, "[%s] %.*s doesn't support values of type: %s",
+                          action, STR_ARG(m->key), json_token_name(&m->value));
     }
     bool supported = kind == ALIAS_ADD || is_name(kind == ALIAS_REMOVE ? plain : whole, m->key);
     bool empty = m->value.type == JSON_STRING && m->value.s.n == 0
-                 && (str_is(m->key, "index") || str_is(m->key, "alias") || str_is(m->key, "indices") || str_is(m->key, "aliases"));
+                 && (str_is(m->key, "index") || str_is(m->key, "alias") || str_is(m->key, "indices")
+                     || str_is(m->key, "aliases"));
     if (!supported) {
         err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "[%.*s] is unsupported for [%s]", STR_ARG(m->key), action);
     } else if (empty) {
@@ -77,8 +83,8 @@ static enum err check_field(struct rest *r, const char *action, enum alias_kind 
 }
 
 /* "index" or "indices": one of them. */
-static enum err names_of(struct rest *r, const struct json *body, const char *one, const char *many, const char *action,
-                         const struct str **out, uint32_t *n)
+static enum err names_of(struct rest *r, const struct json *body, const char *one, const char *many,
+                         const char *action, const struct str **out, uint32_t *n)
 {
     const struct json *a = json_get(body, one), *b = json_get(body, many);
     *n = 0;
@@ -93,7 +99,8 @@ static enum err names_of(struct rest *r, const struct json *body, const char *on
     return jr_strings(a, r->arena, out, n) ? ERR_OK : err_no_memory(&r->em);
 }
 
-static enum err read_fields(struct rest *r, const char *action, struct given_action *g, const struct json *body)
+static enum err read_fields(struct rest *r, const char *action, struct given_action *g,
+                            const struct json *body)
 {
     enum err e = ERR_OK;
     for (uint32_t i = 0; e == ERR_OK && i < body->n; i++) {
@@ -111,23 +118,31 @@ static enum err read_action(struct rest *r, const struct json *v, struct given_a
 {
     static const char *const known[] = {"add", "remove", "remove_index", NULL};
     if (v->type != JSON_OBJECT) {
-        return jr_fail_xc(r->body, v->off, &r->em, "[alias_action] Expected START_OBJECT but was: %s", json_token_name(v));
+        return jr_fail_xc(r->body, v->off, &r->em, "[alias_action] Expected START_OBJECT but was: %s",
+                          json_token_name(v));
     }
     const struct json_member *m = v->n > 0 ? &v->members[0] : NULL;
     for (uint32_t i = 0; i < v->n; i++) {
         if (!is_name(known, v->members[i].key)) {
-            return jr_unknown_field(r->body, v->members[i].key_off, "alias_action", v->members[i].key, known, &r->em);
+            return jr_unknown_field(r->body, v->members[i].key_off, "alias_action", v->members[i].key, known,
+                                    &r->em);
         }
     }
     if (v->n != 1) {
-        err_set(&r->em, ERR_ILLEGAL_ARGUMENT, v->n == 0 ? "No operation declared on operation entry" : "Too many operations declared on operation entry");
-        return err_wrap(&r->em, ERR_X_CONTENT, "Failed to build [alias_action] after last required field arrived");
+        err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                v->n == 0 ? "No operation declared on operation entry"
+                          : "Too many operations declared on operation entry");
+        return err_wrap(&r->em, ERR_X_CONTENT,
+                        "Failed to build [alias_action] after last required field arrived");
     }
     if (m->value.type != JSON_OBJECT) {
-        return jr_fail_xc(r->body, m->value.off, &r->em, "[alias_action] %.*s doesn't support values of type: %s", STR_ARG(m->key),
+        return jr_fail_xc(r->body, m->value.off, &r->em,
+                          "[alias_action] %.*s doesn't support values of type: %s", STR_ARG(m->key),
                           json_token_name(&m->value));
     }
-    g->kind = str_is(m->key, "add") ? ALIAS_ADD : str_is(m->key, "remove") ? ALIAS_REMOVE : ALIAS_REMOVE_INDEX;
+    g->kind = str_is(m->key, "add")      ? ALIAS_ADD
+              : str_is(m->key, "remove") ? ALIAS_REMOVE
+                                         : ALIAS_REMOVE_INDEX;
     const char *action = g->kind == ALIAS_ADD ? "add" : g->kind == ALIAS_REMOVE ? "remove" : "remove_index";
     if (read_fields(r, action, g, &m->value) != ERR_OK) {
         return wrap(r, &m->value, "alias_action", action);
@@ -141,7 +156,7 @@ static enum err read_action(struct rest *r, const struct json *v, struct given_a
     return ERR_OK;
 }
 
-/* ---- from expressions to indices ------------------------------------------------------------------------------------------------- */
+/* ---- from expressions to indices ----------------------------------------------------------------------- */
 
 static enum err join(struct rest *r, const struct str *v, uint32_t n, struct str *out)
 {
@@ -163,7 +178,9 @@ static enum err expand_action(struct action_list *l, const struct given_action *
     uint32_t n;
     struct str expression;
     enum err e = join(r, g->indices, g->n_indices, &expression);
-    e = e == ERR_OK ? resolve_indices(r->state, expression, &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) : e;
+    e = e == ERR_OK ? resolve_indices(r->state, expression, &o, clock_wall_ms(r->co->o.clock), r->arena, &t,
+                                      &n, &r->em)
+                    : e;
     for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
         struct alias_action *v = arena_grow(r->arena, l->v, l->n, &l->cap, sizeof(*v));
         if (v == NULL) {
@@ -195,17 +212,20 @@ static enum err read_actions(struct rest *r, const struct json *body, struct act
 {
     static const char *const known[] = {"actions", NULL};
     const struct json *v = json_get(body, "actions");
-    struct given_action *given = ARENA_ARRAY(r->arena, struct given_action, v != NULL && v->type == JSON_ARRAY ? v->n : 0);
+    struct given_action *given =
+        ARENA_ARRAY(r->arena, struct given_action, v != NULL && v->type == JSON_ARRAY ? v->n : 0);
     if (given == NULL) {
         return err_no_memory(&r->em);
     }
     for (uint32_t i = 0; json_is(body, JSON_OBJECT) && i < body->n; i++) {
         if (!str_is(body->members[i].key, "actions")) {
-            return jr_unknown_field(r->body, body->members[i].key_off, "aliases", body->members[i].key, known, &r->em);
+            return jr_unknown_field(r->body, body->members[i].key_off, "aliases", body->members[i].key, known,
+                                    &r->em);
         }
     }
     if (v != NULL && v->type != JSON_ARRAY && v->type != JSON_OBJECT) {
-        return jr_fail_xc(r->body, v->off, &r->em, "[aliases] actions doesn't support values of type: %s", json_token_name(v));
+        return jr_fail_xc(r->body, v->off, &r->em, "[aliases] actions doesn't support values of type: %s",
+                          json_token_name(v));
     }
     if (v == NULL || v->n == 0 || v->type != JSON_ARRAY) {
         return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "No action specified");
@@ -237,7 +257,7 @@ static void post_aliases(struct rest *r)
     }
 }
 
-/* ---- one alias ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- one alias ----------------------------------------------------------------------------------------- */
 
 static enum err fill_put(struct rest *r, const struct json *body, struct given_action *g)
 {
@@ -292,7 +312,7 @@ static void delete_alias(struct rest *r)
     }
 }
 
-/* ---- GET, HEAD ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- GET, HEAD ----------------------------------------------------------------------------------------- */
 
 static bool is_all(struct str s)
 {
@@ -316,19 +336,22 @@ static bool named(const struct str *names, uint32_t n, struct str alias)
 }
 
 /* Names without wildcards that no index in sight has, joined by commas. */
-static uint32_t missing(struct rest *r, const struct str *names, uint32_t n, const struct index_target *t, uint32_t n_targets, struct str *out)
+static uint32_t missing(struct rest *r, const struct str *names, uint32_t n, const struct index_target *t,
+                        uint32_t n_targets, struct str *out)
 {
     uint32_t count = 0;
     bool seen_wildcard = false;
     *out = STR("");
     for (uint32_t i = 0; i < n; i++) {
-        bool found = is_all(names[i]) || str_find(names[i], '*', 0) != SIZE_MAX || (seen_wildcard && names[i].n > 1 && names[i].p[0] == '-');
+        bool found = is_all(names[i]) || str_find(names[i], '*', 0) != SIZE_MAX
+                     || (seen_wildcard && names[i].n > 1 && names[i].p[0] == '-');
         seen_wildcard |= is_all(names[i]) || str_find(names[i], '*', 0) != SIZE_MAX;
         for (uint32_t k = 0; !found && k < n_targets; k++) {
             found = index_alias(t[k].meta, names[i]) != NULL;
         }
         if (!found) {
-            *out = arena_printf(r->arena, "%.*s%s%.*s", STR_ARG(*out), count > 0 ? "," : "", STR_ARG(names[i]));
+            *out =
+                arena_printf(r->arena, "%.*s%s%.*s", STR_ARG(*out), count > 0 ? "," : "", STR_ARG(names[i]));
             count++;
         }
     }
@@ -370,7 +393,9 @@ static void get_alias(struct rest *r)
     rest_accept(r, "local");
     enum err e = rest_index_options(r, &o);
     e = e == ERR_OK ? rest_list(r, "name", &names, &n_names) : e;
-    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) : e;
+    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock),
+                                      r->arena, &t, &n, &r->em)
+                    : e;
     e = e == ERR_OK ? rest_metadata_readable(r, t, n) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);

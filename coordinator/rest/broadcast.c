@@ -56,8 +56,8 @@ void broadcast_write_shards(const struct broadcast *bc, struct jsonw *w)
     jw_obj_end(w);
 }
 
-bool broadcast_start(struct rest *r, const struct index_target *targets, uint32_t n_targets, const struct shard_act *model,
-                     void (*done)(struct broadcast *bc), void *user)
+bool broadcast_start(struct rest *r, const struct index_target *targets, uint32_t n_targets,
+                     const struct shard_act *model, void (*done)(struct broadcast *bc), void *user)
 {
     struct broadcast *bc = ARENA_NEW(r->arena, struct broadcast);
     uint32_t shards = 0, copies = 0;
@@ -98,8 +98,8 @@ bool broadcast_start(struct rest *r, const struct index_target *targets, uint32_
     return true;
 }
 
-void broadcast_run(struct rest *r, const struct index_target *targets, uint32_t n_targets, const struct shard_act *model,
-                   void (*done)(struct broadcast *bc), void *user)
+void broadcast_run(struct rest *r, const struct index_target *targets, uint32_t n_targets,
+                   const struct shard_act *model, void (*done)(struct broadcast *bc), void *user)
 {
     if (!broadcast_start(r, targets, n_targets, model, done, user)) {
         err_no_memory(&r->em);
@@ -118,7 +118,9 @@ void broadcast_path(struct rest *r, const struct expand_options *o, const struct
     if (e == ERR_OK && !rest_ready(r)) {
         return;
     }
-    e = e == ERR_OK ? resolve_indices(r->state, expression, &with, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) : e;
+    e = e == ERR_OK ? resolve_indices(r->state, expression, &with, clock_wall_ms(r->co->o.clock), r->arena,
+                                      &t, &n, &r->em)
+                    : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
     } else {

@@ -1,4 +1,5 @@
-/* _bulk: many writes in one body of lines. The loop only takes the lines apart; documents are parsed on the write pool. */
+/* _bulk: many writes in one body of lines. The loop only takes the lines apart; documents are parsed on the
+ * write pool. */
 #include "coordinator/rest/document.h"
 #include "coordinator/rest/get.h"
 #include "engine/index/engine.h"
@@ -7,10 +8,10 @@ struct bulk {
     struct rest *r;
     struct write_set set;
     size_t cap;
-    struct str rest;     /* lines not yet read */
+    struct str rest; /* lines not yet read */
     uint32_t line;
-    struct str index;    /* of the path */
-    struct str routing;  /* defaults of the URL */
+    struct str index;   /* of the path */
+    struct str routing; /* defaults of the URL */
     struct str pipeline;
     bool require_alias;
     const struct json *source_filter;
@@ -31,7 +32,8 @@ static bool next_line(struct bulk *b, struct str *line)
 
 static enum err malformed(struct bulk *b, const char *wanted, const char *found)
 {
-    return err_set(&b->r->em, ERR_ILLEGAL_ARGUMENT, "Malformed action/metadata line [%u], expected %s but found [%s]", b->line, wanted, found);
+    return err_set(&b->r->em, ERR_ILLEGAL_ARGUMENT,
+                   "Malformed action/metadata line [%u], expected %s but found [%s]", b->line, wanted, found);
 }
 
 /* What a mistake in "_source" of an action is: its value is that of a body's, its place that of the line. */
@@ -39,7 +41,8 @@ static enum err read_source(struct bulk *b, struct str line, struct write_entry 
 {
     struct source_filter probe = {.enabled = true};
     if (v->type != JSON_OBJECT && v->type != JSON_BOOL && v->type != JSON_STRING) {
-        return jr_fail(line, v->off, &b->r->em, "Expected one of [VALUE_BOOLEAN, START_OBJECT] but found [%s]", json_token_name(v));
+        return jr_fail(line, v->off, &b->r->em,
+                       "Expected one of [VALUE_BOOLEAN, START_OBJECT] but found [%s]", json_token_name(v));
     }
     e->item.get_filter = v;
     e->item.want_get = !(v->type == JSON_BOOL && !v->b);
@@ -60,8 +63,10 @@ static enum err read_number(struct bulk *b, const struct json_member *m, struct 
     enum err e = jr_long(&m->value, &v, em);
     *(is_seq_no ? &it->if_seq_no : &it->if_primary_term) = v;
     if (e == ERR_OK && v < 0) {
-        e = is_seq_no ? err_set(em, ERR_ILLEGAL_ARGUMENT, "sequence numbers must be non negative. got [%lld].", (long long)v)
-                      : err_set(em, ERR_ILLEGAL_ARGUMENT, "primary term must be non negative. got [%lld]", (long long)v);
+        e = is_seq_no ? err_set(em, ERR_ILLEGAL_ARGUMENT,
+                                "sequence numbers must be non negative. got [%lld].", (long long)v)
+                      : err_set(em, ERR_ILLEGAL_ARGUMENT, "primary term must be non negative. got [%lld]",
+                                (long long)v);
     }
     return e;
 }
@@ -87,13 +92,15 @@ static enum err read_text(struct bulk *b, const struct json_member *m, struct wr
     } else if (str_is(key, "version_type")) {
         return get_version_type(text, &it->version_type, &b->r->em);
     } else if (!str_is(key, "_type")) { /* types have no meaning any more; 7.x still reads them */
-        return err_set(&b->r->em, ERR_ILLEGAL_ARGUMENT, "Action/metadata line [%u] contains an unknown parameter [%.*s]", b->line,
+        return err_set(&b->r->em, ERR_ILLEGAL_ARGUMENT,
+                       "Action/metadata line [%u] contains an unknown parameter [%.*s]", b->line,
                        STR_ARG(key));
     }
     return ERR_OK;
 }
 
-static enum err action_param(struct bulk *b, struct str line, struct write_entry *e, const struct json_member *m)
+static enum err action_param(struct bulk *b, struct str line, struct write_entry *e,
+                             const struct json_member *m)
 {
     const struct json *v = &m->value;
     bool is_source = str_is(m->key, "_source");
@@ -101,9 +108,10 @@ static enum err action_param(struct bulk *b, struct str line, struct write_entry
         return ERR_OK;
     }
     if (v->type == JSON_ARRAY || (v->type == JSON_OBJECT && !is_source)) {
-        return err_set(&b->r->em, ERR_ILLEGAL_ARGUMENT,
-                       "Malformed action/metadata line [%u], expected a simple value for field [%.*s] but found [%s]", b->line,
-                       STR_ARG(m->key), json_token_name(v));
+        return err_set(
+            &b->r->em, ERR_ILLEGAL_ARGUMENT,
+            "Malformed action/metadata line [%u], expected a simple value for field [%.*s] but found [%s]",
+            b->line, STR_ARG(m->key), json_token_name(v));
     }
     if (is_source) {
         return read_source(b, line, e, v);
@@ -123,7 +131,8 @@ static enum err parse_line(struct bulk *b, struct str line, struct json *tree)
 {
     size_t behind;
     enum err err = json_parse_until(tree, &behind, line, b->r->arena, &json_limits_default, &b->r->em);
-    bool action_is_whole = json_is(tree, JSON_OBJECT) && tree->n > 1 && json_is(&tree->members[0].value, JSON_OBJECT);
+    bool action_is_whole =
+        json_is(tree, JSON_OBJECT) && tree->n > 1 && json_is(&tree->members[0].value, JSON_OBJECT);
     return (err == ERR_JSON || err == ERR_JSON_EOF) && (behind != SIZE_MAX || action_is_whole) ? ERR_OK : err;
 }
 
@@ -145,10 +154,13 @@ static enum err read_action(struct bulk *b, struct str line, struct write_entry 
     if (m->value.type != JSON_OBJECT) {
         return malformed(b, "START_OBJECT or END_OBJECT", json_token_name(&m->value));
     }
-    *e = (struct write_entry){.target = b->index, .require_alias = b->require_alias, .pipeline = b->pipeline, .auto_id = true};
-    e->item = (struct write_item){.auto_id_ms = -1, .version = VERSION_ANY, .if_seq_no = SEQ_UNASSIGNED, .routing = b->routing};
+    *e = (struct write_entry){
+        .target = b->index, .require_alias = b->require_alias, .pipeline = b->pipeline, .auto_id = true};
+    e->item = (struct write_item){
+        .auto_id_ms = -1, .version = VERSION_ANY, .if_seq_no = SEQ_UNASSIGNED, .routing = b->routing};
     e->item.get_filter = b->source_filter;
-    e->item.want_get = b->source_filter != NULL && !(b->source_filter->type == JSON_BOOL && !b->source_filter->b);
+    e->item.want_get =
+        b->source_filter != NULL && !(b->source_filter->type == JSON_BOOL && !b->source_filter->b);
     for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
         if (str_is(m->key, actions[i])) {
             e->action = actions[i];
@@ -169,7 +181,8 @@ static enum err read_action(struct bulk *b, struct str line, struct write_entry 
     bool versioned = e->item.version != VERSION_ANY || e->item.version_type != VERSION_INTERNAL;
     if (e->item.kind == WRITE_UPDATE && versioned) {
         return err_set(&b->r->em, ERR_ILLEGAL_ARGUMENT,
-                       "Update requests do not support versioning. Please use `if_seq_no` and `if_primary_term` instead");
+                       "Update requests do not support versioning. Please use `if_seq_no` and "
+                       "`if_primary_term` instead");
     }
     if (e->item.kind == WRITE_DELETE) { /* what it does not have is read over */
         e->require_alias = false;
@@ -257,7 +270,8 @@ static void answer(struct write_set *s)
     bool errors = false, piped = false;
     for (uint32_t i = 0; i < s->n; i++) {
         errors |= s->v[i].error != NULL || s->v[i].item.error != NULL;
-        piped |= s->v[i].item.kind == WRITE_INDEX && s->v[i].pipeline.n > 0 && !str_is(s->v[i].pipeline, "_none");
+        piped |=
+            s->v[i].item.kind == WRITE_INDEX && s->v[i].pipeline.n > 0 && !str_is(s->v[i].pipeline, "_none");
     }
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &b, false);
@@ -286,7 +300,8 @@ static enum err read_all(struct bulk *b)
         return err_set(&r->em, ERR_PARSE, "request body is required");
     }
     if (r->body.p[r->body.n - 1] != '\n') {
-        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "The bulk request must be terminated by a newline [\\n]");
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                       "The bulk request must be terminated by a newline [\\n]");
     }
     b->rest = r->body;
     while (next_line(b, &line)) {
@@ -298,7 +313,8 @@ static enum err read_all(struct bulk *b)
             return e;
         }
     }
-    return b->set.n > 0 ? ERR_OK : err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: no requests added;");
+    return b->set.n > 0 ? ERR_OK
+                        : err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: no requests added;");
 }
 
 static void bulk(struct rest *r)

@@ -3,7 +3,7 @@
 
 #include "engine/mapping/java.h"
 
-/* ---- scripts, as this request has them ---------------------------------------------------------------------------------------- */
+/* ---- scripts, as this request has them ----------------------------------------------------------------- */
 
 static enum err script_text(const struct json_member *m, struct str *out, struct errmsg *em)
 {
@@ -38,9 +38,12 @@ static enum err script_object(struct by_query_spec *s, const struct json *v, str
         return e;
     }
     if (id.p != NULL) {
-        return err_set(em, ERR_RESOURCE_NOT_FOUND, "unable to find script [%.*s] in cluster state", STR_ARG(id));
+        return err_set(em, ERR_RESOURCE_NOT_FOUND, "unable to find script [%.*s] in cluster state",
+                       STR_ARG(id));
     }
-    return s->script.p != NULL ? ERR_OK : err_set(em, ERR_PARSE, "Expected one of [source] or [id] fields, but found none");
+    return s->script.p != NULL
+               ? ERR_OK
+               : err_set(em, ERR_PARSE, "Expected one of [source] or [id] fields, but found none");
 }
 
 static enum err read_script(struct by_query_spec *s, const struct json *v, struct errmsg *em)
@@ -54,10 +57,12 @@ static enum err read_script(struct by_query_spec *s, const struct json *v, struc
         s->script = v->s;
         return ERR_OK;
     }
-    return v->type == JSON_OBJECT ? script_object(s, v, em) : err_set(em, ERR_ILLEGAL_ARGUMENT, "Script value should be a String or a Map");
+    return v->type == JSON_OBJECT
+               ? script_object(s, v, em)
+               : err_set(em, ERR_ILLEGAL_ARGUMENT, "Script value should be a String or a Map");
 }
 
-/* ---- bodies --------------------------------------------------------------------------------------------------------------------- */
+/* ---- bodies -------------------------------------------------------------------------------------------- */
 
 static enum err bad_cast(const struct json *v, const char *to, struct errmsg *em)
 {
@@ -70,7 +75,8 @@ static enum err read_options(struct by_query_rq *q, const struct json *body)
     struct errmsg *em = &q->r->em;
     enum err e = ERR_OK;
     if (conflicts != NULL && conflicts->type != JSON_NULL) {
-        e = conflicts->type == JSON_STRING ? by_query_conflicts(q->s, conflicts->s, em) : bad_cast(conflicts, "java.lang.String", em);
+        e = conflicts->type == JSON_STRING ? by_query_conflicts(q->s, conflicts->s, em)
+                                           : bad_cast(conflicts, "java.lang.String", em);
     }
     if (e == ERR_OK && max != NULL && max->type != JSON_NULL) {
         int32_t n;
@@ -96,7 +102,7 @@ static enum err read_body(struct by_query_rq *q)
     return e == ERR_OK ? by_query_search(q, body, q->s->kind == BY_QUERY_UPDATE ? update : delete) : e;
 }
 
-/* ---- parameters ------------------------------------------------------------------------------------------------------------------- */
+/* ---- parameters ---------------------------------------------------------------------------------------- */
 
 static bool put_number(struct by_query_rq *q, struct json *tree, const char *key, int32_t n)
 {
@@ -127,7 +133,8 @@ static enum err own_params(struct by_query_rq *q, struct json *tree)
     if (e == ERR_OK && rest_has(r, "scroll_size")) {
         e = rest_int(r, "scroll_size", 0, &n);
         if (e == ERR_OK && n < 0) {
-            e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "[size] parameter cannot be negative, found [%d]", (int)n);
+            e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "[size] parameter cannot be negative, found [%d]",
+                        (int)n);
         }
         ok = e != ERR_OK || put_number(q, tree, "size", n);
     }
@@ -143,7 +150,8 @@ static enum err body_size(struct by_query_rq *q)
     const struct json *size = json_get(q->s->search.tree, "size");
     int32_t n;
     if (size != NULL && jr_int(size, &n, &q->r->em) == ERR_OK && n < 0) {
-        return err_set(&q->r->em, ERR_ILLEGAL_ARGUMENT, "[size] parameter cannot be negative, found [%d]", (int)n);
+        return err_set(&q->r->em, ERR_ILLEGAL_ARGUMENT, "[size] parameter cannot be negative, found [%d]",
+                       (int)n);
     }
     return ERR_OK;
 }

@@ -7,15 +7,17 @@
 
 #include <math.h>
 
-/* ---- parameters --------------------------------------------------------------------------------------------------------------- */
+/* ---- parameters ---------------------------------------------------------------------------------------- */
 
 enum err by_query_max_docs(struct by_query_spec *s, int32_t n, bool identical, struct errmsg *em)
 {
     if (identical && s->max_docs != MAX_DOCS_ALL && s->max_docs != n) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[max_docs] set to two different values [%d] and [%d]", (int)s->max_docs, (int)n);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[max_docs] set to two different values [%d] and [%d]",
+                       (int)s->max_docs, (int)n);
     }
     if (n < 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[max_docs] parameter cannot be negative, found [%d]", (int)n);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[max_docs] parameter cannot be negative, found [%d]",
+                       (int)n);
     }
     if (n < s->slices) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "[max_docs] should be >= [slices]");
@@ -28,7 +30,8 @@ enum err by_query_conflicts(struct by_query_spec *s, struct str v, struct errmsg
 {
     s->proceed = str_is(v, "proceed");
     if (!s->proceed && !str_is(v, "abort")) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "conflicts may only be \"proceed\" or \"abort\" but was [%.*s]", STR_ARG(v));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "conflicts may only be \"proceed\" or \"abort\" but was [%.*s]", STR_ARG(v));
     }
     return ERR_OK;
 }
@@ -47,10 +50,14 @@ static enum err slices(struct by_query_rq *q)
     }
     if (!num_parse_i32(v, &n)) {
         err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(v));
-        return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "[slices] must be a positive integer or the string \"auto\", but was [%.*s]", STR_ARG(v));
+        return err_wrap(em, ERR_ILLEGAL_ARGUMENT,
+                        "[slices] must be a positive integer or the string \"auto\", but was [%.*s]",
+                        STR_ARG(v));
     }
     if (n < 1) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[slices] must be a positive integer or the string \"auto\", but was [%.*s]", STR_ARG(v));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "[slices] must be a positive integer or the string \"auto\", but was [%.*s]",
+                       STR_ARG(v));
     }
     q->s->slices = n;
     if (q->s->max_docs != MAX_DOCS_ALL && q->s->max_docs < n) {
@@ -61,7 +68,8 @@ static enum err slices(struct by_query_rq *q)
 
 enum err by_query_rate(struct rest *r, float *out)
 {
-    static const char text[] = "[requests_per_second] must be a float greater than 0. Use -1 to disable throttling.";
+    static const char text[] =
+        "[requests_per_second] must be a float greater than 0. Use -1 to disable throttling.";
     struct str v = rest_param(r, "requests_per_second");
     float f = -1;
     if (v.p != NULL && !num_parse_float(v, &f)) {
@@ -96,7 +104,7 @@ enum err by_query_common(struct by_query_rq *q)
     return e;
 }
 
-/* ---- bodies ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- bodies -------------------------------------------------------------------------------------------- */
 
 enum err by_query_body(struct by_query_rq *q, const struct json **out)
 {
@@ -204,7 +212,7 @@ enum err by_query_reparse(struct by_query_rq *q, const struct json *tree)
     return e == ERR_OK ? search_source_parse(&q->source, kept, text, q->arena, &q->r->em) : e;
 }
 
-/* ---- going ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- going --------------------------------------------------------------------------------------------- */
 
 /* What parameters gave is the HTTP request's memory; the operation may outlive it. */
 static bool keep(struct arena *a, struct str *s)
@@ -222,9 +230,9 @@ void by_query_go(struct by_query_rq *q, enum err e)
     if (e == ERR_OK) {
         e = by_query_validate(q->s, &q->source, &r->em);
     }
-    if (e == ERR_OK && !(keep(q->arena, &q->s->search.index) && keep(q->arena, &q->s->search.routing)
-                         && keep(q->arena, &q->s->search.preference)
-                         && keep(q->arena, &q->s->pipeline))) {
+    if (e == ERR_OK
+        && !(keep(q->arena, &q->s->search.index) && keep(q->arena, &q->s->search.routing)
+             && keep(q->arena, &q->s->search.preference) && keep(q->arena, &q->s->pipeline))) {
         e = err_no_memory(&r->em);
     }
     rest_accept(r, "human");

@@ -14,7 +14,8 @@ struct by_query_rq {
     bool wait;
 };
 
-/* Parameters: slices, requests_per_second, timeout, wait_for_active_shards, refresh, max_docs, wait_for_completion. */
+/* Parameters: slices, requests_per_second, timeout, wait_for_active_shards, refresh, max_docs,
+ * wait_for_completion. */
 enum err by_query_common(struct by_query_rq *q);
 /* As Elasticsearch's setters check it; `identical`: a second, different value is refused. */
 enum err by_query_max_docs(struct by_query_spec *s, int32_t n, bool identical, struct errmsg *em);
@@ -23,8 +24,8 @@ enum err by_query_conflicts(struct by_query_spec *s, struct str v, struct errmsg
 enum err by_query_rate(struct rest *r, float *out);
 /* The body's first value, whatever follows it; *out NULL when there is none. */
 enum err by_query_body(struct by_query_rq *q, const struct json **out);
-/* The members of `body` but those named in `without` (ends with NULL), as the search of the operation: in the order and the text
- * in which Elasticsearch hands them on, from which errors have their places. */
+/* The members of `body` but those named in `without` (ends with NULL), as the search of the operation: in the
+ * order and the text in which Elasticsearch hands them on, from which errors have their places. */
 enum err by_query_search(struct by_query_rq *q, const struct json *body, const char *const *without);
 /* The tree in s->search.tree as it will be sent, parsed into q->source. */
 enum err by_query_reparse(struct by_query_rq *q, const struct json *tree);

@@ -57,7 +57,8 @@ static const struct table_column nodes_columns[] = {
     {"load_5m", "l", "5m load avg", true, false},
     {"load_15m", "l", "15m load avg", true, false},
     {"uptime", "u", "node uptime", true, true},
-    {"node.role", "r,role,nodeRole", "m:master eligible node, d:data node, i:ingest node, -:coordinating node only", false, false},
+    {"node.role", "r,role,nodeRole",
+     "m:master eligible node, d:data node, i:ingest node, -:coordinating node only", false, false},
     {"master", "m", "*:current master", false, false},
     {"name", "n", "node name", false, false},
     {"completion.size", "cs,completionSize", "size of completion", false, true},
@@ -105,12 +106,9 @@ static const struct table_column pending_tasks_columns[] = {
 };
 
 static const struct table_column fielddata_columns[] = {
-    {"id", NULL, "node id", false, false},
-    {"host", "h", "host name", false, false},
-    {"ip", NULL, "ip address", false, false},
-    {"node", "n", "node name", false, false},
-    {"field", "f", "field name", false, false},
-    {"size", "s", "field data usage", false, false},
+    {"id", NULL, "node id", false, false},      {"host", "h", "host name", false, false},
+    {"ip", NULL, "ip address", false, false},   {"node", "n", "node name", false, false},
+    {"field", "f", "field name", false, false}, {"size", "s", "field data usage", false, false},
 };
 
 static const struct table_column nodeattrs_columns[] = {
@@ -125,12 +123,9 @@ static const struct table_column nodeattrs_columns[] = {
 };
 
 static const struct table_column plugins_columns[] = {
-    {"id", NULL, "unique node id", false, true},
-    {"name", "n", "node name", false, false},
-    {"component", "c", "component", false, false},
-    {"version", "v", "component version", false, false},
-    {"description", "d", "plugin details", false, true},
-    {"type", "t", "plugin type", false, true},
+    {"id", NULL, "unique node id", false, true},         {"name", "n", "node name", false, false},
+    {"component", "c", "component", false, false},       {"version", "v", "component version", false, false},
+    {"description", "d", "plugin details", false, true}, {"type", "t", "plugin type", false, true},
 };
 
 static const struct table_column repositories_columns[] = {
@@ -304,7 +299,9 @@ static void cat_templates(struct rest *r)
         for (uint32_t k = 0; json_is(parts, JSON_ARRAY) && k < parts->n; k++) {
             buf_printf(&names, "%s%.*s", k > 0 ? ", " : "", STR_ARG(json_text(&parts->items[k])));
         }
-        table_str(&t, m->kind == TEMPLATE_LEGACY ? STR("") : arena_printf(r->arena, "[%.*s]", STR_ARG(buf_view(&names))));
+        table_str(&t, m->kind == TEMPLATE_LEGACY
+                          ? STR("")
+                          : arena_printf(r->arena, "[%.*s]", STR_ARG(buf_view(&names))));
         buf_fini(&names);
     }
     table_send(&t);
@@ -323,9 +320,23 @@ static bool pool_wanted(struct str list, const char *name)
 
 static void cat_thread_pool(struct rest *r)
 {
-    static const char *const names[] = {"analyze", "fetch_shard_started", "fetch_shard_store", "flush", "force_merge", "generic",
-                                        "get", "listener", "management", "refresh", "search", "search_throttled",
-                                        "snapshot", "system_read", "system_write", "warmer", "write"};
+    static const char *const names[] = {"analyze",
+                                        "fetch_shard_started",
+                                        "fetch_shard_store",
+                                        "flush",
+                                        "force_merge",
+                                        "generic",
+                                        "get",
+                                        "listener",
+                                        "management",
+                                        "refresh",
+                                        "search",
+                                        "search_throttled",
+                                        "snapshot",
+                                        "system_read",
+                                        "system_write",
+                                        "warmer",
+                                        "write"};
     struct table t;
     struct str wanted = rest_param(r, "thread_pools");
     if (!begin(&t, r, thread_pool_columns, ARRAY_LEN(thread_pool_columns))) {

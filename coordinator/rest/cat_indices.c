@@ -1,7 +1,7 @@
 /* The _cat endpoints about indices and their shards. */
+#include "common/base/date.h"
 #include "coordinator/rest/broadcast.h"
 #include "coordinator/rest/health.h"
-#include "common/base/date.h"
 #include "coordinator/rest/stats.h"
 #include "coordinator/rest/table.h"
 
@@ -120,12 +120,20 @@ static const struct table_column indices_columns[] = {
     {"pri.segments.count", NULL, "number of segments", true, true},
     {"segments.memory", "sm,segmentsMemory", "memory used by segments", true, true},
     {"pri.segments.memory", NULL, "memory used by segments", true, true},
-    {"segments.index_writer_memory", "siwm,segmentsIndexWriterMemory", "memory used by index writer", true, true},
+    {"segments.index_writer_memory", "siwm,segmentsIndexWriterMemory", "memory used by index writer", true,
+     true},
     {"pri.segments.index_writer_memory", NULL, "memory used by index writer", true, true},
-    {"segments.version_map_memory", "svmm,segmentsVersionMapMemory", "memory used by version map", true, true},
+    {"segments.version_map_memory", "svmm,segmentsVersionMapMemory", "memory used by version map", true,
+     true},
     {"pri.segments.version_map_memory", NULL, "memory used by version map", true, true},
-    {"segments.fixed_bitset_memory", "sfbm,fixedBitsetMemory", "memory used by fixed bit sets for nested object field types and type filters for types referred in _parent fields", true, true},
-    {"pri.segments.fixed_bitset_memory", NULL, "memory used by fixed bit sets for nested object field types and type filters for types referred in _parent fields", true, true},
+    {"segments.fixed_bitset_memory", "sfbm,fixedBitsetMemory",
+     "memory used by fixed bit sets for nested object field types and type filters for types referred in "
+     "_parent fields",
+     true, true},
+    {"pri.segments.fixed_bitset_memory", NULL,
+     "memory used by fixed bit sets for nested object field types and type filters for types referred in "
+     "_parent fields",
+     true, true},
     {"warmer.current", "wc,warmerCurrent", "current warmer ops", true, true},
     {"pri.warmer.current", NULL, "current warmer ops", true, true},
     {"warmer.total", "wto,warmerTotal", "total warmer ops", true, true},
@@ -205,9 +213,14 @@ static const struct table_column shards_columns[] = {
     {"search.scroll_total", "scto,searchScrollTotal", "completed scroll contexts", true, true},
     {"segments.count", "sc,segmentsCount", "number of segments", true, true},
     {"segments.memory", "sm,segmentsMemory", "memory used by segments", true, true},
-    {"segments.index_writer_memory", "siwm,segmentsIndexWriterMemory", "memory used by index writer", true, true},
-    {"segments.version_map_memory", "svmm,segmentsVersionMapMemory", "memory used by version map", true, true},
-    {"segments.fixed_bitset_memory", "sfbm,fixedBitsetMemory", "memory used by fixed bit sets for nested object field types and type filters for types referred in _parent fields", true, true},
+    {"segments.index_writer_memory", "siwm,segmentsIndexWriterMemory", "memory used by index writer", true,
+     true},
+    {"segments.version_map_memory", "svmm,segmentsVersionMapMemory", "memory used by version map", true,
+     true},
+    {"segments.fixed_bitset_memory", "sfbm,fixedBitsetMemory",
+     "memory used by fixed bit sets for nested object field types and type filters for types referred in "
+     "_parent fields",
+     true, true},
     {"seq_no.max", "sqm,maxSeqNo", "max sequence number", true, true},
     {"seq_no.local_checkpoint", "sql,localCheckpoint", "local checkpoint", true, true},
     {"seq_no.global_checkpoint", "sqg,globalCheckpoint", "global checkpoint", true, true},
@@ -344,7 +357,7 @@ static struct str text_of_ms(struct rest *r, int64_t ms)
     return arena_str(r->arena, str_of(text));
 }
 
-/* ---- indices ------------------------------------------------------------------------------------------------------------------- */
+/* ---- indices ------------------------------------------------------------------------------------------- */
 
 struct indices_rq {
     const struct index_target *t;
@@ -366,7 +379,8 @@ static bool sum_of(const struct broadcast *bc, struct str index, struct shard_st
     return any;
 }
 
-static void index_row(struct table *t, const struct index_meta *m, enum health health, const struct shard_stats *s)
+static void index_row(struct table *t, const struct index_meta *m, enum health health,
+                      const struct shard_stats *s)
 {
     table_row(t);
     table_z(t, health_name(health));
@@ -430,7 +444,9 @@ static void cat_indices(struct rest *r)
     if (e == ERR_OK && health.p != NULL && !health_parse(health, &q->health)) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "unknown cluster health status [%.*s]", STR_ARG(health));
     }
-    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena, &q->t, &q->n, &r->em) : e;
+    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock),
+                                      r->arena, &q->t, &q->n, &r->em)
+                    : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;
@@ -441,7 +457,7 @@ static void cat_indices(struct rest *r)
     }
 }
 
-/* ---- shards -------------------------------------------------------------------------------------------------------------------- */
+/* ---- shards -------------------------------------------------------------------------------------------- */
 
 /* From "docs" on: all null but why the shard has no place. */
 static void unassigned_cells(struct table *t, const struct shard_down *d)
@@ -453,7 +469,8 @@ static void unassigned_cells(struct table *t, const struct shard_down *d)
         table_null(t);
     }
     table_z(t, "ALLOCATION_FAILED");
-    if (date_format_new(&f, STR("strict_date_time"), t->r->arena, NULL) == ERR_OK && date_print_ms(f, d->since_ms, NULL, &at)) {
+    if (date_format_new(&f, STR("strict_date_time"), t->r->arena, NULL) == ERR_OK
+        && date_print_ms(f, d->since_ms, NULL, &at)) {
         table_f(t, "%.*s", STR_ARG(buf_view(&at)));
     } else {
         table_null(t);
@@ -514,11 +531,14 @@ static void cat_shards(struct rest *r)
 {
     struct shard_act a = {.action = SHARD_STATS};
     if (!table_help(r, shards_columns, ARRAY_LEN(shards_columns))) {
-        broadcast_path(r, &(struct expand_options){false, true, EXPAND_OPEN | EXPAND_CLOSED, false, false, 1U << BLOCK_METADATA_READ}, &a, shards_done, NULL);
+        broadcast_path(r,
+                       &(struct expand_options){false, true, EXPAND_OPEN | EXPAND_CLOSED, false, false,
+                                                1U << BLOCK_METADATA_READ},
+                       &a, shards_done, NULL);
     }
 }
 
-/* ---- aliases ------------------------------------------------------------------------------------------------------------------- */
+/* ---- aliases ------------------------------------------------------------------------------------------- */
 
 static bool alias_wanted(struct str list, struct str alias)
 {
@@ -544,7 +564,9 @@ static void cat_aliases(struct rest *r)
     uint32_t n;
     o.unblocked = 1U << BLOCK_METADATA_READ;
     if (rest_index_options(r, &o) != ERR_OK
-        || resolve_indices(r->state, STR_NULL, &o, clock_wall_ms(r->co->o.clock), r->arena, &ignored, &n, &r->em) != ERR_OK) {
+        || resolve_indices(r->state, STR_NULL, &o, clock_wall_ms(r->co->o.clock), r->arena, &ignored, &n,
+                           &r->em)
+               != ERR_OK) {
         rest_fail(r, NULL);
         return;
     }
@@ -571,7 +593,7 @@ static void cat_aliases(struct rest *r)
     table_send(&t);
 }
 
-/* ---- count --------------------------------------------------------------------------------------------------------------------- */
+/* ---- count --------------------------------------------------------------------------------------------- */
 
 static void count_done(struct broadcast *bc)
 {
@@ -594,18 +616,15 @@ static void cat_count(struct rest *r)
 {
     struct shard_act a = {.action = SHARD_STATS};
     if (!table_help(r, count_columns, ARRAY_LEN(count_columns))) {
-        broadcast_path(r, &(struct expand_options){false, true, EXPAND_OPEN, true, false, 1U << BLOCK_READ}, &a, count_done, NULL);
+        broadcast_path(r, &(struct expand_options){false, true, EXPAND_OPEN, true, false, 1U << BLOCK_READ},
+                       &a, count_done, NULL);
     }
 }
 
 const struct route routes_cat_indices[] = {
-    {M_GET, "/_cat/indices", cat_indices},
-    {M_GET, "/_cat/indices/{index}", cat_indices},
-    {M_GET, "/_cat/shards", cat_shards},
-    {M_GET, "/_cat/shards/{index}", cat_shards},
-    {M_GET, "/_cat/aliases", cat_aliases},
-    {M_GET, "/_cat/aliases/{alias}", cat_aliases},
-    {M_GET, "/_cat/count", cat_count},
-    {M_GET, "/_cat/count/{index}", cat_count},
+    {M_GET, "/_cat/indices", cat_indices}, {M_GET, "/_cat/indices/{index}", cat_indices},
+    {M_GET, "/_cat/shards", cat_shards},   {M_GET, "/_cat/shards/{index}", cat_shards},
+    {M_GET, "/_cat/aliases", cat_aliases}, {M_GET, "/_cat/aliases/{alias}", cat_aliases},
+    {M_GET, "/_cat/count", cat_count},     {M_GET, "/_cat/count/{index}", cat_count},
 };
 const size_t routes_cat_indices_n = ARRAY_LEN(routes_cat_indices);

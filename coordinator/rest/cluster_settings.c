@@ -9,19 +9,22 @@ static const struct settings *settings_in(const struct settings_part *p)
     return p != NULL ? &p->settings : &none;
 }
 
-/* ---- GET, PUT /_cluster/settings ------------------------------------------------------------------------------------------------- */
+/* ---- GET, PUT /_cluster/settings ----------------------------------------------------------------------- */
 
 static enum err write_defaults(struct rest *r, bool flat, struct jsonw *w)
 {
     struct settings d;
-    const struct settings *persistent = settings_in(r->state->persistent), *transient = settings_in(r->state->transient);
+    const struct settings *persistent = settings_in(r->state->persistent),
+                          *transient = settings_in(r->state->transient);
     settings_init(&d, r->arena);
     bool ok = settings_put_defaults(&setting_registry_cluster, persistent, transient, &d);
     const struct settings *own = r->co->o.node_settings;
     for (size_t i = 0; ok && i < own->n; i++) { /* what the node was started with is a default here */
         const struct setting *s = &own->v[i];
         bool over = settings_find(persistent, s->key) != NULL || settings_find(transient, s->key) != NULL;
-        ok = over || s->is_null || (s->is_list ? settings_put_list(&d, s->key, s->items, s->n) : settings_put(&d, s->key, s->value));
+        ok = over || s->is_null
+             || (s->is_list ? settings_put_list(&d, s->key, s->items, s->n)
+                            : settings_put(&d, s->key, s->value));
     }
     if (!ok) {
         return err_no_memory(&r->em);
@@ -113,17 +116,31 @@ static void put_settings(struct rest *r)
     }
 }
 
-/* ---- GET /_cluster/state ------------------------------------------------------------------------------------------------------------ */
+/* ---- GET /_cluster/state ------------------------------------------------------------------------------- */
 
-enum { PART_VERSION = 1, PART_MASTER = 2, PART_NODES = 4, PART_METADATA = 8, PART_BLOCKS = 16, PART_ROUTING = 32, PART_ALL = 63 };
+enum {
+    PART_VERSION = 1,
+    PART_MASTER = 2,
+    PART_NODES = 4,
+    PART_METADATA = 8,
+    PART_BLOCKS = 16,
+    PART_ROUTING = 32,
+    PART_ALL = 63
+};
 
 static unsigned wanted_parts(struct rest *r)
 {
     static const struct {
         const char *name;
         unsigned part;
-    } names[] = {{"_all", PART_ALL},          {"version", PART_VERSION},       {"master_node", PART_MASTER},   {"nodes", PART_NODES},
-                 {"metadata", PART_METADATA}, {"blocks", PART_BLOCKS}, {"routing_table", PART_ROUTING}, {"routing_nodes", PART_ROUTING}};
+    } names[] = {{"_all", PART_ALL},
+                 {"version", PART_VERSION},
+                 {"master_node", PART_MASTER},
+                 {"nodes", PART_NODES},
+                 {"metadata", PART_METADATA},
+                 {"blocks", PART_BLOCKS},
+                 {"routing_table", PART_ROUTING},
+                 {"routing_nodes", PART_ROUTING}};
     struct str text = rest_param(r, "metric"), rest = text;
     unsigned parts = text.p == NULL ? PART_ALL : 0;
     while (rest.p != NULL) {
@@ -135,7 +152,8 @@ static unsigned wanted_parts(struct rest *r)
     return parts;
 }
 
-static void write_blocks(struct jsonw *w, const struct cluster_state *s, const struct index_target *t, uint32_t n)
+static void write_blocks(struct jsonw *w, const struct cluster_state *s, const struct index_target *t,
+                         uint32_t n)
 {
     struct buf one;
     struct jsonw in;
@@ -227,7 +245,8 @@ static void write_meta(struct jsonw *w, const struct index_meta *m, bool flat)
     jw_obj_end(w);
 }
 
-static void write_metadata(struct jsonw *w, const struct cluster_state *s, const struct index_target *t, uint32_t n, bool flat)
+static void write_metadata(struct jsonw *w, const struct cluster_state *s, const struct index_target *t,
+                           uint32_t n, bool flat)
 {
     jw_k(w, "metadata");
     jw_obj(w);
@@ -251,7 +270,8 @@ static void write_metadata(struct jsonw *w, const struct cluster_state *s, const
     jw_obj_end(w);
 }
 
-static void write_copy(struct jsonw *w, const struct cluster_state *s, const struct index_meta *m, uint32_t shard, bool primary)
+static void write_copy(struct jsonw *w, const struct cluster_state *s, const struct index_meta *m,
+                       uint32_t shard, bool primary)
 {
     jw_obj(w);
     bool up = primary && cluster_shard_down(s, m->uuid, shard) == NULL;
@@ -270,7 +290,8 @@ static void write_copy(struct jsonw *w, const struct cluster_state *s, const str
     jw_obj_end(w);
 }
 
-static void write_routing(struct jsonw *w, const struct cluster_state *s, const struct index_target *t, uint32_t n)
+static void write_routing(struct jsonw *w, const struct cluster_state *s, const struct index_target *t,
+                          uint32_t n)
 {
     jw_k(w, "routing_table");
     jw_obj(w);
@@ -301,7 +322,8 @@ static void write_routing(struct jsonw *w, const struct cluster_state *s, const 
     jw_obj_end(w);
 }
 
-static void write_state(struct rest *r, unsigned parts, const struct index_target *t, uint32_t n, bool flat, struct jsonw *w)
+static void write_state(struct rest *r, unsigned parts, const struct index_target *t, uint32_t n, bool flat,
+                        struct jsonw *w)
 {
     const struct cluster_state *s = r->state;
     jw_obj(w);
@@ -337,14 +359,17 @@ static void get_state(struct rest *r)
     bool flat;
     struct buf b;
     struct jsonw w;
-    static const char *const accepted[] = {"local", "master_timeout", "wait_for_metadata_version", "wait_for_timeout"};
+    static const char *const accepted[] = {"local", "master_timeout", "wait_for_metadata_version",
+                                           "wait_for_timeout"};
     for (size_t i = 0; i < ARRAY_LEN(accepted); i++) {
         rest_accept(r, accepted[i]);
     }
     unsigned parts = wanted_parts(r);
     enum err e = rest_bool(r, "flat_settings", false, &flat);
     e = e == ERR_OK ? rest_index_options(r, &o) : e;
-    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) : e;
+    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock),
+                                      r->arena, &t, &n, &r->em)
+                    : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;

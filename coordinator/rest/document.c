@@ -3,7 +3,7 @@
 #include "coordinator/rest/get.h"
 #include "engine/index/engine.h"
 
-/* ---- writing ----------------------------------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 struct write_set *document_write_new(struct rest *r)
 {
@@ -33,10 +33,12 @@ enum err document_write_params(struct rest *r, struct write_set *w)
     e = e == ERR_OK ? rest_long(r, "if_seq_no", SEQ_UNASSIGNED, &it->if_seq_no) : e;
     e = e == ERR_OK ? rest_long(r, "if_primary_term", 0, &it->if_primary_term) : e;
     if (e == ERR_OK && it->if_primary_term < 0) {
-        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "primary term must be non negative. got [%lld]", (long long)it->if_primary_term);
+        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "primary term must be non negative. got [%lld]",
+                    (long long)it->if_primary_term);
     }
     if (e == ERR_OK && rest_has(r, "if_seq_no") && it->if_seq_no < 0) {
-        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "sequence numbers must be non negative. got [%lld].", (long long)it->if_seq_no);
+        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "sequence numbers must be non negative. got [%lld].",
+                    (long long)it->if_seq_no);
     }
     return e == ERR_OK ? rest_bool(r, "require_alias", false, &w->v[0].require_alias) : e;
 }
@@ -101,8 +103,10 @@ static void index_document(struct rest *r, bool create, bool auto_id)
     if (e == ERR_OK && create && op.p != NULL && !str_eq_nocase(op, STR("create"))) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "opType must be 'create', found: [%.*s]", STR_ARG(op));
     }
-    if (e == ERR_OK && op.p != NULL && !str_eq_nocase(op, STR("index")) && !str_eq_nocase(op, STR("create"))) {
-        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "opType must be 'create' or 'index', found: [%.*s]", STR_ARG(op));
+    if (e == ERR_OK && op.p != NULL && !str_eq_nocase(op, STR("index"))
+        && !str_eq_nocase(op, STR("create"))) {
+        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "opType must be 'create' or 'index', found: [%.*s]",
+                    STR_ARG(op));
     }
     if (e == ERR_OK && r->body.n == 0) {
         e = err_set(&r->em, ERR_PARSE, "request body is required");
@@ -150,7 +154,7 @@ static void delete_doc(struct rest *r)
     document_write_run(r, w, e);
 }
 
-/* ---- paths with types, as 7.x still has them ------------------------------------------------------------------------------------- */
+/* ---- paths with types, as 7.x still has them ----------------------------------------------------------- */
 
 /* An index has one type, which is called _doc: documents of another are refused as a second type. */
 static bool type_is_fine(struct rest *r)
@@ -160,10 +164,12 @@ static bool type_is_fine(struct rest *r)
         return true;
     }
     if (type.n > 0 && type.p[0] == '_') {
-        err_set(&r->em, ERR_INVALID_TYPE_NAME, "mapping type name [%.*s] can't start with '_' unless it is called [_doc]", STR_ARG(type));
+        err_set(&r->em, ERR_INVALID_TYPE_NAME,
+                "mapping type name [%.*s] can't start with '_' unless it is called [_doc]", STR_ARG(type));
     } else {
         err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
-                "Rejecting mapping update to [%.*s] as the final mapping would have more than 1 type: [_doc, %.*s]",
+                "Rejecting mapping update to [%.*s] as the final mapping would have more than 1 type: [_doc, "
+                "%.*s]",
                 STR_ARG(rest_param(r, "index")), STR_ARG(type));
     }
     rest_fail(r, NULL);

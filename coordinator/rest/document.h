@@ -1,6 +1,7 @@
 /* document.h - writes of one document: what index, create, delete and update share.
  *
- * Each reads its parameters, fills the one entry of the set and runs it; the answer is the entry's result or its error. */
+ * Each reads its parameters, fills the one entry of the set and runs it; the answer is the entry's result or
+ * its error. */
 #ifndef COORDINATOR_REST_DOCUMENT_H
 #define COORDINATOR_REST_DOCUMENT_H
 
@@ -13,8 +14,8 @@ enum err document_write_params(struct rest *r, struct write_set *w);
 /* Goes on with what has been read, or refuses the request for `e` (the error in r->em). */
 void document_write_run(struct rest *r, struct write_set *w, enum err e);
 
-/* Reads the body of an update (doc, script, upsert ...) into the entry, whose source it becomes. A value behind the body is not
- * looked at. r->body is the text that places in errors are of. */
+/* Reads the body of an update (doc, script, upsert ...) into the entry, whose source it becomes. A value
+ * behind the body is not looked at. r->body is the text that places in errors are of. */
 enum err update_body_read(struct rest *r, struct write_entry *e, struct str text);
 
 #endif

@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <stdatomic.h>
 
-/* ---- _explain ---------------------------------------------------------------------------------------------------------------- */
+/* ---- _explain ------------------------------------------------------------------------------------------ */
 
 struct explain_call {
     struct shard_explain rq; /* first: done() gets it */
@@ -88,7 +88,8 @@ static enum err explain_place(struct explain_call *c, const struct json *filter)
     g->rq.id = rest_param(r, "id");
     enum err e = filter != NULL ? source_filter_parse(&g->filter, filter, STR(""), r->arena, &r->em) : ERR_OK;
     e = e == ERR_OK ? rest_list(r, "stored_fields", &g->rq.stored_fields, &g->rq.n_stored_fields) : e;
-    return e == ERR_OK ? get_locate(r, g, rest_param(r, "index"), rest_param(r, "routing"), r->arena, &r->em) : e;
+    return e == ERR_OK ? get_locate(r, g, rest_param(r, "index"), rest_param(r, "routing"), r->arena, &r->em)
+                       : e;
 }
 
 static void explain(struct rest *r)
@@ -123,7 +124,7 @@ static void explain(struct rest *r)
     r->co->o.shards->explain(r->co->o.shards->self, &c->rq);
 }
 
-/* ---- _validate/query ------------------------------------------------------------------------------------------------------------ */
+/* ---- _validate/query ----------------------------------------------------------------------------------- */
 
 struct validate_call {
     struct rest *r;
@@ -209,7 +210,8 @@ static void put_whole_class(struct buf *b, const struct err_frame *f)
     }
 }
 
-/* ElasticsearchException.getDetailedMessage(): the causes by their classes, then the same of the cause alone. */
+/* ElasticsearchException.getDetailedMessage(): the causes by their classes, then the same of the cause
+ * alone. */
 static void put_detailed(struct buf *b, const struct errmsg *em, unsigned from)
 {
     if (from + 1 == em->n || (from > 0 && err_family(em->frame[from].code) != ERR_FAMILY_ES)) {
@@ -244,7 +246,8 @@ static void write_detailed(struct jsonw *w, const char *key, const struct errmsg
 /* What the shard says of the query; anything else is the shard's own failure. */
 static bool refused(const struct shard_explain *s)
 {
-    return s->rq.error.n > 0 && (s->rq.error.frame[0].code == ERR_QUERY_SHARD || s->rq.error.frame[0].code == ERR_PARSING);
+    return s->rq.error.n > 0
+           && (s->rq.error.frame[0].code == ERR_QUERY_SHARD || s->rq.error.frame[0].code == ERR_PARSING);
 }
 
 static void write_explanation(struct jsonw *w, const struct validate_call *c, struct shard_explain *s)
@@ -409,7 +412,8 @@ static void look_up(struct validate_call *c)
         ask(c);
         return;
     }
-    c->lookups = (struct lookups){.r = c->r, .arena = c->r->arena, .tree = c->query, .done = looked_up, .user = c};
+    c->lookups =
+        (struct lookups){.r = c->r, .arena = c->r->arena, .tree = c->query, .done = looked_up, .user = c};
     lookups_run(&c->lookups);
 }
 
@@ -442,7 +446,8 @@ static void validate(struct rest *r)
         rest_fail(r, NULL);
         return;
     }
-    e = resolve_indices(r->state, index, &o, clock_wall_ms(r->co->o.clock), r->arena, &c->targets, &c->n_targets, &r->em);
+    e = resolve_indices(r->state, index, &o, clock_wall_ms(r->co->o.clock), r->arena, &c->targets,
+                        &c->n_targets, &r->em);
     if (e == ERR_CLUSTER_BLOCK) {
         send_blocked(r);
     } else if (e != ERR_OK) {

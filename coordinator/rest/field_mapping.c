@@ -5,26 +5,37 @@
 static const struct {
     const char *type, *defaults;
 } type_defaults[] = {
-    {"boolean", "{\"boost\":1.0,\"doc_values\":true,\"index\":true,\"null_value\":null,\"store\":false,\"meta\":{}}"},
-    {"date", "{\"index\":true,\"doc_values\":true,\"store\":false,\"format\":\"strict_date_optional_time||epoch_millis\",\"locale\":\"\","
+    {"boolean",
+     "{\"boost\":1.0,\"doc_values\":true,\"index\":true,\"null_value\":null,\"store\":false,\"meta\":{}}"},
+    {"date", "{\"index\":true,\"doc_values\":true,\"store\":false,\"format\":\"strict_date_optional_time||"
+             "epoch_millis\",\"locale\":\"\","
              "\"null_value\":null,\"ignore_malformed\":false,\"boost\":1.0,\"meta\":{}}"},
-    {"keyword", "{\"index\":true,\"doc_values\":true,\"store\":false,\"null_value\":null,\"eager_global_ordinals\":false,"
-                "\"ignore_above\":2147483647,\"index_options\":\"docs\",\"norms\":false,\"similarity\":null,\"normalizer\":null,"
+    {"keyword", "{\"index\":true,\"doc_values\":true,\"store\":false,\"null_value\":null,\"eager_global_"
+                "ordinals\":false,"
+                "\"ignore_above\":2147483647,\"index_options\":\"docs\",\"norms\":false,\"similarity\":null,"
+                "\"normalizer\":null,"
                 "\"split_queries_on_whitespace\":false,\"boost\":1.0,\"meta\":{}}"},
-    {"text", "{\"boost\":1.0,\"index\":true,\"store\":false,\"meta\":{},\"index_options\":\"positions\",\"term_vector\":\"no\","
-             "\"norms\":true,\"analyzer\":\"default\",\"search_analyzer\":\"default\",\"search_quote_analyzer\":\"default\","
-             "\"similarity\":null,\"eager_global_ordinals\":false,\"position_increment_gap\":100,\"fielddata\":false,"
-             "\"fielddata_frequency_filter\":{\"min\":0.0,\"max\":2147483647.0,\"min_segment_size\":0},\"index_prefixes\":null,"
-             "\"index_phrases\":false}"},
-    {"geo_point", "{\"doc_values\":true,\"index\":true,\"store\":false,\"ignore_malformed\":false,\"ignore_z_value\":true,"
-                  "\"null_value\":null,\"meta\":{}}"},
-    {"ip", "{\"index\":true,\"doc_values\":true,\"store\":false,\"ignore_malformed\":false,\"null_value\":null,\"meta\":{}}"},
+    {"text",
+     "{\"boost\":1.0,\"index\":true,\"store\":false,\"meta\":{},\"index_options\":\"positions\",\"term_"
+     "vector\":\"no\","
+     "\"norms\":true,\"analyzer\":\"default\",\"search_analyzer\":\"default\",\"search_quote_analyzer\":"
+     "\"default\","
+     "\"similarity\":null,\"eager_global_ordinals\":false,\"position_increment_gap\":100,\"fielddata\":false,"
+     "\"fielddata_frequency_filter\":{\"min\":0.0,\"max\":2147483647.0,\"min_segment_size\":0},\"index_"
+     "prefixes\":null,"
+     "\"index_phrases\":false}"},
+    {"geo_point",
+     "{\"doc_values\":true,\"index\":true,\"store\":false,\"ignore_malformed\":false,\"ignore_z_value\":true,"
+     "\"null_value\":null,\"meta\":{}}"},
+    {"ip", "{\"index\":true,\"doc_values\":true,\"store\":false,\"ignore_malformed\":false,\"null_value\":"
+           "null,\"meta\":{}}"},
 };
-static const char number_defaults[] = "{\"index\":true,\"doc_values\":true,\"store\":false,\"ignore_malformed\":false,\"coerce\":true,"
-                                      "\"null_value\":null,\"meta\":{}}";
+static const char number_defaults[] =
+    "{\"index\":true,\"doc_values\":true,\"store\":false,\"ignore_malformed\":false,\"coerce\":true,"
+    "\"null_value\":null,\"meta\":{}}";
 
-static const char *const root_fields[] = {"_doc_count", "_field_names", "_id",   "_ignored", "_index",
-                                          "_routing",   "_seq_no",      "_source", "_type",  "_version"};
+static const char *const root_fields[] = {"_doc_count", "_field_names", "_id",     "_ignored", "_index",
+                                          "_routing",   "_seq_no",      "_source", "_type",    "_version"};
 
 struct walk {
     struct rest *r;
@@ -47,7 +58,8 @@ static bool wanted(const struct walk *k, struct str path)
 
 static const char *defaults_of(struct str type)
 {
-    static const char *const numbers[] = {"long", "integer", "short", "byte", "double", "float", "half_float", "unsigned_long"};
+    static const char *const numbers[] = {"long",   "integer", "short",      "byte",
+                                          "double", "float",   "half_float", "unsigned_long"};
     for (size_t i = 0; i < ARRAY_LEN(type_defaults); i++) {
         if (str_is(type, type_defaults[i].type)) {
             return type_defaults[i].defaults;
@@ -72,7 +84,9 @@ static enum err write_definition(struct walk *k, const struct json *field)
         jw_key(k->w, field->members[i].key);
         jw_value(k->w, &field->members[i].value);
     }
-    enum err e = text != NULL ? json_parse(&defaults, str_of(text), k->r->arena, &json_limits_default, &k->r->em) : ERR_OK;
+    enum err e = text != NULL
+                     ? json_parse(&defaults, str_of(text), k->r->arena, &json_limits_default, &k->r->em)
+                     : ERR_OK;
     for (uint32_t i = 0; e == ERR_OK && text != NULL && i < defaults.n; i++) {
         if (json_get_str(field, defaults.members[i].key) == NULL) {
             jw_key(k->w, defaults.members[i].key);
@@ -102,13 +116,15 @@ static void walk(struct walk *k, struct str prefix, const struct json *fields)
 {
     for (uint32_t i = 0; k->e == ERR_OK && json_is(fields, JSON_OBJECT) && i < fields->n; i++) {
         const struct json_member *m = &fields->members[i];
-        struct str path = prefix.n > 0 ? arena_printf(k->r->arena, "%.*s.%.*s", STR_ARG(prefix), STR_ARG(m->key)) : m->key;
+        struct str path =
+            prefix.n > 0 ? arena_printf(k->r->arena, "%.*s.%.*s", STR_ARG(prefix), STR_ARG(m->key)) : m->key;
         if (path.p == NULL) {
             k->e = err_no_memory(&k->r->em);
             return;
         }
         const struct json *type = json_get(&m->value, "type");
-        bool is_object = type == NULL || str_is(json_text(type), "nested") || str_is(json_text(type), "object");
+        bool is_object =
+            type == NULL || str_is(json_text(type), "nested") || str_is(json_text(type), "object");
         if (!is_object && wanted(k, path)) {
             write_field(k, path, m->key, &m->value);
         }
@@ -157,7 +173,9 @@ static void get_field_mapping(struct rest *r)
     e = e == ERR_OK ? rest_bool(r, "include_type_name", false, &typed) : e;
     e = e == ERR_OK ? rest_list(r, "fields", &k.names, &k.n_names) : e;
     e = e == ERR_OK ? rest_index_options(r, &o) : e;
-    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) : e;
+    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock),
+                                      r->arena, &t, &n, &r->em)
+                    : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;

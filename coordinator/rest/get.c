@@ -9,7 +9,10 @@ enum err get_version_type(struct str text, int *out, struct errmsg *em)
     static const struct {
         const char *name;
         int type; /* enum version_type */
-    } types[] = {{"internal", VERSION_INTERNAL}, {"external", VERSION_EXTERNAL}, {"external_gt", VERSION_EXTERNAL}, {"external_gte", VERSION_EXTERNAL_GTE}};
+    } types[] = {{"internal", VERSION_INTERNAL},
+                 {"external", VERSION_EXTERNAL},
+                 {"external_gt", VERSION_EXTERNAL},
+                 {"external_gte", VERSION_EXTERNAL_GTE}};
     *out = VERSION_INTERNAL;
     for (size_t i = 0; i < ARRAY_LEN(types); i++) {
         if (text.p == NULL || str_is(text, types[i].name)) {
@@ -22,7 +25,8 @@ enum err get_version_type(struct str text, int *out, struct errmsg *em)
 
 const struct json *rest_source_filter(struct rest *r)
 {
-    struct str plain = rest_param(r, "_source"), in = rest_param(r, "_source_includes"), ex = rest_param(r, "_source_excludes");
+    struct str plain = rest_param(r, "_source"), in = rest_param(r, "_source_includes"),
+               ex = rest_param(r, "_source_excludes");
     if (plain.p == NULL && in.p == NULL && ex.p == NULL) {
         return NULL;
     }
@@ -50,14 +54,18 @@ const struct json *rest_source_filter(struct rest *r)
     struct json *v = ARENA_NEW(r->arena, struct json);
     struct str text = arena_str(r->arena, buf_view(&b));
     buf_fini(&b);
-    return v != NULL && text.p != NULL && json_parse(v, text, r->arena, &json_limits_default, &r->em) == ERR_OK ? v : NULL;
+    return v != NULL && text.p != NULL
+                   && json_parse(v, text, r->arena, &json_limits_default, &r->em) == ERR_OK
+               ? v
+               : NULL;
 }
 
 void get_write_source(struct jsonw *w, const struct source_filter *f, struct str source, struct arena *arena)
 {
     struct json tree;
     struct source_patterns p = {f->includes, f->excludes, f->n_includes, f->n_excludes};
-    if ((p.n_includes > 0 || p.n_excludes > 0) && json_parse(&tree, source, arena, &json_limits_default, NULL) == ERR_OK) {
+    if ((p.n_includes > 0 || p.n_excludes > 0)
+        && json_parse(&tree, source, arena, &json_limits_default, NULL) == ERR_OK) {
         source_filter_write(&tree, &p, w);
     } else {
         jw_raw(w, source);
@@ -78,7 +86,8 @@ bool get_version_clashes(const struct get_call *g, struct errmsg *em)
         || (g->version_type == VERSION_EXTERNAL_GTE && g->rq.version <= g->version)) {
         return false;
     }
-    err_set(em, ERR_CONFLICT, "[%.*s]: version conflict, current version [%lld] is different than the one provided [%lld]",
+    err_set(em, ERR_CONFLICT,
+            "[%.*s]: version conflict, current version [%lld] is different than the one provided [%lld]",
             STR_ARG(g->rq.id), (long long)g->rq.version, (long long)g->version);
     err_about_index(em, g->meta->name, g->meta->uuid);
     err_about_shard(em, (int)g->rq.rq.shard.shard);
@@ -90,7 +99,9 @@ static void send_source(struct get_call *g)
     struct rest *r = g->r;
     struct errmsg em;
     if (!g->rq.found || g->rq.source.n == 0) {
-        err_set(&em, ERR_RESOURCE_NOT_FOUND, g->rq.found ? "Source not found [%.*s]/[_doc]/[%.*s]" : "Document not found [%.*s]/[_doc]/[%.*s]",
+        err_set(&em, ERR_RESOURCE_NOT_FOUND,
+                g->rq.found ? "Source not found [%.*s]/[_doc]/[%.*s]"
+                            : "Document not found [%.*s]/[_doc]/[%.*s]",
                 STR_ARG(rest_param(r, "index")), STR_ARG(g->rq.id));
         fail_get(g, &em);
         return;
@@ -174,14 +185,16 @@ static void got(struct shard_rq *rq)
     rest_send(r, status, &b);
 }
 
-enum err get_locate(struct rest *r, struct get_call *g, struct str name, struct str routing, struct arena *arena,
-                    struct errmsg *em)
+enum err get_locate(struct rest *r, struct get_call *g, struct str name, struct str routing,
+                    struct arena *arena, struct errmsg *em)
 {
     struct expand_options o = {false, false, EXPAND_OPEN, true, false, 1U << BLOCK_READ};
     const struct index_target *t;
     uint32_t n;
-    bool one = str_find(name, ',', 0) == SIZE_MAX && str_find(name, '*', 0) == SIZE_MAX && !str_is(name, "_all");
-    enum err e = one ? resolve_indices(r->state, name, &o, clock_wall_ms(r->co->o.clock), arena, &t, &n, em) : ERR_INDEX_NOT_FOUND;
+    bool one =
+        str_find(name, ',', 0) == SIZE_MAX && str_find(name, '*', 0) == SIZE_MAX && !str_is(name, "_all");
+    enum err e = one ? resolve_indices(r->state, name, &o, clock_wall_ms(r->co->o.clock), arena, &t, &n, em)
+                     : ERR_INDEX_NOT_FOUND;
     if (e == ERR_INDEX_NOT_FOUND || (e == ERR_OK && n == 0)) {
         err_set(em, ERR_INDEX_NOT_FOUND, "no such index [%.*s]", STR_ARG(name));
         err_about_index(em, name, STR("_na_"));
@@ -189,7 +202,8 @@ enum err get_locate(struct rest *r, struct get_call *g, struct str name, struct 
         return ERR_INDEX_NOT_FOUND;
     }
     if (e == ERR_OK && n > 1) {
-        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "alias [%.*s] has more than one index associated with it", STR_ARG(name));
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "alias [%.*s] has more than one index associated with it",
+                    STR_ARG(name));
     }
     if (e != ERR_OK) {
         return e;
@@ -199,8 +213,10 @@ enum err get_locate(struct rest *r, struct get_call *g, struct str name, struct 
     if (routing.p == NULL && t[0].search_routing.p != NULL) {
         routing = t[0].search_routing;
     }
-    if (routing.p == NULL && str_find_str(g->meta->mapping, STR("\"_routing\":{\"required\":true}")) != SIZE_MAX) {
-        err_set(em, ERR_ROUTING_MISSING, "routing is required for [%.*s]/[_doc]/[%.*s]", STR_ARG(g->meta->name), STR_ARG(g->rq.id));
+    if (routing.p == NULL
+        && str_find_str(g->meta->mapping, STR("\"_routing\":{\"required\":true}")) != SIZE_MAX) {
+        err_set(em, ERR_ROUTING_MISSING, "routing is required for [%.*s]/[_doc]/[%.*s]",
+                STR_ARG(g->meta->name), STR_ARG(g->rq.id));
         err_about_index(em, g->meta->name, STR("_na_"));
         return ERR_ROUTING_MISSING;
     }
@@ -255,12 +271,14 @@ static void get_any(struct rest *r, struct str type, bool source_only)
         e = e == ERR_OK ? get_version_type(rest_param(r, "version_type"), &g->version_type, &r->em) : e;
         e = e == ERR_OK ? stored_fields(g) : e;
     }
-    struct str index = rest_param(r, "index"), routing = rest_param(r, "routing"), preference = rest_param(r, "preference");
+    struct str index = rest_param(r, "index"), routing = rest_param(r, "routing"),
+               preference = rest_param(r, "preference");
     if (e == ERR_OK && !rest_ready(r)) {
         return;
     }
     if (e == ERR_OK && source_only && !g->filter.enabled) {
-        e = err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: fetching source can not be disabled;");
+        e = err_set(&r->em, ERR_ACTION_VALIDATION,
+                    "Validation Failed: 1: fetching source can not be disabled;");
     }
     e = e == ERR_OK ? get_locate(r, g, index, routing.n > 0 ? routing : STR_NULL, r->arena, &r->em) : e;
     e = e == ERR_OK ? rest_check_preference(r, preference) : e;
@@ -269,7 +287,8 @@ static void get_any(struct rest *r, struct str type, bool source_only)
         return;
     }
     /* Stored fields stand for the source, unless it is asked for as well. */
-    g->rq.want_source = source_only || (g->filter.enabled && (!g->fields_given || filter != NULL || g->source_field));
+    g->rq.want_source =
+        source_only || (g->filter.enabled && (!g->fields_given || filter != NULL || g->source_field));
     r->co->o.shards->get(r->co->o.shards->self, &g->rq);
 }
 

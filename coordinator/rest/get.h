@@ -1,7 +1,7 @@
 /* get.h - reading documents by id: finding the shard, the URL's source filter, the answer's form.
  *
- * Shared by get, multi-get and whatever looks documents up. Knows nothing of searching. A call is used by one thread at a
- * time: the one that makes it, then the one that its request's done() is called on. */
+ * Shared by get, multi-get and whatever looks documents up. Knows nothing of searching. A call is used by one
+ * thread at a time: the one that makes it, then the one that its request's done() is called on. */
 #ifndef COORDINATOR_REST_GET_H
 #define COORDINATOR_REST_GET_H
 
@@ -23,13 +23,14 @@ struct get_call {
 
 /* "internal", "external" ...: as enum version_type; p == NULL is internal. ERR_ILLEGAL_ARGUMENT. */
 enum err get_version_type(struct str text, int *out, struct errmsg *em);
-/* _source, _source_includes, _source_excludes of a URL, as the JSON that a body would have; NULL: none given. */
+/* _source, _source_includes, _source_excludes of a URL, as the JSON that a body would have; NULL: none
+ * given. */
 const struct json *rest_source_filter(struct rest *r);
-/* Finds the one index behind `name` and the shard of g->rq.id: sets meta and rq.rq.shard. routing.p == NULL: none given.
- * `arena` is for what it takes to resolve the name.
- * ERR_INDEX_NOT_FOUND, ERR_ROUTING_MISSING, ERR_ILLEGAL_ARGUMENT (several indices). */
-enum err get_locate(struct rest *r, struct get_call *g, struct str name, struct str routing, struct arena *arena,
-                    struct errmsg *em);
+/* Finds the one index behind `name` and the shard of g->rq.id: sets meta and rq.rq.shard. routing.p == NULL:
+ * none given. `arena` is for what it takes to resolve the name. ERR_INDEX_NOT_FOUND, ERR_ROUTING_MISSING,
+ * ERR_ILLEGAL_ARGUMENT (several indices). */
+enum err get_locate(struct rest *r, struct get_call *g, struct str name, struct str routing,
+                    struct arena *arena, struct errmsg *em);
 /* The document was found, and is not of the version asked for: *em says so. */
 bool get_version_clashes(const struct get_call *g, struct errmsg *em);
 /* A source as the filter lets it through, as a value. */

@@ -8,7 +8,7 @@
 
 #define LOOK_AGAIN_MS 50
 
-/* ---- what is so --------------------------------------------------------------------------------------------------------------- */
+/* ---- what is so ---------------------------------------------------------------------------------------- */
 
 static const char *const health_names[] = {"green", "yellow", "red"};
 
@@ -76,7 +76,7 @@ uint32_t health_nodes(const struct cluster_state *s, uint32_t role)
     return n;
 }
 
-/* ---- what is waited for --------------------------------------------------------------------------------------------------------- */
+/* ---- what is waited for -------------------------------------------------------------------------------- */
 
 enum compare { AT_LEAST, AT_MOST, ABOVE, BELOW, EXACTLY };
 
@@ -157,7 +157,8 @@ static enum err parse(struct health_rq *q)
                level = rest_param(r, "level");
     rest_accept(r, "master_timeout");
     rest_accept(r, "local");
-    q->options = (struct expand_options){true, true, EXPAND_OPEN | EXPAND_CLOSED | EXPAND_HIDDEN, false, false, 0};
+    q->options =
+        (struct expand_options){true, true, EXPAND_OPEN | EXPAND_CLOSED | EXPAND_HIDDEN, false, false, 0};
     q->indices = rest_param(r, "index");
     q->by_shard = str_eq_nocase(level, STR("shards"));
     q->by_index = q->by_shard || str_eq_nocase(level, STR("indices"));
@@ -242,7 +243,7 @@ static bool met(const struct health_rq *q)
            && (!q->want_nodes || nodes_met(q));
 }
 
-/* ---- answering -------------------------------------------------------------------------------------------------------------------- */
+/* ---- answering ----------------------------------------------------------------------------------------- */
 
 static void write_counts(struct jsonw *w, const struct shards_health *h)
 {

@@ -4,7 +4,7 @@
 #include "common/base/num.h"
 #include "engine/mapping/mapping.h"
 
-/* ---- create ----------------------------------------------------------------------------------------------------------------- */
+/* ---- create -------------------------------------------------------------------------------------------- */
 
 static void created_active(struct active_wait *wait, bool active)
 {
@@ -30,7 +30,8 @@ static void created(struct rest *r, struct meta_request *rq)
 /* What is no object is taken for compressed bytes that it cannot be. */
 static enum err not_content(struct rest *r)
 {
-    err_set(&r->em, ERR_NOT_X_CONTENT, "Compressor detection can only be called on some xcontent bytes or compressed xcontent bytes");
+    err_set(&r->em, ERR_NOT_X_CONTENT,
+            "Compressor detection can only be called on some xcontent bytes or compressed xcontent bytes");
     r->em.about.status_set = true;
     r->em.about.http_status = 500;
     return ERR_NOT_X_CONTENT;
@@ -60,18 +61,23 @@ static enum err check_create_body(struct rest *r, const struct json *body)
     if (json_is(v, JSON_NULL)) {
         return err_set(&r->em, ERR_NULL_POINTER, "mappings is null");
     }
-    return v == NULL || v->type == JSON_OBJECT ? ERR_OK : err_set(&r->em, ERR_CLASS_CAST, "mappings must be an object");
+    return v == NULL || v->type == JSON_OBJECT
+               ? ERR_OK
+               : err_set(&r->em, ERR_CLASS_CAST, "mappings must be an object");
 }
 
-/* Takes the type from around the mapping: "mappings":{"doc":{...}} with include_type_name, an error without. */
+/* Takes the type from around the mapping: "mappings":{"doc":{...}} with include_type_name, an error
+ * without. */
 static enum err take_type(struct rest *r, bool typed, const struct json *body, struct json *out)
 {
     const struct json *v = json_get(body, "mappings");
-    bool is_doc = v != NULL && v->n == 1 && str_is(v->members[0].key, "_doc") && v->members[0].value.type == JSON_OBJECT;
+    bool is_doc = v != NULL && v->n == 1 && str_is(v->members[0].key, "_doc")
+                  && v->members[0].value.type == JSON_OBJECT;
     *out = *body;
     if (!typed && is_doc) {
         return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
-                       "The mapping definition cannot be nested under a type [_doc] unless include_type_name is set to true.");
+                       "The mapping definition cannot be nested under a type [_doc] unless include_type_name "
+                       "is set to true.");
     }
     if (typed && json_get(v, "_default_") != NULL) {
         return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
@@ -94,9 +100,10 @@ static enum err check_active(struct rest *r, const struct json *body, int32_t wa
         return ERR_OK; /* refused elsewhere */
     }
     if (wanted > replicas + 1) {
-        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
-                       "invalid wait_for_active_shards[%d]: cannot be greater than number of shard copies [%lld]", wanted,
-                       (long long)replicas + 1);
+        return err_set(
+            &r->em, ERR_ILLEGAL_ARGUMENT,
+            "invalid wait_for_active_shards[%d]: cannot be greater than number of shard copies [%lld]",
+            wanted, (long long)replicas + 1);
     }
     return ERR_OK;
 }
@@ -109,7 +116,8 @@ static void put_index(struct rest *r)
     int32_t wanted;
     bool typed;
     struct str index;
-    enum err e = resolve_date_math(rest_param(r, "index"), clock_wall_ms(r->co->o.clock), r->arena, &index, &r->em);
+    enum err e =
+        resolve_date_math(rest_param(r, "index"), clock_wall_ms(r->co->o.clock), r->arena, &index, &r->em);
     e = e == ERR_OK ? rest_meta_timeouts(r, &timeout_ms) : e;
     e = e == ERR_OK ? rest_active_shards(r, &wanted) : e;
     e = e == ERR_OK ? rest_bool(r, "include_type_name", false, &typed) : e;
@@ -138,7 +146,7 @@ static void put_index(struct rest *r)
     rest_meta_then(r, rq, created);
 }
 
-/* ---- read ------------------------------------------------------------------------------------------------------------------- */
+/* ---- read ---------------------------------------------------------------------------------------------- */
 
 static void write_aliases(struct jsonw *w, const struct index_meta *m)
 {
@@ -165,7 +173,8 @@ static void write_mapping(struct jsonw *w, const struct index_meta *m, bool type
     }
 }
 
-/* The targets that the path names, under administrative defaults, once every other parameter has been read. false: answered. */
+/* The targets that the path names, under administrative defaults, once every other parameter has been read.
+ * false: answered. */
 static bool targets(struct rest *r, const struct index_target **t, uint32_t *n)
 {
     struct expand_options o = EXPAND_OPTIONS_ADMIN;
@@ -178,7 +187,9 @@ static bool targets(struct rest *r, const struct index_target **t, uint32_t *n)
     if (e == ERR_OK && !rest_ready(r)) {
         return false;
     }
-    e = e == ERR_OK ? resolve_indices(r->state, expression, &o, clock_wall_ms(r->co->o.clock), r->arena, t, n, &r->em) : e;
+    e = e == ERR_OK
+            ? resolve_indices(r->state, expression, &o, clock_wall_ms(r->co->o.clock), r->arena, t, n, &r->em)
+            : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
     }
@@ -239,7 +250,7 @@ static void delete_index(struct rest *r)
     }
 }
 
-/* ---- mappings ------------------------------------------------------------------------------------------------------------------ */
+/* ---- mappings ------------------------------------------------------------------------------------------ */
 
 static void get_mapping(struct rest *r)
 {
@@ -275,9 +286,11 @@ static enum err refuse_type(struct rest *r, bool typed, const struct json *body)
     if (typed) {
         return err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: mapping type is missing;");
     }
-    if (json_is(body, JSON_OBJECT) && body->n == 1 && str_is(body->members[0].key, "_doc") && body->members[0].value.type == JSON_OBJECT) {
+    if (json_is(body, JSON_OBJECT) && body->n == 1 && str_is(body->members[0].key, "_doc")
+        && body->members[0].value.type == JSON_OBJECT) {
         return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
-                       "Types cannot be provided in put mapping requests, unless the include_type_name parameter is set to true.");
+                       "Types cannot be provided in put mapping requests, unless the include_type_name "
+                       "parameter is set to true.");
     }
     return ERR_OK;
 }
@@ -309,7 +322,7 @@ static void put_mapping(struct rest *r)
     }
 }
 
-/* ---- _analyze -------------------------------------------------------------------------------------------------------------------- */
+/* ---- _analyze ------------------------------------------------------------------------------------------ */
 
 static enum field_analysis field_analyzer(void *self, struct str field, const struct analyzer **out)
 {

@@ -5,7 +5,7 @@
 #include "common/base/num.h"
 #include "common/cluster/setting_registry.h"
 
-/* ---- writing ---------------------------------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 static bool wanted(struct str key, const struct str *names, uint32_t n)
 {
@@ -19,7 +19,9 @@ static bool wanted(struct str key, const struct str *names, uint32_t n)
 
 static bool put_copy(struct settings *to, const struct setting *s)
 {
-    return s->is_null ? settings_put_null(to, s->key) : s->is_list ? settings_put_list(to, s->key, s->items, s->n) : settings_put(to, s->key, s->value);
+    return s->is_null   ? settings_put_null(to, s->key)
+           : s->is_list ? settings_put_list(to, s->key, s->items, s->n)
+                        : settings_put(to, s->key, s->value);
 }
 
 /* What ?human adds: the time and the version in words. */
@@ -39,7 +41,8 @@ static enum err put_human(struct rest *r, const struct index_meta *m, struct set
     return ok ? ERR_OK : err_no_memory(&r->em);
 }
 
-static enum err filtered(struct rest *r, const struct settings *from, const struct str *names, uint32_t n, struct settings *out)
+static enum err filtered(struct rest *r, const struct settings *from, const struct str *names, uint32_t n,
+                         struct settings *out)
 {
     settings_init(out, r->arena);
     for (size_t i = 0; i < from->n; i++) {
@@ -50,7 +53,8 @@ static enum err filtered(struct rest *r, const struct settings *from, const stru
     return ERR_OK;
 }
 
-static enum err settings_of(struct rest *r, const struct index_meta *m, const struct str *names, uint32_t n, struct settings *out)
+static enum err settings_of(struct rest *r, const struct index_meta *m, const struct str *names, uint32_t n,
+                            struct settings *out)
 {
     bool human = false;
     enum err e = rest_bool(r, "human", false, &human);
@@ -58,7 +62,8 @@ static enum err settings_of(struct rest *r, const struct index_meta *m, const st
     return e == ERR_OK && human ? put_human(r, m, out) : e;
 }
 
-enum err index_settings_write(struct rest *r, const struct index_meta *m, const struct str *names, uint32_t n, bool flat, struct jsonw *w)
+enum err index_settings_write(struct rest *r, const struct index_meta *m, const struct str *names, uint32_t n,
+                              bool flat, struct jsonw *w)
 {
     struct settings s;
     enum err e = settings_of(r, m, names, n, &s);
@@ -68,7 +73,8 @@ enum err index_settings_write(struct rest *r, const struct index_meta *m, const 
     return e;
 }
 
-static enum err defaults_of(struct rest *r, const struct index_meta *m, const struct str *names, uint32_t n, struct settings *out)
+static enum err defaults_of(struct rest *r, const struct index_meta *m, const struct str *names, uint32_t n,
+                            struct settings *out)
 {
     struct settings all;
     settings_init(&all, r->arena);
@@ -78,7 +84,8 @@ static enum err defaults_of(struct rest *r, const struct index_meta *m, const st
     return filtered(r, &all, names, n, out);
 }
 
-enum err index_defaults_write(struct rest *r, const struct index_meta *m, const struct str *names, uint32_t n, bool flat, struct jsonw *w)
+enum err index_defaults_write(struct rest *r, const struct index_meta *m, const struct str *names, uint32_t n,
+                              bool flat, struct jsonw *w)
 {
     struct settings s;
     enum err e = defaults_of(r, m, names, n, &s);
@@ -88,7 +95,7 @@ enum err index_defaults_write(struct rest *r, const struct index_meta *m, const 
     return e;
 }
 
-/* ---- GET --------------------------------------------------------------------------------------------------------------------- */
+/* ---- GET ----------------------------------------------------------------------------------------------- */
 
 struct get_options {
     const struct str *names;
@@ -96,7 +103,8 @@ struct get_options {
     bool flat, defaults;
 };
 
-static enum err write_index(struct rest *r, const struct index_meta *m, const struct get_options *o, struct jsonw *w)
+static enum err write_index(struct rest *r, const struct index_meta *m, const struct get_options *o,
+                            struct jsonw *w)
 {
     struct settings s, d;
     enum err e = settings_of(r, m, o->names, o->n_names, &s);
@@ -104,7 +112,8 @@ static enum err write_index(struct rest *r, const struct index_meta *m, const st
     if (e == ERR_OK && o->defaults) {
         e = defaults_of(r, m, o->names, o->n_names, &d);
     }
-    if (e != ERR_OK || (s.n == 0 && d.n == 0)) { /* an index that has none of the settings asked for is left out */
+    /* an index that has none of the settings asked for is left out */
+    if (e != ERR_OK || (s.n == 0 && d.n == 0)) {
         return e;
     }
     jw_key(w, m->name);
@@ -144,7 +153,9 @@ static void get_settings(struct rest *r)
     struct buf b;
     struct jsonw w;
     enum err e = get_options(r, &g, &o);
-    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) : e;
+    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock),
+                                      r->arena, &t, &n, &r->em)
+                    : e;
     e = e == ERR_OK ? rest_metadata_readable(r, t, n) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
@@ -168,7 +179,7 @@ static void get_settings(struct rest *r)
     rest_send(r, 200, &b);
 }
 
-/* ---- PUT --------------------------------------------------------------------------------------------------------------------- */
+/* ---- PUT ----------------------------------------------------------------------------------------------- */
 
 static void put_settings(struct rest *r)
 {
@@ -195,7 +206,7 @@ static void put_settings(struct rest *r)
     }
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------------------------------------ */
+/* ---- blocks -------------------------------------------------------------------------------------------- */
 
 static void block_answer(struct rest *r, struct meta_request *rq)
 {
@@ -255,12 +266,13 @@ static void put_block(struct rest *r)
     rest_meta_then(r, rq, block_answer);
 }
 
-/* ---- what is not offered ----------------------------------------------------------------------------------------------------- */
+/* ---- what is not offered ------------------------------------------------------------------------------- */
 
 static void resize(struct rest *r)
 {
     rest_accept(r, "index");
-    err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "split, shrink and clone of an index are not supported: reindex into a new one instead");
+    err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+            "split, shrink and clone of an index are not supported: reindex into a new one instead");
     rest_fail(r, NULL);
 }
 

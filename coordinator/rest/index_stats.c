@@ -25,7 +25,7 @@ static void write_routing(struct jsonw *w, const struct rest *r, bool relocation
     jw_obj_end(w);
 }
 
-/* ---- _stats ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- _stats -------------------------------------------------------------------------------------------- */
 
 struct stats_rq {
     unsigned metrics;
@@ -43,7 +43,8 @@ static void write_sums(struct jsonw *w, const struct shard_stats *s, unsigned me
     }
 }
 
-static void write_shard_stats(struct jsonw *w, const struct rest *r, const struct shard_act *a, unsigned metrics)
+static void write_shard_stats(struct jsonw *w, const struct rest *r, const struct shard_act *a,
+                              unsigned metrics)
 {
     const struct shard_stats *s = a->stats;
     shard_key(w, a->rq.shard.shard);
@@ -67,7 +68,8 @@ static void write_shard_stats(struct jsonw *w, const struct rest *r, const struc
 }
 
 /* The index whose acts begin at `at`; returns where the next one's begin. */
-static uint32_t write_index_stats(struct jsonw *w, const struct broadcast *bc, uint32_t at, const struct stats_rq *q)
+static uint32_t write_index_stats(struct jsonw *w, const struct broadcast *bc, uint32_t at,
+                                  const struct stats_rq *q)
 {
     const struct index_meta *m = NULL;
     struct shard_stats sum = {0};
@@ -137,8 +139,14 @@ static void stats_done(struct broadcast *bc)
 
 static void stats(struct rest *r)
 {
-    static const char *const known[] = {"groups", "types", "fields", "completion_fields", "fielddata_fields", "include_segment_file_sizes",
-                                        "include_unloaded_segments", "forbid_closed_indices"};
+    static const char *const known[] = {"groups",
+                                        "types",
+                                        "fields",
+                                        "completion_fields",
+                                        "fielddata_fields",
+                                        "include_segment_file_sizes",
+                                        "include_unloaded_segments",
+                                        "forbid_closed_indices"};
     struct shard_act a = {.action = SHARD_STATS};
     struct stats_rq *q = ARENA_NEW(r->arena, struct stats_rq);
     struct str level = rest_param(r, "level");
@@ -146,9 +154,11 @@ static void stats(struct rest *r)
     for (size_t i = 0; i < ARRAY_LEN(known); i++) {
         rest_accept(r, known[i]);
     }
-    enum err e = q != NULL ? stats_metrics(r, rest_param(r, "metric"), "metric", &q->metrics) : err_no_memory(&r->em);
+    enum err e =
+        q != NULL ? stats_metrics(r, rest_param(r, "metric"), "metric", &q->metrics) : err_no_memory(&r->em);
     if (e == ERR_OK && !str_is(level, "cluster") && !str_is(level, "indices") && !str_is(level, "shards")) {
-        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "level parameter must be one of [cluster] or [indices] or [shards] but was [%.*s]",
+        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                    "level parameter must be one of [cluster] or [indices] or [shards] but was [%.*s]",
                     STR_ARG(level));
     }
     if (e != ERR_OK) {
@@ -160,16 +170,18 @@ static void stats(struct rest *r)
     broadcast_path(r, &EXPAND_OPTIONS_STATS, &a, stats_done, q);
 }
 
-/* ---- _segments -------------------------------------------------------------------------------------------------------------------- */
+/* ---- _segments ----------------------------------------------------------------------------------------- */
 
 static void write_shard_segments(struct jsonw *w, const struct rest *r, const struct shard_act *a)
 {
     struct json tree;
     int64_t committed = 0, searched = 0;
     struct errmsg em;
-    if (json_parse(&tree, a->segments, r->arena, &json_limits_default, &em) == ERR_OK && json_is(&tree, JSON_OBJECT)) {
+    if (json_parse(&tree, a->segments, r->arena, &json_limits_default, &em) == ERR_OK
+        && json_is(&tree, JSON_OBJECT)) {
         for (size_t i = 0; i < tree.n; i++) {
-            const struct json *s = &tree.members[i].value, *c = json_get(s, "committed"), *q = json_get(s, "search");
+            const struct json *s = &tree.members[i].value, *c = json_get(s, "committed"),
+                              *q = json_get(s, "search");
             committed += c != NULL && c->b;
             searched += q != NULL && q->b;
         }
@@ -226,7 +238,7 @@ static void segments(struct rest *r)
     broadcast_path(r, &EXPAND_OPTIONS_STATS, &a, segments_done, NULL);
 }
 
-/* ---- _recovery --------------------------------------------------------------------------------------------------------------------- */
+/* ---- _recovery ----------------------------------------------------------------------------------------- */
 
 static void write_part(struct jsonw *w, const char *key, const char *const *counts, size_t n, bool details)
 {
@@ -259,8 +271,10 @@ static void write_target(struct jsonw *w, const struct rest *r)
     jw_obj_end(w);
 }
 
-/* A primary opens what is on its own disk: nothing is copied, and it has ended when there is somebody to ask. */
-static void write_recovery(struct jsonw *w, const struct rest *r, const struct index_meta *m, uint32_t shard, bool detailed)
+/* A primary opens what is on its own disk: nothing is copied, and it has ended when there is somebody to
+ * ask. */
+static void write_recovery(struct jsonw *w, const struct rest *r, const struct index_meta *m, uint32_t shard,
+                           bool detailed)
 {
     static const char *const sizes[] = {"total_in_bytes", "reused_in_bytes", "recovered_in_bytes"};
     static const char *const files[] = {"total", "reused", "recovered"};
@@ -311,7 +325,9 @@ static void recovery(struct rest *r)
     enum err e = rest_index_options(r, &o);
     e = e == ERR_OK ? rest_bool(r, "detailed", false, &detailed) : e;
     e = e == ERR_OK ? rest_bool(r, "active_only", false, &active_only) : e;
-    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) : e;
+    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock),
+                                      r->arena, &t, &n, &r->em)
+                    : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;
@@ -338,13 +354,9 @@ static void recovery(struct rest *r)
 }
 
 const struct route routes_index_stats[] = {
-    {M_GET, "/_stats", stats},
-    {M_GET, "/_stats/{metric}", stats},
-    {M_GET, "/{index}/_stats", stats},
-    {M_GET, "/{index}/_stats/{metric}", stats},
-    {M_GET, "/_segments", segments},
-    {M_GET, "/{index}/_segments", segments},
-    {M_GET, "/_recovery", recovery},
-    {M_GET, "/{index}/_recovery", recovery},
+    {M_GET, "/_stats", stats},         {M_GET, "/_stats/{metric}", stats},
+    {M_GET, "/{index}/_stats", stats}, {M_GET, "/{index}/_stats/{metric}", stats},
+    {M_GET, "/_segments", segments},   {M_GET, "/{index}/_segments", segments},
+    {M_GET, "/_recovery", recovery},   {M_GET, "/{index}/_recovery", recovery},
 };
 const size_t routes_index_stats_n = ARRAY_LEN(routes_index_stats);

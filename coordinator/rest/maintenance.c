@@ -31,7 +31,8 @@ static void refresh(struct rest *r)
 static void flush(struct rest *r)
 {
     struct shard_act a = {.action = SHARD_FLUSH};
-    if (rest_bool(r, "force", false, &a.force) != ERR_OK || rest_bool(r, "wait_if_ongoing", true, &a.wait_if_ongoing) != ERR_OK) {
+    if (rest_bool(r, "force", false, &a.force) != ERR_OK
+        || rest_bool(r, "wait_if_ongoing", true, &a.wait_if_ongoing) != ERR_OK) {
         rest_fail(r, NULL);
         return;
     }
@@ -62,13 +63,9 @@ static void clear_cache(struct rest *r)
 }
 
 const struct route routes_maintenance[] = {
-    {M_GET | M_POST, "/_refresh", refresh},
-    {M_GET | M_POST, "/{index}/_refresh", refresh},
-    {M_GET | M_POST, "/_flush", flush},
-    {M_GET | M_POST, "/{index}/_flush", flush},
-    {M_POST, "/_forcemerge", force_merge},
-    {M_POST, "/{index}/_forcemerge", force_merge},
-    {M_POST, "/_cache/clear", clear_cache},
-    {M_POST, "/{index}/_cache/clear", clear_cache},
+    {M_GET | M_POST, "/_refresh", refresh}, {M_GET | M_POST, "/{index}/_refresh", refresh},
+    {M_GET | M_POST, "/_flush", flush},     {M_GET | M_POST, "/{index}/_flush", flush},
+    {M_POST, "/_forcemerge", force_merge},  {M_POST, "/{index}/_forcemerge", force_merge},
+    {M_POST, "/_cache/clear", clear_cache}, {M_POST, "/{index}/_cache/clear", clear_cache},
 };
 const size_t routes_maintenance_n = ARRAY_LEN(routes_maintenance);

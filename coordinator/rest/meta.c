@@ -19,7 +19,8 @@ static void done(struct meta_request *rq)
     c->then(c->r, rq);
 }
 
-struct meta_request *rest_meta_new(struct rest *r, enum meta_action action, const struct str *names, uint32_t n)
+struct meta_request *rest_meta_new(struct rest *r, enum meta_action action, const struct str *names,
+                                   uint32_t n)
 {
     struct meta_call *c = calloc(1, sizeof(*c));
     if (c == NULL) {
@@ -59,7 +60,8 @@ void rest_meta_free(struct meta_request *rq)
     free(rq);
 }
 
-void rest_meta_then(struct rest *r, struct meta_request *rq, void (*then)(struct rest *r, struct meta_request *rq))
+void rest_meta_then(struct rest *r, struct meta_request *rq,
+                    void (*then)(struct rest *r, struct meta_request *rq))
 {
     ((struct meta_call *)rq)->then = then;
     r->co->o.master(r->co->o.self, rq);
@@ -80,7 +82,8 @@ void rest_meta_acknowledge(struct rest *r, struct meta_request *rq)
     rest_meta_then(r, rq, acknowledge);
 }
 
-void rest_meta_wait_active(struct rest *r, struct meta_request *rq, void (*then)(struct active_wait *wait, bool active))
+void rest_meta_wait_active(struct rest *r, struct meta_request *rq,
+                           void (*then)(struct active_wait *wait, bool active))
 {
     struct active_wait *w = rq->error.n == 0 ? ARENA_NEW(r->arena, struct active_wait) : NULL;
     if (rq->error.n == 0 && w == NULL) {
@@ -91,8 +94,12 @@ void rest_meta_wait_active(struct rest *r, struct meta_request *rq, void (*then)
         rest_meta_free(rq);
         return;
     }
-    *w = (struct active_wait){
-        .r = r, .names = rq->names, .n_names = rq->n_names, .timeout_ms = rq->timeout_ms, .then = then, .user = rq};
+    *w = (struct active_wait){.r = r,
+                              .names = rq->names,
+                              .n_names = rq->n_names,
+                              .timeout_ms = rq->timeout_ms,
+                              .then = then,
+                              .user = rq};
     if (rest_active_shards(r, &w->wanted) != ERR_OK) {
         w->wanted = ACTIVE_DEFAULT; /* was refused before */
     }
@@ -117,7 +124,9 @@ struct meta_request *rest_meta_indices(struct rest *r, enum meta_action action, 
     if (e == ERR_OK && !rest_ready(r)) {
         return NULL;
     }
-    e = e == ERR_OK ? resolve_indices(r->state, expression, o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) : e;
+    e = e == ERR_OK ? resolve_indices(r->state, expression, o, clock_wall_ms(r->co->o.clock), r->arena, &t,
+                                      &n, &r->em)
+                    : e;
     struct str *names = e == ERR_OK ? ARENA_ARRAY(r->arena, struct str, n) : NULL;
     if (e == ERR_OK && names == NULL) {
         e = err_no_memory(&r->em);

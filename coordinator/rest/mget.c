@@ -22,7 +22,7 @@ struct mget {
     _Atomic uint32_t pending;
 };
 
-/* ---- reading ---------------------------------------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
 static void item_init(struct mget *m, struct mget_item *it)
 {
@@ -68,7 +68,8 @@ static enum err item_member(struct mget *m, struct mget_item *it, const struct j
                    : err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "stored_fields must be names");
     }
     if (str_is(f->key, "fields")) {
-        return jr_fail(r->body, f->value.off, &r->em, "Unsupported field [fields] used, expected [stored_fields] instead");
+        return jr_fail(r->body, f->value.off, &r->em,
+                       "Unsupported field [fields] used, expected [stored_fields] instead");
     }
     if (str_is(f->key, "_index") && scalar) {
         it->index = text;
@@ -82,7 +83,8 @@ static enum err item_member(struct mget *m, struct mget_item *it, const struct j
     } else if (str_is(f->key, "version_type") && scalar) {
         return get_version_type(text, &it->g.version_type, &r->em);
     } else if (!(str_is(f->key, "_type") && scalar)) {
-        return err_set(&r->em, ERR_PARSE, "failed to parse multi get request. unknown field [%.*s]", STR_ARG(f->key));
+        return err_set(&r->em, ERR_PARSE, "failed to parse multi get request. unknown field [%.*s]",
+                       STR_ARG(f->key));
     }
     return ERR_OK;
 }
@@ -93,7 +95,9 @@ static enum err read_item(struct mget *m, struct mget_item *it, const struct jso
     if (!is_doc) {
         it->g.rq.id = json_text(v);
         it->has_id = it->g.rq.id.p != NULL;
-        return it->has_id ? ERR_OK : err_set(&m->r->em, ERR_ILLEGAL_ARGUMENT, "ids array element should only contain ids");
+        return it->has_id
+                   ? ERR_OK
+                   : err_set(&m->r->em, ERR_ILLEGAL_ARGUMENT, "ids array element should only contain ids");
     }
     if (v->type != JSON_OBJECT) {
         return err_set(&m->r->em, ERR_ILLEGAL_ARGUMENT, "docs array element should include an object");
@@ -111,7 +115,8 @@ static enum err read_body(struct mget *m, const struct json *body)
     struct rest *r = m->r;
     uint32_t most = 0;
     if (body->type != JSON_OBJECT) {
-        return jr_fail(r->body, body->off, &r->em, "unexpected token [%s], expected [START_OBJECT]", json_token_name(body));
+        return jr_fail(r->body, body->off, &r->em, "unexpected token [%s], expected [START_OBJECT]",
+                       json_token_name(body));
     }
     for (uint32_t i = 0; i < body->n; i++) {
         most += body->members[i].value.type == JSON_ARRAY ? body->members[i].value.n : 0;
@@ -125,12 +130,13 @@ static enum err read_body(struct mget *m, const struct json *body)
         const struct json_member *f = &body->members[i];
         bool docs = str_is(f->key, "docs");
         if (f->value.type != JSON_ARRAY) {
-            return jr_fail(r->body, f->value.off, &r->em, "unexpected token [%s], expected [FIELD_NAME] or [START_ARRAY]",
+            return jr_fail(r->body, f->value.off, &r->em,
+                           "unexpected token [%s], expected [FIELD_NAME] or [START_ARRAY]",
                            json_token_name(&f->value));
         }
         if (!docs && !str_is(f->key, "ids")) {
-            return jr_fail(r->body, f->value.off, &r->em, "unknown key [%.*s] for a START_ARRAY, expected [docs] or [ids]",
-                           STR_ARG(f->key));
+            return jr_fail(r->body, f->value.off, &r->em,
+                           "unknown key [%.*s] for a START_ARRAY, expected [docs] or [ids]", STR_ARG(f->key));
         }
         for (uint32_t k = 0; e == ERR_OK && k < f->value.n; k++) {
             e = read_item(m, &m->items[m->n++], &f->value.items[k], docs);
@@ -155,12 +161,14 @@ static enum err validate(struct mget *m)
             buf_printf(&b, "%u: id is missing for doc %u;", ++n, i);
         }
     }
-    enum err e = n > 0 ? err_set(&m->r->em, ERR_ACTION_VALIDATION, "Validation Failed: %.*s", STR_ARG(buf_view(&b))) : ERR_OK;
+    enum err e =
+        n > 0 ? err_set(&m->r->em, ERR_ACTION_VALIDATION, "Validation Failed: %.*s", STR_ARG(buf_view(&b)))
+              : ERR_OK;
     buf_fini(&b);
     return e;
 }
 
-/* ---- answering ---------------------------------------------------------------------------------------------------------------- */
+/* ---- answering ----------------------------------------------------------------------------------------- */
 
 static void write_item(struct jsonw *w, struct mget_item *it)
 {

@@ -1,4 +1,5 @@
-/* The nodes and what they are at: _nodes, _nodes/stats, _tasks, pending tasks, cluster statistics in outline. */
+/* The nodes and what they are at: _nodes, _nodes/stats, _tasks, pending tasks, cluster statistics in
+ * outline. */
 #include "coordinator/rest/broadcast.h"
 #include "coordinator/rest/health.h"
 #include "coordinator/rest/stats.h"
@@ -12,11 +13,13 @@ struct nodes_rq {
 
 bool rest_node_wanted(const struct rest *r, struct str list)
 {
-    static const char *const always[] = {"_all", "_local", "_master", "*", "master:true", "data:true", "ingest:true"};
+    static const char *const always[] = {"_all",        "_local",    "_master",    "*",
+                                         "master:true", "data:true", "ingest:true"};
     struct str rest = list;
     while (rest.p != NULL && rest.n > 0) {
         struct str one = str_cut(rest, ',', &rest);
-        if (str_glob(one, r->co->o.node_id) || str_glob(one, r->co->o.node_name) || str_glob(one, STR("127.0.0.1"))) {
+        if (str_glob(one, r->co->o.node_id) || str_glob(one, r->co->o.node_name)
+            || str_glob(one, STR("127.0.0.1"))) {
             return true;
         }
         for (size_t i = 0; i < ARRAY_LEN(always); i++) {
@@ -133,7 +136,8 @@ static void gather(struct rest *r, bool cluster)
     struct expand_options o = {true, true, EXPAND_OPEN | EXPAND_HIDDEN, false, false, 0};
     rest_accept(r, "timeout");
     rest_accept(r, "level");
-    enum err e = q != NULL ? resolve_indices(r->state, STR_NULL, &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em)
+    enum err e = q != NULL ? resolve_indices(r->state, STR_NULL, &o, clock_wall_ms(r->co->o.clock), r->arena,
+                                             &t, &n, &r->em)
                            : err_no_memory(&r->em);
     if (e != ERR_OK) {
         rest_fail(r, NULL);

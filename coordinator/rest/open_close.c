@@ -78,7 +78,8 @@ static enum err closing_allowed(struct rest *r)
         return ERR_OK;
     }
     return err_set(&r->em, ERR_ILLEGAL_STATE,
-                   "closing indices is disabled - set [cluster.indices.close.enable: true] to enable it. NOTE: closed indices still "
+                   "closing indices is disabled - set [cluster.indices.close.enable: true] to enable it. "
+                   "NOTE: closed indices still "
                    "consume a significant amount of diskspace");
 }
 

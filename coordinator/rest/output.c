@@ -1,8 +1,8 @@
-/* The shape of an answer: filter_path, pretty, YAML. An answer is written compactly first; only a request that asks for more
- * pays for a second pass. */
+/* The shape of an answer: filter_path, pretty, YAML. An answer is written compactly first; only a request
+ * that asks for more pays for a second pass. */
 #include "coordinator/rest/rest.h"
 
-/* ---- filter_path --------------------------------------------------------------------------------------------------------- */
+/* ---- filter_path --------------------------------------------------------------------------------------- */
 
 struct pattern {
     struct str *parts;
@@ -143,7 +143,7 @@ static enum err filter(struct rest *r, struct str spec, struct json *tree)
     return k->failed ? err_no_memory(&r->em) : ERR_OK;
 }
 
-/* ---- YAML -------------------------------------------------------------------------------------------------------------------- */
+/* ---- YAML ---------------------------------------------------------------------------------------------- */
 
 static void yaml_scalar(struct buf *b, const struct json *v)
 {
@@ -161,7 +161,8 @@ static bool plain_key(struct str key)
 {
     for (size_t i = 0; i < key.n; i++) {
         char c = key.p[i];
-        bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+        bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'
+                  || c == '-' || c == '.';
         if (!ok || (i == 0 && (c == '-' || c == '.'))) {
             return false;
         }
@@ -227,7 +228,7 @@ static void yaml_value(struct buf *b, const struct json *v, unsigned depth, bool
     buf_char(b, '\n');
 }
 
-/* ---- choosing ------------------------------------------------------------------------------------------------------------------ */
+/* ---- choosing ------------------------------------------------------------------------------------------ */
 
 enum format { FORMAT_JSON, FORMAT_YAML };
 
@@ -237,7 +238,8 @@ static bool media_format(struct str media, enum format *out)
     struct str rest, type = str_trim(str_cut(media, ';', &rest));
     bool yaml = str_eq_nocase(type, STR("application/yaml"));
     *out = yaml ? FORMAT_YAML : FORMAT_JSON;
-    return yaml || str_eq_nocase(type, STR("application/json")) || str_eq_nocase(type, STR("application/x-ndjson"));
+    return yaml || str_eq_nocase(type, STR("application/json"))
+           || str_eq_nocase(type, STR("application/x-ndjson"));
 }
 
 /* `format`, or what the client accepts, or the form it speaks itself. */
@@ -278,7 +280,8 @@ enum err rest_shape(struct rest *r, struct buf *b, const char **content_type)
     struct json tree;
     enum err e = json_parse(&tree, buf_view(b), r->arena, &json_limits_default, &r->em);
     struct json kept;
-    if (e == ERR_OK && !json_copy(&kept, &tree, r->arena)) { /* the tree borrows from b, which is written anew */
+    if (e == ERR_OK
+        && !json_copy(&kept, &tree, r->arena)) { /* the tree borrows from b, which is written anew */
         e = err_no_memory(&r->em);
     }
     if (e == ERR_OK && spec.n > 0) {

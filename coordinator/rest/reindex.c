@@ -5,12 +5,12 @@
 #include "engine/index/engine.h"
 #include "engine/mapping/java.h"
 
-/* ---- parsers of objects, as Elasticsearch's ObjectParser goes about it ------------------------------------------------------- */
+/* ---- parsers of objects, as Elasticsearch's ObjectParser goes about it --------------------------------- */
 
 static enum err wrong_token(struct by_query_rq *q, const char *parser, const struct json_member *m)
 {
-    return jr_fail_xc(q->r->body, m->value.off, &q->r->em, "[%s] %.*s doesn't support values of type: %s", parser, STR_ARG(m->key),
-                      json_token_name(&m->value));
+    return jr_fail_xc(q->r->body, m->value.off, &q->r->em, "[%s] %.*s doesn't support values of type: %s",
+                      parser, STR_ARG(m->key), json_token_name(&m->value));
 }
 
 static enum err wrap(struct by_query_rq *q, const char *parser, const struct json_member *m, enum err e)
@@ -18,7 +18,7 @@ static enum err wrap(struct by_query_rq *q, const char *parser, const struct jso
     return e == ERR_OK ? e : jr_wrap_field(q->r->body, m->value.off, parser, m->key, &q->r->em);
 }
 
-/* ---- dest --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- dest ---------------------------------------------------------------------------------------------- */
 
 static enum err set_dest(struct by_query_rq *q, struct str key, struct str v)
 {
@@ -28,7 +28,9 @@ static enum err set_dest(struct by_query_rq *q, struct str key, struct str v)
         s->dest = v;
     } else if (str_is(key, "routing")) {
         s->dest_routing = v;
-        s->routing = str_is(v, "discard") ? ROUTING_DISCARD : v.n > 0 && v.p[0] == '=' ? ROUTING_SET : ROUTING_KEEP;
+        s->routing = str_is(v, "discard")       ? ROUTING_DISCARD
+                     : v.n > 0 && v.p[0] == '=' ? ROUTING_SET
+                                                : ROUTING_KEEP;
         if (s->routing == ROUTING_SET) {
             s->dest_routing = str_slice(v, 1, v.n);
         } else if (str_is(v, "keep")) {
@@ -37,7 +39,8 @@ static enum err set_dest(struct by_query_rq *q, struct str key, struct str v)
     } else if (str_is(key, "op_type")) {
         s->dest_create = str_eq_nocase(v, STR("create"));
         if (!s->dest_create && !str_eq_nocase(v, STR("index"))) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT, "opType must be 'create' or 'index', found: [%.*s]", STR_ARG(v));
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "opType must be 'create' or 'index', found: [%.*s]",
+                           STR_ARG(v));
         }
     } else if (str_is(key, "pipeline")) {
         s->pipeline = str_is(v, "_none") ? STR_NULL : v;
@@ -49,7 +52,8 @@ static enum err set_dest(struct by_query_rq *q, struct str key, struct str v)
 
 static enum err read_dest(struct by_query_rq *q, const struct json *dest)
 {
-    static const char *const known[] = {"index", "type", "routing", "op_type", "pipeline", "version_type", NULL};
+    static const char *const known[] = {"index",    "type",         "routing", "op_type",
+                                        "pipeline", "version_type", NULL};
     for (uint32_t i = 0; i < dest->n; i++) {
         const struct json_member *m = &dest->members[i];
         bool is_known = false;
@@ -70,7 +74,7 @@ static enum err read_dest(struct by_query_rq *q, const struct json *dest)
     return ERR_OK;
 }
 
-/* ---- source ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- source -------------------------------------------------------------------------------------------- */
 
 static enum err read_index(struct by_query_rq *q, const struct json *v)
 {
@@ -84,7 +88,8 @@ static enum err read_index(struct by_query_rq *q, const struct json *v)
     }
     if (v->type != JSON_ARRAY) {
         struct str text = java_text(v, q->arena);
-        return err_set(&q->r->em, ERR_ILLEGAL_ARGUMENT, "Expected [index] to be a list or a string but was [%.*s]", STR_ARG(text));
+        return err_set(&q->r->em, ERR_ILLEGAL_ARGUMENT,
+                       "Expected [index] to be a list or a string but was [%.*s]", STR_ARG(text));
     }
     buf_init(&b, NULL, MIB);
     for (uint32_t i = 0; i < v->n; i++) {
@@ -96,10 +101,12 @@ static enum err read_index(struct by_query_rq *q, const struct json *v)
     return q->s->search.index.p != NULL ? ERR_OK : err_no_memory(&q->r->em);
 }
 
-/* Documents of other clusters: nothing here may be asked for them. What is wrong with the request is said first. */
+/* Documents of other clusters: nothing here may be asked for them. What is wrong with the request is said
+ * first. */
 static enum err refuse_remote(const struct json *v, struct errmsg *em)
 {
-    static const char *const known[] = {"host", "username", "password", "headers", "socket_timeout", "connect_timeout", "query"};
+    static const char *const known[] = {"host",           "username",        "password", "headers",
+                                        "socket_timeout", "connect_timeout", "query"};
     if (v->type == JSON_NULL) {
         return ERR_OK;
     }
@@ -116,7 +123,8 @@ static enum err refuse_remote(const struct json *v, struct errmsg *em)
             is_known |= str_is(v->members[i].key, known[k]);
         }
         if (!is_known) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT, "Unsupported fields in [remote]: [%.*s]", STR_ARG(v->members[i].key));
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "Unsupported fields in [remote]: [%.*s]",
+                           STR_ARG(v->members[i].key));
         }
     }
     struct str text = json_text(host), port;
@@ -124,7 +132,8 @@ static enum err refuse_remote(const struct json *v, struct errmsg *em)
     struct str address = scheme == SIZE_MAX ? text : str_slice(text, scheme + 3, text.n);
     (void)str_cut(address, ':', &port);
     if (scheme == SIZE_MAX || port.n == 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[host] must be of the form [scheme]://[host]:[port](/[pathPrefix])? but was [%.*s]",
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "[host] must be of the form [scheme]://[host]:[port](/[pathPrefix])? but was [%.*s]",
                        STR_ARG(text));
     }
     return ERR_OK;
@@ -135,7 +144,8 @@ static enum err not_whitelisted(const struct json *remote, struct errmsg *em)
     struct str text = json_text(json_get(remote, "host"));
     size_t scheme = str_find_str(text, STR("://"));
     struct str rest, address = str_cut(str_slice(text, scheme + 3, text.n), '/', &rest);
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "[%.*s] not whitelisted in reindex.remote.whitelist", STR_ARG(address));
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "[%.*s] not whitelisted in reindex.remote.whitelist",
+                   STR_ARG(address));
 }
 
 /* A document has no other type than _doc: asked for another, none is found. */
@@ -146,7 +156,8 @@ static enum err read_type(struct by_query_rq *q, const struct json *v)
         return ERR_OK;
     }
     struct json tree, none = json_mk_object(), query = json_mk_object();
-    bool ok = json_copy(&tree, q->s->search.tree, q->arena) && json_put(&query, q->arena, STR("match_none"), none)
+    bool ok = json_copy(&tree, q->s->search.tree, q->arena)
+              && json_put(&query, q->arena, STR("match_none"), none)
               && json_put(&tree, q->arena, STR("query"), query);
     return ok ? by_query_reparse(q, &tree) : err_no_memory(&q->r->em);
 }
@@ -161,13 +172,15 @@ static enum err read_source(struct by_query_rq *q, const struct json *v)
     return e == ERR_OK ? read_type(q, json_get(v, "type")) : e;
 }
 
-/* ---- script ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- script -------------------------------------------------------------------------------------------- */
 
 static enum err script_member(struct by_query_rq *q, const struct json_member *m, struct str *id)
 {
-    static const char *const known[] = {"source", "id", "lang", "options", "params", "inline", "stored", NULL};
+    static const char *const known[] = {"source", "id",     "lang",   "options",
+                                        "params", "inline", "stored", NULL};
     struct by_query_spec *s = q->s;
-    bool source = str_is(m->key, "source") || str_is(m->key, "inline"), stored = str_is(m->key, "id") || str_is(m->key, "stored");
+    bool source = str_is(m->key, "source") || str_is(m->key, "inline"),
+         stored = str_is(m->key, "id") || str_is(m->key, "stored");
     bool object = str_is(m->key, "params") || str_is(m->key, "options");
     if (!source && !stored && !object && !str_is(m->key, "lang")) {
         return jr_unknown_field(q->r->body, m->key_off, "script", m->key, known, &q->r->em);
@@ -179,7 +192,8 @@ static enum err script_member(struct by_query_rq *q, const struct json_member *m
         s->params = &m->value;
     } else if (!object) {
         if ((source && id->p != NULL) || (stored && s->script.p != NULL)) {
-            err_set(&q->r->em, ERR_ILLEGAL_ARGUMENT, "must only use one of [source, id] when specifying a script");
+            err_set(&q->r->em, ERR_ILLEGAL_ARGUMENT,
+                    "must only use one of [source, id] when specifying a script");
             return wrap(q, "script", m, ERR_ILLEGAL_ARGUMENT);
         }
         *(source ? &s->script : stored ? id : &s->lang) = m->value.s;
@@ -198,12 +212,13 @@ static enum err read_script(struct by_query_rq *q, const struct json *v, struct 
         }
     }
     if (q->s->script.p == NULL && id->p == NULL) {
-        return err_set(&q->r->em, ERR_ILLEGAL_ARGUMENT, "must specify either [source] for an inline script or [id] for a stored script");
+        return err_set(&q->r->em, ERR_ILLEGAL_ARGUMENT,
+                       "must specify either [source] for an inline script or [id] for a stored script");
     }
     return ERR_OK;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------------------------------------- */
 
 static enum err member(struct by_query_rq *q, const struct json_member *m, struct str *script_id)
 {
@@ -248,7 +263,8 @@ static enum err read_body(struct by_query_rq *q)
         return err_set(&r->em, ERR_PARSE, "request body is required");
     }
     if (e == ERR_OK && body->type != JSON_OBJECT) {
-        return jr_fail_xc(r->body, body->off, &r->em, "[reindex] Expected START_OBJECT but was: %s", json_token_name(body));
+        return jr_fail_xc(r->body, body->off, &r->em, "[reindex] Expected START_OBJECT but was: %s",
+                          json_token_name(body));
     }
     e = e == ERR_OK ? by_query_search(q, NULL, NULL) : e;
     for (uint32_t i = 0; e == ERR_OK && i < body->n; i++) {
@@ -259,7 +275,8 @@ static enum err read_body(struct by_query_rq *q)
         return not_whitelisted(remote, &r->em);
     }
     if (e == ERR_OK && script_id.p != NULL) {
-        return err_set(&r->em, ERR_RESOURCE_NOT_FOUND, "unable to find script [%.*s] in cluster state", STR_ARG(script_id));
+        return err_set(&r->em, ERR_RESOURCE_NOT_FOUND, "unable to find script [%.*s] in cluster state",
+                       STR_ARG(script_id));
     }
     return e;
 }
@@ -277,7 +294,8 @@ static void reindex(struct rest *r)
     enum err e = ERR_OK;
     if (rest_has(r, "pipeline")) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
-                    "_reindex doesn't support [pipeline] as a query parameter. Specify it in the [dest] object instead.");
+                    "_reindex doesn't support [pipeline] as a query parameter. Specify it in the [dest] "
+                    "object instead.");
     }
     e = e == ERR_OK ? read_body(&q) : e;
     e = e == ERR_OK ? rest_time(r, "scroll", BY_QUERY_SCROLL_MS, &q.s->search.scroll_ms) : e;

@@ -82,7 +82,9 @@ static void resolve_index(struct rest *r)
     struct jsonw w;
     enum err e = rest_index_options(r, &o);
     e = e == ERR_OK ? rest_list(r, "name", &list, &n_list) : e;
-    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "name"), &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em) : e;
+    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "name"), &o, clock_wall_ms(r->co->o.clock),
+                                      r->arena, &t, &n, &r->em)
+                    : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;

@@ -1,5 +1,6 @@
-/* A trie of path parts. A path is walked in up to four modes, as Elasticsearch's PathTrie does, each freer than the one before
- * with where `{name}` may stand for a part; the first leaf that serves the method is taken. */
+/* A trie of path parts. A path is walked in up to four modes, as Elasticsearch's PathTrie does, each freer
+ * than the one before with where `{name}` may stand for a part; the first leaf that serves the method is
+ * taken. */
 #include "coordinator/rest/rest.h"
 
 struct leaf_route {
@@ -93,15 +94,18 @@ static bool wildcard_allowed(enum mode mode, bool first, bool last)
 }
 
 /* The leaf below `at` for the parts from `depth` on; NULL: none in this mode. */
-static const struct node *retrieve(const struct node *at, const struct str *parts, unsigned n, unsigned depth, enum mode mode)
+static const struct node *retrieve(const struct node *at, const struct str *parts, unsigned n, unsigned depth,
+                                   enum mode mode)
 {
     const struct node *any = wildcard_child(at), *node = explicit_child(at, parts[depth]);
-    bool first = depth == 0, last = depth + 1 == n, explicit_or_root = mode == EXPLICIT_ONLY || mode == WILDCARD_ROOT;
+    bool first = depth == 0, last = depth + 1 == n,
+         explicit_or_root = mode == EXPLICIT_ONLY || mode == WILDCARD_ROOT;
     bool used_wildcard = false;
     if (node == NULL) {
         node = wildcard_allowed(mode, first, last) ? any : NULL;
         used_wildcard = true;
-    } else if (node->routes == NULL && any != NULL && ((last && !explicit_or_root) || (first && explicit_or_root))) {
+    } else if (node->routes == NULL && any != NULL
+               && ((last && !explicit_or_root) || (first && explicit_or_root))) {
         node = any;
         used_wildcard = true;
     }
@@ -115,8 +119,8 @@ static const struct node *retrieve(const struct node *at, const struct str *part
     return leaf;
 }
 
-/* Names the parts that the pattern has in braces. The pattern outlives the request: its bytes serve as names, copied with a
- * NUL into the arena. */
+/* Names the parts that the pattern has in braces. The pattern outlives the request: its bytes serve as names,
+ * copied with a NUL into the arena. */
 static bool bind(struct rest *rq, const struct route *route, const struct str *parts)
 {
     struct str rest = str_of(route->pattern + 1);
@@ -134,12 +138,14 @@ static bool bind(struct rest *rq, const struct route *route, const struct str *p
     return true;
 }
 
-rest_handler router_find(const struct router *r, struct rest *rq, const struct str *parts, unsigned n_parts, unsigned *allowed)
+rest_handler router_find(const struct router *r, struct rest *rq, const struct str *parts, unsigned n_parts,
+                         unsigned *allowed)
 {
     const struct route *found = NULL;
     *allowed = 0;
     for (int mode = 0; mode < MODES; mode++) {
-        const struct node *leaf = n_parts == 0 ? &r->root : retrieve(&r->root, parts, n_parts, 0, (enum mode)mode);
+        const struct node *leaf =
+            n_parts == 0 ? &r->root : retrieve(&r->root, parts, n_parts, 0, (enum mode)mode);
         for (const struct leaf_route *l = leaf != NULL ? leaf->routes : NULL; l != NULL; l = l->next) {
             *allowed |= l->route->methods;
             if (found == NULL && (l->route->methods & 1U << rq->method) != 0) {

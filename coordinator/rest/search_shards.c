@@ -76,7 +76,8 @@ static void search_shards(struct rest *r)
     o.unblocked = 1U << BLOCK_METADATA_READ;
     enum err e = rest_index_options(r, &o);
     if (e == ERR_OK) {
-        e = resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em);
+        e = resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena, &t,
+                            &n, &r->em);
     }
     if (e != ERR_OK) {
         rest_fail(r, NULL);

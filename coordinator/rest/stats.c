@@ -2,7 +2,7 @@
 
 #define NS_PER_MS 1000000
 
-/* ---- sections ------------------------------------------------------------------------------------------------------------------ */
+/* ---- sections ------------------------------------------------------------------------------------------ */
 
 static void put(struct jsonw *w, const char *key, uint64_t v)
 {
@@ -208,13 +208,14 @@ enum err stats_metrics(struct rest *r, struct str list, const char *what, unsign
             i++;
         }
         if (i == ARRAY_LEN(sections)) {
-            return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "request [%.*s] contains unrecognized %s: [%.*s]", STR_ARG(r->http->path), what,
-                           STR_ARG(name));
+            return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "request [%.*s] contains unrecognized %s: [%.*s]",
+                           STR_ARG(r->http->path), what, STR_ARG(name));
         }
         *out |= 1U << i;
     }
     if (all && list.n > 0 && !single) {
-        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "request [%.*s] contains _all and individual metrics [%.*s]", STR_ARG(r->http->path),
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                       "request [%.*s] contains _all and individual metrics [%.*s]", STR_ARG(r->http->path),
                        STR_ARG(list));
     }
     *out = all ? STATS_ALL : *out;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- filling ----------------------------------------------------------------------------------------------------------------- */
+/* ---- filling ------------------------------------------------------------------------------------------- */
 
 void table_init(struct table *t, struct rest *r, const struct table_column *columns, uint32_t n_columns)
 {
@@ -75,7 +75,7 @@ void table_ms(struct table *t, int64_t v)
     put(t, (struct cell){.kind = CELL_MS, .number = v});
 }
 
-/* ---- cells as text ------------------------------------------------------------------------------------------------------------- */
+/* ---- cells as text ------------------------------------------------------------------------------------- */
 
 /* One decimal, cut and not rounded up, ".0" left out: as Elasticsearch words sizes and times. */
 static struct str with_unit(struct arena *a, int64_t v, int64_t unit, const char *suffix)
@@ -108,13 +108,11 @@ static struct str in_unit(struct table *t, int64_t v, const struct unit *units, 
 
 static struct str cell_text(struct table *t, const struct cell *c)
 {
-    static const struct unit sizes[] = {{"b", "b", 1},
-                                        {"k", "kb", 1 << 10},
-                                        {"m", "mb", 1 << 20},
-                                        {"g", "gb", 1 << 30},
-                                        {"t", "tb", (int64_t)1 << 40},
-                                        {"p", "pb", (int64_t)1 << 50}};
-    static const struct unit times[] = {{"ms", "ms", 1}, {"s", "s", 1000}, {"m", "m", 60000}, {"h", "h", 3600000}, {"d", "d", 86400000}};
+    static const struct unit sizes[] = {
+        {"b", "b", 1},        {"k", "kb", 1 << 10},          {"m", "mb", 1 << 20},
+        {"g", "gb", 1 << 30}, {"t", "tb", (int64_t)1 << 40}, {"p", "pb", (int64_t)1 << 50}};
+    static const struct unit times[] = {
+        {"ms", "ms", 1}, {"s", "s", 1000}, {"m", "m", 60000}, {"h", "h", 3600000}, {"d", "d", 86400000}};
     struct str wanted;
     switch (c->kind) {
     case CELL_TEXT:
@@ -126,7 +124,8 @@ static struct str cell_text(struct table *t, const struct cell *c)
     case CELL_MS:
         wanted = rest_param(t->r, "time");
         if (str_is(wanted, "nanos") || str_is(wanted, "micros")) {
-            return arena_printf(t->r->arena, "%lld", (long long)c->number * (str_is(wanted, "nanos") ? 1000000 : 1000));
+            return arena_printf(t->r->arena, "%lld",
+                                (long long)c->number * (str_is(wanted, "nanos") ? 1000000 : 1000));
         }
         if (wanted.n == 0 && c->number == 0) {
             return STR("0s");
@@ -138,7 +137,7 @@ static struct str cell_text(struct table *t, const struct cell *c)
     return STR_NULL;
 }
 
-/* ---- which columns -------------------------------------------------------------------------------------------------------------- */
+/* ---- which columns ------------------------------------------------------------------------------------- */
 
 struct shown {
     uint32_t column;
@@ -204,7 +203,7 @@ static enum err choose_columns(struct table *t, struct shown **out, size_t *n)
     return ERR_OK;
 }
 
-/* ---- sorting ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- sorting ------------------------------------------------------------------------------------------- */
 
 static int cell_cmp(const struct cell *a, const struct cell *b)
 {
@@ -212,7 +211,8 @@ static int cell_cmp(const struct cell *a, const struct cell *b)
         return (a->kind != CELL_NULL) - (b->kind != CELL_NULL);
     }
     if (a->kind == CELL_TEXT || b->kind == CELL_TEXT) {
-        return a->kind == b->kind ? str_cmp(a->text, b->text) : (a->kind == CELL_TEXT) - (b->kind == CELL_TEXT);
+        return a->kind == b->kind ? str_cmp(a->text, b->text)
+                                  : (a->kind == CELL_TEXT) - (b->kind == CELL_TEXT);
     }
     return (a->number > b->number) - (a->number < b->number);
 }
@@ -228,7 +228,8 @@ static void sort_by(const struct table *t, uint32_t *order, uint32_t *scratch, s
             for (uint32_t at = from; at < end; at++) {
                 int c = 0;
                 if (i < mid && k < end) {
-                    c = cell_cmp(&t->cells[(size_t)order[i] * t->n_columns + column], &t->cells[(size_t)order[k] * t->n_columns + column]);
+                    c = cell_cmp(&t->cells[(size_t)order[i] * t->n_columns + column],
+                                 &t->cells[(size_t)order[k] * t->n_columns + column]);
                     c = descending ? -c : c;
                 }
                 scratch[at] = k >= end || (i < mid && c <= 0) ? order[i++] : order[k++];
@@ -248,17 +249,20 @@ static enum err sort_rows(struct table *t, uint32_t *order)
     for (uint32_t i = e == ERR_OK ? n : 0; i-- > 0;) {
         struct str key = keys[i];
         bool descending = str_ends(key, STR(":desc"));
-        key = descending ? str_slice(key, 0, key.n - 5) : str_ends(key, STR(":asc")) ? str_slice(key, 0, key.n - 4) : key;
+        key = descending                   ? str_slice(key, 0, key.n - 5)
+              : str_ends(key, STR(":asc")) ? str_slice(key, 0, key.n - 4)
+                                           : key;
         size_t column = find_column(t, key);
         if (column == SIZE_MAX) {
-            return err_set(&r->em, ERR_UNSUPPORTED, "Unable to sort by unknown sort key `%.*s`", STR_ARG(key));
+            return err_set(&r->em, ERR_UNSUPPORTED, "Unable to sort by unknown sort key `%.*s`",
+                           STR_ARG(key));
         }
         sort_by(t, order, scratch, column, descending);
     }
     return e;
 }
 
-/* ---- printing --------------------------------------------------------------------------------------------------------------------- */
+/* ---- printing ------------------------------------------------------------------------------------------ */
 
 /* Code points: what a column's width counts. */
 static size_t width_of(struct str s)
@@ -396,7 +400,8 @@ void table_send(struct table *t)
 
 bool table_help(struct rest *r, const struct table_column *columns, uint32_t n_columns)
 {
-    static const char *const known[] = {"h", "v", "s", "bytes", "time", "size", "ts", "local", "master_timeout"};
+    static const char *const known[] = {"h",    "v",  "s",     "bytes",         "time",
+                                        "size", "ts", "local", "master_timeout"};
     size_t width[3] = {0, 0, 0};
     bool help;
     struct buf b;
@@ -414,7 +419,8 @@ bool table_help(struct rest *r, const struct table_column *columns, uint32_t n_c
     for (unsigned pass = 0; pass < 2; pass++) {
         for (uint32_t i = 0; i < n_columns; i++) {
             const struct table_column *c = &columns[i];
-            struct str texts[3] = {str_of(c->name), str_of(c->aliases != NULL ? c->aliases : ""), str_of(c->about)};
+            struct str texts[3] = {str_of(c->name), str_of(c->aliases != NULL ? c->aliases : ""),
+                                   str_of(c->about)};
             for (size_t k = 0; k < 3; k++) {
                 if (pass == 0) {
                     width[k] = texts[k].n > width[k] ? texts[k].n : width[k];

@@ -1,8 +1,8 @@
 /* table.h - rows and columns as the _cat endpoints print them.
  *
- * A table is filled column by column in the request's arena; sending it applies what the request asks for: which columns (h),
- * their order, sorting (s), the header (v), help, units of bytes and times, and the format. It knows nothing of what the cells
- * mean. One thread at a time. */
+ * A table is filled column by column in the request's arena; sending it applies what the request asks for:
+ * which columns (h), their order, sorting (s), the header (v), help, units of bytes and times, and the
+ * format. It knows nothing of what the cells mean. One thread at a time. */
 #ifndef COORDINATOR_REST_TABLE_H
 #define COORDINATOR_REST_TABLE_H
 

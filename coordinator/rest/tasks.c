@@ -10,8 +10,8 @@
 #include "common/base/date.h"
 #include "common/base/time_text.h"
 
-#define POLL_MS          50    /* between looks at tasks that are waited for */
-#define WAIT_MS_DEFAULT  30000
+#define POLL_MS         50 /* between looks at tasks that are waited for */
+#define WAIT_MS_DEFAULT 30000
 
 enum group { BY_NODES, BY_PARENTS, BY_NONE };
 
@@ -32,7 +32,7 @@ struct tasks_rq {
     float per_second;
     struct listed *v;
     size_t n, cap;
-    bool found, failed; /* failed: no memory */
+    bool found, failed;  /* failed: no memory */
     const char *failure; /* why the task asked for was not done to; NULL: it was */
     /* the tasks of listing itself */
     struct task list, list_node;
@@ -45,7 +45,7 @@ struct tasks_rq {
 
 static const struct task_ops no_ops = {.cancellable = false};
 
-/* ---- which ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- which --------------------------------------------------------------------------------------------- */
 
 static bool in_list(struct str patterns, struct str s)
 {
@@ -126,14 +126,15 @@ static void each(void *self, struct task *t)
     keep(q, t);
 }
 
-/* ---- printing ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- printing ------------------------------------------------------------------------------------------ */
 
 static void write_key(const struct tasks_rq *q, struct jsonw *w, uint64_t id)
 {
     jw_key(w, arena_printf(q->r->arena, "%.*s:%llu", STR_ARG(q->r->co->o.node_id), (unsigned long long)id));
 }
 
-static void write_listed(const struct tasks_rq *q, const struct listed *t, bool with_children, struct jsonw *w)
+static void write_listed(const struct tasks_rq *q, const struct listed *t, bool with_children,
+                         struct jsonw *w)
 {
     bool open = false;
     jw_obj(w);
@@ -246,7 +247,10 @@ static void write_failure(const struct tasks_rq *q, struct jsonw *w)
         bool unsupported = q->failure != NULL && q->cancel;
         jw_kz(w, "type", err_type(unsupported ? ERR_ILLEGAL_ARGUMENT : ERR_RESOURCE_NOT_FOUND));
         jw_k(w, "reason");
-        jw_strf(w, unsupported ? "task [%s] doesn't support cancellation" : q->cancel ? "task [%s] is not found" : "task [%s] is missing",
+        jw_strf(w,
+                unsupported ? "task [%s] doesn't support cancellation"
+                : q->cancel ? "task [%s] is not found"
+                            : "task [%s] is missing",
                 id != NULL ? id : "");
     }
     jw_obj_end(w);
@@ -277,14 +281,15 @@ static void send_list(struct tasks_rq *q)
     rest_send(r, 200, &b);
 }
 
-/* ---- waiting ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- waiting ------------------------------------------------------------------------------------------- */
 
 static void look_again(void *arg)
 {
     struct tasks_rq *q = arg;
     bool running = false;
     for (size_t i = 0; i < q->n; i++) {
-        running |= q->v[i].id != q->list.id && q->v[i].id != q->list_node.id && tasks_one(q->r->co->tasks, q->v[i].id, NULL, NULL);
+        running |= q->v[i].id != q->list.id && q->v[i].id != q->list_node.id
+                   && tasks_one(q->r->co->tasks, q->v[i].id, NULL, NULL);
     }
     q->timed_out = running && clock_mono_ms(q->r->co->o.clock) >= q->until_ms;
     if (running && !q->timed_out && !http_aborted(q->r->http) && !delays_stopped(q->r->co->delays)) {
@@ -301,7 +306,7 @@ static void wait_for(struct tasks_rq *q, int64_t timeout_ms, void (*then)(struct
     look_again(q);
 }
 
-/* ---- listing ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- listing ------------------------------------------------------------------------------------------- */
 
 static struct tasks_rq *new_rq(struct rest *r)
 {
@@ -320,7 +325,8 @@ static enum err read_group(struct tasks_rq *q)
     struct str v = rest_param(q->r, "group_by");
     q->group = str_is(v, "parents") ? BY_PARENTS : str_is(v, "none") ? BY_NONE : BY_NODES;
     if (v.p != NULL && q->group == BY_NODES && !str_is(v, "nodes")) {
-        return err_set(&q->r->em, ERR_ILLEGAL_ARGUMENT, "[group_by] must be one of [nodes], [parents] or [none] but was [%.*s]", STR_ARG(v));
+        return err_set(&q->r->em, ERR_ILLEGAL_ARGUMENT,
+                       "[group_by] must be one of [nodes], [parents] or [none] but was [%.*s]", STR_ARG(v));
     }
     return ERR_OK;
 }
@@ -356,7 +362,8 @@ static void begin_listing(struct tasks_rq *q)
     const struct str *opaque = http_header_find(q->r->http->headers, q->r->http->headers_n, "x-opaque-id");
     q->list.opaque_id = opaque != NULL ? *opaque : STR_NULL;
     tasks_begin(ts, &q->list);
-    q->list_node = (struct task){.ops = &no_ops, .action = "cluster:monitor/tasks/lists[n]", .type = "direct", .parent = q->list.id};
+    q->list_node = (struct task){
+        .ops = &no_ops, .action = "cluster:monitor/tasks/lists[n]", .type = "direct", .parent = q->list.id};
     q->list_node.opaque_id = q->list.opaque_id;
     tasks_begin(ts, &q->list_node);
 }
@@ -389,7 +396,7 @@ static void list_tasks(struct rest *r)
     }
 }
 
-/* ---- cancelling and rates ------------------------------------------------------------------------------------------------------------ */
+/* ---- cancelling and rates ------------------------------------------------------------------------------ */
 
 static void cancel_tasks(struct rest *r)
 {
@@ -443,7 +450,7 @@ static void rethrottle(struct rest *r)
     }
 }
 
-/* ---- one task, or its result ----------------------------------------------------------------------------------------------------------- */
+/* ---- one task, or its result --------------------------------------------------------------------------- */
 
 struct result_get {
     struct shard_get rq;
@@ -478,11 +485,13 @@ static void not_stored(struct tasks_rq *q, bool no_index)
         err_about_resource(&r->em, "index_expression", STR(TASKS_INDEX));
         err_about_index(&r->em, STR(TASKS_INDEX), STR("_na_"));
     }
-    err_wrap(&r->em, ERR_RESOURCE_NOT_FOUND, "task [%.*s] isn't running and hasn't stored its results", STR_ARG(id));
+    err_wrap(&r->em, ERR_RESOURCE_NOT_FOUND, "task [%.*s] isn't running and hasn't stored its results",
+             STR_ARG(id));
     if (!str_eq(q->node, r->co->o.node_id)) {
         err_wrap(&r->em, ERR_RESOURCE_NOT_FOUND,
-                 "task [%.*s] belongs to the node [%.*s] which isn't part of the cluster and there is no record of the task", STR_ARG(id),
-                 STR_ARG(q->node));
+                 "task [%.*s] belongs to the node [%.*s] which isn't part of the cluster and there is no "
+                 "record of the task",
+                 STR_ARG(id), STR_ARG(q->node));
     }
     rest_fail(r, NULL);
 }
@@ -513,7 +522,8 @@ static void get_result(struct tasks_rq *q)
 {
     struct rest *r = q->r;
     if (q->timed_out) {
-        err_set(&r->em, ERR_TIMEOUT, "Timed out waiting for completion of task [%llu]", (unsigned long long)q->id);
+        err_set(&r->em, ERR_TIMEOUT, "Timed out waiting for completion of task [%llu]",
+                (unsigned long long)q->id);
         rest_fail(r, NULL);
         return;
     }
@@ -569,7 +579,7 @@ static void get_task(struct rest *r)
     }
 }
 
-/* ---- as a table --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- as a table ---------------------------------------------------------------------------------------- */
 
 static const struct table_column columns[] = {
     {"id", NULL, "id of the task with the node", false, true},

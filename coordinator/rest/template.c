@@ -6,7 +6,7 @@ static const char *names_of(enum template_kind kind)
     return kind == TEMPLATE_COMPOSABLE ? "index template" : "component template";
 }
 
-/* ---- put, delete ------------------------------------------------------------------------------------------------------------------ */
+/* ---- put, delete --------------------------------------------------------------------------------------- */
 
 static void put(struct rest *r, enum template_kind kind)
 {
@@ -38,7 +38,8 @@ static void put(struct rest *r, enum template_kind kind)
     rq->template_kind = kind;
     rq->create_only = create;
     rq->timeout_ms = timeout_ms;
-    if (order.p != NULL && kind == TEMPLATE_LEGACY && rq->body.type == JSON_OBJECT && json_get(body, "order") == NULL
+    if (order.p != NULL && kind == TEMPLATE_LEGACY && rq->body.type == JSON_OBJECT
+        && json_get(body, "order") == NULL
         && !json_put(&rq->body, &rq->arena, STR("order"), (struct json){.type = JSON_NUMBER, .s = order})) {
         rest_meta_free(rq);
         err_no_memory(&r->em);
@@ -63,7 +64,7 @@ static void put_component(struct rest *r)
     put(r, TEMPLATE_COMPONENT);
 }
 
-static void delete(struct rest *r, enum template_kind kind)
+static void delete (struct rest *r, enum template_kind kind)
 {
     int64_t timeout_ms;
     struct str name = rest_param(r, "name");
@@ -81,20 +82,20 @@ static void delete(struct rest *r, enum template_kind kind)
 
 static void delete_legacy(struct rest *r)
 {
-    delete(r, TEMPLATE_LEGACY);
+    delete (r, TEMPLATE_LEGACY);
 }
 
 static void delete_composable(struct rest *r)
 {
-    delete(r, TEMPLATE_COMPOSABLE);
+    delete (r, TEMPLATE_COMPOSABLE);
 }
 
 static void delete_component(struct rest *r)
 {
-    delete(r, TEMPLATE_COMPONENT);
+    delete (r, TEMPLATE_COMPONENT);
 }
 
-/* ---- get ----------------------------------------------------------------------------------------------------------------------------- */
+/* ---- get ----------------------------------------------------------------------------------------------- */
 
 /* A template's body; its settings flat where asked for. */
 static enum err write_body(struct rest *r, const struct template_meta *t, bool flat, struct jsonw *w)
@@ -114,12 +115,15 @@ static enum err write_body(struct rest *r, const struct template_meta *t, bool f
         for (size_t i = 0; e == ERR_OK && i < s.n; i++) {
             struct json v = json_mk_str(s.v[i].value);
             if (s.v[i].is_list) {
-                v = (struct json){.type = JSON_ARRAY, .n = s.v[i].n, .items = ARENA_ARRAY(r->arena, struct json, s.v[i].n)};
+                v = (struct json){
+                    .type = JSON_ARRAY, .n = s.v[i].n, .items = ARENA_ARRAY(r->arena, struct json, s.v[i].n)};
                 for (uint32_t k = 0; v.items != NULL && k < v.n; k++) {
                     v.items[k] = json_mk_str(s.v[i].items[k]);
                 }
             }
-            e = (v.type != JSON_ARRAY || v.items != NULL) && json_put(&out, r->arena, s.v[i].key, v) ? ERR_OK : err_no_memory(&r->em);
+            e = (v.type != JSON_ARRAY || v.items != NULL) && json_put(&out, r->arena, s.v[i].key, v)
+                    ? ERR_OK
+                    : err_no_memory(&r->em);
         }
         e = e == ERR_OK && !json_put(&body, r->arena, STR("settings"), out) ? err_no_memory(&r->em) : e;
     }
@@ -153,8 +157,8 @@ static enum err write_one(struct rest *r, const struct template_meta *t, bool fl
     return e;
 }
 
-static enum err write_all(struct rest *r, enum template_kind kind, const struct str *names, uint32_t n, bool flat, struct jsonw *w,
-                          uint32_t *found)
+static enum err write_all(struct rest *r, enum template_kind kind, const struct str *names, uint32_t n,
+                          bool flat, struct jsonw *w, uint32_t *found)
 {
     enum err e = ERR_OK;
     *found = 0;
@@ -212,7 +216,8 @@ static void get(struct rest *r, enum template_kind kind)
     e = write_all(r, kind, names, n, flat, &w, &found);
     bool absent = found == 0 && by_name(names, n);
     if (e == ERR_OK && absent && kind != TEMPLATE_LEGACY && r->method != HTTP_M_HEAD) {
-        e = err_set(&r->em, ERR_RESOURCE_NOT_FOUND, "%s matching [%.*s] not found", names_of(kind), STR_ARG(names[0]));
+        e = err_set(&r->em, ERR_RESOURCE_NOT_FOUND, "%s matching [%.*s] not found", names_of(kind),
+                    STR_ARG(names[0]));
     }
     if (e != ERR_OK) {
         buf_fini(&b);
@@ -243,7 +248,7 @@ static void get_component(struct rest *r)
     get(r, TEMPLATE_COMPONENT);
 }
 
-/* ---- simulate ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- simulate ------------------------------------------------------------------------------------------ */
 
 static void write_recipe(struct jsonw *w, const struct index_recipe *x)
 {
@@ -275,15 +280,18 @@ static bool matches(const struct template_meta *t, struct str index)
     return false;
 }
 
-/* The other templates that would match as well: by an index's name, or by patterns that a template shares with them. */
-static void write_overlapping(struct rest *r, const struct template_meta *chosen, struct str index, struct jsonw *w)
+/* The other templates that would match as well: by an index's name, or by patterns that a template shares
+ * with them. */
+static void write_overlapping(struct rest *r, const struct template_meta *chosen, struct str index,
+                              struct jsonw *w)
 {
     jw_k(w, "overlapping");
     jw_arr(w);
     for (uint32_t i = 0; i < r->state->n_templates; i++) {
         const struct template_meta *t = r->state->templates[i];
         bool same = t->kind == chosen->kind && str_eq(t->name, chosen->name);
-        if (same || t->kind == TEMPLATE_COMPONENT || !(index.p != NULL ? matches(t, index) : templates_overlap(t, chosen))) {
+        if (same || t->kind == TEMPLATE_COMPONENT
+            || !(index.p != NULL ? matches(t, index) : templates_overlap(t, chosen))) {
             continue;
         }
         jw_obj(w);
@@ -320,7 +328,8 @@ static enum err with_body(struct rest *r, struct str name, struct cluster_state 
     return e;
 }
 
-static void answer_simulation(struct rest *r, const struct cluster_state *s, const struct template_meta *t, struct str index)
+static void answer_simulation(struct rest *r, const struct cluster_state *s, const struct template_meta *t,
+                              struct str index)
 {
     struct index_recipe x;
     struct json body;
@@ -371,7 +380,8 @@ static void simulate(struct rest *r)
     enum err e = with_body(r, used, &s);
     const struct template_meta *t = cluster_template(s, TEMPLATE_COMPOSABLE, used);
     if (e == ERR_OK && t == NULL) {
-        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "unable to simulate template [%.*s] that does not exist", STR_ARG(used));
+        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "unable to simulate template [%.*s] that does not exist",
+                    STR_ARG(used));
     }
     if (e != ERR_OK) {
         cluster_state_unref(s);

@@ -1,7 +1,7 @@
 /* agg_int.h - an aggregation as its request wrote it: checked, and without knowledge of any mapping.
  *
- * The tree of `struct agg` is made once by aggs_parse() and never changes; shards collect by it, coordinators reduce by it.
- * Internal to engine/aggs. */
+ * The tree of `struct agg` is made once by aggs_parse() and never changes; shards collect by it, coordinators
+ * reduce by it. Internal to engine/aggs. */
 #ifndef ENGINE_AGGS_AGG_INT_H
 #define ENGINE_AGGS_AGG_INT_H
 
@@ -172,9 +172,9 @@ struct date_histogram_params {
 };
 
 struct range_spec {
-    struct str key;                /* p == NULL: made of the bounds */
-    const struct json *from, *to;  /* NULL: open */
-    struct str mask;               /* ip_range */
+    struct str key;               /* p == NULL: made of the bounds */
+    const struct json *from, *to; /* NULL: open */
+    struct str mask;              /* ip_range */
 };
 
 struct range_params {
@@ -254,7 +254,7 @@ struct pipe_params {
     double sigma;
     const struct json *script;
     int32_t window, shift, lag;
-    struct str unit; /* derivative; p == NULL: none */
+    struct str unit;               /* derivative; p == NULL: none */
     const struct agg_orders *sort; /* bucket_sort */
     int64_t from, size;            /* bucket_sort; size -1: all */
     /* moving_avg */
@@ -274,7 +274,7 @@ struct agg {
     uint32_t n_subs;
     struct agg **pipes; /* pipelines, in an order in which each finds what it reads */
     uint32_t n_pipes;
-    uint32_t place;     /* among the parent's results: subs first, then pipes */
+    uint32_t place; /* among the parent's results: subs first, then pipes */
     struct source_spec vs;
     union {
         struct terms_params terms;
@@ -325,7 +325,7 @@ static inline uint32_t agg_places(const struct agg *a)
     return a->n_subs + a->n_pipes;
 }
 
-/* ---- parsing ---------------------------------------------------------------------------------------------------- */
+/* ---- parsing ------------------------------------------------------------------------------------------- */
 
 struct agg_parse {
     struct agg_spec *spec;
@@ -348,7 +348,8 @@ struct agg_param {
     unsigned tokens;
     enum err (*set)(struct agg_parse *p, struct agg *a, const struct json *v);
 };
-/* Reads an object by tables (each ended by a NULL name; `more` may be NULL). `parser` is the name in errors. */
+/* Reads an object by tables (each ended by a NULL name; `more` may be NULL). `parser` is the name in
+ * errors. */
 enum err agg_params(struct agg_parse *p, struct agg *a, const struct json *body, const char *parser,
                     const struct agg_param *table, const struct agg_param *more);
 
@@ -358,9 +359,11 @@ bool agg_param_known(const struct agg_param *table, struct str key);
 extern const struct agg_param agg_source_params[], agg_source_params_zone[];
 /* ERR_ILLEGAL_ARGUMENT unless a field or a script is given. */
 enum err agg_need_source(struct agg_parse *p, const struct source_spec *s);
-enum err agg_source_one(struct agg_parse *p, struct source_spec *s, struct str key, const struct json *v, bool *known);
+enum err agg_source_one(struct agg_parse *p, struct source_spec *s, struct str key, const struct json *v,
+                        bool *known);
 
-bool agg_path_parse(struct agg_path *out, struct str text, struct arena *arena, struct errmsg *em, enum err *e);
+bool agg_path_parse(struct agg_path *out, struct str text, struct arena *arena, struct errmsg *em,
+                    enum err *e);
 enum err agg_orders_parse(struct agg_parse *p, const struct json *v, struct agg_orders *out);
 /* The given order with a final one by key, ascending. NULL, 0 for v, n: only that. */
 enum err agg_orders_make(struct agg_parse *p, const struct agg_order *v, uint32_t n, struct agg_orders *out);

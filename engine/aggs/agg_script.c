@@ -32,7 +32,8 @@ static double current_score(void *self)
     return (double)((struct agg_script *)self)->score;
 }
 
-static enum err find_column(struct agg_script *s, struct str name, struct script_column **out, struct errmsg *em)
+static enum err find_column(struct agg_script *s, struct str name, struct script_column **out,
+                            struct errmsg *em)
 {
     for (uint32_t i = 0; i < s->n_columns; i++) {
         if (str_eq(s->columns[i].name, name)) {
@@ -46,9 +47,12 @@ static enum err find_column(struct agg_script *s, struct str name, struct script
     }
     if (f->type == FT_TEXT && !f->fielddata) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Text fields are not optimised for operations that require per-document field data like aggregations and "
-                       "sorting, so these operations are disabled by default. Please use a keyword field instead. Alternatively, "
-                       "set fielddata=true on [%.*s] in order to load field data by uninverting the inverted index. Note that this "
+                       "Text fields are not optimised for operations that require per-document field data "
+                       "like aggregations and "
+                       "sorting, so these operations are disabled by default. Please use a keyword field "
+                       "instead. Alternatively, "
+                       "set fielddata=true on [%.*s] in order to load field data by uninverting the inverted "
+                       "index. Note that this "
                        "can use significant memory.",
                        STR_ARG(name));
     }
@@ -73,7 +77,8 @@ static void open_column(struct agg_script *s, struct script_column *c)
     ord_column_open(&c->ords, c->seg != NULL && (c->seg->has & SEG_ORDS) != 0 ? c->seg : NULL);
 }
 
-static enum err text_values(struct agg_script *s, struct script_column *c, struct script_doc *out, struct errmsg *em)
+static enum err text_values(struct agg_script *s, struct script_column *c, struct script_doc *out,
+                            struct errmsg *em)
 {
     uint64_t first;
     uint32_t n = ord_column_seek(&c->ords, s->doc, &first);
@@ -98,7 +103,8 @@ static enum err text_values(struct agg_script *s, struct script_column *c, struc
     }
     buf_fini(&term);
     buf_fini(&shown);
-    *out = (struct script_doc){.type = c->field->type == FT_IP ? SCRIPT_DOC_IP : SCRIPT_DOC_KEYWORD, .n = n, .s = v};
+    *out = (struct script_doc){
+        .type = c->field->type == FT_IP ? SCRIPT_DOC_IP : SCRIPT_DOC_KEYWORD, .n = n, .s = v};
     return ok ? ERR_OK : err_no_memory(em);
 }
 
@@ -144,7 +150,8 @@ static enum err doc_values(void *self, struct str name, struct script_doc *out, 
     int64_t *longs = ARENA_ARRAY(&s->scratch, int64_t, n);
     double *doubles = type == SCRIPT_DOC_DOUBLE ? ARENA_ARRAY(&s->scratch, double, n) : NULL;
     struct geo_point *points = type == SCRIPT_DOC_GEO ? ARENA_ARRAY(&s->scratch, struct geo_point, n) : NULL;
-    if (longs == NULL || (type == SCRIPT_DOC_DOUBLE && doubles == NULL) || (type == SCRIPT_DOC_GEO && points == NULL)) {
+    if (longs == NULL || (type == SCRIPT_DOC_DOUBLE && doubles == NULL)
+        || (type == SCRIPT_DOC_GEO && points == NULL)) {
         return err_no_memory(em);
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -164,7 +171,8 @@ static enum err doc_values(void *self, struct str name, struct script_doc *out, 
     return ERR_OK;
 }
 
-enum err agg_script_new(struct agg_script **out, struct agg_run *r, const struct json *form, struct errmsg *em)
+enum err agg_script_new(struct agg_script **out, struct agg_run *r, const struct json *form,
+                        struct errmsg *em)
 {
     struct agg_script *s = ARENA_NEW(r->arena, struct agg_script);
     if (s == NULL) {
@@ -180,7 +188,8 @@ enum err agg_script_new(struct agg_script **out, struct agg_run *r, const struct
     s->env = (struct script_env){
         .self = s, .doc_values = doc_values, .score = current_score, .now_ms = r->cx->query.now_ms};
     arena_init(&s->scratch, r->arena->alloc, r->arena->bytes_max);
-    enum err e = script_compile(&s->script, json_text(source), lang != NULL ? json_text(lang) : STR(""), SCRIPT_AGG, em);
+    enum err e = script_compile(&s->script, json_text(source), lang != NULL ? json_text(lang) : STR(""),
+                                SCRIPT_AGG, em);
     if (e != ERR_OK) {
         return e;
     }
@@ -208,8 +217,8 @@ enum err agg_script_leaf(struct agg_script *s, struct errmsg *em)
     return ERR_OK;
 }
 
-enum err agg_script_value(struct agg_script *s, doc_id doc, float score, const struct script_given *given, struct json *out,
-                          struct errmsg *em)
+enum err agg_script_value(struct agg_script *s, doc_id doc, float score, const struct script_given *given,
+                          struct json *out, struct errmsg *em)
 {
     arena_reset(&s->scratch);
     s->doc = doc;

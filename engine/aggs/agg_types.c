@@ -3,65 +3,66 @@
 
 const struct agg_type agg_type_root = {"root", AGG_ROOT, CLASS_SINGLE, NULL};
 
-#define AGG_TYPES(X)                                                                                                \
-    X("filter", AGG_FILTER, CLASS_SINGLE, parse_filter)                                                             \
-    X("missing", AGG_MISSING, CLASS_SINGLE, parse_missing)                                                          \
-    X("global", AGG_GLOBAL, CLASS_SINGLE, parse_global)                                                             \
-    X("nested", AGG_NESTED, CLASS_SINGLE, parse_nested)                                                             \
-    X("reverse_nested", AGG_REVERSE_NESTED, CLASS_SINGLE, parse_nested)                                             \
-    X("sampler", AGG_SAMPLER, CLASS_SINGLE, parse_sampler)                                                          \
-    X("diversified_sampler", AGG_DIVERSIFIED, CLASS_SINGLE, parse_diversified)                                      \
-    X("terms", AGG_TERMS, CLASS_MULTI, parse_terms)                                                                 \
-    X("rare_terms", AGG_RARE_TERMS, CLASS_MULTI, parse_rare_terms)                                                  \
-    X("significant_terms", AGG_SIGNIFICANT_TERMS, CLASS_MULTI, parse_significant)                                   \
-    X("histogram", AGG_HISTOGRAM, CLASS_MULTI, parse_histogram)                                                     \
-    X("date_histogram", AGG_DATE_HISTOGRAM, CLASS_MULTI, parse_date_histogram)                                      \
-    X("auto_date_histogram", AGG_AUTO_DATE_HISTOGRAM, CLASS_MULTI, parse_auto_date)                                 \
-    X("range", AGG_RANGE, CLASS_MULTI, parse_range)                                                                 \
-    X("date_range", AGG_DATE_RANGE, CLASS_MULTI, parse_range)                                                       \
-    X("ip_range", AGG_IP_RANGE, CLASS_MULTI, parse_range)                                                           \
-    X("geo_distance", AGG_GEO_DISTANCE, CLASS_MULTI, parse_geo_distance)                                            \
-    X("geohash_grid", AGG_GEOHASH_GRID, CLASS_MULTI, parse_grid)                                                    \
-    X("geotile_grid", AGG_GEOTILE_GRID, CLASS_MULTI, parse_grid)                                                    \
-    X("filters", AGG_FILTERS, CLASS_MULTI, parse_filters)                                                           \
-    X("adjacency_matrix", AGG_ADJACENCY, CLASS_MULTI, parse_adjacency)                                              \
-    X("composite", AGG_COMPOSITE, CLASS_MULTI, parse_composite)                                                     \
-    X("avg", AGG_AVG, CLASS_METRIC, parse_metric)                                                                   \
-    X("sum", AGG_SUM, CLASS_METRIC, parse_metric)                                                                   \
-    X("min", AGG_MIN, CLASS_METRIC, parse_metric)                                                                   \
-    X("max", AGG_MAX, CLASS_METRIC, parse_metric)                                                                   \
-    X("stats", AGG_STATS, CLASS_METRIC, parse_metric)                                                               \
-    X("extended_stats", AGG_EXTENDED_STATS, CLASS_METRIC, parse_stats)                                              \
-    X("value_count", AGG_VALUE_COUNT, CLASS_METRIC, parse_metric)                                                   \
-    X("cardinality", AGG_CARDINALITY, CLASS_METRIC, parse_cardinality)                                              \
-    X("percentiles", AGG_PERCENTILES, CLASS_METRIC, parse_percentiles)                                              \
-    X("percentile_ranks", AGG_PERCENTILE_RANKS, CLASS_METRIC, parse_percentiles)                                    \
-    X("median_absolute_deviation", AGG_MAD, CLASS_METRIC, parse_percentiles)                                        \
-    X("weighted_avg", AGG_WEIGHTED_AVG, CLASS_METRIC, parse_weighted)                                               \
-    X("geo_bounds", AGG_GEO_BOUNDS, CLASS_METRIC, parse_geo_bounds)                                                 \
-    X("geo_centroid", AGG_GEO_CENTROID, CLASS_METRIC, parse_metric)                                                 \
-    X("top_hits", AGG_TOP_HITS, CLASS_METRIC, parse_top_hits)                                                       \
-    X("avg_bucket", AGG_AVG_BUCKET, CLASS_SIBLING, parse_pipe)                                                      \
-    X("sum_bucket", AGG_SUM_BUCKET, CLASS_SIBLING, parse_pipe)                                                      \
-    X("min_bucket", AGG_MIN_BUCKET, CLASS_SIBLING, parse_pipe)                                                      \
-    X("max_bucket", AGG_MAX_BUCKET, CLASS_SIBLING, parse_pipe)                                                      \
-    X("stats_bucket", AGG_STATS_BUCKET, CLASS_SIBLING, parse_pipe)                                                  \
-    X("extended_stats_bucket", AGG_EXTENDED_STATS_BUCKET, CLASS_SIBLING, parse_pipe)                                \
-    X("percentiles_bucket", AGG_PERCENTILES_BUCKET, CLASS_SIBLING, parse_pipe)                                      \
-    X("derivative", AGG_DERIVATIVE, CLASS_PARENT, parse_pipe)                                                       \
-    X("cumulative_sum", AGG_CUMULATIVE_SUM, CLASS_PARENT, parse_pipe)                                               \
-    X("moving_fn", AGG_MOVING_FN, CLASS_PARENT, parse_pipe)                                                         \
-    X("moving_avg", AGG_MOVING_AVG, CLASS_PARENT, parse_pipe)                                                       \
-    X("serial_diff", AGG_SERIAL_DIFF, CLASS_PARENT, parse_pipe)                                                     \
-    X("bucket_script", AGG_BUCKET_SCRIPT, CLASS_PARENT, parse_pipe)                                                 \
-    X("bucket_selector", AGG_BUCKET_SELECTOR, CLASS_PARENT, parse_pipe)                                             \
+#define AGG_TYPES(X)                                                                 \
+    X("filter", AGG_FILTER, CLASS_SINGLE, parse_filter)                              \
+    X("missing", AGG_MISSING, CLASS_SINGLE, parse_missing)                           \
+    X("global", AGG_GLOBAL, CLASS_SINGLE, parse_global)                              \
+    X("nested", AGG_NESTED, CLASS_SINGLE, parse_nested)                              \
+    X("reverse_nested", AGG_REVERSE_NESTED, CLASS_SINGLE, parse_nested)              \
+    X("sampler", AGG_SAMPLER, CLASS_SINGLE, parse_sampler)                           \
+    X("diversified_sampler", AGG_DIVERSIFIED, CLASS_SINGLE, parse_diversified)       \
+    X("terms", AGG_TERMS, CLASS_MULTI, parse_terms)                                  \
+    X("rare_terms", AGG_RARE_TERMS, CLASS_MULTI, parse_rare_terms)                   \
+    X("significant_terms", AGG_SIGNIFICANT_TERMS, CLASS_MULTI, parse_significant)    \
+    X("histogram", AGG_HISTOGRAM, CLASS_MULTI, parse_histogram)                      \
+    X("date_histogram", AGG_DATE_HISTOGRAM, CLASS_MULTI, parse_date_histogram)       \
+    X("auto_date_histogram", AGG_AUTO_DATE_HISTOGRAM, CLASS_MULTI, parse_auto_date)  \
+    X("range", AGG_RANGE, CLASS_MULTI, parse_range)                                  \
+    X("date_range", AGG_DATE_RANGE, CLASS_MULTI, parse_range)                        \
+    X("ip_range", AGG_IP_RANGE, CLASS_MULTI, parse_range)                            \
+    X("geo_distance", AGG_GEO_DISTANCE, CLASS_MULTI, parse_geo_distance)             \
+    X("geohash_grid", AGG_GEOHASH_GRID, CLASS_MULTI, parse_grid)                     \
+    X("geotile_grid", AGG_GEOTILE_GRID, CLASS_MULTI, parse_grid)                     \
+    X("filters", AGG_FILTERS, CLASS_MULTI, parse_filters)                            \
+    X("adjacency_matrix", AGG_ADJACENCY, CLASS_MULTI, parse_adjacency)               \
+    X("composite", AGG_COMPOSITE, CLASS_MULTI, parse_composite)                      \
+    X("avg", AGG_AVG, CLASS_METRIC, parse_metric)                                    \
+    X("sum", AGG_SUM, CLASS_METRIC, parse_metric)                                    \
+    X("min", AGG_MIN, CLASS_METRIC, parse_metric)                                    \
+    X("max", AGG_MAX, CLASS_METRIC, parse_metric)                                    \
+    X("stats", AGG_STATS, CLASS_METRIC, parse_metric)                                \
+    X("extended_stats", AGG_EXTENDED_STATS, CLASS_METRIC, parse_stats)               \
+    X("value_count", AGG_VALUE_COUNT, CLASS_METRIC, parse_metric)                    \
+    X("cardinality", AGG_CARDINALITY, CLASS_METRIC, parse_cardinality)               \
+    X("percentiles", AGG_PERCENTILES, CLASS_METRIC, parse_percentiles)               \
+    X("percentile_ranks", AGG_PERCENTILE_RANKS, CLASS_METRIC, parse_percentiles)     \
+    X("median_absolute_deviation", AGG_MAD, CLASS_METRIC, parse_percentiles)         \
+    X("weighted_avg", AGG_WEIGHTED_AVG, CLASS_METRIC, parse_weighted)                \
+    X("geo_bounds", AGG_GEO_BOUNDS, CLASS_METRIC, parse_geo_bounds)                  \
+    X("geo_centroid", AGG_GEO_CENTROID, CLASS_METRIC, parse_metric)                  \
+    X("top_hits", AGG_TOP_HITS, CLASS_METRIC, parse_top_hits)                        \
+    X("avg_bucket", AGG_AVG_BUCKET, CLASS_SIBLING, parse_pipe)                       \
+    X("sum_bucket", AGG_SUM_BUCKET, CLASS_SIBLING, parse_pipe)                       \
+    X("min_bucket", AGG_MIN_BUCKET, CLASS_SIBLING, parse_pipe)                       \
+    X("max_bucket", AGG_MAX_BUCKET, CLASS_SIBLING, parse_pipe)                       \
+    X("stats_bucket", AGG_STATS_BUCKET, CLASS_SIBLING, parse_pipe)                   \
+    X("extended_stats_bucket", AGG_EXTENDED_STATS_BUCKET, CLASS_SIBLING, parse_pipe) \
+    X("percentiles_bucket", AGG_PERCENTILES_BUCKET, CLASS_SIBLING, parse_pipe)       \
+    X("derivative", AGG_DERIVATIVE, CLASS_PARENT, parse_pipe)                        \
+    X("cumulative_sum", AGG_CUMULATIVE_SUM, CLASS_PARENT, parse_pipe)                \
+    X("moving_fn", AGG_MOVING_FN, CLASS_PARENT, parse_pipe)                          \
+    X("moving_avg", AGG_MOVING_AVG, CLASS_PARENT, parse_pipe)                        \
+    X("serial_diff", AGG_SERIAL_DIFF, CLASS_PARENT, parse_pipe)                      \
+    X("bucket_script", AGG_BUCKET_SCRIPT, CLASS_PARENT, parse_pipe)                  \
+    X("bucket_selector", AGG_BUCKET_SELECTOR, CLASS_PARENT, parse_pipe)              \
     X("bucket_sort", AGG_BUCKET_SORT, CLASS_PARENT, parse_pipe)
 
 #define ROW(name, kind, class, parse) {name, kind, class, parse},
 static const struct agg_type types[] = {AGG_TYPES(ROW)};
 #undef ROW
 #define NAME(name, kind, class, parse) name,
-const char *const agg_type_names[] = {AGG_TYPES(NAME) "variable_width_histogram", "significant_text", "scripted_metric", NULL};
+const char *const agg_type_names[] = {AGG_TYPES(NAME) "variable_width_histogram", "significant_text",
+                                      "scripted_metric", NULL};
 #undef NAME
 
 bool agg_type_known(struct str name)

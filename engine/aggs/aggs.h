@@ -1,7 +1,8 @@
 /* aggs.h - aggregations: parsed once, collected per shard, reduced anywhere.
  *
- * A spec is the checked request (types, names, parameters; no mapping). A collector gathers one shard's partial result;
- * its byte form travels; reduce() merges any number of them, runs the pipeline aggregations, and prints the answer. */
+ * A spec is the checked request (types, names, parameters; no mapping). A collector gathers one shard's
+ * partial result; its byte form travels; reduce() merges any number of them, runs the pipeline aggregations,
+ * and prints the answer. */
 #ifndef ENGINE_AGGS_AGGS_H
 #define ENGINE_AGGS_AGGS_H
 
@@ -9,14 +10,18 @@
 
 struct agg_spec;
 
-/* Checks and takes apart `aggs`. Errors are those of the coordinating node (parsing_exception, x_content_parse_exception,
- * action_request_validation_exception ...). The spec lives in `arena` and borrows from `aggs`. */
-enum err aggs_parse(const struct agg_spec **out, const struct json *aggs, struct str text, struct arena *arena, struct errmsg *em);
+/* Checks and takes apart `aggs`. Errors are those of the coordinating node (parsing_exception,
+ * x_content_parse_exception, action_request_validation_exception ...). The spec lives in `arena` and borrows
+ * from `aggs`. */
+enum err aggs_parse(const struct agg_spec **out, const struct json *aggs, struct str text,
+                    struct arena *arena, struct errmsg *em);
 bool aggs_need_scores(const struct agg_spec *spec);
 
 /* Binds a spec to a shard's view. *out collects (search.h); finish with aggs_result. */
-enum err aggs_collector_new(struct doc_collector **out, const struct agg_spec *spec, const struct search_context *cx,
-                            const struct weight *query /* of the search, for global and top_hits */, struct errmsg *em);
+enum err aggs_collector_new(struct doc_collector **out, const struct agg_spec *spec,
+                            const struct search_context *cx,
+                            const struct weight *query /* of the search, for global and top_hits */,
+                            struct errmsg *em);
 /* The partial result in its byte form; to be called once, after the last segment. */
 enum err aggs_result(struct doc_collector *c, struct buf *out, struct errmsg *em);
 void aggs_collector_free(struct doc_collector *c); /* NULL ok */
@@ -30,7 +35,8 @@ struct aggs_reduce_opts {
 
 /* Merges n partial results (byte forms) and writes the members of "aggregations" as an object's value:
  * {"name":{...},...}. Pure. ERR_TOO_MANY_BUCKETS. */
-enum err aggs_reduce(const struct agg_spec *spec, const struct str *partials, uint32_t n, const struct aggs_reduce_opts *opts,
-                     struct arena *arena, struct jsonw *w, struct errmsg *em);
+enum err aggs_reduce(const struct agg_spec *spec, const struct str *partials, uint32_t n,
+                     const struct aggs_reduce_opts *opts, struct arena *arena, struct jsonw *w,
+                     struct errmsg *em);
 
 #endif

@@ -24,31 +24,36 @@ static enum err unknown_type(struct agg_parse *p, const struct json_member *m)
     json_place(p->text, m->value.off, &line, &col);
     jr_did_you_mean(m->key, agg_type_names, hint, sizeof(hint));
     err_set(p->em, ERR_NAMED_OBJECT, "[%u:%u] unknown field [%.*s]", line, col, STR_ARG(m->key));
-    return err_wrap_at(p->em, ERR_PARSING, line, col, "Unknown aggregation type [%.*s]%s", STR_ARG(m->key), hint);
+    return err_wrap_at(p->em, ERR_PARSING, line, col, "Unknown aggregation type [%.*s]%s", STR_ARG(m->key),
+                       hint);
 }
 
 static enum err parse_type(struct agg_parse *p, struct agg *a, const struct json_member *m)
 {
     if (a->type != NULL) {
-        return jr_fail(p->text, m->value.off, p->em, "Found two aggregation type definitions in [%.*s]: [%s] and [%.*s]",
-                       STR_ARG(a->name), a->type->name, STR_ARG(m->key));
+        return jr_fail(p->text, m->value.off, p->em,
+                       "Found two aggregation type definitions in [%.*s]: [%s] and [%.*s]", STR_ARG(a->name),
+                       a->type->name, STR_ARG(m->key));
     }
     a->type = agg_type_find(m->key);
     if (a->type == NULL) {
-        return agg_type_known(m->key) ? err_set(p->em, ERR_ILLEGAL_ARGUMENT, "aggregation type [%.*s] of [%.*s] is not offered",
-                                                STR_ARG(m->key), STR_ARG(a->name))
-                                      : unknown_type(p, m);
+        return agg_type_known(m->key)
+                   ? err_set(p->em, ERR_ILLEGAL_ARGUMENT, "aggregation type [%.*s] of [%.*s] is not offered",
+                             STR_ARG(m->key), STR_ARG(a->name))
+                   : unknown_type(p, m);
     }
     a->body = &m->value;
     return a->type->parse(p, a, &m->value);
 }
 
 /* One member of a definition: its type, its sub-aggregations or its meta. */
-static enum err parse_member(struct agg_parse *p, struct agg *a, const struct json_member *m, const struct json **subs)
+static enum err parse_member(struct agg_parse *p, struct agg *a, const struct json_member *m,
+                             const struct json **subs)
 {
     if (m->value.type != JSON_OBJECT) {
-        return jr_fail(p->text, m->value.off, p->em, "Expected [START_OBJECT] under [%.*s], but got a [%s] in [%.*s]",
-                       STR_ARG(m->key), json_token_name(&m->value), STR_ARG(a->name));
+        return jr_fail(p->text, m->value.off, p->em,
+                       "Expected [START_OBJECT] under [%.*s], but got a [%s] in [%.*s]", STR_ARG(m->key),
+                       json_token_name(&m->value), STR_ARG(a->name));
     }
     if (str_is(m->key, "meta")) {
         a->meta = &m->value;
@@ -71,7 +76,8 @@ static enum err refuse_subs(struct agg_parse *p, const struct agg *a)
         return err_set(p->em, ERR_AGG_INIT, "Aggregator [%.*s] of type [%s] cannot accept sub-aggregations",
                        STR_ARG(a->name), a->type->name);
     }
-    return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Aggregation [%.*s] cannot define sub-aggregations", STR_ARG(a->name));
+    return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Aggregation [%.*s] cannot define sub-aggregations",
+                   STR_ARG(a->name));
 }
 
 static enum err parse_one(struct agg_parse *p, struct agg *a, const struct json_member *m, uint32_t depth)
@@ -80,13 +86,14 @@ static enum err parse_one(struct agg_parse *p, struct agg *a, const struct json_
     a->name = m->key;
     if (!valid_name(m->key)) {
         return jr_fail(p->text, m->key_off, p->em,
-                       "Invalid aggregation name [%.*s]. Aggregation names can contain any character except '[', ']', and '>'",
+                       "Invalid aggregation name [%.*s]. Aggregation names can contain any character except "
+                       "'[', ']', and '>'",
                        STR_ARG(m->key));
     }
     if (m->value.type != JSON_OBJECT) {
         return jr_fail(p->text, m->value.off, p->em,
-                       "Aggregation definition for [%.*s starts with a [%s], expected a [START_OBJECT].", STR_ARG(m->key),
-                       json_token_name(&m->value));
+                       "Aggregation definition for [%.*s starts with a [%s], expected a [START_OBJECT].",
+                       STR_ARG(m->key), json_token_name(&m->value));
     }
     for (uint32_t i = 0; i < m->value.n; i++) {
         enum err e = parse_member(p, a, &m->value.members[i], &subs);
@@ -101,10 +108,13 @@ static enum err parse_one(struct agg_parse *p, struct agg *a, const struct json_
         }
     }
     if (a->type == NULL) {
-        return jr_fail(p->text, m->value.end - 1, p->em, "Missing definition for aggregation [%.*s]", STR_ARG(m->key));
+        return jr_fail(p->text, m->value.end - 1, p->em, "Missing definition for aggregation [%.*s]",
+                       STR_ARG(m->key));
     }
     bool empty = agg_places(a) == 0;
-    return subs != NULL && !agg_has_buckets(a) && (!empty || a->type->class > CLASS_METRIC) ? refuse_subs(p, a) : ERR_OK;
+    return subs != NULL && !agg_has_buckets(a) && (!empty || a->type->class > CLASS_METRIC)
+               ? refuse_subs(p, a)
+               : ERR_OK;
 }
 
 static enum err parse_level(struct agg_parse *p, struct agg *parent, const struct json *v, uint32_t depth)
@@ -149,7 +159,8 @@ static bool hits_want_scores(const struct search_source *s)
         return true;
     }
     for (uint32_t i = 0; i < s->n_sort; i++) {
-        if (s->sort[i].kind == SORT_SCORE || (s->sort[i].kind == SORT_SCRIPT && script_wants_score(s->sort[i].script))) {
+        if (s->sort[i].kind == SORT_SCORE
+            || (s->sort[i].kind == SORT_SCRIPT && script_wants_score(s->sort[i].script))) {
             return true;
         }
     }
@@ -178,8 +189,8 @@ static bool wants_scores(const struct agg *a)
     return false;
 }
 
-enum err aggs_parse(const struct agg_spec **out, const struct json *aggs, struct str text, struct arena *arena,
-                    struct errmsg *em)
+enum err aggs_parse(const struct agg_spec **out, const struct json *aggs, struct str text,
+                    struct arena *arena, struct errmsg *em)
 {
     struct agg_spec *spec = ARENA_NEW(arena, struct agg_spec);
     if (spec == NULL) {

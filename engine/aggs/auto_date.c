@@ -1,5 +1,5 @@
-/* Collecting auto_date_histogram: rounded moments are noted while each owner's unit is found; when all are known, documents go
- * down to the sub-aggregations in their final buckets. */
+/* Collecting auto_date_histogram: rounded moments are noted while each owner's unit is found; when all are
+ * known, documents go down to the sub-aggregations in their final buckets. */
 #include "engine/aggs/auto_date.h"
 
 #include "engine/aggs/values.h"
@@ -8,12 +8,9 @@
 #include <stdlib.h>
 
 const struct auto_unit auto_units[AUTO_UNITS] = {
-    {UNIT_SECOND, "s", 1000, {1, 5, 10, 30}, 30},
-    {UNIT_MINUTE, "m", 60000, {1, 5, 10, 30}, 30},
-    {UNIT_HOUR, "h", 3600000, {1, 3, 12}, 12},
-    {UNIT_DAY, "d", 86400000, {1, 7}, 7},
-    {UNIT_MONTH, "M", 2592000000, {1, 3}, 3},
-    {UNIT_YEAR, "y", 31536000000, {1, 5, 10, 20, 50, 100}, 100},
+    {UNIT_SECOND, "s", 1000, {1, 5, 10, 30}, 30}, {UNIT_MINUTE, "m", 60000, {1, 5, 10, 30}, 30},
+    {UNIT_HOUR, "h", 3600000, {1, 3, 12}, 12},    {UNIT_DAY, "d", 86400000, {1, 7}, 7},
+    {UNIT_MONTH, "M", 2592000000, {1, 3}, 3},     {UNIT_YEAR, "y", 31536000000, {1, 5, 10, 20, 50, 100}, 100},
 };
 
 bool auto_unit_fits(int unit, int64_t n, int64_t min, int64_t max, int32_t target)
@@ -25,7 +22,8 @@ bool auto_unit_fits(int unit, int64_t n, int64_t min, int64_t max, int32_t targe
 struct auto_date {
     struct collector c;
     struct values v;
-    struct put_off *noted; /* bucket: the owner; key: a start of the unit that was the owner's then; documents ascending */
+    /* bucket: the owner; key: a start of the unit that was the owner's then; documents ascending */
+    struct put_off *noted;
     uint32_t n, cap;
     struct bucket_map met; /* while collecting: rounded moments by owner */
     struct bucket_map map; /* the result's */
@@ -34,7 +32,8 @@ struct auto_date {
     bool single; /* there is one owner only */
 };
 
-/* An owner begins with the finest unit and goes over to coarser ones as buckets become too many or too far apart. */
+/* An owner begins with the finest unit and goes over to coarser ones as buckets become too many or too far
+ * apart. */
 struct owner {
     int unit;
     bool begun;
@@ -54,7 +53,8 @@ static int64_t round_to(const struct auto_date *h, int unit, int64_t t)
 
 static bool fits(const struct auto_date *h, const struct owner *o)
 {
-    return o->unit == AUTO_UNITS - 1 || auto_unit_fits(o->unit, o->buckets, o->min, o->max, h->c.agg->date.buckets);
+    return o->unit == AUTO_UNITS - 1
+           || auto_unit_fits(o->unit, o->buckets, o->min, o->max, h->c.agg->date.buckets);
 }
 
 /* The one owner's buckets are counted anew with each coarser unit. */
@@ -71,8 +71,8 @@ static void coarsen_single(struct auto_date *h, struct owner *o)
     }
 }
 
-/* With many owners their numbers of buckets are guessed from the ratio of the units, as Elasticsearch does, and the units follow
- * from the guesses. */
+/* With many owners their numbers of buckets are guessed from the ratio of the units, as Elasticsearch does,
+ * and the units follow from the guesses. */
 static void coarsen_guessing(struct auto_date *h, struct owner *o)
 {
     if (fits(h, o)) {
@@ -116,7 +116,8 @@ static bool note(struct auto_date *h, const struct doc_run *d, uint32_t at, int6
     return r->failed == ERR_OK;
 }
 
-/* A document counts once in each bucket that its values make at that time; buckets that fall together later add up. */
+/* A document counts once in each bucket that its values make at that time; buckets that fall together later
+ * add up. */
 static void auto_collect(struct collector *c, const struct doc_run *d)
 {
     struct auto_date *h = (struct auto_date *)c;

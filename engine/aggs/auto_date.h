@@ -16,6 +16,7 @@ struct auto_unit {
 extern const struct auto_unit auto_units[AUTO_UNITS];
 /* The unit that a set of keys needs, from `unit` on: n buckets between min and max for a target. */
 bool auto_unit_fits(int unit, int64_t n, int64_t min, int64_t max, int32_t target);
-enum err date_rounding(struct rounding *out, const struct date_histogram_params *p, const struct zone *zone, struct errmsg *em);
+enum err date_rounding(struct rounding *out, const struct date_histogram_params *p, const struct zone *zone,
+                       struct errmsg *em);
 
 #endif

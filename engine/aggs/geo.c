@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- bounds and centroid ---------------------------------------------------------------------------------------------- */
+/* ---- bounds and centroid ------------------------------------------------------------------------------- */
 
 enum { TOP, BOTTOM, POS_LEFT, POS_RIGHT, NEG_LEFT, NEG_RIGHT };
 
@@ -27,8 +27,7 @@ static enum err geo_leaf(struct collector *c, struct errmsg *em)
 
 static struct geo_acc *acc_of(struct geo_metric *g, uint32_t bucket)
 {
-    static const struct geo_acc none = {
-        .v = {-INFINITY, INFINITY, INFINITY, -INFINITY, INFINITY, -INFINITY}};
+    static const struct geo_acc none = {.v = {-INFINITY, INFINITY, INFINITY, -INFINITY, INFINITY, -INFINITY}};
     if (!run_reserve(g->c.run, &g->acc, &g->cap, bucket + 1, sizeof(*g->acc))) {
         return NULL;
     }
@@ -110,7 +109,8 @@ static double geo_order(struct collector *c, uint32_t bucket, struct str key)
     return NAN; /* refused when the order was bound */
 }
 
-static const struct collector_ops geo_ops = {.leaf = geo_leaf, .collect = geo_collect, .build = geo_build, .value = geo_order};
+static const struct collector_ops geo_ops = {
+    .leaf = geo_leaf, .collect = geo_collect, .build = geo_build, .value = geo_order};
 
 enum err geo_metric_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
 {
@@ -123,7 +123,7 @@ enum err geo_metric_new(struct collector **out, struct agg_run *r, const struct 
     return e == ERR_OK ? values_bind(&g->v, r, a, &a->vs, TAKES_GEO, SOURCE_GEO, em) : e;
 }
 
-/* ---- grids ---------------------------------------------------------------------------------------------------------------- */
+/* ---- grids --------------------------------------------------------------------------------------------- */
 
 struct grid {
     struct collector c;
@@ -131,7 +131,8 @@ struct grid {
     struct bucket_map map;
 };
 
-/* Cells as Elasticsearch numbers them: the order of equal counts goes by it. A geohash is its bits above its length. */
+/* Cells as Elasticsearch numbers them: the order of equal counts goes by it. A geohash is its bits above its
+ * length. */
 static int64_t hash_cell(struct geo_point p, int precision)
 {
     static const char digits[] = "0123456789bcdefghjkmnpqrstuvwxyz";

@@ -1,8 +1,8 @@
 /* hdr.h - a histogram of high dynamic range: counts of values that differ by less than some number of digits.
  *
- * As HdrHistogram's DoubleHistogram: each power of two is cut into equal steps, and answers are the highest value that falls
- * into the same step. Steps are kept sparse and do not depend on the range of the values, so that merging is addition.
- * Negative values are refused. */
+ * As HdrHistogram's DoubleHistogram: each power of two is cut into equal steps, and answers are the highest
+ * value that falls into the same step. Steps are kept sparse and do not depend on the range of the values, so
+ * that merging is addition. Negative values are refused. */
 #ifndef ENGINE_AGGS_HDR_H
 #define ENGINE_AGGS_HDR_H
 

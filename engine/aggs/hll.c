@@ -4,9 +4,9 @@
 
 #include <math.h>
 
-#define P2      25 /* bits of a hash that the set keeps */
-#define P_MIN   4
-#define P_MAX   18
+#define P2                25 /* bits of a hash that the set keeps */
+#define P_MIN             4
+#define P_MAX             18
 #define THRESHOLD_DEFAULT 3000
 
 int hll_precision(int64_t threshold)
@@ -33,15 +33,17 @@ struct hll *hll_new(struct arena *arena, int precision)
     return h->set != NULL ? h : NULL;
 }
 
-/* ---- the set ------------------------------------------------------------------------------------------------------- */
+/* ---- the set ------------------------------------------------------------------------------------------- */
 
-/* The prefix, and when the bits that registers would need are all zero in it, the length of the run that goes on behind. */
+/* The prefix, and when the bits that registers would need are all zero in it, the length of the run that goes
+ * on behind. */
 static uint32_t encode(uint64_t hash, int p)
 {
     uint64_t prefix = hash >> (64 - P2);
     if ((prefix & (((uint64_t)1 << (P2 - p)) - 1)) == 0) {
         uint64_t rest = hash << P2;
-        uint64_t run = 1 + (rest == 0 ? 64 - P2 : MIN_OF((uint64_t)__builtin_clzll(rest), (uint64_t)(64 - P2)));
+        uint64_t run =
+            1 + (rest == 0 ? 64 - P2 : MIN_OF((uint64_t)__builtin_clzll(rest), (uint64_t)(64 - P2)));
         return (uint32_t)((prefix << 7) | (run << 1) | 1);
     }
     return (uint32_t)(prefix << 1);
@@ -163,29 +165,34 @@ void hll_merge(struct hll *h, const struct hll *other)
     }
 }
 
-/* ---- counting -------------------------------------------------------------------------------------------------------- */
+/* ---- counting ------------------------------------------------------------------------------------------ */
 
 static int64_t linear(double m, double free)
 {
     return (int64_t)floor(m * log(m / free) + 0.5);
 }
 
-/* By how much the raw estimate is too high, as parts of the number of registers, against the raw estimate itself: means of
- * many runs with random hashes, at 0, 1/8, 2/8 ... values a register; for 2^4, 2^5, 2^6 and more registers. */
+/* By how much the raw estimate is too high, as parts of the number of registers, against the raw estimate
+ * itself: means of many runs with random hashes, at 0, 1/8, 2/8 ... values a register; for 2^4, 2^5, 2^6 and
+ * more registers. */
 #define BIAS_POINTS 41
 static const float bias_at[4][BIAS_POINTS] = {
-    {0.6730F, 0.7327F, 0.7962F, 0.8637F, 0.9351F, 1.0103F, 1.0896F, 1.1727F, 1.2596F, 1.3500F, 1.4443F, 1.5414F, 1.6419F, 1.7459F,
-     1.8520F, 1.9604F, 2.0710F, 2.1834F, 2.2981F, 2.4144F, 2.5317F, 2.6505F, 2.7704F, 2.8904F, 3.0124F, 3.1349F, 3.2584F, 3.3816F,
-     3.5049F, 3.6292F, 3.7531F, 3.8775F, 4.0022F, 4.1269F, 4.2522F, 4.3770F, 4.5024F, 4.6278F, 4.7529F, 4.8766F, 5.0011F},
-    {0.6970F, 0.7578F, 0.8223F, 0.8907F, 0.9627F, 1.0386F, 1.1180F, 1.2012F, 1.2877F, 1.3777F, 1.4712F, 1.5674F, 1.6669F, 1.7692F,
-     1.8738F, 1.9808F, 2.0899F, 2.2012F, 2.3142F, 2.4292F, 2.5452F, 2.6623F, 2.7807F, 2.9000F, 3.0204F, 3.1409F, 3.2627F, 3.3846F,
-     3.5070F, 3.6304F, 3.7543F, 3.8781F, 4.0023F, 4.1264F, 4.2506F, 4.3748F, 4.4995F, 4.6240F, 4.7480F, 4.8725F, 4.9975F},
-    {0.7090F, 0.7704F, 0.8354F, 0.9041F, 0.9765F, 1.0526F, 1.1323F, 1.2155F, 1.3020F, 1.3917F, 1.4848F, 1.5806F, 1.6799F, 1.7813F,
-     1.8855F, 1.9921F, 2.1004F, 2.2113F, 2.3237F, 2.4376F, 2.5530F, 2.6698F, 2.7878F, 2.9068F, 3.0265F, 3.1475F, 3.2688F, 3.3904F,
-     3.5125F, 3.6351F, 3.7579F, 3.8811F, 4.0049F, 4.1291F, 4.2532F, 4.3770F, 4.5012F, 4.6256F, 4.7499F, 4.8751F, 4.9995F},
-    {0.7205F, 0.7824F, 0.8478F, 0.9169F, 0.9896F, 1.0658F, 1.1455F, 1.2286F, 1.3151F, 1.4048F, 1.4977F, 1.5933F, 1.6917F, 1.7929F,
-     1.8962F, 2.0022F, 2.1101F, 2.2198F, 2.3314F, 2.4445F, 2.5596F, 2.6759F, 2.7930F, 2.9116F, 3.0305F, 3.1505F, 3.2714F, 3.3931F,
-     3.5153F, 3.6378F, 3.7602F, 3.8836F, 4.0068F, 4.1307F, 4.2539F, 4.3786F, 4.5026F, 4.6271F, 4.7513F, 4.8757F, 5.0000F}};
+    {0.6730F, 0.7327F, 0.7962F, 0.8637F, 0.9351F, 1.0103F, 1.0896F, 1.1727F, 1.2596F, 1.3500F, 1.4443F,
+     1.5414F, 1.6419F, 1.7459F, 1.8520F, 1.9604F, 2.0710F, 2.1834F, 2.2981F, 2.4144F, 2.5317F, 2.6505F,
+     2.7704F, 2.8904F, 3.0124F, 3.1349F, 3.2584F, 3.3816F, 3.5049F, 3.6292F, 3.7531F, 3.8775F, 4.0022F,
+     4.1269F, 4.2522F, 4.3770F, 4.5024F, 4.6278F, 4.7529F, 4.8766F, 5.0011F},
+    {0.6970F, 0.7578F, 0.8223F, 0.8907F, 0.9627F, 1.0386F, 1.1180F, 1.2012F, 1.2877F, 1.3777F, 1.4712F,
+     1.5674F, 1.6669F, 1.7692F, 1.8738F, 1.9808F, 2.0899F, 2.2012F, 2.3142F, 2.4292F, 2.5452F, 2.6623F,
+     2.7807F, 2.9000F, 3.0204F, 3.1409F, 3.2627F, 3.3846F, 3.5070F, 3.6304F, 3.7543F, 3.8781F, 4.0023F,
+     4.1264F, 4.2506F, 4.3748F, 4.4995F, 4.6240F, 4.7480F, 4.8725F, 4.9975F},
+    {0.7090F, 0.7704F, 0.8354F, 0.9041F, 0.9765F, 1.0526F, 1.1323F, 1.2155F, 1.3020F, 1.3917F, 1.4848F,
+     1.5806F, 1.6799F, 1.7813F, 1.8855F, 1.9921F, 2.1004F, 2.2113F, 2.3237F, 2.4376F, 2.5530F, 2.6698F,
+     2.7878F, 2.9068F, 3.0265F, 3.1475F, 3.2688F, 3.3904F, 3.5125F, 3.6351F, 3.7579F, 3.8811F, 4.0049F,
+     4.1291F, 4.2532F, 4.3770F, 4.5012F, 4.6256F, 4.7499F, 4.8751F, 4.9995F},
+    {0.7205F, 0.7824F, 0.8478F, 0.9169F, 0.9896F, 1.0658F, 1.1455F, 1.2286F, 1.3151F, 1.4048F, 1.4977F,
+     1.5933F, 1.6917F, 1.7929F, 1.8962F, 2.0022F, 2.1101F, 2.2198F, 2.3314F, 2.4445F, 2.5596F, 2.6759F,
+     2.7930F, 2.9116F, 3.0305F, 3.1505F, 3.2714F, 3.3931F, 3.5153F, 3.6378F, 3.7602F, 3.8836F, 4.0068F,
+     4.1307F, 4.2539F, 4.3786F, 4.5026F, 4.6271F, 4.7513F, 4.8757F, 5.0000F}};
 
 static double bias_of(double raw, int p)
 {
@@ -207,7 +214,7 @@ static double bias_of(double raw, int p)
 
 int64_t hll_count(const struct hll *h)
 {
-    static const double switch_at[] = {10,   20,   40,   80,    220,   400,   900,   1800,
+    static const double switch_at[] = {10,   20,   40,    80,    220,   400,    900,   1800,
                                        3100, 6500, 15500, 20000, 50000, 120000, 350000};
     if (h->registers == NULL) {
         double m = (double)(1U << P2);
@@ -226,7 +233,7 @@ int64_t hll_count(const struct hll *h)
     return (int64_t)floor((guess <= switch_at[h->p - P_MIN] ? guess : corrected) + 0.5);
 }
 
-/* ---- bytes, hashes ------------------------------------------------------------------------------------------------------ */
+/* ---- bytes, hashes ------------------------------------------------------------------------------------- */
 
 void hll_encode(const struct hll *h, struct buf *out)
 {

@@ -1,8 +1,8 @@
 /* hll.h - counting distinct values: exactly while they are few, by HyperLogLog++ beyond.
  *
- * As Elasticsearch does it: up to a number given by the precision, 25-bit prefixes of hashes are kept in a set and counted
- * linearly; then the set becomes 2^p registers. Hashes are those of Elasticsearch, so that few values collide where they do
- * there. Merging does not depend on the order. One thread. */
+ * As Elasticsearch does it: up to a number given by the precision, 25-bit prefixes of hashes are kept in a
+ * set and counted linearly; then the set becomes 2^p registers. Hashes are those of Elasticsearch, so that
+ * few values collide where they do there. Merging does not depend on the order. One thread. */
 #ifndef ENGINE_AGGS_HLL_H
 #define ENGINE_AGGS_HLL_H
 

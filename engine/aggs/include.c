@@ -18,7 +18,8 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static enum err bind_texts(struct include *x, const struct include_list *l, const struct str **out, uint32_t *n, struct errmsg *em)
+static enum err bind_texts(struct include *x, const struct include_list *l, const struct str **out,
+                           uint32_t *n, struct errmsg *em)
 {
     struct arena *arena = x->v->run->arena;
     struct str *v = ARENA_ARRAY(arena, struct str, l->n);
@@ -42,7 +43,8 @@ static enum err bind_texts(struct include *x, const struct include_list *l, cons
     return ERR_OK;
 }
 
-static enum err bind_numbers(struct include *x, const struct include_list *l, const int64_t **out, uint32_t *n, struct errmsg *em)
+static enum err bind_numbers(struct include *x, const struct include_list *l, const int64_t **out,
+                             uint32_t *n, struct errmsg *em)
 {
     int64_t *v = ARENA_ARRAY(x->v->run->arena, int64_t, l->n);
     if (v == NULL) {
@@ -63,19 +65,22 @@ static enum err bind_numbers(struct include *x, const struct include_list *l, co
     return ERR_OK;
 }
 
-static enum err bind_regex(struct include *x, const struct agg *a, const struct include_list *l, const struct dfa **out,
-                           struct errmsg *em)
+static enum err bind_regex(struct include *x, const struct agg *a, const struct include_list *l,
+                           const struct dfa **out, struct errmsg *em)
 {
     if (x->numeric || x->v->kind == SOURCE_IP) {
         return err_set(em, a->type->kind == AGG_TERMS ? ERR_AGG_EXECUTION : ERR_ILLEGAL_ARGUMENT,
-                       "Aggregation [%.*s] cannot support regular expression style include/exclude settings as they can only be applied "
+                       "Aggregation [%.*s] cannot support regular expression style include/exclude settings "
+                       "as they can only be applied "
                        "to string fields. Use an array of %svalues for include/exclude clauses%s",
-                       STR_ARG(a->name), x->numeric ? "numeric " : "", x->numeric ? " used to filter numeric fields" : "");
+                       STR_ARG(a->name), x->numeric ? "numeric " : "",
+                       x->numeric ? " used to filter numeric fields" : "");
     }
     return dfa_regexp(out, l->regex, REGEXP_ALL, false, 0, x->v->run->arena, em);
 }
 
-static enum err bind_list(struct include *x, const struct agg *a, const struct include_list *l, bool in, struct errmsg *em)
+static enum err bind_list(struct include *x, const struct agg *a, const struct include_list *l, bool in,
+                          struct errmsg *em)
 {
     if (!l->given) {
         return ERR_OK;
@@ -146,8 +151,10 @@ bool include_long(const struct include *x, int64_t v)
     if (x->p->partitions > 0) {
         return floor_mod_is((int64_t)hll_hash_i64(v), x->p->partitions, x->p->partition);
     }
-    if (x->p->include.given && (x->n_in == 0 || bsearch(&v, x->in_num, x->n_in, sizeof(v), by_number) == NULL)) {
+    if (x->p->include.given
+        && (x->n_in == 0 || bsearch(&v, x->in_num, x->n_in, sizeof(v), by_number) == NULL)) {
         return false;
     }
-    return !(x->p->exclude.given && x->n_out > 0 && bsearch(&v, x->out_num, x->n_out, sizeof(v), by_number) != NULL);
+    return !(x->p->exclude.given && x->n_out > 0
+             && bsearch(&v, x->out_num, x->n_out, sizeof(v), by_number) != NULL);
 }

@@ -157,7 +157,9 @@ enum err metric_new(struct collector **out, struct agg_run *r, const struct agg 
     enum agg_kind k = a->type->kind;
     *out = &m->c;
     bool count = k == AGG_VALUE_COUNT;
-    const struct collector_ops *ops = count ? &count_ops : k == AGG_MIN || k == AGG_MAX ? &minmax_ops : &metric_ops;
+    const struct collector_ops *ops = count                          ? &count_ops
+                                      : k == AGG_MIN || k == AGG_MAX ? &minmax_ops
+                                                                     : &metric_ops;
     enum err e = collector_init(&m->c, ops, r, a, em);
     if (e != ERR_OK) {
         return e;
@@ -165,7 +167,7 @@ enum err metric_new(struct collector **out, struct agg_run *r, const struct agg 
     return values_bind(&m->v, r, a, &a->vs, count ? TAKES_ALL : TAKES_NUMERIC, SOURCE_NUMBER, em);
 }
 
-/* ---- weighted_avg ----------------------------------------------------------------------------------------------------- */
+/* ---- weighted_avg -------------------------------------------------------------------------------------- */
 
 struct weighted_acc {
     double sum, sum_error, weights, weights_error;
@@ -199,7 +201,8 @@ static bool load_weights(struct weighted *w, const struct doc_run *d)
             uint32_t at = w->weight.at[i];
             if (!isnan(w->weight_of[at])) {
                 run_fail(r, err_set(&r->em, ERR_AGG_EXECUTION,
-                                    "Encountered more than one weight for a single document. Use a script to combine multiple "
+                                    "Encountered more than one weight for a single document. Use a script to "
+                                    "combine multiple "
                                     "weights-per-doc into a single value."));
                 return false;
             }
@@ -233,7 +236,8 @@ static void weighted_collect(struct collector *c, const struct doc_run *d)
     }
 }
 
-static enum err weighted_build(struct collector *c, uint32_t bucket, struct agg_result *out, struct errmsg *em)
+static enum err weighted_build(struct collector *c, uint32_t bucket, struct agg_result *out,
+                               struct errmsg *em)
 {
     struct weighted *w = (struct weighted *)c;
     (void)em;
@@ -258,13 +262,14 @@ static double weighted_order(struct collector *c, uint32_t bucket, struct str ke
 static const struct collector_ops weighted_ops = {
     .leaf = weighted_leaf, .collect = weighted_collect, .build = weighted_build, .value = weighted_order};
 
-static enum err weighted_part(struct values *v, struct agg_run *r, const struct agg *a, const struct source_spec *s, struct errmsg *em)
+static enum err weighted_part(struct values *v, struct agg_run *r, const struct agg *a,
+                              const struct source_spec *s, struct errmsg *em)
 {
     enum err e = values_bind(v, r, a, s, TAKES_ALL, SOURCE_NUMBER, em);
     bool number = v->kind <= SOURCE_BOOLEAN;
     return e == ERR_OK && !number && v->field != NULL
-               ? err_set(em, ERR_ILLEGAL_ARGUMENT, "Expected numeric type on field [%.*s], but got [%s]", STR_ARG(v->field->path),
-                         field_type_name(v->field->type))
+               ? err_set(em, ERR_ILLEGAL_ARGUMENT, "Expected numeric type on field [%.*s], but got [%s]",
+                         STR_ARG(v->field->path), field_type_name(v->field->type))
                : e;
 }
 

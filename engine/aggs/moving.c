@@ -51,10 +51,12 @@ static double holt(const struct series *s, double alpha, double beta, uint32_t s
     return level + steps * trend;
 }
 
-static double holt_winters(struct reduce *r, const struct pipe_params *p, const struct series *s, uint32_t steps)
+static double holt_winters(struct reduce *r, const struct pipe_params *p, const struct series *s,
+                           uint32_t steps)
 {
     uint32_t period = (uint32_t)p->period;
-    double *season = ARENA_ARRAY(r->arena, double, s->n), level = 0, trend = 0, pad = p->multiplicative && p->pad ? 1e-10 : 0;
+    double *season = ARENA_ARRAY(r->arena, double, s->n), level = 0, trend = 0,
+           pad = p->multiplicative && p->pad ? 1e-10 : 0;
     if (season == NULL || s->n < 2 * period || period == 0) {
         return NAN;
     }
@@ -72,7 +74,8 @@ static double holt_winters(struct reduce *r, const struct pipe_params *p, const 
         double x = s->v[i] + pad, was = season[i - period];
         level = p->alpha * (p->multiplicative ? x / was : x - was) + (1 - p->alpha) * (last + last_trend);
         trend = p->beta * (level - last) + (1 - p->beta) * last_trend;
-        season[i] = p->gamma * (p->multiplicative ? x / (last + last_trend) : x - (last - last_trend)) + (1 - p->gamma) * was;
+        season[i] = p->gamma * (p->multiplicative ? x / (last + last_trend) : x - (last - last_trend))
+                    + (1 - p->gamma) * was;
         last = level;
         last_trend = trend;
     }
@@ -116,7 +119,8 @@ static struct agg_key next_key(const struct agg *a, struct agg_key k)
 }
 
 /* Predictions go into the buckets behind the last value, new ones if need be. */
-static enum err predict(struct reduce *r, const struct agg *p, struct agg_result *of, const struct series *s, uint32_t last)
+static enum err predict(struct reduce *r, const struct agg *p, struct agg_result *of, const struct series *s,
+                        uint32_t last)
 {
     uint32_t n = (uint32_t)p->pipe.predict;
     enum err e = reduce_count(r, n);

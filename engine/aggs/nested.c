@@ -1,4 +1,5 @@
-/* nested and reverse_nested: from documents to those nested in them, and back. Nested documents stand before their root. */
+/* nested and reverse_nested: from documents to those nested in them, and back. Nested documents stand before
+ * their root. */
 #include "engine/aggs/collect.h"
 
 #include "common/base/bits.h"
@@ -11,7 +12,7 @@ struct nested {
     uint64_t *children, *parents; /* bits of the segment */
     uint32_t cap_words;
     int64_t *counts;
-    uint32_t *last;  /* reverse: the document that the bucket had last, + 1 */
+    uint32_t *last; /* reverse: the document that the bucket had last, + 1 */
     uint32_t cap, cap_last;
 };
 
@@ -72,8 +73,8 @@ static void take(struct nested *s, doc_id doc, uint32_t bucket, float score)
     }
 }
 
-/* Children of a document lie between the parent before it and itself. They must go down in ascending order whatever
- * buckets their parent falls into: a parent's entries in the batch are neighbours. */
+/* Children of a document lie between the parent before it and itself. They must go down in ascending order
+ * whatever buckets their parent falls into: a parent's entries in the batch are neighbours. */
 static void down(struct nested *s, const struct doc_run *d)
 {
     for (uint32_t i = 0; i < d->n;) {
@@ -180,7 +181,8 @@ static enum err check_path(struct nested *s, const struct agg *a, struct errmsg 
     bool object = f != NULL && (f->type == FT_NESTED || f->type == FT_OBJECT);
     s->unmapped = !object;
     if (object && f->type != FT_NESTED) {
-        return err_set(em, ERR_AGG_EXECUTION, "[%s] nested path [%.*s] is not nested", kind, STR_ARG(a->nested.path));
+        return err_set(em, ERR_AGG_EXECUTION, "[%s] nested path [%.*s] is not nested", kind,
+                       STR_ARG(a->nested.path));
     }
     return ERR_OK;
 }
@@ -196,7 +198,8 @@ enum err nested_new(struct collector **out, struct agg_run *r, const struct agg 
     enum err e = collector_init(&s->c, &nested_ops, r, a, em);
     if (e == ERR_OK && s->reverse && !inside_nested(a)) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Reverse nested aggregation [%.*s] can only be used inside a [nested] aggregation", STR_ARG(a->name));
+                       "Reverse nested aggregation [%.*s] can only be used inside a [nested] aggregation",
+                       STR_ARG(a->name));
     }
     if (e == ERR_OK && a->nested.path.p != NULL) {
         e = check_path(s, a, em);

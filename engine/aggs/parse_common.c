@@ -1,4 +1,5 @@
-/* What the parsers of single aggregations share: parameters by table, sources of values, orders, paths, intervals. */
+/* What the parsers of single aggregations share: parameters by table, sources of values, orders, paths,
+ * intervals. */
 #include "engine/aggs/agg_int.h"
 
 #include "common/base/jsonr.h"
@@ -9,8 +10,9 @@
 
 static unsigned token_of(const struct json *v)
 {
-    static const unsigned of[] = {[JSON_NULL] = TK_NULL,     [JSON_BOOL] = TK_BOOL,   [JSON_NUMBER] = TK_NUMBER,
-                                  [JSON_STRING] = TK_STRING, [JSON_ARRAY] = TK_ARRAY, [JSON_OBJECT] = TK_OBJECT};
+    static const unsigned of[] = {
+        [JSON_NULL] = TK_NULL,     [JSON_BOOL] = TK_BOOL,   [JSON_NUMBER] = TK_NUMBER,
+        [JSON_STRING] = TK_STRING, [JSON_ARRAY] = TK_ARRAY, [JSON_OBJECT] = TK_OBJECT};
     return of[v->type];
 }
 
@@ -49,8 +51,8 @@ enum err agg_params(struct agg_parse *p, struct agg *a, const struct json *body,
             return jr_unknown_field(p->text, m->key_off, parser, m->key, known, p->em);
         }
         if ((q->tokens & token_of(&m->value)) == 0) {
-            return jr_fail_xc(p->text, m->value.off, p->em, "[%s] %s doesn't support values of type: %s", parser, q->name,
-                              json_token_name(&m->value));
+            return jr_fail_xc(p->text, m->value.off, p->em, "[%s] %s doesn't support values of type: %s",
+                              parser, q->name, json_token_name(&m->value));
         }
         enum err e = q->set(p, a, &m->value);
         if (e == ERR_NO_MEMORY) {
@@ -63,14 +65,16 @@ enum err agg_params(struct agg_parse *p, struct agg *a, const struct json *body,
     return ERR_OK;
 }
 
-/* ---- sources ----------------------------------------------------------------------------------------------------- */
+/* ---- sources ------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
     enum value_type type;
-} value_types[] = {{"string", VT_STRING}, {"long", VT_LONG},     {"integer", VT_LONG}, {"short", VT_LONG}, {"byte", VT_LONG},
-                   {"double", VT_DOUBLE}, {"float", VT_DOUBLE},  {"number", VT_DOUBLE}, {"numeric", VT_DOUBLE},
-                   {"date", VT_DATE},     {"ip", VT_IP},         {"boolean", VT_BOOLEAN}, {"geo_point", VT_GEO}};
+} value_types[] = {{"string", VT_STRING}, {"long", VT_LONG},     {"integer", VT_LONG},
+                   {"short", VT_LONG},    {"byte", VT_LONG},     {"double", VT_DOUBLE},
+                   {"float", VT_DOUBLE},  {"number", VT_DOUBLE}, {"numeric", VT_DOUBLE},
+                   {"date", VT_DATE},     {"ip", VT_IP},         {"boolean", VT_BOOLEAN},
+                   {"geo_point", VT_GEO}};
 
 static enum err set_value_type(struct agg_parse *p, struct source_spec *s, const struct json *v)
 {
@@ -88,7 +92,8 @@ enum err agg_zone_parse(struct agg_parse *p, const struct json *v, const struct 
     struct str id = json_text(v);
     int64_t hours;
     if (v->type == JSON_NUMBER && json_i64(v, &hours)) {
-        id = arena_printf(p->arena, "%c%02lld:00", hours < 0 ? '-' : '+', (long long)(hours < 0 ? -hours : hours));
+        id = arena_printf(p->arena, "%c%02lld:00", hours < 0 ? '-' : '+',
+                          (long long)(hours < 0 ? -hours : hours));
         if (id.p == NULL) {
             return err_no_memory(p->em);
         }
@@ -135,14 +140,19 @@ static enum err set_zone(struct agg_parse *p, struct agg *a, const struct json *
 }
 
 const struct agg_param agg_source_params[] = {
-    {"field", TK_STRING, set_field},   {"missing", TK_VALUE, set_missing}, {"value_type", TK_STRING, set_type},
-    {"format", TK_STRING, set_format}, {"script", TK_SCRIPT, set_script},  {NULL, 0, NULL}};
-const struct agg_param agg_source_params_zone[] = {
-    {"field", TK_STRING, set_field},   {"missing", TK_VALUE, set_missing}, {"value_type", TK_STRING, set_type},
-    {"format", TK_STRING, set_format}, {"script", TK_SCRIPT, set_script},  {"time_zone", TK_INT, set_zone},
-    {NULL, 0, NULL}};
+    {"field", TK_STRING, set_field},     {"missing", TK_VALUE, set_missing},
+    {"value_type", TK_STRING, set_type}, {"format", TK_STRING, set_format},
+    {"script", TK_SCRIPT, set_script},   {NULL, 0, NULL}};
+const struct agg_param agg_source_params_zone[] = {{"field", TK_STRING, set_field},
+                                                   {"missing", TK_VALUE, set_missing},
+                                                   {"value_type", TK_STRING, set_type},
+                                                   {"format", TK_STRING, set_format},
+                                                   {"script", TK_SCRIPT, set_script},
+                                                   {"time_zone", TK_INT, set_zone},
+                                                   {NULL, 0, NULL}};
 
-enum err agg_source_one(struct agg_parse *p, struct source_spec *s, struct str key, const struct json *v, bool *known)
+enum err agg_source_one(struct agg_parse *p, struct source_spec *s, struct str key, const struct json *v,
+                        bool *known)
 {
     struct agg scratch = {.vs = *s};
     const struct agg_param *q = find_param(agg_source_params_zone, key);
@@ -160,10 +170,11 @@ enum err agg_need_source(struct agg_parse *p, const struct source_spec *s)
     if (s->field.p != NULL || s->script != NULL) {
         return ERR_OK;
     }
-    return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Required one of fields [field, script], but none were specified. ");
+    return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                   "Required one of fields [field, script], but none were specified. ");
 }
 
-/* ---- paths and orders ----------------------------------------------------------------------------------------------- */
+/* ---- paths and orders ---------------------------------------------------------------------------------- */
 
 /* The last step may name a value: "st.max", "p[95]". */
 static bool split_key(struct agg_step *s, bool last)
@@ -195,7 +206,8 @@ static bool split_key(struct agg_step *s, bool last)
     return true;
 }
 
-bool agg_path_parse(struct agg_path *out, struct str text, struct arena *arena, struct errmsg *em, enum err *e)
+bool agg_path_parse(struct agg_path *out, struct str text, struct arena *arena, struct errmsg *em,
+                    enum err *e)
 {
     uint32_t n = 1;
     for (size_t i = 0; i < text.n; i++) {
@@ -210,7 +222,8 @@ bool agg_path_parse(struct agg_path *out, struct str text, struct arena *arena, 
     for (uint32_t i = 0; i < n; i++) {
         v[i].name = str_cut(rest, '>', &rest);
         if (v[i].name.n == 0 || !split_key(&v[i], i + 1 == n)) {
-            *e = err_set(em, ERR_AGG_EXECUTION, "Invalid path element [%.*s] in path [%.*s]", STR_ARG(v[i].name), STR_ARG(text));
+            *e = err_set(em, ERR_AGG_EXECUTION, "Invalid path element [%.*s] in path [%.*s]",
+                         STR_ARG(v[i].name), STR_ARG(text));
             return false;
         }
     }
@@ -221,7 +234,8 @@ bool agg_path_parse(struct agg_path *out, struct str text, struct arena *arena, 
 static enum err order_member(struct agg_parse *p, const struct json_member *m, struct agg_order *o)
 {
     if (m->value.type != JSON_STRING) {
-        return jr_fail(p->text, m->value.off, p->em, "Unexpected token [%s] for [order]", json_token_name(&m->value));
+        return jr_fail(p->text, m->value.off, p->em, "Unexpected token [%s] for [order]",
+                       json_token_name(&m->value));
     }
     o->asc = str_eq_nocase(m->value.s, STR("asc"));
     if (!o->asc && !str_eq_nocase(m->value.s, STR("desc"))) {
@@ -288,7 +302,8 @@ enum err agg_orders_parse(struct agg_parse *p, const struct json *v, struct agg_
         const struct json *o = v->type == JSON_ARRAY ? &v->items[i] : v;
         if (o->type != JSON_OBJECT) {
             bool end = i + 1 == n;
-            return jr_fail(p->text, end ? v->end - 1 : v->items[i + 1].off, p->em, "Unexpected token [%s] for [order]",
+            return jr_fail(p->text, end ? v->end - 1 : v->items[i + 1].off, p->em,
+                           "Unexpected token [%s] for [order]",
                            end ? "END_ARRAY" : json_token_name(&v->items[i + 1]));
         }
         enum err e = order_object(p, o, &list[i]);
@@ -299,7 +314,7 @@ enum err agg_orders_parse(struct agg_parse *p, const struct json *v, struct agg_
     return agg_orders_make(p, list, n, out);
 }
 
-/* ---- dates ---------------------------------------------------------------------------------------------------------- */
+/* ---- dates --------------------------------------------------------------------------------------------- */
 
 enum err agg_offset_parse(const struct json *v, int64_t *out, struct errmsg *em)
 {
@@ -326,7 +341,8 @@ enum err agg_calendar_interval(struct agg_parse *p, struct date_histogram_params
 {
     struct str s = json_text(v);
     if (!date_unit_of(s, &d->unit)) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "The supplied interval [%.*s] could not be parsed as a calendar interval.",
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "The supplied interval [%.*s] could not be parsed as a calendar interval.",
                        STR_ARG(s));
     }
     if (d->has_interval) {
@@ -355,8 +371,9 @@ enum err agg_fixed_interval(struct agg_parse *p, struct date_histogram_params *d
 enum err agg_old_interval(struct agg_parse *p, struct date_histogram_params *d, const struct json *v)
 {
     if (d->has_interval) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Cannot use [interval] with [fixed_interval] or [calendar_interval] configuration "
-                                                    "options.");
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "Cannot use [interval] with [fixed_interval] or [calendar_interval] configuration "
+                       "options.");
     }
     d->has_interval = true;
     if (v->type == JSON_NUMBER) {
@@ -364,8 +381,9 @@ enum err agg_old_interval(struct agg_parse *p, struct date_histogram_params *d, 
     }
     d->calendar = date_unit_of(json_text(v), &d->unit);
     /* a text that is neither is refused by the shards */
-    d->bad_interval = !d->calendar && fixed_interval_parse(json_text(v), "interval", &d->fixed_ms, NULL) != ERR_OK
-                          ? json_text(v)
-                          : STR_NULL;
+    d->bad_interval =
+        !d->calendar && fixed_interval_parse(json_text(v), "interval", &d->fixed_ms, NULL) != ERR_OK
+            ? json_text(v)
+            : STR_NULL;
     return ERR_OK;
 }

@@ -8,7 +8,8 @@ static enum err source_order(struct agg_parse *p, struct composite_source *s, co
     struct str t = json_text(v);
     s->descending = str_eq_nocase(t, STR("desc"));
     if (!s->descending && !str_eq_nocase(t, STR("asc"))) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "No enum constant org.elasticsearch.search.sort.SortOrder.%.*s", STR_ARG(t));
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "No enum constant org.elasticsearch.search.sort.SortOrder.%.*s", STR_ARG(t));
     }
     return ERR_OK;
 }
@@ -17,7 +18,8 @@ static enum err histogram_interval(struct agg_parse *p, struct composite_source 
 {
     enum err e = jr_double(v, &s->interval, p->em);
     if (e == ERR_OK && !(s->interval > 0)) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[interval] must be greater than 0 for [histogram] source");
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "[interval] must be greater than 0 for [histogram] source");
     }
     return e;
 }
@@ -26,13 +28,15 @@ static enum err tile_precision(struct agg_parse *p, struct composite_source *s, 
 {
     enum err e = jr_int(v, &s->precision, p->em);
     if (e == ERR_OK && (s->precision < 0 || s->precision > 29)) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Invalid geotile_grid precision of %d. Must be between 0 and 29.", s->precision);
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "Invalid geotile_grid precision of %d. Must be between 0 and 29.", s->precision);
     }
     return e;
 }
 
 /* One parameter of a source; *known stays false for what this kind of source has not. */
-static enum err source_member(struct agg_parse *p, struct composite_source *s, struct str key, const struct json *v, bool *known)
+static enum err source_member(struct agg_parse *p, struct composite_source *s, struct str key,
+                              const struct json *v, bool *known)
 {
     *known = true;
     if (str_is(key, "order")) {
@@ -67,9 +71,11 @@ static enum err source_member(struct agg_parse *p, struct composite_source *s, s
     return agg_source_one(p, &s->vs, key, v, known);
 }
 
-static enum err source_body(struct agg_parse *p, struct composite_source *s, const char *kind, const struct json *body)
+static enum err source_body(struct agg_parse *p, struct composite_source *s, const char *kind,
+                            const struct json *body)
 {
-    static const char *const known_names[] = {"field", "script", "value_type", "order", "missing_bucket", NULL};
+    static const char *const known_names[] = {"field", "script",         "value_type",
+                                              "order", "missing_bucket", NULL};
     for (uint32_t i = 0; i < body->n; i++) {
         const struct json_member *m = &body->members[i];
         bool known = false;
@@ -86,7 +92,8 @@ static enum err source_body(struct agg_parse *p, struct composite_source *s, con
 
 static enum err unexpected(struct agg_parse *p, uint32_t off, const char *want, const char *got)
 {
-    return jr_fail(p->text, off, p->em, "Failed to parse object: expecting token of type [%s] but found [%s]", want, got);
+    return jr_fail(p->text, off, p->em, "Failed to parse object: expecting token of type [%s] but found [%s]",
+                   want, got);
 }
 
 /* An object with something in it. */
@@ -124,13 +131,14 @@ static enum err one_source(struct agg_parse *p, const struct json *v, struct com
     s->kind = kind;
     if (def->n > 1 || v->n > 1) {
         enum err e = source_body(p, s, kinds[kind], &m->value);
-        if (e == ERR_OK && def->n == 1) { /* the parser goes on as if the next name's value were the next source */
+        /* the parser goes on as if the next name's value were the next source */
+        if (e == ERR_OK && def->n == 1) {
             e = expect_object(p, &v->members[1].value);
             const struct json *next = e == ERR_OK ? &v->members[1].value.members[0].value : NULL;
             e = e == ERR_OK ? expect_object(p, next) : e;
-            e = e == ERR_OK && next->members[0].value.type != JSON_OBJECT
-                    ? unexpected(p, next->members[0].value.off, "START_OBJECT", json_token_name(&next->members[0].value))
-                    : e;
+            e = e == ERR_OK && next->members[0].value.type != JSON_OBJECT ? unexpected(
+                    p, next->members[0].value.off, "START_OBJECT", json_token_name(&next->members[0].value))
+                                                                          : e;
         }
         return e != ERR_OK ? e : err_set(p->em, ERR_ILLEGAL_STATE, "expected value but got [END_OBJECT]");
     }
@@ -154,7 +162,8 @@ static enum err set_sources(struct agg_parse *p, struct agg *a, const struct jso
         enum err e = one_source(p, v->type == JSON_ARRAY ? &v->items[i] : v, &list[i]);
         for (uint32_t k = 0; e == ERR_OK && k < i; k++) {
             if (str_eq(list[k].name, list[i].name)) {
-                e = refuse_sources(p, "Composite source names must be unique, found duplicates: [", list[i].name);
+                e = refuse_sources(p, "Composite source names must be unique, found duplicates: [",
+                                   list[i].name);
             }
         }
         if (e != ERR_OK) {

@@ -7,8 +7,8 @@
 
 static enum err unknown_key(struct agg_parse *p, const struct agg *a, const struct json_member *m)
 {
-    return jr_fail(p->text, m->value.off, p->em, "Unknown key for a %s in [%.*s]: [%.*s].", json_token_name(&m->value),
-                   STR_ARG(a->name), STR_ARG(m->key));
+    return jr_fail(p->text, m->value.off, p->em, "Unknown key for a %s in [%.*s]: [%.*s].",
+                   json_token_name(&m->value), STR_ARG(a->name), STR_ARG(m->key));
 }
 
 enum err parse_filter(struct agg_parse *p, struct agg *a, const struct json *body)
@@ -127,8 +127,8 @@ enum err parse_nested(struct agg_parse *p, struct agg *a, const struct json *bod
     for (uint32_t i = 0; i < body->n; i++) {
         const struct json_member *m = &body->members[i];
         if (m->value.type != JSON_STRING) {
-            return jr_fail(p->text, m->value.off, p->em, "Unexpected token %s in [%.*s].", json_token_name(&m->value),
-                           STR_ARG(a->name));
+            return jr_fail(p->text, m->value.off, p->em, "Unexpected token %s in [%.*s].",
+                           json_token_name(&m->value), STR_ARG(a->name));
         }
         if (!str_is(m->key, "path")) {
             return unknown_key(p, a, m);
@@ -136,7 +136,8 @@ enum err parse_nested(struct agg_parse *p, struct agg *a, const struct json *bod
         a->nested.path = m->value.s;
     }
     if (a->nested.path.p == NULL && a->type->kind == AGG_NESTED) {
-        return jr_fail(p->text, body->end - 1, p->em, "Missing [path] field for nested aggregation [%.*s]", STR_ARG(a->name));
+        return jr_fail(p->text, body->end - 1, p->em, "Missing [path] field for nested aggregation [%.*s]",
+                       STR_ARG(a->name));
     }
     return ERR_OK;
 }
@@ -147,7 +148,8 @@ enum err parse_sampler(struct agg_parse *p, struct agg *a, const struct json *bo
     for (uint32_t i = 0; i < body->n; i++) {
         const struct json_member *m = &body->members[i];
         if (!str_is(m->key, "shard_size") || m->value.type != JSON_NUMBER) {
-            return jr_fail(p->text, m->value.off, p->em, "Unsupported property \"%.*s\" for aggregation \"%.*s", STR_ARG(m->key),
+            return jr_fail(p->text, m->value.off, p->em,
+                           "Unsupported property \"%.*s\" for aggregation \"%.*s", STR_ARG(m->key),
                            STR_ARG(a->name));
         }
         int32_t n = 0;
@@ -164,7 +166,8 @@ static enum err diversified_size(struct agg_parse *p, struct agg *a, const struc
 {
     enum err e = jr_long(v, &a->sampler.shard_size, p->em);
     if (e == ERR_OK && a->sampler.shard_size < 0) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[shardSize] must be greater than or equal to 0. Found [%lld] in [%.*s]",
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "[shardSize] must be greater than or equal to 0. Found [%lld] in [%.*s]",
                        (long long)a->sampler.shard_size, STR_ARG(a->name));
     }
     return e;
@@ -174,7 +177,8 @@ static enum err diversified_per_value(struct agg_parse *p, struct agg *a, const 
 {
     enum err e = jr_long(v, &a->sampler.per_value, p->em);
     if (e == ERR_OK && a->sampler.per_value < 0) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[maxDocsPerValue] must be greater than or equal to 0. Found [%lld] in [%.*s]",
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "[maxDocsPerValue] must be greater than or equal to 0. Found [%lld] in [%.*s]",
                        (long long)a->sampler.per_value, STR_ARG(a->name));
     }
     return e;

@@ -18,8 +18,9 @@ static enum err stats_sigma(struct agg_parse *p, struct agg *a, const struct jso
 {
     enum err e = jr_double(v, &a->stats.sigma, p->em);
     if (e == ERR_OK && a->stats.sigma < 0) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[sigma] must be greater than or equal to 0. Found [%g] in [%.*s]",
-                       a->stats.sigma, STR_ARG(a->name));
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "[sigma] must be greater than or equal to 0. Found [%g] in [%.*s]", a->stats.sigma,
+                       STR_ARG(a->name));
     }
     return e;
 }
@@ -37,7 +38,8 @@ static enum err cardinality_threshold(struct agg_parse *p, struct agg *a, const 
 {
     enum err e = jr_long(v, &a->cardinality.threshold, p->em);
     if (e == ERR_OK && a->cardinality.threshold < 0) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[precisionThreshold] must be greater than or equal to 0. Found [%lld] in [%.*s]",
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "[precisionThreshold] must be greater than or equal to 0. Found [%lld] in [%.*s]",
                        (long long)a->cardinality.threshold, STR_ARG(a->name));
     }
     return e;
@@ -51,8 +53,9 @@ static enum err cardinality_rehash(struct agg_parse *p, struct agg *a, const str
     return ERR_OK;
 }
 
-static const struct agg_param cardinality_params[] = {
-    {"precision_threshold", TK_INT, cardinality_threshold}, {"rehash", TK_VALUE, cardinality_rehash}, {NULL, 0, NULL}};
+static const struct agg_param cardinality_params[] = {{"precision_threshold", TK_INT, cardinality_threshold},
+                                                      {"rehash", TK_VALUE, cardinality_rehash},
+                                                      {NULL, 0, NULL}};
 
 enum err parse_cardinality(struct agg_parse *p, struct agg *a, const struct json *body)
 {
@@ -61,7 +64,7 @@ enum err parse_cardinality(struct agg_parse *p, struct agg *a, const struct json
     return e == ERR_OK ? agg_need_source(p, &a->vs) : e;
 }
 
-/* ---- percentiles ---------------------------------------------------------------------------------------------------- */
+/* ---- percentiles --------------------------------------------------------------------------------------- */
 
 /* What the parser remembers until the whole definition is read. */
 struct pct_state {
@@ -95,7 +98,8 @@ static enum err pct_compression(struct agg_parse *p, struct agg *a, const struct
 {
     enum err e = jr_double(v, &a->percentiles.compression, p->em);
     if (e == ERR_OK && a->percentiles.compression < 0) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[compression] must be greater than or equal to 0. Found [%g]",
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "[compression] must be greater than or equal to 0. Found [%g]",
                        a->percentiles.compression);
     }
     return e;
@@ -105,13 +109,15 @@ static enum err pct_digits(struct agg_parse *p, struct agg *a, const struct json
 {
     enum err e = jr_int(v, &a->percentiles.digits, p->em);
     if (e == ERR_OK && (a->percentiles.digits < 0 || a->percentiles.digits > 5)) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[numberOfSignificantValueDigits] must be between 0 and 5");
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "[numberOfSignificantValueDigits] must be between 0 and 5");
     }
     return e;
 }
 
 static const struct agg_param tdigest_params[] = {{"compression", TK_INT, pct_compression}, {NULL, 0, NULL}};
-static const struct agg_param hdr_params[] = {{"number_of_significant_value_digits", TK_INT, pct_digits}, {NULL, 0, NULL}};
+static const struct agg_param hdr_params[] = {{"number_of_significant_value_digits", TK_INT, pct_digits},
+                                              {NULL, 0, NULL}};
 
 static enum err pct_tdigest(struct agg_parse *p, struct agg *a, const struct json *v)
 {
@@ -139,7 +145,8 @@ static enum err mad_compression(struct agg_parse *p, struct agg *a, const struct
 {
     enum err e = jr_double(v, &a->percentiles.compression, p->em);
     if (e == ERR_OK && !(a->percentiles.compression > 0)) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[compression] must be greater than 0. Found [%g] in [%.*s]",
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "[compression] must be greater than 0. Found [%g] in [%.*s]",
                        a->percentiles.compression, STR_ARG(a->name));
     }
     return e;
@@ -149,7 +156,8 @@ static const struct agg_param mad_params[] = {{"compression", TK_INT, mad_compre
 
 static enum err pct_refuse(struct agg_parse *p, const struct agg *a)
 {
-    return err_wrap(p->em, ERR_X_CONTENT, "Failed to build [%s] after last required field arrived", a->type->name);
+    return err_wrap(p->em, ERR_X_CONTENT, "Failed to build [%s] after last required field arrived",
+                    a->type->name);
 }
 
 static int by_value(const void *a, const void *b)
@@ -173,7 +181,9 @@ static enum err pct_finish(struct agg_parse *p, struct agg *a, bool given)
         return ERR_OK;
     }
     if (q->n == 0) {
-        err_set(p->em, ERR_ILLEGAL_ARGUMENT, ranks ? "[values] must not be an empty array: [%.*s]" : "[percents] must not be empty: [%.*s]",
+        err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                ranks ? "[values] must not be an empty array: [%.*s]"
+                      : "[percents] must not be empty: [%.*s]",
                 STR_ARG(a->name));
         return pct_refuse(p, a);
     }
@@ -184,7 +194,8 @@ static enum err pct_finish(struct agg_parse *p, struct agg *a, bool given)
     for (uint32_t i = 0; i < q->n; i++) {
         sorted[i] = q->v[i];
         if (!ranks && !(sorted[i] >= 0 && sorted[i] <= 100)) {
-            err_set(p->em, ERR_ILLEGAL_ARGUMENT, "percent must be in [0,100], got [%g]: [%.*s]", sorted[i], STR_ARG(a->name));
+            err_set(p->em, ERR_ILLEGAL_ARGUMENT, "percent must be in [0,100], got [%g]: [%.*s]", sorted[i],
+                    STR_ARG(a->name));
             return pct_refuse(p, a);
         }
     }
@@ -200,7 +211,10 @@ enum err parse_percentiles(struct agg_parse *p, struct agg *a, const struct json
     if (mad) {
         a->percentiles.compression = 1000;
     }
-    enum err e = agg_params(p, a, body, a->type->name, mad ? mad_params : ranks ? ranks_params : percentiles_params,
+    enum err e = agg_params(p, a, body, a->type->name,
+                            mad     ? mad_params
+                            : ranks ? ranks_params
+                                    : percentiles_params,
                             agg_source_params);
     bool given = json_get(body, ranks ? "values" : "percents") != NULL;
     if (e == ERR_OK && a->percentiles.hdr && json_get(body, "tdigest") != NULL) {
@@ -211,7 +225,7 @@ enum err parse_percentiles(struct agg_parse *p, struct agg *a, const struct json
     return e == ERR_OK ? agg_need_source(p, &a->vs) : e;
 }
 
-/* ---- weighted_avg, geo_bounds, top_hits ------------------------------------------------------------------------------- */
+/* ---- weighted_avg, geo_bounds, top_hits ---------------------------------------------------------------- */
 
 static enum err field_config(struct agg_parse *p, const struct json *v, struct source_spec *s)
 {
@@ -230,7 +244,8 @@ static enum err field_config(struct agg_parse *p, const struct json *v, struct s
         }
     }
     if (s->field.p == NULL && s->script == NULL) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[field] and [script] cannot both be null.  Please specify one or the other.");
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "[field] and [script] cannot both be null.  Please specify one or the other.");
     }
     return ERR_OK;
 }
@@ -288,9 +303,13 @@ enum err parse_geo_bounds(struct agg_parse *p, struct agg *a, const struct json 
 /* top_hits takes the part of a search's body that shapes hits. */
 enum err parse_top_hits(struct agg_parse *p, struct agg *a, const struct json *body)
 {
-    static const char *const taken[] = {"from",          "size",   "version",         "seq_no_primary_term", "explain",
-                                        "track_scores",  "_source", "stored_fields",  "sort",                "docvalue_fields",
-                                        "script_fields", "fields", "highlight",       NULL};
+    static const char *const taken[] = {"from",          "size",
+                                        "version",       "seq_no_primary_term",
+                                        "explain",       "track_scores",
+                                        "_source",       "stored_fields",
+                                        "sort",          "docvalue_fields",
+                                        "script_fields", "fields",
+                                        "highlight",     NULL};
     struct search_source *s = ARENA_NEW(p->arena, struct search_source);
     if (s == NULL) {
         return err_no_memory(p->em);
@@ -304,15 +323,16 @@ enum err parse_top_hits(struct agg_parse *p, struct agg *a, const struct json *b
             ok |= str_is(m->key, taken[k]);
         }
         if (!ok) {
-            return jr_fail(p->text, m->value.off, p->em, "Unknown key for a %s in [%.*s].", json_token_name(&m->value),
-                           STR_ARG(m->key));
+            return jr_fail(p->text, m->value.off, p->em, "Unknown key for a %s in [%.*s].",
+                           json_token_name(&m->value), STR_ARG(m->key));
         }
         int32_t n;
         bool from = str_is(m->key, "from");
         if ((from || str_is(m->key, "size")) && m->value.type == JSON_NUMBER) {
             enum err e = jr_int(&m->value, &n, p->em);
             if (e == ERR_OK && n < 0) {
-                e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[%.*s] must be greater than or equal to 0. Found [%d] in [%.*s]",
+                e = err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                            "[%.*s] must be greater than or equal to 0. Found [%d] in [%.*s]",
                             STR_ARG(m->key), n, STR_ARG(a->name));
             }
             if (e != ERR_OK) {

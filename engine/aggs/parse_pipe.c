@@ -1,5 +1,5 @@
-/* Definitions of pipeline aggregations. Some have Elasticsearch's newer, declared parsers, the rest read token by token:
- * their refusals differ. */
+/* Definitions of pipeline aggregations. Some have Elasticsearch's newer, declared parsers, the rest read
+ * token by token: their refusals differ. */
 #include "engine/aggs/agg_int.h"
 
 #include "common/base/jsonr.h"
@@ -8,7 +8,8 @@
 
 static bool declared(enum agg_kind k)
 {
-    return k == AGG_DERIVATIVE || k == AGG_CUMULATIVE_SUM || k == AGG_MOVING_FN || k == AGG_BUCKET_SCRIPT || k == AGG_BUCKET_SORT;
+    return k == AGG_DERIVATIVE || k == AGG_CUMULATIVE_SUM || k == AGG_MOVING_FN || k == AGG_BUCKET_SCRIPT
+           || k == AGG_BUCKET_SORT;
 }
 
 static enum err one_path(struct agg_parse *p, struct pipe_path *to, struct str var, struct str text)
@@ -19,7 +20,8 @@ static enum err one_path(struct agg_parse *p, struct pipe_path *to, struct str v
     return e;
 }
 
-/* "a>b", ["a>b", ...] or {"var":"a>b", ...}. Without names, scripts know the values as _value, or _value0, _value1 ... */
+/* "a>b", ["a>b", ...] or {"var":"a>b", ...}. Without names, scripts know the values as _value, or _value0,
+ * _value1 ... */
 static enum err set_paths(struct agg_parse *p, struct agg *a, const struct json *v)
 {
     uint32_t n = v->type == JSON_STRING ? 1 : v->n;
@@ -29,7 +31,9 @@ static enum err set_paths(struct agg_parse *p, struct agg *a, const struct json 
     }
     for (uint32_t i = 0; i < n; i++) {
         struct str var = STR("_value");
-        const struct json *text = v->type == JSON_STRING ? v : v->type == JSON_ARRAY ? &v->items[i] : &v->members[i].value;
+        const struct json *text = v->type == JSON_STRING  ? v
+                                  : v->type == JSON_ARRAY ? &v->items[i]
+                                                          : &v->members[i].value;
         if (v->type == JSON_OBJECT) {
             var = v->members[i].key;
         } else if (n > 1) {
@@ -59,7 +63,8 @@ static enum err set_gap(struct agg_parse *p, struct agg *a, const struct json *v
         a->pipe.gap = GAP_ZEROS;
         return ERR_OK;
     }
-    return jr_fail(p->text, v->off, p->em, "Invalid gap policy: [%.*s], accepted values: [insert_zeros, skip]", STR_ARG(s));
+    return jr_fail(p->text, v->off, p->em,
+                   "Invalid gap policy: [%.*s], accepted values: [insert_zeros, skip]", STR_ARG(s));
 }
 
 static enum err set_format(struct agg_parse *p, struct agg *a, const struct json *v)
@@ -97,7 +102,8 @@ static enum err set_sort_from(struct agg_parse *p, struct agg *a, const struct j
 {
     enum err e = jr_long(v, &a->pipe.from, p->em);
     return e == ERR_OK && a->pipe.from < 0
-               ? err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[from] must be a non-negative integer: [%lld]", (long long)a->pipe.from)
+               ? err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[from] must be a non-negative integer: [%lld]",
+                         (long long)a->pipe.from)
                : e;
 }
 
@@ -105,7 +111,8 @@ static enum err set_sort_size(struct agg_parse *p, struct agg *a, const struct j
 {
     enum err e = jr_long(v, &a->pipe.size, p->em);
     return e == ERR_OK && a->pipe.size <= 0
-               ? err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[size] must be a positive integer: [%lld]", (long long)a->pipe.size)
+               ? err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[size] must be a positive integer: [%lld]",
+                         (long long)a->pipe.size)
                : e;
 }
 
@@ -149,11 +156,12 @@ static const struct agg_param moving_fn_params[] = {{"buckets_path", TK_STRING |
                                                     {"shift", TK_INT, set_shift},
                                                     {"script", TK_SCRIPT, set_script},
                                                     {NULL, 0, NULL}};
-static const struct agg_param script_params[] = {{"buckets_path", TK_OBJECT | TK_STRING | TK_ARRAY, set_paths},
-                                                 {"format", TK_STRING, set_format},
-                                                 {"gap_policy", TK_STRING, set_gap},
-                                                 {"script", TK_SCRIPT, set_script},
-                                                 {NULL, 0, NULL}};
+static const struct agg_param script_params[] = {
+    {"buckets_path", TK_OBJECT | TK_STRING | TK_ARRAY, set_paths},
+    {"format", TK_STRING, set_format},
+    {"gap_policy", TK_STRING, set_gap},
+    {"script", TK_SCRIPT, set_script},
+    {NULL, 0, NULL}};
 static const struct agg_param sort_params[] = {{"sort", TK_OBJECT | TK_ARRAY, set_sort},
                                                {"from", TK_INT, set_sort_from},
                                                {"size", TK_INT, set_sort_size},
@@ -171,7 +179,8 @@ static enum err parse_declared(struct agg_parse *p, struct agg *a, const struct 
     a->pipe.window = INT32_MIN;
     enum err e = agg_params(p, a, body, a->type->name, table, NULL);
     if (e == ERR_X_CONTENT && k == AGG_BUCKET_SORT && p->em != NULL && p->em->n > 1) {
-        return err_wrap(p->em, ERR_X_CONTENT, "failed to build [bucket_sort] after last required field arrived");
+        return err_wrap(p->em, ERR_X_CONTENT,
+                        "failed to build [bucket_sort] after last required field arrived");
     }
     if (e != ERR_OK) {
         return e;
@@ -193,12 +202,12 @@ static enum err parse_declared(struct agg_parse *p, struct agg *a, const struct 
     return ERR_OK;
 }
 
-/* ---- the older parsers ------------------------------------------------------------------------------------------------ */
+/* ---- the older parsers --------------------------------------------------------------------------------- */
 
 static enum err unexpected(struct agg_parse *p, const struct agg *a, const struct json_member *m)
 {
-    return jr_fail(p->text, m->value.off, p->em, "Unexpected token %s [%.*s] in [%.*s]", json_token_name(&m->value),
-                   STR_ARG(m->key), STR_ARG(a->name));
+    return jr_fail(p->text, m->value.off, p->em, "Unexpected token %s [%.*s] in [%.*s]",
+                   json_token_name(&m->value), STR_ARG(m->key), STR_ARG(a->name));
 }
 
 static enum err bucket_percents(struct agg_parse *p, struct agg *a, const struct json *v)
@@ -210,7 +219,8 @@ static enum err bucket_percents(struct agg_parse *p, struct agg *a, const struct
     for (uint32_t i = 0; i < v->n; i++) {
         enum err e = jr_double(&v->items[i], &list[i], p->em);
         if (e == ERR_OK && !(list[i] >= 0 && list[i] <= 100)) {
-            e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "percents must only contain non-null doubles from 0.0-100.0 inclusive");
+            e = err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                        "percents must only contain non-null doubles from 0.0-100.0 inclusive");
         }
         if (e != ERR_OK) {
             return e;
@@ -221,12 +231,15 @@ static enum err bucket_percents(struct agg_parse *p, struct agg *a, const struct
     return ERR_OK;
 }
 
-static enum err older_window(struct agg_parse *p, const struct agg *a, const struct json_member *m, int32_t *out)
+static enum err older_window(struct agg_parse *p, const struct agg *a, const struct json_member *m,
+                             int32_t *out)
 {
     enum err e = jr_int(&m->value, out, p->em);
     if (e == ERR_OK && *out <= 0) {
-        return jr_fail(p->text, m->value.off, p->em, "[%.*s] value must be a positive, non-zero integer.  Value supplied was [%d] in [%.*s].",
-                       STR_ARG(m->key), *out, STR_ARG(a->name));
+        return jr_fail(
+            p->text, m->value.off, p->em,
+            "[%.*s] value must be a positive, non-zero integer.  Value supplied was [%d] in [%.*s].",
+            STR_ARG(m->key), *out, STR_ARG(a->name));
     }
     return e;
 }
@@ -240,8 +253,10 @@ static enum err moving_settings(struct agg_parse *p, struct agg *a, const struct
             double d = 0;
             e = jr_double(&m->value, &d, p->em);
             if (e == ERR_OK && !(d >= 0 && d <= 1)) {
-                e = err_set(p->em, ERR_PARSE, "Parameter [%.*s] must be between 0-1 inclusive.  Provided value was [%g] instead.",
-                            STR_ARG(m->key), d);
+                e = err_set(
+                    p->em, ERR_PARSE,
+                    "Parameter [%.*s] must be between 0-1 inclusive.  Provided value was [%g] instead.",
+                    STR_ARG(m->key), d);
             }
             *(m->key.p[0] == 'a' ? &a->pipe.alpha : m->key.p[0] == 'b' ? &a->pipe.beta : &a->pipe.gamma) = d;
         } else if (str_is(m->key, "period")) {
@@ -292,16 +307,21 @@ static enum err special_member(struct agg_parse *p, struct agg *a, const struct 
     }
     if (k == AGG_EXTENDED_STATS_BUCKET && str_is(m->key, "sigma") && v->type == JSON_NUMBER) {
         a->pipe.sigma = json_double(v);
-        return a->pipe.sigma >= 0 ? ERR_OK : err_set(p->em, ERR_ILLEGAL_ARGUMENT, "sigma must be a non-negative double");
+        return a->pipe.sigma >= 0
+                   ? ERR_OK
+                   : err_set(p->em, ERR_ILLEGAL_ARGUMENT, "sigma must be a non-negative double");
     }
     if (k == AGG_SERIAL_DIFF && str_is(m->key, "lag") && v->type == JSON_NUMBER) {
         enum err e = jr_int(v, &a->pipe.lag, p->em);
         return e != ERR_OK || a->pipe.lag > 0
                    ? e
-                   : jr_fail(p->text, v->off, p->em, "Lag must be a positive, non-zero integer.  Value supplied was%d in [%.*s]: [lag].",
-                             a->pipe.lag, STR_ARG(a->name));
+                   : jr_fail(
+                       p->text, v->off, p->em,
+                       "Lag must be a positive, non-zero integer.  Value supplied was%d in [%.*s]: [lag].",
+                       a->pipe.lag, STR_ARG(a->name));
     }
-    if (k == AGG_BUCKET_SELECTOR && str_is(m->key, "script") && (v->type == JSON_STRING || v->type == JSON_OBJECT)) {
+    if (k == AGG_BUCKET_SELECTOR && str_is(m->key, "script")
+        && (v->type == JSON_STRING || v->type == JSON_OBJECT)) {
         a->pipe.script = v;
         return ERR_OK;
     }
@@ -321,7 +341,8 @@ static enum err moving_model(struct agg_parse *p, struct agg *a, const struct js
             return ERR_OK;
         }
     }
-    return jr_fail(p->text, body->end - 1, p->em, "no [moving_avg_model] registered for [%.*s]", STR_ARG(a->pipe.model_name));
+    return jr_fail(p->text, body->end - 1, p->em, "no [moving_avg_model] registered for [%.*s]",
+                   STR_ARG(a->pipe.model_name));
 }
 
 static enum err parse_older(struct agg_parse *p, struct agg *a, const struct json *body)
@@ -344,11 +365,12 @@ static enum err parse_older(struct agg_parse *p, struct agg *a, const struct jso
         }
     }
     if (a->pipe.v == NULL) {
-        return jr_fail(p->text, body->end - 1, p->em, "Missing required field [buckets_path] for aggregation [%.*s]",
-                       STR_ARG(a->name));
+        return jr_fail(p->text, body->end - 1, p->em,
+                       "Missing required field [buckets_path] for aggregation [%.*s]", STR_ARG(a->name));
     }
     if (a->type->kind == AGG_BUCKET_SELECTOR && a->pipe.script == NULL) {
-        return jr_fail(p->text, body->end - 1, p->em, "Missing required field [script] for bucket_selector aggregation [%.*s]",
+        return jr_fail(p->text, body->end - 1, p->em,
+                       "Missing required field [script] for bucket_selector aggregation [%.*s]",
                        STR_ARG(a->name));
     }
     return a->type->kind == AGG_MOVING_AVG ? moving_model(p, a, body) : ERR_OK;

@@ -8,7 +8,8 @@ struct bound_script {
     struct script_run *run;
 };
 
-static enum err bind(struct reduce *r, const struct agg *p, enum script_context context, struct bound_script *out)
+static enum err bind(struct reduce *r, const struct agg *p, enum script_context context,
+                     struct bound_script *out)
 {
     const struct json *form = p->pipe.script;
     const struct json *source = form->type == JSON_OBJECT ? json_get(form, "source") : form;
@@ -17,7 +18,8 @@ static enum err bind(struct reduce *r, const struct agg *p, enum script_context 
     if (source == NULL) {
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "must specify [source] for an inline script");
     }
-    enum err e = script_compile(&out->script, json_text(source), lang != NULL ? json_text(lang) : STR(""), context, r->em);
+    enum err e = script_compile(&out->script, json_text(source), lang != NULL ? json_text(lang) : STR(""),
+                                context, r->em);
     return e == ERR_OK ? script_run_new(&out->run, out->script, json_get(form, "params"), NULL, r->em) : e;
 }
 
@@ -28,8 +30,8 @@ static void unbind(struct bound_script *s)
 }
 
 /* Values of the paths; *skip: one is missing and the gap policy says to leave the bucket alone. */
-static enum err load_vars(struct reduce *r, const struct agg *p, const struct agg_result *of, uint32_t i, struct script_var *vars,
-                          bool *skip)
+static enum err load_vars(struct reduce *r, const struct agg *p, const struct agg_result *of, uint32_t i,
+                          struct script_var *vars, bool *skip)
 {
     *skip = false;
     for (uint32_t k = 0; k < p->pipe.n; k++) {
@@ -44,8 +46,8 @@ static enum err load_vars(struct reduce *r, const struct agg *p, const struct ag
     return ERR_OK;
 }
 
-static enum err run_buckets(struct reduce *r, const struct agg *p, struct agg_result *of, struct bound_script *s,
-                            struct script_var *vars)
+static enum err run_buckets(struct reduce *r, const struct agg *p, struct agg_result *of,
+                            struct bound_script *s, struct script_var *vars)
 {
     bool selects = p->type->kind == AGG_BUCKET_SELECTOR, skip;
     struct script_env env = {.self = NULL};
@@ -81,7 +83,8 @@ static uint32_t clamp(int64_t at, uint32_t n)
     return at < 0 ? 0 : (uint32_t)MIN_OF(at, (int64_t)n);
 }
 
-static enum err run_moving(struct reduce *r, const struct agg *p, struct agg_result *of, struct bound_script *s)
+static enum err run_moving(struct reduce *r, const struct agg *p, struct agg_result *of,
+                           struct bound_script *s)
 {
     double *values = ARENA_ARRAY(r->arena, double, of->n);
     uint32_t *from = ARENA_ARRAY(r->arena, uint32_t, of->n), n = 0;
@@ -121,7 +124,11 @@ enum err pipe_script(struct reduce *r, const struct agg *p, struct agg_result *o
     if (vars == NULL) {
         return err_no_memory(r->em);
     }
-    enum err e = bind(r, p, k == AGG_MOVING_FN ? SCRIPT_MOVING_FN : k == AGG_BUCKET_SELECTOR ? SCRIPT_BUCKET_SELECTOR : SCRIPT_BUCKET, &s);
+    enum err e = bind(r, p,
+                      k == AGG_MOVING_FN         ? SCRIPT_MOVING_FN
+                      : k == AGG_BUCKET_SELECTOR ? SCRIPT_BUCKET_SELECTOR
+                                                 : SCRIPT_BUCKET,
+                      &s);
     if (e == ERR_OK) {
         e = k == AGG_MOVING_FN ? run_moving(r, p, of, &s) : run_buckets(r, p, of, &s, vars);
     }

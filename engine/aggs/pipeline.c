@@ -4,12 +4,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- values by path -------------------------------------------------------------------------------------------------- */
+/* ---- values by path ------------------------------------------------------------------------------------ */
 
 static enum err not_numeric(struct reduce *r, const struct agg *a)
 {
     return err_set(r->em, ERR_AGG_EXECUTION,
-                   "buckets_path must reference either a number value or a single value numeric metric aggregation, got: [Bucket] at "
+                   "buckets_path must reference either a number value or a single value numeric metric "
+                   "aggregation, got: [Bucket] at "
                    "aggregation [%.*s]",
                    STR_ARG(a->name));
 }
@@ -38,8 +39,8 @@ static enum err key_value(struct reduce *r, const struct agg *a, const struct ag
 }
 
 /* The number itself, before gaps are looked at; *found false: no such path here. */
-static enum err raw_value(struct reduce *r, const struct agg *a, const struct agg_bucket *b, const struct agg_path *path,
-                          uint32_t from, bool *found, double *out)
+static enum err raw_value(struct reduce *r, const struct agg *a, const struct agg_bucket *b,
+                          const struct agg_path *path, uint32_t from, bool *found, double *out)
 {
     *found = true;
     if (from == path->n) {
@@ -53,8 +54,10 @@ static enum err raw_value(struct reduce *r, const struct agg *a, const struct ag
         }
         if (str_is(name, "_key")) {
             enum agg_kind k = a->type->kind;
-            bool dates = k == AGG_DATE_HISTOGRAM || k == AGG_AUTO_DATE_HISTOGRAM, cells = k == AGG_GEOHASH_GRID || k == AGG_GEOTILE_GRID;
-            return dates || cells ? not_numeric(r, a) : key_value(r, a, b, out); /* dates and points are no numbers */
+            bool dates = k == AGG_DATE_HISTOGRAM || k == AGG_AUTO_DATE_HISTOGRAM,
+                 cells = k == AGG_GEOHASH_GRID || k == AGG_GEOTILE_GRID;
+            /* dates and points are no numbers */
+            return dates || cells ? not_numeric(r, a) : key_value(r, a, b, out);
         }
         const struct agg_result *sub = sub_named(a, b, name);
         if (sub == NULL) {
@@ -64,7 +67,8 @@ static enum err raw_value(struct reduce *r, const struct agg *a, const struct ag
         if (i + 1 == path->n) {
             return result_value(sub, path->v[i].key, out, r->em);
         }
-        if (sub->agg->type->class == CLASS_MULTI && i + 2 == path->n && str_is(path->v[i + 1].name, "_bucket_count")) {
+        if (sub->agg->type->class == CLASS_MULTI && i + 2 == path->n
+            && str_is(path->v[i + 1].name, "_bucket_count")) {
             *out = (double)sub->n;
             return ERR_OK;
         }
@@ -77,8 +81,9 @@ static enum err raw_value(struct reduce *r, const struct agg *a, const struct ag
     return ERR_OK;
 }
 
-enum err pipe_bucket_value(struct reduce *r, const struct agg *a, const struct agg_bucket *b, const struct agg_path *path,
-                           uint32_t from, enum gap_policy gap, struct bucket_value *out)
+enum err pipe_bucket_value(struct reduce *r, const struct agg *a, const struct agg_bucket *b,
+                           const struct agg_path *path, uint32_t from, enum gap_policy gap,
+                           struct bucket_value *out)
 {
     bool counts = path->n == from + 1 && str_is(path->v[from].name, "_count");
     *out = (struct bucket_value){.v = NAN};
@@ -89,7 +94,7 @@ enum err pipe_bucket_value(struct reduce *r, const struct agg *a, const struct a
     return e;
 }
 
-/* ---- adding results ------------------------------------------------------------------------------------------------------ */
+/* ---- adding results ------------------------------------------------------------------------------------ */
 
 enum err pipe_shape(struct reduce *r, const struct agg *p, struct value_shape **out)
 {
@@ -106,7 +111,8 @@ enum err pipe_shape(struct reduce *r, const struct agg *p, struct value_shape **
     return value_shape_ready(s, r->arena, r->em);
 }
 
-struct agg_result *pipe_place(struct reduce *r, const struct agg *a, struct agg_bucket *b, const struct agg *p)
+struct agg_result *pipe_place(struct reduce *r, const struct agg *a, struct agg_bucket *b,
+                              const struct agg *p)
 {
     if (b->subs == NULL) {
         b->subs = ARENA_ARRAY(r->arena, struct agg_result, agg_places(a));
@@ -124,7 +130,7 @@ enum err pipe_add(struct reduce *r, const struct agg *a, struct agg_bucket *b, c
     return pipe_shape(r, p, &to->shape);
 }
 
-/* ---- over the buckets of a sibling ------------------------------------------------------------------------------------------ */
+/* ---- over the buckets of a sibling --------------------------------------------------------------------- */
 
 struct gathered {
     double *v;
@@ -172,7 +178,8 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static enum err bucket_percentiles(struct reduce *r, const struct agg *p, struct gathered *g, struct agg_result *out)
+static enum err bucket_percentiles(struct reduce *r, const struct agg *p, struct gathered *g,
+                                   struct agg_result *out)
 {
     out->n_list = p->pipe.n_percents;
     out->list = ARENA_ARRAY(r->arena, double, out->n_list);
@@ -188,7 +195,8 @@ static enum err bucket_percentiles(struct reduce *r, const struct agg *p, struct
 }
 
 /* The names of the buckets that hold the extreme. */
-static enum err extreme_keys(struct reduce *r, const struct agg_result *of, const struct gathered *g, struct agg_result *out)
+static enum err extreme_keys(struct reduce *r, const struct agg_result *of, const struct gathered *g,
+                             struct agg_result *out)
 {
     out->keys = ARENA_ARRAY(r->arena, struct str, g->n);
     if (out->keys == NULL) {
@@ -253,7 +261,7 @@ static enum err sibling(struct reduce *r, const struct agg *p, const struct agg 
     }
 }
 
-/* ---- over the buckets that they are in ------------------------------------------------------------------------------------ */
+/* ---- over the buckets that they are in ----------------------------------------------------------------- */
 
 static enum err key_number(struct reduce *r, const struct agg_result *of, uint32_t i, double *out)
 {
@@ -262,9 +270,10 @@ static enum err key_number(struct reduce *r, const struct agg_result *of, uint32
 
 static enum err unit_of(struct reduce *r, const struct agg *p, int64_t *out)
 {
-    static const int64_t ms[] = {[UNIT_SECOND] = 1000,        [UNIT_MINUTE] = 60000,     [UNIT_HOUR] = 3600000,
-                                 [UNIT_DAY] = 86400000,       [UNIT_WEEK] = 604800000,   [UNIT_MONTH] = 2629746000,
-                                 [UNIT_QUARTER] = 7889238000, [UNIT_YEAR] = 31556952000};
+    static const int64_t ms[] = {
+        [UNIT_SECOND] = 1000,        [UNIT_MINUTE] = 60000,    [UNIT_HOUR] = 3600000,
+        [UNIT_DAY] = 86400000,       [UNIT_WEEK] = 604800000,  [UNIT_MONTH] = 2629746000,
+        [UNIT_QUARTER] = 7889238000, [UNIT_YEAR] = 31556952000};
     enum date_unit unit;
     *out = 0;
     if (p->pipe.unit.p == NULL) {
@@ -339,12 +348,12 @@ static enum err difference(struct reduce *r, const struct agg *p, struct agg_res
     return ERR_OK;
 }
 
-/* ---- bucket_sort ------------------------------------------------------------------------------------------------------------ */
+/* ---- bucket_sort --------------------------------------------------------------------------------------- */
 
 struct sorted {
     const struct agg_orders *orders;
     struct agg_bucket *b;
-    struct agg_key key; /* as it is shown: addresses sort as texts here */
+    struct agg_key key;     /* as it is shown: addresses sort as texts here */
     struct bucket_value *v; /* one an order; _key's found is false: the bucket's own key counts */
     uint32_t at;
 };
@@ -399,14 +408,17 @@ static enum err sort_buckets(struct reduce *r, const struct agg *p, struct agg_r
         return err_no_memory(r->em);
     }
     for (uint32_t i = 0; i < of->n; i++) {
-        struct sorted s = {orders, &of->buckets[i], of->buckets[i].key, ARENA_ARRAY(r->arena, struct bucket_value, orders->n), i};
+        struct sorted s = {orders, &of->buckets[i], of->buckets[i].key,
+                           ARENA_ARRAY(r->arena, struct bucket_value, orders->n), i};
         bool any = false;
         if (s.v == NULL || !shown_key(r, of, &s)) {
             return err_no_memory(r->em);
         }
         for (uint32_t k = 0; k < orders->n; k++) {
             bool key = is_key(&orders->v[k]);
-            enum err e = key ? ERR_OK : pipe_bucket_value(r, of->agg, s.b, &orders->v[k].path, 0, p->pipe.gap, &s.v[k]);
+            enum err e =
+                key ? ERR_OK
+                    : pipe_bucket_value(r, of->agg, s.b, &orders->v[k].path, 0, p->pipe.gap, &s.v[k]);
             if (e != ERR_OK) {
                 return e;
             }
@@ -439,7 +451,9 @@ static enum err bucket_sort(struct reduce *r, const struct agg *p, struct agg_re
 enum err pipe_parent(struct reduce *r, const struct agg *p, struct agg_result *of)
 {
     if (of->agg->type->class != CLASS_MULTI) {
-        return err_set(r->em, ERR_CLASS_CAST, "class [%s] cannot be cast to class InternalMultiBucketAggregation", of->agg->type->name);
+        return err_set(r->em, ERR_CLASS_CAST,
+                       "class [%s] cannot be cast to class InternalMultiBucketAggregation",
+                       of->agg->type->name);
     }
     switch (p->type->kind) {
     case AGG_DERIVATIVE:

@@ -12,10 +12,12 @@ struct bucket_value {
 };
 
 /* Resolves steps [from, n) of a path below one of a's buckets. */
-enum err pipe_bucket_value(struct reduce *r, const struct agg *a, const struct agg_bucket *b, const struct agg_path *path,
-                           uint32_t from, enum gap_policy gap, struct bucket_value *out);
+enum err pipe_bucket_value(struct reduce *r, const struct agg *a, const struct agg_bucket *b,
+                           const struct agg_path *path, uint32_t from, enum gap_policy gap,
+                           struct bucket_value *out);
 /* The bucket's place for the result of pipeline p, made when it is first asked for. NULL: no memory. */
-struct agg_result *pipe_place(struct reduce *r, const struct agg *a, struct agg_bucket *b, const struct agg *p);
+struct agg_result *pipe_place(struct reduce *r, const struct agg *a, struct agg_bucket *b,
+                              const struct agg *p);
 /* Adds a single value to a bucket. */
 enum err pipe_add(struct reduce *r, const struct agg *a, struct agg_bucket *b, const struct agg *p, double v);
 enum err pipe_shape(struct reduce *r, const struct agg *p, struct value_shape **out);

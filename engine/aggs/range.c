@@ -10,7 +10,7 @@
 
 struct one {
     struct str key;
-    double from, to; /* [from, to) */
+    double from, to;         /* [from, to) */
     struct str from_s, to_s; /* addresses; p == NULL: open */
 };
 
@@ -30,16 +30,18 @@ static enum err ranges_leaf(struct collector *c, struct errmsg *em)
     return values_leaf(&((struct ranges *)c)->v, em);
 }
 
-/* ---- collecting ------------------------------------------------------------------------------------------------------ */
+/* ---- collecting ---------------------------------------------------------------------------------------- */
 
 static bool inside(struct ranges *s, const struct one *r, uint32_t i)
 {
     struct str a = dict_text(&s->v.dict, s->v.id[i]);
-    return (r->from_s.p == NULL || str_cmp(a, r->from_s) >= 0) && (r->to_s.p == NULL || str_cmp(a, r->to_s) < 0);
+    return (r->from_s.p == NULL || str_cmp(a, r->from_s) >= 0)
+           && (r->to_s.p == NULL || str_cmp(a, r->to_s) < 0);
 }
 
-/* The ranges from *lo on that may hold x: *first to *end. A document's values ascend, so that the search for the next goes on
- * at *lo. Where ranges are out of order, as those of distances may be, it misses some: so does Elasticsearch's. */
+/* The ranges from *lo on that may hold x: *first to *end. A document's values ascend, so that the search for
+ * the next goes on at *lo. Where ranges are out of order, as those of distances may be, it misses some: so
+ * does Elasticsearch's. */
 static void search(const struct ranges *s, double x, uint32_t *lo, uint32_t *first, uint32_t *end)
 {
     uint32_t hi = s->n, mid = *lo;
@@ -85,7 +87,8 @@ static void count(struct ranges *s, const struct doc_run *d, uint32_t at, uint32
 }
 
 /* The addresses i to end are one document's. */
-static void collect_addresses(struct ranges *s, const struct doc_run *d, uint32_t at, uint32_t i, uint32_t end)
+static void collect_addresses(struct ranges *s, const struct doc_run *d, uint32_t at, uint32_t i,
+                              uint32_t end)
 {
     for (uint32_t k = 0; k < s->n; k++) {
         bool in = false;
@@ -135,7 +138,8 @@ static uint32_t next_values(struct ranges *s, const struct doc_run *d, uint32_t 
     s->keys = (double *)(void *)s->v.g; /* a distance takes less room than its point */
     for (uint32_t i = 0; i < n; i++) {
         struct geo_point g = s->v.g[i];
-        s->keys[i] = geo_distance(p->plane ? GEO_PLANE : GEO_ARC, p->origin.lat, p->origin.lon, g.lat, g.lon) / p->unit_metres;
+        s->keys[i] = geo_distance(p->plane ? GEO_PLANE : GEO_ARC, p->origin.lat, p->origin.lon, g.lat, g.lon)
+                     / p->unit_metres;
     }
     return n;
 }
@@ -170,7 +174,8 @@ static enum err ranges_build(struct collector *c, uint32_t owner, struct agg_res
     out->agg = c->agg;
     out->form = RESULT_STR;
     out->shape = s->v.shape;
-    out->n = c->run->empty && s->v.kind == SOURCE_IP ? 0 : s->n; /* of nothing, addresses have no buckets at all */
+    /* of nothing, addresses have no buckets at all */
+    out->n = c->run->empty && s->v.kind == SOURCE_IP ? 0 : s->n;
     out->buckets = ARENA_ARRAY(c->run->arena, struct agg_bucket, s->n);
     if (out->buckets == NULL) {
         return err_no_memory(em);
@@ -193,11 +198,13 @@ static enum err ranges_build(struct collector *c, uint32_t owner, struct agg_res
     return ERR_OK;
 }
 
-static const struct collector_ops ranges_ops = {.leaf = ranges_leaf, .collect = ranges_collect, .build = ranges_build};
+static const struct collector_ops ranges_ops = {
+    .leaf = ranges_leaf, .collect = ranges_collect, .build = ranges_build};
 
-/* ---- binding ------------------------------------------------------------------------------------------------------------ */
+/* ---- binding ------------------------------------------------------------------------------------------- */
 
-static enum err number_bound(struct ranges *s, const struct json *given, double open, double *out, struct errmsg *em)
+static enum err number_bound(struct ranges *s, const struct json *given, double open, double *out,
+                             struct errmsg *em)
 {
     int64_t whole;
     *out = open;
@@ -207,8 +214,8 @@ static enum err number_bound(struct ranges *s, const struct json *given, double 
     if (s->c.agg->type->kind == AGG_GEO_DISTANCE) {
         return jr_double(given, out, em);
     }
-    if (given->type == JSON_NUMBER && s->c.agg->type->kind == AGG_DATE_RANGE && s->v.shape->kind == FORMAT_DATE
-        && json_is_integral(given)) {
+    if (given->type == JSON_NUMBER && s->c.agg->type->kind == AGG_DATE_RANGE
+        && s->v.shape->kind == FORMAT_DATE && json_is_integral(given)) {
         struct json text = json_mk_str(json_text(given)); /* read by the format, as any date */
         return values_parse(&s->v, &text, out, &whole, em);
     }
@@ -224,7 +231,8 @@ static void print_bound(const struct ranges *s, double x, struct buf *out)
     }
 }
 
-static enum err number_range(struct ranges *s, const struct range_spec *spec, struct one *r, struct errmsg *em)
+static enum err number_range(struct ranges *s, const struct range_spec *spec, struct one *r,
+                             struct errmsg *em)
 {
     bool geo = s->c.agg->type->kind == AGG_GEO_DISTANCE;
     enum err e = number_bound(s, spec->from, geo ? 0 : -INFINITY, &r->from, em);
@@ -254,7 +262,8 @@ static enum err address(struct ranges *s, struct str text, struct str *out, stru
 
 static enum err masked(struct ranges *s, const struct range_spec *spec, struct one *r, struct errmsg *em)
 {
-    uint8_t *first = arena_alloc(s->c.run->arena, INET_BYTES), *last = arena_alloc(s->c.run->arena, INET_BYTES);
+    uint8_t *first = arena_alloc(s->c.run->arena, INET_BYTES),
+            *last = arena_alloc(s->c.run->arena, INET_BYTES);
     if (first == NULL || last == NULL) {
         return err_no_memory(em);
     }
@@ -265,7 +274,8 @@ static enum err masked(struct ranges *s, const struct range_spec *spec, struct o
     return e;
 }
 
-static enum err address_range(struct ranges *s, const struct range_spec *spec, struct one *r, struct errmsg *em)
+static enum err address_range(struct ranges *s, const struct range_spec *spec, struct one *r,
+                              struct errmsg *em)
 {
     if (spec->mask.p != NULL) {
         return masked(s, spec, r, em);
@@ -338,11 +348,15 @@ enum err range_new(struct collector **out, struct agg_run *r, const struct agg *
     enum agg_kind k = a->type->kind;
     bool ip = k == AGG_IP_RANGE, geo = k == AGG_GEO_DISTANCE;
     unsigned takes = ip ? TAKES_IP : geo ? TAKES_GEO : TAKES_NUMERIC;
-    enum source_kind otherwise = ip ? SOURCE_IP : geo ? SOURCE_GEO : k == AGG_DATE_RANGE ? SOURCE_DATE : SOURCE_NUMBER;
+    enum source_kind otherwise = ip                    ? SOURCE_IP
+                                 : geo                 ? SOURCE_GEO
+                                 : k == AGG_DATE_RANGE ? SOURCE_DATE
+                                                       : SOURCE_NUMBER;
     enum err e = collector_init(&s->c, &ranges_ops, r, a, em);
     e = e == ERR_OK ? values_bind(&s->v, r, a, &a->vs, takes, otherwise, em) : e;
     if (e == ERR_OK && a->range.n == 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "No [ranges] specified for the [%.*s] aggregation", STR_ARG(a->name));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "No [ranges] specified for the [%.*s] aggregation",
+                       STR_ARG(a->name));
     }
     s->n = a->range.n;
     s->r = ARENA_ARRAY(r->arena, struct one, s->n);
@@ -352,7 +366,8 @@ enum err range_new(struct collector **out, struct agg_run *r, const struct agg *
     }
     for (uint32_t i = 0; e == ERR_OK && i < s->n; i++) {
         s->r[i].key = a->range.v[i].key;
-        e = ip ? address_range(s, &a->range.v[i], &s->r[i], em) : number_range(s, &a->range.v[i], &s->r[i], em);
+        e = ip ? address_range(s, &a->range.v[i], &s->r[i], em)
+               : number_range(s, &a->range.v[i], &s->r[i], em);
     }
     if (e == ERR_OK && !geo) {
         sort_ranges(s);

@@ -65,10 +65,14 @@ static bool before(struct agg_key a, struct agg_key b)
 }
 
 /* Empty buckets from the lower bound to the upper one, wherever there is none. */
-static enum err fill_gaps(struct filling *f, const struct agg_bucket *in, uint32_t n, const struct agg_result *bounds)
+static enum err fill_gaps(struct filling *f, const struct agg_bucket *in, uint32_t n,
+                          const struct agg_result *bounds)
 {
-    bool from = bounds->empty_bounds && isfinite(bounds->ext_min), to = bounds->empty_bounds && isfinite(bounds->ext_max);
-    struct agg_key at = from ? key_of(f, bounds->ext_min) : n > 0 ? in[0].key : (struct agg_key){.kind = KEY_NONE};
+    bool from = bounds->empty_bounds && isfinite(bounds->ext_min),
+         to = bounds->empty_bounds && isfinite(bounds->ext_max);
+    struct agg_key at = from    ? key_of(f, bounds->ext_min)
+                        : n > 0 ? in[0].key
+                                : (struct agg_key){.kind = KEY_NONE};
     enum err e = ERR_OK;
     if (n == 0) {
         for (; e == ERR_OK && from && to && below(f, at, bounds->ext_max); at = next_key(f, at)) {
@@ -89,13 +93,15 @@ static enum err fill_gaps(struct filling *f, const struct agg_bucket *in, uint32
     return e;
 }
 
-static enum err start_filling(struct filling *f, struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n)
+static enum err start_filling(struct filling *f, struct reduce *r, const struct agg *a,
+                              struct agg_result *const *in, uint32_t n)
 {
     *f = (struct filling){.r = r, .a = a, .date = a->type->kind != AGG_HISTOGRAM};
     for (uint32_t i = 0; i < n && f->empty == NULL; i++) {
         f->empty = in[i]->empty;
     }
-    return a->type->kind == AGG_DATE_HISTOGRAM ? date_rounding(&f->rounding, &a->date, a->vs.zone, r->em) : ERR_OK;
+    return a->type->kind == AGG_DATE_HISTOGRAM ? date_rounding(&f->rounding, &a->date, a->vs.zone, r->em)
+                                               : ERR_OK;
 }
 
 /* The bounds that any shard had: those that do not know the field have none. */
@@ -109,7 +115,8 @@ static const struct agg_result *bounds_of(struct agg_result *const *in, uint32_t
     return in[0];
 }
 
-enum err reduce_histogram(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out)
+enum err reduce_histogram(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
+                          struct agg_result *out)
 {
     bool date = a->type->kind == AGG_DATE_HISTOGRAM;
     int64_t least = date ? a->date.min_doc_count : a->histogram.min_doc_count;
@@ -140,7 +147,7 @@ enum err reduce_histogram(struct reduce *r, const struct agg *a, struct agg_resu
     return e;
 }
 
-/* ---- automatic width ------------------------------------------------------------------------------------------------------ */
+/* ---- automatic width ----------------------------------------------------------------------------------- */
 
 static struct rounding unit_rounding(const struct agg *a, int unit)
 {
@@ -148,8 +155,8 @@ static struct rounding unit_rounding(const struct agg *a, int unit)
 }
 
 /* Neighbours that round to the same key, or every `step` of them, become one. */
-static enum err merge_runs(struct reduce *r, const struct agg *a, struct agg_bucket *v, uint32_t *n, const struct rounding *to,
-                           uint32_t step)
+static enum err merge_runs(struct reduce *r, const struct agg *a, struct agg_bucket *v, uint32_t *n,
+                           const struct rounding *to, uint32_t step)
 {
     struct agg_result **subs = ARENA_ARRAY(r->arena, struct agg_result *, *n);
     uint32_t have = 0;
@@ -195,7 +202,8 @@ static int span_unit(const struct agg *a, int64_t min, int64_t max, int unit)
     do {
         struct rounding r = unit_rounding(a, at);
         needed = 0;
-        for (int64_t key = min; key < max && needed <= target * auto_units[at].inner_max; key = rounding_next(&r, key)) {
+        for (int64_t key = min; key < max && needed <= target * auto_units[at].inner_max;
+             key = rounding_next(&r, key)) {
             needed++;
         }
         at++;
@@ -225,7 +233,8 @@ static enum err fill_span(struct filling *f, struct agg_bucket *v, uint32_t *n, 
     return e == ERR_OK ? fill_gaps(f, v, *n, &open) : e;
 }
 
-enum err reduce_auto_date(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out)
+enum err reduce_auto_date(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
+                          struct agg_result *out)
 {
     struct filling f;
     struct agg_bucket *v;
@@ -247,7 +256,8 @@ enum err reduce_auto_date(struct reduce *r, const struct agg *a, struct agg_resu
     e = fill_span(&f, v, &have, &unit);
     e = e == ERR_OK ? coarsen(r, a, f.v, &f.n, &unit) : e;
     out->unit = unit;
-    for (size_t i = 0; e == ERR_OK && f.n > (uint32_t)a->date.buckets && i < ARRAY_LEN(auto_units[0].inner); i++) {
+    for (size_t i = 0; e == ERR_OK && f.n > (uint32_t)a->date.buckets && i < ARRAY_LEN(auto_units[0].inner);
+         i++) {
         int step = auto_units[unit].inner[i];
         if (step > 0 && (f.n + (uint32_t)step - 1) / (uint32_t)step <= (uint32_t)a->date.buckets) {
             struct rounding to = unit_rounding(a, unit);

@@ -1,5 +1,6 @@
-/* Merging sorted lists of buckets in the order in which Elasticsearch does: equal keys of several shards come out of its queue
- * of the lists' heads, a binary heap, in an order of their own. Ties of top_hits and the last digits of sums show it. */
+/* Merging sorted lists of buckets in the order in which Elasticsearch does: equal keys of several shards come
+ * out of its queue of the lists' heads, a binary heap, in an order of their own. Ties of top_hits and the
+ * last digits of sums show it. */
 #include "engine/aggs/result.h"
 
 #include <stdlib.h>
@@ -44,8 +45,8 @@ static void settle(struct queue *q)
     q->h[at] = x;
 }
 
-/* qsort has no argument for the aggregation, and lists from outside may be in any order: an insertion into what is mostly
- * sorted would be quadratic, a merge sort is not. */
+/* qsort has no argument for the aggregation, and lists from outside may be in any order: an insertion into
+ * what is mostly sorted would be quadratic, a merge sort is not. */
 static void sort_list(const struct queue *q, struct agg_bucket **v, struct agg_bucket **tmp, size_t n)
 {
     if (n < 2) {
@@ -61,8 +62,8 @@ static void sort_list(const struct queue *q, struct agg_bucket **v, struct agg_b
     memcpy(v, tmp, n * sizeof(*v));
 }
 
-enum err reduce_queue(struct reduce *r, const struct agg *a, bucket_cmp *cmp, struct agg_result *const *in, uint32_t n,
-                      struct agg_bucket ***out, size_t *total)
+enum err reduce_queue(struct reduce *r, const struct agg *a, bucket_cmp *cmp, struct agg_result *const *in,
+                      uint32_t n, struct agg_bucket ***out, size_t *total)
 {
     *total = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -109,8 +110,8 @@ int bucket_key_cmp(const struct agg *a, const struct agg_bucket *x, const struct
     return agg_key_cmp(&x->key, &y->key);
 }
 
-enum err reduce_sorted(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_bucket **out,
-                       uint32_t *n_out)
+enum err reduce_sorted(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
+                       struct agg_bucket **out, uint32_t *n_out)
 {
     struct agg_bucket **all;
     size_t total;

@@ -23,7 +23,8 @@ static int64_t shard_error(const struct agg *a, const struct agg_result *t)
     return least;
 }
 
-/* One term of several shards. The errors of the shards that told of it are known: only the others' may be missing. */
+/* One term of several shards. The errors of the shards that told of it are known: only the others' may be
+ * missing. */
 static enum err merge_term(struct reduce *r, const struct agg *a, struct agg_bucket *const *in, uint32_t n,
                            struct agg_bucket *out)
 {
@@ -46,8 +47,8 @@ static enum err merge_term(struct reduce *r, const struct agg *a, struct agg_buc
     return reduce_subs(r, a, subs, have, &out->subs);
 }
 
-static enum err merge_all(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_bucket **out,
-                          uint32_t *n_out)
+static enum err merge_all(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
+                          struct agg_bucket **out, uint32_t *n_out)
 {
     struct agg_bucket **all;
     size_t total;
@@ -70,7 +71,8 @@ static enum err check_forms(struct reduce *r, const struct agg *a, struct agg_re
     for (uint32_t i = 1; i < n; i++) {
         if (in[i]->form != RESULT_UNMAPPED && in[i]->form != in[0]->form) {
             return err_set(r->em, ERR_AGG_EXECUTION,
-                           "Merging/Reducing the aggregations failed when computing the aggregation [%.*s] because the field you gave in "
+                           "Merging/Reducing the aggregations failed when computing the aggregation [%.*s] "
+                           "because the field you gave in "
                            "the aggregation query existed as two different types in two different indices",
                            STR_ARG(a->name));
         }
@@ -78,7 +80,8 @@ static enum err check_forms(struct reduce *r, const struct agg *a, struct agg_re
     return ERR_OK;
 }
 
-enum err reduce_terms(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out)
+enum err reduce_terms(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
+                      struct agg_result *out)
 {
     const struct terms_params *p = &a->terms;
     int64_t error = 0;
@@ -111,7 +114,7 @@ enum err reduce_terms(struct reduce *r, const struct agg *a, struct agg_result *
     return e;
 }
 
-/* ---- significant terms ---------------------------------------------------------------------------------------------------- */
+/* ---- significant terms --------------------------------------------------------------------------------- */
 
 struct contingency { /* documents by class and by term */
     double n00, n01, n10, n11, n0_, n1_, n_0, n_1, n;
@@ -120,11 +123,25 @@ struct contingency { /* documents by class and by term */
 static struct contingency contingency_of(double sf, double s, double bf, double b, bool superset)
 {
     if (superset) {
-        return (struct contingency){.n00 = b - bf - (s - sf), .n01 = s - sf, .n10 = bf - sf, .n11 = sf,
-                                    .n0_ = b - bf, .n1_ = bf, .n_0 = b - s, .n_1 = s, .n = b};
+        return (struct contingency){.n00 = b - bf - (s - sf),
+                                    .n01 = s - sf,
+                                    .n10 = bf - sf,
+                                    .n11 = sf,
+                                    .n0_ = b - bf,
+                                    .n1_ = bf,
+                                    .n_0 = b - s,
+                                    .n_1 = s,
+                                    .n = b};
     }
-    return (struct contingency){.n00 = b - bf, .n01 = s - sf, .n10 = bf, .n11 = sf,
-                                .n0_ = b - bf + s - sf, .n1_ = bf + sf, .n_0 = b, .n_1 = s, .n = b + s};
+    return (struct contingency){.n00 = b - bf,
+                                .n01 = s - sf,
+                                .n10 = bf,
+                                .n11 = sf,
+                                .n0_ = b - bf + s - sf,
+                                .n1_ = bf + sf,
+                                .n_0 = b,
+                                .n_1 = s,
+                                .n = b + s};
 }
 
 static double information(double nxy, double nx, double ny, double n)
@@ -145,7 +162,8 @@ static double jlh(double sf, double s, double bf, double b)
     return change <= 0 ? 0 : change * (in / all);
 }
 
-double significance(const struct terms_params *p, int64_t subset_df, int64_t subset, int64_t superset_df, int64_t superset)
+double significance(const struct terms_params *p, int64_t subset_df, int64_t subset, int64_t superset_df,
+                    int64_t superset)
 {
     double sf = (double)subset_df, s = (double)subset, bf = (double)superset_df, b = (double)superset;
     struct contingency c = contingency_of(sf, s, bf, b, p->heuristic.background_is_superset);
@@ -177,8 +195,9 @@ double significance(const struct terms_params *p, int64_t subset_df, int64_t sub
     }
 }
 
-/* Equal scores are common here, and which of them comes first is up to the queue that Elasticsearch keeps them in: a binary
- * heap with the lowest score at its root, filled in the order of a Java hash table. Both are followed. */
+/* Equal scores are common here, and which of them comes first is up to the queue that Elasticsearch keeps
+ * them in: a binary heap with the lowest score at its root, filled in the order of a Java hash table. Both
+ * are followed. */
 static uint32_t java_hash(const struct agg_result *r, const struct agg_bucket *b)
 {
     struct buf text;
@@ -232,10 +251,12 @@ static void heap_up(struct scored *h, uint32_t i)
     h[i] = x;
 }
 
-static enum err best_scores(struct reduce *r, const struct agg *a, struct agg_result *out, struct agg_bucket *v, uint32_t n)
+static enum err best_scores(struct reduce *r, const struct agg *a, struct agg_result *out,
+                            struct agg_bucket *v, uint32_t n)
 {
     uint32_t table = 16, have = 0, max = (uint32_t)MIN_OF(a->terms.size, (int64_t)n);
-    struct scored *order = ARENA_ARRAY(r->arena, struct scored, n), *heap = ARENA_ARRAY(r->arena, struct scored, (size_t)max + 2);
+    struct scored *order = ARENA_ARRAY(r->arena, struct scored, n),
+                  *heap = ARENA_ARRAY(r->arena, struct scored, (size_t)max + 2);
     out->buckets = ARENA_ARRAY(r->arena, struct agg_bucket, max);
     if (order == NULL || heap == NULL || out->buckets == NULL) {
         return err_no_memory(r->em);
@@ -270,7 +291,8 @@ static enum err best_scores(struct reduce *r, const struct agg *a, struct agg_re
     return ERR_OK;
 }
 
-enum err reduce_significant(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out)
+enum err reduce_significant(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
+                            struct agg_result *out)
 {
     struct agg_bucket *all;
     uint32_t total = 0;
@@ -280,7 +302,8 @@ enum err reduce_significant(struct reduce *r, const struct agg *a, struct agg_re
     }
     enum err e = reduce_by_key(r, a, in, n, &all, &total);
     for (uint32_t i = 0; e == ERR_OK && i < total; i++) {
-        all[i].score = significance(&a->terms, all[i].doc_count, out->subset_size, all[i].superset_df, out->superset_size);
+        all[i].score = significance(&a->terms, all[i].doc_count, out->subset_size, all[i].superset_df,
+                                    out->superset_size);
     }
     return e == ERR_OK ? best_scores(r, a, out, all, total) : e;
 }

@@ -29,7 +29,7 @@ int agg_key_cmp(const struct agg_key *a, const struct agg_key *b)
     }
 }
 
-/* ---- single numbers -------------------------------------------------------------------------------------------------- */
+/* ---- single numbers ------------------------------------------------------------------------------------ */
 
 bool metric_is_single(enum agg_kind k)
 {
@@ -101,7 +101,8 @@ static double variance(const struct agg_result *r, bool sampling)
 bool stats_value(const struct agg_result *r, struct str name, double *out)
 {
     double n = (double)r->count;
-    bool extended = r->agg->type->kind == AGG_EXTENDED_STATS || r->agg->type->kind == AGG_EXTENDED_STATS_BUCKET;
+    bool extended =
+        r->agg->type->kind == AGG_EXTENDED_STATS || r->agg->type->kind == AGG_EXTENDED_STATS_BUCKET;
     double sigma = r->agg->type->kind == AGG_EXTENDED_STATS ? r->agg->stats.sigma : r->agg->pipe.sigma;
     if (str_is(name, "count")) {
         *out = n;
@@ -168,7 +169,8 @@ static enum err not_a_number(const struct agg_result *r, struct errmsg *em)
 {
     bool many = !agg_has_buckets(r->agg) && r->agg->type->kind != AGG_TOP_HITS;
     return err_set(em, ERR_AGG_EXECUTION,
-                   "buckets_path must reference either a number value or a single value numeric metric aggregation, %s [%.*s]%s",
+                   "buckets_path must reference either a number value or a single value numeric metric "
+                   "aggregation, %s [%.*s]%s",
                    many ? "but" : "got:", STR_ARG(r->agg->name),
                    many ? " contains multiple values. Please specify which to use." : "");
 }
@@ -203,7 +205,8 @@ enum err result_value(const struct agg_result *r, struct str key, double *out, s
         if (many && key.p != NULL && k != AGG_PERCENTILES_BUCKET && stats_value(r, key, out)) {
             return ERR_OK;
         }
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "path not supported for [%.*s]: [%.*s]", STR_ARG(r->agg->name), STR_ARG(key));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "path not supported for [%.*s]: [%.*s]",
+                       STR_ARG(r->agg->name), STR_ARG(key));
     }
     if (key.p == NULL) {
         return not_a_number(r, em);
@@ -214,10 +217,11 @@ enum err result_value(const struct agg_result *r, struct str key, double *out, s
     if ((k == AGG_STATS || k == AGG_EXTENDED_STATS) && stats_value(r, key, out)) {
         return ERR_OK;
     }
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "No enum constant [%.*s] for [%.*s]", STR_ARG(key), STR_ARG(r->agg->name));
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "No enum constant [%.*s] for [%.*s]", STR_ARG(key),
+                   STR_ARG(r->agg->name));
 }
 
-/* ---- orders ---------------------------------------------------------------------------------------------------------- */
+/* ---- orders -------------------------------------------------------------------------------------------- */
 
 static const struct agg_result *sub_result(const struct agg_bucket *b, const struct agg *a, struct str name)
 {
@@ -262,7 +266,8 @@ static int cmp_value(double a, double b, bool asc)
     return asc ? c : -c;
 }
 
-int bucket_order_cmp(const struct agg *a, const struct agg_orders *orders, const struct agg_bucket *x, const struct agg_bucket *y)
+int bucket_order_cmp(const struct agg *a, const struct agg_orders *orders, const struct agg_bucket *x,
+                     const struct agg_bucket *y)
 {
     for (uint32_t i = 0; i < orders->n; i++) {
         const struct agg_order *o = &orders->v[i];
@@ -270,7 +275,8 @@ int bucket_order_cmp(const struct agg *a, const struct agg_orders *orders, const
         if (o->by == ORDER_PATH) {
             c = cmp_value(path_value(a, &o->path, x), path_value(a, &o->path, y), o->asc);
         } else {
-            c = o->by == ORDER_KEY ? agg_key_cmp(&x->key, &y->key) : (x->doc_count > y->doc_count) - (x->doc_count < y->doc_count);
+            c = o->by == ORDER_KEY ? agg_key_cmp(&x->key, &y->key)
+                                   : (x->doc_count > y->doc_count) - (x->doc_count < y->doc_count);
             c = o->asc ? c : -c;
         }
         if (c != 0) {
@@ -298,7 +304,8 @@ bool bucket_key_text(const struct agg_result *r, const struct agg_bucket *b, str
         }
         return true;
     case KEY_STR:
-        if (r->shape != NULL && r->shape->kind == FORMAT_IP && b->key.s.n == INET_BYTES && r->agg->type->kind != AGG_IP_RANGE) {
+        if (r->shape != NULL && r->shape->kind == FORMAT_IP && b->key.s.n == INET_BYTES
+            && r->agg->type->kind != AGG_IP_RANGE) {
             inet_print((const uint8_t *)b->key.s.p, out);
         } else {
             buf_str(out, b->key.s);

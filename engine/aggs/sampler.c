@@ -1,4 +1,5 @@
-/* sampler and diversified_sampler: only the best documents of each bucket go down, chosen when all are known. */
+/* sampler and diversified_sampler: only the best documents of each bucket go down, chosen when all are
+ * known. */
 #include "engine/aggs/values.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@ struct sampler {
     uint32_t n, cap;
     int64_t *counts;
     uint32_t cap_counts;
-    int64_t *keys; /* of a batch */
+    int64_t *keys;   /* of a batch */
     int64_t without; /* the key of documents that have none */
     bool found_first;
 };
@@ -58,7 +59,8 @@ static enum err sampler_leaf(struct collector *c, struct errmsg *em)
         return err_set(em, ERR_AGG_EXECUTION, "Sampler aggregation must be used with child aggregations.");
     }
     enum err e = s->diversified ? values_leaf(&s->v, em) : ERR_OK;
-    return e == ERR_OK && s->diversified && s->v.kind == SOURCE_TEXT && !s->found_first ? find_first(s, em) : e;
+    return e == ERR_OK && s->diversified && s->v.kind == SOURCE_TEXT && !s->found_first ? find_first(s, em)
+                                                                                        : e;
 }
 
 /* The one value of each document; without any it counts as 0, or as the first text. */
@@ -74,7 +76,9 @@ static bool load_keys(struct sampler *s, const struct doc_run *d)
         uint32_t n = text ? values_ids(&s->v, d, &pos) : values_longs(&s->v, d, &pos);
         for (uint32_t i = 0; i < n; i++) {
             uint32_t at = s->v.at[i];
-            int64_t key = text ? (int64_t)s->v.id[i] : fraction ? (int64_t)num_to_double(s->v.i[i]) : s->v.i[i];
+            int64_t key = text       ? (int64_t)s->v.id[i]
+                          : fraction ? (int64_t)num_to_double(s->v.i[i])
+                                     : s->v.i[i];
             s->keys[at] = s->keys[at] != NO_KEY ? MANY_KEYS : key;
         }
     }
@@ -94,7 +98,7 @@ static void sampler_collect(struct collector *c, const struct doc_run *d)
         s->noted[s->n++] = (struct put_off){.doc = c->run->leaf->base + d->docs[i],
                                             .bucket = run_bucket(d, i),
                                             .score = d->scores != NULL ? d->scores[i] : 0,
-                                            .key = !s->diversified              ? 0
+                                            .key = !s->diversified        ? 0
                                                    : s->keys[i] == NO_KEY ? s->without
                                                                           : s->keys[i]};
     }
@@ -118,7 +122,7 @@ static int by_doc(const void *a, const void *b)
     return x->bucket < y->bucket ? -1 : x->bucket > y->bucket;
 }
 
-/* ---- choosing: one bucket's documents, as they came -------------------------------------------------------------------- */
+/* ---- choosing: one bucket's documents, as they came ---------------------------------------------------- */
 
 struct choice {
     struct put_off *v; /* a heap with the worst first */
@@ -191,10 +195,12 @@ static enum err sampler_finish(struct collector *c, struct errmsg *em)
     qsort(s->noted, s->n, sizeof(*s->noted), by_bucket);
     for (uint32_t i = 0; i < s->n;) {
         uint32_t bucket = s->noted[i].bucket;
-        struct choice chosen = {.v = s->noted + kept, .max = p->shard_size, .per_key = s->diversified ? p->per_value : 0};
+        struct choice chosen = {
+            .v = s->noted + kept, .max = p->shard_size, .per_key = s->diversified ? p->per_value : 0};
         for (; i < s->n && s->noted[i].bucket == bucket; i++) { /* at or before i: nothing is lost */
             if (!choose(&chosen, s->noted[i])) {
-                return err_set(em, ERR_ILLEGAL_ARGUMENT, "Sample diversifying key must be a single valued-field");
+                return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                               "Sample diversifying key must be a single valued-field");
             }
         }
         if (!run_reserve(c->run, &s->counts, &s->cap_counts, (uint64_t)bucket + 1, sizeof(*s->counts))) {

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-/* ---- cardinality ---------------------------------------------------------------------------------------------------- */
+/* ---- cardinality --------------------------------------------------------------------------------------- */
 
 struct cardinality {
     struct collector c;
@@ -114,7 +114,8 @@ static void cardinality_collect(struct collector *c, const struct doc_run *d)
     }
 }
 
-static enum err cardinality_build(struct collector *c, uint32_t bucket, struct agg_result *out, struct errmsg *em)
+static enum err cardinality_build(struct collector *c, uint32_t bucket, struct agg_result *out,
+                                  struct errmsg *em)
 {
     struct cardinality *s = (struct cardinality *)c;
     out->agg = c->agg;
@@ -130,8 +131,10 @@ static double cardinality_order(struct collector *c, uint32_t bucket, struct str
     return bucket < s->cap && s->sketch[bucket] != NULL ? (double)hll_count(s->sketch[bucket]) : 0;
 }
 
-static const struct collector_ops cardinality_ops = {
-    .leaf = cardinality_leaf, .collect = cardinality_collect, .build = cardinality_build, .value = cardinality_order};
+static const struct collector_ops cardinality_ops = {.leaf = cardinality_leaf,
+                                                     .collect = cardinality_collect,
+                                                     .build = cardinality_build,
+                                                     .value = cardinality_order};
 
 enum err cardinality_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
 {
@@ -145,7 +148,7 @@ enum err cardinality_new(struct collector **out, struct agg_run *r, const struct
     return e == ERR_OK ? values_bind(&s->v, r, a, &a->vs, TAKES_ALL, SOURCE_TEXT, em) : e;
 }
 
-/* ---- quantiles --------------------------------------------------------------------------------------------------------- */
+/* ---- quantiles ----------------------------------------------------------------------------------------- */
 
 struct quantiles {
     struct collector c;
@@ -178,7 +181,9 @@ static void add_hdr(struct quantiles *q, uint32_t bucket, double x)
         run_no_memory(r);
     } else if (q->hdr[bucket]->negative) {
         run_fail(r, err_set(&r->em, ERR_ARRAY_BOUNDS,
-                            "The value %g is out of bounds for histogram, current covered range cannot be extended any further.", x));
+                            "The value %g is out of bounds for histogram, current covered range cannot be "
+                            "extended any further.",
+                            x));
     }
 }
 
@@ -226,7 +231,8 @@ static void quantiles_load(const struct quantiles *q, uint32_t bucket, struct ag
     out->hdr = q->hdr != NULL && bucket < q->cap ? q->hdr[bucket] : NULL;
 }
 
-static enum err quantiles_build(struct collector *c, uint32_t bucket, struct agg_result *out, struct errmsg *em)
+static enum err quantiles_build(struct collector *c, uint32_t bucket, struct agg_result *out,
+                                struct errmsg *em)
 {
     (void)em;
     quantiles_load((struct quantiles *)c, bucket, out);

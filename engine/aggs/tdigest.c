@@ -9,7 +9,8 @@ struct tdigest *tdigest_new(struct arena *arena, double compression)
 {
     struct tdigest *t = ARENA_NEW(arena, struct tdigest);
     if (t != NULL) {
-        *t = (struct tdigest){.arena = arena, .compression = compression, .min = INFINITY, .max = -INFINITY, .seed = 1};
+        *t = (struct tdigest){
+            .arena = arena, .compression = compression, .min = INFINITY, .max = -INFINITY, .seed = 1};
     }
     return t;
 }
@@ -101,7 +102,8 @@ static size_t choose(struct tdigest *t, double x, int64_t weight)
     }
     uint32_t fits = 0;
     for (size_t i = start; i < end; i++) {
-        double q = t->count == 1 ? 0.5 : ((double)sum + (double)(t->weight[i] - 1) / 2.0) / (double)(t->count - 1);
+        double q =
+            t->count == 1 ? 0.5 : ((double)sum + (double)(t->weight[i] - 1) / 2.0) / (double)(t->count - 1);
         double room = 4 * (double)t->count * q * (1 - q) / t->compression;
         if ((double)(t->weight[i] + weight) <= room && next_random(t) % ++fits == 0) {
             chosen = i;
@@ -182,7 +184,9 @@ void tdigest_add(struct tdigest *t, double x, int64_t weight)
 static int by_mean(const void *a, const void *b)
 {
     const struct centroid *x = a, *y = b;
-    return x->mean != y->mean ? (x->mean < y->mean ? -1 : 1) : x->weight < y->weight ? -1 : x->weight > y->weight;
+    return x->mean != y->mean      ? (x->mean < y->mean ? -1 : 1)
+           : x->weight < y->weight ? -1
+                                   : x->weight > y->weight;
 }
 
 void tdigest_merge(struct tdigest *t, struct tdigest *const *others, uint32_t n)
@@ -250,7 +254,8 @@ double tdigest_cdf(const struct tdigest *t, double x)
     size_t i = 0;
     for (; i + 2 < t->n; i++) {
         if (x < t->mean[i] + right) {
-            double v = (before + (double)t->weight[i] * part(x, t->mean[i] - left, t->mean[i] + right)) / count;
+            double v =
+                (before + (double)t->weight[i] * part(x, t->mean[i] - left, t->mean[i] + right)) / count;
             return v > 0.0 ? v : 0.0;
         }
         before += (double)t->weight[i];

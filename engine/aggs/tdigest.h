@@ -1,8 +1,8 @@
 /* tdigest.h - quantiles of a stream in little memory: Dunning's t-digest in its tree form.
  *
- * Centroids are kept in the order of their means; a value joins the nearest centroid that has room, else becomes one of its
- * own. With fewer than about two values a unit of compression every value stays itself and quantiles are exact
- * interpolations, which equal Elasticsearch's. One thread. */
+ * Centroids are kept in the order of their means; a value joins the nearest centroid that has room, else
+ * becomes one of its own. With fewer than about two values a unit of compression every value stays itself and
+ * quantiles are exact interpolations, which equal Elasticsearch's. One thread. */
 #ifndef ENGINE_AGGS_TDIGEST_H
 #define ENGINE_AGGS_TDIGEST_H
 
@@ -28,6 +28,7 @@ void tdigest_merge(struct tdigest *t, struct tdigest *const *others, uint32_t n)
 double tdigest_quantile(const struct tdigest *t, double q); /* NaN when empty */
 double tdigest_cdf(const struct tdigest *t, double x);
 void tdigest_encode(const struct tdigest *t, struct buf *out);
-struct tdigest *tdigest_decode(struct bytes_in *in, struct arena *arena); /* NULL: no memory; in->bad: nonsense */
+/* NULL: no memory; in->bad: nonsense */
+struct tdigest *tdigest_decode(struct bytes_in *in, struct arena *arena);
 
 #endif

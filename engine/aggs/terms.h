@@ -1,5 +1,5 @@
-/* terms.h - what the parts of the terms family share: terms, rare_terms, significant_terms over texts and numbers.
- * Internal. */
+/* terms.h - what the parts of the terms family share: terms, rare_terms, significant_terms over texts and
+ * numbers. Internal. */
 #ifndef ENGINE_AGGS_TERMS_H
 #define ENGINE_AGGS_TERMS_H
 
@@ -40,8 +40,8 @@ struct candidate {
 enum err terms_all_keys(struct terms *t, struct errmsg *em);
 /* How often each key occurs in the background. */
 enum err terms_background(struct terms *t, struct errmsg *em);
-/* Of equal scores, which stay depends on the order of the offers: later ones win against earlier, as in Elasticsearch's queue. h is
- * a heap from 0 with the lowest score first. */
+/* Of equal scores, which stay depends on the order of the offers: later ones win against earlier, as in
+ * Elasticsearch's queue. h is a heap from 0 with the lowest score first. */
 void significant_offer(struct candidate *h, uint32_t *n, uint32_t max, const struct candidate *x);
 /* The buckets of an owner in the order of their terms. */
 enum err terms_in_order(struct terms *t, const uint32_t **list, uint32_t n, struct errmsg *em);

@@ -1,11 +1,12 @@
-/* What terms aggregations need to know of a whole shard, beside the documents that matched: all keys of the field, and how
- * often each occurs. */
+/* What terms aggregations need to know of a whole shard, beside the documents that matched: all keys of the
+ * field, and how often each occurs. */
 #include "engine/aggs/terms.h"
 
 #include "common/base/bits.h"
 
 /* Calls `each` for every leaf, bound. The current segment is lost: only after collecting. */
-static enum err each_leaf(struct terms *t, enum err (*each)(struct terms *t, struct errmsg *em), struct errmsg *em)
+static enum err each_leaf(struct terms *t, enum err (*each)(struct terms *t, struct errmsg *em),
+                          struct errmsg *em)
 {
     struct agg_run *r = t->c.run;
     const struct view *view = r->cx->shard->view;
@@ -45,7 +46,8 @@ static enum err leaf_texts(struct terms *t, struct errmsg *em)
 }
 
 /* Values of documents in batches of all the segment's documents. */
-static enum err each_batch(struct terms *t, const uint64_t *only, void (*each)(struct terms *t, const struct doc_run *d))
+static enum err each_batch(struct terms *t, const uint64_t *only,
+                           void (*each)(struct terms *t, const struct doc_run *d))
 {
     doc_id docs[BATCH];
     struct doc_run d = {.docs = docs};
@@ -67,7 +69,8 @@ static void batch_numbers(struct terms *t, const struct doc_run *d)
     for (uint32_t pos = 0; pos < d->n;) {
         uint32_t n = values_longs(&t->v, d, &pos);
         for (uint32_t i = 0; i < n; i++) {
-            if (bucket_map_find(&t->background_counts, 0, t->v.i[i]) == NO_BUCKET && include_long(&t->include, t->v.i[i])) {
+            if (bucket_map_find(&t->background_counts, 0, t->v.i[i]) == NO_BUCKET
+                && include_long(&t->include, t->v.i[i])) {
                 bucket_map_get(&t->background_counts, 0, t->v.i[i]);
                 note_key(t, t->v.i[i]);
             }
@@ -92,7 +95,7 @@ enum err terms_all_keys(struct terms *t, struct errmsg *em)
     return e;
 }
 
-/* ---- backgrounds -------------------------------------------------------------------------------------------------------- */
+/* ---- backgrounds --------------------------------------------------------------------------------------- */
 
 static void count_key(struct terms *t, int64_t key, int64_t by)
 {
@@ -159,7 +162,7 @@ enum err terms_background(struct terms *t, struct errmsg *em)
     return each_leaf(t, frequencies ? leaf_frequencies : leaf_counts, em);
 }
 
-/* ---- choosing among scores -------------------------------------------------------------------------------------------------- */
+/* ---- choosing among scores ----------------------------------------------------------------------------- */
 
 static void sink(struct candidate *h, uint32_t n)
 {

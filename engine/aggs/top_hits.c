@@ -44,7 +44,8 @@ static bool bind_bucket(struct top_hits *t, struct bucket_hits *b)
     enum err e = ERR_OK;
     if (t->source->from + t->source->size == 0) { /* refused where the first document comes, not before */
         run_fail(r, err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
-                            "numHits must be > 0; please use TotalHitCountCollector if you just need the total hit count"));
+                            "numHits must be > 0; please use TotalHitCountCollector if you just need the "
+                            "total hit count"));
         return false;
     }
     if (b->top == NULL) {
@@ -108,7 +109,8 @@ static enum err fill(struct top_hits *t, struct bucket_hits *b, struct agg_resul
     return e;
 }
 
-static enum err top_hits_build(struct collector *c, uint32_t bucket, struct agg_result *out, struct errmsg *em)
+static enum err top_hits_build(struct collector *c, uint32_t bucket, struct agg_result *out,
+                               struct errmsg *em)
 {
     struct top_hits *t = (struct top_hits *)c;
     out->agg = c->agg;
@@ -146,8 +148,10 @@ enum err top_hits_new(struct collector **out, struct agg_run *r, const struct ag
     }
     if (window > most) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Top hits result window is too large, the top hits aggregator [%.*s]'s from + size must be less than or equal to: "
-                       "[%lld] but was [%lld]. This limit can be set by changing the [index.max_inner_result_window] index level setting.",
+                       "Top hits result window is too large, the top hits aggregator [%.*s]'s from + size "
+                       "must be less than or equal to: "
+                       "[%lld] but was [%lld]. This limit can be set by changing the "
+                       "[index.max_inner_result_window] index level setting.",
                        STR_ARG(a->name), (long long)most, (long long)window);
     }
     t->next = r->top_hits;

@@ -1,4 +1,5 @@
-/* What the coordinating node checks of pipelines before it asks any shard; and the order in which they run. */
+/* What the coordinating node checks of pipelines before it asks any shard; and the order in which they
+ * run. */
 #include "engine/aggs/agg_int.h"
 
 static struct agg *find_agg(struct agg *const *v, uint32_t n, struct str name)
@@ -18,8 +19,8 @@ static bool is_special(struct str s)
 
 static enum err invalid(struct agg_parse *p, const struct agg *a, const char *before, const char *after)
 {
-    return err_set(p->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: %s%s aggregation [%.*s] %s;", before, a->type->name,
-                   STR_ARG(a->name), after);
+    return err_set(p->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: %s%s aggregation [%.*s] %s;", before,
+                   a->type->name, STR_ARG(a->name), after);
 }
 
 /* The rest of a path, below the first aggregation that it names. */
@@ -36,7 +37,8 @@ static enum err check_below(struct agg_parse *p, const struct agg *first, const 
             return ERR_OK;
         }
         if (next == NULL) {
-            return err_set(p->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: No aggregation [%.*s] found for path [%.*s];",
+            return err_set(p->em, ERR_ACTION_VALIDATION,
+                           "Validation Failed: 1: No aggregation [%.*s] found for path [%.*s];",
                            STR_ARG(name), STR_ARG(path->text));
         }
         at = next;
@@ -71,8 +73,8 @@ static enum err visit_path(struct ordering *o, const struct agg_path *path)
             return visit(o, k);
         }
     }
-    return err_set(o->p->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: No aggregation found for path [%.*s];",
-                   STR_ARG(path->text));
+    return err_set(o->p->em, ERR_ACTION_VALIDATION,
+                   "Validation Failed: 1: No aggregation found for path [%.*s];", STR_ARG(path->text));
 }
 
 static enum err visit(struct ordering *o, uint32_t i)
@@ -83,7 +85,8 @@ static enum err visit(struct ordering *o, uint32_t i)
     }
     if (o->marks[i] == MARK_OPEN) {
         return err_set(o->p->em, ERR_ACTION_VALIDATION,
-                       "Validation Failed: 1: Cyclical dependency found with pipeline aggregator [%.*s];", STR_ARG(a->name));
+                       "Validation Failed: 1: Cyclical dependency found with pipeline aggregator [%.*s];",
+                       STR_ARG(a->name));
     }
     o->marks[i] = MARK_OPEN;
     for (uint32_t k = 0; k < a->pipe.n; k++) {
@@ -135,13 +138,15 @@ static enum err check_sibling(struct agg_parse *p, const struct agg *level, cons
     struct str first = str_slice(text, 0, end);
     const struct agg *sub = find_agg(level->subs, level->n_subs, first);
     if (sub == NULL) {
-        return err_set(p->em, ERR_ACTION_VALIDATION,
-                       "Validation Failed: 1: buckets_path aggregation does not exist for aggregation [%.*s]: %.*s;",
-                       STR_ARG(a->name), STR_ARG(text));
+        return err_set(
+            p->em, ERR_ACTION_VALIDATION,
+            "Validation Failed: 1: buckets_path aggregation does not exist for aggregation [%.*s]: %.*s;",
+            STR_ARG(a->name), STR_ARG(text));
     }
     if (sub->type->class != CLASS_MULTI || sub->type->kind == AGG_COMPOSITE) {
         return err_set(p->em, ERR_ACTION_VALIDATION,
-                       "Validation Failed: 1: The first aggregation in buckets_path must be a multi-bucket aggregation for "
+                       "Validation Failed: 1: The first aggregation in buckets_path must be a multi-bucket "
+                       "aggregation for "
                        "aggregation [%.*s] found :%s for buckets path: %.*s;",
                        STR_ARG(a->name), sub->type->name, STR_ARG(text));
     }
@@ -166,14 +171,17 @@ static enum err check_pipe(struct agg_parse *p, const struct agg *level, const s
     switch (a->type->kind) {
     case AGG_BUCKET_SCRIPT:
     case AGG_BUCKET_SELECTOR:
-        return level->type->kind == AGG_ROOT ? invalid(p, a, "", "must be declared inside of another aggregation")
-                                             : ERR_OK;
+        return level->type->kind == AGG_ROOT
+                   ? invalid(p, a, "", "must be declared inside of another aggregation")
+                   : ERR_OK;
     case AGG_BUCKET_SORT:
         if (level->type->kind == AGG_ROOT) {
             return invalid(p, a, "", "must be declared inside of another aggregation");
         }
         if (a->pipe.sort == NULL && a->pipe.from == 0 && a->pipe.size < 0) {
-            return invalid(p, a, "", "is configured to perform nothing. Please set either of [sort, size, from] to use bucket_sort");
+            return invalid(p, a, "",
+                           "is configured to perform nothing. Please set either of [sort, size, from] to use "
+                           "bucket_sort");
         }
         return ERR_OK;
     default:

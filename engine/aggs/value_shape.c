@@ -24,7 +24,8 @@ enum err value_shape_ready(struct value_shape *s, struct arena *arena, struct er
 static void print_tile(int64_t v, struct buf *out)
 {
     uint64_t bits = (uint64_t)v;
-    buf_printf(out, "%u/%u/%u", (unsigned)(bits >> 58), (unsigned)((bits >> 29) & 0x1FFFFFFF), (unsigned)(bits & 0x1FFFFFFF));
+    buf_printf(out, "%u/%u/%u", (unsigned)(bits >> 58), (unsigned)((bits >> 29) & 0x1FFFFFFF),
+               (unsigned)(bits & 0x1FFFFFFF));
 }
 
 static void print_geohash(int64_t v, struct buf *out)

@@ -1,15 +1,25 @@
-/* values.h - where an aggregation's values come from: columns of a field, scripts, what stands in for missing ones.
+/* values.h - where an aggregation's values come from: columns of a field, scripts, what stands in for missing
+ * ones.
  *
- * A source is bound to a field once (values_bind: errors of the request), to each segment (values_leaf), and then yields the
- * values of batches of documents as flat arrays: v->at[k] says to which document of the batch the k-th value belongs. The
- * values of one document come ascending. A document with very many values may end a round early: `pos` goes on there. */
+ * A source is bound to a field once (values_bind: errors of the request), to each segment (values_leaf), and
+ * then yields the values of batches of documents as flat arrays: v->at[k] says to which document of the batch
+ * the k-th value belongs. The values of one document come ascending. A document with very many values may end
+ * a round early: `pos` goes on there. */
 #ifndef ENGINE_AGGS_VALUES_H
 #define ENGINE_AGGS_VALUES_H
 
 #include "engine/aggs/collect.h"
 #include "engine/script/script.h"
 
-enum source_kind { SOURCE_NUMBER, SOURCE_DATE, SOURCE_BOOLEAN, SOURCE_TEXT, SOURCE_IP, SOURCE_GEO, SOURCE_RANGE };
+enum source_kind {
+    SOURCE_NUMBER,
+    SOURCE_DATE,
+    SOURCE_BOOLEAN,
+    SOURCE_TEXT,
+    SOURCE_IP,
+    SOURCE_GEO,
+    SOURCE_RANGE
+};
 enum {
     TAKES_NUMBER = 1 << SOURCE_NUMBER,
     TAKES_DATE = 1 << SOURCE_DATE,
@@ -22,8 +32,8 @@ enum {
     TAKES_ALL = (1 << 7) - 1
 };
 
-/* Texts met in a shard, by dense numbers in the order of their appearance. With a single segment they are known by
- * ordinal and read when asked for. */
+/* Texts met in a shard, by dense numbers in the order of their appearance. With a single segment they are
+ * known by ordinal and read when asked for. */
 struct term_dict {
     struct agg_run *run;
     const struct seg_field *seg; /* of the current segment */
@@ -31,9 +41,9 @@ struct term_dict {
     struct str *text;            /* p == NULL: not read yet */
     uint64_t *ords;              /* lazy: UINT64_MAX for texts that the segment has not */
     uint32_t n, cap_text, cap_ords;
-    uint32_t *ids;               /* of the segment's ordinals: number + 1 */
+    uint32_t *ids; /* of the segment's ordinals: number + 1 */
     uint64_t n_ids, cap_ids;
-    uint32_t *slots;             /* by hash: number + 1 */
+    uint32_t *slots; /* by hash: number + 1 */
     uint32_t n_slots;
 };
 uint32_t dict_of_text(struct term_dict *d, struct str text);
@@ -81,13 +91,14 @@ struct values {
     uint32_t cap_at, cap_v;
 };
 
-/* `takes`: kinds of fields that the aggregation accepts; `otherwise`: the kind when neither field nor value_type tells. */
-enum err values_bind(struct values *v, struct agg_run *r, const struct agg *a, const struct source_spec *s, unsigned takes,
-                     enum source_kind otherwise, struct errmsg *em);
+/* `takes`: kinds of fields that the aggregation accepts; `otherwise`: the kind when neither field nor
+ * value_type tells. */
+enum err values_bind(struct values *v, struct agg_run *r, const struct agg *a, const struct source_spec *s,
+                     unsigned takes, enum source_kind otherwise, struct errmsg *em);
 enum err values_leaf(struct values *v, struct errmsg *em);
 
-/* Each starts at document *pos of the batch, moves it, and returns how many values there are now. 0 with *pos == d->n: done;
- * there may be rounds without values before that. */
+/* Each starts at document *pos of the batch, moves it, and returns how many values there are now. 0 with *pos
+ * == d->n: done; there may be rounds without values before that. */
 uint32_t values_doubles(struct values *v, const struct doc_run *d, uint32_t *pos);
 /* Whole numbers; dates in milliseconds; fractions in their sortable form. */
 uint32_t values_longs(struct values *v, const struct doc_run *d, uint32_t *pos);
@@ -100,13 +111,15 @@ uint32_t values_count(struct values *v, const struct doc_run *d);
 bool values_range(struct values *v, doc_id doc, uint32_t i, double *from, double *to);
 
 /* A number given as text or JSON in the source's format (dates, decimals): include lists, missing values. */
-enum err values_parse(struct values *v, const struct json *given, double *out, int64_t *out_i, struct errmsg *em);
+enum err values_parse(struct values *v, const struct json *given, double *out, int64_t *out_i,
+                      struct errmsg *em);
 
 /* The tile of a zoom level that holds a point, as one number: zoom, x, y (geo.c). */
 int64_t geotile_cell(struct geo_point p, int zoom);
 
 /* ---- scripts (agg_script.c) ---- */
-enum err agg_script_new(struct agg_script **out, struct agg_run *r, const struct json *form, struct errmsg *em);
+enum err agg_script_new(struct agg_script **out, struct agg_run *r, const struct json *form,
+                        struct errmsg *em);
 enum err agg_script_leaf(struct agg_script *s, struct errmsg *em);
 struct script_given { /* `_value` */
     bool has, whole;
@@ -115,7 +128,7 @@ struct script_given { /* `_value` */
     struct str s;
 };
 /* Runs it for a document; an array gives several values. The JSON lives until the next run. */
-enum err agg_script_value(struct agg_script *s, doc_id doc, float score, const struct script_given *given, struct json *out,
-                          struct errmsg *em);
+enum err agg_script_value(struct agg_script *s, doc_id doc, float score, const struct script_given *given,
+                          struct json *out, struct errmsg *em);
 
 #endif

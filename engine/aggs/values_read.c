@@ -1,5 +1,5 @@
-/* Reading the values of batches of documents. Columns with one value a document have loops of their own: that is where most
- * of the time of most requests goes. */
+/* Reading the values of batches of documents. Columns with one value a document have loops of their own: that
+ * is where most of the time of most requests goes. */
 #include "engine/aggs/values.h"
 
 #include "common/base/coerce.h"
@@ -27,7 +27,7 @@ static float score_of(const struct doc_run *d, uint32_t k)
     return d->scores != NULL ? d->scores[k] : 0;
 }
 
-/* ---- scripts -------------------------------------------------------------------------------------------------------- */
+/* ---- scripts ------------------------------------------------------------------------------------------- */
 
 static enum err number_of(const struct json *j, double *out, int64_t *out_i, struct errmsg *em)
 {
@@ -45,13 +45,14 @@ static enum err number_of(const struct json *j, double *out, int64_t *out_i, str
         *out_i = num_double_to_i64(*out);
         return ERR_OK;
     }
-    return err_set(em, ERR_AGG_EXECUTION, "Unsupported script value [%.*s], expected a number, date, or boolean",
+    return err_set(em, ERR_AGG_EXECUTION,
+                   "Unsupported script value [%.*s], expected a number, date, or boolean",
                    STR_ARG(json_text(j)));
 }
 
 /* The numbers that a script gives for a document; false: failed. */
-static bool script_numbers(struct values *v, const struct doc_run *d, uint32_t k, const struct script_given *given, bool whole,
-                           uint32_t *n)
+static bool script_numbers(struct values *v, const struct doc_run *d, uint32_t k,
+                           const struct script_given *given, bool whole, uint32_t *n)
 {
     struct json result;
     struct agg_run *r = v->run;
@@ -89,7 +90,7 @@ static int cmp_double(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* ---- numbers --------------------------------------------------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------------------------------------- */
 
 /* A column's value in the form that values_longs() promises. */
 static int64_t whole_of(const struct values *v, int64_t raw)
@@ -108,13 +109,14 @@ static int64_t whole_of(const struct values *v, int64_t raw)
 
 static double double_of(const struct values *v, int64_t raw)
 {
-    return v->field->type == FT_DATE_NANOS ? (double)floor_div(raw, 1000000) : field_num_to_double(v->field, raw);
+    return v->field->type == FT_DATE_NANOS ? (double)floor_div(raw, 1000000)
+                                           : field_num_to_double(v->field, raw);
 }
 
 static bool given_number(const struct values *v, int64_t raw, struct script_given *g)
 {
-    bool fraction = v->field->type == FT_DOUBLE || v->field->type == FT_FLOAT || v->field->type == FT_HALF_FLOAT
-                    || v->field->type == FT_SCALED_FLOAT;
+    bool fraction = v->field->type == FT_DOUBLE || v->field->type == FT_FLOAT
+                    || v->field->type == FT_HALF_FLOAT || v->field->type == FT_SCALED_FLOAT;
     *g = (struct script_given){.has = true, .whole = !fraction, .d = double_of(v, raw)};
     g->i = fraction ? 0 : v->field->type == FT_DATE_NANOS ? floor_div(raw, 1000000) : raw;
     return true;
@@ -233,7 +235,7 @@ uint32_t values_longs(struct values *v, const struct doc_run *d, uint32_t *pos)
     return *pos = d->n;
 }
 
-/* ---- texts ------------------------------------------------------------------------------------------------------------ */
+/* ---- texts --------------------------------------------------------------------------------------------- */
 
 static bool push_id(struct values *v, uint32_t k, uint32_t id, uint32_t *n)
 {
@@ -257,7 +259,8 @@ static struct str text_of_json(const struct json *j, struct buf *b)
     return buf_view(b);
 }
 
-static bool script_texts(struct values *v, const struct doc_run *d, uint32_t k, const struct script_given *given, uint32_t *n)
+static bool script_texts(struct values *v, const struct doc_run *d, uint32_t k,
+                         const struct script_given *given, uint32_t *n)
 {
     struct json result;
     struct agg_run *r = v->run;
@@ -363,7 +366,8 @@ static void drop_duplicates(struct values *v, uint32_t from, uint32_t *n)
 /* Every document has exactly one ordinal and nothing is in between. */
 static bool plain_ords(const struct values *v)
 {
-    return v->field != NULL && v->script == NULL && v->text_from == TEXT_ORDS && v->ords.dense && !v->ords.multi;
+    return v->field != NULL && v->script == NULL && v->text_from == TEXT_ORDS && v->ords.dense
+           && !v->ords.multi;
 }
 
 static uint32_t ids_of_ords(struct values *v, const struct doc_run *d)
@@ -395,7 +399,8 @@ uint32_t values_ids(struct values *v, const struct doc_run *d, uint32_t *pos)
     }
     while (*pos < d->n && n < ROUND) {
         uint32_t k = *pos, before = n;
-        bool ok = v->script != NULL ? scripted_doc(v, d, k, &n) : v->field == NULL || column_doc(v, d->docs[k], k, &n);
+        bool ok = v->script != NULL ? scripted_doc(v, d, k, &n)
+                                    : v->field == NULL || column_doc(v, d->docs[k], k, &n);
         if (ok && n == before && v->has_missing) {
             ok = push_id(v, k, dict_of_text(&v->dict, v->missing_s), &n);
         }
@@ -412,7 +417,7 @@ uint32_t values_ids(struct values *v, const struct doc_run *d, uint32_t *pos)
     return n;
 }
 
-/* ---- points, counts, ranges ----------------------------------------------------------------------------------------------- */
+/* ---- points, counts, ranges ---------------------------------------------------------------------------- */
 
 uint32_t values_points(struct values *v, const struct doc_run *d, uint32_t *pos)
 {
@@ -503,7 +508,8 @@ uint32_t values_count(struct values *v, const struct doc_run *d)
 bool values_range(struct values *v, doc_id doc, uint32_t i, double *from, double *to)
 {
     struct str lo, hi;
-    if (v->field == NULL || v->seg == NULL || !seg_range_value(v->seg, doc, i, &lo, &hi) || lo.n != 8 || hi.n != 8) {
+    if (v->field == NULL || v->seg == NULL || !seg_range_value(v->seg, doc, i, &lo, &hi) || lo.n != 8
+        || hi.n != 8) {
         return false;
     }
     int64_t a = (int64_t)load_u64(lo.p), b = (int64_t)load_u64(hi.p);

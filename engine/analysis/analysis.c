@@ -199,8 +199,8 @@ static enum err build_analyzer(struct group_walk *w, struct str name, const stru
     return map_put(&w->a->analyzers, name, (void *)(uintptr_t)an) ? ERR_OK : err_no_memory(em);
 }
 
-static enum err normalizer_new(const struct analyzer **out, struct group_walk *w, struct str name, bool custom,
-                               const struct settings *s, struct errmsg *em)
+static enum err normalizer_new(const struct analyzer **out, struct group_walk *w, struct str name,
+                               bool custom, const struct settings *s, struct errmsg *em)
 {
     static const char what[] = "Custom normalizer";
     if (settings_find(s, STR("tokenizer")) != NULL) {

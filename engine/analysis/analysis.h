@@ -60,9 +60,9 @@ enum field_analysis {
     FIELD_NO_TEXT
 };
 
-/* The _analyze endpoint: `body` is the request, `field_analyzer` finds the analyzer of a field (NULL: no fields).
- * Writes the whole response object. Supports text, analyzer, tokenizer, filter, char_filter, normalizer, field,
- * explain, attributes. */
+/* The _analyze endpoint: `body` is the request, `field_analyzer` finds the analyzer of a field (NULL: no
+ * fields). Writes the whole response object. Supports text, analyzer, tokenizer, filter, char_filter,
+ * normalizer, field, explain, attributes. */
 struct analyze_context {
     const struct analysis *analysis; /* the index's, or the node's global one */
     bool has_index;

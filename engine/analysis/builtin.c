@@ -18,8 +18,8 @@ struct builtin {
     "these,they,this,to,was,will,"                                                                       \
     "with,www"
 #define ITALIAN_ARTICLES "c,l,all,dall,dell,nell,sull,coll,pell,gl,agl,dagl,degl,negl,sugl,un,m,t,s,v,d"
-#define SNOWBALL(name)                                                                          \
-    {                                                                                           \
+#define SNOWBALL(name)                                                                                 \
+    {                                                                                                  \
         name, "standard", "lowercase|stop|exclude|snowball language=" name, "_" name "_", false, false \
     }
 
@@ -35,17 +35,20 @@ static const struct builtin builtins[] = {
     {"english", "standard", "stemmer language=possessive_english|lowercase|stop|exclude|porter_stem",
      ENGLISH_STOP, false, false},
     {"cjk", "standard", "cjk_width|lowercase|cjk_bigram|stop", CJK_STOP, false, false},
-    {"french", "standard", "elision|lowercase|stop|exclude|stemmer language=light_french", "_french_", false, false},
+    {"french", "standard", "elision|lowercase|stop|exclude|stemmer language=light_french", "_french_", false,
+     false},
     {"german", "standard", "lowercase|stop|exclude|german_normalization|stemmer language=light_german",
      "_german_", false, false},
-    {"spanish", "standard", "lowercase|stop|exclude|stemmer language=light_spanish", "_spanish_", false, false},
+    {"spanish", "standard", "lowercase|stop|exclude|stemmer language=light_spanish", "_spanish_", false,
+     false},
     {"italian", "standard",
      "elision articles_case=true;articles=" ITALIAN_ARTICLES
      "|lowercase|stop|exclude|stemmer language=light_italian",
      "_italian_", false, false},
     {"portuguese", "standard", "lowercase|stop|exclude|stemmer language=light_portuguese", "_portuguese_",
      false, false},
-    {"dutch", "standard", "lowercase|stop|exclude|dutch_words|snowball language=dutch", "_dutch_", false, false},
+    {"dutch", "standard", "lowercase|stop|exclude|dutch_words|snowball language=dutch", "_dutch_", false,
+     false},
     SNOWBALL("danish"),
     SNOWBALL("finnish"),
     SNOWBALL("hungarian"),

@@ -78,8 +78,8 @@ struct ik_hit {
 };
 
 struct ik_hits {
-    struct ik_hit
-        v[256]; /* a word has fewer units, so no more can be open; a broken dictionary is cut off here */
+    /* a word has fewer units, so no more can be open; a broken dictionary is cut off here */
+    struct ik_hit v[256];
     size_t n;
 };
 

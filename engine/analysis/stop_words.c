@@ -1,16 +1,15 @@
 #include "engine/analysis/parts.h"
 
-/* Stop words by language: the lists of the Snowball project (BSD licence, as Debian's postgresql-15 ships them), with
- * the differences that Lucene's copies have; English is Lucene's own list of 33 words, CJK its English list for
- * mixed text. Sorted, separated by blanks. */
+/* Stop words by language: the lists of the Snowball project (BSD licence, as Debian's postgresql-15 ships
+ * them), with the differences that Lucene's copies have; English is Lucene's own list of 33 words, CJK its
+ * English list for mixed text. Sorted, separated by blanks. */
 struct stop_list {
     const char *language;
     const char *words;
 };
 
 static const struct stop_list lists[] = {
-    {"cjk",
-     ""},
+    {"cjk", ""},
     {"danish",
      "ad af alle alt anden at blev blive bliver da de dem den denne der deres det dette dig din disse "
      "dog du efter eller en end er et for fra ham han hans har havde have hende hendes her hos hun "

@@ -25,13 +25,13 @@ struct token_list {
     struct arena *arena; /* borrowed */
     struct token *v;
     size_t n, cap;
-    uint32_t
-        end_offset; /* byte length of the original text; what the tokenizer says, where it sets another one */
+    /* byte length of the original text; what the tokenizer says, where it sets another one */
+    uint32_t end_offset;
     int32_t end_pos_inc; /* positions skipped behind the last token (stop words at the end) */
     bool no_graph;       /* positions are no graph, whatever pos_len says: queries take the tokens position by
                           * position (Elasticsearch's DisableGraphAttribute) */
     bool first_use;      /* the caller's: the analyzer was made for this request and has had no token yet. The
-                          * plugin's      pinyin filter orders the first token that it ever sees in another way
+                          * plugin's pinyin filter orders the first token that it ever sees in another way
                           * (pinyin_filter.c) */
 };
 

@@ -293,8 +293,7 @@ static enum err parse_fields(struct parse *p, const struct json *v)
     return e;
 }
 
-/* ---- a field's options, the request's behind them, then the defaults
- * ----------------------------------------------------- */
+/* ---- a field's options, the request's behind them, then the defaults ----------------------------------- */
 
 static const struct hl_options defaults = {
     .pre_tags = {plain_pre, 1},

@@ -3,8 +3,7 @@
 
 #include "common/base/utf8.h"
 
-/* ---- where the values stand
- * ------------------------------------------------------------------------------------------ */
+/* ---- where the values stand ---------------------------------------------------------------------------- */
 
 static uint32_t java_hash(struct str s)
 {
@@ -71,9 +70,7 @@ enum err hl_target_paths(struct hl_target *t, const struct mapping *m, struct ar
     return ERR_OK;
 }
 
-/* ---- values
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- values -------------------------------------------------------------------------------------------- */
 
 struct loading {
     const struct field *field;
@@ -170,9 +167,7 @@ enum err hl_text_load(struct hl_text *x, const struct hl_target *t, const struct
     return ERR_OK;
 }
 
-/* ---- tokens
- * --------------------------------------------------------------------------------------------------------------
- */
+/* ---- tokens -------------------------------------------------------------------------------------------- */
 
 static enum err add_token(struct hl_text *x, struct hl_token token, struct arena *arena, struct errmsg *em)
 {
@@ -265,9 +260,7 @@ enum err hl_text_analyse(struct hl_text *x, const struct hl_target *t, struct ar
     return e;
 }
 
-/* ---- output
- * -----------------------------------------------------------------------------------------------------------------
- */
+/* ---- output -------------------------------------------------------------------------------------------- */
 
 static const char *html_form(uint32_t c)
 {

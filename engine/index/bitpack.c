@@ -49,16 +49,16 @@ ALWAYS_INLINE lanes last_lane(lanes v)
     return __builtin_shufflevector(v, v, 3, 3, 3, 3);
 }
 
-#define ROWS(X, b)                                                                                         \
-    X(0, b)                                                                                                \
-    X(1, b) X(2, b) X(3, b) X(4, b) X(5, b) X(6, b) X(7, b) X(8, b) X(9, b) X(10, b) X(11, b) X(12, b)     \
-        X(13, b) X(14, b) X(15, b) X(16, b) X(17, b) X(18, b) X(19, b) X(20, b) X(21, b) X(22, b) X(23, b) \
-            X(24, b) X(25, b) X(26, b) X(27, b) X(28, b) X(29, b) X(30, b) X(31, b)
+/* clang-format off */
+#define ROWS(X, b) \
+    X(0, b) X(1, b) X(2, b) X(3, b) X(4, b) X(5, b) X(6, b) X(7, b) X(8, b) X(9, b) X(10, b) X(11, b) \
+    X(12, b) X(13, b) X(14, b) X(15, b) X(16, b) X(17, b) X(18, b) X(19, b) X(20, b) X(21, b) X(22, b) \
+    X(23, b) X(24, b) X(25, b) X(26, b) X(27, b) X(28, b) X(29, b) X(30, b) X(31, b)
 
-#define WIDTHS(X)                                                                                       \
-    X(1)                                                                                                \
-    X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) \
-        X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31) X(32)
+#define WIDTHS(X) \
+    X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) \
+    X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31) X(32)
+/* clang-format on */
 
 #define PLAIN_ROW(row, b) store_lanes(out + 4 * (row), unpack_row(in, row, b));
 #define GAPS_ROW(row, b)                           \

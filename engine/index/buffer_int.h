@@ -41,7 +41,7 @@ struct buffer_field {
     const struct field *field;
     int64_t position, last_position, offset, last_start;
     uint32_t length, unique; /* tokens, different terms */
-    bool counted; /* has text or terms with a length */
+    bool counted;            /* has text or terms with a length */
 };
 
 struct buffer_doc {

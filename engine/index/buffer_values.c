@@ -61,7 +61,8 @@ static enum err add_completion(struct index_buffer *b, struct buffer_field *f, c
         e = completion_writer_new(&f->completion, b->alloc, em);
     }
     for (uint32_t i = 0; i < v->completion.n_paths && e == ERR_OK; i++) {
-        struct completion_entry entry = {v->completion.paths[i], v->completion.input, v->completion.weight, doc};
+        struct completion_entry entry = {v->completion.paths[i], v->completion.input, v->completion.weight,
+                                         doc};
         e = completion_writer_add(f->completion, &entry, em);
     }
     return e;

@@ -350,7 +350,8 @@ enum err engine_merge_commit(struct engine *e, struct engine_merge *m, struct er
         r = make_slot(e, m, &merged, em);
     }
     if (r == ERR_OK) {
-        if (merged != NULL && slot_live_docs(merged) + slot_count_retained(merged, engine_retained_from(e)) == 0) {
+        if (merged != NULL
+            && slot_live_docs(merged) + slot_count_retained(merged, engine_retained_from(e)) == 0) {
             slot_free(e, merged);
             merged = NULL;
         }

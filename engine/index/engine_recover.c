@@ -32,7 +32,8 @@ static bool is_tmp(struct str name)
     return str_is(name, MANIFEST_TMP) || str_is(name, TLOG_TMP);
 }
 
-static enum err translog_bytes(const struct engine *e, struct arena *arena, struct str name, uint64_t *size, struct errmsg *em)
+static enum err translog_bytes(const struct engine *e, struct arena *arena, struct str name, uint64_t *size,
+                               struct errmsg *em)
 {
     bool exists;
     struct str path = arena_printf(arena, "%s/%.*s", e->dir, STR_ARG(name));
@@ -509,7 +510,9 @@ enum err engine_start(struct engine *e, enum engine_open_mode mode, struct errms
         if (mode == ENGINE_CREATE || (mode == ENGINE_OPEN_OR_CREATE && s.n_manifests == 0 && !s.used)) {
             r = create(e, &arena, &s, em);
         } else if (s.n_manifests == 0) {
-            r = err_set(em, ERR_CORRUPT, s.used ? "there is no manifest in [%s], only what one would name" : "there is no shard copy in [%s]",
+            r = err_set(em, ERR_CORRUPT,
+                        s.used ? "there is no manifest in [%s], only what one would name"
+                               : "there is no shard copy in [%s]",
                         e->dir);
         } else {
             r = recover(e, &s, em);

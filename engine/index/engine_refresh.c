@@ -218,8 +218,8 @@ struct view *engine_acquire(struct engine *e)
     return v;
 }
 
-enum err engine_get_view(struct engine *e, struct str id, bool want_source, struct arena *arena, struct view **out,
-                         struct engine_doc *doc, struct errmsg *em)
+enum err engine_get_view(struct engine *e, struct str id, bool want_source, struct arena *arena,
+                         struct view **out, struct engine_doc *doc, struct errmsg *em)
 {
     struct found f = {.place = PLACE_NONE};
     *out = NULL;

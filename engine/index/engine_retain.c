@@ -1,7 +1,7 @@
-/* History that outlives its documents: a dead document whose operation other copies may still ask for stays, dead, in
- * merged segments, and goes on counting in the statistics that scores are made of. Elasticsearch keeps soft-deleted
- * documents by the same rule (SoftDeletesPolicy): from the safe commit's local checkpoint on, or from the oldest
- * retention lease when that is lower. */
+/* History that outlives its documents: a dead document whose operation other copies may still ask for stays,
+ * dead, in merged segments, and goes on counting in the statistics that scores are made of. Elasticsearch
+ * keeps soft-deleted documents by the same rule (SoftDeletesPolicy): from the safe commit's local checkpoint
+ * on, or from the oldest retention lease when that is lower. */
 #include "engine/index/engine_int.h"
 
 #include "common/base/bits.h"
@@ -21,7 +21,8 @@ int64_t engine_retained_from(struct engine *e)
 }
 
 /* Calls visit with each dead document from that sequence number on, until it says stop. */
-static void each_retained(const struct slot *s, int64_t from, bool (*visit)(void *self, size_t doc), void *self)
+static void each_retained(const struct slot *s, int64_t from, bool (*visit)(void *self, size_t doc),
+                          void *self)
 {
     const struct live *l = slot_live(s);
     if (l == NULL || from == INT64_MAX) {
@@ -51,7 +52,8 @@ static bool count_one(void *self, size_t doc)
 uint32_t slot_count_retained(struct slot *s, int64_t from)
 {
     uint32_t live = slot_live_docs(s);
-    if (s->retained_from != from || s->retained_live != live) { /* counted again only when it can have changed */
+    if (s->retained_from != from
+        || s->retained_live != live) { /* counted again only when it can have changed */
         s->retained = 0;
         each_retained(s, from, count_one, &s->retained);
         s->retained_from = from;

@@ -2,7 +2,8 @@
 
 #include "common/base/java_set.h"
 
-enum err segment_ignored(const struct segment *s, doc_id doc, struct arena *arena, struct str **out, uint32_t *n, struct errmsg *em)
+enum err segment_ignored(const struct segment *s, doc_id doc, struct arena *arena, struct str **out,
+                         uint32_t *n, struct errmsg *em)
 {
     const struct seg_field *f = segment_field(s, STR("_ignored"));
     struct term_iter it;

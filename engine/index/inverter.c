@@ -288,10 +288,9 @@ enum err inverter_text(struct index_buffer *b, struct buffer_field *f, const str
         }
         f->length += t->pos_inc != 0 || !field->similarity.discount_overlaps;
         uint32_t start = (uint32_t)f->last_start, unique = f->unique;
-        uint32_t term = add_hashed(b, f, t->text, hashes[i % AHEAD], field->options, doc, (uint32_t)f->position,
-                                   start, start + (t->end - t->start));
-        if (term == UINT32_MAX
-            || (field->fielddata && f->unique != unique && !put_ord(b, f, doc, term))) {
+        uint32_t term = add_hashed(b, f, t->text, hashes[i % AHEAD], field->options, doc,
+                                   (uint32_t)f->position, start, start + (t->end - t->start));
+        if (term == UINT32_MAX || (field->fielddata && f->unique != unique && !put_ord(b, f, doc, term))) {
             return err_no_memory(em);
         }
     }

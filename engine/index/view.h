@@ -10,12 +10,12 @@
 
 struct leaf {
     const struct segment *segment;
-    const uint64_t *live;   /* bitmap; NULL: all live */
-    const uint64_t *roots;  /* bitmap of root documents; NULL: all */
-    uint32_t doc_count;     /* all documents */
-    uint32_t live_count;    /* live root documents */
-    uint32_t base;          /* number of its first document within the view */
-    uint32_t index;         /* its place in the view */
+    const uint64_t *live;  /* bitmap; NULL: all live */
+    const uint64_t *roots; /* bitmap of root documents; NULL: all */
+    uint32_t doc_count;    /* all documents */
+    uint32_t live_count;   /* live root documents */
+    uint32_t base;         /* number of its first document within the view */
+    uint32_t index;        /* its place in the view */
 };
 
 struct view {

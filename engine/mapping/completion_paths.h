@@ -8,9 +8,9 @@
 
 #include "engine/analysis/analysis.h"
 
-#define COMPLETION_SEPARATOR 0x1F
-#define COMPLETION_CONTEXT_SEPARATOR 0x1D /* between a context and the path that it qualifies */
-#define COMPLETION_PATHS_MAX 10000 /* of one text; more are dropped */
+#define COMPLETION_SEPARATOR         0x1F
+#define COMPLETION_CONTEXT_SEPARATOR 0x1D  /* between a context and the path that it qualifies */
+#define COMPLETION_PATHS_MAX         10000 /* of one text; more are dropped */
 
 struct completion_options {
     const struct analyzer *analyzer;

@@ -145,7 +145,8 @@ static enum err take_from(struct doc_parser *p, struct pairs *to, const struct c
 }
 
 /* Every path under every context: its number, its value, a separator. */
-static enum err prefix_paths(struct doc_parser *p, const struct field *f, const struct pairs *contexts, struct doc_value *v)
+static enum err prefix_paths(struct doc_parser *p, const struct field *f, const struct pairs *contexts,
+                             struct doc_value *v)
 {
     size_t n = contexts->n / 2 * v->completion.n_paths, at = 0;
     struct str *paths = ARENA_ARRAY(p->arena, struct str, n);

@@ -85,8 +85,8 @@ struct field {
     struct str path; /* "name.raw" */
     struct str name; /* "raw" */
     enum field_type type;
-    uint32_t
-        number; /* dense over the mapping, kept when fields are added; the root object has FIELD_NO_NUMBER */
+    /* dense over the mapping, kept when fields are added; the root object has FIELD_NO_NUMBER */
+    uint32_t number;
     bool enabled; /* objects */
     bool index, doc_values, store, norms, coerce, ignore_malformed, ignore_z, eager_ordinals, fielddata;
     bool split_on_whitespace;

@@ -1,5 +1,5 @@
-/* Automata are built as graphs of states with epsilon moves (Thompson), and made deterministic by subsets, over code
- * points. Complement and intersection determinise their parts first. */
+/* Automata are built as graphs of states with epsilon moves (Thompson), and made deterministic by subsets,
+ * over code points. Complement and intersection determinise their parts first. */
 #include "engine/query/automaton.h"
 
 #include "common/base/hash.h"
@@ -263,7 +263,8 @@ static bool expand(struct determiniser *d, uint32_t number)
 /* An accepting state that every character leads back to. */
 static bool accepts_all(const struct dfa_state *s, uint32_t self)
 {
-    return s->accept && s->n == 1 && s->ranges[0].to == self && s->ranges[0].lo == 0 && s->ranges[0].hi == CODE_MAX;
+    return s->accept && s->n == 1 && s->ranges[0].to == self && s->ranges[0].lo == 0
+           && s->ranges[0].hi == CODE_MAX;
 }
 
 static struct dfa_state *determinise(struct nfa *a, struct fragment f, uint32_t *n_out)
@@ -527,25 +528,27 @@ static bool fill_prefix(struct dfa *d, struct arena *arena)
     return d->prefix.p != NULL;
 }
 
-static enum err finish(struct nfa *a, struct fragment f, struct str pattern, const struct dfa **out, struct errmsg *em)
+static enum err finish(struct nfa *a, struct fragment f, struct str pattern, const struct dfa **out,
+                       struct errmsg *em)
 {
     struct dfa *d = ARENA_NEW(a->arena, struct dfa);
     if (d != NULL && !a->failed && !a->too_complex) {
         d->states = determinise(a, f, &d->n);
     }
     if (a->too_complex) {
-        return err_set(em, ERR_TOO_COMPLEX, "Determinizing [%.*s] would result in more than %u states.", STR_ARG(pattern),
-                       a->states_max);
+        return err_set(em, ERR_TOO_COMPLEX, "Determinizing [%.*s] would result in more than %u states.",
+                       STR_ARG(pattern), a->states_max);
     }
-    if (d == NULL || d->states == NULL || (d->n <= 4096 && !fill_ascii(d, a->arena)) || !fill_prefix(d, a->arena)) {
+    if (d == NULL || d->states == NULL || (d->n <= 4096 && !fill_ascii(d, a->arena))
+        || !fill_prefix(d, a->arena)) {
         return err_no_memory(em);
     }
     *out = d;
     return ERR_OK;
 }
 
-enum err dfa_regexp(const struct dfa **out, struct str pattern, uint32_t flags, bool case_insensitive, uint32_t max_states,
-                    struct arena *arena, struct errmsg *em)
+enum err dfa_regexp(const struct dfa **out, struct str pattern, uint32_t flags, bool case_insensitive,
+                    uint32_t max_states, struct arena *arena, struct errmsg *em)
 {
     const struct regexp *r;
     enum err e = regexp_parse(&r, pattern, flags, case_insensitive, arena, em);
@@ -557,7 +560,8 @@ enum err dfa_regexp(const struct dfa **out, struct str pattern, uint32_t flags, 
     return finish(&a, f, pattern, out, em);
 }
 
-enum err regexp_check(struct str pattern, uint32_t flags, uint32_t max_states, struct arena *arena, struct errmsg *em)
+enum err regexp_check(struct str pattern, uint32_t flags, uint32_t max_states, struct arena *arena,
+                      struct errmsg *em)
 {
     const struct dfa *d;
     enum err e = dfa_regexp(&d, pattern, flags, false, max_states, arena, em);
@@ -596,7 +600,8 @@ enum err dfa_wildcard(const struct dfa **out, struct str pattern, bool case_inse
     return finish(&a, f, pattern, out, em);
 }
 
-enum err dfa_nocase(const struct dfa **out, struct str text, bool exact, struct arena *arena, struct errmsg *em)
+enum err dfa_nocase(const struct dfa **out, struct str text, bool exact, struct arena *arena,
+                    struct errmsg *em)
 {
     struct nfa a = {.arena = arena, .states_max = 1U << 16};
     struct fragment f = fragment_new(&a);
@@ -647,9 +652,14 @@ bool regexp_flags_parse(struct str text, uint32_t *out)
     static const struct {
         const char *name;
         uint32_t value;
-    } flags[] = {{"INTERSECTION", REGEXP_INTERSECTION}, {"COMPLEMENT", REGEXP_COMPLEMENT}, {"EMPTY", REGEXP_EMPTY},
-                 {"ANYSTRING", REGEXP_ANYSTRING},       {"INTERVAL", REGEXP_INTERVAL},     {"AUTOMATON", REGEXP_AUTOMATON},
-                 {"NONE", 0},                           {"ALL", REGEXP_ALL}};
+    } flags[] = {{"INTERSECTION", REGEXP_INTERSECTION},
+                 {"COMPLEMENT", REGEXP_COMPLEMENT},
+                 {"EMPTY", REGEXP_EMPTY},
+                 {"ANYSTRING", REGEXP_ANYSTRING},
+                 {"INTERVAL", REGEXP_INTERVAL},
+                 {"AUTOMATON", REGEXP_AUTOMATON},
+                 {"NONE", 0},
+                 {"ALL", REGEXP_ALL}};
     struct str rest = text;
     *out = text.n == 0 ? REGEXP_ALL : 0;
     while (rest.p != NULL && text.n > 0) {

@@ -1,7 +1,7 @@
 /* automaton.h - deterministic automata over code points: wildcards and Lucene's regular expressions.
  *
- * An expression is parsed (RegExp's syntax of Lucene 8), turned into a non-deterministic automaton and determinised, with a
- * limit on the states. Immutable once built, in an arena; any thread may run it. */
+ * An expression is parsed (RegExp's syntax of Lucene 8), turned into a non-deterministic automaton and
+ * determinised, with a limit on the states. Immutable once built, in an arena; any thread may run it. */
 #ifndef ENGINE_QUERY_AUTOMATON_H
 #define ENGINE_QUERY_AUTOMATON_H
 
@@ -42,15 +42,17 @@ struct dfa {
 };
 
 /* ERR_ILLEGAL_ARGUMENT for syntax, ERR_TOO_COMPLEX past max_states (0: 10000). */
-enum err dfa_regexp(const struct dfa **out, struct str pattern, uint32_t flags, bool case_insensitive, uint32_t max_states,
-                    struct arena *arena, struct errmsg *em);
+enum err dfa_regexp(const struct dfa **out, struct str pattern, uint32_t flags, bool case_insensitive,
+                    uint32_t max_states, struct arena *arena, struct errmsg *em);
 /* Lucene's wildcards: `*`, `?`, `\` escapes. */
 enum err dfa_wildcard(const struct dfa **out, struct str pattern, bool case_insensitive, struct arena *arena,
                       struct errmsg *em);
 /* All texts that begin with `prefix` (or, exact, are it), compared without case. */
-enum err dfa_nocase(const struct dfa **out, struct str text, bool exact, struct arena *arena, struct errmsg *em);
+enum err dfa_nocase(const struct dfa **out, struct str text, bool exact, struct arena *arena,
+                    struct errmsg *em);
 /* Syntax alone. */
-enum err regexp_check(struct str pattern, uint32_t flags, uint32_t max_states, struct arena *arena, struct errmsg *em);
+enum err regexp_check(struct str pattern, uint32_t flags, uint32_t max_states, struct arena *arena,
+                      struct errmsg *em);
 
 /* The state behind c; DFA_DEAD: none. */
 uint32_t dfa_step(const struct dfa *d, uint32_t state, uint32_t c);

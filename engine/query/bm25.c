@@ -44,8 +44,8 @@ static float idf_of(int64_t doc_freq, int64_t doc_count)
     return (float)log(1 + ((double)(doc_count - doc_freq) + 0.5) / ((double)doc_freq + 0.5));
 }
 
-enum err sim_init(struct sim *s, const struct weight_shared *sh, const struct field *f, struct str field_name, float boost,
-                  const struct term_stats *terms, uint32_t n, struct errmsg *em)
+enum err sim_init(struct sim *s, const struct weight_shared *sh, const struct field *f, struct str field_name,
+                  float boost, const struct term_stats *terms, uint32_t n, struct errmsg *em)
 {
     struct field_stats fs;
     double idf = 0;
@@ -102,16 +102,20 @@ static struct explanation *explain_idf(const struct sim *s, struct arena *a, uin
     return explain_add(a, e, explain_whole(a, s->doc_count, "N, total number of documents with field"));
 }
 
-static struct explanation *explain_tf(const struct sim *s, struct arena *a, struct explanation *freq, uint8_t norm)
+static struct explanation *explain_tf(const struct sim *s, struct arena *a, struct explanation *freq,
+                                      uint8_t norm)
 {
     float length = (float)norm_decode(norm);
     float inverse = 1.0F / (s->k1 * ((1 - s->b) + s->b * length / s->avgdl));
-    struct explanation *e = explain_new(a, true, 1.0F - 1.0F / (1 + freq->value * inverse),
-                                        "tf, computed as freq / (freq + k1 * (1 - b + b * dl / avgdl)) from:");
+    struct explanation *e =
+        explain_new(a, true, 1.0F - 1.0F / (1 + freq->value * inverse),
+                    "tf, computed as freq / (freq + k1 * (1 - b + b * dl / avgdl)) from:");
     e = explain_add(a, e, freq);
     e = explain_add(a, e, explain_new(a, true, s->k1, "k1, term saturation parameter"));
     e = explain_add(a, e, explain_new(a, true, s->b, "b, length normalization parameter"));
-    e = explain_add(a, e, explain_new(a, true, length, norm > 39 ? "dl, length of field (approximate)" : "dl, length of field"));
+    e = explain_add(a, e,
+                    explain_new(a, true, length,
+                                norm > 39 ? "dl, length of field (approximate)" : "dl, length of field"));
     return explain_add(a, e, explain_new(a, true, s->avgdl, "avgdl, average length of field"));
 }
 
@@ -127,8 +131,9 @@ struct explanation *sim_explain(const struct sim *s, struct arena *a, struct exp
     struct buf number;
     buf_init(&number, NULL, 64);
     num_put_float(&number, freq->value);
-    struct explanation *e = explain_new(a, true, sim_score(s, freq->value, norm),
-                                        "score(freq=%.*s), computed as boost * idf * tf from:", STR_ARG(buf_view(&number)));
+    struct explanation *e =
+        explain_new(a, true, sim_score(s, freq->value, norm),
+                    "score(freq=%.*s), computed as boost * idf * tf from:", STR_ARG(buf_view(&number)));
     buf_fini(&number);
     if (s->boost != 1) {
         e = explain_add(a, e, explain_new(a, true, s->boost, "boost"));

@@ -1,5 +1,5 @@
-/* bm25.h - scores of terms: BM25 as Lucene 8.8 computes it (with Elasticsearch 7's factor k1 + 1), float by float, and the
- * boolean similarity. Internal to engine/query. */
+/* bm25.h - scores of terms: BM25 as Lucene 8.8 computes it (with Elasticsearch 7's factor k1 + 1), float by
+ * float, and the boolean similarity. Internal to engine/query. */
 #ifndef ENGINE_QUERY_BM25_H
 #define ENGINE_QUERY_BM25_H
 
@@ -22,8 +22,8 @@ bool stats_of_field(const struct weight_shared *sh, struct str field, struct fie
 void stats_of_term(const struct weight_shared *sh, struct str field, struct str term, struct term_stats *out);
 
 /* terms: those that exist, n > 0. */
-enum err sim_init(struct sim *s, const struct weight_shared *sh, const struct field *f, struct str field_name, float boost,
-                  const struct term_stats *terms, uint32_t n, struct errmsg *em);
+enum err sim_init(struct sim *s, const struct weight_shared *sh, const struct field *f, struct str field_name,
+                  float boost, const struct term_stats *terms, uint32_t n, struct errmsg *em);
 
 static inline float sim_score(const struct sim *s, float freq, uint8_t norm)
 {

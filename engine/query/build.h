@@ -1,7 +1,7 @@
 /* build.h - from requests (dsl.h) to query nodes (query.h), with the mapping. Internal to engine/query.
  *
- * What a field's type makes of a term, a range or a pattern is in field_query.c; what analysed text becomes is in
- * build_text.c; each query's own part stands beside its parser. */
+ * What a field's type makes of a term, a range or a pattern is in field_query.c; what analysed text becomes
+ * is in build_text.c; each query's own part stands beside its parser. */
 #ifndef ENGINE_QUERY_BUILD_H
 #define ENGINE_QUERY_BUILD_H
 
@@ -27,11 +27,13 @@ static inline bool dsl_is_none(struct builder *b, const struct dsl *d)
 /* ---- nodes ---- */
 struct query *qnode_new(struct builder *b, enum query_kind kind);
 /* MatchNoDocsQuery with its reason; *out NULL only with ERR_NO_MEMORY. */
-enum err qnode_none(struct builder *b, struct query **out, struct errmsg *em, const char *fmt, ...) PRINTF_LIKE(4, 5);
+enum err qnode_none(struct builder *b, struct query **out, struct errmsg *em, const char *fmt, ...)
+    PRINTF_LIKE(4, 5);
 /* What a lenient query is where it failed: em says why. */
 enum err qnode_failed(struct builder *b, struct str field, struct query **out, struct errmsg *em);
 enum err qnode_all(struct builder *b, struct query **out, struct errmsg *em);
-enum err qnode_term(struct builder *b, const struct field *f, struct str term, struct query **out, struct errmsg *em);
+enum err qnode_term(struct builder *b, const struct field *f, struct str term, struct query **out,
+                    struct errmsg *em);
 /* Wraps as BoostQuery (a node without a boost of its own takes it). */
 enum err qnode_boost(struct builder *b, struct query **q, float boost, struct errmsg *em);
 enum err qnode_constant(struct builder *b, struct query *child, struct query **out, struct errmsg *em);
@@ -42,7 +44,8 @@ struct bool_build {
     size_t n, cap;
     int32_t min_should;
 };
-enum err bool_add(struct builder *b, struct bool_build *bb, enum bool_occur occur, struct query *q, struct errmsg *em);
+enum err bool_add(struct builder *b, struct bool_build *bb, enum bool_occur occur, struct query *q,
+                  struct errmsg *em);
 enum err bool_done(struct builder *b, const struct bool_build *bb, struct query **out, struct errmsg *em);
 /* Queries.calculateMinShouldMatch; ERR_NUMBER_FORMAT. */
 enum err min_should_match(int32_t optional, struct str spec, int32_t *out, struct errmsg *em);
@@ -56,15 +59,22 @@ enum err err_query_shard(struct builder *b, struct errmsg *em, const char *fmt, 
 /* The field that a query reads; NULL when it is unmapped or an object. Aliases are followed. */
 const struct field *build_field(const struct builder *b, struct str name);
 /* Field kinds by what a match may do on them. */
-enum text_support { TEXT_NONE, TEXT_EXACT /* keyword analyzer: numbers, dates ... */, TEXT_KEYWORD, TEXT_FULL };
+enum text_support {
+    TEXT_NONE,
+    TEXT_EXACT /* keyword analyzer: numbers, dates ... */,
+    TEXT_KEYWORD,
+    TEXT_FULL
+};
 enum text_support field_text_support(const struct field *f);
 /* term of a value (a scalar; null is the caller's). */
-enum err field_term(struct builder *b, const struct field *f, const struct json *v, struct query **out, struct errmsg *em);
-enum err field_term_text(struct builder *b, const struct field *f, struct str text, struct query **out, struct errmsg *em);
+enum err field_term(struct builder *b, const struct field *f, const struct json *v, struct query **out,
+                    struct errmsg *em);
+enum err field_term_text(struct builder *b, const struct field *f, struct str text, struct query **out,
+                         struct errmsg *em);
 enum err field_term_nocase(struct builder *b, const struct field *f, const struct json *v, struct query **out,
                            struct errmsg *em);
-enum err field_terms(struct builder *b, const struct field *f, const struct json *const *v, uint32_t n, struct query **out,
-                     struct errmsg *em);
+enum err field_terms(struct builder *b, const struct field *f, const struct json *const *v, uint32_t n,
+                     struct query **out, struct errmsg *em);
 
 enum range_relation { RELATION_INTERSECTS, RELATION_CONTAINS, RELATION_WITHIN, RELATION_DISJOINT };
 struct range_bounds {
@@ -75,17 +85,19 @@ struct range_bounds {
     const struct date_format *format; /* NULL: the field's */
 };
 /* The bounds of a range over dates, inclusive, in the field's unit. */
-enum err field_date_bounds(struct builder *b, const struct field *f, const struct range_bounds *r, int64_t *lo, int64_t *hi,
-                           struct errmsg *em);
-enum err field_range(struct builder *b, const struct field *f, const struct range_bounds *r, struct query **out,
-                     struct errmsg *em);
+enum err field_date_bounds(struct builder *b, const struct field *f, const struct range_bounds *r,
+                           int64_t *lo, int64_t *hi, struct errmsg *em);
+enum err field_range(struct builder *b, const struct field *f, const struct range_bounds *r,
+                     struct query **out, struct errmsg *em);
 /* ConstantScore of what exists, for a field or a pattern. */
 enum err build_exists(struct builder *b, struct str pattern, struct query **out, struct errmsg *em);
 /* Dates as the field stores them (ms or ns). */
-enum err field_date(struct builder *b, const struct field *f, struct str text, bool round_up, const struct zone *zone,
-                    const struct date_format *format, int64_t *out, struct errmsg *em);
+enum err field_date(struct builder *b, const struct field *f, struct str text, bool round_up,
+                    const struct zone *zone, const struct date_format *format, int64_t *out,
+                    struct errmsg *em);
 /* The number that a value is in the field's column; *decimal: a whole-number field got a fraction. */
-enum err field_number(const struct field *f, const struct json *v, bool *decimal, int64_t *out, struct errmsg *em);
+enum err field_number(const struct field *f, const struct json *v, bool *decimal, int64_t *out,
+                      struct errmsg *em);
 
 /* Patterns; `kind` is Q_PREFIX, Q_WILDCARD or Q_REGEXP. */
 struct pattern_opts {
@@ -101,13 +113,13 @@ struct fuzzy_opts {
     bool transpositions;
     struct str rewrite;
 };
-enum err field_fuzzy(struct builder *b, const struct field *f, struct str term, const struct fuzzy_opts *o, struct query **out,
-                     struct errmsg *em);
+enum err field_fuzzy(struct builder *b, const struct field *f, struct str term, const struct fuzzy_opts *o,
+                     struct query **out, struct errmsg *em);
 /* QueryParsers.parseRewriteMethod into the node. ERR_ILLEGAL_ARGUMENT. */
 enum err set_rewrite(struct query *q, struct str rewrite, struct errmsg *em);
 /* Concrete fields of a list of patterns with their boosts, as QueryParserHelper resolves them. */
-enum err resolve_fields(struct builder *b, const struct field_boosts *in, struct str suffix, struct field_boosts *out,
-                        struct errmsg *em);
+enum err resolve_fields(struct builder *b, const struct field_boosts *in, struct str suffix,
+                        struct field_boosts *out, struct errmsg *em);
 /* index.query.default_field as patterns. */
 enum err default_fields(struct builder *b, struct field_boosts *out, bool *all, struct errmsg *em);
 
@@ -129,11 +141,12 @@ struct text_opts {
     int32_t max_expansions;
 };
 void text_opts_init(struct text_opts *o);
-enum err build_text(struct builder *b, struct str field, struct str text, const struct text_opts *o, struct query **out,
-                    struct errmsg *em);
+enum err build_text(struct builder *b, struct str field, struct str text, const struct text_opts *o,
+                    struct query **out, struct errmsg *em);
 /* Several fields as one group (cross_fields): those with the same analyzer are blended. */
-enum err build_cross_fields(struct builder *b, const struct field_boosts *fields, struct str text, const struct text_opts *o,
-                            struct str min_should, float tie_breaker, struct query **out, struct errmsg *em);
+enum err build_cross_fields(struct builder *b, const struct field_boosts *fields, struct str text,
+                            const struct text_opts *o, struct str min_should, float tie_breaker,
+                            struct query **out, struct errmsg *em);
 /* MultiMatchQuery.parse over resolved fields. */
 struct multi_opts {
     struct text_opts text;
@@ -142,12 +155,13 @@ struct multi_opts {
     float tie_breaker;
     bool has_tie_breaker;
 };
-enum err build_multi(struct builder *b, const struct field_boosts *fields, struct str text, const struct multi_opts *o,
-                     struct query **out, struct errmsg *em);
+enum err build_multi(struct builder *b, const struct field_boosts *fields, struct str text,
+                     const struct multi_opts *o, struct query **out, struct errmsg *em);
 /* DisjunctionMaxQuery; one query stays itself. */
-enum err build_dis_max(struct builder *b, const struct query **v, uint32_t n, float tie_breaker, struct query **out,
-                       struct errmsg *em);
+enum err build_dis_max(struct builder *b, const struct query **v, uint32_t n, float tie_breaker,
+                       struct query **out, struct errmsg *em);
 /* An analyzer by name: ERR_QUERY_SHARD "[match] analyzer [x] not found". */
-enum err build_analyzer(struct builder *b, const char *query, struct str name, const struct analyzer **out, struct errmsg *em);
+enum err build_analyzer(struct builder *b, const char *query, struct str name, const struct analyzer **out,
+                        struct errmsg *em);
 
 #endif

@@ -62,8 +62,8 @@ static enum err walk(struct paths *p, int32_t at)
     return found ? ERR_OK : walk(p, at + 1);
 }
 
-static enum err any_path(struct text_run *r, const struct text_tokens *t, int32_t from, int32_t to, enum match_kind kind,
-                         struct query **out)
+static enum err any_path(struct text_run *r, const struct text_tokens *t, int32_t from, int32_t to,
+                         enum match_kind kind, struct query **out)
 {
     struct paths p = {.r = r, .t = t, .end = to, .kind = kind};
     p.path = ARENA_ARRAY(r->b->arena, struct text_token, t->n);
@@ -108,12 +108,14 @@ static bool side_path(const struct text_tokens *t, int32_t from, uint32_t *n)
     return differ;
 }
 
-static enum err section(struct text_run *r, const struct text_tokens *t, int32_t from, int32_t to, bool prefix,
-                        struct query **out)
+static enum err section(struct text_run *r, const struct text_tokens *t, int32_t from, int32_t to,
+                        bool prefix, struct query **out)
 {
     uint32_t n;
     if (side_path(t, from, &n)) {
-        enum match_kind kind = !r->o->synonyms_phrase ? MATCH_BOOLEAN : prefix ? MATCH_PHRASE_PREFIX : MATCH_PHRASE;
+        enum match_kind kind = !r->o->synonyms_phrase ? MATCH_BOOLEAN
+                               : prefix               ? MATCH_PHRASE_PREFIX
+                                                      : MATCH_PHRASE;
         int32_t slop = r->slop;
         r->slop = 0;
         enum err e = any_path(r, t, from, to, kind, out);
@@ -156,7 +158,7 @@ enum err text_graph_boolean(struct text_run *r, const struct text_tokens *t, enu
         struct query *q;
         enum err e = section(r, t, from, to, kind == MATCH_BOOL_PREFIX && to == end, &q);
         if (e == ERR_OK && q != NULL) {
-            e = bool_add(r->b, &bb, and ? OCCUR_MUST : OCCUR_SHOULD, q, r->em);
+            e = bool_add(r->b, &bb, and? OCCUR_MUST : OCCUR_SHOULD, q, r->em);
         }
         if (e != ERR_OK) {
             return e;
@@ -165,7 +167,8 @@ enum err text_graph_boolean(struct text_run *r, const struct text_tokens *t, enu
     return bool_done(r->b, &bb, out, r->em);
 }
 
-enum err text_graph_phrase(struct text_run *r, const struct text_tokens *t, enum match_kind kind, struct query **out)
+enum err text_graph_phrase(struct text_run *r, const struct text_tokens *t, enum match_kind kind,
+                           struct query **out)
 {
     return any_path(r, t, t->v[0].position, last_end(t), kind, out);
 }

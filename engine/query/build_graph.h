@@ -1,4 +1,5 @@
-/* build_graph.h - the state of turning one analysed text into a query, and token graphs. Internal to engine/query. */
+/* build_graph.h - the state of turning one analysed text into a query, and token graphs. Internal to
+ * engine/query. */
 #ifndef ENGINE_QUERY_BUILD_GRAPH_H
 #define ENGINE_QUERY_BUILD_GRAPH_H
 
@@ -29,13 +30,17 @@ struct text_run {
 };
 
 /* The query of a token list; *out NULL when it is empty. */
-enum err text_query(struct text_run *r, const struct text_tokens *t, enum match_kind kind, bool and, struct query **out);
+enum err text_query(struct text_run *r, const struct text_tokens *t, enum match_kind kind, bool and,
+                    struct query **out);
 /* Terms at one position. */
-enum err text_position(struct text_run *r, const struct str *terms, uint32_t n, bool prefix, struct query **out);
+enum err text_position(struct text_run *r, const struct str *terms, uint32_t n, bool prefix,
+                       struct query **out);
 
-/* Graphs (several words standing for one): every path between two points that all paths share is a query of its own. */
+/* Graphs (several words standing for one): every path between two points that all paths share is a query of
+ * its own. */
 enum err text_graph_boolean(struct text_run *r, const struct text_tokens *t, enum match_kind kind, bool and,
                             struct query **out);
-enum err text_graph_phrase(struct text_run *r, const struct text_tokens *t, enum match_kind kind, struct query **out);
+enum err text_graph_phrase(struct text_run *r, const struct text_tokens *t, enum match_kind kind,
+                           struct query **out);
 
 #endif

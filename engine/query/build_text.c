@@ -12,7 +12,8 @@ void text_opts_init(struct text_opts *o)
     o->fuzzy_opts.max_expansions = 50;
 }
 
-enum err build_analyzer(struct builder *b, const char *query, struct str name, const struct analyzer **out, struct errmsg *em)
+enum err build_analyzer(struct builder *b, const char *query, struct str name, const struct analyzer **out,
+                        struct errmsg *em)
 {
     *out = analysis_analyzer(mapping_analysis(b->cx->mapping), name);
     if (*out == NULL) {
@@ -27,8 +28,9 @@ static enum err zero_terms(struct text_run *r, struct query **out)
     if (r->o->zero_terms_null) {
         return ERR_OK;
     }
-    return r->o->zero_terms_all ? qnode_all(r->b, out, r->em)
-                                : qnode_none(r->b, out, r->em, "Matching no documents because no terms present");
+    return r->o->zero_terms_all
+               ? qnode_all(r->b, out, r->em)
+               : qnode_none(r->b, out, r->em, "Matching no documents because no terms present");
 }
 
 /* A lenient query matches nothing where it would fail. */
@@ -47,7 +49,8 @@ static enum err one_term(struct text_run *r, const struct field *f, struct str t
     enum err e;
     if (r->o->fuzzy && r->o->kind != MATCH_PHRASE && r->o->kind != MATCH_PHRASE_PREFIX) {
         e = field_fuzzy(r->b, f, text, &r->o->fuzzy_opts, out, r->em);
-        if (e == ERR_OK && (*out)->multi.max_edits == 0) { /* no edit allowed: the term itself, scored the same way */
+        /* no edit allowed: the term itself, scored the same way */
+        if (e == ERR_OK && (*out)->multi.max_edits == 0) {
             return e;
         }
         return forgive(r, f, e, out);
@@ -64,7 +67,7 @@ static enum err prefix_of(struct text_run *r, const struct field *f, struct str 
 /* The same words in several fields: cross_fields. */
 static enum err blended(struct text_run *r, const struct str *terms, uint32_t n, struct query **out)
 {
-    const struct query **v = ARENA_ARRAY(r->b->arena, const struct query *, r->group->n * n + 1);
+    const struct query **v = ARENA_ARRAY(r->b->arena, const struct query *, r->group->n *n + 1);
     struct blended_term *terms_of = ARENA_ARRAY(r->b->arena, struct blended_term, r->group->n * n);
     uint32_t n_v = 0, n_terms = 0;
     if (v == NULL || terms_of == NULL) {
@@ -162,7 +165,8 @@ static enum err synonyms(struct text_run *r, const struct str *terms, uint32_t n
     return ERR_OK;
 }
 
-enum err text_position(struct text_run *r, const struct str *terms, uint32_t n, bool prefix, struct query **out)
+enum err text_position(struct text_run *r, const struct str *terms, uint32_t n, bool prefix,
+                       struct query **out)
 {
     if (n == 1 && prefix) {
         return over_group(r, group_prefix, &terms[0], out);
@@ -178,18 +182,21 @@ enum err text_position(struct text_run *r, const struct str *terms, uint32_t n, 
 static enum err check_positions(struct text_run *r, const struct field *f)
 {
     if (f->type != FT_TEXT || !f->index || f->options < INDEX_POSITIONS) {
-        return err_set(r->em, ERR_ILLEGAL_STATE, "field:[%.*s] was indexed without position data; cannot run PhraseQuery",
+        return err_set(r->em, ERR_ILLEGAL_STATE,
+                       "field:[%.*s] was indexed without position data; cannot run PhraseQuery",
                        STR_ARG(f->path));
     }
     return ERR_OK;
 }
 
-static enum err phrase_on(struct text_run *r, const struct field *f, const struct text_tokens *t, bool prefix, struct query **out)
+static enum err phrase_on(struct text_run *r, const struct field *f, const struct text_tokens *t, bool prefix,
+                          struct query **out)
 {
     bool one = t->n == 0 || t->v[0].position == t->v[t->n - 1].position;
     enum err e = prefix && one ? ERR_OK : check_positions(r, f);
     if (e == ERR_OK && f->type != FT_TEXT) {
-        e = err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Can only use phrase %squeries on text fields - not on [%.*s] which is of type [%s]",
+        e = err_set(r->em, ERR_ILLEGAL_ARGUMENT,
+                    "Can only use phrase %squeries on text fields - not on [%.*s] which is of type [%s]",
                     prefix ? "prefix " : "", STR_ARG(f->path), field_type_name(f->type));
     }
     if (e != ERR_OK) {
@@ -233,7 +240,8 @@ static enum err group_phrase(struct text_run *r, const struct field *f, const vo
 
 /* ---- the whole ---- */
 
-static enum err multi_boolean(struct text_run *r, const struct text_tokens *t, bool and, bool prefix, struct query **out)
+static enum err multi_boolean(struct text_run *r, const struct text_tokens *t, bool and, bool prefix,
+                              struct query **out)
 {
     struct bool_build bb = {0};
     struct str *terms = ARENA_ARRAY(r->b->arena, struct str, t->n);
@@ -252,7 +260,7 @@ static enum err multi_boolean(struct text_run *r, const struct text_tokens *t, b
         memcpy(own, terms, (next - i) * sizeof(*own));
         enum err e = text_position(r, own, next - i, prefix && next == t->n, &q);
         if (e == ERR_OK && q != NULL) {
-            e = bool_add(r->b, &bb, and ? OCCUR_MUST : OCCUR_SHOULD, q, r->em);
+            e = bool_add(r->b, &bb, and? OCCUR_MUST : OCCUR_SHOULD, q, r->em);
         }
         if (e != ERR_OK) {
             return e;
@@ -261,7 +269,8 @@ static enum err multi_boolean(struct text_run *r, const struct text_tokens *t, b
     return bool_done(r->b, &bb, out, r->em);
 }
 
-enum err text_query(struct text_run *r, const struct text_tokens *t, enum match_kind kind, bool and, struct query **out)
+enum err text_query(struct text_run *r, const struct text_tokens *t, enum match_kind kind, bool and,
+                    struct query **out)
 {
     struct phrase_arg phrase = {t, kind == MATCH_PHRASE_PREFIX};
     *out = NULL;
@@ -292,7 +301,8 @@ enum err text_query(struct text_run *r, const struct text_tokens *t, enum match_
 }
 
 /* Tokens with absolute positions; texts are copied into the request's arena by the analyzer's list. */
-static enum err analyse(struct text_run *r, const struct analyzer *an, struct str text, struct text_tokens *out)
+static enum err analyse(struct text_run *r, const struct analyzer *an, struct str text,
+                        struct text_tokens *out)
 {
     struct token_list list;
     token_list_init(&list, r->b->arena);
@@ -300,7 +310,8 @@ static enum err analyse(struct text_run *r, const struct analyzer *an, struct st
     if (e != ERR_OK) {
         return e;
     }
-    *out = (struct text_tokens){.v = ARENA_ARRAY(r->b->arena, struct text_token, list.n), .n = (uint32_t)list.n};
+    *out =
+        (struct text_tokens){.v = ARENA_ARRAY(r->b->arena, struct text_token, list.n), .n = (uint32_t)list.n};
     if (out->v == NULL) {
         return err_no_memory(r->em);
     }
@@ -341,7 +352,8 @@ static enum err run_text(struct text_run *r, struct str text, struct query **out
     if (an == NULL) { /* as one exact term */
         struct text_token whole = {text, 0, 1};
         t = (struct text_tokens){.v = &whole, .n = 1, .positions = 1};
-        bool prefix = r->o->kind == MATCH_BOOL_PREFIX && (r->field->type == FT_TEXT || r->field->type == FT_KEYWORD);
+        bool prefix =
+            r->o->kind == MATCH_BOOL_PREFIX && (r->field->type == FT_TEXT || r->field->type == FT_KEYWORD);
         if (r->o->kind == MATCH_PHRASE_PREFIX) {
             return text_query(r, &t, MATCH_PHRASE_PREFIX, r->o->and, out);
         }
@@ -363,8 +375,8 @@ static enum err run_text(struct text_run *r, struct str text, struct query **out
     return e;
 }
 
-enum err build_text(struct builder *b, struct str field, struct str text, const struct text_opts *o, struct query **out,
-                    struct errmsg *em)
+enum err build_text(struct builder *b, struct str field, struct str text, const struct text_opts *o,
+                    struct query **out, struct errmsg *em)
 {
     struct text_run r = {.b = b, .o = o, .em = em, .slop = o->slop};
     r.field = build_field(b, field);
@@ -373,8 +385,10 @@ enum err build_text(struct builder *b, struct str field, struct str text, const 
         return qnode_none(b, out, em, "unmapped fields [%.*s]", STR_ARG(field));
     }
     if (field_text_support(r.field) == TEXT_NONE) {
-        return forgive(&r, r.field, err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] of type [%s] does not support match queries",
-                                   STR_ARG(r.field->path), field_type_name(r.field->type)),
+        return forgive(&r, r.field,
+                       err_set(em, ERR_ILLEGAL_ARGUMENT,
+                               "Field [%.*s] of type [%s] does not support match queries",
+                               STR_ARG(r.field->path), field_type_name(r.field->type)),
                        out);
     }
     return run_text(&r, text, out);
@@ -382,8 +396,8 @@ enum err build_text(struct builder *b, struct str field, struct str text, const 
 
 /* ---- several fields ---- */
 
-enum err build_dis_max(struct builder *b, const struct query **v, uint32_t n, float tie_breaker, struct query **out,
-                       struct errmsg *em)
+enum err build_dis_max(struct builder *b, const struct query **v, uint32_t n, float tie_breaker,
+                       struct query **out, struct errmsg *em)
 {
     if (n == 1) {
         *out = (struct query *)(uintptr_t)v[0];
@@ -399,8 +413,9 @@ enum err build_dis_max(struct builder *b, const struct query **v, uint32_t n, fl
     return ERR_OK;
 }
 
-enum err build_cross_fields(struct builder *b, const struct field_boosts *fields, struct str text, const struct text_opts *o,
-                            struct str min_should, float tie_breaker, struct query **out, struct errmsg *em)
+enum err build_cross_fields(struct builder *b, const struct field_boosts *fields, struct str text,
+                            const struct text_opts *o, struct str min_should, float tie_breaker,
+                            struct query **out, struct errmsg *em)
 {
     bool *done = ARENA_ARRAY(b->arena, bool, fields->n);
     const struct query **v = ARENA_ARRAY(b->arena, const struct query *, fields->n);
@@ -454,8 +469,9 @@ enum err build_cross_fields(struct builder *b, const struct field_boosts *fields
     return build_dis_max(b, v, n, tie_breaker, out, em);
 }
 
-static enum err field_queries(struct builder *b, const struct field_boosts *fields, struct str text, const struct multi_opts *o,
-                              float tie_breaker, struct query **out, struct errmsg *em)
+static enum err field_queries(struct builder *b, const struct field_boosts *fields, struct str text,
+                              const struct multi_opts *o, float tie_breaker, struct query **out,
+                              struct errmsg *em)
 {
     static const enum match_kind kinds[] = {MATCH_BOOLEAN, MATCH_BOOLEAN,       MATCH_BOOLEAN,
                                             MATCH_PHRASE,  MATCH_PHRASE_PREFIX, MATCH_BOOL_PREFIX};
@@ -493,8 +509,8 @@ static enum err field_queries(struct builder *b, const struct field_boosts *fiel
     return build_dis_max(b, v, n, tie_breaker, out, em);
 }
 
-enum err build_multi(struct builder *b, const struct field_boosts *fields, struct str text, const struct multi_opts *o,
-                     struct query **out, struct errmsg *em)
+enum err build_multi(struct builder *b, const struct field_boosts *fields, struct str text,
+                     const struct multi_opts *o, struct query **out, struct errmsg *em)
 {
     bool mapped = false;
     for (size_t i = 0; i < fields->n; i++) {
@@ -507,7 +523,9 @@ enum err build_multi(struct builder *b, const struct field_boosts *fields, struc
         }
         return qnode_none(b, out, em, "unmapped fields [%.*s]", STR_ARG(names));
     }
-    float tie = o->has_tie_breaker ? o->tie_breaker : o->type == MULTI_MOST || o->type == MULTI_BOOL_PREFIX ? 1 : 0;
+    float tie = o->has_tie_breaker                                      ? o->tie_breaker
+                : o->type == MULTI_MOST || o->type == MULTI_BOOL_PREFIX ? 1
+                                                                        : 0;
     if (o->type == MULTI_CROSS) {
         struct text_opts to = o->text;
         to.kind = MATCH_BOOLEAN;

@@ -6,20 +6,48 @@
 #include <ctype.h>
 
 static const struct dsl_type *const types[] = {
-    &dsl_match_all,    &dsl_match_none,     &dsl_match,          &dsl_match_phrase,     &dsl_match_phrase_prefix,
-    &dsl_match_bool_prefix, &dsl_multi_match, &dsl_query_string, &dsl_simple_query_string, &dsl_term,
-    &dsl_terms,        &dsl_terms_set,      &dsl_range,          &dsl_exists,           &dsl_prefix,
-    &dsl_wildcard,     &dsl_regexp,         &dsl_fuzzy,          &dsl_ids,              &dsl_bool,
-    &dsl_boosting,     &dsl_constant_score, &dsl_dis_max,        &dsl_function_score,   &dsl_script_score,
-    &dsl_script,       &dsl_geo_bounding_box, &dsl_geo_distance, &dsl_geo_polygon,      &dsl_nested,
-    &dsl_distance_feature, &dsl_wrapper,    &dsl_more_like_this, &dsl_type_query,
+    &dsl_match_all,
+    &dsl_match_none,
+    &dsl_match,
+    &dsl_match_phrase,
+    &dsl_match_phrase_prefix,
+    &dsl_match_bool_prefix,
+    &dsl_multi_match,
+    &dsl_query_string,
+    &dsl_simple_query_string,
+    &dsl_term,
+    &dsl_terms,
+    &dsl_terms_set,
+    &dsl_range,
+    &dsl_exists,
+    &dsl_prefix,
+    &dsl_wildcard,
+    &dsl_regexp,
+    &dsl_fuzzy,
+    &dsl_ids,
+    &dsl_bool,
+    &dsl_boosting,
+    &dsl_constant_score,
+    &dsl_dis_max,
+    &dsl_function_score,
+    &dsl_script_score,
+    &dsl_script,
+    &dsl_geo_bounding_box,
+    &dsl_geo_distance,
+    &dsl_geo_polygon,
+    &dsl_nested,
+    &dsl_distance_feature,
+    &dsl_wrapper,
+    &dsl_more_like_this,
+    &dsl_type_query,
 };
 
 /* Known to Elasticsearch, not offered here: refused by name, so that nobody looks for a typing error. */
-static const char *const not_offered[] = {
-    "span_term", "span_near", "span_or",     "span_not",           "span_first", "span_multi", "span_containing", "span_within",
-    "span_gap",  "intervals", "geo_shape",   "field_masking_span", "common",     "has_child",  "has_parent",      "parent_id",
-    "percolate", "shape",     "rank_feature"};
+static const char *const not_offered[] = {"span_term",  "span_near",  "span_or",         "span_not",
+                                          "span_first", "span_multi", "span_containing", "span_within",
+                                          "span_gap",   "intervals",  "geo_shape",       "field_masking_span",
+                                          "common",     "has_child",  "has_parent",      "parent_id",
+                                          "percolate",  "shape",      "rank_feature"};
 
 const struct dsl_type *dsl_type_find(struct str name)
 {
@@ -47,7 +75,8 @@ static enum err unknown_query(const struct json_pull *p, struct str name, struct
 static enum err check_boost(float boost, struct errmsg *em)
 {
     if (boost < 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "negative [boost] are not allowed, use a value between 0 and 1 to deboost");
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "negative [boost] are not allowed, use a value between 0 and 1 to deboost");
     }
     return ERR_OK;
 }
@@ -68,7 +97,8 @@ enum err dsl_parse_query(struct json_pull *p, struct arena *arena, struct dsl **
     }
     struct str name = p->name;
     if (json_pull_next(p) != TOK_START_OBJECT) {
-        return json_pull_err(p, em, ERR_PARSING, "[%.*s] query malformed, no start_object after query name", STR_ARG(name));
+        return json_pull_err(p, em, ERR_PARSING, "[%.*s] query malformed, no start_object after query name",
+                             STR_ARG(name));
     }
     if (p->depth > DSL_DEPTH_MAX) {
         return json_pull_err(p, em, ERR_PARSING, "queries are nested deeper than %d levels", DSL_DEPTH_MAX);
@@ -83,7 +113,8 @@ enum err dsl_parse_query(struct json_pull *p, struct arena *arena, struct dsl **
         return e;
     }
     if (p->token != TOK_END_OBJECT || json_pull_next(p) != TOK_END_OBJECT) {
-        return json_pull_err(p, em, ERR_PARSING, "[%.*s] malformed query, expected [END_OBJECT] but found [%s]", STR_ARG(name),
+        return json_pull_err(p, em, ERR_PARSING,
+                             "[%.*s] malformed query, expected [END_OBJECT] but found [%s]", STR_ARG(name),
                              json_token_text(p->token));
     }
     return ERR_OK;
@@ -117,16 +148,18 @@ enum err dsl_unsupported(const struct json_pull *p, const char *query, struct st
 
 enum err dsl_unknown_token(const struct json_pull *p, const char *query, struct str name, struct errmsg *em)
 {
-    return json_pull_err(p, em, ERR_PARSING, "[%s] unknown token [%s] after [%.*s]", query, json_token_text(p->token),
-                         STR_ARG(name));
+    return json_pull_err(p, em, ERR_PARSING, "[%s] unknown token [%s] after [%.*s]", query,
+                         json_token_text(p->token), STR_ARG(name));
 }
 
-enum err dsl_one_field(const struct json_pull *p, const char *query, struct str field, struct str other, struct errmsg *em)
+enum err dsl_one_field(const struct json_pull *p, const char *query, struct str field, struct str other,
+                       struct errmsg *em)
 {
     if (field.p == NULL) {
         return ERR_OK;
     }
-    return json_pull_err(p, em, ERR_PARSING, "[%s] query doesn't support multiple fields, found [%.*s] and [%.*s]", query,
+    return json_pull_err(p, em, ERR_PARSING,
+                         "[%s] query doesn't support multiple fields, found [%.*s] and [%.*s]", query,
                          STR_ARG(field), STR_ARG(other));
 }
 
@@ -148,8 +181,12 @@ enum err dsl_scalar(const struct json_pull *p, const struct json **out, struct e
 
 const struct json *dsl_token(const struct json_pull *p)
 {
-    static const struct json object = {.type = JSON_STRING, .s = {"{", 1}}, array = {.type = JSON_STRING, .s = {"[", 1}};
-    return p->token == TOK_NULL ? NULL : p->token == TOK_START_OBJECT ? &object : p->token == TOK_START_ARRAY ? &array : p->value;
+    static const struct json object = {.type = JSON_STRING, .s = {"{", 1}},
+                             array = {.type = JSON_STRING, .s = {"[", 1}};
+    return p->token == TOK_NULL           ? NULL
+           : p->token == TOK_START_OBJECT ? &object
+           : p->token == TOK_START_ARRAY  ? &array
+                                          : p->value;
 }
 
 static enum err read_operator(const struct json_pull *p, bool *and, struct errmsg *em)
@@ -160,13 +197,14 @@ static enum err read_operator(const struct json_pull *p, bool *and, struct errms
         return e;
     }
     *and = str_eq_nocase(s, STR("and"));
-    if (!*and && !str_eq_nocase(s, STR("or"))) {
+    if (!*and&&!str_eq_nocase(s, STR("or"))) {
         char upper[64];
         size_t n = MIN_OF(s.n, sizeof(upper));
         for (size_t i = 0; i < n; i++) {
             upper[i] = (char)toupper((unsigned char)s.p[i]);
         }
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "No enum constant org.elasticsearch.index.query.Operator.%.*s", (int)n, upper);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "No enum constant org.elasticsearch.index.query.Operator.%.*s", (int)n, upper);
     }
     return ERR_OK;
 }
@@ -222,13 +260,14 @@ static enum err read_param(struct json_pull *p, enum param_kind kind, void *to, 
     return ERR_OK;
 }
 
-enum err dsl_param(struct json_pull *p, struct str name, const struct param *params, size_t n, void *base, bool *known,
-                   struct errmsg *em)
+enum err dsl_param(struct json_pull *p, struct str name, const struct param *params, size_t n, void *base,
+                   bool *known, struct errmsg *em)
 {
     for (size_t i = 0; i < n; i++) {
         if (str_is(name, params[i].name)) {
             *known = true; /* boosts are looked at when the body has been read */
-            return read_param(p, params[i].kind == PARAM_BOOST ? PARAM_FLOAT : params[i].kind, (char *)base + params[i].at, em);
+            return read_param(p, params[i].kind == PARAM_BOOST ? PARAM_FLOAT : params[i].kind,
+                              (char *)base + params[i].at, em);
         }
     }
     *known = false;
@@ -258,8 +297,8 @@ static enum err parse_inner(struct json_pull *p, const struct field_form *form, 
     return ERR_OK;
 }
 
-enum err dsl_parse_field_form(struct json_pull *p, const struct field_form *form, void *base, struct str *field,
-                              struct errmsg *em)
+enum err dsl_parse_field_form(struct json_pull *p, const struct field_form *form, void *base,
+                              struct str *field, struct errmsg *em)
 {
     *field = STR_NULL;
     struct str name = STR_NULL;
@@ -270,7 +309,8 @@ enum err dsl_parse_field_form(struct json_pull *p, const struct field_form *form
             continue;
         }
         if (form->refuses_arrays && p->token == TOK_START_ARRAY) {
-            return json_pull_err(p, em, ERR_PARSING, "[%s] query does not support array of values", form->query);
+            return json_pull_err(p, em, ERR_PARSING, "[%s] query does not support array of values",
+                                 form->query);
         }
         e = dsl_one_field(p, form->query, *field, name, em);
         if (e != ERR_OK) {
@@ -311,26 +351,28 @@ static unsigned token_bit(enum json_token t)
     }
 }
 
-static enum err parse_member(struct json_pull *p, struct arena *arena, const char *name, const struct object_field *f,
-                             void *base, struct errmsg *em)
+static enum err parse_member(struct json_pull *p, struct arena *arena, const char *name,
+                             const struct object_field *f, void *base, struct errmsg *em)
 {
     if ((token_bit(p->token) & f->tokens) == 0) {
-        return json_pull_err_content(p, p->off, em, ERR_X_CONTENT, "[%s] %s doesn't support values of type: %s", name, f->name,
+        return json_pull_err_content(p, p->off, em, ERR_X_CONTENT,
+                                     "[%s] %s doesn't support values of type: %s", name, f->name,
                                      json_token_text(p->token));
     }
-    enum err e = f->read != NULL ? f->read(p, arena, base, em) : read_param(p, f->kind, (char *)base + f->at, em);
+    enum err e =
+        f->read != NULL ? f->read(p, arena, base, em) : read_param(p, f->kind, (char *)base + f->at, em);
     if (e != ERR_OK) {
         return json_pull_wrap_content(p, em, "[%s] failed to parse field [%s]", name, f->name);
     }
     return ERR_OK;
 }
 
-enum err dsl_parse_object(struct json_pull *p, struct arena *arena, const char *name, const struct object_field *fields,
-                          size_t n, void *base, struct errmsg *em)
+enum err dsl_parse_object(struct json_pull *p, struct arena *arena, const char *name,
+                          const struct object_field *fields, size_t n, void *base, struct errmsg *em)
 {
     if (p->token != TOK_START_OBJECT && json_pull_next(p) != TOK_START_OBJECT) {
-        return json_pull_err_content(p, p->off, em, ERR_X_CONTENT, "[%s] Expected START_OBJECT but was: %s", name,
-                                     json_token_text(p->token));
+        return json_pull_err_content(p, p->off, em, ERR_X_CONTENT, "[%s] Expected START_OBJECT but was: %s",
+                                     name, json_token_text(p->token));
     }
     struct str key = STR_NULL;
     size_t key_off = 0;
@@ -345,7 +387,8 @@ enum err dsl_parse_object(struct json_pull *p, struct arena *arena, const char *
             i++;
         }
         if (i == n) {
-            return json_pull_err_content(p, key_off, em, ERR_X_CONTENT, "[%s] unknown field [%.*s]", name, STR_ARG(key));
+            return json_pull_err_content(p, key_off, em, ERR_X_CONTENT, "[%s] unknown field [%.*s]", name,
+                                         STR_ARG(key));
         }
         enum err e = parse_member(p, arena, name, &fields[i], base, em);
         if (e != ERR_OK) {
@@ -362,7 +405,8 @@ enum err fuzziness_parse(struct json_pull *p, struct fuzziness *out, struct errm
     struct str s;
     *out = (struct fuzziness){.given = true, .low = 3, .high = 6};
     if (p->token != TOK_STRING && p->token != TOK_NUMBER) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Can't parse fuzziness on token: [%s]", json_token_text(p->token));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Can't parse fuzziness on token: [%s]",
+                       json_token_text(p->token));
     }
     enum err e = json_pull_text(p, &s, em);
     if (e != ERR_OK) {
@@ -388,7 +432,8 @@ enum err fuzziness_parse(struct json_pull *p, struct fuzziness *out, struct errm
         return err_wrap(em, ERR_PARSE, "failed to parse [%.*s] as a \"auto:int,int\"", STR_ARG(s));
     }
     if (out->low < 0 || out->high < 0 || out->low > out->high) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "fuzziness wrongly configured, must be: lowDistance > 0, highDistance %s",
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "fuzziness wrongly configured, must be: lowDistance > 0, highDistance %s",
                        "> 0 and lowDistance <= highDistance ");
     }
     out->automatic = true;
@@ -409,13 +454,14 @@ enum err fuzziness_distance(const struct fuzziness *f, struct str term, uint32_t
     }
     *out = v < 1 ? 0 : v < 2 ? 1 : 2;
     if (v < 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "max edits must be 0..2, inclusive; got: %d", (int)MAX_OF(v, -1e9F));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "max edits must be 0..2, inclusive; got: %d",
+                       (int)MAX_OF(v, -1e9F));
     }
     return ERR_OK;
 }
 
-static enum err add_field_boost(struct json_pull *p, struct arena *arena, bool keeps, struct field_boosts *out,
-                                struct errmsg *em)
+static enum err add_field_boost(struct json_pull *p, struct arena *arena, bool keeps,
+                                struct field_boosts *out, struct errmsg *em)
 {
     struct str s;
     enum err e = json_pull_text(p, &s, em);
@@ -449,10 +495,11 @@ static enum err add_field_boost(struct json_pull *p, struct arena *arena, bool k
     return ERR_OK;
 }
 
-enum err field_boosts_parse(struct json_pull *p, struct arena *arena, const char *query, struct field_boosts *out,
-                            struct errmsg *em)
+enum err field_boosts_parse(struct json_pull *p, struct arena *arena, const char *query,
+                            struct field_boosts *out, struct errmsg *em)
 {
-    bool keeps = strcmp(query, "multi_match") != 0; /* there a name without a boost is 1 again; elsewhere times 1 */
+    /* there a name without a boost is 1 again; elsewhere times 1 */
+    bool keeps = strcmp(query, "multi_match") != 0;
     if (p->token != TOK_START_ARRAY) {
         if (!json_token_is_value(p->token)) {
             return dsl_unsupported(p, query, p->name, em);
@@ -483,8 +530,8 @@ enum err script_form_parse(struct json_pull *p, const struct json **out, struct 
         return ERR_OK;
     }
     if (p->token != TOK_START_OBJECT) {
-        return json_pull_err_content(p, p->off, em, ERR_X_CONTENT, "[script] Expected START_OBJECT but was: %s",
-                                     json_token_text(p->token));
+        return json_pull_err_content(p, p->off, em, ERR_X_CONTENT,
+                                     "[script] Expected START_OBJECT but was: %s", json_token_text(p->token));
     }
     struct str key = STR_NULL;
     size_t key_off = 0;
@@ -497,8 +544,9 @@ enum err script_form_parse(struct json_pull *p, const struct json **out, struct 
         }
         if (str_is(key, "params") || str_is(key, "options")) {
             if (p->token != TOK_START_OBJECT) {
-                return json_pull_err_content(p, p->off, em, ERR_X_CONTENT, "[script] %.*s doesn't support values of type: %s",
-                                             STR_ARG(key), json_token_text(p->token));
+                return json_pull_err_content(p, p->off, em, ERR_X_CONTENT,
+                                             "[script] %.*s doesn't support values of type: %s", STR_ARG(key),
+                                             json_token_text(p->token));
             }
             json_pull_skip(p);
             continue;
@@ -510,10 +558,12 @@ enum err script_form_parse(struct json_pull *p, const struct json **out, struct 
             }
         }
         if (f == NULL) {
-            return json_pull_err_content(p, key_off, em, ERR_X_CONTENT, "[script] unknown field [%.*s]", STR_ARG(key));
+            return json_pull_err_content(p, key_off, em, ERR_X_CONTENT, "[script] unknown field [%.*s]",
+                                         STR_ARG(key));
         }
         if ((token_bit(p->token) & f->tokens) == 0) {
-            return json_pull_err_content(p, p->off, em, ERR_X_CONTENT, "[script] %s doesn't support values of type: %s", f->name,
+            return json_pull_err_content(p, p->off, em, ERR_X_CONTENT,
+                                         "[script] %s doesn't support values of type: %s", f->name,
                                          json_token_text(p->token));
         }
         source = source || f - script_fields < 2;
@@ -521,7 +571,8 @@ enum err script_form_parse(struct json_pull *p, const struct json **out, struct 
         json_pull_skip(p);
     }
     if (!source && !id) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "must specify either [source] for an inline script or [id] for a stored script");
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "must specify either [source] for an inline script or [id] for a stored script");
     }
     if (source && id) {
         err_set(em, ERR_ILLEGAL_ARGUMENT, "must only use one of [source, id] when specifying a script");
@@ -532,14 +583,16 @@ enum err script_form_parse(struct json_pull *p, const struct json **out, struct 
 
 enum err multi_type_parse(struct str text, enum multi_type *out, struct errmsg *em)
 {
-    static const char *const names[] = {"best_fields", "most_fields", "cross_fields", "phrase", "phrase_prefix", "bool_prefix"};
+    static const char *const names[] = {"best_fields", "most_fields",   "cross_fields",
+                                        "phrase",      "phrase_prefix", "bool_prefix"};
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         if (str_is(text, names[i])) {
             *out = (enum multi_type)i;
             return ERR_OK;
         }
     }
-    return err_set(em, ERR_PARSE, "failed to parse [multi_match] query type [%.*s]. unknown type.", STR_ARG(text));
+    return err_set(em, ERR_PARSE, "failed to parse [multi_match] query type [%.*s]. unknown type.",
+                   STR_ARG(text));
 }
 
 /* What reading a broken text gives: its own error, below the fields of the bodies that it stands in. */
@@ -548,7 +601,8 @@ static enum err broken_off(const struct errmsg *broken, struct errmsg *em)
     struct errmsg found = *em;
     *em = *broken;
     unsigned n = 0;
-    while (n < found.n && found.frame[n].code == ERR_X_CONTENT && strstr(found.frame[n].reason, "failed to parse field") != NULL) {
+    while (n < found.n && found.frame[n].code == ERR_X_CONTENT
+           && strstr(found.frame[n].reason, "failed to parse field") != NULL) {
         n++;
     }
     while (n-- > 0) {
@@ -557,8 +611,8 @@ static enum err broken_off(const struct errmsg *broken, struct errmsg *em)
     return em->frame[0].code;
 }
 
-enum err query_check_until(const struct json *dsl, struct str text, const struct errmsg *broken, size_t *at, struct arena *arena,
-                           struct errmsg *em)
+enum err query_check_until(const struct json *dsl, struct str text, const struct errmsg *broken, size_t *at,
+                           struct arena *arena, struct errmsg *em)
 {
     struct json_pull p;
     struct dsl *d;

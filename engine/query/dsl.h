@@ -1,8 +1,10 @@
-/* dsl.h - the query language as it is written: JSON checked and turned into typed requests, without a mapping.
+/* dsl.h - the query language as it is written: JSON checked and turned into typed requests, without a
+ * mapping.
  *
- * Parsing moves over the body token by token as Elasticsearch's readers do (json_pull.h), because what is refused, and at
- * which place, depends on it. Building (build.h) then asks mapping and analyzers and makes query nodes. Each query has a
- * struct of its own that begins with `struct dsl`. Everything lives in the parser's arena. Internal to engine/query. */
+ * Parsing moves over the body token by token as Elasticsearch's readers do (json_pull.h), because what is
+ * refused, and at which place, depends on it. Building (build.h) then asks mapping and analyzers and makes
+ * query nodes. Each query has a struct of its own that begins with `struct dsl`. Everything lives in the
+ * parser's arena. Internal to engine/query. */
 #ifndef ENGINE_QUERY_DSL_H
 #define ENGINE_QUERY_DSL_H
 
@@ -17,8 +19,8 @@ struct dsl_type {
     /* The cursor stands on the START_OBJECT of the query's body and is left on its END_OBJECT. */
     enum err (*parse)(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em);
     enum err (*build)(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em);
-    /* Elasticsearch's rewrite phase makes match_none of it before anything is built: then nothing around it that needs it
-     * is built either. NULL: never. */
+    /* Elasticsearch's rewrite phase makes match_none of it before anything is built: then nothing around it
+     * that needs it is built either. NULL: never. */
     bool (*none)(struct builder *b, const struct dsl *d);
 };
 
@@ -45,10 +47,10 @@ enum param_kind {
     PARAM_DOUBLE,
     PARAM_INT, /* int32_t */
     PARAM_BOOL,
-    PARAM_OPERATOR,  /* bool: and */
-    PARAM_FUZZINESS, /* struct fuzziness */
+    PARAM_OPERATOR,   /* bool: and */
+    PARAM_FUZZINESS,  /* struct fuzziness */
     PARAM_ZERO_TERMS, /* bool: all */
-    PARAM_VALUE, /* const struct json *: any scalar; NULL for null */
+    PARAM_VALUE,      /* const struct json *: any scalar; NULL for null */
     PARAM_IGNORED
 };
 
@@ -58,12 +60,15 @@ struct param {
     size_t at; /* offsetof in the request's struct */
 };
 
-#define DSL_COMMON_PARAMS(type) \
-    {"boost", PARAM_BOOST, offsetof(type, dsl.boost)}, {"_name", PARAM_TEXT, offsetof(type, dsl.name)}
+#define DSL_COMMON_PARAMS(type)                        \
+    {"boost", PARAM_BOOST, offsetof(type, dsl.boost)}, \
+    {                                                  \
+        "_name", PARAM_TEXT, offsetof(type, dsl.name)  \
+    }
 
 /* Reads the current value into *base when the table knows its name; *known tells. */
-enum err dsl_param(struct json_pull *p, struct str name, const struct param *params, size_t n, void *base, bool *known,
-                   struct errmsg *em);
+enum err dsl_param(struct json_pull *p, struct str name, const struct param *params, size_t n, void *base,
+                   bool *known, struct errmsg *em);
 /* objectText(): a scalar as it is, NULL for null; containers fail as text() does. */
 enum err dsl_scalar(const struct json_pull *p, const struct json **out, struct errmsg *em);
 /* objectBytes(): as dsl_scalar, but any other token stands for its own characters. */
@@ -74,13 +79,13 @@ struct field_form {
     const char *query;
     const struct param *params;
     size_t n_params;
-    size_t value_at;          /* const struct json * in the struct; the short form's value */
-    bool strict_values;       /* inner tokens that are no scalars are "unknown token" */
-    bool short_null_is_text;  /* the short form is read as text: null stays null, containers fail */
-    bool refuses_arrays;      /* START_ARRAY: "does not support array of values" */
+    size_t value_at;         /* const struct json * in the struct; the short form's value */
+    bool strict_values;      /* inner tokens that are no scalars are "unknown token" */
+    bool short_null_is_text; /* the short form is read as text: null stays null, containers fail */
+    bool refuses_arrays;     /* START_ARRAY: "does not support array of values" */
 };
-enum err dsl_parse_field_form(struct json_pull *p, const struct field_form *form, void *base, struct str *field,
-                              struct errmsg *em);
+enum err dsl_parse_field_form(struct json_pull *p, const struct field_form *form, void *base,
+                              struct str *field, struct errmsg *em);
 
 /* ---- ObjectParser: queries whose bodies Elasticsearch reads by a declared table ---- */
 
@@ -94,8 +99,8 @@ struct object_field {
     enum err (*read)(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em);
 };
 /* The cursor stands on START_OBJECT; ends on END_OBJECT. */
-enum err dsl_parse_object(struct json_pull *p, struct arena *arena, const char *name, const struct object_field *fields,
-                          size_t n, void *base, struct errmsg *em);
+enum err dsl_parse_object(struct json_pull *p, struct arena *arena, const char *name,
+                          const struct object_field *fields, size_t n, void *base, struct errmsg *em);
 
 /* ---- parts that several queries share ---- */
 
@@ -118,8 +123,8 @@ struct field_boosts {
     size_t n, cap;
 };
 /* "fields" of the queries over several fields: the cursor stands on its array or single value. */
-enum err field_boosts_parse(struct json_pull *p, struct arena *arena, const char *query, struct field_boosts *out,
-                            struct errmsg *em);
+enum err field_boosts_parse(struct json_pull *p, struct arena *arena, const char *query,
+                            struct field_boosts *out, struct errmsg *em);
 
 /* Script.parse: a text or an object; the tree is kept. */
 enum err script_form_parse(struct json_pull *p, const struct json **out, struct errmsg *em);
@@ -139,12 +144,14 @@ struct dsl *dsl_new(struct arena *arena, const struct dsl_type *type, size_t siz
 enum err dsl_unsupported(const struct json_pull *p, const char *query, struct str name, struct errmsg *em);
 enum err dsl_unknown_token(const struct json_pull *p, const char *query, struct str name, struct errmsg *em);
 /* "query doesn't support multiple fields, found [a] and [b]" when field is set already. */
-enum err dsl_one_field(const struct json_pull *p, const char *query, struct str field, struct str other, struct errmsg *em);
+enum err dsl_one_field(const struct json_pull *p, const char *query, struct str field, struct str other,
+                       struct errmsg *em);
 
-extern const struct dsl_type dsl_match_all, dsl_match_none, dsl_match, dsl_match_phrase, dsl_match_phrase_prefix,
-    dsl_match_bool_prefix, dsl_multi_match, dsl_query_string, dsl_simple_query_string, dsl_term, dsl_terms, dsl_terms_set,
-    dsl_range, dsl_exists, dsl_prefix, dsl_wildcard, dsl_regexp, dsl_fuzzy, dsl_ids, dsl_bool, dsl_boosting,
-    dsl_constant_score, dsl_dis_max, dsl_function_score, dsl_script_score, dsl_script, dsl_geo_bounding_box,
-    dsl_geo_distance, dsl_geo_polygon, dsl_nested, dsl_distance_feature, dsl_wrapper, dsl_more_like_this, dsl_type_query;
+extern const struct dsl_type dsl_match_all, dsl_match_none, dsl_match, dsl_match_phrase,
+    dsl_match_phrase_prefix, dsl_match_bool_prefix, dsl_multi_match, dsl_query_string,
+    dsl_simple_query_string, dsl_term, dsl_terms, dsl_terms_set, dsl_range, dsl_exists, dsl_prefix,
+    dsl_wildcard, dsl_regexp, dsl_fuzzy, dsl_ids, dsl_bool, dsl_boosting, dsl_constant_score, dsl_dis_max,
+    dsl_function_score, dsl_script_score, dsl_script, dsl_geo_bounding_box, dsl_geo_distance, dsl_geo_polygon,
+    dsl_nested, dsl_distance_feature, dsl_wrapper, dsl_more_like_this, dsl_type_query;
 
 #endif

@@ -11,7 +11,8 @@ struct dsl_bool_query {
     struct str minimum_should_match;
 };
 
-static enum err read_clauses(struct json_pull *p, struct arena *arena, struct dsl_list *list, struct errmsg *em)
+static enum err read_clauses(struct json_pull *p, struct arena *arena, struct dsl_list *list,
+                             struct errmsg *em)
 {
     if (p->token == TOK_NULL) {
         return ERR_OK;
@@ -79,9 +80,10 @@ static enum err parse_bool(struct json_pull *p, struct arena *arena, struct dsl 
         {"must_not", OBJ_CLAUSES, PARAM_IGNORED, 0, read_must_not},
         {"mustNot", OBJ_CLAUSES, PARAM_IGNORED, 0, read_must_not},
         {"filter", OBJ_CLAUSES, PARAM_IGNORED, 0, read_filter},
-        {"adjust_pure_negative", OBJ_BOOLEAN | OBJ_STRING, PARAM_BOOL, offsetof(struct dsl_bool_query, adjust_pure_negative),
-         NULL},
-        {"minimum_should_match", OBJ_BOOLEAN | OBJ_NULL | OBJ_NUMBER | OBJ_STRING, PARAM_IGNORED, 0, read_min_should},
+        {"adjust_pure_negative", OBJ_BOOLEAN | OBJ_STRING, PARAM_BOOL,
+         offsetof(struct dsl_bool_query, adjust_pure_negative), NULL},
+        {"minimum_should_match", OBJ_BOOLEAN | OBJ_NULL | OBJ_NUMBER | OBJ_STRING, PARAM_IGNORED, 0,
+         read_min_should},
         {"boost", OBJ_NUMBER | OBJ_STRING, PARAM_BOOST, offsetof(struct dsl, boost), NULL},
         {"_name", OBJ_STRING, PARAM_TEXT, offsetof(struct dsl, name), NULL},
     };
@@ -94,8 +96,8 @@ static enum err parse_bool(struct json_pull *p, struct arena *arena, struct dsl 
     return dsl_parse_object(p, arena, "bool", fields, ARRAY_LEN(fields), q, em);
 }
 
-static enum err add_clauses(struct builder *b, struct bool_build *bb, enum bool_occur occur, const struct dsl_list *list,
-                            struct errmsg *em)
+static enum err add_clauses(struct builder *b, struct bool_build *bb, enum bool_occur occur,
+                            const struct dsl_list *list, struct errmsg *em)
 {
     for (size_t i = 0; i < list->n; i++) {
         struct query *q;
@@ -185,7 +187,8 @@ static enum err parse_boosting(struct json_pull *p, struct arena *arena, struct 
         DSL_COMMON_PARAMS(struct dsl_boosting_query),
         {"negative_boost", PARAM_FLOAT, offsetof(struct dsl_boosting_query, negative_boost)},
     };
-    struct dsl_boosting_query *q = (struct dsl_boosting_query *)(void *)dsl_new(arena, &dsl_boosting, sizeof(*q));
+    struct dsl_boosting_query *q =
+        (struct dsl_boosting_query *)(void *)dsl_new(arena, &dsl_boosting, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -258,7 +261,8 @@ struct dsl_constant_query {
 static enum err parse_constant(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
 {
     static const struct param params[] = {DSL_COMMON_PARAMS(struct dsl_constant_query)};
-    struct dsl_constant_query *q = (struct dsl_constant_query *)(void *)dsl_new(arena, &dsl_constant_score, sizeof(*q));
+    struct dsl_constant_query *q =
+        (struct dsl_constant_query *)(void *)dsl_new(arena, &dsl_constant_score, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -274,7 +278,8 @@ static enum err parse_constant(struct json_pull *p, struct arena *arena, struct 
         if (p->token == TOK_START_OBJECT) {
             if (str_is(name, "filter")) {
                 if (q->filter != NULL) {
-                    return json_pull_err(p, em, ERR_PARSING, "[constant_score] accepts only one 'filter' element.");
+                    return json_pull_err(p, em, ERR_PARSING,
+                                         "[constant_score] accepts only one 'filter' element.");
                 }
                 known = true;
                 e = dsl_parse_query(p, arena, &q->filter, em);
@@ -320,7 +325,8 @@ struct dsl_dis_max_query {
     float tie_breaker;
 };
 
-static enum err parse_dis_max_queries(struct json_pull *p, struct arena *arena, struct dsl_list *list, struct errmsg *em)
+static enum err parse_dis_max_queries(struct json_pull *p, struct arena *arena, struct dsl_list *list,
+                                      struct errmsg *em)
 {
     bool array = p->token == TOK_START_ARRAY;
     do { /* an empty array meets its end in place of a query, which is refused */
@@ -342,7 +348,8 @@ static enum err parse_dis_max(struct json_pull *p, struct arena *arena, struct d
         DSL_COMMON_PARAMS(struct dsl_dis_max_query),
         {"tie_breaker", PARAM_FLOAT, offsetof(struct dsl_dis_max_query, tie_breaker)},
     };
-    struct dsl_dis_max_query *q = (struct dsl_dis_max_query *)(void *)dsl_new(arena, &dsl_dis_max, sizeof(*q));
+    struct dsl_dis_max_query *q =
+        (struct dsl_dis_max_query *)(void *)dsl_new(arena, &dsl_dis_max, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -372,12 +379,14 @@ static enum err parse_dis_max(struct json_pull *p, struct arena *arena, struct d
         }
     }
     if (!found) {
-        return json_pull_err(p, em, ERR_PARSING, "[dis_max] requires 'queries' field with at least one clause");
+        return json_pull_err(p, em, ERR_PARSING,
+                             "[dis_max] requires 'queries' field with at least one clause");
     }
     return ERR_OK;
 }
 
-static enum err build_dis_max_query(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+static enum err build_dis_max_query(struct builder *b, const struct dsl *d, struct query **out,
+                                    struct errmsg *em)
 {
     const struct dsl_dis_max_query *q = (const struct dsl_dis_max_query *)(const void *)d;
     const struct query **v = ARENA_ARRAY(b->arena, const struct query *, q->queries.n);
@@ -466,7 +475,8 @@ static enum err parse_nested(struct json_pull *p, struct arena *arena, struct ds
                 e = dsl_parse_query(p, arena, &q->query, em);
             } else if (str_is(name, "inner_hits")) {
                 q->inner_hits = ARENA_NEW(arena, struct inner_hits_spec);
-                e = q->inner_hits != NULL ? inner_hits_parse(q->inner_hits, p->value, p->text, arena, em) : err_no_memory(em);
+                e = q->inner_hits != NULL ? inner_hits_parse(q->inner_hits, p->value, p->text, arena, em)
+                                          : err_no_memory(em);
                 json_pull_skip(p);
             } else {
                 known = false;
@@ -505,11 +515,12 @@ static enum err build_nested(struct builder *b, const struct dsl *d, struct quer
         if (q->ignore_unmapped) {
             return qnode_none(b, out, em, "%s", "");
         }
-        return err_set(em, ERR_ILLEGAL_STATE, "[nested] failed to find nested object under path [%.*s]", STR_ARG(q->path));
+        return err_set(em, ERR_ILLEGAL_STATE, "[nested] failed to find nested object under path [%.*s]",
+                       STR_ARG(q->path));
     }
     if (path->type != FT_NESTED) {
-        return err_set(em, ERR_ILLEGAL_STATE, "[nested] nested object under path [%.*s] is not of nested type",
-                       STR_ARG(q->path));
+        return err_set(em, ERR_ILLEGAL_STATE,
+                       "[nested] nested object under path [%.*s] is not of nested type", STR_ARG(q->path));
     }
     struct query *child, *n;
     const struct field *outer = b->nested;
@@ -583,7 +594,8 @@ static bool base64_decode(struct str in, struct arena *arena, struct str *out)
 
 static enum err parse_wrapper(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
 {
-    struct dsl_wrapper_query *q = (struct dsl_wrapper_query *)(void *)dsl_new(arena, &dsl_wrapper, sizeof(*q));
+    struct dsl_wrapper_query *q =
+        (struct dsl_wrapper_query *)(void *)dsl_new(arena, &dsl_wrapper, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -592,7 +604,8 @@ static enum err parse_wrapper(struct json_pull *p, struct arena *arena, struct d
         return json_pull_err(p, em, ERR_PARSING, "[wrapper] query malformed");
     }
     if (!str_is(p->name, "query")) {
-        return json_pull_err(p, em, ERR_PARSING, "[wrapper] query malformed, expected `query` but was %.*s", STR_ARG(p->name));
+        return json_pull_err(p, em, ERR_PARSING, "[wrapper] query malformed, expected `query` but was %.*s",
+                             STR_ARG(p->name));
     }
     json_pull_next(p);
     struct str text, bytes;

@@ -2,9 +2,9 @@
 #include "engine/query/build.h"
 #include "engine/query/script_use.h"
 
+#include "common/base/java_hash.h"
 #include "common/base/num.h"
 #include "common/base/settings.h"
-#include "common/base/java_hash.h"
 
 #include <float.h>
 #include <math.h>
@@ -45,8 +45,8 @@ struct word {
 };
 
 /* Java's Enum.valueOf of the upper-cased text. */
-static enum err parse_word(struct json_pull *p, const struct word *words, size_t n, const char *type, int *out,
-                           struct errmsg *em)
+static enum err parse_word(struct json_pull *p, const struct word *words, size_t n, const char *type,
+                           int *out, struct errmsg *em)
 {
     struct str s;
     enum err e = json_pull_text(p, &s, em);
@@ -64,8 +64,10 @@ static enum err parse_word(struct json_pull *p, const struct word *words, size_t
 
 static enum err parse_field_value(struct json_pull *p, struct dsl_function *f, struct errmsg *em)
 {
-    static const struct word words[] = {{"none", MOD_NONE},   {"log", MOD_LOG},     {"log1p", MOD_LOG1P},   {"log2p", MOD_LOG2P},
-                                        {"ln", MOD_LN},       {"ln1p", MOD_LN1P},   {"ln2p", MOD_LN2P},     {"square", MOD_SQUARE},
+    static const struct word words[] = {{"none", MOD_NONE},   {"log", MOD_LOG},
+                                        {"log1p", MOD_LOG1P}, {"log2p", MOD_LOG2P},
+                                        {"ln", MOD_LN},       {"ln1p", MOD_LN1P},
+                                        {"ln2p", MOD_LN2P},   {"square", MOD_SQUARE},
                                         {"sqrt", MOD_SQRT},   {"reciprocal", MOD_RECIPROCAL}};
     struct str name = STR_NULL;
     f->factor = 1;
@@ -77,7 +79,8 @@ static enum err parse_field_value(struct json_pull *p, struct dsl_function *f, s
         }
         if (!json_token_is_value(p->token)) {
             if (str_is(name, "factor") && p->token != TOK_NULL) {
-                return json_pull_err(p, em, ERR_PARSING, "[field_value_factor] field 'factor' does not support lists or objects");
+                return json_pull_err(p, em, ERR_PARSING,
+                                     "[field_value_factor] field 'factor' does not support lists or objects");
             }
             continue;
         }
@@ -87,14 +90,17 @@ static enum err parse_field_value(struct json_pull *p, struct dsl_function *f, s
             e = json_pull_float(p, &f->factor, em);
         } else if (str_is(name, "modifier")) {
             int value = 0;
-            e = parse_word(p, words, ARRAY_LEN(words),
-                           "org.elasticsearch.common.lucene.search.function.FieldValueFactorFunction.Modifier", &value, em);
+            e = parse_word(
+                p, words, ARRAY_LEN(words),
+                "org.elasticsearch.common.lucene.search.function.FieldValueFactorFunction.Modifier", &value,
+                em);
             f->modifier = (enum value_modifier)value;
         } else if (str_is(name, "missing")) {
             f->has_missing = true;
             e = json_pull_double(p, &f->missing, em);
         } else {
-            return json_pull_err(p, em, ERR_PARSING, "field_value_factor query does not support [%.*s]", STR_ARG(name));
+            return json_pull_err(p, em, ERR_PARSING, "field_value_factor query does not support [%.*s]",
+                                 STR_ARG(name));
         }
         if (e != ERR_OK) {
             return e;
@@ -120,15 +126,19 @@ static enum err parse_random(struct json_pull *p, struct dsl_function *f, struct
             if (p->token == TOK_STRING) {
                 f->seed = java_string_hash(p->value->s);
             } else if (json_i64(p->value, &v)) {
-                f->seed = v >= INT32_MIN && v <= INT32_MAX ? (int32_t)v : (int32_t)(uint32_t)((uint64_t)v ^ ((uint64_t)v >> 32));
+                f->seed = v >= INT32_MIN && v <= INT32_MAX
+                              ? (int32_t)v
+                              : (int32_t)(uint32_t)((uint64_t)v ^ ((uint64_t)v >> 32));
             } else {
-                return json_pull_err(p, em, ERR_PARSING, "random_score seed must be an int, long or string, not '%.*s'",
+                return json_pull_err(p, em, ERR_PARSING,
+                                     "random_score seed must be an int, long or string, not '%.*s'",
                                      STR_ARG(p->value->s));
             }
         } else if (str_is(name, "field") && json_token_is_value(p->token)) {
             json_pull_text(p, &f->field, em);
         } else if (!str_is(name, "seed") || p->token != TOK_NULL) {
-            return json_pull_err(p, em, ERR_PARSING, "random_score query does not support [%.*s]", STR_ARG(name));
+            return json_pull_err(p, em, ERR_PARSING, "random_score query does not support [%.*s]",
+                                 STR_ARG(name));
         }
     }
     return ERR_OK;
@@ -143,7 +153,8 @@ static enum err parse_script_function(struct json_pull *p, struct dsl_function *
             continue;
         }
         if (!str_is(name, "script")) {
-            return json_pull_err(p, em, ERR_PARSING, "script_score query does not support [%.*s]", STR_ARG(name));
+            return json_pull_err(p, em, ERR_PARSING, "script_score query does not support [%.*s]",
+                                 STR_ARG(name));
         }
         enum err e = script_form_parse(p, &f->script, em);
         if (e != ERR_OK) {
@@ -170,7 +181,8 @@ static enum err parse_decay(struct json_pull *p, struct dsl_function *f, struct 
             json_pull_skip(p);
         } else if (str_is(name, "multi_value_mode")) {
             int value = 0;
-            enum err e = parse_word(p, words, ARRAY_LEN(words), "org.elasticsearch.search.MultiValueMode", &value, em);
+            enum err e =
+                parse_word(p, words, ARRAY_LEN(words), "org.elasticsearch.search.MultiValueMode", &value, em);
             if (e != ERR_OK) {
                 return e;
             }
@@ -179,19 +191,25 @@ static enum err parse_decay(struct json_pull *p, struct dsl_function *f, struct 
             return json_pull_err(p, em, ERR_PARSING, "malformed score function score parameters.");
         }
     }
-    return f->field.p != NULL ? ERR_OK : err_set(em, ERR_ILLEGAL_ARGUMENT, "decay function: field name must not be null");
+    return f->field.p != NULL
+               ? ERR_OK
+               : err_set(em, ERR_ILLEGAL_ARGUMENT, "decay function: field name must not be null");
 }
 
 /* The cursor stands on the function's START_OBJECT. */
-static enum err parse_function(struct json_pull *p, struct str name, struct dsl_function *f, struct errmsg *em)
+static enum err parse_function(struct json_pull *p, struct str name, struct dsl_function *f,
+                               struct errmsg *em)
 {
     static const struct {
         const char *name;
         enum score_function_kind kind;
         enum decay_kind decay;
-    } kinds[] = {{"field_value_factor", FUNC_FIELD_VALUE, 0}, {"random_score", FUNC_RANDOM, 0},
-                 {"script_score", FUNC_SCRIPT, 0},            {"gauss", FUNC_DECAY, DECAY_GAUSS},
-                 {"exp", FUNC_DECAY, DECAY_EXP},              {"linear", FUNC_DECAY, DECAY_LINEAR}};
+    } kinds[] = {{"field_value_factor", FUNC_FIELD_VALUE, 0},
+                 {"random_score", FUNC_RANDOM, 0},
+                 {"script_score", FUNC_SCRIPT, 0},
+                 {"gauss", FUNC_DECAY, DECAY_GAUSS},
+                 {"exp", FUNC_DECAY, DECAY_EXP},
+                 {"linear", FUNC_DECAY, DECAY_LINEAR}};
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         if (!str_is(name, kinds[i].name)) {
             continue;
@@ -222,8 +240,8 @@ static enum err set_weight(struct json_pull *p, struct dsl_function *f, struct e
     return e;
 }
 
-static enum err add_function(struct dsl_function_score_query *q, struct arena *arena, const struct dsl_function *f,
-                             struct errmsg *em)
+static enum err add_function(struct dsl_function_score_query *q, struct arena *arena,
+                             const struct dsl_function *f, struct errmsg *em)
 {
     struct dsl_function *v = arena_grow(arena, q->v, q->n, &q->cap, sizeof(*v));
     if (v == NULL) {
@@ -234,7 +252,8 @@ static enum err add_function(struct dsl_function_score_query *q, struct arena *a
     return ERR_OK;
 }
 
-static enum err parse_entry(struct json_pull *p, struct arena *arena, struct dsl_function *f, struct errmsg *em)
+static enum err parse_entry(struct json_pull *p, struct arena *arena, struct dsl_function *f,
+                            struct errmsg *em)
 {
     struct str name = STR_NULL;
     bool found = false;
@@ -247,7 +266,8 @@ static enum err parse_entry(struct json_pull *p, struct arena *arena, struct dsl
                 e = dsl_parse_query(p, arena, &f->filter, em);
             } else if (found) {
                 return json_pull_err(p, em, ERR_PARSING,
-                                     "failed to parse function_score functions. already found a function, now encountering [%.*s].",
+                                     "failed to parse function_score functions. already found a function, "
+                                     "now encountering [%.*s].",
                                      STR_ARG(name));
             } else {
                 found = true;
@@ -255,7 +275,8 @@ static enum err parse_entry(struct json_pull *p, struct arena *arena, struct dsl
             }
         } else if (json_token_is_value(p->token)) {
             if (!str_is(name, "weight")) {
-                return json_pull_err(p, em, ERR_PARSING, "failed to parse [function_score] query. field [%.*s] is not supported",
+                return json_pull_err(p, em, ERR_PARSING,
+                                     "failed to parse [function_score] query. field [%.*s] is not supported",
                                      STR_ARG(name));
             }
             e = set_weight(p, f, em);
@@ -265,8 +286,9 @@ static enum err parse_entry(struct json_pull *p, struct arena *arena, struct dsl
         }
     }
     if (!found && !f->has_weight) {
-        return json_pull_err(p, em, ERR_PARSING,
-                             "failed to parse [function_score] query. an entry in functions list is missing a function.");
+        return json_pull_err(
+            p, em, ERR_PARSING,
+            "failed to parse [function_score] query. an entry in functions list is missing a function.");
     }
     return ERR_OK;
 }
@@ -276,9 +298,10 @@ static enum err parse_functions(struct json_pull *p, struct arena *arena, struct
 {
     while (json_pull_next(p) != TOK_END_ARRAY) {
         if (p->token != TOK_START_OBJECT) {
-            return json_pull_err(p, em, ERR_PARSING,
-                                 "failed to parse [START_OBJECT]. malformed query, expected a [%s] while parsing functions",
-                                 json_token_text(p->token));
+            return json_pull_err(
+                p, em, ERR_PARSING,
+                "failed to parse [START_OBJECT]. malformed query, expected a [%s] while parsing functions",
+                json_token_text(p->token));
         }
         struct dsl_function f = {.kind = FUNC_WEIGHT};
         enum err e = parse_entry(p, arena, &f, em);
@@ -295,19 +318,21 @@ static enum err parse_functions(struct json_pull *p, struct arena *arena, struct
 static enum err misplaced(struct json_pull *p, struct str found, struct str met, struct errmsg *em)
 {
     return json_pull_err(p, em, ERR_PARSING,
-                         "failed to parse [function_score] query. [you can either define [functions] array or a single function, "
+                         "failed to parse [function_score] query. [you can either define [functions] array "
+                         "or a single function, "
                          "not both. already found [%.*s], now encountering [%.*s].]",
                          STR_ARG(found), STR_ARG(met));
 }
 
-static enum err parse_single(struct json_pull *p, struct arena *arena, struct dsl_function_score_query *q, struct str name,
-                             struct errmsg *em)
+static enum err parse_single(struct json_pull *p, struct arena *arena, struct dsl_function_score_query *q,
+                             struct str name, struct errmsg *em)
 {
     if (q->single) {
-        return json_pull_err(p, em, ERR_PARSING,
-                             "failed to parse [function_score] query. already found function [%.*s], now encountering [%.*s]. "
-                             "use [functions] array if you want to define several functions.",
-                             STR_ARG(q->single_name), STR_ARG(name));
+        return json_pull_err(
+            p, em, ERR_PARSING,
+            "failed to parse [function_score] query. already found function [%.*s], now encountering [%.*s]. "
+            "use [functions] array if you want to define several functions.",
+            STR_ARG(q->single_name), STR_ARG(name));
     }
     if (q->array) {
         return misplaced(p, STR("functions"), name, em);
@@ -319,7 +344,8 @@ static enum err parse_single(struct json_pull *p, struct arena *arena, struct ds
     } else if (str_is(name, "weight")) {
         e = set_weight(p, &f, em);
     } else {
-        return json_pull_err(p, em, ERR_PARSING, "failed to parse [function_score] query. field [%.*s] is not supported",
+        return json_pull_err(p, em, ERR_PARSING,
+                             "failed to parse [function_score] query. field [%.*s] is not supported",
                              STR_ARG(name));
     }
     q->single = true;
@@ -327,23 +353,26 @@ static enum err parse_single(struct json_pull *p, struct arena *arena, struct ds
     return e == ERR_OK ? add_function(q, arena, &f, em) : e;
 }
 
-static enum err parse_value_member(struct json_pull *p, struct arena *arena, struct dsl_function_score_query *q, struct str name,
-                                   struct errmsg *em)
+static enum err parse_value_member(struct json_pull *p, struct arena *arena,
+                                   struct dsl_function_score_query *q, struct str name, struct errmsg *em)
 {
     static const struct param params[] = {
         DSL_COMMON_PARAMS(struct dsl_function_score_query),
         {"max_boost", PARAM_FLOAT, offsetof(struct dsl_function_score_query, max_boost)},
         {"min_score", PARAM_FLOAT, offsetof(struct dsl_function_score_query, min_score)},
     };
-    static const struct word score_modes[] = {{"multiply", SCORE_MULTIPLY}, {"sum", SCORE_SUM}, {"avg", SCORE_AVG},
-                                              {"first", SCORE_FIRST},       {"max", SCORE_MAX}, {"min", SCORE_MIN}};
-    static const struct word boost_modes[] = {{"multiply", BOOST_MULTIPLY}, {"replace", BOOST_REPLACE}, {"sum", BOOST_SUM},
-                                              {"avg", BOOST_AVG},           {"max", BOOST_MAX},         {"min", BOOST_MIN}};
+    static const struct word score_modes[] = {{"multiply", SCORE_MULTIPLY}, {"sum", SCORE_SUM},
+                                              {"avg", SCORE_AVG},           {"first", SCORE_FIRST},
+                                              {"max", SCORE_MAX},           {"min", SCORE_MIN}};
+    static const struct word boost_modes[] = {{"multiply", BOOST_MULTIPLY}, {"replace", BOOST_REPLACE},
+                                              {"sum", BOOST_SUM},           {"avg", BOOST_AVG},
+                                              {"max", BOOST_MAX},           {"min", BOOST_MIN}};
     int value = 0;
     enum err e;
     if (str_is(name, "score_mode")) {
         e = parse_word(p, score_modes, ARRAY_LEN(score_modes),
-                       "org.elasticsearch.common.lucene.search.function.FunctionScoreQuery.ScoreMode", &value, em);
+                       "org.elasticsearch.common.lucene.search.function.FunctionScoreQuery.ScoreMode", &value,
+                       em);
         q->score_mode = (enum score_mode)value;
         return e;
     }
@@ -362,21 +391,23 @@ static enum err parse_value_member(struct json_pull *p, struct arena *arena, str
     return parse_single(p, arena, q, name, em);
 }
 
-static enum err parse_member(struct json_pull *p, struct arena *arena, struct dsl_function_score_query *q, struct str name,
-                             struct errmsg *em)
+static enum err parse_member(struct json_pull *p, struct arena *arena, struct dsl_function_score_query *q,
+                             struct str name, struct errmsg *em)
 {
     if (p->token == TOK_START_OBJECT) {
         if (!str_is(name, "query")) {
             return parse_single(p, arena, q, name, em);
         }
         if (q->query != NULL) {
-            return json_pull_err(p, em, ERR_PARSING, "failed to parse [function_score] query. [query] is already defined.");
+            return json_pull_err(p, em, ERR_PARSING,
+                                 "failed to parse [function_score] query. [query] is already defined.");
         }
         return dsl_parse_query(p, arena, &q->query, em);
     }
     if (p->token == TOK_START_ARRAY) {
         if (!str_is(name, "functions")) {
-            return json_pull_err(p, em, ERR_PARSING, "failed to parse [function_score] query. array [%.*s] is not supported",
+            return json_pull_err(p, em, ERR_PARSING,
+                                 "failed to parse [function_score] query. array [%.*s] is not supported",
                                  STR_ARG(name));
         }
         if (q->single) {
@@ -388,7 +419,8 @@ static enum err parse_member(struct json_pull *p, struct arena *arena, struct ds
     return json_token_is_value(p->token) ? parse_value_member(p, arena, q, name, em) : ERR_OK;
 }
 
-static enum err parse_function_score(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+static enum err parse_function_score(struct json_pull *p, struct arena *arena, struct dsl **out,
+                                     struct errmsg *em)
 {
     struct dsl_function_score_query *q =
         (struct dsl_function_score_query *)(void *)dsl_new(arena, &dsl_function_score, sizeof(*q));
@@ -456,7 +488,8 @@ static enum err read_double(const struct json *v, double *out, struct errmsg *em
     if (v != NULL && num_parse_double(json_text(v), out)) {
         return ERR_OK;
     }
-    return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(v != NULL ? json_text(v) : STR("")));
+    return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"",
+                   STR_ARG(v != NULL ? json_text(v) : STR("")));
 }
 
 static enum err decay_number(const struct decay_args *a, struct score_function *out, struct errmsg *em)
@@ -474,8 +507,8 @@ static enum err decay_number(const struct decay_args *a, struct score_function *
     return e;
 }
 
-static enum err decay_date(struct builder *b, const struct field *f, const struct decay_args *a, struct score_function *out,
-                           struct errmsg *em)
+static enum err decay_date(struct builder *b, const struct field *f, const struct decay_args *a,
+                           struct score_function *out, struct errmsg *em)
 {
     int64_t origin = b->cx->now_ms, ms;
     enum err e = ERR_OK;
@@ -534,7 +567,8 @@ static enum err decay_check(struct score_function *out, double decay, struct err
     return ERR_OK;
 }
 
-static enum err build_decay(struct builder *b, const struct dsl_function *f, struct score_function *out, struct errmsg *em)
+static enum err build_decay(struct builder *b, const struct dsl_function *f, struct score_function *out,
+                            struct errmsg *em)
 {
     out->field = build_field(b, f->field);
     if (out->field == NULL) {
@@ -547,14 +581,17 @@ static enum err build_decay(struct builder *b, const struct dsl_function *f, str
     }
     if (!out->field->doc_values && !geo) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type [%s]. Use doc values "
+                       "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type "
+                       "[%s]. Use doc values "
                        "instead.",
                        STR_ARG(f->field), field_type_name(out->field->type));
     }
     struct decay_args a;
     enum err e = decay_read(f, &a, em);
     if (e == ERR_OK) {
-        e = date ? decay_date(b, out->field, &a, out, em) : geo ? decay_geo(&a, out, em) : decay_number(&a, out, em);
+        e = date  ? decay_date(b, out->field, &a, out, em)
+            : geo ? decay_geo(&a, out, em)
+                  : decay_number(&a, out, em);
     }
     return e == ERR_OK ? decay_check(out, a.decay, em) : e;
 }
@@ -564,24 +601,28 @@ static int32_t hash_i64(int64_t v)
     return (int32_t)(uint32_t)((uint64_t)v ^ ((uint64_t)v >> 32));
 }
 
-static enum err build_random(struct builder *b, const struct dsl_function *f, struct score_function *out, struct errmsg *em)
+static enum err build_random(struct builder *b, const struct dsl_function *f, struct score_function *out,
+                             struct errmsg *em)
 {
-    out->random_salt = (int32_t)((uint32_t)java_string_hash(b->cx->index_name) << 10 | (uint32_t)b->cx->shard);
+    out->random_salt =
+        (int32_t)((uint32_t)java_string_hash(b->cx->index_name) << 10 | (uint32_t)b->cx->shard);
     out->seed = f->has_seed ? f->seed : hash_i64(b->cx->now_ms);
     out->has_seed = f->has_seed;
     if (f->has_seed) {
         struct str name = f->field.p != NULL ? f->field : STR("_id");
         out->field = mapping_field(b->cx->mapping, name);
         if (out->field == NULL) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                           "Field [%.*s] is not mapped on [%.*s] and cannot be used as a source of random numbers.",
-                           STR_ARG(name), STR_ARG(b->cx->index_name));
+            return err_set(
+                em, ERR_ILLEGAL_ARGUMENT,
+                "Field [%.*s] is not mapped on [%.*s] and cannot be used as a source of random numbers.",
+                STR_ARG(name), STR_ARG(b->cx->index_name));
         }
     }
     return ERR_OK;
 }
 
-static enum err build_function(struct builder *b, const struct dsl_function *f, struct score_function *out, struct errmsg *em)
+static enum err build_function(struct builder *b, const struct dsl_function *f, struct score_function *out,
+                               struct errmsg *em)
 {
     out->kind = f->kind;
     out->weight = f->has_weight ? f->weight : 1;
@@ -598,12 +639,14 @@ static enum err build_function(struct builder *b, const struct dsl_function *f, 
         out->missing = f->missing;
         out->has_missing = f->has_missing;
         if (out->field != NULL && !field_type_is_numeric(out->field->type) && out->field->type != FT_BOOLEAN
-            && out->field->type != FT_DATE && out->field->type != FT_DATE_NANOS && out->field->type != FT_TOKEN_COUNT
-            && out->field->path.p[0] != '_' && out->field->doc_values) {
-            return err_set(em, ERR_CLASS_CAST, "the values of field [%.*s] cannot be cast to numbers", STR_ARG(f->field));
+            && out->field->type != FT_DATE && out->field->type != FT_DATE_NANOS
+            && out->field->type != FT_TOKEN_COUNT && out->field->path.p[0] != '_' && out->field->doc_values) {
+            return err_set(em, ERR_CLASS_CAST, "the values of field [%.*s] cannot be cast to numbers",
+                           STR_ARG(f->field));
         }
         if (out->field == NULL && !f->has_missing) {
-            return err_set(em, ERR_INTERNAL, "Unable to find a field mapper for field [%.*s]. No 'missing' value defined.",
+            return err_set(em, ERR_INTERNAL,
+                           "Unable to find a field mapper for field [%.*s]. No 'missing' value defined.",
                            STR_ARG(f->field));
         }
         return ERR_OK;
@@ -626,7 +669,8 @@ static enum err build_function(struct builder *b, const struct dsl_function *f, 
     return ERR_OK;
 }
 
-static enum err build_function_score(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+static enum err build_function_score(struct builder *b, const struct dsl *d, struct query **out,
+                                     struct errmsg *em)
 {
     const struct dsl_function_score_query *q = (const struct dsl_function_score_query *)(const void *)d;
     struct score_function *v = ARENA_ARRAY(b->arena, struct score_function, q->n);
@@ -666,4 +710,5 @@ static enum err build_function_score(struct builder *b, const struct dsl *d, str
     return ERR_OK;
 }
 
-const struct dsl_type dsl_function_score = {"function_score", parse_function_score, build_function_score, NULL};
+const struct dsl_type dsl_function_score = {"function_score", parse_function_score, build_function_score,
+                                            NULL};

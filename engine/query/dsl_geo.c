@@ -56,8 +56,8 @@ static enum err parse_validation(struct json_pull *p, struct dsl_geo *q, struct 
             return ERR_OK;
         }
     }
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "No enum constant org.elasticsearch.index.query.GeoValidationMethod.%.*s",
-                   STR_ARG(s));
+    return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                   "No enum constant org.elasticsearch.index.query.GeoValidationMethod.%.*s", STR_ARG(s));
 }
 
 /* A point at the cursor, which moves to its end. */
@@ -69,11 +69,13 @@ static enum err parse_point(struct json_pull *p, struct geo_point *out, struct e
 }
 
 /* A geohash names a cell; as a corner it is the cell's own corner. */
-static enum err parse_corner(struct json_pull *p, bool top, bool left, double *lat, double *lon, struct errmsg *em)
+static enum err parse_corner(struct json_pull *p, bool top, bool left, double *lat, double *lon,
+                             struct errmsg *em)
 {
     const struct json *v = p->value;
     struct geo_box cell;
-    bool hash = v->type == JSON_STRING && str_find(v->s, ',', 0) == SIZE_MAX && str_find(v->s, '(', 0) == SIZE_MAX;
+    bool hash =
+        v->type == JSON_STRING && str_find(v->s, ',', 0) == SIZE_MAX && str_find(v->s, '(', 0) == SIZE_MAX;
     if (hash && geohash_box(v->s, &cell, NULL) == ERR_OK) {
         *lat = top ? cell.top : cell.bottom;
         *lon = left ? cell.left : cell.right;
@@ -108,7 +110,8 @@ static enum err parse_wkt(struct str s, struct dsl_geo *q, struct errmsg *em)
     return err_set(em, ERR_PARSE, "failed to parse WKT bounding box");
 }
 
-static enum err parse_box_member(struct json_pull *p, struct dsl_geo *q, struct str name, bool *wkt, struct errmsg *em)
+static enum err parse_box_member(struct json_pull *p, struct dsl_geo *q, struct str name, bool *wkt,
+                                 struct errmsg *em)
 {
     struct str s;
     if (str_is(name, "wkt")) {
@@ -163,7 +166,9 @@ static enum err check_corners(const struct dsl_geo *q, struct errmsg *em)
     const struct {
         const char *what;
         double v;
-    } sides[] = {{"top latitude", q->top}, {"left longitude", q->left}, {"bottom latitude", q->bottom},
+    } sides[] = {{"top latitude", q->top},
+                 {"left longitude", q->left},
+                 {"bottom latitude", q->bottom},
                  {"right longitude", q->right}};
     for (size_t i = 0; i < ARRAY_LEN(sides); i++) {
         if (!isfinite(sides[i].v)) {
@@ -174,10 +179,12 @@ static enum err check_corners(const struct dsl_geo *q, struct errmsg *em)
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "top is below bottom corner: %g vs. %g", q->top, q->bottom);
     }
     if (q->top == q->bottom) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "top cannot be the same as bottom: %g == %g", q->top, q->bottom);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "top cannot be the same as bottom: %g == %g", q->top,
+                       q->bottom);
     }
     if (q->left == q->right) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "left cannot be the same as right: %g == %g", q->left, q->right);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "left cannot be the same as right: %g == %g", q->left,
+                       q->right);
     }
     return ERR_OK;
 }
@@ -219,7 +226,8 @@ static enum err parse_box(struct json_pull *p, struct arena *arena, struct dsl *
             return e;
         }
         if (!known) {
-            return json_pull_err(p, em, ERR_PARSING, "failed to parse [geo_bounding_box] query. unexpected field [%.*s]",
+            return json_pull_err(p, em, ERR_PARSING,
+                                 "failed to parse [geo_bounding_box] query. unexpected field [%.*s]",
                                  STR_ARG(name));
         }
     }
@@ -260,7 +268,8 @@ static enum err parse_point_object(struct json_pull *p, struct dsl_geo *q, struc
     return ERR_OK;
 }
 
-static enum err parse_distance_value(struct json_pull *p, struct dsl_geo *q, struct str name, struct errmsg *em)
+static enum err parse_distance_value(struct json_pull *p, struct dsl_geo *q, struct str name,
+                                     struct errmsg *em)
 {
     bool known;
     struct str s = STR_NULL;
@@ -295,7 +304,8 @@ static enum err parse_distance_value(struct json_pull *p, struct dsl_geo *q, str
         return json_pull_double(p, str_ends(name, STR(".lat")) ? &q->point.lat : &q->point.lon, em);
     }
     if (q->field.p != NULL) {
-        return json_pull_err(p, em, ERR_PARSING, "failed to parse [geo_distance] query. unexpected field [%.*s]", STR_ARG(name));
+        return json_pull_err(p, em, ERR_PARSING,
+                             "failed to parse [geo_distance] query. unexpected field [%.*s]", STR_ARG(name));
     }
     q->field = name;
     return geo_point_of_text(&q->point, s, false, em);
@@ -346,7 +356,8 @@ static enum err parse_distance(struct json_pull *p, struct arena *arena, struct 
 
 /* ---- geo_polygon ---- */
 
-static enum err parse_polygon_points(struct json_pull *p, struct arena *arena, struct dsl_geo *q, struct errmsg *em)
+static enum err parse_polygon_points(struct json_pull *p, struct arena *arena, struct dsl_geo *q,
+                                     struct errmsg *em)
 {
     q->has_points = true;
     while (json_pull_next(p) != TOK_END_ARRAY) {
@@ -365,7 +376,8 @@ static enum err parse_polygon_points(struct json_pull *p, struct arena *arena, s
     return ERR_OK;
 }
 
-static enum err parse_polygon_body(struct json_pull *p, struct arena *arena, struct dsl_geo *q, struct errmsg *em)
+static enum err parse_polygon_body(struct json_pull *p, struct arena *arena, struct dsl_geo *q,
+                                   struct errmsg *em)
 {
     struct str name = STR_NULL;
     while (json_pull_next(p) != TOK_END_OBJECT) {
@@ -374,7 +386,8 @@ static enum err parse_polygon_body(struct json_pull *p, struct arena *arena, str
             continue;
         }
         if (p->token != TOK_START_ARRAY) {
-            return json_pull_err(p, em, ERR_PARSING, "[geo_polygon] query does not support token type [%s] under [%.*s]",
+            return json_pull_err(p, em, ERR_PARSING,
+                                 "[geo_polygon] query does not support token type [%s] under [%.*s]",
                                  json_token_text(p->token), STR_ARG(name));
         }
         if (!str_is(name, "points")) {
@@ -437,7 +450,8 @@ static enum err parse_polygon(struct json_pull *p, struct arena *arena, struct d
                 e = dsl_param(p, name, common_params, ARRAY_LEN(common_params), q, &known, em);
             }
         } else {
-            return json_pull_err(p, em, ERR_PARSING, "[geo_polygon] unexpected token type [%s]", json_token_text(p->token));
+            return json_pull_err(p, em, ERR_PARSING, "[geo_polygon] unexpected token type [%s]",
+                                 json_token_text(p->token));
         }
         if (e != ERR_OK) {
             return e;
@@ -451,27 +465,27 @@ static enum err parse_polygon(struct json_pull *p, struct arena *arena, struct d
 
 /* ---- building ---- */
 
-static enum err geo_field(struct builder *b, const struct dsl_geo *q, const struct field **f, struct query **out,
-                          struct errmsg *em)
+static enum err geo_field(struct builder *b, const struct dsl_geo *q, const struct field **f,
+                          struct query **out, struct errmsg *em)
 {
     *f = build_field(b, q->field);
     if (*f == NULL) {
         if (q->ignore_unmapped) {
             return qnode_none(b, out, em, "%s", "");
         }
-        return err_query_shard(b, em, "failed to find geo%s field [%.*s]", q->dsl.type == &dsl_geo_polygon ? "_point" : "",
-                               STR_ARG(q->field));
+        return err_query_shard(b, em, "failed to find geo%s field [%.*s]",
+                               q->dsl.type == &dsl_geo_polygon ? "_point" : "", STR_ARG(q->field));
     }
     if ((*f)->type != FT_GEO_POINT) {
         if (q->dsl.type == &dsl_geo_polygon) {
             return err_query_shard(b, em, "field [%.*s] is not a geo_point field", STR_ARG(q->field));
         }
-        return err_query_shard(b, em, "Field [%.*s] is of unsupported type [%s] for [%s] query", STR_ARG(q->field),
-                               field_type_name((*f)->type), q->dsl.type->name);
+        return err_query_shard(b, em, "Field [%.*s] is of unsupported type [%s] for [%s] query",
+                               STR_ARG(q->field), field_type_name((*f)->type), q->dsl.type->name);
     }
     struct query *n = *out = qnode_new(b, q->dsl.type == &dsl_geo_bounding_box ? Q_GEO_BOX
-                                         : q->dsl.type == &dsl_geo_distance   ? Q_GEO_DISTANCE
-                                                                              : Q_GEO_POLYGON);
+                                          : q->dsl.type == &dsl_geo_distance   ? Q_GEO_DISTANCE
+                                                                               : Q_GEO_POLYGON);
     if (n == NULL) {
         return err_no_memory(em);
     }
@@ -480,7 +494,8 @@ static enum err geo_field(struct builder *b, const struct dsl_geo *q, const stru
     return ERR_OK;
 }
 
-static enum err invalid_point(struct builder *b, const struct dsl_geo *q, const char *what, double v, struct errmsg *em)
+static enum err invalid_point(struct builder *b, const struct dsl_geo *q, const char *what, double v,
+                              struct errmsg *em)
 {
     char text[40];
     struct buf t;
@@ -488,7 +503,8 @@ static enum err invalid_point(struct builder *b, const struct dsl_geo *q, const 
     num_put_double(&t, v);
     snprintf(text, sizeof(text), "%s", t.p != NULL ? t.p : "");
     buf_fini(&t);
-    err_set(em, ERR_QUERY_VALIDATION, "Validation Failed: 1: [%s] %s is invalid: %s;", q->dsl.type->name, what, text);
+    err_set(em, ERR_QUERY_VALIDATION, "Validation Failed: 1: [%s] %s is invalid: %s;", q->dsl.type->name,
+            what, text);
     enum err e = err_wrap(em, ERR_QUERY_SHARD, "couldn't validate latitude/ longitude values");
     err_about_index(em, b->cx->index_name, b->cx->index_uuid);
     return e;
@@ -577,8 +593,8 @@ static enum err build_polygon(struct builder *b, const struct dsl *d, struct que
         struct geo_point p = q->points[i];
         if (q->validation == GEO_STRICT && (!geo_lat_ok(p.lat) || !geo_lon_ok(p.lon))) {
             bool lat = !geo_lat_ok(p.lat);
-            return err_query_shard(b, em, "illegal %s value [%g] for [geo_polygon]", lat ? "latitude" : "longitude",
-                                   lat ? p.lat : p.lon);
+            return err_query_shard(b, em, "illegal %s value [%g] for [geo_polygon]",
+                                   lat ? "latitude" : "longitude", lat ? p.lat : p.lon);
         }
         p = q->validation == GEO_STRICT ? p : geo_point_normalise(p);
         v[i] = (struct geo_corner){p.lat, p.lon};

@@ -27,10 +27,12 @@ static struct dsl_match *match_new(struct arena *arena, const struct dsl_type *t
 static enum err check_limits(const struct dsl_match *m, struct errmsg *em)
 {
     if (m->prefix_length < 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[%s] requires prefix length to be non-negative.", m->dsl.type->name);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[%s] requires prefix length to be non-negative.",
+                       m->dsl.type->name);
     }
     if (m->max_expansions <= 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[%s] requires maxExpansions to be positive.", m->dsl.type->name);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[%s] requires maxExpansions to be positive.",
+                       m->dsl.type->name);
     }
     if (m->slop < 0) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "No negative slop allowed.");
@@ -81,7 +83,8 @@ static enum err parse_phrase(struct json_pull *p, struct arena *arena, struct ds
         {"slop", PARAM_INT, AT(slop)},
         {"zero_terms_query", PARAM_ZERO_TERMS, AT(zero_terms_all)},
     };
-    static const struct field_form form = {"match_phrase", params, ARRAY_LEN(params), AT(value), true, false, false};
+    static const struct field_form form = {"match_phrase", params, ARRAY_LEN(params), AT(value), true,
+                                           false,          false};
     struct dsl_match *m = match_new(arena, &dsl_match_phrase);
     if (m == NULL) {
         return err_no_memory(em);
@@ -100,7 +103,8 @@ static enum err parse_phrase(struct json_pull *p, struct arena *arena, struct ds
     return check_limits(m, em);
 }
 
-static enum err parse_phrase_prefix(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+static enum err parse_phrase_prefix(struct json_pull *p, struct arena *arena, struct dsl **out,
+                                    struct errmsg *em)
 {
     static const struct param params[] = {
         DSL_COMMON_PARAMS(struct dsl_match),
@@ -110,7 +114,8 @@ static enum err parse_phrase_prefix(struct json_pull *p, struct arena *arena, st
         {"max_expansions", PARAM_INT, AT(max_expansions)},
         {"zero_terms_query", PARAM_ZERO_TERMS, AT(zero_terms_all)},
     };
-    static const struct field_form form = {"match_phrase_prefix", params, ARRAY_LEN(params), AT(value), true, false, false};
+    static const struct field_form form = {
+        "match_phrase_prefix", params, ARRAY_LEN(params), AT(value), true, false, false};
     struct dsl_match *m = match_new(arena, &dsl_match_phrase_prefix);
     if (m == NULL) {
         return err_no_memory(em);
@@ -129,7 +134,8 @@ static enum err parse_phrase_prefix(struct json_pull *p, struct arena *arena, st
     return check_limits(m, em);
 }
 
-static enum err parse_bool_prefix(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+static enum err parse_bool_prefix(struct json_pull *p, struct arena *arena, struct dsl **out,
+                                  struct errmsg *em)
 {
     static const struct param params[] = {
         DSL_COMMON_PARAMS(struct dsl_match),
@@ -143,7 +149,8 @@ static enum err parse_bool_prefix(struct json_pull *p, struct arena *arena, stru
         {"fuzzy_transpositions", PARAM_BOOL, AT(transpositions)},
         {"fuzzy_rewrite", PARAM_NULLABLE, AT(rewrite)},
     };
-    static const struct field_form form = {"match_bool_prefix", params, ARRAY_LEN(params), AT(value), true, false, false};
+    static const struct field_form form = {
+        "match_bool_prefix", params, ARRAY_LEN(params), AT(value), true, false, false};
     struct dsl_match *m = match_new(arena, &dsl_match_bool_prefix);
     if (m == NULL) {
         return err_no_memory(em);
@@ -178,7 +185,8 @@ static enum err build_match(struct builder *b, const struct dsl *d, struct query
     o.slop = m->slop;
     o.max_expansions = m->max_expansions;
     o.fuzzy = m->fuzziness.given;
-    o.fuzzy_opts = (struct fuzzy_opts){m->fuzziness, m->prefix_length, m->max_expansions, m->transpositions, m->rewrite};
+    o.fuzzy_opts =
+        (struct fuzzy_opts){m->fuzziness, m->prefix_length, m->max_expansions, m->transpositions, m->rewrite};
     if (m->analyzer.p != NULL) {
         enum err e = build_analyzer(b, d->type->name, m->analyzer, &o.analyzer, em);
         if (e != ERR_OK) {
@@ -199,8 +207,8 @@ static const struct object_field bare_fields[] = {
     {"_name", OBJ_STRING, PARAM_TEXT, offsetof(struct dsl, name), NULL},
 };
 
-static enum err parse_bare(struct json_pull *p, struct arena *arena, const struct dsl_type *type, struct dsl **out,
-                           struct errmsg *em)
+static enum err parse_bare(struct json_pull *p, struct arena *arena, const struct dsl_type *type,
+                           struct dsl **out, struct errmsg *em)
 {
     struct errmsg own;
     em = em != NULL ? em : &own;
@@ -250,7 +258,8 @@ static bool always_none(struct builder *b, const struct dsl *d)
 
 const struct dsl_type dsl_match = {"match", parse_match, build_match, NULL};
 const struct dsl_type dsl_match_phrase = {"match_phrase", parse_phrase, build_match, NULL};
-const struct dsl_type dsl_match_phrase_prefix = {"match_phrase_prefix", parse_phrase_prefix, build_match, NULL};
+const struct dsl_type dsl_match_phrase_prefix = {"match_phrase_prefix", parse_phrase_prefix, build_match,
+                                                 NULL};
 const struct dsl_type dsl_match_bool_prefix = {"match_bool_prefix", parse_bool_prefix, build_match, NULL};
 const struct dsl_type dsl_match_all = {"match_all", parse_all, build_all, NULL};
 const struct dsl_type dsl_match_none = {"match_none", parse_none, build_none, always_none};

@@ -52,8 +52,10 @@ static enum err check(struct json_pull *p, const struct dsl_multi *q, struct err
     if (q->value == NULL) {
         return json_pull_err(p, em, ERR_PARSING, "No text specified for multi_match query");
     }
-    if (q->fuzziness.given && (q->type == MULTI_CROSS || q->type == MULTI_PHRASE || q->type == MULTI_PHRASE_PREFIX)) {
-        return json_pull_err(p, em, ERR_PARSING, "Fuzziness not allowed for type [%.*s]", STR_ARG(q->type_text));
+    if (q->fuzziness.given
+        && (q->type == MULTI_CROSS || q->type == MULTI_PHRASE || q->type == MULTI_PHRASE_PREFIX)) {
+        return json_pull_err(p, em, ERR_PARSING, "Fuzziness not allowed for type [%.*s]",
+                             STR_ARG(q->type_text));
     }
     if (q->slop < 0) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "No negative slop allowed.");
@@ -100,7 +102,8 @@ static enum err parse_multi(struct json_pull *p, struct arena *arena, struct dsl
     return check(p, q, em);
 }
 
-static enum err build_multi_match(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+static enum err build_multi_match(struct builder *b, const struct dsl *d, struct query **out,
+                                  struct errmsg *em)
 {
     const struct dsl_multi *q = (const struct dsl_multi *)(const void *)d;
     struct multi_opts o = {.type = q->type,
@@ -115,7 +118,8 @@ static enum err build_multi_match(struct builder *b, const struct dsl *d, struct
     o.text.slop = q->slop;
     o.text.max_expansions = q->max_expansions;
     o.text.fuzzy = q->fuzziness.given;
-    o.text.fuzzy_opts = (struct fuzzy_opts){q->fuzziness, q->prefix_length, q->max_expansions, q->transpositions, q->rewrite};
+    o.text.fuzzy_opts =
+        (struct fuzzy_opts){q->fuzziness, q->prefix_length, q->max_expansions, q->transpositions, q->rewrite};
     struct field_boosts fields = {0};
     enum err e;
     if (q->analyzer.p != NULL) {

@@ -35,7 +35,8 @@ static enum err check_value(const struct dsl_pattern *q, struct errmsg *em)
     return q->value != NULL ? ERR_OK : err_set(em, ERR_ILLEGAL_ARGUMENT, "value cannot be null");
 }
 
-static enum err parse_with(struct json_pull *p, const struct field_form *form, struct dsl_pattern *q, struct errmsg *em)
+static enum err parse_with(struct json_pull *p, const struct field_form *form, struct dsl_pattern *q,
+                           struct errmsg *em)
 {
     enum err e = dsl_parse_field_form(p, form, q, &q->field, em);
     return e == ERR_OK ? check_value(q, em) : e;
@@ -50,7 +51,8 @@ static enum err parse_prefix(struct json_pull *p, struct arena *arena, struct ds
         {"rewrite", PARAM_NULLABLE, AT(rewrite)},
         {"case_insensitive", PARAM_BOOL, AT(case_insensitive)},
     };
-    static const struct field_form form = {"prefix", params, ARRAY_LEN(params), AT(value), false, true, false};
+    static const struct field_form form = {"prefix", params, ARRAY_LEN(params), AT(value), false,
+                                           true,     false};
     struct dsl_pattern *q = pattern_new(arena, &dsl_prefix);
     if (q == NULL) {
         return err_no_memory(em);
@@ -68,7 +70,8 @@ static enum err parse_wildcard(struct json_pull *p, struct arena *arena, struct 
         {"rewrite", PARAM_NULLABLE, AT(rewrite)},
         {"case_insensitive", PARAM_BOOL, AT(case_insensitive)},
     };
-    static const struct field_form form = {"wildcard", params, ARRAY_LEN(params), AT(value), false, true, false};
+    static const struct field_form form = {"wildcard", params, ARRAY_LEN(params), AT(value), false,
+                                           true,       false};
     struct dsl_pattern *q = pattern_new(arena, &dsl_wildcard);
     if (q == NULL) {
         return err_no_memory(em);
@@ -88,7 +91,8 @@ static enum err parse_regexp(struct json_pull *p, struct arena *arena, struct ds
         {"max_determinized_states", PARAM_INT, AT(max_states)},
         {"case_insensitive", PARAM_BOOL, AT(case_insensitive)},
     };
-    static const struct field_form form = {"regexp", params, ARRAY_LEN(params), AT(value), false, true, false};
+    static const struct field_form form = {"regexp", params, ARRAY_LEN(params), AT(value), false,
+                                           true,     false};
     struct dsl_pattern *q = pattern_new(arena, &dsl_regexp);
     if (q == NULL) {
         return err_no_memory(em);
@@ -100,8 +104,8 @@ static enum err parse_regexp(struct json_pull *p, struct arena *arena, struct ds
     }
     uint32_t flags;
     if (q->flags.p != NULL && !regexp_flags_parse(q->flags, &flags)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "No enum constant org.elasticsearch.index.query.RegexpFlag.%.*s",
-                       STR_ARG(q->flags));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "No enum constant org.elasticsearch.index.query.RegexpFlag.%.*s", STR_ARG(q->flags));
     }
     return ERR_OK;
 }
@@ -132,17 +136,23 @@ static enum err build_pattern(struct builder *b, const struct dsl *d, struct que
 {
     const struct dsl_pattern *q = (const struct dsl_pattern *)(const void *)d;
     const struct field *f = build_field(b, q->field);
-    enum query_kind kind = d->type == &dsl_prefix ? Q_PREFIX : d->type == &dsl_wildcard ? Q_WILDCARD : Q_REGEXP;
+    enum query_kind kind = d->type == &dsl_prefix     ? Q_PREFIX
+                           : d->type == &dsl_wildcard ? Q_WILDCARD
+                                                      : Q_REGEXP;
     struct str text = json_text(q->value);
-    struct pattern_opts o = {.rewrite = q->rewrite, .case_insensitive = q->case_insensitive, .flags = REGEXP_ALL,
+    struct pattern_opts o = {.rewrite = q->rewrite,
+                             .case_insensitive = q->case_insensitive,
+                             .flags = REGEXP_ALL,
                              .max_states = q->max_states > 0 ? (uint32_t)q->max_states : 0};
     if (kind == Q_REGEXP) {
         uint32_t max = b->cx->max_regex_length > 0 ? b->cx->max_regex_length : 1000;
         if (text.n > max) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                           "The length of regex [%zu] used in the Regexp Query request has exceeded the allowed maximum of [%u]. "
-                           "This maximum can be set by changing the [index.max_regex_length] index level setting.",
-                           text.n, max);
+            return err_set(
+                em, ERR_ILLEGAL_ARGUMENT,
+                "The length of regex [%zu] used in the Regexp Query request has exceeded the allowed maximum "
+                "of [%u]. "
+                "This maximum can be set by changing the [index.max_regex_length] index level setting.",
+                text.n, max);
         }
         if (q->flags_value >= 0) {
             o.flags = (uint32_t)q->flags_value;
@@ -155,7 +165,8 @@ static enum err build_pattern(struct builder *b, const struct dsl *d, struct que
         if (kind != Q_REGEXP) {
             return qnode_none(b, out, em, "User requested \"match_none\" query.");
         }
-        struct query *n = *out = qnode_new(b, Q_REGEXP); /* without a mapping, the field is taken by its name */
+        struct query *n = *out =
+            qnode_new(b, Q_REGEXP); /* without a mapping, the field is taken by its name */
         if (n == NULL) {
             return err_no_memory(em);
         }

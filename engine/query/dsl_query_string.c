@@ -48,14 +48,16 @@ static enum err parse_value(struct json_pull *p, struct string_query *q, struct 
     return e != ERR_OK || known ? e : dsl_unsupported(p, "query_string", name, em);
 }
 
-static enum err check(struct json_pull *p, const struct string_query *q, struct arena *arena, struct errmsg *em)
+static enum err check(struct json_pull *p, const struct string_query *q, struct arena *arena,
+                      struct errmsg *em)
 {
     if (q->query.p == NULL) {
         return json_pull_err(p, em, ERR_PARSING, "[query_string] must be provided with a [query]");
     }
     if (q->fields.n > 0 && q->default_field.p != NULL) {
         return err_set(em, ERR_QUERY_VALIDATION,
-                       "Validation Failed: 1: [query_string] cannot use [fields] parameter in conjunction with [default_field];");
+                       "Validation Failed: 1: [query_string] cannot use [fields] parameter in conjunction "
+                       "with [default_field];");
     }
     if (q->time_zone.p != NULL) {
         const struct zone *z;
@@ -67,7 +69,8 @@ static enum err check(struct json_pull *p, const struct string_query *q, struct 
     return ERR_OK;
 }
 
-static enum err parse_query_string(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+static enum err parse_query_string(struct json_pull *p, struct arena *arena, struct dsl **out,
+                                   struct errmsg *em)
 {
     struct string_query *q = (struct string_query *)(void *)dsl_new(arena, &dsl_query_string, sizeof(*q));
     if (q == NULL) {
@@ -84,7 +87,8 @@ static enum err parse_query_string(struct json_pull *p, struct arena *arena, str
             name = p->name;
         } else if (p->token == TOK_START_ARRAY) {
             if (!str_is(name, "fields")) {
-                return json_pull_err(p, em, ERR_PARSING, "[query_string] query does not support [%.*s]", STR_ARG(name));
+                return json_pull_err(p, em, ERR_PARSING, "[query_string] query does not support [%.*s]",
+                                     STR_ARG(name));
             }
             e = field_boosts_parse(p, arena, "query_string", &q->fields, em);
         } else if (json_token_is_value(p->token)) {
@@ -103,16 +107,18 @@ static enum err parse_query_string(struct json_pull *p, struct arena *arena, str
 
 /* ---- clauses of one field's terms ---- */
 
-static enum err make_pattern(struct string_run *r, const struct field *f, const struct lex_token *t, enum query_kind kind,
-                             struct str text, struct query **out)
+static enum err make_pattern(struct string_run *r, const struct field *f, const struct lex_token *t,
+                             enum query_kind kind, struct str text, struct query **out)
 {
-    struct pattern_opts o = {.rewrite = r->q->rewrite, .flags = 0xFFFF,
+    struct pattern_opts o = {.rewrite = r->q->rewrite,
+                             .flags = 0xFFFF,
                              .max_states = r->q->max_states > 0 ? (uint32_t)r->q->max_states : 0};
     (void)t;
     return field_pattern(r->b, f, kind, text, &o, out, r->em);
 }
 
-static enum err make_prefix(struct string_run *r, const struct field *f, struct str name, const void *arg, struct query **out)
+static enum err make_prefix(struct string_run *r, const struct field *f, struct str name, const void *arg,
+                            struct query **out)
 {
     struct str text;
     enum err e = string_normalise(r, f, *(const struct str *)arg, &text);
@@ -135,7 +141,8 @@ static enum err make_wildcard(struct string_run *r, const struct field *f, struc
     return make_pattern(r, f, NULL, Q_WILDCARD, *(const struct str *)arg, out);
 }
 
-static enum err make_regexp(struct string_run *r, const struct field *f, struct str name, const void *arg, struct query **out)
+static enum err make_regexp(struct string_run *r, const struct field *f, struct str name, const void *arg,
+                            struct query **out)
 {
     (void)name;
     return make_pattern(r, f, NULL, Q_REGEXP, *(const struct str *)arg, out); /* not analysed at all */
@@ -146,7 +153,8 @@ struct fuzzy_arg {
     struct str edits; /* "1"; p == NULL: by the term's length */
 };
 
-static enum err make_fuzzy(struct string_run *r, const struct field *f, struct str name, const void *arg, struct query **out)
+static enum err make_fuzzy(struct string_run *r, const struct field *f, struct str name, const void *arg,
+                           struct query **out)
 {
     const struct fuzzy_arg *a = arg;
     struct str text;
@@ -157,7 +165,10 @@ static enum err make_fuzzy(struct string_run *r, const struct field *f, struct s
     if (e != ERR_OK) {
         return e;
     }
-    struct fuzzy_opts o = {{.given = true, .text = a->edits}, r->q->prefix_length, r->q->max_expansions, r->q->transpositions,
+    struct fuzzy_opts o = {{.given = true, .text = a->edits},
+                           r->q->prefix_length,
+                           r->q->max_expansions,
+                           r->q->transpositions,
                            r->q->fuzzy_rewrite};
     return field_fuzzy(r->b, f, text, &o, out, r->em);
 }
@@ -167,7 +178,8 @@ struct range_arg {
     bool from_inclusive, to_inclusive;
 };
 
-static enum err make_range(struct string_run *r, const struct field *f, struct str name, const void *arg, struct query **out)
+static enum err make_range(struct string_run *r, const struct field *f, struct str name, const void *arg,
+                           struct query **out)
 {
     const struct range_arg *a = arg;
     struct str from = a->from, to = a->to;
@@ -214,7 +226,8 @@ static enum err advance(struct parser *p)
 static enum err refuse(struct parser *p)
 {
     return err_set(p->r.em, ERR_QUERY_SYNTAX, "Encountered \"%.*s\" at column %zu.",
-                   p->t1.kind == LEX_EOF ? 5 : (int)p->t1.text.n, p->t1.kind == LEX_EOF ? "<EOF>" : p->t1.text.p, p->t1.at);
+                   p->t1.kind == LEX_EOF ? 5 : (int)p->t1.text.n,
+                   p->t1.kind == LEX_EOF ? "<EOF>" : p->t1.text.p, p->t1.at);
 }
 
 static enum err unescape(struct parser *p, struct str s, struct str *out)
@@ -222,7 +235,8 @@ static enum err unescape(struct parser *p, struct str s, struct str *out)
     return lex_unescape(s, p->r.b->arena, out, p->r.em);
 }
 
-static enum err each(struct parser *p, struct str field, string_field_fn make, const void *arg, struct query **out)
+static enum err each(struct parser *p, struct str field, string_field_fn make, const void *arg,
+                     struct query **out)
 {
     struct field_boosts fields;
     enum err e = string_fields(&p->r, field, false, &fields);
@@ -281,7 +295,8 @@ static enum err field_text(struct parser *p, struct str field, struct str text, 
     return string_text(&p->r, &fields, text, p->r.q->type, false, p->r.q->phrase_slop, out);
 }
 
-static enum err field_phrase(struct parser *p, struct str field, struct str text, int32_t slop, struct query **out)
+static enum err field_phrase(struct parser *p, struct str field, struct str text, int32_t slop,
+                             struct query **out)
 {
     if (str_is(field, "_exists_")) {
         return build_exists(p->r.b, text, out, p->r.em);
@@ -306,12 +321,14 @@ static enum err wildcard(struct parser *p, struct str field, struct str text, st
         return build_exists(p->r.b, field, out, p->r.em);
     }
     if (!p->r.q->allow_leading_wildcard && (text.p[0] == '*' || text.p[0] == '?')) {
-        return err_set(p->r.em, ERR_QUERY_SYNTAX, "'*' or '?' not allowed as first character in WildcardQuery");
+        return err_set(p->r.em, ERR_QUERY_SYNTAX,
+                       "'*' or '?' not allowed as first character in WildcardQuery");
     }
     return each(p, field, make_wildcard, &text, out);
 }
 
-static enum err bare_token(struct parser *p, struct str field, struct lex_token t, struct str slop, struct query **out)
+static enum err bare_token(struct parser *p, struct str field, struct lex_token t, struct str slop,
+                           struct query **out)
 {
     struct str text = t.text;
     enum err e;
@@ -533,7 +550,8 @@ static enum err clause(struct parser *p, struct str field, struct query **out)
 enum conjunction { CONJ_NONE, CONJ_AND, CONJ_OR };
 enum modifier { MOD_PLAIN, MOD_REQUIRED, MOD_PROHIBITED };
 
-static enum err add_clause(struct parser *p, struct bool_build *bb, enum conjunction conj, enum modifier mod, struct query *q)
+static enum err add_clause(struct parser *p, struct bool_build *bb, enum conjunction conj, enum modifier mod,
+                           struct query *q)
 {
     bool and = p->r.q->and;
     if (bb->n > 0 && bb->v[bb->n - 1].occur != OCCUR_MUST_NOT) {
@@ -546,7 +564,7 @@ static enum err add_clause(struct parser *p, struct bool_build *bb, enum conjunc
     if (q == NULL) {
         return ERR_OK;
     }
-    bool required = and ? conj != CONJ_OR : mod == MOD_REQUIRED || conj == CONJ_AND;
+    bool required = and? conj != CONJ_OR : mod == MOD_REQUIRED || conj == CONJ_AND;
     enum bool_occur occur = mod == MOD_PROHIBITED ? OCCUR_MUST_NOT : required ? OCCUR_MUST : OCCUR_SHOULD;
     return bool_add(p->r.b, bb, occur, q, p->r.em);
 }
@@ -629,7 +647,8 @@ static bool starts_clause(enum lex_kind k)
     return k != LEX_EOF && k != LEX_RPAREN;
 }
 
-static enum err one_clause(struct parser *p, struct str field, bool first, struct bool_build *bb, struct query **plain)
+static enum err one_clause(struct parser *p, struct str field, bool first, struct bool_build *bb,
+                           struct query **plain)
 {
     enum conjunction conj = CONJ_NONE;
     enum modifier mod = MOD_PLAIN;
@@ -660,7 +679,7 @@ static enum err query(struct parser *p, struct str field, struct query **out)
     *out = NULL;
     do {
         enum err e = p->t1.kind == LEX_TERM && follows_run(p) ? word_run(p, field, &bb)
-                                                               : one_clause(p, field, first, &bb, &plain);
+                                                              : one_clause(p, field, first, &bb, &plain);
         if (e != ERR_OK) {
             return e;
         }
@@ -703,7 +722,8 @@ static enum err parse_syntax(struct parser *p, struct str text, struct query **o
     return e == ERR_OK && p->t1.kind != LEX_EOF ? refuse(p) : e;
 }
 
-static enum err build_query_string(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+static enum err build_query_string(struct builder *b, const struct dsl *d, struct query **out,
+                                   struct errmsg *em)
 {
     const struct string_query *q = (const struct string_query *)(const void *)d;
     struct parser p = {0};

@@ -14,7 +14,8 @@ struct dsl_range_query {
 
 #define AT(member) offsetof(struct dsl_range_query, member)
 
-static enum err parse_bound(struct json_pull *p, struct dsl_range_query *q, struct str name, bool *known, struct errmsg *em)
+static enum err parse_bound(struct json_pull *p, struct dsl_range_query *q, struct str name, bool *known,
+                            struct errmsg *em)
 {
     static const struct {
         const char *name;
@@ -134,10 +135,12 @@ static enum err parse_range(struct json_pull *p, struct arena *arena, struct dsl
     return check(q, arena, em);
 }
 
-static enum err range_of(struct builder *b, const struct dsl_range_query *q, struct range_bounds *r, struct errmsg *em)
+static enum err range_of(struct builder *b, const struct dsl_range_query *q, struct range_bounds *r,
+                         struct errmsg *em)
 {
     enum err e = ERR_OK;
-    *r = (struct range_bounds){q->from, q->to, q->include_lower, q->include_upper, RELATION_INTERSECTS, NULL, NULL};
+    *r = (struct range_bounds){q->from, q->to, q->include_lower, q->include_upper, RELATION_INTERSECTS,
+                               NULL,    NULL};
     if (q->relation.p != NULL) {
         relation_of(q->relation, &r->relation);
     }
@@ -152,10 +155,11 @@ static enum err range_of(struct builder *b, const struct dsl_range_query *q, str
 
 enum date_relation { DATES_INTERSECT, DATES_WITHIN, DATES_DISJOINT };
 
-/* How the shard's dates lie to the range (DateFieldType.isFieldWithinQuery): where none is inside it or all are, the range is
- * replaced before a query is made of it, and without any date its bounds are not even read. */
-static enum err compare_dates(struct builder *b, const struct field *f, const struct range_bounds *r, enum date_relation *out,
-                              struct errmsg *em)
+/* How the shard's dates lie to the range (DateFieldType.isFieldWithinQuery): where none is inside it or all
+ * are, the range is replaced before a query is made of it, and without any date its bounds are not even
+ * read. */
+static enum err compare_dates(struct builder *b, const struct field *f, const struct range_bounds *r,
+                              enum date_relation *out, struct errmsg *em)
 {
     const struct view *v = b->cx->view;
     int64_t min = INT64_MAX, max = INT64_MIN, lo, hi;
@@ -179,7 +183,9 @@ static enum err compare_dates(struct builder *b, const struct field *f, const st
     }
     enum err e = field_date_bounds(b, f, r, &lo, &hi, em);
     if (e == ERR_OK) {
-        *out = min >= lo && max <= hi ? DATES_WITHIN : max < lo || min > hi ? DATES_DISJOINT : DATES_INTERSECT;
+        *out = min >= lo && max <= hi ? DATES_WITHIN
+               : max < lo || min > hi ? DATES_DISJOINT
+                                      : DATES_INTERSECT;
     }
     return e;
 }
@@ -219,7 +225,8 @@ static bool range_none(struct builder *b, const struct dsl *d)
     if (f == NULL) {
         return true;
     }
-    return range_of(b, q, &r, NULL) == ERR_OK && compare_dates(b, f, &r, &relation, NULL) == ERR_OK && relation == DATES_DISJOINT;
+    return range_of(b, q, &r, NULL) == ERR_OK && compare_dates(b, f, &r, &relation, NULL) == ERR_OK
+           && relation == DATES_DISJOINT;
 }
 
 const struct dsl_type dsl_range = {"range", parse_range, build_range, range_none};

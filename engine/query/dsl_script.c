@@ -31,7 +31,8 @@ static enum err read_min_score(struct json_pull *p, struct arena *arena, void *b
     return json_pull_float(p, &q->min_score, em);
 }
 
-static enum err parse_script_score(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+static enum err parse_script_score(struct json_pull *p, struct arena *arena, struct dsl **out,
+                                   struct errmsg *em)
 {
     static const struct object_field fields[] = {
         {"query", OBJ_OBJECT, PARAM_IGNORED, 0, read_query},
@@ -40,7 +41,8 @@ static enum err parse_script_score(struct json_pull *p, struct arena *arena, str
         {"boost", OBJ_NUMBER | OBJ_STRING, PARAM_BOOST, offsetof(struct dsl, boost), NULL},
         {"_name", OBJ_STRING, PARAM_TEXT, offsetof(struct dsl, name), NULL},
     };
-    struct dsl_script_body *q = (struct dsl_script_body *)(void *)dsl_new(arena, &dsl_script_score, sizeof(*q));
+    struct dsl_script_body *q =
+        (struct dsl_script_body *)(void *)dsl_new(arena, &dsl_script_score, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -51,14 +53,15 @@ static enum err parse_script_score(struct json_pull *p, struct arena *arena, str
     }
     if (q->query == NULL || q->script == NULL) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Required [%s]",
-                       q->query != NULL  ? "script"
+                       q->query != NULL    ? "script"
                        : q->script != NULL ? "query"
                                            : "query, script");
     }
     return ERR_OK;
 }
 
-static enum err build_script_score(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+static enum err build_script_score(struct builder *b, const struct dsl *d, struct query **out,
+                                   struct errmsg *em)
 {
     const struct dsl_script_body *q = (const struct dsl_script_body *)(const void *)d;
     const struct script *script;
@@ -101,8 +104,9 @@ static enum err parse_script(struct json_pull *p, struct arena *arena, struct ds
             continue;
         }
         if (p->token == TOK_START_ARRAY) {
-            return json_pull_err(p, em, ERR_PARSING, "[script] query does not support an array of scripts. Use a bool query with "
-                                                     "a clause per script instead.");
+            return json_pull_err(p, em, ERR_PARSING,
+                                 "[script] query does not support an array of scripts. Use a bool query with "
+                                 "a clause per script instead.");
         }
         if (str_is(name, "script") && (p->token == TOK_START_OBJECT || p->token == TOK_STRING)) {
             known = true;
@@ -159,7 +163,8 @@ static enum err read_origin(struct json_pull *p, struct arena *arena, void *base
     return ERR_OK;
 }
 
-static enum err parse_distance_feature(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
+static enum err parse_distance_feature(struct json_pull *p, struct arena *arena, struct dsl **out,
+                                       struct errmsg *em)
 {
     static const struct object_field fields[] = {
         {"field", OBJ_STRING, PARAM_TEXT, offsetof(struct dsl_distance_body, field), NULL},
@@ -168,7 +173,8 @@ static enum err parse_distance_feature(struct json_pull *p, struct arena *arena,
         {"boost", OBJ_NUMBER | OBJ_STRING, PARAM_BOOST, offsetof(struct dsl, boost), NULL},
         {"_name", OBJ_STRING, PARAM_TEXT, offsetof(struct dsl, name), NULL},
     };
-    struct dsl_distance_body *q = (struct dsl_distance_body *)(void *)dsl_new(arena, &dsl_distance_feature, sizeof(*q));
+    struct dsl_distance_body *q =
+        (struct dsl_distance_body *)(void *)dsl_new(arena, &dsl_distance_feature, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -183,7 +189,8 @@ static enum err parse_distance_feature(struct json_pull *p, struct arena *arena,
     return ERR_OK;
 }
 
-static enum err build_distance_feature(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+static enum err build_distance_feature(struct builder *b, const struct dsl *d, struct query **out,
+                                       struct errmsg *em)
 {
     const struct dsl_distance_body *q = (const struct dsl_distance_body *)(const void *)d;
     const struct field *f = build_field(b, q->field);
@@ -217,11 +224,13 @@ static enum err build_distance_feature(struct builder *b, const struct dsl *d, s
         n->distance_feature.pivot = (double)pivot * (f->type == FT_DATE_NANOS ? 1e6 : 1);
         return ERR_OK;
     }
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Illegal data type of [%s]![distance_feature] query can only be run on a date, "
-                                             "date_nanos or geo_point field type!",
+    return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                   "Illegal data type of [%s]![distance_feature] query can only be run on a date, "
+                   "date_nanos or geo_point field type!",
                    field_type_name(f->type));
 }
 
 const struct dsl_type dsl_script_score = {"script_score", parse_script_score, build_script_score, NULL};
 const struct dsl_type dsl_script = {"script", parse_script, build_script, NULL};
-const struct dsl_type dsl_distance_feature = {"distance_feature", parse_distance_feature, build_distance_feature, NULL};
+const struct dsl_type dsl_distance_feature = {"distance_feature", parse_distance_feature,
+                                              build_distance_feature, NULL};

@@ -23,9 +23,12 @@ static enum err parse_flags(struct json_pull *p, uint32_t *out, struct errmsg *e
     static const struct {
         const char *name;
         uint32_t value;
-    } flags[] = {{"ALL", UINT32_MAX}, {"NONE", 0},           {"AND", SQS_AND},       {"NOT", SQS_NOT},
-                 {"OR", SQS_OR},      {"PREFIX", SQS_PREFIX}, {"PHRASE", SQS_PHRASE}, {"PRECEDENCE", SQS_PRECEDENCE},
-                 {"ESCAPE", SQS_ESCAPE}, {"WHITESPACE", SQS_WHITESPACE}, {"FUZZY", SQS_FUZZY}, {"NEAR", SQS_NEAR},
+    } flags[] = {{"ALL", UINT32_MAX},    {"NONE", 0},
+                 {"AND", SQS_AND},       {"NOT", SQS_NOT},
+                 {"OR", SQS_OR},         {"PREFIX", SQS_PREFIX},
+                 {"PHRASE", SQS_PHRASE}, {"PRECEDENCE", SQS_PRECEDENCE},
+                 {"ESCAPE", SQS_ESCAPE}, {"WHITESPACE", SQS_WHITESPACE},
+                 {"FUZZY", SQS_FUZZY},   {"NEAR", SQS_NEAR},
                  {"SLOP", SQS_NEAR}};
     if (p->token == TOK_NUMBER) {
         int32_t v;
@@ -87,7 +90,8 @@ static enum err parse_value(struct json_pull *p, struct string_query *q, struct 
 
 static enum err parse_simple(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
 {
-    struct string_query *q = (struct string_query *)(void *)dsl_new(arena, &dsl_simple_query_string, sizeof(*q));
+    struct string_query *q =
+        (struct string_query *)(void *)dsl_new(arena, &dsl_simple_query_string, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -129,7 +133,7 @@ struct state {
     size_t at;
     bool has_current, current_and;   /* operation given for the next clause */
     bool has_previous, previous_and; /* operation of the node on top */
-    unsigned not;
+    unsigned not ;
     struct query *top;
     struct bool_build clauses; /* of top, when an operation made it */
 };
@@ -182,7 +186,7 @@ static enum err add_branch(struct string_run *r, struct state *s, struct query *
         return ERR_OK;
     }
     bool and = s->has_current ? s->current_and : r->q->and;
-    enum bool_occur occur = and ? OCCUR_MUST : OCCUR_SHOULD;
+    enum bool_occur occur = and? OCCUR_MUST : OCCUR_SHOULD;
     if (!s->has_previous || s->previous_and != and) {
         s->clauses = (struct bool_build){0};
         e = bool_add(r->b, &s->clauses, occur, s->top, r->em);
@@ -214,7 +218,8 @@ static int32_t parse_distance(const struct string_run *r, struct state *s)
     return num_parse_i32(text, &n) && n > 0 ? n : 0;
 }
 
-static enum err make_fuzzy(struct string_run *r, const struct field *f, struct str name, const void *arg, struct query **out)
+static enum err make_fuzzy(struct string_run *r, const struct field *f, struct str name, const void *arg,
+                           struct query **out)
 {
     const struct {
         struct str text;
@@ -227,11 +232,15 @@ static enum err make_fuzzy(struct string_run *r, const struct field *f, struct s
         return e;
     }
     struct fuzzy_opts o = {{.given = true, .text = a->edits == 1 ? STR("1") : STR("2")},
-                           r->q->prefix_length, r->q->max_expansions, r->q->transpositions, STR_NULL};
+                           r->q->prefix_length,
+                           r->q->max_expansions,
+                           r->q->transpositions,
+                           STR_NULL};
     return field_fuzzy(r->b, f, text, &o, out, r->em);
 }
 
-static enum err make_prefix(struct string_run *r, const struct field *f, struct str name, const void *arg, struct query **out)
+static enum err make_prefix(struct string_run *r, const struct field *f, struct str name, const void *arg,
+                            struct query **out)
 {
     struct str text;
     (void)name;
@@ -407,7 +416,7 @@ static enum err parse_sub(struct string_run *r, struct state *s, unsigned depth)
         } else if (c == '|' && on(r, SQS_OR)) {
             operation(s, false);
         } else if (c == '-' && on(r, SQS_NOT)) {
-            s->not++;
+            s->not ++;
             s->at++;
             continue;
         } else if (is_blank(c) && on(r, SQS_WHITESPACE)) {

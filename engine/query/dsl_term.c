@@ -42,7 +42,8 @@ static enum err build_term(struct builder *b, const struct dsl *d, struct query 
     if (f == NULL) {
         return qnode_none(b, out, em, "User requested \"match_none\" query.");
     }
-    return q->case_insensitive ? field_term_nocase(b, f, q->value, out, em) : field_term(b, f, q->value, out, em);
+    return q->case_insensitive ? field_term_nocase(b, f, q->value, out, em)
+                               : field_term(b, f, q->value, out, em);
 }
 
 /* ---- terms ---- */
@@ -56,7 +57,8 @@ struct dsl_terms_query {
     struct str index, id, path, routing;
 };
 
-static enum err add_value(struct dsl_terms_query *q, struct arena *arena, const struct json *v, struct errmsg *em)
+static enum err add_value(struct dsl_terms_query *q, struct arena *arena, const struct json *v,
+                          struct errmsg *em)
 {
     const struct json **values = arena_grow(arena, q->values, q->n, &q->cap, sizeof(*values));
     if (values == NULL) {
@@ -67,7 +69,8 @@ static enum err add_value(struct dsl_terms_query *q, struct arena *arena, const 
     return ERR_OK;
 }
 
-static enum err parse_values(struct json_pull *p, struct arena *arena, struct dsl_terms_query *q, struct errmsg *em)
+static enum err parse_values(struct json_pull *p, struct arena *arena, struct dsl_terms_query *q,
+                             struct errmsg *em)
 {
     while (json_pull_next(p) != TOK_END_ARRAY) {
         const struct json *v = dsl_token(p);
@@ -80,7 +83,8 @@ static enum err parse_values(struct json_pull *p, struct arena *arena, struct ds
     return ERR_OK;
 }
 
-static enum err parse_lookup(struct json_pull *p, struct arena *arena, struct dsl_terms_query *q, struct errmsg *em)
+static enum err parse_lookup(struct json_pull *p, struct arena *arena, struct dsl_terms_query *q,
+                             struct errmsg *em)
 {
     static const struct object_field fields[] = {
         {"index", OBJ_STRING, PARAM_TEXT, offsetof(struct dsl_terms_query, index), NULL},
@@ -100,8 +104,8 @@ static enum err parse_lookup(struct json_pull *p, struct arena *arena, struct ds
     return missing == NULL ? ERR_OK : err_set(em, ERR_ILLEGAL_ARGUMENT, "Required [%s]", missing);
 }
 
-static enum err parse_terms_member(struct json_pull *p, struct arena *arena, struct dsl_terms_query *q, struct str name,
-                                   struct errmsg *em)
+static enum err parse_terms_member(struct json_pull *p, struct arena *arena, struct dsl_terms_query *q,
+                                   struct str name, struct errmsg *em)
 {
     static const struct param params[] = {DSL_COMMON_PARAMS(struct dsl_terms_query)};
     bool known;
@@ -115,7 +119,8 @@ static enum err parse_terms_member(struct json_pull *p, struct arena *arena, str
         return parse_values(p, arena, q, em);
     case TOK_START_OBJECT:
         if (q->field.p != NULL) {
-            return json_pull_err(p, em, ERR_PARSING, "[terms] query does not support more than one field. Already got: [%.*s]",
+            return json_pull_err(p, em, ERR_PARSING,
+                                 "[terms] query does not support more than one field. Already got: [%.*s]",
                                  STR_ARG(q->field));
         }
         q->field = name;
@@ -148,13 +153,15 @@ static enum err parse_terms(struct json_pull *p, struct arena *arena, struct dsl
     }
     if (q->field.p == NULL) {
         return json_pull_err(p, em, ERR_PARSING,
-                             "[terms] query requires a field name, followed by array of terms or a document lookup specification");
+                             "[terms] query requires a field name, followed by array of terms or a document "
+                             "lookup specification");
     }
     return ERR_OK;
 }
 
 /* Values looked up: scalars of a tree, however deep its arrays. */
-static enum err add_looked_up(struct dsl_terms_query *q, struct arena *arena, const struct json *v, struct errmsg *em)
+static enum err add_looked_up(struct dsl_terms_query *q, struct arena *arena, const struct json *v,
+                              struct errmsg *em)
 {
     if (v->type == JSON_ARRAY) {
         for (uint32_t i = 0; i < v->n; i++) {
@@ -192,7 +199,8 @@ static enum err build_terms(struct builder *b, const struct dsl *d, struct query
     uint32_t max = b->cx->max_terms_count > 0 ? b->cx->max_terms_count : 65536;
     if (q.n > max) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "The number of terms [%zu] used in the Terms Query request has exceeded the allowed maximum of [%u]. "
+                       "The number of terms [%zu] used in the Terms Query request has exceeded the allowed "
+                       "maximum of [%u]. "
                        "This maximum can be set by changing the [index.max_terms_count] index level setting.",
                        q.n, max);
     }
@@ -242,7 +250,8 @@ static enum err parse_terms_set_body(struct json_pull *p, struct dsl_terms_set_q
 
 static enum err parse_terms_set(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)
 {
-    struct dsl_terms_set_query *q = (struct dsl_terms_set_query *)(void *)dsl_new(arena, &dsl_terms_set, sizeof(*q));
+    struct dsl_terms_set_query *q =
+        (struct dsl_terms_set_query *)(void *)dsl_new(arena, &dsl_terms_set, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
     }
@@ -252,8 +261,8 @@ static enum err parse_terms_set(struct json_pull *p, struct arena *arena, struct
     }
     q->field = p->name;
     if (json_pull_next(p) != TOK_START_OBJECT) {
-        return json_pull_err(p, em, ERR_PARSING, "[terms_set] unknown token [%s] after [%.*s]", json_token_text(p->token),
-                             STR_ARG(q->field));
+        return json_pull_err(p, em, ERR_PARSING, "[terms_set] unknown token [%s] after [%.*s]",
+                             json_token_text(p->token), STR_ARG(q->field));
     }
     enum err e = parse_terms_set_body(p, q, em);
     if (e != ERR_OK) {
@@ -318,7 +327,8 @@ static enum err parse_exists(struct json_pull *p, struct arena *arena, struct ds
     return q->field.n > 0 ? ERR_OK : err_set(em, ERR_ILLEGAL_ARGUMENT, "field name is null or empty");
 }
 
-static enum err build_exists_query(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
+static enum err build_exists_query(struct builder *b, const struct dsl *d, struct query **out,
+                                   struct errmsg *em)
 {
     return build_exists(b, ((const struct dsl_exists_query *)(const void *)d)->field, out, em);
 }
@@ -439,7 +449,9 @@ static enum err parse_type(struct json_pull *p, struct arena *arena, struct dsl 
             continue;
         }
         bool known = false;
-        enum err e = json_token_is_value(p->token) ? dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em) : ERR_OK;
+        enum err e = json_token_is_value(p->token)
+                         ? dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em)
+                         : ERR_OK;
         if (e != ERR_OK) {
             return e;
         }
@@ -448,7 +460,8 @@ static enum err parse_type(struct json_pull *p, struct arena *arena, struct dsl 
         }
     }
     if (q->value.p == NULL) {
-        return json_pull_err(p, em, ERR_PARSING, "[type] query needs to be provided with a value for the type");
+        return json_pull_err(p, em, ERR_PARSING,
+                             "[type] query needs to be provided with a value for the type");
     }
     return ERR_OK;
 }

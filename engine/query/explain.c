@@ -48,7 +48,8 @@ struct explanation *explain_add(struct arena *a, struct explanation *parent, str
         return NULL;
     }
     if ((parent->n & (parent->n - 1)) == 0) { /* full at the powers of two */
-        struct explanation **v = ARENA_ARRAY(a, struct explanation *, parent->n == 0 ? 1 : (size_t)parent->n * 2);
+        struct explanation **v =
+            ARENA_ARRAY(a, struct explanation *, parent->n == 0 ? 1 : (size_t)parent->n * 2);
         if (v == NULL) {
             return NULL;
         }
@@ -97,7 +98,8 @@ enum err explain_scorer(const struct weight *w, const struct explain_request *rq
 }
 
 /* ConstantScoreWeight's: the query's text. */
-static enum err explain_constant(const struct weight *w, const struct explain_request *rq, struct explanation **out)
+static enum err explain_constant(const struct weight *w, const struct explain_request *rq,
+                                 struct explanation **out)
 {
     struct scorer *s;
     struct str text = query_text_plain(w->query, rq->arena);
@@ -121,7 +123,8 @@ static enum err explain_constant(const struct weight *w, const struct explain_re
     return ERR_OK;
 }
 
-static enum err explain_unscored(const struct weight *w, const struct explain_request *rq, struct explanation **out)
+static enum err explain_unscored(const struct weight *w, const struct explain_request *rq,
+                                 struct explanation **out)
 {
     struct scorer *s;
     struct str text = query_text(w->query, rq->arena);
@@ -137,7 +140,8 @@ static enum err explain_unscored(const struct weight *w, const struct explain_re
 enum err explain_weight(const struct weight *w, const struct explain_request *rq, struct explanation **out)
 {
     *out = NULL;
-    if (w->need == NEED_NO_SCORES) { /* Elasticsearch's cache stands before whatever is not scored, and explains itself */
+    /* Elasticsearch's cache stands before whatever is not scored, and explains itself */
+    if (w->need == NEED_NO_SCORES) {
         return explain_unscored(w, rq, out);
     }
     enum err e = w->ops->explain != NULL ? w->ops->explain(w, rq, out) : explain_constant(w, rq, out);
@@ -166,8 +170,8 @@ static void write(struct jsonw *w, const struct explanation *e)
     jw_obj_end(w);
 }
 
-enum err weight_explain(const struct weight *w, const struct leaf *leaf, doc_id doc, struct arena *arena, struct jsonw *out,
-                        bool *matched, struct errmsg *em)
+enum err weight_explain(const struct weight *w, const struct leaf *leaf, doc_id doc, struct arena *arena,
+                        struct jsonw *out, bool *matched, struct errmsg *em)
 {
     struct explain_request rq = {leaf, doc, arena, em};
     struct explanation *e;

@@ -31,8 +31,8 @@ enum err set_rewrite(struct query *q, struct str rewrite, struct errmsg *em)
     if (rewrite.p == NULL) {
         return ERR_OK;
     }
-    if (str_is(rewrite, "constant_score") || str_is(rewrite, "constant_score_auto") || str_is(rewrite, "constant_score_filter")
-        || str_is(rewrite, "constant_score_boolean")) {
+    if (str_is(rewrite, "constant_score") || str_is(rewrite, "constant_score_auto")
+        || str_is(rewrite, "constant_score_filter") || str_is(rewrite, "constant_score_boolean")) {
         q->multi.rewrite = REWRITE_CONSTANT;
         return ERR_OK;
     }
@@ -57,8 +57,8 @@ enum err set_rewrite(struct query *q, struct str rewrite, struct errmsg *em)
 }
 
 /* Between the operators, a wildcard's text takes the form of the index's terms. */
-static enum err normalise_wildcard(struct builder *b, const struct analyzer *an, struct str value, struct str *out,
-                                   struct errmsg *em)
+static enum err normalise_wildcard(struct builder *b, const struct analyzer *an, struct str value,
+                                   struct str *out, struct errmsg *em)
 {
     struct buf to;
     buf_init(&to, NULL, BUF_UNLIMITED);
@@ -89,8 +89,9 @@ static enum err normalise_wildcard(struct builder *b, const struct analyzer *an,
     return e;
 }
 
-static enum err constant_pattern(struct builder *b, const struct field *f, enum query_kind kind, struct str value, bool nocase,
-                                 bool *done, struct query **out, struct errmsg *em)
+static enum err constant_pattern(struct builder *b, const struct field *f, enum query_kind kind,
+                                 struct str value, bool nocase, bool *done, struct query **out,
+                                 struct errmsg *em)
 {
     struct str fixed = f->type == FT_CONSTANT_KEYWORD ? f->const_value
                        : f->type == FT_META_INDEX     ? b->cx->index_name
@@ -104,7 +105,8 @@ static enum err constant_pattern(struct builder *b, const struct field *f, enum 
     }
     enum err e = ERR_OK;
     if (kind == Q_PREFIX) {
-        match = fixed.n >= value.n && (nocase ? str_eq_nocase(str_slice(fixed, 0, value.n), value) : str_starts(fixed, value));
+        match = fixed.n >= value.n
+                && (nocase ? str_eq_nocase(str_slice(fixed, 0, value.n), value) : str_starts(fixed, value));
     } else if (kind == Q_WILDCARD) {
         e = dfa_wildcard(&dfa, value, nocase, b->arena, em);
         match = e == ERR_OK && dfa_match(dfa, fixed);
@@ -115,7 +117,8 @@ static enum err constant_pattern(struct builder *b, const struct field *f, enum 
     if (e != ERR_OK) {
         return e;
     }
-    return match && fixed.p != NULL ? qnode_all(b, out, em) : qnode_none(b, out, em, "User requested \"match_none\" query.");
+    return match && fixed.p != NULL ? qnode_all(b, out, em)
+                                    : qnode_none(b, out, em, "User requested \"match_none\" query.");
 }
 
 enum err field_pattern(struct builder *b, const struct field *f, enum query_kind kind, struct str value,
@@ -133,11 +136,14 @@ enum err field_pattern(struct builder *b, const struct field *f, enum query_kind
         return e;
     }
     if (!takes_patterns(f)) {
-        return err_query_shard(b, em, "Can only use %s queries on keyword%s fields - not on [%.*s] which is of type [%s]", name,
-                               kind == Q_REGEXP ? " and text" : ", text and wildcard", STR_ARG(f->path), field_type_name(f->type));
+        return err_query_shard(
+            b, em, "Can only use %s queries on keyword%s fields - not on [%.*s] which is of type [%s]", name,
+            kind == Q_REGEXP ? " and text" : ", text and wildcard", STR_ARG(f->path),
+            field_type_name(f->type));
     }
     if (!f->index && f->path.p[0] != '_') {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Cannot search on field [%.*s] since it is not indexed.", STR_ARG(f->path));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Cannot search on field [%.*s] since it is not indexed.",
+                       STR_ARG(f->path));
     }
     if (kind == Q_WILDCARD) {
         const struct analyzer *an = f->type == FT_TEXT ? f->search_analyzer : f->normalizer;
@@ -167,15 +173,17 @@ enum err field_pattern(struct builder *b, const struct field *f, enum query_kind
     return e == ERR_OK ? set_rewrite(q, o->rewrite, em) : e;
 }
 
-enum err field_fuzzy(struct builder *b, const struct field *f, struct str term, const struct fuzzy_opts *o, struct query **out,
-                     struct errmsg *em)
+enum err field_fuzzy(struct builder *b, const struct field *f, struct str term, const struct fuzzy_opts *o,
+                     struct query **out, struct errmsg *em)
 {
     if (takes_patterns(f) && !f->index && f->path.p[0] != '_') {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Cannot search on field [%.*s] since it is not indexed.", STR_ARG(f->path));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Cannot search on field [%.*s] since it is not indexed.",
+                       STR_ARG(f->path));
     }
     if (!takes_patterns(f)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Can only use fuzzy queries on keyword and text fields - not on [%.*s] which is of "
-                                                 "type [%s]",
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Can only use fuzzy queries on keyword and text fields - not on [%.*s] which is of "
+                       "type [%s]",
                        STR_ARG(f->path), field_type_name(f->type));
     }
     uint32_t edits;
@@ -210,7 +218,8 @@ enum err field_fuzzy(struct builder *b, const struct field *f, struct str term, 
 
 /* ---- lists of fields ---- */
 
-static enum err put_field(struct builder *b, struct field_boosts *out, struct str name, float boost, struct errmsg *em)
+static enum err put_field(struct builder *b, struct field_boosts *out, struct str name, float boost,
+                          struct errmsg *em)
 {
     for (size_t i = 0; i < out->n; i++) {
         if (str_eq(out->v[i].pattern, name)) {
@@ -219,8 +228,9 @@ static enum err put_field(struct builder *b, struct field_boosts *out, struct st
         }
     }
     if (out->n >= b->cx->clauses_max) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "field expansion matches too many fields, limit: %u, got: %zu",
-                       b->cx->clauses_max, out->n + 1);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "field expansion matches too many fields, limit: %u, got: %zu", b->cx->clauses_max,
+                       out->n + 1);
     }
     struct field_boost *v = arena_grow(b->arena, out->v, out->n, &out->cap, sizeof(*v));
     if (v == NULL) {
@@ -232,7 +242,8 @@ static enum err put_field(struct builder *b, struct field_boosts *out, struct st
 }
 
 /* With a suffix, the field of that name is preferred where there is one. */
-static enum err with_suffix(struct builder *b, struct str name, struct str suffix, struct str *out, struct errmsg *em)
+static enum err with_suffix(struct builder *b, struct str name, struct str suffix, struct str *out,
+                            struct errmsg *em)
 {
     *out = name;
     if (suffix.n == 0) {
@@ -248,8 +259,8 @@ static enum err with_suffix(struct builder *b, struct str name, struct str suffi
     return ERR_OK;
 }
 
-static enum err expand_pattern(struct builder *b, const struct field_boost *in, struct str suffix, struct field_boosts *out,
-                               struct errmsg *em)
+static enum err expand_pattern(struct builder *b, const struct field_boost *in, struct str suffix,
+                               struct field_boosts *out, struct errmsg *em)
 {
     const struct field **fields;
     size_t n;
@@ -273,7 +284,8 @@ static enum err expand_pattern(struct builder *b, const struct field_boost *in, 
     return ERR_OK;
 }
 
-/* Elasticsearch keeps resolved fields in a HashMap: clauses, and the field whose error is told, come in its order. */
+/* Elasticsearch keeps resolved fields in a HashMap: clauses, and the field whose error is told, come in its
+ * order. */
 static void order_fields(struct field_boosts *fields)
 {
     uint32_t buckets = java_map_buckets(fields->n);
@@ -288,8 +300,8 @@ static void order_fields(struct field_boosts *fields)
     }
 }
 
-enum err resolve_fields(struct builder *b, const struct field_boosts *in, struct str suffix, struct field_boosts *out,
-                        struct errmsg *em)
+enum err resolve_fields(struct builder *b, const struct field_boosts *in, struct str suffix,
+                        struct field_boosts *out, struct errmsg *em)
 {
     for (size_t i = 0; i < in->n; i++) {
         enum err e;

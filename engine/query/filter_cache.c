@@ -119,7 +119,8 @@ static void drop(struct filter_cache *c, struct entry *e)
     unref(e);
 }
 
-const struct cached_bits *filter_cache_get(struct filter_cache *c, uint64_t segment, struct str key, bool *worth)
+const struct cached_bits *filter_cache_get(struct filter_cache *c, uint64_t segment, struct str key,
+                                           bool *worth)
 {
     uint64_t hash = hash_of(segment, key);
     pthread_mutex_lock(&c->lock);
@@ -160,8 +161,8 @@ static void grow(struct filter_cache *c)
     c->n_buckets = n;
 }
 
-static struct entry *entry_new(struct filter_cache *c, uint64_t segment, struct str key, uint64_t hash, const uint64_t *words,
-                               uint32_t n_docs, uint32_t count)
+static struct entry *entry_new(struct filter_cache *c, uint64_t segment, struct str key, uint64_t hash,
+                               const uint64_t *words, uint32_t n_docs, uint32_t count)
 {
     size_t n = bits_words(n_docs), bytes = sizeof(struct entry) + n * sizeof(uint64_t) + key.n;
     if (bytes > c->bytes_max / 4) {
@@ -184,8 +185,8 @@ static struct entry *entry_new(struct filter_cache *c, uint64_t segment, struct 
     return e;
 }
 
-void filter_cache_put(struct filter_cache *c, uint64_t segment, struct str key, const uint64_t *words, uint32_t n_docs,
-                      uint32_t count)
+void filter_cache_put(struct filter_cache *c, uint64_t segment, struct str key, const uint64_t *words,
+                      uint32_t n_docs, uint32_t count)
 {
     uint64_t hash = hash_of(segment, key);
     struct entry *e = entry_new(c, segment, key, hash, words, n_docs, count);

@@ -1,8 +1,8 @@
 /* filter_cache.h - bitmaps of filters that come back: ranges, patterns, sets of terms, areas.
  *
- * An entry belongs to one segment (by its unique number) and one query (by its bytes, filter_key). A filter is kept from
- * its second use on. The cache is bounded in bytes, forgets what was not used for longest, and is thread-safe; entries in
- * use stay valid until they are released. It knows nothing of queries. */
+ * An entry belongs to one segment (by its unique number) and one query (by its bytes, filter_key). A filter
+ * is kept from its second use on. The cache is bounded in bytes, forgets what was not used for longest, and
+ * is thread-safe; entries in use stay valid until they are released. It knows nothing of queries. */
 #ifndef ENGINE_QUERY_FILTER_CACHE_H
 #define ENGINE_QUERY_FILTER_CACHE_H
 
@@ -24,11 +24,13 @@ struct filter_cache_stats {
 /* NULL: no memory. */
 struct filter_cache *filter_cache_new(const struct allocator *alloc, size_t bytes_max);
 void filter_cache_free(struct filter_cache *c); /* NULL ok; no entry may be in use */
-/* The entry (release it with cached_bits_release), or NULL. *worth: it was asked for before, so keep it once made. */
-const struct cached_bits *filter_cache_get(struct filter_cache *c, uint64_t segment, struct str key, bool *worth);
+/* The entry (release it with cached_bits_release), or NULL. *worth: it was asked for before, so keep it once
+ * made. */
+const struct cached_bits *filter_cache_get(struct filter_cache *c, uint64_t segment, struct str key,
+                                           bool *worth);
 /* Copies the words; refuses silently what does not fit. */
-void filter_cache_put(struct filter_cache *c, uint64_t segment, struct str key, const uint64_t *words, uint32_t n_docs,
-                      uint32_t count);
+void filter_cache_put(struct filter_cache *c, uint64_t segment, struct str key, const uint64_t *words,
+                      uint32_t n_docs, uint32_t count);
 void cached_bits_release(const struct cached_bits *b);
 /* A segment is gone: its entries are forgotten. */
 void filter_cache_drop_segment(struct filter_cache *c, uint64_t segment);

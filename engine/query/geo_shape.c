@@ -4,7 +4,8 @@ bool geo_shape_init(struct geo_shape *s, const struct query *q, struct arena *a)
 {
     *s = (struct geo_shape){.kind = q->kind};
     if (q->kind == Q_GEO_BOX) {
-        s->bounds = (struct geo_box){.top = q->geo.top, .bottom = q->geo.bottom, .left = q->geo.left, .right = q->geo.right};
+        s->bounds = (struct geo_box){
+            .top = q->geo.top, .bottom = q->geo.bottom, .left = q->geo.left, .right = q->geo.right};
     } else if (q->kind == Q_GEO_DISTANCE) {
         s->lat = q->geo.lat;
         s->lon = q->geo.lon;
@@ -35,11 +36,12 @@ bool geo_shape_has(const struct geo_shape *s, int32_t lat, int32_t lon)
         return true;
     }
     double y = geo_decode_lat(lat), x = geo_decode_lon(lon);
-    return s->kind == Q_GEO_DISTANCE ? geo_sort_key(s->lat, s->lon, y, x) <= s->key : geo_polygon_has(s->points, s->n, y, x);
+    return s->kind == Q_GEO_DISTANCE ? geo_sort_key(s->lat, s->lon, y, x) <= s->key
+                                     : geo_polygon_has(s->points, s->n, y, x);
 }
 
-static enum cell_relation box_relation(const struct geo_box_enc *b, int32_t lat_lo, int32_t lat_hi, int32_t lon_lo,
-                                       int32_t lon_hi)
+static enum cell_relation box_relation(const struct geo_box_enc *b, int32_t lat_lo, int32_t lat_hi,
+                                       int32_t lon_lo, int32_t lon_hi)
 {
     if (b->none || lat_hi < b->lat_min || lat_lo > b->lat_max) {
         return CELL_OUTSIDE;
@@ -58,16 +60,19 @@ static enum cell_relation box_relation(const struct geo_box_enc *b, int32_t lat_
 }
 
 /* Small circles hold a cell when they hold its corners (Lucene's GeoUtils.relate). */
-static bool circle_holds(const struct geo_shape *s, double lat_lo, double lat_hi, double lon_lo, double lon_hi)
+static bool circle_holds(const struct geo_shape *s, double lat_lo, double lat_hi, double lon_lo,
+                         double lon_hi)
 {
-    return lon_hi - s->lon < 90 && s->lon - lon_lo < 90 && geo_sort_key(s->lat, s->lon, lat_lo, lon_lo) <= s->key
-           && geo_sort_key(s->lat, s->lon, lat_lo, lon_hi) <= s->key && geo_sort_key(s->lat, s->lon, lat_hi, lon_lo) <= s->key
+    return lon_hi - s->lon < 90 && s->lon - lon_lo < 90
+           && geo_sort_key(s->lat, s->lon, lat_lo, lon_lo) <= s->key
+           && geo_sort_key(s->lat, s->lon, lat_lo, lon_hi) <= s->key
+           && geo_sort_key(s->lat, s->lon, lat_hi, lon_lo) <= s->key
            && geo_sort_key(s->lat, s->lon, lat_hi, lon_hi) <= s->key;
 }
 
 /* No edge comes near the cell: it lies inside or outside as a whole. */
-static enum cell_relation polygon_relation(const struct geo_shape *s, double lat_lo, double lat_hi, double lon_lo,
-                                           double lon_hi)
+static enum cell_relation polygon_relation(const struct geo_shape *s, double lat_lo, double lat_hi,
+                                           double lon_lo, double lon_hi)
 {
     for (size_t i = 0; i < s->n; i++) {
         struct geo_point a = s->points[i], b = s->points[(i + 1) % s->n];
@@ -87,7 +92,8 @@ static enum cell_relation relate(void *self, int32_t lat_lo, int32_t lat_hi, int
     if (s->kind == Q_GEO_BOX || r == CELL_OUTSIDE) {
         return r;
     }
-    double y0 = geo_decode_lat(lat_lo), y1 = geo_decode_lat(lat_hi), x0 = geo_decode_lon(lon_lo), x1 = geo_decode_lon(lon_hi);
+    double y0 = geo_decode_lat(lat_lo), y1 = geo_decode_lat(lat_hi), x0 = geo_decode_lon(lon_lo),
+           x1 = geo_decode_lon(lon_hi);
     if (s->kind == Q_GEO_POLYGON) {
         return r == CELL_INSIDE || r == CELL_CROSSES ? polygon_relation(s, y0, y1, x0, x1) : r;
     }

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-bool levenshtein_init(struct levenshtein *l, struct str word, uint32_t max, uint32_t prefix, bool transpositions,
-                      struct arena *arena)
+bool levenshtein_init(struct levenshtein *l, struct str word, uint32_t max, uint32_t prefix,
+                      bool transpositions, struct arena *arena)
 {
     uint32_t *chars = ARENA_ARRAY(arena, uint32_t, word.n);
     *l = (struct levenshtein){.word = chars, .max = max, .transpositions = transpositions, .text = word};

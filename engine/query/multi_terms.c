@@ -2,7 +2,8 @@
 
 #include "common/base/utf8.h"
 
-enum err term_matcher_init(struct term_matcher *m, const struct query *q, struct arena *arena, struct errmsg *em)
+enum err term_matcher_init(struct term_matcher *m, const struct query *q, struct arena *arena,
+                           struct errmsg *em)
 {
     *m = (struct term_matcher){.kind = MATCH_TERMS_DFA};
     switch (q->kind) {
@@ -19,7 +20,8 @@ enum err term_matcher_init(struct term_matcher *m, const struct query *q, struct
         }
         return dfa_wildcard(&m->dfa, q->multi.pattern, q->multi.case_insensitive, arena, em);
     case Q_REGEXP:
-        return dfa_regexp(&m->dfa, q->multi.pattern, q->multi.flags, q->multi.case_insensitive, q->multi.max_states, arena, em);
+        return dfa_regexp(&m->dfa, q->multi.pattern, q->multi.flags, q->multi.case_insensitive,
+                          q->multi.max_states, arena, em);
     case Q_TERM_RANGE:
         m->kind = MATCH_TERMS_RANGE;
         m->lo = q->term_range.lo;
@@ -29,8 +31,8 @@ enum err term_matcher_init(struct term_matcher *m, const struct query *q, struct
         return ERR_OK;
     default:
         m->kind = MATCH_TERMS_FUZZY;
-        if (!levenshtein_init(&m->lev, q->multi.pattern, q->multi.max_edits, q->multi.prefix_length, q->multi.transpositions,
-                              arena)) {
+        if (!levenshtein_init(&m->lev, q->multi.pattern, q->multi.max_edits, q->multi.prefix_length,
+                              q->multi.transpositions, arena)) {
             return err_no_memory(em);
         }
         return ERR_OK;
@@ -39,7 +41,8 @@ enum err term_matcher_init(struct term_matcher *m, const struct query *q, struct
 
 static bool walk_prefix(const struct term_matcher *m, struct term_iter *it, term_fn fn, void *self)
 {
-    for (bool more = term_iter_seek(it, m->lo); more && str_starts(it->term, m->lo); more = term_iter_next(it)) {
+    for (bool more = term_iter_seek(it, m->lo); more && str_starts(it->term, m->lo);
+         more = term_iter_next(it)) {
         if (!fn(self, it, 0)) {
             break;
         }

@@ -18,7 +18,8 @@ struct term_matcher {
 };
 
 /* For Q_PREFIX, Q_WILDCARD, Q_REGEXP, Q_TERM_RANGE, Q_FUZZY. */
-enum err term_matcher_init(struct term_matcher *m, const struct query *q, struct arena *arena, struct errmsg *em);
+enum err term_matcher_init(struct term_matcher *m, const struct query *q, struct arena *arena,
+                           struct errmsg *em);
 /* Calls fn for each matching term in byte order, with the edits it took (Q_FUZZY); fn returning false stops.
  * false: no memory. */
 typedef bool (*term_fn)(void *self, const struct term_iter *it, unsigned edits);

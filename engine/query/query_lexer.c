@@ -79,7 +79,8 @@ static enum err lexical_error(const struct lexer *l, size_t at, struct errmsg *e
     if (at >= l->text.n) {
         return err_set(em, ERR_TOKEN_MGR, "Lexical error at line 1, column %zu.  Encountered: <EOF>", at + 1);
     }
-    return err_set(em, ERR_TOKEN_MGR, "Lexical error at line 1, column %zu.  Encountered: \"%c\"", at + 1, l->text.p[at]);
+    return err_set(em, ERR_TOKEN_MGR, "Lexical error at line 1, column %zu.  Encountered: \"%c\"", at + 1,
+                   l->text.p[at]);
 }
 
 static enum err emit(struct lexer *l, struct lex_token *out, enum lex_kind kind, size_t n)
@@ -154,14 +155,18 @@ static enum err word(struct lexer *l, struct lex_token *out, struct errmsg *em)
         }
         plain = i - l->at;
     }
-    for (wild = plain; (step = wild_char(s, l->at + wild) ? 1 : wild > 0 ? term_char(s, l->at + wild) : 0) > 0; wild += step) {
+    for (wild = plain; (step = wild_char(s, l->at + wild) ? 1
+                               : wild > 0                 ? term_char(s, l->at + wild)
+                                                          : 0)
+                       > 0;
+         wild += step) {
     }
     if (wild == 0) {
         return lexical_error(l, l->at, em);
     }
     if (wild == plain) {
         struct str t = str_slice(s, l->at, l->at + plain);
-        enum lex_kind kind = str_is(t, "AND") || str_is(t, "&&") ? LEX_AND
+        enum lex_kind kind = str_is(t, "AND") || str_is(t, "&&")  ? LEX_AND
                              : str_is(t, "OR") || str_is(t, "||") ? LEX_OR
                              : str_is(t, "NOT")                   ? LEX_NOT
                                                                   : LEX_TERM;
@@ -237,7 +242,10 @@ enum err lexer_next(struct lexer *l, struct lex_token *out, struct errmsg *em)
 
 static int hex(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 enum err lex_unescape(struct str s, struct arena *arena, struct str *out, struct errmsg *em)

@@ -1,7 +1,7 @@
 #include "engine/query/query_string.h"
 
-enum err string_run_init(struct string_run *r, struct builder *b, const struct string_query *q, const char *query,
-                         struct errmsg *em)
+enum err string_run_init(struct string_run *r, struct builder *b, const struct string_query *q,
+                         const char *query, struct errmsg *em)
 {
     *r = (struct string_run){.b = b, .q = q, .em = em, .lenient = q->lenient};
     struct field_boosts wanted = q->fields;
@@ -68,10 +68,11 @@ float string_tie_breaker(const struct string_run *r)
     return r->q->type == MULTI_MOST || r->q->type == MULTI_BOOL_PREFIX ? 1 : 0;
 }
 
-enum err string_text(struct string_run *r, const struct field_boosts *fields, struct str text, enum multi_type type,
-                     bool quoted, int32_t slop, struct query **out)
+enum err string_text(struct string_run *r, const struct field_boosts *fields, struct str text,
+                     enum multi_type type, bool quoted, int32_t slop, struct query **out)
 {
-    struct multi_opts o = {.type = type, .tie_breaker = r->q->tie_breaker, .has_tie_breaker = r->q->has_tie_breaker};
+    struct multi_opts o = {
+        .type = type, .tie_breaker = r->q->tie_breaker, .has_tie_breaker = r->q->has_tie_breaker};
     text_opts_init(&o.text);
     o.text.and = r->q->and;
     o.text.lenient = r->lenient;
@@ -83,8 +84,8 @@ enum err string_text(struct string_run *r, const struct field_boosts *fields, st
     return build_multi(r->b, fields, text, &o, out, r->em);
 }
 
-enum err string_each(struct string_run *r, const struct field_boosts *fields, float tie_breaker, string_field_fn make,
-                     const void *arg, struct query **out)
+enum err string_each(struct string_run *r, const struct field_boosts *fields, float tie_breaker,
+                     string_field_fn make, const void *arg, struct query **out)
 {
     const struct query **v = ARENA_ARRAY(r->b->arena, const struct query *, fields->n);
     uint32_t n = 0;
@@ -96,7 +97,8 @@ enum err string_each(struct string_run *r, const struct field_boosts *fields, fl
         struct str name = fields->v[i].pattern;
         const struct field *f = build_field(r->b, name);
         struct query *one = NULL;
-        enum err e = f == NULL ? qnode_none(r->b, &one, r->em, "unmapped field [%.*s]", STR_ARG(name)) : make(r, f, name, arg, &one);
+        enum err e = f == NULL ? qnode_none(r->b, &one, r->em, "unmapped field [%.*s]", STR_ARG(name))
+                               : make(r, f, name, arg, &one);
         if (e != ERR_OK && e != ERR_NO_MEMORY && r->lenient) {
             e = qnode_failed(r->b, name, &one, r->em);
         }
@@ -115,7 +117,9 @@ enum err string_each(struct string_run *r, const struct field_boosts *fields, fl
 
 enum err string_normalise(struct string_run *r, const struct field *f, struct str text, struct str *out)
 {
-    const struct analyzer *an = r->analyzer != NULL ? r->analyzer : f->type == FT_TEXT ? f->search_analyzer : f->normalizer;
+    const struct analyzer *an = r->analyzer != NULL  ? r->analyzer
+                                : f->type == FT_TEXT ? f->search_analyzer
+                                                     : f->normalizer;
     *out = text;
     return an == NULL ? ERR_OK : analyzer_normalize(an, text, r->b->arena, out, r->em);
 }

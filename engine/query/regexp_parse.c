@@ -21,7 +21,8 @@ struct re_parser {
 
 static enum err parse_union(struct re_parser *p, struct regexp **out);
 
-static struct regexp *node(struct re_parser *p, enum regexp_kind kind, const struct regexp *a, const struct regexp *b)
+static struct regexp *node(struct re_parser *p, enum regexp_kind kind, const struct regexp *a,
+                           const struct regexp *b)
 {
     struct regexp *r = ARENA_NEW(p->arena, struct regexp);
     if (r != NULL) {
@@ -74,7 +75,8 @@ static enum err next_char(struct re_parser *p, uint32_t *c)
     return ERR_OK;
 }
 
-static enum err make_class(struct re_parser *p, const struct regexp_range *v, uint32_t n, bool negated, struct regexp **out)
+static enum err make_class(struct re_parser *p, const struct regexp_range *v, uint32_t n, bool negated,
+                           struct regexp **out)
 {
     struct regexp *r = node(p, RE_CLASS, NULL, NULL);
     if (r == NULL) {
@@ -137,7 +139,8 @@ static bool predefined(struct re_parser *p, char c, struct regexp_range *v, uint
     }
 }
 
-static enum err add_range(struct re_parser *p, struct regexp_range **v, size_t *n, size_t *cap, struct regexp_range r)
+static enum err add_range(struct re_parser *p, struct regexp_range **v, size_t *n, size_t *cap,
+                          struct regexp_range r)
 {
     struct regexp_range *grown = arena_grow(p->arena, *v, *n, cap, sizeof(*grown));
     if (grown == NULL) {
@@ -176,7 +179,8 @@ static enum err parse_class_member(struct re_parser *p, struct regexp_range **v,
         e = peek(p, "]") ? add_range(p, v, n, cap, (struct regexp_range){'-', '-'}) : parse_char(p, &one.hi);
     }
     if (e == ERR_OK && one.lo > one.hi) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "invalid range: from (%u) cannot be > to (%u)", one.lo, one.hi);
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "invalid range: from (%u) cannot be > to (%u)", one.lo,
+                       one.hi);
     }
     return e == ERR_OK ? add_range(p, v, n, cap, one) : e;
 }
@@ -231,7 +235,8 @@ static enum err parse_interval(struct re_parser *p, struct regexp **out)
     if (!match(p, '>')) {
         return fail(p, "expected '>'");
     }
-    if (hi.p == NULL || !on(p, REGEXP_INTERVAL) || !num_parse_i32(lo, &a) || !num_parse_i32(hi, &b) || a < 0 || b < 0) {
+    if (hi.p == NULL || !on(p, REGEXP_INTERVAL) || !num_parse_i32(lo, &a) || !num_parse_i32(hi, &b) || a < 0
+        || b < 0) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "interval syntax error at position %zu", p->at - 1);
     }
     struct regexp *r = node(p, RE_INTERVAL, NULL, NULL);
@@ -325,11 +330,12 @@ static enum err parse_counts(struct re_parser *p, uint32_t *min, uint32_t *max)
         return fail(p, "expected '}'");
     }
     if (*min > *max) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "invalid repetition range(out of order): %u..%u", *min, *max);
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "invalid repetition range(out of order): %u..%u", *min,
+                       *max);
     }
     if (*min > REPEAT_MAX || (*max != UINT32_MAX && *max > REPEAT_MAX)) {
-        return err_set(p->em, ERR_TOO_COMPLEX, "Determinizing [%.*s] would result in more than %u states.", STR_ARG(p->s),
-                       REPEAT_MAX);
+        return err_set(p->em, ERR_TOO_COMPLEX, "Determinizing [%.*s] would result in more than %u states.",
+                       STR_ARG(p->s), REPEAT_MAX);
     }
     return ERR_OK;
 }
@@ -399,8 +405,8 @@ static enum err parse_union(struct re_parser *p, struct regexp **out)
     return e;
 }
 
-enum err regexp_parse(const struct regexp **out, struct str pattern, uint32_t flags, bool nocase, struct arena *arena,
-                      struct errmsg *em)
+enum err regexp_parse(const struct regexp **out, struct str pattern, uint32_t flags, bool nocase,
+                      struct arena *arena, struct errmsg *em)
 {
     struct re_parser p = {.s = pattern, .flags = flags, .nocase = nocase, .arena = arena, .em = em};
     struct regexp *r;

@@ -32,7 +32,7 @@ struct regexp {
 };
 
 /* ERR_ILLEGAL_ARGUMENT as Lucene's RegExp words it. */
-enum err regexp_parse(const struct regexp **out, struct str pattern, uint32_t flags, bool nocase, struct arena *arena,
-                      struct errmsg *em);
+enum err regexp_parse(const struct regexp **out, struct str pattern, uint32_t flags, bool nocase,
+                      struct arena *arena, struct errmsg *em);
 
 #endif

@@ -15,8 +15,8 @@ static struct query *copy_of(struct weight_shared *sh, const struct query *q)
 }
 
 /* q with its boost multiplied. */
-static enum err boosted(struct weight_shared *sh, const struct query *q, float boost, const struct query **out,
-                        struct errmsg *em)
+static enum err boosted(struct weight_shared *sh, const struct query *q, float boost,
+                        const struct query **out, struct errmsg *em)
 {
     *out = q;
     if (boost == 1) {
@@ -31,7 +31,8 @@ static enum err boosted(struct weight_shared *sh, const struct query *q, float b
     return ERR_OK;
 }
 
-static enum err nothing(struct weight_shared *sh, const char *reason, const struct query **out, struct errmsg *em)
+static enum err nothing(struct weight_shared *sh, const char *reason, const struct query **out,
+                        struct errmsg *em)
 {
     struct query *q = ARENA_NEW(sh->cx.arena, struct query);
     *out = q;
@@ -118,7 +119,8 @@ static void promote_filters(struct clauses *c)
 }
 
 /* Equal scoring clauses become one with the sum of their boosts. */
-static enum err merge_equal(struct weight_shared *sh, struct clauses *c, enum bool_occur occur, struct errmsg *em)
+static enum err merge_equal(struct weight_shared *sh, struct clauses *c, enum bool_occur occur,
+                            struct errmsg *em)
 {
     for (uint32_t i = 0; i < c->n; i++) {
         double sum = c->v[i].query->boost;
@@ -193,8 +195,8 @@ static enum err flatten(struct weight_shared *sh, struct clauses *c, bool *chang
     return ERR_OK;
 }
 
-static enum err make_bool(struct weight_shared *sh, const struct clauses *c, float boost, const struct query **out,
-                          struct errmsg *em)
+static enum err make_bool(struct weight_shared *sh, const struct clauses *c, float boost,
+                          const struct query **out, struct errmsg *em)
 {
     struct query *q = ARENA_NEW(sh->cx.arena, struct query);
     *out = q;
@@ -208,8 +210,8 @@ static enum err make_bool(struct weight_shared *sh, const struct clauses *c, flo
     return ERR_OK;
 }
 
-static enum err make_constant(struct weight_shared *sh, const struct query *child, float boost, const struct query **out,
-                              struct errmsg *em)
+static enum err make_constant(struct weight_shared *sh, const struct query *child, float boost,
+                              const struct query **out, struct errmsg *em)
 {
     struct query *q = ARENA_NEW(sh->cx.arena, struct query);
     *out = q;
@@ -222,7 +224,8 @@ static enum err make_constant(struct weight_shared *sh, const struct query *chil
 }
 
 /* The only scoring clause matches everything: its score is a constant over the filters. */
-static enum err constant_over_filters(struct weight_shared *sh, struct clauses *c, bool *changed, struct errmsg *em)
+static enum err constant_over_filters(struct weight_shared *sh, struct clauses *c, bool *changed,
+                                      struct errmsg *em)
 {
     struct clauses inner = {ARENA_ARRAY(sh->cx.arena, struct bool_clause, c->n), 0, 0}, outer = inner;
     const struct query *all = NULL;
@@ -245,7 +248,8 @@ static enum err constant_over_filters(struct weight_shared *sh, struct clauses *
         }
     }
     const struct query *filters = inner.v[0].query, *constant;
-    enum err e = inner.n == 1 ? query_rewrite(sh, filters, &filters, em) : make_bool(sh, &inner, 1, &filters, em);
+    enum err e =
+        inner.n == 1 ? query_rewrite(sh, filters, &filters, em) : make_bool(sh, &inner, 1, &filters, em);
     if (e == ERR_OK && filters->kind == Q_CONSTANT) {
         filters = filters->one.child;
     }
@@ -273,7 +277,8 @@ static bool contradiction(const struct clauses *c)
         if (c->v[i].occur != OCCUR_MUST_NOT) {
             continue;
         }
-        if (c->v[i].query->kind == Q_MATCH_ALL || has(c, OCCUR_MUST, c->v[i].query) || has(c, OCCUR_FILTER, c->v[i].query)) {
+        if (c->v[i].query->kind == Q_MATCH_ALL || has(c, OCCUR_MUST, c->v[i].query)
+            || has(c, OCCUR_FILTER, c->v[i].query)) {
             return true;
         }
     }
@@ -281,8 +286,8 @@ static bool contradiction(const struct clauses *c)
 }
 
 /* A boolean of one clause is that clause. *done tells. */
-static enum err single(struct weight_shared *sh, const struct clauses *c, float boost, bool *done, const struct query **out,
-                       struct errmsg *em)
+static enum err single(struct weight_shared *sh, const struct clauses *c, float boost, bool *done,
+                       const struct query **out, struct errmsg *em)
 {
     *done = true;
     if (c->n == 0) {
@@ -336,9 +341,11 @@ static enum err simplify(struct weight_shared *sh, struct clauses *c, struct err
     return e;
 }
 
-static enum err rewrite_bool(struct weight_shared *sh, const struct query *q, const struct query **out, struct errmsg *em)
+static enum err rewrite_bool(struct weight_shared *sh, const struct query *q, const struct query **out,
+                             struct errmsg *em)
 {
-    struct clauses c = {ARENA_ARRAY(sh->cx.arena, struct bool_clause, q->boolean.n), q->boolean.n, q->boolean.min_should};
+    struct clauses c = {ARENA_ARRAY(sh->cx.arena, struct bool_clause, q->boolean.n), q->boolean.n,
+                        q->boolean.min_should};
     bool done, changed;
     if (c.v == NULL) {
         return err_no_memory(em);
@@ -372,7 +379,8 @@ static enum err rewrite_bool(struct weight_shared *sh, const struct query *q, co
 
 /* ---- the others ---- */
 
-static enum err rewrite_dis_max(struct weight_shared *sh, const struct query *q, const struct query **out, struct errmsg *em)
+static enum err rewrite_dis_max(struct weight_shared *sh, const struct query *q, const struct query **out,
+                                struct errmsg *em)
 {
     const struct query **v = ARENA_ARRAY(sh->cx.arena, const struct query *, q->dis_max.n);
     struct query *c = copy_of(sh, q);
@@ -408,7 +416,8 @@ static enum err rewrite_dis_max(struct weight_shared *sh, const struct query *q,
     return ERR_OK;
 }
 
-static enum err rewrite_constant(struct weight_shared *sh, const struct query *q, const struct query **out, struct errmsg *em)
+static enum err rewrite_constant(struct weight_shared *sh, const struct query *q, const struct query **out,
+                                 struct errmsg *em)
 {
     const struct query *child;
     enum err e = query_rewrite(sh, q->one.child, &child, em);
@@ -433,7 +442,8 @@ static enum err rewrite_constant(struct weight_shared *sh, const struct query *q
     return make_constant(sh, child, q->boost, out, em);
 }
 
-static enum err rewrite_function(struct weight_shared *sh, const struct query *q, const struct query **out, struct errmsg *em)
+static enum err rewrite_function(struct weight_shared *sh, const struct query *q, const struct query **out,
+                                 struct errmsg *em)
 {
     struct query *c = copy_of(sh, q);
     struct score_function *v = ARENA_ARRAY(sh->cx.arena, struct score_function, q->function_score.n);
@@ -452,7 +462,8 @@ static enum err rewrite_function(struct weight_shared *sh, const struct query *q
     return e;
 }
 
-static enum err rewrite_phrase(struct weight_shared *sh, const struct query *q, const struct query **out, struct errmsg *em)
+static enum err rewrite_phrase(struct weight_shared *sh, const struct query *q, const struct query **out,
+                               struct errmsg *em)
 {
     const struct query *p = q;
     enum err e = ERR_OK;
@@ -495,7 +506,8 @@ static enum err rewrite_phrase(struct weight_shared *sh, const struct query *q, 
     return e == ERR_OK ? rewrite_bool(sh, any, out, em) : e;
 }
 
-static enum err rewrite_children(struct weight_shared *sh, const struct query *q, const struct query **out, struct errmsg *em)
+static enum err rewrite_children(struct weight_shared *sh, const struct query *q, const struct query **out,
+                                 struct errmsg *em)
 {
     struct query *c = copy_of(sh, q);
     enum err e;
@@ -517,7 +529,8 @@ static enum err rewrite_children(struct weight_shared *sh, const struct query *q
 }
 
 /* A boost of 0: the scores below are not asked for. */
-static enum err unscored(struct weight_shared *sh, const struct query *q, const struct query **out, struct errmsg *em)
+static enum err unscored(struct weight_shared *sh, const struct query *q, const struct query **out,
+                         struct errmsg *em)
 {
     struct query *child = copy_of(sh, q);
     const struct query *constant;
@@ -530,7 +543,8 @@ static enum err unscored(struct weight_shared *sh, const struct query *q, const 
     return e == ERR_OK ? rewrite_constant(sh, constant, out, em) : e;
 }
 
-enum err query_rewrite(struct weight_shared *sh, const struct query *q, const struct query **out, struct errmsg *em)
+enum err query_rewrite(struct weight_shared *sh, const struct query *q, const struct query **out,
+                       struct errmsg *em)
 {
     enum err e;
     *out = q;
@@ -604,7 +618,8 @@ static bool same_bool(const struct query *a, const struct query *b)
         return false;
     }
     for (uint32_t i = 0; i < a->boolean.n; i++) {
-        if (a->boolean.v[i].occur != b->boolean.v[i].occur || !query_equal(a->boolean.v[i].query, b->boolean.v[i].query)) {
+        if (a->boolean.v[i].occur != b->boolean.v[i].occur
+            || !query_equal(a->boolean.v[i].query, b->boolean.v[i].query)) {
             return false;
         }
     }
@@ -638,7 +653,8 @@ bool query_same(const struct query *a, const struct query *b)
     case Q_EXISTS:
         return true;
     case Q_TERM:
-        return str_eq(a->term.term, b->term.term); /* whatever the statistics: as Lucene's TermQuery compares */
+        return str_eq(a->term.term,
+                      b->term.term); /* whatever the statistics: as Lucene's TermQuery compares */
     case Q_TERMS:
     case Q_SYNONYM:
     case Q_IDS:
@@ -652,8 +668,9 @@ bool query_same(const struct query *a, const struct query *b)
     case Q_PREFIX:
     case Q_WILDCARD:
     case Q_REGEXP:
-        return str_eq(a->multi.pattern, b->multi.pattern) && a->multi.case_insensitive == b->multi.case_insensitive
-               && a->multi.exact == b->multi.exact && a->multi.flags == b->multi.flags;
+        return str_eq(a->multi.pattern, b->multi.pattern)
+               && a->multi.case_insensitive == b->multi.case_insensitive && a->multi.exact == b->multi.exact
+               && a->multi.flags == b->multi.flags;
     case Q_PHRASE:
         return same_phrase(a, b);
     case Q_BOOL:

@@ -93,7 +93,8 @@ static int by_term(const void *a, const void *b)
     return str_cmp(((const struct found_term *)a)->term, ((const struct found_term *)b)->term);
 }
 
-static enum err gather(struct weight_shared *sh, const struct query *q, struct gathering *g, struct errmsg *em)
+static enum err gather(struct weight_shared *sh, const struct query *q, struct gathering *g,
+                       struct errmsg *em)
 {
     struct term_matcher m;
     enum err e = term_matcher_init(&m, q, sh->cx.arena, em);
@@ -122,11 +123,13 @@ static enum err gather(struct weight_shared *sh, const struct query *q, struct g
     return ERR_OK;
 }
 
-static struct query *term_node(struct weight_shared *sh, const struct query *like, struct str term, float boost)
+static struct query *term_node(struct weight_shared *sh, const struct query *like, struct str term,
+                               float boost)
 {
     struct query *t = ARENA_NEW(sh->cx.arena, struct query);
     if (t != NULL) {
-        *t = (struct query){.kind = Q_TERM, .boost = boost, .field = like->field, .field_name = like->field_name};
+        *t = (struct query){
+            .kind = Q_TERM, .boost = boost, .field = like->field, .field_name = like->field_name};
         t->term.term = term;
     }
     return t;
@@ -148,7 +151,8 @@ static struct term_override *blend(struct weight_shared *sh, const struct query 
     return o;
 }
 
-enum err expand_terms(struct weight_shared *sh, const struct query *q, const struct query **out, struct errmsg *em)
+enum err expand_terms(struct weight_shared *sh, const struct query *q, const struct query **out,
+                      struct errmsg *em)
 {
     struct gathering g;
     enum err e = gather(sh, q, &g, em);
@@ -209,7 +213,8 @@ static bool take_prefix(void *self, const struct term_iter *it, unsigned edits)
     return p->n < p->max;
 }
 
-enum err expand_phrase_prefix(struct weight_shared *sh, const struct query *q, const struct query **out, struct errmsg *em)
+enum err expand_phrase_prefix(struct weight_shared *sh, const struct query *q, const struct query **out,
+                              struct errmsg *em)
 {
     const struct phrase_term *last = &q->phrase.v[q->phrase.n - 1];
     struct prefix_terms p = {.arena = sh->cx.arena, .max = q->phrase.max_expansions};
@@ -233,7 +238,8 @@ enum err expand_phrase_prefix(struct weight_shared *sh, const struct query *q, c
     if (p.n == 0) {
         c->kind = Q_MATCH_NONE;
         c->boost = 1;
-        c->none.reason = STR("No terms supplied for org.elasticsearch.common.lucene.search.MultiPhrasePrefixQuery");
+        c->none.reason =
+            STR("No terms supplied for org.elasticsearch.common.lucene.search.MultiPhrasePrefixQuery");
         return ERR_OK;
     }
     memcpy(v, q->phrase.v, q->phrase.n * sizeof(*v));
@@ -246,8 +252,8 @@ enum err expand_phrase_prefix(struct weight_shared *sh, const struct query *q, c
 
 /* ---- cross_fields ---- */
 
-/* Elasticsearch's BlendedTermQuery: the commonest field's frequency is taken for all, with a small bias that lets commoner
- * fields win ties. */
+/* Elasticsearch's BlendedTermQuery: the commonest field's frequency is taken for all, with a small bias that
+ * lets commoner fields win ties. */
 static void blend_fields(struct weight_shared *sh, const struct query *q, struct term_override *o)
 {
     int64_t max_doc = sh->cx.view->doc_count, min_sum = INT64_MAX, max = 0, sum = 0;
@@ -297,7 +303,8 @@ static void blend_fields(struct weight_shared *sh, const struct query *q, struct
     }
 }
 
-enum err expand_blended(struct weight_shared *sh, const struct query *q, const struct query **out, struct errmsg *em)
+enum err expand_blended(struct weight_shared *sh, const struct query *q, const struct query **out,
+                        struct errmsg *em)
 {
     uint32_t n = q->blended.n;
     struct term_override *o = ARENA_ARRAY(sh->cx.arena, struct term_override, n);

@@ -46,8 +46,12 @@ enum err function_bind(struct bound_function *b, const struct score_function *f,
     case FUNC_RANDOM:
         return bind_random(b, em);
     case FUNC_SCRIPT: {
-        struct script_docs_opts o = {.script = f->script, .params = f->params, .mapping = sh->cx.view->mapping, .leaf = leaf,
-                                     .arena = arena, .now_ms = sh->cx.now_ms};
+        struct script_docs_opts o = {.script = f->script,
+                                     .params = f->params,
+                                     .mapping = sh->cx.view->mapping,
+                                     .leaf = leaf,
+                                     .arena = arena,
+                                     .now_ms = sh->cx.now_ms};
         return script_docs_new(&b->script, &o, em);
     }
     default:
@@ -95,8 +99,10 @@ static enum err field_value(struct bound_function *b, doc_id doc, double *out, s
     }
     double result = modify(f->modifier, v * (double)f->factor);
     if (result < 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "field value function must not produce negative scores, but got: [%g] for field value: [%g]", result, v);
+        return err_set(
+            em, ERR_ILLEGAL_ARGUMENT,
+            "field value function must not produce negative scores, but got: [%g] for field value: [%g]",
+            result, v);
     }
     *out = result;
     return ERR_OK;
@@ -255,7 +261,8 @@ enum err function_raw(struct bound_function *b, doc_id doc, float score, double 
             struct buf t;
             buf_init(&t, NULL, 64);
             num_put_double(&t, *out);
-            e = err_set(em, ERR_ILLEGAL_ARGUMENT, "script score function must not produce negative scores, but got: [%.*s]",
+            e = err_set(em, ERR_ILLEGAL_ARGUMENT,
+                        "script score function must not produce negative scores, but got: [%.*s]",
                         STR_ARG(buf_view(&t)));
             buf_fini(&t);
         }
@@ -276,7 +283,8 @@ enum err function_value(struct bound_function *b, doc_id doc, float score, doubl
 
 static const char *modifier_name(enum value_modifier m)
 {
-    static const char *const names[] = {"none", "log", "log1p", "log2p", "ln", "ln1p", "ln2p", "square", "sqrt", "reciprocal"};
+    static const char *const names[] = {"none", "log",  "log1p",  "log2p", "ln",
+                                        "ln1p", "ln2p", "square", "sqrt",  "reciprocal"};
     return names[m];
 }
 
@@ -300,12 +308,14 @@ static struct str float_text(struct arena *a, float v)
     return s.p != NULL ? s : STR("");
 }
 
-static struct explanation *explain_field_value(struct bound_function *b, doc_id doc, double value, struct arena *a)
+static struct explanation *explain_field_value(struct bound_function *b, doc_id doc, double value,
+                                               struct arena *a)
 {
     const struct score_function *f = b->f;
     struct str missing = f->has_missing ? number_text(a, f->missing) : STR("null");
     (void)doc;
-    return explain_new(a, true, (float)value, "field value function: %s(doc['%.*s'].value%s%.*s * factor=%.*s)",
+    return explain_new(a, true, (float)value,
+                       "field value function: %s(doc['%.*s'].value%s%.*s * factor=%.*s)",
                        modifier_name(f->modifier), f->field != NULL ? (int)f->field->path.n : 0,
                        f->field != NULL ? f->field->path.p : "", f->has_missing ? "?:" : "",
                        f->has_missing ? (int)missing.n : 0, missing.p, STR_ARG(float_text(a, f->factor)));
@@ -368,14 +378,15 @@ static struct explanation *explain_decay(struct bound_function *b, doc_id doc, d
         num_put_double(&t, scale);
         buf_char(&t, ')');
     }
-    struct explanation *e = explain_new(a, true, (float)value, "Function for field %.*s:", STR_ARG(f->field->path));
+    struct explanation *e =
+        explain_new(a, true, (float)value, "Function for field %.*s:", STR_ARG(f->field->path));
     e = explain_add(a, e, explain_new(a, true, (float)value, "%.*s", STR_ARG(buf_view(&t))));
     buf_fini(&t);
     return e;
 }
 
-enum err function_explain(struct bound_function *b, doc_id doc, float score, struct explanation *query, struct arena *a,
-                          struct explanation **out, struct errmsg *em)
+enum err function_explain(struct bound_function *b, doc_id doc, float score, struct explanation *query,
+                          struct arena *a, struct explanation **out, struct errmsg *em)
 {
     const struct score_function *f = b->f;
     double raw;
@@ -394,8 +405,9 @@ enum err function_explain(struct bound_function *b, doc_id doc, float score, str
         x = explain_field_value(b, doc, raw, a);
         break;
     case FUNC_RANDOM:
-        x = explain_new(a, true, (float)raw, "random score function (seed: %lld, field: %.*s)", (long long)f->seed,
-                        f->field != NULL ? (int)f->field->path.n : 4, f->field != NULL ? f->field->path.p : "null");
+        x = explain_new(a, true, (float)raw, "random score function (seed: %lld, field: %.*s)",
+                        (long long)f->seed, f->field != NULL ? (int)f->field->path.n : 4,
+                        f->field != NULL ? f->field->path.p : "null");
         break;
     case FUNC_DECAY:
         x = explain_decay(b, doc, raw, a);

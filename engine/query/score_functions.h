@@ -11,7 +11,7 @@ struct bound_function {
     const struct leaf *leaf;
     struct weight_shared *shared;
     struct num_column column;
-    bool whole_column;            /* values are whole numbers */
+    bool whole_column;             /* values are whole numbers */
     const struct seg_field *bytes; /* random_score: _id or a keyword's dictionary */
     struct ord_column ords;
     struct buf term;
@@ -27,7 +27,7 @@ enum err function_bind(struct bound_function *b, const struct score_function *f,
 enum err function_value(struct bound_function *b, doc_id doc, float score, double *out, struct errmsg *em);
 /* As function_value, before the weight. */
 enum err function_raw(struct bound_function *b, doc_id doc, float score, double *out, struct errmsg *em);
-enum err function_explain(struct bound_function *b, doc_id doc, float score, struct explanation *query, struct arena *a,
-                          struct explanation **out, struct errmsg *em);
+enum err function_explain(struct bound_function *b, doc_id doc, float score, struct explanation *query,
+                          struct arena *a, struct explanation **out, struct errmsg *em);
 
 #endif

@@ -67,8 +67,8 @@ static bool gather(struct gathered *g, const struct query *q)
     }
 }
 
-enum err query_scored_terms(const struct query *q, const struct view *v, struct arena *arena, struct str (**out)[2], uint32_t *n,
-                            struct errmsg *em)
+enum err query_scored_terms(const struct query *q, const struct view *v, struct arena *arena,
+                            struct str (**out)[2], uint32_t *n, struct errmsg *em)
 {
     struct weight_shared *sh = ARENA_NEW(arena, struct weight_shared);
     struct gathered g = {.arena = arena};

@@ -124,7 +124,8 @@ static doc_id conjunction_seek(struct scorer *s, doc_id target)
     if (s->doc == DOC_END) {
         return DOC_END;
     }
-    return compete(c, align(c, scorer_is_before(c->v[0], target) ? scorer_seek(c->v[0], target) : c->v[0]->doc));
+    return compete(c,
+                   align(c, scorer_is_before(c->v[0], target) ? scorer_seek(c->v[0], target) : c->v[0]->doc));
 }
 
 static bool conjunction_matches(struct scorer *s)
@@ -239,8 +240,8 @@ static int by_cost(const void *a, const void *b)
     return x < y ? -1 : x > y ? 1 : 0;
 }
 
-enum err conjunction_new(struct arena *a, struct scorer **all, uint32_t n, struct scorer **scoring, uint32_t n_scoring, bool top,
-                         struct scorer **out, struct errmsg *em)
+enum err conjunction_new(struct arena *a, struct scorer **all, uint32_t n, struct scorer **scoring,
+                         uint32_t n_scoring, bool top, struct scorer **out, struct errmsg *em)
 {
     if (n == 1 && n_scoring == 1) {
         *out = all[0];
@@ -261,7 +262,8 @@ enum err conjunction_new(struct arena *a, struct scorer **all, uint32_t n, struc
     }
     memcpy(v, all, n * sizeof(*v));
     qsort(v, n, sizeof(*v), by_cost);
-    *c = (struct conjunction){.v = v, .n = n, .scoring = scoring, .n_scoring = n_scoring, .verify = verify, .top = top, .min = -1};
+    *c = (struct conjunction){
+        .v = v, .n = n, .scoring = scoring, .n_scoring = n_scoring, .verify = verify, .top = top, .min = -1};
     bool fills = true;
     for (uint32_t i = 0; i < n; i++) {
         if (v[i]->ops->matches != NULL) {
@@ -269,8 +271,10 @@ enum err conjunction_new(struct arena *a, struct scorer **all, uint32_t n, struc
         }
         fills = fills && v[i]->ops->fill != NULL;
     }
-    c->base = (struct scorer){c->n_verify > 0 ? &verifying_ops : fills ? &filling_ops : &plain_ops, POSTINGS_UNPOSITIONED,
-                              v[0]->cost};
+    c->base = (struct scorer){c->n_verify > 0 ? &verifying_ops
+                              : fills         ? &filling_ops
+                                              : &plain_ops,
+                              POSTINGS_UNPOSITIONED, v[0]->cost};
     *out = &c->base;
     return ERR_OK;
 }
@@ -382,9 +386,10 @@ enum err exclusion_new(struct arena *a, struct scorer *required, struct scorer *
         return err_no_memory(em);
     }
     bool fills = required->ops->fill != NULL && excluded->ops->fill != NULL;
-    *x = (struct exclusion){{fills ? &exclusion_fill_ops : &exclusion_ops, POSTINGS_UNPOSITIONED, required->cost},
-                            required,
-                            excluded};
+    *x = (struct exclusion){
+        {fills ? &exclusion_fill_ops : &exclusion_ops, POSTINGS_UNPOSITIONED, required->cost},
+        required,
+        excluded};
     *out = &x->base;
     return ERR_OK;
 }
@@ -471,7 +476,8 @@ static doc_id optional_seek(struct scorer *s, doc_id target)
     if (s->doc == DOC_END) {
         return DOC_END;
     }
-    return optional_from(o, scorer_is_before(o->required, target) ? scorer_seek(o->required, target) : o->required->doc);
+    return optional_from(o, scorer_is_before(o->required, target) ? scorer_seek(o->required, target)
+                                                                  : o->required->doc);
 }
 
 static bool optional_matches(struct scorer *s)
@@ -525,16 +531,16 @@ static const struct scorer_ops optional_verifying_ops = {.next = optional_next,
                                                          .max_score = optional_max,
                                                          .min_score = optional_min};
 
-enum err optional_new(struct arena *a, struct scorer *required, struct scorer *extra, bool top, struct scorer **out,
-                      struct errmsg *em)
+enum err optional_new(struct arena *a, struct scorer *required, struct scorer *extra, bool top,
+                      struct scorer **out, struct errmsg *em)
 {
     struct optional *o = ARENA_NEW(a, struct optional);
     if (o == NULL) {
         return err_no_memory(em);
     }
     *o = (struct optional){.required = required, .extra = extra, .top = top, .min = -1};
-    o->base = (struct scorer){required->ops->matches != NULL ? &optional_verifying_ops : &optional_ops, POSTINGS_UNPOSITIONED,
-                              required->cost};
+    o->base = (struct scorer){required->ops->matches != NULL ? &optional_verifying_ops : &optional_ops,
+                              POSTINGS_UNPOSITIONED, required->cost};
     *out = &o->base;
     return ERR_OK;
 }

@@ -1,5 +1,5 @@
-/* Documents that any of several scorers match, one at a time: for few children, for leads that visit few documents, and
- * for the best of several scores (dis_max). Windows are in scorer_windows.c. */
+/* Documents that any of several scorers match, one at a time: for few children, for leads that visit few
+ * documents, and for the best of several scores (dis_max). Windows are in scorer_windows.c. */
 #include "engine/query/scorers.h"
 
 #include "engine/query/scorer_windows.h"
@@ -26,8 +26,8 @@ static struct disjunction *self(struct scorer *s)
     return (struct disjunction *)(void *)s;
 }
 
-/* The bound of the scores from the last shallow target to `to`; `left`: of documents that are still to come (whoever asks
- * from outside may hold some that were read already). */
+/* The bound of the scores from the last shallow target to `to`; `left`: of documents that are still to come
+ * (whoever asks from outside may hold some that were read already). */
 static float bound(struct disjunction *d, doc_id to, bool left)
 {
     double sum = 0;
@@ -222,16 +222,22 @@ static const struct scorer_ops verifying_ops = {.next = disjunction_next,
                                                 .max_score = disjunction_max,
                                                 .min_score = disjunction_min};
 
-static enum err one_by_one(struct arena *a, struct scorer **v, uint32_t n, const struct disjunction_opts *o, uint64_t cost,
-                           struct scorer **out, struct errmsg *em)
+static enum err one_by_one(struct arena *a, struct scorer **v, uint32_t n, const struct disjunction_opts *o,
+                           uint64_t cost, struct scorer **out, struct errmsg *em)
 {
     struct disjunction *d = ARENA_NEW(a, struct disjunction);
     bool fills = o->min_should <= 1;
     if (d == NULL) {
         return err_no_memory(em);
     }
-    *d = (struct disjunction){.v = v, .n = n, .min_should = o->min_should, .dis_max = o->dis_max, .tie_breaker = o->tie_breaker,
-                              .min = -1, .top = o->top, .verified = DOC_END};
+    *d = (struct disjunction){.v = v,
+                              .n = n,
+                              .min_should = o->min_should,
+                              .dis_max = o->dis_max,
+                              .tie_breaker = o->tie_breaker,
+                              .min = -1,
+                              .top = o->top,
+                              .verified = DOC_END};
     d->accept = ARENA_ARRAY(a, uint64_t, bits_words(n));
     if (d->accept == NULL) {
         return err_no_memory(em);
@@ -240,13 +246,16 @@ static enum err one_by_one(struct arena *a, struct scorer **v, uint32_t n, const
         d->verifies = d->verifies || v[i]->ops->matches != NULL;
         fills = fills && v[i]->ops->fill != NULL;
     }
-    d->base = (struct scorer){d->verifies ? &verifying_ops : fills ? &filling_ops : &plain_ops, POSTINGS_UNPOSITIONED, cost};
+    d->base = (struct scorer){d->verifies ? &verifying_ops
+                              : fills     ? &filling_ops
+                                          : &plain_ops,
+                              POSTINGS_UNPOSITIONED, cost};
     *out = &d->base;
     return ERR_OK;
 }
 
-enum err disjunction_new(struct arena *a, struct scorer **v, uint32_t n, const struct disjunction_opts *o, struct scorer **out,
-                         struct errmsg *em)
+enum err disjunction_new(struct arena *a, struct scorer **v, uint32_t n, const struct disjunction_opts *o,
+                         struct scorer **out, struct errmsg *em)
 {
     uint64_t cost = 0;
     bool verifies = false;

@@ -162,7 +162,8 @@ static const struct scorer_ops docs_ops = {.next = docs_next,
                                            .min_score = docs_min,
                                            .fill = docs_fill};
 
-enum err docs_scorer_new(struct arena *a, const doc_id *docs, uint32_t n, float score, struct scorer **out, struct errmsg *em)
+enum err docs_scorer_new(struct arena *a, const doc_id *docs, uint32_t n, float score, struct scorer **out,
+                         struct errmsg *em)
 {
     struct docs_scorer *s = ARENA_NEW(a, struct docs_scorer);
     if (s == NULL) {
@@ -211,8 +212,12 @@ static void all_fill(struct scorer *s, doc_id from, doc_id to, uint64_t *bits)
     all_seek(s, to);
 }
 
-static const struct scorer_ops all_ops = {
-    .next = all_next, .seek = all_seek, .score = flat_score, .max_score = flat_max, .min_score = all_min, .fill = all_fill};
+static const struct scorer_ops all_ops = {.next = all_next,
+                                          .seek = all_seek,
+                                          .score = flat_score,
+                                          .max_score = flat_max,
+                                          .min_score = all_min,
+                                          .fill = all_fill};
 
 enum err all_scorer_new(struct arena *a, uint32_t n_docs, float score, struct scorer **out, struct errmsg *em)
 {
@@ -276,14 +281,15 @@ static const struct scorer_ops verify_ops = {.next = verify_next,
                                              .max_score = flat_max,
                                              .min_score = verify_min};
 
-enum err verify_scorer_new(struct arena *a, const uint64_t *bits, uint32_t n_docs, uint64_t cost, verify_fn verify, void *self,
-                           float score, struct scorer **out, struct errmsg *em)
+enum err verify_scorer_new(struct arena *a, const uint64_t *bits, uint32_t n_docs, uint64_t cost,
+                           verify_fn verify, void *self, float score, struct scorer **out, struct errmsg *em)
 {
     struct verify_scorer *s = ARENA_NEW(a, struct verify_scorer);
     if (s == NULL) {
         return err_no_memory(em);
     }
-    *s = (struct verify_scorer){{{&verify_ops, POSTINGS_UNPOSITIONED, cost}, score}, bits, n_docs, verify, self};
+    *s = (struct verify_scorer){
+        {{&verify_ops, POSTINGS_UNPOSITIONED, cost}, score}, bits, n_docs, verify, self};
     *out = &s->flat.base;
     return ERR_OK;
 }
@@ -349,9 +355,11 @@ static const struct scorer_ops constant_ops_two_phase = {.next = constant_next,
                                                          .max_score = flat_max,
                                                          .min_score = constant_min};
 
-enum err constant_scorer_new(struct arena *a, struct scorer *child, float score, struct scorer **out, struct errmsg *em)
+enum err constant_scorer_new(struct arena *a, struct scorer *child, float score, struct scorer **out,
+                             struct errmsg *em)
 {
-    if (child->ops == &bits_ops || child->ops == &docs_ops || child->ops == &all_ops || child->ops == &verify_ops) {
+    if (child->ops == &bits_ops || child->ops == &docs_ops || child->ops == &all_ops
+        || child->ops == &verify_ops) {
         ((struct flat_scorer *)(void *)child)->score = score;
         *out = child;
         return ERR_OK;

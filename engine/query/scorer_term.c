@@ -19,7 +19,8 @@ static doc_id move_block(struct term_scorer *t, doc_id target)
 {
     struct impact v[IMPACTS_MAX];
     if (t->p.doc == DOC_END && t->p.doc_freq <= POSTINGS_BLOCK) {
-        /* All was read, into a window that may not have been looked at yet: the block's end is no longer known. */
+        /* All was read, into a window that may not have been looked at yet: the block's end is no longer
+         * known. */
         t->block_from = target;
         t->block_best = whole_best(t);
         return t->block_to = DOC_END - 1;
@@ -142,7 +143,8 @@ static void term_min(struct scorer *s, float min)
     }
     t->min = min;
     t->up_to = 0; /* look at the current block again */
-    if (s->doc != POSTINGS_UNPOSITIONED && s->doc != DOC_END && move_block(t, s->doc) != DOC_END && t->block_best > min) {
+    if (s->doc != POSTINGS_UNPOSITIONED && s->doc != DOC_END && move_block(t, s->doc) != DOC_END
+        && t->block_best > min) {
         t->up_to = t->block_to;
     }
 }
@@ -206,8 +208,8 @@ const struct scorer_ops term_scorer_ops = {.next = term_next,
                                            .min_score = term_min,
                                            .fill = term_fill};
 
-enum err term_scorer_new(struct arena *a, const struct seg_field *f, const struct term_info *t, const struct sim *sim,
-                         struct scorer **out, struct errmsg *em)
+enum err term_scorer_new(struct arena *a, const struct seg_field *f, const struct term_info *t,
+                         const struct sim *sim, struct scorer **out, struct errmsg *em)
 {
     struct term_scorer *s = arena_alloc(a, sizeof(*s)); /* the decoded block needs no zeroing */
     if (s == NULL) {
@@ -233,5 +235,6 @@ doc_id scorer_shallow(struct scorer *s, doc_id target)
 
 float scorer_max(struct scorer *s, doc_id up_to)
 {
-    return s->ops->max_score != NULL ? s->ops->max_score(s, s->ops->shallow != NULL ? up_to : DOC_END) : __builtin_inff();
+    return s->ops->max_score != NULL ? s->ops->max_score(s, s->ops->shallow != NULL ? up_to : DOC_END)
+                                     : __builtin_inff();
 }

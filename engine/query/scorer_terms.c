@@ -1,5 +1,5 @@
-/* Conjunctions of scored terms for the best k: the lead's block of scores is held against what the other terms can add
- * at most, so that most documents are left out before the other terms' postings are touched. */
+/* Conjunctions of scored terms for the best k: the lead's block of scores is held against what the other
+ * terms can add at most, so that most documents are left out before the other terms' postings are touched. */
 #include "engine/query/scorers.h"
 
 #include <stdlib.h>
@@ -31,7 +31,8 @@ static doc_id end(struct term_conjunction *c)
     return c->base.doc = DOC_END;
 }
 
-/* Bounds over the lead's block that holds `target`; skips blocks that cannot compete. Returns where to go on. */
+/* Bounds over the lead's block that holds `target`; skips blocks that cannot compete. Returns where to go
+ * on. */
 static doc_id next_span(struct term_conjunction *c, doc_id target)
 {
     for (;;) {
@@ -184,7 +185,8 @@ static int by_cost(const void *a, const void *b)
     return x < y ? -1 : x > y ? 1 : 0;
 }
 
-enum err term_conjunction_new(struct arena *a, struct scorer **v, uint32_t n, struct scorer **out, struct errmsg *em)
+enum err term_conjunction_new(struct arena *a, struct scorer **v, uint32_t n, struct scorer **out,
+                              struct errmsg *em)
 {
     struct term_conjunction *c = ARENA_NEW(a, struct term_conjunction);
     if (c == NULL || (c->v = ARENA_ARRAY(a, struct member, n)) == NULL

@@ -1,11 +1,12 @@
-/* Turtle and Flood's MAXSCORE with block bounds (Ding and Suel; Lucene's BlockMaxMaxscoreBulkScorer), behind the iterator
- * that all scorers are.
+/* Turtle and Flood's MAXSCORE with block bounds (Ding and Suel; Lucene's BlockMaxMaxscoreBulkScorer), behind
+ * the iterator that all scorers are.
  *
- * The documents are cut into windows. In a window each child has a bound on its scores. The children with the smallest
- * bounds whose sum does not reach what competes are "non-essential": a document that only they match cannot compete, so
- * they are not walked, only asked about documents that the essential ones found. Essential children add their scores into
- * an array over the window; scores are sums in double, rounded once, so that the order in which children are added does
- * not show (floats of comparable size add up exactly in double). */
+ * The documents are cut into windows. In a window each child has a bound on its scores. The children with the
+ * smallest bounds whose sum does not reach what competes are "non-essential": a document that only they match
+ * cannot compete, so they are not walked, only asked about documents that the essential ones found. Essential
+ * children add their scores into an array over the window; scores are sums in double, rounded once, so that
+ * the order in which children are added does not show (floats of comparable size add up exactly in
+ * double). */
 #include "engine/query/scorer_windows.h"
 
 #include <stdlib.h>
@@ -25,7 +26,7 @@ struct window_scorer {
     struct scorer base;
     struct child *v; /* ordered by bound within a span */
     uint32_t n;
-    uint32_t first;  /* the first essential child; n: none */
+    uint32_t first; /* the first essential child; n: none */
     uint32_t min_should;
     bool top;
     float min;       /* negative: all documents are wanted */
@@ -36,7 +37,7 @@ struct window_scorer {
     bool marked;        /* its documents are in bits; else those with a sum above 0 count */
     bool single;        /* there is one essential child, a term: it is walked, and nothing added up */
     uint32_t n_docs;
-    float score;        /* of base.doc */
+    float score; /* of base.doc */
     uint64_t bits[WINDOW_WORDS];
     double sums[WINDOW];
     uint16_t counts[WINDOW]; /* min_should > 1 */
@@ -93,7 +94,8 @@ static void next_span(struct window_scorer *w, doc_id target)
 
 static void add_terms(struct window_scorer *w, struct term_scorer *t)
 {
-    doc_id doc = t->p.doc == POSTINGS_UNPOSITIONED || t->p.doc < w->start ? postings_seek(&t->p, w->start) : t->p.doc;
+    doc_id doc =
+        t->p.doc == POSTINGS_UNPOSITIONED || t->p.doc < w->start ? postings_seek(&t->p, w->start) : t->p.doc;
     bool marks = w->marked, counting = w->min_should > 1;
     while (doc < w->stop) {
         const doc_id *docs = t->p.docs;
@@ -277,7 +279,8 @@ static doc_id in_term(struct window_scorer *w, doc_id target)
                 return DOC_END;
             }
         }
-        t->base.doc = t->p.doc != POSTINGS_UNPOSITIONED && t->p.doc >= target ? t->p.doc : postings_seek(&t->p, target);
+        t->base.doc =
+            t->p.doc != POSTINGS_UNPOSITIONED && t->p.doc >= target ? t->p.doc : postings_seek(&t->p, target);
         if (t->base.doc >= w->stop) {
             return DOC_END;
         }
@@ -372,8 +375,8 @@ static const struct scorer_ops window_ops = {.next = window_next,
                                              .max_score = window_max,
                                              .min_score = window_min};
 
-enum err window_scorer_new(struct arena *a, struct scorer **v, uint32_t n, const struct disjunction_opts *o, uint64_t cost,
-                           struct scorer **out, struct errmsg *em)
+enum err window_scorer_new(struct arena *a, struct scorer **v, uint32_t n, const struct disjunction_opts *o,
+                           uint64_t cost, struct scorer **out, struct errmsg *em)
 {
     struct window_scorer *w = arena_alloc(a, sizeof(*w)); /* the arrays are cleared window by window */
     struct child *children = ARENA_ARRAY(a, struct child, n);

@@ -1,10 +1,10 @@
 #include "engine/query/script_use.h"
 
 #include "common/base/bits.h"
+#include "common/base/hash.h"
 #include "common/base/inet.h"
 #include "common/base/json.h"
 #include "common/base/num.h"
-#include "common/base/hash.h"
 
 struct str script_form_source(const struct json *form)
 {
@@ -30,7 +30,8 @@ enum err script_of_form(const struct query_context *cx, const struct json *form,
     }
     const struct json *lang = json_get(form, "lang");
     struct script *s;
-    enum err e = script_compile(&s, script_form_source(form), json_is(lang, JSON_STRING) ? lang->s : STR("painless"), context, em);
+    enum err e = script_compile(&s, script_form_source(form),
+                                json_is(lang, JSON_STRING) ? lang->s : STR("painless"), context, em);
     if (e != ERR_OK) {
         return e;
     }
@@ -110,15 +111,19 @@ static enum err find_field(struct script_docs *s, struct str name, struct doc_fi
     }
     if (f->type == FT_TEXT && !f->fielddata) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Text fields are not optimised for operations that require per-document field data like aggregations and "
-                       "sorting, so these operations are disabled by default. Please use a keyword field instead. Alternatively, "
-                       "set fielddata=true on [%.*s] in order to load field data by uninverting the inverted index. Note that this "
+                       "Text fields are not optimised for operations that require per-document field data "
+                       "like aggregations and "
+                       "sorting, so these operations are disabled by default. Please use a keyword field "
+                       "instead. Alternatively, "
+                       "set fielddata=true on [%.*s] in order to load field data by uninverting the inverted "
+                       "index. Note that this "
                        "can use significant memory.",
                        STR_ARG(name));
     }
     if (!f->doc_values && f->type != FT_META_ID && f->path.p[0] != '_') {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type "
-                                                 "[%s]. Use doc values instead.",
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type "
+                       "[%s]. Use doc values instead.",
                        STR_ARG(name), field_type_name(f->type));
     }
     struct doc_field *v = arena_grow(s->o.arena, s->fields, s->n, &s->cap, sizeof(*v));
@@ -141,7 +146,8 @@ static enum err find_field(struct script_docs *s, struct str name, struct doc_fi
     return ERR_OK;
 }
 
-static enum err load_terms(struct script_docs *s, struct doc_field *f, struct script_doc *out, struct errmsg *em)
+static enum err load_terms(struct script_docs *s, struct doc_field *f, struct script_doc *out,
+                           struct errmsg *em)
 {
     uint64_t first;
     bool ip = f->field->type == FT_IP;
@@ -169,7 +175,8 @@ static enum err load_terms(struct script_docs *s, struct doc_field *f, struct sc
     return ERR_OK;
 }
 
-static enum err load_numbers(struct script_docs *s, struct doc_field *f, struct script_doc *out, struct errmsg *em)
+static enum err load_numbers(struct script_docs *s, struct doc_field *f, struct script_doc *out,
+                             struct errmsg *em)
 {
     uint64_t first;
     enum field_type t = f->field->type;
@@ -213,7 +220,8 @@ static enum err doc_values(void *self, struct str name, struct script_doc *out, 
         return e;
     }
     enum field_type t = f->field->type;
-    bool terms = f->is_ords || t == FT_KEYWORD || t == FT_IP || t == FT_TEXT || t == FT_CONSTANT_KEYWORD || t == FT_META_ID;
+    bool terms = f->is_ords || t == FT_KEYWORD || t == FT_IP || t == FT_TEXT || t == FT_CONSTANT_KEYWORD
+                 || t == FT_META_ID;
     return terms ? load_terms(s, f, out, em) : load_numbers(s, f, out, em);
 }
 
@@ -227,7 +235,8 @@ static const struct json *source_of(void *self)
     static const struct json nothing = {.type = JSON_OBJECT};
     struct script_docs *s = self;
     struct stored_doc d;
-    if (s->o.leaf->roots != NULL && !bits_test(s->o.leaf->roots, s->doc)) { /* a nested document has none of its own */
+    /* a nested document has none of its own */
+    if (s->o.leaf->roots != NULL && !bits_test(s->o.leaf->roots, s->doc)) {
         return &nothing;
     }
     if (!s->reading) {
@@ -259,8 +268,12 @@ enum err script_docs_new(struct script_docs **out, const struct script_docs_opts
     s->o = *o;
     buf_init(&s->term, NULL, BUF_UNLIMITED);
     arena_init(&s->values, NULL, 64 * MIB);
-    s->env = (struct script_env){.self = s, .doc_values = doc_values, .score = score_of, .source = source_of,
-                                 .random = random_of, .now_ms = o->now_ms};
+    s->env = (struct script_env){.self = s,
+                                 .doc_values = doc_values,
+                                 .score = score_of,
+                                 .source = source_of,
+                                 .random = random_of,
+                                 .now_ms = o->now_ms};
     enum err e = script_run_new(&s->run, (struct script *)(uintptr_t)o->script, o->params, NULL, em);
     if (!arena_defer(o->arena, release_docs, s)) {
         return err_no_memory(em);
@@ -293,7 +306,8 @@ enum err script_docs_text(struct script_docs *s, doc_id doc, float score, struct
     return script_text(s->run, &s->env, out, em);
 }
 
-enum err script_docs_value(struct script_docs *s, doc_id doc, struct arena *arena, struct json *out, struct errmsg *em)
+enum err script_docs_value(struct script_docs *s, doc_id doc, struct arena *arena, struct json *out,
+                           struct errmsg *em)
 {
     at_doc(s, doc, 0);
     return script_value(s->run, &s->env, arena, out, em);

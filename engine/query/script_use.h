@@ -6,8 +6,8 @@
 #include "engine/query/scorer.h"
 #include "engine/script/script.h"
 
-/* The script of a request's form (a text, or an object with source, lang, params). It lives as long as the context's
- * arena, or as whoever compiles says. */
+/* The script of a request's form (a text, or an object with source, lang, params). It lives as long as the
+ * context's arena, or as whoever compiles says. */
 enum err script_of_form(const struct query_context *cx, const struct json *form, enum script_context context,
                         const struct script **out, struct errmsg *em);
 struct str script_form_source(const struct json *form);
@@ -29,7 +29,8 @@ enum err script_docs_number(struct script_docs *s, doc_id doc, float score, doub
 enum err script_docs_bool(struct script_docs *s, doc_id doc, bool *out, struct errmsg *em);
 /* Its text, borrowed until the next document; its value, whatever it is, in `arena`. */
 enum err script_docs_text(struct script_docs *s, doc_id doc, float score, struct str *out, struct errmsg *em);
-enum err script_docs_value(struct script_docs *s, doc_id doc, struct arena *arena, struct json *out, struct errmsg *em);
+enum err script_docs_value(struct script_docs *s, doc_id doc, struct arena *arena, struct json *out,
+                           struct errmsg *em);
 /* The `params` of a request's form; NULL: none. */
 const struct json *script_form_params(const struct json *form);
 

@@ -29,7 +29,7 @@ enum slice_scope slice_of_shard(struct slice s, uint32_t shard, uint32_t shards,
     return in_shard == 1 ? SLICE_ALL : SLICE_SOME;
 }
 
-/* ---- ids ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- ids ----------------------------------------------------------------------------------------------- */
 
 static bool is_numeric(struct str id)
 {
@@ -51,7 +51,8 @@ static int base64_value(char c)
                                   : -1;
 }
 
-/* Base64url without padding whose unused bits are zero: only such an id comes back the same from its bytes. */
+/* Base64url without padding whose unused bits are zero: only such an id comes back the same from its
+ * bytes. */
 static bool is_base64(struct str id)
 {
     for (size_t i = 0; i < id.n; i++) {
@@ -120,7 +121,7 @@ bool slice_has_id(struct slice s, struct str id)
     return in_slice(s, (int32_t)hash_murmur3_32(bytes, n, SLICE_SEED));
 }
 
-/* ---- numbers -------------------------------------------------------------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------------------------------------- */
 
 bool slice_has_number(struct slice s, int64_t v)
 {

@@ -1,7 +1,7 @@
 /* slice.h - parts of a scroll: which of `max` slices a document belongs to, as Elasticsearch divides them.
  *
- * Slices are dealt to shards where there are enough of either; within a shard documents are told apart by a hash of their _id,
- * or of the values of a numeric field. Pure but for reading a segment. */
+ * Slices are dealt to shards where there are enough of either; within a shard documents are told apart by a
+ * hash of their _id, or of the values of a numeric field. Pure but for reading a segment. */
 #ifndef ENGINE_QUERY_SLICE_H
 #define ENGINE_QUERY_SLICE_H
 
@@ -12,13 +12,14 @@ struct slice {
 };
 
 enum slice_scope { SLICE_ALL, SLICE_NOTHING, SLICE_SOME };
-/* What a slice takes of the `shard`-th of `shards`: with SLICE_SOME, *within is the slice inside that shard. */
+/* What a slice takes of the `shard`-th of `shards`: with SLICE_SOME, *within is the slice inside that
+ * shard. */
 enum slice_scope slice_of_shard(struct slice s, uint32_t shard, uint32_t shards, struct slice *within);
 
 bool slice_has_id(struct slice s, struct str id);
 bool slice_has_number(struct slice s, int64_t v);
-/* Sets the bits of the slice's documents, of n. By _id when `by_id`; f NULL: the segment has no values of the field.
- * false: no memory. */
+/* Sets the bits of the slice's documents, of n. By _id when `by_id`; f NULL: the segment has no values of the
+ * field. false: no memory. */
 bool slice_bits(struct slice s, bool by_id, const struct seg_field *f, uint32_t n, uint64_t *bits);
 
 #endif

@@ -6,8 +6,8 @@
 
 #include <stdatomic.h>
 
-void *weight_alloc(struct weight_shared *sh, size_t size, const struct weight_ops *ops, const struct query *q, float boost,
-                   enum score_need need)
+void *weight_alloc(struct weight_shared *sh, size_t size, const struct weight_ops *ops, const struct query *q,
+                   float boost, enum score_need need)
 {
     struct weight *w = arena_zalloc(sh->cx.arena, size);
     if (w != NULL) {
@@ -110,7 +110,8 @@ static enum err gather_children(struct names *g, const struct query *q)
         return e == ERR_OK ? gather_names(g, q->boosting.negative) : e;
     case Q_FUNCTION_SCORE:
         for (uint32_t i = 0; i < q->function_score.n && e == ERR_OK; i++) {
-            e = q->function_score.v[i].filter != NULL ? gather_names(g, q->function_score.v[i].filter) : ERR_OK;
+            e = q->function_score.v[i].filter != NULL ? gather_names(g, q->function_score.v[i].filter)
+                                                      : ERR_OK;
         }
         return e == ERR_OK ? gather_names(g, q->function_score.child) : e;
     case Q_SCRIPT_SCORE:
@@ -174,8 +175,8 @@ static enum err make_names(struct weight *w, const struct query *origin, struct 
     return e;
 }
 
-enum err weight_matched_names(const struct weight *w, const struct leaf *leaf, doc_id doc, struct arena *arena, struct str **out,
-                              uint32_t *n, struct errmsg *em)
+enum err weight_matched_names(const struct weight *w, const struct leaf *leaf, doc_id doc,
+                              struct arena *arena, struct str **out, uint32_t *n, struct errmsg *em)
 {
     struct explain_request rq = {leaf, doc, arena, em};
     *n = 0;
@@ -208,15 +209,16 @@ static struct weight_shared *shared_new(const struct weight_context *cx)
     return sh;
 }
 
-enum err query_simplify(const struct query **out, const struct weight_context *cx, const struct query *q, struct errmsg *em)
+enum err query_simplify(const struct query **out, const struct weight_context *cx, const struct query *q,
+                        struct errmsg *em)
 {
     struct weight_shared *sh = shared_new(cx);
     *out = NULL;
     return sh != NULL ? query_rewrite(sh, q, out, em) : err_no_memory(em);
 }
 
-enum err weight_new(const struct weight **out, const struct weight_context *cx, const struct query *q, enum score_need need,
-                    struct errmsg *em)
+enum err weight_new(const struct weight **out, const struct weight_context *cx, const struct query *q,
+                    enum score_need need, struct errmsg *em)
 {
     struct weight_shared *sh = shared_new(cx);
     const struct query *rewritten;
@@ -237,10 +239,11 @@ enum err weight_new(const struct weight **out, const struct weight_context *cx, 
 }
 
 /* Nested documents are found only where a nested query or aggregation asks for them. */
-static enum err only_roots(const struct weight *w, const struct leaf *leaf, struct arena *arena, struct scorer **s,
-                           struct errmsg *em)
+static enum err only_roots(const struct weight *w, const struct leaf *leaf, struct arena *arena,
+                           struct scorer **s, struct errmsg *em)
 {
-    struct scorer **both = ARENA_ARRAY(arena, struct scorer *, 2), **scoring = ARENA_ARRAY(arena, struct scorer *, 1);
+    struct scorer **both = ARENA_ARRAY(arena, struct scorer *, 2),
+                  **scoring = ARENA_ARRAY(arena, struct scorer *, 1);
     if (both == NULL || scoring == NULL) {
         return err_no_memory(em);
     }
@@ -249,11 +252,12 @@ static enum err only_roots(const struct weight *w, const struct leaf *leaf, stru
         return e;
     }
     both[0] = scoring[0] = *s;
-    return conjunction_new(arena, both, 2, scoring, w->need != NEED_NO_SCORES ? 1 : 0, w->need == NEED_TOP_SCORES, s, em);
+    return conjunction_new(arena, both, 2, scoring, w->need != NEED_NO_SCORES ? 1 : 0,
+                           w->need == NEED_TOP_SCORES, s, em);
 }
 
-enum err weight_scorer(const struct weight *w, const struct leaf *leaf, struct arena *arena, struct scorer **out,
-                       struct errmsg *em)
+enum err weight_scorer(const struct weight *w, const struct leaf *leaf, struct arena *arena,
+                       struct scorer **out, struct errmsg *em)
 {
     struct scorer_request rq = {.leaf = leaf, .arena = arena, .lead_cost = UINT64_MAX, .em = em};
     *out = NULL;

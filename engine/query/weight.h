@@ -1,7 +1,8 @@
 /* weight.h - inside a weight: what each kind of query implements. Internal to engine/query.
  *
- * A query is rewritten first (rewrite.h), so that weights meet few kinds: terms, phrases, booleans, constant sets and what
- * wraps them. Weights are immutable once made; scorers are made from them, a segment at a time. */
+ * A query is rewritten first (rewrite.h), so that weights meet few kinds: terms, phrases, booleans, constant
+ * sets and what wraps them. Weights are immutable once made; scorers are made from them, a segment at a
+ * time. */
 #ifndef ENGINE_QUERY_WEIGHT_H
 #define ENGINE_QUERY_WEIGHT_H
 
@@ -73,8 +74,8 @@ struct weight {
 enum err weight_make(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
                      const struct weight **out, struct errmsg *em);
 /* Allocates the concrete struct (which begins with struct weight) and fills the common part. */
-void *weight_alloc(struct weight_shared *sh, size_t size, const struct weight_ops *ops, const struct query *q, float boost,
-                   enum score_need need);
+void *weight_alloc(struct weight_shared *sh, size_t size, const struct weight_ops *ops, const struct query *q,
+                   float boost, enum score_need need);
 /* Leaves a run-time failure; the first one stays. */
 void weight_fail(struct weight_shared *sh, const struct errmsg *em);
 
@@ -83,15 +84,16 @@ static inline uint64_t weight_cost(const struct weight *w, const struct leaf *le
     return w->ops->cost(w, leaf);
 }
 
-static inline enum err weight_make_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
+static inline enum err weight_make_scorer(const struct weight *w, const struct scorer_request *rq,
+                                          struct scorer **out)
 {
     *out = NULL;
     return w->ops->scorer(w, rq, out);
 }
 
 /* Kinds, a maker each. */
-typedef enum err (*weight_maker)(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
-                                 const struct weight **out, struct errmsg *em);
+typedef enum err (*weight_maker)(struct weight_shared *sh, const struct query *q, float boost,
+                                 enum score_need need, const struct weight **out, struct errmsg *em);
 enum err weight_term(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
                      const struct weight **out, struct errmsg *em);
 enum err weight_synonym(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
@@ -110,15 +112,16 @@ enum err weight_boosting(struct weight_shared *sh, const struct query *q, float 
                          const struct weight **out, struct errmsg *em);
 enum err weight_function(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
                          const struct weight **out, struct errmsg *em);
-enum err weight_script_score(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
-                             const struct weight **out, struct errmsg *em);
+enum err weight_script_score(struct weight_shared *sh, const struct query *q, float boost,
+                             enum score_need need, const struct weight **out, struct errmsg *em);
 enum err weight_nested(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
                        const struct weight **out, struct errmsg *em);
 enum err weight_distance(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
                          const struct weight **out, struct errmsg *em);
 
 /* ---- explanations (explain.c) ---- */
-struct explanation *explain_new(struct arena *a, bool match, float value, const char *fmt, ...) PRINTF_LIKE(4, 5);
+struct explanation *explain_new(struct arena *a, bool match, float value, const char *fmt, ...)
+    PRINTF_LIKE(4, 5);
 struct explanation *explain_whole(struct arena *a, int64_t value, const char *text);
 /* Appends; NULL detail or parent (no memory) give NULL. */
 struct explanation *explain_add(struct arena *a, struct explanation *parent, struct explanation *detail);

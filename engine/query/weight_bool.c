@@ -1,4 +1,5 @@
-/* Booleans and dis_max: which scorers a segment's clauses are put together from, as Lucene's Boolean2ScorerSupplier. */
+/* Booleans and dis_max: which scorers a segment's clauses are put together from, as Lucene's
+ * Boolean2ScorerSupplier. */
 #include "common/base/num.h"
 #include "engine/query/scorers.h"
 
@@ -32,7 +33,8 @@ static bool add(const struct weight **list, uint32_t *n, const struct weight *w,
     return true;
 }
 
-static enum err plan_make(struct plan *p, const struct weight *w, const struct leaf *leaf, struct arena *a, struct errmsg *em)
+static enum err plan_make(struct plan *p, const struct weight *w, const struct leaf *leaf, struct arena *a,
+                          struct errmsg *em)
 {
     const struct query *q = w->query;
     uint32_t n = q->boolean.n;
@@ -136,8 +138,8 @@ static enum err unscored(const struct scorer_request *rq, struct scorer *s, stru
 }
 
 /* `more` scorers (of optional clauses that turned out to be needed) count among the musts. */
-static enum err required(const struct weight *w, const struct plan *p, const struct scorer_request *rq, bool top,
-                         struct scorer *const *more, uint32_t n_more, struct scorer **out)
+static enum err required(const struct weight *w, const struct plan *p, const struct scorer_request *rq,
+                         bool top, struct scorer *const *more, uint32_t n_more, struct scorer **out)
 {
     uint32_t made = p->n_must + p->n_filter, n = made + n_more, k = 0;
     struct scorer **all = ARENA_ARRAY(rq->arena, struct scorer *, n);
@@ -169,7 +171,8 @@ static enum err required(const struct weight *w, const struct plan *p, const str
 }
 
 /* The scorers of the optional clauses that match anything here. */
-static enum err make_optional(const struct plan *p, const struct scorer_request *rq, struct scorer ***out, uint32_t *n)
+static enum err make_optional(const struct plan *p, const struct scorer_request *rq, struct scorer ***out,
+                              uint32_t *n)
 {
     struct scorer **v = *out = ARENA_ARRAY(rq->arena, struct scorer *, p->n_should);
     *n = 0;
@@ -186,15 +189,19 @@ static enum err make_optional(const struct plan *p, const struct scorer_request 
     return ERR_OK;
 }
 
-static enum err optional(const struct weight *w, const struct plan *p, const struct scorer_request *rq, bool top,
-                         struct scorer **v, uint32_t n, struct scorer **out)
+static enum err optional(const struct weight *w, const struct plan *p, const struct scorer_request *rq,
+                         bool top, struct scorer **v, uint32_t n, struct scorer **out)
 {
-    struct disjunction_opts o = {.min_should = p->min_should, .scored = w->need != NEED_NO_SCORES, .top = top,
-                                 .n_docs = rq->leaf->doc_count, .lead_cost = rq->lead_cost};
+    struct disjunction_opts o = {.min_should = p->min_should,
+                                 .scored = w->need != NEED_NO_SCORES,
+                                 .top = top,
+                                 .n_docs = rq->leaf->doc_count,
+                                 .lead_cost = rq->lead_cost};
     return n == 0 ? ERR_OK : disjunction_new(rq->arena, v, n, &o, out, rq->em);
 }
 
-static enum err without(const struct plan *p, const struct scorer_request *rq, struct scorer *s, struct scorer **out)
+static enum err without(const struct plan *p, const struct scorer_request *rq, struct scorer *s,
+                        struct scorer **out)
 {
     struct scorer_request sub = *rq;
     struct scorer **v = ARENA_ARRAY(rq->arena, struct scorer *, p->n_must_not), *any = NULL;
@@ -221,8 +228,8 @@ static enum err without(const struct plan *p, const struct scorer_request *rq, s
 }
 
 /* Both are there: optional clauses add to the score, or enough of them are required too. */
-static enum err both(const struct weight *w, const struct plan *p, const struct scorer_request *rq, struct scorer *must,
-                     struct scorer *should, struct scorer **out)
+static enum err both(const struct weight *w, const struct plan *p, const struct scorer_request *rq,
+                     struct scorer *must, struct scorer *should, struct scorer **out)
 {
     bool top = w->need == NEED_TOP_SCORES;
     if (p->min_should == 0) {
@@ -276,8 +283,8 @@ static enum err bool_scorer(const struct weight *w, const struct scorer_request 
     return should != NULL ? both(w, &p, rq, must, should, out) : ERR_OK;
 }
 
-static struct explanation *clause_note(struct arena *a, const struct bool_clause *c, const char *what, bool match,
-                                       struct explanation *e)
+static struct explanation *clause_note(struct arena *a, const struct bool_clause *c, const char *what,
+                                       bool match, struct explanation *e)
 {
     struct str text = query_text(c->query, a);
     return explain_add(a, explain_new(a, match, 0, "%s (%.*s)", what, STR_ARG(text)), e);
@@ -289,7 +296,8 @@ static struct explanation *filter_note(struct arena *a, struct explanation *e)
     return explain_add(a, explain_add(a, n, explain_new(a, true, 0, "# clause")), e);
 }
 
-static enum err bool_explain(const struct weight *w, const struct explain_request *rq, struct explanation **out)
+static enum err bool_explain(const struct weight *w, const struct explain_request *rq,
+                             struct explanation **out)
 {
     const struct query *q = w->query;
     struct arena *a = rq->arena;
@@ -326,7 +334,8 @@ static enum err bool_explain(const struct weight *w, const struct explain_reques
     } else if (matched == 0) {
         sum->description = STR("No matching clauses");
     } else if (should < q->boolean.min_should) {
-        sum->description = arena_printf(a, "Failure to match minimum number of optional clauses: %d", q->boolean.min_should);
+        sum->description =
+            arena_printf(a, "Failure to match minimum number of optional clauses: %d", q->boolean.min_should);
     } else {
         struct scorer *s;
         enum err e = explain_scorer(w, rq, &s);
@@ -352,7 +361,8 @@ enum err weight_bool(struct weight_shared *sh, const struct query *q, float boos
     *out = &w->base;
     for (uint32_t i = 0; i < q->boolean.n; i++) {
         bool scoring = q->boolean.v[i].occur == OCCUR_MUST || q->boolean.v[i].occur == OCCUR_SHOULD;
-        enum err e = weight_make(sh, q->boolean.v[i].query, boost, scoring ? need : NEED_NO_SCORES, &w->v[i], em);
+        enum err e =
+            weight_make(sh, q->boolean.v[i].query, boost, scoring ? need : NEED_NO_SCORES, &w->v[i], em);
         if (e != ERR_OK) {
             return e;
         }
@@ -374,8 +384,11 @@ static uint64_t dis_max_cost(const struct weight *w, const struct leaf *leaf)
 static enum err dis_max_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
 {
     struct scorer **v = ARENA_ARRAY(rq->arena, struct scorer *, w->query->dis_max.n);
-    struct disjunction_opts o = {.scored = w->need != NEED_NO_SCORES, .top = w->need == NEED_TOP_SCORES,
-                                 .n_docs = rq->leaf->doc_count, .lead_cost = rq->lead_cost, .dis_max = true,
+    struct disjunction_opts o = {.scored = w->need != NEED_NO_SCORES,
+                                 .top = w->need == NEED_TOP_SCORES,
+                                 .n_docs = rq->leaf->doc_count,
+                                 .lead_cost = rq->lead_cost,
+                                 .dis_max = true,
                                  .tie_breaker = w->query->dis_max.tie_breaker};
     uint32_t n = 0;
     if (v == NULL) {
@@ -391,7 +404,8 @@ static enum err dis_max_scorer(const struct weight *w, const struct scorer_reque
     return n == 0 ? ERR_OK : disjunction_new(rq->arena, v, n, &o, out, rq->em);
 }
 
-static enum err dis_max_explain(const struct weight *w, const struct explain_request *rq, struct explanation **out)
+static enum err dis_max_explain(const struct weight *w, const struct explain_request *rq,
+                                struct explanation **out)
 {
     struct arena *a = rq->arena;
     float tie = w->query->dis_max.tie_breaker, best = 0;
@@ -400,8 +414,9 @@ static enum err dis_max_explain(const struct weight *w, const struct explain_req
     struct buf number;
     buf_init(&number, NULL, 64);
     num_put_float(&number, tie);
-    struct explanation *sum = tie == 0 ? explain_new(a, true, 0, "max of:")
-                                       : explain_new(a, true, 0, "max plus %.*s times others of:", STR_ARG(buf_view(&number)));
+    struct explanation *sum =
+        tie == 0 ? explain_new(a, true, 0, "max of:")
+                 : explain_new(a, true, 0, "max plus %.*s times others of:", STR_ARG(buf_view(&number)));
     buf_fini(&number);
     struct explanation *misses = explain_new(a, false, 0, "No matching clause");
     for (uint32_t i = 0; i < w->query->dis_max.n; i++) {

@@ -9,8 +9,8 @@ struct function_weight {
     struct weight base;
     const struct weight *child;
     const struct weight **filters; /* NULL where a function has none */
-    bool child_scores; /* needed */
-    bool only_weights; /* every function is a weight: scores have a bound */
+    bool child_scores;             /* needed */
+    bool only_weights;             /* every function is a weight: scores have a bound */
 };
 
 struct function_scorer {
@@ -163,7 +163,8 @@ static float compute(struct function_scorer *f)
     float result = ok ? combine(q, (double)score, factor) : 0;
     if (result < 0 || isnan(result)) {
         struct errmsg em;
-        err_set(&em, ERR_INTERNAL, "function score query returned an invalid score: %g for doc: %u", (double)result, f->base.doc);
+        err_set(&em, ERR_INTERNAL, "function score query returned an invalid score: %g for doc: %u",
+                (double)result, f->base.doc);
         fail(f, &em);
         return 0;
     }
@@ -227,7 +228,8 @@ static void function_min(struct scorer *s, float min)
     f->child->ops->min_score(f->child, below);
 }
 
-static const struct scorer_ops plain_ops = {.next = function_next, .seek = function_seek, .score = function_score};
+static const struct scorer_ops plain_ops = {
+    .next = function_next, .seek = function_seek, .score = function_score};
 static const struct scorer_ops verifying_ops = {
     .next = function_next, .seek = function_seek, .matches = function_matches, .score = function_score};
 static const struct scorer_ops bounded_ops = {.next = function_next,
@@ -288,7 +290,8 @@ static enum err bind(struct function_scorer *f, const struct scorer_request *rq)
     for (uint32_t i = 0; i < n; i++) {
         struct scorer_request sub = *rq;
         sub.lead_cost = MIN_OF(rq->lead_cost, f->child->cost);
-        enum err e = function_bind(&f->functions[i], &q->function_score.v[i], f->w->base.shared, rq->leaf, rq->arena, rq->em);
+        enum err e = function_bind(&f->functions[i], &q->function_score.v[i], f->w->base.shared, rq->leaf,
+                                   rq->arena, rq->em);
         if (e == ERR_OK && f->w->filters[i] != NULL) {
             f->none[i] = weight_cost(f->w->filters[i], rq->leaf) == 0;
             e = f->none[i] ? ERR_OK : weight_make_scorer(f->w->filters[i], &sub, &f->filters[i]);
@@ -322,7 +325,8 @@ static enum err function_scorer(const struct weight *w, const struct scorer_requ
     f->scored = DOC_END;
     f->min = -1;
     e = bind(f, rq);
-    bool bounded = w->need == NEED_TOP_SCORES && fw(w)->only_weights && q->function_score.boost_mode == BOOST_MULTIPLY;
+    bool bounded =
+        w->need == NEED_TOP_SCORES && fw(w)->only_weights && q->function_score.boost_mode == BOOST_MULTIPLY;
     f->factor_max = bounded ? greatest_factor(q) : 0;
     bool verifies = child->ops->matches != NULL || q->function_score.has_min_score;
     const struct scorer_ops *ops = bounded ? (verifies ? &bounded_verifying_ops : &bounded_ops)
@@ -340,8 +344,8 @@ static const char *mode_text(enum score_mode m)
     return names[m];
 }
 
-static struct explanation *explain_combined(struct arena *a, const struct query *q, struct explanation *query, float score,
-                                            struct explanation *function)
+static struct explanation *explain_combined(struct arena *a, const struct query *q, struct explanation *query,
+                                            float score, struct explanation *function)
 {
     double max_boost = (double)q->function_score.max_boost;
     double factor = (double)function->value;
@@ -372,8 +376,8 @@ static struct explanation *explain_combined(struct arena *a, const struct query 
     return explain_add(a, e, min);
 }
 
-static enum err explain_functions(struct function_scorer *f, const struct explain_request *rq, struct explanation *query,
-                                  float score, struct explanation **out)
+static enum err explain_functions(struct function_scorer *f, const struct explain_request *rq,
+                                  struct explanation *query, float score, struct explanation **out)
 {
     const struct query *q = f->w->base.query;
     struct arena *a = rq->arena;
@@ -410,7 +414,8 @@ static enum err explain_functions(struct function_scorer *f, const struct explai
     return ERR_OK;
 }
 
-static enum err function_explain_weight(const struct weight *w, const struct explain_request *rq, struct explanation **out)
+static enum err function_explain_weight(const struct weight *w, const struct explain_request *rq,
+                                        struct explanation **out)
 {
     const struct query *q = w->query;
     struct scorer_request sr = {.leaf = rq->leaf, .arena = rq->arena, .lead_cost = 1, .em = rq->em};
@@ -439,8 +444,9 @@ static enum err function_explain_weight(const struct weight *w, const struct exp
         buf_init(&b, NULL, 64);
         num_put_float(&a, (*out)->value);
         num_put_float(&b, q->function_score.min_score);
-        struct explanation *no = explain_new(rq->arena, false, 0, "Score value is too low, expected at least %.*s but got %.*s",
-                                             STR_ARG(buf_view(&b)), STR_ARG(buf_view(&a)));
+        struct explanation *no =
+            explain_new(rq->arena, false, 0, "Score value is too low, expected at least %.*s but got %.*s",
+                        STR_ARG(buf_view(&b)), STR_ARG(buf_view(&a)));
         *out = explain_add(rq->arena, no, *out);
         buf_fini(&a);
         buf_fini(&b);
@@ -472,10 +478,11 @@ enum err weight_function(struct weight_shared *sh, const struct query *q, float 
             }
         }
     }
-    enum score_need child = need == NEED_NO_SCORES && !q->function_score.has_min_score ? NEED_NO_SCORES
-                            : !w->child_scores                                        ? NEED_NO_SCORES
-                            : need == NEED_TOP_SCORES && w->only_weights
-                                    && q->function_score.boost_mode == BOOST_MULTIPLY ? NEED_TOP_SCORES
-                                                                                      : NEED_SCORES;
+    enum score_need child =
+        need == NEED_NO_SCORES && !q->function_score.has_min_score ? NEED_NO_SCORES
+        : !w->child_scores                                         ? NEED_NO_SCORES
+        : need == NEED_TOP_SCORES && w->only_weights && q->function_score.boost_mode == BOOST_MULTIPLY
+            ? NEED_TOP_SCORES
+            : NEED_SCORES;
     return weight_make(sh, q->function_score.child, boost, child, &w->child, em);
 }

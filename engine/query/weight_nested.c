@@ -111,7 +111,8 @@ static uint64_t nested_cost(const struct weight *w, const struct leaf *leaf)
 }
 
 /* A bitmap of the documents of one nested object. */
-static enum err path_bits(const struct leaf *leaf, struct str path, struct arena *a, const uint64_t **out, struct errmsg *em)
+static enum err path_bits(const struct leaf *leaf, struct str path, struct arena *a, const uint64_t **out,
+                          struct errmsg *em)
 {
     const struct seg_field *f = segment_field(leaf->segment, STR("_nested_path"));
     struct term_info t;
@@ -134,7 +135,8 @@ static enum err path_bits(const struct leaf *leaf, struct str path, struct arena
 static enum err nested_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
 {
     struct scorer_request sub = *rq;
-    struct scorer **both = ARENA_ARRAY(rq->arena, struct scorer *, 2), **scoring = ARENA_ARRAY(rq->arena, struct scorer *, 1);
+    struct scorer **both = ARENA_ARRAY(rq->arena, struct scorer *, 2),
+                  **scoring = ARENA_ARRAY(rq->arena, struct scorer *, 1);
     struct nested_scorer *n = ARENA_NEW(rq->arena, struct nested_scorer);
     const uint64_t *own, *parents = rq->leaf->roots;
     struct scorer *child;
@@ -144,7 +146,8 @@ static enum err nested_scorer(const struct weight *w, const struct scorer_reques
     if (both == NULL || scoring == NULL || n == NULL) {
         return err_no_memory(rq->em);
     }
-    sub.lead_cost = rq->lead_cost > UINT64_MAX / 64 ? UINT64_MAX : rq->lead_cost * 64; /* several children a parent */
+    /* several children a parent */
+    sub.lead_cost = rq->lead_cost > UINT64_MAX / 64 ? UINT64_MAX : rq->lead_cost * 64;
     enum err e = weight_make_scorer(nw(w)->child, &sub, &both[0]);
     if (e != ERR_OK || both[0] == NULL) {
         return e;
@@ -176,7 +179,8 @@ static enum err nested_scorer(const struct weight *w, const struct scorer_reques
     return ERR_OK;
 }
 
-static enum err nested_explain(const struct weight *w, const struct explain_request *rq, struct explanation **out)
+static enum err nested_explain(const struct weight *w, const struct explain_request *rq,
+                               struct explanation **out)
 {
     struct scorer *s;
     struct arena *a = rq->arena;
@@ -207,7 +211,8 @@ static enum err nested_explain(const struct weight *w, const struct explain_requ
             matched++;
         }
     }
-    *out = explain_new(a, true, s->ops->score(s), "Score based on %u child docs in range from %u to %u, best match:", matched,
+    *out = explain_new(a, true, s->ops->score(s),
+                       "Score based on %u child docs in range from %u to %u, best match:", matched,
                        rq->leaf->base + from, rq->leaf->base + rq->doc - 1);
     *out = explain_add(a, *out, best);
     return ERR_OK;
@@ -279,7 +284,8 @@ static float distance_score(struct scorer *s)
     return (float)((double)d->boost * (q->distance_feature.pivot / (q->distance_feature.pivot + best)));
 }
 
-static const struct scorer_ops distance_ops = {.next = distance_next, .seek = distance_seek, .score = distance_score};
+static const struct scorer_ops distance_ops = {
+    .next = distance_next, .seek = distance_seek, .score = distance_score};
 
 static uint64_t distance_cost(const struct weight *w, const struct leaf *leaf)
 {
@@ -306,14 +312,16 @@ static enum err distance_scorer(const struct weight *w, const struct scorer_requ
     return ERR_OK;
 }
 
-static enum err distance_explain(const struct weight *w, const struct explain_request *rq, struct explanation **out)
+static enum err distance_explain(const struct weight *w, const struct explain_request *rq,
+                                 struct explanation **out)
 {
     struct scorer *s;
     enum err e = explain_scorer(w, rq, &s);
     if (e == ERR_OK) {
-        *out = explain_new(rq->arena, s != NULL, s != NULL ? s->ops->score(s) : 0, "Distance score, computed as weight * "
-                                                                                  "pivotDistance / (pivotDistance + abs(value - "
-                                                                                  "origin)) from:");
+        *out = explain_new(rq->arena, s != NULL, s != NULL ? s->ops->score(s) : 0,
+                           "Distance score, computed as weight * "
+                           "pivotDistance / (pivotDistance + abs(value - "
+                           "origin)) from:");
     }
     return e;
 }

@@ -1,7 +1,7 @@
 /* boosting and script_score: a query's scores multiplied where another matches, or replaced by a script's. */
 #include "common/base/num.h"
-#include "engine/query/script_use.h"
 #include "engine/query/scorers.h"
+#include "engine/query/script_use.h"
 
 #include <math.h>
 
@@ -60,7 +60,8 @@ static float boosting_score(struct scorer *s)
     return score >= 0 ? (float)(score * (double)b->boost) : 0;
 }
 
-static const struct scorer_ops boosting_ops = {.next = boosting_next, .seek = boosting_seek, .score = boosting_score};
+static const struct scorer_ops boosting_ops = {
+    .next = boosting_next, .seek = boosting_seek, .score = boosting_score};
 static const struct scorer_ops boosting_verifying_ops = {
     .next = boosting_next, .seek = boosting_seek, .matches = boosting_matches, .score = boosting_score};
 
@@ -104,7 +105,8 @@ static enum err boosting_scorer(const struct weight *w, const struct scorer_requ
     return ERR_OK;
 }
 
-static enum err boosting_explain(const struct weight *w, const struct explain_request *rq, struct explanation **out)
+static enum err boosting_explain(const struct weight *w, const struct explain_request *rq,
+                                 struct explanation **out)
 {
     struct explanation *query;
     struct scorer *s;
@@ -124,10 +126,14 @@ static enum err boosting_explain(const struct weight *w, const struct explain_re
     struct buf number;
     buf_init(&number, NULL, 64);
     num_put_float(&number, w->query->boosting.negative_boost);
-    struct explanation *x = explain_new(a, true, s->ops->score(s), "weight(%.*s), result of:", STR_ARG(query_text_plain(w->query, a)));
-    struct explanation *product = explain_new(a, true, (float)((double)query->value * (double)factor), "product of:");
-    struct explanation *f = negative ? explain_new(a, true, factor, "Matched boosting query score(%.*s)", STR_ARG(negative_text))
-                                     : explain_new(a, true, 1, "Did not match boosting query score(%.*s)", STR_ARG(negative_text));
+    struct explanation *x = explain_new(a, true, s->ops->score(s),
+                                        "weight(%.*s), result of:", STR_ARG(query_text_plain(w->query, a)));
+    struct explanation *product =
+        explain_new(a, true, (float)((double)query->value * (double)factor), "product of:");
+    struct explanation *f =
+        negative
+            ? explain_new(a, true, factor, "Matched boosting query score(%.*s)", STR_ARG(negative_text))
+            : explain_new(a, true, 1, "Did not match boosting query score(%.*s)", STR_ARG(negative_text));
     product = explain_add(a, explain_add(a, product, query), f);
     buf_fini(&number);
     *out = explain_add(a, x, product);
@@ -144,7 +150,8 @@ enum err weight_boosting(struct weight_shared *sh, const struct query *q, float 
         return err_no_memory(em);
     }
     *out = &w->base;
-    enum err e = weight_make(sh, q->boosting.positive, 1, need == NEED_NO_SCORES ? NEED_NO_SCORES : NEED_SCORES, &w->positive, em);
+    enum err e = weight_make(sh, q->boosting.positive, 1,
+                             need == NEED_NO_SCORES ? NEED_NO_SCORES : NEED_SCORES, &w->positive, em);
     return e == ERR_OK ? weight_make(sh, q->boosting.negative, 1, NEED_NO_SCORES, &w->negative, em) : e;
 }
 
@@ -191,7 +198,8 @@ static float script_compute(struct script_scorer *s)
         buf_init(&t, NULL, 64);
         num_put_float(&t, result);
         e = err_set(&em, ERR_ILLEGAL_ARGUMENT,
-                    "script_score script returned an invalid score [%.*s] for doc [%u]. Must be a non-negative score!",
+                    "script_score script returned an invalid score [%.*s] for doc [%u]. Must be a "
+                    "non-negative score!",
                     STR_ARG(buf_view(&t)), s->base.doc);
         buf_fini(&t);
     }
@@ -255,22 +263,27 @@ static enum err script_scorer(const struct weight *w, const struct scorer_reques
         return ERR_OK;
     }
     struct script_scorer *s = ARENA_NEW(rq->arena, struct script_scorer);
-    struct script_docs_opts o = {.script = w->query->script.script, .params = w->query->script.params,
-                                 .mapping = w->shared->cx.view->mapping, .leaf = rq->leaf, .arena = rq->arena,
+    struct script_docs_opts o = {.script = w->query->script.script,
+                                 .params = w->query->script.params,
+                                 .mapping = w->shared->cx.view->mapping,
+                                 .leaf = rq->leaf,
+                                 .arena = rq->arena,
                                  .now_ms = w->shared->cx.now_ms};
     if (s == NULL) {
         return err_no_memory(rq->em);
     }
     bool verifies = child->ops->matches != NULL || w->query->script.has_min_score;
-    *s = (struct script_scorer){.base = {verifies ? &script_verifying_ops : &script_ops, POSTINGS_UNPOSITIONED, child->cost},
-                                .child = child,
-                                .w = sw(w),
-                                .scored = DOC_END};
+    *s = (struct script_scorer){
+        .base = {verifies ? &script_verifying_ops : &script_ops, POSTINGS_UNPOSITIONED, child->cost},
+        .child = child,
+        .w = sw(w),
+        .scored = DOC_END};
     *out = &s->base;
     return script_docs_new(&s->docs, &o, rq->em);
 }
 
-static enum err script_explain(const struct weight *w, const struct explain_request *rq, struct explanation **out)
+static enum err script_explain(const struct weight *w, const struct explain_request *rq,
+                               struct explanation **out)
 {
     struct explanation *query;
     struct scorer *s;
@@ -284,10 +297,11 @@ static enum err script_explain(const struct weight *w, const struct explain_requ
         return e;
     }
     struct str source = w->query->script.source;
-    struct explanation *x = explain_new(rq->arena, s != NULL, s != NULL ? s->ops->score(s) : 0,
-                                        "script score function, computed with script:\"Script{type=inline, lang='painless', "
-                                        "idOrCode='%.*s', options={}, params={}}\"",
-                                        STR_ARG(source));
+    struct explanation *x =
+        explain_new(rq->arena, s != NULL, s != NULL ? s->ops->score(s) : 0,
+                    "script score function, computed with script:\"Script{type=inline, lang='painless', "
+                    "idOrCode='%.*s', options={}, params={}}\"",
+                    STR_ARG(source));
     if (sw(w)->child_scores) {
         struct explanation *score = explain_new(rq->arena, true, query->value, "_score: ");
         x = explain_add(rq->arena, x, explain_add(rq->arena, score, query));
@@ -298,14 +312,15 @@ static enum err script_explain(const struct weight *w, const struct explain_requ
 
 static const struct weight_ops script_weight_ops = {script_cost, script_scorer, script_explain, NULL};
 
-enum err weight_script_score(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
-                             const struct weight **out, struct errmsg *em)
+enum err weight_script_score(struct weight_shared *sh, const struct query *q, float boost,
+                             enum score_need need, const struct weight **out, struct errmsg *em)
 {
     struct script_weight *w = weight_alloc(sh, sizeof(*w), &script_weight_ops, q, boost, need);
     if (w == NULL) {
         return err_no_memory(em);
     }
     *out = &w->base;
-    w->child_scores = script_needs_score(q->script.script) && (need != NEED_NO_SCORES || q->script.has_min_score);
+    w->child_scores =
+        script_needs_score(q->script.script) && (need != NEED_NO_SCORES || q->script.has_min_score);
     return weight_make(sh, q->script.child, 1, w->child_scores ? NEED_SCORES : NEED_NO_SCORES, &w->child, em);
 }

@@ -45,20 +45,24 @@ static enum err term_scorer_of(const struct weight *w, const struct scorer_reque
     if (l->field == NULL) {
         return ERR_OK;
     }
-    return term_scorer_new(rq->arena, l->field, &l->info, self(w)->scored ? &self(w)->sim : NULL, out, rq->em);
+    return term_scorer_new(rq->arena, l->field, &l->info, self(w)->scored ? &self(w)->sim : NULL, out,
+                           rq->em);
 }
 
-static struct explanation *explain_score(const struct weight *w, const struct sim *sim, const struct explain_request *rq,
-                                         struct explanation *freq, uint8_t norm)
+static struct explanation *explain_score(const struct weight *w, const struct sim *sim,
+                                         const struct explain_request *rq, struct explanation *freq,
+                                         uint8_t norm)
 {
     struct explanation *score = sim_explain(sim, rq->arena, freq, norm);
     struct str text = query_text_plain(w->query, rq->arena);
-    struct explanation *e = explain_new(rq->arena, true, score != NULL ? score->value : 0,
-                                        "weight(%.*s in %u) [PerFieldSimilarity], result of:", STR_ARG(text), rq->doc);
+    struct explanation *e =
+        explain_new(rq->arena, true, score != NULL ? score->value : 0,
+                    "weight(%.*s in %u) [PerFieldSimilarity], result of:", STR_ARG(text), rq->doc);
     return explain_add(rq->arena, e, score);
 }
 
-static enum err term_explain(const struct weight *w, const struct explain_request *rq, struct explanation **out)
+static enum err term_explain(const struct weight *w, const struct explain_request *rq,
+                             struct explanation **out)
 {
     struct scorer *s;
     enum err e = explain_scorer(w, rq, &s);
@@ -70,8 +74,9 @@ static enum err term_explain(const struct weight *w, const struct explain_reques
         return ERR_OK;
     }
     struct term_scorer *t = scorer_term(s);
-    struct explanation *freq = explain_new(rq->arena, true, self(w)->sim.flat ? 1 : (float)postings_freq(&t->p),
-                                           "freq, occurrences of term within document");
+    struct explanation *freq =
+        explain_new(rq->arena, true, self(w)->sim.flat ? 1 : (float)postings_freq(&t->p),
+                    "freq, occurrences of term within document");
     *out = explain_score(w, &self(w)->sim, rq, freq, term_norm(t, rq->doc));
     return ERR_OK;
 }
@@ -138,7 +143,9 @@ static doc_id synonym_seek(struct scorer *s, doc_id target)
     struct synonym_scorer *y = syn(s);
     doc_id doc = DOC_END;
     for (uint32_t i = 0; i < y->n; i++) {
-        doc_id at = y->v[i].doc != POSTINGS_UNPOSITIONED && y->v[i].doc >= target ? y->v[i].doc : postings_seek(&y->v[i], target);
+        doc_id at = y->v[i].doc != POSTINGS_UNPOSITIONED && y->v[i].doc >= target
+                        ? y->v[i].doc
+                        : postings_seek(&y->v[i], target);
         doc = MIN_OF(doc, at);
     }
     return s->doc = doc;
@@ -161,7 +168,9 @@ static float synonym_freq(struct synonym_scorer *y, doc_id doc)
 static float synonym_score(struct scorer *s)
 {
     struct synonym_scorer *y = syn(s);
-    return y->sim == NULL ? 0 : sim_score(y->sim, synonym_freq(y, s->doc), y->norms != NULL ? y->norms[s->doc] : 1);
+    return y->sim == NULL
+               ? 0
+               : sim_score(y->sim, synonym_freq(y, s->doc), y->norms != NULL ? y->norms[s->doc] : 1);
 }
 
 static float synonym_max(struct scorer *s, doc_id up_to)
@@ -188,7 +197,8 @@ static uint64_t synonym_cost(const struct weight *w, const struct leaf *leaf)
     return sum;
 }
 
-static enum err synonym_scorer_of(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
+static enum err synonym_scorer_of(const struct weight *w, const struct scorer_request *rq,
+                                  struct scorer **out)
 {
     const struct synonym_weight *y = synonyms(w);
     const struct term_leaf *only = NULL;
@@ -201,7 +211,9 @@ static enum err synonym_scorer_of(const struct weight *w, const struct scorer_re
         }
     }
     if (n <= 1) {
-        return n == 0 ? ERR_OK : term_scorer_new(rq->arena, only->field, &only->info, y->scored ? &y->sim : NULL, out, rq->em);
+        return n == 0 ? ERR_OK
+                      : term_scorer_new(rq->arena, only->field, &only->info, y->scored ? &y->sim : NULL, out,
+                                        rq->em);
     }
     struct synonym_scorer *s = ARENA_NEW(rq->arena, struct synonym_scorer);
     if (s == NULL || (s->v = arena_alloc(rq->arena, n * sizeof(*s->v))) == NULL) {
@@ -220,7 +232,8 @@ static enum err synonym_scorer_of(const struct weight *w, const struct scorer_re
     return ERR_OK;
 }
 
-static enum err synonym_explain(const struct weight *w, const struct explain_request *rq, struct explanation **out)
+static enum err synonym_explain(const struct weight *w, const struct explain_request *rq,
+                                struct explanation **out)
 {
     struct scorer *s;
     enum err e = explain_scorer(w, rq, &s);

@@ -55,7 +55,8 @@ static enum err with_vars(struct script_run *m)
         }
     }
     for (uint32_t i = 0; i < m->vars_n; i++) {
-        if (!sv_map_put(&m->mem, all.map, sv_str(m->vars[i].name), m->vars[i].null ? sv_null() : sv_double(m->vars[i].v))) {
+        if (!sv_map_put(&m->mem, all.map, sv_str(m->vars[i].name),
+                        m->vars[i].null ? sv_null() : sv_double(m->vars[i].v))) {
             return vm_no_memory(m);
         }
     }
@@ -179,7 +180,9 @@ static enum err compile(struct script *s, struct errmsg *em)
     enum err e = str_is(s->lang, "expression") ? script_parse_expression(&program, s->source, &scratch, em)
                                                : script_parse(&program, s->source, &scratch, em);
     if (e == ERR_OK && str_trim(s->source).n == 0) {
-        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "invalid function definition: found no statements for function [execute] with [0] parameters");
+        e = err_set(
+            em, ERR_ILLEGAL_ARGUMENT,
+            "invalid function definition: found no statements for function [execute] with [0] parameters");
     }
     e = e == ERR_OK ? script_generate(s, &program, em) : e;
     arena_fini(&scratch);

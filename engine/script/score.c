@@ -253,7 +253,8 @@ static enum err holt_winters(struct script_run *m, const double *in, uint32_t n,
     }
     if (period < 1 || n < 2 * (uint64_t)period) {
         return err_set(m->em, ERR_ILLEGAL_ARGUMENT,
-                       "Holt-Winters aggregation requires at least (2 * period == 2 * %lld == %lld) data-points to function.  Only "
+                       "Holt-Winters aggregation requires at least (2 * period == 2 * %lld == %lld) "
+                       "data-points to function.  Only "
                        "[%u] were provided.",
                        (long long)period, (long long)(2 * period), n);
     }

@@ -71,8 +71,10 @@ static doc_id siblings_start(const struct leaf *leaf, doc_id doc, const struct f
     return from;
 }
 
-/* Documents of a path come in the order of the source: the offset is how many came before under the same parent. */
-const struct nested_place *nested_place_of(const struct leaf *leaf, doc_id doc, const struct field *path, struct arena *arena)
+/* Documents of a path come in the order of the source: the offset is how many came before under the same
+ * parent. */
+const struct nested_place *nested_place_of(const struct leaf *leaf, doc_id doc, const struct field *path,
+                                           struct arena *arena)
 {
     const struct nested_place *inside = NULL;
     for (const struct field *f = path; f != NULL; f = nested_around(f)) {
@@ -107,7 +109,7 @@ void nested_place_write(const struct nested_place *p, struct jsonw *w)
     jw_obj_end(w);
 }
 
-/* ---- the source ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the source ---------------------------------------------------------------------------------------- */
 
 /* What stands at a dotted path, keys with dots in them included. */
 static const struct json *at_path(const struct json *v, struct str path)
@@ -128,10 +130,12 @@ static struct json wrapped(struct str path, struct json value, struct arena *are
     struct str rest, key = str_cut(path, '.', &rest);
     struct json o = json_mk_object();
     struct json inside = rest.p != NULL ? wrapped(rest, value, arena) : value;
-    return inside.type != JSON_NULL && json_put(&o, arena, key, inside) ? o : (struct json){.type = JSON_NULL};
+    return inside.type != JSON_NULL && json_put(&o, arena, key, inside) ? o
+                                                                        : (struct json){.type = JSON_NULL};
 }
 
-static struct json source_at(const struct json *v, const struct nested_place *p, struct arena *arena, const struct json **own)
+static struct json source_at(const struct json *v, const struct nested_place *p, struct arena *arena,
+                             const struct json **own)
 {
     const struct json none = {.type = JSON_NULL};
     const struct json *at = at_path(v, p->field);
@@ -149,7 +153,8 @@ static struct json source_at(const struct json *v, const struct nested_place *p,
     return inside.type == JSON_NULL ? none : wrapped(p->field, inside, arena);
 }
 
-const struct json *nested_source(const struct json *root, const struct nested_place *p, struct arena *arena, const struct json **own)
+const struct json *nested_source(const struct json *root, const struct nested_place *p, struct arena *arena,
+                                 const struct json **own)
 {
     struct json *tree = ARENA_NEW(arena, struct json);
     *own = NULL;

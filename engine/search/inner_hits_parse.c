@@ -4,13 +4,7 @@
 
 #define INNER_SIZE_DEFAULT 3
 
-enum {
-    V_STRING = 1,
-    V_BOOL = 2,
-    V_NUMBER = 4,
-    V_OBJECT = 8,
-    V_ARRAY = 16
-};
+enum { V_STRING = 1, V_BOOL = 2, V_NUMBER = 4, V_OBJECT = 8, V_ARRAY = 16 };
 
 /* What each key takes. */
 static const struct inner_key {
@@ -77,7 +71,8 @@ static enum err inner_collapse(const struct inner_parse *p, const struct json *v
     return jr_fail(p->text, at, p->em, "Invalid token in the inner collapse");
 }
 
-static enum err inner_window(const struct inner_parse *p, const char *name, const struct json *v, int64_t *out)
+static enum err inner_window(const struct inner_parse *p, const char *name, const struct json *v,
+                             int64_t *out)
 {
     int32_t n;
     enum err e = jr_int(v, &n, p->em);
@@ -134,15 +129,19 @@ static enum err inner_member(const struct inner_parse *p, const struct json_memb
             continue;
         }
         if ((inner_keys[i].values & value_class(&m->value)) == 0) {
-            return jr_fail_xc(p->text, m->value.off, p->em, "[inner_hits] %s doesn't support values of type: %s", inner_keys[i].name,
+            return jr_fail_xc(p->text, m->value.off, p->em,
+                              "[inner_hits] %s doesn't support values of type: %s", inner_keys[i].name,
                               json_token_name(&m->value));
         }
-        return inner_value(p, m) == ERR_OK ? ERR_OK : jr_wrap_field(p->text, m->value.off, "inner_hits", m->key, p->em);
+        return inner_value(p, m) == ERR_OK
+                   ? ERR_OK
+                   : jr_wrap_field(p->text, m->value.off, "inner_hits", m->key, p->em);
     }
     return jr_unknown_field(p->text, m->key_off, "inner_hits", m->key, known, p->em);
 }
 
-enum err inner_hits_parse(struct inner_hits_spec *out, const struct json *v, struct str text, struct arena *arena, struct errmsg *em)
+enum err inner_hits_parse(struct inner_hits_spec *out, const struct json *v, struct str text,
+                          struct arena *arena, struct errmsg *em)
 {
     struct search_source *s = ARENA_NEW(arena, struct search_source);
     if (s == NULL) {
@@ -154,7 +153,8 @@ enum err inner_hits_parse(struct inner_hits_spec *out, const struct json *v, str
     s->size = INNER_SIZE_DEFAULT;
     *out = (struct inner_hits_spec){.body = v, .source = s};
     if (v->type != JSON_OBJECT) {
-        return jr_fail_xc(text, v->off, em, "[inner_hits] Expected START_OBJECT but was: %s", json_token_name(v));
+        return jr_fail_xc(text, v->off, em, "[inner_hits] Expected START_OBJECT but was: %s",
+                          json_token_name(v));
     }
     struct inner_parse p = {out, s, text, arena, em};
     for (uint32_t i = 0; i < v->n; i++) {

@@ -53,7 +53,8 @@ static void insertion_sort(uint64_t *v, uint32_t n)
     }
 }
 
-/* By byte, the lowest first, into `other` and back; a byte that all share is passed over. Returns where the result is. */
+/* By byte, the lowest first, into `other` and back; a byte that all share is passed over. Returns where the
+ * result is. */
 static uint64_t *radix_sort(uint64_t *v, uint64_t *other, uint32_t n)
 {
     uint32_t counts[8][256] = {{0}};

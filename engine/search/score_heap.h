@@ -1,8 +1,9 @@
 /* score_heap.h - the k best (score, document) pairs of a search by score alone.
  *
- * A pair is one number: the score's bits, made to sort as the scores do, above the complement of the document, so that a
- * greater number is better and a tie goes to the lower document. The numbers are a heap with the worst of the best at its
- * root once there are k; before that they lie as they came. Scores are never NaN. One thread. */
+ * A pair is one number: the score's bits, made to sort as the scores do, above the complement of the
+ * document, so that a greater number is better and a tie goes to the lower document. The numbers are a heap
+ * with the worst of the best at its root once there are k; before that they lie as they came. Scores are
+ * never NaN. One thread. */
 #ifndef ENGINE_SEARCH_SCORE_HEAP_H
 #define ENGINE_SEARCH_SCORE_HEAP_H
 

@@ -14,7 +14,8 @@ static struct query *new_query(const struct search_context *cx, enum query_kind 
 }
 
 /* The query, and what else must match. */
-static enum err add_filter(const struct search_context *cx, const struct query **q, const struct query *filter, struct errmsg *em)
+static enum err add_filter(const struct search_context *cx, const struct query **q,
+                           const struct query *filter, struct errmsg *em)
 {
     struct bool_clause *v = ARENA_ARRAY(cx->arena, struct bool_clause, 2);
     struct query *outer = new_query(cx, Q_BOOL);
@@ -31,8 +32,8 @@ static enum err add_filter(const struct search_context *cx, const struct query *
 
 #define SLICES_MAX 1024
 
-static enum err check_slice(const struct search_context *cx, struct slice s, struct str name, const struct field *f,
-                            struct errmsg *em)
+static enum err check_slice(const struct search_context *cx, struct slice s, struct str name,
+                            const struct field *f, struct errmsg *em)
 {
     int64_t max = SLICES_MAX;
     if (!cx->shard->scroll) {
@@ -41,14 +42,17 @@ static enum err check_slice(const struct search_context *cx, struct slice s, str
     enum err e = settings_i64(cx->shard->index_settings, "max_slices_per_scroll", SLICES_MAX, &max, em);
     if (e == ERR_OK && s.max > max) {
         e = err_set(em, ERR_ILLEGAL_ARGUMENT,
-                    "The number of slices [%d] is too large. It must be less than [%lld]. This limit can be set by changing the "
+                    "The number of slices [%d] is too large. It must be less than [%lld]. This limit can be "
+                    "set by changing the "
                     "[index.max_slices_per_scroll] index level setting.",
                     (int)s.max, (long long)max);
     }
     if (e == ERR_OK && f == NULL) {
         e = err_set(em, ERR_ILLEGAL_ARGUMENT, "field %.*s not found", STR_ARG(name));
     } else if (e == ERR_OK && f->type != FT_META_ID
-               && !(f->doc_values && (field_type_is_numeric(f->type) || f->type == FT_BOOLEAN || f->type == FT_DATE || f->type == FT_DATE_NANOS))) {
+               && !(f->doc_values
+                    && (field_type_is_numeric(f->type) || f->type == FT_BOOLEAN || f->type == FT_DATE
+                        || f->type == FT_DATE_NANOS))) {
         e = err_set(em, ERR_ILLEGAL_ARGUMENT, "cannot load numeric doc values on %.*s", STR_ARG(name));
     }
     return e;

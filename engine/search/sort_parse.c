@@ -33,7 +33,8 @@ static enum err parse_order(struct str text, bool *descending, struct errmsg *em
         upper[i] = text.p[i] >= 'a' && text.p[i] <= 'z' ? (char)(text.p[i] - 32) : text.p[i];
     }
     upper[n] = '\0';
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "No enum constant org.elasticsearch.search.sort.SortOrder.%s", upper);
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "No enum constant org.elasticsearch.search.sort.SortOrder.%s",
+                   upper);
 }
 
 static enum err parse_mode(struct str text, enum sort_mode *mode, struct errmsg *em)
@@ -85,10 +86,12 @@ static enum err nested_member(const struct parse *p, const struct json_member *m
     if (str_is(m->key, "max_children")) {
         return jr_int(&m->value, &n->max_children, p->em);
     }
-    return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "malformed nested format, unknown field: [%.*s]", STR_ARG(m->key));
+    return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "malformed nested format, unknown field: [%.*s]",
+                   STR_ARG(m->key));
 }
 
-/* "nested": {"path", "filter", "max_children", "nested"}; what depends on the mapping is bound by the shard. */
+/* "nested": {"path", "filter", "max_children", "nested"}; what depends on the mapping is bound by the
+ * shard. */
 static enum err parse_nested(const struct parse *p, const struct json *v, struct nested_sort_spec **out)
 {
     enum err e = ERR_OK;
@@ -106,7 +109,8 @@ static enum err parse_nested(const struct parse *p, const struct json *v, struct
 }
 
 /* nested_path and nested_filter beside the key: the old form of "nested". */
-static enum err old_nested(const struct parse *p, struct sort_spec *s, const struct json_member *m, bool *known)
+static enum err old_nested(const struct parse *p, struct sort_spec *s, const struct json_member *m,
+                           bool *known)
 {
     bool filter = str_is(m->key, "nested_filter");
     *known = filter || str_is(m->key, "nested_path");
@@ -125,9 +129,11 @@ static enum err old_nested(const struct parse *p, struct sort_spec *s, const str
     return ERR_OK;
 }
 
-static enum err field_member(const struct parse *p, struct sort_spec *s, const struct json_member *m, bool is_score)
+static enum err field_member(const struct parse *p, struct sort_spec *s, const struct json_member *m,
+                             bool is_score)
 {
-    static const char *const known[] = {"missing", "unmapped_type", "order", "mode", "nested", "numeric_type", NULL};
+    static const char *const known[] = {"missing", "unmapped_type", "order", "mode",
+                                        "nested",  "numeric_type",  NULL};
     static const char *const known_score[] = {"order", NULL};
     enum err e = ERR_OK;
     if (str_is(m->key, "order")) {
@@ -144,8 +150,10 @@ static enum err field_member(const struct parse *p, struct sort_spec *s, const s
         struct str t = json_text(&m->value);
         s->numeric_type = t;
         if (!str_is(t, "long") && !str_is(t, "double") && !str_is(t, "date") && !str_is(t, "date_nanos")) {
-            e = err_set(p->em, ERR_ILLEGAL_ARGUMENT,
-                        "invalid value for [numeric_type], must be [long, double, date, date_nanos], got %.*s", STR_ARG(t));
+            e = err_set(
+                p->em, ERR_ILLEGAL_ARGUMENT,
+                "invalid value for [numeric_type], must be [long, double, date, date_nanos], got %.*s",
+                STR_ARG(t));
         }
     } else if (str_is(m->key, "nested")) {
         e = parse_nested(p, &m->value, &s->nested);
@@ -156,14 +164,18 @@ static enum err field_member(const struct parse *p, struct sort_spec *s, const s
             return jr_unknown_field(p->text, m->key_off, "field_sort", m->key, known, p->em);
         }
     }
-    return e == ERR_OK ? e : jr_wrap_field(p->text, m->value.off, is_score ? "_score" : "field_sort", m->key, p->em);
+    return e == ERR_OK
+               ? e
+               : jr_wrap_field(p->text, m->value.off, is_score ? "_score" : "field_sort", m->key, p->em);
 }
 
-static enum err field_object(const struct parse *p, struct sort_spec *s, struct str name, const struct json *v)
+static enum err field_object(const struct parse *p, struct sort_spec *s, struct str name,
+                             const struct json *v)
 {
     plain_sort(s, name);
     if (v->type != JSON_OBJECT) {
-        return jr_fail_xc(p->text, v->off, p->em, "[field_sort] Expected START_OBJECT but was: %s", json_token_name(v));
+        return jr_fail_xc(p->text, v->off, p->em, "[field_sort] Expected START_OBJECT but was: %s",
+                          json_token_name(v));
     }
     for (uint32_t i = 0; i < v->n; i++) {
         enum err e = field_member(p, s, &v->members[i], s->kind == SORT_SCORE);
@@ -174,7 +186,7 @@ static enum err field_object(const struct parse *p, struct sort_spec *s, struct 
     return ERR_OK;
 }
 
-/* ---- _geo_distance -------------------------------------------------------------------------------------------------- */
+/* ---- _geo_distance ------------------------------------------------------------------------------------- */
 
 struct points {
     struct arena *arena;
@@ -198,7 +210,8 @@ static enum err add_point(void *self, struct geo_point g, struct errmsg *em)
     return ERR_OK;
 }
 
-static enum err geo_option(const struct parse *p, struct sort_spec *s, struct str key, const struct json *v, bool *known)
+static enum err geo_option(const struct parse *p, struct sort_spec *s, struct str key, const struct json *v,
+                           bool *known)
 {
     struct str t = json_text(v);
     *known = true;
@@ -219,7 +232,8 @@ static enum err geo_option(const struct parse *p, struct sort_spec *s, struct st
     if (str_is(key, "mode") || str_is(key, "sort_mode")) {
         enum err e = parse_mode(t, &s->mode, p->em);
         if (e == ERR_OK && s->mode == SORT_MODE_SUM) {
-            e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "sort_mode [sum] isn't supported for sorting by geo distance");
+            e = err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                        "sort_mode [sum] isn't supported for sorting by geo distance");
         }
         return e;
     }
@@ -227,9 +241,11 @@ static enum err geo_option(const struct parse *p, struct sort_spec *s, struct st
         return jr_bool(v, &s->ignore_unmapped, p->em);
     }
     if (str_is(key, "validation_method")) {
-        if (!str_eq_nocase(t, STR("STRICT")) && !str_eq_nocase(t, STR("COERCE")) && !str_eq_nocase(t, STR("IGNORE_MALFORMED"))) {
+        if (!str_eq_nocase(t, STR("STRICT")) && !str_eq_nocase(t, STR("COERCE"))
+            && !str_eq_nocase(t, STR("IGNORE_MALFORMED"))) {
             return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
-                           "operator needs to be either STRICT, IGNORE_MALFORMED or COERCE, but not [%.*s]", STR_ARG(t));
+                           "operator needs to be either STRICT, IGNORE_MALFORMED or COERCE, but not [%.*s]",
+                           STR_ARG(t));
         }
         s->lenient_points = !str_eq_nocase(t, STR("STRICT"));
         return ERR_OK;
@@ -245,7 +261,8 @@ static enum err geo_sort(const struct parse *p, struct sort_spec *s, const struc
 {
     *s = (struct sort_spec){.kind = SORT_GEO, .unit_metres = 1};
     if (v->type != JSON_OBJECT) {
-        return jr_fail(p->text, v->off, p->em, "[_geo_distance] query malformed, no start_object after query name");
+        return jr_fail(p->text, v->off, p->em,
+                       "[_geo_distance] query malformed, no start_object after query name");
     }
     struct points list = {.arena = p->arena};
     for (uint32_t i = 0; i < v->n; i++) {
@@ -270,14 +287,15 @@ static enum err geo_sort(const struct parse *p, struct sort_spec *s, const struc
     return ERR_OK;
 }
 
-/* ---- _script ---------------------------------------------------------------------------------------------------------- */
+/* ---- _script ------------------------------------------------------------------------------------------- */
 
 static enum err script_sort(const struct parse *p, struct sort_spec *s, const struct json *v)
 {
     static const char *const known[] = {"script", "type", "order", "mode", "nested", NULL};
     *s = (struct sort_spec){.kind = SORT_SCRIPT};
     if (v->type != JSON_OBJECT) {
-        return jr_fail_xc(p->text, v->off, p->em, "[_script] Expected START_OBJECT but was: %s", json_token_name(v));
+        return jr_fail_xc(p->text, v->off, p->em, "[_script] Expected START_OBJECT but was: %s",
+                          json_token_name(v));
     }
     bool typed = false;
     for (uint32_t i = 0; i < v->n; i++) {
@@ -306,12 +324,13 @@ static enum err script_sort(const struct parse *p, struct sort_spec *s, const st
         }
     }
     if (s->script == NULL || !typed) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Required [%s]", s->script == NULL ? (typed ? "script" : "script, type") : "type");
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Required [%s]",
+                       s->script == NULL ? (typed ? "script" : "script, type") : "type");
     }
     return ERR_OK;
 }
 
-/* ---- the list --------------------------------------------------------------------------------------------------------- */
+/* ---- the list ------------------------------------------------------------------------------------------ */
 
 static enum err one_member(const struct parse *p, struct sort_spec *s, const struct json_member *m)
 {
@@ -343,7 +362,8 @@ static uint32_t count_keys(const struct json *v)
     return n;
 }
 
-static enum err add_one(const struct parse *p, struct sort_spec *list, uint32_t *n, const struct json *v, bool in_array)
+static enum err add_one(const struct parse *p, struct sort_spec *list, uint32_t *n, const struct json *v,
+                        bool in_array)
 {
     if (v->type == JSON_OBJECT) {
         for (uint32_t i = 0; i < v->n; i++) {
@@ -356,16 +376,18 @@ static enum err add_one(const struct parse *p, struct sort_spec *list, uint32_t 
     }
     bool scalar = v->type == JSON_STRING || (!in_array && (v->type == JSON_NUMBER || v->type == JSON_BOOL));
     if (!scalar) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
-                       in_array ? "malformed sort format, within the sort array, an object, or an actual string are allowed"
-                                : "malformed sort format, either start with array, object, or an actual string");
+        return err_set(
+            p->em, ERR_ILLEGAL_ARGUMENT,
+            in_array
+                ? "malformed sort format, within the sort array, an object, or an actual string are allowed"
+                : "malformed sort format, either start with array, object, or an actual string");
     }
     plain_sort(&list[(*n)++], json_text(v));
     return ERR_OK;
 }
 
-enum err sort_parse(const struct sort_spec **out, uint32_t *n, const struct json *v, struct str text, struct arena *arena,
-                    struct errmsg *em)
+enum err sort_parse(const struct sort_spec **out, uint32_t *n, const struct json *v, struct str text,
+                    struct arena *arena, struct errmsg *em)
 {
     struct parse p = {text, arena, em};
     struct sort_spec *list = ARENA_ARRAY(arena, struct sort_spec, (size_t)count_keys(v) + 1);

@@ -1,7 +1,8 @@
 /* source_filter.h - a document's source cut down to what _source patterns name.
  *
- * Patterns are dotted paths with `*` for any run of characters, dots included, as Elasticsearch's XContentMapValues.filter
- * reads them: a pattern that matches an object keeps (or drops) all below it. Pure. */
+ * Patterns are dotted paths with `*` for any run of characters, dots included, as Elasticsearch's
+ * XContentMapValues.filter reads them: a pattern that matches an object keeps (or drops) all below it.
+ * Pure. */
 #ifndef ENGINE_SEARCH_SOURCE_FILTER_H
 #define ENGINE_SEARCH_SOURCE_FILTER_H
 

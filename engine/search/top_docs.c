@@ -15,7 +15,7 @@ struct entry {
 
 struct top_docs {
     struct top_docs_opts o;
-    bool by_score;            /* alone, without groups: `scores` holds everything, and the entries are not used */
+    bool by_score; /* alone, without groups: `scores` holds everything, and the entries are not used */
     struct score_heap scores;
     uint32_t n_keys;
     struct entry *entries; /* k + 1: the last is the candidate */
@@ -111,7 +111,8 @@ enum err top_docs_new(struct top_docs **out, const struct top_docs_opts *opts, s
         top_docs_free(t);
         return err_no_memory(em);
     }
-    if ((opts->after != NULL || (opts->after_doc != NULL && opts->after_doc->sort != NULL)) && t->n_keys > 0) {
+    if ((opts->after != NULL || (opts->after_doc != NULL && opts->after_doc->sort != NULL))
+        && t->n_keys > 0) {
         enum err e = parse_after(t, em);
         if (e != ERR_OK) {
             top_docs_free(t);
@@ -157,7 +158,7 @@ enum err top_docs_leaf(struct top_docs *t, const struct leaf *leaf, struct score
     return t->o.sort != NULL ? sort_plan_leaf(t->o.sort, leaf, scorer, em) : ERR_OK;
 }
 
-/* ---- order ---------------------------------------------------------------------------------------------------------- */
+/* ---- order --------------------------------------------------------------------------------------------- */
 
 /* Negative: a is better. */
 static int entry_cmp(struct top_docs *t, struct entry *a, struct entry *b)
@@ -215,7 +216,7 @@ static void sift_down(struct top_docs *t, uint32_t at)
     }
 }
 
-/* ---- groups ----------------------------------------------------------------------------------------------------------- */
+/* ---- groups -------------------------------------------------------------------------------------------- */
 
 static bool load_group(struct top_docs *t, doc_id doc, struct entry *e)
 {
@@ -226,7 +227,8 @@ static bool load_group(struct top_docs *t, doc_id doc, struct entry *e)
     uint32_t n = text ? ord_column_seek(&t->ords, doc, &first) : num_column_seek(&t->nums, doc, &first);
     g->null = n == 0;
     if (n > 1) {
-        err_set(&t->error, ERR_ILLEGAL_STATE, "failed to collapse %u, the collapse field must be single valued", doc);
+        err_set(&t->error, ERR_ILLEGAL_STATE,
+                "failed to collapse %u, the collapse field must be single valued", doc);
         return false;
     }
     if (n == 1 && text) {
@@ -264,7 +266,7 @@ static void rebuild_groups(struct top_docs *t)
     }
 }
 
-/* ---- collecting --------------------------------------------------------------------------------------------------------- */
+/* ---- collecting ---------------------------------------------------------------------------------------- */
 
 /* Moves the candidate's contents into entry `to`. */
 static void settle(struct top_docs *t, uint32_t to)
@@ -403,11 +405,13 @@ float top_docs_min(const struct top_docs *t)
     return t->n < t->o.k || t->o.sort != NULL ? -INFINITY : t->entries[t->heap[0]].score;
 }
 
-/* ---- the result --------------------------------------------------------------------------------------------------------- */
+/* ---- the result ---------------------------------------------------------------------------------------- */
 
-static bool write_doc(struct top_docs *t, const struct entry *e, uint32_t slot, struct arena *arena, struct top_doc *d)
+static bool write_doc(struct top_docs *t, const struct entry *e, uint32_t slot, struct arena *arena,
+                      struct top_doc *d)
 {
-    *d = (struct top_doc){.doc = e->doc, .slot = slot, .score = t->o.sort == NULL || t->o.want_scores ? e->score : NAN};
+    *d = (struct top_doc){
+        .doc = e->doc, .slot = slot, .score = t->o.sort == NULL || t->o.want_scores ? e->score : NAN};
     if (t->o.sort != NULL) {
         struct sort_value *v = ARENA_ARRAY(arena, struct sort_value, t->n_keys);
         for (uint32_t k = 0; v != NULL && k < t->n_keys; k++) {
@@ -422,13 +426,15 @@ static bool write_doc(struct top_docs *t, const struct entry *e, uint32_t slot, 
     }
     if (t->o.group != NULL && !e->group.null) {
         bool text = t->o.group->type == FT_KEYWORD;
-        d->collapse = text ? (struct sort_value){.kind = SV_STR, .s = arena_str(arena, buf_view(&e->group.text))}
-                           : (struct sort_value){.kind = SV_LONG, .l = e->group.num};
+        d->collapse =
+            text ? (struct sort_value){.kind = SV_STR, .s = arena_str(arena, buf_view(&e->group.text))}
+                 : (struct sort_value){.kind = SV_LONG, .l = e->group.num};
     }
     return true;
 }
 
-static enum err take_scores(struct top_docs *t, uint32_t slot, struct arena *arena, struct top_doc **out, uint32_t *n, struct errmsg *em)
+static enum err take_scores(struct top_docs *t, uint32_t slot, struct arena *arena, struct top_doc **out,
+                            uint32_t *n, struct errmsg *em)
 {
     struct top_doc *docs = ARENA_ARRAY(arena, struct top_doc, t->scores.n);
     if (docs == NULL) {
@@ -444,7 +450,8 @@ static enum err take_scores(struct top_docs *t, uint32_t slot, struct arena *are
     return ERR_OK;
 }
 
-enum err top_docs_take(struct top_docs *t, uint32_t slot, struct arena *arena, struct top_doc **out, uint32_t *n, struct errmsg *em)
+enum err top_docs_take(struct top_docs *t, uint32_t slot, struct arena *arena, struct top_doc **out,
+                       uint32_t *n, struct errmsg *em)
 {
     if (t->error.n > 0) {
         *em = t->error;

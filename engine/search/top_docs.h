@@ -1,7 +1,7 @@
 /* top_docs.h - the best k documents of a shard, by score or by sort keys, optionally one a group.
  *
- * Documents come in ascending order. Ties go to the lower document, as in Lucene. A heap keeps the worst of the best at its
- * root, so that most documents cost one comparison. One thread. */
+ * Documents come in ascending order. Ties go to the lower document, as in Lucene. A heap keeps the worst of
+ * the best at its root, so that most documents cost one comparison. One thread. */
 #ifndef ENGINE_SEARCH_TOP_DOCS_H
 #define ENGINE_SEARCH_TOP_DOCS_H
 
@@ -10,12 +10,12 @@
 struct top_docs;
 
 struct top_docs_opts {
-    uint32_t k;                 /* at most so many; > 0 */
-    struct sort_plan *sort;     /* NULL: by score */
-    bool want_scores;           /* with a sort: remember scores too (track_scores) */
-    const struct json *after;   /* search_after; NULL: none */
+    uint32_t k;                      /* at most so many; > 0 */
+    struct sort_plan *sort;          /* NULL: by score */
+    bool want_scores;                /* with a sort: remember scores too (track_scores) */
+    const struct json *after;        /* search_after; NULL: none */
     const struct top_doc *after_doc; /* scroll: documents behind this one alone; NULL: none */
-    const struct field *group;  /* collapse by this field; NULL: no */
+    const struct field *group;       /* collapse by this field; NULL: no */
     struct arena *arena;
 };
 
@@ -27,6 +27,7 @@ void top_docs_add(struct top_docs *t, doc_id doc, float score);
 /* By score only: what a document must beat to come in; -INFINITY while the heap is not full. */
 float top_docs_min(const struct top_docs *t);
 /* Best first, in `arena`; doc is the number within the view. */
-enum err top_docs_take(struct top_docs *t, uint32_t slot, struct arena *arena, struct top_doc **out, uint32_t *n, struct errmsg *em);
+enum err top_docs_take(struct top_docs *t, uint32_t slot, struct arena *arena, struct top_doc **out,
+                       uint32_t *n, struct errmsg *em);
 
 #endif

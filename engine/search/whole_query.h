@@ -1,8 +1,8 @@
-/* whole_query.h - a request's query with what Elasticsearch puts around it: the boost of its index, the filters of the aliases
- * that it names, and the filter that keeps nested objects out.
+/* whole_query.h - a request's query with what Elasticsearch puts around it: the boost of its index, the
+ * filters of the aliases that it names, and the filter that keeps nested objects out.
  *
- * Searching keeps nested objects out by itself, so the last one is there only where a query is shown. For engine/search and
- * what shows queries. */
+ * Searching keeps nested objects out by itself, so the last one is there only where a query is shown. For
+ * engine/search and what shows queries. */
 #ifndef ENGINE_SEARCH_WHOLE_QUERY_H
 #define ENGINE_SEARCH_WHOLE_QUERY_H
 
@@ -13,7 +13,8 @@ enum query_use { QUERY_RUN, QUERY_SHOWN /* printed or explained */ };
 /* The source's query (none: match_all) in cx's arena. */
 enum err whole_query(const struct query **out, const struct search_context *cx, enum query_use use,
                      struct errmsg *em);
-/* What may match objects below a nested field by Elasticsearch's judgement (NestedHelper.mightMatchNestedDocs). */
+/* What may match objects below a nested field by Elasticsearch's judgement
+ * (NestedHelper.mightMatchNestedDocs). */
 bool query_may_match_nested(const struct mapping *m, const struct query *q);
 
 #endif

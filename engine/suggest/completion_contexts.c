@@ -70,7 +70,9 @@ static enum err read_category(struct reader *r, const struct json *v)
             value = json_text(m);
         } else if (str_is(key, "boost") && whole_number(m, &boost) && boost > 0) {
             continue;
-        } else if (str_is(key, "prefix") && (m->type == JSON_BOOL || str_is(json_text(m), "true") || str_is(json_text(m), "false"))) {
+        } else if (str_is(key, "prefix")
+                   && (m->type == JSON_BOOL || str_is(json_text(m), "true")
+                       || str_is(json_text(m), "false"))) {
             prefix = m->type == JSON_BOOL ? m->b : str_is(m->s, "true");
         } else {
             return bad_category(r);
@@ -94,7 +96,8 @@ struct place {
 
 static enum err bad_geo(struct reader *r, struct str key, const struct json *v)
 {
-    return err_set(r->em, ERR_X_CONTENT, "[geo] %.*s doesn't support values of type: %s", STR_ARG(key), json_token_name(v));
+    return err_set(r->em, ERR_X_CONTENT, "[geo] %.*s doesn't support values of type: %s", STR_ARG(key),
+                   json_token_name(v));
 }
 
 /* A length of geohashes, or a distance that becomes one. */
@@ -109,7 +112,8 @@ static enum err read_precision(struct reader *r, const struct json *v, int32_t *
         *out = (int32_t)geohash_levels_for(metres);
     }
     if (*out < 1 || *out > GEOHASH_MAX) {
-        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Invalid geohash aggregation precision of %d. Must be between 1 and 12.", *out);
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT,
+                       "Invalid geohash aggregation precision of %d. Must be between 1 and 12.", *out);
     }
     return ERR_OK;
 }
@@ -180,7 +184,8 @@ static enum err add_around(struct reader *r, const struct place *p, struct str h
     enum err e = geohash_box(hash, &box, r->em);
     double height = box.top - box.bottom, width = box.right - box.left;
     for (int i = 0; e == ERR_OK && i < 9; i++) {
-        struct geo_point at = {(box.top + box.bottom) / 2 + (i / 3 - 1) * height, (box.left + box.right) / 2 + (i % 3 - 1) * width};
+        struct geo_point at = {(box.top + box.bottom) / 2 + (i / 3 - 1) * height,
+                               (box.left + box.right) / 2 + (i % 3 - 1) * width};
         if (i == 4 || at.lat > 90 || at.lat < -90) {
             continue;
         }
@@ -243,8 +248,8 @@ static enum err read_context(struct reader *r, struct str name, const struct jso
         }
     }
     if (r->context == NULL) {
-        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Unknown context name [%.*s], must be one of [%.*s]", STR_ARG(name),
-                       STR_ARG(r->field->contexts[0].name));
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Unknown context name [%.*s], must be one of [%.*s]",
+                       STR_ARG(name), STR_ARG(r->field->contexts[0].name));
     }
     uint32_t n = v->type == JSON_ARRAY ? v->n : 1;
     enum err e = ERR_OK;
@@ -255,8 +260,8 @@ static enum err read_context(struct reader *r, struct str name, const struct jso
     return e;
 }
 
-enum err completion_contexts(const struct field *f, const struct json *given, struct arena *arena, struct context_query **out,
-                             size_t *n, struct errmsg *em)
+enum err completion_contexts(const struct field *f, const struct json *given, struct arena *arena,
+                             struct context_query **out, size_t *n, struct errmsg *em)
 {
     struct reader r = {.field = f, .arena = arena, .em = em};
     enum err e = ERR_OK;
@@ -290,7 +295,8 @@ static void order_values(struct str *pairs, uint32_t from, uint32_t to)
     for (uint32_t i = from + 1; i < to; i++) {
         struct str value = pairs[2 * i + 1];
         uint32_t k = i;
-        while (k > from && java_map_bucket(pairs[2 * (k - 1) + 1], buckets) > java_map_bucket(value, buckets)) {
+        while (k > from
+               && java_map_bucket(pairs[2 * (k - 1) + 1], buckets) > java_map_bucket(value, buckets)) {
             pairs[2 * k + 1] = pairs[2 * (k - 1) + 1];
             k--;
         }
@@ -298,8 +304,8 @@ static void order_values(struct str *pairs, uint32_t from, uint32_t to)
     }
 }
 
-enum err completion_named_contexts(const struct field *f, const struct str *keys, size_t n, struct arena *arena,
-                                   struct suggest_option *out, struct errmsg *em)
+enum err completion_named_contexts(const struct field *f, const struct str *keys, size_t n,
+                                   struct arena *arena, struct suggest_option *out, struct errmsg *em)
 {
     struct str *pairs = ARENA_ARRAY(arena, struct str, 2 * n);
     uint32_t m = 0;

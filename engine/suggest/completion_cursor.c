@@ -63,7 +63,8 @@ static bool first_path(struct completion_cursor *c, uint32_t block, struct str *
 
 bool completion_cursor_seek(struct completion_cursor *c, struct str target)
 {
-    uint32_t lo = 0, hi = c->s->n_blocks; /* blocks below lo begin below the target, blocks from hi on do not */
+    uint32_t lo = 0,
+             hi = c->s->n_blocks; /* blocks below lo begin below the target, blocks from hi on do not */
     while (lo < hi) {
         uint32_t mid = lo + (hi - lo) / 2;
         struct str path;

@@ -34,8 +34,8 @@ enum err completion_out_end(struct completion_out *o, struct errmsg *em);
 /* The order of entries: by path, then descending weight, then input, then document. */
 int completion_compare(const struct completion_entry *a, const struct completion_entry *b);
 
-/* What is common to the entries of one group, read from the cursor; `path` holds the path of the group before and gets this
- * one's. `first` tells a block's first, which shares nothing. */
+/* What is common to the entries of one group, read from the cursor; `path` holds the path of the group before
+ * and gets this one's. `first` tells a block's first, which shares nothing. */
 struct completion_group {
     struct str input;
     uint32_t weight;

@@ -15,10 +15,12 @@ bool completion_section_open(struct completion_section *s, struct str bytes)
     uint64_t n = load_u64(footer), n_weights = load_u64(footer + 8), n_bytes = load_u64(footer + 16);
     uint64_t n_blocks = load_u32(footer + 24), expected = 0;
     if (load_u32(footer + 28) != COMPLETION_VERSION || n_bytes > room || n_weights > room / 4 || n > n_bytes
-        || n_bytes + 8 * n_blocks + 4 * n_weights != room || n_blocks != (n + COMPLETION_BLOCK - 1) / COMPLETION_BLOCK) {
+        || n_bytes + 8 * n_blocks + 4 * n_weights != room
+        || n_blocks != (n + COMPLETION_BLOCK - 1) / COMPLETION_BLOCK) {
         return false;
     }
-    for (uint64_t level = n_blocks; level > 0; level = level > 1 ? (level + COMPLETION_FAN - 1) / COMPLETION_FAN : 0) {
+    for (uint64_t level = n_blocks; level > 0;
+         level = level > 1 ? (level + COMPLETION_FAN - 1) / COMPLETION_FAN : 0) {
         s->level_at[s->n_levels++] = (uint32_t)expected;
         expected += level;
     }

@@ -75,7 +75,8 @@ void completion_walk(struct completion_cursor *c, struct str base, struct comple
             bool past = accepts_past_end(&w, at - base.n);
             there = completion_cursor_next(c);
             if (past) {
-                float b = m->boost != NULL ? m->boost(m->self, str_slice(buf_view(&w.before), base.n, at)) : 0;
+                float b =
+                    m->boost != NULL ? m->boost(m->self, str_slice(buf_view(&w.before), base.n, at)) : 0;
                 completion_ranges_add(out, (struct completion_range){from, from + 1, boost + b, context});
             }
             continue;
@@ -99,7 +100,7 @@ struct word {
     size_t row_at;      /* its cells in a row */
 };
 
-struct level { /* behind so many bytes */
+struct level {        /* behind so many bytes */
     uint32_t units;   /* complete ones */
     uint32_t partial; /* bits of the character that has begun */
     uint32_t need;    /* bytes that it lacks */
@@ -142,8 +143,8 @@ static bool more_room(struct fuzzy *f, uint32_t depth)
     return true;
 }
 
-/* One word's row behind `at` units from the one before; the smallest cell. Rows within the exact prefix hold edits + 1
- * everywhere but on the diagonal. */
+/* One word's row behind `at` units from the one before; the smallest cell. Rows within the exact prefix hold
+ * edits + 1 everywhere but on the diagonal. */
 static unsigned next_row(const struct fuzzy *f, const struct word *w, uint32_t at)
 {
     const uint8_t *old = f->rows + (size_t)(at - 1) * f->row_n + w->row_at;
@@ -214,7 +215,8 @@ static enum match_step fuzzy_step(void *self, uint32_t depth, uint8_t byte)
     return r;
 }
 
-/* The longest beginning that is also a word's, counted as Lucene does: in bytes of the path against the word's units. */
+/* The longest beginning that is also a word's, counted as Lucene does: in bytes of the path against the
+ * word's units. */
 static float fuzzy_boost(void *self, struct str accepted)
 {
     const struct fuzzy *f = self;
@@ -247,8 +249,8 @@ static bool take_word(struct fuzzy *f, struct word *w, struct str text)
     return true;
 }
 
-bool fuzzy_matcher_init(struct completion_matcher *m, const struct fuzzy_options *o, const struct str *words, size_t n,
-                        struct arena *arena)
+bool fuzzy_matcher_init(struct completion_matcher *m, const struct fuzzy_options *o, const struct str *words,
+                        size_t n, struct arena *arena)
 {
     struct fuzzy *f = ARENA_NEW(arena, struct fuzzy);
     *m = (struct completion_matcher){.self = f, .step = fuzzy_step, .boost = fuzzy_boost};

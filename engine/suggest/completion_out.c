@@ -70,7 +70,8 @@ static void close_group(struct completion_out *o)
 
 void completion_out_add(struct completion_out *o, const struct completion_entry *e)
 {
-    if (o->open && o->weight == e->weight && str_eq(buf_view(&o->path), e->path) && str_eq(buf_view(&o->input), e->input)) {
+    if (o->open && o->weight == e->weight && str_eq(buf_view(&o->path), e->path)
+        && str_eq(buf_view(&o->input), e->input)) {
         put_varint(&o->gaps, e->doc - o->last);
         o->last = e->doc;
         return;

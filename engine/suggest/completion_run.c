@@ -1,6 +1,7 @@
-/* The completion suggester on one shard, collecting as Elasticsearch does: from each segment the best entries are taken,
- * `shard_size` for each beginning of a path that matched; of a document the best one counts; a queue keeps the best
- * `shard_size` by score, then input, and the first that does not get into it ends the segment. */
+/* The completion suggester on one shard, collecting as Elasticsearch does: from each segment the best entries
+ * are taken, `shard_size` for each beginning of a path that matched; of a document the best one counts; a
+ * queue keeps the best `shard_size` by score, then input, and the first that does not get into it ends the
+ * segment. */
 #include "common/base/map.h"
 #include "common/base/utf8.h"
 #include "engine/mapping/completion_paths.h"
@@ -22,7 +23,7 @@ struct lookup {
     const struct suggest_run *r;
     const struct completion_suggestion *s;
     const struct field *field;
-    uint32_t take; /* shard_size */
+    uint32_t take;           /* shard_size */
     const struct str *words; /* analysed */
     uint32_t n_words;
     const struct dfa *dfa; /* regex; NULL: none */
@@ -36,7 +37,8 @@ struct lookup {
 
 /* ---- what is asked for ---- */
 
-static enum err check_request(const struct suggest_run *r, const struct suggestion *s, const struct field **out)
+static enum err check_request(const struct suggest_run *r, const struct suggestion *s,
+                              const struct field **out)
 {
     const struct mapping *m = r->cx->query.mapping;
     const struct field *f = mapping_field(m, s->field);
@@ -50,7 +52,8 @@ static enum err check_request(const struct suggest_run *r, const struct suggesti
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "ShardSize must be positive but was: %d", s->shard_size);
     }
     if (f->type != FT_COMPLETION) {
-        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] is not a completion suggest field", STR_ARG(s->field));
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] is not a completion suggest field",
+                       STR_ARG(s->field));
     }
     *out = f;
     return ERR_OK;
@@ -59,11 +62,13 @@ static enum err check_request(const struct suggest_run *r, const struct suggesti
 static enum err prepare_query(struct lookup *l, struct str text)
 {
     const struct suggestion *s = &l->s->common;
-    struct str prefix = s->prefix.p != NULL ? s->prefix : s->regex.p == NULL || s->text.p != NULL ? text : STR_NULL;
+    struct str prefix = s->prefix.p != NULL                       ? s->prefix
+                        : s->regex.p == NULL || s->text.p != NULL ? text
+                                                                  : STR_NULL;
     if (prefix.p != NULL) {
         const struct field *f = l->field;
-        struct completion_options o = {f->search_analyzer != NULL ? f->search_analyzer : f->analyzer, f->preserve_separators,
-                                       f->preserve_position_increments};
+        struct completion_options o = {f->search_analyzer != NULL ? f->search_analyzer : f->analyzer,
+                                       f->preserve_separators, f->preserve_position_increments};
         return completion_paths(&o, prefix, l->r->arena, &l->words, &l->n_words, l->r->em);
     }
     if (l->s->has_fuzzy) {
@@ -83,7 +88,8 @@ static enum err prepare_contexts(struct lookup *l)
         return completion_contexts(f, l->s->contexts, l->r->arena, &l->contexts, &l->n_contexts, l->r->em);
     }
     if (l->s->contexts != NULL) {
-        return err_set(l->r->em, ERR_ILLEGAL_ARGUMENT, "suggester [%.*s] doesn't expect any context", STR_ARG(f->path));
+        return err_set(l->r->em, ERR_ILLEGAL_ARGUMENT, "suggester [%.*s] doesn't expect any context",
+                       STR_ARG(f->path));
     }
     return ERR_OK;
 }
@@ -96,8 +102,8 @@ static int shorter_first(const void *a, const void *b)
 }
 
 /* Prefixes that no other one covers. */
-static void prefix_ranges(struct lookup *l, struct completion_cursor *c, struct str base, float boost, struct str context,
-                          struct completion_ranges *out)
+static void prefix_ranges(struct lookup *l, struct completion_cursor *c, struct str base, float boost,
+                          struct str context, struct completion_ranges *out)
 {
     struct str *words = ARENA_ARRAY(l->r->arena, struct str, l->n_words);
     size_t last = 0;
@@ -130,8 +136,8 @@ static void prefix_ranges(struct lookup *l, struct completion_cursor *c, struct 
 }
 
 /* What stands behind `base` matches. */
-static void ranges_below(struct lookup *l, struct completion_cursor *c, struct str base, float boost, struct str context,
-                         struct completion_ranges *out)
+static void ranges_below(struct lookup *l, struct completion_cursor *c, struct str base, float boost,
+                         struct str context, struct completion_ranges *out)
 {
     struct completion_matcher m;
     const struct completion_suggestion *s = l->s;
@@ -143,8 +149,9 @@ static void ranges_below(struct lookup *l, struct completion_cursor *c, struct s
         prefix_ranges(l, c, base, boost, context, out);
         return;
     } else {
-        struct fuzzy_options o = {(uint32_t)s->fuzzy.edits, (uint32_t)s->fuzzy.min_length, (uint32_t)s->fuzzy.prefix_length,
-                                  s->fuzzy.transpositions, s->fuzzy.unicode};
+        struct fuzzy_options o = {(uint32_t)s->fuzzy.edits, (uint32_t)s->fuzzy.min_length,
+                                  (uint32_t)s->fuzzy.prefix_length, s->fuzzy.transpositions,
+                                  s->fuzzy.unicode};
         out->failed |= !fuzzy_matcher_init(&m, &o, l->words, l->n_words, l->r->arena);
     }
     if (!out->failed) {
@@ -153,8 +160,8 @@ static void ranges_below(struct lookup *l, struct completion_cursor *c, struct s
     }
 }
 
-/* Lucene looks the boost up by the longest of the asked keys with which the path begins, whether it had to be the whole
- * context or not. */
+/* Lucene looks the boost up by the longest of the asked keys with which the path begins, whether it had to be
+ * the whole context or not. */
 static float context_boost(const struct lookup *l, struct str path)
 {
     const struct context_query *best = NULL;
@@ -269,7 +276,8 @@ static bool queue_add(struct lookup *l, struct found *f)
     return true;
 }
 
-static enum err take_hits(struct lookup *l, const struct leaf *leaf, const struct completion_hit *hits, uint32_t n)
+static enum err take_hits(struct lookup *l, const struct leaf *leaf, const struct completion_hit *hits,
+                          uint32_t n)
 {
     struct map docs;
     map_init(&docs, l->r->arena);
@@ -282,7 +290,8 @@ static enum err take_hits(struct lookup *l, const struct leaf *leaf, const struc
             if (f == NULL || !map_put(&docs, key, f)) {
                 return err_no_memory(l->r->em);
             }
-            *f = (struct found){.score = hits[i].score, .doc = leaf->base + hits[i].doc, .input = hits[i].input};
+            *f = (struct found){
+                .score = hits[i].score, .doc = leaf->base + hits[i].doc, .input = hits[i].input};
         }
         enum err e = add_context(l, f, hits[i].context);
         if (e != ERR_OK) {
@@ -331,13 +340,14 @@ static enum err search_leaf(struct lookup *l, const struct leaf *leaf)
     bool no_memory = ranges.failed || c.path.failed, corrupt = c.corrupt;
     completion_cursor_fini(&c);
     if (no_memory || corrupt) {
-        return no_memory ? err_no_memory(l->r->em) : err_set(l->r->em, ERR_CORRUPT, "a completion section cannot be read");
+        return no_memory ? err_no_memory(l->r->em)
+                         : err_set(l->r->em, ERR_CORRUPT, "a completion section cannot be read");
     }
     if (ranges.n > 1) {
         qsort(ranges.v, ranges.n, sizeof(*ranges.v), by_place);
     }
     uint64_t most = MIN_OF((uint64_t)l->take * ranges.n, (uint64_t)TAKEN_MAX);
-    struct completion_request rq = {&section,         &ranges,        leaf->live,
+    struct completion_request rq = {&section,        &ranges,        leaf->live,
                                     leaf->doc_count, (uint32_t)most, l->s->skip_duplicates};
     struct completion_hit *hits;
     uint32_t n;
@@ -370,7 +380,8 @@ static enum err show(struct lookup *l, struct suggest_entry *entry)
         }
         struct suggest_option *o = &entry->options[entry->n++];
         *o = (struct suggest_option){.text = f->input, .score = f->score, .doc = f->doc};
-        enum err e = completion_named_contexts(l->field, f->contexts, f->n_contexts, l->r->arena, o, l->r->em);
+        enum err e =
+            completion_named_contexts(l->field, f->contexts, f->n_contexts, l->r->arena, o, l->r->em);
         if (e != ERR_OK) {
             return e;
         }

@@ -1,4 +1,5 @@
-/* Best first: a heap holds tree nodes (with the greatest score that anything below can have) and groups of entries. */
+/* Best first: a heap holds tree nodes (with the greatest score that anything below can have) and groups of
+ * entries. */
 #include "engine/suggest/completion_search.h"
 
 #include "common/base/map.h"
@@ -36,7 +37,8 @@ float completion_score(uint32_t weight, float boost)
     return weight == 0 ? boost : (float)weight * boost;
 }
 
-/* By score, then as Lucene by path (entries of one path and weight by document); a node before what may lie in it. */
+/* By score, then as Lucene by path (entries of one path and weight by document); a node before what may lie
+ * in it. */
 static bool before(const struct item *a, const struct item *b)
 {
     if (a->score != b->score) {
@@ -149,7 +151,8 @@ static void open_block(struct search *s, const struct item *node)
     struct completion_cursor *c = &s->cursor;
     uint64_t end = MIN_OF(((uint64_t)node->index + 1) * COMPLETION_BLOCK, r->to), run = 0;
     uint32_t run_weight = 0;
-    for (bool there = completion_cursor_block(c, node->index); there && c->pos < end; there = completion_cursor_next(c)) {
+    for (bool there = completion_cursor_block(c, node->index); there && c->pos < end;
+         there = completion_cursor_next(c)) {
         const struct completion_group *g = &c->group;
         if (!g->same_path || g->weight != run_weight) {
             run = c->pos;
@@ -204,14 +207,15 @@ static void take(struct search *s, struct item *it)
         return;
     }
     s->hits = hits;
-    hits[s->n_hits++] = (struct completion_hit){it->score, it->doc, it->input, s->rq->ranges->v[it->range].context};
+    hits[s->n_hits++] =
+        (struct completion_hit){it->score, it->doc, it->input, s->rq->ranges->v[it->range].context};
     if (!s->rq->distinct && completion_group_doc(&it->gaps, &it->doc, &s->cursor.corrupt) && to_live(s, it)) {
         push(s, it);
     }
 }
 
-enum err completion_search(const struct completion_request *rq, struct completion_hit **out, uint32_t *n, struct arena *arena,
-                           struct errmsg *em)
+enum err completion_search(const struct completion_request *rq, struct completion_hit **out, uint32_t *n,
+                           struct arena *arena, struct errmsg *em)
 {
     struct search s = {.rq = rq, .arena = arena};
     completion_cursor_init(&s.cursor, rq->s);

@@ -1,8 +1,8 @@
 /* completion_search.h - the best entries of a completion section among ranges of its paths.
  *
- * A cursor finds places in the sorted section; a matcher (fuzzy words, regular expressions) is walked over it and leaves
- * ranges; the search takes the best of all ranges, guided by the blocks' greatest weights. Nothing here knows requests.
- * Everything lives in the caller's arena; one thread at a time. */
+ * A cursor finds places in the sorted section; a matcher (fuzzy words, regular expressions) is walked over it
+ * and leaves ranges; the search takes the best of all ranges, guided by the blocks' greatest weights. Nothing
+ * here knows requests. Everything lives in the caller's arena; one thread at a time. */
 #ifndef SUGGEST_COMPLETION_SEARCH_H
 #define SUGGEST_COMPLETION_SEARCH_H
 
@@ -44,8 +44,8 @@ void completion_ranges_add(struct completion_ranges *r, struct completion_range 
 
 enum match_step { MATCH_DEAD, MATCH_ALIVE, MATCH_ACCEPT };
 
-/* Something that is run over paths byte by byte; states are kept by depth, so that paths that share a beginning share its
- * states. */
+/* Something that is run over paths byte by byte; states are kept by depth, so that paths that share a
+ * beginning share its states. */
 struct completion_matcher {
     void *self;
     bool accepts_all; /* the empty beginning already */
@@ -66,8 +66,8 @@ struct fuzzy_options {
     uint32_t edits, min_length, prefix_length; /* lengths in units: bytes, or characters when unicode */
     bool transpositions, unicode;
 };
-bool fuzzy_matcher_init(struct completion_matcher *m, const struct fuzzy_options *o, const struct str *words, size_t n,
-                        struct arena *arena);
+bool fuzzy_matcher_init(struct completion_matcher *m, const struct fuzzy_options *o, const struct str *words,
+                        size_t n, struct arena *arena);
 /* As Lucene's RegexCompletionQuery: the automaton reads bytes as if they were characters. */
 bool regex_matcher_init(struct completion_matcher *m, const struct dfa *dfa, struct arena *arena);
 
@@ -87,8 +87,8 @@ struct completion_request {
 };
 
 /* At most k hits, best score first, then by path, then document. ERR_CORRUPT. */
-enum err completion_search(const struct completion_request *rq, struct completion_hit **out, uint32_t *n, struct arena *arena,
-                           struct errmsg *em);
+enum err completion_search(const struct completion_request *rq, struct completion_hit **out, uint32_t *n,
+                           struct arena *arena, struct errmsg *em);
 
 /* Lucene's score of a completion. */
 float completion_score(uint32_t weight, float boost);

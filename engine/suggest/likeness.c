@@ -29,7 +29,8 @@ static size_t edits(struct chars a, struct chars b, bool transpositions, struct 
                 bool same = a.v[i - 1] == b.v[j - 1];
                 v = MIN_OF(d[(i - 1) * w + j] + 1, d[i * w + j - 1] + 1);
                 v = MIN_OF(v, d[(i - 1) * w + j - 1] + !same);
-                if (transpositions && i > 1 && j > 1 && a.v[i - 1] == b.v[j - 2] && a.v[i - 2] == b.v[j - 1]) {
+                if (transpositions && i > 1 && j > 1 && a.v[i - 1] == b.v[j - 2]
+                    && a.v[i - 2] == b.v[j - 1]) {
                     v = MIN_OF(v, d[(i - 2) * w + j - 2] + !same);
                 }
             }

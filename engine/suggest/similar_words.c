@@ -78,7 +78,8 @@ static bool collect(struct candidates *c, const struct seg_field *f, const struc
     term_iter_init(&it, f);
     lev_walk_init(&walk, l);
     bool ok = true;
-    for (bool there = term_iter_seek(&it, prefix); ok && there && str_starts(it.term, prefix); there = term_iter_next(&it)) {
+    for (bool there = term_iter_seek(&it, prefix); ok && there && str_starts(it.term, prefix);
+         there = term_iter_next(&it)) {
         unsigned edits = lev_walk_next(&walk, it.term);
         if (edits <= l->max && edits > 0) {
             float shorter = (float)MIN_OF(utf8_length(it.term), (size_t)l->n);
@@ -153,8 +154,9 @@ static enum err look(struct spelling *s, uint32_t edits)
     }
     size_t taken = 0;
     for (size_t i = 0; i < c.n && taken < s->inspections; i++) {
-        float score = s->o->distance == DISTANCE_INTERNAL ? all[i]->likeness
-                                                          : word_likeness(s->o->distance, s->word, all[i]->word, s->r->arena);
+        float score = s->o->distance == DISTANCE_INTERNAL
+                          ? all[i]->likeness
+                          : word_likeness(s->o->distance, s->word, all[i]->word, s->r->arena);
         if (all[i]->freq <= s->least || score < s->o->accuracy) {
             continue;
         }
@@ -163,7 +165,8 @@ static enum err look(struct spelling *s, uint32_t edits)
         for (size_t k = 0; k < s->n; k++) {
             known |= str_eq(s->out[k].word, all[i]->word);
         }
-        struct similar_word *out = known ? s->out : arena_grow(s->r->arena, s->out, s->n, &s->cap, sizeof(*out));
+        struct similar_word *out =
+            known ? s->out : arena_grow(s->r->arena, s->out, s->n, &s->cap, sizeof(*out));
         if (out == NULL) {
             return err_no_memory(s->r->em);
         }
@@ -175,8 +178,9 @@ static enum err look(struct spelling *s, uint32_t edits)
     return ERR_OK;
 }
 
-enum err similar_words(const struct suggest_run *r, const struct direct_options *o, struct str field, struct str word,
-                       uint32_t n, float threshold, struct similar_word **out, uint32_t *n_out)
+enum err similar_words(const struct suggest_run *r, const struct direct_options *o, struct str field,
+                       struct str word, uint32_t n, float threshold, struct similar_word **out,
+                       uint32_t *n_out)
 {
     int64_t docs, total;
     float all = (float)r->cx->shard->view->doc_count;
@@ -184,7 +188,8 @@ enum err similar_words(const struct suggest_run *r, const struct direct_options 
     *n_out = 0;
     word_freqs(r, field, word, &docs, &total);
     double most = o->max_term_freq >= 1 ? (double)o->max_term_freq : ceil((double)(o->max_term_freq * all));
-    if (utf8_length(word) < (size_t)o->min_word_length || (o->mode == MODE_MISSING && docs > 0) || (double)docs > most) {
+    if (utf8_length(word) < (size_t)o->min_word_length || (o->mode == MODE_MISSING && docs > 0)
+        || (double)docs > most) {
         return ERR_OK;
     }
     int64_t least = o->mode == MODE_POPULAR ? docs : 0;

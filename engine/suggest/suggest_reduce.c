@@ -30,8 +30,9 @@ static int best_completion(const void *a, const void *b)
     return (x->doc > y->doc) - (x->doc < y->doc);
 }
 
-static enum err reduce_completion(const struct completion_suggestion *s, const struct suggest_result *in, uint32_t n,
-                                  struct arena *arena, struct suggest_result *out, struct errmsg *em)
+static enum err reduce_completion(const struct completion_suggestion *s, const struct suggest_result *in,
+                                  uint32_t n, struct arena *arena, struct suggest_result *out,
+                                  struct errmsg *em)
 {
     size_t total = 0;
     struct map seen;
@@ -110,8 +111,8 @@ static void merge_option(struct suggest_entry *to, const struct suggest_option *
     to->options[to->n++] = *o;
 }
 
-static enum err reduce_entry(const struct suggestion *s, const struct suggest_result *in, uint32_t n, uint32_t at,
-                             struct arena *arena, struct suggest_entry *out, struct errmsg *em)
+static enum err reduce_entry(const struct suggestion *s, const struct suggest_result *in, uint32_t n,
+                             uint32_t at, struct arena *arena, struct suggest_entry *out, struct errmsg *em)
 {
     bool term = s->kind == SUGGEST_TERM;
     size_t most = 0;
@@ -143,8 +144,8 @@ static enum err reduce_entry(const struct suggestion *s, const struct suggest_re
     return ERR_OK;
 }
 
-static enum err reduce_words(const struct suggestion *s, const struct suggest_result *in, uint32_t n, struct arena *arena,
-                             struct suggest_result *out, struct errmsg *em)
+static enum err reduce_words(const struct suggestion *s, const struct suggest_result *in, uint32_t n,
+                             struct arena *arena, struct suggest_result *out, struct errmsg *em)
 {
     *out = (struct suggest_result){ARENA_ARRAY(arena, struct suggest_entry, in[0].n), in[0].n};
     if (out->entries == NULL) {
@@ -166,7 +167,8 @@ static enum err list_docs(struct suggest_reduced *r, struct errmsg *em)
 {
     size_t most = 0;
     for (size_t i = 0; i < r->spec->n; i++) {
-        most += r->spec->v[i]->kind == SUGGEST_COMPLETION && r->results[i].n > 0 ? r->results[i].entries[0].n : 0;
+        most +=
+            r->spec->v[i]->kind == SUGGEST_COMPLETION && r->results[i].n > 0 ? r->results[i].entries[0].n : 0;
     }
     r->docs = ARENA_ARRAY(r->arena, struct top_doc, most);
     if (r->docs == NULL) {
@@ -174,7 +176,8 @@ static enum err list_docs(struct suggest_reduced *r, struct errmsg *em)
     }
     for (size_t i = 0; i < r->spec->n; i++) {
         const struct suggest_result *s = &r->results[i];
-        for (uint32_t k = 0; r->spec->v[i]->kind == SUGGEST_COMPLETION && s->n > 0 && k < s->entries[0].n; k++) {
+        for (uint32_t k = 0; r->spec->v[i]->kind == SUGGEST_COMPLETION && s->n > 0 && k < s->entries[0].n;
+             k++) {
             const struct suggest_option *o = &s->entries[0].options[k];
             r->docs[r->n_docs++] = (struct top_doc){.doc = o->doc, .slot = o->slot, .score = o->score};
         }
@@ -182,8 +185,8 @@ static enum err list_docs(struct suggest_reduced *r, struct errmsg *em)
     return ERR_OK;
 }
 
-static enum err decode_all(const struct suggest_spec *spec, const struct suggest_partial *partials, uint32_t n,
-                           struct arena *arena, struct suggest_result **out, struct errmsg *em)
+static enum err decode_all(const struct suggest_spec *spec, const struct suggest_partial *partials,
+                           uint32_t n, struct arena *arena, struct suggest_result **out, struct errmsg *em)
 {
     struct suggest_result *all = ARENA_ARRAY(arena, struct suggest_result, spec->n * n);
     *out = all;
@@ -196,7 +199,8 @@ static enum err decode_all(const struct suggest_spec *spec, const struct suggest
             struct suggest_result *r = &all[s * n + i];
             suggest_result_decode(r, &in, arena);
             in.bad |= spec->v[s]->kind == SUGGEST_COMPLETION && r->n > 1;
-            for (uint32_t k = 0; spec->v[s]->kind == SUGGEST_COMPLETION && r->n == 1 && k < r->entries[0].n; k++) {
+            for (uint32_t k = 0; spec->v[s]->kind == SUGGEST_COMPLETION && r->n == 1 && k < r->entries[0].n;
+                 k++) {
                 r->entries[0].options[k].slot = partials[i].slot;
             }
         }
@@ -207,8 +211,9 @@ static enum err decode_all(const struct suggest_spec *spec, const struct suggest
     return ERR_OK;
 }
 
-enum err suggest_reduce(struct suggest_reduced **out, const struct suggest_spec *spec, const struct suggest_partial *partials,
-                        uint32_t n, struct arena *arena, struct errmsg *em)
+enum err suggest_reduce(struct suggest_reduced **out, const struct suggest_spec *spec,
+                        const struct suggest_partial *partials, uint32_t n, struct arena *arena,
+                        struct errmsg *em)
 {
     struct suggest_reduced *r = ARENA_NEW(arena, struct suggest_reduced);
     struct suggest_result *all;
@@ -222,7 +227,8 @@ enum err suggest_reduce(struct suggest_reduced **out, const struct suggest_spec 
     for (size_t i = 0; e == ERR_OK && n > 0 && i < spec->n; i++) {
         const struct suggestion *s = spec->v[i];
         if (s->kind == SUGGEST_COMPLETION) {
-            e = reduce_completion((const struct completion_suggestion *)s, &all[i * n], n, arena, &r->results[i], em);
+            e = reduce_completion((const struct completion_suggestion *)s, &all[i * n], n, arena,
+                                  &r->results[i], em);
         } else {
             e = reduce_words(s, &all[i * n], n, arena, &r->results[i], em);
         }
@@ -258,7 +264,8 @@ static void write_contexts(const struct suggest_option *o, struct jsonw *w)
     jw_obj_end(w);
 }
 
-static void write_option(const struct suggestion *s, const struct suggest_option *o, struct str hit, struct jsonw *w)
+static void write_option(const struct suggestion *s, const struct suggest_option *o, struct str hit,
+                         struct jsonw *w)
 {
     jw_obj(w);
     jw_kstr(w, "text", o->text);
@@ -285,7 +292,8 @@ static void write_option(const struct suggestion *s, const struct suggest_option
     jw_obj_end(w);
 }
 
-static void write_entry(const struct suggestion *s, const struct suggest_entry *e, const struct str **hits, struct jsonw *w)
+static void write_entry(const struct suggestion *s, const struct suggest_entry *e, const struct str **hits,
+                        struct jsonw *w)
 {
     jw_obj(w);
     jw_kstr(w, "text", e->text);
@@ -307,7 +315,8 @@ void suggest_write(const struct suggest_reduced *r, const struct str *hits, bool
     jw_obj(w);
     for (size_t i = 0; i < r->spec->n; i++) {
         const struct suggestion *s = r->spec->v[i];
-        struct str key = typed_keys ? arena_printf(r->arena, "%s#%.*s", types[s->kind], STR_ARG(s->name)) : s->name;
+        struct str key =
+            typed_keys ? arena_printf(r->arena, "%s#%.*s", types[s->kind], STR_ARG(s->name)) : s->name;
         if (r->results[i].entries == NULL) {
             continue;
         }

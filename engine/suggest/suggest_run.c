@@ -28,7 +28,8 @@ static bool overridden(const struct suggest_spec *spec, size_t i)
     return false;
 }
 
-enum err suggest_run(const struct suggest_spec *spec, const struct search_context *cx, struct buf *out, struct errmsg *em)
+enum err suggest_run(const struct suggest_spec *spec, const struct search_context *cx, struct buf *out,
+                     struct errmsg *em)
 {
     struct suggest_run r = {.spec = spec, .cx = cx, .arena = cx->arena, .em = em};
     for (size_t i = 0; i < spec->n; i++) {

@@ -2,8 +2,8 @@
 #include "common/base/utf8.h"
 #include "engine/suggest/suggest_int.h"
 
-enum err words_request(const struct suggest_run *r, const struct suggestion *s, struct str text, struct str *field,
-                       struct token_list *tokens)
+enum err words_request(const struct suggest_run *r, const struct suggestion *s, struct str text,
+                       struct str *field, struct token_list *tokens)
 {
     const struct mapping *m = r->cx->query.mapping;
     const struct field *f = mapping_field(m, s->field);
@@ -14,7 +14,8 @@ enum err words_request(const struct suggest_run *r, const struct suggestion *s, 
     if (s->analyzer.p != NULL) {
         an = analysis_analyzer(mapping_analysis(m), s->analyzer);
         if (an == NULL) {
-            return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "analyzer [%.*s] doesn't exists", STR_ARG(s->analyzer));
+            return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "analyzer [%.*s] doesn't exists",
+                           STR_ARG(s->analyzer));
         }
     }
     if (s->shard_size != INT32_MIN && s->shard_size <= 0) {
@@ -35,19 +36,22 @@ static enum err show_words(const struct suggest_run *r, const struct term_sugges
                            struct suggest_entry *entry)
 {
     struct similar_word *words;
-    uint32_t n, size = (uint32_t)(s->common.shard_size != INT32_MIN ? s->common.shard_size : MAX_OF(s->common.size, 5));
+    uint32_t n, size = (uint32_t)(s->common.shard_size != INT32_MIN ? s->common.shard_size
+                                                                    : MAX_OF(s->common.size, 5));
     enum err e = similar_words(r, &s->direct, field, entry->text, size, s->direct.min_doc_freq, &words, &n);
     entry->options = ARENA_ARRAY(r->arena, struct suggest_option, n);
     if (e == ERR_OK && entry->options == NULL) {
         return err_no_memory(r->em);
     }
     for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
-        entry->options[entry->n++] = (struct suggest_option){.text = words[i].word, .score = words[i].score, .freq = words[i].freq};
+        entry->options[entry->n++] =
+            (struct suggest_option){.text = words[i].word, .score = words[i].score, .freq = words[i].freq};
     }
     return e;
 }
 
-enum err term_run(const struct suggest_run *r, const struct term_suggestion *s, struct str text, struct suggest_result *out)
+enum err term_run(const struct suggest_run *r, const struct term_suggestion *s, struct str text,
+                  struct suggest_result *out)
 {
     struct token_list tokens;
     struct str field;

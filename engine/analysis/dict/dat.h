@@ -13,8 +13,8 @@
 #include "common/base/defs.h"
 
 struct dat_node {
-    uint32_t
-        base; /* the two flags below, and 30 bits: where the children start; of a value's node: the value */
+    /* the two flags below, and 30 bits: where the children start; of a value's node: the value */
+    uint32_t base;
     uint32_t check; /* the parent's state; 0 in an unused node */
 };
 

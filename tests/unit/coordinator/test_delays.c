@@ -20,7 +20,8 @@ static void rig_init(struct rig *r)
     r->x = sim_exec_new(&(struct sim_exec_opts){.clock = &r->clock, .seed = 7});
     r->loop = sim_lane_new(r->x, SIM_LOOP, 0);
     r->pool = sim_lane_new(r->x, SIM_POOL, 0);
-    struct delays_opts o = {&r->clock.base, sim_lane_timers(r->loop), sim_lane_executor(r->loop), sim_lane_executor(r->pool)};
+    struct delays_opts o = {&r->clock.base, sim_lane_timers(r->loop), sim_lane_executor(r->loop),
+                            sim_lane_executor(r->pool)};
     ck_assert_int_eq(delays_new(&r->d, &o, NULL), ERR_OK);
 }
 

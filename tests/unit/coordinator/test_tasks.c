@@ -88,7 +88,8 @@ START_TEST(cancelling_reaches_children)
 {
     struct clock_sim clock;
     struct tasks *ts = new_tasks(&clock);
-    struct task a = {.ops = &ops}, b = {.ops = &ops}, c = {.ops = &ops}, other = {.ops = &ops}, late = {.ops = &ops};
+    struct task a = {.ops = &ops}, b = {.ops = &ops}, c = {.ops = &ops}, other = {.ops = &ops},
+                late = {.ops = &ops};
     tasks_begin(ts, &a);
     b.parent = a.id;
     tasks_begin(ts, &b);

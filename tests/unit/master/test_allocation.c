@@ -1,5 +1,5 @@
-/* Allocation over random clusters: nodes come and go, indices too, copies start and fail. What must hold holds after every
- * step, and a cluster that is left alone gets green and even. */
+/* Allocation over random clusters: nodes come and go, indices too, copies start and fail. What must hold
+ * holds after every step, and a cluster that is left alone gets green and even. */
 #include "master/allocation.h"
 
 #include <check.h>
@@ -26,7 +26,8 @@ static void on_disk(struct str node, struct str uuid, uint32_t shard, struct str
 {
     struct on_disk *d = NULL;
     for (uint32_t i = 0; i < n_disks && d == NULL; i++) {
-        d = str_is(node, disks[i].node) && str_is(uuid, disks[i].uuid) && disks[i].shard == shard ? &disks[i] : NULL;
+        d = str_is(node, disks[i].node) && str_is(uuid, disks[i].uuid) && disks[i].shard == shard ? &disks[i]
+                                                                                                  : NULL;
     }
     ck_assert_uint_lt(n_disks, DISKS);
     d = d != NULL ? d : &disks[n_disks++];
@@ -54,7 +55,12 @@ static void set_nodes(struct state_builder *b)
     for (int i = 0; i < NODES; i++) {
         char id[8];
         snprintf(id, sizeof(id), "n%d", i);
-        struct node_meta n = {.id = str_of(id), .name = str_of(id), .ephemeral_id = STR("e"), .host = STR("h"), .transport_address = STR("a"), .roles = ROLE_DATA};
+        struct node_meta n = {.id = str_of(id),
+                              .name = str_of(id),
+                              .ephemeral_id = STR("e"),
+                              .host = STR("h"),
+                              .transport_address = STR("a"),
+                              .roles = ROLE_DATA};
         ck_assert(!up[i] || nodes_part_put(p, &n));
     }
     state_put_nodes(b, p);
@@ -81,7 +87,8 @@ static struct index_meta *new_index(const char *name, uint32_t shards, uint32_t 
 
 /* ---- what must hold ---- */
 
-static void check_shard(const struct cluster_state *old, const struct index_meta *m, uint32_t shard, const struct shard_routing *s)
+static void check_shard(const struct cluster_state *old, const struct index_meta *m, uint32_t shard,
+                        const struct shard_routing *s)
 {
     ck_assert_uint_eq(s->n, m->n_replicas + 1);
     for (uint32_t k = 0; k < s->n; k++) {
@@ -107,8 +114,9 @@ static void check_shard(const struct cluster_state *old, const struct index_meta
     }
     ck_assert_uint_ge(m->primary_terms[shard], before->primary_terms[shard]);
     const struct shard_copy *then = &was->shards[shard].copies[0], *now = &s->copies[0];
-    bool same = copy_active(then) && copy_active(now) && (str_eq(then->allocation_id, now->allocation_id)
-                || (then->target_id.p != NULL && str_eq(then->target_id, now->allocation_id)));
+    bool same = copy_active(then) && copy_active(now)
+                && (str_eq(then->allocation_id, now->allocation_id)
+                    || (then->target_id.p != NULL && str_eq(then->target_id, now->allocation_id)));
     if (copy_active(then) && !same) { /* another primary: in sync before, and a new term */
         ck_assert_uint_gt(m->primary_terms[shard], before->primary_terms[shard]);
         ck_assert(!copy_active(now) || str_set_has(&before->in_sync[shard], now->allocation_id));
@@ -144,9 +152,13 @@ static struct alloc_env environment(struct arena *a)
                 if (!up[k]) {
                     continue;
                 }
-                v[n] = (struct found_copy){.node_id = arena_str(a, str_of(id)), .index_uuid = state->indices[i]->uuid, .shard = s, .allocation_id = STR("")};
+                v[n] = (struct found_copy){.node_id = arena_str(a, str_of(id)),
+                                           .index_uuid = state->indices[i]->uuid,
+                                           .shard = s,
+                                           .allocation_id = STR("")};
                 for (uint32_t d = 0; d < n_disks; d++) {
-                    if (str_is(v[n].node_id, disks[d].node) && str_is(v[n].index_uuid, disks[d].uuid) && disks[d].shard == s) {
+                    if (str_is(v[n].node_id, disks[d].node) && str_is(v[n].index_uuid, disks[d].uuid)
+                        && disks[d].shard == s) {
                         v[n].allocation_id = str_of(disks[d].id);
                     }
                 }
@@ -184,7 +196,8 @@ static void report(struct state_builder *b, bool only_start)
         for (uint32_t s = 0; s < state->routing[i]->n; s++) {
             for (uint32_t k = 0; k < state->routing[i]->shards[s].n && n < 256; k++) {
                 const struct shard_copy *c = &state->routing[i]->shards[s].copies[k];
-                if (c->state == COPY_INITIALIZING || c->state == COPY_RELOCATING || (!only_start && c->state == COPY_STARTED)) {
+                if (c->state == COPY_INITIALIZING || c->state == COPY_RELOCATING
+                    || (!only_start && c->state == COPY_STARTED)) {
                     uuids[n] = state->routing[i]->uuid;
                     ids[n] = c->state == COPY_RELOCATING ? c->target_id : c->allocation_id;
                     nodes[n] = c->state == COPY_RELOCATING ? c->target_node : c->node;
@@ -202,7 +215,8 @@ static void report(struct state_builder *b, bool only_start)
         on_disk(nodes[i], uuids[i], shards[i], ids[i]);
     } else {
         struct alloc_env env = {.now_ms = now_ms, .rng = &rng};
-        ck_assert_int_eq(allocation_failed(&env, b, uuids[i], shards[i], ids[i], STR("test"), &changed, NULL), ERR_OK);
+        ck_assert_int_eq(allocation_failed(&env, b, uuids[i], shards[i], ids[i], STR("test"), &changed, NULL),
+                         ERR_OK);
     }
 }
 
@@ -222,7 +236,8 @@ static void change(struct state_builder *b)
         break;
     case 3:
         if (m == NULL) {
-            ck_assert(state_put_index(b, new_index(name, 1 + (uint32_t)rng_below(&rng, 6), (uint32_t)rng_below(&rng, 3))));
+            ck_assert(state_put_index(
+                b, new_index(name, 1 + (uint32_t)rng_below(&rng, 6), (uint32_t)rng_below(&rng, 3))));
         }
         break;
     case 4:
@@ -267,8 +282,10 @@ static void check_green_and_even(void)
             for (uint32_t k = 0; k < r->n; k++) {
                 const struct shard_copy *c = &r->copies[k];
                 bool gave_up = c->state == COPY_UNASSIGNED && c->trouble.failed >= 5;
-                ck_assert_msg(c->state == COPY_STARTED || gave_up || (k > 0 && r->copies[0].state == COPY_UNASSIGNED), "%.*s %u %u is %s (%s)",
-                              STR_ARG(state->routing[i]->name), s, k, copy_state_name(c->state), copy_reason_name(c->trouble.reason));
+                ck_assert_msg(c->state == COPY_STARTED || gave_up
+                                  || (k > 0 && r->copies[0].state == COPY_UNASSIGNED),
+                              "%.*s %u %u is %s (%s)", STR_ARG(state->routing[i]->name), s, k,
+                              copy_state_name(c->state), copy_reason_name(c->trouble.reason));
                 if (c->state == COPY_STARTED) {
                     on[c->node.p[1] - '0']++;
                     copies++;
@@ -277,7 +294,8 @@ static void check_green_and_even(void)
         }
     }
     for (int i = 0; i < NODES; i++) {
-        ck_assert_msg(on[i] * NODES <= copies + 3 * NODES && on[i] * NODES + 3 * NODES >= copies, "node %d has %u of %u copies", i, on[i], copies);
+        ck_assert_msg(on[i] * NODES <= copies + 3 * NODES && on[i] * NODES + 3 * NODES >= copies,
+                      "node %d has %u of %u copies", i, on[i], copies);
     }
 }
 

@@ -12,7 +12,8 @@ static int64_t fixed_ns(void *self)
 
 static const struct clock clock_fixed = {.wall_ms = fixed_ns, .mono_ns = fixed_ns};
 
-static enum err fake_merge(void *self, const struct settings *s, struct str old, const struct json *body, struct buf *out, struct errmsg *em)
+static enum err fake_merge(void *self, const struct settings *s, struct str old, const struct json *body,
+                           struct buf *out, struct errmsg *em)
 {
     struct jsonw w;
     (void)self;
@@ -29,7 +30,8 @@ static enum err fake_merge(void *self, const struct settings *s, struct str old,
 static enum err fake_analysis(void *self, const struct settings *s, struct errmsg *em)
 {
     (void)self;
-    return settings_has_prefix(s, STR("analysis.broken")) ? err_set(em, ERR_ILLEGAL_ARGUMENT, "broken") : ERR_OK;
+    return settings_has_prefix(s, STR("analysis.broken")) ? err_set(em, ERR_ILLEGAL_ARGUMENT, "broken")
+                                                          : ERR_OK;
 }
 
 static enum err fake_query(void *self, const struct json *q, struct str text, struct errmsg *em)
@@ -48,8 +50,11 @@ static void setup(void)
 {
     struct state_builder b;
     rng_seed(&rng, 7);
-    env = (struct metadata_env){
-        .clock = &clock_fixed, .rng = &rng, .merge_mapping = fake_merge, .check_analysis = fake_analysis, .check_query = fake_query};
+    env = (struct metadata_env){.clock = &clock_fixed,
+                                .rng = &rng,
+                                .merge_mapping = fake_merge,
+                                .check_analysis = fake_analysis,
+                                .check_query = fake_query};
     ck_assert(state_builder_init(&b, NULL));
     ck_assert(state_set_names(&b, STR("c"), STR("u")));
     state = state_builder_seal(&b, STR("s"));
@@ -114,7 +119,8 @@ static enum err alias(enum alias_kind kind, const char *index, const char *name,
 {
     struct meta_request rq;
     struct str names[1] = {str_of(name)};
-    struct alias_action a = {.kind = kind, .index = str_of(index), .aliases = names, .n_aliases = 1, .must_exist = must_exist};
+    struct alias_action a = {
+        .kind = kind, .index = str_of(index), .aliases = names, .n_aliases = 1, .must_exist = must_exist};
     a.alias.has_is_write = a.alias.is_write = write;
     meta_request_init(&rq, META_ALIASES, NULL, NULL);
     rq.alias_actions = &a;
@@ -126,7 +132,8 @@ static enum err alias(enum alias_kind kind, const char *index, const char *name,
 
 START_TEST(settings_change)
 {
-    ck_assert_int_eq(create("i", "{\"settings\":{\"number_of_shards\":2,\"index.refresh_interval\":\"3s\"}}"), ERR_OK);
+    ck_assert_int_eq(create("i", "{\"settings\":{\"number_of_shards\":2,\"index.refresh_interval\":\"3s\"}}"),
+                     ERR_OK);
     ck_assert_str_eq(setting("i", "index.refresh_interval"), "3s");
     ck_assert_int_eq(update("i", "{\"index\":{\"number_of_replicas\":0}}"), ERR_OK);
     ck_assert_uint_eq(cluster_index(state, STR("i"))->n_replicas, 0);
@@ -195,7 +202,9 @@ END_TEST
 
 START_TEST(aliases_come_and_go)
 {
-    ck_assert_int_eq(create("i", "{\"aliases\":{\"a\":{\"routing\":\"1\",\"is_write_index\":\"x\",\"filter\":{\"term\":{\"x\":1}}}}}"), ERR_OK);
+    ck_assert_int_eq(create("i", "{\"aliases\":{\"a\":{\"routing\":\"1\",\"is_write_index\":\"x\",\"filter\":"
+                                 "{\"term\":{\"x\":1}}}}}"),
+                     ERR_OK);
     ck_assert_int_eq(create("j", NULL), ERR_OK);
     const struct alias_meta *a = index_alias(cluster_index(state, STR("i")), STR("a"));
     ck_assert(str_is(a->filter, "{\"term\":{\"x\":1}}"));
@@ -219,26 +228,42 @@ END_TEST
 
 START_TEST(templates_layer)
 {
-    ck_assert_int_eq(run(META_PUT_TEMPLATE, "l1", "{\"index_patterns\":[\"*\"],\"order\":1,\"settings\":{\"number_of_shards\":2}}", TEMPLATE_LEGACY), ERR_OK);
-    ck_assert_int_eq(run(META_PUT_TEMPLATE, "c",
-                         "{\"template\":{\"settings\":{\"refresh_interval\":\"9s\",\"number_of_replicas\":0},"
-                         "\"mappings\":{\"properties\":{\"a\":{\"type\":\"text\"},\"b\":{\"type\":\"long\"}}}}}", TEMPLATE_COMPONENT), ERR_OK);
+    ck_assert_int_eq(run(META_PUT_TEMPLATE, "l1",
+                         "{\"index_patterns\":[\"*\"],\"order\":1,\"settings\":{\"number_of_shards\":2}}",
+                         TEMPLATE_LEGACY),
+                     ERR_OK);
+    ck_assert_int_eq(
+        run(META_PUT_TEMPLATE, "c",
+            "{\"template\":{\"settings\":{\"refresh_interval\":\"9s\",\"number_of_replicas\":0},"
+            "\"mappings\":{\"properties\":{\"a\":{\"type\":\"text\"},\"b\":{\"type\":\"long\"}}}}}",
+            TEMPLATE_COMPONENT),
+        ERR_OK);
     ck_assert_int_eq(run(META_PUT_TEMPLATE, "t",
                          "{\"index_patterns\":\"x*\",\"composed_of\":[\"c\"],\"priority\":5,"
-                         "\"template\":{\"settings\":{\"refresh_interval\":\"8s\"},\"aliases\":{\"al\":{}}}}", TEMPLATE_COMPOSABLE), ERR_OK);
+                         "\"template\":{\"settings\":{\"refresh_interval\":\"8s\"},\"aliases\":{\"al\":{}}}}",
+                         TEMPLATE_COMPOSABLE),
+                     ERR_OK);
     ck_assert_int_eq(create("x1", "{\"mappings\":{\"properties\":{\"a\":{\"type\":\"keyword\"}}}}"), ERR_OK);
     const struct index_meta *m = cluster_index(state, STR("x1"));
     ck_assert_uint_eq(m->n_shards, 1);
     ck_assert_uint_eq(m->n_replicas, 0);
     ck_assert_str_eq(setting("x1", "index.refresh_interval"), "8s");
     ck_assert_ptr_nonnull(index_alias(m, STR("al")));
-    ck_assert(str_is(m->mapping, "{\"properties\":{\"a\":{\"type\":\"keyword\"},\"b\":{\"type\":\"long\"}}}"));
+    ck_assert(
+        str_is(m->mapping, "{\"properties\":{\"a\":{\"type\":\"keyword\"},\"b\":{\"type\":\"long\"}}}"));
     ck_assert_int_eq(create("y1", NULL), ERR_OK);
     ck_assert_uint_eq(cluster_index(state, STR("y1"))->n_shards, 2);
     ck_assert_int_eq(run(META_DELETE_TEMPLATE, "c", NULL, TEMPLATE_COMPONENT), ERR_ILLEGAL_ARGUMENT);
-    ck_assert_int_eq(run(META_PUT_TEMPLATE, "t2", "{\"index_patterns\":[\"x1*\"],\"priority\":5}", TEMPLATE_COMPOSABLE), ERR_ILLEGAL_ARGUMENT);
-    ck_assert_int_eq(run(META_PUT_TEMPLATE, "t2", "{\"index_patterns\":[\"y*\"],\"composed_of\":[\"z\"]}", TEMPLATE_COMPOSABLE), ERR_INVALID_TEMPLATE);
-    ck_assert_int_eq(run(META_PUT_TEMPLATE, "t2", "{\"index_patterns\":[\"y*\"],\"template\":{\"mappings\":{\"bad\":1}}}", TEMPLATE_COMPOSABLE), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_int_eq(
+        run(META_PUT_TEMPLATE, "t2", "{\"index_patterns\":[\"x1*\"],\"priority\":5}", TEMPLATE_COMPOSABLE),
+        ERR_ILLEGAL_ARGUMENT);
+    ck_assert_int_eq(run(META_PUT_TEMPLATE, "t2", "{\"index_patterns\":[\"y*\"],\"composed_of\":[\"z\"]}",
+                         TEMPLATE_COMPOSABLE),
+                     ERR_INVALID_TEMPLATE);
+    ck_assert_int_eq(run(META_PUT_TEMPLATE, "t2",
+                         "{\"index_patterns\":[\"y*\"],\"template\":{\"mappings\":{\"bad\":1}}}",
+                         TEMPLATE_COMPOSABLE),
+                     ERR_ILLEGAL_ARGUMENT);
     ck_assert_int_eq(run(META_DELETE_TEMPLATE, "t", NULL, TEMPLATE_COMPOSABLE), ERR_OK);
     ck_assert_int_eq(run(META_DELETE_TEMPLATE, "t", NULL, TEMPLATE_COMPOSABLE), ERR_TEMPLATE_MISSING);
     ck_assert_int_eq(run(META_DELETE_TEMPLATE, "c", NULL, TEMPLATE_COMPONENT), ERR_OK);
@@ -252,15 +277,20 @@ static enum err cluster(const char *body)
 
 START_TEST(cluster_settings)
 {
-    ck_assert_int_eq(cluster("{\"transient\":{\"search.max_buckets\":5},\"persistent\":{\"indices\":{\"recovery.max_bytes_per_sec\":\"1mb\"}}}"), ERR_OK);
+    ck_assert_int_eq(cluster("{\"transient\":{\"search.max_buckets\":5},\"persistent\":{\"indices\":{"
+                             "\"recovery.max_bytes_per_sec\":\"1mb\"}}}"),
+                     ERR_OK);
     ck_assert(str_is(cluster_setting(state, "search.max_buckets", STR("")), "5"));
     ck_assert(str_is(cluster_setting(state, "indices.recovery.max_bytes_per_sec", STR("")), "1mb"));
     ck_assert_int_eq(cluster("{\"transient\":{\"foo.bar\":1}}"), ERR_ILLEGAL_ARGUMENT);
     ck_assert_int_eq(cluster("{\"persistent\":{\"cluster.name\":\"x\"}}"), ERR_ILLEGAL_ARGUMENT);
-    ck_assert_int_eq(cluster("{\"transient\":{\"action.auto_create_index\":\"a,,b\"}}"), ERR_ILLEGAL_ARGUMENT);
-    ck_assert_int_eq(cluster("{\"transient\":{\"search.max_buckets\":6},\"persistent\":{\"foo\":1}}"), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_int_eq(cluster("{\"transient\":{\"action.auto_create_index\":\"a,,b\"}}"),
+                     ERR_ILLEGAL_ARGUMENT);
+    ck_assert_int_eq(cluster("{\"transient\":{\"search.max_buckets\":6},\"persistent\":{\"foo\":1}}"),
+                     ERR_ILLEGAL_ARGUMENT);
     ck_assert(str_is(cluster_setting(state, "search.max_buckets", STR("")), "5"));
-    ck_assert_int_eq(cluster("{\"transient\":{\"*\":null},\"persistent\":{\"indices.recovery.*\":null}}"), ERR_OK);
+    ck_assert_int_eq(cluster("{\"transient\":{\"*\":null},\"persistent\":{\"indices.recovery.*\":null}}"),
+                     ERR_OK);
     ck_assert(str_is(cluster_setting(state, "search.max_buckets", STR("none")), "none"));
     ck_assert(str_is(cluster_setting(state, "indices.recovery.max_bytes_per_sec", STR("none")), "none"));
 }
@@ -272,8 +302,11 @@ START_TEST(bytes_round_trip)
     struct buf b, again;
     struct cluster_state *copy;
     ck_assert_int_eq(cluster("{\"transient\":{\"search.max_buckets\":5}}"), ERR_OK);
-    ck_assert_int_eq(run(META_PUT_TEMPLATE, "l1", "{\"index_patterns\":[\"q*\"],\"order\":-1}", TEMPLATE_LEGACY), ERR_OK);
-    ck_assert_int_eq(create("i", "{\"settings\":{\"index.query.default_field\":[\"a\",\"b\"]},\"aliases\":{\"a\":{\"routing\":1,\"is_hidden\":true}}}"), ERR_OK);
+    ck_assert_int_eq(
+        run(META_PUT_TEMPLATE, "l1", "{\"index_patterns\":[\"q*\"],\"order\":-1}", TEMPLATE_LEGACY), ERR_OK);
+    ck_assert_int_eq(create("i", "{\"settings\":{\"index.query.default_field\":[\"a\",\"b\"]},\"aliases\":{"
+                                 "\"a\":{\"routing\":1,\"is_hidden\":true}}}"),
+                     ERR_OK);
     buf_init(&b, NULL, BUF_UNLIMITED);
     buf_init(&again, NULL, BUF_UNLIMITED);
     cluster_state_encode(state, &b);

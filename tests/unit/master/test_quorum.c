@@ -1,5 +1,5 @@
-/* Coordination in a small world: clusters of the core over a network that loses, delays and cuts, on disks that forget what
- * was not synced. Safety after every step, liveness once the world is whole again. */
+/* Coordination in a small world: clusters of the core over a network that loses, delays and cuts, on disks
+ * that forget what was not synced. Safety after every step, liveness once the world is whole again. */
 #include "master/quorum_int.h"
 
 #include <check.h>
@@ -21,7 +21,7 @@ struct event {
     uint64_t id;
     struct buf bytes;
     bool refused;
-    struct event *call;   /* the request that an answer is to */
+    struct event *call; /* the request that an answer is to */
     int call_refs;
 };
 
@@ -101,7 +101,8 @@ static struct event *pop(void)
 static struct event *event_new(enum event_kind kind, int from, int to, int64_t delay)
 {
     struct event *e = calloc(1, sizeof(*e));
-    *e = (struct event){.at = w.now + delay, .kind = kind, .from = from, .to = to, .incarnation = w.v[to].incarnation};
+    *e = (struct event){
+        .at = w.now + delay, .kind = kind, .from = from, .to = to, .incarnation = w.v[to].incarnation};
     buf_init(&e->bytes, NULL, BUF_UNLIMITED);
     return e;
 }
@@ -142,7 +143,8 @@ static void note_committed(const struct cluster_state *s)
         snprintf(known, 24, "%.*s", STR_ARG(s->state_uuid));
         w.committed_max = MAX_OF(w.committed_max, s->version);
     }
-    ck_assert_msg(str_is(s->state_uuid, known), "two states committed as version %llu", (unsigned long long)s->version);
+    ck_assert_msg(str_is(s->state_uuid, known), "two states committed as version %llu",
+                  (unsigned long long)s->version);
 }
 
 static void publish_if_wanted(struct sim_node *n)
@@ -204,7 +206,8 @@ static void send_request(struct sim_node *n, struct quorum_effect *e)
     timeout->id = e->id;
     timeout->incarnation = n->incarnation;
     push(timeout);
-    bool wrong = to < 0 || w.v[to].q == NULL || (e->peer.ephemeral_id.n > 0 && !str_is(e->peer.ephemeral_id, w.v[to].ephemeral));
+    bool wrong = to < 0 || w.v[to].q == NULL
+                 || (e->peer.ephemeral_id.n > 0 && !str_is(e->peer.ephemeral_id, w.v[to].ephemeral));
     if (wrong) {
 
         struct event *now = event_new(EV_FAILED, me, me, 1);
@@ -265,7 +268,8 @@ static void perform(struct sim_node *n, struct quorum_effect *e)
         if (e->mode == QUORUM_LEADER) {
             ck_assert_uint_lt(e->term, 4096);
             uint64_t *who = &w.leader_of_term[e->term];
-            ck_assert_msg(*who == 0 || *who == (uint64_t)me + 1, "two masters in term %llu", (unsigned long long)e->term);
+            ck_assert_msg(*who == 0 || *who == (uint64_t)me + 1, "two masters in term %llu",
+                          (unsigned long long)e->term);
             *who = (uint64_t)me + 1;
         }
         break;
@@ -323,7 +327,8 @@ static void durable(struct sim_node *n, struct event *d)
     n->disk_term = get_u64(&in);
     if (get_bool(&in)) {
         struct cluster_state *s;
-        ck_assert_int_eq(cluster_state_decode(&s, str_mk((const char *)in.at, bytes_left(&in)), NULL), ERR_OK);
+        ck_assert_int_eq(cluster_state_decode(&s, str_mk((const char *)in.at, bytes_left(&in)), NULL),
+                         ERR_OK);
         cluster_state_unref(n->disk_state);
         n->disk_state = s;
     }
@@ -359,10 +364,19 @@ static void boot(struct sim_node *n)
     int me = (int)(n - w.v);
     n->incarnation++;
     snprintf(n->ephemeral, sizeof(n->ephemeral), "e%d-%llu", me, (unsigned long long)n->incarnation);
-    n->meta = (struct node_meta){.id = str_of(n->id), .name = names[me], .ephemeral_id = str_of(n->ephemeral), .host = STR("h"),
-                                 .transport_address = str_of(n->address), .roles = ROLE_MASTER | ROLE_DATA};
-    struct quorum_opts o = {.local = n->meta, .cluster_name = STR("c"), .term = n->disk_term, .accepted = n->disk_state, .initial_masters = names,
-                            .n_initial_masters = (uint32_t)w.n, .rng = &w.rng};
+    n->meta = (struct node_meta){.id = str_of(n->id),
+                                 .name = names[me],
+                                 .ephemeral_id = str_of(n->ephemeral),
+                                 .host = STR("h"),
+                                 .transport_address = str_of(n->address),
+                                 .roles = ROLE_MASTER | ROLE_DATA};
+    struct quorum_opts o = {.local = n->meta,
+                            .cluster_name = STR("c"),
+                            .term = n->disk_term,
+                            .accepted = n->disk_state,
+                            .initial_masters = names,
+                            .n_initial_masters = (uint32_t)w.n,
+                            .rng = &w.rng};
     quorum_settings_init(&o.settings);
     ck_assert_int_eq(quorum_new(&n->q, &o, NULL), ERR_OK);
     n->durable = 0;
@@ -486,7 +500,8 @@ static bool settled(void)
         }
         leader = quorum_mode(w.v[i].q) == QUORUM_LEADER ? i : leader;
     }
-    if (leader < 0 || w.v[leader].applied == NULL || w.v[leader].applied->nodes->n != (uint32_t)w.n || quorum_publishing(w.v[leader].q)) {
+    if (leader < 0 || w.v[leader].applied == NULL || w.v[leader].applied->nodes->n != (uint32_t)w.n
+        || quorum_publishing(w.v[leader].q)) {
         return false;
     }
     for (int i = 0; i < w.n; i++) {
@@ -496,7 +511,8 @@ static bool settled(void)
         }
     }
     uint32_t voters = w.v[leader].applied->coordination->committed.n;
-    return voters % 2 == 1 && voters >= (w.n < 3 ? 1U : 3U); /* who voted for another in this term is asked in the next */
+    /* who voted for another in this term is asked in the next */
+    return voters % 2 == 1 && voters >= (w.n < 3 ? 1U : 3U);
 }
 
 static void describe(void)
@@ -509,12 +525,17 @@ static void describe(void)
             continue;
         }
         const struct cluster_state *s = q->safety.accepted;
-        fprintf(stderr, "%d: %s of term %llu, accepted %llu in term %llu (%u nodes, %u and %u voters), applied %llu%s, peers", i, modes[q->mode],
-                (unsigned long long)q->safety.term, (unsigned long long)s->version, (unsigned long long)s->coordination->term,
-                s->nodes != NULL ? s->nodes->n : 0, s->coordination->committed.n, s->coordination->accepted.n,
-                (unsigned long long)(w.v[i].applied != NULL ? w.v[i].applied->version : 0), q->publication != NULL ? ", publishing" : "");
+        fprintf(stderr,
+                "%d: %s of term %llu, accepted %llu in term %llu (%u nodes, %u and %u voters), applied "
+                "%llu%s, peers",
+                i, modes[q->mode], (unsigned long long)q->safety.term, (unsigned long long)s->version,
+                (unsigned long long)s->coordination->term, s->nodes != NULL ? s->nodes->n : 0,
+                s->coordination->committed.n, s->coordination->accepted.n,
+                (unsigned long long)(w.v[i].applied != NULL ? w.v[i].applied->version : 0),
+                q->publication != NULL ? ", publishing" : "");
         for (const struct peer *p = q->peers; p != NULL; p = p->next) {
-            fprintf(stderr, " %s%s%s%s", p->address + 7, p->node.id.p != NULL ? "" : "?", p->in_state ? "" : "-", p->leaving ? "!" : "");
+            fprintf(stderr, " %s%s%s%s", p->address + 7, p->node.id.p != NULL ? "" : "?",
+                    p->in_state ? "" : "-", p->leaving ? "!" : "");
         }
         fprintf(stderr, "\n");
     }
@@ -659,17 +680,25 @@ START_TEST(voters)
         const char *current, *live, *excluded, *want;
         bool shrink;
     } cases[] = {
-        {"a", "a", "", "a", true},         {"a", "ab", "", "a", true},       {"a", "abc", "", "abc", true},
-        {"abc", "abcd", "", "abc", true},  {"abc", "abcde", "", "abcde", true}, {"abc", "ab", "", "abc", true},
-        {"abc", "abd", "", "abd", true},   {"abcde", "abc", "", "abc", true}, {"abcde", "abc", "", "abcde", false},
-        {"abc", "abc", "c", "a", true},    {"abc", "abcd", "c", "abd", true}, {"abc", "a", "", "abc", true},
+        {"a", "a", "", "a", true},
+        {"a", "ab", "", "a", true},
+        {"a", "abc", "", "abc", true},
+        {"abc", "abcd", "", "abc", true},
+        {"abc", "abcde", "", "abcde", true},
+        {"abc", "ab", "", "abc", true},
+        {"abc", "abd", "", "abd", true},
+        {"abcde", "abc", "", "abc", true},
+        {"abcde", "abc", "", "abcde", false},
+        {"abc", "abc", "c", "a", true},
+        {"abc", "abcd", "c", "abd", true},
+        {"abc", "a", "", "abc", true},
         {"abcde", "ab", "", "abc", true},
     };
     struct arena a;
     arena_init(&a, NULL, ARENA_UNLIMITED);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct str_set current = ids(cases[i].current, &a), live = ids(cases[i].live, &a), excluded = ids(cases[i].excluded, &a),
-                       want = ids(cases[i].want, &a);
+        struct str_set current = ids(cases[i].current, &a), live = ids(cases[i].live, &a),
+                       excluded = ids(cases[i].excluded, &a), want = ids(cases[i].want, &a);
         struct str_set got = voting_improve(&current, &live, &excluded, STR("a"), cases[i].shrink, &a);
         ck_assert_msg(str_set_eq(&got, &want), "case %zu: %u voters", i, got.n);
     }

@@ -50,13 +50,15 @@ START_TEST(crashes)
     rng_seed(&rng, (uint64_t)_i);
     for (int life = 0; life < 30; life++) {
         ck_assert_int_eq(state_log_open(&l, fs_mem_fs(disk), "/d/_state", &term, &found, NULL), ERR_OK);
-        ck_assert((term == durable_term && same(found, durable)) || (term == tried_term && same(found, tried)));
+        ck_assert((term == durable_term && same(found, durable))
+                  || (term == tried_term && same(found, tried)));
         cluster_state_unref(durable);
         cluster_state_unref(tried);
         durable = found;
         durable_term = tried_term = term;
         tried = durable != NULL ? cluster_state_ref(durable) : NULL;
-        fs_mem_fail_at(disk, 1 + rng_below(&rng, 120), rng_below(&rng, 2) == 0 ? FS_MEM_FAIL_FROM : FS_MEM_TEAR);
+        fs_mem_fail_at(disk, 1 + rng_below(&rng, 120),
+                       rng_below(&rng, 2) == 0 ? FS_MEM_FAIL_FROM : FS_MEM_TEAR);
         for (int i = 0; i < 100; i++) {
             bool with_state = rng_below(&rng, 4) != 0;
             struct cluster_state *s = with_state ? next_state(durable, &rng) : NULL;

@@ -9,12 +9,18 @@
 START_TEST(round_trip)
 {
     struct buf b;
-    struct frame f = {.flags = FRAME_ANSWER, .cls = 1, .kind = 65, .from = STR("me"), .target = STR("you"), .payload = STR("hello")}, g;
+    struct frame f = {.flags = FRAME_ANSWER,
+                      .cls = 1,
+                      .kind = 65,
+                      .from = STR("me"),
+                      .target = STR("you"),
+                      .payload = STR("hello")},
+                 g;
     buf_init(&b, NULL, BUF_UNLIMITED);
     frame_encode(&f, &b);
     ck_assert_int_eq(frame_decode(&g, buf_view(&b), NULL), ERR_OK);
-    ck_assert(g.flags == f.flags && g.cls == f.cls && g.kind == f.kind && str_eq(g.from, f.from) && str_eq(g.target, f.target)
-              && str_eq(g.payload, f.payload));
+    ck_assert(g.flags == f.flags && g.cls == f.cls && g.kind == f.kind && str_eq(g.from, f.from)
+              && str_eq(g.target, f.target) && str_eq(g.payload, f.payload));
     for (size_t i = 0; i < b.n; i++) {
         for (int bit = 0; bit < 8; bit++) {
             b.p[i] = (char)(b.p[i] ^ (1 << bit));

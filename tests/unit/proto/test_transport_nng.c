@@ -59,7 +59,10 @@ static void lost(void *arg, const struct transport_peer *peer)
 
 static void end_open(struct end *e, const char *id, unsigned port)
 {
-    struct transport_nng_opts o = {.host = STR("127.0.0.1"), .port_first = port, .port_last = port == 0 ? 0 : port, .ephemeral_id = str_of(id)};
+    struct transport_nng_opts o = {.host = STR("127.0.0.1"),
+                                   .port_first = port,
+                                   .port_last = port == 0 ? 0 : port,
+                                   .ephemeral_id = str_of(id)};
     struct errmsg em;
     *e = (struct end){0};
     ck_assert_msg(transport_nng_new(&e->t, &o, &em) == ERR_OK, "%s", em.frame[0].reason);
@@ -96,10 +99,15 @@ static void wait_for(const int *what, int n)
     pthread_mutex_unlock(&lock);
 }
 
-static void send_to(struct end *from, const char *address, const char *id, struct transport_rq *rq, uint16_t kind, const char *text, int64_t timeout_ms)
+static void send_to(struct end *from, const char *address, const char *id, struct transport_rq *rq,
+                    uint16_t kind, const char *text, int64_t timeout_ms)
 {
     struct transport_peer to = {str_of(address), str_of(id)};
-    *rq = (struct transport_rq){.cls = TRANSPORT_DATA, .kind = kind, .timeout_ms = timeout_ms, .on = pool_executor(pool), .done = done};
+    *rq = (struct transport_rq){.cls = TRANSPORT_DATA,
+                                .kind = kind,
+                                .timeout_ms = timeout_ms,
+                                .on = pool_executor(pool),
+                                .done = done};
     buf_init(&rq->payload, NULL, BUF_UNLIMITED);
     buf_z(&rq->payload, text);
     from->api->send(from->api->self, &to, rq);
@@ -127,7 +135,8 @@ START_TEST(asks_and_answers)
     for (int i = 0; i < N; i++) {
         char text[32];
         snprintf(text, sizeof(text), "%d", i);
-        send_to(i % 2 == 0 ? &a : &b, i % 2 == 0 ? b.address : a.address, i % 2 == 0 ? "b" : "a", &rq[i], i % 5 == 0 ? REFUSE : ECHO, text, 20000);
+        send_to(i % 2 == 0 ? &a : &b, i % 2 == 0 ? b.address : a.address, i % 2 == 0 ? "b" : "a", &rq[i],
+                i % 5 == 0 ? REFUSE : ECHO, text, 20000);
     }
     wait_for(&finished, N);
     for (int i = 0; i < N; i++) {
@@ -207,7 +216,8 @@ END_TEST
 
 START_TEST(too_long)
 {
-    struct transport_rq rq = {.cls = TRANSPORT_CONTROL, .kind = ECHO, .on = pool_executor(pool), .done = done};
+    struct transport_rq rq = {
+        .cls = TRANSPORT_CONTROL, .kind = ECHO, .on = pool_executor(pool), .done = done};
     struct end a, b;
     end_open(&a, "a", 0);
     end_open(&b, "b", 0);

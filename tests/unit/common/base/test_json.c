@@ -30,8 +30,13 @@ START_TEST(syntax_errors)
     static const struct {
         const char *text;
         enum err want;
-    } cases[] = {{"{", ERR_JSON_EOF},           {"", ERR_JSON_EOF},       {"{\"a\":}", ERR_JSON}, {"{\"a\":1,\"a\":2}", ERR_JSON},
-                 {"[1] x", ERR_JSON}, {"{\"a\" 1}", ERR_JSON}, {"nul", ERR_JSON}, {"{\"a\":1,", ERR_JSON}, {"{\"a\":1.", ERR_JSON}, {"{\"a\":-", ERR_JSON_EOF}, {"{} /* x", ERR_JSON_EOF}, {"{} // x", ERR_OK}, {"\"\x01\"", ERR_JSON}};
+    } cases[] = {{"{", ERR_JSON_EOF},       {"", ERR_JSON_EOF},
+                 {"{\"a\":}", ERR_JSON},    {"{\"a\":1,\"a\":2}", ERR_JSON},
+                 {"[1] x", ERR_JSON},       {"{\"a\" 1}", ERR_JSON},
+                 {"nul", ERR_JSON},         {"{\"a\":1,", ERR_JSON},
+                 {"{\"a\":1.", ERR_JSON},   {"{\"a\":-", ERR_JSON_EOF},
+                 {"{} /* x", ERR_JSON_EOF}, {"{} // x", ERR_OK},
+                 {"\"\x01\"", ERR_JSON}};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct arena a;
         arena_init(&a, NULL, ARENA_UNLIMITED);
@@ -49,8 +54,16 @@ START_TEST(numbers_print_as_java_does)
     static const struct {
         double v;
         const char *want;
-    } cases[] = {{0, "0.0"}, {1, "1.0"}, {0.1, "0.1"}, {1e7, "1.0E7"}, {1234567.5, "1234567.5"}, {1e-3, "0.001"}, {1e-4, "1.0E-4"},
-                 {123456789.125, "1.23456789125E8"}, {-2.5, "-2.5"}, {31.19999995920807, "31.19999995920807"}};
+    } cases[] = {{0, "0.0"},
+                 {1, "1.0"},
+                 {0.1, "0.1"},
+                 {1e7, "1.0E7"},
+                 {1234567.5, "1234567.5"},
+                 {1e-3, "0.001"},
+                 {1e-4, "1.0E-4"},
+                 {123456789.125, "1.23456789125E8"},
+                 {-2.5, "-2.5"},
+                 {31.19999995920807, "31.19999995920807"}};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct buf b;
         buf_init(&b, NULL, BUF_UNLIMITED);

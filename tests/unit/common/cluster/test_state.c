@@ -43,7 +43,8 @@ static struct index_meta *random_index(struct str name)
 
 static struct index_routing *random_routing(struct str name)
 {
-    struct index_routing *empty = index_routing_new(name, STR("u"), 1 + (uint32_t)rng_below(&rng, 4), (uint32_t)rng_below(&rng, 3));
+    struct index_routing *empty =
+        index_routing_new(name, STR("u"), 1 + (uint32_t)rng_below(&rng, 4), (uint32_t)rng_below(&rng, 3));
     struct index_routing *r = index_routing_copy(empty, 1);
     state_part_unref(&empty->part);
     struct arena *a = &r->part.arena;
@@ -75,8 +76,14 @@ static struct nodes_part *random_nodes(void)
         char id[16];
         struct node_attr attr = {STR("zone"), STR("a")};
         snprintf(id, sizeof(id), "node-%u", (unsigned)rng_below(&rng, 6));
-        struct node_meta n = {.id = str_of(id), .name = STR("n"), .ephemeral_id = STR("e"), .host = STR("h"),
-                              .transport_address = STR("h:1"), .roles = ROLE_DATA, .attrs = &attr, .n_attrs = 1};
+        struct node_meta n = {.id = str_of(id),
+                              .name = STR("n"),
+                              .ephemeral_id = STR("e"),
+                              .host = STR("h"),
+                              .transport_address = STR("h:1"),
+                              .roles = ROLE_DATA,
+                              .attrs = &attr,
+                              .n_attrs = 1};
         ck_assert(nodes_part_put(p, &n));
     }
     p->master = p->n > 0 ? p->v[0].id : STR_NULL;
@@ -189,12 +196,14 @@ START_TEST(damaged_bytes)
         for (size_t i = 0; i < b.n; i++) {
             char was = b.p[i];
             b.p[i] = (char)(b.p[i] ^ (1 << rng_below(&rng, 8)));
-            enum err e = diff == 1 ? cluster_state_patch(&out, one, buf_view(&b), &em) : cluster_state_decode(&out, buf_view(&b), &em);
+            enum err e = diff == 1 ? cluster_state_patch(&out, one, buf_view(&b), &em)
+                                   : cluster_state_decode(&out, buf_view(&b), &em);
             cluster_state_unref(e == ERR_OK ? out : NULL);
             b.p[i] = was;
             char *exact = malloc(i + 1); /* the sanitizer sees a read behind its end */
             memcpy(exact, b.p, i);
-            e = diff == 1 ? cluster_state_patch(&out, one, str_mk(exact, i), &em) : cluster_state_decode(&out, str_mk(exact, i), &em);
+            e = diff == 1 ? cluster_state_patch(&out, one, str_mk(exact, i), &em)
+                          : cluster_state_decode(&out, str_mk(exact, i), &em);
             ck_assert_int_ne(e, ERR_OK);
             free(exact);
         }

@@ -6,11 +6,11 @@
 
 static const char *taken;
 
-#define HANDLER(name)                                                                                                  \
-    static void name(struct rest *r)                                                                                   \
-    {                                                                                                                  \
-        (void)r;                                                                                                       \
-        taken = #name;                                                                                                 \
+#define HANDLER(name)                \
+    static void name(struct rest *r) \
+    {                                \
+        (void)r;                     \
+        taken = #name;               \
     }
 HANDLER(root)
 HANDLER(get_index)
@@ -76,7 +76,8 @@ START_TEST(routes_of_paths)
         if (h != NULL) {
             h(&r);
         }
-        ck_assert_msg((taken == NULL) == (cases[i].want == NULL) && (taken == NULL || strcmp(taken, cases[i].want) == 0),
+        ck_assert_msg((taken == NULL) == (cases[i].want == NULL)
+                          && (taken == NULL || strcmp(taken, cases[i].want) == 0),
                       "case %zu: %s", i, taken != NULL ? taken : "none");
         ck_assert(cases[i].want != NULL || allowed == cases[i].allowed);
     }

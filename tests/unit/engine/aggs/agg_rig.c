@@ -10,12 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const char *const ar_words[AR_WORDS] = {"0", "10", "9", "Zebra", "ant", "bee", "cat", "cherry pie", "été", "上海", "北京", "😀"};
+const char *const ar_words[AR_WORDS] = {"0",   "10",         "9",   "Zebra", "ant",  "bee",
+                                        "cat", "cherry pie", "été", "上海",  "北京", "😀"};
 
-static const char mapping_text[]
-    = "{'properties':{'k':{'type':'keyword'},'i':{'type':'integer'},'d':{'type':'double'},'t':{'type':'date'},"
-      "'b':{'type':'boolean'},'g':{'type':'geo_point'},'ip':{'type':'ip'},'x':{'type':'text','fielddata':true},"
-      "'p':{'type':'nested','properties':{'n':{'type':'integer'},'w':{'type':'keyword'}}}}}";
+static const char mapping_text[] =
+    "{'properties':{'k':{'type':'keyword'},'i':{'type':'integer'},'d':{'type':'double'},'t':{'type':'date'},"
+    "'b':{'type':'boolean'},'g':{'type':'geo_point'},'ip':{'type':'ip'},'x':{'type':'text','fielddata':true},"
+    "'p':{'type':'nested','properties':{'n':{'type':'integer'},'w':{'type':'keyword'}}}}}";
 
 const char *ar_json(struct agg_rig *r, const char *text)
 {
@@ -116,11 +117,15 @@ static void write_doc(const struct ar_doc *d, struct buf *out)
     jw_obj_end(&w);
 }
 
-static enum err parse_op(void *self, const struct engine_op *op, struct arena *arena, struct parsed_doc *out, struct errmsg *em)
+static enum err parse_op(void *self, const struct engine_op *op, struct arena *arena, struct parsed_doc *out,
+                         struct errmsg *em)
 {
     struct agg_rig *r = self;
-    struct source_to_parse in = {
-        .index_name = STR("rig"), .id = op->id, .routing = op->routing, .source = op->source, .dynamic_allowed = true};
+    struct source_to_parse in = {.index_name = STR("rig"),
+                                 .id = op->id,
+                                 .routing = op->routing,
+                                 .source = op->source,
+                                 .dynamic_allowed = true};
     return document_parse(out, r->mapping, &in, arena, em);
 }
 
@@ -160,7 +165,8 @@ static void add_doc(struct agg_rig *r, uint32_t n)
     op.primary_term = 1;
     op.id = str_of(id);
     op.source = buf_view(&b);
-    ck_assert_msg(engine_apply(r->engines[n % r->n_shards], &op, &res, &em) == ERR_OK, "%s", em.frame[0].reason);
+    ck_assert_msg(engine_apply(r->engines[n % r->n_shards], &op, &res, &em) == ERR_OK, "%s",
+                  em.frame[0].reason);
     buf_fini(&b);
 }
 
@@ -186,7 +192,8 @@ void ar_init(struct agg_rig *r, uint64_t seed, uint32_t n_shards, uint32_t n, ui
     ck_assert_int_eq(analysis_new(&r->analysis, &r->settings, &env, &em), ERR_OK);
     struct str text = str_of(ar_json(r, mapping_text));
     ck_assert_int_eq(json_parse(&tree, text, &r->arena, &json_limits_default, &em), ERR_OK);
-    ck_assert_msg(mapping_new(&r->mapping, &tree, r->analysis, &r->settings, &em) == ERR_OK, "%s", em.frame[0].reason);
+    ck_assert_msg(mapping_new(&r->mapping, &tree, r->analysis, &r->settings, &em) == ERR_OK, "%s",
+                  em.frame[0].reason);
     for (uint32_t s = 0; s < n_shards; s++) {
         open_shard(r, s);
     }
@@ -215,7 +222,7 @@ void ar_fini(struct agg_rig *r)
     arena_fini(&r->arena);
 }
 
-/* ---- requests --------------------------------------------------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------------------------------------ */
 
 static enum err ask_shard(struct agg_rig *r, struct ar_run *run, uint32_t s)
 {
@@ -245,8 +252,9 @@ enum err ar_reduce(struct agg_rig *r, struct ar_run *run, const struct str *part
     enum err e = aggs_reduce(run->source.agg_spec, partials, n, &o, &run->arena, &w, &run->em);
     if (e == ERR_OK) {
         run->text = arena_str(&run->arena, buf_view(&b));
-        e = run->text.p == NULL ? ERR_NO_MEMORY
-                                : json_parse(&run->answer, run->text, &run->arena, &json_limits_default, &run->em);
+        e = run->text.p == NULL
+                ? ERR_NO_MEMORY
+                : json_parse(&run->answer, run->text, &run->arena, &json_limits_default, &run->em);
     }
     buf_fini(&b);
     return e;
@@ -259,7 +267,8 @@ enum err ar_run_with(struct agg_rig *r, struct ar_run *run, const char *body, co
     *run = (struct ar_run){.text = STR("")};
     err_clear(&run->em);
     arena_init(&run->arena, alloc, ARENA_UNLIMITED);
-    ck_assert_msg(json_parse(tree, str_of(text), &r->arena, &json_limits_default, &run->em) == ERR_OK, "%s", text);
+    ck_assert_msg(json_parse(tree, str_of(text), &r->arena, &json_limits_default, &run->em) == ERR_OK, "%s",
+                  text);
     search_source_init(&run->source);
     enum err e = search_source_parse(&run->source, tree, str_of(text), &run->arena, &run->em);
     run->source.size = 0;
@@ -315,6 +324,7 @@ void ar_refused(struct agg_rig *r, const char *body, enum err code)
 {
     struct ar_run run;
     enum err e = ar_run(r, &run, body);
-    ck_assert_msg(e == code, "%s: %d, want %d (%s)", body, (int)e, (int)code, e != ERR_OK ? run.em.frame[0].reason : "fine");
+    ck_assert_msg(e == code, "%s: %d, want %d (%s)", body, (int)e, (int)code,
+                  e != ERR_OK ? run.em.frame[0].reason : "fine");
     ar_run_fini(&run);
 }

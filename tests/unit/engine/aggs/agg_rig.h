@@ -1,5 +1,5 @@
-/* agg_rig.h - documents in up to four shards, requests of aggregations over them, and what the documents hold as plain arrays
- * for the naive models. */
+/* agg_rig.h - documents in up to four shards, requests of aggregations over them, and what the documents hold
+ * as plain arrays for the naive models. */
 #ifndef TEST_AGG_RIG_H
 #define TEST_AGG_RIG_H
 
@@ -11,9 +11,9 @@
 #include "engine/search/search.h"
 
 #define AR_SHARDS 4
-#define AR_DOCS 600
+#define AR_DOCS   600
 #define AR_VALUES 3
-#define AR_WORDS 12
+#define AR_WORDS  12
 
 extern const char *const ar_words[AR_WORDS]; /* ascending by their bytes */
 
@@ -32,7 +32,7 @@ struct ar_doc {
     bool has_t, b;
     double lat, lon;
     bool has_point;
-    uint32_t ip; /* the last byte of 10.0.0.x */
+    uint32_t ip;                     /* the last byte of 10.0.0.x */
     struct ar_part parts[AR_VALUES]; /* nested: p.n, p.w */
     uint32_t n_parts;
 };

@@ -11,7 +11,8 @@
 struct corpus { /* shards, documents, documents a segment */
     uint32_t shards, n, segment;
 };
-static const struct corpus corpora[] = {{1, 200, 0}, {1, 200, 23}, {3, 300, 0}, {4, 250, 17}, {2, 3, 0}, {1, 0, 0}};
+static const struct corpus corpora[] = {{1, 200, 0},  {1, 200, 23}, {3, 300, 0},
+                                        {4, 250, 17}, {2, 3, 0},    {1, 0, 0}};
 
 static struct agg_rig *begin(int i)
 {
@@ -67,7 +68,8 @@ static void count(struct counted *v, uint32_t *n, int64_t key, const struct ar_d
 }
 
 /* The buckets of `name`, each with its key (a word's, or the number) and the sum under "s". */
-static void check_counted(const struct ar_run *run, const char *name, const struct counted *want, uint32_t n, bool words)
+static void check_counted(const struct ar_run *run, const char *name, const struct counted *want, uint32_t n,
+                          bool words)
 {
     char path[64];
     snprintf(path, sizeof(path), "%s.buckets", name);
@@ -76,9 +78,11 @@ static void check_counted(const struct ar_run *run, const char *name, const stru
     for (uint32_t i = 0; i < n; i++) {
         const struct json *b = &list->items[i];
         if (words) {
-            ck_assert_msg(str_is(json_text(json_get(b, "key")), ar_words[want[i].key]), "%s %u: %.*s", name, i, STR_ARG(run->text));
+            ck_assert_msg(str_is(json_text(json_get(b, "key")), ar_words[want[i].key]), "%s %u: %.*s", name,
+                          i, STR_ARG(run->text));
         } else {
-            ck_assert_msg(json_double(json_get(b, "key")) == (double)want[i].key, "%s %u: %.*s", name, i, STR_ARG(run->text));
+            ck_assert_msg(json_double(json_get(b, "key")) == (double)want[i].key, "%s %u: %.*s", name, i,
+                          STR_ARG(run->text));
         }
         ck_assert_msg(json_double(json_get(b, "doc_count")) == (double)want[i].count, "%s %u", name, i);
         if (json_get(b, "s") != NULL) {
@@ -93,16 +97,19 @@ START_TEST(terms)
     struct ar_run run;
     struct counted words[AR_WORDS], numbers[80];
     uint32_t n_words = 0, n_numbers = 0;
-    ck_assert_int_eq(ar_run(r, &run,
-                            "{'aggs':{'k':{'terms':{'field':'k','size':100},'aggs':{'s':{'sum':{'field':'d'}}}},"
-                            "'key':{'terms':{'field':'k','size':100,'order':{'_key':'asc'}}},"
-                            "'i':{'terms':{'field':'i','size':100},'aggs':{'s':{'sum':{'field':'d'}}}},"
-                            "'b':{'terms':{'field':'b'}},"
-                            "'in':{'terms':{'field':'k','size':100,'include':['cat','ant','nowhere'],'order':{'_key':'asc'}}},"
-                            "'re':{'terms':{'field':'k','size':100,'include':'[a-c].*','exclude':'c.*','order':{'_key':'asc'}}},"
-                            "'zero':{'terms':{'field':'k','size':100,'min_doc_count':0,'order':{'_key':'asc'}}},"
-                            "'x':{'terms':{'field':'k','missing':'zz','include':'zz'}}}}"),
-                     ERR_OK);
+    ck_assert_int_eq(
+        ar_run(r, &run,
+               "{'aggs':{'k':{'terms':{'field':'k','size':100},'aggs':{'s':{'sum':{'field':'d'}}}},"
+               "'key':{'terms':{'field':'k','size':100,'order':{'_key':'asc'}}},"
+               "'i':{'terms':{'field':'i','size':100},'aggs':{'s':{'sum':{'field':'d'}}}},"
+               "'b':{'terms':{'field':'b'}},"
+               "'in':{'terms':{'field':'k','size':100,'include':['cat','ant','nowhere'],'order':{'_key':'asc'"
+               "}}},"
+               "'re':{'terms':{'field':'k','size':100,'include':'[a-c].*','exclude':'c.*','order':{'_key':'"
+               "asc'}}},"
+               "'zero':{'terms':{'field':'k','size':100,'min_doc_count':0,'order':{'_key':'asc'}}},"
+               "'x':{'terms':{'field':'k','missing':'zz','include':'zz'}}}}"),
+        ERR_OK);
     for (uint32_t i = 0; i < r->n; i++) {
         const struct ar_doc *d = &r->docs[i];
         for (uint32_t k = 0; k < d->n_words; k++) {
@@ -146,7 +153,8 @@ START_TEST(terms_cut)
     struct ar_run run;
     int64_t total[AR_WORDS] = {0}, all = 0;
     ck_assert_int_eq(ar_run(r, &run,
-                            "{'aggs':{'k':{'terms':{'field':'k','size':3,'shard_size':3,'show_term_doc_count_error':true}}}}"),
+                            "{'aggs':{'k':{'terms':{'field':'k','size':3,'shard_size':3,'show_term_doc_count_"
+                            "error':true}}}}"),
                      ERR_OK);
     for (uint32_t i = 0; i < r->n; i++) {
         for (uint32_t k = 0; k < r->docs[i].n_words; k++) {
@@ -178,13 +186,14 @@ START_TEST(histograms)
     struct ar_run run;
     struct counted tens[400], days[400];
     uint32_t n_tens = 0, n_days = 0;
-    ck_assert_int_eq(ar_run(r, &run,
-                            "{'aggs':{'h':{'histogram':{'field':'i','interval':7,'offset':2,'min_doc_count':1},"
-                            "'aggs':{'s':{'sum':{'field':'d'}}}},"
-                            "'d':{'date_histogram':{'field':'t','fixed_interval':'6h','offset':'+1h','min_doc_count':1},"
-                            "'aggs':{'s':{'sum':{'field':'d'}}}},"
-                            "'gaps':{'histogram':{'field':'i','interval':7,'extended_bounds':{'min':-100,'max':100}}}}}"),
-                     ERR_OK);
+    ck_assert_int_eq(
+        ar_run(r, &run,
+               "{'aggs':{'h':{'histogram':{'field':'i','interval':7,'offset':2,'min_doc_count':1},"
+               "'aggs':{'s':{'sum':{'field':'d'}}}},"
+               "'d':{'date_histogram':{'field':'t','fixed_interval':'6h','offset':'+1h','min_doc_count':1},"
+               "'aggs':{'s':{'sum':{'field':'d'}}}},"
+               "'gaps':{'histogram':{'field':'i','interval':7,'extended_bounds':{'min':-100,'max':100}}}}}"),
+        ERR_OK);
     int64_t gaps[30] = {0}; /* -105 to 98 */
     for (uint32_t i = 0; i < r->n; i++) {
         const struct ar_doc *d = &r->docs[i];
@@ -227,7 +236,8 @@ START_TEST(local_days)
     struct counted days[100];
     uint32_t n = 0;
     ck_assert_int_eq(ar_run(r, &run,
-                            "{'aggs':{'d':{'date_histogram':{'field':'t','calendar_interval':'1d','time_zone':'Europe/Berlin',"
+                            "{'aggs':{'d':{'date_histogram':{'field':'t','calendar_interval':'1d','time_zone'"
+                            ":'Europe/Berlin',"
                             "'min_doc_count':1}}}}"),
                      ERR_OK);
     const int64_t change = 1585443600000; /* 2020-03-29T01:00Z: +01:00 becomes +02:00 */
@@ -249,13 +259,15 @@ START_TEST(ranges)
 {
     struct agg_rig *r = begin(_i);
     struct ar_run run;
-    ck_assert_int_eq(ar_run(r, &run,
-                            "{'aggs':{'i':{'range':{'field':'i','ranges':[{'to':0},{'from':-10,'to':20},{'from':15},{'from':5,'to':5}]}},"
-                            "'ip':{'ip_range':{'field':'ip','ranges':[{'to':'10.0.0.100'},{'mask':'10.0.0.64/26'}]}},"
-                            "'m':{'missing':{'field':'i'}},'g':{'global':{}},"
-                            "'t':{'date_range':{'field':'t','ranges':[{'from':1585500000000,'to':1587000000000}]}}},"
-                            "'query':{'term':{'b':true}}}"),
-                     ERR_OK);
+    ck_assert_int_eq(
+        ar_run(r, &run,
+               "{'aggs':{'i':{'range':{'field':'i','ranges':[{'to':0},{'from':-10,'to':20},{'from':15},{'"
+               "from':5,'to':5}]}},"
+               "'ip':{'ip_range':{'field':'ip','ranges':[{'to':'10.0.0.100'},{'mask':'10.0.0.64/26'}]}},"
+               "'m':{'missing':{'field':'i'}},'g':{'global':{}},"
+               "'t':{'date_range':{'field':'t','ranges':[{'from':1585500000000,'to':1587000000000}]}}},"
+               "'query':{'term':{'b':true}}}"),
+        ERR_OK);
     double i_counts[4] = {0}, ip[2] = {0}, missing = 0, dates = 0;
     for (uint32_t k = 0; k < r->n; k++) {
         const struct ar_doc *d = &r->docs[k];
@@ -281,7 +293,8 @@ START_TEST(ranges)
         snprintf(path, sizeof(path), "i.buckets.%u.doc_count", b);
         ck_assert_msg(ar_num(&run, path) == i_counts[b], "%s: %.*s", path, STR_ARG(run.text));
     }
-    ck_assert(ar_num(&run, "ip.buckets.0.doc_count") == ip[0] && ar_num(&run, "ip.buckets.1.doc_count") == ip[1]);
+    ck_assert(ar_num(&run, "ip.buckets.0.doc_count") == ip[0]
+              && ar_num(&run, "ip.buckets.1.doc_count") == ip[1]);
     ck_assert(ar_num(&run, "m.doc_count") == missing && ar_num(&run, "t.buckets.0.doc_count") == dates);
     ck_assert(ar_num(&run, "g.doc_count") == r->n);
     ar_run_fini(&run);
@@ -293,11 +306,13 @@ START_TEST(filters)
 {
     struct agg_rig *r = begin(_i);
     struct ar_run run;
-    ck_assert_int_eq(ar_run(r, &run,
-                            "{'aggs':{'f':{'filters':{'filters':{'a':{'term':{'k':'ant'}},'b':{'term':{'b':true}}},'other_bucket':true}},"
-                            "'m':{'adjacency_matrix':{'filters':{'a':{'term':{'k':'ant'}},'b':{'term':{'b':true}}}}},"
-                            "'one':{'filter':{'term':{'k':'ant'}},'aggs':{'n':{'value_count':{'field':'k'}}}}}}"),
-                     ERR_OK);
+    ck_assert_int_eq(
+        ar_run(r, &run,
+               "{'aggs':{'f':{'filters':{'filters':{'a':{'term':{'k':'ant'}},'b':{'term':{'b':true}}},'other_"
+               "bucket':true}},"
+               "'m':{'adjacency_matrix':{'filters':{'a':{'term':{'k':'ant'}},'b':{'term':{'b':true}}}}},"
+               "'one':{'filter':{'term':{'k':'ant'}},'aggs':{'n':{'value_count':{'field':'k'}}}}}}"),
+        ERR_OK);
     double a = 0, b = 0, both = 0, other = 0, words = 0;
     for (uint32_t i = 0; i < r->n; i++) {
         bool ant = has_word(&r->docs[i], 4);
@@ -330,10 +345,13 @@ START_TEST(nested)
     struct counted words[4], roots[4];
     uint32_t n = 0, n_roots = 0;
     double parts = 0;
-    ck_assert_int_eq(ar_run(r, &run,
-                            "{'aggs':{'p':{'nested':{'path':'p'},'aggs':{'w':{'terms':{'field':'p.w','order':{'_key':'asc'}},"
-                            "'aggs':{'n':{'sum':{'field':'p.n'}},'up':{'reverse_nested':{},'aggs':{'d':{'sum':{'field':'d'}}}}}}}}}}"),
-                     ERR_OK);
+    ck_assert_int_eq(
+        ar_run(
+            r, &run,
+            "{'aggs':{'p':{'nested':{'path':'p'},'aggs':{'w':{'terms':{'field':'p.w','order':{'_key':'asc'}},"
+            "'aggs':{'n':{'sum':{'field':'p.n'}},'up':{'reverse_nested':{},'aggs':{'d':{'sum':{'field':'d'}}}"
+            "}}}}}}}"),
+        ERR_OK);
     double sums[4] = {0};
     for (uint32_t i = 0; i < r->n; i++) {
         const struct ar_doc *d = &r->docs[i];
@@ -381,7 +399,8 @@ START_TEST(composite)
         struct ar_run run;
         char body[500];
         snprintf(body, sizeof(body),
-                 "{'aggs':{'c':{'composite':{'size':3%s,'sources':[{'w':{'terms':{'field':'k'}}},{'b':{'terms':{'field':'b','order':'desc'}}}]},"
+                 "{'aggs':{'c':{'composite':{'size':3%s,'sources':[{'w':{'terms':{'field':'k'}}},{'b':{'"
+                 "terms':{'field':'b','order':'desc'}}}]},"
                  "'aggs':{'n':{'value_count':{'field':'k'}}}}}}",
                  after);
         ck_assert_int_eq(ar_run(r, &run, body), ERR_OK);
@@ -394,16 +413,18 @@ START_TEST(composite)
             }
             int64_t place = (int64_t)w * 2 + (json_get(key, "b")->b ? 0 : 1);
             ck_assert(place > last);
-            ck_assert((int64_t)json_double(json_get(&list->items[i], "doc_count")) == counts[w][json_get(key, "b")->b]);
-            ck_assert(json_double(json_path(&list->items[i], "n.value")) >= (double)counts[w][json_get(key, "b")->b]);
+            ck_assert((int64_t)json_double(json_get(&list->items[i], "doc_count"))
+                      == counts[w][json_get(key, "b")->b]);
+            ck_assert(json_double(json_path(&list->items[i], "n.value"))
+                      >= (double)counts[w][json_get(key, "b")->b]);
             last = place;
             seen++;
         }
         uint32_t n = list->n;
         if (n > 0) {
             const struct json *key = ar_at(&run, "c.after_key");
-            snprintf(after, sizeof(after), ",'after':{'w':'%.*s','b':%s}", STR_ARG(json_text(json_get(key, "w"))),
-                     json_get(key, "b")->b ? "true" : "false");
+            snprintf(after, sizeof(after), ",'after':{'w':'%.*s','b':%s}",
+                     STR_ARG(json_text(json_get(key, "w"))), json_get(key, "b")->b ? "true" : "false");
         }
         ar_run_fini(&run);
         if (n == 0) {
@@ -425,11 +446,14 @@ START_TEST(grids_and_distances)
     struct counted tiles[64];
     uint32_t n = 0;
     double near_by = 0, points = 0;
-    ck_assert_int_eq(ar_run(r, &run,
-                            "{'aggs':{'t':{'geotile_grid':{'field':'g','precision':2,'size':100}},'h':{'geohash_grid':{'field':'g',"
-                            "'precision':1,'size':100}},'d':{'geo_distance':{'field':'g','origin':'0,0','unit':'km','ranges':"
-                            "[{'to':5000},{'from':5000}]}}}}"),
-                     ERR_OK);
+    ck_assert_int_eq(
+        ar_run(
+            r, &run,
+            "{'aggs':{'t':{'geotile_grid':{'field':'g','precision':2,'size':100}},'h':{'geohash_grid':{'"
+            "field':'g',"
+            "'precision':1,'size':100}},'d':{'geo_distance':{'field':'g','origin':'0,0','unit':'km','ranges':"
+            "[{'to':5000},{'from':5000}]}}}}"),
+        ERR_OK);
     for (uint32_t i = 0; i < r->n; i++) {
         const struct ar_doc *d = &r->docs[i];
         if (!d->has_point) {
@@ -458,7 +482,8 @@ START_TEST(grids_and_distances)
         sum += json_double(json_get(&list->items[i], "doc_count"));
     }
     ck_assert(sum == points);
-    ck_assert(ar_num(&run, "d.buckets.0.doc_count") == near_by && ar_num(&run, "d.buckets.1.doc_count") == points - near_by);
+    ck_assert(ar_num(&run, "d.buckets.0.doc_count") == near_by
+              && ar_num(&run, "d.buckets.1.doc_count") == points - near_by);
     ar_run_fini(&run);
     end(r);
 }
@@ -472,8 +497,10 @@ START_TEST(samples_and_rare)
     uint32_t n = 0, kept = 0, first = 0;
     double sum = 0;
     ck_assert_int_eq(ar_run(r, &run,
-                            "{'aggs':{'r':{'rare_terms':{'field':'k','max_doc_count':100}},'s':{'sampler':{'shard_size':5},'aggs':"
-                            "{'d':{'sum':{'field':'d'}}}},'g':{'significant_terms':{'field':'k','min_doc_count':1,'size':100}}},"
+                            "{'aggs':{'r':{'rare_terms':{'field':'k','max_doc_count':100}},'s':{'sampler':{'"
+                            "shard_size':5},'aggs':"
+                            "{'d':{'sum':{'field':'d'}}}},'g':{'significant_terms':{'field':'k','min_doc_"
+                            "count':1,'size':100}}},"
                             "'query':{'term':{'k':'ant'}}}"),
                      ERR_OK);
     uint32_t per_shard[AR_SHARDS] = {0};

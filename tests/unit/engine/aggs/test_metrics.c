@@ -80,12 +80,15 @@ START_TEST(sums_and_extremes)
     struct numbers *x = malloc(sizeof(*x));
     struct ar_run run;
     ar_init(r, (uint64_t)_i + 1, 1 + (uint32_t)_i % 3, 300, _i % 2 == 0 ? 0 : 37);
-    ck_assert_int_eq(ar_run(r, &run,
-                             "{'aggs':{'i':{'extended_stats':{'field':'i','sigma':3}},'d':{'extended_stats':{'field':'d','sigma':3}},"
-                             "'m':{'extended_stats':{'field':'d','sigma':3,'missing':-7.5}},'a':{'avg':{'field':'i'}},"
-                             "'s':{'sum':{'field':'i'}},'lo':{'min':{'field':'d'}},'hi':{'max':{'field':'d'}},"
-                             "'n':{'value_count':{'field':'k'}},'w':{'weighted_avg':{'value':{'field':'d'},'weight':{'field':'b'}}}}}"),
-                     ERR_OK);
+    ck_assert_int_eq(
+        ar_run(r, &run,
+               "{'aggs':{'i':{'extended_stats':{'field':'i','sigma':3}},'d':{'extended_stats':{'field':'d','"
+               "sigma':3}},"
+               "'m':{'extended_stats':{'field':'d','sigma':3,'missing':-7.5}},'a':{'avg':{'field':'i'}},"
+               "'s':{'sum':{'field':'i'}},'lo':{'min':{'field':'d'}},'hi':{'max':{'field':'d'}},"
+               "'n':{'value_count':{'field':'k'}},'w':{'weighted_avg':{'value':{'field':'d'},'weight':{'"
+               "field':'b'}}}}}"),
+        ERR_OK);
     double missing = -7.5, sum = 0, weighted = 0, weights = 0;
     uint32_t words = 0;
     integers(r, x);
@@ -122,14 +125,16 @@ START_TEST(quantiles_and_distinct)
     struct numbers *x = malloc(sizeof(*x));
     struct ar_run run;
     ar_init(r, (uint64_t)_i + 20, 1 + (uint32_t)_i % 3, 400, 0);
-    ck_assert_int_eq(ar_run(r, &run,
-                             "{'aggs':{'p':{'percentiles':{'field':'d','percents':[1,25,50,75,99],'keyed':false}},"
-                             "'r':{'percentile_ranks':{'field':'d','values':[0,50,100],'keyed':false}},"
-                             "'h':{'percentiles':{'field':'d','missing':1,'percents':[50,90],'keyed':false,'script':{'source':"
-                             "'_value < 0 ? -_value : _value'},'hdr':{'number_of_significant_value_digits':3}}},"
-                             "'mad':{'median_absolute_deviation':{'field':'d'}},'c':{'cardinality':{'field':'i'}},"
-                             "'ck':{'cardinality':{'field':'k'}},'cd':{'cardinality':{'field':'d'}}}}"),
-                     ERR_OK);
+    ck_assert_int_eq(
+        ar_run(
+            r, &run,
+            "{'aggs':{'p':{'percentiles':{'field':'d','percents':[1,25,50,75,99],'keyed':false}},"
+            "'r':{'percentile_ranks':{'field':'d','values':[0,50,100],'keyed':false}},"
+            "'h':{'percentiles':{'field':'d','missing':1,'percents':[50,90],'keyed':false,'script':{'source':"
+            "'_value < 0 ? -_value : _value'},'hdr':{'number_of_significant_value_digits':3}}},"
+            "'mad':{'median_absolute_deviation':{'field':'d'}},'c':{'cardinality':{'field':'i'}},"
+            "'ck':{'cardinality':{'field':'k'}},'cd':{'cardinality':{'field':'d'}}}}"),
+        ERR_OK);
     static const double percents[] = {1, 25, 50, 75, 99}, ranks[] = {0, 50, 100};
     char path[64];
     uint32_t distinct = 1;
@@ -177,14 +182,18 @@ START_TEST(nothing_to_measure)
 {
     struct agg_rig *r = malloc(sizeof(*r));
     ar_init(r, 3, 2, 10, 0);
-    ar_expect(r, "{'aggs':{'a':{'avg':{'field':'nope'}},'s':{'sum':{'field':'nope'}},'m':{'max':{'field':'nope'}},"
-                  "'c':{'value_count':{'field':'nope'}},'u':{'cardinality':{'field':'nope'}},'g':{'geo_bounds':{'field':'nope'}},"
-                  "'p':{'percentiles':{'field':'nope','percents':[50]}},'w':{'geo_centroid':{'field':'nope'}}}}",
-               "{'a':{'value':null},'s':{'value':0.0},'m':{'value':null},'c':{'value':0},'u':{'value':0},'g':{},"
-               "'p':{'values':{'50.0':null}},'w':{'count':0}}");
+    ar_expect(
+        r,
+        "{'aggs':{'a':{'avg':{'field':'nope'}},'s':{'sum':{'field':'nope'}},'m':{'max':{'field':'nope'}},"
+        "'c':{'value_count':{'field':'nope'}},'u':{'cardinality':{'field':'nope'}},'g':{'geo_bounds':{'field'"
+        ":'nope'}},"
+        "'p':{'percentiles':{'field':'nope','percents':[50]}},'w':{'geo_centroid':{'field':'nope'}}}}",
+        "{'a':{'value':null},'s':{'value':0.0},'m':{'value':null},'c':{'value':0},'u':{'value':0},'g':{},"
+        "'p':{'values':{'50.0':null}},'w':{'count':0}}");
     r->typed_keys = true;
-    ar_expect(r, "{'aggs':{'a':{'avg':{'field':'nope'}},'p':{'percentiles':{'field':'nope','percents':[50]}}}}",
-               "{'avg#a':{'value':null},'tdigest_percentiles#p':{'values':{'50.0':null}}}");
+    ar_expect(r,
+              "{'aggs':{'a':{'avg':{'field':'nope'}},'p':{'percentiles':{'field':'nope','percents':[50]}}}}",
+              "{'avg#a':{'value':null},'tdigest_percentiles#p':{'values':{'50.0':null}}}");
     ar_fini(r);
     free(r);
 }
@@ -195,7 +204,9 @@ START_TEST(points)
     struct agg_rig *r = malloc(sizeof(*r));
     struct ar_run run;
     ar_init(r, 77, 3, 200, 0);
-    ck_assert_int_eq(ar_run(r, &run, "{'aggs':{'b':{'geo_bounds':{'field':'g','wrap_longitude':false}},'c':{'geo_centroid':{'field':'g'}}}}"),
+    ck_assert_int_eq(ar_run(r, &run,
+                            "{'aggs':{'b':{'geo_bounds':{'field':'g','wrap_longitude':false}},'c':{'geo_"
+                            "centroid':{'field':'g'}}}}"),
                      ERR_OK);
     double top = -90, bottom = 90, left = 180, right = -180, lat = 0, lon = 0, n = 0;
     for (uint32_t i = 0; i < r->n; i++) {

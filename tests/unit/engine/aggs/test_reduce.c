@@ -7,23 +7,36 @@
 
 /* All families, with sums that are exact in any order. */
 static const char *const requests[] = {
-    "{'aggs':{'k':{'terms':{'field':'k','size':100},'aggs':{'d':{'extended_stats':{'field':'d'}},'c':{'cardinality':{'field':'i'}}}},"
+    "{'aggs':{'k':{'terms':{'field':'k','size':100},'aggs':{'d':{'extended_stats':{'field':'d'}},'c':{'"
+    "cardinality':{'field':'i'}}}},"
     "'r':{'rare_terms':{'field':'i','max_doc_count':7}},'sum':{'sum_bucket':{'buckets_path':'k>d.sum'}}}}",
-    "{'aggs':{'h':{'histogram':{'field':'i','interval':5},'aggs':{'t':{'date_histogram':{'field':'t','calendar_interval':'week',"
-    "'time_zone':'America/New_York'}},'x':{'derivative':{'buckets_path':'_count'}}}},'ip':{'ip_range':{'field':'ip','ranges':"
+    "{'aggs':{'h':{'histogram':{'field':'i','interval':5},'aggs':{'t':{'date_histogram':{'field':'t','"
+    "calendar_interval':'week',"
+    "'time_zone':'America/"
+    "New_York'}},'x':{'derivative':{'buckets_path':'_count'}}}},'ip':{'ip_range':{'field':'ip','ranges':"
     "[{'to':'10.0.0.9'},{'mask':'10.0.0.0/25'}]}}}}",
-    "{'aggs':{'g':{'geohash_grid':{'field':'g','precision':2,'size':1000},'aggs':{'b':{'geo_bounds':{'field':'g'}}}},'tile':"
-    "{'geotile_grid':{'field':'g','precision':3,'size':1000}},'far':{'geo_distance':{'field':'g','origin':[0,0],'ranges':[{'to':1e6}]}}}}",
-    "{'aggs':{'c':{'composite':{'size':50,'sources':[{'w':{'terms':{'field':'k','missing_bucket':true}}},{'i':{'histogram':"
+    "{'aggs':{'g':{'geohash_grid':{'field':'g','precision':2,'size':1000},'aggs':{'b':{'geo_bounds':{'field':"
+    "'g'}}}},'tile':"
+    "{'geotile_grid':{'field':'g','precision':3,'size':1000}},'far':{'geo_distance':{'field':'g','origin':[0,"
+    "0],'ranges':[{'to':1e6}]}}}}",
+    "{'aggs':{'c':{'composite':{'size':50,'sources':[{'w':{'terms':{'field':'k','missing_bucket':true}}},{'i'"
+    ":{'histogram':"
     "{'field':'i','interval':10}}}]},'aggs':{'m':{'max':{'field':'d'}}}}}}",
-    "{'aggs':{'p':{'nested':{'path':'p'},'aggs':{'w':{'terms':{'field':'p.w'},'aggs':{'up':{'reverse_nested':{},'aggs':{'a':{'avg':"
-    "{'field':'d'}}}}}}}},'f':{'filters':{'filters':[{'term':{'b':true}},{'term':{'k':'cat'}}],'other_bucket':true}},'m':"
+    "{'aggs':{'p':{'nested':{'path':'p'},'aggs':{'w':{'terms':{'field':'p.w'},'aggs':{'up':{'reverse_nested':"
+    "{},'aggs':{'a':{'avg':"
+    "{'field':'d'}}}}}}}},'f':{'filters':{'filters':[{'term':{'b':true}},{'term':{'k':'cat'}}],'other_bucket'"
+    ":true}},'m':"
     "{'adjacency_matrix':{'filters':{'x':{'term':{'b':true}},'y':{'term':{'k':'cat'}}}}}}}",
-    "{'aggs':{'r':{'range':{'field':'d','ranges':[{'to':0},{'from':0,'to':50},{'from':50}]},'aggs':{'n':{'value_count':{'field':'k'}},"
-    "'w':{'weighted_avg':{'value':{'field':'d'},'weight':{'field':'b'}}}}},'miss':{'missing':{'field':'t'}},'all':{'global':{}}}}",
-    "{'aggs':{'q':{'percentiles':{'field':'d','hdr':{'number_of_significant_value_digits':2},'missing':3,'script':{'source':"
-    "'_value < 0 ? 0 : _value'}}},'l':{'percentiles':{'field':'b'}},'s':{'sampler':{'shard_size':1000},'aggs':{'k':{'terms':"
-    "{'field':'k','order':{'_key':'asc'}}}}},'top':{'top_hits':{'size':3,'sort':[{'d':'desc'},{'t':'asc'}],'_source':false}}}}",
+    "{'aggs':{'r':{'range':{'field':'d','ranges':[{'to':0},{'from':0,'to':50},{'from':50}]},'aggs':{'n':{'"
+    "value_count':{'field':'k'}},"
+    "'w':{'weighted_avg':{'value':{'field':'d'},'weight':{'field':'b'}}}}},'miss':{'missing':{'field':'t'}},'"
+    "all':{'global':{}}}}",
+    "{'aggs':{'q':{'percentiles':{'field':'d','hdr':{'number_of_significant_value_digits':2},'missing':3,'"
+    "script':{'source':"
+    "'_value < 0 ? 0 : "
+    "_value'}}},'l':{'percentiles':{'field':'b'}},'s':{'sampler':{'shard_size':1000},'aggs':{'k':{'terms':"
+    "{'field':'k','order':{'_key':'asc'}}}}},'top':{'top_hits':{'size':3,'sort':[{'d':'desc'},{'t':'asc'}],'_"
+    "source':false}}}}",
 };
 
 static struct agg_rig *begin(uint64_t seed, uint32_t shards, uint32_t n, uint32_t segment)
@@ -42,11 +55,13 @@ static void end(struct agg_rig *r)
 START_TEST(shards_equal_one)
 {
     for (size_t q = 0; q < ARRAY_LEN(requests); q++) {
-        struct agg_rig *one = begin((uint64_t)_i, 1, 120, 0), *many = begin((uint64_t)_i, 2 + (uint32_t)_i % 3, 120, 11);
+        struct agg_rig *one = begin((uint64_t)_i, 1, 120, 0),
+                       *many = begin((uint64_t)_i, 2 + (uint32_t)_i % 3, 120, 11);
         struct ar_run a, b;
         ck_assert_msg(ar_run(one, &a, requests[q]) == ERR_OK, "%s: %s", requests[q], a.em.frame[0].reason);
         ck_assert_msg(ar_run(many, &b, requests[q]) == ERR_OK, "%s: %s", requests[q], b.em.frame[0].reason);
-        ck_assert_msg(str_eq(a.text, b.text), "%s\n%.*s\n%.*s", requests[q], STR_ARG(a.text), STR_ARG(b.text));
+        ck_assert_msg(str_eq(a.text, b.text), "%s\n%.*s\n%.*s", requests[q], STR_ARG(a.text),
+                      STR_ARG(b.text));
         ar_run_fini(&a);
         ar_run_fini(&b);
         end(one);
@@ -72,7 +87,8 @@ START_TEST(bytes_round_trip)
             put_varint(&out, get_varint(&in));
             for (uint32_t i = 0; i < run.source.agg_spec->root.n_subs; i++) {
                 struct agg_result res;
-                ck_assert_int_eq(result_decode(&res, run.source.agg_spec->root.subs[i], &in, &run.arena, NULL), ERR_OK);
+                ck_assert_int_eq(
+                    result_decode(&res, run.source.agg_spec->root.subs[i], &in, &run.arena, NULL), ERR_OK);
                 result_encode(&res, &out);
             }
             ck_assert_uint_eq(out.n, run.partials[s].n);
@@ -120,24 +136,31 @@ START_TEST(many_buckets)
 {
     struct agg_rig *r = begin(5, 2, 100, 0);
     r->max_buckets = AR_WORDS;
-    ar_refused(r, "{'aggs':{'k':{'terms':{'field':'k','size':100}},'b':{'terms':{'field':'b'}}}}", ERR_TOO_MANY_BUCKETS);
-    ar_refused(r, "{'aggs':{'c':{'composite':{'size':13,'sources':[{'k':{'terms':{'field':'k'}}}]}}}}", ERR_TOO_MANY_BUCKETS);
+    ar_refused(r, "{'aggs':{'k':{'terms':{'field':'k','size':100}},'b':{'terms':{'field':'b'}}}}",
+               ERR_TOO_MANY_BUCKETS);
+    ar_refused(r, "{'aggs':{'c':{'composite':{'size':13,'sources':[{'k':{'terms':{'field':'k'}}}]}}}}",
+               ERR_TOO_MANY_BUCKETS);
     ar_refused(r, "{'aggs':{'h':{'histogram':{'field':'i','interval':1e-9}}}}", ERR_TOO_MANY_BUCKETS);
-    ar_refused(r, "{'aggs':{'h':{'date_histogram':{'field':'t','fixed_interval':'1ms'}}}}", ERR_TOO_MANY_BUCKETS);
+    ar_refused(r, "{'aggs':{'h':{'date_histogram':{'field':'t','fixed_interval':'1ms'}}}}",
+               ERR_TOO_MANY_BUCKETS);
     struct ar_run run;
     ck_assert_int_eq(ar_run(r, &run, "{'aggs':{'k':{'terms':{'field':'k','size':100}}}}"), ERR_OK);
     ar_run_fini(&run);
-    ck_assert_int_eq(ar_run(r, &run, "{'aggs':{'k':{'terms':{'field':'k','size':100}},'b':{'terms':{'field':'b'}}}}"),
-                     ERR_TOO_MANY_BUCKETS);
+    ck_assert_int_eq(
+        ar_run(r, &run, "{'aggs':{'k':{'terms':{'field':'k','size':100}},'b':{'terms':{'field':'b'}}}}"),
+        ERR_TOO_MANY_BUCKETS);
     ck_assert_int_eq((int)run.em.about.limit, AR_WORDS);
     ar_run_fini(&run);
     r->max_buckets = 65535;
-    ar_refused(r, "{'aggs':{'c':{'composite':{'size':2147483647,'sources':[{'k':{'terms':{'field':'k'}}}]}}}}", ERR_TOO_MANY_BUCKETS);
+    ar_refused(r,
+               "{'aggs':{'c':{'composite':{'size':2147483647,'sources':[{'k':{'terms':{'field':'k'}}}]}}}}",
+               ERR_TOO_MANY_BUCKETS);
     end(r);
 }
 END_TEST
 
-/* Requests to the allocator fail, each of the first and then every 13th: an error, nothing worse; and what works in the end is what worked at first. */
+/* Requests to the allocator fail, each of the first and then every 13th: an error, nothing worse; and what
+ * works in the end is what worked at first. */
 START_TEST(memory_refused)
 {
     struct agg_rig *r = begin(6, 2, 40, 7);
@@ -178,7 +201,8 @@ START_TEST(refusals)
         {"{'aggs':{'a':{'auto_date_histogram':{'field':'t','buckets':5000}}}}", ERR_ILLEGAL_ARGUMENT},
         {"{'aggs':{'a':{'percentiles':{'field':'d','hdr':{}}}}}", ERR_ARRAY_BOUNDS},
         /* fields of the whole tree first, aggregators' own refusals then */
-        {"{'aggs':{'a':{'terms':{'field':'i','include':'x.*'}},'b':{'avg':{'field':'k'}}}}", ERR_ILLEGAL_ARGUMENT},
+        {"{'aggs':{'a':{'terms':{'field':'i','include':'x.*'}},'b':{'avg':{'field':'k'}}}}",
+         ERR_ILLEGAL_ARGUMENT},
         {"{'aggs':{'a':{'avg_bucket':{'buckets_path':'nope'}}}}", ERR_ACTION_VALIDATION},
     };
     struct agg_rig *r = begin(8, 1, 30, 0);

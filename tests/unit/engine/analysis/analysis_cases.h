@@ -1,14 +1,16 @@
-/* Requests and what Elasticsearch 7.12.1 answered to them: the error's type behind '!', or the tokens, each as
- * text|start-end|position:length|type ('~' for a blank). */
+/* Requests and what Elasticsearch 7.12.1 answered to them: the error's type behind '!', or the tokens, each
+ * as text|start-end|position:length|type ('~' for a blank). */
 #ifndef TESTS_ANALYSIS_CASES_H
 #define TESTS_ANALYSIS_CASES_H
 
 static const struct {
     const char *body, *want;
 } analysis_cases[] = {
-    {"{\"tokenizer\": \"whitespace\", \"filter\": [{\"type\": \"truncate\", \"length\": 0}], \"text\": \"ab\"}",
+    {"{\"tokenizer\": \"whitespace\", \"filter\": [{\"type\": \"truncate\", \"length\": 0}], \"text\": "
+     "\"ab\"}",
      "! illegal_argument_exception"},
-    {"{\"tokenizer\": \"whitespace\", \"filter\": [{\"type\": \"truncate\", \"length\": -1}], \"text\": \"ab\"}",
+    {"{\"tokenizer\": \"whitespace\", \"filter\": [{\"type\": \"truncate\", \"length\": -1}], \"text\": "
+     "\"ab\"}",
      "! illegal_argument_exception"},
     {"{\"tokenizer\": \"whitespace\", \"filter\": [\"apostrophe\"], \"text\": \"Türkiye'de 'x x' x’y\"}",
      "Türkiye|0-10|0|word |11-13|1|word x|14-16|2|word x|17-20|3|word"},
@@ -20,8 +22,7 @@ static const struct {
      "avion|0-7|0|word or|8-12|1|word or|13-17|2|word a|18-25|3|word il|26-31|4|word il|32-41|5|word"},
     {"{\"tokenizer\": \"classic\", \"filter\": [\"classic\"], \"text\": \"U.S.A. dog's\"}",
      "USA|0-6|0|<ACRONYM> dog|7-12|1|<APOSTROPHE>"},
-    {"{\"tokenizer\": \"keyword\", \"filter\": [\"trim\"], \"text\": \"　x  \"}",
-     "x |0-4|0|word"},
+    {"{\"tokenizer\": \"keyword\", \"filter\": [\"trim\"], \"text\": \"　x  \"}", "x |0-4|0|word"},
     {"{\"tokenizer\": \"keyword\", \"filter\": [\"trim\"], \"text\": \" x​\\u0001 \"}",
      "~x​|0-6|0|word"},
     {"{\"tokenizer\": \"whitespace\", \"filter\": [\"unique\"], \"text\": \"a b a c b A\"}",
@@ -103,8 +104,7 @@ static const struct {
     {"{\"tokenizer\": \"whitespace\", \"filter\": [{\"type\": \"fingerprint\", \"separator\": \"--\"}]"
      ", \"text\": \"b a c a\"}",
      "! illegal_argument_exception"},
-    {"{\"tokenizer\": \"whitespace\", \"filter\": [{\"type\": \"fingerprint\"}], \"text\": \"\"}",
-     ""},
+    {"{\"tokenizer\": \"whitespace\", \"filter\": [{\"type\": \"fingerprint\"}], \"text\": \"\"}", ""},
     {"{\"tokenizer\": \"whitespace\", \"filter\": [{\"type\": \"common_grams\", \"common_words\": [\"t"
      "he\", \"of\"]}], \"text\": \"the quick of the x the\"}",
      "the|0-3|0|word the_quick|0-9|0:2|gram quick|4-9|1|word quick_of|4-12|1:2|gram of|10-12|2|word of"
@@ -118,18 +118,22 @@ static const struct {
      "x|0-1|0|word x_tHE|0-5|0:2|gram tHE|2-5|1|word tHE_quick|2-11|1:2|gram quick|6-11|2|word"},
     {"{\"tokenizer\": \"standard\", \"filter\": [{\"type\": \"cjk_bigram\", \"output_unigrams\": true}"
      "], \"text\": \"上海外滩hotel上 한국어 \"}",
-     "上|0-1|0|<SINGLE> 上海|0-2|0:2|<DOUBLE> 海|1-2|1|<SINGLE> 海外|1-3|1:2|<DOUBLE> 外|2-3|2|<SINGLE> 外滩|2-"
+     "上|0-1|0|<SINGLE> 上海|0-2|0:2|<DOUBLE> 海|1-2|1|<SINGLE> 海外|1-3|1:2|<DOUBLE> 外|2-3|2|<SINGLE> "
+     "外滩|2-"
      "4|2:2|<DOUBLE> 滩|3-4|3|<SINGLE> hotel|4-9|4|<ALPHANUM> 上|9-10|5|<SINGLE> 한|11-12|6|<SINGLE> 한국|1"
      "1-13|6:2|<DOUBLE> 국|12-13|7|<SINGLE> 국어|12-14|7:2|<DOUBLE> 어|13-14|8|<SINGLE>"},
     {"{\"tokenizer\": \"standard\", \"filter\": [{\"type\": \"cjk_bigram\", \"ignored_scripts\": [\"ha"
      "n\", \"hangul\"]}], \"text\": \"上海外滩hotel上 한국어 ひらがな\"}",
      "上|0-1|0|<IDEOGRAPHIC> 海|1-2|1|<IDEOGRAPHIC> 外|2-3|2|<IDEOGRAPHIC> 滩|3-4|3|<IDEOGRAPHIC> hotel|4-"
-     "9|4|<ALPHANUM> 上|9-10|5|<IDEOGRAPHIC> 한국어|11-14|6|<HANGUL> ひら|15-17|7|<DOUBLE> らが|16-18|8|<DOUBL"
+     "9|4|<ALPHANUM> 上|9-10|5|<IDEOGRAPHIC> 한국어|11-14|6|<HANGUL> ひら|15-17|7|<DOUBLE> "
+     "らが|16-18|8|<DOUBL"
      "E> がな|17-19|9|<DOUBLE>"},
     {"{\"tokenizer\": \"standard\", \"filter\": [{\"type\": \"cjk_bigram\", \"ignored_scripts\": [\"fo"
      "o\"]}], \"text\": \"上海外滩hotel上 한국어 ひらがな\"}",
-     "上海|0-2|0|<DOUBLE> 海外|1-3|1|<DOUBLE> 外滩|2-4|2|<DOUBLE> hotel|4-9|3|<ALPHANUM> 上|9-10|4|<SINGLE> 한"
-     "국|11-13|5|<DOUBLE> 국어|12-14|6|<DOUBLE> ひら|15-17|7|<DOUBLE> らが|16-18|8|<DOUBLE> がな|17-19|9|<DOUBL"
+     "上海|0-2|0|<DOUBLE> 海外|1-3|1|<DOUBLE> 外滩|2-4|2|<DOUBLE> hotel|4-9|3|<ALPHANUM> 上|9-10|4|<SINGLE> "
+     "한"
+     "국|11-13|5|<DOUBLE> 국어|12-14|6|<DOUBLE> ひら|15-17|7|<DOUBLE> らが|16-18|8|<DOUBLE> "
+     "がな|17-19|9|<DOUBL"
      "E>"},
     {"{\"tokenizer\": \"standard\", \"filter\": [\"cjk_bigram\"], \"text\": \"上海 外滩。上\"}",
      "上海|0-2|0|<DOUBLE> 外滩|3-5|1|<DOUBLE> 上|6-7|2|<SINGLE>"},
@@ -169,7 +173,8 @@ static const struct {
     {"{\"tokenizer\": \"whitespace\", \"filter\": [{\"type\": \"stemmer\", \"name\": \"minimal_english"
      "\"}], \"text\": \"dogs ponies glass\"}",
      "dog|0-4|0|word pony|5-11|1|word glass|12-17|2|word"},
-    {"{\"tokenizer\": \"whitespace\", \"filter\": [{\"type\": \"delimited_payload\"}], \"text\": \"a|1 b|x c\"}",
+    {"{\"tokenizer\": \"whitespace\", \"filter\": [{\"type\": \"delimited_payload\"}], \"text\": \"a|1 b|x "
+     "c\"}",
      "! number_format_exception"},
     {"{\"tokenizer\": \"whitespace\", \"filter\": [{\"type\": \"multiplexer\", \"filters\": [\"lowerca"
      "se\", \"lowercase, reverse\"]}], \"text\": \"Ab CdC\"}",
@@ -218,26 +223,20 @@ static const struct {
      "xaxxbx|0-6|0|word axxbx|1-6|0|word xbx|3-6|0|word bx|4-6|0|word"},
     {"{\"tokenizer\": {\"type\": \"path_hierarchy\", \"skip\": 1, \"reverse\": true}, \"text\": \"a/b/c/\"}",
      "a/b/|0-4|0|word b/|2-4|0|word"},
-    {"{\"tokenizer\": {\"type\": \"path_hierarchy\", \"skip\": 3}, \"text\": \"a/b/c\"}",
-     ""},
+    {"{\"tokenizer\": {\"type\": \"path_hierarchy\", \"skip\": 3}, \"text\": \"a/b/c\"}", ""},
     {"{\"tokenizer\": {\"type\": \"path_hierarchy\", \"skip\": 1}, \"text\": \"/a/b/c\"}",
      "/b|2-4|0|word /b/c|2-6|0|word"},
-    {"{\"tokenizer\": \"path_hierarchy\", \"text\": \"\"}",
-     ""},
-    {"{\"tokenizer\": {\"type\": \"simple_pattern\"}, \"text\": \"abc\"}",
-     ""},
+    {"{\"tokenizer\": \"path_hierarchy\", \"text\": \"\"}", ""},
+    {"{\"tokenizer\": {\"type\": \"simple_pattern\"}, \"text\": \"abc\"}", ""},
     {"{\"tokenizer\": {\"type\": \"simple_pattern\", \"pattern\": \"[abc]+\"}, \"text\": \"abcdcab\"}",
      "abc|0-3|0|word cab|4-7|1|word"},
     {"{\"tokenizer\": {\"type\": \"simple_pattern\", \"pattern\": \"a(\"}, \"text\": \"abcdcab\"}",
      "! illegal_argument_exception"},
-    {"{\"tokenizer\": {\"type\": \"simple_pattern_split\"}, \"text\": \"abc\"}",
-     "abc|0-3|0|word"},
+    {"{\"tokenizer\": {\"type\": \"simple_pattern_split\"}, \"text\": \"abc\"}", "abc|0-3|0|word"},
     {"{\"tokenizer\": {\"type\": \"simple_pattern_split\", \"pattern\": \"_+\"}, \"text\": \"a_b__c\"}",
      "a|0-1|0|word b|2-3|1|word c|5-6|2|word"},
-    {"{\"tokenizer\": \"simple_pattern\", \"text\": \"abc\"}",
-     ""},
-    {"{\"tokenizer\": \"simple_pattern_split\", \"text\": \"abc\"}",
-     "abc|0-3|0|word"},
+    {"{\"tokenizer\": \"simple_pattern\", \"text\": \"abc\"}", ""},
+    {"{\"tokenizer\": \"simple_pattern_split\", \"text\": \"abc\"}", "abc|0-3|0|word"},
     {"{\"tokenizer\": \"thai\", \"text\": \"ภาษาไทยง่าย abc\"}",
      "ภาษา|0-4|0|word ไทย|4-7|1|word ง่าย|7-11|2|word abc|12-15|3|word"},
     {"{\"tokenizer\": {\"type\": \"classic\", \"max_token_length\": 3}, \"text\": \"abcdef gh\"}",
@@ -439,9 +438,12 @@ static const struct {
      "Email|0-5|0|<ALPHANUM> john.smith@global.com|6-27|1|<EMAIL> http://x.cn/a?b=1|29-46|2|<URL> www."
      "foo.com/x|47-60|3|<URL>"},
     {"{\"tokenizer\": \"standard\", \"text\": \"👍🏽 👨‍👩‍👧 🇨🇳 1️⃣ ☃︎\"}",
-     "👍🏽|0-4|0|<EMOJI> 👨‍👩‍👧|5-13|1|<EMOJI> 🇨🇳|14-18|2|<EMOJI> 1️⃣|19-22|3|<EMOJI> ☃|23-24|4|<EMOJI>"},
+     "👍🏽|0-4|0|<EMOJI> 👨‍👩‍👧|5-13|1|<EMOJI> 🇨🇳|14-18|2|<EMOJI> "
+     "1️⃣|19-22|3|<EMOJI> "
+     "☃|23-24|4|<EMOJI>"},
     {"{\"tokenizer\": \"standard\", \"text\": \"ひらがな カタカナ 한국어 ไทย א\\\"א a.b 1,2 _x_\"}",
-     "ひ|0-1|0|<HIRAGANA> ら|1-2|1|<HIRAGANA> が|2-3|2|<HIRAGANA> な|3-4|3|<HIRAGANA> カタカナ|5-9|4|<KATAKANA"
+     "ひ|0-1|0|<HIRAGANA> ら|1-2|1|<HIRAGANA> が|2-3|2|<HIRAGANA> な|3-4|3|<HIRAGANA> "
+     "カタカナ|5-9|4|<KATAKANA"
      "> 한국어|10-13|5|<HANGUL> ไทย|14-17|6|<SOUTHEAST_ASIAN> א\"א|18-21|7|<ALPHANUM> a.b|22-25|8|<ALPHAN"
      "UM> 1,2|26-29|9|<NUM> _x_|30-33|10|<ALPHANUM>"},
     {"{\"tokenizer\": \"standard\", \"text\": \"o'neil U.S.A. 3.14 foo_bar x:y\"}",

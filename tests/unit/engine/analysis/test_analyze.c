@@ -45,8 +45,11 @@ static int answer(struct analysis *a, const struct settings *s, bool has_index, 
     struct jsonw w;
     int64_t max = 10000;
     enum err e = settings_i64(s, "analyze.max_token_count", max, &max, &em);
-    struct analyze_context cx = {
-        .analysis = a, .has_index = has_index, .max_token_count = max, .field_analyzer = field_analyzer, .self = a};
+    struct analyze_context cx = {.analysis = a,
+                                 .has_index = has_index,
+                                 .max_token_count = max,
+                                 .field_analyzer = field_analyzer,
+                                 .self = a};
     buf_reset(out);
     jsonw_init(&w, out, false);
     e = e == ERR_OK ? analyze_request(&cx, body, arena, &w, &em) : e;
@@ -346,9 +349,11 @@ START_TEST(recordings)
 }
 END_TEST
 
-/* Fields: a keyword's normalizer is shown by its parts, a keyword without one as it is, others are refused. */
-#define ONE_EMPTY                                                                                               \
-    "[{\"token\":\"\",\"start_offset\":0,\"end_offset\":0,\"type\":\"word\",\"position\":0,\"bytes\":\"[]\","                   \
+/* Fields: a keyword's normalizer is shown by its parts, a keyword without one as it is, others are
+ * refused. */
+#define ONE_EMPTY                                                                                          \
+    "[{\"token\":\"\",\"start_offset\":0,\"end_offset\":0,\"type\":\"word\",\"position\":0,\"bytes\":\"[]" \
+    "\","                                                                                                  \
     "\"positionLength\":1,\"termFrequency\":1}]"
 START_TEST(fields)
 {
@@ -358,15 +363,19 @@ START_TEST(fields)
         const char *want;
     } cases[] = {
         {"{\"field\":\"with_normalizer\",\"text\":[\"A b\",\"C\"]}", 200,
-         "{\"tokens\":[{\"token\":\"a b\",\"start_offset\":0,\"end_offset\":3,\"type\":\"word\",\"position\":0},"
+         "{\"tokens\":[{\"token\":\"a "
+         "b\",\"start_offset\":0,\"end_offset\":3,\"type\":\"word\",\"position\":0},"
          "{\"token\":\"c\",\"start_offset\":4,\"end_offset\":5,\"type\":\"word\",\"position\":1}]}"},
         {"{\"field\":\"with_normalizer\",\"text\":\"\",\"explain\":true}", 200,
-         "{\"detail\":{\"custom_analyzer\":true,\"charfilters\":[],\"tokenizer\":{\"name\":\"keyword\",\"tokens\":" ONE_EMPTY "},"
+         "{\"detail\":{\"custom_analyzer\":true,\"charfilters\":[],\"tokenizer\":{\"name\":\"keyword\","
+         "\"tokens\":" ONE_EMPTY "},"
          "\"tokenfilters\":[{\"name\":\"lowercase\",\"tokens\":" ONE_EMPTY "}]}}"},
         {"{\"normalizer\":\"lowercase\",\"text\":\"\",\"explain\":true}", 200,
-         "{\"detail\":{\"custom_analyzer\":false,\"analyzer\":{\"name\":\"lowercase\",\"tokens\":" ONE_EMPTY "}}}"},
+         "{\"detail\":{\"custom_analyzer\":false,\"analyzer\":{\"name\":\"lowercase\",\"tokens\":" ONE_EMPTY
+         "}}}"},
         {"{\"field\":\"whole\",\"text\":[\"A b\",\"C\"]}", 200,
-         "{\"tokens\":[{\"token\":\"A b\",\"start_offset\":0,\"end_offset\":3,\"type\":\"word\",\"position\":0},"
+         "{\"tokens\":[{\"token\":\"A "
+         "b\",\"start_offset\":0,\"end_offset\":3,\"type\":\"word\",\"position\":0},"
          "{\"token\":\"C\",\"start_offset\":4,\"end_offset\":5,\"type\":\"word\",\"position\":1}]}"},
         {"{\"field\":\"number\",\"text\":\"5\"}", 400, NULL},
     };
@@ -383,11 +392,13 @@ START_TEST(fields)
         struct json body, got, want;
         struct buf out;
         buf_init(&out, NULL, BUF_UNLIMITED);
-        ck_assert_int_eq(json_parse(&body, str_of(cases[i].body), &arena, &json_limits_default, NULL), ERR_OK);
+        ck_assert_int_eq(json_parse(&body, str_of(cases[i].body), &arena, &json_limits_default, NULL),
+                         ERR_OK);
         ck_assert_int_eq(answer(a, &s, true, &body, &arena, &out), cases[i].status);
         ck_assert_int_eq(json_parse(&got, buf_view(&out), &arena, &json_limits_default, NULL), ERR_OK);
         if (cases[i].want != NULL) {
-            ck_assert_int_eq(json_parse(&want, str_of(cases[i].want), &arena, &json_limits_default, NULL), ERR_OK);
+            ck_assert_int_eq(json_parse(&want, str_of(cases[i].want), &arena, &json_limits_default, NULL),
+                             ERR_OK);
             ck_assert_msg(json_equal(&want, &got), "%s gives %.*s", cases[i].body, (int)out.n, out.p);
         }
         buf_fini(&out);

@@ -120,8 +120,7 @@ START_TEST(words)
 }
 END_TEST
 
-/* ---- passages over random texts
- * ------------------------------------------------------------------------------------- */
+/* ---- passages over random texts ------------------------------------------------------------------------ */
 
 static uint32_t roll(uint64_t *seed, uint32_t n)
 {

@@ -150,7 +150,8 @@ START_TEST(refused)
 }
 END_TEST
 
-/* A text that breaks off is read as far as it goes: mistakes before that place come first, fields around it stay. */
+/* A text that breaks off is read as far as it goes: mistakes before that place come first, fields around it
+ * stay. */
 START_TEST(broken)
 {
     static const struct {

@@ -1,4 +1,5 @@
-/* Slices: every document is in exactly one, whatever the numbers of shards and slices; known members as observed. */
+/* Slices: every document is in exactly one, whatever the numbers of shards and slices; known members as
+ * observed. */
 #include "engine/query/slice.h"
 
 #include "common/base/rand.h"
@@ -55,11 +56,13 @@ START_TEST(odd_ids)
     memset(longest, 'a', sizeof(longest));
     static const char *const ids[] = {"x", "xx", "xxx", "____", "_w", "/w==", "-", "0", "00", "9"};
     for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
-        bool a = slice_has_id((struct slice){0, 2}, str_of(ids[i])), b = slice_has_id((struct slice){1, 2}, str_of(ids[i]));
+        bool a = slice_has_id((struct slice){0, 2}, str_of(ids[i])),
+             b = slice_has_id((struct slice){1, 2}, str_of(ids[i]));
         ck_assert(a != b);
     }
     for (size_t n = 0; n <= sizeof(longest); n++) { /* ids longer than any document's have a place too */
-        bool a = slice_has_id((struct slice){0, 2}, str_mk(longest, n)), b = slice_has_id((struct slice){1, 2}, str_mk(longest, n));
+        bool a = slice_has_id((struct slice){0, 2}, str_mk(longest, n)),
+             b = slice_has_id((struct slice){1, 2}, str_mk(longest, n));
         ck_assert(a != b);
     }
 }

@@ -1,5 +1,6 @@
-/* Skipping changes nothing: the first k of a search that may leave documents out equal, bit for bit, the first k of one that
- * looks at all of them; and totals are as exact as promised. Random documents, random queries, several segments, deletions. */
+/* Skipping changes nothing: the first k of a search that may leave documents out equal, bit for bit, the
+ * first k of one that looks at all of them; and totals are as exact as promised. Random documents, random
+ * queries, several segments, deletions. */
 #include "common/sys/clock_sim.h"
 #include "common/sys/fs_mem.h"
 #include "engine/index/engine.h"
@@ -57,10 +58,11 @@ static void index_one(struct shard_rig *rig, unsigned i)
     struct engine_op op = ENGINE_OP_INIT;
     arena_init(&a, NULL, ARENA_UNLIMITED);
     random_text(&rig->rng, text, sizeof(text));
-    snprintf(source, sizeof(source), "{\"body\":\"%s\",\"tag\":\"t%u\",\"n\":%u}", text, (unsigned)rng_below(&rig->rng, 4),
-             (unsigned)rng_below(&rig->rng, 1000));
+    snprintf(source, sizeof(source), "{\"body\":\"%s\",\"tag\":\"t%u\",\"n\":%u}", text,
+             (unsigned)rng_below(&rig->rng, 4), (unsigned)rng_below(&rig->rng, 1000));
     snprintf(id, sizeof(id), "%u", i);
-    struct source_to_parse in = {.index_name = STR("i"), .id = str_of(id), .source = str_of(source), .dynamic_allowed = true};
+    struct source_to_parse in = {
+        .index_name = STR("i"), .id = str_of(id), .source = str_of(source), .dynamic_allowed = true};
     ck_assert_int_eq(document_parse(&doc, rig->mapping, &in, &a, NULL), ERR_OK);
     op.kind = OP_INDEX;
     op.origin = ORIGIN_PRIMARY;
@@ -95,13 +97,18 @@ static void rig_open(struct shard_rig *rig, uint64_t seed, unsigned docs, bool d
     settings_init(&rig->settings, &rig->arena);
     struct analysis_env env = {0};
     ck_assert_int_eq(analysis_new(&rig->analysis, &rig->settings, &env, NULL), ERR_OK);
-    const struct json *body = json_of("{\"properties\":{\"body\":{\"type\":\"text\"},\"tag\":{\"type\":\"keyword\"},"
-                                      "\"n\":{\"type\":\"integer\"}}}",
-                                      &rig->arena);
+    const struct json *body =
+        json_of("{\"properties\":{\"body\":{\"type\":\"text\"},\"tag\":{\"type\":\"keyword\"},"
+                "\"n\":{\"type\":\"integer\"}}}",
+                &rig->arena);
     ck_assert_int_eq(mapping_new(&rig->mapping, body, rig->analysis, &rig->settings, NULL), ERR_OK);
     const struct fs *fs = fs_mem_fs(rig->disk);
     fs->make_dir(fs->self, "/shard", NULL);
-    struct engine_opts o = {.fs = fs, .clock = &rig->clock.base, .dir = "/shard", .index_uuid = "u", .mode = ENGINE_CREATE,
+    struct engine_opts o = {.fs = fs,
+                            .clock = &rig->clock.base,
+                            .dir = "/shard",
+                            .index_uuid = "u",
+                            .mode = ENGINE_CREATE,
                             .mapping = rig->mapping};
     engine_settings_init(&o.settings);
     ck_assert_int_eq(engine_open(&rig->engine, &o, NULL), ERR_OK);
@@ -148,10 +155,12 @@ static void random_query(struct rng *r, char *to, size_t size, unsigned depth)
         return;
     case 1:
         words_into(r, words, sizeof(words), 2 + (unsigned)rng_below(r, 2));
-        snprintf(to, size, "{\"match_phrase\":{\"body\":{\"query\":\"%s\",\"slop\":%u}}}", words, rng_below(r, 3) == 0 ? 2U : 0U);
+        snprintf(to, size, "{\"match_phrase\":{\"body\":{\"query\":\"%s\",\"slop\":%u}}}", words,
+                 rng_below(r, 3) == 0 ? 2U : 0U);
         return;
     case 2:
-        snprintf(to, size, "{\"match\":{\"body\":{\"query\":\"%s\",\"minimum_should_match\":%u}}}", words, 1 + (unsigned)rng_below(r, n));
+        snprintf(to, size, "{\"match\":{\"body\":{\"query\":\"%s\",\"minimum_should_match\":%u}}}", words,
+                 1 + (unsigned)rng_below(r, n));
         return;
     case 3:
         snprintf(to, size, "{\"term\":{\"body\":\"w%u\"}}", random_word(r));
@@ -166,7 +175,9 @@ static void random_query(struct rng *r, char *to, size_t size, unsigned depth)
     case 6:
         random_query(r, a, sizeof(a), depth - 1);
         random_query(r, b, sizeof(b), 0);
-        snprintf(to, size, "{\"bool\":{\"must\":%s,\"should\":%s,\"must_not\":{\"range\":{\"n\":{\"lt\":300}}}}}", a, b);
+        snprintf(to, size,
+                 "{\"bool\":{\"must\":%s,\"should\":%s,\"must_not\":{\"range\":{\"n\":{\"lt\":300}}}}}", a,
+                 b);
         return;
     case 7:
         random_query(r, a, sizeof(a), depth - 1);
@@ -175,23 +186,33 @@ static void random_query(struct rng *r, char *to, size_t size, unsigned depth)
         return;
     default:
         random_query(r, a, sizeof(a), depth - 1);
-        snprintf(to, size, "{\"function_score\":{\"query\":%s,\"functions\":[{\"filter\":{\"term\":{\"tag\":\"t2\"}},\"weight\":3}]}}", a);
+        snprintf(to, size,
+                 "{\"function_score\":{\"query\":%s,\"functions\":[{\"filter\":{\"term\":{\"tag\":\"t2\"}},"
+                 "\"weight\":3}]}}",
+                 a);
     }
 }
 
-static void search(const struct shard_rig *rig, struct view *v, const char *body, struct arena *a, struct query_result *out)
+static void search(const struct shard_rig *rig, struct view *v, const char *body, struct arena *a,
+                   struct query_result *out)
 {
     struct search_source source = {0};
     struct errmsg em = {0};
-    struct search_shard shard = {.index_name = STR("i"), .index_uuid = STR("u"), .node_id = STR("n"), .view = v,
-                                 .index_settings = &rig->settings, .index_boost = 1, .n_shards = 1};
+    struct search_shard shard = {.index_name = STR("i"),
+                                 .index_uuid = STR("u"),
+                                 .node_id = STR("n"),
+                                 .view = v,
+                                 .index_settings = &rig->settings,
+                                 .index_boost = 1,
+                                 .n_shards = 1};
     enum err e = search_source_parse(&source, json_of(body, a), str_of(body), a, &em);
     ck_assert_msg(e == ERR_OK, "%s: %s", body, em.frame[0].reason);
     e = search_query_phase(out, &shard, &source, a, &em);
     ck_assert_msg(e == ERR_OK, "%s: %s", body, em.frame[0].reason);
 }
 
-static void compare(const struct shard_rig *rig, struct view *v, const char *query, unsigned k, unsigned track)
+static void compare(const struct shard_rig *rig, struct view *v, const char *query, unsigned k,
+                    unsigned track)
 {
     char body[2200];
     struct arena a;
@@ -210,9 +231,11 @@ static void compare(const struct shard_rig *rig, struct view *v, const char *que
     }
     ck_assert_msg(some.n == MIN_OF(k, all.n), "%s: %u documents of %u", query, some.n, MIN_OF(k, all.n));
     for (uint32_t i = 0; i < some.n; i++) {
-        ck_assert_msg(some.docs[i].doc == all.docs[i].doc && memcmp(&some.docs[i].score, &all.docs[i].score, sizeof(float)) == 0,
-                      "%s: place %u of %u: document %u (%a), want %u (%a)", query, i, some.n, some.docs[i].doc,
-                      (double)some.docs[i].score, all.docs[i].doc, (double)all.docs[i].score);
+        ck_assert_msg(some.docs[i].doc == all.docs[i].doc
+                          && memcmp(&some.docs[i].score, &all.docs[i].score, sizeof(float)) == 0,
+                      "%s: place %u of %u: document %u (%a), want %u (%a)", query, i, some.n,
+                      some.docs[i].doc, (double)some.docs[i].score, all.docs[i].doc,
+                      (double)all.docs[i].score);
     }
     arena_fini(&a);
 }

@@ -40,7 +40,8 @@ static void make(struct model *m, uint64_t seed, size_t n, unsigned letters)
             path[k] = (char)('a' + rng_below(&m->r, letters));
         }
         m->e[i].path = arena_str(&m->arena, str_mk(path, len));
-        m->e[i].input = arena_printf(&m->arena, "%.*s/%u", STR_ARG(m->e[i].path), (unsigned)rng_below(&m->r, 2));
+        m->e[i].input =
+            arena_printf(&m->arena, "%.*s/%u", STR_ARG(m->e[i].path), (unsigned)rng_below(&m->r, 2));
         m->e[i].weight = (uint32_t)rng_below(&m->r, 1 + rng_below(&m->r, 40));
         m->e[i].doc = (doc_id)rng_below(&m->r, n);
         ck_assert_int_eq(completion_writer_add(w, &m->e[i], NULL), ERR_OK);
@@ -84,8 +85,8 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* Scores and paths of the best k must be those of the model; with distinct inputs every input comes once. */
-static void compare_best(struct model *m, const struct completion_ranges *ranges, struct wanted *all, size_t n, uint32_t k,
-                         bool distinct)
+static void compare_best(struct model *m, const struct completion_ranges *ranges, struct wanted *all,
+                         size_t n, uint32_t k, bool distinct)
 {
     struct completion_request rq = {&m->section, ranges, m->live, (uint32_t)m->n, k, distinct};
     struct completion_hit *hits;
@@ -166,9 +167,11 @@ static float model_fuzzy(struct model *m, const struct fuzzy_options *o, struct 
     for (size_t n = 0; n <= path.n; n++) {
         struct str beginning = str_slice(path, 0, n);
         bool near = exact && str_eq(word, beginning);
-        if (!exact && str_eq(str_slice(word, 0, o->prefix_length), str_slice(beginning, 0, o->prefix_length))) {
+        if (!exact
+            && str_eq(str_slice(word, 0, o->prefix_length), str_slice(beginning, 0, o->prefix_length))) {
             size_t p = o->prefix_length;
-            ck_assert(levenshtein_init(&l, str_slice(word, p, word.n), o->edits, 0, o->transpositions, &m->arena));
+            ck_assert(
+                levenshtein_init(&l, str_slice(word, p, word.n), o->edits, 0, o->transpositions, &m->arena));
             near = n >= p && levenshtein_distance(&l, str_slice(beginning, p, n)) <= o->edits;
         }
         if (near) {
@@ -191,8 +194,9 @@ START_TEST(fuzzy_words)
         for (size_t i = 0; i < word.n; i++) {
             text[i] = (char)('a' + rng_below(&m.r, 4));
         }
-        struct fuzzy_options o = {(uint32_t)rng_below(&m.r, 3), (uint32_t)rng_below(&m.r, 4), (uint32_t)rng_below(&m.r, 3),
-                                  rng_below(&m.r, 2) == 0, rng_below(&m.r, 2) == 0};
+        struct fuzzy_options o = {(uint32_t)rng_below(&m.r, 3), (uint32_t)rng_below(&m.r, 4),
+                                  (uint32_t)rng_below(&m.r, 3), rng_below(&m.r, 2) == 0,
+                                  rng_below(&m.r, 2) == 0};
         struct completion_ranges ranges = {.arena = &m.arena};
         struct completion_matcher matcher;
         ck_assert(fuzzy_matcher_init(&matcher, &o, &word, 1, &m.arena));
@@ -214,7 +218,8 @@ END_TEST
 
 START_TEST(expressions)
 {
-    static const char *const patterns[] = {"ab", "a.c", "[ab]*c", "(ab|ba)+", "a{2,3}b", ".*", "c.?", "abc.*d"};
+    static const char *const patterns[] = {"ab",      "a.c", "[ab]*c", "(ab|ba)+",
+                                           "a{2,3}b", ".*",  "c.?",    "abc.*d"};
     struct model m;
     make(&m, 5, 1500, 4);
     struct wanted *all = ARENA_ARRAY(&m.arena, struct wanted, m.n);

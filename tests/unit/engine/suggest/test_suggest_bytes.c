@@ -1,12 +1,14 @@
-/* Partial results through their byte form and the reduce: what comes out is what went in, damage is refused. */
+/* Partial results through their byte form and the reduce: what comes out is what went in, damage is
+ * refused. */
 #include <check.h>
 #include <stdlib.h>
 
 #include "common/base/rand.h"
 #include "engine/suggest/suggest_int.h"
 
-static const char body[] = "{\"c\":{\"prefix\":\"a\",\"completion\":{\"field\":\"f\",\"size\":7,\"skip_duplicates\":true}},"
-                           "\"t\":{\"text\":\"a\",\"term\":{\"field\":\"f\"}}}";
+static const char body[] =
+    "{\"c\":{\"prefix\":\"a\",\"completion\":{\"field\":\"f\",\"size\":7,\"skip_duplicates\":true}},"
+    "\"t\":{\"text\":\"a\",\"term\":{\"field\":\"f\"}}}";
 
 struct setup {
     struct arena arena;
@@ -37,11 +39,12 @@ static struct str partial(struct setup *s, struct suggest_option *options, uint3
     struct buf b;
     buf_init(&b, NULL, BUF_UNLIMITED);
     for (uint32_t i = 0; i < n; i++) {
-        options[i] = (struct suggest_option){.text = arena_printf(&s->arena, "o%u", (unsigned)rng_below(&s->r, 30)),
-                                             .score = (float)rng_below(&s->r, 5),
-                                             .doc = (uint32_t)rng_below(&s->r, 1000),
-                                             .contexts = contexts,
-                                             .n_contexts = (uint32_t)rng_below(&s->r, 3)};
+        options[i] =
+            (struct suggest_option){.text = arena_printf(&s->arena, "o%u", (unsigned)rng_below(&s->r, 30)),
+                                    .score = (float)rng_below(&s->r, 5),
+                                    .doc = (uint32_t)rng_below(&s->r, 1000),
+                                    .contexts = contexts,
+                                    .n_contexts = (uint32_t)rng_below(&s->r, 3)};
     }
     if (n > 1) {
         qsort(options, n, sizeof(*options), best);
@@ -105,13 +108,14 @@ START_TEST(printing)
     buf_init(&out, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &out, false);
     suggest_write(reduced, &hit, true, &w);
-    struct str expected = arena_printf(&s.arena,
-                                       "{\"completion#c\":[{\"text\":\"a\",\"offset\":0,\"length\":1,\"options\":[{\"text\":\"%.*s\","
-                                       "\"_id\":\"1\"%s}]}],\"term#t\":[]}",
-                                       STR_ARG(one[0].text),
-                                       one[0].n_contexts == 0   ? ""
-                                       : one[0].n_contexts == 1 ? ",\"contexts\":{\"kind\":[\"a\"]}"
-                                                                : ",\"contexts\":{\"kind\":[\"a\",\"b\"]}");
+    struct str expected = arena_printf(
+        &s.arena,
+        "{\"completion#c\":[{\"text\":\"a\",\"offset\":0,\"length\":1,\"options\":[{\"text\":\"%.*s\","
+        "\"_id\":\"1\"%s}]}],\"term#t\":[]}",
+        STR_ARG(one[0].text),
+        one[0].n_contexts == 0   ? ""
+        : one[0].n_contexts == 1 ? ",\"contexts\":{\"kind\":[\"a\"]}"
+                                 : ",\"contexts\":{\"kind\":[\"a\",\"b\"]}");
     ck_assert_str_eq(out.p, expected.p);
     buf_fini(&out);
     arena_fini(&s.arena);
@@ -146,7 +150,8 @@ START_TEST(order_of_utf16)
     ck_assert_int_lt(utf16_cmp(STR("a"), STR("b")), 0);
     ck_assert_int_lt(utf16_cmp(STR("a"), STR("ab")), 0);
     ck_assert_int_eq(utf16_cmp(STR("外"), STR("外")), 0);
-    ck_assert_int_lt(utf16_cmp(STR("\xF0\x9F\x98\x80"), STR("\xEF\xBC\xA1")), 0); /* a surrogate before U+FF21 */
+    ck_assert_int_lt(utf16_cmp(STR("\xF0\x9F\x98\x80"), STR("\xEF\xBC\xA1")),
+                     0); /* a surrogate before U+FF21 */
     ck_assert_int_gt(utf16_cmp(STR("\xF0\x9F\x98\x80"), STR("外")), 0);
 }
 END_TEST

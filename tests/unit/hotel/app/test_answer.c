@@ -67,14 +67,13 @@ END_TEST
 START_TEST(lists_of_filters)
 {
 #define BUCKETS(name, keys) "\"" name "\":{\"doc_count_error_upper_bound\":0,\"buckets\":[" keys "]}"
-    ck_assert_str_eq(told(FILTERS,
-                          "{" WHOLE
-                          ",\"hits\":{\"hits\":[]},\"aggregations\":{" BUCKETS("starAgg", "") "," BUCKETS(
-                              "brandAgg", "{\"key\":\"如家\",\"doc_count\":2},{\"key\":\"7天\",\"doc_count\":"
-                                          "1}") "," BUCKETS("cityAgg",
-                                                            "{\"key\":\"上海\",\"doc_count\":3}") "}}",
-                          -1, NULL),
-                     "{\"品牌\":[\"如家\",\"7天\"],\"城市\":[\"上海\"],\"星级\":[]}");
+    ck_assert_str_eq(
+        told(FILTERS,
+             "{" WHOLE ",\"hits\":{\"hits\":[]},\"aggregations\":{" BUCKETS("starAgg", "") "," BUCKETS(
+                 "brandAgg", "{\"key\":\"如家\",\"doc_count\":2},{\"key\":\"7天\",\"doc_count\":"
+                             "1}") "," BUCKETS("cityAgg", "{\"key\":\"上海\",\"doc_count\":3}") "}}",
+             -1, NULL),
+        "{\"品牌\":[\"如家\",\"7天\"],\"城市\":[\"上海\"],\"星级\":[]}");
     ck_assert_str_eq(told(FILTERS, "{" WHOLE ",\"aggregations\":{}}", -1, NULL),
                      "error: the search service's answer has no brandAgg");
 }
