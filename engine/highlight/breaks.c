@@ -409,3 +409,68 @@ int64_t hl_break_after(const struct hl_breaks *b, int64_t at)
     size_t i = less_than(b, at + 1);
     return i < b->n_v ? (int64_t)b->v[i] : -1;
 }
+
+/* ---- going backwards ---------------------------------------------------------------------------------------------------- */
+
+static UChar32 char_before(const struct scan *s, uint32_t at, uint32_t *start)
+{
+    *start = at - 1;
+    if (U16_IS_TRAIL(s->u[at - 1]) && at >= 2 && U16_IS_LEAD(s->u[at - 2])) {
+        *start = at - 2;
+    }
+    uint32_t next;
+    return char_at(s, *start, &next);
+}
+
+/* Back over characters of these classes and ignored ones. */
+static uint32_t skip_back(const struct scan *s, uint32_t at, uint32_t classes)
+{
+    while (at > 0) {
+        uint32_t start;
+        UChar32 c = char_before(s, at, &start);
+        if (!is_ignored(c) && (classes & (1U << sentence_class_of(c))) == 0) {
+            break;
+        }
+        at = start;
+    }
+    return at;
+}
+
+/* The full stop nearest before `to` that a symbol follows, with opening punctuation, blanks and closing punctuation in between at
+ * most; 0: there is none. */
+static uint32_t safe_place(const struct hl_breaks *b, int64_t to)
+{
+    struct scan s = {b->u, b->n};
+    uint32_t at = (uint32_t)MIN_OF(to, (int64_t)b->n);
+    while (at > 0) {
+        uint32_t start;
+        UChar32 c = char_before(&s, at, &start);
+        if (!is_ignored(c) && sentence_class_of(c) == SC_OTHER) {
+            uint32_t i = skip_back(&s, start, 1U << SC_OPEN | 1U << SC_QUOTE);
+            i = skip_back(&s, i, 1U << SC_SPACE);
+            i = skip_back(&s, i, 1U << SC_CLOSE | 1U << SC_QUOTE);
+            uint32_t stop = i;
+            if (i > 0 && sentence_class_of(char_before(&s, i, &stop)) == SC_PERIOD) {
+                return stop;
+            }
+        }
+        at = start;
+    }
+    return 0;
+}
+
+int64_t hl_sentence_before(const struct hl_breaks *b, int64_t *known, int64_t at)
+{
+    if (at <= 0) {
+        return -1;
+    }
+    bool from_known = *known >= 0 && *known < at;
+    *known = MAX_OF(from_known ? *known : (int64_t)safe_place(b, at), hl_break_before(b, at));
+    return *known;
+}
+
+int64_t hl_sentence_after(const struct hl_breaks *b, int64_t *known, int64_t at)
+{
+    *known = hl_break_after(b, at);
+    return *known;
+}

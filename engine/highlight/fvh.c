@@ -4,7 +4,7 @@
  * Its fields have term vectors with positions and offsets; analysing the text again gives the same. Follows
  * the behaviour of Lucene's vectorhighlight: SimpleFragListBuilder, BaseFragmentsBuilder,
  * SimpleBoundaryScanner. */
-#include "engine/highlight/highlight_int.h"
+#include "engine/highlight/fvh.h"
 
 #include <stdlib.h>
 
@@ -38,141 +38,6 @@ enum err hl_fvh_check(const struct hl_target *t, struct errmsg *em)
                        t->o->fragment_size, (long long)least);
     }
     return ERR_OK;
-}
-
-/* A marked place: one of a hit's. */
-struct mark {
-    uint32_t start, end;
-};
-
-/* A term or a phrase that matches. */
-struct hit {
-    uint32_t start, end;
-    const struct mark *marks;
-    uint32_t n;
-    uint32_t number; /* of the term or phrase in the query: chooses the tags */
-    float boost;
-};
-
-struct fragment {
-    int64_t start, end;
-    size_t first, n; /* hits */
-    float score;
-};
-
-struct vector {
-    const struct hl_target *t;
-    const struct hl_text *x;
-    struct arena *arena;
-    struct hit *hits;
-    size_t n_hits, cap_hits;
-    struct fragment *fragments;
-    size_t n_fragments, cap_fragments;
-    bool failed;
-};
-
-/* ---- hits
- * ----------------------------------------------------------------------------------------------------------
- */
-
-static void add_hit(struct vector *v, const uint32_t *tokens, uint32_t n, uint32_t number, float boost)
-{
-    struct hit *grown = arena_grow(v->arena, v->hits, v->n_hits, &v->cap_hits, sizeof(*grown));
-    struct mark *marks = ARENA_ARRAY(v->arena, struct mark, n);
-    if (grown == NULL || marks == NULL) {
-        v->failed = true;
-        return;
-    }
-    struct hit h = {.marks = marks, .number = number, .boost = boost};
-    int32_t last = INT32_MIN;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct hl_token *k = &v->x->tokens[tokens[i]];
-        if (h.n > 0 && (int64_t)k->position - last == 1) {
-            marks[h.n - 1].end = MAX_OF(marks[h.n - 1].end, k->end); /* neighbours are marked as one */
-        } else {
-            marks[h.n++] = (struct mark){k->start, k->end};
-        }
-        last = k->position;
-    }
-    h.start = marks[0].start;
-    h.end = marks[h.n - 1].end;
-    v->hits = grown;
-    grown[v->n_hits++] = h;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-static enum err add_phrases(struct vector *v, struct errmsg *em)
-{
-    const struct hl_terms *terms = &v->t->terms;
-    for (size_t p = 0; p < terms->n_phrases; p++) {
-        struct hl_span *spans;
-        size_t n;
-        enum err e =
-            hl_spans(&spans, &n, terms->phrases[p].query, v->x->tokens, v->x->n_tokens, v->arena, em);
-        if (e != ERR_OK) {
-            return e;
-        }
-        for (size_t i = 0; i < n && !v->failed; i++) {
-            uint32_t *sorted = ARENA_ARRAY(v->arena, uint32_t, spans[i].n);
-            if (sorted == NULL) {
-                return err_no_memory(em);
-            }
-            memcpy(sorted, spans[i].tokens, spans[i].n * sizeof(*sorted));
-            qsort(sorted, spans[i].n, sizeof(*sorted), by_number);
-            add_hit(v, sorted, spans[i].n, terms->phrases[p].number, terms->phrases[p].boost);
-        }
-    }
-    return ERR_OK;
-}
-
-static void add_terms(struct vector *v)
-{
-    const struct hl_terms *terms = &v->t->terms;
-    for (uint32_t i = 0; i < v->x->n_tokens && !v->failed; i++) {
-        struct str text = v->x->tokens[i].text;
-        const struct hl_term *term = map_get(&v->t->by_text, text);
-        if (term != NULL) {
-            add_hit(v, &i, 1, term->number, term->boost);
-            continue;
-        }
-        for (size_t m = 0; m < terms->n_multis; m++) {
-            if (hl_multi_match(&terms->multis[m], text)) {
-                add_hit(v, &i, 1, terms->multis[m].number, terms->multis[m].boost);
-                break;
-            }
-        }
-    }
-}
-
-static int by_place(const void *a, const void *b)
-{
-    const struct hit *x = a, *y = b;
-    if (x->start != y->start) {
-        return x->start < y->start ? -1 : 1;
-    }
-    return x->end > y->end ? -1 : x->end < y->end;
-}
-
-/* The longest first where several begin; what overlaps an earlier one is dropped. */
-static void drop_overlaps(struct vector *v)
-{
-    size_t kept = 0;
-    uint32_t end = 0;
-    if (v->n_hits > 1) {
-        qsort(v->hits, v->n_hits, sizeof(*v->hits), by_place);
-    }
-    for (size_t i = 0; i < v->n_hits; i++) {
-        if (kept == 0 || v->hits[i].start >= end) {
-            end = v->hits[i].end;
-            v->hits[kept++] = v->hits[i];
-        }
-    }
-    v->n_hits = kept;
 }
 
 /* ---- fragments
@@ -279,7 +144,9 @@ static int64_t scan_start(struct vector *v, const uint16_t *u, int64_t n, int64_
     bool ok = o->scanner == SCANNER_WORD ? hl_breaks_words(&b, u, (uint32_t)at, v->arena)
                                          : hl_breaks_sentences(&b, u, (uint32_t)at, v->arena);
     v->failed = v->failed || !ok;
-    return ok ? MAX_OF(hl_break_before(&b, at), (int64_t)0) : at;
+    int64_t known = -1;
+    int64_t before = !ok ? at : o->scanner == SCANNER_WORD ? hl_break_before(&b, at) : hl_sentence_before(&b, &known, at);
+    return MAX_OF(before, (int64_t)0);
 }
 
 static int64_t scan_end(struct vector *v, const uint16_t *u, int64_t n, int64_t at)
@@ -370,16 +237,14 @@ enum err hl_fvh(struct hl_fragments *out, const struct hl_target *t, struct hl_t
 {
     struct vector v = {.t = t, .x = x, .arena = arena};
     struct hl_text joined;
-    enum err e = add_phrases(&v, em);
-    if (e != ERR_OK || !join_values(&joined, &v)) {
-        return e != ERR_OK ? e : err_no_memory(em);
+    if (!fvh_hits(&v) || !join_values(&joined, &v)) {
+        return err_no_memory(em);
     }
-    add_terms(&v);
-    drop_overlaps(&v);
     make_fragments(&v);
     if (v.n_fragments == 0 && t->o->no_match_size > 0) {
         add_fragment(&v, 0, t->o->no_match_size, 0, 0);
-    } else if (x->n_values > 1) {
+    }
+    if (x->n_values > 1) {
         split_values(&v);
     }
     if (t->o->score_ordered && v.n_fragments > 1) {

@@ -206,6 +206,9 @@ static enum err one_field(struct hl_fragments *out, const struct highlighter *h,
 {
     const struct hl_terms *terms = &t->terms;
     bool unified = str_is(t->o->type, "unified");
+    if (unified && t->o->scanner == SCANNER_CHARS && t->o->number_of_fragments != 0 && t->field->type == FT_TEXT) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Invalid boundary scanner type: CHARS");
+    }
     if (unified && t->o->no_match_size <= 0 && terms->n_terms + terms->n_multis + terms->n_phrases == 0) {
         return ERR_OK;
     }

@@ -146,6 +146,9 @@ struct hl_span {
 enum err hl_spans(struct hl_span **out, size_t *n, const struct query *phrase, const struct hl_token *tokens,
                   size_t n_tokens, struct arena *arena, struct errmsg *em);
 
+/* Does a phrase have this word at one of its places? */
+bool hl_slot_takes(const struct query *phrase, uint32_t slot, struct str token);
+
 /* ---- boundaries (breaks.c)
  * --------------------------------------------------------------------------------------------- */
 
@@ -157,6 +160,11 @@ struct hl_breaks {
 };
 bool hl_breaks_sentences(struct hl_breaks *b, const uint16_t *u, uint32_t n, struct arena *arena) NODISCARD;
 bool hl_breaks_words(struct hl_breaks *b, const uint16_t *u, uint32_t n, struct arena *arena) NODISCARD;
+/* The same over sentences, with what Java's iterator does when it goes backwards: it looks for a place that must be safe to start
+ * from, unless it knows a boundary (`known`, -1: none) before `at`; a full stop that a symbol follows is taken for one, and comes
+ * out as a boundary when none lies between. */
+int64_t hl_sentence_before(const struct hl_breaks *b, int64_t *known, int64_t at);
+int64_t hl_sentence_after(const struct hl_breaks *b, int64_t *known, int64_t at);
 /* The last boundary before `at`, the first behind it; -1: none. */
 int64_t hl_break_before(const struct hl_breaks *b, int64_t at);
 int64_t hl_break_after(const struct hl_breaks *b, int64_t at);

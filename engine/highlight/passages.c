@@ -17,6 +17,7 @@ struct cutter {
     struct arena *arena;
     uint32_t value; /* index; UINT32_MAX: none yet */
     struct hl_breaks main, words;
+    int64_t known; /* of main, where it holds sentences */
     bool has_words;
     int64_t window_start, window_end, inner_start, inner_end;
     bool failed;
@@ -45,6 +46,7 @@ static void enter_value(struct cutter *c, uint32_t value)
     c->window_start = c->window_end = -1;
     c->inner_start = -1;
     c->inner_end = 0;
+    c->known = -1;
     if (!c->whole_values) {
         bool ok = c->o->scanner == SCANNER_WORD
                       ? hl_breaks_words(&c->main, u, v->end - v->start, c->arena)
@@ -56,10 +58,10 @@ static void enter_value(struct cutter *c, uint32_t value)
 /* As many sentences as fit the size, one at least. */
 static void open_window(struct cutter *c, int64_t offset, int64_t size)
 {
-    c->window_start = c->inner_start = hl_break_before(&c->main, offset);
-    c->window_end = c->inner_end = hl_break_after(&c->main, offset - 1);
+    c->window_start = c->inner_start = hl_sentence_before(&c->main, &c->known, offset);
+    c->window_end = c->inner_end = hl_sentence_after(&c->main, &c->known, offset - 1);
     while (c->inner_end - c->inner_start < size) {
-        int64_t end = hl_break_after(&c->main, c->inner_end);
+        int64_t end = hl_sentence_after(&c->main, &c->known, c->inner_end);
         if (end < 0 || end - c->inner_start > size) {
             break;
         }
@@ -101,9 +103,12 @@ static void cut(struct cutter *c, uint32_t at, uint32_t *start, uint32_t *end)
         return;
     }
     int64_t local = at - v->start, size = c->o->fragment_size;
-    if (c->o->scanner == SCANNER_WORD || size <= 0) {
+    if (c->o->scanner == SCANNER_WORD) {
         c->inner_start = hl_break_before(&c->main, local + 1);
         c->inner_end = hl_break_after(&c->main, local);
+    } else if (size <= 0) {
+        c->inner_start = hl_sentence_before(&c->main, &c->known, local + 1);
+        c->inner_end = hl_sentence_after(&c->main, &c->known, local);
     } else {
         if (local + 1 > c->window_start && local + 1 < c->window_end) {
             c->inner_start = c->inner_end;

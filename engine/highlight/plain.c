@@ -88,12 +88,30 @@ static float multi_weight(const struct hl_multi *m, struct str token)
     return edits == 0 ? m->boost : m->boost * MAX_OF(0.0F, 1.0F - (float)edits / (float)shorter);
 }
 
+static bool any_with_prefix(const struct query *phrase, const struct hl_token *tokens, uint32_t n)
+{
+    const struct phrase_term *last = &phrase->phrase.v[phrase->phrase.n - 1];
+    for (uint32_t i = 0; phrase->phrase.n > 0 && i < n; i++) {
+        for (uint32_t k = 0; k < last->n; k++) {
+            if (str_starts(tokens[i].text, last->terms[k])) {
+                return true;
+            }
+        }
+    }
+    return phrase->phrase.n == 0;
+}
+
 static enum err weigh_phrase(struct walk *w, const struct hl_phrase *p, struct errmsg *em)
 {
     struct hl_span *spans;
     size_t n;
     const struct hl_token *tokens = w->x->tokens + w->value->token;
-    enum err e = hl_spans(&spans, &n, p->query, tokens, w->value->n_tokens, w->arena, em);
+    struct query shorter = *p->query;
+    if (shorter.phrase.prefix_last && !any_with_prefix(&shorter, tokens, w->value->n_tokens)) {
+        shorter.phrase.prefix_last = false; /* the text has no word that the prefix could stand for: the others are looked for */
+        shorter.phrase.n--;
+    }
+    enum err e = hl_spans(&spans, &n, &shorter, tokens, w->value->n_tokens, w->arena, em);
     for (size_t i = 0; e == ERR_OK && i < n; i++) {
         struct range *r = ARENA_NEW(w->arena, struct range);
         if (r == NULL) {

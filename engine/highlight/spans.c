@@ -18,7 +18,7 @@ struct search {
     size_t n_v, cap_v;
 };
 
-static bool slot_takes(const struct query *q, uint32_t slot, struct str token)
+bool hl_slot_takes(const struct query *q, uint32_t slot, struct str token)
 {
     const struct phrase_term *t = &q->phrase.v[slot];
     bool prefix = q->phrase.prefix_last && slot == q->phrase.n - 1;
@@ -36,14 +36,14 @@ static bool fill_slots(struct search *s, const struct query *q, size_t n_tokens)
     for (uint32_t i = 0; s->slots != NULL && i < s->n; i++) {
         uint32_t count = 0;
         for (size_t t = 0; t < n_tokens; t++) {
-            count += slot_takes(q, i, s->tokens[t].text);
+            count += hl_slot_takes(q, i, s->tokens[t].text);
         }
         s->slots[i].tokens = ARENA_ARRAY(s->arena, uint32_t, count);
         if (s->slots[i].tokens == NULL) {
             return false;
         }
         for (size_t t = 0; t < n_tokens && s->slots[i].n < count; t++) {
-            if (slot_takes(q, i, s->tokens[t].text)) {
+            if (hl_slot_takes(q, i, s->tokens[t].text)) {
                 s->slots[i].tokens[s->slots[i].n++] = (uint32_t)t;
             }
         }

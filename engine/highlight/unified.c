@@ -214,9 +214,6 @@ enum err hl_unified(struct hl_fragments *out, const struct hl_target *t, struct 
     struct gathering g = {.t = t, .x = x, .arena = arena};
     struct hl_passage *v, start = {.start = 0};
     size_t n = 0;
-    if (t->o->scanner == SCANNER_CHARS && t->o->number_of_fragments != 0 && t->field->type != FT_KEYWORD) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Invalid boundary scanner type: CHARS");
-    }
     enum err e = gather(&g, em);
     if (e == ERR_OK && g.n > 0 && t->o->number_of_fragments == INT32_MAX) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "number_of_fragments [%d] is too large", INT32_MAX);
