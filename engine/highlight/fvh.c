@@ -237,8 +237,9 @@ enum err hl_fvh(struct hl_fragments *out, const struct hl_target *t, struct hl_t
 {
     struct vector v = {.t = t, .x = x, .arena = arena};
     struct hl_text joined;
-    if (!fvh_hits(&v) || !join_values(&joined, &v)) {
-        return err_no_memory(em);
+    enum err e = t->o->matched_fields.n > 0 ? fvh_matched_hits(&v, em) : fvh_hits(&v) ? ERR_OK : err_no_memory(em);
+    if (e != ERR_OK || !join_values(&joined, &v)) {
+        return e != ERR_OK ? e : err_no_memory(em);
     }
     make_fragments(&v);
     if (v.n_fragments == 0 && t->o->no_match_size > 0) {

@@ -38,5 +38,7 @@ struct vector {
 
 /* Finds the hits: at most phrase_limit of them. false: no memory. */
 bool fvh_hits(struct vector *v);
+/* The same in the text as each of the matched fields reads it; hits that touch become one. */
+enum err fvh_matched_hits(struct vector *v, struct errmsg *em);
 
 #endif

@@ -244,3 +244,90 @@ bool fvh_hits(struct vector *v)
     }
     return !v->failed;
 }
+
+/* ---- matched fields ---------------------------------------------------------------------------------------------------------- */
+
+static int by_place(const void *a, const void *b)
+{
+    const struct hit *x = a, *y = b;
+    if (x->start != y->start) {
+        return x->start < y->start ? -1 : 1;
+    }
+    return x->end < y->end ? -1 : x->end > y->end;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct mark *x = a, *y = b;
+    return x->start != y->start ? (x->start < y->start ? -1 : 1) : (x->end > y->end) - (x->end < y->end);
+}
+
+/* Hits that touch: one, with all their marks. */
+static bool unite(struct vector *v, struct hit *to, const struct hit *from, size_t n)
+{
+    uint32_t total = 0, have = 0;
+    for (size_t i = 0; i < n; i++) {
+        total += from[i].n;
+    }
+    struct mark *marks = ARENA_ARRAY(v->arena, struct mark, total);
+    if (marks == NULL) {
+        return false;
+    }
+    struct hit one = {.start = from[0].start, .end = from[0].end, .marks = marks, .number = from[0].number};
+    for (size_t i = 0; i < n; i++) {
+        memcpy(marks + have, from[i].marks, from[i].n * sizeof(*marks));
+        have += from[i].n;
+        one.end = MAX_OF(one.end, from[i].end);
+        one.boost += from[i].boost;
+    }
+    qsort(marks, have, sizeof(*marks), by_start);
+    for (uint32_t i = 0; i < have; i++) {
+        if (one.n > 0 && marks[i].start <= marks[one.n - 1].end) {
+            marks[one.n - 1].end = MAX_OF(marks[one.n - 1].end, marks[i].end);
+        } else {
+            marks[one.n++] = marks[i];
+        }
+    }
+    *to = one;
+    return true;
+}
+
+enum err fvh_matched_hits(struct vector *v, struct errmsg *em)
+{
+    for (uint32_t m = 0; m < v->t->n_matched; m++) {
+        struct hl_text x = *v->x;
+        struct vector own = {.t = v->t->matched[m], .x = &x, .arena = v->arena};
+        x.tokens = NULL;
+        x.n_tokens = x.cap_tokens = 0;
+        enum err e = hl_text_analyse(&x, own.t, v->arena, em);
+        if (e != ERR_OK) {
+            return e;
+        }
+        if (!fvh_hits(&own)) {
+            return err_no_memory(em);
+        }
+        for (size_t i = 0; i < own.n_hits; i++) {
+            struct hit *grown = arena_grow(v->arena, v->hits, v->n_hits, &v->cap_hits, sizeof(*grown));
+            if (grown == NULL) {
+                return err_no_memory(em);
+            }
+            v->hits = grown;
+            grown[v->n_hits++] = own.hits[i];
+        }
+    }
+    if (v->n_hits > 1) {
+        qsort(v->hits, v->n_hits, sizeof(*v->hits), by_place);
+    }
+    size_t kept = 0;
+    for (size_t i = 0, end; i < v->n_hits; i = end) {
+        uint32_t reach = v->hits[i].end;
+        for (end = i + 1; end < v->n_hits && v->hits[end].start <= reach; end++) {
+            reach = MAX_OF(reach, v->hits[end].end);
+        }
+        if (!unite(v, &v->hits[kept++], &v->hits[i], end - i)) {
+            return err_no_memory(em);
+        }
+    }
+    v->n_hits = kept;
+    return ERR_OK;
+}

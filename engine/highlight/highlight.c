@@ -35,12 +35,6 @@ static highlight_fn highlighter_of(struct str type)
 
 static bool counts_for(const struct hl_target *t, struct str field)
 {
-    const struct hl_strings *more = &t->o->matched_fields;
-    for (uint32_t i = 0; str_is(t->o->type, "fvh") && i < more->n; i++) {
-        if (str_eq(field, more->v[i])) {
-            return true;
-        }
-    }
     return !t->o->require_field_match || str_eq(field, t->field->path);
 }
 
@@ -94,6 +88,29 @@ static struct hl_target *target_of(struct highlighter *h, struct str key)
     return *at;
 }
 
+/* Those of matched_fields that have term vectors: others match nothing. */
+static enum err add_matched(struct highlighter *h, const struct search_context *cx, struct hl_target *t, const struct hl_terms *terms,
+                            struct errmsg *em)
+{
+    const struct hl_strings *names = &t->o->matched_fields;
+    t->matched = ARENA_ARRAY(h->arena, struct hl_target *, names->n);
+    enum err e = t->matched == NULL ? err_no_memory(em) : ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < names->n; i++) {
+        const struct field *f = mapping_field(cx->query.mapping, names->v[i]);
+        if (f == NULL || f->type != FT_TEXT || !hl_fvh_can(f)) {
+            continue;
+        }
+        struct hl_target *m = ARENA_NEW(h->arena, struct hl_target);
+        if (m == NULL) {
+            return err_no_memory(em);
+        }
+        *m = (struct hl_target){.key = t->key, .field = f, .o = t->o};
+        t->matched[t->n_matched++] = m;
+        e = choose_terms(m, terms, h->arena, em);
+    }
+    return e;
+}
+
 static enum err add_target(struct highlighter *h, const struct search_context *cx, const struct field *f,
                            const struct hl_field *spec, const struct hl_terms *terms, struct errmsg *em)
 {
@@ -111,7 +128,9 @@ static enum err add_target(struct highlighter *h, const struct search_context *c
         }
     }
     enum err e = hl_target_paths(t, cx->query.mapping, h->arena, em);
-    return e == ERR_OK ? choose_terms(t, terms, h->arena, em) : e;
+    e = e == ERR_OK ? choose_terms(t, terms, h->arena, em) : e;
+    bool matched = e == ERR_OK && str_is(spec->o.type, "fvh") && spec->o.matched_fields.n > 0;
+    return matched ? add_matched(h, cx, t, terms, em) : e;
 }
 
 static enum err add_fields(struct highlighter *h, const struct search_context *cx,
@@ -201,6 +220,19 @@ static enum err check_length(const struct highlighter *h, const struct hl_target
                    STR_ARG(t->key), STR_ARG(h->index_name), (long long)h->max_offset);
 }
 
+/* The vector highlighter finds nothing in a list by the name of a multi-field. */
+static bool is_list(const struct json *source, struct str path)
+{
+    while (source != NULL && path.p != NULL && source->type == JSON_OBJECT) {
+        const struct json *whole = json_get_str(source, path);
+        source = whole != NULL ? whole : json_get_str(source, str_cut(path, '.', &path));
+        if (whole != NULL) {
+            break;
+        }
+    }
+    return source != NULL && source->type == JSON_ARRAY;
+}
+
 static enum err one_field(struct hl_fragments *out, const struct highlighter *h, const struct hl_target *t,
                           const struct json *source, struct errmsg *em)
 {
@@ -217,6 +249,9 @@ static enum err one_field(struct hl_fragments *out, const struct highlighter *h,
     }
     struct hl_text x;
     enum err e = hl_fvh_check(t, em);
+    if (e == ERR_OK && str_is(t->o->type, "fvh") && t->field->is_multi_field && t->n_paths > 0 && is_list(source, t->paths[0])) {
+        return ERR_OK;
+    }
     e = e == ERR_OK ? hl_text_load(&x, t, source, out->arena, em) : e;
     if (e != ERR_OK || x.n_values == 0) {
         return e;

@@ -97,6 +97,8 @@ struct hl_target {
     struct map by_text;      /* of terms.terms, to struct hl_term */
     const struct str *paths; /* where the values stand in the source */
     uint32_t n_paths;
+    struct hl_target **matched; /* fvh, with matched_fields: they are looked through instead of the field */
+    uint32_t n_matched;
     struct hl_target *next; /* in the order of the answer */
 };
 
