@@ -372,6 +372,11 @@ enum err phrase_run(const struct suggest_run *r, const struct phrase_suggestion 
     if (e != ERR_OK || entry == NULL) {
         return e != ERR_OK ? e : err_no_memory(r->em);
     }
+    if (s->collate) {
+        return s->collate_id.p != NULL
+                   ? err_set(r->em, ERR_RESOURCE_NOT_FOUND, "unable to find script [%.*s] in cluster state", STR_ARG(s->collate_id))
+                   : err_set(r->em, ERR_ILLEGAL_ARGUMENT, "script_lang not supported [mustache]");
+    }
     struct direct_options own;
     direct_options_init(&own);
     own.field = c.field;

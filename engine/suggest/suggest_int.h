@@ -67,6 +67,8 @@ struct phrase_suggestion {
     double lambda[3];               /* trigram, bigram, unigram */
     struct direct_options *generators;
     size_t n_generators, generators_cap;
+    bool collate;
+    struct str collate_id; /* p == NULL: not by name */
 };
 
 struct suggest_spec {

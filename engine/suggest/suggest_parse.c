@@ -21,6 +21,9 @@ static enum err read_fuzziness(struct json_pull *p, struct arena *arena, void *b
     if (e == ERR_OK && !f->automatic) {
         e = fuzziness_distance(f, STR_NULL, &edits, em);
     }
+    if (f->automatic) { /* set before any text is known: as if that had five letters */
+        edits = 5 < f->low ? 0 : 5 < f->high ? 1 : 2;
+    }
     s->fuzzy.edits = (int32_t)edits;
     return e;
 }

@@ -327,6 +327,30 @@ static enum err read_generator(struct json_pull *p, struct phrase_suggestion *s,
     return e;
 }
 
+/* Checked as it is read; shards refuse it then, for want of the template's language. */
+static enum err read_collate(struct json_pull *p, struct phrase_suggestion *s, struct errmsg *em)
+{
+    bool prune;
+    while (json_pull_next(p) != TOK_END_OBJECT) {
+        if (p->token == TOK_FIELD_NAME) {
+            continue;
+        }
+        if (str_is(p->name, "query")) {
+            const struct json *id = p->value != NULL && p->value->type == JSON_OBJECT ? json_get(p->value, "id") : NULL;
+            s->collate = true;
+            s->collate_id = id != NULL ? json_text(id) : STR_NULL;
+        } else if (str_is(p->name, "prune")) {
+            if (json_pull_bool(p, &prune, em) != ERR_OK) {
+                return json_pull_err(p, em, ERR_PARSING, "suggester[phrase][collate] prune must be either 'true' or 'false'");
+            }
+        } else if (!str_is(p->name, "params")) {
+            return json_pull_err(p, em, ERR_PARSING, "suggester[phrase][collate] doesn't support field [%.*s]", STR_ARG(p->name));
+        }
+        json_pull_skip(p);
+    }
+    return ERR_OK;
+}
+
 static enum err read_phrase_container(struct json_pull *p, struct phrase_suggestion *s, struct arena *arena, struct errmsg *em)
 {
     enum err e = ERR_OK;
@@ -343,6 +367,9 @@ static enum err read_phrase_container(struct json_pull *p, struct phrase_suggest
     }
     if (p->token == TOK_START_OBJECT && str_is(p->name, "smoothing")) {
         return read_smoothing(p, s, em);
+    }
+    if (p->token == TOK_START_OBJECT && str_is(p->name, "collate")) {
+        return read_collate(p, s, em);
     }
     return bad_phrase(p, em);
 }
