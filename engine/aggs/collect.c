@@ -113,6 +113,7 @@ enum err collector_ready(struct collector *c, struct errmsg *em)
     e = e == ERR_OK && c->ops->check != NULL ? c->ops->check(c, em) : e;
     for (uint32_t i = 0; e == ERR_OK && i < c->n_subs; i++) {
         e = collector_ready(c->subs[i], em);
+        c->rewritten |= c->subs[i]->rewritten;
     }
     return e == ERR_OK && c->ops->check_orders != NULL ? c->ops->check_orders(c, em) : e;
 }
@@ -228,6 +229,7 @@ enum err collector_subs(struct collector *c, uint32_t bucket, struct agg_result 
     for (uint32_t i = 0; i < c->n_subs; i++) {
         subs[i].agg = c->agg->subs[i];
         enum err e = c->subs[i]->ops->build(c->subs[i], bucket, &subs[i], em);
+        subs[i].rewritten = c->subs[i]->rewritten;
         if (e != ERR_OK) {
             return e;
         }

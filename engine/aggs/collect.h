@@ -78,6 +78,7 @@ struct collector {
     struct agg_run *run;
     struct collector **subs;
     uint32_t n_subs;
+    bool rewritten; /* its filter, or that of one below */
     /* what is on its way to the subs */
     doc_id *out_docs;
     uint32_t *out_buckets;
@@ -181,6 +182,9 @@ enum err cardinality_new(struct collector **out, struct agg_run *r, const struct
 enum err percentiles_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
 enum err geo_metric_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
 enum err top_hits_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
+
+/* Elasticsearch would have rewritten the query on this shard (rewritten.c). */
+bool query_is_rewritten(struct agg_run *r, const struct json *query);
 
 /* ---- filters over segments ----------------------------------------------------------------------------------------------- */
 

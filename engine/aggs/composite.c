@@ -541,10 +541,13 @@ static enum err bind_source(struct composite *m, struct source *s, const struct 
 
 static enum err check_place(const struct agg *a, struct errmsg *em)
 {
-    enum agg_kind parent = a->parent->type->kind;
-    if (parent != AGG_ROOT && parent != AGG_NESTED) {
+    const struct agg *parent = a->parent;
+    while (parent->type->kind == AGG_NESTED) {
+        parent = parent->parent;
+    }
+    if (parent->type->kind != AGG_ROOT) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "[composite] aggregation cannot be used with a parent aggregation of type: [%s]",
-                       a->parent->type->name);
+                       parent->type->name);
     }
     return ERR_OK;
 }

@@ -153,6 +153,7 @@ enum err filters_new(struct collector **out, struct agg_run *r, const struct agg
     e = e == ERR_OK ? collector_init(&s->c, &filters_ops, r, a, em) : e;
     for (uint32_t i = 0; e == ERR_OK && i < s->n; i++) {
         e = filter_bits_init(&s->f[i], r, a->filters.v[i].query, em);
+        s->c.rewritten |= e == ERR_OK && query_is_rewritten(r, a->filters.v[i].query);
     }
     return e;
 }

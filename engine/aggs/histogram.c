@@ -311,6 +311,21 @@ enum err histogram_new(struct collector **out, struct agg_run *r, const struct a
     return ERR_OK;
 }
 
+enum err date_rounding(struct rounding *out, const struct date_histogram_params *p, const struct zone *zone, struct errmsg *em)
+{
+    if (!p->has_interval) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Invalid interval specified, must be non-null and non-empty");
+    }
+    if (p->bad_interval.p != NULL) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Unable to parse interval [%.*s]", STR_ARG(p->bad_interval));
+    }
+    if (p->calendar) {
+        *out = rounding_calendar(p->unit, zone, p->offset_ms);
+        return ERR_OK;
+    }
+    return rounding_fixed(out, p->fixed_ms, zone, p->offset_ms, em);
+}
+
 static enum err parse_bound(struct values *v, const struct json *given, double otherwise, double *out, struct errmsg *em)
 {
     int64_t whole;
@@ -318,21 +333,25 @@ static enum err parse_bound(struct values *v, const struct json *given, double o
     return given != NULL ? values_parse(v, given, out, &whole, em) : ERR_OK;
 }
 
-/* Bounds are moments that fall to the starts of their buckets. */
+/* Bounds are moments that fall to the starts of their buckets, as if these had no offset. */
 static enum err parse_bounds(struct histogram *h, const struct bound_spec *b, const char *name, double *min, double *max,
                              struct errmsg *em)
 {
-    enum err e = parse_bound(&h->v, b->min, -INFINITY, min, em);
+    struct date_histogram_params without_offset = h->c.agg->date;
+    struct rounding plain = h->rounding;
+    without_offset.offset_ms = 0;
+    enum err e = date_rounding(&plain, &without_offset, h->c.agg->vs.zone, em);
+    e = e == ERR_OK ? parse_bound(&h->v, b->min, -INFINITY, min, em) : e;
     e = e == ERR_OK ? parse_bound(&h->v, b->max, INFINITY, max, em) : e;
     if (e == ERR_OK && *min > *max) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "[%s.min][%lld] cannot be greater than [%s.max][%lld] for histogram aggregation [%.*s]",
                        name, (long long)*min, name, (long long)*max, STR_ARG(h->c.agg->name));
     }
     if (e == ERR_OK && isfinite(*min)) {
-        *min = (double)rounding_round(&h->rounding, (int64_t)*min);
+        *min = (double)rounding_round(&plain, (int64_t)*min);
     }
     if (e == ERR_OK && isfinite(*max)) {
-        *max = (double)rounding_round(&h->rounding, (int64_t)*max);
+        *max = (double)rounding_round(&plain, (int64_t)*max);
     }
     return e;
 }
@@ -354,24 +373,9 @@ static enum err bind_bounds(struct histogram *h, struct errmsg *em)
     if (e == ERR_OK && h->bounded && (below || above)) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Extended bounds have to be inside hard bounds");
     }
-    h->ext_min = isfinite(h->ext_min) ? h->ext_min : INFINITY;
-    h->ext_max = isfinite(h->ext_max) ? h->ext_max : -INFINITY;
+    h->ext_min = isfinite(h->ext_min) ? h->ext_min + (double)p->offset_ms : INFINITY;
+    h->ext_max = isfinite(h->ext_max) ? h->ext_max + (double)p->offset_ms : -INFINITY;
     return e;
-}
-
-enum err date_rounding(struct rounding *out, const struct date_histogram_params *p, const struct zone *zone, struct errmsg *em)
-{
-    if (!p->has_interval) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Invalid interval specified, must be non-null and non-empty");
-    }
-    if (p->bad_interval.p != NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Unable to parse interval [%.*s]", STR_ARG(p->bad_interval));
-    }
-    if (p->calendar) {
-        *out = rounding_calendar(p->unit, zone, p->offset_ms);
-        return ERR_OK;
-    }
-    return rounding_fixed(out, p->fixed_ms, zone, p->offset_ms, em);
 }
 
 enum err date_histogram_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)

@@ -19,16 +19,24 @@ static enum err whole(struct agg_parse *p, const struct agg *a, const struct jso
                    min == 0 ? "or equal to " : "", (long long)*out, STR_ARG(a->name));
 }
 
+/* The same of those that are ints. */
+static enum err whole_int(struct agg_parse *p, const struct agg *a, const struct json *v, const char *what, int64_t min, int64_t *out)
+{
+    int32_t n;
+    enum err e = jr_int(v, &n, p->em);
+    return e == ERR_OK ? whole(p, a, v, what, min, out) : e;
+}
+
 /* ---- terms ------------------------------------------------------------------------------------------------------- */
 
 static enum err terms_size(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return whole(p, a, v, "size", 1, &a->terms.size);
+    return whole_int(p, a, v, "size", 1, &a->terms.size);
 }
 
 static enum err terms_shard_size(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return whole(p, a, v, "shardSize", 1, &a->terms.shard_size);
+    return whole_int(p, a, v, "shardSize", 1, &a->terms.shard_size);
 }
 
 static enum err terms_min(struct agg_parse *p, struct agg *a, const struct json *v)

@@ -589,6 +589,10 @@ void result_print(const struct agg_result *r, bool typed, struct jsonw *w)
     if (a->meta != NULL) {
         jw_k(w, "meta");
         jw_value(w, a->meta);
+    } else if (r->rewritten) {
+        jw_k(w, "meta");
+        jw_obj(w);
+        jw_obj_end(w);
     }
     if (a->type->class == CLASS_SINGLE) {
         jw_ki64(w, "doc_count", r->n == 1 ? r->buckets->doc_count : 0);

@@ -432,6 +432,7 @@ enum err result_reduce(struct reduce *r, const struct agg *a, struct agg_result 
         return ERR_OK;
     }
     out->form = mapped[0]->form;
+    out->rewritten = mapped[0]->rewritten;
     out->shape = mapped[0]->shape;
     switch (a->type->kind) {
     case AGG_TERMS:

@@ -67,6 +67,7 @@ struct agg_hit { /* of top_hits */
 struct agg_result {
     const struct agg *agg;
     enum result_form form;
+    bool rewritten; /* `meta` is shown, empty if need be */
     struct value_shape *shape;
     /* many buckets; a single bucket is one of them */
     struct agg_bucket *buckets;

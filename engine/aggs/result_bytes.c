@@ -10,6 +10,8 @@
 
 /* ---- writing ------------------------------------------------------------------------------------------------------- */
 
+#define REWRITTEN 0x80 /* beside the form */
+
 static void put_shape(struct buf *b, const struct value_shape *s)
 {
     put_bool(b, s != NULL);
@@ -182,7 +184,7 @@ static void put_metric(struct buf *b, const struct agg_result *r)
 
 void result_encode(const struct agg_result *r, struct buf *out)
 {
-    put_u8(out, (uint8_t)r->form);
+    put_u8(out, (uint8_t)(r->form | (r->rewritten ? REWRITTEN : 0)));
     if (r->form == RESULT_ABSENT) {
         return;
     }
@@ -461,6 +463,8 @@ enum err result_decode(struct agg_result *r, const struct agg *agg, struct bytes
     struct reading d = {in, arena, em};
     *r = (struct agg_result){.agg = agg};
     uint8_t form = get_u8(in);
+    r->rewritten = (form & REWRITTEN) != 0;
+    form &= (uint8_t)~REWRITTEN;
     if (in->bad || form > RESULT_PLAIN) {
         return corrupt(&d);
     }

@@ -263,6 +263,7 @@ enum err aggs_result(struct doc_collector *c, struct buf *out, struct errmsg *em
     for (uint32_t i = 0; e == ERR_OK && i < s->n; i++) {
         struct agg_result r = {.agg = s->top[i]->agg};
         e = s->top[i]->ops->build(s->top[i], 0, &r, em);
+        r.rewritten = s->top[i]->rewritten;
         e = e == ERR_OK ? run_error(s, em) : e;
         if (e == ERR_OK) {
             result_encode(&r, out);

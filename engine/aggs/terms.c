@@ -413,6 +413,7 @@ enum err terms_new(struct collector **out, struct agg_run *r, const struct agg *
     t->text = t->v.kind == SOURCE_TEXT || t->v.kind == SOURCE_IP;
     if (e == ERR_OK && a->terms.background != NULL) {
         e = filter_bits_init(&t->background, r, a->terms.background, em);
+        t->c.rewritten = e == ERR_OK && query_is_rewritten(r, a->terms.background);
     }
     choose_shard_size(t);
     return e;

@@ -60,7 +60,17 @@ static bool kind_of_field(const struct field *f, enum source_kind *out)
     return field_type_is_numeric(f->type);
 }
 
-static enum err check_field(const struct values *v, const struct agg *a, unsigned takes, struct errmsg *em)
+/* After format and stand-in were read. */
+static enum err check_supported(const struct values *v, const struct agg *a, unsigned takes, struct errmsg *em)
+{
+    if (v->field == NULL || (takes & (1U << v->kind)) != 0) {
+        return ERR_OK;
+    }
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] of type [%s] is not supported for aggregation [%s]",
+                   STR_ARG(v->field->path), field_type_name(v->field->type), a->type->name);
+}
+
+static enum err check_field(const struct values *v, struct errmsg *em)
 {
     const struct field *f = v->field;
     bool metadata = f->type >= FT_META_ID;
@@ -73,10 +83,6 @@ static enum err check_field(const struct values *v, const struct agg *a, unsigne
                        STR_ARG(f->path), field_type_name(f->type));
     }
     unsigned text = TAKES_TEXT | TAKES_IP;
-    if ((takes & (1U << v->kind)) == 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] of type [%s] is not supported for aggregation [%s]", STR_ARG(f->path),
-                       field_type_name(f->type), a->type->name);
-    }
     enum value_type hint = v->spec->value_type;
     bool number_wanted = hint == VT_LONG || hint == VT_DOUBLE || hint == VT_DATE || hint == VT_BOOLEAN;
     if (number_wanted && ((1U << v->kind) & text) != 0) {
@@ -242,7 +248,7 @@ enum err values_bind(struct values *v, struct agg_run *r, const struct agg *a, c
                            field_type_name(v->field->type));
         }
         v->none = v->field == NULL;
-        e = v->field != NULL ? check_field(v, a, takes, em) : ERR_OK;
+        e = v->field != NULL ? check_field(v, em) : ERR_OK;
     }
     if (v->field == NULL) {
         v->kind = kind_of_hint(s->value_type, otherwise);
@@ -258,7 +264,8 @@ enum err values_bind(struct values *v, struct agg_run *r, const struct agg *a, c
         e = agg_script_new(&v->script, r, s->script, em);
     }
     e = e == ERR_OK ? make_shape(v, em) : e;
-    return e == ERR_OK ? bind_missing(v, em) : e;
+    e = e == ERR_OK ? bind_missing(v, em) : e;
+    return e == ERR_OK ? check_supported(v, a, takes, em) : e;
 }
 
 /* ---- segments -------------------------------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 
 #include <check.h>
 #include <stdlib.h>
+#include <string.h>
 
 static enum err parse(const char *body, const struct highlight_spec **out, struct arena *a, struct errmsg *em)
 {
@@ -109,6 +110,34 @@ START_TEST(sentences)
     expect_breaks(false, "e.g. it is U.S.A. Then", "e.g. it is U.S.A. |Then|");
     expect_breaks(false, "He said \"Stop.\" Then", "He said \"Stop.\" |Then|");
     expect_breaks(false, "很好。我们喜欢！真的", "很好。|我们喜欢！|真的|");
+}
+END_TEST
+
+/* Going backwards, a full stop that a symbol follows comes out as a boundary, unless one before it is known. */
+START_TEST(sentences_backwards)
+{
+    static const char text[] = "One two. Three U.S.A. & four five six";
+    struct arena a;
+    struct hl_breaks b;
+    uint16_t u[64];
+    uint32_t n = (uint32_t)strlen(text);
+    int64_t known = -1;
+    for (uint32_t i = 0; i < n; i++) {
+        u[i] = (uint16_t)text[i];
+    }
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    ck_assert(hl_breaks_sentences(&b, u, n, &a));
+    ck_assert_int_eq(hl_break_before(&b, 30), 9);
+    ck_assert_int_eq(hl_sentence_before(&b, &known, 30), 20);
+    ck_assert_int_eq(known, 20);
+    known = 9;
+    ck_assert_int_eq(hl_sentence_before(&b, &known, 30), 9);
+    known = -1;
+    ck_assert_int_eq(hl_sentence_before(&b, &known, 12), 9);
+    ck_assert_int_eq(hl_sentence_after(&b, &known, 12), n);
+    ck_assert_int_eq(known, n);
+    ck_assert_int_eq(hl_sentence_before(&b, &known, 0), -1);
+    arena_fini(&a);
 }
 END_TEST
 
@@ -229,6 +258,7 @@ int main(void)
     tcase_add_test(t, options_are_inherited);
     tcase_add_test(t, options_are_refused);
     tcase_add_test(t, sentences);
+    tcase_add_test(t, sentences_backwards);
     tcase_add_test(t, words);
     tcase_add_test(t, passages_hold_their_bounds);
     tcase_add_test(t, little_memory_is_an_error);
