@@ -192,6 +192,9 @@ static enum err sampler_finish(struct collector *c, struct errmsg *em)
     struct sampler *s = (struct sampler *)c;
     const struct sampler_params *p = &c->agg->sampler;
     uint32_t kept = 0;
+    if (s->n == 0) {
+        return ERR_OK;
+    }
     qsort(s->noted, s->n, sizeof(*s->noted), by_bucket);
     for (uint32_t i = 0; i < s->n;) {
         uint32_t bucket = s->noted[i].bucket;
