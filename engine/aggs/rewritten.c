@@ -23,12 +23,16 @@ static uint32_t count_none(const struct json *list, uint32_t *of)
 
 static bool bool_rewritten(struct agg_run *r, const struct json *b)
 {
-    const struct json *must = json_get(b, "must"), *filter = json_get(b, "filter"), *should = json_get(b, "should");
-    const struct json *must_not = json_get(b, "must_not") != NULL ? json_get(b, "must_not") : json_get(b, "mustNot");
+    const struct json *must = json_get(b, "must"), *filter = json_get(b, "filter"),
+                      *should = json_get(b, "should");
+    const struct json *must_not =
+        json_get(b, "must_not") != NULL ? json_get(b, "must_not") : json_get(b, "mustNot");
     uint32_t required = 0, optional = 0, refused = 0;
-    uint32_t none = count_none(must, &required) + count_none(filter, &required), none_of = count_none(should, &optional);
+    uint32_t none = count_none(must, &required) + count_none(filter, &required),
+             none_of = count_none(should, &optional);
     count_none(must_not, &refused);
-    if (required + optional + refused == 0 || none > 0 || (required == 0 && optional > 0 && none_of == optional)) {
+    if (required + optional + refused == 0 || none > 0
+        || (required == 0 && optional > 0 && none_of == optional)) {
         return true;
     }
     bool any = any_rewritten(r, must);
@@ -59,7 +63,8 @@ static bool dates_decided(struct agg_run *r, const struct json *query)
     return query_build(&q, &r->cx->query, query, &em) == ERR_OK && q->kind != Q_NUM_RANGE;
 }
 
-static bool leaf_rewritten(struct agg_run *r, const struct json *query, struct str kind, const struct json *body)
+static bool leaf_rewritten(struct agg_run *r, const struct json *query, struct str kind,
+                           const struct json *body)
 {
     bool named;
     const struct field *f = field_of(r, body, &named);
@@ -130,6 +135,9 @@ bool query_is_rewritten(struct agg_run *r, const struct json *query)
         const struct json *values = json_get(body, "values");
         return values != NULL && values->type == JSON_ARRAY && values->n == 0;
     }
-    const char *inner = str_is(kind, "constant_score") ? "filter" : str_is(kind, "dis_max") ? "queries" : str_is(kind, "nested") ? "query" : NULL;
+    const char *inner = str_is(kind, "constant_score") ? "filter"
+                        : str_is(kind, "dis_max")      ? "queries"
+                        : str_is(kind, "nested")       ? "query"
+                                                       : NULL;
     return str_is(kind, "wrapper") || (inner != NULL && any_rewritten(r, json_get(body, inner)));
 }

@@ -145,7 +145,9 @@ static int64_t scan_start(struct vector *v, const uint16_t *u, int64_t n, int64_
                                          : hl_breaks_sentences(&b, u, (uint32_t)at, v->arena);
     v->failed = v->failed || !ok;
     int64_t known = -1;
-    int64_t before = !ok ? at : o->scanner == SCANNER_WORD ? hl_break_before(&b, at) : hl_sentence_before(&b, &known, at);
+    int64_t before = !ok                          ? at
+                     : o->scanner == SCANNER_WORD ? hl_break_before(&b, at)
+                                                  : hl_sentence_before(&b, &known, at);
     return MAX_OF(before, (int64_t)0);
 }
 
@@ -237,7 +239,9 @@ enum err hl_fvh(struct hl_fragments *out, const struct hl_target *t, struct hl_t
 {
     struct vector v = {.t = t, .x = x, .arena = arena};
     struct hl_text joined;
-    enum err e = t->o->matched_fields.n > 0 ? fvh_matched_hits(&v, em) : fvh_hits(&v) ? ERR_OK : err_no_memory(em);
+    enum err e = t->o->matched_fields.n > 0 ? fvh_matched_hits(&v, em)
+                 : fvh_hits(&v)             ? ERR_OK
+                                            : err_no_memory(em);
     if (e != ERR_OK || !join_values(&joined, &v)) {
         return e != ERR_OK ? e : err_no_memory(em);
     }

@@ -111,7 +111,8 @@ static bool gather(struct finding *f)
     f->of = ARENA_ARRAY(a, uint32_t, x->n_tokens);
     f->member = ARENA_ARRAY(a, uint32_t, x->n_tokens);
     f->active = ARENA_ARRAY(a, bool, f->v->t->terms.n_phrases);
-    if (f->list == NULL || f->groups == NULL || f->taken == NULL || f->of == NULL || f->member == NULL || f->active == NULL) {
+    if (f->list == NULL || f->groups == NULL || f->taken == NULL || f->of == NULL || f->member == NULL
+        || f->active == NULL) {
         return false;
     }
     for (uint32_t i = 0; i < x->n_tokens; i++) {
@@ -147,7 +148,8 @@ static bool goes_on(struct finding *f, struct str text, bool enter)
     bool any = f->n_taken == 0 && find_word(f, text, &w);
     for (size_t p = 0; p < f->v->t->terms.n_phrases; p++) {
         bool was = f->n_taken == 0 || f->active[p];
-        bool takes = was && f->n_taken < phrase_of(f, p)->phrase.n && hl_slot_takes(phrase_of(f, p), f->n_taken, text);
+        bool takes =
+            was && f->n_taken < phrase_of(f, p)->phrase.n && hl_slot_takes(phrase_of(f, p), f->n_taken, text);
         any = any || takes;
         f->active[p] = enter ? takes : f->active[p];
     }

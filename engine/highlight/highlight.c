@@ -89,8 +89,8 @@ static struct hl_target *target_of(struct highlighter *h, struct str key)
 }
 
 /* Those of matched_fields that have term vectors: others match nothing. */
-static enum err add_matched(struct highlighter *h, const struct search_context *cx, struct hl_target *t, const struct hl_terms *terms,
-                            struct errmsg *em)
+static enum err add_matched(struct highlighter *h, const struct search_context *cx, struct hl_target *t,
+                            const struct hl_terms *terms, struct errmsg *em)
 {
     const struct hl_strings *names = &t->o->matched_fields;
     t->matched = ARENA_ARRAY(h->arena, struct hl_target *, names->n);
@@ -238,7 +238,8 @@ static enum err one_field(struct hl_fragments *out, const struct highlighter *h,
 {
     const struct hl_terms *terms = &t->terms;
     bool unified = str_is(t->o->type, "unified");
-    if (unified && t->o->scanner == SCANNER_CHARS && t->o->number_of_fragments != 0 && t->field->type == FT_TEXT) {
+    if (unified && t->o->scanner == SCANNER_CHARS && t->o->number_of_fragments != 0
+        && t->field->type == FT_TEXT) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Invalid boundary scanner type: CHARS");
     }
     if (unified && t->o->no_match_size <= 0 && terms->n_terms + terms->n_multis + terms->n_phrases == 0) {
@@ -249,7 +250,8 @@ static enum err one_field(struct hl_fragments *out, const struct highlighter *h,
     }
     struct hl_text x;
     enum err e = hl_fvh_check(t, em);
-    if (e == ERR_OK && str_is(t->o->type, "fvh") && t->field->is_multi_field && t->n_paths > 0 && is_list(source, t->paths[0])) {
+    if (e == ERR_OK && str_is(t->o->type, "fvh") && t->field->is_multi_field && t->n_paths > 0
+        && is_list(source, t->paths[0])) {
         return ERR_OK;
     }
     e = e == ERR_OK ? hl_text_load(&x, t, source, out->arena, em) : e;
