@@ -1,0 +1,61 @@
+/* _source patterns: what stays of arrays and objects, by examples that Elasticsearch was seen to answer. */
+#include <check.h>
+#include <stdlib.h>
+
+#include "engine/search/source_filter.h"
+
+static void expect(const char *source, const char *include, const char *exclude, const char *want)
+{
+    struct arena a;
+    struct json tree;
+    struct buf b;
+    struct jsonw w;
+    struct str in = str_of(include != NULL ? include : ""), ex = str_of(exclude != NULL ? exclude : "");
+    struct source_patterns p = {&in, &ex, include != NULL, exclude != NULL};
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    ck_assert_int_eq(json_parse(&tree, str_of(source), &a, &json_limits_default, NULL), ERR_OK);
+    source_filter_write(&tree, &p, &w);
+    buf_char(&b, '\0');
+    ck_assert_str_eq(b.p, want);
+    buf_fini(&b);
+    arena_fini(&a);
+}
+
+START_TEST(objects_that_lose_all_in_arrays_go)
+{
+    expect("{\"n\":[{\"p\":1},{\"q\":2}],\"o\":{\"p\":1}}", NULL, "n.p", "{\"n\":[{\"q\":2}],\"o\":{\"p\":1}}");
+    expect("{\"n\":[{\"p\":1}],\"o\":{\"p\":1}}", NULL, "n.*", "{\"n\":[],\"o\":{\"p\":1}}");
+    expect("{\"o\":{\"p\":1}}", NULL, "o.p", "{\"o\":{}}");
+}
+END_TEST
+
+START_TEST(untouched_values_stay_whole)
+{
+    expect("{\"n\":[{},{\"q\":[]}],\"a\":[]}", NULL, "x", "{\"n\":[{},{\"q\":[]}],\"a\":[]}");
+    expect("{\"n\":[{},1,[2]],\"b\":3}", "n", NULL, "{\"n\":[{},1,[2]]}");
+}
+END_TEST
+
+START_TEST(includes_reach_below)
+{
+    expect("{\"n\":[{\"p\":1,\"q\":2},{\"q\":3}],\"b\":3}", "n.p", NULL, "{\"n\":[{\"p\":1}]}");
+    expect("{\"n\":{\"p\":1}}", "x.y", NULL, "{}");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("source_filter");
+    TCase *t = tcase_create("examples");
+    tcase_add_test(t, objects_that_lose_all_in_arrays_go);
+    tcase_add_test(t, untouched_values_stay_whole);
+    tcase_add_test(t, includes_reach_below);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
