@@ -13,6 +13,7 @@
 #include "common/cluster/state.h"
 #include "common/sys/http_server.h"
 #include "engine/analysis/analysis.h"
+#include "coordinator/node_report.h"
 #include "master/metadata.h"
 #include "proto/shard_api.h"
 
@@ -29,6 +30,8 @@ struct coordinator_opts { /* all borrowed: they outlive the coordinator */
     /* Registry and mapping of an index here (uuid empty: the node's own registry); references, or NULL. */
     struct analysis *(*analysis)(void *self, struct str uuid);
     struct mapping *(*mapping)(void *self, struct str uuid);
+    /* How this node is at the moment. Any thread. */
+    void (*report)(void *self, struct node_report *out);
     void *self;
     /* Where long operations wait, and where they go on; timers may be NULL: then nothing that waits goes on
      * by itself. */

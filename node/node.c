@@ -14,6 +14,7 @@
 #include "engine/query/query.h"
 #include "master/service.h"
 #include "node/dictionaries.h"
+#include "node/self.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -47,6 +48,7 @@ struct node {
     struct master_service *master;
     struct coordinator *coordinator;
     struct http_server *http;
+    struct self me;
     pthread_mutex_t lock;
     pthread_cond_t cond;
     struct meta_request last_report;
@@ -158,6 +160,17 @@ static struct mapping *mapping_of(void *self, struct str uuid)
 {
     struct node *n = self;
     return data_mapping(n->data, uuid);
+}
+
+/* Pools have Elasticsearch's names for the work that they do. */
+static void report_of(void *self, struct node_report *out)
+{
+    struct node *n = self;
+    self_report(&n->me, n->http, out);
+    self_add_pool(out, "write", n->write_pool);
+    self_add_pool(out, "search", n->search_pool);
+    self_add_pool(out, "generic", n->background_pool);
+    self_add_pool(out, "management", n->master_pool);
 }
 
 struct mapping_call {
@@ -305,9 +318,11 @@ static void look_at_dictionaries(void *arg)
     drop_env(&env);
 }
 
+/* Also when the processor is measured. */
 static void watch_dictionaries(void *arg)
 {
     struct node *n = arg;
+    self_sample(&n->me);
     pthread_mutex_lock(&n->lock);
     bool busy = n->reloading;
     n->reloading = true;
@@ -366,6 +381,23 @@ static enum err open_data_dir(struct node *n, struct errmsg *em)
     return e == ERR_OK ? n->fs->lock(n->fs->self, n->data_dir.p, &n->data_lock, em) : e;
 }
 
+/* node.attr.*: sorted, as settings are. */
+static bool own_attributes(struct node *n, struct node_meta *m, struct arena *a)
+{
+    struct settings attrs;
+    if (!settings_sub(&attrs, n->o.settings, STR("node.attr"), a)) {
+        return false;
+    }
+    m->attrs = ARENA_ARRAY(a, struct node_attr, attrs.n + 1);
+    for (size_t i = 0; m->attrs != NULL && i < attrs.n; i++) {
+        if (!attrs.v[i].is_null && !attrs.v[i].is_list) {
+            m->attrs[m->n_attrs++] =
+                (struct node_attr){arena_str(a, attrs.v[i].key), arena_str(a, attrs.v[i].value)};
+        }
+    }
+    return m->attrs != NULL;
+}
+
 static struct nodes_part *own_node(struct node *n)
 {
     struct nodes_part *p = nodes_part_new();
@@ -384,10 +416,14 @@ static struct nodes_part *own_node(struct node *n)
     p->v[0] = (struct node_meta){.id = arena_str(a, n->id),
                                  .name = arena_str(a, n->name),
                                  .ephemeral_id = arena_str(a, str_of(ephemeral)),
-                                 .host = arena_str(a, STR("127.0.0.1")),
-                                 .transport_address = arena_str(a, STR("127.0.0.1:9300")),
-                                 .http_address = arena_str(a, STR("127.0.0.1:9200")),
-                                 .roles = ROLE_MASTER | ROLE_DATA};
+                                 .host = arena_str(a, n->me.host),
+                                 .transport_address = arena_str(a, n->me.transport_address),
+                                 .roles = ((n->me.roles & 1U << NODE_MASTER) != 0 ? ROLE_MASTER : 0U)
+                                          | ((n->me.roles & NODE_DATA_ROLES) != 0 ? ROLE_DATA : 0U)};
+    if (!own_attributes(n, &p->v[0], a)) {
+        state_part_unref(&p->part);
+        return NULL;
+    }
     p->master = p->v[0].id;
     return p;
 }
@@ -440,6 +476,7 @@ static enum err open_services(struct node *n, struct errmsg *em)
                                  .master = submit_to_master,
                                  .analysis = analysis_of,
                                  .mapping = mapping_of,
+                                 .report = report_of,
                                  .self = n,
                                  .timers = loop_timers(n->main_loop),
                                  .timer_loop = loop_executor(n->main_loop),
@@ -473,7 +510,8 @@ static enum err open_http(struct node *n, unsigned cores, struct errmsg *em)
     h.loops = n->http_loops;
     h.loops_n = n->n_http_loops;
     h.self = n->coordinator;
-    return http_server_new(&n->http, &h, em);
+    e = http_server_new(&n->http, &h, em);
+    return e == ERR_OK ? self_listening(&n->me, n->o.settings, http_server_port(n->http), &n->arena, em) : e;
 }
 
 static void signal_flag(struct node *n, bool *flag)
@@ -568,7 +606,9 @@ static enum err start(struct node *n, struct errmsg *em)
     machine_stats(&machine);
     unsigned cores = MAX_OF(machine.cores_allowed, 1U);
     enum err e = name_node(n, em);
+    e = e == ERR_OK ? self_init(&n->me, n->o.settings, &n->arena, em) : e;
     e = e == ERR_OK ? open_data_dir(n, em) : e;
+    n->me.data_dir = n->data_dir;
     e = e == ERR_OK ? dictionaries_load(&n->dicts, n->fs, conf.p, n->o.share_dir, n->o.log, em) : e;
     e = e == ERR_OK ? loop_new(&n->main_loop, "main", em) : e;
     e = e == ERR_OK ? open_pools(n, cores, em) : e;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -109,6 +110,37 @@ void process_stats(struct process_stats *out)
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
         out->open_files_max = (uint64_t)limit.rlim_cur;
     }
+    buf_fini(&text);
+}
+
+void disk_stats(const char *path, struct disk_stats *out)
+{
+    struct statvfs v;
+    *out = (struct disk_stats){0};
+    if (path != NULL && statvfs(path, &v) == 0) {
+        uint64_t unit = v.f_frsize > 0 ? v.f_frsize : v.f_bsize;
+        out->total_bytes = v.f_blocks * unit;
+        out->free_bytes = v.f_bfree * unit;
+        out->available_bytes = v.f_bavail * unit;
+    }
+}
+
+/* "cpu  user nice system idle iowait irq softirq steal ...": idle and iowait are not work, guests count as user already. */
+void cpu_sample(struct cpu_sample *out)
+{
+    enum { FIELDS = 8, IDLE = 3, IOWAIT = 4 };
+    struct buf text;
+    *out = (struct cpu_sample){0};
+    buf_init(&text, NULL, MIB);
+    struct str rest, line = str_cut(slurp(&text, "/proc/stat"), '\n', &rest);
+    line = str_starts(line, STR("cpu ")) ? str_trim(str_slice(line, 4, line.n)) : STR_NULL;
+    for (unsigned i = 0; i < FIELDS && line.p != NULL; i++) {
+        uint64_t v = number(str_cut(line, ' ', &line));
+        out->total_ticks += v;
+        out->busy_ticks += i != IDLE && i != IOWAIT ? v : 0;
+    }
+    struct str stat = slurp(&text, "/proc/self/stat");
+    out->process_ticks = stat_field(stat, 14) + stat_field(stat, 15);
     buf_fini(&text);
 }
 

@@ -24,7 +24,19 @@ struct machine_stats {
     double load_1m, load_5m, load_15m;
 };
 
+struct disk_stats {                                    /* of the volume that holds a path; all 0: unknown */
+    uint64_t total_bytes, free_bytes, available_bytes; /* available: to this user */
+};
+
+struct cpu_sample { /* ticks since boot, over all cores; all 0: unknown */
+    uint64_t total_ticks, busy_ticks;
+    uint64_t process_ticks; /* this process's share */
+};
+
 void process_stats(struct process_stats *out);
+void disk_stats(const char *path, struct disk_stats *out);
+/* Two of these tell how busy the time between them was. */
+void cpu_sample(struct cpu_sample *out);
 void machine_stats(struct machine_stats *out);
 int64_t process_id(void);
 /* Raises the soft limit of open files to the hard one; returns it. */

@@ -11,66 +11,40 @@ static void shard_key(struct jsonw *w, uint32_t shard)
     jw_k(w, name);
 }
 
-static void write_routing(struct jsonw *w, const struct rest *r, bool relocation)
-{
-    jw_k(w, "routing");
-    jw_obj(w);
-    jw_kz(w, "state", "STARTED");
-    jw_kbool(w, "primary", true);
-    jw_kstr(w, "node", r->co->o.node_id);
-    if (relocation) {
-        jw_k(w, "relocating_node");
-        jw_null(w);
-    }
-    jw_obj_end(w);
-}
-
-/* ---- _stats -------------------------------------------------------------------------------------------- */
+/* ---- _stats ---------------------------------------------------------------------------------------------------------------------- */
 
 struct stats_rq {
     unsigned metrics;
     bool by_index, by_shard;
 };
 
-static void write_sums(struct jsonw *w, const struct shard_stats *s, unsigned metrics)
+static void write_sums(const struct stats_out *o, const struct shard_stats *s, unsigned metrics)
 {
     static const char *const keys[] = {"primaries", "total"}; /* the same: no replica is assigned */
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-        jw_k(w, keys[i]);
-        jw_obj(w);
-        stats_write(w, s, metrics);
-        jw_obj_end(w);
+        jw_k(o->w, keys[i]);
+        jw_obj(o->w);
+        stats_write(o, s, metrics);
+        jw_obj_end(o->w);
     }
 }
 
-static void write_shard_stats(struct jsonw *w, const struct rest *r, const struct shard_act *a,
+static void write_shard_stats(const struct stats_out *o, const struct rest *r, const struct shard_act *a,
                               unsigned metrics)
 {
-    const struct shard_stats *s = a->stats;
-    shard_key(w, a->rq.shard.shard);
-    jw_arr(w);
-    jw_obj(w);
-    write_routing(w, r, true);
-    stats_write(w, s, metrics);
-    jw_k(w, "commit");
-    jw_obj(w);
-    jw_kstr(w, "id", s->commit_id);
-    jw_ki64(w, "num_docs", (int64_t)s->docs);
-    jw_obj_end(w);
-    jw_k(w, "seq_no");
-    jw_obj(w);
-    jw_ki64(w, "max_seq_no", s->max_seq_no);
-    jw_ki64(w, "local_checkpoint", s->local_checkpoint);
-    jw_ki64(w, "global_checkpoint", s->global_checkpoint);
-    jw_obj_end(w);
-    jw_obj_end(w);
-    jw_arr_end(w);
+    shard_key(o->w, a->rq.shard.shard);
+    jw_arr(o->w);
+    jw_obj(o->w);
+    stats_write_shard(o, r, a->stats, metrics);
+    jw_obj_end(o->w);
+    jw_arr_end(o->w);
 }
 
 /* The index whose acts begin at `at`; returns where the next one's begin. */
-static uint32_t write_index_stats(struct jsonw *w, const struct broadcast *bc, uint32_t at,
+static uint32_t write_index_stats(const struct stats_out *o, const struct broadcast *bc, uint32_t at,
                                   const struct stats_rq *q)
 {
+    struct jsonw *w = o->w;
     const struct index_meta *m = NULL;
     struct shard_stats sum = {0};
     uint32_t end = at, answered = 0;
@@ -89,13 +63,13 @@ static uint32_t write_index_stats(struct jsonw *w, const struct broadcast *bc, u
     jw_key(w, bc->acts[at].rq.shard.index);
     jw_obj(w);
     jw_kstr(w, "uuid", m != NULL ? m->uuid : STR(""));
-    write_sums(w, &sum, q->metrics);
+    write_sums(o, &sum, q->metrics);
     if (q->by_shard) {
         jw_k(w, "shards");
         jw_obj(w);
         for (uint32_t i = at; i < end; i++) {
             if (bc->acts[i].stats != NULL) {
-                write_shard_stats(w, bc->r, &bc->acts[i], q->metrics);
+                write_shard_stats(o, bc->r, &bc->acts[i], q->metrics);
             }
         }
         jw_obj_end(w);
@@ -111,6 +85,7 @@ static void stats_done(struct broadcast *bc)
     struct shard_stats all = {0};
     struct buf b;
     struct jsonw w;
+    struct stats_out o = stats_out_for(r, &w);
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &b, false);
     for (uint32_t i = 0; i < bc->n; i++) {
@@ -122,13 +97,13 @@ static void stats_done(struct broadcast *bc)
     broadcast_write_shards(bc, &w);
     jw_k(&w, "_all");
     jw_obj(&w);
-    write_sums(&w, &all, bc->n > bc->failed + bc->absent ? q->metrics : 0);
+    write_sums(&o, &all, bc->n > bc->failed + bc->absent ? q->metrics : 0);
     jw_obj_end(&w);
     if (q->by_index) {
         jw_k(&w, "indices");
         jw_obj(&w);
         for (uint32_t i = 0; i < bc->n;) {
-            i = write_index_stats(&w, bc, i, q);
+            i = write_index_stats(&o, bc, i, q);
         }
         jw_obj_end(&w);
     }
@@ -170,7 +145,7 @@ static void stats(struct rest *r)
     broadcast_path(r, &EXPAND_OPTIONS_STATS, &a, stats_done, q);
 }
 
-/* ---- _segments ----------------------------------------------------------------------------------------- */
+/* ---- _segments -------------------------------------------------------------------------------------------------------------------- */
 
 static void write_shard_segments(struct jsonw *w, const struct rest *r, const struct shard_act *a)
 {
@@ -189,7 +164,7 @@ static void write_shard_segments(struct jsonw *w, const struct rest *r, const st
     shard_key(w, a->rq.shard.shard);
     jw_arr(w);
     jw_obj(w);
-    write_routing(w, r, false);
+    stats_write_routing(w, r, false);
     jw_ki64(w, "num_committed_segments", committed);
     jw_ki64(w, "num_search_segments", searched);
     jw_k(w, "segments");
@@ -238,7 +213,7 @@ static void segments(struct rest *r)
     broadcast_path(r, &EXPAND_OPTIONS_STATS, &a, segments_done, NULL);
 }
 
-/* ---- _recovery ----------------------------------------------------------------------------------------- */
+/* ---- _recovery --------------------------------------------------------------------------------------------------------------------- */
 
 static void write_part(struct jsonw *w, const char *key, const char *const *counts, size_t n, bool details)
 {
@@ -271,8 +246,7 @@ static void write_target(struct jsonw *w, const struct rest *r)
     jw_obj_end(w);
 }
 
-/* A primary opens what is on its own disk: nothing is copied, and it has ended when there is somebody to
- * ask. */
+/* A primary opens what is on its own disk: nothing is copied, and it has ended when there is somebody to ask. */
 static void write_recovery(struct jsonw *w, const struct rest *r, const struct index_meta *m, uint32_t shard,
                            bool detailed)
 {

@@ -1,37 +1,147 @@
-/* The nodes and what they are at: _nodes, _nodes/stats, _tasks, pending tasks, cluster statistics in
- * outline. */
-#include "coordinator/rest/broadcast.h"
-#include "coordinator/rest/health.h"
-#include "coordinator/rest/stats.h"
+#include "coordinator/rest/nodes.h"
 
-#include "common/sys/process.h"
+/* ---- roles ---------------------------------------------------------------------------------------------------------------------- */
 
-struct nodes_rq {
-    bool none; /* the filter names no node that is here */
-    bool cluster;
+static const struct {
+    const char *name;
+    char letter;
+} roles[NODE_ROLES_N] = {
+    [NODE_DATA] = {"data", 'd'},
+    [NODE_DATA_COLD] = {"data_cold", 'c'},
+    [NODE_DATA_CONTENT] = {"data_content", 's'},
+    [NODE_DATA_FROZEN] = {"data_frozen", 'f'},
+    [NODE_DATA_HOT] = {"data_hot", 'h'},
+    [NODE_DATA_WARM] = {"data_warm", 'w'},
+    [NODE_INGEST] = {"ingest", 'i'},
+    [NODE_MASTER] = {"master", 'm'},
+    [NODE_ML] = {"ml", 'l'},
+    [NODE_REMOTE] = {"remote_cluster_client", 'r'},
+    [NODE_TRANSFORM] = {"transform", 't'},
+    [NODE_VOTING_ONLY] = {"voting_only", 'v'},
 };
 
-bool rest_node_wanted(const struct rest *r, struct str list)
+void nodes_write_roles(struct jsonw *w, unsigned set)
 {
-    static const char *const always[] = {"_all",        "_local",    "_master",    "*",
-                                         "master:true", "data:true", "ingest:true"};
-    struct str rest = list;
-    while (rest.p != NULL && rest.n > 0) {
-        struct str one = str_cut(rest, ',', &rest);
-        if (str_glob(one, r->co->o.node_id) || str_glob(one, r->co->o.node_name)
-            || str_glob(one, STR("127.0.0.1"))) {
-            return true;
+    jw_arr(w);
+    for (size_t i = 0; i < NODE_ROLES_N; i++) {
+        if ((set >> i & 1) != 0) {
+            jw_z(w, roles[i].name);
         }
-        for (size_t i = 0; i < ARRAY_LEN(always); i++) {
-            if (str_is(one, always[i])) {
-                return true;
+    }
+    jw_arr_end(w);
+}
+
+struct str nodes_role_letters(unsigned set, char out[16])
+{
+    size_t n = 0;
+    for (char c = 'a'; c <= 'z'; c++) {
+        for (size_t i = 0; i < NODE_ROLES_N; i++) {
+            if ((set >> i & 1) != 0 && roles[i].letter == c) {
+                out[n++] = c;
             }
         }
     }
-    return list.n == 0;
+    if (n == 0) {
+        out[n++] = '-';
+    }
+    return (struct str){out, n};
 }
 
-static void write_head(struct jsonw *w, const struct rest *r, int64_t n)
+/* ---- which nodes ----------------------------------------------------------------------------------------------------------------- */
+
+void nodes_report(const struct rest *r, struct node_report *out)
+{
+    r->co->o.report(r->co->o.self, out);
+}
+
+const struct node_meta *nodes_own(const struct rest *r)
+{
+    return cluster_node(r->state, r->co->o.node_id);
+}
+
+bool nodes_is_master(const struct rest *r)
+{
+    return r->state->nodes != NULL && str_eq(r->state->nodes->master, r->co->o.node_id);
+}
+
+/* "data:true", "rack:r1": a role puts the node in or out, an attribute only in. */
+static void apply_pair(const struct rest *r, const struct node_report *n, struct str name, struct str value,
+                       bool *in)
+{
+    const struct node_meta *own = nodes_own(r);
+    for (size_t i = 0; i < NODE_ROLES_N; i++) {
+        if (str_is(name, roles[i].name)) {
+            *in = (n->roles >> i & 1) != 0 ? str_is(value, "true") : *in;
+            return;
+        }
+    }
+    if (str_is(name, "coordinating_only")) {
+        bool only = (n->roles & (NODE_DATA_ROLES | 1U << NODE_INGEST | 1U << NODE_MASTER)) == 0;
+        *in = only ? str_is(value, "true") : *in;
+        return;
+    }
+    for (uint32_t i = 0; own != NULL && i < own->n_attrs; i++) {
+        *in |= str_glob(name, own->attrs[i].name) && str_glob(value, own->attrs[i].value);
+    }
+}
+
+bool rest_node_wanted(const struct rest *r, struct str list)
+{
+    struct node_report n;
+    struct str rest = list;
+    bool in = list.n == 0;
+    nodes_report(r, &n);
+    while (rest.p != NULL && rest.n > 0) {
+        struct str value, one = str_cut(rest, ',', &rest);
+        if (str_is(one, "_local") || str_is(one, "_all") || (str_is(one, "_master") && nodes_is_master(r))
+            || str_eq(one, r->co->o.node_id) || str_glob(one, r->co->o.node_name) || str_glob(one, n.host)
+            || str_glob(one, n.transport_address)) {
+            in = true;
+            continue;
+        }
+        struct str name = str_cut(one, ':', &value);
+        if (value.p != NULL) {
+            apply_pair(r, &n, name, value, &in);
+        }
+    }
+    return in;
+}
+
+enum err nodes_metrics(struct rest *r, struct str list, const char *const *names, size_t n, bool strict,
+                       unsigned *out)
+{
+    struct str rest = list;
+    bool all = list.n == 0, single = str_find(list, ',', 0) == SIZE_MAX;
+    *out = 0;
+    while (rest.p != NULL && rest.n > 0) {
+        struct str name = str_cut(rest, ',', &rest);
+        size_t i = 0;
+        if (str_is(name, "_all")) {
+            all = true;
+            continue;
+        }
+        while (i < n && !str_is(name, names[i])) {
+            i++;
+        }
+        if (i == n && strict) {
+            return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                           "request [%.*s] contains unrecognized metric: [%.*s]", STR_ARG(r->http->path),
+                           STR_ARG(name));
+        }
+        *out |= i < n ? 1U << i : 0U;
+    }
+    if (all && strict && !single) {
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                       "request [%.*s] contains _all and individual metrics [%.*s]", STR_ARG(r->http->path),
+                       STR_ARG(list));
+    }
+    *out = all ? (1U << n) - 1 : *out;
+    return ERR_OK;
+}
+
+/* ---- parts of answers ------------------------------------------------------------------------------------------------------------ */
+
+void nodes_write_head(struct jsonw *w, const struct rest *r, int64_t n)
 {
     jw_k(w, "_nodes");
     jw_obj(w);
@@ -42,177 +152,85 @@ static void write_head(struct jsonw *w, const struct rest *r, int64_t n)
     jw_kstr(w, "cluster_name", r->co->o.cluster_name);
 }
 
-static void write_node(struct jsonw *w, const struct rest *r)
+void nodes_write_attributes(struct jsonw *w, const struct rest *r)
 {
-    static const char *const roles[] = {"data", "ingest", "master", "remote_cluster_client"};
-    jw_kstr(w, "name", r->co->o.node_name);
-    jw_kz(w, "transport_address", "127.0.0.1:9300");
-    jw_kz(w, "host", "127.0.0.1");
-    jw_kz(w, "ip", "127.0.0.1");
-    jw_k(w, "roles");
+    const struct node_meta *own = nodes_own(r);
+    if (own == NULL || own->n_attrs == 0) {
+        return;
+    }
+    jw_k(w, "attributes");
+    jw_obj(w);
+    for (uint32_t i = 0; i < own->n_attrs; i++) {
+        jw_key(w, own->attrs[i].name);
+        jw_str(w, own->attrs[i].value);
+    }
+    jw_obj_end(w);
+}
+
+/* Sizes are Elasticsearch's, from the number of cores (ThreadPool.java): what clients compare with is the same. */
+void nodes_pools(const struct node_report *n, struct pool_row out[POOL_ROWS])
+{
+    const unsigned cores = MAX_OF(n->cores, 1U), half = (cores + 1) / 2, half5 = MIN_OF(half, 5U),
+                   half10 = MIN_OF(half, 10U);
+    const unsigned generic = MIN_OF(MAX_OF(4 * cores, 128U), 512U);
+    const struct pool_row rows[POOL_ROWS] = {
+        {"analyze", "fixed", 0, 1, 16, NULL, {0}},
+        {"fetch_shard_started", "scaling", 1, 2 * cores, -1, "5m", {0}},
+        {"fetch_shard_store", "scaling", 1, 2 * cores, -1, "5m", {0}},
+        {"flush", "scaling", 1, half5, -1, "5m", {0}},
+        {"force_merge", "fixed", 0, 1, -1, NULL, {0}},
+        {"generic", "scaling", 4, generic, -1, "30s", {0}},
+        {"get", "fixed", 0, cores, 1000, NULL, {0}},
+        {"listener", "fixed", 0, half10, -1, NULL, {0}},
+        {"management", "scaling", 1, 5, -1, "5m", {0}},
+        {"refresh", "scaling", 1, half10, -1, "5m", {0}},
+        {"search", "fixed_auto_queue_size", 0, cores * 3 / 2 + 1, 1000, NULL, {0}},
+        {"search_throttled", "fixed_auto_queue_size", 0, 1, 100, NULL, {0}},
+        {"snapshot", "scaling", 1, half5, -1, "5m", {0}},
+        {"system_read", "fixed", 0, half5, 2000, NULL, {0}},
+        {"system_write", "fixed", 0, half5, 1000, NULL, {0}},
+        {"warmer", "scaling", 1, half5, -1, "5m", {0}},
+        {"write", "fixed", 0, cores, 10000, NULL, {0}},
+    };
+    memcpy(out, rows, sizeof(rows));
+    for (size_t i = 0; i < POOL_ROWS; i++) {
+        for (unsigned k = 0; k < n->n_pools; k++) {
+            const struct pool_report *p = &n->pools[k];
+            if (strcmp(p->name, out[i].name) == 0) {
+                out[i].stats = p->stats;
+                out[i].max = p->threads_max;
+                out[i].core = MIN_OF(out[i].core, out[i].max);
+                out[i].queue_max = p->queue_max;
+            }
+        }
+    }
+}
+
+const struct plugin_row nodes_plugins[PLUGIN_ROWS] = {
+    {"analysis-ik", "IK Analyzer for Elasticsearch", "org.elasticsearch.plugin.analysis.ik.AnalysisIkPlugin"},
+    {"analysis-pinyin", "Pinyin Analysis for Elasticsearch",
+     "org.elasticsearch.plugin.analysis.pinyin.AnalysisPinyinPlugin"},
+};
+
+void nodes_write_plugins(struct jsonw *w)
+{
+    jw_k(w, "plugins");
     jw_arr(w);
-    for (size_t i = 0; i < ARRAY_LEN(roles); i++) {
-        jw_z(w, roles[i]);
+    for (size_t i = 0; i < PLUGIN_ROWS; i++) {
+        jw_obj(w);
+        jw_kz(w, "name", nodes_plugins[i].name);
+        jw_kz(w, "version", "7.12.1");
+        jw_kz(w, "elasticsearch_version", "7.12.1");
+        jw_kz(w, "java_version", "1.8");
+        jw_kz(w, "description", nodes_plugins[i].description);
+        jw_kz(w, "classname", nodes_plugins[i].class_name);
+        jw_k(w, "extended_plugins");
+        jw_arr(w);
+        jw_arr_end(w);
+        jw_kbool(w, "has_native_controller", false);
+        jw_kbool(w, "licensed", false);
+        jw_kz(w, "type", "isolated");
+        jw_obj_end(w);
     }
     jw_arr_end(w);
 }
-
-static void write_process(struct jsonw *w)
-{
-    struct process_stats p;
-    process_stats(&p);
-    jw_k(w, "process");
-    jw_obj(w);
-    jw_ki64(w, "open_file_descriptors", (int64_t)p.open_files);
-    jw_ki64(w, "max_file_descriptors", (int64_t)p.open_files_max);
-    jw_k(w, "cpu");
-    jw_obj(w);
-    jw_ki64(w, "total_in_millis", (int64_t)p.cpu_ms);
-    jw_obj_end(w);
-    jw_k(w, "mem");
-    jw_obj(w);
-    jw_ki64(w, "total_virtual_in_bytes", (int64_t)p.virtual_bytes);
-    jw_obj_end(w);
-    jw_obj_end(w);
-}
-
-static void stats_done(struct broadcast *bc)
-{
-    const struct nodes_rq *q = bc->user;
-    struct rest *r = bc->r;
-    struct shard_stats sum = {0};
-    struct shards_health h = cluster_health(r->state);
-    int64_t now = clock_wall_ms(r->co->o.clock);
-    struct buf b;
-    struct jsonw w;
-    for (uint32_t i = 0; i < bc->n; i++) {
-        if (bc->acts[i].stats != NULL) {
-            stats_add(&sum, bc->acts[i].stats);
-        }
-    }
-    broadcast_release(bc);
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
-    jw_obj(&w);
-    write_head(&w, r, q->none ? 0 : 1);
-    if (q->cluster) {
-        jw_kstr(&w, "cluster_uuid", r->state->cluster_uuid);
-        jw_ki64(&w, "timestamp", now);
-        jw_kz(&w, "status", health_name(h.status));
-        jw_k(&w, "indices");
-        jw_obj(&w);
-        jw_ki64(&w, "count", r->state->n_indices);
-    } else {
-        jw_k(&w, "nodes");
-        jw_obj(&w);
-    }
-    if (!q->none) {
-        if (!q->cluster) {
-            jw_key(&w, r->co->o.node_id);
-            jw_obj(&w);
-            jw_ki64(&w, "timestamp", now);
-            write_node(&w, r);
-            write_process(&w);
-            jw_k(&w, "indices");
-            jw_obj(&w);
-        }
-        stats_write(&w, &sum, STATS_ALL);
-        if (!q->cluster) {
-            jw_obj_end(&w);
-            jw_obj_end(&w);
-        }
-    }
-    jw_obj_end(&w);
-    jw_obj_end(&w);
-    rest_send(r, 200, &b);
-}
-
-static void gather(struct rest *r, bool cluster)
-{
-    struct shard_act a = {.action = SHARD_STATS};
-    struct nodes_rq *q = ARENA_NEW(r->arena, struct nodes_rq);
-    const struct index_target *t;
-    uint32_t n;
-    struct expand_options o = {true, true, EXPAND_OPEN | EXPAND_HIDDEN, false, false, 0};
-    rest_accept(r, "timeout");
-    rest_accept(r, "level");
-    enum err e = q != NULL ? resolve_indices(r->state, STR_NULL, &o, clock_wall_ms(r->co->o.clock), r->arena,
-                                             &t, &n, &r->em)
-                           : err_no_memory(&r->em);
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-        return;
-    }
-    q->cluster = cluster;
-    q->none = !rest_node_wanted(r, rest_param(r, "node"));
-    if (rest_ready(r)) {
-        broadcast_run(r, t, n, &a, stats_done, q);
-    }
-}
-
-static void node_stats(struct rest *r)
-{
-    gather(r, false);
-}
-
-static void cluster_stats(struct rest *r)
-{
-    gather(r, true);
-}
-
-static void nodes(struct rest *r)
-{
-    struct buf b;
-    struct jsonw w;
-    bool wanted = rest_node_wanted(r, rest_param(r, "node"));
-    rest_accept(r, "timeout");
-    rest_accept(r, "flat_settings");
-    if (!rest_ready(r)) {
-        return;
-    }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
-    jw_obj(&w);
-    write_head(&w, r, wanted ? 1 : 0);
-    jw_k(&w, "nodes");
-    jw_obj(&w);
-    if (wanted) {
-        jw_key(&w, r->co->o.node_id);
-        jw_obj(&w);
-        write_node(&w, r);
-        jw_kz(&w, "version", "7.12.1");
-        jw_obj_end(&w);
-    }
-    jw_obj_end(&w);
-    jw_obj_end(&w);
-    rest_send(r, 200, &b);
-}
-
-static void no_tasks(struct rest *r, const char *text)
-{
-    struct buf b;
-    if (!rest_ready(r)) {
-        return;
-    }
-    buf_init(&b, NULL, KIB);
-    buf_z(&b, text);
-    rest_send(r, 200, &b);
-}
-
-static void pending_tasks(struct rest *r)
-{
-    rest_accept(r, "local");
-    rest_accept(r, "master_timeout");
-    no_tasks(r, "{\"tasks\":[]}");
-}
-
-const struct route routes_nodes[] = {
-    {M_GET, "/_nodes", nodes},
-    {M_GET, "/_nodes/{node}", nodes},
-    {M_GET, "/_nodes/stats", node_stats},
-    {M_GET, "/_nodes/stats/indices", node_stats},
-    {M_GET, "/_nodes/{node}/stats", node_stats},
-    {M_GET, "/_cluster/stats", cluster_stats},
-    {M_GET, "/_cluster/pending_tasks", pending_tasks},
-};
-const size_t routes_nodes_n = ARRAY_LEN(routes_nodes);

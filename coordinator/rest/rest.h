@@ -1,8 +1,8 @@
 /* rest.h - one REST request: its path, parameters, body, and its one answer.
  *
- * A handler reads what it needs (every parameter it knows is marked as used), calls rest_ready() - which
- * refuses the request if it has parameters that nobody asked for - and answers now or later, from any thread,
- * with exactly one of the rest_send/rest_fail calls. Memory: r->arena, one thread at a time. */
+ * A handler reads what it needs (every parameter it knows is marked as used), calls rest_ready() - which refuses the request
+ * if it has parameters that nobody asked for - and answers now or later, from any thread, with exactly one of the
+ * rest_send/rest_fail calls. Memory: r->arena, one thread at a time. */
 #ifndef COORDINATOR_REST_REST_H
 #define COORDINATOR_REST_REST_H
 
@@ -71,8 +71,7 @@ struct route {
 /* ---- routing (router.c) ---- */
 enum err router_new(struct router **out, struct arena *arena, struct errmsg *em);
 bool router_add(struct router *r, const struct route *routes, size_t n, struct arena *arena);
-/* Finds the handler and fills rq->path; NULL with *allowed != 0: other methods would do; 0: nothing at
- * all. */
+/* Finds the handler and fills rq->path; NULL with *allowed != 0: other methods would do; 0: nothing at all. */
 rest_handler router_find(const struct router *r, struct rest *rq, const struct str *parts, unsigned n_parts,
                          unsigned *allowed);
 
@@ -90,8 +89,7 @@ enum err rest_time(struct rest *r, const char *name, int64_t otherwise_ms, int64
 enum err rest_list(struct rest *r, const char *name, const struct str **out, uint32_t *n);
 /* Marks a parameter that Elasticsearch takes and that changes nothing here (master_timeout and the like). */
 void rest_accept(struct rest *r, const char *name);
-/* The parsed body in *out, NULL when there is none (also `source` as parameter). Errors of syntax are in
- * r->em. */
+/* The parsed body in *out, NULL when there is none (also `source` as parameter). Errors of syntax are in r->em. */
 enum err rest_body(struct rest *r, const struct json **out);
 /* As rest_body, but a missing body is refused (parse_exception). */
 enum err rest_body_required(struct rest *r, const struct json **out);
@@ -148,16 +146,15 @@ struct index_target {
     uint32_t n_filters;
     struct str search_routing; /* of the aliases, joined by commas; p == NULL: none */
 };
-/* What an expression ("a,b*,-c", "_all", empty: all) names, sorted by name, in the arena. ERR_INDEX_NOT_FOUND
- * and the like. */
+/* What an expression ("a,b*,-c", "_all", empty: all) names, sorted by name, in the arena. ERR_INDEX_NOT_FOUND and the like. */
 enum err resolve_indices(const struct cluster_state *s, struct str expression, const struct expand_options *o,
                          int64_t now_ms, struct arena *arena, const struct index_target **out, uint32_t *n,
                          struct errmsg *em);
 /* "<logs-{now/d}>" as the name that it means; any other name is itself. */
 enum err resolve_date_math(struct str name, int64_t now_ms, struct arena *arena, struct str *out,
                            struct errmsg *em);
-/* The one index that a document goes to: an index, or an alias with a write index. *auto_create: there is
- * none, but it may be created. The alias's routing, when it has one, in *routing (p == NULL otherwise). */
+/* The one index that a document goes to: an index, or an alias with a write index. *auto_create: there is none, but it may be
+ * created. The alias's routing, when it has one, in *routing (p == NULL otherwise). */
 enum err resolve_write(const struct cluster_state *s, struct str name, int64_t now_ms, struct arena *arena,
                        const struct index_meta **out, const struct alias_meta **alias, struct str *concrete,
                        struct errmsg *em);
@@ -176,7 +173,8 @@ extern const size_t routes_root_n, routes_index_n, routes_document_n, routes_upd
 extern const struct route routes_by_query[], routes_reindex[], routes_tasks[];
 extern const size_t routes_by_query_n, routes_reindex_n, routes_tasks_n;
 extern const struct route routes_health[], routes_index_stats[], routes_cat[], routes_cat_indices[],
-    routes_nodes[];
-extern const size_t routes_health_n, routes_index_stats_n, routes_cat_n, routes_cat_indices_n, routes_nodes_n;
+    routes_nodes[], routes_nodes_stats[], routes_cluster_stats[], routes_cat_nodes[], routes_cat_shards[];
+extern const size_t routes_health_n, routes_index_stats_n, routes_cat_n, routes_cat_indices_n, routes_nodes_n,
+    routes_nodes_stats_n, routes_cluster_stats_n, routes_cat_nodes_n, routes_cat_shards_n;
 
 #endif

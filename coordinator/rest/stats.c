@@ -1,178 +1,223 @@
 #include "coordinator/rest/stats.h"
 
+#include "common/base/time_text.h"
+
 #define NS_PER_MS 1000000
 
 /* ---- sections ------------------------------------------------------------------------------------------ */
 
-static void put(struct jsonw *w, const char *key, uint64_t v)
+/* ByteSizeValue.toString(): the largest unit, one digit behind the point, cut off and left out when zero. */
+static void put_bytes(struct buf *b, uint64_t v)
 {
-    jw_k(w, key);
-    jw_u64(w, v);
+    static const char *const units[] = {"b", "kb", "mb", "gb", "tb", "pb"};
+    size_t i = 0;
+    uint64_t tenths = 0;
+    for (; v >= KIB && i + 1 < ARRAY_LEN(units); i++) {
+        tenths = (v % KIB) * 10 / KIB;
+        v /= KIB;
+    }
+    buf_u64(b, v);
+    if (tenths > 0) {
+        buf_printf(b, ".%u", (unsigned)tenths);
+    }
+    buf_z(b, units[i]);
 }
 
-static void write_docs(struct jsonw *w, const struct shard_stats *s)
+void stats_put_as(const struct stats_out *o, const char *words, const char *key, uint64_t v)
 {
-    put(w, "count", s->docs);
-    put(w, "deleted", s->docs_deleted);
+    struct str name = str_of(key);
+    bool bytes = str_ends(name, STR("_in_bytes")), ms = str_ends(name, STR("_in_millis"));
+    if (o->human && (bytes || ms)) {
+        struct buf b;
+        struct str shorter = str_slice(name, 0, name.n - (bytes ? 9 : 10));
+        buf_init(&b, NULL, KIB);
+        if (bytes) {
+            put_bytes(&b, v);
+        } else {
+            time_put_ns(&b, (int64_t)(v * NS_PER_MS));
+        }
+        jw_key(o->w, words != NULL ? str_of(words) : shorter);
+        jw_str(o->w, buf_view(&b));
+        buf_fini(&b);
+    }
+    jw_k(o->w, key);
+    jw_u64(o->w, v);
 }
 
-static void write_store(struct jsonw *w, const struct shard_stats *s)
+void stats_put(const struct stats_out *o, const char *key, uint64_t v)
 {
-    put(w, "size_in_bytes", s->store_bytes);
-    jw_ki64(w, "reserved_in_bytes", 0);
+    stats_put_as(o, NULL, key, v);
 }
 
-static void write_indexing(struct jsonw *w, const struct shard_stats *s)
+struct stats_out stats_out_for(struct rest *r, struct jsonw *w)
 {
-    put(w, "index_total", s->index_total);
-    put(w, "index_time_in_millis", s->index_ns / NS_PER_MS);
-    jw_ki64(w, "index_current", 0);
-    put(w, "index_failed", s->index_failed);
-    put(w, "delete_total", s->delete_total);
-    put(w, "delete_time_in_millis", s->delete_ns / NS_PER_MS);
-    jw_ki64(w, "delete_current", 0);
-    put(w, "noop_update_total", s->noop_updates);
-    jw_kbool(w, "is_throttled", false);
-    jw_ki64(w, "throttle_time_in_millis", 0);
+    struct str v = rest_param(r, "human");
+    return (struct stats_out){w, v.p != NULL && !str_is(v, "false")};
 }
 
-static void write_get(struct jsonw *w, const struct shard_stats *s)
+static void write_docs(const struct stats_out *o, const struct shard_stats *s)
 {
-    put(w, "total", s->get_total);
-    put(w, "time_in_millis", s->get_ns / NS_PER_MS);
-    put(w, "exists_total", s->get_total - s->get_missing);
-    put(w, "exists_time_in_millis", s->get_ns / NS_PER_MS);
-    put(w, "missing_total", s->get_missing);
-    jw_ki64(w, "missing_time_in_millis", 0);
-    jw_ki64(w, "current", 0);
+    stats_put(o, "count", s->docs);
+    stats_put(o, "deleted", s->docs_deleted);
 }
 
-static void write_search(struct jsonw *w, const struct shard_stats *s)
+static void write_store(const struct stats_out *o, const struct shard_stats *s)
 {
-    put(w, "open_contexts", s->contexts);
-    put(w, "query_total", s->query_total);
-    put(w, "query_time_in_millis", s->query_ns / NS_PER_MS);
-    put(w, "query_current", s->query_current);
-    put(w, "fetch_total", s->fetch_total);
-    put(w, "fetch_time_in_millis", s->fetch_ns / NS_PER_MS);
-    jw_ki64(w, "fetch_current", 0);
-    put(w, "scroll_total", s->scroll_total);
-    jw_ki64(w, "scroll_time_in_millis", 0);
-    jw_ki64(w, "scroll_current", 0);
-    put(w, "suggest_total", s->suggest_total);
-    jw_ki64(w, "suggest_time_in_millis", 0);
-    jw_ki64(w, "suggest_current", 0);
+    stats_put(o, "size_in_bytes", s->store_bytes);
+    stats_put(o, "reserved_in_bytes", 0);
 }
 
-static void write_merge(struct jsonw *w, const struct shard_stats *s)
+static void write_indexing(const struct stats_out *o, const struct shard_stats *s)
 {
-    jw_ki64(w, "current", 0);
-    jw_ki64(w, "current_docs", 0);
-    jw_ki64(w, "current_size_in_bytes", 0);
-    put(w, "total", s->merge_total);
-    put(w, "total_time_in_millis", s->merge_ns / NS_PER_MS);
-    put(w, "total_docs", s->merge_docs);
-    put(w, "total_size_in_bytes", s->merge_bytes);
-    jw_ki64(w, "total_stopped_time_in_millis", 0);
-    jw_ki64(w, "total_throttled_time_in_millis", 0);
-    jw_ki64(w, "total_auto_throttle_in_bytes", 0);
+    stats_put(o, "index_total", s->index_total);
+    stats_put(o, "index_time_in_millis", s->index_ns / NS_PER_MS);
+    stats_put(o, "index_current", 0);
+    stats_put(o, "index_failed", s->index_failed);
+    stats_put(o, "delete_total", s->delete_total);
+    stats_put(o, "delete_time_in_millis", s->delete_ns / NS_PER_MS);
+    stats_put(o, "delete_current", 0);
+    stats_put(o, "noop_update_total", s->noop_updates);
+    jw_kbool(o->w, "is_throttled", false);
+    stats_put(o, "throttle_time_in_millis", 0);
 }
 
-static void write_refresh(struct jsonw *w, const struct shard_stats *s)
+static void write_get(const struct stats_out *o, const struct shard_stats *s)
 {
-    put(w, "total", s->refresh_total);
-    put(w, "total_time_in_millis", s->refresh_ns / NS_PER_MS);
-    put(w, "external_total", s->refresh_total);
-    put(w, "external_total_time_in_millis", s->refresh_ns / NS_PER_MS);
-    jw_ki64(w, "listeners", 0);
+    stats_put(o, "total", s->get_total);
+    stats_put_as(o, "getTime", "time_in_millis", s->get_ns / NS_PER_MS);
+    stats_put(o, "exists_total", s->get_total - s->get_missing);
+    stats_put(o, "exists_time_in_millis", s->get_ns / NS_PER_MS);
+    stats_put(o, "missing_total", s->get_missing);
+    stats_put(o, "missing_time_in_millis", 0);
+    stats_put(o, "current", 0);
 }
 
-static void write_flush(struct jsonw *w, const struct shard_stats *s)
+static void write_search(const struct stats_out *o, const struct shard_stats *s)
 {
-    put(w, "total", s->flush_total);
-    jw_ki64(w, "periodic", 0);
-    put(w, "total_time_in_millis", s->flush_ns / NS_PER_MS);
+    stats_put(o, "open_contexts", s->contexts);
+    stats_put(o, "query_total", s->query_total);
+    stats_put(o, "query_time_in_millis", s->query_ns / NS_PER_MS);
+    stats_put(o, "query_current", s->query_current);
+    stats_put(o, "fetch_total", s->fetch_total);
+    stats_put(o, "fetch_time_in_millis", s->fetch_ns / NS_PER_MS);
+    stats_put(o, "fetch_current", 0);
+    stats_put(o, "scroll_total", s->scroll_total);
+    stats_put(o, "scroll_time_in_millis", 0);
+    stats_put(o, "scroll_current", 0);
+    stats_put(o, "suggest_total", s->suggest_total);
+    stats_put(o, "suggest_time_in_millis", 0);
+    stats_put(o, "suggest_current", 0);
 }
 
-static void write_warmer(struct jsonw *w, const struct shard_stats *s)
+static void write_merge(const struct stats_out *o, const struct shard_stats *s)
+{
+    stats_put(o, "current", 0);
+    stats_put(o, "current_docs", 0);
+    stats_put(o, "current_size_in_bytes", 0);
+    stats_put(o, "total", s->merge_total);
+    stats_put(o, "total_time_in_millis", s->merge_ns / NS_PER_MS);
+    stats_put(o, "total_docs", s->merge_docs);
+    stats_put(o, "total_size_in_bytes", s->merge_bytes);
+    stats_put(o, "total_stopped_time_in_millis", 0);
+    stats_put(o, "total_throttled_time_in_millis", 0);
+    stats_put(o, "total_auto_throttle_in_bytes", 0);
+}
+
+static void write_refresh(const struct stats_out *o, const struct shard_stats *s)
+{
+    stats_put(o, "total", s->refresh_total);
+    stats_put(o, "total_time_in_millis", s->refresh_ns / NS_PER_MS);
+    stats_put(o, "external_total", s->refresh_total);
+    stats_put(o, "external_total_time_in_millis", s->refresh_ns / NS_PER_MS);
+    stats_put(o, "listeners", 0);
+}
+
+static void write_flush(const struct stats_out *o, const struct shard_stats *s)
+{
+    stats_put(o, "total", s->flush_total);
+    stats_put(o, "periodic", 0);
+    stats_put(o, "total_time_in_millis", s->flush_ns / NS_PER_MS);
+}
+
+static void write_warmer(const struct stats_out *o, const struct shard_stats *s)
 {
     (void)s;
-    jw_ki64(w, "current", 0);
-    jw_ki64(w, "total", 0);
-    jw_ki64(w, "total_time_in_millis", 0);
+    stats_put(o, "current", 0);
+    stats_put(o, "total", 0);
+    stats_put(o, "total_time_in_millis", 0);
 }
 
-static void write_query_cache(struct jsonw *w, const struct shard_stats *s)
+static void write_query_cache(const struct stats_out *o, const struct shard_stats *s)
 {
-    put(w, "memory_size_in_bytes", s->filter_bytes);
-    put(w, "total_count", s->filter_hits + s->filter_misses);
-    put(w, "hit_count", s->filter_hits);
-    put(w, "miss_count", s->filter_misses);
-    put(w, "cache_size", s->filter_count);
-    put(w, "cache_count", s->filter_count + s->filter_evictions);
-    put(w, "evictions", s->filter_evictions);
+    stats_put(o, "memory_size_in_bytes", s->filter_bytes);
+    stats_put(o, "total_count", s->filter_hits + s->filter_misses);
+    stats_put(o, "hit_count", s->filter_hits);
+    stats_put(o, "miss_count", s->filter_misses);
+    stats_put(o, "cache_size", s->filter_count);
+    stats_put(o, "cache_count", s->filter_count + s->filter_evictions);
+    stats_put(o, "evictions", s->filter_evictions);
 }
 
-static void write_fielddata(struct jsonw *w, const struct shard_stats *s)
-{
-    (void)s;
-    jw_ki64(w, "memory_size_in_bytes", 0);
-    jw_ki64(w, "evictions", 0);
-}
-
-static void write_completion(struct jsonw *w, const struct shard_stats *s)
-{
-    put(w, "size_in_bytes", s->completion_bytes);
-}
-
-static void write_segments(struct jsonw *w, const struct shard_stats *s)
-{
-    put(w, "count", s->segments);
-    put(w, "memory_in_bytes", s->segment_memory_bytes);
-    jw_ki64(w, "terms_memory_in_bytes", 0);
-    jw_ki64(w, "stored_fields_memory_in_bytes", 0);
-    jw_ki64(w, "term_vectors_memory_in_bytes", 0);
-    jw_ki64(w, "norms_memory_in_bytes", 0);
-    jw_ki64(w, "points_memory_in_bytes", 0);
-    jw_ki64(w, "doc_values_memory_in_bytes", 0);
-    put(w, "index_writer_memory_in_bytes", s->buffer_bytes);
-    put(w, "version_map_memory_in_bytes", s->version_map_bytes);
-    jw_ki64(w, "fixed_bit_set_memory_in_bytes", 0);
-    jw_ki64(w, "max_unsafe_auto_id_timestamp", -1);
-    jw_k(w, "file_sizes");
-    jw_obj(w);
-    jw_obj_end(w);
-}
-
-static void write_translog(struct jsonw *w, const struct shard_stats *s)
-{
-    put(w, "operations", s->translog_ops);
-    put(w, "size_in_bytes", s->translog_bytes);
-    put(w, "uncommitted_operations", s->translog_uncommitted_ops);
-    put(w, "uncommitted_size_in_bytes", s->translog_uncommitted_bytes);
-    jw_ki64(w, "earliest_last_modified_age", 0);
-}
-
-static void write_request_cache(struct jsonw *w, const struct shard_stats *s)
+static void write_fielddata(const struct stats_out *o, const struct shard_stats *s)
 {
     (void)s;
-    jw_ki64(w, "memory_size_in_bytes", 0);
-    jw_ki64(w, "evictions", 0);
-    jw_ki64(w, "hit_count", 0);
-    jw_ki64(w, "miss_count", 0);
+    stats_put(o, "memory_size_in_bytes", 0);
+    stats_put(o, "evictions", 0);
 }
 
-static void write_recovery(struct jsonw *w, const struct shard_stats *s)
+static void write_completion(const struct stats_out *o, const struct shard_stats *s)
+{
+    stats_put(o, "size_in_bytes", s->completion_bytes);
+}
+
+static void write_segments(const struct stats_out *o, const struct shard_stats *s)
+{
+    stats_put(o, "count", s->segments);
+    stats_put(o, "memory_in_bytes", s->segment_memory_bytes);
+    stats_put(o, "terms_memory_in_bytes", 0);
+    stats_put(o, "stored_fields_memory_in_bytes", 0);
+    stats_put(o, "term_vectors_memory_in_bytes", 0);
+    stats_put(o, "norms_memory_in_bytes", 0);
+    stats_put(o, "points_memory_in_bytes", 0);
+    stats_put(o, "doc_values_memory_in_bytes", 0);
+    stats_put(o, "index_writer_memory_in_bytes", s->buffer_bytes);
+    stats_put(o, "version_map_memory_in_bytes", s->version_map_bytes);
+    stats_put(o, "fixed_bit_set_memory_in_bytes", 0);
+    jw_ki64(o->w, "max_unsafe_auto_id_timestamp", -1);
+    jw_k(o->w, "file_sizes");
+    jw_obj(o->w);
+    jw_obj_end(o->w);
+}
+
+static void write_translog(const struct stats_out *o, const struct shard_stats *s)
+{
+    stats_put(o, "operations", s->translog_ops);
+    stats_put(o, "size_in_bytes", s->translog_bytes);
+    stats_put(o, "uncommitted_operations", s->translog_uncommitted_ops);
+    stats_put(o, "uncommitted_size_in_bytes", s->translog_uncommitted_bytes);
+    stats_put(o, "earliest_last_modified_age", 0);
+}
+
+static void write_request_cache(const struct stats_out *o, const struct shard_stats *s)
 {
     (void)s;
-    jw_ki64(w, "current_as_source", 0);
-    jw_ki64(w, "current_as_target", 0);
-    jw_ki64(w, "throttle_time_in_millis", 0);
+    stats_put(o, "memory_size_in_bytes", 0);
+    stats_put(o, "evictions", 0);
+    stats_put(o, "hit_count", 0);
+    stats_put(o, "miss_count", 0);
+}
+
+static void write_recovery(const struct stats_out *o, const struct shard_stats *s)
+{
+    (void)s;
+    stats_put(o, "current_as_source", 0);
+    stats_put(o, "current_as_target", 0);
+    stats_put(o, "throttle_time_in_millis", 0);
 }
 
 static const struct {
     const char *metric, *key;
-    void (*write)(struct jsonw *w, const struct shard_stats *s);
+    void (*write)(const struct stats_out *o, const struct shard_stats *s);
 } sections[] = {
     {"docs", "docs", write_docs},
     {"store", "store", write_store},
@@ -222,16 +267,49 @@ enum err stats_metrics(struct rest *r, struct str list, const char *what, unsign
     return ERR_OK;
 }
 
-void stats_write(struct jsonw *w, const struct shard_stats *s, unsigned metrics)
+void stats_write(const struct stats_out *o, const struct shard_stats *s, unsigned metrics)
 {
     for (size_t i = 0; i < ARRAY_LEN(sections); i++) {
         if ((metrics >> i & 1) != 0) {
-            jw_k(w, sections[i].key);
-            jw_obj(w);
-            sections[i].write(w, s);
-            jw_obj_end(w);
+            jw_k(o->w, sections[i].key);
+            jw_obj(o->w);
+            sections[i].write(o, s);
+            jw_obj_end(o->w);
         }
     }
+}
+
+void stats_write_routing(struct jsonw *w, const struct rest *r, bool relocation)
+{
+    jw_k(w, "routing");
+    jw_obj(w);
+    jw_kz(w, "state", "STARTED");
+    jw_kbool(w, "primary", true);
+    jw_kstr(w, "node", r->co->o.node_id);
+    if (relocation) {
+        jw_k(w, "relocating_node");
+        jw_null(w);
+    }
+    jw_obj_end(w);
+}
+
+void stats_write_shard(const struct stats_out *o, const struct rest *r, const struct shard_stats *s,
+                       unsigned metrics)
+{
+    struct jsonw *w = o->w;
+    stats_write_routing(w, r, true);
+    stats_write(o, s, metrics);
+    jw_k(w, "commit");
+    jw_obj(w);
+    jw_kstr(w, "id", s->commit_id);
+    jw_ki64(w, "num_docs", (int64_t)s->docs);
+    jw_obj_end(w);
+    jw_k(w, "seq_no");
+    jw_obj(w);
+    jw_ki64(w, "max_seq_no", s->max_seq_no);
+    jw_ki64(w, "local_checkpoint", s->local_checkpoint);
+    jw_ki64(w, "global_checkpoint", s->global_checkpoint);
+    jw_obj_end(w);
 }
 
 void stats_add(struct shard_stats *sum, const struct shard_stats *s)

@@ -13,7 +13,21 @@
  * ("metric"). */
 enum err stats_metrics(struct rest *r, struct str list, const char *what, unsigned *out);
 void stats_add(struct shard_stats *sum, const struct shard_stats *s);
+/* Where numbers go, and whether words go with them. */
+struct stats_out {
+    struct jsonw *w;
+    bool human; /* "size": "1.5kb" in front of "size_in_bytes" */
+};
+struct stats_out stats_out_for(struct rest *r, struct jsonw *w);
+/* A number; words too for those whose names end in _in_bytes or _in_millis, under the name without that. */
+void stats_put(const struct stats_out *o, const char *key, uint64_t v);
+/* The words under a name of their own (NULL: as above). */
+void stats_put_as(const struct stats_out *o, const char *words, const char *key, uint64_t v);
 /* The sections, without braces. */
-void stats_write(struct jsonw *w, const struct shard_stats *s, unsigned metrics);
+void stats_write(const struct stats_out *o, const struct shard_stats *s, unsigned metrics);
+/* "routing" of a copy that serves here; then, with the sections, its commit and sequence numbers. Without braces. */
+void stats_write_routing(struct jsonw *w, const struct rest *r, bool relocation);
+void stats_write_shard(const struct stats_out *o, const struct rest *r, const struct shard_stats *s,
+                       unsigned metrics);
 
 #endif

@@ -1,0 +1,371 @@
+/* The _cat endpoints about shards, their segments and how they came up. */
+#include "coordinator/rest/broadcast.h"
+#include "coordinator/rest/cat_counters.h"
+#include "coordinator/rest/nodes.h"
+#include "coordinator/rest/stats.h"
+
+#include "common/base/date.h"
+
+enum { SHARDS_DOCS = 4, SHARDS_UNASSIGNED = 10 }; /* places in the table below */
+static const struct table_column shards_columns[] = {
+    {"index", "i,idx", "index name", false, false},
+    {"shard", "s,sh", "shard name", false, false},
+    {"prirep", "p,pr,primaryOrReplica", "primary or replica", false, false},
+    {"state", "st", "shard state", false, false},
+    {"docs", "d,dc", "number of docs in shard", true, false},
+    {"store", "sto", "store size of shard (how much disk it uses)", true, false},
+    {"ip", NULL, "ip of node where it lives", false, false},
+    {"id", NULL, "unique id of node where it lives", false, true},
+    {"node", "n", "name of node where it lives", false, false},
+    {"sync_id", "sync_id", "sync id", false, true},
+    {"unassigned.reason", "ur", "reason shard is unassigned", false, true},
+    {"unassigned.at", "ua", "time shard became unassigned (UTC)", false, true},
+    {"unassigned.for", "uf", "time has been unassigned", false, true},
+    {"unassigned.details", "ud", "additional details as to why the shard became unassigned", false, true},
+    {"recoverysource.type", "rs", "recovery source type", false, true},
+    {"completion.size", "cs,completionSize", "size of completion", true, true},
+    {"fielddata.memory_size", "fm,fielddataMemory", "used fielddata cache", true, true},
+    {"fielddata.evictions", "fe,fielddataEvictions", "fielddata evictions", true, true},
+    {"query_cache.memory_size", "qcm,queryCacheMemory", "used query cache", true, true},
+    {"query_cache.evictions", "qce,queryCacheEvictions", "query cache evictions", true, true},
+    {"flush.total", "ft,flushTotal", "number of flushes", true, true},
+    {"flush.total_time", "ftt,flushTotalTime", "time spent in flush", true, true},
+    {"get.current", "gc,getCurrent", "number of current get ops", true, true},
+    {"get.time", "gti,getTime", "time spent in get", true, true},
+    {"get.total", "gto,getTotal", "number of get ops", true, true},
+    {"get.exists_time", "geti,getExistsTime", "time spent in successful gets", true, true},
+    {"get.exists_total", "geto,getExistsTotal", "number of successful gets", true, true},
+    {"get.missing_time", "gmti,getMissingTime", "time spent in failed gets", true, true},
+    {"get.missing_total", "gmto,getMissingTotal", "number of failed gets", true, true},
+    {"indexing.delete_current", "idc,indexingDeleteCurrent", "number of current deletions", true, true},
+    {"indexing.delete_time", "idti,indexingDeleteTime", "time spent in deletions", true, true},
+    {"indexing.delete_total", "idto,indexingDeleteTotal", "number of delete ops", true, true},
+    {"indexing.index_current", "iic,indexingIndexCurrent", "number of current indexing ops", true, true},
+    {"indexing.index_time", "iiti,indexingIndexTime", "time spent in indexing", true, true},
+    {"indexing.index_total", "iito,indexingIndexTotal", "number of indexing ops", true, true},
+    {"indexing.index_failed", "iif,indexingIndexFailed", "number of failed indexing ops", true, true},
+    {"merges.current", "mc,mergesCurrent", "number of current merges", true, true},
+    {"merges.current_docs", "mcd,mergesCurrentDocs", "number of current merging docs", true, true},
+    {"merges.current_size", "mcs,mergesCurrentSize", "size of current merges", true, true},
+    {"merges.total", "mt,mergesTotal", "number of completed merge ops", true, true},
+    {"merges.total_docs", "mtd,mergesTotalDocs", "docs merged", true, true},
+    {"merges.total_size", "mts,mergesTotalSize", "size merged", true, true},
+    {"merges.total_time", "mtt,mergesTotalTime", "time spent in merges", true, true},
+    {"refresh.total", "rto,refreshTotal", "total refreshes", true, true},
+    {"refresh.time", "rti,refreshTime", "time spent in refreshes", true, true},
+    {"refresh.external_total", "rto,refreshTotal", "total external refreshes", true, true},
+    {"refresh.external_time", "rti,refreshTime", "time spent in external refreshes", true, true},
+    {"refresh.listeners", "rli,refreshListeners", "number of pending refresh listeners", true, true},
+    {"search.fetch_current", "sfc,searchFetchCurrent", "current fetch phase ops", true, true},
+    {"search.fetch_time", "sfti,searchFetchTime", "time spent in fetch phase", true, true},
+    {"search.fetch_total", "sfto,searchFetchTotal", "total fetch ops", true, true},
+    {"search.open_contexts", "so,searchOpenContexts", "open search contexts", true, true},
+    {"search.query_current", "sqc,searchQueryCurrent", "current query phase ops", true, true},
+    {"search.query_time", "sqti,searchQueryTime", "time spent in query phase", true, true},
+    {"search.query_total", "sqto,searchQueryTotal", "total query phase ops", true, true},
+    {"search.scroll_current", "scc,searchScrollCurrent", "open scroll contexts", true, true},
+    {"search.scroll_time", "scti,searchScrollTime", "time scroll contexts held open", true, true},
+    {"search.scroll_total", "scto,searchScrollTotal", "completed scroll contexts", true, true},
+    {"segments.count", "sc,segmentsCount", "number of segments", true, true},
+    {"segments.memory", "sm,segmentsMemory", "memory used by segments", true, true},
+    {"segments.index_writer_memory", "siwm,segmentsIndexWriterMemory", "memory used by index writer", true,
+     true},
+    {"segments.version_map_memory", "svmm,segmentsVersionMapMemory", "memory used by version map", true,
+     true},
+    {"segments.fixed_bitset_memory", "sfbm,fixedBitsetMemory",
+     "memory used by fixed bit sets for nested object field types and type filters for types referred in "
+     "_parent fields",
+     true, true},
+    {"seq_no.max", "sqm,maxSeqNo", "max sequence number", true, true},
+    {"seq_no.local_checkpoint", "sql,localCheckpoint", "local checkpoint", true, true},
+    {"seq_no.global_checkpoint", "sqg,globalCheckpoint", "global checkpoint", true, true},
+    {"warmer.current", "wc,warmerCurrent", "current warmer ops", true, true},
+    {"warmer.total", "wto,warmerTotal", "total warmer ops", true, true},
+    {"warmer.total_time", "wtt,warmerTotalTime", "time spent in warmers", true, true},
+    {"path.data", "pd,dataPath", "shard data path", true, true},
+    {"path.state", "ps,statsPath", "shard state path", true, true},
+};
+
+static const struct table_column segments_columns[] = {
+    {"index", "i,idx", "index name", false, false},
+    {"shard", "s,sh", "shard name", false, false},
+    {"prirep", "p,pr,primaryOrReplica", "primary or replica", false, false},
+    {"ip", NULL, "ip of node where it lives", false, false},
+    {"id", NULL, "unique id of node where it lives", false, true},
+    {"segment", "seg", "segment name", false, false},
+    {"generation", "g,gen", "segment generation", false, false},
+    {"docs.count", "dc,docsCount", "number of docs in segment", true, false},
+    {"docs.deleted", "dd,docsDeleted", "number of deleted docs in segment", true, false},
+    {"size", "si", "segment size in bytes", true, false},
+    {"size.memory", "sm,sizeMemory", "segment memory in bytes", true, false},
+    {"committed", "ic,isCommitted", "is segment committed", false, false},
+    {"searchable", "is,isSearchable", "is segment searched", false, false},
+    {"version", "v,ver", "version", false, false},
+    {"compound", "ico,isCompound", "is segment compound", false, false},
+};
+
+static const struct table_column recovery_columns[] = {
+    {"index", "i,idx", "index name", false, false},
+    {"shard", "s,sh", "shard name", false, false},
+    {"start_time", "start", "recovery start time", false, true},
+    {"start_time_millis", "start_millis", "recovery start time in epoch milliseconds", false, true},
+    {"stop_time", "stop", "recovery stop time", false, true},
+    {"stop_time_millis", "stop_millis", "recovery stop time in epoch milliseconds", false, true},
+    {"time", "t,ti", "recovery time", false, false},
+    {"type", "ty", "recovery type", false, false},
+    {"stage", "st", "recovery stage", false, false},
+    {"source_host", "shost", "source host", false, false},
+    {"source_node", "snode", "source node name", false, false},
+    {"target_host", "thost", "target host", false, false},
+    {"target_node", "tnode", "target node name", false, false},
+    {"repository", "rep", "repository", false, false},
+    {"snapshot", "snap", "snapshot", false, false},
+    {"files", "f", "number of files to recover", false, false},
+    {"files_recovered", "fr", "files recovered", false, false},
+    {"files_percent", "fp", "percent of files recovered", false, false},
+    {"files_total", "tf", "total number of files", false, false},
+    {"bytes", "b", "number of bytes to recover", false, false},
+    {"bytes_recovered", "br", "bytes recovered", false, false},
+    {"bytes_percent", "bp", "percent of bytes recovered", false, false},
+    {"bytes_total", "tb", "total number of bytes", false, false},
+    {"translog_ops", "to", "number of translog ops to recover", false, false},
+    {"translog_ops_recovered", "tor", "translog ops recovered", false, false},
+    {"translog_ops_percent", "top", "percent of translog ops recovered", false, false},
+};
+
+/* ---- shards -------------------------------------------------------------------------------------------------------------------- */
+
+/* From "docs" on: all null but why the shard has no place. */
+static void unassigned_cells(struct table *t, const struct shard_down *d)
+{
+    const struct date_format *f;
+    struct buf at;
+    buf_init(&at, NULL, 64);
+    for (size_t i = SHARDS_DOCS; i < SHARDS_UNASSIGNED; i++) {
+        table_null(t);
+    }
+    table_z(t, "ALLOCATION_FAILED");
+    if (date_format_new(&f, STR("strict_date_time"), t->r->arena, NULL) == ERR_OK
+        && date_print_ms(f, d->since_ms, NULL, &at)) {
+        table_f(t, "%.*s", STR_ARG(buf_view(&at)));
+    } else {
+        table_null(t);
+    }
+    buf_fini(&at);
+    table_ms(t, clock_wall_ms(t->r->co->o.clock) - d->since_ms);
+    table_f(t, "failed shard, tried %u times: %.*s", d->tries, STR_ARG(d->details));
+}
+
+static void shard_row(struct table *t, const struct shard_act *a)
+{
+    const struct shard_stats *s = a->stats;
+    const struct rest *r = t->r;
+    table_row(t);
+    table_str(t, a->rq.shard.index);
+    table_number(t, a->rq.shard.shard);
+    table_z(t, "p");
+    const struct shard_down *down = cluster_shard_down(r->state, a->rq.shard.uuid, a->rq.shard.shard);
+    table_z(t, down != NULL ? "UNASSIGNED" : "STARTED");
+    if (down != NULL) {
+        unassigned_cells(t, down);
+    }
+    if (s == NULL || down != NULL) {
+        return;
+    }
+    table_number(t, (int64_t)s->docs);
+    table_bytes(t, s->store_bytes);
+    table_str(t, nodes_own(r) != NULL ? nodes_own(r)->host : STR("127.0.0.1"));
+    table_str(t, r->co->o.node_id);
+    table_str(t, r->co->o.node_name);
+    for (size_t i = 9; i < ARRAY_LEN(shards_columns); i++) {
+        cat_put_counter(t, shards_columns[i].name, s);
+    }
+}
+
+static void shards_done(struct broadcast *bc)
+{
+    struct rest *r = bc->r;
+    struct table t;
+    table_init(&t, r, shards_columns, ARRAY_LEN(shards_columns));
+    for (uint32_t i = 0; i < bc->n; i++) {
+        const struct shard_ref *ref = &bc->acts[i].rq.shard;
+        const struct index_meta *m = cluster_index(r->state, ref->index);
+        shard_row(&t, &bc->acts[i]);
+        for (uint32_t k = 0; m != NULL && k < m->n_replicas; k++) {
+            table_row(&t);
+            table_str(&t, ref->index);
+            table_number(&t, ref->shard);
+            table_z(&t, "r");
+            table_z(&t, "UNASSIGNED");
+        }
+    }
+    broadcast_release(bc);
+    table_send(&t);
+}
+
+static void cat_shards(struct rest *r)
+{
+    struct shard_act a = {.action = SHARD_STATS};
+    if (!table_help(r, shards_columns, ARRAY_LEN(shards_columns))) {
+        broadcast_path(r,
+                       &(struct expand_options){false, true, EXPAND_OPEN | EXPAND_CLOSED, false, false,
+                                                1U << BLOCK_METADATA_READ},
+                       &a, shards_done, NULL);
+    }
+}
+
+/* ---- segments -------------------------------------------------------------------------------------------------------------------- */
+
+static int64_t number_of(const struct json *s, const char *key)
+{
+    int64_t v;
+    const struct json *j = json_get(s, key);
+    return j != NULL && json_i64(j, &v) ? v : 0;
+}
+
+static bool truth_of(const struct json *s, const char *key)
+{
+    const struct json *j = json_get(s, key);
+    return j != NULL && j->b;
+}
+
+static void segment_row(struct table *t, const struct shard_act *a, struct str name, const struct json *s)
+{
+    const struct rest *r = t->r;
+    const struct node_meta *own = nodes_own(r);
+    table_row(t);
+    table_str(t, a->rq.shard.index);
+    table_number(t, a->rq.shard.shard);
+    table_z(t, "p");
+    table_str(t, own != NULL ? own->host : STR("127.0.0.1"));
+    table_str(t, r->co->o.node_id);
+    table_str(t, name);
+    table_number(t, number_of(s, "generation"));
+    table_number(t, number_of(s, "num_docs"));
+    table_number(t, number_of(s, "deleted_docs"));
+    table_bytes(t, (uint64_t)number_of(s, "size_in_bytes"));
+    table_number(t, number_of(s, "memory_in_bytes"));
+    table_z(t, truth_of(s, "committed") ? "true" : "false");
+    table_z(t, truth_of(s, "search") ? "true" : "false");
+    table_str(t, json_text(json_get(s, "version")));
+    table_z(t, truth_of(s, "compound") ? "true" : "false");
+}
+
+static void segments_done(struct broadcast *bc)
+{
+    struct table t;
+    table_init(&t, bc->r, segments_columns, ARRAY_LEN(segments_columns));
+    for (uint32_t i = 0; i < bc->n; i++) {
+        struct json *tree = ARENA_NEW(bc->r->arena, struct json);
+        struct str text = arena_str(bc->r->arena, bc->acts[i].segments);
+        if (tree == NULL || text.n == 0
+            || json_parse(tree, text, bc->r->arena, &json_limits_default, NULL) != ERR_OK) {
+            continue;
+        }
+        for (size_t k = 0; json_is(tree, JSON_OBJECT) && k < tree->n; k++) {
+            segment_row(&t, &bc->acts[i], tree->members[k].key, &tree->members[k].value);
+        }
+    }
+    broadcast_release(bc);
+    table_send(&t);
+}
+
+static void cat_segments(struct rest *r)
+{
+    struct shard_act a = {.action = SHARD_SEGMENTS};
+    if (!table_help(r, segments_columns, ARRAY_LEN(segments_columns))) {
+        broadcast_path(r, &EXPAND_OPTIONS_STATS, &a, segments_done, NULL);
+    }
+}
+
+/* ---- recovery -------------------------------------------------------------------------------------------------------------------- */
+
+static struct str time_text(struct rest *r, int64_t ms)
+{
+    const struct date_format *f;
+    struct buf b;
+    struct str out = STR_NULL;
+    buf_init(&b, NULL, 64);
+    if (date_format_new(&f, STR("strict_date_time"), r->arena, NULL) == ERR_OK
+        && date_print_ms(f, ms, NULL, &b)) {
+        out = arena_str(r->arena, buf_view(&b));
+    }
+    buf_fini(&b);
+    return out;
+}
+
+/* A primary opens what is on its own disk: nothing is copied. */
+static void recovery_row(struct table *t, const struct index_meta *m, uint32_t shard)
+{
+    struct rest *r = t->r;
+    const struct node_meta *own = nodes_own(r);
+    bool created_here = m->created_ms >= r->co->o.started_ms;
+    int64_t when = created_here ? m->created_ms : r->co->o.started_ms;
+    table_row(t);
+    table_str(t, m->name);
+    table_number(t, shard);
+    for (unsigned i = 0; i < 2; i++) { /* start, stop */
+        table_str(t, time_text(r, when));
+        table_number(t, when);
+    }
+    table_ms(t, 0);
+    table_z(t, created_here ? "empty_store" : "existing_store");
+    table_z(t, "done");
+    table_z(t, "n/a");
+    table_z(t, "n/a");
+    table_str(t, own != NULL ? own->host : STR("127.0.0.1"));
+    table_str(t, r->co->o.node_name);
+    table_z(t, "n/a");
+    table_z(t, "n/a");
+    for (unsigned i = 0; i < 2; i++) { /* files, bytes */
+        table_number(t, 0);
+        table_number(t, 0);
+        table_z(t, "0.0%");
+        table_number(t, 0);
+    }
+    table_number(t, 0);
+    table_number(t, 0);
+    table_z(t, "100.0%");
+}
+
+static void cat_recovery(struct rest *r)
+{
+    struct expand_options o = EXPAND_OPTIONS_ADMIN;
+    const struct index_target *t;
+    struct table table;
+    uint32_t n;
+    bool active_only, detailed;
+    if (table_help(r, recovery_columns, ARRAY_LEN(recovery_columns))) {
+        return;
+    }
+    o.unblocked = 1U << BLOCK_METADATA_READ;
+    enum err e = rest_index_options(r, &o);
+    e = e == ERR_OK ? rest_bool(r, "active_only", false, &active_only) : e;
+    e = e == ERR_OK ? rest_bool(r, "detailed", false, &detailed) : e;
+    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock),
+                                      r->arena, &t, &n, &r->em)
+                    : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    if (!rest_ready(r)) {
+        return;
+    }
+    table_init(&table, r, recovery_columns, ARRAY_LEN(recovery_columns));
+    for (uint32_t i = 0; i < n && !active_only; i++) {
+        for (uint32_t s = 0; s < t[i].meta->n_shards; s++) {
+            if (cluster_shard_down(r->state, t[i].meta->uuid, s) == NULL) {
+                recovery_row(&table, t[i].meta, s);
+            }
+        }
+    }
+    table_send(&table);
+}
+
+const struct route routes_cat_shards[] = {
+    {M_GET, "/_cat/shards", cat_shards},     {M_GET, "/_cat/shards/{index}", cat_shards},
+    {M_GET, "/_cat/segments", cat_segments}, {M_GET, "/_cat/segments/{index}", cat_segments},
+    {M_GET, "/_cat/recovery", cat_recovery}, {M_GET, "/_cat/recovery/{index}", cat_recovery},
+};
+const size_t routes_cat_shards_n = ARRAY_LEN(routes_cat_shards);

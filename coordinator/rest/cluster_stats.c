@@ -1,0 +1,428 @@
+/* GET _cluster/stats: sums over indices and nodes. */
+#include "coordinator/rest/broadcast.h"
+#include "coordinator/rest/health.h"
+#include "coordinator/rest/nodes.h"
+#include "coordinator/rest/stats.h"
+
+#include "common/sys/process.h"
+
+#include <sys/utsname.h>
+
+struct cluster_rq {
+    bool none; /* the filter names no node that is here */
+};
+
+static void open_section(struct jsonw *w, const char *key)
+{
+    jw_k(w, key);
+    jw_obj(w);
+}
+
+/* ---- field types ------------------------------------------------------------------------------------------------------------------ */
+
+#define FIELD_TYPES_MAX 64
+
+struct type_count {
+    struct str name;
+    uint32_t fields, indices, last_index; /* last_index: the last one counted, from 1 */
+};
+
+struct type_counts {
+    struct type_count v[FIELD_TYPES_MAX]; /* sorted by name */
+    uint32_t n;
+};
+
+static void count_type(struct type_counts *c, struct str name, uint32_t index)
+{
+    uint32_t at = 0;
+    while (at < c->n && str_cmp(c->v[at].name, name) < 0) {
+        at++;
+    }
+    if (at == c->n || !str_eq(c->v[at].name, name)) {
+        if (c->n == FIELD_TYPES_MAX) {
+            return;
+        }
+        memmove(&c->v[at + 1], &c->v[at], (c->n - at) * sizeof(c->v[0]));
+        c->v[at] = (struct type_count){.name = name};
+        c->n++;
+    }
+    c->v[at].fields++;
+    c->v[at].indices += c->v[at].last_index != index;
+    c->v[at].last_index = index;
+}
+
+/* `body` is an object with "properties" or, of a field, "fields": each member of those is a field. JSON's depth is limited. */
+static void count_fields(struct type_counts *c, const struct json *body, uint32_t index)
+{
+    static const char *const below[] = {"properties", "fields"};
+    for (size_t k = 0; k < ARRAY_LEN(below); k++) {
+        const struct json *fields = json_get(body, below[k]);
+        for (size_t i = 0; json_is(fields, JSON_OBJECT) && i < fields->n; i++) {
+            const struct json *f = &fields->members[i].value;
+            if (json_is(f, JSON_OBJECT)) {
+                struct str type = json_text(json_get(f, "type"));
+                count_type(c, type.n > 0 ? type : STR("object"), index);
+                count_fields(c, f, index);
+            }
+        }
+    }
+}
+
+static void write_field_types(struct jsonw *w, const struct rest *r)
+{
+    struct type_counts *c = ARENA_NEW(r->arena, struct type_counts);
+    struct errmsg em;
+    for (uint32_t i = 0; c != NULL && i < r->state->n_indices; i++) {
+        struct json tree;
+        if (json_parse(&tree, r->state->indices[i]->mapping, r->arena, &json_limits_default, &em) == ERR_OK) {
+            count_fields(c, &tree, i + 1);
+        }
+    }
+    open_section(w, "mappings");
+    jw_k(w, "field_types");
+    jw_arr(w);
+    for (uint32_t i = 0; c != NULL && i < c->n; i++) {
+        jw_obj(w);
+        jw_kstr(w, "name", c->v[i].name);
+        jw_ki64(w, "count", c->v[i].fields);
+        jw_ki64(w, "index_count", c->v[i].indices);
+        jw_obj_end(w);
+    }
+    jw_arr_end(w);
+    jw_obj_end(w);
+}
+
+/* ---- analysis --------------------------------------------------------------------------------------------------------------------- */
+
+/* The types that indices' own parts of analysis have: settings index.analysis.KIND.NAME.type. */
+static void write_part_types(struct jsonw *w, const struct rest *r, const char *key, const char *kind,
+                             const char *otherwise)
+{
+    struct type_counts *c = ARENA_NEW(r->arena, struct type_counts);
+    struct str prefix = arena_printf(r->arena, "index.analysis.%s.", kind);
+    for (uint32_t i = 0; c != NULL && prefix.p != NULL && i < r->state->n_indices; i++) {
+        const struct settings *s = &r->state->indices[i]->settings;
+        struct str last = STR_NULL;
+        for (size_t k = 0; k < s->n; k++) {
+            if (!str_starts(s->v[k].key, prefix)) {
+                continue;
+            }
+            struct str rest, name = str_cut(str_slice(s->v[k].key, prefix.n, s->v[k].key.n), '.', &rest);
+            if (last.p != NULL && str_eq(name, last)) {
+                continue;
+            }
+            last = name;
+            struct str type_key = arena_printf(r->arena, "%.*s%.*s.type", STR_ARG(prefix), STR_ARG(name));
+            struct str type = type_key.p != NULL ? settings_str(s, type_key.p, STR_NULL) : STR_NULL;
+            type = type.p == NULL && otherwise != NULL ? str_of(otherwise) : type;
+            if (type.p != NULL) {
+                count_type(c, type, i + 1);
+            }
+        }
+    }
+    jw_k(w, key);
+    jw_arr(w);
+    for (uint32_t i = 0; c != NULL && i < c->n; i++) {
+        jw_obj(w);
+        jw_kstr(w, "name", c->v[i].name);
+        jw_ki64(w, "count", c->v[i].fields);
+        jw_ki64(w, "index_count", c->v[i].indices);
+        jw_obj_end(w);
+    }
+    jw_arr_end(w);
+}
+
+static void write_analysis(struct jsonw *w, const struct rest *r)
+{
+    static const char *const built_in[] = {"built_in_char_filters", "built_in_tokenizers", "built_in_filters",
+                                           "built_in_analyzers"};
+    open_section(w, "analysis");
+    write_part_types(w, r, "char_filter_types", "char_filter", NULL);
+    write_part_types(w, r, "tokenizer_types", "tokenizer", NULL);
+    write_part_types(w, r, "filter_types", "filter", NULL);
+    write_part_types(w, r, "analyzer_types", "analyzer", "custom");
+    for (size_t i = 0; i < ARRAY_LEN(built_in); i++) {
+        jw_k(w, built_in[i]);
+        jw_arr(w);
+        jw_arr_end(w);
+    }
+    jw_obj_end(w);
+}
+
+/* ---- indices ---------------------------------------------------------------------------------------------------------------------- */
+
+static void write_range(struct jsonw *w, const char *key, uint32_t least, uint32_t most, double average)
+{
+    open_section(w, key);
+    jw_ki64(w, "min", least);
+    jw_ki64(w, "max", most);
+    jw_kdouble(w, "avg", average);
+    jw_obj_end(w);
+}
+
+static void write_shards(struct jsonw *w, const struct broadcast *bc)
+{
+    uint32_t total = 0, indices = 0, least = UINT32_MAX, most = 0;
+    for (uint32_t i = 0; i < bc->n;) {
+        uint32_t n = 0, at = i;
+        for (; i < bc->n && str_eq(bc->acts[at].rq.shard.index, bc->acts[i].rq.shard.index); i++) {
+            n += bc->acts[i].stats != NULL;
+        }
+        if (n > 0) {
+            total += n;
+            indices++;
+            least = MIN_OF(least, n);
+            most = MAX_OF(most, n);
+        }
+    }
+    open_section(w, "shards");
+    if (total > 0) {
+        double average = (double)total / indices;
+        jw_ki64(w, "total", total);
+        jw_ki64(w, "primaries", total);
+        jw_kdouble(w, "replication", 0);
+        open_section(w, "index");
+        write_range(w, "shards", least, most, average);
+        write_range(w, "primaries", least, most, average);
+        open_section(w, "replication");
+        jw_kdouble(w, "min", 0);
+        jw_kdouble(w, "max", 0);
+        jw_kdouble(w, "avg", 0);
+        jw_obj_end(w);
+        jw_obj_end(w);
+    }
+    jw_obj_end(w);
+}
+
+static void write_indices(const struct stats_out *o, const struct broadcast *bc, const struct cluster_rq *q)
+{
+    static const char *const wanted[] = {"docs",        "store",      "fielddata",
+                                         "query_cache", "completion", "segments"};
+    struct rest *r = bc->r;
+    struct jsonw *w = o->w;
+    struct shard_stats sum = {0};
+    uint32_t shards = 0;
+    for (uint32_t i = 0; i < bc->n; i++) {
+        if (bc->acts[i].stats != NULL) {
+            stats_add(&sum, bc->acts[i].stats);
+            shards++;
+        }
+    }
+    open_section(w, "indices");
+    jw_ki64(w, "count", q->none ? 0 : r->state->n_indices);
+    write_shards(w, bc);
+    for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
+        unsigned metric = 0;
+        if (stats_metrics(r, str_of(wanted[i]), "metric", &metric) == ERR_OK) {
+            stats_write(o, &sum, metric);
+        }
+    }
+    write_field_types(w, r);
+    write_analysis(w, r);
+    jw_k(w, "versions");
+    jw_arr(w);
+    if (r->state->n_indices > 0) {
+        jw_obj(w);
+        jw_kz(w, "version", "7.12.1");
+        jw_ki64(w, "index_count", r->state->n_indices);
+        jw_ki64(w, "primary_shard_count", shards);
+        stats_put_as(o, "total_primary_size", "total_primary_bytes", sum.store_bytes);
+        jw_obj_end(w);
+    }
+    jw_arr_end(w);
+    jw_obj_end(w);
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------------------------ */
+
+static void write_counts(struct jsonw *w, const struct node_report *n, bool none)
+{
+    static const struct {
+        const char *name;
+        enum node_role role;
+    } counted[] = {{"data", NODE_DATA},
+                   {"ingest", NODE_INGEST},
+                   {"master", NODE_MASTER},
+                   {"remote_cluster_client", NODE_REMOTE}};
+    unsigned roles = none ? 0 : n->roles;
+    open_section(w, "count");
+    jw_ki64(w, "total", none ? 0 : 1);
+    jw_ki64(w, "coordinating_only", !none && roles == 0);
+    for (size_t i = 0; i < ARRAY_LEN(counted); i++) {
+        jw_ki64(w, counted[i].name, roles >> counted[i].role & 1);
+    }
+    jw_obj_end(w);
+    jw_k(w, "versions");
+    jw_arr(w);
+    if (!none) {
+        jw_z(w, "7.12.1");
+    }
+    jw_arr_end(w);
+}
+
+static void write_counted(struct jsonw *w, const char *list, const char *key, const char *value)
+{
+    jw_k(w, list);
+    jw_arr(w);
+    jw_obj(w);
+    jw_kz(w, key, value);
+    jw_ki64(w, "count", 1);
+    jw_obj_end(w);
+    jw_arr_end(w);
+}
+
+static void write_os(const struct stats_out *o, const struct node_report *n)
+{
+    struct jsonw *w = o->w;
+    struct machine_stats m;
+    struct utsname u;
+    machine_stats(&m);
+    bool known = uname(&u) == 0;
+    uint64_t used = m.memory_bytes - m.memory_available_bytes, all = MAX_OF(m.memory_bytes, 1U);
+    open_section(w, "os");
+    jw_ki64(w, "available_processors", m.cores);
+    jw_ki64(w, "allocated_processors", n->cores);
+    write_counted(w, "names", "name", known ? u.sysname : "Linux");
+    write_counted(w, "pretty_names", "pretty_name", known ? u.sysname : "Linux");
+    write_counted(w, "architectures", "arch",
+                  known && strcmp(u.machine, "x86_64") == 0 ? "amd64"
+                  : known                                   ? u.machine
+                                                            : "unknown");
+    open_section(w, "mem");
+    stats_put(o, "total_in_bytes", m.memory_bytes);
+    stats_put(o, "free_in_bytes", m.memory_available_bytes);
+    stats_put(o, "used_in_bytes", used);
+    jw_ki64(w, "free_percent", (int64_t)(m.memory_available_bytes * 100 / all));
+    jw_ki64(w, "used_percent", (int64_t)(used * 100 / all));
+    jw_obj_end(w);
+    jw_obj_end(w);
+}
+
+static void write_process(const struct stats_out *o, const struct rest *r, const struct node_report *n)
+{
+    struct jsonw *w = o->w;
+    struct process_stats p;
+    struct machine_stats m;
+    process_stats(&p);
+    machine_stats(&m);
+    open_section(w, "process");
+    open_section(w, "cpu");
+    jw_ki64(w, "percent", n->process_cpu_percent);
+    jw_obj_end(w);
+    open_section(w, "open_file_descriptors");
+    jw_ki64(w, "min", (int64_t)p.open_files);
+    jw_ki64(w, "max", (int64_t)p.open_files);
+    jw_ki64(w, "avg", (int64_t)p.open_files);
+    jw_obj_end(w);
+    jw_obj_end(w);
+    open_section(w, "jvm");
+    stats_put(o, "max_uptime_in_millis",
+              (uint64_t)MAX_OF(clock_wall_ms(r->co->o.clock) - r->co->o.started_ms, 0));
+    jw_k(w, "versions");
+    jw_arr(w);
+    jw_arr_end(w);
+    open_section(w, "mem");
+    stats_put(o, "heap_used_in_bytes", p.rss_bytes);
+    stats_put(o, "heap_max_in_bytes", m.memory_limit_bytes);
+    jw_obj_end(w);
+    jw_ki64(w, "threads", p.threads);
+    jw_obj_end(w);
+}
+
+static void write_nodes(const struct stats_out *o, const struct rest *r, bool none)
+{
+    struct jsonw *w = o->w;
+    struct node_report n;
+    nodes_report(r, &n);
+    open_section(w, "nodes");
+    write_counts(w, &n, none);
+    if (!none) {
+        write_os(o, &n);
+        write_process(o, r, &n);
+        open_section(w, "fs");
+        stats_put(o, "total_in_bytes", n.disk.total_bytes);
+        stats_put(o, "free_in_bytes", n.disk.free_bytes);
+        stats_put(o, "available_in_bytes", n.disk.available_bytes);
+        jw_obj_end(w);
+        nodes_write_plugins(w);
+        open_section(w, "network_types");
+        open_section(w, "transport_types");
+        jw_ki64(w, "netty4", 1);
+        jw_obj_end(w);
+        open_section(w, "http_types");
+        jw_ki64(w, "netty4", 1);
+        jw_obj_end(w);
+        jw_obj_end(w);
+        open_section(w, "discovery_types");
+        jw_key(w, settings_str(r->co->o.node_settings, "discovery.type", STR("zen")));
+        jw_i64(w, 1);
+        jw_obj_end(w);
+        jw_k(w, "packaging_types");
+        jw_arr(w);
+        jw_obj(w);
+        jw_kz(w, "flavor", "default");
+        jw_kz(w, "type", "deb");
+        jw_ki64(w, "count", 1);
+        jw_obj_end(w);
+        jw_arr_end(w);
+        open_section(w, "ingest");
+        jw_ki64(w, "number_of_pipelines", 0);
+        open_section(w, "processor_stats");
+        jw_obj_end(w);
+        jw_obj_end(w);
+    }
+    jw_obj_end(w);
+}
+
+/* ---- the request ------------------------------------------------------------------------------------------------------------------ */
+
+static void stats_done(struct broadcast *bc)
+{
+    const struct cluster_rq *q = bc->user;
+    struct rest *r = bc->r;
+    struct buf b;
+    struct jsonw w;
+    struct stats_out o = stats_out_for(r, &w);
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    nodes_write_head(&w, r, q->none ? 0 : 1);
+    jw_kstr(&w, "cluster_uuid", r->state->cluster_uuid);
+    jw_ki64(&w, "timestamp", clock_wall_ms(r->co->o.clock));
+    if (!q->none) { /* the master's part */
+        jw_kz(&w, "status", health_name(cluster_health(r->state).status));
+    }
+    write_indices(&o, bc, q);
+    write_nodes(&o, r, q->none);
+    jw_obj_end(&w);
+    broadcast_release(bc);
+    rest_send(r, 200, &b);
+}
+
+static void cluster_stats(struct rest *r)
+{
+    struct shard_act a = {.action = SHARD_STATS};
+    struct cluster_rq *q = ARENA_NEW(r->arena, struct cluster_rq);
+    const struct index_target *t;
+    uint32_t n;
+    struct expand_options o = {true, true, EXPAND_OPEN | EXPAND_HIDDEN, false, false, 0};
+    enum err e = q != NULL ? resolve_indices(r->state, STR_NULL, &o, clock_wall_ms(r->co->o.clock), r->arena,
+                                             &t, &n, &r->em)
+                           : err_no_memory(&r->em);
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    rest_accept(r, "timeout");
+    rest_accept(r, "flat_settings");
+    q->none = !rest_node_wanted(r, rest_param(r, "node"));
+    if (rest_ready(r)) {
+        broadcast_run(r, t, q->none ? 0 : n, &a, stats_done, q);
+    }
+}
+
+const struct route routes_cluster_stats[] = {
+    {M_GET, "/_cluster/stats", cluster_stats},
+    {M_GET, "/_cluster/stats/nodes/{node}", cluster_stats},
+};
+const size_t routes_cluster_stats_n = ARRAY_LEN(routes_cluster_stats);

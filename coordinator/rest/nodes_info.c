@@ -1,0 +1,257 @@
+/* GET _nodes: what the nodes are. */
+#include "coordinator/rest/nodes.h"
+#include "coordinator/rest/stats.h"
+
+#include "common/sys/process.h"
+
+#include <sys/utsname.h>
+
+enum {
+    M_SETTINGS,
+    M_OS,
+    M_PROCESS,
+    M_JVM,
+    M_THREAD_POOL,
+    M_TRANSPORT,
+    M_HTTP,
+    M_PLUGINS,
+    M_INGEST,
+    M_AGGREGATIONS,
+    M_INDICES,
+    M_N
+};
+static const char *const metric_names[M_N] = {"settings",    "os",           "process", "jvm",
+                                              "thread_pool", "transport",    "http",    "plugins",
+                                              "ingest",      "aggregations", "indices"};
+
+static void write_os(struct jsonw *w, const struct node_report *n)
+{
+    struct machine_stats m;
+    struct utsname u;
+    machine_stats(&m);
+    bool known = uname(&u) == 0;
+    jw_obj(w);
+    jw_ki64(w, "refresh_interval_in_millis", 1000);
+    jw_kz(w, "name", known ? u.sysname : "Linux");
+    jw_kz(w, "pretty_name", known ? u.sysname : "Linux");
+    jw_kz(w, "arch", known && strcmp(u.machine, "x86_64") == 0 ? "amd64" : known ? u.machine : "unknown");
+    jw_kz(w, "version", known ? u.release : "unknown");
+    jw_ki64(w, "available_processors", m.cores);
+    jw_ki64(w, "allocated_processors", n->cores);
+    jw_obj_end(w);
+}
+
+/* There is no virtual machine: what its readers look for, the memory that may be used, is the process's. */
+static void write_jvm(const struct stats_out *o, const struct rest *r)
+{
+    struct machine_stats m;
+    machine_stats(&m);
+    jw_obj(o->w);
+    jw_ki64(o->w, "pid", process_id());
+    jw_ki64(o->w, "start_time_in_millis", r->co->o.started_ms);
+    jw_k(o->w, "mem");
+    jw_obj(o->w);
+    stats_put(o, "heap_init_in_bytes", 0);
+    stats_put(o, "heap_max_in_bytes", m.memory_limit_bytes);
+    stats_put(o, "non_heap_init_in_bytes", 0);
+    stats_put(o, "non_heap_max_in_bytes", 0);
+    stats_put(o, "direct_max_in_bytes", 0);
+    jw_obj_end(o->w);
+    jw_k(o->w, "gc_collectors");
+    jw_arr(o->w);
+    jw_arr_end(o->w);
+    jw_k(o->w, "memory_pools");
+    jw_arr(o->w);
+    jw_arr_end(o->w);
+    jw_k(o->w, "input_arguments");
+    jw_arr(o->w);
+    jw_arr_end(o->w);
+    jw_obj_end(o->w);
+}
+
+static void write_pools(struct jsonw *w, const struct node_report *n)
+{
+    struct pool_row rows[POOL_ROWS];
+    nodes_pools(n, rows);
+    jw_obj(w);
+    for (size_t i = 0; i < POOL_ROWS; i++) {
+        const struct pool_row *p = &rows[i];
+        jw_k(w, p->name);
+        jw_obj(w);
+        jw_kz(w, "type", p->type);
+        if (p->keep_alive != NULL) {
+            jw_ki64(w, "core", p->core);
+            jw_ki64(w, "max", p->max);
+            jw_kz(w, "keep_alive", p->keep_alive);
+        } else {
+            jw_ki64(w, "size", p->max);
+        }
+        jw_ki64(w, "queue_size", p->queue_max);
+        jw_obj_end(w);
+    }
+    jw_obj_end(w);
+}
+
+static void write_addresses(struct jsonw *w, struct str address)
+{
+    jw_k(w, "bound_address");
+    jw_arr(w);
+    jw_str(w, address);
+    jw_arr_end(w);
+    jw_kstr(w, "publish_address", address);
+}
+
+static void write_metric(const struct stats_out *o, const struct rest *r, const struct node_report *n,
+                         unsigned metric, bool flat)
+{
+    struct jsonw *w = o->w;
+    switch (metric) {
+    case M_SETTINGS:
+        settings_write(r->co->o.node_settings, w, flat);
+        return;
+    case M_OS:
+        write_os(w, n);
+        return;
+    case M_JVM:
+        write_jvm(o, r);
+        return;
+    case M_THREAD_POOL:
+        write_pools(w, n);
+        return;
+    default:
+        break;
+    }
+    jw_obj(w);
+    if (metric == M_PROCESS) {
+        jw_ki64(w, "refresh_interval_in_millis", 1000);
+        jw_ki64(w, "id", process_id());
+        jw_kbool(w, "mlockall", false);
+    } else if (metric == M_TRANSPORT) {
+        write_addresses(w, n->transport_address);
+        jw_k(w, "profiles");
+        jw_obj(w);
+        jw_obj_end(w);
+    } else if (metric == M_HTTP) {
+        write_addresses(w, n->http_address);
+        stats_put(o, "max_content_length_in_bytes", n->http_body_bytes_max);
+    } else if (metric == M_INGEST) {
+        jw_k(w, "processors");
+        jw_arr(w);
+        jw_arr_end(w);
+    }
+    jw_obj_end(w);
+}
+
+static void write_node(const struct stats_out *o, const struct rest *r, unsigned metrics, bool flat)
+{
+    struct jsonw *w = o->w;
+    struct node_report n;
+    struct machine_stats m;
+    nodes_report(r, &n);
+    jw_kstr(w, "name", r->co->o.node_name);
+    jw_kstr(w, "transport_address", n.transport_address);
+    jw_kstr(w, "host", n.host);
+    jw_kstr(w, "ip", n.host);
+    jw_kz(w, "version", "7.12.1");
+    jw_kz(w, "build_flavor", "default");
+    jw_kz(w, "build_type", "deb");
+    jw_kz(w, "build_hash", "3186837139b9c6b6d23c3200870651f10d3343b7");
+    if ((metrics >> M_INDICES & 1) != 0) {
+        machine_stats(&m);
+        stats_put_as(o, "total_indexing_buffer", "total_indexing_buffer_in_bytes", m.memory_limit_bytes / 10);
+    }
+    jw_k(w, "roles");
+    nodes_write_roles(w, n.roles);
+    nodes_write_attributes(w, r);
+    for (unsigned i = 0; i < M_INDICES; i++) {
+        if ((metrics >> i & 1) == 0 || i == M_AGGREGATIONS) {
+            continue;
+        }
+        if (i == M_PLUGINS) {
+            nodes_write_plugins(w);
+            jw_k(w, "modules");
+            jw_arr(w);
+            jw_arr_end(w);
+        } else {
+            jw_k(w, metric_names[i]);
+            write_metric(o, r, &n, i, flat);
+        }
+    }
+}
+
+/* One part of a path names nodes, or, when all that it lists are metrics, metrics of all nodes. */
+static bool only_metrics(struct str list)
+{
+    struct str rest = list;
+    while (rest.p != NULL && rest.n > 0) {
+        struct str one = str_cut(rest, ',', &rest);
+        size_t i = 0;
+        while (i < M_N && !str_is(one, metric_names[i])) {
+            i++;
+        }
+        if (i == M_N && !str_is(one, "_all")) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void nodes_info(struct rest *r)
+{
+    struct buf b;
+    struct jsonw w;
+    struct str node = rest_param(r, "node"), metric = rest_param(r, "metric");
+    unsigned metrics;
+    bool flat;
+    if (metric.p == NULL && only_metrics(node)) {
+        metric = node;
+        node = STR_NULL;
+    }
+    bool wanted = rest_node_wanted(r, node);
+    rest_accept(r, "timeout");
+    enum err e = nodes_metrics(r, metric, metric_names, M_N, false, &metrics);
+    e = e == ERR_OK ? rest_bool(r, "flat_settings", false, &flat) : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    struct stats_out o = stats_out_for(r, &w);
+    if (!rest_ready(r)) {
+        return;
+    }
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    nodes_write_head(&w, r, wanted ? 1 : 0);
+    jw_k(&w, "nodes");
+    jw_obj(&w);
+    if (wanted) {
+        jw_key(&w, r->co->o.node_id);
+        jw_obj(&w);
+        write_node(&o, r, metrics, flat);
+        jw_obj_end(&w);
+    }
+    jw_obj_end(&w);
+    jw_obj_end(&w);
+    rest_send(r, 200, &b);
+}
+
+static void pending_tasks(struct rest *r)
+{
+    struct buf b;
+    rest_accept(r, "local");
+    rest_accept(r, "master_timeout");
+    if (rest_ready(r)) {
+        buf_init(&b, NULL, KIB);
+        buf_z(&b, "{\"tasks\":[]}");
+        rest_send(r, 200, &b);
+    }
+}
+
+const struct route routes_nodes[] = {
+    {M_GET, "/_nodes", nodes_info},
+    {M_GET, "/_nodes/{node}", nodes_info},
+    {M_GET, "/_nodes/{node}/{metric}", nodes_info},
+    {M_GET, "/_cluster/pending_tasks", pending_tasks},
+};
+const size_t routes_nodes_n = ARRAY_LEN(routes_nodes);
