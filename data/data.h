@@ -35,6 +35,9 @@ struct data_report {
 typedef void (*data_report_fn)(void *self, const struct data_report *report,
                                void (*done)(void *arg, const struct errmsg *error), void *arg);
 
+#define FILTER_CACHE_DEFAULT (16 * MIB)
+#define INDEX_BUFFER_DEFAULT (48 * MIB)
+
 struct data_opts {
     const struct fs *fs; /* all borrowed: they outlive the service */
     const struct clock *clock;
@@ -43,7 +46,9 @@ struct data_opts {
     const struct executor *write_pool, *search_pool, *background_pool;
     struct analysis_env env;   /* dictionaries */
     struct str node_id;        /* copied */
-    size_t filter_cache_bytes; /* for all shards together */
+    size_t filter_cache_bytes; /* for all shards together; 0: no filter is kept */
+    size_t index_buffer_bytes; /* the same for what is indexed but in no segment yet; 0: INDEX_BUFFER_DEFAULT, of which one
+                                  shard takes no more than its engine's default */
     data_mapping_fn update_mapping;
     data_report_fn report;
     void *node_self; /* of the two above */

@@ -5,6 +5,7 @@
 #include "common/sys/strand.h"
 #include "data/data.h"
 #include "engine/index/engine.h"
+#include "engine/query/filter_cache.h"
 #include "engine/search/search.h"
 
 #include <pthread.h>
@@ -63,6 +64,9 @@ struct shard {
     struct arena arena; /* dir */
     bool remove_files;  /* when it closes */
     struct shard_counters counters;
+    struct filter_cache *filters; /* NULL: none are kept */
+    _Atomic size_t buffer_bytes;  /* its part of the service's */
+    _Atomic bool spill_queued;
     _Atomic int64_t down_term; /* it takes writes under a later one only */
     _Atomic int64_t last_search_ms;
     _Atomic bool refresh_owed; /* nobody searches: the next search refreshes first */
@@ -92,6 +96,9 @@ struct data_service {
     struct shard_api api;
     struct analysis *analysis; /* the node's own: no index */
     struct strand *applier;
+    struct filter_store *filters; /* NULL: none are kept */
+    _Atomic size_t buffer_bytes;  /* of all shards: in no segment yet */
+    size_t index_buffer_max;
     pthread_mutex_t lock; /* the tables */
     pthread_cond_t all_closed;
     struct shard **shards;
@@ -124,9 +131,8 @@ void shard_post_back(struct shard *sh, void (*run)(void *arg), void *arg);
 /* A copy that cannot be opened is there all the same, down. */
 enum err shard_open(struct shard **out, struct data_service *s, struct index_service *ix, uint32_t number,
                     int64_t term, struct errmsg *em);
-void shard_engine_settings(const struct settings *s, struct engine_settings *out);
-/* Strand: after whatever may have failed the engine; lets go of one that has. sh->engine may be NULL
- * afterwards. */
+void shard_engine_settings(const struct data_service *d, const struct settings *s, struct engine_settings *out);
+/* Strand: after whatever may have failed the engine; lets go of one that has. sh->engine may be NULL afterwards. */
 void shard_check(struct shard *sh);
 /* Strand, now and then: reports, opens again. */
 void shard_heal(struct shard *sh);
@@ -154,6 +160,17 @@ bool slowlog_wants(const struct slowlog *l, enum slow_part part, int64_t took_ns
 void slowlog_search(struct shard *sh, enum slow_part part, int64_t took_ns, const struct shard_query *rq,
                     struct str body, uint32_t n_shards);
 void slowlog_index(struct shard *sh, int64_t took_ns, const struct write_item *it, struct str source);
+
+/* ---- memory of all shards together (memory.c) ---- */
+
+enum err data_memory_init(struct data_service *s, struct errmsg *em);
+/* How much one shard may buffer, when its engine would take `otherwise`. */
+size_t shard_buffer_max(const struct data_service *s, size_t otherwise);
+/* Strand only, after writes: past the node's budget the largest buffer becomes a segment. */
+void shard_buffer_changed(struct shard *sh);
+void shard_buffer_gone(struct shard *sh);
+/* Strand only, after a merge: filters of segments that are gone go too. */
+void shard_keep_filters(struct shard *sh);
 
 /* ---- calls ---- */
 

@@ -171,6 +171,7 @@ static void merge_finished(void *arg)
         shard_fail_merges(sh, &em);
     } else if (!sh->failing) {
         engine_refresh(sh->engine, NULL, &em);
+        shard_keep_filters(sh);
     }
     shard_check(sh);
     if (sh->merge_waiters != NULL) {
@@ -447,6 +448,14 @@ static void write_stats(struct shard *sh, struct shard_act *a)
                               .max_seq_no = engine_max_seq_no(sh->engine),
                               .local_checkpoint = engine_processed_checkpoint(sh->engine),
                               .global_checkpoint = engine_global_checkpoint(sh->engine)};
+    if (sh->filters != NULL) {
+        struct filter_cache_stats f = filter_cache_stats(sh->filters);
+        t->filter_bytes = f.bytes;
+        t->filter_hits = f.hits;
+        t->filter_misses = f.misses;
+        t->filter_evictions = f.evictions;
+        t->filter_count = f.entries;
+    }
     a->stats = t;
 }
 
@@ -496,6 +505,9 @@ static void act(void *arg)
         write_segments(sh, a);
         break;
     case SHARD_CLEAR_CACHE:
+        if (sh->filters != NULL) {
+            filter_cache_clear(sh->filters);
+        }
         break;
     }
     if (a != NULL) {

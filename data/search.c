@@ -63,6 +63,7 @@ void shard_describe(struct search_shard *d, struct shard *sh, struct view *v,
                                .node_id = sh->service->node_id,
                                .view = v,
                                .index_settings = &settings->settings,
+                               .filters = sh->filters,
                                .index_boost = 1,
                                .max_buckets = sh->service->max_buckets,
                                .clock = sh->service->o.clock};

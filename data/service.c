@@ -241,7 +241,7 @@ static void apply_to_engine(void *arg)
     }
     if (n->settings != NULL) {
         struct engine_settings es;
-        shard_engine_settings(&n->settings->settings, &es);
+        shard_engine_settings(n->sh->service, &n->settings->settings, &es);
         engine_set_settings(n->sh->engine, &es);
     }
     mapping_unref(n->m);
@@ -443,6 +443,7 @@ enum err data_service_new(struct data_service **out, const struct data_opts *opt
     settings_init(&none, &s->arena);
     struct strand_opts so = {.over = opts->background_pool, .queue_max = SHARD_QUEUE_MAX};
     enum err e = strand_new(&s->applier, &so, em);
+    e = e == ERR_OK ? data_memory_init(s, em) : e;
     e = e == ERR_OK ? analysis_new(&s->analysis, &none, &opts->env, em) : e;
     if (e != ERR_OK) {
         data_service_free(s);
@@ -489,6 +490,7 @@ void data_service_free(struct data_service *s)
     }
     pthread_mutex_unlock(&s->lock);
     analysis_unref(s->analysis);
+    filter_store_free(s->filters);
     data_drop_env(s);
     pthread_cond_destroy(&s->all_closed);
     pthread_mutex_destroy(&s->lock);

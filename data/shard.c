@@ -24,6 +24,8 @@ static void free_shard(void *arg)
 {
     struct shard *sh = arg;
     struct data_service *s = sh->service;
+    shard_buffer_gone(sh);
+    filter_cache_free(sh->filters);
     index_service_unref(sh->index);
     pthread_mutex_destroy(&sh->view_lock);
     arena_fini(&sh->arena);
@@ -108,9 +110,10 @@ static enum err parse_op(void *self, const struct engine_op *op, struct arena *a
     return document_parse(out, m, &in, arena, em);
 }
 
-void shard_engine_settings(const struct settings *s, struct engine_settings *out)
+void shard_engine_settings(const struct data_service *d, const struct settings *s, struct engine_settings *out)
 {
     engine_settings_init(out);
+    out->buffer_bytes_max = shard_buffer_max(d, out->buffer_bytes_max);
     struct str durability = settings_str(s, "translog.durability", STR("request"));
     out->durability = str_eq_nocase(durability, STR("async")) ? DURABLE_ASYNC : DURABLE_REQUEST;
     int64_t bytes = (int64_t)out->flush_threshold_bytes;
@@ -142,7 +145,7 @@ static enum err open_engine(struct shard *sh, struct engine **out, struct errmsg
                             .mapping_version = version,
                             .parse = parse_op,
                             .parse_self = sh};
-    shard_engine_settings(&settings->settings, &o.settings);
+    shard_engine_settings(s, &settings->settings, &o.settings);
     enum err e = engine_open(out, &o, em);
     mapping_unref(sh->replay_mapping);
     sh->replay_mapping = NULL;
@@ -246,7 +249,14 @@ enum err shard_open(struct shard **out, struct data_service *s, struct index_ser
     sh->dir = arena_printf(&sh->arena, "%s/indices/%.*s/%u", s->o.dir, STR_ARG(ix->uuid), number);
     struct strand_opts so = {.over = s->o.write_pool, .queue_max = SHARD_QUEUE_MAX};
     enum err e = sh->dir.p != NULL ? strand_new(&sh->strand, &so, em) : err_no_memory(em);
+    bool keep_filters = true;
+    settings_bool(&ix->settings->settings, "queries.cache.enabled", true, &keep_filters, NULL);
+    if (e == ERR_OK && s->filters != NULL && keep_filters) {
+        sh->filters = filter_cache_new(s->filters);
+        e = sh->filters != NULL ? ERR_OK : err_no_memory(em);
+    }
     if (e != ERR_OK) {
+        strand_free(sh->strand);
         arena_fini(&sh->arena);
         free(sh);
         return e;
@@ -281,6 +291,7 @@ static void let_go(struct shard *sh)
     sh->last_view = view;
     pthread_mutex_unlock(&sh->view_lock);
     engine_close(engine);
+    shard_buffer_gone(sh);
     sh->failing = false;
 }
 

@@ -460,6 +460,7 @@ static void apply_task(void *arg)
             fail_item(r, it, &em);
         }
     }
+    shard_buffer_changed(r->sh);
     if (r->slice_end < rq->n) {
         if (begin_slice(r, r->slice_end)) {
             resume(r);

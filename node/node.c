@@ -1,5 +1,6 @@
 #include "node/node.h"
 
+#include "common/cluster/search_limits.h"
 #include "common/sys/clock_real.h"
 #include "common/sys/fs_posix.h"
 #include "common/sys/http_server.h"
@@ -428,6 +429,11 @@ static struct nodes_part *own_node(struct node *n)
     return p;
 }
 
+static size_t memory_setting(const struct node *n, const char *name, int64_t otherwise)
+{
+    return (size_t)heap_share(settings_str(n->o.settings, name, STR_NULL), otherwise);
+}
+
 static enum err open_services(struct node *n, struct errmsg *em)
 {
     struct data_opts d = {.fs = n->fs,
@@ -441,7 +447,9 @@ static enum err open_services(struct node *n, struct errmsg *em)
                           .node_id = n->id,
                           .update_mapping = update_mapping,
                           .report = report_shard,
-                          .node_self = n};
+                          .node_self = n,
+                          .filter_cache_bytes = memory_setting(n, "indices.queries.cache.size", FILTER_CACHE_DEFAULT),
+                          .index_buffer_bytes = memory_setting(n, "indices.memory.index_buffer_size", 0)};
     enum err e = data_service_new(&n->data, &d, em);
     drop_env(&d.env);
     if (e != ERR_OK) {

@@ -6,8 +6,7 @@
 #define HEAP_BYTES        ((double)(1024 * 1024 * 1024))
 #define REQUEST_BYTES_MIN ((int64_t)(1024 * 1024)) /* below, not even an empty search would be answered */
 
-/* "60%", or "512mb"; nonsense and negative sizes leave the default. */
-static int64_t size_or_ratio(struct str text, int64_t otherwise)
+int64_t heap_share(struct str text, int64_t otherwise)
 {
     int64_t bytes;
     double percent;
@@ -16,9 +15,7 @@ static int64_t size_or_ratio(struct str text, int64_t otherwise)
             num_parse_double(str_slice(text, 0, text.n - 1), &percent) && percent >= 0 && percent <= 100;
         return ok ? (int64_t)(percent / 100 * HEAP_BYTES) : otherwise;
     }
-    return parse_bytes(text, "indices.breaker.request.limit", &bytes, NULL) == ERR_OK && bytes >= 0
-               ? bytes
-               : otherwise;
+    return parse_bytes(text, "", &bytes, NULL) == ERR_OK && bytes >= 0 ? bytes : otherwise;
 }
 
 struct search_limits search_limits_of(const struct cluster_state *s)
@@ -27,7 +24,7 @@ struct search_limits search_limits_of(const struct cluster_state *s)
     int64_t bytes = (int64_t)(0.6 * HEAP_BYTES);
     if (s != NULL) {
         num_parse_i64(cluster_setting(s, "search.max_buckets", STR("65535")), &l.max_buckets);
-        bytes = size_or_ratio(cluster_setting(s, "indices.breaker.request.limit", STR("60%")), bytes);
+        bytes = heap_share(cluster_setting(s, "indices.breaker.request.limit", STR("60%")), bytes);
     }
     l.request_bytes = (size_t)MAX_OF(bytes, REQUEST_BYTES_MIN);
     return l;

@@ -74,12 +74,12 @@ static bool submit(struct pool *p, struct task t, bool force)
         ok = start_thread(p);
     }
     ok = ok && (force || p->queue.n < p->queue_max + p->idle) && task_ring_push(&p->queue, t);
-    if (!ok) {
-        p->rejected++;
-    } else if (p->waiting > 0) {
-        pthread_cond_signal(&p->work);
-    }
+    p->rejected += ok ? 0 : 1;
+    bool wake = ok && p->waiting > 0;
     pthread_mutex_unlock(&p->mutex);
+    if (wake) {
+        pthread_cond_signal(&p->work); /* without the lock, which whom it wakes takes first thing */
+    }
     return ok;
 }
 

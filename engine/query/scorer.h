@@ -62,7 +62,7 @@ struct search_stats {
     bool (*field)(void *self, struct str field, struct field_stats *out);
 };
 
-struct filter_cache; /* shared by the shard's searches: see filter_cache.h */
+struct filter_cache; /* the shard's: see filter_cache.h */
 
 struct weight_context {
     const struct view *view;

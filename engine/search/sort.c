@@ -411,6 +411,10 @@ static int64_t distance(const struct sort_key *k, doc_id doc)
     if (total == 0) {
         return k->missing_num;
     }
+    if (total == 1) {
+        struct geo_point g = geo_unpack(num_column_value(&k->nums, first));
+        return num_from_double(geo_distance(s->plane ? GEO_PLANE : GEO_ARC, s->lats[0], s->lons[0], g.lat, g.lon) / s->unit_metres);
+    }
     double few[FEW] = {0}, *v = total <= FEW ? few : malloc(total * sizeof(double));
     if (v == NULL) {
         return k->missing_num;
@@ -423,9 +427,7 @@ static int64_t distance(const struct sort_key *k, doc_id doc)
             v[at++] = metres / s->unit_metres;
         }
     }
-    if (total > 1) {
-        qsort(v, total, sizeof(double), cmp_double);
-    }
+    qsort(v, total, sizeof(double), cmp_double);
     double d = pick_double(k->mode, v, total);
     if (v != few) {
         free(v);

@@ -15,7 +15,8 @@ MARK = "<!-- From here on: written by tests/docs/test_settings.py --write -->"
 # These are known to the node alone, not to the registry.
 NODE_ONLY = {"path.conf"}
 # The program takes another default than Elasticsearch's, which the registry holds.
-OWN_DEFAULT = {"cluster.name", "node.name", "path.data", "http.port", "thread_pool.search.size", "thread_pool.write.size"}
+OWN_DEFAULT = {"cluster.name", "node.name", "path.data", "http.port", "thread_pool.search.size", "thread_pool.write.size",
+               "indices.memory.index_buffer_size", "indices.queries.cache.size"}
 
 
 class Setting:
