@@ -1,10 +1,10 @@
-/* Documents a second through document_parse(), one thread: hotel-like, 12 fields, some 400 bytes. The second
- * figure has text fields analysed as well. */
+/* document_bench.c - document_parse(), one thread: a hotel of 12 fields and some 400 bytes. The second figure has text fields
+ * analysed as well. */
 #include "engine/mapping/document.h"
 
-#include <stdio.h>
+#include "bench/micro/bench.h"
+
 #include <stdlib.h>
-#include <time.h>
 
 #define ROUNDS 200000
 
@@ -36,13 +36,6 @@ static const char *const document =
     "\"pic\":\"https://example.net/images/hotels/t0/1/shanghai/"
     "2t1cyptpExe4o1t3_w200_h200.jpg\",\"opened\":\"2021-03-15T08:00:00Z\"}";
 
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static int run(const char *name, const char *body)
 {
     struct arena a, docs;
@@ -62,20 +55,17 @@ static int run(const char *name, const char *body)
         return 1;
     }
     struct source_to_parse in = {STR("hotel"), STR("36934"), STR_NULL, str_of(document), true};
-    size_t values = 0;
-    double start = seconds();
+    double start = now();
     for (int i = 0; i < ROUNDS; i++) {
         struct parsed_doc doc;
         if (document_parse(&doc, m, &in, &docs, &em) != ERR_OK) {
             fprintf(stderr, "%s\n", em.frame[0].reason);
             return 1;
         }
-        values += doc.parts[0].n;
         arena_reset(&docs);
     }
-    double took = seconds() - start;
-    printf("document_parse %s: %.0f documents/s, %zu bytes, %zu values each\n", name, ROUNDS / took,
-           strlen(document), values / ROUNDS);
+    double took = now() - start;
+    line(name, took * 1e6 / ROUNDS, "us a document");
     mapping_unref(m);
     analysis_unref(analysis);
     arena_fini(&docs);
@@ -85,5 +75,5 @@ static int run(const char *name, const char *body)
 
 int main(void)
 {
-    return run("without text", mapping_of[0]) | run("with text", mapping_of[1]);
+    return run("parse, without text", mapping_of[0]) | run("parse, with text", mapping_of[1]);
 }

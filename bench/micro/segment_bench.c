@@ -3,12 +3,11 @@
  * The corpus is made from a seed: words of an English-like length distribution, frequencies by Zipf's law,
  * documents of 150 to 250 tokens in one text field, and a price, a tag, a place, an id and a source of about
  * 1 KiB. Times are the thread's CPU time. segment_bench [documents, default 50000] */
-#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "common/base/bits.h"
 #include "common/base/rand.h"
+#include "bench/micro/bench.h"
 #include "engine/index/segment_writer.h"
 
 #define WORDS   200000
@@ -40,18 +39,6 @@ struct batch {
 };
 
 static uint64_t sink; /* keeps results alive */
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static void line(const char *what, double value, const char *unit)
-{
-    printf("%-28s %12.2f %s\n", what, value, unit);
-}
 
 static void make_words(struct corpus *c)
 {

@@ -435,6 +435,21 @@ static int64_t distance(const struct sort_key *k, doc_id doc)
     return num_from_double(d);
 }
 
+#define METRES_PER_DEGREE 111195.0 /* of latitude */
+
+/* A place is no nearer than its latitude is; the slack covers the tables that distances are computed with. */
+bool sort_surely_after(const struct sort_plan *p, doc_id doc, const struct sort_cell *bound)
+{
+    const struct sort_key *k = &p->keys[0];
+    const struct sort_spec *s = k->spec;
+    uint64_t first;
+    if (!k->is_geo || s->descending || s->n_points != 1 || k->nested != NULL || num_column_seek(&k->nums, doc, &first) != 1) {
+        return false;
+    }
+    double lat = geo_unpack(num_column_value(&k->nums, first)).lat;
+    return fabs(lat - s->lats[0]) * (METRES_PER_DEGREE * 0.999) - 1.0 > num_to_double(bound->num) * s->unit_metres;
+}
+
 /* numeric_type: dates as nanoseconds or milliseconds, whole numbers as fractions and back. */
 int64_t sort_cast(const struct sort_key *k, int64_t v)
 {

@@ -62,6 +62,9 @@ void sort_cell_load(struct sort_plan *p, uint32_t k, doc_id doc, struct sort_cel
 bool sort_cell_settle(struct sort_plan *p, uint32_t k, struct sort_cell *c);
 /* Order of two cells of key k under its direction. `b` is settled. */
 int sort_cell_cmp(struct sort_plan *p, uint32_t k, struct sort_cell *a, struct sort_cell *b);
+/* The document of the current segment comes after `bound` by the first key for sure, which took less than computing the key.
+ * false says nothing. */
+bool sort_surely_after(const struct sort_plan *p, doc_id doc, const struct sort_cell *bound);
 /* The value that the response shows; its text is copied into `arena`. */
 bool sort_cell_value(const struct sort_plan *p, uint32_t k, const struct sort_cell *c, struct arena *arena, struct sort_value *out);
 /* A cell from a value that this plan once gave (of a scroll's last document). false: no memory. */

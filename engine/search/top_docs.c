@@ -378,6 +378,10 @@ void top_docs_add(struct top_docs *t, doc_id doc, float score)
     if (t->o.sort != NULL) {
         t->o.sort->score = score;
     }
+    bool full = t->n == t->o.k && t->o.group == NULL;
+    if (full && t->o.sort != NULL && sort_surely_after(t->o.sort, doc, &t->entries[t->heap[0]].cells[0])) {
+        return;
+    }
     if (!passes_after(t, c)) {
         return;
     }
