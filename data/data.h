@@ -47,7 +47,8 @@ struct data_opts {
     struct analysis_env env;   /* dictionaries */
     struct str node_id;        /* copied */
     size_t filter_cache_bytes; /* for all shards together; 0: no filter is kept */
-    size_t index_buffer_bytes; /* the same for what is indexed but in no segment yet; 0: INDEX_BUFFER_DEFAULT, of which one
+    size_t
+        index_buffer_bytes; /* the same for what is indexed but in no segment yet; 0: INDEX_BUFFER_DEFAULT, of which one
                                   shard takes no more than its engine's default */
     data_mapping_fn update_mapping;
     data_report_fn report;

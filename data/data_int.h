@@ -131,7 +131,8 @@ void shard_post_back(struct shard *sh, void (*run)(void *arg), void *arg);
 /* A copy that cannot be opened is there all the same, down. */
 enum err shard_open(struct shard **out, struct data_service *s, struct index_service *ix, uint32_t number,
                     int64_t term, struct errmsg *em);
-void shard_engine_settings(const struct data_service *d, const struct settings *s, struct engine_settings *out);
+void shard_engine_settings(const struct data_service *d, const struct settings *s,
+                           struct engine_settings *out);
 /* Strand: after whatever may have failed the engine; lets go of one that has. sh->engine may be NULL afterwards. */
 void shard_check(struct shard *sh);
 /* Strand, now and then: reports, opens again. */

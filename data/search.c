@@ -532,7 +532,8 @@ static void get_task(void *arg)
         rq->routing = doc.routing;
         rq->ignored = doc.ignored;
         /* What stands behind a routing is not always read: see shows_ignored() of the fetch phase. */
-        bool hidden = doc.routing.p != NULL && rq->n_stored_fields == 0 && (!rq->want_source || doc.stores_more);
+        bool hidden =
+            doc.routing.p != NULL && rq->n_stored_fields == 0 && (!rq->want_source || doc.stores_more);
         rq->n_ignored = hidden ? 0 : doc.n_ignored;
     }
     shard_release(sh);

@@ -110,7 +110,8 @@ static enum err parse_op(void *self, const struct engine_op *op, struct arena *a
     return document_parse(out, m, &in, arena, em);
 }
 
-void shard_engine_settings(const struct data_service *d, const struct settings *s, struct engine_settings *out)
+void shard_engine_settings(const struct data_service *d, const struct settings *s,
+                           struct engine_settings *out)
 {
     engine_settings_init(out);
     out->buffer_bytes_max = shard_buffer_max(d, out->buffer_bytes_max);

@@ -448,7 +448,8 @@ static enum err open_services(struct node *n, struct errmsg *em)
                           .update_mapping = update_mapping,
                           .report = report_shard,
                           .node_self = n,
-                          .filter_cache_bytes = memory_setting(n, "indices.queries.cache.size", FILTER_CACHE_DEFAULT),
+                          .filter_cache_bytes =
+                              memory_setting(n, "indices.queries.cache.size", FILTER_CACHE_DEFAULT),
                           .index_buffer_bytes = memory_setting(n, "indices.memory.index_buffer_size", 0)};
     enum err e = data_service_new(&n->data, &d, em);
     drop_env(&d.env);

@@ -16,13 +16,18 @@
 
 static uint64_t sink; /* keeps results alive */
 
-static const char document[] = "{\"id\":\"36934\",\"name\":\"七天连锁酒店(上海宝山路地铁站店)\",\"address\":\"静安交通路40号\",\"price\":336,"
-                               "\"score\":37,\"brand\":\"七天酒店\",\"city\":\"上海\",\"starName\":\"二钻\",\"business\":\"四川北路商业区\","
-                               "\"location\":\"31.251433, 121.47522\",\"pic\":\"https://example.net/images/t0_w200_h200.jpg\","
-                               "\"suggestion\":[\"七天酒店\",\"四川北路商业区\"]}";
+static const char document[] =
+    "{\"id\":\"36934\",\"name\":\"七天连锁酒店(上海宝山路地铁站店)\",\"address\":\"静安交通路40号\","
+    "\"price\":336,"
+    "\"score\":37,\"brand\":\"七天酒店\",\"city\":\"上海\",\"starName\":\"二钻\",\"business\":"
+    "\"四川北路商业区\","
+    "\"location\":\"31.251433, 121.47522\",\"pic\":\"https://example.net/images/t0_w200_h200.jpg\","
+    "\"suggestion\":[\"七天酒店\",\"四川北路商业区\"]}";
 
-static const char text[] = "上海外滩华尔道夫酒店坐落于外滩万国建筑博览群，距离南京路步行街和豫园仅数步之遥。酒店由历史悠久的老楼和现代化的新楼组成，"
-                           "提供252间客房及套房，设有室内恒温泳池、健身中心和水疗中心，距虹桥国际机场约18公里，交通十分便利。";
+static const char text[] =
+    "上海外滩华尔道夫酒店坐落于外滩万国建筑博览群，距离南京路步行街和豫园仅数步之遥。酒店由历史悠久的老楼和现"
+    "代化的新楼组成，"
+    "提供252间客房及套房，设有室内恒温泳池、健身中心和水疗中心，距虹桥国际机场约18公里，交通十分便利。";
 
 static void json(void)
 {
@@ -72,7 +77,8 @@ static void segmentation(const struct analysis *an, const char *name)
 static void trie(const struct ik_dictionary *d)
 {
     enum { ROUNDS = 200000 };
-    static const uint16_t units[] = {0x4E0A, 0x6D77, 0x5916, 0x6EE9, 0x534E, 0x5C14, 0x9053, 0x592B, 0x9152, 0x5E97, 0x5750, 0x843D};
+    static const uint16_t units[] = {0x4E0A, 0x6D77, 0x5916, 0x6EE9, 0x534E, 0x5C14,
+                                     0x9053, 0x592B, 0x9152, 0x5E97, 0x5750, 0x843D};
     uint64_t steps = 0;
     double begin = now();
     for (int i = 0; i < ROUNDS; i++) {

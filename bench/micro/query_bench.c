@@ -51,7 +51,8 @@ static void index_one(struct rig *r, unsigned i)
     }
     buf_str(&source, STR("\"}"));
     snprintf(id, sizeof(id), "%u", i);
-    struct source_to_parse in = {.index_name = STR("i"), .id = str_of(id), .source = buf_view(&source), .dynamic_allowed = true};
+    struct source_to_parse in = {
+        .index_name = STR("i"), .id = str_of(id), .source = buf_view(&source), .dynamic_allowed = true};
     must(document_parse(&doc, r->mapping, &in, &a, &em), &em);
     op.kind = OP_INDEX;
     op.origin = ORIGIN_PRIMARY;
@@ -92,13 +93,18 @@ static void open_rig(struct rig *r, unsigned docs)
     clock_sim_init(&r->clock, 0);
     settings_init(&r->settings, &r->arena);
     must(analysis_new(&r->analysis, &r->settings, &env, &em), &em);
-    must(json_parse(&body, STR("{\"properties\":{\"body\":{\"type\":\"text\"},\"n\":{\"type\":\"integer\"}}}"), &r->arena,
-                    &json_limits_default, &em),
+    must(json_parse(&body,
+                    STR("{\"properties\":{\"body\":{\"type\":\"text\"},\"n\":{\"type\":\"integer\"}}}"),
+                    &r->arena, &json_limits_default, &em),
          &em);
     must(mapping_new(&r->mapping, &body, r->analysis, &r->settings, &em), &em);
     const struct fs *fs = fs_mem_fs(r->disk);
     fs->make_dir(fs->self, "/shard", NULL);
-    struct engine_opts o = {.fs = fs, .clock = &r->clock.base, .dir = "/shard", .index_uuid = "u", .mode = ENGINE_CREATE,
+    struct engine_opts o = {.fs = fs,
+                            .clock = &r->clock.base,
+                            .dir = "/shard",
+                            .index_uuid = "u",
+                            .mode = ENGINE_CREATE,
                             .mapping = r->mapping};
     engine_settings_init(&o.settings);
     must(engine_open(&r->engine, &o, &em), &em);
@@ -128,8 +134,14 @@ static void measure(const struct rig *r, struct view *v, const char *what, const
         struct json tree;
         struct search_source source;
         struct query_result out;
-        struct search_shard shard = {.index_name = STR("i"), .index_uuid = STR("u"), .node_id = STR("n"), .view = v,
-                                     .index_settings = &r->settings, .index_boost = 1, .n_shards = 1, .max_buckets = 65535};
+        struct search_shard shard = {.index_name = STR("i"),
+                                     .index_uuid = STR("u"),
+                                     .node_id = STR("n"),
+                                     .view = v,
+                                     .index_settings = &r->settings,
+                                     .index_boost = 1,
+                                     .n_shards = 1,
+                                     .max_buckets = 65535};
         arena_init(&a, NULL, ARENA_UNLIMITED);
         char *at = body;
         unsigned rank = 2;
@@ -161,10 +173,12 @@ int main(int argc, char **argv)
     measure(&r, v, "one of three terms", "{\"query\":{\"match\":{\"body\":\"% % %\"}}}");
     measure(&r, v, "  exact total", "{\"track_total_hits\":true,\"query\":{\"match\":{\"body\":\"% % %\"}}}");
     measure(&r, v, "  100 best", "{\"size\":100,\"query\":{\"match\":{\"body\":\"% % %\"}}}");
-    measure(&r, v, "both of two terms", "{\"query\":{\"match\":{\"body\":{\"query\":\"% %\",\"operator\":\"and\"}}}}");
+    measure(&r, v, "both of two terms",
+            "{\"query\":{\"match\":{\"body\":{\"query\":\"% %\",\"operator\":\"and\"}}}}");
     measure(&r, v, "a phrase of two", "{\"query\":{\"match_phrase\":{\"body\":\"% %\"}}}");
     measure(&r, v, "  with slop", "{\"query\":{\"match_phrase\":{\"body\":{\"query\":\"% %\",\"slop\":3}}}}");
-    measure(&r, v, "a term, sorted by number", "{\"query\":{\"match\":{\"body\":\"%\"}},\"sort\":[{\"n\":\"desc\"}]}");
+    measure(&r, v, "a term, sorted by number",
+            "{\"query\":{\"match\":{\"body\":\"%\"}},\"sort\":[{\"n\":\"desc\"}]}");
     measure(&r, v, "a term, from 9,000", "{\"from\":9000,\"query\":{\"match\":{\"body\":\"%\"}}}");
     view_unref(v);
     engine_close(r.engine);

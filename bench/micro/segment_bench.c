@@ -5,9 +5,9 @@
  * 1 KiB. Times are the thread's CPU time. segment_bench [documents, default 50000] */
 #include <stdlib.h>
 
+#include "bench/micro/bench.h"
 #include "common/base/bits.h"
 #include "common/base/rand.h"
-#include "bench/micro/bench.h"
 #include "engine/index/segment_writer.h"
 
 #define WORDS   200000

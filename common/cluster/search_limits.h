@@ -10,10 +10,11 @@ struct search_limits {
     size_t request_bytes;
 };
 
-/* "60%" of that heap, or bytes: "512mb"; nonsense and negative sizes give `otherwise`. */
+/* Bytes ("512mb"), or a share of a heap of 1 GiB ("60%"), which is what Elasticsearch has when nobody says
+ * otherwise; nonsense and negative sizes give `otherwise`. */
 int64_t heap_share(struct str text, int64_t otherwise);
 
-/* A ratio is taken of a heap of 1 GiB, which is what Elasticsearch has when nobody says otherwise. `s` NULL: the defaults. */
+/* `s` NULL: the defaults. */
 struct search_limits search_limits_of(const struct cluster_state *s);
 
 #endif

@@ -232,8 +232,8 @@ static void add(struct filter_store *st, struct entry *e)
     }
 }
 
-void filter_cache_put(struct filter_cache *c, uint64_t segment, struct str key, const uint64_t *words, uint32_t n_docs,
-                      uint32_t count)
+void filter_cache_put(struct filter_cache *c, uint64_t segment, struct str key, const uint64_t *words,
+                      uint32_t n_docs, uint32_t count)
 {
     struct filter_store *st = c->store;
     uint64_t hash = hash_of(segment, key);

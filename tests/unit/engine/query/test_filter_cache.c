@@ -47,7 +47,8 @@ START_TEST(gives_what_was_put)
         words_of(segment, key, words);
         if (b != NULL) {
             hits++;
-            ck_assert(b->n_docs == DOCS && b->count == key && memcmp(b->words, words, bits_words(DOCS) * 8) == 0);
+            ck_assert(b->n_docs == DOCS && b->count == key
+                      && memcmp(b->words, words, bits_words(DOCS) * 8) == 0);
             if (held == NULL) {
                 held = b; /* outlives whatever happens to its entry */
             } else {
