@@ -87,7 +87,8 @@ static enum err check_global(const struct agg *a, struct errmsg *em)
 {
     if (a->parent->type->kind != AGG_ROOT && a->type->kind == AGG_GLOBAL) {
         return err_set(em, ERR_AGG_EXECUTION,
-                       "Aggregation [%.*s] cannot have a global sub-aggregation [%.*s]. Global aggregations can only be defined as "
+                       "Aggregation [%.*s] cannot have a global sub-aggregation [%.*s]. Global aggregations "
+                       "can only be defined as "
                        "top level aggregations",
                        STR_ARG(a->parent->name), STR_ARG(a->name));
     }
@@ -118,8 +119,8 @@ enum err collector_ready(struct collector *c, struct errmsg *em)
     return e == ERR_OK && c->ops->check_orders != NULL ? c->ops->check_orders(c, em) : e;
 }
 
-enum err collector_init(struct collector *c, const struct collector_ops *ops, struct agg_run *r, const struct agg *a,
-                        struct errmsg *em)
+enum err collector_init(struct collector *c, const struct collector_ops *ops, struct agg_run *r,
+                        const struct agg *a, struct errmsg *em)
 {
     c->ops = ops;
     c->run = r;
@@ -238,6 +239,20 @@ enum err collector_subs(struct collector *c, uint32_t bucket, struct agg_result 
     return ERR_OK;
 }
 
+enum err collector_single(struct collector *c, uint32_t bucket, int64_t doc_count, struct agg_result *out,
+                          struct errmsg *em)
+{
+    out->agg = c->agg;
+    out->form = RESULT_PLAIN;
+    out->n = 1;
+    out->buckets = ARENA_NEW(c->run->arena, struct agg_bucket);
+    if (out->buckets == NULL) {
+        return err_no_memory(em);
+    }
+    out->buckets->doc_count = doc_count;
+    return collector_subs(c, bucket, &out->buckets->subs, em);
+}
+
 enum err collector_empty_subs(struct collector *c, struct agg_result **out, struct errmsg *em)
 {
     bool before = c->run->empty;
@@ -354,7 +369,8 @@ static struct collector *sub_named(struct collector *c, struct str name)
 static enum err bad_path(const struct agg_order *o, struct errmsg *em, const char *why)
 {
     err_set(em, ERR_ILLEGAL_ARGUMENT, "%s", why);
-    return err_wrap(em, ERR_AGG_EXECUTION, "Invalid aggregation order path [%.*s]. %s", STR_ARG(o->path.text), why);
+    return err_wrap(em, ERR_AGG_EXECUTION, "Invalid aggregation order path [%.*s]. %s", STR_ARG(o->path.text),
+                    why);
 }
 
 static bool known_value(const struct agg *a, struct str key)
@@ -378,22 +394,31 @@ static enum err check_end(const struct agg_order *o, const struct agg *a, struct
     if (a->type->class == CLASS_SINGLE) {
         return key.p == NULL || str_is(key, "doc_count")
                    ? ERR_OK
-                   : bad_path(o, em, "Ordering on a single-bucket aggregation can only be done on its doc_count. Either drop the key "
-                                     "or change it to \"doc_count\"");
+                   : bad_path(o, em,
+                              "Ordering on a single-bucket aggregation can only be done on its doc_count. "
+                              "Either drop the key "
+                              "or change it to \"doc_count\"");
     }
     if (metric_is_single(k)) {
         return key.p == NULL || str_is(key, "value")
                    ? ERR_OK
-                   : bad_path(o, em, "Ordering on a single-value metrics aggregation can only be done on its value. Either drop the "
-                                     "key or change it to \"value\"");
+                   : bad_path(o, em,
+                              "Ordering on a single-value metrics aggregation can only be done on its value. "
+                              "Either drop the "
+                              "key or change it to \"value\"");
     }
-    bool many = k == AGG_STATS || k == AGG_EXTENDED_STATS || k == AGG_PERCENTILES || k == AGG_PERCENTILE_RANKS;
+    bool many =
+        k == AGG_STATS || k == AGG_EXTENDED_STATS || k == AGG_PERCENTILES || k == AGG_PERCENTILE_RANKS;
     if (!many) {
-        return bad_path(o, em, "Buckets can only be sorted on a sub-aggregator path that is built out of zero or more single-bucket "
-                               "aggregations within the path and a final single-bucket or a metrics aggregation at the path end.");
+        return bad_path(o, em,
+                        "Buckets can only be sorted on a sub-aggregator path that is built out of zero or "
+                        "more single-bucket "
+                        "aggregations within the path and a final single-bucket or a metrics aggregation at "
+                        "the path end.");
     }
     if (key.p == NULL) {
-        return bad_path(o, em, "When ordering on a multi-value metrics aggregation a metric name must be specified.");
+        return bad_path(
+            o, em, "When ordering on a multi-value metrics aggregation a metric name must be specified.");
     }
     if (!known_value(a, key)) {
         return bad_path(o, em, "Unknown metric name on multi-value metrics aggregation");
@@ -407,13 +432,18 @@ enum err order_bind(struct collector *c, const struct agg_order *o, struct colle
     for (uint32_t i = 0; i < o->path.n; i++) {
         struct collector *next = sub_named(*out, o->path.v[i].name);
         if (next == NULL) {
-            return bad_path(o, em, "The provided aggregation either does not exist, or is a pipeline aggregation and cannot be used to "
-                                   "sort the buckets.");
+            return bad_path(o, em,
+                            "The provided aggregation either does not exist, or is a pipeline aggregation "
+                            "and cannot be used to "
+                            "sort the buckets.");
         }
         if (i + 1 < o->path.n && next->agg->type->class != CLASS_SINGLE) {
-            return bad_path(o, em, "Buckets can only be sorted on a sub-aggregator path that is built out of zero or more "
-                                   "single-bucket aggregations within the path and a final single-bucket or a metrics aggregation "
-                                   "at the path end.");
+            return bad_path(
+                o, em,
+                "Buckets can only be sorted on a sub-aggregator path that is built out of zero or more "
+                "single-bucket aggregations within the path and a final single-bucket or a metrics "
+                "aggregation "
+                "at the path end.");
         }
         *out = next;
     }
@@ -430,7 +460,8 @@ double order_value(struct collector *leaf, const struct agg_order *o, uint32_t b
 
 #define WINDOW 4096
 
-enum err filter_bits_init(struct filter_bits *f, struct agg_run *r, const struct json *query, struct errmsg *em)
+enum err filter_bits_init(struct filter_bits *f, struct agg_run *r, const struct json *query,
+                          struct errmsg *em)
 {
     const struct query *q;
     *f = (struct filter_bits){.run = r};

@@ -59,9 +59,9 @@ struct collector_ops {
      * be NULL. */
     enum err (*check)(struct collector *c, struct errmsg *em);
     enum err (*check_orders)(struct collector *c, struct errmsg *em);
-    enum err (*leaf)(struct collector *c, struct errmsg *em);  /* a new segment: c->run->leaf; may be NULL */
+    enum err (*leaf)(struct collector *c, struct errmsg *em); /* a new segment: c->run->leaf; may be NULL */
     void (*collect)(struct collector *c, const struct doc_run *d);
-    void (*leaf_end)(struct collector *c);                     /* may be NULL */
+    void (*leaf_end)(struct collector *c); /* may be NULL */
     /* Before results are built: for those who put work off. Up to `buckets` of the parent's exist. May be NULL. */
     enum err (*finish)(struct collector *c, struct errmsg *em);
     /* The result of the parent's bucket; buckets that were never met give the empty result. */
@@ -91,8 +91,8 @@ struct collector {
 enum err collector_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
 enum err collector_ready(struct collector *c, struct errmsg *em);
 /* Sets up the common part. */
-enum err collector_init(struct collector *c, const struct collector_ops *ops, struct agg_run *r, const struct agg *a,
-                        struct errmsg *em);
+enum err collector_init(struct collector *c, const struct collector_ops *ops, struct agg_run *r,
+                        const struct agg *a, struct errmsg *em);
 void collector_leaf_end(struct collector *c);
 enum err collector_leaf(struct collector *c, struct errmsg *em);
 enum err collector_finish(struct collector *c, struct errmsg *em);
@@ -124,6 +124,9 @@ static inline void collector_send(struct collector *c, doc_id doc, uint32_t buck
 }
 /* Results of the subs for one of the collector's own buckets. */
 enum err collector_subs(struct collector *c, uint32_t bucket, struct agg_result **out, struct errmsg *em);
+/* The result of an aggregation that is one bucket, of doc_count documents, with its sub-aggregations. */
+enum err collector_single(struct collector *c, uint32_t bucket, int64_t doc_count, struct agg_result *out,
+                          struct errmsg *em);
 /* The sub-results of no documents. */
 enum err collector_empty_subs(struct collector *c, struct agg_result **out, struct errmsg *em);
 
@@ -160,13 +163,15 @@ static inline uint32_t bucket_map_of(const struct bucket_map *m, uint32_t owner,
 /* ---- orders by sub-aggregations --------------------------------------------------------------------------------------- */
 
 /* Follows an order's path to the collector that gives its value. ERR_AGG_EXECUTION as Elasticsearch words it. */
-enum err order_bind(struct collector *c, const struct agg_order *o, struct collector **out, struct errmsg *em);
+enum err order_bind(struct collector *c, const struct agg_order *o, struct collector **out,
+                    struct errmsg *em);
 double order_value(struct collector *leaf, const struct agg_order *o, uint32_t bucket);
 
 /* The makers of the families. */
 enum err terms_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
 enum err histogram_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
-enum err date_histogram_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
+enum err date_histogram_new(struct collector **out, struct agg_run *r, const struct agg *a,
+                            struct errmsg *em);
 enum err auto_date_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
 enum err range_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
 enum err grid_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em);
@@ -196,7 +201,8 @@ struct filter_bits {
     uint64_t *bits;
     doc_id from, to; /* what bits cover */
 };
-enum err filter_bits_init(struct filter_bits *f, struct agg_run *r, const struct json *query, struct errmsg *em);
+enum err filter_bits_init(struct filter_bits *f, struct agg_run *r, const struct json *query,
+                          struct errmsg *em);
 enum err filter_bits_leaf(struct filter_bits *f, struct errmsg *em);
 bool filter_bits_test(struct filter_bits *f, doc_id doc);
 

@@ -28,7 +28,8 @@ static enum err filters_leaf(struct collector *c, struct errmsg *em)
 static void take(struct filters *s, const struct doc_run *d, uint32_t at, uint32_t place)
 {
     uint32_t b = run_bucket(d, at) * s->buckets + place;
-    if (run_reserve(s->c.run, &s->counts, &s->cap, (uint64_t)run_bucket(d, at) * s->buckets + place + 1, sizeof(*s->counts))) {
+    if (run_reserve(s->c.run, &s->counts, &s->cap, (uint64_t)run_bucket(d, at) * s->buckets + place + 1,
+                    sizeof(*s->counts))) {
         s->counts[b]++;
         collector_send(&s->c, d->docs[at], b, d->scores != NULL ? d->scores[at] : 0);
     }
@@ -84,8 +85,8 @@ static enum err place_key(const struct filters *s, uint32_t place, struct agg_ke
     for (uint32_t i = 0; i < s->n; i++) {
         for (uint32_t j = i + 1; j < s->n; j++) {
             if (pair_place(s, i, j) == place) {
-                out->s = arena_printf(s->c.run->arena, "%.*s%.*s%.*s", STR_ARG(p->v[i].name), STR_ARG(p->separator),
-                                      STR_ARG(p->v[j].name));
+                out->s = arena_printf(s->c.run->arena, "%.*s%.*s%.*s", STR_ARG(p->v[i].name),
+                                      STR_ARG(p->separator), STR_ARG(p->v[j].name));
             }
         }
     }
@@ -139,14 +140,17 @@ enum err filters_new(struct collector **out, struct agg_run *r, const struct agg
     *out = &s->c;
     s->n = a->filters.n;
     int64_t most = FILTERS_MAX;
-    enum err e = settings_i64(r->cx->shard->index_settings, "max_adjacency_matrix_filters", FILTERS_MAX, &most, em);
+    enum err e =
+        settings_i64(r->cx->shard->index_settings, "max_adjacency_matrix_filters", FILTERS_MAX, &most, em);
     if (e == ERR_OK && a->type->kind == AGG_ADJACENCY && s->n > most) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Number of filters is too large, must be less than or equal to: [%lld] but was [%u]. This limit can be set by "
+                       "Number of filters is too large, must be less than or equal to: [%lld] but was [%u]. "
+                       "This limit can be set by "
                        "changing the [index.max_adjacency_matrix_filters] index level setting.",
                        (long long)most, s->n);
     }
-    s->buckets = a->type->kind == AGG_ADJACENCY ? s->n + s->n * (s->n - 1) / 2 : s->n + (a->filters.other ? 1 : 0);
+    s->buckets =
+        a->type->kind == AGG_ADJACENCY ? s->n + s->n * (s->n - 1) / 2 : s->n + (a->filters.other ? 1 : 0);
     s->f = ARENA_ARRAY(r->arena, struct filter_bits, s->n);
     s->hit = ARENA_ARRAY(r->arena, uint32_t, s->n);
     e = e == ERR_OK && (s->f == NULL || s->hit == NULL) ? err_no_memory(em) : e;
@@ -204,15 +208,7 @@ static void global_collect(struct collector *c, const struct doc_run *d)
 static enum err single_build(struct collector *c, uint32_t bucket, struct agg_result *out, struct errmsg *em)
 {
     struct single *s = (struct single *)c;
-    out->agg = c->agg;
-    out->form = RESULT_PLAIN;
-    out->n = 1;
-    out->buckets = ARENA_NEW(c->run->arena, struct agg_bucket);
-    if (out->buckets == NULL) {
-        return err_no_memory(em);
-    }
-    out->buckets->doc_count = bucket < s->cap ? s->counts[bucket] : 0;
-    return collector_subs(c, bucket, &out->buckets->subs, em);
+    return collector_single(c, bucket, bucket < s->cap ? s->counts[bucket] : 0, out, em);
 }
 
 static double single_value(struct collector *c, uint32_t bucket, struct str key)
@@ -224,10 +220,11 @@ static double single_value(struct collector *c, uint32_t bucket, struct str key)
 
 static const struct collector_ops missing_ops = {
     .leaf = missing_leaf, .collect = missing_collect, .build = single_build, .value = single_value};
-static const struct collector_ops global_ops = {.collect = global_collect, .build = single_build, .value = single_value};
+static const struct collector_ops global_ops = {
+    .collect = global_collect, .build = single_build, .value = single_value};
 
-static enum err single_new(struct collector **out, struct single **made, const struct collector_ops *ops, struct agg_run *r,
-                           const struct agg *a, struct errmsg *em)
+static enum err single_new(struct collector **out, struct single **made, const struct collector_ops *ops,
+                           struct agg_run *r, const struct agg *a, struct errmsg *em)
 {
     struct single *s = ARENA_NEW(r->arena, struct single);
     if (s == NULL) {

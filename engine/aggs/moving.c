@@ -57,9 +57,10 @@ static double holt_winters(struct reduce *r, const struct pipe_params *p, const 
     uint32_t period = (uint32_t)p->period;
     double *season = ARENA_ARRAY(r->arena, double, s->n), level = 0, trend = 0,
            pad = p->multiplicative && p->pad ? 1e-10 : 0;
-    if (season == NULL || s->n < 2 * period || period == 0) {
+    if (period == 0 || season == NULL || s->n < 2 * period) {
         return NAN;
     }
+    uint32_t ahead = (steps - 1) % period;
     for (uint32_t i = 0; i < period; i++) {
         level += s->v[i] + pad;
         trend += (s->v[i + period] - s->v[i]) / period;
@@ -79,7 +80,7 @@ static double holt_winters(struct reduce *r, const struct pipe_params *p, const 
         last = level;
         last_trend = trend;
     }
-    double at = season[s->n - period + (steps - 1) % period];
+    double at = season[s->n - period + ahead];
     return p->multiplicative ? (level + steps * trend) * at : level + steps * trend + at;
 }
 

@@ -129,15 +129,7 @@ static void nested_collect(struct collector *c, const struct doc_run *d)
 static enum err nested_build(struct collector *c, uint32_t bucket, struct agg_result *out, struct errmsg *em)
 {
     struct nested *s = (struct nested *)c;
-    out->agg = c->agg;
-    out->form = RESULT_PLAIN;
-    out->n = 1;
-    out->buckets = ARENA_NEW(c->run->arena, struct agg_bucket);
-    if (out->buckets == NULL) {
-        return err_no_memory(em);
-    }
-    out->buckets->doc_count = bucket < s->cap ? s->counts[bucket] : 0;
-    return collector_subs(c, bucket, &out->buckets->subs, em);
+    return collector_single(c, bucket, bucket < s->cap ? s->counts[bucket] : 0, out, em);
 }
 
 static double nested_value(struct collector *c, uint32_t bucket, struct str key)

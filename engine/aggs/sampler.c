@@ -219,15 +219,7 @@ static enum err sampler_finish(struct collector *c, struct errmsg *em)
 static enum err sampler_build(struct collector *c, uint32_t bucket, struct agg_result *out, struct errmsg *em)
 {
     struct sampler *s = (struct sampler *)c;
-    out->agg = c->agg;
-    out->form = RESULT_PLAIN;
-    out->n = 1;
-    out->buckets = ARENA_NEW(c->run->arena, struct agg_bucket);
-    if (out->buckets == NULL) {
-        return err_no_memory(em);
-    }
-    out->buckets->doc_count = bucket < s->cap_counts ? s->counts[bucket] : 0;
-    return collector_subs(c, bucket, &out->buckets->subs, em);
+    return collector_single(c, bucket, bucket < s->cap_counts ? s->counts[bucket] : 0, out, em);
 }
 
 /* A parent orders its buckets while samples are chosen already. */

@@ -10,13 +10,12 @@
 #define CONFIG_LIST \
     0 /* the configuration among the sources: it counts for the fingerprint, and has no words */
 
-static enum err finish(struct ik_dictionary **out, struct ik_dictionary *d, struct errmsg *em)
+/* The dictionary whose image was opened, or not: then nothing is left. */
+static enum err finish(struct ik_dictionary **out, struct ik_dictionary *d, enum err opened)
 {
-    enum err e = image_dat(&d->image, &d->dat, em);
-    if (e != ERR_OK) {
-        image_close(&d->image);
+    if (opened != ERR_OK) {
         free(d);
-        return e;
+        return opened;
     }
     d->main = dat_step(&d->dat, DAT_ROOT, IK_MAIN);
     d->quantifier = dat_step(&d->dat, DAT_ROOT, IK_QUANTIFIER);
@@ -28,39 +27,23 @@ static enum err finish(struct ik_dictionary **out, struct ik_dictionary *d, stru
 
 enum err ik_dictionary_of(struct ik_dictionary **out, struct lexicon *words, struct errmsg *em)
 {
-    struct buf b;
-    *out = NULL;
     struct ik_dictionary *d = calloc(1, sizeof(*d));
+    *out = NULL;
     if (d == NULL) {
         return err_no_memory(em);
     }
-    buf_init(&b, NULL, IMAGE_BYTES_MAX);
-    enum err e = lexicon_compile(words, IMAGE_IK, &b, em);
-    if (e == ERR_OK) {
-        e = image_take(&d->image, &b, IMAGE_IK, em);
-    }
-    buf_fini(&b);
-    if (e != ERR_OK) {
-        free(d);
-        return e;
-    }
-    return finish(out, d, em);
+    return finish(out, d, lexicon_open(words, IMAGE_IK, &d->image, &d->dat, em));
 }
 
 enum err ik_dictionary_open(struct ik_dictionary **out, const struct fs *fs, const char *path,
                             struct errmsg *em)
 {
-    *out = NULL;
     struct ik_dictionary *d = calloc(1, sizeof(*d));
+    *out = NULL;
     if (d == NULL) {
         return err_no_memory(em);
     }
-    enum err e = image_map(&d->image, fs, path, IMAGE_IK, em);
-    if (e != ERR_OK) {
-        free(d);
-        return e;
-    }
-    return finish(out, d, em);
+    return finish(out, d, image_open(&d->image, &d->dat, fs, path, IMAGE_IK, em));
 }
 
 /* The files that a ";"-separated list names. */

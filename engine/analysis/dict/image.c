@@ -155,3 +155,17 @@ enum err image_dat(const struct image *im, struct dat *out, struct errmsg *em)
     *out = (struct dat){(const void *)codes.p, (const void *)nodes.p, (uint32_t)n};
     return ERR_OK;
 }
+
+enum err image_open(struct image *out, struct dat *dat, const struct fs *fs, const char *path,
+                    enum image_kind kind, struct errmsg *em)
+{
+    enum err e = image_map(out, fs, path, kind, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    e = image_dat(out, dat, em);
+    if (e != ERR_OK) {
+        image_close(out);
+    }
+    return e;
+}

@@ -38,6 +38,9 @@ enum err image_write(struct buf *out, enum image_kind kind, uint64_t hash, const
  * intact image of this kind and version. */
 enum err image_map(struct image *out, const struct fs *fs, const char *path, enum image_kind kind,
                    struct errmsg *em);
+/* The same, with its trie: image_map, then image_dat. On failure nothing is open. */
+enum err image_open(struct image *out, struct dat *dat, const struct fs *fs, const char *path,
+                    enum image_kind kind, struct errmsg *em);
 /* Takes the bytes out of `b` (made by image_write). On failure they are freed. */
 enum err image_take(struct image *out, struct buf *b, enum image_kind kind, struct errmsg *em);
 /* NULL-safe for an image that never opened (all zeroes). */

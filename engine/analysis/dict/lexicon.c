@@ -216,3 +216,23 @@ bool text_line(struct str *rest, struct str *line)
     *rest = str_slice(*rest, n, rest->n);
     return true;
 }
+
+enum err lexicon_open(struct lexicon *l, enum image_kind kind, struct image *out, struct dat *dat,
+                      struct errmsg *em)
+{
+    struct buf b;
+    buf_init(&b, NULL, IMAGE_BYTES_MAX);
+    enum err e = lexicon_compile(l, kind, &b, em);
+    if (e == ERR_OK) {
+        e = image_take(out, &b, kind, em);
+    }
+    buf_fini(&b);
+    if (e != ERR_OK) {
+        return e;
+    }
+    e = image_dat(out, dat, em);
+    if (e != ERR_OK) {
+        image_close(out);
+    }
+    return e;
+}

@@ -37,6 +37,9 @@ enum err lexicon_add_lines(struct lexicon *l, uint16_t list, struct str text, st
 /* Sorts, and makes an image of it in `out` (empty before). A word's value is the place of its text in the
  * section TEXTS (image_text). */
 enum err lexicon_compile(struct lexicon *l, enum image_kind kind, struct buf *out, struct errmsg *em);
+/* The words as an image in memory, and its trie. On failure nothing is open. */
+enum err lexicon_open(struct lexicon *l, enum image_kind kind, struct image *out, struct dat *dat,
+                      struct errmsg *em);
 
 /* The text at `value`; empty when there is none. */
 struct str image_text(const struct image *im, uint32_t value);

@@ -8,13 +8,12 @@
 #define READINGS_FILE "pinyin.txt"
 #define PHRASE_BYTES  255 /* of readings: more than any phrase has */
 
-static enum err finish(struct pinyin_dictionary **out, struct pinyin_dictionary *d, struct errmsg *em)
+/* The dictionary whose image was opened, or not: then nothing is left. */
+static enum err finish(struct pinyin_dictionary **out, struct pinyin_dictionary *d, enum err opened)
 {
-    enum err e = image_dat(&d->image, &d->dat, em);
-    if (e != ERR_OK) {
-        image_close(&d->image);
+    if (opened != ERR_OK) {
         free(d);
-        return e;
+        return opened;
     }
     d->characters = dat_step(&d->dat, DAT_ROOT, PINYIN_CHARACTER);
     d->phrases = dat_step(&d->dat, DAT_ROOT, PINYIN_PHRASE);
@@ -26,39 +25,23 @@ static enum err finish(struct pinyin_dictionary **out, struct pinyin_dictionary 
 
 enum err pinyin_dictionary_of(struct pinyin_dictionary **out, struct lexicon *words, struct errmsg *em)
 {
-    struct buf b;
-    *out = NULL;
     struct pinyin_dictionary *d = calloc(1, sizeof(*d));
+    *out = NULL;
     if (d == NULL) {
         return err_no_memory(em);
     }
-    buf_init(&b, NULL, IMAGE_BYTES_MAX);
-    enum err e = lexicon_compile(words, IMAGE_PINYIN, &b, em);
-    if (e == ERR_OK) {
-        e = image_take(&d->image, &b, IMAGE_PINYIN, em);
-    }
-    buf_fini(&b);
-    if (e != ERR_OK) {
-        free(d);
-        return e;
-    }
-    return finish(out, d, em);
+    return finish(out, d, lexicon_open(words, IMAGE_PINYIN, &d->image, &d->dat, em));
 }
 
 enum err pinyin_dictionary_open(struct pinyin_dictionary **out, const struct fs *fs, const char *path,
                                 struct errmsg *em)
 {
-    *out = NULL;
     struct pinyin_dictionary *d = calloc(1, sizeof(*d));
+    *out = NULL;
     if (d == NULL) {
         return err_no_memory(em);
     }
-    enum err e = image_map(&d->image, fs, path, IMAGE_PINYIN, em);
-    if (e != ERR_OK) {
-        free(d);
-        return e;
-    }
-    return finish(out, d, em);
+    return finish(out, d, image_open(&d->image, &d->dat, fs, path, IMAGE_PINYIN, em));
 }
 
 void pinyin_plain_reading(struct str reading, struct buf *to)
