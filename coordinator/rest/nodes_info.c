@@ -158,7 +158,8 @@ static void write_node(const struct stats_out *o, const struct rest *r, unsigned
     jw_kz(w, "build_hash", "3186837139b9c6b6d23c3200870651f10d3343b7");
     if ((metrics >> M_INDICES & 1) != 0) {
         machine_stats(&m);
-        stats_put_as(o, "total_indexing_buffer", "total_indexing_buffer_in_bytes", m.memory_limit_bytes / 10);
+        /* The names are Elasticsearch's: the words are said to be in bytes. */
+        stats_put_as(o, "total_indexing_buffer_in_bytes", "total_indexing_buffer", m.memory_limit_bytes / 10);
     }
     jw_k(w, "roles");
     nodes_write_roles(w, n.roles);

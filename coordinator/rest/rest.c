@@ -485,6 +485,7 @@ static const struct {
     {routes_cat_indices, &routes_cat_indices_n}, {routes_cat, &routes_cat_n}, {routes_nodes, &routes_nodes_n},
     {routes_nodes_stats, &routes_nodes_stats_n},
     {routes_cluster_stats, &routes_cluster_stats_n},
+    {routes_cluster_state, &routes_cluster_state_n},
     {routes_cat_nodes, &routes_cat_nodes_n},
     {routes_cat_shards, &routes_cat_shards_n},
     {routes_by_query, &routes_by_query_n}, {routes_reindex, &routes_reindex_n}, {routes_tasks, &routes_tasks_n},

@@ -26,17 +26,16 @@ static void put_bytes(struct buf *b, uint64_t v)
 void stats_put_as(const struct stats_out *o, const char *words, const char *key, uint64_t v)
 {
     struct str name = str_of(key);
-    bool bytes = str_ends(name, STR("_in_bytes")), ms = str_ends(name, STR("_in_millis"));
-    if (o->human && (bytes || ms)) {
+    bool ms = str_ends(name, STR("_in_millis")), bytes = str_ends(name, STR("_in_bytes"));
+    if (o->human && (bytes || ms || words != NULL)) {
         struct buf b;
-        struct str shorter = str_slice(name, 0, name.n - (bytes ? 9 : 10));
         buf_init(&b, NULL, KIB);
-        if (bytes) {
-            put_bytes(&b, v);
-        } else {
+        if (ms) {
             time_put_ns(&b, (int64_t)(v * NS_PER_MS));
+        } else {
+            put_bytes(&b, v);
         }
-        jw_key(o->w, words != NULL ? str_of(words) : shorter);
+        jw_key(o->w, words != NULL ? str_of(words) : str_slice(name, 0, name.n - (bytes ? 9 : 10)));
         jw_str(o->w, buf_view(&b));
         buf_fini(&b);
     }
@@ -182,7 +181,7 @@ static void write_segments(const struct stats_out *o, const struct shard_stats *
     stats_put(o, "doc_values_memory_in_bytes", 0);
     stats_put(o, "index_writer_memory_in_bytes", s->buffer_bytes);
     stats_put(o, "version_map_memory_in_bytes", s->version_map_bytes);
-    stats_put(o, "fixed_bit_set_memory_in_bytes", 0);
+    stats_put_as(o, "fixed_bit_set", "fixed_bit_set_memory_in_bytes", 0);
     jw_ki64(o->w, "max_unsafe_auto_id_timestamp", -1);
     jw_k(o->w, "file_sizes");
     jw_obj(o->w);

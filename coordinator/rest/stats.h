@@ -21,7 +21,7 @@ struct stats_out {
 struct stats_out stats_out_for(struct rest *r, struct jsonw *w);
 /* A number; words too for those whose names end in _in_bytes or _in_millis, under the name without that. */
 void stats_put(const struct stats_out *o, const char *key, uint64_t v);
-/* The words under a name of their own (NULL: as above). */
+/* The words under a name of their own (NULL: as above); a number that is no time is one of bytes. */
 void stats_put_as(const struct stats_out *o, const char *words, const char *key, uint64_t v);
 /* The sections, without braces. */
 void stats_write(const struct stats_out *o, const struct shard_stats *s, unsigned metrics);

@@ -1,0 +1,524 @@
+/* GET /_cluster/state: the applied state, or parts of it. */
+#include "coordinator/rest/rest.h"
+
+#include "common/base/date.h"
+#include "common/cluster/blocks.h"
+
+enum {
+    PART_VERSION = 1,
+    PART_MASTER = 2,
+    PART_NODES = 4,
+    PART_METADATA = 8,
+    PART_BLOCKS = 16,
+    PART_ROUTING = 32,
+    PART_ROUTING_NODES = 64,
+    PART_ALL = 127
+};
+
+static unsigned wanted_parts(struct rest *r)
+{
+    static const struct {
+        const char *name;
+        unsigned part;
+    } names[] = {{"_all", PART_ALL},
+                 {"version", PART_VERSION},
+                 {"master_node", PART_MASTER},
+                 {"nodes", PART_NODES},
+                 {"metadata", PART_METADATA},
+                 {"blocks", PART_BLOCKS},
+                 {"routing_table", PART_ROUTING},
+                 {"routing_nodes", PART_ROUTING_NODES}};
+    struct str text = rest_param(r, "metric"), rest = text;
+    unsigned parts = text.p == NULL ? PART_ALL : 0;
+    while (rest.p != NULL) {
+        struct str one = str_cut(rest, ',', &rest);
+        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+            parts |= str_is(one, names[i].name) ? names[i].part : 0;
+        }
+    }
+    return parts;
+}
+
+static void write_blocks(struct jsonw *w, const struct cluster_state *s, const struct index_target *t,
+                         uint32_t n)
+{
+    struct buf one;
+    struct jsonw in;
+    bool any = false;
+    jw_k(w, "blocks");
+    jw_obj(w);
+    buf_init(&one, NULL, BUF_UNLIMITED);
+    jsonw_init(&in, &one, false);
+    if (blocks_write(s, NULL, &in)) {
+        jw_k(w, "global");
+        jw_raw(w, buf_view(&one));
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        buf_reset(&one);
+        jsonw_init(&in, &one, false);
+        if (!blocks_write(s, t[i].meta, &in)) {
+            continue;
+        }
+        if (!any) {
+            jw_k(w, "indices");
+            jw_obj(w);
+            any = true;
+        }
+        jw_key(w, t[i].meta->name);
+        jw_raw(w, buf_view(&one));
+    }
+    if (any) {
+        jw_obj_end(w);
+    }
+    buf_fini(&one);
+    jw_obj_end(w);
+}
+
+static void write_nodes(struct jsonw *w, const struct nodes_part *p)
+{
+    jw_k(w, "nodes");
+    jw_obj(w);
+    for (uint32_t i = 0; p != NULL && i < p->n; i++) {
+        const struct node_meta *n = &p->v[i];
+        jw_key(w, n->id);
+        jw_obj(w);
+        jw_kstr(w, "name", n->name);
+        jw_kstr(w, "ephemeral_id", n->ephemeral_id);
+        jw_kstr(w, "transport_address", n->transport_address);
+        jw_k(w, "attributes");
+        jw_obj(w);
+        for (uint32_t k = 0; k < n->n_attrs; k++) {
+            jw_key(w, n->attrs[k].name);
+            jw_str(w, n->attrs[k].value);
+        }
+        jw_obj_end(w);
+        jw_obj_end(w);
+    }
+    jw_obj_end(w);
+}
+
+/* ---- metadata ------------------------------------------------------------------------------------------ */
+
+static void shard_key(struct jsonw *w, uint32_t shard)
+{
+    struct buf b;
+    buf_init(&b, NULL, 16);
+    buf_u64(&b, shard);
+    jw_key(w, buf_view(&b));
+    buf_fini(&b);
+}
+
+/* The id of a primary that the state keeps no routing for: such an index has one copy of each shard, whose id
+ * follows from the index's own, turned by as many letters as the shard's number says. */
+static struct str only_copy_id(const struct index_meta *m, uint32_t shard, char out[64])
+{
+    size_t n = MIN_OF(m->uuid.n, (size_t)64);
+    for (size_t i = 0; i < n; i++) {
+        out[i] = m->uuid.p[(i + shard + 1) % n];
+    }
+    return (struct str){out, n};
+}
+
+static void write_in_sync(struct jsonw *w, const struct index_meta *m)
+{
+    char text[64];
+    jw_k(w, "in_sync_allocations");
+    jw_obj(w);
+    for (uint32_t i = 0; i < m->n_shards; i++) {
+        shard_key(w, i);
+        jw_arr(w);
+        for (uint32_t k = 0; m->in_sync != NULL && k < m->in_sync[i].n; k++) {
+            jw_str(w, m->in_sync[i].v[k]);
+        }
+        if (m->in_sync == NULL || m->in_sync[i].n == 0) {
+            jw_str(w, only_copy_id(m, i, text));
+        }
+        jw_arr_end(w);
+    }
+    jw_obj_end(w);
+}
+
+static void write_meta(struct jsonw *w, const struct index_meta *m, bool flat)
+{
+    jw_key(w, m->name);
+    jw_obj(w);
+    jw_ki64(w, "version", (int64_t)m->version);
+    jw_ki64(w, "mapping_version", (int64_t)m->mapping_version);
+    jw_ki64(w, "settings_version", (int64_t)m->settings_version);
+    jw_ki64(w, "aliases_version", (int64_t)m->aliases_version);
+    jw_ki64(w, "routing_num_shards", m->routing_shards);
+    jw_kz(w, "state", m->closed ? "close" : "open");
+    jw_k(w, "settings");
+    settings_write(&m->settings, w, flat);
+    jw_k(w, "mappings");
+    jw_obj(w);
+    if (!str_is(m->mapping, "{}")) {
+        jw_k(w, "_doc");
+        jw_raw(w, m->mapping);
+    }
+    jw_obj_end(w);
+    jw_k(w, "aliases");
+    jw_arr(w);
+    for (uint32_t i = 0; i < m->n_aliases; i++) {
+        jw_str(w, m->aliases[i].name);
+    }
+    jw_arr_end(w);
+    jw_k(w, "primary_terms");
+    jw_obj(w);
+    for (uint32_t i = 0; i < m->n_shards; i++) {
+        shard_key(w, i);
+        jw_i64(w, (int64_t)m->primary_terms[i]);
+    }
+    jw_obj_end(w);
+    write_in_sync(w, m);
+    jw_k(w, "rollover_info");
+    jw_obj(w);
+    jw_obj_end(w);
+    jw_kbool(w, "system", false);
+    jw_k(w, "timestamp_range");
+    jw_obj(w);
+    jw_kbool(w, "unknown", true);
+    jw_obj_end(w);
+    jw_obj_end(w);
+}
+
+static void write_ids(struct jsonw *w, const char *key, const struct str_set *ids, struct str otherwise)
+{
+    jw_k(w, key);
+    jw_arr(w);
+    for (uint32_t i = 0; ids != NULL && i < ids->n; i++) {
+        jw_str(w, ids->v[i]);
+    }
+    if (ids == NULL || ids->n == 0) {
+        jw_str(w, otherwise);
+    }
+    jw_arr_end(w);
+}
+
+/* Without elections the master votes for itself. */
+static void write_coordination(struct jsonw *w, const struct cluster_state *s)
+{
+    const struct coordination_part *c = s->coordination;
+    struct str self = s->nodes != NULL ? s->nodes->master : STR("");
+    jw_k(w, "cluster_coordination");
+    jw_obj(w);
+    jw_ki64(w, "term", (int64_t)(c != NULL ? c->term : MAX_OF(s->term, (uint64_t)1)));
+    write_ids(w, "last_committed_config", c != NULL ? &c->committed : NULL, self);
+    write_ids(w, "last_accepted_config", c != NULL ? &c->accepted : NULL, self);
+    jw_k(w, "voting_config_exclusions");
+    jw_arr(w);
+    for (uint32_t i = 0; c != NULL && i < c->n_exclusions; i++) {
+        jw_obj(w);
+        jw_kstr(w, "node_id", c->exclusions[i].node_id);
+        jw_kstr(w, "node_name", c->exclusions[i].node_name);
+        jw_obj_end(w);
+    }
+    jw_arr_end(w);
+    jw_obj_end(w);
+}
+
+static void write_metadata(struct jsonw *w, const struct cluster_state *s, const struct index_target *t,
+                           uint32_t n, bool flat, bool all)
+{
+    jw_k(w, "metadata");
+    jw_obj(w);
+    jw_kstr(w, "cluster_uuid", s->cluster_uuid);
+    jw_kbool(w, "cluster_uuid_committed", all);
+    write_coordination(w, s);
+    jw_k(w, "templates");
+    jw_obj(w);
+    for (uint32_t i = 0; i < s->n_templates; i++) {
+        if (s->templates[i]->kind == TEMPLATE_LEGACY) {
+            jw_key(w, s->templates[i]->name);
+            jw_raw(w, s->templates[i]->body);
+        }
+    }
+    jw_obj_end(w);
+    jw_k(w, "indices");
+    jw_obj(w);
+    for (uint32_t i = 0; i < n; i++) {
+        write_meta(w, t[i].meta, flat);
+    }
+    jw_obj_end(w);
+    jw_k(w, "index-graveyard");
+    jw_obj(w);
+    jw_k(w, "tombstones");
+    jw_arr(w);
+    jw_arr_end(w);
+    jw_obj_end(w);
+    jw_obj_end(w);
+}
+
+/* ---- where copies are ---------------------------------------------------------------------------------- */
+
+/* A copy as the table of routing has it, or as it is without one: the primary here, replicas nowhere. */
+static struct shard_copy copy_of(const struct cluster_state *s, const struct index_meta *m, uint32_t shard,
+                                 uint32_t at, char text[64])
+{
+    const struct index_routing *routing = cluster_routing(s, m->name);
+    if (routing != NULL && shard < routing->n && at < routing->shards[shard].n) {
+        return routing->shards[shard].copies[at];
+    }
+    const struct shard_down *down = at == 0 ? cluster_shard_down(s, m->uuid, shard) : NULL;
+    if (at == 0 && down == NULL) {
+        bool known = m->in_sync != NULL && m->in_sync[shard].n > 0;
+        return (struct shard_copy){.state = COPY_STARTED,
+                                   .primary = true,
+                                   .node = s->nodes != NULL ? s->nodes->master : STR_NULL,
+                                   .allocation_id =
+                                       known ? m->in_sync[shard].v[0] : only_copy_id(m, shard, text)};
+    }
+    struct shard_copy c = {.state = COPY_UNASSIGNED,
+                           .primary = at == 0,
+                           .source = at == 0 ? RECOVER_EXISTING_STORE : RECOVER_PEER};
+    c.trouble.reason = down != NULL ? REASON_ALLOCATION_FAILED : REASON_INDEX_CREATED;
+    c.trouble.at_ms = down != NULL ? down->since_ms : m->created_ms;
+    c.trouble.failed = down != NULL ? down->tries : 0;
+    c.trouble.details = down != NULL ? down->details : STR_NULL;
+    return c;
+}
+
+static uint32_t copies_of(const struct cluster_state *s, const struct index_meta *m, uint32_t shard)
+{
+    const struct index_routing *routing = cluster_routing(s, m->name);
+    return routing != NULL && shard < routing->n ? routing->shards[shard].n : m->n_replicas + 1;
+}
+
+static void write_trouble(struct rest *r, struct jsonw *w, const struct shard_copy *c)
+{
+    static const char *const sources[] = {[RECOVER_EMPTY_STORE] = "EMPTY_STORE",
+                                          [RECOVER_EXISTING_STORE] = "EXISTING_STORE",
+                                          [RECOVER_PEER] = "PEER"};
+    const struct date_format *f;
+    struct buf at;
+    bool failed = c->trouble.reason == REASON_ALLOCATION_FAILED;
+    buf_init(&at, NULL, 64);
+    jw_k(w, "recovery_source");
+    jw_obj(w);
+    jw_kz(w, "type", sources[c->source]);
+    if (c->source == RECOVER_EXISTING_STORE) {
+        jw_kbool(w, "bootstrap_new_history_uuid", false);
+    }
+    jw_obj_end(w);
+    jw_k(w, "unassigned_info");
+    jw_obj(w);
+    jw_kz(w, "reason", copy_reason_name(c->trouble.reason));
+    if (date_format_new(&f, STR("strict_date_time"), r->arena, NULL) == ERR_OK
+        && date_print_ms(f, c->trouble.at_ms, NULL, &at)) {
+        jw_kstr(w, "at", buf_view(&at));
+    }
+    if (c->trouble.failed > 0) {
+        jw_ki64(w, "failed_attempts", c->trouble.failed);
+    }
+    jw_kbool(w, "delayed", c->trouble.delayed);
+    if (c->trouble.details.p != NULL) {
+        jw_kstr(w, "details", c->trouble.details);
+    }
+    jw_kz(w, "allocation_status", failed ? "deciders_no" : "no_attempt");
+    jw_obj_end(w);
+    buf_fini(&at);
+}
+
+static void write_node_or_null(struct jsonw *w, const char *key, struct str node)
+{
+    jw_k(w, key);
+    if (node.p != NULL) {
+        jw_str(w, node);
+    } else {
+        jw_null(w);
+    }
+}
+
+static void write_copy(struct rest *r, struct jsonw *w, const struct index_meta *m, uint32_t shard,
+                       const struct shard_copy *c)
+{
+    jw_obj(w);
+    jw_kz(w, "state", copy_state_name(c->state));
+    jw_kbool(w, "primary", c->primary);
+    write_node_or_null(w, "node", c->node);
+    write_node_or_null(w, "relocating_node", c->target_node);
+    jw_ki64(w, "shard", shard);
+    jw_kstr(w, "index", m->name);
+    if (c->state == COPY_UNASSIGNED || c->state == COPY_INITIALIZING) {
+        write_trouble(r, w, c);
+    }
+    if (c->allocation_id.p != NULL) {
+        jw_k(w, "allocation_id");
+        jw_obj(w);
+        jw_kstr(w, "id", c->allocation_id);
+        if (c->target_id.p != NULL) {
+            jw_kstr(w, "relocation_id", c->target_id);
+        }
+        jw_obj_end(w);
+    }
+    jw_obj_end(w);
+}
+
+static void write_routing(struct rest *r, struct jsonw *w, const struct index_target *t, uint32_t n)
+{
+    char text[64];
+    jw_k(w, "routing_table");
+    jw_obj(w);
+    jw_k(w, "indices");
+    jw_obj(w);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct index_meta *m = t[i].meta;
+        jw_key(w, m->name);
+        jw_obj(w);
+        jw_k(w, "shards");
+        jw_obj(w);
+        for (uint32_t shard = 0; shard < m->n_shards; shard++) {
+            shard_key(w, shard);
+            jw_arr(w);
+            for (uint32_t copy = 0; copy < copies_of(r->state, m, shard); copy++) {
+                struct shard_copy c = copy_of(r->state, m, shard, copy, text);
+                write_copy(r, w, m, shard, &c);
+            }
+            jw_arr_end(w);
+        }
+        jw_obj_end(w);
+        jw_obj_end(w);
+    }
+    jw_obj_end(w);
+    jw_obj_end(w);
+}
+
+/* The copies that are on a node (p == NULL: on none). */
+static void write_copies_on(struct rest *r, struct jsonw *w, const struct index_target *t, uint32_t n,
+                            struct str node)
+{
+    char text[64];
+    jw_arr(w);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct index_meta *m = t[i].meta;
+        for (uint32_t shard = 0; shard < m->n_shards; shard++) {
+            for (uint32_t copy = 0; copy < copies_of(r->state, m, shard); copy++) {
+                struct shard_copy c = copy_of(r->state, m, shard, copy, text);
+                if (node.p == NULL ? c.node.p == NULL : c.node.p != NULL && str_eq(c.node, node)) {
+                    write_copy(r, w, m, shard, &c);
+                }
+            }
+        }
+    }
+    jw_arr_end(w);
+}
+
+static void write_routing_nodes(struct rest *r, struct jsonw *w, const struct index_target *t, uint32_t n)
+{
+    const struct nodes_part *p = r->state->nodes;
+    jw_k(w, "routing_nodes");
+    jw_obj(w);
+    jw_k(w, "unassigned");
+    write_copies_on(r, w, t, n, STR_NULL);
+    jw_k(w, "nodes");
+    jw_obj(w);
+    for (uint32_t i = 0; p != NULL && i < p->n; i++) {
+        if ((p->v[i].roles & ROLE_DATA) != 0) {
+            jw_key(w, p->v[i].id);
+            write_copies_on(r, w, t, n, p->v[i].id);
+        }
+    }
+    jw_obj_end(w);
+    jw_obj_end(w);
+}
+
+/* ---- the request --------------------------------------------------------------------------------------- */
+
+static void write_state(struct rest *r, unsigned parts, const struct index_target *t, uint32_t n, bool flat,
+                        struct jsonw *w)
+{
+    const struct cluster_state *s = r->state;
+    struct str index = rest_param(r, "index");
+    bool all = index.n == 0 || str_is(index, "_all");
+    jw_kstr(w, "cluster_name", s->cluster_name);
+    jw_kstr(w, "cluster_uuid", s->cluster_uuid);
+    if ((parts & PART_VERSION) != 0) {
+        jw_ki64(w, "version", (int64_t)s->version);
+        jw_kstr(w, "state_uuid", s->state_uuid);
+    }
+    if ((parts & PART_MASTER) != 0 && s->nodes != NULL) {
+        jw_kstr(w, "master_node", s->nodes->master);
+    }
+    if ((parts & PART_BLOCKS) != 0) {
+        write_blocks(w, s, t, n);
+    }
+    if ((parts & PART_NODES) != 0) {
+        write_nodes(w, s->nodes);
+    }
+    if ((parts & PART_METADATA) != 0) {
+        write_metadata(w, s, t, n, flat, all);
+    }
+    if ((parts & PART_ROUTING) != 0) {
+        write_routing(r, w, t, n);
+    }
+    if ((parts & PART_ROUTING_NODES) != 0) {
+        write_routing_nodes(r, w, t, n);
+    }
+}
+
+/* A version that is awaited and not there yet is not waited for: the answer says that it was not reached. */
+static enum err read_awaited(struct rest *r, bool *awaits, bool *late)
+{
+    int64_t version, timeout;
+    *awaits = rest_has(r, "wait_for_metadata_version");
+    enum err e = rest_long(r, "wait_for_metadata_version", 1, &version);
+    e = e == ERR_OK ? rest_time(r, "wait_for_timeout", 60000, &timeout) : e;
+    if (e == ERR_OK && version < 1) {
+        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                    "provided waitForMetadataVersion should be >= 1, but instead is [%lld]",
+                    (long long)version);
+    }
+    *late = e == ERR_OK && (uint64_t)version > r->state->version;
+    return e;
+}
+
+static void get_state(struct rest *r)
+{
+    struct expand_options o = {true, true, EXPAND_OPEN, false, false, 0};
+    const struct index_target *t;
+    uint32_t n;
+    bool flat, awaits = false, late = false;
+    struct buf b;
+    struct jsonw w;
+    struct str index = rest_param(r, "index");
+    rest_accept(r, "local");
+    rest_accept(r, "master_timeout");
+    unsigned parts = wanted_parts(r);
+    enum err e = rest_bool(r, "flat_settings", false, &flat);
+    e = e == ERR_OK ? read_awaited(r, &awaits, &late) : e;
+    e = e == ERR_OK ? rest_index_options(r, &o) : e;
+    if (index.n == 0 || str_is(index, "_all")) { /* not a filter: everything */
+        o = (struct expand_options){true, true, EXPAND_OPEN | EXPAND_CLOSED | EXPAND_HIDDEN, false, false, 0};
+        index = STR_NULL;
+    }
+    e = e == ERR_OK
+            ? resolve_indices(r->state, index, &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em)
+            : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    if (!rest_ready(r)) {
+        return;
+    }
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    if (awaits) {
+        jw_kbool(&w, "wait_for_timed_out", late);
+    }
+    if (late) {
+        jw_kstr(&w, "cluster_name", r->state->cluster_name);
+    } else {
+        write_state(r, parts, t, n, flat, &w);
+    }
+    jw_obj_end(&w);
+    rest_send(r, 200, &b);
+}
+
+const struct route routes_cluster_state[] = {
+    {M_GET, "/_cluster/state", get_state},
+    {M_GET, "/_cluster/state/{metric}", get_state},
+    {M_GET, "/_cluster/state/{metric}/{index}", get_state},
+};
+const size_t routes_cluster_state_n = ARRAY_LEN(routes_cluster_state);
