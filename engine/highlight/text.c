@@ -1,5 +1,6 @@
 /* A field's values out of the source, as one text of UTF-16 units with its tokens. */
 #include "engine/highlight/highlight_int.h"
+#include "engine/mapping/completion_paths.h"
 
 #include "common/base/utf8.h"
 
@@ -237,6 +238,22 @@ static enum err analyse_value(struct hl_text *x, struct hl_value *v, const struc
     return e;
 }
 
+/* A completion's paths each stand for the whole value. */
+static enum err analyse_completion(struct hl_text *x, const struct hl_value *v, const struct field *f, int32_t *position,
+                                   struct arena *arena, struct errmsg *em)
+{
+    struct completion_options o = {f->analyzer, f->preserve_separators, f->preserve_position_increments};
+    const struct str *paths;
+    uint32_t n;
+    enum err e = completion_paths(&o, v->text, arena, &paths, &n, em);
+    for (uint32_t i = 0; i < n && e == ERR_OK; i++) {
+        int32_t inc = i == 0;
+        *position += inc;
+        e = add_token(x, (struct hl_token){paths[i], v->start, v->end, *position, inc}, arena, em);
+    }
+    return e;
+}
+
 enum err hl_text_analyse(struct hl_text *x, const struct hl_target *t, struct arena *arena, struct errmsg *em)
 {
     const struct analyzer *an = t->field->type == FT_TEXT ? t->field->analyzer : NULL;
@@ -250,6 +267,8 @@ enum err hl_text_analyse(struct hl_text *x, const struct hl_target *t, struct ar
         v->token = (uint32_t)x->n_tokens;
         if (an != NULL) {
             e = analyse_value(x, v, an, limit, &position, arena, em);
+        } else if (t->field->type == FT_COMPLETION) {
+            e = analyse_completion(x, v, t->field, &position, arena, em);
         } else {
             position++;
             e = add_token(x, (struct hl_token){v->text, v->start, v->end, position, 1}, arena, em);

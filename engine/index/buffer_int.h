@@ -114,6 +114,9 @@ uint32_t inverter_add(struct index_buffer *b, struct buffer_field *f, struct str
                       enum index_options options, doc_id doc, uint32_t pos, uint32_t start, uint32_t end);
 enum err inverter_text(struct index_buffer *b, struct buffer_field *f, const struct doc_value *v, doc_id doc,
                        struct errmsg *em);
+/* The paths of one completion input: terms at one position, with frequencies. */
+enum err inverter_paths(struct index_buffer *b, struct buffer_field *f, const struct doc_value *v, doc_id doc,
+                        struct errmsg *em);
 enum err inverter_term(struct index_buffer *b, struct buffer_field *f, const struct doc_value *v, doc_id doc,
                        struct errmsg *em);
 /* Forgets the terms made since the addition began, restores the others. */

@@ -56,7 +56,12 @@ static enum err add_completion(struct index_buffer *b, struct buffer_field *f, c
                                doc_id doc, struct errmsg *em)
 {
     enum err e = ERR_OK;
-    f->has |= SEG_COMPLETION;
+    if (v->completion.n_paths == 0) {
+        return ERR_OK;
+    }
+    /* Searched as any other field too, so that there are terms and lengths beside what suggests. */
+    f->has |= SEG_COMPLETION | SEG_TERMS | SEG_FREQS | SEG_NORMS;
+    f->counted = true;
     if (f->completion == NULL) {
         e = completion_writer_new(&f->completion, b->alloc, em);
     }
@@ -65,7 +70,7 @@ static enum err add_completion(struct index_buffer *b, struct buffer_field *f, c
                                          doc};
         e = completion_writer_add(f->completion, &entry, em);
     }
-    return e;
+    return e == ERR_OK ? inverter_paths(b, f, v, doc, em) : e;
 }
 
 enum err buffer_add_term(struct index_buffer *b, struct str field, struct str term, doc_id doc,
@@ -185,7 +190,9 @@ enum err buffer_end_field(struct index_buffer *b, const struct doc_value *v, doc
         bytes[n++] = norm_encode(f->field->options == INDEX_DOCS ? f->unique : f->length);
         f->norms.last_doc = doc;
         f->counted = false;
-        return stream_put(&b->pool, &f->norms.s, bytes, n) ? ERR_OK : err_no_memory(em);
+        if (!stream_put(&b->pool, &f->norms.s, bytes, n)) {
+            return err_no_memory(em);
+        }
     }
     if ((v->to_index || v->to_store) && !v->to_column && !field->doc_values && f->named != doc + 1
         && field->type < FT_META_ID && !(v->to_index && field->norms)) {

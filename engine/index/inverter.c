@@ -302,6 +302,22 @@ enum err inverter_text(struct index_buffer *b, struct buffer_field *f, const str
     return ERR_OK;
 }
 
+enum err inverter_paths(struct index_buffer *b, struct buffer_field *f, const struct doc_value *v, doc_id doc,
+                        struct errmsg *em)
+{
+    for (uint32_t i = 0; i < v->completion.n_paths; i++) {
+        struct str path = v->completion.paths[i];
+        if (path.n > SEG_TERM_BYTES_MAX) {
+            return immense(f, path, em);
+        }
+        if (inverter_add(b, f, path, INDEX_FREQS, doc, 0, 0, 0) == UINT32_MAX) {
+            return err_no_memory(em);
+        }
+        f->length += i == 0 || !v->field->similarity.discount_overlaps;
+    }
+    return ERR_OK;
+}
+
 enum err inverter_term(struct index_buffer *b, struct buffer_field *f, const struct doc_value *v, doc_id doc,
                        struct errmsg *em)
 {

@@ -41,7 +41,7 @@ struct doc_value {
             int32_t lat, lon; /* quantised as Lucene's GeoEncodingUtils */
         } geo;
         struct {
-            struct str input;        /* as typed, shown as the option's text */
+            struct str input; /* as typed, shown as the option's text; p == NULL: none, the field is there alone */
             const struct str *paths; /* the analysed forms (all paths of the token graph), byte strings in
                                         UTF-8 with separators as completion.h says */
             uint32_t n_paths;

@@ -238,6 +238,14 @@ enum err doc_completion_value(struct doc_parser *p, const struct field *f, const
             e = parse_one(p, f, &v->items[i], true, &in);
         }
     }
+    if (e == ERR_OK && in.n == 0) { /* the field is there, with nothing to suggest */
+        struct doc_value *to = doc_add(p, f, DOC_COMPLETION);
+        if (to == NULL) {
+            return err_no_memory(p->em);
+        }
+        to->to_index = true;
+        to->completion.input = STR_NULL;
+    }
     for (size_t i = 0; e == ERR_OK && i < in.n; i++) {
         e = add_value(p, f, &in.v[i]);
     }

@@ -178,7 +178,7 @@ enum err doc_completion_contexts(struct doc_parser *p, struct doc_value *values,
 {
     for (size_t i = 0; i < n; i++) {
         const struct field *f = values[i].field;
-        if (values[i].kind != DOC_COMPLETION || f->n_contexts == 0) {
+        if (values[i].kind != DOC_COMPLETION || f->n_contexts == 0 || values[i].completion.input.p == NULL) {
             continue;
         }
         struct pairs to = {0};

@@ -20,7 +20,9 @@ void params_init(struct builder *b, struct node *n)
     n->f.index = true;
     n->f.boost = 1;
     n->f.similarity = (struct similarity){SIM_BM25, 1.2F, 0.75F, true};
-    n->f.options = n->f.type == FT_TEXT ? INDEX_POSITIONS : INDEX_DOCS;
+    n->f.options = n->f.type == FT_TEXT         ? INDEX_POSITIONS
+                   : n->f.type == FT_COMPLETION ? INDEX_FREQS
+                                                : INDEX_DOCS;
     n->f.ignore_above = UINT32_MAX;
     n->f.position_increment_gap = 100;
     for (size_t i = 0; n->spec->params[i].name != NULL; i++) {
@@ -209,7 +211,7 @@ enum err params_build(struct builder *b, struct node *n)
     bool known = true;
     struct similarity usual;
     size_t at = param_find(n->spec, STR("similarity"));
-    if (at != SIZE_MAX && n->set[at] == NULL) {
+    if (at != SIZE_MAX ? n->set[at] == NULL : n->f.type == FT_COMPLETION) {
         enum err e = similarity_of(b, STR("default"), &usual, &known);
         if (e != ERR_OK) {
             return e;

@@ -1,6 +1,7 @@
 /* Analysed text becomes queries: MatchQueryParser of Elasticsearch over Lucene's QueryBuilder. */
 #include "engine/query/build.h"
 
+#include "engine/mapping/completion_paths.h"
 #include "engine/query/build_graph.h"
 
 #include <stdlib.h>
@@ -329,6 +330,27 @@ static enum err analyse(struct text_run *r, const struct analyzer *an, struct st
     return ERR_OK;
 }
 
+/* A text as a completion field's own analyzer gives it: whole paths, all at one position. */
+static enum err analyse_completion(struct text_run *r, struct str text, struct text_tokens *out)
+{
+    const struct field *f = r->field;
+    struct completion_options o = {f->search_analyzer, f->preserve_separators, f->preserve_position_increments};
+    const struct str *paths;
+    uint32_t n;
+    enum err e = completion_paths(&o, text, r->b->arena, &paths, &n, r->em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    *out = (struct text_tokens){.v = ARENA_ARRAY(r->b->arena, struct text_token, n), .n = n, .positions = 1, .open_end = true};
+    if (out->v == NULL) {
+        return err_no_memory(r->em);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        out->v[i] = (struct text_token){paths[i], 0, 1};
+    }
+    return ERR_OK;
+}
+
 static const struct analyzer *search_analyzer(const struct text_run *r, const struct field *f)
 {
     if (r->o->analyzer != NULL) {
@@ -364,7 +386,8 @@ static enum err run_text(struct text_run *r, struct str text, struct query **out
         *copy = text;
         return text_position(r, copy, 1, prefix, out);
     }
-    e = analyse(r, an, text, &t);
+    bool paths = r->field->type == FT_COMPLETION && r->o->analyzer == NULL;
+    e = paths ? analyse_completion(r, text, &t) : analyse(r, an, text, &t);
     if (e == ERR_OK) {
         enum match_kind kind = r->o->kind == MATCH_BOOL_PREFIX && !t.open_end ? MATCH_BOOLEAN : r->o->kind;
         e = text_query(r, &t, kind, r->o->and, out);

@@ -422,7 +422,8 @@ static enum err exists_scorer(const struct weight *w, const struct scorer_reques
         return present == NULL ? all_scorer_new(rq->arena, n, w->boost, out, rq->em)
                                : bits_scorer_new(rq->arena, present, n, c.doc_count, w->boost, out, rq->em);
     }
-    if (f != NULL && (f->has & SEG_NORMS)) {
+    /* Completions without a term have no length, and yet they exist. */
+    if (f != NULL && (f->has & SEG_NORMS) && !(f->has & SEG_COMPLETION)) {
         const uint64_t *present = seg_norms_present(f);
         return present == NULL ? all_scorer_new(rq->arena, n, w->boost, out, rq->em)
                                : bits_scorer_new(rq->arena, present, n, f->doc_count, w->boost, out, rq->em);

@@ -479,6 +479,8 @@ static void check_completions(const struct model *m)
     completion_iter_init(&it, f != NULL ? seg_completion_bytes(f) : STR_NULL);
     for (; completion_iter_next(&it); got++) {
         bool found = false;
+        struct term_info term;
+        ck_assert(seg_term(f, it.entry.path, &term)); /* what suggests can be searched too */
         ck_assert_uint_lt(it.entry.doc, m->n);
         before.path = buf_view(&path);
         ck_assert(got == 0 || completion_compare(&before, &it.entry) <= 0);
@@ -503,6 +505,7 @@ static void check_completions(const struct model *m)
         }
     }
     ck_assert_uint_eq(got, expected);
+    ck_assert_uint_eq(f != NULL ? f->sum_ttf : 0, expected);
     completion_iter_fini(&it);
     buf_fini(&path);
 }
