@@ -12,13 +12,13 @@ from node import Node
 check = Checks()
 # Every request may have these; the page says so once.
 # Parts of paths are taken as parameters, too, as Elasticsearch does; they are not listed.
-COMMON = {"index", "type", "id", "task_id", "name", "metric", "node", "nodes", "thread_pools", "scroll_id", "alias",
+COMMON = {"index", "type", "id", "task_id", "name", "metric", "index_metric", "node", "nodes", "thread_pools", "scroll_id", "alias",
           "pretty", "human", "error_trace", "filter_path", "format", "source", "source_content_type"}
 BODIES = [None, "{}", {"query": {"match_all": {}}}, {"doc": {"a": 1}}, {"text": "a"}, {"scroll_id": "x"}, {"ids": ["1"]}, {"actions": []},
           {"transient": {"cluster.max_shards_per_node": 99}}, {"docs": [{"_index": "probe", "_id": "1"}]}, {"index": "probe", "alias": "zzz"}, {"index_patterns": ["zzz-*"]}, {"index_patterns": ["zzz-*"], "template": {}}, {"template": {}}, {"properties": {}},
           {"index.hidden": False}, {"actions": [{"add": {"index": "probe", "alias": "zzz"}}]}, {"dest": {"index": "zzz"}, "source": {"index": "probe"}},
           [{"index": {"_index": "probe", "_id": "1"}}, {"a": 1}], [{"index": "probe"}, {"query": {"match_all": {}}}]]
-PARTS = {"index": "probe", "id": "1", "type": "_doc", "fields": "a", "metric": "_all", "node": "_local", "nodes": "_all", "thread_pools": "write",
+PARTS = {"index": "probe", "id": "1", "type": "_doc", "fields": "a", "metric": "_all", "index_metric": "docs", "node": "_local", "nodes": "_all", "thread_pools": "write",
          "block": "write", "scroll_id": "x"}
 # Values that parse, where "1" does not.
 VALUES = {"expand_wildcards": "open", "refresh": "true", "op_type": "index", "version_type": "internal", "search_type": "query_then_fetch",
