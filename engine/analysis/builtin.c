@@ -53,6 +53,7 @@ static const struct builtin builtins[] = {
     SNOWBALL("finnish"),
     SNOWBALL("hungarian"),
     SNOWBALL("norwegian"),
+    SNOWBALL("romanian"),
     SNOWBALL("russian"),
     SNOWBALL("swedish"),
     {"snowball", "standard", "lowercase|stop|snowball @", NULL, false, true},

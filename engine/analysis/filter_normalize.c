@@ -271,6 +271,97 @@ TOKEN_FILTER_FACTORY(german_normalization_filter_new)
     return simple_new(out, apply_german, arena, em);
 }
 
+/* The Scandinavian vowel that one letter, or two where the second is a, e or o, is written for. *wide: both
+ * letters are it. 0: none. */
+static uint32_t scandinavian_vowel(uint32_t c, uint32_t next, bool *wide)
+{
+    uint32_t lower = next < 0x80 ? next | 0x20 : 0;
+    bool upper = c == 'A' || c == 'O' || c == 0xC4 || c == 0xD6;
+    uint32_t vowel = 0;
+    *wide = false;
+    if (c == 0xE4 || c == 0xC4) {
+        vowel = 0xE6;
+    } else if (c == 0xF6 || c == 0xD6) {
+        vowel = 0xF8;
+    } else if (c == 'a' || c == 'A') {
+        vowel = lower == 'a' || lower == 'o' ? 0xE5 : lower == 'e' ? 0xE6 : 0;
+        *wide = vowel != 0;
+    } else if (c == 'o' || c == 'O') {
+        vowel = lower == 'e' || lower == 'o' ? 0xF8 : 0;
+        *wide = vowel != 0;
+    }
+    return vowel != 0 && upper ? vowel - 0x20 : vowel;
+}
+
+static uint32_t scandinavian_plain(uint32_t c)
+{
+    switch (c) {
+    case 0xC4:
+    case 0xC5:
+    case 0xC6:
+        return 'A';
+    case 0xE4:
+    case 0xE5:
+    case 0xE6:
+        return 'a';
+    case 0xD6:
+    case 0xD8:
+        return 'O';
+    case 0xF6:
+    case 0xF8:
+        return 'o';
+    default:
+        return c;
+    }
+}
+
+static enum err scandinavian(struct token_list *l, bool plain, struct errmsg *em)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        struct str s = l->v[i].text;
+        char *to = arena_alloc(l->arena, 2 * s.n + 1);
+        size_t n = 0;
+        if (to == NULL) {
+            return err_no_memory(em);
+        }
+        for (size_t at = 0; at < s.n;) {
+            bool wide;
+            uint32_t c = utf8_next(s, &at);
+            uint32_t vowel = scandinavian_vowel(c, at < s.n ? (unsigned char)s.p[at] : 0, &wide);
+            at += wide;
+            c = vowel != 0 ? vowel : c;
+            n += utf8_put(to + n, plain ? scandinavian_plain(c) : c);
+        }
+        l->v[i].text = str_mk(to, n);
+    }
+    return ERR_OK;
+}
+
+static enum err apply_scandinavian(const struct token_filter *self, struct token_list *l, struct errmsg *em)
+{
+    (void)self;
+    return scandinavian(l, false, em);
+}
+
+static enum err apply_scandinavian_plain(const struct token_filter *self, struct token_list *l,
+                                         struct errmsg *em)
+{
+    (void)self;
+    return scandinavian(l, true, em);
+}
+
+TOKEN_FILTER_FACTORY(scandinavian_normalization_filter_new)
+{
+    (void)part, (void)s, (void)env;
+    return simple_new(out, apply_scandinavian, arena, em);
+}
+
+TOKEN_FILTER_FACTORY(scandinavian_folding_filter_new)
+{
+    (void)part, (void)s, (void)env;
+    return simple_new(out, apply_scandinavian_plain, arena, em);
+}
+
 /* Half-width katakana as their full-width forms, from U+FF65 on. */
 static const uint16_t wide_kana[] = {
     0x30FB, 0x30F2, 0x30A1, 0x30A3, 0x30A5, 0x30A7, 0x30A9, 0x30E3, 0x30E5, 0x30E7, 0x30C3, 0x30FC,

@@ -67,6 +67,8 @@ TOKEN_FILTER_FACTORY(kstem_filter_new);
 TOKEN_FILTER_FACTORY(stemmer_override_filter_new);
 TOKEN_FILTER_FACTORY(german_normalization_filter_new);
 TOKEN_FILTER_FACTORY(arabic_normalization_filter_new);
+TOKEN_FILTER_FACTORY(scandinavian_folding_filter_new);
+TOKEN_FILTER_FACTORY(scandinavian_normalization_filter_new);
 TOKEN_FILTER_FACTORY(persian_normalization_filter_new);
 TOKEN_FILTER_FACTORY(serbian_normalization_filter_new);
 TOKEN_FILTER_FACTORY(delimited_payload_filter_new);

@@ -66,6 +66,8 @@ static const struct token_filter_entry token_filters[] = {
     {"arabic_normalization", arabic_normalization_filter_new, BOTH, NULL},
     {"persian_normalization", persian_normalization_filter_new, BOTH, NULL},
     {"serbian_normalization", serbian_normalization_filter_new, BOTH, NULL},
+    {"scandinavian_folding", scandinavian_folding_filter_new, BOTH, NULL},
+    {"scandinavian_normalization", scandinavian_normalization_filter_new, BOTH, NULL},
     {"trim", trim_filter_new, BOTH, NULL},
     {"truncate", truncate_filter_new, BOTH, "length=10"},
     {"unique", unique_filter_new, BOTH, NULL},

@@ -2,13 +2,33 @@
 
 /* Stop words by language: the lists of the Snowball project (BSD licence, as Debian's postgresql-15 ships
  * them), with the differences that Lucene's copies have; English is Lucene's own list of 33 words, CJK its
- * English list for mixed text. Sorted, separated by blanks. */
+ * English list for mixed text; Arabic, Bulgarian, Hindi, Persian and Romanian are those that Jacques Savoy
+ * published (University of Neuchatel, BSD licence). Sorted, separated by blanks. */
 struct stop_list {
     const char *language;
     const char *words;
 };
 
 static const struct stop_list lists[] = {
+    {"arabic",
+     "أ ألا أما أن أنت أنه أنها أو أى أي أيضا إذا إلا إلى إلي إما إن إنه إنها ا اذا الآن الا "
+     "الان التى التي الذى الذي الذين الى الي اما ان انت انه انها او اى اي ايضا ب بأن بان بعد "
+     "بعض به بها بين بينما تكون تلك ثم جميع حتى حيث خلال ذلك ضمن على عليه عليها عن عند عندما "
+     "غير ف فأن فان فما فهو فهى فهي في فيه فيها قبل قد كان كانت كل كما لا لدى لك لكن لم لن له "
+     "لها ما مع من منذ منه منها نحو هذا هذه هناك هو هى هي و وأن وإن وان وفي وكان وكانت وكل ولا "
+     "ولم ولن وما ومن وهو وهى وهي يكون"},
+    {"bulgarian",
+     "а аз ако ала бе без беше би бил била били било близо бъдат бъде бяха в вас ваш ваша "
+     "вероятно вече взема ви вие винаги все всеки всички всичко всяка във въпреки върху г ги "
+     "главно го д да дали до докато докога дори досега доста е едва един ето за зад заедно "
+     "заради засега затова защо защото и из или им има имат иска й каза как каква какво както "
+     "какъв като кога когато което които кой който колко която къде където към ли м ме между "
+     "мен ми мнозина мога могат може моля момента му н на над назад най направи напред "
+     "например нас не него нея ни ние никой нито но някои някой няма обаче около освен особено "
+     "от отгоре отново още пак по повече повечето под поне поради после почти прави пред преди "
+     "през при пък първо с са само се сега си скоро след сме според сред срещу сте съм със "
+     "също т тази така такива такъв там твой те тези ти тн то това тогава този той толкова "
+     "точно трябва тук тъй тя тях у харесва ч че често чрез ще щом я"},
     {"cjk", ""},
     {"danish",
      "ad af alle alt anden at blev blive bliver da de dem den denne der deres det dette dig din disse "
@@ -68,6 +88,19 @@ static const struct stop_list lists[] = {
      "unses unter viel vom von vor war waren warst was weg weil weiter welche welchem welchen welcher "
      "welches wenn werde werden wie wieder will wir wird wirst wo wollen wollte während würde würden "
      "zu zum zur zwar zwischen über"},
+    {"hindi",
+     "अंदर अत अदि अप अपना अपनि अपनी अपने अभि अभी आदि आप इंहिं इंहें इंहों इतयादि इत्यादि इन "
+     "इनका इन्हीं इन्हें इन्हों इस इसका इसकि इसकी इसके इसमें इसि इसी इसे उंहिं उंहें उंहों उन "
+     "उनका उनकि उनकी उनके उनको उन्हीं उन्हें उन्हों उस उसके उसि उसी उसे एक एवं एस एसे ऐसे ओर "
+     "और कइ कई कर करता करते करना करने करें कहते कहा का काफि काफ़ी कि किंहें किंहों कितना "
+     "किन्हें किन्हों किया किर किस किसि किसी किसे की कुछ कुल के को कोइ कोई कोन कोनसा कौन कौनसा "
+     "गया घर जब जहाँ जहां जा जिंहें जिंहों जितना जिधर जिन जिन्हें जिन्हों जिस जिसे जीधर जेसा "
+     "जेसे जैसा जैसे जो तक तब तरह तिंहें तिंहों तिन तिन्हें तिन्हों तिस तिसे तो था थि थी थे "
+     "दबारा दवारा दिया दुसरा दुसरे दूसरे दो द्वारा न नहिं नहीं ना निचे निहायत नीचे ने पर पहले "
+     "पुरा पूरा पे फिर बनि बनी बहि बही बहुत बाद बाला बिलकुल भि भितर भी भीतर मगर मानो मे में "
+     "यदि यह यहाँ यहां यहि यही या यिह ये रखें रवासा रहा रहे ऱ्वासा लिए लिये लेकिन व वगेरह वरग "
+     "वर्ग वह वहाँ वहां वहिं वहीं वाले वुह वे वग़ैरह संग सकता सकते सबसे सभि सभी साथ साबुत साभ "
+     "सारा से सो हि ही हुअ हुआ हुइ हुई हुए हे हें है हैं हो होता होति होती होते होना होने"},
     {"hungarian",
      "a abban ahhoz ahogy ahol aki akik akkor alatt amely amelyek amelyekben amelyeket amelyet "
      "amelynek ami amikor amit amolyan amíg annak arra arról az azok azon azonban azt aztán azután "
@@ -111,6 +144,24 @@ static const struct stop_list lists[] = {
      "noka noko nokon nokor nokre nå når og også om opp oss over på samme seg selv si sia sidan siden "
      "sin sine sitt sjøl skal skulle slik so som somme somt så sånn til um upp ut uten var vart varte "
      "ved vere verte vi vil ville vore vors vort vår være vært å"},
+    {"persian",
+     "اباد اثر اره اري از است استفاده اش اكنون البته ام اما امد امده امروز امسال ان انان انجا "
+     "اند انكه انها انچه او اورد اورده اول اي ايا ايد ايشان ايم اين اينكه اگر با بار باره باشد "
+     "باشند باشيم بالا بالاي بايد بدون بر برابر براساس براي برخوردار برخي برداري بروز بسيار "
+     "بسياري بعد بعري بعضي بلكه بله بلي بنابراين بندي به بهترين بود بودن بودند بوده بي بيرون "
+     "بيست بيش بيشتر بيشتري بين تا تازه تاكنون تان تحت تر ترين تمام تمامي تنها تواند توانند "
+     "توسط تول توي جا جاي جايي جدا جديد جريان جز جلوي جلوگيري حتي حدود حق خارج خدمات خواست "
+     "خواهد خواهند خواهيم خود خويش خياه داد دادن دادند داده دارد دارند داريم داشت داشتن داشتند "
+     "داشته دانست دانند در درباره دنبال ده دهد دهند دو دوم ديده ديروز ديگر ديگران ديگري را راه "
+     "رفت رفته روب روزهاي روي ريزي زياد زير زيرا سابق ساخته سازي سراسر سري سعي سمت سوم سوي سپس "
+     "شان شايد شد شدن شدند شده شش شما شناسي شود شوند صورت ضد ضمن طبق طريق طور طي عقب علت عنوان "
+     "غير فقط فكر فوق قابل قبل قصد كجا كجاست كدام كرد كردم كردن كردند كرده كس كسي كل كمتر كنار "
+     "كند كنم كنند كنيد كنيم كه كي لطفا ما مان مانند مثل مختلف مدتي مردم مرسي مقابل من مورد مي "
+     "ميليارد ميليون مگر ناشي نام نبايد نبود نخست نخستين نخواهد ندارد ندارند نداشته نزد نزديك "
+     "نشان نشده نظير نكرده نمايد نمي نه نوعي نيز نيست ه ها هاي هايي هر هرگز هزار هست هستند "
+     "هستيم هفت هم همان همه همواره همين همچنان همچنين همچون هنوز هنگام هنگامي هيچ و وسط وقتي "
+     "وقتيكه ولي وي وگو يا يابد يك يكديگر يكي پاعين پس پنج پيش چرا چطور چند چندين چنين چه چهار "
+     "چون چيز چيزي چيست چگونه گذاري گذاشته گردد گرفت گرفته گروهي گفت گفته گويد گويند گيرد گيري"},
     {"portuguese",
      "a ao aos aquela aquelas aquele aqueles aquilo as até com como da das de dela delas dele deles "
      "depois do dos e ela elas ele eles em entre era eram essa essas esse esses esta estamos estas "
@@ -126,6 +177,22 @@ static const struct stop_list lists[] = {
      "teria teriam terá terão teríamos teu teus teve tinha tinham tive tivemos tiver tivera tiveram "
      "tiverem tivermos tivesse tivessem tivéramos tivéssemos tu tua tuas tém tínhamos um uma você "
      "vocês vos à às éramos"},
+    {"romanian",
+     "acea aceasta această aceea acei aceia acel acela acele acelea acest acesta aceste "
+     "acestea aceşti aceştia acolo acum ai aia aibă aici al ale alea altceva altcineva am ar "
+     "are asemenea asta astea astăzi asupra au avea avem aveţi azi aş aşadar aţi bine bucur "
+     "bună ca care ce cel ceva chiar cine cineva contra cu cum cumva curând curînd când cât "
+     "câte câtva câţi cînd cît cîte cîtva cîţi că căci cărei căror cărui către da dacă dar "
+     "datorită de deci deja deoarece departe deşi din dinaintea dintr dintre drept după dă ea "
+     "ei el ele eram este eu eşti face fi fie fiecare fii fim fiţi fără iar ieri la le li lor "
+     "lui lângă lîngă mea mei mele mereu meu mi mine mult multă mulţi mâine mă ne nici "
+     "nicăieri nimeni nişte noastre noastră noi nostru noştri nu ori oricare orice oricine "
+     "oricum oricând oricât oricînd oricît oriunde pe pentru peste poate pot prea prima primul "
+     "prin printr până pînă sa sale sau se spre sub sunt suntem sunteţi sînt sîntem sînteţi să "
+     "săi său ta tale te tine toate toată tot totuşi toţi tu tăi tău un una unde undeva unei "
+     "unele uneori unor vi voastre voastră voi vostru vouă voştri vreo vreun vă îi îl îmi "
+     "împotriva în înainte înaintea încotro încât încît între întrucât întrucît îţi ăla ălea "
+     "ăsta ăstea ăştia şi ţi ţie"},
     {"russian",
      "а без более больше будет будто бы был была были было быть в вам вас вдруг ведь во вот впрочем "
      "все всегда всего всех всю вы где да даже два для до другой его ее ей ему если есть еще ж же за "
