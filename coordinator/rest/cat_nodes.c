@@ -116,29 +116,6 @@ static const struct table_column master_columns[] = {
     {"node", "n", "node name", false, false},
 };
 
-static const struct table_column thread_pool_columns[] = {
-    {"node_name", "nn", "node name", false, false},
-    {"node_id", "id", "persistent node id", false, true},
-    {"ephemeral_node_id", "eid", "ephemeral node id", false, true},
-    {"pid", "p", "process id", false, true},
-    {"host", "h", "host name", false, true},
-    {"ip", "i", "ip address", false, true},
-    {"port", "po", "bound transport port", false, true},
-    {"name", "n", "thread pool name", false, false},
-    {"type", "t", "thread pool type", false, true},
-    {"active", "a", "number of active threads", true, false},
-    {"pool_size", "psz", "number of threads", true, true},
-    {"queue", "q", "number of tasks currently in queue", true, false},
-    {"queue_size", "qs", "maximum number of tasks permitted in queue", true, true},
-    {"rejected", "r", "number of rejected tasks", true, false},
-    {"largest", "l", "highest number of seen active threads", true, true},
-    {"completed", "c", "number of completed tasks", true, true},
-    {"core", "cr", "core number of threads in a scaling thread pool", true, true},
-    {"max", "mx", "maximum number of threads in a scaling thread pool", true, true},
-    {"size", "sz", "number of threads in a fixed thread pool", true, true},
-    {"keep_alive", "ka", "thread keep alive time", true, true},
-};
-
 static const struct table_column nodeattrs_columns[] = {
     {"node", "name", "node name", false, false},
     {"id", "id,nodeId", "unique node id", false, true},
@@ -225,15 +202,6 @@ static void cat_master(struct rest *r)
     table_send(&t);
 }
 
-static struct str port_of(struct str address)
-{
-    size_t at = address.n;
-    while (at > 0 && address.p[at - 1] != ':') {
-        at--;
-    }
-    return str_slice(address, at, address.n);
-}
-
 static int64_t percent(uint64_t part, uint64_t whole)
 {
     return whole > 0 ? (int64_t)(part * 100 / whole) : 0;
@@ -258,7 +226,7 @@ static void node_cells(struct table *t, const struct node_report *n, bool full_i
     table_str(t, node_id(r, full_id));
     table_number(t, process_id());
     table_str(t, n->host);
-    table_str(t, port_of(n->transport_address));
+    table_str(t, nodes_port(n->transport_address));
     table_str(t, n->http_address);
     table_z(t, "7.12.1");
     table_z(t, "default");
@@ -363,73 +331,6 @@ static void cat_allocation(struct rest *r)
     }
 }
 
-/* ---- thread pools ---------------------------------------------------------------------------------------------------------------- */
-
-static bool pool_wanted(struct str list, const char *name)
-{
-    struct str rest = list;
-    while (rest.p != NULL && rest.n > 0) {
-        if (str_glob(str_cut(rest, ',', &rest), str_of(name))) {
-            return true;
-        }
-    }
-    return list.n == 0;
-}
-
-static void pool_cells(struct table *t, const struct pool_row *p)
-{
-    bool scaling = p->keep_alive != NULL;
-    table_z(t, p->name);
-    table_z(t, p->type);
-    table_number(t, p->stats.active);
-    table_number(t, p->stats.threads);
-    table_number(t, (int64_t)p->stats.queue);
-    table_number(t, p->queue_max);
-    table_number(t, (int64_t)p->stats.rejected);
-    table_number(t, p->stats.largest);
-    table_number(t, (int64_t)p->stats.completed);
-    if (scaling) {
-        table_number(t, p->core);
-        table_number(t, p->max);
-        table_null(t);
-        table_z(t, p->keep_alive);
-    } else {
-        table_null(t);
-        table_null(t);
-        table_number(t, p->max);
-        table_null(t);
-    }
-}
-
-static void cat_thread_pool(struct rest *r)
-{
-    struct table t;
-    struct node_report n;
-    struct pool_row rows[POOL_ROWS];
-    const struct node_meta *own = nodes_own(r);
-    struct str wanted = rest_param(r, "thread_pools");
-    if (!begin(&t, r, thread_pool_columns, ARRAY_LEN(thread_pool_columns))) {
-        return;
-    }
-    nodes_report(r, &n);
-    nodes_pools(&n, rows);
-    for (size_t i = 0; i < POOL_ROWS; i++) {
-        if (!pool_wanted(wanted, rows[i].name)) {
-            continue;
-        }
-        table_row(&t);
-        table_str(&t, r->co->o.node_name);
-        table_str(&t, r->co->o.node_id);
-        table_str(&t, own != NULL ? own->ephemeral_id : r->co->o.node_id);
-        table_number(&t, process_id());
-        table_str(&t, n.host);
-        table_str(&t, n.host);
-        table_str(&t, port_of(n.transport_address));
-        pool_cells(&t, &rows[i]);
-    }
-    table_send(&t);
-}
-
 /* ---- what nodes have ------------------------------------------------------------------------------------------------------------- */
 
 /* Nothing is ever uninverted into memory: the columns of a segment are read as they are. */
@@ -463,7 +364,7 @@ static void cat_nodeattrs(struct rest *r)
         table_number(&t, process_id());
         table_str(&t, n.host);
         table_str(&t, n.host);
-        table_str(&t, port_of(n.transport_address));
+        table_str(&t, nodes_port(n.transport_address));
         table_str(&t, own->attrs[i].name);
         table_str(&t, own->attrs[i].value);
     }
@@ -490,15 +391,9 @@ static void cat_plugins(struct rest *r)
 }
 
 const struct route routes_cat_nodes[] = {
-    {M_GET, "/_cat/master", cat_master},
-    {M_GET, "/_cat/nodes", cat_nodes},
-    {M_GET, "/_cat/allocation", cat_allocation},
-    {M_GET, "/_cat/allocation/{nodes}", cat_allocation},
-    {M_GET, "/_cat/thread_pool", cat_thread_pool},
-    {M_GET, "/_cat/thread_pool/{thread_pools}", cat_thread_pool},
-    {M_GET, "/_cat/fielddata", cat_fielddata},
-    {M_GET, "/_cat/fielddata/{fields}", cat_fielddata},
-    {M_GET, "/_cat/nodeattrs", cat_nodeattrs},
-    {M_GET, "/_cat/plugins", cat_plugins},
+    {M_GET, "/_cat/master", cat_master},         {M_GET, "/_cat/nodes", cat_nodes},
+    {M_GET, "/_cat/allocation", cat_allocation}, {M_GET, "/_cat/allocation/{nodes}", cat_allocation},
+    {M_GET, "/_cat/fielddata", cat_fielddata},   {M_GET, "/_cat/fielddata/{fields}", cat_fielddata},
+    {M_GET, "/_cat/nodeattrs", cat_nodeattrs},   {M_GET, "/_cat/plugins", cat_plugins},
 };
 const size_t routes_cat_nodes_n = ARRAY_LEN(routes_cat_nodes);

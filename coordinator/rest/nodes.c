@@ -167,6 +167,15 @@ void nodes_write_attributes(struct jsonw *w, const struct rest *r)
     jw_obj_end(w);
 }
 
+struct str nodes_port(struct str address)
+{
+    size_t at = address.n;
+    while (at > 0 && address.p[at - 1] != ':') {
+        at--;
+    }
+    return str_slice(address, at, address.n);
+}
+
 /* Sizes are Elasticsearch's, from the number of cores (ThreadPool.java): what clients compare with is the same. */
 void nodes_pools(const struct node_report *n, struct pool_row out[POOL_ROWS])
 {

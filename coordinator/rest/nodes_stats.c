@@ -197,6 +197,41 @@ static void write_fs(const struct stats_out *o, const struct node_report *n, int
     jw_arr_end(w);
 }
 
+/* What the process has against what it may have; no request is refused for the memory of a part alone, so that
+ * the parts have no limit below the whole. */
+static void write_breakers(struct jsonw *w)
+{
+    static const struct {
+        const char *name;
+        double overhead;
+    } parts[] = {{"request", 1.0},
+                 {"fielddata", 1.03},
+                 {"in_flight_requests", 2.0},
+                 {"accounting", 1.0},
+                 {"parent", 1.0}};
+    struct process_stats p;
+    struct machine_stats m;
+    process_stats(&p);
+    machine_stats(&m);
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        uint64_t used = i + 1 == ARRAY_LEN(parts) ? p.rss_bytes : 0;
+        struct buf b;
+        buf_init(&b, NULL, KIB);
+        open_section(w, parts[i].name);
+        jw_ki64(w, "limit_size_in_bytes", (int64_t)m.memory_limit_bytes);
+        stats_print_bytes(&b, m.memory_limit_bytes);
+        jw_kstr(w, "limit_size", buf_view(&b));
+        jw_ki64(w, "estimated_size_in_bytes", (int64_t)used);
+        buf_reset(&b);
+        stats_print_bytes(&b, used);
+        jw_kstr(w, "estimated_size", buf_view(&b));
+        jw_kdouble(w, "overhead", parts[i].overhead);
+        jw_ki64(w, "tripped", 0);
+        jw_obj_end(w);
+        buf_fini(&b);
+    }
+}
+
 static void write_discovery(struct jsonw *w)
 {
     open_section(w, "cluster_state_queue");
@@ -277,6 +312,8 @@ static void write_section(const struct stats_out *o, const struct rest *r, const
         jw_ki64(w, "total_opened", (int64_t)n->http_opened);
     } else if (metric == S_SCRIPT || metric == S_SCRIPT_CACHE) {
         write_script(w, metric == S_SCRIPT_CACHE);
+    } else if (metric == S_BREAKER) {
+        write_breakers(w);
     } else if (metric == S_DISCOVERY) {
         write_discovery(w);
     } else if (metric == S_INGEST) {

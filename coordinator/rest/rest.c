@@ -488,6 +488,7 @@ static const struct {
     {routes_cluster_state, &routes_cluster_state_n},
     {routes_cat_nodes, &routes_cat_nodes_n},
     {routes_cat_shards, &routes_cat_shards_n},
+    {routes_cat_thread_pool, &routes_cat_thread_pool_n},
     {routes_by_query, &routes_by_query_n}, {routes_reindex, &routes_reindex_n}, {routes_tasks, &routes_tasks_n},
 };
 

@@ -6,8 +6,7 @@
 
 /* ---- sections ------------------------------------------------------------------------------------------ */
 
-/* ByteSizeValue.toString(): the largest unit, one digit behind the point, cut off and left out when zero. */
-static void put_bytes(struct buf *b, uint64_t v)
+void stats_print_bytes(struct buf *b, uint64_t v)
 {
     static const char *const units[] = {"b", "kb", "mb", "gb", "tb", "pb"};
     size_t i = 0;
@@ -33,7 +32,7 @@ void stats_put_as(const struct stats_out *o, const char *words, const char *key,
         if (ms) {
             time_put_ns(&b, (int64_t)(v * NS_PER_MS));
         } else {
-            put_bytes(&b, v);
+            stats_print_bytes(&b, v);
         }
         jw_key(o->w, words != NULL ? str_of(words) : str_slice(name, 0, name.n - (bytes ? 9 : 10)));
         jw_str(o->w, buf_view(&b));
@@ -51,7 +50,9 @@ void stats_put(const struct stats_out *o, const char *key, uint64_t v)
 struct stats_out stats_out_for(struct rest *r, struct jsonw *w)
 {
     struct str v = rest_param(r, "human");
-    return (struct stats_out){w, v.p != NULL && !str_is(v, "false")};
+    return (struct stats_out){.w = w,
+                              .human = v.p != NULL && !str_is(v, "false"),
+                              .fielddata_fields = rest_has(r, "fields") || rest_has(r, "fielddata_fields")};
 }
 
 static void write_docs(const struct stats_out *o, const struct shard_stats *s)
@@ -162,6 +163,11 @@ static void write_fielddata(const struct stats_out *o, const struct shard_stats 
     (void)s;
     stats_put(o, "memory_size_in_bytes", 0);
     stats_put(o, "evictions", 0);
+    if (o->fielddata_fields) { /* none: nothing is kept in memory by field */
+        jw_k(o->w, "fields");
+        jw_obj(o->w);
+        jw_obj_end(o->w);
+    }
 }
 
 static void write_completion(const struct stats_out *o, const struct shard_stats *s)

@@ -1,0 +1,100 @@
+/* GET /_cat/thread_pool. */
+#include "coordinator/rest/nodes.h"
+#include "coordinator/rest/table.h"
+
+#include "common/sys/process.h"
+
+static const struct table_column thread_pool_columns[] = {
+    {"node_name", "nn", "node name", false, false},
+    {"node_id", "id", "persistent node id", false, true},
+    {"ephemeral_node_id", "eid", "ephemeral node id", false, true},
+    {"pid", "p", "process id", false, true},
+    {"host", "h", "host name", false, true},
+    {"ip", "i", "ip address", false, true},
+    {"port", "po", "bound transport port", false, true},
+    {"name", "n", "thread pool name", false, false},
+    {"type", "t", "thread pool type", false, true},
+    {"active", "a", "number of active threads", true, false},
+    {"pool_size", "psz", "number of threads", true, true},
+    {"queue", "q", "number of tasks currently in queue", true, false},
+    {"queue_size", "qs", "maximum number of tasks permitted in queue", true, true},
+    {"rejected", "r", "number of rejected tasks", true, false},
+    {"largest", "l", "highest number of seen active threads", true, true},
+    {"completed", "c", "number of completed tasks", true, true},
+    {"core", "cr", "core number of threads in a scaling thread pool", true, true},
+    {"max", "mx", "maximum number of threads in a scaling thread pool", true, true},
+    {"size", "sz", "number of threads in a fixed thread pool", true, true},
+    {"keep_alive", "ka", "thread keep alive time", true, true},
+};
+
+static bool pool_wanted(struct str list, const char *name)
+{
+    struct str rest = list;
+    while (rest.p != NULL && rest.n > 0) {
+        if (str_glob(str_cut(rest, ',', &rest), str_of(name))) {
+            return true;
+        }
+    }
+    return list.n == 0;
+}
+
+static void pool_cells(struct table *t, const struct pool_row *p)
+{
+    bool scaling = p->keep_alive != NULL;
+    table_z(t, p->name);
+    table_z(t, p->type);
+    table_number(t, p->stats.active);
+    table_number(t, p->stats.threads);
+    table_number(t, (int64_t)p->stats.queue);
+    table_number(t, p->queue_max);
+    table_number(t, (int64_t)p->stats.rejected);
+    table_number(t, p->stats.largest);
+    table_number(t, (int64_t)p->stats.completed);
+    if (scaling) {
+        table_number(t, p->core);
+        table_number(t, p->max);
+        table_null(t);
+        table_z(t, p->keep_alive);
+    } else {
+        table_null(t);
+        table_null(t);
+        table_number(t, p->max);
+        table_null(t);
+    }
+}
+
+static void cat_thread_pool(struct rest *r)
+{
+    struct table t;
+    struct node_report n;
+    struct pool_row rows[POOL_ROWS];
+    const struct node_meta *own = nodes_own(r);
+    struct str wanted = rest_param(r, "thread_pools");
+    if (table_help(r, thread_pool_columns, ARRAY_LEN(thread_pool_columns)) || !rest_ready(r)) {
+        return;
+    }
+    table_init(&t, r, thread_pool_columns, ARRAY_LEN(thread_pool_columns));
+    nodes_report(r, &n);
+    nodes_pools(&n, rows);
+    for (size_t i = 0; i < POOL_ROWS; i++) {
+        if (!pool_wanted(wanted, rows[i].name)) {
+            continue;
+        }
+        table_row(&t);
+        table_str(&t, r->co->o.node_name);
+        table_str(&t, r->co->o.node_id);
+        table_str(&t, own != NULL ? own->ephemeral_id : r->co->o.node_id);
+        table_number(&t, process_id());
+        table_str(&t, n.host);
+        table_str(&t, n.host);
+        table_str(&t, nodes_port(n.transport_address));
+        pool_cells(&t, &rows[i]);
+    }
+    table_send(&t);
+}
+
+const struct route routes_cat_thread_pool[] = {
+    {M_GET, "/_cat/thread_pool", cat_thread_pool},
+    {M_GET, "/_cat/thread_pool/{thread_pools}", cat_thread_pool},
+};
+const size_t routes_cat_thread_pool_n = ARRAY_LEN(routes_cat_thread_pool);
