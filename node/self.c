@@ -4,7 +4,7 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
-/* ---- roles ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- roles ------------------------------------------------------------------------------------------- */
 
 static const char *const role_names[NODE_ROLES_N] = {
     "data",   "data_cold", "data_content", "data_frozen",           "data_hot",  "data_warm",
@@ -56,7 +56,7 @@ static enum err read_roles(struct self *me, const struct settings *s, struct are
     return ERR_OK;
 }
 
-/* ---- addresses ------------------------------------------------------------------------------------------------------------------- */
+/* ---- addresses --------------------------------------------------------------------------------------- */
 
 /* The first address of this machine that others may reach; the loopback when there is none. */
 static struct str site_address(struct arena *arena)
@@ -138,7 +138,7 @@ enum err self_listening(struct self *me, const struct settings *s, unsigned http
     return e != ERR_OK ? e : me->http_address.p != NULL ? ERR_OK : err_no_memory(em);
 }
 
-/* ---- measures --------------------------------------------------------------------------------------------------------------------- */
+/* ---- measures ---------------------------------------------------------------------------------------- */
 
 static int percent(uint64_t part, uint64_t whole)
 {

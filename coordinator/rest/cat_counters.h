@@ -4,7 +4,8 @@
 
 #include "coordinator/rest/table.h"
 
-/* Adds the cell of a column ("get.total"; "pri." in front counts for nothing); null: s is NULL, or there is no such counter. */
+/* Adds the cell of a column ("get.total"; "pri." in front counts for nothing); null: s is NULL, or there
+ * is no such counter. */
 void cat_put_counter(struct table *t, const char *column, const struct shard_stats *s);
 
 #endif

@@ -331,7 +331,7 @@ static void cat_allocation(struct rest *r)
     }
 }
 
-/* ---- what nodes have ------------------------------------------------------------------------------------------------------------- */
+/* ---- what nodes have --------------------------------------------------------------------------------- */
 
 /* Nothing is ever uninverted into memory: the columns of a segment are read as they are. */
 static void cat_fielddata(struct rest *r)

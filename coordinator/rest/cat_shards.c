@@ -133,7 +133,7 @@ static const struct table_column recovery_columns[] = {
     {"translog_ops_percent", "top", "percent of translog ops recovered", false, false},
 };
 
-/* ---- shards -------------------------------------------------------------------------------------------------------------------- */
+/* ---- shards ------------------------------------------------------------------------------------------ */
 
 /* From "docs" on: all null but why the shard has no place. */
 static void unassigned_cells(struct table *t, const struct shard_down *d)
@@ -214,7 +214,7 @@ static void cat_shards(struct rest *r)
     }
 }
 
-/* ---- segments -------------------------------------------------------------------------------------------------------------------- */
+/* ---- segments ---------------------------------------------------------------------------------------- */
 
 static int64_t number_of(const struct json *s, const char *key)
 {
@@ -278,7 +278,7 @@ static void cat_segments(struct rest *r)
     }
 }
 
-/* ---- recovery -------------------------------------------------------------------------------------------------------------------- */
+/* ---- recovery ---------------------------------------------------------------------------------------- */
 
 static struct str time_text(struct rest *r, int64_t ms)
 {

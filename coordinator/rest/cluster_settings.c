@@ -9,7 +9,7 @@ static const struct settings *settings_in(const struct settings_part *p)
     return p != NULL ? &p->settings : &none;
 }
 
-/* ---- GET, PUT /_cluster/settings ----------------------------------------------------------------------- */
+/* ---- GET, PUT /_cluster/settings --------------------------------------------------------------------- */
 
 static enum err write_defaults(struct rest *r, bool flat, struct jsonw *w)
 {

@@ -96,7 +96,7 @@ static void write_nodes(struct jsonw *w, const struct nodes_part *p)
     jw_obj_end(w);
 }
 
-/* ---- metadata ------------------------------------------------------------------------------------------ */
+/* ---- metadata ---------------------------------------------------------------------------------------- */
 
 static void write_in_sync(struct jsonw *w, const struct index_meta *m)
 {
@@ -228,7 +228,7 @@ static void write_metadata(struct jsonw *w, const struct cluster_state *s, const
     jw_obj_end(w);
 }
 
-/* ---- the request --------------------------------------------------------------------------------------- */
+/* ---- the request ------------------------------------------------------------------------------------- */
 
 static void write_state(struct rest *r, unsigned parts, const struct index_target *t, uint32_t n, bool flat,
                         struct jsonw *w)

@@ -18,7 +18,7 @@ static void open_section(struct jsonw *w, const char *key)
     jw_obj(w);
 }
 
-/* ---- field types ------------------------------------------------------------------------------------------------------------------ */
+/* ---- field types ------------------------------------------------------------------------------------- */
 
 #define FIELD_TYPES_MAX 64
 
@@ -51,7 +51,8 @@ static void count_type(struct type_counts *c, struct str name, uint32_t index)
     c->v[at].last_index = index;
 }
 
-/* `body` is an object with "properties" or, of a field, "fields": each member of those is a field. JSON's depth is limited. */
+/* `body` is an object with "properties" or, of a field, "fields": each member of those is a field.
+ * JSON's depth is limited. */
 static void count_fields(struct type_counts *c, const struct json *body, uint32_t index)
 {
     static const char *const below[] = {"properties", "fields"};
@@ -92,7 +93,7 @@ static void write_field_types(struct jsonw *w, const struct rest *r)
     jw_obj_end(w);
 }
 
-/* ---- analysis --------------------------------------------------------------------------------------------------------------------- */
+/* ---- analysis ---------------------------------------------------------------------------------------- */
 
 /* The types that indices' own parts of analysis have: settings index.analysis.KIND.NAME.type. */
 static void write_part_types(struct jsonw *w, const struct rest *r, const char *key, const char *kind,
@@ -149,7 +150,7 @@ static void write_analysis(struct jsonw *w, const struct rest *r)
     jw_obj_end(w);
 }
 
-/* ---- indices ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- indices ----------------------------------------------------------------------------------------- */
 
 static void write_range(struct jsonw *w, const char *key, uint32_t least, uint32_t most, double average)
 {
@@ -233,7 +234,7 @@ static void write_indices(const struct stats_out *o, const struct broadcast *bc,
     jw_obj_end(w);
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- nodes ------------------------------------------------------------------------------------------- */
 
 static void write_counts(struct jsonw *w, const struct node_report *n, bool none)
 {
@@ -374,7 +375,7 @@ static void write_nodes(const struct stats_out *o, const struct rest *r, bool no
     jw_obj_end(w);
 }
 
-/* ---- the request ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the request ------------------------------------------------------------------------------------- */
 
 static void stats_done(struct broadcast *bc)
 {

@@ -11,7 +11,7 @@ static void shard_key(struct jsonw *w, uint32_t shard)
     jw_k(w, name);
 }
 
-/* ---- _stats ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- _stats ------------------------------------------------------------------------------------------ */
 
 struct stats_rq {
     unsigned metrics;
@@ -145,7 +145,7 @@ static void stats(struct rest *r)
     broadcast_path(r, &EXPAND_OPTIONS_STATS, &a, stats_done, q);
 }
 
-/* ---- _segments -------------------------------------------------------------------------------------------------------------------- */
+/* ---- _segments --------------------------------------------------------------------------------------- */
 
 static void write_shard_segments(struct jsonw *w, const struct rest *r, const struct shard_act *a)
 {
@@ -213,7 +213,7 @@ static void segments(struct rest *r)
     broadcast_path(r, &EXPAND_OPTIONS_STATS, &a, segments_done, NULL);
 }
 
-/* ---- _recovery --------------------------------------------------------------------------------------------------------------------- */
+/* ---- _recovery --------------------------------------------------------------------------------------- */
 
 static void write_part(struct jsonw *w, const char *key, const char *const *counts, size_t n, bool details)
 {
@@ -246,7 +246,8 @@ static void write_target(struct jsonw *w, const struct rest *r)
     jw_obj_end(w);
 }
 
-/* A primary opens what is on its own disk: nothing is copied, and it has ended when there is somebody to ask. */
+/* A primary opens what is on its own disk: nothing is copied, and it has ended when there is somebody to
+ * ask. */
 static void write_recovery(struct jsonw *w, const struct rest *r, const struct index_meta *m, uint32_t shard,
                            bool detailed)
 {

@@ -1,6 +1,6 @@
 #include "coordinator/rest/nodes.h"
 
-/* ---- roles ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- roles ------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -47,7 +47,7 @@ struct str nodes_role_letters(unsigned set, char out[16])
     return (struct str){out, n};
 }
 
-/* ---- which nodes ----------------------------------------------------------------------------------------------------------------- */
+/* ---- which nodes ------------------------------------------------------------------------------------- */
 
 void nodes_report(const struct rest *r, struct node_report *out)
 {
@@ -139,7 +139,7 @@ enum err nodes_metrics(struct rest *r, struct str list, const char *const *names
     return ERR_OK;
 }
 
-/* ---- parts of answers ------------------------------------------------------------------------------------------------------------ */
+/* ---- parts of answers -------------------------------------------------------------------------------- */
 
 void nodes_write_head(struct jsonw *w, const struct rest *r, int64_t n)
 {
@@ -176,7 +176,8 @@ struct str nodes_port(struct str address)
     return str_slice(address, at, address.n);
 }
 
-/* Sizes are Elasticsearch's, from the number of cores (ThreadPool.java): what clients compare with is the same. */
+/* Sizes are Elasticsearch's, from the number of cores (ThreadPool.java): what clients compare with is
+ * the same. */
 void nodes_pools(const struct node_report *n, struct pool_row out[POOL_ROWS])
 {
     const unsigned cores = MAX_OF(n->cores, 1U), half = (cores + 1) / 2, half5 = MIN_OF(half, 5U),

@@ -24,7 +24,7 @@ struct nodes_rq {
     bool none; /* the filter names no node that is here */
 };
 
-/* ---- the indices ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the indices ------------------------------------------------------------------------------------- */
 
 static bool same_index(const struct broadcast *bc, uint32_t a, uint32_t b)
 {
@@ -90,7 +90,7 @@ static void write_indices(const struct stats_out *o, const struct broadcast *bc,
     jw_obj_end(o->w);
 }
 
-/* ---- the request ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the request ------------------------------------------------------------------------------------- */
 
 static void write_node(const struct stats_out *o, const struct broadcast *bc, const struct nodes_rq *q)
 {
