@@ -192,7 +192,7 @@ static bool list_nodes(struct build *b, size_t n)
 static bool order_nodes(struct build *b)
 {
     size_t *starts = calloc(UINT16_MAX + 2, sizeof(*starts));
-    b->order = calloc(b->tree_n, sizeof(*b->order));
+    b->order = calloc(MAX_OF(b->tree_n, 1U), sizeof(*b->order));
     if (starts == NULL || b->order == NULL) {
         free(starts);
         b->no_memory = true;
