@@ -8,7 +8,8 @@ static void complain(struct buf *b, unsigned *n, const char *what)
     buf_printf(b, "%u: %s;", ++*n, what);
 }
 
-static void check_search(struct buf *b, unsigned *n, const struct by_query_spec *s, const struct search_source *src)
+static void check_search(struct buf *b, unsigned *n, const struct by_query_spec *s,
+                         const struct search_source *src)
 {
     if (src->track_total_given && src->track_total != TRACK_TOTAL_ACCURATE) {
         complain(b, n, "disabling [track_total_hits] is not allowed in a scroll context");
@@ -30,7 +31,8 @@ static void check_search(struct buf *b, unsigned *n, const struct by_query_spec 
     }
 }
 
-static void check_reindex(struct buf *b, unsigned *n, const struct by_query_spec *s, const struct search_source *src)
+static void check_reindex(struct buf *b, unsigned *n, const struct by_query_spec *s,
+                          const struct search_source *src)
 {
     if (s->search.index.n == 0) {
         complain(b, n, "use _all if you really want to copy from all existing indexes");
@@ -65,7 +67,8 @@ enum err by_query_validate(const struct by_query_spec *s, const struct search_so
     } else if (s->kind == BY_QUERY_REINDEX) {
         check_reindex(&b, &n, s, src);
     }
-    enum err e = n > 0 ? err_set(em, ERR_ACTION_VALIDATION, "Validation Failed: %.*s", STR_ARG(buf_view(&b))) : ERR_OK;
+    enum err e =
+        n > 0 ? err_set(em, ERR_ACTION_VALIDATION, "Validation Failed: %.*s", STR_ARG(buf_view(&b))) : ERR_OK;
     buf_fini(&b);
     return e;
 }
@@ -81,7 +84,8 @@ static enum err check_target(struct by_query *op, const struct cluster_state *st
     uint32_t n;
     int64_t now = clock_wall_ms(op->co->o.clock);
     if (s->require_alias && !cluster_has_alias(state, s->dest)) {
-        err_set(em, ERR_INDEX_NOT_FOUND, "no such index [%.*s] and [require_alias] request flag is [true] and [%.*s] is not an alias",
+        err_set(em, ERR_INDEX_NOT_FOUND,
+                "no such index [%.*s] and [require_alias] request flag is [true] and [%.*s] is not an alias",
                 STR_ARG(s->dest), STR_ARG(s->dest));
         err_about_index(em, s->dest, STR("_na_"));
         return ERR_INDEX_NOT_FOUND;
@@ -90,7 +94,8 @@ static enum err check_target(struct by_query *op, const struct cluster_state *st
     if (e != ERR_OK) {
         return e;
     }
-    if (index_name_check(s->dest, NULL) != ERR_OK && cluster_index(state, s->dest) == NULL && !cluster_has_alias(state, s->dest)) {
+    if (index_name_check(s->dest, NULL) != ERR_OK && cluster_index(state, s->dest) == NULL
+        && !cluster_has_alias(state, s->dest)) {
         return ERR_OK; /* each write will say so */
     }
     e = resolve_write(state, s->dest, now, &op->arena, &meta, &alias, &concrete, em);
@@ -99,8 +104,10 @@ static enum err check_target(struct by_query *op, const struct cluster_state *st
     }
     for (uint32_t i = 0; i < n; i++) {
         if (str_eq(from[i].meta->name, concrete)) {
-            return err_set(em, ERR_ACTION_VALIDATION, "Validation Failed: 1: reindex cannot write into an index its reading from [%.*s];",
-                           STR_ARG(s->dest));
+            return err_set(
+                em, ERR_ACTION_VALIDATION,
+                "Validation Failed: 1: reindex cannot write into an index its reading from [%.*s];",
+                STR_ARG(s->dest));
         }
     }
     return ERR_OK;

@@ -12,8 +12,8 @@
 #include "common/base/timers.h"
 #include "common/cluster/state.h"
 #include "common/sys/http_server.h"
-#include "engine/analysis/analysis.h"
 #include "coordinator/node_report.h"
+#include "engine/analysis/analysis.h"
 #include "master/metadata.h"
 #include "proto/shard_api.h"
 

@@ -61,8 +61,8 @@ static bool decode_base64url(struct str text, struct buf *out)
 #define SCROLL_SHARDS_MAX (64 * KIB)
 
 /* Calls each() with every shard and context of a scroll id, strings copied into `arena`. */
-static enum err scroll_id_read(struct str id, struct arena *arena, struct shard_ref **refs, uint64_t **contexts, uint32_t *n,
-                               struct errmsg *em)
+static enum err scroll_id_read(struct str id, struct arena *arena, struct shard_ref **refs,
+                               uint64_t **contexts, uint32_t *n, struct errmsg *em)
 {
     struct buf b;
     buf_init(&b, NULL, 16 * MIB);

@@ -38,7 +38,8 @@ void search_free(struct search_call *c)
 
 static void describe(const struct task *t, struct buf *out)
 {
-    const struct search_call *c = (const struct search_call *)(const void *)((const char *)t - offsetof(struct search_call, task));
+    const struct search_call *c =
+        (const struct search_call *)(const void *)((const char *)t - offsetof(struct search_call, task));
     struct str rest = c->o.index;
     if (c->next_page) {
         buf_z(out, "scrollId[...]");
@@ -63,7 +64,8 @@ static const struct task_ops task_ops = {.describe = describe, .cancellable = tr
 void search_begin(struct search_call *c)
 {
     const struct http_request *http = c->r->http;
-    const struct str *opaque = http != NULL ? http_header_find(http->headers, http->headers_n, "x-opaque-id") : NULL;
+    const struct str *opaque =
+        http != NULL ? http_header_find(http->headers, http->headers_n, "x-opaque-id") : NULL;
     c->task = (struct task){.ops = &task_ops,
                             .action = c->next_page ? "indices:data/read/scroll" : "indices:data/read/search",
                             .type = "transport",
@@ -189,7 +191,8 @@ static enum err prepare(struct search_call *c)
     e = e == ERR_OK ? check_request(c) : e;
     if (e == ERR_OK) {
         c->o.indices.unblocked = 1U << BLOCK_READ;
-        e = resolve_indices(r->state, c->o.index, &c->o.indices, c->now_ms, &c->arena, &c->targets, &c->n_targets, &c->error);
+        e = resolve_indices(r->state, c->o.index, &c->o.indices, c->now_ms, &c->arena, &c->targets,
+                            &c->n_targets, &c->error);
     }
     e = e == ERR_OK ? search_check_boosts(c) : e;
     return e == ERR_OK ? search_choose_shards(c) : e;

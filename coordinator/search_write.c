@@ -31,7 +31,8 @@ static bool seen_before(const struct search_call *c, uint32_t at)
 {
     for (uint32_t i = 0; i < at; i++) {
         const struct shard_rq *a = &c->queries[i].rq, *b = &c->queries[at].rq;
-        if (a->error.n > 0 && str_eq(a->shard.index, b->shard.index) && a->error.frame[0].code == b->error.frame[0].code
+        if (a->error.n > 0 && str_eq(a->shard.index, b->shard.index)
+            && a->error.frame[0].code == b->error.frame[0].code
             && strcmp(a->error.frame[0].reason, b->error.frame[0].reason) == 0) {
             return true;
         }
@@ -285,8 +286,9 @@ static enum err write_aggs(struct search_call *c, struct jsonw *w)
     struct search_limits limits = search_limits_of(c->r->state);
     struct aggs_reduce_opts opts = {.typed_keys = c->o.typed_keys, .max_buckets = limits.max_buckets};
     c->arena.bytes_max = c->arena.bytes_used + limits.request_bytes;
-    return partials != NULL ? aggs_reduce(c->source.agg_spec, partials, c->n_ok, &opts, &c->arena, w, &c->error)
-                            : err_no_memory(&c->error);
+    return partials != NULL
+               ? aggs_reduce(c->source.agg_spec, partials, c->n_ok, &opts, &c->arena, w, &c->error)
+               : err_no_memory(&c->error);
 }
 
 static enum err write_body(struct search_call *c, struct jsonw *w)
@@ -297,7 +299,8 @@ static enum err write_body(struct search_call *c, struct jsonw *w)
     }
     jw_ki64(w, "took", took);
     jw_kbool(w, "timed_out", c->reduced.timed_out);
-    if (c->reduced.terminated_early || c->reduced.limited || (c->source.terminate_after != 0 && c->n_shards > 0)) {
+    if (c->reduced.terminated_early || c->reduced.limited
+        || (c->source.terminate_after != 0 && c->n_shards > 0)) {
         jw_kbool(w, "terminated_early", c->reduced.terminated_early);
     }
     write_shards(c, w);

@@ -30,7 +30,8 @@ static bool compute(struct tracker *t)
     return true;
 }
 
-static bool add(struct arena *a, struct tracked *v, uint32_t *n, struct str id, struct str node, const struct tracked *old, bool in_sync)
+static bool add(struct arena *a, struct tracked *v, uint32_t *n, struct str id, struct str node,
+                const struct tracked *old, bool in_sync)
 {
     struct tracked *c = &v[(*n)++];
     *c = (struct tracked){.allocation_id = arena_str(a, id),
@@ -42,7 +43,8 @@ static bool add(struct arena *a, struct tracked *v, uint32_t *n, struct str id, 
 }
 
 /* The copies that a state shows, with what is known of them. */
-static enum err take_copies(struct tracker *t, const struct index_meta *meta, uint32_t shard, const struct shard_routing *routing, struct errmsg *em)
+static enum err take_copies(struct tracker *t, const struct index_meta *meta, uint32_t shard,
+                            const struct shard_routing *routing, struct errmsg *em)
 {
     const struct str_set *in_sync = &meta->in_sync[shard];
     struct arena fresh;
@@ -54,10 +56,12 @@ static enum err take_copies(struct tracker *t, const struct index_meta *meta, ui
     for (uint32_t i = 0; ok && i < routing->n; i++) {
         const struct shard_copy *c = &routing->copies[i];
         if (c->node.p != NULL) {
-            ok = add(&fresh, v, &n, c->allocation_id, c->node, tracker_find(t, c->allocation_id), str_set_has(in_sync, c->allocation_id));
+            ok = add(&fresh, v, &n, c->allocation_id, c->node, tracker_find(t, c->allocation_id),
+                     str_set_has(in_sync, c->allocation_id));
         }
         if (ok && c->target_node.p != NULL) {
-            ok = add(&fresh, v, &n, c->target_id, c->target_node, tracker_find(t, c->target_id), str_set_has(in_sync, c->target_id));
+            ok = add(&fresh, v, &n, c->target_id, c->target_node, tracker_find(t, c->target_id),
+                     str_set_has(in_sync, c->target_id));
         }
     }
     for (uint32_t i = 0; ok && i < in_sync->n; i++) {
@@ -79,10 +83,12 @@ static enum err take_copies(struct tracker *t, const struct index_meta *meta, ui
     return ERR_OK;
 }
 
-enum err tracker_init(struct tracker *t, struct str own, int64_t own_checkpoint, int64_t global_checkpoint, const struct index_meta *meta,
-                      uint32_t shard, const struct shard_routing *routing, struct errmsg *em)
+enum err tracker_init(struct tracker *t, struct str own, int64_t own_checkpoint, int64_t global_checkpoint,
+                      const struct index_meta *meta, uint32_t shard, const struct shard_routing *routing,
+                      struct errmsg *em)
 {
-    *t = (struct tracker){.own = own, .term = meta->primary_terms[shard], .global_checkpoint = global_checkpoint};
+    *t = (struct tracker){
+        .own = own, .term = meta->primary_terms[shard], .global_checkpoint = global_checkpoint};
     arena_init(&t->arena, NULL, ARENA_UNLIMITED);
     enum err e = take_copies(t, meta, shard, routing, em);
     if (e != ERR_OK) {
@@ -99,7 +105,8 @@ void tracker_fini(struct tracker *t)
     *t = (struct tracker){0};
 }
 
-enum err tracker_update(struct tracker *t, const struct index_meta *meta, uint32_t shard, const struct shard_routing *routing, struct errmsg *em)
+enum err tracker_update(struct tracker *t, const struct index_meta *meta, uint32_t shard,
+                        const struct shard_routing *routing, struct errmsg *em)
 {
     enum err e = take_copies(t, meta, shard, routing, em);
     if (e == ERR_OK) {
@@ -148,8 +155,8 @@ void tracker_invariant(const struct tracker *t)
     for (uint32_t i = 0; i < t->n; i++) {
         const struct tracked *c = &t->v[i];
         assert(!(c->in_sync && c->catching_up));
-        assert(!c->in_sync || c->local_checkpoint == SEQ_NONE || c->local_checkpoint >= t->global_checkpoint || c->node.p == NULL
-               || !str_eq(c->allocation_id, t->own));
+        assert(!c->in_sync || c->local_checkpoint == SEQ_NONE || c->local_checkpoint >= t->global_checkpoint
+               || c->node.p == NULL || !str_eq(c->allocation_id, t->own));
         own |= str_eq(c->allocation_id, t->own);
     }
     assert(own);

@@ -11,30 +11,33 @@
 
 struct tracked {
     struct str allocation_id;
-    struct str node;           /* p == NULL: in sync, but on no node: its promise must be taken back before a write is answered */
-    int64_t local_checkpoint;  /* as far as everything is on its disk; SEQ_NONE: nothing */
+    struct str
+        node; /* p == NULL: in sync, but on no node: its promise must be taken back before a write is answered */
+    int64_t local_checkpoint; /* as far as everything is on its disk; SEQ_NONE: nothing */
     bool in_sync;
-    bool catching_up;          /* asked to become in sync, not far enough yet */
+    bool catching_up; /* asked to become in sync, not far enough yet */
 };
 
 struct tracker {
     struct arena arena;
-    struct str own;       /* this copy's allocation id */
+    struct str own; /* this copy's allocation id */
     uint64_t term;
-    struct tracked *v;    /* this copy among them */
+    struct tracked *v; /* this copy among them */
     uint32_t n;
     int64_t global_checkpoint;
 };
 
 /* Begins as the primary of `term`, with the copies that the state shows: `meta` and `routing` of this shard. The own checkpoint is known, others'
  * are not until they answer. */
-enum err tracker_init(struct tracker *t, struct str own, int64_t own_checkpoint, int64_t global_checkpoint, const struct index_meta *meta,
-                      uint32_t shard, const struct shard_routing *routing, struct errmsg *em);
+enum err tracker_init(struct tracker *t, struct str own, int64_t own_checkpoint, int64_t global_checkpoint,
+                      const struct index_meta *meta, uint32_t shard, const struct shard_routing *routing,
+                      struct errmsg *em);
 void tracker_fini(struct tracker *t);
 
 /* A newer state of the same term: copies come and go. A copy that became in sync here stays so until the master says otherwise in a state
  * that knows of it. */
-enum err tracker_update(struct tracker *t, const struct index_meta *meta, uint32_t shard, const struct shard_routing *routing, struct errmsg *em);
+enum err tracker_update(struct tracker *t, const struct index_meta *meta, uint32_t shard,
+                        const struct shard_routing *routing, struct errmsg *em);
 
 /* A copy (or this one) has everything up to there on its disk. true: the global checkpoint moved. */
 bool tracker_advance(struct tracker *t, struct str allocation_id, int64_t local_checkpoint);

@@ -15,98 +15,98 @@
 
 enum err_family { ERR_FAMILY_ES, ERR_FAMILY_XC, ERR_FAMILY_JAVA };
 
-#define ERR_MAP(X) /* code, HTTP status, REST type, family */                                                   \
-    X(ERR_OK, 200, "", JAVA)                                                                                    \
-    X(ERR_INTERNAL, 500, "exception", ES)                                                                       \
-    X(ERR_IO, 500, "i_o_exception", JAVA)                                                                       \
-    X(ERR_CORRUPT, 500, "corrupt_index_exception", JAVA)                                                        \
-    X(ERR_NO_MEMORY, 429, "circuit_breaking_exception", ES)                                                     \
-    X(ERR_REJECTED, 429, "es_rejected_execution_exception", JAVA)                                               \
-    X(ERR_TIMEOUT, 500, "timeout_exception", ES)                                                                \
-    X(ERR_PROCESS_EVENT_TIMEOUT, 503, "process_cluster_event_timeout_exception", ES)                            \
-    X(ERR_CANCELLED, 400, "task_cancelled_exception", ES)                                                       \
-    X(ERR_PARSING, 400, "parsing_exception", ES)                                                                \
-    X(ERR_PARSE, 400, "parse_exception", ES)                                                                    \
-    X(ERR_QUERY_SYNTAX, 400, "parse_exception", JAVA) /* Lucene's, of query texts */                              \
-    X(ERR_X_CONTENT, 400, "x_content_parse_exception", XC)                                                      \
-    X(ERR_CONTENT_TYPE_HEADER, 400, "content_type_header_exception", ES)                                        \
-    X(ERR_NAMED_OBJECT, 400, "named_object_not_found_exception", XC)                                            \
-    X(ERR_NOT_X_CONTENT, 400, "not_x_content_exception", JAVA)                                                  \
-    X(ERR_JSON, 400, "json_parse_exception", JAVA)                                                              \
-    X(ERR_JSON_EOF, 400, "json_e_o_f_exception", JAVA)                                                          \
-    X(ERR_INPUT_COERCION, 500, "input_coercion_exception", JAVA)                                                \
-    X(ERR_ILLEGAL_ARGUMENT, 400, "illegal_argument_exception", JAVA)                                            \
-    X(ERR_NUMBER_FORMAT, 400, "number_format_exception", JAVA)                                                  \
-    X(ERR_CONFIG_ERROR, 500, "config_error_exception", JAVA)                                                    \
-    X(ERR_PATTERN_SYNTAX, 400, "pattern_syntax_exception", JAVA)                                                \
-    X(ERR_ARITHMETIC, 500, "arithmetic_exception", JAVA)                                                        \
-    X(ERR_ILLEGAL_STATE, 500, "illegal_state_exception", JAVA)                                                  \
-    X(ERR_UNSUPPORTED, 500, "unsupported_operation_exception", JAVA)                                            \
-    X(ERR_CLASS_CAST, 500, "class_cast_exception", JAVA)                                                        \
-    X(ERR_NULL_POINTER, 500, "null_pointer_exception", JAVA)                                                    \
-    X(ERR_INDEX_BOUNDS, 500, "index_out_of_bounds_exception", JAVA)                                             \
-    X(ERR_ARRAY_BOUNDS, 500, "array_index_out_of_bounds_exception", JAVA)                                       \
-    X(ERR_STRING_BOUNDS, 500, "string_index_out_of_bounds_exception", JAVA)                                     \
-    X(ERR_DATE_TIME_PARSE, 500, "date_time_parse_exception", JAVA)                                              \
-    X(ERR_DATE_TIME, 500, "date_time_exception", JAVA)                                                          \
-    X(ERR_ZONE_RULES, 500, "zone_rules_exception", JAVA)                                                        \
-    X(ERR_TOKEN_MGR, 500, "token_mgr_error", JAVA)                                                              \
-    X(ERR_MAX_BYTES, 500, "max_bytes_length_exceeded_exception", JAVA)                                          \
-    X(ERR_TOO_COMPLEX, 500, "too_complex_to_determinize_exception", JAVA)                                       \
-    X(ERR_TOO_MANY_CLAUSES, 500, "too_many_clauses", JAVA)                                                      \
-    X(ERR_TOO_MANY_BUCKETS, 503, "too_many_buckets_exception", ES)                                              \
-    X(ERR_ACTION_VALIDATION, 400, "action_request_validation_exception", JAVA)                                  \
-    X(ERR_VALIDATION, 400, "validation_exception", JAVA)                                                        \
-    X(ERR_QUERY_VALIDATION, 400, "query_validation_exception", JAVA)                                            \
-    X(ERR_MAPPER_PARSING, 400, "mapper_parsing_exception", ES)                                                  \
-    X(ERR_MAPPER, 500, "mapper_exception", ES)                                                                  \
-    X(ERR_STRICT_DYNAMIC, 400, "strict_dynamic_mapping_exception", ES)                                          \
-    X(ERR_QUERY_SHARD, 400, "query_shard_exception", ES)                                                        \
-    X(ERR_SEARCH, 500, "search_exception", ES)                                                                  \
-    X(ERR_SEARCH_PARSE, 400, "search_parse_exception", ES)                                                      \
-    X(ERR_SEARCH_PHASE, 503, "search_phase_execution_exception", ES)                                            \
-    X(ERR_SEARCH_CONTEXT_MISSING, 404, "search_context_missing_exception", ES)                                  \
-    X(ERR_AGG_EXECUTION, 500, "aggregation_execution_exception", ES)                                            \
-    X(ERR_AGG_INIT, 500, "aggregation_initialization_exception", ES)                                            \
-    X(ERR_SCRIPT, 400, "script_exception", ES)                                                                  \
-    X(ERR_PAINLESS, 500, "painless_error", JAVA)                                                                  \
-    X(ERR_RUNTIME, 500, "runtime_exception", JAVA)                                                                 \
-    X(ERR_WRONG_METHOD_TYPE, 500, "wrong_method_type_exception", JAVA)                                              \
-    X(ERR_CONCURRENT_MODIFICATION, 500, "concurrent_modification_exception", JAVA)                                 \
-    X(ERR_NO_SUCH_ELEMENT, 500, "no_such_element_exception", JAVA)                                                 \
-    X(ERR_INDEX_NOT_FOUND, 404, "index_not_found_exception", ES)                                                \
-    X(ERR_INDEX_EXISTS, 400, "resource_already_exists_exception", ES)                                           \
-    X(ERR_INDEX_CLOSED, 400, "index_closed_exception", ES)                                                      \
-    X(ERR_INVALID_INDEX_NAME, 400, "invalid_index_name_exception", ES)                                          \
-    X(ERR_INVALID_ALIAS_NAME, 400, "invalid_alias_name_exception", ES)                                          \
-    X(ERR_INVALID_TYPE_NAME, 400, "invalid_type_name_exception", ES)                                            \
-    X(ERR_ALIASES_NOT_FOUND, 404, "aliases_not_found_exception", ES)                                            \
-    X(ERR_INVALID_TEMPLATE, 400, "invalid_index_template_exception", ES)                                        \
-    X(ERR_TEMPLATE_MISSING, 404, "index_template_missing_exception", ES)                                        \
-    X(ERR_RESOURCE_NOT_FOUND, 404, "resource_not_found_exception", ES)                                          \
-    X(ERR_CLUSTER_BLOCK, 403, "cluster_block_exception", ES)                                                    \
-    X(ERR_NO_MASTER, 503, "master_not_discovered_exception", ES)                                                \
-    X(ERR_UNAVAILABLE_SHARDS, 503, "unavailable_shards_exception", ES)                                          \
-    X(ERR_NO_SHARD, 503, "no_shard_available_action_exception", ES)                                             \
-    X(ERR_SHARD_NOT_FOUND, 404, "shard_not_found_exception", ES)                                                \
-    X(ERR_FAILED_NODE, 500, "failed_node_exception", ES)                                                        \
-    X(ERR_NO_SUCH_NODE, 500, "no_such_node_exception", ES)                                                      \
-    X(ERR_NODE_CLOSED, 500, "node_closed_exception", ES)                                                        \
-    X(ERR_NODE_NOT_CONNECTED, 500, "node_not_connected_exception", ES)                                          \
-    X(ERR_NODE_DISCONNECTED, 500, "node_disconnected_exception", ES)                                            \
-    X(ERR_RECEIVE_TIMEOUT, 500, "receive_timeout_transport_exception", ES)                                      \
-    X(ERR_CONFLICT, 409, "version_conflict_engine_exception", ES)                                               \
-    X(ERR_STALE_TERM, 500, "illegal_index_shard_state_exception", ES)                                           \
-    X(ERR_DOCUMENT_MISSING, 404, "document_missing_exception", ES)                                              \
-    X(ERR_SOURCE_MISSING, 400, "document_source_missing_exception", ES)                                         \
-    X(ERR_ROUTING_MISSING, 400, "routing_missing_exception", ES)                                                \
-    X(ERR_CLASS_NOT_FOUND, 500, "class_not_found_exception", JAVA)                                              \
-    X(ERR_NO_SUCH_FILE, 500, "no_such_file_exception", JAVA)                                                    \
-    X(ERR_SETTINGS, 500, "settings_exception", ES)                                                              \
-    X(ERR_STATUS, 400, "status_exception", ES)                                                                  \
-    X(ERR_TOO_LONG_FRAME, 400, "too_long_frame_exception", JAVA)                                                \
-    X(ERR_SECURITY, 401, "security_exception", ES)                                                              \
-    X(ERR_NOT_MASTER, 503, "not_master_exception", ES)                                                          \
+#define ERR_MAP(X) /* code, HTTP status, REST type, family */                        \
+    X(ERR_OK, 200, "", JAVA)                                                         \
+    X(ERR_INTERNAL, 500, "exception", ES)                                            \
+    X(ERR_IO, 500, "i_o_exception", JAVA)                                            \
+    X(ERR_CORRUPT, 500, "corrupt_index_exception", JAVA)                             \
+    X(ERR_NO_MEMORY, 429, "circuit_breaking_exception", ES)                          \
+    X(ERR_REJECTED, 429, "es_rejected_execution_exception", JAVA)                    \
+    X(ERR_TIMEOUT, 500, "timeout_exception", ES)                                     \
+    X(ERR_PROCESS_EVENT_TIMEOUT, 503, "process_cluster_event_timeout_exception", ES) \
+    X(ERR_CANCELLED, 400, "task_cancelled_exception", ES)                            \
+    X(ERR_PARSING, 400, "parsing_exception", ES)                                     \
+    X(ERR_PARSE, 400, "parse_exception", ES)                                         \
+    X(ERR_QUERY_SYNTAX, 400, "parse_exception", JAVA) /* Lucene's, of query texts */ \
+    X(ERR_X_CONTENT, 400, "x_content_parse_exception", XC)                           \
+    X(ERR_CONTENT_TYPE_HEADER, 400, "content_type_header_exception", ES)             \
+    X(ERR_NAMED_OBJECT, 400, "named_object_not_found_exception", XC)                 \
+    X(ERR_NOT_X_CONTENT, 400, "not_x_content_exception", JAVA)                       \
+    X(ERR_JSON, 400, "json_parse_exception", JAVA)                                   \
+    X(ERR_JSON_EOF, 400, "json_e_o_f_exception", JAVA)                               \
+    X(ERR_INPUT_COERCION, 500, "input_coercion_exception", JAVA)                     \
+    X(ERR_ILLEGAL_ARGUMENT, 400, "illegal_argument_exception", JAVA)                 \
+    X(ERR_NUMBER_FORMAT, 400, "number_format_exception", JAVA)                       \
+    X(ERR_CONFIG_ERROR, 500, "config_error_exception", JAVA)                         \
+    X(ERR_PATTERN_SYNTAX, 400, "pattern_syntax_exception", JAVA)                     \
+    X(ERR_ARITHMETIC, 500, "arithmetic_exception", JAVA)                             \
+    X(ERR_ILLEGAL_STATE, 500, "illegal_state_exception", JAVA)                       \
+    X(ERR_UNSUPPORTED, 500, "unsupported_operation_exception", JAVA)                 \
+    X(ERR_CLASS_CAST, 500, "class_cast_exception", JAVA)                             \
+    X(ERR_NULL_POINTER, 500, "null_pointer_exception", JAVA)                         \
+    X(ERR_INDEX_BOUNDS, 500, "index_out_of_bounds_exception", JAVA)                  \
+    X(ERR_ARRAY_BOUNDS, 500, "array_index_out_of_bounds_exception", JAVA)            \
+    X(ERR_STRING_BOUNDS, 500, "string_index_out_of_bounds_exception", JAVA)          \
+    X(ERR_DATE_TIME_PARSE, 500, "date_time_parse_exception", JAVA)                   \
+    X(ERR_DATE_TIME, 500, "date_time_exception", JAVA)                               \
+    X(ERR_ZONE_RULES, 500, "zone_rules_exception", JAVA)                             \
+    X(ERR_TOKEN_MGR, 500, "token_mgr_error", JAVA)                                   \
+    X(ERR_MAX_BYTES, 500, "max_bytes_length_exceeded_exception", JAVA)               \
+    X(ERR_TOO_COMPLEX, 500, "too_complex_to_determinize_exception", JAVA)            \
+    X(ERR_TOO_MANY_CLAUSES, 500, "too_many_clauses", JAVA)                           \
+    X(ERR_TOO_MANY_BUCKETS, 503, "too_many_buckets_exception", ES)                   \
+    X(ERR_ACTION_VALIDATION, 400, "action_request_validation_exception", JAVA)       \
+    X(ERR_VALIDATION, 400, "validation_exception", JAVA)                             \
+    X(ERR_QUERY_VALIDATION, 400, "query_validation_exception", JAVA)                 \
+    X(ERR_MAPPER_PARSING, 400, "mapper_parsing_exception", ES)                       \
+    X(ERR_MAPPER, 500, "mapper_exception", ES)                                       \
+    X(ERR_STRICT_DYNAMIC, 400, "strict_dynamic_mapping_exception", ES)               \
+    X(ERR_QUERY_SHARD, 400, "query_shard_exception", ES)                             \
+    X(ERR_SEARCH, 500, "search_exception", ES)                                       \
+    X(ERR_SEARCH_PARSE, 400, "search_parse_exception", ES)                           \
+    X(ERR_SEARCH_PHASE, 503, "search_phase_execution_exception", ES)                 \
+    X(ERR_SEARCH_CONTEXT_MISSING, 404, "search_context_missing_exception", ES)       \
+    X(ERR_AGG_EXECUTION, 500, "aggregation_execution_exception", ES)                 \
+    X(ERR_AGG_INIT, 500, "aggregation_initialization_exception", ES)                 \
+    X(ERR_SCRIPT, 400, "script_exception", ES)                                       \
+    X(ERR_PAINLESS, 500, "painless_error", JAVA)                                     \
+    X(ERR_RUNTIME, 500, "runtime_exception", JAVA)                                   \
+    X(ERR_WRONG_METHOD_TYPE, 500, "wrong_method_type_exception", JAVA)               \
+    X(ERR_CONCURRENT_MODIFICATION, 500, "concurrent_modification_exception", JAVA)   \
+    X(ERR_NO_SUCH_ELEMENT, 500, "no_such_element_exception", JAVA)                   \
+    X(ERR_INDEX_NOT_FOUND, 404, "index_not_found_exception", ES)                     \
+    X(ERR_INDEX_EXISTS, 400, "resource_already_exists_exception", ES)                \
+    X(ERR_INDEX_CLOSED, 400, "index_closed_exception", ES)                           \
+    X(ERR_INVALID_INDEX_NAME, 400, "invalid_index_name_exception", ES)               \
+    X(ERR_INVALID_ALIAS_NAME, 400, "invalid_alias_name_exception", ES)               \
+    X(ERR_INVALID_TYPE_NAME, 400, "invalid_type_name_exception", ES)                 \
+    X(ERR_ALIASES_NOT_FOUND, 404, "aliases_not_found_exception", ES)                 \
+    X(ERR_INVALID_TEMPLATE, 400, "invalid_index_template_exception", ES)             \
+    X(ERR_TEMPLATE_MISSING, 404, "index_template_missing_exception", ES)             \
+    X(ERR_RESOURCE_NOT_FOUND, 404, "resource_not_found_exception", ES)               \
+    X(ERR_CLUSTER_BLOCK, 403, "cluster_block_exception", ES)                         \
+    X(ERR_NO_MASTER, 503, "master_not_discovered_exception", ES)                     \
+    X(ERR_UNAVAILABLE_SHARDS, 503, "unavailable_shards_exception", ES)               \
+    X(ERR_NO_SHARD, 503, "no_shard_available_action_exception", ES)                  \
+    X(ERR_SHARD_NOT_FOUND, 404, "shard_not_found_exception", ES)                     \
+    X(ERR_FAILED_NODE, 500, "failed_node_exception", ES)                             \
+    X(ERR_NO_SUCH_NODE, 500, "no_such_node_exception", ES)                           \
+    X(ERR_NODE_CLOSED, 500, "node_closed_exception", ES)                             \
+    X(ERR_NODE_NOT_CONNECTED, 500, "node_not_connected_exception", ES)               \
+    X(ERR_NODE_DISCONNECTED, 500, "node_disconnected_exception", ES)                 \
+    X(ERR_RECEIVE_TIMEOUT, 500, "receive_timeout_transport_exception", ES)           \
+    X(ERR_CONFLICT, 409, "version_conflict_engine_exception", ES)                    \
+    X(ERR_STALE_TERM, 500, "illegal_index_shard_state_exception", ES)                \
+    X(ERR_DOCUMENT_MISSING, 404, "document_missing_exception", ES)                   \
+    X(ERR_SOURCE_MISSING, 400, "document_source_missing_exception", ES)              \
+    X(ERR_ROUTING_MISSING, 400, "routing_missing_exception", ES)                     \
+    X(ERR_CLASS_NOT_FOUND, 500, "class_not_found_exception", JAVA)                   \
+    X(ERR_NO_SUCH_FILE, 500, "no_such_file_exception", JAVA)                         \
+    X(ERR_SETTINGS, 500, "settings_exception", ES)                                   \
+    X(ERR_STATUS, 400, "status_exception", ES)                                       \
+    X(ERR_TOO_LONG_FRAME, 400, "too_long_frame_exception", JAVA)                     \
+    X(ERR_SECURITY, 401, "security_exception", ES)                                   \
+    X(ERR_NOT_MASTER, 503, "not_master_exception", ES)                               \
     X(ERR_FAILED_TO_COMMIT, 503, "failed_to_commit_cluster_state_exception", ES)
 
 enum err {
@@ -122,9 +122,9 @@ enum err_family err_family(enum err e);
 /* The code with this REST type, or ERR_INTERNAL. */
 enum err err_of_type(struct str type);
 
-#define ERR_REASON_BYTES 512
-#define ERR_FRAMES_MAX   4
-#define ERR_NAME_BYTES   260
+#define ERR_REASON_BYTES   512
+#define ERR_FRAMES_MAX     4
+#define ERR_NAME_BYTES     260
 #define ERR_SUPPRESSED_MAX 2
 
 struct err_frame {

@@ -14,8 +14,8 @@ static enum err bad_number(const struct json *v, struct errmsg *em)
 
 static enum err not_a_number(const struct json *v, struct errmsg *em)
 {
-    return err_set(em, ERR_JSON,
-                   "Current token (%s) not numeric, can not use numeric value accessors", json_token_name(v));
+    return err_set(em, ERR_JSON, "Current token (%s) not numeric, can not use numeric value accessors",
+                   json_token_name(v));
 }
 
 enum err jr_double(const struct json *v, double *out, struct errmsg *em)

@@ -31,7 +31,8 @@ static enum err bad_underscore(struct str name, struct errmsg *em)
 static enum err flag(struct rest *r, const char *name, bool *to)
 {
     enum err e = rest_bool(r, name, *to, to);
-    return e == ERR_OK ? e : err_wrap(&r->em, ERR_ILLEGAL_ARGUMENT, "Could not convert [%s] to boolean", name);
+    return e == ERR_OK ? e
+                       : err_wrap(&r->em, ERR_ILLEGAL_ARGUMENT, "Could not convert [%s] to boolean", name);
 }
 
 enum err rest_index_options(struct rest *r, struct expand_options *o)
@@ -57,14 +58,16 @@ enum err rest_index_options(struct rest *r, struct expand_options *o)
         } else if (str_is(one, "none")) {
             o->expand = 0;
         } else {
-            return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "No valid expand wildcard value [%.*s]", STR_ARG(one));
+            return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "No valid expand wildcard value [%.*s]",
+                           STR_ARG(one));
         }
     }
     return ERR_OK;
 }
 
 /* Date math evaluated at now, printed by `format` in `zone_name`. */
-static enum err print_math(struct resolve *x, struct str math, struct str format, struct str zone_name, struct buf *out)
+static enum err print_math(struct resolve *x, struct str math, struct str format, struct str zone_name,
+                           struct buf *out)
 {
     const struct date_format *f, *standard;
     const struct zone *zone = NULL;
@@ -100,7 +103,9 @@ static enum err date_math_name(struct resolve *x, struct str text, struct str *o
             end++;
         } while (depth > 0 && end < in.n);
         if (depth > 0) {
-            e = err_set(x->em, ERR_PARSE, "invalid dynamic name expression [%.*s]. date math placeholder is open ended", STR_ARG(in));
+            e = err_set(x->em, ERR_PARSE,
+                        "invalid dynamic name expression [%.*s]. date math placeholder is open ended",
+                        STR_ARG(in));
             break;
         }
         struct str inner = str_slice(in, at + 1, end - 1);
@@ -144,7 +149,8 @@ static enum err add(struct resolve *x, uint32_t at, const struct alias_meta *ali
     if (alias != NULL && alias->search_routing.p != NULL) {
         t->search_routing = t->search_routing.p == NULL
                                 ? alias->search_routing
-                                : arena_printf(x->arena, "%.*s,%.*s", STR_ARG(t->search_routing), STR_ARG(alias->search_routing));
+                                : arena_printf(x->arena, "%.*s,%.*s", STR_ARG(t->search_routing),
+                                               STR_ARG(alias->search_routing));
     }
     return ERR_OK;
 }
@@ -186,7 +192,8 @@ static enum err wildcard(struct resolve *x, struct str pattern, bool minus, bool
             }
             if (minus) {
                 drop(x, i);
-            } else if (expands_to(x, m, pattern) && !(m->aliases[a].has_is_hidden && m->aliases[a].is_hidden)) {
+            } else if (expands_to(x, m, pattern)
+                       && !(m->aliases[a].has_is_hidden && m->aliases[a].is_hidden)) {
                 *matched = true;
                 enum err e = add(x, i, &m->aliases[a]);
                 if (e != ERR_OK) {
@@ -216,7 +223,8 @@ static enum err exact(struct resolve *x, struct str name, bool *found)
         }
         if (alias != NULL && x->o->no_aliases) {
             return err_set(x->em, ERR_ILLEGAL_ARGUMENT,
-                           "The provided expression [%.*s] matches an alias, specify the corresponding concrete indices instead.",
+                           "The provided expression [%.*s] matches an alias, specify the corresponding "
+                           "concrete indices instead.",
                            STR_ARG(name));
         }
         *found = true;
@@ -312,8 +320,9 @@ static enum err check_blocks(const struct resolve *x, const struct index_target 
     return e;
 }
 
-enum err resolve_indices(const struct cluster_state *s, struct str expression, const struct expand_options *o, int64_t now_ms,
-                         struct arena *arena, const struct index_target **out, uint32_t *n, struct errmsg *em)
+enum err resolve_indices(const struct cluster_state *s, struct str expression, const struct expand_options *o,
+                         int64_t now_ms, struct arena *arena, const struct index_target **out, uint32_t *n,
+                         struct errmsg *em)
 {
     struct resolve x = {.s = s, .o = o, .now_ms = now_ms, .arena = arena, .em = em};
     x.v = ARENA_ARRAY(arena, struct index_target, s->n_indices);
@@ -335,15 +344,18 @@ enum err resolve_indices(const struct cluster_state *s, struct str expression, c
     return e == ERR_OK && o->unblocked != 0 ? check_blocks(&x, *out, *n) : e;
 }
 
-enum err resolve_date_math(struct str name, int64_t now_ms, struct arena *arena, struct str *out, struct errmsg *em)
+enum err resolve_date_math(struct str name, int64_t now_ms, struct arena *arena, struct str *out,
+                           struct errmsg *em)
 {
     struct resolve x = {.now_ms = now_ms, .arena = arena, .em = em};
     *out = name;
-    return name.n > 2 && name.p[0] == '<' && name.p[name.n - 1] == '>' ? date_math_name(&x, name, out) : ERR_OK;
+    return name.n > 2 && name.p[0] == '<' && name.p[name.n - 1] == '>' ? date_math_name(&x, name, out)
+                                                                       : ERR_OK;
 }
 
 enum err resolve_write(const struct cluster_state *s, struct str name, int64_t now_ms, struct arena *arena,
-                       const struct index_meta **out, const struct alias_meta **alias, struct str *concrete, struct errmsg *em)
+                       const struct index_meta **out, const struct alias_meta **alias, struct str *concrete,
+                       struct errmsg *em)
 {
     *out = NULL;
     *alias = NULL;
@@ -384,10 +396,12 @@ enum err resolve_write(const struct cluster_state *s, struct str name, int64_t n
         }
     }
     if (*out == NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "no write index is defined for alias [%.*s]. The write index may be explicitly disabled using is_write_index=false "
-                       "or the alias points to multiple indices without one being designated as a write index",
-                       STR_ARG(name));
+        return err_set(
+            em, ERR_ILLEGAL_ARGUMENT,
+            "no write index is defined for alias [%.*s]. The write index may be explicitly disabled using "
+            "is_write_index=false "
+            "or the alias points to multiple indices without one being designated as a write index",
+            STR_ARG(name));
     }
     *concrete = (*out)->name;
     return (*out)->closed ? closed(*out, em) : ERR_OK;

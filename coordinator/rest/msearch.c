@@ -30,8 +30,9 @@ static enum err read_header_member(struct multi *m, struct search_opts *o, const
     }
     if (str_is(k->key, "search_type") || str_is(k->key, "searchType")) {
         o->dfs = str_is(text, "dfs_query_then_fetch");
-        return o->dfs || str_is(text, "query_then_fetch") ? ERR_OK
-                                                           : err_set(em, ERR_ILLEGAL_ARGUMENT, "No search type for [%.*s]", STR_ARG(text));
+        return o->dfs || str_is(text, "query_then_fetch")
+                   ? ERR_OK
+                   : err_set(em, ERR_ILLEGAL_ARGUMENT, "No search type for [%.*s]", STR_ARG(text));
     }
     if (str_is(k->key, "preference")) {
         o->preference = text;
@@ -43,9 +44,11 @@ static enum err read_header_member(struct multi *m, struct search_opts *o, const
         return jr_bool(&k->value, &o->indices.allow_no_indices, em);
     } else if (str_is(k->key, "allow_partial_search_results")) {
         return jr_bool(&k->value, &o->allow_partial, em);
-    } else if (!str_is(k->key, "request_cache") && !str_is(k->key, "requestCache") && !str_is(k->key, "type") && !str_is(k->key, "types")
-               && !str_is(k->key, "expand_wildcards") && !str_is(k->key, "ccs_minimize_roundtrips") && !str_is(k->key, "ignore_throttled")) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "key [%.*s] is not supported in the metadata section", STR_ARG(k->key));
+    } else if (!str_is(k->key, "request_cache") && !str_is(k->key, "requestCache") && !str_is(k->key, "type")
+               && !str_is(k->key, "types") && !str_is(k->key, "expand_wildcards")
+               && !str_is(k->key, "ccs_minimize_roundtrips") && !str_is(k->key, "ignore_throttled")) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "key [%.*s] is not supported in the metadata section",
+                       STR_ARG(k->key));
     }
     return ERR_OK;
 }
@@ -98,7 +101,8 @@ static enum err read_all(struct multi *m)
         return err_set(&r->em, ERR_PARSE, "request body or source parameter is required");
     }
     if (r->body.p[r->body.n - 1] != '\n') {
-        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "The msearch request must be terminated by a newline [\n]");
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                       "The msearch request must be terminated by a newline [\n]");
     }
     while (next_line(&rest, &line)) {
         struct search_call *c = search_new(r);
@@ -122,7 +126,8 @@ static enum err read_all(struct multi *m)
             return e;
         }
     }
-    return m->n > 0 ? ERR_OK : err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: no requests added;");
+    return m->n > 0 ? ERR_OK
+                    : err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: no requests added;");
 }
 
 static void free_calls(struct multi *m)
@@ -148,7 +153,8 @@ static void answer(struct multi *m)
         int status;
         size_t start = b.n;
         search_write(m->calls[i], &w, &status);
-        if (m->calls[i]->error.n == 0 && status == 200 && b.n > start) { /* an answer gets its status as well */
+        if (m->calls[i]->error.n == 0 && status == 200
+            && b.n > start) { /* an answer gets its status as well */
             buf_truncate(&b, b.n - 1);
             buf_printf(&b, ",\"status\":%d}", status);
         }
@@ -185,7 +191,8 @@ static enum err check_params(struct rest *r)
             e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "%s", counts[i].complaint);
         }
     }
-    if (e == ERR_OK && type.p != NULL && !str_is(type, "query_then_fetch") && !str_is(type, "dfs_query_then_fetch")) {
+    if (e == ERR_OK && type.p != NULL && !str_is(type, "query_then_fetch")
+        && !str_is(type, "dfs_query_then_fetch")) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "No search type for [%.*s]", STR_ARG(type));
     }
     return e;

@@ -48,7 +48,8 @@ enum err rest_bool(struct rest *r, const char *name, bool otherwise, bool *out)
         return ERR_OK;
     }
     if (!num_parse_bool(v, out)) {
-        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%.*s] as only [true] or [false] are allowed.", STR_ARG(v));
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                       "Failed to parse value [%.*s] as only [true] or [false] are allowed.", STR_ARG(v));
     }
     return ERR_OK;
 }
@@ -56,7 +57,8 @@ enum err rest_bool(struct rest *r, const char *name, bool otherwise, bool *out)
 static enum err bad_int(struct rest *r, const char *name, const char *type, struct str v)
 {
     err_set(&r->em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(v));
-    return err_wrap(&r->em, ERR_ILLEGAL_ARGUMENT, "Failed to parse %s parameter [%s] with value [%.*s]", type, name, STR_ARG(v));
+    return err_wrap(&r->em, ERR_ILLEGAL_ARGUMENT, "Failed to parse %s parameter [%s] with value [%.*s]", type,
+                    name, STR_ARG(v));
 }
 
 enum err rest_int(struct rest *r, const char *name, int32_t otherwise, int32_t *out)
@@ -122,8 +124,8 @@ bool rest_ready(struct rest *r)
         }
     }
     if (n > 0) {
-        err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "request [%.*s] contains unrecognized parameter%s: %.*s", STR_ARG(r->http->path),
-                n > 1 ? "s" : "", STR_ARG(buf_view(&names)));
+        err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "request [%.*s] contains unrecognized parameter%s: %.*s",
+                STR_ARG(r->http->path), n > 1 ? "s" : "", STR_ARG(buf_view(&names)));
     }
     buf_fini(&names);
     if (n > 0) {
@@ -139,7 +141,8 @@ enum err rest_body(struct rest *r, const struct json **out)
     *out = NULL;
     if (r->body.n == 0 && rest_has(r, "source")) {
         if (!rest_has(r, "source_content_type")) {
-            return err_set(&r->em, ERR_ILLEGAL_STATE, "source and source_content_type parameters are required");
+            return err_set(&r->em, ERR_ILLEGAL_STATE,
+                           "source and source_content_type parameters are required");
         }
         r->body = rest_param(r, "source");
     }
@@ -184,7 +187,8 @@ static void write_about(struct jsonw *w, const struct errmsg *em, enum err code)
         jw_kz(w, "resource.type", a->resource_type);
         jw_kz(w, "resource.id", a->resource_id);
     }
-    if (a->index[0] != '\0' && code != ERR_PARSING && code != ERR_MAPPER_PARSING && code != ERR_PARSE && code != ERR_CLUSTER_BLOCK) {
+    if (a->index[0] != '\0' && code != ERR_PARSING && code != ERR_MAPPER_PARSING && code != ERR_PARSE
+        && code != ERR_CLUSTER_BLOCK) {
         jw_kz(w, "index_uuid", a->index_uuid);
         if (a->shard >= 0) {
             jw_k(w, "shard");
@@ -276,7 +280,8 @@ void rest_send(struct rest *r, int status, struct buf *b)
     const char *type;
     if (rest_shape(r, b, &type) != ERR_OK || b->failed) {
         buf_reset(b);
-        buf_z(b, "{\"error\":{\"root_cause\":[],\"type\":\"circuit_breaking_exception\",\"reason\":\"the answer is too large\"},\"status\":429}");
+        buf_z(b, "{\"error\":{\"root_cause\":[],\"type\":\"circuit_breaking_exception\",\"reason\":\"the "
+                 "answer is too large\"},\"status\":429}");
         status = 429;
         type = "application/json; charset=UTF-8";
     }
@@ -372,7 +377,8 @@ static bool supported_content(struct str type)
 {
     struct str rest, media = str_trim(str_cut(type, ';', &rest));
     return str_eq_nocase(media, STR("application/json")) || str_eq_nocase(media, STR("application/x-ndjson"))
-           || str_eq_nocase(media, STR("application/yaml")) || str_eq_nocase(media, STR("application/vnd.elasticsearch+json"))
+           || str_eq_nocase(media, STR("application/yaml"))
+           || str_eq_nocase(media, STR("application/vnd.elasticsearch+json"))
            || str_eq_nocase(media, STR("application/vnd.elasticsearch+x-ndjson"));
 }
 
@@ -398,8 +404,8 @@ static void no_handler(struct rest *r, unsigned allowed)
         rest_send_text(r, 200, "text/plain; charset=UTF-8", &none);
     } else if (allowed != 0) {
         rest_header(r, "Allow", kept);
-        rest_fail_text(r, 405, "Incorrect HTTP method for uri [%.*s] and method [%.*s], allowed: [%.*s]", STR_ARG(path),
-                       STR_ARG(r->http->method_name), STR_ARG(kept));
+        rest_fail_text(r, 405, "Incorrect HTTP method for uri [%.*s] and method [%.*s], allowed: [%.*s]",
+                       STR_ARG(path), STR_ARG(r->http->method_name), STR_ARG(kept));
     } else {
         struct buf b;
         struct jsonw w;
@@ -407,7 +413,8 @@ static void no_handler(struct rest *r, unsigned allowed)
         jsonw_init(&w, &b, false);
         jw_obj(&w);
         jw_k(&w, "error");
-        jw_strf(&w, "no handler found for uri [%.*s] and method [%.*s]", STR_ARG(path), STR_ARG(r->http->method_name));
+        jw_strf(&w, "no handler found for uri [%.*s] and method [%.*s]", STR_ARG(path),
+                STR_ARG(r->http->method_name));
         jw_obj_end(&w);
         rest_send(r, 400, &b);
     }
@@ -426,7 +433,8 @@ void coordinator_handle(void *coordinator, struct http_request *req)
     r->state = co->o.state(co->o.self);
     struct str parts[PATH_PARTS_MAX];
     unsigned n, allowed;
-    if (split_path(r, req->path, parts, &n) != ERR_OK || uri_query(req->query, r->arena, &r->params, &r->em) != ERR_OK) {
+    if (split_path(r, req->path, parts, &n) != ERR_OK
+        || uri_query(req->query, r->arena, &r->params, &r->em) != ERR_OK) {
         rest_fail(r, NULL);
         return;
     }
@@ -440,13 +448,14 @@ void coordinator_handle(void *coordinator, struct http_request *req)
     struct str media_rest;
     if (type != NULL && !well_formed(str_trim(str_cut(*type, ';', &media_rest)))) {
         err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "invalid Content-Type header [%.*s]", STR_ARG(*type));
-        err_wrap(&r->em, ERR_CONTENT_TYPE_HEADER, "java.lang.IllegalArgumentException: invalid Content-Type header [%.*s]",
-                 STR_ARG(*type));
+        err_wrap(&r->em, ERR_CONTENT_TYPE_HEADER,
+                 "java.lang.IllegalArgumentException: invalid Content-Type header [%.*s]", STR_ARG(*type));
         rest_fail(r, NULL);
         return;
     }
     if (req->body.n > 0 && (type == NULL || !supported_content(*type))) {
-        rest_fail_text(r, 406, "Content-Type header [%.*s] is not supported", type != NULL ? (int)type->n : 0, type != NULL ? type->p : "");
+        rest_fail_text(r, 406, "Content-Type header [%.*s] is not supported", type != NULL ? (int)type->n : 0,
+                       type != NULL ? type->p : "");
         return;
     }
     bool pretty;
@@ -466,9 +475,15 @@ static const struct {
     const struct route *routes;
     const size_t *n;
 } families[] = {
-    {routes_root, &routes_root_n},     {routes_index, &routes_index_n},   {routes_document, &routes_document_n}, {routes_update, &routes_update_n},
-    {routes_bulk, &routes_bulk_n},     {routes_search, &routes_search_n}, {routes_maintenance, &routes_maintenance_n},
-    {routes_scroll, &routes_scroll_n},   {routes_msearch, &routes_msearch_n},
+    {routes_root, &routes_root_n},
+    {routes_index, &routes_index_n},
+    {routes_document, &routes_document_n},
+    {routes_update, &routes_update_n},
+    {routes_bulk, &routes_bulk_n},
+    {routes_search, &routes_search_n},
+    {routes_maintenance, &routes_maintenance_n},
+    {routes_scroll, &routes_scroll_n},
+    {routes_msearch, &routes_msearch_n},
     {routes_index_settings, &routes_index_settings_n},
     {routes_alias, &routes_alias_n},
     {routes_template, &routes_template_n},
@@ -482,14 +497,18 @@ static const struct {
     {routes_health, &routes_health_n},
     {routes_resolve_index, &routes_resolve_index_n},
     {routes_index_stats, &routes_index_stats_n},
-    {routes_cat_indices, &routes_cat_indices_n}, {routes_cat, &routes_cat_n}, {routes_nodes, &routes_nodes_n},
+    {routes_cat_indices, &routes_cat_indices_n},
+    {routes_cat, &routes_cat_n},
+    {routes_nodes, &routes_nodes_n},
     {routes_nodes_stats, &routes_nodes_stats_n},
     {routes_cluster_stats, &routes_cluster_stats_n},
     {routes_cluster_state, &routes_cluster_state_n},
     {routes_cat_nodes, &routes_cat_nodes_n},
     {routes_cat_shards, &routes_cat_shards_n},
     {routes_cat_thread_pool, &routes_cat_thread_pool_n},
-    {routes_by_query, &routes_by_query_n}, {routes_reindex, &routes_reindex_n}, {routes_tasks, &routes_tasks_n},
+    {routes_by_query, &routes_by_query_n},
+    {routes_reindex, &routes_reindex_n},
+    {routes_tasks, &routes_tasks_n},
 };
 
 enum err coordinator_new(struct coordinator **out, const struct coordinator_opts *opts, struct errmsg *em)

@@ -3,7 +3,8 @@
 
 static enum err wrong_value(struct rest *r, const struct json_member *m)
 {
-    return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "Unknown parameter [%.*s] in request body or parameter is of the wrong type[%s] ",
+    return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                   "Unknown parameter [%.*s] in request body or parameter is of the wrong type[%s] ",
                    STR_ARG(m->key), json_token_name(&m->value));
 }
 

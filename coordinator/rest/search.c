@@ -31,7 +31,8 @@ static enum err int_override(struct url_overrides *u, const char *param, bool no
         return ERR_OK; /* the default */
     }
     if (e == ERR_OK && non_negative && v < 0) {
-        e = err_set(&u->r->em, ERR_ILLEGAL_ARGUMENT, "[%s] parameter cannot be negative, found [%d]", param, v);
+        e = err_set(&u->r->em, ERR_ILLEGAL_ARGUMENT, "[%s] parameter cannot be negative, found [%d]", param,
+                    v);
     }
     return e == ERR_OK ? put(u, param, number(u->r, v)) : e;
 }
@@ -126,7 +127,10 @@ static enum err query_override(struct url_overrides *u)
 {
     static const struct {
         const char *param, *key;
-    } parts[] = {{"df", "default_field"}, {"analyzer", "analyzer"}, {"analyze_wildcard", "analyze_wildcard"}, {"lenient", "lenient"}};
+    } parts[] = {{"df", "default_field"},
+                 {"analyzer", "analyzer"},
+                 {"analyze_wildcard", "analyze_wildcard"},
+                 {"lenient", "lenient"}};
     struct rest *r = u->r;
     struct str q = rest_param(r, "q");
     if (q.p == NULL) {
@@ -140,7 +144,8 @@ static enum err query_override(struct url_overrides *u)
         ok = ok && (v.p == NULL || json_put(&inner, r->arena, str_of(parts[i].key), json_mk_str(v)));
     }
     if (op.p != NULL && !str_eq_nocase(op, STR("and")) && !str_eq_nocase(op, STR("or"))) {
-        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "No enum constant org.elasticsearch.index.query.Operator.%.*s", STR_ARG(op));
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                       "No enum constant org.elasticsearch.index.query.Operator.%.*s", STR_ARG(op));
     }
     ok = ok && (op.p == NULL || json_put(&inner, r->arena, STR("default_operator"), json_mk_str(op)))
          && json_put(&outer, r->arena, STR("query_string"), inner);
@@ -171,7 +176,9 @@ static enum err type_override(struct url_overrides *u)
         there |= str_is(one, "_doc");
     }
     struct json none = json_mk_object();
-    return there || !json_put(&none, u->r->arena, STR("match_none"), json_mk_object()) ? ERR_OK : put(u, "query", none);
+    return there || !json_put(&none, u->r->arena, STR("match_none"), json_mk_object())
+               ? ERR_OK
+               : put(u, "query", none);
 }
 
 static enum err terminate_override(struct url_overrides *u)
@@ -220,10 +227,12 @@ static enum err more_behind(struct rest *r)
     }
     struct str rest = str_slice(r->body, extra, r->body.n);
     struct errmsg em;
-    if (json_parse_until(&second, &more, rest, r->arena, &json_limits_default, &em) != ERR_OK && more == SIZE_MAX) {
+    if (json_parse_until(&second, &more, rest, r->arena, &json_limits_default, &em) != ERR_OK
+        && more == SIZE_MAX) {
         return e;
     }
-    return jr_fail(r->body, extra + second.off, &r->em, "Unexpected token [%s] found after the main object.", json_token_name(&second));
+    return jr_fail(r->body, extra + second.off, &r->em, "Unexpected token [%s] found after the main object.",
+                   json_token_name(&second));
 }
 
 /* Bodies are read as they come: a mistake of meaning before the place where the text breaks off is told first. */
@@ -234,7 +243,8 @@ static enum err earlier_mistake(struct rest *r, enum err broken)
     struct search_source s;
     size_t extra;
     enum err e = json_parse_until(&tree, &extra, r->body, r->arena, &json_limits_default, &em);
-    if ((e != ERR_JSON && e != ERR_JSON_EOF) || extra != SIZE_MAX || tree.type != JSON_OBJECT || tree.n == 0) {
+    if ((e != ERR_JSON && e != ERR_JSON_EOF) || extra != SIZE_MAX || tree.type != JSON_OBJECT
+        || tree.n == 0) {
         return broken;
     }
     whole = tree;
@@ -243,7 +253,8 @@ static enum err earlier_mistake(struct rest *r, enum err broken)
     err_clear(&em);
     e = search_source_parse(&s, &whole, r->body, r->arena, &em);
     const struct json_member *last = &tree.members[tree.n - 1];
-    if (e == ERR_OK && last->value.type == JSON_OBJECT && (str_is(last->key, "query") || str_is(last->key, "post_filter"))) {
+    if (e == ERR_OK && last->value.type == JSON_OBJECT
+        && (str_is(last->key, "query") || str_is(last->key, "post_filter"))) {
         e = query_check_until(&last->value, r->body, &why, NULL, r->arena, &em);
     }
     r->em = e != ERR_OK ? em : why;
@@ -261,7 +272,8 @@ enum err rest_check_preference(struct rest *r, struct str preference)
             return ERR_OK;
         }
     }
-    if (str_starts(preference, STR("_shards:")) || str_starts(preference, STR("_prefer_nodes:")) || str_starts(preference, STR("_only_nodes:"))) {
+    if (str_starts(preference, STR("_shards:")) || str_starts(preference, STR("_prefer_nodes:"))
+        || str_starts(preference, STR("_only_nodes:"))) {
         return ERR_OK;
     }
     return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "no Preference for [%.*s]", STR_ARG(preference));
@@ -291,7 +303,8 @@ static enum err scatter_params(struct rest *r, struct search_opts *o)
     return e;
 }
 
-enum err rest_search_params(struct rest *r, struct search_opts *o, struct json *body, bool by_query, bool *changed)
+enum err rest_search_params(struct rest *r, struct search_opts *o, struct json *body, bool by_query,
+                            bool *changed)
 {
     struct str type = rest_param(r, "search_type");
     o->dfs = str_is(type, "dfs_query_then_fetch");
@@ -431,7 +444,8 @@ static enum err failed_to_parse(struct rest *r, enum err e, size_t at)
 }
 
 /* The members of a body that may hold a query and nothing else, read as far as it goes. */
-static enum err query_body(struct rest *r, const struct json *body, const struct errmsg *broken, const struct json **query)
+static enum err query_body(struct rest *r, const struct json *body, const struct errmsg *broken,
+                           const struct json **query)
 {
     size_t at = body->off;
     if (body->type != JSON_OBJECT) {
@@ -439,7 +453,8 @@ static enum err query_body(struct rest *r, const struct json *body, const struct
             r->em = *broken;
             return failed_to_parse(r, r->em.frame[0].code, at);
         }
-        return jr_fail(r->body, body->off, &r->em, "Expected [START_OBJECT] but found [%s]", json_token_name(body));
+        return jr_fail(r->body, body->off, &r->em, "Expected [START_OBJECT] but found [%s]",
+                       json_token_name(body));
     }
     for (uint32_t i = 0; i < body->n; i++) {
         const struct json_member *m = &body->members[i];
@@ -451,7 +466,9 @@ static enum err query_body(struct rest *r, const struct json *body, const struct
         }
         *query = &m->value;
         at = m->key_off;
-        enum err e = json_is_broken(&m->value) ? ERR_OK : query_check_until(&m->value, r->body, broken, &at, r->arena, &r->em);
+        enum err e = json_is_broken(&m->value)
+                         ? ERR_OK
+                         : query_check_until(&m->value, r->body, broken, &at, r->arena, &r->em);
         if (e != ERR_OK) {
             return failed_to_parse(r, e, at);
         }
@@ -473,7 +490,8 @@ static enum err read_query_body(struct rest *r, const struct json **query)
     enum err e = rest_body(r, &body);
     if (e == ERR_JSON || e == ERR_JSON_EOF) {
         broken = r->em;
-        if (json_parse_until(&r->tree, &extra, r->body, r->arena, &json_limits_default, &r->em) == ERR_NO_MEMORY) {
+        if (json_parse_until(&r->tree, &extra, r->body, r->arena, &json_limits_default, &r->em)
+            == ERR_NO_MEMORY) {
             return ERR_NO_MEMORY;
         }
         broken.n = extra != SIZE_MAX ? 0 : broken.n;
@@ -512,7 +530,8 @@ static enum err count_body(struct rest *r, struct search_opts *o)
     struct url_overrides u = {.r = r, .body = &own};
     e = query_override(&u);
     e = e == ERR_OK ? int_override(&u, "terminate_after", false) : e;
-    if (e == ERR_OK && json_get(&own, "terminate_after") != NULL && json_double(json_get(&own, "terminate_after")) < 0) {
+    if (e == ERR_OK && json_get(&own, "terminate_after") != NULL
+        && json_double(json_get(&own, "terminate_after")) < 0) {
         return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "terminateAfter must be > 0");
     }
     if (e == ERR_OK && query != NULL && json_get(&own, "query") == NULL) {

@@ -17,7 +17,9 @@ struct update_reader {
 
 static enum err wrap(struct update_reader *u, const struct json_member *m, enum err e)
 {
-    return e == ERR_OK || e == ERR_NO_MEMORY ? e : jr_wrap_field(u->text, m->value.off, UPDATE, m->key, &u->r->em);
+    return e == ERR_OK || e == ERR_NO_MEMORY
+               ? e
+               : jr_wrap_field(u->text, m->value.off, UPDATE, m->key, &u->r->em);
 }
 
 static enum err read_condition(struct update_reader *u, const struct json_member *m)
@@ -27,8 +29,10 @@ static enum err read_condition(struct update_reader *u, const struct json_member
     int64_t v = 0;
     enum err e = jr_long(&m->value, &v, em);
     if (e == ERR_OK && v < 0) {
-        e = is_seq_no ? err_set(em, ERR_ILLEGAL_ARGUMENT, "sequence numbers must be non negative. got [%lld].", (long long)v)
-                      : err_set(em, ERR_ILLEGAL_ARGUMENT, "primary term must be non negative. got [%lld]", (long long)v);
+        e = is_seq_no ? err_set(em, ERR_ILLEGAL_ARGUMENT,
+                                "sequence numbers must be non negative. got [%lld].", (long long)v)
+                      : err_set(em, ERR_ILLEGAL_ARGUMENT, "primary term must be non negative. got [%lld]",
+                                (long long)v);
     }
     *(is_seq_no ? &u->e->item.if_seq_no : &u->e->item.if_primary_term) = v;
     return wrap(u, m, e);
@@ -65,7 +69,13 @@ static enum err read_script(struct update_reader *u, const struct json_member *m
     return wrap(u, m, script_check(&m->value, u->text, u->r->arena, &u->r->em));
 }
 
-enum { T_OBJECT = 1 << JSON_OBJECT, T_ARRAY = 1 << JSON_ARRAY, T_STRING = 1 << JSON_STRING, T_NUMBER = 1 << JSON_NUMBER, T_BOOL = 1 << JSON_BOOL };
+enum {
+    T_OBJECT = 1 << JSON_OBJECT,
+    T_ARRAY = 1 << JSON_ARRAY,
+    T_STRING = 1 << JSON_STRING,
+    T_NUMBER = 1 << JSON_NUMBER,
+    T_BOOL = 1 << JSON_BOOL
+};
 
 static const struct {
     const char *name;
@@ -92,8 +102,9 @@ static enum err read_member(struct update_reader *u, const struct json_member *m
             continue;
         }
         if ((members[i].types & 1U << m->value.type) == 0) {
-            return jr_fail_xc(u->text, m->value.off, &u->r->em, "[" UPDATE "] %.*s doesn't support values of type: %s",
-                              STR_ARG(m->key), json_token_name(&m->value));
+            return jr_fail_xc(u->text, m->value.off, &u->r->em,
+                              "[" UPDATE "] %.*s doesn't support values of type: %s", STR_ARG(m->key),
+                              json_token_name(&m->value));
         }
         return members[i].read(u, m);
     }
@@ -134,7 +145,8 @@ static enum err parse(struct update_reader *u, struct json *tree)
 enum err update_body_read(struct rest *r, struct write_entry *e, struct str text)
 {
     struct json *tree = ARENA_NEW(r->arena, struct json);
-    struct update_reader u = {.r = r, .text = text, .e = e, .parts = ARENA_NEW(r->arena, struct update_parts)};
+    struct update_reader u = {
+        .r = r, .text = text, .e = e, .parts = ARENA_NEW(r->arena, struct update_parts)};
     e->update = u.parts;
     if (tree == NULL || u.parts == NULL) {
         return err_no_memory(&r->em);
@@ -143,7 +155,8 @@ enum err update_body_read(struct rest *r, struct write_entry *e, struct str text
     if (str_trim(text).n > 0) {
         err = parse(&u, tree);
         if (err == ERR_OK && tree->type != JSON_OBJECT) {
-            err = jr_fail_xc(u.text, tree->off, &r->em, "[" UPDATE "] Expected START_OBJECT but was: %s", json_token_name(tree));
+            err = jr_fail_xc(u.text, tree->off, &r->em, "[" UPDATE "] Expected START_OBJECT but was: %s",
+                             json_token_name(tree));
         }
         for (uint32_t i = 0; err == ERR_OK && i < tree->n; i++) {
             err = read_member(&u, &tree->members[i]);
@@ -160,7 +173,8 @@ static enum err params(struct rest *r, struct write_entry *entry)
     struct write_item *it = &entry->item;
     if (rest_has(r, "version") || rest_has(r, "version_type")) {
         return err_set(&r->em, ERR_ACTION_VALIDATION,
-                       "Validation Failed: 1: internal versioning can not be used for optimistic concurrency control. Please use "
+                       "Validation Failed: 1: internal versioning can not be used for optimistic concurrency "
+                       "control. Please use "
                        "`if_seq_no` and `if_primary_term` instead;");
     }
     const struct json *filter = rest_source_filter(r);

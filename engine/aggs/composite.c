@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct part { /* a source's value in a combination */
+struct part {  /* a source's value in a combination */
     int64_t v; /* number of a text, whole or sortable number, cell */
     bool null;
 };
@@ -212,7 +212,8 @@ static bool load_source(struct composite *m, struct source *s, const struct doc_
         for (uint32_t i = 0; i <= got; i++) {
             uint32_t at = i < got ? s->v.at[i] : pos;
             for (; k < at; k++) { /* documents before this value's are complete */
-                if (n == s->start[k] && s->spec->missing_bucket && !add_part(m, s, n++, (struct part){.null = true})) {
+                if (n == s->start[k] && s->spec->missing_bucket
+                    && !add_part(m, s, n++, (struct part){.null = true})) {
                     return false;
                 }
                 s->start[k + 1] = n;
@@ -303,8 +304,8 @@ static void composite_collect(struct collector *c, const struct doc_run *d)
         if (!run_reserve(c->run, &m->noted, &m->cap_noted, m->n_noted + 1, sizeof(*m->noted))) {
             return;
         }
-        m->noted[m->n_noted++]
-            = (struct put_off){.doc = c->run->leaf->base + d->docs[k], .score = d->scores != NULL ? d->scores[k] : 0};
+        m->noted[m->n_noted++] = (struct put_off){.doc = c->run->leaf->base + d->docs[k],
+                                                  .score = d->scores != NULL ? d->scores[k] : 0};
     }
     collector_flush(c);
 }
@@ -383,12 +384,15 @@ static bool part_key(struct source *s, const struct part *p, struct agg_key *out
         *out = (struct agg_key){.kind = KEY_STR, .s = dict_text(&s->v.dict, (uint32_t)p->v)};
         return out->s.p != NULL;
     }
-    bool fraction = s->spec->kind == COMPOSITE_HISTOGRAM || (s->spec->kind == COMPOSITE_TERMS && s->v.floating);
-    *out = fraction ? (struct agg_key){.kind = KEY_F64, .d = num_to_double(p->v)} : (struct agg_key){.kind = KEY_I64, .i = p->v};
+    bool fraction =
+        s->spec->kind == COMPOSITE_HISTOGRAM || (s->spec->kind == COMPOSITE_TERMS && s->v.floating);
+    *out = fraction ? (struct agg_key){.kind = KEY_F64, .d = num_to_double(p->v)}
+                    : (struct agg_key){.kind = KEY_I64, .i = p->v};
     return true;
 }
 
-static enum err composite_build(struct collector *c, uint32_t owner, struct agg_result *out, struct errmsg *em)
+static enum err composite_build(struct collector *c, uint32_t owner, struct agg_result *out,
+                                struct errmsg *em)
 {
     struct composite *m = (struct composite *)c;
     (void)owner;
@@ -433,24 +437,29 @@ static enum err parse_tile(struct str text, int64_t *out, struct errmsg *em)
     struct str rest = text;
     for (int i = 0; i < 3; i++) {
         if (rest.p == NULL || !num_parse_i64(str_cut(rest, '/', &rest), &part[i])) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT, "Invalid geotile_grid hash string of %.*s. Must be three integers in a form "
-                                                     "\"zoom/x/y\".",
+            return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                           "Invalid geotile_grid hash string of %.*s. Must be three integers in a form "
+                           "\"zoom/x/y\".",
                            STR_ARG(text));
         }
     }
-    *out = (int64_t)((uint64_t)part[0] << 58 | ((uint64_t)part[1] & 0x1FFFFFFF) << 29 | ((uint64_t)part[2] & 0x1FFFFFFF));
+    *out = (int64_t)((uint64_t)part[0] << 58 | ((uint64_t)part[1] & 0x1FFFFFFF) << 29
+                     | ((uint64_t)part[2] & 0x1FFFFFFF));
     return ERR_OK;
 }
 
-static enum err after_value(struct composite *m, struct source *s, const struct json *given, struct part *out, struct errmsg *em)
+static enum err after_value(struct composite *m, struct source *s, const struct json *given, struct part *out,
+                            struct errmsg *em)
 {
     double d;
     int64_t whole;
     if (given->type == JSON_NULL) {
         out->null = true;
-        return s->spec->missing_bucket ? ERR_OK
-                                       : err_set(em, ERR_ILLEGAL_ARGUMENT, "Invalid value for [after.%.*s], expected comparable, got [null]",
-                                                 STR_ARG(s->spec->name));
+        return s->spec->missing_bucket
+                   ? ERR_OK
+                   : err_set(em, ERR_ILLEGAL_ARGUMENT,
+                             "Invalid value for [after.%.*s], expected comparable, got [null]",
+                             STR_ARG(s->spec->name));
     }
     if (s->text) {
         uint32_t id;
@@ -475,7 +484,8 @@ static enum err after_value(struct composite *m, struct source *s, const struct 
         return ERR_OK;
     }
     enum err e = values_parse(&s->v, given, &d, &whole, em);
-    bool fraction = s->spec->kind == COMPOSITE_HISTOGRAM || (s->spec->kind == COMPOSITE_TERMS && s->v.floating);
+    bool fraction =
+        s->spec->kind == COMPOSITE_HISTOGRAM || (s->spec->kind == COMPOSITE_TERMS && s->v.floating);
     out->v = fraction ? num_from_double(d) : whole;
     return e;
 }
@@ -486,7 +496,8 @@ static enum err bind_after(struct composite *m, const struct composite_params *p
         return ERR_OK;
     }
     if (p->after->n != m->n) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[after] has %u value(s) but [sources] has %u", p->after->n, m->n);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[after] has %u value(s) but [sources] has %u", p->after->n,
+                       m->n);
     }
     m->after = ARENA_ARRAY(m->c.run->arena, struct part, m->n);
     if (m->after == NULL) {
@@ -494,7 +505,8 @@ static enum err bind_after(struct composite *m, const struct composite_params *p
     }
     for (uint32_t i = 0; i < m->n; i++) {
         const struct json *v = json_get_str(p->after, m->s[i].spec->name);
-        enum err e = v == NULL ? err_set(em, ERR_ILLEGAL_ARGUMENT, "Missing value for [after.%.*s]", STR_ARG(m->s[i].spec->name))
+        enum err e = v == NULL ? err_set(em, ERR_ILLEGAL_ARGUMENT, "Missing value for [after.%.*s]",
+                                         STR_ARG(m->s[i].spec->name))
                                : after_value(m, &m->s[i], v, &m->after[i], em);
         if (e != ERR_OK) {
             return e;
@@ -514,7 +526,8 @@ static void fix_shape(struct source *s)
     }
 }
 
-static enum err bind_source(struct composite *m, struct source *s, const struct composite_source *spec, struct errmsg *em)
+static enum err bind_source(struct composite *m, struct source *s, const struct composite_source *spec,
+                            struct errmsg *em)
 {
     static const enum source_kind otherwise[] = {[COMPOSITE_TERMS] = SOURCE_TEXT,
                                                  [COMPOSITE_HISTOGRAM] = SOURCE_NUMBER,
@@ -531,10 +544,13 @@ static enum err bind_source(struct composite *m, struct source *s, const struct 
         return err_no_memory(em);
     }
     if (spec->vs.field.p == NULL && spec->vs.script == NULL) {
-        return err_set(em, ERR_ILLEGAL_STATE, "value source config is invalid; must have either a field or a script");
+        return err_set(em, ERR_ILLEGAL_STATE,
+                       "value source config is invalid; must have either a field or a script");
     }
-    enum err e = spec->kind == COMPOSITE_DATE ? date_rounding(&s->rounding, &spec->date, spec->vs.zone, em) : ERR_OK;
-    e = e == ERR_OK ? values_bind(&s->v, r, m->c.agg, &spec->vs, takes[spec->kind], otherwise[spec->kind], em) : e;
+    enum err e =
+        spec->kind == COMPOSITE_DATE ? date_rounding(&s->rounding, &spec->date, spec->vs.zone, em) : ERR_OK;
+    e = e == ERR_OK ? values_bind(&s->v, r, m->c.agg, &spec->vs, takes[spec->kind], otherwise[spec->kind], em)
+                    : e;
     s->text = spec->kind == COMPOSITE_TERMS && (s->v.kind == SOURCE_TEXT || s->v.kind == SOURCE_IP);
     return e;
 }
@@ -546,7 +562,8 @@ static enum err check_place(const struct agg *a, struct errmsg *em)
         parent = parent->parent;
     }
     if (parent->type->kind != AGG_ROOT) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[composite] aggregation cannot be used with a parent aggregation of type: [%s]",
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "[composite] aggregation cannot be used with a parent aggregation of type: [%s]",
                        parent->type->name);
     }
     return ERR_OK;

@@ -96,7 +96,8 @@ double hdr_percentile(const struct hdr *h, double percentile)
     if (h->total == 0) {
         return NAN;
     }
-    int64_t target = (int64_t)(fmin(percentile, 100) / 100 * (double)h->total + 0.5), seen = 0; /* the nearest */
+    int64_t target = (int64_t)(fmin(percentile, 100) / 100 * (double)h->total + 0.5),
+            seen = 0; /* the nearest */
     target = MAX_OF(target, 1);
     for (size_t i = 0; i < h->n; i++) {
         seen += h->v[i].count;

@@ -129,7 +129,8 @@ static void collect_dates(struct histogram *h, const struct doc_run *d)
 }
 
 /* A range counts in every bucket that it touches. */
-static void collect_range(struct histogram *h, const struct doc_run *d, uint32_t at, double from, double to, double *last)
+static void collect_range(struct histogram *h, const struct doc_run *d, uint32_t at, double from, double to,
+                          double *last)
 {
     const struct histogram_params *p = &h->c.agg->histogram;
     if (h->date) {
@@ -180,8 +181,10 @@ static void histogram_collect(struct collector *c, const struct doc_run *d)
 static void prepare_boundaries(struct histogram *h)
 {
     h->n_starts = 0;
-    bool column = h->v.field != NULL && h->v.script == NULL && h->v.nums.field != NULL && !h->v.floating && !h->v.has_missing;
-    if (!column || h->v.kind == SOURCE_RANGE || h->v.field->type == FT_DATE_NANOS || h->v.nums.doc_count < 64) {
+    bool column = h->v.field != NULL && h->v.script == NULL && h->v.nums.field != NULL && !h->v.floating
+                  && !h->v.has_missing;
+    if (!column || h->v.kind == SOURCE_RANGE || h->v.field->type == FT_DATE_NANOS
+        || h->v.nums.doc_count < 64) {
         return;
     }
     int64_t at = rounding_round(&h->rounding, h->v.nums.min);
@@ -216,7 +219,8 @@ static int by_key(const void *a, const void *b)
     return agg_key_cmp(&((const struct agg_bucket *)a)->key, &((const struct agg_bucket *)b)->key);
 }
 
-static enum err histogram_build(struct collector *c, uint32_t owner, struct agg_result *out, struct errmsg *em)
+static enum err histogram_build(struct collector *c, uint32_t owner, struct agg_result *out,
+                                struct errmsg *em)
 {
     struct histogram *h = (struct histogram *)c;
     const struct histogram_params *p = &c->agg->histogram;
@@ -238,8 +242,9 @@ static enum err histogram_build(struct collector *c, uint32_t owner, struct agg_
         struct agg_bucket *b = &out->buckets[i];
         int64_t key = h->map.keys[list[i]];
         b->doc_count = h->map.counts[list[i]];
-        b->key = h->date ? (struct agg_key){.kind = KEY_I64, .i = key}
-                         : (struct agg_key){.kind = KEY_F64, .d = num_to_double(key) * p->interval + p->offset};
+        b->key = h->date
+                     ? (struct agg_key){.kind = KEY_I64, .i = key}
+                     : (struct agg_key){.kind = KEY_F64, .d = num_to_double(key) * p->interval + p->offset};
         e = collector_subs(c, list[i], &b->subs, em);
     }
     if (e == ERR_OK) {
@@ -256,7 +261,8 @@ static enum err histogram_finish(struct collector *c, struct errmsg *em)
 /* Orders take effect where shards' results meet; that their paths lead somewhere is found out here. */
 static enum err histogram_check_orders(struct collector *c, struct errmsg *em)
 {
-    const struct agg_orders *orders = ((struct histogram *)c)->date ? &c->agg->date.orders : &c->agg->histogram.orders;
+    const struct agg_orders *orders =
+        ((struct histogram *)c)->date ? &c->agg->date.orders : &c->agg->histogram.orders;
     enum err e = ERR_OK;
     for (uint32_t i = 0; e == ERR_OK && i < orders->n; i++) {
         struct collector *from;
@@ -265,12 +271,16 @@ static enum err histogram_check_orders(struct collector *c, struct errmsg *em)
     return e;
 }
 
-static const struct collector_ops histogram_ops = {
-    .check_orders = histogram_check_orders, .leaf = histogram_leaf, .collect = histogram_collect, .finish = histogram_finish, .build = histogram_build};
+static const struct collector_ops histogram_ops = {.check_orders = histogram_check_orders,
+                                                   .leaf = histogram_leaf,
+                                                   .collect = histogram_collect,
+                                                   .finish = histogram_finish,
+                                                   .build = histogram_build};
 
 /* ---- binding ------------------------------------------------------------------------------------------------------------ */
 
-static enum err bind(struct histogram **out, struct agg_run *r, const struct agg *a, bool date, struct errmsg *em)
+static enum err bind(struct histogram **out, struct agg_run *r, const struct agg *a, bool date,
+                     struct errmsg *em)
 {
     struct histogram *h = ARENA_NEW(r->arena, struct histogram);
     if (h == NULL) {
@@ -282,7 +292,9 @@ static enum err bind(struct histogram **out, struct agg_run *r, const struct agg
     h->hard_max = INFINITY;
     bucket_map_init(&h->map, r);
     enum err e = collector_init(&h->c, &histogram_ops, r, a, em);
-    return e == ERR_OK ? values_bind(&h->v, r, a, &a->vs, TAKES_NUMERIC | TAKES_RANGE, date ? SOURCE_DATE : SOURCE_NUMBER, em) : e;
+    return e == ERR_OK ? values_bind(&h->v, r, a, &a->vs, TAKES_NUMERIC | TAKES_RANGE,
+                                     date ? SOURCE_DATE : SOURCE_NUMBER, em)
+                       : e;
 }
 
 enum err histogram_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
@@ -304,17 +316,20 @@ enum err histogram_new(struct collector **out, struct agg_run *r, const struct a
     h->ext_min = isfinite(p->ext_min) ? p->ext_min : INFINITY;
     h->ext_max = isfinite(p->ext_max) ? p->ext_max : -INFINITY;
     if (h->bounded && h->has_ext && (h->ext_min < h->hard_min || h->ext_max > h->hard_max)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Extended bounds have to be inside hard bounds, hard bounds: [%g--%g], extended bounds: [%g--%g]", p->hard_min,
-                       p->hard_max, p->ext_min, p->ext_max);
+        return err_set(
+            em, ERR_ILLEGAL_ARGUMENT,
+            "Extended bounds have to be inside hard bounds, hard bounds: [%g--%g], extended bounds: [%g--%g]",
+            p->hard_min, p->hard_max, p->ext_min, p->ext_max);
     }
     return ERR_OK;
 }
 
-enum err date_rounding(struct rounding *out, const struct date_histogram_params *p, const struct zone *zone, struct errmsg *em)
+enum err date_rounding(struct rounding *out, const struct date_histogram_params *p, const struct zone *zone,
+                       struct errmsg *em)
 {
     if (!p->has_interval) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Invalid interval specified, must be non-null and non-empty");
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Invalid interval specified, must be non-null and non-empty");
     }
     if (p->bad_interval.p != NULL) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Unable to parse interval [%.*s]", STR_ARG(p->bad_interval));
@@ -326,7 +341,8 @@ enum err date_rounding(struct rounding *out, const struct date_histogram_params 
     return rounding_fixed(out, p->fixed_ms, zone, p->offset_ms, em);
 }
 
-static enum err parse_bound(struct values *v, const struct json *given, double otherwise, double *out, struct errmsg *em)
+static enum err parse_bound(struct values *v, const struct json *given, double otherwise, double *out,
+                            struct errmsg *em)
 {
     int64_t whole;
     *out = otherwise;
@@ -334,8 +350,8 @@ static enum err parse_bound(struct values *v, const struct json *given, double o
 }
 
 /* Bounds are moments that fall to the starts of their buckets, as if these had no offset. */
-static enum err parse_bounds(struct histogram *h, const struct bound_spec *b, const char *name, double *min, double *max,
-                             struct errmsg *em)
+static enum err parse_bounds(struct histogram *h, const struct bound_spec *b, const char *name, double *min,
+                             double *max, struct errmsg *em)
 {
     struct date_histogram_params without_offset = h->c.agg->date;
     struct rounding plain = h->rounding;
@@ -344,8 +360,10 @@ static enum err parse_bounds(struct histogram *h, const struct bound_spec *b, co
     e = e == ERR_OK ? parse_bound(&h->v, b->min, -INFINITY, min, em) : e;
     e = e == ERR_OK ? parse_bound(&h->v, b->max, INFINITY, max, em) : e;
     if (e == ERR_OK && *min > *max) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[%s.min][%lld] cannot be greater than [%s.max][%lld] for histogram aggregation [%.*s]",
-                       name, (long long)*min, name, (long long)*max, STR_ARG(h->c.agg->name));
+        return err_set(
+            em, ERR_ILLEGAL_ARGUMENT,
+            "[%s.min][%lld] cannot be greater than [%s.max][%lld] for histogram aggregation [%.*s]", name,
+            (long long)*min, name, (long long)*max, STR_ARG(h->c.agg->name));
     }
     if (e == ERR_OK && isfinite(*min)) {
         *min = (double)rounding_round(&plain, (int64_t)*min);
@@ -369,7 +387,8 @@ static enum err bind_bounds(struct histogram *h, struct errmsg *em)
     }
     h->has_ext = true;
     e = parse_bounds(h, &p->extended, "extended_bounds", &h->ext_min, &h->ext_max, em);
-    bool below = isfinite(h->ext_min) && h->ext_min < h->hard_min, above = isfinite(h->ext_max) && h->ext_max > h->hard_max;
+    bool below = isfinite(h->ext_min) && h->ext_min < h->hard_min,
+         above = isfinite(h->ext_max) && h->ext_max > h->hard_max;
     if (e == ERR_OK && h->bounded && (below || above)) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Extended bounds have to be inside hard bounds");
     }

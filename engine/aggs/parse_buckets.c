@@ -8,8 +8,8 @@
 
 #include <math.h>
 
-static enum err whole(struct agg_parse *p, const struct agg *a, const struct json *v, const char *what, int64_t min,
-                      int64_t *out)
+static enum err whole(struct agg_parse *p, const struct agg *a, const struct json *v, const char *what,
+                      int64_t min, int64_t *out)
 {
     enum err e = jr_long(v, out, p->em);
     if (e != ERR_OK || *out >= min) {
@@ -20,7 +20,8 @@ static enum err whole(struct agg_parse *p, const struct agg *a, const struct jso
 }
 
 /* The same of those that are ints. */
-static enum err whole_int(struct agg_parse *p, const struct agg *a, const struct json *v, const char *what, int64_t min, int64_t *out)
+static enum err whole_int(struct agg_parse *p, const struct agg *a, const struct json *v, const char *what,
+                          int64_t min, int64_t *out)
 {
     int32_t n;
     enum err e = jr_int(v, &n, p->em);
@@ -89,8 +90,10 @@ static enum err include_list(struct agg_parse *p, const struct json *v, struct i
         return err_no_memory(p->em);
     }
     for (uint32_t i = 0; i < v->n; i++) {
-        if (v->items[i].type != JSON_STRING && v->items[i].type != JSON_NUMBER && v->items[i].type != JSON_BOOL) {
-            return err_set(p->em, ERR_PARSE, "Array elements in include/exclude clauses should be string values");
+        if (v->items[i].type != JSON_STRING && v->items[i].type != JSON_NUMBER
+            && v->items[i].type != JSON_BOOL) {
+            return err_set(p->em, ERR_PARSE,
+                           "Array elements in include/exclude clauses should be string values");
         }
         texts[i] = json_text(&v->items[i]);
         raw[i] = &v->items[i];
@@ -108,7 +111,8 @@ static enum err partitions(struct agg_parse *p, struct agg *a, const struct json
         struct str key = v->members[i].key;
         bool is_of = str_is(key, "num_partitions");
         if (!is_of && !str_is(key, "partition")) {
-            return err_set(p->em, ERR_PARSE, "Unknown parameter in Include/Exclude clause: %.*s", STR_ARG(key));
+            return err_set(p->em, ERR_PARSE, "Unknown parameter in Include/Exclude clause: %.*s",
+                           STR_ARG(key));
         }
         enum err e = jr_int(&v->members[i].value, is_of ? &of : &at, p->em);
         if (e != ERR_OK) {
@@ -116,13 +120,16 @@ static enum err partitions(struct agg_parse *p, struct agg *a, const struct json
         }
     }
     if (at == -1) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Missing [partition] parameter for partition-based include");
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "Missing [partition] parameter for partition-based include");
     }
     if (of == -1) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Missing [num_partitions] parameter for partition-based include");
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "Missing [num_partitions] parameter for partition-based include");
     }
     if (at < 0 || at >= of) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Partition must be >=0 and < numPartition which is %d", of);
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Partition must be >=0 and < numPartition which is %d",
+                       of);
     }
     a->terms.partition = at;
     a->terms.partitions = of;
@@ -132,7 +139,8 @@ static enum err partitions(struct agg_parse *p, struct agg *a, const struct json
 static enum err no_partition_exclude(struct agg_parse *p, const struct agg *a)
 {
     if (a->terms.partitions > 0 && a->terms.exclude.given) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Cannot specify any excludes when using a partition-based include");
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "Cannot specify any excludes when using a partition-based include");
     }
     return ERR_OK;
 }
@@ -179,11 +187,13 @@ static enum err rare_max(struct agg_parse *p, struct agg *a, const struct json *
 {
     enum err e = jr_long(v, &a->terms.size, p->em);
     if (e == ERR_OK && a->terms.size <= 0) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[max_doc_count] must be greater than 0. Found [%lld] in [%.*s]",
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "[max_doc_count] must be greater than 0. Found [%lld] in [%.*s]",
                        (long long)a->terms.size, STR_ARG(a->name));
     }
     if (e == ERR_OK && a->terms.size > 100) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[max_doc_count] must be smaller than 100in [%.*s]", STR_ARG(a->name));
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[max_doc_count] must be smaller than 100in [%.*s]",
+                       STR_ARG(a->name));
     }
     return e;
 }
@@ -287,13 +297,15 @@ enum err parse_significant(struct agg_parse *p, struct agg *a, const struct json
     a->terms.shard_size = -1;
     a->terms.min_doc_count = 3;
     a->terms.heuristic.background_is_superset = true;
-    for (uint32_t i = 0; i < body->n; i++) { /* what is not a parameter is taken for the name of a heuristic */
+    for (uint32_t i = 0; i < body->n;
+         i++) { /* what is not a parameter is taken for the name of a heuristic */
         const struct json_member *m = &body->members[i];
         if (!agg_param_known(sig_params, m->key) && !agg_param_known(agg_source_params, m->key)) {
             jr_fail(p->text, m->value.off, p->em, "unknown field [%.*s]", STR_ARG(m->key));
             p->em->frame[0].code = ERR_NAMED_OBJECT;
             p->em->frame[0].line = p->em->frame[0].col = 0;
-            return err_wrap(p->em, ERR_X_CONTENT, "[significant_terms] unknown field [%.*s]", STR_ARG(m->key));
+            return err_wrap(p->em, ERR_X_CONTENT, "[significant_terms] unknown field [%.*s]",
+                            STR_ARG(m->key));
         }
     }
     enum err e = agg_params(p, a, body, "significant_terms", sig_params, agg_source_params);
@@ -306,7 +318,8 @@ static enum err histo_interval(struct agg_parse *p, struct agg *a, const struct 
 {
     enum err e = jr_double(v, &a->histogram.interval, p->em);
     if (e == ERR_OK && !(a->histogram.interval > 0)) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[interval] must be >0 for histogram aggregation [%.*s]", STR_ARG(a->name));
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "[interval] must be >0 for histogram aggregation [%.*s]",
+                       STR_ARG(a->name));
     }
     return e;
 }
@@ -429,7 +442,8 @@ static enum err date_bounds(struct agg_parse *p, const struct json *v, struct bo
             return jr_unknown_field(p->text, m->key_off, "bounds", m->key, known, p->em);
         }
         if (m->value.type == JSON_OBJECT || m->value.type == JSON_ARRAY || m->value.type == JSON_BOOL) {
-            return jr_fail_xc(p->text, m->value.off, p->em, "[bounds] %.*s doesn't support values of type: %s", STR_ARG(m->key),
+            return jr_fail_xc(p->text, m->value.off, p->em,
+                              "[bounds] %.*s doesn't support values of type: %s", STR_ARG(m->key),
                               json_token_name(&m->value));
         }
         *to = m->value.type != JSON_NULL ? &m->value : NULL;
@@ -469,7 +483,8 @@ static enum err auto_buckets(struct agg_parse *p, struct agg *a, const struct js
 {
     enum err e = jr_int(v, &a->date.buckets, p->em);
     if (e == ERR_OK && a->date.buckets <= 0) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "buckets must be greater than 0 for [%.*s]", STR_ARG(a->name));
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "buckets must be greater than 0 for [%.*s]",
+                       STR_ARG(a->name));
     }
     return e;
 }
@@ -483,7 +498,8 @@ static enum err auto_minimum(struct agg_parse *p, struct agg *a, const struct js
             return ERR_OK;
         }
     }
-    return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "minimum_interval must be one of [[hour, minute, year, month, day, second]]");
+    return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                   "minimum_interval must be one of [[hour, minute, year, month, day, second]]");
 }
 
 static const struct agg_param auto_params[] = {
@@ -515,7 +531,8 @@ static enum err one_ip_range(struct agg_parse *p, const struct json *v, struct r
             r->mask = json_text(&m->value);
             e = inet_cidr(r->mask, first, last, p->em);
         } else {
-            e = jr_fail(p->text, m->value.off, p->em, "Unexpected ip range parameter: [%.*s]", STR_ARG(m->key));
+            e = jr_fail(p->text, m->value.off, p->em, "Unexpected ip range parameter: [%.*s]",
+                        STR_ARG(m->key));
         }
         if (e != ERR_OK) {
             return e;
@@ -532,18 +549,21 @@ static enum err one_distance(struct agg_parse *p, const struct json *v, struct r
         const struct json *val = &m->value;
         bool from = str_is(m->key, "from"), to = str_is(m->key, "to");
         if (val->type != JSON_NUMBER && val->type != JSON_STRING && val->type != JSON_NULL) {
-            return jr_fail(p->text, val->off, p->em, "Failed to parse object: unexpected token [%s] found", json_token_name(val));
+            return jr_fail(p->text, val->off, p->em, "Failed to parse object: unexpected token [%s] found",
+                           json_token_name(val));
         }
         if ((from || to) && val->type != JSON_NULL) {
             *(from ? &r->from : &r->to) = val;
         } else if (val->type == JSON_STRING && str_is(m->key, "key")) {
             r->key = json_text(val);
         } else if (val->type != JSON_NULL || !(from || to || str_is(m->key, "key"))) {
-            return jr_fail(p->text, val->off, p->em, "Failed to parse object: unknown field [%.*s] found", STR_ARG(m->key));
+            return jr_fail(p->text, val->off, p->em, "Failed to parse object: unknown field [%.*s] found",
+                           STR_ARG(m->key));
         }
     }
     double d;
-    bool from_text = r->from != NULL && r->from->type == JSON_STRING, to_text = r->to != NULL && r->to->type == JSON_STRING;
+    bool from_text = r->from != NULL && r->from->type == JSON_STRING,
+         to_text = r->to != NULL && r->to->type == JSON_STRING;
     if (!from_text && !to_text) {
         return ERR_OK;
     }
@@ -565,8 +585,8 @@ static enum err one_range(struct agg_parse *p, const struct json *v, struct rang
         } else if (bound && (m->value.type == JSON_NUMBER || m->value.type == JSON_STRING)) {
             *(str_is(m->key, "from") ? &r->from : &r->to) = &m->value;
         } else if (bound && m->value.type != JSON_NULL) {
-            return jr_fail_xc(p->text, m->value.off, p->em, "[range] %.*s doesn't support values of type: %s", STR_ARG(m->key),
-                              json_token_name(&m->value));
+            return jr_fail_xc(p->text, m->value.off, p->em, "[range] %.*s doesn't support values of type: %s",
+                              STR_ARG(m->key), json_token_name(&m->value));
         } else if (!bound) {
             return jr_unknown_field(p->text, m->key_off, "range", m->key, known, p->em);
         }
@@ -586,13 +606,15 @@ static enum err range_list(struct agg_parse *p, struct agg *a, const struct json
         enum agg_kind k = a->type->kind;
         if (r->type != JSON_OBJECT && k == AGG_GEO_DISTANCE && v->type == JSON_ARRAY) {
             bool last = i + 1 == n;
-            return jr_fail(p->text, last ? v->end - 1 : v->items[i + 1].off, p->em, "Failed to parse object: unexpected token [%s] found",
+            return jr_fail(p->text, last ? v->end - 1 : v->items[i + 1].off, p->em,
+                           "Failed to parse object: unexpected token [%s] found",
                            last ? "END_ARRAY" : json_token_name(&v->items[i + 1]));
         }
         if (r->type != JSON_OBJECT) {
-            return jr_fail_xc(p->text, r->off, p->em, "[range] Expected START_OBJECT but was: %s", json_token_name(r));
+            return jr_fail_xc(p->text, r->off, p->em, "[range] Expected START_OBJECT but was: %s",
+                              json_token_name(r));
         }
-        enum err e = k == AGG_IP_RANGE        ? one_ip_range(p, r, &list[i])
+        enum err e = k == AGG_IP_RANGE       ? one_ip_range(p, r, &list[i])
                      : k == AGG_GEO_DISTANCE ? one_distance(p, r, &list[i])
                                              : one_range(p, r, &list[i]);
         if (e != ERR_OK) {
@@ -615,7 +637,8 @@ static const struct agg_param range_params[] = {
 enum err parse_range(struct agg_parse *p, struct agg *a, const struct json *body)
 {
     bool zone = a->type->kind == AGG_DATE_RANGE;
-    enum err e = agg_params(p, a, body, a->type->name, range_params, zone ? agg_source_params_zone : agg_source_params);
+    enum err e = agg_params(p, a, body, a->type->name, range_params,
+                            zone ? agg_source_params_zone : agg_source_params);
     return e == ERR_OK ? agg_need_source(p, &a->vs) : e;
 }
 
@@ -640,12 +663,13 @@ static enum err geo_type(struct agg_parse *p, struct agg *a, const struct json *
     return ERR_OK;
 }
 
-static const struct agg_param geo_distance_params[] = {{"ranges", TK_ARRAY | TK_OBJECT, range_list},
-                                                       {"keyed", TK_FLAG, range_keyed},
-                                                       {"origin", TK_VALUE | TK_ARRAY | TK_OBJECT, geo_origin},
-                                                       {"unit", TK_STRING, geo_unit},
-                                                       {"distance_type", TK_STRING, geo_type},
-                                                       {NULL, 0, NULL}};
+static const struct agg_param geo_distance_params[] = {
+    {"ranges", TK_ARRAY | TK_OBJECT, range_list},
+    {"keyed", TK_FLAG, range_keyed},
+    {"origin", TK_VALUE | TK_ARRAY | TK_OBJECT, geo_origin},
+    {"unit", TK_STRING, geo_unit},
+    {"distance_type", TK_STRING, geo_type},
+    {NULL, 0, NULL}};
 
 enum err parse_geo_distance(struct agg_parse *p, struct agg *a, const struct json *body)
 {
@@ -653,7 +677,8 @@ enum err parse_geo_distance(struct agg_parse *p, struct agg *a, const struct jso
     enum err e = agg_params(p, a, body, "geo_distance", geo_distance_params, agg_source_params);
     e = e == ERR_OK ? agg_need_source(p, &a->vs) : e;
     if (e == ERR_OK && !a->range.has_origin) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Aggregation [%.*s] must define an [origin].", STR_ARG(a->name));
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Aggregation [%.*s] must define an [origin].",
+                       STR_ARG(a->name));
     }
     return e;
 }
@@ -693,12 +718,13 @@ static enum err grid_precision(struct agg_parse *p, struct agg *a, const struct 
         e = jr_long(v, &n, p->em);
     }
     if (e == ERR_OK && hash && (n < 1 || n > GEOHASH_MAX)) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Invalid geohash aggregation precision of %lld. Must be between 1 and 12.",
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "Invalid geohash aggregation precision of %lld. Must be between 1 and 12.",
                        (long long)n);
     }
     if (e == ERR_OK && !hash && (n < 0 || n > 29)) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Invalid geotile_grid precision of %lld. Must be between 0 and 29.",
-                       (long long)n);
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "Invalid geotile_grid precision of %lld. Must be between 0 and 29.", (long long)n);
     }
     a->grid.precision = (int32_t)n;
     return e;
@@ -723,13 +749,17 @@ static enum err grid_bounds(struct agg_parse *p, struct agg *a, const struct jso
         const struct json *c = &v->members[i].value;
         struct str key = v->members[i].key;
         double d = 0;
-        bool edge = str_is(key, "top") || str_is(key, "bottom") || str_is(key, "left") || str_is(key, "right");
+        bool edge =
+            str_is(key, "top") || str_is(key, "bottom") || str_is(key, "left") || str_is(key, "right");
         enum err e = edge ? jr_double(c, &d, p->em) : geo_point_of_json(&g, c, true, p->em);
         if (e != ERR_OK) {
             return e;
         }
         if (edge) {
-            *(str_is(key, "top") ? &tl.lat : str_is(key, "bottom") ? &br.lat : str_is(key, "left") ? &tl.lon : &br.lon) = d;
+            *(str_is(key, "top")      ? &tl.lat
+              : str_is(key, "bottom") ? &br.lat
+              : str_is(key, "left")   ? &tl.lon
+                                      : &br.lon) = d;
         } else if (str_is(key, "top_left") || str_is(key, "bottom_right")) {
             *(str_is(key, "top_left") ? &tl : &br) = g;
         } else if (str_is(key, "top_right")) {
@@ -739,7 +769,8 @@ static enum err grid_bounds(struct agg_parse *p, struct agg *a, const struct jso
             br.lat = g.lat;
             tl.lon = g.lon;
         } else {
-            return err_set(p->em, ERR_PARSE, "failed to parse bounding box. unexpected field [%.*s]", STR_ARG(key));
+            return err_set(p->em, ERR_PARSE, "failed to parse bounding box. unexpected field [%.*s]",
+                           STR_ARG(key));
         }
     }
     *box = (struct geo_box){.top = tl.lat, .bottom = br.lat, .left = tl.lon, .right = br.lon};
@@ -754,7 +785,8 @@ static const struct agg_param grid_params[] = {{"precision", TK_INT, grid_precis
 
 enum err parse_grid(struct agg_parse *p, struct agg *a, const struct json *body)
 {
-    a->grid = (struct grid_params){.precision = a->type->kind == AGG_GEOHASH_GRID ? 5 : 7, .size = 10000, .shard_size = -1};
+    a->grid = (struct grid_params){
+        .precision = a->type->kind == AGG_GEOHASH_GRID ? 5 : 7, .size = 10000, .shard_size = -1};
     enum err e = agg_params(p, a, body, a->type->name, grid_params, agg_source_params);
     return e == ERR_OK ? agg_need_source(p, &a->vs) : e;
 }

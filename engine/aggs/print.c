@@ -82,9 +82,9 @@ static void print_stats(const struct agg_result *r, struct jsonw *w)
     }
 }
 
-static const char *const extended_names[] = {"sum_of_squares",          "variance",
-                                             "variance_population",     "variance_sampling",
-                                             "std_deviation",           "std_deviation_population",
+static const char *const extended_names[] = {"sum_of_squares",        "variance",
+                                             "variance_population",   "variance_sampling",
+                                             "std_deviation",         "std_deviation_population",
                                              "std_deviation_sampling"};
 static const char *const bound_names[][2] = {{"upper", "std_upper"},
                                              {"lower", "std_lower"},
@@ -222,7 +222,8 @@ static void print_point(const char *name, double lat, double lon, struct jsonw *
 
 static void print_geo_bounds(const struct agg_result *r, struct jsonw *w)
 {
-    double top = r->geo[0], bottom = r->geo[1], pos_left = r->geo[2], pos_right = r->geo[3], neg_left = r->geo[4], neg_right = r->geo[5];
+    double top = r->geo[0], bottom = r->geo[1], pos_left = r->geo[2], pos_right = r->geo[3],
+           neg_left = r->geo[4], neg_right = r->geo[5];
     if (r->count == 0) {
         return;
     }
@@ -534,7 +535,10 @@ static void print_multi(const struct agg_result *r, bool typed, struct jsonw *w)
 
 static const char *terms_type(const struct agg_result *r, const char *const names[4])
 {
-    return r->form == RESULT_STR ? names[0] : r->form == RESULT_I64 ? names[1] : r->form == RESULT_F64 ? names[2] : names[3];
+    return r->form == RESULT_STR   ? names[0]
+           : r->form == RESULT_I64 ? names[1]
+           : r->form == RESULT_F64 ? names[2]
+                                   : names[3];
 }
 
 /* The type that typed_keys shows. */
@@ -620,7 +624,8 @@ static int by_slot(const void *x, const void *y)
 }
 
 /* Opens the partial results and puts them in the order of their shards, whichever came first. */
-static enum err open_partials(struct reduce *r, const struct str *bytes, uint32_t n, struct partial **out, uint32_t *have)
+static enum err open_partials(struct reduce *r, const struct str *bytes, uint32_t n, struct partial **out,
+                              uint32_t *have)
 {
     struct partial *v = ARENA_ARRAY(r->arena, struct partial, n);
     *have = 0;
@@ -684,11 +689,13 @@ static enum err reduce_root(struct reduce *r, struct partial *parts, uint32_t n,
     return e == ERR_OK ? pipelines_run(r, a, root) : e;
 }
 
-enum err aggs_reduce(const struct agg_spec *spec, const struct str *partials, uint32_t n, const struct aggs_reduce_opts *opts,
-                     struct arena *arena, struct jsonw *w, struct errmsg *em)
+enum err aggs_reduce(const struct agg_spec *spec, const struct str *partials, uint32_t n,
+                     const struct aggs_reduce_opts *opts, struct arena *arena, struct jsonw *w,
+                     struct errmsg *em)
 {
     struct errmsg own;
-    struct reduce r = {.spec = spec, .arena = arena, .max_buckets = opts->max_buckets, .em = em != NULL ? em : &own};
+    struct reduce r = {
+        .spec = spec, .arena = arena, .max_buckets = opts->max_buckets, .em = em != NULL ? em : &own};
     struct agg_result root;
     struct partial *parts;
     uint32_t have;

@@ -12,9 +12,10 @@
 enum err err_too_many_buckets(int64_t max, int64_t n, struct errmsg *em)
 {
     err_set(em, ERR_TOO_MANY_BUCKETS,
-                   "Trying to create too many buckets. Must be less than or equal to: [%lld] but was [%lld]. This limit can be set by "
-                   "changing the [search.max_buckets] cluster level setting.",
-                   (long long)max, (long long)n);
+            "Trying to create too many buckets. Must be less than or equal to: [%lld] but was [%lld]. This "
+            "limit can be set by "
+            "changing the [search.max_buckets] cluster level setting.",
+            (long long)max, (long long)n);
     if (em != NULL) {
         em->about.limit = max;
     }
@@ -27,7 +28,8 @@ enum err reduce_count(struct reduce *r, int64_t n)
     return r->buckets <= r->max_buckets ? ERR_OK : err_too_many_buckets(r->max_buckets, r->buckets, r->em);
 }
 
-enum err reduce_subs(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result **out)
+enum err reduce_subs(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
+                     struct agg_result **out)
 {
     *out = NULL;
     if (a->n_subs == 0 || n == 0) {
@@ -83,7 +85,8 @@ static enum err reduce_numbers(const struct agg_result *const *in, uint32_t n, s
     return ERR_OK;
 }
 
-static enum err reduce_cardinality(struct reduce *r, struct agg_result *const *in, uint32_t n, struct agg_result *out)
+static enum err reduce_cardinality(struct reduce *r, struct agg_result *const *in, uint32_t n,
+                                   struct agg_result *out)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (in[i]->hll == NULL) {
@@ -100,7 +103,8 @@ static enum err reduce_cardinality(struct reduce *r, struct agg_result *const *i
     return out->hll != NULL && out->hll->failed ? err_no_memory(r->em) : ERR_OK;
 }
 
-static enum err reduce_quantiles(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out)
+static enum err reduce_quantiles(struct reduce *r, const struct agg *a, struct agg_result *const *in,
+                                 uint32_t n, struct agg_result *out)
 {
     struct tdigest **digests = ARENA_ARRAY(r->arena, struct tdigest *, n);
     uint32_t have = 0;
@@ -162,7 +166,8 @@ static int hit_cmp(const struct hit_order *o, const struct agg_hit *a, const str
 }
 
 /* A stable merge sort by insertion: at most a hundred hits a shard. */
-static enum err reduce_hits_of(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out)
+static enum err reduce_hits_of(struct reduce *r, const struct agg *a, struct agg_result *const *in,
+                               uint32_t n, struct agg_result *out)
 {
     const struct search_source *s = a->top_hits.source;
     uint32_t total = 0;
@@ -201,7 +206,8 @@ static enum err reduce_hits_of(struct reduce *r, const struct agg *a, struct agg
     return ERR_OK;
 }
 
-enum err reduce_metric(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out)
+enum err reduce_metric(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
+                       struct agg_result *out)
 {
     switch (a->type->kind) {
     case AGG_CARDINALITY:
@@ -224,7 +230,8 @@ enum err reduce_metric(struct reduce *r, const struct agg *a, struct agg_result 
 /* ---- buckets by place and by key ---------------------------------------------------------------------------------------- */
 
 /* One bucket out of several of the same key. */
-enum err reduce_buckets(struct reduce *r, const struct agg *a, struct agg_bucket *const *in, uint32_t n, struct agg_bucket *out)
+enum err reduce_buckets(struct reduce *r, const struct agg *a, struct agg_bucket *const *in, uint32_t n,
+                        struct agg_bucket *out)
 {
     struct agg_result **subs = ARENA_ARRAY(r->arena, struct agg_result *, n);
     uint32_t have = 0;
@@ -244,7 +251,8 @@ enum err reduce_buckets(struct reduce *r, const struct agg *a, struct agg_bucket
 }
 
 /* Fixed lists of buckets: all shards have the same ones, in the same order. */
-static enum err reduce_by_place(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out)
+static enum err reduce_by_place(struct reduce *r, const struct agg *a, struct agg_result *const *in,
+                                uint32_t n, struct agg_result *out)
 {
     struct agg_bucket **column = ARENA_ARRAY(r->arena, struct agg_bucket *, n);
     out->n = in[0]->n;
@@ -279,15 +287,16 @@ static int by_key(const void *x, const void *y)
     return c != 0 ? c : a->at < b->at ? -1 : a->at > b->at;
 }
 
-enum err reduce_by_key(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_bucket **out,
-                       uint32_t *n_out)
+enum err reduce_by_key(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
+                       struct agg_bucket **out, uint32_t *n_out)
 {
     size_t total = 0, at = 0;
     for (uint32_t i = 0; i < n; i++) {
         total += in[i]->n;
     }
     struct keyed *all = ARENA_ARRAY(r->arena, struct keyed, total);
-    struct agg_bucket *merged = ARENA_ARRAY(r->arena, struct agg_bucket, total), **same = ARENA_ARRAY(r->arena, struct agg_bucket *, n);
+    struct agg_bucket *merged = ARENA_ARRAY(r->arena, struct agg_bucket, total),
+                      **same = ARENA_ARRAY(r->arena, struct agg_bucket *, n);
     if (all == NULL || merged == NULL || same == NULL) {
         return err_no_memory(r->em);
     }
@@ -319,7 +328,8 @@ enum err reduce_by_key(struct reduce *r, const struct agg *a, struct agg_result 
 
 /* ---- sorting by an aggregation's order -------------------------------------------------------------------------------------- */
 
-static void merge_sort(const struct agg *a, const struct agg_orders *orders, struct agg_bucket *v, struct agg_bucket *tmp, uint32_t n)
+static void merge_sort(const struct agg *a, const struct agg_orders *orders, struct agg_bucket *v,
+                       struct agg_bucket *tmp, uint32_t n)
 {
     if (n < 2) {
         return;
@@ -334,7 +344,8 @@ static void merge_sort(const struct agg *a, const struct agg_orders *orders, str
     memcpy(v, tmp, n * sizeof(*v));
 }
 
-enum err buckets_sort(struct reduce *r, const struct agg *a, const struct agg_orders *orders, struct agg_bucket *v, uint32_t n)
+enum err buckets_sort(struct reduce *r, const struct agg *a, const struct agg_orders *orders,
+                      struct agg_bucket *v, uint32_t n)
 {
     struct agg_bucket *tmp = ARENA_ARRAY(r->arena, struct agg_bucket, n);
     if (tmp == NULL) {
@@ -346,9 +357,11 @@ enum err buckets_sort(struct reduce *r, const struct agg *a, const struct agg_or
 
 /* ---- families without rules of their own --------------------------------------------------------------------------------------- */
 
-static enum err reduce_grid(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out)
+static enum err reduce_grid(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
+                            struct agg_result *out)
 {
-    static const struct agg_order order[] = {{.by = ORDER_COUNT, .asc = false}, {.by = ORDER_KEY, .asc = false}};
+    static const struct agg_order order[] = {{.by = ORDER_COUNT, .asc = false},
+                                             {.by = ORDER_KEY, .asc = false}};
     static const struct agg_orders orders = {order, 2};
     enum err e = reduce_by_key(r, a, in, n, &out->buckets, &out->n);
     e = e == ERR_OK ? buckets_sort(r, a, &orders, out->buckets, out->n) : e;
@@ -356,9 +369,11 @@ static enum err reduce_grid(struct reduce *r, const struct agg *a, struct agg_re
     return e;
 }
 
-static enum err reduce_rare(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out)
+static enum err reduce_rare(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
+                            struct agg_result *out)
 {
-    static const struct agg_order order[] = {{.by = ORDER_COUNT, .asc = true}, {.by = ORDER_KEY, .asc = true}};
+    static const struct agg_order order[] = {{.by = ORDER_COUNT, .asc = true},
+                                             {.by = ORDER_KEY, .asc = true}};
     static const struct agg_orders orders = {order, 2};
     struct agg_bucket *all;
     uint32_t total = 0;
@@ -388,7 +403,8 @@ static int combination_cmp(const struct agg *a, const struct agg_bucket *x, cons
     return 0;
 }
 
-static enum err reduce_composite(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out)
+static enum err reduce_composite(struct reduce *r, const struct agg *a, struct agg_result *const *in,
+                                 uint32_t n, struct agg_result *out)
 {
     struct agg_bucket **all;
     size_t total;
@@ -413,7 +429,8 @@ static enum err reduce_composite(struct reduce *r, const struct agg *a, struct a
     return ERR_OK;
 }
 
-enum err result_reduce(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out)
+enum err result_reduce(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
+                       struct agg_result *out)
 {
     struct agg_result **mapped = ARENA_ARRAY(r->arena, struct agg_result *, n);
     uint32_t have = 0;
@@ -454,6 +471,7 @@ enum err result_reduce(struct reduce *r, const struct agg *a, struct agg_result 
     case AGG_COMPOSITE:
         return reduce_composite(r, a, mapped, n, out);
     default:
-        return agg_has_buckets(a) ? reduce_by_place(r, a, mapped, n, out) : reduce_metric(r, a, mapped, n, out);
+        return agg_has_buckets(a) ? reduce_by_place(r, a, mapped, n, out)
+                                  : reduce_metric(r, a, mapped, n, out);
     }
 }

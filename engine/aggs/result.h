@@ -11,7 +11,15 @@
 #include "engine/aggs/agg_int.h"
 
 /* How values are shown. */
-enum format_kind { FORMAT_RAW, FORMAT_BOOLEAN, FORMAT_DATE, FORMAT_DECIMAL, FORMAT_IP, FORMAT_GEOHASH, FORMAT_GEOTILE };
+enum format_kind {
+    FORMAT_RAW,
+    FORMAT_BOOLEAN,
+    FORMAT_DATE,
+    FORMAT_DECIMAL,
+    FORMAT_IP,
+    FORMAT_GEOHASH,
+    FORMAT_GEOTILE
+};
 struct value_shape {
     enum format_kind kind;
     struct str pattern; /* dates and decimals */
@@ -41,10 +49,10 @@ int agg_key_cmp(const struct agg_key *a, const struct agg_key *b);
 struct agg_bucket {
     struct agg_key key;
     int64_t doc_count;
-    int64_t error;     /* terms: how many documents of this term shards may not have told */
-    double from, to;   /* ranges; infinite: open */
-    struct str from_s, to_s; /* ip ranges; p == NULL: open */
-    const struct agg_key *keys; /* composite: one a source */
+    int64_t error;                  /* terms: how many documents of this term shards may not have told */
+    double from, to;                /* ranges; infinite: open */
+    struct str from_s, to_s;        /* ip ranges; p == NULL: open */
+    const struct agg_key *keys;     /* composite: one a source */
     int64_t subset_df, superset_df; /* significant terms */
     double score;
     struct agg_result *subs; /* agg_places() of them; NULL when the aggregation has no sub-aggregations */
@@ -72,12 +80,12 @@ struct agg_result {
     /* many buckets; a single bucket is one of them */
     struct agg_bucket *buckets;
     uint32_t n;
-    bool unsorted;       /* the buckets wait for the aggregation's order */
+    bool unsorted;        /* the buckets wait for the aggregation's order */
     int64_t error, other; /* terms */
     int64_t shard_size;
     int64_t subset_size, superset_size; /* significant terms */
-    struct agg_key *after; /* composite: of the last bucket; NULL: none */
-    struct value_shape **shapes; /* composite: one a source */
+    struct agg_key *after;              /* composite: of the last bucket; NULL: none */
+    struct value_shape **shapes;        /* composite: one a source */
     uint32_t n_shapes;
     int unit, inner; /* auto_date_histogram: rounding and multiple */
     bool empty_bounds;
@@ -88,14 +96,14 @@ struct agg_result {
     int64_t count;
     double sum, sum_error, min, max, squares, squares_error;
     double weights, weights_error;
-    double value;     /* pipelines: the single value */
-    double normal;    /* derivative: per unit */
+    double value;  /* pipelines: the single value */
+    double normal; /* derivative: per unit */
     bool has_normal;
     struct str *keys; /* min_bucket, max_bucket */
     uint32_t n_keys;
-    double *list;     /* percentiles_bucket */
+    double *list; /* percentiles_bucket */
     uint32_t n_list;
-    double geo[6];    /* bounds: top, bottom, pos left, pos right, neg left, neg right; centroid: lat, lon */
+    double geo[6]; /* bounds: top, bottom, pos left, pos right, neg left, neg right; centroid: lat, lon */
     struct tdigest *digest;
     struct hdr *hdr;
     struct hll *hll;
@@ -106,7 +114,8 @@ struct agg_result {
 
 /* Byte forms. The decoder trusts nothing: ERR_CORRUPT for whatever does not fit `agg`. */
 void result_encode(const struct agg_result *r, struct buf *out);
-enum err result_decode(struct agg_result *r, const struct agg *agg, struct bytes_in *in, struct arena *arena, struct errmsg *em);
+enum err result_decode(struct agg_result *r, const struct agg *agg, struct bytes_in *in, struct arena *arena,
+                       struct errmsg *em);
 
 /* Merges n results of one aggregation (they are consumed). */
 struct reduce {
@@ -115,38 +124,49 @@ struct reduce {
     int64_t buckets, max_buckets; /* so far, and of the whole answer */
     struct errmsg *em;
 };
-enum err result_reduce(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out);
+enum err result_reduce(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
+                       struct agg_result *out);
 enum err err_too_many_buckets(int64_t max, int64_t n, struct errmsg *em);
 /* Counts buckets of the answer. ERR_TOO_MANY_BUCKETS. */
 enum err reduce_count(struct reduce *r, int64_t n);
 /* The sub-aggregations of one bucket, out of those of n buckets. */
-enum err reduce_subs(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result **out);
+enum err reduce_subs(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
+                     struct agg_result **out);
 /* Results without any document, as an empty bucket has them. */
-enum err result_empty(struct reduce *r, const struct agg *a, const struct agg_result *like, struct agg_result *out);
-enum err reduce_histogram(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out);
-enum err reduce_auto_date(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out);
-enum err reduce_terms(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out);
+enum err result_empty(struct reduce *r, const struct agg *a, const struct agg_result *like,
+                      struct agg_result *out);
+enum err reduce_histogram(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
+                          struct agg_result *out);
+enum err reduce_auto_date(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
+                          struct agg_result *out);
+enum err reduce_terms(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
+                      struct agg_result *out);
 enum err reduce_significant(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
                             struct agg_result *out);
-enum err reduce_metric(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_result *out);
+enum err reduce_metric(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
+                       struct agg_result *out);
 /* Merging lists of buckets that are sorted (reduce_merge.c): all of them in the order of their queue, in which equal ones are
  * neighbours; how many are equal to the first; one bucket out of n. */
 typedef int bucket_cmp(const struct agg *a, const struct agg_bucket *x, const struct agg_bucket *y);
-enum err reduce_queue(struct reduce *r, const struct agg *a, bucket_cmp *cmp, struct agg_result *const *in, uint32_t n,
-                      struct agg_bucket ***out, size_t *total);
+enum err reduce_queue(struct reduce *r, const struct agg *a, bucket_cmp *cmp, struct agg_result *const *in,
+                      uint32_t n, struct agg_bucket ***out, size_t *total);
 size_t reduce_run(const struct agg *a, bucket_cmp *cmp, struct agg_bucket *const *v, size_t n);
 int bucket_key_cmp(const struct agg *a, const struct agg_bucket *x, const struct agg_bucket *y);
-enum err reduce_buckets(struct reduce *r, const struct agg *a, struct agg_bucket *const *in, uint32_t n, struct agg_bucket *out);
+enum err reduce_buckets(struct reduce *r, const struct agg *a, struct agg_bucket *const *in, uint32_t n,
+                        struct agg_bucket *out);
 /* As reduce_by_key(), for those that report their buckets by key: histograms. */
-enum err reduce_sorted(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_bucket **out,
-                       uint32_t *n_out);
+enum err reduce_sorted(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
+                       struct agg_bucket **out, uint32_t *n_out);
 /* Buckets with equal keys become one, in key order; equal ones meet in the order of the shards. */
-enum err reduce_by_key(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n, struct agg_bucket **out,
-                       uint32_t *n_out);
+enum err reduce_by_key(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,
+                       struct agg_bucket **out, uint32_t *n_out);
 /* The order of two buckets of aggregation a. */
-int bucket_order_cmp(const struct agg *a, const struct agg_orders *orders, const struct agg_bucket *x, const struct agg_bucket *y);
-enum err buckets_sort(struct reduce *r, const struct agg *a, const struct agg_orders *orders, struct agg_bucket *v, uint32_t n);
-double significance(const struct terms_params *p, int64_t subset_df, int64_t subset, int64_t superset_df, int64_t superset);
+int bucket_order_cmp(const struct agg *a, const struct agg_orders *orders, const struct agg_bucket *x,
+                     const struct agg_bucket *y);
+enum err buckets_sort(struct reduce *r, const struct agg *a, const struct agg_orders *orders,
+                      struct agg_bucket *v, uint32_t n);
+double significance(const struct terms_params *p, int64_t subset_df, int64_t subset, int64_t superset_df,
+                    int64_t superset);
 
 /* The pipelines of `level`, whose result `self` is, and of everything below it; inner ones first. */
 enum err pipelines_run(struct reduce *r, const struct agg *level, struct agg_result *self);

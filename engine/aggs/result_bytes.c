@@ -315,7 +315,10 @@ static enum err get_bucket(const struct reading *d, const struct agg *a, struct 
 /* Every bucket's key must be of the kind that the result's form promises. */
 static bool keys_fit(const struct agg_result *r)
 {
-    enum key_kind want = r->form == RESULT_STR ? KEY_STR : r->form == RESULT_I64 ? KEY_I64 : r->form == RESULT_F64 ? KEY_F64 : KEY_NONE;
+    enum key_kind want = r->form == RESULT_STR   ? KEY_STR
+                         : r->form == RESULT_I64 ? KEY_I64
+                         : r->form == RESULT_F64 ? KEY_F64
+                                                 : KEY_NONE;
     if (r->agg->type->kind == AGG_COMPOSITE) {
         return true;
     }
@@ -458,7 +461,8 @@ static enum err get_metric(const struct reading *d, struct agg_result *r)
     }
 }
 
-enum err result_decode(struct agg_result *r, const struct agg *agg, struct bytes_in *in, struct arena *arena, struct errmsg *em)
+enum err result_decode(struct agg_result *r, const struct agg *agg, struct bytes_in *in, struct arena *arena,
+                       struct errmsg *em)
 {
     struct reading d = {in, arena, em};
     *r = (struct agg_result){.agg = agg};

@@ -43,7 +43,8 @@ static enum err run_error(struct run *s, struct errmsg *em)
     return s->r.failed;
 }
 
-static enum err begin_leaf(struct run *s, const struct leaf *leaf, struct scorer *scorer, bool global, struct errmsg *em)
+static enum err begin_leaf(struct run *s, const struct leaf *leaf, struct scorer *scorer, bool global,
+                           struct errmsg *em)
 {
     s->r.leaf = leaf;
     s->r.scorer = scorer;
@@ -83,7 +84,8 @@ static void on_bits(void *self, doc_id from, const uint64_t *bits, uint32_t n)
     uint32_t left = 0, last = bits_words(n) == 0 ? 0 : (uint32_t)bits_words(n) - 1;
     for (uint32_t i = 0; i < s->n; i++) {
         struct collector *c = s->top[i];
-        bool done = c->agg->type->kind == AGG_GLOBAL || (c->ops->collect_bits != NULL && c->ops->collect_bits(c, from, bits, n));
+        bool done = c->agg->type->kind == AGG_GLOBAL
+                    || (c->ops->collect_bits != NULL && c->ops->collect_bits(c, from, bits, n));
         s->by_doc[i] = !done;
         left += !done;
     }
@@ -110,8 +112,8 @@ static enum err on_done(void *self, struct errmsg *em)
     return run_error(self, em);
 }
 
-enum err aggs_collector_new(struct doc_collector **out, const struct agg_spec *spec, const struct search_context *cx,
-                            const struct weight *query, struct errmsg *em)
+enum err aggs_collector_new(struct doc_collector **out, const struct agg_spec *spec,
+                            const struct search_context *cx, const struct weight *query, struct errmsg *em)
 {
     struct run *s = ARENA_NEW(cx->arena, struct run);
     if (s == NULL) {
@@ -125,7 +127,8 @@ enum err aggs_collector_new(struct doc_collector **out, const struct agg_spec *s
         return err_no_memory(em);
     }
     *kept = *cx;
-    s->r = (struct agg_run){.spec = spec, .cx = kept, .query = query, .arena = cx->arena, .scores = spec->needs_scores};
+    s->r = (struct agg_run){
+        .spec = spec, .cx = kept, .query = query, .arena = cx->arena, .scores = spec->needs_scores};
     s->api = (struct doc_collector){.self = s,
                                     .needs_scores = spec->needs_scores,
                                     .leaf = on_leaf,
@@ -201,7 +204,8 @@ static void send_global(struct run *s, uint32_t n)
     }
 }
 
-static enum err global_leaf(struct run *s, const struct leaf *leaf, struct filter_bits *f, uint32_t n_f, struct errmsg *em)
+static enum err global_leaf(struct run *s, const struct leaf *leaf, struct filter_bits *f, uint32_t n_f,
+                            struct errmsg *em)
 {
     uint32_t n = 0;
     enum err e = begin_leaf(s, leaf, NULL, true, em);
@@ -209,7 +213,8 @@ static enum err global_leaf(struct run *s, const struct leaf *leaf, struct filte
         e = filter_bits_leaf(&f[i], em);
     }
     for (doc_id doc = 0; e == ERR_OK && doc < leaf->doc_count; doc++) {
-        bool in = leaf_live(leaf, doc) && (leaf->roots == NULL || bits_test(leaf->roots, doc)), any = n_f == 0;
+        bool in = leaf_live(leaf, doc) && (leaf->roots == NULL || bits_test(leaf->roots, doc)),
+             any = n_f == 0;
         for (uint32_t i = 0; in && !any && i < n_f; i++) {
             any = filter_bits_test(&f[i], doc);
         }

@@ -16,7 +16,8 @@ static enum err terms_leaf(struct collector *c, struct errmsg *em)
         return e;
     }
     bool ords = t->text && t->v.text_from == TEXT_ORDS && t->v.script == NULL && !t->v.has_missing;
-    t->by_ord = ords && c->n_subs == 0 && c->agg->parent->type->kind == AGG_ROOT && c->agg->type->kind == AGG_TERMS;
+    t->by_ord =
+        ords && c->n_subs == 0 && c->agg->parent->type->kind == AGG_ROOT && c->agg->type->kind == AGG_TERMS;
     if (t->by_ord && t->v.ords.n_ords > t->cap_ord_counts) {
         t->ord_counts = ARENA_ARRAY(c->run->arena, uint32_t, t->v.ords.n_ords);
         t->cap_ord_counts = t->v.ords.n_ords;
@@ -188,7 +189,8 @@ static int candidate_cmp(struct terms *t, const struct candidate *a, const struc
             c = terms_key_cmp(t, a->key, b->key);
             c = o->asc ? c : -c;
         } else {
-            c = cmp_value(order_value(t->order_from[i], o, a->bucket), order_value(t->order_from[i], o, b->bucket), o->asc);
+            c = cmp_value(order_value(t->order_from[i], o, a->bucket),
+                          order_value(t->order_from[i], o, b->bucket), o->asc);
         }
         if (c != 0) {
             return c;
@@ -244,12 +246,14 @@ bool terms_key(struct terms *t, int64_t key, struct agg_key *out)
         *out = (struct agg_key){.kind = KEY_STR, .s = dict_text(&t->v.dict, (uint32_t)key)};
         return out->s.p != NULL;
     }
-    *out = t->v.floating ? (struct agg_key){.kind = KEY_F64, .d = num_to_double(key)} : (struct agg_key){.kind = KEY_I64, .i = key};
+    *out = t->v.floating ? (struct agg_key){.kind = KEY_F64, .d = num_to_double(key)}
+                         : (struct agg_key){.kind = KEY_I64, .i = key};
     return true;
 }
 
 /* The best candidates of an owner; *other counts the documents of all. */
-static enum err choose(struct terms *t, uint32_t owner, struct candidate **out, uint32_t *n_out, int64_t *other, struct errmsg *em)
+static enum err choose(struct terms *t, uint32_t owner, struct candidate **out, uint32_t *n_out,
+                       int64_t *other, struct errmsg *em)
 {
     const struct agg *a = t->c.agg;
     const uint32_t *list;
@@ -307,7 +311,8 @@ static enum err terms_build(struct collector *c, uint32_t owner, struct agg_resu
         b->superset_df = best[i].background;
         out->other -= best[i].count;
         if (!terms_key(t, best[i].key, &b->key)) {
-            return c->run->failed != ERR_OK ? err_set(em, c->run->failed, "a term cannot be read") : err_no_memory(em);
+            return c->run->failed != ERR_OK ? err_set(em, c->run->failed, "a term cannot be read")
+                                            : err_no_memory(em);
         }
         bool frequent = a->type->kind == AGG_RARE_TERMS && b->doc_count > a->terms.size;
         e = frequent ? ERR_OK : collector_subs(c, best[i].bucket, &b->subs, em);
@@ -325,7 +330,8 @@ static enum err terms_finish(struct collector *c, struct errmsg *em)
     if (e == ERR_OK && c->agg->type->kind == AGG_TERMS && c->agg->terms.min_doc_count == 0 && !t->v.none) {
         e = terms_all_keys(t, em);
     }
-    return e == ERR_OK && c->agg->type->kind == AGG_SIGNIFICANT_TERMS && !t->v.none ? terms_background(t, em) : e;
+    return e == ERR_OK && c->agg->type->kind == AGG_SIGNIFICANT_TERMS && !t->v.none ? terms_background(t, em)
+                                                                                    : e;
 }
 
 /* ---- binding ---------------------------------------------------------------------------------------------------------- */
@@ -338,7 +344,8 @@ static enum err bind_orders(struct terms *t, struct errmsg *em)
         return err_no_memory(em);
     }
     for (uint32_t i = 0; i < orders->n; i++) {
-        enum err e = orders->v[i].by == ORDER_PATH ? order_bind(&t->c, &orders->v[i], &t->order_from[i], em) : ERR_OK;
+        enum err e =
+            orders->v[i].by == ORDER_PATH ? order_bind(&t->c, &orders->v[i], &t->order_from[i], em) : ERR_OK;
         if (e != ERR_OK) {
             return e;
         }
@@ -364,7 +371,8 @@ static enum err check_hint(const struct terms *t, struct errmsg *em)
     if (hint.p == NULL || !t->text || str_is(hint, "map") || str_is(hint, "global_ordinals")) {
         return ERR_OK;
     }
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown `execution_hint`: [%.*s], expected any of [map, global_ordinals]", STR_ARG(hint));
+    return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                   "Unknown `execution_hint`: [%.*s], expected any of [map, global_ordinals]", STR_ARG(hint));
 }
 
 static enum err terms_check(struct collector *c, struct errmsg *em)

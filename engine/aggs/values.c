@@ -12,12 +12,15 @@
 
 static enum err text_refused(const struct field *f, struct errmsg *em)
 {
-    return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                   "Text fields are not optimised for operations that require per-document field data like aggregations and sorting, "
-                   "so these operations are disabled by default. Please use a keyword field instead. Alternatively, set "
-                   "fielddata=true on [%.*s] in order to load field data by uninverting the inverted index. Note that this can use "
-                   "significant memory.",
-                   STR_ARG(f->path));
+    return err_set(
+        em, ERR_ILLEGAL_ARGUMENT,
+        "Text fields are not optimised for operations that require per-document field data like aggregations "
+        "and sorting, "
+        "so these operations are disabled by default. Please use a keyword field instead. Alternatively, set "
+        "fielddata=true on [%.*s] in order to load field data by uninverting the inverted index. Note that "
+        "this can use "
+        "significant memory.",
+        STR_ARG(f->path));
 }
 
 static bool kind_of_field(const struct field *f, enum source_kind *out)
@@ -61,13 +64,15 @@ static bool kind_of_field(const struct field *f, enum source_kind *out)
 }
 
 /* After format and stand-in were read. */
-static enum err check_supported(const struct values *v, const struct agg *a, unsigned takes, struct errmsg *em)
+static enum err check_supported(const struct values *v, const struct agg *a, unsigned takes,
+                                struct errmsg *em)
 {
     if (v->field == NULL || (takes & (1U << v->kind)) != 0) {
         return ERR_OK;
     }
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] of type [%s] is not supported for aggregation [%s]",
-                   STR_ARG(v->field->path), field_type_name(v->field->type), a->type->name);
+    return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                   "Field [%.*s] of type [%s] is not supported for aggregation [%s]", STR_ARG(v->field->path),
+                   field_type_name(v->field->type), a->type->name);
 }
 
 static enum err check_field(const struct values *v, struct errmsg *em)
@@ -79,15 +84,16 @@ static enum err check_field(const struct values *v, struct errmsg *em)
     }
     if (f->type != FT_TEXT && !metadata && !f->doc_values && f->type != FT_CONSTANT_KEYWORD) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type [%s]. Use doc values instead.",
+                       "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type "
+                       "[%s]. Use doc values instead.",
                        STR_ARG(f->path), field_type_name(f->type));
     }
     unsigned text = TAKES_TEXT | TAKES_IP;
     enum value_type hint = v->spec->value_type;
     bool number_wanted = hint == VT_LONG || hint == VT_DOUBLE || hint == VT_DATE || hint == VT_BOOLEAN;
     if (number_wanted && ((1U << v->kind) & text) != 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Expected numeric type on field [%.*s], but got [%s]", STR_ARG(f->path),
-                       field_type_name(f->type));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Expected numeric type on field [%.*s], but got [%s]",
+                       STR_ARG(f->path), field_type_name(f->type));
     }
     return ERR_OK;
 }
@@ -123,9 +129,9 @@ static enum err make_shape(struct values *v, struct errmsg *em)
     switch (v->kind) {
     case SOURCE_DATE:
         s->kind = FORMAT_DATE;
-        s->pattern = given                                             ? v->spec->format
+        s->pattern = given                                          ? v->spec->format
                      : v->field != NULL && v->field->format != NULL ? date_format_pattern(v->field->format)
-                                                                       : STR(DATE_FORMAT_DEFAULT);
+                                                                    : STR(DATE_FORMAT_DEFAULT);
         break;
     case SOURCE_BOOLEAN:
         s->kind = FORMAT_BOOLEAN;
@@ -155,14 +161,16 @@ static enum err make_shape(struct values *v, struct errmsg *em)
     bool date = v->kind == SOURCE_DATE || (v->field != NULL && v->field->type == FT_DATE_RANGE);
     bool zoned = v->field != NULL && v->spec->zone != NULL && !date;
     if (zoned || (given && v->field != NULL && !date && v->kind != SOURCE_NUMBER)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] of type [%s] does not support custom %s", STR_ARG(v->field->path),
-                       field_type_name(v->field->type), given && v->kind != SOURCE_NUMBER ? "formats" : "time zones");
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] of type [%s] does not support custom %s",
+                       STR_ARG(v->field->path), field_type_name(v->field->type),
+                       given && v->kind != SOURCE_NUMBER ? "formats" : "time zones");
     }
     v->shape = s;
     return value_shape_ready(s, v->run->arena, em);
 }
 
-enum err values_parse(struct values *v, const struct json *given, double *out, int64_t *out_i, struct errmsg *em)
+enum err values_parse(struct values *v, const struct json *given, double *out, int64_t *out_i,
+                      struct errmsg *em)
 {
     struct str text = json_text(given);
     struct instant t;
@@ -173,7 +181,8 @@ enum err values_parse(struct values *v, const struct json *given, double *out, i
         return ERR_OK;
     }
     if (v->kind == SOURCE_DATE && v->shape != NULL && v->shape->date != NULL) {
-        enum err e = date_math(v->shape->date, text, v->run->cx->query.now_ms, v->shape->zone, DATE_FILL_MIN, &t, em);
+        enum err e =
+            date_math(v->shape->date, text, v->run->cx->query.now_ms, v->shape->zone, DATE_FILL_MIN, &t, em);
         *out_i = e == ERR_OK ? instant_to_ms(t) : 0;
         *out = (double)*out_i;
         return e;
@@ -181,16 +190,19 @@ enum err values_parse(struct values *v, const struct json *given, double *out, i
     if (v->kind == SOURCE_BOOLEAN) {
         bool b = str_is(text, "true");
         if (!b && !str_is(text, "false")) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT, "Cannot parse boolean [%.*s], expected either [true] or [false]", STR_ARG(text));
+            return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                           "Cannot parse boolean [%.*s], expected either [true] or [false]", STR_ARG(text));
         }
         *out = b ? 1 : 0;
         *out_i = b;
         return ERR_OK;
     }
-    bool ok = v->shape != NULL && v->shape->decimal != NULL ? decimal_format_parse(v->shape->decimal, text, out)
-                                                            : num_parse_double(text, out);
+    bool ok = v->shape != NULL && v->shape->decimal != NULL
+                  ? decimal_format_parse(v->shape->decimal, text, out)
+                  : num_parse_double(text, out);
     if (!ok) {
-        return err_set(em, ERR_NUMBER_FORMAT, text.n == 0 ? "empty String" : "For input string: \"%.*s\"", STR_ARG(text));
+        return err_set(em, ERR_NUMBER_FORMAT, text.n == 0 ? "empty String" : "For input string: \"%.*s\"",
+                       STR_ARG(text));
     }
     if (!num_parse_i64(text, out_i)) {
         *out_i = *out >= -0x1p63 && *out < 0x1p63 ? (int64_t)*out : 0;
@@ -229,11 +241,12 @@ static enum err bind_missing(struct values *v, struct errmsg *em)
 
 static bool is_fraction(const struct field *f)
 {
-    return f->type == FT_DOUBLE || f->type == FT_FLOAT || f->type == FT_HALF_FLOAT || f->type == FT_SCALED_FLOAT;
+    return f->type == FT_DOUBLE || f->type == FT_FLOAT || f->type == FT_HALF_FLOAT
+           || f->type == FT_SCALED_FLOAT;
 }
 
-enum err values_bind(struct values *v, struct agg_run *r, const struct agg *a, const struct source_spec *s, unsigned takes,
-                     enum source_kind otherwise, struct errmsg *em)
+enum err values_bind(struct values *v, struct agg_run *r, const struct agg *a, const struct source_spec *s,
+                     unsigned takes, enum source_kind otherwise, struct errmsg *em)
 {
     *v = (struct values){.run = r, .spec = s, .kind = otherwise};
     v->dict = (struct term_dict){.run = r, .lazy = r->cx->shard->view->n_leaves == 1};
@@ -244,7 +257,8 @@ enum err values_bind(struct values *v, struct agg_run *r, const struct agg *a, c
             v->field = NULL;
         }
         if (v->field != NULL && !kind_of_field(v->field, &v->kind)) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT, "Fielddata is not supported on field [%.*s] of type [%s]", STR_ARG(v->field->path),
+            return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                           "Fielddata is not supported on field [%.*s] of type [%s]", STR_ARG(v->field->path),
                            field_type_name(v->field->type));
         }
         v->none = v->field == NULL;
@@ -335,7 +349,8 @@ static enum err text_leaf(struct values *v, struct errmsg *em)
     uint64_t n_ords = 0;
     v->text_from = TEXT_NONE;
     enum err e = ERR_OK;
-    if (v->field->type == FT_META_INDEX || v->field->type == FT_META_TYPE || v->field->type == FT_CONSTANT_KEYWORD) {
+    if (v->field->type == FT_META_INDEX || v->field->type == FT_META_TYPE
+        || v->field->type == FT_CONSTANT_KEYWORD) {
         v->text_from = TEXT_INDEX;
     } else if (v->seg == NULL) {
         v->text_from = TEXT_NONE;
@@ -455,7 +470,8 @@ uint32_t dict_of_ord_slow(struct term_dict *d, uint64_t ord)
         if (seg_term_by_ord(d->seg, ord, &b)) {
             id = dict_of_text(d, buf_view(&b));
         } else {
-            run_fail(d->run, err_set(&d->run->em, ERR_CORRUPT, "a term of field [%.*s] cannot be read", STR_ARG(d->seg->name)));
+            run_fail(d->run, err_set(&d->run->em, ERR_CORRUPT, "a term of field [%.*s] cannot be read",
+                                     STR_ARG(d->seg->name)));
         }
         buf_fini(&b);
     }
@@ -473,7 +489,8 @@ struct str dict_text(struct term_dict *d, uint32_t id)
         if (seg_term_by_ord(d->seg, d->ords[id], &b)) {
             d->text[id] = keep(d->run, buf_view(&b));
         } else {
-            run_fail(d->run, err_set(&d->run->em, ERR_CORRUPT, "a term of field [%.*s] cannot be read", STR_ARG(d->seg->name)));
+            run_fail(d->run, err_set(&d->run->em, ERR_CORRUPT, "a term of field [%.*s] cannot be read",
+                                     STR_ARG(d->seg->name)));
         }
         buf_fini(&b);
     }

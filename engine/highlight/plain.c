@@ -108,7 +108,8 @@ static enum err weigh_phrase(struct walk *w, const struct hl_phrase *p, struct e
     const struct hl_token *tokens = w->x->tokens + w->value->token;
     struct query shorter = *p->query;
     if (shorter.phrase.prefix_last && !any_with_prefix(&shorter, tokens, w->value->n_tokens)) {
-        shorter.phrase.prefix_last = false; /* the text has no word that the prefix could stand for: the others are looked for */
+        shorter.phrase.prefix_last =
+            false; /* the text has no word that the prefix could stand for: the others are looked for */
         shorter.phrase.n--;
     }
     enum err e = hl_spans(&spans, &n, &shorter, tokens, w->value->n_tokens, w->arena, em);

@@ -239,8 +239,8 @@ static enum err analyse_value(struct hl_text *x, struct hl_value *v, const struc
 }
 
 /* A completion's paths each stand for the whole value. */
-static enum err analyse_completion(struct hl_text *x, const struct hl_value *v, const struct field *f, int32_t *position,
-                                   struct arena *arena, struct errmsg *em)
+static enum err analyse_completion(struct hl_text *x, const struct hl_value *v, const struct field *f,
+                                   int32_t *position, struct arena *arena, struct errmsg *em)
 {
     struct completion_options o = {f->analyzer, f->preserve_separators, f->preserve_position_increments};
     const struct str *paths;

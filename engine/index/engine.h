@@ -116,9 +116,10 @@ struct engine_settings {
     int64_t sync_interval_ms;       /* 5 s, DURABLE_ASYNC */
     size_t translog_tail_bytes_max; /* 64 MiB not yet handed to the disk; past it ERR_REJECTED */
     uint64_t flush_threshold_bytes; /* 512 MiB of translog that no commit covers */
-    uint64_t generation_bytes;      /* 16 MiB: what opening again writes at most, also on a disk that is almost full */
-    uint64_t retention_bytes;       /* 512 MiB of translog kept for retention leases at most */
-    int64_t retention_ms;           /* 12 h */
+    uint64_t
+        generation_bytes; /* 16 MiB: what opening again writes at most, also on a disk that is almost full */
+    uint64_t retention_bytes; /* 512 MiB of translog kept for retention leases at most */
+    int64_t retention_ms;     /* 12 h */
     struct engine_merge_settings merge;
 };
 /* The defaults above. */
@@ -180,12 +181,12 @@ struct engine_doc {
     bool found;
     bool buffered; /* not in a segment yet: stored fields other than the source need a refresh first */
     int64_t seq_no, primary_term, version;
-    struct str source;  /* p == NULL: not stored */
-    struct str routing; /* p == NULL: none */
+    struct str source;   /* p == NULL: not stored */
+    struct str routing;  /* p == NULL: none */
     struct str *ignored; /* names of fields that were not indexed; of documents in segments */
     uint32_t n_ignored;
-    bool stores_more;    /* of a document with a routing and ignored fields: it has stored fields of its own */
-    uint32_t leaf;      /* engine_view_get(): where it is */
+    bool stores_more; /* of a document with a routing and ignored fields: it has stored fields of its own */
+    uint32_t leaf;    /* engine_view_get(): where it is */
     doc_id doc;
 };
 /* Newest version, unrefreshed ones included; strings copied into `arena`. */
@@ -268,8 +269,8 @@ size_t engine_buffer_bytes(const struct engine *e);
 enum err engine_spill(struct engine *e, struct errmsg *em);
 /* The document as it is now, in a segment: *out is a view of that segment alone, the caller's reference, and `doc` is found in
  * it. Searches see no more than before. *out == NULL: there is no such document (doc->found is false). */
-enum err engine_get_view(struct engine *e, struct str id, bool want_source, struct arena *arena, struct view **out,
-                         struct engine_doc *doc, struct errmsg *em);
+enum err engine_get_view(struct engine *e, struct str id, bool want_source, struct arena *arena,
+                         struct view **out, struct engine_doc *doc, struct errmsg *em);
 
 /* ---- flush
  * ----------------------------------------------------------------------------------------------------- */

@@ -200,10 +200,10 @@ struct positions {
     uint32_t cap;
     bool want_offsets;
     doc_id read_doc;
-    const uint8_t *cursor;      /* the block of positions to decode next */
-    uint64_t block_no;          /* its number, for short terms */
-    uint32_t doc_block;         /* the block of documents at hand */
-    uint32_t taken;             /* of its positions: read or passed by */
+    const uint8_t *cursor;           /* the block of positions to decode next */
+    uint64_t block_no;               /* its number, for short terms */
+    uint32_t doc_block;              /* the block of documents at hand */
+    uint32_t taken;                  /* of its positions: read or passed by */
     uint32_t before[POSTINGS_BLOCK]; /* how many belong to the documents before each */
     uint32_t in_block, block_n;
     uint32_t block[3][POSTINGS_BLOCK]; /* gaps, starts' gaps, lengths */

@@ -25,7 +25,8 @@ struct doc_value {
     bool to_index;  /* terms, points (field->index) */
     bool to_column; /* doc values */
     bool to_store;  /* a stored field of its own */
-    struct str stored; /* its text, where the indexed form has lost some of the value; p == NULL: it has not */
+    struct str
+        stored; /* its text, where the indexed form has lost some of the value; p == NULL: it has not */
     union {
         struct {
             const struct token
@@ -41,7 +42,8 @@ struct doc_value {
             int32_t lat, lon; /* quantised as Lucene's GeoEncodingUtils */
         } geo;
         struct {
-            struct str input; /* as typed, shown as the option's text; p == NULL: none, the field is there alone */
+            struct str
+                input; /* as typed, shown as the option's text; p == NULL: none, the field is there alone */
             const struct str *paths; /* the analysed forms (all paths of the token graph), byte strings in
                                         UTF-8 with separators as completion.h says */
             uint32_t n_paths;

@@ -334,14 +334,16 @@ static enum err analyse(struct text_run *r, const struct analyzer *an, struct st
 static enum err analyse_completion(struct text_run *r, struct str text, struct text_tokens *out)
 {
     const struct field *f = r->field;
-    struct completion_options o = {f->search_analyzer, f->preserve_separators, f->preserve_position_increments};
+    struct completion_options o = {f->search_analyzer, f->preserve_separators,
+                                   f->preserve_position_increments};
     const struct str *paths;
     uint32_t n;
     enum err e = completion_paths(&o, text, r->b->arena, &paths, &n, r->em);
     if (e != ERR_OK) {
         return e;
     }
-    *out = (struct text_tokens){.v = ARENA_ARRAY(r->b->arena, struct text_token, n), .n = n, .positions = 1, .open_end = true};
+    *out = (struct text_tokens){
+        .v = ARENA_ARRAY(r->b->arena, struct text_token, n), .n = n, .positions = 1, .open_end = true};
     if (out->v == NULL) {
         return err_no_memory(r->em);
     }

@@ -80,7 +80,8 @@ static enum err must_be_indexed(const struct field *f, struct errmsg *em)
     if (f->index || f->path.p[0] == '_') {
         return ERR_OK;
     }
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Cannot search on field [%.*s] since it is not indexed.", STR_ARG(f->path));
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Cannot search on field [%.*s] since it is not indexed.",
+                   STR_ARG(f->path));
 }
 
 /* ---- values ---- */
@@ -161,7 +162,8 @@ static double scaled(double v, double factor)
     return (v < 0) != (factor < 0) ? -product : product;
 }
 
-enum err field_number(const struct field *f, const struct json *v, bool *decimal, int64_t *out, struct errmsg *em)
+enum err field_number(const struct field *f, const struct json *v, bool *decimal, int64_t *out,
+                      struct errmsg *em)
 {
     struct num n;
     struct str text = json_text(v);
@@ -178,7 +180,8 @@ enum err field_number(const struct field *f, const struct json *v, bool *decimal
         double d = 0;
         bool number = num_parse_double(text, &d);
         if (!number && num_type_of_field(f->type) == NUM_LONG) { /* longs are read as doubles first too */
-            return err_set(em, ERR_NUMBER_FORMAT, text.n == 0 ? "empty String" : "For input string: \"%.*s\"", STR_ARG(text));
+            return err_set(em, ERR_NUMBER_FORMAT, text.n == 0 ? "empty String" : "For input string: \"%.*s\"",
+                           STR_ARG(text));
         }
         *decimal = number && fmod(d, 1) != 0;
     }
@@ -190,8 +193,9 @@ enum err field_number(const struct field *f, const struct json *v, bool *decimal
     return ERR_OK;
 }
 
-enum err field_date(struct builder *b, const struct field *f, struct str text, bool round_up, const struct zone *zone,
-                    const struct date_format *format, int64_t *out, struct errmsg *em)
+enum err field_date(struct builder *b, const struct field *f, struct str text, bool round_up,
+                    const struct zone *zone, const struct date_format *format, int64_t *out,
+                    struct errmsg *em)
 {
     struct instant t;
     enum err e = date_math(format != NULL ? format : f->format, text, b->cx->now_ms, zone,
@@ -207,7 +211,8 @@ enum err field_date(struct builder *b, const struct field *f, struct str text, b
 }
 
 /* The bytes that a term-based field indexes for a value. */
-static enum err term_bytes(struct builder *b, const struct field *f, struct str text, struct str *out, struct errmsg *em)
+static enum err term_bytes(struct builder *b, const struct field *f, struct str text, struct str *out,
+                           struct errmsg *em)
 {
     *out = text;
     if (f->type == FT_BOOLEAN) {
@@ -216,7 +221,8 @@ static enum err term_bytes(struct builder *b, const struct field *f, struct str 
         } else if (str_is(text, "false")) {
             *out = STR("F");
         } else {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT, "Can't parse boolean value [%.*s], expected [true] or [false]", STR_ARG(text));
+            return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                           "Can't parse boolean value [%.*s], expected [true] or [false]", STR_ARG(text));
         }
         return ERR_OK;
     }
@@ -228,8 +234,8 @@ static enum err term_bytes(struct builder *b, const struct field *f, struct str 
 
 /* ---- nodes of numbers and addresses ---- */
 
-static enum err number_range(struct builder *b, const struct field *f, int64_t lo, int64_t hi, bool point, struct query **out,
-                          struct errmsg *em)
+static enum err number_range(struct builder *b, const struct field *f, int64_t lo, int64_t hi, bool point,
+                             struct query **out, struct errmsg *em)
 {
     struct query *q = *out = qnode_new(b, Q_NUM_RANGE);
     if (q == NULL) {
@@ -243,8 +249,8 @@ static enum err number_range(struct builder *b, const struct field *f, int64_t l
     return ERR_OK;
 }
 
-static enum err term_range(struct builder *b, const struct field *f, struct str lo, struct str hi, bool lo_in, bool hi_in,
-                           struct query **out, struct errmsg *em)
+static enum err term_range(struct builder *b, const struct field *f, struct str lo, struct str hi, bool lo_in,
+                           bool hi_in, struct query **out, struct errmsg *em)
 {
     struct query *q = *out = qnode_new(b, Q_TERM_RANGE);
     if (q == NULL) {
@@ -259,7 +265,8 @@ static enum err term_range(struct builder *b, const struct field *f, struct str 
     return ERR_OK;
 }
 
-static enum err ip_term(struct builder *b, const struct field *f, struct str text, struct query **out, struct errmsg *em)
+static enum err ip_term(struct builder *b, const struct field *f, struct str text, struct query **out,
+                        struct errmsg *em)
 {
     uint8_t lo[INET_BYTES], hi[INET_BYTES];
     enum err e;
@@ -272,7 +279,8 @@ static enum err ip_term(struct builder *b, const struct field *f, struct str tex
     if (e != ERR_OK) {
         return e;
     }
-    struct str a = arena_str(b->arena, str_mk(lo, sizeof(lo))), z = arena_str(b->arena, str_mk(hi, sizeof(hi)));
+    struct str a = arena_str(b->arena, str_mk(lo, sizeof(lo))),
+               z = arena_str(b->arena, str_mk(hi, sizeof(hi)));
     if (a.p == NULL || z.p == NULL) {
         return err_no_memory(em);
     }
@@ -285,9 +293,10 @@ static enum err unsearchable(struct builder *b, const struct field *f, struct er
 {
     switch (f->type) {
     case FT_GEO_POINT:
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Geometry fields do not support exact searching, use dedicated geometry queries instead: [%.*s]",
-                       STR_ARG(f->path));
+        return err_set(
+            em, ERR_ILLEGAL_ARGUMENT,
+            "Geometry fields do not support exact searching, use dedicated geometry queries instead: [%.*s]",
+            STR_ARG(f->path));
     case FT_BINARY:
         return err_query_shard(b, em, "Binary fields do not support searching");
     case FT_META_VERSION:
@@ -297,8 +306,8 @@ static enum err unsearchable(struct builder *b, const struct field *f, struct er
     }
 }
 
-static enum err number_term(struct builder *b, const struct field *f, const struct json *v, struct query **out,
-                            struct errmsg *em)
+static enum err number_term(struct builder *b, const struct field *f, const struct json *v,
+                            struct query **out, struct errmsg *em)
 {
     bool decimal;
     int64_t n;
@@ -312,8 +321,8 @@ static enum err number_term(struct builder *b, const struct field *f, const stru
     return number_range(b, f, n, n, true, out, em);
 }
 
-static enum err ids_term(struct builder *b, const struct field *f, const struct str *v, uint32_t n, struct query **out,
-                         struct errmsg *em)
+static enum err ids_term(struct builder *b, const struct field *f, const struct str *v, uint32_t n,
+                         struct query **out, struct errmsg *em)
 {
     struct query *q = *out = qnode_new(b, f->type == FT_META_ID ? Q_IDS : Q_TERMS);
     if (q == NULL) {
@@ -326,11 +335,14 @@ static enum err ids_term(struct builder *b, const struct field *f, const struct 
     return ERR_OK;
 }
 
-enum err field_term(struct builder *b, const struct field *f, const struct json *v, struct query **out, struct errmsg *em)
+enum err field_term(struct builder *b, const struct field *f, const struct json *v, struct query **out,
+                    struct errmsg *em)
 {
     struct str text = json_text(v), term;
     if (constant_value(b, f, &term)) {
-        return constant_match(b, term.p != NULL && (f->type == FT_META_INDEX ? str_glob(text, term) : str_eq(text, term)), out, em);
+        return constant_match(
+            b, term.p != NULL && (f->type == FT_META_INDEX ? str_glob(text, term) : str_eq(text, term)), out,
+            em);
     }
     enum err e = must_be_indexed(f, em);
     if (e != ERR_OK) {
@@ -364,7 +376,8 @@ enum err field_term(struct builder *b, const struct field *f, const struct json 
     return unsearchable(b, f, em);
 }
 
-enum err field_term_text(struct builder *b, const struct field *f, struct str text, struct query **out, struct errmsg *em)
+enum err field_term_text(struct builder *b, const struct field *f, struct str text, struct query **out,
+                         struct errmsg *em)
 {
     struct json v = json_mk_str(text);
     return field_term(b, f, &v, out, em);
@@ -378,8 +391,9 @@ enum err field_term_nocase(struct builder *b, const struct field *f, const struc
         return constant_match(b, term.p != NULL && str_eq_nocase(text, term), out, em);
     }
     if (!is_term_type(f->type)) {
-        return err_query_shard(b, em, "[%.*s] field which is of type [%s], does not support case insensitive term queries",
-                               STR_ARG(f->path), field_type_name(f->type));
+        return err_query_shard(
+            b, em, "[%.*s] field which is of type [%s], does not support case insensitive term queries",
+            STR_ARG(f->path), field_type_name(f->type));
     }
     enum err e = must_be_indexed(f, em);
     if (e == ERR_OK) {
@@ -412,8 +426,8 @@ static int cmp_str(const void *a, const void *b)
     return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
 
-static enum err number_terms(struct builder *b, const struct field *f, const struct json *const *v, uint32_t n,
-                             struct query **out, struct errmsg *em)
+static enum err number_terms(struct builder *b, const struct field *f, const struct json *const *v,
+                             uint32_t n, struct query **out, struct errmsg *em)
 {
     int64_t *nums = ARENA_ARRAY(b->arena, int64_t, n);
     uint32_t kept = 0;
@@ -449,8 +463,8 @@ static enum err number_terms(struct builder *b, const struct field *f, const str
     return ERR_OK;
 }
 
-static enum err string_terms(struct builder *b, const struct field *f, const struct json *const *v, uint32_t n,
-                             struct query **out, struct errmsg *em)
+static enum err string_terms(struct builder *b, const struct field *f, const struct json *const *v,
+                             uint32_t n, struct query **out, struct errmsg *em)
 {
     struct str *terms = ARENA_ARRAY(b->arena, struct str, n);
     if (terms == NULL) {
@@ -472,14 +486,17 @@ static enum err string_terms(struct builder *b, const struct field *f, const str
     return ids_term(b, f, terms, distinct, out, em);
 }
 
-enum err field_terms(struct builder *b, const struct field *f, const struct json *const *v, uint32_t n, struct query **out,
-                     struct errmsg *em)
+enum err field_terms(struct builder *b, const struct field *f, const struct json *const *v, uint32_t n,
+                     struct query **out, struct errmsg *em)
 {
     struct str value;
     if (constant_value(b, f, &value)) {
         bool match = false;
         for (uint32_t i = 0; i < n; i++) {
-            match = match || (value.p != NULL && (f->type == FT_META_INDEX ? str_glob(json_text(v[i]), value) : str_eq(json_text(v[i]), value)));
+            match = match
+                    || (value.p != NULL
+                        && (f->type == FT_META_INDEX ? str_glob(json_text(v[i]), value)
+                                                     : str_eq(json_text(v[i]), value)));
         }
         return constant_match(b, match, out, em);
     }
@@ -511,8 +528,8 @@ enum err field_terms(struct builder *b, const struct field *f, const struct json
 
 /* ---- range ---- */
 
-static enum err whole_bounds(const struct field *f, const struct range_bounds *r, int64_t *lo, int64_t *hi, bool *none,
-                             struct errmsg *em)
+static enum err whole_bounds(const struct field *f, const struct range_bounds *r, int64_t *lo, int64_t *hi,
+                             bool *none, struct errmsg *em)
 {
     int64_t min = num_type_of_field(f->type) == NUM_LONG ? INT64_MIN : INT32_MIN;
     int64_t max = num_type_of_field(f->type) == NUM_LONG ? INT64_MAX : INT32_MAX;
@@ -559,8 +576,8 @@ static float half_bound(float v, bool up)
 }
 
 /* Bounds of fractions; exclusive ones move to the neighbour, those of half precision to a number that it has. */
-static enum err fraction_bound(const struct field *f, const struct json *v, bool inclusive, bool lower, int64_t *out,
-                               struct errmsg *em)
+static enum err fraction_bound(const struct field *f, const struct json *v, bool inclusive, bool lower,
+                               int64_t *out, struct errmsg *em)
 {
     struct num n;
     enum err e = num_of_text(&n, json_text(v), f->type == FT_DOUBLE ? NUM_DOUBLE : NUM_FLOAT, true, em);
@@ -621,8 +638,8 @@ static enum err scaled_bounds(const struct field *f, const struct range_bounds *
     return ERR_OK;
 }
 
-enum err field_date_bounds(struct builder *b, const struct field *f, const struct range_bounds *r, int64_t *lo, int64_t *hi,
-                           struct errmsg *em)
+enum err field_date_bounds(struct builder *b, const struct field *f, const struct range_bounds *r,
+                           int64_t *lo, int64_t *hi, struct errmsg *em)
 {
     *lo = INT64_MIN;
     *hi = INT64_MAX;
@@ -643,8 +660,8 @@ enum err field_date_bounds(struct builder *b, const struct field *f, const struc
     return ERR_OK;
 }
 
-static enum err ip_bounds(const struct range_bounds *r, uint8_t lo[INET_BYTES], uint8_t hi[INET_BYTES], bool *none,
-                          struct errmsg *em)
+static enum err ip_bounds(const struct range_bounds *r, uint8_t lo[INET_BYTES], uint8_t hi[INET_BYTES],
+                          bool *none, struct errmsg *em)
 {
     memset(lo, 0, INET_BYTES);
     memset(hi, 0xFF, INET_BYTES);
@@ -665,8 +682,8 @@ static enum err ip_bounds(const struct range_bounds *r, uint8_t lo[INET_BYTES], 
     return ERR_OK;
 }
 
-static enum err ip_range(struct builder *b, const struct field *f, const struct range_bounds *r, struct query **out,
-                         struct errmsg *em)
+static enum err ip_range(struct builder *b, const struct field *f, const struct range_bounds *r,
+                         struct query **out, struct errmsg *em)
 {
     uint8_t lo[INET_BYTES], hi[INET_BYTES];
     bool none = false;
@@ -677,7 +694,8 @@ static enum err ip_range(struct builder *b, const struct field *f, const struct 
     if (none) {
         return qnode_none(b, out, em, "%s", "");
     }
-    struct str a = arena_str(b->arena, str_mk(lo, sizeof(lo))), z = arena_str(b->arena, str_mk(hi, sizeof(hi)));
+    struct str a = arena_str(b->arena, str_mk(lo, sizeof(lo))),
+               z = arena_str(b->arena, str_mk(hi, sizeof(hi)));
     if (a.p == NULL || z.p == NULL) {
         return err_no_memory(em);
     }
@@ -690,12 +708,13 @@ static enum err check_order(const struct range_bounds *r, bool wrong, struct err
     if (!wrong || r->from == NULL || r->to == NULL) {
         return ERR_OK;
     }
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Range query `from` value (%.*s) is greater than `to` value (%.*s)",
+    return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                   "Range query `from` value (%.*s) is greater than `to` value (%.*s)",
                    STR_ARG(json_text(r->from)), STR_ARG(json_text(r->to)));
 }
 
-static enum err range_bounds_of(struct builder *b, const struct field *f, const struct range_bounds *r, struct query *q,
-                                bool *none, struct errmsg *em)
+static enum err range_bounds_of(struct builder *b, const struct field *f, const struct range_bounds *r,
+                                struct query *q, bool *none, struct errmsg *em)
 {
     struct field value = *f; /* the same field as if it held single values */
     int64_t *lo = &q->range_field.lo, *hi = &q->range_field.hi;
@@ -723,8 +742,8 @@ static enum err range_bounds_of(struct builder *b, const struct field *f, const 
 }
 
 /* Range fields: the bounds are values of the fields' own type. */
-static enum err range_of_ranges(struct builder *b, const struct field *f, const struct range_bounds *r, struct query **out,
-                                struct errmsg *em)
+static enum err range_of_ranges(struct builder *b, const struct field *f, const struct range_bounds *r,
+                                struct query **out, struct errmsg *em)
 {
     struct query *q = *out = qnode_new(b, Q_RANGE_FIELD);
     if (q == NULL) {
@@ -746,8 +765,8 @@ static enum err range_of_ranges(struct builder *b, const struct field *f, const 
     return e == ERR_OK && none ? qnode_none(b, out, em, "%s", "") : e;
 }
 
-static enum err text_range(struct builder *b, const struct field *f, const struct range_bounds *r, struct query **out,
-                           struct errmsg *em)
+static enum err text_range(struct builder *b, const struct field *f, const struct range_bounds *r,
+                           struct query **out, struct errmsg *em)
 {
     struct str lo = STR_NULL, hi = STR_NULL;
     enum err e = ERR_OK;
@@ -762,8 +781,8 @@ static enum err text_range(struct builder *b, const struct field *f, const struc
     return e == ERR_OK ? term_range(b, f, lo, hi, r->from_inclusive, r->to_inclusive, out, em) : e;
 }
 
-enum err field_range(struct builder *b, const struct field *f, const struct range_bounds *r, struct query **out,
-                     struct errmsg *em)
+enum err field_range(struct builder *b, const struct field *f, const struct range_bounds *r,
+                     struct query **out, struct errmsg *em)
 {
     int64_t lo, hi;
     bool none = false;
@@ -794,8 +813,8 @@ enum err field_range(struct builder *b, const struct field *f, const struct rang
     } else if (field_type_is_numeric(f->type)) {
         e = fraction_bounds(f, r, &lo, &hi, em);
     } else {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] of type [%s] does not support range queries", STR_ARG(f->path),
-                       field_type_name(f->type));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] of type [%s] does not support range queries",
+                       STR_ARG(f->path), field_type_name(f->type));
     }
     if (e != ERR_OK) {
         return e;
@@ -812,11 +831,11 @@ static enum err exists_node(struct builder *b, const struct field *f, struct que
         return err_query_shard(b, em, "The _source field is not searchable");
     }
     if (f->type == FT_META_DOC_COUNT || f->type == FT_META_FIELD_NAMES) {
-        return err_query_shard(b, em, "Field [%.*s] of type [%.*s] does not support exists queries", STR_ARG(f->path),
-                               STR_ARG(f->path));
+        return err_query_shard(b, em, "Field [%.*s] of type [%.*s] does not support exists queries",
+                               STR_ARG(f->path), STR_ARG(f->path));
     }
-    if (f->type == FT_META_ID || f->type == FT_META_TYPE || f->type == FT_META_INDEX || f->type == FT_META_SEQ_NO
-        || f->type == FT_META_VERSION) {
+    if (f->type == FT_META_ID || f->type == FT_META_TYPE || f->type == FT_META_INDEX
+        || f->type == FT_META_SEQ_NO || f->type == FT_META_VERSION) {
         return qnode_all(b, out, em);
     }
     if (f->type == FT_CONSTANT_KEYWORD) {

@@ -9,13 +9,13 @@
 #include "engine/query/scorers.h"
 
 struct phrase_slot {
-    struct postings *postings; /* a cursor a term */
+    struct postings *postings;  /* a cursor a term */
     struct term_scorer *single; /* of the only term, which owns the cursor; NULL: several terms */
     struct positions *positions;
     const struct str *terms;
     uint32_t n;
-    uint32_t n_all;   /* terms of the slot, present in the segment or not */
-    int32_t offset;   /* the slot's position in the phrase */
+    uint32_t n_all; /* terms of the slot, present in the segment or not */
+    int32_t offset; /* the slot's position in the phrase */
     doc_id doc;
     uint64_t cost;
     uint32_t ord;
@@ -51,7 +51,8 @@ struct phrase_match {
 };
 
 /* Prepares for matching (groups of repeats). false: no memory. */
-bool phrase_match_init(struct phrase_match *m, struct phrase_slot *slots, uint32_t n, uint32_t slop, struct arena *arena);
+bool phrase_match_init(struct phrase_match *m, struct phrase_slot *slots, uint32_t n, uint32_t slop,
+                       struct arena *arena);
 /* How often (weighted by closeness when sloppy) the phrase occurs where all slots' positions were read; 0: not at all. */
 float phrase_match_freq(struct phrase_match *m);
 

@@ -278,7 +278,8 @@ static void number_groups(struct phrase_match *m)
     for (uint32_t i = 0; i < m->n; i++) {
         bool repeats = false;
         for (uint32_t k = 0; k < m->n; k++) {
-            repeats = repeats || (k != i && m->v[k].offset != m->v[i].offset && share_term(&m->v[i], &m->v[k]));
+            repeats =
+                repeats || (k != i && m->v[k].offset != m->v[i].offset && share_term(&m->v[i], &m->v[k]));
         }
         if (!repeats || m->v[i].group >= 0) {
             continue;
@@ -288,8 +289,8 @@ static void number_groups(struct phrase_match *m)
             changed = false;
             for (uint32_t a = 0; a < m->n; a++) {
                 for (uint32_t b = 0; b < m->n; b++) {
-                    if (m->v[a].group == m->v[i].group && m->v[b].group < 0 && m->v[a].offset != m->v[b].offset
-                        && share_term(&m->v[a], &m->v[b])) {
+                    if (m->v[a].group == m->v[i].group && m->v[b].group < 0
+                        && m->v[a].offset != m->v[b].offset && share_term(&m->v[a], &m->v[b])) {
                         m->v[b].group = m->v[i].group;
                         changed = true;
                     }
@@ -299,7 +300,8 @@ static void number_groups(struct phrase_match *m)
     }
 }
 
-bool phrase_match_init(struct phrase_match *m, struct phrase_slot *slots, uint32_t n, uint32_t slop, struct arena *arena)
+bool phrase_match_init(struct phrase_match *m, struct phrase_slot *slots, uint32_t n, uint32_t slop,
+                       struct arena *arena)
 {
     *m = (struct phrase_match){.v = slots, .n = n, .slop = slop, .arena = arena};
     for (uint32_t i = 0; i < n; i++) {

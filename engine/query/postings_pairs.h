@@ -12,8 +12,8 @@
 
 struct postings_pairs {
     struct postings *a, *b;
-    uint32_t n, i;  /* pairs found, the one that the cursors stand on */
-    doc_id resume;  /* where the blocks that follow begin */
+    uint32_t n, i; /* pairs found, the one that the cursors stand on */
+    doc_id resume; /* where the blocks that follow begin */
     uint8_t at_a[POSTINGS_BLOCK + 1], at_b[POSTINGS_BLOCK + 1]; /* places in the decoded blocks */
 };
 

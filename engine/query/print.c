@@ -320,7 +320,8 @@ struct str script_form_text(const struct json *form, struct arena *a)
     source = source != NULL ? source : json_get(form, "inline");
     struct str text = json_text(source != NULL ? source : form);
     buf_init(&b, NULL, MIB);
-    buf_printf(&b, "Script{type=inline, lang='painless', idOrCode='%.*s', options={}, params={", STR_ARG(text));
+    buf_printf(&b, "Script{type=inline, lang='painless', idOrCode='%.*s', options={}, params={",
+               STR_ARG(text));
     for (uint32_t i = 0; params != NULL && params->type == JSON_OBJECT && i < params->n; i++) {
         struct str value = json_text(&params->members[i].value);
         buf_printf(&b, "%s%.*s=%.*s", i > 0 ? ", " : "", STR_ARG(params->members[i].key), STR_ARG(value));
@@ -333,22 +334,23 @@ struct str script_form_text(const struct json *form, struct arena *a)
 
 static void print_script(struct buf *out, struct str source)
 {
-    buf_printf(out, "Script{type=inline, lang='painless', idOrCode='%.*s', options={}, params={}}", STR_ARG(source));
+    buf_printf(out, "Script{type=inline, lang='painless', idOrCode='%.*s', options={}, params={}}",
+               STR_ARG(source));
 }
 
 static void print_functions(const struct query *q, struct buf *out)
 {
-    static const char *const names[] = {"WeightFactorFunction", "FieldValueFactorFunction", "RandomScoreFunction", "script",
-                                        "DecayFunction"};
+    static const char *const names[] = {"WeightFactorFunction", "FieldValueFactorFunction",
+                                        "RandomScoreFunction", "script", "DecayFunction"};
     buf_z(out, "function score (");
     query_print(q->function_score.child, out);
     buf_z(out, ", functions: [");
     for (uint32_t i = 0; i < q->function_score.n; i++) {
         const struct score_function *f = &q->function_score.v[i];
         buf_printf(out, "{%s}",
-                   f->filter != NULL    ? "FilterScoreFunction"
-                   : f->has_weight      ? "WeightFactorFunction"
-                                        : names[f->kind]);
+                   f->filter != NULL ? "FilterScoreFunction"
+                   : f->has_weight   ? "WeightFactorFunction"
+                                     : names[f->kind]);
     }
     buf_z(out, "])");
 }
@@ -443,8 +445,8 @@ static void print_distance(const struct query *q, struct buf *out)
         buf_char(out, ')');
         return;
     }
-    buf_printf(out, "LongDistanceFeatureQuery(field=,origin=%lld,pivotDistance=%lld)", (long long)q->distance_feature.origin,
-               (long long)q->distance_feature.pivot);
+    buf_printf(out, "LongDistanceFeatureQuery(field=,origin=%lld,pivotDistance=%lld)",
+               (long long)q->distance_feature.origin, (long long)q->distance_feature.pivot);
 }
 
 static void print(const struct query *q, struct buf *out)
@@ -454,7 +456,8 @@ static void print(const struct query *q, struct buf *out)
         buf_z(out, "*:*");
         return;
     case Q_SLICE:
-        buf_printf(out, "SliceQuery[field=%.*s, id=%d, max=%d]", STR_ARG(q->field_name), (int)q->slice.id, (int)q->slice.max);
+        buf_printf(out, "SliceQuery[field=%.*s, id=%d, max=%d]", STR_ARG(q->field_name), (int)q->slice.id,
+                   (int)q->slice.max);
         return;
     case Q_MATCH_NONE:
         buf_printf(out, "MatchNoDocsQuery(\"%.*s\")", STR_ARG(q->none.reason));

@@ -16,16 +16,16 @@ struct inner_hits_spec; /* engine/search/source.h */
 enum query_kind {
     Q_MATCH_ALL,
     Q_MATCH_NONE,
-    Q_TERM,        /* one term of one field, scored by BM25 (or its field's similarity) */
-    Q_TERMS,       /* any of many terms; constant score */
-    Q_SYNONYM,     /* terms of one field scored as if they were one */
-    Q_PHRASE,      /* terms at positions (several allowed at one), with slop */
-    Q_PREFIX,      /* the multi-term family: constant score */
+    Q_TERM,    /* one term of one field, scored by BM25 (or its field's similarity) */
+    Q_TERMS,   /* any of many terms; constant score */
+    Q_SYNONYM, /* terms of one field scored as if they were one */
+    Q_PHRASE,  /* terms at positions (several allowed at one), with slop */
+    Q_PREFIX,  /* the multi-term family: constant score */
     Q_WILDCARD,
     Q_REGEXP,
     Q_TERM_RANGE,
-    Q_FUZZY,       /* expands to its best terms, scored (blended) */
-    Q_NUM_RANGE,   /* lo..hi, inclusive, sortable numbers, by points or column */
+    Q_FUZZY,     /* expands to its best terms, scored (blended) */
+    Q_NUM_RANGE, /* lo..hi, inclusive, sortable numbers, by points or column */
     Q_NUM_SET,
     Q_RANGE_FIELD, /* on range fields: relation to lo..hi */
     Q_GEO_BOX,
@@ -36,11 +36,11 @@ enum query_kind {
     Q_BOOL,
     Q_DIS_MAX,
     Q_CONSTANT,
-    Q_BOOST,       /* child × boost */
+    Q_BOOST, /* child × boost */
     Q_BOOSTING,
     Q_FUNCTION_SCORE,
     Q_SCRIPT_SCORE,
-    Q_SCRIPT,      /* filter by script */
+    Q_SCRIPT, /* filter by script */
     Q_NESTED,
     Q_DISTANCE_FEATURE,
     Q_SLICE,  /* a part of a scroll; constant score */
@@ -48,7 +48,12 @@ enum query_kind {
 };
 
 enum bool_occur { OCCUR_MUST, OCCUR_FILTER, OCCUR_SHOULD, OCCUR_MUST_NOT };
-enum query_rewrite { REWRITE_CONSTANT, REWRITE_SCORING_BOOLEAN, REWRITE_TOP_TERMS, REWRITE_TOP_TERMS_BLENDED };
+enum query_rewrite {
+    REWRITE_CONSTANT,
+    REWRITE_SCORING_BOOLEAN,
+    REWRITE_TOP_TERMS,
+    REWRITE_TOP_TERMS_BLENDED
+};
 
 struct query;
 
@@ -66,7 +71,18 @@ struct phrase_term {
 enum score_function_kind { FUNC_WEIGHT, FUNC_FIELD_VALUE, FUNC_RANDOM, FUNC_SCRIPT, FUNC_DECAY };
 enum score_mode { SCORE_MULTIPLY, SCORE_SUM, SCORE_AVG, SCORE_FIRST, SCORE_MAX, SCORE_MIN };
 enum boost_mode { BOOST_MULTIPLY, BOOST_REPLACE, BOOST_SUM, BOOST_AVG, BOOST_MAX, BOOST_MIN };
-enum value_modifier { MOD_NONE, MOD_LOG, MOD_LOG1P, MOD_LOG2P, MOD_LN, MOD_LN1P, MOD_LN2P, MOD_SQUARE, MOD_SQRT, MOD_RECIPROCAL };
+enum value_modifier {
+    MOD_NONE,
+    MOD_LOG,
+    MOD_LOG1P,
+    MOD_LOG2P,
+    MOD_LN,
+    MOD_LN1P,
+    MOD_LN2P,
+    MOD_SQUARE,
+    MOD_SQRT,
+    MOD_RECIPROCAL
+};
 enum decay_kind { DECAY_GAUSS, DECAY_EXP, DECAY_LINEAR };
 enum multi_value_mode { MODE_MIN, MODE_MAX, MODE_SUM, MODE_AVG, MODE_MEDIAN };
 
@@ -111,8 +127,8 @@ struct geo_corner {
 
 struct query {
     enum query_kind kind;
-    float boost;              /* of this node alone; Q_TERM and the leaves apply it, Q_BOOL passes it down */
-    struct str name;          /* _name; p == NULL: none */
+    float boost;               /* of this node alone; Q_TERM and the leaves apply it, Q_BOOL passes it down */
+    struct str name;           /* _name; p == NULL: none */
     const struct field *field; /* leaves; NULL for an unmapped field (which matches nothing) */
     struct str field_name;     /* the concrete field the leaf reads in segments */
     union {
@@ -122,7 +138,7 @@ struct query {
         struct {
             struct str term;
             struct term_override *override; /* statistics to score by instead of the term's own; NULL: none */
-        } term; /* Q_TERM */
+        } term;                             /* Q_TERM */
         struct {
             const struct blended_term *v;
             uint32_t n;
@@ -156,7 +172,7 @@ struct query {
             bool lo_inclusive, hi_inclusive;
         } term_range;
         struct {
-            int64_t lo, hi; /* inclusive; lo > hi matches nothing */
+            int64_t lo, hi;   /* inclusive; lo > hi matches nothing */
             const int64_t *v; /* Q_NUM_SET: ascending */
             uint32_t n;
             bool point; /* one value: printed and run by points alone */
@@ -168,8 +184,8 @@ struct query {
         } range_field;
         struct slice slice; /* Q_SLICE; by `field`, or by _id where that is NULL */
         struct {
-            double top, left, bottom, right; /* box */
-            double lat, lon, distance_m;     /* distance */
+            double top, left, bottom, right;  /* box */
+            double lat, lon, distance_m;      /* distance */
             const struct geo_corner *corners; /* polygon, closed */
             uint32_t n;
         } geo;
@@ -215,7 +231,8 @@ struct query {
             const struct query *child;
             enum score_mode score_mode;
             bool score_none;
-            const struct field *outer; /* the nested query around it: its documents are the parents; NULL: the roots */
+            const struct field
+                *outer; /* the nested query around it: its documents are the parents; NULL: the roots */
             const struct inner_hits_spec *inner_hits; /* NULL: none */
         } nested;
         struct {
@@ -230,14 +247,14 @@ struct query_context {
     const struct mapping *mapping;
     const struct view *view; /* whose dates ranges are compared with; NULL: none */
     struct arena *arena;
-    struct str text;         /* the body, for places in errors */
+    struct str text; /* the body, for places in errors */
     struct str index_name;
     struct str index_uuid;
     int32_t shard;
-    int64_t now_ms;          /* one moment for the whole request */
+    int64_t now_ms;             /* one moment for the whole request */
     const struct field *nested; /* the query is about documents of this nested object; NULL: roots */
-    bool raw_errors; /* what a query refuses is not wrapped in a query_shard_exception */
-    uint32_t clauses_max;    /* indices.query.bool.max_clause_count, 1024 */
+    bool raw_errors;            /* what a query refuses is not wrapped in a query_shard_exception */
+    uint32_t clauses_max;       /* indices.query.bool.max_clause_count, 1024 */
     uint32_t depth_max;
     const struct settings *index_settings;
     bool allow_expensive;
@@ -246,9 +263,11 @@ struct query_context {
     uint32_t max_terms_count;  /* index.max_terms_count 65536 */
     /* The values at a document's path for `terms` look-ups, resolved before the shards are asked (coordinator); NULL: not
      * offered. */
-    enum err (*lookup_terms)(void *self, const struct json *lookup, struct arena *arena, const struct json **values, struct errmsg *em);
+    enum err (*lookup_terms)(void *self, const struct json *lookup, struct arena *arena,
+                             const struct json **values, struct errmsg *em);
     /* Compiles (and caches) a script. */
-    enum err (*compile)(void *self, const struct json *script, int context, const struct script **out, struct errmsg *em);
+    enum err (*compile)(void *self, const struct json *script, int context, const struct script **out,
+                        struct errmsg *em);
     void *self;
 };
 
@@ -259,10 +278,11 @@ enum err query_check(const struct json *dsl, struct str text, struct arena *aren
 enum err script_check(const struct json *form, struct str text, struct arena *arena, struct errmsg *em);
 /* As query_check, for a tree of json_parse_until, with *at (NULL: not asked for) the offset of the last token that was read.
  * `broken` is the error that the text breaks off with, n == 0: it does not. *em has it where reading came that far. */
-enum err query_check_until(const struct json *dsl, struct str text, const struct errmsg *broken, size_t *at, struct arena *arena,
-                           struct errmsg *em);
+enum err query_check_until(const struct json *dsl, struct str text, const struct errmsg *broken, size_t *at,
+                           struct arena *arena, struct errmsg *em);
 /* Builds the tree for one shard. Field-dependent errors are ERR_QUERY_SHARD (index named) around their cause. */
-enum err query_build(const struct query **out, const struct query_context *cx, const struct json *dsl, struct errmsg *em);
+enum err query_build(const struct query **out, const struct query_context *cx, const struct json *dsl,
+                     struct errmsg *em);
 /* A script as Elasticsearch's Script prints itself. */
 struct str script_form_text(const struct json *form, struct arena *a);
 /* The text form that validate?explain=true and profile print (Lucene's toString). */

@@ -14,7 +14,8 @@ struct phrase_scorer {
     struct scorer base;
     struct phrase_match match;
     struct phrase_slot **order; /* rarest first */
-    struct postings_pairs *pairs; /* of the two rarest; NULL: they are too unlike, or there are slots of several terms */
+    struct postings_pairs
+        *pairs; /* of the two rarest; NULL: they are too unlike, or there are slots of several terms */
     const struct sim *sim;
     const uint8_t *norms;
     float freq; /* of base.doc, after matches() */
@@ -306,10 +307,11 @@ static void release_positions(void *p)
     positions_fini(p);
 }
 
-static bool open_slot(struct phrase_slot *s, const struct seg_field *f, const struct phrase_term *t, const struct sim *sim,
-                      struct arena *a, bool *none)
+static bool open_slot(struct phrase_slot *s, const struct seg_field *f, const struct phrase_term *t,
+                      const struct sim *sim, struct arena *a, bool *none)
 {
-    *s = (struct phrase_slot){.terms = t->terms, .n_all = t->n, .offset = t->position, .doc = POSTINGS_UNPOSITIONED};
+    *s = (struct phrase_slot){
+        .terms = t->terms, .n_all = t->n, .offset = t->position, .doc = POSTINGS_UNPOSITIONED};
     struct term_info *info = ARENA_ARRAY(a, struct term_info, t->n);
     if (info == NULL) {
         return false;
@@ -369,7 +371,8 @@ static bool pair_up(struct phrase_scorer *p, struct arena *a)
     return p->pairs != NULL;
 }
 
-static enum err phrase_scorer_new(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
+static enum err phrase_scorer_new(const struct weight *w, const struct scorer_request *rq,
+                                  struct scorer **out)
 {
     const struct phrase_weight *pw = (const struct phrase_weight *)(const void *)w;
     const struct query *q = w->query;
@@ -431,7 +434,8 @@ static uint64_t phrase_cost(const struct weight *w, const struct leaf *leaf)
     return least == UINT64_MAX ? 0 : least;
 }
 
-static enum err phrase_explain(const struct weight *w, const struct explain_request *rq, struct explanation **out)
+static enum err phrase_explain(const struct weight *w, const struct explain_request *rq,
+                               struct explanation **out)
 {
     const struct phrase_weight *pw = (const struct phrase_weight *)(const void *)w;
     struct scorer *s;
@@ -447,12 +451,14 @@ static enum err phrase_explain(const struct weight *w, const struct explain_requ
     struct buf number;
     buf_init(&number, NULL, 64);
     num_put_float(&number, p->freq);
-    struct explanation *freq = explain_new(rq->arena, true, p->freq, "phraseFreq=%.*s", STR_ARG(buf_view(&number)));
+    struct explanation *freq =
+        explain_new(rq->arena, true, p->freq, "phraseFreq=%.*s", STR_ARG(buf_view(&number)));
     buf_fini(&number);
-    struct explanation *score = sim_explain(&pw->sim, rq->arena, freq, p->norms != NULL ? p->norms[rq->doc] : 1);
+    struct explanation *score =
+        sim_explain(&pw->sim, rq->arena, freq, p->norms != NULL ? p->norms[rq->doc] : 1);
     struct str text = query_text_plain(w->query, rq->arena);
-    *out = explain_new(rq->arena, true, score != NULL ? score->value : 0, "weight(%.*s in %u) [PerFieldSimilarity], result of:",
-                       STR_ARG(text), rq->doc);
+    *out = explain_new(rq->arena, true, score != NULL ? score->value : 0,
+                       "weight(%.*s in %u) [PerFieldSimilarity], result of:", STR_ARG(text), rq->doc);
     *out = explain_add(rq->arena, *out, score);
     return ERR_OK;
 }

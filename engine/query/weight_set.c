@@ -4,8 +4,8 @@
 #include "engine/query/filter_cache.h"
 #include "engine/query/geo_shape.h"
 #include "engine/query/multi_terms.h"
-#include "engine/query/script_use.h"
 #include "engine/query/scorers.h"
+#include "engine/query/script_use.h"
 
 #include <stdlib.h>
 
@@ -54,8 +54,8 @@ static bool put_key(struct buf *b, const struct query *q)
     case Q_REGEXP:
     case Q_FUZZY:
         key_str(b, q->multi.pattern);
-        buf_printf(b, "%d %d %u %u %u %d", q->multi.case_insensitive, q->multi.exact, q->multi.flags, q->multi.max_edits,
-                   q->multi.prefix_length, q->multi.transpositions);
+        buf_printf(b, "%d %d %u %u %u %d", q->multi.case_insensitive, q->multi.exact, q->multi.flags,
+                   q->multi.max_edits, q->multi.prefix_length, q->multi.transpositions);
         return true;
     case Q_TERM_RANGE:
         key_str(b, q->term_range.lo);
@@ -71,8 +71,9 @@ static bool put_key(struct buf *b, const struct query *q)
         return true;
     case Q_GEO_BOX:
     case Q_GEO_DISTANCE:
-        buf_add(b, (const double[]){q->geo.top, q->geo.left, q->geo.bottom, q->geo.right, q->geo.lat, q->geo.lon,
-                                    q->geo.distance_m},
+        buf_add(b,
+                (const double[]){q->geo.top, q->geo.left, q->geo.bottom, q->geo.right, q->geo.lat, q->geo.lon,
+                                 q->geo.distance_m},
                 7 * sizeof(double));
         return true;
     case Q_SLICE:
@@ -150,7 +151,8 @@ static bool gather_term(void *arg, const struct term_iter *it, unsigned edits)
     return true;
 }
 
-static enum err fill_bits(const struct weight *w, const struct scorer_request *rq, const struct seg_field *f, uint64_t *bits)
+static enum err fill_bits(const struct weight *w, const struct scorer_request *rq, const struct seg_field *f,
+                          uint64_t *bits)
 {
     const struct query *q = w->query;
     struct gather g = {bits, f, arena_alloc(rq->arena, sizeof(struct postings))};
@@ -159,7 +161,8 @@ static enum err fill_bits(const struct weight *w, const struct scorer_request *r
     }
     switch (q->kind) {
     case Q_SLICE:
-        return slice_bits(q->slice, q->field == NULL, f, rq->leaf->doc_count, bits) ? ERR_OK : err_no_memory(rq->em);
+        return slice_bits(q->slice, q->field == NULL, f, rq->leaf->doc_count, bits) ? ERR_OK
+                                                                                    : err_no_memory(rq->em);
     case Q_TERMS:
     case Q_IDS:
         for (uint32_t i = 0; i < q->terms.n; i++) {
@@ -195,8 +198,8 @@ static void release_cached(void *p)
 }
 
 /* The bitmap from the cache; *bits stays NULL when it is not there. */
-static enum err cached(const struct weight *w, const struct scorer_request *rq, const uint64_t **bits, uint32_t *count,
-                       bool *worth)
+static enum err cached(const struct weight *w, const struct scorer_request *rq, const uint64_t **bits,
+                       uint32_t *count, bool *worth)
 {
     struct filter_cache *c = w->shared->cx.cache;
     *worth = false;
@@ -204,7 +207,8 @@ static enum err cached(const struct weight *w, const struct scorer_request *rq, 
     if (c == NULL || self(w)->key.n == 0 || rq->leaf->doc_count < CACHE_MIN) {
         return ERR_OK;
     }
-    const struct cached_bits *hit = filter_cache_get(c, segment_unique(rq->leaf->segment), self(w)->key, worth);
+    const struct cached_bits *hit =
+        filter_cache_get(c, segment_unique(rq->leaf->segment), self(w)->key, worth);
     if (hit == NULL) {
         return ERR_OK;
     }
@@ -216,12 +220,14 @@ static enum err cached(const struct weight *w, const struct scorer_request *rq, 
     return ERR_OK;
 }
 
-static enum err bitmap_scorer(const struct weight *w, const struct scorer_request *rq, const struct seg_field *f,
-                              const uint64_t *known, uint32_t known_count, bool worth, struct scorer **out)
+static enum err bitmap_scorer(const struct weight *w, const struct scorer_request *rq,
+                              const struct seg_field *f, const uint64_t *known, uint32_t known_count,
+                              bool worth, struct scorer **out)
 {
     uint32_t n = rq->leaf->doc_count;
     if (known != NULL) {
-        return known_count == 0 ? ERR_OK : bits_scorer_new(rq->arena, known, n, known_count, w->boost, out, rq->em);
+        return known_count == 0 ? ERR_OK
+                                : bits_scorer_new(rq->arena, known, n, known_count, w->boost, out, rq->em);
     }
     uint64_t *bits = ARENA_ARRAY(rq->arena, uint64_t, bits_words(n));
     if (bits == NULL) {
@@ -233,7 +239,8 @@ static enum err bitmap_scorer(const struct weight *w, const struct scorer_reques
     }
     uint32_t count = (uint32_t)bits_count(bits, n);
     if (worth) {
-        filter_cache_put(w->shared->cx.cache, segment_unique(rq->leaf->segment), self(w)->key, bits, n, count);
+        filter_cache_put(w->shared->cx.cache, segment_unique(rq->leaf->segment), self(w)->key, bits, n,
+                         count);
     }
     return count == 0 ? ERR_OK : bits_scorer_new(rq->arena, bits, n, count, w->boost, out, rq->em);
 }
@@ -302,8 +309,8 @@ static bool is_geo(enum query_kind k)
     return k == Q_GEO_BOX || k == Q_GEO_DISTANCE || k == Q_GEO_POLYGON;
 }
 
-static enum err column_scorer(const struct weight *w, const struct scorer_request *rq, const struct seg_field *f,
-                              struct scorer **out)
+static enum err column_scorer(const struct weight *w, const struct scorer_request *rq,
+                              const struct seg_field *f, struct scorer **out)
 {
     struct column_test *t = ARENA_NEW(rq->arena, struct column_test);
     if (t == NULL) {
@@ -316,12 +323,13 @@ static enum err column_scorer(const struct weight *w, const struct scorer_reques
         return ERR_OK;
     }
     verify_fn test = is_geo(w->query->kind) ? in_shape : w->query->kind == Q_NUM_SET ? in_set : in_range;
-    return verify_scorer_new(rq->arena, num_column_present(&t->column), rq->leaf->doc_count, t->column.doc_count, test, t,
-                             w->boost, out, rq->em);
+    return verify_scorer_new(rq->arena, num_column_present(&t->column), rq->leaf->doc_count,
+                             t->column.doc_count, test, t, w->boost, out, rq->em);
 }
 
 /* A column is better when few documents will be looked at, as Lucene's IndexOrDocValuesQuery decides. */
-static bool by_column(const struct weight *w, const struct scorer_request *rq, const struct seg_field *f, uint32_t index)
+static bool by_column(const struct weight *w, const struct scorer_request *rq, const struct seg_field *f,
+                      uint32_t index)
 {
     if ((f->has & SEG_NUMS) == 0) {
         return false;
@@ -357,8 +365,8 @@ static enum err list_scorer(const struct weight *w, const struct scorer_request 
 }
 
 /* Few documents altogether: a list. *listed tells whether it was made. */
-static enum err terms_as_list(const struct weight *w, const struct scorer_request *rq, const struct seg_field *f, bool *listed,
-                              struct scorer **out)
+static enum err terms_as_list(const struct weight *w, const struct scorer_request *rq,
+                              const struct seg_field *f, bool *listed, struct scorer **out)
 {
     const struct query *q = w->query;
     struct term_info *t = ARENA_ARRAY(rq->arena, struct term_info, q->terms.n);
@@ -482,11 +490,12 @@ static bool range_relates(void *arg, doc_id doc)
         bool yes;
         if (from.n == 16) {
             const uint8_t *lo = q->range_field.ip_lo, *hi = q->range_field.ip_hi;
-            yes = relates(memcmp(from.p, lo, 16), memcmp(to.p, hi, 16), memcmp(from.p, hi, 16), memcmp(to.p, lo, 16),
-                          q->range_field.relation);
+            yes = relates(memcmp(from.p, lo, 16), memcmp(to.p, hi, 16), memcmp(from.p, hi, 16),
+                          memcmp(to.p, lo, 16), q->range_field.relation);
         } else {
             int64_t a = load_i64(from), b = load_i64(to), lo = q->range_field.lo, hi = q->range_field.hi;
-            yes = relates(cmp_i64(a, lo), cmp_i64(b, hi), cmp_i64(a, hi), cmp_i64(b, lo), q->range_field.relation);
+            yes = relates(cmp_i64(a, lo), cmp_i64(b, hi), cmp_i64(a, hi), cmp_i64(b, lo),
+                          q->range_field.relation);
         }
         if (yes) {
             return true;
@@ -495,15 +504,16 @@ static bool range_relates(void *arg, doc_id doc)
     return false;
 }
 
-static enum err range_field_scorer(const struct weight *w, const struct scorer_request *rq, const struct seg_field *f,
-                                   struct scorer **out)
+static enum err range_field_scorer(const struct weight *w, const struct scorer_request *rq,
+                                   const struct seg_field *f, struct scorer **out)
 {
     struct range_test *t = ARENA_NEW(rq->arena, struct range_test);
     if (t == NULL) {
         return err_no_memory(rq->em);
     }
     *t = (struct range_test){f, w->query};
-    return verify_scorer_new(rq->arena, NULL, rq->leaf->doc_count, rq->leaf->doc_count, range_relates, t, w->boost, out, rq->em);
+    return verify_scorer_new(rq->arena, NULL, rq->leaf->doc_count, rq->leaf->doc_count, range_relates, t,
+                             w->boost, out, rq->em);
 }
 
 struct script_test {
@@ -532,8 +542,11 @@ static bool script_says(void *arg, doc_id doc)
 static enum err script_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
 {
     struct script_test *t = ARENA_NEW(rq->arena, struct script_test);
-    struct script_docs_opts o = {.script = w->query->script.script, .params = w->query->script.params,
-                                 .mapping = w->shared->cx.view->mapping, .leaf = rq->leaf, .arena = rq->arena,
+    struct script_docs_opts o = {.script = w->query->script.script,
+                                 .params = w->query->script.params,
+                                 .mapping = w->shared->cx.view->mapping,
+                                 .leaf = rq->leaf,
+                                 .arena = rq->arena,
                                  .now_ms = w->shared->cx.now_ms};
     if (t == NULL) {
         return err_no_memory(rq->em);
@@ -543,7 +556,8 @@ static enum err script_scorer(const struct weight *w, const struct scorer_reques
     if (e != ERR_OK) {
         return e;
     }
-    return verify_scorer_new(rq->arena, NULL, rq->leaf->doc_count, rq->leaf->doc_count, script_says, t, w->boost, out, rq->em);
+    return verify_scorer_new(rq->arena, NULL, rq->leaf->doc_count, rq->leaf->doc_count, script_says, t,
+                             w->boost, out, rq->em);
 }
 
 static enum err set_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)

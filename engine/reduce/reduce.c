@@ -80,8 +80,8 @@ static bool group_taken(const struct top_doc *docs, uint32_t n, const struct top
     return false;
 }
 
-static enum err merge_docs(struct reduced *out, const struct query_result *in, uint32_t n, const struct merge *m,
-                           struct arena *arena, struct errmsg *em)
+static enum err merge_docs(struct reduced *out, const struct query_result *in, uint32_t n,
+                           const struct merge *m, struct arena *arena, struct errmsg *em)
 {
     const struct search_source *s = m->source;
     struct cursor *heap = ARENA_ARRAY(arena, struct cursor, n);
@@ -122,7 +122,8 @@ static enum err merge_docs(struct reduced *out, const struct query_result *in, u
     return ERR_OK;
 }
 
-static void merge_totals(struct reduced *out, const struct query_result *in, uint32_t n, const struct search_source *s)
+static void merge_totals(struct reduced *out, const struct query_result *in, uint32_t n,
+                         const struct search_source *s)
 {
     out->relation = TOTAL_EQ;
     for (uint32_t i = 0; i < n; i++) {
@@ -145,8 +146,8 @@ static void merge_totals(struct reduced *out, const struct query_result *in, uin
     }
 }
 
-enum err reduce_hits(struct reduced *out, const struct query_result *in, uint32_t n, const struct search_source *source,
-                     struct arena *arena, struct errmsg *em)
+enum err reduce_hits(struct reduced *out, const struct query_result *in, uint32_t n,
+                     const struct search_source *source, struct arena *arena, struct errmsg *em)
 {
     struct merge m = {.source = source};
     *out = (struct reduced){.max_score = NAN};

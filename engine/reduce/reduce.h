@@ -15,7 +15,7 @@ struct reduced {
 
 /* Merges hits of n shards (any order): totals, best score, and the page that the source asks for. Ties go by sort values,
  * then by the shards' slots, then by document. Strings are borrowed from the inputs. */
-enum err reduce_hits(struct reduced *out, const struct query_result *in, uint32_t n, const struct search_source *source,
-                     struct arena *arena, struct errmsg *em);
+enum err reduce_hits(struct reduced *out, const struct query_result *in, uint32_t n,
+                     const struct search_source *source, struct arena *arena, struct errmsg *em);
 
 #endif

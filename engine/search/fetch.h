@@ -19,16 +19,16 @@ struct fetch {
     struct search_context cx;
     struct arena *arena;
     struct errmsg *em;
-    const struct query *query;     /* the search's, when a part needs it */
-    const struct weight *weight;   /* for explain and matched queries */
-    bool has_names;                /* the query has _name parts */
+    const struct query *query;   /* the search's, when a part needs it */
+    const struct weight *weight; /* for explain and matched queries */
+    bool has_names;              /* the query has _name parts */
     struct highlighter *highlighter;
     struct stored_reader stored;
     const struct leaf *leaf;
     bool need_source;
-    unsigned want; /* STORED_* */
-    bool query_is_nested;            /* the query is a nested query's inner one: so are the hits */
-    struct shown_column *columns;    /* what docvalue_fields names, by the mapping */
+    unsigned want;                /* STORED_* */
+    bool query_is_nested;         /* the query is a nested query's inner one: so are the hits */
+    struct shown_column *columns; /* what docvalue_fields names, by the mapping */
     uint32_t n_columns;
     const struct shown_field *shown; /* what `fields` names, by the mapping */
     uint32_t n_shown;
@@ -50,10 +50,11 @@ struct fetch_hit {
     struct stored_doc stored;
     const struct json *source; /* parsed when first asked for: fetch_source_tree() */
     bool source_tried;
-    struct arena *arena;       /* of this root hit alone: empty again afterwards */
+    struct arena *arena;              /* of this root hit alone: empty again afterwards */
     const struct nested_place *place; /* NULL: a root document */
     struct fetch_hit *root;           /* of a nested document */
-    const struct json *own_source;    /* a nested document's, without the path to it; after fetch_source_tree() */
+    const struct json
+        *own_source; /* a nested document's, without the path to it; after fetch_source_tree() */
 };
 
 /* The parsed source; NULL when there is none. */
@@ -87,18 +88,20 @@ const struct field *nested_path_of(const struct mapping *m, const struct leaf *l
 doc_id nested_block_start(const struct leaf *leaf, doc_id doc);
 doc_id nested_root(const struct leaf *leaf, doc_id doc);
 /* The place of a document of `path`; NULL: no memory. */
-const struct nested_place *nested_place_of(const struct leaf *leaf, doc_id doc, const struct field *path, struct arena *arena);
+const struct nested_place *nested_place_of(const struct leaf *leaf, doc_id doc, const struct field *path,
+                                           struct arena *arena);
 void nested_place_write(const struct nested_place *p, struct jsonw *w);
 /* The root's source with the path to the place holding nothing else; *own is what stands there. NULL: it is not there. */
-const struct json *nested_source(const struct json *root, const struct nested_place *p, struct arena *arena, const struct json **own);
+const struct json *nested_source(const struct json *root, const struct nested_place *p, struct arena *arena,
+                                 const struct json **own);
 /* "_source" of a nested hit. */
 enum err nested_source_write(struct fetch *f, struct fetch_hit *h, struct jsonw *w);
 
 /* ---- inner_hits.c ---- */
 
 /* What the query phase refuses: a name twice, windows too large, sort keys that do not fit. */
-enum err inner_hits_check(const struct search_context *cx, const struct query *query, const struct query *post_filter,
-                          struct errmsg *em);
+enum err inner_hits_check(const struct search_context *cx, const struct query *query,
+                          const struct query *post_filter, struct errmsg *em);
 /* Inner hits of the two queries (either may be NULL), each with a fetch of its own: f->inner. */
 enum err inner_hits_prepare(struct fetch *f, const struct query *query, const struct query *post_filter);
 void inner_hits_fini(struct fetch *f);

@@ -16,22 +16,28 @@ static enum err check_doc_value(const struct field *f, struct str name, struct e
 {
     if (f->type == FT_TEXT && !f->fielddata) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Text fields are not optimised for operations that require per-document field data like aggregations and "
-                       "sorting, so these operations are disabled by default. Please use a keyword field instead. Alternatively, set "
-                       "fielddata=true on [%.*s] in order to load field data by uninverting the inverted index. Note that this can use "
+                       "Text fields are not optimised for operations that require per-document field data "
+                       "like aggregations and "
+                       "sorting, so these operations are disabled by default. Please use a keyword field "
+                       "instead. Alternatively, set "
+                       "fielddata=true on [%.*s] in order to load field data by uninverting the inverted "
+                       "index. Note that this can use "
                        "significant memory.",
                        STR_ARG(name));
     }
     bool has = f->doc_values || f->type == FT_TEXT || f->type == FT_CONSTANT_KEYWORD;
     if (f->type >= FT_META_ID || f->type == FT_COMPLETION) {
-        has = f->type == FT_META_ID || f->type == FT_META_INDEX || f->type == FT_META_TYPE || f->type == FT_META_SEQ_NO;
+        has = f->type == FT_META_ID || f->type == FT_META_INDEX || f->type == FT_META_TYPE
+              || f->type == FT_META_SEQ_NO;
         return has ? ERR_OK
-                   : err_set(em, ERR_ILLEGAL_ARGUMENT, "Fielddata is not supported on field [%.*s] of type [%s]", STR_ARG(name),
+                   : err_set(em, ERR_ILLEGAL_ARGUMENT,
+                             "Fielddata is not supported on field [%.*s] of type [%s]", STR_ARG(name),
                              field_type_name(f->type));
     }
     return has ? ERR_OK
                : err_set(em, ERR_ILLEGAL_ARGUMENT,
-                         "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type [%s]. Use doc values instead.",
+                         "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type "
+                         "[%s]. Use doc values instead.",
                          STR_ARG(name), field_type_name(f->type));
 }
 
@@ -68,7 +74,8 @@ static enum err add_columns(struct fetch *f, size_t *cap, const struct field_and
     bool pattern = str_find(spec->field, '*', 0) != SIZE_MAX;
     for (uint32_t i = 0; e == ERR_OK && pattern && i < mapping_field_count(m); i++) {
         const struct field *meta = mapping_field_at(m, i);
-        if (meta->type >= FT_META_ID && meta->type != FT_META_NESTED_PATH && str_glob(spec->field, meta->path)) {
+        if (meta->type >= FT_META_ID && meta->type != FT_META_NESTED_PATH
+            && str_glob(spec->field, meta->path)) {
             e = add_column(f, cap, meta, spec->format);
         }
     }
@@ -94,14 +101,17 @@ enum err fetch_fields_check(struct fetch *f)
     for (uint32_t i = 0; e == ERR_OK && i < s->n_stored_fields; i++) {
         const struct field *field = mapping_field(m, s->stored_fields[i]);
         if (field != NULL && (field->type == FT_OBJECT || field->type == FT_NESTED)) {
-            e = err_set(f->em, ERR_ILLEGAL_ARGUMENT, "field [%.*s] isn't a leaf field", STR_ARG(s->stored_fields[i]));
+            e = err_set(f->em, ERR_ILLEGAL_ARGUMENT, "field [%.*s] isn't a leaf field",
+                        STR_ARG(s->stored_fields[i]));
         }
     }
     for (uint32_t i = 0; e == ERR_OK && i < s->n_docvalue_fields; i++) {
         e = add_columns(f, &cap, &s->docvalue_fields[i]);
     }
-    if (e == ERR_OK && s->collapse.field.p != NULL && f->query_is_nested == false && !asked_for(s, s->collapse.field)) {
-        struct field_and_format group = {.field = s->collapse.field}; /* a group shows the value that made it */
+    if (e == ERR_OK && s->collapse.field.p != NULL && f->query_is_nested == false
+        && !asked_for(s, s->collapse.field)) {
+        struct field_and_format group = {.field =
+                                             s->collapse.field}; /* a group shows the value that made it */
         e = add_columns(f, &cap, &group);
     }
     return e == ERR_OK ? fetch_source_fields_prepare(f) : e;
@@ -109,7 +119,8 @@ enum err fetch_fields_check(struct fetch *f)
 
 /* ---- doc values of a hit --------------------------------------------------------------------------------------------------------- */
 
-static enum err write_column(struct fetch *f, struct fetch_hit *h, const struct shown_column *c, struct jsonw *w)
+static enum err write_column(struct fetch *f, struct fetch_hit *h, const struct shown_column *c,
+                             struct jsonw *w)
 {
     const struct field *field = c->format.field;
     struct stored_doc stored;
@@ -134,7 +145,8 @@ static enum err write_column(struct fetch *f, struct fetch_hit *h, const struct 
     const struct seg_field *seg = segment_field(h->leaf->segment, field->path);
     if (seg != NULL && (seg->has & SEG_RANGES) != 0 && seg_range_value(seg, h->doc, 0, &from, &to)) {
         /* Elasticsearch has no form for them, and fails over the bytes. */
-        return err_set(f->em, field->type == FT_DATE_RANGE ? ERR_UNSUPPORTED : ERR_ARRAY_BOUNDS, "ranges have no printed doc values");
+        return err_set(f->em, field->type == FT_DATE_RANGE ? ERR_UNSUPPORTED : ERR_ARRAY_BOUNDS,
+                       "ranges have no printed doc values");
     }
     doc_values_write(&c->format, seg, h->doc, w);
     return ERR_OK;
@@ -164,7 +176,8 @@ static enum err write_columns(struct fetch *f, struct fetch_hit *h, struct jsonw
         jsonw_init(&values, &b, false);
         jw_arr(&values);
         for (uint32_t k = i; e == ERR_OK && k < f->n_columns; k++) {
-            e = str_eq(f->columns[k].name, f->columns[i].name) ? write_column(f, h, &f->columns[k], &values) : ERR_OK;
+            e = str_eq(f->columns[k].name, f->columns[i].name) ? write_column(f, h, &f->columns[k], &values)
+                                                               : ERR_OK;
         }
         jw_arr_end(&values);
         if (e == ERR_OK && b.n > 2) {
@@ -213,7 +226,8 @@ static void write_stored_value(const struct mapping *m, const struct stored_valu
 }
 
 /* All stored values of d's field, which `name` is shown for. */
-static void write_stored_field(const struct mapping *m, const struct stored_doc *d, struct str field, struct str name, struct jsonw *w)
+static void write_stored_field(const struct mapping *m, const struct stored_doc *d, struct str field,
+                               struct str name, struct jsonw *w)
 {
     jw_key(w, name);
     jw_arr(w);
@@ -226,7 +240,8 @@ static void write_stored_field(const struct mapping *m, const struct stored_doc 
 }
 
 /* Fields that the patterns name by themselves or by an alias. */
-static void write_stored(const struct mapping *m, const struct stored_doc *d, const struct str *patterns, uint32_t n, struct jsonw *w)
+static void write_stored(const struct mapping *m, const struct stored_doc *d, const struct str *patterns,
+                         uint32_t n, struct jsonw *w)
 {
     for (size_t i = 0; i < d->n_values; i++) {
         struct str field = d->values[i].name;
@@ -250,8 +265,8 @@ static void write_stored(const struct mapping *m, const struct stored_doc *d, co
     }
 }
 
-enum err stored_fields_json(const struct view *v, const struct engine_doc *doc, const struct str *names, uint32_t n_names,
-                            struct arena *arena, struct str *out, struct errmsg *em)
+enum err stored_fields_json(const struct view *v, const struct engine_doc *doc, const struct str *names,
+                            uint32_t n_names, struct arena *arena, struct str *out, struct errmsg *em)
 {
     struct stored_reader r;
     struct stored_doc d;
@@ -285,7 +300,8 @@ enum err fetch_fields(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
     struct buf b;
     struct jsonw inner;
     enum err e = ERR_OK;
-    if (s->n_docvalue_fields == 0 && s->n_fields == 0 && s->n_stored_fields == 0 && s->n_script_fields == 0 && s->collapse.field.p == NULL) {
+    if (s->n_docvalue_fields == 0 && s->n_fields == 0 && s->n_stored_fields == 0 && s->n_script_fields == 0
+        && s->collapse.field.p == NULL) {
         return ERR_OK;
     }
     buf_init(&b, NULL, BUF_UNLIMITED);

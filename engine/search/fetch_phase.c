@@ -199,7 +199,8 @@ static enum err write_names(struct fetch *f, struct fetch_hit *h, struct jsonw *
 static void write_sort(const struct fetch *f, const struct fetch_hit *h, struct jsonw *w)
 {
     const struct search_source *s = f->source;
-    if (h->top->sort == NULL || (s->collapse.field.p != NULL && s->n_sort == 1 && s->sort[0].kind == SORT_SCORE)) {
+    if (h->top->sort == NULL
+        || (s->collapse.field.p != NULL && s->n_sort == 1 && s->sort[0].kind == SORT_SCORE)) {
         return;
     }
     jw_k(w, "sort");
@@ -220,7 +221,8 @@ static enum err write_highlight(struct fetch *f, struct fetch_hit *h, struct jso
     bool any = false;
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&inner, &b, false);
-    enum err e = highlight_doc(f->highlighter, h->leaf, h->doc, fetch_source_tree(f, h), h->arena, &inner, &any, f->em);
+    enum err e = highlight_doc(f->highlighter, h->leaf, h->doc, fetch_source_tree(f, h), h->arena, &inner,
+                               &any, f->em);
     if (e == ERR_OK && any) {
         jw_k(w, "highlight");
         jw_raw(w, buf_view(&b));
@@ -247,7 +249,8 @@ static enum err shows_ignored(struct fetch *f, const struct fetch_hit *h, bool *
     *shown = !s->stored_none && (h->stored.routing.p == NULL || h->root != NULL);
     for (uint32_t i = 0; !*shown && !s->stored_none && i < s->n_stored_fields; i++) {
         const struct field *field = mapping_field(f->shard->view->mapping, s->stored_fields[i]);
-        *shown = (field != NULL && field->type != FT_META_SOURCE) || str_find(s->stored_fields[i], '*', 0) != SIZE_MAX;
+        *shown = (field != NULL && field->type != FT_META_SOURCE)
+                 || str_find(s->stored_fields[i], '*', 0) != SIZE_MAX;
     }
     bool source_last = wants_source(s) || s->n_fields > 0;
     if (*shown || s->stored_none || !source_last) {
@@ -349,7 +352,8 @@ static enum err find_root(struct fetch *f, struct fetch_hit *h, struct fetch_hit
     if (h->place == NULL) {
         return path != NULL ? err_no_memory(f->em) : ERR_OK;
     }
-    *root = (struct fetch_hit){.top = h->top, .leaf = h->leaf, .doc = nested_root(h->leaf, h->doc), .arena = h->arena};
+    *root = (struct fetch_hit){
+        .top = h->top, .leaf = h->leaf, .doc = nested_root(h->leaf, h->doc), .arena = h->arena};
     h->root = root;
     return fetch_read(f, root);
 }
@@ -382,7 +386,8 @@ enum err fetch_prepare(struct fetch *f)
     enum err e = search_context_init(&f->cx, f->shard, s, f->arena, f->em);
     e = e == ERR_OK ? prepare_query(f) : e;
     e = e == ERR_OK ? fetch_fields_check(f) : e;
-    f->need_source = wants_source(s) || s->n_fields > 0 || s->highlight_spec != NULL || s->n_script_fields > 0 || inner_hits_need_source(f);
+    f->need_source = wants_source(s) || s->n_fields > 0 || s->highlight_spec != NULL || s->n_script_fields > 0
+                     || inner_hits_need_source(f);
     f->want = s->stored_none ? 0 : STORED_ID;
     if (f->need_source) {
         f->want |= STORED_SOURCE;
@@ -401,8 +406,9 @@ void fetch_fini(struct fetch *f)
     inner_hits_fini(f);
 }
 
-enum err search_fetch_phase(struct str *hits, const struct search_shard *shard, const struct search_source *source,
-                            const struct top_doc *docs, uint32_t n, struct arena *arena, struct errmsg *em)
+enum err search_fetch_phase(struct str *hits, const struct search_shard *shard,
+                            const struct search_source *source, const struct top_doc *docs, uint32_t n,
+                            struct arena *arena, struct errmsg *em)
 {
     struct errmsg own;
     struct fetch f = {.shard = shard, .source = source, .arena = arena, .em = em != NULL ? em : &own};

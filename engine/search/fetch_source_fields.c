@@ -68,11 +68,13 @@ enum err fetch_source_fields_prepare(struct fetch *f)
     for (uint32_t i = f->source->n_fields; i-- > 0;) {
         const struct field **fields;
         size_t n_fields;
-        if (!mapping_match(f->shard->view->mapping, f->source->fields[i].field, f->arena, &fields, &n_fields)) {
+        if (!mapping_match(f->shard->view->mapping, f->source->fields[i].field, f->arena, &fields,
+                           &n_fields)) {
             return err_no_memory(f->em);
         }
         for (size_t k = 0; k < n_fields; k++) {
-            struct shown_field s = {.name = fields[k], .field = fields[k]->type == FT_ALIAS ? fields[k]->alias_of : fields[k]};
+            struct shown_field s = {.name = fields[k],
+                                    .field = fields[k]->type == FT_ALIAS ? fields[k]->alias_of : fields[k]};
             if (s.field->type >= FT_META_ID) {
                 continue;
             }
@@ -111,11 +113,14 @@ static struct str relative(const struct scope *s, struct str path)
         return path;
     }
     size_t n = s->nested->path.n;
-    return path.n > n && str_starts(path, s->nested->path) && path.p[n] == '.' ? str_slice(path, n + 1, path.n) : STR("");
+    return path.n > n && str_starts(path, s->nested->path) && path.p[n] == '.'
+               ? str_slice(path, n + 1, path.n)
+               : STR("");
 }
 
 /* Points are arrays and objects themselves: what stands at the path is read as it is, through arrays of objects. */
-static void write_points(const struct value_format *vf, const struct json *at, struct str path, struct arena *arena, struct jsonw *w)
+static void write_points(const struct value_format *vf, const struct json *at, struct str path,
+                         struct arena *arena, struct jsonw *w)
 {
     if (path.n == 0) {
         source_value_write(vf, at, arena, w);
@@ -131,14 +136,16 @@ static void write_points(const struct value_format *vf, const struct json *at, s
         struct str key = at->members[i].key;
         bool whole = str_eq(path, key);
         if (whole || (str_starts(path, key) && path.p[key.n] == '.')) {
-            write_points(vf, &at->members[i].value, whole ? STR("") : str_slice(path, key.n + 1, path.n), arena, w);
+            write_points(vf, &at->members[i].value, whole ? STR("") : str_slice(path, key.n + 1, path.n),
+                         arena, w);
         }
     }
 }
 
 /* What stands at a path as XContentMapValues.extractValue() finds it: lists of what their elements have, the first of the
  * ways to read dots that leads to something, `null_value` for null. NULL: nothing, or no memory (*ok false). */
-static const struct json *extract(const struct json *v, struct str path, const struct json *null_value, struct arena *arena, bool *ok)
+static const struct json *extract(const struct json *v, struct str path, const struct json *null_value,
+                                  struct arena *arena, bool *ok)
 {
     if (v->type == JSON_ARRAY) {
         struct json *list = ARENA_NEW(arena, struct json), *items = ARENA_ARRAY(arena, struct json, v->n);
@@ -166,7 +173,10 @@ static const struct json *extract(const struct json *v, struct str path, const s
             return null_value;
         }
         dot = dot == SIZE_MAX ? dot : dot + 1;
-        const struct json *found = at == NULL ? NULL : extract(at, dot == SIZE_MAX ? STR("") : str_slice(path, dot, path.n), null_value, arena, ok);
+        const struct json *found = at == NULL
+                                       ? NULL
+                                       : extract(at, dot == SIZE_MAX ? STR("") : str_slice(path, dot, path.n),
+                                                 null_value, arena, ok);
         if (found != NULL) {
             return found;
         }
@@ -175,7 +185,8 @@ static const struct json *extract(const struct json *v, struct str path, const s
 }
 
 /* Lists within lists are unpacked level by level. */
-static bool write_unpacked(const struct value_format *vf, const struct json *v, struct arena *arena, struct jsonw *w)
+static bool write_unpacked(const struct value_format *vf, const struct json *v, struct arena *arena,
+                           struct jsonw *w)
 {
     const struct json **queue = NULL;
     size_t n = 0, cap = 0;
@@ -255,7 +266,8 @@ static enum err member_end(struct member *m, bool ok, struct str name, struct js
 }
 
 /* Each object at `path` below v (arrays looked through) as {"field":[values] ...}; those without values are left out. */
-static enum err write_objects(const struct scope *s, const struct field *nested, const struct json *v, struct str path, struct jsonw *w)
+static enum err write_objects(const struct scope *s, const struct field *nested, const struct json *v,
+                              struct str path, struct jsonw *w)
 {
     enum err e = ERR_OK;
     if (v->type == JSON_ARRAY) {
@@ -269,7 +281,8 @@ static enum err write_objects(const struct scope *s, const struct field *nested,
             struct str key = v->members[i].key;
             bool whole = str_eq(path, key);
             if (whole || (str_starts(path, key) && path.p[key.n] == '.')) {
-                e = write_objects(s, nested, &v->members[i].value, whole ? STR("") : str_slice(path, key.n + 1, path.n), w);
+                e = write_objects(s, nested, &v->members[i].value,
+                                  whole ? STR("") : str_slice(path, key.n + 1, path.n), w);
             }
         }
         return e;

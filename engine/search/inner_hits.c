@@ -14,7 +14,7 @@ struct inner_hits {
     struct str name;
     const struct query *nested;
     struct fetch f;
-    struct sort_plan *sort;     /* NULL: by score */
+    struct sort_plan *sort;      /* NULL: by score */
     const struct weight *weight; /* of the inner query */
 };
 
@@ -30,7 +30,8 @@ struct wanted {
 
 static struct str name_of(const struct query *nested)
 {
-    return nested->nested.inner_hits->name.p != NULL ? nested->nested.inner_hits->name : nested->nested.path->path;
+    return nested->nested.inner_hits->name.p != NULL ? nested->nested.inner_hits->name
+                                                     : nested->nested.path->path;
 }
 
 static enum err add_wanted(struct wanted *w, const struct query *nested)
@@ -39,7 +40,8 @@ static enum err add_wanted(struct wanted *w, const struct query *nested)
     int64_t max = INNER_WINDOW_MAX, window = spec->source->from + spec->source->size;
     for (size_t i = 0; i < w->n; i++) {
         if (str_eq(name_of(w->v[i]), name_of(nested))) {
-            return err_set(w->em, ERR_ILLEGAL_ARGUMENT, "[inner_hits] already contains an entry for key [%.*s]", STR_ARG(name_of(nested)));
+            return err_set(w->em, ERR_ILLEGAL_ARGUMENT,
+                           "[inner_hits] already contains an entry for key [%.*s]", STR_ARG(name_of(nested)));
         }
     }
     enum err e = settings_i64(w->settings, "max_inner_result_window", INNER_WINDOW_MAX, &max, w->em);
@@ -48,9 +50,12 @@ static enum err add_wanted(struct wanted *w, const struct query *nested)
     }
     if (window > max) {
         return err_set(w->em, ERR_ILLEGAL_ARGUMENT,
-                       "Inner result window is too large, the inner hit definition's [%.*s]'s from + size must be less than or equal to: "
-                       "[%lld] but was [%lld]. This limit can be set by changing the [index.max_inner_result_window] index level setting.",
-                       STR_ARG(spec->name.p != NULL ? spec->name : STR("null")), (long long)max, (long long)window);
+                       "Inner result window is too large, the inner hit definition's [%.*s]'s from + size "
+                       "must be less than or equal to: "
+                       "[%lld] but was [%lld]. This limit can be set by changing the "
+                       "[index.max_inner_result_window] index level setting.",
+                       STR_ARG(spec->name.p != NULL ? spec->name : STR("null")), (long long)max,
+                       (long long)window);
     }
     if (spec->source->seq_no_primary_term) {
         return err_set(w->em, ERR_UNSUPPORTED, "nested documents are not assigned sequence numbers");
@@ -107,7 +112,8 @@ static bool by_score(const struct search_source *s)
     return s->n_sort == 0 || (s->n_sort == 1 && s->sort[0].kind == SORT_SCORE && s->sort[0].descending);
 }
 
-enum err inner_hits_check(const struct search_context *cx, const struct query *query, const struct query *post_filter, struct errmsg *em)
+enum err inner_hits_check(const struct search_context *cx, const struct query *query,
+                          const struct query *post_filter, struct errmsg *em)
 {
     struct wanted w = {.arena = cx->arena, .settings = cx->shard->index_settings, .em = em};
     enum err e = find_all(&w, query, post_filter);
@@ -130,7 +136,11 @@ static enum err prepare_one(struct fetch *f, struct inner_hits *x, const struct 
     const struct search_source *s = nested->nested.inner_hits->source;
     x->name = name_of(nested);
     x->nested = nested;
-    x->f = (struct fetch){.shard = f->shard, .source = s, .arena = f->arena, .em = f->em, .query = nested->nested.child,
+    x->f = (struct fetch){.shard = f->shard,
+                          .source = s,
+                          .arena = f->arena,
+                          .em = f->em,
+                          .query = nested->nested.child,
                           .query_is_nested = true};
     enum err e = fetch_prepare(&x->f);
     x->f.cx.nested = nested->nested.path;
@@ -259,7 +269,9 @@ static enum err find(struct inner_hits *x, const struct fetch_hit *h, struct fou
         e = top_docs_new(&top, &o, x->f.em);
     }
     e = e == ERR_OK ? run(x, h, top, out) : e;
-    e = e == ERR_OK && top != NULL ? top_docs_take(top, x->f.shard->slot, h->arena, &out->docs, &out->n, x->f.em) : e;
+    e = e == ERR_OK && top != NULL
+            ? top_docs_take(top, x->f.shard->slot, h->arena, &out->docs, &out->n, x->f.em)
+            : e;
     top_docs_free(top);
     uint32_t skip = (uint32_t)MIN_OF(s->from, (int64_t)out->n);
     if (skip == out->n && s->size > 0 && x->sort == NULL) { /* a page behind the last one counts nothing */
@@ -278,7 +290,8 @@ static enum err write_child(struct inner_hits *x, struct fetch_hit *h, struct to
     if (x->sort != NULL) {
         top->score = NAN;
     }
-    struct fetch_hit child = {.top = top, .leaf = h->leaf, .doc = top->doc - h->leaf->base, .arena = h->arena};
+    struct fetch_hit child = {
+        .top = top, .leaf = h->leaf, .doc = top->doc - h->leaf->base, .arena = h->arena};
     child.root = h->root != NULL ? h->root : h;
     child.place = nested_place_of(h->leaf, child.doc, x->nested->nested.path, h->arena);
     enum err e = child.place != NULL ? fetch_read(&x->f, &child) : err_no_memory(x->f.em);

@@ -28,10 +28,10 @@ struct run {
     struct top_docs *top;
     struct doc_collector *aggs;
 
-    int64_t hits;          /* counted so far */
-    int64_t known_hits;    /* the total, known without counting; -1 */
-    int64_t threshold;     /* counting may stop being exact above it */
-    int64_t collected;     /* for terminate_after */
+    int64_t hits;       /* counted so far */
+    int64_t known_hits; /* the total, known without counting; -1 */
+    int64_t threshold;  /* counting may stop being exact above it */
+    int64_t collected;  /* for terminate_after */
     float best;
     bool done, terminated, timed_out, skipping, first_key_refused;
     bool paged; /* page_left holds */
@@ -46,8 +46,8 @@ struct run {
 
 /* ---- preparing ---------------------------------------------------------------------------------------------------------- */
 
-enum err search_context_init(struct search_context *cx, const struct search_shard *shard, const struct search_source *source,
-                             struct arena *arena, struct errmsg *em)
+enum err search_context_init(struct search_context *cx, const struct search_shard *shard,
+                             const struct search_source *source, struct arena *arena, struct errmsg *em)
 {
     (void)em;
     *cx = (struct search_context){.shard = shard, .source = source, .arena = arena};
@@ -97,35 +97,43 @@ static enum err check_window(const struct run *r)
     }
     if (r->shard->scroll && s->size > max) {
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT,
-                       "Batch size is too large, size must be less than or equal to: [%lld] but was [%lld]. Scroll batch sizes cost as "
-                       "much memory as result windows so they are controlled by the [index.max_result_window] index level setting.",
+                       "Batch size is too large, size must be less than or equal to: [%lld] but was [%lld]. "
+                       "Scroll batch sizes cost as "
+                       "much memory as result windows so they are controlled by the "
+                       "[index.max_result_window] index level setting.",
                        (long long)max, (long long)s->size);
     }
     if (s->from < 0) {
         return err_set(r->em, ERR_ARRAY_BOUNDS, "Index %lld out of bounds", (long long)s->from);
     }
     if (!r->shard->scroll && s->from + s->size > max) {
-        return err_set(r->em, ERR_ILLEGAL_ARGUMENT,
-                       "Result window is too large, from + size must be less than or equal to: [%lld] but was [%lld]. See the scroll api "
-                       "for a more efficient way to request large data sets. This limit can be set by changing the "
-                       "[index.max_result_window] index level setting.",
-                       (long long)max, (long long)(s->from + s->size));
+        return err_set(
+            r->em, ERR_ILLEGAL_ARGUMENT,
+            "Result window is too large, from + size must be less than or equal to: [%lld] but was [%lld]. "
+            "See the scroll api "
+            "for a more efficient way to request large data sets. This limit can be set by changing the "
+            "[index.max_result_window] index level setting.",
+            (long long)max, (long long)(s->from + s->size));
     }
     if (s->n_rescore > 0 && s->n_sort > 0 && !sorted_by_score_only(s)) {
-        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Cannot use [sort] option in conjunction with [rescore].");
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT,
+                       "Cannot use [sort] option in conjunction with [rescore].");
     }
     for (uint32_t i = 0; i < s->n_rescore; i++) {
         if (s->rescore[i].window > rescore_max) {
             return err_set(r->em, ERR_ILLEGAL_ARGUMENT,
-                           "Rescore window [%lld] is too large. It must be less than [%lld]. This prevents allocating massive heaps for "
-                           "storing the results to be rescored. This limit can be set by changing the [index.max_rescore_window] index "
+                           "Rescore window [%lld] is too large. It must be less than [%lld]. This prevents "
+                           "allocating massive heaps for "
+                           "storing the results to be rescored. This limit can be set by changing the "
+                           "[index.max_rescore_window] index "
                            "level setting.",
                            (long long)s->rescore[i].window, (long long)rescore_max);
         }
     }
     if (s->size < 0) {
-        return err_set(r->em, ERR_ILLEGAL_ARGUMENT,
-                       "numHits must be > 0; please use TotalHitCountCollector if you just need the total hit count");
+        return err_set(
+            r->em, ERR_ILLEGAL_ARGUMENT,
+            "numHits must be > 0; please use TotalHitCountCollector if you just need the total hit count");
     }
     return ERR_OK;
 }
@@ -144,7 +152,8 @@ static enum err check_combinations(const struct run *r)
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Sort must contain at least one field.");
     }
     if (s->search_after != NULL && s->search_after->n != s->n_sort) {
-        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "search_after has %u value(s) but sort has %u.", s->search_after->n, s->n_sort);
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "search_after has %u value(s) but sort has %u.",
+                       s->search_after->n, s->n_sort);
     }
     if (s->collapse.field.p != NULL && r->shard->scroll) {
         return err_set(r->em, ERR_SEARCH, "cannot use `collapse` in a scroll context");
@@ -159,7 +168,8 @@ static enum err check_combinations(const struct run *r)
         return err_set(r->em, ERR_SEARCH, "[stored_fields] cannot be disabled if [_source] is requested");
     }
     if (s->stored_none && s->n_fields > 0) {
-        return err_set(r->em, ERR_SEARCH, "[stored_fields] cannot be disabled when using the [fields] option");
+        return err_set(r->em, ERR_SEARCH,
+                       "[stored_fields] cannot be disabled when using the [fields] option");
     }
     return ERR_OK;
 }
@@ -173,11 +183,13 @@ static enum err collapse_field(const struct run *r, const struct field **out)
     }
     const struct field *f = mapping_field(r->shard->view->mapping, name);
     if (f == NULL) {
-        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "no mapping found for `%.*s` in order to collapse on", STR_ARG(name));
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "no mapping found for `%.*s` in order to collapse on",
+                       STR_ARG(name));
     }
     bool fits = f->type == FT_KEYWORD || field_type_is_numeric(f->type);
     if (!fits || !f->doc_values) {
-        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "collapse is not supported for the field [%.*s] of the type [%s]", STR_ARG(name),
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT,
+                       "collapse is not supported for the field [%.*s] of the type [%s]", STR_ARG(name),
                        field_type_name(f->type));
     }
     *out = f;
@@ -187,7 +199,9 @@ static enum err collapse_field(const struct run *r, const struct field **out)
 static enum err prepare_sort(struct run *r)
 {
     const struct search_source *s = r->source;
-    return s->n_sort > 0 && !sorted_by_score_only(s) ? sort_plan_new(&r->sort, &r->cx, s->sort, s->n_sort, r->em) : ERR_OK;
+    return s->n_sort > 0 && !sorted_by_score_only(s)
+               ? sort_plan_new(&r->sort, &r->cx, s->sort, s->n_sort, r->em)
+               : ERR_OK;
 }
 
 static enum err prepare_top(struct run *r)
@@ -208,7 +222,8 @@ static enum err prepare_top(struct run *r)
     }
     struct top_docs_opts o = {.k = (uint32_t)k,
                               .sort = r->sort,
-                              .want_scores = s->track_scores || (r->sort != NULL && sort_plan_shows_scores(r->sort)),
+                              .want_scores =
+                                  s->track_scores || (r->sort != NULL && sort_plan_shows_scores(r->sort)),
                               .after = s->search_after,
                               .after_doc = r->shard->after_doc,
                               .group = group,
@@ -222,18 +237,22 @@ static void choose_need(struct run *r)
     const struct search_source *s = r->source;
     bool by_score = r->top != NULL && r->sort == NULL;
     bool scores = by_score || s->has_min_score || (r->top != NULL && s->track_scores)
-                  || (r->sort != NULL && r->top != NULL && sort_plan_needs_scores(r->sort)) || (r->aggs != NULL && r->aggs->needs_scores);
-    bool may_skip = by_score && !s->has_min_score && r->aggs == NULL && s->collapse.field.p == NULL && s->terminate_after == 0
-                    && s->post_filter == NULL && (r->threshold < INT32_MAX || r->known_hits >= 0);
-    r->cx.weight.unasked_scores = r->sort != NULL && sort_plan_needs_scores(r->sort) && !sort_plan_shows_scores(r->sort)
-                                  && !s->has_min_score && !s->track_scores && (r->aggs == NULL || !r->aggs->needs_scores);
+                  || (r->sort != NULL && r->top != NULL && sort_plan_needs_scores(r->sort))
+                  || (r->aggs != NULL && r->aggs->needs_scores);
+    bool may_skip = by_score && !s->has_min_score && r->aggs == NULL && s->collapse.field.p == NULL
+                    && s->terminate_after == 0 && s->post_filter == NULL
+                    && (r->threshold < INT32_MAX || r->known_hits >= 0);
+    r->cx.weight.unasked_scores = r->sort != NULL && sort_plan_needs_scores(r->sort)
+                                  && !sort_plan_shows_scores(r->sort) && !s->has_min_score && !s->track_scores
+                                  && (r->aggs == NULL || !r->aggs->needs_scores);
     r->need = !scores ? NEED_NO_SCORES : may_skip ? NEED_TOP_SCORES : NEED_SCORES;
 }
 
 static int64_t count_without_visiting(const struct run *r)
 {
     const struct search_source *s = r->source;
-    if (s->post_filter != NULL || s->has_min_score || s->terminate_after != 0 || s->collapse.field.p != NULL) {
+    if (s->post_filter != NULL || s->has_min_score || s->terminate_after != 0
+        || s->collapse.field.p != NULL) {
         return -1;
     }
     int64_t sum = 0;
@@ -306,7 +325,8 @@ static enum err prepare(struct run *r)
     if (e == ERR_OK && s->agg_spec != NULL) {
         /* Aggregations ask the weight for global and filtered documents: it is made with them in mind. */
         const struct weight *all;
-        e = weight_new(&all, &r->cx.weight, r->query, aggs_need_scores(s->agg_spec) ? NEED_SCORES : NEED_NO_SCORES, r->em);
+        e = weight_new(&all, &r->cx.weight, r->query,
+                       aggs_need_scores(s->agg_spec) ? NEED_SCORES : NEED_NO_SCORES, r->em);
         if (e == ERR_OK) {
             e = aggs_collector_new(&r->aggs, s->agg_spec, &r->cx, all, r->em);
         }
@@ -326,7 +346,8 @@ static bool should_stop(struct run *r)
     if (r->shard->cancelled != NULL && r->shard->cancelled(r->shard->self)) {
         r->done = true;
     }
-    if (r->source->timeout_ms >= 0 && r->shard->clock != NULL && r->shard->clock->mono_ns(r->shard->clock->self) > r->deadline_ns) {
+    if (r->source->timeout_ms >= 0 && r->shard->clock != NULL
+        && r->shard->clock->mono_ns(r->shard->clock->self) > r->deadline_ns) {
         r->timed_out = r->done = true;
     }
     return r->done;
@@ -366,7 +387,8 @@ static void take(struct run *r, doc_id doc)
         }
     }
     if (r->post_bits == NULL || bits_test(r->post_bits, doc)) {
-        bool enough = r->source->terminate_after != 0 && !r->paged && r->collected++ >= r->source->terminate_after;
+        bool enough =
+            r->source->terminate_after != 0 && !r->paged && r->collected++ >= r->source->terminate_after;
         if (enough || r->page_left == 0) {
             r->terminated = r->done = true;
             return;
@@ -391,7 +413,8 @@ static void collect_one_by_one(struct run *r)
     float min = -INFINITY;
     bool skips = r->need == NEED_TOP_SCORES && s->ops->min_score != NULL;
     doc_id first = r->page_start > r->leaf->base ? r->page_start - r->leaf->base : 0;
-    for (doc_id d = first > 0 ? s->ops->seek(s, first) : s->ops->next(s); d != DOC_END && !r->done; d = s->ops->next(s)) {
+    for (doc_id d = first > 0 ? s->ops->seek(s, first) : s->ops->next(s); d != DOC_END && !r->done;
+         d = s->ops->next(s)) {
         if (!leaf_live(r->leaf, d) || !scorer_accepts(s)) {
             continue;
         }
@@ -446,7 +469,8 @@ static bool by_doc_order(const struct run *r)
 {
     const struct query *q = r->query;
     if (sorted_by_score_only(r->source)) {
-        return r->source->n_rescore == 0 && (q->kind == Q_MATCH_ALL || q->kind == Q_CONSTANT) && q->boost == 1;
+        return r->source->n_rescore == 0 && (q->kind == Q_MATCH_ALL || q->kind == Q_CONSTANT)
+               && q->boost == 1;
     }
     return r->source->n_sort == 1 && r->source->sort[0].kind == SORT_DOC && !r->source->sort[0].descending;
 }
@@ -472,8 +496,8 @@ static enum err search_leaf(struct run *r)
     if (r->need == NEED_TOP_SCORES && r->skipping && r->scorer->ops->min_score != NULL) {
         r->scorer->ops->min_score(r->scorer, top_docs_min(r->top));
     }
-    bool windows = r->top == NULL && r->need == NEED_NO_SCORES && r->source->terminate_after == 0 && r->scorer->ops->fill != NULL
-                   && (r->post_bits == NULL || r->aggs == NULL);
+    bool windows = r->top == NULL && r->need == NEED_NO_SCORES && r->source->terminate_after == 0
+                   && r->scorer->ops->fill != NULL && (r->post_bits == NULL || r->aggs == NULL);
     if (windows) {
         collect_windows(r);
     } else {
@@ -485,7 +509,8 @@ static enum err search_leaf(struct run *r)
 /* Nothing to find out by visiting: no documents wanted, total known, no aggregations. */
 static bool nothing_to_visit(const struct run *r)
 {
-    return r->aggs == NULL && r->top == NULL && (r->known_hits >= 0 || r->source->track_total == TRACK_TOTAL_DISABLED)
+    return r->aggs == NULL && r->top == NULL
+           && (r->known_hits >= 0 || r->source->track_total == TRACK_TOTAL_DISABLED)
            && !r->source->has_min_score;
 }
 
@@ -510,7 +535,8 @@ static enum err collect(struct run *r)
         if (r->page_start > 0 && r->leaf->base + r->leaf->doc_count <= r->page_start) {
             continue;
         }
-        if (r->source->terminate_after != 0 && r->collected >= r->source->terminate_after) { /* a new segment is not begun */
+        if (r->source->terminate_after != 0
+            && r->collected >= r->source->terminate_after) { /* a new segment is not begun */
             r->terminated = true;
             return ERR_OK;
         }
@@ -635,7 +661,10 @@ static enum err finish(struct run *r, struct query_result *out)
 {
     const struct search_source *s = r->source;
     enum err e = ERR_OK;
-    *out = (struct query_result){.slot = r->shard->slot, .max_score = NAN, .timed_out = r->timed_out, .terminated_early = r->terminated,
+    *out = (struct query_result){.slot = r->shard->slot,
+                                 .max_score = NAN,
+                                 .timed_out = r->timed_out,
+                                 .terminated_early = r->terminated,
                                  .limited = r->paged};
     set_total(r, out);
     if (r->top != NULL) {
@@ -650,7 +679,8 @@ static enum err finish(struct run *r, struct query_result *out)
     }
     if (e == ERR_OK && out->n > 0 && r->sort == NULL && s->collapse.field.p == NULL) {
         out->max_score = out->docs[0].score;
-    } else if (e == ERR_OK && r->top != NULL && r->hits > 0 && s->track_scores && s->collapse.field.p == NULL) {
+    } else if (e == ERR_OK && r->top != NULL && r->hits > 0 && s->track_scores
+               && s->collapse.field.p == NULL) {
         out->max_score = r->best;
     }
     struct buf b;
@@ -673,11 +703,16 @@ static bool suggest_only(const struct search_source *s)
     return s->suggest_spec != NULL && s->query == NULL && s->agg_spec == NULL && s->search_after == NULL;
 }
 
-enum err search_query_phase(struct query_result *out, const struct search_shard *shard, const struct search_source *source,
-                            struct arena *arena, struct errmsg *em)
+enum err search_query_phase(struct query_result *out, const struct search_shard *shard,
+                            const struct search_source *source, struct arena *arena, struct errmsg *em)
 {
     struct errmsg own;
-    struct run r = {.shard = shard, .source = source, .arena = arena, .em = em != NULL ? em : &own, .known_hits = -1, .best = -INFINITY};
+    struct run r = {.shard = shard,
+                    .source = source,
+                    .arena = arena,
+                    .em = em != NULL ? em : &own,
+                    .known_hits = -1,
+                    .best = -INFINITY};
     err_clear(r.em);
     if (source->timeout_ms >= 0 && shard->clock != NULL) {
         r.deadline_ns = shard->clock->mono_ns(shard->clock->self) + source->timeout_ms * 1000000;

@@ -117,5 +117,6 @@ enum err query_result_decode(struct query_result *r, struct str bytes, struct ar
     r->aggs = keep(&in, arena);
     r->suggest = keep(&in, arena);
     r->profile = keep(&in, arena);
-    return in.bad || bytes_left(&in) != 0 ? err_set(em, ERR_CORRUPT, "a query result cannot be read") : ERR_OK;
+    return in.bad || bytes_left(&in) != 0 ? err_set(em, ERR_CORRUPT, "a query result cannot be read")
+                                          : ERR_OK;
 }

@@ -2,7 +2,8 @@
 
 #include "engine/query/script_use.h"
 
-static enum err run_one(struct fetch *f, struct fetch_hit *h, const struct script_field *s, struct json *out, struct errmsg *em)
+static enum err run_one(struct fetch *f, struct fetch_hit *h, const struct script_field *s, struct json *out,
+                        struct errmsg *em)
 {
     const struct script *script;
     struct script_docs *docs;

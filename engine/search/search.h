@@ -26,21 +26,22 @@ struct search_shard {
     struct script_cache *scripts;          /* may be NULL: compiled per request */
     const struct str *alias_filters;       /* JSON texts, any of which must match; 0 of them: no filter */
     uint32_t n_alias_filters;
-    float index_boost;                     /* of indices_boost; 1 */
+    float index_boost; /* of indices_boost; 1 */
     int64_t now_ms;
-    const struct search_stats *stats;      /* dfs; NULL: the shard's own */
+    const struct search_stats *stats; /* dfs; NULL: the shard's own */
     bool scroll;
-    const struct top_doc *after_doc;       /* scroll: only documents behind this one; NULL: from the start */
-    uint32_t index_shards, index_shard; /* how many shards of its index are asked, and which of these it is: for slices */
+    const struct top_doc *after_doc; /* scroll: only documents behind this one; NULL: from the start */
+    uint32_t index_shards,
+        index_shard; /* how many shards of its index are asked, and which of these it is: for slices */
     bool allow_partial;
-    int64_t max_buckets;                   /* search.max_buckets; 0: the default */
-    bool refuse_expensive;                 /* search.allow_expensive_queries is false */
-    uint32_t n_shards;                     /* of the whole request: 1 lets the shard skip what only a reduce needs */
-    const struct clock *clock;             /* for time-outs; NULL: they do not apply */
+    int64_t max_buckets;       /* search.max_buckets; 0: the default */
+    bool refuse_expensive;     /* search.allow_expensive_queries is false */
+    uint32_t n_shards;         /* of the whole request: 1 lets the shard skip what only a reduce needs */
+    const struct clock *clock; /* for time-outs; NULL: they do not apply */
     bool (*cancelled)(void *self);
     void *self;
-    enum err (*lookup_terms)(void *self, const struct json *lookup, struct arena *arena, const struct json **values,
-                             struct errmsg *em);
+    enum err (*lookup_terms)(void *self, const struct json *lookup, struct arena *arena,
+                             const struct json **values, struct errmsg *em);
 };
 
 enum sort_value_kind { SV_NULL, SV_LONG, SV_DOUBLE, SV_FLOAT /* d, printed as a float */, SV_STR, SV_BOOL };
@@ -54,9 +55,9 @@ struct sort_value {
 };
 
 struct top_doc {
-    uint32_t doc;   /* in the view */
-    uint32_t slot;  /* of its shard */
-    float score;    /* NaN when not computed */
+    uint32_t doc;                  /* in the view */
+    uint32_t slot;                 /* of its shard */
+    float score;                   /* NaN when not computed */
     const struct sort_value *sort; /* one a sort key; NULL when sorted by score */
     struct sort_value collapse;    /* the group's value, when collapsing */
 };
@@ -72,28 +73,31 @@ struct query_result {
     enum total_relation relation;
     float max_score; /* NaN: none */
     bool timed_out, terminated_early;
-    bool first_key_refused; /* of a failed phase: it was the first sort key, which several shards are asked about beforehand */
-    bool limited; /* it would have stopped at a page's end, and tells whether it did */
+    bool
+        first_key_refused; /* of a failed phase: it was the first sort key, which several shards are asked about beforehand */
+    bool limited;       /* it would have stopped at a page's end, and tells whether it did */
     struct str aggs;    /* byte form of the partial aggregations; n == 0: none */
     struct str suggest; /* likewise */
     struct str profile; /* JSON text; n == 0: none */
 };
 
 /* The query phase. The result lives in `arena`. Field-dependent errors of the request are ERR_QUERY_SHARD and the like. */
-enum err search_query_phase(struct query_result *out, const struct search_shard *shard, const struct search_source *source,
-                            struct arena *arena, struct errmsg *em);
+enum err search_query_phase(struct query_result *out, const struct search_shard *shard,
+                            const struct search_source *source, struct arena *arena, struct errmsg *em);
 
 /* The fetch phase: hits[i] becomes the JSON object of docs[i], in `arena`. `index_of_hit` names the index in every hit. */
-enum err search_fetch_phase(struct str *hits, const struct search_shard *shard, const struct search_source *source,
-                            const struct top_doc *docs, uint32_t n, struct arena *arena, struct errmsg *em);
+enum err search_fetch_phase(struct str *hits, const struct search_shard *shard,
+                            const struct search_source *source, const struct top_doc *docs, uint32_t n,
+                            struct arena *arena, struct errmsg *em);
 
 /* The stored fields named (patterns) of one document, as the object under "fields"; n == 0 in *out: none. */
 struct engine_doc;
-enum err stored_fields_json(const struct view *v, const struct engine_doc *doc, const struct str *names, uint32_t n_names,
-                            struct arena *arena, struct str *out, struct errmsg *em);
+enum err stored_fields_json(const struct view *v, const struct engine_doc *doc, const struct str *names,
+                            uint32_t n_names, struct arena *arena, struct str *out, struct errmsg *em);
 
 void query_result_encode(const struct query_result *r, struct buf *out);
-enum err query_result_decode(struct query_result *r, struct str bytes, struct arena *arena, struct errmsg *em);
+enum err query_result_decode(struct query_result *r, struct str bytes, struct arena *arena,
+                             struct errmsg *em);
 
 /* Collectors beside the top documents (aggregations) see every matching live document of a segment, in order. */
 struct doc_collector {
@@ -116,8 +120,8 @@ struct search_context {
     const struct field *nested;   /* the nested object that the hits are of; NULL: root documents */
     struct arena *arena;
 };
-enum err search_context_init(struct search_context *cx, const struct search_shard *shard, const struct search_source *source,
-                             struct arena *arena, struct errmsg *em);
+enum err search_context_init(struct search_context *cx, const struct search_shard *shard,
+                             const struct search_source *source, struct arena *arena, struct errmsg *em);
 /* Puts what belongs to the request's slice of this shard around *q (slice_filter.c). */
 enum err search_add_slice(const struct query **q, const struct search_context *cx, struct errmsg *em);
 /* Runs a sub-search over the documents that `filter` (bits per leaf, NULL: all) lets through; used by inner hits. */
@@ -125,12 +129,13 @@ enum err search_add_slice(const struct query **q, const struct search_context *c
 /* ---- sorting (sort.c) ------------------------------------------------------------------------------------------- */
 
 struct sort_plan; /* the sort keys bound to a view */
-enum err sort_plan_new(struct sort_plan **out, const struct search_context *cx, const struct sort_spec *specs, uint32_t n,
-                       struct errmsg *em);
+enum err sort_plan_new(struct sort_plan **out, const struct search_context *cx, const struct sort_spec *specs,
+                       uint32_t n, struct errmsg *em);
 bool sort_plan_needs_scores(const struct sort_plan *p);
 bool sort_plan_shows_scores(const struct sort_plan *p);
 /* A comparison of two rows of values under the specs; documents' ties are the caller's. Used by shards and by reduce. */
-int sort_values_cmp(const struct sort_spec *specs, uint32_t n, const struct sort_value *a, const struct sort_value *b);
+int sort_values_cmp(const struct sort_spec *specs, uint32_t n, const struct sort_value *a,
+                    const struct sort_value *b);
 /* A sort value as the response prints it. */
 void sort_value_write(const struct sort_value *v, struct jsonw *w);
 

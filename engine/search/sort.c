@@ -11,7 +11,8 @@
 
 static bool is_text_type(enum field_type t)
 {
-    return t == FT_KEYWORD || t == FT_CONSTANT_KEYWORD || t == FT_IP || t == FT_META_ID || t == FT_META_INDEX || t == FT_META_TYPE;
+    return t == FT_KEYWORD || t == FT_CONSTANT_KEYWORD || t == FT_IP || t == FT_META_ID || t == FT_META_INDEX
+           || t == FT_META_TYPE;
 }
 
 /* Text sorts by its terms, where they are kept by document. */
@@ -22,8 +23,8 @@ static bool has_text_column(const struct field *f)
 
 static bool has_num_column(enum field_type t)
 {
-    return field_type_is_numeric(t) || t == FT_BOOLEAN || t == FT_DATE || t == FT_DATE_NANOS || t == FT_META_SEQ_NO
-           || t == FT_TOKEN_COUNT;
+    return field_type_is_numeric(t) || t == FT_BOOLEAN || t == FT_DATE || t == FT_DATE_NANOS
+           || t == FT_META_SEQ_NO || t == FT_TOKEN_COUNT;
 }
 
 static enum field_type type_of_name(struct str name)
@@ -92,7 +93,8 @@ enum err sort_plan_check_missing(const struct sort_plan *p, struct errmsg *em)
     return ERR_OK;
 }
 
-static enum err bind_unmapped(const struct search_context *cx, struct sort_key *k, enum field_type *t, struct errmsg *em)
+static enum err bind_unmapped(const struct search_context *cx, struct sort_key *k, enum field_type *t,
+                              struct errmsg *em)
 {
     const struct sort_spec *s = k->spec;
     if (s->unmapped_type.p == NULL) {
@@ -102,30 +104,37 @@ static enum err bind_unmapped(const struct search_context *cx, struct sort_key *
     }
     *t = type_of_name(s->unmapped_type);
     if (*t == FT_ALIAS) {
-        return err_set(em, ERR_MAPPER_PARSING, "The [path] property must be specified for field [__anonymous_].");
+        return err_set(em, ERR_MAPPER_PARSING,
+                       "The [path] property must be specified for field [__anonymous_].");
     }
     if (*t >= FT_INTEGER_RANGE && *t <= FT_IP_RANGE) { /* nothing is there: any texts will do */
         *t = FT_KEYWORD;
     }
     if ((!is_text_type(*t) && !has_num_column(*t)) || *t >= FT_META_ID) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "No mapper found for type [%.*s]", STR_ARG(s->unmapped_type));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "No mapper found for type [%.*s]",
+                       STR_ARG(s->unmapped_type));
     }
     return ERR_OK;
 }
 
-static enum err refuse_field(const struct search_context *cx, const struct sort_spec *s, const struct field *f, struct errmsg *em)
+static enum err refuse_field(const struct search_context *cx, const struct sort_spec *s,
+                             const struct field *f, struct errmsg *em)
 {
     if (f->type == FT_TEXT && !f->fielddata) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Text fields are not optimised for operations that require per-document field data like aggregations and "
-                       "sorting, so these operations are disabled by default. Please use a keyword field instead. Alternatively, set "
-                       "fielddata=true on [%.*s] in order to load field data by uninverting the inverted index. Note that this can use "
+                       "Text fields are not optimised for operations that require per-document field data "
+                       "like aggregations and "
+                       "sorting, so these operations are disabled by default. Please use a keyword field "
+                       "instead. Alternatively, set "
+                       "fielddata=true on [%.*s] in order to load field data by uninverting the inverted "
+                       "index. Note that this can use "
                        "significant memory.",
                        STR_ARG(s->field));
     }
     if (f->type == FT_GEO_POINT) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "can't sort on geo_point field without using specific sorting feature, like geo_distance");
+        return err_set(
+            em, ERR_ILLEGAL_ARGUMENT,
+            "can't sort on geo_point field without using specific sorting feature, like geo_distance");
     }
     if (f->type == FT_OBJECT || f->type == FT_NESTED || f->type == FT_META_NESTED_PATH) {
         err_set(em, ERR_QUERY_SHARD, "No mapping found for [%.*s] in order to sort on", STR_ARG(s->field));
@@ -133,31 +142,36 @@ static enum err refuse_field(const struct search_context *cx, const struct sort_
         return ERR_QUERY_SHARD;
     }
     return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                   "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type [%s]. Use doc values instead.",
+                   "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type [%s]. "
+                   "Use doc values instead.",
                    STR_ARG(s->field), field_type_name(f->type));
 }
 
 static bool is_number(enum field_type t)
 {
-    return field_type_is_numeric(t) || t == FT_BOOLEAN || t == FT_DATE || t == FT_DATE_NANOS || t == FT_META_SEQ_NO || t == FT_TOKEN_COUNT;
+    return field_type_is_numeric(t) || t == FT_BOOLEAN || t == FT_DATE || t == FT_DATE_NANOS
+           || t == FT_META_SEQ_NO || t == FT_TOKEN_COUNT;
 }
 
 /* Modes and types that only numbers have. */
-static enum err check_number_options(const struct search_context *cx, const struct sort_key *k, enum field_type t, struct errmsg *em)
+static enum err check_number_options(const struct search_context *cx, const struct sort_key *k,
+                                     enum field_type t, struct errmsg *em)
 {
     const struct sort_spec *s = k->spec;
     if (is_number(t) || (t < FT_META_ID && k->field != NULL && !k->field->doc_values && t != FT_TEXT)) {
         bool is_date = t == FT_DATE || t == FT_DATE_NANOS;
-        return str_is(s->numeric_type, "date_nanos") && is_number(t) && !is_date
-                   ? err_set(em, ERR_ILLEGAL_ARGUMENT, "trying to convert a known date time formatter to a nanosecond one, wrong field used?")
-                   : ERR_OK;
+        return str_is(s->numeric_type, "date_nanos") && is_number(t) && !is_date ? err_set(
+                   em, ERR_ILLEGAL_ARGUMENT,
+                   "trying to convert a known date time formatter to a nanosecond one, wrong field used?")
+                                                                                 : ERR_OK;
     }
     bool extreme = s->mode == SORT_MODE_DEFAULT || s->mode == SORT_MODE_MIN || s->mode == SORT_MODE_MAX;
     if (extreme && s->numeric_type.p == NULL) {
         return ERR_OK;
     }
     if (extreme) {
-        err_set(em, ERR_QUERY_SHARD, "[numeric_type] option cannot be set on a non-numeric field, got %s", field_type_name(t));
+        err_set(em, ERR_QUERY_SHARD, "[numeric_type] option cannot be set on a non-numeric field, got %s",
+                field_type_name(t));
     } else {
         err_set(em, ERR_QUERY_SHARD, "we only support AVG, MEDIAN and SUM on number based fields");
     }
@@ -176,14 +190,16 @@ static enum err bind_field(const struct search_context *cx, struct sort_key *k, 
             return e;
         }
     }
-    bool loaded = k->field == NULL || ((t != FT_TEXT || k->field->fielddata) && t != FT_OBJECT && t != FT_NESTED && t < FT_META_ID)
-                  || t == FT_META_TYPE || t == FT_META_ID || t == FT_META_INDEX || t == FT_META_SEQ_NO;
+    bool loaded =
+        k->field == NULL
+        || ((t != FT_TEXT || k->field->fielddata) && t != FT_OBJECT && t != FT_NESTED && t < FT_META_ID)
+        || t == FT_META_TYPE || t == FT_META_ID || t == FT_META_INDEX || t == FT_META_SEQ_NO;
     enum err e = loaded ? check_number_options(cx, k, t, em) : ERR_OK;
     if (e != ERR_OK) {
         return e;
     }
     if (k->field != NULL && !has_text_column(k->field)
-               && ((!is_text_type(t) && !has_num_column(t)) || (!k->field->doc_values && t < FT_META_ID))) {
+        && ((!is_text_type(t) && !has_num_column(t)) || (!k->field->doc_values && t < FT_META_ID))) {
         return refuse_field(cx, s, k->field, em);
     }
     k->is_id = t == FT_META_ID;
@@ -208,12 +224,15 @@ static enum err bind_geo(const struct search_context *cx, struct sort_key *k, st
     const struct sort_spec *s = k->spec;
     k->is_geo = k->floating = true;
     k->field = mapping_field(cx->shard->view->mapping, s->field);
-    k->missing_num = num_from_double(INFINITY); /* a document without a place is farthest, whatever the direction */
+    k->missing_num =
+        num_from_double(INFINITY); /* a document without a place is farthest, whatever the direction */
     if (k->field == NULL && !s->ignore_unmapped) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to find mapper for [%.*s] for geo distance based sort", STR_ARG(s->field));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "failed to find mapper for [%.*s] for geo distance based sort", STR_ARG(s->field));
     }
     if (k->field != NULL && k->field->type != FT_GEO_POINT) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "unable to apply geo distance sort to field [%.*s] of type [%s]", STR_ARG(s->field),
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "unable to apply geo distance sort to field [%.*s] of type [%s]", STR_ARG(s->field),
                        field_type_name(k->field->type));
     }
     for (uint32_t i = 0; i < s->n_points && !s->lenient_points; i++) {
@@ -222,8 +241,8 @@ static enum err bind_geo(const struct search_context *cx, struct sort_key *k, st
             struct buf text;
             buf_init(&text, NULL, 64);
             num_put_double(&text, lat ? s->lats[i] : s->lons[i]);
-            err_set(em, ERR_PARSE, "illegal %s value [%.*s] for [GeoDistanceSort] for field [%.*s].", lat ? "latitude" : "longitude",
-                    STR_ARG(buf_view(&text)), STR_ARG(s->field));
+            err_set(em, ERR_PARSE, "illegal %s value [%.*s] for [GeoDistanceSort] for field [%.*s].",
+                    lat ? "latitude" : "longitude", STR_ARG(buf_view(&text)), STR_ARG(s->field));
             buf_fini(&text);
             return ERR_PARSE;
         }
@@ -231,7 +250,8 @@ static enum err bind_geo(const struct search_context *cx, struct sort_key *k, st
     return ERR_OK;
 }
 
-static enum err bind_key(const struct search_context *cx, struct sort_key *k, struct sort_plan *p, struct errmsg *em)
+static enum err bind_key(const struct search_context *cx, struct sort_key *k, struct sort_plan *p,
+                         struct errmsg *em)
 {
     const struct sort_spec *s = k->spec;
     k->mode = s->mode != SORT_MODE_DEFAULT ? s->mode : s->descending ? SORT_MODE_MAX : SORT_MODE_MIN;
@@ -256,8 +276,8 @@ static enum err bind_key(const struct search_context *cx, struct sort_key *k, st
     return ERR_OK;
 }
 
-enum err sort_plan_new(struct sort_plan **out, const struct search_context *cx, const struct sort_spec *specs, uint32_t n,
-                       struct errmsg *em)
+enum err sort_plan_new(struct sort_plan **out, const struct search_context *cx, const struct sort_spec *specs,
+                       uint32_t n, struct errmsg *em)
 {
     struct sort_plan *p = ARENA_NEW(cx->arena, struct sort_plan);
     struct sort_key *keys = ARENA_ARRAY(cx->arena, struct sort_key, n);
@@ -306,7 +326,8 @@ bool sort_plan_shows_scores(const struct sort_plan *p)
     return p->shows_scores;
 }
 
-enum err sort_plan_leaf(struct sort_plan *p, const struct leaf *leaf, struct scorer *scorer, struct errmsg *em)
+enum err sort_plan_leaf(struct sort_plan *p, const struct leaf *leaf, struct scorer *scorer,
+                        struct errmsg *em)
 {
     p->leaf = leaf;
     p->scorer = scorer;
@@ -371,7 +392,9 @@ static int64_t pick_long(enum sort_mode mode, const struct num_column *c, uint64
         return mode == SORT_MODE_AVG && n > 1 ? (int64_t)floor((double)sum / n + 0.5) : sum;
     case SORT_MODE_MEDIAN: {
         int64_t high = num_column_value(c, first + n / 2);
-        return n % 2 == 0 ? (int64_t)floor(((double)num_column_value(c, first + n / 2 - 1) + (double)high) / 2.0 + 0.5) : high;
+        return n % 2 == 0 ? (int64_t)floor(
+                   ((double)num_column_value(c, first + n / 2 - 1) + (double)high) / 2.0 + 0.5)
+                          : high;
     }
     default:
         return num_column_value(c, first);
@@ -413,7 +436,9 @@ static int64_t distance(const struct sort_key *k, doc_id doc)
     }
     if (total == 1) {
         struct geo_point g = geo_unpack(num_column_value(&k->nums, first));
-        return num_from_double(geo_distance(s->plane ? GEO_PLANE : GEO_ARC, s->lats[0], s->lons[0], g.lat, g.lon) / s->unit_metres);
+        return num_from_double(
+            geo_distance(s->plane ? GEO_PLANE : GEO_ARC, s->lats[0], s->lons[0], g.lat, g.lon)
+            / s->unit_metres);
     }
     double few[FEW] = {0}, *v = total <= FEW ? few : malloc(total * sizeof(double));
     if (v == NULL) {
@@ -423,7 +448,8 @@ static int64_t distance(const struct sort_key *k, doc_id doc)
     for (uint32_t i = 0; i < n; i++) {
         struct geo_point g = geo_unpack(num_column_value(&k->nums, first + i));
         for (uint32_t j = 0; j < s->n_points; j++) {
-            double metres = geo_distance(s->plane ? GEO_PLANE : GEO_ARC, s->lats[j], s->lons[j], g.lat, g.lon);
+            double metres =
+                geo_distance(s->plane ? GEO_PLANE : GEO_ARC, s->lats[j], s->lons[j], g.lat, g.lon);
             v[at++] = metres / s->unit_metres;
         }
     }
@@ -443,11 +469,13 @@ bool sort_surely_after(const struct sort_plan *p, doc_id doc, const struct sort_
     const struct sort_key *k = &p->keys[0];
     const struct sort_spec *s = k->spec;
     uint64_t first;
-    if (!k->is_geo || s->descending || s->n_points != 1 || k->nested != NULL || num_column_seek(&k->nums, doc, &first) != 1) {
+    if (!k->is_geo || s->descending || s->n_points != 1 || k->nested != NULL
+        || num_column_seek(&k->nums, doc, &first) != 1) {
         return false;
     }
     double lat = geo_unpack(num_column_value(&k->nums, first)).lat;
-    return fabs(lat - s->lats[0]) * (METRES_PER_DEGREE * 0.999) - 1.0 > num_to_double(bound->num) * s->unit_metres;
+    return fabs(lat - s->lats[0]) * (METRES_PER_DEGREE * 0.999) - 1.0
+           > num_to_double(bound->num) * s->unit_metres;
 }
 
 /* numeric_type: dates as nanoseconds or milliseconds, whole numbers as fractions and back. */
@@ -461,7 +489,8 @@ int64_t sort_cast(const struct sort_key *k, int64_t v)
     if (str_is(t, "date") && from == FT_DATE_NANOS) {
         return v / 1000000;
     }
-    if ((str_is(t, "long") || str_is(t, "date")) && (from == FT_DOUBLE || from == FT_FLOAT || from == FT_HALF_FLOAT || from == FT_SCALED_FLOAT)) {
+    if ((str_is(t, "long") || str_is(t, "date"))
+        && (from == FT_DOUBLE || from == FT_FLOAT || from == FT_HALF_FLOAT || from == FT_SCALED_FLOAT)) {
         return (int64_t)field_num_to_double(k->field, v);
     }
     return v;
@@ -576,7 +605,8 @@ int sort_cell_cmp(struct sort_plan *p, uint32_t i, struct sort_cell *a, struct s
     return k->spec->descending ? -c : c;
 }
 
-bool sort_cell_value(const struct sort_plan *p, uint32_t i, const struct sort_cell *c, struct arena *arena, struct sort_value *out)
+bool sort_cell_value(const struct sort_plan *p, uint32_t i, const struct sort_cell *c, struct arena *arena,
+                     struct sort_value *out)
 {
     const struct sort_key *k = &p->keys[i];
     if (k->is_text) {
@@ -606,7 +636,8 @@ bool sort_cell_value(const struct sort_plan *p, uint32_t i, const struct sort_ce
     return true;
 }
 
-bool sort_cell_of_value(const struct sort_plan *p, uint32_t i, const struct sort_value *v, struct sort_cell *out)
+bool sort_cell_of_value(const struct sort_plan *p, uint32_t i, const struct sort_value *v,
+                        struct sort_cell *out)
 {
     const struct sort_key *k = &p->keys[i];
     out->leaf = UINT32_MAX;
@@ -629,17 +660,22 @@ bool sort_cell_of_value(const struct sort_plan *p, uint32_t i, const struct sort
 static bool parse_date_value(const struct sort_key *k, struct str text, int64_t *out)
 {
     struct instant t;
-    if (k->field == NULL || (k->field->type != FT_DATE && k->field->type != FT_DATE_NANOS) || k->field->format == NULL
+    if (k->field == NULL || (k->field->type != FT_DATE && k->field->type != FT_DATE_NANOS)
+        || k->field->format == NULL
         || date_parse(k->field->format, text, NULL, DATE_FILL_MIN, &t, NULL) != ERR_OK) {
         return false;
     }
-    return k->field->type == FT_DATE_NANOS ? instant_to_nanos(t, out, NULL) == ERR_OK : (*out = instant_to_ms(t), true);
+    return k->field->type == FT_DATE_NANOS ? instant_to_nanos(t, out, NULL) == ERR_OK
+                                           : (*out = instant_to_ms(t), true);
 }
 
-enum err sort_cell_parse(const struct sort_plan *p, uint32_t i, const struct json *v, struct sort_cell *out, struct errmsg *em)
+enum err sort_cell_parse(const struct sort_plan *p, uint32_t i, const struct json *v, struct sort_cell *out,
+                         struct errmsg *em)
 {
     const struct sort_key *k = &p->keys[i];
-    struct str name = k->spec->kind == SORT_SCORE ? STR("_score") : k->spec->kind == SORT_DOC ? STR("_doc") : k->spec->field;
+    struct str name = k->spec->kind == SORT_SCORE ? STR("_score")
+                      : k->spec->kind == SORT_DOC ? STR("_doc")
+                                                  : k->spec->field;
     struct str text = json_text(v);
     out->leaf = UINT32_MAX;
     out->settled = true;
@@ -649,7 +685,8 @@ enum err sort_cell_parse(const struct sort_plan *p, uint32_t i, const struct jso
         bool is_ip = k->field != NULL && k->field->type == FT_IP;
         if (is_ip && !out->null) {
             if (inet_parse(text, ip, em) != ERR_OK) {
-                return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse search_after value for field [%.*s].", STR_ARG(name));
+                return err_wrap(em, ERR_ILLEGAL_ARGUMENT,
+                                "Failed to parse search_after value for field [%.*s].", STR_ARG(name));
             }
             text = str_mk(ip, 16);
         }
@@ -683,7 +720,8 @@ enum err sort_cell_parse(const struct sort_plan *p, uint32_t i, const struct jso
         return ERR_OK;
     }
     err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(text));
-    return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse search_after value for field [%.*s].", STR_ARG(name));
+    return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse search_after value for field [%.*s].",
+                    STR_ARG(name));
 }
 
 /* ---- values outside the shard ----------------------------------------------------------------------------------------------- */
@@ -701,7 +739,8 @@ static int value_cmp(const struct sort_value *a, const struct sort_value *b)
     return sx < sy ? -1 : sx > sy;
 }
 
-int sort_values_cmp(const struct sort_spec *specs, uint32_t n, const struct sort_value *a, const struct sort_value *b)
+int sort_values_cmp(const struct sort_spec *specs, uint32_t n, const struct sort_value *a,
+                    const struct sort_value *b)
 {
     for (uint32_t i = 0; i < n; i++) {
         bool an = a[i].kind == SV_NULL, bn = b[i].kind == SV_NULL;

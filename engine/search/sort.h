@@ -10,10 +10,10 @@
 
 struct sort_cell {
     int64_t num;
-    uint64_t ord;   /* texts: in segment `leaf` */
-    uint32_t leaf;  /* UINT32_MAX: only `text` counts */
-    bool null;      /* texts: no value */
-    bool settled;   /* texts: `text` has been read */
+    uint64_t ord;  /* texts: in segment `leaf` */
+    uint32_t leaf; /* UINT32_MAX: only `text` counts */
+    bool null;     /* texts: no value */
+    bool settled;  /* texts: `text` has been read */
     struct buf text;
 };
 
@@ -26,11 +26,11 @@ struct sort_key {
     bool is_geo, is_script;
     enum sort_mode mode;
     int64_t missing_num;
-    struct str missing_text; /* p == NULL: none */
+    struct str missing_text;             /* p == NULL: none */
     bool missing_first, missing_refused; /* `missing` is no value of the field */
     const struct script *script;
     struct script_docs *script_docs; /* of the current segment */
-    struct sort_nested *nested; /* NULL: the document's own values */
+    struct sort_nested *nested;      /* NULL: the document's own values */
     /* of the current segment */
     struct num_column nums;
     struct ord_column ords;
@@ -55,7 +55,8 @@ void sort_plan_fini(struct sort_plan *p);
 /* Refuses values of `missing` that do not fit: noticed only once documents are to be sorted. */
 enum err sort_plan_check_missing(const struct sort_plan *p, struct errmsg *em);
 /* A new segment begins. */
-enum err sort_plan_leaf(struct sort_plan *p, const struct leaf *leaf, struct scorer *scorer, struct errmsg *em);
+enum err sort_plan_leaf(struct sort_plan *p, const struct leaf *leaf, struct scorer *scorer,
+                        struct errmsg *em);
 /* The cell of key k for a document of the current segment. A text is left unread: `ord` and `leaf` tell it. */
 void sort_cell_load(struct sort_plan *p, uint32_t k, doc_id doc, struct sort_cell *out);
 /* Reads the text of a cell that may outlive its segment's turn. false: no memory, or corrupt. */
@@ -66,11 +67,14 @@ int sort_cell_cmp(struct sort_plan *p, uint32_t k, struct sort_cell *a, struct s
  * false says nothing. */
 bool sort_surely_after(const struct sort_plan *p, doc_id doc, const struct sort_cell *bound);
 /* The value that the response shows; its text is copied into `arena`. */
-bool sort_cell_value(const struct sort_plan *p, uint32_t k, const struct sort_cell *c, struct arena *arena, struct sort_value *out);
+bool sort_cell_value(const struct sort_plan *p, uint32_t k, const struct sort_cell *c, struct arena *arena,
+                     struct sort_value *out);
 /* A cell from a value that this plan once gave (of a scroll's last document). false: no memory. */
-bool sort_cell_of_value(const struct sort_plan *p, uint32_t k, const struct sort_value *v, struct sort_cell *out);
+bool sort_cell_of_value(const struct sort_plan *p, uint32_t k, const struct sort_value *v,
+                        struct sort_cell *out);
 /* A cell from a value of search_after. ERR_ILLEGAL_ARGUMENT when it does not fit the field. */
-enum err sort_cell_parse(const struct sort_plan *p, uint32_t k, const struct json *v, struct sort_cell *out, struct errmsg *em);
+enum err sort_cell_parse(const struct sort_plan *p, uint32_t k, const struct json *v, struct sort_cell *out,
+                         struct errmsg *em);
 
 /* ---- nested documents' values (sort_nested.c) ---- */
 enum err sort_nested_bind(const struct search_context *cx, struct sort_key *k, struct errmsg *em);
@@ -91,8 +95,10 @@ double sort_fraction(const struct sort_key *k, int64_t v);
 int64_t sort_cast(const struct sort_key *k, int64_t v);
 
 /* ---- scripts (sort_script.c) ---- */
-enum err sort_script_bind(const struct search_context *cx, struct sort_key *k, struct sort_plan *p, struct errmsg *em);
-enum err sort_script_leaf(struct sort_plan *p, struct sort_key *k, const struct leaf *leaf, struct errmsg *em);
+enum err sort_script_bind(const struct search_context *cx, struct sort_key *k, struct sort_plan *p,
+                          struct errmsg *em);
+enum err sort_script_leaf(struct sort_plan *p, struct sort_key *k, const struct leaf *leaf,
+                          struct errmsg *em);
 void sort_script_load(struct sort_plan *p, struct sort_key *k, doc_id doc, struct sort_cell *out);
 
 #endif

@@ -15,7 +15,8 @@ struct nested_level {
 };
 
 struct sort_nested {
-    struct nested_level levels[LEVELS_MAX]; /* outermost first; values are those of the last one's documents */
+    struct nested_level
+        levels[LEVELS_MAX]; /* outermost first; values are those of the last one's documents */
     uint32_t n;
     int32_t max_children;
     const struct field *parent; /* whose documents are sorted; NULL: roots */
@@ -33,7 +34,8 @@ static enum err refuse(const struct search_context *cx, struct errmsg *em, struc
     return ERR_QUERY_SHARD;
 }
 
-static enum err bind_level(const struct search_context *cx, const struct nested_sort_spec *s, struct nested_level *out, struct errmsg *em)
+static enum err bind_level(const struct search_context *cx, const struct nested_sort_spec *s,
+                           struct nested_level *out, struct errmsg *em)
 {
     out->path = mapping_field(cx->shard->view->mapping, s->path);
     if (out->path == NULL || (out->path->type != FT_NESTED && out->path->type != FT_OBJECT)) {
@@ -71,7 +73,8 @@ enum err sort_nested_bind(const struct search_context *cx, struct sort_key *k, s
     n->max_children = s->max_children;
     for (; s != NULL; s = s->inside) {
         if (n->n == LEVELS_MAX) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT, "nested sorts are nested deeper than %d levels", LEVELS_MAX);
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "nested sorts are nested deeper than %d levels",
+                           LEVELS_MAX);
         }
         enum err e = bind_level(cx, s, &n->levels[n->n++], em);
         if (e != ERR_OK) {
@@ -90,7 +93,8 @@ void sort_nested_fini(struct sort_key *k)
 
 /* ---- a segment ------------------------------------------------------------------------------------------------------------------ */
 
-static enum err path_bits(struct sort_nested *n, const struct leaf *leaf, const struct field *path, uint64_t **out, struct errmsg *em)
+static enum err path_bits(struct sort_nested *n, const struct leaf *leaf, const struct field *path,
+                          uint64_t **out, struct errmsg *em)
 {
     const struct seg_field *f = segment_field(leaf->segment, STR("_nested_path"));
     struct term_info t;
@@ -108,7 +112,8 @@ static enum err path_bits(struct sort_nested *n, const struct leaf *leaf, const 
     return ERR_OK;
 }
 
-static enum err apply_filter(struct sort_nested *n, const struct leaf *leaf, const struct weight *filter, uint64_t *bits, struct errmsg *em)
+static enum err apply_filter(struct sort_nested *n, const struct leaf *leaf, const struct weight *filter,
+                             uint64_t *bits, struct errmsg *em)
 {
     struct scorer *s;
     uint64_t *match = ARENA_ARRAY(&n->arena, uint64_t, bits_words(leaf->doc_count));
@@ -143,7 +148,8 @@ enum err sort_nested_leaf(struct sort_key *k, const struct leaf *leaf, struct er
     struct sort_nested *n = k->nested;
     uint64_t *above = NULL, *all_above = NULL;
     enum err e = ERR_OK;
-    if (k->mode == SORT_MODE_MEDIAN) { /* said by the first segment that is searched: without one nobody notices */
+    if (k->mode
+        == SORT_MODE_MEDIAN) { /* said by the first segment that is searched: without one nobody notices */
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Unsupported sort mode: MEDIAN");
     }
     arena_reset(&n->arena);
@@ -251,7 +257,8 @@ static void add_distances(const struct sort_key *k, int64_t packed, struct combi
     const struct sort_spec *s = k->spec;
     struct geo_point g = geo_unpack(packed);
     for (uint32_t j = 0; j < s->n_points; j++) {
-        add_double(c, geo_distance(s->plane ? GEO_PLANE : GEO_ARC, s->lats[j], s->lons[j], g.lat, g.lon) / s->unit_metres);
+        add_double(c, geo_distance(s->plane ? GEO_PLANE : GEO_ARC, s->lats[j], s->lons[j], g.lat, g.lon)
+                          / s->unit_metres);
     }
 }
 

@@ -4,13 +4,15 @@
 
 #include <float.h>
 
-enum err sort_script_bind(const struct search_context *cx, struct sort_key *k, struct sort_plan *p, struct errmsg *em)
+enum err sort_script_bind(const struct search_context *cx, struct sort_key *k, struct sort_plan *p,
+                          struct errmsg *em)
 {
     const struct sort_spec *s = k->spec;
     k->is_script = true;
     k->is_text = s->script_is_string;
     k->floating = !s->script_is_string;
-    enum err e = script_of_form(&cx->query, s->script, s->script_is_string ? SCRIPT_STRING_SORT : SCRIPT_NUMBER_SORT, &k->script, em);
+    enum err e = script_of_form(
+        &cx->query, s->script, s->script_is_string ? SCRIPT_STRING_SORT : SCRIPT_NUMBER_SORT, &k->script, em);
     if (e == ERR_OK && script_needs_score(k->script)) {
         p->needs_scores = true;
     }
@@ -29,7 +31,8 @@ enum err sort_script_leaf(struct sort_plan *p, struct sort_key *k, const struct 
 }
 
 /* One document's value. */
-static enum err run(struct sort_plan *p, struct sort_key *k, doc_id doc, double *d, struct str *text, struct errmsg *em)
+static enum err run(struct sort_plan *p, struct sort_key *k, doc_id doc, double *d, struct str *text,
+                    struct errmsg *em)
 {
     return k->is_text ? script_docs_text(k->script_docs, doc, p->score, text, em)
                       : script_docs_number(k->script_docs, doc, p->score, d, em);
@@ -45,7 +48,8 @@ static void set_text(struct sort_cell *out, struct str text)
 }
 
 /* The nested documents' values, combined as the mode says. */
-static enum err run_nested(struct sort_plan *p, struct sort_key *k, doc_id doc, struct sort_cell *out, struct errmsg *em)
+static enum err run_nested(struct sort_plan *p, struct sort_key *k, doc_id doc, struct sort_cell *out,
+                           struct errmsg *em)
 {
     struct sort_children it = {0};
     double sum = 0, best = 0;

@@ -11,8 +11,10 @@
 
 void search_source_init(struct search_source *s)
 {
-    *s = (struct search_source){
-        .size = SIZE_DEFAULT, .track_total = TRACK_TOTAL_DEFAULT, .timeout_ms = -1, .source = {.enabled = true}};
+    *s = (struct search_source){.size = SIZE_DEFAULT,
+                                .track_total = TRACK_TOTAL_DEFAULT,
+                                .timeout_ms = -1,
+                                .source = {.enabled = true}};
 }
 
 /* What the parsers of single keys share. */
@@ -25,24 +27,26 @@ struct parse {
 
 static enum err unknown_key(const struct parse *p, struct str key, const struct json *v)
 {
-    return jr_fail(p->text, v->off, p->em, "Unknown key for a %s in [%.*s].", json_token_name(v), STR_ARG(key));
+    return jr_fail(p->text, v->off, p->em, "Unknown key for a %s in [%.*s].", json_token_name(v),
+                   STR_ARG(key));
 }
 
 /* ---- _source ------------------------------------------------------------------------------------------------------ */
 
-static enum err pattern_list(const struct json *v, const struct str **out, uint32_t *n, struct str text, struct arena *arena,
-                             struct errmsg *em)
+static enum err pattern_list(const struct json *v, const struct str **out, uint32_t *n, struct str text,
+                             struct arena *arena, struct errmsg *em)
 {
     for (uint32_t i = 0; v->type == JSON_ARRAY && i < v->n; i++) {
         if (v->items[i].type != JSON_STRING) {
-            return jr_fail(text, v->items[i].off, em, "Unknown key for a %s in [null].", json_token_name(&v->items[i]));
+            return jr_fail(text, v->items[i].off, em, "Unknown key for a %s in [null].",
+                           json_token_name(&v->items[i]));
         }
     }
     return jr_strings(v, arena, out, n) ? ERR_OK : err_no_memory(em);
 }
 
-static enum err source_object(struct source_filter *f, const struct json *v, struct str text, struct arena *arena,
-                              struct errmsg *em)
+static enum err source_object(struct source_filter *f, const struct json *v, struct str text,
+                              struct arena *arena, struct errmsg *em)
 {
     for (uint32_t i = 0; i < v->n; i++) {
         struct str key = v->members[i].key;
@@ -50,10 +54,11 @@ static enum err source_object(struct source_filter *f, const struct json *v, str
         bool includes = str_is(key, "includes") || str_is(key, "include");
         bool excludes = str_is(key, "excludes") || str_is(key, "exclude");
         if ((!includes && !excludes) || (val->type != JSON_ARRAY && val->type != JSON_STRING)) {
-            return jr_fail(text, val->off, em, "Unknown key for a %s in [%.*s].", json_token_name(val), STR_ARG(key));
+            return jr_fail(text, val->off, em, "Unknown key for a %s in [%.*s].", json_token_name(val),
+                           STR_ARG(key));
         }
-        enum err e = pattern_list(val, includes ? &f->includes : &f->excludes, includes ? &f->n_includes : &f->n_excludes, text,
-                                  arena, em);
+        enum err e = pattern_list(val, includes ? &f->includes : &f->excludes,
+                                  includes ? &f->n_includes : &f->n_excludes, text, arena, em);
         if (e != ERR_OK) {
             return e;
         }
@@ -61,7 +66,8 @@ static enum err source_object(struct source_filter *f, const struct json *v, str
     return ERR_OK;
 }
 
-enum err source_filter_parse(struct source_filter *f, const struct json *v, struct str text, struct arena *arena, struct errmsg *em)
+enum err source_filter_parse(struct source_filter *f, const struct json *v, struct str text,
+                             struct arena *arena, struct errmsg *em)
 {
     *f = (struct source_filter){.given = true, .enabled = true};
     switch (v->type) {
@@ -74,7 +80,8 @@ enum err source_filter_parse(struct source_filter *f, const struct json *v, stru
     case JSON_OBJECT:
         return source_object(f, v, text, arena, em);
     default:
-        return jr_fail(text, v->off, em, "Expected one of [VALUE_BOOLEAN, START_OBJECT] but found [%s]", json_token_name(v));
+        return jr_fail(text, v->off, em, "Expected one of [VALUE_BOOLEAN, START_OBJECT] but found [%s]",
+                       json_token_name(v));
     }
 }
 
@@ -107,13 +114,15 @@ static enum err field_and_format(const struct parse *p, const struct json *v, st
         return ERR_OK;
     }
     if (v->type != JSON_OBJECT) {
-        return jr_fail_xc(p->text, v->off, p->em, "[fetch_field_and_format] Expected START_OBJECT but was: %s", json_token_name(v));
+        return jr_fail_xc(p->text, v->off, p->em,
+                          "[fetch_field_and_format] Expected START_OBJECT but was: %s", json_token_name(v));
     }
     for (uint32_t i = 0; i < v->n; i++) {
         const struct json_member *m = &v->members[i];
         bool field = str_is(m->key, "field"), fmt = str_is(m->key, "format");
         if ((field || fmt) && m->value.type != JSON_STRING && !(fmt && m->value.type == JSON_NULL)) {
-            return jr_fail_xc(p->text, m->value.off, p->em, "[fetch_field_and_format] %.*s doesn't support values of type: %s",
+            return jr_fail_xc(p->text, m->value.off, p->em,
+                              "[fetch_field_and_format] %.*s doesn't support values of type: %s",
                               STR_ARG(m->key), json_token_name(&m->value));
         }
         if (field) {
@@ -135,8 +144,8 @@ static enum err field_and_format(const struct parse *p, const struct json *v, st
     return ERR_OK;
 }
 
-static enum err field_list(const struct parse *p, const struct json *v, struct str key, const struct field_and_format **out,
-                           uint32_t *n)
+static enum err field_list(const struct parse *p, const struct json *v, struct str key,
+                           const struct field_and_format **out, uint32_t *n)
 {
     if (v->type != JSON_ARRAY) {
         return unknown_key(p, key, v);
@@ -160,8 +169,8 @@ static enum err one_script_field(const struct parse *p, const struct json_member
 {
     out->name = m->key;
     if (m->value.type != JSON_OBJECT) {
-        return jr_fail(p->text, m->value.off, p->em, "Expected [START_OBJECT] in [%.*s] but found [%s]", STR_ARG(m->key),
-                       json_token_name(&m->value));
+        return jr_fail(p->text, m->value.off, p->em, "Expected [START_OBJECT] in [%.*s] but found [%s]",
+                       STR_ARG(m->key), json_token_name(&m->value));
     }
     for (uint32_t i = 0; i < m->value.n; i++) {
         const struct json_member *k = &m->value.members[i];
@@ -208,7 +217,8 @@ static enum err search_after(const struct parse *p, const struct json *v)
         const struct json *item = &v->items[i];
         if (item->type == JSON_OBJECT || item->type == JSON_ARRAY) {
             return jr_fail(p->text, item->off, p->em,
-                           "Expected [VALUE_STRING] or [VALUE_NUMBER] or [VALUE_BOOLEAN] or [VALUE_NULL] but found [%s] inside "
+                           "Expected [VALUE_STRING] or [VALUE_NUMBER] or [VALUE_BOOLEAN] or [VALUE_NULL] but "
+                           "found [%s] inside "
                            "search_after.",
                            json_token_name(item));
         }
@@ -239,7 +249,8 @@ static enum err inner_hits(const struct parse *p, const struct json *v)
 {
     struct collapse_spec *c = &p->s->collapse;
     if (v->type != JSON_ARRAY && v->type != JSON_OBJECT) {
-        return jr_fail_xc(p->text, v->off, p->em, "[collapse] inner_hits doesn't support values of type: %s", json_token_name(v));
+        return jr_fail_xc(p->text, v->off, p->em, "[collapse] inner_hits doesn't support values of type: %s",
+                          json_token_name(v));
     }
     uint32_t n = v->type == JSON_ARRAY ? v->n : 1;
     struct inner_hits_spec *list = ARENA_ARRAY(p->arena, struct inner_hits_spec, n);
@@ -247,7 +258,8 @@ static enum err inner_hits(const struct parse *p, const struct json *v)
         return err_no_memory(p->em);
     }
     for (uint32_t i = 0; i < n; i++) {
-        enum err e = inner_hits_parse(&list[i], v->type == JSON_ARRAY ? &v->items[i] : v, p->text, p->arena, p->em);
+        enum err e =
+            inner_hits_parse(&list[i], v->type == JSON_ARRAY ? &v->items[i] : v, p->text, p->arena, p->em);
         if (e != ERR_OK) {
             return jr_wrap_field(p->text, v->off, "collapse", STR("inner_hits"), p->em);
         }
@@ -293,7 +305,8 @@ static enum err collapse(const struct parse *p, const struct json *v)
 
 static enum err rescore_query(const struct parse *p, const struct json *v, struct rescore_spec *r)
 {
-    static const char *const known[] = {"rescore_query", "query_weight", "rescore_query_weight", "score_mode", NULL};
+    static const char *const known[] = {"rescore_query", "query_weight", "rescore_query_weight", "score_mode",
+                                        NULL};
     static const char *const modes[] = {"total", "multiply", "avg", "max", "min"};
     for (uint32_t i = 0; i < v->n; i++) {
         const struct json_member *m = &v->members[i];
@@ -353,7 +366,8 @@ static enum err one_rescore(const struct parse *p, const struct json *v, struct 
         } else if (m->value.type == JSON_OBJECT) {
             uint32_t line, col;
             json_place(p->text, m->value.off, &line, &col);
-            return err_set(p->em, ERR_NAMED_OBJECT, "[%u:%u] unknown field [%.*s]", line, col, STR_ARG(m->key));
+            return err_set(p->em, ERR_NAMED_OBJECT, "[%u:%u] unknown field [%.*s]", line, col,
+                           STR_ARG(m->key));
         } else {
             return jr_fail(p->text, m->value.off, p->em, "rescore doesn't support [%.*s]", STR_ARG(m->key));
         }
@@ -475,9 +489,9 @@ static enum err key_number(const struct parse *p, struct str key, const struct j
 static enum err key_flag(const struct parse *p, struct str key, const struct json *v)
 {
     struct search_source *s = p->s;
-    bool *to = str_is(key, "version")      ? &s->version
-               : str_is(key, "explain")    ? &s->explain
-               : str_is(key, "profile")    ? &s->profile
+    bool *to = str_is(key, "version")        ? &s->version
+               : str_is(key, "explain")      ? &s->explain
+               : str_is(key, "profile")      ? &s->profile
                : str_is(key, "track_scores") ? &s->track_scores
                                              : &s->seq_no_primary_term;
     return jr_bool(v, to, p->em);
@@ -555,7 +569,6 @@ static enum err key_misc(const struct parse *p, struct str key, const struct jso
     return err_set(p->em, ERR_INTERNAL, "key [%.*s] has no parser", STR_ARG(key));
 }
 
-
 static const struct key {
     const char *name;
     unsigned tokens;
@@ -596,7 +609,10 @@ static const struct key {
 
 static unsigned token_class(const struct json *v)
 {
-    return v->type == JSON_OBJECT ? T_OBJECT : v->type == JSON_ARRAY ? T_ARRAY : v->type == JSON_NULL ? 0U : T_SCALAR;
+    return v->type == JSON_OBJECT  ? T_OBJECT
+           : v->type == JSON_ARRAY ? T_ARRAY
+           : v->type == JSON_NULL  ? 0U
+                                   : T_SCALAR;
 }
 
 static enum err parse_key(const struct parse *p, struct str key, const struct json *v)
@@ -609,15 +625,15 @@ static enum err parse_key(const struct parse *p, struct str key, const struct js
     return unknown_key(p, key, v);
 }
 
-enum err search_source_key(struct search_source *s, struct str key, const struct json *v, struct str text, struct arena *arena,
-                           struct errmsg *em)
+enum err search_source_key(struct search_source *s, struct str key, const struct json *v, struct str text,
+                           struct arena *arena, struct errmsg *em)
 {
     struct parse p = {s, text, arena, em};
     return parse_key(&p, key, v);
 }
 
-enum err search_source_parse(struct search_source *s, const struct json *body, struct str text, struct arena *arena,
-                             struct errmsg *em)
+enum err search_source_parse(struct search_source *s, const struct json *body, struct str text,
+                             struct arena *arena, struct errmsg *em)
 {
     s->text = text;
     s->body = body;

@@ -6,16 +6,16 @@
 #ifndef ENGINE_SEARCH_SOURCE_H
 #define ENGINE_SEARCH_SOURCE_H
 
-#include "common/base/json.h"
 #include "common/base/err.h"
+#include "common/base/json.h"
 
 #define TRACK_TOTAL_DEFAULT  10000
 #define TRACK_TOTAL_DISABLED (-1)
 #define TRACK_TOTAL_ACCURATE INT32_MAX
 #define SIZE_DEFAULT         10
 
-struct agg_spec;     /* engine/aggs/aggs.h */
-struct suggest_spec; /* engine/suggest/suggest.h */
+struct agg_spec;       /* engine/aggs/aggs.h */
+struct suggest_spec;   /* engine/suggest/suggest.h */
 struct highlight_spec; /* engine/highlight/highlight.h */
 
 /* _source: false | true | patterns */
@@ -38,7 +38,14 @@ struct script_field {
 };
 
 enum sort_kind { SORT_SCORE, SORT_DOC, SORT_FIELD, SORT_GEO, SORT_SCRIPT };
-enum sort_mode { SORT_MODE_DEFAULT, SORT_MODE_MIN, SORT_MODE_MAX, SORT_MODE_SUM, SORT_MODE_AVG, SORT_MODE_MEDIAN };
+enum sort_mode {
+    SORT_MODE_DEFAULT,
+    SORT_MODE_MIN,
+    SORT_MODE_MAX,
+    SORT_MODE_SUM,
+    SORT_MODE_AVG,
+    SORT_MODE_MEDIAN
+};
 
 struct nested_sort_spec {
     struct str path;           /* p == NULL: not said, and nothing is nested */
@@ -52,8 +59,8 @@ struct sort_spec {
     bool descending;
     enum sort_mode mode;
     struct str field;
-    const struct json *missing;  /* NULL: last */
-    struct str unmapped_type;    /* p == NULL: none */
+    const struct json *missing; /* NULL: last */
+    struct str unmapped_type;   /* p == NULL: none */
     struct str numeric_type;
     struct str format;
     struct nested_sort_spec *nested; /* NULL: the documents' own values */
@@ -94,7 +101,7 @@ struct search_source {
     int64_t from, size;      /* defaults applied: 0, 10 */
     bool size_given;
     const struct json *query, *post_filter; /* NULL: match_all, none */
-    bool names, nested_hits; /* somewhere in them queries may be named, may have inner hits */
+    bool names, nested_hits;                /* somewhere in them queries may be named, may have inner hits */
     const struct sort_spec *sort;
     uint32_t n_sort; /* 0: by score */
     bool sort_given;
@@ -107,14 +114,14 @@ struct search_source {
     const struct script_field *script_fields;
     uint32_t n_script_fields;
     const struct json *highlight, *aggs, *suggest;
-    const struct agg_spec *agg_spec;       /* parsed form of aggs; NULL: none */
+    const struct agg_spec *agg_spec; /* parsed form of aggs; NULL: none */
     const struct suggest_spec *suggest_spec;
     const struct highlight_spec *highlight_spec;
     struct collapse_spec collapse;
     const struct rescore_spec *rescore;
     uint32_t n_rescore;
     const struct json *search_after; /* the array; NULL: none */
-    int32_t track_total; /* TRACK_TOTAL_*, or a threshold */
+    int32_t track_total;             /* TRACK_TOTAL_*, or a threshold */
     bool track_total_given;
     bool track_scores, explain, version, seq_no_primary_term, profile;
     float min_score;
@@ -133,16 +140,18 @@ struct search_source {
 void search_source_init(struct search_source *s);
 /* Parses `body` (NULL: nothing to do) over what *s holds. `text` is the body's text. Everything borrows from both or lives
  * in `arena`. */
-enum err search_source_parse(struct search_source *s, const struct json *body, struct str text, struct arena *arena,
-                             struct errmsg *em);
+enum err search_source_parse(struct search_source *s, const struct json *body, struct str text,
+                             struct arena *arena, struct errmsg *em);
 /* One key of a body, as search_source_parse reads it. */
-enum err search_source_key(struct search_source *s, struct str key, const struct json *v, struct str text, struct arena *arena,
-                           struct errmsg *em);
+enum err search_source_key(struct search_source *s, struct str key, const struct json *v, struct str text,
+                           struct arena *arena, struct errmsg *em);
 /* The object under "inner_hits", of a nested query or a collapse (inner_hits_parse.c). */
-enum err inner_hits_parse(struct inner_hits_spec *out, const struct json *v, struct str text, struct arena *arena, struct errmsg *em);
+enum err inner_hits_parse(struct inner_hits_spec *out, const struct json *v, struct str text,
+                          struct arena *arena, struct errmsg *em);
 /* Parts that requests in URLs share. "_source" may be a boolean, text, an array or an object. */
-enum err source_filter_parse(struct source_filter *f, const struct json *v, struct str text, struct arena *arena, struct errmsg *em);
-enum err sort_parse(const struct sort_spec **out, uint32_t *n, const struct json *v, struct str text, struct arena *arena,
-                    struct errmsg *em);
+enum err source_filter_parse(struct source_filter *f, const struct json *v, struct str text,
+                             struct arena *arena, struct errmsg *em);
+enum err sort_parse(const struct sort_spec **out, uint32_t *n, const struct json *v, struct str text,
+                    struct arena *arena, struct errmsg *em);
 
 #endif

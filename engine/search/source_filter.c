@@ -46,7 +46,8 @@ struct walk {
 /* Would the value show anything? Objects and arrays that filtering leaves empty are dropped unless a pattern names them. */
 static bool shows(struct walk *k, const struct json *v, bool included);
 
-static bool member_included(struct walk *k, const struct json_member *m, bool included, bool *keep_scalar, bool *whole)
+static bool member_included(struct walk *k, const struct json_member *m, bool included, bool *keep_scalar,
+                            bool *whole)
 {
     struct match ex = match_any(k->p->excludes, k->p->n_excludes, buf_view(&k->path));
     *whole = false;

@@ -13,11 +13,12 @@ static bool is_date(const struct field *f)
 
 static enum err no_format(const struct field *f, struct errmsg *em)
 {
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] of type [%s] doesn't support formats.", STR_ARG(f->path),
-                   field_type_name(f->type));
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] of type [%s] doesn't support formats.",
+                   STR_ARG(f->path), field_type_name(f->type));
 }
 
-enum err value_format_new(struct value_format *out, const struct field *f, struct str format, struct arena *arena, struct errmsg *em)
+enum err value_format_new(struct value_format *out, const struct field *f, struct str format,
+                          struct arena *arena, struct errmsg *em)
 {
     *out = (struct value_format){.field = f, .date = is_date(f) ? f->format : NULL};
     if (format.p == NULL || str_is(format, "use_field_mapping") || f->type == FT_BINARY) {
@@ -26,21 +27,24 @@ enum err value_format_new(struct value_format *out, const struct field *f, struc
     if (is_date(f) || f->type == FT_DATE_RANGE) {
         return date_format_new(&out->date, format, arena, em);
     }
-    return field_type_is_numeric(f->type) ? decimal_format_new(&out->decimal, format, arena, em) : no_format(f, em);
+    return field_type_is_numeric(f->type) ? decimal_format_new(&out->decimal, format, arena, em)
+                                          : no_format(f, em);
 }
 
-enum err source_format_new(struct value_format *out, const struct field *f, struct str format, struct arena *arena, struct errmsg *em)
+enum err source_format_new(struct value_format *out, const struct field *f, struct str format,
+                           struct arena *arena, struct errmsg *em)
 {
     bool range = f->type >= FT_INTEGER_RANGE && f->type <= FT_IP_RANGE;
-    *out = (struct value_format){.field = f, .date = is_date(f) || f->type == FT_DATE_RANGE ? f->format : NULL};
+    *out =
+        (struct value_format){.field = f, .date = is_date(f) || f->type == FT_DATE_RANGE ? f->format : NULL};
     if (format.p == NULL) {
         return ERR_OK;
     }
     if (is_date(f) || range) {
         enum err e = date_format_new(&out->date, format, arena, em);
-        return e == ERR_OK && range && f->type != FT_DATE_RANGE
-                   ? err_set(em, ERR_NULL_POINTER, "Field [%.*s] has no format to take a locale from", STR_ARG(f->path))
-                   : e;
+        return e == ERR_OK && range && f->type != FT_DATE_RANGE ? err_set(
+                   em, ERR_NULL_POINTER, "Field [%.*s] has no format to take a locale from", STR_ARG(f->path))
+                                                                : e;
     }
     if (f->type == FT_GEO_POINT) {
         out->wkt = str_is(format, "wkt");
@@ -186,8 +190,14 @@ void doc_values_write(const struct value_format *f, const struct seg_field *seg,
 static const struct {
     enum field_type type;
     enum num_type num;
-} numbers[] = {{FT_LONG, NUM_LONG},   {FT_INTEGER, NUM_INTEGER}, {FT_SHORT, NUM_SHORT},           {FT_BYTE, NUM_BYTE},
-               {FT_FLOAT, NUM_FLOAT}, {FT_DOUBLE, NUM_DOUBLE},   {FT_HALF_FLOAT, NUM_HALF_FLOAT}, {FT_SCALED_FLOAT, NUM_DOUBLE}};
+} numbers[] = {{FT_LONG, NUM_LONG},
+               {FT_INTEGER, NUM_INTEGER},
+               {FT_SHORT, NUM_SHORT},
+               {FT_BYTE, NUM_BYTE},
+               {FT_FLOAT, NUM_FLOAT},
+               {FT_DOUBLE, NUM_DOUBLE},
+               {FT_HALF_FLOAT, NUM_HALF_FLOAT},
+               {FT_SCALED_FLOAT, NUM_DOUBLE}};
 
 static void write_number(const struct value_format *f, const struct json *v, struct jsonw *w)
 {
@@ -251,7 +261,8 @@ static enum err write_source_point(void *self, struct geo_point p, struct errmsg
 static void write_source_date(const struct value_format *f, struct str text, struct jsonw *w)
 {
     struct instant t;
-    if (f->field->format != NULL && date_parse(f->field->format, text, NULL, DATE_FILL_MIN, &t, NULL) == ERR_OK) {
+    if (f->field->format != NULL
+        && date_parse(f->field->format, text, NULL, DATE_FILL_MIN, &t, NULL) == ERR_OK) {
         write_date(f, t, w);
     }
 }
@@ -263,7 +274,8 @@ static void write_keyword(const struct value_format *f, struct str text, struct 
     if (field->ignore_above != UINT32_MAX && utf16_length(text) > field->ignore_above) {
         return;
     }
-    if (field->normalizer != NULL && analyzer_normalize(field->normalizer, text, arena, &shown, NULL) != ERR_OK) {
+    if (field->normalizer != NULL
+        && analyzer_normalize(field->normalizer, text, arena, &shown, NULL) != ERR_OK) {
         return;
     }
     jw_str(w, shown);
@@ -303,7 +315,8 @@ static void write_date_range(const struct value_format *f, const struct json *v,
     jw_obj_end(w);
 }
 
-void source_value_write(const struct value_format *f, const struct json *v, struct arena *arena, struct jsonw *w)
+void source_value_write(const struct value_format *f, const struct json *v, struct arena *arena,
+                        struct jsonw *w)
 {
     const struct field *field = f->field;
     if (v->type == JSON_NULL) {

@@ -16,9 +16,11 @@ struct value_format {
 
 /* The format of a doc value: `format` p == NULL or "use_field_mapping" means the mapping's. ERR_ILLEGAL_ARGUMENT when the
  * field takes none. */
-enum err value_format_new(struct value_format *out, const struct field *f, struct str format, struct arena *arena, struct errmsg *em);
+enum err value_format_new(struct value_format *out, const struct field *f, struct str format,
+                          struct arena *arena, struct errmsg *em);
 /* The format of a value of the source, for `fields`. ERR_ILLEGAL_ARGUMENT likewise. */
-enum err source_format_new(struct value_format *out, const struct field *f, struct str format, struct arena *arena, struct errmsg *em);
+enum err source_format_new(struct value_format *out, const struct field *f, struct str format,
+                           struct arena *arena, struct errmsg *em);
 /* A column's value. */
 void value_write_num(const struct value_format *f, int64_t sortable, struct jsonw *w);
 /* A term of a keyword or address field. */
@@ -29,6 +31,7 @@ void value_write_binary(struct str bytes, bool padded, struct jsonw *w);
 void doc_values_write(const struct value_format *f, const struct seg_field *seg, doc_id doc, struct jsonw *w);
 /* One value of the source, by the field's rules, for `fields`; values that the field would not index are left out. Writes
  * nothing then. */
-void source_value_write(const struct value_format *f, const struct json *v, struct arena *arena, struct jsonw *w);
+void source_value_write(const struct value_format *f, const struct json *v, struct arena *arena,
+                        struct jsonw *w);
 
 #endif

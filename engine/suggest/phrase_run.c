@@ -8,8 +8,8 @@
 
 struct word {
     struct str text;
-    int64_t total;   /* occurrences in the index */
-    double channel;  /* how likely it was meant: 1 for the text's own */
+    int64_t total;  /* occurrences in the index */
+    double channel; /* how likely it was meant: 1 for the text's own */
     double score;
     bool own;
 };
@@ -66,7 +66,8 @@ static double unigram(const struct checker *c, const struct word *w)
 {
     int64_t n_terms = c->stats.sum_freq + c->stats.n_terms > 1 ? c->stats.n_terms : 0;
     double more = c->s->smoothing == SMOOTH_LAPLACE ? c->s->alpha : 1;
-    return (more + (double)frequency(c, w->text, STR_NULL, STR_NULL)) / ((double)c->stats.sum_freq + more * (double)n_terms);
+    return (more + (double)frequency(c, w->text, STR_NULL, STR_NULL))
+           / ((double)c->stats.sum_freq + more * (double)n_terms);
 }
 
 static double bigram(const struct checker *c, const struct word *w, const struct word *w1)
@@ -76,14 +77,16 @@ static double bigram(const struct checker *c, const struct word *w, const struct
     case SMOOTH_LAPLACE:
         return (alpha + count) / ((double)w1->total + alpha * (double)c->stats.n_terms);
     case SMOOTH_LINEAR:
-        return count < 1 ? c->s->lambda[2] * unigram(c, w)
-                         : c->s->lambda[1] * (count / (0.5 + (double)w1->total)) + c->s->lambda[2] * unigram(c, w);
+        return count < 1
+                   ? c->s->lambda[2] * unigram(c, w)
+                   : c->s->lambda[1] * (count / (0.5 + (double)w1->total)) + c->s->lambda[2] * unigram(c, w);
     default:
         return count < 1 ? alpha * unigram(c, w) : count / ((double)w1->total + 0.00000000001);
     }
 }
 
-static double trigram(const struct checker *c, const struct word *w, const struct word *w1, const struct word *w2)
+static double trigram(const struct checker *c, const struct word *w, const struct word *w1,
+                      const struct word *w2)
 {
     double alpha = c->s->alpha, three = (double)frequency(c, w2->text, w1->text, w->text);
     if (c->s->smoothing == SMOOTH_LAPLACE) {
@@ -136,7 +139,8 @@ static void own_word(const struct checker *c, struct str field, struct word *w, 
 static struct str filtered(struct checker *c, struct str analyzer, struct str text)
 {
     struct token_list tokens;
-    const struct analyzer *an = analyzer.p != NULL ? analysis_analyzer(mapping_analysis(c->r->cx->query.mapping), analyzer) : NULL;
+    const struct analyzer *an =
+        analyzer.p != NULL ? analysis_analyzer(mapping_analysis(c->r->cx->query.mapping), analyzer) : NULL;
     if (an == NULL) {
         return text;
     }
@@ -180,9 +184,11 @@ static enum err draw(struct checker *c, const struct direct_options *g, struct w
         double least = docs > 0 ? (double)docs * (log((double)docs) / log(5) + 1) : 0;
         threshold = (float)floor(least + 0.5);
     }
-    enum err e = similar_words(c->r, g, g->field, filtered(c, g->pre_filter, set->own.text), (uint32_t)g->size, threshold, &words, &n);
+    enum err e = similar_words(c->r, g, g->field, filtered(c, g->pre_filter, set->own.text),
+                               (uint32_t)g->size, threshold, &words, &n);
     for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
-        struct word w = {.text = filtered(c, g->post_filter, words[i].word), .channel = (double)words[i].score};
+        struct word w = {.text = filtered(c, g->post_filter, words[i].word),
+                         .channel = (double)words[i].score};
         word_freqs(c->r, g->field, w.text, &docs, &w.total);
         w.score = candidate_score(&of, w.total, w.channel);
         if (g->post_filter.p == NULL || !str_eq(w.text, set->own.text)) {
@@ -201,7 +207,8 @@ static int likeliest(const void *a, const void *b)
 /* ---- the best phrases ---- */
 
 /* Above zero: a is better. Equal scores go by the words. */
-static int compare(double a_score, const struct word *const *a, double b_score, const struct word *const *b, uint32_t n)
+static int compare(double a_score, const struct word *const *a, double b_score, const struct word *const *b,
+                   uint32_t n)
 {
     if (a_score != b_score) {
         return a_score > b_score ? 1 : -1;
@@ -228,7 +235,8 @@ static void offer(struct checker *c, double log_score)
     if (at == c->most) {
         return;
     }
-    const struct word **words = c->n_best == c->most ? c->best[c->most - 1].words : (void *)ARENA_ARRAY(c->r->arena, struct word *, c->n);
+    const struct word **words = c->n_best == c->most ? c->best[c->most - 1].words
+                                                     : (void *)ARENA_ARRAY(c->r->arena, struct word *, c->n);
     if (words == NULL) {
         c->failed = true;
         return;
@@ -331,7 +339,8 @@ static enum err take_words(struct checker *c, const struct token_list *tokens, s
         }
     }
     if (c->n == 0 && tokens->n > 0) {
-        return err_set(c->r->em, ERR_ILLEGAL_STATE, "At least one unigram is required but all tokens were ngrams");
+        return err_set(c->r->em, ERR_ILLEGAL_STATE,
+                       "At least one unigram is required but all tokens were ngrams");
     }
     return ERR_OK;
 }
@@ -363,7 +372,8 @@ static uint32_t gram_size(const struct phrase_suggestion *s, const struct token_
     return s->gram_size > 0 ? (uint32_t)s->gram_size : size;
 }
 
-enum err phrase_run(const struct suggest_run *r, const struct phrase_suggestion *s, struct str text, struct suggest_result *out)
+enum err phrase_run(const struct suggest_run *r, const struct phrase_suggestion *s, struct str text,
+                    struct suggest_result *out)
 {
     struct token_list tokens;
     struct checker c = {.r = r, .s = s};
@@ -374,7 +384,8 @@ enum err phrase_run(const struct suggest_run *r, const struct phrase_suggestion 
     }
     if (s->collate) {
         return s->collate_id.p != NULL
-                   ? err_set(r->em, ERR_RESOURCE_NOT_FOUND, "unable to find script [%.*s] in cluster state", STR_ARG(s->collate_id))
+                   ? err_set(r->em, ERR_RESOURCE_NOT_FOUND, "unable to find script [%.*s] in cluster state",
+                             STR_ARG(s->collate_id))
                    : err_set(r->em, ERR_ILLEGAL_ARGUMENT, "script_lang not supported [mustache]");
     }
     struct direct_options own;
@@ -386,13 +397,15 @@ enum err phrase_run(const struct suggest_run *r, const struct phrase_suggestion 
     for (size_t i = 0; i < n; i++) {
         any |= words_of_field(r, generators[i].field).any;
         if (generators[i].refused.p != NULL) {
-            return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Illegal suggest option %.*s", STR_ARG(generators[i].refused));
+            return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Illegal suggest option %.*s",
+                           STR_ARG(generators[i].refused));
         }
     }
     *entry = (struct suggest_entry){.text = text, .length = (uint32_t)utf16_length(text), .cutoff = 4.9e-324};
     *out = (struct suggest_result){entry, 1};
     c.stats = words_of_field(r, c.field);
-    c.most = (uint32_t)MIN_OF(s->common.shard_size != INT32_MIN ? s->common.shard_size : MAX_OF(s->common.size, 5), 10000);
+    c.most = (uint32_t)MIN_OF(
+        s->common.shard_size != INT32_MIN ? s->common.shard_size : MAX_OF(s->common.size, 5), 10000);
     c.gram_size = gram_size(s, &tokens);
     if (!c.stats.any || !any) {
         return ERR_OK;

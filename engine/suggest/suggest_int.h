@@ -33,7 +33,13 @@ struct completion_suggestion {
 };
 
 enum term_mode { MODE_MISSING, MODE_POPULAR, MODE_ALWAYS };
-enum term_distance { DISTANCE_INTERNAL, DISTANCE_DAMERAU, DISTANCE_LEVENSHTEIN, DISTANCE_JARO_WINKLER, DISTANCE_NGRAM };
+enum term_distance {
+    DISTANCE_INTERNAL,
+    DISTANCE_DAMERAU,
+    DISTANCE_LEVENSHTEIN,
+    DISTANCE_JARO_WINKLER,
+    DISTANCE_NGRAM
+};
 
 /* How candidates for a word are found: the term suggester's, and a direct generator's of the phrase suggester. */
 struct direct_options {
@@ -45,7 +51,8 @@ struct direct_options {
     int32_t max_edits, max_inspections, prefix_length, min_word_length, size;
     float max_term_freq, min_doc_freq;
     struct str pre_filter, post_filter; /* analyzers; p == NULL: none */
-    struct str refused; /* a generator's mode, order or distance that there is not: shards say so; p == NULL: none */
+    struct str
+        refused; /* a generator's mode, order or distance that there is not: shards say so; p == NULL: none */
 };
 
 struct term_suggestion {
@@ -63,8 +70,8 @@ struct phrase_suggestion {
     int32_t gram_size, token_limit; /* gram_size 0: not given */
     struct str pre_tag, post_tag;   /* p == NULL: no highlighting */
     enum smoothing smoothing;
-    double alpha;                   /* or the discount */
-    double lambda[3];               /* trigram, bigram, unigram */
+    double alpha;     /* or the discount */
+    double lambda[3]; /* trigram, bigram, unigram */
     struct direct_options *generators;
     size_t n_generators, generators_cap;
     bool collate;
@@ -79,22 +86,24 @@ struct suggest_spec {
 
 enum err term_parse(struct json_pull *p, struct arena *arena, struct suggestion **out, struct errmsg *em);
 enum err phrase_parse(struct json_pull *p, struct arena *arena, struct suggestion **out, struct errmsg *em);
-enum err completion_parse(struct json_pull *p, struct arena *arena, struct suggestion **out, struct errmsg *em);
+enum err completion_parse(struct json_pull *p, struct arena *arena, struct suggestion **out,
+                          struct errmsg *em);
 
 void direct_options_init(struct direct_options *o);
 /* The value at the cursor, when `key` is an option of how candidates are found. */
-enum err direct_option_parse(struct json_pull *p, struct str key, struct direct_options *o, bool *known, struct errmsg *em);
+enum err direct_option_parse(struct json_pull *p, struct str key, struct direct_options *o, bool *known,
+                             struct errmsg *em);
 
 /* ---- results ---- */
 
 struct suggest_option {
     struct str text;
     float score;
-    uint32_t doc, slot;       /* completion */
+    uint32_t doc, slot;         /* completion */
     const struct str *contexts; /* pairs of name and value, a name's values together */
-    uint32_t n_contexts;      /* pairs */
-    int64_t freq;             /* term */
-    struct str highlighted;   /* phrase; p == NULL: none */
+    uint32_t n_contexts;        /* pairs */
+    int64_t freq;               /* term */
+    struct str highlighted;     /* phrase; p == NULL: none */
 };
 
 struct suggest_entry {
@@ -116,19 +125,21 @@ struct similar_word {
     float score;
     int64_t freq; /* documents */
 };
-struct field_words { /* of all segments */
+struct field_words {           /* of all segments */
     int64_t sum_freq, n_terms; /* n_terms: -1 when there are several segments */
     bool any;
 };
 struct suggest_run;
 struct field_words words_of_field(const struct suggest_run *r, struct str field);
-void word_freqs(const struct suggest_run *r, struct str field, struct str word, int64_t *docs, int64_t *total);
+void word_freqs(const struct suggest_run *r, struct str field, struct str word, int64_t *docs,
+                int64_t *total);
 /* Lucene's DirectSpellChecker: at most n, best first. `threshold`: min_doc_freq, as a count or a fraction. */
-enum err similar_words(const struct suggest_run *r, const struct direct_options *o, struct str field, struct str word,
-                       uint32_t n, float threshold, struct similar_word **out, uint32_t *n_out);
+enum err similar_words(const struct suggest_run *r, const struct direct_options *o, struct str field,
+                       struct str word, uint32_t n, float threshold, struct similar_word **out,
+                       uint32_t *n_out);
 /* The field and analyzer of a suggester of words; ERR_ILLEGAL_ARGUMENT as Elasticsearch words it. */
-enum err words_request(const struct suggest_run *r, const struct suggestion *s, struct str text, struct str *field,
-                       struct token_list *tokens);
+enum err words_request(const struct suggest_run *r, const struct suggestion *s, struct str text,
+                       struct str *field, struct token_list *tokens);
 /* How alike two words are, 0 to 1. */
 float word_likeness(enum term_distance d, struct str a, struct str b, struct arena *arena);
 
@@ -141,7 +152,8 @@ struct suggest_run {
 };
 enum err completion_run(const struct suggest_run *r, const struct completion_suggestion *s, struct str text,
                         struct suggest_result *out);
-enum err term_run(const struct suggest_run *r, const struct term_suggestion *s, struct str text, struct suggest_result *out);
+enum err term_run(const struct suggest_run *r, const struct term_suggestion *s, struct str text,
+                  struct suggest_result *out);
 enum err phrase_run(const struct suggest_run *r, const struct phrase_suggestion *s, struct str text,
                     struct suggest_result *out);
 
@@ -152,12 +164,12 @@ struct context_query {
     bool exact;
 };
 /* ERR_ILLEGAL_ARGUMENT when none is given. */
-enum err completion_contexts(const struct field *f, const struct json *given, struct arena *arena, struct context_query **out,
-                             size_t *n, struct errmsg *em);
+enum err completion_contexts(const struct field *f, const struct json *given, struct arena *arena,
+                             struct context_query **out, size_t *n, struct errmsg *em);
 
 /* The contexts under which a document was found (number and value), as its option shows them. */
-enum err completion_named_contexts(const struct field *f, const struct str *keys, size_t n, struct arena *arena,
-                                   struct suggest_option *out, struct errmsg *em);
+enum err completion_named_contexts(const struct field *f, const struct str *keys, size_t n,
+                                   struct arena *arena, struct suggest_option *out, struct errmsg *em);
 
 /* Byte form (suggest_bytes.c). */
 void suggest_result_encode(const struct suggest_result *r, struct buf *out);

@@ -8,7 +8,8 @@ static enum err read_size(struct json_pull *p, struct arena *arena, void *base, 
     struct completion_suggestion *s = base;
     enum err e = json_pull_i32(p, &s->common.size, em);
     (void)arena;
-    return e == ERR_OK && s->common.size <= 0 ? err_set(em, ERR_ILLEGAL_ARGUMENT, "size must be positive") : e;
+    return e == ERR_OK && s->common.size <= 0 ? err_set(em, ERR_ILLEGAL_ARGUMENT, "size must be positive")
+                                              : e;
 }
 
 static enum err read_fuzziness(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
@@ -43,21 +44,25 @@ static enum err read_min_length(struct json_pull *p, struct arena *arena, void *
 static enum err read_prefix_length(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
 {
     (void)arena;
-    return not_negative(p, &((struct completion_suggestion *)base)->fuzzy.prefix_length, "fuzzyPrefixLength", em);
+    return not_negative(p, &((struct completion_suggestion *)base)->fuzzy.prefix_length, "fuzzyPrefixLength",
+                        em);
 }
 
 static enum err read_fuzzy_states(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
 {
     (void)arena;
-    return not_negative(p, &((struct completion_suggestion *)base)->fuzzy.max_states, "maxDeterminizedStates", em);
+    return not_negative(p, &((struct completion_suggestion *)base)->fuzzy.max_states, "maxDeterminizedStates",
+                        em);
 }
 
 static const struct object_field fuzzy_fields[] = {
     {"min_length", OBJ_STRING | OBJ_NUMBER, PARAM_INT, 0, read_min_length},
     {"max_determinized_states", OBJ_STRING | OBJ_NUMBER, PARAM_INT, 0, read_fuzzy_states},
-    {"unicode_aware", OBJ_STRING | OBJ_BOOLEAN, PARAM_BOOL, offsetof(struct completion_suggestion, fuzzy.unicode), NULL},
+    {"unicode_aware", OBJ_STRING | OBJ_BOOLEAN, PARAM_BOOL,
+     offsetof(struct completion_suggestion, fuzzy.unicode), NULL},
     {"prefix_length", OBJ_STRING | OBJ_NUMBER, PARAM_INT, 0, read_prefix_length},
-    {"transpositions", OBJ_STRING | OBJ_BOOLEAN, PARAM_BOOL, offsetof(struct completion_suggestion, fuzzy.transpositions), NULL},
+    {"transpositions", OBJ_STRING | OBJ_BOOLEAN, PARAM_BOOL,
+     offsetof(struct completion_suggestion, fuzzy.transpositions), NULL},
     {"fuzziness", OBJ_STRING | OBJ_NUMBER | OBJ_BOOLEAN, PARAM_INT, 0, read_fuzziness},
 };
 
@@ -79,19 +84,22 @@ static enum err read_flags(struct json_pull *p, struct arena *arena, void *base,
         int32_t v;
         enum err e = json_pull_i32(p, &v, em);
         s->regex_flags = (uint32_t)v;
-        return e == ERR_OK && v < 0 ? err_set(em, ERR_ILLEGAL_ARGUMENT, "flagsValue must not be negative") : e;
+        return e == ERR_OK && v < 0 ? err_set(em, ERR_ILLEGAL_ARGUMENT, "flagsValue must not be negative")
+                                    : e;
     }
     if (p->token != TOK_STRING) {
         return err_set(em, ERR_PARSE, "regex flags must be string or number");
     }
     bool known = regexp_flags_parse(p->value->s, &s->regex_flags);
-    return known ? ERR_OK : err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown regexp flag [%.*s]", STR_ARG(p->value->s));
+    return known ? ERR_OK
+                 : err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown regexp flag [%.*s]", STR_ARG(p->value->s));
 }
 
 static enum err read_regex_states(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)
 {
     (void)arena;
-    return not_negative(p, &((struct completion_suggestion *)base)->regex_max_states, "maxDeterminizedStates", em);
+    return not_negative(p, &((struct completion_suggestion *)base)->regex_max_states, "maxDeterminizedStates",
+                        em);
 }
 
 static const struct object_field regex_fields[] = {
@@ -121,10 +129,12 @@ static const struct object_field completion_table[] = {
     {"size", OBJ_STRING | OBJ_NUMBER, PARAM_INT, 0, read_size},
     {"shard_size", OBJ_STRING | OBJ_NUMBER, PARAM_INT, offsetof(struct suggestion, shard_size), NULL},
     {"contexts", OBJ_OBJECT, PARAM_IGNORED, 0, read_contexts},
-    {"skip_duplicates", OBJ_STRING | OBJ_BOOLEAN, PARAM_BOOL, offsetof(struct completion_suggestion, skip_duplicates), NULL},
+    {"skip_duplicates", OBJ_STRING | OBJ_BOOLEAN, PARAM_BOOL,
+     offsetof(struct completion_suggestion, skip_duplicates), NULL},
 };
 
-enum err completion_parse(struct json_pull *p, struct arena *arena, struct suggestion **out, struct errmsg *em)
+enum err completion_parse(struct json_pull *p, struct arena *arena, struct suggestion **out,
+                          struct errmsg *em)
 {
     struct completion_suggestion *s = ARENA_NEW(arena, struct completion_suggestion);
     if (s == NULL) {
@@ -141,7 +151,8 @@ enum err completion_parse(struct json_pull *p, struct arena *arena, struct sugge
     s->fuzzy.transpositions = true;
     s->regex_flags = REGEXP_ALL;
     s->regex_max_states = 10000;
-    enum err e = dsl_parse_object(p, arena, "completion", completion_table, ARRAY_LEN(completion_table), s, em);
+    enum err e =
+        dsl_parse_object(p, arena, "completion", completion_table, ARRAY_LEN(completion_table), s, em);
     if (e == ERR_OK && s->common.field.p == NULL) {
         return err_set(em, ERR_PARSE, "the required field option [field] is missing");
     }
@@ -153,7 +164,8 @@ enum err completion_parse(struct json_pull *p, struct arena *arena, struct sugge
 
 /* ---- the section ---- */
 
-static enum err parse_suggester(struct json_pull *p, struct arena *arena, struct suggestion **out, struct errmsg *em)
+static enum err parse_suggester(struct json_pull *p, struct arena *arena, struct suggestion **out,
+                                struct errmsg *em)
 {
     if (str_is(p->name, "completion")) {
         return completion_parse(p, arena, out, em);
@@ -167,9 +179,13 @@ static enum err parse_suggester(struct json_pull *p, struct arena *arena, struct
     return json_pull_err_content(p, p->off, em, ERR_NAMED_OBJECT, "unknown field [%.*s]", STR_ARG(p->name));
 }
 
-static enum err parse_value(struct json_pull *p, struct str *text, struct str *prefix, struct str *regex, struct errmsg *em)
+static enum err parse_value(struct json_pull *p, struct str *text, struct str *prefix, struct str *regex,
+                            struct errmsg *em)
 {
-    struct str *to = str_is(p->name, "text") ? text : str_is(p->name, "prefix") ? prefix : str_is(p->name, "regex") ? regex : NULL;
+    struct str *to = str_is(p->name, "text")     ? text
+                     : str_is(p->name, "prefix") ? prefix
+                     : str_is(p->name, "regex")  ? regex
+                                                 : NULL;
     if (to == NULL) {
         return json_pull_err(p, em, ERR_PARSING, "suggestion does not support [%.*s]", STR_ARG(p->name));
     }
@@ -181,7 +197,8 @@ static enum err parse_value(struct json_pull *p, struct str *text, struct str *p
 }
 
 /* The cursor stands on the START_OBJECT of a named suggestion. Brackets are passed over, as Elasticsearch does. */
-static enum err parse_suggestion(struct json_pull *p, struct arena *arena, struct suggestion **out, struct errmsg *em)
+static enum err parse_suggestion(struct json_pull *p, struct arena *arena, struct suggestion **out,
+                                 struct errmsg *em)
 {
     struct str text = STR_NULL, prefix = STR_NULL, regex = STR_NULL, name = p->name;
     enum err e = ERR_OK;
@@ -206,7 +223,8 @@ static enum err parse_suggestion(struct json_pull *p, struct arena *arena, struc
     return ERR_OK;
 }
 
-static enum err add_suggestion(struct suggest_spec *spec, struct suggestion *s, struct arena *arena, struct errmsg *em)
+static enum err add_suggestion(struct suggest_spec *spec, struct suggestion *s, struct arena *arena,
+                               struct errmsg *em)
 {
     const struct suggestion **v = arena_grow(arena, (void *)spec->v, spec->n, &spec->cap, sizeof(*v));
     if (v == NULL) {
@@ -217,8 +235,8 @@ static enum err add_suggestion(struct suggest_spec *spec, struct suggestion *s, 
     return ERR_OK;
 }
 
-enum err suggest_parse(const struct suggest_spec **out, const struct json *suggest, struct str text, struct arena *arena,
-                       struct errmsg *em)
+enum err suggest_parse(const struct suggest_spec **out, const struct json *suggest, struct str text,
+                       struct arena *arena, struct errmsg *em)
 {
     struct suggest_spec *spec = ARENA_NEW(arena, struct suggest_spec);
     struct json_pull p;
@@ -232,7 +250,8 @@ enum err suggest_parse(const struct suggest_spec **out, const struct json *sugge
         struct suggestion *s;
         if (json_token_is_value(p.token)) {
             if (!str_is(p.name, "text")) {
-                return err_set(em, ERR_ILLEGAL_ARGUMENT, "[suggest] does not support [%.*s]", STR_ARG(p.name));
+                return err_set(em, ERR_ILLEGAL_ARGUMENT, "[suggest] does not support [%.*s]",
+                               STR_ARG(p.name));
             }
             e = json_pull_text(&p, &spec->text, em);
             spec->text = spec->text.p != NULL ? spec->text : STR("");

@@ -14,7 +14,8 @@ void direct_options_init(struct direct_options *o)
 }
 
 /* An upper-case enum constant by its lower-case name. */
-static enum err one_of(struct json_pull *p, const char *what, const char *const *names, size_t n, unsigned *out, struct errmsg *em)
+static enum err one_of(struct json_pull *p, const char *what, const char *const *names, size_t n,
+                       unsigned *out, struct errmsg *em)
 {
     struct str s;
     enum err e = json_pull_text(p, &s, em);
@@ -31,7 +32,8 @@ static enum err read_mode(struct json_pull *p, struct direct_options *o, struct 
 {
     static const char *const names[] = {"missing", "popular", "always"};
     unsigned i = 0;
-    enum err e = one_of(p, "org.elasticsearch.search.suggest.term.TermSuggestionBuilder.SuggestMode", names, 3, &i, em);
+    enum err e = one_of(p, "org.elasticsearch.search.suggest.term.TermSuggestionBuilder.SuggestMode", names,
+                        3, &i, em);
     o->mode = (enum term_mode)i;
     return e;
 }
@@ -47,14 +49,16 @@ static enum err read_sort(struct json_pull *p, struct direct_options *o, struct 
 
 static enum err read_distance(struct json_pull *p, struct direct_options *o, struct errmsg *em)
 {
-    static const char *const names[] = {"internal", "damerau_levenshtein", "levenshtein", "jaro_winkler", "ngram"};
+    static const char *const names[] = {"internal", "damerau_levenshtein", "levenshtein", "jaro_winkler",
+                                        "ngram"};
     unsigned i = 0;
     enum err e = one_of(p, "distance", names, 5, &i, em);
     o->distance = (enum term_distance)i;
     return e;
 }
 
-static enum err at_least(struct json_pull *p, int32_t *to, int32_t least, int32_t most, const char *what, struct errmsg *em)
+static enum err at_least(struct json_pull *p, int32_t *to, int32_t least, int32_t most, const char *what,
+                         struct errmsg *em)
 {
     enum err e = json_pull_i32(p, to, em);
     return e == ERR_OK && (*to < least || *to > most) ? err_set(em, ERR_ILLEGAL_ARGUMENT, "%s", what) : e;
@@ -73,7 +77,8 @@ static enum err read_freq(struct json_pull *p, float *to, const char *name, stru
     return e;
 }
 
-static enum err read_number(struct json_pull *p, struct str key, struct direct_options *o, bool *known, struct errmsg *em)
+static enum err read_number(struct json_pull *p, struct str key, struct direct_options *o, bool *known,
+                            struct errmsg *em)
 {
     if (str_is(key, "accuracy")) {
         enum err e = json_pull_float(p, &o->accuracy, em);
@@ -93,7 +98,8 @@ static enum err read_number(struct json_pull *p, struct str key, struct direct_o
         return at_least(p, &o->prefix_length, 0, INT32_MAX, "prefixLength must be positive", em);
     }
     if (str_is(key, "min_word_length")) {
-        return at_least(p, &o->min_word_length, 1, INT32_MAX, "minWordLength must be greater or equal to 1", em);
+        return at_least(p, &o->min_word_length, 1, INT32_MAX, "minWordLength must be greater or equal to 1",
+                        em);
     }
     if (str_is(key, "min_doc_freq")) {
         return read_freq(p, &o->min_doc_freq, "minDocFreq", em);
@@ -102,7 +108,8 @@ static enum err read_number(struct json_pull *p, struct str key, struct direct_o
     return ERR_OK;
 }
 
-enum err direct_option_parse(struct json_pull *p, struct str key, struct direct_options *o, bool *known, struct errmsg *em)
+enum err direct_option_parse(struct json_pull *p, struct str key, struct direct_options *o, bool *known,
+                             struct errmsg *em)
 {
     *known = true;
     if (str_is(key, "suggest_mode")) {
@@ -162,14 +169,16 @@ enum err term_parse(struct json_pull *p, struct arena *arena, struct suggestion 
             continue;
         }
         if (!json_token_is_value(p->token)) {
-            return json_pull_err(p, em, ERR_PARSING, "suggester[term] parsing failed on [%.*s]", STR_ARG(p->name));
+            return json_pull_err(p, em, ERR_PARSING, "suggester[term] parsing failed on [%.*s]",
+                                 STR_ARG(p->name));
         }
         e = read_common(p, &s->common, &known, em);
         if (!known) {
             e = direct_option_parse(p, p->name, &s->direct, &known, em);
         }
         if (!known && !str_is(p->name, "exact_match")) {
-            return json_pull_err(p, em, ERR_PARSING, "suggester[term] doesn't support field [%.*s]", STR_ARG(p->name));
+            return json_pull_err(p, em, ERR_PARSING, "suggester[term] doesn't support field [%.*s]",
+                                 STR_ARG(p->name));
         }
     }
     return e == ERR_OK ? check_field(&s->common, em) : e;
@@ -179,7 +188,8 @@ enum err term_parse(struct json_pull *p, struct arena *arena, struct suggestion 
 
 static enum err bad_phrase(struct json_pull *p, struct errmsg *em)
 {
-    return json_pull_err(p, em, ERR_PARSING, "suggester[phrase] doesn't support field [%.*s]", STR_ARG(p->name));
+    return json_pull_err(p, em, ERR_PARSING, "suggester[phrase] doesn't support field [%.*s]",
+                         STR_ARG(p->name));
 }
 
 static enum err read_phrase_value(struct json_pull *p, struct phrase_suggestion *s, struct errmsg *em)
@@ -196,14 +206,18 @@ static enum err read_phrase_value(struct json_pull *p, struct phrase_suggestion 
     }
     if (str_is(p->name, "confidence")) {
         e = json_pull_float(p, &s->confidence, em);
-        return e == ERR_OK && s->confidence < 0 ? err_set(em, ERR_ILLEGAL_ARGUMENT, "confidence must be >= 0.0") : e;
+        return e == ERR_OK && s->confidence < 0
+                   ? err_set(em, ERR_ILLEGAL_ARGUMENT, "confidence must be >= 0.0")
+                   : e;
     }
     if (str_is(p->name, "separator")) {
         return json_pull_text(p, &s->separator, em);
     }
     if (str_is(p->name, "max_errors")) {
         e = json_pull_float(p, &s->max_errors, em);
-        return e == ERR_OK && !(s->max_errors > 0) ? err_set(em, ERR_ILLEGAL_ARGUMENT, "max_error must be > 0.0") : e;
+        return e == ERR_OK && !(s->max_errors > 0)
+                   ? err_set(em, ERR_ILLEGAL_ARGUMENT, "max_error must be > 0.0")
+                   : e;
     }
     if (str_is(p->name, "gram_size")) {
         return at_least(p, &s->gram_size, 1, INT32_MAX, "gramSize must be >= 1", em);
@@ -222,9 +236,13 @@ static enum err read_highlight(struct json_pull *p, struct phrase_suggestion *s,
     enum err e = ERR_OK;
     while (e == ERR_OK && json_pull_next(p) != TOK_END_OBJECT) {
         if (json_token_is_value(p->token)) {
-            struct str *to = str_is(p->name, "pre_tag") ? &s->pre_tag : str_is(p->name, "post_tag") ? &s->post_tag : NULL;
+            struct str *to = str_is(p->name, "pre_tag")    ? &s->pre_tag
+                             : str_is(p->name, "post_tag") ? &s->post_tag
+                                                           : NULL;
             if (to == NULL) {
-                return json_pull_err(p, em, ERR_PARSING, "suggester[phrase][highlight] doesn't support field [%.*s]", STR_ARG(p->name));
+                return json_pull_err(p, em, ERR_PARSING,
+                                     "suggester[phrase][highlight] doesn't support field [%.*s]",
+                                     STR_ARG(p->name));
             }
             e = json_pull_text(p, to, em);
         }
@@ -263,18 +281,21 @@ static enum err read_smoothing(struct json_pull *p, struct phrase_suggestion *s,
             }
             s->alpha = s->smoothing == SMOOTH_LAPLACE ? 0.5 : 0.4;
             if (!known) {
-                return err_set(em, ERR_ILLEGAL_ARGUMENT, "suggester[phrase] doesn't support object field [smoothing]");
+                return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                               "suggester[phrase] doesn't support object field [smoothing]");
             }
         } else if (json_token_is_value(p->token)) {
             size_t i = 0;
-            while (i < ARRAY_LEN(options) && !(str_is(model, options[i].model) && str_is(p->name, options[i].option))) {
+            while (i < ARRAY_LEN(options)
+                   && !(str_is(model, options[i].model) && str_is(p->name, options[i].option))) {
                 i++;
             }
             if (i == ARRAY_LEN(options) && s->smoothing != SMOOTH_LINEAR) {
                 continue;
             }
             if (i == ARRAY_LEN(options)) {
-                return err_set(em, ERR_ILLEGAL_ARGUMENT, "Smoothing model doesn't support field [%.*s]", STR_ARG(p->name));
+                return err_set(em, ERR_ILLEGAL_ARGUMENT, "Smoothing model doesn't support field [%.*s]",
+                               STR_ARG(p->name));
             }
             e = json_pull_double(p, options[i].lambda < 0 ? &s->alpha : &s->lambda[options[i].lambda], em);
         }
@@ -286,9 +307,11 @@ static enum err read_smoothing(struct json_pull *p, struct phrase_suggestion *s,
     return e;
 }
 
-static enum err read_generator(struct json_pull *p, struct phrase_suggestion *s, struct arena *arena, struct errmsg *em)
+static enum err read_generator(struct json_pull *p, struct phrase_suggestion *s, struct arena *arena,
+                               struct errmsg *em)
 {
-    struct direct_options *v = arena_grow(arena, s->generators, s->n_generators, &s->generators_cap, sizeof(*v));
+    struct direct_options *v =
+        arena_grow(arena, s->generators, s->n_generators, &s->generators_cap, sizeof(*v));
     if (v == NULL) {
         return err_no_memory(em);
     }
@@ -311,14 +334,16 @@ static enum err read_generator(struct json_pull *p, struct phrase_suggestion *s,
             e = json_pull_text(p, &o->post_filter, em);
         } else {
             e = direct_option_parse(p, p->name, o, &known, em);
-            bool by_shards = str_is(p->name, "suggest_mode") || str_is(p->name, "sort") || str_is(p->name, "string_distance");
+            bool by_shards = str_is(p->name, "suggest_mode") || str_is(p->name, "sort")
+                             || str_is(p->name, "string_distance");
             if (e == ERR_ILLEGAL_ARGUMENT && by_shards) {
                 err_clear(em);
                 e = json_pull_text(p, &o->refused, em);
             }
         }
         if (!known) {
-            return json_pull_err_content(p, p->off, em, ERR_X_CONTENT, "[direct_generator] unknown field [%.*s]", STR_ARG(p->name));
+            return json_pull_err_content(p, p->off, em, ERR_X_CONTENT,
+                                         "[direct_generator] unknown field [%.*s]", STR_ARG(p->name));
         }
     }
     if (e == ERR_OK && o->field.p == NULL) {
@@ -336,22 +361,26 @@ static enum err read_collate(struct json_pull *p, struct phrase_suggestion *s, s
             continue;
         }
         if (str_is(p->name, "query")) {
-            const struct json *id = p->value != NULL && p->value->type == JSON_OBJECT ? json_get(p->value, "id") : NULL;
+            const struct json *id =
+                p->value != NULL && p->value->type == JSON_OBJECT ? json_get(p->value, "id") : NULL;
             s->collate = true;
             s->collate_id = id != NULL ? json_text(id) : STR_NULL;
         } else if (str_is(p->name, "prune")) {
             if (json_pull_bool(p, &prune, em) != ERR_OK) {
-                return json_pull_err(p, em, ERR_PARSING, "suggester[phrase][collate] prune must be either 'true' or 'false'");
+                return json_pull_err(p, em, ERR_PARSING,
+                                     "suggester[phrase][collate] prune must be either 'true' or 'false'");
             }
         } else if (!str_is(p->name, "params")) {
-            return json_pull_err(p, em, ERR_PARSING, "suggester[phrase][collate] doesn't support field [%.*s]", STR_ARG(p->name));
+            return json_pull_err(p, em, ERR_PARSING,
+                                 "suggester[phrase][collate] doesn't support field [%.*s]", STR_ARG(p->name));
         }
         json_pull_skip(p);
     }
     return ERR_OK;
 }
 
-static enum err read_phrase_container(struct json_pull *p, struct phrase_suggestion *s, struct arena *arena, struct errmsg *em)
+static enum err read_phrase_container(struct json_pull *p, struct phrase_suggestion *s, struct arena *arena,
+                                      struct errmsg *em)
 {
     enum err e = ERR_OK;
     if (p->token == TOK_START_ARRAY && str_is(p->name, "direct_generator")) {
@@ -396,7 +425,8 @@ enum err phrase_parse(struct json_pull *p, struct arena *arena, struct suggestio
         if (p->token == TOK_FIELD_NAME) {
             continue;
         }
-        e = json_token_is_value(p->token) ? read_phrase_value(p, s, em) : read_phrase_container(p, s, arena, em);
+        e = json_token_is_value(p->token) ? read_phrase_value(p, s, em)
+                                          : read_phrase_container(p, s, arena, em);
     }
     return e == ERR_OK ? check_field(&s->common, em) : e;
 }

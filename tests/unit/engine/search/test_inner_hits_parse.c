@@ -28,10 +28,12 @@ END_TEST
 START_TEST(every_key)
 {
     struct inner_hits_spec s;
-    const char *text = "{\"name\":\"x\",\"ignore_unmapped\":\"true\",\"from\":\"1\",\"size\":2.5,\"explain\":true,\"version\":true,"
-                       "\"track_scores\":false,\"stored_fields\":\"a\",\"docvalue_fields\":{\"field\":\"b\"},\"fields\":[3],"
-                       "\"script_fields\":{\"f\":{\"script\":\"1\"}},\"sort\":[\"c\"],\"_source\":false,"
-                       "\"highlight\":{\"fields\":{}},\"collapse\":{\"field\":\"d\"}}";
+    const char *text =
+        "{\"name\":\"x\",\"ignore_unmapped\":\"true\",\"from\":\"1\",\"size\":2.5,\"explain\":true,"
+        "\"version\":true,"
+        "\"track_scores\":false,\"stored_fields\":\"a\",\"docvalue_fields\":{\"field\":\"b\"},\"fields\":[3],"
+        "\"script_fields\":{\"f\":{\"script\":\"1\"}},\"sort\":[\"c\"],\"_source\":false,"
+        "\"highlight\":{\"fields\":{}},\"collapse\":{\"field\":\"d\"}}";
     ck_assert_int_eq(parse(text, &s), ERR_OK);
     ck_assert(str_is(s.name, "x") && s.ignore_unmapped);
     ck_assert_int_eq(s.source->from, 1);
@@ -69,14 +71,16 @@ START_TEST(refusals)
         struct inner_hits_spec s;
         ck_assert_msg(parse(cases[i].text, &s) != ERR_OK, "%s", cases[i].text);
         ck_assert_msg(em.frame[0].code == ERR_X_CONTENT, "%s", cases[i].text);
-        ck_assert_msg(em.frame[em.n - 1].code == cases[i].root, "%s: %s", cases[i].text, err_type(em.frame[em.n - 1].code));
+        ck_assert_msg(em.frame[em.n - 1].code == cases[i].root, "%s: %s", cases[i].text,
+                      err_type(em.frame[em.n - 1].code));
     }
 }
 END_TEST
 
 START_TEST(no_memory_anywhere)
 {
-    const char *text = "{\"name\":\"x\",\"docvalue_fields\":{\"field\":\"b\"},\"sort\":[\"c\"],\"stored_fields\":[\"a\",\"b\"]}";
+    const char *text = "{\"name\":\"x\",\"docvalue_fields\":{\"field\":\"b\"},\"sort\":[\"c\"],\"stored_"
+                       "fields\":[\"a\",\"b\"]}";
     struct json tree;
     ck_assert_int_eq(json_parse(&tree, str_of(text), &arena, &json_limits_default, &em), ERR_OK);
     for (size_t room = 0; room < 16 * KIB; room += 64) {

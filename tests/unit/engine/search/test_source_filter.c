@@ -25,7 +25,8 @@ static void expect(const char *source, const char *include, const char *exclude,
 
 START_TEST(objects_that_lose_all_in_arrays_go)
 {
-    expect("{\"n\":[{\"p\":1},{\"q\":2}],\"o\":{\"p\":1}}", NULL, "n.p", "{\"n\":[{\"q\":2}],\"o\":{\"p\":1}}");
+    expect("{\"n\":[{\"p\":1},{\"q\":2}],\"o\":{\"p\":1}}", NULL, "n.p",
+           "{\"n\":[{\"q\":2}],\"o\":{\"p\":1}}");
     expect("{\"n\":[{\"p\":1}],\"o\":{\"p\":1}}", NULL, "n.*", "{\"n\":[],\"o\":{\"p\":1}}");
     expect("{\"o\":{\"p\":1}}", NULL, "o.p", "{\"o\":{}}");
 }
