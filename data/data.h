@@ -14,6 +14,8 @@
 #include "common/cluster/state.h"
 #include "engine/analysis/component.h"
 #include "proto/shard_api.h"
+#include "proto/shard_event.h"
+#include "proto/transport.h"
 
 struct data_service;
 
@@ -35,6 +37,11 @@ struct data_report {
 typedef void (*data_report_fn)(void *self, const struct data_report *report,
                                void (*done)(void *arg, const struct errmsg *error), void *arg);
 
+/* Tells the master of a copy here, again and again until a master has taken it; done() (may be NULL) as of
+ * data_mapping_fn, once the state that shows it is applied here. The event's strings are copied. Any thread. */
+typedef void (*data_shard_event_fn)(void *self, const struct shard_event *event,
+                                    void (*done)(void *arg, const struct errmsg *error), void *arg);
+
 #define FILTER_CACHE_DEFAULT (16 * MIB)
 #define INDEX_BUFFER_DEFAULT (48 * MIB)
 
@@ -52,7 +59,9 @@ struct data_opts {
                                   shard takes no more than its engine's default */
     data_mapping_fn update_mapping;
     data_report_fn report;
-    void *node_self; /* of the two above */
+    data_shard_event_fn shard_event;
+    void *node_self;                   /* of the three above */
+    const struct transport *transport; /* to other nodes, not started yet; NULL: there are none */
 };
 
 enum err data_service_new(struct data_service **out, const struct data_opts *opts, struct errmsg *em);

@@ -61,8 +61,10 @@ struct shard {
     struct view *last_view;         /* of the engine that failed; searches go on with it */
     _Atomic int64_t term;           /* primary term, as of the last state */
     struct str dir;
-    struct arena arena; /* dir */
-    bool remove_files;  /* when it closes */
+    struct str allocation_id; /* this copy's; p == NULL: nobody allocated it (a node alone) */
+    bool primary;             /* as of the last role taken; strand only */
+    struct arena arena;       /* dir, allocation_id */
+    bool remove_files;        /* when it closes */
     struct shard_counters counters;
     struct filter_cache *filters; /* NULL: none are kept */
     _Atomic size_t buffer_bytes;  /* its part of the service's */
@@ -140,6 +142,8 @@ void shard_heal(struct shard *sh);
 /* Strand: is there an engine (and may it take writes)? Else em says why not. */
 bool shard_readable(struct shard *sh, struct errmsg *em);
 bool shard_writable(struct shard *sh, struct errmsg *em);
+/* Strand: what a newly applied state says of this copy: primary or not, term, the other copies. */
+void shard_take_role(struct shard *sh, struct cluster_state *state);
 /* What searches see, a reference; NULL: nothing. Any thread. */
 struct view *shard_view(struct shard *sh);
 

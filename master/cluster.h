@@ -15,19 +15,9 @@
 #include "master/allocation.h"
 #include "master/metadata.h"
 #include "master/quorum_driver.h"
+#include "proto/shard_event.h"
 
 struct cluster;
-
-/* What may be told the master beside metadata requests. */
-enum shard_event_kind { SHARD_EVENT_STARTED, SHARD_EVENT_FAILED, SHARD_EVENT_STALE };
-struct shard_event {
-    enum shard_event_kind kind;
-    struct str index_uuid; /* all strings copied by cluster_shard_event() */
-    uint32_t shard;
-    struct str allocation_id;
-    uint64_t primary_term; /* of the sender; 0: not a primary's word */
-    struct str why;
-};
 
 struct cluster_opts { /* all borrowed unless said otherwise */
     const struct executor *loop;
@@ -65,7 +55,7 @@ void cluster_free(struct cluster *c); /* NULL ok */
 struct cluster_state *cluster_state(struct cluster *c);
 /* Any thread. rq->done() comes later, on the loop. */
 void cluster_submit(struct cluster *c, struct meta_request *rq);
-/* Tells the master, again and again until one has taken it or the state shows it superfluous; done (may be
+/* Tells the master (the event's strings are copied), again and again until one has taken it or the state shows it superfluous; done (may be
  * NULL) gets the outcome: NULL when it is in an applied state here. ERR_STALE_TERM: the sender is the primary
  * no more. Any thread. */
 void cluster_shard_event(struct cluster *c, const struct shard_event *event,

@@ -88,6 +88,7 @@ enum err_family { ERR_FAMILY_ES, ERR_FAMILY_XC, ERR_FAMILY_JAVA };
     X(ERR_NO_MASTER, 503, "master_not_discovered_exception", ES)                     \
     X(ERR_UNAVAILABLE_SHARDS, 503, "unavailable_shards_exception", ES)               \
     X(ERR_NO_SHARD, 503, "no_shard_available_action_exception", ES)                  \
+    X(ERR_NOT_PRIMARY, 503, "shard_not_in_primary_mode_exception", ES)               \
     X(ERR_SHARD_NOT_FOUND, 404, "shard_not_found_exception", ES)                     \
     X(ERR_FAILED_NODE, 500, "failed_node_exception", ES)                             \
     X(ERR_NO_SUCH_NODE, 500, "no_such_node_exception", ES)                           \
