@@ -76,6 +76,15 @@ def rule_pipelines(index):
     assert have["mean"]["value"] == 20
 
 
+def rule_aggregation_elements(index):
+    """An aggregation has a name, a type and a field: it is refused without them."""
+    index.with_hotels()
+    for aggs, kind in (({"a": {}}, "parsing_exception"), ({"a": {"terms": {}}}, "illegal_argument_exception"), ({"a": {"nothing": {"field": "price"}}}, "parsing_exception"),
+                       ({"a[b": {"terms": {"field": "city"}}}, "parsing_exception"), ({"a": {"avg": {}}}, "illegal_argument_exception")):
+        assert index.refused("GET", "_search", {"size": 0, "aggs": aggs}) == kind, aggs
+    assert list(aggregate(index, {"名": {"max": {"field": "price"}}})) == ["名"]
+
+
 def rule_size_zero(index):
     """size: 0 removes the documents from the answer; the query limits what is aggregated."""
     index.with_hotels()

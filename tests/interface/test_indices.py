@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Indices, mappings, field types and attributes, analyzers."""
 import sys
+from urllib.parse import quote
 
 import rules
 
@@ -20,6 +21,27 @@ def rule_create_get_delete(index):
     assert index.refused("PUT", "") == "resource_already_exists_exception"
     assert index.ok("DELETE", "") == {"acknowledged": True}
     assert index.refused("GET", "", status=404) == "index_not_found_exception"
+
+
+def rule_index_names(index):
+    """The client chooses the name; each name is an index of its own; names that no path could hold are refused."""
+    other = index.name + "-酒店"
+    for name in (index.name, other):
+        index.node.call("DELETE", f"/{quote(name)}")
+        index.ok("PUT", f"/{quote(name)}/_doc/1?refresh=true", {"in": name})
+    assert [h["_source"]["in"] for h in index.search()["hits"]["hits"]] == [index.name]
+    assert [h["_index"] for h in index.ok("GET", f"/{quote(other)}/_search")["hits"]["hits"]] == [other]
+    index.ok("DELETE", f"/{quote(other)}")
+    for name in ("Upper", "_under", "-dash", "+plus", "a,b", "a b", "a*b", "a%22b", "a%23b", "n" * 256):
+        assert index.refused("PUT", "/" + name.replace(" ", "%20")) == "invalid_index_name_exception", name
+
+
+def rule_mapping_constrains(index):
+    """The mapping constrains what a document may hold in a field."""
+    index.create({"properties": {"price": {"type": "integer"}, "at": {"type": "geo_point"}, "day": {"type": "date"}}})
+    for bad in ({"price": "cheap"}, {"price": {"a": 1}}, {"at": "91,0"}, {"day": "monday"}):
+        assert index.refused("PUT", "_doc/1", bad) == "mapper_parsing_exception", bad
+    assert index.call("GET", "_doc/1")[0] == 404
 
 
 def rule_exists(index):
@@ -48,8 +70,11 @@ def rule_routing_decides_the_shard(index):
     assert len(shards) == 1, shards
     assert len(index.ok("GET", "_search?routing=a&size=20")["hits"]["hits"]) == 20
     index.put([{"id": i} for i in range(100, 200)])
-    shards = {h["_shard"] for h in index.search(size=200, explain=True)["hits"]["hits"]}
-    assert len(shards) == 4, shards
+    where = {h["_id"]: h["_shard"] for h in index.search(size=300, explain=True)["hits"]["hits"]}
+    assert len(set(where.values())) == 4, where
+    for i in range(100, 200):
+        shard = index.ok("GET", f"_search_shards?routing={i}")["shards"][0][0]["shard"]
+        assert where[str(i)] == f"[{index.name}][{shard}]", "the id is the routing value of those that have none"
 
 
 def rule_new_fields_only(index):
@@ -75,6 +100,16 @@ def rule_field_types(index):
         assert index.refused("PUT", "_doc/1", {field: value}) == "mapper_parsing_exception", field
 
 
+def rule_objects(index):
+    """An object field may omit its type; its sub-fields are found by their paths, in arrays of objects too."""
+    index.create({"properties": {"owner": {"properties": {"name": {"type": "keyword"}, "home": {"type": "object", "properties": {"city": {"type": "keyword"}}}}}}})
+    index.put([{"owner": {"name": "a", "home": {"city": "x"}}}, {"owner": [{"name": "b"}, {"name": "c", "home": {"city": "x"}}]}])
+    assert index.ids({"term": {"owner.name": "a"}}) == ["0"] and index.ids({"term": {"owner.name": "c"}}) == ["1"]
+    assert index.ids({"term": {"owner.home.city": "x"}}) == ["0", "1"]
+    assert "type" not in index.ok("GET", "")[index.name]["mappings"]["properties"]["owner"]
+    assert index.refused("PUT", "_doc/2", {"owner": "a"}) == "mapper_parsing_exception"
+
+
 def rule_arrays(index):
     """A field may hold an array: its type is its elements'."""
     index.create({"properties": {"tags": {"type": "keyword"}}}).put([{"tags": ["a", "b"]}, {"tags": "c"}])
@@ -82,10 +117,14 @@ def rule_arrays(index):
 
 
 def rule_index_false(index):
-    """index: false: the field is kept, and cannot be searched."""
-    index.create({"properties": {"pic": {"type": "keyword", "index": False}}}).put([{"pic": "a.jpg"}])
+    """index: false: the field is kept, and cannot be searched; the default is true."""
+    kept = {"type": "keyword", "index": False}
+    index.create({"properties": {"pic": kept, "name": {"type": "keyword"}, "yes": {"type": "keyword", "index": True}, "price": {"type": "integer", "index": False}}})
+    index.put([{"pic": "a.jpg", "name": "a", "yes": "a", "price": 3}])
     assert index.refused("GET", "_search", {"query": {"term": {"pic": "a.jpg"}}}) == "query_shard_exception"
-    assert index.search()["hits"]["hits"][0]["_source"] == {"pic": "a.jpg"}
+    assert index.refused("GET", "_search", {"query": {"range": {"price": {"gte": 3}}}}) == "query_shard_exception"
+    assert index.ids({"term": {"name": "a"}}) == ["0"] and index.ids({"term": {"yes": "a"}}) == ["0"]
+    assert index.search()["hits"]["hits"][0]["_source"]["pic"] == "a.jpg"
 
 
 def rule_analyzers_of_fields(index):
@@ -131,6 +170,31 @@ def rule_pinyin(index):
     assert tokens(index, "ibm", analyzer="p") == ["ibm"]
 
 
+def rule_pinyin_options(index):
+    """Each option of the pinyin filter by itself: turned round, it changes what the declared value gives."""
+    for option, value, text, added, missing in (
+            ("keep_full_pinyin", True, "如家酒店", {"ru", "jia", "jiu", "dian"}, set()), ("keep_joined_full_pinyin", False, "如家酒店", set(), {"rujiajiudian"}),
+            ("keep_original", False, "如家酒店", set(), {"如家酒店"}), ("limit_first_letter_length", 2, "如家酒店", {"rj"}, {"rjjd"}),
+            ("none_chinese_pinyin_tokenize", True, "liudehua", {"liu", "de", "hua"}, set())):
+        split = {how: set(tokens(index, text, "/_analyze", tokenizer="keyword", filter=[{**PY, option: to}])) for how, to in (("as", PY[option]), ("not", value))}
+        assert split["not"] - split["as"] == added and split["as"] - split["not"] == missing, (option, split)
+    twice = [tokens(index, "哈哈", "/_analyze", tokenizer="keyword", filter=[{**PY, "keep_full_pinyin": True, "remove_duplicated_term": once}]) for once in (True, False)]
+    assert twice[0].count("ha") == 1 and twice[1].count("ha") == 2, twice
+
+
+def rule_parts_of_analyzers(index):
+    """Character filters change the text before it is split, one tokenizer splits it, token filters change case, add synonyms and pinyin."""
+    py = {**PY, "keep_joined_full_pinyin": False, "keep_original": False, "keep_full_pinyin": True, "keep_first_letter": False}
+    index.create(analysis={
+        "char_filter": {"and": {"type": "mapping", "mappings": ["& => and"]}},
+        "filter": {"same": {"type": "synonym", "synonyms": ["inn, hotel"]}, "py": py},
+        "analyzer": {"char": {"tokenizer": "whitespace", "char_filter": ["html_strip", "and"]}, "case": {"tokenizer": "whitespace", "filter": ["lowercase"]},
+                     "syn": {"tokenizer": "whitespace", "filter": ["lowercase", "same"]}, "pin": {"tokenizer": "ik_max_word", "filter": ["py"]}}})
+    for analyzer, text, want in (("char", "<b>Bed</b> & Bar", ["Bed", "and", "Bar"]), ("case", "Bed Bar", ["bed", "bar"]), ("syn", "Old Inn", ["old", "inn", "hotel"]),
+                                 ("pin", "如家", ["ru", "jia"])):
+        assert tokens(index, text, analyzer=analyzer) == want, (analyzer, tokens(index, text, analyzer=analyzer))
+
+
 def rule_custom_analyzers(index):
     """settings.analysis declares analyzers of a tokenizer and filters, and filters of a type and options."""
     index.create({"properties": {"t": {"type": "text", "analyzer": "mine"}}},
@@ -171,6 +235,18 @@ def rule_hotel_index(index):
     index.put([{"id": 7, "name": "7天连锁酒店(上海宝山路地铁站店)", "brand": "7天酒店", "business": "四川北路商业区", "suggestion": ["7天酒店", "四川北路商业区"]}])
     for word in ("地铁站", "四川北路商业区", "7天酒店"):
         assert index.ids({"match": {"all": word}}) == ["7"], word
+
+
+def rule_hotel_index_earlier(index):
+    """The hotel index's earlier form, without pinyin; it cannot be altered into the final one."""
+    split, all_too = {"type": "text", "analyzer": "ik_max_word"}, {"type": "keyword", "copy_to": "all"}
+    index.create({"properties": {"name": {**split, "copy_to": "all"}, "city": all_too, "brand": all_too, "business": {"type": "keyword"}, "all": split}})
+    index.put([{"name": "如家酒店(外滩店)", "city": "上海", "brand": "如家", "business": "四川北路"}])
+    for word, found in (("酒店", ["0"]), ("上海", ["0"]), ("如家", ["0"]), ("四川北路", []), ("rujia", [])):
+        assert index.ids({"match": {"all": word}}) == found, word
+    index.refused("PUT", "_mapping", {"properties": {"name": {"type": "text", "analyzer": "ik_smart", "copy_to": "all"}}})
+    index.refused("PUT", "_mapping", {"properties": {"suggestion": {"type": "completion", "analyzer": "completion_analyzer"}}})
+    assert index.refused("PUT", "_settings", {"analysis": {"analyzer": {"x": {"tokenizer": "keyword"}}}}) == "illegal_argument_exception"
 
 
 if __name__ == "__main__":

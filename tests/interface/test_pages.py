@@ -3,6 +3,7 @@
 import sys
 
 import rules
+from test_queries import km
 
 HOTELS = rules.hotels()
 
@@ -16,6 +17,20 @@ def rule_response(index):
     assert set(hit) == {"_index", "_type", "_id", "_score", "_source"} and hit["_source"] == HOTELS[int(hit["_id"])]
     hit = index.search(sort=["price"])["hits"]["hits"][0]
     assert hit["_score"] is None and hit["sort"] == [min(d["price"] for d in HOTELS)]
+
+
+def rule_body(index):
+    """One body may hold all of them: query, from, size, sort, highlight, aggs, suggest; what else it holds is refused."""
+    index.create({"properties": {"t": {"type": "text"}, "n": {"type": "integer"}, "s": {"type": "completion"}}})
+    index.put([{"t": f"word {i}", "n": i, "s": [f"word{i % 3}"]} for i in range(9)])
+    body = {"query": {"match": {"t": "word"}}, "from": 2, "size": 3, "sort": [{"n": "desc"}], "highlight": {"fields": {"t": {}}}, "aggs": {"top": {"max": {"field": "n"}}},
+            "suggest": {"words": {"prefix": "wor", "completion": {"field": "s", "skip_duplicates": True}}}}
+    answer = index.search(**body)
+    assert [(h["_id"], h["sort"], h["highlight"]) for h in answer["hits"]["hits"]] == [(str(i), [i], {"t": [f"<em>word</em> {i}"]}) for i in (6, 5, 4)]
+    assert answer["aggregations"] == {"top": {"value": 8.0}} and answer["hits"]["total"]["value"] == 9
+    assert sorted(o["text"] for o in answer["suggest"]["words"][0]["options"]) == ["word0", "word1", "word2"]
+    assert index.refused("GET", "_search", {**body, "limit": 3}) == "parsing_exception"
+    assert answer["hits"]["hits"] == index.ok("POST", "_search", body)["hits"]["hits"]
 
 
 def rule_totals_stop_at_ten_thousand(index):
@@ -50,8 +65,10 @@ def rule_sort_by_distance(index):
     """_geo_distance sorts by the distance to a point, in the unit asked for; the hit's sort value is the distance."""
     index.with_hotels()
     sort = {"_geo_distance": {"at": "31.2,120.7", "order": "asc", "unit": "km"}}
-    near = [h["sort"][0] for h in index.search(sort=[sort], size=60)["hits"]["hits"]]
-    assert near == sorted(near) and 1 < near[10] < 100
+    hits = index.search(sort=[sort], size=60)["hits"]["hits"]
+    near, centre = [h["sort"][0] for h in hits], {"lat": 31.2, "lon": 120.7}
+    assert len(near) == 60 and near == sorted(near)
+    assert all(abs(h["sort"][0] - km(h["_source"]["at"], centre)) < 0.01 for h in hits)
     sort["_geo_distance"].update(order="desc", unit="m")
     far = [h["sort"][0] for h in index.search(sort=[sort], size=60)["hits"]["hits"]]
     assert all(abs(a / 1000 - b) < 1e-6 * b + 1e-9 for a, b in zip(far, reversed(near)))
@@ -73,6 +90,7 @@ def rule_window(index):
     assert index.refused("GET", "_search", {"from": 9991, "size": 10}) == "illegal_argument_exception"
     assert index.refused("GET", "_search", {"size": 10001}) == "illegal_argument_exception"
     assert index.refused("GET", "_search?scroll=1m", {"size": 10001}) == "illegal_argument_exception"
+    assert index.refused("GET", "_search", {"size": 10001, "sort": ["_doc"], "search_after": [1]}) == "illegal_argument_exception"
 
 
 def rule_search_after(index):

@@ -42,6 +42,7 @@ def rule_match(index):
     assert index.found({"match": {"title": "river 7"}}) == those(lambda d: d["id"] % 4 == 0 or d["id"] == 7)
     assert index.found({"match": {"title": {"query": "river 8", "operator": "and"}}}) == {8}
     assert index.found({"match": {"title": "lake"}}) == set()
+    assert index.found({"match": {"city": "上海"}}) == those(lambda d: d["city"] == "上海"), "a keyword field has its whole value for a term"
 
 
 def rule_multi_match(index):
@@ -57,6 +58,7 @@ def rule_term(index):
     assert index.found({"term": {"city": {"value": "北京"}}}) == those(lambda d: d["city"] == "北京")
     assert index.found({"term": {"city": {"value": "北"}}}) == set()
     assert index.found({"term": {"price": 174}}) == those(lambda d: d["price"] == 174)
+    assert index.found({"term": {"score": {"value": 2.5}}}) == those(lambda d: d["score"] == 2.5) != set()
     assert index.found({"term": {"open": "2020-03-03"}}) == those(lambda d: d["open"] == "2020-03-03")
     assert index.found({"term": {"pool": True}}) == those(lambda d: d["pool"])
 
@@ -163,6 +165,15 @@ def rule_function_score_weight(index):
     alone = scores(index, {"match": {"title": "river"}})
     have = scores(index, query)
     assert set(have) == set(alone) and all(close(s, alone[i] * (10 if HOTELS[i]["city"] == "上海" else 1)) for i, s in have.items())
+
+
+def rule_functions_combine(index):
+    """Of several functions each counts where its filter matches; one without a filter counts everywhere."""
+    index.with_hotels()
+    functions = [{"filter": {"term": {"city": "上海"}}, "weight": 3}, {"filter": {"term": {"pool": True}}, "weight": 5}, {"weight": 2}]
+    have = scores(index, {"function_score": {"query": {"match_all": {}}, "functions": functions}})
+    assert all(close(s, 2 * (3 if HOTELS[i]["city"] == "上海" else 1) * (5 if HOTELS[i]["pool"] else 1)) for i, s in have.items())
+    assert len(have) == 60
 
 
 def rule_function_score_value(index):
