@@ -4,6 +4,7 @@ void shard_rq_init(struct shard_rq *rq, void (*done)(struct shard_rq *), void *u
 {
     arena_init(&rq->arena, NULL, ARENA_UNLIMITED);
     err_clear(&rq->error);
+    rq->node = STR_NULL;
     rq->done = done;
     rq->user = user;
 }

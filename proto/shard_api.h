@@ -22,6 +22,7 @@ struct shard_ref {
 
 struct shard_rq { /* what every request begins with */
     struct shard_ref shard;
+    struct str node;     /* id of the node that served it, or has to (it has the context); p == NULL: any */
     struct arena arena;  /* the answer's memory; freed by the caller */
     struct errmsg error; /* n == 0: fine */
     void (*done)(struct shard_rq *rq);
@@ -50,7 +51,9 @@ struct write_item {
     bool doc_as_upsert;            /* WRITE_UPDATE: unless the body says otherwise */
     bool want_get;                 /* WRITE_UPDATE: answer with the new source (filtered by get_filter) */
     const struct json *get_filter; /* as "_source" in a body; NULL: whole */
-    bool require_alias_ok;
+    /* Names the operation across retries: the coordinating node's session (0: it has no name) and its
+     * counter; the session's operations below settled_below have been answered. */
+    uint64_t op_session, op_counter, settled_below;
     /* the answer */
     enum write_outcome outcome;
     int64_t seq_no, primary_term, result_version;
@@ -109,6 +112,9 @@ struct shard_query {
     struct shard_rq rq;
     struct str body;                    /* the search body's text */
     const struct search_source *source; /* its parsed form, when at hand; else parsed from body */
+    bool adapted;                       /* beside what body says: the two below */
+    int32_t track_total;                /* as struct search_source has them */
+    int64_t source_timeout_ms;
     uint32_t slot, n_shards;
     const struct str *alias_filters;
     uint32_t n_alias_filters;
