@@ -3,6 +3,7 @@
 #include "common/base/hash.h"
 #include "common/base/num.h"
 #include "common/cluster/blocks.h"
+#include "common/cluster/health.h"
 #include "coordinator/rest/active.h"
 #include "coordinator/rest/meta.h"
 #include "engine/index/engine.h"
@@ -373,8 +374,8 @@ static void send_one(struct active_wait *wait, bool active)
         err_set(&sw->inactive, ERR_UNAVAILABLE_SHARDS,
                 "[%.*s][%u] Not enough active copies to meet shard count of [%d] (have %d, needed %d). "
                 "Timeout: [%lldms]",
-                STR_ARG(m->name), sw->rq.shard.shard, wanted, active_copies(m), wanted,
-                (long long)wait->timeout_ms);
+                STR_ARG(m->name), sw->rq.shard.shard, wanted, (int)health_least_active(w->r->state, m),
+                wanted, (long long)wait->timeout_ms);
         if (w->n > 1 || sw->items[0].kind != WRITE_UPDATE) {
             sw->rq.error = sw->inactive;
             shard_done(&sw->rq);

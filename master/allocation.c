@@ -247,6 +247,7 @@ void alloc_initialize(struct alloc *a, struct index_routing *r, struct shard_cop
     }
     c->allocation_id = allocation_id;
     c->trouble.delayed = false;
+    c->trouble.attempt = ATTEMPT_NONE;
     n->shards++;
     if (c->primary) {
         n->initial_primaries++;
@@ -348,7 +349,7 @@ static void reconcile(struct alloc *a)
     struct cluster_state *s = a->b->next;
     for (uint32_t i = 0; i < s->n_routing;) {
         const struct index_meta *m = cluster_index(s, s->routing[i]->name);
-        if (m != NULL && !m->closed && fits(s->routing[i], m)) {
+        if (m != NULL && fits(s->routing[i], m)) {
             i++;
         } else {
             state_remove_routing(a->b, s->routing[i]->name);
@@ -358,9 +359,6 @@ static void reconcile(struct alloc *a)
     for (uint32_t i = 0; a->err == ERR_OK && i < s->n_indices; i++) {
         const struct index_meta *m = s->indices[i];
         const struct index_routing *r = cluster_routing(s, m->name);
-        if (m->closed) {
-            continue;
-        }
         if (r == NULL) {
             add_routing(a, m);
         } else if (r->n > 0 && r->shards[0].n != m->n_replicas + 1) {
@@ -427,13 +425,12 @@ static void nodes_left(struct alloc *a)
 
 /* ---- assigning ---- */
 
-/* An in-sync copy on some disk. *all_answered: every node that holds data has said what it has. */
+/* An in-sync copy on some disk. NULL: *attempt tells why there is none. */
 static const struct found_copy *find_copy(struct alloc *a, const struct index_meta *m, uint32_t shard,
-                                          const struct shard_routing *s, bool *all_answered, bool *throttled)
+                                          const struct shard_routing *s, enum copy_attempt *attempt)
 {
     const struct found_copy *best = NULL;
-    *all_answered = true;
-    *throttled = false;
+    bool all_answered = true, throttled = false, refused = false;
     for (uint32_t i = 0; i < a->n_nodes; i++) {
         const struct found_copy *f = NULL;
         for (uint32_t k = 0; k < a->env->n_found && f == NULL; k++) {
@@ -443,19 +440,36 @@ static const struct found_copy *find_copy(struct alloc *a, const struct index_me
                     ? x
                     : NULL;
         }
-        *all_answered &= f != NULL;
+        all_answered &= f != NULL;
         if (f == NULL || f->allocation_id.n == 0 || !str_set_has(&m->in_sync[shard], f->allocation_id)) {
             continue;
         }
         enum decision d = decide_allocate(a, m, s, &s->copies[0], &a->nodes[i], NULL);
-        *throttled |= d == DECIDE_THROTTLE;
+        throttled |= d == DECIDE_THROTTLE;
+        refused |= d == DECIDE_NO;
         /* the one that had it last may have operations that were never acknowledged elsewhere */
         if (d == DECIDE_YES
             && (best == NULL || str_eq(a->nodes[i].node->id, s->copies[0].trouble.last_node))) {
             best = f;
         }
     }
+    *attempt = !all_answered ? ATTEMPT_FETCHING
+               : throttled   ? ATTEMPT_THROTTLED
+               : refused     ? ATTEMPT_DECIDERS_NO
+                             : ATTEMPT_NO_VALID_COPY;
     return best;
+}
+
+static void note_attempt(struct alloc *a, const struct index_meta *m, uint32_t shard,
+                         enum copy_attempt attempt)
+{
+    if (cluster_routing(a->b->next, m->name)->shards[shard].copies[0].trouble.attempt == attempt) {
+        return;
+    }
+    struct index_routing *r = alloc_routing(a, m->name);
+    if (r != NULL) {
+        r->shards[shard].copies[0].trouble.attempt = attempt;
+    }
 }
 
 static void want_lookup(struct alloc_wants *w, struct alloc *a, const struct index_meta *m, uint32_t shard)
@@ -479,22 +493,25 @@ static void assign_primary(struct alloc *a, const struct index_meta *m, uint32_t
     const struct shard_routing *s = &r->shards[shard];
     struct alloc_node *to = NULL;
     struct str id = STR_NULL;
-    bool throttled;
+    enum copy_attempt attempt = ATTEMPT_NONE;
     if (s->copies[0].source == RECOVER_EXISTING_STORE) {
-        bool answered;
-        const struct found_copy *f = find_copy(a, m, shard, s, &answered, &throttled);
-        if (f == NULL && !answered) {
+        const struct found_copy *f = find_copy(a, m, shard, s, &attempt);
+        if (f == NULL && attempt == ATTEMPT_FETCHING) {
             want_lookup(wants, a, m, shard);
+        } else if (f != NULL) {
+            to = alloc_node_of(a, f->node_id);
+            id = f->allocation_id; /* the same copy goes on */
         }
-        if (f == NULL) {
-            return;
-        }
-        to = alloc_node_of(a, f->node_id);
-        id = f->allocation_id; /* the same copy goes on */
     } else {
+        bool throttled;
         to = balance_best(a, m, r, s, &s->copies[0], &throttled);
+        attempt = throttled ? ATTEMPT_THROTTLED : ATTEMPT_DECIDERS_NO;
     }
-    struct index_routing *mine = to != NULL ? alloc_routing(a, m->name) : NULL;
+    if (to == NULL) {
+        note_attempt(a, m, shard, attempt);
+        return;
+    }
+    struct index_routing *mine = alloc_routing(a, m->name);
     if (mine == NULL) {
         return;
     }
@@ -540,8 +557,7 @@ static void assign(struct alloc *a, bool primaries, struct alloc_wants *wants)
 {
     const struct cluster_state *s = a->b->next;
     for (uint32_t i = 0; i < s->n_indices && a->err == ERR_OK; i++) {
-        const struct index_routing *r =
-            s->indices[i]->closed ? NULL : cluster_routing(s, s->indices[i]->name);
+        const struct index_routing *r = cluster_routing(s, s->indices[i]->name);
         for (uint32_t shard = 0; r != NULL && shard < r->n; shard++) {
             for (uint32_t k = primaries ? 0 : 1; k < (primaries ? 1 : r->shards[shard].n); k++) {
                 if (r->shards[shard].copies[k].state != COPY_UNASSIGNED) {

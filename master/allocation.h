@@ -1,7 +1,7 @@
 /* allocation.h - where copies of shards go: pure functions from one cluster state to the next.
  *
- * allocate() reconciles and improves. Routing appears for new and re-opened indices and goes with deleted and
- * closed ones; replicas come and go with index.number_of_replicas; copies on nodes that left are unassigned
+ * allocate() reconciles and improves. Routing appears for new indices and goes with deleted ones (closed indices
+ * keep theirs: they are replicated all the same); replicas come and go with index.number_of_replicas; copies on nodes that left are unassigned
  * (replicas delayed), and where a primary was among them an in-sync replica takes its place, with a raised
  * primary term, in the same state; unassigned primaries go where an in-sync copy lies (or anywhere, empty,
  * for a new index), then replicas, then moves off nodes that may not hold what they hold, then balance.

@@ -160,8 +160,7 @@ void balance_rebalance(struct alloc *a)
     uint32_t moves = 0;
     for (uint32_t i = 0; i < s->n_indices && a->err == ERR_OK && moves < REBALANCE_ROUNDS; i++) {
         const struct index_meta *m = s->indices[i];
-        while (!m->closed && cluster_routing(s, m->name) != NULL && moves < REBALANCE_ROUNDS
-               && move_one(a, m)) {
+        while (cluster_routing(s, m->name) != NULL && moves < REBALANCE_ROUNDS && move_one(a, m)) {
             moves++;
         }
     }

@@ -75,11 +75,22 @@ enum copy_reason {
 };
 enum recovery_source { RECOVER_EMPTY_STORE, RECOVER_EXISTING_STORE, RECOVER_PEER };
 
+/* What the last attempt to place a primary came to; of replicas nothing is noted. */
+enum copy_attempt {
+    ATTEMPT_NONE,
+    ATTEMPT_DECIDERS_NO,
+    ATTEMPT_NO_VALID_COPY,
+    ATTEMPT_THROTTLED,
+    ATTEMPT_FETCHING,
+    ATTEMPT_N
+};
+
 struct copy_trouble { /* kept until the copy has started; reason tells whether the rest says anything */
     enum copy_reason reason;
-    int64_t at_ms;        /* wall clock: since when it has no node */
-    uint32_t failed;      /* attempts to allocate it in a row */
-    bool delayed;         /* a replica whose node left: waits for it to come back */
+    int64_t at_ms;   /* wall clock: since when it has no node */
+    uint32_t failed; /* attempts to allocate it in a row */
+    bool delayed;    /* a replica whose node left: waits for it to come back */
+    enum copy_attempt attempt;
     struct str details;   /* p == NULL: none */
     struct str last_node; /* where it was; p == NULL: unknown */
 };
@@ -181,7 +192,7 @@ struct cluster_state {
     struct coordination_part *coordination;
     struct index_meta **indices; /* sorted by name */
     uint32_t n_indices;
-    struct index_routing **routing; /* sorted by name; of every open index */
+    struct index_routing **routing; /* sorted by name; of every index, closed ones too */
     uint32_t n_routing;
     struct template_meta **templates; /* sorted by kind, then name */
     uint32_t n_templates;
@@ -204,6 +215,7 @@ const struct index_routing *cluster_routing(const struct cluster_state *s, struc
 const struct node_meta *cluster_node(const struct cluster_state *s, struct str id);
 const struct node_meta *cluster_master(const struct cluster_state *s); /* NULL: none is known */
 const char *copy_reason_name(enum copy_reason r);                      /* "INDEX_CREATED" */
+const char *copy_attempt_name(enum copy_attempt a);                    /* "no_attempt" */
 const char *copy_state_name(enum copy_state s);                        /* "STARTED" */
 /* Started, or started and on its way elsewhere: it can be searched. */
 static inline bool copy_active(const struct shard_copy *c)

@@ -322,7 +322,7 @@ static void put_copy(struct buf *b, const struct shard_copy *c)
     put_u8(b, (uint8_t)c->trouble.reason);
     put_zigzag(b, c->trouble.at_ms);
     put_varint(b, c->trouble.failed);
-    put_bool(b, c->trouble.delayed);
+    put_u8(b, (uint8_t)((unsigned)c->trouble.attempt << 1 | c->trouble.delayed));
     put_opt_str(b, c->trouble.details);
     put_opt_str(b, c->trouble.last_node);
 }
@@ -338,10 +338,11 @@ static void get_copy(struct bytes_in *in, struct shard_copy *c, struct arena *a)
     uint8_t source = get_u8(in), reason = get_u8(in);
     c->trouble.at_ms = get_zigzag(in);
     c->trouble.failed = (uint32_t)get_varint(in);
-    c->trouble.delayed = get_bool(in);
+    uint8_t attempt = get_u8(in);
     c->trouble.details = keep_opt_str(in, a);
     c->trouble.last_node = keep_opt_str(in, a);
-    in->bad |= state > COPY_RELOCATING || source > RECOVER_PEER || reason >= REASON_N;
+    in->bad |=
+        state > COPY_RELOCATING || source > RECOVER_PEER || reason >= REASON_N || attempt >> 1 >= ATTEMPT_N;
     in->bad |= (state == COPY_UNASSIGNED) != (c->node.p == NULL)
                || (c->node.p == NULL) != (c->allocation_id.p == NULL)
                || (state == COPY_RELOCATING) != (c->target_node.p != NULL)
@@ -350,6 +351,8 @@ static void get_copy(struct bytes_in *in, struct shard_copy *c, struct arena *a)
         c->state = (enum copy_state)state;
         c->source = (enum recovery_source)source;
         c->trouble.reason = (enum copy_reason)reason;
+        c->trouble.delayed = (attempt & 1) != 0;
+        c->trouble.attempt = (enum copy_attempt)(attempt >> 1);
     }
 }
 

@@ -184,6 +184,13 @@ const char *copy_reason_name(enum copy_reason r)
     return names[r];
 }
 
+const char *copy_attempt_name(enum copy_attempt a)
+{
+    static const char *const names[ATTEMPT_N] = {"no_attempt", "deciders_no", "no_valid_shard_copy",
+                                                 "deciders_throttled", "fetching_shard_data"};
+    return names[a];
+}
+
 struct index_routing *index_routing_new(struct str name, struct str uuid, uint32_t n, uint32_t replicas)
 {
     struct index_routing *r = state_part_new(sizeof(*r));

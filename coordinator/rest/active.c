@@ -1,6 +1,7 @@
 #include "coordinator/rest/active.h"
 
 #include "common/base/num.h"
+#include "common/cluster/health.h"
 
 #define LOOK_AGAIN_MS 20
 
@@ -28,12 +29,6 @@ int32_t active_wanted(const struct index_meta *m, int32_t wanted)
     return wanted == ACTIVE_ALL ? 1 + (int32_t)m->n_replicas : wanted;
 }
 
-int32_t active_copies(const struct index_meta *m)
-{
-    (void)m; /* the primary is here, and no replica has a place to go: the node is alone */
-    return 1;
-}
-
 static bool met(const struct active_wait *w)
 {
     struct coordinator *co = w->r->co;
@@ -41,7 +36,7 @@ static bool met(const struct active_wait *w)
     bool ok = true;
     for (uint32_t i = 0; ok && i < w->n_names; i++) {
         const struct index_meta *m = cluster_index(s, w->names[i]);
-        ok = m == NULL || m->closed || active_copies(m) >= active_wanted(m, w->wanted);
+        ok = m == NULL || health_enough_active(s, m, active_wanted(m, w->wanted));
     }
     cluster_state_unref(s);
     return ok;

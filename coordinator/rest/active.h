@@ -12,8 +12,6 @@ enum { ACTIVE_DEFAULT = -2, ACTIVE_ALL = -1 };
 enum err rest_active_shards(struct rest *r, int32_t *out);
 /* The copies that `wanted` means for an index: ACTIVE_DEFAULT is its own setting, ACTIVE_ALL each of them. */
 int32_t active_wanted(const struct index_meta *m, int32_t wanted);
-/* Copies of each of its shards that are active. */
-int32_t active_copies(const struct index_meta *m);
 
 struct active_wait {
     struct rest *r;

@@ -1,5 +1,5 @@
 /* The _cat endpoints about the cluster. */
-#include "coordinator/rest/health.h"
+#include "common/cluster/health.h"
 #include "coordinator/rest/table.h"
 
 static const struct table_column health_columns[] = {

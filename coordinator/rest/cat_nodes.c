@@ -1,7 +1,7 @@
 /* The _cat endpoints about nodes. */
+#include "common/cluster/health.h"
 #include "coordinator/rest/broadcast.h"
 #include "coordinator/rest/cat_counters.h"
-#include "coordinator/rest/health.h"
 #include "coordinator/rest/nodes.h"
 #include "coordinator/rest/stats.h"
 

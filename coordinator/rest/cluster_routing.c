@@ -2,6 +2,7 @@
 #include "coordinator/rest/cluster_state.h"
 
 #include "common/base/date.h"
+#include "common/cluster/health.h"
 
 void state_shard_key(struct jsonw *w, uint32_t shard)
 {
@@ -12,48 +13,6 @@ void state_shard_key(struct jsonw *w, uint32_t shard)
     buf_fini(&b);
 }
 
-struct str state_only_copy_id(const struct index_meta *m, uint32_t shard, char out[64])
-{
-    size_t n = MIN_OF(m->uuid.n, (size_t)64);
-    for (size_t i = 0; i < n; i++) {
-        out[i] = m->uuid.p[(i + shard + 1) % n];
-    }
-    return (struct str){out, n};
-}
-
-/* A copy as the table of routing has it, or as it is without one: the primary here, replicas nowhere. */
-static struct shard_copy copy_of(const struct cluster_state *s, const struct index_meta *m, uint32_t shard,
-                                 uint32_t at, char text[64])
-{
-    const struct index_routing *routing = cluster_routing(s, m->name);
-    if (routing != NULL && shard < routing->n && at < routing->shards[shard].n) {
-        return routing->shards[shard].copies[at];
-    }
-    const struct shard_down *down = at == 0 ? cluster_shard_down(s, m->uuid, shard) : NULL;
-    if (at == 0 && down == NULL) {
-        bool known = m->in_sync != NULL && m->in_sync[shard].n > 0;
-        return (struct shard_copy){.state = COPY_STARTED,
-                                   .primary = true,
-                                   .node = s->nodes != NULL ? s->nodes->master : STR_NULL,
-                                   .allocation_id =
-                                       known ? m->in_sync[shard].v[0] : state_only_copy_id(m, shard, text)};
-    }
-    struct shard_copy c = {.state = COPY_UNASSIGNED,
-                           .primary = at == 0,
-                           .source = at == 0 ? RECOVER_EXISTING_STORE : RECOVER_PEER};
-    c.trouble.reason = down != NULL ? REASON_ALLOCATION_FAILED : REASON_INDEX_CREATED;
-    c.trouble.at_ms = down != NULL ? down->since_ms : m->created_ms;
-    c.trouble.failed = down != NULL ? down->tries : 0;
-    c.trouble.details = down != NULL ? down->details : STR_NULL;
-    return c;
-}
-
-static uint32_t copies_of(const struct cluster_state *s, const struct index_meta *m, uint32_t shard)
-{
-    const struct index_routing *routing = cluster_routing(s, m->name);
-    return routing != NULL && shard < routing->n ? routing->shards[shard].n : m->n_replicas + 1;
-}
-
 static void write_trouble(struct rest *r, struct jsonw *w, const struct shard_copy *c)
 {
     static const char *const sources[] = {[RECOVER_EMPTY_STORE] = "EMPTY_STORE",
@@ -61,7 +20,6 @@ static void write_trouble(struct rest *r, struct jsonw *w, const struct shard_co
                                           [RECOVER_PEER] = "PEER"};
     const struct date_format *f;
     struct buf at;
-    bool failed = c->trouble.reason == REASON_ALLOCATION_FAILED;
     buf_init(&at, NULL, 64);
     jw_k(w, "recovery_source");
     jw_obj(w);
@@ -84,7 +42,7 @@ static void write_trouble(struct rest *r, struct jsonw *w, const struct shard_co
     if (c->trouble.details.p != NULL) {
         jw_kstr(w, "details", c->trouble.details);
     }
-    jw_kz(w, "allocation_status", failed ? "deciders_no" : "no_attempt");
+    jw_kz(w, "allocation_status", copy_attempt_name(c->trouble.attempt));
     jw_obj_end(w);
     buf_fini(&at);
 }
@@ -140,8 +98,8 @@ void state_write_routing(struct rest *r, struct jsonw *w, const struct index_tar
         for (uint32_t shard = 0; shard < m->n_shards; shard++) {
             state_shard_key(w, shard);
             jw_arr(w);
-            for (uint32_t copy = 0; copy < copies_of(r->state, m, shard); copy++) {
-                struct shard_copy c = copy_of(r->state, m, shard, copy, text);
+            for (uint32_t copy = 0; copy < health_copies(r->state, m, shard); copy++) {
+                struct shard_copy c = health_copy(r->state, m, shard, copy, text);
                 write_copy(r, w, m, shard, &c);
             }
             jw_arr_end(w);
@@ -162,8 +120,8 @@ static void write_copies_on(struct rest *r, struct jsonw *w, const struct index_
     for (uint32_t i = 0; i < n; i++) {
         const struct index_meta *m = t[i].meta;
         for (uint32_t shard = 0; shard < m->n_shards; shard++) {
-            for (uint32_t copy = 0; copy < copies_of(r->state, m, shard); copy++) {
-                struct shard_copy c = copy_of(r->state, m, shard, copy, text);
+            for (uint32_t copy = 0; copy < health_copies(r->state, m, shard); copy++) {
+                struct shard_copy c = health_copy(r->state, m, shard, copy, text);
                 if (node.p == NULL ? c.node.p == NULL : c.node.p != NULL && str_eq(c.node, node)) {
                     write_copy(r, w, m, shard, &c);
                 }

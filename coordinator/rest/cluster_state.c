@@ -2,6 +2,7 @@
 #include "coordinator/rest/cluster_state.h"
 
 #include "common/cluster/blocks.h"
+#include "common/cluster/health.h"
 
 enum {
     PART_VERSION = 1,
@@ -110,7 +111,7 @@ static void write_in_sync(struct jsonw *w, const struct index_meta *m)
             jw_str(w, m->in_sync[i].v[k]);
         }
         if (m->in_sync == NULL || m->in_sync[i].n == 0) {
-            jw_str(w, state_only_copy_id(m, i, text));
+            jw_str(w, health_only_copy_id(m, i, text));
         }
         jw_arr_end(w);
     }

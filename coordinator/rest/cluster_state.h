@@ -6,9 +6,6 @@
 
 /* A shard's number as the key of a member. */
 void state_shard_key(struct jsonw *w, uint32_t shard);
-/* The id of a primary that the state keeps no routing for: such an index has one copy of each shard, whose id
- * follows from the index's own, turned by as many letters as the shard's number says. Written to out. */
-struct str state_only_copy_id(const struct index_meta *m, uint32_t shard, char out[64]);
 /* The members "routing_table" (by index and shard) and "routing_nodes" (by node) with the targets' copies. */
 void state_write_routing(struct rest *r, struct jsonw *w, const struct index_target *t, uint32_t n);
 void state_write_routing_nodes(struct rest *r, struct jsonw *w, const struct index_target *t, uint32_t n);

@@ -1,5 +1,6 @@
 /* Cluster health, at once or once something is so: a waiting request looks again from a timer of its loop. */
-#include "coordinator/rest/health.h"
+#include "common/cluster/health.h"
+#include "coordinator/rest/rest.h"
 
 #include "common/base/num.h"
 #include "common/sys/loop.h"
@@ -7,74 +8,6 @@
 #include <stdio.h>
 
 #define LOOK_AGAIN_MS 50
-
-/* ---- what is so ---------------------------------------------------------------------------------------- */
-
-static const char *const health_names[] = {"green", "yellow", "red"};
-
-const char *health_name(enum health h)
-{
-    return health_names[h];
-}
-
-bool health_parse(struct str name, enum health *out)
-{
-    for (size_t i = 0; i < ARRAY_LEN(health_names); i++) {
-        if (str_eq_nocase(name, str_of(health_names[i]))) {
-            *out = (enum health)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-struct shards_health index_health(const struct cluster_state *s, const struct index_meta *m)
-{
-    uint32_t up = 0; /* no replica has a place to go: the node is alone */
-    for (uint32_t i = 0; i < m->n_shards; i++) {
-        up += cluster_shard_down(s, m->uuid, i) == NULL;
-    }
-    return (struct shards_health){.status = up < m->n_shards    ? HEALTH_RED
-                                            : m->n_replicas > 0 ? HEALTH_YELLOW
-                                                                : HEALTH_GREEN,
-                                  .primaries = up,
-                                  .active = up,
-                                  .unassigned = m->n_shards - up + m->n_shards * m->n_replicas};
-}
-
-static void add(struct shards_health *sum, struct shards_health h)
-{
-    sum->status = h.status > sum->status ? h.status : sum->status;
-    sum->primaries += h.primaries;
-    sum->active += h.active;
-    sum->relocating += h.relocating;
-    sum->initializing += h.initializing;
-    sum->unassigned += h.unassigned;
-}
-
-struct shards_health cluster_health(const struct cluster_state *s)
-{
-    struct shards_health sum = {.status = HEALTH_GREEN};
-    for (uint32_t i = 0; i < s->n_indices; i++) {
-        add(&sum, index_health(s, s->indices[i]));
-    }
-    return sum;
-}
-
-double health_percent(const struct shards_health *h)
-{
-    uint32_t all = h->active + h->initializing + h->unassigned;
-    return all == 0 ? 100.0 : 100.0 * h->active / all;
-}
-
-uint32_t health_nodes(const struct cluster_state *s, uint32_t role)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->nodes->n; i++) {
-        n += role == 0 || (s->nodes->v[i].roles & role) != 0;
-    }
-    return n;
-}
 
 /* ---- what is waited for -------------------------------------------------------------------------------- */
 
@@ -221,7 +154,8 @@ static enum err look(struct health_rq *q)
         return e;
     }
     for (uint32_t i = 0; i < q->n; i++) {
-        add(&q->found, index_health(r->state, q->t[i].meta));
+        struct shards_health h = index_health(r->state, q->t[i].meta);
+        health_add(&q->found, &h);
     }
     if (q->indices.n > 0) { /* what is named has to be there, whatever the options say */
         q->missing |=
@@ -263,13 +197,13 @@ static void write_shards(struct jsonw *w, const struct cluster_state *s, const s
         snprintf(name, sizeof(name), "%u", i);
         jw_k(w, name);
         jw_obj(w);
-        bool up = cluster_shard_down(s, m->uuid, i) == NULL;
-        jw_kz(w, "status", health_name(!up ? HEALTH_RED : m->n_replicas > 0 ? HEALTH_YELLOW : HEALTH_GREEN));
-        jw_kbool(w, "primary_active", up);
-        jw_ki64(w, "active_shards", up ? 1 : 0);
-        jw_ki64(w, "relocating_shards", 0);
-        jw_ki64(w, "initializing_shards", 0);
-        jw_ki64(w, "unassigned_shards", m->n_replicas + (up ? 0 : 1));
+        struct shards_health h = shard_health(s, m, i);
+        jw_kz(w, "status", health_name(h.status));
+        jw_kbool(w, "primary_active", h.primaries > 0);
+        jw_ki64(w, "active_shards", h.active);
+        jw_ki64(w, "relocating_shards", h.relocating);
+        jw_ki64(w, "initializing_shards", h.initializing);
+        jw_ki64(w, "unassigned_shards", h.unassigned);
         jw_obj_end(w);
     }
     jw_obj_end(w);
@@ -311,7 +245,7 @@ static void answer(const struct health_rq *q, bool timed_out)
     jw_ki64(&w, "number_of_nodes", health_nodes(r->state, 0));
     jw_ki64(&w, "number_of_data_nodes", health_nodes(r->state, ROLE_DATA));
     write_counts(&w, &q->found);
-    jw_ki64(&w, "delayed_unassigned_shards", 0);
+    jw_ki64(&w, "delayed_unassigned_shards", all.delayed);
     jw_ki64(&w, "number_of_pending_tasks", 0);
     jw_ki64(&w, "number_of_in_flight_fetch", 0);
     jw_ki64(&w, "task_max_waiting_in_queue_millis", 0);

@@ -55,6 +55,8 @@ static struct index_routing *random_routing(struct str name)
             c->source = (enum recovery_source)rng_below(&rng, 3);
             c->trouble.reason = (enum copy_reason)rng_below(&rng, REASON_N);
             c->trouble.at_ms = -5;
+            c->trouble.attempt = (enum copy_attempt)rng_below(&rng, ATTEMPT_N);
+            c->trouble.delayed = rng_below(&rng, 2) == 0;
             if (c->state != COPY_UNASSIGNED) {
                 c->node = text(a, "node-", rng_below(&rng, 5));
                 c->allocation_id = text(a, "copy-", rng_below(&rng, 99));
