@@ -4,6 +4,7 @@
 
 #include "common/sys/strand.h"
 #include "data/data.h"
+#include "data/tracker.h"
 #include "engine/index/engine.h"
 #include "engine/query/filter_cache.h"
 #include "engine/search/search.h"
@@ -46,6 +47,8 @@ struct shard_counters {
 };
 
 struct write_run;
+struct recovery_session; /* recovery_source.c */
+struct recovery_target;  /* recovery_target.c */
 
 enum shard_report_kind { SHARD_REPORT_NONE, SHARD_REPORT_DOWN, SHARD_REPORT_UP };
 
@@ -87,6 +90,12 @@ struct shard {
     struct write_run *sync_waiters, *refresh_waiters;
     struct shard_act *flush_waiters, *merge_waiters;
     int64_t last_refresh_ms, last_write_ms, lease_renewed_ms, merge_again_ms;
+    struct tracker tracker; /* of a primary, when `tracking` */
+    bool tracking;
+    bool handing_over; /* its place is being taken by another copy: new writes wait for the next state */
+    struct recovery_session *sessions; /* copies that recover from this one */
+    struct recovery_target *recovery;  /* NULL: this copy does not recover from another one */
+    struct shard_recovery figures;     /* how it came to be */
 };
 
 struct search_context_entry;

@@ -459,6 +459,19 @@ static void write_stats(struct shard *sh, struct shard_act *a)
     a->stats = t;
 }
 
+static void write_figures(struct shard *sh, struct shard_act *a)
+{
+    struct shard_recovery *r = ARENA_NEW(&a->rq.arena, struct shard_recovery);
+    if (r == NULL) {
+        err_no_memory(&a->rq.error);
+        return;
+    }
+    *r = sh->figures;
+    r->source_node = r->source_node.p != NULL ? arena_str(&a->rq.arena, r->source_node) : STR_NULL;
+    r->target_node = r->target_node.p != NULL ? arena_str(&a->rq.arena, r->target_node) : STR_NULL;
+    a->recovery = r;
+}
+
 struct act_run {
     struct shard *sh;
     struct shard_act *a;
@@ -470,7 +483,7 @@ static void act(void *arg)
     struct shard *sh = r->sh;
     struct shard_act *a = r->a;
     bool changed;
-    if (!shard_readable(sh, &a->rq.error)) {
+    if (a->action != SHARD_RECOVERY && !shard_readable(sh, &a->rq.error)) {
         finish_act(a);
         shard_release(sh);
         return;
@@ -503,6 +516,9 @@ static void act(void *arg)
         break;
     case SHARD_SEGMENTS:
         write_segments(sh, a);
+        break;
+    case SHARD_RECOVERY:
+        write_figures(sh, a);
         break;
     case SHARD_CLEAR_CACHE:
         if (sh->filters != NULL) {

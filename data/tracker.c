@@ -38,6 +38,7 @@ static bool add(struct arena *a, struct tracked *v, uint32_t *n, struct str id, 
                           .node = node.p != NULL ? arena_str(a, node) : STR_NULL,
                           .local_checkpoint = old != NULL ? old->local_checkpoint : SEQ_NONE,
                           .in_sync = in_sync || (old != NULL && old->in_sync),
+                          .tracked = in_sync || (old != NULL && old->tracked),
                           .catching_up = old != NULL && old->catching_up};
     return c->allocation_id.p != NULL && (node.p == NULL || c->node.p != NULL);
 }
@@ -132,7 +133,11 @@ bool tracker_advance(struct tracker *t, struct str allocation_id, int64_t local_
 bool tracker_track(struct tracker *t, struct str allocation_id, struct str node)
 {
     struct tracked *c = tracker_find(t, allocation_id);
-    return c != NULL && c->node.p != NULL && str_eq(c->node, node);
+    if (c == NULL || c->node.p == NULL || !str_eq(c->node, node)) {
+        return false;
+    }
+    c->tracked = true;
+    return true;
 }
 
 bool tracker_catch_up(struct tracker *t, struct str allocation_id, int64_t local_checkpoint, bool *now)
@@ -143,6 +148,7 @@ bool tracker_catch_up(struct tracker *t, struct str allocation_id, int64_t local
         return false;
     }
     c->local_checkpoint = MAX_OF(c->local_checkpoint, local_checkpoint);
+    c->tracked = true;
     c->catching_up = !c->in_sync && c->local_checkpoint < t->global_checkpoint;
     c->in_sync |= !c->catching_up;
     *now = c->in_sync;
@@ -155,6 +161,7 @@ void tracker_invariant(const struct tracker *t)
     for (uint32_t i = 0; i < t->n; i++) {
         const struct tracked *c = &t->v[i];
         assert(!(c->in_sync && c->catching_up));
+        assert(c->tracked || (!c->in_sync && !c->catching_up));
         assert(!c->in_sync || c->local_checkpoint == SEQ_NONE || c->local_checkpoint >= t->global_checkpoint
                || c->node.p == NULL || !str_eq(c->allocation_id, t->own));
         own |= str_eq(c->allocation_id, t->own);

@@ -15,6 +15,7 @@ struct tracked {
         node; /* p == NULL: in sync, but on no node: its promise must be taken back before a write is answered */
     int64_t local_checkpoint; /* as far as everything is on its disk; SEQ_NONE: nothing */
     bool in_sync;
+    bool tracked;     /* gets every write: it is in sync, or its recovery has come to the operations */
     bool catching_up; /* asked to become in sync, not far enough yet */
 };
 
@@ -47,10 +48,10 @@ bool tracker_track(struct tracker *t, struct str allocation_id, struct str node)
 bool tracker_catch_up(struct tracker *t, struct str allocation_id, int64_t local_checkpoint, bool *now);
 struct tracked *tracker_find(struct tracker *t, struct str allocation_id);
 
-/* Must a write go there? To all but this copy that have a node. */
+/* Must a write go there? To all but this copy that have a node, and an engine by what is known. */
 static inline bool tracker_sends_to(const struct tracker *t, const struct tracked *c)
 {
-    return c->node.p != NULL && !str_eq(c->allocation_id, t->own);
+    return c->tracked && c->node.p != NULL && !str_eq(c->allocation_id, t->own);
 }
 void tracker_invariant(const struct tracker *t);
 

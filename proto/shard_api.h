@@ -181,15 +181,40 @@ enum shard_action {
     SHARD_FORCE_MERGE,
     SHARD_STATS,
     SHARD_SEGMENTS,
-    SHARD_CLEAR_CACHE
+    SHARD_CLEAR_CACHE,
+    SHARD_RECOVERY
+};
+
+/* How a copy came to be, or comes to be: one entry of _recovery. */
+enum recovery_stage {
+    RECOVERY_INIT,
+    RECOVERY_INDEX,
+    RECOVERY_VERIFY_INDEX,
+    RECOVERY_TRANSLOG,
+    RECOVERY_FINALIZE,
+    RECOVERY_DONE
+};
+struct shard_recovery {
+    enum recovery_stage stage;
+    uint8_t source;                      /* enum recovery_source of common/cluster/state.h */
+    bool primary;                        /* the copy is, or is on its way to be */
+    bool relocation;                     /* it takes the place of a copy elsewhere */
+    struct str source_node, target_node; /* ids; p == NULL: none */
+    int64_t start_ms, stop_ms;           /* wall clock; stop_ms 0: it goes on */
+    int64_t total_ms, index_ms, translog_ms, verify_ms;
+    uint32_t files_total, files_reused, files_recovered;
+    uint64_t bytes_total, bytes_reused, bytes_recovered;
+    int64_t source_throttle_ms, target_throttle_ms;
+    uint64_t ops_recovered, ops_total, ops_total_on_start;
 };
 struct shard_act {
     struct shard_rq rq;
     enum shard_action action;
     bool force, wait_if_ongoing, only_expunge_deletes, flush_after;
     int32_t max_segments;
-    const struct shard_stats *stats; /* answer of SHARD_STATS, in the arena */
-    struct str segments;             /* answer of SHARD_SEGMENTS: JSON object of the shard's segments */
+    const struct shard_stats *stats;       /* answer of SHARD_STATS, in the arena */
+    struct str segments;                   /* answer of SHARD_SEGMENTS: JSON object of the shard's segments */
+    const struct shard_recovery *recovery; /* answer of SHARD_RECOVERY, in the arena */
 };
 
 struct shard_stats {
