@@ -40,12 +40,13 @@ enum refresh_policy { REFRESH_NONE, REFRESH_NOW, REFRESH_WAIT };
 
 struct write_item {
     enum write_kind kind;
-    struct str id, routing;             /* routing.p == NULL: none */
-    struct str source;                  /* the document; WRITE_UPDATE: the body (doc, script, upsert ...) */
-    bool create;                        /* op_type create */
-    int64_t auto_id_ms;                 /* -1: the client chose the id */
-    int64_t version;                    /* VERSION_ANY (engine.h) or the expected or external one */
-    int version_type;                   /* enum version_type of engine.h */
+    struct str id, routing; /* routing.p == NULL: none */
+    struct str source;      /* the document; WRITE_UPDATE: the body (doc, script, upsert ...) */
+    bool create;            /* op_type create */
+    int64_t auto_id_ms;     /* -1: the client chose the id */
+    uint64_t op_counter;    /* names the item within shard_write.op_session, whenever it is sent */
+    int64_t version;        /* VERSION_ANY (engine.h) or the expected or external one */
+    int version_type;       /* enum version_type of engine.h */
     int64_t if_seq_no, if_primary_term; /* SEQ_UNASSIGNED: no condition */
     int32_t retry_on_conflict;
     bool doc_as_upsert;            /* WRITE_UPDATE: unless the body says otherwise */
@@ -61,12 +62,20 @@ struct write_item {
     struct errmsg *error; /* NULL: fine; in the request's arena */
 };
 
+/* How it fails as a whole. ERR_NO_SHARD, ERR_NOT_PRIMARY, ERR_REJECTED: nothing was written; another copy may be
+ * the primary now. Any other error (ERR_STALE_TERM: another primary has taken over meanwhile; ERR_TIMEOUT: not all
+ * copies have it in time; ERR_NODE_DISCONNECTED ...): whether items without an error of their own were written is
+ * unknown; sent again with the same names and `retry`, they get the first result or are written now. */
 struct shard_write {
     struct shard_rq rq;
     struct write_item *items;
     uint32_t n;
     enum refresh_policy refresh;
     int64_t timeout_ms;
+    /* The coordinating node's session (random, drawn at its start; 0: items have no names) and the counter
+     * below which all of the session's operations are answered to their clients: they need not be remembered. */
+    uint64_t op_session, settled_below;
+    bool retry;             /* it may have been sent before */
     struct errmsg inactive; /* n > 0: whatever would be written is refused with it */
     bool forced_refresh;    /* answer */
     void *set;              /* the caller's: what the request belongs to */
