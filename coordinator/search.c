@@ -96,7 +96,7 @@ void search_fail(struct search_call *c)
 
 /* ---- before any shard is asked -------------------------------------------------------------------------------------------------- */
 
-#define SCROLL_MS_MAX (24 * 3600 * 1000)
+#define KEEP_MS_MAX (24 * 3600 * 1000)
 
 /* What the request's parts forbid each other, before any shard is asked. */
 static enum err check_request(struct search_call *c)
@@ -105,13 +105,10 @@ static enum err check_request(struct search_call *c)
     struct buf b;
     unsigned n = 0;
     enum err e = ERR_OK;
-    if (s->pit_id.p != NULL && c->o.index.n == 0) { /* none can have been opened */
-        return err_set(&c->error, ERR_ILLEGAL_ARGUMENT, "invalid id: [%.*s]", STR_ARG(s->pit_id));
+    if (pit_check(c) != ERR_OK) {
+        return ERR_ACTION_VALIDATION;
     }
     buf_init(&b, NULL, KIB);
-    if (s->pit_id.p != NULL) {
-        buf_printf(&b, "%u: [indices] cannot be used with point in time;", ++n);
-    }
     if (c->o.scroll_ms > 0) {
         if (s->track_total_given && s->track_total != TRACK_TOTAL_ACCURATE) {
             buf_printf(&b, "%u: disabling [track_total_hits] is not allowed in a scroll context;", ++n);
@@ -127,6 +124,14 @@ static enum err check_request(struct search_call *c)
         }
         if (s->n_rescore > 0) {
             buf_printf(&b, "%u: using [rescore] is not allowed in a scroll context;", ++n);
+        }
+        if (s->pit_id.p != NULL) {
+            buf_printf(&b, "%u: using [point in time] is not allowed in a scroll context;", ++n);
+        }
+    }
+    for (uint32_t i = 0; s->pit_id.p == NULL && i < s->n_sort; i++) {
+        if (s->sort[i].kind == SORT_SHARD_DOC) {
+            buf_printf(&b, "%u: [_shard_doc] sort field cannot be used without [point in time];", ++n);
         }
     }
     if (n > 0) {
@@ -153,12 +158,12 @@ static bool refused_by_shards(struct search_call *c)
     if (c->source.track_total < TRACK_TOTAL_DISABLED) {
         err_set(&c->error, ERR_ILLEGAL_ARGUMENT, "value must be >= 0, got %d", c->source.track_total);
         c->bare_phase = "fetch";
-    } else if (c->o.scroll_ms > SCROLL_MS_MAX) {
+    } else if (search_keep_ms(c) > KEEP_MS_MAX) {
         err_set(&c->error, ERR_ILLEGAL_ARGUMENT,
                 "Keep alive for request (%lldd) is too large. It must be less than (1d). This limit can be "
                 "set by changing the "
                 "[search.max_keep_alive] cluster level setting.",
-                (long long)(c->o.scroll_ms / 86400000));
+                (long long)(search_keep_ms(c) / 86400000));
         for (uint32_t i = 0; i < c->n_shards; i++) {
             c->queries[i].rq.error = c->error;
         }
@@ -189,6 +194,11 @@ static enum err prepare(struct search_call *c)
     }
     default_timeout(c);
     e = e == ERR_OK ? check_request(c) : e;
+    if (e == ERR_OK && c->source.pit_id.p != NULL) {
+        e = pit_prepare(c);
+        e = e == ERR_OK ? search_check_boosts(c) : e;
+        return e == ERR_OK ? pit_choose_shards(c) : e;
+    }
     if (e == ERR_OK) {
         c->o.indices.unblocked = 1U << BLOCK_READ;
         e = resolve_indices(r->state, c->o.index, &c->o.indices, c->now_ms, &c->arena, &c->targets,
@@ -204,7 +214,6 @@ static void ask_shards(struct search_call *c)
         search_fail(c);
         return;
     }
-    c->no_indices = c->n_targets == 0;
     if (refused_by_shards(c)) {
         search_done(c);
         return;

@@ -11,6 +11,7 @@
 #include "engine/reduce/reduce.h"
 
 struct search_call;
+struct context_ref;
 
 struct search_opts {
     struct str index;        /* expression */
@@ -20,6 +21,7 @@ struct search_opts {
     struct str routing, preference;
     bool typed_keys, total_as_int, dfs, allow_partial;
     int64_t scroll_ms; /* > 0: keep contexts for a scroll */
+    int64_t open_ms;   /* > 0: keep them for a point in time, of which the answer has the id */
     int64_t pre_filter_shard_size;
     bool request_cache_given;
 };
@@ -53,13 +55,29 @@ struct search_call {
     const struct index_target *targets;
     uint32_t n_targets;
     const char *bare_phase; /* the error is a phase's, of no shard in particular; NULL: no */
-    bool no_indices, next_page;
+    bool next_page;
     struct lookups lookups;
-    struct str scroll_id;           /* of the answer; n == 0: none */
+    struct str scroll_id;          /* of the answer; n == 0: none */
+    struct str pit_id;             /* likewise */
+    const struct context_ref *pit; /* the contexts of the request's point in time; NULL: it has none */
+    uint32_t n_pit;
     bool fetch_failed;              /* some shard failed in the fetch phase */
     struct expansion *expansion;    /* of a collapse's groups; NULL: none */
     struct search_call *unexpanded; /* the first group whose search failed */
 };
+
+/* Do the shards' contexts outlive the search? */
+static inline bool search_keeps(const struct search_call *c)
+{
+    return c->o.scroll_ms > 0 || c->o.open_ms > 0 || c->source.pit_id.p != NULL;
+}
+/* How long, from now on; 0: as long as before. */
+static inline int64_t search_keep_ms(const struct search_call *c)
+{
+    return c->o.scroll_ms > 0 ? c->o.scroll_ms
+           : c->o.open_ms > 0 ? c->o.open_ms
+                              : MAX_OF(c->source.pit_keep_alive_ms, (int64_t)0);
+}
 
 struct search_call *search_new(struct rest *r); /* NULL: no memory */
 /* Did so many shards fail that the search as a whole did? All, or one where no partial results are wanted. */
@@ -74,6 +92,8 @@ enum err scroll_free(struct rest *r, struct str id, uint32_t *n, struct errmsg *
 void scroll_free_all(struct rest *r, uint32_t *n);
 void search_run(struct search_call *c);
 void search_free(struct search_call *c);
+/* Frees the contexts of a point in time; *n counts them. ERR_ILLEGAL_ARGUMENT: the id is none. */
+enum err pit_free(struct rest *r, struct str id, uint32_t *n, struct errmsg *em);
 /* The response as an object (or {"error":...,"status":...}), with its HTTP status in *status. */
 void search_write(struct search_call *c, struct jsonw *w, int *status);
 

@@ -63,6 +63,12 @@ static void write_request(struct jsonw *w, const struct search_source *s, const 
 {
     jw_obj(w);
     write_query(w, s, value);
+    if (s->pit_id.p != NULL) { /* groups are of the state that the hits are of */
+        jw_k(w, "pit");
+        jw_obj(w);
+        jw_kstr(w, "id", s->pit_id);
+        jw_obj_end(w);
+    }
     if (s->post_filter != NULL) {
         jw_k(w, "post_filter");
         jw_value(w, s->post_filter);

@@ -66,7 +66,7 @@ static void fetch_done(struct shard_rq *rq)
 static void release_contexts(struct search_call *c)
 {
     const struct shard_api *api = c->r->co->o.shards;
-    for (uint32_t i = 0; c->o.scroll_ms <= 0 && i < c->n_shards; i++) {
+    for (uint32_t i = 0; !search_keeps(c) && i < c->n_shards; i++) {
         if (c->queries[i].context != 0 && (c->fetches == NULL || c->fetches[i].n == 0)) {
             api->free_context(api->self, c->queries[i].context);
         }
@@ -93,7 +93,7 @@ static void fetch(struct search_call *c)
         f->body = c->o.body;
         f->source = &c->source;
         f->context = c->queries[s].context;
-        f->keep = c->o.scroll_ms > 0;
+        f->keep = search_keeps(c);
         f->now_ms = c->now_ms;
         f->n_shards = c->n_shards;
         f->docs = docs;
@@ -158,11 +158,11 @@ static enum err reduce_suggestions(struct search_call *c)
     return suggest_reduce(&c->suggest, c->source.suggest_spec, partials, c->n_ok, &c->arena, &c->error);
 }
 
-/* Nobody will ask for what the shards that did answer have kept; a scroll that goes on may be asked again. */
+/* Nobody will ask for what the shards that did answer have kept; what was open before may be asked again. */
 static void let_go(struct search_call *c)
 {
     const struct shard_api *api = c->r->co->o.shards;
-    for (uint32_t i = 0; !c->next_page && i < c->n_shards; i++) {
+    for (uint32_t i = 0; !c->next_page && c->pit == NULL && i < c->n_shards; i++) {
         if (c->queries[i].context != 0) {
             api->free_context(api->self, c->queries[i].context);
         }
@@ -193,6 +193,7 @@ static void all_queried(struct search_call *c)
         return;
     }
     search_scroll_id(c);
+    pit_answer(c);
     if (reduce_hits(&c->reduced, c->results, c->n_ok, &c->source, &c->arena, &c->error) != ERR_OK
         || reduce_suggestions(c) != ERR_OK) {
         search_fail(c);

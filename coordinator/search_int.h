@@ -20,6 +20,8 @@ void search_fail(struct search_call *c);
 /* ---- search_shards.c ---- */
 enum err search_check_boosts(struct search_call *c);
 enum err search_choose_shards(struct search_call *c);
+/* One of the shards that are asked, of an index. */
+void search_ask(struct search_call *c, struct shard_query *q, const struct index_meta *m, uint32_t shard);
 
 /* ---- search_scatter.c ---- */
 void search_gather_stats(struct search_call *c);
@@ -36,6 +38,15 @@ void search_expansion_free(struct expansion *x); /* NULL ok */
 
 /* ---- search_write.c ---- */
 void search_write_hits(struct search_call *c, struct jsonw *w); /* the member "hits" */
+
+/* ---- pit.c ---- */
+/* What a request with a point in time may not have beside it. */
+enum err pit_check(struct search_call *c);
+/* Its contexts are looked up, and its sort gets the tiebreaker of points in time: the body is another then. */
+enum err pit_prepare(struct search_call *c);
+enum err pit_choose_shards(struct search_call *c);
+/* Sets c->pit_id when the search opened a point in time or read one. */
+void pit_answer(struct search_call *c);
 
 /* ---- scroll_id.c ---- */
 void search_scroll_id(struct search_call *c); /* sets c->scroll_id when there is to be one */

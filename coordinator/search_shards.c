@@ -76,6 +76,24 @@ bool search_preferred(struct str preference, uint32_t shard)
     return false;
 }
 
+void search_ask(struct search_call *c, struct shard_query *q, const struct index_meta *m, uint32_t shard)
+{
+    struct str costly = cluster_setting(c->r->state, "search.allow_expensive_queries", STR("true"));
+    shard_rq_init(&q->rq, search_queried, c);
+    q->rq.shard = (struct shard_ref){m->name, m->uuid, shard};
+    q->body = c->o.body;
+    q->source = &c->source;
+    q->slot = (uint32_t)(q - c->queries);
+    q->cancelled = search_cancelled;
+    q->cancel_self = c;
+    q->index_boost = index_boost(c, m);
+    q->now_ms = c->now_ms;
+    q->refuse_expensive = str_is(costly, "false");
+    q->scroll = c->o.scroll_ms > 0;
+    q->keep = search_keeps(c);
+    q->keep_alive_ms = search_keep_ms(c);
+}
+
 enum err search_choose_shards(struct search_call *c)
 {
     uint32_t most = 0;
@@ -86,8 +104,6 @@ enum err search_choose_shards(struct search_call *c)
     if (c->queries == NULL) {
         return err_no_memory(&c->error);
     }
-    bool refuse =
-        str_is(cluster_setting(c->r->state, "search.allow_expensive_queries", STR("true")), "false");
     for (uint32_t i = 0; i < c->n_targets; i++) {
         const struct index_target *t = &c->targets[i];
         struct str routing = c->o.routing.n > 0 ? c->o.routing : t->search_routing;
@@ -96,22 +112,10 @@ enum err search_choose_shards(struct search_call *c)
             if (!search_routed_here(t->meta, s, routing) || !search_preferred(c->o.preference, s)) {
                 continue;
             }
-            struct shard_query *q = &c->queries[c->n_shards];
-            shard_rq_init(&q->rq, search_queried, c);
-            q->rq.shard = (struct shard_ref){t->meta->name, t->meta->uuid, s};
-            q->body = c->o.body;
-            q->source = &c->source;
-            q->slot = c->n_shards++;
-            q->cancelled = search_cancelled;
-            q->cancel_self = c;
+            struct shard_query *q = &c->queries[c->n_shards++];
+            search_ask(c, q, t->meta, s);
             q->alias_filters = t->filters;
             q->n_alias_filters = t->n_filters;
-            q->index_boost = index_boost(c, t->meta);
-            q->now_ms = c->now_ms;
-            q->refuse_expensive = refuse;
-            q->scroll = c->o.scroll_ms > 0;
-            q->keep = c->o.scroll_ms > 0;
-            q->keep_alive_ms = c->o.scroll_ms;
             q->index_shard = q->slot - before;
         }
         for (uint32_t k = before; k < c->n_shards; k++) {

@@ -297,6 +297,9 @@ static enum err write_body(struct search_call *c, struct jsonw *w)
     if (c->o.scroll_ms > 0 && c->scroll_id.n > 0) {
         jw_kstr(w, "_scroll_id", c->scroll_id);
     }
+    if (c->pit_id.n > 0) {
+        jw_kstr(w, "pit_id", c->pit_id);
+    }
     jw_ki64(w, "took", took);
     jw_kbool(w, "timed_out", c->reduced.timed_out);
     if (c->reduced.terminated_early || c->reduced.limited

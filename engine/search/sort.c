@@ -265,6 +265,7 @@ static enum err bind_key(const struct search_context *cx, struct sort_key *k, st
         k->floating = k->is_float = true;
         return ERR_OK;
     case SORT_DOC:
+    case SORT_SHARD_DOC:
         return ERR_OK;
     case SORT_FIELD:
         return bind_field(cx, k, em);
@@ -566,6 +567,8 @@ void sort_cell_load(struct sort_plan *p, uint32_t i, doc_id doc, struct sort_cel
         out->num = num_from_float(p->score);
     } else if (k->spec->kind == SORT_DOC) {
         out->num = (int64_t)p->leaf->base + doc;
+    } else if (k->spec->kind == SORT_SHARD_DOC) {
+        out->num = (int64_t)p->cx->shard->slot << 32 | (int64_t)(p->leaf->base + doc);
     } else if (k->nested != NULL) {
         sort_nested_number(k, doc, out);
     } else if (k->is_geo) {

@@ -18,6 +18,8 @@ static void plain_sort(struct sort_spec *s, struct str name)
         s->descending = true;
     } else if (str_is(name, "_doc")) {
         s->kind = SORT_DOC;
+    } else if (str_is(name, "_shard_doc")) {
+        s->kind = SORT_SHARD_DOC;
     }
 }
 

@@ -440,8 +440,13 @@ static enum err point_in_time(const struct parse *p, const struct json *v)
     p->s->pit_keep_alive_ms = -1;
     for (uint32_t i = 0; i < v->n; i++) {
         const struct json_member *m = &v->members[i];
-        if (str_is(m->key, "id")) {
-            p->s->pit_id = json_text(&m->value);
+        bool id = str_is(m->key, "id");
+        if ((id || str_is(m->key, "keep_alive")) && m->value.type != JSON_STRING) {
+            return jr_fail_xc(p->text, m->value.off, p->em, "[pit] %.*s doesn't support values of type: %s",
+                              STR_ARG(m->key), json_token_name(&m->value));
+        }
+        if (id) {
+            p->s->pit_id = m->value.s;
         } else if (str_is(m->key, "keep_alive")) {
             enum err e = parse_time_ms(json_text(&m->value), "keep_alive", &p->s->pit_keep_alive_ms, p->em);
             if (e != ERR_OK) {
@@ -451,7 +456,8 @@ static enum err point_in_time(const struct parse *p, const struct json *v)
             return jr_unknown_field(p->text, m->key_off, "pit", m->key, known, p->em);
         }
     }
-    return p->s->pit_id.p != NULL ? ERR_OK : err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Required [id]");
+    return p->s->pit_id.p != NULL ? ERR_OK
+                                  : err_set(p->em, ERR_ILLEGAL_ARGUMENT, "point in time id is not provided");
 }
 
 /* ---- the table of keys ---------------------------------------------------------------------------------------------- */

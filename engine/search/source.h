@@ -37,7 +37,14 @@ struct script_field {
     bool ignore_failure;
 };
 
-enum sort_kind { SORT_SCORE, SORT_DOC, SORT_FIELD, SORT_GEO, SORT_SCRIPT };
+enum sort_kind {
+    SORT_SCORE,
+    SORT_DOC,
+    SORT_SHARD_DOC /* of points in time */,
+    SORT_FIELD,
+    SORT_GEO,
+    SORT_SCRIPT
+};
 enum sort_mode {
     SORT_MODE_DEFAULT,
     SORT_MODE_MIN,

@@ -14,7 +14,7 @@ check = Checks()
 # Parts of paths are taken as parameters, too, as Elasticsearch does; they are not listed.
 COMMON = {"index", "type", "id", "task_id", "name", "metric", "index_metric", "node", "nodes", "thread_pools", "scroll_id", "alias",
           "pretty", "human", "error_trace", "filter_path", "format", "source", "source_content_type"}
-BODIES = [None, "{}", {"query": {"match_all": {}}}, {"doc": {"a": 1}}, {"text": "a"}, {"scroll_id": "x"}, {"ids": ["1"]}, {"actions": []},
+BODIES = [None, "{}", {"query": {"match_all": {}}}, {"doc": {"a": 1}}, {"text": "a"}, {"scroll_id": "x"}, {"id": "x"}, {"ids": ["1"]}, {"actions": []},
           {"transient": {"cluster.max_shards_per_node": 99}}, {"docs": [{"_index": "probe", "_id": "1"}]}, {"index": "probe", "alias": "zzz"}, {"index_patterns": ["zzz-*"]}, {"index_patterns": ["zzz-*"], "template": {}}, {"template": {}}, {"properties": {}},
           {"index.hidden": False}, {"actions": [{"add": {"index": "probe", "alias": "zzz"}}]}, {"dest": {"index": "zzz"}, "source": {"index": "probe"}},
           [{"index": {"_index": "probe", "_id": "1"}}, {"a": 1}], [{"index": "probe"}, {"query": {"match_all": {}}}]]
@@ -23,7 +23,7 @@ PARTS = {"index": "probe", "id": "1", "type": "_doc", "fields": "a", "metric": "
 # Values that parse, where "1" does not.
 VALUES = {"expand_wildcards": "open", "refresh": "true", "op_type": "index", "version_type": "internal", "search_type": "query_then_fetch",
           "wait_for_status": "green", "wait_for_events": "normal", "level": "indices", "bytes": "b", "time": "ms", "health": "green", "v": "true",
-          "help": "false", "default_operator": "and", "conflicts": "proceed", "timeout": "1s", "scroll": "1m", "suggest_mode": "always", "slices": "auto"}
+          "help": "false", "default_operator": "and", "conflicts": "proceed", "timeout": "1s", "scroll": "1m", "keep_alive": "1m", "suggest_mode": "always", "slices": "auto"}
 BATCH = 24
 # Groups of parameters that the page explains once.
 GROUPS = {"*indices*": {"allow_no_indices", "expand_wildcards", "ignore_throttled", "ignore_unavailable"},

@@ -123,6 +123,70 @@ def rule_scroll(index):
     assert index.call("POST", "/_search/scroll", {"scroll_id": answer["_scroll_id"]})[0] == 404
 
 
+def rule_point_in_time(index):
+    """A point in time is a snapshot for many searches: pages by search_after are those of its moment, whatever is written since;
+    among equals _shard_doc decides."""
+    index.with_hotels(number_of_shards=3)
+    opened = index.ok("POST", "_pit?keep_alive=1m")
+    assert list(opened) == ["id"]
+    index.ok("PUT", "_doc/1000?refresh=true", {"id": 1000, "city": "上海"})
+    index.ok("DELETE", "_doc/59?refresh=true")
+    pit = {"id": opened["id"], "keep_alive": "1m"}
+    for sort, n_values in (([{"city": "desc"}], 2), (["city", {"_shard_doc": "desc"}], 2), (["_score"], 2), ([{"price": "asc"}, {"id": "asc"}], 3)):
+        seen, after = [], None
+        while True:
+            answer = index.ok("POST", "/_search", {"pit": pit, "sort": sort, "size": 7, **({"search_after": after} if after else {})})
+            assert answer["pit_id"] == opened["id"] and answer["hits"]["total"]["value"] == 60
+            hits = answer["hits"]["hits"]
+            if not hits:
+                break
+            assert all(len(h["sort"]) == n_values for h in hits)
+            seen += [h["_id"] for h in hits]
+            after = hits[-1]["sort"]
+        assert sorted(seen, key=int) == [str(i) for i in range(60)], sort
+    answer = index.ok("POST", "/_search", {"pit": pit, "size": 0, "aggs": {"n": {"value_count": {"field": "id"}}}})
+    assert answer["aggregations"]["n"]["value"] == 60 and index.search()["hits"]["total"]["value"] == 60
+    assert len(index.ok("POST", "/_search", {"pit": pit, "sort": ["price"], "search_after": [100]})["hits"]["hits"][0]["sort"]) == 1
+    groups = index.ok("POST", "/_search", {"pit": pit, "collapse": {"field": "city", "inner_hits": {"name": "i", "size": 60}}})["hits"]["hits"]
+    assert sorted(len(g["inner_hits"]["i"]["hits"]["hits"]) for g in groups) == [20, 20, 20]
+    assert index.ok("DELETE", "/_pit", {"id": opened["id"]}) == {"succeeded": True, "num_freed": 3}
+    assert index.call("DELETE", "/_pit", {"id": opened["id"]}) == (404, {"succeeded": True, "num_freed": 0})
+    assert index.refused("POST", "/_search", {"pit": pit}, status=404) == "search_context_missing_exception"
+
+
+def rule_point_in_time_refusals(index):
+    """What a point in time does not go with, ids that are none, indices that are gone."""
+    index.with_hotels()
+    opened = index.ok("POST", "_pit?keep_alive=1m")
+    validation = "action_request_validation_exception"
+    for path, body in (("_search", {}), ("/_search?routing=a", {}), ("/_search?preference=_local", {}), ("/_search?ignore_unavailable=true", {}), ("/_search?scroll=1m", {})):
+        assert index.refused("POST", path, {"pit": opened, **body}) == validation, path
+    assert index.refused("POST", "_search", {"sort": ["_shard_doc"]}) == validation
+    assert index.refused("POST", "_pit") == validation == index.refused("POST", "/_pit?keep_alive=1m")
+    assert index.refused("POST", "_pit?keep_alive=2d") == "illegal_argument_exception"
+    assert index.refused("POST", "_pit?keep_alive=1m&size=3") == "illegal_argument_exception"
+    assert index.refused("POST", f"/{index.name}-none/_pit?keep_alive=1m", status=404) == "index_not_found_exception"
+    scroll = index.ok("GET", "_search?scroll=1m")["_scroll_id"]
+    for ident in ("", "x", "!!", scroll):
+        assert index.refused("POST", "/_search", {"pit": {"id": ident}}) == "illegal_argument_exception"
+        assert index.refused("DELETE", "/_pit", {"id": ident}) == "illegal_argument_exception"
+    assert index.refused("DELETE", "/_pit", {}) == "illegal_argument_exception"
+    assert index.refused("DELETE", "/_pit", {"id": opened["id"], "more": 1}) == "x_content_parse_exception"
+    assert index.refused("POST", "/_search", {"pit": {"id": opened["id"], "keep_alive": "2d"}}) == "illegal_argument_exception"
+    assert index.refused("POST", "/_search", {"pit": opened, "slice": {"id": 0, "max": 2}}, status=500) == "search_exception"
+    index.ok("DELETE", "")
+    assert index.refused("POST", "/_search", {"pit": opened}, status=404) == "index_not_found_exception"
+
+
+def rule_point_in_time_of_aliases(index):
+    """A point in time opened over an alias keeps its filter."""
+    index.with_hotels(number_of_shards=2)
+    index.ok("POST", "/_aliases", {"actions": [{"add": {"index": index.name, "alias": index.name + "-sh", "filter": {"term": {"city": "上海"}}}}]})
+    opened = index.ok("POST", f"/{index.name}-sh/_pit?keep_alive=1m")
+    answer = index.ok("POST", "/_search", {"pit": opened, "size": 60})
+    assert {h["_source"]["city"] for h in answer["hits"]["hits"]} == {"上海"} and answer["hits"]["total"]["value"] == 20
+
+
 def rule_highlight(index):
     """Fragments with the words found between the tags, apart from _source."""
     index.with_hotels()
