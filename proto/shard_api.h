@@ -52,9 +52,6 @@ struct write_item {
     bool doc_as_upsert;            /* WRITE_UPDATE: unless the body says otherwise */
     bool want_get;                 /* WRITE_UPDATE: answer with the new source (filtered by get_filter) */
     const struct json *get_filter; /* as "_source" in a body; NULL: whole */
-    /* Names the operation across retries: the coordinating node's session (0: it has no name) and its
-     * counter; the session's operations below settled_below have been answered. */
-    uint64_t op_session, op_counter, settled_below;
     /* the answer */
     enum write_outcome outcome;
     int64_t seq_no, primary_term, result_version;
