@@ -131,6 +131,7 @@ static enum err init(struct engine *e, const struct engine_opts *o, const struct
                          .append_barrier = SEQ_NONE,
                          .max_auto_id_ms = -1,
                          .retention_from = INT64_MAX,
+                         .held_from = INT64_MAX,
                          .last_sync_ms = clock_mono_ms(o->clock),
                          .last_prune_ms = clock_mono_ms(o->clock)};
     pthread_mutex_init(&e->view_lock, NULL);

@@ -217,6 +217,9 @@ enum err engine_rollback(struct engine *e, int64_t seq_no, struct errmsg *em);
 /* The retention lease: operations from this one on stay in the translog as far as retention settings allow, and dead
  * documents from it or from the safe commit on stay in merged segments. INT64_MAX: no lease, nothing stays. */
 void engine_set_retention(struct engine *e, int64_t from_seq_no);
+/* While another copy is being given operations: those from this one on stay in the translog, whatever the limits.
+ * INT64_MAX: no more. */
+void engine_hold_history(struct engine *e, int64_t from_seq_no);
 
 /* ---- history: operations for other copies
  * ---------------------------------------------------------------------- */
@@ -311,8 +314,10 @@ void engine_commit_release(struct engine *e, const struct engine_commit *c);
 /* Makes a folder into the copy that `manifest` describes, its translog empty: files found under
  * ENGINE_RECEIVED_PREFIX <name> take the place of <name>, the rest must be in place already, all of them
  * synced. After a crash in between, engine_open() finds no copy and the files can be used again. opts->mode
- * is not looked at. */
-enum err engine_install(const struct engine_opts *opts, struct str manifest, struct errmsg *em);
+ * is not looked at; opts->user_data, when there is any, takes the place of the manifest's. `global_checkpoint`
+ * is as the source knows it: what lies at or below it in the manifest need not be rolled back ever. */
+enum err engine_install(const struct engine_opts *opts, struct str manifest, int64_t global_checkpoint,
+                        struct errmsg *em);
 /* The files that a folder already has of those a manifest names, verified by checksum: have[i] for the i-th
  * file. */
 enum err engine_files_present(const struct fs *fs, const char *dir, struct str manifest, struct arena *arena,

@@ -154,6 +154,9 @@ static uint64_t needed_generation(const struct engine *e)
             need = MIN_OF(need, c->m.translog_generation);
         }
     }
+    if (e->held_from != INT64_MAX) {
+        need = MIN_OF(need, translog_generation_above(t, e->held_from - 1));
+    }
     uint64_t lease =
         e->retention_from == INT64_MAX ? need : translog_generation_above(t, e->retention_from - 1);
     uint64_t bytes = 0, first = t->gens[0].header.generation;

@@ -101,7 +101,8 @@ static enum err remove_prefixed(const struct engine *e, const char *prefix, stru
     return r;
 }
 
-static enum err install(struct engine *e, struct commit *c, struct arena *arena, struct errmsg *em)
+static enum err install(struct engine *e, struct commit *c, struct str user_data, int64_t global_checkpoint,
+                        struct arena *arena, struct errmsg *em)
 {
     enum err r = check_files(e, c, em);
     r = r == ERR_OK ? remove_prefixed(e, MANIFEST_PREFIX, arena, em) : r;
@@ -110,11 +111,13 @@ static enum err install(struct engine *e, struct commit *c, struct arena *arena,
     r = r == ERR_OK ? place_files(e, c, arena, em) : r;
     struct manifest m = c->m;
     m.generation = m.translog_generation = 1;
-    m.global_checkpoint = MIN_OF(m.global_checkpoint, m.local_checkpoint);
+    m.global_checkpoint = MIN_OF(MAX_OF(m.global_checkpoint, global_checkpoint), m.local_checkpoint);
+    m.user_data = user_data.n > 0 ? user_data : m.user_data;
     return r == ERR_OK ? engine_write_first(e, &m, em) : r;
 }
 
-enum err engine_install(const struct engine_opts *opts, struct str manifest, struct errmsg *em)
+enum err engine_install(const struct engine_opts *opts, struct str manifest, int64_t global_checkpoint,
+                        struct errmsg *em)
 {
     struct engine e;
     struct commit *c = NULL;
@@ -122,7 +125,7 @@ enum err engine_install(const struct engine_opts *opts, struct str manifest, str
     enum err r = shell_init(&e, opts, em);
     arena_init(&arena, e.alloc, ARENA_UNLIMITED);
     r = r == ERR_OK ? commit_new(&c, e.alloc, e.uuid, e.shard, manifest, em) : r;
-    r = r == ERR_OK ? install(&e, c, &arena, em) : r;
+    r = r == ERR_OK ? install(&e, c, opts->user_data, global_checkpoint, &arena, em) : r;
     commit_free(c);
     arena_fini(&arena);
     shell_fini(&e);

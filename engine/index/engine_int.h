@@ -93,6 +93,7 @@ struct engine {
     int64_t append_barrier; /* above it, no operation but appends of fresh ids was applied */
     int64_t max_auto_id_ms;
     int64_t retention_from;
+    int64_t held_from; /* as engine_hold_history() */
     struct op_ids op_ids;
 
     struct translog log;

@@ -346,9 +346,38 @@ static enum err reset(struct engine *e, int64_t seq_no, struct errmsg *em)
     return ERR_OK;
 }
 
-/* Manifests above the commit go, known ones and any other: one that held what is rolled back must not be
- * found again. */
-static enum err drop_newer(struct engine *e, const struct commit *keep, struct errmsg *em)
+/* What the copy is called now outlives the commits that go: the one that stays is written again under its name.
+ * It is the newest then, and all that lies above it is in the log. */
+static enum err rename_commit(struct engine *e, struct commit **to, struct errmsg *em)
+{
+    struct commit *c = NULL;
+    if (str_eq((*to)->m.user_data, buf_view(&e->user_data))) {
+        return ERR_OK;
+    }
+    struct manifest m = (*to)->m;
+    struct buf b;
+    buf_init(&b, e->alloc, BUF_UNLIMITED);
+    m.generation = e->next_commit++;
+    m.user_data = buf_view(&e->user_data);
+    manifest_encode(&m, &b);
+    enum err r = b.failed ? err_no_memory(em) : ERR_OK;
+    r = r == ERR_OK ? commit_new(&c, e->alloc, e->uuid, e->shard, buf_view(&b), em) : r;
+    r = r == ERR_OK ? manifest_write(e->fs, e->dir, m.generation, buf_view(&b), em) : r;
+    r = r == ERR_OK ? e->fs->sync_dir(e->fs->self, e->dir, em) : r;
+    buf_fini(&b);
+    if (r != ERR_OK) {
+        commit_free(c);
+        return r;
+    }
+    c->next = e->commits;
+    e->commits = c;
+    *to = c;
+    return ERR_OK;
+}
+
+/* Manifests above that generation but `keep` go, known ones and any other: one that held what is rolled back must
+ * not be found again. */
+static enum err drop_newer(struct engine *e, const struct commit *keep, uint64_t above, struct errmsg *em)
 {
     struct arena arena;
     arena_init(&arena, e->alloc, ARENA_UNLIMITED);
@@ -357,12 +386,13 @@ static enum err drop_newer(struct engine *e, const struct commit *keep, struct e
     for (size_t i = 0; i < s.n_manifests && r == ERR_OK; i++) {
         char name[FILE_NAME_BYTES];
         manifest_file_name(s.manifests[i], name);
-        r = s.manifests[i] > keep->m.generation ? remove_name(e, &arena, str_of(name), em) : ERR_OK;
+        bool goes = s.manifests[i] > above && s.manifests[i] != keep->m.generation;
+        r = goes ? remove_name(e, &arena, str_of(name), em) : ERR_OK;
     }
     r = r == ERR_OK ? e->fs->sync_dir(e->fs->self, e->dir, em) : r;
     arena_fini(&arena);
-    for (struct commit *c = e->commits; c != keep && r == ERR_OK; c = c->next) {
-        c->dropped = true;
+    for (struct commit *c = e->commits; c != NULL && r == ERR_OK; c = c->next) {
+        c->dropped |= c != keep && c->m.generation > above;
     }
     return r;
 }
@@ -370,8 +400,10 @@ static enum err drop_newer(struct engine *e, const struct commit *keep, struct e
 static enum err rollback(struct engine *e, struct commit *to, int64_t seq_no, struct errmsg *em)
 {
     /* Whatever the newer commits hold is in the translog, durably, before they go. */
+    uint64_t above = to->m.generation;
     enum err r = engine_sync(e, em);
-    r = r == ERR_OK ? drop_newer(e, to, em) : r;
+    r = r == ERR_OK ? rename_commit(e, &to, em) : r;
+    r = r == ERR_OK ? drop_newer(e, to, above, em) : r;
     r = r == ERR_OK ? translog_roll(&e->log, seq_no, em) : r;
     r = r == ERR_OK ? engine_sync(e, em) : r;
     r = r == ERR_OK ? reset(e, seq_no, em) : r;

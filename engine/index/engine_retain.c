@@ -11,6 +11,11 @@ void engine_set_retention(struct engine *e, int64_t from_seq_no)
     e->retention_from = from_seq_no;
 }
 
+void engine_hold_history(struct engine *e, int64_t from_seq_no)
+{
+    e->held_from = from_seq_no;
+}
+
 int64_t engine_retained_from(struct engine *e)
 {
     if (e->retention_from == INT64_MAX) {

@@ -246,8 +246,13 @@ static void check_copy(struct run *u)
     }
     struct engine *e;
     struct errmsg em = {0};
-    ck_assert_int_eq(engine_install(&o, c->manifest, &em), ERR_OK);
+    int64_t global = rng_below(&r->rng, 2) == 0 ? engine_global_checkpoint(r->e) : SEQ_NONE;
+    o.user_data = rng_below(&r->rng, 2) == 0 ? STR("a copy") : STR_NULL;
+    ck_assert_int_eq(engine_install(&o, c->manifest, global, &em), ERR_OK);
     ck_assert_int_eq(engine_open(&e, &o, &em), ERR_OK);
+    ck_assert(o.user_data.n == 0 || str_eq(engine_user_data(e), o.user_data));
+    ck_assert_int_ge(engine_global_checkpoint(e), MIN_OF(global, c->local_checkpoint));
+    ck_assert_int_le(engine_global_checkpoint(e), c->local_checkpoint);
     struct rig_doc want[RIG_IDS];
     rig_state(r, c->max_seq_no, want);
     struct view *v = engine_acquire(e);

@@ -222,8 +222,19 @@ START_TEST(history_makes_a_copy)
             engine_flush(other.e, true, NULL);
         }
     }
+    bool renamed = _i % 2 == 0;
+    if (renamed) {
+        engine_set_user_data(other.e, STR("renamed"), NULL);
+    }
     ck_assert_int_eq(engine_rollback(other.e, engine_global_checkpoint(other.e), NULL), ERR_OK);
     ck_assert_int_eq(engine_max_seq_no(other.e), start - 1);
+    engine_invariant(other.e);
+    if (renamed) { /* the name stays, whichever commit is left */
+        rig_crash(&other, 1);
+        rig_open(&other, ENGINE_EXISTING);
+        ck_assert(str_is(engine_user_data(other.e), "renamed"));
+        ck_assert_int_eq(engine_max_seq_no(other.e), start - 1);
+    }
     if (engine_history_from(rig.e) <= start) {
         struct engine_history *h;
         ck_assert_int_eq(engine_history_open(&h, rig.e, start, INT64_MAX, NULL), ERR_OK);
