@@ -10,11 +10,11 @@ V     ?=
 Q     := $(if $(V),,@)
 say    = @printf '  %-5s %s\n' $(1) $(2)
 
-LAYERS := node hotel coordinator data master engine proto common/cluster common/sys common/base
+LAYERS := node hotel coordinator data master proto engine common/cluster common/sys common/base
 PROGRAMS := serai-node serai-hotel
 MAIN_serai-node  := node/main.c
 MAIN_serai-hotel := hotel/main.c
-LIBS_serai-node  := node coordinator data master engine proto common/cluster common/sys common/base
+LIBS_serai-node  := node coordinator data master proto engine common/cluster common/sys common/base
 LIBS_serai-hotel := hotel common/sys common/base
 
 # ---- compiler -------------------------------------------------------------------------------------------------------

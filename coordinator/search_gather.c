@@ -96,6 +96,7 @@ static void fetch(struct search_call *c)
         f->keep = search_keeps(c);
         f->now_ms = c->now_ms;
         f->n_shards = c->n_shards;
+        f->n_sort = c->queries[s].result != NULL ? c->queries[s].result->n_sort : 0;
         f->docs = docs;
         for (uint32_t i = 0; i < n_wanted; i++) {
             if (wanted[i].slot == s) {

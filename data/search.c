@@ -288,6 +288,18 @@ static void keep_scroll(struct data_service *s, struct shard_query *rq, struct s
     }
 }
 
+/* The body of a request from elsewhere. */
+static enum err parse_adapted(struct shard_query *rq)
+{
+    enum err e = parse_body(&rq->rq, rq->body, &rq->source);
+    if (e == ERR_OK && rq->adapted) {
+        struct search_source *own = (struct search_source *)(uintptr_t)rq->source;
+        own->track_total = rq->track_total;
+        own->timeout_ms = rq->source_timeout_ms;
+    }
+    return e;
+}
+
 static void run_query(struct shard_query *rq, struct shard *sh, struct view *v)
 {
     struct data_service *s = sh->service;
@@ -323,7 +335,7 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v)
         d.scroll = true;
         d.after_doc = st->has_last ? &st->last : NULL;
     } else if (rq->source == NULL) {
-        e = parse_body(&rq->rq, rq->body, &rq->source);
+        e = parse_adapted(rq);
     }
     if (rq->dfs_only) {
         if (e == ERR_OK) {

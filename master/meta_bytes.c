@@ -1,6 +1,7 @@
 #include "master/meta_bytes.h"
 
 #include "proto/err_bytes.h"
+#include "proto/json_bytes.h"
 
 #define META_VERSION 1
 
@@ -75,63 +76,6 @@ static const struct str *get_names(struct bytes_in *in, uint32_t *n, struct aren
     return v;
 }
 
-/* The body, compact; and the text it came from, in which errors have their places. */
-static void put_body(struct buf *out, const struct json *body)
-{
-    struct buf b;
-    struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
-    jw_value(&w, body);
-    put_str(out, buf_view(&b));
-    out->failed |= b.failed;
-    buf_fini(&b);
-}
-
-static const struct json *at_offset(const struct json *v, uint32_t off, uint32_t end)
-{
-    if (v->off == off && v->end == end) {
-        return v;
-    }
-    for (uint32_t i = 0; (v->type == JSON_ARRAY || v->type == JSON_OBJECT) && i < v->n; i++) {
-        const struct json *in = v->type == JSON_ARRAY ? &v->items[i] : &v->members[i].value;
-        if (in->off <= off && end <= in->end) {
-            return at_offset(in, off, end);
-        }
-    }
-    return NULL;
-}
-
-static bool reads_as(const struct json *v, struct str compact)
-{
-    struct buf b;
-    struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
-    jw_value(&w, v);
-    bool same = !b.failed && str_eq(buf_view(&b), compact);
-    buf_fini(&b);
-    return same;
-}
-
-static void get_body(struct bytes_in *in, struct meta_request *rq, uint32_t off, uint32_t end)
-{
-    struct json tree;
-    struct str compact = keep(in, &rq->arena);
-    if (in->bad) {
-        return;
-    }
-    if (rq->text.n > 0 && json_parse(&tree, rq->text, &rq->arena, &json_limits_default, NULL) == ERR_OK) {
-        const struct json *v = at_offset(&tree, off, end);
-        if (v != NULL && reads_as(v, compact)) {
-            rq->body = *v;
-            return;
-        }
-    }
-    /* made, not sent by a client */
-    in->bad |= json_parse(&rq->body, compact, &rq->arena, &json_limits_default, NULL) != ERR_OK;
-}
-
 void meta_request_encode(const struct meta_request *rq, struct buf *out)
 {
     put_u8(out, META_VERSION);
@@ -139,10 +83,7 @@ void meta_request_encode(const struct meta_request *rq, struct buf *out)
     put_u8(out, (uint8_t)((rq->auto_create ? FLAG_AUTO_CREATE : 0) | (rq->create_only ? FLAG_CREATE_ONLY : 0)
                           | (rq->preserve_existing ? FLAG_PRESERVE : 0) | (rq->flat ? FLAG_FLAT : 0)));
     put_names(out, rq->names, rq->n_names);
-    put_str(out, rq->text);
-    put_varint(out, rq->body.off);
-    put_varint(out, rq->body.end);
-    put_body(out, &rq->body);
+    json_value_encode(&rq->body, rq->text, out);
     put_u8(out, (uint8_t)rq->template_kind);
     put_zigzag(out, rq->timeout_ms);
     put_varint(out, rq->n_alias_actions);
@@ -173,9 +114,7 @@ enum err meta_request_decode(struct meta_request *rq, struct str bytes, struct e
     rq->preserve_existing = (flags & FLAG_PRESERVE) != 0;
     rq->flat = (flags & FLAG_FLAT) != 0;
     rq->names = get_names(&in, &rq->n_names, a);
-    rq->text = keep(&in, a);
-    uint64_t off = get_varint(&in), end = get_varint(&in);
-    get_body(&in, rq, (uint32_t)off, (uint32_t)end);
+    json_value_decode(&rq->body, &rq->text, &in, a);
     uint8_t kind = get_u8(&in);
     in.bad |= kind > TEMPLATE_COMPONENT;
     rq->template_kind = (enum template_kind)kind;

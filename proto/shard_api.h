@@ -155,6 +155,7 @@ struct shard_fetch {
     int64_t now_ms;
     uint32_t n_shards;
     const struct top_doc *docs;
+    uint32_t n_sort;         /* sort values of each that has any */
     uint32_t n, n_suggested; /* the first ones are shown with suggestions, not on the page */
     struct str *hits;        /* answer: JSON of each */
 };

@@ -2,7 +2,8 @@
 #include "common/base/bytes.h"
 #include "engine/search/search.h"
 
-#define RESULT_VERSION 2
+#define RESULT_VERSION 3
+#define SORT_KEYS_MAX  1024
 
 static void put_sort_value(struct buf *b, const struct sort_value *v)
 {
@@ -31,9 +32,49 @@ static void get_sort_value(struct bytes_in *in, struct arena *arena, struct sort
     }
 }
 
+void top_docs_encode(const struct top_doc *docs, uint32_t n, uint32_t n_sort, struct buf *out)
+{
+    put_varint(out, n_sort);
+    put_varint(out, n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct top_doc *d = &docs[i];
+        put_varint(out, d->doc);
+        put_varint(out, d->slot);
+        put_f32(out, d->score);
+        put_sort_value(out, &d->collapse);
+        put_bool(out, d->sort != NULL);
+        for (uint32_t k = 0; d->sort != NULL && k < n_sort; k++) {
+            put_sort_value(out, &d->sort[k]);
+        }
+    }
+}
+
+void top_docs_decode(struct top_doc **docs, uint32_t *n, uint32_t *n_sort, struct bytes_in *in,
+                     struct arena *arena)
+{
+    uint64_t keys = get_varint(in);
+    size_t count = get_count(in, 8);
+    in->bad |= keys > SORT_KEYS_MAX;
+    *n = 0;
+    *n_sort = in->bad ? 0 : (uint32_t)keys;
+    *docs = ARENA_ARRAY(arena, struct top_doc, in->bad ? 0 : count);
+    in->bad |= *docs == NULL;
+    for (size_t i = 0; i < count && !in->bad; i++) {
+        struct top_doc *d = &(*docs)[(*n)++];
+        d->doc = (uint32_t)get_varint(in);
+        d->slot = (uint32_t)get_varint(in);
+        d->score = get_f32(in);
+        get_sort_value(in, arena, &d->collapse);
+        struct sort_value *v = get_bool(in) && !in->bad ? ARENA_ARRAY(arena, struct sort_value, keys) : NULL;
+        for (uint32_t k = 0; v != NULL && k < keys; k++) {
+            get_sort_value(in, arena, &v[k]);
+        }
+        d->sort = v;
+    }
+}
+
 void query_result_encode(const struct query_result *r, struct buf *out)
 {
-    uint32_t n_sort = r->n > 0 && r->docs[0].sort != NULL ? r->n_sort : 0;
     put_u8(out, RESULT_VERSION);
     put_varint(out, r->slot);
     put_zigzag(out, r->total);
@@ -42,51 +83,11 @@ void query_result_encode(const struct query_result *r, struct buf *out)
     put_bool(out, r->timed_out);
     put_bool(out, r->terminated_early);
     put_bool(out, r->limited);
-    put_varint(out, n_sort);
-    put_varint(out, r->n);
-    for (uint32_t i = 0; i < r->n; i++) {
-        const struct top_doc *d = &r->docs[i];
-        put_varint(out, d->doc);
-        put_f32(out, d->score);
-        put_sort_value(out, &d->collapse);
-        for (uint32_t k = 0; k < n_sort; k++) {
-            put_sort_value(out, &d->sort[k]);
-        }
-    }
+    put_bool(out, r->first_key_refused);
+    top_docs_encode(r->docs, r->n, r->n_sort, out);
     put_str(out, r->aggs);
     put_str(out, r->suggest);
     put_str(out, r->profile);
-}
-
-static enum err get_docs(struct bytes_in *in, struct query_result *r, struct arena *arena, struct errmsg *em)
-{
-    r->n_sort = (uint32_t)get_count(in, 0);
-    size_t n = get_count(in, 6);
-    if (r->n_sort > 1024) {
-        in->bad = true;
-        return ERR_OK;
-    }
-    r->docs = ARENA_ARRAY(arena, struct top_doc, n);
-    if (r->docs == NULL) {
-        return err_no_memory(em);
-    }
-    for (size_t i = 0; i < n && !in->bad; i++) {
-        struct top_doc *d = &r->docs[r->n++];
-        *d = (struct top_doc){.doc = (uint32_t)get_varint(in), .slot = r->slot};
-        d->score = get_f32(in);
-        get_sort_value(in, arena, &d->collapse);
-        if (r->n_sort > 0) {
-            struct sort_value *v = ARENA_ARRAY(arena, struct sort_value, r->n_sort);
-            if (v == NULL) {
-                return err_no_memory(em);
-            }
-            for (uint32_t k = 0; k < r->n_sort; k++) {
-                get_sort_value(in, arena, &v[k]);
-            }
-            d->sort = v;
-        }
-    }
-    return ERR_OK;
 }
 
 static struct str keep(struct bytes_in *in, struct arena *arena)
@@ -110,10 +111,8 @@ enum err query_result_decode(struct query_result *r, struct str bytes, struct ar
     r->timed_out = get_bool(&in);
     r->terminated_early = get_bool(&in);
     r->limited = get_bool(&in);
-    enum err e = get_docs(&in, r, arena, em);
-    if (e != ERR_OK) {
-        return e;
-    }
+    r->first_key_refused = get_bool(&in);
+    top_docs_decode(&r->docs, &r->n, &r->n_sort, &in, arena);
     r->aggs = keep(&in, arena);
     r->suggest = keep(&in, arena);
     r->profile = keep(&in, arena);

@@ -7,6 +7,7 @@
 #ifndef ENGINE_SEARCH_SEARCH_H
 #define ENGINE_SEARCH_SEARCH_H
 
+#include "common/base/bytes.h"
 #include "common/base/clock.h"
 #include "engine/query/scorer.h"
 #include "engine/search/source.h"
@@ -98,6 +99,12 @@ enum err stored_fields_json(const struct view *v, const struct engine_doc *doc, 
 void query_result_encode(const struct query_result *r, struct buf *out);
 enum err query_result_decode(struct query_result *r, struct str bytes, struct arena *arena,
                              struct errmsg *em);
+
+/* Documents of a result with n_sort values each (when they have any). Decoding sets in->bad on whatever cannot
+ * be read. */
+void top_docs_encode(const struct top_doc *docs, uint32_t n, uint32_t n_sort, struct buf *out);
+void top_docs_decode(struct top_doc **docs, uint32_t *n, uint32_t *n_sort, struct bytes_in *in,
+                     struct arena *arena);
 
 /* Collectors beside the top documents (aggregations) see every matching live document of a segment, in order. */
 struct doc_collector {

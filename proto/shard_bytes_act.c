@@ -1,0 +1,72 @@
+/* Refreshes, flushes, statistics and the like. */
+#include "proto/err_bytes.h"
+#include "proto/shard_bytes.h"
+
+#include <stddef.h>
+
+#define COUNTERS (offsetof(struct shard_stats, commit_id) / sizeof(uint64_t))
+/* Counters alone, then the commit: whoever adds something else has to say how it travels. */
+_Static_assert(sizeof(struct shard_stats) == COUNTERS * sizeof(uint64_t) + sizeof(struct str),
+               "a member of struct shard_stats would not be sent");
+
+static void put_stats(struct buf *b, const struct shard_stats *s)
+{
+    for (size_t i = 0; i < COUNTERS; i++) {
+        put_zigzag(b, (int64_t)load_u64((const char *)s + i * sizeof(uint64_t)));
+    }
+    put_opt_str(b, s->commit_id);
+}
+
+static void get_stats(struct bytes_in *in, struct shard_stats *s)
+{
+    for (size_t i = 0; i < COUNTERS; i++) {
+        store_u64((char *)s + i * sizeof(uint64_t), (uint64_t)get_zigzag(in));
+    }
+    s->commit_id = get_opt_str(in);
+}
+
+void shard_act_encode(const struct shard_act *rq, struct buf *out)
+{
+    put_shard_ref(out, &rq->rq.shard);
+    put_u8(out, (uint8_t)rq->action);
+    PUT_FLAGS(out, rq->force, rq->wait_if_ongoing, rq->only_expunge_deletes, rq->flush_after);
+    put_zigzag(out, rq->max_segments);
+}
+
+void shard_act_decode(struct shard_act *rq, struct bytes_in *in)
+{
+    get_shard_ref(in, &rq->rq.shard);
+    rq->action = (enum shard_action)get_below(in, SHARD_CLEAR_CACHE + 1);
+    uint32_t flags = get_flags(in, 4);
+    rq->force = (flags & 1) != 0;
+    rq->wait_if_ongoing = (flags & 2) != 0;
+    rq->only_expunge_deletes = (flags & 4) != 0;
+    rq->flush_after = (flags & 8) != 0;
+    int64_t most = get_zigzag(in);
+    in->bad |= most < INT32_MIN || most > INT32_MAX;
+    rq->max_segments = in->bad ? 0 : (int32_t)most;
+}
+
+void shard_act_answer_encode(const struct shard_act *rq, struct buf *out)
+{
+    errmsg_encode(&rq->rq.error, out);
+    put_bool(out, rq->stats != NULL);
+    if (rq->stats != NULL) {
+        put_stats(out, rq->stats);
+    }
+    put_opt_str(out, rq->segments);
+}
+
+void shard_act_answer_decode(struct shard_act *rq, struct bytes_in *in)
+{
+    errmsg_decode(&rq->rq.error, in);
+    if (get_bool(in) && !in->bad) {
+        struct shard_stats *s = ARENA_NEW(&rq->rq.arena, struct shard_stats);
+        in->bad |= s == NULL;
+        if (s != NULL) {
+            get_stats(in, s);
+        }
+        rq->stats = s;
+    }
+    rq->segments = get_opt_str(in);
+}
