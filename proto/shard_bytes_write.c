@@ -2,26 +2,22 @@
 #include "proto/json_bytes.h"
 #include "proto/shard_bytes.h"
 
-#define ITEM_BYTES_MIN 12 /* what an item takes at least */
+#define ITEM_BYTES_MIN 13 /* what an item takes at least */
 
 static void put_item(struct buf *b, const struct write_item *it)
 {
     put_u8(b, (uint8_t)it->kind);
-    PUT_FLAGS(b, it->create, it->doc_as_upsert, it->want_get, it->get_filter != NULL, it->op_session != 0);
+    PUT_FLAGS(b, it->create, it->doc_as_upsert, it->want_get, it->get_filter != NULL);
     put_opt_str(b, it->id);
     put_opt_str(b, it->routing);
     put_str(b, it->source);
     put_zigzag(b, it->auto_id_ms);
+    put_varint(b, it->op_counter);
     put_zigzag(b, it->version);
     put_varint(b, (uint64_t)it->version_type);
     put_zigzag(b, it->if_seq_no);
     put_zigzag(b, it->if_primary_term);
     put_zigzag(b, it->retry_on_conflict);
-    if (it->op_session != 0) {
-        put_u64(b, it->op_session);
-        put_varint(b, it->op_counter);
-        put_varint(b, it->settled_below);
-    }
     if (it->get_filter != NULL) {
         json_value_encode(it->get_filter, STR(""), b);
     }
@@ -30,7 +26,7 @@ static void put_item(struct buf *b, const struct write_item *it)
 static void get_item(struct bytes_in *in, struct write_item *it, struct arena *a)
 {
     it->kind = (enum write_kind)get_below(in, WRITE_UPDATE + 1);
-    uint32_t flags = get_flags(in, 5);
+    uint32_t flags = get_flags(in, 4);
     it->create = (flags & 1) != 0;
     it->doc_as_upsert = (flags & 2) != 0;
     it->want_get = (flags & 4) != 0;
@@ -38,6 +34,7 @@ static void get_item(struct bytes_in *in, struct write_item *it, struct arena *a
     it->routing = get_opt_str(in);
     it->source = get_str(in);
     it->auto_id_ms = get_zigzag(in);
+    it->op_counter = get_varint(in);
     it->version = get_zigzag(in);
     it->version_type = (int)get_below(in, 3); /* enum version_type */
     it->if_seq_no = get_zigzag(in);
@@ -45,12 +42,6 @@ static void get_item(struct bytes_in *in, struct write_item *it, struct arena *a
     int64_t tries = get_zigzag(in);
     in->bad |= tries < INT32_MIN || tries > INT32_MAX;
     it->retry_on_conflict = in->bad ? 0 : (int32_t)tries;
-    if ((flags & 16) != 0) {
-        it->op_session = get_u64(in);
-        it->op_counter = get_varint(in);
-        it->settled_below = get_varint(in);
-        in->bad |= it->op_session == 0;
-    }
     if ((flags & 8) != 0 && !in->bad) {
         struct str text;
         struct json *filter = ARENA_NEW(a, struct json);
@@ -67,6 +58,9 @@ void shard_write_encode(const struct shard_write *rq, struct buf *out)
     put_shard_ref(out, &rq->rq.shard);
     put_u8(out, (uint8_t)rq->refresh);
     put_zigzag(out, rq->timeout_ms);
+    put_u64(out, rq->op_session);
+    put_varint(out, rq->settled_below);
+    put_bool(out, rq->retry);
     errmsg_encode(&rq->inactive, out);
     put_varint(out, rq->n);
     for (uint32_t i = 0; i < rq->n; i++) {
@@ -79,6 +73,9 @@ void shard_write_decode(struct shard_write *rq, struct bytes_in *in)
     get_shard_ref(in, &rq->rq.shard);
     rq->refresh = (enum refresh_policy)get_below(in, REFRESH_WAIT + 1);
     rq->timeout_ms = get_zigzag(in);
+    rq->op_session = get_u64(in);
+    rq->settled_below = get_varint(in);
+    rq->retry = get_bool(in);
     errmsg_decode(&rq->inactive, in);
     size_t n = get_count(in, ITEM_BYTES_MIN);
     rq->items = in->bad ? NULL : ARENA_ARRAY(&rq->rq.arena, struct write_item, n);
