@@ -485,6 +485,7 @@ static const struct {
     {routes_scroll, &routes_scroll_n},
     {routes_msearch, &routes_msearch_n},
     {routes_pit, &routes_pit_n},
+    {routes_field_caps, &routes_field_caps_n},
     {routes_index_settings, &routes_index_settings_n},
     {routes_alias, &routes_alias_n},
     {routes_template, &routes_template_n},

@@ -170,8 +170,9 @@ extern const size_t routes_index_settings_n, routes_alias_n, routes_template_n, 
     routes_explain_n, routes_search_shards_n;
 extern const size_t routes_root_n, routes_index_n, routes_document_n, routes_update_n, routes_bulk_n,
     routes_search_n, routes_maintenance_n, routes_scroll_n, routes_msearch_n;
-extern const struct route routes_by_query[], routes_reindex[], routes_tasks[], routes_pit[];
-extern const size_t routes_by_query_n, routes_reindex_n, routes_tasks_n, routes_pit_n;
+extern const struct route routes_by_query[], routes_reindex[], routes_tasks[], routes_pit[],
+    routes_field_caps[];
+extern const size_t routes_by_query_n, routes_reindex_n, routes_tasks_n, routes_pit_n, routes_field_caps_n;
 extern const struct route routes_health[], routes_index_stats[], routes_cat[], routes_cat_indices[],
     routes_nodes[], routes_nodes_stats[], routes_cluster_stats[], routes_cluster_state[], routes_cat_nodes[],
     routes_cat_shards[], routes_cat_thread_pool[];

@@ -100,6 +100,29 @@ def rule_field_types(index):
         assert index.refused("PUT", "_doc/1", {field: value}) == "mapper_parsing_exception", field
 
 
+def rule_field_caps(index):
+    """_field_caps tells a field's types over several indices, and what can be done with it there."""
+    other = rules.Index(index.node, index.name + "-b")
+    index.create({"properties": {"n": {"type": "long", "meta": {"unit": "ms"}}, "k": {"type": "keyword"}, "o": {"properties": {"t": {"type": "text", "fields": {"raw": {"type": "keyword"}}}}},
+                                 "same": {"type": "alias", "path": "n"}}})
+    other.create({"properties": {"n": {"type": "keyword"}, "k": {"type": "keyword", "index": False}}})
+    yes = {"searchable": True, "aggregatable": True}
+    try:
+        caps = index.ok("GET", "_field_caps?fields=*")["fields"]
+        assert caps["o.t"] == {"text": {"type": "text", "searchable": True, "aggregatable": False}} and caps["o.t.raw"] == {"keyword": {"type": "keyword", **yes}}
+        assert caps["o"] == {"object": {"type": "object", "searchable": False, "aggregatable": False}} and "_id" in caps
+        assert caps["same"] == caps["n"] == {"long": {"type": "long", **yes, "meta": {"unit": ["ms"]}}}
+        answer = index.ok("POST", f"/{index.name}*/_field_caps?fields=n,k,o.t,none&include_unmapped=true")
+        assert answer["indices"] == [index.name, other.name] and set(answer["fields"]) == {"n", "k", "o", "o.t"}
+        assert answer["fields"]["n"] == {"long": {"type": "long", **yes, "indices": [index.name], "meta": {"unit": ["ms"]}}, "keyword": {"type": "keyword", **yes, "indices": [other.name]}}
+        assert answer["fields"]["k"] == {"keyword": {"type": "keyword", "searchable": False, "aggregatable": True, "non_searchable_indices": [other.name]}}
+        assert answer["fields"]["o.t"]["unmapped"] == {"type": "unmapped", "searchable": False, "aggregatable": False, "indices": [other.name]}
+        assert index.refused("GET", "_field_caps") == "illegal_argument_exception"
+        assert index.refused("POST", "_field_caps?fields=n", {"filter": {}}) == "x_content_parse_exception"
+    finally:
+        index.node.call("DELETE", f"/{other.name}")
+
+
 def rule_objects(index):
     """An object field may omit its type; its sub-fields are found by their paths, in arrays of objects too."""
     index.create({"properties": {"owner": {"properties": {"name": {"type": "keyword"}, "home": {"type": "object", "properties": {"city": {"type": "keyword"}}}}}}})

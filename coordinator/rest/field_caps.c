@@ -1,0 +1,438 @@
+/* _field_caps: which types a field has over several indices, and what can be done with it there; from mappings alone. */
+#include "common/base/jsonr.h"
+#include "coordinator/rest/rest.h"
+#include "engine/query/query.h"
+
+#include <stdlib.h>
+
+/* One field of one index. */
+struct cap {
+    struct str path, type;
+    uint32_t index; /* which of the targets */
+    bool searchable, aggregatable;
+    const struct json *meta; /* NULL: none */
+};
+
+static const struct {
+    const char *path, *type;
+    bool searchable, aggregatable;
+} root_fields[] = {
+    {"_doc_count", "integer", false, false},
+    {"_field_names", "_field_names", true, false},
+    {"_id", "_id", true, true},
+    {"_ignored", "_ignored", true, false},
+    {"_index", "_index", true, true},
+    {"_routing", "_routing", true, false},
+    {"_seq_no", "_seq_no", true, true},
+    {"_source", "_source", false, false},
+    {"_type", "_type", true, true},
+    {"_version", "_version", false, false},
+};
+
+struct caps {
+    struct rest *r;
+    const struct str *names;
+    uint32_t n_names;
+    const struct index_target *targets;
+    uint32_t n_targets;
+    bool unmapped;
+    struct cap *v;
+    size_t n, cap;
+    const struct json *mapping; /* of the index being walked */
+    uint32_t index;
+    enum err e;
+};
+
+/* ---- the fields of one index --------------------------------------------------------------------------- */
+
+static bool wanted(const struct caps *c, struct str path)
+{
+    for (uint32_t i = 0; i < c->n_names; i++) {
+        if (str_glob(c->names[i], path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add(struct caps *c, struct cap one)
+{
+    if (c->n == c->cap) {
+        size_t more = c->cap == 0 ? 64 : c->cap * 2;
+        struct cap *v = ARENA_ARRAY(c->r->arena, struct cap, more);
+        if (v == NULL) {
+            c->e = err_no_memory(&c->r->em);
+            return;
+        }
+        memcpy(v, c->v, c->n * sizeof(*v));
+        c->v = v;
+        c->cap = more;
+    }
+    one.index = c->index;
+    c->v[c->n++] = one;
+}
+
+static bool flag(const struct json *field, const char *key, bool otherwise)
+{
+    const struct json *v = json_get(field, key);
+    return v == NULL ? otherwise : v->type == JSON_BOOL ? v->b : str_is(json_text(v), "true");
+}
+
+static const struct json *inner_fields(const struct json *field)
+{
+    const struct json *in = json_get(field, "properties");
+    return in != NULL ? in : json_get(field, "fields");
+}
+
+/* The definition behind a dotted path; NULL: there is none. */
+static const struct json *definition(const struct json *mapping, struct str path)
+{
+    const struct json *at = mapping;
+    while (at != NULL && path.p != NULL) {
+        at = json_get_str(inner_fields(at), str_cut(path, '.', &path));
+    }
+    return at;
+}
+
+static void add_field(struct caps *c, struct str path, const struct json *field)
+{
+    struct str type = json_text(json_get(field, "type"));
+    if (str_is(type, "alias")) {
+        field = definition(c->mapping, json_text(json_get(field, "path")));
+        if (field == NULL) {
+            return;
+        }
+        type = json_text(json_get(field, "type"));
+    }
+    bool is_text = str_is(type, "text"), counts = str_is(type, "token_count");
+    bool plain = !is_text && !str_is(type, "binary") && !str_is(type, "completion");
+    add(c, (struct cap){.path = path,
+                        .type = counts ? STR("integer") : type,
+                        .searchable = !str_is(type, "binary") && flag(field, "index", true),
+                        .aggregatable = is_text
+                                            ? flag(field, "fielddata", false)
+                                            : flag(field, "doc_values", plain) && !str_is(type, "completion"),
+                        .meta = json_get(field, "meta")});
+}
+
+/* true: something below `prefix` is wanted, which makes the objects around it part of the answer. */
+static bool walk(struct caps *c, struct str prefix, const struct json *fields)
+{
+    bool any = false;
+    for (uint32_t i = 0; c->e == ERR_OK && json_is(fields, JSON_OBJECT) && i < fields->n; i++) {
+        const struct json_member *m = &fields->members[i];
+        struct str path =
+            prefix.n > 0 ? arena_printf(c->r->arena, "%.*s.%.*s", STR_ARG(prefix), STR_ARG(m->key)) : m->key;
+        if (path.p == NULL) {
+            c->e = err_no_memory(&c->r->em);
+            return any;
+        }
+        const struct json *type = json_get(&m->value, "type");
+        bool nested = type != NULL && str_is(json_text(type), "nested");
+        bool object = type == NULL || nested || str_is(json_text(type), "object");
+        if (!object && wanted(c, path)) {
+            add_field(c, path, &m->value);
+            any = true;
+        }
+        bool inside = walk(c, path, inner_fields(&m->value));
+        if (object && inside) {
+            add(c, (struct cap){.path = path, .type = nested ? STR("nested") : STR("object")});
+        }
+        any |= inside;
+    }
+    return any;
+}
+
+static void collect(struct caps *c)
+{
+    for (c->index = 0; c->e == ERR_OK && c->index < c->n_targets; c->index++) {
+        struct json *mapping = ARENA_NEW(c->r->arena, struct json);
+        c->e = mapping != NULL ? json_parse(mapping, c->targets[c->index].meta->mapping, c->r->arena,
+                                            &json_limits_default, &c->r->em)
+                               : err_no_memory(&c->r->em);
+        for (size_t i = 0; c->e == ERR_OK && i < ARRAY_LEN(root_fields); i++) {
+            struct str path = str_of(root_fields[i].path);
+            if (wanted(c, path)) {
+                add(c, (struct cap){.path = path,
+                                    .type = str_of(root_fields[i].type),
+                                    .searchable = root_fields[i].searchable,
+                                    .aggregatable = root_fields[i].aggregatable});
+            }
+        }
+        if (c->e == ERR_OK) {
+            c->mapping = mapping;
+            walk(c, STR(""), json_get(mapping, "properties"));
+        }
+    }
+}
+
+static int by_path_type_index(const void *a, const void *b)
+{
+    const struct cap *x = a, *y = b;
+    int by = str_cmp(x->path, y->path);
+    by = by != 0 ? by : str_cmp(x->type, y->type);
+    return by != 0 ? by : (x->index > y->index) - (x->index < y->index);
+}
+
+/* ---- what they are together ---------------------------------------------------------------------------- */
+
+static void write_index(const struct caps *c, struct jsonw *w, uint32_t index)
+{
+    jw_str(w, c->targets[index].meta->name);
+}
+
+static bool searchable(const struct cap *f)
+{
+    return f->searchable;
+}
+
+static bool aggregatable(const struct cap *f)
+{
+    return f->aggregatable;
+}
+
+/* The flag that holds where it holds everywhere; *mixed: here and not there. */
+static void write_flag(struct jsonw *w, const char *name, const struct cap *f, size_t n,
+                       bool (*is)(const struct cap *f), bool *mixed)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        count += is(&f[i]);
+    }
+    jw_kbool(w, name, count == n);
+    *mixed = count > 0 && count < n;
+}
+
+static void write_without(const struct caps *c, struct jsonw *w, const char *name, const struct cap *f,
+                          size_t n, bool (*is)(const struct cap *f), bool mixed)
+{
+    if (!mixed) {
+        return;
+    }
+    jw_k(w, name);
+    jw_arr(w);
+    for (size_t i = 0; i < n; i++) {
+        if (!is(&f[i])) {
+            write_index(c, w, f[i].index);
+        }
+    }
+    jw_arr_end(w);
+}
+
+struct meta_pair {
+    struct str key, value;
+};
+
+static int by_key_value(const void *a, const void *b)
+{
+    const struct meta_pair *x = a, *y = b;
+    int by = str_cmp(x->key, y->key);
+    return by != 0 ? by : str_cmp(x->value, y->value);
+}
+
+/* What the indices' mappings say in `meta`: the values of each key, once each. */
+static enum err write_meta(const struct caps *c, struct jsonw *w, const struct cap *f, size_t n)
+{
+    size_t most = 0, at = 0;
+    for (size_t i = 0; i < n; i++) {
+        most += json_is(f[i].meta, JSON_OBJECT) ? f[i].meta->n : 0;
+    }
+    struct meta_pair *v = ARENA_ARRAY(c->r->arena, struct meta_pair, most);
+    if (v == NULL) {
+        return err_no_memory(&c->r->em);
+    }
+    if (most == 0) {
+        return ERR_OK;
+    }
+    for (size_t i = 0; i < n; i++) {
+        for (uint32_t k = 0; json_is(f[i].meta, JSON_OBJECT) && k < f[i].meta->n; k++) {
+            v[at++] = (struct meta_pair){f[i].meta->members[k].key, json_text(&f[i].meta->members[k].value)};
+        }
+    }
+    qsort(v, at, sizeof(*v), by_key_value);
+    jw_k(w, "meta");
+    jw_obj(w);
+    for (size_t i = 0; i < at; i++) {
+        if (i == 0 || !str_eq(v[i].key, v[i - 1].key)) {
+            jw_key(w, v[i].key);
+            jw_arr(w);
+        }
+        if (i == 0 || by_key_value(&v[i], &v[i - 1]) != 0) {
+            jw_str(w, v[i].value);
+        }
+        if (i + 1 == at || !str_eq(v[i].key, v[i + 1].key)) {
+            jw_arr_end(w);
+        }
+    }
+    jw_obj_end(w);
+    return ERR_OK;
+}
+
+/* A field's type in the indices that have it so. */
+static enum err write_type(const struct caps *c, struct jsonw *w, const struct cap *f, size_t n, bool alone)
+{
+    bool some_search, some_aggregate;
+    jw_key(w, f->type);
+    jw_obj(w);
+    jw_kstr(w, "type", f->type);
+    write_flag(w, "searchable", f, n, searchable, &some_search);
+    write_flag(w, "aggregatable", f, n, aggregatable, &some_aggregate);
+    if (!alone) {
+        jw_k(w, "indices");
+        jw_arr(w);
+        for (size_t i = 0; i < n; i++) {
+            write_index(c, w, f[i].index);
+        }
+        jw_arr_end(w);
+    }
+    write_without(c, w, "non_searchable_indices", f, n, searchable, some_search);
+    write_without(c, w, "non_aggregatable_indices", f, n, aggregatable, some_aggregate);
+    enum err e = write_meta(c, w, f, n);
+    jw_obj_end(w);
+    return e;
+}
+
+static void write_unmapped(const struct caps *c, struct jsonw *w, const bool *has)
+{
+    jw_k(w, "unmapped");
+    jw_obj(w);
+    jw_kz(w, "type", "unmapped");
+    jw_kbool(w, "searchable", false);
+    jw_kbool(w, "aggregatable", false);
+    jw_k(w, "indices");
+    jw_arr(w);
+    for (uint32_t i = 0; i < c->n_targets; i++) {
+        if (!has[i]) {
+            write_index(c, w, i);
+        }
+    }
+    jw_arr_end(w);
+    jw_obj_end(w);
+}
+
+/* All types of one field; no index has a field twice. */
+static enum err write_field(const struct caps *c, struct jsonw *w, const struct cap *f, size_t n)
+{
+    bool *has = ARENA_ARRAY(c->r->arena, bool, c->n_targets);
+    enum err e = has != NULL ? ERR_OK : err_no_memory(&c->r->em);
+    bool one_type = str_eq(f[0].type, f[n - 1].type), everywhere = !c->unmapped || n == c->n_targets;
+    jw_key(w, f->path);
+    jw_obj(w);
+    for (size_t i = 0, k; e == ERR_OK && i < n; i = k) {
+        for (k = i; k < n && str_eq(f[i].type, f[k].type); k++) {
+            has[f[k].index] = true;
+        }
+        e = write_type(c, w, &f[i], k - i, one_type && everywhere);
+    }
+    if (e == ERR_OK && !everywhere) {
+        write_unmapped(c, w, has);
+    }
+    jw_obj_end(w);
+    return e;
+}
+
+static enum err write_answer(const struct caps *c, struct jsonw *w)
+{
+    enum err e = ERR_OK;
+    jw_obj(w);
+    jw_k(w, "indices");
+    jw_arr(w);
+    for (uint32_t i = 0; i < c->n_targets; i++) {
+        write_index(c, w, i);
+    }
+    jw_arr_end(w);
+    jw_k(w, "fields");
+    jw_obj(w);
+    for (size_t i = 0, k; e == ERR_OK && i < c->n; i = k) {
+        for (k = i + 1; k < c->n && str_eq(c->v[i].path, c->v[k].path); k++) {
+        }
+        e = write_field(c, w, &c->v[i], k - i);
+    }
+    jw_obj_end(w);
+    jw_obj_end(w);
+    return e;
+}
+
+/* ---- the request --------------------------------------------------------------------------------------- */
+
+/* Which indices a filter might match is for their shards to say, and they are not asked here. */
+static enum err read_body(struct rest *r)
+{
+    static const char *const known[] = {"index_filter", NULL};
+    const struct json *body;
+    enum err e = rest_body(r, &body);
+    if (e != ERR_OK || body == NULL) {
+        return e;
+    }
+    if (body->type != JSON_OBJECT) {
+        return jr_fail_xc(r->body, body->off, &r->em,
+                          "[field_caps_request] Expected START_OBJECT but was: %s", json_token_name(body));
+    }
+    for (uint32_t i = 0; i < body->n; i++) {
+        const struct json_member *m = &body->members[i];
+        if (!str_is(m->key, "index_filter")) {
+            return jr_unknown_field(r->body, m->key_off, "field_caps_request", m->key, known, &r->em);
+        }
+        if (m->value.type != JSON_OBJECT) {
+            return jr_fail_xc(r->body, m->value.off, &r->em,
+                              "[field_caps_request] index_filter doesn't support values of type: %s",
+                              json_token_name(&m->value));
+        }
+        e = query_check(&m->value, r->body, r->arena, &r->em);
+        if (e != ERR_OK) {
+            return jr_wrap_field(r->body, m->value.off, "field_caps_request", m->key, &r->em);
+        }
+        if (json_get(&m->value, "match_all") == NULL) {
+            return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "index_filter takes match_all and nothing else");
+        }
+    }
+    return ERR_OK;
+}
+
+static void field_caps(struct rest *r)
+{
+    struct expand_options o = EXPAND_OPTIONS_SEARCH;
+    struct buf b;
+    struct jsonw w;
+    struct caps c = {.r = r};
+    o.forbid_closed = false;
+    enum err e = rest_list(r, "fields", &c.names, &c.n_names);
+    if (e == ERR_OK && (c.n_names == 0 || (c.n_names == 1 && c.names[0].n == 0))) {
+        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "specified fields can't be null or empty");
+    }
+    e = e == ERR_OK ? rest_index_options(r, &o) : e;
+    e = e == ERR_OK ? rest_bool(r, "include_unmapped", false, &c.unmapped) : e;
+    e = e == ERR_OK ? read_body(r) : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    if (!rest_ready(r)) {
+        return;
+    }
+    e = resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena,
+                        &c.targets, &c.n_targets, &r->em);
+    if (e == ERR_OK) {
+        collect(&c);
+        e = c.e;
+    }
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    qsort(c.v, c.n, sizeof(*c.v), by_path_type_index);
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    if (write_answer(&c, &w) != ERR_OK) {
+        buf_fini(&b);
+        rest_fail(r, NULL);
+        return;
+    }
+    rest_send(r, 200, &b);
+}
+
+const struct route routes_field_caps[] = {
+    {M_GET | M_POST, "/_field_caps", field_caps},
+    {M_GET | M_POST, "/{index}/_field_caps", field_caps},
+};
+const size_t routes_field_caps_n = ARRAY_LEN(routes_field_caps);
