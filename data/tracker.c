@@ -14,11 +14,15 @@ struct tracked *tracker_find(struct tracker *t, struct str allocation_id)
     return NULL;
 }
 
-/* The lowest of those in sync; one that has said nothing yet holds it where it is. */
+/* The lowest of those in sync; one that has said nothing yet holds it where it is, as does one that is about to be in
+ * sync: it would never reach what runs away from it. */
 static bool compute(struct tracker *t)
 {
     int64_t lowest = INT64_MAX;
     for (uint32_t i = 0; i < t->n; i++) {
+        if (t->v[i].catching_up) {
+            return false;
+        }
         if (t->v[i].in_sync) {
             lowest = MIN_OF(lowest, t->v[i].local_checkpoint);
         }
@@ -37,9 +41,10 @@ static bool add(struct arena *a, struct tracked *v, uint32_t *n, struct str id, 
     *c = (struct tracked){.allocation_id = arena_str(a, id),
                           .node = node.p != NULL ? arena_str(a, node) : STR_NULL,
                           .local_checkpoint = old != NULL ? old->local_checkpoint : SEQ_NONE,
+                          .floor = old != NULL ? old->floor : SEQ_NONE,
                           .in_sync = in_sync || (old != NULL && old->in_sync),
-                          .tracked = in_sync || (old != NULL && old->tracked),
-                          .catching_up = old != NULL && old->catching_up};
+                          .tracked = in_sync || (old != NULL && old->tracked)};
+    c->catching_up = old != NULL && old->catching_up && !c->in_sync;
     return c->allocation_id.p != NULL && (node.p == NULL || c->node.p != NULL);
 }
 
@@ -116,6 +121,16 @@ enum err tracker_update(struct tracker *t, const struct index_meta *meta, uint32
     return e;
 }
 
+/* Has one that wants to be in sync come far enough? */
+static void settle(const struct tracker *t, struct tracked *c)
+{
+    bool far = c->local_checkpoint >= t->global_checkpoint && c->local_checkpoint >= c->floor;
+    if (c->catching_up && far) {
+        c->catching_up = false;
+        c->in_sync = true;
+    }
+}
+
 bool tracker_advance(struct tracker *t, struct str allocation_id, int64_t local_checkpoint)
 {
     struct tracked *c = tracker_find(t, allocation_id);
@@ -123,18 +138,20 @@ bool tracker_advance(struct tracker *t, struct str allocation_id, int64_t local_
         return false;
     }
     c->local_checkpoint = local_checkpoint;
-    if (c->catching_up && c->local_checkpoint >= t->global_checkpoint) {
-        c->catching_up = false;
-        c->in_sync = true;
-    }
+    settle(t, c);
     return compute(t);
 }
 
-bool tracker_track(struct tracker *t, struct str allocation_id, struct str node)
+bool tracker_track(struct tracker *t, struct str allocation_id, struct str node, int64_t max_seq_no)
 {
     struct tracked *c = tracker_find(t, allocation_id);
     if (c == NULL || c->node.p == NULL || !str_eq(c->node, node)) {
         return false;
+    }
+    if (!c->in_sync) { /* a recovery that begins again */
+        c->catching_up = false;
+        c->local_checkpoint = SEQ_NONE;
+        c->floor = max_seq_no;
     }
     c->tracked = true;
     return true;
@@ -144,15 +161,24 @@ bool tracker_catch_up(struct tracker *t, struct str allocation_id, int64_t local
 {
     struct tracked *c = tracker_find(t, allocation_id);
     *now = false;
-    if (c == NULL || c->node.p == NULL) {
+    if (c == NULL || c->node.p == NULL || !c->tracked) {
         return false;
     }
     c->local_checkpoint = MAX_OF(c->local_checkpoint, local_checkpoint);
-    c->tracked = true;
-    c->catching_up = !c->in_sync && c->local_checkpoint < t->global_checkpoint;
-    c->in_sync |= !c->catching_up;
+    c->catching_up = !c->in_sync;
+    settle(t, c);
     *now = c->in_sync;
     return true;
+}
+
+bool tracker_drop(struct tracker *t, struct str allocation_id)
+{
+    struct tracked *c = tracker_find(t, allocation_id);
+    if (c == NULL || str_eq(allocation_id, t->own)) {
+        return false;
+    }
+    *c = t->v[--t->n];
+    return compute(t);
 }
 
 void tracker_invariant(const struct tracker *t)
