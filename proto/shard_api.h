@@ -239,6 +239,15 @@ struct shard_stats {
     struct str commit_id;
 };
 
+/* Lets go of contexts, all on one node. */
+struct shard_free {
+    struct shard_rq rq;
+    const uint64_t *contexts;
+    uint32_t n;
+    bool all_scrolls; /* instead: whatever scrolls have there */
+    uint32_t freed;   /* answer: how many were there */
+};
+
 struct shard_api {
     void *self;
     void (*write)(void *self, struct shard_write *rq);

@@ -42,6 +42,10 @@ void shard_act_encode(const struct shard_act *rq, struct buf *out);
 void shard_act_decode(struct shard_act *rq, struct bytes_in *in);
 void shard_act_answer_encode(const struct shard_act *rq, struct buf *out);
 void shard_act_answer_decode(struct shard_act *rq, struct bytes_in *in);
+void shard_free_encode(const struct shard_free *rq, struct buf *out);
+void shard_free_decode(struct shard_free *rq, struct bytes_in *in);
+void shard_free_answer_encode(const struct shard_free *rq, struct buf *out);
+void shard_free_answer_decode(struct shard_free *rq, struct bytes_in *in);
 
 /* shard_bytes.c: what they have in common */
 void put_opt_str(struct buf *b, struct str s); /* tells p == NULL from an empty text */

@@ -70,3 +70,37 @@ void shard_act_answer_decode(struct shard_act *rq, struct bytes_in *in)
     }
     rq->segments = get_opt_str(in);
 }
+
+void shard_free_encode(const struct shard_free *rq, struct buf *out)
+{
+    put_bool(out, rq->all_scrolls);
+    put_varint(out, rq->n);
+    for (uint32_t i = 0; i < rq->n; i++) {
+        put_varint(out, rq->contexts[i]);
+    }
+}
+
+void shard_free_decode(struct shard_free *rq, struct bytes_in *in)
+{
+    rq->all_scrolls = get_bool(in);
+    size_t n = get_count(in, 1);
+    uint64_t *v = in->bad ? NULL : ARENA_ARRAY(&rq->rq.arena, uint64_t, n);
+    in->bad |= v == NULL;
+    rq->n = 0;
+    for (size_t i = 0; i < n && !in->bad; i++) {
+        v[rq->n++] = get_varint(in);
+    }
+    rq->contexts = v;
+}
+
+void shard_free_answer_encode(const struct shard_free *rq, struct buf *out)
+{
+    errmsg_encode(&rq->rq.error, out);
+    put_varint(out, rq->freed);
+}
+
+void shard_free_answer_decode(struct shard_free *rq, struct bytes_in *in)
+{
+    errmsg_decode(&rq->rq.error, in);
+    rq->freed = get_u32_varint(in);
+}

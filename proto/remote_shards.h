@@ -1,0 +1,43 @@
+/* remote_shards.h - the calls of shard_api.h to other nodes, and the service of theirs.
+ *
+ * A call is encoded, sent over the transport's data class, served there by the node's own shards, and ends as one that
+ * was served here: done() once, on one of the executors. It knows nothing of who should be asked, nor of
+ * asking again. Any thread. */
+#ifndef PROTO_REMOTE_SHARDS_H
+#define PROTO_REMOTE_SHARDS_H
+
+#include "proto/shard_api.h"
+#include "proto/transport.h"
+
+struct remote_shards;
+
+struct remote_shards_opts { /* borrowed */
+    const struct transport *transport;
+    const struct shard_api *local;         /* serves what other nodes ask */
+    const struct executor *reads, *writes; /* where calls are decoded, and answers arrive */
+};
+
+/* Before the transport starts: it says there what it serves. */
+enum err remote_shards_new(struct remote_shards **out, const struct remote_shards_opts *opts,
+                           struct errmsg *em);
+/* Once the transport has stopped and every call was answered. NULL ok. */
+void remote_shards_free(struct remote_shards *r);
+
+/* As the calls of struct shard_api, to the node at `to` (copied). Errors of the way itself are the
+ * transport's: ERR_NODE_NOT_CONNECTED: nothing was done there; ERR_NODE_DISCONNECTED, ERR_RECEIVE_TIMEOUT: it
+ * is not known. */
+void remote_write(struct remote_shards *r, const struct transport_peer *to, struct shard_write *rq);
+void remote_get(struct remote_shards *r, const struct transport_peer *to, struct shard_get *rq);
+void remote_query(struct remote_shards *r, const struct transport_peer *to, struct shard_query *rq);
+void remote_fetch(struct remote_shards *r, const struct transport_peer *to, struct shard_fetch *rq);
+void remote_act(struct remote_shards *r, const struct transport_peer *to, struct shard_act *rq);
+void remote_explain(struct remote_shards *r, const struct transport_peer *to, struct shard_explain *rq);
+void remote_free_contexts(struct remote_shards *r, const struct transport_peer *to, struct shard_free *rq);
+
+/* To be called now and then while calls are under way: searches whose maker has cancelled them are
+ * cancelled there, and calls to processes that are gone(self, ephemeral id) end with ERR_NODE_DISCONNECTED. How
+ * many are under way. */
+size_t remote_shards_look(struct remote_shards *r, bool (*gone)(void *self, struct str ephemeral_id),
+                          void *self);
+
+#endif
