@@ -80,6 +80,7 @@ static enum err add_tiebreaker(struct search_call *c)
         return err_no_memory(&c->error);
     }
     c->o.tree = tree;
+    c->o.tree_apart = false;
     struct search_source before = c->source;
     search_source_init(&c->source);
     enum err e = json_parse(tree, c->o.body, &c->arena, &json_limits_default, &c->error);

@@ -239,6 +239,7 @@ static void looked_up(struct lookups *l)
         return;
     }
     c->o.tree = l->tree;
+    c->o.tree_apart = false;
     c->o.body = l->text;
     search_source_init(&c->source);
     ask_shards(c);

@@ -17,6 +17,7 @@ struct search_opts {
     struct str index;        /* expression */
     struct str body;         /* JSON text; n == 0: none */
     const struct json *tree; /* its tree; NULL: none */
+    bool tree_apart;         /* the tree is not what the text reads as */
     struct expand_options indices;
     struct str routing, preference;
     bool typed_keys, total_as_int, dfs, allow_partial;

@@ -163,6 +163,7 @@ static enum err new_group(struct expansion *x, uint32_t at, const struct inner_h
     bool ok = !b.failed && tree != NULL && g->o.body.p != NULL;
     buf_fini(&b);
     g->o.tree = tree;
+    g->o.tree_apart = false;
     return ok ? json_parse(tree, g->o.body, &g->arena, &json_limits_default, &c->error)
               : err_no_memory(&c->error);
 }

@@ -82,6 +82,7 @@ void search_ask(struct search_call *c, struct shard_query *q, const struct index
     shard_rq_init(&q->rq, search_queried, c);
     q->rq.shard = (struct shard_ref){m->name, m->uuid, shard};
     q->body = c->o.body;
+    q->tree = c->o.tree_apart ? c->o.tree : NULL;
     q->source = &c->source;
     q->slot = (uint32_t)(q - c->queries);
     q->cancelled = search_cancelled;

@@ -37,18 +37,23 @@ static bool take_view(struct data_service *s, struct shard_rq *rq, uint64_t cont
     return true;
 }
 
-static enum err parse_body(struct shard_rq *rq, struct str body, const struct search_source **out)
+/* tree: NULL: what body reads as. */
+static enum err parse_body(struct shard_rq *rq, struct str body, const struct json *tree,
+                           const struct search_source **out)
 {
     struct search_source *src = ARENA_NEW(&rq->arena, struct search_source);
-    struct json *tree = ARENA_NEW(&rq->arena, struct json);
-    if (src == NULL || tree == NULL) {
+    struct json *own = ARENA_NEW(&rq->arena, struct json);
+    if (src == NULL || own == NULL) {
         return err_no_memory(&rq->error);
     }
     search_source_init(src);
     enum err e = ERR_OK;
-    if (body.n > 0) {
-        e = json_parse(tree, body, &rq->arena, &json_limits_default, &rq->error);
-        e = e == ERR_OK ? search_source_parse(src, tree, body, &rq->arena, &rq->error) : e;
+    if (tree == NULL && body.n > 0) {
+        e = json_parse(own, body, &rq->arena, &json_limits_default, &rq->error);
+        tree = own;
+    }
+    if (e == ERR_OK && tree != NULL) {
+        e = search_source_parse(src, tree, body, &rq->arena, &rq->error);
     }
     *out = src;
     return e;
@@ -145,7 +150,7 @@ static enum err scroll_resume(struct shard_query *rq, const struct scroll_state 
     if (rq->body.p == NULL) {
         return err_no_memory(&rq->rq.error);
     }
-    enum err e = parse_body(&rq->rq, rq->body, &rq->source);
+    enum err e = parse_body(&rq->rq, rq->body, rq->tree, &rq->source);
     if (e == ERR_OK) { /* aggregations and suggestions belong to the first page */
         struct search_source *own = (struct search_source *)(uintptr_t)rq->source;
         own->terminate_after = 0; /* and so does this */
@@ -291,7 +296,7 @@ static void keep_scroll(struct data_service *s, struct shard_query *rq, struct s
 /* The body of a request from elsewhere. */
 static enum err parse_adapted(struct shard_query *rq)
 {
-    enum err e = parse_body(&rq->rq, rq->body, &rq->source);
+    enum err e = parse_body(&rq->rq, rq->body, rq->tree, &rq->source);
     if (e == ERR_OK && rq->adapted) {
         struct search_source *own = (struct search_source *)(uintptr_t)rq->source;
         own->track_total = rq->track_total;
@@ -464,7 +469,7 @@ static void fetch_task(void *arg)
     shard_describe(&d, sh, v, settings);
     d.now_ms = rq->now_ms;
     d.n_shards = rq->n_shards;
-    enum err e = rq->source != NULL ? ERR_OK : parse_body(&rq->rq, rq->body, &rq->source);
+    enum err e = rq->source != NULL ? ERR_OK : parse_body(&rq->rq, rq->body, rq->tree, &rq->source);
     rq->hits = ARENA_ARRAY(&rq->rq.arena, struct str, rq->n);
     if (e == ERR_OK && rq->hits == NULL) {
         err_no_memory(&rq->rq.error);

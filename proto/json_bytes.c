@@ -1,69 +1,93 @@
 #include "proto/json_bytes.h"
 
-#include "common/base/jsonw.h"
+#define VALUE_BYTES_MIN 3 /* a type and two places */
 
-static void put_compact(const struct json *v, struct buf *out)
+static void put_json(struct buf *b, const struct json *v)
 {
-    struct jsonw w;
-    jsonw_init(&w, out, false);
-    jw_value(&w, v);
+    put_u8(b, (uint8_t)v->type);
+    put_varint(b, v->off);
+    put_varint(b, v->end);
+    switch (v->type) {
+    case JSON_STRING:
+    case JSON_NUMBER:
+        put_str(b, v->s);
+        break;
+    case JSON_ARRAY:
+        put_varint(b, v->n);
+        for (uint32_t i = 0; i < v->n; i++) {
+            put_json(b, &v->items[i]);
+        }
+        break;
+    case JSON_OBJECT:
+        put_varint(b, v->n);
+        for (uint32_t i = 0; i < v->n; i++) {
+            put_str(b, v->members[i].key);
+            put_varint(b, v->members[i].key_off);
+            put_json(b, &v->members[i].value);
+        }
+        break;
+    default:
+        put_bool(b, v->b);
+        break;
+    }
+}
+
+static uint32_t get_place(struct bytes_in *in)
+{
+    uint64_t v = get_varint(in);
+    in->bad |= v > UINT32_MAX;
+    return (uint32_t)v;
+}
+
+static void get_json(struct bytes_in *in, struct json *v, struct arena *arena, unsigned depth)
+{
+    uint8_t type = get_u8(in);
+    in->bad |= type > JSON_OBJECT || depth > JSON_DEPTH_MAX;
+    v->type = in->bad ? JSON_NULL : (enum json_type)type;
+    v->off = get_place(in);
+    v->end = get_place(in);
+    switch (v->type) {
+    case JSON_STRING:
+    case JSON_NUMBER:
+        v->s = arena_str(arena, get_str(in));
+        in->bad |= v->s.p == NULL;
+        break;
+    case JSON_ARRAY:
+        v->n = (uint32_t)get_count(in, VALUE_BYTES_MIN);
+        v->items = ARENA_ARRAY(arena, struct json, v->n);
+        in->bad |= v->items == NULL;
+        for (uint32_t i = 0; i < v->n && !in->bad; i++) {
+            get_json(in, &v->items[i], arena, depth + 1);
+        }
+        break;
+    case JSON_OBJECT:
+        v->n = (uint32_t)get_count(in, VALUE_BYTES_MIN + 2);
+        v->members = ARENA_ARRAY(arena, struct json_member, v->n);
+        in->bad |= v->members == NULL;
+        for (uint32_t i = 0; i < v->n && !in->bad; i++) {
+            struct json_member *m = &v->members[i];
+            m->key = arena_str(arena, get_str(in));
+            m->key_off = get_place(in);
+            in->bad |= m->key.p == NULL;
+            get_json(in, &m->value, arena, depth + 1);
+        }
+        break;
+    default:
+        v->b = get_bool(in);
+        break;
+    }
 }
 
 void json_value_encode(const struct json *v, struct str text, struct buf *out)
 {
-    struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    put_compact(v, &b);
     put_str(out, text);
-    put_varint(out, v->off);
-    put_varint(out, v->end);
-    put_str(out, buf_view(&b));
-    out->failed |= b.failed;
-    buf_fini(&b);
-}
-
-static const struct json *at_offset(const struct json *v, uint64_t off, uint64_t end)
-{
-    if (v->off == off && v->end == end) {
-        return v;
-    }
-    for (uint32_t i = 0; (v->type == JSON_ARRAY || v->type == JSON_OBJECT) && i < v->n; i++) {
-        const struct json *in = v->type == JSON_ARRAY ? &v->items[i] : &v->members[i].value;
-        if (in->off <= off && end <= in->end) {
-            return at_offset(in, off, end);
-        }
-    }
-    return NULL;
-}
-
-static bool reads_as(const struct json *v, struct str compact)
-{
-    struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    put_compact(v, &b);
-    bool same = !b.failed && str_eq(buf_view(&b), compact);
-    buf_fini(&b);
-    return same;
+    put_json(out, v);
 }
 
 void json_value_decode(struct json *v, struct str *text, struct bytes_in *in, struct arena *arena)
 {
-    struct json tree;
-    *text = arena_str(arena, get_str(in));
-    uint64_t off = get_varint(in), end = get_varint(in);
-    struct str compact = arena_str(arena, get_str(in));
     *v = (struct json){.type = JSON_NULL};
-    in->bad |= text->p == NULL || compact.p == NULL;
-    if (in->bad) {
-        return;
-    }
-    if (text->n > 0 && json_parse(&tree, *text, arena, &json_limits_default, NULL) == ERR_OK) {
-        const struct json *at = at_offset(&tree, off, end);
-        if (at != NULL && reads_as(at, compact)) {
-            *v = *at;
-            return;
-        }
-    }
-    /* made, not sent by a client */
-    in->bad |= json_parse(v, compact, arena, &json_limits_default, NULL) != ERR_OK;
+    *text = arena_str(arena, get_str(in));
+    in->bad |= text->p == NULL;
+    get_json(in, v, arena, 0);
 }

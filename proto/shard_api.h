@@ -117,7 +117,8 @@ struct dfs_stats {
 struct shard_query {
     struct shard_rq rq;
     struct str body;                    /* the search body's text */
-    const struct search_source *source; /* its parsed form, when at hand; else parsed from body */
+    const struct json *tree;            /* what it means, when that is not what it reads as; else NULL */
+    const struct search_source *source; /* its parsed form, when at hand; else parsed from these */
     bool adapted;                       /* beside what body says: the two below */
     int32_t track_total;                /* as struct search_source has them */
     int64_t source_timeout_ms;
@@ -149,6 +150,7 @@ struct shard_query {
 struct shard_fetch {
     struct shard_rq rq;
     struct str body;
+    const struct json *tree; /* as of the query */
     const struct search_source *source;
     uint64_t context;
     bool keep;

@@ -1,6 +1,7 @@
 /* The query and fetch phases. */
 #include "engine/search/search.h"
 #include "proto/err_bytes.h"
+#include "proto/json_bytes.h"
 #include "proto/shard_bytes.h"
 
 /* ---- statistics of terms ------------------------------------------------------------------------------- */
@@ -52,6 +53,33 @@ static void get_dfs(struct bytes_in *in, struct dfs_stats *d, struct arena *a)
     }
 }
 
+/* ---- bodies -------------------------------------------------------------------------------------------- */
+
+static void put_body(struct buf *b, struct str body, const struct json *tree)
+{
+    put_bool(b, tree != NULL);
+    if (tree != NULL) {
+        json_value_encode(tree, body, b);
+    } else {
+        put_str(b, body);
+    }
+}
+
+static struct str get_body(struct bytes_in *in, const struct json **tree, struct arena *a)
+{
+    struct str body = STR_NULL;
+    if (!get_bool(in)) {
+        return get_str(in);
+    }
+    struct json *v = ARENA_NEW(a, struct json);
+    in->bad |= v == NULL;
+    if (v != NULL) {
+        json_value_decode(v, &body, in, a);
+    }
+    *tree = v;
+    return body;
+}
+
 /* ---- query --------------------------------------------------------------------------------------------- */
 
 enum {
@@ -72,7 +100,7 @@ void shard_query_encode(const struct shard_query *rq, struct buf *out)
     put_shard_ref(out, &rq->rq.shard);
     PUT_FLAGS(out, rq->scroll, rq->fetch, rq->keep, rq->next_page, rq->dfs_only, rq->dfs != NULL,
               rq->refuse_expensive, adapted);
-    put_str(out, rq->body);
+    put_body(out, rq->body, rq->tree);
     put_varint(out, rq->slot);
     put_varint(out, rq->n_shards);
     put_strs(out, rq->alias_filters, rq->n_alias_filters);
@@ -102,7 +130,7 @@ void shard_query_decode(struct shard_query *rq, struct bytes_in *in)
     rq->dfs_only = (flags & Q_DFS_ONLY) != 0;
     rq->refuse_expensive = (flags & Q_REFUSE) != 0;
     rq->adapted = (flags & Q_ADAPTED) != 0;
-    rq->body = get_str(in);
+    rq->body = get_body(in, &rq->tree, &rq->rq.arena);
     rq->slot = get_u32_varint(in);
     rq->n_shards = get_u32_varint(in);
     rq->alias_filters = get_strs(in, &rq->n_alias_filters, &rq->rq.arena);
@@ -193,7 +221,7 @@ void shard_query_answer_decode(struct shard_query *rq, struct bytes_in *in)
 void shard_fetch_encode(const struct shard_fetch *rq, struct buf *out)
 {
     put_shard_ref(out, &rq->rq.shard);
-    put_str(out, rq->body);
+    put_body(out, rq->body, rq->tree);
     put_varint(out, rq->context);
     put_bool(out, rq->keep);
     put_zigzag(out, rq->now_ms);
@@ -206,7 +234,7 @@ void shard_fetch_decode(struct shard_fetch *rq, struct bytes_in *in)
 {
     struct top_doc *docs;
     get_shard_ref(in, &rq->rq.shard);
-    rq->body = get_str(in);
+    rq->body = get_body(in, &rq->tree, &rq->rq.arena);
     rq->context = get_varint(in);
     rq->keep = get_bool(in);
     rq->now_ms = get_zigzag(in);

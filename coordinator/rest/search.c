@@ -552,6 +552,7 @@ static enum err count_body(struct rest *r, struct search_opts *o)
     }
     *tree = own; /* places still are those of the request's own text */
     o->tree = tree;
+    o->tree_apart = true;
     o->body = r->body;
     return ERR_OK;
 }
