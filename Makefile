@@ -158,7 +158,7 @@ deps: ## installs the Debian packages that are missing (root or sudo)
 	$(Q)BROWSER=$(BROWSER) TIDY=$(TIDY) tools/deps
 demo: deps ## a node and the hotel application with sample hotels, until Ctrl-C
 	$(Q)$(MAKE) $(JOBS) all
-	$(Q)BUILD=$(BUILD) deploy/demo
+	$(Q)BUILD=$(BUILD) env --default-signal=INT deploy/demo # a script's background ignores Ctrl-C
 clean: ## removes what was built
 	rm -rf $(BUILD)
 help: ## this list

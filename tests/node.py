@@ -14,7 +14,18 @@ import time
 ROOT = os.environ.get("ROOT", os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build"))
 SHARED = os.path.join(os.path.dirname(ROOT), "shared")
-START_SECONDS = 60
+HANG_SECONDS = 300  # what guards against hanging is far above what a slow machine needs
+
+
+
+def wait_for(what, ok, seconds=HANG_SECONDS):
+    """Returns what `ok()` says once that is true."""
+    end = time.monotonic() + seconds
+    while not (value := ok()):
+        if time.monotonic() > end:
+            raise AssertionError(f"waited in vain for: {what}")
+        time.sleep(0.02)
+    return value
 
 
 def skip(why):
@@ -28,6 +39,11 @@ def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
+
+
+
+# A test that is told to end cleans up behind itself, as one that fails does.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
 class Node:
@@ -58,7 +74,7 @@ class Node:
             args += ["-E", f"{name}={value}"]
         self.log = open(self.log_path, "ab")
         self.process = subprocess.Popen(args, stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL)
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + HANG_SECONDS
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
                 raise RuntimeError(f"serai-node ended with {self.process.returncode}:\n{self.tail()}")
@@ -73,7 +89,7 @@ class Node:
         with open(self.log_path, "rb") as f:
             return "\n".join(f.read().decode("utf-8", "replace").splitlines()[-lines:])
 
-    def call(self, method, path, body=None, timeout=60):
+    def call(self, method, path, body=None, timeout=HANG_SECONDS):
         """Returns (status, parsed body)."""
         conn = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:
@@ -107,7 +123,7 @@ class Node:
         """Ends it gently; its exit status must be 0."""
         if self.process and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-            if self.process.wait(timeout=60) != 0:
+            if self.process.wait(timeout=HANG_SECONDS) != 0:
                 raise RuntimeError(f"serai-node ended with {self.process.returncode}:\n{self.tail()}")
             self.log.close()
 

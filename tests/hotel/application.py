@@ -16,7 +16,6 @@ from checks import Checks  # noqa: E402, F401
 HOTEL = os.path.join(node.BUILD, "bin", "serai-hotel")
 # GENERATED=1 leaves the real hotels aside.
 REAL_CSV = "" if os.environ.get("GENERATED") else os.path.join(node.SHARED, "data", "tb_hotel.csv")
-START_SECONDS = 20
 
 
 def need(*programs):
@@ -52,7 +51,7 @@ class Search:
 
 def call(host, method, path, body=None, headers=None):
     """Returns (status, parsed body or text, headers)."""
-    conn = http.client.HTTPConnection(host, timeout=60)
+    conn = http.client.HTTPConnection(host, timeout=node.HANG_SECONDS)
     try:
         data = body if body is None or isinstance(body, bytes) else json.dumps(body, ensure_ascii=False).encode()
         conn.request(method, path, data, {"Content-Type": "application/json", **(headers or {})})
@@ -68,7 +67,7 @@ def call(host, method, path, body=None, headers=None):
 
 def command(search_url, index, *args, check=True, text=None):
     """Runs one command of serai-hotel; returns (exit status, stdout, stderr)."""
-    p = subprocess.run([HOTEL, "--search-url", search_url, "--index", index, *args], input=text, capture_output=True, text=True, timeout=300)
+    p = subprocess.run([HOTEL, "--search-url", search_url, "--index", index, *args], input=text, capture_output=True, text=True, timeout=2 * node.HANG_SECONDS)
     if check and p.returncode != 0:
         raise RuntimeError(f"serai-hotel {args} ended with {p.returncode}: {p.stderr}")
     return p.returncode, p.stdout, p.stderr
@@ -86,7 +85,7 @@ class App:
 
     def __enter__(self):
         self.process = subprocess.Popen(self.args, stderr=self.log, stdin=subprocess.DEVNULL)
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + node.HANG_SECONDS
         while time.monotonic() < deadline:
             try:
                 call(self.host, "GET", "/icon.svg")
@@ -108,7 +107,7 @@ class App:
     def __exit__(self, *_):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-            if self.process.wait(timeout=30) != 0:
+            if self.process.wait(timeout=node.HANG_SECONDS) != 0:
                 self.log.seek(0)
                 raise RuntimeError("serai-hotel ended badly: " + self.log.read()[-2000:])
 

@@ -40,12 +40,15 @@ class Browser:
         wanted = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"performance": "ALL", "browser": "ALL"}}
         try:
             self.session = self._wait_for_driver({"capabilities": {"alwaysMatch": wanted}})["sessionId"]
+        except WebDriverError as e:
+            self.close()
+            node.skip(f"chromium does not start here: {e}".replace("\n", " "))
         except BaseException:
             self.close()
             raise
 
     def _wait_for_driver(self, body):
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + node.HANG_SECONDS
         while True:
             try:
                 return self._send("POST", "/session", body)
@@ -55,7 +58,7 @@ class Browser:
                 time.sleep(0.05)
 
     def _send(self, method, path, body=None):
-        conn = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        conn = http.client.HTTPConnection("127.0.0.1", self.port, timeout=node.HANG_SECONDS)
         try:
             prefix = f"/session/{self.session}" if self.session else ""
             conn.request(method, prefix + path, json.dumps(body) if body is not None else None, {"Content-Type": "application/json"})
@@ -90,7 +93,7 @@ class Browser:
     def texts(self, selector):
         return self.script("return [...document.querySelectorAll(arguments[0])].map(e => e.innerText)", selector)
 
-    def wait(self, text, *args, seconds=15):
+    def wait(self, text, *args, seconds=120):
         """Until the script's condition holds; returns its value."""
         deadline = time.monotonic() + seconds
         while True:
@@ -142,5 +145,5 @@ class Browser:
             os.killpg(self.driver.pid, signal.SIGTERM)  # the driver and its browser: a group of their own
         except ProcessLookupError:
             pass
-        self.driver.wait(timeout=30)
+        self.driver.wait(timeout=node.HANG_SECONDS)
         shutil.rmtree(self.folder, ignore_errors=True)

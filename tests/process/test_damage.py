@@ -4,20 +4,11 @@ import glob
 import os
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from node import BUILD, Node  # noqa: E402
+from node import BUILD, HANG_SECONDS, Node, wait_for  # noqa: E402
 
 DOCS = 300
-
-
-def wait_for(what, ok, seconds=30):
-    end = time.monotonic() + seconds
-    while not ok():
-        if time.monotonic() > end:
-            raise AssertionError(f"waited in vain for: {what}")
-        time.sleep(0.05)
 
 
 def flip(path, at):
@@ -78,7 +69,7 @@ def damaged(what, flush, damage, words):
         down(node, "ill", words)
         if undo:
             undo()
-            wait_for("green", lambda: node.call("GET", "/_cluster/health/ill")[1]["status"] == "green", 60)
+            wait_for("green", lambda: node.call("GET", "/_cluster/health/ill")[1]["status"] == "green")
             status, answer = count(node, "ill")
             assert answer["count"] == DOCS, answer
         assert node.call("DELETE", "/ill")[0] == 200
@@ -131,7 +122,7 @@ def damaged_state():
         path = os.path.join(node.data, "data", "_state", "cluster.state")
         flip(path, os.path.getsize(path) // 2)
         args = [os.path.join(BUILD, "bin", "serai-node")] + [a for k, v in node.settings.items() for a in ("-E", f"{k}={v}")]
-        p = subprocess.run(args, capture_output=True, text=True, timeout=60)
+        p = subprocess.run(args, capture_output=True, text=True, timeout=HANG_SECONDS)
         assert p.returncode == 1 and "cluster.state" in p.stderr and "damaged" in p.stderr, (p.returncode, p.stderr)
         flip(path, os.path.getsize(path) // 2)
         node.start()

@@ -10,7 +10,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from node import Node  # noqa: E402
+from node import HANG_SECONDS, Node  # noqa: E402
 
 CFG = """<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE properties SYSTEM "http://java.sun.com/dtd/properties.dtd">
@@ -38,7 +38,7 @@ def tokens(node, analyzer, text, path="/_analyze", **more):
     return [t["token"] for t in answer["tokens"]]
 
 
-def becomes(what, get, want, seconds=20):
+def becomes(what, get, want, seconds=HANG_SECONDS):
     end = time.monotonic() + seconds
     while True:
         got = get()

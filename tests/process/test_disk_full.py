@@ -5,21 +5,12 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from node import Node, skip  # noqa: E402
+from node import Node, skip, wait_for  # noqa: E402
 
 MEGABYTES = 80
 BALLAST = 24 << 20  # removed to make room: a translog generation is written again at open
-
-
-def wait_for(what, ok, seconds=60):
-    end = time.monotonic() + seconds
-    while not ok():
-        if time.monotonic() > end:
-            raise AssertionError(f"waited in vain for: {what}")
-        time.sleep(0.05)
 
 
 def fill(node, acknowledged):

@@ -10,7 +10,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from node import Node  # noqa: E402
+from node import HANG_SECONDS, Node  # noqa: E402
 
 LONG = os.environ.get("LONG") == "1"
 COUNT = int(os.environ.get("COUNT", "50" if LONG else "5"))
@@ -33,7 +33,7 @@ class Writer(threading.Thread):
         for i in ids:
             self.known.setdefault(i, {None}).add(value)
         try:
-            status, answer = self.node.call(method, path, body, timeout=20)
+            status, answer = self.node.call(method, path, body, timeout=HANG_SECONDS)
         except OSError:
             return False
         except Exception:  # a torn answer is no answer
