@@ -11,11 +11,13 @@ Q     := $(if $(V),,@)
 say    = @printf '  %-5s %s\n' $(1) $(2)
 
 LAYERS := node hotel coordinator data master proto engine common/cluster common/sys common/base
-PROGRAMS := serai-node serai-hotel
+PROGRAMS := serai-node serai-hotel serai-hotel-admin
 MAIN_serai-node  := node/main.c
 MAIN_serai-hotel := hotel/main.c
+MAIN_serai-hotel-admin := hotel/admin/main.c
 LIBS_serai-node  := node coordinator data master proto engine common/cluster common/sys common/base
 LIBS_serai-hotel := hotel common/sys common/base
+LIBS_serai-hotel-admin := hotel common/sys common/base
 
 # ---- compiler -------------------------------------------------------------------------------------------------------
 # EXTRA carries sanitizers and the like to compiler and linker.
@@ -23,6 +25,10 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmis
 CFLAGS := -std=c11 -D_GNU_SOURCE -g $(OPT) $(WARN) -fno-strict-aliasing -ffp-contract=off -I. -I/usr/include/yajl $(EXTRA)
 SYSLIBS := -levent -levent_pthreads -levent_openssl -lnng -lssl -lcrypto -lhttp_parser -lyajl -licui18n -licuuc -licudata \
            -lstemmer -llz4 -lzstd -lroaring -lyaml -lz -lpthread -lm
+# The hotel services alone talk to a database and a message broker.
+SYSLIBS_hotel := -lmariadb -lrabbitmq
+SYSLIBS_serai-hotel := $(SYSLIBS_hotel)
+SYSLIBS_serai-hotel-admin := $(SYSLIBS_hotel)
 # Sanitizers bring an allocator of their own.
 MALLOC := $(if $(findstring fsanitize,$(EXTRA)),,-ljemalloc)
 
@@ -70,25 +76,32 @@ define program
 $(BUILD)/bin/$(1): $(call objects,$(MAIN_$(1))) $(foreach l,$(LIBS_$(1)),$(call lib,$(l)))
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
-	$$(Q)$$(CC) $$(EXTRA) -o $$@ $$^ $$(SYSLIBS) $$(MALLOC)
+	$$(Q)$$(CC) $$(EXTRA) -o $$@ $$^ $$(SYSLIBS_$(1)) $$(SYSLIBS) $$(MALLOC)
 endef
 $(foreach p,$(THERE),$(eval $(call program,$(p))))
 
-# ---- the hotel application's page, compiled in --------------------------------------------------------------------------
-WEB := $(sort $(wildcard hotel/web/*))
+# ---- the hotel services' pages and the database's schema, compiled in ----------------------------------------------------
+WEB       := $(sort $(wildcard hotel/web/*))
+WEB_ADMIN := $(sort $(wildcard hotel/web_admin/*)) $(addprefix hotel/web/,dom.js i18n.js icon.svg style.css)
+SCHEMA    := $(sort $(wildcard deploy/mysql/*.sql))
 
 $(BUILD)/bin/embed: tools/embed.c
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) -o $@ $<
-$(BUILD)/gen/hotel_web_files.c: $(BUILD)/bin/embed $(WEB)
-	@mkdir -p $(@D)
-	$(call say,EMBED,hotel/web)
-	$(Q)$(BUILD)/bin/embed hotel_web_files $(WEB) > $@.new && mv $@.new $@
-$(BUILD)/obj/hotel/hotel_web_files.o: $(BUILD)/gen/hotel_web_files.c
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -c -o $@ $<
-$(call lib,hotel): $(BUILD)/obj/hotel/hotel_web_files.o
+define embedded
+$(BUILD)/gen/$(1).c: $(BUILD)/bin/embed $(2)
+	@mkdir -p $$(@D)
+	$$(call say,EMBED,$(1))
+	$$(Q)$(BUILD)/bin/embed $(1) $(2) > $$@.new && mv $$@.new $$@
+$(BUILD)/obj/hotel/$(1).o: $(BUILD)/gen/$(1).c
+	@mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(CFLAGS) -c -o $$@ $$<
+$(call lib,hotel): $(BUILD)/obj/hotel/$(1).o
+endef
+$(eval $(call embedded,hotel_web_files,$(WEB)))
+$(eval $(call embedded,hotel_admin_files,$(WEB_ADMIN)))
+$(eval $(call embedded,hotel_schema_files,$(SCHEMA)))
 
 # ---- the dictionaries that come with the service: Debian's word lists, compiled ----------------------------------------
 JIEBA := /usr/lib/python3/dist-packages/jieba/dict.txt
@@ -110,7 +123,7 @@ define test_program
 $(1): $(call objects,$(patsubst $(BUILD)/%,%.c,$(1))) $(call objects,$(TEST_HELP)) $(ALL_LIBS)
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)
-	$$(Q)$$(CC) $$(EXTRA) -o $$@ $$^ -lcheck -lsubunit -lrt $$(SYSLIBS)
+	$$(Q)$$(CC) $$(EXTRA) -o $$@ $$^ -lcheck -lsubunit -lrt $$(SYSLIBS_hotel) $$(SYSLIBS)
 endef
 $(foreach t,$(TEST_BIN) $(TOOL_BIN) $(BENCH_BIN),$(eval $(call test_program,$(t))))
 

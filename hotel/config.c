@@ -16,8 +16,14 @@ static const struct conf_default defaults[] = {
     {"search.connect_timeout", "2s"},
     {"search.connections", "32"},
     {"index", HOTEL_INDEX},
+    {"mysql.url", ""},
+    {"mysql.timeout", "10s"},
+    {"mysql.connections", "8"},
+    {"rabbitmq.url", ""},
+    {"rabbitmq.timeout", "10s"},
+    {"sync.prefetch", "500"},
     {"host", "127.0.0.1"},
-    {"port", "8089"},
+    {"port", CONFIG_SEARCH_PORT},
     {"threads", "0"},
     {"log.level", "info"},
 };
@@ -26,8 +32,13 @@ static const struct conf_default defaults[] = {
 static const struct {
     const char *option, *setting;
 } options[] = {
-    {"--search-url", "search.url"}, {"--index", "index"}, {"--host", "host"}, {"--port", "port"},
+    {"--search-url", "search.url"},
+    {"--index", "index"},
+    {"--host", "host"},
+    {"--port", "port"},
     {"--threads", "threads"},
+    {"--mysql-url", "mysql.url"},
+    {"--rabbitmq-url", "rabbitmq.url"},
 };
 
 struct split {   /* the command line, taken apart */
@@ -169,7 +180,35 @@ static enum err check_names(struct hotel_config *c, const struct settings *s, st
     return ERR_OK;
 }
 
-static enum err from_settings(struct hotel_config *c, const struct settings *s, struct errmsg *em)
+static enum err read_service(const struct settings *s, const char *key, const char *scheme,
+                             unsigned port_default, struct service_url *out, bool *given, struct arena *arena,
+                             struct errmsg *em)
+{
+    struct str text = settings_str(s, key, STR_NULL);
+    *given = text.n > 0;
+    enum err e = *given ? service_url_parse(out, text, scheme, port_default, arena, em) : ERR_OK;
+    return e == ERR_OK ? e : err_prefix(em, e, "setting [%s]", key);
+}
+
+static enum err read_services(struct hotel_config *c, const struct settings *s, struct arena *arena,
+                              struct errmsg *em)
+{
+    enum err e = read_service(s, "mysql.url", "mysql", 3306, &c->mysql, &c->has_mysql, arena, em);
+    e = e != ERR_OK
+            ? e
+            : read_service(s, "rabbitmq.url", "amqp", 5672, &c->rabbitmq, &c->has_rabbitmq, arena, em);
+    if (e == ERR_OK && c->has_mysql && c->mysql.path.n == 0) {
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT,
+                    "setting [mysql.url] must name the database: mysql://user:password@host:3306/database");
+    }
+    e = e != ERR_OK ? e : read_ms(s, "mysql.timeout", &c->mysql_ms_max, em);
+    e = e != ERR_OK ? e : read_ms(s, "rabbitmq.timeout", &c->rabbitmq_ms_max, em);
+    e = e != ERR_OK ? e : read_count(s, "mysql.connections", 2, 256, &c->mysql_connections_max, em);
+    return e != ERR_OK ? e : read_count(s, "sync.prefetch", 1, 10000, &c->prefetch, em);
+}
+
+static enum err from_settings(struct hotel_config *c, const struct settings *s, struct arena *arena,
+                              struct errmsg *em)
 {
     enum err e = read_url(c, s, em);
     e = e != ERR_OK ? e : check_names(c, s, em);
@@ -177,6 +216,7 @@ static enum err from_settings(struct hotel_config *c, const struct settings *s, 
     e = e != ERR_OK ? e : read_ms(s, "search.connect_timeout", &c->connect_ms_max, em);
     e = e != ERR_OK ? e : read_count(s, "search.connections", 1, 1024, &c->connections_max, em);
     e = e != ERR_OK ? e : read_count(s, "threads", 0, THREADS_MAX, &c->threads, em);
+    e = e != ERR_OK ? e : read_services(c, s, arena, em);
     if (e == ERR_OK && c->threads == 0) {
         struct machine_stats m;
         machine_stats(&m);
@@ -185,9 +225,10 @@ static enum err from_settings(struct hotel_config *c, const struct settings *s, 
     return e;
 }
 
-enum err config_read(struct hotel_config *out, struct config_args *args, int argc, char *const *argv,
-                     const char *const *environ_, struct arena *arena, struct errmsg *em)
+enum err config_read(struct hotel_config *out, struct config_args *args, const char *port_default, int argc,
+                     char *const *argv, const char *const *environ_, struct arena *arena, struct errmsg *em)
 {
+    struct conf_default own[ARRAY_LEN(defaults)];
     const char *known[ARRAY_LEN(defaults)];
     struct split split = {.args = args};
     struct settings s;
@@ -195,13 +236,15 @@ enum err config_read(struct hotel_config *out, struct config_args *args, int arg
     *args = (struct config_args){0};
     for (size_t i = 0; i < ARRAY_LEN(defaults); i++) {
         known[i] = defaults[i].name;
+        own[i] = defaults[i];
+        own[i].value = strcmp(own[i].name, "port") == 0 ? port_default : own[i].value;
     }
     settings_init(&s, arena);
     enum err e = split_args(&split, argc, argv, arena, em);
     if (e != ERR_OK) {
         return e;
     }
-    struct conf_opts o = {.defaults = defaults,
+    struct conf_opts o = {.defaults = own,
                           .defaults_n = ARRAY_LEN(defaults),
                           .fs = fs_posix(),
                           .file = split.file,
@@ -212,5 +255,5 @@ enum err config_read(struct hotel_config *out, struct config_args *args, int arg
                           .known = known,
                           .known_n = ARRAY_LEN(known)};
     e = conf_load(&s, &o, NULL, NULL, em);
-    return e != ERR_OK ? e : from_settings(out, &s, em);
+    return e != ERR_OK ? e : from_settings(out, &s, arena, em);
 }

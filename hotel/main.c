@@ -99,7 +99,8 @@ int main(int argc, char **argv)
     struct errmsg em = {0};
     int status;
     arena_init(&arena, NULL, ARENA_UNLIMITED);
-    enum err e = config_read(&config, &args, argc - 1, argv + 1, (const char *const *)environ, &arena, &em);
+    enum err e = config_read(&config, &args, CONFIG_SEARCH_PORT, argc - 1, argv + 1,
+                             (const char *const *)environ, &arena, &em);
     if (e != ERR_OK) {
         fprintf(stderr, "serai-hotel: %s\n", em.frame[0].reason);
         status = EXIT_USAGE_ERROR;

@@ -17,7 +17,9 @@ struct web_files {
     size_t n;
 };
 
-extern const struct web_files hotel_web_files; /* hotel/web */
+extern const struct web_files hotel_web_files;   /* hotel/web: the search page */
+extern const struct web_files hotel_admin_files; /* hotel/web_admin and what it shares: the management page */
+extern const struct web_files hotel_schema_files; /* deploy/mysql */
 
 /* NULL: there is none of this name. */
 const struct web_file *web_file(const struct web_files *files, struct str name);

@@ -13,6 +13,7 @@ static const struct {
     {".js", "text/javascript; charset=UTF-8"},
     {".css", "text/css; charset=UTF-8"},
     {".svg", "image/svg+xml"},
+    {".sql", "application/sql"},
 };
 
 static const char *type_of(const char *name)

@@ -149,17 +149,3 @@ enum err answer_suggestion(struct buf *out, struct str reply, struct arena *aren
     jw_arr_end(&w);
     return ERR_OK;
 }
-
-void answer_error(struct buf *out, int status, const char *error, const char *field, const char *reason)
-{
-    struct jsonw w;
-    jsonw_init(&w, out, false);
-    jw_obj(&w);
-    jw_ki64(&w, "status", status);
-    jw_kz(&w, "error", error);
-    if (field != NULL) {
-        jw_kz(&w, "field", field);
-    }
-    jw_kz(&w, "reason", reason);
-    jw_obj_end(&w);
-}

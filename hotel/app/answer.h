@@ -20,7 +20,4 @@ enum err answer_filters(struct buf *out, struct str reply, struct arena *arena, 
 /* ["..",".."] */
 enum err answer_suggestion(struct buf *out, struct str reply, struct arena *arena, struct errmsg *em);
 
-/* {"status":400,"error":"bad_request","field":"page","reason":".."}; field NULL: without. */
-void answer_error(struct buf *out, int status, const char *error, const char *field, const char *reason);
-
 #endif

@@ -5,21 +5,9 @@
 #include "hotel/app/answer.h"
 #include "hotel/app/params.h"
 #include "hotel/app/rules.h"
-#include "hotel/web_files.h"
+#include "hotel/respond.h"
 
-#include <stdio.h>
-
-#define JSON_TYPE      "application/json; charset=UTF-8"
 #define FAILURE_LOG_MS 5000
-#define FILE_NAME_MAX  64
-#define NO_STORE                              \
-    {                                         \
-        STR("cache-control"), STR("no-store") \
-    }
-#define NO_SNIFF                                      \
-    {                                                 \
-        STR("x-content-type-options"), STR("nosniff") \
-    }
 
 /* The page runs its own script and style, talks to its own server, and shows pictures from elsewhere only
  * when the visitor allows it (docs/decisions/hotel-pictures.md). */
@@ -45,27 +33,6 @@ struct route {
     enum err (*tell)(struct exchange *x, struct str reply, struct buf *out, bool *at_least,
                      struct errmsg *em);
 };
-
-static void respond_json(struct http_request *req, int status, const struct http_header *extra,
-                         struct buf *body)
-{
-    struct http_header h[3] = {NO_STORE, NO_SNIFF};
-    size_t n = 2;
-    if (extra != NULL) {
-        h[n++] = *extra;
-    }
-    http_respond(req, status, JSON_TYPE, h, n, body);
-}
-
-static void refuse(struct http_request *req, int status, const char *error, const char *field,
-                   const char *reason)
-{
-    struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    answer_error(&b, status, error, field, reason);
-    respond_json(req, status, NULL, &b);
-    buf_fini(&b);
-}
 
 /* ---- what is asked and told ---- */
 
@@ -180,7 +147,7 @@ static void search_failed(struct routes *r, struct http_request *req, const stru
                  em->frame[0].reason, detail[0] != '\0' ? ": " : "", detail, STR_ARG(r->config->search_url),
                  (unsigned long long)dropped);
     }
-    refuse(req, 503, "search_unavailable", NULL, em->frame[0].reason);
+    respond_error(req, 503, "search_unavailable", NULL, em->frame[0].reason);
 }
 
 static void on_reply(void *arg, const struct http_reply *reply)
@@ -216,7 +183,7 @@ static void run_route(struct routes *r, struct http_request *req, const struct r
     buf_init(&body, NULL, BUF_UNLIMITED);
     if (x == NULL) {
         err_no_memory(&em);
-        refuse(req, 429, "overloaded", NULL, em.frame[0].reason);
+        respond_error(req, 429, "overloaded", NULL, em.frame[0].reason);
         return;
     }
     *x = (struct exchange){.routes = r, .req = req, .route = route, .distance_at = -1};
@@ -225,63 +192,14 @@ static void run_route(struct routes *r, struct http_request *req, const struct r
         e = err_no_memory(&em);
     }
     if (e == ERR_NO_MEMORY) {
-        refuse(req, 429, "overloaded", NULL, em.frame[0].reason);
+        respond_error(req, 429, "overloaded", NULL, em.frame[0].reason);
     } else if (e != ERR_OK) {
-        refuse(req, 400, "bad_request", field, em.frame[0].reason);
+        respond_error(req, 400, "bad_request", field, em.frame[0].reason);
     } else if (search_call(r->search[req->loop_index], route->action, buf_view(&body), on_reply, x, &em)
                != ERR_OK) {
         search_failed(r, req, &em, "");
     }
     buf_fini(&body);
-}
-
-/* ---- the page ---- */
-
-static bool has_etag(const struct http_request *req, const char *etag)
-{
-    const struct str *v = http_header_find(req->headers, req->headers_n, "if-none-match");
-    return v != NULL && str_find_str(*v, str_of(etag)) != SIZE_MAX;
-}
-
-static void respond_file(struct http_request *req, const struct web_file *f)
-{
-    const struct http_header h[] = {
-        {STR("etag"), str_of(f->etag)},
-        {STR("cache-control"), STR("no-cache")},
-        {STR("vary"), STR("accept-encoding")},
-        {STR("content-security-policy"), STR(PAGE_POLICY)},
-        {STR("referrer-policy"), STR("no-referrer")},
-        {STR("permissions-policy"), STR("geolocation=(self)")},
-        NO_SNIFF,
-    };
-    struct buf body;
-    buf_init(&body, NULL, BUF_UNLIMITED);
-    if (has_etag(req, f->etag)) {
-        http_respond(req, 304, NULL, h, ARRAY_LEN(h), NULL);
-        return;
-    }
-    buf_add(&body, f->bytes, f->bytes_n);
-    http_respond(req, 200, f->type, h, ARRAY_LEN(h), &body);
-    buf_fini(&body);
-}
-
-static const struct web_file *find_file(struct str path)
-{
-    struct str name = str_slice(path, 1, path.n);
-    return web_file(&hotel_web_files, name.n > 0 ? name : STR("index.html"));
-}
-
-static void wrong_method(struct http_request *req, const char *allowed)
-{
-    struct buf b;
-    struct http_header allow = {STR("allow"), str_of(allowed)};
-    char reason[100];
-    snprintf(reason, sizeof(reason), "this path takes %s, not %.*s", allowed,
-             (int)MIN_OF(req->method_name.n, (size_t)20), req->method_name.p);
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    answer_error(&b, 405, "method_not_allowed", NULL, reason);
-    respond_json(req, 405, &allow, &b);
-    buf_fini(&b);
 }
 
 void routes_handle(void *self, struct http_request *req)
@@ -294,16 +212,9 @@ void routes_handle(void *self, struct http_request *req)
         if (req->method == routes[i].method || (reads && routes[i].method == HTTP_M_GET)) {
             run_route(self, req, &routes[i]);
         } else {
-            wrong_method(req, http_method_name(routes[i].method));
+            respond_wrong_method(req, http_method_name(routes[i].method));
         }
         return;
     }
-    const struct web_file *f = find_file(req->path);
-    if (f == NULL) {
-        refuse(req, 404, "not_found", NULL, "there is nothing at this path");
-    } else if (!reads) {
-        wrong_method(req, "GET");
-    } else {
-        respond_file(req, f);
-    }
+    respond_page(req, &hotel_web_files, PAGE_POLICY);
 }

@@ -1,5 +1,6 @@
 /* The search service's answers as the application's; what is not whole is an error. */
 #include "hotel/app/answer.h"
+#include "hotel/respond.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -119,7 +120,7 @@ START_TEST(error_bodies)
 {
     struct buf b;
     buf_init(&b, NULL, BUF_UNLIMITED);
-    answer_error(&b, 400, "bad_request", "page", "a \"reason\"");
+    respond_error_body(&b, 400, "bad_request", "page", "a \"reason\"");
     ck_assert_str_eq(
         b.p, "{\"status\":400,\"error\":\"bad_request\",\"field\":\"page\",\"reason\":\"a \\\"reason\\\"\"}");
     buf_fini(&b);
