@@ -134,10 +134,12 @@ unit: tests $(DICTS) ## unit tests, seconds
 
 .PHONY: check check-long
 check: BROWSER=1
+check: SERVERS=1
 check: deps ## everything in its short form, under 20 minutes
 	$(Q)$(MAKE) $(JOBS) all tests
 	$(Q)BUILD=$(BUILD) tests/run all
 check-long: BROWSER=1
+check-long: SERVERS=1
 check-long: deps ## the long forms: COUNT= and SEED= are passed on
 	$(Q)$(MAKE) $(JOBS) all tests
 	$(Q)BUILD=$(BUILD) LONG=1 tests/run all
@@ -168,10 +170,11 @@ bench: all $(BENCH_BIN) ## one comparable line each
 # ---- running -----------------------------------------------------------------------------------------------------------------
 .PHONY: deps demo clean help
 deps: ## installs the Debian packages that are missing (root or sudo)
-	$(Q)BROWSER=$(BROWSER) TIDY=$(TIDY) tools/deps
-demo: deps ## a node and the hotel application with sample hotels, until Ctrl-C
+	$(Q)BROWSER=$(BROWSER) SERVERS=$(SERVERS) TIDY=$(TIDY) tools/deps
+demo: SERVERS=$(FULL)
+demo: deps ## a node and the hotel application with sample hotels, until Ctrl-C; FULL=1: with management, MySQL and RabbitMQ
 	$(Q)$(MAKE) $(JOBS) all
-	$(Q)BUILD=$(BUILD) env --default-signal=INT deploy/demo # a script's background ignores Ctrl-C
+	$(Q)BUILD=$(BUILD) FULL=$(FULL) env --default-signal=INT deploy/demo # a script's background ignores Ctrl-C
 clean: ## removes what was built
 	rm -rf $(BUILD)
 help: ## this list

@@ -15,11 +15,16 @@ extern char **environ;
 static const char usage[] =
     "usage: serai-hotel [OPTIONS]                        serves the application and its web page\n"
     "       serai-hotel import FILE.csv [--recreate]     creates the index and loads hotels into it\n"
+    "       serai-hotel import --from-mysql [--state FILE]   all rows of the database; goes on where it "
+    "ended\n"
+    "       serai-hotel verify                           the index against the database\n"
     "       serai-hotel promote ID... [--off]            marks hotels as promoted, or not any more\n"
     "       serai-hotel generate N [--seed S]            writes N sample hotels as CSV\n"
     "\n"
     "  --search-url URL   the search service's base URL (http://127.0.0.1:9200)\n"
     "  --index NAME       the index of hotels (hotel)\n"
+    "  --mysql-url URL    mysql://user:password@host:3306/database, and\n"
+    "  --rabbitmq-url URL amqp://user:password@host:5672/vhost: with both, the index follows the database\n"
     "  --host ADDRESS     where to listen (127.0.0.1)\n"
     "  --port N           (8089; 0: any)\n"
     "  --threads N        (as many as cores, at most 4)\n"
@@ -29,7 +34,8 @@ static const char usage[] =
     "  --help, --version\n"
     "Settings may come from the environment too: SERAI_HOTEL_SEARCH_URL for search.url, and so on.\n"
     "\n"
-    "Exit status: 0 done; 1 refused by the search service, or done in part; 64 usage or settings; 65 the "
+    "Exit status: 0 done; 1 refused by the search service, done in part, or verify found differences; 64 "
+    "usage or settings; 65 the "
     "file's\n"
     "contents, or an index of another form; 66 the file cannot be read; 69 the search service does not "
     "answer, or\n"
@@ -80,6 +86,9 @@ static int run_command(const struct hotel_config *c, const struct config_args *a
     size_t n = a->n - 1;
     if (str_is(a->v[0], "import")) {
         return command_import(c, rest, n, arena);
+    }
+    if (str_is(a->v[0], "verify")) {
+        return command_verify(c, rest, n);
     }
     if (str_is(a->v[0], "promote")) {
         return command_promote(c, rest, n, arena);

@@ -9,10 +9,8 @@
 static const struct {
     const char *ending, *type;
 } types[] = {
-    {".html", "text/html; charset=UTF-8"},
-    {".js", "text/javascript; charset=UTF-8"},
-    {".css", "text/css; charset=UTF-8"},
-    {".svg", "image/svg+xml"},
+    {".html", "text/html; charset=UTF-8"}, {".js", "text/javascript; charset=UTF-8"},
+    {".css", "text/css; charset=UTF-8"},   {".svg", "image/svg+xml"},
     {".sql", "application/sql"},
 };
 

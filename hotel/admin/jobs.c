@@ -246,11 +246,13 @@ static void run_job(void *arg)
     }
     if (e != ERR_OK) {
         refuse(j, e, &em);
+    } else if (j->status == 204) {
+        http_respond(j->req, 204, NULL, NULL, 0, NULL);
     } else {
         struct http_header location = {STR("location"),
                                        arena_printf(j->req->arena, "/hotel/%lld", (long long)j->id)};
         respond_json(j->req, j->status, j->status == 201 && location.value.p != NULL ? &location : NULL,
-                     out.n > 0 ? &out : NULL);
+                     &out);
     }
     buf_fini(&out);
 }

@@ -3,6 +3,7 @@
 #include "common/sys/http_server.h"
 #include "hotel/app/params.h"
 #include "hotel/app/routes.h"
+#include "hotel/sync/consumer.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -74,6 +75,9 @@ enum err app_new(struct app **out, const struct app_opts *opts, struct errmsg *e
     a->routes.log = opts->log;
     a->routes.search = a->search;
     e = e != ERR_OK ? e : add_server(a, opts->config, em);
+    if (e == ERR_OK && opts->config->has_mysql && opts->config->has_rabbitmq) {
+        e = consumer_new(&a->routes.consumer, opts->config, opts->log, em);
+    }
     if (e != ERR_OK) {
         app_free(a);
         return e;
@@ -129,6 +133,7 @@ void app_free(struct app *a)
     if (a == NULL) {
         return;
     }
+    consumer_free(a->routes.consumer);
     for (unsigned i = 0; i < a->loops_n; i++) {
         search_free(a->search[i]);
     }

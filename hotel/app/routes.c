@@ -108,6 +108,20 @@ static enum err tell_suggestion(struct exchange *x, struct str reply, struct buf
     return answer_suggestion(out, reply, x->req->arena, em);
 }
 
+static void write_sync(struct jsonw *w, struct consumer *consumer)
+{
+    struct consumer_status s;
+    consumer_status(consumer, &s);
+    jw_k(w, "sync");
+    jw_obj(w);
+    jw_kz(w, "state", !s.connected ? "disconnected" : s.paused ? "paused" : "running");
+    jw_ki64(w, "messages", (int64_t)s.messages);
+    jw_ki64(w, "dead", (int64_t)s.dead);
+    jw_ki64(w, "written", (int64_t)s.written);
+    jw_kz(w, "problem", s.problem);
+    jw_obj_end(w);
+}
+
 static enum err tell_health(struct exchange *x, struct str reply, struct buf *out, bool *at_least,
                             struct errmsg *em)
 {
@@ -124,6 +138,9 @@ static enum err tell_health(struct exchange *x, struct str reply, struct buf *ou
     jw_kz(&w, "status", "up");
     jw_kstr(&w, "index", x->routes->config->index);
     jw_ki64(&w, "hotels", count);
+    if (x->routes->consumer != NULL) {
+        write_sync(&w, x->routes->consumer);
+    }
     jw_obj_end(&w);
     return ERR_OK;
 }

@@ -7,11 +7,13 @@
 #include "common/base/log.h"
 #include "common/sys/http_server.h"
 #include "hotel/app/search.h"
+#include "hotel/sync/consumer.h"
 
 struct routes {
     const struct hotel_config *config;
     const struct log *log;        /* may be NULL */
     struct search *const *search; /* one a loop, by loop_index */
+    struct consumer *consumer;    /* NULL: the index follows no database */
     struct log_rate failures;     /* keeps an absent search service from flooding the log */
 };
 

@@ -4,6 +4,7 @@
 #define HOTEL_CLI_COMMANDS_H
 
 #include "hotel/config.h"
+#include "hotel/mysql/db.h"
 
 enum exit_status { /* those of sysexits.h that fit */
                    EXIT_DONE = 0,
@@ -19,6 +20,12 @@ int command_failed(enum err e, const struct errmsg *em);
 
 /* import FILE.csv [--recreate] */
 int command_import(const struct hotel_config *c, const struct str *args, size_t n, struct arena *arena);
+/* import --from-mysql: state_file NULL: a name made of the index's, in the working folder */
+int command_import_mysql(const struct hotel_config *c, const char *state_file, struct arena *arena);
+/* verify */
+int command_verify(const struct hotel_config *c, const struct str *args, size_t n);
+/* The database of the settings, for one thread. */
+enum err database_open(struct db **out, const struct hotel_config *c, struct errmsg *em);
 /* promote ID... [--off] */
 int command_promote(const struct hotel_config *c, const struct str *args, size_t n, struct arena *arena);
 /* generate N [--seed S] */

@@ -4,8 +4,8 @@
 #include "common/sys/fs_posix.h"
 #include "hotel/cli/bulk.h"
 #include "hotel/cli/commands.h"
+#include "hotel/cli/prepare.h"
 #include "hotel/cli/progress.h"
-#include "hotel/index_form.h"
 #include "hotel/table.h"
 
 #include <stdio.h>
@@ -48,69 +48,6 @@ static enum err read_hotels(struct import *im, struct progress *progress, struct
     arena_fini(&rows);
     im->total = n;
     return e;
-}
-
-static enum err create_index(struct import *im, struct arena *arena, struct errmsg *em)
-{
-    struct remote_answer a;
-    struct buf body;
-    buf_init(&body, NULL, 64 * KIB);
-    index_form_write(&body);
-    enum err e = body.failed ? err_no_memory(em)
-                             : remote_index_call(&im->remote, "PUT", "", buf_view(&body), arena, &a, em);
-    if (e == ERR_OK && a.status != 200) {
-        e = remote_refused(&a, "creating the index", em);
-    }
-    buf_fini(&body);
-    if (e == ERR_OK) {
-        fprintf(stderr, "created the index %.*s\n", STR_ARG(im->remote.config->index));
-    }
-    return e;
-}
-
-static enum err delete_index(struct import *im, struct arena *arena, struct errmsg *em)
-{
-    struct remote_answer a;
-    enum err e = remote_index_call(&im->remote, "DELETE", "", STR_NULL, arena, &a, em);
-    if (e == ERR_OK && a.status != 200) {
-        e = remote_refused(&a, "deleting the index", em);
-    }
-    return e;
-}
-
-/* An index of another form cannot be altered, and deleting it is for its owner to decide. */
-static enum err check_form(struct import *im, const struct json *definition, struct errmsg *em)
-{
-    enum index_form form;
-    struct errmsg why = {0};
-    enum err e = index_form_of(definition, &form, &why, em);
-    if (e != ERR_OK || form == INDEX_FORM_FINAL) {
-        return e;
-    }
-    return err_set(
-        em, ERR_ILLEGAL_ARGUMENT,
-        "the index %.*s has %s: %s. A mapping cannot be altered: import with --recreate to delete the "
-        "index, create it anew and load this file into it",
-        STR_ARG(im->remote.config->index),
-        form == INDEX_FORM_EARLIER ? "the earlier form, without pinyin" : "another form",
-        why.frame[0].reason);
-}
-
-static enum err prepare_index(struct import *im, struct arena *arena, struct errmsg *em)
-{
-    struct remote_answer a;
-    enum err e = remote_index_call(&im->remote, "GET", "", STR_NULL, arena, &a, em);
-    if (e != ERR_OK) {
-        return e;
-    }
-    if (a.status != 200 && a.status != 404) {
-        return remote_refused(&a, "looking for the index", em);
-    }
-    if (a.status == 200 && !im->recreate) {
-        return check_form(im, &a.body, em);
-    }
-    e = a.status == 200 ? delete_index(im, arena, em) : ERR_OK;
-    return e != ERR_OK ? e : create_index(im, arena, em);
 }
 
 static void on_refused(void *arg, const struct bulk_item *item, struct str type, struct str reason)
@@ -168,7 +105,7 @@ static int run(struct import *im, struct arena *arena)
     if (e != ERR_OK) {
         err_prefix(&em, e, "%s", im->file);
     }
-    e = e != ERR_OK ? e : prepare_index(im, arena, &em);
+    e = e != ERR_OK ? e : index_prepare(&im->remote, im->recreate, arena, &em);
     struct bulk *bulk = e == ERR_OK ? ARENA_NEW(arena, struct bulk) : NULL;
     if (e == ERR_OK && bulk == NULL) {
         e = err_no_memory(&em);
@@ -187,12 +124,36 @@ static int run(struct import *im, struct arena *arena)
     return bulk->refused > 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
+enum err database_open(struct db **out, const struct hotel_config *c, struct errmsg *em)
+{
+    return db_new(out,
+                  &(struct db_opts){.url = &c->mysql,
+                                    .connect_ms_max = c->mysql_ms_max,
+                                    .ms_max = c->mysql_ms_max,
+                                    .connections_max = 1},
+                  em);
+}
+
+static int usage_error(void)
+{
+    fputs("usage: serai-hotel import FILE.csv [--recreate]\n"
+          "       serai-hotel import --from-mysql [--state FILE]\n",
+          stderr);
+    return EXIT_USAGE_ERROR;
+}
+
 int command_import(const struct hotel_config *c, const struct str *args, size_t n, struct arena *arena)
 {
     struct import im = {.remote = {.config = c}};
+    bool from_mysql = false;
+    const char *state_file = NULL;
     for (size_t i = 0; i < n; i++) {
         if (str_is(args[i], "--recreate")) {
             im.recreate = true;
+        } else if (str_is(args[i], "--from-mysql")) {
+            from_mysql = true;
+        } else if (str_is(args[i], "--state") && i + 1 < n) {
+            state_file = args[++i].p;
         } else if (im.file == NULL && args[i].p[0] != '-') {
             im.file = args[i].p;
         } else {
@@ -200,9 +161,8 @@ int command_import(const struct hotel_config *c, const struct str *args, size_t 
             return EXIT_USAGE_ERROR;
         }
     }
-    if (im.file == NULL) {
-        fputs("usage: serai-hotel import FILE.csv [--recreate]\n", stderr);
-        return EXIT_USAGE_ERROR;
+    if (from_mysql ? im.file != NULL || im.recreate : im.file == NULL || state_file != NULL) {
+        return usage_error();
     }
-    return run(&im, arena);
+    return from_mysql ? command_import_mysql(c, state_file, arena) : run(&im, arena);
 }

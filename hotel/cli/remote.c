@@ -46,13 +46,14 @@ enum err remote_call(const struct remote *r, const char *method, struct str path
                                       .url = url,
                                       .body = body,
                                       .content_type = body.p != NULL ? content_type : NULL,
-                                      .ms_max = CALL_MS_MAX};
+                                      .ms_max = r->ms_max > 0 ? r->ms_max : CALL_MS_MAX};
+    unsigned tries = r->tries > 0 ? r->tries : REMOTE_TRIES;
     if (url.p == NULL) {
         return err_no_memory(em);
     }
     for (unsigned n = 1;; n++) {
         enum err e = call_once(&req, arena, out, em);
-        if (e != ERR_OK || (out->status != 429 && out->status != 503) || n == REMOTE_TRIES) {
+        if (e != ERR_OK || (out->status != 429 && out->status != 503) || n == tries) {
             return e;
         }
         remote_wait(n);

@@ -12,6 +12,8 @@
 
 struct remote {
     const struct hotel_config *config;
+    unsigned tries; /* [REMOTE_TRIES] */
+    int64_t ms_max; /* [2 min] of one try */
 };
 
 struct remote_answer { /* in the arena */

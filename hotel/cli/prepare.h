@@ -1,0 +1,12 @@
+/* prepare.h - sees that the index of hotels is there, in its final form, before anything is written to it: a
+ * write would create it without its mapping. */
+#ifndef HOTEL_CLI_PREPARE_H
+#define HOTEL_CLI_PREPARE_H
+
+#include "hotel/cli/remote.h"
+
+/* Creates it where there is none; recreate: deletes it first. ERR_ILLEGAL_ARGUMENT for an index of another
+ * form, which is left as it is; the errors of remote.h. */
+enum err index_prepare(const struct remote *r, bool recreate, struct arena *arena, struct errmsg *em);
+
+#endif
