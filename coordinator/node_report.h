@@ -4,28 +4,11 @@
 #ifndef COORDINATOR_NODE_REPORT_H
 #define COORDINATOR_NODE_REPORT_H
 
+#include "common/cluster/nodes.h"
 #include "common/sys/pool.h"
 #include "common/sys/process.h"
 
 #define NODE_POOLS_MAX 8
-
-/* Bits of node_report.roles: sorted by name, as they print. */
-enum node_role {
-    NODE_DATA,
-    NODE_DATA_COLD,
-    NODE_DATA_CONTENT,
-    NODE_DATA_FROZEN,
-    NODE_DATA_HOT,
-    NODE_DATA_WARM,
-    NODE_INGEST,
-    NODE_MASTER,
-    NODE_ML,
-    NODE_REMOTE,
-    NODE_TRANSFORM,
-    NODE_VOTING_ONLY,
-    NODE_ROLES_N
-};
-#define NODE_DATA_ROLES 0x3FU /* the bits of those that hold data */
 
 struct pool_report {
     const char *name; /* as Elasticsearch's pool for the same work */

@@ -274,6 +274,16 @@ void alloc_relocate(struct alloc *a, struct index_routing *r, struct shard_copy 
     a->changed = true;
 }
 
+void alloc_cancel_move(struct alloc *a, struct str index, uint32_t shard, uint32_t k)
+{
+    struct index_routing *r = alloc_routing(a, index);
+    if (r != NULL) {
+        struct shard_copy *c = &r->shards[shard].copies[k];
+        c->state = COPY_STARTED;
+        c->target_node = c->target_id = STR_NULL;
+    }
+}
+
 /* ---- reconciling with metadata ---- */
 
 static bool fits(const struct index_routing *r, const struct index_meta *m)
@@ -670,16 +680,6 @@ enum err allocation_started(struct state_builder *b, struct str index_uuid, uint
     return a.err;
 }
 
-static void cancel_move(struct alloc *a, struct str index, uint32_t shard, uint32_t k)
-{
-    struct index_routing *r = alloc_routing(a, index);
-    if (r != NULL) {
-        struct shard_copy *c = &r->shards[shard].copies[k];
-        c->state = COPY_STARTED;
-        c->target_node = c->target_id = STR_NULL;
-    }
-}
-
 enum err allocation_failed(const struct alloc_env *env, struct state_builder *b, struct str index_uuid,
                            uint32_t shard, struct str allocation_id, struct str why, bool *changed,
                            struct errmsg *em)
@@ -694,7 +694,7 @@ enum err allocation_failed(const struct alloc_env *env, struct state_builder *b,
     }
     alloc_begin(&a, env, b, em);
     if (a.err == ERR_OK && target) {
-        cancel_move(&a, m->name, shard, k);
+        alloc_cancel_move(&a, m->name, shard, k);
     } else if (a.err == ERR_OK) {
         alloc_unassign(&a, m->name, shard, k, REASON_ALLOCATION_FAILED, why, true);
     }
@@ -722,7 +722,7 @@ enum err allocation_mark_stale(const struct alloc_env *env, struct state_builder
     alloc_begin(&a, env, b, em);
     if (a.err == ERR_OK && find_assigned(b->next, index_uuid, shard, allocation_id, &found, &k, &target)) {
         if (target) {
-            cancel_move(&a, m->name, shard, k);
+            alloc_cancel_move(&a, m->name, shard, k);
         } else if (k > 0) { /* a primary does not call itself stale */
             alloc_unassign(&a, m->name, shard, k, REASON_ALLOCATION_FAILED, why, true);
         }

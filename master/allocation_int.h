@@ -23,6 +23,7 @@ struct alloc {
     struct index_routing **own;
     uint32_t n_own;
     uint32_t relocating; /* in the whole cluster */
+    bool manual;         /* a command of an operator's: switched-off allocation does not hold it back */
     bool changed;
     struct errmsg *em;
     enum err err; /* sticks: no memory */
@@ -55,17 +56,62 @@ void alloc_unassign(struct alloc *a, struct str index, uint32_t shard, uint32_t 
 void alloc_initialize(struct alloc *a, struct index_routing *r, struct shard_copy *c, struct alloc_node *n,
                       struct str allocation_id);
 void alloc_relocate(struct alloc *a, struct index_routing *r, struct shard_copy *c, struct alloc_node *to);
+/* The copy stays where it is. */
+void alloc_cancel_move(struct alloc *a, struct str index, uint32_t shard, uint32_t copy);
 struct str alloc_new_id(struct alloc *a, struct arena *in);
 int64_t alloc_setting_i64(const struct alloc *a, const char *key, int64_t otherwise);
 
-/* ---- deciders.c: `all` collects what each says; else the first NO ends it ---- */
+/* ---- reroute_parse.c ---- */
+#define REROUTE_KINDS 5
+struct command_form {
+    const char *name, *decider;
+    const char *flag; /* NULL: none */
+    bool moves;       /* from_node and to_node; else node */
+};
+extern const struct command_form reroute_forms[REROUTE_KINDS]; /* by enum reroute_kind */
+
+/* ---- explain_answer.c ---- */
+/* A copy that is explained, and what it was found by. */
+struct explained {
+    struct alloc a;
+    const struct explain_question *q;
+    const struct index_meta *m;
+    const struct index_routing *r;
+    const struct shard_routing *s;
+    const struct shard_copy *c;
+    uint32_t shard;
+    struct jsonw *w;
+    struct errmsg *em;
+};
+enum err explain_write(struct explained *x);
+
+/* ---- deciders.c, decide_place.c: `all` collects what each says; else the first NO ends it ---- */
+/* Keeps a decider's word; true: go on asking. */
+bool decider_said(struct alloc *a, struct verdicts *all, enum decision *worst, const char *decider,
+                  enum decision d, const char *why, ...) __attribute__((format(printf, 6, 7)));
+struct str decider_index_setting(const struct index_meta *m, const char *key);
+int64_t decider_index_i64(const struct index_meta *m, const char *key, int64_t otherwise);
+/* Single rules; as decider_said(). */
+bool decide_by_filter(struct alloc *a, const struct index_meta *m, const struct alloc_node *n,
+                      struct verdicts *all, enum decision *worst);
+bool decide_by_shards_limit(struct alloc *a, const struct index_meta *m, const struct alloc_node *n,
+                            bool stays, struct verdicts *all, enum decision *worst);
+bool decide_by_disk(struct alloc *a, const struct shard_copy *c, const struct alloc_node *n, bool stays,
+                    struct verdicts *all, enum decision *worst);
+bool decide_by_awareness(struct alloc *a, const struct index_meta *m, const struct shard_routing *s,
+                         const struct shard_copy *c, const struct alloc_node *n, struct verdicts *all,
+                         enum decision *worst);
 enum decision decide_allocate(struct alloc *a, const struct index_meta *m, const struct shard_routing *s,
                               const struct shard_copy *c, const struct alloc_node *n, struct verdicts *all);
 enum decision decide_remain(struct alloc *a, const struct index_meta *m, const struct shard_routing *s,
                             const struct shard_copy *c, const struct alloc_node *n, struct verdicts *all);
 /* May copies move for balance at all, now? And this one? */
 enum decision decide_rebalance(struct alloc *a, const struct index_meta *m, const struct shard_routing *s,
-                               struct verdicts *all);
+                               const struct shard_copy *c, struct verdicts *all);
+
+const char *decision_name(enum decision d); /* "YES" */
+/* As an array of objects: all, or (without `all`) only what is not YES. */
+void verdicts_write(const struct verdicts *v, bool all, struct jsonw *w);
 
 /* ---- balance.c ---- */
 /* The lighter, the better a place for another copy of the index (whose of_index counts are set).

@@ -120,7 +120,7 @@ static bool move_one(struct alloc *a, const struct index_meta *m)
             const struct shard_copy *c = &s->copies[k];
             struct alloc_node *at = c->state == COPY_STARTED ? alloc_node_of(a, c->node) : NULL;
             if (at == NULL || balance_weight(a, m, at) <= 0
-                || decide_rebalance(a, m, s, NULL) != DECIDE_YES) {
+                || decide_rebalance(a, m, s, c, NULL) != DECIDE_YES) {
                 continue;
             }
             for (uint32_t n = 0; n < a->n_nodes; n++) {

@@ -67,7 +67,9 @@ static enum err run_task(struct batch *b, struct task *t, struct cluster_state *
     struct alloc_env env = {
         .now_ms = clock_wall_ms(c->o.clock), .rng = c->o.env.rng, .found = b->found, .n_found = b->n_found};
     if (t->kind == TASK_META) {
-        enum err e = metadata_apply(&c->o.env, *cur, t->rq, &next, em);
+        struct metadata_env with = c->o.env;
+        with.alloc = &env;
+        enum err e = metadata_apply(&with, *cur, t->rq, &next, em);
         if (e == ERR_OK && next != NULL) {
             cluster_state_unref(*cur);
             *cur = next;

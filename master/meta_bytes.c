@@ -82,6 +82,7 @@ void meta_request_encode(const struct meta_request *rq, struct buf *out)
     put_u8(out, (uint8_t)rq->action);
     put_u8(out, (uint8_t)((rq->auto_create ? FLAG_AUTO_CREATE : 0) | (rq->create_only ? FLAG_CREATE_ONLY : 0)
                           | (rq->preserve_existing ? FLAG_PRESERVE : 0) | (rq->flat ? FLAG_FLAT : 0)));
+    put_varint(out, rq->options);
     put_names(out, rq->names, rq->n_names);
     json_value_encode(&rq->body, rq->text, out);
     put_u8(out, (uint8_t)rq->template_kind);
@@ -107,12 +108,13 @@ enum err meta_request_decode(struct meta_request *rq, struct str bytes, struct e
     struct arena *a = &rq->arena;
     in.bad |= get_u8(&in) != META_VERSION;
     uint8_t action = get_u8(&in), flags = get_u8(&in);
-    in.bad |= action > META_SHARD_UP;
+    in.bad |= action > META_CLEAR_EXCLUSIONS;
     rq->action = (enum meta_action)action;
     rq->auto_create = (flags & FLAG_AUTO_CREATE) != 0;
     rq->create_only = (flags & FLAG_CREATE_ONLY) != 0;
     rq->preserve_existing = (flags & FLAG_PRESERVE) != 0;
     rq->flat = (flags & FLAG_FLAT) != 0;
+    rq->options = (unsigned)get_varint(&in);
     rq->names = get_names(&in, &rq->n_names, a);
     json_value_decode(&rq->body, &rq->text, &in, a);
     uint8_t kind = get_u8(&in);

@@ -66,6 +66,14 @@ static enum err dispatch(const struct metadata_env *env, const struct cluster_st
     case META_SHARD_DOWN:
     case META_SHARD_UP:
         return meta_shard(env, cur, rq, b, em);
+    case META_REROUTE:
+        return meta_reroute(env, rq, b, em);
+    case META_EXPLAIN:
+        return meta_explain(env, cur, rq, em);
+    case META_EXCLUDE_VOTERS:
+        return meta_exclude_voters(cur, rq, b, em);
+    case META_CLEAR_EXCLUSIONS:
+        return meta_clear_exclusions(cur, rq, b, em);
     }
     return err_set(em, ERR_UNSUPPORTED, "metadata action %d", (int)rq->action);
 }

@@ -23,8 +23,24 @@ enum meta_action {
     META_PUT_TEMPLATE,
     META_DELETE_TEMPLATE,
     META_CLUSTER_SETTINGS,
-    META_SHARD_DOWN, /* a primary does not serve: nothing of it goes to disk */
-    META_SHARD_UP    /* it can serve again: under a new primary term */
+    META_SHARD_DOWN,     /* a primary does not serve: nothing of it goes to disk */
+    META_SHARD_UP,       /* it can serve again: under a new primary term */
+    META_REROUTE,        /* body: commands; response: see meta_reroute_response() */
+    META_EXPLAIN,        /* changes nothing; body: which copy; response: the answer */
+    META_EXCLUDE_VOTERS, /* names: nodes */
+    META_CLEAR_EXCLUSIONS
+};
+
+/* Bits of meta_request.options. */
+enum {
+    META_DRY_RUN = 1,       /* META_REROUTE: */
+    META_SAY_WHY = 2,       /* what was decided is in the response */
+    META_RETRY_FAILED = 4,  /* failures counted are forgotten */
+    META_WANT_STATE = 8,    /* a dry run's state is in the response */
+    META_INCLUDE_YES = 16,  /* META_EXPLAIN: deciders that have nothing against it, too */
+    META_INCLUDE_DISK = 32, /* and what is known of disks */
+    META_BY_ID = 64,        /* META_EXCLUDE_VOTERS: names are ids */
+    META_BY_NAME = 128      /* exact names; neither: anything that names nodes */
 };
 
 /* META_SHARD_DOWN, META_SHARD_UP: what a data node says of a primary; the strings are the request's. */
@@ -44,6 +60,8 @@ struct alias_action {
     bool must_exist;
 };
 
+struct alloc_env;
+
 struct meta_request {
     enum meta_action action;
     struct arena arena;      /* the answer's memory, and whatever the caller put there */
@@ -56,6 +74,7 @@ struct meta_request {
     bool create_only;                         /* META_PUT_TEMPLATE */
     bool preserve_existing;                   /* META_UPDATE_SETTINGS */
     bool flat;                                /* META_CLUSTER_SETTINGS: the answer's settings */
+    unsigned options;                         /* META_DRY_RUN and the like */
     const struct alias_action *alias_actions; /* META_ALIASES; the caller keeps them alive */
     uint32_t n_alias_actions;
     int64_t timeout_ms;
@@ -85,6 +104,8 @@ struct metadata_env {
     enum err (*check_analysis)(void *self, const struct settings *index_settings, struct errmsg *em);
     /* Checks an alias filter or the like: a query's JSON without mapping. */
     enum err (*check_query)(void *self, const struct json *query, struct str text, struct errmsg *em);
+    /* What is known of disks and of copies on them; NULL: nothing. */
+    const struct alloc_env *alloc;
 };
 
 /* The next state in *next, or NULL when nothing changes. On failure *next is NULL. */
@@ -117,6 +138,13 @@ enum err index_recipe_make(struct index_recipe *out, const struct cluster_state 
 /* The same from one composable template (its body as JSON) and the components it names. */
 enum err index_recipe_of_template(struct index_recipe *out, const struct cluster_state *s,
                                   const struct json *composable, struct arena *arena, struct errmsg *em);
+
+/* What META_REROUTE answers: the explanations (JSON; n == 0: none) and, of a dry run, the state that would have
+ * come of it (NULL: none; the caller's). false: not such a response. */
+bool meta_reroute_response(struct str response, struct str *explanations,
+                           struct cluster_state **state) NODISCARD;
+/* Do some of the excluded nodes still vote? */
+bool exclusions_pending(const struct cluster_state *s);
 
 /* The state as it would be with this composable template (its name and body given), mappings unchecked; a
  * reference. */

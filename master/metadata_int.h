@@ -26,6 +26,15 @@ enum err meta_delete_template(const struct cluster_state *cur, struct meta_reque
 enum err meta_shard(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
                     struct state_builder *b, struct errmsg *em);
 
+enum err meta_reroute(const struct metadata_env *env, struct meta_request *rq, struct state_builder *b,
+                      struct errmsg *em);
+enum err meta_explain(const struct metadata_env *env, const struct cluster_state *cur,
+                      struct meta_request *rq, struct errmsg *em);
+enum err meta_exclude_voters(const struct cluster_state *cur, struct meta_request *rq,
+                             struct state_builder *b, struct errmsg *em);
+enum err meta_clear_exclusions(const struct cluster_state *cur, struct meta_request *rq,
+                               struct state_builder *b, struct errmsg *em);
+
 /* The next primary term of every shard, in a copy that is being changed. */
 void index_raise_terms(struct index_meta *m);
 

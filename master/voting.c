@@ -62,7 +62,13 @@ void voting_check(struct quorum *q)
         }
     }
     for (uint32_t i = 0; i < c->n_exclusions; i++) {
-        excluded = str_set_with(&excluded, c->exclusions[i].node_id, &scratch);
+        const struct voting_exclusion *x = &c->exclusions[i];
+        excluded = str_set_with(&excluded, x->node_id, &scratch);
+        for (uint32_t k = 0; str_is(x->node_id, EXCLUSION_ABSENT) && k < s->nodes->n; k++) {
+            if (str_eq(s->nodes->v[k].name, x->node_name)) { /* it has come since */
+                excluded = str_set_with(&excluded, s->nodes->v[k].id, &scratch);
+            }
+        }
     }
     struct str_set next =
         voting_improve(&c->accepted, &live, &excluded, q->local.id, q->set.auto_shrink, &scratch);

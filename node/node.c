@@ -419,8 +419,7 @@ static struct nodes_part *own_node(struct node *n)
                                  .ephemeral_id = arena_str(a, str_of(ephemeral)),
                                  .host = arena_str(a, n->me.host),
                                  .transport_address = arena_str(a, n->me.transport_address),
-                                 .roles = ((n->me.roles & 1U << NODE_MASTER) != 0 ? ROLE_MASTER : 0U)
-                                          | ((n->me.roles & NODE_DATA_ROLES) != 0 ? ROLE_DATA : 0U)};
+                                 .roles = node_roles_pack(n->me.roles)};
     if (!own_attributes(n, &p->v[0], a)) {
         state_part_unref(&p->part);
         return NULL;

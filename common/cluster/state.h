@@ -122,9 +122,10 @@ struct index_routing {
 
 struct coordination_part { /* Elasticsearch's CoordinationMetadata: what elections are counted by */
     struct state_part part;
-    uint64_t term;            /* of the last accepted state's master */
-    struct str_set committed; /* node ids of the last committed voting configuration */
-    struct str_set accepted;  /* of the last accepted one */
+    uint64_t term;                  /* of the last accepted state's master */
+    struct str_set committed;       /* node ids of the last committed voting configuration */
+    struct str_set accepted;        /* of the last accepted one */
+#define EXCLUSION_ABSENT "_absent_" /* the id of a name, or the name of an id, that no node had */
     struct voting_exclusion {
         struct str node_id, node_name;
     } * exclusions;
@@ -158,7 +159,7 @@ struct node_meta {
     } * attrs;
     uint32_t n_attrs;
 };
-enum { ROLE_MASTER = 1, ROLE_DATA = 2 };
+enum { ROLE_MASTER = 1, ROLE_DATA = 2 }; /* all that there are: nodes.h */
 
 struct nodes_part {
     struct state_part part;

@@ -251,7 +251,7 @@ static void node_cells(struct table *t, const struct node_report *n, bool full_i
     table_f(t, "%.2f", m.load_5m);
     table_f(t, "%.2f", m.load_15m);
     table_ms(t, clock_wall_ms(r->co->o.clock) - r->co->o.started_ms);
-    table_str(t, arena_str(r->arena, nodes_role_letters(n->roles, letters)));
+    table_str(t, arena_str(r->arena, node_role_letters(n->roles, letters)));
     table_z(t, nodes_is_master(r) ? "*" : "-");
     table_str(t, r->co->o.node_name);
 }

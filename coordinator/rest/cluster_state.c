@@ -15,7 +15,7 @@ enum {
     PART_ALL = 127
 };
 
-static unsigned wanted_parts(struct rest *r)
+unsigned state_parts(struct str metrics)
 {
     static const struct {
         const char *name;
@@ -28,8 +28,8 @@ static unsigned wanted_parts(struct rest *r)
                  {"blocks", PART_BLOCKS},
                  {"routing_table", PART_ROUTING},
                  {"routing_nodes", PART_ROUTING_NODES}};
-    struct str text = rest_param(r, "metric"), rest = text;
-    unsigned parts = text.p == NULL ? PART_ALL : 0;
+    struct str rest = metrics;
+    unsigned parts = metrics.p == NULL ? PART_ALL : 0;
     while (rest.p != NULL) {
         struct str one = str_cut(rest, ',', &rest);
         for (size_t i = 0; i < ARRAY_LEN(names); i++) {
@@ -237,7 +237,6 @@ static void write_state(struct rest *r, unsigned parts, const struct index_targe
     const struct cluster_state *s = r->state;
     struct str index = rest_param(r, "index");
     bool all = index.n == 0 || str_is(index, "_all");
-    jw_kstr(w, "cluster_name", s->cluster_name);
     jw_kstr(w, "cluster_uuid", s->cluster_uuid);
     if ((parts & PART_VERSION) != 0) {
         jw_ki64(w, "version", (int64_t)s->version);
@@ -261,6 +260,22 @@ static void write_state(struct rest *r, unsigned parts, const struct index_targe
     if ((parts & PART_ROUTING_NODES) != 0) {
         state_write_routing_nodes(r, w, t, n);
     }
+}
+
+enum err state_write_all(struct rest *r, unsigned parts, struct jsonw *w)
+{
+    struct expand_options o = {true, true, EXPAND_OPEN | EXPAND_CLOSED | EXPAND_HIDDEN, false, false, 0};
+    const struct index_target *t;
+    uint32_t n;
+    enum err e =
+        resolve_indices(r->state, STR_NULL, &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    jw_obj(w);
+    write_state(r, parts, t, n, false, w);
+    jw_obj_end(w);
+    return ERR_OK;
 }
 
 /* A version that is awaited and not there yet is not waited for: the answer says that it was not reached. */
@@ -290,7 +305,7 @@ static void get_state(struct rest *r)
     struct str index = rest_param(r, "index");
     rest_accept(r, "local");
     rest_accept(r, "master_timeout");
-    unsigned parts = wanted_parts(r);
+    unsigned parts = state_parts(rest_param(r, "metric"));
     enum err e = rest_bool(r, "flat_settings", false, &flat);
     e = e == ERR_OK ? read_awaited(r, &awaits, &late) : e;
     e = e == ERR_OK ? rest_index_options(r, &o) : e;
@@ -314,9 +329,8 @@ static void get_state(struct rest *r)
     if (awaits) {
         jw_kbool(&w, "wait_for_timed_out", late);
     }
-    if (late) {
-        jw_kstr(&w, "cluster_name", r->state->cluster_name);
-    } else {
+    jw_kstr(&w, "cluster_name", r->state->cluster_name);
+    if (!late) {
         write_state(r, parts, t, n, flat, &w);
     }
     jw_obj_end(&w);

@@ -4,6 +4,10 @@
 
 #include "coordinator/rest/rest.h"
 
+/* The parts that a list of metrics names, as a set; p == NULL: all of them. */
+unsigned state_parts(struct str metrics);
+/* An object with these parts of r's state, of all indices. */
+enum err state_write_all(struct rest *r, unsigned parts, struct jsonw *w);
 /* A shard's number as the key of a member. */
 void state_shard_key(struct jsonw *w, uint32_t shard);
 /* The members "routing_table" (by index and shard) and "routing_nodes" (by node) with the targets' copies. */

@@ -2,49 +2,15 @@
 
 /* ---- roles ------------------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *name;
-    char letter;
-} roles[NODE_ROLES_N] = {
-    [NODE_DATA] = {"data", 'd'},
-    [NODE_DATA_COLD] = {"data_cold", 'c'},
-    [NODE_DATA_CONTENT] = {"data_content", 's'},
-    [NODE_DATA_FROZEN] = {"data_frozen", 'f'},
-    [NODE_DATA_HOT] = {"data_hot", 'h'},
-    [NODE_DATA_WARM] = {"data_warm", 'w'},
-    [NODE_INGEST] = {"ingest", 'i'},
-    [NODE_MASTER] = {"master", 'm'},
-    [NODE_ML] = {"ml", 'l'},
-    [NODE_REMOTE] = {"remote_cluster_client", 'r'},
-    [NODE_TRANSFORM] = {"transform", 't'},
-    [NODE_VOTING_ONLY] = {"voting_only", 'v'},
-};
-
 void nodes_write_roles(struct jsonw *w, unsigned set)
 {
     jw_arr(w);
     for (size_t i = 0; i < NODE_ROLES_N; i++) {
         if ((set >> i & 1) != 0) {
-            jw_z(w, roles[i].name);
+            jw_z(w, node_role_name((enum node_role)i));
         }
     }
     jw_arr_end(w);
-}
-
-struct str nodes_role_letters(unsigned set, char out[16])
-{
-    size_t n = 0;
-    for (char c = 'a'; c <= 'z'; c++) {
-        for (size_t i = 0; i < NODE_ROLES_N; i++) {
-            if ((set >> i & 1) != 0 && roles[i].letter == c) {
-                out[n++] = c;
-            }
-        }
-    }
-    if (n == 0) {
-        out[n++] = '-';
-    }
-    return (struct str){out, n};
 }
 
 /* ---- which nodes ------------------------------------------------------------------------------------- */
@@ -64,47 +30,19 @@ bool nodes_is_master(const struct rest *r)
     return r->state->nodes != NULL && str_eq(r->state->nodes->master, r->co->o.node_id);
 }
 
-/* "data:true", "rack:r1": a role puts the node in or out, an attribute only in. */
-static void apply_pair(const struct rest *r, const struct node_report *n, struct str name, struct str value,
-                       bool *in)
-{
-    const struct node_meta *own = nodes_own(r);
-    for (size_t i = 0; i < NODE_ROLES_N; i++) {
-        if (str_is(name, roles[i].name)) {
-            *in = (n->roles >> i & 1) != 0 ? str_is(value, "true") : *in;
-            return;
-        }
-    }
-    if (str_is(name, "coordinating_only")) {
-        bool only = (n->roles & (NODE_DATA_ROLES | 1U << NODE_INGEST | 1U << NODE_MASTER)) == 0;
-        *in = only ? str_is(value, "true") : *in;
-        return;
-    }
-    for (uint32_t i = 0; own != NULL && i < own->n_attrs; i++) {
-        *in |= str_glob(name, own->attrs[i].name) && str_glob(value, own->attrs[i].value);
-    }
-}
-
 bool rest_node_wanted(const struct rest *r, struct str list)
 {
-    struct node_report n;
-    struct str rest = list;
-    bool in = list.n == 0;
-    nodes_report(r, &n);
-    while (rest.p != NULL && rest.n > 0) {
-        struct str value, one = str_cut(rest, ',', &rest);
-        if (str_is(one, "_local") || str_is(one, "_all") || (str_is(one, "_master") && nodes_is_master(r))
-            || str_eq(one, r->co->o.node_id) || str_glob(one, r->co->o.node_name) || str_glob(one, n.host)
-            || str_glob(one, n.transport_address)) {
-            in = true;
-            continue;
-        }
-        struct str name = str_cut(one, ':', &value);
-        if (value.p != NULL) {
-            apply_pair(r, &n, name, value, &in);
+    bool *chosen = ARENA_ARRAY(r->arena, bool, r->state->nodes->n);
+    if (chosen == NULL) {
+        return false;
+    }
+    nodes_choose(r->state, list, r->co->o.node_id, chosen);
+    for (uint32_t i = 0; i < r->state->nodes->n; i++) {
+        if (str_eq(r->state->nodes->v[i].id, r->co->o.node_id)) {
+            return chosen[i];
         }
     }
-    return in;
+    return list.n == 0;
 }
 
 enum err nodes_metrics(struct rest *r, struct str list, const char *const *names, size_t n, bool strict,

@@ -8,8 +8,6 @@
 void nodes_report(const struct rest *r, struct node_report *out);
 /* "data", ... as an array. */
 void nodes_write_roles(struct jsonw *w, unsigned roles);
-/* "dimr"; "-": none. */
-struct str nodes_role_letters(unsigned roles, char out[16]);
 struct str nodes_port(struct str address); /* "127.0.0.1:9300": "9300" */
 /* The members "_nodes" and "cluster_name": n nodes were asked, and answered. */
 void nodes_write_head(struct jsonw *w, const struct rest *r, int64_t n);

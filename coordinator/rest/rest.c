@@ -505,6 +505,7 @@ static const struct {
     {routes_nodes_stats, &routes_nodes_stats_n},
     {routes_cluster_stats, &routes_cluster_stats_n},
     {routes_cluster_state, &routes_cluster_state_n},
+    {routes_reroute, &routes_reroute_n},
     {routes_cat_nodes, &routes_cat_nodes_n},
     {routes_cat_shards, &routes_cat_shards_n},
     {routes_cat_thread_pool, &routes_cat_thread_pool_n},

@@ -220,6 +220,81 @@ static void report(struct state_builder *b, bool only_start)
     }
 }
 
+/* An order of an operator's, mostly one that makes no sense: it is carried out, or nothing happens. */
+static void order(struct state_builder *b)
+{
+    static const char *const nodes[] = {"n0", "n1", "n2", "n3", "n4", "n5", "n*", "x"};
+    struct arena a;
+    struct buf why;
+    struct jsonw w;
+    char name[8];
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    buf_init(&why, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &why, false);
+    snprintf(name, sizeof(name), "i%u", (unsigned)rng_below(&rng, INDICES));
+    struct alloc_env env = environment(&a);
+    struct reroute_command c[2];
+    for (int i = 0; i < 2; i++) {
+        c[i] = (struct reroute_command){.kind = (enum reroute_kind)rng_below(&rng, 5),
+                                        .index = str_of(name),
+                                        .shard = (uint32_t)rng_below(&rng, 4),
+                                        .node = str_of(nodes[rng_below(&rng, 8)]),
+                                        .to_node = str_of(nodes[rng_below(&rng, 7)]),
+                                        .allow_primary = rng_below(&rng, 2) == 0,
+                                        .accept_data_loss = rng_below(&rng, 8) == 0};
+    }
+    bool explain = rng_below(&rng, 2) == 0;
+    enum err e = allocation_reroute(&env, b, c, 1 + (uint32_t)rng_below(&rng, 2), STR("n0"),
+                                    rng_below(&rng, 8) == 0, explain ? &w : NULL, NULL);
+    if (e != ERR_OK) {
+        state_builder_drop(b);
+        ck_assert(state_builder_init(b, state));
+    } else if (explain) {
+        struct json tree;
+        ck_assert_int_eq(json_parse(&tree, buf_view(&why), &a, &json_limits_default, NULL), ERR_OK);
+        ck_assert(tree.type == JSON_ARRAY && tree.n > 0);
+    }
+    buf_fini(&why);
+    arena_fini(&a);
+}
+
+/* Every copy can be explained. */
+static void explain_some(void)
+{
+    struct arena a;
+    struct buf out;
+    struct jsonw w;
+    struct json tree;
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    buf_init(&out, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &out, false);
+    struct alloc_env env = environment(&a);
+    struct explain_question q = {.primary = rng_below(&rng, 2) == 0,
+                                 .include_yes = rng_below(&rng, 2) == 0,
+                                 .include_disk = rng_below(&rng, 2) == 0};
+    if (state->n_indices > 0 && rng_below(&rng, 4) > 0) {
+        const struct index_meta *m = state->indices[rng_below(&rng, state->n_indices)];
+        q.index = m->name;
+        q.shard = (uint32_t)rng_below(&rng, m->n_shards + 1);
+    }
+    struct errmsg em;
+    err_clear(&em);
+    enum err e = allocation_explain(&env, state, &q, STR("n0"), &w, &em);
+    if (e == ERR_OK) {
+        ck_assert_int_eq(json_parse(&tree, buf_view(&out), &a, &json_limits_default, NULL), ERR_OK);
+        const struct json *s = json_get(&tree, "current_state");
+        ck_assert_ptr_nonnull(s);
+        bool unassigned = str_is(s->s, "unassigned");
+        ck_assert(unassigned == (json_get(&tree, "can_allocate") != NULL));
+        ck_assert(unassigned == (json_get(&tree, "current_node") == NULL));
+    } else {
+        ck_assert(e == ERR_ILLEGAL_ARGUMENT || e == ERR_SHARD_NOT_FOUND);
+        ck_assert_int_eq(err_code(&em), e);
+    }
+    buf_fini(&out);
+    arena_fini(&a);
+}
+
 static void change(struct state_builder *b)
 {
     char name[8];
@@ -252,6 +327,10 @@ static void change(struct state_builder *b)
             c->closed = rng_below(&rng, 4) == 0;
             ck_assert(state_put_index(b, c));
         }
+        break;
+    case 6:
+    case 7:
+        order(b);
         break;
     default:
         report(b, false);
@@ -317,6 +396,7 @@ START_TEST(random_clusters)
         ck_assert(state_builder_init(&b, state));
         change(&b);
         run_allocation(&b);
+        explain_some();
     }
     settle();
     check_green_and_even();

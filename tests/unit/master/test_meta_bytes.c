@@ -1,0 +1,200 @@
+/* Metadata requests as bytes: what went in comes out, and damaged ones are refused. */
+#include "master/meta_bytes.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+static struct rng rng;
+
+static void never(struct meta_request *rq)
+{
+    (void)rq;
+}
+
+static struct str text(struct arena *a)
+{
+    return arena_printf(a, "t%llu", (unsigned long long)rng_below(&rng, 1000000));
+}
+
+static bool coin(void)
+{
+    return rng_below(&rng, 2) == 0;
+}
+
+static struct alias_meta random_alias(struct arena *a)
+{
+    return (struct alias_meta){.name = text(a),
+                               .filter = coin() ? text(a) : STR_NULL,
+                               .index_routing = coin() ? text(a) : STR_NULL,
+                               .search_routing = coin() ? STR("") : STR_NULL,
+                               .has_is_write = coin(),
+                               .is_write = coin(),
+                               .has_is_hidden = coin(),
+                               .is_hidden = coin()};
+}
+
+static void randomize(struct meta_request *rq)
+{
+    static const char *const bodies[] = {"{\"commands\": [ {\"move\": {\"shard\": 1.50}} ], \"x\": null}",
+                                         "{\"a\": {\"b\": [1, 2, {\"c\": \"d\\u00e9\"}]}}", "[]", "3"};
+    struct arena *a = &rq->arena;
+    rq->n_names = (uint32_t)rng_below(&rng, 4);
+    struct str *names = ARENA_ARRAY(a, struct str, rq->n_names);
+    for (uint32_t i = 0; i < rq->n_names; i++) {
+        names[i] = text(a);
+    }
+    rq->names = names;
+    if (coin()) {
+        rq->text = str_of(bodies[rng_below(&rng, ARRAY_LEN(bodies))]);
+        ck_assert_int_eq(json_parse(&rq->body, rq->text, a, &json_limits_default, NULL), ERR_OK);
+        if (json_get(&rq->body, "a") != NULL && coin()) { /* a part of it */
+            rq->body = *json_get(&rq->body, "a");
+        }
+    }
+    rq->template_kind = (enum template_kind)rng_below(&rng, 3);
+    rq->auto_create = coin();
+    rq->create_only = coin();
+    rq->preserve_existing = coin();
+    rq->flat = coin();
+    rq->options = (unsigned)rng_below(&rng, 256);
+    rq->timeout_ms = (int64_t)rng_below(&rng, 100000) - 1;
+    rq->n_alias_actions = (uint32_t)rng_below(&rng, 3);
+    struct alias_action *v = ARENA_ARRAY(a, struct alias_action, rq->n_alias_actions);
+    for (uint32_t i = 0; i < rq->n_alias_actions; i++) {
+        v[i] = (struct alias_action){.kind = (enum alias_kind)rng_below(&rng, 3),
+                                     .index = text(a),
+                                     .aliases = rq->names,
+                                     .n_aliases = rq->n_names,
+                                     .alias = random_alias(a),
+                                     .must_exist = coin()};
+    }
+    rq->alias_actions = v;
+    rq->shard =
+        (struct shard_report){text(a), (uint32_t)rng_below(&rng, 9), (uint32_t)rng_below(&rng, 9), text(a)};
+}
+
+static void same_opt(struct str a, struct str b)
+{
+    ck_assert((a.p == NULL) == (b.p == NULL));
+    ck_assert(a.p == NULL || str_eq(a, b));
+}
+
+static void same_names(const struct str *a, uint32_t n, const struct str *b, uint32_t m)
+{
+    ck_assert_uint_eq(n, m);
+    for (uint32_t i = 0; i < n; i++) {
+        ck_assert(str_eq(a[i], b[i]));
+    }
+}
+
+static void same(const struct meta_request *a, const struct meta_request *b)
+{
+    ck_assert_int_eq((int)a->action, (int)b->action);
+    same_names(a->names, a->n_names, b->names, b->n_names);
+    ck_assert(str_eq(a->text, b->text));
+    ck_assert(json_equal(&a->body, &b->body));
+    ck_assert_uint_eq(a->body.off, b->body.off); /* errors have the same places */
+    ck_assert_int_eq((int)a->template_kind, (int)b->template_kind);
+    ck_assert(a->auto_create == b->auto_create && a->create_only == b->create_only);
+    ck_assert(a->preserve_existing == b->preserve_existing && a->flat == b->flat);
+    ck_assert_uint_eq(a->options, b->options);
+    ck_assert_int_eq(a->timeout_ms, b->timeout_ms);
+    ck_assert_uint_eq(a->n_alias_actions, b->n_alias_actions);
+    for (uint32_t i = 0; i < a->n_alias_actions; i++) {
+        const struct alias_action *x = &a->alias_actions[i], *y = &b->alias_actions[i];
+        ck_assert(x->kind == y->kind && str_eq(x->index, y->index) && x->must_exist == y->must_exist);
+        same_names(x->aliases, x->n_aliases, y->aliases, y->n_aliases);
+        same_opt(x->alias.name, y->alias.name);
+        same_opt(x->alias.filter, y->alias.filter);
+        same_opt(x->alias.index_routing, y->alias.index_routing);
+        same_opt(x->alias.search_routing, y->alias.search_routing);
+        ck_assert(x->alias.has_is_write == y->alias.has_is_write && x->alias.is_write == y->alias.is_write);
+        ck_assert(x->alias.has_is_hidden == y->alias.has_is_hidden
+                  && x->alias.is_hidden == y->alias.is_hidden);
+    }
+    ck_assert(str_eq(a->shard.uuid, b->shard.uuid) && str_eq(a->shard.details, b->shard.details));
+    ck_assert(a->shard.shard == b->shard.shard && a->shard.tries == b->shard.tries);
+}
+
+START_TEST(requests)
+{
+    struct meta_request in, out;
+    struct buf b;
+    rng_seed(&rng, (uint64_t)_i);
+    meta_request_init(&in, (enum meta_action)rng_below(&rng, META_CLEAR_EXCLUSIONS + 1), never, NULL);
+    randomize(&in);
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    meta_request_encode(&in, &b);
+    ck_assert(!b.failed);
+    meta_request_init(&out, META_CREATE_INDEX, never, NULL);
+    ck_assert_int_eq(meta_request_decode(&out, buf_view(&b), NULL), ERR_OK);
+    same(&in, &out);
+    meta_request_fini(&out);
+    for (size_t cut = 0; cut < b.n; cut++) { /* every prefix is refused */
+        meta_request_init(&out, META_CREATE_INDEX, never, NULL);
+        ck_assert_int_eq(meta_request_decode(&out, str_slice(buf_view(&b), 0, cut), NULL), ERR_CORRUPT);
+        meta_request_fini(&out);
+    }
+    for (int i = 0; i < 200; i++) { /* whatever a damaged one is, it is read without harm */
+        size_t at = (size_t)rng_below(&rng, b.n);
+        char was = b.p[at];
+        b.p[at] = (char)(int)(rng_below(&rng, 256) - 128);
+        meta_request_init(&out, META_CREATE_INDEX, never, NULL);
+        enum err e = meta_request_decode(&out, buf_view(&b), NULL);
+        ck_assert(e == ERR_OK || e == ERR_CORRUPT);
+        meta_request_fini(&out);
+        b.p[at] = was;
+    }
+    buf_fini(&b);
+    meta_request_fini(&in);
+}
+END_TEST
+
+START_TEST(answers)
+{
+    struct meta_request in, out;
+    struct buf b;
+    uint64_t version;
+    rng_seed(&rng, (uint64_t)_i);
+    meta_request_init(&in, META_EXPLAIN, never, NULL);
+    in.changed = coin();
+    in.acknowledged = coin();
+    in.response = coin() ? text(&in.arena) : STR("");
+    if (coin()) {
+        err_set(&in.error, ERR_INDEX_NOT_FOUND, "no such index [x]");
+        err_about_index(&in.error, STR("x"), STR("_na_"));
+    }
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    meta_answer_encode(&in, 77, &b);
+    meta_request_init(&out, META_EXPLAIN, never, NULL);
+    ck_assert_int_eq(meta_answer_decode(&out, &version, buf_view(&b), NULL), ERR_OK);
+    ck_assert_uint_eq(version, 77);
+    ck_assert(in.changed == out.changed && in.acknowledged == out.acknowledged);
+    ck_assert(str_eq(in.response, out.response));
+    ck_assert_uint_eq(in.error.n, out.error.n);
+    ck_assert_int_eq(err_code(&in.error), err_code(&out.error));
+    meta_request_fini(&out);
+    for (size_t cut = 0; cut < b.n; cut++) {
+        meta_request_init(&out, META_EXPLAIN, never, NULL);
+        ck_assert_int_eq(meta_answer_decode(&out, &version, str_slice(buf_view(&b), 0, cut), NULL),
+                         ERR_CORRUPT);
+        meta_request_fini(&out);
+    }
+    buf_fini(&b);
+    meta_request_fini(&in);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("meta_bytes");
+    TCase *c = tcase_create("all");
+    tcase_add_loop_test(c, requests, 0, 60);
+    tcase_add_loop_test(c, answers, 0, 20);
+    suite_add_tcase(s, c);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
