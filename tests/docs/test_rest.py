@@ -80,7 +80,7 @@ class Prober:
         """The names that this endpoint takes; None: it could not be brought to tell."""
         inside = set(re.findall(r"\{(\w+)\}", pattern))
         path = re.sub(r"\{(\w+)\}", lambda m: PARTS.get(m.group(1), "zzz"), pattern)
-        for self.also in ([], ["requests_per_second"], ["fields"]):  # some ask for it
+        for self.also in ([], ["requests_per_second"], ["fields"], ["node_names"]):  # some ask for it
             body = next((b for b in BODIES if self.refused(method, path, b, []) == {"zzz"}), "none")
             if body != "none":
                 break
