@@ -117,6 +117,8 @@ enum err field_fuzzy(struct builder *b, const struct field *f, struct str term, 
                      struct query **out, struct errmsg *em);
 /* QueryParsers.parseRewriteMethod into the node. ERR_ILLEGAL_ARGUMENT. */
 enum err set_rewrite(struct query *q, struct str rewrite, struct errmsg *em);
+/* The same where nothing may come of it: p == NULL is fine. */
+enum err check_rewrite(struct str rewrite, struct errmsg *em);
 /* Concrete fields of a list of patterns with their boosts, as QueryParserHelper resolves them. */
 enum err resolve_fields(struct builder *b, const struct field_boosts *in, struct str suffix,
                         struct field_boosts *out, struct errmsg *em);

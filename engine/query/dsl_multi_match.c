@@ -121,12 +121,11 @@ static enum err build_multi_match(struct builder *b, const struct dsl *d, struct
     o.text.fuzzy_opts =
         (struct fuzzy_opts){q->fuzziness, q->prefix_length, q->max_expansions, q->transpositions, q->rewrite};
     struct field_boosts fields = {0};
-    enum err e;
-    if (q->analyzer.p != NULL) {
-        e = build_analyzer(b, "multi_match", q->analyzer, &o.text.analyzer, em);
-        if (e != ERR_OK) {
-            return e;
-        }
+    enum err e =
+        q->analyzer.p != NULL ? build_analyzer(b, "multi_match", q->analyzer, &o.text.analyzer, em) : ERR_OK;
+    e = e == ERR_OK ? check_rewrite(q->rewrite, em) : e;
+    if (e != ERR_OK) {
+        return e;
     }
     bool all = false;
     if (q->fields.n > 0) {

@@ -169,7 +169,7 @@ static enum err make_fuzzy(struct string_run *r, const struct field *f, struct s
                            r->q->prefix_length,
                            r->q->max_expansions,
                            r->q->transpositions,
-                           r->q->fuzzy_rewrite};
+                           STR_NULL};
     return field_fuzzy(r->b, f, text, &o, out, r->em);
 }
 

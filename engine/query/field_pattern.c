@@ -26,7 +26,7 @@ enum err set_rewrite(struct query *q, struct str rewrite, struct errmsg *em)
         const char *prefix;
         enum query_rewrite kind;
     } tops[] = {{"top_terms_blended_freqs_", REWRITE_TOP_TERMS_BLENDED},
-                {"top_terms_boost_", REWRITE_CONSTANT},
+                {"top_terms_boost_", REWRITE_TOP_TERMS_BOOST},
                 {"top_terms_", REWRITE_TOP_TERMS}};
     if (rewrite.p == NULL) {
         return ERR_OK;
@@ -46,14 +46,20 @@ enum err set_rewrite(struct query *q, struct str rewrite, struct errmsg *em)
         if (!str_starts(rewrite, prefix)) {
             continue;
         }
-        if (!num_parse_i32(str_slice(rewrite, prefix.n, rewrite.n), &n)) {
+        if (!num_parse_i32(str_slice(rewrite, prefix.n, rewrite.n), &n) || n < 0) {
             break;
         }
         q->multi.rewrite = tops[i].kind;
-        q->multi.rewrite_n = n > 0 ? (uint32_t)n : 0;
+        q->multi.rewrite_n = (uint32_t)n;
         return ERR_OK;
     }
     return err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse rewrite_method [%.*s]", STR_ARG(rewrite));
+}
+
+enum err check_rewrite(struct str rewrite, struct errmsg *em)
+{
+    struct query q = {.kind = Q_PREFIX};
+    return set_rewrite(&q, rewrite, em);
 }
 
 /* Between the operators, a wildcard's text takes the form of the index's terms. */

@@ -52,7 +52,8 @@ enum query_rewrite {
     REWRITE_CONSTANT,
     REWRITE_SCORING_BOOLEAN,
     REWRITE_TOP_TERMS,
-    REWRITE_TOP_TERMS_BLENDED
+    REWRITE_TOP_TERMS_BLENDED,
+    REWRITE_TOP_TERMS_BOOST /* each term's score is its boost */
 };
 
 struct query;

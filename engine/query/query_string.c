@@ -37,6 +37,8 @@ enum err string_run_init(struct string_run *r, struct builder *b, const struct s
     if (e == ERR_OK && q->quote_analyzer.p != NULL) {
         e = build_analyzer(b, query, q->quote_analyzer, &r->quote_analyzer, em);
     }
+    e = e == ERR_OK ? check_rewrite(q->rewrite, em) : e;
+    e = e == ERR_OK ? check_rewrite(q->fuzzy_rewrite, em) : e; /* it does nothing else */
     if (e == ERR_OK && q->time_zone.p != NULL) {
         e = zone_of(&r->zone, q->time_zone, b->arena, em);
     }

@@ -22,6 +22,7 @@ struct gathering {
     size_t n, cap;
     uint32_t max; /* 0: no limit but CLAUSES_MAX, past which it fails */
     uint32_t word_chars;
+    bool none; /* not even one term, which only a field without any survives */
     bool too_many, failed;
 };
 
@@ -55,6 +56,10 @@ static bool take(void *self, const struct term_iter *it, unsigned edits)
 {
     struct gathering *g = self;
     float boost = boost_of(g, it->term, edits);
+    if (g->none) {
+        g->too_many = true;
+        return false;
+    }
     for (size_t i = 0; i < g->n; i++) {
         if (str_eq(g->v[i].term, it->term)) {
             return true;
@@ -102,8 +107,9 @@ static enum err gather(struct weight_shared *sh, const struct query *q, struct g
         return e;
     }
     *g = (struct gathering){.arena = sh->cx.arena, .word_chars = (uint32_t)utf8_length(q->multi.pattern)};
-    if (q->multi.rewrite == REWRITE_TOP_TERMS || q->multi.rewrite == REWRITE_TOP_TERMS_BLENDED) {
-        g->max = MAX_OF(MIN_OF(q->multi.rewrite_n, CLAUSES_MAX), 1U);
+    if (q->multi.rewrite != REWRITE_SCORING_BOOLEAN) {
+        g->max = MIN_OF(q->multi.rewrite_n, CLAUSES_MAX);
+        g->none = g->max == 0;
     }
     for (uint32_t i = 0; i < sh->cx.view->n_leaves; i++) {
         const struct seg_field *f = segment_field(sh->cx.view->leaves[i].segment, q->field_name);
@@ -113,6 +119,9 @@ static enum err gather(struct weight_shared *sh, const struct query *q, struct g
     }
     if (g->failed) {
         return err_no_memory(em);
+    }
+    if (g->too_many && g->none) {
+        return err_set(em, ERR_NULL_POINTER, "Cannot read field \"boost\" because \"t\" is null");
     }
     if (g->too_many) {
         return err_set(em, ERR_TOO_MANY_CLAUSES, "maxClauseCount is set to %u", CLAUSES_MAX);
@@ -133,6 +142,19 @@ static struct query *term_node(struct weight_shared *sh, const struct query *lik
         t->term.term = term;
     }
     return t;
+}
+
+/* The same where a term scores its boost alone. */
+static struct query *constant_node(struct weight_shared *sh, const struct query *like, struct str term,
+                                   float boost)
+{
+    struct query *t = term_node(sh, like, term, 1), *q = ARENA_NEW(sh->cx.arena, struct query);
+    if (t == NULL || q == NULL) {
+        return NULL;
+    }
+    *q = (struct query){.kind = Q_CONSTANT, .boost = boost};
+    q->one.child = t;
+    return q;
 }
 
 /* All terms are scored as if each were as frequent as the commonest. */
@@ -169,11 +191,15 @@ enum err expand_terms(struct weight_shared *sh, const struct query *q, const str
         return err_no_memory(em);
     }
     for (size_t i = 0; i < g.n; i++) {
-        struct query *t = term_node(sh, q, g.v[i].term, MAX_OF(g.v[i].boost, 0.0F));
+        bool constant = q->multi.rewrite == REWRITE_TOP_TERMS_BOOST;
+        struct query *t =
+            (constant ? constant_node : term_node)(sh, q, g.v[i].term, MAX_OF(g.v[i].boost, 0.0F));
         if (t == NULL) {
             return err_no_memory(em);
         }
-        t->term.override = o;
+        if (!constant) {
+            t->term.override = o;
+        }
         v[i] = (struct bool_clause){OCCUR_SHOULD, t};
     }
     *any = (struct query){.kind = Q_BOOL, .boost = q->boost};
