@@ -1,6 +1,7 @@
 #include "common/base/jsonw.h"
 #include "common/base/num.h"
 #include "engine/query/bm25.h"
+#include "engine/query/print_terms.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,6 +39,16 @@ struct explanation *explain_whole(struct arena *a, int64_t value, const char *te
     if (e != NULL) {
         e->whole = true;
         e->i = value;
+    }
+    return e;
+}
+
+struct explanation *explain_double(struct arena *a, double value, const char *text)
+{
+    struct explanation *e = explain_new(a, true, 0, "%s", text);
+    if (e != NULL) {
+        e->is_double = true;
+        e->d = value;
     }
     return e;
 }
@@ -102,7 +113,11 @@ static enum err explain_constant(const struct weight *w, const struct explain_re
                                  struct explanation **out)
 {
     struct scorer *s;
-    struct str text = query_text_plain(w->query, rq->arena);
+    struct buf b;
+    buf_init(&b, NULL, MIB);
+    query_print_column(w->query, &b);
+    struct str text = arena_str(rq->arena, buf_view(&b));
+    buf_fini(&b);
     enum err e = explain_scorer(w, rq, &s);
     if (e != ERR_OK) {
         return e;
@@ -127,7 +142,15 @@ static enum err explain_unscored(const struct weight *w, const struct explain_re
                                  struct explanation **out)
 {
     struct scorer *s;
-    struct str text = query_text(w->query, rq->arena);
+    struct buf b;
+    buf_init(&b, NULL, MIB);
+    if (terms_as_clauses(w->query)) {
+        query_print_terms(w->query, true, &b);
+    } else {
+        query_print(w->query, &b);
+    }
+    struct str text = arena_str(rq->arena, buf_view(&b));
+    buf_fini(&b);
     enum err e = explain_scorer(w, rq, &s);
     if (e != ERR_OK) {
         return e;
@@ -157,6 +180,8 @@ static void write(struct jsonw *w, const struct explanation *e)
     jw_k(w, "value");
     if (e->whole) {
         jw_i64(w, e->i);
+    } else if (e->is_double) {
+        jw_double(w, e->d);
     } else {
         jw_float(w, e->match ? e->value : 0);
     }

@@ -589,7 +589,9 @@ static enum err fraction_bound(const struct field *f, const struct json *v, bool
         return ERR_OK;
     }
     float x = (float)n.d;
-    if (!inclusive) {
+    if (!inclusive && x == 0) { /* the two zeros are neighbours */
+        x = lower == (signbit(x) != 0) ? -x : nextafterf(x, lower ? INFINITY : -INFINITY);
+    } else if (!inclusive) {
         x = nextafterf(x, lower ? INFINITY : -INFINITY);
     }
     *out = num_from_float(f->type == FT_HALF_FLOAT ? half_bound(x, lower) : x);

@@ -1,7 +1,7 @@
 /* Queries as Lucene's toString() prints them. */
 #include "common/base/inet.h"
 #include "common/base/num.h"
-#include "engine/query/query.h"
+#include "engine/query/print_terms.h"
 
 static void print(const struct query *q, struct buf *out);
 
@@ -29,27 +29,6 @@ static void print_num(const struct query *q, int64_t v, struct buf *out)
     }
 }
 
-/* InetAddress.getHostAddress(): no run of zeros is left out. */
-static void print_address(const uint8_t a[INET_BYTES], struct buf *out)
-{
-    if (inet_is_v4(a)) {
-        inet_print(a, out);
-        return;
-    }
-    for (int i = 0; i < INET_BYTES; i += 2) {
-        buf_printf(out, "%s%x", i > 0 ? ":" : "", a[i] << 8 | a[i + 1]);
-    }
-}
-
-static void print_bytes(const struct query *q, struct str s, struct buf *out)
-{
-    if (q->field != NULL && q->field->type == FT_IP && s.n == INET_BYTES) {
-        print_address((const uint8_t *)s.p, out);
-    } else {
-        buf_str(out, s);
-    }
-}
-
 static void print_term_range(const struct query *q, struct buf *out)
 {
     print_field(q, out);
@@ -57,13 +36,13 @@ static void print_term_range(const struct query *q, struct buf *out)
     if (q->term_range.lo.p == NULL) {
         buf_char(out, '*');
     } else {
-        print_bytes(q, q->term_range.lo, out);
+        query_print_bytes(q, q->term_range.lo, out);
     }
     buf_z(out, " TO ");
     if (q->term_range.hi.p == NULL) {
         buf_char(out, '*');
     } else {
-        print_bytes(q, q->term_range.hi, out);
+        query_print_bytes(q, q->term_range.hi, out);
     }
     buf_char(out, q->term_range.hi_inclusive ? ']' : '}');
 }
@@ -109,15 +88,21 @@ static void print_bool(const struct query *q, struct buf *out)
     }
     for (uint32_t i = 0; i < q->boolean.n; i++) {
         const struct query *c = q->boolean.v[i].query;
-        bool parens = c->kind == Q_BOOL && c->boost == 1;
+        enum bool_occur occur = q->boolean.v[i].occur;
+        bool bare = terms_as_clauses(c) && (occur == OCCUR_FILTER || occur == OCCUR_MUST_NOT);
+        bool parens = bare || (c->kind == Q_BOOL && c->boost == 1);
         if (i > 0) {
             buf_char(out, ' ');
         }
-        buf_z(out, marks[q->boolean.v[i].occur]);
+        buf_z(out, marks[occur]);
         if (parens) {
             buf_char(out, '(');
         }
-        query_print(c, out);
+        if (bare) {
+            query_print_terms(c, true, out);
+        } else {
+            query_print(c, out);
+        }
         if (parens) {
             buf_char(out, ')');
         }
@@ -143,70 +128,6 @@ static void print_dis_max(const struct query *q, struct buf *out)
         buf_char(out, '~');
         print_float(out, q->dis_max.tie_breaker);
     }
-}
-
-static bool id_char(char c, int *v)
-{
-    *v = c >= 'A' && c <= 'Z'   ? c - 'A'
-         : c >= 'a' && c <= 'z' ? c - 'a' + 26
-         : c >= '0' && c <= '9' ? c - '0' + 52
-         : c == '-'             ? 62
-         : c == '_'             ? 63
-                                : -1;
-    return *v >= 0;
-}
-
-/* The bytes in which Elasticsearch indexes an id (Uid.encodeId), in hexadecimal. */
-static void print_id(struct str id, struct buf *out)
-{
-    bool digits = id.n > 0 && !(id.n > 1 && id.p[0] == '0'), base64 = id.n > 0 && id.n % 4 != 1;
-    int v;
-    for (size_t i = 0; i < id.n; i++) {
-        digits = digits && id.p[i] >= '0' && id.p[i] <= '9';
-        base64 = base64 && id_char(id.p[i], &v);
-    }
-    buf_char(out, '[');
-    if (digits) {
-        buf_z(out, "fe");
-        for (size_t i = 0; i < id.n; i += 2) {
-            buf_printf(out, " %x", (id.p[i] - '0') << 4 | (i + 1 < id.n ? id.p[i + 1] - '0' : 15));
-        }
-    } else if (base64) {
-        uint32_t bits = 0;
-        unsigned have = 0, n = 0;
-        for (size_t i = 0; i < id.n; i++) {
-            id_char(id.p[i], &v);
-            bits = bits << 6 | (uint32_t)v;
-            have += 6;
-            if (have >= 8) {
-                have -= 8;
-                buf_printf(out, n++ > 0 ? " %x" : "%x", bits >> have & 0xFF);
-            }
-        }
-    } else {
-        buf_z(out, "ff");
-        for (size_t i = 0; i < id.n; i++) {
-            buf_printf(out, " %x", (unsigned char)id.p[i]);
-        }
-    }
-    buf_char(out, ']');
-}
-
-static void print_terms(const struct query *q, struct buf *out)
-{
-    print_field(q, out);
-    buf_char(out, '(');
-    for (uint32_t i = 0; i < q->terms.n; i++) {
-        if (i > 0) {
-            buf_char(out, ' ');
-        }
-        if (q->kind == Q_IDS) {
-            print_id(q->terms.v[i], out);
-        } else {
-            print_bytes(q, q->terms.v[i], out);
-        }
-    }
-    buf_char(out, ')');
 }
 
 static void print_synonyms(const struct query *q, struct buf *out)
@@ -277,6 +198,17 @@ static void print_exists(const struct query *q, struct buf *out)
     }
 }
 
+static void print_corners(const struct query *q, struct buf *out)
+{
+    for (uint32_t i = 0; i < q->geo.n; i++) {
+        buf_char(out, '[');
+        num_put_double(out, q->geo.corners[i].lat);
+        buf_z(out, ", ");
+        num_put_double(out, q->geo.corners[i].lon);
+        buf_z(out, "] ");
+    }
+}
+
 static void print_geo(const struct query *q, struct buf *out)
 {
     if (q->kind == Q_GEO_DISTANCE) {
@@ -303,39 +235,8 @@ static void print_geo(const struct query *q, struct buf *out)
         return;
     }
     buf_printf(out, "LatLonPointQuery: field=%.*s:[", STR_ARG(q->field_name));
-    for (uint32_t i = 0; i < q->geo.n; i++) {
-        buf_char(out, '[');
-        num_put_double(out, q->geo.corners[i].lat);
-        buf_z(out, ", ");
-        num_put_double(out, q->geo.corners[i].lon);
-        buf_z(out, "] ");
-    }
+    print_corners(q, out);
     buf_z(out, ",]");
-}
-
-struct str script_form_text(const struct json *form, struct arena *a)
-{
-    const struct json *params = json_get(form, "params"), *source = json_get(form, "source");
-    struct buf b;
-    source = source != NULL ? source : json_get(form, "inline");
-    struct str text = json_text(source != NULL ? source : form);
-    buf_init(&b, NULL, MIB);
-    buf_printf(&b, "Script{type=inline, lang='painless', idOrCode='%.*s', options={}, params={",
-               STR_ARG(text));
-    for (uint32_t i = 0; params != NULL && params->type == JSON_OBJECT && i < params->n; i++) {
-        struct str value = json_text(&params->members[i].value);
-        buf_printf(&b, "%s%.*s=%.*s", i > 0 ? ", " : "", STR_ARG(params->members[i].key), STR_ARG(value));
-    }
-    buf_z(&b, "}}");
-    struct str s = arena_str(a, buf_view(&b));
-    buf_fini(&b);
-    return s.p != NULL ? s : STR("");
-}
-
-static void print_script(struct buf *out, struct str source)
-{
-    buf_printf(out, "Script{type=inline, lang='painless', idOrCode='%.*s', options={}, params={}}",
-               STR_ARG(source));
 }
 
 static void print_functions(const struct query *q, struct buf *out)
@@ -399,7 +300,11 @@ static void print_wrapping(const struct query *q, struct buf *out)
     switch (q->kind) {
     case Q_CONSTANT:
         buf_z(out, "ConstantScore(");
-        query_print(q->one.child, out);
+        if (terms_as_clauses(q->one.child)) {
+            query_print_terms(q->one.child, true, out);
+        } else {
+            query_print(q->one.child, out);
+        }
         buf_char(out, ')');
         return;
     case Q_BOOSTING:
@@ -415,12 +320,12 @@ static void print_wrapping(const struct query *q, struct buf *out)
         buf_z(out, "script_score (");
         query_print(q->script.child, out);
         buf_z(out, ", script: {");
-        print_script(out, q->script.source);
+        query_print_script(q->script.form, out);
         buf_char(out, '}');
         return;
     case Q_SCRIPT:
         buf_z(out, "ScriptQuery(");
-        print_script(out, q->script.source);
+        query_print_script(q->script.form, out);
         buf_char(out, ')');
         return;
     case Q_NESTED:
@@ -468,7 +373,7 @@ static void print(const struct query *q, struct buf *out)
         return;
     case Q_TERMS:
     case Q_IDS:
-        print_terms(q, out);
+        query_print_terms(q, false, out);
         return;
     case Q_SYNONYM:
         print_synonyms(q, out);
@@ -523,6 +428,83 @@ static void print(const struct query *q, struct buf *out)
     case Q_NESTED:
         print_wrapping(q, out);
         return;
+    }
+}
+
+/* A float's bits, in the order of the numbers. */
+static int32_t sortable_float(float f)
+{
+    int32_t bits;
+    memcpy(&bits, &f, sizeof(bits));
+    return bits ^ (bits >> 31 & 0x7FFFFFFF);
+}
+
+/* The same of a float that half of the bits hold exactly. */
+static int32_t sortable_half(float f)
+{
+    int32_t bits;
+    memcpy(&bits, &f, sizeof(bits));
+    int32_t exponent = (bits >> 23 & 0xFF) - 112, mantissa = bits & 0x7FFFFF;
+    int32_t half = exponent >= 31 ? 0x7C00
+                   : exponent > 0 ? exponent << 10 | mantissa >> 13
+                                  : (mantissa | 0x800000) >> MIN_OF(14 - exponent, 31);
+    return bits < 0 ? (int16_t)((half | 0x8000) ^ 0x7FFF) : half;
+}
+
+static int64_t column_number(const struct query *q, int64_t v)
+{
+    return q->field->type == FT_FLOAT        ? sortable_float(num_to_float(v))
+           : q->field->type == FT_HALF_FLOAT ? sortable_half(num_to_float(v))
+                                             : v;
+}
+
+static void print_geo_column(const struct query *q, struct buf *out)
+{
+    print_field(q, out);
+    if (q->kind == Q_GEO_BOX) {
+        buf_z(out, "box(minLat=");
+        num_put_double(out, geo_decode_lat(geo_encode_lat_ceil(q->geo.bottom)));
+        buf_z(out, ", maxLat=");
+        num_put_double(out, geo_decode_lat(geo_encode_lat(q->geo.top)));
+        buf_z(out, ", minLon=");
+        num_put_double(out, geo_decode_lon(geo_encode_lon_ceil(q->geo.left)));
+        buf_z(out, ", maxLon=");
+        num_put_double(out, geo_decode_lon(geo_encode_lon(q->geo.right)));
+        buf_char(out, ')');
+        return;
+    }
+    buf_z(out, "INTERSECTS:geometries([");
+    if (q->kind == Q_GEO_DISTANCE) {
+        buf_z(out, "CIRCLE([");
+        num_put_double(out, q->geo.lat);
+        buf_char(out, ',');
+        num_put_double(out, q->geo.lon);
+        buf_z(out, "] radius = ");
+        num_put_double(out, q->geo.distance_m);
+        buf_z(out, " meters)");
+    } else {
+        print_corners(q, out);
+    }
+    buf_z(out, "])");
+}
+
+void query_print_column(const struct query *q, struct buf *out)
+{
+    bool both = q->field != NULL && q->field->doc_values && q->field->index;
+    bool fraction =
+        both && q->kind == Q_NUM_RANGE && q->num.lo != q->num.hi
+        && (q->field->type == FT_FLOAT || q->field->type == FT_HALF_FLOAT || q->field->type == FT_DOUBLE);
+    if (fraction) {
+        print_field(q, out);
+        buf_char(out, '[');
+        buf_i64(out, column_number(q, q->num.lo));
+        buf_z(out, " TO ");
+        buf_i64(out, column_number(q, q->num.hi));
+        buf_char(out, ']');
+    } else if (both && (q->kind == Q_GEO_BOX || q->kind == Q_GEO_DISTANCE || q->kind == Q_GEO_POLYGON)) {
+        print_geo_column(q, out);
+    } else {
+        print(q, out);
     }
 }
 

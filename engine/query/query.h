@@ -149,6 +149,7 @@ struct query {
             const struct str *v;
             uint32_t n;
             const float *boosts; /* Q_SYNONYM; NULL: all 1 */
+            bool clauses;        /* rewritten as clauses of a disjunction: shown so, and scored as before */
         } terms;                 /* Q_TERMS, Q_SYNONYM, Q_IDS */
         struct {
             const struct phrase_term *v;
@@ -288,5 +289,7 @@ enum err query_build(const struct query **out, const struct query_context *cx, c
 struct str script_form_text(const struct json *form, struct arena *a);
 /* The text form that validate?explain=true and profile print (Lucene's toString). */
 void query_print(const struct query *q, struct buf *out);
+/* The same, boost left out, of one that looks at a column rather than at an index where it may: so it explains itself. */
+void query_print_column(const struct query *q, struct buf *out);
 
 #endif

@@ -1,6 +1,7 @@
 #include "engine/query/rewrite.h"
 
 #include "engine/query/bm25.h"
+#include "engine/query/print_terms.h"
 #include "engine/query/rewrite_terms.h"
 
 /* A copy that may be changed. */
@@ -577,6 +578,10 @@ enum err query_rewrite(struct weight_shared *sh, const struct query *q, const st
             *out = t;
         }
         return ERR_OK;
+    case Q_TERMS:
+    case Q_IDS:
+        *out = terms_rewrite(q, sh->cx.arena);
+        return *out != NULL ? ERR_OK : err_no_memory(em);
     case Q_BLENDED:
         return expand_blended(sh, q, out, em);
     case Q_FUZZY:

@@ -335,10 +335,10 @@ static struct explanation *explain_decay(struct bound_function *b, doc_id doc, d
         num_put_double(&t, scale);
         buf_z(&t, " - ");
     }
+    buf_printf(&t, f->field->type == FT_GEO_POINT ? "%s of: [" : "%s[", modes[f->mode]);
     if (n == 0) {
         buf_z(&t, "0.0");
     } else {
-        buf_printf(&t, "%s[", modes[f->mode]);
         for (uint32_t i = 0; i < n; i++) {
             int64_t v = num_column_value(&b->column, first + i);
             buf_z(&t, i > 0 ? ", " : "");
@@ -363,8 +363,8 @@ static struct explanation *explain_decay(struct bound_function *b, doc_id doc, d
             num_put_double(&t, f->offset);
             buf_z(&t, "(=offset), 0)");
         }
-        buf_char(&t, ']');
     }
+    buf_char(&t, ']');
     if (f->decay == DECAY_GAUSS) {
         buf_z(&t, ",2.0)/");
         num_put_double(&t, -scale);
@@ -415,7 +415,7 @@ enum err function_explain(struct bound_function *b, doc_id doc, float score, str
     case FUNC_SCRIPT:
         x = explain_new(a, true, (float)raw, "script score function, computed with script:\"%.*s\"",
                         STR_ARG(script_form_text(f->form, a)));
-        x = explain_add(a, x, query);
+        x = explain_add(a, x, explain_add(a, explain_new(a, true, query->value, "_score: "), query));
         break;
     }
     if (f->has_weight) {

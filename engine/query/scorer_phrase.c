@@ -444,7 +444,7 @@ static enum err phrase_explain(const struct weight *w, const struct explain_requ
         return e;
     }
     if (s == NULL) {
-        *out = explain_new(rq->arena, false, 0, "no matching term");
+        *out = explain_new(rq->arena, false, 0, "no matching terms");
         return ERR_OK;
     }
     struct phrase_scorer *p = self(s);

@@ -28,9 +28,10 @@ struct scorer_request {
 
 struct explanation {
     bool match;
-    bool whole; /* value is a whole number */
+    bool whole, is_double; /* value is a whole number, a double */
     float value;
     int64_t i;
+    double d;
     struct str description;
     struct explanation **details;
     uint32_t n;
@@ -123,6 +124,7 @@ enum err weight_distance(struct weight_shared *sh, const struct query *q, float 
 struct explanation *explain_new(struct arena *a, bool match, float value, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
 struct explanation *explain_whole(struct arena *a, int64_t value, const char *text);
+struct explanation *explain_double(struct arena *a, double value, const char *text);
 /* Appends; NULL detail or parent (no memory) give NULL. */
 struct explanation *explain_add(struct arena *a, struct explanation *parent, struct explanation *detail);
 /* The text of a query in the arena. */

@@ -418,7 +418,6 @@ static enum err dis_max_explain(const struct weight *w, const struct explain_req
         tie == 0 ? explain_new(a, true, 0, "max of:")
                  : explain_new(a, true, 0, "max plus %.*s times others of:", STR_ARG(buf_view(&number)));
     buf_fini(&number);
-    struct explanation *misses = explain_new(a, false, 0, "No matching clause");
     for (uint32_t i = 0; i < w->query->dis_max.n; i++) {
         struct explanation *e;
         enum err err = explain_weight(self(w)->v[i], rq, &e);
@@ -426,9 +425,6 @@ static enum err dis_max_explain(const struct weight *w, const struct explain_req
             return err;
         }
         if (!e->match) {
-            if (!match) {
-                misses = explain_add(a, misses, e);
-            }
             continue;
         }
         match = true;
@@ -440,11 +436,11 @@ static enum err dis_max_explain(const struct weight *w, const struct explain_req
             others += e->value;
         }
     }
-    if (sum == NULL || misses == NULL) {
+    if (sum == NULL) {
         return err_no_memory(rq->em);
     }
     sum->value = (float)((double)best + others * (double)tie);
-    *out = match ? sum : misses;
+    *out = match ? sum : explain_new(a, false, 0, "No matching clause");
     return ERR_OK;
 }
 

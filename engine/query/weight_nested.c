@@ -261,14 +261,14 @@ static doc_id distance_seek(struct scorer *s, doc_id target)
     return s->doc == DOC_END ? DOC_END : distance_from(s, target);
 }
 
-/* boost × pivot / (pivot + distance), of the nearest value. */
-static float distance_score(struct scorer *s)
+/* The distance of the document's nearest value, which is in *nearest. */
+static double nearest_value(struct distance_scorer *d, doc_id doc, int64_t *nearest)
 {
-    struct distance_scorer *d = (struct distance_scorer *)(void *)s;
     const struct query *q = d->query;
     uint64_t first;
-    uint32_t n = num_column_seek(&d->column, s->doc, &first);
+    uint32_t n = num_column_seek(&d->column, doc, &first);
     double best = DBL_MAX;
+    *nearest = 0;
     for (uint32_t i = 0; i < n; i++) {
         int64_t v = num_column_value(&d->column, first + i);
         double x;
@@ -279,8 +279,21 @@ static float distance_score(struct scorer *s)
             x = (double)v - q->distance_feature.origin;
             x = x < 0 ? -x : x;
         }
-        best = x < best ? x : best;
+        if (x < best) {
+            best = x;
+            *nearest = v;
+        }
     }
+    return best;
+}
+
+/* boost × pivot / (pivot + distance), of the nearest value. */
+static float distance_score(struct scorer *s)
+{
+    struct distance_scorer *d = (struct distance_scorer *)(void *)s;
+    const struct query *q = d->query;
+    int64_t at;
+    double best = nearest_value(d, s->doc, &at);
     return (float)((double)d->boost * (q->distance_feature.pivot / (q->distance_feature.pivot + best)));
 }
 
@@ -312,18 +325,48 @@ static enum err distance_scorer(const struct weight *w, const struct scorer_requ
     return ERR_OK;
 }
 
+/* What the score is made of, of a scorer that stands on the document. */
+static struct explanation *distance_details(struct distance_scorer *d, const struct explain_request *rq,
+                                            struct explanation *x)
+{
+    const struct query *q = d->query;
+    struct arena *a = rq->arena;
+    int64_t at;
+    double best = nearest_value(d, rq->doc, &at);
+    x = explain_add(a, x, explain_new(a, true, d->boost, "weight"));
+    if (q->field->type != FT_GEO_POINT) {
+        x = explain_add(a, x, explain_whole(a, (int64_t)q->distance_feature.pivot, "pivotDistance"));
+        x = explain_add(a, x, explain_whole(a, (int64_t)q->distance_feature.origin, "origin"));
+        return explain_add(a, x, explain_whole(a, at, "current value"));
+    }
+    struct geo_point p = geo_unpack(at);
+    x = explain_add(a, x, explain_double(a, q->distance_feature.pivot, "pivotDistance"));
+    x = explain_add(a, x, explain_double(a, q->distance_feature.origin_lat, "originLat"));
+    x = explain_add(a, x, explain_double(a, q->distance_feature.origin_lon, "originLon"));
+    x = explain_add(a, x, explain_double(a, p.lat, "current lat"));
+    x = explain_add(a, x, explain_double(a, p.lon, "current lon"));
+    return explain_add(a, x, explain_double(a, best, "distance"));
+}
+
 static enum err distance_explain(const struct weight *w, const struct explain_request *rq,
                                  struct explanation **out)
 {
     struct scorer *s;
     enum err e = explain_scorer(w, rq, &s);
-    if (e == ERR_OK) {
-        *out = explain_new(rq->arena, s != NULL, s != NULL ? s->ops->score(s) : 0,
-                           "Distance score, computed as weight * "
-                           "pivotDistance / (pivotDistance + abs(value - "
-                           "origin)) from:");
+    if (e != ERR_OK) {
+        return e;
     }
-    return e;
+    if (s == NULL) {
+        *out = explain_new(rq->arena, false, 0, "Document %u doesn't have a value for field %.*s", rq->doc,
+                           STR_ARG(w->query->field_name));
+        return ERR_OK;
+    }
+    bool geo = w->query->field->type == FT_GEO_POINT;
+    *out = explain_new(rq->arena, true, s->ops->score(s),
+                       "Distance score, computed as weight * pivotDistance / (pivotDistance + abs(%s)) from:",
+                       geo ? "distance" : "value - origin");
+    *out = distance_details((struct distance_scorer *)(void *)s, rq, *out);
+    return ERR_OK;
 }
 
 static const struct weight_ops distance_weight_ops = {distance_cost, distance_scorer, distance_explain, NULL};

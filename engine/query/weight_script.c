@@ -296,15 +296,18 @@ static enum err script_explain(const struct weight *w, const struct explain_requ
     if (e != ERR_OK) {
         return e;
     }
-    struct str source = w->query->script.source;
-    struct explanation *x =
-        explain_new(rq->arena, s != NULL, s != NULL ? s->ops->score(s) : 0,
-                    "script score function, computed with script:\"Script{type=inline, lang='painless', "
-                    "idOrCode='%.*s', options={}, params={}}\"",
-                    STR_ARG(source));
+    float value = s != NULL ? s->ops->score(s) : 0;
+    struct explanation *x = explain_new(rq->arena, s != NULL, value / w->boost,
+                                        "script score function, computed with script:\"%.*s\"",
+                                        STR_ARG(script_form_text(w->query->script.form, rq->arena)));
     if (sw(w)->child_scores) {
         struct explanation *score = explain_new(rq->arena, true, query->value, "_score: ");
         x = explain_add(rq->arena, x, explain_add(rq->arena, score, query));
+    }
+    if (w->boost != 1) {
+        struct explanation *product = explain_new(rq->arena, s != NULL, value, "Boosted score, product of:");
+        product = explain_add(rq->arena, product, explain_new(rq->arena, true, w->boost, "boost"));
+        x = explain_add(rq->arena, product, x);
     }
     *out = x;
     return ERR_OK;

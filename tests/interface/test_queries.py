@@ -216,6 +216,16 @@ def rule_boost_modes(index):
         assert set(have) == set(alone) and all(close(s, combined(alone[i], function[i])) for i, s in have.items()), mode
 
 
+def rule_rewrites(index):
+    """How a pattern's terms count is for `rewrite` to say; top_terms_boost_N takes the N best and scores their boosts."""
+    index.create({"properties": {"k": {"type": "keyword"}}}).put([{"k": ["ra", "rb"]}, {"k": "rb"}, {"k": ["rc", "ra"]}, {"k": "rd"}])
+    for rewrite, want in (("constant_score", {0: 1, 1: 1, 2: 1, 3: 1}), ("top_terms_boost_2", {0: 2, 1: 1, 2: 1}), ("top_terms_boost_1", {0: 1, 2: 1})):
+        assert scores(index, {"prefix": {"k": {"value": "r", "rewrite": rewrite}}}) == want, rewrite
+    for query in ({"prefix": {"k": {"value": "r", "rewrite": "best"}}}, {"match": {"k": {"query": "r", "fuzzy_rewrite": "top_terms_boost_-1"}}},
+                  {"query_string": {"query": "r", "rewrite": "best"}}, {"multi_match": {"query": "", "fields": ["k"], "fuzzy_rewrite": ""}}):
+        assert index.refused("GET", "_search", {"query": query}) == "query_shard_exception", query
+
+
 def rule_unknown_queries(index):
     """A query that nobody knows, or a malformed one, is refused with 400."""
     index.with_hotels()

@@ -1,5 +1,5 @@
 /* What requests become with a mapping, by the text form of the query, and how they are refused. */
-#include "engine/query/query.h"
+#include "engine/query/print_terms.h"
 
 #include <check.h>
 
@@ -10,7 +10,8 @@ static const char mapping_text[] =
     "\"docs\":{\"type\":\"text\",\"index_options\":\"docs\"},"
     "\"k\":{\"type\":\"keyword\"},\"k2\":{\"type\":\"keyword\"},"
     "\"n\":{\"type\":\"integer\"},\"l\":{\"type\":\"long\"},\"b\":{\"type\":\"boolean\"},"
-    "\"g\":{\"type\":\"geo_point\"},\"d\":{\"type\":\"date\"},"
+    "\"g\":{\"type\":\"geo_point\"},\"d\":{\"type\":\"date\"},\"f\":{\"type\":\"float\"},"
+    "\"hf\":{\"type\":\"half_float\"},\"dd\":{\"type\":\"double\"},"
     "\"o\":{\"properties\":{\"x\":{\"type\":\"keyword\"},\"y\":{\"type\":\"text\"}}}}}";
 
 static struct arena arena;
@@ -186,6 +187,64 @@ START_TEST(broken)
 }
 END_TEST
 
+/* How queries explain themselves that look at a column where they may. */
+START_TEST(columns)
+{
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"{\"range\":{\"f\":{\"gte\":1,\"lt\":2}}}", "f:[1065353216 TO 1073741823]"},
+        {"{\"range\":{\"f\":{\"lt\":0}}}", "f:[-2139095041 TO -1]"},
+        {"{\"range\":{\"hf\":{\"gte\":1}}}", "hf:[15360 TO 31744]"},
+        {"{\"range\":{\"hf\":{\"gte\":-1,\"lt\":0.5}}}", "hf:[-15361 TO 14335]"},
+        {"{\"range\":{\"dd\":{\"gte\":1.5}}}", "dd:[4609434218613702656 TO 9218868437227405312]"},
+        {"{\"range\":{\"l\":{\"gte\":1,\"lte\":7}}}", "l:[1 TO 7]"},
+        {"{\"term\":{\"f\":1.5}}", "f:[1.5 TO 1.5]"},
+        {"{\"geo_distance\":{\"distance\":\"10km\",\"g\":\"31.2,121.4\"}}",
+         "g:INTERSECTS:geometries([CIRCLE([31.2,121.4] radius = 10000.0 meters)])"},
+        {"{\"match\":{\"t\":\"a\"}}", "t:a"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct query *q;
+        struct errmsg em;
+        struct buf b;
+        ck_assert_int_eq(build(cases[i].text, &q, &em), ERR_OK);
+        buf_init(&b, NULL, MIB);
+        query_print_column(q, &b);
+        ck_assert_msg(str_is(buf_view(&b), cases[i].want), "%s: %.*s", cases[i].text, (int)b.n, b.p);
+        buf_fini(&b);
+    }
+}
+END_TEST
+
+/* Sixteen terms or fewer become clauses, sorted as they are indexed, each once. */
+START_TEST(few_terms)
+{
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"{\"terms\":{\"k\":[\"b\",\"a\",\"b\"]}}", "ConstantScore(k:a k:b)"},
+        {"{\"ids\":{\"values\":[\"2\",\"1\",\"10\",\"2\"]}}",
+         "ConstantScore(_id:[fe 10] _id:[fe 1f] _id:[fe 2f])"},
+        {"{\"ids\":{\"values\":[\"x y\",\"abcd\"]}}", "ConstantScore(_id:[69 b7 1d] _id:[ff 78 20 79])"},
+        {"{\"terms\":{\"k\":[\"a\",\"b\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\",\"i\",\"j\",\"k\",\"l\",\"m\","
+         "\"n\",\"o\","
+         "\"p\",\"q\"]}}",
+         "k:(a b c d e f g h i j k l m n o p q)"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct query *q;
+        struct errmsg em;
+        struct buf b;
+        ck_assert_int_eq(build(cases[i].text, &q, &em), ERR_OK);
+        buf_init(&b, NULL, MIB);
+        query_print(terms_rewrite(q, &arena), &b);
+        ck_assert_msg(str_is(buf_view(&b), cases[i].want), "%s: %.*s", cases[i].text, (int)b.n, b.p);
+        buf_fini(&b);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("build");
@@ -193,6 +252,8 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, printed);
     tcase_add_test(tc, refused);
+    tcase_add_test(tc, columns);
+    tcase_add_test(tc, few_terms);
     tcase_add_test(tc, broken);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
