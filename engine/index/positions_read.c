@@ -15,7 +15,6 @@ void positions_reopen(struct positions *ps, struct postings *p, bool want_offset
     ps->want_offsets = want_offsets && (p->field->has & SEG_OFFSETS) != 0;
     ps->read_doc = DOC_END;
     ps->doc_block = UINT32_MAX;
-    ps->sums_of = NULL;
     ps->n = ps->in_block = ps->block_n = 0;
 }
 
@@ -213,29 +212,4 @@ uint32_t positions_read(struct positions *ps)
         ps->failed = !read_document(ps);
     }
     return ps->n;
-}
-
-/* Sums of the decoded block; none when they do not fit, which only damage brings about. */
-static void make_sums(struct positions *ps)
-{
-    uint32_t sum = 0, wrapped = 0;
-    for (uint32_t i = 0; i < ps->block_n; i++) {
-        uint32_t next = sum + ps->block[0][i];
-        ps->sums[i] = sum;
-        wrapped |= next < sum;
-        sum = next;
-    }
-    ps->sums[ps->block_n] = sum;
-    ps->sums_of = wrapped == 0 ? ps->cursor : NULL;
-}
-
-uint32_t positions_run_slow(struct positions *ps, const uint32_t **v, uint32_t *base)
-{
-    uint32_t n = positions_read(ps);
-    *v = ps->pos;
-    *base = 0;
-    if (n > 0 && ps->sums_of != ps->cursor) {
-        make_sums(ps);
-    }
-    return n;
 }

@@ -207,8 +207,6 @@ struct positions {
     uint32_t before[POSTINGS_BLOCK]; /* how many belong to the documents before each */
     uint32_t in_block, block_n;
     uint32_t block[3][POSTINGS_BLOCK]; /* gaps, starts' gaps, lengths */
-    const uint8_t *sums_of;            /* the cursor when sums[] were made; NULL: there are none */
-    uint32_t sums[POSTINGS_BLOCK + 1]; /* of the block's gaps before each */
     bool failed;                       /* no memory, or corrupt */
 };
 /* Opened on a cursor of a field with SEG_POSITIONS; else every read gives 0. */
@@ -218,22 +216,44 @@ void positions_fini(struct positions *ps);
 void positions_reopen(struct positions *ps, struct postings *p, bool want_offsets);
 /* Reads the current document's; returns how many (0 on failure). */
 uint32_t positions_read(struct positions *ps);
-uint32_t positions_run_slow(struct positions *ps, const uint32_t **v, uint32_t *base);
 
-/* As positions_read(), but the i-th position is (*v)[i] - *base, so that nothing is copied where the document's positions
- * lie in the block at hand. Valid until the next read. */
-static inline uint32_t positions_run(struct positions *ps, const uint32_t **v, uint32_t *base)
+/* Positions of many documents, each one's left where its block was decoded: running sums over whole blocks, in which a
+ * document's positions are the values behind its base, less the base, modulo 2^32. Documents are asked for in ascending
+ * order. For fields and cursors as positions_init() takes; damaged bytes may yield any numbers. */
+struct position_runs {
+    struct postings *postings; /* borrowed; its document is the one read */
+    /* readers' own: places count from the first position of the first position block that the documents' block has a share in
+     */
+    uint32_t *sums;                 /* sums[i] is the sum before place lo + i; sums[hi - lo] is there too */
+    uint32_t cap;                   /* of sums, in blocks */
+    uint32_t lo, hi;                /* places decoded */
+    uint32_t next;                  /* the place that the cursor's block begins with */
+    uint32_t doc_block;             /* the block of documents at hand */
+    uint32_t first[POSTINGS_BLOCK]; /* place of each one's first position */
+    const uint8_t *cursor;
+    bool failed; /* no memory, or corrupt */
+};
+#define POSITION_RUNS_SLACK 3 /* values behind a run that may be read, whatever they are */
+void position_runs_init(struct position_runs *r, struct postings *p);
+void position_runs_fini(struct position_runs *r);
+/* Decodes what the current document needs. false: failed. */
+bool position_runs_load(struct position_runs *r);
+
+/* The current document's frequency; its i-th position is (*v)[i] - *base. 0 on failure. Valid until the next read. */
+static inline uint32_t position_runs_read(struct position_runs *r, const uint32_t **v, uint32_t *base)
 {
-    const struct postings *p = ps->postings;
-    if (p->block != ps->doc_block || ps->sums_of != ps->cursor || p->doc >= POSTINGS_UNPOSITIONED) {
-        return positions_run_slow(ps, v, base);
+    const struct postings *p = r->postings;
+    uint32_t from = r->first[p->at], n = p->freqs[p->at];
+    if (p->block != r->doc_block || from < r->lo || from >= r->hi || n > r->hi - from) {
+        if (!position_runs_load(r)) {
+            return 0;
+        }
+        from = r->first[p->at];
+        n = p->freqs[p->at];
     }
-    uint32_t from = ps->before[p->at] - ps->taken + ps->in_block, n = p->freqs[p->at];
-    if (from >= ps->block_n || n > ps->block_n - from) {
-        return positions_run_slow(ps, v, base);
-    }
-    *v = ps->sums + from + 1;
-    *base = ps->sums[from];
+    const uint32_t *at = r->sums + (from - r->lo);
+    *v = at + 1;
+    *base = *at;
     return n;
 }
 

@@ -9,9 +9,10 @@
 #include "engine/query/scorers.h"
 
 struct phrase_slot {
-    struct postings *postings;  /* a cursor a term */
-    struct term_scorer *single; /* of the only term, which owns the cursor; NULL: several terms */
-    struct positions *positions;
+    struct postings *postings;   /* a cursor a term */
+    struct term_scorer *single;  /* of the only term, which owns the cursor; NULL: several terms */
+    struct positions *positions; /* a reader a term; NULL: `runs` reads the only one */
+    struct position_runs *runs;
     const struct str *terms;
     uint32_t n;
     uint32_t n_all; /* terms of the slot, present in the segment or not */
@@ -21,7 +22,8 @@ struct phrase_slot {
     uint32_t ord;
     /* of the current document */
     uint32_t freq;
-    const uint32_t *pos; /* ascending; each is `base` too large */
+    const uint32_t *
+        pos; /* ascending; each is `base` too large, modulo 2^32; POSITION_RUNS_SLACK may be read behind them */
     uint32_t base;
     uint32_t *merged; /* several terms: their positions in order */
     uint32_t merged_cap;
@@ -55,5 +57,7 @@ bool phrase_match_init(struct phrase_match *m, struct phrase_slot *slots, uint32
                        struct arena *arena);
 /* How often (weighted by closeness when sloppy) the phrase occurs where all slots' positions were read; 0: not at all. */
 float phrase_match_freq(struct phrase_match *m);
+/* At how many positions of the one slot the other stands where an exact phrase wants it. */
+uint32_t phrase_match_two(const struct phrase_slot *lead, const struct phrase_slot *other);
 
 #endif

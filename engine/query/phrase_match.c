@@ -5,18 +5,84 @@
 /* Where several terms of the first slot stand at one position, each of them counts, as Lucene's lead walks them one by one;
  * those of later slots are only looked for. */
 
-/* Two slots, the commonest case: a merge of two lists. */
-static float exact_two(const struct phrase_slot *a, const struct phrase_slot *b)
+/* Four positions compared at once. */
+typedef uint32_t lanes __attribute__((vector_size(16)));
+
+#define FEW 8 /* of the rarer slot's positions: each is looked for among all of the other's */
+
+static lanes load_lanes(const uint32_t *p)
 {
-    int64_t shift = (int64_t)b->offset - a->offset + b->base - a->base;
-    uint32_t i = 0, k = 0, n = 0, both = a->n == 1 ? 1 : 0;
+    lanes v;
+    memcpy(&v, p, sizeof(v));
+    return v;
+}
+
+static lanes same(uint32_t v)
+{
+    return (lanes){v, v, v, v};
+}
+
+/* Ones where v[i] is `want`, of the n that are left. */
+static lanes equal(const uint32_t *v, uint32_t n, uint32_t want)
+{
+    const lanes number = {0, 1, 2, 3};
+    return (lanes)(load_lanes(v) == same(want)) & (lanes)(number < same(n));
+}
+
+/* How many of the few a[] have b[] where they want it; nothing branches on what the positions are. */
+static uint32_t found_among(const uint32_t *a, uint32_t an, const uint32_t *b, uint32_t bn, uint32_t shift)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < an; i++) {
+        lanes any = equal(b, bn, a[i] + shift);
+        for (uint32_t k = 4; k < bn; k += 4) {
+            any |= equal(b + k, bn - k, a[i] + shift);
+        }
+        uint64_t halves[2];
+        memcpy(halves, &any, sizeof(halves));
+        n += (halves[0] | halves[1]) != 0 ? 1 : 0;
+    }
+    return n;
+}
+
+/* How many of a[] the few b[] are wanted by. */
+static uint32_t wanted_by(const uint32_t *a, uint32_t an, const uint32_t *b, uint32_t bn, uint32_t shift)
+{
+    lanes sum = same(0);
+    for (uint32_t k = 0; k < bn; k++) {
+        if (k > 0 && b[k] == b[k - 1]) {
+            continue;
+        }
+        for (uint32_t i = 0; i < an; i += 4) {
+            sum -= equal(a + i, an - i, b[k] - shift);
+        }
+    }
+    return sum[0] + sum[1] + sum[2] + sum[3];
+}
+
+uint32_t phrase_match_two(const struct phrase_slot *a, const struct phrase_slot *b)
+{
+    uint32_t shift = (uint32_t)b->offset - (uint32_t)a->offset + b->base - a->base;
+    if (a->freq <= FEW && a->freq <= b->freq) {
+        return found_among(a->pos, a->freq, b->pos, b->freq, shift);
+    }
+    if (b->freq <= FEW) {
+        return wanted_by(a->pos, a->freq, b->pos, b->freq, shift);
+    }
+    uint32_t i = 0, k = 0, n = 0;
+    int64_t apart = (int64_t)b->offset - a->offset;
     while (i < a->freq && k < b->freq) {
-        int64_t want = (int64_t)a->pos[i] + shift, got = b->pos[k];
+        int64_t want = (int64_t)(a->pos[i] - a->base) + apart, got = b->pos[k] - b->base;
         n += want == got ? 1 : 0;
         i += want <= got ? 1 : 0;
-        k += got < want ? 1 : got == want ? both : 0;
+        k += got < want ? 1 : 0;
     }
-    return (float)n;
+    return n;
+}
+
+static int64_t position(const struct phrase_slot *s, uint32_t i)
+{
+    return (int64_t)(s->pos[i] - s->base) - s->offset;
 }
 
 static float exact(struct phrase_match *m)
@@ -24,28 +90,27 @@ static float exact(struct phrase_match *m)
     struct phrase_slot *lead = &m->v[0];
     uint32_t n = 0;
     if (m->n == 2) {
-        return exact_two(&m->v[0], &m->v[1]);
+        return (float)phrase_match_two(&m->v[0], &m->v[1]);
     }
     for (uint32_t i = 0; i < m->n; i++) {
         m->v[i].next = 0;
         lead = m->v[0].n == 1 && m->v[i].n == 1 && m->v[i].freq < lead->freq ? &m->v[i] : lead;
     }
     for (uint32_t p = 0; p < lead->freq; p++) {
-        int64_t base = (int64_t)lead->pos[p] - lead->base - lead->offset;
+        int64_t want = position(lead, p);
         bool all = true;
         for (uint32_t i = 0; i < m->n && all; i++) {
             struct phrase_slot *s = &m->v[i];
-            int64_t want = base + s->offset + s->base;
             if (s == lead) {
                 continue;
             }
-            while (s->next < s->freq && s->pos[s->next] < want) {
+            while (s->next < s->freq && position(s, s->next) < want) {
                 s->next++;
             }
             if (s->next == s->freq) {
                 return (float)n;
             }
-            all = s->pos[s->next] == want;
+            all = position(s, s->next) == want;
         }
         n += all ? 1 : 0;
     }

@@ -8,8 +8,8 @@ void postings_pairs_init(struct postings_pairs *x, struct postings *a, struct po
     x->resume = 0;
 }
 
-/* Without branches on what the documents are: they follow no pattern. */
-static void merge(struct postings_pairs *x)
+/* Both ways go without branches on what the documents are: they follow no pattern. */
+static uint32_t merge(struct postings_pairs *x)
 {
     const doc_id *a = x->a->docs, *b = x->b->docs;
     uint32_t i = x->a->at, k = x->b->at, n = 0;
@@ -21,9 +21,35 @@ static void merge(struct postings_pairs *x)
         i += d <= e;
         k += e <= d;
     }
-    x->n = n;
+    return n;
+}
+
+/* Blocks that span few documents: where b has each of them, then a look at a's. No step waits for the one before. */
+static uint32_t look_up(struct postings_pairs *x, doc_id first, doc_id last)
+{
+    const doc_id *a = x->a->docs, *b = x->b->docs;
+    uint8_t place[POSTINGS_PAIRS_SPAN]; /* in b, plus one; 0: it does not have the document */
+    uint32_t n = 0;
+    memset(place, 0, last - first + 1);
+    for (uint32_t k = x->b->at; k < x->b->n && b[k] <= last; k++) {
+        place[b[k] - first] = (uint8_t)(k + 1);
+    }
+    for (uint32_t i = x->a->at; i < x->a->n; i++) {
+        uint8_t k = place[a[i] - first];
+        x->at_a[n] = (uint8_t)i;
+        x->at_b[n] = (uint8_t)(k - 1);
+        n += k > 0;
+    }
+    return n;
+}
+
+/* a's current document is not behind b's. */
+static void find_pairs(struct postings_pairs *x)
+{
+    doc_id first = x->a->docs[x->a->at], last = x->a->docs[x->a->n - 1];
+    x->n = last - first < POSTINGS_PAIRS_SPAN ? look_up(x, first, last) : merge(x);
     x->i = 0;
-    x->resume = MIN_OF(a[x->a->n - 1], b[x->b->n - 1]) + 1;
+    x->resume = MIN_OF(last, x->b->docs[x->b->n - 1]) + 1;
 }
 
 /* The pairs of the first blocks from target on that have any. false: there are none. */
@@ -40,7 +66,7 @@ static bool next_blocks(struct postings_pairs *x, doc_id target)
             target = e;
             continue;
         }
-        merge(x);
+        find_pairs(x);
         target = x->resume;
     } while (x->n == 0);
     return true;

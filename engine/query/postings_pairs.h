@@ -8,7 +8,8 @@
 
 #include "engine/index/segment.h"
 
-#define POSTINGS_PAIRS_RATIO 8 /* worth it up to this ratio of frequencies */
+#define POSTINGS_PAIRS_RATIO 8    /* worth it up to this ratio of frequencies */
+#define POSTINGS_PAIRS_SPAN  2048 /* documents, a byte each on the stack */
 
 struct postings_pairs {
     struct postings *a, *b;

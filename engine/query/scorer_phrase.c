@@ -15,7 +15,9 @@ struct phrase_scorer {
     struct phrase_match match;
     struct phrase_slot **order; /* rarest first */
     struct postings_pairs
-        *pairs; /* of the two rarest; NULL: they are too unlike, or there are slots of several terms */
+        *pairs;       /* of the two rarest; NULL: they are too unlike, or there are slots of several terms */
+    uint32_t aligned; /* slots of `order` that stand on base.doc: all of them, or two */
+    bool two_first; /* an exact phrase of single terms: matches() looks at the two rarest before the others */
     const struct sim *sim;
     const uint8_t *norms;
     float freq; /* of base.doc, after matches() */
@@ -114,7 +116,7 @@ static doc_id align_pairs(struct phrase_scorer *p, doc_id doc)
 {
     while ((doc = postings_pairs_seek(p->pairs, doc)) != DOC_END) {
         doc_id at = doc;
-        for (uint32_t i = 2; i < p->match.n && at == doc; i++) {
+        for (uint32_t i = 2; i < p->aligned && at == doc; i++) {
             at = slot_seek(p->order[i], doc);
         }
         if (at == doc) {
@@ -136,7 +138,7 @@ again:
     if (picky && doc != DOC_END) {
         doc = lead_from(p, doc);
     }
-    for (uint32_t i = 0; i < p->match.n && doc != DOC_END; i++) {
+    for (uint32_t i = 0; i < p->aligned && doc != DOC_END; i++) {
         struct phrase_slot *s = p->order[i];
         if (s->doc == doc) {
             continue;
@@ -194,7 +196,7 @@ static bool merge_positions(struct phrase_scorer *p, struct phrase_slot *s)
         }
         if (n + more > s->merged_cap) {
             uint32_t cap = MAX_OF(64U, (n + more) * 2);
-            uint32_t *merged = ARENA_ARRAY(p->match.arena, uint32_t, cap);
+            uint32_t *merged = ARENA_ARRAY(p->match.arena, uint32_t, cap + POSITION_RUNS_SLACK);
             if (merged == NULL) {
                 return fail(p);
             }
@@ -212,14 +214,19 @@ static bool merge_positions(struct phrase_scorer *p, struct phrase_slot *s)
     return true;
 }
 
-static void read_positions(const struct phrase_scorer *p, struct phrase_slot *s)
+/* The slot's positions in the current document. false: there are none, or reading failed. */
+static bool read_positions(struct phrase_scorer *p, struct phrase_slot *s)
 {
-    if (p->match.slop == 0) {
-        s->freq = positions_run(&s->positions[0], &s->pos, &s->base);
-    } else {
-        s->freq = positions_read(&s->positions[0]);
-        s->pos = s->positions[0].pos;
+    if (s->n > 1) {
+        return merge_positions(p, s) && s->freq > 0;
     }
+    if (s->runs != NULL) {
+        s->freq = position_runs_read(s->runs, &s->pos, &s->base);
+        return s->freq > 0 || (s->runs->failed && fail(p));
+    }
+    s->freq = positions_read(&s->positions[0]);
+    s->pos = s->positions[0].pos;
+    return s->freq > 0 || (s->positions[0].failed && fail(p));
 }
 
 static uint32_t slot_freq(struct phrase_slot *s)
@@ -231,41 +238,73 @@ static uint32_t slot_freq(struct phrase_slot *s)
     return n;
 }
 
-static bool phrase_matches(struct scorer *s)
+/* Could the document score more than the minimum, were the phrase as frequent as the slots that stand on it allow? Frequencies
+ * cost less than positions. */
+static bool competes(const struct phrase_scorer *p)
 {
-    struct phrase_scorer *p = self(s);
-    if (p->min >= 0) { /* frequencies cost less than positions */
-        uint32_t least = UINT32_MAX, sum = 0;
-        for (uint32_t i = 0; i < p->match.n; i++) {
-            uint32_t freq = slot_freq(&p->match.v[i]);
-            least = MIN_OF(least, freq);
-            sum += freq;
-        }
-        /* Exact phrases occur no more often than the rarest term; a sloppy match takes one step of one term on from the
-         * match before. */
-        uint32_t most = p->match.slop == 0 ? least : sum - p->match.n + 1;
-        if (sim_score(p->sim, (float)most, p->norms != NULL ? p->norms[s->doc] : 1) <= p->min) {
-            return false;
-        }
+    uint32_t least = UINT32_MAX, sum = 0;
+    for (uint32_t i = 0; i < p->aligned; i++) {
+        uint32_t freq = slot_freq(p->order[i]);
+        least = MIN_OF(least, freq);
+        sum += freq;
     }
+    /* Exact phrases occur no more often than the rarest term; a sloppy match takes one step of one term on from the match
+     * before. */
+    uint32_t most = p->match.slop == 0 ? least : sum - p->match.n + 1;
+    return sim_score(p->sim, (float)most, p->norms != NULL ? p->norms[p->base.doc] : 1) > p->min;
+}
+
+static bool all_match(struct phrase_scorer *p)
+{
     for (uint32_t i = 0; i < p->match.n; i++) {
-        struct phrase_slot *slot = p->order[i];
-        if (slot->n > 1) {
-            if (!merge_positions(p, slot)) {
-                return false;
-            }
-        } else {
-            read_positions(p, slot);
-            if (slot->positions[0].failed) {
-                return fail(p);
-            }
-        }
-        if (slot->freq == 0) {
+        if (!read_positions(p, p->order[i])) {
             return false;
         }
     }
     p->freq = phrase_match_freq(&p->match);
     return p->freq > 0;
+}
+
+/* The two rarest terms first: where they do not stand as the phrase wants, which is mostly so, the others need not be looked
+ * at. */
+static bool two_match(struct phrase_scorer *p)
+{
+    struct phrase_slot *a = p->order[0], *b = p->order[1];
+    a->freq = position_runs_read(a->runs, &a->pos, &a->base);
+    b->freq = position_runs_read(b->runs, &b->pos, &b->base);
+    if (a->freq == 0 || b->freq == 0) {
+        return (a->runs->failed || b->runs->failed) && fail(p);
+    }
+    bool in_order = a->ord < b->ord;
+    uint32_t n = phrase_match_two(in_order ? a : b, in_order ? b : a);
+    p->freq = (float)n;
+    return n > 0;
+}
+
+static bool others_match(struct phrase_scorer *p)
+{
+    for (uint32_t i = 2; i < p->match.n; i++) {
+        struct phrase_slot *s = p->order[i];
+        doc_id at =
+            s->doc == POSTINGS_UNPOSITIONED || s->doc < p->base.doc ? slot_seek(s, p->base.doc) : s->doc;
+        if (at != p->base.doc || !read_positions(p, s)) {
+            return false;
+        }
+    }
+    p->freq = phrase_match_freq(&p->match);
+    return p->freq > 0;
+}
+
+static bool phrase_matches(struct scorer *s)
+{
+    struct phrase_scorer *p = self(s);
+    if (p->min >= 0 && !competes(p)) {
+        return false;
+    }
+    if (!p->two_first) {
+        return all_match(p);
+    }
+    return two_match(p) && (p->match.n == 2 || others_match(p));
 }
 
 static float phrase_score(struct scorer *s)
@@ -307,8 +346,37 @@ static void release_positions(void *p)
     positions_fini(p);
 }
 
+static void release_runs(void *p)
+{
+    position_runs_fini(p);
+}
+
+/* The readers of the slot's positions. An exact phrase compares those of a single term where they are decoded. */
+static bool open_positions(struct phrase_slot *s, bool exact, struct arena *a)
+{
+    if (exact && s->n == 1) {
+        s->runs = arena_alloc(a, sizeof(*s->runs));
+        if (s->runs == NULL) {
+            return false;
+        }
+        position_runs_init(s->runs, &s->postings[0]);
+        return arena_defer(a, release_runs, s->runs);
+    }
+    s->positions = ARENA_ARRAY(a, struct positions, s->n);
+    if (s->positions == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < s->n; i++) {
+        positions_init(&s->positions[i], &s->postings[i], false);
+        if (!arena_defer(a, release_positions, &s->positions[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool open_slot(struct phrase_slot *s, const struct seg_field *f, const struct phrase_term *t,
-                      const struct sim *sim, struct arena *a, bool *none)
+                      const struct sim *sim, bool exact, struct arena *a, bool *none)
 {
     *s = (struct phrase_slot){
         .terms = t->terms, .n_all = t->n, .offset = t->position, .doc = POSTINGS_UNPOSITIONED};
@@ -320,7 +388,6 @@ static bool open_slot(struct phrase_slot *s, const struct seg_field *f, const st
         s->n += seg_term(f, t->terms[i], &info[s->n]) ? 1 : 0;
     }
     *none = *none || s->n == 0;
-    s->positions = ARENA_ARRAY(a, struct positions, s->n);
     if (s->n == 1 && sim != NULL) {
         struct scorer *single;
         if (term_scorer_new(a, f, &info[0], sim, &single, NULL) != ERR_OK) {
@@ -331,18 +398,14 @@ static bool open_slot(struct phrase_slot *s, const struct seg_field *f, const st
     } else {
         s->postings = arena_alloc(a, sizeof(*s->postings) * MAX_OF(s->n, 1U));
     }
-    if (s->postings == NULL || s->positions == NULL) {
+    if (s->postings == NULL) {
         return false;
     }
     for (uint32_t i = 0; i < s->n; i++) {
         postings_open(&s->postings[i], f, &info[i], true);
-        positions_init(&s->positions[i], &s->postings[i], false);
-        if (!arena_defer(a, release_positions, &s->positions[i])) {
-            return false;
-        }
         s->cost += info[i].doc_freq;
     }
-    return true;
+    return open_positions(s, exact, a);
 }
 
 static void sort_by_cost(struct phrase_slot **v, uint32_t n)
@@ -392,7 +455,7 @@ static enum err phrase_scorer_new(const struct weight *w, const struct scorer_re
     }
     for (uint32_t i = 0; i < q->phrase.n && !none; i++) {
         const struct sim *sim = w->need != NEED_NO_SCORES ? &pw->sim : NULL;
-        if (!open_slot(&slots[i], f, &q->phrase.v[i], sim, rq->arena, &none)) {
+        if (!open_slot(&slots[i], f, &q->phrase.v[i], sim, q->phrase.slop == 0, rq->arena, &none)) {
             return err_no_memory(rq->em);
         }
         p->order[i] = &slots[i];
@@ -404,6 +467,11 @@ static enum err phrase_scorer_new(const struct weight *w, const struct scorer_re
         return err_no_memory(rq->em);
     }
     sort_by_cost(p->order, q->phrase.n);
+    p->two_first = q->phrase.slop == 0 && q->phrase.n >= 2;
+    for (uint32_t i = 0; i < q->phrase.n; i++) {
+        p->two_first = p->two_first && slots[i].n == 1;
+    }
+    p->aligned = p->two_first ? 2 : q->phrase.n;
     if (!pair_up(p, rq->arena)) {
         return err_no_memory(rq->em);
     }

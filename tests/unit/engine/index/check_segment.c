@@ -101,13 +101,27 @@ static void check_impacts(const struct seg_field *f, const struct posting *p, si
     }
 }
 
+/* The current document's positions as a run; a reader that looks at a part of the documents and one that reads all of them come
+ * through the same blocks. */
+static void check_run(struct position_runs *r, const struct posting *v)
+{
+    const uint32_t *pos = NULL;
+    uint32_t base = 0;
+    ck_assert_uint_eq(position_runs_read(r, &pos, &base), v->freq);
+    for (uint32_t i = 0; i < v->freq; i++) {
+        ck_assert_uint_eq(pos[i] - base, v->hits[i].pos);
+    }
+}
+
 static void check_skipping(struct model *m, const struct seg_field *f, const struct term_info *t,
                            const struct posting *v, size_t n, struct rng *r)
 {
     struct postings p;
     struct positions ps;
+    struct position_runs runs;
     postings_open(&p, f, t, true);
     positions_init(&ps, &p, true);
+    position_runs_init(&runs, &p);
     size_t at = 0;
     doc_id target = (doc_id)rng_below(r, m->n + 1);
     while (p.doc != DOC_END) {
@@ -140,6 +154,9 @@ static void check_skipping(struct model *m, const struct seg_field *f, const str
                 ck_assert_uint_eq(ps.pos[i], v[at].hits[i].pos);
             }
         }
+        for (uint32_t k = (f->has & SEG_POSITIONS) ? (uint32_t)rng_below(r, 3) : 0; k > 0; k--) {
+            check_run(&runs, &v[at]);
+        }
         if (rng_below(r, 3) == 0) {
             at++;
             doc = postings_next(&p);
@@ -149,7 +166,8 @@ static void check_skipping(struct model *m, const struct seg_field *f, const str
         target = target < m->n + 5 ? target : m->n + 5;
     }
     ck_assert_uint_eq(postings_next(&p), DOC_END);
-    ck_assert(!p.corrupt && !ps.failed);
+    ck_assert(!p.corrupt && !ps.failed && !runs.failed);
+    position_runs_fini(&runs);
     positions_fini(&ps);
 }
 
@@ -168,14 +186,17 @@ static void check_term(struct model *m, const struct seg_field *f, const struct 
     ck_assert_uint_eq(t->total_freq, f->has & SEG_FREQS ? n_hits : n);
     struct postings p;
     struct positions ps;
+    struct position_runs runs;
     struct impact impacts[IMPACTS_MAX];
     postings_open(&p, f, t, true);
     positions_init(&ps, &p, true);
+    position_runs_init(&runs, &p);
     check_impacts(f, v, n, impacts, postings_all_impacts(&p, impacts));
     for (size_t i = 0; i < n; i++) {
         ck_assert_uint_eq(postings_next(&p), v[i].doc);
         ck_assert_uint_eq(postings_freq(&p), f->has & SEG_FREQS ? v[i].freq : 1);
         if (f->has & SEG_POSITIONS) {
+            check_run(&runs, &v[i]);
             ck_assert_uint_eq(positions_read(&ps), v[i].freq);
             for (uint32_t k = 0; k < v[i].freq; k++) {
                 ck_assert_uint_eq(ps.pos[k], v[i].hits[k].pos);
@@ -187,7 +208,8 @@ static void check_term(struct model *m, const struct seg_field *f, const struct 
         }
     }
     ck_assert_uint_eq(postings_next(&p), DOC_END);
-    ck_assert(!p.corrupt && !ps.failed);
+    ck_assert(!p.corrupt && !ps.failed && !runs.failed);
+    position_runs_fini(&runs);
     positions_fini(&ps);
     check_skipping(m, f, t, v, n, r);
     free(v);

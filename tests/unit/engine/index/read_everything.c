@@ -10,11 +10,13 @@ static uint64_t read_postings(const struct seg_field *f, const struct term_info 
 {
     struct postings p;
     struct positions ps;
+    struct position_runs runs;
     struct impact impacts[IMPACTS_MAX];
     uint64_t sum = 0, steps = 0;
     doc_id last = 0, count = segment_doc_count(f->segment);
     postings_open(&p, f, info, true);
     positions_init(&ps, &p, true);
+    position_runs_init(&runs, &p);
     sum += postings_all_impacts(&p, impacts);
     for (doc_id d = 0; d < count && (d = postings_shallow(&p, d)) != DOC_END; d++) {
         ck_assert_uint_lt(d, count);
@@ -31,12 +33,21 @@ static uint64_t read_postings(const struct seg_field *f, const struct term_info 
         for (uint32_t i = 0; i < n; i++) {
             sum += ps.pos[i];
         }
+        if ((f->has & SEG_POSITIONS) && p.doc % 3 != 1) {
+            const uint32_t *v;
+            uint32_t base;
+            n = position_runs_read(&runs, &v, &base);
+            for (uint32_t i = 0; i < (n > 0 ? n + POSITION_RUNS_SLACK : 0); i++) {
+                sum += v[i] - base;
+            }
+        }
     }
     postings_open(&p, f, info, false);
     for (doc_id d = postings_seek(&p, 3); d != DOC_END; d = postings_seek(&p, d + 7)) {
         ck_assert(d < count);
         sum += d;
     }
+    position_runs_fini(&runs);
     positions_fini(&ps);
     return sum;
 }
