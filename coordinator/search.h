@@ -25,6 +25,7 @@ struct search_opts {
     int64_t open_ms;   /* > 0: keep them for a point in time, of which the answer has the id */
     int64_t pre_filter_shard_size;
     bool request_cache_given;
+    bool here; /* nothing else waits for the calling thread: it may search, if that is little work */
 };
 
 /* Runs a search; `done` gets it on any thread: the answer is in *c until search_free(). Parse and index

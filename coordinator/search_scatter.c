@@ -11,6 +11,7 @@ void search_scatter(struct search_call *c)
         q[i].n_shards = n;
         q[i].fetch = n == 1;
         q[i].dfs = c->dfs;
+        q[i].here = n == 1 && c->o.here && rest_on_loop(c->r);
     }
     for (uint32_t i = 0; i < n; i++) {
         api->query(api->self, &q[i]);

@@ -203,12 +203,15 @@ struct search_run {
     struct shard *sh;
     struct view *view;
     struct shard_rq *rq;
+    const struct query *query; /* when it has been built; else NULL */
 };
 void shard_describe(struct search_shard *d, struct shard *sh, struct view *v,
                     const struct settings_part *settings);
 void search_submit(struct data_service *s, struct shard_rq *rq, struct shard *sh, struct view *v,
                    void (*task)(void *));
 void search_finish(struct shard *sh, struct view *v, struct shard_rq *rq);
+/* search_here.c: is the search so little work that handing it to another thread would cost as much? Then its query is in *q. */
+bool search_is_small(struct shard_query *rq, struct shard *sh, struct view *v, const struct query **q);
 
 /* write.c: completes writers whose operations the engine has made durable or searchable. Strand only. */
 void shard_serve_waiters(struct shard *sh);

@@ -305,7 +305,7 @@ static enum err parse_adapted(struct shard_query *rq)
     return e;
 }
 
-static void run_query(struct shard_query *rq, struct shard *sh, struct view *v)
+static void run_query(struct shard_query *rq, struct shard *sh, struct view *v, const struct query *q)
 {
     struct data_service *s = sh->service;
     struct settings_part *settings = index_settings(sh->index);
@@ -324,6 +324,7 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v)
     d.scroll = rq->scroll;
     struct search_stats given = dfs_as_stats(rq->dfs);
     d.stats = rq->dfs != NULL ? &given : NULL;
+    d.query = q;
     d.refuse_expensive = rq->refuse_expensive;
     d.cancelled = rq->cancelled;
     d.self = rq->cancel_self;
@@ -390,7 +391,7 @@ static void query_task(void *arg)
         return;
     }
     sh->counters.query_current++;
-    run_query(rq, sh, v);
+    run_query(rq, sh, v, r->query);
     sh->counters.query_current--;
     search_finish(sh, v, &rq->rq);
 }
@@ -404,7 +405,7 @@ void search_submit(struct data_service *s, struct shard_rq *rq, struct shard *sh
         search_finish(sh, v, rq);
         return;
     }
-    *r = (struct search_run){sh, v, rq};
+    *r = (struct search_run){sh, v, rq, NULL};
     if (!executor_submit(s->o.search_pool, task, r)) {
         err_set(&rq->error, ERR_REJECTED, "rejected execution of search on shard [%.*s][%u]: queue is full",
                 STR_ARG(sh->index->name), sh->number);
@@ -439,8 +440,21 @@ static bool refreshes_first(struct shard_query *rq, struct shard *sh, struct vie
     if (r == NULL) {
         return false;
     }
-    *r = (struct search_run){sh, v, &rq->rq};
+    *r = (struct search_run){sh, v, &rq->rq, NULL};
     return shard_post(sh, refresh_first, r);
+}
+
+/* On the caller's thread, as one of the search pool's. false: it is for the pool. */
+static bool runs_here(struct data_service *s, struct shard_query *rq, struct shard *sh, struct view *v)
+{
+    const struct query *q;
+    struct search_run *r =
+        rq->here && search_is_small(rq, sh, v, &q) ? ARENA_NEW(&rq->rq.arena, struct search_run) : NULL;
+    if (r == NULL) {
+        return false;
+    }
+    *r = (struct search_run){sh, v, &rq->rq, q};
+    return executor_run_here(s->o.search_pool, query_task, r);
 }
 
 void data_query(void *self, struct shard_query *rq)
@@ -451,7 +465,7 @@ void data_query(void *self, struct shard_query *rq)
         rq->rq.done(&rq->rq);
         return;
     }
-    if (!refreshes_first(rq, sh, v)) {
+    if (!refreshes_first(rq, sh, v) && !runs_here(self, rq, sh, v)) {
         search_submit(self, &rq->rq, sh, v, query_task);
     }
 }
@@ -561,7 +575,13 @@ void data_get(void *self, struct shard_get *rq)
 {
     struct shard *sh = shard_acquire(self, &rq->rq);
     struct get_run *r = sh != NULL ? ARENA_NEW(&rq->rq.arena, struct get_run) : NULL;
-    if (r == NULL || !(*r = (struct get_run){sh, rq}, shard_post(sh, get_task, r))) {
+    bool ok = r != NULL;
+    if (ok) {
+        *r = (struct get_run){sh, rq};
+        bool here = rq->here && !rq->refresh && executor_run_here(strand_executor(sh->strand), get_task, r);
+        ok = here || shard_post(sh, get_task, r);
+    }
+    if (!ok) {
         if (sh != NULL) {
             err_set(&rq->rq.error, ERR_REJECTED, "rejected execution of get on shard [%.*s][%u]",
                     STR_ARG(sh->index->name), sh->number);

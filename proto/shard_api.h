@@ -84,6 +84,7 @@ struct shard_get {
     struct shard_rq rq;
     struct str id;
     bool realtime, refresh;
+    bool here; /* it may be answered before the call returns */
     bool want_source;
     const struct str *stored_fields; /* names; 0 of them: none */
     uint32_t n_stored_fields;
@@ -138,6 +139,7 @@ struct shard_query {
     bool dfs_only;               /* gather `dfs_out` and nothing else */
     const struct dfs_stats *dfs; /* score by these; NULL: by the shard's own */
     bool refuse_expensive;       /* search.allow_expensive_queries is false */
+    bool here; /* it may run, and be answered, before the call returns, where that is little work */
     bool (*cancelled)(void *self);
     void *cancel_self;
     /* the answer */

@@ -17,6 +17,10 @@ struct executor {
      * the primary took). false only when shutting down or out of memory. NULL: the executor has no such way.
      */
     bool (*submit_force)(void *self, void (*run)(void *arg), void *arg);
+    /* Runs a short task at once, on the caller's thread, as one of the executor's own; for work that costs less than waking
+     * another thread does. false: it would overtake others that wait, and has not run. NULL: the executor has no such way (the
+     * simulator's have not). */
+    bool (*run_here)(void *self, void (*run)(void *arg), void *arg);
 };
 
 static inline bool executor_submit(const struct executor *x, void (*run)(void *arg), void *arg)
@@ -27,6 +31,11 @@ static inline bool executor_submit(const struct executor *x, void (*run)(void *a
 static inline bool executor_submit_force(const struct executor *x, void (*run)(void *arg), void *arg)
 {
     return (x->submit_force != NULL ? x->submit_force : x->submit)(x->self, run, arg);
+}
+
+static inline bool executor_run_here(const struct executor *x, void (*run)(void *arg), void *arg)
+{
+    return x->run_here != NULL && x->run_here(x->self, run, arg);
 }
 
 #endif

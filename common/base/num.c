@@ -98,12 +98,56 @@ void num_put_double(struct buf *b, double v)
     put_scientific(b, text);
 }
 
-void num_put_float(struct buf *b, float v)
+/* Floats that print without an exponent, in double arithmetic: a float times a power of ten below 10^12 is rounded once, which
+ * can only matter where it lies all but in the middle between two whole numbers. false: such a case, or another range. */
+static bool put_plain_float(struct buf *b, float v)
 {
-    if (put_special(b, (double)v)) {
-        return;
+    static const double pow10[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11};
+    if (!(v >= 1e-3F && v < 1e7F)) {
+        return false;
     }
-    v = fabsf(v);
+    double d = (double)v;
+    int exp10 = -3;
+    while (exp10 < 6 && d >= (exp10 < -1 ? 1 / pow10[-exp10 - 1] : pow10[exp10 + 1])) {
+        exp10++;
+    }
+    for (int precision = 5; precision <= 8; precision++) {
+        int shift = precision - exp10;
+        double scaled = shift >= 0 ? d * pow10[shift] : d / pow10[-shift], whole = floor(scaled);
+        double rest = scaled - whole - 0.5;
+        whole += rest > 0 ? 1 : 0;
+        if (fabs(rest) < 1e-5 || whole < pow10[precision] || whole >= pow10[precision + 1]) {
+            return false;
+        }
+        double back = shift >= 0 ? whole / pow10[shift] : whole * pow10[-shift];
+        uint64_t bits;
+        memcpy(&bits, &back, sizeof(bits));
+        if ((bits & 0x1FFFFFFF)
+            == 0x10000000) { /* in the middle of two floats: which one, the decimal tells */
+            return false;
+        }
+        if (precision < 8 && (float)back != v) {
+            continue;
+        }
+        char digits[16];
+        int n = precision + 1;
+        uint64_t left = (uint64_t)whole;
+        for (int i = n - 1; i >= 0; i--) {
+            digits[i] = (char)('0' + left % 10);
+            left /= 10;
+        }
+        while (n > 1 && digits[n - 1] == '0') {
+            n--;
+        }
+        layout(b, digits, n, exp10);
+        return true;
+    }
+    return false;
+}
+
+/* As many digits as it takes, six at least (of which zeros at the end are dropped). */
+static void put_any_float(struct buf *b, float v)
+{
     char text[40];
     for (int precision = 5; precision <= 8; precision++) {
         snprintf(text, sizeof(text), "%.*e", precision, (double)v);
@@ -112,6 +156,17 @@ void num_put_float(struct buf *b, float v)
         }
     }
     put_scientific(b, text);
+}
+
+void num_put_float(struct buf *b, float v)
+{
+    if (put_special(b, (double)v)) {
+        return;
+    }
+    v = fabsf(v);
+    if (!put_plain_float(b, v)) {
+        put_any_float(b, v);
+    }
 }
 
 /* A NUL-terminated copy for strtod; false when it cannot be a number anyway. */

@@ -16,11 +16,25 @@ struct pool {
     struct task_ring queue;
     unsigned threads, idle; /* idle: all that run no task, also those just started */
     unsigned waiting;       /* of the idle: those asleep */
+    unsigned here;          /* tasks that run on their callers' threads */
     unsigned largest;
     uint64_t rejected, completed;
     bool stopping;
     pthread_t *thread; /* threads_max of them */
 };
+
+static bool is_quiet(const struct pool *p)
+{
+    return p->queue.n == 0 && p->idle == p->threads && p->here == 0;
+}
+
+/* Locked. */
+static void say_if_quiet(struct pool *p)
+{
+    if (is_quiet(p)) {
+        pthread_cond_broadcast(&p->quiet);
+    }
+}
 
 static void *worker(void *arg)
 {
@@ -42,9 +56,7 @@ static void *worker(void *arg)
         pthread_mutex_lock(&p->mutex);
         p->idle++;
         p->completed++;
-        if (p->queue.n == 0 && p->idle == p->threads) {
-            pthread_cond_broadcast(&p->quiet);
-        }
+        say_if_quiet(p);
     }
     pthread_mutex_unlock(&p->mutex);
     return NULL;
@@ -93,6 +105,25 @@ static bool pool_submit_force(void *self, void (*run)(void *arg), void *arg)
     return submit(self, (struct task){run, arg}, true);
 }
 
+static bool pool_run_here(void *self, void (*run)(void *arg), void *arg)
+{
+    struct pool *p = self;
+    pthread_mutex_lock(&p->mutex);
+    bool ok = !p->stopping && p->queue.n == 0;
+    p->here += ok ? 1 : 0;
+    pthread_mutex_unlock(&p->mutex);
+    if (!ok) {
+        return false;
+    }
+    run(arg);
+    pthread_mutex_lock(&p->mutex);
+    p->here--;
+    p->completed++;
+    say_if_quiet(p);
+    pthread_mutex_unlock(&p->mutex);
+    return true;
+}
+
 enum err pool_new(struct pool **out, const struct pool_opts *opts, struct errmsg *em)
 {
     assert(opts->threads_max > 0);
@@ -104,7 +135,8 @@ enum err pool_new(struct pool **out, const struct pool_opts *opts, struct errmsg
         free(thread);
         return err_no_memory(em);
     }
-    p->executor = (struct executor){.self = p, .submit = pool_submit, .submit_force = pool_submit_force};
+    p->executor = (struct executor){
+        .self = p, .submit = pool_submit, .submit_force = pool_submit_force, .run_here = pool_run_here};
     snprintf(p->name, sizeof(p->name), "%s", opts->name);
     p->threads_max = opts->threads_max;
     p->queue_max = opts->queue_max;
@@ -129,6 +161,11 @@ void pool_free(struct pool *p)
     for (unsigned i = 0; i < threads; i++) {
         pthread_join(p->thread[i], NULL);
     }
+    pthread_mutex_lock(&p->mutex);
+    while (p->here > 0) {
+        pthread_cond_wait(&p->quiet, &p->mutex);
+    }
+    pthread_mutex_unlock(&p->mutex);
     pthread_cond_destroy(&p->work);
     pthread_cond_destroy(&p->quiet);
     pthread_mutex_destroy(&p->mutex);
@@ -147,7 +184,7 @@ void pool_stats(struct pool *p, struct pool_stats *out)
     pthread_mutex_lock(&p->mutex);
     *out = (struct pool_stats){
         .threads = p->threads,
-        .active = p->threads - p->idle,
+        .active = p->threads - p->idle + p->here,
         .largest = p->largest,
         .queue = p->queue.n,
         .rejected = p->rejected,
@@ -174,7 +211,7 @@ size_t pool_queue_max(const struct pool *p)
 void pool_drain(struct pool *p)
 {
     pthread_mutex_lock(&p->mutex);
-    while (p->queue.n > 0 || p->idle < p->threads) {
+    while (!is_quiet(p)) {
         pthread_cond_wait(&p->quiet, &p->mutex);
     }
     pthread_mutex_unlock(&p->mutex);

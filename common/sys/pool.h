@@ -1,7 +1,7 @@
 /* pool.h - a named pool of worker threads with a bounded queue.
  *
  * Threads start when there is work for them, up to the limit, and stay. Tasks start in the order of
- * submission. Any thread may submit, tasks too. */
+ * submission. Any thread may submit, tasks too. run_here() runs a task as long as none waits; it counts as the pool's. */
 #ifndef SYS_POOL_H
 #define SYS_POOL_H
 

@@ -100,6 +100,32 @@ static bool strand_submit_force(void *self, void (*run)(void *arg), void *arg)
     return submit(self, (struct task){run, arg}, true);
 }
 
+/* As drain() would, for a strand that nothing is with; what has come meanwhile then goes to the executor. */
+static bool strand_run_here(void *self, void (*run)(void *arg), void *arg)
+{
+    struct strand *s = self;
+    pthread_mutex_lock(&s->mutex);
+    bool ok = !s->closed && !s->scheduled;
+    s->scheduled = s->scheduled || ok;
+    pthread_mutex_unlock(&s->mutex);
+    if (!ok) {
+        return false;
+    }
+    atomic_store_explicit(&s->inside, (uintptr_t)pthread_self(), memory_order_relaxed);
+    run(arg);
+    pthread_mutex_lock(&s->mutex);
+    s->completed++;
+    atomic_store_explicit(&s->inside, 0, memory_order_relaxed);
+    bool more = s->queue.n > 0 || s->closed;
+    bool taken = more && executor_submit_force(s->over, drain, s);
+    s->scheduled = more;
+    pthread_mutex_unlock(&s->mutex);
+    if (more && !taken) {
+        drain(s);
+    }
+    return true;
+}
+
 enum err strand_new(struct strand **out, const struct strand_opts *opts, struct errmsg *em)
 {
     *out = NULL;
@@ -107,7 +133,8 @@ enum err strand_new(struct strand **out, const struct strand_opts *opts, struct 
     if (s == NULL) {
         return err_no_memory(em);
     }
-    s->executor = (struct executor){.self = s, .submit = strand_submit, .submit_force = strand_submit_force};
+    s->executor = (struct executor){
+        .self = s, .submit = strand_submit, .submit_force = strand_submit_force, .run_here = strand_run_here};
     s->over = opts->over;
     s->queue_max = opts->queue_max;
     s->batch_max = opts->batch_max > 0 ? opts->batch_max : BATCH_DEFAULT;

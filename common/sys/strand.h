@@ -1,7 +1,7 @@
 /* strand.h - a queue whose tasks run one at a time and in order, on whatever thread the executor below has.
  *
  * No thread is held while nothing waits. What one task wrote the next one sees. Any thread may submit, tasks
- * too. */
+ * too. run_here() runs a task when the strand is idle; what is submitted meanwhile waits for it. */
 #ifndef SYS_STRAND_H
 #define SYS_STRAND_H
 

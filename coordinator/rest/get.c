@@ -289,6 +289,7 @@ static void get_any(struct rest *r, struct str type, bool source_only)
     /* Stored fields stand for the source, unless it is asked for as well. */
     g->rq.want_source =
         source_only || (g->filter.enabled && (!g->fields_given || filter != NULL || g->source_field));
+    g->rq.here = rest_on_loop(r);
     r->co->o.shards->get(r->co->o.shards->self, &g->rq);
 }
 

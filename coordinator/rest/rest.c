@@ -111,6 +111,11 @@ static void accept_common(struct rest *r)
     }
 }
 
+bool rest_on_loop(const struct rest *r)
+{
+    return r->http != NULL && r->http->loop != NULL && loop_inside(r->http->loop);
+}
+
 bool rest_ready(struct rest *r)
 {
     struct buf names;

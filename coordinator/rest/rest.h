@@ -97,6 +97,8 @@ enum err rest_body_required(struct rest *r, const struct json **out);
 enum err rest_check_preference(struct rest *r, struct str preference);
 /* true: go on. false: the request was refused for parameters that nobody used, and answered. */
 bool rest_ready(struct rest *r);
+/* Is this the thread of the loop that the request came by? */
+bool rest_on_loop(const struct rest *r);
 
 /* ---- answering: each ends the request ---- */
 

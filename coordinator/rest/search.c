@@ -396,6 +396,7 @@ static void search(struct rest *r)
         return;
     }
     c->done = searched;
+    c->o.here = true;
     search_run(c);
 }
 
@@ -581,6 +582,7 @@ static void count(struct rest *r)
         return;
     }
     c->done = counted;
+    c->o.here = true;
     search_run(c);
 }
 

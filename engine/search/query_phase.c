@@ -303,7 +303,8 @@ static enum err prepare(struct run *r)
     const struct search_source *s = r->source;
     enum err e = search_context_init(&r->cx, r->shard, s, r->arena, r->em);
     e = e == ERR_OK ? check_first_key(r) : e;
-    if (e == ERR_OK) {
+    r->query = r->shard->query;
+    if (e == ERR_OK && r->query == NULL) {
         e = whole_query(&r->query, &r->cx, QUERY_RUN, r->em);
     }
     const struct query *post_filter = NULL;

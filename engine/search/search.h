@@ -12,6 +12,7 @@
 #include "engine/query/scorer.h"
 #include "engine/search/source.h"
 
+struct query;
 struct script_cache;
 struct top_doc;
 
@@ -30,6 +31,7 @@ struct search_shard {
     float index_boost; /* of indices_boost; 1 */
     int64_t now_ms;
     const struct search_stats *stats; /* dfs; NULL: the shard's own */
+    const struct query *query;        /* whole_query()'s, when it has been built already; else NULL */
     bool scroll;
     const struct top_doc *after_doc; /* scroll: only documents behind this one; NULL: from the start */
     uint32_t index_shards,

@@ -220,6 +220,141 @@ START_TEST(strand_is_bounded_and_says_when_nothing_runs)
 }
 END_TEST
 
+struct here {
+    pthread_t thread;
+    unsigned ran;
+};
+
+static void run_on_caller(void *arg)
+{
+    struct here *h = arg;
+    h->ran += pthread_equal(h->thread, pthread_self()) ? 1 : 100;
+}
+
+START_TEST(pool_runs_here_while_nothing_waits)
+{
+    struct gate g;
+    gate_init(&g);
+    struct pool *p = new_pool(1, 10);
+    struct here h = {.thread = pthread_self()};
+    ck_assert(executor_run_here(pool_executor(p), run_on_caller, &h));
+    ck_assert_uint_eq(h.ran, 1);
+    ck_assert(executor_submit(pool_executor(p), through_gate, &g));
+    while (atomic_load(&g.entered) < 1) {
+        usleep(100);
+    }
+    ck_assert(
+        executor_run_here(pool_executor(p), run_on_caller, &h)); /* its thread is busy, but nothing waits */
+    ck_assert(executor_submit(pool_executor(p), through_gate, &g));
+    ck_assert(!executor_run_here(pool_executor(p), run_on_caller, &h));
+    ck_assert_uint_eq(h.ran, 2);
+    gate_open(&g);
+    pool_drain(p);
+    struct pool_stats st;
+    pool_stats(p, &st);
+    ck_assert(st.completed == 4 && st.active == 0 && st.rejected == 0);
+    pool_free(p);
+}
+END_TEST
+
+struct meanwhile {
+    struct strand *strand;
+    int after;
+};
+
+static void after(void *arg)
+{
+    struct meanwhile *m = arg;
+    ck_assert(strand_inside(m->strand));
+    m->after++;
+}
+
+static void submit_more(void *arg)
+{
+    struct meanwhile *m = arg;
+    struct strand_stats st;
+    ck_assert(strand_inside(m->strand));
+    ck_assert(!executor_run_here(strand_executor(m->strand), after, m));
+    ck_assert(executor_submit(strand_executor(m->strand), after, m));
+    strand_stats(m->strand, &st);
+    ck_assert(st.active && st.queue == 1);
+    ck_assert_int_eq(m->after, 0);
+}
+
+START_TEST(strand_runs_here_when_idle)
+{
+    struct pool *p = new_pool(2, 10);
+    struct meanwhile m = {0};
+    struct strand_opts so = {.over = pool_executor(p), .queue_max = 2};
+    ck_assert_int_eq(strand_new(&m.strand, &so, NULL), ERR_OK);
+    ck_assert(executor_run_here(strand_executor(m.strand), submit_more, &m));
+    ck_assert(!strand_inside(m.strand));
+    pool_drain(p);
+    ck_assert_int_eq(m.after, 1);
+    struct strand_stats st;
+    strand_stats(m.strand, &st);
+    ck_assert(!st.active && st.queue == 0 && st.completed == 2);
+    ck_assert(strand_close(m.strand, NULL, NULL));
+    pool_free(p);
+}
+END_TEST
+
+static void close_itself(void *arg)
+{
+    struct order *o = arg;
+    ck_assert(strand_close(o->strand, mark_done, o));
+}
+
+/* Closed from a task that runs here: its done() still comes last, and the strand goes. */
+START_TEST(strand_closes_behind_what_runs_here)
+{
+    struct pool *p = new_pool(1, 10);
+    struct order o = {0};
+    struct strand_opts so = {.over = pool_executor(p), .queue_max = 2};
+    ck_assert_int_eq(strand_new(&o.strand, &so, NULL), ERR_OK);
+    ck_assert(executor_run_here(strand_executor(o.strand), close_itself, &o));
+    pool_free(p);
+    ck_assert(atomic_load(&o.done));
+}
+END_TEST
+
+/* Both ways at once, from several threads: one at a time all the same. */
+static void *produce_here(void *arg)
+{
+    struct producer *p = arg;
+    for (unsigned n = 0; n < EACH; n++) {
+        struct item *it = malloc(sizeof(*it));
+        *it = (struct item){p->order, p->id, n};
+        while (!executor_run_here(strand_executor(p->order->strand), in_order, it)
+               && !executor_submit(strand_executor(p->order->strand), in_order, it)) {
+            usleep(50);
+        }
+    }
+    return NULL;
+}
+
+START_TEST(strand_keeps_order_when_some_run_here)
+{
+    struct pool *p = new_pool(2, 2);
+    struct order o = {0};
+    struct strand_opts so = {.over = pool_executor(p), .queue_max = 1000, .batch_max = 7};
+    ck_assert_int_eq(strand_new(&o.strand, &so, NULL), ERR_OK);
+    pthread_t t[PRODUCERS];
+    struct producer ids[PRODUCERS];
+    for (unsigned i = 0; i < PRODUCERS; i++) {
+        ids[i] = (struct producer){&o, i};
+        pthread_create(&t[i], NULL, i % 2 == 0 ? produce_here : produce, &ids[i]);
+    }
+    for (unsigned i = 0; i < PRODUCERS; i++) {
+        pthread_join(t[i], NULL);
+    }
+    ck_assert(strand_close(o.strand, mark_done, &o));
+    pool_free(p);
+    ck_assert(atomic_load(&o.done) && !o.bad);
+    ck_assert_uint_eq(o.ran, PRODUCERS * EACH);
+}
+END_TEST
+
 struct world {
     struct clock_sim clock;
     struct sim_exec *x;
@@ -387,6 +522,10 @@ int main(void)
     tcase_add_test(t, pool_free_runs_what_waits);
     tcase_add_test(t, strand_keeps_order_under_threads);
     tcase_add_test(t, strand_is_bounded_and_says_when_nothing_runs);
+    tcase_add_test(t, pool_runs_here_while_nothing_waits);
+    tcase_add_test(t, strand_runs_here_when_idle);
+    tcase_add_test(t, strand_closes_behind_what_runs_here);
+    tcase_add_test(t, strand_keeps_order_when_some_run_here);
     tcase_add_test(t, sim_replays_and_keeps_loops_in_order);
     tcase_add_test(t, sim_timers_move_the_clock);
     tcase_add_test(t, sim_pauses_kills_and_refuses);

@@ -4,7 +4,7 @@
 #include "common/sys/clock_sim.h"
 #include "common/sys/fs_mem.h"
 #include "engine/index/engine.h"
-#include "engine/search/search.h"
+#include "engine/search/search_cost.h"
 
 #include "common/base/rand.h"
 
@@ -193,18 +193,23 @@ static void random_query(struct rng *r, char *to, size_t size, unsigned depth)
     }
 }
 
-static void search(const struct shard_rig *rig, struct view *v, const char *body, struct arena *a,
-                   struct query_result *out)
+static struct search_shard shard_of(const struct shard_rig *rig, struct view *v)
 {
-    struct search_source source = {0};
-    struct errmsg em = {0};
-    struct search_shard shard = {.index_name = STR("i"),
+    return (struct search_shard){.index_name = STR("i"),
                                  .index_uuid = STR("u"),
                                  .node_id = STR("n"),
                                  .view = v,
                                  .index_settings = &rig->settings,
                                  .index_boost = 1,
                                  .n_shards = 1};
+}
+
+static void search(const struct shard_rig *rig, struct view *v, const char *body, struct arena *a,
+                   struct query_result *out)
+{
+    struct search_source source = {0};
+    struct errmsg em = {0};
+    struct search_shard shard = shard_of(rig, v);
     enum err e = search_source_parse(&source, json_of(body, a), str_of(body), a, &em);
     ck_assert_msg(e == ERR_OK, "%s: %s", body, em.frame[0].reason);
     e = search_query_phase(out, &shard, &source, a, &em);
@@ -258,12 +263,87 @@ START_TEST(skipping_changes_nothing)
 }
 END_TEST
 
+/* What a search is told to cost before it runs; and the query that was built for that gives the same answer. */
+static uint64_t cost_of(const struct shard_rig *rig, struct view *v, const char *body)
+{
+    struct arena a;
+    struct search_source source = {0};
+    struct errmsg em = {0};
+    struct search_shard shard = shard_of(rig, v);
+    struct search_context cx;
+    const struct query *q;
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    search_source_init(&source);
+    ck_assert_int_eq(search_source_parse(&source, json_of(body, &a), str_of(body), &a, &em), ERR_OK);
+    ck_assert_int_eq(search_context_init(&cx, &shard, &source, &a, &em), ERR_OK);
+    uint64_t cost = search_cost(&cx, &q);
+    if (cost != SEARCH_COST_UNKNOWN) {
+        struct query_result built, plain;
+        shard.query = q;
+        ck_assert_int_eq(search_query_phase(&built, &shard, &source, &a, &em), ERR_OK);
+        shard.query = NULL;
+        ck_assert_int_eq(search_query_phase(&plain, &shard, &source, &a, &em), ERR_OK);
+        ck_assert(built.total == plain.total && built.n == plain.n);
+        for (uint32_t i = 0; i < plain.n; i++) {
+            ck_assert(built.docs[i].doc == plain.docs[i].doc && built.docs[i].score == plain.docs[i].score);
+        }
+    }
+    arena_fini(&a);
+    return cost;
+}
+
+START_TEST(costs_follow_frequencies)
+{
+    struct shard_rig rig;
+    rig_open(&rig, 9, DOCS, false);
+    struct view *v = engine_acquire(rig.engine);
+    uint64_t least = SEARCH_COST_UNKNOWN, sum = 0;
+    for (unsigned w = 0; w < 3; w++) {
+        struct arena a;
+        struct query_result res;
+        char body[200];
+        arena_init(&a, NULL, ARENA_UNLIMITED);
+        snprintf(body, sizeof(body),
+                 "{\"size\":0,\"track_total_hits\":true,\"query\":{\"match\":{\"body\":\"w%u\"}}}", w * 9);
+        search(&rig, v, body, &a, &res);
+        ck_assert_uint_eq(cost_of(&rig, v, body), (uint64_t)res.total / 8);
+        least = MIN_OF(least, (uint64_t)res.total);
+        sum += (uint64_t)res.total;
+        arena_fini(&a);
+    }
+    ck_assert_uint_eq(cost_of(&rig, v, "{\"size\":0,\"query\":{\"match\":{\"body\":\"w0 w9 w18\"}}}"),
+                      sum / 8);
+    ck_assert_uint_eq(
+        cost_of(
+            &rig, v,
+            "{\"size\":0,\"query\":{\"match\":{\"body\":{\"query\":\"w0 w9 w18\",\"operator\":\"and\"}}}}"),
+        3 * least);
+    ck_assert_uint_gt(
+        cost_of(&rig, v, "{\"query\":{\"term\":{\"tag\":\"nowhere\"}}}"),
+        cost_of(&rig, v, "{\"stored_fields\":\"_none_\",\"query\":{\"term\":{\"tag\":\"nowhere\"}}}"));
+    static const char *const expensive[] = {
+        "{\"query\":{\"prefix\":{\"body\":\"w1\"}}}",
+        "{\"query\":{\"bool\":{\"must\":[{\"term\":{\"tag\":\"none\"}},{\"wildcard\":{\"body\":\"*1\"}}]}}}",
+        "{\"query\":{\"term\":{\"tag\":\"t1\"}},\"sort\":[\"n\"]}",
+        "{\"query\":{\"term\":{\"tag\":\"t1\"}},\"aggs\":{\"a\":{\"max\":{\"field\":\"n\"}}}}",
+        "{\"query\":{\"term\":{\"tag\":\"t1\"}},\"highlight\":{\"fields\":{\"body\":{}}}}",
+        "{\"query\":{\"range\":{\"n\":{\"gte\":\"no number\"}}}}",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(expensive); i++) {
+        ck_assert_msg(cost_of(&rig, v, expensive[i]) == SEARCH_COST_UNKNOWN, "%s", expensive[i]);
+    }
+    view_unref(v);
+    rig_close(&rig);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("skipping");
     TCase *c = tcase_create("all");
     tcase_set_timeout(c, 600);
     tcase_add_loop_test(c, skipping_changes_nothing, 0, 4);
+    tcase_add_test(c, costs_follow_frequencies);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
