@@ -1,5 +1,7 @@
 #include "coordinator/rest/broadcast.h"
 
+#include "common/cluster/health.h"
+
 static void finish(struct broadcast *bc)
 {
     for (uint32_t i = 0; i < bc->n; i++) {
@@ -56,46 +58,99 @@ void broadcast_write_shards(const struct broadcast *bc, struct jsonw *w)
     jw_obj_end(w);
 }
 
-bool broadcast_start(struct rest *r, const struct index_target *targets, uint32_t n_targets,
-                     const struct shard_act *model, void (*done)(struct broadcast *bc), void *user)
+/* Calls each(bc, ...) for the copies that can be asked; bc->copies counts those that there should be. */
+static void walk(struct broadcast *bc, void (*each)(struct broadcast *bc, const struct index_meta *m,
+                                                    uint32_t shard, const struct shard_copy *c))
 {
-    struct broadcast *bc = ARENA_NEW(r->arena, struct broadcast);
-    uint32_t shards = 0, copies = 0;
-    for (uint32_t i = 0; i < n_targets; i++) {
-        const struct index_meta *m = targets[i].meta;
-        shards += m->closed ? 0 : m->n_shards;
-        copies += m->closed ? 0 : m->n_shards * (1 + m->n_replicas);
-    }
-    struct shard_act *acts = ARENA_ARRAY(r->arena, struct shard_act, shards);
-    if (bc == NULL || acts == NULL) {
-        return false;
-    }
-    *bc = (struct broadcast){.r = r,
-                             .targets = targets,
-                             .n_targets = n_targets,
-                             .acts = acts,
-                             .copies = copies,
-                             .done = done,
-                             .user = user};
-    for (uint32_t i = 0; i < n_targets; i++) {
-        const struct index_meta *m = targets[i].meta;
-        for (uint32_t s = 0; !m->closed && s < m->n_shards; s++) {
-            struct shard_act *a = &acts[bc->n++];
-            *a = *model;
-            shard_rq_init(&a->rq, acted, bc);
-            a->rq.shard = (struct shard_ref){m->name, m->uuid, s};
+    const struct cluster_state *s = bc->r->state;
+    bc->copies = 0;
+    for (uint32_t i = 0; i < bc->n_targets; i++) {
+        const struct index_meta *m = bc->targets[i].meta;
+        for (uint32_t shard = 0; !m->closed && shard < m->n_shards; shard++) {
+            uint32_t n = health_copies(s, m, shard);
+            bc->copies += n;
+            for (uint32_t k = 0; k < n; k++) {
+                struct shard_copy c = health_copy(s, m, shard, k, bc->text);
+                if (copy_active(&c) && (bc->node.p == NULL || str_eq(bc->node, c.node))) {
+                    each(bc, m, shard, &c);
+                }
+            }
         }
     }
-    bc->pending = shards;
-    if (shards == 0) {
+}
+
+static void count(struct broadcast *bc, const struct index_meta *m, uint32_t shard,
+                  const struct shard_copy *c)
+{
+    (void)m;
+    (void)shard;
+    (void)c;
+    bc->n++;
+}
+
+static void add(struct broadcast *bc, const struct index_meta *m, uint32_t shard, const struct shard_copy *c)
+{
+    struct shard_act *a = &bc->acts[bc->n];
+    bc->asked[bc->n++] = *c;
+    *a = bc->model;
+    shard_rq_init(&a->rq, acted, bc);
+    a->rq.shard = (struct shard_ref){m->name, m->uuid, shard};
+    a->rq.node = c->node;
+}
+
+static bool start(struct broadcast *bc)
+{
+    struct rest *r = bc->r;
+    walk(bc, count);
+    uint32_t n = bc->n;
+    bc->acts = ARENA_ARRAY(r->arena, struct shard_act, n);
+    bc->asked = ARENA_ARRAY(r->arena, struct shard_copy, n);
+    if (bc->acts == NULL || bc->asked == NULL) {
+        return false;
+    }
+    bc->n = 0;
+    walk(bc, add);
+    bc->pending = n;
+    if (n == 0) {
         finish(bc);
         return true;
     }
     const struct shard_api *api = r->co->o.shards; /* r and bc may be gone after the last call */
-    for (uint32_t i = 0; i < shards; i++) {
+    struct shard_act *acts = bc->acts;
+    for (uint32_t i = 0; i < n; i++) {
         api->act(api->self, &acts[i]);
     }
     return true;
+}
+
+bool broadcast_start(struct rest *r, const struct index_target *targets, uint32_t n_targets,
+                     const struct shard_act *model, void (*done)(struct broadcast *bc), void *user)
+{
+    struct broadcast *bc = ARENA_NEW(r->arena, struct broadcast);
+    if (bc == NULL) {
+        return false;
+    }
+    *bc = (struct broadcast){
+        .r = r, .targets = targets, .n_targets = n_targets, .model = *model, .done = done, .user = user};
+    return start(bc);
+}
+
+bool broadcast_start_on(struct rest *r, struct str node, const struct index_target *targets,
+                        uint32_t n_targets, const struct shard_act *model, void (*done)(struct broadcast *bc),
+                        void *user)
+{
+    struct broadcast *bc = ARENA_NEW(r->arena, struct broadcast);
+    if (bc == NULL) {
+        return false;
+    }
+    *bc = (struct broadcast){.r = r,
+                             .node = node,
+                             .targets = targets,
+                             .n_targets = n_targets,
+                             .model = *model,
+                             .done = done,
+                             .user = user};
+    return start(bc);
 }
 
 void broadcast_run(struct rest *r, const struct index_target *targets, uint32_t n_targets,

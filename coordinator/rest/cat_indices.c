@@ -186,12 +186,14 @@ struct indices_rq {
     enum health health;
 };
 
-static bool sum_of(const struct broadcast *bc, struct str index, struct shard_stats *sum)
+/* All copies of an index, or its primaries. */
+static bool sum_of(const struct broadcast *bc, struct str index, bool primaries, struct shard_stats *sum)
 {
     bool any = false;
     *sum = (struct shard_stats){0};
     for (uint32_t i = 0; i < bc->n; i++) {
-        if (bc->acts[i].stats != NULL && str_eq(bc->acts[i].rq.shard.index, index)) {
+        if (bc->acts[i].stats != NULL && str_eq(bc->acts[i].rq.shard.index, index)
+            && (!primaries || bc->asked[i].primary)) {
             stats_add(sum, bc->acts[i].stats);
             any = true;
         }
@@ -199,8 +201,9 @@ static bool sum_of(const struct broadcast *bc, struct str index, struct shard_st
     return any;
 }
 
+/* all == NULL: nobody has answered. */
 static void index_row(struct table *t, const struct index_meta *m, enum health health,
-                      const struct shard_stats *s)
+                      const struct shard_stats *all, const struct shard_stats *primaries)
 {
     table_row(t);
     table_z(t, health_name(health));
@@ -209,23 +212,26 @@ static void index_row(struct table *t, const struct index_meta *m, enum health h
     table_str(t, m->uuid);
     table_number(t, m->n_shards);
     table_number(t, m->n_replicas);
-    if (s != NULL) {
-        table_number(t, (int64_t)s->docs);
-        table_number(t, (int64_t)s->docs_deleted);
+    if (all != NULL) {
+        table_number(t, (int64_t)primaries->docs);
+        table_number(t, (int64_t)primaries->docs_deleted);
     } else {
         table_null(t);
         table_null(t);
     }
     table_number(t, m->created_ms);
     table_str(t, text_of_ms(t->r, m->created_ms));
-    for (unsigned i = 0; s != NULL && i < 2; i++) {
-        table_bytes(t, s->store_bytes);
+    if (all == NULL) {
+        return;
     }
-    for (size_t i = 12; s != NULL && i < ARRAY_LEN(indices_columns); i++) {
-        if (strcmp(indices_columns[i].name, "search.throttled") == 0) {
+    table_bytes(t, all->store_bytes);
+    table_bytes(t, primaries->store_bytes);
+    for (size_t i = 12; i < ARRAY_LEN(indices_columns); i++) {
+        const char *name = indices_columns[i].name;
+        if (strcmp(name, "search.throttled") == 0) {
             table_z(t, "false");
         } else {
-            cat_put_counter(t, indices_columns[i].name, s);
+            cat_put_counter(t, name, strncmp(name, "pri.", 4) == 0 ? primaries : all);
         }
     }
 }
@@ -238,11 +244,13 @@ static void indices_done(struct broadcast *bc)
     for (uint32_t i = 0; i < q->n; i++) {
         const struct index_meta *m = q->t[i].meta;
         struct shards_health h = index_health(bc->r->state, m);
-        struct shard_stats sum;
+        struct shard_stats all, primaries;
         if (q->has_health && h.status != q->health) {
             continue;
         }
-        index_row(&t, m, h.status, sum_of(bc, m->name, &sum) ? &sum : NULL);
+        sum_of(bc, m->name, true, &primaries);
+        bool any = sum_of(bc, m->name, q->primaries_only, &all);
+        index_row(&t, m, h.status, any ? &all : NULL, &primaries);
     }
     broadcast_release(bc);
     table_send(&t);
@@ -340,7 +348,7 @@ static void count_done(struct broadcast *bc)
     int64_t now = clock_wall_ms(bc->r->co->o.clock) / 1000;
     uint64_t docs = 0;
     for (uint32_t i = 0; i < bc->n; i++) {
-        docs += bc->acts[i].stats != NULL ? bc->acts[i].stats->docs : 0;
+        docs += bc->acts[i].stats != NULL && bc->asked[i].primary ? bc->acts[i].stats->docs : 0;
     }
     broadcast_release(bc);
     table_init(&t, bc->r, count_columns, ARRAY_LEN(count_columns));

@@ -229,16 +229,16 @@ static bool truth_of(const struct json *s, const char *key)
     return j != NULL && j->b;
 }
 
-static void segment_row(struct table *t, const struct shard_act *a, struct str name, const struct json *s)
+static void segment_row(struct table *t, const struct shard_act *a, const struct shard_copy *c,
+                        struct str name, const struct json *s)
 {
-    const struct rest *r = t->r;
-    const struct node_meta *own = nodes_own(r);
+    const struct node_meta *n = cluster_node(t->r->state, c->node);
     table_row(t);
     table_str(t, a->rq.shard.index);
     table_number(t, a->rq.shard.shard);
-    table_z(t, "p");
-    table_str(t, own != NULL ? own->host : STR("127.0.0.1"));
-    table_str(t, r->co->o.node_id);
+    table_z(t, c->primary ? "p" : "r");
+    table_str(t, n != NULL ? n->host : STR(""));
+    table_str(t, c->node);
     table_str(t, name);
     table_number(t, number_of(s, "generation"));
     table_number(t, number_of(s, "num_docs"));
@@ -263,7 +263,7 @@ static void segments_done(struct broadcast *bc)
             continue;
         }
         for (size_t k = 0; json_is(tree, JSON_OBJECT) && k < tree->n; k++) {
-            segment_row(&t, &bc->acts[i], tree->members[k].key, &tree->members[k].value);
+            segment_row(&t, &bc->acts[i], &bc->asked[i], tree->members[k].key, &tree->members[k].value);
         }
     }
     broadcast_release(bc);

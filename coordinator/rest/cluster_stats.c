@@ -161,34 +161,47 @@ static void write_range(struct jsonw *w, const char *key, uint32_t least, uint32
     jw_obj_end(w);
 }
 
+struct range {
+    double least, most, sum;
+    uint32_t n;
+};
+
+static void widen(struct range *r, double v)
+{
+    r->least = r->n == 0 ? v : MIN_OF(r->least, v);
+    r->most = MAX_OF(r->most, v);
+    r->sum += v;
+    r->n++;
+}
+
 static void write_shards(struct jsonw *w, const struct broadcast *bc)
 {
-    uint32_t total = 0, indices = 0, least = UINT32_MAX, most = 0;
+    struct range shards = {0}, primaries = {0}, replication = {0};
     for (uint32_t i = 0; i < bc->n;) {
-        uint32_t n = 0, at = i;
+        uint32_t n = 0, p = 0, at = i;
         for (; i < bc->n && str_eq(bc->acts[at].rq.shard.index, bc->acts[i].rq.shard.index); i++) {
             n += bc->acts[i].stats != NULL;
+            p += bc->acts[i].stats != NULL && bc->asked[i].primary;
         }
         if (n > 0) {
-            total += n;
-            indices++;
-            least = MIN_OF(least, n);
-            most = MAX_OF(most, n);
+            widen(&shards, n);
+            widen(&primaries, p);
+            widen(&replication, p > 0 ? (double)(n - p) / p : 0);
         }
     }
     open_section(w, "shards");
-    if (total > 0) {
-        double average = (double)total / indices;
-        jw_ki64(w, "total", total);
-        jw_ki64(w, "primaries", total);
-        jw_kdouble(w, "replication", 0);
+    if (shards.n > 0) {
+        jw_ki64(w, "total", (int64_t)shards.sum);
+        jw_ki64(w, "primaries", (int64_t)primaries.sum);
+        jw_kdouble(w, "replication", primaries.sum > 0 ? (shards.sum - primaries.sum) / primaries.sum : 0);
         open_section(w, "index");
-        write_range(w, "shards", least, most, average);
-        write_range(w, "primaries", least, most, average);
+        write_range(w, "shards", (uint32_t)shards.least, (uint32_t)shards.most, shards.sum / shards.n);
+        write_range(w, "primaries", (uint32_t)primaries.least, (uint32_t)primaries.most,
+                    primaries.sum / primaries.n);
         open_section(w, "replication");
-        jw_kdouble(w, "min", 0);
-        jw_kdouble(w, "max", 0);
-        jw_kdouble(w, "avg", 0);
+        jw_kdouble(w, "min", replication.least);
+        jw_kdouble(w, "max", replication.most);
+        jw_kdouble(w, "avg", replication.sum / replication.n);
         jw_obj_end(w);
         jw_obj_end(w);
     }
@@ -202,13 +215,23 @@ static void write_indices(const struct stats_out *o, const struct broadcast *bc,
     struct rest *r = bc->r;
     struct jsonw *w = o->w;
     struct shard_stats sum = {0};
+    uint64_t primary_bytes = 0, primary_docs = 0, primary_deleted = 0;
     uint32_t shards = 0;
     for (uint32_t i = 0; i < bc->n; i++) {
-        if (bc->acts[i].stats != NULL) {
-            stats_add(&sum, bc->acts[i].stats);
+        const struct shard_stats *one = bc->acts[i].stats;
+        if (one == NULL) {
+            continue;
+        }
+        stats_add(&sum, one);
+        if (bc->asked[i].primary) {
             shards++;
+            primary_bytes += one->store_bytes;
+            primary_docs += one->docs;
+            primary_deleted += one->docs_deleted;
         }
     }
+    sum.docs = primary_docs; /* documents count once */
+    sum.docs_deleted = primary_deleted;
     open_section(w, "indices");
     jw_ki64(w, "count", q->none ? 0 : r->state->n_indices);
     write_shards(w, bc);
@@ -227,7 +250,7 @@ static void write_indices(const struct stats_out *o, const struct broadcast *bc,
         jw_kz(w, "version", "7.12.1");
         jw_ki64(w, "index_count", r->state->n_indices);
         jw_ki64(w, "primary_shard_count", shards);
-        stats_put_as(o, "total_primary_size", "total_primary_bytes", sum.store_bytes);
+        stats_put_as(o, "total_primary_size", "total_primary_bytes", primary_bytes);
         jw_obj_end(w);
     }
     jw_arr_end(w);

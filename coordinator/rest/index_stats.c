@@ -18,26 +18,62 @@ struct stats_rq {
     bool by_index, by_shard;
 };
 
-static void write_sums(const struct stats_out *o, const struct shard_stats *s, unsigned metrics)
+struct sums { /* of the primaries, of all copies */
+    struct shard_stats primaries, total;
+};
+
+static void add_sums(struct sums *to, const struct broadcast *bc, uint32_t i)
 {
-    static const char *const keys[] = {"primaries", "total"}; /* the same: no replica is assigned */
+    stats_add(&to->total, bc->acts[i].stats);
+    if (bc->asked[i].primary) {
+        stats_add(&to->primaries, bc->acts[i].stats);
+    }
+}
+
+static void write_sums(const struct stats_out *o, const struct sums *s, unsigned metrics)
+{
+    static const char *const keys[] = {"primaries", "total"};
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
         jw_k(o->w, keys[i]);
         jw_obj(o->w);
-        stats_write(o, s, metrics);
+        stats_write(o, i == 0 ? &s->primaries : &s->total, metrics);
         jw_obj_end(o->w);
     }
 }
 
-static void write_shard_stats(const struct stats_out *o, const struct rest *r, const struct shard_act *a,
-                              unsigned metrics)
+static bool same_index(const struct broadcast *bc, uint32_t a, uint32_t b)
 {
-    shard_key(o->w, a->rq.shard.shard);
-    jw_arr(o->w);
-    jw_obj(o->w);
-    stats_write_shard(o, r, a->stats, metrics);
-    jw_obj_end(o->w);
-    jw_arr_end(o->w);
+    return str_eq(bc->acts[a].rq.shard.index, bc->acts[b].rq.shard.index);
+}
+
+static bool same_shard(const struct broadcast *bc, uint32_t a, uint32_t b)
+{
+    return same_index(bc, a, b) && bc->acts[a].rq.shard.shard == bc->acts[b].rq.shard.shard;
+}
+
+/* The copies of the shard whose acts begin at `at`; returns where the next one's begin. */
+static uint32_t write_shard_stats(const struct stats_out *o, const struct broadcast *bc, uint32_t at,
+                                  unsigned metrics)
+{
+    uint32_t end = at;
+    bool open = false;
+    for (; end < bc->n && same_shard(bc, at, end); end++) {
+        if (bc->acts[end].stats == NULL) {
+            continue;
+        }
+        if (!open) {
+            shard_key(o->w, bc->acts[at].rq.shard.shard);
+            jw_arr(o->w);
+            open = true;
+        }
+        jw_obj(o->w);
+        stats_write_shard(o, &bc->asked[end], bc->acts[end].stats, metrics);
+        jw_obj_end(o->w);
+    }
+    if (open) {
+        jw_arr_end(o->w);
+    }
+    return end;
 }
 
 /* The index whose acts begin at `at`; returns where the next one's begin. */
@@ -45,15 +81,11 @@ static uint32_t write_index_stats(const struct stats_out *o, const struct broadc
                                   const struct stats_rq *q)
 {
     struct jsonw *w = o->w;
-    const struct index_meta *m = NULL;
-    struct shard_stats sum = {0};
+    struct sums sum = {0};
     uint32_t end = at, answered = 0;
-    for (uint32_t i = 0; i < bc->n_targets && m == NULL; i++) {
-        m = str_eq(bc->targets[i].meta->name, bc->acts[at].rq.shard.index) ? bc->targets[i].meta : NULL;
-    }
-    for (; end < bc->n && str_eq(bc->acts[end].rq.shard.index, bc->acts[at].rq.shard.index); end++) {
+    for (; end < bc->n && same_index(bc, at, end); end++) {
         if (bc->acts[end].stats != NULL) {
-            stats_add(&sum, bc->acts[end].stats);
+            add_sums(&sum, bc, end);
             answered++;
         }
     }
@@ -62,15 +94,13 @@ static uint32_t write_index_stats(const struct stats_out *o, const struct broadc
     }
     jw_key(w, bc->acts[at].rq.shard.index);
     jw_obj(w);
-    jw_kstr(w, "uuid", m != NULL ? m->uuid : STR(""));
+    jw_kstr(w, "uuid", bc->acts[at].rq.shard.uuid);
     write_sums(o, &sum, q->metrics);
     if (q->by_shard) {
         jw_k(w, "shards");
         jw_obj(w);
-        for (uint32_t i = at; i < end; i++) {
-            if (bc->acts[i].stats != NULL) {
-                write_shard_stats(o, bc->r, &bc->acts[i], q->metrics);
-            }
+        for (uint32_t i = at; i < end;) {
+            i = write_shard_stats(o, bc, i, q->metrics);
         }
         jw_obj_end(w);
     }
@@ -82,7 +112,7 @@ static void stats_done(struct broadcast *bc)
 {
     const struct stats_rq *q = bc->user;
     struct rest *r = bc->r;
-    struct shard_stats all = {0};
+    struct sums all = {0};
     struct buf b;
     struct jsonw w;
     struct stats_out o = stats_out_for(r, &w);
@@ -90,7 +120,7 @@ static void stats_done(struct broadcast *bc)
     jsonw_init(&w, &b, false);
     for (uint32_t i = 0; i < bc->n; i++) {
         if (bc->acts[i].stats != NULL) {
-            stats_add(&all, bc->acts[i].stats);
+            add_sums(&all, bc, i);
         }
     }
     jw_obj(&w);
@@ -147,30 +177,50 @@ static void stats(struct rest *r)
 
 /* ---- _segments --------------------------------------------------------------------------------------- */
 
-static void write_shard_segments(struct jsonw *w, const struct rest *r, const struct shard_act *a)
+static void write_copy_segments(struct jsonw *w, const struct rest *r, const struct shard_copy *c,
+                                struct str text)
 {
     struct json tree;
     int64_t committed = 0, searched = 0;
     struct errmsg em;
-    if (json_parse(&tree, a->segments, r->arena, &json_limits_default, &em) == ERR_OK
+    if (json_parse(&tree, text, r->arena, &json_limits_default, &em) == ERR_OK
         && json_is(&tree, JSON_OBJECT)) {
         for (size_t i = 0; i < tree.n; i++) {
-            const struct json *s = &tree.members[i].value, *c = json_get(s, "committed"),
+            const struct json *s = &tree.members[i].value, *in = json_get(s, "committed"),
                               *q = json_get(s, "search");
-            committed += c != NULL && c->b;
+            committed += in != NULL && in->b;
             searched += q != NULL && q->b;
         }
     }
-    shard_key(w, a->rq.shard.shard);
-    jw_arr(w);
     jw_obj(w);
-    stats_write_routing(w, r, false);
+    stats_write_routing(w, c, false);
     jw_ki64(w, "num_committed_segments", committed);
     jw_ki64(w, "num_search_segments", searched);
     jw_k(w, "segments");
-    jw_raw(w, a->segments);
+    jw_raw(w, text);
     jw_obj_end(w);
-    jw_arr_end(w);
+}
+
+/* The copies of the shard whose acts begin at `at`; returns where the next one's begin. */
+static uint32_t write_shard_segments(struct jsonw *w, const struct broadcast *bc, uint32_t at)
+{
+    uint32_t end = at;
+    bool open = false;
+    for (; end < bc->n && same_shard(bc, at, end); end++) {
+        if (bc->acts[end].segments.n == 0) {
+            continue;
+        }
+        if (!open) {
+            shard_key(w, bc->acts[at].rq.shard.shard);
+            jw_arr(w);
+            open = true;
+        }
+        write_copy_segments(w, bc->r, &bc->asked[end], bc->acts[end].segments);
+    }
+    if (open) {
+        jw_arr_end(w);
+    }
+    return end;
 }
 
 static void segments_done(struct broadcast *bc)
@@ -184,21 +234,17 @@ static void segments_done(struct broadcast *bc)
     broadcast_write_shards(bc, &w);
     jw_k(&w, "indices");
     jw_obj(&w);
-    for (uint32_t i = 0; i < bc->n; i++) {
-        struct str index = bc->acts[i].rq.shard.index;
-        if (i == 0 || !str_eq(index, bc->acts[i - 1].rq.shard.index)) {
-            jw_key(&w, index);
-            jw_obj(&w);
-            jw_k(&w, "shards");
-            jw_obj(&w);
+    for (uint32_t i = 0; i < bc->n;) {
+        uint32_t at = i;
+        jw_key(&w, bc->acts[at].rq.shard.index);
+        jw_obj(&w);
+        jw_k(&w, "shards");
+        jw_obj(&w);
+        while (i < bc->n && same_index(bc, at, i)) {
+            i = write_shard_segments(&w, bc, i);
         }
-        if (bc->acts[i].segments.n > 0) {
-            write_shard_segments(&w, r, &bc->acts[i]);
-        }
-        if (i + 1 == bc->n || !str_eq(index, bc->acts[i + 1].rq.shard.index)) {
-            jw_obj_end(&w);
-            jw_obj_end(&w);
-        }
+        jw_obj_end(&w);
+        jw_obj_end(&w);
     }
     jw_obj_end(&w);
     jw_obj_end(&w);

@@ -54,7 +54,7 @@ static uint32_t write_index(const struct stats_out *o, const struct broadcast *b
             jw_obj(o->w);
             jw_key(o->w, number);
             jw_obj(o->w);
-            stats_write_shard(o, bc->r, s, q->index_metrics);
+            stats_write_shard(o, &bc->asked[end], s, q->index_metrics);
             jw_obj_end(o->w);
             jw_obj_end(o->w);
         }

@@ -284,25 +284,27 @@ void stats_write(const struct stats_out *o, const struct shard_stats *s, unsigne
     }
 }
 
-void stats_write_routing(struct jsonw *w, const struct rest *r, bool relocation)
+void stats_write_routing(struct jsonw *w, const struct shard_copy *c, bool relocation)
 {
     jw_k(w, "routing");
     jw_obj(w);
-    jw_kz(w, "state", "STARTED");
-    jw_kbool(w, "primary", true);
-    jw_kstr(w, "node", r->co->o.node_id);
-    if (relocation) {
+    jw_kz(w, "state", copy_state_name(c->state));
+    jw_kbool(w, "primary", c->primary);
+    jw_kstr(w, "node", c->node);
+    if (c->target_node.p != NULL) {
+        jw_kstr(w, "relocating_node", c->target_node);
+    } else if (relocation) {
         jw_k(w, "relocating_node");
         jw_null(w);
     }
     jw_obj_end(w);
 }
 
-void stats_write_shard(const struct stats_out *o, const struct rest *r, const struct shard_stats *s,
+void stats_write_shard(const struct stats_out *o, const struct shard_copy *c, const struct shard_stats *s,
                        unsigned metrics)
 {
     struct jsonw *w = o->w;
-    stats_write_routing(w, r, true);
+    stats_write_routing(w, c, true);
     stats_write(o, s, metrics);
     jw_k(w, "commit");
     jw_obj(w);

@@ -28,10 +28,9 @@ void stats_put(const struct stats_out *o, const char *key, uint64_t v);
 void stats_put_as(const struct stats_out *o, const char *words, const char *key, uint64_t v);
 /* The sections, without braces. */
 void stats_write(const struct stats_out *o, const struct shard_stats *s, unsigned metrics);
-/* "routing" of a copy that serves here; then, with the sections, its commit and sequence numbers.
- * Without braces. */
-void stats_write_routing(struct jsonw *w, const struct rest *r, bool relocation);
-void stats_write_shard(const struct stats_out *o, const struct rest *r, const struct shard_stats *s,
+/* "routing" of a copy; then, with the sections, its commit and sequence numbers. Without braces. */
+void stats_write_routing(struct jsonw *w, const struct shard_copy *c, bool relocation);
+void stats_write_shard(const struct stats_out *o, const struct shard_copy *c, const struct shard_stats *s,
                        unsigned metrics);
 
 #endif
