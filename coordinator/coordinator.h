@@ -18,11 +18,13 @@
 #include "proto/shard_api.h"
 
 struct coordinator;
+struct remote_shards;
 
 struct coordinator_opts { /* all borrowed: they outlive the coordinator */
     const struct clock *clock;
     const struct log *log;
-    const struct shard_api *shards;
+    const struct shard_api *shards; /* of this node */
+    struct remote_shards *remote;   /* those of others; NULL: there are none */
     /* The applied state, a reference for the caller. Any thread. */
     struct cluster_state *(*state)(void *self);
     /* Hands a metadata request to the master; rq->done() comes later, on any thread. */

@@ -112,7 +112,5 @@ enum err rest_query(struct rest *r, const struct json **query);
 
 /* A routing list picks shards; without one, all are asked. */
 bool search_routed_here(const struct index_meta *m, uint32_t shard, struct str routing);
-/* "_shards:0,3|_local" asks some shards only. */
-bool search_preferred(struct str preference, uint32_t shard);
 
 #endif

@@ -1,7 +1,7 @@
 /* Which shards a search asks, and how much their indices count. */
 #include "coordinator/search_int.h"
 
-#include "common/base/num.h"
+#include "coordinator/copies.h"
 
 static float index_boost(const struct search_call *c, const struct index_meta *m)
 {
@@ -59,23 +59,6 @@ bool search_routed_here(const struct index_meta *m, uint32_t shard, struct str r
     return false;
 }
 
-bool search_preferred(struct str preference, uint32_t shard)
-{
-    struct str rest;
-    if (!str_starts(preference, STR("_shards:"))) {
-        return true;
-    }
-    struct str list = str_cut(str_slice(preference, 8, preference.n), '|', &rest);
-    while (list.p != NULL) {
-        int32_t n;
-        struct str one = str_cut(list, ',', &list);
-        if (num_parse_i32(one, &n) && n >= 0 && (uint32_t)n == shard) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void search_ask(struct search_call *c, struct shard_query *q, const struct index_meta *m, uint32_t shard)
 {
     struct str costly = cluster_setting(c->r->state, "search.allow_expensive_queries", STR("true"));
@@ -110,7 +93,7 @@ enum err search_choose_shards(struct search_call *c)
         struct str routing = c->o.routing.n > 0 ? c->o.routing : t->search_routing;
         uint32_t before = c->n_shards;
         for (uint32_t s = 0; s < t->meta->n_shards; s++) {
-            if (!search_routed_here(t->meta, s, routing) || !search_preferred(c->o.preference, s)) {
+            if (!search_routed_here(t->meta, s, routing) || !copies_wanted(c->o.preference, s)) {
                 continue;
             }
             struct shard_query *q = &c->queries[c->n_shards++];

@@ -10,10 +10,10 @@
 #include "common/base/uri.h"
 #include "common/cluster/blocks.h"
 #include "coordinator/coordinator.h"
+#include "coordinator/delays.h"
 
 struct router;
 struct tasks;
-struct delays;
 
 struct coordinator {
     struct coordinator_opts o;
@@ -23,6 +23,9 @@ struct coordinator {
     struct arena arena;
     _Atomic uint64_t next_auto_id;
     uint64_t id_seed;
+    _Atomic uint64_t turn; /* ask.c */
+    _Atomic bool looking;
+    struct delay look;
 };
 
 #define PATH_PARTS_MAX 16

@@ -1,4 +1,5 @@
 /* _search_shards: where a search would go. */
+#include "coordinator/copies.h"
 #include "coordinator/search.h"
 
 static void write_indices(struct jsonw *w, const struct index_target *t, uint32_t n)
@@ -54,7 +55,7 @@ static void write_answer(struct jsonw *w, struct rest *r, const struct index_tar
     for (uint32_t i = 0; i < n; i++) {
         struct str route = routing.n > 0 ? routing : t[i].search_routing;
         for (uint32_t s = 0; s < t[i].meta->n_shards; s++) {
-            if (search_routed_here(t[i].meta, s, route) && search_preferred(preference, s)) {
+            if (search_routed_here(t[i].meta, s, route) && copies_wanted(preference, s)) {
                 write_shard(w, r, t[i].meta, s);
             }
         }
