@@ -230,6 +230,20 @@ static void renew(struct ask *a, struct shard_rq *rq)
     cluster_state_unref(s);
 }
 
+/* No copy was there to be asked. */
+static void no_copy(enum ask_kind kind, struct shard_rq *rq)
+{
+    if (kind == ASK_QUERY) {
+        err_set(&rq->error, ERR_NO_SHARD, "%s", "");
+        err_about_index(&rq->error, rq->shard.index, rq->shard.uuid);
+        err_about_shard(&rq->error, (int)rq->shard.shard);
+        return;
+    }
+    struct str id = kind == ASK_GET ? ((struct shard_get *)rq)->id : ((struct shard_explain *)rq)->id;
+    err_set(&rq->error, ERR_NO_SHARD, "No shard available for [%s [%.*s][_doc][%.*s]]",
+            kind == ASK_GET ? "get" : "explain", STR_ARG(rq->shard.index), STR_ARG(id));
+}
+
 static void ask_next(struct ask *a, struct shard_rq *rq)
 {
     struct str node = retry_next(&a->tries);
@@ -241,14 +255,12 @@ static void ask_next(struct ask *a, struct shard_rq *rq)
         ask_node(a->co, a->kind, rq, node);
         return;
     }
-    if (a->tries.kept != NULL) {
-        rq->error = *a->tries.kept;
-        rq->node = a->tries.kept_node;
+    bool nobody = a->tries.kept == NULL || retry_unavailable(a->tries.kept);
+    rq->node = nobody ? STR_NULL : a->tries.kept_node;
+    if (nobody) {
+        no_copy(a->kind, rq);
     } else {
-        rq->node = STR_NULL;
-        err_set(&rq->error, ERR_NO_SHARD, "%s", "");
-        err_about_index(&rq->error, rq->shard.index, rq->shard.uuid);
-        err_about_shard(&rq->error, (int)rq->shard.shard);
+        rq->error = *a->tries.kept;
     }
     end(a, rq);
 }
@@ -284,6 +296,13 @@ static void ask_copies(struct coordinator *co, const struct ask_where *where, en
 {
     const struct index_routing *r = routing_of(where->state, &rq->shard);
     bool picky = where->preference.n > 0 && where->preference.p[0] == '_';
+    if (picky && kind != ASK_QUERY && !copies_wanted(where->preference, rq->shard.shard)) {
+        err_set(&rq->error, ERR_NULL_POINTER,
+                "Cannot invoke \"org.elasticsearch.index.shard.ShardId.getIndex()\" because \"shardId\" "
+                "is null");
+        rq->done(rq);
+        return;
+    }
     if (alone(co, where->state) || (r != NULL && !picky && only_here(co, r, rq->shard.shard))) {
         ask_node(co, kind, rq, co->o.node_id);
         return;

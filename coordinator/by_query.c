@@ -514,15 +514,13 @@ static void refresh_and_end(struct by_query_worker *w)
 static void end(struct by_query_worker *w)
 {
     struct by_query *op = w->op;
-    struct errmsg em;
-    uint32_t freed = 0;
     if (w->search != NULL) {
         search_free(w->search);
         w->search = NULL;
     }
     writes_fini(&w->set);
     if (w->scroll.n > 0) {
-        scroll_free(&w->rest, buf_view(&w->scroll), &freed, &em);
+        scroll_forget(&w->rest, buf_view(&w->scroll));
     }
     script_run_free(w->run);
     w->run = NULL;

@@ -53,6 +53,7 @@ struct str context_id_write(enum context_id_kind kind, const struct context_ref 
         put_str(&b, r->shard.index);
         put_str(&b, r->shard.uuid);
         put_varint(&b, r->shard.shard);
+        put_str(&b, r->node);
         put_varint(&b, r->context);
         put_varint(&b, r->n_filters);
         for (uint32_t k = 0; k < r->n_filters; k++) {
@@ -71,6 +72,7 @@ static void read_ref(struct bytes_in *in, struct arena *arena, struct context_re
     r->shard.index = get_str(in);
     r->shard.uuid = get_str(in);
     r->shard.shard = (uint32_t)get_varint(in);
+    r->node = get_str(in);
     r->context = get_varint(in);
     size_t n = get_count(in, 1);
     struct str *filters = in->bad ? NULL : ARENA_ARRAY(arena, struct str, n);
@@ -92,7 +94,7 @@ bool context_id_read(enum context_id_kind kind, struct str id, struct arena *are
     buf_fini(&b);
     struct bytes_in in = bytes_in(bytes);
     in.bad |= !ok || bytes.p == NULL || get_u8(&in) != kind;
-    size_t count = get_count(&in, 5);
+    size_t count = get_count(&in, 6);
     in.bad |= count > SHARDS_MAX;
     *refs = in.bad ? NULL : ARENA_ARRAY(arena, struct context_ref, count);
     in.bad |= *refs == NULL;

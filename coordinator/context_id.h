@@ -11,6 +11,7 @@ enum context_id_kind { CONTEXT_ID_SCROLL = 0x5C, CONTEXT_ID_PIT = 0x97 };
 
 struct context_ref {
     struct shard_ref shard;
+    struct str node; /* id of the one that has it */
     uint64_t context;
     const struct str *filters; /* of aliases: JSON texts, any of which must match; 0 of them: no filter */
     uint32_t n_filters;

@@ -1,5 +1,7 @@
 #include "coordinator/lookups.h"
 
+#include "coordinator/ask.h"
+
 #include "engine/index/engine.h"
 
 #include <stdatomic.h>
@@ -212,9 +214,9 @@ void lookups_run(struct lookups *l)
         one_read(l);
         return;
     }
-    const struct shard_api *api = l->r->co->o.shards;
+    struct ask_where where = ask_anywhere(l->r->co, l->r->state, STR_NULL);
     for (struct lookup *k = l->first; k != NULL; k = k->next) {
-        api->get(api->self, &k->g.rq);
+        ask_get(l->r->co, &where, &k->g.rq);
     }
     one_read(l);
 }

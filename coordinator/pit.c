@@ -1,6 +1,6 @@
 /* Points in time: contexts of shards that stay open over several searches, told apart by their id. Opening one is a search
  * that finds nothing and keeps its contexts; a search with one asks these contexts and no indices. */
-#include "coordinator/context_id.h"
+#include "coordinator/freeing.h"
 #include "coordinator/search_int.h"
 
 enum err pit_check(struct search_call *c)
@@ -116,6 +116,7 @@ enum err pit_choose_shards(struct search_call *c)
         }
         struct shard_query *q = &c->queries[c->n_shards++];
         search_ask(c, q, m, ref->shard.shard);
+        q->rq.node = ref->node;
         q->context = ref->context;
         q->alias_filters = ref->filters;
         q->n_alias_filters = ref->n_filters;
@@ -134,19 +135,19 @@ void pit_answer(struct search_call *c)
         c->o.open_ms > 0 ? ARENA_ARRAY(&c->arena, struct context_ref, c->n_shards) : NULL;
     for (uint32_t i = 0; refs != NULL && i < c->n_shards; i++) {
         const struct shard_query *q = &c->queries[i];
-        refs[i] = (struct context_ref){q->rq.shard, q->context, q->alias_filters, q->n_alias_filters};
+        refs[i] =
+            (struct context_ref){q->rq.shard, q->rq.node, q->context, q->alias_filters, q->n_alias_filters};
     }
     c->pit_id = refs != NULL ? context_id_write(CONTEXT_ID_PIT, refs, c->n_shards, &c->arena) : STR_NULL;
 }
 
-enum err pit_free(struct rest *r, struct str id, uint32_t *n, struct errmsg *em)
+enum err pit_free(struct freeing *f, struct str id, struct errmsg *em)
 {
     struct context_ref *refs;
-    uint32_t count;
-    const struct shard_api *api = r->co->o.shards;
-    enum err e = read_id(id, r->arena, &refs, &count, em);
-    for (uint32_t i = 0; e == ERR_OK && i < count; i++) {
-        *n += api->free_context(api->self, refs[i].context);
+    uint32_t n;
+    enum err e = read_id(id, f->r->arena, &refs, &n, em);
+    if (e == ERR_OK) {
+        freeing_add(f, refs, n);
     }
     return e;
 }

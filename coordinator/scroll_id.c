@@ -1,7 +1,8 @@
 /* Scrolls: their ids and their later pages. */
 #include "coordinator/search_int.h"
 
-#include "coordinator/context_id.h"
+#include "coordinator/ask.h"
+#include "coordinator/freeing.h"
 
 void search_scroll_id(struct search_call *c)
 {
@@ -9,11 +10,14 @@ void search_scroll_id(struct search_call *c)
         return;
     }
     struct context_ref *refs = ARENA_ARRAY(&c->arena, struct context_ref, c->n_shards);
+    uint32_t n = 0;
     for (uint32_t i = 0; refs != NULL && i < c->n_shards; i++) {
-        refs[i] = (struct context_ref){.shard = c->queries[i].rq.shard, .context = c->queries[i].context};
+        const struct shard_query *q = &c->queries[i];
+        if (q->context != 0) { /* a shard that failed has nothing to go on with */
+            refs[n++] = (struct context_ref){.shard = q->rq.shard, .node = q->rq.node, .context = q->context};
+        }
     }
-    c->scroll_id =
-        refs != NULL ? context_id_write(CONTEXT_ID_SCROLL, refs, c->n_shards, &c->arena) : STR_NULL;
+    c->scroll_id = refs != NULL ? context_id_write(CONTEXT_ID_SCROLL, refs, n, &c->arena) : STR_NULL;
 }
 
 static enum err scroll_id_read(struct str id, struct arena *arena, struct context_ref **refs, uint32_t *n,
@@ -27,22 +31,25 @@ static enum err scroll_id_read(struct str id, struct arena *arena, struct contex
     return ERR_OK;
 }
 
-enum err scroll_free(struct rest *r, struct str id, uint32_t *n, struct errmsg *em)
+enum err scroll_free(struct freeing *f, struct str id, struct errmsg *em)
 {
     struct context_ref *refs;
-    uint32_t count;
-    const struct shard_api *api = r->co->o.shards;
-    enum err e = scroll_id_read(id, r->arena, &refs, &count, em);
-    for (uint32_t i = 0; e == ERR_OK && i < count; i++) {
-        *n += api->free_context(api->self, refs[i].context);
+    uint32_t n;
+    enum err e = scroll_id_read(id, f->r->arena, &refs, &n, em);
+    if (e == ERR_OK) {
+        freeing_add(f, refs, n);
     }
     return e;
 }
 
-void scroll_free_all(struct rest *r, uint32_t *n)
+void scroll_forget(struct rest *r, struct str id)
 {
-    const struct shard_api *api = r->co->o.shards;
-    *n += api->free_all_contexts(api->self);
+    struct context_ref *refs;
+    uint32_t n;
+    enum err e = scroll_id_read(id, r->arena, &refs, &n, NULL);
+    for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
+        ask_forget(r->co, refs[i].node, refs[i].context);
+    }
 }
 
 void search_run_scroll(struct search_call *c, struct str id)
@@ -67,6 +74,7 @@ void search_run_scroll(struct search_call *c, struct str id)
         struct shard_query *q = &c->queries[i];
         shard_rq_init(&q->rq, search_queried, c);
         q->rq.shard = refs[i].shard;
+        q->rq.node = refs[i].node;
         q->slot = i;
         q->cancelled = search_cancelled;
         q->cancel_self = c;
@@ -76,10 +84,5 @@ void search_run_scroll(struct search_call *c, struct str id)
         q->keep_alive_ms = c->o.scroll_ms;
         q->fetch = n == 1;
     }
-    c->pending = n;
-    const struct shard_api *api = c->r->co->o.shards;
-    struct shard_query *q = c->queries;
-    for (uint32_t i = 0; i < n; i++) {
-        api->query(api->self, &q[i]);
-    }
+    search_send(c, c->queries);
 }

@@ -205,7 +205,8 @@ static enum err prepare(struct search_call *c)
                             &c->n_targets, &c->error);
     }
     e = e == ERR_OK ? search_check_boosts(c) : e;
-    return e == ERR_OK ? search_choose_shards(c) : e;
+    e = e == ERR_OK ? search_choose_shards(c) : e;
+    return e == ERR_OK ? search_check_copies(c) : e;
 }
 
 static void ask_shards(struct search_call *c)

@@ -12,6 +12,7 @@
 
 struct search_call;
 struct context_ref;
+struct freeing;
 
 struct search_opts {
     struct str index;        /* expression */
@@ -89,13 +90,16 @@ static inline bool search_all_failed(const struct search_call *c)
 }
 /* The next page of a scroll: `id` as the client sent it; scroll_ms <= 0 ends the scroll with this page. */
 void search_run_scroll(struct search_call *c, struct str id);
-/* Frees the contexts of a scroll id; *n counts them. ERR_ILLEGAL_ARGUMENT: it is none. */
-enum err scroll_free(struct rest *r, struct str id, uint32_t *n, struct errmsg *em);
-void scroll_free_all(struct rest *r, uint32_t *n);
+/* The contexts of a scroll id are to be freed. ERR_ILLEGAL_ARGUMENT: it is none. */
+enum err scroll_free(struct freeing *f, struct str id, struct errmsg *em);
+/* They are freed, and nobody hears of it. */
+void scroll_forget(struct rest *r, struct str id);
 void search_run(struct search_call *c);
 void search_free(struct search_call *c);
-/* Frees the contexts of a point in time; *n counts them. ERR_ILLEGAL_ARGUMENT: the id is none. */
-enum err pit_free(struct rest *r, struct str id, uint32_t *n, struct errmsg *em);
+/* The same of a point in time. */
+enum err pit_free(struct freeing *f, struct str id, struct errmsg *em);
+/* The member "_shards". */
+void search_write_shards(struct search_call *c, struct jsonw *w);
 /* The response as an object (or {"error":...,"status":...}), with its HTTP status in *status. */
 void search_write(struct search_call *c, struct jsonw *w, int *status);
 

@@ -1,4 +1,5 @@
 /* What shards found into one page: reduced, and the page's documents fetched. */
+#include "coordinator/ask.h"
 #include "coordinator/search_int.h"
 
 #include "engine/suggest/suggest.h"
@@ -65,17 +66,16 @@ static void fetch_done(struct shard_rq *rq)
 
 static void release_contexts(struct search_call *c)
 {
-    const struct shard_api *api = c->r->co->o.shards;
     for (uint32_t i = 0; !search_keeps(c) && i < c->n_shards; i++) {
         if (c->queries[i].context != 0 && (c->fetches == NULL || c->fetches[i].n == 0)) {
-            api->free_context(api->self, c->queries[i].context);
+            ask_forget(c->r->co, c->queries[i].rq.node, c->queries[i].context);
         }
     }
 }
 
 static void fetch(struct search_call *c)
 {
-    const struct shard_api *api = c->r->co->o.shards;
+    struct coordinator *co = c->r->co;
     uint32_t asked = 0;
     c->fetches = ARENA_ARRAY(&c->arena, struct shard_fetch, c->n_shards);
     struct top_doc *wanted;
@@ -90,6 +90,7 @@ static void fetch(struct search_call *c)
         struct shard_fetch *f = &c->fetches[s];
         shard_rq_init(&f->rq, fetch_done, c);
         f->rq.shard = c->queries[s].rq.shard;
+        f->rq.node = c->queries[s].rq.node;
         f->body = c->o.body;
         f->tree = c->o.tree_apart ? c->o.tree : NULL;
         f->source = &c->source;
@@ -119,7 +120,7 @@ static void fetch(struct search_call *c)
     for (uint32_t s = 0; s < n && asked > 0; s++) {
         if (f[s].n > 0) {
             asked--;
-            api->fetch(api->self, &f[s]);
+            ask_fetch(co, &f[s]);
         }
     }
 }
@@ -163,10 +164,9 @@ static enum err reduce_suggestions(struct search_call *c)
 /* Nobody will ask for what the shards that did answer have kept; what was open before may be asked again. */
 static void let_go(struct search_call *c)
 {
-    const struct shard_api *api = c->r->co->o.shards;
     for (uint32_t i = 0; !c->next_page && c->pit == NULL && i < c->n_shards; i++) {
         if (c->queries[i].context != 0) {
-            api->free_context(api->self, c->queries[i].context);
+            ask_forget(c->r->co, c->queries[i].rq.node, c->queries[i].context);
         }
     }
 }

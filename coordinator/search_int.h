@@ -20,12 +20,18 @@ void search_fail(struct search_call *c);
 /* ---- search_shards.c ---- */
 enum err search_check_boosts(struct search_call *c);
 enum err search_choose_shards(struct search_call *c);
+/* Refuses what the preference makes impossible, and a search that has to be whole and cannot be. */
+enum err search_check_copies(struct search_call *c);
+/* What the first phase of the search is called. */
+const char *search_first_phase(const struct search_call *c);
 /* One of the shards that are asked, of an index. */
 void search_ask(struct search_call *c, struct shard_query *q, const struct index_meta *m, uint32_t shard);
 
 /* ---- search_scatter.c ---- */
 void search_gather_stats(struct search_call *c);
 void search_scatter(struct search_call *c);
+/* Sends n_shards queries; c may be gone afterwards. */
+void search_send(struct search_call *c, struct shard_query *queries);
 
 /* ---- search_gather.c ---- */
 void search_queried(struct shard_rq *rq); /* done() of the query phase */

@@ -1,21 +1,33 @@
 /* The shards asked: for the statistics of terms when they are to be summed, then for documents. */
+#include "coordinator/ask.h"
 #include "coordinator/search_int.h"
+
+void search_send(struct search_call *c, struct shard_query *queries)
+{
+    struct coordinator *co = c->r->co;
+    uint32_t n = c->n_shards; /* c, and the request's state, may be gone with the last call */
+    struct ask_where where = ask_anywhere(co, cluster_state_ref(c->r->state), c->o.preference);
+    c->pending = n;
+    for (uint32_t i = 0; i < n; i++) {
+        ask_query(co, &where, &queries[i]);
+    }
+    cluster_state_unref((struct cluster_state *)(uintptr_t)where.state);
+}
 
 void search_scatter(struct search_call *c)
 {
-    const struct shard_api *api = c->r->co->o.shards;
-    uint32_t n = c->n_shards; /* c may be gone after the last call */
+    uint32_t n = c->n_shards;
     struct shard_query *q = c->queries;
-    c->pending = n;
     for (uint32_t i = 0; i < n; i++) {
         q[i].n_shards = n;
         q[i].fetch = n == 1;
         q[i].dfs = c->dfs;
         q[i].here = n == 1 && c->o.here && rest_on_loop(c->r);
+        if (c->probes != NULL && q[i].context == 0) {
+            q[i].rq.node = c->probes[i].rq.node; /* the copy whose statistics were summed */
+        }
     }
-    for (uint32_t i = 0; i < n; i++) {
-        api->query(api->self, &q[i]);
-    }
+    search_send(c, q);
 }
 
 /* Sums what the shards know of the query's terms. Terms that a shard does not have count nothing there. */
@@ -81,7 +93,6 @@ static void probe_done(struct shard_rq *rq)
 
 void search_gather_stats(struct search_call *c)
 {
-    const struct shard_api *api = c->r->co->o.shards;
     uint32_t n = c->n_shards;
     c->probes = ARENA_ARRAY(&c->arena, struct shard_query, n);
     if (c->probes == NULL) {
@@ -92,10 +103,8 @@ void search_gather_stats(struct search_call *c)
     for (uint32_t i = 0; i < n; i++) {
         p[i] = c->queries[i];
         shard_rq_init(&p[i].rq, probe_done, c);
+        p[i].rq.node = c->queries[i].rq.node;
         p[i].dfs_only = true;
     }
-    c->pending = n;
-    for (uint32_t i = 0; i < n; i++) {
-        api->query(api->self, &p[i]);
-    }
+    search_send(c, p);
 }

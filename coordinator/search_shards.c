@@ -1,6 +1,7 @@
 /* Which shards a search asks, and how much their indices count. */
 #include "coordinator/search_int.h"
 
+#include "coordinator/ask.h"
 #include "coordinator/copies.h"
 
 static float index_boost(const struct search_call *c, const struct index_meta *m)
@@ -107,4 +108,40 @@ enum err search_choose_shards(struct search_call *c)
         }
     }
     return ERR_OK;
+}
+
+const char *search_first_phase(const struct search_call *c)
+{
+    bool sorted =
+        c->source.n_sort > 0 && (c->source.sort[0].kind == SORT_FIELD || c->source.sort[0].kind == SORT_DOC);
+    return c->n_shards > 1 && sorted ? "can_match" : c->n_shards > 1 && c->o.dfs ? "dfs" : "query";
+}
+
+enum err search_check_copies(struct search_call *c)
+{
+    bool picky = c->o.preference.n > 0 && c->o.preference.p[0] == '_', possible;
+    struct ask_where where = {c->r->state, c->o.preference, 0};
+    struct buf missing;
+    enum err e = ERR_OK;
+    if (!picky && c->o.allow_partial) {
+        return ERR_OK;
+    }
+    buf_init(&missing, NULL, KIB);
+    for (uint32_t i = 0; e == ERR_OK && i < c->n_shards; i++) {
+        const struct shard_ref *shard = &c->queries[i].rq.shard;
+        e = ask_possible(c->r->co, &where, shard, &possible, &c->arena, &c->error);
+        if (e == ERR_OK && !possible && !missing.failed) {
+            buf_printf(&missing, "%s[%.*s][%u]", missing.n > 0 ? ", " : "", STR_ARG(shard->index),
+                       shard->shard);
+        }
+    }
+    if (e == ERR_OK && missing.n > 0 && !c->o.allow_partial) {
+        c->bare_phase = search_first_phase(c);
+        e = err_set(&c->error, ERR_SEARCH_PHASE,
+                    "Search rejected due to missing shards [%.*s]. Consider using "
+                    "`allow_partial_search_results` setting to bypass this error.",
+                    STR_ARG(buf_view(&missing)));
+    }
+    buf_fini(&missing);
+    return e;
 }

@@ -17,7 +17,12 @@ static void write_failure(struct search_call *c, struct jsonw *w, const struct s
     } else {
         jw_ki64(w, "shard", q->rq.shard.shard);
         jw_kstr(w, "index", q->rq.shard.index);
-        jw_kstr(w, "node", c->r->co->o.node_id);
+        jw_k(w, "node");
+        if (q->rq.node.p != NULL || err_code(&q->rq.error) != ERR_NO_SHARD) {
+            jw_str(w, q->rq.node.p != NULL ? q->rq.node : c->r->co->o.node_id);
+        } else {
+            jw_null(w); /* there is none that has a copy */
+        }
     }
     jw_k(w, "reason");
     jw_obj(w);
@@ -110,9 +115,13 @@ static void write_guessed_cause(struct jsonw *w, const struct errmsg *first)
 /* Several shards sorted by a field are asked first whether they can match at all: that is where they refuse it. */
 static const char *failed_phase(const struct search_call *c)
 {
-    bool refused = false;
+    bool refused = false, absent = true;
     for (uint32_t i = 0; i < c->n_shards; i++) {
         refused |= c->queries[i].result != NULL && c->queries[i].result->first_key_refused;
+        absent &= err_code(&c->queries[i].rq.error) == ERR_NO_SHARD;
+    }
+    if (absent) {
+        return search_first_phase(c);
     }
     return c->fetch_failed ? "fetch" : c->n_shards > 1 && refused ? "can_match" : "query";
 }
@@ -136,6 +145,13 @@ static void write_bare_phase(struct search_call *c, struct jsonw *w, int *status
     jw_k(w, "caused_by");
     jw_obj(w);
     error_write_cause(w, &c->error);
+    if (err_code(&c->error) == ERR_SEARCH_PHASE) {
+        jw_kz(w, "phase", c->bare_phase);
+        jw_kbool(w, "grouped", true);
+        jw_k(w, "failed_shards");
+        jw_arr(w);
+        jw_arr_end(w);
+    }
     jw_obj_end(w);
     jw_obj_end(w);
     jw_ki64(w, "status", *status);
@@ -187,7 +203,7 @@ static void write_unexpanded(struct search_call *c, struct jsonw *w, int *status
     jw_ki64(w, "status", *status);
 }
 
-static void write_shards(struct search_call *c, struct jsonw *w)
+void search_write_shards(struct search_call *c, struct jsonw *w)
 {
     jw_k(w, "_shards");
     jw_obj(w);
@@ -306,7 +322,7 @@ static enum err write_body(struct search_call *c, struct jsonw *w)
         || (c->source.terminate_after != 0 && c->n_shards > 0)) {
         jw_kbool(w, "terminated_early", c->reduced.terminated_early);
     }
-    write_shards(c, w);
+    search_write_shards(c, w);
     search_write_hits(c, w);
     enum err e = write_aggs(c, w);
     if (e == ERR_OK && c->suggest != NULL) {

@@ -1,4 +1,5 @@
 /* _explain and _validate/query: a query looked into. */
+#include "coordinator/ask.h"
 #include "coordinator/lookups.h"
 #include "coordinator/search.h"
 #include "engine/index/engine.h"
@@ -73,7 +74,9 @@ static void explained(struct shard_rq *rq)
         shard_rq_fini(rq);
         rest_fail(r, NULL);
     } else if (c->rq.found && c->place.rq.n_stored_fields > 0) {
-        r->co->o.shards->get(r->co->o.shards->self, &c->place.rq);
+        struct ask_where where = ask_anywhere(r->co, r->state, rest_param(r, "preference"));
+        c->place.rq.rq.node = rq->node;
+        ask_get(r->co, &where, &c->place.rq);
     } else {
         send_explanation(c);
     }
@@ -100,7 +103,7 @@ static void explain(struct rest *r)
     if (e == ERR_OK && query == NULL) {
         e = err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: query is missing;");
     }
-    rest_accept(r, "preference");
+    struct str preference = rest_param(r, "preference");
     if (e == ERR_OK) {
         *c = (struct explain_call){.r = r};
         e = explain_place(c, filter);
@@ -121,7 +124,8 @@ static void explain(struct rest *r)
     c->rq.n_alias_filters = c->place.target->n_filters;
     c->rq.want_source = filter != NULL && c->place.filter.enabled;
     c->rq.now_ms = clock_wall_ms(r->co->o.clock);
-    r->co->o.shards->explain(r->co->o.shards->self, &c->rq);
+    struct ask_where where = ask_anywhere(r->co, r->state, preference);
+    ask_explain(r->co, &where, &c->rq);
 }
 
 /* ---- _validate/query ----------------------------------------------------------------------------------- */
@@ -268,21 +272,24 @@ static void write_explanation(struct jsonw *w, const struct validate_call *c, st
 
 static void write_validation(struct jsonw *w, struct validate_call *c)
 {
-    uint32_t failed = 0;
+    uint32_t failed = 0, absent = 0;
     bool valid = true;
     for (uint32_t i = 0; i < c->n; i++) {
+        const struct errmsg *em = &c->shards[i].rq.error;
+        bool no_copy = err_code(em) == ERR_NO_SHARD; /* counted in the total alone */
         valid &= !refused(&c->shards[i]);
-        failed += c->shards[i].rq.error.n > 0 && !refused(&c->shards[i]);
+        failed += em->n > 0 && !refused(&c->shards[i]) && !no_copy;
+        absent += no_copy;
     }
     jw_obj(w);
     jw_k(w, "_shards");
     jw_obj(w);
     jw_ki64(w, "total", c->n);
-    jw_ki64(w, "successful", c->n - failed);
+    jw_ki64(w, "successful", c->n - failed - absent);
     jw_ki64(w, "failed", failed);
     jw_obj_end(w);
     jw_kbool(w, "valid", valid);
-    if (c->detailed && c->n > failed) {
+    if (c->detailed && c->n > failed + absent) {
         jw_k(w, "explanations");
         jw_arr(w);
         for (uint32_t i = 0; i < c->n; i++) {
@@ -387,8 +394,9 @@ static void ask(struct validate_call *c)
         }
     }
     c->pending = c->n + 1;
+    struct ask_where where = ask_anywhere(r->co, r->state, STR_NULL);
     for (uint32_t i = 0; i < most; i++) {
-        r->co->o.shards->explain(r->co->o.shards->self, &c->shards[i]);
+        ask_explain(r->co, &where, &c->shards[i]);
     }
     one_validated(c);
 }

@@ -1,5 +1,6 @@
 /* Reading one document, and what every reader of documents shares. */
 #include "coordinator/rest/get.h"
+#include "coordinator/ask.h"
 
 #include "engine/index/engine.h"
 #include "engine/search/source_filter.h"
@@ -290,7 +291,8 @@ static void get_any(struct rest *r, struct str type, bool source_only)
     g->rq.want_source =
         source_only || (g->filter.enabled && (!g->fields_given || filter != NULL || g->source_field));
     g->rq.here = rest_on_loop(r);
-    r->co->o.shards->get(r->co->o.shards->self, &g->rq);
+    struct ask_where where = ask_anywhere(r->co, r->state, preference);
+    ask_get(r->co, &where, &g->rq);
 }
 
 static void get_doc(struct rest *r)

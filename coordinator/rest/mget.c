@@ -1,4 +1,5 @@
 /* _mget: many documents by id, each read from its shard, answered in the order asked for. */
+#include "coordinator/ask.h"
 #include "coordinator/rest/get.h"
 #include "engine/index/engine.h"
 
@@ -19,6 +20,7 @@ struct mget {
     bool filter_given, realtime, refresh;
     const struct str *stored_fields;
     uint32_t n_stored_fields;
+    struct str preference;
     _Atomic uint32_t pending;
 };
 
@@ -228,14 +230,14 @@ static void item_done(struct shard_rq *rq)
 /* The count begins one too high, so that no answer is written while requests are still being sent. */
 static void run(struct mget *m)
 {
-    const struct shard_api *api = m->r->co->o.shards;
+    struct ask_where where = ask_anywhere(m->r->co, m->r->state, m->preference);
     for (uint32_t i = 0; i < m->n; i++) {
         struct mget_item *it = &m->items[i];
         it->failed = get_locate(m->r, &it->g, it->index, it->routing, m->r->arena, &it->error) != ERR_OK;
         if (!it->failed) {
-            struct shard_ref where = it->g.rq.rq.shard;
+            struct shard_ref shard = it->g.rq.rq.shard;
             shard_rq_init(&it->g.rq.rq, item_done, m);
-            it->g.rq.rq.shard = where;
+            it->g.rq.rq.shard = shard;
         }
     }
     m->pending = m->n + 1;
@@ -243,7 +245,7 @@ static void run(struct mget *m)
         if (m->items[i].failed) {
             one_done(m);
         } else {
-            api->get(api->self, &m->items[i].g.rq);
+            ask_get(m->r->co, &where, &m->items[i].g.rq);
         }
     }
     one_done(m);
@@ -253,11 +255,12 @@ static void mget(struct rest *r)
 {
     const struct json *body, *filter = rest_source_filter(r);
     struct mget *m = ARENA_NEW(r->arena, struct mget);
+    struct str preference = rest_param(r, "preference");
     enum err e = m != NULL ? ERR_OK : err_no_memory(&r->em);
     if (m != NULL) {
-        *m = (struct mget){.r = r, .filter.enabled = true, .filter_given = filter != NULL};
+        *m = (struct mget){
+            .r = r, .preference = preference, .filter.enabled = true, .filter_given = filter != NULL};
     }
-    rest_accept(r, "preference");
     rest_accept(r, "type");
     if (e == ERR_OK && filter != NULL) {
         e = source_filter_parse(&m->filter, filter, STR(""), r->arena, &r->em);

@@ -1,5 +1,6 @@
 /* Points in time: opening and closing. */
 #include "common/base/jsonr.h"
+#include "coordinator/freeing.h"
 #include "coordinator/search.h"
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
@@ -110,30 +111,35 @@ static enum err read_id(struct rest *r, struct str *id)
     return id->p != NULL ? ERR_OK : err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "Required [id]");
 }
 
+static void closed(struct freeing *f)
+{
+    struct buf b;
+    struct jsonw w;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    jw_kbool(&w, "succeeded", true);
+    jw_ki64(&w, "num_freed", f->freed);
+    jw_obj_end(&w);
+    rest_send(f->r, f->freed > 0 ? 200 : 404, &b);
+}
+
 static void close_pit(struct rest *r)
 {
     struct str id;
-    struct buf b;
-    struct jsonw w;
-    uint32_t n = 0;
-    if (read_id(r, &id) != ERR_OK) {
+    struct freeing *f = ARENA_NEW(r->arena, struct freeing);
+    enum err e = f != NULL ? read_id(r, &id) : err_no_memory(&r->em);
+    if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;
     }
     if (!rest_ready(r)) {
         return;
     }
-    if (pit_free(r, id, &n, &r->em) != ERR_OK) {
+    *f = (struct freeing){.r = r, .done = closed};
+    if (pit_free(f, id, &r->em) != ERR_OK || freeing_run(f, &r->em) != ERR_OK) {
         rest_fail(r, NULL);
-        return;
     }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
-    jw_obj(&w);
-    jw_kbool(&w, "succeeded", true);
-    jw_ki64(&w, "num_freed", n);
-    jw_obj_end(&w);
-    rest_send(r, n > 0 ? 200 : 404, &b);
 }
 
 const struct route routes_pit[] = {

@@ -207,7 +207,12 @@ static void write_frame(struct jsonw *w, const struct errmsg *em, unsigned at)
 {
     const struct err_frame *f = &em->frame[at];
     jw_kz(w, "type", err_type(f->code));
-    jw_kz(w, "reason", f->reason);
+    jw_k(w, "reason");
+    if (f->code == ERR_NO_SHARD && f->reason[0] == '\0') { /* there was nobody who could have said why */
+        jw_null(w);
+    } else {
+        jw_z(w, f->reason);
+    }
     if (f->line > 0) {
         jw_ki64(w, "line", f->line);
         jw_ki64(w, "col", f->col);

@@ -1,4 +1,6 @@
 /* Scrolls: the next page, and letting go. */
+#include "coordinator/ask.h"
+#include "coordinator/freeing.h"
 #include "coordinator/search.h"
 
 static enum err wrong_value(struct rest *r, const struct json_member *m)
@@ -18,7 +20,7 @@ static void answer(struct search_call *c)
     jsonw_init(&w, &b, false);
     if (c->o.scroll_ms <= 0) { /* nobody can ask for more */
         for (uint32_t i = 0; i < c->n_shards; i++) {
-            r->co->o.shards->free_context(r->co->o.shards->self, c->queries[i].context);
+            ask_forget(r->co, c->queries[i].rq.node, c->queries[i].context);
         }
     }
     search_write(c, &w, &status);
@@ -85,32 +87,49 @@ static void next_page(struct rest *r)
     search_run_scroll(c, id);
 }
 
-static enum err free_list(struct rest *r, const struct json *v, uint32_t *n)
+static enum err free_list(struct freeing *f, const struct json *v)
 {
     enum err e = ERR_OK;
     uint32_t count = v->type == JSON_ARRAY ? v->n : 1;
     for (uint32_t i = 0; e == ERR_OK && i < count; i++) {
         struct str id = json_text(v->type == JSON_ARRAY ? &v->items[i] : v);
         if (str_is(id, "_all")) {
-            scroll_free_all(r, n);
+            freeing_add_scrolls(f);
         } else {
-            e = scroll_free(r, id, n, &r->em);
+            e = scroll_free(f, id, &f->r->em);
         }
     }
     return e;
 }
 
+static void cleared(struct freeing *f)
+{
+    struct buf b;
+    struct jsonw w;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    jw_kbool(&w, "succeeded", true);
+    jw_ki64(&w, "num_freed", f->freed);
+    jw_obj_end(&w);
+    rest_send(f->r, f->freed > 0 ? 200 : 404, &b);
+}
+
 static void clear(struct rest *r)
 {
     const struct json *body;
-    uint32_t n = 0, named = 0;
+    uint32_t named = 0;
     struct str id = rest_param(r, "scroll_id");
-    enum err e = read_body(r, &body);
+    struct freeing *f = ARENA_NEW(r->arena, struct freeing);
+    enum err e = f != NULL ? read_body(r, &body) : err_no_memory(&r->em);
+    if (f != NULL) {
+        *f = (struct freeing){.r = r, .done = cleared};
+    }
     if (e == ERR_OK && id.p != NULL) {
         struct str rest = id;
         while (e == ERR_OK && rest.p != NULL) {
             struct json one = json_mk_str(str_cut(rest, ',', &rest));
-            e = free_list(r, &one, &n);
+            e = free_list(f, &one);
             named++;
         }
     }
@@ -120,7 +139,7 @@ static void clear(struct rest *r)
             e = wrong_value(r, m);
         } else {
             named++;
-            e = free_list(r, &m->value, &n);
+            e = free_list(f, &m->value);
         }
     }
     if (e == ERR_OK && named == 0) {
@@ -128,20 +147,9 @@ static void clear(struct rest *r)
     }
     if (e != ERR_OK) {
         rest_fail(r, NULL);
-        return;
+    } else if (rest_ready(r) && freeing_run(f, &r->em) != ERR_OK) {
+        rest_fail(r, NULL);
     }
-    if (!rest_ready(r)) {
-        return;
-    }
-    struct buf b;
-    struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
-    jw_obj(&w);
-    jw_kbool(&w, "succeeded", true);
-    jw_ki64(&w, "num_freed", n);
-    jw_obj_end(&w);
-    rest_send(r, n > 0 ? 200 : 404, &b);
 }
 
 const struct route routes_scroll[] = {

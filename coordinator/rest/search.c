@@ -420,13 +420,7 @@ static void counted(struct search_call *c)
             jw_kbool(&w, "terminated_early", c->reduced.terminated_early);
         }
         jw_ki64(&w, "count", c->reduced.total);
-        jw_k(&w, "_shards");
-        jw_obj(&w);
-        jw_ki64(&w, "total", c->n_shards);
-        jw_ki64(&w, "successful", c->n_shards - c->n_failed);
-        jw_ki64(&w, "skipped", 0);
-        jw_ki64(&w, "failed", c->n_failed);
-        jw_obj_end(&w);
+        search_write_shards(c, &w);
         jw_obj_end(&w);
     }
     search_free(c);

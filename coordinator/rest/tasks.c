@@ -1,5 +1,6 @@
 /* _tasks, _cat/tasks, and rates of operations under way. */
 #include "coordinator/tasks.h"
+#include "coordinator/ask.h"
 
 #include "coordinator/delays.h"
 #include "coordinator/rest/by_query_params.h"
@@ -545,7 +546,8 @@ static void get_result(struct tasks_rq *q)
     g->rq.id = rest_param(r, "task_id");
     g->rq.rq.shard = (struct shard_ref){meta->name, meta->uuid, shard_of(meta, g->rq.id, STR_NULL)};
     g->rq.realtime = g->rq.want_source = true;
-    r->co->o.shards->get(r->co->o.shards->self, &g->rq);
+    struct ask_where where = ask_anywhere(r->co, r->state, STR_NULL);
+    ask_get(r->co, &where, &g->rq);
 }
 
 static void get_task(struct rest *r)
