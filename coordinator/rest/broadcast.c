@@ -1,11 +1,20 @@
 #include "coordinator/rest/broadcast.h"
 
 #include "common/cluster/health.h"
+#include "coordinator/ask.h"
+#include "coordinator/retry.h"
+
+/* There is no copy, or none any more: it counts in the total alone. */
+static bool is_absent(const struct errmsg *em)
+{
+    return retry_unavailable(em) || err_code(em) == ERR_NODE_NOT_CONNECTED
+           || err_code(em) == ERR_NODE_DISCONNECTED;
+}
 
 static void finish(struct broadcast *bc)
 {
     for (uint32_t i = 0; i < bc->n; i++) {
-        bool absent = err_code(&bc->acts[i].rq.error) == ERR_NO_SHARD; /* counted in the total alone */
+        bool absent = is_absent(&bc->acts[i].rq.error);
         bc->absent += absent;
         bc->failed += bc->acts[i].rq.error.n > 0 && !absent;
     }
@@ -40,7 +49,7 @@ void broadcast_write_shards(const struct broadcast *bc, struct jsonw *w)
         jw_arr(w);
         for (uint32_t i = 0; i < bc->n; i++) {
             const struct shard_rq *rq = &bc->acts[i].rq;
-            if (rq->error.n == 0 || err_code(&rq->error) == ERR_NO_SHARD) {
+            if (rq->error.n == 0 || is_absent(&rq->error)) {
                 continue;
             }
             jw_obj(w);
@@ -115,10 +124,10 @@ static bool start(struct broadcast *bc)
         finish(bc);
         return true;
     }
-    const struct shard_api *api = r->co->o.shards; /* r and bc may be gone after the last call */
+    struct coordinator *co = r->co; /* r and bc may be gone after the last call */
     struct shard_act *acts = bc->acts;
     for (uint32_t i = 0; i < n; i++) {
-        api->act(api->self, &acts[i]);
+        ask_act(co, &acts[i]);
     }
     return true;
 }
