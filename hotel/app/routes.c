@@ -116,6 +116,7 @@ static void write_sync(struct jsonw *w, struct consumer *consumer)
     jw_obj(w);
     jw_kz(w, "state", !s.connected ? "disconnected" : s.paused ? "paused" : "running");
     jw_ki64(w, "messages", (int64_t)s.messages);
+    jw_ki64(w, "held", (int64_t)s.held);
     jw_ki64(w, "dead", (int64_t)s.dead);
     jw_ki64(w, "written", (int64_t)s.written);
     jw_kz(w, "problem", s.problem);

@@ -52,6 +52,7 @@ static void note(struct consumer *c, uint64_t messages, bool paused, const char 
     c->status.paused = paused;
     c->status.messages += messages;
     c->status.dead = c->dead_n;
+    c->status.held = c->held_n;
     c->status.written = c->reconcile.written;
     snprintf(c->status.problem, sizeof(c->status.problem), "%s", problem);
     pthread_mutex_unlock(&c->lock);
@@ -262,6 +263,7 @@ static enum err serve(struct consumer *c, struct errmsg *em)
     if (e != ERR_OK || c->held_n == 0) {
         return e;
     }
+    note(c, 0, false, "");
     e = ids_of(c, &p, em);
     return e != ERR_OK ? e : apply_until_done(c, &p, em);
 }

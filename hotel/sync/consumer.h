@@ -18,6 +18,7 @@ struct consumer_status {
     bool connected;                 /* to the broker */
     bool paused;                    /* the database or the search service is away */
     uint64_t messages, dead;        /* acknowledged; of them, put aside */
+    uint64_t held;                  /* in its hands, not acknowledged yet */
     uint64_t written;               /* documents indexed or deleted */
     char problem[ERR_REASON_BYTES]; /* "" */
 };

@@ -10,12 +10,12 @@
 
 /* TC_OBJECT, TC_CLASSDESC, the length and the name of the class. */
 static const char java_long[] = JAVA_MAGIC "\x73\x72\x00\x0Ejava.lang.Long";
-/* What follows at least: serialVersionUID, flags, one field, its superclass. */
-#define JAVA_BYTES_MIN (sizeof(java_long) - 1 + 8 + 1 + 2 + VALUE_BYTES)
+/* With serialVersionUID, flags, the one field, the superclass and its: there is one form of it alone. */
+#define JAVA_BYTES 82
 
 static enum err java_id(struct str body, int64_t *out, struct errmsg *em)
 {
-    if (!str_starts(body, str_mk(java_long, sizeof(java_long) - 1)) || body.n < JAVA_BYTES_MIN) {
+    if (!str_starts(body, str_mk(java_long, sizeof(java_long) - 1)) || body.n != JAVA_BYTES) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "%zu bytes that are no serialised java.lang.Long", body.n);
     }
     uint64_t v = 0;
