@@ -8,7 +8,7 @@
 #include "common/base/bytes.h"
 #include "engine/index/engine.h"
 
-#define OP_BYTES_MIN 10 /* what an operation takes at least: for get_count() */
+#define OP_BYTES_MIN 8 /* what an operation takes at least: for get_count() */
 
 void op_encode(const struct engine_op *op, struct buf *out);
 /* Sets in->bad on anything that op_encode() does not write. */
