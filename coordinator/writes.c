@@ -1,9 +1,8 @@
-#include "coordinator/writes.h"
+#include "coordinator/writes_int.h"
 
 #include "common/base/hash.h"
 #include "common/base/num.h"
 #include "common/cluster/blocks.h"
-#include "common/cluster/health.h"
 #include "coordinator/rest/active.h"
 #include "coordinator/rest/meta.h"
 #include "engine/index/engine.h"
@@ -148,7 +147,7 @@ enum err writes_params(struct rest *r, struct write_set *w)
 
 /* ---- resolving ----------------------------------------------------------------------------------------- */
 
-static void fail_entry(struct write_set *w, struct write_entry *e, const struct errmsg *em)
+void writes_fail(struct write_set *w, struct write_entry *e, const struct errmsg *em)
 {
     e->error = ARENA_NEW(w->r->arena, struct errmsg);
     if (e->error != NULL) {
@@ -255,215 +254,6 @@ static enum err resolve(struct write_set *w, struct write_entry *e, struct errms
     return ERR_OK;
 }
 
-/* ---- sending ------------------------------------------------------------------------------------------- */
-
-static void copy_answer(struct write_entry *e, const struct write_item *it)
-{
-    struct str id = e->item.id, routing = e->item.routing;
-    e->item = *it;
-    e->item.id = id;
-    e->item.routing = routing;
-    e->done_by_shard = true;
-}
-
-static void finish(struct write_set *w)
-{
-    tasks_end(w->r->co->tasks, &w->task);
-    w->done(w);
-}
-
-static void gather(struct write_set *w)
-{
-    for (uint32_t i = 0; i < w->n_shard_writes; i++) {
-        struct shard_write *sw = &w->shard_writes[i];
-        struct write_entry **entries = sw->rq.user;
-        for (uint32_t k = 0; k < sw->n; k++) {
-            copy_answer(entries[k], &sw->items[k]);
-            if (sw->rq.error.n > 0) {
-                entries[k]->item.error = &sw->rq.error;
-            }
-        }
-        w->forced_refresh |= sw->forced_refresh;
-    }
-    finish(w);
-}
-
-static void one_less(struct write_set *w)
-{
-    if (--w->pending == 0) {
-        gather(w);
-    }
-}
-
-/* ---- a primary that is not there: waited for, as long as the request allows ---- */
-
-#define PRIMARY_AGAIN_MS 100
-
-static void send_again(struct shard_write *sw)
-{
-    struct write_set *w = (struct write_set *)sw->set;
-    struct cluster_state *now = w->r->co->o.state(w->r->co->o.self);
-    bool there = cluster_index_by_uuid(now, sw->rq.shard.uuid) != NULL;
-    cluster_state_unref(now);
-    if (!there) {
-        err_set(&sw->rq.error, ERR_INDEX_NOT_FOUND, "no such index [%.*s]", STR_ARG(sw->rq.shard.index));
-        err_about_index(&sw->rq.error, sw->rq.shard.index, sw->rq.shard.uuid);
-        one_less(w);
-        return;
-    }
-    const struct shard_api *api = w->r->co->o.shards;
-    api->write(api->self, sw);
-}
-
-static void give_up(struct shard_write *sw)
-{
-    struct write_set *w = (struct write_set *)sw->set;
-    struct errmsg why = sw->rq.error;
-    err_set(&sw->rq.error, ERR_UNAVAILABLE_SHARDS,
-            "[%.*s][%u] primary shard is not active Timeout: [%lldms], %s", STR_ARG(sw->rq.shard.index),
-            sw->rq.shard.shard, (long long)w->timeout_ms, why.frame[0].reason);
-    one_less(w);
-}
-
-static int64_t time_left(const struct write_set *w)
-{
-    return w->timeout_ms - (clock_mono_ms(w->r->co->o.clock) - w->since_ms);
-}
-
-static void waited(void *arg)
-{
-    struct shard_write *sw = arg;
-    const struct write_set *w = (const struct write_set *)sw->set;
-    const struct http_request *http = w->r->http;
-    if (time_left(w) > 0 && !delays_stopped(w->r->co->delays) && !(http != NULL && http_aborted(http))) {
-        err_clear(&sw->rq.error);
-        send_again(sw);
-    } else {
-        give_up(sw);
-    }
-}
-
-static void wait_for_primary(struct shard_write *sw)
-{
-    struct write_set *w = (struct write_set *)sw->set;
-    int64_t ms = MIN_OF(MAX_OF(time_left(w), (int64_t)0), (int64_t)PRIMARY_AGAIN_MS);
-    delays_add(w->r->co->delays, &w->delays[sw - w->shard_writes], ms, waited, sw);
-}
-
-static void shard_done(struct shard_rq *rq)
-{
-    struct shard_write *sw = (struct shard_write *)rq;
-    struct write_set *w = (struct write_set *)sw->set;
-    if (err_code(&rq->error) == ERR_NO_SHARD) {
-        wait_for_primary(sw);
-    } else {
-        one_less(w);
-    }
-}
-
-/* Too few copies: nothing may be written. A lone update is asked for nevertheless: it may be one that changes
- * nothing. */
-static void send_one(struct active_wait *wait, bool active)
-{
-    struct shard_write *sw = wait->user;
-    struct write_set *w = sw->set;
-    const struct shard_api *api = w->r->co->o.shards;
-    const struct index_meta *m = w->meta_of[sw - w->shard_writes];
-    if (!active) {
-        int32_t wanted = active_wanted(m, wait->wanted);
-        err_set(&sw->inactive, ERR_UNAVAILABLE_SHARDS,
-                "[%.*s][%u] Not enough active copies to meet shard count of [%d] (have %d, needed %d). "
-                "Timeout: [%lldms]",
-                STR_ARG(m->name), sw->rq.shard.shard, wanted, (int)health_least_active(w->r->state, m),
-                wanted, (long long)wait->timeout_ms);
-        if (w->n > 1 || sw->items[0].kind != WRITE_UPDATE) {
-            sw->rq.error = sw->inactive;
-            shard_done(&sw->rq);
-            return;
-        }
-    }
-    api->write(api->self, sw);
-}
-
-static struct shard_write *group_of(struct write_set *w, const struct write_entry *e)
-{
-    for (uint32_t i = 0; i < w->n_shard_writes; i++) {
-        struct shard_write *sw = &w->shard_writes[i];
-        if (sw->rq.shard.shard == e->shard && str_eq(sw->rq.shard.uuid, e->meta->uuid)) {
-            return sw;
-        }
-    }
-    struct shard_write *sw = &w->shard_writes[w->n_shard_writes++];
-    shard_rq_init(&sw->rq, shard_done, NULL);
-    sw->rq.shard = (struct shard_ref){e->meta->name, e->meta->uuid, e->shard};
-    sw->refresh = w->refresh;
-    sw->timeout_ms = w->timeout_ms;
-    sw->set = w;
-    uint32_t at = w->n_shard_writes - 1;
-    w->meta_of[at] = e->meta;
-    w->waits[at] = (struct active_wait){.r = w->r,
-                                        .names = &sw->rq.shard.index,
-                                        .n_names = 1,
-                                        .wanted = w->active,
-                                        .timeout_ms = w->timeout_ms,
-                                        .then = send_one,
-                                        .user = sw};
-    return sw;
-}
-
-static void send_all(struct write_set *w)
-{
-    struct rest *r = w->r;
-    uint32_t live = 0;
-    for (uint32_t i = 0; i < w->n; i++) {
-        live += w->v[i].error == NULL;
-    }
-    w->shard_writes = ARENA_ARRAY(r->arena, struct shard_write, MAX_OF(live, 1U));
-    w->delays = ARENA_ARRAY(r->arena, struct delay, MAX_OF(live, 1U));
-    struct shard_write **of = ARENA_ARRAY(r->arena, struct shard_write *, w->n);
-    w->waits = ARENA_ARRAY(r->arena, struct active_wait, MAX_OF(live, 1U));
-    w->meta_of = ARENA_ARRAY(r->arena, const struct index_meta *, MAX_OF(live, 1U));
-    if (w->shard_writes == NULL || of == NULL || w->delays == NULL || w->waits == NULL
-        || w->meta_of == NULL) {
-        struct errmsg em;
-        err_no_memory(&em);
-        for (uint32_t i = 0; i < w->n; i++) {
-            fail_entry(w, &w->v[i], &em);
-        }
-        w->n_shard_writes = 0;
-        finish(w);
-        return;
-    }
-    for (uint32_t i = 0; i < w->n; i++) {
-        if (w->v[i].error == NULL) {
-            of[i] = group_of(w, &w->v[i]);
-            of[i]->n++;
-        }
-    }
-    for (uint32_t i = 0; i < w->n_shard_writes; i++) {
-        struct shard_write *sw = &w->shard_writes[i];
-        sw->items = ARENA_ARRAY(r->arena, struct write_item, sw->n);
-        sw->rq.user = ARENA_ARRAY(r->arena, struct write_entry *, sw->n);
-        sw->n = 0;
-    }
-    for (uint32_t i = 0; i < w->n; i++) {
-        if (of[i] != NULL && of[i]->items != NULL && of[i]->rq.user != NULL) {
-            of[i]->items[of[i]->n] = w->v[i].item;
-            ((struct write_entry **)of[i]->rq.user)[of[i]->n++] = &w->v[i];
-        }
-    }
-    if (w->n_shard_writes == 0) {
-        finish(w);
-        return;
-    }
-    w->pending = w->n_shard_writes;
-    uint32_t n = w->n_shard_writes; /* w may be gone after the last call */
-    struct active_wait *waits = w->waits;
-    for (uint32_t i = 0; i < n; i++) {
-        active_wait_begin(&waits[i]);
-    }
-}
-
 /* ---- auto-create --------------------------------------------------------------------------------------- */
 
 static void next_missing(struct write_set *w);
@@ -473,7 +263,7 @@ static void created(struct rest *r, struct meta_request *rq)
     struct write_set *w = r->user;
     struct write_entry *e = &w->v[w->creating];
     if (rq->error.n > 0) {
-        fail_entry(w, e, &rq->error);
+        writes_fail(w, e, &rq->error);
     }
     rest_meta_free(rq);
     if (e->error != NULL) {
@@ -520,11 +310,54 @@ static void next_missing(struct write_set *w)
             }
         }
         if (err != ERR_OK) {
-            fail_entry(w, e, &em);
+            writes_fail(w, e, &em);
         }
     }
-    send_all(w);
+    writes_send(w);
 }
+
+/* ---- without a master, nothing is written: its successor may know better who is the primary ---- */
+
+#define MASTER_AGAIN_MS 1000 /* when no state comes */
+
+static bool has_master(const struct rest *r)
+{
+    return r->co->o.remote == NULL || r->state->nodes == NULL || r->state->nodes->master.p != NULL;
+}
+
+static void refuse_all(struct write_set *w)
+{
+    struct errmsg em;
+    err_set(&em, ERR_CLUSTER_BLOCK, "blocked by: [SERVICE_UNAVAILABLE/2/no master];");
+    em.about.status_set = true;
+    em.about.http_status = 503;
+    for (uint32_t i = 0; i < w->n; i++) {
+        writes_fail(w, &w->v[i], &em);
+    }
+    w->blocked = true;
+    writes_finish(w);
+}
+
+static void with_master(void *arg)
+{
+    struct write_set *w = arg;
+    struct coordinator *co = w->r->co;
+    uint64_t seen = state_waits_seen(&co->state_waits);
+    if (!has_master(w->r)) {
+        rest_renew_state(w->r);
+    }
+    int64_t left = writes_time_left(w);
+    if (has_master(w->r)) {
+        next_missing(w);
+    } else if (left <= 0 || delays_stopped(co->delays)) {
+        refuse_all(w);
+    } else {
+        state_waits_add(&co->state_waits, &w->master_wait, seen, MIN_OF(left, (int64_t)MASTER_AGAIN_MS),
+                        with_master, w);
+    }
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------- */
 
 static void describe(const struct task *t, struct buf *out)
 {
@@ -563,10 +396,10 @@ void writes_run(struct write_set *w)
         if (w->v[i].error == NULL && w->v[i].item.kind == WRITE_INDEX
             && check_pipeline(w->v[i].pipeline, &em) != ERR_OK) {
             w->v[i].index = w->v[i].target;
-            fail_entry(w, &w->v[i], &em);
+            writes_fail(w, &w->v[i], &em);
         }
     }
-    next_missing(w);
+    with_master(w);
 }
 
 void writes_fini(struct write_set *w)

@@ -30,6 +30,12 @@ struct write_entry {
     bool done_by_shard;
 };
 
+struct write_try { /* of one shard's items */
+    struct state_wait wait;
+    uint64_t seen; /* the states that there had been when they were sent */
+    uint32_t n;    /* how often that was */
+};
+
 struct write_set {
     struct rest *r;
     struct write_entry *v;
@@ -38,18 +44,22 @@ struct write_set {
     int64_t timeout_ms, since_ms; /* since_ms: monotonic, when it began */
     int32_t active;               /* wait_for_active_shards, as active.h has it */
     bool forced_refresh;
+    bool blocked; /* no entry was looked at: nothing may be written in this cluster; the first says why */
     void (*done)(struct write_set *w); /* on any thread */
     void *user;
     uint64_t parent_task; /* 0: none */
     /* own */
     struct task task;
-    struct delay *delays; /* of shard_writes[i] */
     struct shard_write *shard_writes;
+    struct write_try *tries;   /* one each */
     struct active_wait *waits; /* one each */
     const struct index_meta **meta_of;
     uint32_t n_shard_writes;
     _Atomic uint32_t pending;
     uint32_t creating; /* next entry whose index may have to be made */
+    struct state_wait master_wait;
+    struct op_span names; /* of the items, by their places */
+    bool named;
 };
 
 /* Runs it; everything lives in r->arena. done() comes later, or before the call returns. */

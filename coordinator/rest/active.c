@@ -45,21 +45,24 @@ static bool met(const struct active_wait *w)
 static void look(void *arg)
 {
     struct active_wait *w = arg;
+    struct state_waits *waits = &w->r->co->state_waits;
+    uint64_t seen = state_waits_seen(waits);
     int64_t left = w->deadline_ms - clock_mono_ms(w->r->co->o.clock);
     bool ok = met(w);
     if (ok || left <= 0 || delays_stopped(w->r->co->delays)) {
         w->then(w, ok);
     } else {
-        delays_add(w->r->co->delays, &w->delay, MIN_OF(left, LOOK_AGAIN_MS), look, w);
+        state_waits_add(waits, &w->wait, seen, MIN_OF(left, LOOK_AGAIN_MS), look, w);
     }
 }
 
 void active_wait_begin(struct active_wait *w)
 {
     w->deadline_ms = clock_mono_ms(w->r->co->o.clock) + w->timeout_ms;
+    uint64_t seen = state_waits_seen(&w->r->co->state_waits);
     if (met(w)) {
         w->then(w, true);
     } else {
-        delays_add(w->r->co->delays, &w->delay, 0, look, w);
+        state_waits_add(&w->r->co->state_waits, &w->wait, seen, 0, look, w);
     }
 }

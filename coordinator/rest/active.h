@@ -22,7 +22,7 @@ struct active_wait {
     void (*then)(struct active_wait *w, bool active); /* once: inside active_wait_begin(), or on a worker */
     void *user;
     int64_t deadline_ms;
-    struct delay delay;
+    struct state_wait wait;
 };
 /* Begins waiting, from any thread: calls then(true) once all of the indices have what is wanted (an index
  * that is not there any more is not waited for), then(false) after the timeout. `w` stays the caller's until

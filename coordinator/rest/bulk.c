@@ -268,6 +268,10 @@ static void answer(struct write_set *s)
     struct buf b;
     struct jsonw w;
     bool errors = false, piped = false;
+    if (s->blocked && s->n > 0 && s->v[0].error != NULL) {
+        rest_fail(r, s->v[0].error);
+        return;
+    }
     for (uint32_t i = 0; i < s->n; i++) {
         errors |= s->v[i].error != NULL || s->v[i].item.error != NULL;
         piped |=

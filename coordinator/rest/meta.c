@@ -14,8 +14,7 @@ static void done(struct meta_request *rq)
 {
     struct meta_call *c = (struct meta_call *)rq;
     /* Read-your-writes: what follows sees the state that has just been applied. */
-    cluster_state_unref(c->r->state);
-    c->r->state = c->r->co->o.state(c->r->co->o.self);
+    rest_renew_state(c->r);
     c->then(c->r, rq);
 }
 

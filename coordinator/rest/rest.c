@@ -1,5 +1,6 @@
 #include "coordinator/rest/rest.h"
 
+#include "common/base/hash.h"
 #include "common/base/num.h"
 #include "coordinator/delays.h"
 #include "coordinator/tasks.h"
@@ -109,6 +110,22 @@ static void accept_common(struct rest *r)
     for (size_t i = 0; i < ARRAY_LEN(common); i++) {
         rest_accept(r, common[i]);
     }
+}
+
+static void drop_state(void *s)
+{
+    cluster_state_unref(s);
+}
+
+void rest_renew_state(struct rest *r)
+{
+    struct cluster_state *now = r->co->o.state(r->co->o.self);
+    if (!arena_defer(r->arena, drop_state, cluster_state_ref(r->state))) {
+        cluster_state_unref(now); /* without memory the request goes on with the state that it has */
+        return;
+    }
+    cluster_state_unref(r->state); /* the arena's reference is left */
+    r->state = now;
 }
 
 bool rest_on_loop(const struct rest *r)
@@ -546,14 +563,23 @@ enum err coordinator_new(struct coordinator **out, const struct coordinator_opts
         coordinator_free(c);
         return err_no_memory(em);
     }
+    state_waits_init(&c->state_waits, c->delays);
+    op_names_init(&c->op_names, hash_u64(opts->seed ^ (uint64_t)opts->started_ms));
     *out = c;
     return ERR_OK;
+}
+
+void coordinator_applied(struct coordinator *c)
+{
+    state_waits_applied(&c->state_waits);
 }
 
 void coordinator_free(struct coordinator *c)
 {
     if (c != NULL) {
         struct arena arena = c->arena;
+        op_names_fini(&c->op_names);
+        state_waits_fini(&c->state_waits);
         delays_free(c->delays);
         tasks_free(c->tasks);
         arena_fini(&arena);

@@ -10,7 +10,8 @@
 #include "common/base/uri.h"
 #include "common/cluster/blocks.h"
 #include "coordinator/coordinator.h"
-#include "coordinator/delays.h"
+#include "coordinator/op_names.h"
+#include "coordinator/state_waits.h"
 
 struct router;
 struct tasks;
@@ -26,6 +27,8 @@ struct coordinator {
     _Atomic uint64_t turn; /* ask.c */
     _Atomic bool looking;
     struct delay look;
+    struct state_waits state_waits;
+    struct op_names op_names;
 };
 
 #define PATH_PARTS_MAX 16
@@ -100,6 +103,8 @@ enum err rest_body_required(struct rest *r, const struct json **out);
 enum err rest_check_preference(struct rest *r, struct str preference);
 /* true: go on. false: the request was refused for parameters that nobody used, and answered. */
 bool rest_ready(struct rest *r);
+/* The newest applied state as the request's; what it has of the old one stays valid. */
+void rest_renew_state(struct rest *r);
 /* Is this the thread of the loop that the request came by? */
 bool rest_on_loop(const struct rest *r);
 

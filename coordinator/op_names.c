@@ -1,0 +1,50 @@
+#include "coordinator/op_names.h"
+
+void op_names_init(struct op_names *o, uint64_t session)
+{
+    *o = (struct op_names){.session = session != 0 ? session : 1, .next = 1};
+    pthread_mutex_init(&o->lock, NULL);
+}
+
+void op_names_fini(struct op_names *o)
+{
+    pthread_mutex_destroy(&o->lock);
+}
+
+void op_names_begin(struct op_names *o, struct op_span *span, uint64_t n)
+{
+    pthread_mutex_lock(&o->lock);
+    *span = (struct op_span){.first = o->next, .prev = o->newest};
+    o->next += n;
+    if (o->newest != NULL) {
+        o->newest->next = span;
+    } else {
+        o->oldest = span;
+    }
+    o->newest = span;
+    pthread_mutex_unlock(&o->lock);
+}
+
+void op_names_end(struct op_names *o, struct op_span *span)
+{
+    pthread_mutex_lock(&o->lock);
+    if (span->prev != NULL) {
+        span->prev->next = span->next;
+    } else {
+        o->oldest = span->next;
+    }
+    if (span->next != NULL) {
+        span->next->prev = span->prev;
+    } else {
+        o->newest = span->prev;
+    }
+    pthread_mutex_unlock(&o->lock);
+}
+
+uint64_t op_names_settled(struct op_names *o)
+{
+    pthread_mutex_lock(&o->lock);
+    uint64_t below = o->oldest != NULL ? o->oldest->first : o->next;
+    pthread_mutex_unlock(&o->lock);
+    return below;
+}

@@ -1,0 +1,238 @@
+/* The items of a set of writes, sent to the primaries of their shards, again and again where it takes that. */
+#include "common/cluster/health.h"
+#include "coordinator/ask.h"
+#include "coordinator/rest/active.h"
+#include "coordinator/retry.h"
+#include "coordinator/writes_int.h"
+
+static void copy_answer(struct write_entry *e, const struct write_item *it)
+{
+    struct str id = e->item.id, routing = e->item.routing;
+    e->item = *it;
+    e->item.id = id;
+    e->item.routing = routing;
+    e->done_by_shard = true;
+}
+
+void writes_finish(struct write_set *w)
+{
+    if (w->named) {
+        op_names_end(&w->r->co->op_names, &w->names);
+        w->named = false;
+    }
+    tasks_end(w->r->co->tasks, &w->task);
+    w->done(w);
+}
+
+static void gather(struct write_set *w)
+{
+    for (uint32_t i = 0; i < w->n_shard_writes; i++) {
+        struct shard_write *sw = &w->shard_writes[i];
+        struct write_entry **entries = sw->rq.user;
+        for (uint32_t k = 0; k < sw->n; k++) {
+            copy_answer(entries[k], &sw->items[k]);
+            if (sw->rq.error.n > 0) {
+                entries[k]->item.error = &sw->rq.error;
+            }
+        }
+        w->forced_refresh |= sw->forced_refresh;
+    }
+    writes_finish(w);
+}
+
+static void one_less(struct write_set *w)
+{
+    if (--w->pending == 0) {
+        gather(w);
+    }
+}
+
+/* ---- one shard's items: sent until the primary has answered, as long as the request allows ---- */
+
+int64_t writes_time_left(const struct write_set *w)
+{
+    return w->timeout_ms - (clock_mono_ms(w->r->co->o.clock) - w->since_ms);
+}
+
+static struct write_try *try_of(const struct shard_write *sw)
+{
+    const struct write_set *w = sw->set;
+    return &w->tries[sw - w->shard_writes];
+}
+
+static void attempt(struct shard_write *sw)
+{
+    struct write_set *w = sw->set;
+    struct coordinator *co = w->r->co;
+    try_of(sw)->seen = state_waits_seen(&co->state_waits);
+    sw->timeout_ms = MAX_OF(writes_time_left(w), (int64_t)1);
+    sw->settled_below = w->named ? op_names_settled(&co->op_names) : 0;
+    ask_write(co, sw);
+}
+
+static void give_up(struct shard_write *sw)
+{
+    struct write_set *w = sw->set;
+    struct errmsg why = sw->rq.error;
+    err_set(&sw->rq.error, ERR_UNAVAILABLE_SHARDS,
+            "[%.*s][%u] primary shard is not active Timeout: [%lldms], %s%s", STR_ARG(sw->rq.shard.index),
+            sw->rq.shard.shard, (long long)w->timeout_ms, why.frame[0].reason,
+            sw->retry ? "; whether it was applied is unknown" : "");
+    one_less(w);
+}
+
+/* The index may have gone meanwhile. */
+static bool still_there(const struct shard_write *sw)
+{
+    const struct write_set *w = sw->set;
+    struct cluster_state *now = w->r->co->o.state(w->r->co->o.self);
+    bool there = cluster_index_by_uuid(now, sw->rq.shard.uuid) != NULL;
+    cluster_state_unref(now);
+    return there;
+}
+
+static void again(void *arg)
+{
+    struct shard_write *sw = arg;
+    struct write_set *w = sw->set;
+    const struct http_request *http = w->r->http;
+    if (!still_there(sw)) {
+        err_set(&sw->rq.error, ERR_INDEX_NOT_FOUND, "no such index [%.*s]", STR_ARG(sw->rq.shard.index));
+        err_about_index(&sw->rq.error, sw->rq.shard.index, sw->rq.shard.uuid);
+        one_less(w);
+        return;
+    }
+    if (writes_time_left(w) <= 0 || delays_stopped(w->r->co->delays)
+        || (http != NULL && http_aborted(http))) {
+        give_up(sw);
+        return;
+    }
+    err_clear(&sw->rq.error);
+    for (uint32_t i = 0; i < sw->n; i++) {
+        sw->items[i].error = NULL;
+        sw->items[i].get = STR_NULL;
+    }
+    attempt(sw);
+}
+
+static void shard_done(struct shard_rq *rq)
+{
+    struct shard_write *sw = (struct shard_write *)rq;
+    struct write_set *w = sw->set;
+    enum retry_write what = retry_write(&rq->error);
+    if (what == RETRY_NOT || (what == RETRY_UNKNOWN && !w->named)) {
+        one_less(w);
+        return;
+    }
+    struct write_try *t = try_of(sw);
+    int64_t left = MAX_OF(writes_time_left(w), (int64_t)0);
+    sw->retry |= what == RETRY_UNKNOWN;
+    state_waits_add(&w->r->co->state_waits, &t->wait, t->seen, MIN_OF(left, retry_pause_ms(++t->n)), again,
+                    sw);
+}
+
+/* Too few copies: nothing may be written. A lone update is asked for nevertheless: it may be one that changes
+ * nothing. */
+static void send_one(struct active_wait *wait, bool active)
+{
+    struct shard_write *sw = wait->user;
+    struct write_set *w = sw->set;
+    const struct index_meta *m = w->meta_of[sw - w->shard_writes];
+    if (!active) {
+        int32_t wanted = active_wanted(m, wait->wanted);
+        err_set(&sw->inactive, ERR_UNAVAILABLE_SHARDS,
+                "[%.*s][%u] Not enough active copies to meet shard count of [%d] (have %d, needed %d). "
+                "Timeout: [%lldms]",
+                STR_ARG(m->name), sw->rq.shard.shard, wanted, (int)health_least_active(w->r->state, m),
+                wanted, (long long)wait->timeout_ms);
+        if (w->n > 1 || sw->items[0].kind != WRITE_UPDATE) {
+            sw->rq.error = sw->inactive;
+            one_less(w);
+            return;
+        }
+    }
+    attempt(sw);
+}
+
+static struct shard_write *group_of(struct write_set *w, const struct write_entry *e)
+{
+    for (uint32_t i = 0; i < w->n_shard_writes; i++) {
+        struct shard_write *sw = &w->shard_writes[i];
+        if (sw->rq.shard.shard == e->shard && str_eq(sw->rq.shard.uuid, e->meta->uuid)) {
+            return sw;
+        }
+    }
+    struct shard_write *sw = &w->shard_writes[w->n_shard_writes++];
+    shard_rq_init(&sw->rq, shard_done, NULL);
+    sw->rq.shard = (struct shard_ref){e->meta->name, e->meta->uuid, e->shard};
+    sw->refresh = w->refresh;
+    sw->op_session = w->named ? w->r->co->op_names.session : 0;
+    sw->set = w;
+    uint32_t at = w->n_shard_writes - 1;
+    w->meta_of[at] = e->meta;
+    w->waits[at] = (struct active_wait){.r = w->r,
+                                        .names = &sw->rq.shard.index,
+                                        .n_names = 1,
+                                        .wanted = w->active,
+                                        .timeout_ms = w->timeout_ms,
+                                        .then = send_one,
+                                        .user = sw};
+    return sw;
+}
+
+void writes_send(struct write_set *w)
+{
+    struct rest *r = w->r;
+    uint32_t live = 0;
+    for (uint32_t i = 0; i < w->n; i++) {
+        live += w->v[i].error == NULL;
+    }
+    w->shard_writes = ARENA_ARRAY(r->arena, struct shard_write, MAX_OF(live, 1U));
+    w->tries = ARENA_ARRAY(r->arena, struct write_try, MAX_OF(live, 1U));
+    struct shard_write **of = ARENA_ARRAY(r->arena, struct shard_write *, w->n);
+    w->waits = ARENA_ARRAY(r->arena, struct active_wait, MAX_OF(live, 1U));
+    w->meta_of = ARENA_ARRAY(r->arena, const struct index_meta *, MAX_OF(live, 1U));
+    if (w->shard_writes == NULL || of == NULL || w->tries == NULL || w->waits == NULL || w->meta_of == NULL) {
+        struct errmsg em;
+        err_no_memory(&em);
+        for (uint32_t i = 0; i < w->n; i++) {
+            writes_fail(w, &w->v[i], &em);
+        }
+        w->n_shard_writes = 0;
+        writes_finish(w);
+        return;
+    }
+    if (r->co->o.remote != NULL) { /* a node that is alone never sends anything twice */
+        op_names_begin(&r->co->op_names, &w->names, w->n);
+        w->named = true;
+    }
+    for (uint32_t i = 0; i < w->n; i++) {
+        w->v[i].item.op_counter = w->names.first + i;
+        if (w->v[i].error == NULL) {
+            of[i] = group_of(w, &w->v[i]);
+            of[i]->n++;
+        }
+    }
+    for (uint32_t i = 0; i < w->n_shard_writes; i++) {
+        struct shard_write *sw = &w->shard_writes[i];
+        sw->items = ARENA_ARRAY(r->arena, struct write_item, sw->n);
+        sw->rq.user = ARENA_ARRAY(r->arena, struct write_entry *, sw->n);
+        sw->n = 0;
+    }
+    for (uint32_t i = 0; i < w->n; i++) {
+        if (of[i] != NULL && of[i]->items != NULL && of[i]->rq.user != NULL) {
+            of[i]->items[of[i]->n] = w->v[i].item;
+            ((struct write_entry **)of[i]->rq.user)[of[i]->n++] = &w->v[i];
+        }
+    }
+    if (w->n_shard_writes == 0) {
+        writes_finish(w);
+        return;
+    }
+    w->pending = w->n_shard_writes;
+    uint32_t n = w->n_shard_writes; /* w may be gone after the last call */
+    struct active_wait *waits = w->waits;
+    for (uint32_t i = 0; i < n; i++) {
+        active_wait_begin(&waits[i]);
+    }
+}
