@@ -19,6 +19,7 @@
 
 struct coordinator;
 struct remote_shards;
+struct transport;
 
 struct coordinator_opts { /* all borrowed: they outlive the coordinator */
     const struct clock *clock;
@@ -39,6 +40,7 @@ struct coordinator_opts { /* all borrowed: they outlive the coordinator */
      * by itself. */
     const struct timers *timers;
     const struct executor *timer_loop, *workers;
+    const struct transport *transport; /* NULL: the node is alone */
     struct str node_id, node_name, cluster_name;
     const struct settings *node_settings;
     uint64_t seed; /* of generated ids */

@@ -1,9 +1,8 @@
 /* The _cat endpoints about nodes. */
 #include "common/cluster/health.h"
-#include "coordinator/rest/broadcast.h"
 #include "coordinator/rest/cat_counters.h"
+#include "coordinator/rest/node_figures.h"
 #include "coordinator/rest/nodes.h"
-#include "coordinator/rest/stats.h"
 
 #include "common/sys/process.h"
 
@@ -161,32 +160,6 @@ static bool begin(struct table *t, struct rest *r, const struct table_column *co
     return true;
 }
 
-/* Everything that the node's shards count. */
-static void sum_shards(const struct broadcast *bc, struct shard_stats *sum)
-{
-    *sum = (struct shard_stats){0};
-    for (uint32_t i = 0; i < bc->n; i++) {
-        if (bc->acts[i].stats != NULL) {
-            stats_add(sum, bc->acts[i].stats);
-        }
-    }
-}
-
-/* Asks every shard; done() may read them. */
-static void ask_shards(struct rest *r, void (*done)(struct broadcast *bc))
-{
-    struct shard_act a = {.action = SHARD_STATS};
-    struct expand_options o = {true, true, EXPAND_OPEN | EXPAND_HIDDEN, false, false, 0};
-    const struct index_target *t;
-    uint32_t n;
-    if (resolve_indices(r->state, STR_NULL, &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em)
-        != ERR_OK) {
-        rest_fail(r, NULL);
-    } else if (rest_ready(r)) {
-        broadcast_run(r, t, n, &a, done, NULL);
-    }
-}
-
 static void cat_master(struct rest *r)
 {
     struct table t;
@@ -207,73 +180,85 @@ static int64_t percent(uint64_t part, uint64_t whole)
     return whole > 0 ? (int64_t)(part * 100 / whole) : 0;
 }
 
-static struct str node_id(struct rest *r, bool full)
+static struct str short_id(const struct node_meta *n, bool full)
 {
-    return str_slice(r->co->o.node_id, 0, full ? r->co->o.node_id.n : 4);
+    return str_slice(n->id, 0, full ? n->id.n : MIN_OF(n->id.n, (size_t)4));
 }
 
-/* Up to the name: what the node and its machine are at. */
-static void node_cells(struct table *t, const struct node_report *n, bool full_id)
+/* From the process on, up to the roles: what the node and its machine are at. */
+static void figures_cells(struct table *t, const struct node_figures *f)
+{
+    const struct process_stats *p = &f->process;
+    const struct machine_stats *m = &f->machine;
+    const struct disk_stats *d = &f->report.disk;
+    uint64_t used = m->memory_bytes - m->memory_available_bytes,
+             disk_used = d->total_bytes - d->available_bytes;
+    table_bytes(t, d->total_bytes);
+    table_bytes(t, disk_used);
+    table_bytes(t, d->available_bytes);
+    table_f(t, "%.2f", d->total_bytes > 0 ? (double)disk_used * 100 / (double)d->total_bytes : 0.0);
+    table_bytes(t, p->rss_bytes);
+    table_number(t, percent(p->rss_bytes, m->memory_limit_bytes));
+    table_bytes(t, m->memory_limit_bytes);
+    table_bytes(t, used);
+    table_number(t, percent(used, m->memory_bytes));
+    table_bytes(t, m->memory_bytes);
+    table_number(t, (int64_t)p->open_files);
+    table_number(t, percent(p->open_files, p->open_files_max));
+    table_number(t, (int64_t)p->open_files_max);
+    table_number(t, f->report.cpu_percent);
+    table_f(t, "%.2f", m->load_1m);
+    table_f(t, "%.2f", m->load_5m);
+    table_f(t, "%.2f", m->load_15m);
+    table_ms(t, clock_wall_ms(t->r->co->o.clock) - f->started_ms);
+}
+
+/* f == NULL: the node has not answered. */
+static void node_row(struct table *t, const struct node_meta *n, const struct node_figures *f, bool full_id)
 {
     struct rest *r = t->r;
-    struct process_stats p;
-    struct machine_stats m;
     char letters[16];
-    process_stats(&p);
-    machine_stats(&m);
-    uint64_t used = m.memory_bytes - m.memory_available_bytes,
-             disk_used = n->disk.total_bytes - n->disk.available_bytes;
-    table_str(t, node_id(r, full_id));
-    table_number(t, process_id());
+    table_row(t);
+    table_str(t, short_id(n, full_id));
+    if (f != NULL) {
+        table_number(t, f->pid);
+    } else {
+        table_null(t);
+    }
     table_str(t, n->host);
     table_str(t, nodes_port(n->transport_address));
-    table_str(t, n->http_address);
+    table_str(t, f != NULL ? f->report.http_address : n->http_address.p != NULL ? n->http_address : STR("-"));
     table_z(t, "7.12.1");
     table_z(t, "default");
     table_z(t, "deb");
     table_z(t, "3186837");
     table_null(t); /* no jdk */
-    table_bytes(t, n->disk.total_bytes);
-    table_bytes(t, disk_used);
-    table_bytes(t, n->disk.available_bytes);
-    table_f(t, "%.2f", n->disk.total_bytes > 0 ? (double)disk_used * 100 / (double)n->disk.total_bytes : 0.0);
-    table_bytes(t, p.rss_bytes);
-    table_number(t, percent(p.rss_bytes, m.memory_limit_bytes));
-    table_bytes(t, m.memory_limit_bytes);
-    table_bytes(t, used);
-    table_number(t, percent(used, m.memory_bytes));
-    table_bytes(t, m.memory_bytes);
-    table_number(t, (int64_t)p.open_files);
-    table_number(t, percent(p.open_files, p.open_files_max));
-    table_number(t, (int64_t)p.open_files_max);
-    table_number(t, n->cpu_percent);
-    table_f(t, "%.2f", m.load_1m);
-    table_f(t, "%.2f", m.load_5m);
-    table_f(t, "%.2f", m.load_15m);
-    table_ms(t, clock_wall_ms(r->co->o.clock) - r->co->o.started_ms);
-    table_str(t, arena_str(r->arena, node_role_letters(n->roles, letters)));
-    table_z(t, nodes_is_master(r) ? "*" : "-");
-    table_str(t, r->co->o.node_name);
+    if (f != NULL) {
+        figures_cells(t, f);
+    }
+    for (uint32_t i = 0; f == NULL && i < 18; i++) {
+        table_null(t);
+    }
+    table_str(t, arena_str(r->arena, node_role_letters(node_roles(n), letters)));
+    table_z(t, r->state->nodes->master.p != NULL && str_eq(r->state->nodes->master, n->id) ? "*" : "-");
+    table_str(t, n->name);
+    for (size_t i = NODES_COUNTERS; f != NULL && i < ARRAY_LEN(nodes_columns); i++) {
+        cat_put_counter(t, nodes_columns[i].name, &f->shards);
+    }
 }
 
-static void nodes_done(struct broadcast *bc)
+static void nodes_done(struct node_calls *c)
 {
     struct table t;
-    struct shard_stats sum;
-    struct node_report n;
     bool full;
-    nodes_report(bc->r, &n);
-    sum_shards(bc, &sum);
-    if (rest_bool(bc->r, "full_id", false, &full) != ERR_OK) {
+    if (rest_bool(c->r, "full_id", false, &full) != ERR_OK) {
         full = false;
     }
-    table_init(&t, bc->r, nodes_columns, ARRAY_LEN(nodes_columns));
-    table_row(&t);
-    node_cells(&t, &n, full);
-    for (size_t i = NODES_COUNTERS; i < ARRAY_LEN(nodes_columns); i++) {
-        cat_put_counter(&t, nodes_columns[i].name, &sum);
+    table_init(&t, c->r, nodes_columns, ARRAY_LEN(nodes_columns));
+    for (uint32_t i = 0; i < c->n; i++) {
+        node_row(&t, c->v[i].node, node_figures_of(c, i), full);
     }
-    broadcast_release(bc);
+    node_calls_release(c);
     table_send(&t);
 }
 
@@ -283,51 +268,78 @@ static void cat_nodes(struct rest *r)
     rest_accept(r, "include_unloaded_segments");
     if (rest_bool(r, "full_id", false, &full) != ERR_OK) {
         rest_fail(r, NULL);
-    } else if (!table_help(r, nodes_columns, ARRAY_LEN(nodes_columns))) {
-        ask_shards(r, nodes_done);
+    } else if (!table_help(r, nodes_columns, ARRAY_LEN(nodes_columns)) && rest_ready(r)) {
+        node_figures_ask(r, STR_NULL, true, nodes_done, NULL);
     }
 }
 
-static void allocation_done(struct broadcast *bc)
+/* Copies on the node, arriving ones too; node == NULL: without a place. */
+static uint32_t copies_on(const struct cluster_state *s, const struct node_meta *node)
 {
-    struct rest *r = bc->r;
-    struct table t;
-    struct shard_stats sum;
-    struct shards_health h = cluster_health(r->state);
-    struct node_report n;
-    nodes_report(r, &n);
-    sum_shards(bc, &sum);
-    table_init(&t, r, allocation_columns, ARRAY_LEN(allocation_columns));
-    if (rest_node_wanted(r, rest_param(r, "nodes")) && (n.roles & NODE_DATA_ROLES) != 0) {
-        uint64_t used = n.disk.total_bytes - n.disk.available_bytes;
-        table_row(&t);
-        table_number(&t, h.active);
-        table_bytes(&t, sum.store_bytes);
-        table_bytes(&t, used);
-        table_bytes(&t, n.disk.available_bytes);
-        table_bytes(&t, n.disk.total_bytes);
-        table_number(&t, percent(used, n.disk.total_bytes));
-        table_str(&t, n.host);
-        table_str(&t, n.host);
-        table_str(&t, r->co->o.node_name);
+    uint32_t n = 0;
+    char text[64];
+    for (uint32_t i = 0; i < s->n_indices; i++) {
+        for (uint32_t shard = 0; shard < s->indices[i]->n_shards; shard++) {
+            uint32_t copies = health_copies(s, s->indices[i], shard);
+            for (uint32_t k = 0; k < copies; k++) {
+                struct shard_copy c = health_copy(s, s->indices[i], shard, k, text);
+                n += node == NULL ? c.state == COPY_UNASSIGNED
+                                  : (c.node.p != NULL && str_eq(c.node, node->id))
+                                        || (c.target_node.p != NULL && str_eq(c.target_node, node->id));
+            }
+        }
     }
-    if (h.unassigned > 0) {
+    return n;
+}
+
+static void allocation_row(struct table *t, const struct node_meta *n, const struct node_figures *f)
+{
+    table_row(t);
+    table_number(t, copies_on(t->r->state, n));
+    if (f != NULL) {
+        const struct disk_stats *d = &f->report.disk;
+        uint64_t used = d->total_bytes - d->available_bytes;
+        table_bytes(t, f->shards.store_bytes);
+        table_bytes(t, used);
+        table_bytes(t, d->available_bytes);
+        table_bytes(t, d->total_bytes);
+        table_number(t, percent(used, d->total_bytes));
+    }
+    for (uint32_t i = 0; f == NULL && i < 5; i++) {
+        table_null(t);
+    }
+    table_str(t, n->host);
+    table_str(t, n->host);
+    table_str(t, n->name);
+}
+
+static void allocation_done(struct node_calls *c)
+{
+    struct table t;
+    uint32_t unassigned = copies_on(c->r->state, NULL);
+    table_init(&t, c->r, allocation_columns, ARRAY_LEN(allocation_columns));
+    for (uint32_t i = 0; i < c->n; i++) {
+        if ((node_roles(c->v[i].node) & NODE_DATA_ROLES) != 0) {
+            allocation_row(&t, c->v[i].node, node_figures_of(c, i));
+        }
+    }
+    if (unassigned > 0) {
         table_row(&t);
-        table_number(&t, h.unassigned);
+        table_number(&t, unassigned);
         for (unsigned i = 0; i < 7; i++) {
             table_null(&t);
         }
         table_z(&t, "UNASSIGNED");
     }
-    broadcast_release(bc);
+    node_calls_release(c);
     table_send(&t);
 }
 
 static void cat_allocation(struct rest *r)
 {
-    rest_param(r, "nodes");
-    if (!table_help(r, allocation_columns, ARRAY_LEN(allocation_columns))) {
-        ask_shards(r, allocation_done);
+    struct str nodes = rest_param(r, "nodes");
+    if (!table_help(r, allocation_columns, ARRAY_LEN(allocation_columns)) && rest_ready(r)) {
+        node_figures_ask(r, nodes, true, allocation_done, NULL);
     }
 }
 
@@ -343,32 +355,45 @@ static void cat_fielddata(struct rest *r)
     }
 }
 
-static void cat_nodeattrs(struct rest *r)
+static void nodeattrs_done(struct node_calls *c)
 {
     struct table t;
-    struct node_report n;
-    const struct node_meta *own = nodes_own(r);
+    bool full;
+    if (rest_bool(c->r, "full_id", false, &full) != ERR_OK) {
+        full = false;
+    }
+    table_init(&t, c->r, nodeattrs_columns, ARRAY_LEN(nodeattrs_columns));
+    for (uint32_t i = 0; i < c->n; i++) {
+        const struct node_meta *n = c->v[i].node;
+        const struct node_figures *f = node_figures_of(c, i);
+        for (uint32_t k = 0; k < n->n_attrs; k++) {
+            table_row(&t);
+            table_str(&t, n->name);
+            table_str(&t, short_id(n, full));
+            if (f != NULL) {
+                table_number(&t, f->pid);
+            } else {
+                table_null(&t);
+            }
+            table_str(&t, n->host);
+            table_str(&t, n->host);
+            table_str(&t, nodes_port(n->transport_address));
+            table_str(&t, n->attrs[k].name);
+            table_str(&t, n->attrs[k].value);
+        }
+    }
+    node_calls_release(c);
+    table_send(&t);
+}
+
+static void cat_nodeattrs(struct rest *r)
+{
     bool full;
     if (rest_bool(r, "full_id", false, &full) != ERR_OK) {
         rest_fail(r, NULL);
-        return;
+    } else if (!table_help(r, nodeattrs_columns, ARRAY_LEN(nodeattrs_columns)) && rest_ready(r)) {
+        node_figures_ask(r, STR_NULL, false, nodeattrs_done, NULL);
     }
-    if (!begin(&t, r, nodeattrs_columns, ARRAY_LEN(nodeattrs_columns))) {
-        return;
-    }
-    nodes_report(r, &n);
-    for (uint32_t i = 0; own != NULL && i < own->n_attrs; i++) {
-        table_row(&t);
-        table_str(&t, r->co->o.node_name);
-        table_str(&t, node_id(r, full));
-        table_number(&t, process_id());
-        table_str(&t, n.host);
-        table_str(&t, n.host);
-        table_str(&t, nodes_port(n.transport_address));
-        table_str(&t, own->attrs[i].name);
-        table_str(&t, own->attrs[i].value);
-    }
-    table_send(&t);
 }
 
 static void cat_plugins(struct rest *r)
@@ -378,13 +403,15 @@ static void cat_plugins(struct rest *r)
     if (!begin(&t, r, plugins_columns, ARRAY_LEN(plugins_columns))) {
         return;
     }
-    for (size_t i = 0; i < PLUGIN_ROWS; i++) {
+    const struct nodes_part *p = r->state->nodes; /* every node does the work of the same plugins */
+    for (size_t i = 0; i < PLUGIN_ROWS * (size_t)p->n; i++) {
+        const struct plugin_row *plugin = &nodes_plugins[i % PLUGIN_ROWS];
         table_row(&t);
-        table_str(&t, r->co->o.node_id);
-        table_str(&t, r->co->o.node_name);
-        table_z(&t, nodes_plugins[i].name);
+        table_str(&t, p->v[i / PLUGIN_ROWS].id);
+        table_str(&t, p->v[i / PLUGIN_ROWS].name);
+        table_z(&t, plugin->name);
         table_z(&t, "7.12.1");
-        table_z(&t, nodes_plugins[i].description);
+        table_z(&t, plugin->description);
         table_z(&t, "isolated");
     }
     table_send(&t);

@@ -1,8 +1,7 @@
 /* GET /_cat/thread_pool. */
+#include "coordinator/rest/node_figures.h"
 #include "coordinator/rest/nodes.h"
 #include "coordinator/rest/table.h"
-
-#include "common/sys/process.h"
 
 static const struct table_column thread_pool_columns[] = {
     {"node_name", "nn", "node name", false, false},
@@ -63,34 +62,44 @@ static void pool_cells(struct table *t, const struct pool_row *p)
     }
 }
 
+static void thread_pool_done(struct node_calls *c)
+{
+    struct rest *r = c->r;
+    struct table t;
+    struct str wanted = rest_param(r, "thread_pools");
+    table_init(&t, r, thread_pool_columns, ARRAY_LEN(thread_pool_columns));
+    for (uint32_t k = 0; k < c->n; k++) {
+        struct pool_row rows[POOL_ROWS];
+        const struct node_meta *n = c->v[k].node;
+        const struct node_figures *f = node_figures_of(c, k);
+        if (f != NULL) {
+            nodes_pools(&f->report, rows);
+        }
+        for (size_t i = 0; f != NULL && i < POOL_ROWS; i++) {
+            if (!pool_wanted(wanted, rows[i].name)) {
+                continue;
+            }
+            table_row(&t);
+            table_str(&t, n->name);
+            table_str(&t, n->id);
+            table_str(&t, n->ephemeral_id);
+            table_number(&t, f->pid);
+            table_str(&t, n->host);
+            table_str(&t, n->host);
+            table_str(&t, nodes_port(n->transport_address));
+            pool_cells(&t, &rows[i]);
+        }
+    }
+    node_calls_release(c);
+    table_send(&t);
+}
+
 static void cat_thread_pool(struct rest *r)
 {
-    struct table t;
-    struct node_report n;
-    struct pool_row rows[POOL_ROWS];
-    const struct node_meta *own = nodes_own(r);
-    struct str wanted = rest_param(r, "thread_pools");
-    if (table_help(r, thread_pool_columns, ARRAY_LEN(thread_pool_columns)) || !rest_ready(r)) {
-        return;
+    rest_param(r, "thread_pools");
+    if (!table_help(r, thread_pool_columns, ARRAY_LEN(thread_pool_columns)) && rest_ready(r)) {
+        node_figures_ask(r, STR_NULL, false, thread_pool_done, NULL);
     }
-    table_init(&t, r, thread_pool_columns, ARRAY_LEN(thread_pool_columns));
-    nodes_report(r, &n);
-    nodes_pools(&n, rows);
-    for (size_t i = 0; i < POOL_ROWS; i++) {
-        if (!pool_wanted(wanted, rows[i].name)) {
-            continue;
-        }
-        table_row(&t);
-        table_str(&t, r->co->o.node_name);
-        table_str(&t, r->co->o.node_id);
-        table_str(&t, own != NULL ? own->ephemeral_id : r->co->o.node_id);
-        table_number(&t, process_id());
-        table_str(&t, n.host);
-        table_str(&t, n.host);
-        table_str(&t, nodes_port(n.transport_address));
-        pool_cells(&t, &rows[i]);
-    }
-    table_send(&t);
 }
 
 const struct route routes_cat_thread_pool[] = {

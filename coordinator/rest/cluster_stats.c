@@ -1,16 +1,29 @@
 /* GET _cluster/stats: sums over indices and nodes. */
 #include "common/cluster/health.h"
 #include "coordinator/rest/broadcast.h"
+#include "coordinator/rest/node_figures.h"
 #include "coordinator/rest/nodes.h"
 #include "coordinator/rest/stats.h"
-
-#include "common/sys/process.h"
 
 #include <sys/utsname.h>
 
 struct cluster_rq {
-    bool none; /* the filter names no node that is here */
+    struct node_calls *calls;
+    const struct node_figures **nodes; /* those that answered */
+    uint32_t n, asked;
 };
+
+/* Is the act's copy on one of the nodes asked for? */
+static bool counts(const struct broadcast *bc, uint32_t i)
+{
+    const struct cluster_rq *q = bc->user;
+    for (uint32_t k = 0; bc->acts[i].stats != NULL && k < q->calls->n; k++) {
+        if (str_eq(q->calls->v[k].node->id, bc->asked[i].node)) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static void open_section(struct jsonw *w, const char *key)
 {
@@ -180,8 +193,8 @@ static void write_shards(struct jsonw *w, const struct broadcast *bc)
     for (uint32_t i = 0; i < bc->n;) {
         uint32_t n = 0, p = 0, at = i;
         for (; i < bc->n && str_eq(bc->acts[at].rq.shard.index, bc->acts[i].rq.shard.index); i++) {
-            n += bc->acts[i].stats != NULL;
-            p += bc->acts[i].stats != NULL && bc->asked[i].primary;
+            n += counts(bc, i);
+            p += counts(bc, i) && bc->asked[i].primary;
         }
         if (n > 0) {
             widen(&shards, n);
@@ -219,7 +232,7 @@ static void write_indices(const struct stats_out *o, const struct broadcast *bc,
     uint32_t shards = 0;
     for (uint32_t i = 0; i < bc->n; i++) {
         const struct shard_stats *one = bc->acts[i].stats;
-        if (one == NULL) {
+        if (!counts(bc, i)) {
             continue;
         }
         stats_add(&sum, one);
@@ -233,7 +246,7 @@ static void write_indices(const struct stats_out *o, const struct broadcast *bc,
     sum.docs = primary_docs; /* documents count once */
     sum.docs_deleted = primary_deleted;
     open_section(w, "indices");
-    jw_ki64(w, "count", q->none ? 0 : r->state->n_indices);
+    jw_ki64(w, "count", q->asked == 0 ? 0 : r->state->n_indices);
     write_shards(w, bc);
     for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
         unsigned metric = 0;
@@ -259,7 +272,7 @@ static void write_indices(const struct stats_out *o, const struct broadcast *bc,
 
 /* ---- nodes ------------------------------------------------------------------------------------------- */
 
-static void write_counts(struct jsonw *w, const struct node_report *n, bool none)
+static void write_counts(struct jsonw *w, const struct cluster_rq *q)
 {
     static const struct {
         const char *name;
@@ -268,125 +281,161 @@ static void write_counts(struct jsonw *w, const struct node_report *n, bool none
                    {"ingest", NODE_INGEST},
                    {"master", NODE_MASTER},
                    {"remote_cluster_client", NODE_REMOTE}};
-    unsigned roles = none ? 0 : n->roles;
+    uint32_t of[ARRAY_LEN(counted)] = {0}, only = 0;
+    for (uint32_t i = 0; i < q->n; i++) {
+        unsigned roles = q->nodes[i]->report.roles;
+        only += roles == 0;
+        for (size_t k = 0; k < ARRAY_LEN(counted); k++) {
+            of[k] += roles >> counted[k].role & 1;
+        }
+    }
     open_section(w, "count");
-    jw_ki64(w, "total", none ? 0 : 1);
-    jw_ki64(w, "coordinating_only", !none && roles == 0);
+    jw_ki64(w, "total", q->n);
+    jw_ki64(w, "coordinating_only", only);
     for (size_t i = 0; i < ARRAY_LEN(counted); i++) {
-        jw_ki64(w, counted[i].name, roles >> counted[i].role & 1);
+        jw_ki64(w, counted[i].name, of[i]);
     }
     jw_obj_end(w);
     jw_k(w, "versions");
     jw_arr(w);
-    if (!none) {
+    if (q->n > 0) {
         jw_z(w, "7.12.1");
     }
     jw_arr_end(w);
 }
 
-static void write_counted(struct jsonw *w, const char *list, const char *key, const char *value)
+static void write_counted(struct jsonw *w, const char *list, const char *key, const char *value, uint32_t n)
 {
     jw_k(w, list);
     jw_arr(w);
     jw_obj(w);
     jw_kz(w, key, value);
-    jw_ki64(w, "count", 1);
+    jw_ki64(w, "count", n);
     jw_obj_end(w);
     jw_arr_end(w);
 }
 
-static void write_os(const struct stats_out *o, const struct node_report *n)
+/* The nodes of a cluster run on one kind of machine: this one's names stand for all. */
+static void write_os(const struct stats_out *o, const struct cluster_rq *q)
 {
     struct jsonw *w = o->w;
-    struct machine_stats m;
     struct utsname u;
-    machine_stats(&m);
     bool known = uname(&u) == 0;
-    uint64_t used = m.memory_bytes - m.memory_available_bytes, all = MAX_OF(m.memory_bytes, 1U);
+    uint64_t total = 0, available = 0, cores = 0, allocated = 0;
+    for (uint32_t i = 0; i < q->n; i++) {
+        total += q->nodes[i]->machine.memory_bytes;
+        available += q->nodes[i]->machine.memory_available_bytes;
+        cores += q->nodes[i]->machine.cores;
+        allocated += q->nodes[i]->report.cores;
+    }
+    uint64_t used = total - available, all = MAX_OF(total, 1U);
     open_section(w, "os");
-    jw_ki64(w, "available_processors", m.cores);
-    jw_ki64(w, "allocated_processors", n->cores);
-    write_counted(w, "names", "name", known ? u.sysname : "Linux");
-    write_counted(w, "pretty_names", "pretty_name", known ? u.sysname : "Linux");
+    jw_ki64(w, "available_processors", (int64_t)cores);
+    jw_ki64(w, "allocated_processors", (int64_t)allocated);
+    write_counted(w, "names", "name", known ? u.sysname : "Linux", q->n);
+    write_counted(w, "pretty_names", "pretty_name", known ? u.sysname : "Linux", q->n);
     write_counted(w, "architectures", "arch",
                   known && strcmp(u.machine, "x86_64") == 0 ? "amd64"
                   : known                                   ? u.machine
-                                                            : "unknown");
+                                                            : "unknown",
+                  q->n);
     open_section(w, "mem");
-    stats_put(o, "total_in_bytes", m.memory_bytes);
-    stats_put(o, "free_in_bytes", m.memory_available_bytes);
+    stats_put(o, "total_in_bytes", total);
+    stats_put(o, "free_in_bytes", available);
     stats_put(o, "used_in_bytes", used);
-    jw_ki64(w, "free_percent", (int64_t)(m.memory_available_bytes * 100 / all));
+    jw_ki64(w, "free_percent", (int64_t)(available * 100 / all));
     jw_ki64(w, "used_percent", (int64_t)(used * 100 / all));
     jw_obj_end(w);
     jw_obj_end(w);
 }
 
-static void write_process(const struct stats_out *o, const struct rest *r, const struct node_report *n)
+static void write_process(const struct stats_out *o, const struct rest *r, const struct cluster_rq *q)
 {
     struct jsonw *w = o->w;
-    struct process_stats p;
-    struct machine_stats m;
-    process_stats(&p);
-    machine_stats(&m);
+    uint64_t least = UINT64_MAX, most = 0, sum = 0, rss = 0, limit = 0, threads = 0;
+    int64_t percent = 0, oldest = clock_wall_ms(r->co->o.clock), now = oldest;
+    for (uint32_t i = 0; i < q->n; i++) {
+        const struct node_figures *f = q->nodes[i];
+        least = MIN_OF(least, f->process.open_files);
+        most = MAX_OF(most, f->process.open_files);
+        sum += f->process.open_files;
+        rss += f->process.rss_bytes;
+        threads += f->process.threads;
+        limit += f->machine.memory_limit_bytes;
+        percent += f->report.process_cpu_percent;
+        oldest = MIN_OF(oldest, f->started_ms);
+    }
     open_section(w, "process");
     open_section(w, "cpu");
-    jw_ki64(w, "percent", n->process_cpu_percent);
+    jw_ki64(w, "percent", percent);
     jw_obj_end(w);
     open_section(w, "open_file_descriptors");
-    jw_ki64(w, "min", (int64_t)p.open_files);
-    jw_ki64(w, "max", (int64_t)p.open_files);
-    jw_ki64(w, "avg", (int64_t)p.open_files);
+    jw_ki64(w, "min", (int64_t)least);
+    jw_ki64(w, "max", (int64_t)most);
+    jw_ki64(w, "avg", (int64_t)(sum / q->n));
     jw_obj_end(w);
     jw_obj_end(w);
     open_section(w, "jvm");
-    stats_put(o, "max_uptime_in_millis",
-              (uint64_t)MAX_OF(clock_wall_ms(r->co->o.clock) - r->co->o.started_ms, 0));
+    stats_put(o, "max_uptime_in_millis", (uint64_t)(now - oldest));
     jw_k(w, "versions");
     jw_arr(w);
     jw_arr_end(w);
     open_section(w, "mem");
-    stats_put(o, "heap_used_in_bytes", p.rss_bytes);
-    stats_put(o, "heap_max_in_bytes", m.memory_limit_bytes);
+    stats_put(o, "heap_used_in_bytes", rss);
+    stats_put(o, "heap_max_in_bytes", limit);
     jw_obj_end(w);
-    jw_ki64(w, "threads", p.threads);
+    jw_ki64(w, "threads", (int64_t)threads);
     jw_obj_end(w);
 }
 
-static void write_nodes(const struct stats_out *o, const struct rest *r, bool none)
+static void write_disks(const struct stats_out *o, const struct cluster_rq *q)
+{
+    struct disk_stats sum = {0};
+    for (uint32_t i = 0; i < q->n; i++) {
+        sum.total_bytes += q->nodes[i]->report.disk.total_bytes;
+        sum.free_bytes += q->nodes[i]->report.disk.free_bytes;
+        sum.available_bytes += q->nodes[i]->report.disk.available_bytes;
+    }
+    open_section(o->w, "fs");
+    stats_put(o, "total_in_bytes", sum.total_bytes);
+    stats_put(o, "free_in_bytes", sum.free_bytes);
+    stats_put(o, "available_in_bytes", sum.available_bytes);
+    jw_obj_end(o->w);
+}
+
+static void write_network(struct jsonw *w, const struct rest *r, uint32_t n)
+{
+    open_section(w, "network_types");
+    open_section(w, "transport_types");
+    jw_ki64(w, "netty4", n);
+    jw_obj_end(w);
+    open_section(w, "http_types");
+    jw_ki64(w, "netty4", n);
+    jw_obj_end(w);
+    jw_obj_end(w);
+    open_section(w, "discovery_types");
+    jw_key(w, settings_str(r->co->o.node_settings, "discovery.type", STR("zen")));
+    jw_i64(w, n);
+    jw_obj_end(w);
+}
+
+static void write_nodes(const struct stats_out *o, const struct rest *r, const struct cluster_rq *q)
 {
     struct jsonw *w = o->w;
-    struct node_report n;
-    nodes_report(r, &n);
     open_section(w, "nodes");
-    write_counts(w, &n, none);
-    if (!none) {
-        write_os(o, &n);
-        write_process(o, r, &n);
-        open_section(w, "fs");
-        stats_put(o, "total_in_bytes", n.disk.total_bytes);
-        stats_put(o, "free_in_bytes", n.disk.free_bytes);
-        stats_put(o, "available_in_bytes", n.disk.available_bytes);
-        jw_obj_end(w);
+    write_counts(w, q);
+    if (q->n > 0) {
+        write_os(o, q);
+        write_process(o, r, q);
+        write_disks(o, q);
         nodes_write_plugins(w);
-        open_section(w, "network_types");
-        open_section(w, "transport_types");
-        jw_ki64(w, "netty4", 1);
-        jw_obj_end(w);
-        open_section(w, "http_types");
-        jw_ki64(w, "netty4", 1);
-        jw_obj_end(w);
-        jw_obj_end(w);
-        open_section(w, "discovery_types");
-        jw_key(w, settings_str(r->co->o.node_settings, "discovery.type", STR("zen")));
-        jw_i64(w, 1);
-        jw_obj_end(w);
+        write_network(w, r, q->n);
         jw_k(w, "packaging_types");
         jw_arr(w);
         jw_obj(w);
         jw_kz(w, "flavor", "default");
         jw_kz(w, "type", "deb");
-        jw_ki64(w, "count", 1);
+        jw_ki64(w, "count", q->n);
         jw_obj_end(w);
         jw_arr_end(w);
         open_section(w, "ingest");
@@ -402,7 +451,7 @@ static void write_nodes(const struct stats_out *o, const struct rest *r, bool no
 
 static void stats_done(struct broadcast *bc)
 {
-    const struct cluster_rq *q = bc->user;
+    struct cluster_rq *q = bc->user;
     struct rest *r = bc->r;
     struct buf b;
     struct jsonw w;
@@ -410,38 +459,61 @@ static void stats_done(struct broadcast *bc)
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &b, false);
     jw_obj(&w);
-    nodes_write_head(&w, r, q->none ? 0 : 1);
+    node_calls_write_head(q->calls, &w);
+    jw_kstr(&w, "cluster_name", r->co->o.cluster_name);
     jw_kstr(&w, "cluster_uuid", r->state->cluster_uuid);
     jw_ki64(&w, "timestamp", clock_wall_ms(r->co->o.clock));
-    if (!q->none) { /* the master's part */
+    if (q->asked > 0) { /* the master's part */
         jw_kz(&w, "status", health_name(cluster_health(r->state).status));
     }
     write_indices(&o, bc, q);
-    write_nodes(&o, r, q->none);
+    write_nodes(&o, r, q);
     jw_obj_end(&w);
     broadcast_release(bc);
+    node_calls_release(q->calls);
     rest_send(r, 200, &b);
+}
+
+static void figures_done(struct node_calls *c)
+{
+    struct rest *r = c->r;
+    struct shard_act a = {.action = SHARD_STATS};
+    struct cluster_rq *q = c->user;
+    const struct index_target *t;
+    uint32_t n;
+    struct expand_options o = {true, true, EXPAND_OPEN | EXPAND_HIDDEN, false, false, 0};
+    q->calls = c;
+    q->asked = c->n;
+    q->nodes = ARENA_ARRAY(r->arena, const struct node_figures *, c->n);
+    enum err e = q->nodes != NULL ? resolve_indices(r->state, STR_NULL, &o, clock_wall_ms(r->co->o.clock),
+                                                    r->arena, &t, &n, &r->em)
+                                  : err_no_memory(&r->em);
+    if (e != ERR_OK) {
+        node_calls_release(c);
+        rest_fail(r, NULL);
+        return;
+    }
+    for (uint32_t i = 0; i < c->n; i++) {
+        const struct node_figures *f = node_figures_of(c, i);
+        if (f != NULL) {
+            q->nodes[q->n++] = f;
+        }
+    }
+    broadcast_run(r, t, q->asked > 0 ? n : 0, &a, stats_done, q);
 }
 
 static void cluster_stats(struct rest *r)
 {
-    struct shard_act a = {.action = SHARD_STATS};
     struct cluster_rq *q = ARENA_NEW(r->arena, struct cluster_rq);
-    const struct index_target *t;
-    uint32_t n;
-    struct expand_options o = {true, true, EXPAND_OPEN | EXPAND_HIDDEN, false, false, 0};
-    enum err e = q != NULL ? resolve_indices(r->state, STR_NULL, &o, clock_wall_ms(r->co->o.clock), r->arena,
-                                             &t, &n, &r->em)
-                           : err_no_memory(&r->em);
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-        return;
-    }
+    struct str nodes = rest_param(r, "node");
     rest_accept(r, "timeout");
     rest_accept(r, "flat_settings");
-    q->none = !rest_node_wanted(r, rest_param(r, "node"));
-    if (rest_ready(r)) {
-        broadcast_run(r, t, q->none ? 0 : n, &a, stats_done, q);
+    rest_accept(r, "human");
+    if (q == NULL) {
+        err_no_memory(&r->em);
+        rest_fail(r, NULL);
+    } else if (rest_ready(r)) {
+        node_figures_ask(r, nodes, false, figures_done, q);
     }
 }
 

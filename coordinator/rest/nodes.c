@@ -79,15 +79,39 @@ enum err nodes_metrics(struct rest *r, struct str list, const char *const *names
 
 /* ---- parts of answers -------------------------------------------------------------------------------- */
 
-void nodes_write_head(struct jsonw *w, const struct rest *r, int64_t n)
+static void json_done(struct node_calls *c)
 {
-    jw_k(w, "_nodes");
-    jw_obj(w);
-    jw_ki64(w, "total", n);
-    jw_ki64(w, "successful", n);
-    jw_ki64(w, "failed", 0);
-    jw_obj_end(w);
-    jw_kstr(w, "cluster_name", r->co->o.cluster_name);
+    struct rest *r = c->r;
+    struct buf b;
+    struct jsonw w;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    node_calls_write_head(c, &w);
+    jw_kstr(&w, "cluster_name", r->co->o.cluster_name);
+    jw_k(&w, "nodes");
+    jw_obj(&w);
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (c->v[i].error.n == 0) {
+            jw_key(&w, c->v[i].node->id);
+            jw_raw(&w, c->v[i].bytes);
+        }
+    }
+    jw_obj_end(&w);
+    jw_obj_end(&w);
+    node_calls_release(c);
+    rest_send(r, 200, &b);
+}
+
+void nodes_ask_json(struct rest *r, enum message_kind kind, struct str nodes, struct buf *question,
+                    int64_t timeout_ms)
+{
+    bool *chosen = node_calls_choose(r, nodes);
+    if (chosen == NULL || !node_calls_start(r, kind, chosen, question, timeout_ms, json_done, NULL)) {
+        buf_fini(question);
+        err_no_memory(&r->em);
+        rest_fail(r, NULL);
+    }
 }
 
 void nodes_write_attributes(struct jsonw *w, const struct rest *r)

@@ -9,8 +9,9 @@ void nodes_report(const struct rest *r, struct node_report *out);
 /* "data", ... as an array. */
 void nodes_write_roles(struct jsonw *w, unsigned roles);
 struct str nodes_port(struct str address); /* "127.0.0.1:9300": "9300" */
-/* The members "_nodes" and "cluster_name": n nodes were asked, and answered. */
-void nodes_write_head(struct jsonw *w, const struct rest *r, int64_t n);
+/* Asks the nodes that the list names; answers r with each one's object. Takes the question. */
+void nodes_ask_json(struct rest *r, enum message_kind kind, struct str nodes, struct buf *question,
+                    int64_t timeout_ms);
 /* The member "attributes" (node.attr.*), when there are any. */
 void nodes_write_attributes(struct jsonw *w, const struct rest *r);
 const struct node_meta *nodes_own(const struct rest *r); /* NULL: not in the state */

@@ -1,6 +1,5 @@
 /* GET _nodes: what the nodes are. */
-#include "coordinator/rest/nodes.h"
-#include "coordinator/rest/stats.h"
+#include "coordinator/rest/nodes_stats.h"
 
 #include "common/sys/process.h"
 
@@ -197,44 +196,55 @@ static bool only_metrics(struct str list)
     return true;
 }
 
-static void nodes_info(struct rest *r)
+/* ---- at each node: the object of it -------------------------------------------------------------------- */
+
+void nodes_info_serve(struct node_question *q)
 {
+    struct bytes_in in = bytes_in(q->text);
+    unsigned metrics = (unsigned)get_varint(&in);
+    bool flat = get_bool(&in), human = get_bool(&in);
+    struct rest r = {.co = q->co, .arena = &q->arena, .state = q->co->o.state(q->co->o.self)};
     struct buf b;
     struct jsonw w;
+    struct stats_out o = {.w = &w, .human = human};
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    write_node(&o, &r, in.bad ? 0 : metrics, flat);
+    jw_obj_end(&w);
+    cluster_state_unref(r.state);
+    node_reply(q, &b, NULL);
+}
+
+/* ---- the request --------------------------------------------------------------------------------------- */
+
+static void nodes_info(struct rest *r)
+{
     struct str node = rest_param(r, "node"), metric = rest_param(r, "metric");
     unsigned metrics;
     bool flat;
+    int64_t timeout_ms;
+    struct buf question;
     if (metric.p == NULL && only_metrics(node)) {
         metric = node;
         node = STR_NULL;
     }
-    bool wanted = rest_node_wanted(r, node);
-    rest_accept(r, "timeout");
     enum err e = nodes_metrics(r, metric, metric_names, M_N, false, &metrics);
+    e = e == ERR_OK ? rest_time(r, "timeout", 0, &timeout_ms) : e;
     e = e == ERR_OK ? rest_bool(r, "flat_settings", false, &flat) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;
     }
-    struct stats_out o = stats_out_for(r, &w);
+    struct stats_out o = stats_out_for(r, NULL);
     if (!rest_ready(r)) {
         return;
     }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
-    jw_obj(&w);
-    nodes_write_head(&w, r, wanted ? 1 : 0);
-    jw_k(&w, "nodes");
-    jw_obj(&w);
-    if (wanted) {
-        jw_key(&w, r->co->o.node_id);
-        jw_obj(&w);
-        write_node(&o, r, metrics, flat);
-        jw_obj_end(&w);
-    }
-    jw_obj_end(&w);
-    jw_obj_end(&w);
-    rest_send(r, 200, &b);
+    buf_init(&question, NULL, KIB);
+    put_varint(&question, metrics);
+    put_bool(&question, flat);
+    put_bool(&question, o.human);
+    nodes_ask_json(r, MESSAGE_NODE_INFO, node, &question, timeout_ms);
 }
 
 static void pending_tasks(struct rest *r)

@@ -1,6 +1,7 @@
 /* GET _nodes/stats: how the nodes are. */
 #include "coordinator/rest/nodes_stats.h"
 #include "coordinator/rest/broadcast.h"
+#include "coordinator/rest/node_figures.h"
 
 static const char *const metric_names[S_N] = {"indices",
                                               "os",
@@ -20,8 +21,15 @@ static const char *const metric_names[S_N] = {"indices",
 
 struct nodes_rq {
     unsigned metrics, index_metrics;
-    bool by_index, by_shard;
-    bool none; /* the filter names no node that is here */
+    bool by_index, by_shard, human;
+    int64_t timeout_ms;
+};
+
+/* A question that is being served here. */
+struct serving {
+    struct nodes_rq rq;
+    struct node_question *q;
+    struct rest r;
 };
 
 /* ---- the indices ------------------------------------------------------------------------------------- */
@@ -90,7 +98,7 @@ static void write_indices(const struct stats_out *o, const struct broadcast *bc,
     jw_obj_end(o->w);
 }
 
-/* ---- the request ------------------------------------------------------------------------------------- */
+/* ---- at each node: the object of it -------------------------------------------------------------------- */
 
 static void write_node(const struct stats_out *o, const struct broadcast *bc, const struct nodes_rq *q)
 {
@@ -119,33 +127,69 @@ static void write_node(const struct stats_out *o, const struct broadcast *bc, co
 
 static void stats_done(struct broadcast *bc)
 {
-    const struct nodes_rq *q = bc->user;
-    struct rest *r = bc->r;
+    struct serving *s = bc->user;
     struct buf b;
     struct jsonw w;
-    struct stats_out o = stats_out_for(r, &w);
+    struct stats_out o = {.w = &w, .human = s->rq.human};
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &b, false);
     jw_obj(&w);
-    nodes_write_head(&w, r, q->none ? 0 : 1);
-    jw_k(&w, "nodes");
-    jw_obj(&w);
-    if (!q->none) {
-        jw_key(&w, r->co->o.node_id);
-        jw_obj(&w);
-        write_node(&o, bc, q);
-        jw_obj_end(&w);
-    }
-    jw_obj_end(&w);
+    write_node(&o, bc, &s->rq);
     jw_obj_end(&w);
     broadcast_release(bc);
-    rest_send(r, 200, &b);
+    cluster_state_unref(s->r.state);
+    node_reply(s->q, &b, NULL);
 }
+
+static void serve_json(struct node_question *q, struct bytes_in *in)
+{
+    struct shard_act a = {.action = SHARD_STATS};
+    struct expand_options o = {true, true, EXPAND_OPEN | EXPAND_HIDDEN, false, false, 0};
+    const struct index_target *t;
+    uint32_t n;
+    struct errmsg em;
+    struct serving *s = ARENA_NEW(&q->arena, struct serving);
+    if (s == NULL) {
+        err_no_memory(&em);
+        node_reply(q, NULL, &em);
+        return;
+    }
+    s->rq.metrics = (unsigned)get_varint(in);
+    s->rq.index_metrics = (unsigned)get_varint(in);
+    s->rq.by_index = get_bool(in);
+    s->rq.by_shard = get_bool(in);
+    s->rq.human = get_bool(in);
+    s->q = q;
+    s->r = (struct rest){.co = q->co, .arena = &q->arena, .state = q->co->o.state(q->co->o.self)};
+    enum err e = in->bad ? err_set(&em, ERR_CORRUPT, "a question about nodes cannot be read")
+                         : resolve_indices(s->r.state, STR_NULL, &o, clock_wall_ms(q->co->o.clock), &q->arena,
+                                           &t, &n, &em);
+    bool shards = (s->rq.metrics >> S_INDICES & 1) != 0;
+    if (e == ERR_OK && !broadcast_start_on(&s->r, q->co->o.node_id, t, shards ? n : 0, &a, stats_done, s)) {
+        e = err_no_memory(&em);
+    }
+    if (e != ERR_OK) {
+        cluster_state_unref(s->r.state);
+        node_reply(q, NULL, &em);
+    }
+}
+
+void nodes_stats_serve(struct node_question *q)
+{
+    struct bytes_in in = bytes_in(q->text);
+    uint8_t what = get_u8(&in);
+    if (what == NODE_STATS_JSON) {
+        serve_json(q, &in);
+    } else {
+        node_figures_serve(q, what == NODE_STATS_FIGURES_SUMS);
+    }
+}
+
+/* ---- the request ------------------------------------------------------------------------------------- */
 
 static enum err read_options(struct rest *r, struct nodes_rq *q)
 {
-    static const char *const known[] = {"timeout",
-                                        "types",
+    static const char *const known[] = {"types",
                                         "groups",
                                         "fields",
                                         "completion_fields",
@@ -157,10 +201,10 @@ static enum err read_options(struct rest *r, struct nodes_rq *q)
     for (size_t i = 0; i < ARRAY_LEN(known); i++) {
         rest_accept(r, known[i]);
     }
-    q->none = !rest_node_wanted(r, rest_param(r, "node"));
     q->by_index = str_is(level, "indices");
     q->by_shard = str_is(level, "shards");
-    enum err e = nodes_metrics(r, metric, metric_names, S_N, true, &q->metrics);
+    enum err e = rest_time(r, "timeout", 0, &q->timeout_ms);
+    e = e == ERR_OK ? nodes_metrics(r, metric, metric_names, S_N, true, &q->metrics) : e;
     if (e != ERR_OK) {
         return e;
     }
@@ -179,24 +223,25 @@ static enum err read_options(struct rest *r, struct nodes_rq *q)
 
 static void nodes_stats(struct rest *r)
 {
-    struct shard_act a = {.action = SHARD_STATS};
-    struct nodes_rq *q = ARENA_NEW(r->arena, struct nodes_rq);
-    const struct index_target *t;
-    uint32_t n;
-    struct expand_options o = {true, true, EXPAND_OPEN | EXPAND_HIDDEN, false, false, 0};
-    enum err e = q != NULL ? read_options(r, q) : err_no_memory(&r->em);
-    e = e == ERR_OK
-            ? resolve_indices(r->state, STR_NULL, &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em)
-            : e;
-    if (e != ERR_OK) {
+    struct nodes_rq q = {.metrics = 0};
+    struct buf question;
+    struct str node = rest_param(r, "node");
+    if (read_options(r, &q) != ERR_OK) {
         rest_fail(r, NULL);
         return;
     }
-    rest_accept(r, "human");
-    if (rest_ready(r)) {
-        bool shards = !q->none && (q->metrics >> S_INDICES & 1) != 0;
-        broadcast_run(r, t, shards ? n : 0, &a, stats_done, q);
+    struct stats_out o = stats_out_for(r, NULL);
+    if (!rest_ready(r)) {
+        return;
     }
+    buf_init(&question, NULL, KIB);
+    put_u8(&question, NODE_STATS_JSON);
+    put_varint(&question, q.metrics);
+    put_varint(&question, q.index_metrics);
+    put_bool(&question, q.by_index);
+    put_bool(&question, q.by_shard);
+    put_bool(&question, o.human);
+    nodes_ask_json(r, MESSAGE_NODE_STATS, node, &question, q.timeout_ms);
 }
 
 const struct route routes_nodes_stats[] = {

@@ -2,6 +2,7 @@
 #ifndef COORDINATOR_REST_NODES_STATS_H
 #define COORDINATOR_REST_NODES_STATS_H
 
+#include "coordinator/node_calls.h"
 #include "coordinator/rest/nodes.h"
 #include "coordinator/rest/stats.h"
 
@@ -24,6 +25,12 @@ enum {
     S_PRESSURE,
     S_N
 };
+
+/* First bytes of the questions that MESSAGE_NODE_STATS carries. */
+enum { NODE_STATS_JSON, NODE_STATS_FIGURES, NODE_STATS_FIGURES_SUMS };
+/* The services of MESSAGE_NODE_INFO and MESSAGE_NODE_STATS. */
+void nodes_info_serve(struct node_question *q);
+void nodes_stats_serve(struct node_question *q);
 
 /* The member `name` with the section of a metric, any but S_INDICES. */
 void nodes_write_section(const struct stats_out *o, const struct rest *r, const struct node_report *n,

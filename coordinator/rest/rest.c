@@ -1,4 +1,4 @@
-#include "coordinator/rest/rest.h"
+#include "coordinator/rest/nodes_stats.h"
 
 #include "common/base/hash.h"
 #include "common/base/num.h"
@@ -565,6 +565,9 @@ enum err coordinator_new(struct coordinator **out, const struct coordinator_opts
     }
     state_waits_init(&c->state_waits, c->delays);
     op_names_init(&c->op_names, hash_u64(opts->seed ^ (uint64_t)opts->started_ms));
+    c->services[MESSAGE_NODE_INFO - MESSAGE_NODE_INFO] = nodes_info_serve;
+    c->services[MESSAGE_NODE_STATS - MESSAGE_NODE_INFO] = nodes_stats_serve;
+    node_calls_serve(c);
     *out = c;
     return ERR_OK;
 }

@@ -10,6 +10,7 @@
 #include "common/base/uri.h"
 #include "common/cluster/blocks.h"
 #include "coordinator/coordinator.h"
+#include "coordinator/node_calls.h"
 #include "coordinator/op_names.h"
 #include "coordinator/state_waits.h"
 
@@ -22,6 +23,7 @@ struct coordinator {
     struct tasks *tasks;
     struct delays *delays;
     struct arena arena;
+    void (*services[NODE_SERVICES])(struct node_question *q); /* by message kind, from MESSAGE_NODE_INFO */
     _Atomic uint64_t next_auto_id;
     uint64_t id_seed;
     _Atomic uint64_t turn; /* ask.c */
