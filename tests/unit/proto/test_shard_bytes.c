@@ -1,0 +1,498 @@
+/* Requests and answers as bytes: what goes in comes out, whatever is in it; damage is refused or reads as
+ * something else, and never more. */
+#include "common/base/rand.h"
+#include "engine/search/search.h"
+#include "proto/shard_bytes.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define ROUNDS 300
+
+static struct rng rng;
+static struct arena arena; /* of what is sent */
+
+static uint64_t below(uint64_t n)
+{
+    return rng_below(&rng, n);
+}
+
+static bool flip(void)
+{
+    return below(2) == 0;
+}
+
+static int64_t number(void)
+{
+    int64_t v = (int64_t)(rng_u64(&rng) >> below(64));
+    return flip() ? v : -v;
+}
+
+static struct str text(void)
+{
+    size_t n = below(40);
+    char *p = arena_alloc(&arena, n);
+    for (size_t i = 0; i < n; i++) {
+        p[i] = (char)rng_u64(&rng);
+    }
+    return str_mk(p, n);
+}
+
+static struct str opt_text(void)
+{
+    return flip() ? text() : STR_NULL;
+}
+
+static struct str *texts(uint32_t *n)
+{
+    *n = (uint32_t)below(4);
+    struct str *v = ARENA_ARRAY(&arena, struct str, *n);
+    for (uint32_t i = 0; i < *n; i++) {
+        v[i] = opt_text();
+    }
+    return v;
+}
+
+static void make_rq(struct shard_rq *rq)
+{
+    shard_rq_init(rq, NULL, NULL);
+    rq->shard = (struct shard_ref){text(), text(), (uint32_t)below(9)};
+}
+
+static void make_error(struct errmsg *em)
+{
+    err_clear(em);
+    if (below(3) == 0) {
+        err_set_at(em, (enum err)(1 + below(ERR_COUNT - 1)), (uint32_t)below(9), (uint32_t)below(9), "why %d",
+                   (int)below(99));
+        err_about_shard(em, (int)below(4));
+    }
+}
+
+static const struct json *tree(struct str *from)
+{
+    static const char *const some[] = {"{\"term\":{\"a\":\"b\"}}", "[1,2.5e3,null,true,{\"x\":[]}]",
+                                       "  \"\\u00e4\"", "{}", "{\"q\": {\"match_all\" : { }}}"};
+    struct json *v = ARENA_NEW(&arena, struct json);
+    *from = str_of(some[below(ARRAY_LEN(some))]);
+    ck_assert_int_eq(json_parse(v, *from, &arena, &json_limits_default, NULL), ERR_OK);
+    return v;
+}
+
+static struct sort_value sort_value(void)
+{
+    struct sort_value v = {.kind = (enum sort_value_kind)below(SV_BOOL + 1)};
+    if (v.kind == SV_STR) {
+        v.s = text();
+    } else if (v.kind == SV_DOUBLE || v.kind == SV_FLOAT) {
+        v.d = (double)number() / 7;
+    } else if (v.kind != SV_NULL) {
+        v.l = number();
+    }
+    return v;
+}
+
+static struct top_doc *docs(uint32_t *n, uint32_t *n_sort)
+{
+    *n = (uint32_t)below(5);
+    *n_sort = (uint32_t)below(3);
+    struct top_doc *v = ARENA_ARRAY(&arena, struct top_doc, *n);
+    for (uint32_t i = 0; i < *n; i++) {
+        struct sort_value *s = ARENA_ARRAY(&arena, struct sort_value, *n_sort);
+        for (uint32_t k = 0; k < *n_sort; k++) {
+            s[k] = sort_value();
+        }
+        v[i] = (struct top_doc){(uint32_t)rng_u64(&rng), (uint32_t)below(7), flip() ? NAN : 1.5F,
+                                flip() ? s : NULL, sort_value()};
+    }
+    return v;
+}
+
+static void make_dfs(struct dfs_stats *d)
+{
+    d->n_terms = (uint32_t)below(3);
+    d->n_fields = (uint32_t)below(3);
+    d->terms = ARENA_ARRAY(&arena, struct dfs_term, d->n_terms);
+    d->fields = ARENA_ARRAY(&arena, struct dfs_field, d->n_fields);
+    for (uint32_t i = 0; i < d->n_terms; i++) {
+        d->terms[i] = (struct dfs_term){text(), text(), number(), number()};
+    }
+    for (uint32_t i = 0; i < d->n_fields; i++) {
+        d->fields[i] = (struct dfs_field){text(), number(), number(), number(), number()};
+    }
+}
+
+/* ---- the structs --------------------------------------------------------------------------------------- */
+
+union any {
+    struct shard_rq rq;
+    struct shard_write write;
+    struct shard_get get;
+    struct shard_query query;
+    struct shard_fetch fetch;
+    struct shard_act act;
+    struct shard_explain explain;
+    struct shard_free free;
+};
+
+static void make_write(union any *a)
+{
+    struct shard_write *w = &a->write;
+    w->n = (uint32_t)below(4);
+    w->items = ARENA_ARRAY(&arena, struct write_item, w->n);
+    w->refresh = (enum refresh_policy)below(3);
+    w->timeout_ms = number();
+    w->op_session = rng_u64(&rng);
+    w->settled_below = rng_u64(&rng);
+    w->retry = flip();
+    w->forced_refresh = flip();
+    make_error(&w->inactive);
+    for (uint32_t i = 0; i < w->n; i++) {
+        struct str from;
+        struct write_item *it = &w->items[i];
+        *it = (struct write_item){.kind = (enum write_kind)below(3),
+                                  .id = opt_text(),
+                                  .routing = opt_text(),
+                                  .source = text(),
+                                  .create = flip(),
+                                  .auto_id_ms = number(),
+                                  .op_counter = rng_u64(&rng),
+                                  .version = number(),
+                                  .version_type = (int)below(3),
+                                  .if_seq_no = number(),
+                                  .if_primary_term = number(),
+                                  .retry_on_conflict = (int32_t)below(9),
+                                  .doc_as_upsert = flip(),
+                                  .want_get = flip(),
+                                  .get_filter = flip() ? tree(&from) : NULL,
+                                  .outcome = (enum write_outcome)below(5),
+                                  .seq_no = number(),
+                                  .primary_term = number(),
+                                  .result_version = number(),
+                                  .get = opt_text()};
+        if (flip()) {
+            it->error = ARENA_NEW(&arena, struct errmsg);
+            make_error(it->error);
+        }
+    }
+}
+
+static void make_get(union any *a)
+{
+    struct shard_get *g = &a->get;
+    g->id = text();
+    g->realtime = flip();
+    g->refresh = flip();
+    g->want_source = flip();
+    g->stored_fields = texts(&g->n_stored_fields);
+    g->found = flip();
+    g->version = number();
+    g->seq_no = number();
+    g->primary_term = number();
+    g->source = opt_text();
+    g->routing = opt_text();
+    g->fields = opt_text();
+    g->ignored = texts(&g->n_ignored);
+}
+
+static void make_query(union any *a)
+{
+    struct shard_query *q = &a->query;
+    q->body = text();
+    q->tree = flip() ? tree(&q->body) : NULL;
+    q->adapted = flip();
+    q->track_total = q->adapted ? (int32_t)below(9) - 1 : 0;
+    q->source_timeout_ms = q->adapted ? number() : 0;
+    q->slot = (uint32_t)below(9);
+    q->n_shards = (uint32_t)below(9);
+    q->alias_filters = texts(&q->n_alias_filters);
+    q->index_boost = 2.5F;
+    q->index_shards = (uint32_t)below(9);
+    q->index_shard = (uint32_t)below(9);
+    q->now_ms = number();
+    q->context = rng_u64(&rng);
+    q->keep_alive_ms = number();
+    q->scroll = flip();
+    q->fetch = flip();
+    q->keep = flip();
+    q->next_page = flip();
+    q->dfs_only = flip();
+    q->refuse_expensive = flip();
+    make_dfs(&q->dfs_out);
+    if (flip()) {
+        struct dfs_stats *d = ARENA_NEW(&arena, struct dfs_stats);
+        make_dfs(d);
+        q->dfs = d;
+    }
+    if (flip()) {
+        struct query_result *r = ARENA_NEW(&arena, struct query_result);
+        *r = (struct query_result){.slot = q->slot,
+                                   .total = number(),
+                                   .relation = (enum total_relation)below(3),
+                                   .max_score = NAN,
+                                   .timed_out = flip(),
+                                   .terminated_early = flip(),
+                                   .first_key_refused = flip(),
+                                   .limited = flip(),
+                                   .aggs = text(),
+                                   .suggest = text(),
+                                   .profile = text()};
+        r->docs = docs(&r->n, &r->n_sort);
+        q->result = r;
+    }
+    q->hits = flip() ? texts(&q->n_hits) : NULL;
+}
+
+static void make_fetch(union any *a)
+{
+    struct shard_fetch *f = &a->fetch;
+    f->body = text();
+    f->tree = flip() ? tree(&f->body) : NULL;
+    f->context = rng_u64(&rng);
+    f->keep = flip();
+    f->now_ms = number();
+    f->n_shards = (uint32_t)below(9);
+    f->docs = docs(&f->n, &f->n_sort);
+    f->n_suggested = (uint32_t)below(f->n + 1);
+    f->hits = ARENA_ARRAY(&arena, struct str, f->n);
+    for (uint32_t i = 0; i < f->n; i++) {
+        f->hits[i] = opt_text();
+    }
+}
+
+static void make_act(union any *a)
+{
+    struct shard_act *x = &a->act;
+    x->action = (enum shard_action)below(SHARD_CLEAR_CACHE + 1);
+    x->force = flip();
+    x->wait_if_ongoing = flip();
+    x->only_expunge_deletes = flip();
+    x->flush_after = flip();
+    x->max_segments = (int32_t)below(99) - 1;
+    x->segments = opt_text();
+    if (flip()) {
+        struct shard_stats *s = ARENA_NEW(&arena, struct shard_stats);
+        for (size_t i = 0; i < offsetof(struct shard_stats, commit_id); i += 8) {
+            store_u64((char *)s + i, rng_u64(&rng));
+        }
+        s->commit_id = opt_text();
+        x->stats = s;
+    }
+}
+
+static void make_explain(union any *a)
+{
+    struct shard_explain *x = &a->explain;
+    x->query = flip() ? tree(&x->text) : NULL;
+    x->id = opt_text();
+    x->alias_filters = texts(&x->n_alias_filters);
+    x->want_source = flip();
+    x->rewritten = flip();
+    x->now_ms = number();
+    x->found = flip();
+    x->matched = flip();
+    x->explanation = opt_text();
+    x->printed = opt_text();
+    x->seq_no = number();
+    x->primary_term = number();
+    x->source = opt_text();
+}
+
+static void make_free(union any *a)
+{
+    struct shard_free *f = &a->free;
+    uint64_t *v = ARENA_ARRAY(&arena, uint64_t, 4);
+    f->n = (uint32_t)below(4);
+    for (uint32_t i = 0; i < f->n; i++) {
+        v[i] = rng_u64(&rng);
+    }
+    f->contexts = v;
+    f->all_scrolls = flip();
+    f->freed = (uint32_t)below(99);
+}
+
+/* ---- round and round ----------------------------------------------------------------------------------- */
+
+#define CODEC(name, field)                                           \
+    static void name##_rq_out(const union any *a, struct buf *b)     \
+    {                                                                \
+        shard_##name##_encode(&a->field, b);                         \
+    }                                                                \
+    static void name##_rq_in(union any *a, struct bytes_in *in)      \
+    {                                                                \
+        shard_##name##_decode(&a->field, in);                        \
+    }                                                                \
+    static void name##_answer_out(const union any *a, struct buf *b) \
+    {                                                                \
+        shard_##name##_answer_encode(&a->field, b);                  \
+    }                                                                \
+    static void name##_answer_in(union any *a, struct bytes_in *in)  \
+    {                                                                \
+        shard_##name##_answer_decode(&a->field, in);                 \
+    }
+CODEC(write, write)
+CODEC(get, get)
+CODEC(query, query)
+CODEC(fetch, fetch)
+CODEC(act, act)
+CODEC(explain, explain)
+CODEC(free, free)
+
+static const struct codec {
+    void (*make)(union any *a);
+    void (*rq_out)(const union any *a, struct buf *b);
+    void (*rq_in)(union any *a, struct bytes_in *in);
+    void (*answer_out)(const union any *a, struct buf *b);
+    void (*answer_in)(union any *a, struct bytes_in *in);
+} codecs[] = {
+    {make_write, write_rq_out, write_rq_in, write_answer_out, write_answer_in},
+    {make_get, get_rq_out, get_rq_in, get_answer_out, get_answer_in},
+    {make_query, query_rq_out, query_rq_in, query_answer_out, query_answer_in},
+    {make_fetch, fetch_rq_out, fetch_rq_in, fetch_answer_out, fetch_answer_in},
+    {make_act, act_rq_out, act_rq_in, act_answer_out, act_answer_in},
+    {make_explain, explain_rq_out, explain_rq_in, explain_answer_out, explain_answer_in},
+    {make_free, free_rq_out, free_rq_in, free_answer_out, free_answer_in},
+};
+
+/* The bytes may be anything: reading them must end well, whatever it says. */
+static void read_damaged(const struct codec *c, struct str bytes, bool answer, const union any *asked)
+{
+    union any *a = calloc(1, sizeof(*a));
+    char *copy = malloc(bytes.n > 0 ? bytes.n : 1); /* so that a read past the end is seen */
+    memcpy(copy, bytes.p, bytes.n);
+    struct bytes_in in = bytes_in(str_mk(copy, bytes.n));
+    shard_rq_init(&a->rq, NULL, NULL);
+    if (answer) { /* into the request that was made */
+        struct shard_rq rq = a->rq;
+        *a = *asked;
+        a->rq = rq;
+        if (c->make == make_write) {
+            a->write.items = ARENA_ARRAY(&a->rq.arena, struct write_item, a->write.n);
+        }
+        c->answer_in(a, &in);
+    } else {
+        c->rq_in(a, &in);
+    }
+    shard_rq_fini(&a->rq);
+    free(copy);
+    free(a);
+}
+
+static void damage(const struct codec *c, struct buf *b, bool answer, const union any *asked)
+{
+    for (int i = 0; i < 20 && b->n > 0; i++) {
+        size_t at = below(b->n);
+        char was = b->p[at];
+        b->p[at] = (char)rng_u64(&rng);
+        read_damaged(c, buf_view(b), answer, asked);
+        b->p[at] = was;
+        read_damaged(c, str_mk(b->p, at), answer, asked);
+    }
+}
+
+START_TEST(requests)
+{
+    const struct codec *c = &codecs[_i];
+    rng_seed(&rng, 7 + (uint64_t)_i);
+    for (int round = 0; round < ROUNDS; round++) {
+        union any *a = calloc(1, sizeof(*a)), *b = calloc(1, sizeof(*b));
+        struct buf first, second;
+        arena_init(&arena, NULL, ARENA_UNLIMITED);
+        buf_init(&first, NULL, BUF_UNLIMITED);
+        buf_init(&second, NULL, BUF_UNLIMITED);
+        make_rq(&a->rq);
+        c->make(a);
+        c->rq_out(a, &first);
+        struct bytes_in in = bytes_in(buf_view(&first));
+        shard_rq_init(&b->rq, NULL, NULL);
+        c->rq_in(b, &in);
+        ck_assert(!in.bad && bytes_left(&in) == 0);
+        c->rq_out(b, &second);
+        ck_assert(str_eq(buf_view(&first), buf_view(&second)));
+        ck_assert(c->make == make_free || str_eq(a->rq.shard.uuid, b->rq.shard.uuid));
+        damage(c, &first, false, NULL);
+        shard_rq_fini(&a->rq);
+        shard_rq_fini(&b->rq);
+        buf_fini(&first);
+        buf_fini(&second);
+        arena_fini(&arena);
+        free(a);
+        free(b);
+    }
+}
+END_TEST
+
+START_TEST(answers)
+{
+    const struct codec *c = &codecs[_i];
+    rng_seed(&rng, 70 + (uint64_t)_i);
+    for (int round = 0; round < ROUNDS; round++) {
+        union any *a = calloc(1, sizeof(*a)), *b = calloc(1, sizeof(*b));
+        struct buf first, second;
+        arena_init(&arena, NULL, ARENA_UNLIMITED);
+        buf_init(&first, NULL, BUF_UNLIMITED);
+        buf_init(&second, NULL, BUF_UNLIMITED);
+        make_rq(&a->rq);
+        c->make(a);
+        make_error(&a->rq.error);
+        c->answer_out(a, &first);
+        struct bytes_in in = bytes_in(buf_view(&first));
+        *b = *a; /* the answer comes to who asked */
+        shard_rq_init(&b->rq, NULL, NULL);
+        if (c->make == make_write) {
+            b->write.items = ARENA_ARRAY(&b->rq.arena, struct write_item, b->write.n);
+        } else if (c->make == make_query) {
+            b->query.result = NULL;
+            b->query.hits = NULL;
+        }
+        c->answer_in(b, &in);
+        ck_assert(!in.bad && bytes_left(&in) == 0);
+        ck_assert_uint_eq(a->rq.error.n, b->rq.error.n);
+        c->answer_out(b, &second);
+        ck_assert(str_eq(buf_view(&first), buf_view(&second)));
+        damage(c, &first, true, a);
+        shard_rq_fini(&a->rq);
+        shard_rq_fini(&b->rq);
+        buf_fini(&first);
+        buf_fini(&second);
+        arena_fini(&arena);
+        free(a);
+        free(b);
+    }
+}
+END_TEST
+
+/* An answer for another number of items is none. */
+START_TEST(other_items)
+{
+    struct shard_write w = {.n = 1}, two = {.n = 2};
+    struct write_item items[2] = {{.seq_no = 3}, {.seq_no = 4}};
+    struct buf b;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    shard_rq_init(&w.rq, NULL, NULL);
+    shard_rq_init(&two.rq, NULL, NULL);
+    w.items = two.items = items;
+    shard_write_answer_encode(&two, &b);
+    struct bytes_in in = bytes_in(buf_view(&b));
+    shard_write_answer_decode(&w, &in);
+    ck_assert(in.bad);
+    buf_fini(&b);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("shard_bytes");
+    TCase *c = tcase_create("all");
+    tcase_set_timeout(c, 120);
+    tcase_add_loop_test(c, requests, 0, ARRAY_LEN(codecs));
+    tcase_add_loop_test(c, answers, 0, ARRAY_LEN(codecs));
+    tcase_add_test(c, other_items);
+    suite_add_tcase(s, c);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
