@@ -24,7 +24,8 @@ void task_write_members(const struct coordinator *co, const struct task *t, bool
     jw_kbool(w, "cancellable", t->ops->cancellable);
     if (t->parent != 0) {
         jw_k(w, "parent_task_id");
-        jw_strf(w, "%.*s:%llu", STR_ARG(co->o.node_id), (unsigned long long)t->parent);
+        jw_strf(w, "%.*s:%llu", STR_ARG(t->parent_node.p != NULL ? t->parent_node : co->o.node_id),
+                (unsigned long long)t->parent);
     }
     jw_k(w, "headers");
     jw_obj(w);

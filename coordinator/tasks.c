@@ -108,7 +108,7 @@ void tasks_cancel_locked(struct tasks *ts, struct task *t)
     }
     /* Children come after their parents. */
     for (struct task *c = t->next; c != NULL; c = c->next) {
-        if (c->parent == t->id) {
+        if (c->parent == t->id && c->parent_node.p == NULL) {
             tasks_cancel_locked(ts, c);
         }
     }

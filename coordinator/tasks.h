@@ -27,10 +27,11 @@ struct task_ops {
 
 struct task {
     const struct task_ops *ops;
-    const char *action;   /* "indices:data/read/search" */
-    const char *type;     /* "transport", "direct" */
-    struct str opaque_id; /* of the client; borrowed; p == NULL: none */
-    uint64_t id, parent;  /* parent 0: none */
+    const char *action;     /* "indices:data/read/search" */
+    const char *type;       /* "transport", "direct" */
+    struct str opaque_id;   /* of the client; borrowed; p == NULL: none */
+    uint64_t id, parent;    /* parent 0: none */
+    struct str parent_node; /* id of the node that has it; borrowed; p == NULL: this one */
     int64_t start_ms, start_ns;
     _Atomic bool cancelled;
     struct task *prev, *next;

@@ -1,4 +1,5 @@
 #include "coordinator/rest/nodes_stats.h"
+#include "coordinator/rest/tasks_listing.h"
 
 #include "common/base/hash.h"
 #include "common/base/num.h"
@@ -567,6 +568,7 @@ enum err coordinator_new(struct coordinator **out, const struct coordinator_opts
     op_names_init(&c->op_names, hash_u64(opts->seed ^ (uint64_t)opts->started_ms));
     c->services[MESSAGE_NODE_INFO - MESSAGE_NODE_INFO] = nodes_info_serve;
     c->services[MESSAGE_NODE_STATS - MESSAGE_NODE_INFO] = nodes_stats_serve;
+    c->services[MESSAGE_TASKS - MESSAGE_NODE_INFO] = tasks_serve;
     node_calls_serve(c);
     *out = c;
     return ERR_OK;

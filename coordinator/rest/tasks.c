@@ -2,136 +2,44 @@
 #include "coordinator/tasks.h"
 #include "coordinator/ask.h"
 
-#include "coordinator/delays.h"
 #include "coordinator/rest/by_query_params.h"
+#include "coordinator/rest/nodes.h"
 #include "coordinator/rest/table.h"
-#include "coordinator/task_print.h"
+#include "coordinator/rest/tasks_listing.h"
 #include "coordinator/task_results.h"
 
 #include "common/base/date.h"
 #include "common/base/time_text.h"
 
-#define POLL_MS         50 /* between looks at tasks that are waited for */
 #define WAIT_MS_DEFAULT 30000
 
 enum group { BY_NODES, BY_PARENTS, BY_NONE };
 
-struct listed { /* a task as it was when it was looked at; strings in the request's arena */
-    uint64_t id, parent;
-    int64_t start_ms, running_ns;
-    struct str json; /* an object's members */
-    struct str type, action, description, opaque_id;
-};
-
 struct tasks_rq {
     struct rest *r;
-    struct str actions, node; /* node p != NULL: only tasks of that id's node are asked for */
-    uint64_t id, parent;      /* 0: any */
-    bool detailed, wait, none;
+    struct str nodes;           /* a filter; n == 0: all */
+    struct str node;            /* p != NULL: the task asked for is of that id's node */
+    struct tasks_question what; /* to each node */
+    struct tasks_found found;   /* of all of them */
+    struct node_calls *calls;
     enum group group;
-    bool cancel, rethrottle;
-    float per_second;
-    struct listed *v;
-    size_t n, cap;
-    bool found, failed;  /* failed: no memory */
-    const char *failure; /* why the task asked for was not done to; NULL: it was */
     /* the tasks of listing itself */
     struct task list, list_node;
-    /* waiting */
-    struct delay delay;
-    int64_t until_ms;
     void (*then)(struct tasks_rq *q);
-    bool timed_out;
 };
 
 static const struct task_ops no_ops = {.cancellable = false};
 
-/* ---- which --------------------------------------------------------------------------------------------- */
-
-static bool in_list(struct str patterns, struct str s)
-{
-    struct str rest = patterns;
-    while (rest.p != NULL && rest.n > 0) {
-        if (str_glob(str_cut(rest, ',', &rest), s)) {
-            return true;
-        }
-    }
-    return patterns.n == 0;
-}
-
-static bool matches(const struct tasks_rq *q, const struct task *t)
-{
-    return !q->none && (q->id == 0 || t->id == q->id) && (q->parent == 0 || t->parent == q->parent)
-           && in_list(q->actions, str_of(t->action));
-}
-
-static struct str take(struct tasks_rq *q, struct buf *b)
-{
-    struct str s = b->failed ? STR_NULL : arena_str(q->r->arena, buf_view(b));
-    q->failed |= s.p == NULL;
-    buf_fini(b);
-    return s;
-}
-
-static void keep(struct tasks_rq *q, const struct task *t)
-{
-    const struct coordinator *co = q->r->co;
-    struct buf b;
-    struct jsonw w;
-    struct listed *v = arena_grow(q->r->arena, q->v, q->n, &q->cap, sizeof(*v));
-    if (v == NULL) {
-        q->failed = true;
-        return;
-    }
-    q->v = v;
-    v = &q->v[q->n++];
-    *v = (struct listed){.id = t->id, .parent = t->parent, .start_ms = t->start_ms};
-    v->running_ns = co->o.clock->mono_ns(co->o.clock->self) - t->start_ns;
-    v->type = str_of(t->type);
-    v->action = str_of(t->action);
-    v->opaque_id = t->opaque_id.p != NULL ? arena_str(q->r->arena, t->opaque_id) : STR_NULL;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
-    jw_obj(&w);
-    task_write_members(co, t, q->detailed, &w);
-    buf_z(&b, ""); /* the object stays open: children may follow */
-    v->json = take(q, &b);
-    if (q->detailed && t->ops->describe != NULL) {
-        buf_init(&b, NULL, MIB);
-        t->ops->describe(t, &b);
-        v->description = take(q, &b);
-    }
-}
-
-static void each(void *self, struct task *t)
-{
-    struct tasks_rq *q = self;
-    if (!matches(q, t)) {
-        return;
-    }
-    q->found = true;
-    if (q->cancel && !t->ops->cancellable) {
-        q->failure = q->id != 0 ? "task [%s] doesn't support cancellation" : NULL;
-        return;
-    }
-    if (q->rethrottle && t->ops->rethrottle == NULL) {
-        q->failure = "task [%s] is missing";
-        return;
-    }
-    if (q->cancel) {
-        tasks_cancel_locked(q->r->co->tasks, t);
-    }
-    if (q->rethrottle) {
-        t->ops->rethrottle(t, q->per_second);
-    }
-    keep(q, t);
-}
-
 /* ---- printing ------------------------------------------------------------------------------------------ */
 
-static void write_key(const struct tasks_rq *q, struct jsonw *w, uint64_t id)
+static void write_key(const struct tasks_rq *q, struct jsonw *w, const struct listed *t)
 {
-    jw_key(w, arena_printf(q->r->arena, "%.*s:%llu", STR_ARG(q->r->co->o.node_id), (unsigned long long)id));
+    jw_key(w, arena_printf(q->r->arena, "%.*s:%llu", STR_ARG(t->node->id), (unsigned long long)t->id));
+}
+
+static bool child_of(const struct listed *t, const struct listed *parent)
+{
+    return t->parent == parent->id && t->parent != 0 && str_eq(t->parent_node, parent->node->id);
 }
 
 static void write_listed(const struct tasks_rq *q, const struct listed *t, bool with_children,
@@ -140,8 +48,8 @@ static void write_listed(const struct tasks_rq *q, const struct listed *t, bool 
     bool open = false;
     jw_obj(w);
     jw_members(w, arena_printf(q->r->arena, "%.*s}", STR_ARG(t->json)));
-    for (size_t i = 0; with_children && i < q->n; i++) {
-        if (q->v[i].parent != t->id) {
+    for (size_t i = 0; with_children && i < q->found.n; i++) {
+        if (!child_of(&q->found.v[i], t)) {
             continue;
         }
         if (!open) {
@@ -149,7 +57,7 @@ static void write_listed(const struct tasks_rq *q, const struct listed *t, bool 
             jw_arr(w);
             open = true;
         }
-        write_listed(q, &q->v[i], true, w);
+        write_listed(q, &q->found.v[i], true, w);
     }
     if (open) {
         jw_arr_end(w);
@@ -159,49 +67,63 @@ static void write_listed(const struct tasks_rq *q, const struct listed *t, bool 
 
 static bool is_child(const struct tasks_rq *q, const struct listed *t)
 {
-    for (size_t i = 0; t->parent != 0 && i < q->n; i++) {
-        if (q->v[i].id == t->parent) {
+    for (size_t i = 0; t->parent != 0 && i < q->found.n; i++) {
+        if (child_of(t, &q->found.v[i])) {
             return true;
         }
     }
     return false;
 }
 
-static void write_node(const struct tasks_rq *q, struct jsonw *w)
+static void write_node(const struct tasks_rq *q, const struct node_meta *n, struct jsonw *w)
 {
-    static const char *const roles[] = {"data", "ingest", "master", "remote_cluster_client"};
-    const struct coordinator *co = q->r->co;
-    jw_key(w, co->o.node_id);
+    jw_key(w, n->id);
     jw_obj(w);
-    jw_kstr(w, "name", co->o.node_name);
-    jw_kz(w, "transport_address", "127.0.0.1:9300");
-    jw_kz(w, "host", "127.0.0.1");
-    jw_kz(w, "ip", "127.0.0.1:9300");
+    jw_kstr(w, "name", n->name);
+    jw_kstr(w, "transport_address", n->transport_address);
+    jw_kstr(w, "host", n->host);
+    jw_kstr(w, "ip", n->transport_address);
     jw_k(w, "roles");
-    jw_arr(w);
-    for (size_t i = 0; i < ARRAY_LEN(roles); i++) {
-        jw_z(w, roles[i]);
+    nodes_write_roles(w, node_roles(n));
+    if (n->n_attrs > 0) {
+        jw_k(w, "attributes");
+        jw_obj(w);
+        for (uint32_t i = 0; i < n->n_attrs; i++) {
+            jw_key(w, n->attrs[i].name);
+            jw_str(w, n->attrs[i].value);
+        }
+        jw_obj_end(w);
     }
-    jw_arr_end(w);
     jw_k(w, "tasks");
     jw_obj(w);
-    for (size_t i = 0; i < q->n; i++) {
-        write_key(q, w, q->v[i].id);
-        write_listed(q, &q->v[i], false, w);
+    for (size_t i = 0; i < q->found.n; i++) {
+        if (q->found.v[i].node == n) {
+            write_key(q, w, &q->found.v[i]);
+            write_listed(q, &q->found.v[i], false, w);
+        }
     }
     jw_obj_end(w);
+    jw_obj_end(w);
+}
+
+static void write_nodes(const struct tasks_rq *q, struct jsonw *w)
+{
+    const struct node_meta *last = NULL;
+    jw_k(w, "nodes");
+    jw_obj(w);
+    for (size_t i = 0; i < q->found.n; i++) { /* node after node, as they were asked */
+        if (q->found.v[i].node != last) {
+            last = q->found.v[i].node;
+            write_node(q, last, w);
+        }
+    }
     jw_obj_end(w);
 }
 
 static void write_groups(const struct tasks_rq *q, struct jsonw *w)
 {
     if (q->group == BY_NODES) {
-        jw_k(w, "nodes");
-        jw_obj(w);
-        if (q->n > 0) {
-            write_node(q, w);
-        }
-        jw_obj_end(w);
+        write_nodes(q, w);
         return;
     }
     jw_k(w, "tasks");
@@ -210,12 +132,13 @@ static void write_groups(const struct tasks_rq *q, struct jsonw *w)
     } else {
         jw_arr(w);
     }
-    for (size_t i = 0; i < q->n; i++) {
-        if (q->group == BY_PARENTS && !is_child(q, &q->v[i])) {
-            write_key(q, w, q->v[i].id);
-            write_listed(q, &q->v[i], true, w);
+    for (size_t i = 0; i < q->found.n; i++) {
+        const struct listed *t = &q->found.v[i];
+        if (q->group == BY_PARENTS && !is_child(q, t)) {
+            write_key(q, w, t);
+            write_listed(q, t, true, w);
         } else if (q->group == BY_NONE) {
-            write_listed(q, &q->v[i], false, w);
+            write_listed(q, t, false, w);
         }
     }
     if (q->group == BY_PARENTS) {
@@ -226,12 +149,10 @@ static void write_groups(const struct tasks_rq *q, struct jsonw *w)
 }
 
 /* A task that was asked for by its id could not be done to. */
-static void write_failure(const struct tasks_rq *q, struct jsonw *w)
+static void write_missing(const struct tasks_rq *q, struct jsonw *w)
 {
-    const char *id = arena_printf(q->r->arena, "%.*s:%llu", STR_ARG(q->node), (unsigned long long)q->id).p;
-    bool elsewhere = !str_eq(q->node, q->r->co->o.node_id);
-    jw_k(w, "node_failures");
-    jw_arr(w);
+    const char *id =
+        arena_printf(q->r->arena, "%.*s:%llu", STR_ARG(q->node), (unsigned long long)q->what.id).p;
     jw_obj(w);
     jw_kz(w, "type", err_type(ERR_FAILED_NODE));
     jw_k(w, "reason");
@@ -239,23 +160,51 @@ static void write_failure(const struct tasks_rq *q, struct jsonw *w)
     jw_kstr(w, "node_id", q->node);
     jw_k(w, "caused_by");
     jw_obj(w);
-    if (elsewhere) {
+    if (cluster_node(q->r->state, q->node) == NULL) {
         jw_kz(w, "type", err_type(ERR_NO_SUCH_NODE));
         jw_k(w, "reason");
         jw_strf(w, "No such node [%.*s]", STR_ARG(q->node));
         jw_kstr(w, "node_id", q->node);
     } else {
-        bool unsupported = q->failure != NULL && q->cancel;
+        bool unsupported = q->found.refusal != TASKS_DONE && q->what.cancel;
         jw_kz(w, "type", err_type(unsupported ? ERR_ILLEGAL_ARGUMENT : ERR_RESOURCE_NOT_FOUND));
         jw_k(w, "reason");
         jw_strf(w,
-                unsupported ? "task [%s] doesn't support cancellation"
-                : q->cancel ? "task [%s] is not found"
-                            : "task [%s] is missing",
+                unsupported      ? "task [%s] doesn't support cancellation"
+                : q->what.cancel ? "task [%s] is not found"
+                                 : "task [%s] is missing",
                 id != NULL ? id : "");
     }
     jw_obj_end(w);
     jw_obj_end(w);
+}
+
+static void write_failures(const struct tasks_rq *q, struct jsonw *w)
+{
+    bool missing = q->what.id != 0 && (!q->found.found || q->found.refusal != TASKS_DONE), any = missing;
+    for (uint32_t i = 0; i < q->calls->n; i++) {
+        any |= q->calls->v[i].error.n > 0;
+    }
+    if (!any) {
+        return;
+    }
+    jw_k(w, "node_failures");
+    jw_arr(w);
+    for (uint32_t i = 0; i < q->calls->n; i++) {
+        struct errmsg em = q->calls->v[i].error;
+        if (em.n == 0) {
+            continue;
+        }
+        err_wrap(&em, ERR_FAILED_NODE, "Failed node [%.*s]", STR_ARG(q->calls->v[i].node->id));
+        jw_obj(w);
+        error_write_cause(w, &em);
+        jw_kstr(w, "node_id", q->calls->v[i].node->id);
+        jw_obj_end(w);
+        missing = false; /* it may be there: nobody knows */
+    }
+    if (missing) {
+        write_missing(q, w);
+    }
     jw_arr_end(w);
 }
 
@@ -264,47 +213,53 @@ static void send_list(struct tasks_rq *q)
     struct rest *r = q->r;
     struct buf b;
     struct jsonw w;
-    tasks_end(r->co->tasks, &q->list_node);
-    tasks_end(r->co->tasks, &q->list);
-    if (q->failed) {
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
-        return;
-    }
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &b, false);
     jw_obj(&w);
-    if (q->id != 0 && (!q->found || q->failure != NULL)) {
-        write_failure(q, &w);
-    }
+    write_failures(q, &w);
     write_groups(q, &w);
     jw_obj_end(&w);
+    node_calls_release(q->calls);
     rest_send(r, 200, &b);
 }
 
-/* ---- waiting ------------------------------------------------------------------------------------------- */
+/* ---- asking the nodes ---------------------------------------------------------------------------------- */
 
-static void look_again(void *arg)
+static void asked(struct node_calls *c)
 {
-    struct tasks_rq *q = arg;
-    bool running = false;
-    for (size_t i = 0; i < q->n; i++) {
-        running |= q->v[i].id != q->list.id && q->v[i].id != q->list_node.id
-                   && tasks_one(q->r->co->tasks, q->v[i].id, NULL, NULL);
-    }
-    q->timed_out = running && clock_mono_ms(q->r->co->o.clock) >= q->until_ms;
-    if (running && !q->timed_out && !http_aborted(q->r->http) && !delays_stopped(q->r->co->delays)) {
-        delays_add(q->r->co->delays, &q->delay, POLL_MS, look_again, q);
-        return;
+    struct tasks_rq *q = c->user;
+    q->calls = c;
+    tasks_end(q->r->co->tasks, &q->list_node);
+    tasks_end(q->r->co->tasks, &q->list);
+    for (uint32_t i = 0; i < c->n; i++) {
+        struct node_answer *a = &c->v[i];
+        if (a->error.n == 0) { /* an error of reading is the node's */
+            (void)tasks_found_decode(&q->found, a->bytes, a->node, q->r->arena, &a->error);
+        }
     }
     q->then(q);
 }
 
-static void wait_for(struct tasks_rq *q, int64_t timeout_ms, void (*then)(struct tasks_rq *q))
+static void ask(struct tasks_rq *q, void (*then)(struct tasks_rq *q))
 {
+    struct rest *r = q->r;
+    struct buf question;
+    buf_init(&question, NULL, KIB);
+    tasks_question_encode(&q->what, &question);
     q->then = then;
-    q->until_ms = clock_mono_ms(q->r->co->o.clock) + timeout_ms;
-    look_again(q);
+    bool *chosen = node_calls_choose(r, q->nodes);
+    for (uint32_t i = 0; chosen != NULL && q->node.p != NULL && i < r->state->nodes->n; i++) {
+        chosen[i] = str_eq(r->state->nodes->v[i].id, q->node);
+    }
+    /* what waits there has its own end */
+    int64_t timeout_ms = q->what.wait ? MIN_OF(q->what.timeout_ms, INT64_MAX / 2) + NODE_CALLS_TIMEOUT_MS : 0;
+    if (chosen == NULL || !node_calls_start(r, MESSAGE_TASKS, chosen, &question, timeout_ms, asked, q)) {
+        tasks_end(r->co->tasks, &q->list_node);
+        tasks_end(r->co->tasks, &q->list);
+        buf_fini(&question);
+        err_no_memory(&r->em);
+        rest_fail(r, NULL);
+    }
 }
 
 /* ---- listing ------------------------------------------------------------------------------------------- */
@@ -335,25 +290,10 @@ static enum err read_group(struct tasks_rq *q)
 static enum err read_filters(struct tasks_rq *q)
 {
     struct rest *r = q->r;
-    struct str parent = rest_param(r, "parent_task_id"), node, nodes = rest_param(r, "nodes");
-    q->actions = rest_param(r, "actions");
-    q->none = nodes.p != NULL && !rest_node_wanted(r, nodes);
-    if (parent.n > 0) {
-        enum err e = task_id_parse(parent, &node, &q->parent, &r->em);
-        q->none |= e == ERR_OK && (!str_eq(node, r->co->o.node_id) || q->parent == 0);
-        return e;
-    }
-    return ERR_OK;
-}
-
-static void gather(struct tasks_rq *q)
-{
-    struct tasks *ts = q->r->co->tasks;
-    if (q->id != 0 && str_eq(q->node, q->r->co->o.node_id)) {
-        tasks_one(ts, q->id, each, q);
-    } else if (q->id == 0) {
-        tasks_each(ts, each, q);
-    }
+    struct str parent = rest_param(r, "parent_task_id");
+    q->nodes = rest_param(r, "nodes");
+    q->what.actions = rest_param(r, "actions");
+    return parent.n > 0 ? task_id_parse(parent, &q->what.parent_node, &q->what.parent, &r->em) : ERR_OK;
 }
 
 static void begin_listing(struct tasks_rq *q)
@@ -376,9 +316,9 @@ static void list_tasks(struct rest *r)
     if (q == NULL) {
         return;
     }
-    enum err e = rest_bool(r, "detailed", false, &q->detailed);
+    enum err e = rest_bool(r, "detailed", false, &q->what.detailed);
     e = e == ERR_OK ? read_filters(q) : e;
-    e = e == ERR_OK ? rest_bool(r, "wait_for_completion", false, &q->wait) : e;
+    e = e == ERR_OK ? rest_bool(r, "wait_for_completion", false, &q->what.wait) : e;
     e = e == ERR_OK ? rest_time(r, "timeout", WAIT_MS_DEFAULT, &timeout_ms) : e;
     e = e == ERR_OK ? read_group(q) : e;
     if (e != ERR_OK) {
@@ -389,12 +329,8 @@ static void list_tasks(struct rest *r)
         return;
     }
     begin_listing(q);
-    gather(q);
-    if (q->wait) {
-        wait_for(q, timeout_ms, send_list);
-    } else {
-        send_list(q);
-    }
+    q->what.timeout_ms = timeout_ms;
+    ask(q, send_list);
 }
 
 /* ---- cancelling and rates ------------------------------------------------------------------------------ */
@@ -406,12 +342,12 @@ static void cancel_tasks(struct rest *r)
         return;
     }
     struct str id = rest_param(r, "task_id");
-    q->cancel = true;
+    q->what.cancel = true;
     enum err e = read_filters(q);
     if (e == ERR_OK && id.n > 0) {
-        e = task_id_parse(id, &q->node, &q->id, &r->em);
+        e = task_id_parse(id, &q->node, &q->what.id, &r->em);
     }
-    e = e == ERR_OK ? rest_bool(r, "wait_for_completion", false, &q->wait) : e;
+    e = e == ERR_OK ? rest_bool(r, "wait_for_completion", false, &q->what.wait) : e;
     e = e == ERR_OK ? read_group(q) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
@@ -420,12 +356,8 @@ static void cancel_tasks(struct rest *r)
     if (!rest_ready(r)) {
         return;
     }
-    gather(q);
-    if (q->wait) {
-        wait_for(q, INT64_MAX / 2, send_list);
-    } else {
-        send_list(q);
-    }
+    q->what.timeout_ms = INT64_MAX / 4;
+    ask(q, send_list);
 }
 
 static void rethrottle(struct rest *r)
@@ -434,20 +366,19 @@ static void rethrottle(struct rest *r)
     if (q == NULL) {
         return;
     }
-    q->rethrottle = q->detailed = true;
-    enum err e = task_id_parse(rest_param(r, "task_id"), &q->node, &q->id, &r->em);
+    q->what.rethrottle = q->what.detailed = true;
+    enum err e = task_id_parse(rest_param(r, "task_id"), &q->node, &q->what.id, &r->em);
     if (e == ERR_OK && !rest_has(r, "requests_per_second")) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "requests_per_second is a required parameter");
     }
-    e = e == ERR_OK ? by_query_rate(r, &q->per_second) : e;
+    e = e == ERR_OK ? by_query_rate(r, &q->what.per_second) : e;
     e = e == ERR_OK ? read_group(q) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;
     }
     if (rest_ready(r)) {
-        gather(q);
-        send_list(q);
+        ask(q, send_list);
     }
 }
 
@@ -467,8 +398,9 @@ static void write_one(struct tasks_rq *q, bool completed)
     jw_obj(&w);
     jw_kbool(&w, "completed", completed);
     jw_k(&w, "task");
-    write_listed(q, &q->v[0], false, &w);
+    write_listed(q, &q->found.v[0], false, &w);
     jw_obj_end(&w);
+    node_calls_release(q->calls);
     rest_send(q->r, 200, &b);
 }
 
@@ -477,7 +409,7 @@ static void not_stored(struct tasks_rq *q, bool no_index)
     struct rest *r = q->r;
     struct str id = rest_param(r, "task_id");
     err_clear(&r->em);
-    if (q->n > 0) { /* it ran, and kept no result */
+    if (q->found.n > 0) { /* it ran, and kept no result */
         write_one(q, true);
         return;
     }
@@ -488,12 +420,13 @@ static void not_stored(struct tasks_rq *q, bool no_index)
     }
     err_wrap(&r->em, ERR_RESOURCE_NOT_FOUND, "task [%.*s] isn't running and hasn't stored its results",
              STR_ARG(id));
-    if (!str_eq(q->node, r->co->o.node_id)) {
+    if (cluster_node(r->state, q->node) == NULL) {
         err_wrap(&r->em, ERR_RESOURCE_NOT_FOUND,
                  "task [%.*s] belongs to the node [%.*s] which isn't part of the cluster and there is no "
                  "record of the task",
                  STR_ARG(id), STR_ARG(q->node));
     }
+    node_calls_release(q->calls);
     rest_fail(r, NULL);
 }
 
@@ -505,6 +438,7 @@ static void got_result(struct shard_rq *rq)
         if (rq->error.n > 0 && err_code(&rq->error) != ERR_INDEX_NOT_FOUND) {
             q->r->em = rq->error;
             shard_rq_fini(rq);
+            node_calls_release(q->calls);
             rest_fail(q->r, NULL);
             return;
         }
@@ -516,15 +450,17 @@ static void got_result(struct shard_rq *rq)
     buf_init(&b, NULL, BUF_UNLIMITED);
     buf_str(&b, g->rq.source);
     shard_rq_fini(rq);
+    node_calls_release(q->calls);
     rest_send(q->r, 200, &b);
 }
 
 static void get_result(struct tasks_rq *q)
 {
     struct rest *r = q->r;
-    if (q->timed_out) {
+    if (q->found.timed_out) {
+        node_calls_release(q->calls);
         err_set(&r->em, ERR_TIMEOUT, "Timed out waiting for completion of task [%llu]",
-                (unsigned long long)q->id);
+                (unsigned long long)q->what.id);
         rest_fail(r, NULL);
         return;
     }
@@ -537,6 +473,7 @@ static void get_result(struct tasks_rq *q)
     }
     struct result_get *g = ARENA_NEW(r->arena, struct result_get);
     if (g == NULL) {
+        node_calls_release(q->calls);
         err_no_memory(&r->em);
         rest_fail(r, NULL);
         return;
@@ -550,6 +487,23 @@ static void get_result(struct tasks_rq *q)
     ask_get(r->co, &where, &g->rq);
 }
 
+static void got_task(struct tasks_rq *q)
+{
+    for (uint32_t i = 0; i < q->calls->n; i++) {
+        if (q->calls->v[i].error.n > 0) {
+            q->r->em = q->calls->v[i].error;
+            node_calls_release(q->calls);
+            rest_fail(q->r, NULL);
+            return;
+        }
+    }
+    if (q->found.n > 0 && !q->what.wait) {
+        write_one(q, false);
+    } else {
+        get_result(q);
+    }
+}
+
 static void get_task(struct rest *r)
 {
     struct tasks_rq *q = new_rq(r);
@@ -557,9 +511,9 @@ static void get_task(struct rest *r)
     if (q == NULL) {
         return;
     }
-    q->detailed = true;
-    enum err e = task_id_parse(rest_param(r, "task_id"), &q->node, &q->id, &r->em);
-    e = e == ERR_OK ? rest_bool(r, "wait_for_completion", false, &q->wait) : e;
+    q->what.detailed = true;
+    enum err e = task_id_parse(rest_param(r, "task_id"), &q->node, &q->what.id, &r->em);
+    e = e == ERR_OK ? rest_bool(r, "wait_for_completion", false, &q->what.wait) : e;
     e = e == ERR_OK ? rest_time(r, "timeout", WAIT_MS_DEFAULT, &timeout_ms) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
@@ -568,17 +522,8 @@ static void get_task(struct rest *r)
     if (!rest_ready(r)) {
         return;
     }
-    gather(q);
-    if (q->failed) {
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
-    } else if (q->n > 0 && q->wait) {
-        wait_for(q, timeout_ms, get_result);
-    } else if (q->n > 0) {
-        write_one(q, false);
-    } else {
-        get_result(q);
-    }
+    q->what.timeout_ms = timeout_ms;
+    ask(q, got_task);
 }
 
 /* ---- as a table ---------------------------------------------------------------------------------------- */
@@ -604,15 +549,15 @@ static const struct table_column columns[] = {
 
 static void row(struct table *t, const struct tasks_rq *q, const struct listed *l, bool full_id)
 {
-    const struct coordinator *co = q->r->co;
+    const struct node_meta *n = l->node;
     int64_t s = l->start_ms / 1000;
     struct buf b;
     table_row(t);
     table_f(t, "%llu", (unsigned long long)l->id);
     table_str(t, l->action);
-    table_f(t, "%.*s:%llu", STR_ARG(co->o.node_id), (unsigned long long)l->id);
+    table_f(t, "%.*s:%llu", STR_ARG(n->id), (unsigned long long)l->id);
     if (l->parent != 0) {
-        table_f(t, "%.*s:%llu", STR_ARG(co->o.node_id), (unsigned long long)l->parent);
+        table_f(t, "%.*s:%llu", STR_ARG(l->parent_node), (unsigned long long)l->parent);
     } else {
         table_z(t, "-");
     }
@@ -624,45 +569,52 @@ static void row(struct table *t, const struct tasks_rq *q, const struct listed *
     time_put_ns(&b, l->running_ns);
     table_f(t, "%.*s", STR_ARG(buf_view(&b)));
     buf_fini(&b);
-    table_str(t, full_id ? co->o.node_id : str_slice(co->o.node_id, 0, 4));
-    table_z(t, "127.0.0.1");
-    table_z(t, "9300");
-    table_str(t, co->o.node_name);
+    table_str(t, full_id ? n->id : str_slice(n->id, 0, MIN_OF(n->id.n, (size_t)4)));
+    table_str(t, n->host);
+    table_str(t, nodes_port(n->transport_address));
+    table_str(t, n->name);
     table_z(t, "7.12.1");
     table_str(t, l->opaque_id.p != NULL ? l->opaque_id : STR(""));
-    if (q->detailed) {
+    if (q->what.detailed) {
         table_str(t, l->description.p != NULL ? l->description : STR(""));
     }
+}
+
+static void send_table(struct tasks_rq *q)
+{
+    struct table t;
+    bool full_id;
+    if (rest_bool(q->r, "full_id", false, &full_id) != ERR_OK) {
+        full_id = false;
+    }
+    table_init(&t, q->r, columns, (uint32_t)ARRAY_LEN(columns) - (q->what.detailed ? 0 : 1));
+    for (size_t i = 0; i < q->found.n; i++) {
+        row(&t, q, &q->found.v[i], full_id);
+    }
+    node_calls_release(q->calls);
+    table_send(&t);
 }
 
 static void cat_tasks(struct rest *r)
 {
     struct tasks_rq *q = new_rq(r);
-    struct table t;
     bool full_id;
     if (q == NULL) {
         return;
     }
-    enum err e = rest_bool(r, "detailed", false, &q->detailed);
+    enum err e = rest_bool(r, "detailed", false, &q->what.detailed);
     e = e == ERR_OK ? rest_bool(r, "full_id", false, &full_id) : e;
     e = e == ERR_OK ? read_filters(q) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;
     }
-    uint32_t n = (uint32_t)ARRAY_LEN(columns) - (q->detailed ? 0 : 1);
+    uint32_t n = (uint32_t)ARRAY_LEN(columns) - (q->what.detailed ? 0 : 1);
     if (table_help(r, columns, n) || !rest_ready(r)) {
         return;
     }
     begin_listing(q);
-    gather(q);
-    tasks_end(r->co->tasks, &q->list_node);
-    tasks_end(r->co->tasks, &q->list);
-    table_init(&t, r, columns, n);
-    for (size_t i = 0; i < q->n; i++) {
-        row(&t, q, &q->v[i], full_id);
-    }
-    table_send(&t);
+    ask(q, send_table);
 }
 
 const struct route routes_tasks[] = {
