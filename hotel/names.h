@@ -23,7 +23,12 @@
 #define F_DISTANCE   "distance" /* of answers alone, never stored */
 #define F_IS_AD      "isAD"
 #define F_SUGGESTION "suggestion"
-#define F_ALL        "all" /* of the mapping alone: what copy_to fills */
+#define F_ALL        "all"       /* of the mapping alone: what copy_to fills */
+#define F_HIGHLIGHT  "highlight" /* of answers alone, when it is asked for */
+
+/* Around what matches: characters for private use, which no hotel's text has. */
+#define MARK_BEGIN "\xEE\x80\x80" /* U+E000 */
+#define MARK_END   "\xEE\x80\x81" /* U+E001 */
 
 /* ---- analysis ---- */
 #define A_TEXT          "text_anlyzer"

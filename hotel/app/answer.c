@@ -46,6 +46,25 @@ static void write_distance(struct jsonw *w, const struct json *hit, int at)
     }
 }
 
+/* {"name":"..."}: of each field the whole text, with marks. */
+static void write_highlight(struct jsonw *w, const struct json *hit)
+{
+    const struct json *fields = json_get(hit, F_HIGHLIGHT);
+    if (!json_is(fields, JSON_OBJECT)) {
+        return;
+    }
+    jw_k(w, F_HIGHLIGHT);
+    jw_obj(w);
+    for (uint32_t i = 0; i < fields->n; i++) {
+        const struct json *v = &fields->members[i].value;
+        if (json_is(v, JSON_ARRAY) && v->n > 0) {
+            jw_key(w, fields->members[i].key);
+            jw_value(w, &v->items[0]);
+        }
+    }
+    jw_obj_end(w);
+}
+
 static void write_hotel(struct jsonw *w, const struct json *hit, int distance_at)
 {
     const struct json *source = json_get(hit, "_source");
@@ -61,6 +80,7 @@ static void write_hotel(struct jsonw *w, const struct json *hit, int distance_at
             jw_value(w, v);
         }
     }
+    write_highlight(w, hit);
     jw_obj_end(w);
 }
 

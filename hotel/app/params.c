@@ -123,22 +123,27 @@ static enum err read_location(struct reader *r, struct hotel_params *p)
 
 static enum sort_by sort_of(struct str text)
 {
-    return str_is(text, "score") ? SORT_SCORE : str_is(text, "price") ? SORT_PRICE : SORT_RELEVANCE;
+    return str_is(text, "score")       ? SORT_SCORE
+           : str_is(text, "price")     ? SORT_PRICE
+           : str_is(text, "priceDesc") ? SORT_PRICE_DESC
+                                       : SORT_RELEVANCE;
 }
 
 static enum err read_all(struct reader *r, struct hotel_params *p)
 {
-    struct str sort;
+    struct str sort, highlight;
     enum err e = read_text(r, "key", &p->key);
     e = e != ERR_OK ? e : read_text(r, F_CITY, &p->city);
     e = e != ERR_OK ? e : read_text(r, F_BRAND, &p->brand);
     e = e != ERR_OK ? e : read_text(r, F_STAR_NAME, &p->star_name);
     e = e != ERR_OK ? e : read_text(r, "sortBy", &sort);
+    e = e != ERR_OK ? e : read_text(r, "highlight", &highlight);
     e = e != ERR_OK ? e : read_page(r, p);
     e = e != ERR_OK ? e : read_prices(r, p);
     e = e != ERR_OK ? e : read_location(r, p);
     if (e == ERR_OK) {
         p->sort_by = sort_of(sort);
+        p->highlight = str_is(highlight, "true");
     }
     return e;
 }

@@ -13,7 +13,7 @@
 #define PARAMS_BODY_BYTES_MAX ((size_t)64 << 10)
 #define PARAMS_TEXT_CHARS_MAX 512 /* of any text: a match has a clause a term, and those are limited */
 
-enum sort_by { SORT_RELEVANCE, SORT_SCORE, SORT_PRICE };
+enum sort_by { SORT_RELEVANCE, SORT_SCORE, SORT_PRICE, SORT_PRICE_DESC };
 
 struct hotel_params {
     struct str key, city, brand, star_name; /* n == 0: not given */
@@ -23,6 +23,7 @@ struct hotel_params {
     int32_t min_price, max_price;
     bool has_location;
     struct geo_point location;
+    bool highlight; /* what matches the key is to be marked */
 };
 
 /* Reads a request's body. ERR_JSON, ERR_JSON_EOF, ERR_ILLEGAL_ARGUMENT with a reason for people; *field names

@@ -125,11 +125,40 @@ static void write_sort(struct jsonw *w, const struct hotel_params *p)
         write_sort_field(w, F_SCORE, "desc");
     } else if (p->sort_by == SORT_PRICE) {
         write_sort_field(w, F_PRICE, "asc");
+    } else if (p->sort_by == SORT_PRICE_DESC) {
+        write_sort_field(w, F_PRICE, "desc");
     }
     if (p->has_location) {
         write_sort_distance(w, p->location);
     }
     jw_arr_end(w);
+}
+
+/* The key is searched in [all]: what it matches of the fields that were copied there is marked in them. */
+static void write_highlight(struct jsonw *w)
+{
+    static const char *const fields[] = {F_NAME, F_BRAND, F_BUSINESS};
+    jw_k(w, "highlight");
+    jw_obj(w);
+    jw_kbool(w, "require_field_match", false);
+    jw_ki64(w, "number_of_fragments", 0);
+    jw_k(w, "pre_tags");
+    jw_arr(w);
+    jw_z(w, MARK_BEGIN);
+    jw_arr_end(w);
+    jw_k(w, "post_tags");
+    jw_arr(w);
+    jw_z(w, MARK_END);
+    jw_arr_end(w);
+    jw_k(w, "fields");
+    jw_obj(w);
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+        jw_k(w, fields[i]);
+        jw_obj(w);
+        jw_obj_end(w);
+    }
+    jw_obj_end(w);
+    jw_obj_end(w);
 }
 
 int rules_distance_at(const struct hotel_params *p)
@@ -146,6 +175,9 @@ void rules_list(struct buf *out, const struct hotel_params *p)
     jw_ki64(&w, "from", ((int64_t)p->page - 1) * p->size);
     jw_ki64(&w, "size", p->size);
     write_sort(&w, p);
+    if (p->highlight && p->key.n > 0) {
+        write_highlight(&w);
+    }
     jw_obj_end(&w);
 }
 

@@ -1,4 +1,4 @@
-// The application's three requests. A newer call of a kind cancels the older one.
+// The application's requests. A newer call of a kind cancels the older one.
 const running = {};
 
 export class ApiError extends Error {
@@ -29,6 +29,12 @@ async function call(kind, path, options) {
 /** { total, hotels, more }: more says that there are more than total. */
 export async function list(request) {
   const { body, response } = await call("list", "/hotel/list", { method: "POST", body: JSON.stringify(request) });
+  return { ...body, more: response.headers.get("x-total-relation") === "gte" };
+}
+
+/** The same, beside what the visitor asks for: to see whether anything has changed. */
+export async function watchList(request) {
+  const { body, response } = await call("watch", "/hotel/list", { method: "POST", body: JSON.stringify(request) });
   return { ...body, more: response.headers.get("x-total-relation") === "gte" };
 }
 

@@ -1,13 +1,17 @@
 // The page: state in, requests out, results drawn. One render for everything; the address holds the state.
-import { filters, list } from "./api.js";
+import { filters, list, watchList } from "./api.js";
 import { card, notice, skeletons } from "./cards.js";
 import { completion } from "./complete.js";
 import { $, h } from "./dom.js";
-import { currentLanguage, setLanguage, starText, t, translatePage } from "./i18n.js";
+import { firstLanguage, otherLanguage, setLanguage, starText, t, translatePage } from "./i18n.js";
+import { drawMap } from "./map.js";
+import { drawPages } from "./pages.js";
+import { priceSlider } from "./slider.js";
 import { PAGE_SIZE, WINDOW, empty, readAddress, requestOf, writeAddress } from "./state.js";
 
 const GROUPS = [["城市", "city"], ["星级", "starName"], ["品牌", "brand"]];
 const CHIPS = 10; // of a group before "more"
+const WATCH_MS = 1000; // between looks at whether the results have changed
 const LANDMARKS = [
   ["上海 人民广场", "31.2304,121.4737"], ["北京 天安门", "39.9087,116.3975"], ["深圳 市民中心", "22.5431,114.0579"],
   ["广州 珠江新城", "23.1193,113.3213"], ["杭州 西湖", "30.2500,120.1500"], ["成都 春熙路", "30.6560,104.0810"],
@@ -16,6 +20,8 @@ const LANDMARKS = [
 let state = readAddress();
 let lastFilters = null; // the lists that are shown
 let lastList = null;
+let slider = null;
+let watched = ""; // what is shown, as it came
 const unfolded = new Set();
 const stored = {
   get: (name) => { try { return localStorage.getItem(name); } catch { return null; } },
@@ -35,22 +41,20 @@ function totalText(total, more) {
   return state.key.trim() ? t("countOf", number, state.key.trim()) : t("count", number);
 }
 
-function drawList() {
+function drawList(changed = new Set()) {
   const results = $("results");
   results.setAttribute("aria-busy", "false");
   const { total, hotels, more } = lastList;
   $("total").textContent = totalText(total, more);
-  const pictures = stored.get("pictures") === "on";
-  results.replaceChildren(...hotels.map((hotel) => card(hotel, pictures)));
+  const pictures = stored.get("pictures") === "on", map = mapShown();
+  results.replaceChildren(...hotels.map((hotel, i) => card(hotel, pictures, map ? i + 1 : 0)));
+  for (const id of changed) results.querySelector(`[data-id="${id}"]`)?.classList.add("changed");
   if (hotels.length === 0) {
     results.append(notice("empty", t("none"), t("noneHint"), t("clearAll"), () => change({ ...empty, location: state.location })));
   }
   $("pictures").hidden = !hotels.some((hotel) => hotel.pic) && !pictures;
-  drawPages(Math.min(total, WINDOW));
-}
-
-function pageButton(page, label, attributes) {
-  return h("button", { type: "button", "aria-label": t("page", page), onclick: () => goTo(page), ...attributes }, label);
+  drawPositions();
+  drawPages($("pages"), state.page, Math.ceil(Math.min(total, WINDOW) / PAGE_SIZE), goTo);
 }
 
 function goTo(page) {
@@ -59,24 +63,35 @@ function goTo(page) {
   scrollTo({ top: 0, behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
 }
 
-/** First, last, and those around the current page. */
-function drawPages(reachable) {
-  const last = Math.ceil(reachable / PAGE_SIZE), at = state.page;
-  const shown = [...new Set([1, at - 1, at, at + 1, last])].filter((p) => p >= 1 && p <= last).sort((a, b) => a - b);
-  const buttons = shown.flatMap((p, i) => [
-    i > 0 && p > shown[i - 1] + 1 ? h("span", { "aria-hidden": "true" }, "…") : null,
-    pageButton(p, String(p), p === at ? { "aria-current": "page" } : {}),
-  ]);
-  $("pages").hidden = last <= 1;
-  $("pages").replaceChildren(
-    pageButton(at - 1, "‹", { "aria-label": t("previous"), disabled: at <= 1 }),
-    ...buttons.filter(Boolean),
-    pageButton(at + 1, "›", { "aria-label": t("next"), disabled: at >= last }));
+// ---- the map ----
+
+function mapShown() {
+  return stored.get("map") !== "off";
+}
+
+function pointAt(id, focus) {
+  for (const e of document.querySelectorAll(".card.pointed")) e.classList.remove("pointed");
+  const chosen = id === null ? null : document.querySelector(`.card[data-id="${id}"]`);
+  chosen?.classList.add("pointed");
+  if (chosen && focus) chosen.focus();
+}
+
+function drawPositions() {
+  const hotels = lastList?.hotels ?? [];
+  const on = mapShown() && hotels.some((hotel) => hotel.location);
+  $("map").hidden = !on;
+  if (on) {
+    drawMap($("positions"), hotels, state.location, {
+      onPlace: ([lat, lon]) => change({ location: `${lat.toFixed(4)},${lon.toFixed(4)}` }), onHotel: pointAt,
+    });
+  }
 }
 
 function drawFailure(error) {
   const reason = error.status === 0 ? t("network") : error.status === 503 ? t("unavailable") : error.message;
   lastList = null;
+  watched = "";
+  $("map").hidden = true;
   $("total").textContent = "";
   $("pages").hidden = true;
   $("results").setAttribute("aria-busy", "false");
@@ -131,6 +146,7 @@ async function load() {
   loadFilters(request);
   try {
     lastList = await list(request);
+    watched = JSON.stringify(lastList);
     clearTimeout(slow);
     drawList();
   } catch (e) {
@@ -139,15 +155,51 @@ async function load() {
   }
 }
 
+// ---- following ----
+
+/** Ids of hotels that are new or different. */
+function changes(before, now) {
+  const old = new Map(before.hotels.map((hotel) => [hotel.id, JSON.stringify(hotel)]));
+  return new Set(now.hotels.filter((hotel) => old.get(hotel.id) !== JSON.stringify(hotel)).map((hotel) => hotel.id));
+}
+
+/** Looks whether what is shown is still so, and shows what is now. */
+async function watch() {
+  if (document.hidden || !watched || $("results").getAttribute("aria-busy") === "true") return;
+  const request = requestOf(state), before = watched;
+  try {
+    const now = await watchList(request);
+    if (watched !== before || JSON.stringify(request) !== JSON.stringify(requestOf(state)) || JSON.stringify(now) === before) return;
+    const changed = changes(lastList, now), focused = document.activeElement?.closest?.(".card")?.dataset.id;
+    lastList = now;
+    watched = JSON.stringify(now);
+    drawList(changed);
+    if (focused) document.querySelector(`.card[data-id="${focused}"]`)?.focus({ preventScroll: true });
+    say(t("updated"));
+    loadFilters(request);
+  } catch { /* the next search says what is wrong */ }
+}
+
+/** A line that is read out, and goes away. */
+function say(text) {
+  $("toast").textContent = text;
+  $("toast").classList.add("shown");
+  clearTimeout(say.timer);
+  say.timer = setTimeout(() => $("toast").classList.remove("shown"), 2500);
+}
+
 // ---- controls ----
 
 function drawControls() {
   if ($("key").value.trim() !== state.key) $("key").value = state.key;
   $("clear").hidden = $("key").value === "";
-  $("sort").value = state.sortBy === "score" || state.sortBy === "price" ? state.sortBy : "";
+  $("sort").value = ["score", "price", "priceDesc"].includes(state.sortBy) ? state.sortBy : "";
   $("sort").options[0].textContent = t(state.location ? "sortDistance" : "sortDefault");
   $("min").value = state.minPrice;
   $("max").value = state.maxPrice;
+  slider.show(state);
+  $("mapToggle").textContent = t(mapShown() ? "hideMap" : "showMap");
+  $("mapToggle").setAttribute("aria-pressed", String(mapShown()));
   const known = LANDMARKS.find(([, at]) => at === state.location);
   const where = known ? known[0] : stored.get("mine") === state.location ? t("mine") : state.location;
   $("near").textContent = state.location ? t("nearOn", where) : t("near");
@@ -194,12 +246,42 @@ function useLanguage(code) {
   if (lastList) drawList();
 }
 
+async function share() {
+  try {
+    await navigator.clipboard.writeText(location.href);
+    say(t("shared"));
+  } catch {
+    say(t("shareFailed"));
+  }
+}
+
+/** "/" goes to the search field, arrows from hotel to hotel. */
+function onKey(e) {
+  if (e.key === "Escape" && !$("place").hidden) {
+    showPlace(false);
+    $("near").focus();
+  }
+  const typing = e.target.closest?.("input, select, textarea");
+  if (e.key === "/" && !typing && !e.ctrlKey && !e.metaKey) {
+    e.preventDefault();
+    $("key").focus();
+    $("key").select();
+  }
+  const at = e.target.classList?.contains("card") ? e.target : null;
+  const next = at && e.key === "ArrowDown" ? at.nextElementSibling : at && e.key === "ArrowUp" ? at.previousElementSibling : null;
+  if (next?.classList.contains("card")) {
+    e.preventDefault();
+    next.focus();
+  }
+}
+
 function digits(text) {
   return text.replace(/\D/g, "").slice(0, 6);
 }
 
 function wire() {
   const completions = completion((text) => change({ key: text }));
+  slider = priceSlider((prices) => change(prices));
   $("search").addEventListener("submit", (e) => {
     e.preventDefault();
     completions.close();
@@ -216,22 +298,26 @@ function wire() {
   $("place").addEventListener("submit", (e) => { e.preventDefault(); setPlace($("coordinates").value); });
   $("landmark").addEventListener("change", () => { if ($("landmark").value) setPlace($("landmark").value); });
   $("locate").addEventListener("click", locate);
+  $("nearMe").addEventListener("click", locate);
+  $("share").addEventListener("click", share);
+  $("mapToggle").addEventListener("click", () => {
+    stored.set("map", mapShown() ? "off" : "on");
+    drawControls();
+    if (lastList) drawList();
+  });
   $("nowhere").addEventListener("click", () => { showPlace(false); change({ location: "" }); });
   $("pictures").addEventListener("click", () => {
     stored.set("pictures", stored.get("pictures") === "on" ? "off" : "on");
     drawControls();
     if (lastList) drawList();
   });
-  $("language").addEventListener("click", () => {
-    const code = currentLanguage() === "en" ? "zh" : "en";
-    stored.set("language", code);
-    useLanguage(code);
-  });
-  document.addEventListener("keydown", (e) => { if (e.key === "Escape" && !$("place").hidden) { showPlace(false); $("near").focus(); } });
+  $("language").addEventListener("click", () => useLanguage(otherLanguage()));
+  document.addEventListener("keydown", onKey);
   document.addEventListener("pointerdown", (e) => { if (!e.target.closest(".near")) showPlace(false); });
   addEventListener("popstate", () => { state = readAddress(); $("key").value = state.key; load(); });
 }
 
 wire();
-useLanguage(stored.get("language") ?? (/^zh/i.test(navigator.language) ? "zh" : "en"));
+useLanguage(firstLanguage());
 load();
+setInterval(watch, WATCH_MS);

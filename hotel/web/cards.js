@@ -42,16 +42,25 @@ function price(hotel) {
     hotel.price.toLocaleString(), h("small", { class: "from" }, t("priceAfter")));
 }
 
-export function card(hotel, allowed) {
+/** A field's text, with what matches the search in <mark>: the service puts U+E000 and U+E001 around it. */
+export function marked(hotel, field) {
+  const text = hotel.highlight?.[field];
+  if (typeof text !== "string") return [hotel[field] ?? ""];
+  return text.split(/(\uE000[^\uE001]*\uE001)/).map((part) => part.startsWith("\uE000") ? h("mark", {}, part.slice(1, -1)) : part);
+}
+
+/** number: its place on the map, or 0. */
+export function card(hotel, allowed, number) {
   const away = typeof hotel.distance === "number" ? h("span", { class: "distance" }, distanceText(hotel.distance)) : null;
-  return h("article", { class: hotel.isAD === true ? "card promoted" : "card", "data-id": hotel.id },
+  return h("article", { class: hotel.isAD === true ? "card promoted" : "card", "data-id": hotel.id, tabindex: 0,
+    "aria-label": [hotel.name, hotel.isAD === true ? t("promoted") : null].filter(Boolean).join(", ") },
     picture(hotel, allowed),
     h("div", { class: "about" },
-      h("h2", {}, hotel.name ?? "", hotel.isAD === true ? h("span", { class: "badge" }, t("promoted")) : null),
+      h("h2", {}, number ? h("span", { class: "number", "aria-hidden": "true" }, number) : null, h("span", { class: "title" }, ...marked(hotel, "name")), hotel.isAD === true ? h("span", { class: "badge" }, t("promoted")) : null),
       h("p", { class: "tags" },
         hotel.starName ? h("span", { class: "star" }, starText(hotel.starName)) : null,
-        hotel.brand ? h("span", {}, hotel.brand) : null,
-        hotel.business ? h("span", {}, hotel.business) : null),
+        hotel.brand ? h("span", {}, ...marked(hotel, "brand")) : null,
+        hotel.business ? h("span", {}, ...marked(hotel, "business")) : null),
       h("p", { class: "address" }, [hotel.city, hotel.address].filter(Boolean).join(" · ")),
       away),
     h("div", { class: "figures" }, score(hotel), price(hotel)));

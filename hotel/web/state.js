@@ -30,7 +30,7 @@ export function requestOf(state) {
   const { key, city, starName, brand, sortBy, location: at, page } = state;
   const priced = state.minPrice !== "" || state.maxPrice !== "";
   return {
-    key: key.trim(), city, starName, brand, sortBy, location: at, page, size: PAGE_SIZE,
+    key: key.trim(), highlight: key.trim() !== "", city, starName, brand, sortBy, location: at, page, size: PAGE_SIZE,
     minPrice: priced ? Number(state.minPrice || 0) : null,
     maxPrice: priced ? Number(state.maxPrice || 2147483647) : null,
   };

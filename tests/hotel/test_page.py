@@ -32,7 +32,7 @@ class Page:
         return int("".join(c for c in re.sub("“.*”", "", self.b.text("#total")) if c.isdigit()) or -1)
 
     def cards(self):
-        return self.b.script("""return [...document.querySelectorAll('.card')].map(e => ({id: +e.dataset.id, name: e.querySelector('h2').firstChild.data,
+        return self.b.script("""return [...document.querySelectorAll('.card')].map(e => ({id: +e.dataset.id, name: e.querySelector(".title").innerText,
             promoted: !!e.querySelector('.badge'), price: +e.querySelector('.price').innerText.replace(/\\D/g, ''), score: e.querySelector('.score').innerText,
             distance: e.querySelector('.distance')?.innerText ?? null, text: e.innerText}))""")
 

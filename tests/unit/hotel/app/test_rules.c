@@ -53,6 +53,14 @@ START_TEST(lists)
         {"{\"minPrice\":100}", QUERY(ALL, "") ",\"from\":0,\"size\":10}"},
         {"{\"maxPrice\":100,\"minPrice\":\"\"}", QUERY(ALL, "") ",\"from\":0,\"size\":10}"},
         {"{\"sortBy\":\"score\"}", QUERY(ALL, "") ",\"from\":0,\"size\":10,\"sort\":[{\"score\":\"desc\"}]}"},
+        {"{\"sortBy\":\"priceDesc\",\"highlight\":true}",
+         QUERY(ALL, "") ",\"from\":0,\"size\":10,\"sort\":[{\"price\":\"desc\"}]}"},
+        {"{\"key\":\"a\",\"highlight\":true}",
+         QUERY("{\"match\":{\"all\":\"a\"}}",
+               "") ",\"from\":0,\"size\":10,\"highlight\":{\"require_field_match\":false,\"number_of_"
+                   "fragments\":0,"
+                   "\"pre_tags\":[\"\xEE\x80\x80\"],\"post_tags\":[\"\xEE\x80\x81\"],\"fields\":{\"name\":{},"
+                   "\"brand\":{},\"business\":{}}}}"},
         {"{\"sortBy\":\"price\",\"location\":\" 31.5 , -121 \"}",
          QUERY(ALL,
                "") ",\"from\":0,\"size\":10,\"sort\":[{\"price\":\"asc\"},{\"_geo_distance\":{\"location\":"
