@@ -82,7 +82,7 @@ $(foreach p,$(THERE),$(eval $(call program,$(p))))
 
 # ---- the hotel services' pages and the database's schema, compiled in ----------------------------------------------------
 WEB       := $(sort $(wildcard hotel/web/*))
-WEB_ADMIN := $(sort $(wildcard hotel/web_admin/*)) $(addprefix hotel/web/,dom.js i18n.js icon.svg style.css)
+WEB_ADMIN := $(sort $(wildcard hotel/web_admin/*)) $(addprefix hotel/web/,dom.js i18n.js icon.svg pages.js style.css)
 SCHEMA    := $(sort $(wildcard deploy/mysql/*.sql))
 
 $(BUILD)/bin/embed: tools/embed.c

@@ -198,7 +198,7 @@ function drawControls() {
   $("min").value = state.minPrice;
   $("max").value = state.maxPrice;
   slider.show(state);
-  $("mapToggle").textContent = t(mapShown() ? "hideMap" : "showMap");
+  $("mapToggle").textContent = t("map");
   $("mapToggle").setAttribute("aria-pressed", String(mapShown()));
   const known = LANDMARKS.find(([, at]) => at === state.location);
   const where = known ? known[0] : stored.get("mine") === state.location ? t("mine") : state.location;
@@ -314,6 +314,7 @@ function wire() {
   $("language").addEventListener("click", () => useLanguage(otherLanguage()));
   document.addEventListener("keydown", onKey);
   document.addEventListener("pointerdown", (e) => { if (!e.target.closest(".near")) showPlace(false); });
+  addEventListener("resize", drawPositions);
   addEventListener("popstate", () => { state = readAddress(); $("key").value = state.key; load(); });
 }
 
