@@ -435,7 +435,8 @@ enum err data_service_new(struct data_service **out, const struct data_opts *opt
     s->api = (struct shard_api){
         s,        data_write,  data_get, data_query, data_fetch, data_free_context, data_free_all_contexts,
         data_act, data_explain};
-    s->next_context = 1;
+    /* An id of an earlier process is of none that is open here. */
+    s->next_context = ((uint64_t)clock_wall_ms(opts->clock) << 20) + 1;
     struct search_limits limits = search_limits_of(NULL);
     s->max_buckets = limits.max_buckets;
     s->request_bytes_max = limits.request_bytes;

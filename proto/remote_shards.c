@@ -42,9 +42,11 @@ struct incoming {
 struct remote_shards {
     struct remote_shards_opts o;
     pthread_mutex_t lock;
+    pthread_cond_t idle; /* n_in is 0 */
     struct outgoing *out;
-    struct incoming *in;
-    size_t n_out;
+    struct incoming *in; /* searches */
+    size_t n_out, n_in;
+    bool stopping;
     uint64_t next_id;
 };
 
@@ -344,6 +346,11 @@ static void served(struct shard_rq *rq)
     }
     shard_rq_fini(rq);
     free(c);
+    pthread_mutex_lock(&r->lock);
+    if (--r->n_in == 0) {
+        pthread_cond_broadcast(&r->idle);
+    }
+    pthread_mutex_unlock(&r->lock);
 }
 
 static bool query_cancelled(void *self)
@@ -404,13 +411,32 @@ static void serve_call(struct remote_shards *r, struct incoming *c)
     }
 }
 
+/* NULL: *em says why not. */
+static struct incoming *admit(struct remote_shards *r, struct errmsg *em)
+{
+    struct incoming *c = calloc(1, sizeof(*c));
+    if (c == NULL) {
+        err_no_memory(em);
+        return NULL;
+    }
+    pthread_mutex_lock(&r->lock);
+    bool stopping = r->stopping;
+    r->n_in += !stopping;
+    pthread_mutex_unlock(&r->lock);
+    if (stopping) {
+        err_set(em, ERR_NODE_CLOSED, "node closed");
+        free(c);
+        return NULL;
+    }
+    return c;
+}
+
 static void serve(void *self, struct transport_call *call)
 {
     struct remote_shards *r = self;
-    struct incoming *c = calloc(1, sizeof(*c));
     struct errmsg em;
+    struct incoming *c = admit(r, &em);
     if (c == NULL) {
-        err_no_memory(&em);
         r->o.transport->refuse(r->o.transport->self, call, &em);
         return;
     }
@@ -421,13 +447,11 @@ static void serve(void *self, struct transport_call *call)
     c->id = get_varint(&in);
     decode_request(call->kind, c, &in);
     if (in.bad) {
-        err_set(&em, ERR_CORRUPT, "a request to a shard cannot be read");
-        shard_rq_fini(&c->rq);
-        free(c);
-        r->o.transport->refuse(r->o.transport->self, call, &em);
-        return;
+        err_set(&c->rq.error, ERR_CORRUPT, "a request to a shard cannot be read");
+        served(&c->rq);
+    } else {
+        serve_call(r, c);
     }
-    serve_call(r, c);
 }
 
 static void cancel_query(void *self, struct transport_call *call)
@@ -461,6 +485,7 @@ enum err remote_shards_new(struct remote_shards **out, const struct remote_shard
     }
     r->o = *opts;
     pthread_mutex_init(&r->lock, NULL);
+    pthread_cond_init(&r->idle, NULL);
     const struct transport *t = opts->transport;
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         t->serve(t->self, kinds[i].kind, kinds[i].write ? opts->writes : opts->reads, serve, r);
@@ -470,9 +495,20 @@ enum err remote_shards_new(struct remote_shards **out, const struct remote_shard
     return ERR_OK;
 }
 
+void remote_shards_stop(struct remote_shards *r)
+{
+    pthread_mutex_lock(&r->lock);
+    r->stopping = true;
+    while (r->n_in > 0) {
+        pthread_cond_wait(&r->idle, &r->lock);
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
 void remote_shards_free(struct remote_shards *r)
 {
     if (r != NULL) {
+        pthread_cond_destroy(&r->idle);
         pthread_mutex_destroy(&r->lock);
         free(r);
     }

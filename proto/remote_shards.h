@@ -20,6 +20,9 @@ struct remote_shards_opts { /* borrowed */
 /* Before the transport starts: it says there what it serves. */
 enum err remote_shards_new(struct remote_shards **out, const struct remote_shards_opts *opts,
                            struct errmsg *em);
+/* The node's shards are about to go: calls of other nodes are refused from now on, and those under way waited
+ * for. Not from a pool's thread. */
+void remote_shards_stop(struct remote_shards *r);
 /* Once the transport has stopped and every call was answered. NULL ok. */
 void remote_shards_free(struct remote_shards *r);
 

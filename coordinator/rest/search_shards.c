@@ -1,4 +1,6 @@
 /* _search_shards: where a search would go. */
+#include "common/cluster/health.h"
+#include "coordinator/ask.h"
 #include "coordinator/copies.h"
 #include "coordinator/search.h"
 
@@ -14,54 +16,134 @@ static void write_indices(struct jsonw *w, const struct index_target *t, uint32_
     jw_obj_end(w);
 }
 
-/* A copy here is the only one, and it is started. */
-static void write_shard(struct jsonw *w, const struct rest *r, const struct index_meta *m, uint32_t shard)
+static void write_copy(struct jsonw *w, const struct index_meta *m, uint32_t shard,
+                       const struct shard_copy *c)
 {
-    jw_arr(w);
     jw_obj(w);
-    jw_kz(w, "state", "STARTED");
-    jw_kbool(w, "primary", true);
-    jw_kstr(w, "node", r->co->o.node_id);
+    jw_kz(w, "state", copy_state_name(c->state));
+    jw_kbool(w, "primary", c->primary);
+    jw_kstr(w, "node", c->node);
     jw_k(w, "relocating_node");
-    jw_null(w);
+    if (c->state == COPY_RELOCATING) {
+        jw_str(w, c->target_node);
+    } else {
+        jw_null(w);
+    }
     jw_ki64(w, "shard", shard);
     jw_kstr(w, "index", m->name);
     jw_k(w, "allocation_id");
     jw_obj(w);
-    jw_kstr(w, "id", m->uuid);
+    jw_kstr(w, "id", c->allocation_id);
+    if (c->state == COPY_RELOCATING) {
+        jw_kstr(w, "relocation_id", c->target_id);
+    }
     jw_obj_end(w);
     jw_obj_end(w);
+}
+
+struct asked {
+    struct rest *r;
+    struct str_set nodes; /* that have one of the copies */
+    enum err error;
+};
+
+static void add_node(struct asked *q, struct str id)
+{
+    if (!str_set_has(&q->nodes, id)) {
+        q->nodes = str_set_with(&q->nodes, id, q->r->arena);
+        q->error = q->nodes.v == NULL ? err_no_memory(&q->r->em) : q->error;
+    }
+}
+
+/* The copies that a search would ask, the first one first; `turn` as for a search. */
+static void write_shard(struct asked *q, struct jsonw *w, const struct index_meta *m, uint32_t shard,
+                        const struct copies_how *how)
+{
+    const struct cluster_state *s = q->r->state;
+    const struct index_routing *routing = cluster_routing(s, m->name);
+    char text[64];
+    struct copies order = {.n = 0};
+    if (routing != NULL && q->error == ERR_OK) {
+        q->error = copies_in_order(&order, s, routing, shard, how, q->r->arena, &q->r->em);
+    }
+    jw_arr(w);
+    uint32_t n = routing != NULL ? order.n_active : 1;
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t k = 0; k < health_copies(s, m, shard); k++) {
+            struct shard_copy c = health_copy(s, m, shard, k, text);
+            if (copy_active(&c) && (routing == NULL || str_eq(c.node, order.nodes[i]))) {
+                write_copy(w, m, shard, &c);
+                add_node(q, c.node);
+            }
+        }
+    }
     jw_arr_end(w);
 }
 
-static void write_answer(struct jsonw *w, struct rest *r, const struct index_target *t, uint32_t n)
+static void write_shards(struct asked *q, struct jsonw *w, const struct index_target *t, uint32_t n)
 {
-    struct str routing = rest_param(r, "routing"), preference = rest_param(r, "preference");
-    jw_obj(w);
-    jw_k(w, "nodes");
-    jw_obj(w);
-    jw_key(w, r->co->o.node_id);
-    jw_obj(w);
-    jw_kstr(w, "name", r->co->o.node_name);
-    jw_kstr(w, "ephemeral_id", r->co->o.node_id);
-    jw_k(w, "attributes");
-    jw_obj(w);
-    jw_obj_end(w);
-    jw_obj_end(w);
-    jw_obj_end(w);
-    write_indices(w, t, n);
-    jw_k(w, "shards");
+    struct str routing = rest_param(q->r, "routing"), preference = rest_param(q->r, "preference");
+    struct copies_how how = {q->r->co->o.node_id, preference, ask_turn(q->r->co)};
     jw_arr(w);
     for (uint32_t i = 0; i < n; i++) {
         struct str route = routing.n > 0 ? routing : t[i].search_routing;
         for (uint32_t s = 0; s < t[i].meta->n_shards; s++) {
             if (search_routed_here(t[i].meta, s, route) && copies_wanted(preference, s)) {
-                write_shard(w, r, t[i].meta, s);
+                write_shard(q, w, t[i].meta, s, &how);
             }
         }
     }
     jw_arr_end(w);
+}
+
+static void write_nodes(const struct asked *q, struct jsonw *w)
+{
+    jw_obj(w);
+    for (uint32_t i = 0; i < q->nodes.n; i++) {
+        const struct node_meta *m = cluster_node(q->r->state, q->nodes.v[i]);
+        if (m == NULL) {
+            continue;
+        }
+        jw_key(w, m->id);
+        jw_obj(w);
+        jw_kstr(w, "name", m->name);
+        jw_kstr(w, "ephemeral_id", m->ephemeral_id);
+        jw_kstr(w, "transport_address", m->transport_address);
+        jw_k(w, "attributes");
+        jw_obj(w);
+        for (uint32_t k = 0; k < m->n_attrs; k++) {
+            jw_key(w, m->attrs[k].name);
+            jw_str(w, m->attrs[k].value);
+        }
+        jw_obj_end(w);
+        jw_obj_end(w);
+    }
     jw_obj_end(w);
+}
+
+static void send(struct asked *q, const struct index_target *t, uint32_t n)
+{
+    struct buf shards, b;
+    struct jsonw w;
+    buf_init(&shards, NULL, BUF_UNLIMITED);
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &shards, false);
+    write_shards(q, &w, t, n);
+    if (q->error != ERR_OK) {
+        buf_fini(&shards);
+        rest_fail(q->r, NULL);
+        return;
+    }
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    jw_k(&w, "nodes");
+    write_nodes(q, &w);
+    write_indices(&w, t, n);
+    jw_k(&w, "shards");
+    jw_raw(&w, buf_view(&shards));
+    jw_obj_end(&w);
+    buf_fini(&shards);
+    rest_send(q->r, 200, &b);
 }
 
 static void search_shards(struct rest *r)
@@ -69,8 +151,6 @@ static void search_shards(struct rest *r)
     struct expand_options o = EXPAND_OPTIONS_SEARCH;
     const struct index_target *t;
     uint32_t n;
-    struct buf b;
-    struct jsonw w;
     rest_accept(r, "local");
     rest_accept(r, "routing");
     rest_accept(r, "preference");
@@ -87,10 +167,8 @@ static void search_shards(struct rest *r)
     if (!rest_ready(r)) {
         return;
     }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
-    write_answer(&w, r, t, n);
-    rest_send(r, 200, &b);
+    struct asked q = {.r = r};
+    send(&q, t, n);
 }
 
 const struct route routes_search_shards[] = {
