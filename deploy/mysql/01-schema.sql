@@ -1,5 +1,7 @@
 -- The hotel services' tables. Run once in an empty database; serai-hotel-admin also runs it where tables are missing.
 
+SET NAMES utf8mb4;
+
 CREATE TABLE IF NOT EXISTS tb_hotel (
   id        bigint       NOT NULL COMMENT 'supplied by the caller',
   name      varchar(255) NOT NULL,

@@ -119,7 +119,7 @@ class RabbitMQ(Server):
                         RABBITMQ_MNESIA_BASE=os.path.join(self.folder, "mnesia"), RABBITMQ_LOG_BASE=os.path.join(self.folder, "logs"), RABBITMQ_LOGS="-",
                         RABBITMQ_ENABLED_PLUGINS_FILE=os.path.join(self.folder, "plugins"), RABBITMQ_CONFIG_FILE=os.path.join(self.folder, "rabbitmq"),
                         RABBITMQ_CONF_ENV_FILE="/dev/null", RABBITMQ_ADVANCED_CONFIG_FILE=os.path.join(self.folder, "advanced"),
-                        RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS="+S 2:2 +sbwt none")
+                        RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS="+S 2:2 +sbwt none -kernel inet_dist_use_interface {127,0,0,1}")
         with open(os.path.join(self.folder, "plugins"), "w") as f:
             f.write("[].\n")
         with open(os.path.join(self.folder, "rabbitmq.conf"), "w") as f:
