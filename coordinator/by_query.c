@@ -663,6 +663,9 @@ void by_query_run(struct by_query *op, bool wait)
         /* it only knows numbers */
         e = err_set(&em, ERR_ILLEGAL_ARGUMENT, "script_lang not supported [expression]");
     }
+    if (e == ERR_OK && op->spec.script_template != NULL) {
+        e = script_template(op->spec.script_template, &em);
+    }
     if (e == ERR_OK && op->spec.has_script) {
         e = script_compile(&op->script, op->spec.script, op->spec.lang, SCRIPT_UPDATE, &em);
     }

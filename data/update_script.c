@@ -1,5 +1,6 @@
 #include "data/update_script.h"
 
+#include "engine/mapping/java.h"
 #include "engine/script/script.h"
 
 static enum err failed(struct errmsg *em)
@@ -27,12 +28,18 @@ static enum err read_script(const struct json *form, struct str *source, struct 
         return err_set(em, ERR_RESOURCE_NOT_FOUND, "unable to find script [%.*s] in cluster state",
                        STR_ARG(json_text(id)));
     }
+    if (json_is(src, JSON_OBJECT)) { /* a template, which only other languages compile */
+        return script_template(src, em);
+    }
     if (src == NULL) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "must specify either [source] for an inline script or [id] for a stored script");
     }
     *source = json_text(src);
     *lang = l != NULL ? json_text(l) : *lang;
+    if (str_is(*lang, "expression")) { /* it only knows numbers */
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "script_lang not supported [expression]");
+    }
     return ERR_OK;
 }
 
@@ -68,8 +75,16 @@ static enum err take_result(struct update_plan *out, const struct update_input *
                             bool create, struct arena *a, struct errmsg *em)
 {
     const struct json *op = json_get(ctx, "op"), *source = json_get(ctx, "_source");
-    struct str name = op != NULL ? json_text(op) : STR("");
     out->source = in->current->source;
+    if (op == NULL || op->type == JSON_NULL) {
+        return err_set(em, ERR_NULL_POINTER,
+                       "Cannot invoke \"String.hashCode()\" because \"<local3>\" is null");
+    }
+    if (op->type != JSON_STRING) {
+        return err_set(em, ERR_CLASS_CAST, "class %s cannot be cast to class java.lang.String",
+                       java_class(op));
+    }
+    struct str name = op->s;
     if (str_is(name, "none") || str_is(name, "noop")) {
         out->result = UPDATE_NOOP;
         return ERR_OK;
@@ -78,14 +93,21 @@ static enum err take_result(struct update_plan *out, const struct update_input *
         out->result = UPDATE_DELETE;
         return ERR_OK;
     }
-    if (!str_is(name, "index") && !str_is(name, "create")) {
+    if (!str_is(name, "index") && !(create && str_is(name, "create"))) {
         out->result = UPDATE_NOOP; /* Elasticsearch warns of an unknown op and does nothing */
         return ERR_OK;
     }
     struct buf b;
     struct jsonw w;
-    if (!json_is(source, JSON_OBJECT)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[_source] must be an object");
+    if (source == NULL || source->type == JSON_NULL) {
+        err_set(
+            em, ERR_NOT_X_CONTENT,
+            "Compressor detection can only be called on some xcontent bytes or compressed xcontent bytes");
+        return err_wrap(em, ERR_MAPPER_PARSING, "failed to parse");
+    }
+    if (source->type != JSON_OBJECT) {
+        return err_set(em, ERR_CLASS_CAST, "class %s cannot be cast to class java.util.Map",
+                       java_class(source));
     }
     out->result = UPDATE_INDEX;
     buf_init(&b, NULL, BUF_UNLIMITED);

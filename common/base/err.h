@@ -69,6 +69,7 @@ enum err_family { ERR_FAMILY_ES, ERR_FAMILY_XC, ERR_FAMILY_JAVA };
     X(ERR_AGG_EXECUTION, 500, "aggregation_execution_exception", ES)                 \
     X(ERR_AGG_INIT, 500, "aggregation_initialization_exception", ES)                 \
     X(ERR_SCRIPT, 400, "script_exception", ES)                                       \
+    X(ERR_GENERAL_SCRIPT, 500, "general_script_exception", ES)                       \
     X(ERR_PAINLESS, 500, "painless_error", JAVA)                                     \
     X(ERR_RUNTIME, 500, "runtime_exception", JAVA)                                   \
     X(ERR_WRONG_METHOD_TYPE, 500, "wrong_method_type_exception", JAVA)               \

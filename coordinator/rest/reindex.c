@@ -185,18 +185,24 @@ static enum err script_member(struct by_query_rq *q, const struct json_member *m
     if (!source && !stored && !object && !str_is(m->key, "lang")) {
         return jr_unknown_field(q->r->body, m->key_off, "script", m->key, known, &q->r->em);
     }
-    if (object ? m->value.type != JSON_OBJECT : m->value.type != JSON_STRING) {
+    bool template = source && m->value.type == JSON_OBJECT;
+    if (object ? m->value.type != JSON_OBJECT : m->value.type != JSON_STRING && !template) {
         return wrong_token(q, "script", m);
     }
     if (str_is(m->key, "params")) {
         s->params = &m->value;
+    } else if (str_is(m->key, "options")
+               && m->value.n > (json_get(&m->value, "content_type") != NULL ? 1U : 0U)) {
+        return err_set(&q->r->em, ERR_ILLEGAL_ARGUMENT, "illegal compiler options [%.*s=...] specified",
+                       STR_ARG(m->value.members[0].key));
     } else if (!object) {
         if ((source && id->p != NULL) || (stored && s->script.p != NULL)) {
             err_set(&q->r->em, ERR_ILLEGAL_ARGUMENT,
                     "must only use one of [source, id] when specifying a script");
             return wrap(q, "script", m, ERR_ILLEGAL_ARGUMENT);
         }
-        *(source ? &s->script : stored ? id : &s->lang) = m->value.s;
+        s->script_template = template ? &m->value : s->script_template;
+        *(source ? &s->script : stored ? id : &s->lang) = template ? STR("{}") : m->value.s;
     }
     return ERR_OK;
 }

@@ -536,6 +536,7 @@ enum err script_form_parse(struct json_pull *p, const struct json **out, struct 
     struct str key = STR_NULL;
     size_t key_off = 0;
     bool source = false, id = false;
+    const struct json *options = NULL;
     while (json_pull_next(p) != TOK_END_OBJECT) {
         if (p->token == TOK_FIELD_NAME) {
             key = p->name;
@@ -548,6 +549,7 @@ enum err script_form_parse(struct json_pull *p, const struct json **out, struct 
                                              "[script] %.*s doesn't support values of type: %s", STR_ARG(key),
                                              json_token_text(p->token));
             }
+            options = str_is(key, "options") ? p->value : options;
             json_pull_skip(p);
             continue;
         }
@@ -577,6 +579,10 @@ enum err script_form_parse(struct json_pull *p, const struct json **out, struct 
     if (source && id) {
         err_set(em, ERR_ILLEGAL_ARGUMENT, "must only use one of [source, id] when specifying a script");
         return err_wrap(em, ERR_X_CONTENT, "[script] failed to parse field [source]");
+    }
+    if (options != NULL && options->n > (json_get(options, "content_type") != NULL ? 1U : 0U)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "illegal compiler options [%.*s=...] specified",
+                       STR_ARG(options->members[0].key));
     }
     return ERR_OK;
 }

@@ -29,6 +29,19 @@ static enum err return_value(struct gen *g, const struct node *n)
     return e == ERR_OK ? gen_emit(g, I_RETURN, 0, 0, 0) : e;
 }
 
+/* An update gives nothing back: what it returned would be lost. */
+static enum err return_nothing(struct gen *g, const struct node *n)
+{
+    enum type_id from = gen_static_type(g, n);
+    if (n->kind == N_NAME && gen_context_variable(g, n->name) != VAR_NONE) {
+        from = TYPE_MAP;
+    }
+    if (n->kind == N_CONST && n->value.kind == SV_NULL) {
+        return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "Cannot cast null to a primitive type [void].");
+    }
+    return from != TYPE_DEF ? gen_cannot_cast(g, from, TYPE_VOID) : return_value(g, n);
+}
+
 static enum err expression_statement(struct gen *g, const struct node *n, bool last)
 {
     const struct node *x = n->kids[0];
@@ -299,7 +312,8 @@ enum err gen_stmt(struct gen *g, const struct node *n, bool last)
         return each_loop(g, n);
     case S_RETURN:
         if (n->n > 0) {
-            return return_value(g, n->kids[0]);
+            bool update = g->scope->code == 0 && g->s->context == SCRIPT_UPDATE;
+            return update ? return_nothing(g, n->kids[0]) : return_value(g, n->kids[0]);
         }
         if (gen_result_type(g).id != TYPE_VOID && !(g->scope->code == 0 && g->s->context == SCRIPT_UPDATE)) {
             return err_set(g->em, ERR_CLASS_CAST, "cannot cast from [def] to [void]");
@@ -318,6 +332,78 @@ enum err gen_stmt(struct gen *g, const struct node *n, bool last)
     }
 }
 
+/* Does every way through a statement, the last of its function, give a value? */
+static bool gives(const struct node *n)
+{
+    if (n == NULL) {
+        return false;
+    }
+    switch (n->kind) {
+    case S_EXPR: /* the last one is returned */
+    case S_RETURN:
+    case S_THROW:
+        return true;
+    case S_BLOCK:
+        return n->n > 0 && gives(n->kids[n->n - 1]);
+    case S_IF:
+        return n->n > 2 && gives(n->kids[1]) && gives(n->kids[2]);
+    case S_TRY:
+        for (uint32_t i = 0; i < n->n; i += i == 0 ? 1 : 2) { /* the body, then what follows each variable */
+            if (!gives(n->kids[i == 0 ? 0 : i + 1])) {
+                return false;
+            }
+        }
+        return true;
+    case S_WHILE:
+    case S_DO:
+    case S_FOR:
+        return true; /* endless, or refused where the loop is compiled */
+    default:
+        return false;
+    }
+}
+
+static bool assigns(const struct node *n, struct str name)
+{
+    if (n == NULL || n->kind == N_LAMBDA) {
+        return false;
+    }
+    if ((n->kind == N_ASSIGN || n->kind == N_STEP) && n->kids[0]->kind == N_NAME
+        && str_eq(n->kids[0]->name, name)) {
+        return true;
+    }
+    for (uint32_t i = 0; i < n->n; i++) {
+        if (assigns(n->kids[i], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What the script is given are variables of its own: one that it assigns to becomes one, and nobody else sees that. */
+static enum err own_variables(struct gen *g, const struct node *statements)
+{
+    static const struct {
+        const char *name;
+        enum type_id type;
+    } given[] = {{"ctx", TYPE_MAP}, {"params", TYPE_MAP}, {"doc", TYPE_MAP}, {"_score", TYPE_DOUBLE}};
+    for (size_t i = 0; i < ARRAY_LEN(given); i++) {
+        struct str name = str_of(given[i].name);
+        struct node read = {.kind = N_NAME, .name = name};
+        uint32_t slot = 0;
+        if (gen_context_variable(g, name) == VAR_NONE || !assigns(statements, name)) {
+            continue;
+        }
+        enum err e = gen_expr(g, &read);
+        e = e == ERR_OK ? gen_declare(g, name, (struct type){given[i].type, 0}, &slot) : e;
+        e = e == ERR_OK ? gen_emit(g, I_STORE, 0, 0, slot) : e;
+        if (e != ERR_OK) {
+            return e;
+        }
+    }
+    return ERR_OK;
+}
+
 static enum err body(struct gen *g, uint32_t code, const struct param *params, uint32_t n,
                      const struct node *statements)
 {
@@ -329,6 +415,7 @@ static enum err body(struct gen *g, uint32_t code, const struct param *params, u
         scope->code = code;
         g->scope = scope;
         e = gen_set_params(g, params, n);
+        e = e == ERR_OK && code == 0 ? own_variables(g, statements) : e;
         e = e == ERR_OK ? gen_stmt(g, statements, code == 0) : e;
         e = e == ERR_OK ? gen_finish(g) : e;
     }
@@ -349,6 +436,12 @@ enum err script_generate(struct script *s, const struct program *program, struct
     }
     for (uint32_t i = 0; i < program->functions_n && e == ERR_OK; i++) {
         const struct function *f = &program->functions[i];
+        if (f->type.id != TYPE_VOID && !gives(f->body)) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                           "invalid function definition: not all paths provide a return value for function "
+                           "[%.*s] with [%u] parameters",
+                           STR_ARG(f->name), f->params_n);
+        }
         e = body(&g, i + 1, f->params, f->params_n, f->body);
     }
     if (e == ERR_OK && program->body->n == 0 && s->context != SCRIPT_UPDATE) {

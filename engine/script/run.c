@@ -72,6 +72,9 @@ static enum err execute(struct script_run *m, struct sv *out)
         m->params = params;
         return vm_no_memory(m);
     }
+    if (m->script->context == SCRIPT_UPDATE || m->script->context == SCRIPT_FILTER) {
+        m->params.map->frozen = true; /* what is in it may change */
+    }
     enum err e = with_vars(m);
     e = e == ERR_OK ? vm_run(m, 0, NULL, 0, out) : e;
     m->params = params;

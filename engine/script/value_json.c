@@ -1,9 +1,25 @@
 /* Values from JSON and back. */
+#include "common/base/jsonw.h"
 #include "engine/script/value.h"
 
 #include <math.h>
 
 #define DEPTH_MAX 100
+
+enum err script_template(const struct json *source, struct errmsg *em)
+{
+    struct buf b;
+    struct jsonw w;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_value(&w, source);
+    err_set(em, ERR_ILLEGAL_ARGUMENT,
+            "Unrecognized compile-time parameter(s): {content_type=application/json; charset=UTF-8}");
+    err_wrap(em, ERR_GENERAL_SCRIPT, "Failed to compile inline script [%.*s] using lang [painless]", (int)b.n,
+             b.n > 0 ? b.p : "");
+    buf_fini(&b);
+    return ERR_GENERAL_SCRIPT;
+}
 
 static bool number_of_json(struct sv *out, const struct json *v)
 {

@@ -55,6 +55,24 @@ def rule_partial_update(index):
     assert index.refused("POST", "_update/none", {"doc": {"a": 1}}, status=404) == "document_missing_exception"
 
 
+def rule_scripted_update(index):
+    """A script changes the document that ctx holds, or what is done with it; what it assigns to ctx itself nobody sees."""
+    index.ok("PUT", "_doc/1", {"n": 1})
+    for script, result, source in (("ctx._source.n += params.by", "updated", {"n": 4}), ("ctx = null", "updated", {"n": 4}), ("ctx = new HashMap(); ctx.op = 'delete'", "updated", {"n": 4}),
+                                   ("if (ctx._source.n == 4) { return; } ctx._source.n = 9", "updated", {"n": 4}), ("ctx.op = 'none'", "noop", {"n": 4}),
+                                   ("ctx.op = 'create'", "noop", {"n": 4}), ("params = [:]; ctx._source.p = params.size()", "updated", {"n": 4, "p": 0})):
+        answer = index.ok("POST", "_update/1", {"script": {"source": script, "params": {"by": 3}}})
+        assert answer["result"] == result and index.ok("GET", "_doc/1")["_source"] == source, script
+    for script, status, kind in (("return 5", 400, "illegal_argument_exception"), ("return ctx", 400, "illegal_argument_exception"), ("ctx = 5", 400, "illegal_argument_exception"),
+                                 ("params.by = 4", 400, "illegal_argument_exception"), ("int f(int x) { if (x > 1) { return 2 } } f(1)", 400, "illegal_argument_exception"),
+                                 ("ctx._source = null", 400, "mapper_parsing_exception"), ("ctx._source = 5", 500, "class_cast_exception"), ("ctx.op = 5", 500, "class_cast_exception"),
+                                 ("ctx.op = null", 500, "null_pointer_exception")):
+        assert index.refused("POST", "_update/1", {"script": {"source": script, "params": {"by": 3}}}, status=status) == kind, script
+    assert index.refused("POST", "_update/1", {"script": {"source": {"a": 1}}}) == "illegal_argument_exception"
+    assert index.refused("POST", "_update/1", {"script": {"source": "ctx._source.n = 1", "options": {"a": "b"}}}) == "x_content_parse_exception"
+    assert index.ok("POST", "_update/1", {"script": "ctx.op = 'delete'"})["result"] == "deleted"
+
+
 def rule_bulk(index):
     """One batch of creates, updates and deletes: each has an answer of its own, in order."""
     index.ok("PUT", "_doc/old", {"n": 0})
