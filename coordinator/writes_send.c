@@ -143,8 +143,9 @@ static void send_one(struct active_wait *wait, bool active)
         err_set(&sw->inactive, ERR_UNAVAILABLE_SHARDS,
                 "[%.*s][%u] Not enough active copies to meet shard count of [%d] (have %d, needed %d). "
                 "Timeout: [%lldms]",
-                STR_ARG(m->name), sw->rq.shard.shard, wanted, (int)health_least_active(w->r->state, m),
-                wanted, (long long)wait->timeout_ms);
+                STR_ARG(m->name), sw->rq.shard.shard, wanted,
+                (int)shard_health(w->r->state, m, sw->rq.shard.shard).active, wanted,
+                (long long)wait->timeout_ms);
         if (w->n > 1 || sw->items[0].kind != WRITE_UPDATE) {
             sw->rq.error = sw->inactive;
             one_less(w);
@@ -173,6 +174,8 @@ static struct shard_write *group_of(struct write_set *w, const struct write_entr
     w->waits[at] = (struct active_wait){.r = w->r,
                                         .names = &sw->rq.shard.index,
                                         .n_names = 1,
+                                        .one_shard = true,
+                                        .shard = e->shard,
                                         .wanted = w->active,
                                         .timeout_ms = w->timeout_ms,
                                         .then = send_one,

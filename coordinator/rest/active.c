@@ -36,7 +36,10 @@ static bool met(const struct active_wait *w)
     bool ok = true;
     for (uint32_t i = 0; ok && i < w->n_names; i++) {
         const struct index_meta *m = cluster_index(s, w->names[i]);
-        ok = m == NULL || health_enough_active(s, m, active_wanted(m, w->wanted));
+        int32_t wanted = m != NULL ? active_wanted(m, w->wanted) : 0;
+        ok = m == NULL
+             || (w->one_shard ? (int32_t)shard_health(s, m, w->shard).active >= wanted
+                              : health_enough_active(s, m, wanted));
     }
     cluster_state_unref(s);
     return ok;

@@ -17,6 +17,8 @@ struct active_wait {
     struct rest *r;
     const struct str *names; /* concrete indices; the caller's, for as long as it takes */
     uint32_t n_names;
+    bool one_shard; /* only this one of the index's */
+    uint32_t shard;
     int32_t wanted;
     int64_t timeout_ms;
     void (*then)(struct active_wait *w, bool active); /* once: inside active_wait_begin(), or on a worker */
