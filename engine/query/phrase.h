@@ -1,4 +1,4 @@
-/* phrase.h - matching the positions of a phrase's terms within one document. Internal to engine/query.
+/* phrase.h - phrases: matching the positions of their terms within one document, and the scorer. Internal to engine/query.
  *
  * A slot is one position of the phrase with the terms allowed there. Exact phrases count the places where all slots stand
  * in order; sloppy ones follow Lucene's SloppyPhraseMatcher: each match adds 1 / (1 + its width), repeated terms may not
@@ -59,5 +59,11 @@ bool phrase_match_init(struct phrase_match *m, struct phrase_slot *slots, uint32
 float phrase_match_freq(struct phrase_match *m);
 /* At how many positions of the one slot the other stands where an exact phrase wants it. */
 uint32_t phrase_match_two(const struct phrase_slot *lead, const struct phrase_slot *other);
+
+/* The documents of one segment that hold the phrase. *out stays NULL: none does. sim NULL: they are not scored. */
+enum err phrase_scorer_new(const struct weight *w, const struct sim *sim, const struct scorer_request *rq,
+                           struct scorer **out);
+/* How often the current document, which was accepted, holds it. */
+float phrase_scorer_freq(struct scorer *s);
 
 #endif

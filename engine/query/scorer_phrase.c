@@ -2,14 +2,6 @@
 #include "engine/query/phrase.h"
 #include "engine/query/postings_pairs.h"
 
-#include "common/base/num.h"
-
-struct phrase_weight {
-    struct weight base;
-    struct sim sim;
-    bool no_terms;
-};
-
 struct phrase_scorer {
     struct scorer base;
     struct phrase_match match;
@@ -339,7 +331,7 @@ static const struct scorer_ops phrase_ops = {.next = phrase_next,
                                              .max_score = phrase_max,
                                              .min_score = phrase_min};
 
-/* ---- weight ---- */
+/* ---- opening ---- */
 
 static void release_positions(void *p)
 {
@@ -434,14 +426,18 @@ static bool pair_up(struct phrase_scorer *p, struct arena *a)
     return p->pairs != NULL;
 }
 
-static enum err phrase_scorer_new(const struct weight *w, const struct scorer_request *rq,
-                                  struct scorer **out)
+float phrase_scorer_freq(struct scorer *s)
 {
-    const struct phrase_weight *pw = (const struct phrase_weight *)(const void *)w;
+    return self(s)->freq;
+}
+
+enum err phrase_scorer_new(const struct weight *w, const struct sim *sim, const struct scorer_request *rq,
+                           struct scorer **out)
+{
     const struct query *q = w->query;
     const struct seg_field *f = segment_field(rq->leaf->segment, q->field_name);
     bool none = false;
-    if (f == NULL || (f->has & SEG_POSITIONS) == 0 || pw->no_terms) {
+    if (f == NULL || (f->has & SEG_POSITIONS) == 0) {
         return ERR_OK;
     }
     struct phrase_scorer *p = ARENA_NEW(rq->arena, struct phrase_scorer);
@@ -454,7 +450,6 @@ static enum err phrase_scorer_new(const struct weight *w, const struct scorer_re
         return err_no_memory(rq->em);
     }
     for (uint32_t i = 0; i < q->phrase.n && !none; i++) {
-        const struct sim *sim = w->need != NEED_NO_SCORES ? &pw->sim : NULL;
         if (!open_slot(&slots[i], f, &q->phrase.v[i], sim, q->phrase.slop == 0, rq->arena, &none)) {
             return err_no_memory(rq->em);
         }
@@ -475,87 +470,11 @@ static enum err phrase_scorer_new(const struct weight *w, const struct scorer_re
     if (!pair_up(p, rq->arena)) {
         return err_no_memory(rq->em);
     }
-    p->sim = w->need != NEED_NO_SCORES ? &pw->sim : NULL;
-    p->norms = p->sim != NULL ? seg_norms(f) : NULL;
+    p->sim = sim;
+    p->norms = sim != NULL ? seg_norms(f) : NULL;
     p->min = -1;
     p->shared = w->shared;
     p->base = (struct scorer){&phrase_ops, POSTINGS_UNPOSITIONED, p->order[0]->cost};
     *out = &p->base;
     return ERR_OK;
-}
-
-static uint64_t phrase_cost(const struct weight *w, const struct leaf *leaf)
-{
-    const struct seg_field *f = segment_field(leaf->segment, w->query->field_name);
-    uint64_t least = UINT64_MAX;
-    if (f == NULL) {
-        return 0;
-    }
-    for (uint32_t i = 0; i < w->query->phrase.n; i++) {
-        uint64_t sum = 0;
-        for (uint32_t k = 0; k < w->query->phrase.v[i].n; k++) {
-            struct term_info t;
-            sum += seg_term(f, w->query->phrase.v[i].terms[k], &t) ? t.doc_freq : 0;
-        }
-        least = MIN_OF(least, sum);
-    }
-    return least == UINT64_MAX ? 0 : least;
-}
-
-static enum err phrase_explain(const struct weight *w, const struct explain_request *rq,
-                               struct explanation **out)
-{
-    const struct phrase_weight *pw = (const struct phrase_weight *)(const void *)w;
-    struct scorer *s;
-    enum err e = explain_scorer(w, rq, &s);
-    if (e != ERR_OK) {
-        return e;
-    }
-    if (s == NULL) {
-        *out = explain_new(rq->arena, false, 0, "no matching terms");
-        return ERR_OK;
-    }
-    struct phrase_scorer *p = self(s);
-    struct buf number;
-    buf_init(&number, NULL, 64);
-    num_put_float(&number, p->freq);
-    struct explanation *freq =
-        explain_new(rq->arena, true, p->freq, "phraseFreq=%.*s", STR_ARG(buf_view(&number)));
-    buf_fini(&number);
-    struct explanation *score =
-        sim_explain(&pw->sim, rq->arena, freq, p->norms != NULL ? p->norms[rq->doc] : 1);
-    struct str text = query_text_plain(w->query, rq->arena);
-    *out = explain_new(rq->arena, true, score != NULL ? score->value : 0,
-                       "weight(%.*s in %u) [PerFieldSimilarity], result of:", STR_ARG(text), rq->doc);
-    *out = explain_add(rq->arena, *out, score);
-    return ERR_OK;
-}
-
-static const struct weight_ops phrase_weight_ops = {phrase_cost, phrase_scorer_new, phrase_explain, NULL};
-
-enum err weight_phrase(struct weight_shared *sh, const struct query *q, float boost, enum score_need need,
-                       const struct weight **out, struct errmsg *em)
-{
-    struct phrase_weight *w = weight_alloc(sh, sizeof(*w), &phrase_weight_ops, q, boost, need);
-    struct term_stats *terms;
-    uint32_t n = 0, all = 0;
-    for (uint32_t i = 0; i < q->phrase.n; i++) {
-        all += q->phrase.v[i].n;
-    }
-    terms = ARENA_ARRAY(sh->cx.arena, struct term_stats, all);
-    if (w == NULL || terms == NULL) {
-        return err_no_memory(em);
-    }
-    *out = &w->base;
-    if (need == NEED_NO_SCORES) {
-        return ERR_OK;
-    }
-    for (uint32_t i = 0; i < q->phrase.n; i++) {
-        for (uint32_t k = 0; k < q->phrase.v[i].n; k++) {
-            stats_of_term(sh, q->field_name, q->phrase.v[i].terms[k], &terms[n]);
-            n += terms[n].doc_freq > 0 ? 1 : 0;
-        }
-    }
-    w->no_terms = n == 0;
-    return n == 0 ? ERR_OK : sim_init(&w->sim, sh, q->field, q->field_name, boost, terms, n, em);
 }
