@@ -2,12 +2,14 @@
 #include "engine/aggs/auto_date.h"
 #include "engine/aggs/values.h"
 
+#include "common/base/bits.h"
 #include "common/base/date_math.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #define BOUNDARIES_MAX 1024 /* precomputed starts of a date column's buckets */
+#define CELLS          2048 /* even parts of the column's range */
 
 struct histogram {
     struct collector c;
@@ -22,6 +24,10 @@ struct histogram {
     int64_t *starts;
     uint32_t *start_buckets;
     uint32_t n_starts;
+    uint16_t *cells; /* the last start at or before each cell's beginning */
+    unsigned cell_shift;
+    uint32_t *start_counts; /* of whole windows, until the segment ends */
+    bool by_window;         /* nothing but counts, of one value a document */
 };
 
 /* ---- keys --------------------------------------------------------------------------------------------------------- */
@@ -70,19 +76,16 @@ static void collect_numbers(struct histogram *h, const struct doc_run *d)
     }
 }
 
-/* The last boundary at or before ms; the table covers the column. */
-static uint32_t boundary_of(const struct histogram *h, int64_t ms)
+/* The last boundary at or before ms; the table covers the column. Cells are narrower than most buckets, so that hardly any step
+ * is left to go. */
+static inline uint32_t boundary_of(const struct histogram *h, int64_t ms)
 {
-    uint32_t lo = 0, hi = h->n_starts;
-    while (hi - lo > 1) {
-        uint32_t mid = (lo + hi) / 2;
-        if (h->starts[mid] <= ms) {
-            lo = mid;
-        } else {
-            hi = mid;
-        }
+    uint64_t cell = ((uint64_t)ms - (uint64_t)h->starts[0]) >> h->cell_shift;
+    uint32_t i = h->cells[MIN_OF(cell, (uint64_t)CELLS - 1)];
+    while (i + 1 < h->n_starts && h->starts[i + 1] <= ms) {
+        i++;
     }
-    return lo;
+    return i;
 }
 
 static void count_boundary(struct histogram *h, const struct doc_run *d, uint32_t at, uint32_t start)
@@ -178,9 +181,27 @@ static void histogram_collect(struct collector *c, const struct doc_run *d)
     collector_flush(c);
 }
 
+static void prepare_cells(struct histogram *h)
+{
+    uint64_t span = (uint64_t)h->v.nums.max - (uint64_t)h->starts[0];
+    uint32_t i = 0;
+    h->cell_shift = 0;
+    while (span >> h->cell_shift >= CELLS) {
+        h->cell_shift++;
+    }
+    for (uint64_t cell = 0; cell < CELLS; cell++) {
+        uint64_t from = cell << h->cell_shift; /* behind the first start */
+        while (i + 1 < h->n_starts && (uint64_t)h->starts[i + 1] - (uint64_t)h->starts[0] <= from) {
+            i++;
+        }
+        h->cells[cell] = (uint16_t)i;
+    }
+}
+
 static void prepare_boundaries(struct histogram *h)
 {
     h->n_starts = 0;
+    h->by_window = false;
     bool column = h->v.field != NULL && h->v.script == NULL && h->v.nums.field != NULL && !h->v.floating
                   && !h->v.has_missing;
     if (!column || h->v.kind == SOURCE_RANGE || h->v.field->type == FT_DATE_NANOS
@@ -199,6 +220,35 @@ static void prepare_boundaries(struct histogram *h)
     }
     if (at <= h->v.nums.max) {
         h->n_starts = 0; /* too many: each value is rounded */
+        return;
+    }
+    prepare_cells(h);
+    h->by_window =
+        h->v.nums.dense && !h->bounded && h->c.n_subs == 0 && h->c.agg->parent->type->kind == AGG_ROOT;
+}
+
+/* Whole windows at a time: the plain count of a date column. */
+static bool histogram_bits(struct collector *c, doc_id from, const uint64_t *bits, uint32_t n)
+{
+    struct histogram *h = (struct histogram *)c;
+    for (uint32_t w = 0; h->by_window && w < bits_words(n); w++) {
+        for (uint64_t word = bits[w]; word != 0; word &= word - 1) {
+            doc_id doc = from + w * 64 + (doc_id)__builtin_ctzll(word);
+            h->start_counts[boundary_of(h, num_column_value(&h->v.nums, doc))]++;
+        }
+    }
+    return h->by_window;
+}
+
+static void histogram_leaf_end(struct collector *c)
+{
+    struct histogram *h = (struct histogram *)c;
+    for (uint32_t i = 0; h->by_window && i < h->n_starts; i++) {
+        uint32_t b = h->start_counts[i] > 0 ? bucket_map_get(&h->map, 0, h->starts[i]) : NO_BUCKET;
+        if (b != NO_BUCKET) {
+            h->map.counts[b] += h->start_counts[i];
+        }
+        h->start_counts[i] = 0;
     }
 }
 
@@ -274,6 +324,8 @@ static enum err histogram_check_orders(struct collector *c, struct errmsg *em)
 static const struct collector_ops histogram_ops = {.check_orders = histogram_check_orders,
                                                    .leaf = histogram_leaf,
                                                    .collect = histogram_collect,
+                                                   .collect_bits = histogram_bits,
+                                                   .leaf_end = histogram_leaf_end,
                                                    .finish = histogram_finish,
                                                    .build = histogram_build};
 
@@ -409,5 +461,8 @@ enum err date_histogram_new(struct collector **out, struct agg_run *r, const str
     *out = &h->c;
     h->starts = ARENA_ARRAY(r->arena, int64_t, BOUNDARIES_MAX);
     h->start_buckets = ARENA_ARRAY(r->arena, uint32_t, BOUNDARIES_MAX);
-    return h->starts != NULL && h->start_buckets != NULL ? ERR_OK : err_no_memory(em);
+    h->start_counts = ARENA_ARRAY(r->arena, uint32_t, BOUNDARIES_MAX);
+    h->cells = ARENA_ARRAY(r->arena, uint16_t, CELLS);
+    bool ok = h->starts != NULL && h->start_buckets != NULL && h->start_counts != NULL && h->cells != NULL;
+    return ok ? ERR_OK : err_no_memory(em);
 }

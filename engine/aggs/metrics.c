@@ -16,7 +16,11 @@ struct metric {
     struct values v;
     struct acc *acc;
     uint32_t cap, n; /* n: buckets that have begun */
+    double most;     /* no sum so far is beyond this, either way */
+    bool exact;      /* all sums are of whole numbers below EXACT_MAX, with those of the current segment */
 };
+
+#define EXACT_MAX 0x1p52 /* with a bit to spare */
 
 static void kahan_add(double *sum, double *error, double x)
 {
@@ -51,6 +55,22 @@ static bool begin_all(struct metric *m, const struct doc_run *d)
     return begin(m, most + 1);
 }
 
+/* Whole numbers whose sums are exact in any order: what compensates for rounding stays zero, and is left out. */
+static void sum_exactly(struct metric *m, const struct doc_run *d, uint32_t n)
+{
+    const uint32_t *at = m->v.at;
+    const double *v = m->v.d;
+    struct acc *acc = m->acc;
+    for (uint32_t i = 0; i < n; i++) {
+        struct acc *a = &acc[run_bucket(d, at[i])];
+        double x = v[i];
+        a->sum += x;
+        a->count++;
+        a->min = x < a->min ? x : a->min;
+        a->max = x > a->max ? x : a->max;
+    }
+}
+
 static void metric_collect(struct collector *c, const struct doc_run *d)
 {
     struct metric *m = (struct metric *)c;
@@ -60,6 +80,10 @@ static void metric_collect(struct collector *c, const struct doc_run *d)
     }
     for (uint32_t pos = 0; pos < d->n;) {
         uint32_t n = values_doubles(&m->v, d, &pos);
+        if (m->exact && !squares) {
+            sum_exactly(m, d, n);
+            continue;
+        }
         for (uint32_t i = 0; i < n; i++) {
             struct acc *a = &m->acc[run_bucket(d, m->v.at[i])];
             double x = m->v.d[i];
@@ -106,7 +130,14 @@ static void count_collect(struct collector *c, const struct doc_run *d)
 
 static enum err metric_leaf(struct collector *c, struct errmsg *em)
 {
-    return values_leaf(&((struct metric *)c)->v, em);
+    struct metric *m = (struct metric *)c;
+    const struct num_column *nums = &m->v.nums;
+    enum err e = values_leaf(&m->v, em);
+    bool whole = m->v.field != NULL && !m->v.floating && m->v.script == NULL && !m->v.has_missing;
+    double greatest = fmax(fabs((double)nums->min), fabs((double)nums->max));
+    m->most += whole ? greatest * (double)nums->n_values : INFINITY;
+    m->exact = m->most < EXACT_MAX;
+    return e;
 }
 
 static void load(const struct metric *m, uint32_t bucket, struct agg_result *out)

@@ -60,12 +60,30 @@ static void take(struct terms *t, const struct doc_run *d, uint32_t at, int64_t 
     collector_send(&t->c, d->docs[at], b, d->scores != NULL ? d->scores[at] : 0);
 }
 
+/* All terms are wanted, and all documents are in one bucket: theirs is known by the text once it was met. */
+static void take_all(struct terms *t, const struct doc_run *d, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t known = t->bucket_of_id[t->v.id[i]], at = t->v.at[i];
+        if (known == 0) {
+            take(t, d, at, t->v.id[i]);
+            continue;
+        }
+        t->map.counts[known - 1]++;
+        collector_send(&t->c, d->docs[at], known - 1, d->scores != NULL ? d->scores[at] : 0);
+    }
+}
+
 static void collect_text(struct terms *t, const struct doc_run *d)
 {
     for (uint32_t pos = 0; pos < d->n;) {
         uint32_t n = values_ids(&t->v, d, &pos);
         if (!room_for_ids(t)) {
             return;
+        }
+        if (d->buckets == NULL && t->include.any) {
+            take_all(t, d, n);
+            continue;
         }
         for (uint32_t i = 0; i < n; i++) {
             if (include_id(&t->include, t->v.id[i])) {

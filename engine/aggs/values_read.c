@@ -205,10 +205,13 @@ uint32_t values_doubles(struct values *v, const struct doc_run *d, uint32_t *pos
     }
     enum field_type t = v->field->type;
     bool whole = !v->floating && t != FT_DATE_NANOS;
+    const struct num_column nums = v->nums; /* its own: what is written cannot be part of it */
+    uint32_t *at = v->at;
+    double *out = v->d;
     for (uint32_t k = 0; k < d->n; k++) {
-        int64_t raw = num_column_value(&v->nums, d->docs[k]);
-        v->at[k] = k;
-        v->d[k] = whole ? (double)raw : t == FT_DOUBLE ? num_to_double(raw) : double_of(v, raw);
+        int64_t raw = num_column_value(&nums, d->docs[k]);
+        at[k] = k;
+        out[k] = whole ? (double)raw : t == FT_DOUBLE ? num_to_double(raw) : double_of(v, raw);
     }
     return *pos = d->n;
 }
@@ -227,10 +230,13 @@ uint32_t values_longs(struct values *v, const struct doc_run *d, uint32_t *pos)
         return 0;
     }
     bool same = v->field->type == FT_DOUBLE || (!v->floating && v->field->type != FT_DATE_NANOS);
+    const struct num_column nums = v->nums;
+    uint32_t *at = v->at;
+    int64_t *out = v->i;
     for (uint32_t k = 0; k < d->n; k++) {
-        int64_t raw = num_column_value(&v->nums, d->docs[k]);
-        v->at[k] = k;
-        v->i[k] = same ? raw : whole_of(v, raw);
+        int64_t raw = num_column_value(&nums, d->docs[k]);
+        at[k] = k;
+        out[k] = same ? raw : whole_of(v, raw);
     }
     return *pos = d->n;
 }
@@ -375,10 +381,12 @@ static uint32_t ids_of_ords(struct values *v, const struct doc_run *d)
     if (!room(v, d->n)) {
         return 0;
     }
+    const struct ord_column ords = v->ords;
+    uint32_t *at = v->at, *out = v->id;
     for (uint32_t k = 0; k < d->n; k++) {
-        v->at[k] = k;
-        v->id[k] = dict_of_ord(&v->dict, ord_column_value(&v->ords, d->docs[k]));
-        if (v->id[k] == NO_BUCKET) {
+        at[k] = k;
+        out[k] = dict_of_ord(&v->dict, ord_column_value(&ords, d->docs[k]));
+        if (out[k] == NO_BUCKET) {
             run_no_memory(v->run);
             return 0;
         }

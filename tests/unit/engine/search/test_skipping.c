@@ -337,6 +337,41 @@ START_TEST(costs_follow_frequencies)
 }
 END_TEST
 
+/* What is counted from whole windows of documents, and what is given one by one (which a bound on their number asks for), come
+ * to the same. */
+START_TEST(windows_count_alike)
+{
+    static const char *const aggs[] = {
+        "{\"date_histogram\":{\"field\":\"n\",\"fixed_interval\":\"7ms\"}}",
+        "{\"date_histogram\":{\"field\":\"n\",\"fixed_interval\":\"300ms\",\"offset\":\"+13ms\"}}",
+        "{\"terms\":{\"field\":\"tag\"},\"aggs\":{\"s\":{\"stats\":{\"field\":\"n\"}}}}",
+        "{\"terms\":{\"field\":\"tag\"}}",
+    };
+    struct shard_rig rig;
+    rig_open(&rig, (uint64_t)_i + 20, _i == 0 ? 90 : 3000, _i == 2);
+    struct view *v = engine_acquire(rig.engine);
+    for (size_t i = 0; i < ARRAY_LEN(aggs); i++) {
+        char bodies[2][600], words[40];
+        struct arena a;
+        struct query_result res[2];
+        arena_init(&a, NULL, ARENA_UNLIMITED);
+        words_into(&rig.rng, words, sizeof(words), 2);
+        for (int one_by_one = 0; one_by_one < 2; one_by_one++) {
+            char *body = bodies[one_by_one];
+            snprintf(body, sizeof(bodies[0]),
+                     "{\"size\":0,%s\"query\":{\"match\":{\"body\":\"%s\"}},\"aggs\":{\"a\":%s}}",
+                     one_by_one ? "\"terminate_after\":1000000," : "", words, aggs[i]);
+            search(&rig, v, body, &a, &res[one_by_one]);
+        }
+        ck_assert(res[0].aggs.n > 0);
+        ck_assert_msg(str_eq(res[0].aggs, res[1].aggs), "%s", aggs[i]);
+        arena_fini(&a);
+    }
+    view_unref(v);
+    rig_close(&rig);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("skipping");
@@ -344,6 +379,7 @@ int main(void)
     tcase_set_timeout(c, 600);
     tcase_add_loop_test(c, skipping_changes_nothing, 0, 4);
     tcase_add_test(c, costs_follow_frequencies);
+    tcase_add_loop_test(c, windows_count_alike, 0, 3);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
