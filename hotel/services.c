@@ -8,8 +8,8 @@ static enum err part(struct str text, struct arena *arena, struct str *out, stru
 {
     struct str decoded;
     enum err e = uri_decode(text, false, arena, &decoded, em);
-    if (e != ERR_OK) {
-        return e;
+    if (e != ERR_OK) { /* the text may be a password */
+        return e == ERR_NO_MEMORY ? e : err_set(em, e, "a part of it is not percent-encoded as it should be");
     }
     *out = arena_str(arena, decoded);
     return out->p != NULL ? ERR_OK : err_no_memory(em);

@@ -134,14 +134,22 @@ static void write_sort(struct jsonw *w, const struct hotel_params *p)
     jw_arr_end(w);
 }
 
-/* The key is searched in [all]: what it matches of the fields that were copied there is marked in them. */
-static void write_highlight(struct jsonw *w)
+/* The key is searched in [all]: what it matches of the fields that were copied there is marked in them. A
+ * query of its own, so that filters' values are not. */
+static void write_highlight(struct jsonw *w, struct str key)
 {
     static const char *const fields[] = {F_NAME, F_BRAND, F_BUSINESS};
     jw_k(w, "highlight");
     jw_obj(w);
     jw_kbool(w, "require_field_match", false);
     jw_ki64(w, "number_of_fragments", 0);
+    jw_k(w, "highlight_query");
+    jw_obj(w);
+    jw_k(w, "match");
+    jw_obj(w);
+    jw_kstr(w, F_ALL, key);
+    jw_obj_end(w);
+    jw_obj_end(w);
     jw_k(w, "pre_tags");
     jw_arr(w);
     jw_z(w, MARK_BEGIN);
@@ -176,7 +184,7 @@ void rules_list(struct buf *out, const struct hotel_params *p)
     jw_ki64(&w, "size", p->size);
     write_sort(&w, p);
     if (p->highlight && p->key.n > 0) {
-        write_highlight(&w);
+        write_highlight(&w, p->key);
     }
     jw_obj_end(&w);
 }

@@ -70,7 +70,7 @@ export function drawMap(svg, hotels, location, { onPlace, onHotel }) {
   const parts = [ground];
   for (const km of rings) {
     parts.push(s("circle", { class: "ring", cx: width / 2, cy: height / 2, r: km * scale }),
-      s("text", { class: "ring-text", x: width / 2 + 4, y: height / 2 - km * scale - 4 }, ringText(km)));
+      s("text", { class: "ring-text", x: width / 2 + 4, y: Math.max(12, height / 2 - km * scale - 4) }, ringText(km)));
   }
   parts.push(s("path", { class: searched ? "cross searched" : "cross", d: `M${width / 2 - 7} ${height / 2}h14M${width / 2} ${height / 2 - 7}v14` }));
   for (const [i, { hotel, number }] of [...shown.entries()].reverse()) {

@@ -59,7 +59,8 @@ START_TEST(lists)
          QUERY("{\"match\":{\"all\":\"a\"}}",
                "") ",\"from\":0,\"size\":10,\"highlight\":{\"require_field_match\":false,\"number_of_"
                    "fragments\":0,"
-                   "\"pre_tags\":[\"\xEE\x80\x80\"],\"post_tags\":[\"\xEE\x80\x81\"],\"fields\":{\"name\":{},"
+                   "\"highlight_query\":{\"match\":{\"all\":\"a\"}},\"pre_tags\":[\"\xEE\x80\x80\"],\"post_"
+                   "tags\":[\"\xEE\x80\x81\"],\"fields\":{\"name\":{},"
                    "\"brand\":{},\"business\":{}}}}"},
         {"{\"sortBy\":\"price\",\"location\":\" 31.5 , -121 \"}",
          QUERY(ALL,
