@@ -86,6 +86,8 @@ struct explained {
 enum err explain_write(struct explained *x);
 
 /* ---- deciders.c, decide_place.c: `all` collects what each says; else the first NO ends it ---- */
+/* Is the disk fuller than a watermark says: "85%" of it used, or less than "500mb" free? */
+bool disk_beyond(struct str watermark, const struct disk_usage *d);
 /* Keeps a decider's word; true: go on asking. */
 bool decider_said(struct alloc *a, struct verdicts *all, enum decision *worst, const char *decider,
                   enum decision d, const char *why, ...) __attribute__((format(printf, 6, 7)));

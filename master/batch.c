@@ -15,6 +15,8 @@ struct batch {
     struct arena arena; /* wants, copies of `found` */
     struct found_copy *found;
     uint32_t n_found;
+    struct disk_usage *disks;
+    uint32_t n_disks;
     uint64_t version;
     struct errmsg error; /* of the whole */
 };
@@ -60,12 +62,21 @@ static void batch_free(struct batch *b)
 
 /* ---- computing: on the pool ---- */
 
+static struct alloc_env batch_env(const struct batch *b)
+{
+    return (struct alloc_env){.now_ms = clock_wall_ms(b->c->o.clock),
+                              .rng = b->c->o.env.rng,
+                              .disks = b->disks,
+                              .n_disks = b->n_disks,
+                              .found = b->found,
+                              .n_found = b->n_found};
+}
+
 static enum err run_task(struct batch *b, struct task *t, struct cluster_state **cur, struct errmsg *em)
 {
     struct cluster *c = b->c;
     struct cluster_state *next = NULL;
-    struct alloc_env env = {
-        .now_ms = clock_wall_ms(c->o.clock), .rng = c->o.env.rng, .found = b->found, .n_found = b->n_found};
+    struct alloc_env env = batch_env(b);
     if (t->kind == TASK_META) {
         struct metadata_env with = c->o.env;
         with.alloc = &env;
@@ -107,8 +118,7 @@ static enum err run_task(struct batch *b, struct task *t, struct cluster_state *
 static enum err allocate_last(struct batch *b, struct cluster_state **cur, struct errmsg *em)
 {
     struct cluster *c = b->c;
-    struct alloc_env env = {
-        .now_ms = clock_wall_ms(c->o.clock), .rng = c->o.env.rng, .found = b->found, .n_found = b->n_found};
+    struct alloc_env env = batch_env(b);
     struct state_builder sb;
     bool changed = false;
     char uuid[23];
@@ -201,7 +211,9 @@ static bool copy_found(struct cluster *c, struct batch *b)
         f->allocation_id = arena_str(&b->arena, f->allocation_id);
         ok = f->node_id.p != NULL && f->index_uuid.p != NULL && f->allocation_id.p != NULL;
     }
-    return ok;
+    b->disks = disk_watch_usage(c->disks, c->n_disks, &b->arena);
+    b->n_disks = c->n_disks;
+    return ok && b->disks != NULL;
 }
 
 void batch_run(struct cluster *c)
@@ -297,6 +309,9 @@ static void lookup_done(struct transport_rq *rq)
 {
     struct lookup *l = (struct lookup *)(void *)rq;
     struct cluster *c = l->c;
+    if (--c->lookups == 0) {
+        c->fetching = 0;
+    }
     struct bytes_in in = bytes_in(rq->answer);
     bool any = false;
     if (rq->error.n == 0 && c->mode == QUORUM_LEADER) {
@@ -342,6 +357,8 @@ static void look_up(struct cluster *c, const struct batch *b)
         buf_init(&l->rq.payload, NULL, BUF_UNLIMITED);
         put_shards(&l->rq.payload, b->wants.lookups, b->wants.n_lookups);
         cluster_under_way(c);
+        c->lookups++;
+        c->fetching = MAX_OF(c->fetching, b->wants.n_lookups);
         c->o.transport->send(c->o.transport->self, &to, &l->rq);
     }
 }
@@ -405,6 +422,11 @@ void batch_acked(struct cluster *c, uint64_t version, bool all)
 
 /* ---- the queue ---- */
 
+const struct task *batch_tasks(const struct cluster *c)
+{
+    return c->batch != NULL ? c->batch->tasks : NULL;
+}
+
 static void forget_task(struct task *t, uint64_t version)
 {
     (void)version;
@@ -414,6 +436,8 @@ static void forget_task(struct task *t, uint64_t version)
 void batch_add(struct cluster *c, struct task *t)
 {
     t->next = NULL;
+    t->order = c->next_order++;
+    t->since_ms = clock_mono_ms(c->o.clock);
     t->done = t->done != NULL ? t->done : forget_task;
     *c->queue_last = t;
     c->queue_last = &t->next;

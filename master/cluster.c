@@ -79,6 +79,11 @@ static void arrive(struct journey *j, const struct errmsg *error)
             j->rq->error = *error;
         }
         j->rq->done(j->rq);
+    } else if (j->pending != NULL) {
+        if (error != NULL) {
+            j->pending->error = *error;
+        }
+        j->pending->done(j->pending);
     } else if (j->event_done != NULL) {
         j->event_done(j->event_arg, error);
     }
@@ -155,6 +160,8 @@ static void answered(struct transport_rq *rq)
             e = err_code(&j->rq->error);
             j->error = j->rq->error;
         }
+    } else if (e == ERR_OK && j->pending != NULL) {
+        e = pending_decode(j->pending, &version, rq->answer, &j->error);
     } else if (e == ERR_OK) {
         struct bytes_in in = bytes_in(rq->answer);
         version = get_varint(&in);
@@ -188,6 +195,8 @@ static void send_to_master(struct cluster *c, struct journey *j)
     if (j->rq != NULL) {
         j->transport.kind = MESSAGE_META;
         meta_request_encode(j->rq, &j->transport.payload);
+    } else if (j->pending != NULL) {
+        j->transport.kind = MESSAGE_PENDING_TASKS;
     } else {
         static const uint16_t kinds[] = {MESSAGE_SHARD_STARTED, MESSAGE_SHARD_FAILED, MESSAGE_MARK_STALE};
         j->transport.kind = kinds[j->event.kind];
@@ -201,7 +210,10 @@ static void send_to_master(struct cluster *c, struct journey *j)
 
 static void travel(struct cluster *c, struct journey *j)
 {
-    if (c->mode == QUORUM_LEADER) {
+    if (c->mode == QUORUM_LEADER && j->pending != NULL) {
+        pending_fill(j->pending, c);
+        await_version(j, c->state->version);
+    } else if (c->mode == QUORUM_LEADER) {
         struct task *t = task_new(j->rq != NULL ? TASK_META : TASK_SHARD);
         if (t == NULL) {
             err_no_memory(&j->error);
@@ -316,6 +328,19 @@ void cluster_submit(struct cluster *c, struct meta_request *rq)
         return;
     }
     j->rq = rq;
+    j->deadline_ms = now_ms(c) + (rq->timeout_ms > 0 ? rq->timeout_ms : MASTER_TIMEOUT_DEFAULT_MS);
+    post(c, j);
+}
+
+void cluster_pending(struct cluster *c, struct pending_rq *rq)
+{
+    struct journey *j = journey_new(c);
+    if (j == NULL) {
+        err_no_memory(&rq->error);
+        rq->done(rq);
+        return;
+    }
+    j->pending = rq;
     j->deadline_ms = now_ms(c) + (rq->timeout_ms > 0 ? rq->timeout_ms : MASTER_TIMEOUT_DEFAULT_MS);
     post(c, j);
 }
@@ -508,6 +533,9 @@ static void on_mode(void *self, enum quorum_mode mode, uint64_t term, const stru
         batch_stop_leading(c);
     }
     if (mode == QUORUM_LEADER) {
+        c->disks_at_ms = now_ms(c); /* copies are placed by it */
+        c->n_disks = 0;
+        cluster_set_timer(c, c->disks_at_ms);
         batch_begin_leading(c);
         log_info(c->o.log, "master", "elected master of term %llu", (unsigned long long)term);
     } else if (mode == QUORUM_CANDIDATE) {
@@ -588,8 +616,12 @@ static void tick(void *arg)
     c->timer = NULL;
     c->timer_ms = INT64_MAX;
     batch_tick(c);
+    disk_watch_tick(c);
     look_at_waiting(c);
     cluster_set_timer(c, batch_wake(c));
+    if (c->mode == QUORUM_LEADER) {
+        cluster_set_timer(c, c->disks_at_ms);
+    }
 }
 
 void cluster_set_timer(struct cluster *c, int64_t mono_ms)
@@ -677,6 +709,8 @@ enum err cluster_new(struct cluster **out, const struct cluster_opts *opts, stru
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         opts->transport->serve(opts->transport->self, (uint16_t)kinds[i], opts->loop, receive, c);
     }
+    opts->transport->serve(opts->transport->self, MESSAGE_DISK_USAGE, opts->compute, disk_watch_receive, c);
+    opts->transport->serve(opts->transport->self, MESSAGE_PENDING_TASKS, opts->loop, pending_receive, c);
     opts->transport->serve(opts->transport->self, MESSAGE_LIST_COPIES, opts->compute, list_copies, c);
     *out = c;
     return ERR_OK;
@@ -736,6 +770,8 @@ void cluster_free(struct cluster *c)
     state_log_close(c->log);
     cluster_state_unref(c->state);
     free(c->found);
+    free(c->disks);
+    free(c->disks_next);
     arena_fini(&c->master_arena);
     arena_fini(&c->config_arena);
     arena_fini(&c->found_arena);

@@ -14,6 +14,7 @@
 #include "common/base/log.h"
 #include "master/allocation.h"
 #include "master/metadata.h"
+#include "master/pending.h"
 #include "master/quorum_driver.h"
 #include "proto/shard_event.h"
 
@@ -42,6 +43,8 @@ struct cluster_opts { /* all borrowed unless said otherwise */
      * thread. */
     enum err (*list_copies)(void *self, const struct shard_id *shards, uint32_t n, struct arena *arena,
                             struct found_copy **out, uint32_t *n_out, struct errmsg *em);
+    /* How full the disk is that this node's shards lie on; 0: unknown. Any thread. May be NULL. */
+    void (*disk_space)(void *self, uint64_t *total_bytes, uint64_t *free_bytes);
     void *self;
 };
 
@@ -55,6 +58,8 @@ void cluster_free(struct cluster *c); /* NULL ok */
 struct cluster_state *cluster_state(struct cluster *c);
 /* Any thread. rq->done() comes later, on the loop. */
 void cluster_submit(struct cluster *c, struct meta_request *rq);
+/* Asks the master what waits there; done() on the loop, once its state is applied here. Any thread. */
+void cluster_pending(struct cluster *c, struct pending_rq *rq);
 /* Tells the master (the event's strings are copied), again and again until one has taken it or the state shows it superfluous; done (may be
  * NULL) gets the outcome: NULL when it is in an applied state here. ERR_STALE_TERM: the sender is the primary
  * no more. Any thread. */

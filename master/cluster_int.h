@@ -20,16 +20,25 @@ struct task {
     struct arena arena; /* event's strings */
     struct errmsg error;
     bool changed;
+    uint64_t order;   /* counts tasks since this node leads */
+    int64_t since_ms; /* mono */
     /* Runs once: with the version that shows the change. */
     void (*done)(struct task *t, uint64_t version);
     void *user;
+};
+
+/* How full a node's disk was. */
+struct disk_entry {
+    char node_id[32];
+    uint64_t total_bytes, free_bytes;
 };
 
 /* A request of this node on its way, or waiting for a master or for the state that shows it. */
 struct journey {
     struct journey *next;
     struct cluster *c;
-    struct meta_request *rq; /* or */
+    struct meta_request *rq;    /* or */
+    struct pending_rq *pending; /* or */
     struct shard_event event;
     struct arena arena;
     void (*event_done)(void *arg, const struct errmsg *error);
@@ -77,6 +86,12 @@ struct cluster {
     struct found_copy *found; /* what nodes said about copies; in found_arena */
     uint32_t n_found, found_cap;
     struct arena found_arena;
+    uint64_t next_order;                   /* of tasks */
+    uint32_t fetching;                     /* shards whose copies are being looked for */
+    uint32_t lookups;                      /* nodes that have not answered yet */
+    struct disk_entry *disks, *disks_next; /* as the nodes said; disks_next: while they are asked */
+    uint32_t n_disks, n_disks_next, disks_asked;
+    int64_t disks_at_ms;   /* mono: when to ask again */
     int64_t reroute_at_ms; /* wall clock; INT64_MAX: no need */
 };
 
@@ -97,7 +112,19 @@ void batch_published(struct cluster *c, uint64_t version, const struct errmsg *e
 void batch_acked(struct cluster *c, uint64_t version, bool all);
 void batch_tick(struct cluster *c);
 int64_t batch_wake(const struct cluster *c);
+/* Those of the batch that is being computed or published. */
+const struct task *batch_tasks(const struct cluster *c);
 struct task *task_new(enum task_kind kind);
 void task_free(struct task *t);
+
+/* ---- disk_watch.c ---- */
+void disk_watch_tick(struct cluster *c); /* asks the nodes, when it is time */
+void disk_watch_receive(void *arg, struct transport_call *call);
+/* In `arena`; NULL: no memory. */
+struct disk_usage *disk_watch_usage(const struct disk_entry *v, uint32_t n, struct arena *arena);
+
+/* ---- pending.c ---- */
+void pending_fill(struct pending_rq *rq, const struct cluster *c);
+void pending_receive(void *arg, struct transport_call *call);
 
 #endif

@@ -151,7 +151,7 @@ bool decide_by_shards_limit(struct alloc *a, const struct index_meta *m, const s
 }
 
 /* "85%" of the disk used, or "500mb" that must stay free. */
-static bool beyond(struct str watermark, const struct disk_usage *d)
+bool disk_beyond(struct str watermark, const struct disk_usage *d)
 {
     if (watermark.n > 0 && watermark.p[watermark.n - 1] == '%') {
         double used = 100.0 * (double)(d->total_bytes - d->free_bytes) / (double)d->total_bytes;
@@ -183,7 +183,7 @@ bool decide_by_disk(struct alloc *a, const struct shard_copy *c, const struct al
     struct str high = cluster_setting(s, "cluster.routing.allocation.disk.watermark.high", STR("90%"));
     bool empty = c->primary && c->source == RECOVER_EMPTY_STORE; /* a new primary is better than none */
     struct str mark = stays || empty ? high : low;
-    if (beyond(mark, n->disk)) {
+    if (disk_beyond(mark, n->disk)) {
         return decider_said(a, all, worst, "disk_threshold", DECIDE_NO,
                             "the node is above the %s watermark cluster setting "
                             "[cluster.routing.allocation.disk.watermark.%s=%.*s]",

@@ -91,6 +91,7 @@ enum message_kind {
     MESSAGE_MARK_STALE,  /* a primary asks to take a copy out of the in-sync set */
     MESSAGE_LIST_COPIES, /* master -> node: what copies of these shards are on your disk? */
     MESSAGE_DISK_USAGE,
+    MESSAGE_PENDING_TASKS, /* what waits at the master, and its state's version */
     /* data/: shards */
     MESSAGE_SHARD_WRITE = 64,
     MESSAGE_SHARD_GET,
