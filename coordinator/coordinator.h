@@ -20,6 +20,7 @@
 struct coordinator;
 struct remote_shards;
 struct transport;
+struct pending_rq;
 
 struct coordinator_opts { /* all borrowed: they outlive the coordinator */
     const struct clock *clock;
@@ -30,6 +31,8 @@ struct coordinator_opts { /* all borrowed: they outlive the coordinator */
     struct cluster_state *(*state)(void *self);
     /* Hands a metadata request to the master; rq->done() comes later, on any thread. */
     void (*master)(void *self, struct meta_request *rq);
+    /* Asks the master what waits there; rq->done() comes later, on any thread. NULL: there is nobody to ask. */
+    void (*pending)(void *self, struct pending_rq *rq);
     /* Registry and mapping of an index here (uuid empty: the node's own registry); references, or NULL. */
     struct analysis *(*analysis)(void *self, struct str uuid);
     struct mapping *(*mapping)(void *self, struct str uuid);

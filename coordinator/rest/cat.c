@@ -1,5 +1,6 @@
 /* The _cat endpoints about the cluster. */
 #include "common/cluster/health.h"
+#include "coordinator/rest/master_view.h"
 #include "coordinator/rest/table.h"
 
 static const struct table_column health_columns[] = {
@@ -49,14 +50,13 @@ static bool begin(struct table *t, struct rest *r, const struct table_column *co
     return true;
 }
 
-static void cat_health(struct rest *r)
+static void health_asked(struct master_view *v)
 {
+    struct rest *r = v->r;
     struct table t;
     struct shards_health h = cluster_health(r->state);
-    int64_t now = clock_wall_ms(r->co->o.clock) / 1000;
-    if (!begin(&t, r, health_columns, ARRAY_LEN(health_columns))) {
-        return;
-    }
+    int64_t now = clock_wall_ms(r->co->o.clock) / 1000, longest = master_view_longest_ms(v);
+    table_init(&t, r, health_columns, ARRAY_LEN(health_columns));
     table_row(&t);
     table_number(&t, now);
     table_f(&t, "%02d:%02d:%02d", (int)(now / 3600 % 24), (int)(now / 60 % 60), (int)(now % 60));
@@ -69,10 +69,34 @@ static void cat_health(struct rest *r)
     table_number(&t, h.relocating);
     table_number(&t, h.initializing);
     table_number(&t, h.unassigned);
-    table_number(&t, 0);
-    table_z(&t, "-");
+    table_number(&t, v->pending->n);
+    if (longest > 0) {
+        table_ms(&t, longest);
+    } else {
+        table_z(&t, "-");
+    }
     table_f(&t, "%.1f%%", health_percent(&h));
     table_send(&t);
+}
+
+/* The table of what the master knows. */
+static void ask_for_table(struct rest *r, const struct table_column *columns, uint32_t n,
+                          void (*then)(struct master_view *v))
+{
+    int64_t timeout_ms;
+    bool local;
+    enum err e = rest_time(r, "master_timeout", 30000, &timeout_ms);
+    e = e == ERR_OK ? rest_bool(r, "local", false, &local) : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+    } else if (!table_help(r, columns, n) && rest_ready(r)) {
+        rest_ask_master(r, local, timeout_ms, then, NULL);
+    }
+}
+
+static void cat_health(struct rest *r)
+{
+    ask_for_table(r, health_columns, ARRAY_LEN(health_columns), health_asked);
 }
 
 static void cat_templates(struct rest *r)
@@ -120,9 +144,24 @@ static void cat_empty(struct rest *r, const struct table_column *columns, uint32
     }
 }
 
+static void pending_asked(struct master_view *v)
+{
+    struct table t;
+    table_init(&t, v->r, pending_tasks_columns, ARRAY_LEN(pending_tasks_columns));
+    for (uint32_t i = 0; i < v->pending->n; i++) {
+        const struct pending_task *p = &v->pending->v[i];
+        table_row(&t);
+        table_number(&t, (int64_t)p->order);
+        table_ms(&t, p->queued_ms);
+        table_z(&t, p->priority);
+        table_str(&t, p->source);
+    }
+    table_send(&t);
+}
+
 static void cat_pending_tasks(struct rest *r)
 {
-    cat_empty(r, pending_tasks_columns, ARRAY_LEN(pending_tasks_columns));
+    ask_for_table(r, pending_tasks_columns, ARRAY_LEN(pending_tasks_columns), pending_asked);
 }
 
 static void cat_repositories(struct rest *r)

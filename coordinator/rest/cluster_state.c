@@ -3,6 +3,7 @@
 
 #include "common/cluster/blocks.h"
 #include "common/cluster/health.h"
+#include "coordinator/rest/master_view.h"
 
 enum {
     PART_VERSION = 1,
@@ -278,11 +279,71 @@ enum err state_write_all(struct rest *r, unsigned parts, struct jsonw *w)
     return ERR_OK;
 }
 
-/* A version that is awaited and not there yet is not waited for: the answer says that it was not reached. */
-static enum err read_awaited(struct rest *r, bool *awaits, bool *late)
+struct state_rq {
+    struct rest *r;
+    unsigned parts;
+    bool flat, local, awaits;
+    uint64_t version; /* awaited */
+    int64_t master_timeout_ms, deadline_ms;
+    struct expand_options options;
+    struct str index;
+    struct state_wait wait;
+};
+
+static void answer(struct state_rq *q, bool late)
 {
+    struct rest *r = q->r;
+    const struct index_target *t;
+    uint32_t n;
+    struct buf b;
+    struct jsonw w;
+    if (resolve_indices(r->state, q->index, &q->options, clock_wall_ms(r->co->o.clock), r->arena, &t, &n,
+                        &r->em)
+        != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    if (q->awaits) {
+        jw_kbool(&w, "wait_for_timed_out", late);
+    }
+    jw_kstr(&w, "cluster_name", r->state->cluster_name);
+    if (!late) {
+        write_state(r, q->parts, t, n, q->flat, &w);
+    }
+    jw_obj_end(&w);
+    rest_send(r, 200, &b);
+}
+
+static void look(void *arg)
+{
+    struct state_rq *q = arg;
+    struct rest *r = q->r;
+    uint64_t seen = state_waits_seen(&r->co->state_waits);
+    int64_t left = q->deadline_ms - clock_mono_ms(r->co->o.clock);
+    cluster_state_unref(r->state);
+    r->state = r->co->o.state(r->co->o.self);
+    if (!q->awaits || r->state->version >= q->version) {
+        answer(q, false);
+    } else if (left <= 0 || delays_stopped(r->co->delays)) {
+        answer(q, true);
+    } else {
+        state_waits_add(&r->co->state_waits, &q->wait, seen, left, look, q);
+    }
+}
+
+static void asked(struct master_view *v)
+{
+    look(v->user);
+}
+
+static enum err read_awaited(struct state_rq *q)
+{
+    struct rest *r = q->r;
     int64_t version, timeout;
-    *awaits = rest_has(r, "wait_for_metadata_version");
+    q->awaits = rest_has(r, "wait_for_metadata_version");
     enum err e = rest_long(r, "wait_for_metadata_version", 1, &version);
     e = e == ERR_OK ? rest_time(r, "wait_for_timeout", 60000, &timeout) : e;
     if (e == ERR_OK && version < 1) {
@@ -290,51 +351,38 @@ static enum err read_awaited(struct rest *r, bool *awaits, bool *late)
                     "provided waitForMetadataVersion should be >= 1, but instead is [%lld]",
                     (long long)version);
     }
-    *late = e == ERR_OK && (uint64_t)version > r->state->version;
+    q->version = e == ERR_OK ? (uint64_t)version : 0;
+    q->deadline_ms = clock_mono_ms(r->co->o.clock) + (e == ERR_OK ? timeout : 0);
     return e;
 }
 
 static void get_state(struct rest *r)
 {
-    struct expand_options o = {true, true, EXPAND_OPEN, false, false, 0};
-    const struct index_target *t;
-    uint32_t n;
-    bool flat, awaits = false, late = false;
-    struct buf b;
-    struct jsonw w;
-    struct str index = rest_param(r, "index");
-    rest_accept(r, "local");
-    rest_accept(r, "master_timeout");
-    unsigned parts = state_parts(rest_param(r, "metric"));
-    enum err e = rest_bool(r, "flat_settings", false, &flat);
-    e = e == ERR_OK ? read_awaited(r, &awaits, &late) : e;
-    e = e == ERR_OK ? rest_index_options(r, &o) : e;
-    if (index.n == 0 || str_is(index, "_all")) { /* not a filter: everything */
-        o = (struct expand_options){true, true, EXPAND_OPEN | EXPAND_CLOSED | EXPAND_HIDDEN, false, false, 0};
-        index = STR_NULL;
-    }
-    e = e == ERR_OK
-            ? resolve_indices(r->state, index, &o, clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em)
-            : e;
-    if (e != ERR_OK) {
+    struct state_rq *q = ARENA_NEW(r->arena, struct state_rq);
+    if (q == NULL) {
+        err_no_memory(&r->em);
         rest_fail(r, NULL);
         return;
     }
-    if (!rest_ready(r)) {
-        return;
+    q->r = r;
+    q->index = rest_param(r, "index");
+    q->parts = state_parts(rest_param(r, "metric"));
+    q->options = (struct expand_options){true, true, EXPAND_OPEN, false, false, 0};
+    enum err e = rest_bool(r, "flat_settings", false, &q->flat);
+    e = e == ERR_OK ? rest_bool(r, "local", false, &q->local) : e;
+    e = e == ERR_OK ? rest_time(r, "master_timeout", 30000, &q->master_timeout_ms) : e;
+    e = e == ERR_OK ? read_awaited(q) : e;
+    e = e == ERR_OK ? rest_index_options(r, &q->options) : e;
+    if (q->index.n == 0 || str_is(q->index, "_all")) { /* not a filter: everything */
+        q->options =
+            (struct expand_options){true, true, EXPAND_OPEN | EXPAND_CLOSED | EXPAND_HIDDEN, false, false, 0};
+        q->index = STR_NULL;
     }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
-    jw_obj(&w);
-    if (awaits) {
-        jw_kbool(&w, "wait_for_timed_out", late);
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+    } else if (rest_ready(r)) {
+        rest_ask_master(r, q->local, q->master_timeout_ms, asked, q);
     }
-    jw_kstr(&w, "cluster_name", r->state->cluster_name);
-    if (!late) {
-        write_state(r, parts, t, n, flat, &w);
-    }
-    jw_obj_end(&w);
-    rest_send(r, 200, &b);
 }
 
 const struct route routes_cluster_state[] = {

@@ -1,13 +1,13 @@
-/* Cluster health, at once or once something is so: a waiting request looks again from a timer of its loop. */
+/* Cluster health, at once or once something is so: a waiting request looks at each state that is applied here. */
 #include "common/cluster/health.h"
 #include "coordinator/rest/rest.h"
 
 #include "common/base/num.h"
-#include "common/sys/loop.h"
+#include "coordinator/rest/master_view.h"
 
 #include <stdio.h>
 
-#define LOOK_AGAIN_MS 50
+#define LOOK_AGAIN_MS 1000 /* clients that have gone, tasks that have ended: what no state tells */
 
 /* ---- what is waited for -------------------------------------------------------------------------------- */
 
@@ -17,13 +17,16 @@ struct health_rq {
     struct rest *r;
     struct expand_options options;
     struct str indices;
-    bool by_index, by_shard;
+    bool by_index, by_shard, local;
+    bool want_events; /* nothing waits at the master */
+    const struct master_view *view;
+    struct state_wait wait;
     bool want_status, want_no_relocating, want_no_initializing, want_nodes, want_all_active;
     enum health status;
     int32_t active;
     enum compare nodes_compare;
     int32_t nodes;
-    int64_t deadline_ms; /* monotonic */
+    int64_t deadline_ms, master_timeout_ms; /* monotonic */
     /* what the last look found */
     const struct index_target *t;
     uint32_t n;
@@ -68,10 +71,12 @@ static enum err parse_active(struct health_rq *q, struct str v)
                           : err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "shard count cannot be a negative value");
 }
 
-static enum err parse_events(struct rest *r)
+static enum err parse_events(struct health_rq *q)
 {
+    struct rest *r = q->r;
     static const char *const priorities[] = {"immediate", "urgent", "high", "normal", "low", "languid"};
     struct str v = rest_param(r, "wait_for_events");
+    q->want_events = v.p != NULL;
     for (size_t i = 0; v.p != NULL && i < ARRAY_LEN(priorities); i++) {
         if (str_eq_nocase(v, str_of(priorities[i]))) {
             return ERR_OK;
@@ -88,8 +93,6 @@ static enum err parse(struct health_rq *q)
     int64_t timeout;
     struct str status = rest_param(r, "wait_for_status"), nodes = rest_param(r, "wait_for_nodes"),
                level = rest_param(r, "level");
-    rest_accept(r, "master_timeout");
-    rest_accept(r, "local");
     q->options =
         (struct expand_options){true, true, EXPAND_OPEN | EXPAND_CLOSED | EXPAND_HIDDEN, false, false, 0};
     q->indices = rest_param(r, "index");
@@ -97,6 +100,8 @@ static enum err parse(struct health_rq *q)
     q->by_index = q->by_shard || str_eq_nocase(level, STR("indices"));
     enum err e = rest_index_options(r, &q->options);
     e = e == ERR_OK ? rest_time(r, "timeout", 30000, &timeout) : e;
+    e = e == ERR_OK ? rest_time(r, "master_timeout", 30000, &q->master_timeout_ms) : e;
+    e = e == ERR_OK ? rest_bool(r, "local", false, &q->local) : e;
     if (e == ERR_OK && status.p != NULL && !health_parse(status, &q->status)) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
                     "No enum constant org.elasticsearch.cluster.health.ClusterHealthStatus.%.*s",
@@ -111,7 +116,7 @@ static enum err parse(struct health_rq *q)
                     "[true/false] instead");
     }
     e = e == ERR_OK ? parse_active(q, rest_param(r, "wait_for_active_shards")) : e;
-    e = e == ERR_OK ? parse_events(r) : e;
+    e = e == ERR_OK ? parse_events(q) : e;
     q->want_nodes = nodes.n > 0;
     e = e == ERR_OK && q->want_nodes ? parse_nodes(r, nodes, &q->nodes_compare, &q->nodes) : e;
     q->deadline_ms = clock_mono_ms(r->co->o.clock) + (e == ERR_OK ? timeout : 0);
@@ -169,12 +174,12 @@ static enum err look(struct health_rq *q)
 static bool met(const struct health_rq *q)
 {
     const struct shards_health *h = &q->found;
-    enum health status = q->missing ? HEALTH_RED : h->status;
+    enum health status = q->missing || cluster_master(q->r->state) == NULL ? HEALTH_RED : h->status;
     return !q->missing && (!q->want_status || status <= q->status)
            && (!q->want_no_relocating || h->relocating == 0)
            && (!q->want_no_initializing || h->initializing == 0) && (int64_t)h->active >= q->active
            && (!q->want_all_active || h->initializing + h->unassigned == 0)
-           && (!q->want_nodes || nodes_met(q));
+           && (!q->want_nodes || nodes_met(q)) && (!q->want_events || q->view->pending->n == 0);
 }
 
 /* ---- answering ----------------------------------------------------------------------------------------- */
@@ -240,15 +245,16 @@ static void answer(const struct health_rq *q, bool timed_out)
     jsonw_init(&w, &b, false);
     jw_obj(&w);
     jw_kstr(&w, "cluster_name", r->co->o.cluster_name);
-    jw_kz(&w, "status", health_name(q->missing ? HEALTH_RED : q->found.status));
+    bool led = cluster_master(r->state) != NULL;
+    jw_kz(&w, "status", health_name(q->missing || !led ? HEALTH_RED : q->found.status));
     jw_kbool(&w, "timed_out", timed_out);
     jw_ki64(&w, "number_of_nodes", health_nodes(r->state, 0));
     jw_ki64(&w, "number_of_data_nodes", health_nodes(r->state, ROLE_DATA));
     write_counts(&w, &q->found);
     jw_ki64(&w, "delayed_unassigned_shards", all.delayed);
-    jw_ki64(&w, "number_of_pending_tasks", 0);
-    jw_ki64(&w, "number_of_in_flight_fetch", 0);
-    jw_ki64(&w, "task_max_waiting_in_queue_millis", 0);
+    jw_ki64(&w, "number_of_pending_tasks", q->view->pending->n);
+    jw_ki64(&w, "number_of_in_flight_fetch", q->view->pending->fetching);
+    jw_ki64(&w, "task_max_waiting_in_queue_millis", master_view_longest_ms(q->view));
     /* Of the whole cluster, unless what was asked for is all there. */
     jw_kdouble(&w, "active_shards_percent_as_number",
                q->found.status == HEALTH_GREEN ? 100.0 : health_percent(&all));
@@ -261,38 +267,57 @@ static void answer(const struct health_rq *q, bool timed_out)
 
 static void look_again(void *arg);
 
-static void wait_or_answer(struct health_rq *q)
+static void wait_or_answer(struct health_rq *q, uint64_t seen);
+
+static void look_and_go_on(struct health_rq *q, uint64_t seen)
 {
-    struct rest *r = q->r;
-    int64_t left = q->deadline_ms - clock_mono_ms(r->co->o.clock);
-    if (met(q)) {
-        answer(q, false);
-    } else if (left <= 0 || http_aborted(r->http)
-               || timer_start(loop_timers(r->http->loop), left < LOOK_AGAIN_MS ? left : LOOK_AGAIN_MS,
-                              look_again, q)
-                      == NULL) {
-        answer(q, true);
+    if (look(q) != ERR_OK) {
+        rest_fail(q->r, NULL);
+    } else {
+        wait_or_answer(q, seen);
     }
+}
+
+/* The queue is looked at again: whatever was in it when the request came has ended then. */
+static void asked_again(struct master_view *v)
+{
+    struct health_rq *q = v->user;
+    q->view = v;
+    look_and_go_on(q, state_waits_seen(&q->r->co->state_waits));
 }
 
 static void look_again(void *arg)
 {
     struct health_rq *q = arg;
     struct rest *r = q->r;
-    struct cluster_state *now = r->co->o.state(r->co->o.self), *before = r->state;
-    r->state = now;
-    if (now->version != before->version
-        && look(q) != ERR_OK) { /* the arena grows with states, not with time */
-        cluster_state_unref(before);
-        rest_fail(r, NULL);
+    uint64_t seen = state_waits_seen(&r->co->state_waits);
+    int64_t left = q->deadline_ms - clock_mono_ms(r->co->o.clock);
+    if (q->want_events && q->view->pending->n > 0 && left > 0) {
+        rest_ask_master(r, q->local, left, asked_again, q);
         return;
     }
-    if (now->version == before->version) { /* the targets borrow from the state that was looked at */
-        r->state = before;
-        before = now;
+    struct cluster_state *now = r->co->o.state(r->co->o.self);
+    if (now == r->state) { /* the arena grows with states, not with time */
+        cluster_state_unref(now);
+        wait_or_answer(q, seen);
+        return;
     }
-    cluster_state_unref(before);
-    wait_or_answer(q);
+    cluster_state_unref(r->state);
+    r->state = now;
+    look_and_go_on(q, seen);
+}
+
+static void wait_or_answer(struct health_rq *q, uint64_t seen)
+{
+    struct rest *r = q->r;
+    int64_t left = q->deadline_ms - clock_mono_ms(r->co->o.clock);
+    if (met(q)) {
+        answer(q, false);
+    } else if (left <= 0 || http_aborted(r->http) || delays_stopped(r->co->delays)) {
+        answer(q, true);
+    } else {
+        state_waits_add(&r->co->state_waits, &q->wait, seen, MIN_OF(left, LOOK_AGAIN_MS), look_again, q);
+    }
 }
 
 static void health(struct rest *r)
@@ -307,11 +332,7 @@ static void health(struct rest *r)
     if (parse(q) != ERR_OK) {
         rest_fail(r, NULL);
     } else if (rest_ready(r)) {
-        if (look(q) != ERR_OK) {
-            rest_fail(r, NULL);
-            return;
-        }
-        wait_or_answer(q);
+        rest_ask_master(r, q->local, q->master_timeout_ms, asked_again, q);
     }
 }
 

@@ -1,4 +1,6 @@
 /* GET _nodes: what the nodes are. */
+#include "common/base/time_text.h"
+#include "coordinator/rest/master_view.h"
 #include "coordinator/rest/nodes_stats.h"
 
 #include "common/sys/process.h"
@@ -247,15 +249,47 @@ static void nodes_info(struct rest *r)
     nodes_ask_json(r, MESSAGE_NODE_INFO, node, &question, timeout_ms);
 }
 
-static void pending_tasks(struct rest *r)
+/* ---- what waits at the master -------------------------------------------------------------------------- */
+
+static void write_pending(struct master_view *v)
 {
     struct buf b;
-    rest_accept(r, "local");
-    rest_accept(r, "master_timeout");
-    if (rest_ready(r)) {
-        buf_init(&b, NULL, KIB);
-        buf_z(&b, "{\"tasks\":[]}");
-        rest_send(r, 200, &b);
+    struct jsonw w;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    jw_k(&w, "tasks");
+    jw_arr(&w);
+    for (uint32_t i = 0; i < v->pending->n; i++) {
+        const struct pending_task *t = &v->pending->v[i];
+        struct buf time;
+        buf_init(&time, NULL, KIB);
+        time_put_ns(&time, t->queued_ms * 1000000);
+        jw_obj(&w);
+        jw_ki64(&w, "insert_order", (int64_t)t->order);
+        jw_kz(&w, "priority", t->priority);
+        jw_kstr(&w, "source", t->source);
+        jw_kbool(&w, "executing", t->executing);
+        jw_ki64(&w, "time_in_queue_millis", t->queued_ms);
+        jw_kstr(&w, "time_in_queue", buf_view(&time));
+        jw_obj_end(&w);
+        buf_fini(&time);
+    }
+    jw_arr_end(&w);
+    jw_obj_end(&w);
+    rest_send(v->r, 200, &b);
+}
+
+static void pending_tasks(struct rest *r)
+{
+    bool local;
+    int64_t timeout_ms;
+    enum err e = rest_bool(r, "local", false, &local);
+    e = e == ERR_OK ? rest_time(r, "master_timeout", 30000, &timeout_ms) : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+    } else if (rest_ready(r)) {
+        rest_ask_master(r, false, timeout_ms, write_pending, NULL); /* nobody else has the queue */
     }
 }
 

@@ -1,0 +1,71 @@
+#include "coordinator/rest/master_view.h"
+
+#include <stdlib.h>
+
+/* The question is the master service's until done(), and its answer the request's: the arena of the request
+ * holds both. */
+struct asked {
+    struct pending_rq rq;
+    struct master_view view;
+};
+
+/* Moves the answer's texts into the request, which has an end that everybody reaches. */
+static bool keep(struct asked *a)
+{
+    struct arena *in = a->view.r->arena;
+    struct pending_task *v = ARENA_ARRAY(in, struct pending_task, a->rq.n);
+    bool ok = v != NULL;
+    for (uint32_t i = 0; ok && i < a->rq.n; i++) {
+        v[i] = a->rq.v[i];
+        v[i].source = arena_str(in, a->rq.v[i].source);
+        ok = v[i].source.p != NULL;
+    }
+    a->rq.v = v;
+    a->rq.n = ok ? a->rq.n : 0;
+    return ok;
+}
+
+static void answered(struct pending_rq *rq)
+{
+    struct asked *a = rq->user;
+    struct rest *r = a->view.r;
+    if (rq->error.n == 0 && !keep(a)) {
+        err_no_memory(&rq->error);
+    }
+    pending_rq_fini(rq);
+    if (rq->error.n > 0) {
+        rest_fail(r, &rq->error);
+        return;
+    }
+    cluster_state_unref(r->state);
+    r->state = r->co->o.state(r->co->o.self);
+    a->view.then(&a->view);
+}
+
+void rest_ask_master(struct rest *r, bool local, int64_t timeout_ms, void (*then)(struct master_view *v),
+                     void *user)
+{
+    struct asked *a = ARENA_NEW(r->arena, struct asked);
+    if (a == NULL) {
+        err_no_memory(&r->em);
+        rest_fail(r, NULL);
+        return;
+    }
+    a->view = (struct master_view){.r = r, .pending = &a->rq, .then = then, .user = user};
+    pending_rq_init(&a->rq, timeout_ms, answered, a);
+    if (local || r->co->o.pending == NULL) {
+        pending_rq_fini(&a->rq);
+        then(&a->view);
+    } else {
+        r->co->o.pending(r->co->o.self, &a->rq);
+    }
+}
+
+int64_t master_view_longest_ms(const struct master_view *v)
+{
+    int64_t longest = 0;
+    for (uint32_t i = 0; i < v->pending->n; i++) {
+        longest = MAX_OF(longest, v->pending->v[i].queued_ms);
+    }
+    return longest;
+}

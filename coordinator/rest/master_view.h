@@ -1,0 +1,24 @@
+/* master_view.h - asking the master before the state is looked at.
+ *
+ * What any node acknowledged before is then in the state here; and what waits at the master is known. */
+#ifndef COORDINATOR_REST_MASTER_VIEW_H
+#define COORDINATOR_REST_MASTER_VIEW_H
+
+#include "coordinator/rest/rest.h"
+#include "master/pending.h"
+
+struct master_view { /* lives until the request is answered */
+    struct rest *r;
+    const struct pending_rq *pending;
+    void (*then)(struct master_view *v);
+    void *user;
+};
+
+/* then() runs with r->state renewed, perhaps inside the call. `local`: nobody is asked, nothing waits. No
+ * master in time: r is answered with the error. */
+void rest_ask_master(struct rest *r, bool local, int64_t timeout_ms, void (*then)(struct master_view *v),
+                     void *user);
+/* The longest that a task waits; 0: none does. */
+int64_t master_view_longest_ms(const struct master_view *v);
+
+#endif
