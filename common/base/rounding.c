@@ -52,9 +52,11 @@ enum err fixed_interval_parse(struct str text, const char *name, int64_t *out, s
         int64_t v;
         if (!num_parse_i64(str_trim(str_slice(s, 0, s.n - suffix.n)), &v)) {
             double d;
-            bool fraction = num_parse_double(str_slice(s, 0, s.n - suffix.n), &d);
-            return bad_interval(em, text, name,
-                                fraction ? "fractional time values are not supported" : "failed to parse");
+            struct str digits = str_trim(str_slice(s, 0, s.n - suffix.n));
+            bool fraction = num_parse_double(digits, &d);
+            err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(digits));
+            return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "failed to parse [%.*s]%s", STR_ARG(text),
+                            fraction ? ", fractional time values are not supported" : "");
         }
         double ms = (double)v * units[i].ms;
         if (ms > 9.2e18 || ms < -9.2e18) {

@@ -302,8 +302,8 @@ static enum err parse_unit(struct str text, const struct unit *units, size_t n, 
     return ERR_PARSE;
 }
 
-/* Times are whole numbers of their units. */
-static bool is_fraction(struct str text, const struct unit *units, size_t n, struct str *digits)
+/* Times are whole numbers of their units: is this one of a unit, and none? */
+static bool no_whole(struct str text, const struct unit *units, size_t n, struct str *digits, bool *fraction)
 {
     struct str t = str_trim(text);
     double ignored;
@@ -311,7 +311,8 @@ static bool is_fraction(struct str text, const struct unit *units, size_t n, str
     for (size_t i = 0; i < n; i++) {
         if (str_ends(t, str_of(units[i].suffix))) {
             *digits = str_trim(str_slice(t, 0, t.n - strlen(units[i].suffix)));
-            return !num_parse_i64(*digits, &whole) && num_parse_double(*digits, &ignored);
+            *fraction = num_parse_double(*digits, &ignored);
+            return !num_parse_i64(*digits, &whole);
         }
     }
     return false;
@@ -327,10 +328,11 @@ enum err parse_time_ms(struct str text, const char *name, int64_t *out, struct e
         return ERR_OK;
     }
     struct str digits;
-    if (is_fraction(t, units, ARRAY_LEN(units), &digits)) {
+    bool fraction;
+    if (no_whole(t, units, ARRAY_LEN(units), &digits, &fraction)) {
         err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(digits));
-        return err_wrap(em, ERR_ILLEGAL_ARGUMENT,
-                        "failed to parse [%.*s], fractional time values are not supported", STR_ARG(text));
+        return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "failed to parse [%.*s]%s", STR_ARG(text),
+                        fraction ? ", fractional time values are not supported" : "");
     }
     if (parse_unit(text, units, ARRAY_LEN(units), out) == ERR_OK) {
         return ERR_OK;

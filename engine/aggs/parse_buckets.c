@@ -732,12 +732,12 @@ static enum err grid_precision(struct agg_parse *p, struct agg *a, const struct 
 
 static enum err grid_size(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return whole(p, a, v, "size", 1, &a->grid.size);
+    return whole_int(p, a, v, "size", 1, &a->grid.size);
 }
 
 static enum err grid_shard_size(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return whole(p, a, v, "shardSize", 1, &a->grid.shard_size);
+    return whole_int(p, a, v, "shardSize", 1, &a->grid.shard_size);
 }
 
 static enum err grid_bounds(struct agg_parse *p, struct agg *a, const struct json *v)

@@ -177,7 +177,10 @@ static enum err set_sources(struct agg_parse *p, struct agg *a, const struct jso
 
 static enum err set_size(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    return jr_long(v, &a->composite.size, p->em);
+    int32_t n;
+    enum err e = jr_int(v, &n, p->em);
+    a->composite.size = e == ERR_OK ? n : a->composite.size;
+    return e;
 }
 
 static enum err set_after(struct agg_parse *p, struct agg *a, const struct json *v)

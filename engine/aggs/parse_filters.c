@@ -164,7 +164,9 @@ enum err parse_sampler(struct agg_parse *p, struct agg *a, const struct json *bo
 
 static enum err diversified_size(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    enum err e = jr_long(v, &a->sampler.shard_size, p->em);
+    int32_t n;
+    enum err e = jr_int(v, &n, p->em);
+    a->sampler.shard_size = e == ERR_OK ? n : a->sampler.shard_size;
     if (e == ERR_OK && a->sampler.shard_size < 0) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "[shardSize] must be greater than or equal to 0. Found [%lld] in [%.*s]",
@@ -175,7 +177,9 @@ static enum err diversified_size(struct agg_parse *p, struct agg *a, const struc
 
 static enum err diversified_per_value(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    enum err e = jr_long(v, &a->sampler.per_value, p->em);
+    int32_t n;
+    enum err e = jr_int(v, &n, p->em);
+    a->sampler.per_value = e == ERR_OK ? n : a->sampler.per_value;
     if (e == ERR_OK && a->sampler.per_value < 0) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "[maxDocsPerValue] must be greater than or equal to 0. Found [%lld] in [%.*s]",

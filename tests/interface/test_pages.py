@@ -229,6 +229,12 @@ def rule_errors(index):
     status, answer = index.call("GET", "/_no/such/path")
     assert status in (400, 404) and answer.get("error")
     index.create()
+    for time, cause in (("month", ["illegal_argument_exception", "number_format_exception"]), ("1.5s", ["illegal_argument_exception", "number_format_exception"]), ("5x", ["illegal_argument_exception"])):
+        error, chain = index.call("POST", "_search", {"timeout": time})[1]["error"], []
+        while error:
+            chain.append(error["type"])
+            error = error.get("caused_by")
+        assert chain == cause, (time, chain)
     assert index.call("POST", "_search?unknown=1", {})[0] == 400 and index.call("PATCH", "_search", {})[0] in (400, 405)
 
 
