@@ -330,7 +330,9 @@ static void load_all(struct top_docs *t, struct entry *c)
 static void add_grouped(struct top_docs *t, doc_id doc)
 {
     struct entry *c = &t->entries[t->o.k];
-    if (!load_group(t, doc, c)) {
+    bool full = t->n > 0 && t->n == t->o.k;
+    /* what is no better than the worst group changes none, and nobody looks at its value */
+    if ((full && !beats(t, c, &t->entries[t->heap[0]])) || !load_group(t, doc, c)) {
         return;
     }
     uint32_t slot = group_slot(t, c);

@@ -83,6 +83,17 @@ def rule_from_and_size(index):
         assert index.ids({"match_all": {}}, sort=["id"], **{"from": start, "size": size}) == whole[start:start + size]
 
 
+def rule_collapse(index):
+    """A collapse keeps the best document of each value; a field of several values is refused where it would count."""
+    index.with_hotels()
+    hits = index.search(collapse={"field": "city"}, sort=[{"price": "desc"}, {"id": "asc"}])["hits"]["hits"]
+    best = [next(d for d in sorted(HOTELS, key=lambda d: (-d["price"], d["id"])) if d["city"] == h["fields"]["city"][0]) for h in hits]
+    assert [int(h["_id"]) for h in hits] == [d["id"] for d in best] and len(hits) == 3
+    index.put([{"id": 900, "city": ["上海", "北京"], "price": 0}])
+    assert len(index.search(collapse={"field": "city"}, sort=[{"price": "desc"}], size=2)["hits"]["hits"]) == 2
+    assert index.refused("GET", "_search", {"collapse": {"field": "city"}, "sort": ["price"]}, status=500) == "illegal_state_exception"
+
+
 def rule_window(index):
     """from + size above 10,000 is refused."""
     index.create()
