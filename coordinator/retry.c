@@ -45,6 +45,7 @@ enum retry_write retry_write(const struct errmsg *em)
     case ERR_NODE_DISCONNECTED:
     case ERR_NODE_CLOSED:
     case ERR_RECEIVE_TIMEOUT:
+    case ERR_TIMEOUT:
     case ERR_STALE_TERM:
         return RETRY_UNKNOWN;
     default:

@@ -441,8 +441,8 @@ void writes_result(struct jsonw *w, const struct write_entry *e, bool forced_ref
     jw_k(w, "_shards");
     jw_obj(w);
     jw_ki64(w, "total", noop && !in_bulk ? 0 : 1 + (int64_t)e->meta->n_replicas);
-    jw_ki64(w, "successful", noop && !in_bulk ? 0 : 1);
-    jw_ki64(w, "failed", 0);
+    jw_ki64(w, "successful", noop && !in_bulk ? 0 : MAX_OF(e->copies_ok, 1U));
+    jw_ki64(w, "failed", noop && !in_bulk ? 0 : e->copies_failed);
     jw_obj_end(w);
     if (e->item.seq_no >= 0) {
         jw_ki64(w, "_seq_no", e->item.seq_no);

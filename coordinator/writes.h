@@ -28,6 +28,7 @@ struct write_entry {
     uint32_t shard;
     struct errmsg *error; /* refused before any shard saw it */
     bool done_by_shard;
+    uint32_t copies_ok, copies_failed; /* of its shard */
 };
 
 struct write_try { /* of one shard's items */

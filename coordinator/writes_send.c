@@ -31,6 +31,8 @@ static void gather(struct write_set *w)
         struct write_entry **entries = sw->rq.user;
         for (uint32_t k = 0; k < sw->n; k++) {
             copy_answer(entries[k], &sw->items[k]);
+            entries[k]->copies_ok = sw->copies_ok;
+            entries[k]->copies_failed = sw->copies_failed;
             if (sw->rq.error.n > 0) {
                 entries[k]->item.error = &sw->rq.error;
             }

@@ -75,7 +75,9 @@ struct shard_write {
     bool retry;             /* it may have been sent before */
     struct errmsg inactive; /* n > 0: whatever would be written is refused with it */
     bool forced_refresh;    /* answer */
-    void *set;              /* the caller's: what the request belongs to */
+    uint32_t copies_ok,
+        copies_failed; /* answer: the primary and others that have it; those that failed meanwhile */
+    void *set;         /* the caller's: what the request belongs to */
 };
 
 /* ---- reads --------------------------------------------------------------------------------------------- */

@@ -93,6 +93,8 @@ void shard_write_answer_encode(const struct shard_write *rq, struct buf *out)
     if (rq->rq.error.n > 0) {
         return;
     }
+    put_varint(out, rq->copies_ok);
+    put_varint(out, rq->copies_failed);
     put_varint(out, rq->n);
     for (uint32_t i = 0; i < rq->n; i++) {
         const struct write_item *it = &rq->items[i];
@@ -133,6 +135,8 @@ void shard_write_answer_decode(struct shard_write *rq, struct bytes_in *in)
     if (in->bad || rq->rq.error.n > 0) {
         return;
     }
+    rq->copies_ok = (uint32_t)get_varint(in);
+    rq->copies_failed = (uint32_t)get_varint(in);
     in->bad |= get_varint(in) != rq->n;
     for (uint32_t i = 0; i < rq->n && !in->bad; i++) {
         get_result(in, &rq->items[i], &rq->rq.arena);

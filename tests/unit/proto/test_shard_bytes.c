@@ -147,6 +147,8 @@ static void make_write(union any *a)
     w->settled_below = rng_u64(&rng);
     w->retry = flip();
     w->forced_refresh = flip();
+    w->copies_ok = (uint32_t)below(4);
+    w->copies_failed = (uint32_t)below(4);
     make_error(&w->inactive);
     for (uint32_t i = 0; i < w->n; i++) {
         struct str from;
