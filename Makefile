@@ -159,7 +159,21 @@ tidy: TIDY=1
 tidy: deps ## layers, formatting, clang-tidy
 	$(Q)tools/layers
 	$(Q)tools/format --check
-	$(Q)CFLAGS="$(CFLAGS)" tools/clang-tidy
+	$(Q)$(MAKE) -k $(JOBS) clang-tidy
+
+# A source that was found clean is looked at again when it, a header of it or the checks change.
+TIDY_OK := $(patsubst %.c,$(BUILD)/tidy/%.ok,$(call sources,$(LAYERS)))
+.PHONY: clang-tidy
+clang-tidy: $(TIDY_OK)
+$(BUILD)/tidy/%.ok: %.c .clang-tidy
+	@mkdir -p $(@D)
+	$(call say,TIDY,$<)
+	$(Q)clang-tidy --quiet $< -- $(CFLAGS) 2>/dev/null
+	$(Q)$(CC) $(CFLAGS) -MM -MP -MT $@ -MF $(@:.ok=.d) $<
+	$(Q)touch $@
+ifneq ($(filter clang-tidy,$(MAKECMDGOALS)),)
+-include $(shell find $(BUILD)/tidy -name '*.d' 2>/dev/null)
+endif
 format: ## rewrites the sources as .clang-format says
 	$(Q)tools/format
 

@@ -53,7 +53,7 @@ static void set_nodes(struct state_builder *b)
     struct nodes_part *none = nodes_part_new(), *p = nodes_part_copy(none, NODES);
     state_part_unref(&none->part);
     for (int i = 0; i < NODES; i++) {
-        char id[8];
+        char id[16];
         snprintf(id, sizeof(id), "n%d", i);
         struct node_meta n = {.id = str_of(id),
                               .name = str_of(id),
@@ -147,7 +147,7 @@ static struct alloc_env environment(struct arena *a)
     for (uint32_t i = 0; i < state->n_indices; i++) {
         for (uint32_t s = 0; s < state->indices[i]->n_shards; s++) {
             for (int k = 0; k < NODES; k++) {
-                char id[8];
+                char id[16];
                 snprintf(id, sizeof(id), "n%d", k);
                 if (!up[k]) {
                     continue;
