@@ -32,8 +32,8 @@ SYSLIBS_serai-hotel-admin := $(SYSLIBS_hotel)
 # Sanitizers bring an allocator of their own.
 MALLOC := $(if $(findstring fsanitize,$(EXTRA)),,-ljemalloc)
 
-# A target that builds for somebody uses every core, unless told how many.
-JOBS = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+# A target that builds for somebody uses what the machine has, unless told how many.
+JOBS = --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell tools/jobs))
 
 # ---- what there is ---------------------------------------------------------------------------------------------------
 sources = $(sort $(shell find $(1) -name '*.c' 2>/dev/null))
