@@ -430,6 +430,14 @@ static void forget_strangers(struct quorum *q)
     }
 }
 
+void quorum_refuse_waiting(struct quorum *q, const struct errmsg *em)
+{
+    for (size_t i = 0; i < q->n_commits; i++) {
+        quorum_refuse(q, q->commits[i].call, em);
+    }
+    q->n_commits = 0;
+}
+
 void publication_applied(struct quorum *q, uint64_t version)
 {
     size_t left = 0;

@@ -105,7 +105,9 @@ struct quorum_effect {
 void quorum_effect_fini(struct quorum_effect *e);
 
 enum err quorum_new(struct quorum **out, const struct quorum_opts *opts, struct errmsg *em);
-void quorum_free(struct quorum *q); /* NULL ok */
+void quorum_free(struct quorum *q); /* NULL ok; forgets requests that wait for their answer */
+/* Requests that wait for a version to be applied are refused, by effects: for a node that stops. */
+void quorum_refuse_waiting(struct quorum *q, const struct errmsg *em);
 
 /* The next effect, to be performed in order; false: none. */
 bool quorum_effect(struct quorum *q, struct quorum_effect *out);

@@ -437,8 +437,20 @@ void quorum_driver_start(struct quorum_driver *d, const struct str *seeds, uint3
     drain(d);
 }
 
+/* What would have been an answer refuses; anything else is dropped. */
+static void turn_away(struct quorum_driver *d, struct quorum_effect *e, const struct errmsg *em)
+{
+    if (e->kind == EFFECT_REPLY || e->kind == EFFECT_REFUSE) {
+        d->o.transport->refuse(d->o.transport->self, e->call, em);
+    }
+    quorum_effect_fini(e);
+}
+
 void quorum_driver_stop(struct quorum_driver *d, void (*done)(void *arg), void *arg)
 {
+    struct quorum_effect e;
+    struct errmsg em;
+    err_set(&em, ERR_NODE_CLOSED, "this node is stopping");
     d->stopping = true;
     if (d->timer != NULL) {
         timer_cancel(d->o.timers, d->timer);
@@ -451,15 +463,14 @@ void quorum_driver_stop(struct quorum_driver *d, void (*done)(void *arg), void *
     while (d->held != NULL) {
         struct held *h = d->held;
         d->held = h->next;
-        if (h->effect.kind == EFFECT_REPLY || h->effect.kind == EFFECT_REFUSE) {
-            struct errmsg em;
-            err_set(&em, ERR_NODE_CLOSED, "this node is stopping");
-            d->o.transport->refuse(d->o.transport->self, h->effect.call, &em);
-        }
-        quorum_effect_fini(&h->effect);
+        turn_away(d, &h->effect, &em);
         free(h);
     }
     d->held_last = &d->held;
+    quorum_refuse_waiting(d->q, &em);
+    while (quorum_effect(d->q, &e)) {
+        turn_away(d, &e, &em);
+    }
     if (d->under_way == 0) {
         done(arg);
     } else {

@@ -344,18 +344,35 @@ static void durable(struct sim_node *n, struct event *d)
     quorum_durable(n->q, d->id, w.now);
 }
 
-static void drop_held(struct sim_node *n)
+static void drop(struct quorum_effect *e)
 {
+    if (e->kind == EFFECT_REPLY || e->kind == EFFECT_REFUSE) {
+        event_free(e->call);
+    }
+    quorum_effect_fini(e);
+}
+
+/* The process ends: what it held, and requests that waited for an answer, go with it. */
+static void shut(struct sim_node *n)
+{
+    struct quorum_effect e;
+    struct errmsg em;
     while (n->held != NULL) {
         struct held *h = n->held;
         n->held = h->next;
-        if (h->e.kind == EFFECT_REPLY || h->e.kind == EFFECT_REFUSE) {
-            event_free(h->e.call);
-        }
-        quorum_effect_fini(&h->e);
+        drop(&h->e);
         free(h);
     }
     n->held_last = &n->held;
+    if (n->q != NULL) {
+        err_set(&em, ERR_NODE_CLOSED, "stopping");
+        quorum_refuse_waiting(n->q, &em);
+        while (quorum_effect(n->q, &e)) {
+            drop(&e);
+        }
+        quorum_free(n->q);
+        n->q = NULL;
+    }
 }
 
 static void boot(struct sim_node *n)
@@ -408,9 +425,7 @@ static void crash(int at)
 {
     struct sim_node *n = &w.v[at];
     tell_lost(at);
-    quorum_free(n->q);
-    n->q = NULL;
-    drop_held(n);
+    shut(n);
     struct event *r = event_new(EV_RESTART, at, at, 50 + (int64_t)rng_below(&w.rng, 3000));
     push(r);
 }
@@ -575,8 +590,7 @@ static void close_world(void)
 {
     for (int i = 0; i < w.n; i++) {
         struct sim_node *v = &w.v[i];
-        quorum_free(v->q);
-        drop_held(v);
+        shut(v);
         cluster_state_unref(v->disk_state);
         cluster_state_unref(v->applied);
         arena_fini(&v->config_arena);
