@@ -46,10 +46,10 @@ const char *node_role_name(enum node_role r)
 struct str node_role_letters(unsigned set, char out[16])
 {
     size_t n = 0;
-    for (char c = 'a'; c <= 'z'; c++) {
+    for (const char *c = "abcdefghijklmnopqrstuvwxyz"; *c != '\0'; c++) {
         for (size_t i = 0; i < NODE_ROLES_N; i++) {
-            if ((set >> i & 1) != 0 && roles[i].letter == c) {
-                out[n++] = c;
+            if ((set >> i & 1) != 0 && roles[i].letter == *c) {
+                out[n++] = *c;
             }
         }
     }
