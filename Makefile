@@ -54,7 +54,7 @@ SHARE := $(BUILD)/share/serai
 DICTS := $(SHARE)/ik.dict $(SHARE)/pinyin.dict
 
 .PHONY: all
-all: $(foreach p,$(THERE),$(BUILD)/bin/$(p)) $(DICTS)
+all: $(foreach p,$(THERE),$(BUILD)/bin/$(p)) $(DICTS) ## the programs and dictionaries, into build/
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
