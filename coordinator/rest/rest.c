@@ -534,6 +534,7 @@ static const struct {
     {routes_cluster_stats, &routes_cluster_stats_n},
     {routes_cluster_state, &routes_cluster_state_n},
     {routes_reroute, &routes_reroute_n},
+    {routes_metrics, &routes_metrics_n},
     {routes_cat_nodes, &routes_cat_nodes_n},
     {routes_cat_shards, &routes_cat_shards_n},
     {routes_cat_thread_pool, &routes_cat_thread_pool_n},
@@ -564,6 +565,7 @@ enum err coordinator_new(struct coordinator **out, const struct coordinator_opts
         coordinator_free(c);
         return err_no_memory(em);
     }
+    pthread_mutex_init(&c->counts_lock, NULL);
     state_waits_init(&c->state_waits, c->delays);
     op_names_init(&c->op_names, hash_u64(opts->seed ^ (uint64_t)opts->started_ms));
     c->services[MESSAGE_NODE_INFO - MESSAGE_NODE_INFO] = nodes_info_serve;
@@ -574,8 +576,29 @@ enum err coordinator_new(struct coordinator **out, const struct coordinator_opts
     return ERR_OK;
 }
 
+static void count_state(struct coordinator *c)
+{
+    struct cluster_state *now = c->o.state(c->o.self);
+    pthread_mutex_lock(&c->counts_lock);
+    struct cluster_state *before = c->counted;
+    if (now != before) {
+        state_counts_add(&c->counts, before, now);
+    }
+    c->counted = now;
+    pthread_mutex_unlock(&c->counts_lock);
+    cluster_state_unref(before);
+}
+
+void coordinator_counts(struct coordinator *c, struct state_counts *out)
+{
+    pthread_mutex_lock(&c->counts_lock);
+    *out = c->counts;
+    pthread_mutex_unlock(&c->counts_lock);
+}
+
 void coordinator_applied(struct coordinator *c)
 {
+    count_state(c);
     state_waits_applied(&c->state_waits);
 }
 
@@ -584,6 +607,8 @@ void coordinator_free(struct coordinator *c)
     if (c != NULL) {
         struct arena arena = c->arena;
         op_names_fini(&c->op_names);
+        cluster_state_unref(c->counted);
+        pthread_mutex_destroy(&c->counts_lock);
         state_waits_fini(&c->state_waits);
         delays_free(c->delays);
         tasks_free(c->tasks);

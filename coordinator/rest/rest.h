@@ -12,6 +12,7 @@
 #include "coordinator/coordinator.h"
 #include "coordinator/node_calls.h"
 #include "coordinator/op_names.h"
+#include "coordinator/state_counts.h"
 #include "coordinator/state_waits.h"
 
 struct router;
@@ -30,8 +31,14 @@ struct coordinator {
     _Atomic bool looking;
     struct delay look;
     struct state_waits state_waits;
+    pthread_mutex_t counts_lock; /* of counts and counted */
+    struct state_counts counts;
+    struct cluster_state *counted; /* the state that was applied last; NULL: none yet */
     struct op_names op_names;
 };
+
+/* What has happened to the cluster since this node started. */
+void coordinator_counts(struct coordinator *c, struct state_counts *out);
 
 #define PATH_PARTS_MAX 16
 
@@ -188,8 +195,8 @@ extern const size_t routes_by_query_n, routes_reindex_n, routes_tasks_n, routes_
 extern const struct route routes_health[], routes_index_stats[], routes_cat[], routes_cat_indices[],
     routes_nodes[], routes_nodes_stats[], routes_cluster_stats[], routes_cluster_state[], routes_cat_nodes[],
     routes_cat_shards[], routes_cat_thread_pool[];
-extern const struct route routes_reroute[];
-extern const size_t routes_reroute_n;
+extern const struct route routes_reroute[], routes_metrics[];
+extern const size_t routes_reroute_n, routes_metrics_n;
 extern const size_t routes_health_n, routes_index_stats_n, routes_cat_n, routes_cat_indices_n, routes_nodes_n,
     routes_nodes_stats_n, routes_cluster_stats_n, routes_cluster_state_n, routes_cat_nodes_n,
     routes_cat_shards_n, routes_cat_thread_pool_n;
