@@ -9,13 +9,13 @@
 
 static bool wants_source(const struct search_source *s)
 {
-    if (s->source.given) {
-        return s->source.enabled;
-    }
     for (uint32_t i = 0; i < s->n_stored_fields; i++) {
         if (str_is(s->stored_fields[i], "_source")) {
-            return true;
+            return true; /* whatever else says that there is to be none */
         }
+    }
+    if (s->source.given) {
+        return s->source.enabled;
     }
     /* Naming stored or script fields stands for the source. */
     return !s->stored_fields_given && s->n_script_fields == 0;

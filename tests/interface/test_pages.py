@@ -15,6 +15,8 @@ def rule_response(index):
     assert answer["hits"]["total"] == {"value": 20, "relation": "eq"} and answer["timed_out"] is False and answer["_shards"]["failed"] == 0
     hit = answer["hits"]["hits"][0]
     assert set(hit) == {"_index", "_type", "_id", "_score", "_source"} and hit["_source"] == HOTELS[int(hit["_id"])]
+    hit = index.search(size=1, _source=False, stored_fields=["_source"])["hits"]["hits"][0]
+    assert "_source" in hit and "_source" not in index.search(size=1, _source=False)["hits"]["hits"][0]
     hit = index.search(sort=["price"])["hits"]["hits"][0]
     assert hit["_score"] is None and hit["sort"] == [min(d["price"] for d in HOTELS)]
 
