@@ -71,3 +71,13 @@ enum err index_prepare(const struct remote *r, bool recreate, struct arena *aren
     e = a.status == 200 ? delete_index(r, arena, em) : ERR_OK;
     return e != ERR_OK ? e : create_index(r, arena, em);
 }
+
+enum err index_ensure(const struct remote *r, struct arena *arena, struct errmsg *em)
+{
+    struct remote_answer a;
+    enum err e = remote_index_call(r, "HEAD", "", STR_NULL, arena, &a, em);
+    if (e != ERR_OK || a.status == 200) {
+        return e;
+    }
+    return a.status == 404 ? create_index(r, arena, em) : remote_refused(&a, "looking for the index", em);
+}

@@ -8,5 +8,7 @@
 /* Creates it where there is none; recreate: deletes it first. ERR_ILLEGAL_ARGUMENT for an index of another
  * form, which is left as it is; the errors of remote.h. */
 enum err index_prepare(const struct remote *r, bool recreate, struct arena *arena, struct errmsg *em);
+/* Creates it where there is none; one that is there is taken as it is. */
+enum err index_ensure(const struct remote *r, struct arena *arena, struct errmsg *em);
 
 #endif

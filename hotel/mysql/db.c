@@ -154,6 +154,22 @@ static void leave_place(struct db *db)
     pthread_mutex_unlock(&db->lock);
 }
 
+/* When one has died the others may have, too: the next takers open new ones instead of finding that out one
+ * by one. */
+static void close_idle(struct db *db)
+{
+    pthread_mutex_lock(&db->lock);
+    struct db_conn *c = db->idle;
+    db->idle = NULL;
+    pthread_mutex_unlock(&db->lock);
+    while (c != NULL) {
+        struct db_conn *next = c->next;
+        conn_close(c);
+        leave_place(db);
+        c = next;
+    }
+}
+
 enum err db_take(struct db *db, struct db_conn **out, struct errmsg *em)
 {
     enum err e = take_place(db, out, em);
@@ -177,6 +193,7 @@ void db_give(struct db *db, struct db_conn *c)
     if (c->broken) {
         conn_close(c);
         leave_place(db);
+        close_idle(db);
         return;
     }
     pthread_mutex_lock(&db->lock);

@@ -107,12 +107,13 @@ static void drop_broker(struct consumer *c)
     arena_reset(&c->arena);
 }
 
-/* Takes what is there, waiting up to ms for the first. */
+/* Takes what is there, waiting up to ms for the first. With all of the prefetch in hand nothing more comes: then
+ * it is the waiting alone, which keeps the heartbeats going. */
 static enum err gather(struct consumer *c, int64_t ms, struct errmsg *em)
 {
     bool got = true;
     enum err e = ERR_OK;
-    while (e == ERR_OK && got && c->held_n < c->config->prefetch) {
+    while (e == ERR_OK && got && c->held_n <= c->config->prefetch) {
         e = broker_next(c->broker, ms, &c->arena, &c->held[c->held_n], &got, em);
         c->held_n += e == ERR_OK && got ? 1 : 0;
         ms = 0;
@@ -200,16 +201,23 @@ static void on_refused(void *arg, int64_t id, struct str type, struct str reason
     }
 }
 
+/* Sees that there is an index, before anything is written and before anything is searched for. */
+static enum err prepare_index(struct consumer *c, struct errmsg *em)
+{
+    struct arena arena;
+    if (c->index_ready) {
+        return ERR_OK;
+    }
+    arena_init(&arena, NULL, ARENA_UNLIMITED);
+    enum err e = index_ensure(&c->reconcile.remote, &arena, em);
+    arena_fini(&arena);
+    c->index_ready = e == ERR_OK;
+    return e;
+}
+
 static enum err apply(struct consumer *c, const struct portion *p, struct errmsg *em)
 {
-    enum err e = ERR_OK;
-    if (!c->index_ready) {
-        struct arena arena;
-        arena_init(&arena, NULL, ARENA_UNLIMITED);
-        e = index_prepare(&c->reconcile.remote, false, &arena, em);
-        arena_fini(&arena);
-        c->index_ready = e == ERR_OK;
-    }
+    enum err e = prepare_index(c, em);
     for (size_t i = 0; i < p->n && e == ERR_OK; i += RECONCILE_IDS_MAX) {
         e = reconcile(&c->reconcile, p->ids + i, MIN_OF(p->n - i, (size_t)RECONCILE_IDS_MAX), em);
     }
@@ -236,7 +244,7 @@ static enum err apply_until_done(struct consumer *c, const struct portion *p, st
             if (e != ERR_OK) {
                 return e;
             }
-            if (c->held_n == c->config->prefetch) {
+            if (c->held_n > c->config->prefetch) {
                 rest(c, MIN_OF(ms, (int64_t)WAIT_MS));
             }
         }
@@ -256,8 +264,10 @@ static enum err serve(struct consumer *c, struct errmsg *em)
     struct portion p;
     enum err e = c->broker == NULL ? connect_broker(c, em) : ERR_OK;
     if (e == ERR_OK && c->held_n == 0) {
+        struct errmsg why = {0};
         arena_reset(&c->arena);
-        note(c, 0, false, "");
+        bool paused = prepare_index(c, &why) != ERR_OK;
+        note(c, 0, paused, paused ? why.frame[0].reason : "");
         e = gather(c, WAIT_MS, em);
     }
     if (e != ERR_OK || c->held_n == 0) {
@@ -296,7 +306,7 @@ static void *run(void *arg)
 static enum err prepare(struct consumer *c, struct errmsg *em)
 {
     const struct hotel_config *config = c->config;
-    c->held = calloc(config->prefetch, sizeof(*c->held));
+    c->held = calloc((size_t)config->prefetch + 1, sizeof(*c->held)); /* see gather() */
     if (c->held == NULL) {
         return err_no_memory(em);
     }

@@ -11,7 +11,7 @@ import time
 
 import node
 
-START_SECONDS = 120
+START_SECONDS = node.HANG_SECONDS
 
 
 def need(*programs):

@@ -32,12 +32,13 @@ def kill(service):
 
 
 class World:
-    """All five. `load` has the application follow the database."""
+    """All five, with the application following the database. args: further settings of both services."""
 
     def __init__(self, *args):
         application.need("serai-node", "serai-hotel", "serai-hotel-admin")
         self.args = args
         self.db, self.broker, self.search = servers.MariaDB(), servers.RabbitMQ(), Search()
+        self.search.url = None  # a node of its own: it is killed, too
 
     def __enter__(self):
         with contextlib.ExitStack() as stack:
@@ -58,7 +59,7 @@ class World:
         status, body, _ = self.search.call("GET", f"/{self.search.index}/_doc/{ident}")
         return body["_source"] if status == 200 else None
 
-    def until(self, condition, seconds=30):
+    def until(self, condition, seconds=node.HANG_SECONDS):
         """Waits until the condition holds; returns its last value."""
         deadline = time.monotonic() + seconds
         while True:

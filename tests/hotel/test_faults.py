@@ -96,7 +96,7 @@ def main():
         print(f"{writer.done} changes answered, {writer.failed} not, {len(kills)} kills", flush=True)
         check(writer.done > len(kills), "changes were made", writer.done)
         check.equal(writer.wrong, [], "no answer contradicts an earlier one")
-        check(w.until(w.idle, 120), "nothing waits any more: neither in the outbox nor in a queue", w.admin.call("GET", "/status")[1])
+        check(w.until(w.idle), "nothing waits any more: neither in the outbox nor in a queue", w.admin.call("GET", "/status")[1])
         stored = {h["id"]: h for h in w.admin.call("GET", "/hotel/list?size=1000")[1]["hotels"]}
         lost = {i: (stored.get(i), want) for i, want in writer.known.items() if stored.get(i) != want}
         check.equal(lost, {}, "the database has what was answered")
