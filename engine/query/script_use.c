@@ -120,7 +120,8 @@ static enum err find_field(struct script_docs *s, struct str name, struct doc_fi
                        "can use significant memory.",
                        STR_ARG(name));
     }
-    if (!f->doc_values && f->type != FT_META_ID && f->path.p[0] != '_') {
+    bool column = f->doc_values || f->type == FT_TEXT; /* with fielddata, as is known by now */
+    if (!column && f->type != FT_META_ID && f->path.p[0] != '_') {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type "
                        "[%s]. Use doc values instead.",

@@ -203,6 +203,16 @@ def rule_function_score_script(index):
     assert all(close(s, HOTELS[i]["price"] / 2) for i, s in have.items())
 
 
+def rule_scripts_read_terms(index):
+    """A script reads a text field's terms where fielddata keeps them, and is refused elsewhere."""
+    index.create({"properties": {"t": {"type": "text", "fielddata": True}, "plain": {"type": "text"}}}).put([{"t": "red foxes jump", "plain": "a"}, {}, {"t": ["b a a", "c"]}])
+    have = scores(index, {"script_score": {"query": {"match_all": {}}, "script": {"source": "doc['t'].size()"}}})
+    assert have == {0: 3, 1: 0, 2: 3}
+    hits = index.search(sort=["_doc"], script_fields={"f": {"script": "doc['t'].size() == 0 ? 'none' : doc['t'][0]"}})["hits"]["hits"]
+    assert [h["fields"]["f"] for h in hits] == [["foxes"], ["none"], ["a"]]
+    assert index.refused("GET", "_search", {"script_fields": {"f": {"script": "doc['plain']"}}}) == "script_exception"
+
+
 def rule_boost_modes(index):
     """boost_mode combines: multiply (the default), replace, sum, avg, max, min."""
     index.with_hotels()
