@@ -180,6 +180,8 @@ void nodes_stats_serve(struct node_question *q)
     uint8_t what = get_u8(&in);
     if (what == NODE_STATS_JSON) {
         serve_json(q, &in);
+    } else if (what == NODE_STATS_HOT_THREADS) {
+        hot_threads_serve(q, &in);
     } else {
         node_figures_serve(q, what == NODE_STATS_FIGURES_SUMS);
     }

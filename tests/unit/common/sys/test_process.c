@@ -1,5 +1,6 @@
 /* The process, its supervisor, and its log. */
 #include "common/sys/process.h"
+#include "common/sys/threads.h"
 
 #include "common/base/json.h"
 #include "common/base/log.h"
@@ -14,6 +15,27 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+START_TEST(threads_of_the_process)
+{
+    struct arena a;
+    struct thread_sample *v, *w;
+    uint32_t n, m;
+    volatile uint64_t busy = 0;
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    ck_assert(thread_samples(&a, &v, &n));
+    ck_assert_uint_ge(n, 1);
+    for (uint64_t i = 0; i < 20000000; i++) {
+        busy += i;
+    }
+    ck_assert(thread_samples(&a, &w, &m));
+    ck_assert_uint_ge(m, 1);
+    ck_assert_int_eq(v[0].id, (int64_t)getpid());
+    ck_assert(v[0].cpu_ns == 0 || w[0].cpu_ns > v[0].cpu_ns);
+    ck_assert_uint_gt(strlen(v[0].name), 0);
+    arena_fini(&a);
+}
+END_TEST
 
 START_TEST(what_the_process_uses)
 {
@@ -176,6 +198,7 @@ int main(void)
     Suite *s = suite_create("process");
     TCase *t = tcase_create("process");
     tcase_add_test(t, what_the_process_uses);
+    tcase_add_test(t, threads_of_the_process);
     tcase_add_test(t, systemd_hears);
     tcase_add_test(t, lines_are_json);
     tcase_add_test(t, floods_are_held_back);

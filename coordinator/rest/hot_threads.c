@@ -1,0 +1,188 @@
+/* GET _nodes/hot_threads: what the threads of nodes are busy with, by name: there are no stacks to show. */
+#include "coordinator/delays.h"
+#include "coordinator/rest/nodes.h"
+#include "coordinator/rest/nodes_stats.h"
+
+#include "common/base/date.h"
+#include "common/base/time_text.h"
+#include "common/sys/threads.h"
+
+#include <stdlib.h>
+
+#define INTERVAL_MS_MAX 60000
+
+struct hot_question {
+    int64_t interval_ms;
+    int32_t threads;
+    bool ignore_idle;
+};
+
+struct serving {
+    struct node_question *q;
+    struct hot_question what;
+    struct delay delay;
+    struct thread_sample *before;
+    uint32_t n_before;
+    int64_t began_ns;
+};
+
+/* ---- at each node -------------------------------------------------------------------------------------- */
+
+static int busiest_first(const void *a, const void *b)
+{
+    const struct thread_sample *x = a, *y = b;
+    if (x->cpu_ns != y->cpu_ns) {
+        return x->cpu_ns > y->cpu_ns ? -1 : 1;
+    }
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* Leaves in `now` what each thread has run since. */
+static void subtract(struct thread_sample *now, uint32_t n, const struct thread_sample *before,
+                     uint32_t n_before)
+{
+    for (uint32_t i = 0, k = 0; i < n; i++) {
+        while (k < n_before && before[k].id < now[i].id) {
+            k++;
+        }
+        if (k < n_before && before[k].id == now[i].id) {
+            now[i].cpu_ns -= MIN_OF(before[k].cpu_ns, now[i].cpu_ns);
+        }
+    }
+}
+
+static void put_thread(struct buf *b, const struct thread_sample *t, int64_t took_ns)
+{
+    buf_printf(b, "\n   %.1f%% (", 100.0 * (double)t->cpu_ns / (double)MAX_OF(took_ns, (int64_t)1));
+    time_put_ns(b, (int64_t)t->cpu_ns);
+    buf_z(b, " out of ");
+    time_put_ns(b, took_ns);
+    buf_printf(b, ") cpu usage by thread '%s'\n", t->name);
+}
+
+static void report(void *arg)
+{
+    struct serving *s = arg;
+    struct node_question *q = s->q;
+    const struct clock *clock = q->co->o.clock;
+    struct thread_sample *now;
+    const struct date_format *f;
+    uint32_t n;
+    struct buf b;
+    struct errmsg em;
+    if (!thread_samples(&q->arena, &now, &n)) {
+        err_no_memory(&em);
+        node_reply(q, NULL, &em);
+        return;
+    }
+    subtract(now, n, s->before, s->n_before);
+    if (n > 1) {
+        qsort(now, n, sizeof(now[0]), busiest_first);
+    }
+    buf_init(&b, NULL, MIB);
+    buf_z(&b, "   Hot threads at ");
+    if (date_format_new(&f, STR("strict_date_time"), &q->arena, NULL) == ERR_OK) {
+        (void)date_print_ms(f, clock_wall_ms(clock), NULL, &b);
+    }
+    buf_z(&b, ", interval=");
+    time_put_ns(&b, s->what.interval_ms * 1000000);
+    buf_printf(&b, ", busiestThreads=%d, ignoreIdleThreads=%s:\n", (int)s->what.threads,
+               s->what.ignore_idle ? "true" : "false");
+    int64_t took_ns = clock->mono_ns(clock->self) - s->began_ns;
+    for (uint32_t i = 0; i < n && i < (uint32_t)s->what.threads; i++) {
+        if (now[i].cpu_ns > 0 || !s->what.ignore_idle) {
+            put_thread(&b, &now[i], took_ns);
+        }
+    }
+    buf_z(&b, "\n");
+    node_reply(q, &b, NULL);
+}
+
+void hot_threads_serve(struct node_question *q, struct bytes_in *in)
+{
+    struct serving *s = ARENA_NEW(&q->arena, struct serving);
+    struct errmsg em;
+    if (s == NULL || !thread_samples(&q->arena, &s->before, &s->n_before)) {
+        err_no_memory(&em);
+        node_reply(q, NULL, &em);
+        return;
+    }
+    s->q = q;
+    s->what.interval_ms = get_zigzag(in);
+    s->what.threads = (int32_t)get_varint(in);
+    s->what.ignore_idle = get_bool(in);
+    s->began_ns = q->co->o.clock->mono_ns(q->co->o.clock->self);
+    if (in->bad || s->what.interval_ms < 0 || s->what.interval_ms > INTERVAL_MS_MAX || s->what.threads < 0) {
+        err_set(&em, ERR_CORRUPT, "a question about threads cannot be read");
+        node_reply(q, NULL, &em);
+        return;
+    }
+    delays_add(q->co->delays, &s->delay, s->what.interval_ms, report, s);
+}
+
+/* ---- the request --------------------------------------------------------------------------------------- */
+
+static void done(struct node_calls *c)
+{
+    struct rest *r = c->r;
+    struct buf b;
+    char text[NODE_TEXT_BYTES];
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (c->v[i].error.n == 0) {
+            buf_printf(&b, "::: %s\n", node_text(c->v[i].node, text));
+            buf_str(&b, c->v[i].bytes);
+        }
+    }
+    node_calls_release(c);
+    rest_send_text(r, 200, "text/plain; charset=UTF-8", &b);
+}
+
+static void hot_threads(struct rest *r)
+{
+    struct hot_question what;
+    struct buf question;
+    int64_t timeout_ms;
+    struct str node = rest_param(r, "node"), type = rest_param(r, "type");
+    rest_accept(r, "snapshots");
+    enum err e = rest_time(r, "interval", 500, &what.interval_ms);
+    e = e == ERR_OK ? rest_int(r, "threads", 3, &what.threads) : e;
+    e = e == ERR_OK ? rest_bool(r, "ignore_idle_threads", true, &what.ignore_idle) : e;
+    e = e == ERR_OK ? rest_time(r, "timeout", 0, &timeout_ms) : e;
+    if (e == ERR_OK && type.n > 0 && !str_is(type, "cpu") && !str_is(type, "wait")
+        && !str_is(type, "block")) {
+        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "type not supported [%.*s]", STR_ARG(type));
+    }
+    if (e == ERR_OK && (what.interval_ms > INTERVAL_MS_MAX || what.threads < 0)) {
+        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "at most [%d] ms, and no fewer than no threads",
+                    INTERVAL_MS_MAX);
+    }
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    if (!rest_ready(r)) {
+        return;
+    }
+    buf_init(&question, NULL, KIB);
+    put_u8(&question, NODE_STATS_HOT_THREADS);
+    put_zigzag(&question, what.interval_ms);
+    put_varint(&question, (uint64_t)what.threads);
+    put_bool(&question, what.ignore_idle);
+    bool *chosen = node_calls_choose(r, node);
+    timeout_ms = (timeout_ms > 0 ? timeout_ms : NODE_CALLS_TIMEOUT_MS) + what.interval_ms;
+    if (chosen == NULL
+        || !node_calls_start(r, MESSAGE_NODE_STATS, chosen, &question, timeout_ms, done, NULL)) {
+        buf_fini(&question);
+        err_no_memory(&r->em);
+        rest_fail(r, NULL);
+    }
+}
+
+const struct route routes_hot_threads[] = {
+    {M_GET, "/_nodes/hot_threads", hot_threads},
+    {M_GET, "/_nodes/{node}/hot_threads", hot_threads},
+    {M_GET, "/_nodes/hotthreads", hot_threads},
+    {M_GET, "/_nodes/{node}/hotthreads", hot_threads},
+};
+const size_t routes_hot_threads_n = ARRAY_LEN(routes_hot_threads);
