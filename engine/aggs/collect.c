@@ -154,6 +154,28 @@ void collector_flush(struct collector *c)
     }
 }
 
+void collector_send_all(struct collector *c, const struct doc_run *d, const uint32_t *at, uint32_t n,
+                        uint32_t bucket)
+{
+    for (uint32_t i = 0; i < n && c->n_subs > 0;) {
+        if (c->out_n == BATCH) {
+            collector_flush(c);
+        }
+        uint32_t some = MIN_OF(n - i, BATCH - c->out_n);
+        doc_id *docs = c->out_docs + c->out_n;
+        uint32_t *buckets = c->out_buckets + c->out_n;
+        for (uint32_t k = 0; k < some; k++) {
+            docs[k] = d->docs[at[i + k]];
+            buckets[k] = bucket;
+        }
+        for (uint32_t k = 0; k < some && c->out_scores != NULL; k++) {
+            c->out_scores[c->out_n + k] = d->scores != NULL ? d->scores[at[i + k]] : 0;
+        }
+        c->out_n += some;
+        i += some;
+    }
+}
+
 enum err collector_leaf(struct collector *c, struct errmsg *em)
 {
     enum err e = ERR_OK;

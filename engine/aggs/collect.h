@@ -122,6 +122,9 @@ static inline void collector_send(struct collector *c, doc_id doc, uint32_t buck
     }
     c->out_n++;
 }
+/* The same for several documents of d, by their places in it. */
+void collector_send_all(struct collector *c, const struct doc_run *d, const uint32_t *at, uint32_t n,
+                        uint32_t bucket);
 /* Results of the subs for one of the collector's own buckets. */
 enum err collector_subs(struct collector *c, uint32_t bucket, struct agg_result **out, struct errmsg *em);
 /* The result of an aggregation that is one bucket, of doc_count documents, with its sub-aggregations. */

@@ -55,19 +55,27 @@ static bool begin_all(struct metric *m, const struct doc_run *d)
     return begin(m, most + 1);
 }
 
-/* Whole numbers whose sums are exact in any order: what compensates for rounding stays zero, and is left out. */
+/* Whole numbers whose sums are exact in any order: what compensates for rounding stays zero, and is left out. Neighbours are
+ * often in the same bucket, which is not stored in between. */
 static void sum_exactly(struct metric *m, const struct doc_run *d, uint32_t n)
 {
     const uint32_t *at = m->v.at;
     const double *v = m->v.d;
-    struct acc *acc = m->acc;
-    for (uint32_t i = 0; i < n; i++) {
-        struct acc *a = &acc[run_bucket(d, at[i])];
-        double x = v[i];
-        a->sum += x;
-        a->count++;
-        a->min = x < a->min ? x : a->min;
-        a->max = x > a->max ? x : a->max;
+    for (uint32_t i = 0, to; i < n; i = to) {
+        uint32_t bucket = run_bucket(d, at[i]);
+        struct acc *a = &m->acc[bucket];
+        double sum = a->sum, min = a->min, max = a->max;
+        to = i;
+        do {
+            double x = v[to++];
+            sum += x;
+            min = x < min ? x : min;
+            max = x > max ? x : max;
+        } while (to < n && run_bucket(d, at[to]) == bucket);
+        a->count += to - i;
+        a->sum = sum;
+        a->min = min;
+        a->max = max;
     }
 }
 

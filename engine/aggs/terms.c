@@ -60,17 +60,23 @@ static void take(struct terms *t, const struct doc_run *d, uint32_t at, int64_t 
     collector_send(&t->c, d->docs[at], b, d->scores != NULL ? d->scores[at] : 0);
 }
 
-/* All terms are wanted, and all documents are in one bucket: theirs is known by the text once it was met. */
+/* All terms are wanted, and all documents are in one bucket: theirs is known by the text once it was met. Neighbours often have
+ * the same one, and go together. */
 static void take_all(struct terms *t, const struct doc_run *d, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t known = t->bucket_of_id[t->v.id[i]], at = t->v.at[i];
+    const uint32_t *id = t->v.id, *at = t->v.at;
+    for (uint32_t i = 0, to; i < n; i = to) {
+        uint32_t known = t->bucket_of_id[id[i]];
+        to = i + 1;
         if (known == 0) {
-            take(t, d, at, t->v.id[i]);
+            take(t, d, at[i], id[i]);
             continue;
         }
-        t->map.counts[known - 1]++;
-        collector_send(&t->c, d->docs[at], known - 1, d->scores != NULL ? d->scores[at] : 0);
+        while (to < n && id[to] == id[i]) {
+            to++;
+        }
+        t->map.counts[known - 1] += to - i;
+        collector_send_all(&t->c, d, at + i, to - i, known - 1);
     }
 }
 
