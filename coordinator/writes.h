@@ -33,8 +33,9 @@ struct write_entry {
 
 struct write_try { /* of one shard's items */
     struct state_wait wait;
-    uint64_t seen; /* the states that there had been when they were sent */
-    uint32_t n;    /* how often that was */
+    uint64_t seen;  /* the states that there had been when they were sent */
+    uint32_t n;     /* how often that was */
+    uint32_t looks; /* for the mapping that their documents have */
 };
 
 struct write_set {

@@ -49,6 +49,9 @@ static void one_less(struct write_set *w)
     }
 }
 
+#define LOOKS_MAX     50 /* a state that is known to be there is on its way, or this node is not in the cluster */
+#define LOOK_AGAIN_MS 100
+
 /* ---- one shard's items: sent until the primary has answered, as long as the request allows ---- */
 
 int64_t writes_time_left(const struct write_set *w)
@@ -117,11 +120,34 @@ static void again(void *arg)
     attempt(sw);
 }
 
+/* Who writes fields that are new sees them in the mapping then, through this node, too. */
+static void see_mapping(void *arg)
+{
+    struct shard_write *sw = arg;
+    struct write_set *w = sw->set;
+    struct coordinator *co = w->r->co;
+    struct write_try *t = try_of(sw);
+    uint64_t seen = state_waits_seen(&co->state_waits);
+    struct cluster_state *now = co->o.state(co->o.self);
+    const struct index_meta *m = cluster_index(now, sw->rq.shard.index);
+    bool behind = m != NULL && str_eq(m->uuid, sw->rq.shard.uuid) && m->mapping_version < sw->mapping_version;
+    cluster_state_unref(now);
+    if (behind && t->looks++ < LOOKS_MAX && !delays_stopped(co->delays)) {
+        state_waits_add(&co->state_waits, &t->wait, seen, LOOK_AGAIN_MS, see_mapping, sw);
+    } else {
+        one_less(w);
+    }
+}
+
 static void shard_done(struct shard_rq *rq)
 {
     struct shard_write *sw = (struct shard_write *)rq;
     struct write_set *w = sw->set;
     enum retry_write what = retry_write(&rq->error);
+    if (rq->error.n == 0) {
+        see_mapping(sw);
+        return;
+    }
     if (what == RETRY_NOT || (what == RETRY_UNKNOWN && !w->named)) {
         one_less(w);
         return;

@@ -40,6 +40,7 @@ static void finish(struct write_run *r)
     for (struct held_mapping *h = r->held; h != NULL; h = h->next) {
         mapping_unref(h->m);
     }
+    rq->mapping_version = r->sh->index->mapping_version;
     shard_release(r->sh);
     rq->rq.done(&rq->rq);
 }

@@ -72,9 +72,10 @@ struct shard_write {
     /* The coordinating node's session (random, drawn at its start; 0: items have no names) and the counter
      * below which all of the session's operations are answered to their clients: they need not be remembered. */
     uint64_t op_session, settled_below;
-    bool retry;             /* it may have been sent before */
-    struct errmsg inactive; /* n > 0: whatever would be written is refused with it */
-    bool forced_refresh;    /* answer */
+    bool retry;               /* it may have been sent before */
+    struct errmsg inactive;   /* n > 0: whatever would be written is refused with it */
+    bool forced_refresh;      /* answer */
+    uint64_t mapping_version; /* answer: of the index there */
     uint32_t copies_ok,
         copies_failed; /* answer: the primary and others that have it; those that failed meanwhile */
     void *set;         /* the caller's: what the request belongs to */

@@ -95,6 +95,7 @@ void shard_write_answer_encode(const struct shard_write *rq, struct buf *out)
     }
     put_varint(out, rq->copies_ok);
     put_varint(out, rq->copies_failed);
+    put_varint(out, rq->mapping_version);
     put_varint(out, rq->n);
     for (uint32_t i = 0; i < rq->n; i++) {
         const struct write_item *it = &rq->items[i];
@@ -137,6 +138,7 @@ void shard_write_answer_decode(struct shard_write *rq, struct bytes_in *in)
     }
     rq->copies_ok = (uint32_t)get_varint(in);
     rq->copies_failed = (uint32_t)get_varint(in);
+    rq->mapping_version = get_varint(in);
     in->bad |= get_varint(in) != rq->n;
     for (uint32_t i = 0; i < rq->n && !in->bad; i++) {
         get_result(in, &rq->items[i], &rq->rq.arena);

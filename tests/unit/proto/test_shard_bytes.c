@@ -149,6 +149,7 @@ static void make_write(union any *a)
     w->forced_refresh = flip();
     w->copies_ok = (uint32_t)below(4);
     w->copies_failed = (uint32_t)below(4);
+    w->mapping_version = rng_u64(&rng);
     make_error(&w->inactive);
     for (uint32_t i = 0; i < w->n; i++) {
         struct str from;
