@@ -38,7 +38,7 @@ class Message:
 class Client:
     def __init__(self, url):
         u = urllib.parse.urlsplit(url)
-        self.sock = socket.create_connection((u.hostname, u.port), timeout=30)
+        self.sock = socket.create_connection((u.hostname, u.port), timeout=300)
         self.sock.sendall(b"AMQP\x00\x00\x09\x01")
         self._expect(10, 10)
         answer = b"\0" + u.username.encode() + b"\0" + u.password.encode()

@@ -26,7 +26,7 @@ class Demo:
     def start(self):
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(["env", "--default-signal=INT", "deploy/demo"], cwd=node.ROOT, env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
-        deadline = time.monotonic() + servers.START_SECONDS
+        deadline = time.monotonic() + node.HANG_SECONDS
         while "Ctrl-C ends it" not in self.said() and self.process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.1)
         check("Ctrl-C ends it" in self.said(), "the demo starts", self.said()[-1500:])
@@ -38,12 +38,12 @@ class Demo:
 
     def stop(self):
         self.process.send_signal(signal.SIGINT)
-        check.equal(self.process.wait(timeout=120), 0, "Ctrl-C ends it")
+        check.equal(self.process.wait(timeout=node.HANG_SECONDS), 0, "Ctrl-C ends it")
 
     def close(self):
         if self.process.poll() is None:
             self.process.terminate()
-            self.process.wait(timeout=120)
+            self.process.wait(timeout=node.HANG_SECONDS)
 
 
 def main():
@@ -59,7 +59,7 @@ def main():
             check.equal(application.call(demo.admin, "GET", "/hotel/list?size=0")[1]["total"], HOTELS, "and managed")
             application.call(demo.admin, "PUT", f"/hotel/{ident}", {"price": 12345})
             seen = lambda: application.call(demo.app, "POST", "/hotel/list", {"minPrice": 12345, "maxPrice": 12345})[1]["total"]
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + node.HANG_SECONDS
             while seen() != 1 and time.monotonic() < deadline:
                 time.sleep(0.05)
             check.equal(seen(), 1, "a change is followed")

@@ -10,12 +10,12 @@ import os
 import threading
 import time
 
-from application import Checks
+from application import Checks, node
 from services import World, record
 
 check = Checks()
 COUNT = int(os.environ.get("COUNT", "10000"))
-SECONDS_MAX = 20
+SECONDS_MAX = node.promised(20)
 CLIENTS = 16
 local = threading.local()
 
@@ -24,7 +24,7 @@ def change(host, method, path, body, want):
     """On a connection that is kept, as clients do."""
     for _ in range(2):
         if not hasattr(local, "conn"):
-            local.conn = http.client.HTTPConnection(host, timeout=60)
+            local.conn = http.client.HTTPConnection(host, timeout=node.HANG_SECONDS)
         try:
             local.conn.request(method, path, json.dumps(body), {"Content-Type": "application/json"})
             r = local.conn.getresponse()
