@@ -139,7 +139,8 @@ def test_languages_and_phone(p):
     p.go()
     p.b.click("#language")
     check.equal(p.b.script("return [document.documentElement.lang, document.title]"), ["en", "Hotel management"], "English when asked")
-    check("Outbox" in p.b.text("#state") and "hotels" in p.b.text("#total"), "texts follow", p.b.text("#state"))
+    shown = "document.getElementById('state').innerText.includes('Outbox') && document.getElementById('total').innerText.includes('hotels')"
+    check(p.b.wait(shown), "texts follow", p.b.text("#state"))
     p.b.screenshot("admin-english")
     p.b.click("#language")
     for width in (360, 414):
