@@ -489,7 +489,9 @@ static void want_lookup(struct alloc_wants *w, struct alloc *a, const struct ind
         no_memory(a);
         return;
     }
-    memcpy(v, w->lookups, w->n_lookups * sizeof(v[0]));
+    if (w->n_lookups > 0) {
+        memcpy(v, w->lookups, w->n_lookups * sizeof(v[0]));
+    }
     v[w->n_lookups] = (struct shard_id){
         .index = arena_str(w->arena, m->name), .uuid = arena_str(w->arena, m->uuid), .shard = shard};
     w->lookups = v;
