@@ -24,7 +24,7 @@ struct hotel_config {      /* texts are in the arena given to config_read() */
     struct service_url mysql, rabbitmq;
     int64_t mysql_ms_max, rabbitmq_ms_max;
     unsigned mysql_connections_max;
-    unsigned prefetch; /* messages that the synchronisation has in its hands at once */
+    unsigned prefetch; /* messages of a queue that the synchronisation has in its hands at once */
 };
 
 struct config_args { /* what was no setting */

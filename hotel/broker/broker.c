@@ -126,8 +126,8 @@ void broker_close(struct broker *b)
 
 enum err broker_consume(struct broker *b, const char *queue, unsigned prefetch, struct errmsg *em)
 {
-    /* "global": RabbitMQ takes that for the whole channel, else for each consumer. */
-    amqp_basic_qos(b->state, BROKER_CHANNEL, 0, (uint16_t)prefetch, true);
+    /* Not "global", which RabbitMQ takes for each consumer that is made from here on. */
+    amqp_basic_qos(b->state, BROKER_CHANNEL, 0, (uint16_t)prefetch, false);
     enum err e = broker_rpc_failed(b, "setting the prefetch", em);
     if (e == ERR_OK) {
         amqp_basic_consume(b->state, BROKER_CHANNEL, amqp_cstring_bytes(queue), amqp_empty_bytes, false,

@@ -48,7 +48,7 @@ struct broker_delivery { /* texts are in the arena given */
     struct str key, content_type, body;
 };
 
-/* Begins to receive a queue's messages, at most `prefetch` unacknowledged ones for the whole channel. */
+/* Begins to receive a queue's messages, at most `prefetch` unacknowledged ones of it. */
 enum err broker_consume(struct broker *b, const char *queue, unsigned prefetch, struct errmsg *em);
 /* The next message, waiting up to ms for one. *got false: none came. */
 enum err broker_next(struct broker *b, int64_t ms, struct arena *arena, struct broker_delivery *out,

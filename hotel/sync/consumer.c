@@ -16,6 +16,7 @@
 #define RETRY_MS_MAX   5000
 #define FAILURE_LOG_MS 5000
 #define CONNECTIONS    2
+#define QUEUES         2
 
 struct consumer {
     const struct hotel_config *config;
@@ -31,7 +32,7 @@ struct consumer {
     struct reconcile reconcile;
     struct arena arena; /* deliveries */
     struct broker_delivery *held;
-    size_t held_n;
+    size_t held_n, held_max;
     bool index_ready;
     uint64_t dead_n;
 };
@@ -113,7 +114,7 @@ static enum err gather(struct consumer *c, int64_t ms, struct errmsg *em)
 {
     bool got = true;
     enum err e = ERR_OK;
-    while (e == ERR_OK && got && c->held_n <= c->config->prefetch) {
+    while (e == ERR_OK && got && c->held_n < c->held_max) {
         e = broker_next(c->broker, ms, &c->arena, &c->held[c->held_n], &got, em);
         c->held_n += e == ERR_OK && got ? 1 : 0;
         ms = 0;
@@ -244,7 +245,7 @@ static enum err apply_until_done(struct consumer *c, const struct portion *p, st
             if (e != ERR_OK) {
                 return e;
             }
-            if (c->held_n > c->config->prefetch) {
+            if (c->held_n == c->held_max) {
                 rest(c, MIN_OF(ms, (int64_t)WAIT_MS));
             }
         }
@@ -306,7 +307,8 @@ static void *run(void *arg)
 static enum err prepare(struct consumer *c, struct errmsg *em)
 {
     const struct hotel_config *config = c->config;
-    c->held = calloc((size_t)config->prefetch + 1, sizeof(*c->held)); /* see gather() */
+    c->held_max = (size_t)config->prefetch * QUEUES + 1; /* one more than can come: see gather() */
+    c->held = calloc(c->held_max, sizeof(*c->held));
     if (c->held == NULL) {
         return err_no_memory(em);
     }

@@ -4,11 +4,14 @@ validation, all payload forms, promotion, services that are away, import and ver
 import concurrent.futures
 import os
 import struct
+import subprocess
 import time
 from urllib.parse import quote
 
 import amqp
 import application
+import node
+import services
 from application import Checks
 from services import World, record, wanted
 
@@ -320,8 +323,17 @@ def test_list(w, folder):
     check.equal({h["id"] for h in answer["hotels"]}, {h["id"] for h in hotels if h["city"] == "上海" and 100 <= h["price"] <= 300}, "and the application finds them")
 
 
+def test_command_line(w):
+    for args, want in ((["--help"], 0), (["--version"], 0), ([], 64), (["--mysql-url", "mysql://h/d"], 64), (["x"], 64), (["--mysql-url", "mysql://h", "--rabbitmq-url", "amqp://h"], 64),
+                       (["--mysql-url", "http://h/d", "--rabbitmq-url", "amqp://h"], 64), (["-E", "mysql.connection=3"], 64), (["--mysql-url", w.db.url, "--rabbitmq-url", w.broker.url, "--port", str(w.admin.port)], 69)):
+        p = subprocess.run([services.ADMIN, *args], capture_output=True, text=True, timeout=node.HANG_SECONDS)
+        check.equal(p.returncode, want, f"serai-hotel-admin {' '.join(args)[:60]}")
+        check(want == 0 or "p%40ss" not in p.stderr, "a password is not repeated")
+
+
 def main():
     with World() as w:
+        test_command_line(w)
         test_endpoints(w)
         test_validation(w)
         w.until(w.idle)
