@@ -24,19 +24,6 @@ struct data_service;
 typedef void (*data_mapping_fn)(void *self, struct str index, struct str uuid, struct str mapping,
                                 void (*done)(void *arg, const struct errmsg *error), void *arg);
 
-/* A primary that stopped serving (`up` false; why, and how often opening it failed), or that could serve
- * again. */
-struct data_report {
-    struct str uuid;
-    uint32_t shard;
-    bool up;
-    uint32_t tries;
-    struct str details;
-};
-/* Tells the master, everything borrowed for the call; done() as of data_mapping_fn. */
-typedef void (*data_report_fn)(void *self, const struct data_report *report,
-                               void (*done)(void *arg, const struct errmsg *error), void *arg);
-
 /* Tells the master of a copy here, again and again until a master has taken it; done() (may be NULL) as of
  * data_mapping_fn, once the state that shows it is applied here. The event's strings are copied. Any thread. */
 typedef void (*data_shard_event_fn)(void *self, const struct shard_event *event,
@@ -58,9 +45,8 @@ struct data_opts {
         index_buffer_bytes; /* the same for what is indexed but in no segment yet; 0: INDEX_BUFFER_DEFAULT, of which one
                                   shard takes no more than its engine's default */
     data_mapping_fn update_mapping;
-    data_report_fn report;
     data_shard_event_fn shard_event;
-    void *node_self;                   /* of the three above */
+    void *node_self;                   /* of the two above */
     const struct transport *transport; /* to other nodes, not started yet; NULL: there are none */
 };
 
@@ -68,15 +54,18 @@ enum err data_service_new(struct data_service **out, const struct data_opts *opt
 /* Closes every shard: syncs, lets go. No request may be under way. NULL ok. */
 void data_service_free(struct data_service *s);
 
-/* Makes the copies here agree with a state (a reference is taken), then calls done(arg). States apply in the
- * order of the calls. `fresh`: names of indices that this state creates get empty copies; others must be on
- * disk (or are empty when they never were). */
+/* Makes the copies here agree with a state (a reference is taken), then calls done(arg); what takes longer
+ * (opening, recovering) goes on behind, and is told to the master. States apply in the order of the calls. */
 void data_apply(struct data_service *s, struct cluster_state *state, void (*done)(void *arg), void *arg);
 
 /* Analysis with other dictionaries from now on: in requests that begin after done(arg), on any thread; those
  * under way keep what they have. env's dictionaries are kept as long as they are used. */
 void data_reload_analysis(struct data_service *s, const struct analysis_env *env, void (*done)(void *arg),
                           void *arg);
+
+/* The allocation id of the copy on this node's disk, open or not, in `arena`; p == NULL: none. Any thread. */
+enum err data_find_copy(struct data_service *s, struct str uuid, uint32_t shard, struct arena *arena,
+                        struct str *allocation_id, struct errmsg *em);
 
 /* The calls for coordinators; lives as long as the service. */
 const struct shard_api *data_api(struct data_service *s);

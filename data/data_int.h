@@ -50,8 +50,8 @@ struct write_run;
 struct recovery_session; /* recovery_source.c */
 struct recovery_target;  /* recovery_target.c */
 
-enum shard_report_kind { SHARD_REPORT_NONE, SHARD_REPORT_DOWN, SHARD_REPORT_UP };
-
+/* A place for one copy of a shard on this node: from the first state that puts a copy here until the index is
+ * gone. The copy in it comes and goes with the routing. */
 struct shard {
     _Atomic uint32_t users; /* the table's reference, requests, jobs: the last one closes it */
     struct data_service *service;
@@ -59,20 +59,16 @@ struct shard {
     uint32_t number;
     struct strand *strand;
     pthread_mutex_t view_lock;      /* changes of the next two, for readers off the strand */
-    struct engine *engine;          /* NULL: the copy has failed */
+    struct engine *engine;          /* NULL: no copy is open */
     struct mapping *replay_mapping; /* of the document that is being replayed */
-    struct view *last_view;         /* of the engine that failed; searches go on with it */
     _Atomic int64_t term;           /* primary term, as of the last state */
     struct str dir;
-    struct str allocation_id; /* this copy's; p == NULL: nobody allocated it (a node alone) */
-    bool primary;             /* as of the last role taken; strand only */
-    struct arena arena;       /* dir, allocation_id */
+    struct arena arena;         /* dir */
     bool remove_files;        /* when it closes */
     struct shard_counters counters;
     struct filter_cache *filters; /* NULL: none are kept */
     _Atomic size_t buffer_bytes;  /* its part of the service's */
     _Atomic bool spill_queued;
-    _Atomic int64_t down_term; /* it takes writes under a later one only */
     _Atomic int64_t last_search_ms;
     _Atomic bool refresh_owed; /* nobody searches: the next search refreshes first */
     _Atomic bool tick_queued;
@@ -81,11 +77,18 @@ struct shard {
     bool sync_out, flush_out, merge_out;
     bool flush_wanted, flush_forced, flush_synced; /* a flush is to begin, once what waits is synced */
     struct engine_flush *sealed; /* it has begun, and runs once its operations are durable */
-    bool failing;                /* the engine has failed, its jobs are still out */
-    bool opening, report_out;
-    enum shard_report_kind report; /* what the master has to be told */
-    int64_t report_at_ms, retry_at_ms;
-    uint32_t tries;
+    /* What the last state says of a copy here. */
+    struct arena role_arena;  /* allocation_id */
+    struct str allocation_id; /* the copy that should be in this place; p == NULL: none */
+    bool primary, initializing;
+    enum recovery_source source; /* where its data comes from while initializing */
+    /* The copy that is in it. */
+    bool of_role;     /* the engine is that copy's */
+    bool failing;     /* the engine is to go, its jobs are still out */
+    bool opening;     /* being opened, or recovering from another copy */
+    bool told_out;    /* the master is being told of it */
+    bool broken;      /* that it failed: nothing is tried before the master knows */
+    bool remove_data; /* once nothing is open: the copies elsewhere are all there */
     char why[ERR_REASON_BYTES];
     struct write_run *sync_waiters, *refresh_waiters;
     struct shard_act *flush_waiters, *merge_waiters;
@@ -107,6 +110,7 @@ struct data_service {
     struct shard_api api;
     struct analysis *analysis; /* the node's own: no index */
     struct strand *applier;
+    struct cluster_state *state; /* the last one applied; the applier's */
     struct filter_store *filters; /* NULL: none are kept */
     _Atomic size_t buffer_bytes;  /* of all shards: in no segment yet */
     size_t index_buffer_max;
@@ -139,15 +143,28 @@ void shard_post_back(struct shard *sh, void (*run)(void *arg), void *arg);
 
 /* ---- one shard (shard.c) ---- */
 
-/* A copy that cannot be opened is there all the same, down. */
-enum err shard_open(struct shard **out, struct data_service *s, struct index_service *ix, uint32_t number,
-                    int64_t term, struct errmsg *em);
+/* A place without a copy yet. */
+enum err shard_new(struct shard **out, struct data_service *s, struct index_service *ix, uint32_t number,
+                   struct errmsg *em);
 void shard_engine_settings(const struct data_service *d, const struct settings *s,
                            struct engine_settings *out);
 /* Strand: after whatever may have failed the engine; lets go of one that has. sh->engine may be NULL afterwards. */
 void shard_check(struct shard *sh);
-/* Strand, now and then: reports, opens again. */
-void shard_heal(struct shard *sh);
+/* Strand: the copy failed for that reason; the master is told, and decides what comes next. */
+void shard_fail(struct shard *sh, const struct errmsg *why);
+/* Strand: opens the engine that is on disk for the present copy, off the strand; then it is told as started.
+ * The end of a recovery, too. */
+void shard_open_existing(struct shard *sh);
+/* Opens an engine in the place's folder. Any thread, while nothing is open there. */
+enum err shard_engine_open(struct shard *sh, enum engine_open_mode mode, struct str user_data, struct engine **out,
+                           struct errmsg *em);
+/* Strand: the engine is this place's from now on; what is missing of mapping and settings reaches it. */
+void shard_take_engine(struct shard *sh, struct engine *engine);
+/* Strand: tells the master that the copy has started. */
+void shard_tell_started(struct shard *sh);
+/* Strand: brings the copy here from another node (recovery_target.c); ends in shard_tell_started() or
+ * shard_fail(). */
+void recovery_begin(struct shard *sh);
 /* Strand: is there an engine (and may it take writes)? Else em says why not. */
 bool shard_readable(struct shard *sh, struct errmsg *em);
 bool shard_writable(struct shard *sh, struct errmsg *em);

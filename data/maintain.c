@@ -333,7 +333,6 @@ static void tick(void *arg)
     if (sh->engine != NULL && !sh->failing) {
         look_after(sh);
     }
-    shard_heal(sh);
     shard_release(sh);
 }
 

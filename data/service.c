@@ -3,6 +3,7 @@
 
 #include "common/base/jsonr.h"
 #include "common/cluster/search_limits.h"
+#include "data/copy_data.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -327,44 +328,91 @@ static void update_index(struct data_service *s, struct index_service *ix, const
     }
     ix->closed = m->closed;
     ix->version = m->version;
-    for (size_t i = 0; i < s->n_shards; i++) {
-        if (s->shards[i]->index == ix) {
-            s->shards[i]->term = (int64_t)m->primary_terms[s->shards[i]->number];
-        }
-    }
     shards_follow(s, ix, next != NULL, p != NULL);
 }
 
-static void open_shards(struct data_service *s, struct index_service *ix, const struct index_meta *m)
+/* ---- places ---- */
+
+static struct shard *add_shard(struct data_service *s, struct index_service *ix, uint32_t number)
 {
+    struct shard *sh;
+    struct errmsg em;
+    if (shard_new(&sh, s, ix, number, &em) != ERR_OK) {
+        log_error(s->o.log, "data", "no place for a shard: %s", em.frame[0].reason);
+        return NULL;
+    }
+    pthread_mutex_lock(&s->lock);
+    bool ok = grow((void **)&s->shards, s->n_shards, &s->shards_cap, sizeof(*s->shards));
+    if (ok) {
+        s->shards[s->n_shards++] = sh;
+        s->open_shards++;
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (!ok) {
+        shard_release(sh);
+        return NULL;
+    }
+    return sh;
+}
+
+struct role_run {
+    struct shard *sh;
+    struct cluster_state *state;
+};
+
+static void take_role(void *arg)
+{
+    struct role_run *r = arg;
+    shard_take_role(r->sh, r->state);
+    cluster_state_unref(r->state);
+    shard_release(r->sh);
+    free(r);
+}
+
+static bool is_here(const struct data_service *s, const struct shard_routing *r)
+{
+    for (uint32_t k = 0; k < r->n; k++) {
+        const struct shard_copy *c = &r->copies[k];
+        if ((c->node.p != NULL && str_eq(c->node, s->node_id))
+            || (c->state == COPY_RELOCATING && str_eq(c->target_node, s->node_id))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Every place of the index hears of the state when its routing or metadata have changed. */
+static void follow_routing(struct data_service *s, struct index_service *ix, const struct index_meta *m,
+                           struct cluster_state *state)
+{
+    const struct index_routing *r = cluster_routing(state, m->name);
+    const struct index_routing *before = s->state != NULL ? cluster_routing(s->state, m->name) : NULL;
+    const struct index_meta *meta_before = s->state != NULL ? cluster_index(s->state, m->name) : NULL;
+    if (r == before && m == meta_before) {
+        return;
+    }
     for (uint32_t i = 0; i < m->n_shards; i++) {
-        struct shard *sh;
-        struct errmsg em;
-        if (shard_open(&sh, s, ix, i, (int64_t)m->primary_terms[i], &em) != ERR_OK) {
-            log_error(s->o.log, "data", "shard cannot be opened: %s", em.frame[0].reason);
-            continue;
+        struct shard *sh = find_shard(s, ix->uuid, i);
+        if (sh == NULL && r != NULL && i < r->n && is_here(s, &r->shards[i])) {
+            sh = add_shard(s, ix, i);
         }
-        pthread_mutex_lock(&s->lock);
-        bool ok = grow((void **)&s->shards, s->n_shards, &s->shards_cap, sizeof(*s->shards));
-        if (ok) {
-            s->shards[s->n_shards++] = sh;
-            s->open_shards++;
-        }
-        pthread_mutex_unlock(&s->lock);
-        if (!ok) {
-            shard_release(sh);
+        struct role_run *run = sh != NULL ? malloc(sizeof(*run)) : NULL;
+        if (run != NULL) {
+            *run = (struct role_run){sh, cluster_state_ref(state)};
+            shard_use(sh);
+            shard_post_back(sh, take_role, run);
         }
     }
 }
 
-static void add_index(struct data_service *s, const struct index_meta *m)
+static struct index_service *add_index(struct data_service *s, const struct index_meta *m)
 {
     struct index_service *ix;
     struct errmsg em;
     if (index_service_new(&ix, s, m, &em) != ERR_OK) {
         log_error(s->o.log, "data", "index [%.*s] cannot be opened: %s", STR_ARG(m->name),
                   em.frame[0].reason);
-        return;
+        return NULL;
     }
     pthread_mutex_lock(&s->lock);
     bool ok = grow((void **)&s->indices, s->n_indices, &s->indices_cap, sizeof(*s->indices));
@@ -374,9 +422,8 @@ static void add_index(struct data_service *s, const struct index_meta *m)
     pthread_mutex_unlock(&s->lock);
     if (!ok) {
         index_service_unref(ix);
-        return;
     }
-    open_shards(s, ix, m);
+    return ok ? ix : NULL;
 }
 
 static void apply_state(void *arg)
@@ -391,13 +438,17 @@ static void apply_state(void *arg)
         const struct index_meta *m = a->state->indices[i];
         struct index_service *ix = find_index(s, m->uuid);
         if (ix == NULL) {
-            add_index(s, m);
+            ix = add_index(s, m);
         } else if (ix->version != m->version || ix->mapping_version != m->mapping_version
                    || ix->settings_version != m->settings_version || ix->closed != m->closed) {
             update_index(s, ix, m);
         }
+        if (ix != NULL) {
+            follow_routing(s, ix, m, a->state);
+        }
     }
-    cluster_state_unref(a->state);
+    cluster_state_unref(s->state);
+    s->state = a->state;
     a->done(a->arg);
     free(a);
 }
@@ -490,6 +541,7 @@ void data_service_free(struct data_service *s)
         pthread_cond_wait(&s->all_closed, &s->lock);
     }
     pthread_mutex_unlock(&s->lock);
+    cluster_state_unref(s->state);
     analysis_unref(s->analysis);
     filter_store_free(s->filters);
     data_drop_env(s);
@@ -529,4 +581,16 @@ struct mapping *data_mapping(struct data_service *s, struct str uuid)
     struct mapping *m = ix != NULL ? index_mapping(ix, NULL) : NULL;
     pthread_mutex_unlock(&s->lock);
     return m;
+}
+
+enum err data_find_copy(struct data_service *s, struct str uuid, uint32_t shard, struct arena *arena,
+                        struct str *allocation_id, struct errmsg *em)
+{
+    struct copy_data d;
+    bool found;
+    struct str dir = arena_printf(arena, "%s/indices/%.*s/%u", s->o.dir, STR_ARG(uuid), shard);
+    enum err e =
+        dir.p != NULL ? copy_data_read(s->o.fs, dir.p, arena, &d, &found, em) : err_no_memory(em);
+    *allocation_id = e == ERR_OK && found ? d.allocation_id : STR_NULL;
+    return e;
 }

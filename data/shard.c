@@ -1,17 +1,16 @@
-/* The life of one shard copy: opened, failed, opened again, closed.
+/* The life of one copy of a shard: opened, told, failed, let go of.
  *
- * A copy whose engine has failed (a full disk, a damaged file) lets go of it and keeps the last view for
- * searches. It reports itself down, tries to open again ever less often, and once that worked asks for a new
- * primary term: with it, it takes writes again. What was acknowledged is in the translog, so that it is there
- * after the opening. */
+ * A shard is a place in this node's tables; the routing says which copy is to be in it. A state that puts one
+ * there has it opened (empty, from disk, or from another node), and the master is told when it may serve. A
+ * copy whose engine fails (a full disk, a damaged file) lets go of it and tells the master, which takes the
+ * copy out of the routing and decides what comes next: another copy in its place, or the same one, opened
+ * again from what is on disk. Whatever was acknowledged is in the translog, so that it is there then. */
 #include "data/data_int.h"
+
+#include "data/copy_data.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-#define RETRY_FIRST_MS  250
-#define RETRY_MAX_MS    60000
-#define REPORT_AGAIN_MS 1000 /* when the master could not take it */
 
 /* ---- users --------------------------------------------------------------------------------------------- */
 
@@ -28,6 +27,7 @@ static void free_shard(void *arg)
     filter_cache_free(sh->filters);
     index_service_unref(sh->index);
     pthread_mutex_destroy(&sh->view_lock);
+    arena_fini(&sh->role_arena);
     arena_fini(&sh->arena);
     free(sh);
     pthread_mutex_lock(&s->lock);
@@ -54,8 +54,6 @@ static void close_engine(struct shard *sh)
         engine_close(sh->engine);
         sh->engine = NULL;
     }
-    view_unref(sh->last_view);
-    sh->last_view = NULL;
 }
 
 static void close_shard(void *arg)
@@ -129,7 +127,8 @@ void shard_engine_settings(const struct data_service *d, const struct settings *
     settings_time_ms(s, "translog.sync_interval", out->sync_interval_ms, &out->sync_interval_ms, NULL);
 }
 
-static enum err open_engine(struct shard *sh, struct engine **out, struct errmsg *em)
+enum err shard_engine_open(struct shard *sh, enum engine_open_mode mode, struct str user_data,
+                           struct engine **out, struct errmsg *em)
 {
     struct data_service *s = sh->service;
     struct index_service *ix = sh->index;
@@ -141,11 +140,12 @@ static enum err open_engine(struct shard *sh, struct engine **out, struct errmsg
                             .dir = sh->dir.p,
                             .index_uuid = ix->uuid.p,
                             .shard = sh->number,
-                            .mode = ENGINE_OPEN_OR_CREATE,
+                            .mode = mode,
                             .mapping = m,
                             .mapping_version = version,
                             .parse = parse_op,
-                            .parse_self = sh};
+                            .parse_self = sh,
+                            .user_data = user_data};
     shard_engine_settings(s, &settings->settings, &o.settings);
     enum err e = engine_open(out, &o, em);
     mapping_unref(sh->replay_mapping);
@@ -155,88 +155,33 @@ static enum err open_engine(struct shard *sh, struct engine **out, struct errmsg
     return e;
 }
 
-static void take_engine(struct shard *sh, struct engine *engine)
+void shard_take_engine(struct shard *sh, struct engine *engine)
 {
+    uint64_t version;
+    struct errmsg em;
     pthread_mutex_lock(&sh->view_lock);
-    struct view *old = sh->last_view;
     sh->engine = engine;
-    sh->last_view = NULL;
     pthread_mutex_unlock(&sh->view_lock);
-    view_unref(old);
+    sh->of_role = true;
     sh->last_refresh_ms = sh->lease_renewed_ms = clock_mono_ms(sh->service->o.clock);
     engine_set_retention(engine, engine_persisted_global_checkpoint(engine) + 1);
-}
-
-/* Down from now on, with the reason in sh->why. */
-static void go_down(struct shard *sh, const struct errmsg *why)
-{
-    struct data_service *s = sh->service;
-    const char *reason = why->n > 0 ? why->frame[0].reason : "unknown";
-    if (sh->tries <= 1 || !str_is(str_of(sh->why), reason)) {
-        log_error(s->o.log, "data", "shard [%.*s][%u] has failed: %s", STR_ARG(sh->index->name), sh->number,
-                  reason);
+    /* Mapping and settings may have come while it was being opened. */
+    struct mapping *m = index_mapping(sh->index, &version);
+    if (engine_set_mapping(engine, m, version, &em) != ERR_OK) {
+        log_error(sh->service->o.log, "data", "new mapping: %s", em.frame[0].reason);
     }
-    snprintf(sh->why, sizeof(sh->why), "%s", reason);
-    sh->down_term = sh->term;
-    sh->report = SHARD_REPORT_DOWN;
-    sh->report_at_ms = 0;
-    int64_t pause = sh->tries < 8 ? RETRY_FIRST_MS << sh->tries : RETRY_MAX_MS;
-    sh->retry_at_ms = clock_mono_ms(s->o.clock) + MIN_OF(pause, (int64_t)RETRY_MAX_MS);
+    mapping_unref(m);
+    struct settings_part *settings = index_settings(sh->index);
+    struct engine_settings es;
+    shard_engine_settings(sh->service, &settings->settings, &es);
+    engine_set_settings(engine, &es);
+    state_part_unref(&settings->part);
 }
 
-/* ---- reporting ----------------------------------------------------------------------------------------- */
-
-struct report_run {
-    struct shard *sh;
-    enum shard_report_kind kind;
-    bool failed;
-};
-
-static void reported(void *arg)
-{
-    struct report_run *r = arg;
-    struct shard *sh = r->sh;
-    sh->report_out = false;
-    if (r->failed) {
-        sh->report_at_ms = clock_mono_ms(sh->service->o.clock) + REPORT_AGAIN_MS;
-    } else if (sh->report == r->kind) {
-        sh->report = SHARD_REPORT_NONE;
-        if (r->kind == SHARD_REPORT_UP) {
-            log_info(sh->service->o.log, "data", "shard [%.*s][%u] serves again, primary term %lld",
-                     STR_ARG(sh->index->name), sh->number, (long long)sh->term);
-        }
-    }
-    free(r);
-    shard_release(sh);
-}
-
-static void master_answered(void *arg, const struct errmsg *error)
-{
-    struct report_run *r = arg;
-    r->failed = error != NULL;
-    shard_post_back(r->sh, reported, r);
-}
-
-static void send_report(struct shard *sh)
-{
-    struct data_service *s = sh->service;
-    struct report_run *r = s->o.report != NULL ? malloc(sizeof(*r)) : NULL;
-    if (r == NULL) {
-        return;
-    }
-    *r = (struct report_run){.sh = sh, .kind = sh->report};
-    struct data_report d = {sh->index->uuid, sh->number, sh->report == SHARD_REPORT_UP, sh->tries,
-                            str_of(sh->why)};
-    sh->report_out = true;
-    shard_use(sh);
-    s->o.report(s->o.node_self, &d, master_answered, r);
-}
-
-enum err shard_open(struct shard **out, struct data_service *s, struct index_service *ix, uint32_t number,
-                    int64_t term, struct errmsg *em)
+enum err shard_new(struct shard **out, struct data_service *s, struct index_service *ix, uint32_t number,
+                   struct errmsg *em)
 {
     struct shard *sh = calloc(1, sizeof(*sh));
-    struct errmsg why;
     *out = NULL;
     if (sh == NULL) {
         return err_no_memory(em);
@@ -244,9 +189,9 @@ enum err shard_open(struct shard **out, struct data_service *s, struct index_ser
     sh->users = 1;
     sh->service = s;
     sh->number = number;
-    sh->term = term;
     sh->last_search_ms = sh->last_refresh_ms = clock_mono_ms(s->o.clock);
     arena_init(&sh->arena, NULL, ARENA_UNLIMITED);
+    arena_init(&sh->role_arena, NULL, ARENA_UNLIMITED);
     sh->dir = arena_printf(&sh->arena, "%s/indices/%.*s/%u", s->o.dir, STR_ARG(ix->uuid), number);
     struct strand_opts so = {.over = s->o.write_pool, .queue_max = SHARD_QUEUE_MAX};
     enum err e = sh->dir.p != NULL ? strand_new(&sh->strand, &so, em) : err_no_memory(em);
@@ -264,141 +209,315 @@ enum err shard_open(struct shard **out, struct data_service *s, struct index_ser
     }
     pthread_mutex_init(&sh->view_lock, NULL);
     sh->index = index_service_ref(ix);
-    struct engine *engine;
-    if (open_engine(sh, &engine, &why) == ERR_OK) {
-        take_engine(sh, engine);
-    } else {
-        sh->tries = 1;
-        go_down(sh, &why);
-        send_report(sh); /* before the node takes requests */
-    }
     *out = sh;
     return ERR_OK;
 }
 
-/* ---- failing ------------------------------------------------------------------------------------------- */
+/* ---- telling the master -------------------------------------------------------------------------------- */
 
-/* Once no job of the engine is out. */
-static void let_go(struct shard *sh)
+static void step(struct shard *sh);
+
+struct told_run {
+    struct shard *sh;
+    enum shard_event_kind kind;
+    bool failed;
+    char allocation_id[32]; /* of the copy it is about */
+};
+
+/* The state that shows it is applied here, and what it says of this place was taken before. */
+static void told(void *arg)
 {
-    if (sh->sync_out || sh->flush_out || sh->merge_out) {
-        return;
+    struct told_run *t = arg;
+    struct shard *sh = t->sh;
+    sh->told_out = false;
+    if (t->kind == SHARD_EVENT_FAILED && !t->failed) {
+        sh->broken = false;
     }
-    struct view *view = engine_acquire(sh->engine);
+    /* What could not be told, or changed nothing, is told again with the next tick. */
+    if (!t->failed && (t->kind == SHARD_EVENT_FAILED || !str_eq(sh->allocation_id, str_of(t->allocation_id)))) {
+        step(sh);
+    }
+    free(t);
+    shard_release(sh);
+}
+
+static void master_answered(void *arg, const struct errmsg *error)
+{
+    struct told_run *t = arg;
+    t->failed = error != NULL;
+    shard_post_back(t->sh, told, t);
+}
+
+static void tell(struct shard *sh, enum shard_event_kind kind)
+{
+    struct data_service *s = sh->service;
+    struct told_run *t = !sh->told_out && s->o.shard_event != NULL ? malloc(sizeof(*t)) : NULL;
+    if (t == NULL) {
+        return; /* one is out, or at the next tick */
+    }
+    *t = (struct told_run){.sh = sh, .kind = kind};
+    snprintf(t->allocation_id, sizeof(t->allocation_id), "%.*s", STR_ARG(sh->allocation_id));
+    struct shard_event e = {.kind = kind,
+                            .index_uuid = sh->index->uuid,
+                            .shard = sh->number,
+                            .allocation_id = sh->allocation_id,
+                            .primary_term = kind == SHARD_EVENT_STARTED ? (uint64_t)sh->term : 0,
+                            .why = str_of(sh->why)};
+    sh->told_out = true;
+    shard_use(sh);
+    s->o.shard_event(s->o.node_self, &e, master_answered, t);
+}
+
+void shard_tell_started(struct shard *sh)
+{
+    sh->why[0] = '\0';
+    tell(sh, SHARD_EVENT_STARTED);
+}
+
+void shard_fail(struct shard *sh, const struct errmsg *why)
+{
+    snprintf(sh->why, sizeof(sh->why), "%s", why->n > 0 ? why->frame[0].reason : "unknown");
+    log_error(sh->service->o.log, "data", "shard [%.*s][%u] has failed: %s", STR_ARG(sh->index->name),
+              sh->number, sh->why);
+    sh->broken = true;
+    step(sh);
+}
+
+/* ---- letting go ---------------------------------------------------------------------------------------- */
+
+/* true: nothing is open. */
+static bool let_go(struct shard *sh)
+{
     struct engine *engine = sh->engine;
+    if (engine == NULL) {
+        return true;
+    }
+    if (!sh->failing) {
+        struct errmsg em;
+        sh->failing = true;
+        err_set(&em, ERR_NO_SHARD, "shard [%.*s][%u] is not here any more", STR_ARG(sh->index->name),
+                sh->number);
+        if (sh->broken) {
+            err_set(&em, ERR_IO, "shard [%.*s][%u] has failed: %s", STR_ARG(sh->index->name), sh->number, sh->why);
+        }
+        shard_fail_waiters(sh, &em);
+        shard_fail_acts(sh, &em);
+        shard_cancel_merge(sh);
+    }
+    if (sh->sync_out || sh->flush_out || sh->merge_out) {
+        return false; /* their ends look again */
+    }
     give_up_flush(sh);
     pthread_mutex_lock(&sh->view_lock);
     sh->engine = NULL;
-    sh->last_view = view;
     pthread_mutex_unlock(&sh->view_lock);
     engine_close(engine);
     shard_buffer_gone(sh);
     sh->failing = false;
+    return true;
+}
+
+static void remove_data(struct shard *sh)
+{
+    struct errmsg em;
+    const struct fs *fs = sh->service->o.fs;
+    sh->remove_data = false;
+    if (fs->remove_tree(fs->self, sh->dir.p, &em) != ERR_OK) {
+        log_warn(sh->service->o.log, "data", "cannot remove %.*s: %s", STR_ARG(sh->dir), em.frame[0].reason);
+    }
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------- */
+
+struct open_run {
+    struct shard *sh;
+    struct engine *engine;
+    enum engine_open_mode mode;
+    struct buf user_data;
+    char allocation_id[32];
+    enum err result;
+    struct errmsg em;
+};
+
+static void opened(void *arg)
+{
+    struct open_run *r = arg;
+    struct shard *sh = r->sh;
+    sh->opening = false;
+    if (r->result == ERR_OK) {
+        shard_take_engine(sh, r->engine);
+        sh->of_role = str_eq(sh->allocation_id, str_of(r->allocation_id)); /* a later state may want another */
+        step(sh);
+    } else if (str_eq(sh->allocation_id, str_of(r->allocation_id))) {
+        shard_fail(sh, &r->em);
+    } else {
+        step(sh);
+    }
+    buf_fini(&r->user_data);
+    free(r);
+    shard_release(sh);
+}
+
+/* Is what is on disk the copy that the master means? */
+static enum err check_copy(struct open_run *r)
+{
+    struct copy_data d;
+    enum err e = copy_data_decode(&d, engine_user_data(r->engine), &r->em);
+    if (e == ERR_OK && !str_eq(d.allocation_id, str_of(r->allocation_id))) {
+        e = err_set(&r->em, ERR_CORRUPT, "the copy on disk is [%.*s], not [%s]", STR_ARG(d.allocation_id),
+                    r->allocation_id);
+    }
+    if (e != ERR_OK) {
+        engine_close(r->engine);
+        r->engine = NULL;
+    }
+    return e;
+}
+
+static void open_run(void *arg)
+{
+    struct open_run *r = arg;
+    r->result = shard_engine_open(r->sh, r->mode, buf_view(&r->user_data), &r->engine, &r->em);
+    if (r->result == ERR_OK && r->mode == ENGINE_EXISTING) {
+        r->result = check_copy(r);
+    }
+    shard_post_back(r->sh, opened, r);
+}
+
+static void start_opening(struct shard *sh, enum engine_open_mode mode)
+{
+    struct open_run *r = calloc(1, sizeof(*r));
+    if (r == NULL) {
+        return; /* at the next tick */
+    }
+    r->sh = sh;
+    r->mode = mode;
+    snprintf(r->allocation_id, sizeof(r->allocation_id), "%.*s", STR_ARG(sh->allocation_id));
+    buf_init(&r->user_data, NULL, BUF_UNLIMITED);
+    if (mode == ENGINE_CREATE) { /* its history begins with it */
+        struct copy_data d = {sh->allocation_id, sh->allocation_id};
+        copy_data_encode(&d, &r->user_data);
+    }
+    sh->opening = true;
+    shard_use(sh);
+    if (!executor_submit_force(sh->service->o.write_pool, open_run, r)) {
+        sh->opening = false;
+        sh->users--;
+        buf_fini(&r->user_data);
+        free(r);
+    }
+}
+
+void shard_open_existing(struct shard *sh)
+{
+    start_opening(sh, ENGINE_EXISTING);
+}
+
+/* ---- what the routing says ----------------------------------------------------------------------------- */
+
+/* Brings the place nearer to what the last state wants. Called whenever something has changed. */
+static void step(struct shard *sh)
+{
+    if (sh->opening) {
+        return; /* its end looks again */
+    }
+    if (sh->engine != NULL && (sh->broken || sh->failing || !sh->of_role || sh->allocation_id.p == NULL)
+        && !let_go(sh)) {
+        return;
+    }
+    if (sh->allocation_id.p == NULL) {
+        sh->broken = false;
+        if (sh->remove_data) {
+            remove_data(sh);
+        }
+    } else if (sh->broken) {
+        tell(sh, SHARD_EVENT_FAILED);
+    } else if (sh->engine != NULL) {
+        if (sh->initializing && sh->source != RECOVER_PEER) {
+            shard_tell_started(sh);
+        }
+    } else if (sh->told_out) {
+        return; /* told() looks again */
+    } else if (!sh->initializing) {
+        struct errmsg em; /* after a crash that the master has not noticed */
+        err_set(&em, ERR_IO, "the master says that the copy has started, but it is not open here");
+        shard_fail(sh, &em);
+    } else if (sh->source == RECOVER_PEER) {
+        recovery_begin(sh);
+    } else {
+        start_opening(sh, sh->source == RECOVER_EMPTY_STORE ? ENGINE_CREATE : ENGINE_EXISTING);
+    }
+}
+
+/* The copy of the shard that is, or is arriving, at this node. */
+static const struct shard_copy *own_copy(const struct data_service *s, const struct shard_routing *r,
+                                         bool *arriving)
+{
+    for (uint32_t k = 0; r != NULL && k < r->n; k++) {
+        const struct shard_copy *c = &r->copies[k];
+        *arriving = c->state == COPY_RELOCATING && str_eq(c->target_node, s->node_id);
+        if (*arriving || (c->node.p != NULL && str_eq(c->node, s->node_id))) {
+            return c;
+        }
+    }
+    return NULL;
+}
+
+/* Nobody needs what is on this disk. */
+static bool all_elsewhere(const struct shard_routing *r)
+{
+    bool all = r != NULL;
+    for (uint32_t k = 0; all && k < r->n; k++) {
+        all = r->copies[k].state == COPY_STARTED;
+    }
+    return all;
+}
+
+void shard_take_role(struct shard *sh, struct cluster_state *state)
+{
+    const struct index_meta *m = cluster_index_by_uuid(state, sh->index->uuid);
+    const struct index_routing *ir = m != NULL ? cluster_routing(state, m->name) : NULL;
+    const struct shard_routing *r = ir != NULL && sh->number < ir->n ? &ir->shards[sh->number] : NULL;
+    bool arriving = false;
+    const struct shard_copy *c = own_copy(sh->service, r, &arriving);
+    struct str id = c == NULL ? STR_NULL : arriving ? c->target_id : c->allocation_id;
+    if (m != NULL) {
+        sh->term = (int64_t)m->primary_terms[sh->number];
+    }
+    if (!str_eq(id, sh->allocation_id) || (id.p == NULL) != (sh->allocation_id.p == NULL)) {
+        arena_reset(&sh->role_arena);
+        sh->allocation_id = id.p != NULL ? arena_str(&sh->role_arena, id) : STR_NULL;
+        sh->of_role = false;
+        sh->broken = false;
+    }
+    sh->primary = c != NULL && c->primary && !arriving;
+    sh->initializing = c != NULL && (arriving || c->state == COPY_INITIALIZING);
+    sh->source = c == NULL || arriving ? RECOVER_PEER : c->source;
+    sh->remove_data = c == NULL && all_elsewhere(r);
+    step(sh);
 }
 
 void shard_check(struct shard *sh)
 {
     struct errmsg why;
-    if (sh->engine == NULL) {
-        return;
-    }
-    if (!sh->failing && engine_failure(sh->engine, &why) != ERR_OK) {
-        sh->failing = true;
-        sh->tries = 0;
-        go_down(sh, &why);
-        shard_fail_waiters(sh, &why);
-        shard_fail_acts(sh, &why);
-    }
-    if (sh->failing) {
-        let_go(sh);
-    }
-}
-
-/* ---- and coming back ----------------------------------------------------------------------------------- */
-
-struct reopen_run {
-    struct shard *sh;
-    struct engine *engine;
-    enum err result;
-    struct errmsg em;
-};
-
-static void reopened(void *arg)
-{
-    struct reopen_run *r = arg;
-    struct shard *sh = r->sh;
-    sh->opening = false;
-    if (r->result == ERR_OK) {
-        /* Mapping and settings may have come while it was being opened. */
-        uint64_t version;
-        struct mapping *m = index_mapping(sh->index, &version);
-        struct errmsg em;
-        take_engine(sh, r->engine);
-        if (engine_set_mapping(r->engine, m, version, &em) != ERR_OK) {
-            log_error(sh->service->o.log, "data", "new mapping: %s", em.frame[0].reason);
-        }
-        mapping_unref(m);
-        sh->report = SHARD_REPORT_UP;
-        sh->report_at_ms = 0;
-    } else {
-        sh->tries++;
-        go_down(sh, &r->em);
-    }
-    free(r);
-    shard_release(sh);
-}
-
-static void reopen_run(void *arg)
-{
-    struct reopen_run *r = arg;
-    r->result = open_engine(r->sh, &r->engine, &r->em);
-    shard_post_back(r->sh, reopened, r);
-}
-
-static void start_reopening(struct shard *sh)
-{
-    struct reopen_run *r = calloc(1, sizeof(*r));
-    if (r == NULL) {
-        return; /* at the next tick */
-    }
-    r->sh = sh;
-    sh->opening = true;
-    shard_use(sh);
-    if (!executor_submit(sh->service->o.background_pool, reopen_run, r)) {
-        sh->opening = false;
-        sh->users--;
-        free(r);
-    }
-}
-
-void shard_heal(struct shard *sh)
-{
-    int64_t now = clock_mono_ms(sh->service->o.clock);
-    if (sh->report != SHARD_REPORT_NONE && !sh->report_out && now >= sh->report_at_ms) {
-        send_report(sh);
-    }
-    if (sh->engine == NULL && !sh->opening && now >= sh->retry_at_ms) {
-        start_reopening(sh);
+    if (sh->engine != NULL && !sh->failing && engine_failure(sh->engine, &why) != ERR_OK) {
+        shard_fail(sh, &why);
+    } else if (sh->failing || sh->engine == NULL || (sh->initializing && !sh->told_out)) {
+        step(sh);
     }
 }
 
 /* ---- may it serve? ------------------------------------------------------------------------------------- */
 
-static void say_down(struct shard *sh, struct errmsg *em)
-{
-    err_set(em, ERR_NO_SHARD, "shard [%.*s][%u] has failed: %s", STR_ARG(sh->index->name), sh->number,
-            sh->why);
-    err_about_index(em, sh->index->name, sh->index->uuid);
-    err_about_shard(em, (int)sh->number);
-}
-
 bool shard_readable(struct shard *sh, struct errmsg *em)
 {
-    if (sh->engine == NULL || sh->failing) {
-        say_down(sh, em);
-        return false;
+    if (sh->engine != NULL && !sh->failing) {
+        return true;
     }
-    return true;
+    err_set(em, ERR_NO_SHARD, "shard [%.*s][%u] is not open here", STR_ARG(sh->index->name), sh->number);
+    err_about_index(em, sh->index->name, sh->index->uuid);
+    err_about_shard(em, (int)sh->number);
+    return false;
 }
 
 bool shard_writable(struct shard *sh, struct errmsg *em)
@@ -406,8 +525,11 @@ bool shard_writable(struct shard *sh, struct errmsg *em)
     if (!shard_readable(sh, em)) {
         return false;
     }
-    if (sh->term <= sh->down_term) { /* open again, under no term of its own yet */
-        say_down(sh, em);
+    if (!sh->primary) {
+        err_set(em, ERR_NOT_PRIMARY, "shard [%.*s][%u] is not the primary here", STR_ARG(sh->index->name),
+                sh->number);
+        err_about_index(em, sh->index->name, sh->index->uuid);
+        err_about_shard(em, (int)sh->number);
         return false;
     }
     return true;
@@ -416,9 +538,7 @@ bool shard_writable(struct shard *sh, struct errmsg *em)
 struct view *shard_view(struct shard *sh)
 {
     pthread_mutex_lock(&sh->view_lock);
-    struct view *v = sh->engine != NULL      ? engine_acquire(sh->engine)
-                     : sh->last_view != NULL ? view_ref(sh->last_view)
-                                             : NULL;
+    struct view *v = sh->engine != NULL ? engine_acquire(sh->engine) : NULL;
     pthread_mutex_unlock(&sh->view_lock);
     return v;
 }

@@ -504,12 +504,6 @@ void data_write(void *self, struct shard_write *rq)
     if (sh->index->slow.on[SLOW_INDEX]) {
         r->parse_ns = ARENA_ARRAY(&rq->rq.arena, int64_t, rq->n);
     }
-    if (sh->term <= sh->down_term) { /* the strand would say the same, after all the parsing */
-        struct errmsg em;
-        err_set(&em, ERR_NO_SHARD, "the shard has failed");
-        fail_all(r, &em);
-        return;
-    }
     if (!executor_submit(s->o.write_pool, parse_task, r)) {
         struct errmsg em;
         err_set(&em, ERR_REJECTED, "rejected execution of write on shard [%.*s][%u]: queue is full",

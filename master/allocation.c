@@ -406,6 +406,16 @@ static void drop_copy_of_gone(struct alloc *a, struct str index, uint32_t shard,
     (void)primary;
 }
 
+/* The process that had copies open is not there any more. */
+static bool is_gone(struct alloc *a, struct str node)
+{
+    bool restarted = false;
+    for (uint32_t i = 0; i < a->env->n_restarted && !restarted; i++) {
+        restarted = str_eq(a->env->restarted[i], node);
+    }
+    return restarted || alloc_node_of(a, node) == NULL;
+}
+
 static void nodes_left(struct alloc *a)
 {
     const struct cluster_state *s = a->b->next;
@@ -418,9 +428,9 @@ static void nodes_left(struct alloc *a)
                 if (c->node.p == NULL) {
                     continue;
                 }
-                if (alloc_node_of(a, c->node) == NULL) {
+                if (is_gone(a, c->node)) {
                     drop_copy_of_gone(a, index, shard, k);
-                } else if (c->state == COPY_RELOCATING && alloc_node_of(a, c->target_node) == NULL) {
+                } else if (c->state == COPY_RELOCATING && is_gone(a, c->target_node)) {
                     struct index_routing *r = alloc_routing(a, index);
                     if (r != NULL) {
                         struct shard_copy *mine = &r->shards[shard].copies[k];

@@ -36,6 +36,9 @@ struct alloc_env {
     uint32_t n_disks;
     const struct found_copy *found;
     uint32_t n_found;
+    /* Ids of nodes that are there as other processes than in the state before: nothing is open on them. */
+    const struct str *restarted;
+    uint32_t n_restarted;
 };
 
 /* What allocate() could not decide yet. */

@@ -17,6 +17,8 @@ struct batch {
     uint32_t n_found;
     struct disk_usage *disks;
     uint32_t n_disks;
+    struct str *restarted; /* ids of nodes, as in alloc_env; in `arena` */
+    uint32_t n_restarted;
     uint64_t version;
     struct errmsg error; /* of the whole */
 };
@@ -69,7 +71,9 @@ static struct alloc_env batch_env(const struct batch *b)
                               .disks = b->disks,
                               .n_disks = b->n_disks,
                               .found = b->found,
-                              .n_found = b->n_found};
+                              .n_found = b->n_found,
+                              .restarted = b->restarted,
+                              .n_restarted = b->n_restarted};
 }
 
 static enum err run_task(struct batch *b, struct task *t, struct cluster_state **cur, struct errmsg *em)
@@ -168,6 +172,25 @@ static void compute(void *arg)
 
 /* ---- on the loop ---- */
 
+/* Which nodes of `to` are other processes than in `from`? */
+static bool find_restarted(struct batch *b, const struct nodes_part *from, const struct nodes_part *to)
+{
+    uint32_t n = to != NULL && from != NULL ? to->n : 0;
+    b->restarted = ARENA_ARRAY(&b->arena, struct str, n);
+    bool ok = b->restarted != NULL;
+    for (uint32_t i = 0; ok && i < n; i++) {
+        const struct node_meta *now = &to->v[i], *before = NULL;
+        for (uint32_t k = 0; k < from->n && before == NULL; k++) {
+            before = str_eq(from->v[k].id, now->id) ? &from->v[k] : NULL;
+        }
+        if (before != NULL && !str_eq(before->ephemeral_id, now->ephemeral_id)) {
+            b->restarted[b->n_restarted] = arena_str(&b->arena, now->id);
+            ok = b->restarted[b->n_restarted++].p != NULL;
+        }
+    }
+    return ok;
+}
+
 /* The accepted state, with the nodes and voters that there should be now. */
 static enum err make_base(struct cluster *c, struct batch *b, struct errmsg *em)
 {
@@ -183,6 +206,10 @@ static enum err make_base(struct cluster *c, struct batch *b, struct errmsg *em)
         return err_no_memory(em);
     }
     enum err e = quorum_next_nodes(q, from, &sb, em);
+    e = e == ERR_OK && !find_restarted(b, from->nodes, sb.next->nodes) ? err_no_memory(em) : e;
+    if (e == ERR_OK && c->fresh) { /* the whole cluster was down: transient settings ended with it */
+        state_put_settings(&sb, NULL, false);
+    }
     if (e == ERR_OK && c->config.n > 0) {
         struct coordination_part *p = sb.next->coordination; /* new, and ours alone until it is sealed */
         p->accepted = str_set_copy(&c->config, &p->part.arena);

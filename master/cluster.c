@@ -553,6 +553,7 @@ static void applied(void *arg);
 static void applied_on_loop(void *arg)
 {
     struct cluster *c = arg;
+    c->fresh = false;
     set_state(c, c->applying);
     c->applying = NULL;
     if (c->mode == QUORUM_CANDIDATE) {
@@ -670,6 +671,7 @@ enum err cluster_new(struct cluster **out, const struct cluster_opts *opts, stru
     }
     c->o = *opts;
     c->queue_last = &c->queue;
+    c->fresh = true;
     c->reroute_at_ms = c->timer_ms = INT64_MAX;
     pthread_mutex_init(&c->lock, NULL);
     arena_init(&c->master_arena, NULL, ARENA_UNLIMITED);

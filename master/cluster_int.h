@@ -57,6 +57,7 @@ struct cluster {
     struct cluster_state *state;
     struct journey *inbox;
     bool inbox_posted, stopping;
+    bool fresh; /* no master's state has been applied since the process began */
     /* the loop's */
     enum quorum_mode mode;
     uint64_t term;

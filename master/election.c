@@ -98,8 +98,22 @@ static void bootstrap(struct quorum *q)
 
 /* ---- standing ---- */
 
+/* Is this node's vote enough? Then there is nobody to leave time for. */
+static bool alone(const struct quorum *q)
+{
+    struct id_set self = {0};
+    bool yes = id_set_add(&self, q->local.id) && safety_is_quorum(&q->safety, &self);
+    id_set_fini(&self);
+    return yes;
+}
+
 static void plan_election(struct quorum *q)
 {
+    if (q->attempts == 0 && alone(q)) {
+        q->next_election_ms = q->now;
+        q->attempts++;
+        return;
+    }
     int64_t spread = MIN_OF(q->set.election_initial_ms + (int64_t)q->attempts * q->set.election_backoff_ms,
                             q->set.election_max_ms);
     int64_t delay = 1 + (int64_t)rng_below(q->rng, (uint64_t)MAX_OF(spread, 1));
@@ -138,9 +152,12 @@ void election_tick(struct quorum *q)
     if (!enough) {
         q->next_election_ms = INT64_MAX;
         q->attempts = 0;
-    } else if (q->next_election_ms == INT64_MAX) {
+        return;
+    }
+    if (q->next_election_ms == INT64_MAX) {
         plan_election(q);
-    } else if (q->now >= q->next_election_ms) {
+    }
+    if (q->now >= q->next_election_ms) {
         plan_election(q);
         ask_pre_votes(q);
     }

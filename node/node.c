@@ -13,9 +13,11 @@
 #include "engine/analysis/pinyin.h"
 #include "engine/mapping/mapping.h"
 #include "engine/query/query.h"
-#include "master/service.h"
+#include "master/cluster.h"
+#include "node/cluster_conf.h"
 #include "node/dictionaries.h"
 #include "node/self.h"
+#include "proto/transport_nng.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -35,25 +37,29 @@ struct node {
     const struct clock *clock;
     struct str data_dir, name, id;
     void *data_lock;
-    struct rng rng;
+    struct rng rng;                   /* of the start, then of the master's work */
+    struct rng loop_rng;              /* the main loop's */
+    char ephemeral_id[23];
+    struct cluster_conf conf;
     struct dictionaries dicts;
     struct loop *main_loop;
+    bool main_running;
     struct loop *http_loops[HTTP_LOOPS_MAX];
     unsigned n_http_loops, http_running;
     struct loop_ticker *ticker, *watch;
     const void *levels_of[2]; /* the settings that the log's levels were last read from */
     bool complained;          /* of the files as they are */
     bool reloading;           /* the files are being looked at, or read */
-    struct pool *write_pool, *search_pool, *background_pool, *master_pool;
+    struct pool *write_pool, *search_pool, *background_pool, *master_pool, *state_pool;
+    struct transport_nng *transport;
     struct data_service *data;
-    struct master_service *master;
+    struct cluster *cluster;
     struct coordinator *coordinator;
     struct http_server *http;
     struct self me;
     pthread_mutex_t lock;
     pthread_cond_t cond;
-    struct meta_request last_report;
-    bool recovered, http_stopped;
+    bool settled, told_to_stop, http_stopped, quiet, cluster_stopped;
 };
 
 /* ---- what the master asks of the engine ---------------------------------------------------------------- */
@@ -142,13 +148,13 @@ static void apply_state(void *self, struct cluster_state *state, void (*done)(vo
 static struct cluster_state *state_of(void *self)
 {
     struct node *n = self;
-    return master_state(n->master);
+    return cluster_state(n->cluster);
 }
 
 static void submit_to_master(void *self, struct meta_request *rq)
 {
     struct node *n = self;
-    master_submit(n->master, rq);
+    cluster_submit(n->cluster, rq);
 }
 
 static struct analysis *analysis_of(void *self, struct str uuid)
@@ -220,50 +226,34 @@ static void update_mapping(void *self, struct str index, struct str uuid, struct
     c->rq.names = name;
     c->rq.n_names = 1;
     c->rq.text = text;
-    master_submit(n->master, &c->rq);
+    cluster_submit(n->cluster, &c->rq);
 }
 
-struct report_call {
-    struct meta_request rq;
-    void (*done)(void *arg, const struct errmsg *error);
-    void *arg;
-};
-
-static void report_done(struct meta_request *rq)
-{
-    struct report_call *c = (struct report_call *)rq;
-    c->done(c->arg, rq->error.n > 0 ? &rq->error : NULL);
-    meta_request_fini(rq);
-    free(c);
-}
-
-/* A primary went down or came up. */
-static void report_shard(void *self, const struct data_report *report,
-                         void (*done)(void *, const struct errmsg *), void *arg)
+/* A copy here has started, or failed. */
+static void tell_master(void *self, const struct shard_event *event,
+                        void (*done)(void *arg, const struct errmsg *error), void *arg)
 {
     struct node *n = self;
-    struct report_call *c = calloc(1, sizeof(*c));
-    struct errmsg em;
-    if (c == NULL) {
-        err_no_memory(&em);
-        done(arg, &em);
-        return;
+    cluster_shard_event(n->cluster, event, done, arg);
+}
+
+/* What a master wants to know before it puts a primary where its data is. */
+static enum err list_copies(void *self, const struct shard_id *shards, uint32_t n_shards, struct arena *arena,
+                            struct found_copy **out, uint32_t *n_out, struct errmsg *em)
+{
+    struct node *n = self;
+    enum err e = ERR_OK;
+    *out = ARENA_ARRAY(arena, struct found_copy, n_shards);
+    *n_out = 0;
+    if (*out == NULL) {
+        return err_no_memory(em);
     }
-    meta_request_init(&c->rq, report->up ? META_SHARD_UP : META_SHARD_DOWN, report_done, NULL);
-    c->done = done;
-    c->arg = arg;
-    c->rq.shard = (struct shard_report){.uuid = arena_str(&c->rq.arena, report->uuid),
-                                        .shard = report->shard,
-                                        .tries = report->tries,
-                                        .details = arena_str(&c->rq.arena, report->details)};
-    if (c->rq.shard.uuid.p == NULL || c->rq.shard.details.p == NULL) {
-        err_no_memory(&em);
-        meta_request_fini(&c->rq);
-        free(c);
-        done(arg, &em);
-        return;
+    for (uint32_t i = 0; i < n_shards && e == ERR_OK; i++) {
+        struct found_copy *f = &(*out)[(*n_out)++];
+        *f = (struct found_copy){.node_id = n->id, .index_uuid = shards[i].uuid, .shard = shards[i].shard};
+        e = data_find_copy(n->data, f->index_uuid, f->shard, arena, &f->allocation_id, em);
     }
-    master_submit(n->master, &c->rq);
+    return e;
 }
 
 static void tick(void *arg)
@@ -365,10 +355,12 @@ static enum err open_pools(struct node *n, unsigned cores, struct errmsg *em)
                                      cores * 3 / 2 + 1, 1000};
     const struct pool_plan background = {"background", NULL, NULL, MAX_OF(cores / 2, 1U), -1};
     const struct pool_plan master = {"master", NULL, NULL, 1, -1};
+    const struct pool_plan state = {"state", NULL, NULL, 1, -1}; /* the cluster state's disk */
     enum err e = new_pool(n, &n->write_pool, &write, em);
     e = e == ERR_OK ? new_pool(n, &n->search_pool, &search, em) : e;
     e = e == ERR_OK ? new_pool(n, &n->background_pool, &background, em) : e;
-    return e == ERR_OK ? new_pool(n, &n->master_pool, &master, em) : e;
+    e = e == ERR_OK ? new_pool(n, &n->master_pool, &master, em) : e;
+    return e == ERR_OK ? new_pool(n, &n->state_pool, &state, em) : e;
 }
 
 static enum err open_data_dir(struct node *n, struct errmsg *em)
@@ -399,33 +391,16 @@ static bool own_attributes(struct node *n, struct node_meta *m, struct arena *a)
     return m->attrs != NULL;
 }
 
-static struct nodes_part *own_node(struct node *n)
+static bool own_node(struct node *n, struct node_meta *out, struct arena *a)
 {
-    struct nodes_part *p = nodes_part_new();
-    if (p == NULL) {
-        return NULL;
-    }
-    struct arena *a = &p->part.arena;
-    p->v = ARENA_ARRAY(a, struct node_meta, 1);
-    if (p->v == NULL) {
-        state_part_unref(&p->part);
-        return NULL;
-    }
-    char ephemeral[23];
-    random_uuid(&n->rng, ephemeral);
-    p->n = 1;
-    p->v[0] = (struct node_meta){.id = arena_str(a, n->id),
-                                 .name = arena_str(a, n->name),
-                                 .ephemeral_id = arena_str(a, str_of(ephemeral)),
-                                 .host = arena_str(a, n->me.host),
-                                 .transport_address = arena_str(a, n->me.transport_address),
-                                 .roles = node_roles_pack(n->me.roles)};
-    if (!own_attributes(n, &p->v[0], a)) {
-        state_part_unref(&p->part);
-        return NULL;
-    }
-    p->master = p->v[0].id;
-    return p;
+    *out = (struct node_meta){.id = n->id,
+                              .name = n->name,
+                              .ephemeral_id = str_of(n->ephemeral_id),
+                              .host = n->me.host,
+                              .transport_address = n->me.transport_address,
+                              .http_address = n->me.http_address,
+                              .roles = node_roles_pack(n->me.roles)};
+    return own_attributes(n, out, a);
 }
 
 static size_t memory_setting(const struct node *n, const char *name, int64_t otherwise)
@@ -445,35 +420,14 @@ static enum err open_services(struct node *n, struct errmsg *em)
                           .env = take_env(n),
                           .node_id = n->id,
                           .update_mapping = update_mapping,
-                          .report = report_shard,
+                          .shard_event = tell_master,
                           .node_self = n,
+                          .transport = transport_nng_api(n->transport),
                           .filter_cache_bytes =
                               memory_setting(n, "indices.queries.cache.size", FILTER_CACHE_DEFAULT),
                           .index_buffer_bytes = memory_setting(n, "indices.memory.index_buffer_size", 0)};
     enum err e = data_service_new(&n->data, &d, em);
     drop_env(&d.env);
-    if (e != ERR_OK) {
-        return e;
-    }
-    struct master_opts m = {.fs = n->fs,
-                            .dir = n->data_dir.p,
-                            .executor = pool_executor(n->master_pool),
-                            .log = n->o.log,
-                            .env = {.clock = n->clock,
-                                    .rng = &n->rng,
-                                    .self = n,
-                                    .merge_mapping = merge_mapping,
-                                    .check_analysis = check_analysis,
-                                    .check_query = check_query},
-                            .cluster_name =
-                                settings_str(n->o.settings, "cluster.name", STR(CLUSTER_NAME_DEFAULT)),
-                            .nodes = own_node(n),
-                            .apply = apply_state,
-                            .apply_self = n};
-    if (m.nodes == NULL) {
-        return err_no_memory(em);
-    }
-    e = master_service_new(&n->master, &m, em);
     if (e != ERR_OK) {
         return e;
     }
@@ -491,7 +445,7 @@ static enum err open_services(struct node *n, struct errmsg *em)
                                  .workers = pool_executor(n->search_pool),
                                  .node_id = n->id,
                                  .node_name = n->name,
-                                 .cluster_name = m.cluster_name,
+                                 .cluster_name = n->conf.cluster_name,
                                  .node_settings = n->o.settings,
                                  .seed = rng_u64(&n->rng),
                                  .started_ms = clock_wall_ms(n->clock)};
@@ -539,19 +493,110 @@ static void wait_flag(struct node *n, const bool *flag)
     pthread_mutex_unlock(&n->lock);
 }
 
-static void reports_heard(struct meta_request *rq)
+/* ---- the cluster --------------------------------------------------------------------------------------- */
+
+static enum err open_transport(struct node *n, struct errmsg *em)
 {
-    struct node *n = rq->user;
-    signal_flag(n, &n->recovered);
+    struct transport_nng_opts o = {.host = n->conf.bind_host,
+                                   .port_first = n->conf.port_first,
+                                   .port_last = n->conf.port_last,
+                                   .ephemeral_id = str_of(n->ephemeral_id),
+                                   .log = n->o.log};
+    enum err e = transport_nng_new(&n->transport, &o, em);
+    return e == ERR_OK ? self_reachable(&n->me, n->o.settings, transport_nng_port(n->transport), &n->arena, em)
+                       : e;
 }
 
-/* Shards that cannot be opened have been reported to the master meanwhile. A report of nothing, behind those,
- * tells when the state says so. */
-static void recovered(void *arg)
+static enum err open_cluster(struct node *n, struct errmsg *em)
+{
+    struct cluster_opts c = {.loop = loop_executor(n->main_loop),
+                             .timers = loop_timers(n->main_loop),
+                             .clock = n->clock,
+                             .transport = transport_nng_api(n->transport),
+                             .compute = pool_executor(n->master_pool),
+                             .disk = pool_executor(n->state_pool),
+                             .fs = n->fs,
+                             .log = n->o.log,
+                             .env = {.clock = n->clock,
+                                     .rng = &n->rng,
+                                     .self = n,
+                                     .merge_mapping = merge_mapping,
+                                     .check_analysis = check_analysis,
+                                     .check_query = check_query},
+                             .rng = &n->loop_rng,
+                             .cluster_name = n->conf.cluster_name,
+                             .initial_masters = n->conf.initial_masters,
+                             .seeds = n->conf.seeds,
+                             .n_initial_masters = n->conf.n_initial_masters,
+                             .n_seeds = n->conf.n_seeds,
+                             .settings = n->conf.quorum,
+                             .apply = apply_state,
+                             .list_copies = list_copies,
+                             .self = n};
+    struct str dir = arena_printf(&n->arena, "%.*s/_state", STR_ARG(n->data_dir));
+    c.dir = dir.p;
+    return dir.p == NULL || !own_node(n, &c.local, &n->arena) ? err_no_memory(em)
+                                                              : cluster_new(&n->cluster, &c, em);
+}
+
+/* Has every primary a chance behind it? Where this node alone holds data, nobody else can bring one. */
+static bool primaries_tried(const struct node *n, const struct cluster_state *s)
+{
+    uint32_t holders = 0;
+    for (uint32_t i = 0; i < s->nodes->n; i++) {
+        holders += (s->nodes->v[i].roles & ROLE_DATA) != 0;
+    }
+    bool tried = true;
+    for (uint32_t i = 0; i < s->n_routing && tried; i++) {
+        for (uint32_t k = 0; k < s->routing[i]->n && tried; k++) {
+            const struct shard_copy *c = &s->routing[i]->shards[k].copies[0];
+            bool mine = holders == 1 || (c->node.p != NULL && str_eq(c->node, n->id));
+            tried = copy_active(c) || !mine || c->trouble.failed > 0;
+        }
+    }
+    return tried;
+}
+
+/* Main loop, after each state: a master is known, and what this node had open before is open again. */
+static void look_whether_settled(void *arg, struct cluster_state *state)
 {
     struct node *n = arg;
-    meta_request_init(&n->last_report, META_SHARD_UP, reports_heard, n);
-    master_submit(n->master, &n->last_report);
+    if (state->nodes != NULL && state->nodes->master.p != NULL && primaries_tried(n, state)) {
+        signal_flag(n, &n->settled);
+    }
+}
+
+/* Joins its cluster, and waits for that as long as the settings say. */
+static enum err join_cluster(struct node *n, struct errmsg *em)
+{
+    struct timespec until;
+    cluster_watch(n->cluster, look_whether_settled, n);
+    enum err e = loop_start(n->main_loop, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    n->main_running = true;
+    transport_nng_start(n->transport);
+    cluster_start(n->cluster);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += (time_t)(n->conf.initial_state_timeout_ms / 1000);
+    pthread_mutex_lock(&n->lock);
+    int late = 0;
+    while (!n->settled && !n->told_to_stop && late == 0) {
+        late = pthread_cond_timedwait(&n->cond, &n->lock, &until);
+    }
+    pthread_mutex_unlock(&n->lock);
+    if (late != 0) {
+        log_warn(n->o.log, "node", "no master, or shards that are not open yet, after %lld ms",
+                 (long long)n->conf.initial_state_timeout_ms);
+    }
+    return ERR_OK;
+}
+
+static void cluster_stopped(void *arg)
+{
+    struct node *n = arg;
+    signal_flag(n, &n->cluster_stopped);
 }
 
 static void on_signal(void *arg, int signo)
@@ -571,7 +616,7 @@ static void on_hangup(void *arg, int signo)
     }
 }
 
-static enum err start_loops(struct node *n, struct errmsg *em)
+static enum err prepare_main_loop(struct node *n, struct errmsg *em)
 {
     enum err e = loop_signal(n->main_loop, SIGTERM, on_signal, n, em);
     e = e == ERR_OK ? loop_signal(n->main_loop, SIGINT, on_signal, n, em) : e;
@@ -581,6 +626,12 @@ static enum err start_loops(struct node *n, struct errmsg *em)
     if (e == ERR_OK && (n->ticker == NULL || n->watch == NULL)) {
         return err_no_memory(em);
     }
+    return e;
+}
+
+static enum err start_http(struct node *n, struct errmsg *em)
+{
+    enum err e = ERR_OK;
     for (unsigned i = 0; e == ERR_OK && i < n->n_http_loops; i++) {
         e = loop_start(n->http_loops[i], em);
         n->http_running += e == ERR_OK;
@@ -590,21 +641,21 @@ static enum err start_loops(struct node *n, struct errmsg *em)
 
 static enum err name_node(struct node *n, struct errmsg *em)
 {
-    uint64_t seed;
-    char id[23];
-    enum err e = process_random(&seed, sizeof(seed), em);
+    uint64_t seeds[2];
+    enum err e = process_random(seeds, sizeof(seeds), em);
     if (e != ERR_OK) {
         return e;
     }
-    rng_seed(&n->rng, seed);
-    random_uuid(&n->rng, id);
+    rng_seed(&n->rng, seeds[0]);
+    rng_seed(&n->loop_rng, seeds[1]);
+    random_uuid(&n->rng, n->ephemeral_id);
+    e = node_id_load(&n->id, n->fs, n->data_dir.p, &n->rng, &n->arena, em);
     struct str name = settings_str(n->o.settings, "node.name", STR_NULL);
     if (name.p == NULL) {
         name = process_host_name(&n->arena);
     }
-    n->id = arena_str(&n->arena, str_of(id));
     n->name = arena_str(&n->arena, name.p != NULL ? name : n->id);
-    return n->id.p != NULL && n->name.p != NULL ? ERR_OK : err_no_memory(em);
+    return e == ERR_OK && n->name.p == NULL ? err_no_memory(em) : e;
 }
 
 static enum err start(struct node *n, struct errmsg *em)
@@ -613,21 +664,23 @@ static enum err start(struct node *n, struct errmsg *em)
     struct str conf = settings_str(n->o.settings, "path.conf", STR_NULL);
     machine_stats(&machine);
     unsigned cores = MAX_OF(machine.cores_allowed, 1U);
-    enum err e = name_node(n, em);
-    e = e == ERR_OK ? self_init(&n->me, n->o.settings, &n->arena, em) : e;
+    enum err e = self_init(&n->me, n->o.settings, &n->arena, em);
     e = e == ERR_OK ? open_data_dir(n, em) : e;
     n->me.data_dir = n->data_dir;
+    e = e == ERR_OK ? name_node(n, em) : e;
+    e = e == ERR_OK ? cluster_conf_read(&n->conf, n->o.settings, n->name, (n->me.roles & 1U << NODE_MASTER) != 0,
+                                        &n->arena, em)
+                    : e;
     e = e == ERR_OK ? dictionaries_load(&n->dicts, n->fs, conf.p, n->o.share_dir, n->o.log, em) : e;
     e = e == ERR_OK ? loop_new(&n->main_loop, "main", em) : e;
     e = e == ERR_OK ? open_pools(n, cores, em) : e;
+    e = e == ERR_OK ? open_transport(n, em) : e;
     e = e == ERR_OK ? open_services(n, em) : e;
-    if (e == ERR_OK) {
-        master_recover(n->master, recovered, n);
-        wait_flag(n, &n->recovered);
-        meta_request_fini(&n->last_report);
-    }
     e = e == ERR_OK ? open_http(n, cores, em) : e;
-    return e == ERR_OK ? start_loops(n, em) : e;
+    e = e == ERR_OK ? open_cluster(n, em) : e;
+    e = e == ERR_OK ? prepare_main_loop(n, em) : e;
+    e = e == ERR_OK ? join_cluster(n, em) : e;
+    return e == ERR_OK ? start_http(n, em) : e;
 }
 
 enum err node_open(struct node **out, const struct node_opts *opts, struct errmsg *em)
@@ -654,12 +707,12 @@ enum err node_open(struct node **out, const struct node_opts *opts, struct errms
 
 void node_run(struct node *n)
 {
-    loop_run(n->main_loop);
+    wait_flag(n, &n->told_to_stop);
 }
 
 void node_stop(struct node *n)
 {
-    loop_stop(n->main_loop);
+    signal_flag(n, &n->told_to_stop);
 }
 
 unsigned node_http_port(const struct node *n)
@@ -675,24 +728,49 @@ static void http_stopped(void *arg)
 
 #define STOP_GRACE_MS 5000
 
-/* The main loop does not run any more; what requests wait for goes on all the same. */
-static void wait_for_requests(struct node *n)
+static void stop_tickers(void *arg)
 {
-    data_drain(n->data);
-    for (bool over = false; !over;) {
-        struct timespec until;
-        data_tick(n->data);
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += TICK_MS * 1000000L;
-        until.tv_sec += until.tv_nsec / 1000000000L;
-        until.tv_nsec %= 1000000000L;
-        pthread_mutex_lock(&n->lock);
-        if (!n->http_stopped) {
-            pthread_cond_timedwait(&n->cond, &n->lock, &until);
-        }
-        over = n->http_stopped;
-        pthread_mutex_unlock(&n->lock);
+    struct node *n = arg;
+    loop_ticker_free(n->ticker);
+    loop_ticker_free(n->watch);
+    n->ticker = n->watch = NULL;
+    signal_flag(n, &n->quiet);
+}
+
+/* Requests first, while everything that they wait for still runs; then nothing comes by itself any more; then
+ * the cluster is left. */
+static void stop_working(struct node *n)
+{
+    if (n->coordinator != NULL) {
+        coordinator_stop(n->coordinator);
     }
+    if (n->http != NULL && n->http_running > 0) {
+        data_drain(n->data);
+        http_server_stop(n->http, STOP_GRACE_MS, http_stopped, n);
+        wait_flag(n, &n->http_stopped);
+    }
+    for (unsigned i = 0; i < n->http_running; i++) {
+        loop_stop(n->http_loops[i]);
+        loop_join(n->http_loops[i]);
+    }
+    http_server_free(n->http);
+    if (n->coordinator != NULL) {
+        coordinator_drain(n->coordinator);
+    }
+    if (!n->main_running) {
+        loop_ticker_free(n->ticker);
+        loop_ticker_free(n->watch);
+        return;
+    }
+    loop_post(n->main_loop, stop_tickers, n);
+    wait_flag(n, &n->quiet);
+    pthread_mutex_lock(&n->lock);
+    while (n->reloading) { /* it uses the data role */
+        pthread_cond_wait(&n->cond, &n->lock);
+    }
+    pthread_mutex_unlock(&n->lock);
+    cluster_stop(n->cluster, cluster_stopped, n);
+    wait_flag(n, &n->cluster_stopped);
 }
 
 void node_close(struct node *n)
@@ -700,35 +778,23 @@ void node_close(struct node *n)
     if (n == NULL) {
         return;
     }
-    if (n->coordinator != NULL) {
-        coordinator_stop(n->coordinator);
-    }
-    if (n->http != NULL && n->http_running > 0) {
-        http_server_stop(n->http, STOP_GRACE_MS, http_stopped, n);
-        wait_for_requests(n);
-    }
-    for (unsigned i = 0; i < n->http_running; i++) {
-        loop_stop(n->http_loops[i]);
-        loop_join(n->http_loops[i]);
-    }
-    http_server_free(n->http);
-    loop_ticker_free(n->ticker);
-    if (n->coordinator != NULL) {
-        coordinator_drain(n->coordinator);
-    }
-    loop_ticker_free(n->watch);
-    pthread_mutex_lock(&n->lock);
-    while (n->reloading) { /* it uses the data role */
-        pthread_cond_wait(&n->cond, &n->lock);
-    }
-    pthread_mutex_unlock(&n->lock);
-    pool_free(n->master_pool); /* runs what waits; no request is left to submit more */
+    stop_working(n);
     data_service_free(n->data);
+    if (n->transport != NULL) {
+        transport_nng_stop(n->transport);
+    }
+    if (n->main_running) {
+        loop_stop(n->main_loop);
+        loop_join(n->main_loop);
+    }
     coordinator_free(n->coordinator);
-    master_service_free(n->master);
+    pool_free(n->master_pool);
+    cluster_free(n->cluster);
+    pool_free(n->state_pool);
     pool_free(n->search_pool);
     pool_free(n->write_pool);
     pool_free(n->background_pool);
+    transport_nng_free(n->transport);
     for (unsigned i = 0; i < n->n_http_loops; i++) {
         loop_free(n->http_loops[i]);
     }

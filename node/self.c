@@ -116,12 +116,21 @@ enum err self_init(struct self *me, const struct settings *s, struct arena *aren
     machine_stats(&m);
     *me = (struct self){.cores = m.cores_allowed, .cpu_percent = -1, .process_cpu_percent = -1};
     me->host = publish_host(s, keys, ARRAY_LEN(keys), arena);
-    me->transport_address = address_of(me->host, settings_str(s, "transport.port", STR("9300")), arena);
-    if (me->host.p == NULL || me->transport_address.p == NULL) {
+    if (me->host.p == NULL) {
         return err_no_memory(em);
     }
     cpu_sample(&me->last);
     return read_roles(me, s, arena, em);
+}
+
+enum err self_reachable(struct self *me, const struct settings *s, unsigned port, struct arena *arena,
+                        struct errmsg *em)
+{
+    int64_t publish;
+    enum err e = settings_i64(s, "transport.publish_port", -1, &publish, em);
+    struct str text = arena_printf(arena, "%lld", (long long)(publish > 0 ? publish : port));
+    me->transport_address = address_of(me->host, text, arena);
+    return e == ERR_OK && me->transport_address.p == NULL ? err_no_memory(em) : e;
 }
 
 enum err self_listening(struct self *me, const struct settings *s, unsigned http_port, struct arena *arena,

@@ -19,6 +19,9 @@ struct self {
 /* Reads roles (node.roles; node.master, node.data, node.ingest, node.remote_cluster_client) and the address to publish. Texts
  * go to the arena. ERR_ILLEGAL_ARGUMENT for a role that is none. */
 enum err self_init(struct self *me, const struct settings *s, struct arena *arena, struct errmsg *em);
+/* Where other nodes reach it: known once the transport listens. */
+enum err self_reachable(struct self *me, const struct settings *s, unsigned port, struct arena *arena,
+                        struct errmsg *em);
 /* The port is known once the server listens. */
 enum err self_listening(struct self *me, const struct settings *s, unsigned http_port, struct arena *arena,
                         struct errmsg *em);

@@ -1,0 +1,32 @@
+/* cluster_conf.h - what a node's settings say of the cluster it belongs to, and who the node is. */
+#ifndef NODE_CLUSTER_CONF_H
+#define NODE_CLUSTER_CONF_H
+
+#include "common/base/fs.h"
+#include "common/base/rand.h"
+#include "common/base/settings.h"
+#include "master/quorum.h"
+
+struct cluster_conf {
+    struct str cluster_name;
+    struct str bind_host; /* of the transport */
+    unsigned port_first, port_last;
+    struct str *seeds; /* addresses to look at: "host:port" */
+    uint32_t n_seeds;
+    struct str *initial_masters; /* names or addresses; a node that knows of nobody begins a cluster of its own */
+    uint32_t n_initial_masters;
+    struct quorum_settings quorum;
+    int64_t initial_state_timeout_ms; /* how long the start waits for a master before it takes requests */
+};
+
+/* Texts go to the arena. `node_name`: this node's; `master_eligible`: may it be master? ERR_ILLEGAL_ARGUMENT
+ * for values that are none. */
+enum err cluster_conf_read(struct cluster_conf *out, const struct settings *s, struct str node_name,
+                           bool master_eligible, struct arena *arena, struct errmsg *em);
+
+/* The node's id: drawn once, kept in <dir>/_state/node. In `arena`. ERR_CORRUPT when the file is none of
+ * ours. */
+enum err node_id_load(struct str *out, const struct fs *fs, const char *dir, struct rng *rng,
+                      struct arena *arena, struct errmsg *em);
+
+#endif
