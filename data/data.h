@@ -63,9 +63,10 @@ void data_apply(struct data_service *s, struct cluster_state *state, void (*done
 void data_reload_analysis(struct data_service *s, const struct analysis_env *env, void (*done)(void *arg),
                           void *arg);
 
-/* The allocation id of the copy on this node's disk, open or not, in `arena`; p == NULL: none. Any thread. */
+/* The allocation id of the copy on this node's disk, open or not, in `arena`; p == NULL: none, or (damaged)
+ * files that do not say which one they are. Any thread. */
 enum err data_find_copy(struct data_service *s, struct str uuid, uint32_t shard, struct arena *arena,
-                        struct str *allocation_id, struct errmsg *em);
+                        struct str *allocation_id, bool *damaged, struct errmsg *em);
 
 /* The calls for coordinators; lives as long as the service. */
 const struct shard_api *data_api(struct data_service *s);

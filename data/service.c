@@ -584,13 +584,18 @@ struct mapping *data_mapping(struct data_service *s, struct str uuid)
 }
 
 enum err data_find_copy(struct data_service *s, struct str uuid, uint32_t shard, struct arena *arena,
-                        struct str *allocation_id, struct errmsg *em)
+                        struct str *allocation_id, bool *damaged, struct errmsg *em)
 {
     struct copy_data d;
-    bool found;
+    struct fs_names names = {0};
+    bool found = false;
     struct str dir = arena_printf(arena, "%s/indices/%.*s/%u", s->o.dir, STR_ARG(uuid), shard);
     enum err e =
         dir.p != NULL ? copy_data_read(s->o.fs, dir.p, arena, &d, &found, em) : err_no_memory(em);
-    *allocation_id = e == ERR_OK && found ? d.allocation_id : STR_NULL;
+    if (e == ERR_OK && !found) {
+        e = s->o.fs->list(s->o.fs->self, dir.p, arena, &names, em);
+    }
+    *allocation_id = found ? d.allocation_id : STR_NULL;
+    *damaged = names.n > 0;
     return e;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #define NODE_LEFT_DELAY_MS 60000
+#define RETRY_FIRST_MS     ((int64_t)250)
+#define RETRY_MAX_MS       ((int64_t)60000)
 
 /* ---- one allocation ---- */
 
@@ -445,6 +447,17 @@ static void nodes_left(struct alloc *a)
 
 /* ---- assigning ---- */
 
+/* A damaged copy is tried where it was last, when there is no other that it could be: what is wrong with it
+ * is then known, and what somebody repairs is found. Opening tells whether it is the one. */
+static bool may_be_in_sync(const struct found_copy *f, const struct index_meta *m, uint32_t shard,
+                           const struct shard_routing *s)
+{
+    if (f->allocation_id.n > 0) {
+        return str_set_has(&m->in_sync[shard], f->allocation_id);
+    }
+    return f->damaged && m->in_sync[shard].n == 1 && str_eq(f->node_id, s->copies[0].trouble.last_node);
+}
+
 /* An in-sync copy on some disk. NULL: *attempt tells why there is none. */
 static const struct found_copy *find_copy(struct alloc *a, const struct index_meta *m, uint32_t shard,
                                           const struct shard_routing *s, enum copy_attempt *attempt)
@@ -461,7 +474,7 @@ static const struct found_copy *find_copy(struct alloc *a, const struct index_me
                     : NULL;
         }
         all_answered &= f != NULL;
-        if (f == NULL || f->allocation_id.n == 0 || !str_set_has(&m->in_sync[shard], f->allocation_id)) {
+        if (f == NULL || !may_be_in_sync(f, m, shard, s)) {
             continue;
         }
         enum decision d = decide_allocate(a, m, s, &s->copies[0], &a->nodes[i], NULL);
@@ -508,6 +521,13 @@ static void want_lookup(struct alloc_wants *w, struct alloc *a, const struct ind
     w->n_lookups++;
 }
 
+/* The only copy that has everything is tried again and again, ever less often: its disk may have room again,
+ * its files may have been repaired. */
+static int64_t retry_pause(uint32_t failed)
+{
+    return failed == 0 ? 0 : MIN_OF(RETRY_FIRST_MS << MIN_OF(failed - 1, 8U), RETRY_MAX_MS);
+}
+
 static void assign_primary(struct alloc *a, const struct index_meta *m, uint32_t shard,
                            struct alloc_wants *wants)
 {
@@ -517,12 +537,17 @@ static void assign_primary(struct alloc *a, const struct index_meta *m, uint32_t
     struct str id = STR_NULL;
     enum copy_attempt attempt = ATTEMPT_NONE;
     if (s->copies[0].source == RECOVER_EXISTING_STORE) {
+        int64_t until = s->copies[0].trouble.at_ms + retry_pause(s->copies[0].trouble.failed);
+        if (a->env->now_ms < until) {
+            wants->again_ms = MIN_OF(wants->again_ms, until);
+            return;
+        }
         const struct found_copy *f = find_copy(a, m, shard, s, &attempt);
         if (f == NULL && attempt == ATTEMPT_FETCHING) {
             want_lookup(wants, a, m, shard);
         } else if (f != NULL) {
             to = alloc_node_of(a, f->node_id);
-            id = f->allocation_id; /* the same copy goes on */
+            id = f->allocation_id.n > 0 ? f->allocation_id : m->in_sync[shard].v[0]; /* the same copy goes on */
         }
     } else {
         bool throttled;

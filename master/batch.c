@@ -301,8 +301,25 @@ static void put_shards(struct buf *out, const struct shard_id *v, uint32_t n)
     }
 }
 
+void batch_forget_found(struct cluster *c, struct str node_id, struct str uuid, uint32_t shard)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < c->n_found; i++) {
+        const struct found_copy *f = &c->found[i];
+        bool gone = (node_id.p == NULL || str_eq(f->node_id, node_id))
+                    && (uuid.p == NULL || (f->shard == shard && str_eq(f->index_uuid, uuid)));
+        if (!gone) {
+            c->found[kept++] = *f;
+        }
+    }
+    c->n_found = kept;
+    if (kept == 0) {
+        arena_reset(&c->found_arena);
+    }
+}
+
 static void remember_found(struct cluster *c, struct str node_id, struct str uuid, uint32_t shard,
-                           struct str allocation_id, uint64_t bytes)
+                           struct str allocation_id, uint64_t bytes, bool damaged)
 {
     struct found_copy *f = NULL;
     for (uint32_t i = 0; i < c->n_found && f == NULL; i++) {
@@ -322,6 +339,7 @@ static void remember_found(struct cluster *c, struct str node_id, struct str uui
                            .index_uuid = arena_str(&c->found_arena, uuid),
                            .shard = shard,
                            .allocation_id = arena_str(&c->found_arena, allocation_id),
+                           .damaged = damaged,
                            .matching_bytes = bytes};
     if (k.node_id.p == NULL || k.index_uuid.p == NULL || k.allocation_id.p == NULL) {
         return;
@@ -342,13 +360,14 @@ static void lookup_done(struct transport_rq *rq)
     struct bytes_in in = bytes_in(rq->answer);
     bool any = false;
     if (rq->error.n == 0 && c->mode == QUORUM_LEADER) {
-        for (size_t n = get_count(&in, 4); n > 0 && !in.bad; n--) {
+        for (size_t n = get_count(&in, 5); n > 0 && !in.bad; n--) {
             struct str uuid = get_str(&in);
             uint32_t shard = (uint32_t)get_varint(&in);
             struct str id = get_str(&in);
             uint64_t bytes = get_varint(&in);
+            bool damaged = get_u8(&in) != 0;
             if (!in.bad) {
-                remember_found(c, str_of(l->node_id), uuid, shard, id, bytes);
+                remember_found(c, str_of(l->node_id), uuid, shard, id, bytes, damaged);
                 any = true;
             }
         }
@@ -416,6 +435,18 @@ static void computed(void *arg)
     cluster_left(c);
 }
 
+static bool all_primaries_placed(const struct cluster_state *s)
+{
+    for (uint32_t i = 0; i < s->n_routing; i++) {
+        for (uint32_t k = 0; k < s->routing[i]->n; k++) {
+            if (s->routing[i]->shards[k].copies[0].state == COPY_UNASSIGNED) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 void batch_published(struct cluster *c, uint64_t version, const struct errmsg *error)
 {
     struct batch *b = c->batch;
@@ -427,6 +458,9 @@ void batch_published(struct cluster *c, uint64_t version, const struct errmsg *e
         return;
     }
     c->batch = NULL;
+    if (b->wants.n_lookups == 0 && c->n_found > 0 && all_primaries_placed(b->result)) {
+        batch_forget_found(c, STR_NULL, STR_NULL, 0);
+    }
     look_up(c, b);
     c->reroute_at_ms = b->wants.again_ms;
     b->next = c->acking;
@@ -466,6 +500,9 @@ void batch_add(struct cluster *c, struct task *t)
     t->order = c->next_order++;
     t->since_ms = clock_mono_ms(c->o.clock);
     t->done = t->done != NULL ? t->done : forget_task;
+    if (t->kind == TASK_SHARD && t->event.kind == SHARD_EVENT_FAILED) { /* its disk is looked at again */
+        batch_forget_found(c, STR_NULL, t->event.index_uuid, t->event.shard);
+    }
     *c->queue_last = t;
     c->queue_last = &t->next;
     batch_run(c);

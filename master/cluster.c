@@ -510,6 +510,7 @@ static void list_copies(void *arg, struct transport_call *call)
             put_varint(&b, found[i].shard);
             put_str(&b, found[i].allocation_id);
             put_varint(&b, found[i].matching_bytes);
+            put_u8(&b, found[i].damaged);
         }
         tr->reply(tr->self, call, &b);
     }
@@ -591,6 +592,9 @@ static void on_change(void *self, enum quorum_change what, const struct node_met
     if (what == CHANGE_VOTERS) {
         batch_want_config(c, config);
         return;
+    }
+    if (what == CHANGE_JOINED) {
+        batch_forget_found(c, node->id, STR_NULL, 0); /* another process, perhaps over other files */
     }
     log_info(c->o.log, "master", "node %.*s %s %.*s", STR_ARG(node->name),
              what == CHANGE_JOINED ? "joins" : "left:", STR_ARG(why));

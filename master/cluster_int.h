@@ -108,6 +108,8 @@ void batch_stop_leading(struct cluster *c);
 void batch_add(struct cluster *c, struct task *t);
 void batch_want_nodes(struct cluster *c);
 void batch_want_config(struct cluster *c, const struct str_set *config);
+/* What nodes said of copies, of a node (p == NULL: any) and a shard (uuid.p == NULL: any). */
+void batch_forget_found(struct cluster *c, struct str node_id, struct str uuid, uint32_t shard);
 void batch_run(struct cluster *c); /* if there is something to do and nothing under way */
 void batch_published(struct cluster *c, uint64_t version, const struct errmsg *error);
 void batch_acked(struct cluster *c, uint64_t version, bool all);

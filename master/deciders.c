@@ -130,7 +130,8 @@ static bool max_retry(struct alloc *a, const struct index_meta *m, const struct 
     if (c->state != COPY_UNASSIGNED || c->trouble.failed == 0) {
         return decider_said(a, all, worst, "max_retry", DECIDE_YES, "shard has no previous failures");
     }
-    if (c->trouble.failed < max) {
+    bool only_one = c->primary && c->source == RECOVER_EXISTING_STORE; /* with pauses, but without end */
+    if (c->trouble.failed < max || only_one) {
         return decider_said(a, all, worst, "max_retry", DECIDE_YES,
                             "shard has failed allocating [%u] times but [%lld] retries are allowed",
                             c->trouble.failed, (long long)max);

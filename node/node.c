@@ -251,7 +251,7 @@ static enum err list_copies(void *self, const struct shard_id *shards, uint32_t 
     for (uint32_t i = 0; i < n_shards && e == ERR_OK; i++) {
         struct found_copy *f = &(*out)[(*n_out)++];
         *f = (struct found_copy){.node_id = n->id, .index_uuid = shards[i].uuid, .shard = shards[i].shard};
-        e = data_find_copy(n->data, f->index_uuid, f->shard, arena, &f->allocation_id, em);
+        e = data_find_copy(n->data, f->index_uuid, f->shard, arena, &f->allocation_id, &f->damaged, em);
     }
     return e;
 }

@@ -852,7 +852,7 @@ static enum err listen_on(struct transport_nng *t, const struct transport_nng_op
             break;
         }
     }
-    return err_set(em, ERR_IO, "transport: cannot listen on [%.*s:%u-%u]: %s", STR_ARG(o->host),
+    return err_set(em, ERR_IO, "Failed to bind to [%.*s:%u-%u]: %s", STR_ARG(o->host),
                    o->port_first, o->port_last, nng_strerror(rv));
 }
 

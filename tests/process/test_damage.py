@@ -119,11 +119,11 @@ def damaged_state():
     with Node() as node:
         load(node, "well")
         node.stop()
-        path = os.path.join(node.data, "data", "_state", "cluster.state")
+        path = glob.glob(os.path.join(node.data, "data", "_state", "state-*.log"))[0]
         flip(path, os.path.getsize(path) // 2)
         args = [os.path.join(BUILD, "bin", "serai-node")] + [a for k, v in node.settings.items() for a in ("-E", f"{k}={v}")]
         p = subprocess.run(args, capture_output=True, text=True, timeout=HANG_SECONDS)
-        assert p.returncode == 1 and "cluster.state" in p.stderr and "damaged" in p.stderr, (p.returncode, p.stderr)
+        assert p.returncode == 1 and "state-" in p.stderr and "damaged" in p.stderr, (p.returncode, p.stderr)
         flip(path, os.path.getsize(path) // 2)
         node.start()
         status, answer = count(node, "well")

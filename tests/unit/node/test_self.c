@@ -28,7 +28,8 @@ START_TEST(defaults)
     struct errmsg em;
     ck_assert_int_eq(self_init(&me, &settings, &arena, &em), ERR_OK);
     ck_assert_uint_eq(me.roles, 1U << NODE_DATA | 1U << NODE_INGEST | 1U << NODE_MASTER | 1U << NODE_REMOTE);
-    ck_assert(str_is(me.transport_address, "127.0.0.1:9300"));
+    ck_assert_int_eq(self_reachable(&me, &settings, 9303, &arena, &em), ERR_OK);
+    ck_assert(str_is(me.transport_address, "127.0.0.1:9303"));
     ck_assert_int_eq(self_listening(&me, &settings, 9241, &arena, &em), ERR_OK);
     me.data_dir = STR("/");
     self_sample(&me);
@@ -71,11 +72,12 @@ START_TEST(addresses)
     struct self me;
     struct errmsg em;
     put("network.host", "10.1.2.3");
-    put("transport.port", "9400-9500");
+    put("transport.publish_port", "9400");
     put("http.publish_host", "::1");
     put("http.publish_port", "80");
     ck_assert_int_eq(self_init(&me, &settings, &arena, &em), ERR_OK);
     ck_assert_int_eq(self_listening(&me, &settings, 9200, &arena, &em), ERR_OK);
+    ck_assert_int_eq(self_reachable(&me, &settings, 9300, &arena, &em), ERR_OK);
     ck_assert(str_is(me.transport_address, "10.1.2.3:9400"));
     ck_assert(str_is(me.http_address, "[::1]:80"));
 }
