@@ -63,8 +63,8 @@ struct shard {
     struct mapping *replay_mapping; /* of the document that is being replayed */
     _Atomic int64_t term;           /* primary term, as of the last state */
     struct str dir;
-    struct arena arena;         /* dir */
-    bool remove_files;        /* when it closes */
+    struct arena arena; /* dir */
+    bool remove_files;  /* when it closes */
     struct shard_counters counters;
     struct filter_cache *filters; /* NULL: none are kept */
     _Atomic size_t buffer_bytes;  /* its part of the service's */
@@ -110,7 +110,7 @@ struct data_service {
     struct shard_api api;
     struct analysis *analysis; /* the node's own: no index */
     struct strand *applier;
-    struct cluster_state *state; /* the last one applied; the applier's */
+    struct cluster_state *state;  /* the last one applied; the applier's */
     struct filter_store *filters; /* NULL: none are kept */
     _Atomic size_t buffer_bytes;  /* of all shards: in no segment yet */
     size_t index_buffer_max;
@@ -156,8 +156,8 @@ void shard_fail(struct shard *sh, const struct errmsg *why);
  * The end of a recovery, too. */
 void shard_open_existing(struct shard *sh);
 /* Opens an engine in the place's folder. Any thread, while nothing is open there. */
-enum err shard_engine_open(struct shard *sh, enum engine_open_mode mode, struct str user_data, struct engine **out,
-                           struct errmsg *em);
+enum err shard_engine_open(struct shard *sh, enum engine_open_mode mode, struct str user_data,
+                           struct engine **out, struct errmsg *em);
 /* Strand: the engine is this place's from now on; what is missing of mapping and settings reaches it. */
 void shard_take_engine(struct shard *sh, struct engine *engine);
 /* Strand: tells the master that the copy has started. */

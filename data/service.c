@@ -590,8 +590,7 @@ enum err data_find_copy(struct data_service *s, struct str uuid, uint32_t shard,
     struct fs_names names = {0};
     bool found = false;
     struct str dir = arena_printf(arena, "%s/indices/%.*s/%u", s->o.dir, STR_ARG(uuid), shard);
-    enum err e =
-        dir.p != NULL ? copy_data_read(s->o.fs, dir.p, arena, &d, &found, em) : err_no_memory(em);
+    enum err e = dir.p != NULL ? copy_data_read(s->o.fs, dir.p, arena, &d, &found, em) : err_no_memory(em);
     if (e == ERR_OK && !found) {
         e = s->o.fs->list(s->o.fs->self, dir.p, arena, &names, em);
     }

@@ -234,7 +234,8 @@ static void told(void *arg)
         sh->broken = false;
     }
     /* What could not be told, or changed nothing, is told again with the next tick. */
-    if (!t->failed && (t->kind == SHARD_EVENT_FAILED || !str_eq(sh->allocation_id, str_of(t->allocation_id)))) {
+    if (!t->failed
+        && (t->kind == SHARD_EVENT_FAILED || !str_eq(sh->allocation_id, str_of(t->allocation_id)))) {
         step(sh);
     }
     free(t);
@@ -298,7 +299,8 @@ static bool let_go(struct shard *sh)
         err_set(&em, ERR_NO_SHARD, "shard [%.*s][%u] is not here any more", STR_ARG(sh->index->name),
                 sh->number);
         if (sh->broken) {
-            err_set(&em, ERR_IO, "shard [%.*s][%u] has failed: %s", STR_ARG(sh->index->name), sh->number, sh->why);
+            err_set(&em, ERR_IO, "shard [%.*s][%u] has failed: %s", STR_ARG(sh->index->name), sh->number,
+                    sh->why);
         }
         shard_fail_waiters(sh, &em);
         shard_fail_acts(sh, &em);
@@ -346,7 +348,8 @@ static void opened(void *arg)
     sh->opening = false;
     if (r->result == ERR_OK) {
         shard_take_engine(sh, r->engine);
-        sh->of_role = str_eq(sh->allocation_id, str_of(r->allocation_id)); /* a later state may want another */
+        sh->of_role =
+            str_eq(sh->allocation_id, str_of(r->allocation_id)); /* a later state may want another */
         step(sh);
     } else if (str_eq(sh->allocation_id, str_of(r->allocation_id))) {
         shard_fail(sh, &r->em);

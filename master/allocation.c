@@ -547,7 +547,8 @@ static void assign_primary(struct alloc *a, const struct index_meta *m, uint32_t
             want_lookup(wants, a, m, shard);
         } else if (f != NULL) {
             to = alloc_node_of(a, f->node_id);
-            id = f->allocation_id.n > 0 ? f->allocation_id : m->in_sync[shard].v[0]; /* the same copy goes on */
+            id = f->allocation_id.n > 0 ? f->allocation_id
+                                        : m->in_sync[shard].v[0]; /* the same copy goes on */
         }
     } else {
         bool throttled;

@@ -96,10 +96,6 @@ void meta_request_encode(const struct meta_request *rq, struct buf *out)
         put_alias(out, &a->alias);
         put_bool(out, a->must_exist);
     }
-    put_str(out, rq->shard.uuid);
-    put_varint(out, rq->shard.shard);
-    put_varint(out, rq->shard.tries);
-    put_str(out, rq->shard.details);
 }
 
 enum err meta_request_decode(struct meta_request *rq, struct str bytes, struct errmsg *em)
@@ -135,10 +131,6 @@ enum err meta_request_decode(struct meta_request *rq, struct str bytes, struct e
         x->must_exist = get_bool(&in);
     }
     rq->alias_actions = actions;
-    rq->shard.uuid = keep(&in, a);
-    rq->shard.shard = (uint32_t)get_varint(&in);
-    rq->shard.tries = (uint32_t)get_varint(&in);
-    rq->shard.details = keep(&in, a);
     return in.bad || bytes_left(&in) != 0 ? err_set(em, ERR_CORRUPT, "a metadata request cannot be read")
                                           : ERR_OK;
 }

@@ -63,9 +63,6 @@ static enum err dispatch(const struct metadata_env *env, const struct cluster_st
         return meta_delete_template(cur, rq, b, em);
     case META_CLUSTER_SETTINGS:
         return meta_cluster_settings(cur, rq, b, em);
-    case META_SHARD_DOWN:
-    case META_SHARD_UP:
-        return meta_shard(env, cur, rq, b, em);
     case META_REROUTE:
         return meta_reroute(env, rq, b, em);
     case META_EXPLAIN:

@@ -23,8 +23,6 @@ enum meta_action {
     META_PUT_TEMPLATE,
     META_DELETE_TEMPLATE,
     META_CLUSTER_SETTINGS,
-    META_SHARD_DOWN,     /* a primary does not serve: nothing of it goes to disk */
-    META_SHARD_UP,       /* it can serve again: under a new primary term */
     META_REROUTE,        /* body: commands; response: see meta_reroute_response() */
     META_EXPLAIN,        /* changes nothing; body: which copy; response: the answer */
     META_EXCLUDE_VOTERS, /* names: nodes */
@@ -41,13 +39,6 @@ enum {
     META_INCLUDE_DISK = 32, /* and what is known of disks */
     META_BY_ID = 64,        /* META_EXCLUDE_VOTERS: names are ids */
     META_BY_NAME = 128      /* exact names; neither: anything that names nodes */
-};
-
-/* META_SHARD_DOWN, META_SHARD_UP: what a data node says of a primary; the strings are the request's. */
-struct shard_report {
-    struct str uuid;
-    uint32_t shard, tries;
-    struct str details;
 };
 
 /* One change of META_ALIASES, on one index. */
@@ -78,7 +69,6 @@ struct meta_request {
     const struct alias_action *alias_actions; /* META_ALIASES; the caller keeps them alive */
     uint32_t n_alias_actions;
     int64_t timeout_ms;
-    struct shard_report shard;
     /* the answer */
     struct errmsg error; /* n == 0: fine */
     bool changed;

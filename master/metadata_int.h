@@ -23,8 +23,6 @@ enum err meta_put_template(const struct metadata_env *env, const struct cluster_
                            struct meta_request *rq, struct state_builder *b, struct errmsg *em);
 enum err meta_delete_template(const struct cluster_state *cur, struct meta_request *rq,
                               struct state_builder *b, struct errmsg *em);
-enum err meta_shard(const struct metadata_env *env, const struct cluster_state *cur, struct meta_request *rq,
-                    struct state_builder *b, struct errmsg *em);
 
 enum err meta_reroute(const struct metadata_env *env, struct meta_request *rq, struct state_builder *b,
                       struct errmsg *em);
@@ -36,7 +34,6 @@ enum err meta_clear_exclusions(const struct cluster_state *cur, struct meta_requ
                                struct state_builder *b, struct errmsg *em);
 
 /* The next primary term of every shard, in a copy that is being changed. */
-void index_raise_terms(struct index_meta *m);
 
 /* The template that META_PUT_TEMPLATE asks for, checked against the state; the caller's. */
 enum err template_check(const struct metadata_env *env, const struct cluster_state *cur,

@@ -3,12 +3,19 @@
 
 static const struct str verified = {"index.verified_before_close", sizeof("index.verified_before_close") - 1};
 
+static void raise_terms(struct index_meta *m)
+{
+    for (uint32_t i = 0; i < m->n_shards; i++) {
+        m->primary_terms[i]++;
+    }
+}
+
 static bool set_closed(struct index_meta *m, bool closed)
 {
     m->closed = closed;
     m->version++;
     m->settings_version++;
-    index_raise_terms(m); /* its primaries are assigned anew */
+    raise_terms(m); /* its primaries are assigned anew */
     if (!closed) {
         settings_remove(&m->settings, verified);
         return true;

@@ -16,6 +16,10 @@
 
 enum { RECORD_SNAPSHOT = 1, RECORD_DIFFERENCE, RECORD_TERM };
 
+#define RESERVE_BYTES  ((size_t)256 << 10)
+#define RESERVE_SHRINK ((size_t)64 << 10)
+#define RESERVE_STEP   ((size_t)4 << 10)
+
 struct state_log {
     const struct fs *fs;
     char dir[PATH_BYTES - 40];
@@ -24,6 +28,7 @@ struct state_log {
     uint64_t bytes, snapshot_bytes;
     uint64_t term;
     struct cluster_state *state; /* as the file has it; NULL: none yet */
+    size_t reserved;             /* bytes of the file of zeros */
 };
 
 static void file_path(const struct state_log *l, uint64_t number, char out[PATH_BYTES])
@@ -211,7 +216,57 @@ static enum err append(struct state_log *l, uint64_t term, struct cluster_state 
     return e;
 }
 
-enum err state_log_write(struct state_log *l, uint64_t term, struct cluster_state *state, struct errmsg *em)
+/* ---- room on a full disk ---- */
+
+/* A shard that fails because the disk is full has to be told of in a state, so that room for states is kept: a
+ * file of zeros, which shrinks when a write fails, and grows again when there is room. */
+static void reserve_path(const struct state_log *l, char out[PATH_BYTES])
+{
+    snprintf(out, PATH_BYTES, "%s/reserve", l->dir);
+}
+
+static void grow_reserve(struct state_log *l)
+{
+    static const char zeros[RESERVE_STEP];
+    char path[PATH_BYTES];
+    struct fs_file *f = NULL;
+    reserve_path(l, path);
+    enum err e = l->fs->open(l->fs->self, path, l->reserved == 0, &f, NULL);
+    while (e == ERR_OK && l->reserved < RESERVE_BYTES) {
+        e = l->fs->write(l->fs->self, f, zeros, sizeof(zeros), NULL);
+        l->reserved += e == ERR_OK ? sizeof(zeros) : 0;
+    }
+    l->fs->close(l->fs->self, f);
+    if (e != ERR_OK && l->reserved > 0) { /* what a failed write left behind it */
+        l->fs->truncate(l->fs->self, path, l->reserved, NULL);
+    }
+}
+
+static bool shrink_reserve(struct state_log *l)
+{
+    char path[PATH_BYTES];
+    size_t less = MIN_OF(l->reserved, RESERVE_SHRINK);
+    reserve_path(l, path);
+    if (less == 0 || l->fs->truncate(l->fs->self, path, l->reserved - less, NULL) != ERR_OK) {
+        return false;
+    }
+    l->reserved -= less;
+    return true;
+}
+
+/* What an earlier process left. */
+static void find_reserve(struct state_log *l)
+{
+    char path[PATH_BYTES];
+    bool exists;
+    uint64_t n;
+    reserve_path(l, path);
+    if (l->fs->size(l->fs->self, path, &exists, &n, NULL) == ERR_OK && exists) {
+        l->reserved = (size_t)MIN_OF(n, (uint64_t)RESERVE_BYTES);
+    }
+}
+
+static enum err write_once(struct state_log *l, uint64_t term, struct cluster_state *state, struct errmsg *em)
 {
     bool grown = l->bytes > LOG_BYTES_LEAST && l->bytes > l->snapshot_bytes * LOG_GROWTH;
     bool anew = l->file == NULL || grown || (state != NULL && l->state == NULL);
@@ -227,7 +282,17 @@ enum err state_log_write(struct state_log *l, uint64_t term, struct cluster_stat
     return e;
 }
 
-/* ---- life ---- */
+enum err state_log_write(struct state_log *l, uint64_t term, struct cluster_state *state, struct errmsg *em)
+{
+    enum err e = write_once(l, term, state, em);
+    while (e == ERR_IO && shrink_reserve(l)) {
+        e = write_once(l, term, state, em);
+    }
+    if (e == ERR_OK && l->reserved < RESERVE_BYTES) {
+        grow_reserve(l);
+    }
+    return e;
+}
 
 enum err state_log_open(struct state_log **out, const struct fs *fs, const char *dir, uint64_t *term,
                         struct cluster_state **state, struct errmsg *em)
@@ -270,6 +335,7 @@ enum err state_log_open(struct state_log **out, const struct fs *fs, const char 
         state_log_close(l);
         return e;
     }
+    find_reserve(l);
     *term = l->term;
     *state = l->state != NULL ? cluster_state_ref(l->state) : NULL;
     *out = l;

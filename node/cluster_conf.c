@@ -51,8 +51,8 @@ static enum err read_bind(struct cluster_conf *out, const struct settings *s, st
     }
     return read_ports(ports, &out->port_first, &out->port_last)
                ? ERR_OK
-               : err_set(em, ERR_ILLEGAL_ARGUMENT, "[transport.port] is no port and no range of ports: [%.*s]",
-                         STR_ARG(ports));
+               : err_set(em, ERR_ILLEGAL_ARGUMENT,
+                         "[transport.port] is no port and no range of ports: [%.*s]", STR_ARG(ports));
 }
 
 /* "host", "host:port", "[v6]", "[v6]:port" -> with a port. */
@@ -64,8 +64,8 @@ static struct str with_port(struct str seed, struct arena *arena)
     return has ? arena_str(arena, seed) : arena_printf(arena, "%.*s:%d", STR_ARG(seed), PORT_FIRST);
 }
 
-static enum err read_seeds(struct cluster_conf *out, const struct settings *s, bool alone, struct arena *arena,
-                           struct errmsg *em)
+static enum err read_seeds(struct cluster_conf *out, const struct settings *s, bool alone,
+                           struct arena *arena, struct errmsg *em)
 {
     struct str *v = NULL;
     uint32_t n = 0;
@@ -121,15 +121,20 @@ static enum err read_times(struct cluster_conf *out, const struct settings *s, s
             e = err_set(em, ERR_ILLEGAL_ARGUMENT, "[%s] must not be negative", times[i].key);
         }
     }
-    e = e == ERR_OK ? settings_i64(s, "cluster.fault_detection.follower_check.retry_count", retries, &retries, em)
-                    : e;
-    e = e == ERR_OK ? settings_i64(s, "cluster.fault_detection.leader_check.retry_count", retries, &retries, em)
-                    : e;
+    e = e == ERR_OK
+            ? settings_i64(s, "cluster.fault_detection.follower_check.retry_count", retries, &retries, em)
+            : e;
+    e = e == ERR_OK
+            ? settings_i64(s, "cluster.fault_detection.leader_check.retry_count", retries, &retries, em)
+            : e;
     if (e == ERR_OK && (retries < 1 || retries > 1000)) {
-        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "[cluster.fault_detection.*.retry_count] must be between 1 and 1000");
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT,
+                    "[cluster.fault_detection.*.retry_count] must be between 1 and 1000");
     }
     q->check_retries = (uint32_t)retries;
-    return e == ERR_OK ? settings_bool(s, "cluster.auto_shrink_voting_configuration", true, &q->auto_shrink, em) : e;
+    return e == ERR_OK
+               ? settings_bool(s, "cluster.auto_shrink_voting_configuration", true, &q->auto_shrink, em)
+               : e;
 }
 
 enum err cluster_conf_read(struct cluster_conf *out, const struct settings *s, struct str node_name,
@@ -150,11 +155,13 @@ enum err cluster_conf_read(struct cluster_conf *out, const struct settings *s, s
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown discovery type [%.*s]", STR_ARG(type));
     }
     if (single && settings_find(s, STR("cluster.initial_master_nodes")) != NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "setting [cluster.initial_master_nodes] is not allowed when [discovery.type] is set to "
-                       "[single-node]");
+        return err_set(
+            em, ERR_ILLEGAL_ARGUMENT,
+            "setting [cluster.initial_master_nodes] is not allowed when [discovery.type] is set to "
+            "[single-node]");
     }
-    if (!settings_list(s, "cluster.initial_master_nodes", arena, &out->initial_masters, &out->n_initial_masters)) {
+    if (!settings_list(s, "cluster.initial_master_nodes", arena, &out->initial_masters,
+                       &out->n_initial_masters)) {
         return err_no_memory(em);
     }
     if ((single || alone) && master_eligible) {
@@ -177,7 +184,8 @@ enum err node_id_load(struct str *out, const struct fs *fs, const char *dir, str
 {
     bool exists;
     uint64_t n;
-    struct str state = arena_printf(arena, "%s/_state", dir), path = arena_printf(arena, "%s/_state/node", dir);
+    struct str state = arena_printf(arena, "%s/_state", dir),
+               path = arena_printf(arena, "%s/_state/node", dir);
     if (state.p == NULL || path.p == NULL) {
         return err_no_memory(em);
     }

@@ -37,8 +37,8 @@ struct node {
     const struct clock *clock;
     struct str data_dir, name, id;
     void *data_lock;
-    struct rng rng;                   /* of the start, then of the master's work */
-    struct rng loop_rng;              /* the main loop's */
+    struct rng rng;      /* of the start, then of the master's work */
+    struct rng loop_rng; /* the main loop's */
     char ephemeral_id[23];
     struct cluster_conf conf;
     struct dictionaries dicts;
@@ -503,8 +503,9 @@ static enum err open_transport(struct node *n, struct errmsg *em)
                                    .ephemeral_id = str_of(n->ephemeral_id),
                                    .log = n->o.log};
     enum err e = transport_nng_new(&n->transport, &o, em);
-    return e == ERR_OK ? self_reachable(&n->me, n->o.settings, transport_nng_port(n->transport), &n->arena, em)
-                       : e;
+    return e == ERR_OK
+               ? self_reachable(&n->me, n->o.settings, transport_nng_port(n->transport), &n->arena, em)
+               : e;
 }
 
 static enum err open_cluster(struct node *n, struct errmsg *em)
@@ -668,8 +669,8 @@ static enum err start(struct node *n, struct errmsg *em)
     e = e == ERR_OK ? open_data_dir(n, em) : e;
     n->me.data_dir = n->data_dir;
     e = e == ERR_OK ? name_node(n, em) : e;
-    e = e == ERR_OK ? cluster_conf_read(&n->conf, n->o.settings, n->name, (n->me.roles & 1U << NODE_MASTER) != 0,
-                                        &n->arena, em)
+    e = e == ERR_OK ? cluster_conf_read(&n->conf, n->o.settings, n->name,
+                                        (n->me.roles & 1U << NODE_MASTER) != 0, &n->arena, em)
                     : e;
     e = e == ERR_OK ? dictionaries_load(&n->dicts, n->fs, conf.p, n->o.share_dir, n->o.log, em) : e;
     e = e == ERR_OK ? loop_new(&n->main_loop, "main", em) : e;

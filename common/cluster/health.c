@@ -33,46 +33,23 @@ uint32_t health_copies(const struct cluster_state *s, const struct index_meta *m
     return r != NULL ? r->n : m->n_replicas + 1;
 }
 
-struct str health_only_copy_id(const struct index_meta *m, uint32_t shard, char out[64])
+/* Before the master has got to it. */
+static struct shard_copy copy_without_routing(const struct index_meta *m, uint32_t at)
 {
-    size_t n = MIN_OF(m->uuid.n, (size_t)64);
-    for (size_t i = 0; i < n; i++) {
-        out[i] = m->uuid.p[(i + shard + 1) % n];
-    }
-    return (struct str){out, n};
-}
-
-static struct shard_copy copy_without_routing(const struct cluster_state *s, const struct index_meta *m,
-                                              uint32_t shard, uint32_t at, char text[64])
-{
-    const struct shard_down *down = at == 0 ? cluster_shard_down(s, m->uuid, shard) : NULL;
-    if (at == 0 && down == NULL) {
-        bool known = m->in_sync != NULL && m->in_sync[shard].n > 0;
-        return (struct shard_copy){.state = COPY_STARTED,
-                                   .primary = true,
-                                   .node = s->nodes != NULL ? s->nodes->master : STR_NULL,
-                                   .allocation_id =
-                                       known ? m->in_sync[shard].v[0] : health_only_copy_id(m, shard, text)};
-    }
-    struct shard_copy c = {.state = COPY_UNASSIGNED,
-                           .primary = at == 0,
-                           .source = at == 0 ? RECOVER_EXISTING_STORE : RECOVER_PEER};
-    c.trouble.reason = down != NULL ? REASON_ALLOCATION_FAILED : REASON_INDEX_CREATED;
-    c.trouble.at_ms = down != NULL ? down->since_ms : m->created_ms;
-    c.trouble.failed = down != NULL ? down->tries : 0;
-    c.trouble.details = down != NULL ? down->details : STR_NULL;
-    c.trouble.attempt = down != NULL ? ATTEMPT_DECIDERS_NO : ATTEMPT_NONE;
+    struct shard_copy c = {
+        .state = COPY_UNASSIGNED, .primary = at == 0, .source = at == 0 ? RECOVER_EMPTY_STORE : RECOVER_PEER};
+    c.trouble.at_ms = m->created_ms;
     return c;
 }
 
 struct shard_copy health_copy(const struct cluster_state *s, const struct index_meta *m, uint32_t shard,
-                              uint32_t at, char text[64])
+                              uint32_t at)
 {
     const struct shard_routing *r = routing_of(s, m, shard);
     if (r != NULL && at < r->n) {
         return r->copies[at];
     }
-    return copy_without_routing(s, m, shard, at, text);
+    return copy_without_routing(m, at);
 }
 
 /* ---- counting ------------------------------------------------------------------------------------------ */
@@ -89,10 +66,9 @@ static enum health inactive_primary(const struct shard_copy *c)
 struct shards_health shard_health(const struct cluster_state *s, const struct index_meta *m, uint32_t shard)
 {
     struct shards_health h = {.status = HEALTH_GREEN};
-    char text[64];
     uint32_t n = health_copies(s, m, shard);
     for (uint32_t k = 0; k < n; k++) {
-        struct shard_copy c = health_copy(s, m, shard, k, text);
+        struct shard_copy c = health_copy(s, m, shard, k);
         if (copy_active(&c)) {
             h.active++;
             h.primaries += c.primary;

@@ -21,13 +21,9 @@ bool health_parse(struct str name, enum health *out);
 
 /* How many copies a shard of the index has, assigned or not. */
 uint32_t health_copies(const struct cluster_state *s, const struct index_meta *m, uint32_t shard);
-/* The copy at that place, the primary first. A state that keeps no routing of the index is that of a node
- * which is alone: its primaries are here, or down, and its replicas nowhere; `text` is memory for an
- * allocation id made up for such a primary. */
+/* The copy at that place, the primary first. Of an index that has no routing yet: one without a node. */
 struct shard_copy health_copy(const struct cluster_state *s, const struct index_meta *m, uint32_t shard,
-                              uint32_t at, char text[64]);
-/* The id made up: the index's own, turned by as many letters as the shard's number says. Written to out. */
-struct str health_only_copy_id(const struct index_meta *m, uint32_t shard, char out[64]);
+                              uint32_t at);
 
 struct shards_health shard_health(const struct cluster_state *s, const struct index_meta *m, uint32_t shard);
 struct shards_health index_health(const struct cluster_state *s, const struct index_meta *m);

@@ -54,7 +54,6 @@ void cluster_state_unref(struct cluster_state *s)
     state_part_unref(s->nodes != NULL ? &s->nodes->part : NULL);
     state_part_unref(s->persistent != NULL ? &s->persistent->part : NULL);
     state_part_unref(s->transient != NULL ? &s->transient->part : NULL);
-    state_part_unref(s->down != NULL ? &s->down->part : NULL);
     struct arena arena = s->part.arena;
     arena_fini(&arena);
 }
@@ -107,16 +106,6 @@ const struct index_meta *cluster_index_by_uuid(const struct cluster_state *s, st
     for (uint32_t i = 0; i < s->n_indices; i++) {
         if (str_eq(s->indices[i]->uuid, uuid)) {
             return s->indices[i];
-        }
-    }
-    return NULL;
-}
-
-const struct shard_down *cluster_shard_down(const struct cluster_state *s, struct str uuid, uint32_t shard)
-{
-    for (uint32_t i = 0; s->down != NULL && i < s->down->n; i++) {
-        if (s->down->v[i].shard == shard && str_eq(s->down->v[i].uuid, uuid)) {
-            return &s->down->v[i];
         }
     }
     return NULL;
@@ -207,10 +196,6 @@ static bool copy_refs(struct cluster_state *to, const struct cluster_state *from
     }
     if (to->transient != NULL) {
         state_part_ref(&to->transient->part);
-    }
-    to->down = from->down;
-    if (to->down != NULL) {
-        state_part_ref(&to->down->part);
     }
     to->term = from->term;
     to->version = from->version;
@@ -357,12 +342,6 @@ void state_put_settings(struct state_builder *b, struct settings_part *p, bool p
     *to = p;
 }
 
-void state_put_down(struct state_builder *b, struct down_part *p)
-{
-    state_part_unref(b->next->down != NULL ? &b->next->down->part : NULL);
-    b->next->down = p;
-}
-
 void state_put_nodes(struct state_builder *b, struct nodes_part *p)
 {
     state_part_unref(b->next->nodes != NULL ? &b->next->nodes->part : NULL);
@@ -448,30 +427,6 @@ struct settings_part *settings_part_new(const struct settings *from)
         return NULL;
     }
     return p;
-}
-
-struct down_part *down_part_without(const struct down_part *from, struct str uuid, uint32_t shard)
-{
-    struct down_part *p = state_part_new(sizeof(struct down_part));
-    uint32_t n = from != NULL ? from->n : 0;
-    if (p == NULL) {
-        return NULL;
-    }
-    struct arena *a = &p->part.arena;
-    bool ok = (p->v = ARENA_ARRAY(a, struct shard_down, (size_t)n + 1)) != NULL;
-    for (uint32_t i = 0; ok && i < n; i++) {
-        struct shard_down d = from->v[i];
-        if (d.shard != shard || !str_eq(d.uuid, uuid)) {
-            d.uuid = arena_str(a, d.uuid);
-            d.details = arena_str(a, d.details);
-            ok = d.uuid.p != NULL && d.details.p != NULL;
-            p->v[p->n++] = d;
-        }
-    }
-    if (!ok) {
-        state_part_unref(&p->part);
-    }
-    return ok ? p : NULL;
 }
 
 uint32_t routing_shards_default(uint32_t n_shards)

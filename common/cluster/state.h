@@ -168,22 +168,6 @@ struct nodes_part {
     struct str master; /* id; p == NULL: none */
 };
 
-/* A primary that does not serve. Only those are listed; the list is never on disk: a node that starts finds
- * out again. */
-struct shard_down {
-    struct str uuid; /* of the index */
-    uint32_t shard;
-    int64_t since_ms;
-    uint32_t tries; /* how often opening it has failed */
-    struct str details;
-};
-
-struct down_part {
-    struct state_part part;
-    struct shard_down *v;
-    uint32_t n;
-};
-
 struct cluster_state {
     struct state_part part;
     struct str cluster_name, cluster_uuid, state_uuid;
@@ -197,7 +181,6 @@ struct cluster_state {
     uint32_t n_routing;
     struct template_meta **templates; /* sorted by kind, then name */
     uint32_t n_templates;
-    struct down_part *down; /* NULL: every primary serves */
 };
 
 struct cluster_state *cluster_state_ref(struct cluster_state *s);
@@ -207,8 +190,6 @@ void cluster_state_unref(struct cluster_state *s); /* NULL ok; any thread */
 const struct index_meta *cluster_index(const struct cluster_state *s, struct str name);
 const struct index_meta *cluster_index_by_uuid(const struct cluster_state *s, struct str uuid);
 const struct alias_meta *index_alias(const struct index_meta *m, struct str alias);
-/* NULL: the primary serves. */
-const struct shard_down *cluster_shard_down(const struct cluster_state *s, struct str uuid, uint32_t shard);
 bool cluster_has_alias(const struct cluster_state *s, struct str alias);
 const struct template_meta *cluster_template(const struct cluster_state *s, enum template_kind kind,
                                              struct str name);
@@ -249,7 +230,6 @@ void state_put_nodes(struct state_builder *b, struct nodes_part *p);
 bool state_put_routing(struct state_builder *b, struct index_routing *r) NODISCARD;
 bool state_remove_routing(struct state_builder *b, struct str index_name);
 void state_put_coordination(struct state_builder *b, struct coordination_part *p);
-void state_put_down(struct state_builder *b, struct down_part *p); /* taken; NULL: none */
 bool state_set_names(struct state_builder *b, struct str cluster_name, struct str cluster_uuid) NODISCARD;
 
 /* Parts begin empty, with their own arena; the caller fills them and gives them away. NULL: no memory. */
@@ -277,8 +257,6 @@ struct coordination_part *coordination_part_copy(const struct coordination_part 
 struct str_set str_set_copy(const struct str_set *s, struct arena *a);
 struct str_set str_set_with(const struct str_set *s, struct str x, struct arena *a);
 struct str_set str_set_without(const struct str_set *s, struct str x, struct arena *a);
-/* The list of `from` (may be NULL) without one shard, with room for one more. */
-struct down_part *down_part_without(const struct down_part *from, struct str uuid, uint32_t shard);
 /* Drops one reference of any part; the last frees it. NULL ok. */
 void state_part_unref(struct state_part *p);
 struct state_part *state_part_ref(struct state_part *p);

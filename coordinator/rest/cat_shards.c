@@ -5,8 +5,9 @@
 #include "coordinator/rest/stats.h"
 
 #include "common/base/date.h"
+#include "common/cluster/health.h"
 
-enum { SHARDS_DOCS = 4, SHARDS_UNASSIGNED = 10 }; /* places in the table below */
+enum { SHARDS_COUNTERS = 15 }; /* where they begin in the table below */
 static const struct table_column shards_columns[] = {
     {"index", "i,idx", "index name", false, false},
     {"shard", "s,sh", "shard name", false, false},
@@ -135,49 +136,86 @@ static const struct table_column recovery_columns[] = {
 
 /* ---- shards ------------------------------------------------------------------------------------------ */
 
-/* From "docs" on: all null but why the shard has no place. */
-static void unassigned_cells(struct table *t, const struct shard_down *d)
+static void put_time(struct table *t, int64_t at_ms)
 {
     const struct date_format *f;
     struct buf at;
     buf_init(&at, NULL, 64);
-    for (size_t i = SHARDS_DOCS; i < SHARDS_UNASSIGNED; i++) {
-        table_null(t);
-    }
-    table_z(t, "ALLOCATION_FAILED");
     if (date_format_new(&f, STR("strict_date_time"), t->r->arena, NULL) == ERR_OK
-        && date_print_ms(f, d->since_ms, NULL, &at)) {
+        && date_print_ms(f, at_ms, NULL, &at)) {
         table_f(t, "%.*s", STR_ARG(buf_view(&at)));
     } else {
         table_null(t);
     }
     buf_fini(&at);
-    table_ms(t, clock_wall_ms(t->r->co->o.clock) - d->since_ms);
-    table_f(t, "failed shard, tried %u times: %.*s", d->tries, STR_ARG(d->details));
 }
 
-static void shard_row(struct table *t, const struct shard_act *a)
+static void put_node(struct table *t, const struct shard_copy *c)
 {
-    const struct shard_stats *s = a->stats;
-    const struct rest *r = t->r;
-    table_row(t);
-    table_str(t, a->rq.shard.index);
-    table_number(t, a->rq.shard.shard);
-    table_z(t, "p");
-    const struct shard_down *down = cluster_shard_down(r->state, a->rq.shard.uuid, a->rq.shard.shard);
-    table_z(t, down != NULL ? "UNASSIGNED" : "STARTED");
-    if (down != NULL) {
-        unassigned_cells(t, down);
-    }
-    if (s == NULL || down != NULL) {
+    const struct node_meta *n = c->node.p != NULL ? cluster_node(t->r->state, c->node) : NULL;
+    if (n == NULL) {
+        for (int i = 0; i < 3; i++) {
+            table_null(t);
+        }
         return;
     }
-    table_number(t, (int64_t)s->docs);
-    table_bytes(t, s->store_bytes);
-    table_str(t, nodes_own(r) != NULL ? nodes_own(r)->host : STR("127.0.0.1"));
-    table_str(t, r->co->o.node_id);
-    table_str(t, r->co->o.node_name);
-    for (size_t i = 9; i < ARRAY_LEN(shards_columns); i++) {
+    table_str(t, n->host);
+    table_str(t, n->id);
+    const struct node_meta *to =
+        c->state == COPY_RELOCATING ? cluster_node(t->r->state, c->target_node) : NULL;
+    if (to != NULL) {
+        table_f(t, "%.*s -> %.*s %.*s %.*s", STR_ARG(n->name), STR_ARG(to->host), STR_ARG(to->id),
+                STR_ARG(to->name));
+    } else {
+        table_str(t, n->name);
+    }
+}
+
+/* Why the copy has no place, or since when it recovers. */
+static void put_trouble(struct table *t, const struct shard_copy *c)
+{
+    static const char *const sources[] = {"EMPTY_STORE", "EXISTING_STORE", "PEER"};
+    table_null(t); /* sync_id */
+    if (c->state == COPY_UNASSIGNED) {
+        table_z(t, copy_reason_name(c->trouble.reason));
+        put_time(t, c->trouble.at_ms);
+        table_ms(t, clock_wall_ms(t->r->co->o.clock) - c->trouble.at_ms);
+        if (c->trouble.details.p != NULL) {
+            table_str(t, c->trouble.details);
+        } else {
+            table_null(t);
+        }
+    } else {
+        for (int i = 0; i < 4; i++) {
+            table_null(t);
+        }
+    }
+    if (copy_active(c)) {
+        table_null(t);
+    } else {
+        table_z(t, sources[c->source]);
+    }
+}
+
+/* `s`: what the copy answered; NULL: it is not open, or did not. */
+static void shard_row(struct table *t, const struct shard_ref *ref, const struct shard_copy *c,
+                      const struct shard_stats *s)
+{
+    table_row(t);
+    table_str(t, ref->index);
+    table_number(t, ref->shard);
+    table_z(t, c->primary ? "p" : "r");
+    table_z(t, copy_state_name(c->state));
+    if (s != NULL) {
+        table_number(t, (int64_t)s->docs);
+        table_bytes(t, s->store_bytes);
+    } else {
+        table_null(t);
+        table_null(t);
+    }
+    put_node(t, c);
+    put_trouble(t, c);
+    for (size_t i = SHARDS_COUNTERS; s != NULL && i < ARRAY_LEN(shards_columns); i++) {
         cat_put_counter(t, shards_columns[i].name, s);
     }
 }
@@ -190,13 +228,10 @@ static void shards_done(struct broadcast *bc)
     for (uint32_t i = 0; i < bc->n; i++) {
         const struct shard_ref *ref = &bc->acts[i].rq.shard;
         const struct index_meta *m = cluster_index(r->state, ref->index);
-        shard_row(&t, &bc->acts[i]);
-        for (uint32_t k = 0; m != NULL && k < m->n_replicas; k++) {
-            table_row(&t);
-            table_str(&t, ref->index);
-            table_number(&t, ref->shard);
-            table_z(&t, "r");
-            table_z(&t, "UNASSIGNED");
+        for (uint32_t k = 0; m != NULL && k < health_copies(r->state, m, ref->shard); k++) {
+            struct shard_copy c = health_copy(r->state, m, ref->shard, k);
+            bool asked = k == 0 && bc->acts[i].rq.error.n == 0;
+            shard_row(&t, ref, &c, asked && copy_active(&c) ? bc->acts[i].stats : NULL);
         }
     }
     broadcast_release(bc);
@@ -355,7 +390,8 @@ static void cat_recovery(struct rest *r)
     table_init(&table, r, recovery_columns, ARRAY_LEN(recovery_columns));
     for (uint32_t i = 0; i < n && !active_only; i++) {
         for (uint32_t s = 0; s < t[i].meta->n_shards; s++) {
-            if (cluster_shard_down(r->state, t[i].meta->uuid, s) == NULL) {
+            struct shard_copy c = health_copy(r->state, t[i].meta, s, 0);
+            if (copy_active(&c)) {
                 recovery_row(&table, t[i].meta, s);
             }
         }

@@ -84,7 +84,6 @@ static void write_copy(struct rest *r, struct jsonw *w, const struct index_meta 
 
 void state_write_routing(struct rest *r, struct jsonw *w, const struct index_target *t, uint32_t n)
 {
-    char text[64];
     jw_k(w, "routing_table");
     jw_obj(w);
     jw_k(w, "indices");
@@ -99,7 +98,7 @@ void state_write_routing(struct rest *r, struct jsonw *w, const struct index_tar
             state_shard_key(w, shard);
             jw_arr(w);
             for (uint32_t copy = 0; copy < health_copies(r->state, m, shard); copy++) {
-                struct shard_copy c = health_copy(r->state, m, shard, copy, text);
+                struct shard_copy c = health_copy(r->state, m, shard, copy);
                 write_copy(r, w, m, shard, &c);
             }
             jw_arr_end(w);
@@ -115,13 +114,12 @@ void state_write_routing(struct rest *r, struct jsonw *w, const struct index_tar
 static void write_copies_on(struct rest *r, struct jsonw *w, const struct index_target *t, uint32_t n,
                             struct str node)
 {
-    char text[64];
     jw_arr(w);
     for (uint32_t i = 0; i < n; i++) {
         const struct index_meta *m = t[i].meta;
         for (uint32_t shard = 0; shard < m->n_shards; shard++) {
             for (uint32_t copy = 0; copy < health_copies(r->state, m, shard); copy++) {
-                struct shard_copy c = health_copy(r->state, m, shard, copy, text);
+                struct shard_copy c = health_copy(r->state, m, shard, copy);
                 if (node.p == NULL ? c.node.p == NULL : c.node.p != NULL && str_eq(c.node, node)) {
                     write_copy(r, w, m, shard, &c);
                 }

@@ -102,7 +102,6 @@ static void write_nodes(struct jsonw *w, const struct nodes_part *p)
 
 static void write_in_sync(struct jsonw *w, const struct index_meta *m)
 {
-    char text[64];
     jw_k(w, "in_sync_allocations");
     jw_obj(w);
     for (uint32_t i = 0; i < m->n_shards; i++) {
@@ -110,9 +109,6 @@ static void write_in_sync(struct jsonw *w, const struct index_meta *m)
         jw_arr(w);
         for (uint32_t k = 0; m->in_sync != NULL && k < m->in_sync[i].n; k++) {
             jw_str(w, m->in_sync[i].v[k]);
-        }
-        if (m->in_sync == NULL || m->in_sync[i].n == 0) {
-            jw_str(w, health_only_copy_id(m, i, text));
         }
         jw_arr_end(w);
     }

@@ -36,20 +36,6 @@ def health(node):
     return node.call("GET", "/_cluster/health/full")[1]["status"]
 
 
-def failed_for_space(node):
-    """The copy is opened again soon after it failed, and fails again with the next write."""
-    text = node.call("GET", "/_cat/shards/full?h=state,unassigned.reason,unassigned.details")[1]
-    if "UNASSIGNED ALLOCATION_FAILED" in text and "o space left" in text:
-        return True
-    node.call("PUT", "/full/_doc/more?timeout=50ms", {"v": 0, "text": "x" * 20_000_000})
-    return False
-
-
-def searchable(node):
-    status, answer = node.call("POST", "/full/_search", {"size": 1})
-    return status == 200 and answer["_shards"]["failed"] == 0
-
-
 def missing(node, acknowledged):
     node.call("POST", "/full/_refresh")
     found = set()
@@ -74,11 +60,16 @@ def run(mount, restart):
         acknowledged = set()
         refusal = fill(node, acknowledged)
         assert acknowledged and "o space left" in str(refusal) or "primary shard is not active" in str(refusal), refusal
-        wait_for("a failed shard with the reason", lambda: failed_for_space(node))
-        # The node goes on: what there is is opened again and searched, other requests are answered, writes are refused.
-        wait_for("searches", lambda: searchable(node))
-        status, answer = node.call("PUT", "/full/_doc/late?timeout=100ms", {"v": 0, "text": "x" * 20_000_000})
-        assert status >= 500, answer
+        wait_for("a red index", lambda: health(node) == "red")
+        status, text = node.call("GET", "/_cat/shards/full?h=state,unassigned.reason,unassigned.details")
+        assert "UNASSIGNED ALLOCATION_FAILED" in text and "o space left" in text, text
+        # The node goes on: other requests are answered, and searches and writes of the shard are refused clearly.
+        status, answer = node.call("POST", "/full/_search", {"size": 1})
+        assert status == 503 and answer["error"]["type"] == "search_phase_execution_exception", answer
+        status, answer = node.call("PUT", "/full/_doc/late?timeout=100ms", {"v": 0})
+        assert status == 503 and answer["error"]["type"] == "unavailable_shards_exception", answer
+        status, answer = node.call("GET", "/_cluster/health")
+        assert status == 200 and answer["unassigned_shards"] == 1, answer
         if restart:
             node.kill()
         os.unlink(ballast)

@@ -140,34 +140,6 @@ START_TEST(random_states)
 }
 END_TEST
 
-START_TEST(a_state_without_routing)
-{
-    struct state_builder b;
-    char text[64];
-    ck_assert(state_builder_init(&b, NULL));
-    put_master(&b);
-    ck_assert(state_put_index(&b, new_index(STR("a"), 2, 1)));
-    struct cluster_state *s = seal(&b);
-    struct shards_health h = index_health(s, s->indices[0]);
-    ck_assert_uint_eq((unsigned)h.status, HEALTH_YELLOW);
-    ck_assert_uint_eq(h.active, 2);
-    ck_assert_uint_eq(h.unassigned, 2);
-    struct shard_copy c = health_copy(s, s->indices[0], 1, 0, text);
-    ck_assert(c.primary && c.state == COPY_STARTED && str_is(c.node, "node"));
-    ck_assert(state_builder_init(&b, s));
-    struct down_part *p = down_part_without(NULL, s->indices[0]->uuid, 1);
-    p->v[p->n++] = (struct shard_down){.uuid = s->indices[0]->uuid, .shard = 1, .tries = 3};
-    state_put_down(&b, p);
-    struct cluster_state *down = seal(&b);
-    h = index_health(down, down->indices[0]);
-    ck_assert_uint_eq((unsigned)h.status, HEALTH_RED);
-    ck_assert_uint_eq(h.active, 1);
-    ck_assert_uint_eq(h.primaries, 1);
-    cluster_state_unref(down);
-    cluster_state_unref(s);
-}
-END_TEST
-
 START_TEST(nobody_leads)
 {
     struct state_builder b;
@@ -194,7 +166,6 @@ int main(void)
     Suite *s = suite_create("health");
     TCase *c = tcase_create("all");
     tcase_add_loop_test(c, random_states, 0, 60);
-    tcase_add_test(c, a_state_without_routing);
     tcase_add_test(c, nobody_leads);
     tcase_add_test(c, names);
     suite_add_tcase(s, c);
