@@ -537,14 +537,13 @@ static void assign_primary(struct alloc *a, const struct index_meta *m, uint32_t
     struct str id = STR_NULL;
     enum copy_attempt attempt = ATTEMPT_NONE;
     if (s->copies[0].source == RECOVER_EXISTING_STORE) {
-        int64_t until = s->copies[0].trouble.at_ms + retry_pause(s->copies[0].trouble.failed);
-        if (a->env->now_ms < until) {
-            wants->again_ms = MIN_OF(wants->again_ms, until);
-            return;
-        }
         const struct found_copy *f = find_copy(a, m, shard, s, &attempt);
+        int64_t until = s->copies[0].trouble.at_ms + retry_pause(s->copies[0].trouble.failed);
         if (f == NULL && attempt == ATTEMPT_FETCHING) {
             want_lookup(wants, a, m, shard);
+        } else if (f != NULL && a->env->now_ms < until) {
+            wants->again_ms = MIN_OF(wants->again_ms, until);
+            return;
         } else if (f != NULL) {
             to = alloc_node_of(a, f->node_id);
             id = f->allocation_id.n > 0 ? f->allocation_id

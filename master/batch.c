@@ -428,6 +428,7 @@ static void computed(void *arg)
         if (e == ERR_OK) {
             look_up(c, b);
             c->reroute_at_ms = b->wants.again_ms;
+            cluster_set_timer(c, batch_wake(c));
         }
         end_batch(c, e != ERR_OK ? &em : NULL);
         batch_run(c);

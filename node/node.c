@@ -17,6 +17,7 @@
 #include "node/cluster_conf.h"
 #include "node/dictionaries.h"
 #include "node/self.h"
+#include "proto/remote_shards.h"
 #include "proto/transport_nng.h"
 
 #include <pthread.h>
@@ -53,6 +54,7 @@ struct node {
     struct pool *write_pool, *search_pool, *background_pool, *master_pool, *state_pool;
     struct transport_nng *transport;
     struct data_service *data;
+    struct remote_shards *remote;
     struct cluster *cluster;
     struct coordinator *coordinator;
     struct http_server *http;
@@ -431,9 +433,19 @@ static enum err open_services(struct node *n, struct errmsg *em)
     if (e != ERR_OK) {
         return e;
     }
+    struct remote_shards_opts r = {.transport = transport_nng_api(n->transport),
+                                   .local = data_api(n->data),
+                                   .reads = pool_executor(n->search_pool),
+                                   .writes = pool_executor(n->write_pool)};
+    e = remote_shards_new(&n->remote, &r, em);
+    if (e != ERR_OK) {
+        return e;
+    }
     struct coordinator_opts c = {.clock = n->clock,
                                  .log = n->o.log,
                                  .shards = data_api(n->data),
+                                 .remote = n->remote,
+                                 .transport = transport_nng_api(n->transport),
                                  .state = state_of,
                                  .master = submit_to_master,
                                  .analysis = analysis_of,
@@ -558,10 +570,11 @@ static bool primaries_tried(const struct node *n, const struct cluster_state *s)
     return tried;
 }
 
-/* Main loop, after each state: a master is known, and what this node had open before is open again. */
-static void look_whether_settled(void *arg, struct cluster_state *state)
+/* Main loop, after each state. Settled: a master is known, and what this node had open before is open again. */
+static void state_applied(void *arg, struct cluster_state *state)
 {
     struct node *n = arg;
+    coordinator_applied(n->coordinator);
     if (state->nodes != NULL && state->nodes->master.p != NULL && primaries_tried(n, state)) {
         signal_flag(n, &n->settled);
     }
@@ -571,7 +584,7 @@ static void look_whether_settled(void *arg, struct cluster_state *state)
 static enum err join_cluster(struct node *n, struct errmsg *em)
 {
     struct timespec until;
-    cluster_watch(n->cluster, look_whether_settled, n);
+    cluster_watch(n->cluster, state_applied, n);
     enum err e = loop_start(n->main_loop, em);
     if (e != ERR_OK) {
         return e;
@@ -789,6 +802,7 @@ void node_close(struct node *n)
         loop_join(n->main_loop);
     }
     coordinator_free(n->coordinator);
+    remote_shards_free(n->remote);
     pool_free(n->master_pool);
     cluster_free(n->cluster);
     pool_free(n->state_pool);

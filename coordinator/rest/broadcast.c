@@ -79,7 +79,7 @@ static void walk(struct broadcast *bc, void (*each)(struct broadcast *bc, const 
             uint32_t n = health_copies(s, m, shard);
             bc->copies += n;
             for (uint32_t k = 0; k < n; k++) {
-                struct shard_copy c = health_copy(s, m, shard, k, bc->text);
+                struct shard_copy c = health_copy(s, m, shard, k);
                 if (copy_active(&c) && (bc->node.p == NULL || str_eq(bc->node, c.node))) {
                     each(bc, m, shard, &c);
                 }

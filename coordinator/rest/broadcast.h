@@ -19,7 +19,6 @@ struct broadcast {
     void *user;
     struct shard_act model;
     struct str node; /* p != NULL: only the copies there */
-    char text[64];
     _Atomic uint32_t pending;
 };
 

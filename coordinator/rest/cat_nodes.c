@@ -277,12 +277,11 @@ static void cat_nodes(struct rest *r)
 static uint32_t copies_on(const struct cluster_state *s, const struct node_meta *node)
 {
     uint32_t n = 0;
-    char text[64];
     for (uint32_t i = 0; i < s->n_indices; i++) {
         for (uint32_t shard = 0; shard < s->indices[i]->n_shards; shard++) {
             uint32_t copies = health_copies(s, s->indices[i], shard);
             for (uint32_t k = 0; k < copies; k++) {
-                struct shard_copy c = health_copy(s, s->indices[i], shard, k, text);
+                struct shard_copy c = health_copy(s, s->indices[i], shard, k);
                 n += node == NULL ? c.state == COPY_UNASSIGNED
                                   : (c.node.p != NULL && str_eq(c.node, node->id))
                                         || (c.target_node.p != NULL && str_eq(c.target_node, node->id));

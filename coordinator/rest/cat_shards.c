@@ -220,18 +220,36 @@ static void shard_row(struct table *t, const struct shard_ref *ref, const struct
     }
 }
 
+/* What this copy answered; NULL: it was not asked, or did not answer. `at`: acts come in the order of the copies. */
+static const struct shard_stats *stats_of(const struct broadcast *bc, const struct shard_ref *ref,
+                                          const struct shard_copy *c, uint32_t *at)
+{
+    if (*at >= bc->n || !copy_active(c)) {
+        return NULL;
+    }
+    const struct shard_act *a = &bc->acts[*at];
+    if (a->rq.shard.shard != ref->shard || !str_eq(a->rq.shard.uuid, ref->uuid)
+        || !str_eq(bc->asked[*at].allocation_id, c->allocation_id)) {
+        return NULL;
+    }
+    ++*at;
+    return a->rq.error.n == 0 ? a->stats : NULL;
+}
+
 static void shards_done(struct broadcast *bc)
 {
     struct rest *r = bc->r;
     struct table t;
+    uint32_t at = 0;
     table_init(&t, r, shards_columns, ARRAY_LEN(shards_columns));
-    for (uint32_t i = 0; i < bc->n; i++) {
-        const struct shard_ref *ref = &bc->acts[i].rq.shard;
-        const struct index_meta *m = cluster_index(r->state, ref->index);
-        for (uint32_t k = 0; m != NULL && k < health_copies(r->state, m, ref->shard); k++) {
-            struct shard_copy c = health_copy(r->state, m, ref->shard, k);
-            bool asked = k == 0 && bc->acts[i].rq.error.n == 0;
-            shard_row(&t, ref, &c, asked && copy_active(&c) ? bc->acts[i].stats : NULL);
+    for (uint32_t i = 0; i < bc->n_targets; i++) {
+        const struct index_meta *m = bc->targets[i].meta;
+        for (uint32_t shard = 0; shard < m->n_shards; shard++) {
+            struct shard_ref ref = {.index = m->name, .uuid = m->uuid, .shard = shard};
+            for (uint32_t k = 0; k < health_copies(r->state, m, shard); k++) {
+                struct shard_copy c = health_copy(r->state, m, shard, k);
+                shard_row(&t, &ref, &c, stats_of(bc, &ref, &c, &at));
+            }
         }
     }
     broadcast_release(bc);

@@ -69,8 +69,6 @@ static void randomize(struct meta_request *rq)
                                      .must_exist = coin()};
     }
     rq->alias_actions = v;
-    rq->shard =
-        (struct shard_report){text(a), (uint32_t)rng_below(&rng, 9), (uint32_t)rng_below(&rng, 9), text(a)};
 }
 
 static void same_opt(struct str a, struct str b)
@@ -112,8 +110,6 @@ static void same(const struct meta_request *a, const struct meta_request *b)
         ck_assert(x->alias.has_is_hidden == y->alias.has_is_hidden
                   && x->alias.is_hidden == y->alias.is_hidden);
     }
-    ck_assert(str_eq(a->shard.uuid, b->shard.uuid) && str_eq(a->shard.details, b->shard.details));
-    ck_assert(a->shard.shard == b->shard.shard && a->shard.tries == b->shard.tries);
 }
 
 START_TEST(requests)
