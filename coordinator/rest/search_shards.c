@@ -61,7 +61,6 @@ static void write_shard(struct asked *q, struct jsonw *w, const struct index_met
 {
     const struct cluster_state *s = q->r->state;
     const struct index_routing *routing = cluster_routing(s, m->name);
-    char text[64];
     struct copies order = {.n = 0};
     if (routing != NULL && q->error == ERR_OK) {
         q->error = copies_in_order(&order, s, routing, shard, how, q->r->arena, &q->r->em);
@@ -70,7 +69,7 @@ static void write_shard(struct asked *q, struct jsonw *w, const struct index_met
     uint32_t n = routing != NULL ? order.n_active : 1;
     for (uint32_t i = 0; i < n; i++) {
         for (uint32_t k = 0; k < health_copies(s, m, shard); k++) {
-            struct shard_copy c = health_copy(s, m, shard, k, text);
+            struct shard_copy c = health_copy(s, m, shard, k);
             if (copy_active(&c) && (routing == NULL || str_eq(c.node, order.nodes[i]))) {
                 write_copy(w, m, shard, &c);
                 add_node(q, c.node);
