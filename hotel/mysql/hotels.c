@@ -32,7 +32,7 @@ static const char sql_outbox_remove[] = "DELETE FROM " T_OUTBOX " WHERE seq IN (
 static const char sql_outbox_state[] =
     "SELECT COUNT(*), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, MIN(created_at), CURRENT_TIMESTAMP(3)), 0) "
     "AS SIGNED) FROM " T_OUTBOX;
-static const char sql_lead[] = "SELECT GET_LOCK(CONCAT(DATABASE(), '." T_OUTBOX "'), 0)";
+static const char sql_lead[] = "SELECT GET_LOCK(CONCAT('" T_OUTBOX ".', MD5(DATABASE())), 0)";
 static const char sql_there[] = "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM " T_HOTEL " LIMIT 1) h), "
                                 "(SELECT COUNT(*) FROM (SELECT 1 FROM " T_OUTBOX " LIMIT 1) o)";
 
