@@ -159,6 +159,22 @@ static void submit_to_master(void *self, struct meta_request *rq)
     cluster_submit(n->cluster, rq);
 }
 
+static void ask_master(void *self, struct pending_rq *rq)
+{
+    struct node *n = self;
+    cluster_pending(n->cluster, rq);
+}
+
+/* Where this node's shards lie. */
+static void disk_space(void *self, uint64_t *total_bytes, uint64_t *free_bytes)
+{
+    struct node *n = self;
+    struct disk_stats d;
+    disk_stats(n->data_dir.p, &d);
+    *total_bytes = d.total_bytes;
+    *free_bytes = d.available_bytes;
+}
+
 static struct analysis *analysis_of(void *self, struct str uuid)
 {
     struct node *n = self;
@@ -448,6 +464,7 @@ static enum err open_services(struct node *n, struct errmsg *em)
                                  .transport = transport_nng_api(n->transport),
                                  .state = state_of,
                                  .master = submit_to_master,
+                                 .pending = ask_master,
                                  .analysis = analysis_of,
                                  .mapping = mapping_of,
                                  .report = report_of,
@@ -545,6 +562,7 @@ static enum err open_cluster(struct node *n, struct errmsg *em)
                              .settings = n->conf.quorum,
                              .apply = apply_state,
                              .list_copies = list_copies,
+                             .disk_space = disk_space,
                              .self = n};
     struct str dir = arena_printf(&n->arena, "%.*s/_state", STR_ARG(n->data_dir));
     c.dir = dir.p;

@@ -67,6 +67,16 @@ void broadcast_write_shards(const struct broadcast *bc, struct jsonw *w)
     jw_obj_end(w);
 }
 
+static void visit(struct broadcast *bc, const struct index_meta *m, uint32_t shard,
+                  const struct shard_copy *c,
+                  void (*each)(struct broadcast *bc, const struct index_meta *m, uint32_t shard,
+                               const struct shard_copy *c))
+{
+    if (c->node.p != NULL && (bc->node.p == NULL || str_eq(bc->node, c->node))) {
+        each(bc, m, shard, c);
+    }
+}
+
 /* Calls each(bc, ...) for the copies that can be asked; bc->copies counts those that there should be. */
 static void walk(struct broadcast *bc, void (*each)(struct broadcast *bc, const struct index_meta *m,
                                                     uint32_t shard, const struct shard_copy *c))
@@ -75,13 +85,23 @@ static void walk(struct broadcast *bc, void (*each)(struct broadcast *bc, const 
     bc->copies = 0;
     for (uint32_t i = 0; i < bc->n_targets; i++) {
         const struct index_meta *m = bc->targets[i].meta;
-        for (uint32_t shard = 0; !m->closed && shard < m->n_shards; shard++) {
+        /* how copies come to be is of interest before they serve, and when nobody may read them */
+        bool all = bc->model.action == SHARD_RECOVERY;
+        for (uint32_t shard = 0; (all || !m->closed) && shard < m->n_shards; shard++) {
             uint32_t n = health_copies(s, m, shard);
             bc->copies += n;
             for (uint32_t k = 0; k < n; k++) {
                 struct shard_copy c = health_copy(s, m, shard, k);
-                if (copy_active(&c) && (bc->node.p == NULL || str_eq(bc->node, c.node))) {
-                    each(bc, m, shard, &c);
+                if (all || copy_active(&c)) {
+                    visit(bc, m, shard, &c, each);
+                }
+                if (all && c.state == COPY_RELOCATING) {
+                    c = (struct shard_copy){.state = COPY_INITIALIZING,
+                                            .primary = c.primary,
+                                            .node = c.target_node,
+                                            .allocation_id = c.target_id,
+                                            .source = RECOVER_PEER};
+                    visit(bc, m, shard, &c, each);
                 }
             }
         }

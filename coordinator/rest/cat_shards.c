@@ -1,4 +1,4 @@
-/* The _cat endpoints about shards, their segments and how they came up. */
+/* The _cat endpoints about shards and their segments. */
 #include "coordinator/rest/broadcast.h"
 #include "coordinator/rest/cat_counters.h"
 #include "coordinator/rest/nodes.h"
@@ -103,35 +103,6 @@ static const struct table_column segments_columns[] = {
     {"searchable", "is,isSearchable", "is segment searched", false, false},
     {"version", "v,ver", "version", false, false},
     {"compound", "ico,isCompound", "is segment compound", false, false},
-};
-
-static const struct table_column recovery_columns[] = {
-    {"index", "i,idx", "index name", false, false},
-    {"shard", "s,sh", "shard name", false, false},
-    {"start_time", "start", "recovery start time", false, true},
-    {"start_time_millis", "start_millis", "recovery start time in epoch milliseconds", false, true},
-    {"stop_time", "stop", "recovery stop time", false, true},
-    {"stop_time_millis", "stop_millis", "recovery stop time in epoch milliseconds", false, true},
-    {"time", "t,ti", "recovery time", false, false},
-    {"type", "ty", "recovery type", false, false},
-    {"stage", "st", "recovery stage", false, false},
-    {"source_host", "shost", "source host", false, false},
-    {"source_node", "snode", "source node name", false, false},
-    {"target_host", "thost", "target host", false, false},
-    {"target_node", "tnode", "target node name", false, false},
-    {"repository", "rep", "repository", false, false},
-    {"snapshot", "snap", "snapshot", false, false},
-    {"files", "f", "number of files to recover", false, false},
-    {"files_recovered", "fr", "files recovered", false, false},
-    {"files_percent", "fp", "percent of files recovered", false, false},
-    {"files_total", "tf", "total number of files", false, false},
-    {"bytes", "b", "number of bytes to recover", false, false},
-    {"bytes_recovered", "br", "bytes recovered", false, false},
-    {"bytes_percent", "bp", "percent of bytes recovered", false, false},
-    {"bytes_total", "tb", "total number of bytes", false, false},
-    {"translog_ops", "to", "number of translog ops to recover", false, false},
-    {"translog_ops_recovered", "tor", "translog ops recovered", false, false},
-    {"translog_ops_percent", "top", "percent of translog ops recovered", false, false},
 };
 
 /* ---- shards ------------------------------------------------------------------------------------------ */
@@ -331,95 +302,10 @@ static void cat_segments(struct rest *r)
     }
 }
 
-/* ---- recovery ---------------------------------------------------------------------------------------- */
-
-static struct str time_text(struct rest *r, int64_t ms)
-{
-    const struct date_format *f;
-    struct buf b;
-    struct str out = STR_NULL;
-    buf_init(&b, NULL, 64);
-    if (date_format_new(&f, STR("strict_date_time"), r->arena, NULL) == ERR_OK
-        && date_print_ms(f, ms, NULL, &b)) {
-        out = arena_str(r->arena, buf_view(&b));
-    }
-    buf_fini(&b);
-    return out;
-}
-
-/* A primary opens what is on its own disk: nothing is copied. */
-static void recovery_row(struct table *t, const struct index_meta *m, uint32_t shard)
-{
-    struct rest *r = t->r;
-    const struct node_meta *own = nodes_own(r);
-    bool created_here = m->created_ms >= r->co->o.started_ms;
-    int64_t when = created_here ? m->created_ms : r->co->o.started_ms;
-    table_row(t);
-    table_str(t, m->name);
-    table_number(t, shard);
-    for (unsigned i = 0; i < 2; i++) { /* start, stop */
-        table_str(t, time_text(r, when));
-        table_number(t, when);
-    }
-    table_ms(t, 0);
-    table_z(t, created_here ? "empty_store" : "existing_store");
-    table_z(t, "done");
-    table_z(t, "n/a");
-    table_z(t, "n/a");
-    table_str(t, own != NULL ? own->host : STR("127.0.0.1"));
-    table_str(t, r->co->o.node_name);
-    table_z(t, "n/a");
-    table_z(t, "n/a");
-    for (unsigned i = 0; i < 2; i++) { /* files, bytes */
-        table_number(t, 0);
-        table_number(t, 0);
-        table_z(t, "0.0%");
-        table_number(t, 0);
-    }
-    table_number(t, 0);
-    table_number(t, 0);
-    table_z(t, "100.0%");
-}
-
-static void cat_recovery(struct rest *r)
-{
-    struct expand_options o = EXPAND_OPTIONS_ADMIN;
-    const struct index_target *t;
-    struct table table;
-    uint32_t n;
-    bool active_only, detailed;
-    if (table_help(r, recovery_columns, ARRAY_LEN(recovery_columns))) {
-        return;
-    }
-    o.unblocked = 1U << BLOCK_METADATA_READ;
-    enum err e = rest_index_options(r, &o);
-    e = e == ERR_OK ? rest_bool(r, "active_only", false, &active_only) : e;
-    e = e == ERR_OK ? rest_bool(r, "detailed", false, &detailed) : e;
-    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock),
-                                      r->arena, &t, &n, &r->em)
-                    : e;
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-        return;
-    }
-    if (!rest_ready(r)) {
-        return;
-    }
-    table_init(&table, r, recovery_columns, ARRAY_LEN(recovery_columns));
-    for (uint32_t i = 0; i < n && !active_only; i++) {
-        for (uint32_t s = 0; s < t[i].meta->n_shards; s++) {
-            struct shard_copy c = health_copy(r->state, t[i].meta, s, 0);
-            if (copy_active(&c)) {
-                recovery_row(&table, t[i].meta, s);
-            }
-        }
-    }
-    table_send(&table);
-}
-
 const struct route routes_cat_shards[] = {
-    {M_GET, "/_cat/shards", cat_shards},     {M_GET, "/_cat/shards/{index}", cat_shards},
-    {M_GET, "/_cat/segments", cat_segments}, {M_GET, "/_cat/segments/{index}", cat_segments},
-    {M_GET, "/_cat/recovery", cat_recovery}, {M_GET, "/_cat/recovery/{index}", cat_recovery},
+    {M_GET, "/_cat/shards", cat_shards},
+    {M_GET, "/_cat/shards/{index}", cat_shards},
+    {M_GET, "/_cat/segments", cat_segments},
+    {M_GET, "/_cat/segments/{index}", cat_segments},
 };
 const size_t routes_cat_shards_n = ARRAY_LEN(routes_cat_shards);

@@ -1,4 +1,4 @@
-/* What the shards of indices hold: _stats, _segments, _recovery. */
+/* What the shards of indices hold: _stats, _segments. */
 #include "coordinator/rest/broadcast.h"
 #include "coordinator/rest/stats.h"
 
@@ -259,125 +259,9 @@ static void segments(struct rest *r)
     broadcast_path(r, &EXPAND_OPTIONS_STATS, &a, segments_done, NULL);
 }
 
-/* ---- _recovery --------------------------------------------------------------------------------------- */
-
-static void write_part(struct jsonw *w, const char *key, const char *const *counts, size_t n, bool details)
-{
-    jw_k(w, key);
-    jw_obj(w);
-    for (size_t i = 0; i < n; i++) {
-        jw_ki64(w, counts[i], 0);
-    }
-    jw_kz(w, "percent", "0.0%");
-    if (details) {
-        jw_k(w, "details");
-        jw_arr(w);
-        jw_arr_end(w);
-    }
-    jw_obj_end(w);
-}
-
-static void write_target(struct jsonw *w, const struct rest *r)
-{
-    jw_k(w, "source");
-    jw_obj(w);
-    jw_obj_end(w);
-    jw_k(w, "target");
-    jw_obj(w);
-    jw_kstr(w, "id", r->co->o.node_id);
-    jw_kz(w, "host", "127.0.0.1");
-    jw_kz(w, "transport_address", "127.0.0.1:9300");
-    jw_kz(w, "ip", "127.0.0.1");
-    jw_kstr(w, "name", r->co->o.node_name);
-    jw_obj_end(w);
-}
-
-/* A primary opens what is on its own disk: nothing is copied, and it has ended when there is somebody to
- * ask. */
-static void write_recovery(struct jsonw *w, const struct rest *r, const struct index_meta *m, uint32_t shard,
-                           bool detailed)
-{
-    static const char *const sizes[] = {"total_in_bytes", "reused_in_bytes", "recovered_in_bytes"};
-    static const char *const files[] = {"total", "reused", "recovered"};
-    bool created_here = m->created_ms >= r->co->o.started_ms;
-    int64_t when = created_here ? m->created_ms : r->co->o.started_ms;
-    jw_obj(w);
-    jw_ki64(w, "id", shard);
-    jw_kz(w, "type", created_here ? "EMPTY_STORE" : "EXISTING_STORE");
-    jw_kz(w, "stage", "DONE");
-    jw_kbool(w, "primary", true);
-    jw_ki64(w, "start_time_in_millis", when);
-    jw_ki64(w, "stop_time_in_millis", when);
-    jw_ki64(w, "total_time_in_millis", 0);
-    write_target(w, r);
-    jw_k(w, "index");
-    jw_obj(w);
-    write_part(w, "size", sizes, ARRAY_LEN(sizes), false);
-    write_part(w, "files", files, ARRAY_LEN(files), detailed);
-    jw_ki64(w, "total_time_in_millis", 0);
-    jw_ki64(w, "source_throttle_time_in_millis", 0);
-    jw_ki64(w, "target_throttle_time_in_millis", 0);
-    jw_obj_end(w);
-    jw_k(w, "translog");
-    jw_obj(w);
-    jw_ki64(w, "recovered", 0);
-    jw_ki64(w, "total", 0);
-    jw_kz(w, "percent", "100.0%");
-    jw_ki64(w, "total_on_start", 0);
-    jw_ki64(w, "total_time_in_millis", 0);
-    jw_obj_end(w);
-    jw_k(w, "verify_index");
-    jw_obj(w);
-    jw_ki64(w, "check_index_time_in_millis", 0);
-    jw_ki64(w, "total_time_in_millis", 0);
-    jw_obj_end(w);
-    jw_obj_end(w);
-}
-
-static void recovery(struct rest *r)
-{
-    struct expand_options o = EXPAND_OPTIONS_ADMIN;
-    const struct index_target *t;
-    uint32_t n;
-    bool detailed, active_only;
-    struct buf b;
-    struct jsonw w;
-    o.unblocked = 1U << BLOCK_METADATA_READ;
-    enum err e = rest_index_options(r, &o);
-    e = e == ERR_OK ? rest_bool(r, "detailed", false, &detailed) : e;
-    e = e == ERR_OK ? rest_bool(r, "active_only", false, &active_only) : e;
-    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock),
-                                      r->arena, &t, &n, &r->em)
-                    : e;
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-        return;
-    }
-    if (!rest_ready(r)) {
-        return;
-    }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
-    jw_obj(&w);
-    for (uint32_t i = 0; i < n && !active_only; i++) {
-        jw_key(&w, t[i].meta->name);
-        jw_obj(&w);
-        jw_k(&w, "shards");
-        jw_arr(&w);
-        for (uint32_t s = 0; s < t[i].meta->n_shards; s++) {
-            write_recovery(&w, r, t[i].meta, s, detailed);
-        }
-        jw_arr_end(&w);
-        jw_obj_end(&w);
-    }
-    jw_obj_end(&w);
-    rest_send(r, 200, &b);
-}
-
 const struct route routes_index_stats[] = {
     {M_GET, "/_stats", stats},         {M_GET, "/_stats/{metric}", stats},
     {M_GET, "/{index}/_stats", stats}, {M_GET, "/{index}/_stats/{metric}", stats},
     {M_GET, "/_segments", segments},   {M_GET, "/{index}/_segments", segments},
-    {M_GET, "/_recovery", recovery},   {M_GET, "/{index}/_recovery", recovery},
 };
 const size_t routes_index_stats_n = ARRAY_LEN(routes_index_stats);

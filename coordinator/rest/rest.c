@@ -535,6 +535,7 @@ static const struct {
     {routes_cluster_state, &routes_cluster_state_n},
     {routes_reroute, &routes_reroute_n},
     {routes_metrics, &routes_metrics_n},
+    {routes_recovery, &routes_recovery_n},
     {routes_hot_threads, &routes_hot_threads_n},
     {routes_cat_nodes, &routes_cat_nodes_n},
     {routes_cat_shards, &routes_cat_shards_n},
