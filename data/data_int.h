@@ -46,7 +46,45 @@ struct shard_counters {
         noop_updates;
 };
 
-struct write_run;
+/* Who waits for the strand: for a location on disk, in searches, for the other copies. Embedded first. */
+struct shard_waiter {
+    struct shard_waiter *next;
+    uint64_t location;
+    int64_t deadline_ms;                                              /* monotonic; 0: none */
+    void (*wake)(struct shard_waiter *w, const struct errmsg *error); /* strand; error NULL: it has come */
+};
+
+/* A primary's account of the other copies, beside its tracker (primary.c). */
+struct copy_link;
+struct fanout;
+struct primary_side {
+    struct copy_link *links;
+    struct fanout *waiting;      /* of requests that wait for copies */
+    struct shard_waiter *parked; /* requests that may not begin yet */
+    bool active;                 /* all copies in sync have what this one has of earlier terms */
+    bool deposed;                /* the master knows another primary: the state that says so is on its way */
+    uint32_t requests;           /* under way */
+    int64_t lease_from,
+        lease_ms; /* what copies that left may still ask for, and since when; SEQ_UNASSIGNED: nothing */
+    void (*drained)(void *arg);
+    void *drained_arg;
+};
+
+/* What a copy knows of its primary (replica.c). */
+struct replica_run;
+struct replica_side {
+    struct replica_run *waiting; /* messages that wait for a mapping or for room */
+    uint64_t term;        /* of the newest primary that was heard of, once its history is this copy's */
+    uint64_t resync_term; /* of the one that is re-sending its history */
+    int64_t *own_terms;   /* of the operations from own_from on, when that began; 0: none */
+    int64_t own_from;
+    size_t n_own;
+    int64_t retain_from;
+    bool diverged;          /* from that one's history */
+    bool closed;            /* the place is on its way out: nothing may wait */
+    char allocation_id[64]; /* of the copy that this is about */
+};
+
 struct recovery_session; /* recovery_source.c */
 struct recovery_target;  /* recovery_target.c */
 
@@ -90,11 +128,13 @@ struct shard {
     bool broken;      /* that it failed: nothing is tried before the master knows */
     bool remove_data; /* once nothing is open: the copies elsewhere are all there */
     char why[ERR_REASON_BYTES];
-    struct write_run *sync_waiters, *refresh_waiters;
+    struct shard_waiter *sync_waiters, *refresh_waiters;
     struct shard_act *flush_waiters, *merge_waiters;
     int64_t last_refresh_ms, last_write_ms, lease_renewed_ms, merge_again_ms;
     struct tracker tracker; /* of a primary, when `tracking` */
-    bool tracking;
+    bool tracking;          /* it leads */
+    struct primary_side lead;
+    struct replica_side replica;
     bool handing_over; /* its place is being taken by another copy: new writes wait for the next state */
     struct recovery_session *sessions; /* copies that recover from this one */
     struct recovery_target *recovery;  /* NULL: this copy does not recover from another one */
@@ -126,6 +166,8 @@ struct data_service {
     struct search_context_entry *contexts;
     uint64_t next_context;
     size_t n_contexts;
+    struct executor
+        admitted; /* the write pool, for what was admitted elsewhere: its queue's limit does not count */
     _Atomic int64_t max_buckets; /* limits of searches, as of the last state */
     _Atomic size_t request_bytes_max;
 };
@@ -233,6 +275,9 @@ bool search_is_small(struct shard_query *rq, struct shard *sh, struct view *v, c
 /* write.c: completes writers whose operations the engine has made durable or searchable. Strand only. */
 void shard_serve_waiters(struct shard *sh);
 void shard_start_sync(struct shard *sh);
+/* Woken when the operation there is on disk, or searchable; strand only. */
+void shard_wait_durable(struct shard *sh, struct shard_waiter *w);
+void shard_wait_refreshed(struct shard *sh, struct shard_waiter *w);
 void shard_fail_waiters(struct shard *sh, const struct errmsg *em);
 
 /* maintain.c, strand only: looks for work after a refresh, a flush or a tick. */

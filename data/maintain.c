@@ -1,6 +1,7 @@
 /* What a shard does by itself: refresh, flush, merge; and the actions that ask for them. All on the strand,
  * but for the jobs themselves, which run in the background. */
 #include "data/data_int.h"
+#include "data/replication.h"
 
 #include <stdlib.h>
 
@@ -95,7 +96,7 @@ static void begin_flush(struct shard *sh)
     struct errmsg em;
     bool force = sh->flush_forced;
     sh->flush_wanted = sh->flush_forced = sh->flush_synced = false;
-    engine_set_global_checkpoint(sh->engine, engine_persisted_checkpoint(sh->engine));
+    replication_persisted(sh);
     enum err e = engine_flush_begin(sh->engine, force, &sh->sealed, &em);
     if (e != ERR_OK || sh->sealed == NULL) {
         answer_flush_waiters(sh, e != ERR_OK ? &em : NULL);
@@ -313,7 +314,7 @@ static void look_after(struct shard *sh)
     }
     if (now - sh->lease_renewed_ms >= LEASE_RENEWAL_MS) {
         sh->lease_renewed_ms = now;
-        engine_set_retention(sh->engine, engine_global_checkpoint(sh->engine) + 1);
+        replication_retain(sh);
     }
     if (engine_sync_due(sh->engine)) {
         shard_start_sync(sh);
@@ -330,6 +331,7 @@ static void tick(void *arg)
     struct shard *sh = arg;
     sh->tick_queued = false;
     shard_check(sh);
+    replication_tick(sh, clock_mono_ms(sh->service->o.clock));
     if (sh->engine != NULL && !sh->failing) {
         look_after(sh);
     }

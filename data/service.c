@@ -4,6 +4,7 @@
 #include "common/base/jsonr.h"
 #include "common/cluster/search_limits.h"
 #include "data/copy_data.h"
+#include "data/replication.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,6 +199,7 @@ static void drop_shards(struct data_service *s, struct str uuid, bool remove)
         }
         sh->remove_files = remove;
         shard_cancel_merge(sh);
+        replication_close(sh);
         s->shards[i] = s->shards[--s->n_shards];
         pthread_mutex_unlock(&s->lock);
         shard_release(sh);
@@ -240,6 +242,7 @@ static void apply_to_engine(void *arg)
     if (n->m != NULL && engine_set_mapping(n->sh->engine, n->m, n->version, &em) != ERR_OK) {
         log_error(n->sh->service->o.log, "data", "new mapping: %s", em.frame[0].reason);
     }
+    replication_mapping_changed(n->sh);
     if (n->settings != NULL) {
         struct engine_settings es;
         shard_engine_settings(n->sh->service, &n->settings->settings, &es);
@@ -501,6 +504,7 @@ enum err data_service_new(struct data_service **out, const struct data_opts *opt
         data_service_free(s);
         return e;
     }
+    replication_serve(s);
     *out = s;
     return ERR_OK;
 }

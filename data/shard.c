@@ -8,6 +8,7 @@
 #include "data/data_int.h"
 
 #include "data/copy_data.h"
+#include "data/replication.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ static void free_shard(void *arg)
 {
     struct shard *sh = arg;
     struct data_service *s = sh->service;
+    replication_fini(sh);
     shard_buffer_gone(sh);
     filter_cache_free(sh->filters);
     index_service_unref(sh->index);
@@ -164,7 +166,7 @@ void shard_take_engine(struct shard *sh, struct engine *engine)
     pthread_mutex_unlock(&sh->view_lock);
     sh->of_role = true;
     sh->last_refresh_ms = sh->lease_renewed_ms = clock_mono_ms(sh->service->o.clock);
-    engine_set_retention(engine, engine_persisted_global_checkpoint(engine) + 1);
+    replication_retain(sh);
     /* Mapping and settings may have come while it was being opened. */
     struct mapping *m = index_mapping(sh->index, &version);
     if (engine_set_mapping(engine, m, version, &em) != ERR_OK) {
@@ -302,6 +304,7 @@ static bool let_go(struct shard *sh)
             err_set(&em, ERR_IO, "shard [%.*s][%u] has failed: %s", STR_ARG(sh->index->name), sh->number,
                     sh->why);
         }
+        replication_stop(sh);
         shard_fail_waiters(sh, &em);
         shard_fail_acts(sh, &em);
         shard_cancel_merge(sh);
@@ -498,6 +501,7 @@ void shard_take_role(struct shard *sh, struct cluster_state *state)
     sh->source = c == NULL || arriving ? RECOVER_PEER : c->source;
     sh->remove_data = c == NULL && all_elsewhere(r);
     step(sh);
+    replication_follow(sh, state);
 }
 
 void shard_check(struct shard *sh)

@@ -1,11 +1,12 @@
 /* Writes on a primary: parsed on the pool, applied on the shard's strand, answered once they are durable.
  *
- * A request walks: parse (pool) -> apply (strand) -> sync (pool, grouped) -> refresh, if asked for -> done.
+ * A request walks: parse (pool) -> apply (strand) -> sync (pool, grouped), and the other copies (replication.h) ->
+ * refresh, if asked for -> done.
  * Where a document needs fields that the mapping lacks, the request waits for the master's new state beside
  * the strand, and its item is parsed again. A big request goes between the pool and the strand slice by
  * slice: a parsed document is a hundred times the size of its source, so that the memory of a slice is what
  * stays in the processor's cache, whatever a bulk holds. */
-#include "data/data_int.h"
+#include "data/replication.h"
 
 #include <stdlib.h>
 
@@ -16,6 +17,7 @@ struct held_mapping {
 };
 
 struct write_run {
+    struct shard_waiter waiter; /* first; its location is that of the newest operation */
     struct shard_write *rq;
     struct shard *sh;
     uint32_t slice, slice_end; /* the items under way: [slice, slice_end) */
@@ -23,11 +25,11 @@ struct write_run {
     struct arena scratch;      /* of the slice: docs and what is in them */
     uint32_t at;               /* the next item to parse, or to apply */
     bool applying;
-    uint32_t mapping_rounds; /* of the current item */
-    uint64_t location;
+    uint32_t mapping_rounds;   /* of the current item */
+    bool begun;                /* it was admitted on the strand */
+    struct fanout *fanout;     /* NULL: nothing goes elsewhere */
     int64_t *parse_ns;         /* of each item, for the slow log; NULL: it is off */
     struct held_mapping *held; /* newest first */
-    struct write_run *next;    /* waiters */
 };
 
 #define SLICE_SOURCE_BYTES 32768 /* a slice ends with the document that reaches it */
@@ -37,6 +39,14 @@ static void finish(struct write_run *r)
 {
     struct shard_write *rq = r->rq;
     arena_fini(&r->scratch);
+    rq->copies_ok = 1;
+    if (r->fanout != NULL) {
+        fanout_count(r->fanout, &rq->copies_ok, &rq->copies_failed);
+        fanout_drop(r->fanout);
+    }
+    if (r->begun) {
+        replication_leave(r->sh);
+    }
     for (struct held_mapping *h = r->held; h != NULL; h = h->next) {
         mapping_unref(h->m);
     }
@@ -195,6 +205,27 @@ static void parse_task(void *arg)
 
 /* ---- applying ------------------------------------------------------------------------------------------ */
 
+/* What the item gets for an answer, and the other copies for an operation. */
+static void take_result(struct write_run *r, struct write_item *it, const struct engine_op *op,
+                        const struct engine_result *res)
+{
+    static const enum write_outcome outcomes[] = {
+        [OUTCOME_CREATED] = WRITE_CREATED, [OUTCOME_UPDATED] = WRITE_UPDATED,
+        [OUTCOME_DELETED] = WRITE_DELETED, [OUTCOME_NOT_FOUND] = WRITE_NOT_FOUND,
+        [OUTCOME_NOOP] = WRITE_NOOP,
+    };
+    it->outcome = outcomes[res->outcome];
+    it->seq_no = res->seq_no;
+    it->primary_term = res->primary_term;
+    it->result_version = res->version;
+    r->waiter.location = MAX_OF(r->waiter.location, res->location);
+    if (r->fanout != NULL && res->repeated) {
+        fanout_needs(r->fanout, res->seq_no);
+    } else if (r->fanout != NULL) {
+        fanout_add(r->fanout, op, res);
+    }
+}
+
 static enum err apply_op(struct write_run *r, struct write_item *it, struct engine_op *op, struct errmsg *em)
 {
     struct engine_result res;
@@ -204,20 +235,10 @@ static enum err apply_op(struct write_run *r, struct write_item *it, struct engi
         e = engine_spill(en, em);
         e = e == ERR_OK ? engine_apply(en, op, &res, em) : e;
     }
-    if (e != ERR_OK) {
-        return e;
+    if (e == ERR_OK) {
+        take_result(r, it, op, &res);
     }
-    static const enum write_outcome outcomes[] = {
-        [OUTCOME_CREATED] = WRITE_CREATED, [OUTCOME_UPDATED] = WRITE_UPDATED,
-        [OUTCOME_DELETED] = WRITE_DELETED, [OUTCOME_NOT_FOUND] = WRITE_NOT_FOUND,
-        [OUTCOME_NOOP] = WRITE_NOOP,
-    };
-    it->outcome = outcomes[res.outcome];
-    it->seq_no = res.seq_no;
-    it->primary_term = res.primary_term;
-    it->result_version = res.version;
-    r->location = MAX_OF(r->location, res.location);
-    return ERR_OK;
+    return e;
 }
 
 static struct engine_op base_op(const struct write_run *r, const struct write_item *it)
@@ -226,12 +247,17 @@ static struct engine_op base_op(const struct write_run *r, const struct write_it
     op.origin = ORIGIN_PRIMARY;
     op.id = it->id;
     op.routing = it->routing;
-    op.primary_term = r->sh->term;
+    op.primary_term = (int64_t)r->sh->tracker.term;
     op.version = it->create && it->version == VERSION_ANY ? VERSION_MUST_BE_NEW : it->version;
     op.version_type = (enum version_type)it->version_type;
     op.if_seq_no = it->if_seq_no;
     op.if_primary_term = it->if_primary_term;
     op.auto_id_ms = it->auto_id_ms;
+    op.retry = r->rq->retry;
+    if (it->op_counter != 0) {
+        op.op_id = (struct op_id){r->rq->op_session, it->op_counter};
+        op.settled_below = r->rq->settled_below;
+    }
     op.mapping_version = r->sh->index->mapping_version;
     return op;
 }
@@ -243,6 +269,7 @@ static void skip_seq_no(struct write_run *r, const struct write_item *it, const 
     struct engine_op op = base_op(r, it);
     struct write_item none = *it;
     op.kind = OP_NOOP;
+    op.op_id = (struct op_id){0, 0}; /* a retry fails again */
     op.version = VERSION_ANY;
     op.version_type = VERSION_INTERNAL;
     op.if_seq_no = SEQ_UNASSIGNED;
@@ -298,6 +325,15 @@ static enum err write_get(struct write_run *r, struct write_item *it, struct str
     return e;
 }
 
+/* The same of a retry, whose document was changed by the first try. */
+static enum err get_written(struct write_run *r, struct write_item *it, struct errmsg *em)
+{
+    struct engine_doc current;
+    enum err e =
+        it->want_get ? engine_get(r->sh->engine, it->id, true, &r->rq->rq.arena, &current, em) : ERR_OK;
+    return e == ERR_OK && it->want_get && current.found ? write_get(r, it, current.source, em) : e;
+}
+
 static void answer_noop(struct write_item *it, const struct engine_doc *current)
 {
     it->outcome = WRITE_NOOP;
@@ -314,7 +350,13 @@ static enum err apply_update(struct write_run *r, struct write_item *it, bool *w
     struct arena *a = &r->rq->rq.arena;
     struct engine_doc current;
     struct update_plan plan;
+    struct engine_op name = base_op(r, it);
+    struct engine_result before;
     *wait = false;
+    if (engine_done_before(r->sh->engine, &name, &before)) {
+        take_result(r, it, &name, &before);
+        return get_written(r, it, em);
+    }
     enum err e = engine_get(r->sh->engine, it->id, true, a, &current, em);
     if (e == ERR_OK && current.found && it->if_seq_no != SEQ_UNASSIGNED
         && (it->if_seq_no != current.seq_no || it->if_primary_term != current.primary_term)) {
@@ -372,22 +414,22 @@ static enum err apply_update(struct write_run *r, struct write_item *it, bool *w
     return write_get(r, it, plan.result == UPDATE_DELETE ? current.source : plan.source, em);
 }
 
-static void wait_for_refresh(struct write_run *r)
+static void refreshed(struct shard_waiter *w, const struct errmsg *error)
 {
-    if (engine_refreshed(r->sh->engine) >= r->location) {
-        finish(r);
-        return;
-    }
-    r->next = r->sh->refresh_waiters;
-    r->sh->refresh_waiters = r;
+    (void)error; /* it was promised a place on disk, and has it */
+    finish((struct write_run *)w);
 }
 
-/* Everything is applied and durable. */
+/* Everything is applied, and durable on all copies. */
 static void durable(struct write_run *r)
 {
     struct shard *sh = r->sh;
     struct errmsg em;
     sh->last_write_ms = clock_mono_ms(sh->service->o.clock);
+    if (!shard_readable(sh, &em)) { /* it failed meanwhile; what was promised is kept */
+        finish(r);
+        return;
+    }
     if (r->rq->refresh == REFRESH_NOW) {
         bool changed;
         if (engine_refresh(sh->engine, &changed, &em) != ERR_OK) {
@@ -403,36 +445,109 @@ static void durable(struct write_run *r)
         shard_release(sh);
         return;
     }
-    if (r->rq->refresh == REFRESH_WAIT) {
-        wait_for_refresh(r);
+    if (r->rq->refresh == REFRESH_WAIT && engine_refreshed(sh->engine) < r->waiter.location) {
+        r->waiter.wake = refreshed;
+        shard_wait_refreshed(sh, &r->waiter);
         return;
     }
     finish(r);
 }
 
+static int64_t deadline_of(const struct write_run *r)
+{
+    return r->rq->timeout_ms > 0 ? clock_mono_ms(r->sh->service->o.clock) + r->rq->timeout_ms : 0;
+}
+
+static void copies_have_it(struct shard_waiter *w, const struct errmsg *error)
+{
+    struct write_run *r = (struct write_run *)w;
+    if (error != NULL) {
+        fail_all(r, error);
+    } else {
+        durable(r);
+    }
+}
+
+/* This copy has it on disk. */
+static void on_disk(struct shard_waiter *w, const struct errmsg *error)
+{
+    struct write_run *r = (struct write_run *)w;
+    struct errmsg em;
+    err_clear(&em);
+    if (error != NULL) {
+        fail_all(r, error);
+    } else if (r->fanout == NULL) {
+        durable(r);
+    } else if (fanout_settled(r->fanout, &em)) {
+        copies_have_it(w, em.n > 0 ? &em : NULL);
+    } else {
+        w->wake = copies_have_it;
+        fanout_wait(r->fanout, w, deadline_of(r));
+    }
+}
+
 static void wait_until_durable(struct write_run *r)
 {
     struct engine *en = r->sh->engine;
-    if (r->location <= engine_durable(en) || r->sh->index->async) {
-        durable(r);
+    if (r->waiter.location <= engine_durable(en) || r->sh->index->async) {
+        on_disk(&r->waiter, NULL);
         return;
     }
-    r->next = r->sh->sync_waiters;
-    r->sh->sync_waiters = r;
-    shard_start_sync(r->sh);
+    r->waiter.wake = on_disk;
+    shard_wait_durable(r->sh, &r->waiter);
+}
+
+static void unparked(struct shard_waiter *w, const struct errmsg *error)
+{
+    if (error != NULL) {
+        fail_all((struct write_run *)w, error);
+    } else {
+        apply_task(w);
+    }
+}
+
+/* May the slice be applied? Else the request is parked, or has ended. */
+static bool may_apply(struct write_run *r)
+{
+    struct shard *sh = r->sh;
+    struct errmsg *em = &r->rq->rq.error;
+    bool can = shard_writable(sh, em);
+    if (can && r->begun && !sh->tracking) {
+        can = false;
+        err_set(em, ERR_NOT_PRIMARY, "shard [%.*s][%u] is not the primary any more", STR_ARG(sh->index->name),
+                sh->number);
+    }
+    if (can && !r->begun) {
+        r->waiter.wake = unparked;
+        enum admission a = replication_enter(sh, &r->waiter, deadline_of(r), em);
+        if (a == PARKED) {
+            return false;
+        }
+        r->begun = can = a == ADMITTED;
+    }
+    if (can && r->fanout == NULL) { /* a copy may have come since the slice before */
+        r->fanout = fanout_new(sh, em);
+        can = em->n == 0;
+    }
+    if (can) {
+        return true;
+    }
+    /* Items that were applied before: nobody knows whether they are there afterwards. */
+    if (r->waiter.location > 0) {
+        bool led = err_code(em) == ERR_NOT_PRIMARY;
+        struct errmsg why = *em;
+        err_set(em, led ? ERR_STALE_TERM : ERR_IO, "shard [%.*s][%u] failed during the request: %s",
+                STR_ARG(sh->index->name), sh->number, why.frame[0].reason);
+    }
+    finish(r);
+    return false;
 }
 
 static void apply_task(void *arg)
 {
     struct write_run *r = arg;
     struct shard_write *rq = r->rq;
-    if (!shard_writable(r->sh, &rq->rq.error)) {
-        /* Items that were applied before the copy failed: nobody knows whether they are there afterwards. */
-        if (r->location > 0) {
-            err_set(&rq->rq.error, ERR_IO, "shard [%.*s][%u] failed during the request: %s",
-                    STR_ARG(r->sh->index->name), r->sh->number, r->sh->why);
-        }
-        finish(r);
+    if (!may_apply(r)) {
         return;
     }
     for (; r->at < r->slice_end; r->at++, r->mapping_rounds = 0) {
@@ -452,6 +567,9 @@ static void apply_task(void *arg)
             e = apply_update(r, it, &wait, &em);
         }
         if (wait) {
+            if (r->fanout != NULL) {
+                fanout_send(r->fanout, REFRESH_NONE, true, false);
+            }
             return;
         }
         if (e != ERR_OK) {
@@ -462,6 +580,9 @@ static void apply_task(void *arg)
         }
     }
     shard_buffer_changed(r->sh);
+    if (r->fanout != NULL) {
+        fanout_send(r->fanout, rq->refresh, false, r->slice_end == rq->n);
+    }
     if (r->slice_end < rq->n) {
         if (begin_slice(r, r->slice_end)) {
             resume(r);
@@ -530,9 +651,9 @@ static void sync_finished(void *arg)
     if (e != ERR_OK) {
         shard_fail_waiters(sh, &em);
     } else if (!sh->failing) {
-        /* The only copy: what it has on disk, all copies have. */
-        engine_set_global_checkpoint(sh->engine, engine_persisted_checkpoint(sh->engine));
+        replication_persisted(sh);
         shard_serve_waiters(sh);
+        replication_room(sh);
         if (sh->sync_waiters != NULL) {
             shard_start_sync(sh);
         }
@@ -576,50 +697,54 @@ void shard_start_sync(struct shard *sh)
     }
 }
 
-static struct write_run *take_served(struct write_run **list, uint64_t up_to)
+void shard_wait_durable(struct shard *sh, struct shard_waiter *w)
 {
-    struct write_run *served = NULL;
-    for (struct write_run **at = list; *at != NULL;) {
-        struct write_run *r = *at;
-        if (r->location <= up_to) {
-            *at = r->next;
-            r->next = served;
-            served = r;
+    w->next = sh->sync_waiters;
+    sh->sync_waiters = w;
+    shard_start_sync(sh);
+}
+
+void shard_wait_refreshed(struct shard *sh, struct shard_waiter *w)
+{
+    w->next = sh->refresh_waiters;
+    sh->refresh_waiters = w;
+}
+
+static struct shard_waiter *take_served(struct shard_waiter **list, uint64_t up_to)
+{
+    struct shard_waiter *served = NULL;
+    for (struct shard_waiter **at = list; *at != NULL;) {
+        struct shard_waiter *w = *at;
+        if (w->location <= up_to) {
+            *at = w->next;
+            w->next = served;
+            served = w;
         } else {
-            at = &r->next;
+            at = &w->next;
         }
     }
     return served;
 }
 
+static void wake_all(struct shard_waiter *list, const struct errmsg *error)
+{
+    while (list != NULL) {
+        struct shard_waiter *w = list;
+        list = w->next;
+        w->wake(w, error);
+    }
+}
+
 void shard_serve_waiters(struct shard *sh)
 {
-    struct write_run *r = take_served(&sh->sync_waiters, engine_durable(sh->engine));
-    while (r != NULL) {
-        struct write_run *next = r->next;
-        durable(r);
-        r = next;
-    }
-    r = take_served(&sh->refresh_waiters, engine_refreshed(sh->engine));
-    while (r != NULL) {
-        struct write_run *next = r->next;
-        finish(r);
-        r = next;
-    }
+    wake_all(take_served(&sh->sync_waiters, engine_durable(sh->engine)), NULL);
+    wake_all(take_served(&sh->refresh_waiters, engine_refreshed(sh->engine)), NULL);
 }
 
 void shard_fail_waiters(struct shard *sh, const struct errmsg *em)
 {
-    struct write_run *unknown = sh->sync_waiters, *durable_ones = sh->refresh_waiters;
+    struct shard_waiter *unknown = sh->sync_waiters, *durable_ones = sh->refresh_waiters;
     sh->sync_waiters = sh->refresh_waiters = NULL;
-    while (unknown != NULL) {
-        struct write_run *r = unknown;
-        unknown = r->next;
-        fail_all(r, em);
-    }
-    while (durable_ones != NULL) { /* they were promised a place on disk, and have it */
-        struct write_run *r = durable_ones;
-        durable_ones = r->next;
-        finish(r);
-    }
+    wake_all(unknown, em);
+    wake_all(durable_ones, em);
 }

@@ -169,6 +169,8 @@ struct str engine_user_data(const struct engine *e); /* borrowed until set */
  * any error the copy is as it was before. */
 enum err engine_apply(struct engine *e, const struct engine_op *op, struct engine_result *out,
                       struct errmsg *em);
+/* Was a primary's operation with this name applied before? Then out has its result, `repeated`. */
+bool engine_done_before(struct engine *e, const struct engine_op *op, struct engine_result *out);
 /* Newest state of an id, without its source: what a conditional update or a routing decision needs. found ==
  * false leaves the rest unset. */
 struct engine_version {

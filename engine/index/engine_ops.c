@@ -338,6 +338,11 @@ static bool was_done(struct engine *e, const struct engine_op *op, struct engine
     return true;
 }
 
+bool engine_done_before(struct engine *e, const struct engine_op *op, struct engine_result *out)
+{
+    return op->origin == ORIGIN_PRIMARY && op->op_id.session != 0 && was_done(e, op, out);
+}
+
 static void count(struct engine *e, const struct engine_op *op, int64_t since_ns, bool failed)
 {
     uint64_t ns = (uint64_t)(e->clock->mono_ns(e->clock->self) - since_ns);
