@@ -153,7 +153,9 @@ static void cancel_merge(void *arg)
 void shard_cancel_merge(struct shard *sh)
 {
     shard_use(sh);
-    shard_post_back(sh, cancel_merge, sh);
+    if (!executor_submit_force(strand_executor(sh->strand), cancel_merge, sh)) {
+        sh->users--; /* nothing runs any more; the caller's reference remains */
+    }
 }
 
 static void merge_finished(void *arg)

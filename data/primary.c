@@ -907,7 +907,9 @@ static void close_task(void *arg)
 void replication_close(struct shard *sh)
 {
     shard_use(sh);
-    shard_post_back(sh, close_task, sh);
+    if (!executor_submit_force(strand_executor(sh->strand), close_task, sh)) {
+        sh->users--; /* nothing runs any more; the caller's reference remains */
+    }
 }
 
 void replication_persisted(struct shard *sh)
@@ -929,7 +931,14 @@ bool replication_track(struct shard *sh, struct str allocation_id, struct str no
 bool replication_catch_up(struct shard *sh, struct str allocation_id, int64_t local_checkpoint, bool *now)
 {
     *now = false;
-    return sh->tracking && tracker_catch_up(&sh->tracker, allocation_id, local_checkpoint, now);
+    int64_t before = sh->tracking ? sh->tracker.global_checkpoint : SEQ_NONE;
+    if (!sh->tracking || !tracker_catch_up(&sh->tracker, allocation_id, local_checkpoint, now)) {
+        return false;
+    }
+    if (sh->tracker.global_checkpoint != before) {
+        moved(sh);
+    }
+    return true;
 }
 
 /* ---- now and then -------------------------------------------------------------------------------------------------- */

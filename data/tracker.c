@@ -168,6 +168,7 @@ bool tracker_catch_up(struct tracker *t, struct str allocation_id, int64_t local
     c->catching_up = !c->in_sync;
     settle(t, c);
     *now = c->in_sync;
+    compute(t);
     return true;
 }
 

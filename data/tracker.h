@@ -47,7 +47,7 @@ bool tracker_advance(struct tracker *t, struct str allocation_id, int64_t local_
  * in the routing (any more). */
 bool tracker_track(struct tracker *t, struct str allocation_id, struct str node, int64_t max_seq_no);
 /* It has replayed what it needs: in sync as soon as it has all that was written before it was tracked, and the global
- * checkpoint, which waits for it. *now: it is already. false: it is not tracked (any more). */
+ * checkpoint, which waits for it and may move now. *now: it is already. false: it is not tracked (any more). */
 bool tracker_catch_up(struct tracker *t, struct str allocation_id, int64_t local_checkpoint, bool *now);
 /* The master has taken the copy out of the in-sync set. true: the global checkpoint moved. */
 bool tracker_drop(struct tracker *t, struct str allocation_id);
