@@ -334,6 +334,15 @@ static void apply_newest(void *arg)
     data_apply(n->data, n->applied, state_applied, n);
 }
 
+static void heal(void)
+{
+    lose_percent = 0;
+    for (int i = 0; i < NODES; i++) {
+        nodes[i].cut = false;
+        later(0, apply_newest, &nodes[i]);
+    }
+}
+
 static void publish(struct state_builder *b)
 {
     char uuid[24];
@@ -565,9 +574,7 @@ static bool all_started(void *arg)
 static void end_cluster(void)
 {
     ending = true;
-    for (int i = 0; i < NODES; i++) {
-        nodes[i].cut = false;
-    }
+    heal();
     run_ms(200000); /* nothing is under way any more */
     for (int i = 0; i < NODES; i++) {
         struct node *n = &nodes[i];
@@ -846,11 +853,7 @@ static void check_copies(uint64_t seed)
 
 static void settle_down(uint64_t seed)
 {
-    lose_percent = 0;
-    for (int i = 0; i < NODES; i++) {
-        nodes[i].cut = false;
-        later(0, apply_newest, &nodes[i]);
-    }
+    heal();
     quiet = true;
     ck_assert_msg(sim_exec_run_until(x, clients_idle, NULL, 200000 * MS), "seed %llu hangs",
                   (unsigned long long)seed);
@@ -972,7 +975,7 @@ START_TEST(test_deposed_primary)
     ck_assert_int_eq(it.result_version, 1);
     ck_assert_int_eq(write_one(1, "b", "{\"v\":2}", 3, false, &it), ERR_CONFLICT);
     ck_assert_int_eq(write_one(0, "c", "{\"v\":3}", 4, false, &it), ERR_TIMEOUT);
-    nodes[0].cut = false;
+    heal();
     run_ms(500);
     ck_assert_int_eq(stale_refused, 1);
     ck_assert_int_ne(write_one(0, "d", "{\"v\":3}", 5, false, &it), ERR_OK);
