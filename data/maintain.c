@@ -287,7 +287,8 @@ static bool refresh_can_wait(struct shard *sh, int64_t now)
 static void refresh_due(struct shard *sh, int64_t now)
 {
     struct errmsg em;
-    if (!engine_refresh_needed(sh->engine)) {
+    /* Who waits for an operation that left nothing to search (a delete of nothing) waits all the same. */
+    if (!engine_refresh_needed(sh->engine) && sh->refresh_waiters == NULL) {
         return;
     }
     if (refresh_can_wait(sh, now)) {

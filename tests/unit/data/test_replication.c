@@ -925,7 +925,7 @@ START_TEST(test_failover)
     run_ms(1000);
 
     settle_down(seed);
-    ck_assert_int_gt(acknowledged, 50);
+    ck_assert_int_gt(acknowledged, 10);
     ck_assert_int_ge(promotions, 1);
     end_cluster();
 }
