@@ -48,7 +48,8 @@ static struct node {
         void (*handle)(void *arg, struct transport_call *call);
         void *arg;
     } served[256];
-    bool cut; /* from everybody */
+    bool cut;     /* from everybody */
+    bool unheard; /* by the master */
     bool applying;
     struct cluster_state *applied;     /* or being applied */
     struct pending_event *unconfirmed; /* the master has taken them; the state is not applied here yet */
@@ -58,6 +59,7 @@ static struct node {
 /* ---- the network ------------------------------------------------------------------------------------------------- */
 
 static int lose_percent;
+static int deaf = -1; /* a node that no message reaches */
 
 struct letter {
     struct transport_rq *rq;
@@ -142,7 +144,7 @@ static void arrive(void *arg)
 {
     struct letter *l = arg;
     struct served *s = &nodes[l->to].served[l->call.kind];
-    if (nodes[l->from].cut || nodes[l->to].cut || (int)rng_below(&rng, 100) < lose_percent) {
+    if (nodes[l->from].cut || nodes[l->to].cut || l->to == deaf || (int)rng_below(&rng, 100) < lose_percent) {
         l->answered = true;
         lost(l);
         return;
@@ -226,6 +228,7 @@ static void net_watch(void *self, const struct executor *on,
 
 static struct cluster_state *newest;
 static uint64_t next_id;
+static int next_primary = -1; /* the node that the master prefers */
 static int stale_refused, promotions, dropped_copies;
 
 static void publish(struct state_builder *b);
@@ -338,7 +341,7 @@ static void heal(void)
 {
     lose_percent = 0;
     for (int i = 0; i < NODES; i++) {
-        nodes[i].cut = false;
+        nodes[i].cut = nodes[i].unheard = false;
         later(0, apply_newest, &nodes[i]);
     }
 }
@@ -402,7 +405,7 @@ static void event_arrives(void *arg)
 {
     struct pending_event *p = arg;
     struct node *n = &nodes[p->node];
-    if (n->cut) {
+    if (n->cut || n->unheard) {
         later(50, event_arrives, p); /* again and again */
         return;
     }
@@ -459,6 +462,9 @@ static void promote(struct index_meta *m, struct shard_routing *r, struct arena 
         return;
     }
     uint32_t k = can[rng_below(&rng, n)];
+    for (uint32_t i = 0; i < n; i++) {
+        k = node_number(r->copies[can[i]].node) == next_primary ? can[i] : k;
+    }
     struct shard_copy old = r->copies[0];
     r->copies[0] = r->copies[k];
     r->copies[0].primary = true;
@@ -522,6 +528,7 @@ static void start_cluster(uint64_t seed, int replicas)
     next_id = 0;
     newest = NULL;
     ending = false;
+    deaf = next_primary = -1;
     lose_percent = stale_refused = promotions = dropped_copies = 0;
     for (int i = 0; i < NODES; i++) {
         struct node *n = &nodes[i];
@@ -904,7 +911,8 @@ START_TEST(test_failover)
     ck_assert(sim_exec_run_until(x, all_started, NULL, 10000 * MS));
     start_clients();
     for (int round = 0; round < 2; round++) {
-        run_ms(200 + (int64_t)rng_below(&rng, 500));
+        run_ms(round > 0 && rng_below(&rng, 2) == 0 ? (int64_t)rng_below(&rng, 15)
+                                                    : 200 + (int64_t)rng_below(&rng, 500));
         int primary = node_number(routing_now()->copies[0].node);
         bool another = false;
         for (uint32_t k = 1; k < 3; k++) {
@@ -983,6 +991,70 @@ START_TEST(test_deposed_primary)
 }
 END_TEST
 
+/* An operation that one of two copies has when the primary goes. */
+static void half_written(int deaf_node, int heir, struct write_item *it)
+{
+    start_cluster(4, 2);
+    ck_assert(sim_exec_run_until(x, all_started, NULL, 10000 * MS));
+    ck_assert_int_eq(write_one(0, "a", "{\"v\":1}", 1, false, it), ERR_OK);
+    deaf = deaf_node;
+    next_primary = heir;
+    struct shard_write w = {.items = it, .n = 1, .timeout_ms = 3000, .op_session = 7};
+    *it = (struct write_item){.id = STR("b"),
+                              .source = STR("{\"v\":2}"),
+                              .create = true,
+                              .auto_id_ms = -1,
+                              .version = VERSION_ANY,
+                              .if_seq_no = SEQ_UNASSIGNED,
+                              .op_counter = 2};
+    shard_rq_init(&w.rq, look_done, NULL);
+    w.rq.shard = (struct shard_ref){STR("docs"), STR("u1"), 0};
+    answered_now = false;
+    data_api(nodes[0].data)->write(data_api(nodes[0].data)->self, &w);
+    nodes[0].unheard = true; /* nor does the master hear of the copy that failed */
+    run_ms(60);
+    ck_assert(!answered_now);
+    nodes[0].cut = true;
+    deaf = -1;
+    leave(0);
+    ck_assert(sim_exec_run_until(x, is_answered, NULL, 60000 * MS));
+    ck_assert_int_ne(w.rq.error.n, 0); /* unknown */
+    shard_rq_fini(&w.rq);
+}
+
+START_TEST(test_new_primary_has_more)
+{
+    struct write_item it;
+    half_written(1, 2, &it);
+    ck_assert(look(2, "b").found);
+    ck_assert_msg(look(1, "b").found, "it was sent again");
+    ck_assert_int_eq(look(1, "b").term, 1);
+    ck_assert_int_eq(write_one(2, "b", "{\"v\":2}", 2, true, &it), ERR_OK);
+    ck_assert_int_eq(it.seq_no, 1);
+    ck_assert_int_eq(it.primary_term, 1); /* the first result */
+    ck_assert_int_eq(dropped_copies, 1);  /* the old primary's alone */
+    ck_assert_uint_eq(cluster_index(newest, STR("docs"))->in_sync[0].n, 2);
+    end_cluster();
+}
+END_TEST
+
+START_TEST(test_new_primary_has_less)
+{
+    /* The other copy has an operation that the primary has not: it is taken out before it forgets anything. */
+    struct write_item it;
+    half_written(1, 1, &it);
+    ck_assert_int_eq(write_one(1, "c", "{\"v\":3}", 3, false, &it), ERR_OK);
+    ck_assert_int_eq(it.seq_no, 1);
+    ck_assert_int_eq(it.primary_term, 2);
+    ck_assert_int_eq(dropped_copies, 2);
+    ck_assert_uint_eq(cluster_index(newest, STR("docs"))->in_sync[0].n, 1);
+    ck_assert(!look(1, "b").found);
+    ck_assert_int_eq(write_one(1, "b", "{\"v\":2}", 2, true, &it), ERR_OK);
+    ck_assert_int_eq(it.seq_no, 2);
+    end_cluster();
+}
+END_TEST
+
 START_TEST(test_node_without_its_copy)
 {
     /* A copy in sync whose node has left must be out of the set before a write is acknowledged. */
@@ -1036,6 +1108,8 @@ int main(void)
     tcase_add_loop_test(c, test_copy_fails, 0, 10);
     tcase_add_loop_test(c, test_failover, 0, 40);
     tcase_add_test(c, test_deposed_primary);
+    tcase_add_test(c, test_new_primary_has_more);
+    tcase_add_test(c, test_new_primary_has_less);
     tcase_add_test(c, test_node_without_its_copy);
     tcase_add_test(c, test_waits_for_mapping);
     suite_add_tcase(s, c);
