@@ -468,6 +468,17 @@ static void copies_have_it(struct shard_waiter *w, const struct errmsg *error)
     }
 }
 
+/* Applied, and then the copy went: what says that nothing was written must not be said. */
+static void fail_applied(struct write_run *r, const struct errmsg *error)
+{
+    struct errmsg em = *error;
+    enum err e = err_code(error);
+    if (e == ERR_NO_SHARD || e == ERR_NOT_PRIMARY || e == ERR_REJECTED) {
+        err_set(&em, ERR_STALE_TERM, "whether the operations are kept is unknown: %s", error->frame[0].reason);
+    }
+    fail_all(r, &em);
+}
+
 /* This copy has it on disk. */
 static void on_disk(struct shard_waiter *w, const struct errmsg *error)
 {
@@ -475,7 +486,7 @@ static void on_disk(struct shard_waiter *w, const struct errmsg *error)
     struct errmsg em;
     err_clear(&em);
     if (error != NULL) {
-        fail_all(r, error);
+        fail_applied(r, error);
     } else if (r->fanout == NULL) {
         durable(r);
     } else if (fanout_settled(r->fanout, &em)) {
