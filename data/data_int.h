@@ -272,7 +272,7 @@ void search_finish(struct shard *sh, struct view *v, struct shard_rq *rq);
 /* search_here.c: is the search so little work that handing it to another thread would cost as much? Then its query is in *q. */
 bool search_is_small(struct shard_query *rq, struct shard *sh, struct view *v, const struct query **q);
 
-/* write.c: completes writers whose operations the engine has made durable or searchable. Strand only. */
+/* sync.c: completes writers whose operations the engine has made durable or searchable. Strand only. */
 void shard_serve_waiters(struct shard *sh);
 void shard_start_sync(struct shard *sh);
 /* Woken when the operation there is on disk, or searchable; strand only. */

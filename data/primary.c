@@ -1,190 +1,12 @@
-/* The primary's side of replication: leading, the links to the other copies, what is sent and what comes of it. */
-#include "data/replication.h"
-#include "data/replication_bytes.h"
+/* The primary's side of replication: beginning, keeping and ending to lead. */
+#include "data/primary_int.h"
 
 #include <stdlib.h>
 
-#define REPLICATE_MS  60000            /* a copy that takes longer has failed */
-#define CHECKPOINT_MS 10000            /* the same for one that is only told of the global checkpoint */
-#define TELL_AGAIN_MS 1000             /* after that has failed */
-#define SEND_BYTES    (256 * KIB)      /* operations of a long request go when they are so many */
-#define RESYNC_BYTES  (4 * MIB)        /* of a message of what is re-sent */
-#define LEASE_MS      (12 * 3600000LL) /* index.soft_deletes.retention_lease.period */
-
-/* Another copy that this primary sends to, or that has to be taken out of the in-sync set. Gone when the tracker knows it
- * no more; it is freed when nothing is out. */
-struct copy_link {
-    struct copy_link *next;
-    struct shard *sh;
-    struct arena arena; /* the next one */
-    struct str allocation_id;
-    struct arena peer_arena;
-    struct transport_peer peer; /* address.p == NULL: on no node */
-    struct outgoing *sent;      /* at the transport */
-    struct outgoing *failed;    /* wait for the master's word */
-    bool gone, ended;           /* the copy is none of ours; this one does not lead any more */
-    bool broken;                /* it has missed something */
-    bool event_out;             /* the master is being asked to take it out */
-    bool resyncing;
-    struct errmsg event_error;
-    struct engine_history *history; /* of what is re-sent */
-    int64_t told, safe;             /* the global checkpoint that it has heard of; that it has on disk */
-    int64_t tell_after_ms;
-};
-
-struct fanout {
-    struct shard *sh;
-    struct fanout *next, *prev; /* waiting */
-    bool listed, dropped;
-    struct buf ops; /* not sent yet */
-    size_t n_ops;
-    uint64_t mapping_version;
-    uint32_t sends, pending, ok, failed;
-    int64_t needs; /* the global checkpoint that it waits for */
-    struct shard_waiter *waiter;
-    struct errmsg error;
-};
-
-enum outgoing_kind { OUT_WRITE, OUT_RESYNC, OUT_CHECKPOINT };
-struct outgoing {
-    struct transport_rq rq;
-    struct outgoing *next;
-    struct copy_link *link;
-    struct fanout *fanout; /* OUT_WRITE */
-    enum outgoing_kind kind;
-    bool counts; /* the first message to that copy: it is what _shards tells of */
-    bool last;   /* OUT_RESYNC */
-    int64_t global;
-};
-
-/* ---- links ----------------------------------------------------------------------------------------------------- */
-
-static struct copy_link *find_link(struct shard *sh, struct str allocation_id)
-{
-    for (struct copy_link *l = sh->lead.links; l != NULL; l = l->next) {
-        if (!l->gone && !l->ended && str_eq(l->allocation_id, allocation_id)) {
-            return l;
-        }
-    }
-    return NULL;
-}
-
-static void free_link(struct copy_link *l)
-{
-    engine_history_close(l->history);
-    arena_fini(&l->arena);
-    arena_fini(&l->peer_arena);
-    free(l);
-}
-
-static void sweep_links(struct shard *sh)
-{
-    for (struct copy_link **at = &sh->lead.links; *at != NULL;) {
-        struct copy_link *l = *at;
-        if ((l->gone || l->ended) && l->sent == NULL && l->failed == NULL && !l->event_out) {
-            *at = l->next;
-            free_link(l);
-        } else {
-            at = &l->next;
-        }
-    }
-}
-
-static struct copy_link *new_link(struct shard *sh, struct str allocation_id)
-{
-    struct copy_link *l = calloc(1, sizeof(*l));
-    if (l == NULL) {
-        return NULL;
-    }
-    arena_init(&l->arena, NULL, ARENA_UNLIMITED);
-    arena_init(&l->peer_arena, NULL, ARENA_UNLIMITED);
-    l->sh = sh;
-    l->allocation_id = arena_str(&l->arena, allocation_id);
-    l->told = SEQ_NONE;
-    l->safe = sh->tracker.global_checkpoint;
-    if (l->allocation_id.p == NULL) {
-        free_link(l);
-        return NULL;
-    }
-    l->next = sh->lead.links;
-    sh->lead.links = l;
-    return l;
-}
-
-static void cancel_sent(struct copy_link *l)
-{
-    const struct transport *tr = l->sh->service->o.transport;
-    for (struct outgoing *o = l->sent; o != NULL; o = o->next) {
-        tr->cancel(tr->self, &o->rq);
-    }
-}
-
-/* Where the copy is, as the state says. What is under way to a node that left ends now. false: no memory. */
-static bool set_peer(struct copy_link *l, const struct node_meta *n)
-{
-    struct transport_peer to = n != NULL ? (struct transport_peer){n->transport_address, n->ephemeral_id}
-                                         : (struct transport_peer){STR_NULL, STR_NULL};
-    bool same = (to.address.p == NULL) == (l->peer.address.p == NULL) && str_eq(to.address, l->peer.address)
-                && str_eq(to.ephemeral_id, l->peer.ephemeral_id);
-    if (same) {
-        return true;
-    }
-    cancel_sent(l);
-    arena_reset(&l->peer_arena);
-    l->peer = (struct transport_peer){STR_NULL, STR_NULL};
-    if (to.address.p == NULL) {
-        return true;
-    }
-    struct transport_peer mine = {arena_str(&l->peer_arena, to.address),
-                                  arena_str(&l->peer_arena, to.ephemeral_id)};
-    if (mine.address.p == NULL || mine.ephemeral_id.p == NULL) {
-        return false;
-    }
-    l->peer = mine;
-    return true;
-}
-
-/* ---- requests that wait ------------------------------------------------------------------------------------------ */
-
-static void unlist(struct fanout *f)
-{
-    if (!f->listed) {
-        return;
-    }
-    *(f->prev != NULL ? &f->prev->next : &f->sh->lead.waiting) = f->next;
-    if (f->next != NULL) {
-        f->next->prev = f->prev;
-    }
-    f->listed = false;
-}
-
-static void free_if_done(struct fanout *f)
-{
-    if (f->dropped && f->pending == 0) {
-        buf_fini(&f->ops);
-        free(f);
-    }
-}
-
-static void wake(struct fanout *f, const struct errmsg *error)
-{
-    struct shard_waiter *w = f->waiter;
-    unlist(f);
-    f->waiter = NULL;
-    w->wake(w, error); /* f may be gone now */
-}
-
-static void wake_if_settled(struct fanout *f)
-{
-    struct errmsg em;
-    err_clear(&em);
-    if (f->waiter != NULL && fanout_settled(f, &em)) {
-        wake(f, em.n > 0 ? &em : NULL);
-    }
-}
+#define LEASE_MS (12 * 3600000LL) /* index.soft_deletes.retention_lease.period */
 
 /* The global checkpoint has moved. */
-static void moved(struct shard *sh)
+void primary_moved(struct shard *sh)
 {
     if (sh->engine == NULL) {
         return;
@@ -193,92 +15,12 @@ static void moved(struct shard *sh)
     for (struct fanout *f = sh->lead.waiting, *next; f != NULL; f = next) {
         next = f->next;
         if (f->needs != SEQ_NONE) {
-            wake_if_settled(f);
+            fanout_wake_if_settled(f);
         }
     }
 }
 
-static void wake_parked(struct shard *sh)
-{
-    struct shard_waiter *in_order = NULL, *list = sh->lead.parked;
-    sh->lead.parked = NULL;
-    while (list != NULL) { /* the newest is first */
-        struct shard_waiter *w = list;
-        list = w->next;
-        w->next = in_order;
-        in_order = w;
-    }
-    while (in_order != NULL) {
-        struct shard_waiter *w = in_order;
-        in_order = w->next;
-        w->wake(w, NULL);
-    }
-}
-
-static void drained_task(void *arg)
-{
-    struct shard *sh = arg;
-    void (*drained)(void *) = sh->lead.drained;
-    if (drained != NULL && sh->lead.requests == 0) {
-        sh->lead.drained = NULL;
-        drained(sh->lead.drained_arg);
-    }
-    shard_release(sh);
-}
-
-static void look_drained(struct shard *sh)
-{
-    if (sh->lead.drained != NULL && sh->lead.requests == 0) {
-        shard_use(sh);
-        shard_post_back(sh, drained_task, sh);
-    }
-}
-
-enum admission replication_enter(struct shard *sh, struct shard_waiter *w, int64_t deadline_ms,
-                                 struct errmsg *em)
-{
-    struct primary_side *p = &sh->lead;
-    if (!sh->tracking || p->deposed || sh->replica.closed) {
-        err_set(em, ERR_NOT_PRIMARY, "shard [%.*s][%u] is not the primary here", STR_ARG(sh->index->name),
-                sh->number);
-        err_about_index(em, sh->index->name, sh->index->uuid);
-        err_about_shard(em, (int)sh->number);
-        return REFUSED;
-    }
-    if (!p->active || sh->handing_over) {
-        w->deadline_ms = deadline_ms;
-        w->next = p->parked;
-        p->parked = w;
-        return PARKED;
-    }
-    p->requests++;
-    return ADMITTED;
-}
-
-void replication_leave(struct shard *sh)
-{
-    sh->lead.requests--;
-    look_drained(sh);
-}
-
-void replication_drain(struct shard *sh, void (*drained)(void *arg), void *arg)
-{
-    sh->handing_over = true;
-    sh->lead.drained = drained;
-    sh->lead.drained_arg = arg;
-    look_drained(sh);
-}
-
-void replication_undrain(struct shard *sh)
-{
-    sh->handing_over = false;
-    sh->lead.drained = NULL;
-    wake_parked(sh);
-}
-
-/* ---- copies that have failed ------------------------------------------------------------------------------------- */
-
-static void check_active(struct shard *sh)
+void primary_check_active(struct shard *sh)
 {
     struct primary_side *p = &sh->lead;
     if (!sh->tracking || p->active) {
@@ -290,448 +32,8 @@ static void check_active(struct shard *sh)
         }
     }
     p->active = true;
-    wake_parked(sh);
+    requests_unpark(sh);
 }
-
-static void settle(struct outgoing *o, bool ok, const struct errmsg *error)
-{
-    struct fanout *f = o->fanout;
-    if (f != NULL) {
-        f->pending--;
-        f->ok += ok && o->counts ? 1 : 0;
-        f->failed += !ok && o->counts ? 1 : 0;
-        if (error != NULL && f->error.n == 0) {
-            f->error = *error;
-        }
-        if (f->waiter != NULL) {
-            wake_if_settled(f); /* f may be gone now */
-        } else {
-            free_if_done(f);
-        }
-    }
-    buf_fini(&o->rq.answer_memory);
-    free(o);
-}
-
-static void unknown(struct shard *sh, struct errmsg *em)
-{
-    err_set(em, ERR_STALE_TERM,
-            "shard [%.*s][%u] is not led by this copy any more: whether the operation is kept is unknown",
-            STR_ARG(sh->index->name), sh->number);
-}
-
-/* What failed at a copy may end: error NULL: the copy does not count any more. */
-static void settle_failed(struct copy_link *l, const struct errmsg *error)
-{
-    struct outgoing *list = l->failed;
-    l->failed = NULL;
-    while (list != NULL) {
-        struct outgoing *o = list;
-        list = o->next;
-        settle(o, false, error);
-    }
-}
-
-static void take_out(struct copy_link *l)
-{
-    struct shard *sh = l->sh;
-    l->gone = true;
-    l->resyncing = false;
-    if (sh->tracking && !l->ended && tracker_drop(&sh->tracker, l->allocation_id)) {
-        moved(sh);
-    }
-    settle_failed(l, NULL);
-    check_active(sh);
-}
-
-static void master_has_answered(void *arg)
-{
-    struct copy_link *l = arg;
-    struct shard *sh = l->sh;
-    l->event_out = false;
-    if (l->event_error.n == 0) {
-        take_out(l);
-    } else {
-        struct errmsg em;
-        unknown(sh, &em);
-        if (err_code(&l->event_error) == ERR_STALE_TERM && !l->ended) {
-            sh->lead.deposed = true;
-            wake_parked(sh);
-        }
-        settle_failed(l, &em);
-    }
-    sweep_links(sh);
-    shard_release(sh);
-}
-
-static void master_answered(void *arg, const struct errmsg *error)
-{
-    struct copy_link *l = arg;
-    if (error != NULL) {
-        l->event_error = *error;
-    }
-    shard_post_back(l->sh, master_has_answered, l);
-}
-
-/* The copy has missed something: it must be out of the in-sync set before what it missed is acknowledged. */
-static void ask_master(struct copy_link *l, struct str why)
-{
-    struct shard *sh = l->sh;
-    struct data_service *s = sh->service;
-    l->broken = true;
-    if (l->event_out || l->gone || l->ended) {
-        return;
-    }
-    struct shard_event e = {.kind = SHARD_EVENT_STALE,
-                            .index_uuid = sh->index->uuid,
-                            .shard = sh->number,
-                            .allocation_id = l->allocation_id,
-                            .primary_term = sh->tracker.term,
-                            .why = why};
-    log_info(s->o.log, "data", "shard [%.*s][%u]: copy [%.*s] must leave the in-sync set: %.*s",
-             STR_ARG(sh->index->name), sh->number, STR_ARG(l->allocation_id), STR_ARG(why));
-    err_clear(&l->event_error);
-    l->event_out = true;
-    shard_use(sh);
-    s->o.shard_event(s->o.node_self, &e, master_answered, l);
-}
-
-static void copy_failed(struct outgoing *o, const struct errmsg *why)
-{
-    struct copy_link *l = o->link;
-    struct errmsg em;
-    if (l->ended) {
-        unknown(l->sh, &em);
-        settle(o, false, &em);
-        return;
-    }
-    if (l->gone) {
-        settle(o, false, NULL);
-        return;
-    }
-    o->next = l->failed;
-    l->failed = o;
-    ask_master(l, str_of(why->frame[0].reason));
-}
-
-/* ---- sending ------------------------------------------------------------------------------------------------------ */
-
-static void next_resync(struct copy_link *l);
-
-static void took(struct outgoing *o, const struct replication_answer *a)
-{
-    struct copy_link *l = o->link;
-    struct shard *sh = l->sh;
-    if (l->ended || l->gone) {
-        return;
-    }
-    l->told = MAX_OF(l->told, o->global);
-    l->safe = MAX_OF(l->safe, a->global_checkpoint);
-    if (sh->tracking && tracker_advance(&sh->tracker, l->allocation_id, a->local_checkpoint)) {
-        moved(sh);
-    }
-    if (o->kind == OUT_RESYNC && o->last) {
-        l->resyncing = false;
-        log_info(sh->service->o.log, "data", "shard [%.*s][%u]: copy [%.*s] follows term %llu",
-                 STR_ARG(sh->index->name), sh->number, STR_ARG(l->allocation_id),
-                 (unsigned long long)sh->tracker.term);
-        check_active(sh);
-    } else if (o->kind == OUT_RESYNC) {
-        next_resync(l);
-    }
-}
-
-static void unlink_sent(struct outgoing *o)
-{
-    struct outgoing **at = &o->link->sent;
-    while (*at != o) {
-        at = &(*at)->next;
-    }
-    *at = o->next;
-}
-
-/* On the strand. */
-static void answered(struct transport_rq *rq)
-{
-    struct outgoing *o = rq->user;
-    struct copy_link *l = o->link;
-    struct shard *sh = l->sh;
-    struct replication_answer a;
-    struct errmsg em = rq->error;
-    unlink_sent(o);
-    bool ok = em.n == 0 && replication_answer_decode(&a, rq->answer, &em) == ERR_OK;
-    if (ok) {
-        took(o, &a);
-        if (l->ended) { /* the copy has it; whether it lasts, the new primary knows */
-            unknown(sh, &em);
-        }
-        settle(o, true, l->ended ? &em : NULL);
-    } else if (o->kind == OUT_CHECKPOINT) {
-        l->tell_after_ms = clock_mono_ms(sh->service->o.clock) + TELL_AGAIN_MS;
-        settle(o, false, NULL);
-    } else {
-        copy_failed(o, &em);
-    }
-    sweep_links(sh);
-    shard_release(sh);
-}
-
-static struct outgoing *new_outgoing(struct copy_link *l, enum outgoing_kind kind)
-{
-    struct outgoing *o = calloc(1, sizeof(*o));
-    if (o == NULL) {
-        return NULL;
-    }
-    o->link = l;
-    o->kind = kind;
-    o->rq.cls = TRANSPORT_DATA;
-    o->rq.timeout_ms = kind == OUT_CHECKPOINT ? CHECKPOINT_MS : REPLICATE_MS;
-    o->rq.on = strand_executor(l->sh->strand);
-    o->rq.done = answered;
-    o->rq.user = o;
-    return o;
-}
-
-/* Sends it with these operations, or lets it fail. */
-static void dispatch(struct outgoing *o, struct replication_msg *m, size_t n, struct str ops)
-{
-    static const uint16_t kinds[] = {MESSAGE_REPLICATE, MESSAGE_RESYNC, MESSAGE_GLOBAL_CHECKPOINT};
-    struct copy_link *l = o->link;
-    struct shard *sh = l->sh;
-    const struct transport *tr = sh->service->o.transport;
-    struct errmsg em;
-    m->uuid = sh->index->uuid;
-    m->shard = sh->number;
-    m->allocation_id = l->allocation_id;
-    m->term = sh->tracker.term;
-    m->global_checkpoint = o->global = sh->tracker.global_checkpoint;
-    m->max_seq_no = engine_max_seq_no(sh->engine);
-    m->retain_from = sh->replica.retain_from;
-    m->last = o->last;
-    if (tr == NULL || l->broken || l->peer.address.p == NULL) {
-        err_set(&em, ERR_NODE_NOT_CONNECTED,
-                l->broken ? "the copy has failed before" : "the copy is on no node");
-        copy_failed(o, &em);
-        return;
-    }
-    buf_init(&o->rq.payload, NULL, TRANSPORT_DATA_BYTES_MAX);
-    replication_msg_begin(m, n, &o->rq.payload);
-    buf_str(&o->rq.payload, ops);
-    if (o->rq.payload.failed) {
-        buf_fini(&o->rq.payload);
-        err_no_memory(&em);
-        copy_failed(o, &em);
-        return;
-    }
-    o->rq.kind = kinds[o->kind];
-    o->next = l->sent;
-    l->sent = o;
-    shard_use(sh);
-    tr->send(tr->self, &l->peer, &o->rq);
-}
-
-struct fanout *fanout_new(struct shard *sh, struct errmsg *em)
-{
-    err_clear(em);
-    if (!sh->tracking || sh->tracker.n == 1) {
-        return NULL;
-    }
-    struct fanout *f = calloc(1, sizeof(*f));
-    if (f == NULL) {
-        err_no_memory(em);
-        return NULL;
-    }
-    f->sh = sh;
-    f->needs = SEQ_NONE;
-    buf_init(&f->ops, NULL, BUF_UNLIMITED);
-    return f;
-}
-
-/* As copies get it: with all that was decided here. */
-static void encode_op(const struct engine_op *op, struct buf *out)
-{
-    struct engine_op o = *op;
-    if (o.kind == OP_NOOP) {
-        o.version = 0; /* it has none */
-    }
-    op_encode(&o, out);
-}
-
-void fanout_add(struct fanout *f, const struct engine_op *op, const struct engine_result *res)
-{
-    struct engine_op o = *op;
-    o.seq_no = res->seq_no;
-    o.primary_term = res->primary_term;
-    o.version = res->version;
-    o.outcome = res->outcome;
-    encode_op(&o, &f->ops);
-    f->n_ops++;
-    f->mapping_version = MAX_OF(f->mapping_version, o.mapping_version);
-}
-
-void fanout_needs(struct fanout *f, int64_t seq_no)
-{
-    f->needs = MAX_OF(f->needs, seq_no);
-}
-
-static void send_to(struct fanout *f, const struct tracked *c, enum refresh_policy refresh)
-{
-    struct shard *sh = f->sh;
-    struct copy_link *l = find_link(sh, c->allocation_id);
-    struct outgoing *o = l != NULL ? new_outgoing(l, OUT_WRITE) : NULL;
-    if (o == NULL) { /* the copy will miss it: nobody can say any more what becomes of it */
-        err_no_memory(&f->error);
-        if (l != NULL) {
-            ask_master(l, STR("the primary had no memory for it"));
-        }
-        return;
-    }
-    o->fanout = f;
-    o->counts = f->sends == 0;
-    f->pending++;
-    if (refresh == REFRESH_WAIT) {
-        o->rq.timeout_ms = 0; /* as long as the copy's refresh takes; its node's end ends it */
-    }
-    if (f->ops.failed) {
-        struct errmsg em;
-        err_no_memory(&em);
-        copy_failed(o, &em);
-        return;
-    }
-    struct replication_msg m = {.mapping_version = f->mapping_version, .refresh = refresh};
-    dispatch(o, &m, f->n_ops, buf_view(&f->ops));
-}
-
-void fanout_send(struct fanout *f, enum refresh_policy refresh, bool hurry, bool last)
-{
-    struct shard *sh = f->sh;
-    bool due = last ? f->n_ops > 0 || (f->sends > 0 && refresh != REFRESH_NONE)
-                    : f->n_ops > 0 && (hurry || f->ops.n >= SEND_BYTES);
-    if (!due) {
-        return;
-    }
-    if (!sh->tracking || sh->engine == NULL) {
-        unknown(sh, &f->error);
-        return;
-    }
-    /* A copy that is in sync on no node has missed it already. */
-    for (uint32_t i = 0; i < sh->tracker.n; i++) {
-        const struct tracked *c = &sh->tracker.v[i];
-        if (tracker_sends_to(&sh->tracker, c)
-            || (c->in_sync && c->node.p == NULL && !str_eq(c->allocation_id, sh->tracker.own))) {
-            send_to(f, c, last ? refresh : REFRESH_NONE);
-        }
-    }
-    f->sends++;
-    f->n_ops = 0;
-    f->mapping_version = 0;
-    buf_reset(&f->ops);
-}
-
-bool fanout_settled(const struct fanout *f, struct errmsg *em)
-{
-    if (f->error.n > 0) {
-        *em = f->error;
-        return true;
-    }
-    return f->pending == 0 && (!f->sh->tracking || f->sh->tracker.global_checkpoint >= f->needs);
-}
-
-void fanout_wait(struct fanout *f, struct shard_waiter *w, int64_t deadline_ms)
-{
-    struct primary_side *p = &f->sh->lead;
-    w->deadline_ms = deadline_ms;
-    f->waiter = w;
-    f->listed = true;
-    f->prev = NULL;
-    f->next = p->waiting;
-    if (f->next != NULL) {
-        f->next->prev = f;
-    }
-    p->waiting = f;
-}
-
-void fanout_count(const struct fanout *f, uint32_t *ok, uint32_t *failed)
-{
-    *ok = 1 + f->ok;
-    *failed = f->failed;
-}
-
-void fanout_drop(struct fanout *f)
-{
-    if (f != NULL) {
-        unlist(f);
-        f->waiter = NULL;
-        f->dropped = true;
-        free_if_done(f);
-    }
-}
-
-/* ---- after a promotion -------------------------------------------------------------------------------------------- */
-
-/* The next part of what lies above the global checkpoint. */
-static void next_resync(struct copy_link *l)
-{
-    struct shard *sh = l->sh;
-    struct outgoing *o = new_outgoing(l, OUT_RESYNC);
-    if (o == NULL) {
-        ask_master(l, STR("the primary had no memory for it"));
-        return;
-    }
-    struct replication_msg m = {0};
-    struct buf ops;
-    struct errmsg em;
-    size_t n = 0;
-    bool more = sh->engine != NULL && l->history != NULL;
-    enum err e = more ? ERR_OK : err_set(&em, ERR_ILLEGAL_STATE, "the history cannot be read");
-    buf_init(&ops, NULL, BUF_UNLIMITED);
-    while (e == ERR_OK && more && ops.n < RESYNC_BYTES) {
-        struct engine_op op;
-        e = engine_history_next(l->history, &op, &more, &em);
-        if (e == ERR_OK && more) {
-            encode_op(&op, &ops);
-            m.mapping_version = MAX_OF(m.mapping_version, op.mapping_version);
-            n++;
-        }
-    }
-    o->last = !more;
-    e = e == ERR_OK && ops.failed ? err_no_memory(&em) : e;
-    if (e != ERR_OK) {
-        copy_failed(o, &em);
-    } else {
-        dispatch(o, &m, n, buf_view(&ops));
-    }
-    if (o->last || e != ERR_OK) {
-        engine_history_close(l->history);
-        l->history = NULL;
-    }
-    buf_fini(&ops);
-}
-
-static void begin_resync(struct shard *sh)
-{
-    for (uint32_t i = 0; i < sh->tracker.n; i++) {
-        const struct tracked *c = &sh->tracker.v[i];
-        struct copy_link *l = c->in_sync && c->node.p != NULL ? find_link(sh, c->allocation_id) : NULL;
-        struct errmsg em;
-        if (l == NULL) {
-            continue;
-        }
-        l->resyncing = true;
-        if (engine_history_open(&l->history, sh->engine, sh->tracker.global_checkpoint + 1,
-                                engine_max_seq_no(sh->engine), &em)
-            != ERR_OK) {
-            l->history = NULL;
-        }
-    }
-    for (struct copy_link *l = sh->lead.links; l != NULL; l = l->next) {
-        if (l->resyncing && !l->ended && !l->gone) {
-            next_resync(l);
-        }
-    }
-}
-
-/* ---- leading ------------------------------------------------------------------------------------------------------ */
 
 /* One link a copy, where the state says that it is. What is under way to copies that went ends. */
 static enum err update_links(struct shard *sh, const struct cluster_state *state, struct errmsg *em)
@@ -746,8 +48,8 @@ static enum err update_links(struct shard *sh, const struct cluster_state *state
             p->lease_ms = clock_mono_ms(sh->service->o.clock);
             l->gone = true;
             l->resyncing = false;
-            cancel_sent(l);
-            settle_failed(l, NULL);
+            link_cancel(l);
+            link_settle_failed(l, NULL);
         }
     }
     for (uint32_t i = 0; ok && i < sh->tracker.n; i++) {
@@ -755,11 +57,11 @@ static enum err update_links(struct shard *sh, const struct cluster_state *state
         if (str_eq(c->allocation_id, sh->tracker.own)) {
             continue;
         }
-        struct copy_link *l = find_link(sh, c->allocation_id);
-        l = l != NULL ? l : new_link(sh, c->allocation_id);
-        ok = l != NULL && set_peer(l, c->node.p != NULL ? cluster_node(state, c->node) : NULL);
+        struct copy_link *l = link_find(sh, c->allocation_id);
+        l = l != NULL ? l : link_new(sh, c->allocation_id);
+        ok = l != NULL && link_set_peer(l, c->node.p != NULL ? cluster_node(state, c->node) : NULL);
     }
-    sweep_links(sh);
+    links_sweep(sh);
     return ok ? ERR_OK : err_no_memory(em);
 }
 
@@ -772,21 +74,21 @@ static void stop_leading(struct shard *sh)
     }
     sh->tracking = false;
     p->active = p->deposed = false;
-    unknown(sh, &em);
+    primary_unknown(sh, &em);
     for (struct copy_link *l = p->links; l != NULL; l = l->next) {
         l->ended = true;
-        cancel_sent(l);
-        settle_failed(l, &em);
+        link_cancel(l);
+        link_settle_failed(l, &em);
     }
     for (struct fanout *f = p->waiting, *next; f != NULL; f = next) {
         next = f->next;
         if (f->pending == 0) { /* waits for a checkpoint that nobody moves any more */
-            wake(f, &em);
+            fanout_wake(f, &em);
         }
     }
     tracker_fini(&sh->tracker);
-    sweep_links(sh);
-    wake_parked(sh);
+    links_sweep(sh);
+    requests_unpark(sh);
 }
 
 static enum err begin_leading(struct shard *sh, const struct index_meta *m, const struct shard_routing *r,
@@ -812,12 +114,12 @@ static enum err begin_leading(struct shard *sh, const struct index_meta *m, cons
         stop_leading(sh);
         return e;
     }
-    moved(sh); /* alone, what is on disk is everywhere */
+    primary_moved(sh); /* alone, what is on disk is everywhere */
     if (sh->tracker.n > 1 && promoted) {
         shard_start_sync(sh); /* the gaps */
-        begin_resync(sh);
+        links_resync(sh);
     }
-    check_active(sh);
+    primary_check_active(sh);
     return ERR_OK;
 }
 
@@ -831,9 +133,9 @@ static enum err keep_leading(struct shard *sh, const struct index_meta *m, const
         return e;
     }
     if (sh->tracker.global_checkpoint != before) {
-        moved(sh);
+        primary_moved(sh);
     }
-    check_active(sh);
+    primary_check_active(sh);
     bool all = true;
     for (uint32_t i = 0; i < r->n; i++) {
         all &= copy_active(&r->copies[i]);
@@ -918,7 +220,7 @@ void replication_persisted(struct shard *sh)
         return;
     }
     if (tracker_advance(&sh->tracker, sh->tracker.own, engine_persisted_checkpoint(sh->engine))) {
-        moved(sh);
+        primary_moved(sh);
     }
 }
 
@@ -936,12 +238,12 @@ bool replication_catch_up(struct shard *sh, struct str allocation_id, int64_t lo
         return false;
     }
     if (sh->tracker.global_checkpoint != before) {
-        moved(sh);
+        primary_moved(sh);
     }
     return true;
 }
 
-/* ---- now and then -------------------------------------------------------------------------------------------------- */
+/* ---- now and then ----------------------------------------------------------------------------------- */
 
 void replication_retain(struct shard *sh)
 {
@@ -975,10 +277,10 @@ static void tell_checkpoints(struct shard *sh, int64_t now_ms)
             || now_ms < l->tell_after_ms) {
             continue;
         }
-        struct outgoing *o = new_outgoing(l, OUT_CHECKPOINT);
+        struct outgoing *o = outgoing_new(l, OUT_CHECKPOINT);
         if (o != NULL) {
             struct replication_msg m = {0};
-            dispatch(o, &m, 0, STR_NULL);
+            link_send(o, &m, 0, STR_NULL);
             any = true;
         }
     }
@@ -996,7 +298,7 @@ static void time_out(struct shard *sh, int64_t now_ms)
     for (struct fanout *f = sh->lead.waiting, *next; f != NULL; f = next) {
         next = f->next;
         if (f->waiter->deadline_ms != 0 && f->waiter->deadline_ms <= now_ms) {
-            wake(f, &em);
+            fanout_wake(f, &em);
         }
     }
     err_set(&em, ERR_NOT_PRIMARY, "shard [%.*s][%u]: the primary has not begun to serve in time",
@@ -1022,7 +324,7 @@ void replication_tick(struct shard *sh, int64_t now_ms)
     tell_checkpoints(sh, now_ms);
     for (struct copy_link *l = sh->lead.links; l != NULL; l = l->next) {
         if (l->broken && !l->event_out && !l->gone && !l->ended && !sh->lead.deposed) {
-            ask_master(l, STR("it has missed a write")); /* nobody waits for it; the checkpoint does */
+            link_ask_master(l, STR("it has missed a write")); /* nobody waits for it; the checkpoint does */
         }
     }
 }
@@ -1033,7 +335,7 @@ void replication_fini(struct shard *sh)
     for (struct copy_link *l = sh->lead.links; l != NULL; l = l->next) {
         l->ended = true;
     }
-    sweep_links(sh);
+    links_sweep(sh);
     tracker_fini(&sh->tracker);
     free(sh->replica.own_terms);
     sh->replica.own_terms = NULL;
