@@ -76,20 +76,30 @@ void requests_unpark(struct shard *sh)
     }
 }
 
+/* No request is under way, and what they sent has come to an end: a request that gave up waiting leaves messages. */
+static bool is_drained(const struct shard *sh)
+{
+    bool quiet = sh->lead.requests == 0;
+    for (const struct copy_link *l = sh->lead.links; quiet && l != NULL; l = l->next) {
+        quiet = l->sent == NULL && l->failed == NULL && (!l->broken || l->gone || l->ended);
+    }
+    return quiet;
+}
+
 static void drained_task(void *arg)
 {
     struct shard *sh = arg;
     void (*drained)(void *) = sh->lead.drained;
-    if (drained != NULL && sh->lead.requests == 0) {
+    if (drained != NULL && is_drained(sh)) {
         sh->lead.drained = NULL;
         drained(sh->lead.drained_arg);
     }
     shard_release(sh);
 }
 
-static void look_drained(struct shard *sh)
+void requests_look_drained(struct shard *sh)
 {
-    if (sh->lead.drained != NULL && sh->lead.requests == 0) {
+    if (sh->lead.drained != NULL && is_drained(sh)) {
         shard_use(sh);
         shard_post_back(sh, drained_task, sh);
     }
@@ -119,7 +129,7 @@ enum admission replication_enter(struct shard *sh, struct shard_waiter *w, int64
 void replication_leave(struct shard *sh)
 {
     sh->lead.requests--;
-    look_drained(sh);
+    requests_look_drained(sh);
 }
 
 void replication_drain(struct shard *sh, void (*drained)(void *arg), void *arg)
@@ -127,7 +137,7 @@ void replication_drain(struct shard *sh, void (*drained)(void *arg), void *arg)
     sh->handing_over = true;
     sh->lead.drained = drained;
     sh->lead.drained_arg = arg;
-    look_drained(sh);
+    requests_look_drained(sh);
 }
 
 void replication_undrain(struct shard *sh)

@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 
-#define TELL_AGAIN_MS 1000      /* when a copy could not be told of the global checkpoint */
-#define RESYNC_BYTES  (4 * MIB) /* of a message of what is re-sent */
+#define RESYNC_BYTES (4 * MIB) /* of a message of what is re-sent */
 
 struct copy_link *link_find(struct shard *sh, struct str allocation_id)
 {
@@ -143,6 +142,7 @@ static void master_has_answered(void *arg)
         link_settle_failed(l, &em);
     }
     links_sweep(sh);
+    requests_look_drained(sh);
     shard_release(sh);
 }
 
@@ -255,6 +255,7 @@ static void answered(struct transport_rq *rq)
         link_failed(o, &em);
     }
     links_sweep(sh);
+    requests_look_drained(sh);
     shard_release(sh);
 }
 

@@ -266,17 +266,28 @@ void replication_retain(struct shard *sh)
     engine_set_retention(sh->engine, from);
 }
 
+/* A copy that has not heard of the global checkpoint; or, now and then, one whose answer came before all was on its
+ * disk (asynchronous durability, another primary before this one). */
+static bool worth_telling(struct shard *sh, const struct copy_link *l, int64_t now_ms)
+{
+    if (l->gone || l->ended || l->broken || l->sent != NULL || l->resyncing || l->peer.address.p == NULL
+        || now_ms < l->tell_after_ms) {
+        return false;
+    }
+    const struct tracked *c = tracker_find(&sh->tracker, l->allocation_id);
+    return c != NULL && tracker_sends_to(&sh->tracker, c)
+           && (l->told < sh->tracker.global_checkpoint
+               || c->local_checkpoint < engine_max_seq_no(sh->engine));
+}
+
 static void tell_checkpoints(struct shard *sh, int64_t now_ms)
 {
     bool any = false;
     for (struct copy_link *l = sh->lead.links; l != NULL; l = l->next) {
-        const struct tracked *c =
-            l->gone || l->ended || l->broken ? NULL : tracker_find(&sh->tracker, l->allocation_id);
-        if (c == NULL || !tracker_sends_to(&sh->tracker, c) || l->sent != NULL || l->resyncing
-            || l->peer.address.p == NULL || l->told >= sh->tracker.global_checkpoint
-            || now_ms < l->tell_after_ms) {
+        if (!worth_telling(sh, l, now_ms)) {
             continue;
         }
+        l->tell_after_ms = now_ms + (l->told < sh->tracker.global_checkpoint ? 0 : TELL_AGAIN_MS);
         struct outgoing *o = outgoing_new(l, OUT_CHECKPOINT);
         if (o != NULL) {
             struct replication_msg m = {0};

@@ -7,6 +7,7 @@
 #include "data/replication_bytes.h"
 
 #define REPLICATE_MS  60000 /* a copy that takes longer has failed */
+#define TELL_AGAIN_MS 1000  /* an idle copy, of what it knows */
 #define CHECKPOINT_MS 10000 /* the same for one that is only told of the global checkpoint */
 
 /* Another copy that this primary sends to, or that has to be taken out of the in-sync set. Gone when the tracker knows it
@@ -86,6 +87,8 @@ void fanout_settle(struct fanout *f, bool ok, bool counts, const struct errmsg *
 void fanout_wake(struct fanout *f, const struct errmsg *error);
 void fanout_wake_if_settled(struct fanout *f);
 void requests_unpark(struct shard *sh);
+/* A handover may wait for the last answer. */
+void requests_look_drained(struct shard *sh);
 /* "Not led by this copy any more: unknown." */
 void primary_unknown(struct shard *sh, struct errmsg *em);
 
