@@ -884,6 +884,23 @@ START_TEST(test_quiet)
 }
 END_TEST
 
+START_TEST(test_asynchronous)
+{
+    durability = "async";
+    start_cluster(17, 1);
+    ck_assert(sim_exec_run_until(x, all_started, NULL, 10000 * MS));
+    start_clients();
+    run_ms(3000);
+    quiet = true;
+    ck_assert(sim_exec_run_until(x, clients_idle, NULL, 200000 * MS));
+    run_ms(15000); /* syncs of their own, and the questions after them */
+    check_copies(17);
+    ck_assert_int_gt(acknowledged, 100);
+    ck_assert_int_eq(dropped_copies + (int)retried, 0);
+    end_cluster();
+}
+END_TEST
+
 START_TEST(test_copy_fails)
 {
     start_cluster((uint64_t)_i, 2);
@@ -1105,6 +1122,7 @@ int main(void)
     TCase *c = tcase_create("all");
     tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, test_quiet, 0, 5);
+    tcase_add_test(c, test_asynchronous);
     tcase_add_loop_test(c, test_copy_fails, 0, 10);
     tcase_add_loop_test(c, test_failover, 0, 40);
     tcase_add_test(c, test_deposed_primary);
