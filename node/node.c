@@ -7,17 +7,11 @@
 #include "common/sys/loop.h"
 #include "common/sys/pool.h"
 #include "common/sys/process.h"
-#include "coordinator/coordinator.h"
-#include "data/data.h"
 #include "engine/analysis/ik.h"
 #include "engine/analysis/pinyin.h"
-#include "engine/mapping/mapping.h"
-#include "engine/query/query.h"
-#include "master/cluster.h"
-#include "node/cluster_conf.h"
 #include "node/dictionaries.h"
+#include "node/member.h"
 #include "node/self.h"
-#include "proto/remote_shards.h"
 #include "proto/transport_nng.h"
 
 #include <pthread.h>
@@ -53,10 +47,7 @@ struct node {
     bool reloading;           /* the files are being looked at, or read */
     struct pool *write_pool, *search_pool, *background_pool, *master_pool, *state_pool;
     struct transport_nng *transport;
-    struct data_service *data;
-    struct remote_shards *remote;
-    struct cluster *cluster;
-    struct coordinator *coordinator;
+    struct member *member;
     struct http_server *http;
     struct self me;
     pthread_mutex_t lock;
@@ -64,11 +55,10 @@ struct node {
     bool settled, told_to_stop, http_stopped, quiet, cluster_stopped;
 };
 
-/* ---- what the master asks of the engine ---------------------------------------------------------------- */
-
 /* With references on the dictionaries: they may be replaced at any time. */
-static struct analysis_env take_env(struct node *n)
+static struct analysis_env env_of(void *self)
 {
+    struct node *n = self;
     struct str conf = settings_str(n->o.settings, "path.conf", STR_NULL);
     pthread_mutex_lock(&n->lock);
     struct analysis_env env = {.path_conf = conf.p,
@@ -78,94 +68,6 @@ static struct analysis_env take_env(struct node *n)
     return env;
 }
 
-static void drop_env(const struct analysis_env *env)
-{
-    ik_dictionary_unref((struct ik_dictionary *)(uintptr_t)env->ik);
-    pinyin_dictionary_unref((struct pinyin_dictionary *)(uintptr_t)env->pinyin);
-}
-
-static enum err check_analysis(void *self, const struct settings *index_settings, struct errmsg *em)
-{
-    struct analysis_env env = take_env(self);
-    struct analysis *a;
-    enum err e = analysis_new(&a, index_settings, &env, em);
-    drop_env(&env);
-    analysis_unref(e == ERR_OK ? a : NULL);
-    return e;
-}
-
-static enum err merge_mapping(void *self, const struct settings *index_settings, struct str old,
-                              const struct json *body, struct buf *out, struct errmsg *em)
-{
-    struct analysis_env env = take_env(self);
-    struct analysis *a = NULL;
-    struct mapping *base = NULL, *merged = NULL;
-    struct arena scratch;
-    struct json tree;
-    arena_init(&scratch, NULL, ARENA_UNLIMITED);
-    enum err e = analysis_new(&a, index_settings, &env, em);
-    drop_env(&env);
-    if (e == ERR_OK && old.n > 0) {
-        e = json_parse(&tree, old, &scratch, &json_limits_default, em);
-        e = e == ERR_OK ? mapping_new(&base, &tree, a, index_settings, em) : e;
-        e = e == ERR_OK ? mapping_merge(&merged, base, body, em) : e;
-    } else if (e == ERR_OK) {
-        e = mapping_new(&merged, body, a, index_settings, em);
-    }
-    if (e == ERR_OK) {
-        struct jsonw w;
-        jsonw_init(&w, out, false);
-        mapping_write(merged, &w);
-    }
-    mapping_unref(base);
-    mapping_unref(merged);
-    analysis_unref(a);
-    arena_fini(&scratch);
-    return e;
-}
-
-static enum err check_query(void *self, const struct json *query, struct str text, struct errmsg *em)
-{
-    struct arena scratch;
-    (void)self;
-    arena_init(&scratch, NULL, ARENA_UNLIMITED);
-    enum err e = query_check(query, text, &scratch, em);
-    arena_fini(&scratch);
-    return e;
-}
-
-/* ---- between the roles --------------------------------------------------------------------------------- */
-
-static void apply_state(void *self, struct cluster_state *state, void (*done)(void *arg), void *arg)
-{
-    struct node *n = self;
-    if (state->persistent != n->levels_of[0] || state->transient != n->levels_of[1]) {
-        n->levels_of[0] = state->persistent; /* compared, never looked into */
-        n->levels_of[1] = state->transient;
-        node_log_levels(n->o.log, n->o.settings, state, NULL);
-    }
-    data_apply(n->data, state, done, arg);
-}
-
-static struct cluster_state *state_of(void *self)
-{
-    struct node *n = self;
-    return cluster_state(n->cluster);
-}
-
-static void submit_to_master(void *self, struct meta_request *rq)
-{
-    struct node *n = self;
-    cluster_submit(n->cluster, rq);
-}
-
-static void ask_master(void *self, struct pending_rq *rq)
-{
-    struct node *n = self;
-    cluster_pending(n->cluster, rq);
-}
-
-/* Where this node's shards lie. */
 static void disk_space(void *self, uint64_t *total_bytes, uint64_t *free_bytes)
 {
     struct node *n = self;
@@ -173,18 +75,6 @@ static void disk_space(void *self, uint64_t *total_bytes, uint64_t *free_bytes)
     disk_stats(n->data_dir.p, &d);
     *total_bytes = d.total_bytes;
     *free_bytes = d.available_bytes;
-}
-
-static struct analysis *analysis_of(void *self, struct str uuid)
-{
-    struct node *n = self;
-    return data_analysis(n->data, uuid);
-}
-
-static struct mapping *mapping_of(void *self, struct str uuid)
-{
-    struct node *n = self;
-    return data_mapping(n->data, uuid);
 }
 
 /* Pools have Elasticsearch's names for the work that they do. */
@@ -198,86 +88,10 @@ static void report_of(void *self, struct node_report *out)
     self_add_pool(out, "management", n->master_pool);
 }
 
-struct mapping_call {
-    struct meta_request rq;
-    void (*done)(void *arg, const struct errmsg *error);
-    void *arg;
-};
-
-static void mapping_done(struct meta_request *rq)
-{
-    struct mapping_call *c = (struct mapping_call *)rq;
-    c->done(c->arg, rq->error.n > 0 ? &rq->error : NULL);
-    meta_request_fini(rq);
-    free(c);
-}
-
-/* A document's new fields, on their way to the master. */
-static void update_mapping(void *self, struct str index, struct str uuid, struct str mapping,
-                           void (*done)(void *, const struct errmsg *), void *arg)
-{
-    struct node *n = self;
-    struct mapping_call *c = calloc(1, sizeof(*c));
-    struct errmsg em;
-    (void)uuid;
-    if (c == NULL) {
-        err_no_memory(&em);
-        done(arg, &em);
-        return;
-    }
-    meta_request_init(&c->rq, META_PUT_MAPPING, mapping_done, NULL);
-    c->done = done;
-    c->arg = arg;
-    struct str *name = ARENA_NEW(&c->rq.arena, struct str);
-    struct str text = arena_str(&c->rq.arena, mapping);
-    if (name != NULL) {
-        *name = arena_str(&c->rq.arena, index);
-    }
-    if (name == NULL || name->p == NULL || text.p == NULL
-        || json_parse(&c->rq.body, text, &c->rq.arena, &json_limits_default, &em) != ERR_OK) {
-        err_no_memory(&em);
-        meta_request_fini(&c->rq);
-        free(c);
-        done(arg, &em);
-        return;
-    }
-    c->rq.names = name;
-    c->rq.n_names = 1;
-    c->rq.text = text;
-    cluster_submit(n->cluster, &c->rq);
-}
-
-/* A copy here has started, or failed. */
-static void tell_master(void *self, const struct shard_event *event,
-                        void (*done)(void *arg, const struct errmsg *error), void *arg)
-{
-    struct node *n = self;
-    cluster_shard_event(n->cluster, event, done, arg);
-}
-
-/* What a master wants to know before it puts a primary where its data is. */
-static enum err list_copies(void *self, const struct shard_id *shards, uint32_t n_shards, struct arena *arena,
-                            struct found_copy **out, uint32_t *n_out, struct errmsg *em)
-{
-    struct node *n = self;
-    enum err e = ERR_OK;
-    *out = ARENA_ARRAY(arena, struct found_copy, n_shards);
-    *n_out = 0;
-    if (*out == NULL) {
-        return err_no_memory(em);
-    }
-    for (uint32_t i = 0; i < n_shards && e == ERR_OK; i++) {
-        struct found_copy *f = &(*out)[(*n_out)++];
-        *f = (struct found_copy){.node_id = n->id, .index_uuid = shards[i].uuid, .shard = shards[i].shard};
-        e = data_find_copy(n->data, f->index_uuid, f->shard, arena, &f->allocation_id, &f->damaged, em);
-    }
-    return e;
-}
-
 static void tick(void *arg)
 {
     struct node *n = arg;
-    data_tick(n->data);
+    data_tick(member_data(n->member));
 }
 
 /* ---- dictionaries whose files change ------------------------------------------------------------------- */
@@ -322,9 +136,9 @@ static void look_at_dictionaries(void *arg)
     n->dicts = next;
     pthread_mutex_unlock(&n->lock);
     dictionaries_fini(&old);
-    struct analysis_env env = take_env(n);
-    data_reload_analysis(n->data, &env, reloaded, n);
-    drop_env(&env);
+    struct analysis_env env = env_of(n);
+    data_reload_analysis(member_data(n->member), &env, reloaded, n);
+    analysis_env_drop(&env);
 }
 
 /* Also when the processor is measured. */
@@ -426,61 +240,6 @@ static size_t memory_setting(const struct node *n, const char *name, int64_t oth
     return (size_t)heap_share(settings_str(n->o.settings, name, STR_NULL), otherwise);
 }
 
-static enum err open_services(struct node *n, struct errmsg *em)
-{
-    struct data_opts d = {.fs = n->fs,
-                          .clock = n->clock,
-                          .log = n->o.log,
-                          .dir = n->data_dir.p,
-                          .write_pool = pool_executor(n->write_pool),
-                          .search_pool = pool_executor(n->search_pool),
-                          .background_pool = pool_executor(n->background_pool),
-                          .env = take_env(n),
-                          .node_id = n->id,
-                          .update_mapping = update_mapping,
-                          .shard_event = tell_master,
-                          .node_self = n,
-                          .transport = transport_nng_api(n->transport),
-                          .filter_cache_bytes =
-                              memory_setting(n, "indices.queries.cache.size", FILTER_CACHE_DEFAULT),
-                          .index_buffer_bytes = memory_setting(n, "indices.memory.index_buffer_size", 0)};
-    enum err e = data_service_new(&n->data, &d, em);
-    drop_env(&d.env);
-    if (e != ERR_OK) {
-        return e;
-    }
-    struct remote_shards_opts r = {.transport = transport_nng_api(n->transport),
-                                   .local = data_api(n->data),
-                                   .reads = pool_executor(n->search_pool),
-                                   .writes = pool_executor(n->write_pool)};
-    e = remote_shards_new(&n->remote, &r, em);
-    if (e != ERR_OK) {
-        return e;
-    }
-    struct coordinator_opts c = {.clock = n->clock,
-                                 .log = n->o.log,
-                                 .shards = data_api(n->data),
-                                 .remote = n->remote,
-                                 .transport = transport_nng_api(n->transport),
-                                 .state = state_of,
-                                 .master = submit_to_master,
-                                 .pending = ask_master,
-                                 .analysis = analysis_of,
-                                 .mapping = mapping_of,
-                                 .report = report_of,
-                                 .self = n,
-                                 .timers = loop_timers(n->main_loop),
-                                 .timer_loop = loop_executor(n->main_loop),
-                                 .workers = pool_executor(n->search_pool),
-                                 .node_id = n->id,
-                                 .node_name = n->name,
-                                 .cluster_name = n->conf.cluster_name,
-                                 .node_settings = n->o.settings,
-                                 .seed = rng_u64(&n->rng),
-                                 .started_ms = clock_wall_ms(n->clock)};
-    return coordinator_new(&n->coordinator, &c, em);
-}
-
 static enum err open_http(struct node *n, unsigned cores, struct errmsg *em)
 {
     struct http_server_opts h = {.ports = "9200-9300",
@@ -500,7 +259,7 @@ static enum err open_http(struct node *n, unsigned cores, struct errmsg *em)
     }
     h.loops = n->http_loops;
     h.loops_n = n->n_http_loops;
-    h.self = n->coordinator;
+    h.self = member_coordinator(n->member);
     e = http_server_new(&n->http, &h, em);
     return e == ERR_OK ? self_listening(&n->me, n->o.settings, http_server_port(n->http), &n->arena, em) : e;
 }
@@ -537,37 +296,10 @@ static enum err open_transport(struct node *n, struct errmsg *em)
                : e;
 }
 
-static enum err open_cluster(struct node *n, struct errmsg *em)
+static enum err join_member(struct node *n, struct errmsg *em)
 {
-    struct cluster_opts c = {.loop = loop_executor(n->main_loop),
-                             .timers = loop_timers(n->main_loop),
-                             .clock = n->clock,
-                             .transport = transport_nng_api(n->transport),
-                             .compute = pool_executor(n->master_pool),
-                             .disk = pool_executor(n->state_pool),
-                             .fs = n->fs,
-                             .log = n->o.log,
-                             .env = {.clock = n->clock,
-                                     .rng = &n->rng,
-                                     .self = n,
-                                     .merge_mapping = merge_mapping,
-                                     .check_analysis = check_analysis,
-                                     .check_query = check_query},
-                             .rng = &n->loop_rng,
-                             .cluster_name = n->conf.cluster_name,
-                             .initial_masters = n->conf.initial_masters,
-                             .seeds = n->conf.seeds,
-                             .n_initial_masters = n->conf.n_initial_masters,
-                             .n_seeds = n->conf.n_seeds,
-                             .settings = n->conf.quorum,
-                             .apply = apply_state,
-                             .list_copies = list_copies,
-                             .disk_space = disk_space,
-                             .self = n};
-    struct str dir = arena_printf(&n->arena, "%.*s/_state", STR_ARG(n->data_dir));
-    c.dir = dir.p;
-    return dir.p == NULL || !own_node(n, &c.local, &n->arena) ? err_no_memory(em)
-                                                              : cluster_new(&n->cluster, &c, em);
+    struct node_meta local;
+    return own_node(n, &local, &n->arena) ? member_join(n->member, &local, em) : err_no_memory(em);
 }
 
 /* Has every primary a chance behind it? Where this node alone holds data, nobody else can bring one. */
@@ -592,24 +324,59 @@ static bool primaries_tried(const struct node *n, const struct cluster_state *s)
 static void state_applied(void *arg, struct cluster_state *state)
 {
     struct node *n = arg;
-    coordinator_applied(n->coordinator);
+    if (state->persistent != n->levels_of[0] || state->transient != n->levels_of[1]) {
+        n->levels_of[0] = state->persistent; /* compared, never looked into */
+        n->levels_of[1] = state->transient;
+        node_log_levels(n->o.log, n->o.settings, state, NULL);
+    }
     if (state->nodes != NULL && state->nodes->master.p != NULL && primaries_tried(n, state)) {
         signal_flag(n, &n->settled);
     }
+}
+
+static enum err open_member(struct node *n, struct errmsg *em)
+{
+    struct member_opts o = {.fs = n->fs,
+                            .clock = n->clock,
+                            .log = n->o.log,
+                            .data_dir = n->data_dir.p,
+                            .id = n->id,
+                            .name = n->name,
+                            .conf = &n->conf,
+                            .settings = n->o.settings,
+                            .loop = loop_executor(n->main_loop),
+                            .timers = loop_timers(n->main_loop),
+                            .writes = pool_executor(n->write_pool),
+                            .searches = pool_executor(n->search_pool),
+                            .background = pool_executor(n->background_pool),
+                            .compute = pool_executor(n->master_pool),
+                            .disk = pool_executor(n->state_pool),
+                            .transport = transport_nng_api(n->transport),
+                            .rng = &n->rng,
+                            .loop_rng = &n->loop_rng,
+                            .seed = rng_u64(&n->rng),
+                            .filter_cache_bytes =
+                                memory_setting(n, "indices.queries.cache.size", FILTER_CACHE_DEFAULT),
+                            .index_buffer_bytes = memory_setting(n, "indices.memory.index_buffer_size", 0),
+                            .env = env_of,
+                            .report = report_of,
+                            .disk_space = disk_space,
+                            .applied = state_applied,
+                            .self = n};
+    return member_new(&n->member, &o, em);
 }
 
 /* Joins its cluster, and waits for that as long as the settings say. */
 static enum err join_cluster(struct node *n, struct errmsg *em)
 {
     struct timespec until;
-    cluster_watch(n->cluster, state_applied, n);
     enum err e = loop_start(n->main_loop, em);
     if (e != ERR_OK) {
         return e;
     }
     n->main_running = true;
     transport_nng_start(n->transport);
-    cluster_start(n->cluster);
+    member_start(n->member);
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += (time_t)(n->conf.initial_state_timeout_ms / 1000);
     pthread_mutex_lock(&n->lock);
@@ -707,9 +474,9 @@ static enum err start(struct node *n, struct errmsg *em)
     e = e == ERR_OK ? loop_new(&n->main_loop, "main", em) : e;
     e = e == ERR_OK ? open_pools(n, cores, em) : e;
     e = e == ERR_OK ? open_transport(n, em) : e;
-    e = e == ERR_OK ? open_services(n, em) : e;
+    e = e == ERR_OK ? open_member(n, em) : e;
     e = e == ERR_OK ? open_http(n, cores, em) : e;
-    e = e == ERR_OK ? open_cluster(n, em) : e;
+    e = e == ERR_OK ? join_member(n, em) : e;
     e = e == ERR_OK ? prepare_main_loop(n, em) : e;
     e = e == ERR_OK ? join_cluster(n, em) : e;
     return e == ERR_OK ? start_http(n, em) : e;
@@ -773,11 +540,12 @@ static void stop_tickers(void *arg)
  * the cluster is left. */
 static void stop_working(struct node *n)
 {
-    if (n->coordinator != NULL) {
-        coordinator_stop(n->coordinator);
+    struct coordinator *co = n->member != NULL ? member_coordinator(n->member) : NULL;
+    if (co != NULL) {
+        coordinator_stop(co);
     }
     if (n->http != NULL && n->http_running > 0) {
-        data_drain(n->data);
+        data_drain(member_data(n->member));
         http_server_stop(n->http, STOP_GRACE_MS, http_stopped, n);
         wait_flag(n, &n->http_stopped);
     }
@@ -786,8 +554,8 @@ static void stop_working(struct node *n)
         loop_join(n->http_loops[i]);
     }
     http_server_free(n->http);
-    if (n->coordinator != NULL) {
-        coordinator_drain(n->coordinator);
+    if (co != NULL) {
+        coordinator_drain(co);
     }
     if (!n->main_running) {
         loop_ticker_free(n->ticker);
@@ -801,7 +569,7 @@ static void stop_working(struct node *n)
         pthread_cond_wait(&n->cond, &n->lock);
     }
     pthread_mutex_unlock(&n->lock);
-    cluster_stop(n->cluster, cluster_stopped, n);
+    member_stop(n->member, cluster_stopped, n);
     wait_flag(n, &n->cluster_stopped);
 }
 
@@ -811,7 +579,9 @@ void node_close(struct node *n)
         return;
     }
     stop_working(n);
-    data_service_free(n->data);
+    if (n->member != NULL) {
+        member_close_shards(n->member);
+    }
     if (n->transport != NULL) {
         transport_nng_stop(n->transport);
     }
@@ -819,10 +589,8 @@ void node_close(struct node *n)
         loop_stop(n->main_loop);
         loop_join(n->main_loop);
     }
-    coordinator_free(n->coordinator);
-    remote_shards_free(n->remote);
+    member_free(n->member);
     pool_free(n->master_pool);
-    cluster_free(n->cluster);
     pool_free(n->state_pool);
     pool_free(n->search_pool);
     pool_free(n->write_pool);

@@ -1,0 +1,373 @@
+#include "node/member.h"
+
+#include "engine/analysis/ik.h"
+#include "engine/analysis/pinyin.h"
+#include "engine/mapping/mapping.h"
+#include "engine/query/query.h"
+#include "proto/remote_shards.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct member {
+    struct member_opts o;
+    struct data_service *data;
+    struct remote_shards *remote;
+    struct coordinator *coordinator;
+    struct cluster *cluster;
+    char state_dir[1024];
+};
+
+/* ---- what the master asks of the engine ---------------------------------------------------------------- */
+
+void analysis_env_drop(const struct analysis_env *env)
+{
+    ik_dictionary_unref((struct ik_dictionary *)(uintptr_t)env->ik);
+    pinyin_dictionary_unref((struct pinyin_dictionary *)(uintptr_t)env->pinyin);
+}
+
+static struct analysis_env env_of(struct member *m)
+{
+    return m->o.env(m->o.self);
+}
+
+static enum err check_analysis(void *self, const struct settings *index_settings, struct errmsg *em)
+{
+    struct analysis_env env = env_of(self);
+    struct analysis *a;
+    enum err e = analysis_new(&a, index_settings, &env, em);
+    analysis_env_drop(&env);
+    analysis_unref(e == ERR_OK ? a : NULL);
+    return e;
+}
+
+static enum err merge_mapping(void *self, const struct settings *index_settings, struct str old,
+                              const struct json *body, struct buf *out, struct errmsg *em)
+{
+    struct analysis_env env = env_of(self);
+    struct analysis *a = NULL;
+    struct mapping *base = NULL, *merged = NULL;
+    struct arena scratch;
+    struct json tree;
+    arena_init(&scratch, NULL, ARENA_UNLIMITED);
+    enum err e = analysis_new(&a, index_settings, &env, em);
+    analysis_env_drop(&env);
+    if (e == ERR_OK && old.n > 0) {
+        e = json_parse(&tree, old, &scratch, &json_limits_default, em);
+        e = e == ERR_OK ? mapping_new(&base, &tree, a, index_settings, em) : e;
+        e = e == ERR_OK ? mapping_merge(&merged, base, body, em) : e;
+    } else if (e == ERR_OK) {
+        e = mapping_new(&merged, body, a, index_settings, em);
+    }
+    if (e == ERR_OK) {
+        struct jsonw w;
+        jsonw_init(&w, out, false);
+        mapping_write(merged, &w);
+    }
+    mapping_unref(base);
+    mapping_unref(merged);
+    analysis_unref(a);
+    arena_fini(&scratch);
+    return e;
+}
+
+static enum err check_query(void *self, const struct json *query, struct str text, struct errmsg *em)
+{
+    struct arena scratch;
+    (void)self;
+    arena_init(&scratch, NULL, ARENA_UNLIMITED);
+    enum err e = query_check(query, text, &scratch, em);
+    arena_fini(&scratch);
+    return e;
+}
+
+/* ---- between the roles --------------------------------------------------------------------------------- */
+
+static void apply_state(void *self, struct cluster_state *state, void (*done)(void *arg), void *arg)
+{
+    struct member *m = self;
+    data_apply(m->data, state, done, arg);
+}
+
+static struct cluster_state *state_of(void *self)
+{
+    struct member *m = self;
+    return cluster_state(m->cluster);
+}
+
+static void submit_to_master(void *self, struct meta_request *rq)
+{
+    struct member *m = self;
+    cluster_submit(m->cluster, rq);
+}
+
+static void ask_master(void *self, struct pending_rq *rq)
+{
+    struct member *m = self;
+    cluster_pending(m->cluster, rq);
+}
+
+static void disk_space(void *self, uint64_t *total_bytes, uint64_t *free_bytes)
+{
+    struct member *m = self;
+    m->o.disk_space(m->o.self, total_bytes, free_bytes);
+}
+
+static struct analysis *analysis_of(void *self, struct str uuid)
+{
+    struct member *m = self;
+    return data_analysis(m->data, uuid);
+}
+
+static struct mapping *mapping_of(void *self, struct str uuid)
+{
+    struct member *m = self;
+    return data_mapping(m->data, uuid);
+}
+
+struct mapping_call {
+    struct meta_request rq;
+    void (*done)(void *arg, const struct errmsg *error);
+    void *arg;
+};
+
+static void mapping_done(struct meta_request *rq)
+{
+    struct mapping_call *c = (struct mapping_call *)rq;
+    c->done(c->arg, rq->error.n > 0 ? &rq->error : NULL);
+    meta_request_fini(rq);
+    free(c);
+}
+
+/* A document's new fields, on their way to the master. */
+static void update_mapping(void *self, struct str index, struct str uuid, struct str mapping,
+                           void (*done)(void *, const struct errmsg *), void *arg)
+{
+    struct member *m = self;
+    struct mapping_call *c = calloc(1, sizeof(*c));
+    struct errmsg em;
+    (void)uuid;
+    if (c == NULL) {
+        err_no_memory(&em);
+        done(arg, &em);
+        return;
+    }
+    meta_request_init(&c->rq, META_PUT_MAPPING, mapping_done, NULL);
+    c->done = done;
+    c->arg = arg;
+    struct str *name = ARENA_NEW(&c->rq.arena, struct str);
+    struct str text = arena_str(&c->rq.arena, mapping);
+    if (name != NULL) {
+        *name = arena_str(&c->rq.arena, index);
+    }
+    if (name == NULL || name->p == NULL || text.p == NULL
+        || json_parse(&c->rq.body, text, &c->rq.arena, &json_limits_default, &em) != ERR_OK) {
+        err_no_memory(&em);
+        meta_request_fini(&c->rq);
+        free(c);
+        done(arg, &em);
+        return;
+    }
+    c->rq.names = name;
+    c->rq.n_names = 1;
+    c->rq.text = text;
+    cluster_submit(m->cluster, &c->rq);
+}
+
+/* A copy here has started, or failed. */
+static void tell_master(void *self, const struct shard_event *event,
+                        void (*done)(void *arg, const struct errmsg *error), void *arg)
+{
+    struct member *m = self;
+    cluster_shard_event(m->cluster, event, done, arg);
+}
+
+/* What a master wants to know before it puts a primary where its data is. */
+static enum err list_copies(void *self, const struct shard_id *shards, uint32_t n_shards, struct arena *arena,
+                            struct found_copy **out, uint32_t *n_out, struct errmsg *em)
+{
+    struct member *m = self;
+    enum err e = ERR_OK;
+    *out = ARENA_ARRAY(arena, struct found_copy, n_shards);
+    *n_out = 0;
+    if (*out == NULL) {
+        return err_no_memory(em);
+    }
+    for (uint32_t i = 0; i < n_shards && e == ERR_OK; i++) {
+        struct found_copy *f = &(*out)[(*n_out)++];
+        *f = (struct found_copy){.node_id = m->o.id, .index_uuid = shards[i].uuid, .shard = shards[i].shard};
+        e = data_find_copy(m->data, f->index_uuid, f->shard, arena, &f->allocation_id, &f->damaged, em);
+    }
+    return e;
+}
+
+static void report_of(void *self, struct node_report *out)
+{
+    struct member *m = self;
+    m->o.report(m->o.self, out);
+}
+
+static void state_applied(void *arg, struct cluster_state *state)
+{
+    struct member *m = arg;
+    coordinator_applied(m->coordinator);
+    m->o.applied(m->o.self, state);
+}
+
+/* ---- life ---------------------------------------------------------------------------------------------- */
+
+static enum err open_data(struct member *m, struct errmsg *em)
+{
+    const struct member_opts *o = &m->o;
+    struct data_opts d = {.fs = o->fs,
+                          .clock = o->clock,
+                          .log = o->log,
+                          .dir = o->data_dir,
+                          .write_pool = o->writes,
+                          .search_pool = o->searches,
+                          .background_pool = o->background,
+                          .env = env_of(m),
+                          .node_id = o->id,
+                          .update_mapping = update_mapping,
+                          .shard_event = tell_master,
+                          .node_self = m,
+                          .transport = o->transport,
+                          .filter_cache_bytes = o->filter_cache_bytes,
+                          .index_buffer_bytes = o->index_buffer_bytes};
+    enum err e = data_service_new(&m->data, &d, em);
+    analysis_env_drop(&d.env);
+    return e;
+}
+
+static enum err open_coordinator(struct member *m, struct errmsg *em)
+{
+    const struct member_opts *o = &m->o;
+    struct remote_shards_opts r = {
+        .transport = o->transport, .local = data_api(m->data), .reads = o->searches, .writes = o->writes};
+    enum err e = remote_shards_new(&m->remote, &r, em);
+    struct coordinator_opts c = {.clock = o->clock,
+                                 .log = o->log,
+                                 .shards = data_api(m->data),
+                                 .remote = m->remote,
+                                 .transport = o->transport,
+                                 .state = state_of,
+                                 .master = submit_to_master,
+                                 .pending = ask_master,
+                                 .analysis = analysis_of,
+                                 .mapping = mapping_of,
+                                 .report = report_of,
+                                 .self = m,
+                                 .timers = o->timers,
+                                 .timer_loop = o->loop,
+                                 .workers = o->searches,
+                                 .node_id = o->id,
+                                 .node_name = o->name,
+                                 .cluster_name = o->conf->cluster_name,
+                                 .node_settings = o->settings,
+                                 .seed = o->seed,
+                                 .started_ms = clock_wall_ms(o->clock)};
+    return e == ERR_OK ? coordinator_new(&m->coordinator, &c, em) : e;
+}
+
+enum err member_new(struct member **out, const struct member_opts *opts, struct errmsg *em)
+{
+    struct member *m = calloc(1, sizeof(*m));
+    *out = NULL;
+    if (m == NULL) {
+        return err_no_memory(em);
+    }
+    m->o = *opts;
+    enum err e = open_data(m, em);
+    e = e == ERR_OK ? open_coordinator(m, em) : e;
+    if (e != ERR_OK) {
+        data_service_free(m->data);
+        m->data = NULL;
+        member_free(m);
+        return e;
+    }
+    *out = m;
+    return ERR_OK;
+}
+
+enum err member_join(struct member *m, const struct node_meta *local, struct errmsg *em)
+{
+    const struct member_opts *o = &m->o;
+    struct cluster_opts c = {.loop = o->loop,
+                             .timers = o->timers,
+                             .clock = o->clock,
+                             .transport = o->transport,
+                             .compute = o->compute,
+                             .disk = o->disk,
+                             .fs = o->fs,
+                             .dir = m->state_dir,
+                             .log = o->log,
+                             .env = {.clock = o->clock,
+                                     .rng = o->rng,
+                                     .self = m,
+                                     .merge_mapping = merge_mapping,
+                                     .check_analysis = check_analysis,
+                                     .check_query = check_query},
+                             .rng = o->loop_rng,
+                             .local = *local,
+                             .cluster_name = o->conf->cluster_name,
+                             .initial_masters = o->conf->initial_masters,
+                             .seeds = o->conf->seeds,
+                             .n_initial_masters = o->conf->n_initial_masters,
+                             .n_seeds = o->conf->n_seeds,
+                             .settings = o->conf->quorum,
+                             .apply = apply_state,
+                             .list_copies = list_copies,
+                             .disk_space = disk_space,
+                             .self = m};
+    if ((size_t)snprintf(m->state_dir, sizeof(m->state_dir), "%s/_state", o->data_dir)
+        >= sizeof(m->state_dir)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "the path [%s] is too long", o->data_dir);
+    }
+    enum err e = cluster_new(&m->cluster, &c, em);
+    if (e == ERR_OK) {
+        cluster_watch(m->cluster, state_applied, m);
+    }
+    return e;
+}
+
+void member_start(struct member *m)
+{
+    cluster_start(m->cluster);
+}
+
+void member_stop(struct member *m, void (*done)(void *arg), void *arg)
+{
+    cluster_stop(m->cluster, done, arg);
+}
+
+void member_close_shards(struct member *m)
+{
+    data_service_free(m->data);
+    m->data = NULL;
+}
+
+void member_free(struct member *m)
+{
+    if (m == NULL) {
+        return;
+    }
+    coordinator_free(m->coordinator);
+    remote_shards_free(m->remote);
+    cluster_free(m->cluster);
+    free(m);
+}
+
+struct coordinator *member_coordinator(struct member *m)
+{
+    return m->coordinator;
+}
+
+struct data_service *member_data(struct member *m)
+{
+    return m->data;
+}
+
+struct cluster *member_cluster(struct member *m)
+{
+    return m->cluster;
+}
