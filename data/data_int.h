@@ -8,6 +8,7 @@
 #include "engine/index/engine.h"
 #include "engine/query/filter_cache.h"
 #include "engine/search/search.h"
+#include "proto/recovery_bytes.h"
 
 #include <pthread.h>
 
@@ -87,6 +88,18 @@ struct replica_side {
 
 struct recovery_session; /* recovery_source.c */
 struct recovery_target;  /* recovery_target.c */
+struct parked_start;     /* recovery_source.c */
+struct recoveries;       /* recovery_int.h */
+
+#define ALLOCATION_ID_BYTES 64 /* node ids, too */
+
+/* What a primary that moves away knew of the copies, for the one that takes its place. */
+struct shard_handoff {
+    struct arena arena;
+    struct recovery_copy *v; /* NULL: nothing was handed over */
+    size_t n;
+    int64_t global_checkpoint;
+};
 
 /* A place for one copy of a shard on this node: from the first state that puts a copy here until the index is
  * gone. The copy in it comes and goes with the routing. */
@@ -137,8 +150,16 @@ struct shard {
     struct replica_side replica;
     bool handing_over; /* its place is being taken by another copy: new writes wait for the next state */
     struct recovery_session *sessions; /* copies that recover from this one */
+    struct parked_start *parked;       /* those that will */
     struct recovery_target *recovery;  /* NULL: this copy does not recover from another one */
-    struct shard_recovery figures;     /* how it came to be */
+    int64_t recovered_term;            /* of the primary that it came from */
+    struct shard_handoff handoff;      /* of the primary whose place it takes */
+    char moving_to[ALLOCATION_ID_BYTES],
+        handed_to[ALLOCATION_ID_BYTES]; /* the copy that takes its place, as the last
+                                                                            role says; that was promised it */
+    bool leaving;                       /* the tables do not have it any more */
+    struct shard_recovery figures;      /* how it came to be */
+    char figures_source[ALLOCATION_ID_BYTES];
 };
 
 struct search_context_entry;
@@ -168,7 +189,9 @@ struct data_service {
     size_t n_contexts;
     struct executor
         admitted; /* the write pool, for what was admitted elsewhere: its queue's limit does not count */
-    _Atomic int64_t max_buckets; /* limits of searches, as of the last state */
+    struct recoveries *recoveries;
+    struct cluster_state *newest; /* being applied, or applied; `lock` guards the pointer */
+    _Atomic int64_t max_buckets;  /* limits of searches, as of the last state */
     _Atomic size_t request_bytes_max;
 };
 
@@ -204,9 +227,10 @@ enum err shard_engine_open(struct shard *sh, enum engine_open_mode mode, struct 
 void shard_take_engine(struct shard *sh, struct engine *engine);
 /* Strand: tells the master that the copy has started. */
 void shard_tell_started(struct shard *sh);
-/* Strand: brings the copy here from another node (recovery_target.c); ends in shard_tell_started() or
- * shard_fail(). */
-void recovery_begin(struct shard *sh);
+/* Strand: brings the place nearer to what the last state wants. Called whenever something has changed. */
+void shard_step(struct shard *sh);
+/* Strand: closes the engine. false: its jobs are out, ask again. */
+bool shard_let_go(struct shard *sh);
 /* Strand: is there an engine (and may it take writes)? Else em says why not. */
 bool shard_readable(struct shard *sh, struct errmsg *em);
 bool shard_writable(struct shard *sh, struct errmsg *em);

@@ -1,6 +1,6 @@
 /* What a shard does by itself: refresh, flush, merge; and the actions that ask for them. All on the strand,
  * but for the jobs themselves, which run in the background. */
-#include "data/data_int.h"
+#include "data/recovery.h"
 #include "data/replication.h"
 
 #include <stdlib.h>
@@ -338,6 +338,7 @@ static void tick(void *arg)
     if (sh->engine != NULL && !sh->failing) {
         look_after(sh);
     }
+    recovery_step(sh, true);
     shard_release(sh);
 }
 
@@ -349,6 +350,7 @@ void data_drain(struct data_service *s)
 void data_tick(struct data_service *s)
 {
     contexts_expire(s, false);
+    recovery_tick(s);
     pthread_mutex_lock(&s->lock);
     for (size_t i = 0; i < s->n_shards; i++) {
         struct shard *sh = s->shards[i];

@@ -4,6 +4,7 @@
 #include "common/base/jsonr.h"
 #include "common/cluster/search_limits.h"
 #include "data/copy_data.h"
+#include "data/recovery.h"
 #include "data/replication.h"
 
 #include <stdio.h>
@@ -200,6 +201,7 @@ static void drop_shards(struct data_service *s, struct str uuid, bool remove)
         sh->remove_files = remove;
         shard_cancel_merge(sh);
         replication_close(sh);
+        recovery_cancel(sh);
         s->shards[i] = s->shards[--s->n_shards];
         pthread_mutex_unlock(&s->lock);
         shard_release(sh);
@@ -250,6 +252,7 @@ static void apply_to_engine(void *arg)
     }
     mapping_unref(n->m);
     state_part_unref(n->settings != NULL ? &n->settings->part : NULL);
+    recovery_step(n->sh, false);
     shard_release(n->sh);
     free(n);
 }
@@ -367,6 +370,7 @@ static void take_role(void *arg)
 {
     struct role_run *r = arg;
     shard_take_role(r->sh, r->state);
+    recovery_step(r->sh, false);
     cluster_state_unref(r->state);
     shard_release(r->sh);
     free(r);
@@ -429,6 +433,23 @@ static struct index_service *add_index(struct data_service *s, const struct inde
     return ok ? ix : NULL;
 }
 
+struct cluster_state *data_state(struct data_service *s)
+{
+    pthread_mutex_lock(&s->lock);
+    struct cluster_state *state = s->newest != NULL ? cluster_state_ref(s->newest) : NULL;
+    pthread_mutex_unlock(&s->lock);
+    return state;
+}
+
+static void set_newest(struct data_service *s, struct cluster_state *state)
+{
+    pthread_mutex_lock(&s->lock);
+    struct cluster_state *old = s->newest;
+    s->newest = state != NULL ? cluster_state_ref(state) : NULL;
+    pthread_mutex_unlock(&s->lock);
+    cluster_state_unref(old);
+}
+
 static void apply_state(void *arg)
 {
     struct apply *a = arg;
@@ -436,6 +457,8 @@ static void apply_state(void *arg)
     struct search_limits limits = search_limits_of(a->state);
     s->max_buckets = limits.max_buckets;
     s->request_bytes_max = limits.request_bytes;
+    recovery_take_settings(s, a->state);
+    set_newest(s, a->state);
     drop_gone(s, a->state);
     for (uint32_t i = 0; i < a->state->n_indices; i++) {
         const struct index_meta *m = a->state->indices[i];
@@ -499,6 +522,7 @@ enum err data_service_new(struct data_service **out, const struct data_opts *opt
     struct strand_opts so = {.over = opts->background_pool, .queue_max = SHARD_QUEUE_MAX};
     enum err e = strand_new(&s->applier, &so, em);
     e = e == ERR_OK ? data_memory_init(s, em) : e;
+    e = e == ERR_OK ? recovery_init(s, em) : e;
     e = e == ERR_OK ? analysis_new(&s->analysis, &none, &opts->env, em) : e;
     if (e != ERR_OK) {
         data_service_free(s);
@@ -546,6 +570,8 @@ void data_service_free(struct data_service *s)
     }
     pthread_mutex_unlock(&s->lock);
     cluster_state_unref(s->state);
+    set_newest(s, NULL);
+    recovery_fini(s);
     analysis_unref(s->analysis);
     filter_store_free(s->filters);
     data_drop_env(s);

@@ -8,6 +8,7 @@
 #include "data/data_int.h"
 
 #include "data/copy_data.h"
+#include "data/recovery.h"
 #include "data/replication.h"
 
 #include <stdio.h>
@@ -27,8 +28,10 @@ static void free_shard(void *arg)
     replication_fini(sh);
     shard_buffer_gone(sh);
     filter_cache_free(sh->filters);
+    mapping_unref(sh->replay_mapping);
     index_service_unref(sh->index);
     pthread_mutex_destroy(&sh->view_lock);
+    arena_fini(&sh->handoff.arena);
     arena_fini(&sh->role_arena);
     arena_fini(&sh->arena);
     free(sh);
@@ -52,6 +55,7 @@ static void give_up_flush(struct shard *sh)
 static void close_engine(struct shard *sh)
 {
     if (sh->engine != NULL) {
+        recovery_drop_sessions(sh);
         give_up_flush(sh);
         engine_close(sh->engine);
         sh->engine = NULL;
@@ -194,6 +198,7 @@ enum err shard_new(struct shard **out, struct data_service *s, struct index_serv
     sh->last_search_ms = sh->last_refresh_ms = clock_mono_ms(s->o.clock);
     arena_init(&sh->arena, NULL, ARENA_UNLIMITED);
     arena_init(&sh->role_arena, NULL, ARENA_UNLIMITED);
+    arena_init(&sh->handoff.arena, NULL, ARENA_UNLIMITED);
     sh->dir = arena_printf(&sh->arena, "%s/indices/%.*s/%u", s->o.dir, STR_ARG(ix->uuid), number);
     struct strand_opts so = {.over = s->o.write_pool, .queue_max = SHARD_QUEUE_MAX};
     enum err e = sh->dir.p != NULL ? strand_new(&sh->strand, &so, em) : err_no_memory(em);
@@ -217,8 +222,6 @@ enum err shard_new(struct shard **out, struct data_service *s, struct index_serv
 
 /* ---- telling the master -------------------------------------------------------------------------------- */
 
-static void step(struct shard *sh);
-
 struct told_run {
     struct shard *sh;
     enum shard_event_kind kind;
@@ -238,7 +241,7 @@ static void told(void *arg)
     /* What could not be told, or changed nothing, is told again with the next tick. */
     if (!t->failed
         && (t->kind == SHARD_EVENT_FAILED || !str_eq(sh->allocation_id, str_of(t->allocation_id)))) {
-        step(sh);
+        shard_step(sh);
     }
     free(t);
     shard_release(sh);
@@ -249,6 +252,12 @@ static void master_answered(void *arg, const struct errmsg *error)
     struct told_run *t = arg;
     t->failed = error != NULL;
     shard_post_back(t->sh, told, t);
+}
+
+/* A copy that came from another node is as good as the primary that it came from. */
+static int64_t started_term(const struct shard *sh)
+{
+    return sh->source == RECOVER_PEER ? sh->recovered_term : sh->term;
 }
 
 static void tell(struct shard *sh, enum shard_event_kind kind)
@@ -264,7 +273,7 @@ static void tell(struct shard *sh, enum shard_event_kind kind)
                             .index_uuid = sh->index->uuid,
                             .shard = sh->number,
                             .allocation_id = sh->allocation_id,
-                            .primary_term = kind == SHARD_EVENT_STARTED ? (uint64_t)sh->term : 0,
+                            .primary_term = kind == SHARD_EVENT_STARTED ? (uint64_t)started_term(sh) : 0,
                             .why = str_of(sh->why)};
     sh->told_out = true;
     shard_use(sh);
@@ -283,13 +292,13 @@ void shard_fail(struct shard *sh, const struct errmsg *why)
     log_error(sh->service->o.log, "data", "shard [%.*s][%u] has failed: %s", STR_ARG(sh->index->name),
               sh->number, sh->why);
     sh->broken = true;
-    step(sh);
+    shard_step(sh);
 }
 
 /* ---- letting go ---------------------------------------------------------------------------------------- */
 
 /* true: nothing is open. */
-static bool let_go(struct shard *sh)
+bool shard_let_go(struct shard *sh)
 {
     struct engine *engine = sh->engine;
     if (engine == NULL) {
@@ -309,6 +318,7 @@ static bool let_go(struct shard *sh)
         shard_fail_acts(sh, &em);
         shard_cancel_merge(sh);
     }
+    recovery_drop_sessions(sh);
     if (sh->sync_out || sh->flush_out || sh->merge_out) {
         return false; /* their ends look again */
     }
@@ -351,13 +361,14 @@ static void opened(void *arg)
     sh->opening = false;
     if (r->result == ERR_OK) {
         shard_take_engine(sh, r->engine);
+        recovery_note_opened(sh);
         sh->of_role =
             str_eq(sh->allocation_id, str_of(r->allocation_id)); /* a later state may want another */
-        step(sh);
+        shard_step(sh);
     } else if (str_eq(sh->allocation_id, str_of(r->allocation_id))) {
         shard_fail(sh, &r->em);
     } else {
-        step(sh);
+        shard_step(sh);
     }
     buf_fini(&r->user_data);
     free(r);
@@ -405,6 +416,7 @@ static void start_opening(struct shard *sh, enum engine_open_mode mode)
         copy_data_encode(&d, &r->user_data);
     }
     sh->opening = true;
+    recovery_note_opening(sh, mode == ENGINE_CREATE);
     shard_use(sh);
     if (!executor_submit_force(sh->service->o.write_pool, open_run, r)) {
         sh->opening = false;
@@ -421,14 +433,16 @@ void shard_open_existing(struct shard *sh)
 
 /* ---- what the routing says ----------------------------------------------------------------------------- */
 
-/* Brings the place nearer to what the last state wants. Called whenever something has changed. */
-static void step(struct shard *sh)
+void shard_step(struct shard *sh)
 {
     if (sh->opening) {
         return; /* its end looks again */
     }
+    if (sh->initializing && sh->source == RECOVER_PEER && sh->term > sh->recovered_term) {
+        sh->of_role = false; /* another primary does not vouch for it: once more */
+    }
     if (sh->engine != NULL && (sh->broken || sh->failing || !sh->of_role || sh->allocation_id.p == NULL)
-        && !let_go(sh)) {
+        && !shard_let_go(sh)) {
         return;
     }
     if (sh->allocation_id.p == NULL) {
@@ -439,7 +453,7 @@ static void step(struct shard *sh)
     } else if (sh->broken) {
         tell(sh, SHARD_EVENT_FAILED);
     } else if (sh->engine != NULL) {
-        if (sh->initializing && sh->source != RECOVER_PEER) {
+        if (sh->initializing) {
             shard_tell_started(sh);
         }
     } else if (sh->told_out) {
@@ -500,7 +514,9 @@ void shard_take_role(struct shard *sh, struct cluster_state *state)
     sh->initializing = c != NULL && (arriving || c->state == COPY_INITIALIZING);
     sh->source = c == NULL || arriving ? RECOVER_PEER : c->source;
     sh->remove_data = c == NULL && all_elsewhere(r);
-    step(sh);
+    bool moves = c != NULL && !arriving && c->state == COPY_RELOCATING;
+    snprintf(sh->moving_to, sizeof(sh->moving_to), "%.*s", STR_ARG(moves ? c->target_id : STR("")));
+    shard_step(sh);
     replication_follow(sh, state);
 }
 
@@ -510,7 +526,7 @@ void shard_check(struct shard *sh)
     if (sh->engine != NULL && !sh->failing && engine_failure(sh->engine, &why) != ERR_OK) {
         shard_fail(sh, &why);
     } else if (sh->failing || sh->engine == NULL || (sh->initializing && !sh->told_out)) {
-        step(sh);
+        shard_step(sh);
     }
 }
 

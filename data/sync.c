@@ -1,4 +1,5 @@
 /* Group commit: one sync of the translog for all that wait, and who waits for what is on disk or in searches. */
+#include "data/recovery.h"
 #include "data/replication.h"
 
 #include <stdlib.h>
@@ -28,6 +29,7 @@ static void sync_finished(void *arg)
         shard_flush_step(sh);
     }
     shard_check(sh);
+    recovery_step(sh, false);
     shard_release(sh);
 }
 

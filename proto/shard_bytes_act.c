@@ -25,6 +25,60 @@ static void get_stats(struct bytes_in *in, struct shard_stats *s)
     s->commit_id = get_opt_str(in);
 }
 
+static void put_recovery(struct buf *b, const struct shard_recovery *r)
+{
+    put_u8(b, (uint8_t)r->stage);
+    put_u8(b, r->source);
+    PUT_FLAGS(b, r->primary, r->relocation);
+    put_opt_str(b, r->source_node);
+    put_opt_str(b, r->target_node);
+    put_zigzag(b, r->start_ms);
+    put_zigzag(b, r->stop_ms);
+    put_zigzag(b, r->total_ms);
+    put_zigzag(b, r->index_ms);
+    put_zigzag(b, r->translog_ms);
+    put_zigzag(b, r->verify_ms);
+    put_varint(b, r->files_total);
+    put_varint(b, r->files_reused);
+    put_varint(b, r->files_recovered);
+    put_varint(b, r->bytes_total);
+    put_varint(b, r->bytes_reused);
+    put_varint(b, r->bytes_recovered);
+    put_zigzag(b, r->source_throttle_ms);
+    put_zigzag(b, r->target_throttle_ms);
+    put_varint(b, r->ops_recovered);
+    put_varint(b, r->ops_total);
+    put_varint(b, r->ops_total_on_start);
+}
+
+static void get_recovery(struct bytes_in *in, struct shard_recovery *r)
+{
+    r->stage = (enum recovery_stage)get_below(in, RECOVERY_DONE + 1);
+    r->source = get_u8(in);
+    uint32_t flags = get_flags(in, 2);
+    r->primary = (flags & 1) != 0;
+    r->relocation = (flags & 2) != 0;
+    r->source_node = get_opt_str(in);
+    r->target_node = get_opt_str(in);
+    r->start_ms = get_zigzag(in);
+    r->stop_ms = get_zigzag(in);
+    r->total_ms = get_zigzag(in);
+    r->index_ms = get_zigzag(in);
+    r->translog_ms = get_zigzag(in);
+    r->verify_ms = get_zigzag(in);
+    r->files_total = get_u32_varint(in);
+    r->files_reused = get_u32_varint(in);
+    r->files_recovered = get_u32_varint(in);
+    r->bytes_total = get_varint(in);
+    r->bytes_reused = get_varint(in);
+    r->bytes_recovered = get_varint(in);
+    r->source_throttle_ms = get_zigzag(in);
+    r->target_throttle_ms = get_zigzag(in);
+    r->ops_recovered = get_varint(in);
+    r->ops_total = get_varint(in);
+    r->ops_total_on_start = get_varint(in);
+}
+
 void shard_act_encode(const struct shard_act *rq, struct buf *out)
 {
     put_shard_ref(out, &rq->rq.shard);
@@ -36,7 +90,7 @@ void shard_act_encode(const struct shard_act *rq, struct buf *out)
 void shard_act_decode(struct shard_act *rq, struct bytes_in *in)
 {
     get_shard_ref(in, &rq->rq.shard);
-    rq->action = (enum shard_action)get_below(in, SHARD_CLEAR_CACHE + 1);
+    rq->action = (enum shard_action)get_below(in, SHARD_RECOVERY + 1);
     uint32_t flags = get_flags(in, 4);
     rq->force = (flags & 1) != 0;
     rq->wait_if_ongoing = (flags & 2) != 0;
@@ -55,6 +109,10 @@ void shard_act_answer_encode(const struct shard_act *rq, struct buf *out)
         put_stats(out, rq->stats);
     }
     put_opt_str(out, rq->segments);
+    put_bool(out, rq->recovery != NULL);
+    if (rq->recovery != NULL) {
+        put_recovery(out, rq->recovery);
+    }
 }
 
 void shard_act_answer_decode(struct shard_act *rq, struct bytes_in *in)
@@ -69,6 +127,14 @@ void shard_act_answer_decode(struct shard_act *rq, struct bytes_in *in)
         rq->stats = s;
     }
     rq->segments = get_opt_str(in);
+    if (get_bool(in) && !in->bad) {
+        struct shard_recovery *r = ARENA_NEW(&rq->rq.arena, struct shard_recovery);
+        in->bad |= r == NULL;
+        if (r != NULL) {
+            get_recovery(in, r);
+        }
+        rq->recovery = r;
+    }
 }
 
 void shard_free_encode(const struct shard_free *rq, struct buf *out)

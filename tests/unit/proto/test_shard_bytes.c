@@ -267,7 +267,7 @@ static void make_fetch(union any *a)
 static void make_act(union any *a)
 {
     struct shard_act *x = &a->act;
-    x->action = (enum shard_action)below(SHARD_CLEAR_CACHE + 1);
+    x->action = (enum shard_action)below(SHARD_RECOVERY + 1);
     x->force = flip();
     x->wait_if_ongoing = flip();
     x->only_expunge_deletes = flip();
@@ -281,6 +281,22 @@ static void make_act(union any *a)
         }
         s->commit_id = opt_text();
         x->stats = s;
+    }
+    if (below(2) == 0) {
+        struct shard_recovery *r = ARENA_NEW(&arena, struct shard_recovery);
+        *r = (struct shard_recovery){.stage = (enum recovery_stage)below(RECOVERY_DONE + 1),
+                                     .source = (uint8_t)below(3),
+                                     .primary = below(2) == 0,
+                                     .relocation = below(2) == 0,
+                                     .source_node = below(2) == 0 ? STR("from") : STR_NULL,
+                                     .target_node = STR("to"),
+                                     .start_ms = 1600000000000 + (int64_t)below(1000),
+                                     .index_ms = (int64_t)below(1000),
+                                     .files_total = (uint32_t)below(1000),
+                                     .bytes_total = (uint64_t)below(1000) << 33,
+                                     .bytes_recovered = (uint64_t)below(1000) << 33,
+                                     .ops_recovered = below(1000)};
+        x->recovery = r;
     }
 }
 
