@@ -163,12 +163,6 @@ static const struct index_routing *routing_of(const struct cluster_state *s, con
     return r != NULL && str_eq(r->uuid, shard->uuid) ? r : NULL;
 }
 
-/* Nobody routes the shards of a node that is alone. */
-static bool alone(const struct coordinator *co, const struct cluster_state *s)
-{
-    return co->o.remote == NULL || (s->nodes != NULL && s->nodes->n <= 1 && s->n_routing == 0);
-}
-
 /* Is the one copy that there is here? */
 static bool only_here(const struct coordinator *co, const struct index_routing *r, uint32_t shard)
 {
@@ -303,7 +297,7 @@ static void ask_copies(struct coordinator *co, const struct ask_where *where, en
         rq->done(rq);
         return;
     }
-    if (alone(co, where->state) || (r != NULL && !picky && only_here(co, r, rq->shard.shard))) {
+    if (co->o.remote == NULL || (r != NULL && !picky && only_here(co, r, rq->shard.shard))) {
         ask_node(co, kind, rq, co->o.node_id);
         return;
     }
@@ -373,7 +367,7 @@ void ask_write(struct coordinator *co, struct shard_write *rq)
     struct cluster_state *s = co->o.state(co->o.self);
     const struct index_routing *r = routing_of(s, &rq->rq.shard);
     struct str node = r != NULL ? copies_primary(r, rq->rq.shard.shard) : STR_NULL;
-    if (node.p == NULL && alone(co, s)) {
+    if (co->o.remote == NULL) {
         node = co->o.node_id;
     }
     if (node.p == NULL) {
@@ -428,7 +422,7 @@ enum err ask_possible(struct coordinator *co, const struct ask_where *where, con
     const struct index_routing *r = routing_of(where->state, shard);
     struct copies_how how = {co->o.node_id, where->preference, where->turn};
     struct copies c = {.n = 0};
-    *possible = alone(co, where->state);
+    *possible = co->o.remote == NULL;
     if (*possible || r == NULL) {
         return ERR_OK;
     }

@@ -342,6 +342,7 @@ void member_stop(struct member *m, void (*done)(void *arg), void *arg)
 
 void member_close_shards(struct member *m)
 {
+    remote_shards_stop(m->remote);
     data_service_free(m->data);
     m->data = NULL;
 }
