@@ -7,6 +7,11 @@ export class ApiError extends Error {
   }
 }
 
+/** Ids have 64 bits, browsers' numbers 53: long ones stay texts, which the service takes as well. */
+function parse(text) {
+  return JSON.parse(text.replace(/"id":(-?\d{16,})/g, '"id":"$1"'));
+}
+
 async function call(method, path, body) {
   let response;
   try {
@@ -14,7 +19,7 @@ async function call(method, path, body) {
   } catch {
     throw new ApiError(0);
   }
-  const answer = response.status === 204 ? null : await response.json().catch(() => null);
+  const answer = response.status === 204 ? null : await response.text().then(parse).catch(() => null);
   if (!response.ok) throw new ApiError(response.status, answer);
   return answer;
 }

@@ -277,6 +277,24 @@ def test_import_and_verify(w):
     w.search.call("POST", f"{index}/_delete_by_query?refresh=true", {"query": {"range": {"price": {"gte": 1000}}}})
 
 
+def test_import_killed(w):
+    """kill -9 in the middle of an import: the next one goes on, and in the end all is there."""
+    rows = "".join(f"INSERT INTO tb_hotel VALUES ({i},'n{i}','a',{i},45,'b','c',NULL,NULL,'1','2',NULL);" for i in range(10000, 20000))
+    w.db.sql("START TRANSACTION;" + rows + "COMMIT;")
+    state = os.path.join(w.db.folder, "state")
+    p = subprocess.Popen([application.HOTEL, "--search-url", w.search.url, "--index", w.search.index, "--mysql-url", w.db.url, "import", "--from-mysql", "--state", state],
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while p.poll() is None and not os.path.exists(state):
+        time.sleep(0.005)
+    p.kill()
+    check(p.wait() != 0 and os.path.exists(state), "an import is killed on its way")
+    status, out, err = w.command("import", "--from-mysql", "--state", state)
+    check(status == 0 and "going on" in err, "the next one goes on", err[-300:])
+    check.equal(w.command("verify")[0], 0, "and everything is there")
+    w.db.sql("DELETE FROM tb_hotel WHERE id >= 10000")
+    w.search.call("POST", f"/{w.search.index}/_delete_by_query?refresh=true", {"query": {"range": {"price": {"gte": 10000}}}})
+
+
 def test_two_applications(w):
     """Two consumers share the queues; many changes of few hotels leave no old row behind."""
     with application.App(w.search.url, w.search.index, "--mysql-url", w.db.url, "--rabbitmq-url", w.broker.url):
@@ -345,6 +363,7 @@ def main():
         test_refused_row(w)
         test_services_away(w)
         test_import_and_verify(w)
+        test_import_killed(w)
         test_two_applications(w)
         test_list(w, w.db.folder)
     check.end()
