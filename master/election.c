@@ -149,7 +149,7 @@ void election_tick(struct quorum *q)
     found_masters(q, &found);
     bool enough = safety_is_quorum(&q->safety, &found);
     id_set_fini(&found);
-    if (!enough) {
+    if (!enough || voting_barred(q)) {
         q->next_election_ms = INT64_MAX;
         q->attempts = 0;
         return;

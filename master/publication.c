@@ -462,6 +462,9 @@ void publication_applied(struct quorum *q, uint64_t version)
     joiners_drop_present(q);
     detection_begin(q);
     check_acked(q, p, false);
+    if (q->mode == QUORUM_LEADER && voting_barred(q)) { /* it is to be taken away: those that vote lead */
+        quorum_become_candidate(q, "this node is excluded from voting");
+    }
 }
 
 /* Nodes that missed the newest state, and are thought to be there, get it again. */

@@ -203,6 +203,8 @@ void detection_left(struct quorum *q, struct peer *p, const char *why);
 struct str_set voting_improve(const struct str_set *current, const struct str_set *live,
                               const struct str_set *excluded, struct str leader, bool auto_shrink,
                               struct arena *arena);
+/* This node is excluded from voting, and no longer among those whose votes count: it does not lead. */
+bool voting_barred(const struct quorum *q);
 void voting_check(struct quorum *q);
 
 #endif

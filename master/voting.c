@@ -81,3 +81,15 @@ void voting_check(struct quorum *q)
     }
     arena_fini(&scratch);
 }
+
+bool voting_barred(const struct quorum *q)
+{
+    const struct coordination_part *c = q->safety.accepted->coordination;
+    bool excluded = false;
+    for (uint32_t i = 0; c != NULL && i < c->n_exclusions; i++) {
+        excluded |= str_eq(c->exclusions[i].node_id, q->local.id)
+                    || (str_is(c->exclusions[i].node_id, EXCLUSION_ABSENT)
+                        && str_eq(c->exclusions[i].node_name, q->local.name));
+    }
+    return excluded && !str_set_has(&c->committed, q->local.id) && !str_set_has(&c->accepted, q->local.id);
+}
