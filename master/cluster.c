@@ -519,6 +519,13 @@ static void list_copies(void *arg, struct transport_call *call)
 
 /* ---- what coordination tells ---- */
 
+static void tell_watchers(struct cluster *c)
+{
+    for (uint32_t i = 0; i < c->n_watchers && !c->stopping; i++) {
+        c->watchers[i].watch(c->watchers[i].arg, c->state);
+    }
+}
+
 static void on_mode(void *self, enum quorum_mode mode, uint64_t term, const struct node_meta *master)
 {
     struct cluster *c = self;
@@ -541,6 +548,7 @@ static void on_mode(void *self, enum quorum_mode mode, uint64_t term, const stru
         log_info(c->o.log, "master", "elected master of term %llu", (unsigned long long)term);
     } else if (mode == QUORUM_CANDIDATE) {
         show_no_master(c);
+        tell_watchers(c);
         log_info(c->o.log, "master", "no master in term %llu", (unsigned long long)term);
     } else {
         log_info(c->o.log, "master", "master of term %llu is %.*s", (unsigned long long)term,
@@ -562,9 +570,7 @@ static void applied_on_loop(void *arg)
     }
     void (*done)(void *) = c->apply_done;
     done(c->apply_arg);
-    for (uint32_t i = 0; i < c->n_watchers; i++) {
-        c->watchers[i].watch(c->watchers[i].arg, c->state);
-    }
+    tell_watchers(c);
     look_at_waiting(c);
     cluster_left(c);
 }

@@ -65,7 +65,8 @@ void cluster_pending(struct cluster *c, struct pending_rq *rq);
  * no more. Any thread. */
 void cluster_shard_event(struct cluster *c, const struct shard_event *event,
                          void (*done)(void *arg, const struct errmsg *error), void *arg);
-/* Runs watch(arg, state) on the loop after each applied state; for those who wait for one. */
+/* Runs watch(arg, state) on the loop after each applied state, and when nobody leads any more; for those who
+ * wait for one. */
 void cluster_watch(struct cluster *c, void (*watch)(void *arg, struct cluster_state *state), void *arg);
 
 #endif
