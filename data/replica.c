@@ -211,7 +211,7 @@ void replica_tick(struct shard *sh, int64_t now_ms)
 
 /* ---- a new primary's history --------------------------------------------------------------------------------------------- */
 
-/* Which operations are here above the new primary's global checkpoint, and of which terms. */
+/* Which operations are here from that one on, and of which terms. */
 static enum err read_own(struct shard *sh, int64_t from, struct errmsg *em)
 {
     struct replica_side *rs = &sh->replica;
@@ -279,7 +279,8 @@ static enum err enter_resync(struct shard *sh, const struct replication_msg *m, 
         /* What an earlier primary sent and this strand has not seen is refused from now on. */
         rs->resync_term = m->term;
         rs->diverged = false;
-        e = read_own(sh, m->global_checkpoint + 1, em);
+        /* What either knows to be everywhere is the same in both. */
+        e = read_own(sh, MAX_OF(m->global_checkpoint, engine_global_checkpoint(sh->engine)) + 1, em);
     } else if (rs->diverged) {
         return err_set(em, ERR_ILLEGAL_STATE, "the copy has diverged");
     }

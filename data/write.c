@@ -430,7 +430,7 @@ static void durable(struct write_run *r)
         finish(r);
         return;
     }
-    if (r->rq->refresh == REFRESH_NOW) {
+    if (r->rq->refresh == REFRESH_NOW || (r->rq->refresh == REFRESH_WAIT && sh->handing_over)) {
         bool changed;
         if (engine_refresh(sh->engine, &changed, &em) != ERR_OK) {
             fail_all(r, &em);
@@ -474,7 +474,8 @@ static void fail_applied(struct write_run *r, const struct errmsg *error)
     struct errmsg em = *error;
     enum err e = err_code(error);
     if (e == ERR_NO_SHARD || e == ERR_NOT_PRIMARY || e == ERR_REJECTED) {
-        err_set(&em, ERR_STALE_TERM, "whether the operations are kept is unknown: %s", error->frame[0].reason);
+        err_set(&em, ERR_STALE_TERM, "whether the operations are kept is unknown: %s",
+                error->frame[0].reason);
     }
     fail_all(r, &em);
 }
