@@ -623,6 +623,16 @@ static void answer_handoff(struct recovery_session *r)
     reply(r->sh->service, call, &b);
 }
 
+/* Requests that wait for a refresh are under way too, and nobody knows when the next one would be. */
+static void refresh_for_those_that_wait(struct shard *sh)
+{
+    struct errmsg em;
+    if (sh->refresh_waiters != NULL && engine_refresh(sh->engine, NULL, &em) == ERR_OK) {
+        sh->last_refresh_ms = now_ms(sh);
+        shard_maintain(sh);
+    }
+}
+
 static void drained(void *arg)
 {
     struct shard *sh = arg;
@@ -649,6 +659,7 @@ static void serve_handoff(struct recovery_session *r, struct transport_call *cal
     r->handover = call;
     snprintf(sh->handed_to, sizeof(sh->handed_to), "%s", sh->moving_to);
     replication_drain(sh, drained, sh);
+    refresh_for_those_that_wait(sh);
 }
 
 static void serve_clean(struct recovery_session *r, struct transport_call *call)
@@ -720,6 +731,9 @@ static bool step_session(struct recovery_session *r, bool tick)
         r->in_sync = c->in_sync;
         r->waiting = NULL;
         answer_finalize(r, call);
+    }
+    if (r->handover != NULL) {
+        refresh_for_those_that_wait(sh);
     }
     return false;
 }

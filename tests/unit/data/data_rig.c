@@ -394,6 +394,7 @@ static struct index_meta *make_meta(const struct dr_rig *r)
     m->mapping = arena_str(a, str_of(r->mapping));
     settings_init(&m->settings, a);
     ck_assert(settings_put(&m->settings, STR("index.number_of_shards"), STR("1")));
+    ck_assert(!r->no_refresh || settings_put(&m->settings, STR("index.refresh_interval"), STR("-1")));
     m->primary_terms = ARENA_ARRAY(a, uint64_t, 1);
     m->primary_terms[0] = r->term;
     m->in_sync = ARENA_ARRAY(a, struct str_set, 1);
@@ -743,6 +744,7 @@ static void write_begin(struct dr_rig *r, struct writing *w, const char *id, con
     w->rq.items = &w->item;
     w->rq.n = 1;
     w->rq.timeout_ms = 60000;
+    w->rq.refresh = r->refresh;
     w->item = (struct write_item){.kind = source != NULL ? WRITE_INDEX : WRITE_DELETE,
                                   .id = str_of(w->id),
                                   .source = str_of(w->source),

@@ -73,8 +73,10 @@ struct dr_rig {
     unsigned next_id;
     bool again; /* a copy that fails is tried again, at the same node */
     unsigned started, failed;
-    char why[256]; /* of the last one that failed */
-    char rate[16]; /* indices.recovery.max_bytes_per_sec; "": none */
+    char why[256];               /* of the last one that failed */
+    bool no_refresh;             /* the index refreshes only when told */
+    enum refresh_policy refresh; /* of writes */
+    char rate[16];               /* indices.recovery.max_bytes_per_sec; "": none */
     char mapping[256];
     uint64_t mapping_version;
     /* the network */

@@ -379,6 +379,26 @@ START_TEST(copies_move)
 }
 END_TEST
 
+/* Requests that wait for a refresh which nobody would make do not hold a primary back. */
+START_TEST(a_move_refreshes)
+{
+    dr_init(&rig, (uint64_t)_i);
+    rig.no_refresh = true;
+    dr_create(&rig, 0);
+    fill(40, 2);
+    writing = refused = 0;
+    rig.refresh = REFRESH_WAIT;
+    write_some(5);
+    dr_run(&rig, 500);
+    ck_assert_uint_eq(writing, 5);
+    dr_move(&rig, 0, 1);
+    dr_until(&rig, dr_green, 2000);
+    dr_until(&rig, quiet, 100);
+    ck_assert_uint_eq(refused, 0);
+    dr_fini(&rig);
+}
+END_TEST
+
 /* A primary on its way, whose target never becomes it. */
 START_TEST(a_move_is_called_off)
 {
@@ -512,6 +532,7 @@ int main(void)
     add(s, "at_any_moment", at_any_moment, 160);
     add(s, "a_failing_disk", a_failing_disk, 100);
     add(s, "copies_move", copies_move, 60);
+    add(s, "a_move_refreshes", a_move_refreshes, 4);
     add(s, "a_move_is_called_off", a_move_is_called_off, 40);
     add(s, "late_states", late_states, 8);
     add(s, "what_nobody_acknowledged_goes", what_nobody_acknowledged_goes, 12);
