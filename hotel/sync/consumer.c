@@ -270,6 +270,9 @@ static enum err serve(struct consumer *c, struct errmsg *em)
         bool paused = prepare_index(c, &why) != ERR_OK;
         note(c, 0, paused, paused ? why.frame[0].reason : "");
         e = gather(c, WAIT_MS, em);
+        if (e == ERR_OK && c->held_n == 0) {
+            reconcile_show(&c->reconcile);
+        }
     }
     if (e != ERR_OK || c->held_n == 0) {
         return e;

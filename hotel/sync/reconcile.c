@@ -303,6 +303,7 @@ static enum err write_pairs(struct reconcile *r, struct pair *v, size_t *n, stru
         e = e != ERR_OK ? e : check_status(&a, "writing documents", em);
         e = e != ERR_OK ? e : take_items(r, v, n, json_get(&a.body, "items"), em);
         r->refreshed_ms = refresh ? now : r->refreshed_ms;
+        r->unseen = !refresh;
     }
     buf_fini(&body);
     return e;
@@ -333,6 +334,18 @@ enum err reconcile(struct reconcile *r, const int64_t *ids, size_t n, struct err
         e = e != ERR_OK ? e : write_pairs(r, v, &n, em);
     }
     return e;
+}
+
+void reconcile_show(struct reconcile *r)
+{
+    struct remote_answer a;
+    if (!r->unseen) {
+        return;
+    }
+    arena_reset(&r->arena);
+    if (remote_index_call(&r->remote, "POST", "/_refresh", STR_NULL, &r->arena, &a, NULL) == ERR_OK) {
+        r->unseen = false;
+    }
 }
 
 /* The names of the members that are not the same. */

@@ -31,6 +31,7 @@ struct reconcile {
     uint64_t written; /* documents indexed or deleted */
     struct arena arena;
     int64_t refreshed_ms; /* when a write was last made visible at once (monotonic) */
+    bool unseen;          /* there were writes since */
 };
 
 void reconcile_init(struct reconcile *r, const struct hotel_config *config, struct db *db);
@@ -40,6 +41,10 @@ void reconcile_fini(struct reconcile *r);
  * (remote.h), ERR_REJECTED (busy), ERR_CONFLICT (others keep changing them): what is done is done, the same
  * call again goes on. */
 enum err reconcile(struct reconcile *r, const int64_t *ids, size_t n, struct errmsg *em);
+
+/* Makes searches see what was written, where they may not: when there is nothing else to do. Without success
+ * the index does so by itself, later. */
+void reconcile_show(struct reconcile *r);
 
 /* Compares without changing anything. fields: what differs ("price, name"), for DIFFERS. */
 enum err reconcile_look(struct reconcile *r, const int64_t *ids, size_t n,

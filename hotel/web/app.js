@@ -11,7 +11,7 @@ import { PAGE_SIZE, WINDOW, empty, readAddress, requestOf, writeAddress } from "
 
 const GROUPS = [["城市", "city"], ["星级", "starName"], ["品牌", "brand"]];
 const CHIPS = 10; // of a group before "more"
-const WATCH_MS = 1000; // between looks at whether the results have changed
+const WATCH_MS = 900; // between looks at whether the results have changed
 const LANDMARKS = [
   ["上海 人民广场", "31.2304,121.4737"], ["北京 天安门", "39.9087,116.3975"], ["深圳 市民中心", "22.5431,114.0579"],
   ["广州 珠江新城", "23.1193,113.3213"], ["杭州 西湖", "30.2500,120.1500"], ["成都 春熙路", "30.6560,104.0810"],

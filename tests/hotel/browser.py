@@ -81,11 +81,20 @@ class Browser:
     def find(self, selector):
         return self._send("POST", "/element", {"using": "css selector", "value": selector})[ELEMENT]
 
+    def _on(self, selector, action, body):
+        """A page that draws itself anew may have replaced what was just found: then it is found again."""
+        for left in reversed(range(10)):
+            try:
+                return self._send("POST", f"/element/{self.find(selector)}/{action}", body)
+            except WebDriverError as e:
+                if left == 0 or "stale element" not in str(e):
+                    raise
+
     def click(self, selector):
-        self._send("POST", f"/element/{self.find(selector)}/click", {})
+        self._on(selector, "click", {})
 
     def type(self, selector, text):
-        self._send("POST", f"/element/{self.find(selector)}/value", {"text": KEYS.get(text, text)})
+        self._on(selector, "value", {"text": KEYS.get(text, text)})
 
     def text(self, selector):
         return self.script("return document.querySelector(arguments[0])?.innerText ?? ''", selector)
