@@ -29,6 +29,22 @@ static const struct block index_blocks[] = {
      12, WRITES, true, true},
 };
 
+/* Nobody leads. What this forbids of writes waits for a master, at whoever sends them, and is not refused here:
+ * only reads are, when they are to be. */
+static bool leaderless(const struct cluster_state *s)
+{
+    return s->nodes != NULL && s->nodes->master.p == NULL;
+}
+
+static struct block no_master(const struct cluster_state *s)
+{
+    struct str mode = cluster_setting(s, "cluster.no_master_block", STR("write"));
+    unsigned levels = str_eq_nocase(mode, STR("all"))              ? 0xFU
+                      : str_eq_nocase(mode, STR("metadata_write")) ? 1U << BLOCK_METADATA_WRITE
+                                                                   : WRITES;
+    return (struct block){"", "no master", "SERVICE_UNAVAILABLE", 2, levels, false, false};
+}
+
 static bool cluster_has(const struct cluster_state *s, const struct block *b)
 {
     return str_is(cluster_setting(s, b->setting, STR("false")), "true");
@@ -44,6 +60,7 @@ struct obstacles {
     struct buf why;
     bool first;     /* of its index */
     bool disk_only; /* only full disks so far */
+    bool leaderless;
     bool deleting;
 };
 
@@ -61,7 +78,13 @@ static void add(struct obstacles *o, const struct block *b, const struct index_m
 static void look(struct obstacles *o, const struct cluster_state *s, const struct index_meta *m,
                  enum block_level level)
 {
+    bool reads = level == BLOCK_READ || level == BLOCK_METADATA_READ;
+    struct block none = no_master(s);
     o->first = true;
+    if (reads && leaderless(s) && (none.levels & 1U << level) != 0) {
+        add(o, &none, m);
+        o->leaderless = true;
+    }
     for (size_t i = 0; i < ARRAY_LEN(cluster_blocks); i++) {
         const struct block *b = &cluster_blocks[i];
         if ((b->levels & 1U << level) != 0 && !(o->deleting && b->lets_delete) && cluster_has(s, b)) {
@@ -92,9 +115,9 @@ static enum err verdict(struct obstacles *o, struct errmsg *em)
         e = err_no_memory(em);
     } else if (o->why.n > 0) {
         e = err_set(em, ERR_CLUSTER_BLOCK, "%.*s", STR_ARG(buf_view(&o->why)));
-        if (em != NULL && o->disk_only) {
+        if (em != NULL && (o->disk_only || o->leaderless)) {
             em->about.status_set = true;
-            em->about.http_status = 429;
+            em->about.http_status = o->leaderless ? 503 : 429;
         }
     }
     buf_fini(&o->why);
@@ -135,7 +158,7 @@ enum err index_delete_check(const struct cluster_state *s, const struct index_me
     return verdict(&o, em);
 }
 
-static void write_block(struct jsonw *w, const struct block *b)
+static void write_block(struct jsonw *w, const struct block *b, bool retryable)
 {
     static const char *const levels[] = {"read", "write", "metadata_read", "metadata_write"};
     char id[12];
@@ -143,7 +166,7 @@ static void write_block(struct jsonw *w, const struct block *b)
     jw_k(w, id);
     jw_obj(w);
     jw_kz(w, "description", b->description);
-    jw_kbool(w, "retryable", false);
+    jw_kbool(w, "retryable", retryable);
     jw_k(w, "levels");
     jw_arr(w);
     for (size_t i = 0; i < ARRAY_LEN(levels); i++) {
@@ -162,10 +185,11 @@ bool blocks_write(const struct cluster_state *s, const struct index_meta *m, str
 {
     const struct block *all = m != NULL ? index_blocks : cluster_blocks;
     size_t n = m != NULL ? ARRAY_LEN(index_blocks) : ARRAY_LEN(cluster_blocks);
-    bool any = m != NULL && m->closed;
+    bool any = m != NULL ? m->closed : leaderless(s);
     if (any) {
+        struct block none = no_master(s);
         jw_obj(w);
-        write_block(w, &closed);
+        write_block(w, m != NULL ? &closed : &none, m == NULL);
     }
     for (size_t i = 0; i < n; i++) {
         if (m != NULL ? !index_has(m, &all[i]) : !cluster_has(s, &all[i])) {
@@ -175,7 +199,7 @@ bool blocks_write(const struct cluster_state *s, const struct index_meta *m, str
             jw_obj(w);
             any = true;
         }
-        write_block(w, &all[i]);
+        write_block(w, &all[i], false);
     }
     if (any) {
         jw_obj_end(w);

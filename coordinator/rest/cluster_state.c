@@ -240,7 +240,12 @@ static void write_state(struct rest *r, unsigned parts, const struct index_targe
         jw_kstr(w, "state_uuid", s->state_uuid);
     }
     if ((parts & PART_MASTER) != 0 && s->nodes != NULL) {
-        jw_kstr(w, "master_node", s->nodes->master);
+        jw_k(w, "master_node");
+        if (s->nodes->master.p != NULL) {
+            jw_str(w, s->nodes->master);
+        } else {
+            jw_null(w);
+        }
     }
     if ((parts & PART_BLOCKS) != 0) {
         write_blocks(w, s, t, n);
