@@ -87,8 +87,11 @@ class MariaDB(Server):
         user = pwd.getpwuid(os.getuid()).pw_name
         fresh = not os.path.exists(self.data)
         if fresh:
-            subprocess.run(["mariadb-install-db", "--no-defaults", f"--datadir={self.data}", f"--user={user}", "--auth-root-authentication-method=normal",
-                            "--skip-test-db"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            # By force: the machine need not know a name, not even localhost.
+            p = subprocess.run(["mariadb-install-db", "--no-defaults", "--force", "--skip-name-resolve", f"--datadir={self.data}", f"--user={user}",
+                                "--auth-root-authentication-method=normal", "--skip-test-db"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            if p.returncode != 0:
+                raise RuntimeError("mariadb-install-db: " + p.stdout.decode("utf-8", "replace")[-2000:])
         self.launch(["mariadbd", "--no-defaults", f"--datadir={self.data}", f"--user={user}", f"--socket={self.socket}", f"--port={self.port}",
                      "--bind-address=127.0.0.1", f"--pid-file={self.folder}/pid", "--innodb-buffer-pool-size=64M", "--skip-name-resolve", "--performance-schema=OFF",
                      "--character-set-server=utf8mb4"])
@@ -114,7 +117,7 @@ class RabbitMQ(Server):
         super().__init__("rabbitmq")
         self.epmd_port, self.dist_port = node.free_port(), node.free_port()
         # A cookie and an epmd of its own: nothing is shared with other Erlang nodes of the machine.
-        self.env = dict(os.environ, HOME=self.folder, RABBITMQ_NODENAME=f"serai{self.port}@localhost", RABBITMQ_NODE_IP_ADDRESS="127.0.0.1",
+        self.env = dict(os.environ, HOME=self.folder, RABBITMQ_USE_LONGNAME="true", RABBITMQ_NODENAME=f"serai{self.port}@127.0.0.1", RABBITMQ_NODE_IP_ADDRESS="127.0.0.1",
                         RABBITMQ_NODE_PORT=str(self.port), RABBITMQ_DIST_PORT=str(self.dist_port), ERL_EPMD_PORT=str(self.epmd_port), ERL_EPMD_ADDRESS="127.0.0.1",
                         RABBITMQ_MNESIA_BASE=os.path.join(self.folder, "mnesia"), RABBITMQ_LOG_BASE=os.path.join(self.folder, "logs"), RABBITMQ_LOGS="-",
                         RABBITMQ_ENABLED_PLUGINS_FILE=os.path.join(self.folder, "plugins"), RABBITMQ_CONFIG_FILE=os.path.join(self.folder, "rabbitmq"),
