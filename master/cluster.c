@@ -107,6 +107,11 @@ static void await_version(struct journey *j, uint64_t version)
         arrive(j, j->error.n > 0 ? &j->error : NULL);
         return;
     }
+    if (c->stopping) { /* no state comes any more */
+        err_set(&j->error, ERR_NODE_CLOSED, "this node is stopping");
+        arrive(j, &j->error);
+        return;
+    }
     j->version = version;
     wait(c, j);
 }
