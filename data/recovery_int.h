@@ -52,12 +52,25 @@ struct recoveries {
 
 /* recovery_source.c */
 void recovery_serve_start(void *arg, struct transport_call *call);
+void recovery_step_sessions(struct shard *sh, bool tick);
+void recovery_reply(struct data_service *s, struct transport_call *call, struct buf *b /* taken */);
+void recovery_refuse(struct data_service *s, struct transport_call *call, const struct errmsg *em);
+void recovery_refuse_no_session(struct data_service *s, struct transport_call *call);
+/* Any thread: a reference, or NULL. */
+struct recovery_session *recovery_find_session(struct data_service *s, uint64_t id);
+void recovery_drop_session(struct recovery_session *r);
+void recovery_let_files_go(struct recovery_session *r);
+void recovery_hold_history(struct shard *sh); /* what sessions still have to send stays in the log */
+void recovery_session_unref(struct recovery_session *r);
+void recovery_abandon_sessions(struct shard *sh); /* the strand is dead: no job of them ends any more */
+
+/* recovery_send.c */
 void recovery_serve_chunk(void *arg, struct transport_call *call);
 void recovery_serve_session(void *arg, struct transport_call *call); /* all that go to the strand */
 void recovery_serve_held(struct data_service *s);
-void recovery_step_sessions(struct shard *sh, bool tick);
-void recovery_session_unref(struct recovery_session *r);
-void recovery_abandon_sessions(struct shard *sh); /* the strand is dead: no job of them ends any more */
+void recovery_answer_finalize(struct recovery_session *r, struct transport_call *call);
+void recovery_refresh_waiting(
+    struct shard *sh); /* requests that wait for a refresh hold a handing over back */
 
 /* ---- the target --------------------------------------------------------------------------------------- */
 
@@ -141,6 +154,25 @@ void target_again(struct recovery_target *t); /* from START on, with the tick */
 void target_fail(struct recovery_target *t, const struct errmsg *em);
 /* The source could not answer: again, or this recovery has failed. true: only the answer was lost. */
 bool target_answer_lost(struct recovery_target *t, const struct errmsg *em);
+
+const struct transport *target_transport(const struct recovery_target *t);
+void target_ask(struct recovery_target *t, enum message_kind kind, struct buf *payload /* taken */,
+                void (*done)(struct transport_rq *rq));
+/* First thing in done(): false: there is no answer to read, and what follows is decided. */
+bool target_answered(struct recovery_target *t);
+void target_unreadable(struct recovery_target *t); /* the answer makes no sense */
+void target_enter_stage(struct recovery_target *t, enum recovery_stage stage);
+void target_let_mapping_go(struct shard *sh); /* what was parsed is applied */
+void target_leave(struct recovery_target *t); /* frees t; the shard goes on without it */
+
+/* recovery_replay.c: the steps TAKE to DONE */
+void target_take(struct recovery_target *t);
+void target_ask_ops(struct recovery_target *t);
+void target_apply(struct recovery_target *t);
+void target_sync(struct recovery_target *t);
+void target_ask_finalize(struct recovery_target *t);
+void target_ask_handoff(struct recovery_target *t);
+void target_done(struct recovery_target *t);
 
 /* recovery_files.c */
 void target_copy(struct recovery_target *t);        /* asks for what is next, writes what is here */

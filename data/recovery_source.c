@@ -1,9 +1,7 @@
-/* Recovery, the side that gives: the primary of a shard. */
-#include "data/op_bytes.h"
+/* Recovery, the side that gives: what a primary keeps for each copy that recovers from it. */
 #include "data/recovery_int.h"
 #include "data/replication.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #define FINALIZE_WAIT_MS 1000 /* then the target is asked to look at its own checkpoint again */
@@ -18,23 +16,12 @@ struct parked_start {
     struct parked_start *next;
 };
 
-struct chunk_call {
-    struct transport_call *call;
-    struct buf bytes;
-    struct chunk_call *next;
-};
-
-struct session_call {
-    struct recovery_session *r;
-    struct transport_call *call;
-};
-
 static int64_t now_ms(const struct shard *sh)
 {
     return clock_mono_ms(sh->service->o.clock);
 }
 
-static void reply(struct data_service *s, struct transport_call *call, struct buf *b)
+void recovery_reply(struct data_service *s, struct transport_call *call, struct buf *b)
 {
     const struct transport *t = s->o.transport;
     if (b->failed) {
@@ -47,16 +34,16 @@ static void reply(struct data_service *s, struct transport_call *call, struct bu
     t->reply(t->self, call, b);
 }
 
-static void refuse(struct data_service *s, struct transport_call *call, const struct errmsg *em)
+void recovery_refuse(struct data_service *s, struct transport_call *call, const struct errmsg *em)
 {
     s->o.transport->refuse(s->o.transport->self, call, em);
 }
 
-static void refuse_no_session(struct data_service *s, struct transport_call *call)
+void recovery_refuse_no_session(struct data_service *s, struct transport_call *call)
 {
     struct errmsg em;
     err_set(&em, ERR_NO_SHARD, "no such recovery here");
-    refuse(s, call, &em);
+    recovery_refuse(s, call, &em);
 }
 
 /* ---- sessions ------------------------------------------------------------------------------------------ */
@@ -80,7 +67,7 @@ void recovery_session_unref(struct recovery_session *r)
     shard_release(sh);
 }
 
-static struct recovery_session *find_session(struct data_service *s, uint64_t id)
+struct recovery_session *recovery_find_session(struct data_service *s, uint64_t id)
 {
     struct recoveries *all = s->recoveries;
     pthread_mutex_lock(&all->lock);
@@ -96,7 +83,7 @@ static struct recovery_session *find_session(struct data_service *s, uint64_t id
 }
 
 /* What sessions still have to send stays in the log. */
-static void hold_history(struct shard *sh)
+void recovery_hold_history(struct shard *sh)
 {
     int64_t from = INT64_MAX;
     for (const struct recovery_session *r = sh->sessions; r != NULL; r = r->next) {
@@ -107,7 +94,7 @@ static void hold_history(struct shard *sh)
     }
 }
 
-static void let_files_go(struct recovery_session *r)
+void recovery_let_files_go(struct recovery_session *r)
 {
     if (r->commit != NULL && r->sh->engine != NULL) {
         engine_commit_release(r->sh->engine, r->commit);
@@ -115,7 +102,7 @@ static void let_files_go(struct recovery_session *r)
     r->commit = NULL;
 }
 
-static void drop_session(struct recovery_session *r)
+void recovery_drop_session(struct recovery_session *r)
 {
     struct shard *sh = r->sh;
     struct data_service *s = sh->service;
@@ -131,13 +118,13 @@ static void drop_session(struct recovery_session *r)
     *at = r->table;
     pthread_mutex_unlock(&s->recoveries->lock);
     r->over = true;
-    let_files_go(r);
-    hold_history(sh);
+    recovery_let_files_go(r);
+    recovery_hold_history(sh);
     if (r->waiting != NULL) {
-        refuse_no_session(s, r->waiting);
+        recovery_refuse_no_session(s, r->waiting);
     }
     if (r->handover != NULL) {
-        refuse_no_session(s, r->handover);
+        recovery_refuse_no_session(s, r->handover);
     }
     r->waiting = r->handover = NULL;
     recovery_session_unref(r);
@@ -146,7 +133,7 @@ static void drop_session(struct recovery_session *r)
 void recovery_drop_sessions(struct shard *sh)
 {
     while (sh->sessions != NULL) {
-        drop_session(sh->sessions);
+        recovery_drop_session(sh->sessions);
     }
 }
 
@@ -232,7 +219,7 @@ static void forget_target(struct shard *sh, struct str allocation_id)
 {
     for (struct recovery_session *r = sh->sessions; r != NULL; r = r->next) {
         if (str_eq(r->allocation_id, allocation_id)) {
-            drop_session(r);
+            recovery_drop_session(r);
             return;
         }
     }
@@ -249,10 +236,10 @@ static enum err start(struct shard *sh, const struct recovery_start *m, struct b
     enum err e = r->allocation_id.p == NULL || r->node_id.p == NULL ? err_no_memory(em) : ERR_OK;
     e = e == ERR_OK && !ops ? pin_files(r, sh->engine, em) : e;
     if (e != ERR_OK) {
-        drop_session(r);
+        recovery_drop_session(r);
         return e;
     }
-    hold_history(sh);
+    recovery_hold_history(sh);
     struct recovery_plan plan = {.session = r->id,
                                  .primary_term = (uint64_t)sh->term,
                                  .global_checkpoint = engine_global_checkpoint(sh->engine),
@@ -279,12 +266,12 @@ static bool try_start(struct parked_start *p, bool last)
     if (c == NULL || c->node.p == NULL) {
         err_set(&em, ERR_NOT_PRIMARY, "shard [%.*s][%u] cannot recover from here now",
                 STR_ARG(sh->index->name), sh->number);
-        refuse(s, p->call, &em);
+        recovery_refuse(s, p->call, &em);
     } else if (start(sh, &p->m, &b, &em) == ERR_OK) {
-        reply(s, p->call, &b);
+        recovery_reply(s, p->call, &b);
         buf_init(&b, NULL, BUF_UNLIMITED);
     } else {
-        refuse(s, p->call, &em);
+        recovery_refuse(s, p->call, &em);
     }
     buf_fini(&b);
     free(p);
@@ -324,7 +311,7 @@ void recovery_serve_start(void *arg, struct transport_call *call)
     struct shard_rq rq = {0};
     if (p == NULL) {
         err_no_memory(&rq.error);
-        refuse(s, call, &rq.error);
+        recovery_refuse(s, call, &rq.error);
         return;
     }
     recovery_start_decode(&p->m, &in);
@@ -335,384 +322,12 @@ void recovery_serve_start(void *arg, struct transport_call *call)
         p->sh = shard_acquire(s, &rq);
     }
     if (p->sh == NULL) {
-        refuse(s, call, &rq.error);
+        recovery_refuse(s, call, &rq.error);
         free(p);
         return;
     }
     p->call = call;
     shard_post_back(p->sh, start_arrived, p);
-}
-
-/* ---- files --------------------------------------------------------------------------------------------- */
-
-/* The file's bytes; they stay as long as the session does. */
-static enum err map_file(struct recovery_session *r, uint32_t i, struct fs_map *out, struct errmsg *em)
-{
-    struct arena scratch;
-    enum err e = ERR_OK;
-    pthread_mutex_lock(&r->lock);
-    if (!r->mapped[i]) {
-        arena_init(&scratch, NULL, ARENA_UNLIMITED);
-        struct str path = arena_printf(&scratch, "%.*s/%.*s", STR_ARG(r->sh->dir), STR_ARG(r->files[i].name));
-        e = path.p == NULL ? err_no_memory(em) : r->fs->map(r->fs->self, path.p, &r->maps[i], em);
-        r->mapped[i] = e == ERR_OK;
-        arena_fini(&scratch);
-    }
-    *out = r->maps[i];
-    pthread_mutex_unlock(&r->lock);
-    return e;
-}
-
-static enum err read_chunk(struct recovery_session *r, const struct recovery_chunk *m, struct buf *out,
-                           struct errmsg *em)
-{
-    struct fs_map map;
-    if (r->over) {
-        return err_set(em, ERR_NO_SHARD, "no such recovery here");
-    }
-    if (m->file >= r->n_files) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "no such file in the recovery");
-    }
-    enum err e = map_file(r, m->file, &map, em);
-    if (e != ERR_OK) {
-        return e;
-    }
-    if (map.n != r->files[m->file].bytes || m->offset > map.n || m->length > map.n - m->offset) {
-        return err_set(em, ERR_CORRUPT, "file [%.*s] of the source is of another size",
-                       STR_ARG(r->files[m->file].name));
-    }
-    buf_add(out, map.p + m->offset, m->length);
-    return out->failed ? err_no_memory(em) : ERR_OK;
-}
-
-/* In the order they came: what is over the limit waits for the tick. */
-static void send_chunk(struct data_service *s, struct transport_call *call, struct buf *b)
-{
-    struct recoveries *all = s->recoveries;
-    struct chunk_call *c = malloc(sizeof(*c));
-    if (c == NULL) {
-        reply(s, call, b);
-        return;
-    }
-    *c = (struct chunk_call){call, *b, NULL};
-    pthread_mutex_lock(&all->lock);
-    *all->held_end = c;
-    all->held_end = &c->next;
-    pthread_mutex_unlock(&all->lock);
-    recovery_serve_held(s);
-}
-
-static struct chunk_call *take_held(struct recoveries *all)
-{
-    pthread_mutex_lock(&all->lock);
-    struct chunk_call *c = all->held;
-    if (c != NULL) {
-        all->held = c->next;
-        all->held_end = c->next != NULL ? all->held_end : &all->held;
-    }
-    pthread_mutex_unlock(&all->lock);
-    return c;
-}
-
-static void put_back(struct recoveries *all, struct chunk_call *c)
-{
-    pthread_mutex_lock(&all->lock);
-    c->next = all->held;
-    all->held_end = c->next != NULL ? all->held_end : &c->next;
-    all->held = c;
-    pthread_mutex_unlock(&all->lock);
-}
-
-void recovery_serve_held(struct data_service *s)
-{
-    struct recoveries *all = s->recoveries;
-    for (struct chunk_call *c = take_held(all); c != NULL; c = take_held(all)) {
-        if (!s->stopping && !recovery_may_pass(s, RECOVERY_OUT, c->bytes.n)) {
-            put_back(all, c);
-            return;
-        }
-        reply(s, c->call, &c->bytes);
-        free(c);
-    }
-}
-
-void recovery_serve_chunk(void *arg, struct transport_call *call)
-{
-    struct data_service *s = arg;
-    struct bytes_in in = bytes_in(call->payload);
-    struct recovery_chunk m;
-    struct errmsg em;
-    struct buf b;
-    recovery_chunk_decode(&m, &in);
-    struct recovery_session *r = in.bad ? NULL : find_session(s, m.session);
-    if (r == NULL) {
-        refuse_no_session(s, call);
-        return;
-    }
-    r->heard_ms = clock_mono_ms(s->o.clock);
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    if (read_chunk(r, &m, &b, &em) == ERR_OK) {
-        send_chunk(s, call, &b);
-    } else {
-        buf_fini(&b);
-        refuse(s, call, &em);
-    }
-    recovery_session_unref(r);
-}
-
-/* ---- operations ---------------------------------------------------------------------------------------- */
-
-static void answer_batch(struct recovery_session *r, struct transport_call *call)
-{
-    struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    buf_add(&b, r->bytes.p, r->bytes.n);
-    reply(r->sh->service, call, &b);
-}
-
-struct read_run {
-    struct recovery_session *r; /* a reference */
-    struct transport_call *call;
-    enum err result;
-    struct errmsg em;
-};
-
-static void batch_read(void *arg)
-{
-    struct read_run *run = arg;
-    struct recovery_session *r = run->r;
-    r->reading = false;
-    if (r->over) {
-        refuse_no_session(r->sh->service, run->call);
-    } else if (run->result != ERR_OK) {
-        refuse(r->sh->service, run->call, &run->em);
-        drop_session(r);
-    } else {
-        r->batch++;
-        answer_batch(r, run->call);
-    }
-    recovery_session_unref(r);
-    free(run);
-}
-
-static enum err read_batch(struct recovery_session *r, struct errmsg *em)
-{
-    struct buf ops;
-    uint64_t n = 0;
-    bool more = true;
-    enum err e = ERR_OK;
-    buf_init(&ops, NULL, BUF_UNLIMITED);
-    while (e == ERR_OK && more && ops.n < RECOVERY_OPS_BYTES) {
-        struct engine_op op;
-        e = engine_history_next(r->history, &op, &more, em);
-        if (e == ERR_OK && more) {
-            op_encode(&op, &ops);
-            n++;
-        }
-    }
-    struct recovery_ops head = {.batch = r->batch,
-                                .n = n,
-                                .total = engine_history_total(r->history),
-                                .more = more,
-                                .mapping_version = r->sh->index->mapping_version};
-    buf_reset(&r->bytes);
-    recovery_ops_encode(&head, &r->bytes);
-    buf_add(&r->bytes, ops.p, ops.n);
-    e = e == ERR_OK && (ops.failed || r->bytes.failed) ? err_no_memory(em) : e;
-    buf_fini(&ops);
-    return e;
-}
-
-static void read_run(void *arg)
-{
-    struct read_run *run = arg;
-    run->result = read_batch(run->r, &run->em);
-    shard_post_back(run->r->sh, batch_read, run);
-}
-
-/* From here on every write goes to the target; those before are in the history. */
-static enum err begin_operations(struct recovery_session *r, struct errmsg *em)
-{
-    struct shard *sh = r->sh;
-    if (!replication_track(sh, r->allocation_id, r->node_id)) {
-        return err_set(em, ERR_NO_SHARD, "copy [%.*s] is not on node [%.*s] any more",
-                       STR_ARG(r->allocation_id), STR_ARG(r->node_id));
-    }
-    enum err e = engine_history_open(&r->history, sh->engine, r->from, INT64_MAX, em);
-    if (e == ERR_OK) { /* it has the log's files open: nothing else need stay */
-        let_files_go(r);
-        r->from = INT64_MAX;
-        hold_history(sh);
-    }
-    return e;
-}
-
-static void serve_ops(struct recovery_session *r, struct transport_call *call, struct bytes_in *in)
-{
-    struct data_service *s = r->sh->service;
-    struct recovery_ops_wish m;
-    struct errmsg em;
-    recovery_ops_wish_decode(&m, in);
-    if (!in->bad && !r->reading && m.batch + 1 == r->batch) {
-        answer_batch(r, call); /* the answer was lost */
-        return;
-    }
-    enum err e = ERR_OK;
-    if (in->bad || r->reading || m.batch != r->batch) {
-        e = err_set(&em, r->reading ? ERR_REJECTED : ERR_ILLEGAL_STATE,
-                    "batch [%llu] of operations is not next", (unsigned long long)m.batch);
-    }
-    e = e == ERR_OK && r->history == NULL ? begin_operations(r, &em) : e;
-    struct read_run *run = e == ERR_OK ? malloc(sizeof(*run)) : NULL;
-    e = e == ERR_OK && run == NULL ? err_no_memory(&em) : e;
-    if (e != ERR_OK) {
-        refuse(s, call, &em);
-        return;
-    }
-    *run = (struct read_run){.r = r, .call = call};
-    r->refs++;
-    r->reading = true;
-    if (!executor_submit_force(s->o.write_pool, read_run, run)) {
-        read_run(run);
-    }
-}
-
-/* ---- the end ------------------------------------------------------------------------------------------- */
-
-static void answer_finalize(struct recovery_session *r, struct transport_call *call)
-{
-    struct buf b;
-    struct recovery_finalized m = {r->in_sync, r->sh->tracker.global_checkpoint};
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    recovery_finalized_encode(&m, &b);
-    reply(r->sh->service, call, &b);
-}
-
-static void serve_finalize(struct recovery_session *r, struct transport_call *call, struct bytes_in *in)
-{
-    struct recovery_finalize m;
-    struct errmsg em;
-    recovery_finalize_decode(&m, in);
-    if (in->bad || r->waiting != NULL
-        || !replication_catch_up(r->sh, r->allocation_id, m.local_checkpoint, &r->in_sync)) {
-        err_set(&em, r->waiting != NULL ? ERR_REJECTED : ERR_NO_SHARD, "copy [%.*s] cannot be finished",
-                STR_ARG(r->allocation_id));
-        refuse(r->sh->service, call, &em);
-        return;
-    }
-    if (r->in_sync) {
-        answer_finalize(r, call);
-    } else {
-        r->waiting = call; /* the writes that are under way may bring it up */
-    }
-}
-
-static void answer_handoff(struct recovery_session *r)
-{
-    struct tracker *t = &r->sh->tracker;
-    struct recovery_handoff head = {t->global_checkpoint, t->n};
-    struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    recovery_handoff_encode(&head, &b);
-    for (uint32_t i = 0; i < t->n; i++) {
-        struct recovery_copy c = {t->v[i].allocation_id, t->v[i].local_checkpoint, t->v[i].in_sync};
-        recovery_copy_encode(&c, &b);
-    }
-    struct transport_call *call = r->handover;
-    r->handover = NULL;
-    reply(r->sh->service, call, &b);
-}
-
-/* Requests that wait for a refresh are under way too, and nobody knows when the next one would be. */
-static void refresh_for_those_that_wait(struct shard *sh)
-{
-    struct errmsg em;
-    if (sh->refresh_waiters != NULL && engine_refresh(sh->engine, NULL, &em) == ERR_OK) {
-        sh->last_refresh_ms = now_ms(sh);
-        shard_maintain(sh);
-    }
-}
-
-static void drained(void *arg)
-{
-    struct shard *sh = arg;
-    for (struct recovery_session *r = sh->sessions; r != NULL; r = r->next) {
-        if (r->handover != NULL) {
-            answer_handoff(r);
-        }
-    }
-}
-
-/* From here on no new write begins until a role says who the primary is: with the answer the target may become it
- * at any time. It is this copy's role that counts, not the newest state: what of that is not taken yet is not known to
- * the rest of the shard either. */
-static void serve_handoff(struct recovery_session *r, struct transport_call *call)
-{
-    struct shard *sh = r->sh;
-    if (!r->in_sync || r->handover != NULL || !str_is(r->allocation_id, sh->moving_to)) {
-        struct errmsg em;
-        err_set(&em, ERR_REJECTED, "shard [%.*s][%u] does not move to [%.*s] now", STR_ARG(sh->index->name),
-                sh->number, STR_ARG(r->allocation_id));
-        refuse(sh->service, call, &em);
-        return;
-    }
-    r->handover = call;
-    snprintf(sh->handed_to, sizeof(sh->handed_to), "%s", sh->moving_to);
-    replication_drain(sh, drained, sh);
-    refresh_for_those_that_wait(sh);
-}
-
-static void serve_clean(struct recovery_session *r, struct transport_call *call)
-{
-    struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    reply(r->sh->service, call, &b);
-    drop_session(r);
-}
-
-static void session_call(void *arg)
-{
-    struct session_call *c = arg;
-    struct recovery_session *r = c->r;
-    struct bytes_in in = bytes_in(c->call->payload);
-    if (r->over || r->sh->engine == NULL || r->sh->failing || !r->sh->tracking) {
-        refuse_no_session(r->sh->service, c->call);
-    } else {
-        r->heard_ms = now_ms(r->sh);
-        switch (c->call->kind) {
-        case MESSAGE_RECOVERY_OPS:
-            serve_ops(r, c->call, &in);
-            break;
-        case MESSAGE_RECOVERY_FINALIZE:
-            serve_finalize(r, c->call, &in);
-            break;
-        case MESSAGE_RECOVERY_HANDOFF:
-            serve_handoff(r, c->call);
-            break;
-        default:
-            serve_clean(r, c->call);
-        }
-    }
-    recovery_session_unref(r);
-    free(c);
-}
-
-void recovery_serve_session(void *arg, struct transport_call *call)
-{
-    struct data_service *s = arg;
-    struct bytes_in in = bytes_in(call->payload);
-    uint64_t id = get_varint(&in);
-    struct recovery_session *r = in.bad ? NULL : find_session(s, id);
-    struct session_call *c = r != NULL ? malloc(sizeof(*c)) : NULL;
-    if (c == NULL) {
-        refuse_no_session(s, call);
-        if (r != NULL) {
-            recovery_session_unref(r);
-        }
-        return;
-    }
-    *c = (struct session_call){r, call};
-    shard_post_back(r->sh, session_call, c);
 }
 
 /* ---- when something has changed ------------------------------------------------------------------------ */
@@ -730,10 +345,10 @@ static bool step_session(struct recovery_session *r, bool tick)
         struct transport_call *call = r->waiting;
         r->in_sync = c->in_sync;
         r->waiting = NULL;
-        answer_finalize(r, call);
+        recovery_answer_finalize(r, call);
     }
     if (r->handover != NULL) {
-        refresh_for_those_that_wait(sh);
+        recovery_refresh_waiting(sh);
     }
     return false;
 }
@@ -749,7 +364,7 @@ void recovery_step_sessions(struct shard *sh, bool tick)
     for (struct recovery_session *r = sh->sessions, *next; r != NULL; r = next) {
         next = r->next;
         if (step_session(r, tick)) {
-            drop_session(r);
+            recovery_drop_session(r);
         }
     }
     try_parked(sh, sh->leaving);
@@ -759,7 +374,7 @@ void recovery_abandon_sessions(struct shard *sh)
 {
     while (sh->sessions != NULL) {
         sh->sessions->refs = 1;
-        drop_session(sh->sessions);
+        recovery_drop_session(sh->sessions);
     }
     try_parked(sh, true);
 }

@@ -4,16 +4,14 @@
  * does not answer, or has become another node, is no failure: with the next tick the recovery goes on, or begins
  * again, with whatever the state then says. What is on disk stays what it was until all that takes its place is
  * there. */
-#include "data/op_bytes.h"
 #include "data/recovery_int.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define APPLY_OPS    128 /* in one turn of the strand */
 #define FAILURES_MAX 3
 
-static const struct transport *transport_of(const struct recovery_target *t)
+const struct transport *target_transport(const struct recovery_target *t)
 {
     return t->sh->service->o.transport;
 }
@@ -63,7 +61,7 @@ bool target_answer_lost(struct recovery_target *t, const struct errmsg *em)
 
 static void abandon_requests(struct recovery_target *t)
 {
-    const struct transport *tr = transport_of(t);
+    const struct transport *tr = target_transport(t);
     if (t->abandoned) {
         return;
     }
@@ -89,8 +87,7 @@ static void free_target(struct recovery_target *t)
     free(t);
 }
 
-/* The shard goes on without it. */
-static void leave(struct recovery_target *t)
+void target_leave(struct recovery_target *t)
 {
     struct shard *sh = t->sh;
     enum target_end end = t->end;
@@ -173,11 +170,10 @@ static void job_failed_or(struct recovery_target *t, enum target_step next)
     t->step = next;
 }
 
-/* The payload is in t->rq already. */
-static void ask(struct recovery_target *t, enum message_kind kind, struct buf *payload,
+void target_ask(struct recovery_target *t, enum message_kind kind, struct buf *payload,
                 void (*done)(struct transport_rq *rq))
 {
-    const struct transport *tr = transport_of(t);
+    const struct transport *tr = target_transport(t);
     buf_fini(&t->rq.answer_memory);
     t->rq = (struct transport_rq){.cls = TRANSPORT_RECOVERY,
                                   .kind = (uint16_t)kind,
@@ -191,8 +187,7 @@ static void ask(struct recovery_target *t, enum message_kind kind, struct buf *p
     tr->send(tr->self, &t->peer, &t->rq);
 }
 
-/* false: there is no answer to read; what follows is decided. */
-static bool answered(struct recovery_target *t)
+bool target_answered(struct recovery_target *t)
 {
     t->out--;
     t->asking = false;
@@ -205,7 +200,7 @@ static bool answered(struct recovery_target *t)
     return false;
 }
 
-static void unreadable(struct recovery_target *t)
+void target_unreadable(struct recovery_target *t)
 {
     struct errmsg em;
     err_set(&em, ERR_CORRUPT, "the source's answer cannot be read");
@@ -245,8 +240,7 @@ static void opened(void *arg)
     job_failed_or(arg, TARGET_ASK);
 }
 
-/* What was parsed is applied. */
-static void let_mapping_go(struct shard *sh)
+void target_let_mapping_go(struct shard *sh)
 {
     mapping_unref(sh->replay_mapping);
     sh->replay_mapping = NULL;
@@ -266,7 +260,7 @@ static void rollback_run(void *arg)
     e = e == ERR_OK ? engine_flush(t->engine, true, em) : e;
     e = e == ERR_OK ? engine_rollback(t->engine, t->from - 1, em) : e;
     buf_fini(&b);
-    let_mapping_go(t->sh);
+    target_let_mapping_go(t->sh);
     t->job_result = e;
 }
 
@@ -311,11 +305,11 @@ static void start_done(struct transport_rq *rq)
 {
     struct recovery_target *t = rq->user;
     struct bytes_in in = bytes_in(rq->answer);
-    if (answered(t)) {
+    if (target_answered(t)) {
         recovery_plan_decode(&t->plan, &in);
         t->plan.manifest = arena_str(&t->arena, t->plan.manifest);
         if (in.bad || t->plan.manifest.p == NULL || (t->plan.manifest.n == 0 && t->engine == NULL)) {
-            unreadable(t);
+            target_unreadable(t);
         } else {
             t->failures = 0;
             t->batch = 0;
@@ -342,12 +336,12 @@ static void ask_start(struct recovery_target *t)
                                .from = t->no_history || t->engine == NULL ? SEQ_UNASSIGNED : t->from};
     buf_init(&b, NULL, BUF_UNLIMITED);
     recovery_start_encode(&m, &b);
-    ask(t, MESSAGE_RECOVERY_START, &b, start_done);
+    target_ask(t, MESSAGE_RECOVERY_START, &b, start_done);
 }
 
 /* ---- files --------------------------------------------------------------------------------------------- */
 
-static void enter_stage(struct recovery_target *t, enum recovery_stage stage)
+void target_enter_stage(struct recovery_target *t, enum recovery_stage stage)
 {
     struct shard_recovery *f = &t->sh->figures;
     int64_t now = now_ms(t);
@@ -368,7 +362,7 @@ static void looked(void *arg)
     if (t->job_result != ERR_OK) {
         return;
     }
-    enter_stage(t, RECOVERY_INDEX);
+    target_enter_stage(t, RECOVERY_INDEX);
     f->files_total = f->files_reused = f->files_recovered = 0;
     f->bytes_total = f->bytes_reused = f->bytes_recovered = 0;
     for (size_t i = 0; i < t->n_files; i++) {
@@ -393,251 +387,6 @@ static void installed(void *arg)
     struct recovery_target *t = arg;
     t->no_history = false;
     job_failed_or(t, TARGET_TAKE);
-}
-
-/* ---- operations ---------------------------------------------------------------------------------------- */
-
-static void take(struct recovery_target *t)
-{
-    struct shard *sh = t->sh;
-    shard_take_engine(sh, t->engine);
-    t->engine = NULL;
-    t->taken = true;
-    sh->of_role = true;
-    sh->recovered_term = (int64_t)t->plan.primary_term;
-    sh->replica.term = MAX_OF(sh->replica.term, t->plan.primary_term); /* that primary's history is here */
-    engine_set_global_checkpoint(sh->engine, t->plan.global_checkpoint);
-    enter_stage(t, RECOVERY_TRANSLOG);
-    sh->figures.ops_total = sh->figures.ops_total_on_start = t->plan.ops;
-    t->step = TARGET_OPS;
-}
-
-static void ops_done(struct transport_rq *rq)
-{
-    struct recovery_target *t = rq->user;
-    if (answered(t)) {
-        struct recovery_ops m;
-        t->ops = bytes_in(rq->answer);
-        recovery_ops_decode(&m, &t->ops);
-        if (t->ops.bad || m.batch != t->batch) {
-            unreadable(t);
-        } else {
-            t->failures = 0;
-            t->left = m.n;
-            t->more = m.more;
-            t->mapping_version = m.mapping_version;
-            t->step = TARGET_APPLY;
-        }
-    }
-    target_turn(t);
-}
-
-static void ask_ops(struct recovery_target *t)
-{
-    struct recovery_ops_wish m = {t->plan.session, t->batch};
-    struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    recovery_ops_wish_encode(&m, &b);
-    ask(t, MESSAGE_RECOVERY_OPS, &b, ops_done);
-}
-
-/* ERR_REJECTED: no room before the log is synced. */
-static enum err apply_op(struct shard *sh, const struct engine_op *op, struct errmsg *em)
-{
-    struct engine_result res;
-    enum err e = engine_apply(sh->engine, op, &res, em);
-    if (e == ERR_REJECTED) {
-        e = engine_spill(sh->engine, em);
-        e = e == ERR_OK ? engine_apply(sh->engine, op, &res, em) : e;
-    }
-    return e;
-}
-
-/* What is there now has to be durable: later writes are answered for by themselves. */
-static void begin_sync(struct recovery_target *t)
-{
-    t->sync_to = engine_location(t->sh->engine);
-    t->step = TARGET_SYNC;
-}
-
-static void apply_more(void *arg)
-{
-    struct recovery_target *t = arg;
-    t->out--;
-    target_turn(t);
-}
-
-static void apply(struct recovery_target *t)
-{
-    struct shard *sh = t->sh;
-    struct errmsg em;
-    enum err e = ERR_OK;
-    if (sh->index->mapping_version < t->mapping_version) {
-        return; /* the state that has it is on its way */
-    }
-    for (unsigned i = 0; i < APPLY_OPS && t->left > 0 && e == ERR_OK; i++) {
-        struct bytes_in before = t->ops;
-        struct engine_op op;
-        op_decode(&op, &t->ops);
-        if (t->ops.bad) {
-            unreadable(t);
-            return;
-        }
-        op.origin = ORIGIN_RECOVERY;
-        e = apply_op(sh, &op, &em);
-        if (e == ERR_OK) {
-            t->left--;
-            sh->figures.ops_recovered++;
-        } else {
-            t->ops = before;
-        }
-    }
-    let_mapping_go(sh);
-    shard_buffer_changed(sh);
-    if (e == ERR_REJECTED || e == ERR_NO_MEMORY) {
-        t->waits = true;
-        shard_start_sync(sh);
-    } else if (e != ERR_OK) {
-        target_fail(t, &em);
-    } else if (t->left > 0) {
-        t->out++; /* others on the strand first */
-        shard_post_back(sh, apply_more, t);
-    } else {
-        t->batch++;
-        t->step = TARGET_OPS;
-        buf_fini(&t->rq.answer_memory);
-        if (!t->more) {
-            begin_sync(t);
-        }
-    }
-}
-
-/* ---- the end ------------------------------------------------------------------------------------------- */
-
-static void sync_all(struct recovery_target *t)
-{
-    struct shard *sh = t->sh;
-    if (engine_durable(sh->engine) >= t->sync_to) {
-        t->step = TARGET_FINALIZE;
-        return;
-    }
-    shard_start_sync(sh); /* its end looks here again */
-}
-
-static void finalize_done(struct transport_rq *rq)
-{
-    struct recovery_target *t = rq->user;
-    struct recovery_finalized m;
-    struct bytes_in in = bytes_in(rq->answer);
-    if (answered(t)) {
-        recovery_finalized_decode(&m, &in);
-        if (in.bad) {
-            unreadable(t);
-        } else {
-            engine_set_global_checkpoint(t->sh->engine, m.global_checkpoint);
-            t->step = t->sh->figures.primary ? TARGET_HANDOFF : TARGET_DONE;
-            if (!m.in_sync) {
-                begin_sync(t);
-            }
-        }
-    }
-    target_turn(t);
-}
-
-static void ask_finalize(struct recovery_target *t)
-{
-    struct recovery_finalize m = {t->plan.session, engine_persisted_checkpoint(t->sh->engine)};
-    struct buf b;
-    enter_stage(t, RECOVERY_FINALIZE);
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    recovery_finalize_encode(&m, &b);
-    ask(t, MESSAGE_RECOVERY_FINALIZE, &b, finalize_done);
-}
-
-static bool keep_handoff(struct recovery_target *t, struct bytes_in *in)
-{
-    struct recovery_handoff head;
-    struct shard_handoff *h = &t->sh->handoff;
-    arena_reset(&h->arena);
-    recovery_handoff_decode(&head, in);
-    h->v = ARENA_ARRAY(&h->arena, struct recovery_copy, head.n);
-    h->n = 0;
-    h->global_checkpoint = head.global_checkpoint;
-    for (size_t i = 0; h->v != NULL && i < head.n && !in->bad; i++) {
-        struct recovery_copy c;
-        recovery_copy_decode(&c, in);
-        c.allocation_id = arena_str(&h->arena, c.allocation_id);
-        if (c.allocation_id.p == NULL) {
-            return false;
-        }
-        h->v[h->n++] = c;
-    }
-    return h->v != NULL && !in->bad;
-}
-
-static void handoff_done(struct transport_rq *rq)
-{
-    struct recovery_target *t = rq->user;
-    struct bytes_in in = bytes_in(rq->answer);
-    if (answered(t)) {
-        if (keep_handoff(t, &in)) {
-            t->step = TARGET_DONE;
-        } else {
-            unreadable(t);
-        }
-    }
-    target_turn(t);
-}
-
-static void ask_handoff(struct recovery_target *t)
-{
-    struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    put_varint(&b, t->plan.session);
-    ask(t, MESSAGE_RECOVERY_HANDOFF, &b, handoff_done);
-}
-
-static void cleaned(struct transport_rq *rq)
-{
-    struct shard *sh = rq->user;
-    buf_fini(&rq->answer_memory);
-    free(rq);
-    shard_release(sh);
-}
-
-/* The source may let go; whether it hears of it changes nothing. */
-static void say_clean(struct recovery_target *t)
-{
-    struct shard *sh = t->sh;
-    struct transport_rq *rq = malloc(sizeof(*rq));
-    if (rq == NULL) {
-        return;
-    }
-    *rq = (struct transport_rq){.cls = TRANSPORT_RECOVERY,
-                                .kind = MESSAGE_RECOVERY_CLEAN,
-                                .timeout_ms = RECOVERY_REQUEST_MS,
-                                .on = strand_executor(sh->strand),
-                                .done = cleaned,
-                                .user = sh};
-    buf_init(&rq->payload, NULL, BUF_UNLIMITED);
-    put_varint(&rq->payload, t->plan.session);
-    shard_use(sh);
-    transport_of(t)->send(transport_of(t)->self, &t->peer, rq);
-}
-
-static void done(struct recovery_target *t)
-{
-    struct shard *sh = t->sh;
-    const struct clock *clock = sh->service->o.clock;
-    struct shard_recovery *f = &sh->figures;
-    struct errmsg em;
-    enter_stage(t, RECOVERY_DONE);
-    f->ops_total = f->ops_recovered;
-    f->stop_ms = clock_wall_ms(clock);
-    f->total_ms = MAX_OF(f->stop_ms - f->start_ms, (int64_t)0);
-    engine_refresh(sh->engine, NULL, &em); /* a copy that may be searched shows all that it was given */
-    say_clean(t);
-    leave(t);
 }
 
 /* ---- turns --------------------------------------------------------------------------------------------- */
@@ -675,22 +424,22 @@ static void go(struct recovery_target *t)
         target_job(t, rollback_run, rolled_back);
         break;
     case TARGET_TAKE:
-        take(t);
+        target_take(t);
         break;
     case TARGET_OPS:
-        ask_ops(t);
+        target_ask_ops(t);
         break;
     case TARGET_APPLY:
-        apply(t);
+        target_apply(t);
         break;
     case TARGET_SYNC:
-        sync_all(t);
+        target_sync(t);
         break;
     case TARGET_FINALIZE:
-        ask_finalize(t);
+        target_ask_finalize(t);
         break;
     case TARGET_HANDOFF:
-        ask_handoff(t);
+        target_ask_handoff(t);
         break;
     case TARGET_CLOSE:
         close_taken(t);
@@ -722,13 +471,13 @@ void target_turn(struct recovery_target *t)
                 return;
             }
             if (t->end != TARGET_AGAIN) {
-                leave(t);
+                target_leave(t);
                 return;
             }
             begin_again(t);
         }
         if (t->step == TARGET_DONE) {
-            done(t);
+            target_done(t);
             return;
         }
         enum target_step before = t->step;

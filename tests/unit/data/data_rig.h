@@ -119,4 +119,12 @@ struct shard_recovery dr_figures(struct dr_rig *r, int node);
 /* Every started copy has the same documents. Returns how many. */
 unsigned dr_check_equal(struct dr_rig *r, unsigned ids);
 
+/* What the rig's files share. */
+int64_t dr_delay_ms(struct dr_rig *r);
+struct transport dr_transport(struct dr_node *n);
+/* Requests of a node that is going, and to it, end now. */
+void dr_end_flights(struct dr_rig *r, int node);
+void dr_shard_event(void *self, const struct shard_event *event,
+                    void (*done)(void *arg, const struct errmsg *error), void *arg);
+
 #endif
