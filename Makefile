@@ -80,7 +80,8 @@ $(BUILD)/bin/$(1): $(call objects,$(MAIN_$(1))) $(foreach l,$(LIBS_$(1)),$(call 
 endef
 $(foreach p,$(THERE),$(eval $(call program,$(p))))
 
-# ---- the hotel services' pages and the database's schema, compiled in ----------------------------------------------------
+# ---- pages and the database's schema, compiled in ------------------------------------------------------------------------
+CONSOLE   := $(sort $(wildcard coordinator/console/web/*))
 WEB       := $(sort $(wildcard hotel/web/*))
 WEB_ADMIN := $(sort $(wildcard hotel/web_admin/*)) $(addprefix hotel/web/,dom.js i18n.js icon.svg pages.js style.css)
 SCHEMA    := $(sort $(wildcard deploy/mysql/*.sql))
@@ -94,14 +95,15 @@ $(BUILD)/gen/$(1).c: $(BUILD)/bin/embed $(2)
 	@mkdir -p $$(@D)
 	$$(call say,EMBED,$(1))
 	$$(Q)$(BUILD)/bin/embed $(1) $(2) > $$@.new && mv $$@.new $$@
-$(BUILD)/obj/hotel/$(1).o: $(BUILD)/gen/$(1).c
+$(BUILD)/obj/gen/$(1).o: $(BUILD)/gen/$(1).c
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(CFLAGS) -c -o $$@ $$<
-$(call lib,hotel): $(BUILD)/obj/hotel/$(1).o
+$(call lib,$(3)): $(BUILD)/obj/gen/$(1).o
 endef
-$(eval $(call embedded,hotel_web_files,$(WEB)))
-$(eval $(call embedded,hotel_admin_files,$(WEB_ADMIN)))
-$(eval $(call embedded,hotel_schema_files,$(SCHEMA)))
+$(eval $(call embedded,hotel_web_files,$(WEB),hotel))
+$(eval $(call embedded,hotel_admin_files,$(WEB_ADMIN),hotel))
+$(eval $(call embedded,hotel_schema_files,$(SCHEMA),hotel))
+$(eval $(call embedded,console_files,$(CONSOLE),coordinator))
 
 # ---- the dictionaries that come with the service: Debian's word lists, compiled ----------------------------------------
 JIEBA := /usr/lib/python3/dist-packages/jieba/dict.txt

@@ -57,8 +57,9 @@ void coordinator_free(struct coordinator *c); /* NULL ok; no request may be unde
 void coordinator_stop(struct coordinator *c);
 /* Waits for operations that answer nobody. Not from a pool's thread. */
 void coordinator_drain(struct coordinator *c);
-/* A state has been applied here: what waits for one looks again. Any thread. */
-void coordinator_applied(struct coordinator *c);
+/* A state has been applied here: what waits for one looks again. `took_us`: from its arrival until then; < 0:
+ * unknown. Any thread. */
+void coordinator_applied(struct coordinator *c, int64_t took_us);
 /* The HTTP server's handler. */
 void coordinator_handle(void *coordinator, struct http_request *req);
 

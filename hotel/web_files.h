@@ -1,27 +1,11 @@
-/* web_files.h - files of web pages that are compiled into a program (tools/embed.c writes the tables). */
+/* web_files.h - the files that are compiled into the hotel services. */
 #ifndef HOTEL_WEB_FILES_H
 #define HOTEL_WEB_FILES_H
 
-#include "common/base/str.h"
-
-struct web_file {
-    const char *name; /* "app.js" */
-    const char *type; /* its content type */
-    const char *etag; /* quoted, weak: the server may pack what it sends */
-    const unsigned char *bytes;
-    size_t bytes_n;
-};
-
-struct web_files {
-    const struct web_file *v;
-    size_t n;
-};
+#include "common/base/web_files.h"
 
 extern const struct web_files hotel_web_files;   /* hotel/web: the search page */
 extern const struct web_files hotel_admin_files; /* hotel/web_admin and what it shares: the management page */
 extern const struct web_files hotel_schema_files; /* deploy/mysql */
-
-/* NULL: there is none of this name. */
-const struct web_file *web_file(const struct web_files *files, struct str name);
 
 #endif

@@ -568,6 +568,8 @@ static void applied_on_loop(void *arg)
 {
     struct cluster *c = arg;
     c->fresh = false;
+    int64_t arrived = quorum_driver_arrived_ns(c->driver, c->applying->version);
+    c->took_us = arrived != 0 ? (c->o.clock->mono_ns(c->o.clock->self) - arrived) / 1000 : -1;
     set_state(c, c->applying);
     c->applying = NULL;
     if (c->mode == QUORUM_CANDIDATE) {
@@ -794,6 +796,11 @@ void cluster_free(struct cluster *c)
     arena_fini(&c->found_arena);
     pthread_mutex_destroy(&c->lock);
     free(c);
+}
+
+int64_t cluster_applied_took_us(const struct cluster *c)
+{
+    return c->took_us;
 }
 
 void cluster_watch(struct cluster *c, void (*watch)(void *arg, struct cluster_state *state), void *arg)

@@ -68,5 +68,8 @@ void cluster_shard_event(struct cluster *c, const struct shard_event *event,
 /* Runs watch(arg, state) on the loop after each applied state, and when nobody leads any more; for those who
  * wait for one. */
 void cluster_watch(struct cluster *c, void (*watch)(void *arg, struct cluster_state *state), void *arg);
+/* How long the state that was applied last took: from its arrival, at its master from the begin of its
+ * publication, until it was applied here. < 0: unknown. On the loop. */
+int64_t cluster_applied_took_us(const struct cluster *c);
 
 #endif

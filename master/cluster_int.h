@@ -74,6 +74,7 @@ struct cluster {
         void *arg;
     } watchers[WATCHERS_MAX];
     uint32_t n_watchers;
+    int64_t took_us; /* cluster_applied_took_us() */
     uint32_t under_way;
     void (*stopped)(void *arg);
     void *stopped_arg;

@@ -32,6 +32,10 @@ struct quorum_driver {
     /* the last state's bytes, for all who get the same */
     struct cluster_state *sent, *sent_base;
     struct buf sent_bytes;
+    struct {
+        uint64_t version;
+        int64_t ns;
+    } arrived[4]; /* states that were accepted last, by version % 4 */
 };
 
 static void drain(struct quorum_driver *d);
@@ -290,6 +294,21 @@ static void apply_next(struct quorum_driver *d)
 
 /* ---- effects ---- */
 
+static void note_arrival(struct quorum_driver *d, uint64_t version)
+{
+    size_t at = version % ARRAY_LEN(d->arrived);
+    if (d->arrived[at].version != version) { /* a state is written again when it is committed */
+        d->arrived[at].version = version;
+        d->arrived[at].ns = d->o.clock->mono_ns(d->o.clock->self);
+    }
+}
+
+int64_t quorum_driver_arrived_ns(const struct quorum_driver *d, uint64_t version)
+{
+    size_t at = version % ARRAY_LEN(d->arrived);
+    return d->arrived[at].version == version ? d->arrived[at].ns : 0;
+}
+
 static void perform(struct quorum_driver *d, struct quorum_effect *e)
 {
     const struct quorum_events *ev = &d->o.events;
@@ -306,6 +325,7 @@ static void perform(struct quorum_driver *d, struct quorum_effect *e)
         d->next_ticket = e->ticket;
         d->next_term = e->term;
         if (e->state != NULL) {
+            note_arrival(d, e->state->version);
             cluster_state_unref(d->next_state);
             d->next_state = cluster_state_ref(e->state);
         }

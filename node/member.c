@@ -210,7 +210,7 @@ static void report_of(void *self, struct node_report *out)
 static void state_applied(void *arg, struct cluster_state *state)
 {
     struct member *m = arg;
-    coordinator_applied(m->coordinator);
+    coordinator_applied(m->coordinator, cluster_applied_took_us(m->cluster));
     m->o.applied(m->o.self, state);
 }
 
@@ -343,7 +343,8 @@ void member_stop(struct member *m, void (*done)(void *arg), void *arg)
 void member_close_shards(struct member *m)
 {
     remote_shards_stop(m->remote);
-    data_service_close(m->data);
+    data_service_free(m->data);
+    m->data = NULL;
 }
 
 void member_free(struct member *m)
@@ -354,7 +355,6 @@ void member_free(struct member *m)
     coordinator_free(m->coordinator);
     remote_shards_free(m->remote);
     cluster_free(m->cluster);
-    data_service_free(m->data);
     free(m);
 }
 

@@ -1,5 +1,5 @@
-/* embed - files into a C source that holds them: embed SYMBOL FILE... > out.c (hotel/web_files.h is the
- * table's shape). */
+/* embed - files into a C source that holds them: embed SYMBOL FILE... > out.c (common/base/web_files.h is
+ * the table's shape). */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: embed SYMBOL FILE... > out.c, at most %d\n", FILES_MAX - 2);
         return 64;
     }
-    printf("/* Made by tools/embed.c. */\n#include \"hotel/web_files.h\"\n\n");
+    printf("/* Made by tools/embed.c. */\n#include \"common/base/web_files.h\"\n\n");
     for (int i = 2; i < argc; i++) {
         FILE *f = fopen(argv[i], "rb");
         if (f == NULL || type_of(argv[i]) == NULL) {

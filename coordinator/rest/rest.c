@@ -3,6 +3,7 @@
 
 #include "common/base/hash.h"
 #include "common/base/num.h"
+#include "coordinator/console/events.h"
 #include "coordinator/delays.h"
 #include "coordinator/tasks.h"
 
@@ -537,6 +538,7 @@ static const struct {
     {routes_metrics, &routes_metrics_n},
     {routes_recovery, &routes_recovery_n},
     {routes_hot_threads, &routes_hot_threads_n},
+    {routes_console, &routes_console_n},
     {routes_cat_nodes, &routes_cat_nodes_n},
     {routes_cat_shards, &routes_cat_shards_n},
     {routes_cat_thread_pool, &routes_cat_thread_pool_n},
@@ -563,7 +565,9 @@ enum err coordinator_new(struct coordinator **out, const struct coordinator_opts
     }
     c->arena = arena;
     struct delays_opts d = {opts->clock, opts->timers, opts->timer_loop, opts->workers};
-    if (!ok || tasks_new(&c->tasks, opts->clock, em) != ERR_OK || delays_new(&c->delays, &d, em) != ERR_OK) {
+    c->events = event_log_new();
+    if (!ok || c->events == NULL || tasks_new(&c->tasks, opts->clock, em) != ERR_OK
+        || delays_new(&c->delays, &d, em) != ERR_OK) {
         coordinator_free(c);
         return err_no_memory(em);
     }
@@ -578,13 +582,15 @@ enum err coordinator_new(struct coordinator **out, const struct coordinator_opts
     return ERR_OK;
 }
 
-static void count_state(struct coordinator *c)
+static void count_state(struct coordinator *c, int64_t took_us)
 {
+    const struct event_moment at = {clock_wall_ms(c->o.clock), clock_mono_ms(c->o.clock), took_us};
     struct cluster_state *now = c->o.state(c->o.self);
     pthread_mutex_lock(&c->counts_lock);
     struct cluster_state *before = c->counted;
     if (now != before) {
         state_counts_add(&c->counts, before, now);
+        event_log_add(c->events, before, now, &at);
     }
     c->counted = now;
     pthread_mutex_unlock(&c->counts_lock);
@@ -598,9 +604,9 @@ void coordinator_counts(struct coordinator *c, struct state_counts *out)
     pthread_mutex_unlock(&c->counts_lock);
 }
 
-void coordinator_applied(struct coordinator *c)
+void coordinator_applied(struct coordinator *c, int64_t took_us)
 {
-    count_state(c);
+    count_state(c, took_us);
     state_waits_applied(&c->state_waits);
 }
 
@@ -609,6 +615,7 @@ void coordinator_free(struct coordinator *c)
     if (c != NULL) {
         struct arena arena = c->arena;
         op_names_fini(&c->op_names);
+        event_log_free(c->events);
         cluster_state_unref(c->counted);
         pthread_mutex_destroy(&c->counts_lock);
         state_waits_fini(&c->state_waits);

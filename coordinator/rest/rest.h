@@ -15,6 +15,7 @@
 #include "coordinator/state_counts.h"
 #include "coordinator/state_waits.h"
 
+struct event_log;
 struct router;
 struct tasks;
 
@@ -31,6 +32,7 @@ struct coordinator {
     _Atomic bool looking;
     struct delay look;
     struct state_waits state_waits;
+    struct event_log *events;    /* the console's */
     pthread_mutex_t counts_lock; /* of counts and counted */
     struct state_counts counts;
     struct cluster_state *counted; /* the state that was applied last; NULL: none yet */
@@ -195,8 +197,10 @@ extern const size_t routes_by_query_n, routes_reindex_n, routes_tasks_n, routes_
 extern const struct route routes_health[], routes_index_stats[], routes_cat[], routes_cat_indices[],
     routes_nodes[], routes_nodes_stats[], routes_cluster_stats[], routes_cluster_state[], routes_cat_nodes[],
     routes_cat_shards[], routes_cat_thread_pool[];
-extern const struct route routes_reroute[], routes_metrics[], routes_hot_threads[], routes_recovery[];
-extern const size_t routes_reroute_n, routes_metrics_n, routes_hot_threads_n, routes_recovery_n;
+extern const struct route routes_reroute[], routes_metrics[], routes_hot_threads[], routes_recovery[],
+    routes_console[];
+extern const size_t routes_console_n, routes_reroute_n, routes_metrics_n, routes_hot_threads_n,
+    routes_recovery_n;
 extern const size_t routes_health_n, routes_index_stats_n, routes_cat_n, routes_cat_indices_n, routes_nodes_n,
     routes_nodes_stats_n, routes_cluster_stats_n, routes_cluster_state_n, routes_cat_nodes_n,
     routes_cat_shards_n, routes_cat_thread_pool_n;

@@ -305,7 +305,7 @@ static void publish(struct cluster *c, int primary, int replica, bool master)
     c->state = state_builder_seal(&b, STR("state"));
     c->state->version = ++c->version;
     for (uint32_t i = 0; i < NODES && c->nodes[NODES - 1].co != NULL; i++) {
-        coordinator_applied(c->nodes[i].co);
+        coordinator_applied(c->nodes[i].co, -1);
     }
 }
 

@@ -1,4 +1,4 @@
-#include "hotel/web_files.h"
+#include "common/base/web_files.h"
 
 const struct web_file *web_file(const struct web_files *files, struct str name)
 {
