@@ -51,7 +51,10 @@ struct data_opts {
 };
 
 enum err data_service_new(struct data_service **out, const struct data_opts *opts, struct errmsg *em);
-/* Closes every shard: syncs, lets go. No request may be under way. NULL ok. */
+/* Closes every shard: syncs, lets go. No request may be under way; what other nodes ask finds no shard here
+ * from now on. */
+void data_service_close(struct data_service *s);
+/* Once nobody asks any more; closes first when that was not done. NULL ok. */
 void data_service_free(struct data_service *s);
 
 /* Makes the copies here agree with a state (a reference is taken), then calls done(arg); what takes longer

@@ -183,6 +183,7 @@ struct data_service {
     size_t n_indices, indices_cap;
     size_t open_shards; /* not yet closed, also those out of the table */
     _Atomic bool draining, stopping;
+    bool closed;
     bool applier_closed;
     struct search_context_entry *contexts;
     uint64_t next_context;

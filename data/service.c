@@ -542,11 +542,8 @@ static void applier_closed(void *arg)
     pthread_mutex_unlock(&s->lock);
 }
 
-void data_service_free(struct data_service *s)
+void data_service_close(struct data_service *s)
 {
-    if (s == NULL) {
-        return;
-    }
     pthread_mutex_lock(&s->lock);
     s->stopping = true;
     pthread_mutex_unlock(&s->lock);
@@ -569,6 +566,17 @@ void data_service_free(struct data_service *s)
         pthread_cond_wait(&s->all_closed, &s->lock);
     }
     pthread_mutex_unlock(&s->lock);
+    s->closed = true;
+}
+
+void data_service_free(struct data_service *s)
+{
+    if (s == NULL) {
+        return;
+    }
+    if (!s->closed) {
+        data_service_close(s);
+    }
     cluster_state_unref(s->state);
     set_newest(s, NULL);
     recovery_fini(s);

@@ -343,8 +343,7 @@ void member_stop(struct member *m, void (*done)(void *arg), void *arg)
 void member_close_shards(struct member *m)
 {
     remote_shards_stop(m->remote);
-    data_service_free(m->data);
-    m->data = NULL;
+    data_service_close(m->data);
 }
 
 void member_free(struct member *m)
@@ -355,6 +354,7 @@ void member_free(struct member *m)
     coordinator_free(m->coordinator);
     remote_shards_free(m->remote);
     cluster_free(m->cluster);
+    data_service_free(m->data);
     free(m);
 }
 

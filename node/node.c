@@ -589,12 +589,12 @@ void node_close(struct node *n)
         loop_stop(n->main_loop);
         loop_join(n->main_loop);
     }
-    member_free(n->member);
     pool_free(n->master_pool);
     pool_free(n->state_pool);
     pool_free(n->search_pool);
     pool_free(n->write_pool);
     pool_free(n->background_pool);
+    member_free(n->member); /* what the pools had left to do is done */
     transport_nng_free(n->transport);
     for (unsigned i = 0; i < n->n_http_loops; i++) {
         loop_free(n->http_loops[i]);

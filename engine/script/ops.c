@@ -398,7 +398,7 @@ static enum err list_index(struct script_run *m, const struct sv_list *l, struct
 
 enum err vm_get_at(struct script_run *m, struct sv object, struct sv index, struct sv *out)
 {
-    uint32_t at;
+    uint32_t at = 0;
     enum err e;
     switch (object.kind) {
     case SV_NULL:
@@ -446,7 +446,7 @@ enum err vm_put(struct script_run *m, struct sv object, struct str name, struct 
 
 enum err vm_put_at(struct script_run *m, struct sv object, struct sv index, struct sv v)
 {
-    uint32_t at;
+    uint32_t at = 0;
     enum err e;
     switch (object.kind) {
     case SV_NULL:

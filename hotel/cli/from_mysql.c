@@ -2,8 +2,6 @@
  *
  * Goes the way of the synchronisation (reconcile.h), so that it may run beside it, and promoted hotels stay
  * promoted. After each portion the last id is written to a state file; a run that finds one goes on there. */
-#include "common/base/num.h"
-#include "common/sys/fs_posix.h"
 #include "hotel/cli/commands.h"
 #include "hotel/cli/prepare.h"
 #include "hotel/cli/progress.h"

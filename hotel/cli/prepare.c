@@ -23,7 +23,6 @@ static enum err create_index(const struct remote *r, struct arena *arena, struct
     if (a.status != 200) {
         return remote_refused(&a, "creating the index", em);
     }
-    fprintf(stderr, "created the index %.*s\n", STR_ARG(r->config->index));
     return ERR_OK;
 }
 
@@ -69,15 +68,25 @@ enum err index_prepare(const struct remote *r, bool recreate, struct arena *aren
         return check_form(r, &a.body, em);
     }
     e = a.status == 200 ? delete_index(r, arena, em) : ERR_OK;
-    return e != ERR_OK ? e : create_index(r, arena, em);
+    e = e != ERR_OK ? e : create_index(r, arena, em);
+    if (e == ERR_OK) {
+        fprintf(stderr, "created the index %.*s\n", STR_ARG(r->config->index));
+    }
+    return e;
 }
 
-enum err index_ensure(const struct remote *r, struct arena *arena, struct errmsg *em)
+enum err index_ensure(const struct remote *r, struct arena *arena, bool *created, struct errmsg *em)
 {
     struct remote_answer a;
+    *created = false;
     enum err e = remote_index_call(r, "HEAD", "", STR_NULL, arena, &a, em);
     if (e != ERR_OK || a.status == 200) {
         return e;
     }
-    return a.status == 404 ? create_index(r, arena, em) : remote_refused(&a, "looking for the index", em);
+    if (a.status != 404) {
+        return remote_refused(&a, "looking for the index", em);
+    }
+    e = create_index(r, arena, em);
+    *created = e == ERR_OK;
+    return e;
 }

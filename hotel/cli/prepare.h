@@ -5,10 +5,10 @@
 
 #include "hotel/cli/remote.h"
 
-/* Creates it where there is none; recreate: deletes it first. ERR_ILLEGAL_ARGUMENT for an index of another
+/* Creates it where there is none, and says so on standard error; recreate: deletes it first. ERR_ILLEGAL_ARGUMENT for an index of another
  * form, which is left as it is; the errors of remote.h. */
 enum err index_prepare(const struct remote *r, bool recreate, struct arena *arena, struct errmsg *em);
 /* Creates it where there is none; one that is there is taken as it is. */
-enum err index_ensure(const struct remote *r, struct arena *arena, struct errmsg *em);
+enum err index_ensure(const struct remote *r, struct arena *arena, bool *created, struct errmsg *em);
 
 #endif

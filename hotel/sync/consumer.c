@@ -206,12 +206,16 @@ static void on_refused(void *arg, int64_t id, struct str type, struct str reason
 static enum err prepare_index(struct consumer *c, struct errmsg *em)
 {
     struct arena arena;
+    bool created;
     if (c->index_ready) {
         return ERR_OK;
     }
     arena_init(&arena, NULL, ARENA_UNLIMITED);
-    enum err e = index_ensure(&c->reconcile.remote, &arena, em);
+    enum err e = index_ensure(&c->reconcile.remote, &arena, &created, em);
     arena_fini(&arena);
+    if (created) {
+        log_info(c->log, "hotel.sync", "created the index %.*s", STR_ARG(c->config->index));
+    }
     c->index_ready = e == ERR_OK;
     return e;
 }
