@@ -14,10 +14,6 @@ static enum err read_field(struct explain_question *q, struct str key, const str
                            struct errmsg *em)
 {
     if (str_is(key, "index") || str_is(key, "current_node")) {
-        if (v->type != JSON_STRING) {
-            return err_set(em, ERR_X_CONTENT, "%.*s doesn't support values of type: %s", STR_ARG(key),
-                           json_token_name(v));
-        }
         *given |= str_is(key, "index") ? 1 : 0;
         *(str_is(key, "index") ? &q->index : &q->current_node) = v->s;
         return ERR_OK;
@@ -69,6 +65,10 @@ enum err explain_parse(struct explain_question *out, const struct json *body, st
         }
         if (known[k] == NULL) {
             return jr_unknown_field(text, m->key_off, parser, m->key, known, em);
+        }
+        if ((k == 0 || k == 3) && m->value.type != JSON_STRING) {
+            return jr_fail_xc(text, m->value.off, em, "[%s] %.*s doesn't support values of type: %s", parser,
+                              STR_ARG(m->key), json_token_name(&m->value));
         }
         if (read_field(out, m->key, &m->value, &given, em) != ERR_OK) {
             return jr_wrap_field(text, m->value.off, parser, m->key, em);

@@ -116,6 +116,13 @@ static enum err order_move(struct order *o)
     return a->err;
 }
 
+static enum err no_index(struct order *o)
+{
+    err_set(o->em, ERR_INDEX_NOT_FOUND, "no such index [%.*s]", STR_ARG(o->c->index));
+    err_about_index(o->em, o->c->index, STR("_na_"));
+    return ERR_INDEX_NOT_FOUND;
+}
+
 static enum err order_cancel(struct order *o)
 {
     struct alloc *a = &o->a;
@@ -123,6 +130,9 @@ static enum err order_cancel(struct order *o)
     char node[NODE_TEXT_BYTES], state[16];
     uint32_t at;
     bool target;
+    if (cluster_index(a->b->next, o->c->index) == NULL) {
+        return no_index(o);
+    }
     if (!copy_on(o, o->node, &at, &target)) {
         err_set(o->em, ERR_ILLEGAL_ARGUMENT, "%scan't cancel %u, failed to find it on node %s", prefix,
                 o->c->shard, node_text(o->node, node));
@@ -161,9 +171,7 @@ static enum err find_place(struct order *o, struct alloc_node **n)
                        STR_ARG(o->c->node));
     }
     if (m == NULL || cluster_routing(s, m->name) == NULL) {
-        err_set(o->em, ERR_INDEX_NOT_FOUND, "no such index [%.*s]", STR_ARG(o->c->index));
-        err_about_index(o->em, o->c->index, STR("_na_"));
-        return ERR_INDEX_NOT_FOUND;
+        return no_index(o);
     }
     if (o->c->shard >= m->n_shards) {
         err_set(o->em, ERR_SHARD_NOT_FOUND, "no such shard");
