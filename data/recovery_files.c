@@ -145,7 +145,7 @@ static void ask_for(struct recovery_target *t, struct target_chunk *c)
     c->state = CHUNK_ASKED;
     c->rq = (struct transport_rq){.cls = TRANSPORT_RECOVERY,
                                   .kind = MESSAGE_RECOVERY_CHUNK,
-                                  .timeout_ms = RECOVERY_REQUEST_MS,
+                                  .timeout_ms = RECOVERY_CHUNK_MS,
                                   .on = strand_executor(t->sh->strand),
                                   .done = chunk_done,
                                   .user = c};
