@@ -188,7 +188,7 @@ bench: all $(BENCH_BIN) ## one comparable line each
 deps: ## installs the Debian packages that are missing (root or sudo)
 	$(Q)BROWSER=$(BROWSER) SERVERS=$(SERVERS) TIDY=$(TIDY) tools/deps
 demo: SERVERS=$(FULL)
-demo: deps ## a node and the hotel application with sample hotels, until Ctrl-C; FULL=1: with management, MySQL and RabbitMQ
+demo: deps ## three nodes and the hotel application with sample hotels, until Ctrl-C; FULL=1: with management, MySQL and RabbitMQ
 	$(Q)$(MAKE) $(JOBS) all
 	$(Q)BUILD=$(BUILD) FULL=$(FULL) env --default-signal=INT deploy/demo # a script's background ignores Ctrl-C
 clean: ## removes what was built
