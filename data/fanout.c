@@ -137,10 +137,6 @@ void replication_drain(struct shard *sh, void (*drained)(void *arg), void *arg)
     sh->handing_over = true;
     sh->lead.drained = drained;
     sh->lead.drained_arg = arg;
-    if (sh->refresh_waiters != NULL && sh->engine != NULL
-        && engine_refresh(sh->engine, NULL, NULL) == ERR_OK) {
-        shard_serve_waiters(sh); /* nobody waits for a refresh of this copy's own accord any more */
-    }
     requests_look_drained(sh);
 }
 

@@ -430,7 +430,7 @@ static void durable(struct write_run *r)
         finish(r);
         return;
     }
-    if (r->rq->refresh == REFRESH_NOW || (r->rq->refresh == REFRESH_WAIT && sh->handing_over)) {
+    if (r->rq->refresh == REFRESH_NOW) {
         bool changed;
         if (engine_refresh(sh->engine, &changed, &em) != ERR_OK) {
             fail_all(r, &em);
