@@ -190,6 +190,14 @@ void fanout_needs(struct fanout *f, int64_t seq_no)
     f->needs = MAX_OF(f->needs, seq_no);
 }
 
+void fanout_judged(struct fanout *f)
+{
+    f->asks = true;
+    if (!f->sh->index->async) { /* else it was answered before it was on any disk */
+        fanout_needs(f, engine_max_seq_no(f->sh->engine));
+    }
+}
+
 static void send_to(struct fanout *f, const struct tracked *c, enum refresh_policy refresh)
 {
     struct shard *sh = f->sh;
@@ -221,7 +229,7 @@ static void send_to(struct fanout *f, const struct tracked *c, enum refresh_poli
 void fanout_send(struct fanout *f, enum refresh_policy refresh, bool hurry, bool last)
 {
     struct shard *sh = f->sh;
-    bool due = last ? f->n_ops > 0 || (f->sends > 0 && refresh != REFRESH_NONE)
+    bool due = last ? f->n_ops > 0 || f->asks || (f->sends > 0 && refresh != REFRESH_NONE)
                     : f->n_ops > 0 && (hurry || f->ops.n >= SEND_BYTES);
     if (!due) {
         return;
@@ -239,6 +247,7 @@ void fanout_send(struct fanout *f, enum refresh_policy refresh, bool hurry, bool
         }
     }
     f->sends++;
+    f->asks = false;
     f->n_ops = 0;
     f->mapping_version = 0;
     buf_reset(&f->ops);

@@ -39,6 +39,7 @@ struct fanout {
     size_t n_ops;
     uint64_t mapping_version;
     uint32_t sends, pending, ok, failed;
+    bool asks;     /* who leads, of the copies */
     int64_t needs; /* the global checkpoint that it waits for */
     struct shard_waiter *waiter;
     struct errmsg error;

@@ -73,6 +73,9 @@ struct fanout *fanout_new(struct shard *sh, struct errmsg *em);
 void fanout_add(struct fanout *f, const struct engine_op *op, const struct engine_result *res);
 /* A retry of an operation that was applied before: the request ends when all copies have that. */
 void fanout_needs(struct fanout *f, int64_t seq_no);
+/* An item is refused, or left as it is, for what this copy has: true only while it is the primary, and once all copies
+ * have what was looked at. The request ends when both is known. */
+void fanout_judged(struct fanout *f);
 /* Sends what was added since. Not `last`: only when it is much, or `hurry`. */
 void fanout_send(struct fanout *f, enum refresh_policy refresh, bool hurry, bool last);
 /* Do all copies have everything (or is it known that they will not: *em)? */

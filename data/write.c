@@ -17,7 +17,8 @@ struct held_mapping {
 };
 
 struct write_run {
-    struct shard_waiter waiter; /* first; its location is that of the newest operation */
+    struct shard_waiter waiter; /* first; its location is what must be on disk */
+    uint64_t written;           /* the location of its newest operation */
     struct shard_write *rq;
     struct shard *sh;
     uint32_t slice, slice_end; /* the items under way: [slice, slice_end) */
@@ -218,6 +219,7 @@ static void take_result(struct write_run *r, struct write_item *it, const struct
     it->seq_no = res->seq_no;
     it->primary_term = res->primary_term;
     it->result_version = res->version;
+    r->written = MAX_OF(r->written, res->location);
     r->waiter.location = MAX_OF(r->waiter.location, res->location);
     if (r->fanout != NULL && res->repeated) {
         fanout_needs(r->fanout, res->seq_no);
@@ -334,6 +336,17 @@ static enum err get_written(struct write_run *r, struct write_item *it, struct e
     return e == ERR_OK && it->want_get && current.found ? write_get(r, it, current.source, em) : e;
 }
 
+/* What the item was answered from must last, too: whoever is told of a conflict may rely on it. */
+static void judged(struct write_run *r)
+{
+    if (!r->sh->index->async) {
+        r->waiter.location = MAX_OF(r->waiter.location, engine_location(r->sh->engine));
+    }
+    if (r->fanout != NULL) {
+        fanout_judged(r->fanout);
+    }
+}
+
 static void answer_noop(struct write_item *it, const struct engine_doc *current)
 {
     it->outcome = WRITE_NOOP;
@@ -386,6 +399,7 @@ static enum err apply_update(struct write_run *r, struct write_item *it, bool *w
     if (plan.result == UPDATE_NOOP) {
         r->sh->counters.noop_updates++;
         answer_noop(it, &current);
+        judged(r);
         return write_get(r, it, plan.source, em);
     }
     if (r->rq->inactive.n > 0) {
@@ -445,7 +459,8 @@ static void durable(struct write_run *r)
         shard_release(sh);
         return;
     }
-    if (r->rq->refresh == REFRESH_WAIT && engine_refreshed(sh->engine) < r->waiter.location) {
+    if (r->rq->refresh == REFRESH_WAIT && engine_refreshed(sh->engine) < r->written) {
+        r->waiter.location = r->written;
         r->waiter.wake = refreshed;
         shard_wait_refreshed(sh, &r->waiter);
         return;
@@ -545,7 +560,7 @@ static bool may_apply(struct write_run *r)
         return true;
     }
     /* Items that were applied before: nobody knows whether they are there afterwards. */
-    if (r->waiter.location > 0) {
+    if (r->written > 0) {
         bool led = err_code(em) == ERR_NOT_PRIMARY;
         struct errmsg why = *em;
         err_set(em, led ? ERR_STALE_TERM : ERR_IO, "shard [%.*s][%u] failed during the request: %s",
@@ -587,6 +602,7 @@ static void apply_task(void *arg)
         if (e != ERR_OK) {
             if (e == ERR_CONFLICT || e == ERR_DOCUMENT_MISSING || e == ERR_SOURCE_MISSING) {
                 name_shard(r, &em);
+                judged(r);
             }
             fail_item(r, it, &em);
         }
