@@ -17,6 +17,7 @@ static void no_memory(struct alloc *a)
 void alloc_begin(struct alloc *a, const struct alloc_env *env, struct state_builder *b, struct errmsg *em)
 {
     *a = (struct alloc){.env = env, .b = b, .em = em};
+    balance_read_factors(a);
     arena_init(&a->arena, NULL, ARENA_UNLIMITED);
     const struct nodes_part *nodes = b->next->nodes;
     uint32_t n = nodes != NULL ? nodes->n : 0;
@@ -92,10 +93,13 @@ void alloc_count(struct alloc *a)
         struct alloc_node *n = &a->nodes[i];
         n->shards = n->incoming = n->outgoing = n->initial_primaries = 0;
     }
+    a->inactive = a->inactive_primaries = 0;
     for (uint32_t i = 0; i < s->n_routing; i++) {
         for (uint32_t k = 0; k < s->routing[i]->n; k++) {
             const struct shard_routing *r = &s->routing[i]->shards[k];
+            a->inactive_primaries += !copy_active(&r->copies[0]);
             for (uint32_t c = 0; c < r->n; c++) {
+                a->inactive += !copy_active(&r->copies[c]);
                 count_copy(a, &r->copies[c]);
                 if (!r->copies[c].primary && r->copies[c].state == COPY_INITIALIZING
                     && copy_active(&r->copies[0])) {
@@ -106,6 +110,10 @@ void alloc_count(struct alloc *a)
                 }
             }
         }
+    }
+    a->shards = 0;
+    for (uint32_t i = 0; i < a->n_nodes; i++) {
+        a->shards += a->nodes[i].shards;
     }
 }
 
@@ -251,6 +259,7 @@ void alloc_initialize(struct alloc *a, struct index_routing *r, struct shard_cop
     c->trouble.delayed = false;
     c->trouble.attempt = ATTEMPT_NONE;
     n->shards++;
+    a->shards++;
     if (c->primary) {
         n->initial_primaries++;
     } else {

@@ -10,6 +10,7 @@ struct alloc_node {
     uint32_t incoming, outgoing;   /* recoveries from other nodes, to other nodes */
     uint32_t initial_primaries;    /* recovering from their own disk, or empty */
     uint32_t of_index;             /* scratch: copies of the index at hand */
+    double weight;                 /* scratch: balance_weights() */
     const struct disk_usage *disk; /* NULL: unknown */
 };
 
@@ -22,8 +23,11 @@ struct alloc {
     /* routing that this allocation has copied and may change, by place in the state */
     struct index_routing **own;
     uint32_t n_own;
-    uint32_t relocating; /* in the whole cluster */
-    bool manual;         /* a command of an operator's: switched-off allocation does not hold it back */
+    uint32_t relocating;                   /* in the whole cluster */
+    uint32_t shards;                       /* of all nodes together */
+    uint32_t inactive, inactive_primaries; /* copies that do not serve, when they were counted */
+    double by_index, by_shard, threshold;  /* of weights, from settings */
+    bool manual; /* a command of an operator's: switched-off allocation does not hold it back */
     bool changed;
     struct errmsg *em;
     enum err err; /* sticks: no memory */
@@ -110,15 +114,18 @@ enum decision decide_remain(struct alloc *a, const struct index_meta *m, const s
 /* May copies move for balance at all, now? And this one? */
 enum decision decide_rebalance(struct alloc *a, const struct index_meta *m, const struct shard_routing *s,
                                const struct shard_copy *c, struct verdicts *all);
+/* The part of it that is about no copy. */
+enum decision decide_rebalance_at_all(struct alloc *a);
 
 const char *decision_name(enum decision d); /* "YES" */
 /* As an array of objects: all, or (without `all`) only what is not YES. */
 void verdicts_write(const struct verdicts *v, bool all, struct jsonw *w);
 
 /* ---- balance.c ---- */
+void balance_read_factors(struct alloc *a);
 /* The lighter, the better a place for another copy of the index (whose of_index counts are set).
  * Elasticsearch's weight function. */
-double balance_weight(struct alloc *a, const struct index_meta *m, const struct alloc_node *n);
+double balance_weight(const struct alloc *a, const struct index_meta *m, const struct alloc_node *n);
 void balance_count_index(struct alloc *a, const struct index_routing *r);
 struct alloc_node *balance_best(struct alloc *a, const struct index_meta *m, const struct index_routing *r,
                                 const struct shard_routing *s, const struct shard_copy *c, bool *throttled);

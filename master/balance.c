@@ -28,16 +28,19 @@ void balance_count_index(struct alloc *a, const struct index_routing *r)
     }
 }
 
-double balance_weight(struct alloc *a, const struct index_meta *m, const struct alloc_node *n)
+void balance_read_factors(struct alloc *a)
 {
     double by_index = factor(a, "cluster.routing.allocation.balance.index", 0.55);
-    double by_shard = factor(a, "cluster.routing.allocation.balance.shard", 0.45), sum = by_index + by_shard;
-    double shards = 0, of_index = (double)m->n_shards * (m->n_replicas + 1.0);
-    for (uint32_t i = 0; i < a->n_nodes; i++) {
-        shards += a->nodes[i].shards;
-    }
-    double nodes = a->n_nodes;
-    return by_shard / sum * (n->shards - shards / nodes) + by_index / sum * (n->of_index - of_index / nodes);
+    double by_shard = factor(a, "cluster.routing.allocation.balance.shard", 0.45);
+    a->by_index = by_index / (by_index + by_shard);
+    a->by_shard = by_shard / (by_index + by_shard);
+    a->threshold = factor(a, "cluster.routing.allocation.balance.threshold", 1.0);
+}
+
+double balance_weight(const struct alloc *a, const struct index_meta *m, const struct alloc_node *n)
+{
+    double nodes = a->n_nodes, of_index = (double)m->n_shards * (m->n_replicas + 1.0);
+    return a->by_shard * (n->shards - a->shards / nodes) + a->by_index * (n->of_index - of_index / nodes);
 }
 
 struct alloc_node *balance_best(struct alloc *a, const struct index_meta *m, const struct index_routing *r,
@@ -103,29 +106,40 @@ void balance_moves(struct alloc *a)
     }
 }
 
+/* Weighs every node for another copy of the index; returns the least. */
+static double weigh(struct alloc *a, const struct index_meta *m, const struct index_routing *r)
+{
+    double least = 0;
+    balance_count_index(a, r);
+    for (uint32_t i = 0; i < a->n_nodes; i++) {
+        a->nodes[i].weight = balance_weight(a, m, &a->nodes[i]);
+        least = i == 0 ? a->nodes[i].weight : MIN_OF(least, a->nodes[i].weight);
+    }
+    return least;
+}
+
 /* One move that makes the index's share of a heavy node lighter by more than the threshold; false: none is
  * worth it. */
 static bool move_one(struct alloc *a, const struct index_meta *m)
 {
-    double threshold = factor(a, "cluster.routing.allocation.balance.threshold", 1.0);
     const struct index_routing *r = cluster_routing(a->b->next, m->name);
     const struct shard_routing *from_shard = NULL;
     uint32_t from_copy = 0;
     struct alloc_node *to = NULL;
-    double gain = MAX_OF(threshold, 1.0) + 0.001; /* less would only swap the weights of two nodes */
-    balance_count_index(a, r);
+    double gain = MAX_OF(a->threshold, 1.0) + 0.001; /* less would only swap the weights of two nodes */
+    double least = weigh(a, m, r);
     for (uint32_t i = 0; i < r->n; i++) {
         const struct shard_routing *s = &r->shards[i];
         for (uint32_t k = 0; k < s->n; k++) {
             const struct shard_copy *c = &s->copies[k];
             struct alloc_node *at = c->state == COPY_STARTED ? alloc_node_of(a, c->node) : NULL;
-            if (at == NULL || balance_weight(a, m, at) <= 0
+            if (at == NULL || at->weight - least <= gain
                 || decide_rebalance(a, m, s, c, NULL) != DECIDE_YES) {
                 continue;
             }
             for (uint32_t n = 0; n < a->n_nodes; n++) {
                 struct alloc_node *x = &a->nodes[n];
-                double g = balance_weight(a, m, at) - balance_weight(a, m, x);
+                double g = at->weight - x->weight;
                 if (x != at && g > gain && decide_allocate(a, m, s, c, x, NULL) == DECIDE_YES) {
                     gain = g;
                     to = x;
@@ -158,10 +172,14 @@ void balance_rebalance(struct alloc *a)
         return;
     }
     uint32_t moves = 0;
-    for (uint32_t i = 0; i < s->n_indices && a->err == ERR_OK && moves < REBALANCE_ROUNDS; i++) {
+    for (uint32_t i = 0; i < s->n_indices && a->err == ERR_OK; i++) {
         const struct index_meta *m = s->indices[i];
-        while (cluster_routing(s, m->name) != NULL && moves < REBALANCE_ROUNDS && move_one(a, m)) {
+        while (moves < REBALANCE_ROUNDS && decide_rebalance_at_all(a) == DECIDE_YES
+               && cluster_routing(s, m->name) != NULL && move_one(a, m)) {
             moves++;
+        }
+        if (moves == REBALANCE_ROUNDS || decide_rebalance_at_all(a) != DECIDE_YES) {
+            return;
         }
     }
 }

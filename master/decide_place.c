@@ -94,15 +94,21 @@ bool decide_by_filter(struct alloc *a, const struct index_meta *m, const struct 
                       struct verdicts *all, enum decision *worst)
 {
     static const char *const names[] = {"require", "include", "exclude"};
+    static const char *const prefixes[2][3] = {
+        {"index.routing.allocation.require.", "index.routing.allocation.include.",
+         "index.routing.allocation.exclude."},
+        {"cluster.routing.allocation.require.", "cluster.routing.allocation.include.",
+         "cluster.routing.allocation.exclude."},
+    };
     const struct cluster_state *s = a->b->next;
     const struct settings *sources[] = {&m->settings, s->persistent != NULL ? &s->persistent->settings : NULL,
                                         s->transient != NULL ? &s->transient->settings : NULL};
     for (size_t i = 0; i < ARRAY_LEN(sources); i++) {
         for (int k = 0; sources[i] != NULL && k < 3; k++) {
             enum filter_kind kind = (enum filter_kind)k;
-            char prefix[64], text[400];
+            const char *prefix = prefixes[i > 0][k];
+            char text[400];
             const char *scope = i == 0 ? "index" : "cluster";
-            snprintf(prefix, sizeof(prefix), "%s.routing.allocation.%s.", scope, names[k]);
             if (!passes(sources[i], prefix, kind, n->node)) {
                 return decider_said(a, all, worst, "filter", DECIDE_NO,
                                     "node %s %s setting [%s.routing.allocation.%s%s] filters [%s]",

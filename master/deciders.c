@@ -242,21 +242,6 @@ enum decision decide_remain(struct alloc *a, const struct index_meta *m, const s
     return worst;
 }
 
-static bool all_active(const struct cluster_state *s, bool primaries_only)
-{
-    for (uint32_t i = 0; i < s->n_routing; i++) {
-        for (uint32_t k = 0; k < s->routing[i]->n; k++) {
-            const struct shard_routing *r = &s->routing[i]->shards[k];
-            for (uint32_t c = 0; c < (primaries_only ? 1 : r->n); c++) {
-                if (!copy_active(&r->copies[c])) {
-                    return false;
-                }
-            }
-        }
-    }
-    return true;
-}
-
 static bool rebalance_active(struct alloc *a, const struct shard_routing *s, struct verdicts *all,
                              enum decision *worst)
 {
@@ -275,7 +260,7 @@ static bool rebalance_when(struct alloc *a, struct verdicts *all, enum decision 
     struct str when =
         cluster_setting(a->b->next, "cluster.routing.allocation.allow_rebalance", STR("indices_all_active"));
     bool primaries = str_eq_nocase(when, STR("indices_primaries_active"));
-    if (!str_eq_nocase(when, STR("always")) && !all_active(a->b->next, primaries)) {
+    if (!str_eq_nocase(when, STR("always")) && (primaries ? a->inactive_primaries : a->inactive) > 0) {
         return decider_said(a, all, worst, "cluster_rebalance", DECIDE_NO,
                             "the cluster has unassigned %sshards and cluster setting "
                             "[cluster.routing.allocation.allow_rebalance] is set to [%.*s]",
@@ -342,6 +327,13 @@ enum decision decide_rebalance(struct alloc *a, const struct index_meta *m, cons
         (void)decider_said(a, all, &worst, "snapshot_in_progress", DECIDE_YES,
                            "no snapshots are currently running");
     }
+    return worst;
+}
+
+enum decision decide_rebalance_at_all(struct alloc *a)
+{
+    enum decision worst = DECIDE_YES;
+    (void)(rebalance_when(a, NULL, &worst) && rebalance_at_once(a, NULL, &worst));
     return worst;
 }
 
