@@ -178,7 +178,7 @@ void election_receive_pre_vote(struct quorum *q, const struct quorum_message *m,
     quorum_reply(q, call, MESSAGE_PRE_VOTE, !healthy);
 }
 
-static void start_election(struct quorum *q)
+void election_start(struct quorum *q)
 {
     uint64_t term = MAX_OF(q->seen_term, q->safety.term) + 1;
     struct vote vote;
@@ -209,7 +209,7 @@ void election_pre_vote_done(struct quorum *q, const struct quorum_message *m)
     }
     id_set_add(&q->pre_votes, m->from.id);
     if (safety_is_quorum(&q->safety, &q->pre_votes)) {
-        start_election(q);
+        election_start(q);
     }
 }
 

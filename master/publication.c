@@ -355,6 +355,7 @@ void publication_accepted(struct quorum *q, const struct asked *a, const struct 
         peer->has_version = MAX_OF(peer->has_version, p->state->version);
     }
     election_count_repeated(q, m);
+    voting_look_for(q, cluster_node(p->state, str_of(t->id)));
     if (p->committed) {
         send_commit(q, p, t);
     } else {

@@ -196,6 +196,7 @@ void quorum_become_candidate(struct quorum *q, const char *why)
     q->next_find_ms = q->now;
     q->joining[0] = 0;
     q->reconfiguring = false;
+    q->vote_missing = false;
     if (changed) {
         q->attempts = 0;
         q->next_election_ms = INT64_MAX;

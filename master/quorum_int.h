@@ -108,6 +108,7 @@ struct quorum {
     struct publication *publication; /* not yet applied here; NULL: none */
     struct publication *trailing;
     bool reconfiguring;
+    bool vote_missing; /* a node took this leader's state that did not vote for it */
 
     struct asked *asked;
     size_t n_asked, asked_cap;
@@ -155,6 +156,8 @@ void discovery_free(struct quorum *q);
 
 /* ---- election.c ---- */
 void election_tick(struct quorum *q);
+/* Stands in the next term, whatever this node is now. */
+void election_start(struct quorum *q);
 int64_t election_wake(const struct quorum *q);
 void election_receive_pre_vote(struct quorum *q, const struct quorum_message *m, void *call);
 void election_pre_vote_done(struct quorum *q, const struct quorum_message *m);
@@ -206,5 +209,7 @@ struct str_set voting_improve(const struct str_set *current, const struct str_se
 /* This node is excluded from voting, and no longer among those whose votes count: it does not lead. */
 bool voting_barred(const struct quorum *q);
 void voting_check(struct quorum *q);
+/* `n` has accepted this leader's state; NULL: not one of the state's. */
+void voting_look_for(struct quorum *q, const struct node_meta *n);
 
 #endif

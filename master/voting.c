@@ -44,10 +44,23 @@ struct str_set voting_improve(const struct str_set *current, const struct str_se
     return reachable * 2 > next.n ? next : *current;
 }
 
+/* A node that follows this leader without having voted for it voted for another in this term: as long as the
+ * term goes on it cannot become one of those whose votes count, and a placeholder or a node that is gone keeps
+ * its place. Another term brings its vote, as in Elasticsearch. */
+void voting_look_for(struct quorum *q, const struct node_meta *n)
+{
+    q->vote_missing |= n != NULL && (n->roles & ROLE_MASTER) != 0 && !id_set_has(&q->safety.joins, n->id);
+}
+
 void voting_check(struct quorum *q)
 {
     const struct cluster_state *s = q->safety.accepted;
     const struct coordination_part *c = s->coordination;
+    if (q->vote_missing && q->publication == NULL) {
+        q->vote_missing = false;
+        election_start(q);
+        return;
+    }
     if (q->publication != NULL || q->reconfiguring || s->nodes == NULL
         || !str_set_eq(&c->committed, &c->accepted) || c->term != q->safety.term) {
         return;
