@@ -133,6 +133,8 @@ struct shard {
     struct str allocation_id; /* the copy that should be in this place; p == NULL: none */
     bool primary, initializing;
     enum recovery_source source; /* where its data comes from while initializing */
+    bool
+        stale; /* a primary that was not in sync, and was made one by force: its history is another from here on */
     /* The copy that is in it. */
     bool of_role;     /* the engine is that copy's */
     bool failing;     /* the engine is to go, its jobs are still out */

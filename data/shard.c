@@ -349,6 +349,7 @@ struct open_run {
     struct engine *engine;
     enum engine_open_mode mode;
     struct buf user_data;
+    int64_t new_history; /* the term that it begins with; 0: it goes on with the one that is on disk */
     char allocation_id[32];
     enum err result;
     struct errmsg em;
@@ -375,6 +376,21 @@ static void opened(void *arg)
     shard_release(sh);
 }
 
+/* Sequence numbers that other copies know will mean other operations here: those copies must not take the histories
+ * for one. */
+static enum err begin_history(struct open_run *r, struct copy_data *d)
+{
+    char name[64];
+    struct buf b;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    snprintf(name, sizeof(name), "%s.%lld", r->allocation_id, (long long)r->new_history);
+    d->history_uuid = str_of(name);
+    copy_data_encode(d, &b);
+    enum err e = b.failed ? err_no_memory(&r->em) : engine_set_user_data(r->engine, buf_view(&b), &r->em);
+    buf_fini(&b);
+    return e == ERR_OK ? engine_flush(r->engine, true, &r->em) : e;
+}
+
 /* Is what is on disk the copy that the master means? */
 static enum err check_copy(struct open_run *r)
 {
@@ -384,6 +400,7 @@ static enum err check_copy(struct open_run *r)
         e = err_set(&r->em, ERR_CORRUPT, "the copy on disk is [%.*s], not [%s]", STR_ARG(d.allocation_id),
                     r->allocation_id);
     }
+    e = e == ERR_OK && r->new_history > 0 ? begin_history(r, &d) : e;
     if (e != ERR_OK) {
         engine_close(r->engine);
         r->engine = NULL;
@@ -415,6 +432,7 @@ static void start_opening(struct shard *sh, enum engine_open_mode mode)
         struct copy_data d = {sh->allocation_id, sh->allocation_id};
         copy_data_encode(&d, &r->user_data);
     }
+    r->new_history = sh->stale ? sh->term : 0;
     sh->opening = true;
     recovery_note_opening(sh, mode == ENGINE_CREATE);
     shard_use(sh);
@@ -513,6 +531,8 @@ void shard_take_role(struct shard *sh, struct cluster_state *state)
     sh->primary = c != NULL && c->primary && !arriving;
     sh->initializing = c != NULL && (arriving || c->state == COPY_INITIALIZING);
     sh->source = c == NULL || arriving ? RECOVER_PEER : c->source;
+    sh->stale = sh->primary && sh->initializing && c->source == RECOVER_EXISTING_STORE
+                && !str_set_has(&m->in_sync[sh->number], id);
     sh->remove_data = c == NULL && all_elsewhere(r);
     bool moves = c != NULL && !arriving && c->state == COPY_RELOCATING;
     snprintf(sh->moving_to, sizeof(sh->moving_to), "%.*s", STR_ARG(moves ? c->target_id : STR("")));

@@ -509,6 +509,45 @@ START_TEST(what_nobody_acknowledged_goes)
 }
 END_TEST
 
+/* A copy that has missed writes is made the primary by force: what the one that had them has under the same numbers
+ * must not count as the same. */
+START_TEST(a_stale_primary)
+{
+    dr_init(&rig, (uint64_t)_i);
+    dr_create(&rig, 0);
+    dr_add_copy(&rig, 1);
+    dr_until(&rig, dr_green, 1000);
+    fill(60, 2);
+    dr_run(&rig, 500);
+    dr_stop(&rig, 1, -1);
+    char stale[16];
+    snprintf(stale, sizeof(stale), "%s", rig.copies[1].id);
+    dr_drop_copy(&rig, 1, false);
+    for (unsigned i = 0; i < 30; i++) {
+        put(i, 7000 + i); /* acknowledged, and lost by what follows */
+    }
+    dr_run(&rig, 500);
+    dr_stop(&rig, 0, _i % 3);
+    dr_start(&rig, 1);
+    struct dr_copy *c = &rig.copies[0];
+    *c = (struct dr_copy){
+        .state = COPY_INITIALIZING, .node = 1, .target = -1, .source = RECOVER_EXISTING_STORE};
+    snprintf(c->id, sizeof(c->id), "%s", stale);
+    rig.term++;
+    dr_publish(&rig);
+    dr_run(&rig, 500);
+    ck_assert_int_eq(c->state, COPY_STARTED);
+    for (unsigned i = 0; i < 80; i++) {
+        put(100 + i, 9000 + i);
+    }
+    dr_start(&rig, 0);
+    dr_assign(&rig, 1, 0);
+    dr_until(&rig, dr_green, 3000);
+    dr_check_equal(&rig, 220);
+    dr_fini(&rig);
+}
+END_TEST
+
 static void add(Suite *s, const char *name, const TTest *test, int n)
 {
     TCase *c = tcase_create(name);
@@ -536,6 +575,7 @@ int main(void)
     add(s, "a_move_is_called_off", a_move_is_called_off, 40);
     add(s, "late_states", late_states, 8);
     add(s, "what_nobody_acknowledged_goes", what_nobody_acknowledged_goes, 12);
+    add(s, "a_stale_primary", a_stale_primary, 6);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
     int failed = srunner_ntests_failed(r);
