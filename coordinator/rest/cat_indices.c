@@ -2,6 +2,7 @@
 #include "common/cluster/health.h"
 #include "coordinator/rest/broadcast.h"
 #include "coordinator/rest/cat_counters.h"
+#include "coordinator/rest/master_view.h"
 #include "coordinator/rest/stats.h"
 #include "coordinator/rest/table.h"
 
@@ -256,14 +257,11 @@ static void indices_done(struct broadcast *bc)
     table_send(&t);
 }
 
-static void cat_indices(struct rest *r)
+static void ask_indices(struct rest *r)
 {
     struct expand_options o = EXPAND_OPTIONS_ADMIN;
     struct shard_act a = {.action = SHARD_STATS};
     struct indices_rq *q = ARENA_NEW(r->arena, struct indices_rq);
-    if (table_help(r, indices_columns, ARRAY_LEN(indices_columns))) {
-        return;
-    }
     struct str health = rest_param(r, "health");
     rest_accept(r, "include_unloaded_segments");
     o.unblocked = 1U << BLOCK_METADATA_READ;
@@ -282,6 +280,13 @@ static void cat_indices(struct rest *r)
     q->has_health = health.p != NULL;
     if (rest_ready(r)) {
         broadcast_run(r, q->t, q->n, &a, indices_done, q);
+    }
+}
+
+static void cat_indices(struct rest *r)
+{
+    if (!table_help(r, indices_columns, ARRAY_LEN(indices_columns))) {
+        rest_see_latest(r, ask_indices);
     }
 }
 

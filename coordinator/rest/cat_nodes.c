@@ -1,6 +1,7 @@
 /* The _cat endpoints about nodes. */
 #include "common/cluster/health.h"
 #include "coordinator/rest/cat_counters.h"
+#include "coordinator/rest/master_view.h"
 #include "coordinator/rest/node_figures.h"
 #include "coordinator/rest/nodes.h"
 
@@ -262,39 +263,54 @@ static void nodes_done(struct node_calls *c)
     table_send(&t);
 }
 
+static void ask_nodes(struct rest *r)
+{
+    if (rest_ready(r)) {
+        node_figures_ask(r, STR_NULL, true, nodes_done, NULL);
+    }
+}
+
 static void cat_nodes(struct rest *r)
 {
     bool full;
     rest_accept(r, "include_unloaded_segments");
     if (rest_bool(r, "full_id", false, &full) != ERR_OK) {
         rest_fail(r, NULL);
-    } else if (!table_help(r, nodes_columns, ARRAY_LEN(nodes_columns)) && rest_ready(r)) {
-        node_figures_ask(r, STR_NULL, true, nodes_done, NULL);
+    } else if (!table_help(r, nodes_columns, ARRAY_LEN(nodes_columns))) {
+        rest_see_latest(r, ask_nodes);
     }
 }
 
-/* Copies on the node, arriving ones too; node == NULL: without a place. */
-static uint32_t copies_on(const struct cluster_state *s, const struct node_meta *node)
+/* Copies on each node, arriving ones too, in the order of the state's nodes; behind them, those without a place.
+ * NULL: no memory. */
+static uint32_t *count_copies(const struct cluster_state *s, struct arena *arena)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->n_indices; i++) {
+    uint32_t *v = ARENA_ARRAY(arena, uint32_t, (size_t)s->nodes->n + 1);
+    for (uint32_t i = 0; v != NULL && i < s->n_indices; i++) {
         for (uint32_t shard = 0; shard < s->indices[i]->n_shards; shard++) {
             uint32_t copies = health_copies(s, s->indices[i], shard);
             for (uint32_t k = 0; k < copies; k++) {
                 struct shard_copy c = health_copy(s, s->indices[i], shard, k);
-                n += node == NULL ? c.state == COPY_UNASSIGNED
-                                  : (c.node.p != NULL && str_eq(c.node, node->id))
-                                        || (c.target_node.p != NULL && str_eq(c.target_node, node->id));
+                const struct node_meta *at = c.node.p != NULL ? cluster_node(s, c.node) : NULL,
+                                       *to = c.target_node.p != NULL ? cluster_node(s, c.target_node) : NULL;
+                v[s->nodes->n] += c.state == COPY_UNASSIGNED;
+                if (at != NULL) {
+                    v[at - s->nodes->v]++;
+                }
+                if (to != NULL) {
+                    v[to - s->nodes->v]++;
+                }
             }
         }
     }
-    return n;
+    return v;
 }
 
-static void allocation_row(struct table *t, const struct node_meta *n, const struct node_figures *f)
+static void allocation_row(struct table *t, const struct node_meta *n, uint32_t copies,
+                           const struct node_figures *f)
 {
     table_row(t);
-    table_number(t, copies_on(t->r->state, n));
+    table_number(t, copies);
     if (f != NULL) {
         const struct disk_stats *d = &f->report.disk;
         uint64_t used = d->total_bytes - d->available_bytes;
@@ -315,11 +331,19 @@ static void allocation_row(struct table *t, const struct node_meta *n, const str
 static void allocation_done(struct node_calls *c)
 {
     struct table t;
-    uint32_t unassigned = copies_on(c->r->state, NULL);
+    const struct nodes_part *nodes = c->r->state->nodes;
+    const uint32_t *copies = count_copies(c->r->state, c->r->arena);
+    if (copies == NULL) {
+        node_calls_release(c);
+        err_no_memory(&c->r->em);
+        rest_fail(c->r, NULL);
+        return;
+    }
+    uint32_t unassigned = copies[nodes->n];
     table_init(&t, c->r, allocation_columns, ARRAY_LEN(allocation_columns));
     for (uint32_t i = 0; i < c->n; i++) {
         if ((node_roles(c->v[i].node) & NODE_DATA_ROLES) != 0) {
-            allocation_row(&t, c->v[i].node, node_figures_of(c, i));
+            allocation_row(&t, c->v[i].node, copies[c->v[i].node - nodes->v], node_figures_of(c, i));
         }
     }
     if (unassigned > 0) {
@@ -334,11 +358,18 @@ static void allocation_done(struct node_calls *c)
     table_send(&t);
 }
 
-static void cat_allocation(struct rest *r)
+static void ask_allocation(struct rest *r)
 {
     struct str nodes = rest_param(r, "nodes");
-    if (!table_help(r, allocation_columns, ARRAY_LEN(allocation_columns)) && rest_ready(r)) {
+    if (rest_ready(r)) {
         node_figures_ask(r, nodes, true, allocation_done, NULL);
+    }
+}
+
+static void cat_allocation(struct rest *r)
+{
+    if (!table_help(r, allocation_columns, ARRAY_LEN(allocation_columns))) {
+        rest_see_latest(r, ask_allocation);
     }
 }
 

@@ -1,6 +1,7 @@
 /* The _cat endpoints about shards and their segments. */
 #include "coordinator/rest/broadcast.h"
 #include "coordinator/rest/cat_counters.h"
+#include "coordinator/rest/master_view.h"
 #include "coordinator/rest/nodes.h"
 #include "coordinator/rest/stats.h"
 
@@ -227,14 +228,19 @@ static void shards_done(struct broadcast *bc)
     table_send(&t);
 }
 
-static void cat_shards(struct rest *r)
+static void ask_shards(struct rest *r)
 {
     struct shard_act a = {.action = SHARD_STATS};
+    broadcast_path(r,
+                   &(struct expand_options){false, true, EXPAND_OPEN | EXPAND_CLOSED, false, false,
+                                            1U << BLOCK_METADATA_READ},
+                   &a, shards_done, NULL);
+}
+
+static void cat_shards(struct rest *r)
+{
     if (!table_help(r, shards_columns, ARRAY_LEN(shards_columns))) {
-        broadcast_path(r,
-                       &(struct expand_options){false, true, EXPAND_OPEN | EXPAND_CLOSED, false, false,
-                                                1U << BLOCK_METADATA_READ},
-                       &a, shards_done, NULL);
+        rest_see_latest(r, ask_shards);
     }
 }
 

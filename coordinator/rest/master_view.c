@@ -25,9 +25,10 @@ static bool keep(struct asked *a)
     return ok;
 }
 
-static void answered(struct pending_rq *rq)
+static void go_on(void *arg)
 {
-    struct asked *a = rq->user;
+    struct asked *a = arg;
+    struct pending_rq *rq = &a->rq;
     struct rest *r = a->view.r;
     if (rq->error.n == 0 && !keep(a)) {
         err_no_memory(&rq->error);
@@ -40,6 +41,16 @@ static void answered(struct pending_rq *rq)
     cluster_state_unref(r->state);
     r->state = r->co->o.state(r->co->o.self);
     a->view.then(&a->view);
+}
+
+/* What follows may take long, and the loop that answers has heartbeats to send. */
+static void answered(struct pending_rq *rq)
+{
+    struct asked *a = rq->user;
+    const struct executor *workers = a->view.r->co->o.workers;
+    if (workers == NULL || !executor_submit_force(workers, go_on, a)) {
+        go_on(a);
+    }
 }
 
 void rest_ask_master(struct rest *r, bool local, int64_t timeout_ms, void (*then)(struct master_view *v),
@@ -68,4 +79,26 @@ int64_t master_view_longest_ms(const struct master_view *v)
         longest = MAX_OF(longest, v->pending->v[i].queued_ms);
     }
     return longest;
+}
+
+static void seen(struct master_view *v)
+{
+    void (*go)(struct rest * r);
+    memcpy(&go, v->user, sizeof(go));
+    go(v->r);
+}
+
+void rest_see_latest(struct rest *r, void (*go)(struct rest *r))
+{
+    bool local;
+    int64_t timeout_ms;
+    void *keep = arena_alloc(r->arena, sizeof(go));
+    enum err e = keep != NULL ? rest_bool(r, "local", false, &local) : err_no_memory(&r->em);
+    e = e == ERR_OK ? rest_time(r, "master_timeout", 30000, &timeout_ms) : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    memcpy(keep, &go, sizeof(go));
+    rest_ask_master(r, local || cluster_master(r->state) == NULL, timeout_ms, seen, keep);
 }
