@@ -14,6 +14,7 @@
 #include "common/base/jsonw.h"
 #include "common/base/rand.h"
 #include "common/cluster/state.h"
+#include "master/orders.h"
 
 struct disk_usage {
     struct str node_id;
@@ -74,25 +75,6 @@ enum err allocation_mark_stale(const struct alloc_env *env, struct state_builder
 
 /* ---- what operators order and ask ---- */
 
-enum reroute_kind {
-    REROUTE_MOVE,
-    REROUTE_CANCEL,
-    REROUTE_ALLOCATE_REPLICA,
-    REROUTE_ALLOCATE_STALE, /* the copy becomes primary, whatever it misses: with the allocation id that it
-                               has on disk, which is not in sync until it has started; its history is new */
-    REROUTE_ALLOCATE_EMPTY
-};
-struct reroute_command {
-    enum reroute_kind kind;
-    struct str index, node; /* REROUTE_MOVE: from there */
-    struct str to_node;
-    uint32_t shard;
-    bool allow_primary, accept_data_loss;
-};
-/* Reads a _cluster/reroute body (NULL: no commands) into `arena`. Errors are Elasticsearch's, with places in
- * `text`. */
-enum err reroute_parse(struct reroute_command **out, uint32_t *n, const struct json *body, struct str text,
-                       struct arena *arena, struct errmsg *em);
 /* Does what they say, in order, all or nothing: b is of no use after an error. With `explain`, writes the array
  * of what was decided, and what must not be done is not an error. retry_failed forgets failures counted.
  * `local`: the node that is asked, for "_local". */
@@ -100,16 +82,6 @@ enum err allocation_reroute(const struct alloc_env *env, struct state_builder *b
                             const struct reroute_command *commands, uint32_t n, struct str local,
                             bool retry_failed, struct jsonw *explain, struct errmsg *em);
 
-struct explain_question {
-    struct str index; /* n == 0: any copy without a place, a primary first */
-    uint32_t shard;
-    bool primary;
-    struct str current_node; /* n == 0: any */
-    bool include_yes, include_disk;
-};
-/* Reads a _cluster/allocation/explain body (NULL: none). */
-enum err explain_parse(struct explain_question *out, const struct json *body, struct str text,
-                       struct errmsg *em);
 /* The answer, an object: each decider's word on each node. */
 enum err allocation_explain(const struct alloc_env *env, const struct cluster_state *s,
                             const struct explain_question *q, struct str local, struct jsonw *w,

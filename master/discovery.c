@@ -223,11 +223,9 @@ void discovery_handshake_done(struct quorum *q, const struct asked *a, const str
         p->keep = false;
         return;
     }
+    discovery_note_node(q, &m->from);
     if (!str_is(m->from.transport_address, p->address)) { /* a seed by another name than it publishes */
-        discovery_note_node(q, &m->from);
         p->next_probe_ms = q->now + FORGET_SILENT_MS;
-    } else {
-        p = discovery_note_node(q, &m->from);
     }
     struct peer *found = peer_by_ephemeral(q, m->from.ephemeral_id);
     if (found != NULL && q->mode == QUORUM_CANDIDATE) {

@@ -852,8 +852,8 @@ static enum err listen_on(struct transport_nng *t, const struct transport_nng_op
             break;
         }
     }
-    return err_set(em, ERR_IO, "Failed to bind to [%.*s:%u-%u]: %s", STR_ARG(o->host),
-                   o->port_first, o->port_last, nng_strerror(rv));
+    return err_set(em, ERR_IO, "Failed to bind to [%.*s:%u-%u]: %s", STR_ARG(o->host), o->port_first,
+                   o->port_last, nng_strerror(rv));
 }
 
 enum err transport_nng_new(struct transport_nng **out, const struct transport_nng_opts *opts,

@@ -2,7 +2,7 @@
 #include "coordinator/rest/cluster_state.h"
 #include "coordinator/rest/meta.h"
 
-#include "master/allocation.h"
+#include "master/orders.h"
 
 #define LOOK_AGAIN_MS 50
 
