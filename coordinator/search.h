@@ -65,6 +65,7 @@ struct search_call {
     const struct context_ref *pit; /* the contexts of the request's point in time; NULL: it has none */
     uint32_t n_pit;
     bool fetch_failed;              /* some shard failed in the fetch phase */
+    bool repeated;                  /* it was asked a second time, as a node went between the phases */
     struct expansion *expansion;    /* of a collapse's groups; NULL: none */
     struct search_call *unexpanded; /* the first group whose search failed */
 };

@@ -1,5 +1,6 @@
 /* What shards found into one page: reduced, and the page's documents fetched. */
 #include "coordinator/ask.h"
+#include "coordinator/retry.h"
 #include "coordinator/search_int.h"
 
 #include "engine/suggest/suggest.h"
@@ -33,8 +34,50 @@ static void count_failed_fetches(struct search_call *c)
     }
 }
 
+/* A node went, or forgot, between the phases. */
+static bool lost_contexts(const struct search_call *c)
+{
+    bool lost = false;
+    for (uint32_t s = 0; s < c->n_shards; s++) {
+        const struct errmsg *em = &c->fetches[s].rq.error;
+        lost |= retry_read(em) || err_code(em) == ERR_SEARCH_CONTEXT_MISSING;
+    }
+    return lost;
+}
+
+/* Other copies count documents otherwise: what was found there means nothing elsewhere, and all is asked
+ * again, once. */
+static void repeat(struct search_call *c)
+{
+    c->repeated = true;
+    for (uint32_t s = 0; s < c->n_shards; s++) {
+        struct shard_query *q = &c->queries[s];
+        if (c->fetches[s].rq.error.n > 0) {
+            ask_forget(c->r->co, q->rq.node, q->context);
+        }
+        shard_rq_fini(&c->fetches[s].rq);
+        struct shard_ref shard = q->rq.shard;
+        shard_rq_fini(&q->rq);
+        shard_rq_init(&q->rq, search_queried, c);
+        q->rq.shard = shard;
+        q->context = 0;
+        q->result = NULL;
+        q->hits = NULL;
+        q->n_hits = 0;
+    }
+    c->fetches = NULL;
+    c->suggest = NULL;
+    c->reduced = (struct reduced){.n = 0};
+    c->n_ok = c->n_failed = 0;
+    search_send(c, c->queries);
+}
+
 static void all_fetched(struct search_call *c)
 {
+    if (!search_keeps(c) && !c->next_page && !c->repeated && lost_contexts(c)) {
+        repeat(c);
+        return;
+    }
     struct top_doc *docs;
     uint32_t n, n_suggested;
     uint32_t *at = ARENA_ARRAY(&c->arena, uint32_t, c->n_shards);
