@@ -175,8 +175,7 @@ static void copy_started(struct dr_rig *r, struct dr_copy *c, const char *id)
         c->node = c->target;
         c->target = -1;
         snprintf(c->id, sizeof(c->id), "%s", id);
-    }
-    if (c == &r->copies[0] && !in_sync(r, id)) {
+    } else if (c == &r->copies[0] && !in_sync(r, id)) {
         r->n_in_sync = 0; /* a new shard, or a stale copy that was forced */
     }
     put_in_sync(r, id);
