@@ -87,11 +87,10 @@ static bool submit(struct pool *p, struct task t, bool force)
     }
     ok = ok && (force || p->queue.n < p->queue_max + p->idle) && task_ring_push(&p->queue, t);
     p->rejected += ok ? 0 : 1;
-    bool wake = ok && p->waiting > 0;
-    pthread_mutex_unlock(&p->mutex);
-    if (wake) {
-        pthread_cond_signal(&p->work); /* without the lock, which whom it wakes takes first thing */
+    if (ok && p->waiting > 0) {
+        pthread_cond_signal(&p->work); /* under the lock: after it, the task may have run and the pool be gone */
     }
+    pthread_mutex_unlock(&p->mutex);
     return ok;
 }
 
