@@ -129,6 +129,13 @@ $(1): $(call objects,$(patsubst $(BUILD)/%,%.c,$(1))) $(call objects,$(TEST_HELP
 endef
 $(foreach t,$(TEST_BIN) $(TOOL_BIN) $(BENCH_BIN),$(eval $(call test_program,$(t))))
 
+# The simulator: whole clusters of what ships, in one process.
+SIM_OBJ := $(call objects,$(sort $(wildcard tests/sim/*.c)))
+$(BUILD)/bin/serai-sim: $(SIM_OBJ) $(ALL_LIBS)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(EXTRA) -o $@ $^ $(SYSLIBS_hotel) $(SYSLIBS)
+
 .PHONY: tests unit
 tests: $(TEST_BIN) $(TOOL_BIN)
 unit: tests $(DICTS) ## unit tests, seconds

@@ -1,0 +1,237 @@
+#include "tests/sim/world.h"
+
+#include "common/sys/http_server.h"
+#include "coordinator/node_report.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TICK_MS 100
+
+int64_t world_ms(const struct world *w)
+{
+    return w->clock.mono_ns / 1000000;
+}
+
+void world_say(const struct world *w, const char *fmt, ...)
+{
+    va_list args;
+    if (!w->trace) {
+        return;
+    }
+    va_start(args, fmt);
+    printf("%9.3f  ", (double)w->clock.mono_ns / 1e9);
+    vprintf(fmt, args);
+    printf("\n");
+    va_end(args);
+}
+
+/* ---- what a member asks of its process ---- */
+
+static struct analysis_env no_dictionaries(void *self)
+{
+    (void)self;
+    return (struct analysis_env){0};
+}
+
+static void report(void *self, struct node_report *out)
+{
+    (void)self;
+    *out = (struct node_report){.host = STR("sim")};
+}
+
+static void disk_space(void *self, uint64_t *total_bytes, uint64_t *free_bytes)
+{
+    (void)self;
+    *total_bytes = *free_bytes = (uint64_t)1 << 40;
+}
+
+static void applied(void *self, struct cluster_state *state)
+{
+    struct sim_node *n = self;
+    if (n->w->applied != NULL) {
+        n->w->applied(n->w->self, n->at, state);
+    }
+}
+
+static void tick(void *arg)
+{
+    struct sim_node *n = arg;
+    data_tick(member_data(n->member));
+    n->timers->start(n->timers->self, TICK_MS, tick, n);
+}
+
+/* ---- logs ---- */
+
+static void write_line(void *self, struct str line)
+{
+    const struct sim_node *n = self;
+    struct str at = line;
+    size_t i = str_find(line, 'm', 0); /* only the message is worth reading here */
+    const char *m = memmem(line.p, line.n, "\"message\":", 10);
+    if (m != NULL) {
+        at = str_mk(m + 10, (size_t)(line.p + line.n - m) - 12);
+    }
+    (void)i;
+    world_say(n->w, "%s: %.*s", n->name, STR_ARG(at));
+}
+
+static const struct log *log_of(struct sim_node *n)
+{
+    struct log *l = calloc(1, sizeof(*l));
+    struct log_sink *s = calloc(1, sizeof(*s));
+    *s = (struct log_sink){n, write_line};
+    log_init(l, s, &n->w->clock.base, LOG_INFO);
+    return n->w->trace ? l : NULL;
+}
+
+/* ---- processes ---- */
+
+static void configure(struct sim_node *n)
+{
+    struct world *w = n->w;
+    struct cluster_conf *c = &n->conf;
+    *c = (struct cluster_conf){.cluster_name = STR("sim")};
+    quorum_settings_init(&c->quorum);
+    c->seeds = ARENA_ARRAY(&w->arena, struct str, SIM_NODES_MAX);
+    c->initial_masters = ARENA_ARRAY(&w->arena, struct str, 3);
+    for (unsigned i = 0; i < w->n_nodes; i++) {
+        c->seeds[c->n_seeds++] = str_of(w->nodes[i].address);
+    }
+    for (unsigned i = 0; i < 3 && i < w->n_nodes; i++) {
+        c->initial_masters[c->n_initial_masters++] = str_of(w->nodes[i].name);
+    }
+}
+
+void world_start(struct world *w, unsigned at)
+{
+    struct sim_node *n = &w->nodes[at];
+    struct errmsg em;
+    char id[23];
+    n->lives++;
+    random_uuid(&w->rng, id);
+    snprintf(n->ephemeral_id, sizeof(n->ephemeral_id), "%s", id);
+    rng_seed(&n->rng, rng_u64(&w->rng));
+    rng_seed(&n->loop_rng, rng_u64(&w->rng));
+    n->loop = sim_lane_new(w->x, SIM_LOOP, 0);
+    n->timers = sim_lane_timers(n->loop);
+    for (unsigned i = 0; i < 5; i++) {
+        n->pools[i] = sim_lane_new(w->x, i < 3 ? SIM_POOL : SIM_LOOP, 0);
+    }
+    const struct transport *tr = network_open(w->net, at, str_of(n->address), str_of(n->ephemeral_id));
+    struct member_opts o = {.fs = fs_mem_fs(n->disk),
+                            .clock = &w->clock.base,
+                            .log = log_of(n),
+                            .data_dir = "data",
+                            .id = str_of(n->id),
+                            .name = str_of(n->name),
+                            .conf = &n->conf,
+                            .settings = &w->settings,
+                            .loop = sim_lane_executor(n->loop),
+                            .timers = n->timers,
+                            .writes = sim_lane_executor(n->pools[0]),
+                            .searches = sim_lane_executor(n->pools[1]),
+                            .background = sim_lane_executor(n->pools[2]),
+                            .compute = sim_lane_executor(n->pools[3]),
+                            .disk = sim_lane_executor(n->pools[4]),
+                            .transport = tr,
+                            .rng = &n->rng,
+                            .loop_rng = &n->loop_rng,
+                            .seed = rng_u64(&w->rng),
+                            .env = no_dictionaries,
+                            .report = report,
+                            .disk_space = disk_space,
+                            .applied = applied,
+                            .self = n};
+    struct node_meta local = {.id = str_of(n->id),
+                              .name = str_of(n->name),
+                              .ephemeral_id = str_of(n->ephemeral_id),
+                              .host = STR("sim"),
+                              .transport_address = str_of(n->address),
+                              .roles = ROLE_MASTER | ROLE_DATA};
+    if (member_new(&n->member, &o, &em) != ERR_OK || member_join(n->member, &local, &em) != ERR_OK) {
+        printf("node %s cannot start: %s\n", n->name, em.frame[0].reason);
+        abort();
+    }
+    n->up = true;
+    network_start(w->net, at);
+    member_start(n->member);
+    n->timers->start(n->timers->self, TICK_MS, tick, n);
+    world_say(w, "%s: started", n->name);
+}
+
+void world_kill(struct world *w, unsigned at, bool power)
+{
+    struct sim_node *n = &w->nodes[at];
+    if (!n->up) {
+        return;
+    }
+    world_say(w, "%s: killed%s", n->name, power ? ", power lost" : "");
+    world_pause(w, at, false);
+    n->up = false;
+    n->member = NULL;
+    sim_lane_kill(n->loop);
+    for (unsigned i = 0; i < 5; i++) {
+        sim_lane_kill(n->pools[i]);
+    }
+    network_kill(w->net, at);
+    if (power) {
+        fs_mem_crash(n->disk, &w->rng);
+    } else {
+        fs_mem_kill(n->disk);
+    }
+}
+
+void world_pause(struct world *w, unsigned at, bool paused)
+{
+    struct sim_node *n = &w->nodes[at];
+    if (!n->up || n->paused == paused) {
+        return;
+    }
+    world_say(w, "%s: %s", n->name, paused ? "stopped" : "goes on");
+    n->paused = paused;
+    sim_lane_pause(n->loop, paused);
+    for (unsigned i = 0; i < 5; i++) {
+        sim_lane_pause(n->pools[i], paused);
+    }
+}
+
+static void sent(void *self, unsigned from, unsigned to, uint16_t kind, bool is_answer)
+{
+    static const char *const coordination[] = {"handshake", "peers",  "pre-vote",       "start-join",   "join",
+                                               "publish",   "commit", "follower check", "leader check", "chunk"};
+    if (kind >= 1 && kind <= 10) {
+        world_say(self, "n%u -> n%u: %s%s", from, to, coordination[kind - 1], is_answer ? " answer" : "");
+    } else {
+        world_say(self, "n%u -> n%u: message %u%s", from, to, kind, is_answer ? " answer" : "");
+    }
+}
+
+void world_init(struct world *w, uint64_t seed, unsigned n_nodes, bool trace)
+{
+    *w = (struct world){.n_nodes = n_nodes, .trace = trace};
+    clock_sim_init(&w->clock, 1600000000000);
+    arena_init(&w->arena, NULL, ARENA_UNLIMITED);
+    settings_init(&w->settings, &w->arena);
+    rng_seed(&w->rng, seed);
+    struct sim_exec_opts xo = {&w->clock, rng_u64(&w->rng), 200000};
+    w->x = sim_exec_new(&xo);
+    w->net = network_new(w->x, &w->rng, 5);
+    network_trace(w->net, trace ? sent : NULL, w);
+    for (unsigned i = 0; i < n_nodes; i++) {
+        struct sim_node *n = &w->nodes[i];
+        char id[23];
+        n->w = w;
+        n->at = i;
+        random_uuid(&w->rng, id);
+        snprintf(n->id, sizeof(n->id), "%s", id);
+        snprintf(n->name, sizeof(n->name), "n%u", i);
+        snprintf(n->address, sizeof(n->address), "10.0.0.%u:9300", i + 1);
+        n->disk = fs_mem_new();
+    }
+    for (unsigned i = 0; i < n_nodes; i++) {
+        configure(&w->nodes[i]);
+    }
+}
