@@ -637,7 +637,7 @@ static void tick(void *arg)
     disk_watch_tick(c);
     look_at_waiting(c);
     cluster_set_timer(c, batch_wake(c));
-    if (c->mode == QUORUM_LEADER) {
+    if (c->mode == QUORUM_LEADER && c->disks_asked == 0) { /* else the last answer sets it */
         cluster_set_timer(c, c->disks_at_ms);
     }
 }

@@ -392,7 +392,7 @@ void election_durable(struct quorum *q)
 void election_receive_join(struct quorum *q, const struct quorum_message *m, void *call)
 {
     struct errmsg em;
-    struct str mine = q->safety.accepted->cluster_uuid;
+    struct str mine = quorum_cluster_uuid(q);
     struct vote v = {.voter = m->from.id,
                      .target = q->local.id,
                      .term = m->term,

@@ -68,6 +68,13 @@ void quorum_effect_fini(struct quorum_effect *e)
     arena_fini(&e->arena);
 }
 
+struct str quorum_cluster_uuid(const struct quorum *q)
+{
+    const struct cluster_state *s = q->safety.accepted;
+    bool settled = s->coordination != NULL && s->coordination->uuid_committed;
+    return settled && s->cluster_uuid.p != NULL ? s->cluster_uuid : STR("");
+}
+
 /* The sender, as every message has it. Strings of the core outlive no effect, so they are copied. */
 static void fill_message(struct quorum *q, struct quorum_effect *e, enum message_kind kind)
 {
@@ -77,9 +84,7 @@ static void fill_message(struct quorum *q, struct quorum_effect *e, enum message
         q->starved = true;
     }
     m->cluster_name = arena_str(&e->arena, q->cluster_name);
-    m->cluster_uuid = q->safety.accepted->cluster_uuid.p != NULL
-                          ? arena_str(&e->arena, q->safety.accepted->cluster_uuid)
-                          : STR("");
+    m->cluster_uuid = arena_str(&e->arena, quorum_cluster_uuid(q));
     m->term = q->safety.term;
     m->accepted_term = safety_accepted_term(&q->safety);
     m->version = q->safety.accepted->version;

@@ -212,4 +212,8 @@ void voting_check(struct quorum *q);
 /* `n` has accepted this leader's state; NULL: not one of the state's. */
 void voting_look_for(struct quorum *q, const struct node_meta *n);
 
+/* The cluster that this node belongs to for good; n == 0: none yet (what a master proposed that was never
+ * committed binds nobody). */
+struct str quorum_cluster_uuid(const struct quorum *q);
+
 #endif

@@ -241,13 +241,14 @@ enum err safety_commit(struct safety *s, uint64_t term, uint64_t version, struct
             (unsigned long long)s->term, (unsigned long long)safety_accepted_term(s));
     }
     const struct coordination_part *p = accepted_part(s);
-    if (str_set_eq(&p->committed, &p->accepted)) {
+    if (str_set_eq(&p->committed, &p->accepted) && p->uuid_committed) {
         return ERR_OK;
     }
     struct state_builder b;
     struct coordination_part *marked = coordination_part_copy(p);
     if (marked != NULL) {
         marked->committed = str_set_copy(&marked->accepted, &marked->part.arena);
+        marked->uuid_committed = true;
     }
     if (marked == NULL || marked->committed.v == NULL || !state_builder_init(&b, s->accepted)) {
         state_part_unref(marked != NULL ? &marked->part : NULL);

@@ -130,6 +130,7 @@ struct coordination_part { /* Elasticsearch's CoordinationMetadata: what electio
         struct str node_id, node_name;
     } * exclusions;
     uint32_t n_exclusions;
+    bool uuid_committed; /* the cluster's uuid cannot become another one any more */
 };
 
 enum template_kind { TEMPLATE_LEGACY, TEMPLATE_COMPOSABLE, TEMPLATE_COMPONENT };

@@ -409,6 +409,7 @@ void state_coordination_encode(const struct coordination_part *p, struct buf *ou
     put_varint(out, p->term);
     put_set(out, &p->committed);
     put_set(out, &p->accepted);
+    put_bool(out, p->uuid_committed);
     put_varint(out, p->n_exclusions);
     for (uint32_t i = 0; i < p->n_exclusions; i++) {
         put_str(out, p->exclusions[i].node_id);
@@ -428,6 +429,7 @@ struct coordination_part *state_coordination_decode(struct bytes_in *in)
     p->term = get_varint(in);
     p->committed = keep_set(in, a);
     p->accepted = keep_set(in, a);
+    p->uuid_committed = get_bool(in);
     size_t n = get_count(in, 2);
     p->exclusions = ARENA_ARRAY(a, struct voting_exclusion, n);
     in->bad |= p->exclusions == NULL;

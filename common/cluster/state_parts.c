@@ -278,6 +278,7 @@ struct coordination_part *coordination_part_copy(const struct coordination_part 
     struct arena *a = &c->part.arena;
     bool ok = true;
     c->term = p->term;
+    c->uuid_committed = p->uuid_committed;
     c->committed = str_set_copy(&p->committed, a);
     c->accepted = str_set_copy(&p->accepted, a);
     c->exclusions = ARENA_ARRAY(a, struct voting_exclusion, p->n_exclusions);

@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define HANG_SECONDS 300 /* of a run, which takes a tenth of one */
+
 static const char usage[] =
     "usage: serai-sim [--seed N] [--runs N] [--nodes N] [--seconds N] [--jobs N] [--trace]\n"
     "Runs N seeds from --seed on, each a cluster with clients and faults for --seconds of its own time, and "
@@ -106,6 +108,7 @@ int main(int argc, char **argv)
         fflush(stdout);
         pid_t pid = fork();
         if (pid == 0) {
+            alarm(HANG_SECONDS);
             _exit(run_seed(&a, a.seed + i));
         }
         for (unsigned k = 0; k < a.jobs; k++) {

@@ -142,8 +142,8 @@ static void put(struct network *n, struct link *l, struct message *m, bool is_an
     l->last = &p->next;
     n->messages++;
     if (n->sent != NULL) {
-        n->sent(n->sent_self, is_answer ? m->to->at : m->from->at, is_answer ? m->from->at : m->to->at, m->call.kind,
-                is_answer);
+        n->sent(n->sent_self, is_answer ? m->to->at : m->from->at, is_answer ? m->from->at : m->to->at,
+                m->call.kind, is_answer);
     }
     if (!l->cut) {
         n->timers->start(n->timers->self, (int64_t)rng_below(n->rng, (uint64_t)n->delay_ms_max + 1), deliver,
@@ -433,7 +433,8 @@ void network_set_loss(struct network *n, unsigned per_thousand)
     n->loss = per_thousand;
 }
 
-void network_trace(struct network *n, void (*sent)(void *self, unsigned from, unsigned to, uint16_t kind, bool is_answer),
+void network_trace(struct network *n,
+                   void (*sent)(void *self, unsigned from, unsigned to, uint16_t kind, bool is_answer),
                    void *self)
 {
     n->sent = sent;

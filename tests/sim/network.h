@@ -29,7 +29,9 @@ void network_heal(struct network *n);
 /* The part of a link's messages that vanish with their connection, in a thousand. */
 void network_set_loss(struct network *n, unsigned per_thousand);
 /* Tells of every message that sets out: kind, places, answer or not. NULL: nobody. */
-void network_trace(struct network *n, void (*sent)(void *self, unsigned from, unsigned to, uint16_t kind, bool is_answer), void *self);
+void network_trace(struct network *n,
+                   void (*sent)(void *self, unsigned from, unsigned to, uint16_t kind, bool is_answer),
+                   void *self);
 uint64_t network_messages(const struct network *n);
 
 #endif

@@ -200,8 +200,9 @@ void world_pause(struct world *w, unsigned at, bool paused)
 
 static void sent(void *self, unsigned from, unsigned to, uint16_t kind, bool is_answer)
 {
-    static const char *const coordination[] = {"handshake", "peers",  "pre-vote",       "start-join",   "join",
-                                               "publish",   "commit", "follower check", "leader check", "chunk"};
+    static const char *const coordination[] = {"handshake",    "peers",   "pre-vote", "start-join",
+                                               "join",         "publish", "commit",   "follower check",
+                                               "leader check", "chunk"};
     if (kind >= 1 && kind <= 10) {
         world_say(self, "n%u -> n%u: %s%s", from, to, coordination[kind - 1], is_answer ? " answer" : "");
     } else {
