@@ -62,14 +62,30 @@ static void close_engine(struct shard *sh)
     }
 }
 
+/* The index is deleted: its folder goes with the last of its shards. */
+static void remove_files(struct shard *sh)
+{
+    struct data_service *s = sh->service;
+    const struct fs *fs = s->o.fs;
+    struct fs_names names;
+    struct errmsg em;
+    struct str parent = arena_printf(&sh->arena, "%s/indices/%.*s", s->o.dir, STR_ARG(sh->index->uuid));
+    if (fs->remove_tree(fs->self, sh->dir.p, &em) != ERR_OK) {
+        log_warn(s->o.log, "data", "cannot remove %.*s: %s", STR_ARG(sh->dir), em.frame[0].reason);
+        return;
+    }
+    if (parent.p != NULL && fs->list(fs->self, parent.p, &sh->arena, &names, NULL) == ERR_OK
+        && names.n == 0) {
+        fs->remove_tree(fs->self, parent.p, NULL); /* another shard's end may have been quicker */
+    }
+}
+
 static void close_shard(void *arg)
 {
     struct shard *sh = arg;
-    struct data_service *s = sh->service;
-    struct errmsg em;
     close_engine(sh);
-    if (sh->remove_files && s->o.fs->remove_tree(s->o.fs->self, sh->dir.p, &em) != ERR_OK) {
-        log_warn(s->o.log, "data", "cannot remove %.*s: %s", STR_ARG(sh->dir), em.frame[0].reason);
+    if (sh->remove_files) {
+        remove_files(sh);
     }
     if (!strand_close(sh->strand, free_shard, sh)) {
         free_shard(sh);
