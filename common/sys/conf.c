@@ -119,6 +119,7 @@ enum err conf_check_known(const struct conf_opts *opts, struct str key, struct e
     return err_set(em, ERR_ILLEGAL_ARGUMENT, "unknown setting [%.*s]", STR_ARG(key));
 }
 
+/* "[]" is the list without members, which nothing else can say here. */
 static enum err put(struct settings *out, const struct conf_opts *opts, struct str key, struct str value,
                     struct errmsg *em)
 {
@@ -126,7 +127,8 @@ static enum err put(struct settings *out, const struct conf_opts *opts, struct s
     if (e != ERR_OK) {
         return e;
     }
-    return settings_put(out, key, value) ? ERR_OK : err_no_memory(em);
+    bool kept = str_is(value, "[]") ? settings_put_list(out, key, NULL, 0) : settings_put(out, key, value);
+    return kept ? ERR_OK : err_no_memory(em);
 }
 
 static enum err load_file(struct settings *out, const struct conf_opts *opts, struct errmsg *em)

@@ -54,11 +54,12 @@ START_TEST(later_sources_win)
                                            "path.data=/env", "EMPTY=",
                                            "node.attr.x=",   "SERAI_SETTING_NODE_ATTR_RACK__ID=r1",
                                            "X.y=ignored",    NULL};
-    static char *argv[] = {"-E", "path.data=/flag", "-Ehttp.port=9300", "--version", "-E", "node.attr.e=a=b"};
+    static char *argv[] = {"-E", "path.data=/flag", "-Ehttp.port=9300", "--version", "-E", "node.attr.e=a=b",
+                           "-E", "node.roles=[]"};
     t.opts.defaults = defaults;
     t.opts.defaults_n = 2;
     t.opts.environ_ = environ_;
-    t.opts.argc = 6;
+    t.opts.argc = ARRAY_LEN(argv);
     t.opts.argv = argv;
     struct str *rest;
     size_t n;
@@ -69,6 +70,8 @@ START_TEST(later_sources_win)
     IS(t, "http.port", "9300");
     IS(t, "node.attr.rack_id", "r1");
     IS(t, "node.attr.e", "a=b");
+    const struct setting *roles = settings_find(&t.out, STR("node.roles"));
+    ck_assert(roles != NULL && roles->is_list && roles->n == 0);
     ck_assert(n == 1 && str_is(rest[0], "--version"));
     env_close(&t);
 }
