@@ -54,10 +54,10 @@ signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 class Node:
     """One serai-node. `settings` go to it as -E; the data folder is kept across restart()."""
 
-    def __init__(self, conf=None, data=None, **settings):
+    def __init__(self, conf=None, data=None, host="127.0.0.1", port=None, **settings):
         self.own_data = data is None
         self.data = data or tempfile.mkdtemp(prefix="serai-test-")
-        self.port = free_port()
+        self.host, self.port = host, port or free_port()
         self.log_path = os.path.join(self.data, "node.log")
         self.settings = {"http.port": self.port, "path.data": os.path.join(self.data, "data"), **settings}
         if conf:
@@ -68,9 +68,10 @@ class Node:
 
     @property
     def url(self):
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://{self.host}:{self.port}"
 
-    def start(self):
+    def launch(self):
+        """Starts it and waits for nothing."""
         program = os.path.join(BUILD, "bin", "serai-node")
         if not os.path.exists(program):
             skip("serai-node is not part of this build")
@@ -79,6 +80,10 @@ class Node:
             args += ["-E", f"{name}={value}"]
         self.log = open(self.log_path, "ab")
         self.process = subprocess.Popen(args, stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL)
+        return self
+
+    def start(self):
+        self.launch()
         deadline = time.monotonic() + HANG_SECONDS
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
@@ -96,7 +101,7 @@ class Node:
 
     def call(self, method, path, body=None, timeout=HANG_SECONDS):
         """Returns (status, parsed body)."""
-        conn = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        conn = http.client.HTTPConnection(self.host, self.port, timeout=timeout)
         try:
             data, kind = None, "application/json"
             if isinstance(body, list):
