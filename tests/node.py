@@ -133,9 +133,10 @@ class Node:
         """Ends it gently; its exit status must be 0."""
         if self.process and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-            if self.process.wait(timeout=HANG_SECONDS) != 0:
-                raise RuntimeError(f"serai-node ended with {self.process.returncode}:\n{self.tail()}")
+            status = self.process.wait(timeout=HANG_SECONDS)
             self.log.close()
+            if status != 0:
+                raise RuntimeError(f"serai-node ended with {self.process.returncode}:\n{self.tail()}")
 
     def __enter__(self):
         return self.start()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """kill -9 under writes and searches on a cluster: of the master, of a node with a primary, of one with a replica, of one that only
-coordinates, of any, of all at once; each starts again. Nothing acknowledged is lost, nothing refused appears, copies are equal.
+coordinates, of any, of all at once, and gentle ends; each starts again. Nothing acknowledged is lost, nothing refused appears, copies are equal.
 
 COUNT kills (10; 200 in the long form), SEED the random seed (1)."""
 import os
@@ -47,6 +47,12 @@ class Kills(Faults):
             node.kill()
             node.start()
 
+    def gently(self):
+        """One after the other, each as soon as the one before is back: some of them while they recover, or are recovered from."""
+        for node in self.random.sample(self.cluster.nodes, 3):
+            node.stop()
+            node.start()
+
     def all(self):
         for n in self.cluster.nodes:
             n.kill()
@@ -56,12 +62,12 @@ class Kills(Faults):
 def main():
     cluster = Cluster(4, coordinating=1)
     kills = Kills(cluster)
-    kinds = ["master", "primary", "replica", "coordinating", "all", "any", "two", "quickly"]
+    kinds = ["master", "primary", "replica", "coordinating", "all", "gently", "two", "quickly", "any"]
     with cluster:
         kills.create(replicas=kills.random.choice([1, 2]))
         for n in range(count(10, 200)):
             kind = kinds[n] if n < len(kinds) else kills.random.choice(kinds)
-            act = getattr(kills, kind) if kind in ("all", "two", "quickly") else kills.one(kind)
+            act = getattr(kills, kind) if hasattr(kills, kind) else kills.one(kind)
             kills.round(f"kill {n + 1}, {kind}", act, warm=kills.random.uniform(0.1, 1.0), strict_searches=kind in kinds[:4])
     kills.end()
 
