@@ -217,7 +217,7 @@ static void travel(struct cluster *c, struct journey *j)
 {
     if (c->mode == QUORUM_LEADER && j->pending != NULL) {
         pending_fill(j->pending, c);
-        await_version(j, c->state->version);
+        await_version(j, pending_version(c));
     } else if (c->mode == QUORUM_LEADER) {
         struct task *t = task_new(j->rq != NULL ? TASK_META : TASK_SHARD);
         if (t == NULL) {

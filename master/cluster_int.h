@@ -129,6 +129,8 @@ struct disk_usage *disk_watch_usage(const struct disk_entry *v, uint32_t n, stru
 
 /* ---- pending.c ---- */
 void pending_fill(struct pending_rq *rq, const struct cluster *c);
+/* The version that whoever asks has to have applied, to see what any node has seen. */
+uint64_t pending_version(const struct cluster *c);
 void pending_receive(void *arg, struct transport_call *call);
 
 #endif

@@ -145,6 +145,12 @@ void pending_fill(struct pending_rq *rq, const struct cluster *c)
     }
 }
 
+/* The last one published: a follower may have applied it before this node has. */
+uint64_t pending_version(const struct cluster *c)
+{
+    return MAX_OF(c->state->version, quorum_accepted(quorum_driver_core(c->driver))->version);
+}
+
 /* Another node asks the master. On the loop. */
 void pending_receive(void *arg, struct transport_call *call)
 {
@@ -161,7 +167,7 @@ void pending_receive(void *arg, struct transport_call *call)
     pending_rq_init(&rq, 0, NULL, NULL);
     pending_fill(&rq, c);
     buf_init(&b, NULL, BUF_UNLIMITED);
-    pending_encode(&rq, c->state->version, &b);
+    pending_encode(&rq, pending_version(c), &b);
     tr->reply(tr->self, call, &b);
     pending_rq_fini(&rq);
 }
