@@ -45,7 +45,7 @@ ALL_LIBS := $(foreach l,$(LAYERS),$(call lib,$(l)))
 
 TEST_SRC  := $(sort $(shell find tests/unit -name 'test_*.c' 2>/dev/null))
 TEST_TOOL := $(sort $(shell find tests/unit tests/tools -name '*_tool.c' 2>/dev/null))
-TEST_HELP := $(sort $(shell find tests/unit -name '*.c' ! -name 'test_*.c' ! -name '*_tool.c' 2>/dev/null))
+TEST_HELP := tests/sim/history.c $(sort $(shell find tests/unit -name '*.c' ! -name 'test_*.c' ! -name '*_tool.c' 2>/dev/null))
 TEST_BIN  := $(patsubst %.c,$(BUILD)/%,$(TEST_SRC))
 TOOL_BIN  := $(patsubst %.c,$(BUILD)/%,$(TEST_TOOL))
 BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(sort $(shell find bench/micro -name '*.c' 2>/dev/null)))
@@ -137,9 +137,16 @@ $(BUILD)/bin/serai-sim: $(SIM_OBJ) $(ALL_LIBS)
 	$(Q)$(CC) $(EXTRA) -o $@ $^ $(SYSLIBS_hotel) $(SYSLIBS)
 
 .PHONY: tests unit
-tests: $(TEST_BIN) $(TOOL_BIN)
+tests: $(TEST_BIN) $(TOOL_BIN) $(BUILD)/bin/serai-sim
 unit: tests $(DICTS) ## unit tests, seconds
 	$(Q)BUILD=$(BUILD) tests/run unit
+
+.PHONY: sim
+RUNS ?= 500
+SEED ?= 1
+sim: ## the simulator: SEED= RUNS=
+	$(Q)$(MAKE) $(JOBS) $(BUILD)/bin/serai-sim
+	$(Q)$(BUILD)/bin/serai-sim --seed $(SEED) --runs $(RUNS) --jobs $(shell nproc)
 
 .PHONY: check check-long
 check: BROWSER=1

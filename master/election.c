@@ -332,8 +332,9 @@ static void ask_to_add(struct quorum *q, const struct node_meta *n)
     }
 }
 
-/* A node wants to be led, with its vote or without. */
-static enum err take_join(struct quorum *q, const struct node_meta *n, const struct vote *vote,
+/* A node wants to be led, with its vote or without. `asked`: it said so itself, because it has no master; although it may
+ * be in the state already, it needs one from this master to know that it is followed again. */
+static enum err take_join(struct quorum *q, const struct node_meta *n, const struct vote *vote, bool asked,
                           struct errmsg *em)
 {
     bool counted = false;
@@ -351,7 +352,7 @@ static enum err take_join(struct quorum *q, const struct node_meta *n, const str
         }
         const struct node_meta *present = cluster_node(q->safety.accepted, n->id);
         if (present == NULL || !str_eq(present->ephemeral_id, n->ephemeral_id) || p == NULL
-            || p->has_version == 0) {
+            || p->has_version == 0 || asked) {
             note_joiner(q, n);
             ask_to_add(q, n);
         }
@@ -372,7 +373,7 @@ void election_vote(struct quorum *q, const struct quorum_message *m)
                      .accepted_term = m->accepted_term,
                      .accepted_version = m->version};
     if (m->ok && m->has_vote && q->mode != QUORUM_FOLLOWER) {
-        take_join(q, &m->from, &v, NULL);
+        take_join(q, &m->from, &v, false, NULL);
     }
 }
 
@@ -384,7 +385,7 @@ void election_durable(struct quorum *q)
             && str_eq(q->own_vote.target, q->local.id)) {
             struct vote v = q->own_vote;
             v.target = v.voter = q->local.id;
-            take_join(q, &q->local, &v, NULL);
+            take_join(q, &q->local, &v, false, NULL);
         }
     }
 }
@@ -412,7 +413,7 @@ void election_receive_join(struct quorum *q, const struct quorum_message *m, voi
         return;
     }
     discovery_note_node(q, &m->from);
-    if (take_join(q, &m->from, m->has_vote ? &v : NULL, &em) != ERR_OK) {
+    if (take_join(q, &m->from, m->has_vote ? &v : NULL, true, &em) != ERR_OK) {
         quorum_refuse(q, call, &em);
         return;
     }

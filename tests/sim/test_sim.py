@@ -1,0 +1,20 @@
+#!/usr/bin/env python3
+"""Whole clusters in one process, under seeds: COUNT of them (500; 20,000 in the long form) from SEED (1) on."""
+import os
+import subprocess
+import sys
+
+BUILD = os.environ.get("BUILD", "build")
+LONG = os.environ.get("LONG") == "1"
+
+
+def main():
+    runs = os.environ.get("COUNT") or ("20000" if LONG else "500")
+    args = [os.path.join(BUILD, "bin", "serai-sim"), "--seed", os.environ.get("SEED", "1"), "--runs", runs,
+            "--jobs", str(os.cpu_count() or 1)]
+    p = subprocess.run(args, stdin=subprocess.DEVNULL)
+    sys.exit(p.returncode)
+
+
+if __name__ == "__main__":
+    main()
