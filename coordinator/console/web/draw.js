@@ -1,5 +1,5 @@
 // Puts what is known onto the page. Each function replaces one part.
-import { $, h, t, duration, bytes, rate, clock } from "./page.js";
+import { $, h, t, duration, ago, bytes, rate, clock } from "./page.js";
 
 const ROWS_MAX = 240;
 const SVG = "http://www.w3.org/2000/svg";
@@ -28,7 +28,7 @@ function tile(name, value, note, values) {
 
 export function drawTiles(m) {
   const { history } = m.load, last = (name) => history[name].at(-1) ?? null;
-  const time = (name) => (last(name) === null ? t("idle") : duration(last(name)));
+  const time = (name) => (last(name) === null ? t("idle") : last(name) === 0 ? "< 1 ms" : duration(last(name)));
   const copies = m.rows.flatMap((r) => r.copies), active = copies.filter((c) => c.state === "STARTED" || c.state === "RELOCATING").length;
   const publication = m.events.findLast((e) => e.type === "published" && e.took_us !== undefined);
   $("tiles").replaceChildren(
@@ -75,7 +75,7 @@ function nodeCard(m, id, n) {
 }
 
 function ghostCard(n) {
-  return h("li", { class: "node ghost", "data-name": n.name }, h("h3", {}, n.name), h("p", { class: "note" }, t("left", { ago: duration(1000 * Math.max(1, Math.round((Date.now() - n.left) / 1000))) })));
+  return h("li", { class: "node ghost", "data-name": n.name }, h("h3", {}, n.name), h("p", { class: "note" }, t("left", { ago: ago(Date.now() - n.left) })));
 }
 
 export function drawNodes(m) {

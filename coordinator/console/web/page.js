@@ -48,11 +48,18 @@ export function t(name, values = {}) {
 }
 
 export function duration(ms) {
+  if (ms === 0) return "0 ms";
   if (ms < 1) return `${Math.round(ms * 1000)} µs`;
   if (ms < 10) return `${ms.toFixed(1)} ms`;
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60000) return `${(ms / 1000).toFixed(ms < 10000 ? 2 : 1)} s`;
   return `${Math.floor(ms / 60000)} min ${Math.round((ms % 60000) / 1000)} s`;
+}
+
+/** Whole seconds, or minutes: how long ago something was. */
+export function ago(ms) {
+  const s = Math.max(1, Math.round(ms / 1000));
+  return s < 60 ? `${s} s` : `${Math.round(s / 60)} min`;
 }
 
 export function bytes(n) {

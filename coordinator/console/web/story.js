@@ -10,6 +10,7 @@ export function lastFailover(events) {
     if (BEGINS.has(e.type) && (story === null || story.ended)) story = { at: e.at, steps: [], ended: false, sick: false };
     if (story === null || story.ended) continue;
     add(story, e);
+    if (e.type === "no_master" || e.status === "red") delete story.serves;
     story.sick ||= e.type === "health" && e.status !== "green";
     if (e.type === "health" && e.status === "yellow" && e.was === "red") {
       story.serves = e.at - story.at;

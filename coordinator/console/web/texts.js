@@ -13,7 +13,7 @@ export const texts = {
     noShards: "No index yet.", moreRows: "{n} more shards: filter to see them.",
     lost: "{node} does not answer. Look on from:", lostAlone: "{node} does not answer. Trying again …",
     ev_published: "State {version} published", ev_no_master: "Master lost: {node} (term {term})", ev_master: "{node} is master of term {term}", ev_master_after: "{node} is master of term {term}, after {without} without one",
-    ev_node_joined: "{node} joined", ev_node_restarted: "{node} came back as another process", ev_node_left: "{node} left; it had {copies} copies", ev_voters: "Voters: {nodes}",
+    ev_node_joined: "{node} joined", ev_node_restarted: "{node} came back as another process", ev_node_left: "{node} left; copies that it had: {copies}", ev_voters: "Voters: {nodes}",
     ev_index_created: "Index {index} made, {shards} shards", ev_index_deleted: "Index {index} deleted",
     ev_recovery_started: "{copy} of {index}[{shard}] recovers on {node}, {source}", ev_recovery_done: "{copy} of {index}[{shard}] serves on {node}",
     ev_promoted: "{index}[{shard}]: the replica on {node} is primary now", ev_moving: "{copy} of {index}[{shard}] moves from {node} to {to}", ev_moved: "{copy} of {index}[{shard}] has moved from {from} to {node}",
