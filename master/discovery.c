@@ -269,7 +269,10 @@ void discovery_failed(struct quorum *q, const struct asked *a)
 void discovery_receive_peers(struct quorum *q, const struct quorum_message *m, void *call)
 {
     if (peer_by_ephemeral(q, m->from.ephemeral_id) == NULL) {
-        discovery_note_address(q, m->from.transport_address, false);
+        struct peer *p = peer_add(q, m->from.transport_address);
+        if (p != NULL) {
+            p->next_probe_ms = q->now; /* it is there now, whenever it was looked for last */
+        }
     }
     struct quorum_effect *e = quorum_reply(q, call, MESSAGE_PEERS, true);
     if (e == NULL) {

@@ -124,11 +124,16 @@ static void plan_election(struct quorum *q)
 static void ask_pre_votes(struct quorum *q)
 {
     q->asking_pre_votes = true;
+    q->stood_ms = q->now;
     id_set_clear(&q->pre_votes);
     for (const struct peer *p = q->peers; p != NULL; p = p->next) {
         if (p->node.id.p != NULL && is_master_eligible(&p->node)) {
             struct transport_peer to = peer_of_node(&p->node);
-            quorum_ask(q, &to, MESSAGE_PRE_VOTE, q->set.request_timeout_ms);
+            struct quorum_effect *e = quorum_ask(q, &to, MESSAGE_PRE_VOTE, q->set.request_timeout_ms);
+            if (e != NULL) {
+                e->message.accepted_term = safety_accepted_term(&q->safety);
+                e->message.version = q->safety.accepted->version;
+            }
         }
     }
     struct quorum_message own = {.ok = true,
@@ -168,6 +173,40 @@ int64_t election_wake(const struct quorum *q)
     return q->next_election_ms;
 }
 
+/* < 0: the other's last accepted state is older than this node's, > 0: newer. */
+static int compare_accepted(const struct quorum *q, const struct quorum_message *m)
+{
+    uint64_t term = safety_accepted_term(&q->safety), version = q->safety.accepted->version;
+    return m->accepted_term != term ? (m->accepted_term > term ? 1 : -1)
+                                    : (m->version > version) - (m->version < version);
+}
+
+/* Another is being elected: this node leaves it the time for that. */
+static void stand_back(struct quorum *q)
+{
+    q->asking_pre_votes = false;
+    if (q->next_election_ms != INT64_MAX) {
+        q->next_election_ms = MAX_OF(q->next_election_ms, q->now + q->set.election_duration_ms);
+    }
+}
+
+/* Two that stand at once would take each other's votes, and both would have to wait for their next turn. So
+ * one goes on: whoever has the newer state, or is further, or has the lower id; both see it alike. A node that
+ * is still to stand lets the other go first. This decides about time alone: a pre-vote promises nothing. */
+static bool lets_stand(struct quorum *q, const struct quorum_message *m)
+{
+    bool standing = q->stood_ms != INT64_MIN && q->now - q->stood_ms < q->set.election_duration_ms;
+    int newer = compare_accepted(q, m);
+    if (newer < 0) {
+        return true; /* what this node has accepted goes with the answer, and ends it there */
+    }
+    if (standing && newer == 0 && (!q->asking_pre_votes || str_cmp(m->from.id, q->local.id) > 0)) {
+        return false;
+    }
+    stand_back(q);
+    return true;
+}
+
 void election_receive_pre_vote(struct quorum *q, const struct quorum_message *m, void *call)
 {
     bool healthy =
@@ -175,7 +214,8 @@ void election_receive_pre_vote(struct quorum *q, const struct quorum_message *m,
     if (peer_by_ephemeral(q, m->from.ephemeral_id) == NULL) {
         discovery_note_address(q, m->from.transport_address, false);
     }
-    quorum_reply(q, call, MESSAGE_PRE_VOTE, !healthy);
+    bool ok = !healthy && (q->mode != QUORUM_CANDIDATE || lets_stand(q, m));
+    quorum_reply(q, call, MESSAGE_PRE_VOTE, ok);
 }
 
 void election_start(struct quorum *q)
@@ -261,6 +301,8 @@ void election_receive_start_join(struct quorum *q, const struct quorum_message *
         quorum_reply(q, call, MESSAGE_START_JOIN, false);
         return;
     }
+    stand_back(q);
+    q->stood_ms = INT64_MIN;
     discovery_note_node(q, &m->from);
     struct quorum_effect *e = quorum_reply(q, call, MESSAGE_START_JOIN, true);
     if (e != NULL) {

@@ -9,9 +9,9 @@ void quorum_settings_init(struct quorum_settings *s)
     *s = (struct quorum_settings){.election_initial_ms = 50,
                                   .election_backoff_ms = 100,
                                   .election_max_ms = 10000,
-                                  .election_duration_ms = 500,
-                                  .check_interval_ms = 500,
-                                  .check_timeout_ms = 1000,
+                                  .election_duration_ms = 300,
+                                  .check_interval_ms = 300,
+                                  .check_timeout_ms = 700,
                                   .check_retries = 3,
                                   .publish_timeout_ms = 30000,
                                   .lag_timeout_ms = 90000,
@@ -277,6 +277,7 @@ enum err quorum_new(struct quorum **out, const struct quorum_opts *o, struct err
     }
     safety_init(&q->safety, q->local.id, o->term, o->accepted);
     q->seen_term = o->term;
+    q->stood_ms = INT64_MIN;
     q->next_find_ms = q->next_election_ms = INT64_MAX;
     if (!ok) {
         quorum_free(q);

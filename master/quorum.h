@@ -25,9 +25,9 @@ struct quorum_settings {          /* milliseconds; Elasticsearch's names beside 
     int64_t election_initial_ms;  /* cluster.election.initial_timeout: 50 */
     int64_t election_backoff_ms;  /* cluster.election.back_off_time: 100 */
     int64_t election_max_ms;      /* cluster.election.max_timeout: 10 s */
-    int64_t election_duration_ms; /* cluster.election.duration: 500 */
-    int64_t check_interval_ms;    /* cluster.fault_detection.*.interval: 500 */
-    int64_t check_timeout_ms;     /* cluster.fault_detection.*.timeout: 1 s */
+    int64_t election_duration_ms; /* cluster.election.duration: 300 */
+    int64_t check_interval_ms;    /* cluster.fault_detection.*.interval: 300 */
+    int64_t check_timeout_ms;     /* cluster.fault_detection.*.timeout: 700 */
     uint32_t check_retries;       /* cluster.fault_detection.*.retry_count: 3 */
     int64_t publish_timeout_ms;   /* cluster.publish.timeout: 30 s */
     int64_t lag_timeout_ms;       /* cluster.follower_lag.timeout: 90 s */

@@ -90,6 +90,7 @@ struct quorum {
     int64_t next_election_ms; /* INT64_MAX: none planned */
     uint32_t attempts;
     bool asking_pre_votes;
+    int64_t stood_ms; /* when it last asked for them; INT64_MIN: not since it voted for another */
     struct id_set pre_votes;
     struct { /* this node's vote in the current term, repeated to who got it: its first sending may be lost */
         char target[32];
