@@ -124,6 +124,8 @@ class Cluster:
                     return time.monotonic() - begin
             except (OSError, http.client.HTTPException, ValueError):
                 pass
+            if any(process.poll() is not None for process in self.processes):
+                sys.exit("%s: a node ended; see %s" % (self.label, self.folder))
             time.sleep(0.005)
         raise RuntimeError("%s: no cluster after %d s" % (self.label, self.patience))
 

@@ -724,11 +724,18 @@ START_TEST(trouble)
 }
 END_TEST
 
-/* How long without a master when one is killed: its followers hear of the closed connection. */
+static int by_size(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* How long without a master when one is killed: its followers hear of the closed connection, both at once, and
+ * seldom take each other's votes. Messages here take up to 8 ms, some 400, syncs up to 10. */
 START_TEST(failover_time)
 {
-    int64_t worst = 0, sum = 0;
-    enum { KILLS = 20 };
+    enum { KILLS = 200 };
+    int64_t took[KILLS];
     open_world(3, 42);
     ck_assert(settles_within(20000));
     for (int k = 0; k < KILLS; k++) {
@@ -744,11 +751,12 @@ START_TEST(failover_time)
             run_until(w.now + 1);
             ck_assert_int_lt(w.now - begun, 5000);
         }
-        sum += w.now - begun;
-        worst = MAX_OF(worst, w.now - begun);
+        took[k] = w.now - begun;
         ck_assert(settles_within(20000));
     }
-    ck_assert_int_lt(sum / KILLS, 400); /* messages here take up to 8 ms, some 400, syncs up to 10 */
+    qsort(took, KILLS, sizeof(*took), by_size);
+    ck_assert_int_lt(took[KILLS / 2], 150);
+    ck_assert_int_lt(took[KILLS * 9 / 10], 500);
     close_world();
 }
 END_TEST
