@@ -48,7 +48,7 @@ def test_settings():
 
 
 def test_scripts():
-    for path in [*glob.glob(os.path.join(ROOT, "deploy", "docker", "*-start")), os.path.join(ROOT, "deploy", "demo"), os.path.join(ROOT, "deploy", "demo-services")]:
+    for path in [*glob.glob(os.path.join(ROOT, "deploy", "docker", "*-start")), os.path.join(ROOT, "deploy", "demo"), os.path.join(ROOT, "deploy", "local-cluster"), os.path.join(ROOT, "deploy", "demo-services")]:
         p = subprocess.run(["bash", "-n", path], capture_output=True, text=True)
         check(p.returncode == 0, f"{os.path.basename(path)} parses", p.stderr)
 
