@@ -23,6 +23,8 @@ def count(short, long):
 class Faults:
     """A cluster with the index, and a load on it. Counts rounds as checks do."""
 
+    green_seconds = GREEN_SECONDS
+
     def __init__(self, cluster, **load):
         self.cluster, self.random = cluster, random.Random(SEED)
         self.load = Load([(n.host, n.port) for n in cluster.nodes], SEED, **load)
@@ -43,7 +45,7 @@ class Faults:
             self.load.start()
             time.sleep(warm)
             act()
-            green = self.cluster.healthy(INDEX, promised(GREEN_SECONDS))
+            green = self.cluster.healthy(INDEX, promised(self.green_seconds))
             time.sleep(0.1)  # of load on what is whole again
         except Exception as e:  # noqa: BLE001 - whatever it is, the round failed, and the next one goes on
             bad.append(f"{type(e).__name__}: {e}")

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """kill -9 under writes and searches on a cluster: of the master, of a node with a primary, of one with a replica, of one that only
-coordinates, of any, of all at once, and gentle ends; each starts again. Nothing acknowledged is lost, nothing refused appears, copies are equal.
+coordinates, of any, of all at once, of one while copies move; and gentle ends. Each starts again. Nothing acknowledged is lost,
+nothing refused appears, copies are equal.
 
-COUNT kills (10; 200 in the long form), SEED the random seed (1)."""
+COUNT kills (10; 200 in the long form), SEED the random seed (1), KINDS which of them ("master moving ...")."""
 import os
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from cluster import Cluster  # noqa: E402
-from faults import Faults, INDEX, count  # noqa: E402
+from faults import Faults, INDEX, LONG, count  # noqa: E402
 
 
 class Kills(Faults):
@@ -53,6 +54,21 @@ class Kills(Faults):
             node.stop()
             node.start()
 
+    def moving(self):
+        """While copies move away from a node: of it, or of one that they move to."""
+        def exclude(name):
+            status, answer = self.cluster.alive()[0].call("PUT", "/_cluster/settings", {"transient": {"cluster.routing.allocation.exclude._name": name}})
+            assert status == 200, answer
+
+        leaving, node = self.random.sample(self.cluster.nodes[:3], 2)
+        exclude(leaving.name)
+        time.sleep(self.random.uniform(0, 0.3))
+        if self.random.random() < 0.5:
+            node = leaving
+        node.kill()
+        node.start()
+        exclude(None)
+
     def all(self):
         for n in self.cluster.nodes:
             n.kill()
@@ -62,13 +78,13 @@ class Kills(Faults):
 def main():
     cluster = Cluster(4, coordinating=1)
     kills = Kills(cluster)
-    kinds = ["master", "primary", "replica", "coordinating", "all", "gently", "two", "quickly", "any"]
+    kinds = os.environ.get("KINDS", "").split() or ["master", "primary", "replica", "coordinating", "all", "gently", "two", "quickly", "any", "moving"]
     with cluster:
-        kills.create(replicas=kills.random.choice([1, 2]))
+        kills.create(replicas=kills.random.choice([1, 2]) if LONG else 1)
         for n in range(count(10, 200)):
             kind = kinds[n] if n < len(kinds) else kills.random.choice(kinds)
             act = getattr(kills, kind) if hasattr(kills, kind) else kills.one(kind)
-            kills.round(f"kill {n + 1}, {kind}", act, warm=kills.random.uniform(0.1, 1.0), strict_searches=kind in kinds[:4])
+            kills.round(f"kill {n + 1}, {kind}", act, warm=kills.random.uniform(0.1, 1.0), strict_searches=kind in ("master", "primary", "replica", "coordinating"))
     kills.end()
 
 

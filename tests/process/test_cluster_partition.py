@@ -17,6 +17,8 @@ NODES = 5
 
 
 class Partitions(Faults):
+    green_seconds = 30  # TCP tries again after about as long as nothing came through
+
     def __init__(self, cluster, net):
         super().__init__(cluster)
         self.net = net
