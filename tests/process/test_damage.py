@@ -41,9 +41,10 @@ def count(node, index):
 
 def down(node, index, words):
     """The index is red and says why; the other one serves."""
-    wait_for("red", lambda: node.call("GET", f"/_cluster/health/{index}")[1]["status"] == "red")
-    details = node.call("GET", f"/_cat/shards/{index}?h=state,unassigned.details")[1]
-    assert details.startswith("UNASSIGNED") and any(w in details for w in words), details
+    shards = lambda: node.call("GET", f"/_cat/shards/{index}?h=state,unassigned.details")[1]
+    details = wait_for("a shard without a place", lambda: (s := shards()).startswith("UNASSIGNED") and s)
+    assert any(w in details for w in words), details
+    assert node.call("GET", f"/_cluster/health/{index}")[1]["status"] == "red"
     status, answer = node.call("POST", f"/{index}/_search", {})
     assert status == 503 and answer["error"]["failed_shards"][0]["reason"]["type"] == "no_shard_available_action_exception", answer
     status, answer = node.call("GET", f"/{index}/_doc/1")

@@ -60,9 +60,9 @@ def run(mount, restart):
         acknowledged = set()
         refusal = fill(node, acknowledged)
         assert acknowledged and "o space left" in str(refusal) or "primary shard is not active" in str(refusal), refusal
-        wait_for("a red index", lambda: health(node) == "red")
-        status, text = node.call("GET", "/_cat/shards/full?h=state,unassigned.reason,unassigned.details")
-        assert "UNASSIGNED ALLOCATION_FAILED" in text and "o space left" in text, text
+        why = lambda: node.call("GET", "/_cat/shards/full?h=state,unassigned.reason,unassigned.details")[1]
+        wait_for("a shard that says why", lambda: "UNASSIGNED ALLOCATION_FAILED" in (text := why()) and "o space left" in text)
+        assert health(node) == "red"
         # The node goes on: other requests are answered, and searches and writes of the shard are refused clearly.
         status, answer = node.call("POST", "/full/_search", {"size": 1})
         assert status == 503 and answer["error"]["type"] == "search_phase_execution_exception", answer
