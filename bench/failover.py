@@ -362,29 +362,31 @@ def main():
     clusters = [Cluster("Serai", command, args.port, os.path.join(folder, "a"), 60)]
     turns = plan(clusters[0], args.kills, args.freezes, args.forms)
     if args.other:
-        clusters.append(Cluster(args.other_label, args.other, args.other_port, os.path.join(folder, "b"), 300))
+        clusters.append(Cluster(args.other_label, args.other, args.other_port, os.path.join(folder, "b"), 120))
         turns += plan(clusters[1], args.other_kills, args.other_freezes, args.other_forms)
     turns.sort(key=lambda t: t[3])
     loads = [os.getloadavg()[0]]
-    failed = False
+    given_up = []
     try:
-        for cluster, kind, i, _ in turns:
+        while turns:
+            cluster, kind, i, _ = turns.pop(0)
             try:
                 turn(cluster, kind, i, args)
             except RuntimeError as error:
                 print("gave up:", error, flush=True)
-                failed = True
-                cluster.form()
-                cluster.acked = set()
-                cluster.fresh_index()
+                given_up.append(str(error))
+                cluster.stop()
+                if cluster is clusters[0]:
+                    break
+                turns = [t for t in turns if t[0] is not cluster]
             loads.append(os.getloadavg()[0])
         for cluster in clusters:
-            if cluster.figures["master gap"]:
+            if cluster.acked and cluster.processes[0].poll() is None:
                 cluster.check()
     finally:
         for cluster in clusters:
             cluster.stop()
-        if not failed:
+        if not given_up:
             shutil.rmtree(folder, ignore_errors=True)
         text = table(clusters)
         text += "\n%d cores, %s; load average over the run: %.1f to %.1f, median %.1f.\n" % (
@@ -398,9 +400,9 @@ def main():
                 json.dump({c.label: dict(c.figures, search_errors=c.search_errors[:50], lost=c.lost) for c in clusters}, out)
     for error in clusters[0].search_errors[:5]:
         print("search:", error)
-    if failed:
+    if given_up:
         print("logs and data in", folder)
-    return 1 if failed or clusters[0].lost or clusters[0].search_errors else 0
+    return 1 if given_up or clusters[0].lost or clusters[0].search_errors else 0
 
 
 if __name__ == "__main__":

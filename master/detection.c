@@ -43,6 +43,22 @@ void detection_left(struct quorum *q, struct peer *p, const char *why)
     p->leaving = true;
 }
 
+void detection_lead(struct quorum *q)
+{
+    for (struct peer *p = q->peers; p != NULL; p = p->next) {
+        p->leaving = false;
+        p->missed = 0;
+        p->check = 0;
+        p->next_check_ms = 0;
+    }
+    detection_begin(q);
+    for (struct peer *p = q->peers; p != NULL; p = p->next) {
+        if (p->in_state && p->silent) {
+            detection_left(q, p, "the former master does not answer");
+        }
+    }
+}
+
 void detection_tick(struct quorum *q)
 {
     if (q->mode == QUORUM_LEADER) {
@@ -144,6 +160,10 @@ void detection_leader_done(struct quorum *q, const struct quorum_message *m)
     if (m != NULL) {
         q->leader_missed = 0;
     } else if (++q->leader_missed >= q->set.check_retries) {
+        struct peer *p = peer_by_ephemeral(q, q->leader.ephemeral_id);
+        if (p != NULL) {
+            p->silent = true;
+        }
         quorum_become_candidate(q, "the master does not answer");
     }
 }

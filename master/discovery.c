@@ -78,7 +78,7 @@ struct peer *discovery_note_node(struct quorum *q, const struct node_meta *n)
     p->has_version = p->applied_version = 0;
     p->missed = 0;
     p->check = 0;
-    p->in_state = p->leaving = false;
+    p->in_state = p->leaving = p->silent = false;
     struct quorum_effect *e = quorum_emit(q, EFFECT_CONNECT);
     if (e != NULL) {
         e->peer.address = arena_str(&e->arena, n->transport_address);

@@ -249,7 +249,7 @@ void quorum_become_leader(struct quorum *q)
     q->next_election_ms = INT64_MAX;
     q->asking_pre_votes = false;
     q->joining[0] = 0;
-    detection_begin(q);
+    detection_lead(q);
     tell_mode(q);
 }
 
@@ -338,6 +338,14 @@ int64_t quorum_wake_ms(const struct quorum *q)
     return MIN_OF(wake, detection_wake(q));
 }
 
+static void hear(struct quorum *q, const struct node_meta *from)
+{
+    struct peer *p = peer_by_ephemeral(q, from->ephemeral_id);
+    if (p != NULL) {
+        p->silent = false;
+    }
+}
+
 void quorum_receive(struct quorum *q, const struct quorum_message *m, void *call, int64_t now)
 {
     struct errmsg em;
@@ -348,6 +356,7 @@ void quorum_receive(struct quorum *q, const struct quorum_message *m, void *call
         quorum_refuse(q, call, &em);
         return;
     }
+    hear(q, &m->from);
     quorum_saw_term(q, m->term);
     switch (m->kind) {
     case MESSAGE_HANDSHAKE:
@@ -402,6 +411,7 @@ void quorum_answer(struct quorum *q, uint64_t id, const struct quorum_message *m
     if (!take_asked(q, id, &a)) {
         return;
     }
+    hear(q, &m->from);
     quorum_saw_term(q, m->term);
     switch (a.kind) {
     case MESSAGE_HANDSHAKE:

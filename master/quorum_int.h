@@ -16,6 +16,7 @@ struct peer {
     uint64_t probe; /* id of the request that is out; 0: none */
     /* a leader's view of a node in its state */
     bool in_state, leaving;
+    bool silent; /* led this node until it did not answer any more; nothing has come from it since */
     int64_t next_check_ms;
     uint32_t missed;
     uint64_t check;
@@ -190,6 +191,9 @@ void publication_abandon(struct quorum *q, const char *why);
 void publications_free(struct quorum *q);
 
 /* ---- detection.c ---- */
+/* This node leads from now on: what it thought of others when it last did counts no more. A former master that
+ * has not answered it until now has had its time: it is out at once, without a second round of checks. */
+void detection_lead(struct quorum *q);
 void detection_begin(struct quorum *q);
 void detection_tick(struct quorum *q);
 int64_t detection_wake(const struct quorum *q);

@@ -761,6 +761,39 @@ START_TEST(failover_time)
 }
 END_TEST
 
+/* A master that is not killed but frozen: its connections stay. */
+START_TEST(frozen_master)
+{
+    enum { TIMES = 20 };
+    int64_t took[TIMES];
+    open_world(3, 4711);
+    ck_assert(settles_within(20000));
+    for (int k = 0; k < TIMES; k++) {
+        int was = leader_now(), now = was;
+        for (int i = 0; i < w.n; i++) {
+            w.cut[was][i] = w.cut[i][was] = i != was;
+        }
+        int64_t begun = w.now;
+        bool out = false;
+        while (!out) {
+            run_until(w.now + 1);
+            ck_assert_int_lt(w.now - begun, 10000);
+            for (int i = 0; i < w.n; i++) {
+                now = i != was && quorum_mode(w.v[i].q) == QUORUM_LEADER ? i : now;
+            }
+            out = now != was && w.v[now].applied != NULL && quorum_mode(w.v[now].q) == QUORUM_LEADER
+                  && cluster_node(w.v[now].applied, str_of(w.v[was].id)) == NULL;
+        }
+        took[k] = w.now - begun;
+        memset(w.cut, 0, sizeof(w.cut));
+        ck_assert(settles_within(20000));
+    }
+    qsort(took, TIMES, sizeof(*took), by_size);
+    ck_assert_int_lt(took[TIMES / 2], 3000);
+    close_world();
+}
+END_TEST
+
 static struct str_set ids(const char *list, struct arena *a)
 {
     struct str_set s = {0};
@@ -811,6 +844,7 @@ int main(void)
     tcase_add_loop_test(c, trouble, 0, runs != NULL ? atoi(runs) : 60);
     tcase_add_loop_test(c, excluded_masters, 0, 12);
     tcase_add_test(c, failover_time);
+    tcase_add_test(c, frozen_master);
     tcase_add_test(c, voters);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
