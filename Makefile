@@ -136,6 +136,10 @@ $(BUILD)/bin/serai-sim: $(SIM_OBJ) $(ALL_LIBS)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(EXTRA) -o $@ $^ $(SYSLIBS_hotel) $(SYSLIBS)
 
+# Simulators with a deliberate bug: the changed file is linked before the library that has the right one.
+$(BUILD)/mutants/%: $(BUILD)/mutants/%.c $(SIM_OBJ) $(ALL_LIBS)
+	$(Q)$(CC) $(CFLAGS) -Wno-error -o $@ $^ $(SYSLIBS_hotel) $(SYSLIBS)
+
 .PHONY: tests unit
 tests: $(TEST_BIN) $(TOOL_BIN) $(BUILD)/bin/serai-sim
 unit: tests $(DICTS) ## unit tests, seconds
