@@ -326,14 +326,14 @@ static void served(struct shard_rq *rq)
     struct remote_shards *r = c->owner;
     const struct transport *t = r->o.transport;
     struct buf b;
+    pthread_mutex_lock(&r->lock); /* a neighbour that goes writes `at`, too */
     if (c->at != NULL) {
-        pthread_mutex_lock(&r->lock);
         *c->at = c->next;
         if (c->next != NULL) {
             c->next->at = c->at;
         }
-        pthread_mutex_unlock(&r->lock);
     }
+    pthread_mutex_unlock(&r->lock);
     buf_init(&b, NULL, TRANSPORT_DATA_BYTES_MAX);
     encode_answer(c, &b);
     if (b.failed) {
