@@ -88,7 +88,8 @@ static bool submit(struct pool *p, struct task t, bool force)
     ok = ok && (force || p->queue.n < p->queue_max + p->idle) && task_ring_push(&p->queue, t);
     p->rejected += ok ? 0 : 1;
     if (ok && p->waiting > 0) {
-        pthread_cond_signal(&p->work); /* under the lock: after it, the task may have run and the pool be gone */
+        pthread_cond_signal(
+            &p->work); /* under the lock: after it, the task may have run and the pool be gone */
     }
     pthread_mutex_unlock(&p->mutex);
     return ok;
