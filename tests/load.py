@@ -11,7 +11,7 @@ from history import ACKED, REFUSED, UNKNOWN, History, Op, Read
 INDEX = "faults"
 REGISTERS = 40
 LISTS = 4  # a round: they get long
-TIMEOUT = 15  # seconds after which a client asks another node
+TIMEOUT = 3  # seconds after which a client asks another node; the outcome is unknown then
 MAPPING = {"properties": {"t": {"type": "keyword"}, "l": {"type": "keyword"}, "n": {"type": "long"}}}
 APPEND = "ctx._source.l.add(params.t)"
 
