@@ -95,6 +95,14 @@ int64_t detection_wake(const struct quorum *q)
 
 /* ---- followers ---- */
 
+/* This node was led by it in this term, and gave it up: it joins again, as only a state that comes of that tells it that it has
+ * a master. A check alone would leave it without, until something else is published. */
+static bool had_followed(const struct quorum *q, const struct quorum_message *m)
+{
+    const struct cluster_state *s = q->safety.accepted;
+    return s->term == m->term && s->nodes != NULL && str_eq(s->nodes->master, m->from.id);
+}
+
 void detection_receive_follower_check(struct quorum *q, const struct quorum_message *m, void *call)
 {
     if (m->term < q->safety.term || (m->term == q->safety.term && q->mode == QUORUM_LEADER)) {
@@ -104,7 +112,9 @@ void detection_receive_follower_check(struct quorum *q, const struct quorum_mess
     struct vote vote;
     uint64_t ticket = 0;
     election_raise_term(q, m->from.id, m->term, &vote, &ticket);
-    quorum_become_follower(q, &m->from);
+    if (q->mode != QUORUM_CANDIDATE || !had_followed(q, m)) {
+        quorum_become_follower(q, &m->from);
+    }
     struct quorum_effect *e = quorum_reply(q, call, MESSAGE_FOLLOWER_CHECK, true);
     if (e != NULL) {
         e->ticket = ticket;
