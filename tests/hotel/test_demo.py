@@ -20,7 +20,7 @@ class Demo:
     def __init__(self, folder):
         self.log = os.path.join(folder, "log")
         port = node.free_port
-        self.env = dict(os.environ, FULL="1", HOTELS=str(HOTELS), DEMO=os.path.join(folder, "demo"), BUILD=node.BUILD, SEARCH_PORT=str(port()), APP_PORT=str(port()),
+        self.env = dict(os.environ, FULL="1", HOTELS=str(HOTELS), DEMO=os.path.join(folder, "demo"), BUILD=node.BUILD, SEARCH_PORT=str(port(3)), APP_PORT=str(port()),
                         ADMIN_PORT=str(port()), MYSQL_PORT=str(port()), RABBITMQ_PORT=str(port()))
 
     def start(self):
