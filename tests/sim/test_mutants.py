@@ -15,8 +15,8 @@ SEEDS = 1000 if LONG else 200
 MUTANTS = [
     ("two_votes_a_term", "master/safety.c", "    if (term <= s->term) {\n        return err_set(em, ERR_ILLEGAL_STATE, \"incoming term [%llu] not greater",
      "    if (term < s->term) {\n        return err_set(em, ERR_ILLEGAL_STATE, \"incoming term [%llu] not greater"),
-    ("stale_master", "master/safety.c", "    if (v->accepted_term > mine || (v->accepted_term == mine && v->accepted_version > s->accepted->version)) {",
-     "    if (v->accepted_term > mine + 1000) {"),
+    ("stale_copy_stays", "master/allocation.c", "                                str_set_without(&mine->in_sync[shard], allocation_id, &mine->part.arena))) {",
+     "                                str_set_copy(&mine->in_sync[shard], &mine->part.arena))) {"),
     ("commit_alone", "master/safety.c", "    *commit = config_has_quorum(&accepted_part(s)->committed, &s->publish_votes)\n              && config_has_quorum(&s->published_config, &s->publish_votes);",
      "    *commit = true;"),
     ("promote_any_copy", "master/allocation.c", "        if (copy_active(c) && alloc_node_of(a, c->node) != NULL\n            && str_set_has(&m->in_sync[shard], c->allocation_id)) {",

@@ -32,7 +32,7 @@ static void set_nodes(struct state_builder *b, const bool *up)
     struct nodes_part *none = nodes_part_new(), *p = nodes_part_copy(none, NODES);
     state_part_unref(&none->part);
     for (int i = 0; i < NODES; i++) {
-        char e[8];
+        char e[16];
         snprintf(e, sizeof(e), "e%d", i);
         struct node_meta n = {.id = str_of(node_ids[i]),
                               .name = str_of(node_ids[i]),
