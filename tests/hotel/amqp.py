@@ -38,6 +38,7 @@ class Message:
 class Client:
     def __init__(self, url):
         u = urllib.parse.urlsplit(url)
+        self.confirms = False
         self.sock = socket.create_connection((u.hostname, u.port), timeout=300)
         self.sock.sendall(b"AMQP\x00\x00\x09\x01")
         self._expect(10, 10)
@@ -81,6 +82,11 @@ class Client:
         return payload[4:]
 
     def publish(self, exchange, key, body, content_type=None):
+        """Returns once the broker has confirmed it: what was only written may be lost with the connection."""
+        if not self.confirms:
+            self._method(1, 85, 10, b"\0")
+            self._expect(85, 11)
+            self.confirms = True
         flags, properties = 0x1000, b"\x02"
         if content_type:
             flags, properties = flags | 0x8000, short_text(content_type) + properties
@@ -88,6 +94,7 @@ class Client:
         self._frame(2, 1, struct.pack(">HHQH", 60, 0, len(body), flags) + properties)
         if body:
             self._frame(3, 1, body)
+        self._expect(60, 80)
 
     def get(self, queue):
         """The queue's next message, acknowledged; None when it is empty."""
