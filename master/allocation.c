@@ -403,7 +403,7 @@ static void drop_copy_of_gone(struct alloc *a, struct str index, uint32_t shard,
     char why[80];
     const struct shard_copy *c = &cluster_routing(a->b->next, index)->shards[shard].copies[k];
     snprintf(why, sizeof(why), "node_left [%.*s]", STR_ARG(c->node));
-    bool active = copy_active(c), primary = c->primary;
+    bool active = copy_active(c);
     alloc_unassign(a, index, shard, k, REASON_NODE_LEFT, str_of(why), false);
     struct index_routing *r = alloc_routing(a, index);
     const struct index_meta *m = cluster_index(a->b->next, index);
@@ -414,7 +414,6 @@ static void drop_copy_of_gone(struct alloc *a, struct str index, uint32_t shard,
             now->trouble.delayed = node_left_delay(m) > 0;
         }
     }
-    (void)primary;
 }
 
 /* The process that had copies open is not there any more. */

@@ -2,6 +2,7 @@
 
 #include "master/metadata.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define NODE_ID_BYTES 22
@@ -93,6 +94,38 @@ static enum err read_seeds(struct cluster_conf *out, const struct settings *s, b
 
 /* ---- times --------------------------------------------------------------------------------------------- */
 
+/* Both sides check each other in the same way: what is set for one must not be something else for the other. */
+static enum err check_both_sides(const struct settings *s, struct errmsg *em)
+{
+    static const char *const parts[] = {"interval", "timeout", "retry_count"};
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        char leader[64], follower[64];
+        snprintf(leader, sizeof(leader), "cluster.fault_detection.leader_check.%s", parts[i]);
+        snprintf(follower, sizeof(follower), "cluster.fault_detection.follower_check.%s", parts[i]);
+        struct str a = settings_str(s, leader, STR_NULL), b = settings_str(s, follower, STR_NULL);
+        if (a.p != NULL && b.p != NULL && !str_eq(a, b)) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "[%s] and [%s] must be the same", leader, follower);
+        }
+    }
+    return ERR_OK;
+}
+
+/* Seeds come from the settings alone. */
+static enum err check_providers(const struct settings *s, struct arena *arena, struct errmsg *em)
+{
+    struct str *v;
+    uint32_t n;
+    if (!settings_list(s, "discovery.seed_providers", arena, &v, &n)) {
+        return err_no_memory(em);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (!str_is(str_trim(v[i]), "settings")) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown seed providers [%.*s]", STR_ARG(v[i]));
+        }
+    }
+    return ERR_OK;
+}
+
 static enum err read_times(struct cluster_conf *out, const struct settings *s, struct errmsg *em)
 {
     struct quorum_settings *q = &out->quorum;
@@ -172,7 +205,9 @@ enum err cluster_conf_read(struct cluster_conf *out, const struct settings *s, s
         out->initial_masters[0] = node_name;
         out->n_initial_masters = 1;
     }
-    enum err e = read_bind(out, s, arena, em);
+    enum err e = check_providers(s, arena, em);
+    e = e == ERR_OK ? check_both_sides(s, em) : e;
+    e = e == ERR_OK ? read_bind(out, s, arena, em) : e;
     e = e == ERR_OK ? read_seeds(out, s, single || alone, arena, em) : e;
     return e == ERR_OK ? read_times(out, s, em) : e;
 }

@@ -378,7 +378,9 @@ static enum err join_cluster(struct node *n, struct errmsg *em)
     transport_nng_start(n->transport);
     member_start(n->member);
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += (time_t)(n->conf.initial_state_timeout_ms / 1000);
+    until.tv_nsec += (long)(n->conf.initial_state_timeout_ms % 1000) * 1000000L;
+    until.tv_sec += (time_t)(n->conf.initial_state_timeout_ms / 1000) + until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
     pthread_mutex_lock(&n->lock);
     int late = 0;
     while (!n->settled && !n->told_to_stop && late == 0) {

@@ -118,10 +118,6 @@ static void fail(struct message *m, enum err e, const char *why)
 
 /* ---- delivery ---- */
 
-struct delivery {
-    struct message *m;
-};
-
 static void handle(void *arg)
 {
     struct message *m = arg;

@@ -65,17 +65,13 @@ static void tick(void *arg)
 
 /* ---- logs ---- */
 
+/* Only the message is worth reading here. */
 static void write_line(void *self, struct str line)
 {
     const struct sim_node *n = self;
-    struct str at = line;
-    size_t i = str_find(line, 'm', 0); /* only the message is worth reading here */
     const char *m = memmem(line.p, line.n, "\"message\":", 10);
-    if (m != NULL) {
-        at = str_mk(m + 10, (size_t)(line.p + line.n - m) - 12);
-    }
-    (void)i;
-    world_say(n->w, "%s: %.*s", n->name, STR_ARG(at));
+    struct str said = m != NULL ? str_mk(m + 10, (size_t)(line.p + line.n - m) - 12) : line;
+    world_say(n->w, "%s: %.*s", n->name, STR_ARG(said));
 }
 
 static const struct log *log_of(struct sim_node *n)
