@@ -202,7 +202,7 @@ static void check_copies(uint64_t seed)
                       (long long)o.local_checkpoint, (long long)o.global_checkpoint);
         for (int c = 0; c < CLIENTS; c++) {
             for (int d = 0; d < 4; d++) {
-                char id[16];
+                char id[32];
                 snprintf(id, sizeof(id), "c%dd%d", c, d);
                 struct seen here = sc_look(at, id), there = sc_look(primary, id);
                 const struct doc *want = &clients[c].docs[d];

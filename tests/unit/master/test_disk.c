@@ -107,7 +107,7 @@ START_TEST(random_disks_and_copies)
         const struct index_meta *m = s->indices[i];
         bool full = false, high = false, unknown = false;
         for (int k = 0; k < NODES; k++) {
-            char node[4];
+            char node[16];
             snprintf(node, sizeof(node), "n%d", k);
             if (holds(s->routing[i], node)) {
                 full |= level(used[k]) == 4;
