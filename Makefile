@@ -169,10 +169,10 @@ TSAN := -fsanitize=thread
 .PHONY: check-asan check-tsan
 check-asan: ## unit, process tests and recordings under ASan and UBSan
 	$(Q)$(MAKE) $(JOBS) BUILD=$(BUILD)/asan EXTRA="$(ASAN)" OPT=-O1 all tests
-	$(Q)BUILD=$(BUILD)/asan LIMIT=20000 tests/run unit conformance process
+	$(Q)BUILD=$(BUILD)/asan REPORTS=$(BUILD)/asan/reports LIMIT=20000 tests/run unit conformance process
 check-tsan: ## the same under TSan
 	$(Q)$(MAKE) $(JOBS) BUILD=$(BUILD)/tsan EXTRA="$(TSAN)" OPT=-O1 all tests
-	$(Q)BUILD=$(BUILD)/tsan LIMIT=20000 TSAN_OPTIONS="suppressions=tests/tsan.supp" tests/run unit conformance process
+	$(Q)BUILD=$(BUILD)/tsan REPORTS=$(BUILD)/tsan/reports LIMIT=20000 TSAN_OPTIONS="suppressions=tests/tsan.supp" tests/run unit conformance process
 
 .PHONY: tidy format
 tidy: TIDY=1
