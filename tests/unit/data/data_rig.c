@@ -10,27 +10,47 @@ enum { LANE_WRITE, LANE_SEARCH, LANE_BACKGROUND, LANE_MAIN };
 
 /* ---- executors ----------------------------------------------------------------------------------------- */
 
+struct coming {
+    struct coming *next;
+    struct sim_lane *lane;
+    void (*run)(void *arg);
+    void *arg;
+};
+
+/* A node that ends submits from its own thread, with a strand's lock held, and what a step runs takes strands' locks: so
+ * only the list's own lock is taken here, and the next step hands over what has come. */
 static bool submit(void *self, void (*run)(void *arg), void *arg)
 {
     struct dr_lane *l = self;
-    pthread_mutex_lock(&l->rig->lock);
-    bool ok = executor_submit(sim_lane_executor(l->lane), run, arg);
-    pthread_mutex_unlock(&l->rig->lock);
-    return ok;
+    struct coming *c = malloc(sizeof(*c));
+    ck_assert(c != NULL);
+    *c = (struct coming){NULL, l->lane, run, arg};
+    pthread_mutex_lock(&l->rig->coming_lock);
+    *l->rig->coming_end = c;
+    l->rig->coming_end = &c->next;
+    pthread_mutex_unlock(&l->rig->coming_lock);
+    return true;
 }
 
-static bool submit_force(void *self, void (*run)(void *arg), void *arg)
+/* In the order in which it came. */
+static void hand_over(struct dr_rig *r)
 {
-    struct dr_lane *l = self;
-    pthread_mutex_lock(&l->rig->lock);
-    bool ok = executor_submit_force(sim_lane_executor(l->lane), run, arg);
-    pthread_mutex_unlock(&l->rig->lock);
-    return ok;
+    pthread_mutex_lock(&r->coming_lock);
+    struct coming *first = r->coming;
+    r->coming = NULL;
+    r->coming_end = &r->coming;
+    pthread_mutex_unlock(&r->coming_lock);
+    for (struct coming *c = first, *next; c != NULL; c = next) {
+        next = c->next;
+        ck_assert(executor_submit_force(sim_lane_executor(c->lane), c->run, c->arg));
+        free(c);
+    }
 }
 
 bool dr_step(struct dr_rig *r)
 {
     pthread_mutex_lock(&r->lock);
+    hand_over(r);
     bool more = sim_exec_step(r->x);
     pthread_mutex_unlock(&r->lock);
     return more;
@@ -93,9 +113,7 @@ void dr_start(struct dr_rig *r, int node)
     pthread_mutex_lock(&r->lock);
     for (unsigned i = 0; i < RIG_LANES; i++) {
         n->lanes[i] =
-            (struct dr_lane){r,
-                             sim_lane_new(r->x, SIM_POOL, 0),
-                             {.self = &n->lanes[i], .submit = submit, .submit_force = submit_force}};
+            (struct dr_lane){r, sim_lane_new(r->x, SIM_POOL, 0), {.self = &n->lanes[i], .submit = submit}};
         ck_assert(n->lanes[i].lane != NULL);
     }
     pthread_mutex_unlock(&r->lock);
@@ -177,6 +195,8 @@ void dr_init(struct dr_rig *r, uint64_t seed)
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&r->lock, &recursive);
     pthread_mutexattr_destroy(&recursive);
+    pthread_mutex_init(&r->coming_lock, NULL);
+    r->coming_end = &r->coming;
     log_init(&r->log, &sink, &r->clock.base, getenv("RIG_LOG") != NULL ? LOG_DEBUG : LOG_OFF);
     r->delay_ns_max = 2000000;
     r->mapping_version = 1;
@@ -206,5 +226,6 @@ void dr_fini(struct dr_rig *r)
     cluster_state_unref(r->state);
     sim_exec_free(r->x);
     log_fini(&r->log);
+    pthread_mutex_destroy(&r->coming_lock);
     pthread_mutex_destroy(&r->lock);
 }

@@ -59,6 +59,8 @@ struct dr_rig {
     struct sim_lane *net; /* timers of the network and the master */
     bool ending;
     pthread_mutex_t lock; /* recursive; a node that ends has its own thread */
+    pthread_mutex_t coming_lock;
+    struct coming *coming, **coming_end; /* submitted since the last step */
     struct rng rng;
     struct log log;
     struct dr_node nodes[RIG_NODES];
