@@ -2,6 +2,7 @@
 
 #include "coordinator/rest/rest.h"
 #include "coordinator/retry.h"
+#include "coordinator/shard_tasks.h"
 #include "proto/remote_shards.h"
 
 #include <stdatomic.h>
@@ -10,6 +11,9 @@
 #define LOOK_MS 200 /* how often calls to other nodes are looked after */
 
 enum ask_kind { ASK_GET, ASK_QUERY, ASK_EXPLAIN, ASK_FETCH, ASK_ACT, ASK_WRITE, ASK_FREE };
+static const uint16_t kinds[] = {MESSAGE_SHARD_GET,    MESSAGE_SHARD_QUERY, MESSAGE_SHARD_EXPLAIN,
+                                 MESSAGE_SHARD_FETCH,  MESSAGE_SHARD_ACT,   MESSAGE_SHARD_WRITE,
+                                 MESSAGE_FREE_CONTEXTS};
 
 uint64_t ask_turn(struct coordinator *co)
 {
@@ -60,10 +64,18 @@ static void look(void *arg)
     }
 }
 
+void ask_look_soon(struct coordinator *co)
+{
+    (void)delays_hurry(co->delays, &co->look); /* not waiting: nothing is elsewhere, or it looks just now */
+}
+
 static void serve_here(struct coordinator *co, enum ask_kind kind, struct shard_rq *rq)
 {
     const struct shard_api *api = co->o.shards;
     struct shard_free *f = (struct shard_free *)rq;
+    if (rq->parent != 0) {
+        shard_task_begin(co, kinds[kind], rq, "direct");
+    }
     switch (kind) {
     case ASK_GET:
         api->get(api->self, (struct shard_get *)rq);
@@ -126,10 +138,12 @@ static void ask_node(struct coordinator *co, enum ask_kind kind, struct shard_rq
 {
     if (co->o.remote == NULL || node.n == 0 || str_eq(node, co->o.node_id)) {
         rq->node = co->o.node_id;
+        rq->parent_node = STR_NULL;
         serve_here(co, kind, rq);
         return;
     }
     rq->node = arena_str(&rq->arena, node);
+    rq->parent_node = co->o.node_id;
     struct cluster_state *s = co->o.state(co->o.self);
     const struct node_meta *m = cluster_node(s, node);
     if (m == NULL || m->transport_address.n == 0) {

@@ -87,7 +87,8 @@ static const struct task_ops op_ops = {.describe = op_describe,
                                        .status = op_status,
                                        .cancel = op_cancel,
                                        .rethrottle = op_rethrottle,
-                                       .cancellable = true};
+                                       .cancellable = true,
+                                       .lasts = true};
 
 static const struct by_query_worker *worker_of(const struct task *t)
 {
@@ -121,7 +122,8 @@ static const struct task_ops worker_ops = {.describe = worker_describe,
                                            .status = worker_status,
                                            .cancel = worker_cancel,
                                            .rethrottle = worker_rethrottle,
-                                           .cancellable = true};
+                                           .cancellable = true,
+                                           .lasts = true};
 
 static uint64_t task_of(const struct by_query_worker *w)
 {

@@ -206,7 +206,7 @@ static void receive(void *arg, struct transport_call *call)
     q->call = call;
     q->text = call->payload;
     arena_init(&q->arena, NULL, ARENA_UNLIMITED);
-    q->task = (struct task){.ops = &no_ops, .action = actions[i], .type = "netty"};
+    q->task = (struct task){.ops = &no_ops, .action = actions[i], .type = "transport", .served = true};
     tasks_begin(co->tasks, &q->task);
     co->services[i](q);
 }

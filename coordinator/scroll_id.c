@@ -76,8 +76,7 @@ void search_run_scroll(struct search_call *c, struct str id)
         q->rq.shard = refs[i].shard;
         q->rq.node = refs[i].node;
         q->slot = i;
-        q->cancelled = search_cancelled;
-        q->cancel_self = c;
+        search_part(c, &q->rq);
         q->n_shards = n;
         q->context = refs[i].context;
         q->next_page = q->keep = q->scroll = true;

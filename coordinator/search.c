@@ -1,5 +1,7 @@
 #include "coordinator/search_int.h"
 
+#include "coordinator/ask.h"
+
 #include <stdlib.h>
 
 struct search_call *search_new(struct rest *r)
@@ -59,7 +61,14 @@ static void describe(const struct task *t, struct buf *out)
     buf_char(out, ']');
 }
 
-static const struct task_ops task_ops = {.describe = describe, .cancellable = true};
+/* Shards here ask for themselves; those elsewhere are told. */
+static void cancel(struct task *t)
+{
+    struct search_call *c = (struct search_call *)(void *)((char *)t - offsetof(struct search_call, task));
+    ask_look_soon(c->r->co);
+}
+
+static const struct task_ops task_ops = {.describe = describe, .cancel = cancel, .cancellable = true};
 
 void search_begin(struct search_call *c)
 {
@@ -78,6 +87,14 @@ bool search_cancelled(void *call)
 {
     const struct search_call *c = call;
     return c->task.cancelled || (c->r->http != NULL && http_aborted(c->r->http));
+}
+
+void search_part(struct search_call *c, struct shard_rq *rq)
+{
+    rq->cancelled = search_cancelled;
+    rq->cancel_self = c;
+    rq->parent = c->task.id;
+    rq->opaque_id = c->task.opaque_id;
 }
 
 void search_done(struct search_call *c)

@@ -153,6 +153,7 @@ static enum err new_group(struct expansion *x, uint32_t at, const struct inner_h
     g->done = group_done;
     g->user = x;
     g->now_ms = c->now_ms;
+    g->parent_task = c->task.id;
     struct buf b;
     struct jsonw w;
     struct json *tree = ARENA_NEW(&g->arena, struct json);

@@ -134,6 +134,7 @@ static void fetch(struct search_call *c)
         shard_rq_init(&f->rq, fetch_done, c);
         f->rq.shard = c->queries[s].rq.shard;
         f->rq.node = c->queries[s].rq.node;
+        search_part(c, &f->rq);
         f->body = c->o.body;
         f->tree = c->o.tree_apart ? c->o.tree : NULL;
         f->source = &c->source;

@@ -12,6 +12,8 @@
 void search_begin(struct search_call *c);
 /* Shards ask now and then whether to go on: a client that has gone needs no answer either. */
 bool search_cancelled(void *call);
+/* The request is the search's: it is given up with it, and a task below its own. */
+void search_part(struct search_call *c, struct shard_rq *rq);
 /* The search is over: its owner hears of it. *c may be gone afterwards. */
 void search_done(struct search_call *c);
 /* The same with an error; c->error says which (none: no memory). */

@@ -69,8 +69,7 @@ void search_ask(struct search_call *c, struct shard_query *q, const struct index
     q->tree = c->o.tree_apart ? c->o.tree : NULL;
     q->source = &c->source;
     q->slot = (uint32_t)(q - c->queries);
-    q->cancelled = search_cancelled;
-    q->cancel_self = c;
+    search_part(c, &q->rq);
     q->index_boost = index_boost(c, m);
     q->now_ms = c->now_ms;
     q->refuse_expensive = str_is(costly, "false");

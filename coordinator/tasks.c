@@ -11,6 +11,7 @@ struct tasks {
     pthread_cond_t empty;
     struct task *first, *last;
     uint64_t next_id;
+    size_t n_own; /* not served for others */
 };
 
 enum err tasks_new(struct tasks **out, const struct clock *clock, struct errmsg *em)
@@ -52,13 +53,14 @@ void tasks_begin(struct tasks *ts, struct task *t)
     t->next = NULL;
     pthread_mutex_lock(&ts->lock);
     t->id = ts->next_id++;
-    const struct task *parent = t->parent != 0 ? find(ts, t->parent) : NULL;
+    const struct task *parent = t->parent != 0 && t->parent_node.p == NULL ? find(ts, t->parent) : NULL;
     if (parent != NULL && parent->cancelled) {
         t->cancelled = true;
     }
     t->prev = ts->last;
     *(ts->last != NULL ? &ts->last->next : &ts->first) = t;
     ts->last = t;
+    ts->n_own += !t->served;
     pthread_mutex_unlock(&ts->lock);
 }
 
@@ -71,7 +73,8 @@ void tasks_end(struct tasks *ts, struct task *t)
     *(t->prev != NULL ? &t->prev->next : &ts->first) = t->next;
     *(t->next != NULL ? &t->next->prev : &ts->last) = t->prev;
     t->id = 0;
-    if (ts->first == NULL) {
+    ts->n_own -= !t->served;
+    if (ts->n_own == 0) {
         pthread_cond_broadcast(&ts->empty);
     }
     pthread_mutex_unlock(&ts->lock);
@@ -118,7 +121,7 @@ void tasks_stop(struct tasks *ts)
 {
     pthread_mutex_lock(&ts->lock);
     for (struct task *t = ts->first; t != NULL; t = t->next) {
-        if (t->ops->cancel != NULL) {
+        if (t->ops->lasts) {
             tasks_cancel_locked(ts, t);
         }
     }
@@ -128,7 +131,7 @@ void tasks_stop(struct tasks *ts)
 void tasks_drain(struct tasks *ts)
 {
     pthread_mutex_lock(&ts->lock);
-    while (ts->first != NULL) {
+    while (ts->n_own > 0) {
         pthread_cond_wait(&ts->empty, &ts->lock);
     }
     pthread_mutex_unlock(&ts->lock);

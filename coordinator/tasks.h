@@ -23,6 +23,7 @@ struct task_ops {
     void (*cancel)(struct task *t);                          /* `cancelled` has been set */
     void (*rethrottle)(struct task *t, float per_second);    /* NULL: its rate cannot be set */
     bool cancellable;
+    bool lasts; /* it may take so long that a node that stops cancels it */
 };
 
 struct task {
@@ -32,6 +33,7 @@ struct task {
     struct str opaque_id;   /* of the client; borrowed; p == NULL: none */
     uint64_t id, parent;    /* parent 0: none */
     struct str parent_node; /* id of the node that has it; borrowed; p == NULL: this one */
+    bool served;            /* for another node: nobody waits for it here */
     int64_t start_ms, start_ns;
     _Atomic bool cancelled;
     struct task *prev, *next;
@@ -40,7 +42,7 @@ struct task {
 enum err tasks_new(struct tasks **out, const struct clock *clock, struct errmsg *em);
 void tasks_free(struct tasks *ts); /* NULL ok; none may be left */
 
-/* `t` zeroed but for ops, action, type, opaque_id, parent. */
+/* `t` zeroed but for ops, action, type, opaque_id, parent, parent_node, served. */
 void tasks_begin(struct tasks *ts, struct task *t);
 /* Ends it; a task that never began is left alone. */
 void tasks_end(struct tasks *ts, struct task *t);
@@ -51,9 +53,9 @@ void tasks_each(struct tasks *ts, void (*each)(void *self, struct task *t), void
 bool tasks_one(struct tasks *ts, uint64_t id, void (*with)(void *self, struct task *t), void *self);
 /* Cancels a task and what it began; inside tasks_each() and tasks_one(). */
 void tasks_cancel_locked(struct tasks *ts, struct task *t);
-/* Cancels what may take long: tasks that hear of it, with what they began. */
+/* Cancels what may take long (`lasts`), with what it began. */
 void tasks_stop(struct tasks *ts);
-/* Waits until nothing is left. Not from a thread that tasks need to end. */
+/* Waits until nothing is left but what is served for others. Not from a thread that tasks need to end. */
 void tasks_drain(struct tasks *ts);
 
 /* "node:7" in two. ERR_ILLEGAL_ARGUMENT as Elasticsearch words it. */

@@ -31,7 +31,9 @@ struct write_entry {
     uint32_t copies_ok, copies_failed; /* of its shard */
 };
 
-struct write_try { /* of one shard's items */
+struct write_try {    /* of one shard's items */
+    struct task task; /* of the whole time */
+    const struct shard_write *rq;
     struct state_wait wait;
     uint64_t seen;  /* the states that there had been when they were sent */
     uint32_t n;     /* how often that was */

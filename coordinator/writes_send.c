@@ -3,6 +3,7 @@
 #include "coordinator/ask.h"
 #include "coordinator/rest/active.h"
 #include "coordinator/retry.h"
+#include "coordinator/shard_tasks.h"
 #include "coordinator/writes_int.h"
 
 static void copy_answer(struct write_entry *e, const struct write_item *it)
@@ -42,13 +43,6 @@ static void gather(struct write_set *w)
     writes_finish(w);
 }
 
-static void one_less(struct write_set *w)
-{
-    if (--w->pending == 0) {
-        gather(w);
-    }
-}
-
 #define LOOKS_MAX     50 /* a state that is known to be there is on its way, or this node is not in the cluster */
 #define LOOK_AGAIN_MS 100
 
@@ -63,6 +57,15 @@ static struct write_try *try_of(const struct shard_write *sw)
 {
     const struct write_set *w = sw->set;
     return &w->tries[sw - w->shard_writes];
+}
+
+static void one_less(struct shard_write *sw)
+{
+    struct write_set *w = sw->set;
+    tasks_end(w->r->co->tasks, &try_of(sw)->task);
+    if (--w->pending == 0) {
+        gather(w);
+    }
 }
 
 static void attempt(struct shard_write *sw)
@@ -83,7 +86,7 @@ static void give_up(struct shard_write *sw)
             "[%.*s][%u] primary shard is not active Timeout: [%lldms], %s%s", STR_ARG(sw->rq.shard.index),
             sw->rq.shard.shard, (long long)w->timeout_ms, why.frame[0].reason,
             sw->retry ? "; whether it was applied is unknown" : "");
-    one_less(w);
+    one_less(sw);
 }
 
 /* The index may have gone meanwhile. */
@@ -104,7 +107,7 @@ static void again(void *arg)
     if (!still_there(sw)) {
         err_set(&sw->rq.error, ERR_INDEX_NOT_FOUND, "no such index [%.*s]", STR_ARG(sw->rq.shard.index));
         err_about_index(&sw->rq.error, sw->rq.shard.index, sw->rq.shard.uuid);
-        one_less(w);
+        one_less(sw);
         return;
     }
     if (writes_time_left(w) <= 0 || delays_stopped(w->r->co->delays)
@@ -135,7 +138,7 @@ static void see_mapping(void *arg)
     if (behind && t->looks++ < LOOKS_MAX && !delays_stopped(co->delays)) {
         state_waits_add(&co->state_waits, &t->wait, seen, LOOK_AGAIN_MS, see_mapping, sw);
     } else {
-        one_less(w);
+        one_less(sw);
     }
 }
 
@@ -149,7 +152,7 @@ static void shard_done(struct shard_rq *rq)
         return;
     }
     if (what == RETRY_NOT || (what == RETRY_UNKNOWN && !w->named)) {
-        one_less(w);
+        one_less(sw);
         return;
     }
     struct write_try *t = try_of(sw);
@@ -176,7 +179,7 @@ static void send_one(struct active_wait *wait, bool active)
                 (long long)wait->timeout_ms);
         if (w->n > 1 || sw->items[0].kind != WRITE_UPDATE) {
             sw->rq.error = sw->inactive;
-            one_less(w);
+            one_less(sw);
             return;
         }
     }
@@ -198,6 +201,14 @@ static struct shard_write *group_of(struct write_set *w, const struct write_entr
     sw->op_session = w->named ? w->r->co->op_names.session : 0;
     sw->set = w;
     uint32_t at = w->n_shard_writes - 1;
+    struct write_try *t = &w->tries[at];
+    t->rq = sw;
+    t->task = (struct task){.ops = &bulk_shard_ops,
+                            .action = "indices:data/write/bulk[s]",
+                            .type = "transport",
+                            .opaque_id = w->task.opaque_id,
+                            .parent = w->task.id};
+    sw->rq.opaque_id = w->task.opaque_id;
     w->meta_of[at] = e->meta;
     w->waits[at] = (struct active_wait){.r = w->r,
                                         .names = &sw->rq.shard.index,
@@ -263,6 +274,10 @@ void writes_send(struct write_set *w)
     w->pending = w->n_shard_writes;
     uint32_t n = w->n_shard_writes; /* w may be gone after the last call */
     struct active_wait *waits = w->waits;
+    for (uint32_t i = 0; i < n; i++) {
+        tasks_begin(r->co->tasks, &w->tries[i].task);
+        w->shard_writes[i].rq.parent = w->tries[i].task.id;
+    }
     for (uint32_t i = 0; i < n; i++) {
         active_wait_begin(&waits[i]);
     }

@@ -326,8 +326,8 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v, 
     d.stats = rq->dfs != NULL ? &given : NULL;
     d.query = q;
     d.refuse_expensive = rq->refuse_expensive;
-    d.cancelled = rq->cancelled;
-    d.self = rq->cancel_self;
+    d.cancelled = rq->rq.cancelled;
+    d.self = rq->rq.cancel_self;
     struct scroll_state *st = rq->next_page ? context_scroll(s, rq->context) : NULL;
     enum err e = ERR_OK;
     if (st != NULL) {
@@ -385,7 +385,7 @@ static void query_task(void *arg)
     struct shard_query *rq = (struct shard_query *)r->rq;
     struct shard *sh = r->sh;
     struct view *v = r->view;
-    if (rq->cancelled != NULL && rq->cancelled(rq->cancel_self)) { /* while it waited for its turn */
+    if (shard_rq_cancelled(&rq->rq)) { /* while it waited for its turn */
         err_set(&rq->rq.error, ERR_CANCELLED, "task cancelled");
         search_finish(sh, v, &rq->rq);
         return;
@@ -483,6 +483,8 @@ static void fetch_task(void *arg)
     shard_describe(&d, sh, v, settings);
     d.now_ms = rq->now_ms;
     d.n_shards = rq->n_shards;
+    d.cancelled = rq->rq.cancelled;
+    d.self = rq->rq.cancel_self;
     enum err e = rq->source != NULL ? ERR_OK : parse_body(&rq->rq, rq->body, rq->tree, &rq->source);
     rq->hits = ARENA_ARRAY(&rq->rq.arena, struct str, rq->n);
     if (e == ERR_OK && rq->hits == NULL) {

@@ -36,7 +36,7 @@ struct incoming {
     struct transport_call *call;
     uint64_t id;
     _Atomic bool cancelled;
-    struct incoming *next, **at; /* searches, under the lock */
+    struct incoming *next, **at; /* under the lock */
 };
 
 struct remote_shards {
@@ -44,8 +44,10 @@ struct remote_shards {
     pthread_mutex_t lock;
     pthread_cond_t idle; /* n_in is 0 */
     struct outgoing *out;
-    struct incoming *in; /* searches */
+    struct incoming *in;
     size_t n_out, n_in;
+    void (*begin)(void *self, uint16_t kind, struct shard_rq *rq); /* NULL: nobody listens */
+    void *listener;
     bool stopping;
     uint64_t next_id;
 };
@@ -199,6 +201,25 @@ static void answered(struct transport_rq *t)
     rq->done(rq);
 }
 
+/* The task that asks, if it is one. */
+static void put_parent(struct buf *b, const struct shard_rq *rq)
+{
+    put_varint(b, rq->parent);
+    if (rq->parent != 0) {
+        put_str(b, rq->parent_node);
+        put_opt_str(b, rq->opaque_id);
+    }
+}
+
+static void get_parent(struct bytes_in *in, struct shard_rq *rq)
+{
+    rq->parent = get_varint(in);
+    if (rq->parent != 0) {
+        rq->parent_node = get_str(in);
+        rq->opaque_id = get_opt_str(in);
+    }
+}
+
 static void send(struct remote_shards *r, const struct transport_peer *to, uint16_t kind,
                  const struct executor *on, int64_t timeout_ms, struct shard_rq *rq)
 {
@@ -219,6 +240,7 @@ static void send(struct remote_shards *r, const struct transport_peer *to, uint1
     err_clear(&c->t.error);
     buf_init(&c->t.payload, NULL, TRANSPORT_DATA_BYTES_MAX);
     put_varint(&c->t.payload, c->id);
+    put_parent(&c->t.payload, rq);
     encode_request(kind, rq, &c->t.payload);
     if (c->t.payload.failed || c->to.address.p == NULL || c->to.ephemeral_id.p == NULL) {
         buf_fini(&c->t.payload);
@@ -304,8 +326,7 @@ size_t remote_shards_look(struct remote_shards *r, bool (*gone)(void *self, stru
     pthread_mutex_lock(&r->lock); /* what is in the list has not ended: its maker is still there */
     size_t n = r->n_out;
     for (struct outgoing *c = r->out; c != NULL; c = c->next) {
-        const struct shard_query *q = c->t.kind == MESSAGE_SHARD_QUERY ? (struct shard_query *)c->rq : NULL;
-        if (q != NULL && q->cancelled != NULL && !c->cancel_sent && q->cancelled(q->cancel_self)) {
+        if (!c->cancel_sent && shard_rq_cancelled(c->rq)) {
             c->cancel_sent = true;
             send_cancel(r, c);
         }
@@ -353,16 +374,17 @@ static void served(struct shard_rq *rq)
     pthread_mutex_unlock(&r->lock);
 }
 
-static bool query_cancelled(void *self)
+static bool call_cancelled(void *self)
 {
     const struct incoming *c = self;
     return c->cancelled;
 }
 
-static void serve_query(struct remote_shards *r, struct incoming *c)
+/* What may be cancelled is found again by its number. */
+static void keep_call(struct remote_shards *r, struct incoming *c)
 {
-    c->query.cancelled = query_cancelled;
-    c->query.cancel_self = c;
+    c->rq.cancelled = call_cancelled;
+    c->rq.cancel_self = c;
     pthread_mutex_lock(&r->lock);
     c->at = &r->in;
     c->next = r->in;
@@ -371,7 +393,6 @@ static void serve_query(struct remote_shards *r, struct incoming *c)
     }
     r->in = c;
     pthread_mutex_unlock(&r->lock);
-    r->o.local->query(r->o.local->self, &c->query);
 }
 
 static void serve_free(struct remote_shards *r, struct shard_free *rq)
@@ -386,7 +407,14 @@ static void serve_free(struct remote_shards *r, struct shard_free *rq)
 static void serve_call(struct remote_shards *r, struct incoming *c)
 {
     const struct shard_api *api = r->o.local;
-    switch (c->call->kind) {
+    uint16_t kind = c->call->kind;
+    if (kind == MESSAGE_SHARD_QUERY || kind == MESSAGE_SHARD_FETCH) {
+        keep_call(r, c);
+    }
+    if (r->begin != NULL && c->rq.parent != 0) {
+        r->begin(r->listener, kind, &c->rq);
+    }
+    switch (kind) {
     case MESSAGE_SHARD_WRITE:
         api->write(api->self, &c->write);
         break;
@@ -394,7 +422,7 @@ static void serve_call(struct remote_shards *r, struct incoming *c)
         api->get(api->self, &c->get);
         break;
     case MESSAGE_SHARD_QUERY:
-        serve_query(r, c);
+        api->query(api->self, &c->query);
         break;
     case MESSAGE_SHARD_FETCH:
         api->fetch(api->self, &c->fetch);
@@ -445,6 +473,7 @@ static void serve(void *self, struct transport_call *call)
     c->owner = r;
     c->call = call;
     c->id = get_varint(&in);
+    get_parent(&in, &c->rq);
     decode_request(call->kind, c, &in);
     if (in.bad) {
         err_set(&c->rq.error, ERR_CORRUPT, "a request to a shard cannot be read");
@@ -493,6 +522,13 @@ enum err remote_shards_new(struct remote_shards **out, const struct remote_shard
     /* Not where searches run: those to be cancelled may be what fills it. */
     t->serve(t->self, MESSAGE_CANCEL_QUERY, opts->writes, cancel_query, r);
     return ERR_OK;
+}
+
+void remote_shards_listen(struct remote_shards *r,
+                          void (*begin)(void *self, uint16_t kind, struct shard_rq *rq), void *self)
+{
+    r->begin = begin;
+    r->listener = self;
 }
 
 void remote_shards_stop(struct remote_shards *r)

@@ -20,6 +20,10 @@ struct remote_shards_opts { /* borrowed */
 /* Before the transport starts: it says there what it serves. */
 enum err remote_shards_new(struct remote_shards **out, const struct remote_shards_opts *opts,
                            struct errmsg *em);
+/* Calls of other nodes' tasks are told to begin(self, kind, rq), enum message_kind, just before they are served; it may
+ * put itself before rq->done and rq->cancelled. Before the transport starts. */
+void remote_shards_listen(struct remote_shards *r,
+                          void (*begin)(void *self, uint16_t kind, struct shard_rq *rq), void *self);
 /* The node's shards are about to go: calls of other nodes are refused from now on, and those under way waited
  * for. Not from a pool's thread. */
 void remote_shards_stop(struct remote_shards *r);
@@ -37,7 +41,7 @@ void remote_act(struct remote_shards *r, const struct transport_peer *to, struct
 void remote_explain(struct remote_shards *r, const struct transport_peer *to, struct shard_explain *rq);
 void remote_free_contexts(struct remote_shards *r, const struct transport_peer *to, struct shard_free *rq);
 
-/* To be called now and then while calls are under way: searches whose maker has cancelled them are
+/* To be called now and then while calls are under way: those whose maker has cancelled them are
  * cancelled there, and calls to processes that are gone(self, ephemeral id) end with ERR_NODE_DISCONNECTED. How
  * many are under way. */
 size_t remote_shards_look(struct remote_shards *r, bool (*gone)(void *self, struct str ephemeral_id),

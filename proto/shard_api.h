@@ -28,7 +28,18 @@ struct shard_rq { /* what every request begins with */
     void (*done)(struct shard_rq *rq);
     void *user;
     struct shard_rq *next; /* the server's queues */
+    /* Asked now and then while it is served, on any thread: is the answer of no use any more? NULL: it is. */
+    bool (*cancelled)(void *self);
+    void *cancel_self;
+    /* The task that asks: parent_node is the id of the node that has it (p == NULL: this one), parent its number
+     * there (0: none), opaque_id what its client calls it (p == NULL: nothing). The asker's until done(). */
+    struct str parent_node, opaque_id;
+    uint64_t parent;
 };
+static inline bool shard_rq_cancelled(const struct shard_rq *rq)
+{
+    return rq->cancelled != NULL && rq->cancelled(rq->cancel_self);
+}
 void shard_rq_init(struct shard_rq *rq, void (*done)(struct shard_rq *), void *user);
 void shard_rq_fini(struct shard_rq *rq);
 
@@ -143,8 +154,6 @@ struct shard_query {
     const struct dfs_stats *dfs; /* score by these; NULL: by the shard's own */
     bool refuse_expensive;       /* search.allow_expensive_queries is false */
     bool here; /* it may run, and be answered, before the call returns, where that is little work */
-    bool (*cancelled)(void *self);
-    void *cancel_self;
     /* the answer */
     struct query_result *result;
     struct str *hits; /* with `fetch`: JSON of each of result->docs[from ...] */

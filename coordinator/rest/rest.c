@@ -5,6 +5,7 @@
 #include "common/base/num.h"
 #include "coordinator/console/events.h"
 #include "coordinator/delays.h"
+#include "coordinator/shard_tasks.h"
 #include "coordinator/tasks.h"
 
 #include <stdarg.h>
@@ -578,6 +579,7 @@ enum err coordinator_new(struct coordinator **out, const struct coordinator_opts
     c->services[MESSAGE_NODE_STATS - MESSAGE_NODE_INFO] = nodes_stats_serve;
     c->services[MESSAGE_TASKS - MESSAGE_NODE_INFO] = tasks_serve;
     node_calls_serve(c);
+    shard_tasks_serve(c);
     *out = c;
     return ERR_OK;
 }

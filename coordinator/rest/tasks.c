@@ -307,6 +307,8 @@ static void begin_listing(struct tasks_rq *q)
         .ops = &no_ops, .action = "cluster:monitor/tasks/lists[n]", .type = "direct", .parent = q->list.id};
     q->list_node.opaque_id = q->list.opaque_id;
     tasks_begin(ts, &q->list_node);
+    q->what.asker = q->r->co->o.node_id;
+    q->what.asking = q->list.id;
 }
 
 static void list_tasks(struct rest *r)

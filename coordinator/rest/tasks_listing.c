@@ -35,6 +35,8 @@ void tasks_question_encode(const struct tasks_question *q, struct buf *out)
     put_u8(out, (uint8_t)(q->detailed | q->wait << 1 | q->cancel << 2 | q->rethrottle << 3));
     put_f32(out, q->per_second);
     put_zigzag(out, q->timeout_ms);
+    put_str(out, q->asker);
+    put_varint(out, q->asking);
 }
 
 static bool question_decode(struct tasks_question *q, struct str bytes)
@@ -51,6 +53,8 @@ static bool question_decode(struct tasks_question *q, struct str bytes)
     q->rethrottle = (flags & 8) != 0;
     q->per_second = get_f32(&in);
     q->timeout_ms = get_zigzag(&in);
+    q->asker = get_str(&in);
+    q->asking = get_varint(&in);
     return !in.bad && bytes_left(&in) == 0;
 }
 
@@ -231,6 +235,14 @@ static void reply(struct serving *s)
     node_reply(s->q, &b, NULL);
 }
 
+/* The question is a task, too, of a node that knows its parent only now. */
+static void set_parent(void *self, struct task *t)
+{
+    struct serving *s = self;
+    t->parent_node = arena_str(&s->q->arena, s->what.asker); /* the question's bytes go before the task */
+    t->parent = t->parent_node.p != NULL ? s->what.asking : 0;
+}
+
 /* Those that list tasks are not waited for: they wait themselves. */
 static void look_again(void *arg)
 {
@@ -262,6 +274,9 @@ void tasks_serve(struct node_question *q)
         return;
     }
     s->q = q;
+    if (q->task.id != 0 && s->what.asking != 0) {
+        tasks_one(q->co->tasks, q->task.id, set_parent, s);
+    }
     if (s->what.id != 0) {
         tasks_one(q->co->tasks, s->what.id, each, s);
     } else {

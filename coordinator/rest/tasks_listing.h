@@ -8,6 +8,8 @@ struct tasks_question {
     struct str actions;     /* patterns; n == 0: all */
     struct str parent_node; /* of `parent` */
     uint64_t id, parent;    /* 0: any */
+    struct str asker;       /* id of the node that asks */
+    uint64_t asking;        /* its task; 0: none */
     bool detailed, wait;    /* wait: until those found have ended, timeout_ms at most */
     bool cancel, rethrottle;
     float per_second;

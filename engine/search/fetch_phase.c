@@ -420,6 +420,10 @@ enum err search_fetch_phase(struct str *hits, const struct search_shard *shard,
     struct arena scratch;
     arena_init(&scratch, arena->alloc, arena->bytes_max);
     for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
+        if (shard->cancelled != NULL && shard->cancelled(shard->self)) {
+            e = err_set(f.em, ERR_CANCELLED, "task cancelled");
+            break;
+        }
         e = fetch_one(&f, &docs[i], &scratch, &hits[i]);
         arena_reset(&scratch);
     }

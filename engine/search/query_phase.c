@@ -337,7 +337,7 @@ static enum err prepare(struct run *r)
 
 /* ---- collecting ----------------------------------------------------------------------------------------------------------- */
 
-#define POLL_EVERY 2048
+#define POLL_EVERY 256
 
 static bool should_stop(struct run *r)
 {

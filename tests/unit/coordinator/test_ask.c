@@ -482,16 +482,16 @@ START_TEST(contexts_and_cancelling)
     /* A search that does not end is told to. */
     c->nodes[2].hold = true;
     cancelled = false;
-    q = (struct shard_query){.body = STR("{}"), .cancelled = is_cancelled};
+    q = (struct shard_query){.body = STR("{}"), .rq.cancelled = is_cancelled};
     shard_rq_init(&q.rq, note, &done);
     q.rq.shard = shard0;
     ask_query(co, &where, &q);
     sim_exec_run_for(c->sim, 2 * SECOND);
     struct shard_query *held = c->nodes[2].held;
-    ck_assert(held != NULL && !held->cancelled(held->cancel_self));
+    ck_assert(held != NULL && !shard_rq_cancelled(&held->rq));
     cancelled = true;
     sim_exec_run_for(c->sim, SECOND);
-    ck_assert(held->cancelled(held->cancel_self) && done == 2);
+    ck_assert(shard_rq_cancelled(&held->rq) && done == 2);
     err_set(&held->rq.error, ERR_CANCELLED, "task cancelled");
     held->rq.done(&held->rq);
     sim_exec_run_for(c->sim, SECOND);

@@ -30,6 +30,8 @@ static void count_cancel(struct task *t)
 
 static const struct task_ops ops = {.cancel = count_cancel, .cancellable = true};
 
+static const struct task_ops long_ops = {.cancel = count_cancel, .cancellable = true, .lasts = true};
+
 static struct tasks *new_tasks(struct clock_sim *clock)
 {
     struct tasks *ts;
@@ -88,8 +90,8 @@ START_TEST(cancelling_reaches_children)
 {
     struct clock_sim clock;
     struct tasks *ts = new_tasks(&clock);
-    struct task a = {.ops = &ops}, b = {.ops = &ops}, c = {.ops = &ops}, other = {.ops = &ops},
-                late = {.ops = &ops};
+    struct task a = {.ops = &ops}, b = {.ops = &ops}, c = {.ops = &ops}, other = {.ops = &long_ops},
+                late = {.ops = &ops}, guest = {.ops = &ops, .served = true};
     tasks_begin(ts, &a);
     b.parent = a.id;
     tasks_begin(ts, &b);
@@ -104,13 +106,18 @@ START_TEST(cancelling_reaches_children)
     late.parent = b.id;
     tasks_begin(ts, &late);
     ck_assert(late.cancelled);
+    guest.parent = a.id; /* of another node's task, that has the same number */
+    guest.parent_node = STR("elsewhere");
+    tasks_begin(ts, &guest);
     tasks_stop(ts);
-    ck_assert(other.cancelled);
+    ck_assert(other.cancelled && !guest.cancelled);
     tasks_end(ts, &late);
     tasks_end(ts, &a);
     tasks_end(ts, &c);
     tasks_end(ts, &other);
     tasks_end(ts, &b);
+    tasks_drain(ts); /* who serves others is not waited for */
+    tasks_end(ts, &guest);
     tasks_free(ts);
 }
 END_TEST
