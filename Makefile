@@ -145,6 +145,11 @@ tests: $(TEST_BIN) $(TOOL_BIN) $(BUILD)/bin/serai-sim
 unit: tests $(DICTS) ## unit tests, seconds
 	$(Q)BUILD=$(BUILD) tests/run unit
 
+# Unit tests that start threads, or use what does; in the others ThreadSanitizer has nothing to find.
+WITH_THREADS := $(patsubst %.c,$(BUILD)/%,$(shell grep -lE 'pthread_create|pool_new|loop_new|nng|data_rig' $(TEST_SRC)))
+.PHONY: tests-of-threads
+tests-of-threads: $(WITH_THREADS)
+
 .PHONY: sim
 RUNS ?= 500
 SEED ?= 1
@@ -170,8 +175,8 @@ TSAN := -fsanitize=thread
 check-asan: ## unit, process tests and recordings under ASan and UBSan
 	$(Q)$(MAKE) $(JOBS) BUILD=$(BUILD)/asan EXTRA="$(ASAN)" OPT=-O1 all tests
 	$(Q)BUILD=$(BUILD)/asan REPORTS=$(BUILD)/asan/reports LIMIT=20000 tests/run unit conformance process
-check-tsan: ## the same under TSan
-	$(Q)$(MAKE) $(JOBS) BUILD=$(BUILD)/tsan EXTRA="$(TSAN)" OPT=-O1 all tests
+check-tsan: ## the same under TSan; of the unit tests, those with threads
+	$(Q)$(MAKE) $(JOBS) BUILD=$(BUILD)/tsan EXTRA="$(TSAN)" OPT=-O1 all tests-of-threads
 	$(Q)BUILD=$(BUILD)/tsan REPORTS=$(BUILD)/tsan/reports LIMIT=20000 TSAN_OPTIONS="suppressions=tests/tsan.supp" tests/run unit conformance process
 
 .PHONY: tidy format
