@@ -1,4 +1,4 @@
-/* clock_sim.h - a clock that moves when told. One thread. */
+/* clock_sim.h - a clock that moves when told. One thread moves it, any may read. */
 #ifndef SYS_CLOCK_SIM_H
 #define SYS_CLOCK_SIM_H
 
@@ -6,8 +6,8 @@
 
 struct clock_sim {
     struct clock base; /* hand &c->base to the code under test */
-    int64_t mono_ns;
-    int64_t wall_offset_ns; /* wall - monotonic */
+    _Atomic int64_t mono_ns;
+    _Atomic int64_t wall_offset_ns; /* wall - monotonic */
 };
 
 /* Starts at monotonic 0. */
