@@ -8,8 +8,11 @@
 #define COLUMNS  "id, name, address, price, score, brand, city, star_name, business, latitude, longitude, pic"
 #define TEN      "?,?,?,?,?,?,?,?,?,?"
 #define HUNDRED  TEN "," TEN "," TEN "," TEN "," TEN "," TEN "," TEN "," TEN "," TEN "," TEN
-/* Text is looked for as it is: the caller has escaped what LIKE takes for a pattern. */
-#define MATCHING        " WHERE name LIKE ? OR brand LIKE ? OR city LIKE ? OR business LIKE ? OR id = ? "
+/* Text is looked for as it is: the caller has escaped what LIKE takes for a pattern. Not with the backslash,
+ * whose meaning is the server's sql_mode's. */
+#define LIKE_ESCAPE     '!'
+#define LIKE            " LIKE ? ESCAPE '!'"
+#define MATCHING        " WHERE name" LIKE " OR brand" LIKE " OR city" LIKE " OR business" LIKE " OR id = ? "
 #define MATCHING_PARAMS 5
 
 static const char sql_get[] = "SELECT " COLUMNS " FROM " T_HOTEL " WHERE id IN (" HUNDRED ") ORDER BY id";
@@ -32,7 +35,8 @@ static const char sql_outbox_remove[] = "DELETE FROM " T_OUTBOX " WHERE seq IN (
 static const char sql_outbox_state[] =
     "SELECT COUNT(*), CAST(COALESCE(TIMESTAMPDIFF(MICROSECOND, MIN(created_at), CURRENT_TIMESTAMP(3)), 0) "
     "AS SIGNED) FROM " T_OUTBOX;
-static const char sql_lead[] = "SELECT GET_LOCK(CONCAT('" T_OUTBOX ".', MD5(DATABASE())), 0)";
+/* A lock's name has 64 characters at most, a database's as many. */
+static const char sql_lead[] = "SELECT GET_LOCK(CONCAT('" T_OUTBOX ".', LEFT(SHA2(DATABASE(), 256), 32)), 0)";
 static const char sql_there[] = "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM " T_HOTEL " LIMIT 1) h), "
                                 "(SELECT COUNT(*) FROM (SELECT 1 FROM " T_OUTBOX " LIMIT 1) o)";
 
@@ -116,8 +120,8 @@ static enum err matching(struct str key, struct arena *arena, struct db_value *p
     buf_init(&like, NULL, BUF_UNLIMITED);
     buf_char(&like, '%');
     for (size_t i = 0; i < key.n; i++) {
-        if (strchr("%_\\", key.p[i]) != NULL) {
-            buf_char(&like, '\\');
+        if (key.p[i] == '%' || key.p[i] == '_' || key.p[i] == LIKE_ESCAPE) {
+            buf_char(&like, LIKE_ESCAPE);
         }
         buf_char(&like, key.p[i]);
     }

@@ -1,109 +1,17 @@
 #!/usr/bin/env python3
-"""The containers: `docker-compose up` from this tree gives a green cluster, and the service goes on answering when any one of them is
-killed. A Docker of its own, with a base image made by debootstrap. Long: only with LONG=1, as root, where Docker can run.
-
-MIRROR says where Debian's packages are."""
-import glob
+"""The cluster in containers: `docker-compose up` from this tree gives a green cluster, and the service goes on answering when any one of them is
+killed. How and where: containers.py."""
 import http.client
 import json
-import os
-import shutil
-import subprocess
-import sys
-import tempfile
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-import node  # noqa: E402
-from checks import Checks  # noqa: E402
+import containers
+import node
+from checks import Checks
 
-BASE = "debian:bookworm-slim"
-MIRROR = os.environ.get("MIRROR", "http://deb.debian.org/debian")
 NODES = {name: node.free_port() for name in ("search", "n1", "n2", "n3")}
 DOCS = 50
 check = Checks()
-
-
-def need():
-    if os.environ.get("LONG") != "1":
-        node.skip("containers are tried in the long form alone (LONG=1)")
-    if os.geteuid() != 0:
-        node.skip("Docker cannot be started by others than root")
-    missing = [p for p in ("docker", "dockerd", "debootstrap") if not shutil.which(p)]
-    if missing or not compose_command():
-        node.skip(f"not installed: {' '.join(missing or ['docker-compose'])} (apt-get install docker.io docker-compose debootstrap)")
-
-
-def compose_command():
-    if shutil.which("docker-compose"):
-        return ["docker-compose"]
-    works = subprocess.run(["docker", "compose", "version"], capture_output=True).returncode == 0
-    return ["docker", "compose"] if works else None
-
-
-class Docker:
-    """A daemon of its own; everything that it makes is in `folder`, and goes with it."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.env = dict(os.environ, DOCKER_HOST=f"unix://{folder}/sock", COMPOSE_PROJECT_NAME="serai", DOCKER_BUILDKIT="0", COMPOSE_DOCKER_CLI_BUILD="0",
-                        **{f"{name.upper()}_PORT": str(port) for name, port in NODES.items()})
-
-    def __enter__(self):
-        path = os.path.join(self.folder, "log")
-        with open(path, "wb") as log:
-            f = self.folder
-            self.daemon = subprocess.Popen(["dockerd", "--data-root", f"{f}/data", "--exec-root", f"{f}/exec", "-p", f"{f}/pid", "-H", f"unix://{f}/sock"], stdout=log, stderr=log)
-        end = time.monotonic() + 120
-        while subprocess.run(["docker", "info"], env=self.env, capture_output=True).returncode != 0:
-            if self.daemon.poll() is not None or time.monotonic() > end:
-                self.close()
-                with open(path, encoding="utf-8", errors="replace") as log:
-                    node.skip("dockerd does not run here: " + "".join(log.readlines()[-1:]).strip())
-            time.sleep(0.2)
-        return self
-
-    def run(self, *args, stdin=None, ok=True):
-        p = subprocess.run(args, cwd=node.ROOT, env=self.env, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if ok and p.returncode != 0:
-            raise RuntimeError(f"{' '.join(args)} ended with {p.returncode}:\n{p.stdout[-3000:]}")
-        return p.stdout
-
-    def compose(self, *args, ok=True):
-        return self.run(*compose_command(), *args, ok=ok)
-
-    def kill(self, service):
-        self.run("docker", "kill", self.compose("ps", "-q", service).strip())
-
-    def make_base(self):
-        """Debian's smallest, under the name that the Dockerfile begins with."""
-        root = os.path.join(self.folder, "base")
-        p = subprocess.run(["debootstrap", "--variant=minbase", "bookworm", root, MIRROR], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if p.returncode != 0:
-            self.close()
-            node.skip("debootstrap gets no packages here: " + p.stdout.strip().splitlines()[-1])
-        sources = "etc/apt/sources.list.d/debian.sources"  # this machine's, where it has them in this file
-        if os.path.exists("/" + sources):
-            shutil.copy("/" + sources, os.path.join(root, sources))
-            os.remove(os.path.join(root, "etc/apt/sources.list"))
-        for path in glob.glob("/etc/apt/apt.conf.d/*prox*"):
-            shutil.copy(path, os.path.join(root, path.lstrip("/")))
-        for path in glob.glob(os.path.join(root, "var/cache/apt/archives/*.deb")):
-            os.remove(path)
-        with subprocess.Popen(["tar", "-C", root, "-c", "."], stdout=subprocess.PIPE) as tar:
-            self.run("docker", "import", "-", BASE, stdin=tar.stdout)
-        shutil.rmtree(root)
-
-    def close(self):
-        if self.daemon.poll() is None:
-            self.daemon.terminate()
-            self.daemon.wait()
-
-    def __exit__(self, kind, value, trace):
-        if kind is not None:
-            print(self.compose("logs", "--no-color", "--tail", "20", ok=False)[-6000:])
-        self.compose("down", "-v", ok=False)
-        self.close()
 
 
 def call(service, method, path, body=None):
@@ -147,12 +55,10 @@ def try_without(docker, service, written):
 
 
 def main():
-    need()
-    with tempfile.TemporaryDirectory(prefix="serai-docker-") as folder, Docker(folder) as docker:
-        docker.make_base()
+    containers.need()
+    with containers.Docker(**{f"{name.upper()}_PORT": port for name, port in NODES.items()}) as docker:
         docker.compose("build", "search")
-        size = int(docker.run("docker", "image", "inspect", "-f", "{{.Size}}", "serai")) >> 20
-        base = int(docker.run("docker", "image", "inspect", "-f", "{{.Size}}", BASE)) >> 20
+        size, base = docker.megabytes("serai"), docker.megabytes(containers.BASE)
         print(f"the image has {size} MB, {base} of them its base", flush=True)
         check(size - base < 150, "the image is small", size - base)
         check.equal(docker.run("docker", "run", "--rm", "serai", "id", "-u").strip(), "1000", "not root")
@@ -168,7 +74,7 @@ def main():
         written = DOCS
         for service in NODES:
             written = try_without(docker, service, written)
-        node.wait_for("containers that call themselves healthy", lambda: docker.run("docker", "ps", "--format", "{{.Status}}").count("(healthy)") == 4)
+        node.wait_for("containers that call themselves healthy", lambda: all(docker.inspect(name, "{{.State.Health.Status}}") == "healthy" for name in NODES))
     check.end()
 
 
