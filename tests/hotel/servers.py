@@ -72,6 +72,7 @@ class Server:
 
 class MariaDB(Server):
     DATABASE, USER, PASSWORD = "hotel", "hotel", "p@ss:word/"
+    SQL_MODE = "ANSI,TRADITIONAL,NO_BACKSLASH_ESCAPES"  # unlike the default in all: the services depend on none
 
     def __init__(self):
         need("mariadbd", "mariadb-install-db", "mariadb")
@@ -94,7 +95,7 @@ class MariaDB(Server):
                 raise RuntimeError("mariadb-install-db: " + p.stdout.decode("utf-8", "replace")[-2000:])
         self.launch(["mariadbd", "--no-defaults", f"--datadir={self.data}", f"--user={user}", f"--socket={self.socket}", f"--port={self.port}",
                      "--bind-address=127.0.0.1", f"--pid-file={self.folder}/pid", "--innodb-buffer-pool-size=64M", "--skip-name-resolve", "--performance-schema=OFF",
-                     "--character-set-server=utf8mb4"])
+                     "--character-set-server=utf8mb4", f"--sql-mode={self.SQL_MODE}"])
         if fresh:
             self.sql(f"CREATE DATABASE {self.DATABASE} CHARACTER SET utf8mb4; CREATE USER '{self.USER}'@'%' IDENTIFIED BY '{self.PASSWORD}';"
                      f"GRANT ALL ON {self.DATABASE}.* TO '{self.USER}'@'%'", database="")
