@@ -28,6 +28,9 @@ void search_free(struct search_call *c)
     for (uint32_t i = 0; c->probes != NULL && i < c->n_shards; i++) {
         shard_rq_fini(&c->probes[i].rq);
     }
+    for (uint32_t i = 0; i < c->n_matchers; i++) {
+        shard_rq_fini(&c->matchers[i].rq);
+    }
     for (uint32_t i = 0; c->fetches != NULL && i < c->n_shards; i++) {
         shard_rq_fini(&c->fetches[i].rq);
     }
@@ -241,7 +244,9 @@ static void ask_shards(struct search_call *c)
         search_done(c);
         return;
     }
-    if (c->o.dfs && c->n_shards > 1) {
+    if (search_prefilters(c)) {
+        search_filter_shards(c);
+    } else if (c->o.dfs && c->n_shards > 1) {
         search_gather_stats(c);
     } else {
         search_scatter(c);

@@ -22,9 +22,9 @@ struct search_opts {
     struct expand_options indices;
     struct str routing, preference;
     bool typed_keys, total_as_int, dfs, allow_partial;
-    int64_t scroll_ms; /* > 0: keep contexts for a scroll */
-    int64_t open_ms;   /* > 0: keep them for a point in time, of which the answer has the id */
-    int64_t pre_filter_shard_size;
+    int64_t scroll_ms;             /* > 0: keep contexts for a scroll */
+    int64_t open_ms;               /* > 0: keep them for a point in time, of which the answer has the id */
+    int64_t pre_filter_shard_size; /* 0: not given */
     bool request_cache_given;
     bool here; /* nothing else waits for the calling thread: it may search, if that is little work */
 };
@@ -45,7 +45,11 @@ struct search_call {
     struct shard_query *queries;
     uint32_t n_shards;
     _Atomic uint32_t pending;
-    struct shard_query *probes; /* of the dfs phase */
+    struct shard_query *probes;   /* of the dfs phase */
+    struct shard_query *matchers; /* of the can_match phase */
+    uint32_t n_matchers;
+    uint32_t n_skipped; /* shards where nothing can match: not among the n_shards queries */
+    bool unmatched;     /* that phase failed on every shard */
     const struct dfs_stats *dfs;
     struct query_result *results;
     struct reduced reduced;
@@ -87,7 +91,7 @@ struct search_call *search_new(struct rest *r); /* NULL: no memory */
 /* Did so many shards fail that the search as a whole did? All, or one where no partial results are wanted. */
 static inline bool search_all_failed(const struct search_call *c)
 {
-    return c->n_failed > 0 && (c->n_failed == c->n_shards || !c->o.allow_partial);
+    return c->n_failed > 0 && (c->n_failed == c->n_shards + c->n_skipped || !c->o.allow_partial);
 }
 /* The next page of a scroll: `id` as the client sent it; scroll_ms <= 0 ends the scroll with this page. */
 void search_run_scroll(struct search_call *c, struct str id);

@@ -29,6 +29,12 @@ const char *search_first_phase(const struct search_call *c);
 /* One of the shards that are asked, of an index. */
 void search_ask(struct search_call *c, struct shard_query *q, const struct index_meta *m, uint32_t shard);
 
+/* ---- search_can_match.c ---- */
+/* Are the shards asked first whether they can match at all? */
+bool search_prefilters(const struct search_call *c);
+/* Asks them, leaves out those that cannot, and searches the others. */
+void search_filter_shards(struct search_call *c);
+
 /* ---- search_scatter.c ---- */
 void search_gather_stats(struct search_call *c);
 void search_scatter(struct search_call *c);

@@ -120,6 +120,9 @@ static const char *failed_phase(const struct search_call *c)
         refused |= c->queries[i].result != NULL && c->queries[i].result->first_key_refused;
         absent &= err_code(&c->queries[i].rq.error) == ERR_NO_SHARD;
     }
+    if (c->unmatched) {
+        return "can_match";
+    }
     if (absent) {
         return search_first_phase(c);
     }
@@ -165,7 +168,8 @@ static void write_all_failed(struct search_call *c, struct jsonw *w, bool with_r
         write_root_causes(c, w);
     }
     jw_kz(w, "type", err_type(ERR_SEARCH_PHASE));
-    jw_kz(w, "reason", c->n_failed == c->n_shards ? "all shards failed" : "Partial shards failure");
+    jw_kz(w, "reason",
+          c->n_failed == c->n_shards + c->n_skipped ? "all shards failed" : "Partial shards failure");
     jw_kz(w, "phase", failed_phase(c));
     jw_kbool(w, "grouped", true);
     jw_k(w, "failed_shards");
@@ -207,9 +211,9 @@ void search_write_shards(struct search_call *c, struct jsonw *w)
 {
     jw_k(w, "_shards");
     jw_obj(w);
-    jw_ki64(w, "total", c->n_shards);
-    jw_ki64(w, "successful", c->n_shards - c->n_failed);
-    jw_ki64(w, "skipped", 0);
+    jw_ki64(w, "total", c->n_shards + c->n_skipped);
+    jw_ki64(w, "successful", c->n_shards + c->n_skipped - c->n_failed);
+    jw_ki64(w, "skipped", c->n_skipped);
     jw_ki64(w, "failed", c->n_failed);
     if (c->n_failed > 0) {
         jw_k(w, "failures");

@@ -74,7 +74,8 @@ static const char *action_of(uint16_t kind, const struct shard_rq *rq)
     case MESSAGE_SHARD_FETCH:
         return "indices:data/read/search[phase/fetch/id]";
     case MESSAGE_SHARD_QUERY:
-        return q->dfs_only      ? "indices:data/read/search[phase/dfs]"
+        return q->can_match     ? "indices:data/read/search[can_match]"
+               : q->dfs_only    ? "indices:data/read/search[phase/dfs]"
                : q->next_page   ? "indices:data/read/search[phase/query/scroll]"
                : q->dfs != NULL ? "indices:data/read/search[phase/query/id]"
                                 : "indices:data/read/search[phase/query]";

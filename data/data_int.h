@@ -293,6 +293,10 @@ struct search_run {
 };
 void shard_describe(struct search_shard *d, struct shard *sh, struct view *v,
                     const struct settings_part *settings);
+/* Parses the body of a request from elsewhere into rq->source. */
+enum err search_parse_adapted(struct shard_query *rq);
+/* Answers can_match at once (can_match.c). */
+void shard_can_match(struct shard_query *rq, struct shard *sh, struct view *v);
 void search_submit(struct data_service *s, struct shard_rq *rq, struct shard *sh, struct view *v,
                    void (*task)(void *));
 void search_finish(struct shard *sh, struct view *v, struct shard_rq *rq);

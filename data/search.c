@@ -294,7 +294,7 @@ static void keep_scroll(struct data_service *s, struct shard_query *rq, struct s
 }
 
 /* The body of a request from elsewhere. */
-static enum err parse_adapted(struct shard_query *rq)
+enum err search_parse_adapted(struct shard_query *rq)
 {
     enum err e = parse_body(&rq->rq, rq->body, rq->tree, &rq->source);
     if (e == ERR_OK && rq->adapted) {
@@ -341,7 +341,7 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v, 
         d.scroll = true;
         d.after_doc = st->has_last ? &st->last : NULL;
     } else if (rq->source == NULL) {
-        e = parse_adapted(rq);
+        e = search_parse_adapted(rq);
     }
     if (rq->dfs_only) {
         if (e == ERR_OK) {
@@ -463,6 +463,11 @@ void data_query(void *self, struct shard_query *rq)
     struct view *v;
     if (!take_view(self, &rq->rq, rq->context, rq->keep_alive_ms, &sh, &v)) {
         rq->rq.done(&rq->rq);
+        return;
+    }
+    if (rq->can_match) {
+        shard_can_match(rq, sh, v);
+        search_finish(sh, v, &rq->rq);
         return;
     }
     if (!refreshes_first(rq, sh, v) && !runs_here(self, rq, sh, v)) {

@@ -150,11 +150,14 @@ struct shard_query {
     bool keep; /* keep the context when done */
     /* of a scroll: the context knows the request and where the last page ended; `body` is an answer */
     bool next_page;
+    bool can_match;              /* answer `matches` and nothing else */
     bool dfs_only;               /* gather `dfs_out` and nothing else */
     const struct dfs_stats *dfs; /* score by these; NULL: by the shard's own */
     bool refuse_expensive;       /* search.allow_expensive_queries is false */
     bool here; /* it may run, and be answered, before the call returns, where that is little work */
     /* the answer */
+    bool
+        matches; /* of can_match: it may have documents that match; an error: rewriting the query fails there */
     struct query_result *result;
     struct str *hits; /* with `fetch`: JSON of each of result->docs[from ...] */
     uint32_t n_hits;

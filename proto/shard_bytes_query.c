@@ -90,7 +90,8 @@ enum {
     Q_DFS_ONLY = 16,
     Q_DFS = 32,
     Q_REFUSE = 64,
-    Q_ADAPTED = 128
+    Q_ADAPTED = 128,
+    Q_CAN_MATCH = 256
 };
 
 void shard_query_encode(const struct shard_query *rq, struct buf *out)
@@ -99,7 +100,7 @@ void shard_query_encode(const struct shard_query *rq, struct buf *out)
     bool adapted = rq->source != NULL || rq->adapted;
     put_shard_ref(out, &rq->rq.shard);
     PUT_FLAGS(out, rq->scroll, rq->fetch, rq->keep, rq->next_page, rq->dfs_only, rq->dfs != NULL,
-              rq->refuse_expensive, adapted);
+              rq->refuse_expensive, adapted, rq->can_match);
     put_body(out, rq->body, rq->tree);
     put_varint(out, rq->slot);
     put_varint(out, rq->n_shards);
@@ -122,7 +123,7 @@ void shard_query_encode(const struct shard_query *rq, struct buf *out)
 void shard_query_decode(struct shard_query *rq, struct bytes_in *in)
 {
     get_shard_ref(in, &rq->rq.shard);
-    uint32_t flags = get_flags(in, 8);
+    uint32_t flags = get_flags(in, 9);
     rq->scroll = (flags & Q_SCROLL) != 0;
     rq->fetch = (flags & Q_FETCH) != 0;
     rq->keep = (flags & Q_KEEP) != 0;
@@ -130,6 +131,7 @@ void shard_query_decode(struct shard_query *rq, struct bytes_in *in)
     rq->dfs_only = (flags & Q_DFS_ONLY) != 0;
     rq->refuse_expensive = (flags & Q_REFUSE) != 0;
     rq->adapted = (flags & Q_ADAPTED) != 0;
+    rq->can_match = (flags & Q_CAN_MATCH) != 0;
     rq->body = get_body(in, &rq->tree, &rq->rq.arena);
     rq->slot = get_u32_varint(in);
     rq->n_shards = get_u32_varint(in);
@@ -175,7 +177,7 @@ void shard_query_answer_encode(const struct shard_query *rq, struct buf *out)
         return;
     }
     put_varint(out, rq->context);
-    PUT_FLAGS(out, rq->result != NULL, rq->hits != NULL);
+    PUT_FLAGS(out, rq->result != NULL, rq->hits != NULL, rq->matches);
     put_str(out, rq->next_page ? rq->body : STR(""));
     put_dfs(out, &rq->dfs_out);
     if (rq->result != NULL) {
@@ -200,7 +202,8 @@ void shard_query_answer_decode(struct shard_query *rq, struct bytes_in *in)
         return;
     }
     rq->context = get_varint(in);
-    uint32_t flags = get_flags(in, 2);
+    uint32_t flags = get_flags(in, 3);
+    rq->matches = (flags & 4) != 0;
     struct str body = get_str(in);
     if (rq->next_page) {
         rq->body = body;

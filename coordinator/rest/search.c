@@ -292,8 +292,8 @@ static enum err scatter_params(struct rest *r, struct search_opts *o)
     o->request_cache_given = rest_has(r, "request_cache");
     e = e == ERR_OK ? rest_bool(r, "request_cache", false, &ignored) : e;
     e = e == ERR_OK ? rest_bool(r, "allow_partial_search_results", o->allow_partial, &o->allow_partial) : e;
-    e = e == ERR_OK ? rest_long(r, "pre_filter_shard_size", 128, &o->pre_filter_shard_size) : e;
-    if (e == ERR_OK && o->pre_filter_shard_size < 1) {
+    e = e == ERR_OK ? rest_long(r, "pre_filter_shard_size", 0, &o->pre_filter_shard_size) : e;
+    if (e == ERR_OK && rest_has(r, "pre_filter_shard_size") && o->pre_filter_shard_size < 1) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "preFilterShardSize must be >= 1");
     }
     e = e == ERR_OK ? rest_int(r, "max_concurrent_shard_requests", 5, &concurrent) : e;

@@ -16,6 +16,8 @@ struct agg_spec;
 enum err aggs_parse(const struct agg_spec **out, const struct json *aggs, struct str text,
                     struct arena *arena, struct errmsg *em);
 bool aggs_need_scores(const struct agg_spec *spec);
+/* Does one of them, at the top, show what no document that matches has? */
+bool aggs_visit_all(const struct agg_spec *spec);
 
 /* Binds a spec to a shard's view. *out collects (search.h); finish with aggs_result. */
 enum err aggs_collector_new(struct doc_collector **out, const struct agg_spec *spec,

@@ -208,6 +208,17 @@ enum err aggs_parse(const struct agg_spec **out, const struct json *aggs, struct
     return e;
 }
 
+bool aggs_visit_all(const struct agg_spec *spec)
+{
+    for (uint32_t i = 0; i < spec->root.n_subs; i++) {
+        const struct agg *a = spec->root.subs[i];
+        if (a->type->kind == AGG_GLOBAL || (a->type->kind == AGG_TERMS && a->terms.min_doc_count == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool aggs_need_scores(const struct agg_spec *spec)
 {
     return spec->needs_scores;

@@ -282,6 +282,41 @@ enum err build_dsl(struct builder *b, const struct dsl *d, struct query **out, s
     return e;
 }
 
+bool leaf_is_none(struct builder *b, const struct dsl *d, struct str field)
+{
+    const struct field *f = build_field(b, field);
+    struct query *q;
+    if (f == NULL) {
+        return true;
+    }
+    bool constant = f->type == FT_CONSTANT_KEYWORD || f->type == FT_META_INDEX || f->type == FT_META_TYPE;
+    return constant && d->type->build(b, d, &q, NULL) == ERR_OK && q->kind == Q_MATCH_NONE;
+}
+
+enum err query_rewrites_to_none(bool *none, const struct query_context *cx, const struct json *dsl,
+                                struct errmsg *em)
+{
+    struct json_pull p;
+    struct dsl *d;
+    struct errmsg refusal;
+    *none = false;
+    err_clear(&refusal);
+    if (!json_pull_init(&p, dsl, cx->text, cx->arena)) {
+        return err_no_memory(em);
+    }
+    json_pull_next(&p);
+    if (dsl_parse_query(&p, cx->arena, &d, NULL) != ERR_OK) {
+        return ERR_OK; /* whoever builds it says so */
+    }
+    struct builder b = {.cx = cx, .arena = cx->arena, .nested = cx->nested, .refusal = &refusal};
+    *none = dsl_is_none(&b, d);
+    if (!*none && refusal.n > 0) {
+        *em = refusal;
+        return err_code(em);
+    }
+    return ERR_OK;
+}
+
 enum err query_build(const struct query **out, const struct query_context *cx, const struct json *dsl,
                      struct errmsg *em)
 {

@@ -12,7 +12,8 @@ struct builder {
     struct arena *arena;
     uint32_t depth;
     const struct field *nested; /* of the nested query that is being built; NULL: none */
-    const char *expensive; /* a kind that search.allow_expensive_queries stands against; NULL: none so far */
+    const char *expensive;  /* a kind that search.allow_expensive_queries stands against; NULL: none so far */
+    struct errmsg *refusal; /* why something cannot be rewritten; NULL: nobody asks */
     bool raw_error; /* the error comes from the rewrite phase: it is not wrapped as query_shard_exception */
 };
 
@@ -23,6 +24,9 @@ static inline bool dsl_is_none(struct builder *b, const struct dsl *d)
 {
     return d->type->none != NULL && d->type->none(b, d);
 }
+
+/* Rewriting looks into a leaf whose field has one value for the whole index, or is unmapped: is it none? */
+bool leaf_is_none(struct builder *b, const struct dsl *d, struct str field);
 
 /* ---- nodes ---- */
 struct query *qnode_new(struct builder *b, enum query_kind kind);

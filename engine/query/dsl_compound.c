@@ -230,10 +230,18 @@ static enum err parse_boosting(struct json_pull *p, struct arena *arena, struct 
     return ERR_OK;
 }
 
+static bool boosting_none(struct builder *b, const struct dsl *d)
+{
+    return dsl_is_none(b, ((const struct dsl_boosting_query *)(const void *)d)->positive);
+}
+
 static enum err build_boosting(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
 {
     const struct dsl_boosting_query *q = (const struct dsl_boosting_query *)(const void *)d;
     struct query *positive, *negative, *n;
+    if (boosting_none(b, d)) {
+        return qnode_none(b, out, em, "User requested \"match_none\" query.");
+    }
     enum err e = build_dsl(b, q->positive, &positive, em);
     if (e == ERR_OK) {
         e = build_dsl(b, q->negative, &negative, em);
@@ -646,7 +654,7 @@ static bool wrapper_none(struct builder *b, const struct dsl *d)
 }
 
 const struct dsl_type dsl_bool = {"bool", parse_bool, build_bool, bool_none};
-const struct dsl_type dsl_boosting = {"boosting", parse_boosting, build_boosting, NULL};
+const struct dsl_type dsl_boosting = {"boosting", parse_boosting, build_boosting, boosting_none};
 const struct dsl_type dsl_constant_score = {"constant_score", parse_constant, build_constant, constant_none};
 const struct dsl_type dsl_dis_max = {"dis_max", parse_dis_max, build_dis_max_query, NULL};
 const struct dsl_type dsl_nested = {"nested", parse_nested, build_nested, NULL};

@@ -669,10 +669,19 @@ static enum err build_function(struct builder *b, const struct dsl_function *f, 
     return ERR_OK;
 }
 
+static bool function_score_none(struct builder *b, const struct dsl *d)
+{
+    const struct dsl *query = ((const struct dsl_function_score_query *)(const void *)d)->query;
+    return query != NULL && dsl_is_none(b, query);
+}
+
 static enum err build_function_score(struct builder *b, const struct dsl *d, struct query **out,
                                      struct errmsg *em)
 {
     const struct dsl_function_score_query *q = (const struct dsl_function_score_query *)(const void *)d;
+    if (function_score_none(b, d)) {
+        return qnode_none(b, out, em, "User requested \"match_none\" query.");
+    }
     struct score_function *v = ARENA_ARRAY(b->arena, struct score_function, q->n);
     if (v == NULL) {
         return err_no_memory(em);
@@ -711,4 +720,4 @@ static enum err build_function_score(struct builder *b, const struct dsl *d, str
 }
 
 const struct dsl_type dsl_function_score = {"function_score", parse_function_score, build_function_score,
-                                            NULL};
+                                            function_score_none};

@@ -191,12 +191,17 @@ static enum err build_fuzzy(struct builder *b, const struct dsl *d, struct query
     return field_fuzzy(b, f, json_text(q->value), &o, out, em);
 }
 
+static bool pattern_none(struct builder *b, const struct dsl *d)
+{
+    return leaf_is_none(b, d, ((const struct dsl_pattern *)(const void *)d)->field);
+}
+
 static bool unmapped(struct builder *b, const struct dsl *d)
 {
     return build_field(b, ((const struct dsl_pattern *)(const void *)d)->field) == NULL;
 }
 
-const struct dsl_type dsl_prefix = {"prefix", parse_prefix, build_pattern, unmapped};
-const struct dsl_type dsl_wildcard = {"wildcard", parse_wildcard, build_pattern, unmapped};
+const struct dsl_type dsl_prefix = {"prefix", parse_prefix, build_pattern, pattern_none};
+const struct dsl_type dsl_wildcard = {"wildcard", parse_wildcard, build_pattern, pattern_none};
 const struct dsl_type dsl_regexp = {"regexp", parse_regexp, build_pattern, NULL};
 const struct dsl_type dsl_fuzzy = {"fuzzy", parse_fuzzy, build_fuzzy, unmapped};

@@ -165,10 +165,10 @@ static enum err compare_dates(struct builder *b, const struct field *f, const st
     int64_t min = INT64_MAX, max = INT64_MIN, lo, hi;
     bool any = false;
     *out = DATES_INTERSECT;
-    if (v == NULL || !f->index || (f->type != FT_DATE && f->type != FT_DATE_NANOS)) {
+    if (v == NULL || (f->type != FT_DATE && f->type != FT_DATE_NANOS)) {
         return ERR_OK;
     }
-    for (uint32_t i = 0; i < v->n_leaves; i++) {
+    for (uint32_t i = 0; f->index && i < v->n_leaves; i++) {
         const struct seg_field *s = segment_field(v->leaves[i].segment, f->path);
         int64_t from, to;
         if (s != NULL && seg_points_bounds(s, &from, &to)) {
@@ -222,11 +222,17 @@ static bool range_none(struct builder *b, const struct dsl *d)
     const struct field *f = build_field(b, q->field);
     struct range_bounds r;
     enum date_relation relation;
+    struct errmsg em;
     if (f == NULL) {
         return true;
     }
-    return range_of(b, q, &r, NULL) == ERR_OK && compare_dates(b, f, &r, &relation, NULL) == ERR_OK
-           && relation == DATES_DISJOINT;
+    err_clear(&em);
+    enum err e = range_of(b, q, &r, &em);
+    e = e == ERR_OK ? compare_dates(b, f, &r, &relation, &em) : e;
+    if (e != ERR_OK && b->refusal != NULL) {
+        *b->refusal = em;
+    }
+    return e == ERR_OK && relation == DATES_DISJOINT;
 }
 
 const struct dsl_type dsl_range = {"range", parse_range, build_range, range_none};

@@ -60,10 +60,19 @@ static enum err parse_script_score(struct json_pull *p, struct arena *arena, str
     return ERR_OK;
 }
 
+static bool script_score_none(struct builder *b, const struct dsl *d)
+{
+    const struct dsl *query = ((const struct dsl_script_body *)(const void *)d)->query;
+    return query != NULL && dsl_is_none(b, query);
+}
+
 static enum err build_script_score(struct builder *b, const struct dsl *d, struct query **out,
                                    struct errmsg *em)
 {
     const struct dsl_script_body *q = (const struct dsl_script_body *)(const void *)d;
+    if (script_score_none(b, d)) {
+        return qnode_none(b, out, em, "User requested \"match_none\" query.");
+    }
     const struct script *script;
     enum err e = script_of_form(b->cx, q->script, SCRIPT_SCORE, &script, em);
     struct query *child, *n;
@@ -230,7 +239,8 @@ static enum err build_distance_feature(struct builder *b, const struct dsl *d, s
                    field_type_name(f->type));
 }
 
-const struct dsl_type dsl_script_score = {"script_score", parse_script_score, build_script_score, NULL};
+const struct dsl_type dsl_script_score = {"script_score", parse_script_score, build_script_score,
+                                          script_score_none};
 const struct dsl_type dsl_script = {"script", parse_script, build_script, NULL};
 const struct dsl_type dsl_distance_feature = {"distance_feature", parse_distance_feature,
                                               build_distance_feature, NULL};

@@ -477,13 +477,14 @@ static enum err build_type(struct builder *b, const struct dsl *d, struct query 
 
 static bool term_none(struct builder *b, const struct dsl *d)
 {
-    return build_field(b, ((const struct dsl_term_query *)(const void *)d)->field) == NULL;
+    return leaf_is_none(b, d, ((const struct dsl_term_query *)(const void *)d)->field);
 }
 
 static bool terms_none(struct builder *b, const struct dsl *d)
 {
     const struct dsl_terms_query *q = (const struct dsl_terms_query *)(const void *)d;
-    return (q->lookup == NULL && q->n == 0) || build_field(b, q->field) == NULL;
+    return build_field(b, q->field) == NULL
+           || (q->lookup == NULL && (q->n == 0 || leaf_is_none(b, d, q->field)));
 }
 
 static bool exists_none(struct builder *b, const struct dsl *d)

@@ -285,6 +285,10 @@ enum err query_check_until(const struct json *dsl, struct str text, const struct
 /* Builds the tree for one shard. Field-dependent errors are ERR_QUERY_SHARD (index named) around their cause. */
 enum err query_build(const struct query **out, const struct query_context *cx, const struct json *dsl,
                      struct errmsg *em);
+/* Does the rewrite phase make match_none of it, by what mapping and view say, before anything is built? In doubt not.
+ * The error is one of rewriting, as query_build() would find it. */
+enum err query_rewrites_to_none(bool *none, const struct query_context *cx, const struct json *dsl,
+                                struct errmsg *em);
 /* A script as Elasticsearch's Script prints itself. */
 struct str script_form_text(const struct json *form, struct arena *a);
 /* The text form that validate?explain=true and profile print (Lucene's toString). */

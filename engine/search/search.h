@@ -84,6 +84,13 @@ struct query_result {
     struct str profile; /* JSON text; n == 0: none */
 };
 
+/* Could the query of a request be one that a shard rewrites to match_none, and nothing else in it needs every shard? */
+bool search_may_match_none(const struct search_source *s);
+/* Need the shard be searched? No, when its mapping, the bounds of its dates, and its name say that nothing can match. Errors
+ * are those of rewriting the query. */
+enum err search_can_match(bool *matches, const struct search_shard *shard, const struct search_source *source,
+                          struct arena *arena, struct errmsg *em);
+
 /* The query phase. The result lives in `arena`. Field-dependent errors of the request are ERR_QUERY_SHARD and the like. */
 enum err search_query_phase(struct query_result *out, const struct search_shard *shard,
                             const struct search_source *source, struct arena *arena, struct errmsg *em);
