@@ -5,7 +5,7 @@
 #define FRAME_MAGIC    0x49415253U /* "SRAI" */
 #define CHECKSUM_PLACE 9           /* bytes before it */
 
-void frame_encode(const struct frame *f, struct buf *out)
+void frame_encode_head(const struct frame *f, struct buf *out)
 {
     size_t at = out->n;
     put_u32(out, FRAME_MAGIC);
@@ -16,12 +16,19 @@ void frame_encode(const struct frame *f, struct buf *out)
     put_u64(out, 0);
     put_str(out, f->from);
     put_str(out, f->target);
-    put_str(out, f->payload);
+    put_varint(out, f->payload.n);
     if (!out->failed) {
         size_t body = at + CHECKSUM_PLACE + 8;
         uint64_t seed = hash_bytes(out->p + at, CHECKSUM_PLACE, 0);
-        store_u64(out->p + at + CHECKSUM_PLACE, hash_bytes(out->p + body, out->n - body, seed));
+        store_u64(out->p + at + CHECKSUM_PLACE,
+                  hash_two(str_mk(out->p + body, out->n - body), f->payload, seed));
     }
+}
+
+void frame_encode(const struct frame *f, struct buf *out)
+{
+    frame_encode_head(f, out);
+    buf_str(out, f->payload);
 }
 
 enum err frame_decode(struct frame *f, struct str bytes, struct errmsg *em)

@@ -23,6 +23,8 @@ struct frame {
 };
 
 void frame_encode(const struct frame *f, struct buf *out);
+/* All but the payload's bytes, which are to follow it. */
+void frame_encode_head(const struct frame *f, struct buf *out);
 /* Borrows from bytes. ERR_CORRUPT when it is none, damaged, or of another version. */
 enum err frame_decode(struct frame *f, struct str bytes, struct errmsg *em);
 

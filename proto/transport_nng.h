@@ -1,8 +1,8 @@
-/* transport_nng.h - the transport of real processes: NNG's REQ and REP over TCP.
+/* transport_nng.h - the transport of real processes: NNG's streams over TCP.
  *
- * One REP socket listens; each request that came holds one of its contexts until it is answered, and there is
- * always another that receives. To each peer and class goes one REQ socket with one dialer; resending is off.
- * NNG's threads do nothing but put frames together and hand them on. */
+ * To each peer and class goes one connection that this side dials, on which requests are told apart by number; others' requests
+ * come over the connections that they dial. NNG's threads do nothing but put frames together and hand them on; a thread of the
+ * transport's own redials and keeps times. Why no sockets of NNG: docs/decisions/nng-streams.md. */
 #ifndef PROTO_TRANSPORT_NNG_H
 #define PROTO_TRANSPORT_NNG_H
 
@@ -24,7 +24,8 @@ enum err transport_nng_new(struct transport_nng **out, const struct transport_nn
                            struct errmsg *em);
 void transport_nng_start(struct transport_nng *t);
 unsigned transport_nng_port(const struct transport_nng *t);
-/* Requests under way end with ERR_NODE_CLOSED; calls that are not answered yet may still be. */
+/* Requests under way end, with ERR_NODE_DISCONNECTED if they may have been acted on; new ones with ERR_NODE_CLOSED. Calls that are
+ * not answered yet must still be. Does not wait for the network. */
 void transport_nng_stop(struct transport_nng *t);
 /* After stop(), once every call was answered and every done() has run. NULL ok. */
 void transport_nng_free(struct transport_nng *t);

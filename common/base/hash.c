@@ -77,3 +77,14 @@ uint64_t hash_bytes(const void *p, size_t n, uint64_t seed)
 {
     return XXH3_64bits_withSeed(n > 0 ? p : "", n, seed);
 }
+
+uint64_t hash_two(struct str a, struct str b, uint64_t seed)
+{
+    XXH3_state_t state;
+    state.seed = 0; /* what resetting looks at */
+    state.extSecret = NULL;
+    XXH3_64bits_reset_withSeed(&state, seed);
+    XXH3_64bits_update(&state, a.n > 0 ? a.p : "", a.n);
+    XXH3_64bits_update(&state, b.n > 0 ? b.p : "", b.n);
+    return XXH3_64bits_digest(&state);
+}

@@ -10,6 +10,8 @@ uint32_t hash_murmur3_32(const void *p, size_t n, uint32_t seed);
 int32_t hash_routing(struct str utf8);
 /* XXH3, 64 bits: in-memory tables and on-disk checksums alike. */
 uint64_t hash_bytes(const void *p, size_t n, uint64_t seed);
+/* The same of b after a. */
+uint64_t hash_two(struct str a, struct str b, uint64_t seed);
 
 static inline uint64_t hash_str(struct str s)
 {

@@ -1,4 +1,5 @@
 /* The real transport between two ends in one process. */
+#include "common/base/rand.h"
 #include "common/sys/pool.h"
 #include "proto/transport_nng.h"
 
@@ -8,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ECHO = 70, REFUSE, HOLD };
+enum { ECHO = 70, REFUSE, HOLD, KEEP };
 
 struct end {
     struct transport_nng *t;
@@ -47,6 +48,18 @@ static void hold(void *arg, struct transport_call *call)
     e->holding = 1;
 }
 
+static struct transport_call *kept[512];
+static int n_kept;
+
+static void keep(void *arg, struct transport_call *call)
+{
+    (void)arg;
+    pthread_mutex_lock(&lock);
+    kept[n_kept++] = call;
+    pthread_cond_broadcast(&cond);
+    pthread_mutex_unlock(&lock);
+}
+
 static void lost(void *arg, const struct transport_peer *peer)
 {
     (void)arg;
@@ -71,6 +84,7 @@ static void end_open(struct end *e, const char *id, unsigned port)
     e->api->serve(e->api->self, ECHO, pool_executor(pool), echo, e);
     e->api->serve(e->api->self, REFUSE, pool_executor(pool), refuse_it, e);
     e->api->serve(e->api->self, HOLD, pool_executor(pool), hold, e);
+    e->api->serve(e->api->self, KEEP, pool_executor(pool), keep, e);
     e->api->watch(e->api->self, pool_executor(pool), lost, NULL);
     transport_nng_start(e->t);
 }
@@ -233,6 +247,95 @@ START_TEST(too_long)
 }
 END_TEST
 
+/* Long messages both ways, and short ones beside them that need not wait for them in other classes. */
+START_TEST(large)
+{
+    enum { N = 6, SMALL = 300, BYTES = 40 << 20, BLOCK = 100003 };
+    static struct transport_rq big[N], small[SMALL];
+    static char block[BLOCK + N];
+    struct rng rng;
+    rng_seed(&rng, 9);
+    for (size_t i = 0; i < sizeof(block); i++) {
+        block[i] = (char)rng_u64(&rng);
+    }
+    struct end a, b;
+    end_open(&a, "a", 0);
+    end_open(&b, "b", 0);
+    for (int i = 0; i < N; i++) {
+        struct end *from = i % 2 == 0 ? &a : &b, *to = i % 2 == 0 ? &b : &a;
+        struct transport_peer peer = {str_of(to->address), i % 2 == 0 ? STR("b") : STR("a")};
+        size_t n = BYTES + (size_t)i * 1000003;
+        big[i] = (struct transport_rq){.cls = i < 4 ? TRANSPORT_DATA : TRANSPORT_RECOVERY,
+                                       .kind = ECHO,
+                                       .timeout_ms = 50000,
+                                       .on = pool_executor(pool),
+                                       .done = done};
+        buf_init(&big[i].payload, NULL, BUF_UNLIMITED);
+        while (big[i].payload.n < n) {
+            buf_add(&big[i].payload, block + i, MIN_OF(n - big[i].payload.n, (size_t)BLOCK));
+        }
+        from->api->send(from->api->self, &peer, &big[i]);
+    }
+    for (int i = 0; i < SMALL; i++) {
+        send_to(&a, b.address, "b", &small[i], ECHO, "small", 50000);
+    }
+    wait_for(&finished, N + SMALL);
+    for (int i = 0; i < N; i++) {
+        ck_assert_msg(big[i].error.n == 0, "%s", big[i].error.frame[0].reason);
+        ck_assert_uint_eq(big[i].answer.n, BYTES + (size_t)i * 1000003);
+        for (size_t at = 0; at < big[i].answer.n; at += BLOCK) {
+            size_t k = MIN_OF(big[i].answer.n - at, (size_t)BLOCK);
+            ck_assert_mem_eq(big[i].answer.p + at, block + i, k);
+        }
+        buf_fini(&big[i].answer_memory);
+    }
+    for (int i = 0; i < SMALL; i++) {
+        ck_assert(small[i].error.n == 0 && str_is(small[i].answer, "small"));
+        buf_fini(&small[i].answer_memory);
+    }
+    end_close(&a);
+    end_close(&b);
+}
+END_TEST
+
+/* A process works on so many requests of a class at a time; the others are refused at once. */
+START_TEST(busy)
+{
+    enum { N = 300, AT_ONCE = 256 };
+    static struct transport_rq rq[N];
+    struct transport_nng_stats stats;
+    struct end a, b;
+    int rejected = 0;
+    end_open(&a, "a", 0);
+    end_open(&b, "b", 0);
+    struct transport_peer peer = {str_of(b.address), STR("b")};
+    for (int i = 0; i < N; i++) {
+        rq[i] = (struct transport_rq){
+            .cls = TRANSPORT_RECOVERY, .kind = KEEP, .on = pool_executor(pool), .done = done};
+        buf_init(&rq[i].payload, NULL, BUF_UNLIMITED);
+        a.api->send(a.api->self, &peer, &rq[i]);
+    }
+    wait_for(&finished, N - AT_ONCE);
+    wait_for(&n_kept, AT_ONCE);
+    for (int i = 0; i < AT_ONCE; i++) {
+        struct buf empty;
+        buf_init(&empty, NULL, BUF_UNLIMITED);
+        b.api->reply(b.api->self, kept[i], &empty);
+    }
+    wait_for(&finished, N);
+    for (int i = 0; i < N; i++) {
+        rejected += rq[i].error.n > 0 && err_code(&rq[i].error) == ERR_REJECTED;
+        buf_fini(&rq[i].answer_memory);
+    }
+    ck_assert_int_eq(rejected, N - AT_ONCE);
+    transport_nng_stats(b.t, &stats);
+    ck_assert_uint_eq(stats.refused_busy, N - AT_ONCE);
+    ck_assert_uint_eq(stats.received, N);
+    end_close(&a);
+    end_close(&b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("transport_nng");
@@ -243,6 +346,8 @@ int main(void)
     tcase_add_test(c, nobody_and_the_wrong_one);
     tcase_add_test(c, time_cancel_and_loss);
     tcase_add_test(c, too_long);
+    tcase_add_test(c, large);
+    tcase_add_test(c, busy);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
