@@ -48,6 +48,8 @@ enum retry_write retry_write(const struct errmsg *em)
     case ERR_TIMEOUT:
     case ERR_STALE_TERM:
         return RETRY_UNKNOWN;
+    case ERR_IO:
+        return RETRY_ELSEWHERE;
     default:
         return RETRY_NOT;
     }

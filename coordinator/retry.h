@@ -11,9 +11,10 @@ bool retry_read(const struct errmsg *em);
 bool retry_unavailable(const struct errmsg *em);
 
 enum retry_write {
-    RETRY_NOT,    /* the answer stands */
-    RETRY_FRESH,  /* nothing was written; another node may be the primary's now */
-    RETRY_UNKNOWN /* it may have been written: again, as a retry under the same names */
+    RETRY_NOT,      /* the answer stands */
+    RETRY_FRESH,    /* nothing was written; another node may be the primary's now */
+    RETRY_UNKNOWN,  /* it may have been written: again, as a retry under the same names */
+    RETRY_ELSEWHERE /* the same, if there is another copy: the one that was asked fails for good */
 };
 enum retry_write retry_write(const struct errmsg *em);
 /* How long to wait for another state before the n-th repetition (from 1) goes out without one. */

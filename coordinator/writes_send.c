@@ -142,6 +142,22 @@ static void see_mapping(void *arg)
     }
 }
 
+/* Is another copy active, that is the primary now or will be when the one that was asked has failed? */
+static bool has_successor(const struct shard_write *sw)
+{
+    struct coordinator *co = ((const struct write_set *)sw->set)->r->co;
+    struct cluster_state *now = co->o.state(co->o.self);
+    const struct index_routing *r = cluster_routing(now, sw->rq.shard.index);
+    uint32_t shard = sw->rq.shard.shard;
+    bool found = false;
+    for (uint32_t i = 0; r != NULL && str_eq(r->uuid, sw->rq.shard.uuid) && i < r->shards[shard].n; i++) {
+        const struct shard_copy *c = &r->shards[shard].copies[i];
+        found |= (c->state == COPY_STARTED || c->state == COPY_RELOCATING) && !str_eq(c->node, sw->rq.node);
+    }
+    cluster_state_unref(now);
+    return found;
+}
+
 static void shard_done(struct shard_rq *rq)
 {
     struct shard_write *sw = (struct shard_write *)rq;
@@ -150,6 +166,9 @@ static void shard_done(struct shard_rq *rq)
     if (rq->error.n == 0) {
         see_mapping(sw);
         return;
+    }
+    if (what == RETRY_ELSEWHERE) {
+        what = has_successor(sw) ? RETRY_UNKNOWN : RETRY_NOT;
     }
     if (what == RETRY_NOT || (what == RETRY_UNKNOWN && !w->named)) {
         one_less(sw);

@@ -570,6 +570,21 @@ static bool may_apply(struct write_run *r)
     return false;
 }
 
+/* The copy cannot write any more (its disk is full): it fails, and whoever sent the request asks the next primary. */
+static void fail_engine(struct write_run *r, const struct errmsg *why)
+{
+    struct shard *sh = r->sh;
+    struct errmsg em = *why;
+    if (err_code(why) != ERR_IO) {
+        err_set(&em, ERR_IO, "the shard copy failed: %s", why->frame[0].reason);
+    }
+    name_shard(r, &em);
+    shard_use(sh); /* r is answered */
+    fail_all(r, &em);
+    shard_check(sh);
+    shard_release(sh);
+}
+
 static void apply_task(void *arg)
 {
     struct write_run *r = arg;
@@ -597,6 +612,10 @@ static void apply_task(void *arg)
             if (r->fanout != NULL) {
                 fanout_send(r->fanout, REFRESH_NONE, true, false);
             }
+            return;
+        }
+        if (e != ERR_OK && engine_failure(r->sh->engine, &em) != ERR_OK) { /* no item is to blame */
+            fail_engine(r, &em);
             return;
         }
         if (e != ERR_OK) {

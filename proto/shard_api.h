@@ -72,7 +72,7 @@ struct write_item {
 
 /* How it fails as a whole. ERR_NO_SHARD, ERR_NOT_PRIMARY, ERR_REJECTED: nothing was written; another copy may be
  * the primary now. Any other error (ERR_STALE_TERM: another primary has taken over meanwhile; ERR_TIMEOUT: not all
- * copies have it in time; ERR_NODE_DISCONNECTED ...): whether items without an error of their own were written is
+ * copies have it in time; ERR_IO: the copy's disk failed it; ERR_NODE_DISCONNECTED ...): whether items without an error of their own were written is
  * unknown; sent again with the same names and `retry`, they get the first result or are written now. */
 struct shard_write {
     struct shard_rq rq;

@@ -233,6 +233,8 @@ START_TEST(meanings)
     ck_assert(retry_read(&em) && retry_write(&em) == RETRY_FRESH);
     err_set(&em, ERR_NODE_DISCONNECTED, "gone");
     ck_assert(retry_read(&em) && retry_write(&em) == RETRY_UNKNOWN);
+    err_set(&em, ERR_IO, "No space left on device");
+    ck_assert(retry_read(&em) && retry_write(&em) == RETRY_ELSEWHERE);
     err_set(&em, ERR_NODE_NOT_CONNECTED, "never there");
     ck_assert(retry_write(&em) == RETRY_FRESH);
     for (uint32_t n = 1; n < 20; n++) {
