@@ -35,6 +35,7 @@ struct consumer {
     size_t held_n, held_max;
     bool index_ready;
     uint64_t dead_n;
+    bool unburied; /* what was refused could not be put aside */
 };
 
 /* ---- what others see ---- */
@@ -122,7 +123,8 @@ static enum err gather(struct consumer *c, int64_t ms, struct errmsg *em)
     return e;
 }
 
-/* To hotel.dead, and confirmed there, before anything is acknowledged. */
+/* To hotel.dead, and confirmed there, before anything is acknowledged. This connection is seldom used, nobody
+ * answers its heartbeats meanwhile: after a failure there is a new one. */
 static enum err bury(struct consumer *c, const char *key, struct str content_type, struct str body,
                      const char *reason, struct errmsg *em)
 {
@@ -141,6 +143,9 @@ static enum err bury(struct consumer *c, const char *key, struct str content_typ
     if (e == ERR_OK) {
         c->dead_n++;
         log_warn(c->log, "hotel.sync", "a message went to " MQ_DEAD_QUEUE ": %s", reason);
+    } else {
+        broker_close(c->dead);
+        c->dead = NULL;
     }
     return e;
 }
@@ -188,7 +193,8 @@ static enum err ids_of(struct consumer *c, struct portion *out, struct errmsg *e
     return ERR_OK;
 }
 
-/* A row that the search service refuses as a document: nobody can repair that here. */
+/* A row that the search service refuses as a document: nobody can repair that here. While it cannot be put aside
+ * its message is not done. */
 static void on_refused(void *arg, int64_t id, struct str type, struct str reason)
 {
     struct consumer *c = arg;
@@ -199,6 +205,7 @@ static void on_refused(void *arg, int64_t id, struct str type, struct str reason
     snprintf(body, sizeof(body), "%lld", (long long)id);
     if (bury(c, MQ_INSERT_KEY, STR("text/plain"), str_of(body), text, &em) != ERR_OK) {
         log_warn(c->log, "hotel.sync", "%s, which could not be put aside: %s", text, em.frame[0].reason);
+        c->unburied = true;
     }
 }
 
@@ -223,8 +230,12 @@ static enum err prepare_index(struct consumer *c, struct errmsg *em)
 static enum err apply(struct consumer *c, const struct portion *p, struct errmsg *em)
 {
     enum err e = prepare_index(c, em);
+    c->unburied = false;
     for (size_t i = 0; i < p->n && e == ERR_OK; i += RECONCILE_IDS_MAX) {
         e = reconcile(&c->reconcile, p->ids + i, MIN_OF(p->n - i, (size_t)RECONCILE_IDS_MAX), em);
+        if (e == ERR_OK && c->unburied) {
+            e = err_set(em, ERR_IO, "the message broker: what was refused could not be put aside");
+        }
     }
     c->index_ready = c->index_ready && e == ERR_OK;
     return e;

@@ -137,6 +137,13 @@ class RabbitMQ(Server):
         self.launch([self.HOME], env=self.env)
         return self
 
+    def control(self, *args):
+        """rabbitmqctl; returns its rows as lists of texts."""
+        p = subprocess.run([os.path.join(os.path.dirname(self.HOME), "rabbitmqctl"), "-q", *args], env=self.env, capture_output=True, text=True, timeout=120)
+        if p.returncode != 0:
+            raise RuntimeError(p.stdout + p.stderr)
+        return [line.split("\t") for line in p.stdout.splitlines()]
+
     def kill(self, how=signal.SIGKILL):
         super().kill(how)
         # epmd makes itself a daemon, outside of the group.

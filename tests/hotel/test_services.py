@@ -208,15 +208,20 @@ def test_database_decides(w):
 
 def test_refused_row(w):
     """A row that is no document, put there past the management service."""
-    insert_row(w, record(300, latitude="not a number"))
-    w.send("hotel.insert", b"300")
     with_reason = lambda: w.app.get("/health")[1]["sync"]["dead"]
-    before = with_reason()
-    check(w.until(lambda: w.idle() and with_reason() > before or None), "a row that cannot be indexed does not stop the others")
-    with amqp.Client(w.broker.url) as c:
-        m = c.get("hotel.dead")
-        check(m is not None and m.body == b"300" and "refused" in m.headers["x-reason"], "it is put aside with what the search service says", m and m.headers)
-    w.db.sql("DELETE FROM tb_hotel WHERE id = 300")
+    for ident in (300, 301):
+        insert_row(w, record(ident, latitude="not a number"))
+        before = with_reason()
+        w.send("hotel.insert", b"%d" % ident)
+        check(w.until(lambda: w.idle() and with_reason() > before or None), "a row that cannot be indexed does not stop the others")
+        with amqp.Client(w.broker.url) as c:
+            m = c.get("hotel.dead")
+            check(m is not None and m.body == b"%d" % ident and "refused" in m.headers["x-reason"], "it is put aside with what the search service says", m and m.headers)
+        w.db.sql(f"DELETE FROM tb_hotel WHERE id = {ident}")
+        # The second time, the broker has given up the connections that say nothing: those that consume nothing.
+        for connection, consumers in w.broker.control("list_channels", "connection", "consumer_count", "--no-table-headers"):
+            if consumers == "0":
+                w.broker.control("close_connection", connection, "silent")
 
 
 def test_services_away(w):
