@@ -146,7 +146,7 @@ unit: tests $(DICTS) ## unit tests, seconds
 	$(Q)BUILD=$(BUILD) tests/run unit
 
 # Unit tests that start threads, or use what does; in the others ThreadSanitizer has nothing to find.
-WITH_THREADS := $(patsubst %.c,$(BUILD)/%,$(shell grep -lE 'pthread_create|pool_new|loop_new|nng|data_rig' $(TEST_SRC)))
+WITH_THREADS := $(patsubst %.c,$(BUILD)/%,$(shell grep -lE 'pthread_create|pool_new|loop_new|nng' $(TEST_SRC)))
 .PHONY: tests-of-threads
 tests-of-threads: $(WITH_THREADS)
 
