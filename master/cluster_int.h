@@ -53,12 +53,14 @@ struct cluster {
     struct cluster_opts o;
     struct quorum_driver *driver;
     struct state_log *log;
-    pthread_mutex_t lock; /* state, inbox */
+    /* Guards what follows. Compilers read neighbouring flags at once: none of the loop's is beside this one. */
+    pthread_mutex_t lock;
+    bool inbox_posted;
     struct cluster_state *state;
     struct journey *inbox;
-    bool inbox_posted, stopping;
-    bool fresh; /* no master's state has been applied since the process began */
     /* the loop's */
+    bool stopping;
+    bool fresh; /* no master's state has been applied since the process began */
     enum quorum_mode mode;
     uint64_t term;
     struct arena master_arena;
