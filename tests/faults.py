@@ -9,7 +9,7 @@ import time
 from cluster import Cluster
 from history import Final, check, equal_copies
 from load import INDEX, MAPPING, Load
-from node import promised
+from node import promised, wait_for
 
 LONG = os.environ.get("LONG") == "1"
 SEED = int(os.environ.get("SEED", "1"))
@@ -32,6 +32,7 @@ class Faults:
         self.gaps, self.greens = [], []
 
     def create(self, shards=3, replicas=1, delayed="0"):
+        self.shards = shards
         status, answer = self.cluster.nodes[0].call("PUT", f"/{INDEX}", {"mappings": MAPPING, "settings": {
             "number_of_shards": shards, "number_of_replicas": replicas, "index.unassigned.node_left.delayed_timeout": delayed,
             "index.refresh_interval": "200ms", "index.allocation.max_retries": 50}})
@@ -79,7 +80,7 @@ class Faults:
         if status != 200 or answer["_shards"]["failed"] or answer["_shards"]["successful"] != answer["_shards"]["total"]:
             return [f"a refresh says {status} {answer}"]
         shards, final, bad = {}, {}, []
-        for shard, primary, node_id, name in cluster.copies(INDEX):
+        for shard, primary, node_id, name in wait_for("a primary of each shard", self.copies, promised(self.green_seconds)):
             docs = cluster.documents(INDEX, shard, node_id, via)
             shards.setdefault(shard, {})[name] = docs
             if primary:
@@ -89,6 +90,11 @@ class Faults:
         bad += check(self.load.history, final) + self.gets(final)
         bad += self.checkpoints(via)
         return bad
+
+    def copies(self):
+        """None while a shard has no primary: that a node was cut off may be noticed when all had seemed to be whole again."""
+        copies = self.cluster.copies(INDEX)
+        return copies if sum(primary for _, primary, _, _ in copies) == self.shards else None
 
     def gets(self, final):
         """Documents by id, from any copy, are what searches find."""
