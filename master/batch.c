@@ -259,7 +259,6 @@ void batch_run(struct cluster *c)
     arena_init(&b->arena, NULL, ARENA_UNLIMITED);
     b->tasks = c->queue;
     c->queue = NULL;
-    c->queue_last = &c->queue;
     enum err e = make_base(c, b, &em);
     e = e == ERR_OK && !copy_found(c, b) ? err_no_memory(&em) : e;
     if (e != ERR_OK) {
@@ -375,7 +374,8 @@ static void lookup_done(struct transport_rq *rq)
     if (any) {
         struct task *t = task_new(TASK_REROUTE);
         if (t != NULL) {
-            t->done = NULL;
+            t->priority = HIGH;
+            t->why = STR("cluster_reroute(async_shard_fetch)");
             batch_add(c, t);
         }
     }
@@ -504,15 +504,29 @@ void batch_add(struct cluster *c, struct task *t)
     if (t->kind == TASK_SHARD && t->event.kind == SHARD_EVENT_FAILED) { /* its disk is looked at again */
         batch_forget_found(c, STR_NULL, t->event.index_uuid, t->event.shard);
     }
-    *c->queue_last = t;
-    c->queue_last = &t->next;
+    t->priority = task_priority(t);
+    struct task **at = &c->queue;
+    while (*at != NULL && (*at)->priority <= t->priority) { /* what is as urgent came first */
+        at = &(*at)->next;
+    }
+    t->next = *at;
+    *at = t;
     batch_run(c);
 }
 
-void batch_want_nodes(struct cluster *c)
+void batch_want_nodes(struct cluster *c, const struct node_meta *node, bool joined, struct str why)
 {
+    struct task *t = task_new(TASK_NODES);
     c->nodes_wanted = true;
-    batch_run(c);
+    if (t == NULL) { /* only _cluster/pending_tasks does not show it */
+        batch_run(c);
+        return;
+    }
+    t->priority = joined ? URGENT : IMMEDIATE;
+    t->why = arena_printf(&t->arena, "%s[{%.*s}{%.*s}{%.*s}%s%.*s]", joined ? "node-join" : "node-left",
+                          STR_ARG(node->name), STR_ARG(node->id), STR_ARG(node->transport_address),
+                          joined ? "" : " reason: ", STR_ARG(joined ? STR("") : why));
+    batch_add(c, t);
 }
 
 void batch_want_config(struct cluster *c, const struct str_set *config)
@@ -542,7 +556,6 @@ void batch_stop_leading(struct cluster *c)
     err_set(&em, ERR_NOT_MASTER, "this node is no longer the master");
     struct task *queue = c->queue;
     c->queue = NULL;
-    c->queue_last = &c->queue;
     c->nodes_wanted = false;
     c->config.n = 0;
     c->reroute_at_ms = INT64_MAX;
@@ -561,6 +574,7 @@ void batch_tick(struct cluster *c)
         c->reroute_at_ms = INT64_MAX;
         struct task *t = task_new(TASK_REROUTE);
         if (t != NULL) {
+            t->priority = NORMAL;
             batch_add(c, t);
         }
     }

@@ -167,6 +167,7 @@ static void answered(struct transport_rq *rq)
         }
     } else if (e == ERR_OK && j->pending != NULL) {
         e = pending_decode(j->pending, &version, rq->answer, &j->error);
+        version = j->pending->at_once ? 0 : version;
     } else if (e == ERR_OK) {
         struct bytes_in in = bytes_in(rq->answer);
         version = get_varint(&in);
@@ -217,7 +218,7 @@ static void travel(struct cluster *c, struct journey *j)
 {
     if (c->mode == QUORUM_LEADER && j->pending != NULL) {
         pending_fill(j->pending, c);
-        await_version(j, pending_version(c));
+        await_version(j, j->pending->at_once ? 0 : pending_version(c));
     } else if (c->mode == QUORUM_LEADER) {
         struct task *t = task_new(j->rq != NULL ? TASK_META : TASK_SHARD);
         if (t == NULL) {
@@ -611,7 +612,7 @@ static void on_change(void *self, enum quorum_change what, const struct node_met
     }
     log_info(c->o.log, "master", "node %.*s %s %.*s", STR_ARG(node->name),
              what == CHANGE_JOINED ? "joins" : "left:", STR_ARG(why));
-    batch_want_nodes(c);
+    batch_want_nodes(c, node, what == CHANGE_JOINED, why);
 }
 
 static void on_published(void *self, uint64_t version, const struct errmsg *error)
@@ -687,7 +688,6 @@ enum err cluster_new(struct cluster **out, const struct cluster_opts *opts, stru
         return err_no_memory(em);
     }
     c->o = *opts;
-    c->queue_last = &c->queue;
     c->fresh = true;
     c->reroute_at_ms = c->timer_ms = INT64_MAX;
     pthread_mutex_init(&c->lock, NULL);

@@ -10,6 +10,9 @@
 #define RETRY_MS                  100 /* after a master that was not one */
 #define WATCHERS_MAX              8
 
+/* Which tasks go first, as Elasticsearch names and orders them. */
+enum task_priority { IMMEDIATE, URGENT, HIGH, NORMAL, LOW, LANGUID, TASK_PRIORITIES };
+
 /* Something for the master to do, at the master. */
 enum task_kind { TASK_META, TASK_SHARD, TASK_NODES, TASK_REROUTE };
 struct task {
@@ -17,7 +20,10 @@ struct task {
     enum task_kind kind;
     struct meta_request *rq; /* TASK_META: ours or a remote node's */
     struct shard_event event;
-    struct arena arena; /* event's strings */
+    struct str
+        why; /* TASK_NODES, TASK_REROUTE: what _cluster/pending_tasks says of it; p == NULL: the usual */
+    enum task_priority priority; /* batch_add() sets it, but for those two */
+    struct arena arena;          /* the strings of event and why */
     struct errmsg error;
     bool changed;
     uint64_t order;   /* counts tasks since this node leads */
@@ -81,7 +87,7 @@ struct cluster {
     void (*stopped)(void *arg);
     void *stopped_arg;
     /* the leader's (batch.c) */
-    struct task *queue, **queue_last;
+    struct task *queue;    /* the most urgent first, then the oldest */
     bool nodes_wanted;     /* the next batch brings the state's nodes up to date */
     struct str_set config; /* and the voting configuration, when n > 0; in config_arena */
     struct arena config_arena;
@@ -109,7 +115,7 @@ void batch_begin_leading(struct cluster *c);
 void batch_stop_leading(struct cluster *c);
 /* Takes the task. */
 void batch_add(struct cluster *c, struct task *t);
-void batch_want_nodes(struct cluster *c);
+void batch_want_nodes(struct cluster *c, const struct node_meta *node, bool joined, struct str why);
 void batch_want_config(struct cluster *c, const struct str_set *config);
 /* What nodes said of copies, of a node (p == NULL: any) and a shard (uuid.p == NULL: any). */
 void batch_forget_found(struct cluster *c, struct str node_id, struct str uuid, uint32_t shard);
@@ -130,6 +136,8 @@ void disk_watch_receive(void *arg, struct transport_call *call);
 struct disk_usage *disk_watch_usage(const struct disk_entry *v, uint32_t n, struct arena *arena);
 
 /* ---- pending.c ---- */
+/* Of requests and events. */
+enum task_priority task_priority(const struct task *t);
 void pending_fill(struct pending_rq *rq, const struct cluster *c);
 /* The version that whoever asks has to have applied, to see what any node has seen. */
 uint64_t pending_version(const struct cluster *c);

@@ -104,6 +104,8 @@ static void judge(struct cluster *c)
         set_blocks(c, &v.release, false);
         struct task *t = v.reroute ? task_new(TASK_REROUTE) : NULL;
         if (t != NULL) {
+            t->priority = HIGH;
+            t->why = STR("cluster_reroute(disk threshold monitor)");
             batch_add(c, t);
         }
     }

@@ -18,7 +18,6 @@ void pending_rq_fini(struct pending_rq *rq)
 /* ---- bytes --------------------------------------------------------------------------------------------- */
 
 static const char *const priorities[] = {"IMMEDIATE", "URGENT", "HIGH", "NORMAL", "LOW", "LANGUID"};
-enum { IMMEDIATE, URGENT, HIGH, NORMAL };
 
 static uint8_t priority_number(const char *name)
 {
@@ -103,15 +102,24 @@ static struct str shard_source(const struct shard_event *e, struct arena *a)
                         STR_ARG(e->index_uuid), e->shard, STR_ARG(e->allocation_id));
 }
 
-static int priority_of(const struct task *t)
+enum task_priority task_priority(const struct task *t)
 {
-    if (t->kind == TASK_META) {
-        bool urgent = t->rq->action == META_CREATE_INDEX || t->rq->action == META_DELETE_INDEX
-                      || t->rq->action == META_OPEN_INDEX || t->rq->action == META_CLOSE_INDEX
-                      || t->rq->action == META_ALIASES || t->rq->action == META_UPDATE_SETTINGS;
-        return urgent ? URGENT : t->rq->action == META_PUT_MAPPING ? HIGH : NORMAL;
+    if (t->kind == TASK_SHARD) {
+        return t->event.kind == SHARD_EVENT_STARTED ? URGENT : HIGH;
     }
-    return t->kind == TASK_SHARD ? URGENT : NORMAL;
+    if (t->kind != TASK_META) {
+        return t->priority;
+    }
+    switch (t->rq->action) {
+    case META_CLUSTER_SETTINGS:
+    case META_REROUTE:
+    case META_EXPLAIN: /* it changes nothing, and somebody waits */
+        return IMMEDIATE;
+    case META_PUT_MAPPING:
+        return HIGH;
+    default:
+        return URGENT;
+    }
 }
 
 static void note(struct pending_rq *rq, const struct cluster *c, const struct task *t, bool executing,
@@ -124,9 +132,10 @@ static void note(struct pending_rq *rq, const struct cluster *c, const struct ta
     rq->v = v;
     struct str source = t->kind == TASK_META    ? meta_source(t->rq, &rq->arena)
                         : t->kind == TASK_SHARD ? shard_source(&t->event, &rq->arena)
+                        : t->why.p != NULL      ? arena_str(&rq->arena, t->why)
                                                 : STR("cluster_reroute(reroute after a change)");
     v[rq->n++] = (struct pending_task){.order = t->order,
-                                       .priority = priorities[priority_of(t)],
+                                       .priority = priorities[t->priority],
                                        .source = source.p != NULL ? source : STR(""),
                                        .executing = executing,
                                        .queued_ms = clock_mono_ms(c->o.clock) - t->since_ms};

@@ -20,6 +20,7 @@ struct pending_task {
 
 struct pending_rq { /* the caller's until done() */
     int64_t timeout_ms;
+    bool at_once; /* the queue alone is wanted: no state is waited for, which may be what does not come */
     void (*done)(struct pending_rq *rq);
     void *user;
     struct arena arena; /* holds the answer; pending_rq_fini() */

@@ -161,7 +161,16 @@ static void pending_asked(struct master_view *v)
 
 static void cat_pending_tasks(struct rest *r)
 {
-    ask_for_table(r, pending_tasks_columns, ARRAY_LEN(pending_tasks_columns), pending_asked);
+    uint32_t n = ARRAY_LEN(pending_tasks_columns);
+    int64_t timeout_ms;
+    bool local;
+    enum err e = rest_time(r, "master_timeout", 30000, &timeout_ms);
+    e = e == ERR_OK ? rest_bool(r, "local", false, &local) : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+    } else if (!table_help(r, pending_tasks_columns, n) && rest_ready(r)) {
+        rest_ask_queue(r, timeout_ms, pending_asked);
+    }
 }
 
 static void cat_repositories(struct rest *r)

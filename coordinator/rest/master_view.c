@@ -53,8 +53,8 @@ static void answered(struct pending_rq *rq)
     }
 }
 
-void rest_ask_master(struct rest *r, bool local, int64_t timeout_ms, void (*then)(struct master_view *v),
-                     void *user)
+static void ask(struct rest *r, bool local, bool at_once, int64_t timeout_ms,
+                void (*then)(struct master_view *v), void *user)
 {
     struct asked *a = ARENA_NEW(r->arena, struct asked);
     if (a == NULL) {
@@ -64,12 +64,24 @@ void rest_ask_master(struct rest *r, bool local, int64_t timeout_ms, void (*then
     }
     a->view = (struct master_view){.r = r, .pending = &a->rq, .then = then, .user = user};
     pending_rq_init(&a->rq, timeout_ms, answered, a);
+    a->rq.at_once = at_once;
     if (local || r->co->o.pending == NULL) {
         pending_rq_fini(&a->rq);
         then(&a->view);
     } else {
         r->co->o.pending(r->co->o.self, &a->rq);
     }
+}
+
+void rest_ask_master(struct rest *r, bool local, int64_t timeout_ms, void (*then)(struct master_view *v),
+                     void *user)
+{
+    ask(r, local, false, timeout_ms, then, user);
+}
+
+void rest_ask_queue(struct rest *r, int64_t timeout_ms, void (*then)(struct master_view *v))
+{
+    ask(r, false, true, timeout_ms, then, NULL);
 }
 
 int64_t master_view_longest_ms(const struct master_view *v)
