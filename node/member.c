@@ -340,10 +340,16 @@ void member_stop(struct member *m, void (*done)(void *arg), void *arg)
     cluster_stop(m->cluster, done, arg);
 }
 
+#define CALLS_GRACE_S 2 /* for calls of other nodes */
+
 void member_close_shards(struct member *m)
 {
-    remote_shards_stop(m->remote);
+    /* Some wait for what no longer comes, as a refresh that nobody looks for any more: closing their shards ends them. */
+    bool idle = remote_shards_stop(m->remote, CALLS_GRACE_S);
     data_service_close(m->data);
+    if (!idle) {
+        remote_shards_stop(m->remote, 0);
+    }
 }
 
 void member_free(struct member *m)

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define GET_MS    60000   /* a node that is there and silent for as long has lost the request */
 #define SEARCH_MS 1800000 /* the same of what may rightly take long */
@@ -531,14 +532,21 @@ void remote_shards_listen(struct remote_shards *r,
     r->listener = self;
 }
 
-void remote_shards_stop(struct remote_shards *r)
+bool remote_shards_stop(struct remote_shards *r, unsigned wait_s)
 {
+    struct timespec until;
+    int over = 0;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += wait_s;
     pthread_mutex_lock(&r->lock);
     r->stopping = true;
-    while (r->n_in > 0) {
-        pthread_cond_wait(&r->idle, &r->lock);
+    while (r->n_in > 0 && over == 0) {
+        over = wait_s == 0 ? pthread_cond_wait(&r->idle, &r->lock)
+                           : pthread_cond_timedwait(&r->idle, &r->lock, &until);
     }
+    bool idle = r->n_in == 0;
     pthread_mutex_unlock(&r->lock);
+    return idle;
 }
 
 void remote_shards_free(struct remote_shards *r)

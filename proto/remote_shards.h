@@ -26,7 +26,8 @@ void remote_shards_listen(struct remote_shards *r,
                           void (*begin)(void *self, uint16_t kind, struct shard_rq *rq), void *self);
 /* The node's shards are about to go: calls of other nodes are refused from now on, and those under way waited
  * for. Not from a pool's thread. */
-void remote_shards_stop(struct remote_shards *r);
+/* false: some calls were not answered within so many seconds (0: waits for all). May be called again. */
+bool remote_shards_stop(struct remote_shards *r, unsigned wait_s);
 /* Once the transport has stopped and every call was answered. NULL ok. */
 void remote_shards_free(struct remote_shards *r);
 
