@@ -54,10 +54,11 @@ def test_scripts():
 
 
 def test_compose():
-    if shutil.which("docker") and subprocess.run(["docker", "compose", "version"], capture_output=True).returncode == 0:
-        for files in (FILES[:1], FILES):
-            p = subprocess.run(["docker", "compose", *[a for f in files for a in ("-f", f)], "config", "--quiet"], cwd=ROOT, capture_output=True, text=True)
-            check(p.returncode == 0, f"Docker Compose takes {files}", p.stderr)
+    plugin = shutil.which("docker") and subprocess.run(["docker", "compose", "version"], capture_output=True).returncode == 0
+    command = ["docker", "compose"] if plugin else ["docker-compose"] if shutil.which("docker-compose") else None
+    for files in (FILES[:1], FILES) if command else ():
+        p = subprocess.run([*command, *[a for f in files for a in ("-f", f)], "config", "--quiet"], cwd=ROOT, capture_output=True, text=True)
+        check(p.returncode == 0, f"Docker Compose takes {files}", p.stderr)
 
 
 def main():
