@@ -32,7 +32,7 @@ struct found_copy {
 };
 
 struct alloc_env {
-    int64_t now_ms;  /* wall clock */
+    int64_t now_ms;  /* wait_clock.h */
     struct rng *rng; /* for allocation ids */
     const struct disk_usage *disks;
     uint32_t n_disks;
@@ -50,7 +50,7 @@ struct alloc_wants {
         uint32_t shard;
     } * lookups; /* ask every data node for its copies of these; in `arena` */
     uint32_t n_lookups;
-    int64_t again_ms; /* wall clock, when a delayed copy may go elsewhere; INT64_MAX: no need */
+    int64_t again_ms; /* as now_ms, when a delayed copy may go elsewhere; INT64_MAX: no need */
     struct arena *arena;
 };
 

@@ -17,6 +17,7 @@ struct batch {
     uint32_t n_found;
     struct disk_usage *disks;
     uint32_t n_disks;
+    struct wait_clock wait_clock;
     struct str *restarted; /* ids of nodes, as in alloc_env; in `arena` */
     uint32_t n_restarted;
     uint64_t version;
@@ -66,7 +67,7 @@ static void batch_free(struct batch *b)
 
 static struct alloc_env batch_env(const struct batch *b)
 {
-    return (struct alloc_env){.now_ms = clock_wall_ms(b->c->o.clock),
+    return (struct alloc_env){.now_ms = wait_clock_ms(&b->wait_clock, clock_mono_ms(b->c->o.clock)),
                               .rng = b->c->o.env.rng,
                               .disks = b->disks,
                               .n_disks = b->n_disks,
@@ -240,6 +241,7 @@ static bool copy_found(struct cluster *c, struct batch *b)
     }
     b->disks = disk_watch_usage(c->disks, c->n_disks, &b->arena);
     b->n_disks = c->n_disks;
+    b->wait_clock = c->wait_clock;
     return ok && b->disks != NULL;
 }
 
@@ -409,6 +411,20 @@ static void look_up(struct cluster *c, const struct batch *b)
     }
 }
 
+/* INT64_MAX: nothing waits. */
+static void reroute_at(struct cluster *c, int64_t ms)
+{
+    c->reroute_at_ms = ms;
+    if (ms == INT64_MAX) {
+        wait_clock_catch_up(&c->wait_clock, clock_mono_ms(c->o.clock), clock_wall_ms(c->o.clock));
+    }
+}
+
+static int64_t waited_ms(const struct cluster *c)
+{
+    return wait_clock_ms(&c->wait_clock, clock_mono_ms(c->o.clock));
+}
+
 static void computed(void *arg)
 {
     struct batch *b = arg;
@@ -427,7 +443,7 @@ static void computed(void *arg)
     if (c->batch == b && (e != ERR_OK || b->result == NULL)) { /* publishing may have ended it already */
         if (e == ERR_OK) {
             look_up(c, b);
-            c->reroute_at_ms = b->wants.again_ms;
+            reroute_at(c, b->wants.again_ms);
             cluster_set_timer(c, batch_wake(c));
         }
         end_batch(c, e != ERR_OK ? &em : NULL);
@@ -463,7 +479,7 @@ void batch_published(struct cluster *c, uint64_t version, const struct errmsg *e
         batch_forget_found(c, STR_NULL, STR_NULL, 0);
     }
     look_up(c, b);
-    c->reroute_at_ms = b->wants.again_ms;
+    reroute_at(c, b->wants.again_ms);
     b->next = c->acking;
     c->acking = b;
     batch_run(c);
@@ -570,7 +586,7 @@ void batch_stop_leading(struct cluster *c)
 
 void batch_tick(struct cluster *c)
 {
-    if (c->mode == QUORUM_LEADER && clock_wall_ms(c->o.clock) >= c->reroute_at_ms) {
+    if (c->mode == QUORUM_LEADER && waited_ms(c) >= c->reroute_at_ms) {
         c->reroute_at_ms = INT64_MAX;
         struct task *t = task_new(TASK_REROUTE);
         if (t != NULL) {
@@ -586,5 +602,5 @@ int64_t batch_wake(const struct cluster *c)
     if (c->mode != QUORUM_LEADER || c->reroute_at_ms == INT64_MAX) {
         return INT64_MAX;
     }
-    return clock_mono_ms(c->o.clock) + MAX_OF(c->reroute_at_ms - clock_wall_ms(c->o.clock), 0);
+    return clock_mono_ms(c->o.clock) + MAX_OF(c->reroute_at_ms - waited_ms(c), 0);
 }

@@ -550,6 +550,8 @@ static void on_mode(void *self, enum quorum_mode mode, uint64_t term, const stru
         c->disks_at_ms = now_ms(c); /* copies are placed by it */
         c->n_disks = 0;
         cluster_set_timer(c, c->disks_at_ms);
+        wait_clock_begin(&c->wait_clock, quorum_accepted(quorum_driver_core(c->driver)), now_ms(c),
+                         clock_wall_ms(c->o.clock));
         batch_begin_leading(c);
         log_info(c->o.log, "master", "elected master of term %llu", (unsigned long long)term);
     } else if (mode == QUORUM_CANDIDATE) {

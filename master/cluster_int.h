@@ -3,6 +3,7 @@
 #define MASTER_CLUSTER_INT_H
 
 #include "master/cluster.h"
+#include "master/wait_clock.h"
 
 #include <pthread.h>
 
@@ -102,7 +103,8 @@ struct cluster {
     struct disk_entry *disks, *disks_next; /* as the nodes said; disks_next: while they are asked */
     uint32_t n_disks, n_disks_next, disks_asked;
     int64_t disks_at_ms;   /* mono: when to ask again */
-    int64_t reroute_at_ms; /* wall clock; INT64_MAX: no need */
+    struct wait_clock wait_clock;
+    int64_t reroute_at_ms; /* by it; INT64_MAX: no need */
 };
 
 /* ---- cluster.c ---- */

@@ -423,11 +423,18 @@ void election_durable(struct quorum *q)
 {
     if (q->own_vote_ticket != 0 && q->durable >= q->own_vote_ticket) {
         q->own_vote_ticket = 0;
-        if (q->mode == QUORUM_CANDIDATE && q->own_vote.term == q->safety.term
-            && str_eq(q->own_vote.target, q->local.id)) {
-            struct vote v = q->own_vote;
-            v.target = v.voter = q->local.id;
+        struct vote v = q->own_vote;
+        if (v.term != q->safety.term || !str_eq(v.target, q->local.id)) {
+            return;
+        }
+        v.target = v.voter = q->local.id;
+        if (q->mode == QUORUM_CANDIDATE) {
             take_join(q, &q->local, &v, false, NULL);
+        } else if (q->mode
+                   == QUORUM_LEADER) { /* elected by others, whose disks were quicker: it may vote now, too */
+            bool counted;
+            (void)safety_join(&q->safety, &v, &counted, NULL);
+            voting_check(q);
         }
     }
 }

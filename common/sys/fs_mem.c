@@ -182,9 +182,18 @@ static enum err mem_write(void *self, struct fs_file *f, const void *p, size_t n
     return leave(m, o, e, "write", em);
 }
 
+/* Without the lock: others go on while a disk is slow. */
+static void before_sync(const struct fs_mem *m)
+{
+    if (m->before_sync != NULL) {
+        m->before_sync(m->before_sync_arg);
+    }
+}
+
 static enum err mem_sync(void *self, struct fs_file *f, struct errmsg *em)
 {
     struct fs_mem *m = self;
+    before_sync(m);
     enum outcome o = enter(m);
     enum err e = ERR_OK;
     if (f->dead) {
@@ -369,6 +378,7 @@ static enum err mem_make_dir(void *self, const char *path, struct errmsg *em)
 static enum err mem_sync_dir(void *self, const char *path, struct errmsg *em)
 {
     struct fs_mem *m = self;
+    before_sync(m);
     enum outcome o = enter(m);
     struct mem_inode *d = mem_lookup(m, path);
     enum err e = ERR_OK;

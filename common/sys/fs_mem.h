@@ -38,6 +38,10 @@ void fs_mem_crash(struct fs_mem *m, struct rng *r);
 /* kill -9 of the process: bytes and names stay, locks are free, open files are dead. */
 void fs_mem_kill(struct fs_mem *m);
 
+/* Called before each sync of a file or folder does anything, in its caller's thread; it may take its time, and the process may
+ * be killed meanwhile. NULL: nothing. */
+void fs_mem_before_sync(struct fs_mem *m, void (*fn)(void *arg), void *arg);
+
 /* Room on the disk in bytes (default 1 TiB); a write that does not fit fails, leaving what fits. */
 void fs_mem_set_capacity(struct fs_mem *m, uint64_t bytes);
 uint64_t fs_mem_used(const struct fs_mem *m);

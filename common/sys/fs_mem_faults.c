@@ -51,6 +51,12 @@ void fs_mem_fail_at(struct fs_mem *m, uint64_t n, enum fs_mem_fault how)
     pthread_mutex_unlock(&m->mutex);
 }
 
+void fs_mem_before_sync(struct fs_mem *m, void (*fn)(void *arg), void *arg)
+{
+    m->before_sync = fn;
+    m->before_sync_arg = arg;
+}
+
 /* Reads one field under the lock. */
 static uint64_t peek(const struct fs_mem *m, const uint64_t *field)
 {

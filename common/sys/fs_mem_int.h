@@ -30,6 +30,8 @@ struct fs_mem {
     uint64_t countdown; /* 0: off */
     enum fs_mem_fault how;
     bool fired;
+    void (*before_sync)(void *arg); /* NULL: nothing */
+    void *before_sync_arg;
 };
 
 extern const struct fs mem_calls;

@@ -1,8 +1,11 @@
 #include "common/sys/sim_exec.h"
 
 #include "common/base/rand.h"
+#include "common/sys/sim_fiber.h"
 
 #include <stdlib.h>
+
+#define PPM 1000000
 
 /* One task or timer. A loop's tasks wait in its lane, with only the first in the heap, so that their order
  * holds whatever ties the dice break; everything else is in the heap. */
@@ -13,12 +16,19 @@ struct timer {
     void (*run)(void *arg); /* NULL: cancelled */
     void *arg;
     bool is_task;
-    struct timer *next;   /* in its lane's queue, or the graveyard */
-    struct timer *parked; /* in its lane's stash */
+    struct sleeper *sleeper; /* else NULL: it does not begin, but goes on */
+    struct timer *next;      /* in its lane's queue, or the graveyard */
+    struct timer *parked;    /* in its lane's stash */
 };
 
 struct event_list {
     struct timer *first, *last;
+};
+
+/* A stack that runs tasks one after the other, until one of them sleeps on it. */
+struct sleeper {
+    struct sleeper *all, *idle;
+    struct sim_fiber *fiber;
 };
 
 struct sim_lane {
@@ -29,9 +39,11 @@ struct sim_lane {
     struct timers timers;
     size_t queue_max, queued;
     bool dead, paused;
+    unsigned threads, asleep;
+    int64_t rate_ppm;
     int64_t last_at_ns;
     struct event_list queue; /* SIM_LOOP: its tasks; the first is in the heap, or in the stash */
-    struct timer *stash;     /* came due while paused, linked by `parked` */
+    struct timer *stash;     /* came due while paused, or while all threads slept; linked by `parked` */
 };
 
 struct sim_exec {
@@ -44,6 +56,16 @@ struct sim_exec {
     size_t parked;               /* events in stashes: their room in the heap is kept */
     struct event_list graveyard; /* of killed lanes: their owners may still cancel them */
     uint64_t steps;
+    struct sim_lane *running; /* NULL: nothing is */
+    bool sleeps;
+    struct sim_fiber *caller;
+    struct sleeper *all, *idle, *current;
+    struct goal { /* what run_until() asked for */
+        bool (*cond)(void *arg);
+        void *arg;
+        int64_t end_ns;
+        bool met;
+    } goal;
 };
 
 static void list_add(struct event_list *l, struct timer *e)
@@ -171,7 +193,11 @@ static struct timer *lane_timer(void *self, int64_t delay_ms, void (*fire)(void 
     if (e == NULL) {
         return NULL;
     }
-    int64_t at = l->x->clock->mono_ns + MAX_OF(delay_ms, (int64_t)0) * 1000000;
+    int64_t delay = MAX_OF(delay_ms, (int64_t)0) * 1000000;
+    if (l->rate_ppm != PPM) { /* rounded up: when it fires, the lane's clock has come that far */
+        delay = delay / l->rate_ppm * PPM + (delay % l->rate_ppm * PPM + l->rate_ppm - 1) / l->rate_ppm;
+    }
+    int64_t at = l->x->clock->mono_ns + delay;
     *e = (struct timer){.at_ns = at, .lane = l, .run = fire, .arg = arg};
     if (l->dead) {
         list_add(&l->x->graveyard, e);
@@ -195,6 +221,7 @@ struct sim_exec *sim_exec_new(const struct sim_exec_opts *opts)
     if (x != NULL) {
         x->clock = opts->clock;
         x->task_delay_ns_max = opts->task_delay_ns_max;
+        x->sleeps = opts->sleeps;
         rng_seed(&x->rng, opts->seed);
     }
     return x;
@@ -227,6 +254,13 @@ void sim_exec_free(struct sim_exec *x)
         x->lanes = next;
     }
     list_free(&x->graveyard);
+    while (x->all != NULL) {
+        struct sleeper *next = x->all->all;
+        sim_fiber_free(x->all->fiber);
+        free(x->all);
+        x->all = next;
+    }
+    sim_fiber_free(x->caller);
     free(x->heap);
     free(x);
 }
@@ -240,6 +274,8 @@ struct sim_lane *sim_lane_new(struct sim_exec *x, enum sim_lane_kind kind, size_
     l->x = x;
     l->kind = kind;
     l->queue_max = queue_max;
+    l->threads = 1;
+    l->rate_ppm = PPM;
     l->executor = (struct executor){.self = l, .submit = lane_submit, .submit_force = lane_submit_force};
     l->timers = (struct timers){.self = l, .start = lane_timer, .cancel = lane_cancel};
     l->next = x->lanes;
@@ -250,18 +286,36 @@ struct sim_lane *sim_lane_new(struct sim_exec *x, enum sim_lane_kind kind, size_
 void sim_lane_kill(struct sim_lane *l)
 {
     l->dead = true;
+    l->asleep = 0; /* they never wake */
     sim_lane_pause(l, false);
 }
 
-void sim_lane_pause(struct sim_lane *l, bool paused)
+static void unpark(struct sim_lane *l)
 {
-    l->paused = paused;
-    while (!paused && l->stash != NULL) {
+    while (l->stash != NULL) {
         struct timer *e = l->stash;
         l->stash = e->parked;
         l->x->parked--;
         heap_push(l->x, e);
     }
+}
+
+void sim_lane_pause(struct sim_lane *l, bool paused)
+{
+    l->paused = paused;
+    if (!paused) {
+        unpark(l);
+    }
+}
+
+void sim_lane_set_threads(struct sim_lane *l, unsigned n)
+{
+    l->threads = n;
+}
+
+void sim_lane_set_rate(struct sim_lane *l, int64_t rate_ppm)
+{
+    l->rate_ppm = rate_ppm;
 }
 
 const struct executor *sim_lane_executor(struct sim_lane *l)
@@ -287,6 +341,12 @@ static void advance_queue(struct sim_lane *l, struct timer *e)
     }
 }
 
+static bool must_wait(const struct timer *e)
+{
+    const struct sim_lane *l = e->lane;
+    return l->paused || (e->sleeper == NULL && l->asleep >= l->threads);
+}
+
 /* Takes the next event that is to run, putting aside what is cancelled, paused or dead. NULL: none at or
  * before `end`. */
 static struct timer *next_due(struct sim_exec *x, int64_t end)
@@ -294,11 +354,13 @@ static struct timer *next_due(struct sim_exec *x, int64_t end)
     while (x->n > 0 && x->heap[0]->at_ns <= end) {
         struct timer *e = heap_pop(x);
         struct sim_lane *l = e->lane;
-        if (l->dead && !e->is_task) {
-            list_add(&x->graveyard, e);
-        } else if (e->run == NULL) {
+        if (e->sleeper != NULL && l->dead) { /* what it slept in is gone */
             free(e);
-        } else if (l->paused) {
+        } else if (l->dead && !e->is_task) {
+            list_add(&x->graveyard, e);
+        } else if (e->run == NULL && e->sleeper == NULL) {
+            free(e);
+        } else if (must_wait(e)) {
             e->parked = l->stash;
             l->stash = e;
             x->parked++;
@@ -318,6 +380,15 @@ static struct timer *next_due(struct sim_exec *x, int64_t end)
     return NULL;
 }
 
+static void wake(struct sim_exec *x, struct sleeper *s)
+{
+    struct sleeper *from = x->current;
+    from->idle = x->idle;
+    x->idle = from;
+    x->current = s;
+    sim_fiber_switch(from->fiber, s->fiber);
+}
+
 static bool step_before(struct sim_exec *x, int64_t end)
 {
     struct timer *e = next_due(x, end);
@@ -328,36 +399,129 @@ static bool step_before(struct sim_exec *x, int64_t end)
     x->steps++;
     void (*run)(void *) = e->run;
     void *arg = e->arg;
+    struct sim_lane *l = e->lane;
+    struct sleeper *sleeper = e->sleeper;
     free(e);
+    if (sleeper != NULL) {
+        l->asleep--;
+        unpark(l);
+        wake(x, sleeper);
+        return true;
+    }
+    x->running = l;
     run(arg);
+    x->running = NULL;
     return true;
+}
+
+static bool reach_goal(struct sim_exec *x)
+{
+    while (!x->goal.cond(x->goal.arg)) {
+        if (!step_before(x, x->goal.end_ns)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void run_tasks(void *arg)
+{
+    struct sim_exec *x = arg;
+    for (;;) {
+        x->goal.met = reach_goal(x);
+        struct sleeper *s = x->current;
+        s->idle = x->idle;
+        x->idle = s;
+        x->current = NULL;
+        sim_fiber_switch(s->fiber, x->caller);
+    }
+}
+
+/* One that waits for work; it goes on with the goal. */
+static struct sleeper *idle_sleeper(struct sim_exec *x)
+{
+    struct sleeper *s = x->idle;
+    if (s != NULL) {
+        x->idle = s->idle;
+        return s;
+    }
+    s = calloc(1, sizeof(*s));
+    x->caller = x->caller == NULL ? sim_fiber_of_caller() : x->caller;
+    if (s == NULL || x->caller == NULL || (s->fiber = sim_fiber_new(run_tasks, x)) == NULL) {
+        abort(); /* a simulation cannot go on without */
+    }
+    s->all = x->all;
+    x->all = s;
+    return s;
+}
+
+const struct sim_lane *sim_exec_lane(const struct sim_exec *x)
+{
+    return x->running;
+}
+
+void sim_exec_sleep(struct sim_exec *x, int64_t ns)
+{
+    struct sim_lane *l = x->running;
+    struct sleeper *s = x->current;
+    assert(x->sleeps && l != NULL && s != NULL);
+    struct timer *e = heap_reserve(x) ? malloc(sizeof(*e)) : NULL;
+    if (e == NULL) {
+        abort();
+    }
+    *e = (struct timer){.at_ns = x->clock->mono_ns + ns, .lane = l, .sleeper = s};
+    heap_push(x, e);
+    l->asleep++;
+    x->running = NULL;
+    x->current = idle_sleeper(x);
+    sim_fiber_switch(s->fiber, x->current->fiber);
+    x->running = l;
+}
+
+bool sim_exec_run_until(struct sim_exec *x, bool (*cond)(void *arg), void *arg, int64_t ns)
+{
+    struct goal outer = x->goal;
+    x->goal = (struct goal){cond, arg, x->clock->mono_ns + ns, false};
+    if (!x->sleeps) { /* a task may call this, too */
+        bool met = reach_goal(x);
+        x->goal = outer;
+        return met;
+    }
+    x->current = idle_sleeper(x);
+    sim_fiber_switch(x->caller, x->current->fiber);
+    return x->goal.met;
+}
+
+struct steps {
+    const struct sim_exec *x;
+    uint64_t until;
+};
+
+static bool stepped(void *arg)
+{
+    const struct steps *s = arg;
+    return s->x->steps >= s->until;
 }
 
 bool sim_exec_step(struct sim_exec *x)
 {
-    return step_before(x, INT64_MAX);
+    struct steps s = {x, x->steps + 1};
+    return sim_exec_run_until(x, stepped, &s, INT64_MAX - x->clock->mono_ns);
+}
+
+static bool never(void *arg)
+{
+    (void)arg;
+    return false;
 }
 
 uint64_t sim_exec_run_for(struct sim_exec *x, int64_t ns)
 {
     int64_t end = x->clock->mono_ns + ns;
-    uint64_t ran = 0;
-    while (step_before(x, end)) {
-        ran++;
-    }
+    uint64_t before_it = x->steps;
+    sim_exec_run_until(x, never, NULL, ns);
     x->clock->mono_ns = MAX_OF(x->clock->mono_ns, end);
-    return ran;
-}
-
-bool sim_exec_run_until(struct sim_exec *x, bool (*cond)(void *arg), void *arg, int64_t ns)
-{
-    int64_t end = x->clock->mono_ns + ns;
-    while (!cond(arg)) {
-        if (!step_before(x, end)) {
-            return false;
-        }
-    }
-    return true;
+    return x->steps - before_it;
 }
 
 uint64_t sim_exec_steps(const struct sim_exec *x)

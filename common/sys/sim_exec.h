@@ -20,6 +20,7 @@ struct sim_exec_opts {
     struct clock_sim *clock; /* borrowed; the scheduler moves it */
     uint64_t seed;
     int64_t task_delay_ns_max; /* each task waits a random time up to this; 0: tasks take no time */
+    bool sleeps;               /* tasks may call sim_exec_sleep(): they run on stacks of their own */
 };
 
 struct sim_exec *sim_exec_new(const struct sim_exec_opts *opts); /* NULL: no memory */
@@ -32,6 +33,10 @@ struct sim_lane *sim_lane_new(struct sim_exec *x, enum sim_lane_kind kind, size_
 void sim_lane_kill(struct sim_lane *l);
 /* SIGSTOP and SIGCONT: what is due waits. */
 void sim_lane_pause(struct sim_lane *l, bool paused);
+/* How many of a pool's tasks may sleep at once (default 1); what comes meanwhile waits when all do. */
+void sim_lane_set_threads(struct sim_lane *l, unsigned n);
+/* Its timers count by a clock that runs at so many millionths of the scheduler's. */
+void sim_lane_set_rate(struct sim_lane *l, int64_t rate_ppm);
 const struct executor *sim_lane_executor(struct sim_lane *l); /* borrowed */
 const struct timers *sim_lane_timers(struct sim_lane *l);     /* borrowed */
 
@@ -42,5 +47,11 @@ uint64_t sim_exec_run_for(struct sim_exec *x, int64_t ns);
 /* Steps until cond(arg) holds: true; false after `ns` of simulated time or when nothing is left. */
 bool sim_exec_run_until(struct sim_exec *x, bool (*cond)(void *arg), void *arg, int64_t ns);
 uint64_t sim_exec_steps(const struct sim_exec *x);
+
+/* The lane whose task runs; NULL: none does. */
+const struct sim_lane *sim_exec_lane(const struct sim_exec *x);
+/* Inside a task: a call that blocks its thread so long, as that of a disk does. Others go on meanwhile; when the lane is
+ * killed, it never returns. */
+void sim_exec_sleep(struct sim_exec *x, int64_t ns);
 
 #endif

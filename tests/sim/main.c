@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define JOBS_MAX     64
 #define HANG_SECONDS 300 /* of a run, which takes a tenth of one */
 
 static const char usage[] =
@@ -42,26 +44,24 @@ static bool read_args(struct args *a, int argc, char **argv)
             return false;
         }
     }
-    return a->nodes >= 1 && a->nodes <= 9 && a->jobs >= 1 && a->seconds >= 1;
+    return a->nodes <= 9 && a->jobs >= 1 && a->jobs <= JOBS_MAX && a->seconds >= 1;
 }
 
 /* A process a run: what a killed node held is gone with it, and a crash is that of one seed. */
-static int run_seed(const struct args *a, uint64_t seed)
+static void run_seed(const struct args *a, uint64_t seed, struct run_result *r)
 {
     struct run_opts o = {seed, a->nodes, a->seconds * 1000, a->trace};
-    struct run_result r;
-    run_once(&o, &r);
-    if (!r.ok) {
-        printf("seed %llu: %s\n", (unsigned long long)seed, r.what);
+    run_once(&o, r);
+    if (!r->ok) {
+        printf("seed %llu: %s\n", (unsigned long long)seed, r->what);
     } else if (a->runs == 1) {
         printf("seed %llu: %llu writes, %llu acknowledged, %llu messages, green after %lld ms; %llu steps, "
                "digest %016llx\n",
-               (unsigned long long)seed, (unsigned long long)r.writes, (unsigned long long)r.acknowledged,
-               (unsigned long long)r.messages, (long long)r.green_ms, (unsigned long long)r.steps,
-               (unsigned long long)r.digest);
+               (unsigned long long)seed, (unsigned long long)r->writes, (unsigned long long)r->acknowledged,
+               (unsigned long long)r->messages, (long long)r->green_ms, (unsigned long long)r->steps,
+               (unsigned long long)r->digest);
     }
     fflush(stdout);
-    return r.ok ? 0 : 1;
 }
 
 struct child {
@@ -69,59 +69,101 @@ struct child {
     uint64_t seed;
 };
 
-static uint64_t reap(struct child *v, unsigned n)
+/* By shape; green_ms in memory that all processes share. */
+struct tally {
+    uint64_t runs[RUN_SHAPES], failed[RUN_SHAPES];
+    _Atomic int64_t *green_ms; /* the longest */
+};
+
+static unsigned shape_of(const struct args *a, uint64_t seed)
+{
+    struct run_opts o = {.seed = seed, .nodes = a->nodes};
+    struct run_shape s = run_shape(&o);
+    return run_shape_number(&s);
+}
+
+static void reap(struct tally *t, const struct args *a, struct child *v, unsigned n)
 {
     int status;
     pid_t pid = wait(&status);
     for (unsigned i = 0; i < n; i++) {
         if (v[i].pid == pid) {
             v[i].pid = 0;
-            if (WIFEXITED(status)) {
-                return WEXITSTATUS(status) != 0;
+            t->failed[shape_of(a, v[i].seed)] += status != 0;
+            if (!WIFEXITED(status)) {
+                printf("seed %llu: ended by signal %d\n", (unsigned long long)v[i].seed, WTERMSIG(status));
             }
-            printf("seed %llu: ended by signal %d\n", (unsigned long long)v[i].seed, WTERMSIG(status));
-            return 1;
         }
     }
-    return 0;
+}
+
+static void begin(struct tally *t, const struct args *a, struct child *v, uint64_t seed)
+{
+    unsigned shape = shape_of(a, seed);
+    t->runs[shape]++;
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct run_result r;
+        alarm(HANG_SECONDS);
+        run_seed(a, seed, &r);
+        if (r.green_ms > t->green_ms[shape]) { /* of two at once one may be lost: it is a figure to look at */
+            t->green_ms[shape] = r.green_ms;
+        }
+        _exit(r.ok ? 0 : 1);
+    }
+    while (v->pid != 0) {
+        v++;
+    }
+    *v = (struct child){pid, seed};
+}
+
+static int run_many(const struct args *a)
+{
+    struct child running[JOBS_MAX + 1] = {0};
+    struct tally t = {0};
+    uint64_t failed = 0;
+    unsigned n = 0;
+    t.green_ms =
+        mmap(NULL, RUN_SHAPES * sizeof(int64_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (t.green_ms == MAP_FAILED) {
+        perror("mmap");
+        return 1;
+    }
+    for (uint64_t i = 0; i < a->runs; i++) {
+        if (n == a->jobs) {
+            reap(&t, a, running, a->jobs);
+            n--;
+        }
+        begin(&t, a, running, a->seed + i);
+        n++;
+    }
+    while (n-- > 0) {
+        reap(&t, a, running, a->jobs);
+    }
+    for (unsigned i = 0; i < RUN_SHAPES; i++) {
+        failed += t.failed[i];
+        if (t.runs[i] > 0) {
+            printf("%-34s %6llu seeds, %llu failed, green after %.1f s at most\n", run_shape_name(i),
+                   (unsigned long long)t.runs[i], (unsigned long long)t.failed[i],
+                   (double)t.green_ms[i] / 1000);
+        }
+    }
+    printf("%llu passed, %llu failed\n", (unsigned long long)(a->runs - failed), (unsigned long long)failed);
+    return failed > 0 ? 1 : 0;
 }
 
 int main(int argc, char **argv)
 {
-    struct args a = {.seed = 1, .runs = 20, .nodes = 3, .jobs = 2, .seconds = 20};
-    struct child running[64] = {0};
-    uint64_t failed = 0;
-    unsigned n = 0;
+    struct args a = {.seed = 1, .runs = 20, .nodes = 0, .jobs = 2, .seconds = 20};
     if (!read_args(&a, argc, argv)) {
         fputs(usage, stderr);
         return 64;
     }
-    a.jobs = a.jobs > 64 ? 64 : a.jobs;
     if (a.runs == 1) {
-        return run_seed(&a, a.seed);
+        struct run_result r;
+        run_seed(&a, a.seed, &r);
+        return r.ok ? 0 : 1;
     }
-    for (uint64_t i = 0; i < a.runs; i++) {
-        if (n == a.jobs) {
-            failed += reap(running, a.jobs);
-            n--;
-        }
-        fflush(stdout);
-        pid_t pid = fork();
-        if (pid == 0) {
-            alarm(HANG_SECONDS);
-            _exit(run_seed(&a, a.seed + i));
-        }
-        for (unsigned k = 0; k < a.jobs; k++) {
-            if (running[k].pid == 0) {
-                running[k] = (struct child){pid, a.seed + i};
-                break;
-            }
-        }
-        n++;
-    }
-    while (n-- > 0) {
-        failed += reap(running, a.jobs);
-    }
-    printf("%llu passed, %llu failed\n", (unsigned long long)(a.runs - failed), (unsigned long long)failed);
-    return failed > 0 ? 1 : 0;
+    return run_many(&a);
 }

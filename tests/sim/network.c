@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KINDS 256
+#define KINDS              256
+#define FRAME_HEADER_BYTES 66 /* as frame_encode() has them, with ids of 22 characters */
 
 struct process { /* one life of a place */
     struct network *net;
@@ -22,12 +23,12 @@ struct process { /* one life of a place */
         void (*lost)(void *arg, const struct transport_peer *peer);
         void *arg;
     } watch;
-    bool connected[SIM_NODES_MAX]; /* with the process there now */
+    bool *connected; /* by place: with the process there now */
 };
 
 /* A request, from send() to the end of its answer. */
 struct message {
-    struct message *next;
+    struct message *next, **at; /* in the list of those under way; at: what points to it */
     struct process *from, *to;
     struct transport_rq *rq; /* NULL: its sender hears nothing any more */
     struct transport_call call;
@@ -45,8 +46,8 @@ struct parcel {
 };
 
 struct link {
-    struct parcel *first, **last;
-    int64_t until_ms; /* no later parcel arrives before */
+    struct parcel *first, **last; /* last: unless there is none */
+    int64_t until_ms;             /* no later parcel arrives before */
     bool cut;
 };
 
@@ -57,13 +58,19 @@ struct network {
     struct rng *rng;
     int64_t delay_ms_max, now_ms;
     unsigned loss;
-    struct process *at[SIM_NODES_MAX];
-    struct link links[SIM_NODES_MAX][SIM_NODES_MAX][TRANSPORT_CLASSES];
+    unsigned places;
+    struct process **at;
+    struct link *links; /* by sender, receiver and class */
     struct message *under_way;
-    uint64_t messages;
+    uint64_t messages, bytes;
     void (*sent)(void *self, unsigned from, unsigned to, uint16_t kind, bool is_answer);
     void *sent_self;
 };
+
+static struct link *link_of(struct network *n, unsigned from, unsigned to, enum transport_class cls)
+{
+    return &n->links[((size_t)from * n->places + to) * TRANSPORT_CLASSES + cls];
+}
 
 static void run_done(void *arg)
 {
@@ -71,13 +78,21 @@ static void run_done(void *arg)
     rq->done(rq);
 }
 
+static void link_message(struct network *n, struct message *m)
+{
+    m->next = n->under_way;
+    m->at = &n->under_way;
+    if (m->next != NULL) {
+        m->next->at = &m->next;
+    }
+    n->under_way = m;
+}
+
 static void unlink_message(struct message *m)
 {
-    for (struct message **p = &m->from->net->under_way; *p != NULL; p = &(*p)->next) {
-        if (*p == m) {
-            *p = m->next;
-            return;
-        }
+    *m->at = m->next;
+    if (m->next != NULL) {
+        m->next->at = m->at;
     }
 }
 
@@ -90,6 +105,7 @@ static void end(struct message *m)
         return;
     }
     m->rq = NULL;
+    rq->slot = NULL;
     if (m->timer != NULL) {
         n->timers->cancel(n->timers->self, m->timer);
         m->timer = NULL;
@@ -134,9 +150,10 @@ static void put(struct network *n, struct link *l, struct message *m, bool is_an
     struct parcel *p = calloc(1, sizeof(*p));
     p->m = m;
     p->is_answer = is_answer;
-    *l->last = p;
+    *(l->first == NULL ? &l->first : l->last) = p;
     l->last = &p->next;
     n->messages++;
+    n->bytes += FRAME_HEADER_BYTES + (is_answer ? m->answer.n : m->payload.n);
     if (n->sent != NULL) {
         n->sent(n->sent_self, is_answer ? m->to->at : m->from->at, is_answer ? m->from->at : m->to->at,
                 m->call.kind, is_answer);
@@ -145,11 +162,6 @@ static void put(struct network *n, struct link *l, struct message *m, bool is_an
         n->timers->start(n->timers->self, (int64_t)rng_below(n->rng, (uint64_t)n->delay_ms_max + 1), deliver,
                          l);
     }
-}
-
-static struct link *link_of(struct network *n, unsigned from, unsigned to, enum transport_class cls)
-{
-    return &n->links[from][to][cls];
 }
 
 /* One timer a parcel: whichever fires takes the first. */
@@ -161,7 +173,6 @@ static void deliver(void *arg)
         return;
     }
     l->first = p->next;
-    l->last = l->first == NULL ? &l->first : l->last;
     struct message *m = p->m;
     bool is_answer = p->is_answer;
     free(p);
@@ -195,15 +206,16 @@ static void transport_send(void *self, const struct transport_peer *to, struct t
     struct network *n = from->net;
     struct message *m = calloc(1, sizeof(*m));
     struct process *target = NULL;
-    for (unsigned i = 0; i < SIM_NODES_MAX; i++) {
+    for (unsigned i = 0; i < n->places; i++) {
         struct process *p = n->at[i];
         if (p != NULL && p->alive && p->started && str_is(to->address, p->address)
             && (to->ephemeral_id.n == 0 || str_is(to->ephemeral_id, p->ephemeral_id))) {
             target = p;
         }
     }
-    *m = (struct message){.from = from, .to = target, .rq = rq, .next = n->under_way};
-    n->under_way = m;
+    *m = (struct message){.from = from, .to = target, .rq = rq};
+    rq->slot = m;
+    link_message(n, m);
     buf_init(&m->payload, NULL, BUF_UNLIMITED);
     buf_init(&m->answer, NULL, BUF_UNLIMITED);
     if (target == NULL) {
@@ -225,12 +237,10 @@ static void transport_send(void *self, const struct transport_peer *to, struct t
 
 static void transport_cancel(void *self, struct transport_rq *rq)
 {
-    struct process *p = self;
-    for (struct message *m = p->net->under_way; m != NULL; m = m->next) {
-        if (m->rq == rq) {
-            fail(m, ERR_CANCELLED, "cancelled");
-            return;
-        }
+    struct message *m = rq->slot;
+    (void)self;
+    if (m != NULL && m->rq == rq) {
+        fail(m, ERR_CANCELLED, "cancelled");
     }
 }
 
@@ -255,6 +265,7 @@ static void transport_reply(void *self, struct transport_call *call, struct buf 
 {
     struct message *m = call->slot;
     (void)self;
+    buf_fini(&m->payload);
     m->answer = *payload;
     buf_init(payload, NULL, BUF_UNLIMITED);
     answer(m);
@@ -264,6 +275,7 @@ static void transport_refuse(void *self, struct transport_call *call, const stru
 {
     struct message *m = call->slot;
     (void)self;
+    buf_fini(&m->payload);
     m->error = *error;
     answer(m);
 }
@@ -271,7 +283,7 @@ static void transport_refuse(void *self, struct transport_call *call, const stru
 static void transport_connect(void *self, const struct transport_peer *to)
 {
     struct process *p = self;
-    for (unsigned i = 0; i < SIM_NODES_MAX; i++) {
+    for (unsigned i = 0; i < p->net->places; i++) {
         struct process *t = p->net->at[i];
         if (t != NULL && t->alive && str_is(to->ephemeral_id, t->ephemeral_id)) {
             p->connected[i] = true;
@@ -282,7 +294,7 @@ static void transport_connect(void *self, const struct transport_peer *to)
 static void transport_forget(void *self, const struct transport_peer *to)
 {
     struct process *p = self;
-    for (unsigned i = 0; i < SIM_NODES_MAX; i++) {
+    for (unsigned i = 0; i < p->net->places; i++) {
         struct process *t = p->net->at[i];
         if (t != NULL && str_is(to->ephemeral_id, t->ephemeral_id)) {
             p->connected[i] = false;
@@ -332,7 +344,6 @@ static void drop_parcels(struct link *l)
         l->first = p->next;
         free(p);
     }
-    l->last = &l->first;
 }
 
 static void fail_between(struct network *n, const struct process *a, const struct process *b)
@@ -350,8 +361,8 @@ static void fail_between(struct network *n, const struct process *a, const struc
 static void break_connections(struct network *n, unsigned a, unsigned b)
 {
     for (unsigned c = 0; c < TRANSPORT_CLASSES; c++) {
-        drop_parcels(&n->links[a][b][c]);
-        drop_parcels(&n->links[b][a][c]);
+        drop_parcels(link_of(n, a, b, c));
+        drop_parcels(link_of(n, b, a, c));
     }
     fail_between(n, n->at[a], n->at[b]);
     lose(n->at[a], n->at[b]);
@@ -365,17 +376,17 @@ void network_kill(struct network *n, unsigned at)
         return;
     }
     dead->alive = false;
-    for (unsigned i = 0; i < SIM_NODES_MAX; i++) {
+    for (unsigned i = 0; i < n->places; i++) {
         struct process *p = n->at[i];
         if (p == NULL || i == at) {
             continue;
         }
         for (unsigned c = 0; c < TRANSPORT_CLASSES; c++) {
-            drop_parcels(&n->links[at][i][c]);
-            drop_parcels(&n->links[i][at][c]);
+            drop_parcels(link_of(n, at, i, c));
+            drop_parcels(link_of(n, i, at, c));
         }
         /* Behind a cut nobody hears that it died; requests end with their time-outs, or when it heals. */
-        if (!n->links[at][i][0].cut) {
+        if (!link_of(n, at, i, 0)->cut) {
             fail_between(n, dead, p);
             lose(p, dead);
         }
@@ -385,9 +396,9 @@ void network_kill(struct network *n, unsigned at)
 
 void network_cut(struct network *n, unsigned from, unsigned to, bool cut)
 {
-    bool was = n->links[from][to][0].cut;
+    bool was = link_of(n, from, to, 0)->cut;
     for (unsigned c = 0; c < TRANSPORT_CLASSES; c++) {
-        n->links[from][to][c].cut = cut;
+        link_of(n, from, to, c)->cut = cut;
     }
     if (!was || cut) {
         return;
@@ -407,9 +418,9 @@ void network_cut(struct network *n, unsigned from, unsigned to, bool cut)
         return;
     }
     for (unsigned c = 0; c < TRANSPORT_CLASSES; c++) {
-        for (struct parcel *p = n->links[from][to][c].first; p != NULL; p = p->next) {
+        for (struct parcel *p = link_of(n, from, to, c)->first; p != NULL; p = p->next) {
             n->timers->start(n->timers->self, (int64_t)rng_below(n->rng, (uint64_t)n->delay_ms_max + 1),
-                             deliver, &n->links[from][to][c]);
+                             deliver, link_of(n, from, to, c));
         }
     }
 }
@@ -417,8 +428,8 @@ void network_cut(struct network *n, unsigned from, unsigned to, bool cut)
 void network_heal(struct network *n)
 {
     n->loss = 0;
-    for (unsigned i = 0; i < SIM_NODES_MAX; i++) {
-        for (unsigned k = 0; k < SIM_NODES_MAX; k++) {
+    for (unsigned i = 0; i < n->places; i++) {
+        for (unsigned k = 0; k < n->places; k++) {
             network_cut(n, i, k, false);
         }
     }
@@ -442,9 +453,14 @@ uint64_t network_messages(const struct network *n)
     return n->messages;
 }
 
+uint64_t network_bytes(const struct network *n)
+{
+    return n->bytes;
+}
+
 /* ---- life ---- */
 
-struct network *network_new(struct sim_exec *x, struct rng *rng, int64_t delay_ms_max)
+struct network *network_new(struct sim_exec *x, struct rng *rng, unsigned places, int64_t delay_ms_max)
 {
     struct network *n = calloc(1, sizeof(*n));
     n->x = x;
@@ -452,13 +468,9 @@ struct network *network_new(struct sim_exec *x, struct rng *rng, int64_t delay_m
     n->delay_ms_max = delay_ms_max;
     n->lane = sim_lane_new(x, SIM_LOOP, 0);
     n->timers = sim_lane_timers(n->lane);
-    for (unsigned i = 0; i < SIM_NODES_MAX; i++) {
-        for (unsigned k = 0; k < SIM_NODES_MAX; k++) {
-            for (unsigned c = 0; c < TRANSPORT_CLASSES; c++) {
-                n->links[i][k][c].last = &n->links[i][k][c].first;
-            }
-        }
-    }
+    n->places = places;
+    n->at = calloc(places, sizeof(struct process *));
+    n->links = calloc((size_t)places * places * TRANSPORT_CLASSES, sizeof(struct link));
     return n;
 }
 
@@ -469,6 +481,7 @@ const struct transport *network_open(struct network *n, unsigned at, struct str 
     p->net = n;
     p->at = at;
     p->alive = true;
+    p->connected = calloc(n->places, sizeof(bool));
     snprintf(p->address, sizeof(p->address), "%.*s", STR_ARG(address));
     snprintf(p->ephemeral_id, sizeof(p->ephemeral_id), "%.*s", STR_ARG(ephemeral_id));
     p->api = (struct transport){p,

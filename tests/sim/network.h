@@ -10,11 +10,9 @@
 #include "common/sys/sim_exec.h"
 #include "proto/transport.h"
 
-#define SIM_NODES_MAX 9
-
 struct network;
 
-struct network *network_new(struct sim_exec *x, struct rng *rng, int64_t delay_ms_max);
+struct network *network_new(struct sim_exec *x, struct rng *rng, unsigned places, int64_t delay_ms_max);
 /* The transport of the process that now runs at place `at`; one of before is gone with all it had under way. Lives as long
  * as the network. */
 const struct transport *network_open(struct network *n, unsigned at, struct str address,
@@ -32,6 +30,7 @@ void network_set_loss(struct network *n, unsigned per_thousand);
 void network_trace(struct network *n,
                    void (*sent)(void *self, unsigned from, unsigned to, uint16_t kind, bool is_answer),
                    void *self);
-uint64_t network_messages(const struct network *n);
+uint64_t network_messages(const struct network *n); /* requests and answers */
+uint64_t network_bytes(const struct network *n);    /* of their payloads */
 
 #endif

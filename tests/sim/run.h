@@ -7,10 +7,22 @@
 
 struct run_opts {
     uint64_t seed;
-    unsigned nodes;
+    unsigned nodes;   /* 0: as the seed says */
     int64_t fault_ms; /* simulated time with faults */
     bool trace;
 };
+
+/* What a seed decides of its run, beside the faults that all have. */
+struct run_shape {
+    unsigned nodes; /* at the beginning */
+    bool drift;     /* clocks of different rates and offsets; the time of day jumps */
+    bool slow;      /* syncs take time, at times long */
+    bool members;   /* nodes come for the first time, leave for good, come back; votes are taken away */
+};
+#define RUN_SHAPES 8
+struct run_shape run_shape(const struct run_opts *o);
+unsigned run_shape_number(const struct run_shape *s); /* < RUN_SHAPES */
+const char *run_shape_name(unsigned number);          /* "drift, slow disks" */
 
 struct run_result {
     bool ok;

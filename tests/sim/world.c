@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TICK_MS 100
+#define TICK_MS       100
+#define PPM           1000000
+#define POOL_THREADS  2
+#define START_WALL_MS 1600000000000LL
+#define FIRST_VOTERS  3 /* cluster.initial_master_nodes */
 
 int64_t world_ms(const struct world *w)
 {
@@ -79,8 +83,79 @@ static const struct log *log_of(struct sim_node *n)
     struct log *l = calloc(1, sizeof(*l));
     struct log_sink *s = calloc(1, sizeof(*s));
     *s = (struct log_sink){n, write_line};
-    log_init(l, s, &n->w->clock.base, LOG_INFO);
+    log_init(l, s, &n->clock, LOG_INFO);
     return n->w->trace ? l : NULL;
+}
+
+/* ---- machines ---- */
+
+static int64_t node_mono_ns(void *self)
+{
+    const struct sim_node *n = self;
+    int64_t ns = n->w->clock.mono_ns;
+    return n->mono_offset_ns + ns / PPM * n->rate_ppm + ns % PPM * n->rate_ppm / PPM;
+}
+
+static int64_t node_wall_ms(void *self)
+{
+    const struct sim_node *n = self;
+    return (node_mono_ns(self) - n->mono_offset_ns + n->wall_offset_ns) / 1000000 + START_WALL_MS;
+}
+
+/* A disk that takes its time: whoever syncs waits, and may be killed before the sync has done anything. */
+static void disk_works(void *arg)
+{
+    struct sim_node *n = arg;
+    struct world *w = n->w;
+    const struct sim_lane *l = sim_exec_lane(w->x);
+    bool own = l != NULL && l == n->loop;
+    for (unsigned i = 0; i < 5; i++) {
+        own |= l != NULL && l == n->pools[i];
+    }
+    if (!own || n->pace.usual_us_max == 0) { /* while it starts nothing takes time */
+        return;
+    }
+    int64_t us = (int64_t)rng_below(&w->disk_rng, (uint64_t)n->pace.usual_us_max);
+    if (rng_below(&w->disk_rng, 1000) < n->pace.long_per_thousand) {
+        us = (int64_t)rng_below(&w->disk_rng, (uint64_t)n->pace.long_ms_max * 1000);
+    }
+    us = MAX_OF(us, (n->stalled_until_ms - world_ms(w)) * 1000);
+    if (us >= 100000) {
+        world_say(w, "%s: a sync takes %lld ms", n->name, (long long)us / 1000);
+    }
+    sim_exec_sleep(w->x, us * 1000);
+}
+
+void world_machine(struct world *w, unsigned at)
+{
+    struct sim_node *n = &w->nodes[at];
+    char id[23];
+    random_uuid(&w->rng, id);
+    snprintf(n->id, sizeof(n->id), "%s", id);
+    n->disk = fs_mem_new();
+    fs_mem_before_sync(n->disk, disk_works, n);
+}
+
+void world_clock(struct world *w, unsigned at, int64_t rate_ppm, int64_t wall_offset_ms)
+{
+    struct sim_node *n = &w->nodes[at];
+    int64_t before = node_mono_ns(n);
+    n->rate_ppm = rate_ppm;
+    n->mono_offset_ns += before - node_mono_ns(n);
+    n->wall_offset_ns = wall_offset_ms * 1000000;
+    world_say(w, "%s: its clock runs at %lld.%04lld, %lld ms off", n->name, (long long)rate_ppm / PPM,
+              (long long)rate_ppm % PPM / 100, (long long)wall_offset_ms);
+}
+
+void world_disk(struct world *w, unsigned at, const struct disk_pace *pace)
+{
+    w->nodes[at].pace = *pace;
+}
+
+void world_stall(struct world *w, unsigned at, int64_t ms)
+{
+    world_say(w, "%s: its disk stands still for %lld ms", w->nodes[at].name, (long long)ms);
+    w->nodes[at].stalled_until_ms = world_ms(w) + ms;
 }
 
 /* ---- processes ---- */
@@ -92,11 +167,11 @@ static void configure(struct sim_node *n)
     *c = (struct cluster_conf){.cluster_name = STR("sim")};
     quorum_settings_init(&c->quorum);
     c->seeds = ARENA_ARRAY(&w->arena, struct str, SIM_NODES_MAX);
-    c->initial_masters = ARENA_ARRAY(&w->arena, struct str, 3);
+    c->initial_masters = ARENA_ARRAY(&w->arena, struct str, FIRST_VOTERS);
     for (unsigned i = 0; i < w->n_nodes; i++) {
         c->seeds[c->n_seeds++] = str_of(w->nodes[i].address);
     }
-    for (unsigned i = 0; i < 3 && i < w->n_nodes; i++) {
+    for (unsigned i = 0; i < FIRST_VOTERS && i < w->n_nodes; i++) {
         c->initial_masters[c->n_initial_masters++] = str_of(w->nodes[i].name);
     }
 }
@@ -107,18 +182,22 @@ void world_start(struct world *w, unsigned at)
     struct errmsg em;
     char id[23];
     n->lives++;
+    n->conf.n_initial_masters = n->newcomer ? 0 : n->conf.n_initial_masters;
     random_uuid(&w->rng, id);
     snprintf(n->ephemeral_id, sizeof(n->ephemeral_id), "%s", id);
     rng_seed(&n->rng, rng_u64(&w->rng));
     rng_seed(&n->loop_rng, rng_u64(&w->rng));
     n->loop = sim_lane_new(w->x, SIM_LOOP, 0);
     n->timers = sim_lane_timers(n->loop);
+    sim_lane_set_rate(n->loop, n->rate_ppm);
     for (unsigned i = 0; i < 5; i++) {
         n->pools[i] = sim_lane_new(w->x, i < 3 ? SIM_POOL : SIM_LOOP, 0);
+        sim_lane_set_threads(n->pools[i], i < 3 ? POOL_THREADS : 1);
+        sim_lane_set_rate(n->pools[i], n->rate_ppm);
     }
     const struct transport *tr = network_open(w->net, at, str_of(n->address), str_of(n->ephemeral_id));
     struct member_opts o = {.fs = fs_mem_fs(n->disk),
-                            .clock = &w->clock.base,
+                            .clock = &n->clock,
                             .log = log_of(n),
                             .data_dir = "data",
                             .id = str_of(n->id),
@@ -209,24 +288,24 @@ static void sent(void *self, unsigned from, unsigned to, uint16_t kind, bool is_
 void world_init(struct world *w, uint64_t seed, unsigned n_nodes, bool trace)
 {
     *w = (struct world){.n_nodes = n_nodes, .trace = trace};
-    clock_sim_init(&w->clock, 1600000000000);
+    clock_sim_init(&w->clock, START_WALL_MS);
     arena_init(&w->arena, NULL, ARENA_UNLIMITED);
     settings_init(&w->settings, &w->arena);
     rng_seed(&w->rng, seed);
-    struct sim_exec_opts xo = {&w->clock, rng_u64(&w->rng), 200000};
+    struct sim_exec_opts xo = {&w->clock, rng_u64(&w->rng), 200000, true};
     w->x = sim_exec_new(&xo);
-    w->net = network_new(w->x, &w->rng, 5);
+    rng_seed(&w->disk_rng, rng_u64(&w->rng));
+    w->net = network_new(w->x, &w->rng, n_nodes, 5);
     network_trace(w->net, trace ? sent : NULL, w);
     for (unsigned i = 0; i < n_nodes; i++) {
         struct sim_node *n = &w->nodes[i];
-        char id[23];
         n->w = w;
         n->at = i;
-        random_uuid(&w->rng, id);
-        snprintf(n->id, sizeof(n->id), "%s", id);
+        n->clock = (struct clock){n, node_mono_ns, node_wall_ms};
+        n->rate_ppm = PPM;
         snprintf(n->name, sizeof(n->name), "n%u", i);
         snprintf(n->address, sizeof(n->address), "10.0.0.%u:9300", i + 1);
-        n->disk = fs_mem_new();
+        world_machine(w, i);
     }
     for (unsigned i = 0; i < n_nodes; i++) {
         configure(&w->nodes[i]);

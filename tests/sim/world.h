@@ -8,7 +8,15 @@
 #include "node/member.h"
 #include "tests/sim/network.h"
 
+#define SIM_NODES_MAX 9
+
 struct world;
+
+struct disk_pace { /* what a sync takes */
+    int64_t usual_us_max;
+    unsigned long_per_thousand;
+    int64_t long_ms_max;
+};
 
 struct sim_node {
     struct world *w;
@@ -16,7 +24,12 @@ struct sim_node {
     char name[16], address[32], id[32], ephemeral_id[32];
     struct fs_mem *disk;
     bool up, paused;
+    bool newcomer; /* it may not form a cluster of its own */
     unsigned lives;
+    struct clock clock; /* its machine's */
+    int64_t rate_ppm, mono_offset_ns, wall_offset_ns;
+    struct disk_pace pace; /* all 0: syncs take no time */
+    int64_t stalled_until_ms;
     struct rng rng, loop_rng;
     struct cluster_conf conf;
     struct sim_lane *loop, *pools[5]; /* writes, searches, background, compute, disk */
@@ -27,7 +40,7 @@ struct sim_node {
 struct world {
     struct clock_sim clock;
     struct sim_exec *x;
-    struct rng rng;
+    struct rng rng, disk_rng;
     struct network *net;
     struct sim_node nodes[SIM_NODES_MAX];
     unsigned n_nodes;
@@ -40,6 +53,13 @@ struct world {
 };
 
 void world_init(struct world *w, uint64_t seed, unsigned n_nodes, bool trace);
+/* The machine at that place, as new: another id, nothing on its disk. */
+void world_machine(struct world *w, unsigned at);
+/* Its clock: how fast it runs, in millionths, and what it shows now. */
+void world_clock(struct world *w, unsigned at, int64_t rate_ppm, int64_t wall_offset_ms);
+void world_disk(struct world *w, unsigned at, const struct disk_pace *pace);
+/* Syncs there take until then. */
+void world_stall(struct world *w, unsigned at, int64_t ms);
 void world_start(struct world *w, unsigned at);
 /* power: what was not synced may be gone; else it was kill -9. */
 void world_kill(struct world *w, unsigned at, bool power);

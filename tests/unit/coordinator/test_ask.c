@@ -340,7 +340,7 @@ static struct cluster *cluster_open(void)
 {
     struct cluster *c = calloc(1, sizeof(*c));
     clock_sim_init(&c->clock, 1600000000000);
-    struct sim_exec_opts o = {&c->clock, 3, 1000};
+    struct sim_exec_opts o = {.clock = &c->clock, .seed = 3, .task_delay_ns_max = 1000};
     c->sim = sim_exec_new(&o);
     for (uint32_t i = 0; i < NODES; i++) {
         open_node(c, i);
