@@ -78,37 +78,80 @@ static const char *check_last(const struct history *h, const struct last_doc *la
     return NULL;
 }
 
-static const char *check_pair(const struct past_write *a, const struct past_write *b, bool same_shard)
+struct told { /* an acknowledged write */
+    const struct past_write *w;
+    unsigned shard;
+};
+
+/* By shard and sequence number; of the same, by document, so that what is said does not depend on the sort. */
+static int by_place(const void *x, const void *y)
 {
-    if (same_shard && a->seq_no == b->seq_no) {
-        snprintf(wrong, sizeof(wrong), "two acknowledged writes, of docs %u and %u, have seq_no %lld", a->doc,
-                 b->doc, (long long)a->seq_no);
+    const struct told *a = x, *b = y;
+    if (a->shard != b->shard) {
+        return a->shard < b->shard ? -1 : 1;
+    }
+    if (a->w->seq_no != b->w->seq_no) {
+        return a->w->seq_no < b->w->seq_no ? -1 : 1;
+    }
+    return (a->w->doc > b->w->doc) - (a->w->doc < b->w->doc);
+}
+
+/* before: what was acknowledged last of that document, by sequence number; NULL: nothing */
+static const char *check_next(const struct told *last, const struct past_write *before, const struct told *t)
+{
+    const struct past_write *w = t->w;
+    if (last != NULL && last->shard == t->shard && last->w->seq_no == w->seq_no) {
+        snprintf(wrong, sizeof(wrong), "two acknowledged writes, of docs %u and %u, have seq_no %lld",
+                 last->w->doc, w->doc, (long long)w->seq_no);
         return wrong;
     }
-    if (a->doc == b->doc && a->if_seq_no >= 0 && b->seq_no > a->if_seq_no && b->seq_no < a->seq_no) {
+    if (w->if_seq_no >= 0 && before != NULL && before->seq_no > w->if_seq_no) {
         snprintf(wrong, sizeof(wrong),
-                 "doc %u: a write at %lld on condition of %lld, although %lld came between", a->doc,
-                 (long long)a->seq_no, (long long)a->if_seq_no, (long long)b->seq_no);
+                 "doc %u: a write at %lld on condition of %lld, although %lld came between", w->doc,
+                 (long long)w->seq_no, (long long)w->if_seq_no, (long long)before->seq_no);
         return wrong;
     }
     return NULL;
+}
+
+/* In the order of sequence numbers: none twice, and a conditional write directly behind what it asked for. */
+static const char *check_order(const struct history *h, unsigned n_docs, const unsigned *shards)
+{
+    struct told *v = malloc((h->n + 1) * sizeof(*v));
+    const struct past_write **newest = calloc(n_docs + 1, sizeof(struct past_write *));
+    const char *bad = NULL;
+    size_t n = 0;
+    if (v == NULL || newest == NULL) {
+        abort();
+    }
+    for (size_t i = 0; i < h->n; i++) {
+        if (h->v[i].fate == FATE_ACKNOWLEDGED && h->v[i].seq_no >= 0) {
+            v[n++] = (struct told){&h->v[i], shards[h->v[i].doc]};
+        }
+    }
+    qsort(v, n, sizeof(*v), by_place);
+    for (size_t i = 0; i < n && bad == NULL; i++) {
+        bad = check_next(i > 0 ? &v[i - 1] : NULL, newest[v[i].w->doc], &v[i]);
+        newest[v[i].w->doc] = v[i].w;
+    }
+    free(v);
+    free(newest);
+    return bad;
 }
 
 const char *history_check(const struct history *h, const struct last_doc *last, unsigned n_docs,
                           unsigned (*shard_of)(void *self, unsigned doc), void *self)
 {
     const char *bad = NULL;
+    unsigned *shards = calloc(n_docs + 1, sizeof(*shards));
+    if (shards == NULL) {
+        abort();
+    }
     for (unsigned d = 0; d < n_docs && bad == NULL; d++) {
+        shards[d] = shard_of(self, d);
         bad = check_last(h, &last[d], d);
     }
-    for (size_t i = 0; i < h->n && bad == NULL; i++) {
-        for (size_t k = 0; k < h->n && bad == NULL; k++) {
-            const struct past_write *a = &h->v[i], *b = &h->v[k];
-            if (i != k && a->fate == FATE_ACKNOWLEDGED && b->fate == FATE_ACKNOWLEDGED && a->seq_no >= 0
-                && b->seq_no >= 0) {
-                bad = check_pair(a, b, shard_of(self, a->doc) == shard_of(self, b->doc));
-            }
-        }
-    }
+    bad = bad == NULL ? check_order(h, n_docs, shards) : bad;
+    free(shards);
     return bad;
 }

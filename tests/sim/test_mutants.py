@@ -28,6 +28,12 @@ MUTANTS = [
      "    if (true) {"),
     ("answer_before_copies", "data/write.c", "    } else if (fanout_settled(r->fanout, &em)) {", "    } else if (true) {"),
     ("old_terms_taken", "data/replica.c", "    if (m->term < newest || (sh->primary && m->term == newest)) {", "    if (false) {"),
+    ("votes_for_older_states", "master/safety.c", "    if (v->accepted_term > mine || (v->accepted_term == mine && v->accepted_version > s->accepted->version)) {",
+     "    if (false) {"),
+    ("promises_before_fsync", "master/quorum_driver.c", "        if (e.kind != EFFECT_PERSIST && e.ticket > d->durable) {",
+     "        if (false) {"),
+    ("states_of_old_masters", "master/safety.c", "    if (term != s->term) {\n        return err_set(em, ERR_ILLEGAL_STATE, \"incoming term [%llu] does not match",
+     "    if (false) {\n        return err_set(em, ERR_ILLEGAL_STATE, \"incoming term [%llu] does not match"),
     ("retries_applied_again", "engine/index/engine_ops.c", "    if (s == NULL || s->at_ms < clock_mono_ms(e->clock) - e->settings.op_ids_ms) {",
      "    if (s == NULL || s != NULL) {"),
 ]
