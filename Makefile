@@ -131,14 +131,15 @@ $(foreach t,$(TEST_BIN) $(TOOL_BIN) $(BENCH_BIN),$(eval $(call test_program,$(t)
 
 # The simulator: whole clusters of what ships, in one process.
 SIM_OBJ := $(call objects,$(sort $(wildcard tests/sim/*.c)))
+SIM_WRAP := -Wl,--wrap=cluster_state_decode,--wrap=cluster_state_patch
 $(BUILD)/bin/serai-sim: $(SIM_OBJ) $(ALL_LIBS)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(EXTRA) -o $@ $^ $(SYSLIBS_hotel) $(SYSLIBS)
+	$(Q)$(CC) $(EXTRA) $(SIM_WRAP) -o $@ $^ $(SYSLIBS_hotel) $(SYSLIBS)
 
 # Simulators with a deliberate bug: the changed file is linked before the library that has the right one.
 $(BUILD)/mutants/%: $(BUILD)/mutants/%.c $(SIM_OBJ) $(ALL_LIBS)
-	$(Q)$(CC) $(CFLAGS) -Wno-error -o $@ $^ $(SYSLIBS_hotel) $(SYSLIBS)
+	$(Q)$(CC) $(CFLAGS) -Wno-error $(SIM_WRAP) -o $@ $^ $(SYSLIBS_hotel) $(SYSLIBS)
 
 .PHONY: tests unit
 tests: $(TEST_BIN) $(TOOL_BIN) $(BUILD)/bin/serai-sim
@@ -153,9 +154,9 @@ tests-of-threads: $(WITH_THREADS)
 .PHONY: sim
 RUNS ?= 500
 SEED ?= 1
-sim: ## the simulator: SEED= RUNS=
+sim: ## the simulator: SEED= RUNS=; SCALE=1: what 1,000 nodes with 100,000 shards cost
 	$(Q)$(MAKE) $(JOBS) $(BUILD)/bin/serai-sim
-	$(Q)$(BUILD)/bin/serai-sim --seed $(SEED) --runs $(RUNS) --jobs $(shell nproc)
+	$(Q)$(BUILD)/bin/serai-sim $(if $(SCALE),--scale 1000 --copies 100000,) --seed $(SEED) --runs $(RUNS) --jobs $(shell nproc)
 
 .PHONY: check check-long
 check: BROWSER=1

@@ -1,5 +1,9 @@
 /* Who else is there: seeds, the nodes of the last state, and what peers tell; and the master, once somebody
- * knows it. */
+ * knows it.
+ *
+ * Nodes that cannot be master are not asked and not told of: with a thousand of them, which all lose their master at once, each
+ * would tell all of all. They find the master through those that can be; these look at everybody in the last state, as who wins
+ * an election must know who is there. */
 #include "master/quorum_int.h"
 
 #include <stdlib.h>
@@ -48,6 +52,31 @@ static struct peer *peer_add(struct quorum *q, struct str address)
     return p;
 }
 
+void discovery_note_nodes(struct quorum *q)
+{
+    struct nodes_part *nodes = q->safety.accepted->nodes;
+    if (nodes == q->noted) {
+        return;
+    }
+    for (uint32_t i = 0; nodes != NULL && i < nodes->n; i++) {
+        struct peer *p = discovery_note_node(q, &nodes->v[i]);
+        if (p != NULL && (nodes->v[i].roles & ROLE_MASTER) != 0) {
+            p->keep = true;
+        }
+    }
+    discovery_look_again(q);
+    if (nodes != NULL) {
+        state_part_ref(&nodes->part);
+        q->noted = nodes;
+    }
+}
+
+void discovery_look_again(struct quorum *q)
+{
+    state_part_unref(q->noted != NULL ? &q->noted->part : NULL);
+    q->noted = NULL;
+}
+
 void discovery_note_address(struct quorum *q, struct str address, bool keep)
 {
     struct peer *p = peer_add(q, address);
@@ -75,7 +104,7 @@ struct peer *discovery_note_node(struct quorum *q, const struct node_meta *n)
         q->starved = true;
         return NULL;
     }
-    p->has_version = p->applied_version = 0;
+    p->has_version = p->sent_version = p->applied_version = 0;
     p->missed = 0;
     p->check = 0;
     p->in_state = p->leaving = p->silent = false;
@@ -87,11 +116,18 @@ struct peer *discovery_note_node(struct quorum *q, const struct node_meta *n)
     return p;
 }
 
+static bool may_be_master(const struct node_meta *n)
+{
+    return n->id.p != NULL && (n->roles & ROLE_MASTER) != 0;
+}
+
 void discovery_note_state(struct quorum *q)
 {
     const struct nodes_part *nodes = q->safety.accepted->nodes;
     for (uint32_t i = 0; nodes != NULL && i < nodes->n; i++) {
-        discovery_note_address(q, nodes->v[i].transport_address, (nodes->v[i].roles & ROLE_MASTER) != 0);
+        if (may_be_master(&nodes->v[i]) || may_be_master(&q->local)) {
+            discovery_note_address(q, nodes->v[i].transport_address, may_be_master(&nodes->v[i]));
+        }
     }
 }
 
@@ -131,6 +167,21 @@ static void join(struct quorum *q, const struct node_meta *master, uint64_t term
 
 /* ---- looking round ---- */
 
+static void tell_peers(const struct quorum *q, struct quorum_effect *e)
+{
+    uint32_t n = 0;
+    for (const struct peer *k = q->peers; k != NULL; k = k->next) {
+        n += may_be_master(&k->node);
+    }
+    struct node_meta *nodes = ARENA_ARRAY(&e->arena, struct node_meta, n);
+    for (const struct peer *k = q->peers; nodes != NULL && k != NULL; k = k->next) {
+        if (may_be_master(&k->node) && node_meta_copy(&nodes[e->message.n_nodes], &k->node, &e->arena)) {
+            e->message.n_nodes++;
+        }
+    }
+    e->message.nodes = nodes;
+}
+
 static void ask_peers(struct quorum *q, struct peer *p)
 {
     struct transport_peer to = peer_of_node(&p->node);
@@ -139,17 +190,7 @@ static void ask_peers(struct quorum *q, struct peer *p)
         return;
     }
     p->probe = e->id;
-    uint32_t n = 0;
-    for (const struct peer *k = q->peers; k != NULL; k = k->next) {
-        n += k->node.id.p != NULL;
-    }
-    struct node_meta *nodes = ARENA_ARRAY(&e->arena, struct node_meta, n);
-    for (const struct peer *k = q->peers; nodes != NULL && k != NULL; k = k->next) {
-        if (k->node.id.p != NULL && node_meta_copy(&nodes[e->message.n_nodes], &k->node, &e->arena)) {
-            e->message.n_nodes++;
-        }
-    }
-    e->message.nodes = nodes;
+    tell_peers(q, e);
 }
 
 static void probe(struct quorum *q, struct peer *p)
@@ -159,7 +200,9 @@ static void probe(struct quorum *q, struct peer *p)
         return;
     }
     if (p->node.id.p != NULL) {
-        ask_peers(q, p);
+        if (may_be_master(&p->node)) {
+            ask_peers(q, p);
+        }
         return;
     }
     struct transport_peer to = {str_of(p->address), STR("")};
@@ -180,6 +223,7 @@ static void drop_silent(struct quorum *q)
         *at = p->next;
         arena_fini(&p->arena);
         free(p);
+        discovery_look_again(q);
     }
 }
 
@@ -263,6 +307,7 @@ void discovery_failed(struct quorum *q, const struct asked *a)
     if (p != NULL && a->kind == MESSAGE_PEERS && q->mode == QUORUM_CANDIDATE) {
         p->node = (struct node_meta){0};
         arena_reset(&p->arena);
+        discovery_look_again(q);
     }
 }
 
@@ -284,17 +329,9 @@ void discovery_receive_peers(struct quorum *q, const struct quorum_message *m, v
     } else if (q->mode == QUORUM_FOLLOWER) {
         known = node_meta_copy(&e->message.master, &q->leader, &e->arena);
     }
-    uint32_t n = 0;
-    for (const struct peer *p = q->peers; p != NULL; p = p->next) {
-        n += p->node.id.p != NULL;
+    if (known) {
+        tell_peers(q, e);
     }
-    struct node_meta *nodes = ARENA_ARRAY(&e->arena, struct node_meta, n);
-    for (const struct peer *p = q->peers; known && nodes != NULL && p != NULL; p = p->next) {
-        if (p->node.id.p != NULL && node_meta_copy(&nodes[e->message.n_nodes], &p->node, &e->arena)) {
-            e->message.n_nodes++;
-        }
-    }
-    e->message.nodes = nodes;
     if (q->mode == QUORUM_CANDIDATE) { /* it may be the one that is missing */
         q->next_find_ms = q->now;
         discovery_tick(q);
@@ -303,6 +340,7 @@ void discovery_receive_peers(struct quorum *q, const struct quorum_message *m, v
 
 void discovery_free(struct quorum *q)
 {
+    discovery_look_again(q);
     while (q->peers != NULL) {
         struct peer *p = q->peers;
         q->peers = p->next;

@@ -19,17 +19,6 @@ static enum err state_of_message(struct quorum *q, const struct quorum_message *
     return e;
 }
 
-static void note_nodes(struct quorum *q)
-{
-    const struct nodes_part *nodes = q->safety.accepted->nodes;
-    for (uint32_t i = 0; nodes != NULL && i < nodes->n; i++) {
-        struct peer *p = discovery_note_node(q, &nodes->v[i]);
-        if (p != NULL && (nodes->v[i].roles & ROLE_MASTER) != 0) {
-            p->keep = true;
-        }
-    }
-}
-
 /* ok false, term the sender's: what it published counts no more, or (same term) it must send the whole
  * state. */
 void publication_receive(struct quorum *q, const struct quorum_message *m, void *call)
@@ -70,7 +59,7 @@ void publication_receive(struct quorum *q, const struct quorum_message *m, void 
     }
     ticket = again ? q->next_ticket : quorum_persist(q, true);
     quorum_become_follower(q, &m->from);
-    note_nodes(q);
+    discovery_note_nodes(q);
     struct quorum_effect *r = quorum_reply(q, call, MESSAGE_PUBLISH, true);
     if (r != NULL) {
         r->ticket = ticket;
@@ -106,6 +95,10 @@ static void apply_accepted(struct quorum *q)
 void publication_receive_commit(struct quorum *q, const struct quorum_message *m, void *call)
 {
     struct errmsg em;
+    if (m->term == q->safety.term && m->term == safety_accepted_term(&q->safety)
+        && m->version < q->safety.accepted->version && keep_commit(q, call, m->version)) {
+        return; /* the next one came first, as this node was slow: it contains this one, and is answered when applied */
+    }
     if (safety_commit(&q->safety, m->term, m->version, &em) != ERR_OK || !keep_commit(q, call, m->version)) {
         quorum_refuse(q, call, &em);
         return;
@@ -212,8 +205,14 @@ enum err quorum_publish(struct quorum *q, struct cluster_state *state, int64_t n
     q->publication = p;
     p->own_ticket = quorum_persist(q, true);
     for (uint32_t i = 0; i < p->n; i++) {
-        const struct peer *peer = peer_by_ephemeral(q, p->targets[i].peer.ephemeral_id);
-        send_state(q, p, &p->targets[i], peer == NULL || peer->has_version != p->base->version);
+        struct peer *peer = peer_by_ephemeral(q, p->targets[i].peer.ephemeral_id);
+        /* One that has not answered yet gets the next difference behind the last; should it miss that one, it says so. */
+        bool whole =
+            peer == NULL || (peer->has_version != p->base->version && peer->sent_version != p->base->version);
+        send_state(q, p, &p->targets[i], whole);
+        if (peer != NULL) {
+            peer->sent_version = p->targets[i].phase != TARGET_FAILED ? state->version : 0;
+        }
     }
     return ERR_OK;
 }
@@ -346,6 +345,7 @@ void publication_accepted(struct quorum *q, const struct asked *a, const struct 
     if (!m->ok) {
         if (peer != NULL) {
             peer->has_version = 0;
+            peer->sent_version = p->state->version;
         }
         send_state(q, p, t, true);
         return;
@@ -383,8 +383,8 @@ void publication_failed_at(struct quorum *q, const struct asked *a, const struct
     struct target *t = p != NULL ? target_of(p, a) : NULL;
     struct peer *peer = peer_by_ephemeral(q, str_of(a->ephemeral_id));
     (void)error;
-    if (peer != NULL) {
-        peer->has_version = 0;
+    if (peer != NULL && a->kind == MESSAGE_PUBLISH) { /* who missed a commit has the state all the same */
+        peer->has_version = peer->sent_version = 0;
     }
     if (t == NULL) {
         return;

@@ -489,6 +489,7 @@ void quorum_lost(struct quorum *q, struct str ephemeral_id, int64_t now)
         p->in_state = false;
         p->next_probe_ms = now;
         p->probe = p->check = 0;
+        discovery_look_again(q);
     }
     if (leader) {
         quorum_become_candidate(q, "the master is gone");

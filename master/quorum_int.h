@@ -20,7 +20,8 @@ struct peer {
     int64_t next_check_ms;
     uint32_t missed;
     uint64_t check;
-    uint64_t has_version; /* newest state it accepted in this term; 0: unknown */
+    uint64_t has_version;  /* newest state it accepted in this term; 0: unknown */
+    uint64_t sent_version; /* newest state that was sent to it, and is not known to have failed; 0: unknown */
     uint64_t applied_version;
 };
 
@@ -110,7 +111,8 @@ struct quorum {
     struct publication *publication; /* not yet applied here; NULL: none */
     struct publication *trailing;
     bool reconfiguring;
-    bool vote_missing; /* a node took this leader's state that did not vote for it */
+    struct nodes_part *noted; /* the nodes that are all among the peers; NULL: who knows */
+    bool vote_missing;        /* a node took this leader's state that did not vote for it */
 
     struct asked *asked;
     size_t n_asked, asked_cap;
@@ -153,6 +155,9 @@ void discovery_handshake_done(struct quorum *q, const struct asked *a, const str
 void discovery_peers_done(struct quorum *q, const struct asked *a, const struct quorum_message *m);
 void discovery_failed(struct quorum *q, const struct asked *a);
 void discovery_receive_peers(struct quorum *q, const struct quorum_message *m, void *call);
+/* All nodes of the accepted state are peers. Costs nothing while they stay the same. */
+void discovery_note_nodes(struct quorum *q);
+void discovery_look_again(struct quorum *q); /* peers have been forgotten: the next time is the first again */
 void discovery_note_state(struct quorum *q); /* the nodes of the accepted state are looked for too */
 void discovery_free(struct quorum *q);
 

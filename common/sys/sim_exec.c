@@ -1,150 +1,7 @@
-#include "common/sys/sim_exec.h"
-
-#include "common/base/rand.h"
-#include "common/sys/sim_fiber.h"
+#include "common/sys/sim_exec_int.h"
 
 #include <stdlib.h>
-
-#define PPM 1000000
-
-/* One task or timer. A loop's tasks wait in its lane, with only the first in the heap, so that their order
- * holds whatever ties the dice break; everything else is in the heap. */
-struct timer {
-    int64_t at_ns;
-    uint64_t tie; /* random: which of those due at once comes first */
-    struct sim_lane *lane;
-    void (*run)(void *arg); /* NULL: cancelled */
-    void *arg;
-    bool is_task;
-    struct sleeper *sleeper; /* else NULL: it does not begin, but goes on */
-    struct timer *next;      /* in its lane's queue, or the graveyard */
-    struct timer *parked;    /* in its lane's stash */
-};
-
-struct event_list {
-    struct timer *first, *last;
-};
-
-/* A stack that runs tasks one after the other, until one of them sleeps on it. */
-struct sleeper {
-    struct sleeper *all, *idle;
-    struct sim_fiber *fiber;
-};
-
-struct sim_lane {
-    struct sim_exec *x;
-    struct sim_lane *next;
-    enum sim_lane_kind kind;
-    struct executor executor;
-    struct timers timers;
-    size_t queue_max, queued;
-    bool dead, paused;
-    unsigned threads, asleep;
-    int64_t rate_ppm;
-    int64_t last_at_ns;
-    struct event_list queue; /* SIM_LOOP: its tasks; the first is in the heap, or in the stash */
-    struct timer *stash;     /* came due while paused, or while all threads slept; linked by `parked` */
-};
-
-struct sim_exec {
-    struct clock_sim *clock;
-    struct rng rng;
-    int64_t task_delay_ns_max;
-    struct sim_lane *lanes;
-    struct timer **heap;
-    size_t n, cap;
-    size_t parked;               /* events in stashes: their room in the heap is kept */
-    struct event_list graveyard; /* of killed lanes: their owners may still cancel them */
-    uint64_t steps;
-    struct sim_lane *running; /* NULL: nothing is */
-    bool sleeps;
-    struct sim_fiber *caller;
-    struct sleeper *all, *idle, *current;
-    struct goal { /* what run_until() asked for */
-        bool (*cond)(void *arg);
-        void *arg;
-        int64_t end_ns;
-        bool met;
-    } goal;
-};
-
-static void list_add(struct event_list *l, struct timer *e)
-{
-    e->next = NULL;
-    if (l->first == NULL) {
-        l->first = e;
-    } else {
-        l->last->next = e;
-    }
-    l->last = e;
-}
-
-static void list_free(struct event_list *l)
-{
-    while (l->first != NULL) {
-        struct timer *next = l->first->next;
-        free(l->first);
-        l->first = next;
-    }
-    l->last = NULL;
-}
-
-static bool before(const struct timer *a, const struct timer *b)
-{
-    return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->tie < b->tie;
-}
-
-static bool heap_reserve(struct sim_exec *x)
-{
-    if (x->n + x->parked == x->cap) {
-        size_t cap = MAX_OF(x->cap * 2, (size_t)64);
-        struct timer **v = realloc(x->heap, cap * sizeof(struct timer *));
-        if (v == NULL) {
-            return false;
-        }
-        x->heap = v;
-        x->cap = cap;
-    }
-    return true;
-}
-
-/* Room was reserved. */
-static void heap_push(struct sim_exec *x, struct timer *e)
-{
-    assert(x->n < x->cap);
-    e->tie = rng_u64(&x->rng);
-    size_t i = x->n++;
-    while (i > 0 && before(e, x->heap[(i - 1) / 2])) {
-        x->heap[i] = x->heap[(i - 1) / 2];
-        i = (i - 1) / 2;
-    }
-    x->heap[i] = e;
-}
-
-static struct timer *heap_pop(struct sim_exec *x)
-{
-    struct timer *top = x->heap[0];
-    struct timer *e = x->heap[--x->n];
-    size_t i = 0;
-    for (;;) {
-        size_t kid = 2 * i + 1;
-        if (kid >= x->n) {
-            break;
-        }
-        if (kid + 1 < x->n && before(x->heap[kid + 1], x->heap[kid])) {
-            kid++;
-        }
-        if (!before(x->heap[kid], e)) {
-            break;
-        }
-        x->heap[i] = x->heap[kid];
-        i = kid;
-    }
-    if (x->n > 0) {
-        x->heap[i] = e;
-    }
-    return top;
-}
+#include <time.h>
 
 static bool submit(struct sim_lane *l, void (*run)(void *arg), void *arg, bool force)
 {
@@ -169,7 +26,7 @@ static bool submit(struct sim_lane *l, void (*run)(void *arg), void *arg, bool f
     }
     e->at_ns = l->last_at_ns = MAX_OF(at, l->last_at_ns);
     bool first = l->queue.first == NULL;
-    list_add(&l->queue, e);
+    event_list_add(&l->queue, e);
     if (first) {
         heap_push(x, e);
     }
@@ -200,7 +57,7 @@ static struct timer *lane_timer(void *self, int64_t delay_ms, void (*fire)(void 
     int64_t at = l->x->clock->mono_ns + delay;
     *e = (struct timer){.at_ns = at, .lane = l, .run = fire, .arg = arg};
     if (l->dead) {
-        list_add(&l->x->graveyard, e);
+        event_list_add(&l->x->graveyard, e);
     } else {
         heap_push(l->x, e);
     }
@@ -222,6 +79,7 @@ struct sim_exec *sim_exec_new(const struct sim_exec_opts *opts)
         x->clock = opts->clock;
         x->task_delay_ns_max = opts->task_delay_ns_max;
         x->sleeps = opts->sleeps;
+        x->counts_cpu = opts->counts_cpu;
         rng_seed(&x->rng, opts->seed);
     }
     return x;
@@ -249,11 +107,11 @@ void sim_exec_free(struct sim_exec *x)
             then = e->parked;
             free_unqueued(e);
         }
-        list_free(&x->lanes->queue);
+        event_list_free(&x->lanes->queue);
         free(x->lanes);
         x->lanes = next;
     }
-    list_free(&x->graveyard);
+    event_list_free(&x->graveyard);
     while (x->all != NULL) {
         struct sleeper *next = x->all->all;
         sim_fiber_free(x->all->fiber);
@@ -357,7 +215,7 @@ static struct timer *next_due(struct sim_exec *x, int64_t end)
         if (e->sleeper != NULL && l->dead) { /* what it slept in is gone */
             free(e);
         } else if (l->dead && !e->is_task) {
-            list_add(&x->graveyard, e);
+            event_list_add(&x->graveyard, e);
         } else if (e->run == NULL && e->sleeper == NULL) {
             free(e);
         } else if (must_wait(e)) {
@@ -389,6 +247,20 @@ static void wake(struct sim_exec *x, struct sleeper *s)
     sim_fiber_switch(from->fiber, s->fiber);
 }
 
+static int64_t cpu_ns(const struct sim_exec *x)
+{
+    struct timespec t = {0};
+    if (x->counts_cpu) {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    }
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int64_t sim_lane_cpu_ns(const struct sim_lane *l)
+{
+    return l->cpu_ns;
+}
+
 static bool step_before(struct sim_exec *x, int64_t end)
 {
     struct timer *e = next_due(x, end);
@@ -409,7 +281,9 @@ static bool step_before(struct sim_exec *x, int64_t end)
         return true;
     }
     x->running = l;
+    int64_t from = cpu_ns(x);
     run(arg);
+    l->cpu_ns += cpu_ns(x) - from;
     x->running = NULL;
     return true;
 }

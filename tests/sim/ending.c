@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define GREEN_MS_MAX 180000
+#define GREEN_MS_MAX 90000
 
 /* Asked after every step, and answered once in a while. */
 static bool quiet_and_green(void *arg)

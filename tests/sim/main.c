@@ -1,5 +1,6 @@
 /* serai-sim: whole clusters in one process, under a clock, a network and disks that one seed decides. */
 #include "tests/sim/run.h"
+#include "tests/sim/scale.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,20 +9,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define JOBS_MAX     64
-#define HANG_SECONDS 300 /* of a run, which takes a tenth of one */
+#define SCALE_MASTERS 3
+#define JOBS_MAX      64
+#define HANG_SECONDS  300 /* of a run, which takes a tenth of one */
 
 static const char usage[] =
     "usage: serai-sim [--seed N] [--runs N] [--nodes N] [--seconds N] [--jobs N] [--trace]\n"
+    "       serai-sim --scale NODES [--copies N]\n"
     "Runs N seeds from --seed on, each a cluster with clients and faults for --seconds of its own time, and "
     "checks what must\n"
-    "hold. A seed that fails is printed; --runs 1 --trace replays it, step by step the same.\n";
+    "hold. A seed that fails is printed; --runs 1 --trace replays it, step by step the same.\n"
+    "--scale: what an election, a publication and the loss of a node cost in a large cluster.\n";
 
 struct args {
     uint64_t seed, runs;
     unsigned nodes, jobs;
     int64_t seconds;
     bool trace;
+    unsigned scale_nodes, scale_copies;
 };
 
 static bool read_args(struct args *a, int argc, char **argv)
@@ -38,13 +43,18 @@ static bool read_args(struct args *a, int argc, char **argv)
             a->nodes = (unsigned)strtoul(argv[++i], NULL, 10);
         } else if (more && strcmp(argv[i], "--jobs") == 0) {
             a->jobs = (unsigned)strtoul(argv[++i], NULL, 10);
+        } else if (more && strcmp(argv[i], "--scale") == 0) {
+            a->scale_nodes = (unsigned)strtoul(argv[++i], NULL, 10);
+        } else if (more && strcmp(argv[i], "--copies") == 0) {
+            a->scale_copies = (unsigned)strtoul(argv[++i], NULL, 10);
         } else if (more && strcmp(argv[i], "--seconds") == 0) {
             a->seconds = strtol(argv[++i], NULL, 10);
         } else {
             return false;
         }
     }
-    return a->nodes <= 9 && a->jobs >= 1 && a->jobs <= JOBS_MAX && a->seconds >= 1;
+    return a->nodes <= 9 && a->scale_nodes != 1 && a->scale_nodes != 2 && a->jobs >= 1 && a->jobs <= JOBS_MAX
+           && a->seconds >= 1;
 }
 
 /* A process a run: what a killed node held is gone with it, and a crash is that of one seed. */
@@ -155,10 +165,14 @@ static int run_many(const struct args *a)
 
 int main(int argc, char **argv)
 {
-    struct args a = {.seed = 1, .runs = 20, .nodes = 0, .jobs = 2, .seconds = 20};
+    struct args a = {.seed = 1, .runs = 20, .nodes = 0, .jobs = 2, .seconds = 20, .scale_copies = 100000};
     if (!read_args(&a, argc, argv)) {
         fputs(usage, stderr);
         return 64;
+    }
+    if (a.scale_nodes > 0) {
+        struct scale_opts o = {a.seed, a.scale_nodes, SCALE_MASTERS, a.scale_copies, a.trace};
+        return scale_run(&o) ? 0 : 1;
     }
     if (a.runs == 1) {
         struct run_result r;

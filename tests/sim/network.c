@@ -1,75 +1,47 @@
-#include "tests/sim/network.h"
+#include "tests/sim/network_int.h"
+
+#include "common/base/hash.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define KINDS              256
+#define LARGE_BYTES        ((size_t)64 << 10)
 #define FRAME_HEADER_BYTES 66 /* as frame_encode() has them, with ids of 22 characters */
 
-struct process { /* one life of a place */
-    struct network *net;
-    unsigned at;
-    bool alive, started;
-    char address[64], ephemeral_id[64];
-    struct transport api;
-    struct {
-        const struct executor *where;
-        void (*handle)(void *arg, struct transport_call *call);
-        void *arg;
-    } served[KINDS];
-    struct {
-        const struct executor *on;
-        void (*lost)(void *arg, const struct transport_peer *peer);
-        void *arg;
-    } watch;
-    bool *connected; /* by place: with the process there now */
-};
-
-/* A request, from send() to the end of its answer. */
-struct message {
-    struct message *next, **at; /* in the list of those under way; at: what points to it */
-    struct process *from, *to;
-    struct transport_rq *rq; /* NULL: its sender hears nothing any more */
-    struct transport_call call;
-    struct buf payload, answer;
-    struct errmsg error;
-    struct timer *timer; /* of the time-out */
-    bool answered;
-};
-
-/* What travels one way over one connection, in order. */
-struct parcel {
-    struct parcel *next;
-    struct message *m;
-    bool is_answer;
-};
-
-struct link {
-    struct parcel *first, **last; /* last: unless there is none */
-    int64_t until_ms;             /* no later parcel arrives before */
-    bool cut;
-};
-
-struct network {
-    struct sim_exec *x;
-    struct sim_lane *lane;
-    const struct timers *timers;
-    struct rng *rng;
-    int64_t delay_ms_max, now_ms;
-    unsigned loss;
-    unsigned places;
-    struct process **at;
-    struct link *links; /* by sender, receiver and class */
-    struct message *under_way;
-    uint64_t messages, bytes;
-    void (*sent)(void *self, unsigned from, unsigned to, uint16_t kind, bool is_answer);
-    void *sent_self;
-};
-
-static struct link *link_of(struct network *n, unsigned from, unsigned to, enum transport_class cls)
+static void shared_drop(struct shared *s)
 {
-    return &n->links[((size_t)from * n->places + to) * TRANSPORT_CLASSES + cls];
+    if (s != NULL && --s->refs == 0) {
+        buf_fini(&s->bytes);
+        free(s);
+    }
+}
+
+static struct shared *share(struct network *n, struct buf *bytes)
+{
+    bool large = bytes->n >= LARGE_BYTES;
+    uint64_t hash = large ? hash_bytes(bytes->p, bytes->n, 0) : 0;
+    struct shared *s = n->large;
+    if (large && s != NULL && s->hash == hash && s->bytes.n == bytes->n) {
+        buf_fini(bytes);
+        s->refs++;
+        return s;
+    }
+    s = calloc(1, sizeof(*s));
+    *s = (struct shared){.refs = 1, .hash = hash, .bytes = *bytes};
+    buf_init(bytes, NULL, BUF_UNLIMITED);
+    if (large) {
+        shared_drop(n->large);
+        n->large = s;
+        s->refs++;
+    }
+    return s;
+}
+
+static void payload_done(struct message *m)
+{
+    shared_drop(m->payload);
+    m->payload = NULL;
 }
 
 static void run_done(void *arg)
@@ -124,7 +96,7 @@ static void end(struct message *m)
     executor_submit_force(rq->on, run_done, rq);
 }
 
-static void fail(struct message *m, enum err e, const char *why)
+void message_fail(struct message *m, enum err e, const char *why)
 {
     if (m->rq != NULL) {
         err_set(&m->error, e, "%s", why);
@@ -143,8 +115,6 @@ static void handle(void *arg)
     }
 }
 
-static void deliver(void *arg);
-
 static void put(struct network *n, struct link *l, struct message *m, bool is_answer)
 {
     struct parcel *p = calloc(1, sizeof(*p));
@@ -153,19 +123,18 @@ static void put(struct network *n, struct link *l, struct message *m, bool is_an
     *(l->first == NULL ? &l->first : l->last) = p;
     l->last = &p->next;
     n->messages++;
-    n->bytes += FRAME_HEADER_BYTES + (is_answer ? m->answer.n : m->payload.n);
+    n->bytes += FRAME_HEADER_BYTES + (is_answer ? m->answer.n : m->payload->bytes.n);
     if (n->sent != NULL) {
         n->sent(n->sent_self, is_answer ? m->to->at : m->from->at, is_answer ? m->from->at : m->to->at,
                 m->call.kind, is_answer);
     }
     if (!l->cut) {
-        n->timers->start(n->timers->self, (int64_t)rng_below(n->rng, (uint64_t)n->delay_ms_max + 1), deliver,
-                         l);
+        n->timers->start(n->timers->self, (int64_t)rng_below(n->rng, (uint64_t)n->delay_ms_max + 1),
+                         link_deliver, l);
     }
 }
 
-/* One timer a parcel: whichever fires takes the first. */
-static void deliver(void *arg)
+void link_deliver(void *arg)
 {
     struct link *l = arg;
     struct parcel *p = l->cut ? NULL : l->first;
@@ -182,9 +151,9 @@ static void deliver(void *arg)
         struct process *t = m->to;
         const struct executor *where = t->served[m->call.kind].where;
         if (!t->started || where == NULL) {
-            fail(m, ERR_NODE_NOT_CONNECTED, "nobody serves this there");
+            message_fail(m, ERR_NODE_NOT_CONNECTED, "nobody serves this there");
         } else if (!executor_submit(where, handle, m)) {
-            fail(m, ERR_REJECTED, "busy");
+            message_fail(m, ERR_REJECTED, "busy");
         }
     }
 }
@@ -195,10 +164,8 @@ static void time_out(void *arg)
 {
     struct message *m = arg;
     m->timer = NULL;
-    fail(m, ERR_RECEIVE_TIMEOUT, "no answer in time");
+    message_fail(m, ERR_RECEIVE_TIMEOUT, "no answer in time");
 }
-
-static void break_connections(struct network *n, unsigned a, unsigned b);
 
 static void transport_send(void *self, const struct transport_peer *to, struct transport_rq *rq)
 {
@@ -216,15 +183,14 @@ static void transport_send(void *self, const struct transport_peer *to, struct t
     *m = (struct message){.from = from, .to = target, .rq = rq};
     rq->slot = m;
     link_message(n, m);
-    buf_init(&m->payload, NULL, BUF_UNLIMITED);
     buf_init(&m->answer, NULL, BUF_UNLIMITED);
     if (target == NULL) {
-        fail(m, ERR_NODE_NOT_CONNECTED, "nobody is there");
+        message_fail(m, ERR_NODE_NOT_CONNECTED, "nobody is there");
         return;
     }
-    buf_str(&m->payload, buf_view(&rq->payload));
-    m->call =
-        (struct transport_call){rq->cls, rq->kind, str_of(from->ephemeral_id), buf_view(&m->payload), m};
+    m->payload = share(n, &rq->payload);
+    m->call = (struct transport_call){rq->cls, rq->kind, str_of(from->ephemeral_id),
+                                      buf_view(&m->payload->bytes), m};
     from->connected[target->at] = true;
     if (rq->timeout_ms > 0) {
         m->timer = n->timers->start(n->timers->self, rq->timeout_ms, time_out, m);
@@ -240,7 +206,7 @@ static void transport_cancel(void *self, struct transport_rq *rq)
     struct message *m = rq->slot;
     (void)self;
     if (m != NULL && m->rq == rq) {
-        fail(m, ERR_CANCELLED, "cancelled");
+        message_fail(m, ERR_CANCELLED, "cancelled");
     }
 }
 
@@ -265,7 +231,7 @@ static void transport_reply(void *self, struct transport_call *call, struct buf 
 {
     struct message *m = call->slot;
     (void)self;
-    buf_fini(&m->payload);
+    payload_done(m);
     m->answer = *payload;
     buf_init(payload, NULL, BUF_UNLIMITED);
     answer(m);
@@ -275,7 +241,7 @@ static void transport_refuse(void *self, struct transport_call *call, const stru
 {
     struct message *m = call->slot;
     (void)self;
-    buf_fini(&m->payload);
+    payload_done(m);
     m->error = *error;
     answer(m);
 }
@@ -309,135 +275,6 @@ static void transport_watch(void *self, const struct executor *on,
     p->watch.on = on;
     p->watch.lost = lost;
     p->watch.arg = arg;
-}
-
-/* ---- faults ---- */
-
-struct loss {
-    struct process *who, *peer;
-};
-
-static void tell_loss(void *arg)
-{
-    struct loss *l = arg;
-    if (l->who->alive && l->who->watch.lost != NULL) {
-        struct transport_peer p = {str_of(l->peer->address), str_of(l->peer->ephemeral_id)};
-        l->who->watch.lost(l->who->watch.arg, &p);
-    }
-    free(l);
-}
-
-static void lose(struct process *who, struct process *peer)
-{
-    if (who == NULL || peer == NULL || !who->alive || !who->connected[peer->at] || who->watch.on == NULL) {
-        return;
-    }
-    struct loss *l = malloc(sizeof(*l));
-    *l = (struct loss){who, peer};
-    executor_submit_force(who->watch.on, tell_loss, l);
-}
-
-static void drop_parcels(struct link *l)
-{
-    while (l->first != NULL) {
-        struct parcel *p = l->first;
-        l->first = p->next;
-        free(p);
-    }
-}
-
-static void fail_between(struct network *n, const struct process *a, const struct process *b)
-{
-    for (struct message *m = n->under_way; m != NULL;) {
-        struct message *next = m->next;
-        if ((m->from == a && m->to == b) || (m->from == b && m->to == a)) {
-            fail(m, ERR_NODE_DISCONNECTED, "the connection is gone");
-            next = n->under_way;
-        }
-        m = next;
-    }
-}
-
-static void break_connections(struct network *n, unsigned a, unsigned b)
-{
-    for (unsigned c = 0; c < TRANSPORT_CLASSES; c++) {
-        drop_parcels(link_of(n, a, b, c));
-        drop_parcels(link_of(n, b, a, c));
-    }
-    fail_between(n, n->at[a], n->at[b]);
-    lose(n->at[a], n->at[b]);
-    lose(n->at[b], n->at[a]);
-}
-
-void network_kill(struct network *n, unsigned at)
-{
-    struct process *dead = n->at[at];
-    if (dead == NULL || !dead->alive) {
-        return;
-    }
-    dead->alive = false;
-    for (unsigned i = 0; i < n->places; i++) {
-        struct process *p = n->at[i];
-        if (p == NULL || i == at) {
-            continue;
-        }
-        for (unsigned c = 0; c < TRANSPORT_CLASSES; c++) {
-            drop_parcels(link_of(n, at, i, c));
-            drop_parcels(link_of(n, i, at, c));
-        }
-        /* Behind a cut nobody hears that it died; requests end with their time-outs, or when it heals. */
-        if (!link_of(n, at, i, 0)->cut) {
-            fail_between(n, dead, p);
-            lose(p, dead);
-        }
-        p->connected[at] = false;
-    }
-}
-
-void network_cut(struct network *n, unsigned from, unsigned to, bool cut)
-{
-    bool was = link_of(n, from, to, 0)->cut;
-    for (unsigned c = 0; c < TRANSPORT_CLASSES; c++) {
-        link_of(n, from, to, c)->cut = cut;
-    }
-    if (!was || cut) {
-        return;
-    }
-    struct process *a = n->at[from], *b = n->at[to];
-    bool dead = a == NULL || b == NULL || !a->alive || !b->alive;
-    if (dead || rng_below(n->rng, 2) == 0) {
-        for (struct message *m = n->under_way; m != NULL;) { /* of processes that died meanwhile, too */
-            struct message *next = m->next;
-            if ((m->from->at == from && m->to->at == to) || (m->from->at == to && m->to->at == from)) {
-                fail(m, ERR_NODE_DISCONNECTED, "the connection is gone");
-                next = n->under_way;
-            }
-            m = next;
-        }
-        break_connections(n, from, to);
-        return;
-    }
-    for (unsigned c = 0; c < TRANSPORT_CLASSES; c++) {
-        for (struct parcel *p = link_of(n, from, to, c)->first; p != NULL; p = p->next) {
-            n->timers->start(n->timers->self, (int64_t)rng_below(n->rng, (uint64_t)n->delay_ms_max + 1),
-                             deliver, link_of(n, from, to, c));
-        }
-    }
-}
-
-void network_heal(struct network *n)
-{
-    n->loss = 0;
-    for (unsigned i = 0; i < n->places; i++) {
-        for (unsigned k = 0; k < n->places; k++) {
-            network_cut(n, i, k, false);
-        }
-    }
-}
-
-void network_set_loss(struct network *n, unsigned per_thousand)
-{
-    n->loss = per_thousand;
 }
 
 void network_trace(struct network *n,

@@ -32,8 +32,6 @@ MUTANTS = [
      "    if (false) {"),
     ("promises_before_fsync", "master/quorum_driver.c", "        if (e.kind != EFFECT_PERSIST && e.ticket > d->durable) {",
      "        if (false) {"),
-    ("states_of_old_masters", "master/safety.c", "    if (term != s->term) {\n        return err_set(em, ERR_ILLEGAL_STATE, \"incoming term [%llu] does not match",
-     "    if (false) {\n        return err_set(em, ERR_ILLEGAL_STATE, \"incoming term [%llu] does not match"),
     ("retries_applied_again", "engine/index/engine_ops.c", "    if (s == NULL || s->at_ms < clock_mono_ms(e->clock) - e->settings.op_ids_ms) {",
      "    if (s == NULL || s != NULL) {"),
 ]

@@ -292,7 +292,8 @@ void world_init(struct world *w, uint64_t seed, unsigned n_nodes, bool trace)
     arena_init(&w->arena, NULL, ARENA_UNLIMITED);
     settings_init(&w->settings, &w->arena);
     rng_seed(&w->rng, seed);
-    struct sim_exec_opts xo = {&w->clock, rng_u64(&w->rng), 200000, true};
+    struct sim_exec_opts xo = {
+        .clock = &w->clock, .seed = rng_u64(&w->rng), .task_delay_ns_max = 200000, .sleeps = true};
     w->x = sim_exec_new(&xo);
     rng_seed(&w->disk_rng, rng_u64(&w->rng));
     w->net = network_new(w->x, &w->rng, n_nodes, 5);

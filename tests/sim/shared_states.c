@@ -1,0 +1,107 @@
+/* A thousand nodes that read the same bytes share what they read: a state of 100,000 copies would not fit in memory a thousand
+ * times. The linker puts these in the place of the functions of state.h (--wrap); outside of the measurements of scale.c they only
+ * call them. */
+#include "tests/sim/scale.h"
+
+#include "common/base/hash.h"
+
+enum err __real_cluster_state_decode(struct cluster_state **out, struct str bytes, struct errmsg *em);
+enum err __real_cluster_state_patch(struct cluster_state **out, const struct cluster_state *from,
+                                    struct str diff, struct errmsg *em);
+enum err __wrap_cluster_state_decode(struct cluster_state **out, struct str bytes, struct errmsg *em);
+enum err __wrap_cluster_state_patch(struct cluster_state **out, const struct cluster_state *from,
+                                    struct str diff, struct errmsg *em);
+
+#define KEPT 8
+
+static struct {
+    bool on;
+    unsigned next;
+    struct {
+        uint64_t hash;
+        size_t n;
+        struct cluster_state *base, *state; /* base NULL: whole */
+    } kept[KEPT];
+} shared;
+
+void shared_states(bool on)
+{
+    shared.on = on;
+}
+
+static bool same_parts(void *const *a, uint32_t n_a, void *const *b, uint32_t n_b)
+{
+    return n_a == n_b && (n_a == 0 || memcmp((const void *)a, (const void *)b, n_a * sizeof(void *)) == 0);
+}
+
+/* Equal is not enough: a node that shares other parts would have to write them all to its disk. */
+static bool same_base(const struct cluster_state *a, const struct cluster_state *b)
+{
+    if (a == NULL || b == NULL || a == b) {
+        return a == b;
+    }
+    return str_eq(a->state_uuid, b->state_uuid) && a->nodes == b->nodes && a->persistent == b->persistent
+           && a->transient == b->transient
+           && str_set_eq(&a->coordination->committed, &b->coordination->committed)
+           && a->coordination->uuid_committed == b->coordination->uuid_committed
+           && same_parts((void *const *)a->indices, a->n_indices, (void *const *)b->indices, b->n_indices)
+           && same_parts((void *const *)a->routing, a->n_routing, (void *const *)b->routing, b->n_routing);
+}
+
+static struct cluster_state *find(const struct cluster_state *base, struct str bytes, uint64_t hash)
+{
+    for (unsigned i = 0; i < KEPT; i++) {
+        if (shared.kept[i].state != NULL && shared.kept[i].hash == hash && shared.kept[i].n == bytes.n
+            && same_base(shared.kept[i].base, base)) {
+            return cluster_state_ref(shared.kept[i].state);
+        }
+    }
+    return NULL;
+}
+
+static void keep(const struct cluster_state *base, struct str bytes, uint64_t hash,
+                 struct cluster_state *state)
+{
+    unsigned i = shared.next++ % KEPT;
+    cluster_state_unref(shared.kept[i].base);
+    cluster_state_unref(shared.kept[i].state);
+    shared.kept[i].hash = hash;
+    shared.kept[i].n = bytes.n;
+    shared.kept[i].base = base != NULL ? cluster_state_ref((struct cluster_state *)(uintptr_t)base) : NULL;
+    shared.kept[i].state = cluster_state_ref(state);
+}
+
+enum err __wrap_cluster_state_decode(struct cluster_state **out, struct str bytes, struct errmsg *em)
+{
+    if (!shared.on) {
+        return __real_cluster_state_decode(out, bytes, em);
+    }
+    uint64_t hash = hash_bytes(bytes.p, bytes.n, 1);
+    *out = find(NULL, bytes, hash);
+    if (*out != NULL) {
+        return ERR_OK;
+    }
+    enum err e = __real_cluster_state_decode(out, bytes, em);
+    if (e == ERR_OK) {
+        keep(NULL, bytes, hash, *out);
+    }
+    return e;
+}
+
+enum err __wrap_cluster_state_patch(struct cluster_state **out, const struct cluster_state *from,
+                                    struct str diff, struct errmsg *em)
+{
+    if (!shared.on) {
+        return __real_cluster_state_patch(out, from, diff, em);
+    }
+    uint64_t hash = hash_bytes(diff.p, diff.n, 1);
+    *out = find(from, diff, hash);
+    if (*out != NULL) {
+        return ERR_OK;
+    }
+    enum err e = __real_cluster_state_patch(out, from, diff, em);
+    if (e == ERR_OK) {
+        keep(from, diff, hash, *out);
+    }
+    return e;
+}
