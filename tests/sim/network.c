@@ -104,6 +104,14 @@ void message_fail(struct message *m, enum err e, const char *why)
     }
 }
 
+/* Both sides are done with it. */
+static void message_free(struct message *m)
+{
+    shared_drop(m->payload);
+    buf_fini(&m->answer);
+    free(m);
+}
+
 /* ---- delivery ---- */
 
 static void handle(void *arg)
@@ -147,6 +155,7 @@ void link_deliver(void *arg)
     free(p);
     if (is_answer) {
         end(m);
+        message_free(m);
     } else if (m->to->alive && m->rq != NULL) {
         struct process *t = m->to;
         const struct executor *where = t->served[m->call.kind].where;
@@ -221,7 +230,9 @@ static void transport_serve(void *self, uint16_t kind, const struct executor *wh
 
 static void answer(struct message *m)
 {
-    if (m->rq != NULL && m->to->alive && !m->answered) {
+    if (m->rq == NULL) { /* nobody waits for it any more */
+        message_free(m);
+    } else if (m->to->alive && !m->answered) {
         m->answered = true;
         put(m->to->net, link_of(m->to->net, m->to->at, m->from->at, m->call.cls), m, true);
     }

@@ -50,6 +50,7 @@ struct scale {
     uint64_t looked_term, looked_version;
     struct waiting_copy *waiting;
     size_t n_waiting, cap_waiting;
+    size_t *first; /* by node: its first in `waiting` */
     /* what is waited for */
     uint64_t want_term, want_version;
     unsigned answered, wanted;
@@ -65,6 +66,12 @@ static unsigned place_of(const struct scale *s, struct str id)
 {
     return (unsigned)strtoul(id.p + 5, NULL, 10); /* "node-00017" */
     (void)s;
+}
+
+static int by_node(const void *a, const void *b)
+{
+    const struct waiting_copy *x = a, *y = b;
+    return (x->node > y->node) - (x->node < y->node);
 }
 
 /* Once for all nodes: which copies have begun. */
@@ -98,16 +105,21 @@ static void look_for_copies(struct scale *s, const struct cluster_state *state)
             }
         }
     }
+    qsort(s->waiting, s->n_waiting, sizeof(*s->waiting), by_node);
+    for (size_t at = 0, i = 0; at <= s->o.nodes; at++) {
+        while (i < s->n_waiting && s->waiting[i].node < at) {
+            i++;
+        }
+        s->first[at] = i;
+    }
 }
 
 static void apply(void *self, struct cluster_state *state, void (*done)(void *arg), void *arg)
 {
     struct big_node *n = self;
     look_for_copies(n->s, state);
-    for (size_t i = 0; i < n->s->n_waiting; i++) {
-        if (n->s->waiting[i].node == n->at) {
-            cluster_shard_event(n->cluster, &n->s->waiting[i].event, NULL, NULL);
-        }
+    for (size_t i = n->s->first[n->at]; i < n->s->first[n->at + 1]; i++) {
+        cluster_shard_event(n->cluster, &n->s->waiting[i].event, NULL, NULL);
     }
     cluster_state_unref(n->applied);
     n->applied = cluster_state_ref(state);
@@ -513,6 +525,7 @@ bool scale_run(const struct scale_opts *o)
         .clock = &s->clock, .seed = rng_u64(&s->rng), .task_delay_ns_max = 100000, .counts_cpu = true});
     s->net = network_new(s->x, &s->rng, o->nodes, DELAY_MS_MAX);
     s->nodes = calloc(o->nodes, sizeof(*s->nodes));
+    s->first = calloc(o->nodes + 1, sizeof(size_t));
     s->names = calloc(o->masters, sizeof(struct str));
     s->addresses = calloc(o->masters, sizeof(struct str));
     for (unsigned i = 0; i < o->nodes; i++) {

@@ -12,7 +12,7 @@ enum err __wrap_cluster_state_decode(struct cluster_state **out, struct str byte
 enum err __wrap_cluster_state_patch(struct cluster_state **out, const struct cluster_state *from,
                                     struct str diff, struct errmsg *em);
 
-#define KEPT 8
+#define KEPT 32
 
 static struct {
     bool on;
@@ -29,23 +29,17 @@ void shared_states(bool on)
     shared.on = on;
 }
 
-static bool same_parts(void *const *a, uint32_t n_a, void *const *b, uint32_t n_b)
+/* The same state, as far as votes are concerned, too: marking it committed changes neither its uuid nor its version. */
+static bool same_state(const struct cluster_state *a, const struct cluster_state *b)
 {
-    return n_a == n_b && (n_a == 0 || memcmp((const void *)a, (const void *)b, n_a * sizeof(void *)) == 0);
+    const struct coordination_part *x = a->coordination, *y = b->coordination;
+    return str_eq(a->state_uuid, b->state_uuid) && x != NULL && y != NULL
+           && str_set_eq(&x->committed, &y->committed) && x->uuid_committed == y->uuid_committed;
 }
 
-/* Equal is not enough: a node that shares other parts would have to write them all to its disk. */
 static bool same_base(const struct cluster_state *a, const struct cluster_state *b)
 {
-    if (a == NULL || b == NULL || a == b) {
-        return a == b;
-    }
-    return str_eq(a->state_uuid, b->state_uuid) && a->nodes == b->nodes && a->persistent == b->persistent
-           && a->transient == b->transient
-           && str_set_eq(&a->coordination->committed, &b->coordination->committed)
-           && a->coordination->uuid_committed == b->coordination->uuid_committed
-           && same_parts((void *const *)a->indices, a->n_indices, (void *const *)b->indices, b->n_indices)
-           && same_parts((void *const *)a->routing, a->n_routing, (void *const *)b->routing, b->n_routing);
+    return a == NULL || b == NULL ? a == b : a == b || same_state(a, b);
 }
 
 static struct cluster_state *find(const struct cluster_state *base, struct str bytes, uint64_t hash)
@@ -59,16 +53,23 @@ static struct cluster_state *find(const struct cluster_state *base, struct str b
     return NULL;
 }
 
-static void keep(const struct cluster_state *base, struct str bytes, uint64_t hash,
-                 struct cluster_state *state)
+/* *state becomes the one that others have, whichever way they came to it. */
+static void keep(const struct cluster_state *base, struct str bytes, uint64_t hash, struct cluster_state **state)
 {
+    for (unsigned i = 0; i < KEPT; i++) {
+        if (shared.kept[i].state != NULL && same_state(shared.kept[i].state, *state)) {
+            cluster_state_unref(*state);
+            *state = cluster_state_ref(shared.kept[i].state);
+            break;
+        }
+    }
     unsigned i = shared.next++ % KEPT;
     cluster_state_unref(shared.kept[i].base);
     cluster_state_unref(shared.kept[i].state);
     shared.kept[i].hash = hash;
     shared.kept[i].n = bytes.n;
     shared.kept[i].base = base != NULL ? cluster_state_ref((struct cluster_state *)(uintptr_t)base) : NULL;
-    shared.kept[i].state = cluster_state_ref(state);
+    shared.kept[i].state = cluster_state_ref(*state);
 }
 
 enum err __wrap_cluster_state_decode(struct cluster_state **out, struct str bytes, struct errmsg *em)
@@ -83,7 +84,7 @@ enum err __wrap_cluster_state_decode(struct cluster_state **out, struct str byte
     }
     enum err e = __real_cluster_state_decode(out, bytes, em);
     if (e == ERR_OK) {
-        keep(NULL, bytes, hash, *out);
+        keep(NULL, bytes, hash, out);
     }
     return e;
 }
@@ -101,7 +102,7 @@ enum err __wrap_cluster_state_patch(struct cluster_state **out, const struct clu
     }
     enum err e = __real_cluster_state_patch(out, from, diff, em);
     if (e == ERR_OK) {
-        keep(from, diff, hash, *out);
+        keep(from, diff, hash, out);
     }
     return e;
 }
