@@ -1,5 +1,6 @@
 /* What the recoveries of a node share: the limit of bytes a second, who serves what. */
 #include "data/recovery_int.h"
+#include "data/replication.h"
 
 #include <stdlib.h>
 
@@ -117,12 +118,20 @@ void recovery_note_opened(struct shard *sh)
     f->total_ms = MAX_OF(f->stop_ms - f->start_ms, (int64_t)0);
 }
 
-/* What the old primary knew: the new one need not wait for each copy to say it again. */
+/* What the old primary knew: the new one need not wait for each copy to say it again. A copy that it had called in sync may be
+ * started by the next state, in the same term: it must miss nothing that is written until then. */
 static void take_handoff(struct shard *sh)
 {
     struct shard_handoff *h = &sh->handoff;
     for (size_t i = 0; sh->primary && i < h->n; i++) {
-        tracker_advance(&sh->tracker, h->v[i].allocation_id, h->v[i].local_checkpoint);
+        const struct recovery_copy *had = &h->v[i];
+        const struct tracked *c = tracker_find(&sh->tracker, had->allocation_id);
+        bool now;
+        if (c != NULL && had->in_sync && !c->in_sync && c->node.p != NULL
+            && replication_track(sh, c->allocation_id, c->node)) {
+            (void)replication_catch_up(sh, c->allocation_id, had->local_checkpoint, &now);
+        }
+        tracker_advance(&sh->tracker, had->allocation_id, had->local_checkpoint);
     }
     h->v = NULL;
     h->n = 0;

@@ -349,6 +349,13 @@ static void serve_clean(struct recovery_session *r, struct transport_call *call)
     recovery_drop_session(r);
 }
 
+/* Another copy takes this one's place, and knows only what it was told: copies that recover ask it, once it is there. */
+static bool no_more_news(const struct recovery_session *r, uint16_t kind)
+{
+    return r->sh->handing_over && !str_is(r->allocation_id, r->sh->handed_to)
+           && (kind == MESSAGE_RECOVERY_OPS || kind == MESSAGE_RECOVERY_FINALIZE);
+}
+
 static void session_call(void *arg)
 {
     struct session_call *c = arg;
@@ -356,6 +363,11 @@ static void session_call(void *arg)
     struct bytes_in in = bytes_in(c->call->payload);
     if (r->over || r->sh->engine == NULL || r->sh->failing || !r->sh->tracking) {
         recovery_refuse_no_session(r->sh->service, c->call);
+    } else if (no_more_news(r, c->call->kind)) {
+        struct errmsg em;
+        err_set(&em, ERR_REJECTED, "shard [%.*s][%u] moves to another node", STR_ARG(r->sh->index->name),
+                r->sh->number);
+        recovery_refuse(r->sh->service, c->call, &em);
     } else {
         r->heard_ms = now_ms(r->sh);
         switch (c->call->kind) {

@@ -341,9 +341,10 @@ static bool step_session(struct recovery_session *r, bool tick)
     if (c == NULL || c->node.p == NULL || silent >= RECOVERY_SESSION_MS) {
         return true;
     }
-    if (r->waiting != NULL && (c->in_sync || (tick && silent >= FINALIZE_WAIT_MS))) {
+    bool in_sync = c->in_sync && !sh->handing_over; /* no new one while another takes this one's place */
+    if (r->waiting != NULL && (in_sync || (tick && silent >= FINALIZE_WAIT_MS))) {
         struct transport_call *call = r->waiting;
-        r->in_sync = c->in_sync;
+        r->in_sync = in_sync;
         r->waiting = NULL;
         recovery_answer_finalize(r, call);
     }
