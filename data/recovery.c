@@ -123,8 +123,12 @@ void recovery_note_opened(struct shard *sh)
 static void take_handoff(struct shard *sh)
 {
     struct shard_handoff *h = &sh->handoff;
-    for (size_t i = 0; sh->primary && i < h->n; i++) {
-        const struct recovery_copy *had = &h->v[i];
+    const struct recovery_copy *v = h->v;
+    size_t n = h->n;
+    h->v = NULL; /* what follows may look here again */
+    h->n = 0;
+    for (size_t i = 0; sh->primary && i < n; i++) {
+        const struct recovery_copy *had = &v[i];
         const struct tracked *c = tracker_find(&sh->tracker, had->allocation_id);
         bool now;
         if (c != NULL && had->in_sync && !c->in_sync && c->node.p != NULL
@@ -133,8 +137,6 @@ static void take_handoff(struct shard *sh)
         }
         tracker_advance(&sh->tracker, had->allocation_id, had->local_checkpoint);
     }
-    h->v = NULL;
-    h->n = 0;
     arena_reset(&h->arena);
 }
 

@@ -15,6 +15,7 @@
 #define SECOND          (1000LL * 1000 * 1000)
 #define PATIENCE        (600 * SECOND)
 #define DELAY_MS_MAX    2
+#define LOOK_NS         (SECOND / 5000)
 #define QUIET_NS        (2 * SECOND)
 
 struct scale;
@@ -297,20 +298,33 @@ static void end(struct scale *s, const char *what, const struct big_node *of, in
  * is asked. */
 struct goal {
     struct scale *s;
-    uint64_t term, version; /* at least */
-    unsigned nodes;         /* in the state */
-    bool green, active;     /* active: every primary is */
+    int64_t look_ns;                /* not asked again before */
+    uint64_t bad_term, bad_version; /* a state that was found wanting */
+    uint64_t term, version;         /* at least */
+    unsigned nodes;                 /* in the state */
+    bool green, active;             /* active: every primary is */
 };
 
-static bool primaries_active(const struct cluster_state *s)
+static bool is_good(struct goal *g, const struct cluster_state *a)
 {
-    return cluster_health(s).status != HEALTH_RED;
+    if (a->term == g->bad_term && a->version == g->bad_version) {
+        return false;
+    }
+    enum health h = g->green || g->active ? cluster_health(a).status : HEALTH_GREEN;
+    bool good = g->green ? h == HEALTH_GREEN : h != HEALTH_RED;
+    g->bad_term = good ? g->bad_term : a->term;
+    g->bad_version = good ? g->bad_version : a->version;
+    return good;
 }
 
 static bool reached(void *arg)
 {
-    const struct goal *g = arg;
+    struct goal *g = arg;
     const struct cluster_state *good = NULL;
+    if (g->s->clock.mono_ns < g->look_ns) {
+        return false;
+    }
+    g->look_ns = g->s->clock.mono_ns + LOOK_NS;
     for (unsigned i = 0; i < g->s->o.nodes; i++) {
         const struct big_node *n = &g->s->nodes[i];
         const struct cluster_state *a = n->applied;
@@ -324,7 +338,7 @@ static bool reached(void *arg)
         if (good != NULL && good->term == a->term && good->version == a->version) {
             continue;
         }
-        if ((g->green && cluster_health(a).status != HEALTH_GREEN) || (g->active && !primaries_active(a))) {
+        if (!is_good(g, a)) {
             return false;
         }
         good = a;

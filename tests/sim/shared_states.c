@@ -54,7 +54,8 @@ static struct cluster_state *find(const struct cluster_state *base, struct str b
 }
 
 /* *state becomes the one that others have, whichever way they came to it. */
-static void keep(const struct cluster_state *base, struct str bytes, uint64_t hash, struct cluster_state **state)
+static void keep(const struct cluster_state *base, struct str bytes, uint64_t hash,
+                 struct cluster_state **state)
 {
     for (unsigned i = 0; i < KEPT; i++) {
         if (shared.kept[i].state != NULL && same_state(shared.kept[i].state, *state)) {
