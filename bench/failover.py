@@ -27,120 +27,21 @@ import tempfile
 import threading
 import time
 
+from servers import OURS, Client, Servers, spread
+
 INDEX = "failover"
-CLIENT_TIMEOUT = 1.0  # seconds after which a client asks the next node
 SETTINGS = {"number_of_shards": 3, "number_of_replicas": 1, "index.unassigned.node_left.delayed_timeout": "0"}
 
 
-class Client:
-    """Connections of one thread to the three nodes, kept open."""
+class Cluster(Servers):
+    """Three nodes, and what was measured of them."""
 
-    def __init__(self, ports):
-        self.ports = ports
-        self.open = {}
-
-    def ask(self, port, method, path, body=None, timeout=CLIENT_TIMEOUT):
-        """Status and parsed body; OSError or HTTPException when the node does not answer."""
-        conn = self.open.pop(port, None) or http.client.HTTPConnection("127.0.0.1", port)
-        conn.timeout = timeout
-        if conn.sock:
-            conn.sock.settimeout(timeout)
-        try:
-            data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-            conn.request(method, path, data, {"Content-Type": "application/json"})
-            answer = conn.getresponse()
-            text = answer.read()
-        except (OSError, http.client.HTTPException):
-            conn.close()
-            raise
-        self.open[port] = conn
-        return answer.status, json.loads(text) if text else None
-
-    def any(self, first, method, path, body=None, timeout=CLIENT_TIMEOUT):
-        """The answer of the first node, from `first` on, that gives one; (None, None) if none does."""
-        for i in range(len(self.ports)):
-            try:
-                return self.ask(self.ports[(first + i) % len(self.ports)], method, path, body, timeout)
-            except (OSError, http.client.HTTPException, ValueError):
-                pass
-        return None, None
-
-
-class Cluster:
     def __init__(self, label, command, base, folder, patience):
-        self.label, self.command, self.folder, self.patience = label, command, folder, patience
-        self.http = [base + i for i in range(3)]
-        self.transport = [base + 100 + i for i in range(3)]
-        self.processes = [None] * 3
-        self.client = Client(self.http)
+        super().__init__(label, command, base, folder, patience)
         self.figures = {k: [] for k in (
             "form", "master gap", "master slowest", "master green", "data gap", "data slowest", "data green",
             "freeze gap", "freeze slowest", "freeze green", "quiet gap", "rss")}
         self.acked, self.lost, self.writes_refused, self.searches, self.search_errors = set(), 0, 0, 0, []
-
-    def name(self, i):
-        return "%s%d" % (self.label[0], i + 1)
-
-    def start(self, i):
-        data = os.path.join(self.folder, self.name(i))
-        os.makedirs(data, exist_ok=True)
-        line = self.command.format(
-            http=self.http[i], transport=self.transport[i], name=self.name(i), data=data,
-            seeds=",".join("127.0.0.1:%d" % self.transport[j] for j in range(3) if j != i),
-            masters=",".join(self.name(j) for j in range(3)))
-        with open(data + ".log", "ab") as log:
-            self.processes[i] = subprocess.Popen(shlex.split(line), stdout=log, stderr=log, stdin=subprocess.DEVNULL)
-
-    def kill(self, i):
-        self.processes[i].kill()
-        self.processes[i].wait()
-
-    def stop(self):
-        for process in self.processes:
-            if process and process.poll() is None:
-                process.kill()
-                process.wait()
-
-    def master_name(self, port):
-        status, state = self.client.ask(port, "GET", "/_cluster/state/master_node,nodes?local=true")
-        if status != 200 or not state.get("master_node") or len(state["nodes"]) != 3:
-            return None
-        return state["nodes"][state["master_node"]]["name"]
-
-    def master(self):
-        return next(i for i in range(3) if self.name(i) == self.master_name(self.http[0]))
-
-    def form(self):
-        """Seconds from the start of the first process, without data, until all three know the same master."""
-        self.stop()
-        shutil.rmtree(self.folder, ignore_errors=True)
-        begin = time.monotonic()
-        for i in range(3):
-            self.start(i)
-        while time.monotonic() - begin < self.patience:
-            try:
-                names = {self.master_name(port) for port in self.http}
-                if len(names) == 1 and None not in names:
-                    return time.monotonic() - begin
-            except (OSError, http.client.HTTPException, ValueError):
-                pass
-            if any(process.poll() is not None for process in self.processes):
-                sys.exit("%s: a node ended; see %s" % (self.label, self.folder))
-            time.sleep(0.005)
-        raise RuntimeError("%s: no cluster after %d s" % (self.label, self.patience))
-
-    def green(self, port, nodes, since):
-        """Seconds from `since` until the node at `port` says green with so many nodes and nothing on the move."""
-        while time.monotonic() - since < self.patience:
-            try:
-                status, health = self.client.ask(port, "GET", "/_cluster/health")
-                if (status == 200 and health["status"] == "green" and health["number_of_nodes"] == nodes
-                        and not health["relocating_shards"] and not health["initializing_shards"]):
-                    return time.monotonic() - since
-            except (OSError, http.client.HTTPException, ValueError):
-                pass
-            time.sleep(0.01)
-        raise RuntimeError("%s: not green after %d s" % (self.label, self.patience))
 
     def fresh_index(self):
         """An empty index: what the former one had must all be there."""
@@ -158,12 +59,6 @@ class Cluster:
             if status != 200:
                 raise RuntimeError("%s: mget: %s" % (self.label, answer))
             self.lost += sum(not doc.get("found") for doc in answer["docs"])
-
-    def memory(self):
-        """Resident MB of each node."""
-        for process in self.processes:
-            with open("/proc/%d/status" % process.pid) as status:
-                self.figures["rss"] += [int(line.split()[1]) / 1024 for line in status if line.startswith("VmRSS")]
 
 
 class Load:
@@ -267,16 +162,10 @@ def trouble(cluster, kind, serial, args):
         cluster.start(victim)
     cluster.green(witness, 3, time.monotonic())
     cluster.green(cluster.http[victim], 3, time.monotonic())
-    cluster.memory()
+    figures["rss"] += cluster.status_mb("VmRSS")
     print("%s %s %s: gap %.3f slowest %.3f green %.3f quiet %.3f writes %d refused %d search errors %d load %.1f" % (
         cluster.label, kind, serial, figures[kind + " gap"][-1], figures[kind + " slowest"][-1], green, figures["quiet gap"][-1],
         len(load.acks), load.refused, len(load.errors), os.getloadavg()[0]), flush=True)
-
-
-def spread(values, part):
-    """The value that `part` of them do not exceed (nearest rank)."""
-    values = sorted(values)
-    return values[max(0, -(-int(part * 1000) * len(values) // 1000) - 1)]
 
 
 ROWS = (
@@ -357,8 +246,7 @@ def arguments():
 def main():
     args = arguments()
     folder = tempfile.mkdtemp(prefix="failover-")
-    command = (shlex.quote(os.path.abspath(args.node)) + " -E node.name={name} -E http.port={http} -E transport.port={transport}"
-               " -E path.data={data} -E cluster.initial_master_nodes={masters} -E discovery.seed_hosts={seeds} " + args.options)
+    command = shlex.quote(os.path.abspath(args.node)) + OURS + args.options
     clusters = [Cluster("Serai", command, args.port, os.path.join(folder, "a"), 60)]
     turns = plan(clusters[0], args.kills, args.freezes, args.forms)
     if args.other:
