@@ -95,7 +95,7 @@ bool link_set_peer(struct copy_link *l, const struct node_meta *n)
 static void settle(struct outgoing *o, bool ok, const struct errmsg *error)
 {
     if (o->fanout != NULL) {
-        fanout_settle(o->fanout, ok, o->counts, error);
+        fanout_settle(o->fanout, ok, o->counts && !o->away, error);
     }
     buf_fini(&o->rq.answer_memory);
     free(o);
@@ -182,6 +182,7 @@ void link_failed(struct outgoing *o, const struct errmsg *why)
 {
     struct copy_link *l = o->link;
     struct errmsg em;
+    o->away = l->left || err_code(why) == ERR_NO_SHARD;
     if (l->ended) {
         primary_unknown(l->sh, &em);
         settle(o, false, &em);

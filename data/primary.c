@@ -46,7 +46,7 @@ static enum err update_links(struct shard *sh, const struct cluster_state *state
             p->lease_from =
                 p->lease_from == SEQ_UNASSIGNED ? l->safe + 1 : MIN_OF(p->lease_from, l->safe + 1);
             p->lease_ms = clock_mono_ms(sh->service->o.clock);
-            l->gone = true;
+            l->gone = l->left = true;
             l->resyncing = false;
             link_cancel(l);
             link_settle_failed(l, NULL);

@@ -22,6 +22,7 @@ struct copy_link {
     struct outgoing *sent;      /* at the transport */
     struct outgoing *failed;    /* wait for the master's word */
     bool gone, ended;           /* the copy is none of ours; this one does not lead any more */
+    bool left;                  /* gone because the state says so: it moved, or is not wanted; it did not fail */
     bool broken;                /* it has missed something */
     bool event_out;             /* the master is being asked to take it out */
     bool resyncing;
@@ -53,6 +54,7 @@ struct outgoing {
     struct fanout *fanout; /* OUT_WRITE */
     enum outgoing_kind kind;
     bool counts; /* the first message to that copy: it is what _shards tells of */
+    bool away;   /* the copy was not there to fail: told neither as a success nor as a failure, as in Elasticsearch */
     bool last;   /* OUT_RESYNC */
     int64_t global;
 };

@@ -12,6 +12,7 @@
 /* ---- addresses ----------------------------------------------------------------------------------------- */
 
 /* "9300" or "9300-9400". */
+/* "9300", "9300-9400"; "0": any free one. */
 static bool read_ports(struct str text, unsigned *first, unsigned *last)
 {
     struct str high, low = str_cut(text, '-', &high);
@@ -24,7 +25,7 @@ static bool read_ports(struct str text, unsigned *first, unsigned *last)
     }
     *first = (unsigned)a;
     *last = (unsigned)b;
-    return ok && a > 0 && a <= b && b <= 65535;
+    return ok && (a > 0 || b == 0) && a <= b && b <= 65535;
 }
 
 static enum err read_bind(struct cluster_conf *out, const struct settings *s, struct arena *arena,

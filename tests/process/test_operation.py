@@ -71,6 +71,14 @@ def test_taken():
         assert node.call("GET", "/")[0] == 200
 
 
+def test_free_ports():
+    """Port 0 is any free one, and what the node says it is."""
+    with Node(**{"transport.port": 0}) as node:
+        info = list(node.call("GET", "/_nodes/transport")[1]["nodes"].values())[0]
+        port = int(info["transport"]["publish_address"].rsplit(":", 1)[1])
+        assert port > 0 and info["transport_address"].endswith(f":{port}"), info
+
+
 def test_gentle_stop():
     """Requests in flight are answered, idle connections closed, and the exit status is 0."""
     node = Node()

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Replays the recorded answers of Elasticsearch 7.12.1, where they lie beside the project, against a cluster of three nodes, through
+one of them, while a fourth node joins and leaves time and again. What fails on one node (ratchet.txt) may fail here; what tells how
+many nodes there are (more_nodes.txt) must differ; and a shard may be on its way.
+
+Before the fourth node leaves, its shards move off, for which a cluster setting is needed: scenarios that show these run without it.
+
+In the long form through each of the three, and through one that only coordinates. AREAS limits the replay to some areas."""
+import os
+import re
+import subprocess
+import sys
+import threading
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, ".."), HERE]
+from cluster import Cluster  # noqa: E402
+from node import SHARED, free_port, skip, wait_for  # noqa: E402
+from test_recordings import ratchet  # noqa: E402
+
+LONG = os.environ.get("LONG") == "1"
+SHOW_SETTINGS = ["cluster/settings-and-nodes"]
+MOVING = re.compile(r"(relocating_shards|relo|rebalance): .*")  # of the fourth's coming and going
+
+
+def steps_of(path):
+    with open(path, encoding="utf-8") as f:
+        return {line.strip() for line in f if line.strip() and not line.startswith("#")}
+
+
+class Guest:
+    """A fourth node that comes and goes until it is told to end."""
+
+    def __init__(self, cluster):
+        self.cluster, self.node, self.over, self.turns, self.failure = cluster, cluster.new_node("n9", free_port()), threading.Event(), 0, None
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def run(self):
+        try:
+            while not self.over.is_set():
+                self.node.start()
+                self.over.wait(0.7)
+                self.drain()
+                self.node.stop()
+                self.turns += 1
+                self.over.wait(0.3)
+        except Exception as e:  # noqa: BLE001 - told by end()
+            self.failure = e
+
+    def drain(self):
+        """Shards without a replica would go with it."""
+        self.exclude(self.node.name)
+        wait_for("a node without shards", lambda: self.node.name not in self.cluster.nodes[0].call("GET", "/_cat/shards?h=node")[1])
+        self.exclude(None)
+
+    def exclude(self, name):
+        status, answer = self.cluster.nodes[0].call("PUT", "/_cluster/settings", {"transient": {"cluster.routing.allocation.exclude._name": name}})
+        assert status == 200, answer
+
+    def end(self):
+        self.over.set()
+        self.thread.join()
+        self.node.clean_up()
+        if self.failure:
+            raise self.failure
+        return self.turns
+
+
+def failures(output):
+    """{(scenario, step): [differences]} of what failed."""
+    found, at = {}, None
+    for line in output.splitlines():
+        m = re.match(r"FAIL (\S+) · (.+?) · [A-Z]+ /", line)
+        if m:
+            at = found.setdefault((m.group(1), m.group(2)), [])
+        elif at is not None and line.startswith("     "):
+            at.append(line.strip())
+        else:
+            at = None
+    return found
+
+
+def scenarios(areas):
+    """Names of all that are to be replayed."""
+    root = os.path.join(SHARED, "conformance", "scenarios")
+    names = (os.path.relpath(os.path.join(folder, f), root)[:-5] for folder, _, files in os.walk(root) for f in files if f.endswith(".json"))
+    return sorted(n for n in names if not areas or any(n.startswith(a) for a in areas))
+
+
+def replay(runner, node, names):
+    """(steps that passed, {step that failed: differences})."""
+    if not names:
+        return 0, {}
+    p = subprocess.run([sys.executable, runner, node.url, "--nodes", "3", "--verbose"] + names, stdout=subprocess.PIPE, text=True)
+    closing = re.search(r"^(\d+) passed, (\d+) failed$", p.stdout, re.M)
+    if not closing:
+        sys.exit(p.stdout + "the replay did not finish")
+    found = failures(p.stdout)
+    assert sum(1 for line in p.stdout.splitlines() if line.startswith("FAIL ")) == int(closing.group(2)), p.stdout[-3000:]
+    return int(closing.group(1)), found
+
+
+def judge(found, known, may):
+    """How many of the failures are none of more nodes; says each. `may`: how many steps of an area may fail, as on one node."""
+    bad, left = 0, dict(may)
+    for (scenario, step), lines in found.items():
+        area = scenario.split("/")[0]
+        if f"{scenario} · {step}" in known or all(MOVING.fullmatch(line) for line in lines):
+            continue
+        if left.get(area, 0) > 0:
+            left[area] -= 1
+            continue
+        bad += 1
+        print(f"{scenario} · {step}\n    " + "\n    ".join(lines[:6]))
+    return bad
+
+
+def main():
+    runner = os.path.join(SHARED, "conformance", "run.py")
+    if not os.path.exists(runner):
+        skip("no recordings beside the project")
+    known, names = steps_of(os.path.join(HERE, "more_nodes.txt")), scenarios(os.environ.get("AREAS", "").split())
+    passed = failed = 0
+    with Cluster(4 if LONG else 3, conf=os.path.join(SHARED, "conformance", "config"), coordinating=1 if LONG else 0) as cluster:
+        for node in cluster.nodes if LONG else [n for n in cluster.nodes if n is not cluster.master()][:1]:
+            guest = Guest(cluster)
+            try:
+                ok, found = replay(runner, node, [n for n in names if n not in SHOW_SETTINGS])
+            finally:
+                turns = guest.end()
+            more, others = replay(runner, node, [n for n in names if n in SHOW_SETTINGS])
+            ok, found = ok + more, {**found, **others}
+            bad = judge(found, known, ratchet())
+            print(f"through {node.name}, a fourth node came and went {turns} times: {ok} steps passed, {len(found) - bad} differ by the nodes, {bad} failed")
+            assert turns > 0
+            passed, failed = passed + ok, failed + bad
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed or not passed else 0)
+
+
+if __name__ == "__main__":
+    main()
