@@ -109,8 +109,9 @@ struct shard {
     struct index_service *index; /* a reference */
     uint32_t number;
     struct strand *strand;
-    pthread_mutex_t view_lock;      /* changes of the next two, for readers off the strand */
+    pthread_mutex_t view_lock;      /* changes of the next three, for readers off the strand */
     struct engine *engine;          /* NULL: no copy is open */
+    bool hidden;                    /* its recovery has not given it everything yet: nobody reads it */
     struct mapping *replay_mapping; /* of the document that is being replayed */
     _Atomic int64_t term;           /* primary term, as of the last state */
     struct str dir;
@@ -239,6 +240,8 @@ bool shard_readable(struct shard *sh, struct errmsg *em);
 bool shard_writable(struct shard *sh, struct errmsg *em);
 /* Strand: what a newly applied state says of this copy: primary or not, term, the other copies. */
 void shard_take_role(struct shard *sh, struct cluster_state *state);
+/* A copy that recovers from another one is hidden from reads until it has everything. Strand. */
+void shard_hide(struct shard *sh, bool hidden);
 /* What searches see, a reference; NULL: nothing. Any thread. */
 struct view *shard_view(struct shard *sh);
 

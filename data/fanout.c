@@ -253,6 +253,16 @@ void fanout_send(struct fanout *f, enum refresh_policy refresh, bool hurry, bool
     buf_reset(&f->ops);
 }
 
+void fanout_refresh(struct fanout *f)
+{
+    for (uint32_t i = 0; f->sh->tracking && i < f->sh->tracker.n; i++) {
+        const struct tracked *c = &f->sh->tracker.v[i];
+        if (tracker_sends_to(&f->sh->tracker, c)) {
+            send_to(f, c, REFRESH_NOW);
+        }
+    }
+}
+
 bool fanout_settled(const struct fanout *f, struct errmsg *em)
 {
     if (f->error.n > 0) {

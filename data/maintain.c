@@ -479,9 +479,42 @@ static void write_figures(struct shard *sh, struct shard_act *a)
 }
 
 struct act_run {
+    struct shard_waiter waiter; /* a primary's refresh waits for the other copies; first */
     struct shard *sh;
     struct shard_act *a;
+    struct fanout *fanout;
 };
+
+static void copies_refreshed(struct shard_waiter *w, const struct errmsg *error)
+{
+    struct act_run *r = (struct act_run *)w;
+    struct shard *sh = r->sh;
+    struct fanout *f = r->fanout;
+    (void)error;      /* a copy that does not answer leaves; this one has done what it was asked */
+    finish_act(r->a); /* r is in its memory */
+    fanout_drop(f);
+    shard_release(sh);
+}
+
+/* true: the answer comes later. Who asks goes to the copies that it knows to be started. One that recovers has what was
+ * written all the same, and may be started, and searched, before its own next refresh. */
+static bool refresh_copies(struct act_run *r)
+{
+    struct errmsg em;
+    struct fanout *f = r->a->rq.error.n == 0 ? fanout_new(r->sh, &em) : NULL;
+    if (f == NULL) {
+        return false;
+    }
+    fanout_refresh(f);
+    if (fanout_settled(f, &em)) {
+        fanout_drop(f);
+        return false;
+    }
+    r->fanout = f;
+    r->waiter.wake = copies_refreshed;
+    fanout_wait(f, &r->waiter, 0);
+    return true;
+}
 
 static void act(void *arg)
 {
@@ -501,6 +534,9 @@ static void act(void *arg)
         sh->refresh_owed = false;
         shard_check(sh);
         shard_maintain(sh);
+        if (refresh_copies(r)) {
+            return;
+        }
         break;
     case SHARD_FLUSH:
         a->rq.next = (struct shard_rq *)sh->flush_waiters;
@@ -542,7 +578,7 @@ void data_act(void *self, struct shard_act *rq)
 {
     struct shard *sh = shard_acquire(self, &rq->rq);
     struct act_run *r = sh != NULL ? ARENA_NEW(&rq->rq.arena, struct act_run) : NULL;
-    if (r == NULL || !(*r = (struct act_run){sh, rq}, shard_post(sh, act, r))) {
+    if (r == NULL || !(*r = (struct act_run){.sh = sh, .a = rq}, shard_post(sh, act, r))) {
         if (sh != NULL) {
             err_set(&rq->rq.error, ERR_REJECTED, "rejected execution on shard [%.*s][%u]",
                     STR_ARG(sh->index->name), sh->number);

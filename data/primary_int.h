@@ -22,9 +22,9 @@ struct copy_link {
     struct outgoing *sent;      /* at the transport */
     struct outgoing *failed;    /* wait for the master's word */
     bool gone, ended;           /* the copy is none of ours; this one does not lead any more */
-    bool left;                  /* gone because the state says so: it moved, or is not wanted; it did not fail */
-    bool broken;                /* it has missed something */
-    bool event_out;             /* the master is being asked to take it out */
+    bool left;      /* gone because the state says so: it moved, or is not wanted; it did not fail */
+    bool broken;    /* it has missed something */
+    bool event_out; /* the master is being asked to take it out */
     bool resyncing;
     struct errmsg event_error;
     struct engine_history *history; /* of what is re-sent */
@@ -54,8 +54,9 @@ struct outgoing {
     struct fanout *fanout; /* OUT_WRITE */
     enum outgoing_kind kind;
     bool counts; /* the first message to that copy: it is what _shards tells of */
-    bool away;   /* the copy was not there to fail: told neither as a success nor as a failure, as in Elasticsearch */
-    bool last;   /* OUT_RESYNC */
+    bool
+        away; /* the copy was not there to fail: told neither as a success nor as a failure, as in Elasticsearch */
+    bool last; /* OUT_RESYNC */
     int64_t global;
 };
 

@@ -247,6 +247,7 @@ void target_done(struct recovery_target *t)
     f->stop_ms = clock_wall_ms(clock);
     f->total_ms = MAX_OF(f->stop_ms - f->start_ms, (int64_t)0);
     engine_refresh(sh->engine, NULL, &em); /* a copy that may be searched shows all that it was given */
+    shard_hide(sh, false);
     say_clean(t);
     target_leave(t);
 }

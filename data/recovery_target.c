@@ -562,6 +562,7 @@ void recovery_begin(struct shard *sh)
         .source = RECOVER_PEER, .target_node = s->node_id, .start_ms = clock_wall_ms(s->o.clock)};
     sh->opening = true;
     sh->recovery = t;
+    shard_hide(sh, true);
     shard_use(sh);
     target_turn(t);
 }

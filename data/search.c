@@ -427,8 +427,11 @@ static void refresh_first(void *arg)
         shard_maintain(sh);
     }
     struct view *v = shard_view(sh);
-    view_unref(r->view);
-    search_submit(sh->service, r->rq, sh, v, query_task);
+    if (v != NULL) { /* else the copy has gone meanwhile: what was there when it was asked is as good */
+        view_unref(r->view);
+        r->view = v;
+    }
+    search_submit(sh->service, r->rq, sh, r->view, query_task);
 }
 
 /* true: the search goes on from the strand. */
@@ -537,7 +540,11 @@ static void get_task(void *arg)
     struct shard *sh = r->sh;
     struct engine_doc doc = {0};
     enum err e = ERR_OK;
-    if (!shard_readable(sh, &rq->rq.error)) {
+    bool open = shard_readable(sh, &rq->rq.error);
+    if (open && sh->hidden) {
+        err_set(&rq->rq.error, ERR_NO_SHARD, "the copy recovers");
+    }
+    if (!open || sh->hidden) {
         shard_release(sh);
         rq->rq.done(&rq->rq);
         return;

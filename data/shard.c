@@ -442,6 +442,7 @@ static void start_opening(struct shard *sh, enum engine_open_mode mode)
     }
     r->sh = sh;
     r->mode = mode;
+    shard_hide(sh, false);
     snprintf(r->allocation_id, sizeof(r->allocation_id), "%.*s", STR_ARG(sh->allocation_id));
     buf_init(&r->user_data, NULL, BUF_UNLIMITED);
     if (mode == ENGINE_CREATE) { /* its history begins with it */
@@ -594,10 +595,17 @@ bool shard_writable(struct shard *sh, struct errmsg *em)
     return true;
 }
 
+void shard_hide(struct shard *sh, bool hidden)
+{
+    pthread_mutex_lock(&sh->view_lock);
+    sh->hidden = hidden;
+    pthread_mutex_unlock(&sh->view_lock);
+}
+
 struct view *shard_view(struct shard *sh)
 {
     pthread_mutex_lock(&sh->view_lock);
-    struct view *v = sh->engine != NULL ? engine_acquire(sh->engine) : NULL;
+    struct view *v = sh->engine != NULL && !sh->hidden ? engine_acquire(sh->engine) : NULL;
     pthread_mutex_unlock(&sh->view_lock);
     return v;
 }

@@ -20,7 +20,7 @@ from test_recordings import ratchet  # noqa: E402
 
 LONG = os.environ.get("LONG") == "1"
 SHOW_SETTINGS = ["cluster/settings-and-nodes"]
-MOVING = re.compile(r"(relocating_shards|relo|rebalance): .*")  # of the fourth's coming and going
+MOVING = re.compile(r'(relocating_shards|relo): .*|.*\.type: "PEER", want "EMPTY_STORE"')  # a copy is on its way, or came that way
 
 
 def steps_of(path):
@@ -41,18 +41,14 @@ class Guest:
             while not self.over.is_set():
                 self.node.start()
                 self.over.wait(0.7)
-                self.drain()
+                self.exclude(self.node.name)  # shards without a replica would go with it
+                wait_for("a node without shards", lambda: self.node.name not in self.cluster.nodes[0].call("GET", "/_cat/shards?h=node")[1])
                 self.node.stop()
+                self.exclude(None)
                 self.turns += 1
                 self.over.wait(0.3)
         except Exception as e:  # noqa: BLE001 - told by end()
             self.failure = e
-
-    def drain(self):
-        """Shards without a replica would go with it."""
-        self.exclude(self.node.name)
-        wait_for("a node without shards", lambda: self.node.name not in self.cluster.nodes[0].call("GET", "/_cat/shards?h=node")[1])
-        self.exclude(None)
 
     def exclude(self, name):
         status, answer = self.cluster.nodes[0].call("PUT", "/_cluster/settings", {"transient": {"cluster.routing.allocation.exclude._name": name}})
