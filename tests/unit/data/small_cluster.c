@@ -315,7 +315,8 @@ void sc_start(uint64_t seed, int replicas)
 {
     rng_seed(&sc.rng, seed * 2654435761U + 1);
     clock_sim_init(&sc.clock, 1600000000000);
-    sc.exec = sim_exec_new(&(struct sim_exec_opts){.clock = &sc.clock, .seed = seed, .task_delay_ns_max = 200000});
+    sc.exec =
+        sim_exec_new(&(struct sim_exec_opts){.clock = &sc.clock, .seed = seed, .task_delay_ns_max = 200000});
     sc.net = sim_lane_new(sc.exec, SIM_LOOP, 0);
     sc.next_id = 0;
     sc.newest = NULL;
