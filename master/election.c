@@ -239,6 +239,40 @@ void election_start(struct quorum *q)
     }
 }
 
+static bool may_succeed(const struct quorum *q, const struct peer *p)
+{
+    const struct coordination_part *c = q->safety.accepted->coordination;
+    return p->in_state && !p->leaving && p->node.id.p != NULL && is_master_eligible(&p->node)
+           && p->has_version == q->safety.accepted->version && str_set_has(&c->committed, p->node.id)
+           && str_set_has(&c->accepted, p->node.id);
+}
+
+void election_hand_over(struct quorum *q)
+{
+    if (q->mode != QUORUM_LEADER || q->now < q->next_hand_over_ms) {
+        return;
+    }
+    for (const struct peer *p = q->peers; p != NULL; p = p->next) {
+        if (may_succeed(q, p)) {
+            struct transport_peer to = peer_of_node(&p->node);
+            (void)quorum_ask(q, &to, MESSAGE_HAND_OVER, q->set.request_timeout_ms);
+            q->next_hand_over_ms = q->now + q->set.check_timeout_ms;
+            return;
+        }
+    }
+}
+
+/* It stands as at any time, but neither waits for its turn nor asks whether an election is due: the leader says so. */
+void election_receive_hand_over(struct quorum *q, const struct quorum_message *m, void *call)
+{
+    bool ok = q->mode == QUORUM_FOLLOWER && str_eq(q->leader.ephemeral_id, m->from.ephemeral_id)
+              && m->term == q->safety.term && is_master_eligible(&q->local) && !voting_barred(q);
+    quorum_reply(q, call, MESSAGE_HAND_OVER, ok);
+    if (ok) {
+        election_start(q);
+    }
+}
+
 void election_pre_vote_done(struct quorum *q, const struct quorum_message *m)
 {
     uint64_t mine = safety_accepted_term(&q->safety);

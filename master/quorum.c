@@ -386,6 +386,9 @@ void quorum_receive(struct quorum *q, const struct quorum_message *m, void *call
     case MESSAGE_LEADER_CHECK:
         detection_receive_leader_check(q, m, call);
         return;
+    case MESSAGE_HAND_OVER:
+        election_receive_hand_over(q, m, call);
+        return;
     default:
         err_set(&em, ERR_ILLEGAL_ARGUMENT, "no message of coordination");
         quorum_refuse(q, call, &em);
@@ -438,7 +441,7 @@ void quorum_answer(struct quorum *q, uint64_t id, const struct quorum_message *m
     case MESSAGE_LEADER_CHECK:
         detection_leader_done(q, m);
         return;
-    default: /* MESSAGE_JOIN: the next state says the rest */
+    default: /* MESSAGE_JOIN, MESSAGE_HAND_OVER: what comes next says the rest */
         return;
     }
 }

@@ -427,8 +427,8 @@ enum err quorum_driver_new(struct quorum_driver **out, const struct quorum_drive
                            struct errmsg *em)
 {
     static const enum message_kind kinds[] = {
-        MESSAGE_HANDSHAKE, MESSAGE_PEERS,  MESSAGE_PRE_VOTE,       MESSAGE_START_JOIN,  MESSAGE_JOIN,
-        MESSAGE_PUBLISH,   MESSAGE_COMMIT, MESSAGE_FOLLOWER_CHECK, MESSAGE_LEADER_CHECK};
+        MESSAGE_HANDSHAKE, MESSAGE_PEERS,  MESSAGE_PRE_VOTE,       MESSAGE_START_JOIN,   MESSAGE_JOIN,
+        MESSAGE_PUBLISH,   MESSAGE_COMMIT, MESSAGE_FOLLOWER_CHECK, MESSAGE_LEADER_CHECK, MESSAGE_HAND_OVER};
     struct quorum_driver *d = calloc(1, sizeof(*d));
     *out = NULL;
     if (d == NULL) {

@@ -111,6 +111,7 @@ struct quorum {
     struct publication *publication; /* not yet applied here; NULL: none */
     struct publication *trailing;
     bool reconfiguring;
+    int64_t next_hand_over_ms;
     struct nodes_part *noted; /* the nodes that are all among the peers; NULL: who knows */
     bool vote_missing;        /* a node took this leader's state that did not vote for it */
 
@@ -169,6 +170,10 @@ int64_t election_wake(const struct quorum *q);
 void election_receive_pre_vote(struct quorum *q, const struct quorum_message *m, void *call);
 void election_pre_vote_done(struct quorum *q, const struct quorum_message *m);
 void election_receive_start_join(struct quorum *q, const struct quorum_message *m, void *call);
+/* A leader that should not lead asks a node that may to stand at once: one that has the newest state, and whose vote
+ * counts. Nothing is promised: should the word be lost, it is said again. */
+void election_hand_over(struct quorum *q);
+void election_receive_hand_over(struct quorum *q, const struct quorum_message *m, void *call);
 void election_receive_join(struct quorum *q, const struct quorum_message *m, void *call);
 void election_vote(struct quorum *q, const struct quorum_message *m);
 void election_durable(struct quorum *q);

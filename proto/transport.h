@@ -84,6 +84,7 @@ enum message_kind {
     MESSAGE_FOLLOWER_CHECK,
     MESSAGE_LEADER_CHECK,
     MESSAGE_STATE_CHUNK,
+    MESSAGE_HAND_OVER, /* a leader whose vote does not count any more -> who is to stand in its place */
     /* master/: tasks */
     MESSAGE_META = 32, /* struct meta_request */
     MESSAGE_SHARD_STARTED,
