@@ -102,7 +102,7 @@ struct cluster {
     uint32_t lookups;                      /* nodes that have not answered yet */
     struct disk_entry *disks, *disks_next; /* as the nodes said; disks_next: while they are asked */
     uint32_t n_disks, n_disks_next, disks_asked;
-    int64_t disks_at_ms;   /* mono: when to ask again */
+    int64_t disks_at_ms; /* mono: when to ask again */
     struct wait_clock wait_clock;
     int64_t reroute_at_ms; /* by it; INT64_MAX: no need */
 };

@@ -28,6 +28,7 @@ START_TEST(threads_of_the_process)
     for (uint64_t i = 0; i < 20000000; i++) {
         busy += i;
     }
+    ck_assert_uint_ne(busy, 0);
     ck_assert(thread_samples(&a, &w, &m));
     ck_assert_uint_ge(m, 1);
     ck_assert_int_eq(v[0].id, (int64_t)getpid());
