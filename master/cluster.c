@@ -532,6 +532,8 @@ static void tell_watchers(struct cluster *c)
     }
 }
 
+static void stop_now(void *arg);
+
 static void on_mode(void *self, enum quorum_mode mode, uint64_t term, const struct node_meta *master)
 {
     struct cluster *c = self;
@@ -563,6 +565,11 @@ static void on_mode(void *self, enum quorum_mode mode, uint64_t term, const stru
                  STR_ARG(c->master.name));
     }
     look_at_waiting(c);
+    if (mode == QUORUM_FOLLOWER && c->leaving != NULL) {
+        timer_cancel(c->o.timers, c->leaving);
+        c->leaving = NULL;
+        executor_submit_force(c->o.loop, stop_now, c); /* not from within coordination */
+    }
 }
 
 static void applied(void *arg);
@@ -753,10 +760,14 @@ static void driver_stopped(void *arg)
     cluster_left(arg);
 }
 
-static void stop_on_loop(void *arg)
+static void stop_now(void *arg)
 {
     struct cluster *c = arg;
+    if (c->stopping) { /* time was up, and another leads */
+        return;
+    }
     c->stopping = true;
+    c->leaving = NULL;
     c->mode = QUORUM_CANDIDATE;
     if (c->timer != NULL) {
         timer_cancel(c->o.timers, c->timer);
@@ -773,6 +784,18 @@ static void stop_on_loop(void *arg)
         batch_published(c, quorum_accepted(quorum_driver_core(c->driver))->version, &em);
     }
     look_at_waiting(c);
+}
+
+/* A master hands over first: without it nobody would lead until the others have noticed and elected one. */
+static void stop_on_loop(void *arg)
+{
+    struct cluster *c = arg;
+    if (c->mode == QUORUM_LEADER && quorum_driver_hand_over(c->driver)) {
+        c->leaving = timer_start(c->o.timers, HAND_OVER_MS, stop_now, c);
+    }
+    if (c->leaving == NULL) {
+        stop_now(c);
+    }
 }
 
 void cluster_stop(struct cluster *c, void (*done)(void *arg), void *arg)

@@ -9,6 +9,7 @@
 
 #define MASTER_TIMEOUT_DEFAULT_MS 30000
 #define RETRY_MS                  100 /* after a master that was not one */
+#define HAND_OVER_MS              300 /* how long a master that stops waits for another one */
 #define WATCHERS_MAX              8
 
 /* Which tasks go first, as Elasticsearch names and orders them. */
@@ -87,6 +88,7 @@ struct cluster {
     uint32_t under_way;
     void (*stopped)(void *arg);
     void *stopped_arg;
+    struct timer *leaving; /* until another leads; NULL: it does, or nobody has been asked to */
     /* the leader's (batch.c) */
     struct task *queue;    /* the most urgent first, then the oldest */
     bool nodes_wanted;     /* the next batch brings the state's nodes up to date */

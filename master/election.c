@@ -247,19 +247,20 @@ static bool may_succeed(const struct quorum *q, const struct peer *p)
            && str_set_has(&c->accepted, p->node.id);
 }
 
-void election_hand_over(struct quorum *q)
+bool election_hand_over(struct quorum *q)
 {
     if (q->mode != QUORUM_LEADER || q->now < q->next_hand_over_ms) {
-        return;
+        return false;
     }
     for (const struct peer *p = q->peers; p != NULL; p = p->next) {
         if (may_succeed(q, p)) {
             struct transport_peer to = peer_of_node(&p->node);
             (void)quorum_ask(q, &to, MESSAGE_HAND_OVER, q->set.request_timeout_ms);
             q->next_hand_over_ms = q->now + q->set.check_timeout_ms;
-            return;
+            return true;
         }
     }
+    return false;
 }
 
 /* It stands as at any time, but neither waits for its turn nor asks whether an election is due: the leader says so. */

@@ -518,6 +518,12 @@ void quorum_applied(struct quorum *q, uint64_t version, int64_t now)
     }
 }
 
+bool quorum_hand_over(struct quorum *q, int64_t now)
+{
+    q->now = now;
+    return election_hand_over(q);
+}
+
 /* ---- views ---- */
 
 enum quorum_mode quorum_mode(const struct quorum *q)

@@ -136,6 +136,9 @@ enum err quorum_publish(struct quorum *q, struct cluster_state *state, int64_t n
 enum err quorum_next_nodes(struct quorum *q, const struct cluster_state *from, struct state_builder *b,
                            struct errmsg *em);
 
+/* The leader is about to go: another one is asked to take its place. false: there is none, or this one does not lead. */
+bool quorum_hand_over(struct quorum *q, int64_t now);
+
 /* ---- views ---- */
 enum quorum_mode quorum_mode(const struct quorum *q);
 uint64_t quorum_term(const struct quorum *q);

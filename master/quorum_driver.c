@@ -519,6 +519,13 @@ enum err quorum_driver_publish(struct quorum_driver *d, struct cluster_state *st
     return e;
 }
 
+bool quorum_driver_hand_over(struct quorum_driver *d)
+{
+    bool sent = quorum_hand_over(d->q, now_ms(d));
+    drain(d);
+    return sent;
+}
+
 struct quorum *quorum_driver_core(struct quorum_driver *d)
 {
     return d->q;

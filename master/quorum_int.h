@@ -172,7 +172,7 @@ void election_pre_vote_done(struct quorum *q, const struct quorum_message *m);
 void election_receive_start_join(struct quorum *q, const struct quorum_message *m, void *call);
 /* A leader that should not lead asks a node that may to stand at once: one that has the newest state, and whose vote
  * counts. Nothing is promised: should the word be lost, it is said again. */
-void election_hand_over(struct quorum *q);
+bool election_hand_over(struct quorum *q); /* false: to nobody */
 void election_receive_hand_over(struct quorum *q, const struct quorum_message *m, void *call);
 void election_receive_join(struct quorum *q, const struct quorum_message *m, void *call);
 void election_vote(struct quorum *q, const struct quorum_message *m);

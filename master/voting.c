@@ -94,7 +94,7 @@ void voting_check(struct quorum *q)
     }
     arena_fini(&scratch);
     if (!q->reconfiguring && voting_barred(q)) { /* excluded: the others are to choose one of them */
-        election_hand_over(q);
+        (void)election_hand_over(q);
     }
 }
 
