@@ -394,14 +394,15 @@ static void opened(void *arg)
 
 /* Sequence numbers that other copies know will mean other operations here: those copies must not take the histories
  * for one. */
-static enum err begin_history(struct open_run *r, struct copy_data *d)
+static enum err begin_history(struct open_run *r, const struct copy_data *d)
 {
     char name[64];
+    struct copy_data begun = *d;
     struct buf b;
     buf_init(&b, NULL, BUF_UNLIMITED);
     snprintf(name, sizeof(name), "%s.%lld", r->allocation_id, (long long)r->new_history);
-    d->history_uuid = str_of(name);
-    copy_data_encode(d, &b);
+    begun.history_uuid = str_of(name);
+    copy_data_encode(&begun, &b);
     enum err e = b.failed ? err_no_memory(&r->em) : engine_set_user_data(r->engine, buf_view(&b), &r->em);
     buf_fini(&b);
     return e == ERR_OK ? engine_flush(r->engine, true, &r->em) : e;
