@@ -123,6 +123,25 @@ static enum err begin_leading(struct shard *sh, const struct index_meta *m, cons
     return ERR_OK;
 }
 
+/* A copy in sync on no node holds the global checkpoint back. The next write would have it marked stale; what waits for the
+ * checkpoint already may be what no write can begin before: the end of a primary that moves. */
+static void miss_copies(struct shard *sh)
+{
+    bool held = false;
+    for (const struct fanout *f = sh->lead.waiting; f != NULL; f = f->next) {
+        held |= f->needs > sh->tracker.global_checkpoint;
+    }
+    for (uint32_t i = 0; held && i < sh->tracker.n; i++) {
+        const struct tracked *c = &sh->tracker.v[i];
+        struct copy_link *l = c->in_sync && c->node.p == NULL && !str_eq(c->allocation_id, sh->tracker.own)
+                                  ? link_find(sh, c->allocation_id)
+                                  : NULL;
+        if (l != NULL) {
+            link_ask_master(l, STR("it is on no node, and a request waits for it"));
+        }
+    }
+}
+
 static enum err keep_leading(struct shard *sh, const struct index_meta *m, const struct shard_routing *r,
                              const struct cluster_state *state, struct errmsg *em)
 {
@@ -135,6 +154,7 @@ static enum err keep_leading(struct shard *sh, const struct index_meta *m, const
     if (sh->tracker.global_checkpoint != before) {
         primary_moved(sh);
     }
+    miss_copies(sh);
     primary_check_active(sh);
     bool all = true;
     for (uint32_t i = 0; i < r->n; i++) {

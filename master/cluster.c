@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#define EVENT_TIMEOUT_MS 15000 /* then it is told to whoever is master */
+
 static int64_t now_ms(const struct cluster *c)
 {
     return clock_mono_ms(c->o.clock);
@@ -123,6 +125,12 @@ static bool worth_retrying(enum err e)
            || e == ERR_NODE_DISCONNECTED || e == ERR_NODE_CLOSED || e == ERR_REJECTED;
 }
 
+/* What a shard has to say: it has no end, and saying it twice does nothing more. */
+static bool is_event(const struct journey *j)
+{
+    return j->rq == NULL && j->pending == NULL;
+}
+
 static void again(struct journey *j)
 {
     struct cluster *c = j->c;
@@ -176,7 +184,7 @@ static void answered(struct transport_rq *rq)
     buf_fini(&rq->answer_memory);
     if (e == ERR_OK) {
         await_version(j, version);
-    } else if (worth_retrying(e) && !c->stopping) {
+    } else if ((worth_retrying(e) || (e == ERR_RECEIVE_TIMEOUT && is_event(j))) && !c->stopping) {
         again(j);
     } else {
         arrive(j, &j->error);
@@ -208,9 +216,8 @@ static void send_to_master(struct cluster *c, struct journey *j)
         j->transport.kind = kinds[j->event.kind];
         put_event(&j->transport.payload, &j->event);
     }
-    if (j->deadline_ms != INT64_MAX) {
-        j->transport.timeout_ms = MAX_OF(j->deadline_ms - now_ms(c), 1);
-    }
+    /* The master that was asked may be gone without a word. */
+    j->transport.timeout_ms = is_event(j) ? EVENT_TIMEOUT_MS : MAX_OF(j->deadline_ms - now_ms(c), 1);
     c->o.transport->send(c->o.transport->self, &to, &j->transport);
 }
 
