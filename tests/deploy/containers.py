@@ -1,6 +1,6 @@
 """A Docker for tests: the containers of the compose files, on a base image made by debootstrap. Long: only with LONG=1, as root, where Docker can run.
 
-DOCKER_HOST names a Docker that runs, with its images; else one is started, and all that it makes goes away with it. MIRROR says where Debian's packages are."""
+DOCKER_HOST names a Docker that runs, with its images; else one is started, and all that it makes goes away with it. MIRROR says where Debian's packages are, else debootstrap knows."""
 import glob
 import os
 import shutil
@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import node  # noqa: E402
 
 BASE = "debian:bookworm-slim"
-MIRROR = os.environ.get("MIRROR", "http://deb.debian.org/debian")
+MIRROR = os.environ.get("MIRROR", "").split()
 
 
 def need():
@@ -99,7 +99,7 @@ class Docker:
     def make_base(self):
         """Debian's smallest, under the name that the Dockerfiles begin with."""
         root = os.path.join(self.folder, "base")
-        p = subprocess.run(["debootstrap", "--variant=minbase", "bookworm", root, MIRROR], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        p = subprocess.run(["debootstrap", "--variant=minbase", "bookworm", root, *MIRROR], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if p.returncode != 0:
             self.close()
             node.skip("debootstrap gets no packages here: " + p.stdout.strip().splitlines()[-1])
