@@ -2,9 +2,11 @@
  * their old disk or as a new machine, and whose votes are taken away.
  *
  * Nothing is done that loses data or the majority by itself: a node leaves without a word only when no other has, and comes
- * back at the end when it turns out that it alone has a shard, or its vote is needed. Its disk is given up only once other copies
+ * back at the end when it turns out that it alone has a shard (one that recovers over a copy in sync destroys that), or its vote is needed. Its disk is given up only once other copies
  * are in sync and it has no vote that counts. */
 #include "tests/sim/run_int.h"
+
+#include "common/cluster/health.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +14,7 @@
 #define LOOK_MS       500
 #define ORDER_MS      10000 /* an order's time-out */
 #define ORDER_LOST_MS 25000 /* the node that was asked may be gone */
+#define RED_MS        20000 /* by then, who is there and has a copy in sync has become the primary */
 #define FILTER        "cluster.routing.allocation.exclude._name"
 #define NONE          SIM_NODES_MAX
 #define MEMBERS_LEAST 3 /* before one leaves */
@@ -231,11 +234,23 @@ static void end_leaving(struct run *run)
     }
 }
 
+/* Has a shard had no primary for so long that nobody who is there has a copy in sync? */
+static bool stays_red(struct run *run)
+{
+    struct members *m = &run->members;
+    if (!run->over || cluster_health(run->newest).status != HEALTH_RED) {
+        m->red_since_ms = 0;
+        return false;
+    }
+    m->red_since_ms = m->red_since_ms == 0 ? world_ms(&run->w) : m->red_since_ms;
+    return world_ms(&run->w) - m->red_since_ms > RED_MS;
+}
+
 /* Who left without a word, and turns out to be needed. */
 static void bring_back(struct run *run)
 {
     const struct coordination_part *c = run->newest->coordination;
-    bool needed = !in_sync_without(run, NONE) || !majority_without(run, &c->committed, NONE)
+    bool needed = stays_red(run) || !in_sync_without(run, NONE) || !majority_without(run, &c->committed, NONE)
                   || !majority_without(run, &c->accepted, NONE);
     for (unsigned i = 0; i < run->w.n_nodes && needed && run->over; i++) {
         if (run->members.places[i] == PLACE_GONE) {

@@ -37,6 +37,7 @@ struct members {
     bool ordering; /* an order is under way */
     uint64_t orders;
     int64_t ordered_ms;
+    int64_t red_since_ms; /* 0: it is not */
 };
 
 struct run {
