@@ -270,7 +270,8 @@ void index_meta_encode(const struct index_meta *m, struct buf *out);
 enum err index_meta_decode(struct index_meta **out, struct bytes_in *in, struct errmsg *em);
 void cluster_state_encode(const struct cluster_state *s, struct buf *out);
 enum err cluster_state_decode(struct cluster_state **out, struct str bytes, struct errmsg *em);
-/* What turns `from` into `to`: whole parts, those that are not shared by both (state_diff.c). */
+/* What turns `from` into `to` (state_diff.c): of nodes, index metadata and routing what changed in them, of the rest whole parts
+ * that are not shared by both. */
 void cluster_state_diff(const struct cluster_state *from, const struct cluster_state *to, struct buf *out);
 /* ERR_ILLEGAL_STATE: the diff is of another state than `from` (by state_uuid); ERR_CORRUPT: not a diff. */
 enum err cluster_state_patch(struct cluster_state **out, const struct cluster_state *from, struct str diff,

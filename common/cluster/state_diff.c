@@ -1,14 +1,14 @@
-/* From one cluster state to another: the parts that differ, whole. Parts are compared by identity, since a
- * state made from another shares what stayed the same. */
+/* From one cluster state to another: the parts that differ. Parts are compared by identity first, since a state made from
+ * another shares what stayed the same; of nodes, index metadata and routing only what changed inside them is told. */
 #include "common/cluster/state_int.h"
 
-#define DIFF_VERSION 1
-
-enum { SAME, GONE, GIVEN };
+#define DIFF_VERSION      2
+#define DIFF_VERSION_OLD  1 /* parts that differ are whole; counts of them in front */
+#define AS_MANY_AS_FOLLOW SIZE_MAX
 
 static uint8_t changed(const void *from, const void *to)
 {
-    return from == to ? SAME : to == NULL ? GONE : GIVEN;
+    return from == to ? PART_SAME : to == NULL ? PART_GONE : PART_WHOLE;
 }
 
 static void put_removed(struct buf *b, const struct str *names, uint32_t n)
@@ -19,10 +19,31 @@ static void put_removed(struct buf *b, const struct str *names, uint32_t n)
     }
 }
 
+/* Of a list: how it goes on. PART_CHANGED is followed by the name, and what changed; PART_SAME ends the list. */
+static size_t put_kind(struct buf *out, struct str name)
+{
+    size_t at = out->n;
+    put_u8(out, PART_CHANGED);
+    put_str(out, name);
+    return at;
+}
+
+/* true: the whole part follows */
+static bool set_kind(struct buf *out, size_t at, enum part_change c)
+{
+    if (c != PART_CHANGED) {
+        buf_truncate(out, at);
+    }
+    if (c == PART_WHOLE) {
+        put_u8(out, PART_WHOLE);
+    }
+    return c == PART_WHOLE;
+}
+
 static void diff_indices(const struct cluster_state *from, const struct cluster_state *to, struct str *names,
                          struct buf *out)
 {
-    uint32_t gone = 0, given = 0;
+    uint32_t gone = 0;
     for (uint32_t i = 0; i < from->n_indices; i++) {
         if (cluster_index(to, from->indices[i]->name) == NULL) {
             names[gone++] = from->indices[i]->name;
@@ -30,20 +51,23 @@ static void diff_indices(const struct cluster_state *from, const struct cluster_
     }
     put_removed(out, names, gone);
     for (uint32_t i = 0; i < to->n_indices; i++) {
-        given += cluster_index(from, to->indices[i]->name) != to->indices[i];
-    }
-    put_varint(out, given);
-    for (uint32_t i = 0; i < to->n_indices; i++) {
-        if (cluster_index(from, to->indices[i]->name) != to->indices[i]) {
-            index_meta_encode(to->indices[i], out);
+        const struct index_meta *m = to->indices[i], *was = cluster_index(from, m->name);
+        if (was == m) {
+            continue;
+        }
+        size_t at = put_kind(out, was != NULL ? m->name : STR(""));
+        enum part_change c = was != NULL ? state_index_changes(was, m, out) : PART_WHOLE;
+        if (set_kind(out, at, c)) {
+            index_meta_encode(m, out);
         }
     }
+    put_u8(out, PART_SAME);
 }
 
 static void diff_routing(const struct cluster_state *from, const struct cluster_state *to, struct str *names,
                          struct buf *out)
 {
-    uint32_t gone = 0, given = 0;
+    uint32_t gone = 0;
     for (uint32_t i = 0; i < from->n_routing; i++) {
         if (cluster_routing(to, from->routing[i]->name) == NULL) {
             names[gone++] = from->routing[i]->name;
@@ -51,14 +75,17 @@ static void diff_routing(const struct cluster_state *from, const struct cluster_
     }
     put_removed(out, names, gone);
     for (uint32_t i = 0; i < to->n_routing; i++) {
-        given += cluster_routing(from, to->routing[i]->name) != to->routing[i];
-    }
-    put_varint(out, given);
-    for (uint32_t i = 0; i < to->n_routing; i++) {
-        if (cluster_routing(from, to->routing[i]->name) != to->routing[i]) {
-            state_routing_encode(to->routing[i], out);
+        const struct index_routing *r = to->routing[i], *was = cluster_routing(from, r->name);
+        if (was == r) {
+            continue;
+        }
+        size_t at = put_kind(out, was != NULL ? r->name : STR(""));
+        enum part_change c = was != NULL ? state_routing_changes(was, r, out) : PART_WHOLE;
+        if (set_kind(out, at, c)) {
+            state_routing_encode(r, out);
         }
     }
+    put_u8(out, PART_SAME);
 }
 
 static bool template_differs(const struct cluster_state *other, const struct template_meta *t)
@@ -91,6 +118,19 @@ static void diff_templates(const struct cluster_state *from, const struct cluste
     }
 }
 
+static void diff_nodes(const struct nodes_part *from, const struct nodes_part *to, struct buf *out)
+{
+    if (from != to && from != NULL && to != NULL) {
+        put_u8(out, PART_CHANGED);
+        state_nodes_changes(from, to, out);
+        return;
+    }
+    put_u8(out, changed(from, to));
+    if (changed(from, to) == PART_WHOLE) {
+        state_nodes_encode(to, out);
+    }
+}
+
 void cluster_state_diff(const struct cluster_state *from, const struct cluster_state *to, struct buf *out)
 {
     struct arena scratch;
@@ -108,12 +148,9 @@ void cluster_state_diff(const struct cluster_state *from, const struct cluster_s
     put_str(out, to->cluster_uuid);
     put_varint(out, to->term);
     put_varint(out, to->version);
-    put_u8(out, changed(from->nodes, to->nodes));
-    if (changed(from->nodes, to->nodes) == GIVEN) {
-        state_nodes_encode(to->nodes, out);
-    }
+    diff_nodes(from->nodes, to->nodes, out);
     /* Always whole: whoever missed the commit of `from` still has its configuration as it was before. */
-    put_u8(out, to->coordination != NULL ? GIVEN : changed(from->coordination, NULL));
+    put_u8(out, to->coordination != NULL ? PART_WHOLE : changed(from->coordination, NULL));
     if (to->coordination != NULL) {
         state_coordination_encode(to->coordination, out);
     }
@@ -122,7 +159,7 @@ void cluster_state_diff(const struct cluster_state *from, const struct cluster_s
     for (int i = 0; i < 2; i++) {
         uint8_t c = changed(settings[i][0], settings[i][1]);
         put_u8(out, c);
-        if (c == GIVEN) {
+        if (c == PART_WHOLE) {
             state_settings_encode(settings[i][1], out);
         }
     }
@@ -132,47 +169,90 @@ void cluster_state_diff(const struct cluster_state *from, const struct cluster_s
     arena_fini(&scratch);
 }
 
-static uint8_t get_change(struct bytes_in *in)
+static uint8_t get_change(struct bytes_in *in, enum part_change max)
 {
     uint8_t c = get_u8(in);
-    in->bad |= c > GIVEN;
-    return in->bad ? SAME : c;
+    in->bad |= c > max;
+    return in->bad ? PART_SAME : c;
 }
 
 static void patch_singles(struct bytes_in *in, struct state_builder *b)
 {
-    uint8_t c = get_change(in);
-    if (c != SAME) {
-        state_put_nodes(b, c == GIVEN ? state_nodes_decode(in) : NULL);
+    uint8_t c = get_change(in, PART_CHANGED);
+    const struct nodes_part *nodes = b->next->nodes;
+    in->bad |= c == PART_CHANGED && nodes == NULL;
+    if (c != PART_SAME && !in->bad) {
+        state_put_nodes(b, c == PART_CHANGED ? state_nodes_change(in, nodes)
+                           : c == PART_WHOLE ? state_nodes_decode(in)
+                                             : NULL);
     }
-    c = get_change(in);
-    if (c != SAME) {
-        state_put_coordination(b, c == GIVEN ? state_coordination_decode(in) : NULL);
+    c = get_change(in, PART_WHOLE);
+    if (c != PART_SAME) {
+        state_put_coordination(b, c == PART_WHOLE ? state_coordination_decode(in) : NULL);
     }
     for (int i = 0; i < 2; i++) {
-        c = get_change(in);
-        if (c != SAME) {
-            state_put_settings(b, c == GIVEN ? state_settings_decode(in) : NULL, i == 0);
+        c = get_change(in, PART_WHOLE);
+        if (c != PART_SAME) {
+            state_put_settings(b, c == PART_WHOLE ? state_settings_decode(in) : NULL, i == 0);
         }
     }
 }
 
-static void patch_lists(struct bytes_in *in, struct state_builder *b, struct errmsg *em)
+/* PART_SAME: the list ends. left: of how many; AS_MANY_AS_FOLLOW: as each says itself. */
+static uint8_t next_kind(struct bytes_in *in, size_t *left)
 {
+    if (*left == AS_MANY_AS_FOLLOW) {
+        uint8_t c = get_change(in, PART_CHANGED);
+        in->bad |= c == PART_GONE;
+        return in->bad ? PART_SAME : c;
+    }
+    if (*left == 0 || in->bad) {
+        return PART_SAME;
+    }
+    --*left;
+    return PART_WHOLE;
+}
+
+static void patch_indices(struct bytes_in *in, struct state_builder *b, bool old, struct errmsg *em)
+{
+    uint8_t c;
     for (size_t n = get_count(in, 1); n > 0 && !in->bad; n--) {
         in->bad |= !state_remove_index(b, get_str(in));
     }
-    for (size_t n = get_count(in, 16); n > 0 && !in->bad; n--) {
-        struct index_meta *m;
-        in->bad |= index_meta_decode(&m, in, em) != ERR_OK || !state_put_index(b, m);
+    size_t left = old ? get_count(in, 16) : AS_MANY_AS_FOLLOW;
+    while ((c = next_kind(in, &left)) != PART_SAME) {
+        struct index_meta *m = NULL;
+        if (c == PART_CHANGED) {
+            const struct index_meta *was = cluster_index(b->next, get_str(in));
+            m = was != NULL ? state_index_change(in, was) : NULL;
+        } else if (index_meta_decode(&m, in, em) != ERR_OK) {
+            m = NULL;
+        }
+        in->bad |= m == NULL || !state_put_index(b, m);
     }
+}
+
+static void patch_routing(struct bytes_in *in, struct state_builder *b, bool old)
+{
+    uint8_t c;
     for (size_t n = get_count(in, 1); n > 0 && !in->bad; n--) {
         in->bad |= !state_remove_routing(b, get_str(in));
     }
-    for (size_t n = get_count(in, 4); n > 0 && !in->bad; n--) {
-        struct index_routing *r = state_routing_decode(in);
+    size_t left = old ? get_count(in, 4) : AS_MANY_AS_FOLLOW;
+    while ((c = next_kind(in, &left)) != PART_SAME) {
+        struct index_routing *r = NULL;
+        if (c == PART_CHANGED) {
+            const struct index_routing *was = cluster_routing(b->next, get_str(in));
+            r = was != NULL ? state_routing_change(in, was) : NULL;
+        } else {
+            r = state_routing_decode(in);
+        }
         in->bad |= r == NULL || !state_put_routing(b, r);
     }
+}
+
+static void patch_templates(struct bytes_in *in, struct state_builder *b)
+{
     for (size_t n = get_count(in, 2); n > 0 && !in->bad; n--) {
         uint8_t kind = get_u8(in);
         in->bad |=
@@ -190,7 +270,8 @@ enum err cluster_state_patch(struct cluster_state **out, const struct cluster_st
     struct bytes_in in = bytes_in(diff);
     struct state_builder b;
     *out = NULL;
-    bool known = get_u8(&in) == DIFF_VERSION;
+    uint8_t format = get_u8(&in);
+    bool known = format == DIFF_VERSION || format == DIFF_VERSION_OLD;
     struct str of = get_str(&in), uuid = get_str(&in), name = get_str(&in), cluster = get_str(&in);
     uint64_t term = get_varint(&in), version = get_varint(&in);
     if (!known || in.bad) {
@@ -205,7 +286,9 @@ enum err cluster_state_patch(struct cluster_state **out, const struct cluster_st
     }
     in.bad |= !state_set_names(&b, name, cluster);
     patch_singles(&in, &b);
-    patch_lists(&in, &b, em);
+    patch_indices(&in, &b, format == DIFF_VERSION_OLD, em);
+    patch_routing(&in, &b, format == DIFF_VERSION_OLD);
+    patch_templates(&in, &b);
     if (in.bad || bytes_left(&in) != 0) {
         state_builder_drop(&b);
         return err_set(em, ERR_CORRUPT, "a difference of cluster states cannot be read");

@@ -18,16 +18,48 @@ static inline struct str state_keep(struct arena *a, struct str s, bool *ok)
     return copy;
 }
 
-/* state_bytes.c, for diffs: the parts beside index metadata. Decoders set in->bad. */
+#define PART_VERSION 1
+
+/* state_bytes.c: what parts consist of. Decoders set in->bad, and allocate in `a`, or in the part. */
+void state_opt_out(struct buf *b, struct str s);
+struct str state_str_in(struct bytes_in *in, struct arena *a);
+struct str state_opt_in(struct bytes_in *in, struct arena *a);
+void state_set_out(struct buf *b, const struct str_set *s);
+struct str_set state_set_in(struct bytes_in *in, struct arena *a);
+void state_settings_out(struct buf *b, const struct settings *s);
+void state_settings_in(struct bytes_in *in, struct settings *s);
+void state_aliases_out(const struct index_meta *m, struct buf *out);
+void state_aliases_in(struct bytes_in *in, struct index_meta *m);
+void state_node_out(const struct node_meta *n, struct buf *out);
+void state_node_in(struct bytes_in *in, struct node_meta *t, struct arena *a);
+
+/* state_bytes.c: the parts beside index metadata. Decoders set in->bad. */
 void state_nodes_encode(const struct nodes_part *p, struct buf *out);
 struct nodes_part *state_nodes_decode(struct bytes_in *in);
 void state_template_encode(const struct template_meta *t, struct buf *out);
 struct template_meta *state_template_decode(struct bytes_in *in);
 void state_settings_encode(const struct settings_part *p, struct buf *out);
 struct settings_part *state_settings_decode(struct bytes_in *in);
+
+/* state_bytes_routing.c */
+void state_shard_out(const struct shard_routing *s, struct buf *out);
+void state_shard_in(struct bytes_in *in, struct shard_routing *s, struct arena *a);
 void state_routing_encode(const struct index_routing *r, struct buf *out);
 struct index_routing *state_routing_decode(struct bytes_in *in);
 void state_coordination_encode(const struct coordination_part *p, struct buf *out);
 struct coordination_part *state_coordination_decode(struct bytes_in *in);
+
+/* state_changes.c: what turns one part into another of the same name. A change is written (and anything at all) only when
+ * PART_CHANGED is said. Readers make a new part from the one that the writer had; NULL and in->bad: not readable, or no memory. */
+enum part_change { PART_SAME, PART_GONE, PART_WHOLE, PART_CHANGED };
+enum part_change state_nodes_changes(const struct nodes_part *from, const struct nodes_part *to,
+                                     struct buf *out);
+struct nodes_part *state_nodes_change(struct bytes_in *in, const struct nodes_part *from);
+enum part_change state_index_changes(const struct index_meta *from, const struct index_meta *to,
+                                     struct buf *out);
+struct index_meta *state_index_change(struct bytes_in *in, const struct index_meta *from);
+enum part_change state_routing_changes(const struct index_routing *from, const struct index_routing *to,
+                                       struct buf *out);
+struct index_routing *state_routing_change(struct bytes_in *in, const struct index_routing *from);
 
 #endif

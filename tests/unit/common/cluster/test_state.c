@@ -105,6 +105,100 @@ static struct coordination_part *random_coordination(void)
     return c;
 }
 
+/* Changes inside a part, as most are: some may leave all as it is. */
+static struct index_meta *index_touched(const struct index_meta *m)
+{
+    struct index_meta *c = index_meta_copy(m);
+    struct arena *a = &c->part.arena;
+    uint32_t shard = (uint32_t)rng_below(&rng, c->n_shards);
+    for (uint64_t i = rng_below(&rng, 3); i > 0; i--) {
+        switch (rng_below(&rng, 7)) {
+        case 0:
+            c->primary_terms[shard]++;
+            break;
+        case 1:
+            c->in_sync[shard] = str_set_with(&c->in_sync[shard], text(a, "copy-", rng_below(&rng, 5)), a);
+            break;
+        case 2:
+            c->in_sync[shard] = str_set_without(&c->in_sync[shard], text(a, "copy-", rng_below(&rng, 5)), a);
+            break;
+        case 3:
+            c->mapping = text(a, "{\"m\":", rng_below(&rng, 9));
+            c->mapping_version++;
+            break;
+        case 4:
+            ck_assert(
+                settings_put(&c->settings, STR("index.refresh_interval"), text(a, "", rng_below(&rng, 9))));
+            break;
+        case 5:
+            c->n_aliases = (uint32_t)rng_below(&rng, (uint64_t)c->n_aliases + 1);
+            break;
+        default:
+            c->closed = !c->closed;
+            c->n_replicas = (uint32_t)rng_below(&rng, 4);
+        }
+    }
+    return c;
+}
+
+static struct index_routing *routing_touched(const struct index_routing *r)
+{
+    struct index_routing *c = index_routing_copy(r, 1);
+    for (uint64_t i = rng_below(&rng, 3); i > 0; i--) {
+        struct shard_routing *s = &c->shards[rng_below(&rng, c->n)];
+        struct shard_copy *copy = &s->copies[rng_below(&rng, s->n)];
+        switch (rng_below(&rng, 3)) {
+        case 0:
+            copy->trouble.failed++;
+            break;
+        case 1:
+            s->n = MAX_OF(s->n - 1, 1U);
+            break;
+        default:
+            if (copy->state != COPY_UNASSIGNED) {
+                copy->node = text(&c->part.arena, "node-", rng_below(&rng, 50));
+            }
+        }
+    }
+    return c;
+}
+
+static struct nodes_part *nodes_touched(const struct nodes_part *p)
+{
+    struct nodes_part *c = nodes_part_copy(p, 1);
+    char id[16];
+    struct node_meta n = {.id = str_of(id),
+                          .name = STR("n"),
+                          .ephemeral_id = STR("other"),
+                          .host = STR("h"),
+                          .transport_address = STR("h:1"),
+                          .http_address = STR("h:2"),
+                          .roles = ROLE_DATA};
+    snprintf(id, sizeof(id), "node-%u", (unsigned)rng_below(&rng, 6));
+    n.id = str_of(id);
+    if (rng_below(&rng, 2) == 0) {
+        nodes_part_remove(c, n.id);
+    } else {
+        ck_assert(nodes_part_put(c, &n));
+    }
+    c->master = rng_below(&rng, 2) == 0 && c->n > 0 ? c->v[c->n - 1].id : STR_NULL;
+    return c;
+}
+
+static void touch(struct state_builder *b)
+{
+    const struct cluster_state *s = b->next;
+    if (s->n_indices > 0) {
+        ck_assert(state_put_index(b, index_touched(s->indices[rng_below(&rng, s->n_indices)])));
+    }
+    if (s->n_routing > 0) {
+        ck_assert(state_put_routing(b, routing_touched(s->routing[rng_below(&rng, s->n_routing)])));
+    }
+    if (s->nodes != NULL && rng_below(&rng, 2) == 0) {
+        state_put_nodes(b, nodes_touched(s->nodes));
+    }
+}
+
 /* A few random changes of a state. */
 static struct cluster_state *changed(struct cluster_state *from)
 {
@@ -112,9 +206,9 @@ static struct cluster_state *changed(struct cluster_state *from)
     char name[32], uuid[32];
     ck_assert(state_builder_init(&b, from));
     ck_assert(state_set_names(&b, STR("cluster"), STR("cu")));
-    for (uint64_t i = rng_below(&rng, 6); i > 0; i--) {
+    for (uint64_t i = rng_below(&rng, 8); i > 0; i--) {
         snprintf(name, sizeof(name), "i-%u", (unsigned)rng_below(&rng, 8));
-        switch (rng_below(&rng, 7)) {
+        switch (rng_below(&rng, 10)) {
         case 0:
             ck_assert(state_put_index(&b, random_index(str_of(name))));
             break;
@@ -132,6 +226,11 @@ static struct cluster_state *changed(struct cluster_state *from)
             break;
         case 5:
             state_put_coordination(&b, random_coordination());
+            break;
+        case 6:
+        case 7:
+        case 8:
+            touch(&b);
             break;
         default:
             state_put_settings(&b, settings_part_new(NULL), rng_below(&rng, 2) == 0);
@@ -166,6 +265,12 @@ START_TEST(bytes_and_differences)
         check_same(here, there);
         struct cluster_state *next = changed(here), *patched, *wrong;
         buf_reset(&b);
+        if (rng_below(&rng, 4) == 0) { /* equal parts need not be the same ones */
+            cluster_state_encode(here, &b);
+            cluster_state_unref(here);
+            ck_assert_int_eq(cluster_state_decode(&here, buf_view(&b), &em), ERR_OK);
+            buf_reset(&b);
+        }
         cluster_state_diff(here, next, &b);
         ck_assert_int_eq(cluster_state_patch(&patched, there, buf_view(&b), &em), ERR_OK);
         ck_assert_int_eq(cluster_state_patch(&wrong, next, buf_view(&b), &em), ERR_ILLEGAL_STATE);
@@ -216,6 +321,106 @@ START_TEST(damaged_bytes)
 }
 END_TEST
 
+static struct cluster_state *big_state(void)
+{
+    struct state_builder b;
+    ck_assert(state_builder_init(&b, NULL));
+    ck_assert(state_set_names(&b, STR("c"), STR("cu")));
+    struct index_meta *m = index_meta_new();
+    struct arena *a = &m->part.arena;
+    m->name = STR("big");
+    m->uuid = STR("big-uuid");
+    m->n_shards = m->routing_shards = 200;
+    m->routing_partition = 1;
+    m->mapping =
+        text(a, "{\"long\":\"................................................................\",\"n\":", 1);
+    ck_assert(settings_put(&m->settings, STR("index.number_of_shards"), STR("200")));
+    m->primary_terms = ARENA_ARRAY(a, uint64_t, m->n_shards);
+    m->in_sync = ARENA_ARRAY(a, struct str_set, m->n_shards);
+    for (uint32_t i = 0; i < m->n_shards; i++) {
+        m->in_sync[i] = (struct str_set){0};
+        m->primary_terms[i] = 1;
+    }
+    ck_assert(state_put_index(&b, m));
+    ck_assert(state_put_routing(&b, index_routing_new(STR("big"), STR("big-uuid"), 200, 1)));
+    return state_builder_seal(&b, STR("one"));
+}
+
+/* One copy that starts is told as that. */
+START_TEST(small_changes_are_small)
+{
+    struct buf b;
+    struct errmsg em;
+    struct state_builder sb;
+    struct cluster_state *one = big_state(), *same, *patched;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    ck_assert(state_builder_init(&sb, one));
+    struct index_routing *r = index_routing_copy(one->routing[0], 0);
+    struct shard_copy *c = &r->shards[77].copies[0];
+    c->state = COPY_STARTED;
+    c->node = STR("some-node");
+    c->allocation_id = STR("some-copy");
+    ck_assert(state_put_routing(&sb, r));
+    struct index_meta *m = index_meta_copy(one->indices[0]);
+    m->in_sync[77] = str_set_with(&m->in_sync[77], STR("some-copy"), &m->part.arena);
+    m->version++;
+    ck_assert(state_put_index(&sb, m));
+    struct cluster_state *two = state_builder_seal(&sb, STR("two"));
+    cluster_state_diff(one, two, &b);
+    ck_assert_uint_lt(b.n, 150);
+    ck_assert_int_eq(cluster_state_patch(&patched, one, buf_view(&b), &em), ERR_OK);
+    check_same(two, patched);
+    cluster_state_unref(patched);
+    /* what is equal is not told, whoever made it */
+    buf_reset(&b);
+    cluster_state_encode(two, &b);
+    ck_assert_int_eq(cluster_state_decode(&same, buf_view(&b), &em), ERR_OK);
+    buf_reset(&b);
+    cluster_state_diff(two, same, &b);
+    ck_assert_uint_lt(b.n, 40);
+    cluster_state_unref(same);
+    cluster_state_unref(one);
+    cluster_state_unref(two);
+    buf_fini(&b);
+}
+END_TEST
+
+/* As disks have them that were written before: parts whole, and counted. */
+START_TEST(differences_of_the_first_format)
+{
+    struct buf b;
+    struct errmsg em;
+    struct cluster_state *one = big_state(), *patched;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    put_u8(&b, 1);
+    put_str(&b, STR("one"));
+    put_str(&b, STR("two"));
+    put_str(&b, STR("c"));
+    put_str(&b, STR("cu"));
+    put_varint(&b, 3);
+    put_varint(&b, 9);
+    for (int i = 0; i < 4; i++) { /* nodes, coordination, settings: as before */
+        put_u8(&b, 0);
+    }
+    put_varint(&b, 0);
+    put_varint(&b, 1);
+    struct index_meta *m = index_meta_copy(one->indices[0]);
+    m->closed = true;
+    index_meta_encode(m, &b);
+    state_part_unref(&m->part);
+    put_varint(&b, 1);
+    put_str(&b, STR("big"));
+    for (int i = 0; i < 3; i++) { /* routing, templates: none */
+        put_varint(&b, 0);
+    }
+    ck_assert_int_eq(cluster_state_patch(&patched, one, buf_view(&b), &em), ERR_OK);
+    ck_assert(patched->indices[0]->closed && patched->n_routing == 0 && patched->version == 9);
+    cluster_state_unref(patched);
+    cluster_state_unref(one);
+    buf_fini(&b);
+}
+END_TEST
+
 START_TEST(sets)
 {
     struct arena a;
@@ -248,6 +453,8 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, bytes_and_differences, 0, 20);
     tcase_add_loop_test(c, damaged_bytes, 0, 10);
+    tcase_add_test(c, small_changes_are_small);
+    tcase_add_test(c, differences_of_the_first_format);
     tcase_add_test(c, sets);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
