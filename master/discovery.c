@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #define HANDSHAKE_TIMEOUT_MS 1000
+#define PEER_BYTES           512   /* as each of a thousand nodes knows them all */
 #define FORGET_SILENT_MS     60000 /* a peer that somebody mentioned and nobody found */
 
 static struct peer *peer_at(struct quorum *q, struct str address)
@@ -99,7 +100,7 @@ struct peer *discovery_note_node(struct quorum *q, const struct node_meta *n)
         return p;
     }
     arena_reset(&p->arena);
-    if (!node_meta_copy(&p->node, n, &p->arena)) {
+    if (!arena_begin(&p->arena, PEER_BYTES) || !node_meta_copy(&p->node, n, &p->arena)) {
         p->node = (struct node_meta){0};
         q->starved = true;
         return NULL;
@@ -109,7 +110,7 @@ struct peer *discovery_note_node(struct quorum *q, const struct node_meta *n)
     p->check = 0;
     p->in_state = p->leaving = p->silent = false;
     struct quorum_effect *e = quorum_emit(q, EFFECT_CONNECT);
-    if (e != NULL) {
+    if (e != NULL && arena_begin(&e->arena, PEER_BYTES / 2)) {
         e->peer.address = arena_str(&e->arena, n->transport_address);
         e->peer.ephemeral_id = arena_str(&e->arena, n->ephemeral_id);
     }

@@ -82,17 +82,8 @@ void arena_reset(struct arena *a)
     }
 }
 
-static bool add_chunk(struct arena *a, size_t need)
+static bool take_chunk(struct arena *a, size_t size)
 {
-    /* With its head a chunk fills one of the allocator's sizes. */
-    size_t last = a->chunks != NULL ? sizeof(struct arena_chunk) + a->chunks->size : CHUNK_MIN / 2;
-    size_t size = MAX_OF(need, MIN_OF(last * 2, CHUNK_MAX) - sizeof(struct arena_chunk));
-    if (size > a->bytes_max - MIN_OF(a->bytes_used, a->bytes_max)) {
-        size = need;
-        if (size > a->bytes_max - MIN_OF(a->bytes_used, a->bytes_max)) {
-            return false;
-        }
-    }
     struct arena_chunk *c = alloc_get(a->alloc, sizeof(*c) + size);
     if (c == NULL) {
         return false;
@@ -104,6 +95,26 @@ static bool add_chunk(struct arena *a, size_t need)
     a->end = c->data + size;
     a->bytes_used += size;
     return true;
+}
+
+bool arena_begin(struct arena *a, size_t n)
+{
+    size_t size = MAX_OF(n, 2 * sizeof(struct arena_chunk)) - sizeof(struct arena_chunk);
+    return a->chunks != NULL || (size <= a->bytes_max && take_chunk(a, size));
+}
+
+static bool add_chunk(struct arena *a, size_t need)
+{
+    /* With its head a chunk fills one of the allocator's sizes. */
+    size_t last = a->chunks != NULL ? sizeof(struct arena_chunk) + a->chunks->size : CHUNK_MIN / 2;
+    size_t size = MAX_OF(need, MIN_OF(last * 2, CHUNK_MAX) - sizeof(struct arena_chunk));
+    if (size > a->bytes_max - MIN_OF(a->bytes_used, a->bytes_max)) {
+        size = need;
+        if (size > a->bytes_max - MIN_OF(a->bytes_used, a->bytes_max)) {
+            return false;
+        }
+    }
+    return take_chunk(a, size);
 }
 
 void *arena_alloc(struct arena *a, size_t n)

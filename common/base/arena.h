@@ -25,6 +25,9 @@ struct arena {
 
 /* Allocates nothing yet. alloc NULL means the default. */
 void arena_init(struct arena *a, const struct allocator *alloc, size_t bytes_max);
+/* Of one that will hold little, and is one of many: the first chunk takes n bytes of memory, the next twice that, and so on. Does
+ * nothing when there is a chunk already. false: no memory. */
+bool arena_begin(struct arena *a, size_t n);
 /* Frees everything that came from it; the arena may be used again. */
 void arena_fini(struct arena *a);
 /* Like arena_fini, but keeps one chunk for the next round. */

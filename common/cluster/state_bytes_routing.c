@@ -47,6 +47,33 @@ static void get_copy(struct bytes_in *in, struct shard_copy *c, struct arena *a)
     }
 }
 
+static bool opt_eq(struct str a, struct str b)
+{
+    return (a.p == NULL) == (b.p == NULL) && str_eq(a, b);
+}
+
+/* What put_copy() writes. */
+static bool copy_eq(const struct shard_copy *a, const struct shard_copy *b)
+{
+    const struct copy_trouble *x = &a->trouble, *y = &b->trouble;
+    return a->state == b->state && a->primary == b->primary && opt_eq(a->node, b->node)
+           && opt_eq(a->allocation_id, b->allocation_id) && opt_eq(a->target_node, b->target_node)
+           && opt_eq(a->target_id, b->target_id) && a->source == b->source && x->reason == y->reason
+           && x->at_ms == y->at_ms && x->failed == y->failed && x->attempt == y->attempt
+           && x->delayed == y->delayed && opt_eq(x->details, y->details)
+           && opt_eq(x->last_node, y->last_node);
+}
+
+bool state_shard_eq(const struct shard_routing *a, const struct shard_routing *b)
+{
+    for (uint32_t i = 0; a->n == b->n && i < a->n; i++) {
+        if (!copy_eq(&a->copies[i], &b->copies[i])) {
+            return false;
+        }
+    }
+    return a->n == b->n;
+}
+
 void state_shard_out(const struct shard_routing *s, struct buf *out)
 {
     put_varint(out, s->n);

@@ -1,13 +1,12 @@
-/* Inside one part: what changed of it, so that a copy that moves does not send its index again. Things are compared by their bytes,
- * as whoever reads them sees no more than these. */
+/* Inside one part: what changed of it, so that a copy that moves does not send its index again. */
 #include "common/cluster/state_int.h"
 
-/* Was what was written to `out` since `body` there before? Then all since `at` is taken back. */
-static bool keep_new(struct buf *out, size_t at, size_t body, struct buf *was)
+/* Was what was written to `out` since `at` there before? Then it is taken back. */
+static bool keep_new(struct buf *out, size_t at, struct buf *was)
 {
     out->failed |= was->failed;
-    bool same = !out->failed && out->n - body == was->n
-                && (was->n == 0 || memcmp(out->p + body, was->p, was->n) == 0);
+    bool same =
+        !out->failed && out->n - at == was->n && (was->n == 0 || memcmp(out->p + at, was->p, was->n) == 0);
     if (same) {
         buf_truncate(out, at);
     }
@@ -71,7 +70,7 @@ static uint32_t put_given(const struct nodes_part *from, const struct nodes_part
         }
         if (order >= 0) {
             state_node_out(&to->v[k], out);
-            n += keep_new(out, at, at, &was);
+            n += keep_new(out, at, &was);
         }
         i += order <= 0;
         k += order >= 0;
@@ -148,12 +147,6 @@ static void put_head(const struct index_meta *m, struct buf *out)
     put_varint(out, m->n_replicas);
 }
 
-static void put_in_sync(const struct index_meta *m, uint32_t shard, struct buf *out)
-{
-    put_varint(out, m->primary_terms[shard]);
-    state_set_out(out, &m->in_sync[shard]);
-}
-
 enum part_change state_index_changes(const struct index_meta *from, const struct index_meta *to,
                                      struct buf *out)
 {
@@ -169,13 +162,16 @@ enum part_change state_index_changes(const struct index_meta *from, const struct
     buf_init(&was, NULL, BUF_UNLIMITED);
     put_head(to, out);
     put_head(from, &was);
-    bool any = keep_new(out, out->n, start, &was);
+    bool any = keep_new(out, start, &was);
+    if (!any) { /* told all the same */
+        put_head(to, out);
+    }
     size_t flags = out->n;
     put_u8(out, 0);
     size_t at = out->n;
     state_settings_out(&was, &from->settings);
     state_settings_out(out, &to->settings);
-    changes |= keep_new(out, at, at, &was) ? SETTINGS_CHANGED : 0;
+    changes |= keep_new(out, at, &was) ? SETTINGS_CHANGED : 0;
     if (!str_eq(from->mapping, to->mapping)) {
         put_str(out, to->mapping);
         changes |= MAPPING_CHANGED;
@@ -183,15 +179,14 @@ enum part_change state_index_changes(const struct index_meta *from, const struct
     at = out->n;
     state_aliases_out(from, &was);
     state_aliases_out(to, out);
-    changes |= keep_new(out, at, at, &was) ? ALIASES_CHANGED : 0;
+    changes |= keep_new(out, at, &was) ? ALIASES_CHANGED : 0;
     for (uint32_t i = 0; i < to->n_shards; i++) {
-        uint32_t before = last;
-        at = out->n;
-        put_step(out, &last, i);
-        size_t body = out->n;
-        put_in_sync(from, i, &was);
-        put_in_sync(to, i, out);
-        last = keep_new(out, at, body, &was) ? last : before;
+        if (from->primary_terms[i] != to->primary_terms[i]
+            || !str_set_eq(&from->in_sync[i], &to->in_sync[i])) {
+            put_step(out, &last, i);
+            put_varint(out, to->primary_terms[i]);
+            state_set_out(out, &to->in_sync[i]);
+        }
     }
     put_varint(out, 0);
     buf_fini(&was);
@@ -254,24 +249,18 @@ struct index_meta *state_index_change(struct bytes_in *in, const struct index_me
 enum part_change state_routing_changes(const struct index_routing *from, const struct index_routing *to,
                                        struct buf *out)
 {
-    struct buf was;
     size_t start = out->n;
     uint32_t last = 0;
     if (!str_eq(from->uuid, to->uuid) || from->n != to->n) {
         return PART_WHOLE;
     }
-    buf_init(&was, NULL, BUF_UNLIMITED);
     for (uint32_t i = 0; i < to->n; i++) {
-        uint32_t before = last;
-        size_t at = out->n;
-        put_step(out, &last, i);
-        size_t body = out->n;
-        state_shard_out(&from->shards[i], &was);
-        state_shard_out(&to->shards[i], out);
-        last = keep_new(out, at, body, &was) ? last : before;
+        if (!state_shard_eq(&from->shards[i], &to->shards[i])) {
+            put_step(out, &last, i);
+            state_shard_out(&to->shards[i], out);
+        }
     }
     put_varint(out, 0);
-    buf_fini(&was);
     if (last == 0) {
         buf_truncate(out, start);
         return PART_SAME;

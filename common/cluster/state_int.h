@@ -42,6 +42,7 @@ void state_settings_encode(const struct settings_part *p, struct buf *out);
 struct settings_part *state_settings_decode(struct bytes_in *in);
 
 /* state_bytes_routing.c */
+bool state_shard_eq(const struct shard_routing *a, const struct shard_routing *b);
 void state_shard_out(const struct shard_routing *s, struct buf *out);
 void state_shard_in(struct bytes_in *in, struct shard_routing *s, struct arena *a);
 void state_routing_encode(const struct index_routing *r, struct buf *out);

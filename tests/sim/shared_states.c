@@ -11,8 +11,13 @@ enum err __real_cluster_state_patch(struct cluster_state **out, const struct clu
 enum err __wrap_cluster_state_decode(struct cluster_state **out, struct str bytes, struct errmsg *em);
 enum err __wrap_cluster_state_patch(struct cluster_state **out, const struct cluster_state *from,
                                     struct str diff, struct errmsg *em);
+void __real_cluster_state_diff(const struct cluster_state *from, const struct cluster_state *to,
+                               struct buf *out);
+void __wrap_cluster_state_diff(const struct cluster_state *from, const struct cluster_state *to,
+                               struct buf *out);
 
-#define KEPT 32
+#define KEPT       32
+#define KEPT_DIFFS 4
 
 static struct {
     bool on;
@@ -22,6 +27,11 @@ static struct {
         size_t n;
         struct cluster_state *base, *state; /* base NULL: whole */
     } kept[KEPT];
+    unsigned next_diff;
+    struct {
+        struct cluster_state *from, *to;
+        struct buf bytes;
+    } diffs[KEPT_DIFFS]; /* which every node writes to its disk */
 } shared;
 
 void shared_states(bool on)
@@ -106,4 +116,28 @@ enum err __wrap_cluster_state_patch(struct cluster_state **out, const struct clu
         keep(from, diff, hash, out);
     }
     return e;
+}
+
+void __wrap_cluster_state_diff(const struct cluster_state *from, const struct cluster_state *to,
+                               struct buf *out)
+{
+    for (unsigned i = 0; shared.on && i < KEPT_DIFFS; i++) {
+        if (shared.diffs[i].from == from && shared.diffs[i].to == to) {
+            buf_str(out, buf_view(&shared.diffs[i].bytes));
+            return;
+        }
+    }
+    size_t at = out->n;
+    __real_cluster_state_diff(from, to, out);
+    if (!shared.on || out->failed) {
+        return;
+    }
+    unsigned i = shared.next_diff++ % KEPT_DIFFS;
+    cluster_state_unref(shared.diffs[i].from);
+    cluster_state_unref(shared.diffs[i].to);
+    shared.diffs[i].from = cluster_state_ref((struct cluster_state *)(uintptr_t)from);
+    shared.diffs[i].to = cluster_state_ref((struct cluster_state *)(uintptr_t)to);
+    buf_fini(&shared.diffs[i].bytes);
+    buf_init(&shared.diffs[i].bytes, NULL, BUF_UNLIMITED);
+    buf_add(&shared.diffs[i].bytes, out->p + at, out->n - at);
 }
