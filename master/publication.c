@@ -181,6 +181,18 @@ static bool make_targets(struct quorum *q, struct publication *p)
     return p->targets != NULL;
 }
 
+/* One that has not answered yet gets the next difference behind the last; should it miss that one, it says so. So it does when what
+ * a new master supposes is not so: that a node of its own last state has that state, as most have when a master is lost. */
+static bool takes_difference(const struct publication *p, const struct target *t, const struct peer *peer)
+{
+    if (peer == NULL || peer->has_version == p->base->version || peer->sent_version == p->base->version) {
+        return peer != NULL;
+    }
+    const struct node_meta *was = cluster_node(p->base, str_of(t->id));
+    return p->base->coordination->term != p->state->coordination->term && peer->has_version == 0
+           && peer->sent_version == 0 && was != NULL && str_eq(was->ephemeral_id, t->peer.ephemeral_id);
+}
+
 enum err quorum_publish(struct quorum *q, struct cluster_state *state, int64_t now, struct errmsg *em)
 {
     q->now = now;
@@ -206,10 +218,7 @@ enum err quorum_publish(struct quorum *q, struct cluster_state *state, int64_t n
     p->own_ticket = quorum_persist(q, true);
     for (uint32_t i = 0; i < p->n; i++) {
         struct peer *peer = peer_by_ephemeral(q, p->targets[i].peer.ephemeral_id);
-        /* One that has not answered yet gets the next difference behind the last; should it miss that one, it says so. */
-        bool whole =
-            peer == NULL || (peer->has_version != p->base->version && peer->sent_version != p->base->version);
-        send_state(q, p, &p->targets[i], whole);
+        send_state(q, p, &p->targets[i], !takes_difference(p, &p->targets[i], peer));
         if (peer != NULL) {
             peer->sent_version = p->targets[i].phase != TARGET_FAILED ? state->version : 0;
         }
