@@ -371,12 +371,9 @@ struct index_meta *index_meta_copy(const struct index_meta *m)
     if (c == NULL) {
         return NULL;
     }
-    struct state_part part = c->part;
     struct settings settings = c->settings;
-    *c = *m;
-    c->part.arena = part.arena;
-    c->part.refs = 1;
-    settings.arena = &c->part.arena;
+    /* All but the part: others count references of m meanwhile. */
+    memcpy((char *)c + sizeof(c->part), (const char *)m + sizeof(m->part), sizeof(*c) - sizeof(c->part));
     c->settings = settings;
     struct arena *a = &c->part.arena;
     bool ok = true;
