@@ -261,6 +261,7 @@ void batch_run(struct cluster *c)
     arena_init(&b->arena, NULL, ARENA_UNLIMITED);
     b->tasks = c->queue;
     c->queue = NULL;
+    memset(c->queue_last, 0, sizeof(c->queue_last));
     enum err e = make_base(c, b, &em);
     e = e == ERR_OK && !copy_found(c, b) ? err_no_memory(&em) : e;
     if (e != ERR_OK) {
@@ -522,11 +523,12 @@ void batch_add(struct cluster *c, struct task *t)
     }
     t->priority = task_priority(t);
     struct task **at = &c->queue;
-    while (*at != NULL && (*at)->priority <= t->priority) { /* what is as urgent came first */
-        at = &(*at)->next;
+    for (int p = (int)t->priority; p >= 0 && at == &c->queue; p--) { /* what is as urgent came first */
+        at = c->queue_last[p] != NULL ? &c->queue_last[p]->next : at;
     }
     t->next = *at;
     *at = t;
+    c->queue_last[t->priority] = t;
     batch_run(c);
 }
 
@@ -572,6 +574,7 @@ void batch_stop_leading(struct cluster *c)
     err_set(&em, ERR_NOT_MASTER, "this node is no longer the master");
     struct task *queue = c->queue;
     c->queue = NULL;
+    memset(c->queue_last, 0, sizeof(c->queue_last));
     c->nodes_wanted = false;
     c->config.n = 0;
     c->reroute_at_ms = INT64_MAX;

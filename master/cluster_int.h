@@ -90,9 +90,10 @@ struct cluster {
     void *stopped_arg;
     struct timer *leaving; /* until another leads; NULL: it does, or nobody has been asked to */
     /* the leader's (batch.c) */
-    struct task *queue;    /* the most urgent first, then the oldest */
-    bool nodes_wanted;     /* the next batch brings the state's nodes up to date */
-    struct str_set config; /* and the voting configuration, when n > 0; in config_arena */
+    struct task *queue;                       /* the most urgent first, then the oldest */
+    struct task *queue_last[TASK_PRIORITIES]; /* of each priority; NULL: none waits */
+    bool nodes_wanted;                        /* the next batch brings the state's nodes up to date */
+    struct str_set config;                    /* and the voting configuration, when n > 0; in config_arena */
     struct arena config_arena;
     struct batch *batch;      /* being computed or published */
     struct batch *acking;     /* published, waiting for all nodes */
