@@ -131,7 +131,7 @@ def test_log_levels_and_rotation():
         with Node(**{"path.logs": logs}) as node:
             name = node.call("GET", "/")[1]["cluster_name"]
             path = os.path.join(logs, f"{name}_server.json")
-            wait_for("the first line", lambda: os.path.getsize(path) > 0)
+            wait_for("the line of its start", lambda: "started" in open(path).read())
             os.rename(path, path + ".1")
             node.process.send_signal(signal.SIGHUP)
             wait_for("a new file", lambda: os.path.exists(path))
