@@ -177,8 +177,8 @@ static void shard_done(struct shard_rq *rq)
     struct write_try *t = try_of(sw);
     int64_t left = MAX_OF(writes_time_left(w), (int64_t)0);
     sw->retry |= what == RETRY_UNKNOWN;
-    state_waits_add(&w->r->co->state_waits, &t->wait, t->seen, MIN_OF(left, retry_pause_ms(++t->n)), again,
-                    sw);
+    int64_t pause = retry_pause_ms(++t->n);
+    state_waits_add(&w->r->co->state_waits, &t->wait, t->seen, MIN_OF(left, pause), again, sw);
 }
 
 /* Too few copies: nothing may be written. A lone update is asked for nevertheless: it may be one that changes

@@ -9,7 +9,7 @@ import time
 from cluster import Cluster
 from history import Final, check, equal_copies
 from load import INDEX, MAPPING, Load
-from node import promised, wait_for
+from node import promised, wait_for, wait_for
 
 LONG = os.environ.get("LONG") == "1"
 SEED = int(os.environ.get("SEED", "1"))
@@ -76,6 +76,8 @@ class Faults:
         """Copies are equal, and the history can be true."""
         cluster = self.cluster
         via = self.random.choice(cluster.nodes)
+        # A write whose client gave up may still be on its way: a node that was cut off sends it again when it can.
+        wait_for("the end of all writes", lambda: not via.call("GET", "/_tasks?actions=indices:data/write*")[1].get("nodes"))
         status, answer = via.call("POST", f"/{INDEX}/_refresh")
         if status != 200 or answer["_shards"]["failed"] or answer["_shards"]["successful"] != answer["_shards"]["total"]:
             return [f"a refresh says {status} {answer}"]

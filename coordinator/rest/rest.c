@@ -575,9 +575,10 @@ enum err coordinator_new(struct coordinator **out, const struct coordinator_opts
     pthread_mutex_init(&c->counts_lock, NULL);
     state_waits_init(&c->state_waits, c->delays);
     op_names_init(&c->op_names, hash_u64(opts->seed ^ (uint64_t)opts->started_ms));
-    c->services[MESSAGE_NODE_INFO - MESSAGE_NODE_INFO] = nodes_info_serve;
-    c->services[MESSAGE_NODE_STATS - MESSAGE_NODE_INFO] = nodes_stats_serve;
-    c->services[MESSAGE_TASKS - MESSAGE_NODE_INFO] = tasks_serve;
+    const int first = MESSAGE_NODE_INFO;
+    c->services[MESSAGE_NODE_INFO - first] = nodes_info_serve;
+    c->services[MESSAGE_NODE_STATS - first] = nodes_stats_serve;
+    c->services[MESSAGE_TASKS - first] = tasks_serve;
     node_calls_serve(c);
     shard_tasks_serve(c);
     *out = c;
