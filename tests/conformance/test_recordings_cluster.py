@@ -20,7 +20,9 @@ from test_recordings import ratchet  # noqa: E402
 
 LONG = os.environ.get("LONG") == "1"
 SHOW_SETTINGS = ["cluster/settings-and-nodes"]
-MOVING = re.compile(r'(relocating_shards|relo): .*|.*\.type: "PEER", want "EMPTY_STORE"')  # a copy is on its way, or came that way
+# A copy is on its way, or came that way; the master has work with it.
+MOVING = re.compile(r'(relocating_shards|initializing_shards|relo|init|number_of_pending_tasks|number_of_in_flight_fetch'
+                    r'|task_max_waiting_in_queue_millis): .*|.*\.type: "PEER", want "EMPTY_STORE"')
 
 
 def steps_of(path):
