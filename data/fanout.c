@@ -198,11 +198,15 @@ void fanout_judged(struct fanout *f)
     }
 }
 
-static void send_to(struct fanout *f, const struct tracked *c, enum refresh_policy refresh)
+static void send_to(struct fanout *f, const struct tracked *c, enum outgoing_kind kind,
+                    enum refresh_policy refresh)
 {
     struct shard *sh = f->sh;
     struct copy_link *l = link_find(sh, c->allocation_id);
-    struct outgoing *o = l != NULL ? outgoing_new(l, OUT_WRITE) : NULL;
+    struct outgoing *o = l != NULL ? outgoing_new(l, kind) : NULL;
+    if (o == NULL && kind == OUT_REFRESH) {
+        return;
+    }
     if (o == NULL) { /* the copy will miss it: nobody can say any more what becomes of it */
         err_no_memory(&f->error);
         if (l != NULL) {
@@ -243,7 +247,7 @@ void fanout_send(struct fanout *f, enum refresh_policy refresh, bool hurry, bool
         const struct tracked *c = &sh->tracker.v[i];
         if (tracker_sends_to(&sh->tracker, c)
             || (c->in_sync && c->node.p == NULL && !str_eq(c->allocation_id, sh->tracker.own))) {
-            send_to(f, c, last ? refresh : REFRESH_NONE);
+            send_to(f, c, OUT_WRITE, last ? refresh : REFRESH_NONE);
         }
     }
     f->sends++;
@@ -258,7 +262,7 @@ void fanout_refresh(struct fanout *f)
     for (uint32_t i = 0; f->sh->tracking && i < f->sh->tracker.n; i++) {
         const struct tracked *c = &f->sh->tracker.v[i];
         if (tracker_sends_to(&f->sh->tracker, c)) {
-            send_to(f, c, REFRESH_NOW);
+            send_to(f, c, OUT_REFRESH, REFRESH_NOW);
         }
     }
 }

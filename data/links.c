@@ -188,7 +188,7 @@ void link_failed(struct outgoing *o, const struct errmsg *why)
         settle(o, false, &em);
         return;
     }
-    if (l->gone) {
+    if (l->gone || o->kind == OUT_REFRESH) { /* which is no write that the copy has missed */
         settle(o, false, NULL);
         return;
     }
@@ -279,7 +279,8 @@ struct outgoing *outgoing_new(struct copy_link *l, enum outgoing_kind kind)
 /* Sends it with these operations, or lets it fail. */
 void link_send(struct outgoing *o, struct replication_msg *m, size_t n, struct str ops)
 {
-    static const uint16_t kinds[] = {MESSAGE_REPLICATE, MESSAGE_RESYNC, MESSAGE_GLOBAL_CHECKPOINT};
+    static const uint16_t kinds[] = {MESSAGE_REPLICATE, MESSAGE_REPLICATE, MESSAGE_RESYNC,
+                                     MESSAGE_GLOBAL_CHECKPOINT};
     struct copy_link *l = o->link;
     struct shard *sh = l->sh;
     const struct transport *tr = sh->service->o.transport;

@@ -46,12 +46,12 @@ struct fanout {
     struct errmsg error;
 };
 
-enum outgoing_kind { OUT_WRITE, OUT_RESYNC, OUT_CHECKPOINT };
+enum outgoing_kind { OUT_WRITE, OUT_REFRESH, OUT_RESYNC, OUT_CHECKPOINT };
 struct outgoing {
     struct transport_rq rq;
     struct outgoing *next;
     struct copy_link *link;
-    struct fanout *fanout; /* OUT_WRITE */
+    struct fanout *fanout; /* OUT_WRITE, OUT_REFRESH */
     enum outgoing_kind kind;
     bool counts; /* the first message to that copy: it is what _shards tells of */
     bool

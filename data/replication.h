@@ -78,7 +78,8 @@ void fanout_needs(struct fanout *f, int64_t seq_no);
 void fanout_judged(struct fanout *f);
 /* Sends what was added since. Not `last`: only when it is much, or `hurry`. */
 void fanout_send(struct fanout *f, enum refresh_policy refresh, bool hurry, bool last);
-/* What copies have shows in searches, also of those that recover and that nobody who asks for a refresh knows yet. */
+/* What copies have shows in searches, also of those that recover and that nobody who asks for a refresh knows yet. One that
+ * does not do it has missed nothing, and stays. */
 void fanout_refresh(struct fanout *f);
 /* Do all copies have everything (or is it known that they will not: *em)? */
 bool fanout_settled(const struct fanout *f, struct errmsg *em);

@@ -288,8 +288,7 @@ static enum err open_transport(struct node *n, struct errmsg *em)
     struct transport_nng_opts o = {.host = n->conf.bind_host,
                                    .port_first = n->conf.port_first,
                                    .port_last = n->conf.port_last,
-                                   .ephemeral_id = str_of(n->ephemeral_id),
-                                   .log = n->o.log};
+                                   .ephemeral_id = str_of(n->ephemeral_id)};
     enum err e = transport_nng_new(&n->transport, &o, em);
     return e == ERR_OK
                ? self_reachable(&n->me, n->o.settings, transport_nng_port(n->transport), &n->arena, em)

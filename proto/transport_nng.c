@@ -145,7 +145,6 @@ enum err transport_nng_new(struct transport_nng **out, const struct transport_nn
         free(t);
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "an ephemeral id has at most %d bytes", FRAME_ID_BYTES);
     }
-    t->log = opts->log;
     t->accept_again = t->wake_at = NEVER;
     memcpy(t->ephemeral_id, opts->ephemeral_id.p, opts->ephemeral_id.n);
     t->api = (struct transport){.self = t,

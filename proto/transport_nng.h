@@ -6,7 +6,6 @@
 #ifndef PROTO_TRANSPORT_NNG_H
 #define PROTO_TRANSPORT_NNG_H
 
-#include "common/base/log.h"
 #include "proto/transport.h"
 
 struct transport_nng;
@@ -15,7 +14,6 @@ struct transport_nng_opts {
     struct str host;                /* what to listen on: an address or a name */
     unsigned port_first, port_last; /* the first free one of them */
     struct str ephemeral_id;        /* this process; copied */
-    const struct log *log;          /* borrowed */
 };
 
 /* Listens at once, but takes no request before transport_nng_start(): first say who serves what. ERR_IO: no

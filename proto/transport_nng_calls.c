@@ -49,7 +49,7 @@ static void inbound_free(struct inbound *in)
     free(in);
 }
 
-static struct nng_out *refusal(const struct inbound *in, struct frame *f, const struct errmsg *why)
+static struct nng_out *refusal(struct frame *f, const struct errmsg *why)
 {
     struct buf b;
     struct errmsg em;
@@ -59,7 +59,6 @@ static struct nng_out *refusal(const struct inbound *in, struct frame *f, const 
     f->payload = buf_view(&b);
     struct nng_out *out = nng_out_new(f, &b, &em);
     buf_fini(&b);
-    (void)in;
     return out;
 }
 
@@ -79,7 +78,7 @@ static void answer(struct inbound *in, struct buf *payload, const struct errmsg 
         why = &em; /* too long, or no memory: says that */
     }
     if (out == NULL) {
-        out = refusal(in, &f, why);
+        out = refusal(&f, why);
     }
     if (out != NULL) {
         nng_out_set_id(out, in->id);

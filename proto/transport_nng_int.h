@@ -62,7 +62,6 @@ struct slot_entry {
 
 struct transport_nng {
     struct transport api;
-    const struct log *log;
     char ephemeral_id[FRAME_ID_BYTES + 1];
     nng_stream_listener *listener;
     nng_aio *accept;

@@ -79,8 +79,8 @@ static void health_asked(struct master_view *v)
     table_send(&t);
 }
 
-/* The table of what the master knows. */
-static void ask_for_table(struct rest *r, const struct table_column *columns, uint32_t n,
+/* The table of what the master knows, or of its queue alone. */
+static void ask_for_table(struct rest *r, const struct table_column *columns, uint32_t n, bool queue,
                           void (*then)(struct master_view *v))
 {
     int64_t timeout_ms;
@@ -90,13 +90,17 @@ static void ask_for_table(struct rest *r, const struct table_column *columns, ui
     if (e != ERR_OK) {
         rest_fail(r, NULL);
     } else if (!table_help(r, columns, n) && rest_ready(r)) {
-        rest_ask_master(r, local, timeout_ms, then, NULL);
+        if (queue) {
+            rest_ask_queue(r, local, timeout_ms, then);
+        } else {
+            rest_ask_master(r, local, timeout_ms, then, NULL);
+        }
     }
 }
 
 static void cat_health(struct rest *r)
 {
-    ask_for_table(r, health_columns, ARRAY_LEN(health_columns), health_asked);
+    ask_for_table(r, health_columns, ARRAY_LEN(health_columns), false, health_asked);
 }
 
 static void cat_templates(struct rest *r)
@@ -161,16 +165,7 @@ static void pending_asked(struct master_view *v)
 
 static void cat_pending_tasks(struct rest *r)
 {
-    uint32_t n = ARRAY_LEN(pending_tasks_columns);
-    int64_t timeout_ms;
-    bool local;
-    enum err e = rest_time(r, "master_timeout", 30000, &timeout_ms);
-    e = e == ERR_OK ? rest_bool(r, "local", false, &local) : e;
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-    } else if (!table_help(r, pending_tasks_columns, n) && rest_ready(r)) {
-        rest_ask_queue(r, timeout_ms, pending_asked);
-    }
+    ask_for_table(r, pending_tasks_columns, ARRAY_LEN(pending_tasks_columns), true, pending_asked);
 }
 
 static void cat_repositories(struct rest *r)

@@ -79,9 +79,11 @@ void rest_ask_master(struct rest *r, bool local, int64_t timeout_ms, void (*then
     ask(r, local, false, timeout_ms, then, user);
 }
 
-void rest_ask_queue(struct rest *r, int64_t timeout_ms, void (*then)(struct master_view *v))
+void rest_ask_queue(struct rest *r, bool local, int64_t timeout_ms, void (*then)(struct master_view *v))
 {
-    ask(r, false, true, timeout_ms, then, NULL);
+    const struct node_meta *master = cluster_master(r->state);
+    bool here = master != NULL && str_eq(master->id, r->co->o.node_id);
+    ask(r, local && !here, true, timeout_ms, then, NULL);
 }
 
 int64_t master_view_longest_ms(const struct master_view *v)

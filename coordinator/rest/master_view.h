@@ -18,8 +18,9 @@ struct master_view { /* lives until the request is answered */
  * master in time: r is answered with the error. */
 void rest_ask_master(struct rest *r, bool local, int64_t timeout_ms, void (*then)(struct master_view *v),
                      void *user);
-/* Only what waits there: also while a state is on its way that may not arrive. */
-void rest_ask_queue(struct rest *r, int64_t timeout_ms, void (*then)(struct master_view *v));
+/* Only what waits there: also while a state is on its way that may not arrive. `local`: only if this node is the master; on
+ * others nothing waits. */
+void rest_ask_queue(struct rest *r, bool local, int64_t timeout_ms, void (*then)(struct master_view *v));
 /* go(r) with the state that the master has, for tables and the like; with this node's own where nobody leads, or
  * `local` is asked for. */
 void rest_see_latest(struct rest *r, void (*go)(struct rest *r));

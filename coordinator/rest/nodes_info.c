@@ -289,7 +289,7 @@ static void pending_tasks(struct rest *r)
     if (e != ERR_OK) {
         rest_fail(r, NULL);
     } else if (rest_ready(r)) {
-        rest_ask_queue(r, timeout_ms, write_pending); /* nobody else has it, `local` or not */
+        rest_ask_queue(r, local, timeout_ms, write_pending);
     }
 }
 

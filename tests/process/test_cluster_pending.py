@@ -44,12 +44,14 @@ def main():
                 time.sleep(0.05)
             wait_for("the others wait", lambda: len(waiting()) == 1 + len(REQUESTS))
             tasks = waiting()
+            local = master.call("GET", "/_cluster/pending_tasks?local=true")[1]["tasks"]
             table = master.call("GET", "/_cat/pending_tasks?h=priority,source")[1].strip().split("\n")
         finally:
             for n in others:
                 n.process.send_signal(signal.SIGCONT)
         for t in threads:
             t.join()
+        check.equal([t["source"] for t in local], [t["source"] for t in tasks], "local, at the master: the same")
         check.equal((tasks[0]["executing"], tasks[0]["source"]), (True, "create-index [first], cause [api]"), "the one under way comes first")
         check.equal([t["executing"] for t in tasks[1:]], [False] * len(REQUESTS), "the others are not")
         keys = [(RANK.index(t["priority"]), t["insert_order"]) for t in tasks[1:]]
@@ -61,6 +63,12 @@ def main():
         check(all(t["time_in_queue_millis"] >= 0 for t in tasks), "how long they wait", tasks)
         wait_for("nothing waits any more", lambda: cluster.nodes[0].call("GET", "/_cluster/pending_tasks")[1]["tasks"] == [])
         check.equal(cluster.nodes[1].call("GET", "/a/_settings?flat_settings=true")[1]["a"]["settings"]["index.refresh_interval"], "7s", "all of it was done")
+        try:
+            master.process.send_signal(signal.SIGSTOP)
+            for path, none in (("/_cluster/pending_tasks?local=true", {"tasks": []}), ("/_cat/pending_tasks?local=true", "")):
+                check.equal(others[0].call("GET", path), (200, none), f"elsewhere nothing waits, and nobody is asked: {path}")
+        finally:
+            master.process.send_signal(signal.SIGCONT)
     return check.end()
 
 

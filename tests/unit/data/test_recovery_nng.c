@@ -63,7 +63,7 @@ static void end_open(struct end *e, const char *id, unsigned port)
 {
     struct errmsg em;
     snprintf(e->id, sizeof(e->id), "%s", id);
-    struct transport_nng_opts o = {STR("127.0.0.1"), port, port + 40, str_of(e->id), NULL};
+    struct transport_nng_opts o = {STR("127.0.0.1"), port, port + 40, str_of(e->id)};
     ck_assert_int_eq(transport_nng_new(&e->t, &o, &em), ERR_OK);
     snprintf(e->address, sizeof(e->address), "127.0.0.1:%u", transport_nng_port(e->t));
     struct pool_opts po = {"data", 3, 10000};
