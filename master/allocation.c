@@ -4,12 +4,10 @@
 #include <stdlib.h>
 
 #define NODE_LEFT_DELAY_MS 60000
-#define RETRY_FIRST_MS     ((int64_t)250)
-#define RETRY_MAX_MS       ((int64_t)60000)
 
 /* ---- one allocation ---- */
 
-static void no_memory(struct alloc *a)
+void alloc_no_memory(struct alloc *a)
 {
     a->err = err_no_memory(a->em);
 }
@@ -24,7 +22,7 @@ void alloc_begin(struct alloc *a, const struct alloc_env *env, struct state_buil
     a->nodes = ARENA_ARRAY(&a->arena, struct alloc_node, n);
     a->own = ARENA_ARRAY(&a->arena, struct index_routing *, (size_t)b->next->n_indices + 1);
     if (a->nodes == NULL || a->own == NULL) {
-        no_memory(a);
+        alloc_no_memory(a);
         return;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -127,7 +125,7 @@ struct index_routing *alloc_routing(struct alloc *a, struct str index)
     }
     struct index_routing *c = r != NULL && a->err == ERR_OK ? index_routing_copy(r, 0) : NULL;
     if (c == NULL || !state_put_routing(a->b, c)) {
-        no_memory(a);
+        alloc_no_memory(a);
         return NULL;
     }
     a->own[a->n_own++] = c;
@@ -140,7 +138,7 @@ struct index_meta *alloc_meta(struct alloc *a, struct str index)
     const struct index_meta *m = cluster_index(a->b->next, index);
     struct index_meta *c = m != NULL && a->err == ERR_OK ? index_meta_copy(m) : NULL;
     if (c == NULL || !state_put_index(a->b, c)) {
-        no_memory(a);
+        alloc_no_memory(a);
         return NULL;
     }
     c->version++;
@@ -157,7 +155,7 @@ struct str alloc_new_id(struct alloc *a, struct arena *in)
     }
     struct str s = arena_str(in, str_mk(id, sizeof(id)));
     if (s.p == NULL) {
-        no_memory(a);
+        alloc_no_memory(a);
     }
     return s;
 }
@@ -253,7 +251,7 @@ void alloc_initialize(struct alloc *a, struct index_routing *r, struct shard_cop
     c->state = COPY_INITIALIZING;
     c->node = arena_str(&r->part.arena, n->node->id);
     if (c->node.p == NULL) {
-        no_memory(a);
+        alloc_no_memory(a);
     }
     c->allocation_id = allocation_id;
     c->trouble.delayed = false;
@@ -275,7 +273,7 @@ void alloc_relocate(struct alloc *a, struct index_routing *r, struct shard_copy 
     c->target_node = arena_str(&r->part.arena, to->node->id);
     c->target_id = alloc_new_id(a, &r->part.arena);
     if (c->target_node.p == NULL) {
-        no_memory(a);
+        alloc_no_memory(a);
     }
     from->shards--;
     from->outgoing++;
@@ -315,7 +313,7 @@ static void add_routing(struct alloc *a, const struct index_meta *m)
         }
     }
     if (r == NULL || !state_put_routing(a->b, r)) {
-        no_memory(a);
+        alloc_no_memory(a);
         return;
     }
     a->own[a->n_own++] = r;
@@ -351,7 +349,7 @@ static void set_replicas(struct alloc *a, const struct index_meta *m)
         if (s->n < want) {
             struct shard_copy *v = ARENA_ARRAY(&r->part.arena, struct shard_copy, want);
             if (v == NULL) {
-                no_memory(a);
+                alloc_no_memory(a);
                 return;
             }
             memcpy(v, s->copies, s->n * sizeof(v[0]));
@@ -390,7 +388,7 @@ static void reconcile(struct alloc *a)
 
 /* ---- nodes that left ---- */
 
-static int64_t node_left_delay(const struct index_meta *m)
+int64_t alloc_node_left_delay(const struct index_meta *m)
 {
     int64_t ms = NODE_LEFT_DELAY_MS;
     settings_time_ms(&m->settings, "index.unassigned.node_left.delayed_timeout", NODE_LEFT_DELAY_MS, &ms,
@@ -411,7 +409,7 @@ static void drop_copy_of_gone(struct alloc *a, struct str index, uint32_t shard,
         struct shard_copy *now = &r->shards[shard].copies[i];
         if (now->state == COPY_UNASSIGNED && now->trouble.reason == REASON_NODE_LEFT
             && now->trouble.at_ms == a->env->now_ms) {
-            now->trouble.delayed = node_left_delay(m) > 0;
+            now->trouble.delayed = alloc_node_left_delay(m) > 0;
         }
     }
 }
@@ -453,182 +451,6 @@ static void nodes_left(struct alloc *a)
     }
 }
 
-/* ---- assigning ---- */
-
-/* A damaged copy is tried where it was last, when there is no other that it could be: what is wrong with it
- * is then known, and what somebody repairs is found. Opening tells whether it is the one. */
-static bool may_be_in_sync(const struct found_copy *f, const struct index_meta *m, uint32_t shard,
-                           const struct shard_routing *s)
-{
-    if (f->allocation_id.n > 0) {
-        return str_set_has(&m->in_sync[shard], f->allocation_id);
-    }
-    return f->damaged && m->in_sync[shard].n == 1 && str_eq(f->node_id, s->copies[0].trouble.last_node);
-}
-
-/* An in-sync copy on some disk. NULL: *attempt tells why there is none. */
-static const struct found_copy *find_copy(struct alloc *a, const struct index_meta *m, uint32_t shard,
-                                          const struct shard_routing *s, enum copy_attempt *attempt)
-{
-    const struct found_copy *best = NULL;
-    bool all_answered = true, throttled = false, refused = false;
-    for (uint32_t i = 0; i < a->n_nodes; i++) {
-        const struct found_copy *f = NULL;
-        for (uint32_t k = 0; k < a->env->n_found && f == NULL; k++) {
-            const struct found_copy *x = &a->env->found[k];
-            f = x->shard == shard && str_eq(x->index_uuid, m->uuid)
-                        && str_eq(x->node_id, a->nodes[i].node->id)
-                    ? x
-                    : NULL;
-        }
-        all_answered &= f != NULL;
-        if (f == NULL || !may_be_in_sync(f, m, shard, s)) {
-            continue;
-        }
-        enum decision d = decide_allocate(a, m, s, &s->copies[0], &a->nodes[i], NULL);
-        throttled |= d == DECIDE_THROTTLE;
-        refused |= d == DECIDE_NO;
-        /* the one that had it last may have operations that were never acknowledged elsewhere */
-        if (d == DECIDE_YES
-            && (best == NULL || str_eq(a->nodes[i].node->id, s->copies[0].trouble.last_node))) {
-            best = f;
-        }
-    }
-    *attempt = !all_answered ? ATTEMPT_FETCHING
-               : throttled   ? ATTEMPT_THROTTLED
-               : refused     ? ATTEMPT_DECIDERS_NO
-                             : ATTEMPT_NO_VALID_COPY;
-    return best;
-}
-
-static void note_attempt(struct alloc *a, const struct index_meta *m, uint32_t shard,
-                         enum copy_attempt attempt)
-{
-    if (cluster_routing(a->b->next, m->name)->shards[shard].copies[0].trouble.attempt == attempt) {
-        return;
-    }
-    struct index_routing *r = alloc_routing(a, m->name);
-    if (r != NULL) {
-        r->shards[shard].copies[0].trouble.attempt = attempt;
-    }
-}
-
-static void want_lookup(struct alloc_wants *w, struct alloc *a, const struct index_meta *m, uint32_t shard)
-{
-    struct shard_id *v = ARENA_ARRAY(w->arena, struct shard_id, (size_t)w->n_lookups + 1);
-    if (v == NULL) {
-        no_memory(a);
-        return;
-    }
-    if (w->n_lookups > 0) {
-        memcpy(v, w->lookups, w->n_lookups * sizeof(v[0]));
-    }
-    v[w->n_lookups] = (struct shard_id){
-        .index = arena_str(w->arena, m->name), .uuid = arena_str(w->arena, m->uuid), .shard = shard};
-    w->lookups = v;
-    w->n_lookups++;
-}
-
-/* The only copy that has everything is tried again and again, ever less often: its disk may have room again,
- * its files may have been repaired. */
-static int64_t retry_pause(uint32_t failed)
-{
-    return failed == 0 ? 0 : MIN_OF(RETRY_FIRST_MS << MIN_OF(failed - 1, 8U), RETRY_MAX_MS);
-}
-
-static void assign_primary(struct alloc *a, const struct index_meta *m, uint32_t shard,
-                           struct alloc_wants *wants)
-{
-    const struct index_routing *r = cluster_routing(a->b->next, m->name);
-    const struct shard_routing *s = &r->shards[shard];
-    struct alloc_node *to = NULL;
-    struct str id = STR_NULL;
-    enum copy_attempt attempt = ATTEMPT_NONE;
-    if (s->copies[0].source == RECOVER_EXISTING_STORE) {
-        const struct found_copy *f = find_copy(a, m, shard, s, &attempt);
-        int64_t until = s->copies[0].trouble.at_ms + retry_pause(s->copies[0].trouble.failed);
-        if (f == NULL && attempt == ATTEMPT_FETCHING) {
-            want_lookup(wants, a, m, shard);
-        } else if (f != NULL && a->env->now_ms < until) {
-            wants->again_ms = MIN_OF(wants->again_ms, until);
-            return;
-        } else if (f != NULL) {
-            to = alloc_node_of(a, f->node_id);
-            id = f->allocation_id.n > 0 ? f->allocation_id
-                                        : m->in_sync[shard].v[0]; /* the same copy goes on */
-        }
-    } else {
-        bool throttled;
-        to = balance_best(a, m, r, s, &s->copies[0], &throttled);
-        attempt = throttled ? ATTEMPT_THROTTLED : ATTEMPT_DECIDERS_NO;
-    }
-    if (to == NULL) {
-        note_attempt(a, m, shard, attempt);
-        return;
-    }
-    struct index_routing *mine = alloc_routing(a, m->name);
-    if (mine == NULL) {
-        return;
-    }
-    id = id.p != NULL ? arena_str(&mine->part.arena, id) : alloc_new_id(a, &mine->part.arena);
-    alloc_initialize(a, mine, &mine->shards[shard].copies[0], to, id);
-}
-
-static void assign_replica(struct alloc *a, const struct index_meta *m, uint32_t shard, uint32_t k,
-                           struct alloc_wants *wants)
-{
-    const struct index_routing *r = cluster_routing(a->b->next, m->name);
-    const struct shard_routing *s = &r->shards[shard];
-    const struct shard_copy *c = &s->copies[k];
-    struct alloc_node *to = NULL;
-    bool throttled = false;
-    struct alloc_node *last = c->trouble.last_node.p != NULL ? alloc_node_of(a, c->trouble.last_node) : NULL;
-    if (last != NULL) { /* most of its files are still there */
-        enum decision d = decide_allocate(a, m, s, c, last, NULL);
-        to = d == DECIDE_YES ? last : NULL;
-        throttled = d == DECIDE_THROTTLE;
-    }
-    if (to == NULL && c->trouble.delayed) {
-        int64_t until = c->trouble.at_ms + node_left_delay(m);
-        if (a->env->now_ms < until) {
-            wants->again_ms = MIN_OF(wants->again_ms, until);
-            return;
-        }
-    }
-    if (to == NULL && !throttled) {
-        to = balance_best(a, m, r, s, c, &throttled);
-    }
-    struct index_routing *mine = to != NULL ? alloc_routing(a, m->name) : NULL;
-    if (mine != NULL) {
-        alloc_initialize(a, mine, &mine->shards[shard].copies[k], to, alloc_new_id(a, &mine->part.arena));
-        struct alloc_node *source = alloc_node_of(a, mine->shards[shard].copies[0].node);
-        if (source != NULL) {
-            source->outgoing++;
-        }
-    }
-}
-
-static void assign(struct alloc *a, bool primaries, struct alloc_wants *wants)
-{
-    const struct cluster_state *s = a->b->next;
-    for (uint32_t i = 0; i < s->n_indices && a->err == ERR_OK; i++) {
-        const struct index_routing *r = cluster_routing(s, s->indices[i]->name);
-        for (uint32_t shard = 0; r != NULL && shard < r->n; shard++) {
-            for (uint32_t k = primaries ? 0 : 1; k < (primaries ? 1 : r->shards[shard].n); k++) {
-                if (r->shards[shard].copies[k].state != COPY_UNASSIGNED) {
-                    continue;
-                }
-                if (primaries) {
-                    assign_primary(a, s->indices[i], shard, wants);
-                } else {
-                    assign_replica(a, s->indices[i], shard, k, wants);
-                }
-                r = cluster_routing(s, s->indices[i]->name);
-            }
-        }
-    }
-}
-
 enum err allocate(const struct alloc_env *env, struct state_builder *b, struct alloc_wants *wants,
                   bool *changed, struct errmsg *em)
 {
@@ -638,147 +460,10 @@ enum err allocate(const struct alloc_env *env, struct state_builder *b, struct a
         reconcile(&a);
         nodes_left(&a);
         alloc_count(&a);
-        assign(&a, true, wants);
-        assign(&a, false, wants);
+        assign_copies(&a, true, wants);
+        assign_copies(&a, false, wants);
         balance_moves(&a);
         balance_rebalance(&a);
-    }
-    *changed = a.changed;
-    alloc_end(&a);
-    return a.err;
-}
-
-/* ---- what nodes report ---- */
-
-static bool find_assigned(const struct cluster_state *s, struct str uuid, uint32_t shard,
-                          struct str allocation_id, const struct index_meta **m, uint32_t *copy, bool *target)
-{
-    *m = cluster_index_by_uuid(s, uuid);
-    const struct index_routing *r = *m != NULL ? cluster_routing(s, (*m)->name) : NULL;
-    if (r == NULL || shard >= r->n) {
-        return false;
-    }
-    for (uint32_t k = 0; k < r->shards[shard].n; k++) {
-        const struct shard_copy *c = &r->shards[shard].copies[k];
-        *target = c->state == COPY_RELOCATING && str_eq(c->target_id, allocation_id);
-        if (*target || (c->node.p != NULL && str_eq(c->allocation_id, allocation_id))) {
-            *copy = k;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool replace_in_sync(struct index_meta *m, uint32_t shard, struct str_set next)
-{
-    m->in_sync[shard] = next;
-    return next.v != NULL || next.n == 0;
-}
-
-enum err allocation_started(struct state_builder *b, struct str index_uuid, uint32_t shard,
-                            struct str allocation_id, uint64_t primary_term, bool *changed, struct errmsg *em)
-{
-    const struct index_meta *m;
-    uint32_t k;
-    bool target;
-    struct alloc a;
-    struct alloc_env env = {0};
-    *changed = false;
-    if (!find_assigned(b->next, index_uuid, shard, allocation_id, &m, &k, &target)) {
-        return ERR_OK;
-    }
-    const struct shard_copy *now = &cluster_routing(b->next, m->name)->shards[shard].copies[k];
-    if ((now->state != COPY_INITIALIZING && !target)
-        || (primary_term != 0 && primary_term != m->primary_terms[shard])) {
-        return ERR_OK; /* told twice, or from before the primary changed: it recovers again */
-    }
-    alloc_begin(&a, &env, b, em);
-    struct index_routing *r = alloc_routing(&a, m->name);
-    struct index_meta *mine = alloc_meta(&a, m->name);
-    if (r != NULL && mine != NULL) {
-        struct shard_copy *c = &r->shards[shard].copies[k];
-        struct str_set *in = &mine->in_sync[shard];
-        struct arena *arena = &mine->part.arena;
-        bool reused = str_set_has(in, allocation_id);
-        bool ok = true;
-        if (target) {
-            struct str_set with = str_set_with(in, c->target_id, arena);
-            ok = with.v != NULL
-                 && replace_in_sync(mine, shard, str_set_without(&with, c->allocation_id, arena));
-            c->node = c->target_node;
-            c->allocation_id = c->target_id;
-            c->target_node = c->target_id = STR_NULL;
-        } else if (c->primary && !reused) { /* a new shard, or one that was forced to begin anew */
-            struct str_set none = {0};
-            ok = replace_in_sync(mine, shard, str_set_with(&none, allocation_id, arena));
-        } else {
-            ok = replace_in_sync(mine, shard, str_set_with(in, allocation_id, arena));
-        }
-        c->state = COPY_STARTED;
-        c->trouble = (struct copy_trouble){0};
-        if (!ok) {
-            no_memory(&a);
-        }
-    }
-    *changed = a.changed;
-    alloc_end(&a);
-    return a.err;
-}
-
-enum err allocation_failed(const struct alloc_env *env, struct state_builder *b, struct str index_uuid,
-                           uint32_t shard, struct str allocation_id, struct str why, bool *changed,
-                           struct errmsg *em)
-{
-    const struct index_meta *m;
-    uint32_t k;
-    bool target;
-    struct alloc a;
-    *changed = false;
-    if (!find_assigned(b->next, index_uuid, shard, allocation_id, &m, &k, &target)) {
-        return ERR_OK;
-    }
-    alloc_begin(&a, env, b, em);
-    if (a.err == ERR_OK && target) {
-        alloc_cancel_move(&a, m->name, shard, k);
-    } else if (a.err == ERR_OK) {
-        alloc_unassign(&a, m->name, shard, k, REASON_ALLOCATION_FAILED, why, true);
-    }
-    *changed = a.changed;
-    alloc_end(&a);
-    return a.err;
-}
-
-enum err allocation_mark_stale(const struct alloc_env *env, struct state_builder *b, struct str index_uuid,
-                               uint32_t shard, struct str allocation_id, uint64_t primary_term,
-                               struct str why, bool *changed, struct errmsg *em)
-{
-    struct alloc a;
-    const struct index_meta *m = cluster_index_by_uuid(b->next, index_uuid), *found;
-    uint32_t k;
-    bool target;
-    *changed = false;
-    if (m == NULL || shard >= m->n_shards) {
-        return ERR_OK;
-    }
-    if (m->primary_terms[shard] != primary_term) {
-        return err_set(em, ERR_STALE_TERM, "primary term [%llu] did not match current primary term [%llu]",
-                       (unsigned long long)primary_term, (unsigned long long)m->primary_terms[shard]);
-    }
-    alloc_begin(&a, env, b, em);
-    if (a.err == ERR_OK && find_assigned(b->next, index_uuid, shard, allocation_id, &found, &k, &target)) {
-        if (target) {
-            alloc_cancel_move(&a, m->name, shard, k);
-        } else if (k > 0) { /* a primary does not call itself stale */
-            alloc_unassign(&a, m->name, shard, k, REASON_ALLOCATION_FAILED, why, true);
-        }
-    }
-    if (a.err == ERR_OK && str_set_has(&m->in_sync[shard], allocation_id)) {
-        struct index_meta *mine = alloc_meta(&a, m->name);
-        if (mine != NULL && mine->in_sync[shard].n > 1
-            && !replace_in_sync(mine, shard,
-                                str_set_without(&mine->in_sync[shard], allocation_id, &mine->part.arena))) {
-            no_memory(&a);
-        }
     }
     *changed = a.changed;
     alloc_end(&a);

@@ -28,7 +28,6 @@ struct found_copy {
     uint32_t shard;
     struct str allocation_id; /* n == 0: it has no copy, or */
     bool damaged;             /* something that does not say which copy it is */
-    uint64_t matching_bytes; /* of its files that the primary's commit has too; for choosing among replicas */
 };
 
 struct alloc_env {

@@ -45,6 +45,7 @@ struct verdicts {
     uint32_t n;
 };
 
+void alloc_no_memory(struct alloc *a); /* a->err */
 void alloc_begin(struct alloc *a, const struct alloc_env *env, struct state_builder *b, struct errmsg *em);
 void alloc_end(struct alloc *a);
 /* Counts what is where. */
@@ -63,6 +64,7 @@ void alloc_relocate(struct alloc *a, struct index_routing *r, struct shard_copy 
 /* The copy stays where it is. */
 void alloc_cancel_move(struct alloc *a, struct str index, uint32_t shard, uint32_t copy);
 struct str alloc_new_id(struct alloc *a, struct arena *in);
+int64_t alloc_node_left_delay(const struct index_meta *m); /* ms */
 int64_t alloc_setting_i64(const struct alloc *a, const char *key, int64_t otherwise);
 
 /* ---- reroute_parse.c ---- */
@@ -120,6 +122,9 @@ enum decision decide_rebalance_at_all(struct alloc *a);
 const char *decision_name(enum decision d); /* "YES" */
 /* As an array of objects: all, or (without `all`) only what is not YES. */
 void verdicts_write(const struct verdicts *v, bool all, struct jsonw *w);
+
+/* ---- assign.c ---- */
+void assign_copies(struct alloc *a, bool primaries, struct alloc_wants *wants);
 
 /* ---- balance.c ---- */
 void balance_read_factors(struct alloc *a);

@@ -286,132 +286,6 @@ static void end_batch(struct cluster *c, const struct errmsg *error)
     batch_free(b);
 }
 
-/* ---- what allocation wants to know ---- */
-
-struct lookup {
-    struct transport_rq rq;
-    struct cluster *c;
-    char node_id[32];
-};
-
-static void put_shards(struct buf *out, const struct shard_id *v, uint32_t n)
-{
-    put_varint(out, n);
-    for (uint32_t i = 0; i < n; i++) {
-        put_str(out, v[i].uuid);
-        put_varint(out, v[i].shard);
-    }
-}
-
-void batch_forget_found(struct cluster *c, struct str node_id, struct str uuid, uint32_t shard)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < c->n_found; i++) {
-        const struct found_copy *f = &c->found[i];
-        bool gone = (node_id.p == NULL || str_eq(f->node_id, node_id))
-                    && (uuid.p == NULL || (f->shard == shard && str_eq(f->index_uuid, uuid)));
-        if (!gone) {
-            c->found[kept++] = *f;
-        }
-    }
-    c->n_found = kept;
-    if (kept == 0) {
-        arena_reset(&c->found_arena);
-    }
-}
-
-static void remember_found(struct cluster *c, struct str node_id, struct str uuid, uint32_t shard,
-                           struct str allocation_id, uint64_t bytes, bool damaged)
-{
-    struct found_copy *f = NULL;
-    for (uint32_t i = 0; i < c->n_found && f == NULL; i++) {
-        struct found_copy *k = &c->found[i];
-        f = k->shard == shard && str_eq(k->node_id, node_id) && str_eq(k->index_uuid, uuid) ? k : NULL;
-    }
-    if (f == NULL && c->n_found == c->found_cap) {
-        uint32_t cap = c->found_cap == 0 ? 64 : c->found_cap * 2;
-        struct found_copy *v = realloc(c->found, cap * sizeof(*v));
-        if (v == NULL) {
-            return;
-        }
-        c->found = v;
-        c->found_cap = cap;
-    }
-    struct found_copy k = {.node_id = arena_str(&c->found_arena, node_id),
-                           .index_uuid = arena_str(&c->found_arena, uuid),
-                           .shard = shard,
-                           .allocation_id = arena_str(&c->found_arena, allocation_id),
-                           .damaged = damaged,
-                           .matching_bytes = bytes};
-    if (k.node_id.p == NULL || k.index_uuid.p == NULL || k.allocation_id.p == NULL) {
-        return;
-    }
-    if (f == NULL) {
-        f = &c->found[c->n_found++];
-    }
-    *f = k;
-}
-
-static void lookup_done(struct transport_rq *rq)
-{
-    struct lookup *l = (struct lookup *)(void *)rq;
-    struct cluster *c = l->c;
-    if (--c->lookups == 0) {
-        c->fetching = 0;
-    }
-    struct bytes_in in = bytes_in(rq->answer);
-    bool any = false;
-    if (rq->error.n == 0 && c->mode == QUORUM_LEADER) {
-        for (size_t n = get_count(&in, 5); n > 0 && !in.bad; n--) {
-            struct str uuid = get_str(&in);
-            uint32_t shard = (uint32_t)get_varint(&in);
-            struct str id = get_str(&in);
-            uint64_t bytes = get_varint(&in);
-            bool damaged = get_u8(&in) != 0;
-            if (!in.bad) {
-                remember_found(c, str_of(l->node_id), uuid, shard, id, bytes, damaged);
-                any = true;
-            }
-        }
-    }
-    if (any) {
-        struct task *t = task_new(TASK_REROUTE);
-        if (t != NULL) {
-            t->priority = HIGH;
-            t->why = STR("cluster_reroute(async_shard_fetch)");
-            batch_add(c, t);
-        }
-    }
-    buf_fini(&rq->answer_memory);
-    free(l);
-    cluster_left(c);
-}
-
-static void look_up(struct cluster *c, const struct batch *b)
-{
-    const struct nodes_part *nodes = quorum_accepted(quorum_driver_core(c->driver))->nodes;
-    for (uint32_t i = 0; b->wants.n_lookups > 0 && nodes != NULL && i < nodes->n; i++) {
-        struct lookup *l = (nodes->v[i].roles & ROLE_DATA) != 0 ? calloc(1, sizeof(*l)) : NULL;
-        if (l == NULL) {
-            continue;
-        }
-        struct transport_peer to = {nodes->v[i].transport_address, nodes->v[i].ephemeral_id};
-        l->c = c;
-        snprintf(l->node_id, sizeof(l->node_id), "%.*s", STR_ARG(nodes->v[i].id));
-        l->rq = (struct transport_rq){.cls = TRANSPORT_DATA,
-                                      .kind = MESSAGE_LIST_COPIES,
-                                      .timeout_ms = MASTER_TIMEOUT_DEFAULT_MS,
-                                      .on = c->o.loop,
-                                      .done = lookup_done};
-        buf_init(&l->rq.payload, NULL, BUF_UNLIMITED);
-        put_shards(&l->rq.payload, b->wants.lookups, b->wants.n_lookups);
-        cluster_under_way(c);
-        c->lookups++;
-        c->fetching = MAX_OF(c->fetching, b->wants.n_lookups);
-        c->o.transport->send(c->o.transport->self, &to, &l->rq);
-    }
-}
-
 /* INT64_MAX: nothing waits. */
 static void reroute_at(struct cluster *c, int64_t ms)
 {
@@ -443,7 +317,7 @@ static void computed(void *arg)
     }
     if (c->batch == b && (e != ERR_OK || b->result == NULL)) { /* publishing may have ended it already */
         if (e == ERR_OK) {
-            look_up(c, b);
+            lookup_start(c, b->wants.lookups, b->wants.n_lookups);
             reroute_at(c, b->wants.again_ms);
             cluster_set_timer(c, batch_wake(c));
         }
@@ -477,9 +351,9 @@ void batch_published(struct cluster *c, uint64_t version, const struct errmsg *e
     }
     c->batch = NULL;
     if (b->wants.n_lookups == 0 && c->n_found > 0 && all_primaries_placed(b->result)) {
-        batch_forget_found(c, STR_NULL, STR_NULL, 0);
+        lookup_forget(c, STR_NULL, STR_NULL, 0);
     }
-    look_up(c, b);
+    lookup_start(c, b->wants.lookups, b->wants.n_lookups);
     reroute_at(c, b->wants.again_ms);
     b->next = c->acking;
     c->acking = b;
@@ -519,7 +393,7 @@ void batch_add(struct cluster *c, struct task *t)
     t->since_ms = clock_mono_ms(c->o.clock);
     t->done = t->done != NULL ? t->done : forget_task;
     if (t->kind == TASK_SHARD && t->event.kind == SHARD_EVENT_FAILED) { /* its disk is looked at again */
-        batch_forget_found(c, STR_NULL, t->event.index_uuid, t->event.shard);
+        lookup_forget(c, STR_NULL, t->event.index_uuid, t->event.shard);
     }
     t->priority = task_priority(t);
     struct task **at = &c->queue;

@@ -89,7 +89,7 @@ struct cluster {
     void (*stopped)(void *arg);
     void *stopped_arg;
     struct timer *leaving; /* until another leads; NULL: it does, or nobody has been asked to */
-    /* the leader's (batch.c) */
+    /* the leader's (batch.c, lookup.c, disk_watch.c) */
     struct task *queue;                       /* the most urgent first, then the oldest */
     struct task *queue_last[TASK_PRIORITIES]; /* of each priority; NULL: none waits */
     bool nodes_wanted;                        /* the next batch brings the state's nodes up to date */
@@ -110,10 +110,27 @@ struct cluster {
     int64_t reroute_at_ms; /* by it; INT64_MAX: no need */
 };
 
+static inline int64_t cluster_now_ms(const struct cluster *c) /* mono */
+{
+    return clock_mono_ms(c->o.clock);
+}
+
 /* ---- cluster.c ---- */
 void cluster_under_way(struct cluster *c);
 void cluster_left(struct cluster *c); /* the opposite */
 void cluster_set_timer(struct cluster *c, int64_t mono_ms);
+
+/* ---- journey.c ---- */
+/* Those whose version is there arrive, those that wait for a master set out, those whose time is up give
+ * up. */
+void journeys_look(struct cluster *c);
+/* Has no master taken it? Then the next one may. */
+bool next_master_may(enum err e);
+/* With strings in `a`; false: no memory. */
+bool shard_event_keep(struct shard_event *to, const struct shard_event *from, struct arena *a);
+
+/* ---- remote.c ---- */
+void remote_serve(struct cluster *c);
 
 /* ---- batch.c: the leader ---- */
 void batch_begin_leading(struct cluster *c);
@@ -122,8 +139,6 @@ void batch_stop_leading(struct cluster *c);
 void batch_add(struct cluster *c, struct task *t);
 void batch_want_nodes(struct cluster *c, const struct node_meta *node, bool joined, struct str why);
 void batch_want_config(struct cluster *c, const struct str_set *config);
-/* What nodes said of copies, of a node (p == NULL: any) and a shard (uuid.p == NULL: any). */
-void batch_forget_found(struct cluster *c, struct str node_id, struct str uuid, uint32_t shard);
 void batch_run(struct cluster *c); /* if there is something to do and nothing under way */
 void batch_published(struct cluster *c, uint64_t version, const struct errmsg *error);
 void batch_acked(struct cluster *c, uint64_t version, bool all);
@@ -133,6 +148,13 @@ int64_t batch_wake(const struct cluster *c);
 const struct task *batch_tasks(const struct cluster *c);
 struct task *task_new(enum task_kind kind);
 void task_free(struct task *t);
+
+/* ---- lookup.c ---- */
+/* Asks every data node for its copies of these; what they say leads to another batch. */
+void lookup_start(struct cluster *c, const struct shard_id *shards, uint32_t n_shards);
+/* Drops what nodes said of copies, of a node (p == NULL: any) and a shard (uuid.p == NULL: any). */
+void lookup_forget(struct cluster *c, struct str node_id, struct str uuid, uint32_t shard);
+void lookup_receive(void *arg, struct transport_call *call); /* on the compute pool */
 
 /* ---- disk_watch.c ---- */
 void disk_watch_tick(struct cluster *c); /* asks the nodes, when it is time */

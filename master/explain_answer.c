@@ -113,11 +113,9 @@ static void write_store(const struct explained *x, const struct judged *j)
     jw_obj(w);
     if (j->found == NULL) {
         jw_kbool(w, "found", false);
-    } else if (x->c->primary) {
+    } else {
         jw_kbool(w, "in_sync", str_set_has(&x->m->in_sync[x->shard], j->found->allocation_id));
         jw_kstr(w, "allocation_id", j->found->allocation_id);
-    } else {
-        jw_ki64(w, "matching_size_in_bytes", (int64_t)j->found->matching_bytes);
     }
     jw_obj_end(w);
 }

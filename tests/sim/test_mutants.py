@@ -14,7 +14,7 @@ SEEDS = 1000
 MUTANTS = [
     ("two_votes_a_term", "master/safety.c", "    if (term <= s->term) {\n        return err_set(em, ERR_ILLEGAL_STATE, \"incoming term [%llu] not greater",
      "    if (term < s->term) {\n        return err_set(em, ERR_ILLEGAL_STATE, \"incoming term [%llu] not greater"),
-    ("stale_copy_stays", "master/allocation.c", "                                str_set_without(&mine->in_sync[shard], allocation_id, &mine->part.arena))) {",
+    ("stale_copy_stays", "master/reported.c", "                                str_set_without(&mine->in_sync[shard], allocation_id, &mine->part.arena))) {",
      "                                str_set_copy(&mine->in_sync[shard], &mine->part.arena))) {"),
     ("commit_alone", "master/safety.c", "    *commit = config_has_quorum(&accepted_part(s)->committed, &s->publish_votes)\n              && config_has_quorum(&s->published_config, &s->publish_votes);",
      "    *commit = true;"),

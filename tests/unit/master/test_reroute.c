@@ -225,8 +225,8 @@ START_TEST(lost_primaries)
             "[allocate_stale_primary] allocating an empty primary for [a][0] can result in data loss. Please "
             "confirm by setting the accept_data_loss parameter to true");
     refused(stale, "No data for shard [0] of index [a] found on any node");
-    found[0] = (struct found_copy){
-        .node_id = STR("id2"), .index_uuid = STR("uuid-a"), .allocation_id = STR("old"), .matching_bytes = 5};
+    found[0] =
+        (struct found_copy){.node_id = STR("id2"), .index_uuid = STR("uuid-a"), .allocation_id = STR("old")};
     env.n_found = 1;
     uint64_t term = cluster_index(state, STR("a"))->primary_terms[0];
     ck_assert_int_eq(orders(stale, NULL, &em), ERR_OK);

@@ -1,0 +1,181 @@
+/* Unassigned copies get nodes: primaries where their data is, replicas where most of it still is, new ones by weight. */
+#include "master/allocation_int.h"
+
+#include <string.h>
+
+#define RETRY_FIRST_MS ((int64_t)250)
+#define RETRY_MAX_MS   ((int64_t)60000)
+
+/* A damaged copy is tried where it was last, when there is no other that it could be: what is wrong with it
+ * is then known, and what somebody repairs is found. Opening tells whether it is the one. */
+static bool may_be_in_sync(const struct found_copy *f, const struct index_meta *m, uint32_t shard,
+                           const struct shard_routing *s)
+{
+    if (f->allocation_id.n > 0) {
+        return str_set_has(&m->in_sync[shard], f->allocation_id);
+    }
+    return f->damaged && m->in_sync[shard].n == 1 && str_eq(f->node_id, s->copies[0].trouble.last_node);
+}
+
+/* An in-sync copy on some disk. NULL: *attempt tells why there is none. */
+static const struct found_copy *find_copy(struct alloc *a, const struct index_meta *m, uint32_t shard,
+                                          const struct shard_routing *s, enum copy_attempt *attempt)
+{
+    const struct found_copy *best = NULL;
+    bool all_answered = true, throttled = false, refused = false;
+    for (uint32_t i = 0; i < a->n_nodes; i++) {
+        const struct found_copy *f = NULL;
+        for (uint32_t k = 0; k < a->env->n_found && f == NULL; k++) {
+            const struct found_copy *x = &a->env->found[k];
+            f = x->shard == shard && str_eq(x->index_uuid, m->uuid)
+                        && str_eq(x->node_id, a->nodes[i].node->id)
+                    ? x
+                    : NULL;
+        }
+        all_answered &= f != NULL;
+        if (f == NULL || !may_be_in_sync(f, m, shard, s)) {
+            continue;
+        }
+        enum decision d = decide_allocate(a, m, s, &s->copies[0], &a->nodes[i], NULL);
+        throttled |= d == DECIDE_THROTTLE;
+        refused |= d == DECIDE_NO;
+        /* the one that had it last may have operations that were never acknowledged elsewhere */
+        if (d == DECIDE_YES
+            && (best == NULL || str_eq(a->nodes[i].node->id, s->copies[0].trouble.last_node))) {
+            best = f;
+        }
+    }
+    *attempt = !all_answered ? ATTEMPT_FETCHING
+               : throttled   ? ATTEMPT_THROTTLED
+               : refused     ? ATTEMPT_DECIDERS_NO
+                             : ATTEMPT_NO_VALID_COPY;
+    return best;
+}
+
+static void note_attempt(struct alloc *a, const struct index_meta *m, uint32_t shard,
+                         enum copy_attempt attempt)
+{
+    if (cluster_routing(a->b->next, m->name)->shards[shard].copies[0].trouble.attempt == attempt) {
+        return;
+    }
+    struct index_routing *r = alloc_routing(a, m->name);
+    if (r != NULL) {
+        r->shards[shard].copies[0].trouble.attempt = attempt;
+    }
+}
+
+static void want_lookup(struct alloc_wants *w, struct alloc *a, const struct index_meta *m, uint32_t shard)
+{
+    struct shard_id *v = ARENA_ARRAY(w->arena, struct shard_id, (size_t)w->n_lookups + 1);
+    if (v == NULL) {
+        alloc_no_memory(a);
+        return;
+    }
+    if (w->n_lookups > 0) {
+        memcpy(v, w->lookups, w->n_lookups * sizeof(v[0]));
+    }
+    v[w->n_lookups] = (struct shard_id){
+        .index = arena_str(w->arena, m->name), .uuid = arena_str(w->arena, m->uuid), .shard = shard};
+    w->lookups = v;
+    w->n_lookups++;
+}
+
+/* The only copy that has everything is tried again and again, ever less often: its disk may have room again,
+ * its files may have been repaired. */
+static int64_t retry_pause(uint32_t failed)
+{
+    return failed == 0 ? 0 : MIN_OF(RETRY_FIRST_MS << MIN_OF(failed - 1, 8U), RETRY_MAX_MS);
+}
+
+static void assign_primary(struct alloc *a, const struct index_meta *m, uint32_t shard,
+                           struct alloc_wants *wants)
+{
+    const struct index_routing *r = cluster_routing(a->b->next, m->name);
+    const struct shard_routing *s = &r->shards[shard];
+    struct alloc_node *to = NULL;
+    struct str id = STR_NULL;
+    enum copy_attempt attempt = ATTEMPT_NONE;
+    if (s->copies[0].source == RECOVER_EXISTING_STORE) {
+        const struct found_copy *f = find_copy(a, m, shard, s, &attempt);
+        int64_t until = s->copies[0].trouble.at_ms + retry_pause(s->copies[0].trouble.failed);
+        if (f == NULL && attempt == ATTEMPT_FETCHING) {
+            want_lookup(wants, a, m, shard);
+        } else if (f != NULL && a->env->now_ms < until) {
+            wants->again_ms = MIN_OF(wants->again_ms, until);
+            return;
+        } else if (f != NULL) {
+            to = alloc_node_of(a, f->node_id);
+            id = f->allocation_id.n > 0 ? f->allocation_id
+                                        : m->in_sync[shard].v[0]; /* the same copy goes on */
+        }
+    } else {
+        bool throttled;
+        to = balance_best(a, m, r, s, &s->copies[0], &throttled);
+        attempt = throttled ? ATTEMPT_THROTTLED : ATTEMPT_DECIDERS_NO;
+    }
+    if (to == NULL) {
+        note_attempt(a, m, shard, attempt);
+        return;
+    }
+    struct index_routing *mine = alloc_routing(a, m->name);
+    if (mine == NULL) {
+        return;
+    }
+    id = id.p != NULL ? arena_str(&mine->part.arena, id) : alloc_new_id(a, &mine->part.arena);
+    alloc_initialize(a, mine, &mine->shards[shard].copies[0], to, id);
+}
+
+static void assign_replica(struct alloc *a, const struct index_meta *m, uint32_t shard, uint32_t k,
+                           struct alloc_wants *wants)
+{
+    const struct index_routing *r = cluster_routing(a->b->next, m->name);
+    const struct shard_routing *s = &r->shards[shard];
+    const struct shard_copy *c = &s->copies[k];
+    struct alloc_node *to = NULL;
+    bool throttled = false;
+    struct alloc_node *last = c->trouble.last_node.p != NULL ? alloc_node_of(a, c->trouble.last_node) : NULL;
+    if (last != NULL) { /* most of its files are still there */
+        enum decision d = decide_allocate(a, m, s, c, last, NULL);
+        to = d == DECIDE_YES ? last : NULL;
+        throttled = d == DECIDE_THROTTLE;
+    }
+    if (to == NULL && c->trouble.delayed) {
+        int64_t until = c->trouble.at_ms + alloc_node_left_delay(m);
+        if (a->env->now_ms < until) {
+            wants->again_ms = MIN_OF(wants->again_ms, until);
+            return;
+        }
+    }
+    if (to == NULL && !throttled) {
+        to = balance_best(a, m, r, s, c, &throttled);
+    }
+    struct index_routing *mine = to != NULL ? alloc_routing(a, m->name) : NULL;
+    if (mine != NULL) {
+        alloc_initialize(a, mine, &mine->shards[shard].copies[k], to, alloc_new_id(a, &mine->part.arena));
+        struct alloc_node *source = alloc_node_of(a, mine->shards[shard].copies[0].node);
+        if (source != NULL) {
+            source->outgoing++;
+        }
+    }
+}
+
+void assign_copies(struct alloc *a, bool primaries, struct alloc_wants *wants)
+{
+    const struct cluster_state *s = a->b->next;
+    for (uint32_t i = 0; i < s->n_indices && a->err == ERR_OK; i++) {
+        const struct index_routing *r = cluster_routing(s, s->indices[i]->name);
+        for (uint32_t shard = 0; r != NULL && shard < r->n; shard++) {
+            for (uint32_t k = primaries ? 0 : 1; k < (primaries ? 1 : r->shards[shard].n); k++) {
+                if (r->shards[shard].copies[k].state != COPY_UNASSIGNED) {
+                    continue;
+                }
+                if (primaries) {
+                    assign_primary(a, s->indices[i], shard, wants);
+                } else {
+                    assign_replica(a, s->indices[i], shard, k, wants);
+                }
+                r = cluster_routing(s, s->indices[i]->name);
+            }
+        }
+    }
+}
