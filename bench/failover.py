@@ -195,7 +195,8 @@ def table(clusters):
             line += "".join(shape % spread(values, p) for p in (0.5, 0.95, 1)) if values else " – | – | – |"
         lines.append(line)
     for title, value in (("acknowledged writes lost", lambda c: c.lost), ("writes answered with an error", lambda c: c.writes_refused),
-                         ("searches", lambda c: c.searches), ("searches with an error", lambda c: len(c.search_errors))):
+                         ("searches", lambda c: c.searches), ("searches with an error", lambda c: len(c.search_errors)),
+                         ("requests to retry failed copies", lambda c: c.helped)):
         lines.append("| %s |" % title + "".join(" %d | | | |" % value(c) for c in clusters))
     return "\n".join(lines) + "\n"
 

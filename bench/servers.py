@@ -9,6 +9,7 @@ import sys
 import time
 
 CLIENT_TIMEOUT = 1.0  # seconds after which a client asks the next node
+HELP_AFTER = 15  # seconds without green before _cluster/reroute is asked to retry what failed, and between two such requests
 OURS = (" -E node.name={name} -E http.port={http} -E transport.port={transport} -E path.data={data}"
         " -E cluster.initial_master_nodes={masters} -E discovery.seed_hosts={seeds} ")
 
@@ -56,6 +57,7 @@ class Servers:
         self.http = [base + i for i in range(count)]
         self.transport = [base + 100 + i for i in range(count)]
         self.processes = [None] * count
+        self.helped = 0
         self.client = Client(self.http)
 
     def name(self, i):
@@ -110,13 +112,19 @@ class Servers:
         raise RuntimeError("%s: no cluster after %d s" % (self.label, self.patience))
 
     def green(self, port, nodes, since):
-        """Seconds from `since` until the node at `port` says green with so many nodes and nothing on the move."""
+        """Seconds from `since` until the node at `port` says green with so many nodes and nothing on the move. Copies that have failed
+        too often to be tried again by themselves are helped, as an operator would, and counted."""
+        help_at = time.monotonic() + HELP_AFTER
         while time.monotonic() - since < self.patience:
             try:
                 status, health = self.client.ask(port, "GET", "/_cluster/health")
                 if (status == 200 and health["status"] == "green" and health["number_of_nodes"] == nodes
                         and not health["relocating_shards"] and not health["initializing_shards"]):
                     return time.monotonic() - since
+                if time.monotonic() > help_at:
+                    help_at = time.monotonic() + HELP_AFTER
+                    self.helped += 1
+                    self.client.ask(port, "POST", "/_cluster/reroute?retry_failed=true")
             except (OSError, http.client.HTTPException, ValueError):
                 pass
             time.sleep(0.01)

@@ -5,22 +5,38 @@
 
 #include <stdatomic.h>
 
-struct mget_item {
+#define WINDOW \
+    64 /* documents that are read at a time: a request with its errors and its answer takes some 20 KB */
+
+struct mget_item { /* what is asked for */
+    struct str index, id, routing;
+    bool has_id, want_source;
+    struct source_filter filter;
+    const struct str *stored_fields;
+    uint32_t n_stored_fields;
+    int64_t version;
+    int version_type;
+};
+
+struct mget_slot {     /* one that is being read */
     struct get_call g; /* first: done() gets it */
-    struct str index, routing;
-    bool has_id, failed;
-    struct errmsg error;
+    bool failed;       /* to find its shard */
 };
 
 struct mget {
     struct rest *r;
     struct mget_item *items;
-    uint32_t n;
+    uint32_t n, begun;
+    struct mget_slot *slots; /* the items before `begun` */
+    uint32_t n_slots;
+    struct ask_where where;
     struct source_filter filter; /* of the URL */
     bool filter_given, realtime, refresh;
     const struct str *stored_fields;
     uint32_t n_stored_fields;
     struct str preference;
+    struct buf answer;
+    struct jsonw w;
     _Atomic uint32_t pending;
 };
 
@@ -28,19 +44,14 @@ struct mget {
 
 static void item_init(struct mget *m, struct mget_item *it)
 {
-    *it = (struct mget_item){.index = rest_param(m->r, "index"), .routing = rest_param(m->r, "routing")};
-    struct get_call *g = &it->g;
-    g->r = m->r;
-    g->type = STR("_doc");
-    g->filter = m->filter;
-    g->version = VERSION_ANY;
-    g->version_type = VERSION_INTERNAL;
-    g->rq.realtime = m->realtime;
-    g->rq.refresh = m->refresh;
-    g->rq.stored_fields = m->stored_fields;
-    g->rq.n_stored_fields = m->n_stored_fields;
-    g->rq.want_source = m->filter.enabled && (m->n_stored_fields == 0 || m->filter_given);
-    err_clear(&it->error);
+    *it = (struct mget_item){.index = rest_param(m->r, "index"),
+                             .routing = rest_param(m->r, "routing"),
+                             .filter = m->filter,
+                             .stored_fields = m->stored_fields,
+                             .n_stored_fields = m->n_stored_fields,
+                             .want_source = m->filter.enabled && (m->n_stored_fields == 0 || m->filter_given),
+                             .version = VERSION_ANY,
+                             .version_type = VERSION_INTERNAL};
 }
 
 static enum err item_source(struct mget *m, struct mget_item *it, const struct json *v)
@@ -49,9 +60,9 @@ static enum err item_source(struct mget *m, struct mget_item *it, const struct j
     if (v->type == JSON_NUMBER || v->type == JSON_NULL) {
         return err_set(&r->em, ERR_PARSE, "illegal type for _source: [%s]", json_token_name(v));
     }
-    it->g.filter = (struct source_filter){.enabled = true};
-    enum err e = source_filter_parse(&it->g.filter, v, r->body, r->arena, &r->em);
-    it->g.rq.want_source = it->g.filter.enabled;
+    it->filter = (struct source_filter){.enabled = true};
+    enum err e = source_filter_parse(&it->filter, v, r->body, r->arena, &r->em);
+    it->want_source = it->filter.enabled;
     return e;
 }
 
@@ -64,8 +75,8 @@ static enum err item_member(struct mget *m, struct mget_item *it, const struct j
         return item_source(m, it, &f->value);
     }
     if (str_is(f->key, "stored_fields") && (scalar || f->value.type == JSON_ARRAY)) {
-        it->g.rq.want_source = m->filter_given && m->filter.enabled;
-        return jr_strings(&f->value, r->arena, &it->g.rq.stored_fields, &it->g.rq.n_stored_fields)
+        it->want_source = m->filter_given && m->filter.enabled;
+        return jr_strings(&f->value, r->arena, &it->stored_fields, &it->n_stored_fields)
                    ? ERR_OK
                    : err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "stored_fields must be names");
     }
@@ -76,14 +87,14 @@ static enum err item_member(struct mget *m, struct mget_item *it, const struct j
     if (str_is(f->key, "_index") && scalar) {
         it->index = text;
     } else if (str_is(f->key, "_id") && scalar) {
-        it->g.rq.id = text;
+        it->id = text;
         it->has_id = true;
     } else if (str_is(f->key, "routing") && scalar) {
         it->routing = text;
     } else if (str_is(f->key, "version") && scalar) {
-        return jr_long(&f->value, &it->g.version, &r->em);
+        return jr_long(&f->value, &it->version, &r->em);
     } else if (str_is(f->key, "version_type") && scalar) {
-        return get_version_type(text, &it->g.version_type, &r->em);
+        return get_version_type(text, &it->version_type, &r->em);
     } else if (!(str_is(f->key, "_type") && scalar)) {
         return err_set(&r->em, ERR_PARSE, "failed to parse multi get request. unknown field [%.*s]",
                        STR_ARG(f->key));
@@ -95,8 +106,8 @@ static enum err read_item(struct mget *m, struct mget_item *it, const struct jso
 {
     item_init(m, it);
     if (!is_doc) {
-        it->g.rq.id = json_text(v);
-        it->has_id = it->g.rq.id.p != NULL;
+        it->id = json_text(v);
+        it->has_id = it->id.p != NULL;
         return it->has_id
                    ? ERR_OK
                    : err_set(&m->r->em, ERR_ILLEGAL_ARGUMENT, "ids array element should only contain ids");
@@ -172,22 +183,22 @@ static enum err validate(struct mget *m)
 
 /* ---- answering ----------------------------------------------------------------------------------------- */
 
-static void write_item(struct jsonw *w, struct mget_item *it)
+static void write_slot(struct jsonw *w, struct mget_slot *s, const struct mget_item *it)
 {
     struct errmsg clash;
-    const struct errmsg *em = it->failed ? &it->error : it->g.rq.rq.error.n > 0 ? &it->g.rq.rq.error : NULL;
-    if (em == NULL && get_version_clashes(&it->g, &clash)) {
+    const struct errmsg *em = s->g.rq.rq.error.n > 0 ? &s->g.rq.rq.error : NULL;
+    if (em == NULL && get_version_clashes(&s->g, &clash)) {
         em = &clash;
     }
     if (em == NULL) {
-        get_write(&it->g, w);
+        get_write(&s->g, w);
         return;
     }
     jw_obj(w);
-    jw_kstr(w, "_index", it->g.meta != NULL ? it->g.meta->name : it->index);
+    jw_kstr(w, "_index", s->g.meta != NULL ? s->g.meta->name : it->index);
     jw_k(w, "_type");
     jw_null(w);
-    jw_kstr(w, "_id", it->g.rq.id);
+    jw_kstr(w, "_id", it->id);
     jw_k(w, "error");
     jw_obj(w);
     error_write(w, em);
@@ -195,60 +206,103 @@ static void write_item(struct jsonw *w, struct mget_item *it)
     jw_obj_end(w);
 }
 
-static void answer(struct mget *m)
+/* What was read, in the order asked for. */
+static void write_slots(struct mget *m)
 {
-    struct buf b;
-    struct jsonw w;
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
-    jw_obj(&w);
-    jw_k(&w, "docs");
-    jw_arr(&w);
-    for (uint32_t i = 0; i < m->n; i++) {
-        write_item(&w, &m->items[i]);
-        if (!m->items[i].failed) {
-            shard_rq_fini(&m->items[i].g.rq.rq);
+    for (uint32_t i = 0; i < m->n_slots; i++) {
+        struct mget_slot *s = &m->slots[i];
+        write_slot(&m->w, s, &m->items[m->begun - m->n_slots + i]);
+        if (!s->failed) {
+            shard_rq_fini(&s->g.rq.rq);
         }
     }
-    jw_arr_end(&w);
-    jw_obj_end(&w);
-    rest_send(m->r, 200, &b);
 }
 
-static void one_done(struct mget *m)
+static void slot_done(struct shard_rq *rq);
+
+static void locate(struct mget *m, struct mget_slot *s, const struct mget_item *it)
 {
+    struct errmsg em;
+    *s = (struct mget_slot){.g = {.r = m->r,
+                                  .type = STR("_doc"),
+                                  .filter = it->filter,
+                                  .version = it->version,
+                                  .version_type = it->version_type,
+                                  .rq = {.id = it->id,
+                                         .realtime = m->realtime,
+                                         .refresh = m->refresh,
+                                         .stored_fields = it->stored_fields,
+                                         .n_stored_fields = it->n_stored_fields,
+                                         .want_source = it->want_source}}};
+    s->failed = get_locate(m->r, &s->g, it->index, it->routing, m->r->arena, &em) != ERR_OK;
+    if (s->failed) {
+        s->g.rq.rq.error = em;
+        return;
+    }
+    struct shard_ref shard = s->g.rq.rq.shard;
+    shard_rq_init(&s->g.rq.rq, slot_done, m);
+    s->g.rq.rq.shard = shard;
+}
+
+/* The next ones. The count begins one too high, so that nothing is written while requests are still being sent; false:
+ * answers are still to come. */
+static bool read_slots(struct mget *m)
+{
+    uint32_t n = MIN_OF(m->n - m->begun, (uint32_t)WINDOW), failed = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        locate(m, &m->slots[i], &m->items[m->begun + i]);
+        failed += m->slots[i].failed;
+    }
+    m->begun += n;
+    m->n_slots = n;
+    m->pending = n - failed + 1;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!m->slots[i].failed) {
+            ask_get(m->r->co, &m->where, &m->slots[i].g.rq);
+        }
+    }
+    return atomic_fetch_sub(&m->pending, 1) == 1;
+}
+
+/* Goes on for as long as all that was asked for is there at once. */
+static void go_on(struct mget *m)
+{
+    while (m->begun < m->n) {
+        if (!read_slots(m)) {
+            return;
+        }
+        write_slots(m);
+    }
+    jw_arr_end(&m->w);
+    jw_obj_end(&m->w);
+    rest_send(m->r, 200, &m->answer);
+}
+
+static void slot_done(struct shard_rq *rq)
+{
+    struct mget *m = rq->user;
     if (atomic_fetch_sub(&m->pending, 1) == 1) {
-        answer(m);
+        write_slots(m);
+        go_on(m);
     }
 }
 
-static void item_done(struct shard_rq *rq)
-{
-    one_done(rq->user);
-}
-
-/* The count begins one too high, so that no answer is written while requests are still being sent. */
 static void run(struct mget *m)
 {
-    struct ask_where where = ask_anywhere(m->r->co, m->r->state, m->preference);
-    for (uint32_t i = 0; i < m->n; i++) {
-        struct mget_item *it = &m->items[i];
-        it->failed = get_locate(m->r, &it->g, it->index, it->routing, m->r->arena, &it->error) != ERR_OK;
-        if (!it->failed) {
-            struct shard_ref shard = it->g.rq.rq.shard;
-            shard_rq_init(&it->g.rq.rq, item_done, m);
-            it->g.rq.rq.shard = shard;
-        }
+    struct rest *r = m->r;
+    m->slots = ARENA_ARRAY(r->arena, struct mget_slot, MIN_OF(m->n, (uint32_t)WINDOW));
+    if (m->slots == NULL) {
+        err_no_memory(&r->em);
+        rest_fail(r, NULL);
+        return;
     }
-    m->pending = m->n + 1;
-    for (uint32_t i = 0; i < m->n; i++) {
-        if (m->items[i].failed) {
-            one_done(m);
-        } else {
-            ask_get(m->r->co, &where, &m->items[i].g.rq);
-        }
-    }
-    one_done(m);
+    m->where = ask_anywhere(r->co, r->state, m->preference);
+    buf_init(&m->answer, NULL, BUF_UNLIMITED);
+    jsonw_init(&m->w, &m->answer, false);
+    jw_obj(&m->w);
+    jw_k(&m->w, "docs");
+    jw_arr(&m->w);
+    go_on(m);
 }
 
 static void mget(struct rest *r)

@@ -50,6 +50,12 @@ def read_everywhere(cluster):
         check.equal(node.call("GET", "/i/_doc/8")[0], 404, f"one that is gone, through {node.name}")
         status, a = node.call("POST", "/i/_mget", {"ids": [str(i) for i in range(30)]})
         check.equal([d["found"] for d in a["docs"]], [i != 8 for i in range(30)], f"many through {node.name}")
+        # More than are read at a time, some of them twice, some in an index that is not there.
+        asked = [{"_id": str(i % 45), "_index": "none" if i % 50 == 7 else "i"} for i in range(1000)]
+        status, a = node.call("POST", "/_mget", {"docs": asked})
+        check.equal([(d["_id"], d["_index"]) for d in a["docs"]], [(d["_id"], d["_index"]) for d in asked], f"a thousand in the order asked for through {node.name}")
+        check.equal([d.get("found", d.get("error", {}).get("type")) for d in a["docs"]],
+                    ["index_not_found_exception" if d["_index"] == "none" else d["_id"] != "8" for d in asked], f"what became of each through {node.name}")
         status, a = node.call("POST", "/i/_explain/7", {"query": {"term": {"t": "all"}}})
         check.equal(a.get("matched"), True, f"an explanation through {node.name}")
         status, a = node.call("GET", "/i/_count?q=t:all")
