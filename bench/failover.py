@@ -41,6 +41,7 @@ class Cluster(Servers):
         self.figures = {k: [] for k in (
             "form", "master gap", "master slowest", "master green", "data gap", "data slowest", "data green",
             "freeze gap", "freeze slowest", "freeze green", "quiet gap", "rss")}
+        self.stuck = 0
         self.acked, self.lost, self.writes_refused, self.searches, self.search_errors = set(), 0, 0, 0, []
 
     def fresh_index(self):
@@ -51,6 +52,13 @@ class Cluster(Servers):
         if status != 200:
             raise RuntimeError("%s: no index: %s" % (self.label, answer))
         self.green(self.http[0], 3, time.monotonic())
+
+    def begin_anew(self):
+        """After a round from which it did not come back: all nodes are ended, their data dropped."""
+        self.stuck += 1
+        self.acked.clear()
+        self.form()
+        self.fresh_index()
 
     def check(self):
         ids, self.acked = sorted(self.acked), set()
@@ -196,7 +204,8 @@ def table(clusters):
         lines.append(line)
     for title, value in (("acknowledged writes lost", lambda c: c.lost), ("writes answered with an error", lambda c: c.writes_refused),
                          ("searches", lambda c: c.searches), ("searches with an error", lambda c: len(c.search_errors)),
-                         ("requests to retry failed copies", lambda c: c.helped)):
+                         ("requests to retry failed copies", lambda c: c.helped),
+                         ("rounds that did not end green", lambda c: c.stuck)):
         lines.append("| %s |" % title + "".join(" %d | | | |" % value(c) for c in clusters))
     return "\n".join(lines) + "\n"
 
@@ -251,7 +260,7 @@ def main():
     clusters = [Cluster("Serai", command, args.port, os.path.join(folder, "a"), 60)]
     turns = plan(clusters[0], args.kills, args.freezes, args.forms)
     if args.other:
-        clusters.append(Cluster(args.other_label, args.other, args.other_port, os.path.join(folder, "b"), 120))
+        clusters.append(Cluster(args.other_label, args.other, args.other_port, os.path.join(folder, "b"), 90))
         turns += plan(clusters[1], args.other_kills, args.other_freezes, args.other_forms)
     turns.sort(key=lambda t: t[3])
     loads = [os.getloadavg()[0]]
@@ -263,11 +272,11 @@ def main():
                 turn(cluster, kind, i, args)
             except RuntimeError as error:
                 print("gave up:", error, flush=True)
-                given_up.append(str(error))
                 cluster.stop()
                 if cluster is clusters[0]:
+                    given_up.append(str(error))
                     break
-                turns = [t for t in turns if t[0] is not cluster]
+                cluster.begin_anew()
             loads.append(os.getloadavg()[0])
         for cluster in clusters:
             if cluster.acked and cluster.processes[0].poll() is None:
