@@ -1,5 +1,7 @@
 #include "master/quorum_driver.h"
 
+#include "master/state_pack.h"
+
 #include <stdlib.h>
 
 #define PERSIST_RETRY_MS 1000
@@ -86,7 +88,7 @@ static void request_done(struct transport_rq *rq)
     left_one(d);
 }
 
-/* The state's bytes: as a difference where there is a base. Encoded once for all followers. */
+/* The state's bytes, packed: as a difference where there is a base. Made once for all followers. */
 static struct str state_bytes(struct quorum_driver *d, const struct quorum_effect *e)
 {
     if (d->sent != e->state || d->sent_base != e->base) {
@@ -94,12 +96,16 @@ static struct str state_bytes(struct quorum_driver *d, const struct quorum_effec
         cluster_state_unref(d->sent_base);
         d->sent = cluster_state_ref(e->state);
         d->sent_base = e->base != NULL ? cluster_state_ref(e->base) : NULL;
-        buf_reset(&d->sent_bytes);
+        struct buf raw;
+        buf_init(&raw, NULL, BUF_UNLIMITED);
         if (e->base != NULL) {
-            cluster_state_diff(e->base, e->state, &d->sent_bytes);
+            cluster_state_diff(e->base, e->state, &raw);
         } else {
-            cluster_state_encode(e->state, &d->sent_bytes);
+            cluster_state_encode(e->state, &raw);
         }
+        buf_reset(&d->sent_bytes);
+        state_pack(buf_view(&raw), &d->sent_bytes);
+        buf_fini(&raw);
     }
     return buf_view(&d->sent_bytes);
 }
@@ -156,6 +162,9 @@ static void receive(void *arg, struct transport_call *call)
                              : quorum_message_decode(&m, call->payload, &scratch, &em);
     if (e == ERR_OK && (uint16_t)m.kind != call->kind) {
         e = err_set(&em, ERR_CORRUPT, "a message of another kind than its frame says");
+    }
+    if (e == ERR_OK && m.kind == MESSAGE_PUBLISH) {
+        e = state_unpack(&m.state, m.state, &scratch, &em);
     }
     if (e != ERR_OK) {
         d->o.transport->refuse(d->o.transport->self, call, &em);
