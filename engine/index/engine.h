@@ -46,7 +46,7 @@ enum engine_outcome { OUTCOME_CREATED, OUTCOME_UPDATED, OUTCOME_DELETED, OUTCOME
 
 /* Names an operation across retries: the coordinating node's session (random, 0: none) and a counter that it
  * increases. An operation with a name seen in the last `op_ids_ms` is not applied again but gets the first
- * result. */
+ * result; one whose name is older, or has been answered since (settled_below of a later one), is late: ERR_UNAVAILABLE_SHARDS. */
 struct op_id {
     uint64_t session, counter;
 };

@@ -338,6 +338,12 @@ static bool was_done(struct engine *e, const struct engine_op *op, struct engine
     return true;
 }
 
+/* Sent long ago, on a connection that its sender has given up since? Applied again, it would undo what came after it. */
+static bool is_late(const struct engine *e, const struct engine_op *op)
+{
+    return op_ids_answered(&e->op_ids, op->op_id) || op_ids_find(&e->op_ids, op->op_id) != NULL;
+}
+
 bool engine_done_before(struct engine *e, const struct engine_op *op, struct engine_result *out)
 {
     return op->origin == ORIGIN_PRIMARY && op->op_id.session != 0 && was_done(e, op, out);
@@ -388,6 +394,11 @@ enum err engine_apply(struct engine *e, const struct engine_op *op, struct engin
     r = r == ERR_OK ? check_op(e, op, em) : r;
     if (r != ERR_OK || was_done(e, op, out)) {
         return r;
+    }
+    if (op->origin == ORIGIN_PRIMARY && is_late(e, op)) {
+        return err_set(em, ERR_UNAVAILABLE_SHARDS,
+                       "[%.*s]: what became of this operation has been told already, or is forgotten",
+                       STR_ARG(op->id));
     }
     r = apply(e, op, out, em);
     if (!e->replaying) {

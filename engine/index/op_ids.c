@@ -64,6 +64,12 @@ static struct op_session *find_session(const struct op_ids *o, uint64_t session)
     return NULL;
 }
 
+bool op_ids_answered(const struct op_ids *o, struct op_id id)
+{
+    const struct op_session *s = find_session(o, id.session);
+    return s != NULL && id.counter < s->settled_below;
+}
+
 void op_ids_settle(struct op_ids *o, uint64_t session, uint64_t below)
 {
     if (session == 0 || below == 0) {
@@ -115,6 +121,9 @@ void op_ids_expire(struct op_ids *o, int64_t before_ms)
         const struct op_session *s = find_session(o, e->id.session);
         if (e->at_ms >= before_ms && (s == NULL || e->id.counter >= s->settled_below)) {
             return;
+        }
+        if (e->at_ms < before_ms) {
+            op_ids_settle(o, e->id.session, e->id.counter + 1);
         }
         op_ids_pop(o);
     }

@@ -38,9 +38,12 @@ void op_ids_init(struct op_ids *o, const struct allocator *alloc);
 void op_ids_fini(struct op_ids *o);
 /* NULL: not seen. */
 const struct op_seen *op_ids_find(const struct op_ids *o, struct op_id id);
+/* Has the session's operation been answered, or was it forgotten because its time was over? What comes under that name now was sent
+ * long ago, on a connection that its sender has given up. */
+bool op_ids_answered(const struct op_ids *o, struct op_id id);
 /* The session's operations below the counter were answered. Best effort: without memory it is not noted. */
 void op_ids_settle(struct op_ids *o, uint64_t session, uint64_t below);
-/* Forgets what is answered or from before `before_ms`, oldest first. */
+/* Forgets what is answered or from before `before_ms`, oldest first; what is that old counts as answered. */
 void op_ids_expire(struct op_ids *o, int64_t before_ms);
 /* Room for one more. */
 enum err op_ids_reserve(struct op_ids *o, struct errmsg *em);

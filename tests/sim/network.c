@@ -142,6 +142,22 @@ static void put(struct network *n, struct link *l, struct message *m, bool is_an
     }
 }
 
+/* What was sent arrives, also when its sender has given up. */
+void request_arrives(void *arg)
+{
+    struct message *m = arg;
+    struct process *t = m->to;
+    if (!t->alive) {
+        return;
+    }
+    const struct executor *where = t->served[m->call.kind].where;
+    if (!t->started || where == NULL) {
+        message_fail(m, ERR_NODE_NOT_CONNECTED, "nobody serves this there");
+    } else if (!executor_submit(where, handle, m)) {
+        message_fail(m, ERR_REJECTED, "busy");
+    }
+}
+
 void link_deliver(void *arg)
 {
     struct link *l = arg;
@@ -156,14 +172,8 @@ void link_deliver(void *arg)
     if (is_answer) {
         end(m);
         message_free(m);
-    } else if (m->to->alive && m->rq != NULL) {
-        struct process *t = m->to;
-        const struct executor *where = t->served[m->call.kind].where;
-        if (!t->started || where == NULL) {
-            message_fail(m, ERR_NODE_NOT_CONNECTED, "nobody serves this there");
-        } else if (!executor_submit(where, handle, m)) {
-            message_fail(m, ERR_REJECTED, "busy");
-        }
+    } else {
+        request_arrives(m);
     }
 }
 

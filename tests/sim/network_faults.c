@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#define LINGER_MS_MAX 3000
+
 struct loss {
     struct process *who, *peer;
 };
@@ -33,6 +35,17 @@ static void drop_parcels(struct link *l)
         struct parcel *p = l->first;
         l->first = p->next;
         free(p);
+    }
+}
+
+/* A connection that was closed while it was cut: the machine sends what it took all the same, when it can again. */
+static void linger(struct network *n, struct link *l)
+{
+    for (struct parcel *p = l->first; p != NULL; p = p->next) {
+        if (!p->is_answer && rng_below(n->rng, 2) == 0) {
+            n->timers->start(n->timers->self, (int64_t)rng_below(n->rng, LINGER_MS_MAX), request_arrives,
+                             p->m);
+        }
     }
 }
 
@@ -103,6 +116,9 @@ void network_cut(struct network *n, unsigned from, unsigned to, bool cut)
                 next = n->under_way;
             }
             m = next;
+        }
+        for (unsigned c = 0; c < TRANSPORT_CLASSES && !dead; c++) {
+            linger(n, link_of(n, from, to, c));
         }
         break_connections(n, from, to);
         return;

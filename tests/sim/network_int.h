@@ -84,6 +84,7 @@ static inline struct link *link_of(struct network *n, unsigned from, unsigned to
 void message_fail(struct message *m, enum err e, const char *why);
 /* One timer a parcel: whichever fires takes the first. */
 void link_deliver(void *link);
+void request_arrives(void *message);
 void break_connections(struct network *n, unsigned a, unsigned b);
 
 #endif

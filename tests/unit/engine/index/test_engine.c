@@ -455,12 +455,43 @@ START_TEST(retries)
     ck_assert_int_eq(named(2, VERSION_ANY, &b), ERR_OK);
     ck_assert(b.repeated && b.seq_no == 1 && b.outcome == OUTCOME_UPDATED);
     clock_sim_advance(&rig.clock, (int64_t)61 * 1000000000);
-    ck_assert_int_eq(named(1, VERSION_MUST_BE_NEW, &b), ERR_CONFLICT);
+    ck_assert_int_eq(named(1, VERSION_MUST_BE_NEW, &b),
+                     ERR_UNAVAILABLE_SHARDS); /* it cannot be told any more */
     rig.opts.settings.op_ids_max = 2;
     engine_set_settings(rig.e, &rig.opts.settings);
     ck_assert_int_eq(named(11, VERSION_ANY, &b), ERR_OK);
     ck_assert_int_eq(named(12, VERSION_ANY, &b), ERR_OK);
     ck_assert_int_eq(named(13, VERSION_ANY, &b), ERR_REJECTED);
+    rig_fini(&rig);
+}
+END_TEST
+
+/* What was answered is not applied again, however late it comes a second time. */
+START_TEST(late_ones)
+{
+    struct engine_op op;
+    struct engine_result res;
+    char id_text[16], text[64];
+    rig_init(&rig, 1);
+    rig_open(&rig, ENGINE_CREATE);
+    for (uint64_t i = 5; i < 8; i++) {
+        rig_make_op(&op, OP_INDEX, 3, (unsigned)i, id_text, text);
+        op.op_id = (struct op_id){77, i};
+        op.settled_below = i;
+        ck_assert_int_eq(rig_primary(&rig, &op, &res, NULL), ERR_OK);
+    }
+    for (uint64_t i = 1; i < 7; i++) { /* one that never came before, too */
+        ck_assert_int_eq(named(i, VERSION_ANY, &res), ERR_UNAVAILABLE_SHARDS);
+    }
+    ck_assert_int_eq(named(7, VERSION_ANY, &res), ERR_OK); /* its sender may not have heard yet */
+    ck_assert(res.repeated && res.seq_no == 2);
+    clock_sim_advance(&rig.clock, (int64_t)61 * 1000000000);
+    rig_make_op(&op, OP_INDEX, 4, 1, id_text, text);
+    op.op_id = (struct op_id){77, 9};
+    ck_assert_int_eq(rig_primary(&rig, &op, &res, NULL), ERR_OK);
+    ck_assert_int_eq(named(7, VERSION_ANY, &res), ERR_UNAVAILABLE_SHARDS);
+    ck_assert_int_eq(named(8, VERSION_ANY, &res), ERR_OK);
+    ck_assert(!res.repeated);
     rig_fini(&rig);
 }
 END_TEST
@@ -590,6 +621,7 @@ int main(void)
     tcase_add_test(c, versions);
     tcase_add_test(c, conflicts_are_worded);
     tcase_add_test(c, retries);
+    tcase_add_test(c, late_ones);
     tcase_add_test(c, generated_ids);
     tcase_add_test(c, history_keeps_the_dead);
     tcase_add_test(c, refused_when_memory_waits);

@@ -59,7 +59,9 @@ START_TEST(random_against_model)
             ck_assert(seen_at[k][c] >= 0 && e->seq_no == seq_of[k][c]);
         } else {
             ck_assert(seen_at[k][c] < horizon);
+            ck_assert(seen_at[k][c] == NEVER || op_ids_answered(&o, (struct op_id){k + 1, c}));
         }
+        ck_assert(!op_ids_answered(&o, (struct op_id){k + 1, next[k]}));
     }
     op_ids_fini(&o);
 }
@@ -78,6 +80,9 @@ START_TEST(answers_free_memory)
     }
     ck_assert(op_ids_find(&o, (struct op_id){9, 100000 - 10}) != NULL);
     ck_assert(op_ids_find(&o, (struct op_id){9, 100}) == NULL);
+    ck_assert(op_ids_answered(&o, (struct op_id){9, 100}));
+    ck_assert(!op_ids_answered(&o, (struct op_id){9, 100000 - 10}));
+    ck_assert(!op_ids_answered(&o, (struct op_id){8, 100}));
     ck_assert_uint_lt(op_ids_bytes(&o), 64 * KIB);
     op_ids_fini(&o);
 }
