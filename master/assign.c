@@ -21,8 +21,8 @@ static bool may_be_in_sync(const struct found_copy *f, const struct index_meta *
 static const struct found_copy *find_copy(struct alloc *a, const struct index_meta *m, uint32_t shard,
                                           const struct shard_routing *s, enum copy_attempt *attempt)
 {
-    const struct found_copy *best = NULL;
-    bool all_answered = true, throttled = false, refused = false;
+    const struct found_copy *best = NULL, *forced = NULL;
+    bool all_answered = true, throttled = false;
     for (uint32_t i = 0; i < a->n_nodes; i++) {
         const struct found_copy *f = NULL;
         for (uint32_t k = 0; k < a->env->n_found && f == NULL; k++) {
@@ -38,17 +38,16 @@ static const struct found_copy *find_copy(struct alloc *a, const struct index_me
         }
         enum decision d = decide_allocate(a, m, s, &s->copies[0], &a->nodes[i], NULL);
         throttled |= d == DECIDE_THROTTLE;
-        refused |= d == DECIDE_NO;
         /* the one that had it last may have operations that were never acknowledged elsewhere */
-        if (d == DECIDE_YES
-            && (best == NULL || str_eq(a->nodes[i].node->id, s->copies[0].trouble.last_node))) {
-            best = f;
+        const struct found_copy **of = d == DECIDE_YES ? &best : d == DECIDE_NO ? &forced : NULL;
+        if (of != NULL && (*of == NULL || str_eq(a->nodes[i].node->id, s->copies[0].trouble.last_node))) {
+            *of = f;
         }
     }
-    *attempt = !all_answered ? ATTEMPT_FETCHING
-               : throttled   ? ATTEMPT_THROTTLED
-               : refused     ? ATTEMPT_DECIDERS_NO
-                             : ATTEMPT_NO_VALID_COPY;
+    if (best == NULL && all_answered && !throttled) {
+        best = forced; /* its data is nowhere else: it serves from there, and then moves away */
+    }
+    *attempt = !all_answered ? ATTEMPT_FETCHING : throttled ? ATTEMPT_THROTTLED : ATTEMPT_NO_VALID_COPY;
     return best;
 }
 

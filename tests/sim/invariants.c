@@ -69,6 +69,33 @@ static void keep_newest(struct run *run, struct cluster_state *s)
     }
 }
 
+/* For the trace: once, by the node that applies it first. */
+static void say_copies(struct run *run, const struct cluster_state *s, const struct index_meta *m,
+                       const struct index_routing *r)
+{
+    static const char *const states[] = {[COPY_UNASSIGNED] = "none",
+                                         [COPY_INITIALIZING] = "new",
+                                         [COPY_STARTED] = "started",
+                                         [COPY_RELOCATING] = "moving"};
+    if (run->newest != NULL && run->newest->term == s->term && run->newest->version >= s->version) {
+        return;
+    }
+    for (uint32_t k = 0; k < r->n; k++) {
+        char text[256];
+        int n = 0;
+        for (uint32_t c = 0; c < r->shards[k].n; c++) {
+            const struct shard_copy *copy = &r->shards[k].copies[c];
+            n += snprintf(text + n, sizeof(text) - (size_t)n, " %s %.4s at %.6s,", states[copy->state],
+                          copy->allocation_id.p != NULL ? copy->allocation_id.p : "-",
+                          copy->node.p != NULL ? copy->node.p : "-");
+        }
+        for (uint32_t i = 0; i < m->in_sync[k].n && n < 200; i++) {
+            n += snprintf(text + n, sizeof(text) - (size_t)n, " %.4s", m->in_sync[k].v[i].p);
+        }
+        world_say(&run->w, "  [%u] term %llu:%s", k, (unsigned long long)m->primary_terms[k], text);
+    }
+}
+
 void state_applied(void *self, unsigned at, struct cluster_state *s)
 {
     struct run *run = self;
@@ -97,6 +124,9 @@ void state_applied(void *self, unsigned at, struct cluster_state *s)
     }
     const struct index_meta *m = cluster_index(s, STR("i"));
     const struct index_routing *r = cluster_routing(s, STR("i"));
+    if (m != NULL && r != NULL) {
+        say_copies(run, s, m, r);
+    }
     for (uint32_t i = 0; m != NULL && r != NULL && i < r->n && i < SHARDS; i++) {
         check_primary(run, i, m->primary_terms[i], s->version, &r->shards[i].copies[0]);
         for (uint32_t k = 0; k < r->shards[i].n; k++) {
