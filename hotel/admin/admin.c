@@ -59,7 +59,7 @@ enum err admin_new(struct admin **out, const struct hotel_config *config, const 
     a->routes.config = config;
     a->routes.log = log;
     enum err e = loop_new(&a->loop, "hotel-admin", em);
-    e = e != ERR_OK ? e : search_new(&a->routes.search, a->loop, config, em);
+    e = e != ERR_OK ? e : search_service_new(&a->routes.search, a->loop, config, em);
     e = e != ERR_OK ? e : db_new(&a->routes.db, &db, em);
     const struct pool_opts pool = {
         .name = "database", .threads_max = config->mysql_connections_max - 1, .queue_max = WAITING_MAX};
@@ -114,7 +114,7 @@ void admin_free(struct admin *a)
     }
     pool_free(a->pool);
     publisher_free(a->routes.publisher);
-    search_free(a->routes.search);
+    search_service_free(a->routes.search);
     http_server_free(a->server);
     loop_free(a->loop);
     db_free(a->routes.db);

@@ -31,7 +31,7 @@ static enum err add_loops(struct app *a, const struct hotel_config *config, stru
     }
     for (unsigned i = 0; i < config->threads; i++) {
         enum err e = loop_new(&a->loops[i], "hotel", em);
-        e = e != ERR_OK ? e : search_new(&a->search[i], a->loops[i], config, em);
+        e = e != ERR_OK ? e : search_service_new(&a->search[i], a->loops[i], config, em);
         a->loops_n = i + 1;
         if (e != ERR_OK) {
             return e;
@@ -135,7 +135,7 @@ void app_free(struct app *a)
     }
     consumer_free(a->routes.consumer);
     for (unsigned i = 0; i < a->loops_n; i++) {
-        search_free(a->search[i]);
+        search_service_free(a->search[i]);
     }
     http_server_free(a->server);
     for (unsigned i = 0; i < a->loops_n; i++) {

@@ -13,8 +13,8 @@ struct search {
     struct http_client *client;
 };
 
-enum err search_new(struct search **out, struct loop *loop, const struct hotel_config *config,
-                    struct errmsg *em)
+enum err search_service_new(struct search **out, struct loop *loop, const struct hotel_config *config,
+                            struct errmsg *em)
 {
     struct search *s = calloc(1, sizeof(*s));
     *out = NULL;
@@ -37,7 +37,7 @@ enum err search_new(struct search **out, struct loop *loop, const struct hotel_c
     return ERR_OK;
 }
 
-void search_free(struct search *s)
+void search_service_free(struct search *s)
 {
     if (s != NULL) {
         http_client_free(s->client);

@@ -11,9 +11,9 @@
 struct search;
 
 /* config is borrowed. */
-enum err search_new(struct search **out, struct loop *loop, const struct hotel_config *config,
-                    struct errmsg *em);
-void search_free(struct search *s); /* NULL ok; calls under way are dropped */
+enum err search_service_new(struct search **out, struct loop *loop, const struct hotel_config *config,
+                            struct errmsg *em);
+void search_service_free(struct search *s); /* NULL ok; calls under way are dropped */
 
 /* Sends to <search.url>/<index>/<action>; an empty body makes it a GET, else a POST, that may be repeated:
  * searches change nothing. done() comes once, later. Texts are copied. */
