@@ -104,14 +104,18 @@ static bool enter(struct position_runs *r)
     return place <= INT32_MAX;
 }
 
+#define WINDOW_BLOCKS 8 /* a run of so many is kept before it is begun anew */
+
+/* Room for `blocks`, at least a window. */
 static bool make_room(struct position_runs *r, uint32_t blocks)
 {
-    if (blocks <= r->cap) {
-        return true;
-    }
-    /* A block takes at least a byte: more positions than that cannot be there. */
+    /* A block takes at least a byte: more positions than that cannot be there. The window may well be larger than a small section. */
     if (blocks > section_of(r)->n + 1) {
         return false;
+    }
+    blocks = MAX_OF(blocks, (uint32_t)WINDOW_BLOCKS);
+    if (blocks <= r->cap) {
+        return true;
     }
     const struct allocator *heap = alloc_default();
     size_t n = (size_t)blocks * POSTINGS_BLOCK + 1 + POSITION_RUNS_SLACK;
@@ -124,8 +128,6 @@ static bool make_room(struct position_runs *r, uint32_t blocks)
     r->cap = blocks;
     return true;
 }
-
-#define WINDOW_BLOCKS 8 /* a run of so many is kept before it is begun anew */
 
 /* Makes sums[] begin at the block of `from`, keeping what is decoded of it. */
 static bool begin_at(struct position_runs *r, uint32_t from, uint32_t blocks)
@@ -164,7 +166,7 @@ static bool load(struct position_runs *r)
     uint32_t blocks = (to - 1) / POSTINGS_BLOCK - from / POSTINGS_BLOCK + 1;
     bool goes_on = from < r->hi || (r->hi > 0 && from - r->hi < POSTINGS_BLOCK);
     bool fits = goes_on && (to - r->lo + POSTINGS_BLOCK - 1) / POSTINGS_BLOCK <= r->cap;
-    if (!fits && !begin_at(r, from, MAX_OF(blocks, (uint32_t)WINDOW_BLOCKS))) {
+    if (!fits && !begin_at(r, from, blocks)) {
         return false;
     }
     while (r->hi < to) {

@@ -29,6 +29,15 @@ START_TEST(small_segments_hold_their_documents)
 }
 END_TEST
 
+/* A word or two in all: sections of a few bytes. */
+START_TEST(tiny_segments_hold_their_documents)
+{
+    for (unsigned seed = 0; seed < 300; seed++) {
+        round_trip(1000 + seed, 1 + seed % 3, 1 + seed % 4, 1 + seed % 5 / 2, seed % 7 == 0);
+    }
+}
+END_TEST
+
 START_TEST(segments_hold_their_documents)
 {
     round_trip(1, 700, 300, 12, false);
@@ -58,6 +67,7 @@ int main(void)
     TCase *t = tcase_create("core");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, small_segments_hold_their_documents);
+    tcase_add_test(t, tiny_segments_hold_their_documents);
     tcase_add_test(t, segments_hold_their_documents);
     tcase_add_test(t, norms_are_small_floats);
     suite_add_tcase(suite, t);
