@@ -4,35 +4,53 @@
 
 #include <stdlib.h>
 
-#define CONTEXTS_MAX 500 /* search.max_open_scroll_context */
+#define CONTEXTS_MAX 8000 /* of all kinds: a bound on memory; scrolls have a limit of their own */
 
 struct search_context_entry {
     uint64_t id; /* 0: free */
     struct shard *sh;
     struct view *view;
     int64_t expires_ms; /* monotonic */
-    struct scroll_state *scroll;
+    bool is_scroll;
+    struct scroll_state *scroll; /* NULL until the first page is there */
 };
 
-void scroll_state_free(struct scroll_state *st)
+/* Under the lock: may there be one more scroll? */
+static bool scroll_fits(const struct data_service *s)
 {
-    if (st != NULL) {
-        arena_fini(&st->arena);
-        free(st);
+    int64_t n = 0;
+    for (size_t i = 0; i < s->n_contexts; i++) {
+        n += s->contexts[i].id != 0 && s->contexts[i].is_scroll;
+    }
+    return n < s->scrolls_max;
+}
+
+static void too_many(const struct data_service *s, bool fits, struct errmsg *em)
+{
+    if (fits) {
+        err_set(em, ERR_REJECTED,
+                "Trying to create too many search contexts. Must be less than or equal to: [%d].",
+                CONTEXTS_MAX);
+    } else {
+        err_set(em, ERR_INTERNAL,
+                "Trying to create too many scroll contexts. Must be less than or equal to: [%lld]. This "
+                "limit can be set by changing the [search.max_open_scroll_context] setting.",
+                (long long)s->scrolls_max);
     }
 }
 
 uint64_t context_keep(struct data_service *s, struct shard *sh, struct view *v, int64_t keep_alive_ms,
-                      struct errmsg *em)
+                      bool scroll, struct errmsg *em)
 {
     uint64_t id = 0;
     pthread_mutex_lock(&s->lock);
     size_t at = 0;
+    bool fits = !scroll || scroll_fits(s);
     while (at < s->n_contexts && s->contexts[at].id != 0) {
         at++;
     }
-    if (at == s->n_contexts && s->n_contexts < 16 * CONTEXTS_MAX) {
-        size_t more = s->n_contexts == 0 ? 64 : s->n_contexts * 2;
+    if (fits && at == s->n_contexts && s->n_contexts < CONTEXTS_MAX) {
+        size_t more = s->n_contexts == 0 ? 64 : MIN_OF(s->n_contexts * 2, (size_t)CONTEXTS_MAX);
         struct search_context_entry *v2 = realloc(s->contexts, more * sizeof(*v2));
         if (v2 != NULL) {
             memset(&v2[s->n_contexts], 0, (more - s->n_contexts) * sizeof(*v2));
@@ -40,17 +58,15 @@ uint64_t context_keep(struct data_service *s, struct shard *sh, struct view *v, 
             s->n_contexts = more;
         }
     }
-    if (at < s->n_contexts) {
+    if (fits && at < s->n_contexts) {
         id = s->next_context++;
-        s->contexts[at] = (struct search_context_entry){id, sh, view_ref(v),
-                                                        clock_mono_ms(s->o.clock) + keep_alive_ms, NULL};
+        s->contexts[at] = (struct search_context_entry){
+            id, sh, view_ref(v), clock_mono_ms(s->o.clock) + keep_alive_ms, scroll, NULL};
         sh->users++;
     }
     pthread_mutex_unlock(&s->lock);
     if (id == 0) {
-        err_set(em, ERR_REJECTED,
-                "Trying to create too many search contexts. Must be less than or equal to: [%d].",
-                16 * CONTEXTS_MAX);
+        too_many(s, fits, em);
     }
     return id;
 }
@@ -86,22 +102,30 @@ void context_set_scroll(struct data_service *s, uint64_t id, struct scroll_state
 {
     pthread_mutex_lock(&s->lock);
     struct search_context_entry *c = find(s, id);
+    struct scroll_state *old = c != NULL ? c->scroll : NULL;
     if (c != NULL) {
+        st->refs++;
         c->scroll = st;
     }
     pthread_mutex_unlock(&s->lock);
-    if (c == NULL) {
-        scroll_state_free(st);
-    }
+    scroll_state_unref(old);
 }
 
-struct scroll_state *context_scroll(struct data_service *s, uint64_t id)
+void context_scroll(struct data_service *s, uint64_t id, struct scroll_state **st,
+                    struct scroll_place **place)
 {
+    *place = NULL;
     pthread_mutex_lock(&s->lock);
     struct search_context_entry *c = find(s, id);
-    struct scroll_state *st = c != NULL ? c->scroll : NULL;
+    *st = c != NULL ? c->scroll : NULL;
+    if (*st != NULL) {
+        (*st)->refs++;
+        *place = (*st)->place;
+    }
+    if (*place != NULL) {
+        (*place)->refs++;
+    }
     pthread_mutex_unlock(&s->lock);
-    return st;
 }
 
 bool data_free_context(void *self, uint64_t id)
@@ -117,7 +141,7 @@ bool data_free_context(void *self, uint64_t id)
     if (gone.id != 0) {
         view_unref(gone.view);
         shard_release(gone.sh);
-        scroll_state_free(gone.scroll);
+        scroll_state_unref(gone.scroll);
     }
     return gone.id != 0;
 }
@@ -130,7 +154,7 @@ uint32_t data_free_all_contexts(void *self)
         uint64_t id = 0;
         pthread_mutex_lock(&s->lock);
         for (size_t i = 0; i < s->n_contexts && id == 0; i++) {
-            id = s->contexts[i].scroll != NULL ? s->contexts[i].id : 0;
+            id = s->contexts[i].is_scroll ? s->contexts[i].id : 0;
         }
         pthread_mutex_unlock(&s->lock);
         if (id == 0) {

@@ -196,6 +196,7 @@ struct data_service {
     struct recoveries *recoveries;
     struct cluster_state *newest; /* being applied, or applied; `lock` guards the pointer */
     _Atomic int64_t max_buckets;  /* limits of searches, as of the last state */
+    _Atomic int64_t scrolls_max;
     _Atomic size_t request_bytes_max;
 };
 
@@ -325,10 +326,18 @@ void shard_fail_acts(struct shard *sh, const struct errmsg *em); /* those that w
 
 /* contexts.c */
 
-/* What a scroll's context remembers: the request, and where its pages got to. Belongs to whoever took the
- * context. */
+/* Where the pages of a scroll got to. Counted; never changes. */
+struct scroll_place {
+    _Atomic unsigned refs;
+    struct arena arena;  /* sort values */
+    struct top_doc last; /* the last one that was fetched */
+};
+
+/* What a scroll's context remembers of the first page's request. Counted: whoever makes a page keeps it, also when the
+ * context is freed meanwhile. Only `place` changes: pages that are made at the same time all begin behind the same one. */
 struct scroll_state {
-    struct arena arena; /* body, sort values */
+    _Atomic unsigned refs;
+    struct arena arena; /* body, filters */
     struct str body;
     const struct str *alias_filters;
     uint32_t n_alias_filters;
@@ -338,17 +347,26 @@ struct scroll_state {
     int64_t total;
     enum total_relation relation;
     float max_score;
-    struct top_doc last; /* the last one that was fetched */
-    bool has_last;
+    struct scroll_place *place; /* of the service's lock; NULL: at the beginning */
 };
-/* Gives a new context its state (taken). */
+/* Gives a new context its state (the caller keeps its reference). */
 void context_set_scroll(struct data_service *s, uint64_t id, struct scroll_state *st);
-/* Borrowed: one request of a scroll is under way at a time. NULL: none. */
-struct scroll_state *context_scroll(struct data_service *s, uint64_t id);
-void scroll_state_free(struct scroll_state *st); /* NULL ok */
+/* A reference on the context's state and on where it is. *st NULL: there is none; *place NULL: at the beginning. */
+void context_scroll(struct data_service *s, uint64_t id, struct scroll_state **st,
+                    struct scroll_place **place);
+void scroll_state_unref(struct scroll_state *st);    /* NULL ok */
+void scroll_place_unref(struct scroll_place *place); /* NULL ok */
 
+/* scroll.c: the page that was fetched ends with `last`. */
+enum err scroll_page_ended(struct data_service *s, struct scroll_state *st, const struct top_doc *last,
+                           uint32_t n_sort, struct errmsg *em);
+/* After a query phase of a scroll: the first page leaves its request, later ones show the first one's totals. *st: the
+ * context's, with a reference; NULL on a first page, which makes it. */
+void scroll_keep(struct data_service *s, struct shard_query *rq, struct scroll_state **st);
+
+/* Of a search, or of a scroll: of these a node keeps search.max_open_scroll_context. */
 uint64_t context_keep(struct data_service *s, struct shard *sh, struct view *v, int64_t keep_alive_ms,
-                      struct errmsg *em);
+                      bool scroll, struct errmsg *em);
 /* The shard and view of a context, each with a reference, or false. */
 bool context_use(struct data_service *s, uint64_t id, int64_t keep_alive_ms, struct shard **sh,
                  struct view **v);

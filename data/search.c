@@ -105,37 +105,6 @@ static enum err fetch_now(struct shard_query *rq, const struct search_shard *d)
 
 /* ---- scrolls ------------------------------------------------------------------------------------------- */
 
-/* The first page's request, kept for those to come. */
-static struct scroll_state *scroll_begin(const struct shard_query *rq)
-{
-    struct scroll_state *st = calloc(1, sizeof(*st));
-    if (st == NULL) {
-        return NULL;
-    }
-    arena_init(&st->arena, NULL, ARENA_UNLIMITED);
-    struct str *filters = ARENA_ARRAY(&st->arena, struct str, rq->n_alias_filters);
-    st->body = arena_str(&st->arena, rq->body);
-    bool ok = filters != NULL && st->body.p != NULL;
-    for (uint32_t i = 0; ok && i < rq->n_alias_filters; i++) {
-        filters[i] = arena_str(&st->arena, rq->alias_filters[i]);
-        ok = filters[i].p != NULL;
-    }
-    st->alias_filters = filters;
-    st->n_alias_filters = rq->n_alias_filters;
-    st->index_boost = rq->index_boost;
-    st->index_shards = rq->index_shards;
-    st->index_shard = rq->index_shard;
-    st->now_ms = rq->now_ms;
-    st->total = rq->result->total;
-    st->relation = rq->result->relation;
-    st->max_score = rq->result->max_score;
-    if (!ok) {
-        scroll_state_free(st);
-        return NULL;
-    }
-    return st;
-}
-
 /* A later page takes its request from the context. */
 static enum err scroll_resume(struct shard_query *rq, const struct scroll_state *st)
 {
@@ -160,21 +129,6 @@ static enum err scroll_resume(struct shard_query *rq, const struct scroll_state 
         own->suggest = NULL;
     }
     return e;
-}
-
-/* Remembers where the page that was fetched ends. */
-static void scroll_moved(struct scroll_state *st, const struct top_doc *last, uint32_t n_sort)
-{
-    struct sort_value *v = last->sort != NULL ? ARENA_ARRAY(&st->arena, struct sort_value, n_sort) : NULL;
-    for (uint32_t i = 0; v != NULL && i < n_sort; i++) {
-        v[i] = last->sort[i];
-        if (v[i].kind == SV_STR) {
-            v[i].s = arena_str(&st->arena, v[i].s);
-        }
-    }
-    st->last = *last;
-    st->last.sort = v;
-    st->has_last = last->sort == NULL || v != NULL;
 }
 
 /* ---- global statistics --------------------------------------------------------------------------------- */
@@ -270,29 +224,6 @@ static enum err gather_dfs(struct shard_query *rq, const struct search_shard *d,
     return ERR_OK;
 }
 
-/* After a query phase of a scroll: the first page leaves its request, later ones show the first one's
- * totals. */
-static void keep_scroll(struct data_service *s, struct shard_query *rq, struct scroll_state *st)
-{
-    if (st == NULL && rq->context != 0) {
-        st = scroll_begin(rq);
-        if (st == NULL) {
-            err_no_memory(&rq->rq.error);
-            return;
-        }
-        context_set_scroll(s, rq->context, st);
-    }
-    if (st == NULL) {
-        return;
-    }
-    rq->result->total = st->total;
-    rq->result->relation = st->relation;
-    rq->result->max_score = st->max_score;
-    if (rq->fetch && rq->result->n > 0) {
-        scroll_moved(st, &rq->result->docs[rq->result->n - 1], rq->result->n_sort);
-    }
-}
-
 /* The body of a request from elsewhere. */
 enum err search_parse_adapted(struct shard_query *rq)
 {
@@ -328,9 +259,16 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v, 
     d.refuse_expensive = rq->refuse_expensive;
     d.cancelled = rq->rq.cancelled;
     d.self = rq->rq.cancel_self;
-    struct scroll_state *st = rq->next_page ? context_scroll(s, rq->context) : NULL;
+    struct scroll_state *st = NULL;
+    struct scroll_place *place = NULL;
+    if (rq->next_page) {
+        context_scroll(s, rq->context, &st, &place);
+    }
     enum err e = ERR_OK;
-    if (st != NULL) {
+    if (rq->next_page && st == NULL) { /* freed meanwhile */
+        e = err_set(&rq->rq.error, ERR_SEARCH_CONTEXT_MISSING, "No search context found for id [%llu]",
+                    (unsigned long long)rq->context);
+    } else if (st != NULL) {
         e = scroll_resume(rq, st);
         d.alias_filters = rq->alias_filters;
         d.n_alias_filters = rq->n_alias_filters;
@@ -339,7 +277,7 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v, 
         d.index_shard = rq->index_shard;
         d.now_ms = rq->now_ms;
         d.scroll = true;
-        d.after_doc = st->has_last ? &st->last : NULL;
+        d.after_doc = place != NULL ? &place->last : NULL;
     } else if (rq->source == NULL) {
         e = search_parse_adapted(rq);
     }
@@ -370,11 +308,17 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v, 
     if (e == ERR_OK && rq->context == 0
         && (rq->keep || (!rq->fetch && (rq->result->n > 0 || rq->result->suggest.n > 0)))) {
         rq->context = context_keep(s, sh, v, rq->keep_alive_ms > 0 ? rq->keep_alive_ms : CONTEXT_KEEP_MS,
-                                   &rq->rq.error);
+                                   rq->scroll, &rq->rq.error);
     }
     if (e == ERR_OK && rq->scroll) {
-        keep_scroll(s, rq, st);
+        scroll_keep(s, rq, &st);
     }
+    if (rq->next_page) { /* they were the state's */
+        rq->alias_filters = NULL;
+        rq->n_alias_filters = 0;
+    }
+    scroll_place_unref(place);
+    scroll_state_unref(st);
     sh->counters.scroll_total += rq->scroll;
     state_part_unref(&settings->part);
 }
@@ -498,11 +442,15 @@ static void fetch_task(void *arg)
     if (e == ERR_OK && rq->hits == NULL) {
         err_no_memory(&rq->rq.error);
     } else if (e == ERR_OK) {
-        struct scroll_state *st = context_scroll(s, rq->context);
+        struct scroll_state *st;
+        struct scroll_place *place;
+        context_scroll(s, rq->context, &st, &place);
         e = search_fetch_phase(rq->hits, &d, rq->source, rq->docs, rq->n, &rq->rq.arena, &rq->rq.error);
         if (e == ERR_OK && st != NULL && rq->n > rq->n_suggested) {
-            scroll_moved(st, &rq->docs[rq->n - 1], rq->source->n_sort);
+            scroll_page_ended(s, st, &rq->docs[rq->n - 1], rq->source->n_sort, &rq->rq.error);
         }
+        scroll_place_unref(place);
+        scroll_state_unref(st);
     }
     sh->counters.fetch_total++;
     int64_t took = s->o.clock->mono_ns(s->o.clock->self) - start;

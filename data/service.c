@@ -456,6 +456,7 @@ static void apply_state(void *arg)
     struct data_service *s = a->s;
     struct search_limits limits = search_limits_of(a->state);
     s->max_buckets = limits.max_buckets;
+    s->scrolls_max = limits.scrolls;
     s->request_bytes_max = limits.request_bytes;
     recovery_take_settings(s, a->state);
     set_newest(s, a->state);
@@ -516,6 +517,7 @@ enum err data_service_new(struct data_service **out, const struct data_opts *opt
     s->next_context = ((uint64_t)clock_wall_ms(opts->clock) << 20) + 1;
     struct search_limits limits = search_limits_of(NULL);
     s->max_buckets = limits.max_buckets;
+    s->scrolls_max = limits.scrolls;
     s->request_bytes_max = limits.request_bytes;
     struct settings none;
     settings_init(&none, &s->arena);

@@ -84,6 +84,7 @@ void meta_request_encode(const struct meta_request *rq, struct buf *out)
                           | (rq->preserve_existing ? FLAG_PRESERVE : 0) | (rq->flat ? FLAG_FLAT : 0)));
     put_varint(out, rq->options);
     put_names(out, rq->names, rq->n_names);
+    put_str(out, rq->uuid);
     json_value_encode(&rq->body, rq->text, out);
     put_u8(out, (uint8_t)rq->template_kind);
     put_zigzag(out, rq->timeout_ms);
@@ -112,6 +113,7 @@ enum err meta_request_decode(struct meta_request *rq, struct str bytes, struct e
     rq->flat = (flags & FLAG_FLAT) != 0;
     rq->options = (unsigned)get_varint(&in);
     rq->names = get_names(&in, &rq->n_names, a);
+    rq->uuid = keep(&in, a);
     json_value_decode(&rq->body, &rq->text, &in, a);
     uint8_t kind = get_u8(&in);
     in.bad |= kind > TEMPLATE_COMPONENT;

@@ -58,6 +58,8 @@ struct meta_request {
     struct arena arena;      /* the answer's memory, and whatever the caller put there */
     const struct str *names; /* concrete indices, or template names */
     uint32_t n_names;
+    struct str
+        uuid; /* META_PUT_MAPPING: the index that is meant, should another have got its name; n == 0: any */
     struct json body; /* as META_* says; JSON_NULL: none */
     struct str text;  /* its text, for places in errors */
     enum template_kind template_kind;

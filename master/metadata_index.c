@@ -343,7 +343,7 @@ enum err meta_put_mapping(const struct metadata_env *env, const struct cluster_s
     }
     for (uint32_t i = 0; i < rq->n_names; i++) {
         const struct index_meta *old = cluster_index(cur, rq->names[i]);
-        if (old == NULL) {
+        if (old == NULL || (rq->uuid.n > 0 && !str_eq(rq->uuid, old->uuid))) {
             return no_such_index(rq->names[i], em);
         }
         struct index_meta *m = index_meta_copy(old);

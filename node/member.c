@@ -146,7 +146,6 @@ static void update_mapping(void *self, struct str index, struct str uuid, struct
     struct member *m = self;
     struct mapping_call *c = calloc(1, sizeof(*c));
     struct errmsg em;
-    (void)uuid;
     if (c == NULL) {
         err_no_memory(&em);
         done(arg, &em);
@@ -157,10 +156,11 @@ static void update_mapping(void *self, struct str index, struct str uuid, struct
     c->arg = arg;
     struct str *name = ARENA_NEW(&c->rq.arena, struct str);
     struct str text = arena_str(&c->rq.arena, mapping);
+    c->rq.uuid = arena_str(&c->rq.arena, uuid);
     if (name != NULL) {
         *name = arena_str(&c->rq.arena, index);
     }
-    if (name == NULL || name->p == NULL || text.p == NULL
+    if (name == NULL || name->p == NULL || text.p == NULL || c->rq.uuid.p == NULL
         || json_parse(&c->rq.body, text, &c->rq.arena, &json_limits_default, &em) != ERR_OK) {
         err_no_memory(&em);
         meta_request_fini(&c->rq);

@@ -20,10 +20,11 @@ int64_t heap_share(struct str text, int64_t otherwise)
 
 struct search_limits search_limits_of(const struct cluster_state *s)
 {
-    struct search_limits l = {.max_buckets = 65535};
+    struct search_limits l = {.max_buckets = 65535, .scrolls = 500};
     int64_t bytes = (int64_t)(0.6 * HEAP_BYTES);
     if (s != NULL) {
         num_parse_i64(cluster_setting(s, "search.max_buckets", STR("65535")), &l.max_buckets);
+        num_parse_i64(cluster_setting(s, "search.max_open_scroll_context", STR("500")), &l.scrolls);
         bytes = heap_share(cluster_setting(s, "indices.breaker.request.limit", STR("60%")), bytes);
     }
     l.request_bytes = (size_t)MAX_OF(bytes, REQUEST_BYTES_MIN);

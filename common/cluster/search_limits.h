@@ -6,6 +6,7 @@
 
 struct search_limits {
     int64_t max_buckets; /* search.max_buckets: of one answer's aggregations */
+    int64_t scrolls;     /* search.max_open_scroll_context: of one node */
     /* indices.breaker.request.limit: of one request's memory on one shard, or while merging */
     size_t request_bytes;
 };

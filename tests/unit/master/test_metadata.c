@@ -172,6 +172,31 @@ START_TEST(settings_refused)
 }
 END_TEST
 
+/* A document's new fields may come when its index is gone, and another one has got the name. */
+START_TEST(mappings_go_to_the_index_that_is_meant)
+{
+    struct meta_request rq;
+    struct arena a;
+    struct str name = STR("i"), text = STR("{\"properties\":{\"a\":{\"type\":\"long\"}}}");
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    ck_assert_int_eq(create("i", NULL), ERR_OK);
+    struct str gone = arena_str(&a, cluster_index(state, name)->uuid);
+    ck_assert_int_eq(run(META_DELETE_INDEX, "i", NULL, TEMPLATE_LEGACY), ERR_OK);
+    ck_assert_int_eq(create("i", NULL), ERR_OK);
+    for (int i = 0; i < 2; i++) {
+        meta_request_init(&rq, META_PUT_MAPPING, NULL, NULL);
+        rq.names = &name;
+        rq.n_names = 1;
+        rq.uuid = i == 0 ? gone : cluster_index(state, name)->uuid;
+        ck_assert_int_eq(json_parse(&rq.body, text, &rq.arena, &json_limits_default, NULL), ERR_OK);
+        ck_assert_int_eq(apply(&rq), i == 0 ? ERR_INDEX_NOT_FOUND : ERR_OK);
+        ck_assert_int_eq(rq.changed, i == 1);
+        meta_request_fini(&rq);
+    }
+    arena_fini(&a);
+}
+END_TEST
+
 START_TEST(blocks_hold)
 {
     ck_assert_int_eq(create("i", NULL), ERR_OK);
@@ -337,6 +362,7 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, settings_change);
     tcase_add_test(t, settings_refused);
+    tcase_add_test(t, mappings_go_to_the_index_that_is_meant);
     tcase_add_test(t, blocks_hold);
     tcase_add_test(t, closed_takes_static);
     tcase_add_test(t, aliases_come_and_go);
