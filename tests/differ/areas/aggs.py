@@ -1,0 +1,123 @@
+"""Aggregations two and three deep, with pipelines."""
+from areas.queries import query
+from world import NUMBERS, RANGES
+
+ZONES = ["+08:00", "Europe/Berlin", "America/New_York", "-03:30", "UTC"]
+
+
+def order(draw):
+    return draw.choice([{"_count": "asc"}, {"_key": "desc"}, {"_key": "asc"}, [{"_count": "desc"}, {"_key": "desc"}], {"m": "desc"}, {"m.value": "asc"}])
+
+
+def a_terms(draw, world):
+    f = world.field(*draw.choice([("keyword",), ("keyword",), NUMBERS, ("boolean",), ("ip",), ("date",), ("text",), ()]))
+    includes = ["r.*", ["red", "a"], [1, 2], {"partition": 0, "num_partitions": 2}]
+    return {"terms": {"field": f, **draw.keys(
+        size=(0.3, lambda: draw.choice([1, 2, 100])), shard_size=(0.1, lambda: 3), order=(0.3, lambda: order(draw)), min_doc_count=(0.2, lambda: draw.choice([0, 2])), missing=(0.15, lambda: draw.choice(["miss", 0, "127.0.0.1", "2020-01-01", True])), include=(0.1, lambda: draw.choice(includes)),
+        exclude=(0.07, lambda: draw.choice(["r.*", ["red"]])), format=(0.03, lambda: "0000"), collect_mode=(0.1, lambda: "breadth_first"), execution_hint=(0.1, lambda: "map"), show_term_doc_count_error=(0.1, lambda: True), value_type=(0.03, lambda: "long"))}}
+
+
+def a_histogram(draw, world):
+    f = world.field(*NUMBERS) if draw.chance(0.9) else world.field(*RANGES)
+    # min_doc_count is there with most: without it extremes make more buckets than anybody allows
+    return {"histogram": {"field": f, "interval": draw.choice([1, 5, 0.5, 10, 50, 1e18]), **draw.keys(
+        offset=(0.2, lambda: draw.choice([1, 0.25, -3])), min_doc_count=(0.8, lambda: draw.choice([1, 1, 2])), order=(0.15, lambda: order(draw)), keyed=(0.15, lambda: True), missing=(0.1, lambda: 0), extended_bounds=(0.1, lambda: {"min": 0, "max": 10}), hard_bounds=(0.05, lambda: {"min": 0, "max": 10}),
+        format=(0.05, lambda: "#.#"))}}
+
+
+def a_date(draw, world):
+    f = world.field("date", "date_nanos") if draw.chance(0.92) else world.field("date_range")
+    kind = draw.choice([{"calendar_interval": draw.choice(["month", "1y", "quarter", "week", "1d", "year"])}, {"fixed_interval": draw.choice(["30d", "365d", "1000h"])}])
+    return {"date_histogram": {"field": f, **kind, "min_doc_count": draw.choice([1, 1, 1, 2]), **draw.keys(
+        time_zone=(0.25, lambda: draw.choice(ZONES)), offset=(0.15, lambda: draw.choice(["+6h", "-1d", 3600000])), format=(0.2, lambda: draw.choice(["yyyy-MM", "yyyy-MM-dd HH:mm", "epoch_millis"])), keyed=(0.15, lambda: True), missing=(0.1, lambda: "2020-01-01"), order=(0.1, lambda: order(draw)))}}
+
+
+def a_range(draw, world):
+    ranges = [{"to": 3}, {"from": 3, "to": 10}, {"from": 5}, {"key": "x", "from": 0}, {}]
+    return {"range": {"field": world.field(*NUMBERS), "ranges": draw.some(ranges, 1, 4), **draw.keys(keyed=(0.3, lambda: True), missing=(0.1, lambda: 1))}}
+
+
+def a_range_of(draw, world):
+    kind = draw.randrange(3)
+    if kind == 0:
+        ranges = [{"to": "2020-01-01"}, {"from": "2020-01-01", "to": "2021"}, {"from": "2020-06-01||/y"}, {"key": "x", "from": "1970-01-01"}]
+        return {"date_range": {"field": world.field("date", "date_nanos"), "ranges": draw.some(ranges, 1, 3), **draw.keys(format=(0.3, lambda: "yyyy"), time_zone=(0.2, lambda: draw.choice(ZONES)), keyed=(0.2, lambda: True), missing=(0.1, lambda: "2020"))}}
+    if kind == 1:
+        ranges = [{"mask": "10.0.0.0/8"}, {"to": "127.0.0.1"}, {"from": "8.8.8.8", "to": "200.0.0.0"}, {"key": "v6", "from": "::"}]
+        return {"ip_range": {"field": world.field("ip"), "ranges": draw.some(ranges, 1, 3), **draw.keys(keyed=(0.2, lambda: True))}}
+    ranges = [{"to": 500}, {"from": 500, "to": 5000}, {"from": 5000}]
+    return {"geo_distance": {"field": world.field("geo_point"), "origin": "31,121", "unit": "km", "ranges": ranges, **draw.keys(keyed=(0.2, lambda: True), distance_type=(0.3, lambda: "arc"))}}
+
+
+def a_filters(draw, world):
+    q = lambda: query(draw, world, 0)
+    return draw.choice([lambda: {"filter": q()}, lambda: {"filters": {"filters": {"x": q(), "y": q()}, **draw.keys(other_bucket=(0.3, lambda: True), other_bucket_key=(0.2, lambda: "rest"))}}, lambda: {"filters": {"filters": [q(), q()]}}, lambda: {"missing": {"field": world.field()}},
+                        lambda: {"global": {}}, lambda: {"adjacency_matrix": {"filters": {"A": q(), "B": q(), "C": q()}}}])()
+
+
+def a_other(draw, world):
+    return draw.choice([
+        {"geohash_grid": {"field": world.field("geo_point"), "precision": draw.randint(1, 6), **draw.keys(size=(0.2, lambda: 2))}}, {"geotile_grid": {"field": world.field("geo_point"), "precision": draw.randint(0, 10)}}, {"sampler": {"shard_size": draw.choice([1, 3, 100])}},
+        {"diversified_sampler": {"field": world.field("keyword", *NUMBERS), "shard_size": 5, "max_docs_per_value": draw.choice([1, 2])}}, {"significant_terms": {"field": world.field("keyword"), "min_doc_count": 1}}, {"rare_terms": {"field": world.field("keyword", "integer"), **draw.keys(max_doc_count=(0.5, lambda: 2))}},
+        {"auto_date_histogram": {"field": world.field("date"), "buckets": draw.choice([2, 5, 10])}}, {"significant_text": {"field": world.field("text"), "min_doc_count": 1}}, {"variable_width_histogram": {"field": world.field(*NUMBERS), "buckets": 3}}])
+
+
+def a_nested(draw, world):
+    return {"nested": {"path": "ne"}, "aggs": {"m": draw.choice([{"avg": {"field": "ne.n"}}, {"terms": {"field": "ne.k"}}, {"reverse_nested": {}}, {"max": {"field": "ne.n"}}, {"filter": {"range": {"ne.n": {"gte": 3}}}}])}}
+
+
+def source(draw, world):
+    o = draw.keys(order=(0.3, lambda: draw.choice(["asc", "desc"])), missing_bucket=(0.25, lambda: True))
+    return draw.choice([
+        {"terms": {"field": world.field("keyword", *NUMBERS, "date", "ip", "boolean"), **o}}, {"terms": {"field": world.field("keyword"), **o}}, {"histogram": {"field": world.field(*NUMBERS), "interval": 5, **o}},
+        {"date_histogram": {"field": world.field("date"), "calendar_interval": "month", **draw.keys(format=(0.4, lambda: "yyyy-MM"), time_zone=(0.2, lambda: "+08:00")), **o}}, {"geotile_grid": {"field": world.field("geo_point"), "precision": 5, **o}}])
+
+
+def a_composite(draw, world):
+    return {"composite": {"sources": [{n: source(draw, world)} for n in "xyz"[:draw.randint(1, 3)]], **draw.keys(size=(0.5, lambda: draw.choice([1, 2, 5, 100])))}}
+
+
+def a_metric(draw, world):
+    num = lambda: world.field(*draw.choice([NUMBERS, NUMBERS, NUMBERS, ("date",), ("boolean",), ()]))
+    missing = draw.keys(missing=(0.15, lambda: draw.choice([0, 5])))
+    simple = lambda: {draw.choice(["avg", "sum", "min", "max", "stats", "extended_stats", "value_count"]): {"field": num(), **missing}}
+    hits = draw.keys(sort=(0.6, lambda: [{world.field(*NUMBERS): {"order": "desc", "unmapped_type": "long"}}]), version=(0.2, lambda: True), docvalue_fields=(0.2, lambda: [world.field("keyword", *NUMBERS)]))
+    counted = {"init_script": "state.c = 0", "map_script": "state.c++", "combine_script": "return state.c", "reduce_script": "double t = 0; for (s in states) { t += s } return t"}
+    return draw.choice([
+        simple, simple, simple, simple, lambda: {"cardinality": {"field": world.field(), **missing}}, lambda: {"value_count": {"field": world.field()}},
+        lambda: {"percentiles": {"field": num(), **draw.keys(percents=(0.5, lambda: [1, 50, 99.9]), keyed=(0.3, lambda: False), hdr=(0.1, lambda: {"number_of_significant_value_digits": 3}))}}, lambda: {"percentile_ranks": {"field": num(), "values": [1, 5, 10], **draw.keys(keyed=(0.3, lambda: False))}},
+        lambda: {"median_absolute_deviation": {"field": num()}}, lambda: {"weighted_avg": {"value": {"field": num()}, "weight": {"field": num(), "missing": 1}}}, lambda: {"geo_bounds": {"field": world.field("geo_point")}}, lambda: {"geo_centroid": {"field": world.field("geo_point")}},
+        lambda: {"top_hits": {"size": draw.choice([1, 3]), "_source": False, **hits}}, lambda: {"extended_stats": {"field": num(), "sigma": 1.5}}, lambda: {"scripted_metric": counted}, lambda: {"avg": {"script": {"source": f"doc['{world.field(*NUMBERS)}'].size() == 0 ? 1 : 2"}}}])()
+
+
+def sibling(draw):
+    path = draw.choice(["a>m", "a>_count", "a>m.value", "a>p", "a>none", "a._count"])
+    kind = draw.choice(["avg_bucket", "sum_bucket", "min_bucket", "max_bucket", "stats_bucket", "extended_stats_bucket", "percentiles_bucket"])
+    return {kind: {"buckets_path": path, **draw.keys(gap_policy=(0.2, lambda: "insert_zeros"), format=(0.15, lambda: "0.00"))}}
+
+
+def parent(draw):
+    path = draw.choice(["m", "m", "_count", "m.value", "none", "m.max"])
+    scripts = ["MovingFunctions.min(values)", "MovingFunctions.unweightedAvg(values)", "MovingFunctions.stdDev(values, 1)"]
+    return draw.choice([
+        {"derivative": {"buckets_path": path, **draw.keys(unit=(0.2, lambda: "1d"))}}, {"cumulative_sum": {"buckets_path": path, **draw.keys(format=(0.2, lambda: "0.0"))}}, {"serial_diff": {"buckets_path": path, "lag": draw.choice([1, 2])}},
+        {"moving_fn": {"buckets_path": path, "window": draw.choice([1, 3]), "script": draw.choice(scripts)}}, {"bucket_script": {"buckets_path": {"x": path, "y": "_count"}, "script": "params.x + params.y"}}, {"bucket_selector": {"buckets_path": {"x": path}, "script": "params.x > 1"}},
+        {"bucket_sort": draw.keys(sort=(0.7, lambda: [{path: {"order": "desc"}}]), size=(0.5, lambda: 2), **{"from": (0.3, lambda: 1)})}, {"moving_avg": {"buckets_path": path, "window": 3}}])
+
+
+BUCKETS = [a_terms, a_terms, a_terms, a_histogram, a_histogram, a_date, a_date, a_range, a_range_of, a_filters, a_other, a_nested, a_composite]
+
+
+def aggregation(draw, world, depth):
+    """A random aggregation with at most `depth` levels of buckets."""
+    if depth == 0 or draw.chance(0.15):
+        return a_metric(draw, world)
+    a = draw.choice(BUCKETS)(draw, world)
+    if "aggs" not in a and draw.chance(0.75):
+        a["aggs"] = {"m": aggregation(draw, world, draw.choice([0, 0, depth - 1])), **draw.keys(n=(0.2, lambda: a_metric(draw, world)), p=(0.3, lambda: parent(draw)))}
+    return a
+
+
+def request(draw, world):
+    aggs = {"a": aggregation(draw, world, draw.choice([1, 2, 2, 3])), **draw.keys(b=(0.2, lambda: aggregation(draw, world, 1)), s=(0.25, lambda: sibling(draw)))}
+    return "POST", f"/{world.index()}/_search{draw.choice(['', '', '', '?typed_keys=true'])}", {"size": 0, "aggs": aggs, **draw.keys(query=(0.25, lambda: query(draw, world, 0)))}

@@ -1,0 +1,61 @@
+"""Both services as one: asks each the same, and tells how the answers differ."""
+import re
+import threading
+
+from compare import Client, brief, differences
+from known import is_known
+
+TAKEN_ANY = ("_shards.skipped",)  # which shards can be skipped is a matter of when; nobody relies on it
+
+
+class Pair:
+    def __init__(self, oracle, serai):
+        self.oracle, self.serai = Client(oracle), Client(serai)
+
+    def both(self, method, path, body=None):
+        """((status, body) of the oracle, the same of Serai), asked at once."""
+        answers = [None, None]
+
+        def ask(i, client):
+            try:
+                answers[i] = client.call(method, path, body)
+            except OSError as e:
+                answers[i] = 0, f"no answer: {type(e).__name__}"
+        other = threading.Thread(target=ask, args=(1, self.serai))
+        other.start()
+        ask(0, self.oracle)
+        other.join()
+        return answers
+
+    def differences(self, method, path, body=None):
+        """[(path, message)] of one request, the most telling first; [] where the answers are equal, or differ as a page says that they do."""
+        (want_status, want), (got_status, got) = self.both(method, path, body)
+        diffs = compared(method, want_status, want, got_status, got)
+        return [] if is_known(method, path, body, (want_status, want), (got_status, got), diffs) else diffs
+
+
+def error_of(body):
+    error = body.get("error") if isinstance(body, dict) else None
+    return error.get("type") if isinstance(error, dict) else error
+
+
+def compared(method, want_status, want, got_status, got):
+    if want_status != got_status:
+        told = lambda status, body: f"{status} {reason(body)}" if status >= 400 or not status else str(status)
+        return [("status", f"{told(got_status, got)}, want {told(want_status, want)}")]
+    if method == "HEAD":
+        return []
+    if isinstance(want, str) and isinstance(got, str):
+        want, got = ([re.sub(r" +", " ", l.strip()) for l in t.splitlines()] for t in (want, got))
+    return list(differences(want, got, TAKEN_ANY))
+
+
+def reason(body):
+    """Type and text of the innermost cause of an error."""
+    error = body.get("error") if isinstance(body, dict) else None
+    if not isinstance(error, dict):
+        return brief(error if error else body)
+    inner = (error.get("root_cause") or [error])[0]
+    while isinstance(inner.get("caused_by"), dict):
+        inner = inner["caused_by"]
+    return f"{inner.get('type')}: {str(inner.get('reason'))[:150]}"
