@@ -68,7 +68,7 @@ class Cluster:
 
     def wait_green(self, index="", **query):
         node = self.alive()[0]
-        status, answer = node.call("GET", f"/_cluster/health/{index}?wait_for_status=green&timeout=60s&wait_for_no_relocating_shards=true")
+        status, answer = node.call("GET", f"/_cluster/health/{index}?wait_for_status=green&timeout=240s&wait_for_no_relocating_shards=true")
         assert status == 200, answer
 
     def healthy(self, index, seconds):

@@ -81,14 +81,21 @@ class Browser:
     def find(self, selector):
         return self._send("POST", "/element", {"using": "css selector", "value": selector})[ELEMENT]
 
-    def _on(self, selector, action, body):
-        """A page that draws itself anew may have replaced what was just found: then it is found again."""
-        for left in reversed(range(10)):
+    def _until(self, action, errors):
+        """What `action` returns, once it fails with none of these errors of the driver any more."""
+        deadline = time.monotonic() + node.HANG_SECONDS
+        while True:
             try:
-                return self._send("POST", f"/element/{self.find(selector)}/{action}", body)
+                return action()
             except WebDriverError as e:
-                if left == 0 or "stale element" not in str(e):
+                if time.monotonic() > deadline or not str(e).startswith(errors):
                     raise
+            time.sleep(0.03)
+
+    def _on(self, selector, action, body):
+        """Waits for the element. A page that draws itself anew may have replaced what was just found: then it is found again."""
+        not_yet = ("no such element", "stale element reference", "element not interactable", "element click intercepted")
+        return self._until(lambda: self._send("POST", f"/element/{self.find(selector)}/{action}", body), not_yet)
 
     def click(self, selector):
         self._on(selector, "click", {})
@@ -102,11 +109,11 @@ class Browser:
     def texts(self, selector):
         return self.script("return [...document.querySelectorAll(arguments[0])].map(e => e.innerText)", selector)
 
-    def wait(self, text, *args, seconds=120):
-        """Until the script's condition holds; returns its value."""
+    def wait(self, text, *args, seconds=node.HANG_SECONDS):
+        """Until the script's condition holds; returns its value. A condition that reads an element that is not there yet does not hold."""
         deadline = time.monotonic() + seconds
         while True:
-            value = self.script("return " + text, *args)
+            value = self._until(lambda: self.script("return " + text, *args), "javascript error")
             if value or time.monotonic() > deadline:
                 return value
             time.sleep(0.03)

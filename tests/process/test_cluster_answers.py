@@ -18,7 +18,7 @@ def indices(ask):
     check.equal(ask("PUT", "/i?wait_for_active_shards=all", two), (200, {"acknowledged": True, "shards_acknowledged": True, "index": "i"}),
                 "an index waits for all its copies")
     ask("PUT", "/many", {"settings": {"number_of_shards": 1, "number_of_replicas": 3}})
-    status, a = ask("GET", "/_cluster/health/many?wait_for_active_shards=3&timeout=30s")
+    status, a = ask("GET", "/_cluster/health/many?wait_for_active_shards=3&timeout=240s")
     check.equal((status, a["status"], a["active_shards"], a["unassigned_shards"]), (200, "yellow", 3, 1), "the fourth copy has no node")
     status, a = ask("GET", "/_cluster/allocation/explain", {"index": "many", "shard": 0, "primary": False})
     check.equal((status, a["current_state"], a["can_allocate"]), (200, "unassigned", "no"), "and it is said why")

@@ -24,7 +24,7 @@ def main():
         for n in range(3):
             old = cluster.master()
             begin = time.monotonic()
-            status, answer = old.call("POST", f"/_cluster/voting_config_exclusions?node_names={old.name}&timeout=30s")
+            status, answer = old.call("POST", f"/_cluster/voting_config_exclusions?node_names={old.name}&timeout=240s")
             check.equal(status, 200, f"{old.name} is excluded: {answer}")
             ids = {name: i for i, name in cluster.ids().items()}
             other = next(x for x in cluster.nodes if x is not old)

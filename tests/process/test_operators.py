@@ -42,14 +42,14 @@ def nodes_are_told(cluster):
 
 def health_is_told(cluster):
     node = cluster.nodes[2]
-    status, h = node.call("GET", "/_cluster/health?wait_for_nodes=%3E%3D3&wait_for_events=languid&timeout=30s")
+    status, h = node.call("GET", "/_cluster/health?wait_for_nodes=%3E%3D3&wait_for_events=languid&timeout=240s")
     check.equal((status, h["number_of_nodes"], h["timed_out"]), (200, 3, False), "three nodes")
     status, h = node.call("GET", "/_cluster/health?wait_for_nodes=gt(3)&timeout=100ms")
     check.equal((status, h["timed_out"]), (408, True), "not four")
     waited = {}
 
     def wait_for_index():
-        waited["answer"] = node.call("GET", "/_cluster/health/later?wait_for_status=green&timeout=60s&level=shards")
+        waited["answer"] = node.call("GET", "/_cluster/health/later?wait_for_status=green&timeout=240s&level=shards")
 
     thread = threading.Thread(target=wait_for_index)
     thread.start()
@@ -96,7 +96,7 @@ def tasks_are_told(cluster):
     check.equal((status, one["completed"]), (200, False), "and told by its id")
     status, gone = asked.call("POST", f"/_tasks/{task}/_cancel")
     check.equal(status, 200, "and cancelled")
-    status, end = asked.call("GET", f"/_tasks/{task}?wait_for_completion=true&timeout=60s")
+    status, end = asked.call("GET", f"/_tasks/{task}?wait_for_completion=true&timeout=240s")
     check.equal((status, end.get("completed")), (200, True), "and waited for")
     status, none = asked.call("POST", f"/_tasks/{task}/_cancel")
     check.equal(none.get("nodes"), {}, "it is gone")
@@ -147,7 +147,7 @@ def closed_indices_stay(cluster):
     node.call("PUT", "/shut?wait_for_active_shards=all", {"settings": {"number_of_shards": 1, "number_of_replicas": 1}})
     node.call("PUT", "/shut/_doc/1", {"a": 1})
     node.call("POST", "/shut/_close")
-    h = node.call("GET", "/_cluster/health/shut?wait_for_status=green&timeout=60s")[1]
+    h = node.call("GET", "/_cluster/health/shut?wait_for_status=green&timeout=240s")[1]
     check.equal((h["status"], h["active_shards"]), ("green", 2), "a closed index keeps its copies")
     node.call("POST", "/shut/_open?wait_for_active_shards=all")
     check.equal(cluster.nodes[1].call("GET", "/shut/_doc/1")[1].get("found"), True, "and its documents")
@@ -204,7 +204,7 @@ def nodes_go(cluster):
     gone = next(n for n in cluster.nodes if n.name != master)
     gone.kill()
     node = next(n for n in cluster.alive())
-    status, h = node.call("GET", "/_cluster/health?wait_for_nodes=2&timeout=60s")
+    status, h = node.call("GET", "/_cluster/health?wait_for_nodes=2&timeout=240s")
     check.equal((status, h["number_of_nodes"]), (200, 2), "a node is gone")
     check.equal(node.call("GET", "/_nodes")[1]["_nodes"]["total"], 2, "it is not asked any more")
     status, h = node.call("GET", "/_cluster/health")
