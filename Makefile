@@ -114,7 +114,9 @@ $(BUILD)/bin/dictc: $(call objects,tools/dictc.c) $(foreach l,engine common/sys 
 	$(call say,LD,$@)
 	$(Q)$(CC) $(EXTRA) -o $@ $^ $(SYSLIBS)
 
-$(SHARE)/ik.dict: $(BUILD)/bin/dictc $(JIEBA) $(RIME) $(wildcard engine/analysis/data/*)
+# Made anew when the word lists or the compiler's own sources change, not whenever something else of its libraries does.
+DICT_SRC := tools/dictc.c $(wildcard engine/analysis/dict/*.[ch] engine/analysis/ik.h engine/analysis/pinyin.h engine/analysis/data/*)
+$(SHARE)/ik.dict: $(DICT_SRC) $(JIEBA) $(RIME) | $(BUILD)/bin/dictc
 	@mkdir -p $(@D)
 	$(call say,DICT,$(SHARE))
 	$(Q)$(BUILD)/bin/dictc --jieba $(JIEBA) --rime $(RIME) --data engine/analysis/data --out $(SHARE)
