@@ -33,11 +33,10 @@ static enum json_token token_of(const struct json *v)
     return TOK_NULL;
 }
 
-/* Ends of both kinds in turn: every reader's loop stops at one of them. */
 static enum json_token break_off(struct json_pull *p)
 {
     p->broken = true;
-    return p->token = p->token == TOK_END_OBJECT ? TOK_END_ARRAY : TOK_END_OBJECT;
+    return p->token = TOK_NONE;
 }
 
 static enum json_token enter(struct json_pull *p, const struct json *v)

@@ -35,8 +35,7 @@ struct json_pull {
     struct str name;          /* current name, as Jackson's getCurrentName() */
     size_t off;               /* where the token begins */
     uint32_t depth;
-    /* the text broke off (json_parse_until): what follows are only ends, so that readers come to theirs */
-    bool broken;
+    bool broken; /* the text broke off (json_parse_until): nothing follows */
     struct json_pull_level *levels;
     const struct json *root;
 };
@@ -46,8 +45,19 @@ bool json_pull_init(struct json_pull *p, const struct json *root, struct str tex
                     struct arena *arena) NODISCARD;
 /* Moves to the next token and returns it; TOK_NONE at the end. Where a broken text breaks, the cursor stays
  * on the last token that could be read, and `broken` is set: no error that a reader then finds is worth
- * telling. */
+ * telling. Readers' loops turn on json_pull_more or json_pull_until, never on this: those end on every text
+ * (tools/layers looks). */
 enum json_token json_pull_next(struct json_pull *p);
+/* Moves to the next token. false where there is none: the text has ended or breaks off. */
+static inline bool json_pull_more(struct json_pull *p)
+{
+    return json_pull_next(p) != TOK_NONE;
+}
+/* Moves to the next token. false when that is `end` (TOK_END_OBJECT, TOK_END_ARRAY), or there is none. */
+static inline bool json_pull_until(struct json_pull *p, enum json_token end)
+{
+    return json_pull_more(p) && p->token != end;
+}
 /* On START_OBJECT or START_ARRAY: to its end; elsewhere nothing. */
 void json_pull_skip(struct json_pull *p);
 

@@ -277,7 +277,7 @@ enum err dsl_param(struct json_pull *p, struct str name, const struct param *par
 static enum err parse_inner(struct json_pull *p, const struct field_form *form, void *base, struct errmsg *em)
 {
     struct str name = p->name;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         if (p->token == TOK_FIELD_NAME) {
             name = p->name;
             continue;
@@ -302,7 +302,7 @@ enum err dsl_parse_field_form(struct json_pull *p, const struct field_form *form
 {
     *field = STR_NULL;
     struct str name = STR_NULL;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         enum err e;
         if (p->token == TOK_FIELD_NAME) {
             name = p->name;
@@ -376,7 +376,7 @@ enum err dsl_parse_object(struct json_pull *p, struct arena *arena, const char *
     }
     struct str key = STR_NULL;
     size_t key_off = 0;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         if (p->token == TOK_FIELD_NAME) {
             key = p->name;
             key_off = p->off;
@@ -506,7 +506,7 @@ enum err field_boosts_parse(struct json_pull *p, struct arena *arena, const char
         }
         return add_field_boost(p, arena, keeps, out, em);
     }
-    while (json_pull_next(p) != TOK_END_ARRAY) {
+    while (json_pull_until(p, TOK_END_ARRAY)) {
         enum err e = add_field_boost(p, arena, keeps, out, em);
         if (e != ERR_OK) {
             return e;
@@ -537,7 +537,7 @@ enum err script_form_parse(struct json_pull *p, const struct json **out, struct 
     size_t key_off = 0;
     bool source = false, id = false;
     const struct json *options = NULL;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         if (p->token == TOK_FIELD_NAME) {
             key = p->name;
             key_off = p->off;

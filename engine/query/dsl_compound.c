@@ -18,7 +18,7 @@ static enum err read_clauses(struct json_pull *p, struct arena *arena, struct ds
         return ERR_OK;
     }
     bool array = p->token == TOK_START_ARRAY;
-    while (!array || json_pull_next(p) != TOK_END_ARRAY) {
+    while (!array || json_pull_until(p, TOK_END_ARRAY)) {
         struct dsl *d;
         enum err e = dsl_parse_query(p, arena, &d, em);
         if (e != ERR_OK) {
@@ -195,7 +195,7 @@ static enum err parse_boosting(struct json_pull *p, struct arena *arena, struct 
     *out = &q->dsl;
     q->negative_boost = -1;
     struct str name = STR_NULL;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         enum err e = ERR_OK;
         bool known = false;
         if (p->token == TOK_FIELD_NAME) {
@@ -276,7 +276,7 @@ static enum err parse_constant(struct json_pull *p, struct arena *arena, struct 
     }
     *out = &q->dsl;
     struct str name = STR_NULL;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         enum err e = ERR_OK;
         bool known = false;
         if (p->token == TOK_FIELD_NAME) {
@@ -346,7 +346,7 @@ static enum err parse_dis_max_queries(struct json_pull *p, struct arena *arena, 
         if (!dsl_list_add(list, arena, d)) {
             return err_no_memory(em);
         }
-    } while (array && json_pull_next(p) != TOK_END_ARRAY);
+    } while (array && json_pull_until(p, TOK_END_ARRAY));
     return ERR_OK;
 }
 
@@ -364,7 +364,7 @@ static enum err parse_dis_max(struct json_pull *p, struct arena *arena, struct d
     *out = &q->dsl;
     struct str name = STR_NULL;
     bool found = false;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         enum err e = ERR_OK;
         bool known = false;
         if (p->token == TOK_FIELD_NAME) {
@@ -470,7 +470,7 @@ static enum err parse_nested(struct json_pull *p, struct arena *arena, struct ds
     *out = &q->dsl;
     q->score_mode = SCORE_AVG;
     struct str name = STR_NULL;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         enum err e = ERR_OK;
         bool known = false;
         if (p->token == TOK_FIELD_NAME) {

@@ -71,7 +71,7 @@ static enum err parse_field_value(struct json_pull *p, struct dsl_function *f, s
                                         {"sqrt", MOD_SQRT},   {"reciprocal", MOD_RECIPROCAL}};
     struct str name = STR_NULL;
     f->factor = 1;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         enum err e = ERR_OK;
         if (p->token == TOK_FIELD_NAME) {
             name = p->name;
@@ -115,7 +115,7 @@ static enum err parse_field_value(struct json_pull *p, struct dsl_function *f, s
 static enum err parse_random(struct json_pull *p, struct dsl_function *f, struct errmsg *em)
 {
     struct str name = STR_NULL;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         if (p->token == TOK_FIELD_NAME) {
             name = p->name;
             continue;
@@ -147,7 +147,7 @@ static enum err parse_random(struct json_pull *p, struct dsl_function *f, struct
 static enum err parse_script_function(struct json_pull *p, struct dsl_function *f, struct errmsg *em)
 {
     struct str name = STR_NULL;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         if (p->token == TOK_FIELD_NAME) {
             name = p->name;
             continue;
@@ -172,7 +172,7 @@ static enum err parse_decay(struct json_pull *p, struct dsl_function *f, struct 
     static const struct word words[] = {
         {"min", MODE_MIN}, {"max", MODE_MAX}, {"sum", MODE_SUM}, {"avg", MODE_AVG}, {"median", MODE_MEDIAN}};
     struct str name = STR_NULL;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         if (p->token == TOK_FIELD_NAME) {
             name = p->name;
         } else if (p->token == TOK_START_OBJECT) {
@@ -257,7 +257,7 @@ static enum err parse_entry(struct json_pull *p, struct arena *arena, struct dsl
 {
     struct str name = STR_NULL;
     bool found = false;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         enum err e = ERR_OK;
         if (p->token == TOK_FIELD_NAME) {
             name = p->name;
@@ -296,7 +296,7 @@ static enum err parse_entry(struct json_pull *p, struct arena *arena, struct dsl
 static enum err parse_functions(struct json_pull *p, struct arena *arena, struct dsl_function_score_query *q,
                                 struct errmsg *em)
 {
-    while (json_pull_next(p) != TOK_END_ARRAY) {
+    while (json_pull_until(p, TOK_END_ARRAY)) {
         if (p->token != TOK_START_OBJECT) {
             return json_pull_err(
                 p, em, ERR_PARSING,
@@ -430,7 +430,7 @@ static enum err parse_function_score(struct json_pull *p, struct arena *arena, s
     *out = &q->dsl;
     q->max_boost = FLT_MAX;
     struct str name = STR_NULL;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         if (p->token == TOK_FIELD_NAME) {
             name = p->name;
             continue;

@@ -149,7 +149,7 @@ static enum err parse_box_member(struct json_pull *p, struct dsl_geo *q, struct 
 static enum err parse_box_body(struct json_pull *p, struct dsl_geo *q, struct errmsg *em)
 {
     bool wkt = false;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         struct str name = p->name;
         json_pull_next(p);
         enum err e = parse_box_member(p, q, name, &wkt, em);
@@ -197,7 +197,7 @@ static enum err parse_box(struct json_pull *p, struct arena *arena, struct dsl *
     }
     *out = &q->dsl;
     struct str name = STR_NULL, ignored;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         bool known = true;
         enum err e = ERR_OK;
         if (p->token == TOK_FIELD_NAME) {
@@ -242,7 +242,7 @@ static enum err parse_box(struct json_pull *p, struct arena *arena, struct dsl *
 static enum err parse_point_object(struct json_pull *p, struct dsl_geo *q, struct errmsg *em)
 {
     struct str name = STR_NULL;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         enum err e = ERR_OK;
         if (p->token == TOK_FIELD_NAME) {
             name = p->name;
@@ -334,7 +334,7 @@ static enum err parse_distance(struct json_pull *p, struct arena *arena, struct 
     }
     *out = &q->dsl;
     struct str name = STR_NULL;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         enum err e = ERR_OK;
         if (p->token == TOK_FIELD_NAME) {
             name = p->name;
@@ -360,7 +360,7 @@ static enum err parse_polygon_points(struct json_pull *p, struct arena *arena, s
                                      struct errmsg *em)
 {
     q->has_points = true;
-    while (json_pull_next(p) != TOK_END_ARRAY) {
+    while (json_pull_until(p, TOK_END_ARRAY)) {
         struct geo_point pt;
         enum err e = parse_point(p, &pt, em);
         if (e != ERR_OK) {
@@ -380,7 +380,7 @@ static enum err parse_polygon_body(struct json_pull *p, struct arena *arena, str
                                    struct errmsg *em)
 {
     struct str name = STR_NULL;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         if (p->token == TOK_FIELD_NAME) {
             name = p->name;
             continue;
@@ -433,7 +433,7 @@ static enum err parse_polygon(struct json_pull *p, struct arena *arena, struct d
     }
     *out = &q->dsl;
     struct str name = STR_NULL;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         bool known = true;
         enum err e = ERR_OK;
         if (p->token == TOK_FIELD_NAME) {

@@ -8,7 +8,7 @@ static enum err parse_like(struct json_pull *p, struct arena *arena, struct dsl 
         return err_no_memory(em);
     }
     bool like = false;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         if (p->token == TOK_FIELD_NAME) {
             like = like || str_is(p->name, "like");
         } else {

@@ -82,7 +82,7 @@ static enum err parse_multi(struct json_pull *p, struct arena *arena, struct dsl
     q->max_expansions = 50;
     q->transpositions = q->synonyms_phrase = true;
     struct str name = STR_NULL;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         enum err e;
         if (p->token == TOK_FIELD_NAME) {
             name = p->name;

@@ -81,7 +81,7 @@ static enum err parse_query_string(struct json_pull *p, struct arena *arena, str
     q->max_expansions = 50;
     q->max_states = 10000;
     struct str name = STR_NULL;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         enum err e = ERR_OK;
         if (p->token == TOK_FIELD_NAME) {
             name = p->name;

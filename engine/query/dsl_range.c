@@ -48,7 +48,7 @@ static enum err parse_body(struct json_pull *p, struct dsl_range_query *q, struc
         {"relation", PARAM_TEXT, AT(relation)},
     };
     struct str name = STR_NULL;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         bool known;
         if (p->token == TOK_FIELD_NAME) {
             name = p->name;
@@ -116,7 +116,7 @@ static enum err parse_range(struct json_pull *p, struct arena *arena, struct dsl
     *out = &q->dsl;
     q->include_lower = q->include_upper = true;
     struct str name = STR_NULL;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         if (p->token == TOK_FIELD_NAME) {
             name = p->name;
         } else if (p->token == TOK_START_OBJECT) {

@@ -105,7 +105,7 @@ static enum err parse_script(struct json_pull *p, struct arena *arena, struct ds
     }
     *out = &q->dsl;
     struct str name = STR_NULL;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         bool known = false;
         enum err e = ERR_OK;
         if (p->token == TOK_FIELD_NAME) {

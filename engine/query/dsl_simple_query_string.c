@@ -101,7 +101,7 @@ static enum err parse_simple(struct json_pull *p, struct arena *arena, struct ds
     q->flags = UINT32_MAX;
     q->type = MULTI_MOST;
     struct str name = STR_NULL;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         enum err e = ERR_OK;
         if (p->token == TOK_FIELD_NAME) {
             name = p->name;

@@ -72,7 +72,7 @@ static enum err add_value(struct dsl_terms_query *q, struct arena *arena, const 
 static enum err parse_values(struct json_pull *p, struct arena *arena, struct dsl_terms_query *q,
                              struct errmsg *em)
 {
-    while (json_pull_next(p) != TOK_END_ARRAY) {
+    while (json_pull_until(p, TOK_END_ARRAY)) {
         const struct json *v = dsl_token(p);
         enum err e = v != NULL ? add_value(q, arena, v, em)
                                : json_pull_err(p, em, ERR_PARSING, "No value specified for terms query");
@@ -141,7 +141,7 @@ static enum err parse_terms(struct json_pull *p, struct arena *arena, struct dsl
     }
     *out = &q->dsl;
     struct str name = STR_NULL;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         if (p->token == TOK_FIELD_NAME) {
             name = p->name;
             continue;
@@ -223,7 +223,7 @@ static enum err parse_terms_set_body(struct json_pull *p, struct dsl_terms_set_q
         {"minimum_should_match_field", PARAM_TEXT, offsetof(struct dsl_terms_set_query, minimum_field)},
     };
     struct str name = STR_NULL;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         bool known = true;
         enum err e = ERR_OK;
         if (p->token == TOK_FIELD_NAME) {
@@ -304,7 +304,7 @@ static enum err parse_exists(struct json_pull *p, struct arena *arena, struct ds
     }
     *out = &q->dsl;
     struct str name = STR_NULL;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         if (p->token == TOK_FIELD_NAME) {
             name = p->name;
             continue;
@@ -362,7 +362,7 @@ static enum err read_ids(struct json_pull *p, struct arena *arena, void *base, s
     if (p->token != TOK_START_ARRAY) {
         return add_id(p, arena, base, em);
     }
-    while (json_pull_next(p) != TOK_END_ARRAY) {
+    while (json_pull_until(p, TOK_END_ARRAY)) {
         enum err e = add_id(p, arena, base, em);
         if (e != ERR_OK) {
             return e;
@@ -443,7 +443,7 @@ static enum err parse_type(struct json_pull *p, struct arena *arena, struct dsl 
     }
     *out = &q->dsl;
     struct str name = STR_NULL;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         if (p->token == TOK_FIELD_NAME) {
             name = p->name;
             continue;

@@ -203,7 +203,7 @@ static enum err parse_suggestion(struct json_pull *p, struct arena *arena, struc
     struct str text = STR_NULL, prefix = STR_NULL, regex = STR_NULL, name = p->name;
     enum err e = ERR_OK;
     *out = NULL;
-    while (e == ERR_OK && json_pull_next(p) != TOK_END_OBJECT && p->token != TOK_NONE) {
+    while (e == ERR_OK && json_pull_until(p, TOK_END_OBJECT)) {
         if (json_token_is_value(p->token)) {
             e = parse_value(p, &text, &prefix, &regex, em);
         } else if (p->token == TOK_START_OBJECT) {
@@ -246,7 +246,7 @@ enum err suggest_parse(const struct suggest_spec **out, const struct json *sugge
     }
     enum err e = ERR_OK;
     json_pull_next(&p);
-    while (e == ERR_OK && json_pull_next(&p) != TOK_END_OBJECT && p.token != TOK_NONE) {
+    while (e == ERR_OK && json_pull_until(&p, TOK_END_OBJECT)) {
         struct suggestion *s;
         if (json_token_is_value(p.token)) {
             if (!str_is(p.name, "text")) {

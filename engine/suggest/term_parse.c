@@ -163,7 +163,7 @@ enum err term_parse(struct json_pull *p, struct arena *arena, struct suggestion 
     s->common.shard_size = INT32_MIN;
     direct_options_init(&s->direct);
     enum err e = ERR_OK;
-    while (e == ERR_OK && json_pull_next(p) != TOK_END_OBJECT) {
+    while (e == ERR_OK && json_pull_until(p, TOK_END_OBJECT)) {
         bool known;
         if (p->token == TOK_FIELD_NAME) {
             continue;
@@ -234,7 +234,7 @@ static enum err read_phrase_value(struct json_pull *p, struct phrase_suggestion 
 static enum err read_highlight(struct json_pull *p, struct phrase_suggestion *s, struct errmsg *em)
 {
     enum err e = ERR_OK;
-    while (e == ERR_OK && json_pull_next(p) != TOK_END_OBJECT) {
+    while (e == ERR_OK && json_pull_until(p, TOK_END_OBJECT)) {
         if (json_token_is_value(p->token)) {
             struct str *to = str_is(p->name, "pre_tag")    ? &s->pre_tag
                              : str_is(p->name, "post_tag") ? &s->post_tag
@@ -268,7 +268,7 @@ static enum err read_smoothing(struct json_pull *p, struct phrase_suggestion *s,
     struct str model = STR_NULL;
     enum err e = ERR_OK;
     unsigned depth = 0;
-    while (e == ERR_OK && (json_pull_next(p) != TOK_END_OBJECT || depth > 0)) {
+    while (e == ERR_OK && json_pull_more(p) && (p->token != TOK_END_OBJECT || depth > 0)) {
         if (p->token == TOK_END_OBJECT) {
             depth--;
         } else if (p->token == TOK_START_OBJECT && depth == 0) {
@@ -319,7 +319,7 @@ static enum err read_generator(struct json_pull *p, struct phrase_suggestion *s,
     struct direct_options *o = &v[s->n_generators++];
     direct_options_init(o);
     enum err e = ERR_OK;
-    while (e == ERR_OK && json_pull_next(p) != TOK_END_OBJECT) {
+    while (e == ERR_OK && json_pull_until(p, TOK_END_OBJECT)) {
         bool known = true;
         if (p->token == TOK_FIELD_NAME) {
             continue;
@@ -356,7 +356,7 @@ static enum err read_generator(struct json_pull *p, struct phrase_suggestion *s,
 static enum err read_collate(struct json_pull *p, struct phrase_suggestion *s, struct errmsg *em)
 {
     bool prune;
-    while (json_pull_next(p) != TOK_END_OBJECT) {
+    while (json_pull_until(p, TOK_END_OBJECT)) {
         if (p->token == TOK_FIELD_NAME) {
             continue;
         }
@@ -384,7 +384,7 @@ static enum err read_phrase_container(struct json_pull *p, struct phrase_suggest
 {
     enum err e = ERR_OK;
     if (p->token == TOK_START_ARRAY && str_is(p->name, "direct_generator")) {
-        while (e == ERR_OK && json_pull_next(p) != TOK_END_ARRAY) {
+        while (e == ERR_OK && json_pull_until(p, TOK_END_ARRAY)) {
             if (p->token == TOK_START_OBJECT) {
                 e = read_generator(p, s, arena, em);
             }
@@ -421,7 +421,7 @@ enum err phrase_parse(struct json_pull *p, struct arena *arena, struct suggestio
     s->token_limit = 10;
     s->alpha = 0.4;
     enum err e = ERR_OK;
-    while (e == ERR_OK && json_pull_next(p) != TOK_END_OBJECT) {
+    while (e == ERR_OK && json_pull_until(p, TOK_END_OBJECT)) {
         if (p->token == TOK_FIELD_NAME) {
             continue;
         }
