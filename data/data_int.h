@@ -124,6 +124,7 @@ struct shard {
     _Atomic int64_t last_search_ms;
     _Atomic bool refresh_owed; /* nobody searches: the next search refreshes first */
     _Atomic bool tick_queued;
+    _Atomic bool damage_queued; /* a look at its segments, damage.c */
     /* strand only */
     struct engine_merge *merge; /* the one that is out */
     bool sync_out, flush_out, merge_out;
@@ -222,6 +223,12 @@ void shard_engine_settings(const struct data_service *d, const struct settings *
 void shard_check(struct shard *sh);
 /* Strand: the copy failed for that reason; the master is told, and decides what comes next. */
 void shard_fail(struct shard *sh, const struct errmsg *why);
+/* damage.c. Any thread: somebody read what is not what was written; the strand looks, and fails the copy. */
+void shard_report_damage(struct shard *sh);
+/* Strand: the copy on disk is read whole before it is opened again. */
+void shard_mark_damaged(struct shard *sh, const struct errmsg *why);
+bool shard_is_marked(const struct shard *sh);
+void shard_remove_marks(const struct shard *sh);
 /* Strand: opens the engine that is on disk for the present copy, off the strand; then it is told as started.
  * The end of a recovery, too. */
 void shard_open_existing(struct shard *sh);

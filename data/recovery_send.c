@@ -1,4 +1,5 @@
 /* Recovery, the side that gives: what is sent. Files off the strand, the rest on it. */
+#include "common/base/hash.h"
 #include "data/op_bytes.h"
 #include "data/recovery_int.h"
 #include "data/replication.h"
@@ -24,7 +25,25 @@ static int64_t now_ms(const struct shard *sh)
 
 /* ---- files --------------------------------------------------------------------------------------------- */
 
-/* The file's bytes; they stay as long as the session does. */
+/* A file that is not what its commit says goes nowhere; the copy that has it should not be the primary for long. */
+static enum err verify(struct recovery_session *r, uint32_t i, struct errmsg *em)
+{
+    const struct engine_file *f = &r->files[i];
+    if (r->maps[i].n == f->bytes && hash_bytes(r->maps[i].p, r->maps[i].n, 0) == f->checksum) {
+        return ERR_OK;
+    }
+    struct view *v = shard_view(r->sh);
+    for (uint32_t k = 0; v != NULL && k < v->n_leaves; k++) {
+        segment_verify(v->leaves[k].segment, em);
+    }
+    view_unref(v);
+    shard_report_damage(r->sh);
+    r->fs->unmap(r->fs->self, &r->maps[i]);
+    return err_set(em, ERR_CORRUPT, "file [%.*s] of the source does not match its checksum",
+                   STR_ARG(f->name));
+}
+
+/* The file's bytes, as its commit has them; they stay as long as the session does. */
 static enum err map_file(struct recovery_session *r, uint32_t i, struct fs_map *out, struct errmsg *em)
 {
     struct arena scratch;
@@ -34,6 +53,7 @@ static enum err map_file(struct recovery_session *r, uint32_t i, struct fs_map *
         arena_init(&scratch, NULL, ARENA_UNLIMITED);
         struct str path = arena_printf(&scratch, "%.*s/%.*s", STR_ARG(r->sh->dir), STR_ARG(r->files[i].name));
         e = path.p == NULL ? err_no_memory(em) : r->fs->map(r->fs->self, path.p, &r->maps[i], em);
+        e = e == ERR_OK ? verify(r, i, em) : e;
         r->mapped[i] = e == ERR_OK;
         arena_fini(&scratch);
     }
@@ -56,7 +76,7 @@ static enum err read_chunk(struct recovery_session *r, const struct recovery_chu
     if (e != ERR_OK) {
         return e;
     }
-    if (map.n != r->files[m->file].bytes || m->offset > map.n || m->length > map.n - m->offset) {
+    if (m->offset > map.n || m->length > map.n - m->offset) {
         return err_set(em, ERR_CORRUPT, "file [%.*s] of the source is of another size",
                        STR_ARG(r->files[m->file].name));
     }

@@ -9,6 +9,13 @@
 
 void search_finish(struct shard *sh, struct view *v, struct shard_rq *rq)
 {
+    struct errmsg em;
+    if (view_damage(v, &em) != ERR_OK) { /* then whatever came out counts for nothing */
+        rq->error = em;
+        err_about_index(&rq->error, sh->index->name, sh->index->uuid);
+        err_about_shard(&rq->error, (int)sh->number);
+        shard_report_damage(sh);
+    }
     view_unref(v);
     shard_release(sh);
     rq->done(rq);
@@ -528,6 +535,8 @@ static void get_task(void *arg)
         bool hidden =
             doc.routing.p != NULL && rq->n_stored_fields == 0 && (!rq->want_source || doc.stores_more);
         rq->n_ignored = hidden ? 0 : doc.n_ignored;
+    } else {
+        shard_check(sh);
     }
     shard_release(sh);
     rq->rq.done(&rq->rq);

@@ -169,7 +169,15 @@ enum err shard_engine_open(struct shard *sh, enum engine_open_mode mode, struct 
                             .parse_self = sh,
                             .user_data = user_data};
     shard_engine_settings(s, &settings->settings, &o.settings);
+    bool marked = mode == ENGINE_EXISTING && shard_is_marked(sh);
+    o.verify =
+        marked || !str_is(settings_str(&settings->settings, "shard.check_on_startup", STR("false")), "false");
     enum err e = engine_open(out, &o, em);
+    if (e == ERR_OK && marked) {
+        log_info(s->o.log, "data", "shard [%.*s][%u]: was damaged, all its files are right now",
+                 STR_ARG(ix->name), sh->number);
+        shard_remove_marks(sh);
+    }
     mapping_unref(sh->replay_mapping);
     sh->replay_mapping = NULL;
     state_part_unref(&settings->part);
@@ -307,6 +315,9 @@ void shard_fail(struct shard *sh, const struct errmsg *why)
     snprintf(sh->why, sizeof(sh->why), "%s", why->n > 0 ? why->frame[0].reason : "unknown");
     log_error(sh->service->o.log, "data", "shard [%.*s][%u] has failed: %s", STR_ARG(sh->index->name),
               sh->number, sh->why);
+    if (sh->engine != NULL && err_code(why) == ERR_CORRUPT) {
+        shard_mark_damaged(sh, why);
+    }
     sh->broken = true;
     shard_step(sh);
 }
@@ -561,7 +572,8 @@ void shard_take_role(struct shard *sh, struct cluster_state *state)
 void shard_check(struct shard *sh)
 {
     struct errmsg why;
-    if (sh->engine != NULL && !sh->failing && engine_failure(sh->engine, &why) != ERR_OK) {
+    bool open = sh->engine != NULL && !sh->failing;
+    if (open && engine_damage(sh->engine) != ERR_OK && engine_failure(sh->engine, &why) != ERR_OK) {
         shard_fail(sh, &why);
     } else if (sh->failing || sh->engine == NULL || (sh->initializing && !sh->told_out)) {
         shard_step(sh);

@@ -70,6 +70,7 @@ bool column_meta_read(struct column_meta *c, const struct segment *s, struct byt
     if (!value_index_read(&c->index, s, meta, &body)) {
         return false;
     }
+    c->section = section;
     c->min = get_zigzag(meta);
     c->max = get_zigzag(meta);
     uint8_t encoding = get_u8(meta);
@@ -114,9 +115,20 @@ void column_open(struct num_column *c, const struct seg_field *f, const struct c
     c->start_width = m->index.start_width;
 }
 
-void num_column_open(struct num_column *c, const struct seg_field *f)
+void num_column_place(struct num_column *c, const struct seg_field *f)
 {
     column_open(c, f, f != NULL ? &impl_of(f)->nums : NULL);
+}
+
+bool num_column_check(const struct num_column *c)
+{
+    return c->field == NULL || seg_check_section(c->field->segment, &impl_of(c->field)->nums.section);
+}
+
+void num_column_open(struct num_column *c, const struct seg_field *f)
+{
+    num_column_place(c, f);
+    num_column_check(c);
 }
 
 uint32_t num_column_seek(const struct num_column *c, doc_id doc, uint64_t *first)
@@ -155,6 +167,9 @@ void ord_column_open(struct ord_column *c, const struct seg_field *f)
 {
     column_open(&c->nums, f, f != NULL ? &impl_of(f)->ords : NULL);
     c->field = c->nums.field;
+    if (c->field != NULL) {
+        seg_check_section(f->segment, &impl_of(f)->ords.section);
+    }
     c->multi = c->nums.multi;
     c->dense = c->nums.dense;
     c->doc_count = c->nums.doc_count;
@@ -174,6 +189,7 @@ bool bytes_meta_read(struct bytes_meta *b, const struct segment *s, struct bytes
     if (!value_index_read(&b->index, s, meta, &body)) {
         return false;
     }
+    b->head = str_mk(section.p, (size_t)(body.at - section.p));
     b->width = get_u8(meta);
     b->data_n = get_varint(meta);
     if (meta->bad || b->width > 64 || (b->width > 57 && b->width < 64)) {
@@ -185,31 +201,35 @@ bool bytes_meta_read(struct bytes_meta *b, const struct segment *s, struct bytes
     return !body.bad && b->data_n <= bytes_left(&body);
 }
 
-bool bytes_meta_value(const struct bytes_meta *b, doc_id doc, uint32_t i, struct str *out)
+bool bytes_meta_value(const struct segment *s, const struct bytes_meta *b, doc_id doc, uint32_t i,
+                      struct str *out)
 {
     uint64_t first;
-    if (!b->there || i >= value_index_seek(&b->index, doc, &first)) {
+    if (!b->there || !seg_check(s, b->head.p, b->head.n) || i >= value_index_seek(&b->index, doc, &first)) {
         return false;
     }
-    uint64_t mask = bits_mask(b->width);
+    uint64_t mask = bits_mask(b->width), at = (first + i) * b->width / 8;
+    if (!seg_check(s, b->addresses + at, (size_t)((first + i + 2) * b->width + 7) / 8 - (size_t)at)) {
+        return false;
+    }
     uint64_t from = bits_get(b->addresses, first + i, b->width, mask);
     uint64_t to = bits_get(b->addresses, first + i + 1, b->width, mask);
     if (from > to || to > b->data_n) {
         return false;
     }
     *out = str_mk(b->data + from, (size_t)(to - from));
-    return true;
+    return seg_check(s, out->p, out->n);
 }
 
 bool seg_bytes_value(const struct seg_field *f, doc_id doc, uint32_t i, struct str *out)
 {
-    return bytes_meta_value(&impl_of(f)->bytes, doc, i, out);
+    return bytes_meta_value(f->segment, &impl_of(f)->bytes, doc, i, out);
 }
 
 bool seg_range_value(const struct seg_field *f, doc_id doc, uint32_t i, struct str *from, struct str *to)
 {
     struct str both;
-    if (!bytes_meta_value(&impl_of(f)->ranges, doc, i, &both) || (both.n != 16 && both.n != 32)) {
+    if (!bytes_meta_value(f->segment, &impl_of(f)->ranges, doc, i, &both) || (both.n != 16 && both.n != 32)) {
         return false;
     }
     *from = str_slice(both, 0, both.n / 2);
@@ -219,5 +239,8 @@ bool seg_range_value(const struct seg_field *f, doc_id doc, uint32_t i, struct s
 
 struct str seg_completion_bytes(const struct seg_field *f)
 {
+    if (!seg_check_section(f->segment, &impl_of(f)->completion)) {
+        return STR_NULL;
+    }
     return str_mk(impl_of(f)->completion.p, impl_of(f)->completion.n);
 }

@@ -43,6 +43,7 @@ static bool read_norms(struct seg_field *f, struct field_impl *impl, struct byte
     if (in->bad || norms.n < padded + (all ? 0 : bits_words(s->doc_count) * 8)) {
         return false;
     }
+    impl->norms_section = norms;
     impl->norms = norms.p;
     impl->norms_present = all ? NULL : (const uint64_t *)(const void *)(norms.p + padded);
     return true;
@@ -103,7 +104,7 @@ bool seg_read_directory(struct segment *s, struct bytes_in in)
 {
     struct section roots = seg_get_section(s, &in, SECTION_ROOTS);
     if (roots.p != NULL) {
-        if (roots.n < bits_words(s->doc_count) * 8) {
+        if (roots.n < bits_words(s->doc_count) * 8 || !seg_check_section(s, &roots)) {
             return false;
         }
         s->roots = (const uint64_t *)(const void *)roots.p;

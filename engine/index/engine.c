@@ -123,6 +123,7 @@ static enum err init(struct engine *e, const struct engine_opts *o, const struct
                          .clock = o->clock,
                          .alloc = alloc,
                          .shard = o->shard,
+                         .verify = o->verify,
                          .parse = o->parse,
                          .parse_self = o->parse_self,
                          .mapping_version = o->mapping_version,

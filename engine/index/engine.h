@@ -133,6 +133,7 @@ struct engine_opts {
     const char *index_uuid;        /* copied; at most 63 bytes; files of another index are refused */
     uint32_t shard;
     enum engine_open_mode mode;
+    bool verify;                   /* every segment is read and checked while it is opened */
     const struct mapping *mapping; /* a reference is taken; may be NULL until engine_set_mapping() */
     uint64_t mapping_version;
     engine_parse_fn *parse; /* called inside engine_open() and engine_rollback() */
@@ -150,6 +151,8 @@ struct engine_opts {
 enum err engine_open(struct engine **out, const struct engine_opts *opts, struct errmsg *em);
 /* Syncs what waits, if it can, and lets go. Views may live on. NULL ok. */
 void engine_close(struct engine *e);
+/* Has anybody come upon damage in a segment that it has? Then that fails the engine. Strand; what failed it, if anything. */
+enum err engine_damage(struct engine *e);
 /* ERR_OK, or what failed the engine, copied into em. */
 enum err engine_failure(const struct engine *e, struct errmsg *em);
 /* Settings that may change while it is open (all of them). */

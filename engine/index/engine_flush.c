@@ -178,7 +178,9 @@ static enum err save_segment(struct engine_flush *f, struct flush_item *it, stru
         return r;
     }
     r = sync_file(f->fs, path, em);
-    return r == ERR_OK ? hash_file(f->fs, path, &it->m.bytes, &it->m.checksum, em) : r;
+    r = r == ERR_OK ? hash_file(f->fs, path, &it->m.bytes, &it->m.checksum, em) : r;
+    /* The manifest's checksum must not vouch for bytes that went wrong since they were written. */
+    return r == ERR_OK ? segment_verify(it->segment, em) : r;
 }
 
 static enum err save_live(struct engine_flush *f, struct flush_item *it, struct errmsg *em)

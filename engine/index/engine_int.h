@@ -97,6 +97,7 @@ struct engine {
     struct op_ids op_ids;
 
     struct translog log;
+    bool verify;    /* segments that are opened are read whole first */
     bool replaying; /* operations come from our own translog */
     struct arena parse_arena;
     int64_t last_sync_ms, last_prune_ms;
@@ -156,6 +157,7 @@ enum err slot_prepare_kill(struct engine *e, struct slot *s, struct errmsg *em);
 enum err engine_slots_reserve(struct engine *e, struct errmsg *em); /* room for one more */
 void engine_remove_slot(struct engine *e, size_t i); /* frees it; its file goes when nothing names it */
 void engine_drop_slots(struct engine *e);
+/* A damaged segment on the way fails the engine: engine_check() comes after. */
 void engine_find(struct engine *e, struct str id, uint64_t hash, bool in_segments, struct found *out);
 /* Does a slot, commit or merge need the segment's file (live_generation 0), a commit the bitmap's? */
 bool engine_names(const struct engine *e, uint64_t number, uint64_t live_generation);

@@ -127,8 +127,12 @@ static enum err make_plan(struct engine *e, const struct engine_op *op, struct p
     }
     p->hash = hash_str(op->id);
     engine_find(e, op->id, p->hash, !is_append(e, op), &p->found);
+    enum err r = engine_check(e, em); /* what it looked at may be damaged */
+    if (r != ERR_OK) {
+        return r;
+    }
     if (op->origin == ORIGIN_PRIMARY) {
-        enum err r = plan_primary(e, p, em);
+        r = plan_primary(e, p, em);
         if (r != ERR_OK) {
             return r;
         }
@@ -418,6 +422,7 @@ enum err engine_version(struct engine *e, struct str id, struct engine_version *
     struct found f = {.place = PLACE_NONE};
     if (r == ERR_OK) {
         engine_find(e, id, hash_str(id), true, &f);
+        r = engine_check(e, em);
     }
     *out = (struct engine_version){f.place == PLACE_BUFFER || f.place == PLACE_SLOT, f.seq_no, f.primary_term,
                                    f.version};
@@ -460,7 +465,7 @@ static enum err get_stored(const struct segment *s, doc_id doc, bool want_source
         out->stores_more = e == ERR_OK && d.n_values > 0;
     }
     stored_reader_fini(&r);
-    return e;
+    return e == ERR_OK ? segment_damage(s, em) : e;
 }
 
 enum err engine_get(struct engine *e, struct str id, bool want_source, struct arena *arena,
@@ -474,7 +479,8 @@ enum err engine_get(struct engine *e, struct str id, bool want_source, struct ar
     }
     struct found f;
     engine_find(e, id, hash_str(id), true, &f);
-    if (f.place == PLACE_BUFFER || f.place == PLACE_SLOT) {
+    r = engine_check(e, em);
+    if (r == ERR_OK && (f.place == PLACE_BUFFER || f.place == PLACE_SLOT)) {
         *out = (struct engine_doc){
             .found = true, .seq_no = f.seq_no, .primary_term = f.primary_term, .version = f.version};
         r = f.place == PLACE_BUFFER ? get_buffered(e, &f, want_source, arena, out, em)
@@ -494,6 +500,10 @@ enum err engine_view_get(const struct view *v, struct str id, bool want_source, 
         const struct leaf *l = &v->leaves[i - 1];
         doc_id doc;
         if (!seg_find_id(l->segment, id, l->live, &doc)) {
+            enum err r = segment_damage(l->segment, em);
+            if (r != ERR_OK) {
+                return r;
+            }
             continue;
         }
         struct num_column c;

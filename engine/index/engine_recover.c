@@ -257,7 +257,8 @@ static enum err load_segment(struct engine *e, const struct manifest_segment *m,
         return r;
     }
     struct slot *s = NULL;
-    if (segment_doc_count(segment) != m->docs) {
+    r = e->verify ? segment_verify(segment, em) : ERR_OK;
+    if (r == ERR_OK && segment_doc_count(segment) != m->docs) {
         r = err_set(em, ERR_CORRUPT, "segment [%llu]: not the one of the manifest",
                     (unsigned long long)m->number);
     }

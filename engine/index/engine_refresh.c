@@ -226,6 +226,7 @@ enum err engine_get_view(struct engine *e, struct str id, bool want_source, stru
     enum err r = engine_spill(e, em);
     if (r == ERR_OK) {
         engine_find(e, id, hash_str(id), true, &f);
+        r = engine_check(e, em);
     }
     if (r != ERR_OK || f.place != PLACE_SLOT) {
         *doc = (struct engine_doc){0};

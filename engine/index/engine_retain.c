@@ -30,7 +30,7 @@ static void each_retained(const struct slot *s, int64_t from, bool (*visit)(void
                           void *self)
 {
     const struct live *l = slot_live(s);
-    if (l == NULL || from == INT64_MAX) {
+    if (l == NULL || from == INT64_MAX || !num_column_check(&s->seq_no)) {
         return;
     }
     for (size_t w = 0; w < bits_words(l->n_docs); w++) {

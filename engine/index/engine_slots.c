@@ -24,9 +24,9 @@ void slot_set_segment(struct slot *s, struct segment *segment)
 {
     segment_unref(s->segment);
     s->segment = segment;
-    num_column_open(&s->seq_no, segment_field(segment, STR("_seq_no")));
-    num_column_open(&s->primary_term, segment_field(segment, STR("_primary_term")));
-    num_column_open(&s->version, segment_field(segment, STR("_version")));
+    num_column_place(&s->seq_no, segment_field(segment, STR("_seq_no")));
+    num_column_place(&s->primary_term, segment_field(segment, STR("_primary_term")));
+    num_column_place(&s->version, segment_field(segment, STR("_version")));
 }
 
 enum err slot_new(struct slot **out, struct engine *e, uint64_t number, struct segment *segment,
@@ -99,7 +99,7 @@ void engine_drop_slots(struct engine *e)
 static bool column(const struct num_column *c, doc_id doc, int64_t *out)
 {
     *out = 0;
-    return num_column_first(c, doc, out);
+    return num_column_check(c) && num_column_first(c, doc, out);
 }
 
 void engine_find(struct engine *e, struct str id, uint64_t hash, bool in_segments, struct found *out)
@@ -117,6 +117,7 @@ void engine_find(struct engine *e, struct str id, uint64_t hash, bool in_segment
     }
     for (size_t i = e->n_slots; i > 0 && in_segments; i--) {
         struct slot *s = e->slots[i - 1];
+        struct errmsg em;
         doc_id doc;
         if (seg_find_id(s->segment, id, slot_words(s), &doc)) {
             out->place = PLACE_SLOT;
@@ -125,9 +126,26 @@ void engine_find(struct engine *e, struct str id, uint64_t hash, bool in_segment
             column(&s->seq_no, doc, &out->seq_no);
             column(&s->primary_term, doc, &out->primary_term);
             column(&s->version, doc, &out->version);
+        }
+        if (segment_damage(s->segment, &em) != ERR_OK) {
+            engine_fail(e, ERR_CORRUPT, &em);
+            return;
+        }
+        if (out->place == PLACE_SLOT) {
             return;
         }
     }
+}
+
+enum err engine_damage(struct engine *e)
+{
+    struct errmsg em;
+    for (size_t i = 0; i < e->n_slots; i++) {
+        if (segment_damage(e->slots[i]->segment, &em) != ERR_OK) {
+            return engine_fail(e, ERR_CORRUPT, &em);
+        }
+    }
+    return e->failure;
 }
 
 /* ---- files ---- */

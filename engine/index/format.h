@@ -7,12 +7,17 @@
 
 #define SEG_MAGIC        0x5241524553474553ULL /* "SEGSERAR" read as little-endian */
 #define SEG_END_MAGIC    0x444E455241524553ULL /* "SERAREND" */
-#define SEG_VERSION      1
+#define SEG_VERSION      2
+#define SEG_VERSION_1    1 /* still read: a checksum a section, none a block */
 #define SEG_HEADER_BYTES 16
 #define SEG_FOOTER_BYTES 64
 #define SEG_ENTRY_BYTES  32 /* of the section table */
 #define SEG_ALIGN        16 /* where sections begin */
-/* A section's checksum is chained over pieces of this many bytes, each hash the seed of the next. */
+/* Every block of so many bytes of the file, sections' and those between, has a checksum of its own. */
+#define SEG_BLOCK_SHIFT 14
+#define SEG_BLOCK_BYTES ((size_t)1 << SEG_BLOCK_SHIFT)
+/* What a writer holds of the open section before it goes out; in version 1 also the pieces of a section's checksum, each
+ * hash the seed of the next. */
 #define SEG_HASH_BYTES ((size_t)64 << 10)
 
 #define SEG_DOCS_MAX       ((uint32_t)INT32_MAX - 128) /* Lucene's limit, roughly */

@@ -55,18 +55,27 @@ static bool read_column(const uint8_t **p, size_t *left, uint32_t n, unsigned wi
 }
 
 /* Decodes a leaf; only its documents unless `points`. */
-static bool open_leaf(const struct geo_meta *m, uint32_t leaf, uint32_t doc_count, bool points,
+static bool read_leaf(const struct segment *s, const struct geo_meta *m, uint32_t leaf, bool points,
                       struct leaf_view *v)
 {
+    uint32_t doc_count = s->doc_count;
     uint64_t at = load_u64(m->offsets + 8 * (size_t)leaf), all = (uint64_t)(m->end - m->data);
     if (at > all || all - at < 7) {
         return false;
     }
     const uint8_t *head = m->data + at, *p = head + 7, *box = m->boxes + 16 * (size_t)leaf;
     size_t left = (size_t)(all - at) - 7;
+    if (!seg_check(s, head, 7)) {
+        return false;
+    }
     uint32_t low = load_u32(head + 3);
     v->n = (uint32_t)MIN_OF((uint64_t)POINTS_BLOCK, m->n - (uint64_t)leaf * POINTS_BLOCK);
-    if (!read_column(&p, &left, v->n, head[0], load_u32(box), points ? v->lat : NULL)
+    size_t bytes = 0;
+    for (unsigned k = 0; k < 3; k++) {
+        bytes += v->n == POINTS_BLOCK ? bitpack_bytes(head[k]) : bits_bytes(v->n, head[k]);
+    }
+    if (bytes > left || !seg_check(s, p, bytes)
+        || !read_column(&p, &left, v->n, head[0], load_u32(box), points ? v->lat : NULL)
         || !read_column(&p, &left, v->n, head[1], load_u32(box + 8), points ? v->lon : NULL)
         || !read_column(&p, &left, v->n, head[2], 0, v->docs)) {
         return false;
@@ -84,11 +93,23 @@ static bool open_leaf(const struct geo_meta *m, uint32_t leaf, uint32_t doc_coun
     return true;
 }
 
+static bool open_leaf(const struct segment *s, const struct geo_meta *m, uint32_t leaf, bool points,
+                      struct leaf_view *v)
+{
+    return read_leaf(s, m, leaf, points, v) || seg_broken(s, m->data);
+}
+
+/* The boxes of all levels, and the leaves' offsets. */
+static bool check_boxes(const struct segment *s, const struct geo_meta *m)
+{
+    return seg_check(s, m->boxes, 16 * (size_t)m->n_boxes + 8 * (size_t)m->n_leaves);
+}
+
 struct visit {
+    const struct segment *s;
     const struct geo_meta *m;
     const struct geo_visitor *visitor;
     uint64_t *bits;
-    uint32_t doc_count;
     uint64_t begin[LEVELS_MAX], n[LEVELS_MAX]; /* of each level's boxes */
 };
 
@@ -96,7 +117,7 @@ static void take_leaves(struct visit *x, uint64_t from, uint64_t to)
 {
     for (uint64_t leaf = from; leaf < MIN_OF(to, (uint64_t)x->m->n_leaves); leaf++) {
         struct leaf_view v;
-        if (open_leaf(x->m, (uint32_t)leaf, x->doc_count, false, &v)) {
+        if (open_leaf(x->s, x->m, (uint32_t)leaf, false, &v)) {
             for (uint32_t i = 0; i < v.n; i++) {
                 bits_set(x->bits, v.docs[i]);
             }
@@ -107,7 +128,7 @@ static void take_leaves(struct visit *x, uint64_t from, uint64_t to)
 static void test_leaf(struct visit *x, uint64_t leaf)
 {
     struct leaf_view v;
-    if (!open_leaf(x->m, (uint32_t)leaf, x->doc_count, true, &v)) {
+    if (!open_leaf(x->s, x->m, (uint32_t)leaf, true, &v)) {
         return;
     }
     for (uint32_t i = 0; i < v.n; i++) {
@@ -141,10 +162,10 @@ static void visit(struct visit *x, unsigned level, uint64_t i)
 void seg_geo_visit(const struct seg_field *f, const struct geo_visitor *v, uint64_t *bits)
 {
     const struct geo_meta *m = &impl_of(f)->geo;
-    if (!m->there || m->n_leaves == 0) {
+    if (!m->there || m->n_leaves == 0 || !check_boxes(f->segment, m)) {
         return;
     }
-    struct visit x = {.m = m, .visitor = v, .bits = bits, .doc_count = f->segment->doc_count};
+    struct visit x = {.s = f->segment, .m = m, .visitor = v, .bits = bits};
     unsigned top = 0;
     x.n[0] = m->n_leaves;
     while (x.n[top] > 1) {
@@ -163,7 +184,7 @@ bool geo_iter_next(struct geo_iter *it, int32_t *lat, int32_t *lon, doc_id *doc)
         if (it->leaf >= m->n_leaves || it->corrupt) {
             return false;
         }
-        if (!open_leaf(m, it->leaf, it->field->segment->doc_count, true, &v)) {
+        if (!check_boxes(it->field->segment, m) || !open_leaf(it->field->segment, m, it->leaf, true, &v)) {
             it->corrupt = true;
             return false;
         }

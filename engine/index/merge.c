@@ -272,6 +272,9 @@ enum err segment_merge(const struct merge_source *sources, size_t n, const struc
         merge_fields(&m);
         seg_out_check(&m.out, &m.meta);
         e = m.out.err == ERR_OK ? directory_finish(&m.dir, m.doc_count) : m.out.err;
+        for (size_t i = 0; i < n && e == ERR_OK; i++) {
+            e = segment_damage(sources[i].segment, em); /* since it was verified */
+        }
     }
     directory_fini(&m.dir);
     seg_out_fini(&m.out);

@@ -166,10 +166,11 @@ static bool bytes_next(void *self, doc_id *doc, struct str *v)
     struct merged_bytes *s = self;
     for (; s->source < s->m->n; s->source++, s->doc = 0) {
         const struct bytes_meta *in = s->in[s->source];
-        uint32_t docs = s->m->sources[s->source].segment->doc_count;
+        const struct segment *segment = s->m->sources[s->source].segment;
+        uint32_t docs = segment->doc_count;
         for (; in != NULL && s->doc < docs; s->doc++, s->value = 0) {
             doc_id to = s->m->remap[s->source][s->doc];
-            if (to != DOC_END && bytes_meta_value(in, s->doc, s->value, v)) {
+            if (to != DOC_END && bytes_meta_value(segment, in, s->doc, s->value, v)) {
                 s->value++;
                 *doc = to;
                 return !merge_stopped(s->m);

@@ -33,6 +33,7 @@ uint32_t norm_decode(uint8_t norm)
 
 const uint8_t *seg_norms(const struct seg_field *f)
 {
+    seg_check_section(f->segment, &impl_of(f)->norms_section);
     return impl_of(f)->norms;
 }
 

@@ -64,13 +64,18 @@ struct block_view {
     uint32_t docs[POINTS_BLOCK];
 };
 
-static bool open_block(const struct points_meta *m, uint32_t block, uint32_t doc_count, struct block_view *v)
+static bool read_block(const struct segment *s, const struct points_meta *m, uint32_t block,
+                       struct block_view *v)
 {
+    uint32_t doc_count = s->doc_count;
     uint64_t at = load_u64(m->offsets + 8 * (size_t)block);
     if (at > (uint64_t)(m->end - m->data) || (uint64_t)(m->end - m->data) - at < 6) {
         return false;
     }
     const uint8_t *p = m->data + at;
+    if (!seg_check(s, p, 6)) {
+        return false;
+    }
     v->n = (uint32_t)MIN_OF((uint64_t)POINTS_BLOCK, m->n - (uint64_t)block * POINTS_BLOCK);
     v->width = p[0];
     unsigned doc_width = p[1];
@@ -78,7 +83,8 @@ static bool open_block(const struct points_meta *m, uint32_t block, uint32_t doc
     p += 6;
     size_t bytes = v->n == POINTS_BLOCK ? bitpack_bytes(doc_width) : bits_bytes(v->n, doc_width);
     if (doc_width > 32 || bits_field_width(v->width) != v->width || v->width > 64
-        || (size_t)(m->end - p) < bytes + bits_bytes(v->n, v->width)) {
+        || (size_t)(m->end - p) < bytes + bits_bytes(v->n, v->width)
+        || !seg_check(s, p, bytes + bits_bytes(v->n, v->width))) {
         return false;
     }
     if (v->n == POINTS_BLOCK) {
@@ -98,6 +104,18 @@ static bool open_block(const struct points_meta *m, uint32_t block, uint32_t doc
         v->docs[i] += low;
     }
     return true;
+}
+
+static bool open_block(const struct segment *s, const struct points_meta *m, uint32_t block,
+                       struct block_view *v)
+{
+    return read_block(s, m, block, v) || seg_broken(s, m->data);
+}
+
+/* Firsts and offsets of all blocks. */
+static bool check_rows(const struct segment *s, const struct points_meta *m)
+{
+    return seg_check(s, m->firsts, 16 * (size_t)m->n_blocks);
 }
 
 static void set_some(const struct block_view *v, int64_t first, int64_t lo, int64_t hi, uint64_t *bits)
@@ -131,10 +149,13 @@ void seg_points_range(const struct seg_field *f, int64_t lo, int64_t hi, uint64_
         set_all(bits, docs);
         return;
     }
+    if (!check_rows(f->segment, m)) {
+        return;
+    }
     span(m, lo, hi, &from, &to);
     for (uint32_t block = from; block < to; block++) {
         struct block_view v;
-        if (!open_block(m, block, docs, &v)) {
+        if (!open_block(f->segment, m, block, &v)) {
             continue;
         }
         int64_t first = first_of(m, block), last = block + 1 < m->n_blocks ? first_of(m, block + 1) : m->max;
@@ -152,7 +173,7 @@ uint64_t seg_points_count(const struct seg_field *f, int64_t lo, int64_t hi)
 {
     const struct points_meta *m = &impl_of(f)->points;
     uint32_t from, to;
-    if (!m->there || m->n == 0) {
+    if (!m->there || m->n == 0 || !check_rows(f->segment, m)) {
         return 0;
     }
     span(m, lo, hi, &from, &to);
@@ -175,7 +196,7 @@ bool points_iter_next(struct points_iter *it, int64_t *value, doc_id *doc)
         if (it->block >= m->n_blocks || it->corrupt) {
             return false;
         }
-        if (!open_block(m, it->block, it->field->segment->doc_count, &v)) {
+        if (!check_rows(it->field->segment, m) || !open_block(it->field->segment, m, it->block, &v)) {
             it->corrupt = true;
             return false;
         }

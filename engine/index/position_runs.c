@@ -48,7 +48,7 @@ static void sum_up(const uint8_t *at, uint32_t n, unsigned width, uint32_t *sums
 }
 
 /* Moves past the cursor's block; its sums go behind sums[] when given. */
-static bool step(struct position_runs *r, uint32_t *sums)
+static bool try_step(struct position_runs *r, uint32_t *sums)
 {
     const struct section *section = section_of(r);
     unsigned parts = (r->postings->field->has & SEG_OFFSETS) != 0 ? 3 : 1;
@@ -57,14 +57,21 @@ static bool step(struct position_runs *r, uint32_t *sums)
     if (n == 0 || left < parts || r->next % POSTINGS_BLOCK != 0) { /* a short block is a term's last */
         return false;
     }
+    const struct segment *s = r->postings->field->segment;
     const uint8_t *widths = r->cursor, *at = widths + parts;
     left -= parts;
+    if (!seg_check(s, widths, parts)) {
+        return false;
+    }
     for (unsigned k = 0; k < parts; k++) {
         size_t bytes = n == POSTINGS_BLOCK ? bitpack_bytes(widths[k]) : bits_bytes(n, widths[k]);
         if (widths[k] > 32 || bytes > left) {
             return false;
         }
         if (k == 0 && sums != NULL) {
+            if (!seg_check(s, at, bytes)) {
+                return false;
+            }
             sum_up(at, n, widths[k], sums);
         }
         at += bytes;
@@ -73,6 +80,11 @@ static bool step(struct position_runs *r, uint32_t *sums)
     r->cursor = at;
     r->next += n;
     return true;
+}
+
+static bool step(struct position_runs *r, uint32_t *sums)
+{
+    return try_step(r, sums) || seg_broken(r->postings->field->segment, r->cursor);
 }
 
 /* To the first position block of the cursor's block of documents. */
@@ -89,7 +101,7 @@ static bool enter(struct position_runs *r)
         place = row & 127;
     }
     if (at > section_of(r)->n) {
-        return false;
+        return seg_broken(p->field->segment, section_of(r)->p);
     }
     if (!p->freqs_ready) {
         postings_load_freqs(p);

@@ -55,18 +55,26 @@ static bool step_block(struct positions *ps, bool decode)
     if (n == 0 || left < parts) {
         return false;
     }
-    const uint8_t *widths = ps->cursor, *at = widths + parts;
+    const struct segment *s = ps->postings->field->segment;
+    const uint8_t *widths = ps->cursor, *at = widths + parts, *values = at;
     left -= parts;
+    if (!seg_check(s, widths, parts)) {
+        return false;
+    }
     for (unsigned k = 0; k < parts; k++) {
         size_t bytes = n == POSTINGS_BLOCK ? bitpack_bytes(widths[k]) : bits_bytes(n, widths[k]);
         if (widths[k] > 32 || bytes > left) {
             return false;
         }
-        if (decode && (k == 0 || ps->want_offsets)) {
-            unpack(at, n, widths[k], ps->block[k]);
-        }
         at += bytes;
         left -= bytes;
+    }
+    if (decode && !seg_check(s, values, (size_t)(at - values))) {
+        return false;
+    }
+    for (unsigned k = 0; decode && k < (ps->want_offsets ? parts : 1); k++) {
+        unpack(values, n, widths[k], ps->block[k]);
+        values += n == POSTINGS_BLOCK ? bitpack_bytes(widths[k]) : bits_bytes(n, widths[k]);
     }
     ps->cursor = at;
     ps->block_no++;
@@ -186,12 +194,20 @@ static bool read_document(struct positions *ps)
         return false;
     }
     uint32_t n = postings_freq(p);
+    const struct segment *s = p->field->segment;
+    const uint8_t *section = impl_of(p->field)->positions.p;
     if ((ps->doc_block != p->block || ps->taken > ps->before[p->at]) && !enter(ps)) {
-        return false;
+        return seg_broken(s, section);
     }
     uint32_t between = ps->before[p->at] - ps->taken;
-    if ((between > 0 && !skip(ps, between)) || !make_room(ps, n) || !read_some(ps, n)) {
+    if (between > 0 && !skip(ps, between)) {
+        return seg_broken(s, ps->cursor);
+    }
+    if (!make_room(ps, n)) {
         return false;
+    }
+    if (!read_some(ps, n)) {
+        return seg_broken(s, ps->cursor);
     }
     ps->taken = ps->before[p->at] + n;
     ps->n = n;

@@ -16,6 +16,7 @@ static doc_id finish(struct postings *p)
 static doc_id fail(struct postings *p)
 {
     p->corrupt = true;
+    seg_broken(p->field->segment, p->data != NULL ? p->data : impl_of(p->field)->postings.p);
     return finish(p);
 }
 
@@ -29,9 +30,18 @@ static bool skip_impacts(struct bytes_in *in)
     return !in->bad;
 }
 
+/* The rows of skipping are found right here, blocks when they are loaded. */
 static bool open_long(struct postings *p, struct bytes_in *in, uint32_t has)
 {
+    const struct segment *s = p->field->segment;
+    const uint8_t *begin = in->at;
     uint64_t n = p->n_blocks;
+    bool freqs = (has & SEG_FREQS) != 0, both = freqs && (has & SEG_POSITIONS) != 0;
+    size_t rows = (size_t)n * (8U + (freqs ? 4U : 0) + (both ? 8U : 0)) + (has & SEG_POSITIONS ? 8U : 0)
+                  + (freqs ? 8U : 0);
+    if (rows > bytes_left(in) || !seg_check(s, begin, rows)) {
+        return false;
+    }
     uint32_t best_n = 0, impacts_n = 0;
     if (has & SEG_POSITIONS) {
         p->pos_tail = get_u64(in);
@@ -49,7 +59,7 @@ static bool open_long(struct postings *p, struct bytes_in *in, uint32_t has)
         p->impacts = (const uint8_t *)get_raw(in, impacts_n).p;
     }
     p->data = in->at;
-    return !in->bad;
+    return !in->bad && seg_check(s, begin, (size_t)(in->at - begin));
 }
 
 void postings_open(struct postings *p, const struct seg_field *f, const struct term_info *t, bool want_freqs)
@@ -75,23 +85,20 @@ void postings_open(struct postings *p, const struct seg_field *f, const struct t
         return;
     }
     struct bytes_in in = {impl->postings.p, p->end, false};
-    if (t->postings_at > impl->postings.n) {
-        p->n_blocks = 0;
-        p->corrupt = true;
-        return;
-    }
-    in.at += t->postings_at;
-    bool ok = true;
-    if (t->doc_freq > POSTINGS_BLOCK) {
+    bool ok = t->postings_at <= impl->postings.n;
+    in.at += ok ? t->postings_at : 0;
+    if (ok && t->doc_freq > POSTINGS_BLOCK) {
         ok = open_long(p, &in, f->has);
-    } else {
+    } else if (ok) {
         p->best = in.at;
         ok = !(f->has & SEG_FREQS) || skip_impacts(&in);
         p->data = in.at;
+        ok = ok && seg_check(f->segment, p->best, (size_t)(p->data - p->best));
     }
     if (!ok) {
         p->n_blocks = 0;
         p->corrupt = true;
+        seg_broken(f->segment, in.at);
     }
 }
 
@@ -158,13 +165,15 @@ static bool load_packed(struct postings *p, uint32_t block)
     }
     bool freqs = (p->field->has & SEG_FREQS) != 0;
     uint32_t n = block + 1 < p->n_blocks ? POSTINGS_BLOCK : p->doc_freq - block * POSTINGS_BLOCK;
-    if ((size_t)(p->end - at) < 1 + (size_t)freqs) {
+    const uint8_t *begin = at;
+    if ((size_t)(p->end - at) < 1 + (size_t)freqs || !seg_check(p->field->segment, at, 1 + (size_t)freqs)) {
         return false;
     }
     unsigned width = *at++, freq_width = freqs ? *at++ : 0;
     size_t bytes = n == POSTINGS_BLOCK ? bitpack_bytes(width) : bits_bytes(n, width);
     size_t freq_bytes = n == POSTINGS_BLOCK ? bitpack_bytes(freq_width) : bits_bytes(n, freq_width);
     if (width > 32 || freq_width > 32 || (size_t)(p->end - at) < bytes + freq_bytes
+        || !seg_check(p->field->segment, begin, (size_t)(at - begin) + bytes + freq_bytes)
         || !unpack_docs(p->docs, at, n, width, base)) {
         return false;
     }

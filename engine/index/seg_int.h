@@ -11,8 +11,16 @@
 struct section {
     const uint8_t *p; /* NULL: none */
     size_t n;
-    uint64_t hash;
+    uint64_t hash; /* version 1 */
     uint32_t kind;
+};
+
+/* The checksums of a file's blocks, and which blocks were found right. */
+struct seg_checks {
+    const uint8_t *sums;     /* u64 a block */
+    size_t bytes;            /* that the blocks make up, from the file's begin */
+    _Atomic uint64_t *right; /* a bit a block; NULL: nothing is to be checked */
+    _Atomic uint64_t damage; /* where the first wrong block was come upon: offset plus one; 0: none */
 };
 
 /* Documents to runs of values: shared by numeric and binary columns. */
@@ -27,6 +35,7 @@ struct value_index {
 
 struct column_meta {
     bool there;
+    struct section section;
     struct value_index index;
     int64_t min, max;
     uint64_t gcd;
@@ -37,7 +46,8 @@ struct column_meta {
 struct bytes_meta {
     bool there;
     struct value_index index;
-    uint8_t width; /* of addresses */
+    struct str head; /* the section's bytes before the addresses */
+    uint8_t width;   /* of addresses */
     const uint8_t *addresses, *data;
     uint64_t data_n;
 };
@@ -67,6 +77,7 @@ struct field_impl {
     uint64_t n_blocks;
     const uint8_t *keys, *offsets, *blocks;
     size_t blocks_n;
+    struct section norms_section;
     const uint8_t *norms;
     const uint64_t *norms_present;
     struct column_meta nums, ords;
@@ -101,6 +112,8 @@ struct segment {
     uint64_t unique;
     uint32_t doc_count;
     uint32_t n_sections, n_fields;
+    const char *path; /* of the file; NULL: memory */
+    struct seg_checks *checks;
     struct section *sections;
     struct seg_field *fields; /* by name */
     struct field_impl *impls;
@@ -114,6 +127,32 @@ struct segment {
 static inline const struct field_impl *impl_of(const struct seg_field *f)
 {
     return f->impl;
+}
+
+/* Checks the blocks of n bytes that were not found right yet. */
+bool seg_check_blocks(const struct segment *s, const uint8_t *p, size_t n);
+/* Are n bytes of the segment what was written? To be asked before they are read. When not, the segment counts as damaged
+ * from now on (segment_damage()), and what is read elsewhere of them is of no account. */
+static inline bool seg_check(const struct segment *s, const void *p, size_t n)
+{
+    const _Atomic uint64_t *right = s->checks->right;
+    if (right == NULL) {
+        return true;
+    }
+    size_t from = (size_t)((const uint8_t *)p - s->p);
+    size_t first = from >> SEG_BLOCK_SHIFT, last = (from + n - (n > 0)) >> SEG_BLOCK_SHIFT;
+    if (LIKELY(first == last
+               && ((atomic_load_explicit(&right[first >> 6], memory_order_acquire) >> (first & 63)) & 1)
+                      != 0)) {
+        return true;
+    }
+    return seg_check_blocks(s, p, n);
+}
+/* What was read at a place means nothing, whatever its checksum says: the segment counts as damaged. Returns false. */
+bool seg_broken(const struct segment *s, const void *at);
+static inline bool seg_check_section(const struct segment *s, const struct section *section)
+{
+    return section->n == 0 || seg_check(s, section->p, section->n);
 }
 
 /* Reads the directory; false: damaged. */
@@ -136,7 +175,8 @@ bool ids_meta_read(struct ids_meta *m, const struct segment *s, struct bytes_in 
 /* Number of values of doc, and the first one's index; never reaches past n_values. */
 uint32_t value_index_seek(const struct value_index *x, doc_id doc, uint64_t *first);
 void column_open(struct num_column *c, const struct seg_field *f, const struct column_meta *m);
-bool bytes_meta_value(const struct bytes_meta *b, doc_id doc, uint32_t i, struct str *out);
+bool bytes_meta_value(const struct segment *s, const struct bytes_meta *b, doc_id doc, uint32_t i,
+                      struct str *out);
 
 /* Walk all points in the order they are kept in, for merging; zero but for `field` before the first call. */
 struct points_iter {

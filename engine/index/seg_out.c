@@ -22,8 +22,35 @@ bool seg_out_check(struct seg_out *o, const struct buf *b)
     return o->err == ERR_OK;
 }
 
-/* Raw bytes to where they go. */
-static void emit(struct seg_out *o, const void *p, size_t n)
+static void sum_block(struct seg_out *o, const void *p, size_t n)
+{
+    put_u64(&o->sums, hash_bytes(p, n, o->sums.n / sizeof(uint64_t)));
+}
+
+/* Takes bytes into the checksums of their blocks. */
+static void sum_up(struct seg_out *o, const uint8_t *p, size_t n)
+{
+    while (n > 0) {
+        size_t some = MIN_OF(n, SEG_BLOCK_BYTES - o->block.n);
+        if (some == SEG_BLOCK_BYTES) {
+            sum_block(o, p, some);
+        } else {
+            buf_add(&o->block, p, some);
+            if (o->block.n == SEG_BLOCK_BYTES) {
+                sum_block(o, o->block.p, o->block.n);
+                buf_reset(&o->block);
+            }
+        }
+        p += some;
+        n -= some;
+        if (!seg_out_check(o, &o->block) || !seg_out_check(o, &o->sums)) {
+            return;
+        }
+    }
+}
+
+/* Raw bytes to where they go; the last ones of a file have no block. */
+static void emit_raw(struct seg_out *o, const void *p, size_t n)
 {
     o->at += n;
     if (o->err != ERR_OK || n == 0) {
@@ -35,6 +62,14 @@ static void emit(struct seg_out *o, const void *p, size_t n)
         buf_add(o->memory, p, n);
         seg_out_check(o, o->memory);
     }
+}
+
+static void emit(struct seg_out *o, const void *p, size_t n)
+{
+    if (o->err == ERR_OK) {
+        sum_up(o, p, n);
+    }
+    emit_raw(o, p, n);
 }
 
 static void emit_zeroes(struct seg_out *o, size_t n)
@@ -50,6 +85,8 @@ void seg_out_init(struct seg_out *o, const struct fs *fs, const char *path, stru
     *o = (struct seg_out){.fs = fs, .path = path, .memory = memory, .em = em};
     buf_init(&o->pending, NULL, BUF_UNLIMITED);
     buf_init(&o->table, NULL, BUF_UNLIMITED);
+    buf_init(&o->block, NULL, BUF_UNLIMITED);
+    buf_init(&o->sums, NULL, BUF_UNLIMITED);
     if (fs != NULL) {
         o->err = fs->open(fs->self, path, true, &o->file, em);
     }
@@ -67,6 +104,8 @@ void seg_out_fini(struct seg_out *o)
     o->file = NULL;
     buf_fini(&o->pending);
     buf_fini(&o->table);
+    buf_fini(&o->block);
+    buf_fini(&o->sums);
 }
 
 void seg_out_begin(struct seg_out *o, enum section_kind kind)
@@ -76,12 +115,10 @@ void seg_out_begin(struct seg_out *o, enum section_kind kind)
     o->open = true;
     o->kind = (uint32_t)kind;
     o->begun = o->at;
-    o->hash = 0;
 }
 
 static void flush_pending(struct seg_out *o)
 {
-    o->hash = hash_bytes(o->pending.p, o->pending.n, o->hash);
     emit(o, o->pending.p, o->pending.n);
     buf_reset(&o->pending);
 }
@@ -134,7 +171,7 @@ uint32_t seg_out_end(struct seg_out *o)
     put_u32(&o->table, 0);
     put_u64(&o->table, o->begun);
     put_u64(&o->table, n);
-    put_u64(&o->table, o->hash);
+    put_u64(&o->table, 0);
     seg_out_check(o, &o->table);
     return ++o->n_sections;
 }
@@ -143,30 +180,29 @@ enum err seg_out_finish(struct seg_out *o, uint32_t doc_count)
 {
     assert(!o->open);
     emit_zeroes(o, (size_t)(-o->at & (SEG_ALIGN - 1)));
+    if (o->block.n > 0) {
+        sum_block(o, o->block.p, o->block.n);
+        seg_out_check(o, &o->sums);
+    }
+    uint64_t sums_at = o->at;
+    emit_raw(o, o->sums.p, o->sums.n);
+    if ((o->sums.n & (SEG_ALIGN - 1)) != 0) {
+        emit_raw(o, (uint8_t[8]){0}, 8);
+    }
     uint64_t table_at = o->at;
-    emit(o, o->table.p, o->table.n);
+    emit_raw(o, o->table.p, o->table.n);
     uint8_t footer[SEG_FOOTER_BYTES] = {0};
     store_u64(footer, table_at);
     store_u32(footer + 8, o->n_sections);
     store_u32(footer + 12, doc_count);
     store_u64(footer + 16, hash_bytes(o->table.p, o->table.n, 0));
     store_u64(footer + 24, o->at + SEG_FOOTER_BYTES);
+    store_u64(footer + 32, sums_at);
+    store_u64(footer + 40, hash_bytes(o->sums.p, o->sums.n, 0));
     store_u64(footer + 48, hash_bytes(footer, 48, 0));
     store_u64(footer + 56, SEG_END_MAGIC);
-    emit(o, footer, sizeof(footer));
+    emit_raw(o, footer, sizeof(footer));
     return o->err;
-}
-
-uint64_t seg_hash(const uint8_t *p, size_t n)
-{
-    uint64_t hash = 0;
-    while (n > 0) {
-        size_t some = MIN_OF(n, SEG_HASH_BYTES);
-        hash = hash_bytes(p, some, hash);
-        p += some;
-        n -= some;
-    }
-    return hash;
 }
 
 void spool_init(struct spool *s, struct seg_out *out)

@@ -1,4 +1,4 @@
-/* seg_out.h - writing the frame of a segment: sections one after the other, their checksums, the table, the
+/* seg_out.h - writing the frame of a segment: sections one after the other, their blocks' checksums, the table, the
  * footer.
  *
  * Bytes go to a file or into memory. One section is open at a time; what must be written beside it goes
@@ -18,8 +18,10 @@ struct seg_out {
     struct buf *memory;
     struct buf pending; /* of the open section; at most SEG_HASH_BYTES */
     struct buf table;   /* section entries so far */
+    struct buf block;   /* the file's last block as far as it is written, once that is not whole */
+    struct buf sums;    /* of the blocks before it */
     uint64_t at;        /* bytes written, without pending */
-    uint64_t begun, hash;
+    uint64_t begun;
     uint32_t n_sections, kind;
     uint32_t spools; /* made so far: their names */
     bool open;
@@ -42,15 +44,12 @@ void seg_out_align(struct seg_out *o, size_t align);
 uint64_t seg_out_at(const struct seg_out *o);
 /* The section's number plus one: what the directory keeps (0 means none). */
 uint32_t seg_out_end(struct seg_out *o);
-/* Writes the table and the footer. */
+/* Writes the blocks' checksums, the table and the footer. */
 enum err seg_out_finish(struct seg_out *o, uint32_t doc_count);
 /* Remembers the first failure; returns what it remembers. */
 enum err seg_out_fail(struct seg_out *o, enum err e);
 /* Takes a buffer's failure over; true when all is well. */
 bool seg_out_check(struct seg_out *o, const struct buf *b);
-
-/* Chained XXH3 of a section's bytes. */
-uint64_t seg_hash(const uint8_t *p, size_t n);
 
 struct spool {
     struct seg_out *out; /* borrowed: where failures go */

@@ -3,8 +3,8 @@
  * A segment is a run of bytes, mapped from a file or held in memory, in the format of docs/segment-format.md.
  * It holds documents numbered from 0: nested documents before their root. It never changes; deletions live
  * beside it (live.h bitmaps, one per point-in-time view). Reference-counted; every reading function is safe
- * from any thread, and safe on any bytes: opening verifies the header, the footer and the section table;
- * decoders check bounds.
+ * from any thread, and safe on any bytes: opening verifies the header, the footer, the section table and the
+ * directory; the rest is verified block by block when it is first read (segment_damage()); decoders check bounds.
  *
  * What a field has in a segment, it has independently of mappings: readers go by name and capability. */
 #ifndef ENGINE_INDEX_SEGMENT_H
@@ -28,8 +28,12 @@ enum err segment_open_memory(struct segment **out, char *bytes, size_t n, const 
                              struct errmsg *em);
 struct segment *segment_ref(struct segment *s);
 void segment_unref(struct segment *s); /* NULL ok */
-/* Checks every section's checksum; ERR_CORRUPT names the section. */
+/* Checks every block's checksum, also of those that were checked before; ERR_CORRUPT names file, section and offset. */
 enum err segment_verify(const struct segment *s, struct errmsg *em);
+/* Has a reader come upon bytes that are not what was written? Then ERR_CORRUPT, with file, section and offset: what was
+ * read since the segment was opened is of no account. Blocks are checked when they are first read: who answers from a
+ * segment asks this afterwards. */
+enum err segment_damage(const struct segment *s, struct errmsg *em);
 uint32_t segment_doc_count(const struct segment *s); /* all, deleted and nested ones too */
 size_t segment_bytes(const struct segment *s);
 bool segment_in_memory(const struct segment *s);
@@ -268,7 +272,7 @@ const uint64_t *seg_norms_present(const struct seg_field *f);
 uint8_t norm_encode(uint32_t length);
 uint32_t norm_decode(uint8_t norm);
 
-/* A numeric column; opening is cheap. A damaged file may hold values outside min ... max. Values of a
+/* A numeric column; opening is cheap, the first time it reads the column's bytes for their checksums. A damaged file may hold values outside min ... max. Values of a
  * document are ascending (duplicates kept). */
 struct num_column {
     const struct seg_field *field; /* NULL: no such column, every document is empty */
@@ -286,6 +290,9 @@ struct num_column {
     uint8_t width, start_width;
 };
 void num_column_open(struct num_column *c, const struct seg_field *f); /* f may be NULL */
+/* The same without a look at its bytes: num_column_check() comes before the first value. */
+void num_column_place(struct num_column *c, const struct seg_field *f);
+bool num_column_check(const struct num_column *c); /* false: damaged */
 /* Number of values of doc; the i-th by num_column_value(c, first + i). */
 uint32_t num_column_seek(const struct num_column *c, doc_id doc, uint64_t *first);
 static inline int64_t num_column_value(const struct num_column *c, uint64_t i)

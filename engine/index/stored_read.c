@@ -47,12 +47,13 @@ bool seg_find_id(const struct segment *s, struct str id, const uint64_t *live, d
     }
     uint64_t hash = hash_str(id), slot = (hash & UINT32_MAX) * m->n_slots >> 32;
     uint8_t tag = (uint8_t)MAX_OF(hash >> 56, (uint64_t)1);
-    for (uint32_t probes = 0; m->tags[slot] != 0 && probes < m->n_slots; probes++) {
-        if (m->tags[slot] == tag) {
+    for (uint32_t probes = 0; probes < m->n_slots && seg_check(s, m->tags + slot, 1) && m->tags[slot] != 0;
+         probes++) {
+        if (m->tags[slot] == tag && seg_check(s, m->docs + 4 * slot, 4)) {
             doc_id doc = load_u32(m->docs + 4 * slot);
             struct str have;
             if (doc < s->doc_count && (live == NULL || bits_test(live, doc))
-                && bytes_meta_value(s->id_bytes, doc, 0, &have) && str_eq(have, id)) {
+                && bytes_meta_value(s, s->id_bytes, doc, 0, &have) && str_eq(have, id)) {
                 *out = doc;
                 return true;
             }
@@ -74,9 +75,10 @@ void stored_reader_fini(struct stored_reader *r)
     buf_fini(&r->bytes);
 }
 
-static enum err corrupt(struct errmsg *em)
+static enum err corrupt(const struct segment *s, struct errmsg *em)
 {
-    return err_set(em, ERR_CORRUPT, "segment: a block of stored documents is damaged");
+    seg_broken(s, s->stored.data);
+    return segment_damage(s, em);
 }
 
 /* The block that holds a document. */
@@ -99,15 +101,17 @@ static enum err load_block(struct stored_reader *r, uint32_t block, struct errms
     const struct stored_meta *m = &r->segment->stored;
     uint64_t from = load_u64(m->offsets + 8 * (size_t)block),
              to = load_u64(m->offsets + 8 * (size_t)(block + 1));
-    if (from > to || to > m->data_n || to - from < 4) {
-        return corrupt(em);
+    if (from > to || to > m->data_n || to - from < 4
+        || !seg_check(r->segment, m->dictionary.p, m->dictionary.n)
+        || !seg_check(r->segment, m->data + from, (size_t)(to - from))) {
+        return corrupt(r->segment, em);
     }
     uint32_t raw_n = load_u32(m->data + from);
     size_t packed_n = (size_t)(to - from) - 4;
     const char *packed = (const char *)m->data + from + 4;
     /* LZ4 makes at most 255 bytes of one. */
     if (raw_n > BLOCK_BYTES_MAX || packed_n > BLOCK_BYTES_MAX || raw_n / 255 > packed_n) {
-        return corrupt(em);
+        return corrupt(r->segment, em);
     }
     r->block = UINT64_MAX;
     buf_reset(&r->bytes);
@@ -120,7 +124,7 @@ static enum err load_block(struct stored_reader *r, uint32_t block, struct errms
     } else if (LZ4_decompress_safe_usingDict(packed, raw, (int)packed_n, (int)raw_n, m->dictionary.p,
                                              (int)m->dictionary.n)
                != (int)raw_n) {
-        return corrupt(em);
+        return corrupt(r->segment, em);
     }
     r->bytes.n = raw_n;
     r->block = block;
@@ -130,8 +134,9 @@ static enum err load_block(struct stored_reader *r, uint32_t block, struct errms
 enum err stored_record(struct stored_reader *r, doc_id doc, struct str *record, struct errmsg *em)
 {
     const struct stored_meta *m = &r->segment->stored;
-    if (m->n_blocks == 0 || doc >= r->segment->doc_count) {
-        return corrupt(em);
+    size_t index_n = m->section.n - (size_t)(m->offsets - m->section.p);
+    if (m->n_blocks == 0 || doc >= r->segment->doc_count || !seg_check(r->segment, m->offsets, index_n)) {
+        return corrupt(r->segment, em);
     }
     uint32_t block = block_of(m, doc);
     if (r->block != block) {
@@ -145,7 +150,7 @@ enum err stored_record(struct stored_reader *r, doc_id doc, struct str *record, 
         get_str(&in);
     }
     *record = get_str(&in);
-    return in.bad ? corrupt(em) : ERR_OK;
+    return in.bad ? corrupt(r->segment, em) : ERR_OK;
 }
 
 static uint32_t field_index(const struct segment *s, struct str name)
@@ -173,7 +178,7 @@ static enum err read_values(const struct segment *s, struct bytes_in *in, struct
             bytes = get_str(in);
         }
         if (in->bad) {
-            return corrupt(em);
+            return corrupt(s, em);
         }
         v->field = field_index(s, name);
         v->name = arena_str(arena, name);
@@ -186,15 +191,15 @@ static enum err read_values(const struct segment *s, struct bytes_in *in, struct
     return ERR_OK;
 }
 
-static enum err copy_bytes(const struct bytes_meta *m, doc_id doc, struct arena *arena, struct str *out,
-                           struct errmsg *em)
+static enum err copy_bytes(const struct segment *s, const struct bytes_meta *m, doc_id doc,
+                           struct arena *arena, struct str *out, struct errmsg *em)
 {
     struct str v;
-    if (m != NULL && bytes_meta_value(m, doc, 0, &v)) {
+    if (m != NULL && bytes_meta_value(s, m, doc, 0, &v)) {
         *out = arena_str(arena, v);
         return out->p != NULL ? ERR_OK : err_no_memory(em);
     }
-    return ERR_OK;
+    return segment_damage(s, em);
 }
 
 enum err stored_read(struct stored_reader *r, doc_id doc, unsigned want, struct arena *arena,
@@ -204,11 +209,11 @@ enum err stored_read(struct stored_reader *r, doc_id doc, unsigned want, struct 
     enum err e = ERR_OK;
     *out = (struct stored_doc){0};
     if (doc >= s->doc_count) {
-        return corrupt(em);
+        return corrupt(s, em);
     }
     if (want & STORED_ID) {
-        e = copy_bytes(s->id_bytes, doc, arena, &out->id, em);
-        e = e == ERR_OK ? copy_bytes(s->routing_bytes, doc, arena, &out->routing, em) : e;
+        e = copy_bytes(s, s->id_bytes, doc, arena, &out->id, em);
+        e = e == ERR_OK ? copy_bytes(s, s->routing_bytes, doc, arena, &out->routing, em) : e;
     }
     struct str record = STR_NULL;
     if (e == ERR_OK && (want & (STORED_SOURCE | STORED_VALUES))) {
@@ -222,7 +227,7 @@ enum err stored_read(struct stored_reader *r, doc_id doc, unsigned want, struct 
     if (n > 0) {
         struct str source = get_raw(&in, (size_t)n - 1);
         if (in.bad) {
-            return corrupt(em);
+            return corrupt(s, em);
         }
         if (want & STORED_SOURCE) {
             out->source = arena_str(arena, source);
@@ -231,5 +236,5 @@ enum err stored_read(struct stored_reader *r, doc_id doc, unsigned want, struct 
             }
         }
     }
-    return want & STORED_VALUES ? read_values(s, &in, arena, out, em) : in.bad ? corrupt(em) : ERR_OK;
+    return want & STORED_VALUES ? read_values(s, &in, arena, out, em) : in.bad ? corrupt(s, em) : ERR_OK;
 }

@@ -23,11 +23,28 @@ static inline const uint8_t *quick_raw(struct bytes_in *in, uint64_t n)
     return p;
 }
 
+/* Where a block begins, its bytes found right; SIZE_MAX: damaged. */
+static size_t place_block(const struct seg_field *f, uint64_t no)
+{
+    const struct field_impl *impl = impl_of(f);
+    const uint8_t *row = impl->offsets + 4 * no;
+    bool last = no + 1 == impl->n_blocks;
+    if (!seg_check(f->segment, row, last ? 4 : 8)) {
+        return SIZE_MAX;
+    }
+    size_t at = load_u32(row), end = last ? impl->blocks_n : load_u32(row + 4);
+    if (end > impl->blocks_n || at > end || impl->blocks_n - at < 6) {
+        seg_broken(f->segment, row);
+        return SIZE_MAX;
+    }
+    return seg_check(f->segment, impl->blocks + at, end - at) ? at : SIZE_MAX;
+}
+
 static bool open_block(const struct seg_field *f, uint64_t no, struct terms_block *b)
 {
     const struct field_impl *impl = impl_of(f);
-    uint32_t at = load_u32(impl->offsets + 4 * no);
-    if (at > impl->blocks_n || impl->blocks_n - at < 6) {
+    size_t at = place_block(f, no);
+    if (at == SIZE_MAX) {
         return false;
     }
     b->n = (uint32_t)MIN_OF((uint64_t)TERMS_BLOCK, f->n_terms - no * TERMS_BLOCK);
@@ -42,7 +59,7 @@ static bool open_block(const struct seg_field *f, uint64_t no, struct terms_bloc
     b->postings_base = quick_varint(&b->in);
     b->positions_base = quick_varint(&b->in);
     b->infos = quick_raw(&b->in, bits_bytes(b->n, sum));
-    return !wide && !b->in.bad;
+    return (!wide && !b->in.bad) || seg_broken(f->segment, impl->blocks + at);
 }
 
 static uint64_t info_field(const struct terms_block *b, uint64_t at, unsigned k)
@@ -104,6 +121,9 @@ static uint64_t keys_below(const uint8_t *keys, uint64_t n, uint64_t key, bool e
 static uint64_t find_block(const struct seg_field *f, struct str term)
 {
     const struct field_impl *impl = impl_of(f);
+    if (!seg_check(f->segment, impl->keys, (size_t)(8 * impl->n_blocks))) {
+        return UINT64_MAX;
+    }
     uint64_t key = key_of(str_slice(term, impl->prefix.n, term.n));
     uint64_t lo = keys_below(impl->keys, impl->n_blocks, key, false);
     uint64_t hi = lo;
@@ -219,6 +239,9 @@ bool term_iter_next(struct term_iter *it)
         }
     }
     if (!read_term(&it->bytes, &it->b, it->in_block == 0)) {
+        if (!it->bytes.failed) {
+            seg_broken(it->field->segment, it->b.infos);
+        }
         return at_end(it);
     }
     it->term = it->bytes.p != NULL ? buf_view(&it->bytes) : str_mk("", 0);
@@ -255,7 +278,7 @@ bool seg_term_by_ord(const struct seg_field *f, uint64_t ord, struct buf *out)
     }
     for (uint32_t i = 0; i <= ord % TERMS_BLOCK; i++) {
         if (!read_term(out, &b, i == 0)) {
-            return false;
+            return !out->failed && seg_broken(f->segment, b.infos);
         }
     }
     return true;

@@ -13,3 +13,12 @@ const struct leaf *view_leaf(const struct view *v, uint32_t doc)
     }
     return &v->leaves[lo];
 }
+
+enum err view_damage(const struct view *v, struct errmsg *em)
+{
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; i < v->n_leaves && e == ERR_OK; i++) {
+        e = segment_damage(v->leaves[i].segment, em);
+    }
+    return e;
+}

@@ -49,6 +49,8 @@ static inline bool leaf_live(const struct leaf *l, doc_id doc)
     return l->live == NULL || ((l->live[doc >> 6] >> (doc & 63)) & 1) != 0;
 }
 
+/* segment_damage() of the leaves: to be asked before anything that was read in the view is believed. */
+enum err view_damage(const struct view *v, struct errmsg *em);
 /* The leaf that holds the view's document number `doc`. */
 const struct leaf *view_leaf(const struct view *v, uint32_t doc);
 

@@ -107,16 +107,16 @@ START_TEST(damage_is_found_on_the_way)
     struct fs_mem *disk = fs_mem_new();
     const struct fs *fs = fs_mem_fs(disk);
     struct doc_maker m;
-    struct made_doc *docs[20];
+    struct made_doc *docs[400];
     struct errmsg em;
     struct arena arena;
     struct segment *s;
     doc_maker_init(&m, 32);
     arena_init(&arena, NULL, ARENA_UNLIMITED);
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < 400; i++) {
         docs[i] = doc_maker_next(&m);
     }
-    struct merge_source source = {build_segment(docs, 20), NULL};
+    struct merge_source source = {build_segment(docs, 400), NULL};
     struct merge_io io = {.fs = fs, .path = "a"};
     ck_assert_int_eq(segment_merge(&source, 1, &io, &arena, NULL, &em), ERR_OK);
     segment_unref(source.segment);

@@ -2,10 +2,11 @@
  * shows reads outside the bytes, too. */
 #include <check.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/hash.h"
+#include "common/sys/fs_mem.h"
 #include "engine/index/format.h"
-#include "engine/index/seg_out.h"
 #include "tests/unit/engine/index/random_docs.h"
 
 struct bytes {
@@ -45,13 +46,15 @@ static void mend(char *p, size_t n)
     if (table > n - SEG_FOOTER_BYTES || n - SEG_FOOTER_BYTES - table != sections * SEG_ENTRY_BYTES) {
         return;
     }
-    for (uint64_t i = 0; i < sections; i++) {
-        char *entry = p + table + i * SEG_ENTRY_BYTES;
-        uint64_t at = load_u64(entry + 8), bytes = load_u64(entry + 16);
-        if (at <= n && bytes <= n - at) {
-            store_u64(entry + 24, seg_hash((const uint8_t *)p + at, (size_t)bytes));
-        }
+    uint64_t sums = load_u64(footer + 32), blocks = (sums + SEG_BLOCK_BYTES - 1) / SEG_BLOCK_BYTES;
+    if (sums > table || table - sums < 8 * blocks) {
+        return;
     }
+    for (uint64_t i = 0; i < blocks; i++) {
+        uint64_t from = i * SEG_BLOCK_BYTES;
+        store_u64(p + sums + 8 * i, hash_bytes(p + from, MIN_OF(SEG_BLOCK_BYTES, sums - from), i));
+    }
+    store_u64(footer + 40, hash_bytes(p + sums, 8 * blocks, 0));
     store_u64(footer + 16, hash_bytes(p + table, n - SEG_FOOTER_BYTES - table, 0));
     store_u64(footer + 48, hash_bytes(footer, 48, 0));
 }
@@ -122,6 +125,149 @@ START_TEST(decoders_bear_any_byte)
 }
 END_TEST
 
+/* ---- what is read of a damaged file is what was written, or known to be damaged -------------------------- */
+
+static void put_file(const struct fs *fs, const char *path, struct bytes b)
+{
+    struct fs_file *f;
+    ck_assert_int_eq(fs->open(fs->self, path, true, &f, NULL), ERR_OK);
+    ck_assert_int_eq(fs->write(fs->self, f, b.p, b.n, NULL), ERR_OK);
+    fs->close(fs->self, f);
+}
+
+struct truth {
+    uint32_t parts;
+    uint64_t sums[400];
+};
+
+static struct truth read_truth(const struct fs *fs, const char *path)
+{
+    struct truth t;
+    struct segment *s;
+    ck_assert_int_eq(segment_open(&s, fs, path, NULL), ERR_OK);
+    t.parts = read_parts(s);
+    ck_assert_uint_le(t.parts, ARRAY_LEN(t.sums));
+    for (uint32_t i = 0; i < t.parts; i++) {
+        t.sums[i] = read_part(s, i);
+        ck_assert_int_eq(segment_damage(s, NULL), ERR_OK);
+    }
+    ck_assert_int_eq(segment_verify(s, NULL), ERR_OK);
+    segment_unref(s);
+    return t;
+}
+
+/* One part is all that a reader looks at. Returns whether the damage was found. */
+static bool part_is_right_or_refused(const struct fs *fs, const struct truth *t, uint32_t part, size_t at)
+{
+    struct segment *s;
+    struct errmsg em;
+    if (segment_open(&s, fs, "s", &em) != ERR_OK) {
+        return true;
+    }
+    uint64_t sum = read_part(s, part);
+    bool found = segment_damage(s, &em) != ERR_OK;
+    ck_assert_msg(found || sum == t->sums[part], "byte %zu: part %u is wrong and nobody says so", at, part);
+    if (found) {
+        ck_assert_int_eq(err_code(&em), ERR_CORRUPT);
+        ck_assert_msg(strstr(em.frame[0].reason, "(resource=[s])") != NULL, "%s", em.frame[0].reason);
+    }
+    segment_unref(s);
+    return found;
+}
+
+static void flips(uint64_t seed, size_t n_docs, size_t step)
+{
+    struct bytes b = small_segment(seed, n_docs, 12);
+    struct fs_mem *disk = fs_mem_new();
+    const struct fs *fs = fs_mem_fs(disk);
+    put_file(fs, "s", b);
+    struct truth t = read_truth(fs, "s");
+    for (size_t at = seed % step; at < b.n; at += step) {
+        struct segment *s;
+        bool found = false;
+        ck_assert(fs_mem_flip(disk, "s", at, (unsigned)(at % 8)));
+        for (uint32_t part = 0; part < t.parts; part++) {
+            found |= part_is_right_or_refused(fs, &t, part, at);
+        }
+        if (segment_open(&s, fs, "s", NULL) == ERR_OK) { /* whoever looks at all of it finds it */
+            ck_assert_msg(segment_verify(s, NULL) == ERR_CORRUPT, "byte %zu", at);
+            ck_assert_int_eq(segment_damage(s, NULL), ERR_CORRUPT);
+            segment_unref(s);
+        }
+        ck_assert(fs_mem_flip(disk, "s", at, (unsigned)(at % 8)));
+    }
+    fs_mem_free(disk);
+    free(b.p);
+}
+
+START_TEST(a_damaged_file_is_right_or_refused)
+{
+    bool all = getenv("LONG") != NULL;
+    flips(5, 40, all ? 64 : 211);
+    flips(6, 700, all ? 64 : 1009 * 7);
+}
+END_TEST
+
+/* What version 1 has: the same sections, a chained checksum for each, no blocks. */
+static struct bytes as_version_1(struct bytes b)
+{
+    char *footer = b.p + b.n - SEG_FOOTER_BYTES;
+    size_t table = (size_t)load_u64(footer), sums = (size_t)load_u64(footer + 32),
+           entries = b.n - SEG_FOOTER_BYTES - table;
+    struct bytes old = {malloc(b.n), sums + entries + SEG_FOOTER_BYTES};
+    memcpy(old.p, b.p, sums);
+    memcpy(old.p + sums, b.p + table, entries + SEG_FOOTER_BYTES);
+    store_u32(old.p + 8, SEG_VERSION_1);
+    for (size_t at = sums; at < sums + entries; at += SEG_ENTRY_BYTES) {
+        uint64_t hash = 0, from = load_u64(old.p + at + 8), n = load_u64(old.p + at + 16);
+        for (uint64_t k = 0; k < n; k += SEG_HASH_BYTES) {
+            hash = hash_bytes(old.p + from + k, MIN_OF(SEG_HASH_BYTES, n - k), hash);
+        }
+        store_u64(old.p + at + 24, hash);
+    }
+    footer = old.p + sums + entries;
+    store_u64(footer, sums);
+    store_u64(footer + 16, hash_bytes(old.p + sums, entries, 0));
+    store_u64(footer + 24, old.n);
+    store_u64(footer + 32, 0);
+    store_u64(footer + 40, 0);
+    store_u64(footer + 48, hash_bytes(footer, 48, 0));
+    return old;
+}
+
+START_TEST(version_1_is_read)
+{
+    struct bytes b = small_segment(7, 300, 12), old = as_version_1(b);
+    struct fs_mem *disk = fs_mem_new();
+    const struct fs *fs = fs_mem_fs(disk);
+    put_file(fs, "new", b);
+    put_file(fs, "s", old);
+    struct truth want = read_truth(fs, "new"), t = read_truth(fs, "s");
+    ck_assert_uint_eq(want.parts, t.parts);
+    ck_assert_mem_eq(want.sums, t.sums, t.parts * sizeof(t.sums[0]));
+    for (size_t at = 100; at < old.n; at += 997) { /* checked as a whole when it is opened */
+        struct segment *s;
+        ck_assert(fs_mem_flip(disk, "s", at, 5));
+        if (segment_open(&s, fs, "s", NULL) == ERR_OK) { /* between sections */
+            segment_unref(s);
+            for (uint32_t part = 0; part < t.parts; part++) {
+                part_is_right_or_refused(fs, &t, part, at);
+            }
+        }
+        ck_assert(fs_mem_flip(disk, "s", at, 5));
+    }
+    store_u32(old.p + 8, 3);
+    put_file(fs, "s", old);
+    struct segment *s;
+    struct errmsg em;
+    ck_assert_int_eq(segment_open(&s, fs, "s", &em), ERR_CORRUPT);
+    ck_assert_msg(strstr(em.frame[0].reason, "of version [3]") != NULL, "%s", em.frame[0].reason);
+    fs_mem_free(disk);
+    free(old.p);
+    free(b.p);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("segment_damage");
@@ -130,6 +276,8 @@ int main(void)
     tcase_add_test(t, every_truncation_is_refused);
     tcase_add_test(t, every_flipped_bit_is_noticed);
     tcase_add_test(t, decoders_bear_any_byte);
+    tcase_add_test(t, a_damaged_file_is_right_or_refused);
+    tcase_add_test(t, version_1_is_read);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -1,0 +1,82 @@
+/* A copy with a damaged segment: found by whoever reads, failed on the strand, and marked on disk.
+ *
+ * The mark is a file in the copy's folder, with the reason. A copy that has one is read whole and checked before it is opened
+ * the next time, as the primary or as one that recovers: it is never taken for a good one by its name alone. What cannot be
+ * opened is healed from another copy, file by file; a copy whose files are right again loses its mark. */
+#include "data/data_int.h"
+
+#include <stdio.h>
+
+#define MARK_PREFIX "corrupted_"
+
+static void look(void *arg)
+{
+    struct shard *sh = arg;
+    sh->damage_queued = false;
+    shard_check(sh);
+    shard_release(sh);
+}
+
+void shard_report_damage(struct shard *sh)
+{
+    if (atomic_exchange(&sh->damage_queued, true)) {
+        return;
+    }
+    shard_use(sh);
+    if (!shard_post(sh, look, sh)) {
+        sh->damage_queued = false; /* the next one who finds it, or the next tick */
+        shard_release(sh);
+    }
+}
+
+void shard_mark_damaged(struct shard *sh, const struct errmsg *why)
+{
+    const struct fs *fs = sh->service->o.fs;
+    struct arena a;
+    struct errmsg em;
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    struct str path =
+        arena_printf(&a, "%.*s/" MARK_PREFIX "%.*s", STR_ARG(sh->dir), STR_ARG(sh->allocation_id));
+    struct str text = arena_printf(&a, "%s\n", why->n > 0 ? why->frame[0].reason : "unknown");
+    enum err e =
+        path.p != NULL && text.p != NULL ? fs_replace_file(fs, path.p, text, &em) : err_no_memory(&em);
+    if (e != ERR_OK) {
+        log_warn(sh->service->o.log, "data", "shard [%.*s][%u]: cannot be marked as damaged: %s",
+                 STR_ARG(sh->index->name), sh->number, em.frame[0].reason);
+    }
+    arena_fini(&a);
+}
+
+/* Calls for each mark; how many there are. */
+static size_t each_mark(const struct shard *sh, bool remove)
+{
+    const struct fs *fs = sh->service->o.fs;
+    struct arena a;
+    struct fs_names names;
+    size_t n = 0;
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    bool listed = fs->list(fs->self, sh->dir.p, &a, &names, NULL) == ERR_OK;
+    for (size_t i = 0; listed && i < names.n; i++) {
+        if (!str_starts(names.v[i], STR(MARK_PREFIX))) {
+            continue;
+        }
+        n++;
+        struct str path =
+            remove ? arena_printf(&a, "%.*s/%.*s", STR_ARG(sh->dir), STR_ARG(names.v[i])) : STR_NULL;
+        if (path.p != NULL) {
+            fs->remove(fs->self, path.p, NULL);
+        }
+    }
+    arena_fini(&a);
+    return n;
+}
+
+bool shard_is_marked(const struct shard *sh)
+{
+    return each_mark(sh, false) > 0;
+}
+
+void shard_remove_marks(const struct shard *sh)
+{
+    each_mark(sh, true);
+}
