@@ -48,21 +48,19 @@ void shard_mark_damaged(struct shard *sh, const struct errmsg *why)
 }
 
 /* Calls for each mark; how many there are. */
-static size_t each_mark(const struct shard *sh, bool remove)
+static size_t each_mark(const struct fs *fs, const char *dir, bool remove)
 {
-    const struct fs *fs = sh->service->o.fs;
     struct arena a;
     struct fs_names names;
     size_t n = 0;
     arena_init(&a, NULL, ARENA_UNLIMITED);
-    bool listed = fs->list(fs->self, sh->dir.p, &a, &names, NULL) == ERR_OK;
+    bool listed = fs->list(fs->self, dir, &a, &names, NULL) == ERR_OK;
     for (size_t i = 0; listed && i < names.n; i++) {
         if (!str_starts(names.v[i], STR(MARK_PREFIX))) {
             continue;
         }
         n++;
-        struct str path =
-            remove ? arena_printf(&a, "%.*s/%.*s", STR_ARG(sh->dir), STR_ARG(names.v[i])) : STR_NULL;
+        struct str path = remove ? arena_printf(&a, "%s/%.*s", dir, STR_ARG(names.v[i])) : STR_NULL;
         if (path.p != NULL) {
             fs->remove(fs->self, path.p, NULL);
         }
@@ -71,12 +69,12 @@ static size_t each_mark(const struct shard *sh, bool remove)
     return n;
 }
 
-bool shard_is_marked(const struct shard *sh)
+bool damage_marked(const struct fs *fs, const char *dir)
 {
-    return each_mark(sh, false) > 0;
+    return each_mark(fs, dir, false) > 0;
 }
 
 void shard_remove_marks(const struct shard *sh)
 {
-    each_mark(sh, true);
+    each_mark(sh->service->o.fs, sh->dir.p, true);
 }

@@ -227,7 +227,7 @@ void shard_fail(struct shard *sh, const struct errmsg *why);
 void shard_report_damage(struct shard *sh);
 /* Strand: the copy on disk is read whole before it is opened again. */
 void shard_mark_damaged(struct shard *sh, const struct errmsg *why);
-bool shard_is_marked(const struct shard *sh);
+bool damage_marked(const struct fs *fs, const char *dir); /* a copy's folder */
 void shard_remove_marks(const struct shard *sh);
 /* Strand: opens the engine that is on disk for the present copy, off the strand; then it is told as started.
  * The end of a recovery, too. */

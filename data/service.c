@@ -635,6 +635,6 @@ enum err data_find_copy(struct data_service *s, struct str uuid, uint32_t shard,
         e = s->o.fs->list(s->o.fs->self, dir.p, arena, &names, em);
     }
     *allocation_id = found ? d.allocation_id : STR_NULL;
-    *damaged = names.n > 0;
+    *damaged = names.n > 0 || (found && damage_marked(s->o.fs, dir.p));
     return e;
 }

@@ -169,7 +169,7 @@ enum err shard_engine_open(struct shard *sh, enum engine_open_mode mode, struct 
                             .parse_self = sh,
                             .user_data = user_data};
     shard_engine_settings(s, &settings->settings, &o.settings);
-    bool marked = mode == ENGINE_EXISTING && shard_is_marked(sh);
+    bool marked = mode == ENGINE_EXISTING && damage_marked(s->o.fs, sh->dir.p);
     o.verify =
         marked || !str_is(settings_str(&settings->settings, "shard.check_on_startup", STR("false")), "false");
     enum err e = engine_open(out, &o, em);

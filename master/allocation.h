@@ -27,7 +27,7 @@ struct found_copy {
     struct str index_uuid;
     uint32_t shard;
     struct str allocation_id; /* n == 0: it has no copy, or */
-    bool damaged;             /* something that does not say which copy it is */
+    bool damaged; /* something that does not say which copy it is; of a copy: it is marked as damaged */
 };
 
 struct alloc_env {

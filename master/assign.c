@@ -17,6 +17,17 @@ static bool may_be_in_sync(const struct found_copy *f, const struct index_meta *
     return f->damaged && m->in_sync[shard].n == 1 && str_eq(f->node_id, s->copies[0].trouble.last_node);
 }
 
+/* The one that had it last may have operations that were never acknowledged elsewhere; but one that could not be opened, or
+ * that is marked as damaged, comes behind every other. */
+static int rank_of(const struct found_copy *f, const struct shard_routing *s)
+{
+    bool last = str_eq(f->node_id, s->copies[0].trouble.last_node);
+    if (f->damaged) {
+        return 1;
+    }
+    return !last ? 3 : s->copies[0].trouble.failed > 0 ? 2 : 4;
+}
+
 /* An in-sync copy on some disk. NULL: *attempt tells why there is none. */
 static const struct found_copy *find_copy(struct alloc *a, const struct index_meta *m, uint32_t shard,
                                           const struct shard_routing *s, enum copy_attempt *attempt)
@@ -38,9 +49,8 @@ static const struct found_copy *find_copy(struct alloc *a, const struct index_me
         }
         enum decision d = decide_allocate(a, m, s, &s->copies[0], &a->nodes[i], NULL);
         throttled |= d == DECIDE_THROTTLE;
-        /* the one that had it last may have operations that were never acknowledged elsewhere */
         const struct found_copy **of = d == DECIDE_YES ? &best : d == DECIDE_NO ? &forced : NULL;
-        if (of != NULL && (*of == NULL || str_eq(a->nodes[i].node->id, s->copies[0].trouble.last_node))) {
+        if (of != NULL && (*of == NULL || rank_of(f, s) > rank_of(*of, s))) {
             *of = f;
         }
     }

@@ -1,9 +1,13 @@
 #include "common/sys/fs_posix.h"
 
+#include "common/base/mapped.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -103,9 +107,35 @@ static enum err posix_truncate(void *self, const char *path, uint64_t n, struct 
     return e;
 }
 
+/* A page of a mapping cannot be read: its file was cut off, or the disk fails. Zeroes take the place of it and of all behind,
+ * and the mapping's owner can know (mapped.h). Anything else is what it always was. */
+static void on_bus(int signo, siginfo_t *info, void *context)
+{
+    (void)context;
+    int errnum = errno;
+    uintptr_t page_mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1, page = (uintptr_t)info->si_addr & ~page_mask;
+    const void *end;
+    if (!mapped_lose(info->si_addr, &end)
+        || mmap((void *)page, (((uintptr_t)end + page_mask) & ~page_mask) - page, PROT_READ,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)
+               == MAP_FAILED) {
+        signal(signo, SIG_DFL);
+    }
+    errno = errnum;
+}
+
+static void watch_bus(void)
+{
+    struct sigaction a = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
+    sigemptyset(&a.sa_mask);
+    sigaction(SIGBUS, &a, NULL);
+}
+
 static enum err posix_map(void *self, const char *path, struct fs_map *out, struct errmsg *em)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)self;
+    pthread_once(&once, watch_bus);
     *out = (struct fs_map){0};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
@@ -122,7 +152,13 @@ static enum err posix_map(void *self, const char *path, struct fs_map *out, stru
         if (p == MAP_FAILED) {
             e = io_error(em, "map", path);
         } else {
-            *out = (struct fs_map){.p = p, .n = (size_t)st.st_size};
+            *out =
+                (struct fs_map){.p = p, .n = (size_t)st.st_size, .handle = mapped_add(p, (size_t)st.st_size)};
+            if (out->handle == NULL) {
+                munmap(p, (size_t)st.st_size);
+                *out = (struct fs_map){0};
+                e = err_no_memory(em);
+            }
         }
     }
     close(fd);
@@ -133,6 +169,7 @@ static void posix_unmap(void *self, struct fs_map *m)
 {
     (void)self;
     if (m->p != NULL) {
+        mapped_remove(m->handle);
         munmap((void *)(uintptr_t)m->p, m->n);
     }
     *m = (struct fs_map){0};

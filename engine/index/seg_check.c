@@ -1,6 +1,7 @@
 /* The checksums of a segment's blocks: looked at when a block is first read. */
 #include "common/base/bits.h"
 #include "common/base/hash.h"
+#include "common/base/mapped.h"
 #include "engine/index/seg_int.h"
 
 static const char *kind_name(uint32_t kind)
@@ -89,6 +90,11 @@ static enum err damaged(const struct segment *s, uint64_t at, struct errmsg *em)
 enum err segment_damage(const struct segment *s, struct errmsg *em)
 {
     uint64_t damage = atomic_load_explicit(&s->checks->damage, memory_order_acquire);
+    if (UNLIKELY(mapped_lost(s->p))) {
+        return err_set(em, ERR_CORRUPT,
+                       "the file was cut off, or cannot be read, while it was open (resource=[%s])",
+                       s->path != NULL ? s->path : "memory");
+    }
     return LIKELY(damage == 0) ? ERR_OK : damaged(s, damage - 1, em);
 }
 

@@ -3,9 +3,11 @@
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/base/hash.h"
 #include "common/sys/fs_mem.h"
+#include "common/sys/fs_posix.h"
 #include "engine/index/format.h"
 #include "tests/unit/engine/index/random_docs.h"
 
@@ -208,6 +210,35 @@ START_TEST(a_damaged_file_is_right_or_refused)
 }
 END_TEST
 
+/* A file that is cut off while it is open: an error, not the end of the process; also of what was found right before. */
+START_TEST(a_file_cut_off_while_open)
+{
+    struct bytes b = small_segment(8, 700, 12);
+    char path[] = "/tmp/serai-test-segment-XXXXXX";
+    int fd = mkstemp(path);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, b.p, b.n), (ssize_t)b.n);
+    for (int read_before = 0; read_before < 2; read_before++) {
+        struct segment *s;
+        struct errmsg em;
+        ck_assert_int_eq(segment_open(&s, fs_posix(), path, &em), ERR_OK);
+        uint64_t sum = read_before ? read_everything(s) : 0;
+        ck_assert_int_eq(segment_damage(s, &em), ERR_OK);
+        ck_assert_int_eq(ftruncate(fd, 4096), 0);
+        uint64_t again = read_everything(s);
+        ck_assert(!read_before || sum != again);
+        ck_assert_int_eq(segment_damage(s, &em), ERR_CORRUPT);
+        ck_assert_msg(strstr(em.frame[0].reason, path) != NULL, "%s", em.frame[0].reason);
+        segment_unref(s);
+        ck_assert_int_eq(segment_open(&s, fs_posix(), path, &em), ERR_CORRUPT);
+        ck_assert_int_eq(pwrite(fd, b.p, b.n, 0), (ssize_t)b.n);
+    }
+    close(fd);
+    unlink(path);
+    free(b.p);
+}
+END_TEST
+
 /* What version 1 has: the same sections, a chained checksum for each, no blocks. */
 static struct bytes as_version_1(struct bytes b)
 {
@@ -277,6 +308,7 @@ int main(void)
     tcase_add_test(t, every_flipped_bit_is_noticed);
     tcase_add_test(t, decoders_bear_any_byte);
     tcase_add_test(t, a_damaged_file_is_right_or_refused);
+    tcase_add_test(t, a_file_cut_off_while_open);
     tcase_add_test(t, version_1_is_read);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
