@@ -652,7 +652,7 @@ void by_query_run(struct by_query *op, bool wait)
     op->per_second = op->spec.per_second;
     const struct str *opaque = http_header_find(r->http->headers, r->http->headers_n, "x-opaque-id");
     op->task = (struct task){.ops = &op_ops, .action = action_of(op->spec.kind), .type = "transport"};
-    op->task.opaque_id = opaque != NULL ? arena_str(&op->arena, *opaque) : STR_NULL;
+    op->task.opaque_id = opaque != NULL ? arena_str(&op->arena, uri_text(*opaque, &op->arena)) : STR_NULL;
     for (uint32_t i = 0; i < n; i++) {
         init_worker(op, i);
     }

@@ -82,7 +82,7 @@ void search_begin(struct search_call *c)
                             .action = c->next_page ? "indices:data/read/scroll" : "indices:data/read/search",
                             .type = "transport",
                             .parent = c->parent_task};
-    c->task.opaque_id = opaque != NULL ? *opaque : STR_NULL;
+    c->task.opaque_id = opaque != NULL ? uri_text(*opaque, c->r->arena) : STR_NULL;
     tasks_begin(c->r->co->tasks, &c->task);
 }
 

@@ -1,5 +1,7 @@
 #include "common/base/err.h"
 
+#include "common/base/utf8.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,19 +50,16 @@ void err_clear(struct errmsg *em)
     }
 }
 
-/* Cuts a reason that did not fit before the first byte of its last, torn UTF-8 character. */
-static void mend_tail(char *text, size_t cap)
+/* Reasons are UTF-8 whatever is quoted in them: one that did not fit ends before its last, torn character, and other
+ * bytes that are none become question marks. */
+static void mend(char *text)
 {
-    size_t n = strlen(text);
-    if (n + 1 < cap) {
-        return;
-    }
-    size_t at = n;
-    while (at > 0 && n - at < 4 && ((unsigned char)text[at - 1] & 0xC0) == 0x80) {
-        at--;
-    }
-    if (at > 0 && ((unsigned char)text[at - 1] & 0xC0) == 0xC0) {
-        text[at - 1] = '\0';
+    size_t n = strlen(text), wrong, bad;
+    while ((bad = utf8_bad(str_mk(text, n), &wrong)) != SIZE_MAX) {
+        text[bad] = '?';
+        if (wrong == n) {
+            text[n = bad] = '\0';
+        }
     }
 }
 
@@ -73,7 +72,7 @@ static void fill(struct err_frame *f, enum err e, uint32_t line, uint32_t col, c
     f->line = line;
     f->col = col;
     vsnprintf(f->reason, sizeof(f->reason), fmt, ap);
-    mend_tail(f->reason, sizeof(f->reason));
+    mend(f->reason);
 }
 
 enum err err_set(struct errmsg *em, enum err e, const char *fmt, ...)
@@ -160,7 +159,7 @@ enum err err_prefix(struct errmsg *em, enum err e, const char *fmt, ...)
         size_t n = MIN_OF(strlen(whole), sizeof(f->reason) - 1);
         memcpy(f->reason, whole, n);
         f->reason[n] = '\0';
-        mend_tail(f->reason, sizeof(f->reason));
+        mend(f->reason);
     }
     return e;
 }
@@ -187,7 +186,7 @@ static void copy_name(char *to, size_t cap, struct str s)
     }
     to[n] = '\0';
     if (n < s.n) {
-        mend_tail(to, cap);
+        mend(to);
     }
 }
 

@@ -128,6 +128,60 @@ static int on_boolean(void *ctx, int value)
     return add_value(b, (struct json){.type = JSON_BOOL, .b = value != 0, .off = off, .end = token_done(b)});
 }
 
+static unsigned hex4(const char *p)
+{
+    unsigned v = 0;
+    for (int i = 0; i < 4; i++) {
+        unsigned c = (unsigned char)p[i];
+        v = v << 4 | (c <= '9' ? c - '0' : (c | 0x20U) - 'a' + 10);
+    }
+    return v;
+}
+
+/* yajl decodes half a pair of surrogates to other characters, and to what is no UTF-8. A text in which an escape is one,
+ * from its opening quote on, is decoded here: half a pair is U+FFFD, as it is to whom encodes it. */
+static bool decode_surrogates(struct builder *b, struct str raw, struct str *out)
+{
+    static const char letters[] = "b\bf\fn\nr\rt\t";
+    char *to = arena_alloc(b->arena, raw.n);
+    size_t n = 0;
+    for (size_t i = 1; to != NULL && i < raw.n && raw.p[i] != '"'; i++) {
+        if (raw.p[i] != '\\') {
+            to[n++] = raw.p[i];
+            continue;
+        }
+        i++;
+        if (raw.p[i] != 'u') {
+            const char *letter = strchr(letters, raw.p[i]);
+            to[n++] = letter != NULL ? letter[1] : raw.p[i];
+            continue;
+        }
+        unsigned c = hex4(raw.p + i + 1);
+        i += 4;
+        if ((c & 0xFC00) == 0xD800 && raw.p[i + 1] == '\\' && raw.p[i + 2] == 'u'
+            && (hex4(raw.p + i + 3) & 0xFC00) == 0xDC00) {
+            c = 0x10000 + ((c & 0x3FFU) << 10) + (hex4(raw.p + i + 3) & 0x3FFU);
+            i += 6;
+        }
+        n += utf8_put(to + n, c);
+    }
+    *out = str_mk(to, n);
+    return to != NULL;
+}
+
+static bool has_surrogate(struct str raw)
+{
+    for (size_t i = 0; i + 3 < raw.n; i++) {
+        if (raw.p[i] == '\\') {
+            i++;
+            if (raw.p[i] == 'u' && (raw.p[i + 1] | 0x20) == 'd' && raw.p[i + 2] >= '8') {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* Text that yajl decoded into its own buffer must move to the arena; else it is borrowed from the input. */
 static bool keep_text(struct builder *b, const char *p, size_t n, struct str *out)
 {
@@ -146,11 +200,24 @@ static int on_number(void *ctx, const char *p, size_t n)
     return keep_text(b, p, n, &v.s) ? add_value(b, v) : fail_memory(b);
 }
 
+/* The same of a string or key that begins at `off` and has just ended. */
+static bool keep_string(struct builder *b, const unsigned char *p, size_t n, size_t off, struct str *out)
+{
+    const char *at = (const char *)p;
+    if (n > 0 && !(at >= b->text.p && at + n <= b->text.p + b->text.n)) {
+        struct str raw = str_slice(b->text, off, b->token_end);
+        if (has_surrogate(raw)) {
+            return decode_surrogates(b, raw, out);
+        }
+    }
+    return keep_text(b, at, n, out);
+}
+
 static int on_string(void *ctx, const unsigned char *p, size_t n)
 {
     struct builder *b = ctx;
     struct json v = {.type = JSON_STRING, .off = token_start(b), .end = token_done(b)};
-    return keep_text(b, (const char *)p, n, &v.s) ? add_value(b, v) : fail_memory(b);
+    return keep_string(b, p, n, v.off, &v.s) ? add_value(b, v) : fail_memory(b);
 }
 
 static int on_key(void *ctx, const unsigned char *p, size_t n)
@@ -159,7 +226,7 @@ static int on_key(void *ctx, const unsigned char *p, size_t n)
     b->key_off = token_start(b);
     b->key_waits = true;
     token_done(b);
-    return keep_text(b, (const char *)p, n, &b->key) ? 1 : fail_memory(b);
+    return keep_string(b, p, n, b->key_off, &b->key) ? 1 : fail_memory(b);
 }
 
 static int open_container(struct builder *b, enum json_type type)
@@ -356,11 +423,24 @@ static enum err syntax_error(struct builder *b, bool at_end)
                    c >= 0x20 && c < 0x7F ? c : '?', c, line, col);
 }
 
+/* The same for what is not UTF-8; `wrong` is the byte that makes it so. */
+static enum err encoding_error(struct builder *b, size_t bad, size_t wrong)
+{
+    if (wrong == b->text.n) {
+        return syntax_error(b, true);
+    }
+    uint32_t line, col;
+    json_place(b->text, wrong + 1, &line, &col);
+    return err_set(b->em, ERR_JSON, "Invalid UTF-8 %s byte 0x%x\n at line: %u, column: %u",
+                   wrong == bad ? "start" : "middle", (unsigned char)b->text.p[wrong], line, col);
+}
+
 static yajl_handle start_parser(struct builder *b, const yajl_callbacks *callbacks, yajl_alloc_funcs *funcs)
 {
     yajl_handle h = yajl_alloc(callbacks, funcs, b);
     if (h != NULL) {
         yajl_config(h, yajl_allow_comments, 1);
+        yajl_config(h, yajl_dont_validate_strings, 1); /* it lets some through; the whole text is looked at */
     }
     return h;
 }
@@ -430,8 +510,12 @@ static enum err run_parser(struct builder *b)
     if (b->yajl == NULL) {
         return err_no_memory(b->em);
     }
-    yajl_status st = yajl_parse(b->yajl, (const unsigned char *)b->text.p, b->text.n);
+    size_t wrong, bad = utf8_bad(b->text, &wrong);
+    yajl_status st = yajl_parse(b->yajl, (const unsigned char *)b->text.p, MIN_OF(bad, b->text.n));
     bool at_end = false;
+    if (st == yajl_status_ok && bad != SIZE_MAX && !b->no_room) {
+        return b->err = encoding_error(b, bad, wrong);
+    }
     if (st == yajl_status_ok) {
         at_end = true;
         st = yajl_complete_parse(b->yajl);

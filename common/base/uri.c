@@ -13,18 +13,13 @@ static int hex_value(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The text with what is not UTF-8 replaced. */
 static enum err mend_utf8(struct str s, struct arena *arena, struct str *out, struct errmsg *em)
 {
     char *to = arena_alloc(arena, s.n * 3 + 1); /* a bad byte becomes three */
     if (to == NULL) {
         return err_no_memory(em);
     }
-    size_t n = 0;
-    for (size_t at = 0; at < s.n;) {
-        n += utf8_put(to + n, utf8_next(s, &at));
-    }
-    *out = str_mk(to, n);
+    *out = str_mk(to, utf8_mend(to, s));
     return ERR_OK;
 }
 
@@ -65,6 +60,19 @@ enum err uri_decode(struct str s, bool plus, struct arena *arena, struct str *ou
     }
     *out = str_mk(to, n);
     return utf8_valid(*out) ? ERR_OK : mend_utf8(*out, arena, out, em);
+}
+
+struct str uri_text(struct str s, struct arena *arena)
+{
+    if (utf8_valid(s)) {
+        return s;
+    }
+    char *to = arena_alloc(arena, s.n * 2);
+    size_t n = 0;
+    for (size_t i = 0; to != NULL && i < s.n; i++) {
+        n += utf8_put(to + n, (unsigned char)s.p[i]);
+    }
+    return to != NULL ? str_mk(to, n) : STR("");
 }
 
 struct query_reader {

@@ -25,6 +25,9 @@ enum err uri_decode(struct str s, bool plus, struct arena *arena, struct str *ou
 enum err uri_query(struct str query, struct arena *arena, struct uri_params *out, struct errmsg *em);
 /* The last value of `name` (Elasticsearch keeps the last), or NULL. */
 const struct str *uri_param(const struct uri_params *p, const char *name);
+/* Bytes of a request line or header as text: UTF-8 as it is, others a character each (ISO-8859-1), as Elasticsearch
+ * reads them. Empty when there is no memory. */
+struct str uri_text(struct str s, struct arena *arena);
 /* Appends s with everything but unreserved characters as %XX. */
 void uri_encode(struct buf *b, struct str s);
 

@@ -84,15 +84,88 @@ void buf_utf8(struct buf *b, uint32_t c)
     buf_add(b, bytes, utf8_put(bytes, c));
 }
 
+/* Length of the character that begins with byte c, 0 where none does. */
+static unsigned width_of(unsigned char c)
+{
+    if (c < 0x80) {
+        return 1;
+    }
+    if (c < 0xC2 || c > 0xF4) {
+        return 0;
+    }
+    return c < 0xE0 ? 2 : c < 0xF0 ? 3 : 4;
+}
+
+/* The second byte of a character that begins with `first`: not so low that it is overlong, no surrogate, not past
+ * U+10FFFF. */
+static bool second_fits(unsigned char first, unsigned char second)
+{
+    unsigned char low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+    unsigned char high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+    return second >= low && second <= high;
+}
+
+/* How many bytes at p, of the `left` that there are, belong to a well-formed character or its beginning. */
+static unsigned good_bytes(const unsigned char *p, size_t left)
+{
+    unsigned width = width_of(p[0]), n = 1;
+    if (width < 2 || left < 2 || !second_fits(p[0], p[1])) {
+        return width > 0 ? 1 : 0;
+    }
+    while (n < width && n < left && is_tail(p[n])) {
+        n++;
+    }
+    return n;
+}
+
+size_t utf8_bad(struct str s, size_t *wrong)
+{
+    const unsigned char *p = (const unsigned char *)s.p;
+    for (size_t at = 0; at < s.n;) {
+        uint64_t eight;
+        if (at + sizeof(eight) <= s.n) {
+            memcpy(&eight, p + at, sizeof(eight));
+            if ((eight & UINT64_C(0x8080808080808080)) == 0) {
+                at += sizeof(eight);
+                continue;
+            }
+        }
+        unsigned width = width_of(p[at]), n = width == 1 ? 1 : good_bytes(p + at, s.n - at);
+        if (width == 0 || n < width) {
+            *wrong = at + n;
+            return at;
+        }
+        at += width;
+    }
+    return SIZE_MAX;
+}
+
 bool utf8_valid(struct str s)
 {
-    for (size_t at = 0; at < s.n;) {
-        size_t from = at;
-        if (utf8_next(s, &at) == UTF8_REPLACEMENT && at - from == 1) {
-            return false;
-        }
+    size_t wrong;
+    return utf8_bad(s, &wrong) == SIZE_MAX;
+}
+
+/* The bytes that java.nio's decoder takes for one malformed character. */
+static size_t bad_bytes(const unsigned char *p, size_t left)
+{
+    if (p[0] == 0xED && left >= 3 && is_tail(p[1]) && is_tail(p[2])) {
+        return 3; /* a surrogate */
     }
-    return true;
+    unsigned n = good_bytes(p, left);
+    return n > 0 ? n : 1;
+}
+
+size_t utf8_mend(char *to, struct str s)
+{
+    size_t n = 0, wrong, bad;
+    while ((bad = utf8_bad(s, &wrong)) != SIZE_MAX) {
+        memcpy(to + n, s.p, bad);
+        n += bad + utf8_put(to + n + bad, UTF8_REPLACEMENT);
+        s = str_slice(s, bad + bad_bytes((const unsigned char *)s.p + bad, s.n - bad), s.n);
+    }
+    memcpy(to + n, s.p, s.n);
+    return n + s.n;
 }
 
 size_t utf8_length(struct str s)

@@ -15,6 +15,12 @@ uint32_t utf8_prev(struct str s, size_t *at);
 size_t utf8_put(char *to, uint32_t c);
 void buf_utf8(struct buf *b, uint32_t c);
 bool utf8_valid(struct str s);
+/* Offset of the first character that is malformed (torn, overlong, a surrogate, past U+10FFFF), SIZE_MAX where
+ * there is none. *wrong is the offset of the byte that makes it so; s.n where the text ends within it. */
+size_t utf8_bad(struct str s, size_t *wrong);
+/* Writes s with U+FFFD in place of what is malformed, as many as Java's decoder gives, and returns how many
+ * bytes: at most 3 * s.n. */
+size_t utf8_mend(char *to, struct str s);
 /* Number of code points (malformed bytes count one each). */
 size_t utf8_length(struct str s);
 /* Number of UTF-16 code units that the text has: the unit of Elasticsearch's offsets. */

@@ -461,6 +461,8 @@ void coordinator_handle(void *coordinator, struct http_request *req)
     *r = (struct rest){.co = co, .http = req, .arena = req->arena, .method = req->method, .body = req->body};
     r->start_ns = co->o.clock->mono_ns(co->o.clock->self);
     r->state = co->o.state(co->o.self);
+    req->path = uri_text(req->path, r->arena);
+    req->query = uri_text(req->query, r->arena);
     struct str parts[PATH_PARTS_MAX];
     unsigned n, allowed;
     if (split_path(r, req->path, parts, &n) != ERR_OK
@@ -475,17 +477,16 @@ void coordinator_handle(void *coordinator, struct http_request *req)
         return;
     }
     const struct str *type = http_header_find(req->headers, req->headers_n, "content-type");
-    struct str media_rest;
+    struct str media_rest, shown = type != NULL ? uri_text(*type, r->arena) : STR("");
     if (type != NULL && !well_formed(str_trim(str_cut(*type, ';', &media_rest)))) {
-        err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "invalid Content-Type header [%.*s]", STR_ARG(*type));
+        err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "invalid Content-Type header [%.*s]", STR_ARG(shown));
         err_wrap(&r->em, ERR_CONTENT_TYPE_HEADER,
-                 "java.lang.IllegalArgumentException: invalid Content-Type header [%.*s]", STR_ARG(*type));
+                 "java.lang.IllegalArgumentException: invalid Content-Type header [%.*s]", STR_ARG(shown));
         rest_fail(r, NULL);
         return;
     }
     if (req->body.n > 0 && (type == NULL || !supported_content(*type))) {
-        rest_fail_text(r, 406, "Content-Type header [%.*s] is not supported", type != NULL ? (int)type->n : 0,
-                       type != NULL ? type->p : "");
+        rest_fail_text(r, 406, "Content-Type header [%.*s] is not supported", STR_ARG(shown));
         return;
     }
     bool pretty;

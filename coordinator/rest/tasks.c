@@ -301,7 +301,7 @@ static void begin_listing(struct tasks_rq *q)
     struct tasks *ts = q->r->co->tasks;
     q->list = (struct task){.ops = &no_ops, .action = "cluster:monitor/tasks/lists", .type = "transport"};
     const struct str *opaque = http_header_find(q->r->http->headers, q->r->http->headers_n, "x-opaque-id");
-    q->list.opaque_id = opaque != NULL ? *opaque : STR_NULL;
+    q->list.opaque_id = opaque != NULL ? uri_text(*opaque, q->r->arena) : STR_NULL;
     tasks_begin(ts, &q->list);
     q->list_node = (struct task){
         .ops = &no_ops, .action = "cluster:monitor/tasks/lists[n]", .type = "direct", .parent = q->list.id};

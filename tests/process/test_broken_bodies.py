@@ -12,7 +12,7 @@ import bodies  # noqa: E402
 from node import HANG_SECONDS, Node  # noqa: E402
 
 LONG = os.environ.get("LONG") == "1"
-DAMAGE = [b'"', b"{", b"}", b"[", b"]", b",", b":", b"\\", b"\xff", b"\x00", b"9", b"", b"\n"]
+DAMAGE = [b'"', b"{", b"}", b"[", b"]", b",", b":", b"\\", b"\xff", b"\x00", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf4\x90\x80\x80", b"9", b"", b"\n"]
 AT_ONCE = 50  # requests sent ahead of their answers
 
 

@@ -6,9 +6,24 @@ START_TEST(decodes_strictly)
 {
     static const struct {
         const char *in, *out; /* out NULL: refused */
-    } cases[] = {{"plain", "plain"}, {"a%20b+c", "a b c"},   {"%e9%85%92", "酒"}, {"%E9%85%92%", NULL},
-                 {"%2", NULL},       {"%zz", NULL},          {"%", NULL},         {"", ""},
-                 {"%41%6a", "Aj"},   {"%ff", "\xEF\xBF\xBD"}};
+    } cases[] = {{"plain", "plain"},
+                 {"a%20b+c", "a b c"},
+                 {"%e9%85%92", "酒"},
+                 {"%E9%85%92%", NULL},
+                 {"%2", NULL},
+                 {"%zz", NULL},
+                 {"%", NULL},
+                 {"", ""},
+                 {"%41%6a", "Aj"},
+                 {"%ff", "\xEF\xBF\xBD"},
+                 /* as many replacements as Java gives */
+                 {"%c0%af", "\xEF\xBF\xBD\xEF\xBF\xBD"},
+                 {"%ed%a0%80", "\xEF\xBF\xBD"},
+                 {"%e4%b8x", "\xEF\xBF\xBDx"},
+                 {"%e4%e4%b8%ad", "\xEF\xBF\xBD\xE4\xB8\xAD"},
+                 {"%e0%80%80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
+                 {"%f4%90%80%80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
+                 {"%f0%9f%98", "\xEF\xBF\xBD"}};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct arena a;
         arena_init(&a, NULL, ARENA_UNLIMITED);
