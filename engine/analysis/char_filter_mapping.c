@@ -152,7 +152,7 @@ CHAR_FILTER_FACTORY(mapping_char_filter_new)
     for (size_t i = 0; i < n; i++) {
         enum err e = add_rule(f, rules[i], arena, em);
         if (e != ERR_OK) {
-            return e;
+            return path.p != NULL ? config_line_error(e, "mappings_path", em) : e;
         }
     }
     f->base.apply = apply;

@@ -390,6 +390,7 @@ TOKEN_FILTER_FACTORY(stemmer_override_filter_new)
     map_init(&f->stems, arena);
     for (size_t i = 0; i < n + n_list && e == ERR_OK; i++) {
         e = add_override(f, rules[i], arena, em);
+        e = path.p != NULL ? config_line_error(e, "rules_path", em) : e;
     }
     f->base.apply = apply_override;
     f->base.shows_keyword = true;

@@ -291,6 +291,7 @@ struct synonym_part {
     size_t n;
     bool has_rules;
     bool graph;
+    bool from_file;
     struct synonym_options options;
 };
 
@@ -335,6 +336,7 @@ static enum err bind(const struct token_filter *self, const struct part_chain *b
     enum err e = part_before(before, arena, &an, em);
     if (e == ERR_OK) {
         e = synonyms_parse(&f->synonyms, p->lines, p->n, &p->options, &an, arena, em);
+        e = p->from_file ? config_line_error(e, "synonyms_path", em) : e;
     }
     f->base.apply = p->graph ? apply_graph : apply_plain;
     f->base.synonym_use = SYNONYM_USE_NOTHING;
@@ -386,7 +388,9 @@ static enum err part_new_synonym(const struct token_filter **out, bool graph, co
     if (settings_find(s, STR("synonyms")) != NULL || n > 0) {
         return copy_lines(p, lines, n, arena, em);
     }
-    return path.p != NULL ? config_lines("synonyms_path", path, env, arena, &p->lines, &p->n, em) : ERR_OK;
+    p->from_file = path.p != NULL;
+    return path.p != NULL ? config_lines("synonyms_path_path", path, env, arena, &p->lines, &p->n, em)
+                          : ERR_OK;
 }
 
 TOKEN_FILTER_FACTORY(synonym_filter_new)

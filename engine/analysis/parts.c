@@ -4,8 +4,11 @@
 #include "common/base/utf8.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unicode/uchar.h>
+#include <unistd.h>
 
 enum err part_int(const struct settings *s, const char *key, int32_t otherwise, int32_t *out,
                   struct errmsg *em)
@@ -168,27 +171,118 @@ bool word_set_add_named(struct word_set *set, struct arena *arena, struct str na
     return true;
 }
 
-static enum err read_file(struct str path, const char *setting, struct buf *text, struct errmsg *em)
+#define CONFIG_FILE_BYTES_MAX (64 * MIB)
+
+static enum err no_file(enum err why, const char *reason, const char *setting, const char *shown,
+                        struct errmsg *em)
 {
-    FILE *f = fopen(path.p, "rb");
-    if (f == NULL) {
-        err_set(em, errno == ENOENT ? ERR_NO_SUCH_FILE : ERR_IO, "%s", path.p);
-        return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "IOException while reading %s: %s", setting, path.p);
+    err_set(em, why, "%s", reason);
+    return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "IOException while reading %s: %s", setting, shown);
+}
+
+/* The path climbs nowhere, and is below the folder or begins there. */
+static bool stays_below(const char *folder, const char *path)
+{
+    size_t n = strlen(folder);
+    if (strncmp(folder, path, n) != 0 || path[n] != '/') {
+        return false;
     }
-    char *room;
-    size_t got;
+    struct str rest = str_of(path + n + 1);
+    while (rest.p != NULL) {
+        if (str_is(str_cut(rest, '/', &rest), "..")) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether there is something outside of the folder is not told: such paths are refused unseen. `shown` is the path as
+ * errors name it, *real the file itself (free it). */
+static enum err resolve_file(const char *folder, const char *shown, const char *setting, char **real,
+                             struct errmsg *em)
+{
+    static const char outside[] = "access denied: not below the configuration folder";
+    *real = NULL;
+    char *root = realpath(folder, NULL);
+    bool below = root != NULL && (stays_below(folder, shown) || stays_below(root, shown));
+    char *found = below ? realpath(shown, NULL) : NULL;
+    int why = errno;
+    enum err e = ERR_OK;
+    if (!below || (found != NULL && !stays_below(root, found) && strcmp(root, found) != 0)) {
+        e = no_file(ERR_IO, outside, setting, shown, em);
+    } else if (found == NULL) {
+        e = why == ENOENT ? no_file(ERR_NO_SUCH_FILE, shown, setting, shown, em)
+                          : no_file(ERR_IO, "the file cannot be opened", setting, shown, em);
+    }
+    free(root);
+    if (e != ERR_OK) {
+        free(found);
+        return e;
+    }
+    *real = found;
+    return ERR_OK;
+}
+
+/* A regular file of a bounded size: opening or reading anything else could wait for ever. */
+static enum err open_file(const char *real, const char *shown, const char *setting, int *fd,
+                          struct errmsg *em)
+{
+    struct stat st;
+    *fd = open(real, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    if (*fd < 0 || fstat(*fd, &st) != 0) {
+        return no_file(ERR_IO, "the file cannot be opened", setting, shown, em);
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return no_file(ERR_IO, S_ISDIR(st.st_mode) ? "Is a directory" : "not a regular file", setting, shown,
+                       em);
+    }
+    if (st.st_size > (off_t)CONFIG_FILE_BYTES_MAX) {
+        return no_file(ERR_IO, "the file is larger than 64mb", setting, shown, em);
+    }
+    return ERR_OK;
+}
+
+static enum err read_all(int fd, const char *shown, const char *setting, struct buf *text, struct errmsg *em)
+{
+    ssize_t got;
     do {
-        room = buf_reserve(text, 64 * KIB);
-        got = room != NULL ? fread(room, 1, 64 * KIB, f) : 0;
-        text->n += got;
+        char *room = buf_reserve(text, 64 * KIB);
+        if (room == NULL) {
+            return err_no_memory(em);
+        }
+        got = read(fd, room, 64 * KIB);
+        text->n += got > 0 ? (size_t)got : 0;
     } while (got > 0);
-    bool bad = ferror(f) != 0;
-    fclose(f);
-    if (room == NULL) {
-        return err_no_memory(em);
+    if (got < 0) {
+        return no_file(ERR_IO, "the file cannot be read", setting, shown, em);
     }
-    return bad ? err_set(em, ERR_ILLEGAL_ARGUMENT, "IOException while reading %s: %s", setting, path.p)
-               : ERR_OK;
+    return utf8_valid(buf_view(text))
+               ? ERR_OK
+               : err_set(em, ERR_ILLEGAL_ARGUMENT,
+                         "Unsupported character encoding detected while reading %s: %s - files "
+                         "must be UTF-8 encoded",
+                         setting, shown);
+}
+
+static enum err read_file(const char *folder, const char *shown, const char *setting, struct buf *text,
+                          struct errmsg *em)
+{
+    char *real;
+    int fd = -1;
+    enum err e = resolve_file(folder, shown, setting, &real, em);
+    e = e == ERR_OK ? open_file(real, shown, setting, &fd, em) : e;
+    e = e == ERR_OK ? read_all(fd, shown, setting, text, em) : e;
+    if (fd >= 0) {
+        close(fd);
+    }
+    free(real);
+    return e;
+}
+
+enum err config_line_error(enum err e, const char *setting, struct errmsg *em)
+{
+    bool quotes = e != ERR_OK && e != ERR_NO_MEMORY;
+    return quotes ? err_set(em, e, "a line of the file of %s is not understood", setting) : e;
 }
 
 static enum err split_lines(struct str text, struct arena *arena, struct str **out, size_t *n,
@@ -214,8 +308,6 @@ static enum err split_lines(struct str text, struct arena *arena, struct str **o
     return ERR_OK;
 }
 
-#define CONFIG_FILE_BYTES_MAX (64 * MIB)
-
 enum err config_lines(const char *setting, struct str path, const struct analysis_env *env,
                       struct arena *arena, struct str **out, size_t *n, struct errmsg *em)
 {
@@ -229,8 +321,8 @@ enum err config_lines(const char *setting, struct str path, const struct analysi
         return err_no_memory(em);
     }
     struct buf text;
-    buf_init(&text, NULL, CONFIG_FILE_BYTES_MAX);
-    enum err e = read_file(whole, setting, &text, em);
+    buf_init(&text, NULL, CONFIG_FILE_BYTES_MAX + 128 * KIB);
+    enum err e = read_file(folder, whole.p, setting, &text, em);
     if (e == ERR_OK) {
         struct str copy = arena_str(arena, buf_view(&text));
         e = copy.p != NULL ? split_lines(copy, arena, out, n, em) : err_no_memory(em);

@@ -104,10 +104,15 @@ bool word_set_add_named(struct word_set *set, struct arena *arena, struct str na
 /* The words of a language's list, separated by blanks; NULL when there is none. Name without underscores. */
 const char *stop_words_of(struct str language);
 
-/* Reads a file under the configuration folder into lines (comments "#..." and empty lines left out; without
- * the line ends). ERR_ILLEGAL_ARGUMENT when it cannot be read. */
+/* Reads a file below the configuration folder (links are resolved) into lines (comments "#..." and empty lines left
+ * out; without the line ends). ERR_ILLEGAL_ARGUMENT when it cannot be read: when it lies elsewhere, is no regular
+ * file, is larger than 64 MiB, is not UTF-8. */
 enum err config_lines(const char *setting, struct str path, const struct analysis_env *env,
                       struct arena *arena, struct str **out, size_t *n, struct errmsg *em);
+
+/* What went wrong with a line of such a file, without the line: who may name files need not be who may read them.
+ * Returns e. */
+enum err config_line_error(enum err e, const char *setting, struct errmsg *em);
 
 /* Drops the tokens that keep() refuses; their positions stay as gaps, at the end of the list too. */
 void tokens_keep(struct token_list *l, bool (*keep)(const void *cx, const struct token *t), const void *cx);

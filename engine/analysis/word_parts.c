@@ -186,7 +186,7 @@ static enum err read_rules(struct word_parts_options *o, const struct settings *
     for (; o->n_rules < n; o->n_rules++) {
         e = read_rule(&o->rules[o->n_rules], lines[o->n_rules], em);
         if (e != ERR_OK) {
-            return e;
+            return path.p != NULL ? config_line_error(e, "type_table_path", em) : e;
         }
     }
     return ERR_OK;
