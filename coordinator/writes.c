@@ -5,6 +5,7 @@
 #include "common/cluster/blocks.h"
 #include "coordinator/rest/active.h"
 #include "coordinator/rest/meta.h"
+#include "coordinator/routing_required.h"
 #include "engine/index/engine.h"
 
 #define ID_BYTES_MAX 512
@@ -243,8 +244,7 @@ static enum err resolve(struct write_set *w, struct write_entry *e, struct errms
     if (err != ERR_OK) {
         return err;
     }
-    if (e->item.routing.p == NULL
-        && str_find_str(e->meta->mapping, STR("\"_routing\":{\"required\":true}")) != SIZE_MAX) {
+    if (e->item.routing.p == NULL && routing_required(e->meta->mapping)) {
         err_set(em, ERR_ROUTING_MISSING, "routing is required for [%.*s]/[_doc]/[%.*s]",
                 STR_ARG(e->meta->name), STR_ARG(e->item.id));
         err_about_index(em, e->meta->name, STR("_na_"));

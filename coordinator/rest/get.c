@@ -1,6 +1,7 @@
 /* Reading one document, and what every reader of documents shares. */
 #include "coordinator/rest/get.h"
 #include "coordinator/ask.h"
+#include "coordinator/routing_required.h"
 
 #include "engine/index/engine.h"
 #include "engine/search/source_filter.h"
@@ -214,8 +215,7 @@ enum err get_locate(struct rest *r, struct get_call *g, struct str name, struct 
     if (routing.p == NULL && t[0].search_routing.p != NULL) {
         routing = t[0].search_routing;
     }
-    if (routing.p == NULL
-        && str_find_str(g->meta->mapping, STR("\"_routing\":{\"required\":true}")) != SIZE_MAX) {
+    if (routing.p == NULL && routing_required(g->meta->mapping)) {
         err_set(em, ERR_ROUTING_MISSING, "routing is required for [%.*s]/[_doc]/[%.*s]",
                 STR_ARG(g->meta->name), STR_ARG(g->rq.id));
         err_about_index(em, g->meta->name, STR("_na_"));

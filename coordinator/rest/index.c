@@ -99,7 +99,7 @@ static enum err check_active(struct rest *r, const struct json *body, int32_t wa
     if (v != NULL && !num_parse_i64(json_text(v), &replicas)) {
         return ERR_OK; /* refused elsewhere */
     }
-    if (wanted > replicas + 1) {
+    if (replicas < INT32_MAX && wanted > replicas + 1) {
         return err_set(
             &r->em, ERR_ILLEGAL_ARGUMENT,
             "invalid wait_for_active_shards[%d]: cannot be greater than number of shard copies [%lld]",

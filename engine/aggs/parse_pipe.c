@@ -20,6 +20,28 @@ static enum err one_path(struct agg_parse *p, struct pipe_path *to, struct str v
     return e;
 }
 
+/* Which pipelines take how many paths is looked at late in Elasticsearch; what an empty list leads to there. */
+static enum err check_paths(struct agg_parse *p, const struct agg *a)
+{
+    bool one = a->type->kind == AGG_CUMULATIVE_SUM;
+    if (a->pipe.n == 1 || (a->pipe.n > 1 && !one)) {
+        return ERR_OK;
+    }
+    switch (a->type->kind) {
+    case AGG_BUCKET_SCRIPT:
+    case AGG_BUCKET_SELECTOR:
+    case AGG_BUCKET_SORT:
+        return ERR_OK;
+    case AGG_CUMULATIVE_SUM:
+        return err_set(
+            p->em, ERR_ACTION_VALIDATION,
+            "Validation Failed: 1: buckets_path must contain a single entry for aggregation [%.*s];",
+            STR_ARG(a->name));
+    default:
+        return err_set(p->em, ERR_ARRAY_BOUNDS, "Index 0 out of bounds for length 0");
+    }
+}
+
 /* "a>b", ["a>b", ...] or {"var":"a>b", ...}. Without names, scripts know the values as _value, or _value0,
  * _value1 ... */
 static enum err set_paths(struct agg_parse *p, struct agg *a, const struct json *v)
@@ -149,7 +171,7 @@ static const struct agg_param derivative_params[] = {{"buckets_path", TK_STRING 
                                                      {NULL, 0, NULL}};
 static const struct agg_param cumulative_params[] = {
     {"buckets_path", TK_STRING | TK_ARRAY, set_paths}, {"format", TK_STRING, set_format}, {NULL, 0, NULL}};
-static const struct agg_param moving_fn_params[] = {{"buckets_path", TK_STRING | TK_ARRAY, set_paths},
+static const struct agg_param moving_fn_params[] = {{"buckets_path", TK_STRING, set_paths},
                                                     {"format", TK_STRING, set_format},
                                                     {"gap_policy", TK_STRING, set_gap},
                                                     {"window", TK_INT, set_window},
@@ -199,7 +221,7 @@ static enum err parse_declared(struct agg_parse *p, struct agg *a, const struct 
         err_wrap(p->em, ERR_X_CONTENT, "Failed to build [moving_fn] after last required field arrived");
         return jr_wrap_field(p->text, body->off, "moving_fn", STR("script"), p->em);
     }
-    return ERR_OK;
+    return check_paths(p, a);
 }
 
 /* ---- the older parsers --------------------------------------------------------------------------------- */
@@ -373,7 +395,8 @@ static enum err parse_older(struct agg_parse *p, struct agg *a, const struct jso
                        "Missing required field [script] for bucket_selector aggregation [%.*s]",
                        STR_ARG(a->name));
     }
-    return a->type->kind == AGG_MOVING_AVG ? moving_model(p, a, body) : ERR_OK;
+    enum err e = check_paths(p, a);
+    return e == ERR_OK && a->type->kind == AGG_MOVING_AVG ? moving_model(p, a, body) : e;
 }
 
 enum err parse_pipe(struct agg_parse *p, struct agg *a, const struct json *body)

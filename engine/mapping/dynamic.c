@@ -311,11 +311,57 @@ static enum err put_added(struct doc_parser *p, struct json *body, const struct 
                                                                                     : err_no_memory(p->em);
 }
 
+/* An object this deep cannot be put into the body of a request: two levels each. */
+#define ADDED_DEPTH_MAX 400
+
+/* The limits that the new fields alone are beyond: looked at before a body is made of them, whose making takes more than
+ * looking. mapping_check_limits() has the last word. */
+static enum err check_added(struct doc_parser *p)
+{
+    const struct mapping_limits *l = &p->m->limits;
+    int64_t total = 0;
+    struct map seen;
+    map_init(&seen, p->arena);
+    for (uint32_t i = 0; i < p->m->n_fields; i++) {
+        total += p->m->fields[i]->type < FT_META_ID;
+    }
+    for (size_t i = 0; i < p->n_added; i++) {
+        struct str path = p->added[i].path;
+        int64_t depth = 1; /* of the object that the field is in */
+        size_t last = 0;
+        for (size_t at = 0; at < path.n; at++) {
+            depth += path.p[at] == '.';
+            last = path.p[at] == '.' ? at : last;
+        }
+        if (depth > MAX_OF(l->depth, ADDED_DEPTH_MAX)
+            || (depth > ADDED_DEPTH_MAX && l->depth > ADDED_DEPTH_MAX)) {
+            return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                           "Limit of mapping depth [%lld] has been exceeded due to object field [%.*s]",
+                           (long long)MIN_OF(l->depth, ADDED_DEPTH_MAX), STR_ARG(str_slice(path, 0, last)));
+        }
+        if (!map_has(&seen, path)) {
+            const struct json *fields = json_get(p->added[i].def, "fields");
+            total += 1 + (fields != NULL ? fields->n : 0);
+            if (!map_put(&seen, path, p)) {
+                return err_no_memory(p->em);
+            }
+        }
+    }
+    return total <= l->total_fields
+               ? ERR_OK
+               : err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Limit of total fields [%lld] has been exceeded",
+                         (long long)l->total_fields);
+}
+
 enum err doc_mapping_update(struct doc_parser *p, const struct json **out)
 {
     *out = NULL;
     if (p->n_added == 0) {
         return ERR_OK;
+    }
+    enum err bad = check_added(p);
+    if (bad != ERR_OK) {
+        return bad;
     }
     struct json *body = ARENA_NEW(p->arena, struct json);
     if (body == NULL) {

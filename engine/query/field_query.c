@@ -650,14 +650,14 @@ enum err field_date_bounds(struct builder *b, const struct field *f, const struc
         if (e != ERR_OK) {
             return e;
         }
-        *lo += r->from_inclusive ? 0 : 1;
+        *lo += r->from_inclusive || *lo == INT64_MAX ? 0 : 1; /* the last millisecond that there is */
     }
     if (r->to != NULL) {
         enum err e = field_date(b, f, json_text(r->to), r->to_inclusive, r->zone, r->format, hi, em);
         if (e != ERR_OK) {
             return e;
         }
-        *hi -= r->to_inclusive ? 0 : 1;
+        *hi -= r->to_inclusive || *hi == INT64_MIN ? 0 : 1;
     }
     return ERR_OK;
 }

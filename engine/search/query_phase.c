@@ -605,6 +605,9 @@ static enum err rescore(struct run *r, const struct rescore_spec *s, struct top_
     if (e != ERR_OK) {
         return e;
     }
+    if (n == 0) {
+        return ERR_OK;
+    }
     uint32_t all = n;
     n = MIN_OF(n, (uint32_t)MAX_OF(s->window, 0));
     qsort(docs, n, sizeof(*docs), by_doc);
