@@ -275,7 +275,7 @@ void search_write_hits(struct search_call *c, struct jsonw *w)
     jw_obj(w);
     write_total(c, w);
     jw_k(w, "max_score");
-    if (c->n_shards == 0) {
+    if (c->n_shards + c->n_skipped == 0) {
         jw_float(w, 0);
     } else if (isnan(c->reduced.max_score)) {
         jw_null(w);
@@ -295,7 +295,7 @@ void search_write_hits(struct search_call *c, struct jsonw *w)
 
 static enum err write_aggs(struct search_call *c, struct jsonw *w)
 {
-    if (c->source.agg_spec == NULL || c->source.aggs->n == 0) {
+    if (c->source.agg_spec == NULL || c->source.aggs->n == 0 || c->n_shards == 0) {
         return ERR_OK;
     }
     struct str *partials = ARENA_ARRAY(&c->arena, struct str, c->n_ok);

@@ -50,7 +50,8 @@ static void check_versions(struct complaints *c, const struct write_item *it)
     bool cas = it->if_seq_no != SEQ_UNASSIGNED, versioned = it->version != VERSION_ANY;
     bool external = it->version_type != VERSION_INTERNAL;
     if (it->create && (external || versioned)) {
-        complain(c, "create operations only support internal versioning. use index instead");
+        complain(c, external ? "create operations only support internal versioning. use index instead"
+                             : "create operations do not support explicit versions. use index instead");
         return;
     }
     if (it->create && (cas || it->if_primary_term != 0)) {

@@ -45,8 +45,7 @@ enum err index_name_check(struct str name, struct errmsg *em)
         return bad_name(name, "must not contain ':'", em);
     }
     if (name.p[0] == '_' || name.p[0] == '-' || name.p[0] == '+') {
-        return bad_name(
-            name, name.p[0] == '_' ? "must not start with '_'." : "must not start with '_', '-', or '+'", em);
+        return bad_name(name, "must not start with '_', '-', or '+'", em);
     }
     if (name.n > INDEX_NAME_BYTES_MAX) {
         return bad_name(name, "index name is too long, (too many bytes > 255)", em);

@@ -319,33 +319,52 @@ static bool is_all(struct str s)
     return str_is(s, "_all") || str_is(s, "*");
 }
 
-/* Does the list ("a,b*,-c") name this alias? Exclusions count behind the first wildcard. */
+static bool is_exclusion(struct str s)
+{
+    return s.n > 0 && s.p[0] == '-';
+}
+
+/* Does the list ("a,b*,-c") name this alias? An exclusion takes away what stands before it. */
 static bool named(const struct str *names, uint32_t n, struct str alias)
 {
-    bool in = n == 0, seen_wildcard = false;
+    bool in = n == 0;
     for (uint32_t i = 0; i < n; i++) {
-        struct str p = names[i];
-        if (seen_wildcard && p.n > 1 && p.p[0] == '-') {
-            in = in && !str_glob(str_slice(p, 1, p.n), alias);
-            continue;
+        if (is_exclusion(names[i])) {
+            in = in && !str_glob(str_slice(names[i], 1, names[i].n), alias);
+        } else {
+            in = in || is_all(names[i]) || str_glob(names[i], alias);
         }
-        seen_wildcard |= is_all(p) || str_find(p, '*', 0) != SIZE_MAX;
-        in = in || is_all(p) || str_glob(p, alias);
     }
     return in;
+}
+
+/* An exclusion behind names[i], from the first wildcard on, takes names[i] away. */
+static bool taken_away(const struct str *names, uint32_t n, uint32_t i, uint32_t first_wildcard)
+{
+    for (uint32_t k = MAX_OF(i + 1, first_wildcard); k < n; k++) {
+        if (is_exclusion(names[k])) {
+            struct str p = str_slice(names[k], 1, names[k].n);
+            if (is_all(p) || str_glob(p, names[i])) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 /* Names without wildcards that no index in sight has, joined by commas. */
 static uint32_t missing(struct rest *r, const struct str *names, uint32_t n, const struct index_target *t,
                         uint32_t n_targets, struct str *out)
 {
-    uint32_t count = 0;
-    bool seen_wildcard = false;
+    uint32_t count = 0, first_wildcard = 0;
     *out = STR("");
+    while (first_wildcard < n && str_find(names[first_wildcard], '*', 0) == SIZE_MAX) {
+        first_wildcard++;
+    }
     for (uint32_t i = 0; i < n; i++) {
         bool found = is_all(names[i]) || str_find(names[i], '*', 0) != SIZE_MAX
-                     || (seen_wildcard && names[i].n > 1 && names[i].p[0] == '-');
-        seen_wildcard |= is_all(names[i]) || str_find(names[i], '*', 0) != SIZE_MAX;
+                     || (i > first_wildcard && is_exclusion(names[i]))
+                     || taken_away(names, n, i, first_wildcard);
         for (uint32_t k = 0; !found && k < n_targets; k++) {
             found = index_alias(t[k].meta, names[i]) != NULL;
         }

@@ -15,6 +15,7 @@ struct bulk {
     struct str pipeline;
     bool require_alias;
     const struct json *source_filter;
+    struct str type; /* of the action at hand */
 };
 
 static bool next_line(struct bulk *b, struct str *line)
@@ -91,7 +92,9 @@ static enum err read_text(struct bulk *b, const struct json_member *m, struct wr
         }
     } else if (str_is(key, "version_type")) {
         return get_version_type(text, &it->version_type, &b->r->em);
-    } else if (!str_is(key, "_type")) { /* types have no meaning any more; 7.x still reads them */
+    } else if (str_is(key, "_type")) {
+        b->type = text;
+    } else {
         return err_set(&b->r->em, ERR_ILLEGAL_ARGUMENT,
                        "Action/metadata line [%u] contains an unknown parameter [%.*s]", b->line,
                        STR_ARG(key));
@@ -172,11 +175,16 @@ static enum err read_action(struct bulk *b, struct str line, struct write_entry 
         /* Elasticsearch's words; it stops reading there. */
         return err_set(&b->r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: no requests added;");
     }
+    b->type = STR_NULL;
     for (uint32_t i = 0; i < m->value.n; i++) {
         err = action_param(b, line, e, &m->value.members[i]);
         if (err != ERR_OK) {
             return err;
         }
+    }
+    if (e->item.create
+        && e->item.version == VERSION_MUST_BE_NEW) { /* what a creation is anyway; the Java client says so */
+        e->item.version = VERSION_ANY;
     }
     bool versioned = e->item.version != VERSION_ANY || e->item.version_type != VERSION_INTERNAL;
     if (e->item.kind == WRITE_UPDATE && versioned) {
@@ -195,6 +203,15 @@ static enum err read_action(struct bulk *b, struct str line, struct write_entry 
 static enum err finish_entry(struct bulk *b, struct write_entry *e)
 {
     struct rest *r = b->r;
+    if (b->type.n > 0 && !str_is(b->type, "_doc")) { /* as on the paths of 7.x that have a type */
+        e->error = ARENA_NEW(r->arena, struct errmsg);
+        if (e->error == NULL) {
+            return err_no_memory(&r->em);
+        }
+        document_refuse_type(e->error, e->target, b->type);
+        e->index = e->target;
+        return ERR_OK;
+    }
     if (e->item.kind == WRITE_INDEX && e->auto_id) {
         e->item.id = writes_auto_id(r);
         e->item.auto_id_ms = clock_wall_ms(r->co->o.clock);

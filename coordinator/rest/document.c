@@ -156,6 +156,19 @@ static void delete_doc(struct rest *r)
 
 /* ---- paths with types, as 7.x still has them ----------------------------------------------------------- */
 
+enum err document_refuse_type(struct errmsg *em, struct str index, struct str type)
+{
+    if (type.n > 0 && type.p[0] == '_') {
+        return err_set(em, ERR_INVALID_TYPE_NAME,
+                       "mapping type name [%.*s] can't start with '_' unless it is called [_doc]",
+                       STR_ARG(type));
+    }
+    return err_set(
+        em, ERR_ILLEGAL_ARGUMENT,
+        "Rejecting mapping update to [%.*s] as the final mapping would have more than 1 type: [_doc, %.*s]",
+        STR_ARG(index), STR_ARG(type));
+}
+
 /* An index has one type, which is called _doc: documents of another are refused as a second type. */
 static bool type_is_fine(struct rest *r)
 {
@@ -163,15 +176,7 @@ static bool type_is_fine(struct rest *r)
     if (str_is(type, "_doc")) {
         return true;
     }
-    if (type.n > 0 && type.p[0] == '_') {
-        err_set(&r->em, ERR_INVALID_TYPE_NAME,
-                "mapping type name [%.*s] can't start with '_' unless it is called [_doc]", STR_ARG(type));
-    } else {
-        err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
-                "Rejecting mapping update to [%.*s] as the final mapping would have more than 1 type: [_doc, "
-                "%.*s]",
-                STR_ARG(rest_param(r, "index")), STR_ARG(type));
-    }
+    document_refuse_type(&r->em, rest_param(r, "index"), type);
     rest_fail(r, NULL);
     return false;
 }

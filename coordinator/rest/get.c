@@ -25,6 +25,19 @@ enum err get_version_type(struct str text, int *out, struct errmsg *em)
     return err_set(em, ERR_ILLEGAL_ARGUMENT, "No version type match [%.*s]", STR_ARG(text));
 }
 
+enum err get_check_version(int64_t version, int type, struct errmsg *em)
+{
+    if (version == VERSION_ANY || version > 0 || (version == 0 && type != VERSION_INTERNAL)) {
+        return ERR_OK;
+    }
+    return err_set(em, ERR_ACTION_VALIDATION,
+                   "Validation Failed: 1: illegal version value [%lld] for version type [%s];",
+                   (long long)version,
+                   type == VERSION_INTERNAL   ? "INTERNAL"
+                   : type == VERSION_EXTERNAL ? "EXTERNAL"
+                                              : "EXTERNAL_GTE");
+}
+
 const struct json *rest_source_filter(struct rest *r)
 {
     struct str plain = rest_param(r, "_source"), in = rest_param(r, "_source_includes"),
@@ -84,8 +97,7 @@ static void fail_get(struct get_call *g, const struct errmsg *em)
 
 bool get_version_clashes(const struct get_call *g, struct errmsg *em)
 {
-    if (g->version == VERSION_ANY || !g->rq.found || g->version == g->rq.version
-        || (g->version_type == VERSION_EXTERNAL_GTE && g->rq.version <= g->version)) {
+    if (g->version == VERSION_ANY || !g->rq.found || g->version == g->rq.version) {
         return false;
     }
     err_set(em, ERR_CONFLICT,
@@ -270,6 +282,7 @@ static void get_any(struct rest *r, struct str type, bool source_only)
     if (!source_only) {
         e = e == ERR_OK ? rest_long(r, "version", VERSION_ANY, &g->version) : e;
         e = e == ERR_OK ? get_version_type(rest_param(r, "version_type"), &g->version_type, &r->em) : e;
+        e = e == ERR_OK ? get_check_version(g->version, g->version_type, &r->em) : e;
         e = e == ERR_OK ? stored_fields(g) : e;
     }
     struct str index = rest_param(r, "index"), routing = rest_param(r, "routing"),

@@ -221,6 +221,10 @@ static enum err exact(struct resolve *x, struct str name, bool *found)
         if (alias == NULL && !str_eq(m->name, name)) {
             continue;
         }
+        if (alias != NULL && x->o->no_aliases && x->o->ignore_unavailable) {
+            *found = true;
+            continue;
+        }
         if (alias != NULL && x->o->no_aliases) {
             return err_set(x->em, ERR_ILLEGAL_ARGUMENT,
                            "The provided expression [%.*s] matches an alias, specify the corresponding "

@@ -42,6 +42,17 @@ struct mget {
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
+/* Among stored fields "_source" is the source. */
+static bool names_source(const struct str *fields, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (str_is(fields[i], "_source")) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void item_init(struct mget *m, struct mget_item *it)
 {
     *it = (struct mget_item){.index = rest_param(m->r, "index"),
@@ -49,7 +60,9 @@ static void item_init(struct mget *m, struct mget_item *it)
                              .filter = m->filter,
                              .stored_fields = m->stored_fields,
                              .n_stored_fields = m->n_stored_fields,
-                             .want_source = m->filter.enabled && (m->n_stored_fields == 0 || m->filter_given),
+                             .want_source = m->filter.enabled
+                                            && (m->n_stored_fields == 0 || m->filter_given
+                                                || names_source(m->stored_fields, m->n_stored_fields)),
                              .version = VERSION_ANY,
                              .version_type = VERSION_INTERNAL};
 }
@@ -75,10 +88,12 @@ static enum err item_member(struct mget *m, struct mget_item *it, const struct j
         return item_source(m, it, &f->value);
     }
     if (str_is(f->key, "stored_fields") && (scalar || f->value.type == JSON_ARRAY)) {
-        it->want_source = m->filter_given && m->filter.enabled;
-        return jr_strings(&f->value, r->arena, &it->stored_fields, &it->n_stored_fields)
-                   ? ERR_OK
-                   : err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "stored_fields must be names");
+        if (!jr_strings(&f->value, r->arena, &it->stored_fields, &it->n_stored_fields)) {
+            return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "stored_fields must be names");
+        }
+        it->want_source =
+            (m->filter_given && m->filter.enabled) || names_source(it->stored_fields, it->n_stored_fields);
+        return ERR_OK;
     }
     if (str_is(f->key, "fields")) {
         return jr_fail(r->body, f->value.off, &r->em,
@@ -95,7 +110,7 @@ static enum err item_member(struct mget *m, struct mget_item *it, const struct j
         return jr_long(&f->value, &it->version, &r->em);
     } else if (str_is(f->key, "version_type") && scalar) {
         return get_version_type(text, &it->version_type, &r->em);
-    } else if (!(str_is(f->key, "_type") && scalar)) {
+    } else if (!(str_is(f->key, "_type") && (scalar || f->value.type == JSON_NULL))) {
         return err_set(&r->em, ERR_PARSE, "failed to parse multi get request. unknown field [%.*s]",
                        STR_ARG(f->key));
     }

@@ -1,3 +1,4 @@
+#include "coordinator/rest/absent.h"
 #include "coordinator/rest/nodes_stats.h"
 #include "coordinator/rest/tasks_listing.h"
 
@@ -414,13 +415,13 @@ static bool supported_content(struct str type)
 
 static void no_handler(struct rest *r, unsigned allowed)
 {
-    static const enum http_verb order[] = {HTTP_M_GET, HTTP_M_HEAD, HTTP_M_POST, HTTP_M_PUT, HTTP_M_DELETE};
+    static const enum http_verb order[] = {HTTP_M_DELETE, HTTP_M_GET, HTTP_M_HEAD, HTTP_M_POST, HTTP_M_PUT};
     struct buf names;
     struct str path = r->http->path;
     buf_init(&names, NULL, KIB);
     for (size_t i = 0; i < ARRAY_LEN(order); i++) {
         if ((allowed & (1U << order[i])) != 0) {
-            buf_printf(&names, "%s%s", names.n > 0 ? "," : "", http_method_name(order[i]));
+            buf_printf(&names, "%s%s", names.n > 0 ? ", " : "", http_method_name(order[i]));
         }
     }
     struct str kept = arena_str(r->arena, buf_view(&names));
@@ -491,6 +492,13 @@ void coordinator_handle(void *coordinator, struct http_request *req)
     }
     bool pretty;
     if (rest_bool(r, "pretty", false, &pretty) != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    struct str absent = absent_part(parts, n);
+    if (absent.p != NULL) {
+        err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "[%.*s] of Elasticsearch is not offered here: [%.*s %.*s]",
+                STR_ARG(absent), STR_ARG(req->method_name), STR_ARG(req->path));
         rest_fail(r, NULL);
         return;
     }

@@ -148,6 +148,7 @@ static void send(struct asked *q, const struct index_target *t, uint32_t n)
 static void search_shards(struct rest *r)
 {
     struct expand_options o = EXPAND_OPTIONS_SEARCH;
+    o.ignore_unavailable = true;
     const struct index_target *t;
     uint32_t n;
     rest_accept(r, "local");

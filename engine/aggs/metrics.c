@@ -282,7 +282,7 @@ static enum err weighted_build(struct collector *c, uint32_t bucket, struct agg_
     (void)em;
     out->agg = c->agg;
     out->form = RESULT_PLAIN;
-    out->shape = w->value.shape;
+    out->shape = c->agg->vs.format.n > 0 ? w->value.shape : NULL; /* a field's own format does not count */
     if (bucket < w->cap) {
         out->sum = w->acc[bucket].sum;
         out->weights = w->acc[bucket].weights;

@@ -541,12 +541,12 @@ static const char *terms_type(const struct agg_result *r, const char *const name
                                    : names[3];
 }
 
-/* The type that typed_keys shows. */
+/* The type that typed_keys shows; the last of each four where no index has the field. */
 static const char *type_name(const struct agg_result *r)
 {
-    static const char *const terms[] = {"sterms", "lterms", "dterms", "umterms"};
-    static const char *const rare[] = {"srareterms", "lrareterms", "lrareterms", "umrareterms"};
-    static const char *const significant[] = {"sigsterms", "siglterms", "siglterms", "umsigterms"};
+    static const char *const terms[] = {"sterms", "lterms", "dterms", "sterms"};
+    static const char *const rare[] = {"srareterms", "lrareterms", "lrareterms", "sterms"};
+    static const char *const significant[] = {"sigsterms", "siglterms", "siglterms", "sigsterms"};
     const struct agg *a = r->agg;
     switch (a->type->kind) {
     case AGG_TERMS:

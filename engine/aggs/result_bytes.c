@@ -116,7 +116,7 @@ static void put_buckets(struct buf *b, const struct agg_result *r)
 static void put_sort_value(struct buf *b, const struct sort_value *v)
 {
     put_u8(b, (uint8_t)v->kind);
-    if (v->kind == SV_STR) {
+    if (sort_value_is_bytes(v)) {
         put_str(b, v->s);
     } else if (v->kind == SV_DOUBLE || v->kind == SV_FLOAT) {
         put_f64(b, v->d);
@@ -378,9 +378,10 @@ static enum err get_buckets(const struct reading *d, struct agg_result *r)
 static void get_sort_value(const struct reading *d, struct sort_value *v)
 {
     uint8_t kind = get_u8(d->in);
-    v->kind = kind <= SV_BOOL ? (enum sort_value_kind)kind : SV_NULL;
-    if (v->kind == SV_STR) {
+    v->kind = kind <= SV_IP ? (enum sort_value_kind)kind : SV_NULL;
+    if (sort_value_is_bytes(v)) {
         v->s = get_str(d->in);
+        d->in->bad |= v->kind == SV_IP && v->s.n != 16;
     } else if (v->kind == SV_DOUBLE || v->kind == SV_FLOAT) {
         v->d = get_f64(d->in);
     } else if (v->kind != SV_NULL) {

@@ -55,7 +55,7 @@ static enum err find_first(struct sampler *s, struct errmsg *em)
 static enum err sampler_leaf(struct collector *c, struct errmsg *em)
 {
     struct sampler *s = (struct sampler *)c;
-    if (c->n_subs == 0) {
+    if (c->n_subs == 0 && (c->agg->type->kind == AGG_SAMPLER || s->v.field != NULL)) {
         return err_set(em, ERR_AGG_EXECUTION, "Sampler aggregation must be used with child aggregations.");
     }
     enum err e = s->diversified ? values_leaf(&s->v, em) : ERR_OK;

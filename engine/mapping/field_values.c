@@ -52,7 +52,8 @@ double field_num_to_double(const struct field *f, int64_t sortable)
     case FT_HALF_FLOAT:
         return (double)num_to_float(sortable);
     case FT_SCALED_FLOAT:
-        return (double)sortable / f->scaling_factor;
+        return (double)sortable
+               * (1.0 / f->scaling_factor); /* as Elasticsearch rounds: 2133 by 100 is 21.330000000000002 */
     default:
         return (double)sortable;
     }

@@ -182,10 +182,12 @@ enum err dsl_scalar(const struct json_pull *p, const struct json **out, struct e
 const struct json *dsl_token(const struct json_pull *p)
 {
     static const struct json object = {.type = JSON_STRING, .s = {"{", 1}},
-                             array = {.type = JSON_STRING, .s = {"[", 1}};
+                             array = {.type = JSON_STRING, .s = {"[", 1}},
+                             end = {.type = JSON_STRING, .s = {"]", 1}};
     return p->token == TOK_NULL           ? NULL
            : p->token == TOK_START_OBJECT ? &object
            : p->token == TOK_START_ARRAY  ? &array
+           : p->token == TOK_END_ARRAY    ? &end
                                           : p->value;
 }
 
@@ -312,11 +314,16 @@ enum err dsl_parse_field_form(struct json_pull *p, const struct field_form *form
             return json_pull_err(p, em, ERR_PARSING, "[%s] query does not support array of values",
                                  form->query);
         }
-        e = dsl_one_field(p, form->query, *field, name, em);
+        e = dsl_one_field(p, form->query, *field, p->token == TOK_END_ARRAY ? *field : name, em);
         if (e != ERR_OK) {
             return e;
         }
         *field = name;
+        if (p->token
+            == TOK_START_ARRAY) { /* what comes next is a second field: inside of it nothing has a name */
+            name = STR("null");
+            continue;
+        }
         if (p->token == TOK_START_OBJECT) {
             e = parse_inner(p, form, base, em);
         } else {

@@ -14,8 +14,8 @@ struct dsl_range_query {
 
 #define AT(member) offsetof(struct dsl_range_query, member)
 
-static enum err parse_bound(struct json_pull *p, struct dsl_range_query *q, struct str name, bool *known,
-                            struct errmsg *em)
+/* false: it is no bound. */
+static bool parse_bound(const struct json_pull *p, struct dsl_range_query *q, struct str name)
 {
     static const struct {
         const char *name;
@@ -27,14 +27,13 @@ static enum err parse_bound(struct json_pull *p, struct dsl_range_query *q, stru
         if (!str_is(name, bounds[i].name)) {
             continue;
         }
-        *known = true;
         if (bounds[i].sets) {
             *(bounds[i].lower ? &q->include_lower : &q->include_upper) = bounds[i].inclusive;
         }
-        return dsl_scalar(p, bounds[i].lower ? &q->from : &q->to, em);
+        *(bounds[i].lower ? &q->from : &q->to) = dsl_token(p); /* an array's brackets too, each in its turn */
+        return true;
     }
-    *known = false;
-    return ERR_OK;
+    return false;
 }
 
 static enum err parse_body(struct json_pull *p, struct dsl_range_query *q, struct errmsg *em)
@@ -49,13 +48,13 @@ static enum err parse_body(struct json_pull *p, struct dsl_range_query *q, struc
     };
     struct str name = STR_NULL;
     while (json_pull_until(p, TOK_END_OBJECT)) {
-        bool known;
+        enum err e = ERR_OK;
         if (p->token == TOK_FIELD_NAME) {
             name = p->name;
             continue;
         }
-        enum err e = parse_bound(p, q, name, &known, em);
-        if (e == ERR_OK && !known) {
+        bool known = parse_bound(p, q, name);
+        if (!known) {
             e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
         }
         if (e != ERR_OK) {

@@ -54,6 +54,7 @@ enum type_id {
     TYPE_OPTIONAL,
     TYPE_MOVING,
     TYPE_EXCEPTION,
+    TYPE_SYSTEM,
     TYPE_FUNCTION /* Function, Predicate, Consumer ... */
 };
 

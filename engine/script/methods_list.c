@@ -152,7 +152,14 @@ static enum err add_one(struct script_run *m, struct sv_list *l, struct sv v, bo
 {
     *added = l->form != LIST_SET || sv_list_find(l, v) == UINT32_MAX;
     enum err e = l->form == LIST_SET ? vm_spend(m, l->n / 4) : ERR_OK;
-    return e == ERR_OK && *added ? vm_push(m, l, v) : e;
+    if (e != ERR_OK || !*added || !l->sorted) {
+        return e == ERR_OK && *added ? vm_push(m, l, v) : e;
+    }
+    uint32_t at = l->n;
+    for (int c; at > 0 && sv_compare(v, l->v[at - 1], &c) && c < 0;) {
+        at--;
+    }
+    return sv_list_insert(&m->mem, l, at, v) ? vm_spend(m, 1) : vm_no_memory(m);
 }
 
 METHOD(add)

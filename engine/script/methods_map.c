@@ -157,9 +157,50 @@ METHOD(map_clear)
     if (self.map->frozen) {
         return vm_frozen(m);
     }
-    *self.map = (struct sv_map){0};
+    *self.map = (struct sv_map){.sorted = self.map->sorted};
     *out = sv_null();
     return ERR_OK;
+}
+
+/* The first or last entry of a TreeMap. */
+static enum err map_edge(struct script_run *m, struct sv self, bool last, bool key, struct sv *out)
+{
+    const struct sv_map *map = self.map;
+    *out = sv_null();
+    if (!map->sorted) {
+        return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "dynamic method [java.util.HashMap, %s%s/0] not found",
+                       last ? "last" : "first", key ? "Key" : "Entry");
+    }
+    if (map->n == 0) {
+        return key ? err_set(m->em, ERR_RUNTIME, "no such element") : ERR_OK;
+    }
+    uint32_t at = last ? map->n - 1 : 0;
+    *out = key ? map->e[at].key : (struct sv){.kind = SV_ENTRY, .aux = at, .map = self.map};
+    return ERR_OK;
+}
+
+METHOD(map_first_key)
+{
+    (void)a, (void)n;
+    return map_edge(m, self, false, true, out);
+}
+
+METHOD(map_last_key)
+{
+    (void)a, (void)n;
+    return map_edge(m, self, true, true, out);
+}
+
+METHOD(map_first_entry)
+{
+    (void)a, (void)n;
+    return map_edge(m, self, false, false, out);
+}
+
+METHOD(map_last_entry)
+{
+    (void)a, (void)n;
+    return map_edge(m, self, true, false, out);
 }
 
 METHOD(map_for_each)
@@ -197,6 +238,10 @@ enum err methods_map(struct script_run *m, struct sv self, struct str name, stru
                                           {"entrySet", 0, map_entries},
                                           {"putAll", 1, map_put_all},
                                           {"clear", 0, map_clear},
+                                          {"firstKey", 0, map_first_key},
+                                          {"lastKey", 0, map_last_key},
+                                          {"firstEntry", 0, map_first_entry},
+                                          {"lastEntry", 0, map_last_entry},
                                           {"forEach", 1, map_for_each}};
     return vm_table(m, table, ARRAY_LEN(table), self, name, a, n, out, found);
 }

@@ -496,6 +496,12 @@ enum err vm_static(struct script_run *m, enum type_id type, struct str name, str
         return formatter(m, name, a, n, out);
     case TYPE_PATTERN:
         return not_found(m, type, name, n); /* only literals: a computed pattern could run without bound */
+    case TYPE_SYSTEM:
+        if (n == 0 && (str_is(name, "currentTimeMillis") || str_is(name, "nanoTime"))) {
+            *out = sv_long(str_is(name, "nanoTime") ? m->env->now_ms * 1000000 : m->env->now_ms);
+            return ERR_OK;
+        }
+        return not_found(m, type, name, n);
     case TYPE_MOVING:
         return moving_function(m, name, a, n, out);
     default:

@@ -479,6 +479,20 @@ struct sv *sv_map_get(const struct sv_map *m, struct sv key)
     return i == UINT32_MAX ? NULL : &m->e[i].value;
 }
 
+/* Moves a sorted map's newest entry to its place. */
+static void sink_newest(struct sv_map *m)
+{
+    struct sv_map_entry newest = m->e[m->n - 1];
+    uint32_t at = m->n - 1;
+    for (int c; at > 0 && sv_compare(newest.key, m->e[at - 1].key, &c) && c < 0; at--) {
+        m->e[at] = m->e[at - 1];
+    }
+    m->e[at] = newest;
+    if (at < m->n - 1 && m->slots != NULL) {
+        fill_slots(m);
+    }
+}
+
 bool sv_map_put(struct arena *a, struct sv_map *m, struct sv key, struct sv value)
 {
     uint32_t hash = sv_hash(key), i = find_entry(m, key, hash, 0);
@@ -507,6 +521,9 @@ bool sv_map_put(struct arena *a, struct sv_map *m, struct sv key, struct sv valu
             at = (at + 1) & (m->slots_n - 1);
         }
         m->slots[at] = m->n;
+    }
+    if (m->sorted) {
+        sink_newest(m);
     }
     return true;
 }

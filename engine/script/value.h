@@ -93,6 +93,7 @@ struct sv_list {
     enum list_form form;
     enum sv_kind element; /* LIST_ARRAY: what assignment converts to; SV_NULL: anything */
     bool frozen;
+    bool sorted; /* a TreeSet */
 };
 
 struct sv_map_entry {
@@ -101,12 +102,13 @@ struct sv_map_entry {
 };
 
 struct sv_map {
-    struct sv_map_entry *e; /* in order of insertion */
+    struct sv_map_entry *e; /* in order of insertion, or of keys */
     uint32_t n;
     size_t cap;
     uint32_t *slots; /* entry + 1; built when the map is large */
     uint32_t slots_n;
     bool frozen;
+    bool sorted; /* a TreeMap */
 };
 
 struct sv_field {

@@ -275,6 +275,26 @@ static enum err branch(struct script_run *m, struct frame *f, const struct ins *
     }
 }
 
+/* A new TreeMap or TreeSet: what it was made of, and whatever comes later, in order. */
+static enum err sort_collection(struct script_run *m, struct sv *v)
+{
+    struct sv given = *v, ignored;
+    if (v->kind == SV_MAP) {
+        v->map = sv_map_new(&m->mem);
+        if (v->map == NULL) {
+            return vm_no_memory(m);
+        }
+        v->map->sorted = true;
+        return vm_method(m, *v, STR("putAll"), &given, 1, &ignored);
+    }
+    enum err e = vm_list(m, LIST_SET, v);
+    if (e != ERR_OK) {
+        return e;
+    }
+    v->list->sorted = true;
+    return vm_method(m, *v, STR("addAll"), &given, 1, &ignored);
+}
+
 static enum err call(struct script_run *m, const struct ins *in)
 {
     struct sv out = sv_null(), *args = &m->stack[m->sp - in->a];
@@ -294,6 +314,9 @@ static enum err call(struct script_run *m, const struct ins *in)
         break;
     default:
         e = vm_new(m, (enum type_id)in->b, args, in->a, &out);
+        if (e == ERR_OK && str_starts(name_of(m, in), STR("Tree"))) {
+            e = sort_collection(m, &out);
+        }
         if (e == ERR_OK && in->b == TYPE_EXCEPTION) {
             struct sv code = sv_int((int32_t)exception_code(name_of(m, in)));
             e = sv_map_put(&m->mem, out.map, sv_str(STR("#code")), code) ? ERR_OK : vm_no_memory(m);
@@ -480,6 +503,7 @@ static bool handled(struct script_run *m, struct frame *f, enum err e)
     f->pc = f->handler[f->handlers_n].target;
     m->sp = f->handler[f->handlers_n].sp;
     *f->caught = *m->em;
+    err_clear(m->em); /* whoever looks at the message takes what is in it for a failure */
     return true;
 }
 

@@ -2,13 +2,13 @@
 #include "common/base/bytes.h"
 #include "engine/search/search.h"
 
-#define RESULT_VERSION 3
+#define RESULT_VERSION 4
 #define SORT_KEYS_MAX  1024
 
 static void put_sort_value(struct buf *b, const struct sort_value *v)
 {
     put_u8(b, (uint8_t)v->kind);
-    if (v->kind == SV_STR) {
+    if (sort_value_is_bytes(v)) {
         put_str(b, v->s);
     } else if (v->kind == SV_DOUBLE || v->kind == SV_FLOAT) {
         put_f64(b, v->d);
@@ -20,11 +20,11 @@ static void put_sort_value(struct buf *b, const struct sort_value *v)
 static void get_sort_value(struct bytes_in *in, struct arena *arena, struct sort_value *v)
 {
     uint8_t kind = get_u8(in);
-    in->bad |= kind > SV_BOOL;
+    in->bad |= kind > SV_IP;
     v->kind = in->bad ? SV_NULL : (enum sort_value_kind)kind;
-    if (v->kind == SV_STR) {
+    if (sort_value_is_bytes(v)) {
         v->s = arena_str(arena, get_str(in));
-        in->bad |= v->s.p == NULL;
+        in->bad |= v->s.p == NULL || (v->kind == SV_IP && v->s.n != 16);
     } else if (v->kind == SV_DOUBLE || v->kind == SV_FLOAT) {
         v->d = get_f64(in);
     } else if (v->kind != SV_NULL) {

@@ -47,7 +47,15 @@ struct search_shard {
                              const struct json **values, struct errmsg *em);
 };
 
-enum sort_value_kind { SV_NULL, SV_LONG, SV_DOUBLE, SV_FLOAT /* d, printed as a float */, SV_STR, SV_BOOL };
+enum sort_value_kind {
+    SV_NULL,
+    SV_LONG,
+    SV_DOUBLE,
+    SV_FLOAT, /* d, printed as a float */
+    SV_STR,
+    SV_BOOL,
+    SV_IP, /* s is the address, 16 bytes: it is text only where it is printed */
+};
 struct sort_value {
     enum sort_value_kind kind;
     union {
@@ -152,6 +160,10 @@ bool sort_plan_shows_scores(const struct sort_plan *p);
 /* A comparison of two rows of values under the specs; documents' ties are the caller's. Used by shards and by reduce. */
 int sort_values_cmp(const struct sort_spec *specs, uint32_t n, const struct sort_value *a,
                     const struct sort_value *b);
+static inline bool sort_value_is_bytes(const struct sort_value *v)
+{
+    return v->kind == SV_STR || v->kind == SV_IP;
+}
 /* A sort value as the response prints it. */
 void sort_value_write(const struct sort_value *v, struct jsonw *w);
 

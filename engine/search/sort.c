@@ -107,6 +107,9 @@ static enum err bind_unmapped(const struct search_context *cx, struct sort_key *
         return err_set(em, ERR_MAPPER_PARSING,
                        "The [path] property must be specified for field [__anonymous_].");
     }
+    if (*t == FT_SCALED_FLOAT) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [scaling_factor] is required");
+    }
     if (*t >= FT_INTEGER_RANGE && *t <= FT_IP_RANGE) { /* nothing is there: any texts will do */
         *t = FT_KEYWORD;
     }
@@ -618,13 +621,8 @@ bool sort_cell_value(const struct sort_plan *p, uint32_t i, const struct sort_ce
             return true;
         }
         struct str text = buf_view(&c->text);
-        if (k->field != NULL && k->field->type == FT_IP && text.n == 16) {
-            struct buf shown;
-            buf_init(&shown, NULL, KIB);
-            inet_print((const uint8_t *)text.p, &shown);
-            out->s = arena_str(arena, buf_view(&shown));
-            buf_fini(&shown);
-            return out->s.p != NULL;
+        if (k->field != NULL && k->field->type == FT_IP && text.n == INET_BYTES) {
+            out->kind = SV_IP;
         }
         out->s = arena_str(arena, text);
         return out->s.p != NULL;
@@ -646,10 +644,8 @@ bool sort_cell_of_value(const struct sort_plan *p, uint32_t i, const struct sort
     out->leaf = UINT32_MAX;
     out->settled = true;
     out->null = v->kind == SV_NULL;
-    if (v->kind == SV_STR) {
-        uint8_t ip[INET_BYTES];
-        bool is_ip = k->field != NULL && k->field->type == FT_IP && inet_parse(v->s, ip, NULL) == ERR_OK;
-        buf_str(&out->text, is_ip ? str_mk(ip, sizeof(ip)) : v->s);
+    if (sort_value_is_bytes(v)) {
+        buf_str(&out->text, v->s);
     } else if (v->kind == SV_DOUBLE || v->kind == SV_FLOAT) {
         out->num = k->spec->kind == SORT_SCORE ? num_from_float((float)v->d) : num_from_double(v->d);
     } else if (v->kind != SV_NULL) {
@@ -731,7 +727,12 @@ enum err sort_cell_parse(const struct sort_plan *p, uint32_t i, const struct jso
 
 static int value_cmp(const struct sort_value *a, const struct sort_value *b)
 {
-    if (a->kind == SV_STR || b->kind == SV_STR) {
+    bool a_bytes = sort_value_is_bytes(a), b_bytes = sort_value_is_bytes(b);
+    if (a_bytes
+        != b_bytes) { /* a text in one index, a number in another: they have no order, but must not be mistaken */
+        return a_bytes ? 1 : -1;
+    }
+    if (a_bytes) {
         return str_cmp(a->s, b->s);
     }
     if (a->kind == SV_LONG && b->kind == SV_LONG) {
@@ -764,6 +765,15 @@ int sort_values_cmp(const struct sort_spec *specs, uint32_t n, const struct sort
     return 0;
 }
 
+static void write_address(struct str bytes, struct jsonw *w)
+{
+    struct buf shown;
+    buf_init(&shown, NULL, KIB);
+    inet_print((const uint8_t *)bytes.p, &shown);
+    jw_str(w, buf_view(&shown));
+    buf_fini(&shown);
+}
+
 void sort_value_write(const struct sort_value *v, struct jsonw *w)
 {
     switch (v->kind) {
@@ -784,6 +794,9 @@ void sort_value_write(const struct sort_value *v, struct jsonw *w)
         break;
     case SV_BOOL:
         jw_bool(w, v->l != 0);
+        break;
+    case SV_IP:
+        write_address(v->s, w);
         break;
     }
 }

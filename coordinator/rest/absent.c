@@ -1,0 +1,90 @@
+#include "coordinator/rest/absent.h"
+
+/* First parts, and parts behind an index; "a/b": only with that second part. */
+static const char *const first[] = {"_async_search",
+                                    "_autoscaling",
+                                    "_cat/ml",
+                                    "_cat/snapshots",
+                                    "_cat/transforms",
+                                    "_ccr",
+                                    "_cluster/nodes",
+                                    "_dangling",
+                                    "_data_stream",
+                                    "_enrich",
+                                    "_eql",
+                                    "_features",
+                                    "_flush/synced",
+                                    "_graph",
+                                    "_ilm",
+                                    "_ingest",
+                                    "_license",
+                                    "_logstash",
+                                    "_migration",
+                                    "_ml",
+                                    "_monitoring",
+                                    "_msearch/template",
+                                    "_mtermvectors",
+                                    "_nodes/usage",
+                                    "_nodes/reload_secure_settings",
+                                    "_rank_eval",
+                                    "_remote",
+                                    "_render",
+                                    "_rollup",
+                                    "_script_context",
+                                    "_script_language",
+                                    "_scripts",
+                                    "_search/template",
+                                    "_searchable_snapshots",
+                                    "_security",
+                                    "_slm",
+                                    "_snapshot",
+                                    "_sql",
+                                    "_ssl",
+                                    "_text_structure",
+                                    "_transform",
+                                    "_upgrade",
+                                    "_watcher",
+                                    "_xpack"};
+static const char *const behind_index[] = {"_async_search",
+                                           "_ccr",
+                                           "_close_point_in_time",
+                                           "_eql",
+                                           "_flush/synced",
+                                           "_freeze",
+                                           "_graph",
+                                           "_ilm",
+                                           "_migration",
+                                           "_msearch/template",
+                                           "_mtermvectors",
+                                           "_rank_eval",
+                                           "_rollover",
+                                           "_rollup_search",
+                                           "_search/template",
+                                           "_searchable_snapshots",
+                                           "_termvector",
+                                           "_termvectors",
+                                           "_unfreeze",
+                                           "_upgrade",
+                                           "_xpack"};
+
+static bool is(const char *entry, const struct str *parts, unsigned n)
+{
+    struct str second, name = str_cut(str_of(entry), '/', &second);
+    return str_eq(parts[0], name) && (second.p == NULL || (n > 1 && str_eq(parts[1], second)));
+}
+
+static struct str in(const char *const *list, size_t n_list, const struct str *parts, unsigned n)
+{
+    for (size_t i = 0; i < n_list; i++) {
+        if (is(list[i], parts, n)) {
+            return str_of(list[i]);
+        }
+    }
+    return STR_NULL;
+}
+
+struct str absent_part(const struct str *parts, unsigned n)
+{
+    struct str found = n > 0 ? in(first, ARRAY_LEN(first), parts, n) : STR_NULL;
+    return found.p == NULL && n > 1 ? in(behind_index, ARRAY_LEN(behind_index), parts + 1, n - 1) : found;
+}
