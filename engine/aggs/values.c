@@ -180,7 +180,7 @@ enum err values_parse(struct values *v, const struct json *given, double *out, i
         *out_i = exact ? *out_i : (int64_t)*out;
         return ERR_OK;
     }
-    if (v->kind == SOURCE_DATE && v->shape != NULL && v->shape->date != NULL) {
+    if ((v->kind == SOURCE_DATE || v->kind == SOURCE_RANGE) && v->shape != NULL && v->shape->date != NULL) {
         enum err e =
             date_math(v->shape->date, text, v->run->cx->query.now_ms, v->shape->zone, DATE_FILL_MIN, &t, em);
         *out_i = e == ERR_OK ? instant_to_ms(t) : 0;

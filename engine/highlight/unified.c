@@ -149,15 +149,20 @@ static void format_passage(struct buf *b, const struct hl_target *t, const struc
     const struct hl_options *o = t->o;
     uint32_t at = p->start;
     for (uint32_t i = 0; i < p->n; i++) {
-        const struct hl_match *m = &p->matches[i];
-        if (m->start > at) {
-            hl_append(b, x, at, m->start, o->html);
+        uint32_t start = p->matches[i].start, end = p->matches[i].end;
+        while (i + 1 < p->n && p->matches[i + 1].start < end) { /* what overlaps is marked as one */
+            i++;
+            end = MAX_OF(end, p->matches[i].end);
         }
-        if (m->end > at) {
+        end = p->end > start ? MIN_OF(end, p->end) : end; /* a word may reach beyond the passage */
+        if (start > at) {
+            hl_append(b, x, at, start, o->html);
+        }
+        if (end > at) {
             buf_str(b, o->pre_tags.v[0]);
-            hl_append(b, x, MAX_OF(at, m->start), m->end, o->html);
+            hl_append(b, x, MAX_OF(at, start), end, o->html);
             buf_str(b, o->post_tags.v[0]);
-            at = m->end;
+            at = end;
         }
     }
     hl_append(b, x, at, MAX_OF(at, p->end), o->html);

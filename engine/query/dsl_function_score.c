@@ -576,7 +576,7 @@ static enum err build_decay(struct builder *b, const struct dsl_function *f, str
     }
     bool date = out->field->type == FT_DATE || out->field->type == FT_DATE_NANOS;
     bool geo = out->field->type == FT_GEO_POINT;
-    if (!date && !geo && !field_type_is_numeric(out->field->type)) {
+    if (!date && !geo && (!field_type_is_numeric(out->field->type) || out->field->type == FT_SCALED_FLOAT)) {
         return decay_refused(em, false, "only numeric types are supported, not", f->field);
     }
     if (!out->field->doc_values && !geo) {

@@ -312,10 +312,11 @@ static enum err number_term(struct builder *b, const struct field *f, const stru
     bool decimal;
     int64_t n;
     enum err e = field_number(f, v, &decimal, &n, em);
-    if (e != ERR_OK) {
+    if (e != ERR_OK && !decimal) {
         return e;
     }
     if (decimal) {
+        err_clear(em); /* whether it is a number of the type at all is not looked at: "1.5d", NaN */
         return qnode_none(b, out, em, "Value [%.*s] has a decimal part", STR_ARG(json_text(v)));
     }
     return number_range(b, f, n, n, true, out, em);
@@ -437,11 +438,12 @@ static enum err number_terms(struct builder *b, const struct field *f, const str
     for (uint32_t i = 0; i < n; i++) {
         bool decimal;
         enum err e = field_number(f, v[i], &decimal, &nums[kept], em);
-        if (e != ERR_OK) {
+        if (e != ERR_OK && !decimal) {
             return e;
         }
         kept += decimal ? 0 : 1;
     }
+    err_clear(em);
     if (kept == 0) {
         return qnode_none(b, out, em, "All values have a decimal part");
     }

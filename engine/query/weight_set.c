@@ -410,6 +410,12 @@ static bool has_range(void *arg, doc_id doc)
     return seg_range_value(((const struct range_test *)arg)->field, doc, 0, &from, &to);
 }
 
+static bool has_bytes(void *arg, doc_id doc)
+{
+    struct str bytes;
+    return seg_bytes_value(((const struct range_test *)arg)->field, doc, 0, &bytes);
+}
+
 static enum err exists_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
 {
     const struct seg_field *f = field_of(w, rq->leaf);
@@ -436,13 +442,14 @@ static enum err exists_scorer(const struct weight *w, const struct scorer_reques
         return present == NULL ? all_scorer_new(rq->arena, n, w->boost, out, rq->em)
                                : bits_scorer_new(rq->arena, present, n, f->doc_count, w->boost, out, rq->em);
     }
-    if (f != NULL && (f->has & SEG_RANGES)) {
+    if (f != NULL && (f->has & (SEG_RANGES | SEG_BYTES))) {
         struct range_test *r = ARENA_NEW(rq->arena, struct range_test);
         if (r == NULL) {
             return err_no_memory(rq->em);
         }
         *r = (struct range_test){f, w->query};
-        return verify_scorer_new(rq->arena, NULL, n, n, has_range, r, w->boost, out, rq->em);
+        return verify_scorer_new(rq->arena, NULL, n, n, f->has & SEG_RANGES ? has_range : has_bytes, r,
+                                 w->boost, out, rq->em);
     }
     const struct seg_field *names = segment_field(rq->leaf->segment, STR("_field_names"));
     struct term_info t;

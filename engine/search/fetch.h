@@ -19,9 +19,11 @@ struct fetch {
     struct search_context cx;
     struct arena *arena;
     struct errmsg *em;
-    const struct query *query;   /* the search's, when a part needs it */
-    const struct weight *weight; /* for explain and matched queries */
-    bool has_names;              /* the query has _name parts */
+    const struct query *query;        /* the search's, when a part needs it */
+    const struct weight *weight;      /* for explain and matched queries */
+    bool has_names;                   /* the query has _name parts */
+    const struct weight *post_filter; /* it has _name parts; NULL: none */
+    const struct weight **rescorers;  /* for explain: one a rescoring */
     struct highlighter *highlighter;
     struct stored_reader stored;
     const struct leaf *leaf;
@@ -108,5 +110,11 @@ void inner_hits_fini(struct fetch *f);
 bool inner_hits_need_source(const struct fetch *f);
 /* The member "inner_hits". */
 enum err inner_hits_write(struct fetch *f, struct fetch_hit *h, struct jsonw *w);
+
+/* ---- explanations of rescored hits (explain_rescore.c) ---- */
+/* Makes f->rescorers when the search rescores. */
+enum err explain_rescores_prepare(struct fetch *f);
+/* The hit's explanation: the first pass's, and what each rescoring made of it. */
+enum err explain_rescores(struct fetch *f, const struct fetch_hit *h, struct jsonw *w);
 
 #endif

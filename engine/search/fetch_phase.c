@@ -1,5 +1,6 @@
 /* The fetch phase: chosen documents into the JSON of their hits. */
 #include "common/base/bits.h"
+#include "common/base/java_hash.h"
 #include "engine/index/ignored.h"
 #include "engine/search/fetch.h"
 #include "engine/search/source_filter.h"
@@ -96,14 +97,20 @@ static enum err prepare_query(struct fetch *f)
     }
     f->cx.weight.nested_too = given;
     e = given ? ERR_OK : build_query(f);
-    if (e == ERR_OK && !given && s->nested_hits && s->post_filter != NULL) {
+    if (e == ERR_OK && !given && (s->nested_hits || s->names) && s->post_filter != NULL) {
         e = query_build(&post_filter, &f->cx.query, s->post_filter, f->em);
+        if (e == ERR_OK && query_has_names(post_filter)) {
+            e = weight_new(&f->post_filter, &f->cx.weight, post_filter, 0, f->em);
+        }
     }
     f->has_names = e == ERR_OK && query_has_names(f->query);
     if (e == ERR_OK && (f->has_names || s->explain)) {
         const struct query *shown = f->query;
         e = s->explain ? whole_query(&shown, &f->cx, QUERY_SHOWN, f->em) : ERR_OK;
         e = e == ERR_OK ? weight_new(&f->weight, &f->cx.weight, shown, NEED_SCORES, f->em) : e;
+    }
+    if (e == ERR_OK && s->explain && !given) {
+        e = explain_rescores_prepare(f);
     }
     if (e == ERR_OK && s->highlight_spec != NULL) {
         e = highlighter_new(&f->highlighter, s->highlight_spec, &f->cx, f->query, f->em);
@@ -175,21 +182,39 @@ static void write_versions(const struct fetch *f, const struct fetch_hit *h, str
     }
 }
 
+/* Names come in the order of Java's HashMap. */
+static void add_name(struct str *names, uint32_t n, struct str name, uint32_t buckets)
+{
+    while (n > 0 && java_map_bucket(names[n - 1], buckets) > java_map_bucket(name, buckets)) {
+        names[n] = names[n - 1];
+        n--;
+    }
+    names[n] = name;
+}
+
 static enum err write_names(struct fetch *f, struct fetch_hit *h, struct jsonw *w)
 {
-    struct str *names;
-    uint32_t n;
-    if (!f->has_names) {
-        return ERR_OK;
+    struct str *names = NULL, *more = NULL;
+    uint32_t n = 0, n_more = 0;
+    enum err e =
+        f->has_names ? weight_matched_names(f->weight, h->leaf, h->doc, h->arena, &names, &n, f->em) : ERR_OK;
+    if (e == ERR_OK && f->post_filter != NULL) {
+        e = weight_matched_names(f->post_filter, h->leaf, h->doc, h->arena, &more, &n_more, f->em);
     }
-    enum err e = weight_matched_names(f->weight, h->leaf, h->doc, h->arena, &names, &n, f->em);
-    if (e != ERR_OK || n == 0) {
+    if (e != ERR_OK || n + n_more == 0) {
         return e;
+    }
+    struct str *all = ARENA_ARRAY(h->arena, struct str, n + n_more);
+    if (all == NULL) {
+        return err_no_memory(f->em);
+    }
+    for (uint32_t i = 0; i < n + n_more; i++) {
+        add_name(all, i, i < n ? names[i] : more[i - n], java_map_buckets(n + n_more));
     }
     jw_k(w, "matched_queries");
     jw_arr(w);
-    for (uint32_t i = 0; i < n; i++) {
-        jw_str(w, names[i]);
+    for (uint32_t i = 0; i < n + n_more; i++) {
+        jw_str(w, all[i]);
     }
     jw_arr_end(w);
     return ERR_OK;
@@ -238,7 +263,8 @@ static enum err write_explanation(struct fetch *f, struct fetch_hit *h, struct j
     }
     bool matched;
     jw_k(w, "_explanation");
-    return weight_explain(f->weight, h->leaf, h->doc, h->arena, w, &matched, f->em);
+    return f->rescorers != NULL ? explain_rescores(f, h, w)
+                                : weight_explain(f->weight, h->leaf, h->doc, h->arena, w, &matched, f->em);
 }
 
 /* Elasticsearch reads a document's stored fields, in their order, until it has what it needs: id, routing and perhaps the

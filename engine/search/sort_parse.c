@@ -286,6 +286,12 @@ static enum err geo_sort(const struct parse *p, struct sort_spec *s, const struc
     s->lats = list.lats;
     s->lons = list.lons;
     s->n_points = list.n;
+    /* The nearest first, from one point, in metres: Lucene's own sort, which knows no plane. */
+    bool nearest =
+        !s->descending && (s->mode == SORT_MODE_DEFAULT || s->mode == SORT_MODE_MIN) && s->unit_metres == 1;
+    if (nearest && list.n == 1 && s->nested == NULL) {
+        s->plane = false;
+    }
     return ERR_OK;
 }
 
