@@ -31,7 +31,8 @@ static struct str folder_of(const char *path, struct arena *arena)
 static enum err write_synced(const struct fs *fs, const char *path, struct str bytes, struct errmsg *em)
 {
     struct fs_file *f = NULL;
-    enum err e = fs->open(fs->self, path, true, &f, em);
+    enum err e = fs->remove(fs->self, path, em); /* not over a file whose fsync failed */
+    e = e == ERR_OK ? fs->open(fs->self, path, true, &f, em) : e;
     if (e == ERR_OK && bytes.n > 0) {
         e = fs->write(fs->self, f, bytes.p, bytes.n, em);
     }

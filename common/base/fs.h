@@ -35,6 +35,9 @@ struct fs {
     enum err (*open)(void *self, const char *path, bool fresh, struct fs_file **out, struct errmsg *em);
     /* Appends all n bytes. After an error nothing is known of the tail. */
     enum err (*write)(void *self, struct fs_file *f, const void *p, size_t n, struct errmsg *em);
+    /* Overwrites n bytes that the file has, from `at` on. Until the next sync a crash leaves any part of them as
+     * it was. */
+    enum err (*patch)(void *self, struct fs_file *f, uint64_t at, const void *p, size_t n, struct errmsg *em);
     /* Durable when it returns ERR_OK. After an error the file must be taken for lost (never retried). */
     enum err (*sync)(void *self, struct fs_file *f, struct errmsg *em);
     void (*close)(void *self, struct fs_file *f); /* NULL ok */

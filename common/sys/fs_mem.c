@@ -182,6 +182,23 @@ static enum err mem_write(void *self, struct fs_file *f, const void *p, size_t n
     return leave(m, o, e, "write", em);
 }
 
+static enum err mem_patch(void *self, struct fs_file *f, uint64_t at, const void *p, size_t n,
+                          struct errmsg *em)
+{
+    struct fs_mem *m = self;
+    enum outcome o = enter(m);
+    enum err e = o == FAIL || o == TEAR ? injected(em, "write", "file") : ERR_OK;
+    size_t fits = o == FAIL ? 0 : o == TEAR ? n / 2 : n;
+    if (f->dead) {
+        e = err_set(em, ERR_IO, "write: Bad file descriptor");
+    } else if (at + n > f->inode->n) {
+        e = err_set(em, ERR_IO, "patch: the file ends before byte %llu", (unsigned long long)(at + n));
+    } else if (!mem_file_patch(f->inode, (size_t)at, p, fits)) {
+        e = err_no_memory(em);
+    }
+    return leave(m, o, e, "write", em);
+}
+
 /* Without the lock: others go on while a disk is slow. */
 static void before_sync(const struct fs_mem *m)
 {
@@ -481,6 +498,7 @@ static enum err mem_space(void *self, const char *path, uint64_t *total, uint64_
 const struct fs mem_calls = {
     .open = mem_open,
     .write = mem_write,
+    .patch = mem_patch,
     .sync = mem_sync,
     .close = mem_close,
     .truncate = mem_truncate,

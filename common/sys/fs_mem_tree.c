@@ -93,11 +93,25 @@ bool mem_file_append(struct mem_inode *f, const void *p, size_t n)
     return true;
 }
 
+bool mem_file_patch(struct mem_inode *f, size_t at, const void *p, size_t n)
+{
+    assert(at + n <= f->n);
+    if (n == 0) {
+        return true;
+    }
+    if (f->blob->refs > 1 && !own_blob(f, f->blob->cap)) {
+        return false;
+    }
+    memcpy(f->blob->bytes + at, p, n);
+    f->patched = MAX_OF(f->patched, at + n);
+    return true;
+}
+
 void mem_file_empty(struct mem_inode *f)
 {
     mem_blob_unref(f->blob);
     f->blob = NULL;
-    f->n = 0;
+    f->n = f->patched = 0;
     f->rewritten = f->synced_n > 0;
 }
 
@@ -115,6 +129,7 @@ void mem_file_sync(struct mem_inode *f)
     }
     f->synced_n = f->n;
     f->rewritten = false;
+    f->patched = 0;
 }
 
 bool mem_file_cut(struct mem_inode *f, size_t n)
@@ -247,6 +262,20 @@ bool mem_dir_sync(struct mem_inode *d)
     return true;
 }
 
+/* What was overwritten from that byte on did not reach the disk. */
+static bool unpatch(struct mem_inode *f, size_t from)
+{
+    size_t to = MIN_OF(f->patched, f->synced_n);
+    if (from >= to) {
+        return true;
+    }
+    if (!own_blob(f, f->blob->cap)) {
+        return false;
+    }
+    memcpy(f->blob->bytes + from, f->synced->bytes + from, to - from);
+    return true;
+}
+
 static bool file_crash(struct mem_inode *f, struct rng *r)
 {
     bool rewritten = f->rewritten;
@@ -256,6 +285,9 @@ static bool file_crash(struct mem_inode *f, struct rng *r)
         /* Some of the tail reached the disk; of a file that was emptied and rewritten, the new beginning. */
         size_t least = rewritten ? 0 : f->synced_n;
         n = least + (size_t)rng_below(r, f->n - least + 1);
+        if (!rewritten && f->patched > 0 && !unpatch(f, (size_t)rng_below(r, f->patched + 1))) {
+            return false;
+        }
     } else if (f->blob != f->synced) {
         mem_blob_unref(f->blob);
         f->blob = f->synced;

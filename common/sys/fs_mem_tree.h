@@ -41,6 +41,7 @@ struct mem_inode {
     struct mem_blob *blob, *synced; /* NULL: no bytes */
     size_t n, synced_n;
     bool rewritten; /* emptied since the last sync, which had kept bytes */
+    size_t patched; /* what was overwritten since the last sync lies below it */
     bool lost;      /* a sync failed: later ones claim success but keep nothing more, as Linux does */
     /* folder */
     struct mem_names now, durable;
@@ -53,6 +54,8 @@ void mem_inode_unref(struct mem_inode *i);
 void mem_blob_unref(struct mem_blob *b); /* NULL ok */
 
 bool mem_file_append(struct mem_inode *f, const void *p, size_t n) NODISCARD;
+/* Overwrites bytes that are there; neither mappings nor the synced state see it. */
+bool mem_file_patch(struct mem_inode *f, size_t at, const void *p, size_t n) NODISCARD;
 void mem_file_empty(struct mem_inode *f);
 bool mem_file_cut(struct mem_inode *f, size_t n) NODISCARD; /* durable at once */
 void mem_file_sync(struct mem_inode *f);

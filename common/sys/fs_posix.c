@@ -72,6 +72,28 @@ static enum err posix_write(void *self, struct fs_file *f, const void *p, size_t
     return ERR_OK;
 }
 
+static enum err posix_patch(void *self, struct fs_file *f, uint64_t at, const void *p, size_t n,
+                            struct errmsg *em)
+{
+    (void)self;
+    if (at + n > (uint64_t)f->end) {
+        return err_set(em, ERR_IO, "patch: the file ends before byte %llu", (unsigned long long)(at + n));
+    }
+    for (const char *from = p; n > 0;) {
+        ssize_t w = pwrite(f->fd, from, n, (off_t)at);
+        if (w < 0 && errno == EINTR) {
+            continue;
+        }
+        if (w <= 0) {
+            return err_errno(em, w == 0 ? ENOSPC : errno, "write");
+        }
+        from += w;
+        at += (uint64_t)w;
+        n -= (size_t)w;
+    }
+    return ERR_OK;
+}
+
 static enum err posix_sync(void *self, struct fs_file *f, struct errmsg *em)
 {
     (void)self;
@@ -406,6 +428,7 @@ static enum err posix_space(void *self, const char *path, uint64_t *total, uint6
 static const struct fs the_posix = {
     .open = posix_open,
     .write = posix_write,
+    .patch = posix_patch,
     .sync = posix_sync,
     .close = posix_close,
     .truncate = posix_truncate,

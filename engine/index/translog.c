@@ -8,6 +8,11 @@ void tlog_path(const char *dir, uint64_t generation, char path[TLOG_PATH_BYTES])
     snprintf(path, TLOG_PATH_BYTES, "%s/" TLOG_PREFIX "%" PRIu64, dir, generation);
 }
 
+void tlog_tmp_path(const char *dir, char path[TLOG_PATH_BYTES])
+{
+    snprintf(path, TLOG_PATH_BYTES, "%s/" TLOG_TMP, dir);
+}
+
 bool file_number(struct str name, const char *prefix, uint64_t *out)
 {
     size_t n = strlen(prefix);
@@ -91,6 +96,15 @@ void tlog_header_init(struct tlog_header *h, const struct tlog_opts *o, uint64_t
     snprintf(h->uuid, sizeof(h->uuid), "%s", o->uuid);
 }
 
+/* What its generation's mark is to say of a chunk that is handed out. */
+static void set_mark(struct tlog_chunk *c, struct tlog_gen *g)
+{
+    c->marked = !g->header.older;
+    c->mark_slot = g->header.next_mark;
+    c->mark = (struct tlog_synced){g->sum.end, g->sum.ops, g->sum.max_seq};
+    g->header.next_mark = 1 - g->header.next_mark;
+}
+
 enum err tlog_begin_generation(struct translog *t, int64_t trim_above, struct errmsg *em)
 {
     const struct tlog_gen *old = translog_current(t);
@@ -104,12 +118,13 @@ enum err tlog_begin_generation(struct translog *t, int64_t trim_above, struct er
         tlog_chunk_free(t->o.alloc, c);
         return err_no_memory(em);
     }
-    tlog_header_encode(&g.header, &c->bytes);
+    tlog_header_encode(&g.header, &c->bytes); /* its marks say nothing yet */
     if (c->bytes.failed) {
         tlog_chunk_free(t->o.alloc, c);
         return err_no_memory(em);
     }
     c->create = true;
+    c->follows = !old->header.older;
     c->global_checkpoint = t->global_noted;
     tlog_summary_init(&g.sum, &g.header);
     t->gens[t->n_gens++] = g;
@@ -136,6 +151,7 @@ enum err translog_roll(struct translog *t, int64_t trim_above, struct errmsg *em
     g->sum.ended = true;
     t->tail_bytes += size;
     t->location += size; /* who waits for it waits for the next generation's file as well */
+    set_mark(c, g);
     c->finish = true;
     return ERR_OK;
 }
@@ -219,7 +235,7 @@ enum err translog_seal(struct translog *t, struct tlog_job **out, struct errmsg 
     if (t->out != NULL || !translog_waits(t)) {
         return ERR_OK;
     }
-    const struct tlog_gen *g = translog_current(t);
+    struct tlog_gen *g = translog_current(t);
     struct tlog_job *j = alloc_get(t->o.alloc, sizeof(*j));
     struct tlog_chunk *next = t->spare != NULL ? t->spare : tlog_chunk_new(t, 0, 0);
     if (j == NULL || next == NULL) {
@@ -231,6 +247,7 @@ enum err translog_seal(struct translog *t, struct tlog_job **out, struct errmsg 
     next->generation = g->header.generation;
     next->at = g->sum.end;
     t->last->location = t->location;
+    set_mark(t->last, g);
     *j = (struct tlog_job){.chunks = t->first, .fs = t->o.fs, .dir = t->o.dir, .file = t->file};
     t->file = NULL;
     t->first = t->last = next;
@@ -238,39 +255,86 @@ enum err translog_seal(struct translog *t, struct tlog_job **out, struct errmsg 
     return ERR_OK;
 }
 
-static enum err run(struct tlog_job *j, struct errmsg *em)
+/* One chunk's bytes; a new generation's go to a file beside its place. */
+static enum err write_chunk(struct tlog_job *j, const struct tlog_chunk *c, struct errmsg *em)
 {
     const struct fs *fs = j->fs;
-    bool made = false, dirty = false;
-    for (struct tlog_chunk *c = j->chunks; c != NULL; c = c->next) {
-        enum err e = ERR_OK;
-        if (c->create) {
-            char path[TLOG_PATH_BYTES];
-            tlog_path(j->dir, c->generation, path);
-            e = fs->remove(fs->self, path, em); /* what a crash left of an attempt */
-            e = e == ERR_OK ? fs->open(fs->self, path, true, &j->file, em) : e;
-            if (e != ERR_OK) {
-                j->file = NULL;
-                return e;
-            }
-            made = true;
-        }
-        if (c->bytes.n > 0) {
-            dirty = true;
-            e = fs->write(fs->self, j->file, c->bytes.p, c->bytes.n, em);
-        }
-        if (e == ERR_OK && c->finish) {
-            e = fs->sync(fs->self, j->file, em);
-            fs->close(fs->self, j->file);
+    enum err e = ERR_OK;
+    if (c->create) {
+        char tmp[TLOG_PATH_BYTES];
+        tlog_tmp_path(j->dir, tmp);
+        e = fs->remove(fs->self, tmp, em); /* what a crash left of an attempt */
+        e = e == ERR_OK ? fs->open(fs->self, tmp, true, &j->file, em) : e;
+        if (e != ERR_OK) {
             j->file = NULL;
+            return e;
+        }
+    }
+    return c->bytes.n > 0 ? fs->write(fs->self, j->file, c->bytes.p, c->bytes.n, em) : ERR_OK;
+}
+
+/* The generation before one that has come: that it must not be the last any more. Without this the loss of the file of the
+ * new one would not be noticed; a failure costs no more than that. */
+static void note_followed(const struct tlog_job *j, uint64_t generation)
+{
+    const struct fs *fs = j->fs;
+    char path[TLOG_PATH_BYTES], bytes[8];
+    struct fs_file *f = NULL;
+    tlog_path(j->dir, generation, path);
+    if (fs->open(fs->self, path, false, &f, NULL) == ERR_OK) {
+        uint64_t at = tlog_followed_encode(generation, bytes);
+        (void)fs->patch(fs->self, f, at, bytes, sizeof(bytes), NULL);
+        fs->close(fs->self, f);
+    }
+}
+
+/* What was written is durable: so is what was made, then, under its name, and the mark says it. `made`: the chunk that
+ * began the file; NULL: it was there. */
+static enum err settle(struct tlog_job *j, const struct tlog_chunk *made, const struct tlog_chunk *c,
+                       struct errmsg *em)
+{
+    const struct fs *fs = j->fs;
+    enum err e = fs->sync(fs->self, j->file, em);
+    if (e == ERR_OK && made != NULL) {
+        char tmp[TLOG_PATH_BYTES], path[TLOG_PATH_BYTES];
+        tlog_tmp_path(j->dir, tmp);
+        tlog_path(j->dir, made->generation, path);
+        e = fs->rename(fs->self, tmp, path, em);
+        e = e == ERR_OK ? fs->sync_dir(fs->self, j->dir, em) : e;
+        if (e == ERR_OK && made->follows) {
+            note_followed(j, made->generation - 1);
+        }
+    }
+    if (e == ERR_OK && c->marked) {
+        char slot[TLOG_MARK_BYTES];
+        uint64_t at = tlog_mark_encode(&c->mark, c->generation, c->mark_slot, slot);
+        (void)fs->patch(fs->self, j->file, at, slot, sizeof(slot), NULL); /* an older mark holds as well */
+    }
+    return e;
+}
+
+static enum err run(struct tlog_job *j, struct errmsg *em)
+{
+    const struct tlog_chunk *made = NULL;
+    bool dirty = false;
+    for (struct tlog_chunk *c = j->chunks; c != NULL; c = c->next) {
+        made = c->create ? c : made;
+        dirty |= c->bytes.n > 0;
+        enum err e = write_chunk(j, c, em);
+        if (e == ERR_OK && dirty && (c->finish || c->next == NULL)) {
+            e = settle(j, made, c, em);
+            made = NULL;
             dirty = false;
         }
         if (e != ERR_OK) {
             return e;
         }
+        if (c->finish) {
+            j->fs->close(j->fs->self, j->file);
+            j->file = NULL;
+        }
     }
-    enum err e = dirty ? fs->sync(fs->self, j->file, em) : ERR_OK;
-    return e == ERR_OK && made ? fs->sync_dir(fs->self, j->dir, em) : e;
+    return ERR_OK;
 }
 
 void translog_job_run(struct tlog_job *j)

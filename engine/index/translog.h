@@ -33,6 +33,10 @@ struct tlog_chunk {
     size_t n_seqs, seqs_cap;
     bool create;               /* the file must be made first */
     bool finish;               /* the generation ends with it */
+    bool follows;              /* a generation that has a place to say so */
+    bool marked;               /* of a generation that has marks: */
+    unsigned mark_slot;        /* where the next one goes */
+    struct tlog_synced mark;   /* what is true once it is on disk */
     uint64_t location;         /* behind its last record */
     int64_t global_checkpoint; /* the newest in it; SEQ_UNASSIGNED: none */
 };

@@ -7,6 +7,7 @@
 #define TLOG_PATH_BYTES 4096
 
 void tlog_path(const char *dir, uint64_t generation, char path[TLOG_PATH_BYTES]);
+void tlog_tmp_path(const char *dir, char path[TLOG_PATH_BYTES]);
 struct tlog_chunk *tlog_chunk_new(const struct translog *t, uint64_t generation,
                                   uint64_t at);                             /* NULL: no memory */
 void tlog_chunk_free(const struct allocator *alloc, struct tlog_chunk *c);  /* NULL ok */

@@ -35,17 +35,35 @@ enum err translog_create(struct translog *t, const struct tlog_opts *o, uint64_t
     return e;
 }
 
+/* Good bytes and no others, the marks at their end. */
+static enum err write_good(struct translog *t, struct tlog_gen *g, struct str good, struct errmsg *em)
+{
+    const struct fs *fs = t->o.fs;
+    char head[TLOG_HEADER_BYTES];
+    uint64_t n = tlog_header_bytes(&g->header);
+    memcpy(head, good.p, n);
+    for (unsigned slot = 0; slot < 2 && !g->header.older; slot++) {
+        char bytes[TLOG_MARK_BYTES];
+        g->header.mark = (struct tlog_synced){g->sum.end, g->sum.ops, g->sum.max_seq};
+        uint64_t at = tlog_mark_encode(&g->header.mark, g->header.generation, slot, bytes);
+        memcpy(head + at, bytes, sizeof(bytes));
+    }
+    enum err e = fs->write(fs->self, t->file, head, n, em);
+    return e == ERR_OK && good.n > n ? fs->write(fs->self, t->file, good.p + n, good.n - n, em) : e;
+}
+
 /* Makes the good part of the last generation durable. Its pages may be in the system's cache only, and if the
  * process before us died of a failed fsync, the system takes them for clean: another fsync would say yes and
  * do nothing. So the bytes are written again, to a new file that takes the old one's place. */
-static enum err rewrite(struct translog *t, const char *path, struct str good, struct errmsg *em)
+static enum err rewrite(struct translog *t, const char *path, struct tlog_gen *g, struct str good,
+                        struct errmsg *em)
 {
     const struct fs *fs = t->o.fs;
     char tmp[TLOG_PATH_BYTES];
-    snprintf(tmp, sizeof(tmp), "%s/" TLOG_TMP, t->o.dir);
+    tlog_tmp_path(t->o.dir, tmp);
     enum err e = fs->remove(fs->self, tmp, em);
     e = e == ERR_OK ? fs->open(fs->self, tmp, true, &t->file, em) : e;
-    e = e == ERR_OK ? fs->write(fs->self, t->file, good.p, good.n, em) : e;
+    e = e == ERR_OK ? write_good(t, g, good, em) : e;
     e = e == ERR_OK ? fs->sync(fs->self, t->file, em) : e;
     return e == ERR_OK ? fs->rename(fs->self, tmp, path, em) : e;
 }
@@ -73,11 +91,14 @@ static enum err load_generation(struct translog *t, uint64_t number, bool last, 
                     (unsigned long long)number);
     }
     if (e == ERR_OK) {
-        e = last ? tlog_scan(&g.sum, bytes, &g.header, em) : tlog_decode_end(&g.sum, bytes, number, em);
+        e = last ? tlog_scan(&g.sum, bytes, &g.header, em) : tlog_decode_end(&g.sum, bytes, &g.header, em);
         g.written = g.sum.end;
     }
-    if (e == ERR_OK && last && (number != durable || bytes.n > TLOG_HEADER_BYTES)) {
-        e = rewrite(t, path, str_mk(bytes.p, g.sum.end), em);
+    if (e == ERR_OK && last && g.sum.ended && g.header.followed) {
+        e = err_set(em, ERR_CORRUPT, "translog generation [%llu] is missing", (unsigned long long)number + 1);
+    }
+    if (e == ERR_OK && last && (number != durable || bytes.n > tlog_header_bytes(&g.header))) {
+        e = rewrite(t, path, &g, str_mk(bytes.p, g.sum.end), em);
     }
     fs->unmap(fs->self, &map);
     if (e == ERR_OK) {
@@ -138,8 +159,9 @@ static enum err load_run(struct translog *t, const uint64_t *v, size_t n, uint64
     for (size_t i = 0; i < n; i++) {
         bool torn, last = i + 1 == n;
         enum err e = load_generation(t, v[i], last, need, &torn, em);
-        if (e == ERR_CORRUPT && torn && last && v[i] > need && t->n_gens > 0) {
-            return ERR_OK; /* it was being made: nothing was acknowledged from it */
+        if (e == ERR_CORRUPT && torn && last && v[i] > need && t->n_gens > 0
+            && t->gens[t->n_gens - 1].header.older) {
+            return ERR_OK; /* it was being made, in its place: nothing was acknowledged from it */
         }
         if (e == ERR_CORRUPT && v[i] < need) {
             t->n_gens = 0; /* kept for other copies only: they do without */

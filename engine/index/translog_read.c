@@ -9,7 +9,7 @@ static enum err add_file(struct tlog_reader *r, const struct translog *t, const 
     char path[4096];
     snprintf(path, sizeof(path), "%s/" TLOG_PREFIX "%" PRIu64, t->o.dir, g->header.generation);
     struct tlog_part p = {.generation = g->header.generation,
-                          .at = TLOG_HEADER_BYTES,
+                          .at = tlog_header_bytes(&g->header),
                           .end = g->written,
                           .trim = translog_trim_of(t, g->header.generation)};
     enum err e = r->fs->map(r->fs->self, path, &p.map, em);
@@ -68,7 +68,7 @@ enum err tlog_reader_open(struct tlog_reader *r, const struct translog *t, uint6
         const struct tlog_gen *g = &t->gens[i];
         if (g->header.generation >= from) {
             r->total += g->sum.ops;
-            e = g->written > TLOG_HEADER_BYTES ? add_file(r, t, g, em) : ERR_OK;
+            e = g->written > tlog_header_bytes(&g->header) ? add_file(r, t, g, em) : ERR_OK;
         }
     }
     for (size_t l = 0; l < 2; l++) {

@@ -2,16 +2,36 @@
 
 #include "common/base/bytes.h"
 #include "common/base/hash.h"
+#include "common/base/torn.h"
 
-#define MAGIC   "SRAITLOG"
-#define VERSION 1
-#define SECTOR_BYTES \
-    512               /* what a disk writes whole, or leaves as it was: zeroes, beyond a file's synced end */
-#define HOLE_BYTES 16 /* a run of zeroes shorter than this proves nothing */
+#define MAGIC         "SRAITLOG"
+#define VERSION       2
+#define VERSION_OLDER 1   /* no marks */
+#define FIXED_BYTES   128 /* of the header: what never changes */
+#define MARKS         2
+#define FOLLOWED_AT   (FIXED_BYTES + MARKS * TLOG_MARK_BYTES)
+#define FOLLOWED_SEED 0x666F6C6C6F776564ULL
 
 enum { FLAG_RETRY = 1, FLAG_ROUTING = 2, FLAG_OP_ID = 4, OUTCOME_SHIFT = 3 };
 
 /* ---- header ---- */
+
+uint64_t tlog_mark_encode(const struct tlog_synced *m, uint64_t generation, unsigned slot,
+                          char out[TLOG_MARK_BYTES])
+{
+    store_u64(out, m->end);
+    store_u64(out + 8, m->ops);
+    store_u64(out + 16, (uint64_t)m->max_seq);
+    store_u64(out + 24, 0);
+    store_u64(out + 32, hash_bytes(out, TLOG_MARK_BYTES - 8, hash_u64(generation) ^ slot));
+    return FIXED_BYTES + (uint64_t)slot * TLOG_MARK_BYTES;
+}
+
+uint64_t tlog_followed_encode(uint64_t generation, char out[8])
+{
+    store_u64(out, hash_u64(generation ^ FOLLOWED_SEED));
+    return FOLLOWED_AT;
+}
 
 void tlog_header_encode(const struct tlog_header *h, struct buf *out)
 {
@@ -24,33 +44,50 @@ void tlog_header_encode(const struct tlog_header *h, struct buf *out)
     put_u64(out, (uint64_t)h->max_seq_before);
     put_u64(out, (uint64_t)h->created_ms);
     put_u64(out, (uint64_t)h->global_checkpoint);
-    char uuid[TLOG_UUID_BYTES] = {0};
+    char uuid[TLOG_UUID_BYTES] = {0}, slot[TLOG_MARK_BYTES];
     memcpy(uuid, h->uuid, strlen(h->uuid));
     buf_add(out, uuid, sizeof(uuid));
     if (!out->failed) {
-        put_u64(out, hash_bytes(out->p + at, TLOG_HEADER_BYTES - 8, h->generation));
+        put_u64(out, hash_bytes(out->p + at, FIXED_BYTES - 8, h->generation));
     }
+    const struct tlog_synced m = {.end = TLOG_HEADER_BYTES, .max_seq = SEQ_NONE};
+    for (unsigned i = 0; i < MARKS; i++) {
+        tlog_mark_encode(&m, h->generation, i, slot);
+        buf_add(out, slot, sizeof(slot));
+    }
+    put_u64(out, 0); /* not followed */
 }
 
-static bool all_zero(const char *p, size_t n)
+/* false: neither is whole. */
+static bool decode_marks(struct tlog_header *h, struct str bytes)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (p[i] != 0) {
-            return false;
+    bool any = false;
+    for (unsigned i = 0; i < MARKS; i++) {
+        const char *p = bytes.p + FIXED_BYTES + (size_t)i * TLOG_MARK_BYTES;
+        struct tlog_synced m = {load_u64(p), load_u64(p + 8), (int64_t)load_u64(p + 16)};
+        bool whole = load_u64(p + 32) == hash_bytes(p, TLOG_MARK_BYTES - 8, hash_u64(h->generation) ^ i)
+                     && m.end >= TLOG_HEADER_BYTES;
+        if (whole && (!any || m.end > h->mark.end)) {
+            h->mark = m;
+            h->next_mark = 1 - i;
+            any = true;
         }
     }
-    return true;
+    char followed[8];
+    tlog_followed_encode(h->generation, followed);
+    h->followed = memcmp(bytes.p + FOLLOWED_AT, followed, 8) == 0;
+    return any;
 }
 
 enum err tlog_header_decode(struct tlog_header *h, struct str bytes, bool *torn, struct errmsg *em)
 {
-    *torn = bytes.n < TLOG_HEADER_BYTES || all_zero(bytes.p, bytes.n);
+    *torn = bytes.n < FIXED_BYTES || bytes_all_zero(bytes.p, bytes.n);
     if (*torn) {
         return err_set(em, ERR_CORRUPT, "translog: no header");
     }
-    struct bytes_in in = bytes_in(str_slice(bytes, 8, TLOG_HEADER_BYTES));
+    struct bytes_in in = bytes_in(str_slice(bytes, 8, FIXED_BYTES));
     uint32_t version = get_u32(&in);
-    *h = (struct tlog_header){.shard = get_u32(&in)};
+    *h = (struct tlog_header){.shard = get_u32(&in), .older = version == VERSION_OLDER};
     h->generation = get_u64(&in);
     h->trim_above = (int64_t)get_u64(&in);
     h->max_seq_before = (int64_t)get_u64(&in);
@@ -58,10 +95,15 @@ enum err tlog_header_decode(struct tlog_header *h, struct str bytes, bool *torn,
     h->global_checkpoint = (int64_t)get_u64(&in);
     struct str uuid = get_raw(&in, TLOG_UUID_BYTES);
     memcpy(h->uuid, uuid.p, TLOG_UUID_BYTES);
-    if (memcmp(bytes.p, MAGIC, 8) != 0 || version != VERSION
-        || get_u64(&in) != hash_bytes(bytes.p, TLOG_HEADER_BYTES - 8, h->generation)
+    if (memcmp(bytes.p, MAGIC, 8) != 0 || (version != VERSION && !h->older)
+        || get_u64(&in) != hash_bytes(bytes.p, FIXED_BYTES - 8, h->generation)
         || h->uuid[TLOG_UUID_BYTES - 1] != 0 || h->trim_above < SEQ_NONE || h->max_seq_before < SEQ_NONE) {
         return err_set(em, ERR_CORRUPT, "translog: bad header");
+    }
+    *torn = bytes.n < tlog_header_bytes(h);
+    if (*torn || (!h->older && !decode_marks(h, bytes))) {
+        return err_set(em, ERR_CORRUPT, "translog generation [%llu]: %s", (unsigned long long)h->generation,
+                       *torn ? "no header" : "bad marks in its header");
     }
     return ERR_OK;
 }
@@ -263,18 +305,32 @@ static struct str from(struct str bytes, uint64_t at)
     return str_slice(bytes, (size_t)at, bytes.n);
 }
 
-enum err tlog_decode_end(struct tlog_summary *s, struct str bytes, uint64_t generation, struct errmsg *em)
+/* Is there a TLOG_END record that ends at `end`? */
+static bool ends_at(struct tlog_summary *s, struct str bytes, uint64_t generation, uint64_t end)
 {
     const size_t size = TLOG_RECORD_BYTES + TLOG_END_BODY_BYTES;
     struct tlog_record r;
-    if (bytes.n < TLOG_HEADER_BYTES + size
-        || tlog_decode(&r, from(bytes, bytes.n - size), generation, bytes.n - size, NULL) != ERR_OK
+    if (end > bytes.n || end < size
+        || tlog_decode(&r, from(bytes, end - size), generation, end - size, NULL) != ERR_OK
         || r.kind != TLOG_END || r.size != size) {
-        return err_set(em, ERR_CORRUPT, "translog generation [%llu]: its end is missing or bad",
-                       (unsigned long long)generation);
+        return false;
     }
     *s = r.summary;
-    return ERR_OK;
+    return true;
+}
+
+enum err tlog_decode_end(struct tlog_summary *s, struct str bytes, const struct tlog_header *h,
+                         struct errmsg *em)
+{
+    if (ends_at(s, bytes, h->generation, bytes.n)
+        || (!h->older && ends_at(s, bytes, h->generation, h->mark.end))) {
+        return ERR_OK;
+    }
+    enum err e = tlog_scan(s, bytes, h, em);
+    return e != ERR_OK || s->ended
+               ? e
+               : err_set(em, ERR_CORRUPT, "translog generation [%llu]: its end is missing or bad",
+                         (unsigned long long)h->generation);
 }
 
 /* ---- a generation ---- */
@@ -284,7 +340,7 @@ void tlog_summary_init(struct tlog_summary *s, const struct tlog_header *h)
     *s = (struct tlog_summary){.min_seq = INT64_MAX,
                                .max_seq = SEQ_NONE,
                                .global_checkpoint = h->global_checkpoint,
-                               .end = TLOG_HEADER_BYTES};
+                               .end = tlog_header_bytes(h)};
 }
 
 void tlog_summary_add(struct tlog_summary *s, const struct tlog_record *r)
@@ -301,22 +357,6 @@ void tlog_summary_add(struct tlog_summary *s, const struct tlog_record *r)
     }
 }
 
-/* Did a sector, or all from some point on, never reach the disk? */
-static bool has_hole(struct str bytes, uint64_t lo)
-{
-    uint64_t hi = bytes.n;
-    if (hi - lo >= HOLE_BYTES && all_zero(bytes.p + hi - HOLE_BYTES, HOLE_BYTES)) {
-        return true;
-    }
-    for (uint64_t s = lo / SECTOR_BYTES * SECTOR_BYTES; s < hi; s += SECTOR_BYTES) {
-        uint64_t a = MAX_OF(s, lo), b = MIN_OF(s + SECTOR_BYTES, hi);
-        if (b - a >= HOLE_BYTES && all_zero(bytes.p + a, (size_t)(b - a))) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Can the bad record at `at` be the rest of a write that power loss cut short? */
 static bool may_be_torn(struct str bytes, uint64_t generation, uint64_t at)
 {
@@ -327,7 +367,7 @@ static bool may_be_torn(struct str bytes, uint64_t generation, uint64_t at)
     if (head_holds(from(bytes, at), generation, at, &body) && body > bytes.n - at - TLOG_RECORD_BYTES) {
         return true;
     }
-    return has_hole(bytes, at);
+    return bytes_have_hole(bytes, at);
 }
 
 /* Does a later record say that the disk had the byte at `at` already? */
@@ -344,6 +384,21 @@ static bool was_durable(struct str bytes, uint64_t generation, uint64_t at)
     return false;
 }
 
+/* A bad record at s->end, or the end of the bytes before the mark. */
+static enum err missing(const struct tlog_summary *s, struct str bytes, const struct tlog_header *h,
+                        struct errmsg *em)
+{
+    const struct tlog_synced *m = &h->mark;
+    const char *what = s->end < bytes.n ? "bad record" : "cut short";
+    unsigned long long generation = h->generation, at = s->end;
+    if (m->ops <= s->ops) {
+        return err_set(em, ERR_CORRUPT, "translog generation [%llu]: %s at [%llu]", generation, what, at);
+    }
+    return err_set(em, ERR_CORRUPT,
+                   "translog generation [%llu]: %s at [%llu], [%llu] operations from there on are missing",
+                   generation, what, at, (unsigned long long)(m->ops - s->ops));
+}
+
 enum err tlog_scan(struct tlog_summary *s, struct str bytes, const struct tlog_header *h, struct errmsg *em)
 {
     tlog_summary_init(s, h);
@@ -351,15 +406,17 @@ enum err tlog_scan(struct tlog_summary *s, struct str bytes, const struct tlog_h
         struct tlog_record r;
         enum err e = tlog_decode(&r, from(bytes, s->end), h->generation, s->end, em);
         if (e != ERR_OK) {
-            bool torn =
-                may_be_torn(bytes, h->generation, s->end) && !was_durable(bytes, h->generation, s->end);
-            return torn ? ERR_OK : e;
+            bool may = h->older ? may_be_torn(bytes, h->generation, s->end) : s->end >= h->mark.end;
+            if (may && !was_durable(bytes, h->generation, s->end)) {
+                return ERR_OK;
+            }
+            return h->older ? e : missing(s, bytes, h, em);
         }
         tlog_summary_add(s, &r);
     }
-    if (s->end < bytes.n) {
+    if (h->older && s->end < bytes.n) {
         return err_set(em, ERR_CORRUPT, "translog generation [%llu]: bytes behind its end",
                        (unsigned long long)h->generation);
     }
-    return ERR_OK;
+    return !h->older && s->end < h->mark.end ? missing(s, bytes, h, em) : ERR_OK;
 }

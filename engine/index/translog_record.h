@@ -9,14 +9,23 @@
 #include "common/base/buf.h"
 #include "engine/index/engine.h"
 
-#define TLOG_HEADER_BYTES   128
+#define TLOG_HEADER_BYTES   216 /* of a new generation */
+#define TLOG_MARK_BYTES     40
 #define TLOG_RECORD_BYTES   24 /* before its body */
 #define TLOG_BODY_BYTES_MAX ((size_t)1 << 30)
 #define TLOG_UUID_BYTES     64 /* with its NUL */
 #define TLOG_END_BODY_BYTES 49 /* kind, four numbers, global checkpoint, own offset */
 #define TLOG_NO_TRIM        INT64_MAX
 
+/* How far a generation was synced. Two slots in its header take turns: one is always whole. Written once the bytes are
+ * durable and made durable by the next sync, so that a mark never says too much. */
+struct tlog_synced {
+    uint64_t end, ops; /* bytes, and operations in them */
+    int64_t max_seq;
+};
+
 struct tlog_header {
+    bool older; /* of before there were marks: 128 bytes */
     uint64_t generation;
     uint32_t shard;
     char uuid[TLOG_UUID_BYTES];
@@ -25,6 +34,9 @@ struct tlog_header {
     int64_t max_seq_before;
     int64_t created_ms; /* wall clock */
     int64_t global_checkpoint;
+    struct tlog_synced mark; /* the newer one that is whole; the header's end in a new generation */
+    unsigned next_mark;      /* the slot of the other */
+    bool followed;           /* the next generation is on disk */
 };
 
 /* What a generation holds; written into its last record when the next one begins. */
@@ -53,7 +65,18 @@ struct tlog_record {
     uint64_t size;               /* header and body */
 };
 
+static inline uint64_t tlog_header_bytes(const struct tlog_header *h)
+{
+    return h->older ? 128 : TLOG_HEADER_BYTES;
+}
+
+/* Of a new generation, both marks at its own end. */
 void tlog_header_encode(const struct tlog_header *h, struct buf *out);
+/* The bytes of a slot, and where they go. */
+uint64_t tlog_mark_encode(const struct tlog_synced *m, uint64_t generation, unsigned slot,
+                          char out[TLOG_MARK_BYTES]);
+/* The 8 bytes that say that the next generation is on disk, and where they go. */
+uint64_t tlog_followed_encode(uint64_t generation, char out[8]);
 /* *torn: the bytes end before the header does: the file was being made. ERR_CORRUPT otherwise when it is not
  * one. */
 enum err tlog_header_decode(struct tlog_header *h, struct str bytes, bool *torn, struct errmsg *em);
@@ -69,14 +92,17 @@ void tlog_encode_end(struct buf *out, uint64_t generation, uint64_t at, uint64_t
 /* The record at offset `at` of a generation's bytes; ERR_CORRUPT when it is short or wrong. */
 enum err tlog_decode(struct tlog_record *r, struct str bytes, uint64_t generation, uint64_t at,
                      struct errmsg *em);
-/* The TLOG_END record at the end of the bytes; ERR_CORRUPT when there is none. */
-enum err tlog_decode_end(struct tlog_summary *s, struct str bytes, uint64_t generation, struct errmsg *em);
+/* A generation that is complete, by its TLOG_END record at the end of the bytes, or where its mark says; what lies behind
+ * is not looked at. ERR_CORRUPT when there is none. */
+enum err tlog_decode_end(struct tlog_summary *s, struct str bytes, const struct tlog_header *h,
+                         struct errmsg *em);
 
 void tlog_summary_init(struct tlog_summary *s, const struct tlog_header *h);
 void tlog_summary_add(struct tlog_summary *s, const struct tlog_record *r);
-/* Walks a last generation. Its good part ends where a write was torn; s->end says where. ERR_CORRUPT when a
- * bad record cannot be a torn write: it is complete without an unwritten sector in it, or lies where the disk
- * had it already. */
+/* Walks a last generation. Its good part ends at the first bad record behind the mark, however the bytes there look;
+ * s->end says where. ERR_CORRUPT when a bad record, or the end of the bytes, lies before the mark or before what a later
+ * record says that the disk had: operations are missing. In an older one, also when a bad record cannot be a torn write:
+ * it is complete without an unwritten sector in it. */
 enum err tlog_scan(struct tlog_summary *s, struct str bytes, const struct tlog_header *h, struct errmsg *em);
 
 #endif

@@ -15,6 +15,13 @@ static enum err null_write(void *self, struct fs_file *f, const void *p, size_t 
     return ERR_OK;
 }
 
+static enum err null_patch(void *self, struct fs_file *f, uint64_t at, const void *p, size_t n,
+                           struct errmsg *em)
+{
+    (void)self, (void)f, (void)at, (void)p, (void)n, (void)em;
+    return ERR_OK;
+}
+
 static enum err null_sync(void *self, struct fs_file *f, struct errmsg *em)
 {
     (void)self, (void)f, (void)em;
@@ -97,6 +104,7 @@ const struct fs *null_disk(void)
 {
     static const struct fs fs = {.open = null_open,
                                  .write = null_write,
+                                 .patch = null_patch,
                                  .sync = null_sync,
                                  .close = null_close,
                                  .truncate = null_truncate,

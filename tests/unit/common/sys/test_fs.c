@@ -282,7 +282,8 @@ START_TEST(replace_survives_every_fault)
             ck_assert_msg(strcmp(is, "newer") == 0 || (e != ERR_OK && strcmp(is, "old") == 0), "%s", is);
             env_close(&t);
         }
-        ck_assert_uint_eq(n, 5 + 2); /* open, write, sync, rename, sync_dir; then a run that meets none */
+        ck_assert_uint_eq(
+            n, 6 + 2); /* remove, open, write, sync, rename, sync_dir; then a run that meets none */
     }
 }
 END_TEST

@@ -1,5 +1,6 @@
 /* Every I/O call fails once, and every allocation; then the plug is pulled. What was acknowledged is there,
  * what is there is a prefix of what was done, and the copy goes on. */
+#include "engine/index/translog_record.h"
 #include "tests/unit/engine/index/engine_rig.h"
 
 #include <check.h>
@@ -293,7 +294,12 @@ START_TEST(flipped_bits)
         char path[128];
         snprintf(path, sizeof(path), "/shard/%s", names.v[i].p);
         bool must = str_starts(names.v[i], STR("translog_")) || str_starts(names.v[i], STR("live_"));
+        bool log = str_starts(names.v[i], STR("translog_"));
         for (uint64_t byte = 0; fs_mem_flip(rig.disk, path, byte, (unsigned)byte % 8); byte += 1) {
+            if (log && byte >= 128 && byte < TLOG_HEADER_BYTES) { /* one of two marks: test_translog.c */
+                ck_assert(fs_mem_flip(rig.disk, path, byte, (unsigned)byte % 8));
+                continue;
+            }
             struct engine *e;
             rig.opts.mode = ENGINE_EXISTING;
             enum err r = engine_open(&e, &rig.opts, NULL);
