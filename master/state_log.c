@@ -1,13 +1,16 @@
 #include "master/state_log.h"
 
 #include "common/base/hash.h"
+#include "common/base/torn.h"
+#include "master/state_seal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 /* File: magic(8), then records: length of payload(4) checksum(8) kind(1) term(8) payload. The checksum is
- * XXH3 of what follows it, seeded with the length. */
-#define LOG_MAGIC       "SeraiSL1"
+ * XXH3 of what follows it, seeded with the length. The seal beside it says how far it reached. */
+#define LOG_MAGIC       "SeraiSL2"
+#define LOG_MAGIC_1     "SeraiSL1" /* as SL2, without a seal */
 #define MAGIC_BYTES     8
 #define RECORD_BYTES    21          /* beside the payload */
 #define LOG_GROWTH      4           /* times the snapshot, when a new file begins */
@@ -26,6 +29,9 @@ struct state_log {
     uint64_t number;
     struct fs_file *file; /* NULL: the next write begins a new one */
     uint64_t bytes, snapshot_bytes;
+    uint64_t chain; /* of the records' checksums */
+    struct seal_file seal;
+    bool synced; /* all of the file is durable: nothing was written since by a process before this one */
     uint64_t term;
     struct cluster_state *state; /* as the file has it; NULL: none yet */
     size_t reserved;             /* bytes of the file of zeros */
@@ -74,6 +80,24 @@ static bool get_record(struct bytes_in *in, struct record *r)
     return true;
 }
 
+static uint64_t chain_on(uint64_t chain, const void *record)
+{
+    return hash_u64(chain ^ load_u64((const char *)record + 4));
+}
+
+/* Is it there to its end, and wrong? Then it was not torn: with its own length, or with the one that it would have as the
+ * last record. */
+static bool whole_and_wrong(struct str bytes, size_t at)
+{
+    size_t n = bytes.n - at;
+    const char *p = bytes.p + at;
+    if (n < RECORD_BYTES || bytes_have_hole(bytes, at)) {
+        return false;
+    }
+    size_t payload = n - RECORD_BYTES;
+    return load_u32(p) <= payload || load_u64(p + 4) == hash_bytes(p + 12, payload + 9, payload);
+}
+
 /* Is there a whole record anywhere behind a broken one? Then it was not the last that was written. */
 static bool more_behind(struct bytes_in in)
 {
@@ -108,34 +132,67 @@ static enum err apply_record(struct state_log *l, const struct record *r, struct
     return ERR_OK;
 }
 
-static enum err read_log(struct state_log *l, uint64_t number, bool *whole, struct errmsg *em)
+/* Records up to the first that is not whole. `seal`: NULL, or how far this file had reached. */
+static enum err read_records(struct state_log *l, struct bytes_in *in, const uint8_t *begin,
+                             const struct state_seal *seal, bool *sealed, struct errmsg *em)
+{
+    struct record r;
+    const uint8_t *at = in->at;
+    enum err e = ERR_OK;
+    *sealed = seal == NULL;
+    while (e == ERR_OK && get_record(in, &r)) {
+        e = apply_record(l, &r, em);
+        l->chain = chain_on(l->chain, at);
+        at = in->at;
+        *sealed |= seal != NULL && (uint64_t)(at - begin) == seal->bytes && l->chain == seal->chain;
+    }
+    return e;
+}
+
+static enum err damaged(const char *path, const struct fs_map *map, size_t at, const struct state_seal *seal,
+                        struct errmsg *em)
+{
+    if (seal != NULL && map->n < seal->bytes) {
+        return err_set(em, ERR_CORRUPT, "%s has been cut short: it has %zu bytes, and had %llu", path, map->n,
+                       (unsigned long long)seal->bytes);
+    }
+    return err_set(em, ERR_CORRUPT, "%s is damaged at byte %zu", path, at);
+}
+
+static enum err read_bytes(struct state_log *l, const char *path, const struct fs_map *map,
+                           const struct state_seal *seal, bool *whole, struct errmsg *em)
+{
+    struct bytes_in in = {map->p, map->p + map->n, false};
+    bool magic = map->n > MAGIC_BYTES && memcmp(map->p, LOG_MAGIC, MAGIC_BYTES) == 0;
+    bool older = map->n > MAGIC_BYTES && memcmp(map->p, LOG_MAGIC_1, MAGIC_BYTES) == 0;
+    if (!magic && !older) {
+        return err_set(em, ERR_CORRUPT, "%s is no log of cluster states", path);
+    }
+    bool sealed;
+    in.at += MAGIC_BYTES;
+    enum err e = read_records(l, &in, map->p, seal, &sealed, em);
+    l->bytes = map->n - bytes_left(&in);
+    if (e != ERR_OK) {
+        return err_prefix(em, e, "%s", path);
+    }
+    *whole = bytes_left(&in) == 0 && magic; /* an older one is not gone on with */
+    bool wrong =
+        bytes_left(&in) > 0 && (whole_and_wrong(str_mk(map->p, map->n), l->bytes) || more_behind(in));
+    return !sealed || wrong ? damaged(path, map, l->bytes, seal, em) : ERR_OK;
+}
+
+static enum err read_log(struct state_log *l, uint64_t number, const struct state_seal *seal, bool *whole,
+                         struct errmsg *em)
 {
     char path[PATH_BYTES];
     struct fs_map map;
-    struct record r;
     file_path(l, number, path);
     enum err e = l->fs->map(l->fs->self, path, &map, em);
-    if (e != ERR_OK) {
-        return e;
+    if (e == ERR_OK) {
+        l->chain = number;
+        e = read_bytes(l, path, &map, seal, whole, em);
+        l->fs->unmap(l->fs->self, &map);
     }
-    struct bytes_in in = {map.p, map.p + map.n, false};
-    *whole = map.n > MAGIC_BYTES && memcmp(map.p, LOG_MAGIC, MAGIC_BYTES) == 0;
-    if (!*whole) {
-        e = err_set(em, ERR_CORRUPT, "%s is no log of cluster states", path);
-    } else {
-        in.at += MAGIC_BYTES;
-    }
-    while (e == ERR_OK && get_record(&in, &r)) {
-        e = apply_record(l, &r, em);
-    }
-    if (e == ERR_OK && bytes_left(&in) > 0) {
-        *whole = false;
-        e = more_behind(in)
-                ? err_set(em, ERR_CORRUPT, "%s is damaged at byte %zu", path, map.n - bytes_left(&in))
-                : ERR_OK;
-    }
-    l->bytes = map.n - bytes_left(&in);
-    l->fs->unmap(l->fs->self, &map);
     return e;
 }
 
@@ -159,6 +216,14 @@ static void remove_older(struct state_log *l)
     arena_fini(&scratch);
 }
 
+/* Only once all that it speaks of is durable. */
+static enum err write_seal(struct state_log *l, bool sync, struct errmsg *em)
+{
+    l->synced = true;
+    const struct state_seal s = {l->number, l->bytes, l->chain};
+    return seal_file_write(&l->seal, &s, sync, em);
+}
+
 /* A new file with a snapshot; the older one goes once its name is durable. */
 static enum err begin_file(struct state_log *l, uint64_t term, struct cluster_state *state, struct errmsg *em)
 {
@@ -177,12 +242,18 @@ static enum err begin_file(struct state_log *l, uint64_t term, struct cluster_st
         cluster_state_encode(state, &payload);
     }
     put_record(&b, state != NULL ? RECORD_SNAPSHOT : RECORD_TERM, term, buf_view(&payload));
-    enum err e = b.failed || payload.failed ? err_no_memory(em) : fs->open(fs->self, tmp, true, &l->file, em);
+    enum err e = b.failed || payload.failed ? err_no_memory(em) : ERR_OK;
+    e = e == ERR_OK && l->seal.file == NULL ? seal_file_open(&l->seal, fs, l->dir, em) : e;
+    /* Not the file of an attempt that failed: the system may take its pages for clean. */
+    e = e == ERR_OK ? fs->remove(fs->self, tmp, em) : e;
+    e = e == ERR_OK ? fs->open(fs->self, tmp, true, &l->file, em) : e;
     e = e == ERR_OK ? fs->write(fs->self, l->file, b.p, b.n, em) : e;
     e = e == ERR_OK ? fs->sync(fs->self, l->file, em) : e;
     e = e == ERR_OK ? fs->rename(fs->self, tmp, path, em) : e;
     e = e == ERR_OK ? fs->sync_dir(fs->self, l->dir, em) : e;
     l->bytes = l->snapshot_bytes = b.n;
+    l->chain = b.failed ? 0 : chain_on(l->number, b.p + MAGIC_BYTES);
+    e = e == ERR_OK ? write_seal(l, true, em) : e;
     if (e != ERR_OK) {
         fs->close(fs->self, l->file);
         l->file = NULL;
@@ -207,7 +278,10 @@ static enum err append(struct state_log *l, uint64_t term, struct cluster_state 
         b.failed || payload.failed ? err_no_memory(em) : l->fs->write(l->fs->self, l->file, b.p, b.n, em);
     e = e == ERR_OK ? l->fs->sync(l->fs->self, l->file, em) : e;
     l->bytes += b.n;
-    if (e != ERR_OK) { /* nothing is known of the tail: begin anew */
+    if (e == ERR_OK) {
+        l->chain = chain_on(l->chain, b.p);
+        (void)write_seal(l, false, NULL); /* an older one holds as well */
+    } else {                              /* nothing is known of the tail: begin anew */
         l->fs->close(l->fs->self, l->file);
         l->file = NULL;
     }
@@ -294,14 +368,41 @@ enum err state_log_write(struct state_log *l, uint64_t term, struct cluster_stat
     return e;
 }
 
-enum err state_log_open(struct state_log **out, const struct fs *fs, const char *dir, uint64_t *term,
-                        struct cluster_state **state, struct errmsg *em)
+/* The newest file, and whether it is as the seal says. */
+static enum err read_newest(struct state_log *l, uint64_t newest, bool *whole, struct errmsg *em)
+{
+    struct state_seal seal;
+    enum seal_found found;
+    unsigned next;
+    enum err e = state_seal_read(l->fs, l->dir, &seal, &found, &next, em);
+    if (e == ERR_OK && seal.number > newest) {
+        e = err_set(em, ERR_CORRUPT,
+                    "%s/state-%llu.log is missing: it holds the cluster's metadata. Put it back from a copy, "
+                    "or see docs/damage.md",
+                    l->dir, (unsigned long long)seal.number);
+    }
+    if (e != ERR_OK || newest == 0) {
+        return e;
+    }
+    e = read_log(l, newest, found == SEAL_WHOLE && seal.number == newest ? &seal : NULL, whole, em);
+    l->snapshot_bytes = l->bytes;
+    return e == ERR_OK && *whole && found == SEAL_NONE
+               ? err_set(em, ERR_CORRUPT,
+                         "%s/seal is missing: it says how far the log of cluster states reaches. Put it back "
+                         "from a copy, or see docs/damage.md",
+                         l->dir)
+               : e;
+}
+
+/* Without making or opening anything. */
+static enum err begin_reading(struct state_log **out, const struct fs *fs, const char *dir, bool *whole,
+                              struct errmsg *em)
 {
     struct state_log *l = calloc(1, sizeof(*l));
     struct arena scratch;
     struct fs_names names;
-    uint64_t newest = 0;
     *out = NULL;
+    *whole = false;
     if (l == NULL) {
         return err_no_memory(em);
     }
@@ -311,25 +412,50 @@ enum err state_log_open(struct state_log **out, const struct fs *fs, const char 
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "the path [%s] is too long", dir);
     }
     arena_init(&scratch, NULL, ARENA_UNLIMITED);
-    enum err e = fs->make_dir(fs->self, dir, em);
-    e = e == ERR_OK ? fs->list(fs->self, dir, &scratch, &names, em) : e;
+    enum err e = fs->list(fs->self, dir, &scratch, &names, em);
     for (size_t i = 0; e == ERR_OK && i < names.n; i++) {
         unsigned long long number;
         if (sscanf(names.v[i].p, "state-%llu.log", &number) == 1) {
-            newest = MAX_OF(newest, number);
+            l->number = MAX_OF(l->number, number);
         }
     }
     arena_fini(&scratch);
-    l->number = newest;
-    bool whole = false;
-    if (e == ERR_OK && newest > 0) {
-        e = read_log(l, newest, &whole, em);
-        l->snapshot_bytes = l->bytes;
+    e = e == ERR_OK ? read_newest(l, l->number, whole, em) : e;
+    if (e != ERR_OK) {
+        state_log_close(l);
+        return e;
     }
+    *out = l;
+    return ERR_OK;
+}
+
+enum err state_log_read(const struct fs *fs, const char *dir, uint64_t *term, struct cluster_state **state,
+                        struct errmsg *em)
+{
+    struct state_log *l;
+    bool whole;
+    enum err e = begin_reading(&l, fs, dir, &whole, em);
+    if (e == ERR_OK) {
+        *term = l->term;
+        *state = l->state != NULL ? cluster_state_ref(l->state) : NULL;
+        state_log_close(l);
+    }
+    return e;
+}
+
+enum err state_log_open(struct state_log **out, const struct fs *fs, const char *dir, uint64_t *term,
+                        struct cluster_state **state, struct errmsg *em)
+{
+    struct state_log *l = NULL;
+    bool whole;
+    *out = NULL;
+    enum err e = fs->make_dir(fs->self, dir, em);
+    e = e == ERR_OK ? begin_reading(&l, fs, dir, &whole, em) : e;
     if (e == ERR_OK && whole) {
         char path[PATH_BYTES];
-        file_path(l, newest, path);
+        file_path(l, l->number, path);
         e = fs->open(fs->self, path, false, &l->file, em);
+        e = e == ERR_OK ? seal_file_open(&l->seal, fs, dir, em) : e;
     }
     if (e != ERR_OK) {
         state_log_close(l);
@@ -346,6 +472,10 @@ void state_log_close(struct state_log *l)
 {
     if (l != NULL) {
         l->fs->close(l->fs->self, l->file);
+        if (l->file != NULL && l->synced) { /* what the last write left is durable */
+            (void)write_seal(l, true, NULL);
+        }
+        seal_file_close(&l->seal);
         cluster_state_unref(l->state);
         free(l);
     }

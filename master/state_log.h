@@ -11,11 +11,14 @@
 
 struct state_log;
 
-/* Reads what is there, or begins: *state NULL, *term 0. A torn last record never was; ERR_CORRUPT when an
- * earlier one is damaged: a promise to other nodes may have been lost with it. *state is a reference for the
- * caller. `dir` is made. */
+/* Reads what is there, or begins: *state NULL, *term 0. A torn last record never was; ERR_CORRUPT when one is
+ * damaged, or the file is not there or shorter than the seal says (master/state_seal.h): a promise to other nodes may
+ * have been lost with it. *state is a reference for the caller. `dir` is made. */
 enum err state_log_open(struct state_log **out, const struct fs *fs, const char *dir, uint64_t *term,
                         struct cluster_state **state, struct errmsg *em);
+/* The same without changing anything: for who looks at the folder of a node that is not running. */
+enum err state_log_read(const struct fs *fs, const char *dir, uint64_t *term, struct cluster_state **state,
+                        struct errmsg *em);
 /* Durable when it returns ERR_OK. state NULL: the one of before. After an error nothing is known of what is
  * on disk, until a later write succeeds. */
 enum err state_log_write(struct state_log *l, uint64_t term, struct cluster_state *state, struct errmsg *em);

@@ -49,7 +49,9 @@ START_TEST(crashes)
     uint64_t term = 0, durable_term = 0, tried_term = 0;
     rng_seed(&rng, (uint64_t)_i);
     for (int life = 0; life < 30; life++) {
-        ck_assert_int_eq(state_log_open(&l, fs_mem_fs(disk), "/d/_state", &term, &found, NULL), ERR_OK);
+        struct errmsg em = {0};
+        enum err e = state_log_open(&l, fs_mem_fs(disk), "/d/_state", &term, &found, &em);
+        ck_assert_msg(e == ERR_OK, "%s", em.frame[0].reason);
         ck_assert((term == durable_term && same(found, durable))
                   || (term == tried_term && same(found, tried)));
         cluster_state_unref(durable);
@@ -65,7 +67,7 @@ START_TEST(crashes)
             tried_term = durable_term + 1;
             cluster_state_unref(tried);
             tried = s != NULL ? cluster_state_ref(s) : durable != NULL ? cluster_state_ref(durable) : NULL;
-            enum err e = state_log_write(l, tried_term, s, NULL);
+            e = state_log_write(l, tried_term, s, NULL);
             cluster_state_unref(s);
             if (e != ERR_OK) {
                 break;
@@ -84,13 +86,12 @@ START_TEST(crashes)
 }
 END_TEST
 
-/* A flipped bit is noticed, or it was in the last record. */
-START_TEST(flips)
+/* A log of ten states in /d. */
+static void write_ten(struct fs_mem *disk, struct cluster_state *s[10])
 {
     struct rng rng;
-    struct fs_mem *disk = fs_mem_new();
     struct state_log *l;
-    struct cluster_state *s[10] = {NULL}, *found;
+    struct cluster_state *found;
     uint64_t term;
     rng_seed(&rng, 1);
     ck_assert_int_eq(state_log_open(&l, fs_mem_fs(disk), "/d", &term, &found, NULL), ERR_OK);
@@ -99,25 +100,105 @@ START_TEST(flips)
         ck_assert_int_eq(state_log_write(l, i + 1, s[i], NULL), ERR_OK);
     }
     state_log_close(l);
-    unsigned refused = 0, older = 0;
-    for (uint64_t at = 0; fs_mem_flip(disk, "/d/state-1.log", at, at % 8); at++) {
-        enum err e = state_log_open(&l, fs_mem_fs(disk), "/d", &term, &found, NULL);
-        ck_assert(e == ERR_OK || e == ERR_CORRUPT);
-        if (e == ERR_OK) {
-            ck_assert(term == 9 && same(found, s[8]));
-            cluster_state_unref(found);
-            state_log_close(l);
-            older++;
-        } else {
-            refused++;
-        }
-        ck_assert(fs_mem_flip(disk, "/d/state-1.log", at, at % 8));
-    }
-    ck_assert(refused > 0 && older > 0);
+}
+
+static void drop_ten(struct fs_mem *disk, struct cluster_state *s[10])
+{
     for (unsigned i = 0; i < 10; i++) {
         cluster_state_unref(s[i]);
     }
     fs_mem_free(disk);
+}
+
+/* ERR_OK: it opened, with the last of the states. */
+static enum err open_ten(struct fs_mem *disk, struct cluster_state *s[10])
+{
+    struct state_log *l;
+    struct cluster_state *found;
+    uint64_t term;
+    enum err e = state_log_open(&l, fs_mem_fs(disk), "/d", &term, &found, NULL);
+    if (e == ERR_OK) {
+        ck_assert(term == 10 && same(found, s[9]));
+        cluster_state_unref(found);
+        state_log_close(l);
+    }
+    return e;
+}
+
+/* A flipped bit anywhere in the log is refused, in the last record too. */
+START_TEST(flips)
+{
+    struct fs_mem *disk = fs_mem_new();
+    struct cluster_state *s[10] = {NULL};
+    write_ten(disk, s);
+    for (uint64_t at = 0; fs_mem_flip(disk, "/d/state-1.log", at, at % 8); at++) {
+        ck_assert_int_eq(open_ten(disk, s), ERR_CORRUPT);
+        ck_assert(fs_mem_flip(disk, "/d/state-1.log", at, at % 8));
+    }
+    ck_assert_int_eq(open_ten(disk, s), ERR_OK);
+    drop_ten(disk, s);
+}
+END_TEST
+
+/* Puts `bytes` in place of a file. */
+static void put_file(struct fs_mem *disk, const char *path, const void *bytes, size_t n)
+{
+    ck_assert_int_eq(fs_replace_file(fs_mem_fs(disk), path, str_mk(bytes, n), NULL), ERR_OK);
+}
+
+/* So it is in a log of before there were seals: a record whose bytes are all there is not a torn one. */
+START_TEST(flips_without_seal)
+{
+    struct fs_mem *disk = fs_mem_new();
+    struct cluster_state *s[10] = {NULL};
+    struct arena a;
+    struct str log;
+    write_ten(disk, s);
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    ck_assert_int_eq(fs_read_file(fs_mem_fs(disk), "/d/state-1.log", 1 << 20, &a, &log, NULL), ERR_OK);
+    char *older = arena_str(&a, log).p == NULL ? NULL : (char *)(uintptr_t)log.p;
+    older[7] = '1';
+    ck_assert_int_eq(fs_mem_fs(disk)->remove(fs_mem_fs(disk)->self, "/d/seal", NULL), ERR_OK);
+    ck_assert_int_eq(open_ten(disk, s), ERR_CORRUPT); /* one with a seal */
+    for (size_t at = 8; at < log.n; at++) {
+        older[at] = (char)(older[at] ^ 1 << at % 8);
+        put_file(disk, "/d/state-1.log", older, log.n);
+        ck_assert_int_eq(open_ten(disk, s), ERR_CORRUPT);
+        older[at] = (char)(older[at] ^ 1 << at % 8);
+    }
+    put_file(disk, "/d/state-1.log", older, log.n);
+    ck_assert_int_eq(open_ten(disk, s), ERR_OK);
+    arena_fini(&a);
+    drop_ten(disk, s);
+}
+END_TEST
+
+/* A log that is shorter than it was, or gone, is refused; a seal that is not whole is not believed, and hides nothing. */
+START_TEST(cuts)
+{
+    struct fs_mem *disk = fs_mem_new();
+    const struct fs *fs = fs_mem_fs(disk);
+    struct cluster_state *s[10] = {NULL};
+    struct arena a;
+    struct str log, seal;
+    write_ten(disk, s);
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    ck_assert_int_eq(fs_read_file(fs, "/d/state-1.log", 1 << 20, &a, &log, NULL), ERR_OK);
+    ck_assert_int_eq(fs_read_file(fs, "/d/seal", 1 << 20, &a, &seal, NULL), ERR_OK);
+    for (size_t n = 0; n < log.n; n += 1 + n / 100) {
+        put_file(disk, "/d/state-1.log", log.p, n);
+        ck_assert_int_eq(open_ten(disk, s), ERR_CORRUPT);
+    }
+    ck_assert_int_eq(fs->remove(fs->self, "/d/state-1.log", NULL), ERR_OK);
+    ck_assert_int_eq(open_ten(disk, s), ERR_CORRUPT);
+    put_file(disk, "/d/state-1.log", log.p, log.n);
+    for (uint64_t at = 0; fs_mem_flip(disk, "/d/seal", at, at % 8); at++) {
+        ck_assert_int_eq(open_ten(disk, s), ERR_OK);
+        put_file(disk, "/d/seal", seal.p, seal.n);
+    }
+    ck_assert_int_eq(open_ten(disk, s), ERR_OK);
+    arena_fini(&a);
+    drop_ten(disk, s);
 }
 END_TEST
 
@@ -128,6 +209,8 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, crashes, 0, 20);
     tcase_add_test(c, flips);
+    tcase_add_test(c, flips_without_seal);
+    tcase_add_test(c, cuts);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
