@@ -135,6 +135,7 @@ struct shard {
     struct str allocation_id; /* the copy that should be in this place; p == NULL: none */
     bool primary, initializing;
     enum recovery_source source; /* where its data comes from while initializing */
+    bool forced_empty;           /* an empty primary over whatever is there: somebody accepted the loss */
     bool
         stale; /* a primary that was not in sync, and was made one by force: its history is another from here on */
     /* The copy that is in it. */

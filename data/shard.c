@@ -457,13 +457,14 @@ static void start_opening(struct shard *sh, enum engine_open_mode mode)
     shard_hide(sh, false);
     snprintf(r->allocation_id, sizeof(r->allocation_id), "%.*s", STR_ARG(sh->allocation_id));
     buf_init(&r->user_data, NULL, BUF_UNLIMITED);
-    if (mode == ENGINE_CREATE) { /* its history begins with it */
+    bool empty = mode == ENGINE_CREATE || mode == ENGINE_CREATE_OVER;
+    if (empty) { /* its history begins with it */
         struct copy_data d = {sh->allocation_id, sh->allocation_id};
         copy_data_encode(&d, &r->user_data);
     }
     r->new_history = sh->stale ? sh->term : 0;
     sh->opening = true;
-    recovery_note_opening(sh, mode == ENGINE_CREATE);
+    recovery_note_opening(sh, empty);
     shard_use(sh);
     if (!executor_submit_force(sh->service->o.write_pool, open_run, r)) {
         sh->opening = false;
@@ -512,7 +513,8 @@ void shard_step(struct shard *sh)
     } else if (sh->source == RECOVER_PEER) {
         recovery_begin(sh);
     } else {
-        start_opening(sh, sh->source == RECOVER_EMPTY_STORE ? ENGINE_CREATE : ENGINE_EXISTING);
+        enum engine_open_mode create = sh->forced_empty ? ENGINE_CREATE_OVER : ENGINE_CREATE;
+        start_opening(sh, sh->source == RECOVER_EMPTY_STORE ? create : ENGINE_EXISTING);
     }
 }
 
@@ -562,6 +564,7 @@ void shard_take_role(struct shard *sh, struct cluster_state *state)
     sh->source = c == NULL || arriving ? RECOVER_PEER : c->source;
     sh->stale = sh->primary && sh->initializing && c->source == RECOVER_EXISTING_STORE
                 && !str_set_has(&m->in_sync[sh->number], id);
+    sh->forced_empty = c != NULL && c->trouble.reason == REASON_FORCED_EMPTY_PRIMARY;
     sh->remove_data = c == NULL && all_elsewhere(r);
     bool moves = c != NULL && !arriving && c->state == COPY_RELOCATING;
     snprintf(sh->moving_to, sizeof(sh->moving_to), "%.*s", STR_ARG(moves ? c->target_id : STR("")));

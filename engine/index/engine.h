@@ -92,7 +92,8 @@ typedef enum err engine_parse_fn(void *self, const struct engine_op *op, struct 
                                  struct parsed_doc *out, struct errmsg *em);
 
 enum engine_open_mode {
-    ENGINE_CREATE,        /* whatever is in the folder goes; a new, empty copy */
+    ENGINE_CREATE,        /* a new, empty copy; ERR_CORRUPT when the folder holds operations */
+    ENGINE_CREATE_OVER,   /* the same, and whatever is in the folder goes: for who accepted that */
     ENGINE_EXISTING,      /* ERR_CORRUPT when there is no copy */
     ENGINE_OPEN_OR_CREATE /* single node, tests */
 };
@@ -138,7 +139,7 @@ struct engine_opts {
     uint64_t mapping_version;
     engine_parse_fn *parse; /* called inside engine_open() and engine_rollback() */
     void *parse_self;
-    struct str user_data; /* ENGINE_CREATE: kept in every commit until engine_set_user_data() */
+    struct str user_data; /* ENGINE_CREATE...: kept in every commit until engine_set_user_data() */
     struct engine_settings settings;
 };
 

@@ -107,6 +107,50 @@ static enum err wipe(const struct engine *e, struct arena *arena, const struct s
     return r;
 }
 
+/* Does a generation of the log have operations, or may it have had any? */
+static bool log_holds(const struct str bytes)
+{
+    struct tlog_header h;
+    struct tlog_summary s;
+    bool torn;
+    if (tlog_header_decode(&h, bytes, &torn, NULL) != ERR_OK) {
+        return !torn;
+    }
+    return tlog_scan(&s, bytes, &h, NULL) != ERR_OK || s.ops > 0;
+}
+
+static bool manifest_holds(const struct str bytes, struct arena *arena)
+{
+    struct manifest m;
+    return manifest_decode(&m, bytes, arena, NULL) != ERR_OK || m.n_segments > 0 || m.max_seq_no >= 0;
+}
+
+/* Does the folder hold what was written to a copy? What a creation left that was cut short does not count. */
+static enum err holds_data(const struct engine *e, struct arena *arena, const struct scan *s, bool *held,
+                           struct errmsg *em)
+{
+    *held = false;
+    for (size_t i = 0; i < s->names.n && !*held; i++) {
+        uint64_t a, b;
+        struct str name = s->names.v[i];
+        bool log = file_number(name, TLOG_PREFIX, &a), manifest = file_number(name, MANIFEST_PREFIX, &a);
+        *held = file_number(name, SEGMENT_PREFIX, &a) || live_numbers(name, &a, &b);
+        if (!log && !manifest) {
+            continue;
+        }
+        struct fs_map map;
+        const char *path = arena_printf(arena, "%s/%.*s", e->dir, STR_ARG(name)).p;
+        enum err r = path == NULL ? err_no_memory(em) : e->fs->map(e->fs->self, path, &map, em);
+        if (r != ERR_OK) {
+            return r;
+        }
+        struct str bytes = str_mk(map.p, map.n);
+        *held = log ? log_holds(bytes) : manifest_holds(bytes, arena);
+        e->fs->unmap(e->fs->self, &map);
+    }
+    return ERR_OK;
+}
+
 static bool commit_is(const struct engine *e, uint64_t generation)
 {
     for (const struct commit *c = e->commits; c != NULL; c = c->next) {
@@ -464,9 +508,16 @@ enum err engine_write_first(struct engine *e, struct manifest *m, struct errmsg 
     return r;
 }
 
-static enum err create(struct engine *e, struct arena *arena, const struct scan *s, struct errmsg *em)
+static enum err create(struct engine *e, struct arena *arena, const struct scan *s, bool over,
+                       struct errmsg *em)
 {
-    enum err r = s->any ? wipe(e, arena, s, em) : ERR_OK;
+    bool held = false;
+    enum err r = s->any && !over ? holds_data(e, arena, s, &held, em) : ERR_OK;
+    if (held) {
+        r = err_set(em, ERR_CORRUPT, "a new copy was to begin in [%s], which holds the data of another",
+                    e->dir);
+    }
+    r = r == ERR_OK && s->any ? wipe(e, arena, s, em) : r;
     if (r != ERR_OK) {
         return r;
     }
@@ -540,8 +591,10 @@ enum err engine_start(struct engine *e, enum engine_open_mode mode, struct errms
     if (r == ERR_OK) {
         e->next_number = s.next_number;
         e->next_commit = s.next_commit;
-        if (mode == ENGINE_CREATE || (mode == ENGINE_OPEN_OR_CREATE && s.n_manifests == 0 && !s.used)) {
-            r = create(e, &arena, &s, em);
+        bool over = mode == ENGINE_CREATE_OVER;
+        if (over || mode == ENGINE_CREATE
+            || (mode == ENGINE_OPEN_OR_CREATE && s.n_manifests == 0 && !s.used)) {
+            r = create(e, &arena, &s, over, em);
         } else if (s.n_manifests == 0) {
             r = err_set(em, ERR_CORRUPT,
                         s.used ? "there is no manifest in [%s], only what one would name"

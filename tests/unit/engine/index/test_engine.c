@@ -606,8 +606,18 @@ START_TEST(opening_what_is_not_there)
     engine_close(rig.e);
     rig.opts.index_uuid = "another";
     ck_assert_int_eq(engine_open(&rig.e, &rig.opts, NULL), ERR_CORRUPT);
-    rig_open(&rig, ENGINE_CREATE);
+    for (unsigned i = 0; i < 3;
+         i++) { /* never over what another wrote, whatever of it is left; unless it is asked for */
+        rig.opts.mode = ENGINE_CREATE;
+        ck_assert_int_eq(engine_open(&rig.e, &rig.opts, NULL), ERR_CORRUPT);
+        const char *goes = i == 0 ? "/shard/manifest_1" : "/shard/segment_1";
+        ck_assert_int_eq(rig.opts.fs->remove(rig.opts.fs->self, goes, NULL), ERR_OK);
+    }
+    rig_open(&rig, ENGINE_CREATE_OVER);
     rig.next = 0;
+    rig_check(&rig, true);
+    engine_close(rig.e);
+    rig_open(&rig, ENGINE_CREATE); /* nothing was written */
     rig_check(&rig, true);
     rig_fini(&rig);
 }

@@ -1,0 +1,244 @@
+#include "engine/index/copy_check.h"
+
+#include "common/base/hash.h"
+#include "engine/index/manifest.h"
+#include "engine/index/segment.h"
+#include "engine/index/translog_int.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct run {
+    struct copy_check *c;
+    struct arena arena;
+    const char *uuid;
+    uint32_t shard;
+    struct fs_names names;
+    const struct manifest *newest; /* that can be read */
+};
+
+static void say(const struct run *r, const char *file, const char *what)
+{
+    r->c->damaged(r->c->self, file, what);
+}
+
+static const char *path_of(struct run *r, const char *name)
+{
+    return store_path(&r->arena, r->c->dir, name);
+}
+
+/* false: it cannot be read, which is said. */
+static bool read_file(struct run *r, const char *name, struct fs_map *map)
+{
+    struct errmsg em;
+    const char *path = path_of(r, name);
+    if (path == NULL || r->c->fs->map(r->c->fs->self, path, map, &em) != ERR_OK) {
+        say(r, name, path != NULL ? em.frame[0].reason : "no memory");
+        return false;
+    }
+    r->c->files++;
+    r->c->bytes += map->n;
+    return true;
+}
+
+/* ---- what a commit names ---- */
+
+static bool is_there(const struct run *r, const char *name)
+{
+    for (size_t i = 0; i < r->names.n; i++) {
+        if (str_is(r->names.v[i], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_named(struct run *r, const char *name, uint64_t bytes, uint64_t checksum, uint64_t commit)
+{
+    char text[96];
+    struct fs_map map;
+    if (!is_there(r, name)) {
+        snprintf(text, sizeof(text), "it is missing, and " MANIFEST_PREFIX "%" PRIu64 " names it", commit);
+        say(r, name, text);
+        return;
+    }
+    if (!read_file(r, name, &map)) {
+        return;
+    }
+    if (map.n != bytes) {
+        snprintf(text, sizeof(text), "it has %zu bytes, and had %" PRIu64, map.n, bytes);
+        say(r, name, text);
+    } else if (hash_bytes(map.p, map.n, 0) != checksum) {
+        struct errmsg em = {0};
+        struct segment *s = NULL;
+        enum err e = str_starts(str_of(name), STR(SEGMENT_PREFIX))
+                         ? segment_open(&s, r->c->fs, path_of(r, name), &em)
+                         : ERR_OK;
+        e = s != NULL ? segment_verify(s, &em) : e;
+        segment_unref(s);
+        say(r, name, e != ERR_OK ? em.frame[0].reason : "it does not match its checksum");
+    }
+    r->c->fs->unmap(r->c->fs->self, &map);
+}
+
+/* Was it checked for a newer commit already? */
+static bool in_newest(const struct run *r, const struct manifest *m, const struct manifest_segment *s,
+                      bool live)
+{
+    for (size_t i = 0; m != r->newest && i < r->newest->n_segments; i++) {
+        const struct manifest_segment *o = &r->newest->segments[i];
+        if (o->number == s->number && (!live || o->live_generation == s->live_generation)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_commit(struct run *r, const struct manifest *m)
+{
+    for (size_t i = 0; i < m->n_segments; i++) {
+        const struct manifest_segment *s = &m->segments[i];
+        char name[FILE_NAME_BYTES];
+        if (!in_newest(r, m, s, false)) {
+            segment_file_name(s->number, name);
+            check_named(r, name, s->bytes, s->checksum, m->generation);
+        }
+        if (s->live_generation != 0 && !in_newest(r, m, s, true)) {
+            live_file_name(s->number, s->live_generation, name);
+            check_named(r, name, s->live_bytes, s->live_checksum, m->generation);
+        }
+    }
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The numbers in the names that begin so, ascending; NULL: no memory. */
+static uint64_t *numbers_of(struct run *r, const char *prefix, size_t *n)
+{
+    uint64_t *v = ARENA_ARRAY(&r->arena, uint64_t, r->names.n + 1);
+    *n = 0;
+    for (size_t i = 0; v != NULL && i < r->names.n; i++) {
+        *n += file_number(r->names.v[i], prefix, &v[*n]) ? 1 : 0;
+    }
+    if (v != NULL) {
+        qsort(v, *n, sizeof(*v), by_number);
+    }
+    return v;
+}
+
+static enum err check_manifest(struct run *r, uint64_t number, struct errmsg *em)
+{
+    char name[FILE_NAME_BYTES];
+    struct fs_map map;
+    struct errmsg why;
+    struct manifest *m = arena_alloc(&r->arena, sizeof(*m));
+    manifest_file_name(number, name);
+    if (m == NULL) {
+        return err_no_memory(em);
+    }
+    if (!read_file(r, name, &map)) {
+        return ERR_OK;
+    }
+    enum err e = manifest_decode(m, str_mk(map.p, map.n), &r->arena, &why);
+    r->c->fs->unmap(r->c->fs->self, &map);
+    if (e != ERR_OK) {
+        say(r, name, why.frame[0].reason);
+    } else if (m->generation != number || m->shard != r->shard || strcmp(m->uuid, r->uuid) != 0) {
+        say(r, name, "it is of another shard or place");
+    } else {
+        r->newest = r->newest == NULL ? m : r->newest;
+        check_commit(r, m);
+    }
+    return ERR_OK;
+}
+
+/* ---- the log ---- */
+
+static void check_generation(struct run *r, uint64_t number, bool last)
+{
+    char name[FILE_NAME_BYTES];
+    struct fs_map map;
+    struct errmsg em;
+    struct tlog_header h;
+    struct tlog_summary s;
+    bool torn;
+    snprintf(name, sizeof(name), TLOG_PREFIX "%" PRIu64, number);
+    if (!read_file(r, name, &map)) {
+        return;
+    }
+    struct str bytes = str_mk(map.p, map.n);
+    enum err e = tlog_header_decode(&h, bytes, &torn, &em);
+    if (e == ERR_OK && (h.generation != number || h.shard != r->shard || strcmp(h.uuid, r->uuid) != 0)) {
+        e = err_set(&em, ERR_CORRUPT, "it is of another shard or place");
+    }
+    e = e == ERR_OK ? tlog_scan(&s, bytes, &h, &em) : e;
+    if (e == ERR_OK && !last && !s.ended) {
+        e = err_set(&em, ERR_CORRUPT, "its end is missing");
+    }
+    if (e == ERR_OK && last && s.ended && h.followed) {
+        e = err_set(&em, ERR_CORRUPT, "the next generation is missing");
+    }
+    if (e != ERR_OK) {
+        say(r, name, em.frame[0].reason);
+    }
+    r->c->fs->unmap(r->c->fs->self, &map);
+}
+
+static enum err check_log(struct run *r, struct errmsg *em)
+{
+    size_t n;
+    uint64_t *v = numbers_of(r, TLOG_PREFIX, &n);
+    if (v == NULL) {
+        return err_no_memory(em);
+    }
+    uint64_t need = r->newest != NULL ? r->newest->translog_generation : 0;
+    bool found = need == 0;
+    for (size_t i = 0; i < n; i++) {
+        char name[FILE_NAME_BYTES];
+        found |= v[i] == need;
+        check_generation(r, v[i], i + 1 == n);
+        if (i + 1 < n && v[i + 1] != v[i] + 1 && v[i] >= need) {
+            snprintf(name, sizeof(name), TLOG_PREFIX "%" PRIu64, v[i] + 1);
+            say(r, name, "it is missing, and a later one is there");
+        }
+    }
+    if (!found) {
+        char name[FILE_NAME_BYTES];
+        snprintf(name, sizeof(name), TLOG_PREFIX "%" PRIu64, need);
+        say(r, name, "it is missing, and the newest commit needs it");
+    }
+    return ERR_OK;
+}
+
+/* ---- all ---- */
+
+static enum err check_all(struct run *r, struct errmsg *em)
+{
+    size_t n;
+    enum err e = r->c->fs->list(r->c->fs->self, r->c->dir, &r->arena, &r->names, em);
+    uint64_t *v = e == ERR_OK ? numbers_of(r, MANIFEST_PREFIX, &n) : NULL;
+    if (v == NULL) {
+        return e != ERR_OK ? e : err_no_memory(em);
+    }
+    for (size_t i = n; e == ERR_OK && i > 0; i--) {
+        e = check_manifest(r, v[i - 1], em);
+    }
+    if (n == 0) {
+        say(r, "", "there is no manifest, which says what the copy is made of");
+    }
+    return e == ERR_OK ? check_log(r, em) : e;
+}
+
+enum err copy_check_run(struct copy_check *c, const char *uuid, uint32_t shard, struct errmsg *em)
+{
+    struct run r = {.c = c, .uuid = uuid, .shard = shard};
+    arena_init(&r.arena, NULL, ARENA_UNLIMITED);
+    enum err e = check_all(&r, em);
+    arena_fini(&r.arena);
+    return e;
+}
