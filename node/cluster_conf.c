@@ -5,9 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define NODE_ID_BYTES 22
-#define PORT_FIRST    9300
-#define SEED_PORTS    6 /* of this machine, that a node without seeds looks at */
+#define PORT_FIRST 9300
+#define SEED_PORTS 6 /* of this machine, that a node without seeds looks at */
 
 /* ---- addresses ----------------------------------------------------------------------------------------- */
 
@@ -211,32 +210,4 @@ enum err cluster_conf_read(struct cluster_conf *out, const struct settings *s, s
     e = e == ERR_OK ? read_bind(out, s, arena, em) : e;
     e = e == ERR_OK ? read_seeds(out, s, single || alone, arena, em) : e;
     return e == ERR_OK ? read_times(out, s, em) : e;
-}
-
-/* ---- who the node is ----------------------------------------------------------------------------------- */
-
-enum err node_id_load(struct str *out, const struct fs *fs, const char *dir, struct rng *rng,
-                      struct arena *arena, struct errmsg *em)
-{
-    bool exists;
-    uint64_t n;
-    struct str state = arena_printf(arena, "%s/_state", dir),
-               path = arena_printf(arena, "%s/_state/node", dir);
-    if (state.p == NULL || path.p == NULL) {
-        return err_no_memory(em);
-    }
-    enum err e = fs->size(fs->self, path.p, &exists, &n, em);
-    if (e == ERR_OK && exists) {
-        e = fs_read_file(fs, path.p, 1024, arena, out, em);
-        if (e == ERR_OK && out->n != NODE_ID_BYTES) {
-            e = err_set(em, ERR_CORRUPT, "%s holds no node id", path.p);
-        }
-        return e;
-    }
-    char id[NODE_ID_BYTES + 1];
-    random_uuid(rng, id);
-    *out = arena_str(arena, str_of(id));
-    e = e == ERR_OK && out->p == NULL ? err_no_memory(em) : e;
-    e = e == ERR_OK ? fs->make_dir(fs->self, state.p, em) : e;
-    return e == ERR_OK ? fs_replace_file(fs, path.p, *out, em) : e;
 }

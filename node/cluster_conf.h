@@ -1,9 +1,7 @@
-/* cluster_conf.h - what a node's settings say of the cluster it belongs to, and who the node is. */
+/* cluster_conf.h - what a node's settings say of the cluster it belongs to. */
 #ifndef NODE_CLUSTER_CONF_H
 #define NODE_CLUSTER_CONF_H
 
-#include "common/base/fs.h"
-#include "common/base/rand.h"
 #include "common/base/settings.h"
 #include "master/quorum.h"
 
@@ -24,10 +22,5 @@ struct cluster_conf {
  * for values that are none. */
 enum err cluster_conf_read(struct cluster_conf *out, const struct settings *s, struct str node_name,
                            bool master_eligible, struct arena *arena, struct errmsg *em);
-
-/* The node's id: drawn once, kept in <dir>/_state/node. In `arena`. ERR_CORRUPT when the file is none of
- * ours. */
-enum err node_id_load(struct str *out, const struct fs *fs, const char *dir, struct rng *rng,
-                      struct arena *arena, struct errmsg *em);
 
 #endif

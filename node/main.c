@@ -7,6 +7,7 @@
 #include "common/sys/log_fd.h"
 #include "common/sys/notify.h"
 #include "common/sys/process.h"
+#include "node/check.h"
 #include "node/node.h"
 
 #include <limits.h>
@@ -63,10 +64,12 @@ static enum err check_values(const struct settings *s, struct errmsg *em)
 }
 
 static const char usage[] = "usage: serai-node [-E name=value]... [-p PIDFILE] [--help] [--version]\n"
+                            "       serai-node check PATH\n"
                             "Runs one Serai node. Settings have Elasticsearch's names (http.port, path.data, "
                             "path.conf, node.name ...);\n"
                             "they come from <path.conf>/serai.yml, the environment and -E. Without any: one "
-                            "node on 127.0.0.1:9200.\n";
+                            "node on 127.0.0.1:9200.\n"
+                            "check: says what is damaged in a data folder.\n";
 
 /* Where the compiled dictionaries are: beside the program, as `make` and packages lay them out. */
 static void find_share(char out[PATH_MAX])
@@ -198,6 +201,9 @@ int main(int argc, char **argv)
     size_t n_rest = 0;
     struct errmsg em;
     const char *pidfile = NULL;
+    if (argc > 1 && strcmp(argv[1], "check") == 0) {
+        return check_main(argc - 1, argv + 1);
+    }
     arena_init(&arena, NULL, ARENA_UNLIMITED);
     settings_init(&s, &arena);
     if (read_settings(&s, argc, argv, &rest, &n_rest, &em) != ERR_OK || check_values(&s, &em) != ERR_OK) {

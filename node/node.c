@@ -9,6 +9,7 @@
 #include "common/sys/process.h"
 #include "engine/analysis/ik.h"
 #include "engine/analysis/pinyin.h"
+#include "node/data_folder.h"
 #include "node/dictionaries.h"
 #include "node/member.h"
 #include "node/self.h"
@@ -449,7 +450,8 @@ static enum err name_node(struct node *n, struct errmsg *em)
     rng_seed(&n->rng, seeds[0]);
     rng_seed(&n->loop_rng, seeds[1]);
     random_uuid(&n->rng, n->ephemeral_id);
-    e = node_id_load(&n->id, n->fs, n->data_dir.p, &n->rng, &n->arena, em);
+    e = data_folder_check(n->fs, n->data_dir.p, &n->arena, em);
+    e = e != ERR_OK ? e : node_id_load(&n->id, n->fs, n->data_dir.p, &n->rng, &n->arena, em);
     struct str name = settings_str(n->o.settings, "node.name", STR_NULL);
     if (name.p == NULL) {
         name = process_host_name(&n->arena);
