@@ -89,11 +89,16 @@ static void want_lookup(struct alloc_wants *w, struct alloc *a, const struct ind
     w->n_lookups++;
 }
 
-/* The only copy that has everything is tried again and again, ever less often: its disk may have room again,
- * its files may have been repaired. */
-static int64_t retry_pause(uint32_t failed)
+/* A primary is tried again and again, ever less often: the disk may have room again, its files may have been repaired. A
+ * new one, which another node may take, only pauses after as many failures as a replica is given up. */
+static int64_t retry_at(const struct index_meta *m, const struct shard_copy *c)
 {
-    return failed == 0 ? 0 : MIN_OF(RETRY_FIRST_MS << MIN_OF(failed - 1, 8U), RETRY_MAX_MS);
+    int64_t failed = c->trouble.failed;
+    if (c->source == RECOVER_EMPTY_STORE) {
+        failed -= decider_index_i64(m, "index.allocation.max_retries", RETRIES_DEFAULT) - 1;
+    }
+    int64_t pause = failed <= 0 ? 0 : MIN_OF((int64_t)RETRY_FIRST_MS << MIN_OF(failed - 1, 8), RETRY_MAX_MS);
+    return c->trouble.at_ms + pause;
 }
 
 static void assign_primary(struct alloc *a, const struct index_meta *m, uint32_t shard,
@@ -104,9 +109,9 @@ static void assign_primary(struct alloc *a, const struct index_meta *m, uint32_t
     struct alloc_node *to = NULL;
     struct str id = STR_NULL;
     enum copy_attempt attempt = ATTEMPT_NONE;
+    int64_t until = retry_at(m, &s->copies[0]);
     if (s->copies[0].source == RECOVER_EXISTING_STORE) {
         const struct found_copy *f = find_copy(a, m, shard, s, &attempt);
-        int64_t until = s->copies[0].trouble.at_ms + retry_pause(s->copies[0].trouble.failed);
         if (f == NULL && attempt == ATTEMPT_FETCHING) {
             want_lookup(wants, a, m, shard);
         } else if (f != NULL && a->env->now_ms < until) {
@@ -117,6 +122,9 @@ static void assign_primary(struct alloc *a, const struct index_meta *m, uint32_t
             id = f->allocation_id.n > 0 ? f->allocation_id
                                         : m->in_sync[shard].v[0]; /* the same copy goes on */
         }
+    } else if (a->env->now_ms < until) {
+        wants->again_ms = MIN_OF(wants->again_ms, until);
+        return;
     } else {
         bool throttled;
         to = balance_best(a, m, r, s, &s->copies[0], &throttled);

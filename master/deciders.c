@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define RETRIES_DEFAULT 5
-
 bool decider_said(struct alloc *a, struct verdicts *all, enum decision *worst, const char *decider,
                   enum decision d, const char *why, ...)
 {
@@ -130,8 +128,8 @@ static bool max_retry(struct alloc *a, const struct index_meta *m, const struct 
     if (c->state != COPY_UNASSIGNED || c->trouble.failed == 0) {
         return decider_said(a, all, worst, "max_retry", DECIDE_YES, "shard has no previous failures");
     }
-    bool only_one = c->primary && c->source == RECOVER_EXISTING_STORE; /* with pauses, but without end */
-    if (c->trouble.failed < max || only_one) {
+    /* A primary is tried with pauses, but without end: nothing else can take its place. */
+    if (c->trouble.failed < max || (c->primary && c->source != RECOVER_PEER)) {
         return decider_said(a, all, worst, "max_retry", DECIDE_YES,
                             "shard has failed allocating [%u] times but [%lld] retries are allowed",
                             c->trouble.failed, (long long)max);

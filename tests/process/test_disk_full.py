@@ -49,6 +49,18 @@ def missing(node, acknowledged):
     return acknowledged - found
 
 
+def begin_without_room(node, mount):
+    """An index that is made on the full disk is acknowledged: its shard waits for room, or gets what little a log of states let go of."""
+    with open(os.path.join(mount, "rest"), "wb") as f:
+        try:
+            while True:
+                os.write(f.fileno(), bytes(4096))
+        except OSError:
+            pass
+    status, answer = node.call("PUT", "/late?timeout=5s&wait_for_active_shards=0", {"settings": {"number_of_replicas": 0}})
+    assert status == 200 and answer["acknowledged"], answer
+
+
 def run(mount, restart):
     ballast = os.path.join(mount, "ballast")
     with open(ballast, "wb") as f:
@@ -70,12 +82,16 @@ def run(mount, restart):
         assert status == 503 and answer["error"]["type"] == "unavailable_shards_exception", answer
         status, answer = node.call("GET", "/_cluster/health")
         assert status == 200 and answer["unassigned_shards"] + answer["initializing_shards"] == 1, answer  # it is tried again and again
+        begin_without_room(node, mount)
         if restart:
             node.kill()
+        os.unlink(os.path.join(mount, "rest"))
         os.unlink(ballast)
         if restart:
             node.start()
         wait_for("a green index", lambda: health(node) == "green")
+        wait_for("the index that was made without room", lambda: node.call("GET", "/_cluster/health/late")[1]["status"] == "green")
+        assert node.call("PUT", "/late/_doc/1", {"v": 1})[0] == 201
         gone = missing(node, acknowledged)
         assert not gone, f"{len(gone)} of {len(acknowledged)} acknowledged documents are gone"
         status, answer = node.call("PUT", "/full/_doc/after?refresh=true", {"v": 1})

@@ -361,7 +361,7 @@ static void check_green_and_even(void)
             const struct shard_routing *r = &state->routing[i]->shards[s];
             for (uint32_t k = 0; k < r->n; k++) {
                 const struct shard_copy *c = &r->copies[k];
-                bool gave_up = c->state == COPY_UNASSIGNED && c->trouble.failed >= 5;
+                bool gave_up = k > 0 && c->state == COPY_UNASSIGNED && c->trouble.failed >= 5;
                 ck_assert_msg(c->state == COPY_STARTED || gave_up
                                   || (k > 0 && r->copies[0].state == COPY_UNASSIGNED),
                               "%.*s %u %u is %s (%s)", STR_ARG(state->routing[i]->name), s, k,
@@ -405,12 +405,54 @@ START_TEST(random_clusters)
 }
 END_TEST
 
+/* A new index that cannot be made, as on a full disk, comes once it can: its primary is tried without end, ever less often. */
+START_TEST(new_primary_is_tried_without_end)
+{
+    struct state_builder b;
+    bool changed;
+    rng_seed(&rng, 1);
+    memset(up, 0, sizeof(up));
+    n_disks = 0;
+    now_ms = 1000000;
+    up[0] = true;
+    ck_assert(state_builder_init(&b, NULL));
+    ck_assert(state_set_names(&b, STR("c"), STR("u")));
+    set_nodes(&b);
+    ck_assert(state_put_index(&b, new_index("i0", 1, 0)));
+    seal(&b);
+    for (uint32_t i = 0; i < 20; i++) {
+        ck_assert(state_builder_init(&b, state));
+        run_allocation(&b);
+        const struct shard_copy *c = &cluster_routing(state, STR("i0"))->shards[0].copies[0];
+        bool waits = i >= 5; /* a pause, from then on */
+        ck_assert_uint_eq(c->trouble.failed, i);
+        ck_assert_int_eq(c->state, waits ? COPY_UNASSIGNED : COPY_INITIALIZING);
+        if (waits) {
+            now_ms += 60000;
+            ck_assert(state_builder_init(&b, state));
+            run_allocation(&b);
+            c = &cluster_routing(state, STR("i0"))->shards[0].copies[0];
+            ck_assert_int_eq(c->state, COPY_INITIALIZING);
+        }
+        struct alloc_env env = {.now_ms = now_ms, .rng = &rng};
+        ck_assert(state_builder_init(&b, state));
+        struct str uuid = cluster_index(state, STR("i0"))->uuid;
+        ck_assert_int_eq(
+            allocation_failed(&env, &b, uuid, 0, c->allocation_id, STR("no room"), &changed, NULL), ERR_OK);
+        seal(&b);
+    }
+    cluster_state_unref(state);
+    state = NULL;
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("allocation");
     TCase *c = tcase_create("all");
     tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, random_clusters, 0, 12);
+    tcase_add_test(c, new_primary_is_tried_without_end);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
