@@ -338,6 +338,23 @@ int64_t quorum_wake_ms(const struct quorum *q)
     return MIN_OF(wake, detection_wake(q));
 }
 
+#define TERM_LEAP_MAX ((uint64_t)1 << 32) /* elections that a node may have missed */
+
+/* Who took any term would follow nobody any more after a message with the highest that there is, and could not be elected: no
+ * term comes after it. A node that has none yet may find a cluster at any. */
+static bool believable(const struct quorum *q, uint64_t term)
+{
+    uint64_t own = q->safety.term;
+    return term <= own || term - own <= TERM_LEAP_MAX || (own == 0 && term <= UINT64_MAX / 2);
+}
+
+static void doubt(const struct quorum *q, uint64_t term, struct errmsg *em)
+{
+    err_set(em, ERR_ILLEGAL_STATE,
+            "term [%llu] cannot be that of a cluster of which this node knew term [%llu]",
+            (unsigned long long)term, (unsigned long long)q->safety.term);
+}
+
 static void hear(struct quorum *q, const struct node_meta *from)
 {
     struct peer *p = peer_by_ephemeral(q, from->ephemeral_id);
@@ -353,6 +370,11 @@ void quorum_receive(struct quorum *q, const struct quorum_message *m, void *call
     if (!str_eq(m->cluster_name, q->cluster_name)) {
         err_set(&em, ERR_ILLEGAL_STATE, "this node is of cluster [%.*s], not of [%.*s]",
                 STR_ARG(q->cluster_name), STR_ARG(m->cluster_name));
+        quorum_refuse(q, call, &em);
+        return;
+    }
+    if (!believable(q, m->term)) {
+        doubt(q, m->term, &em);
         quorum_refuse(q, call, &em);
         return;
     }
@@ -410,7 +432,13 @@ static bool take_asked(struct quorum *q, uint64_t id, struct asked *out)
 void quorum_answer(struct quorum *q, uint64_t id, const struct quorum_message *m, int64_t now)
 {
     struct asked a;
+    struct errmsg em;
     q->now = now;
+    if (!believable(q, m->term)) {
+        doubt(q, m->term, &em);
+        quorum_failed(q, id, &em, now);
+        return;
+    }
     if (!take_asked(q, id, &a)) {
         return;
     }

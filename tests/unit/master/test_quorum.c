@@ -724,6 +724,44 @@ START_TEST(trouble)
 }
 END_TEST
 
+/* Messages with terms that no cluster reaches change nothing: afterwards a master is elected as before. */
+START_TEST(forged_terms)
+{
+    static const uint64_t terms[] = {UINT64_MAX, UINT64_MAX - 1, (uint64_t)INT64_MAX, (uint64_t)1 << 40};
+    open_world(3, 7);
+    ck_assert(settles_within(20000));
+    for (size_t t = 0; t < ARRAY_LEN(terms); t++) {
+        for (int kind = MESSAGE_HANDSHAKE; kind <= MESSAGE_HAND_OVER; kind++) {
+            for (int to = 0; to < w.n; to++) {
+                int from = (to + 1) % w.n;
+                struct quorum_message m = {.kind = (enum message_kind)kind,
+                                           .from = w.v[from].meta,
+                                           .cluster_name = STR("c"),
+                                           .term = terms[t],
+                                           .accepted_term = terms[t],
+                                           .version = UINT64_MAX};
+                struct event *e = event_new(EV_REQUEST, from, to, latency());
+                quorum_message_encode(&m, &e->bytes);
+                push(e);
+            }
+        }
+    }
+    run_until(w.now + 1000);
+    for (int i = 0; i < w.n; i++) {
+        if (w.v[i].q != NULL && quorum_mode(w.v[i].q) == QUORUM_LEADER) {
+            crash(i);
+            break;
+        }
+    }
+    ck_assert(settles_within(20000));
+    uint64_t before = w.committed_max;
+    client();
+    run_until(w.now + 1000);
+    ck_assert_uint_gt(w.committed_max, before);
+    close_world();
+}
+END_TEST
+
 static int by_size(const void *a, const void *b)
 {
     const int64_t *x = a, *y = b;
@@ -843,6 +881,7 @@ int main(void)
     tcase_set_timeout(c, 600);
     tcase_add_loop_test(c, trouble, 0, runs != NULL ? atoi(runs) : 60);
     tcase_add_loop_test(c, excluded_masters, 0, 12);
+    tcase_add_test(c, forged_terms);
     tcase_add_test(c, failover_time);
     tcase_add_test(c, frozen_master);
     tcase_add_test(c, voters);
