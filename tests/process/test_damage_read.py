@@ -45,9 +45,9 @@ class Documents:
         r = random.Random(seed)
         self.docs = [{"n": i, "k": f"k{i % 7}", "text": " ".join(f"{r.randrange(1 << 40):x}" for _ in range(12))} for i in range(DOCS)]
 
-    def load(self, node, index, replicas):
+    def load(self, node, index, replicas, **more):
         mapping = {"properties": {"n": {"type": "long"}, "k": {"type": "keyword"}, "text": {"type": "text"}}}
-        settings = {"number_of_shards": 1, "number_of_replicas": replicas, "refresh_interval": -1}
+        settings = {"number_of_shards": 1, "number_of_replicas": replicas, "refresh_interval": -1, **more}
         status, answer = node.call("PUT", f"/{index}?wait_for_active_shards=all&timeout=120s", {"settings": {"index": settings}, "mappings": mapping})
         assert status == 200 and answer["shards_acknowledged"], answer
         for start in range(0, DOCS, 250):
@@ -159,7 +159,24 @@ def explained(node, at, path):
     assert "checksum failed" in open(node.log_path, encoding="utf-8").read()
 
 
-def damage_in_cluster(primary, seed):
+def check_on_startup():
+    """Found while the shard is opened; nobody needs to read it."""
+    docs = Documents(SEED)
+    with Node() as node:
+        docs.load(node, "i", 0, **{"shard.check_on_startup": "checksum"})
+        path = folder(node, "i")
+        segment = docs.settled(node, "i", path)
+        node.kill()
+        flip(segment, 2 * BLOCK)
+        node.start()
+        shards = lambda: node.call("GET", "/_cat/shards/i?h=state,unassigned.details")[1]
+        wait_for("a shard without a place", lambda: (s := shards()).startswith("UNASSIGNED") and "checksum failed" in s)
+        flip(segment, 2 * BLOCK)
+        wait_for("green", lambda: node.call("GET", "/_cluster/health/i")[1]["status"] == "green")
+        assert docs.ask(node, "i", 1) == []
+
+
+def damage_in_cluster(primary, seed, openable=True):
     """One of two copies. With a node gone there is no majority: where the copies are stays as it is. For the primary both nodes were
     ended, so that each copy may be it."""
     docs = Documents(seed)
@@ -177,8 +194,8 @@ def damage_in_cluster(primary, seed):
             victim.kill()
         size = os.path.getsize(segment)
         whole = open(segment, "rb").read()
-        # Of stored documents: what the first request reads.
-        for at in range(BLOCK, min(size - 2 * BLOCK, 8 * BLOCK), BLOCK):
+        # Of stored documents: what the first request reads. Or of the footer: what an open reads.
+        for at in range(BLOCK, min(size - 2 * BLOCK, 8 * BLOCK), BLOCK) if openable else [size - 25]:
             flip(segment, at + 5)
         damaged = open(segment, "rb").read()
         assert damaged != whole
@@ -202,11 +219,13 @@ def damage_in_cluster(primary, seed):
         cluster.wait_green("i")
         for _, _, node_id, name in cluster.copies("i"):
             assert docs.ask(node, "i", seed, f"?preference=_only_nodes:{node_id}") == [], name
-        assert any("checksum failed" in open(n.log_path, encoding="utf-8").read() for n in cluster.nodes), "nobody said why"
+        why = "checksum failed" if openable else "footer is damaged"
+        assert any(why in open(n.log_path, encoding="utf-8").read() for n in cluster.nodes), "nobody said why"
 
 
-CASES = [("the only copy", only_copy), ("a replica", lambda: damage_in_cluster(False, SEED + 1)),
-         ("a primary with a replica", lambda: damage_in_cluster(True, SEED + 2))]
+CASES = [("the only copy", only_copy), ("index.shard.check_on_startup", check_on_startup), ("a replica", lambda: damage_in_cluster(False, SEED + 1)),
+         ("a primary with a replica", lambda: damage_in_cluster(True, SEED + 2)),
+         ("a primary that cannot be opened, with a replica", lambda: damage_in_cluster(True, SEED + 3, False))]
 
 
 def main():
