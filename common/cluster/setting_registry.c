@@ -174,9 +174,21 @@ static bool among(const char *choices, struct str v, bool any_case)
     return false;
 }
 
+/* A list that was given as one text: "master,data". */
+static bool all_among(const struct setting_def *d, struct str v)
+{
+    struct str rest = v;
+    while (d->kind == SETTING_LIST && rest.p != NULL) {
+        if (!among(d->choices, str_trim(str_cut(rest, ',', &rest)), false)) {
+            return false;
+        }
+    }
+    return d->kind == SETTING_LIST;
+}
+
 static enum err check_choice(const struct setting_def *d, struct str key, struct str v, struct errmsg *em)
 {
-    if (d->choices == NULL || among(d->choices, v, d->kind == SETTING_ENUM)
+    if (d->choices == NULL || all_among(d, v) || among(d->choices, v, d->kind == SETTING_ENUM)
         || (d->kind == SETTING_CHOICE && v.n == 0)) {
         return ERR_OK;
     }
