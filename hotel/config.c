@@ -24,6 +24,8 @@ static const struct conf_default defaults[] = {
     {"sync.prefetch", "500"},
     {"host", "127.0.0.1"},
     {"port", CONFIG_SEARCH_PORT},
+    {"allowed.hosts", ""},
+    {"allowed.origins", ""},
     {"threads", "0"},
     {"log.level", "info"},
 };
@@ -158,6 +160,25 @@ static enum err read_url(struct hotel_config *c, const struct settings *s, struc
     return ERR_OK;
 }
 
+static enum err read_site(struct hotel_config *c, const struct settings *s, struct arena *arena,
+                          struct errmsg *em)
+{
+    struct str *hosts, *origins;
+    uint32_t hosts_n, origins_n;
+    if (!settings_list(s, "allowed.hosts", arena, &hosts, &hosts_n)
+        || !settings_list(s, "allowed.origins", arena, &origins, &origins_n)) {
+        return err_no_memory(em);
+    }
+    c->site = (struct http_site){.hosts = hosts,
+                                 .hosts_n = hosts_n,
+                                 .origins = origins,
+                                 .origins_n = origins_n,
+                                 .methods = STR("OPTIONS,HEAD,GET,POST,PUT,DELETE"),
+                                 .headers = STR("Content-Type"),
+                                 .max_age = STR("600")};
+    return ERR_OK;
+}
+
 static enum err check_names(struct hotel_config *c, const struct settings *s, struct errmsg *em)
 {
     struct str level = settings_str(s, "log.level", STR("info")), port = settings_str(s, "port", STR_NULL);
@@ -212,6 +233,7 @@ static enum err from_settings(struct hotel_config *c, const struct settings *s, 
 {
     enum err e = read_url(c, s, em);
     e = e != ERR_OK ? e : check_names(c, s, em);
+    e = e != ERR_OK ? e : read_site(c, s, arena, em);
     e = e != ERR_OK ? e : read_ms(s, "search.timeout", &c->search_ms_max, em);
     e = e != ERR_OK ? e : read_ms(s, "search.connect_timeout", &c->connect_ms_max, em);
     e = e != ERR_OK ? e : read_count(s, "search.connections", 1, 1024, &c->connections_max, em);

@@ -8,6 +8,7 @@
 #include "common/base/arena.h"
 #include "common/base/err.h"
 #include "common/base/log.h"
+#include "common/sys/http_site.h"
 #include "hotel/services.h"
 
 struct hotel_config {      /* texts are in the arena given to config_read() */
@@ -18,6 +19,7 @@ struct hotel_config {      /* texts are in the arena given to config_read() */
     unsigned connections_max; /* to the search service, a thread */
     struct str host;          /* to listen on */
     const char *port;         /* "8089" */
+    struct http_site site;    /* names by which pages may call the program, and pages elsewhere that may */
     unsigned threads;
     enum log_level log_level;
     bool has_mysql, has_rabbitmq; /* are they configured? */

@@ -290,9 +290,35 @@ static struct bufferevent *wrap_socket(struct http_worker *w, evutil_socket_t fd
     return bev;
 }
 
+/* With as many connections as there may be, the one that has asked for nothing for the longest gives way. false: all are
+ * busy. */
+static bool make_room(struct http_worker *w)
+{
+    struct http_server *s = w->server;
+    if (atomic_load(&s->open) <= s->opts.limits.connections_max) { /* the new one is counted */
+        return true;
+    }
+    struct http_conn *oldest = NULL;
+    for (struct http_conn *c = w->conns.next; c != &w->conns; c = c->next) {
+        bool idle = c->bev != NULL && c->phase <= PHASE_IDLE && c->first == NULL && !c->reading;
+        if (idle && (oldest == NULL || c->idle_ms < oldest->idle_ms)) {
+            oldest = c;
+        }
+    }
+    if (oldest == NULL) {
+        atomic_fetch_add_explicit(&s->refused, 1, memory_order_relaxed);
+        return false;
+    }
+    conn_close(oldest);
+    w->conns_n++; /* the worker stays */
+    conn_release(oldest);
+    w->conns_n--;
+    return true;
+}
+
 void conn_open(struct http_worker *w, evutil_socket_t fd, const struct sockaddr *peer)
 {
-    struct http_conn *c = w->stopping ? NULL : calloc(1, sizeof(*c));
+    struct http_conn *c = w->stopping || !make_room(w) ? NULL : calloc(1, sizeof(*c));
     struct bufferevent *bev = c != NULL ? wrap_socket(w, fd) : NULL;
     if (bev == NULL) {
         free(c);
@@ -309,7 +335,8 @@ void conn_open(struct http_worker *w, evutil_socket_t fd, const struct sockaddr 
     c->fd = fd;
     format_address(peer, c->peer, sizeof(c->peer));
     conn_parser_init(c);
-    c->deadline_ms = server_now_ms(w->server) + w->server->opts.limits.header_ms_max;
+    c->idle_ms = server_now_ms(w->server);
+    c->deadline_ms = c->idle_ms + w->server->opts.limits.header_ms_max;
     c->next = &w->conns;
     c->prev = w->conns.prev;
     c->prev->next = c;

@@ -44,6 +44,8 @@ struct request {
     bool last_was_value, head_done;
     bool keep_alive, http_1_0, gzip_ok;
     bool wants_continue;
+    bool shared;    /* asked by a page elsewhere that may */
+    bool preflight; /* whether it may */
     size_t counted; /* bytes of the body in server.inflight_bytes */
     /* the handler's */
     void (*aborted)(void *arg);
@@ -77,8 +79,11 @@ struct http_conn {
     enum err fail;
     int fail_status;
     char fail_reason[ERR_REASON_BYTES];
+    int64_t idle_ms;     /* since when nothing was asked */
     int64_t deadline_ms; /* of the phase; INT64_MAX: none */
-    size_t body_mark;    /* bytes of the body when the deadline was set */
+    const char *piece,
+        *value_end;   /* what the parser has in hand, and the end of the last piece of a header's value */
+    size_t body_mark; /* bytes of the body when the deadline was set */
     int64_t write_deadline_ms;
     uint64_t written,
         write_mark; /* bytes handed to the socket's buffer, and sent when the deadline was set */

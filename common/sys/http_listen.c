@@ -37,16 +37,23 @@ static struct http_worker *least_loaded(struct http_server *s)
     return best;
 }
 
+static struct http_worker *most_loaded(struct http_server *s)
+{
+    struct http_worker *best = &s->workers[0];
+    for (unsigned i = 1; i < s->opts.loops_n; i++) {
+        if (atomic_load(&s->workers[i].load) > atomic_load(&best->load)) {
+            best = &s->workers[i];
+        }
+    }
+    return best;
+}
+
 static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *peer, int n, void *arg)
 {
     (void)l;
     struct http_server *s = arg;
-    if (atomic_load(&s->open) >= s->opts.limits.connections_max) {
-        atomic_fetch_add_explicit(&s->refused, 1, memory_order_relaxed);
-        evutil_closesocket(fd);
-        return;
-    }
-    struct http_worker *w = least_loaded(s);
+    bool full = atomic_load(&s->open) >= s->opts.limits.connections_max;
+    struct http_worker *w = full ? most_loaded(s) : least_loaded(s); /* where there is the most to give way */
     atomic_fetch_add(&s->open, 1);
     atomic_fetch_add(&s->total_opened, 1);
     atomic_fetch_add(&w->load, 1);

@@ -141,6 +141,10 @@ static int on_header_value(http_parser *p, const char *at, size_t n)
         return 0;
     }
     struct header_at *h = &r->header[r->headers_n - 1];
+    if (r->last_was_value && at != c->value_end && at != c->piece) {
+        return refuse(c, ERR_ILLEGAL_ARGUMENT, 400, "a header goes on in a second line");
+    }
+    c->value_end = at + n;
     if (!r->last_was_value) {
         h->value = (uint32_t)r->head.n;
         r->last_was_value = true;
@@ -184,6 +188,45 @@ static bool publish_head(struct request *r, const http_parser *p)
     return true;
 }
 
+/* Pages elsewhere. */
+static int check_site(struct http_conn *c)
+{
+    struct request *r = c->cur;
+    const struct http_site *site = c->worker->server->opts.site;
+    enum http_site_says says =
+        site != NULL ? http_site_check(site, r->pub.method, r->pub.path, r->pub.headers, r->pub.headers_n)
+                     : SITE_OWN;
+    r->shared = says == SITE_SHARED;
+    r->preflight =
+        r->shared && r->pub.method == HTTP_M_OPTIONS
+        && http_header_find(r->pub.headers, r->pub.headers_n, "access-control-request-method") != NULL;
+    return says == SITE_FOREIGN
+               ? refuse(c, ERR_OK, 403,
+                        "a page of another site asks, or this server is asked by a name that it does not "
+                        "have [http.cors.allow-origin]")
+               : 0;
+}
+
+/* Names are without blanks, versions known, and nothing is framed in two ways (RFC 9112). */
+static int check_form(struct http_conn *c, const http_parser *p)
+{
+    struct request *r = c->cur;
+    for (size_t i = 0; i < r->pub.headers_n; i++) {
+        struct str name = r->pub.headers[i].name;
+        if (name.n == 0 || str_find(name, ' ', 0) != SIZE_MAX || str_find(name, '\t', 0) != SIZE_MAX) {
+            return refuse(c, ERR_ILLEGAL_ARGUMENT, 400, "a header's name ends before its colon");
+        }
+    }
+    if (p->http_major != 1) {
+        return refuse(c, ERR_ILLEGAL_ARGUMENT, 505, "HTTP/1.0 and HTTP/1.1 are spoken here");
+    }
+    if (p->http_minor == 0
+        && http_header_find(r->pub.headers, r->pub.headers_n, "transfer-encoding") != NULL) {
+        return refuse(c, ERR_ILLEGAL_ARGUMENT, 400, "HTTP/1.0 knows no Transfer-Encoding");
+    }
+    return 0;
+}
+
 /* "Expect", "Accept-Encoding" and the announced length. */
 static int check_head(struct http_conn *c, const http_parser *p)
 {
@@ -221,7 +264,7 @@ static int on_headers_complete(http_parser *p)
     if (!publish_head(r, p)) {
         return no_memory(c);
     }
-    if (check_head(c, p) != 0) {
+    if (check_form(c, p) != 0 || check_site(c) != 0 || check_head(c, p) != 0) {
         return -1;
     }
     c->phase = PHASE_BODY;
@@ -316,8 +359,13 @@ static int on_message_complete(http_parser *p)
     r->close = !r->keep_alive;
     c->phase = r->keep_alive ? PHASE_IDLE : PHASE_CLOSED;
     c->deadline_ms = INT64_MAX;
+    c->idle_ms = r->pub.received_ns / 1000000;
     atomic_fetch_add_explicit(&s->requests, 1, memory_order_relaxed);
-    s->opts.handle(s->opts.self, &r->pub);
+    if (r->preflight) {
+        http_respond(&r->pub, 200, NULL, NULL, 0, NULL);
+    } else {
+        s->opts.handle(s->opts.self, &r->pub);
+    }
     if (c->phase == PHASE_CLOSED || conn_must_pause(c)) {
         http_parser_pause(p, 1);
         c->paused = true;
@@ -369,7 +417,7 @@ void conn_refuse(struct http_conn *c, enum err e, int status, const char *reason
 static void refuse_malformed(struct http_conn *c)
 {
     enum http_errno code = HTTP_PARSER_ERRNO(&c->parser);
-    if (c->fail != ERR_OK) {
+    if (c->fail_status != 0) {
         conn_refuse(c, c->fail, c->fail_status, c->fail_reason);
     } else if (code == HPE_INVALID_METHOD) {
         conn_refuse(c, ERR_OK, 405, "Unexpected http method");
@@ -388,6 +436,7 @@ void conn_parse(struct http_conn *c)
         if (evbuffer_peek(in, -1, NULL, &piece, 1) < 1 || piece.iov_len == 0) {
             return;
         }
+        c->piece = piece.iov_base;
         size_t used = http_parser_execute(&c->parser, &callbacks, piece.iov_base, piece.iov_len);
         enum http_errno code = HTTP_PARSER_ERRNO(&c->parser);
         if (code != HPE_OK && code != HPE_PAUSED) {

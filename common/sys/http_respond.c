@@ -45,6 +45,23 @@ static bool has_no_body(int status)
     return status < 200 || status == 204 || status == 304;
 }
 
+/* What lets a page elsewhere read the answer, and a preflight's leave. */
+static void add_cors(const struct request *r, struct buf *h)
+{
+    const struct http_site *site = r->conn->worker->server->opts.site;
+    add_header(h, STR("access-control-allow-origin"),
+               *http_header_find(r->pub.headers, r->pub.headers_n, "origin"));
+    add_header(h, STR("vary"), STR("Origin"));
+    if (site->credentials) {
+        add_header(h, STR("access-control-allow-credentials"), STR("true"));
+    }
+    if (r->preflight) {
+        add_header(h, STR("access-control-allow-methods"), site->methods);
+        add_header(h, STR("access-control-allow-headers"), site->headers);
+        add_header(h, STR("access-control-max-age"), site->max_age);
+    }
+}
+
 void request_answer(struct request *r, int status, const char *content_type,
                     const struct http_header *headers, size_t headers_n, struct buf *body)
 {
@@ -64,6 +81,9 @@ void request_answer(struct request *r, int status, const char *content_type,
     buf_add(h, "\r\n", 2);
     for (size_t i = 0; i < headers_n; i++) {
         add_header(h, headers[i].name, headers[i].value);
+    }
+    if (r->shared) {
+        add_cors(r, h);
     }
     if (content_type != NULL) {
         add_header(h, STR("content-type"), str_of(content_type));

@@ -20,6 +20,7 @@
 #include "common/base/log.h"
 #include "common/base/settings.h"
 #include "common/sys/http.h"
+#include "common/sys/http_site.h"
 #include "common/sys/loop.h"
 #include "common/sys/tls.h"
 
@@ -48,7 +49,7 @@ struct http_limits {           /* 0 means the default in brackets, but where sai
     size_t header_bytes_max;   /* [8 KiB], at most 64 KiB: 400 */
     size_t line_bytes_max;     /* [4 KiB] the request line: 400 */
     unsigned pipelined_max;    /* [10000] unanswered requests of a connection; reading stops there */
-    unsigned connections_max;  /* [10000]; more are closed at once */
+    unsigned connections_max;  /* [10000]; for more the longest idle one is closed */
     int64_t header_ms_max;     /* [30 s] from a request's first byte to the end of its head */
     int64_t body_ms_max;       /* [30 s] for each 16 KiB of a body */
     int64_t write_ms_max;      /* [30 s] for each 16 KiB of an answer */
@@ -62,13 +63,14 @@ struct http_server_opts {
     size_t hosts_n;
     const char *ports; /* "9200-9300": the first free one; "9200"; "0": any */
     struct http_limits limits;
-    bool compression;          /* gzip for clients that accept it */
-    int compression_level;     /* [3] */
-    size_t gzip_bytes_min;     /* [1 KiB] smaller answers go plain */
-    size_t arena_bytes_max;    /* [unlimited] a request's arena */
-    const struct tls *tls;     /* borrowed; NULL: plain */
-    const struct log *log;     /* borrowed; may be NULL */
-    const struct clock *clock; /* borrowed; NULL: the real one */
+    bool compression;             /* gzip for clients that accept it */
+    int compression_level;        /* [3] */
+    size_t gzip_bytes_min;        /* [1 KiB] smaller answers go plain */
+    size_t arena_bytes_max;       /* [unlimited] a request's arena */
+    const struct tls *tls;        /* borrowed; NULL: plain */
+    const struct http_site *site; /* borrowed; NULL: it is not looked at from which page a request comes */
+    const struct log *log;        /* borrowed; may be NULL */
+    const struct clock *clock;    /* borrowed; NULL: the real one */
     void (*handle)(void *self, struct http_request *req);
     void *self;
 };
@@ -108,7 +110,7 @@ void http_respond(struct http_request *req, int status, const char *content_type
 
 /* Reads http.port, http.host, http.bind_host, network.host, network.bind_host, http.compression,
  * http.compression_level, http.max_content_length, http.max_header_size, http.max_initial_line_length,
- * http.pipelining.max_events into opts (texts in arena). */
+ * http.pipelining.max_events, http.cors.* into opts (texts in arena). */
 enum err http_server_opts_from(struct http_server_opts *opts, const struct settings *s, struct arena *arena,
                                struct errmsg *em);
 

@@ -61,6 +61,15 @@ enum err http_server_opts_from(struct http_server_opts *opts, const struct setti
     if (e != ERR_OK) {
         return e;
     }
+    struct http_site *site = ARENA_NEW(arena, struct http_site);
+    if (site == NULL) {
+        return err_no_memory(em);
+    }
+    e = http_site_from(site, s, arena, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    opts->site = site;
     if (level < 1 || level > 9) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "[http.compression_level] must be between 1 and 9");
     }

@@ -28,6 +28,7 @@ static enum err add_server(struct admin *a, const struct hotel_config *config, s
                                  .loops_n = 1,
                                  .hosts = &config->host,
                                  .hosts_n = 1,
+                                 .site = &config->site,
                                  .ports = config->port,
                                  .limits = {.body_bytes_max = BODY_BYTES_MAX,
                                             .inflated_bytes_max = BODY_BYTES_MAX,

@@ -168,18 +168,19 @@ static void handle_hotel(struct admin_routes *r, struct http_request *req, struc
     }
 }
 
-/* A page of another site may make a browser send requests here; it says so. */
-static bool from_elsewhere(const struct http_request *req)
+/* Forms of pages elsewhere send other types, without asking before. */
+static bool is_json(const struct http_request *req)
 {
-    const struct str *site = http_header_find(req->headers, req->headers_n, "sec-fetch-site");
-    return site != NULL && (str_is(*site, "cross-site") || str_is(*site, "same-site"));
+    const struct str *type = http_header_find(req->headers, req->headers_n, "content-type");
+    struct str rest;
+    return type != NULL && str_eq_nocase(str_trim(str_cut(*type, ';', &rest)), STR("application/json"));
 }
 
 void admin_routes_handle(void *self, struct http_request *req)
 {
     struct admin_routes *r = self;
-    if (!reads(req) && from_elsewhere(req)) {
-        respond_error(req, 403, "forbidden", NULL, "pages of other sites may not change hotels");
+    if (req->body.n > 0 && !reads(req) && !is_json(req)) {
+        respond_error(req, 415, "unsupported_media_type", NULL, "bodies are application/json");
     } else if (str_is(req->path, "/hotel")) {
         if (req->method == HTTP_M_POST) {
             insert(r, req);

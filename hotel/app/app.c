@@ -46,6 +46,7 @@ static enum err add_server(struct app *a, const struct hotel_config *config, str
                                  .loops_n = a->loops_n,
                                  .hosts = &config->host,
                                  .hosts_n = 1,
+                                 .site = &config->site,
                                  .ports = config->port,
                                  .limits = {.body_bytes_max = PARAMS_BODY_BYTES_MAX,
                                             .inflated_bytes_max = PARAMS_BODY_BYTES_MAX,

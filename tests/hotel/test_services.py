@@ -43,6 +43,10 @@ def test_endpoints(w):
     check.equal(a.call("GET", "/nothing")[0], 404, "a path that leads nowhere")
     check.equal(a.call("GET", "/health")[0], 200, "it is well")
     check.equal(a.call("POST", "/hotel", record(1), {"Sec-Fetch-Site": "cross-site"})[0], 403, "pages of other sites change nothing")
+    for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Host": "evil.example", "Origin": "http://evil.example"}, {"Host": "evil.example", "Sec-Fetch-Site": "same-origin"}):
+        check.equal(a.call("POST", "/hotel", record(1), headers)[0], 403, f"nor with {headers}")
+        check.equal(a.call("DELETE", "/hotel/36934", None, headers)[0], 403, f"nor delete with {headers}")
+    check.equal(a.call("POST", "/hotel", record(1), {"Content-Type": "text/plain"})[0], 415, "what a form may send is no JSON")
     for ident in (-(1 << 63), (1 << 63) - 1):
         check.equal(a.call("POST", "/hotel", record(ident))[1]["id"], ident, f"id {ident}")
         check.equal(a.call("DELETE", f"/hotel/{ident}")[0], 204, f"and away with {ident}")
