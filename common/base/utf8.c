@@ -118,18 +118,37 @@ static unsigned good_bytes(const unsigned char *p, size_t left)
     return n;
 }
 
+/* Moves over what is certainly well-formed and quick to see: runs of ASCII, and of characters of three bytes that begin with
+ * neither E0 nor ED, as most of the world's others do. */
+static size_t skip_plain(const unsigned char *p, size_t at, size_t n)
+{
+    for (;;) {
+        uint64_t v[4];
+        while (at + sizeof(v) <= n) {
+            memcpy(v, p + at, sizeof(v));
+            if (((v[0] | v[1] | v[2] | v[3]) & UINT64_C(0x8080808080808080)) != 0) {
+                break;
+            }
+            at += sizeof(v);
+        }
+        while (at < n && p[at] < 0x80) {
+            at++;
+        }
+        size_t from = at;
+        while (at + 3 <= n && (p[at] & 0xF0) == 0xE0 && p[at] != 0xE0 && p[at] != 0xED && is_tail(p[at + 1])
+               && is_tail(p[at + 2])) {
+            at += 3;
+        }
+        if (at == from || at == n) {
+            return at;
+        }
+    }
+}
+
 size_t utf8_bad(struct str s, size_t *wrong)
 {
     const unsigned char *p = (const unsigned char *)s.p;
-    for (size_t at = 0; at < s.n;) {
-        uint64_t eight;
-        if (at + sizeof(eight) <= s.n) {
-            memcpy(&eight, p + at, sizeof(eight));
-            if ((eight & UINT64_C(0x8080808080808080)) == 0) {
-                at += sizeof(eight);
-                continue;
-            }
-        }
+    for (size_t at = skip_plain(p, 0, s.n); at < s.n; at = skip_plain(p, at, s.n)) {
         unsigned width = width_of(p[at]), n = width == 1 ? 1 : good_bytes(p + at, s.n - at);
         if (width == 0 || n < width) {
             *wrong = at + n;
