@@ -248,14 +248,25 @@ static int64_t interval_next(const struct rounding *r, int64_t utc)
     return next > utc ? next : zone_to_utc(r->zone, zone_to_local(r->zone, utc) + r->interval);
 }
 
+/* The ends of time, from which no interval and no zone leads out of an int64_t. */
+#define TIME_MAX (INT64_MAX - INT64_C(100000000000000))
+
+static int64_t shifted(int64_t t, int64_t by)
+{
+    if (__builtin_add_overflow(t, by, &t)) {
+        t = by > 0 ? TIME_MAX : -TIME_MAX;
+    }
+    return t > TIME_MAX ? TIME_MAX : t < -TIME_MAX ? -TIME_MAX : t;
+}
+
 int64_t rounding_round(const struct rounding *r, int64_t utc)
 {
-    int64_t t = utc - r->offset;
-    return (r->calendar ? calendar_round(r, t) : interval_round(r, t)) + r->offset;
+    int64_t t = shifted(utc, -r->offset);
+    return shifted(r->calendar ? calendar_round(r, t) : interval_round(r, t), r->offset);
 }
 
 int64_t rounding_next(const struct rounding *r, int64_t rounded)
 {
-    int64_t t = rounded - r->offset;
-    return (r->calendar ? calendar_next(r, t) : interval_next(r, t)) + r->offset;
+    int64_t t = shifted(rounded, -r->offset);
+    return shifted(r->calendar ? calendar_next(r, t) : interval_next(r, t), r->offset);
 }

@@ -266,6 +266,31 @@ START_TEST(intervals)
 }
 END_TEST
 
+/* Nothing leaves the range of the type; the sanitizers' builds look. */
+START_TEST(ends_of_time)
+{
+    static const int64_t times[] = {INT64_MIN,           INT64_MIN + 1, -9200000000000000000,
+                                    9200000000000000000, INT64_MAX - 1, INT64_MAX};
+    static const char *const zones[] = {"UTC", "Europe/Berlin", "-18:00", "+18:00"};
+    for (size_t z = 0; z < ARRAY_LEN(zones); z++) {
+        const struct zone *zone;
+        ck_assert_int_eq(zone_of(&zone, str_of(zones[z]), &arena, NULL), ERR_OK);
+        for (unsigned unit = 0; unit <= UNIT_YEAR + 1; unit++) {
+            struct rounding r;
+            if (unit <= UNIT_YEAR) {
+                r = rounding_calendar((enum date_unit)unit, zone, 3600000);
+            } else {
+                ck_assert_int_eq(rounding_fixed(&r, 9000000000000, zone, -1, NULL), ERR_OK);
+            }
+            for (size_t i = 0; i < ARRAY_LEN(times); i++) {
+                int64_t at = rounding_round(&r, times[i]);
+                ck_assert(at > INT64_MIN && rounding_next(&r, at) >= at - 1);
+            }
+        }
+    }
+}
+END_TEST
+
 int main(void)
 {
     arena_init(&arena, NULL, ARENA_UNLIMITED);
@@ -276,6 +301,7 @@ int main(void)
     tcase_add_test(t, zones_round_trip);
     tcase_add_test(t, zone_names);
     tcase_add_test(t, intervals);
+    tcase_add_test(t, ends_of_time);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_set_fork_status(r, CK_NOFORK);
