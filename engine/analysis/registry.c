@@ -43,6 +43,8 @@ static const struct tokenizer_entry tokenizers[] = {
     {"lowercase", lowercase_tokenizer_new, BOTH, NULL},
     {"ngram", ngram_tokenizer_new, BOTH, NULL},
     {"edge_ngram", edge_ngram_tokenizer_new, BOTH, NULL},
+    {"nGram", ngram_tokenizer_new, BOTH, NULL},
+    {"edgeNGram", edge_ngram_tokenizer_new, BOTH, NULL},
     {"path_hierarchy", path_hierarchy_tokenizer_new, BOTH, NULL},
     {"PathHierarchy", path_hierarchy_tokenizer_new, BOTH, NULL},
     {"pattern", pattern_tokenizer_new, BOTH, NULL},
@@ -172,6 +174,11 @@ static bool find(enum part_kind kind, struct str name, struct found *f)
     return false;
 }
 
+static bool names_language(const struct found *f)
+{
+    return f->preset != NULL && str_starts(str_of(f->preset), STR("language="));
+}
+
 static enum err make(const void **out, enum part_kind kind, size_t at, struct str name,
                      const struct settings *s, const struct part_builder *b, struct errmsg *em)
 {
@@ -225,7 +232,15 @@ enum err part_new(const void **out, enum part_kind kind, struct str type, struct
     *out = NULL;
     enum err e = removed_part(kind, type, em);
     *known = e != ERR_OK || (find(kind, type, &f) && (f.flags & AS_TYPE) != 0);
-    return e != ERR_OK || !*known ? e : make(out, kind, f.at, name, s, b, em);
+    if (e != ERR_OK || !*known) {
+        return e;
+    }
+    struct settings preset;
+    bool fixed = names_language(&f); /* a stemmer of one language, whatever the settings say */
+    if (fixed && !settings_of_text(&preset, f.preset, b->arena)) {
+        return err_no_memory(em);
+    }
+    return make(out, kind, f.at, name, fixed ? &preset : s, b, em);
 }
 
 enum err part_by_name(const void **out, enum part_kind kind, struct str name, const struct part_builder *b,
@@ -247,7 +262,8 @@ enum err part_by_name(const void **out, enum part_kind kind, struct str name, co
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "Analysis settings required - can't instantiate analysis factory");
     }
-    bool as_type = (f.flags & BY_NAME) == 0 || (b->bare == BARE_IN_INDEX && (f.flags & AS_TYPE) != 0);
+    bool as_type = (f.flags & BY_NAME) == 0
+                   || (b->bare == BARE_IN_INDEX && (f.flags & AS_TYPE) != 0 && !names_language(&f));
     struct settings preset;
     if (!settings_of_text(&preset, as_type ? NULL : f.preset, b->arena)) {
         return err_no_memory(em);

@@ -111,6 +111,9 @@ bool inner_hits_need_source(const struct fetch *f);
 /* The member "inner_hits". */
 enum err inner_hits_write(struct fetch *f, struct fetch_hit *h, struct jsonw *w);
 
+/* ---- what is highlighted (highlight_source.c): the source, with stored texts that it lacks; NULL: nothing ---- */
+enum err fetch_highlight_source(struct fetch *f, struct fetch_hit *h, const struct json **out);
+
 /* ---- explanations of rescored hits (explain_rescore.c) ---- */
 /* Makes f->rescorers when the search rescores. */
 enum err explain_rescores_prepare(struct fetch *f);

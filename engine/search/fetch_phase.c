@@ -246,8 +246,10 @@ static enum err write_highlight(struct fetch *f, struct fetch_hit *h, struct jso
     bool any = false;
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&inner, &b, false);
-    enum err e = highlight_doc(f->highlighter, h->leaf, h->doc, fetch_source_tree(f, h), h->arena, &inner,
-                               &any, f->em);
+    const struct json *source;
+    enum err e = fetch_highlight_source(f, h, &source);
+    e = e == ERR_OK ? highlight_doc(f->highlighter, h->leaf, h->doc, source, h->arena, &inner, &any, f->em)
+                    : e;
     if (e == ERR_OK && any) {
         jw_k(w, "highlight");
         jw_raw(w, buf_view(&b));
