@@ -4,6 +4,8 @@
 #include "coordinator/ask.h"
 #include "coordinator/copies.h"
 
+#include <stdlib.h>
+
 static float index_boost(const struct search_call *c, const struct index_meta *m)
 {
     const struct json *b = c->source.indices_boost;
@@ -78,32 +80,55 @@ void search_ask(struct search_call *c, struct shard_query *q, const struct index
     q->keep_alive_ms = search_keep_ms(c);
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return str_cmp((*(const struct index_target *const *)a)->meta->name,
+                   (*(const struct index_target *const *)b)->meta->name);
+}
+
+static void choose_shard(struct search_call *c, const struct index_target *t, uint32_t shard,
+                         uint32_t *chosen)
+{
+    struct str routing = c->o.routing.n > 0 ? c->o.routing : t->search_routing;
+    if (shard >= t->meta->n_shards || !search_routed_here(t->meta, shard, routing)
+        || !copies_wanted(c->o.preference, shard)) {
+        return;
+    }
+    struct shard_query *q = &c->queries[c->n_shards++];
+    search_ask(c, q, t->meta, shard);
+    q->alias_filters = t->filters;
+    q->n_alias_filters = t->n_filters;
+    q->index_shard = (*chosen)++;
+}
+
+/* All shards 0 by the names of their indices, then all shards 1 ...: what is equal otherwise is told in this order. */
 enum err search_choose_shards(struct search_call *c)
 {
-    uint32_t most = 0;
+    uint32_t all = 0, most = 0;
     for (uint32_t i = 0; i < c->n_targets; i++) {
-        most += c->targets[i].meta->n_shards;
+        all += c->targets[i].meta->n_shards;
+        most = MAX_OF(most, c->targets[i].meta->n_shards);
     }
-    c->queries = ARENA_ARRAY(&c->arena, struct shard_query, most);
-    if (c->queries == NULL) {
+    const struct index_target **targets = ARENA_ARRAY(&c->arena, const struct index_target *, c->n_targets);
+    uint32_t *chosen = ARENA_ARRAY(&c->arena, uint32_t, c->n_targets);
+    c->queries = ARENA_ARRAY(&c->arena, struct shard_query, all);
+    if (c->queries == NULL || targets == NULL || chosen == NULL) {
         return err_no_memory(&c->error);
     }
     for (uint32_t i = 0; i < c->n_targets; i++) {
-        const struct index_target *t = &c->targets[i];
-        struct str routing = c->o.routing.n > 0 ? c->o.routing : t->search_routing;
-        uint32_t before = c->n_shards;
-        for (uint32_t s = 0; s < t->meta->n_shards; s++) {
-            if (!search_routed_here(t->meta, s, routing) || !copies_wanted(c->o.preference, s)) {
-                continue;
-            }
-            struct shard_query *q = &c->queries[c->n_shards++];
-            search_ask(c, q, t->meta, s);
-            q->alias_filters = t->filters;
-            q->n_alias_filters = t->n_filters;
-            q->index_shard = q->slot - before;
+        targets[i] = &c->targets[i];
+    }
+    qsort(targets, c->n_targets, sizeof(struct index_target *), by_name);
+    for (uint32_t s = 0; s < most; s++) {
+        for (uint32_t i = 0; i < c->n_targets; i++) {
+            choose_shard(c, targets[i], s, &chosen[i]);
         }
-        for (uint32_t k = before; k < c->n_shards; k++) {
-            c->queries[k].index_shards = c->n_shards - before;
+    }
+    for (uint32_t k = 0; k < c->n_shards; k++) {
+        for (uint32_t i = 0; i < c->n_targets; i++) {
+            if (str_eq(c->queries[k].rq.shard.index, targets[i]->meta->name)) {
+                c->queries[k].index_shards = chosen[i];
+            }
         }
     }
     return ERR_OK;

@@ -365,14 +365,15 @@ static void send_blocked(struct rest *r)
     rest_send(r, 200, &b);
 }
 
-/* One shard of each index, unless all are asked for. */
+/* One shard of each index, unless all are asked for: then all shards 0, all shards 1 ... */
 static void ask(struct validate_call *c)
 {
     struct rest *r = c->r;
     const struct index_target *t = c->targets;
-    uint32_t most = 0;
+    uint32_t most = 0, rounds = 1;
     for (uint32_t i = 0; i < c->n_targets; i++) {
         most += c->all_shards ? t[i].meta->n_shards : 1;
+        rounds = c->all_shards ? MAX_OF(rounds, t[i].meta->n_shards) : 1;
     }
     c->shards = ARENA_ARRAY(r->arena, struct shard_explain, most);
     if (c->shards == NULL && most > 0) {
@@ -380,8 +381,11 @@ static void ask(struct validate_call *c)
         rest_fail(r, NULL);
         return;
     }
-    for (uint32_t i = 0; i < c->n_targets; i++) {
-        for (uint32_t s = 0; s < (c->all_shards ? t[i].meta->n_shards : 1); s++) {
+    for (uint32_t s = 0; s < rounds; s++) {
+        for (uint32_t i = 0; i < c->n_targets; i++) {
+            if (s >= t[i].meta->n_shards) {
+                continue;
+            }
             struct shard_explain *x = &c->shards[c->n++];
             shard_rq_init(&x->rq, validated, c);
             x->rq.shard = (struct shard_ref){t[i].meta->name, t[i].meta->uuid, s};
