@@ -64,10 +64,9 @@ static int64_t frequency(const struct checker *c, struct str a, struct str b, st
 
 static double unigram(const struct checker *c, const struct word *w)
 {
-    int64_t n_terms = c->stats.sum_freq + c->stats.n_terms > 1 ? c->stats.n_terms : 0;
     double more = c->s->smoothing == SMOOTH_LAPLACE ? c->s->alpha : 1;
     return (more + (double)frequency(c, w->text, STR_NULL, STR_NULL))
-           / ((double)c->stats.sum_freq + more * (double)n_terms);
+           / ((double)c->stats.sum_freq + more * (double)c->stats.n_terms);
 }
 
 static double bigram(const struct checker *c, const struct word *w, const struct word *w1)

@@ -32,7 +32,7 @@ struct field_words words_of_field(const struct suggest_run *r, struct str field)
             w.n_terms += (int64_t)f->n_terms;
         }
     }
-    w.n_terms = v->n_leaves > 1 ? -1 : w.n_terms;
+    w.n_terms = v->n_leaves > 1 ? (int64_t)v->doc_count : w.n_terms;
     return w;
 }
 

@@ -125,8 +125,9 @@ struct similar_word {
     float score;
     int64_t freq; /* documents */
 };
-struct field_words {           /* of all segments */
-    int64_t sum_freq, n_terms; /* n_terms: -1 when there are several segments */
+struct field_words { /* of all segments */
+    int64_t sum_freq,
+        n_terms; /* n_terms: of several segments nobody knows them, their documents stand for them */
     bool any;
 };
 struct suggest_run;

@@ -282,7 +282,7 @@ static enum err read_smoothing(struct json_pull *p, struct phrase_suggestion *s,
             s->alpha = s->smoothing == SMOOTH_LAPLACE ? 0.5 : 0.4;
             if (!known) {
                 return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                               "suggester[phrase] doesn't support object field [smoothing]");
+                               "suggester[phrase] doesn't support object field [%.*s]", STR_ARG(model));
             }
         } else if (json_token_is_value(p->token)) {
             size_t i = 0;
