@@ -131,7 +131,7 @@ enum err jr_wrap_field(struct str text, size_t off, const char *parser, struct s
 enum err jr_unknown_field(struct str text, size_t off, const char *parser, struct str field,
                           const char *const *known, struct errmsg *em)
 {
-    char hint[128];
+    char hint[JR_HINT_MAX];
     jr_did_you_mean(field, known, hint, sizeof(hint));
     return jr_fail_xc(text, off, em, "[%s] unknown field [%.*s]%s", parser, STR_ARG(field), hint);
 }
@@ -158,38 +158,45 @@ static unsigned edit_distance(struct str a, struct str b)
     return row[b.n];
 }
 
-/* Lucene's LevenshteinDistance similarity above 0.5, the best few, best first. */
+#define HINTS_MAX 16
+
+/* Lucene's LevenshteinDistance. */
+static float likeness(struct str word, struct str known)
+{
+    size_t longer = MAX_OF(word.n, known.n);
+    return longer == 0 || longer > WORD_MAX ? 0 : 1.0F - (float)edit_distance(word, known) / (float)longer;
+}
+
+/* Every known name of a likeness above a half, the closest first, of equal ones the first by name. */
 void jr_did_you_mean(struct str word, const char *const *known, char *buf, size_t cap)
 {
-    const char *best[3] = {NULL, NULL, NULL};
-    double score[3] = {0, 0, 0};
+    const char *best[HINTS_MAX];
+    float score[HINTS_MAX];
+    size_t n = 0, used;
     buf[0] = '\0';
-    if (word.n > WORD_MAX) {
-        return;
-    }
-    for (size_t i = 0; known != NULL && known[i] != NULL; i++) {
-        struct str k = str_of(known[i]);
-        if (k.n > WORD_MAX) {
+    for (size_t i = 0; known != NULL && known[i] != NULL && n < HINTS_MAX; i++) {
+        float s = likeness(word, str_of(known[i]));
+        if (s <= 0.5F) {
             continue;
         }
-        double s = 1 - (double)edit_distance(word, k) / (double)MAX_OF(MAX_OF(word.n, k.n), (size_t)1);
-        for (int at = 0; s > 0.5 && at < 3; at++) {
-            if (s > score[at]) {
-                for (int m = 2; m > at; m--) {
-                    score[m] = score[m - 1];
-                    best[m] = best[m - 1];
-                }
-                score[at] = s;
-                best[at] = known[i];
-                break;
-            }
+        size_t at = n++;
+        for (; at > 0 && (s > score[at - 1] || (s == score[at - 1] && strcmp(known[i], best[at - 1]) < 0));
+             at--) {
+            score[at] = score[at - 1];
+            best[at] = best[at - 1];
         }
+        score[at] = s;
+        best[at] = known[i];
     }
-    if (best[0] != NULL && best[1] == NULL) {
-        snprintf(buf, cap, " did you mean [%s]?", best[0]);
-    } else if (best[0] != NULL) {
-        snprintf(buf, cap, " did you mean any of [%s, %s%s%s]?", best[0], best[1],
-                 best[2] != NULL ? ", " : "", best[2] != NULL ? best[2] : "");
+    if (n == 0) {
+        return;
+    }
+    used = (size_t)snprintf(buf, cap, n == 1 ? " did you mean [%s" : " did you mean any of [%s", best[0]);
+    for (size_t i = 1; i < n && used < cap; i++) {
+        used += (size_t)snprintf(buf + used, cap - used, ", %s", best[i]);
+    }
+    if (used < cap) {
+        snprintf(buf + used, cap - used, "]?");
     }
 }
 

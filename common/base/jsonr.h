@@ -27,8 +27,10 @@ enum err jr_wrap_field(struct str text, size_t off, const char *parser, struct s
 /* "[1:60] [parser] unknown field [name]", with "did you mean" among `known` (NULL-terminated). */
 enum err jr_unknown_field(struct str text, size_t off, const char *parser, struct str field,
                           const char *const *known, struct errmsg *em);
-/* Names close to `word` (Levenshtein, as Elasticsearch suggests them): " did you mean [x]?" or "" into
- * buf. */
+#define JR_HINT_MAX 512
+
+/* Names close to `word` (Levenshtein, as Elasticsearch suggests them): " did you mean [x]?", " did you mean any of
+ * [x, y]?" or "" into buf, which has room for JR_HINT_MAX bytes. */
 void jr_did_you_mean(struct str word, const char *const *known, char *buf, size_t cap);
 
 /* One text or an array of texts, as patterns of _source and the like. ERR_ILLEGAL_ARGUMENT otherwise. */

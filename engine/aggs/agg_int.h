@@ -86,6 +86,10 @@ struct agg_type {
 const struct agg_type *agg_type_find(struct str name);
 /* Elasticsearch has it; whether we do, agg_type_find() tells. */
 bool agg_type_known(struct str name);
+/* Elasticsearch's class of an aggregation that does not make several buckets, as its errors name it. */
+const char *agg_java_class(enum agg_kind kind);
+/* ... and of what makes an aggregation with buckets. */
+const char *agg_java_factory(enum agg_kind kind);
 extern const struct agg_type agg_type_root;
 /* Names of all types, NULL-terminated, for suggestions. */
 extern const char *const agg_type_names[];
@@ -312,6 +316,8 @@ struct agg {
 struct agg_spec {
     struct agg root;
     struct str text;
+    struct str failures; /* what is wrong with the pipelines: "1: ...;2: ...;" */
+    uint32_t n_failures;
     bool needs_scores;
 };
 

@@ -84,3 +84,77 @@ const struct agg_type *agg_type_find(struct str name)
     }
     return NULL;
 }
+
+const char *agg_java_class(enum agg_kind kind)
+{
+    static const struct {
+        enum agg_kind kind;
+        const char *name;
+    } classes[] = {
+        {AGG_AVG, "metrics.AvgAggregationBuilder"},
+        {AGG_SUM, "metrics.SumAggregationBuilder"},
+        {AGG_MIN, "metrics.MinAggregationBuilder"},
+        {AGG_MAX, "metrics.MaxAggregationBuilder"},
+        {AGG_STATS, "metrics.StatsAggregationBuilder"},
+        {AGG_EXTENDED_STATS, "metrics.ExtendedStatsAggregationBuilder"},
+        {AGG_VALUE_COUNT, "metrics.ValueCountAggregationBuilder"},
+        {AGG_CARDINALITY, "metrics.CardinalityAggregationBuilder"},
+        {AGG_PERCENTILES, "metrics.PercentilesAggregationBuilder"},
+        {AGG_PERCENTILE_RANKS, "metrics.PercentileRanksAggregationBuilder"},
+        {AGG_MAD, "metrics.MedianAbsoluteDeviationAggregationBuilder"},
+        {AGG_WEIGHTED_AVG, "metrics.WeightedAvgAggregationBuilder"},
+        {AGG_GEO_BOUNDS, "metrics.GeoBoundsAggregationBuilder"},
+        {AGG_GEO_CENTROID, "metrics.GeoCentroidAggregationBuilder"},
+        {AGG_TOP_HITS, "metrics.TopHitsAggregationBuilder"},
+        {AGG_FILTER, "bucket.filter.FilterAggregationBuilder"},
+        {AGG_MISSING, "bucket.missing.MissingAggregationBuilder"},
+        {AGG_GLOBAL, "bucket.global.GlobalAggregationBuilder"},
+        {AGG_NESTED, "bucket.nested.NestedAggregationBuilder"},
+        {AGG_REVERSE_NESTED, "bucket.nested.ReverseNestedAggregationBuilder"},
+        {AGG_SAMPLER, "bucket.sampler.SamplerAggregationBuilder"},
+        {AGG_DIVERSIFIED, "bucket.sampler.DiversifiedAggregationBuilder"},
+        {AGG_COMPOSITE, "bucket.composite.CompositeAggregationBuilder"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(classes); i++) {
+        if (classes[i].kind == kind) {
+            return classes[i].name;
+        }
+    }
+    return "AggregationBuilder";
+}
+
+const char *agg_java_factory(enum agg_kind kind)
+{
+    static const struct {
+        enum agg_kind kind;
+        const char *name;
+    } factories[] = {
+        {AGG_TERMS, "TermsAggregatorFactory"},
+        {AGG_HISTOGRAM, "HistogramAggregatorFactory"},
+        {AGG_DATE_HISTOGRAM, "DateHistogramAggregatorFactory"},
+        {AGG_AUTO_DATE_HISTOGRAM, "AutoDateHistogramAggregatorFactory"},
+        {AGG_RANGE, "RangeAggregatorFactory"},
+        {AGG_DATE_RANGE, "DateRangeAggregatorFactory"},
+        {AGG_IP_RANGE, "BinaryRangeAggregatorFactory"},
+        {AGG_GEO_DISTANCE, "GeoDistanceRangeAggregatorFactory"},
+        {AGG_FILTER, "FilterAggregatorFactory"},
+        {AGG_FILTERS, "FiltersAggregatorFactory"},
+        {AGG_MISSING, "MissingAggregatorFactory"},
+        {AGG_GLOBAL, "GlobalAggregatorFactory"},
+        {AGG_REVERSE_NESTED, "ReverseNestedAggregatorFactory"},
+        {AGG_SAMPLER, "SamplerAggregatorFactory"},
+        {AGG_DIVERSIFIED, "DiversifiedAggregatorFactory"},
+        {AGG_SIGNIFICANT_TERMS, "SignificantTermsAggregatorFactory"},
+        {AGG_RARE_TERMS, "RareTermsAggregatorFactory"},
+        {AGG_ADJACENCY, "AdjacencyMatrixAggregatorFactory"},
+        {AGG_GEOHASH_GRID, "GeoHashGridAggregatorFactory"},
+        {AGG_GEOTILE_GRID, "GeoTileGridAggregatorFactory"},
+        {AGG_COMPOSITE, "CompositeAggregationFactory"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(factories); i++) {
+        if (factories[i].kind == kind) {
+            return factories[i].name;
+        }
+    }
+    return "AggregatorFactory";
+}

@@ -10,7 +10,10 @@
 
 struct agg_spec;
 
-/* Checks and takes apart `aggs`. Errors are those of the coordinating node (parsing_exception,
+/* What aggs_parse() found wrong with pipelines, ERR_ACTION_VALIDATION: asked when the whole body was read, as any
+ * other error in it comes first. */
+enum err aggs_check(const struct agg_spec *spec, struct errmsg *em);
+/* Takes apart `aggs`. Errors are those of the coordinating node (parsing_exception,
  * x_content_parse_exception, action_request_validation_exception ...). The spec lives in `arena` and borrows
  * from `aggs`. */
 enum err aggs_parse(const struct agg_spec **out, const struct json *aggs, struct str text,

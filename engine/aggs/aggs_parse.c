@@ -19,7 +19,7 @@ static enum err parse_level(struct agg_parse *p, struct agg *parent, const struc
 
 static enum err unknown_type(struct agg_parse *p, const struct json_member *m)
 {
-    char hint[128];
+    char hint[JR_HINT_MAX];
     uint32_t line, col;
     json_place(p->text, m->value.off, &line, &col);
     jr_did_you_mean(m->key, agg_type_names, hint, sizeof(hint));

@@ -5,6 +5,9 @@
 #include "common/base/hash.h"
 #include "common/base/num.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
 void run_fail(struct agg_run *r, enum err e)
 {
     if (r->failed == ERR_OK) {
@@ -388,11 +391,33 @@ static struct collector *sub_named(struct collector *c, struct str name)
     return NULL;
 }
 
-static enum err bad_path(const struct agg_order *o, struct errmsg *em, const char *why)
+static enum err bad_path(const struct agg_order *o, struct errmsg *em, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
+static enum err bad_path(const struct agg_order *o, struct errmsg *em, const char *fmt, ...)
 {
+    char why[ERR_REASON_BYTES];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(why, sizeof(why), fmt, args);
+    va_end(args);
     err_set(em, ERR_ILLEGAL_ARGUMENT, "%s", why);
     return err_wrap(em, ERR_AGG_EXECUTION, "Invalid aggregation order path [%.*s]. %s", STR_ARG(o->path.text),
                     why);
+}
+
+#define NOT_SINGLE                                                                                         \
+    "Buckets can only be sorted on a sub-aggregator path that is built out of zero or more single-bucket " \
+    "aggregations within the path and a final single-bucket or a metrics aggregation at the path end."
+
+/* How a name with or without a key is written in such errors. */
+static enum err drop_key(const struct agg_order *o, const struct agg *a, const char *kind, const char *key,
+                         const char *end, struct errmsg *em)
+{
+    return bad_path(
+        o, em,
+        "Ordering on a single-%s can only be done on its %s. Either drop the key (a la \"%.*s\") or "
+        "change it to \"%s\" (a la \"%.*s.%s\")%s",
+        kind, key, STR_ARG(a->name), key, STR_ARG(a->name), key, end);
 }
 
 static bool known_value(const struct agg *a, struct str key)
@@ -416,56 +441,60 @@ static enum err check_end(const struct agg_order *o, const struct agg *a, struct
     if (a->type->class == CLASS_SINGLE) {
         return key.p == NULL || str_is(key, "doc_count")
                    ? ERR_OK
-                   : bad_path(o, em,
-                              "Ordering on a single-bucket aggregation can only be done on its doc_count. "
-                              "Either drop the key "
-                              "or change it to \"doc_count\"");
+                   : drop_key(o, a, "bucket aggregation", "doc_count", " or \"key\".", em);
     }
     if (metric_is_single(k)) {
         return key.p == NULL || str_is(key, "value")
                    ? ERR_OK
-                   : bad_path(o, em,
-                              "Ordering on a single-value metrics aggregation can only be done on its value. "
-                              "Either drop the "
-                              "key or change it to \"value\"");
+                   : drop_key(o, a, "value metrics aggregation", "value", "", em);
     }
-    bool many =
-        k == AGG_STATS || k == AGG_EXTENDED_STATS || k == AGG_PERCENTILES || k == AGG_PERCENTILE_RANKS;
-    if (!many) {
-        return bad_path(o, em,
-                        "Buckets can only be sorted on a sub-aggregator path that is built out of zero or "
-                        "more single-bucket "
-                        "aggregations within the path and a final single-bucket or a metrics aggregation at "
-                        "the path end.");
+    bool ranks = k == AGG_PERCENTILES || k == AGG_PERCENTILE_RANKS;
+    if (!ranks && k != AGG_STATS && k != AGG_EXTENDED_STATS) {
+        return bad_path(o, em, NOT_SINGLE);
     }
     if (key.p == NULL) {
         return bad_path(
             o, em, "When ordering on a multi-value metrics aggregation a metric name must be specified.");
     }
+    double d;
+    if (ranks && !num_parse_double(key, &d)) {
+        err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(key));
+        return err_wrap(em, ERR_AGG_EXECUTION,
+                        "Invalid aggregation order path [%.*s]. For input string: \"%.*s\"",
+                        STR_ARG(o->path.text), STR_ARG(key));
+    }
     if (!known_value(a, key)) {
-        return bad_path(o, em, "Unknown metric name on multi-value metrics aggregation");
+        return bad_path(o, em, "Unknown metric name [%.*s] on multi-value metrics aggregation [%.*s]",
+                        STR_ARG(key), STR_ARG(a->name));
     }
     return ERR_OK;
+}
+
+/* A step of a path as it was written, with its key. */
+static struct str whole_step(const struct agg_step *s)
+{
+    if (s->key.p == NULL) {
+        return s->name;
+    }
+    const char *end = s->key.p + s->key.n + (s->name.p[s->name.n] == '[');
+    return (struct str){s->name.p, (size_t)(end - s->name.p)};
 }
 
 enum err order_bind(struct collector *c, const struct agg_order *o, struct collector **out, struct errmsg *em)
 {
     *out = c;
     for (uint32_t i = 0; i < o->path.n; i++) {
-        struct collector *next = sub_named(*out, o->path.v[i].name);
+        struct str name = o->path.v[i].name;
+        struct collector *next = sub_named(*out, name);
         if (next == NULL) {
-            return bad_path(o, em,
-                            "The provided aggregation either does not exist, or is a pipeline aggregation "
-                            "and cannot be used to "
-                            "sort the buckets.");
-        }
-        if (i + 1 < o->path.n && next->agg->type->class != CLASS_SINGLE) {
             return bad_path(
                 o, em,
-                "Buckets can only be sorted on a sub-aggregator path that is built out of zero or more "
-                "single-bucket aggregations within the path and a final single-bucket or a metrics "
-                "aggregation "
-                "at the path end.");
+                "The provided aggregation [%.*s] either does not exist, or is a pipeline aggregation "
+                "and cannot be used to sort the buckets.",
+                STR_ARG(whole_step(&o->path.v[i])));
+        }
+        if (i + 1 < o->path.n && next->agg->type->class != CLASS_SINGLE) {
+            return bad_path(o, em, NOT_SINGLE " [%.*s] is not single-bucket.", STR_ARG(name));
         }
         *out = next;
     }

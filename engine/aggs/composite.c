@@ -564,7 +564,7 @@ static enum err check_place(const struct agg *a, struct errmsg *em)
     if (parent->type->kind != AGG_ROOT) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "[composite] aggregation cannot be used with a parent aggregation of type: [%s]",
-                       parent->type->name);
+                       agg_java_factory(parent->type->kind));
     }
     return ERR_OK;
 }

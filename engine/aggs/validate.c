@@ -17,96 +17,101 @@ static bool is_special(struct str s)
     return str_is(s, "_count") || str_is(s, "_key") || str_is(s, "_bucket_count");
 }
 
+/* What is wrong with the pipelines is listed, and said when the whole body has been read. */
+static enum err failed(struct agg_parse *p, struct str why)
+{
+    struct agg_spec *spec = p->spec;
+    spec->failures = why.p == NULL ? why
+                                   : arena_printf(p->arena, "%.*s%u: %.*s;", STR_ARG(spec->failures),
+                                                  ++spec->n_failures, STR_ARG(why));
+    return spec->failures.p == NULL ? err_no_memory(p->em) : ERR_OK;
+}
+
 static enum err invalid(struct agg_parse *p, const struct agg *a, const char *before, const char *after)
 {
-    return err_set(p->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: %s%s aggregation [%.*s] %s;", before,
-                   a->type->name, STR_ARG(a->name), after);
+    return failed(p, arena_printf(p->arena, "%s%s aggregation [%.*s] %s", before, a->type->name,
+                                  STR_ARG(a->name), after));
 }
 
 /* The rest of a path, below the first aggregation that it names. */
-static enum err check_below(struct agg_parse *p, const struct agg *first, const struct agg_path *path)
+static struct str check_below(struct agg_parse *p, const struct agg *first, const struct agg_path *path)
 {
     const struct agg *at = first;
     for (uint32_t i = 1; i < path->n; i++) {
         struct str name = path->v[i].name;
         if (i + 1 == path->n && is_special(name)) {
-            return ERR_OK;
+            return STR_NULL;
         }
         const struct agg *next = find_agg(at->subs, at->n_subs, name);
         if (next == NULL && find_agg(at->pipes, at->n_pipes, name) != NULL) {
-            return ERR_OK;
+            return STR_NULL;
         }
         if (next == NULL) {
-            return err_set(p->em, ERR_ACTION_VALIDATION,
-                           "Validation Failed: 1: No aggregation [%.*s] found for path [%.*s];",
-                           STR_ARG(name), STR_ARG(path->text));
+            return arena_printf(p->arena, "No aggregation [%.*s] found for path [%.*s]", STR_ARG(name),
+                                STR_ARG(path->text));
         }
         at = next;
     }
-    return ERR_OK;
+    return STR_NULL;
 }
 
 enum mark { MARK_NEW, MARK_OPEN, MARK_DONE };
 
 struct ordering {
     struct agg_parse *p;
+    struct str wrong; /* why there is no order: the first path that leads nowhere */
     struct agg *level;
     uint8_t *marks;
     struct agg **out;
     uint32_t n;
 };
 
-static enum err visit(struct ordering *o, uint32_t i);
+static void visit(struct ordering *o, uint32_t i);
 
-static enum err visit_path(struct ordering *o, const struct agg_path *path)
+static void visit_path(struct ordering *o, const struct agg_path *path)
 {
     struct str first = path->v[0].name;
     if (is_special(first)) {
-        return ERR_OK;
+        return;
     }
     const struct agg *sub = find_agg(o->level->subs, o->level->n_subs, first);
     if (sub != NULL) {
-        return check_below(o->p, sub, path);
+        o->wrong = check_below(o->p, sub, path);
+        return;
     }
     for (uint32_t k = 0; k < o->level->n_pipes; k++) {
         if (str_eq(o->level->pipes[k]->name, first)) {
-            return visit(o, k);
+            visit(o, k);
+            return;
         }
     }
-    return err_set(o->p->em, ERR_ACTION_VALIDATION,
-                   "Validation Failed: 1: No aggregation found for path [%.*s];", STR_ARG(path->text));
+    o->wrong = arena_printf(o->p->arena, "No aggregation found for path [%.*s]", STR_ARG(path->text));
 }
 
-static enum err visit(struct ordering *o, uint32_t i)
+static void visit(struct ordering *o, uint32_t i)
 {
     struct agg *a = o->level->pipes[i];
     if (o->marks[i] == MARK_DONE) {
-        return ERR_OK;
+        return;
     }
     if (o->marks[i] == MARK_OPEN) {
-        return err_set(o->p->em, ERR_ACTION_VALIDATION,
-                       "Validation Failed: 1: Cyclical dependency found with pipeline aggregator [%.*s];",
-                       STR_ARG(a->name));
+        o->wrong = arena_printf(o->p->arena, "Cyclical dependency found with pipeline aggregator [%.*s]",
+                                STR_ARG(a->name));
+        return;
     }
     o->marks[i] = MARK_OPEN;
-    for (uint32_t k = 0; k < a->pipe.n; k++) {
-        enum err e = visit_path(o, &a->pipe.v[k].path);
-        if (e != ERR_OK) {
-            return e;
-        }
+    for (uint32_t k = 0; o->wrong.p == NULL && k < a->pipe.n; k++) {
+        visit_path(o, &a->pipe.v[k].path);
     }
-    for (uint32_t k = 0; a->pipe.sort != NULL && k < a->pipe.sort->n; k++) {
-        enum err e = visit_path(o, &a->pipe.sort->v[k].path);
-        if (e != ERR_OK) {
-            return e;
-        }
+    for (uint32_t k = 0; o->wrong.p == NULL && a->pipe.sort != NULL && k < a->pipe.sort->n; k++) {
+        visit_path(o, &a->pipe.sort->v[k].path);
     }
     o->marks[i] = MARK_DONE;
     o->out[o->n++] = a;
-    return ERR_OK;
 }
 
-static enum err order_pipes(struct agg_parse *p, struct agg *level)
+/* `*ordered` tells whether there is an order in which each pipeline has what it reads. */
+static enum err order_pipes(struct agg_parse *p, struct agg *level, bool *ordered)
 {
     struct ordering o = {.p = p, .level = level};
     o.marks = ARENA_ARRAY(p->arena, uint8_t, level->n_pipes);
@@ -114,11 +119,12 @@ static enum err order_pipes(struct agg_parse *p, struct agg *level)
     if (o.marks == NULL || o.out == NULL) {
         return err_no_memory(p->em);
     }
-    for (uint32_t i = 0; i < level->n_pipes; i++) {
-        enum err e = visit(&o, i);
-        if (e != ERR_OK) {
-            return e;
-        }
+    for (uint32_t i = 0; o.wrong.p == NULL && i < level->n_pipes; i++) {
+        visit(&o, i);
+    }
+    *ordered = o.wrong.p == NULL;
+    if (!*ordered) {
+        return failed(p, o.wrong);
     }
     level->pipes = o.out;
     return ERR_OK;
@@ -138,17 +144,17 @@ static enum err check_sibling(struct agg_parse *p, const struct agg *level, cons
     struct str first = str_slice(text, 0, end);
     const struct agg *sub = find_agg(level->subs, level->n_subs, first);
     if (sub == NULL) {
-        return err_set(
-            p->em, ERR_ACTION_VALIDATION,
-            "Validation Failed: 1: buckets_path aggregation does not exist for aggregation [%.*s]: %.*s;",
-            STR_ARG(a->name), STR_ARG(text));
+        return failed(p, arena_printf(p->arena,
+                                      "buckets_path aggregation does not exist for aggregation [%.*s]: %.*s",
+                                      STR_ARG(a->name), STR_ARG(text)));
     }
     if (sub->type->class != CLASS_MULTI || sub->type->kind == AGG_COMPOSITE) {
-        return err_set(p->em, ERR_ACTION_VALIDATION,
-                       "Validation Failed: 1: The first aggregation in buckets_path must be a multi-bucket "
-                       "aggregation for "
-                       "aggregation [%.*s] found :%s for buckets path: %.*s;",
-                       STR_ARG(a->name), sub->type->name, STR_ARG(text));
+        return failed(
+            p, arena_printf(p->arena,
+                            "The first aggregation in buckets_path must be a multi-bucket aggregation for "
+                            "aggregation [%.*s] found :org.elasticsearch.search.aggregations.%s for "
+                            "buckets path: %.*s",
+                            STR_ARG(a->name), agg_java_class(sub->type->kind), STR_ARG(text)));
     }
     return ERR_OK;
 }
@@ -157,7 +163,11 @@ static enum err check_sequential(struct agg_parse *p, const struct agg *level, c
 {
     enum agg_kind k = level->type->kind;
     if (k != AGG_HISTOGRAM && k != AGG_DATE_HISTOGRAM && k != AGG_AUTO_DATE_HISTOGRAM) {
-        return invalid(p, a, "", "must have a histogram, date_histogram or auto_date_histogram as parent");
+        return invalid(p, a, "",
+                       k == AGG_ROOT
+                           ? "must have a histogram, date_histogram or auto_date_histogram as parent but "
+                             "doesn't have a parent"
+                           : "must have a histogram, date_histogram or auto_date_histogram as parent");
     }
     if ((k == AGG_HISTOGRAM && level->histogram.min_doc_count != 0)
         || (k == AGG_DATE_HISTOGRAM && level->date.min_doc_count != 0)) {
@@ -179,9 +189,11 @@ static enum err check_pipe(struct agg_parse *p, const struct agg *level, const s
             return invalid(p, a, "", "must be declared inside of another aggregation");
         }
         if (a->pipe.sort == NULL && a->pipe.from == 0 && a->pipe.size < 0) {
-            return invalid(p, a, "",
-                           "is configured to perform nothing. Please set either of [sort, size, from] to use "
-                           "bucket_sort");
+            return failed(
+                p, arena_printf(p->arena,
+                                "[%.*s] is configured to perform nothing. Please set either of [sort, size, "
+                                "from] to use bucket_sort",
+                                STR_ARG(a->name)));
         }
         return ERR_OK;
     default:
@@ -191,14 +203,22 @@ static enum err check_pipe(struct agg_parse *p, const struct agg *level, const s
 
 enum err agg_validate(struct agg_parse *p, struct agg *level)
 {
-    enum err e = order_pipes(p, level);
+    bool ordered;
+    enum err e = order_pipes(p, level, &ordered);
+    for (uint32_t i = 0; e == ERR_OK && i < level->n_pipes; i++) {
+        level->pipes[i]->place = level->n_subs + i;
+        e = ordered ? check_pipe(p, level, level->pipes[i]) : ERR_OK;
+    }
     for (uint32_t i = 0; e == ERR_OK && i < level->n_subs; i++) {
         level->subs[i]->place = i;
         e = agg_validate(p, level->subs[i]);
     }
-    for (uint32_t i = 0; e == ERR_OK && i < level->n_pipes; i++) {
-        level->pipes[i]->place = level->n_subs + i;
-        e = check_pipe(p, level, level->pipes[i]);
-    }
     return e;
+}
+
+enum err aggs_check(const struct agg_spec *spec, struct errmsg *em)
+{
+    return spec->n_failures == 0
+               ? ERR_OK
+               : err_set(em, ERR_ACTION_VALIDATION, "Validation Failed: %.*s", STR_ARG(spec->failures));
 }

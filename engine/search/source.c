@@ -656,5 +656,5 @@ enum err search_source_parse(struct search_source *s, const struct json *body, s
             return e;
         }
     }
-    return ERR_OK;
+    return s->agg_spec != NULL ? aggs_check(s->agg_spec, em) : ERR_OK;
 }
