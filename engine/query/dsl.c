@@ -1,5 +1,6 @@
 #include "engine/query/dsl.h"
 
+#include "common/base/jsonr.h"
 #include "common/base/num.h"
 #include "common/base/utf8.h"
 
@@ -43,11 +44,49 @@ static const struct dsl_type *const types[] = {
 };
 
 /* Known to Elasticsearch, not offered here: refused by name, so that nobody looks for a typing error. */
-static const char *const not_offered[] = {"span_term",  "span_near",  "span_or",         "span_not",
-                                          "span_first", "span_multi", "span_containing", "span_within",
-                                          "span_gap",   "intervals",  "geo_shape",       "field_masking_span",
-                                          "common",     "has_child",  "has_parent",      "parent_id",
-                                          "percolate",  "shape",      "rank_feature"};
+#define NOT_OFFERED                                                                                       \
+    "span_term", "span_near", "span_or", "span_not", "span_first", "span_multi", "span_containing",       \
+        "span_within", "span_gap", "intervals", "geo_shape", "field_masking_span", "common", "has_child", \
+        "has_parent", "parent_id", "percolate", "shape", "rank_feature"
+static const char *const not_offered[] = {NOT_OFFERED};
+
+/* What a name that nobody knows may have meant. */
+static const char *const query_names[] = {"match",
+                                          "match_phrase",
+                                          "match_phrase_prefix",
+                                          "match_bool_prefix",
+                                          "match_all",
+                                          "match_none",
+                                          "multi_match",
+                                          "query_string",
+                                          "simple_query_string",
+                                          "term",
+                                          "terms",
+                                          "terms_set",
+                                          "range",
+                                          "exists",
+                                          "prefix",
+                                          "wildcard",
+                                          "regexp",
+                                          "fuzzy",
+                                          "ids",
+                                          "bool",
+                                          "boosting",
+                                          "constant_score",
+                                          "dis_max",
+                                          "function_score",
+                                          "script_score",
+                                          "script",
+                                          "geo_bounding_box",
+                                          "geo_distance",
+                                          "geo_polygon",
+                                          "nested",
+                                          "distance_feature",
+                                          "wrapper",
+                                          "more_like_this",
+                                          "type",
+                                          NOT_OFFERED,
+                                          NULL};
 
 const struct dsl_type *dsl_type_find(struct str name)
 {
@@ -67,9 +106,11 @@ static enum err unknown_query(const struct json_pull *p, struct str name, struct
         }
     }
     json_pull_err_content(p, p->off, em, ERR_NAMED_OBJECT, "unknown field [%.*s]", STR_ARG(name));
+    char hint[JR_HINT_MAX];
     uint32_t line, col;
     json_place(p->text, p->off, &line, &col);
-    return err_wrap_at(em, ERR_PARSING, line, col, "unknown query [%.*s]", STR_ARG(name));
+    jr_did_you_mean(name, query_names, hint, sizeof(hint));
+    return err_wrap_at(em, ERR_PARSING, line, col, "unknown query [%.*s]%s", STR_ARG(name), hint);
 }
 
 static enum err check_boost(float boost, struct errmsg *em)
@@ -285,7 +326,9 @@ static enum err parse_inner(struct json_pull *p, const struct field_form *form, 
             continue;
         }
         if (form->strict_values && !json_token_is_value(p->token)) {
-            return dsl_unknown_token(p, form->query, name, em);
+            return json_pull_err(p, em, ERR_PARSING, "[%s] %s token [%s] after [%.*s]", form->query,
+                                 form->unexpected ? "unexpected" : "unknown", json_token_text(p->token),
+                                 STR_ARG(name));
         }
         bool known;
         enum err e = dsl_param(p, name, form->params, form->n_params, base, &known, em);

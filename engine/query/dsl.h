@@ -83,6 +83,7 @@ struct field_form {
     bool strict_values;      /* inner tokens that are no scalars are "unknown token" */
     bool short_null_is_text; /* the short form is read as text: null stays null, containers fail */
     bool refuses_arrays;     /* START_ARRAY: "does not support array of values" */
+    bool unexpected;         /* says "unexpected token", not "unknown token" */
 };
 enum err dsl_parse_field_form(struct json_pull *p, const struct field_form *form, void *base,
                               struct str *field, struct errmsg *em);

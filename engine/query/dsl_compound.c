@@ -20,6 +20,9 @@ static enum err read_clauses(struct json_pull *p, struct arena *arena, struct ds
     bool array = p->token == TOK_START_ARRAY;
     while (!array || json_pull_until(p, TOK_END_ARRAY)) {
         struct dsl *d;
+        if (p->token == TOK_START_ARRAY) {
+            return err_set(em, ERR_ILLEGAL_STATE, "expected value but got [START_ARRAY]");
+        }
         enum err e = dsl_parse_query(p, arena, &d, em);
         if (e != ERR_OK) {
             return e;

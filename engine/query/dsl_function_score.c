@@ -227,7 +227,12 @@ static enum err parse_function(struct json_pull *p, struct str name, struct dsl_
             return parse_decay(p, f, em);
         }
     }
-    return json_pull_err_content(p, p->off, em, ERR_NAMED_OBJECT, "unknown field [%.*s]", STR_ARG(name));
+    /* Elasticsearch takes it for the name of the whole query that is unknown, and looks for it among the functions. */
+    uint32_t line, col;
+    json_pull_err_content(p, p->off, em, ERR_NAMED_OBJECT, "unknown field [%.*s]", STR_ARG(name));
+    json_place(p->text, p->off, &line, &col);
+    return err_wrap_at(em, ERR_PARSING, line, col,
+                       "unknown query [function_score] did you mean any of [random_score, script_score]?");
 }
 
 static enum err set_weight(struct json_pull *p, struct dsl_function *f, struct errmsg *em)

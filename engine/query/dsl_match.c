@@ -58,7 +58,8 @@ static enum err parse_match(struct json_pull *p, struct arena *arena, struct dsl
         {"zero_terms_query", PARAM_ZERO_TERMS, AT(zero_terms_all)},
         {"auto_generate_synonyms_phrase_query", PARAM_BOOL, AT(synonyms_phrase)},
     };
-    static const struct field_form form = {"match", params, ARRAY_LEN(params), AT(value), true, false, false};
+    static const struct field_form form = {"match", params, ARRAY_LEN(params), AT(value), true, false,
+                                           false,   false};
     struct dsl_match *m = match_new(arena, &dsl_match);
     if (m == NULL) {
         return err_no_memory(em);
@@ -83,7 +84,7 @@ static enum err parse_phrase(struct json_pull *p, struct arena *arena, struct ds
         {"slop", PARAM_INT, AT(slop)},
         {"zero_terms_query", PARAM_ZERO_TERMS, AT(zero_terms_all)},
     };
-    static const struct field_form form = {"match_phrase", params, ARRAY_LEN(params), AT(value), true,
+    static const struct field_form form = {"match_phrase", params, ARRAY_LEN(params), AT(value), true, false,
                                            false,          false};
     struct dsl_match *m = match_new(arena, &dsl_match_phrase);
     if (m == NULL) {
@@ -94,7 +95,7 @@ static enum err parse_phrase(struct json_pull *p, struct arena *arena, struct ds
     if (e != ERR_OK) {
         return e;
     }
-    if (m->field.p == NULL) {
+    if (m->field.n == 0) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "[match_phrase] requires fieldName");
     }
     if (m->value == NULL) {
@@ -115,7 +116,7 @@ static enum err parse_phrase_prefix(struct json_pull *p, struct arena *arena, st
         {"zero_terms_query", PARAM_ZERO_TERMS, AT(zero_terms_all)},
     };
     static const struct field_form form = {
-        "match_phrase_prefix", params, ARRAY_LEN(params), AT(value), true, false, false};
+        "match_phrase_prefix", params, ARRAY_LEN(params), AT(value), true, false, false, false};
     struct dsl_match *m = match_new(arena, &dsl_match_phrase_prefix);
     if (m == NULL) {
         return err_no_memory(em);
@@ -150,7 +151,7 @@ static enum err parse_bool_prefix(struct json_pull *p, struct arena *arena, stru
         {"fuzzy_rewrite", PARAM_NULLABLE, AT(rewrite)},
     };
     static const struct field_form form = {
-        "match_bool_prefix", params, ARRAY_LEN(params), AT(value), true, false, false};
+        "match_bool_prefix", params, ARRAY_LEN(params), AT(value), true, false, false, false};
     struct dsl_match *m = match_new(arena, &dsl_match_bool_prefix);
     if (m == NULL) {
         return err_no_memory(em);
@@ -160,7 +161,7 @@ static enum err parse_bool_prefix(struct json_pull *p, struct arena *arena, stru
     if (e != ERR_OK) {
         return e;
     }
-    if (m->field.p == NULL) {
+    if (m->field.n == 0) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "[match_bool_prefix] requires fieldName");
     }
     if (m->value == NULL) {

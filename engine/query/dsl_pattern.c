@@ -29,10 +29,13 @@ static struct dsl_pattern *pattern_new(struct arena *arena, const struct dsl_typ
 
 static enum err check_value(const struct dsl_pattern *q, struct errmsg *em)
 {
+    bool fuzzy = q->dsl.type == &dsl_fuzzy;
     if (q->field.n == 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "field name is null or empty");
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "field name %s null or empty", fuzzy ? "cannot be" : "is");
     }
-    return q->value != NULL ? ERR_OK : err_set(em, ERR_ILLEGAL_ARGUMENT, "value cannot be null");
+    return q->value != NULL
+               ? ERR_OK
+               : err_set(em, ERR_ILLEGAL_ARGUMENT, "%svalue cannot be null", fuzzy ? "query " : "");
 }
 
 static enum err parse_with(struct json_pull *p, const struct field_form *form, struct dsl_pattern *q,
@@ -51,8 +54,8 @@ static enum err parse_prefix(struct json_pull *p, struct arena *arena, struct ds
         {"rewrite", PARAM_NULLABLE, AT(rewrite)},
         {"case_insensitive", PARAM_BOOL, AT(case_insensitive)},
     };
-    static const struct field_form form = {"prefix", params, ARRAY_LEN(params), AT(value), false,
-                                           true,     false};
+    static const struct field_form form = {"prefix", params, ARRAY_LEN(params), AT(value), false, true,
+                                           false,    false};
     struct dsl_pattern *q = pattern_new(arena, &dsl_prefix);
     if (q == NULL) {
         return err_no_memory(em);
@@ -70,8 +73,8 @@ static enum err parse_wildcard(struct json_pull *p, struct arena *arena, struct 
         {"rewrite", PARAM_NULLABLE, AT(rewrite)},
         {"case_insensitive", PARAM_BOOL, AT(case_insensitive)},
     };
-    static const struct field_form form = {"wildcard", params, ARRAY_LEN(params), AT(value), false,
-                                           true,       false};
+    static const struct field_form form = {"wildcard", params, ARRAY_LEN(params), AT(value), false, true,
+                                           false,      false};
     struct dsl_pattern *q = pattern_new(arena, &dsl_wildcard);
     if (q == NULL) {
         return err_no_memory(em);
@@ -91,8 +94,8 @@ static enum err parse_regexp(struct json_pull *p, struct arena *arena, struct ds
         {"max_determinized_states", PARAM_INT, AT(max_states)},
         {"case_insensitive", PARAM_BOOL, AT(case_insensitive)},
     };
-    static const struct field_form form = {"regexp", params, ARRAY_LEN(params), AT(value), false,
-                                           true,     false};
+    static const struct field_form form = {"regexp", params, ARRAY_LEN(params), AT(value), false, true,
+                                           false,    false};
     struct dsl_pattern *q = pattern_new(arena, &dsl_regexp);
     if (q == NULL) {
         return err_no_memory(em);
@@ -122,7 +125,8 @@ static enum err parse_fuzzy(struct json_pull *p, struct arena *arena, struct dsl
         {"transpositions", PARAM_BOOL, AT(transpositions)},
         {"rewrite", PARAM_NULLABLE, AT(rewrite)},
     };
-    static const struct field_form form = {"fuzzy", params, ARRAY_LEN(params), AT(value), true, false, false};
+    static const struct field_form form = {"fuzzy", params, ARRAY_LEN(params), AT(value), true, false,
+                                           false,   true};
     struct dsl_pattern *q = pattern_new(arena, &dsl_fuzzy);
     if (q == NULL) {
         return err_no_memory(em);

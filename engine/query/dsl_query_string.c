@@ -93,8 +93,6 @@ static enum err parse_query_string(struct json_pull *p, struct arena *arena, str
             e = field_boosts_parse(p, arena, "query_string", &q->fields, em);
         } else if (json_token_is_value(p->token)) {
             e = parse_value(p, q, name, em);
-        } else if (p->token == TOK_NULL) {
-            continue;
         } else {
             return dsl_unknown_token(p, "query_string", name, em);
         }

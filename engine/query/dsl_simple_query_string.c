@@ -112,7 +112,7 @@ static enum err parse_simple(struct json_pull *p, struct arena *arena, struct ds
             e = field_boosts_parse(p, arena, "simple_query_string", &q->fields, em);
         } else if (json_token_is_value(p->token)) {
             e = parse_value(p, q, name, em);
-        } else if (p->token != TOK_NULL) {
+        } else {
             return dsl_unknown_token(p, "simple_query_string", name, em);
         }
         if (e != ERR_OK) {

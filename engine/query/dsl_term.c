@@ -19,7 +19,7 @@ static enum err parse_term(struct json_pull *p, struct arena *arena, struct dsl 
         {"case_insensitive", PARAM_BOOL, offsetof(struct dsl_term_query, case_insensitive)},
     };
     static const struct field_form form = {
-        "term", params, ARRAY_LEN(params), offsetof(struct dsl_term_query, value), false, false, true};
+        "term", params, ARRAY_LEN(params), offsetof(struct dsl_term_query, value), false, false, true, false};
     struct dsl_term_query *q = (struct dsl_term_query *)(void *)dsl_new(arena, &dsl_term, sizeof(*q));
     if (q == NULL) {
         return err_no_memory(em);
@@ -461,7 +461,7 @@ static enum err parse_type(struct json_pull *p, struct arena *arena, struct dsl 
     }
     if (q->value.p == NULL) {
         return json_pull_err(p, em, ERR_PARSING,
-                             "[type] query needs to be provided with a value for the type");
+                             "[type] filter needs to be provided with a value for the type");
     }
     return ERR_OK;
 }
