@@ -93,12 +93,12 @@ class Report:
         if group["count"] > 1:
             return
         same = lambda d: bool(d) and cause(steps[-1][0], steps[-1][1], d, fields) == key
-        quick = (lambda step: False) if changes(steps[-1]) else (lambda step: same(case.pair.differences(*step)))
+        quick = (lambda step: False) if changes(steps[-1]) or self.trials < 0 else (lambda step: same(case.pair.differences(*step)))
         small = shrunk([s for s in steps[:-1] if changes(s)] + steps[-1:], lambda s: same(case.replay(s)), quick, self.trials)
-        if self.trials:
+        if self.trials > 0:
             diffs = case.replay(small) or diffs
             case.replay(steps)  # the case goes on where it was
-        elif not changes(steps[-1]):
+        elif not changes(steps[-1]) and not self.trials:
             diffs = case.pair.differences(*small[-1]) or diffs
         group["diffs"] = diffs[:4]
         group["steps"] = small
@@ -132,7 +132,7 @@ def arguments():
     ap.add_argument("--count", type=int, default=10, help="how many cases an area")
     ap.add_argument("--area", action="append", choices=areas(), help="one area of: " + ", ".join(areas()))
     ap.add_argument("--requests", type=int, default=25, help="requests a case")
-    ap.add_argument("--trials", type=int, default=40, help="replays to shrink a case; 0: shrink only its last request, over the data that is there")
+    ap.add_argument("--trials", type=int, default=40, help="replays to shrink a case; 0: shrink only its last request, over the data that is there; -1: shrink nothing")
     ap.add_argument("--seconds", type=float, default=0, help="end after so long")
     ap.add_argument("--out", help="write the report there, too, after each case")
     return ap.parse_args()

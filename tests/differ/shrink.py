@@ -99,7 +99,7 @@ def shrunk(steps, differs, same_data, trials):
     budget = Budget(trials)
     if same_data(steps[-1]):
         steps = smaller_body(steps, len(steps) - 1, lambda s: same_data(s[-1]), Budget(QUICK_TRIALS))
-    if not trials or not differs(steps):
+    if trials <= 0 or not differs(steps):
         return steps
     steps = fewer_steps(steps, differs, budget)
     for at in reversed(range(len(steps))):
