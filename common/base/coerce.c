@@ -296,10 +296,9 @@ static enum err whole_of_json(struct num *out, const struct json *v, enum num_ty
     if ((double)i != fraction && !coerce) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "%.*s cannot be converted to %s without data loss",
                        STR_ARG(v->s),
-                       type == NUM_LONG      ? "Long"
-                       : type == NUM_INTEGER ? "Integer"
-                       : type == NUM_SHORT   ? "Short"
-                                             : "Byte");
+                       type == NUM_LONG    ? "Long"
+                       : type == NUM_SHORT ? "Short"
+                                           : "Integer");
     }
     *out = (struct num){.whole = true, .i = i};
     return ERR_OK;
@@ -316,14 +315,16 @@ enum err num_of_json(struct num *out, const struct json *v, enum num_type type, 
 {
     if (v->type == JSON_STRING) {
         if (!coerce) {
-            const char *java[] = {"Byte", "Short", "Integer", "Long", "Float", "Double", "Float"};
+            const char *java[] = {"Integer", "Short", "Integer", "Long", "Float", "Double", "Float"};
             return err_set(em, ERR_ILLEGAL_ARGUMENT, "%s value passed as String", java[type]);
         }
         return num_of_text(out, v->s, type, true, em);
     }
     if (v->type != JSON_NUMBER) {
         return err_set(em, ERR_JSON, "Current token (%s) not numeric, can not use numeric value accessors",
-                       json_token_name(v));
+                       v->type != JSON_BOOL ? json_token_name(v)
+                       : v->b               ? "VALUE_TRUE"
+                                            : "VALUE_FALSE");
     }
     return num_type_is_whole(type) ? whole_of_json(out, v, type, coerce, text, em)
                                    : fraction_of_text(out, v->s, type, em);

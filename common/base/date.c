@@ -1,5 +1,7 @@
 #include "common/base/date.h"
 
+#include <stdio.h>
+
 #define NANOS_PER_SECOND 1000000000
 
 static int64_t floor_div(int64_t a, int64_t b)
@@ -61,17 +63,43 @@ int64_t instant_to_ms(struct instant t)
     return t.seconds * 1000 + t.nanos / 1000000;
 }
 
+/* As Java writes it: 1969-07-20T00:00:00Z, with as many thousands of digits behind the second as there are. */
+static void instant_text(struct instant t, char *out, size_t cap)
+{
+    int64_t days = floor_div(t.seconds, 86400), rest = t.seconds - days * 86400, year;
+    int month, day, n;
+    civil_of_days(days, &year, &month, &day);
+    n = snprintf(out, cap, "%s%04lld-%02d-%02dT%02d:%02d:%02d",
+                 year < 0      ? "-"
+                 : year > 9999 ? "+"
+                               : "",
+                 (long long)(year < 0 ? -year : year), month, day, (int)(rest / 3600), (int)(rest / 60 % 60),
+                 (int)(rest % 60));
+    int digits = t.nanos == 0 ? 0 : t.nanos % 1000000 == 0 ? 3 : t.nanos % 1000 == 0 ? 6 : 9;
+    int fraction = digits == 3 ? t.nanos / 1000000 : digits == 6 ? t.nanos / 1000 : t.nanos;
+    if (digits > 0) {
+        snprintf(out + n, cap - (size_t)n, ".%0*dZ", digits, fraction);
+    } else {
+        snprintf(out + n, cap - (size_t)n, "Z");
+    }
+}
+
 enum err instant_to_nanos(struct instant t, int64_t *out, struct errmsg *em)
 {
+    char text[64];
     const int64_t last = INT64_MAX / NANOS_PER_SECOND;
     if (t.seconds < 0) {
+        instant_text(t, text, sizeof(text));
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "date is before the epoch in 1970 and cannot be stored in nanosecond resolution");
+                       "date[%s] is before the epoch in 1970 and cannot be stored in nanosecond resolution",
+                       text);
     }
     if (t.seconds > last || (t.seconds == last && t.nanos > INT64_MAX % NANOS_PER_SECOND)) {
+        instant_text(t, text, sizeof(text));
         return err_set(
             em, ERR_ILLEGAL_ARGUMENT,
-            "date is after 2262-04-11T23:47:16.854775807 and cannot be stored in nanosecond resolution");
+            "date[%s] is after 2262-04-11T23:47:16.854775807 and cannot be stored in nanosecond resolution",
+            text);
     }
     *out = t.seconds * NANOS_PER_SECOND + t.nanos;
     return ERR_OK;

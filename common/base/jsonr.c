@@ -2,9 +2,11 @@
 
 #include "common/base/num.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static enum err bad_number(const struct json *v, struct errmsg *em)
 {
@@ -120,10 +122,52 @@ enum err jr_fail_xc(struct str text, size_t off, struct errmsg *em, const char *
     return err_set(em, ERR_X_CONTENT, "[%u:%u] %s", line, col, reason);
 }
 
+/* Where the value of the member begins whose name stands at a place; false: no name is there. */
+static bool value_of_name(struct str text, uint32_t line, uint32_t col, size_t *off)
+{
+    size_t at = 0;
+    for (uint32_t l = 1; l < line && at < text.n; at++) {
+        l += text.p[at] == '\n';
+    }
+    at += col - 1;
+    if (at >= text.n || text.p[at] != '"') {
+        return false;
+    }
+    for (at++; at < text.n && text.p[at] != '"'; at++) {
+        at += text.p[at] == '\\';
+    }
+    for (at++; at < text.n && (text.p[at] == ':' || isspace((unsigned char)text.p[at])); at++) {
+    }
+    *off = at;
+    return at < text.n;
+}
+
+/* Elasticsearch tells where its parser stood when it gave up: where the mistake is, not where the field begins. */
+static void place_of_mistake(struct str text, const struct errmsg *em, uint32_t *line, uint32_t *col)
+{
+    const struct err_frame *f = em != NULL && em->n > 0 ? &em->frame[0] : NULL;
+    unsigned l, c;
+    size_t off;
+    if (f == NULL) {
+        return;
+    }
+    if (f->line > 0) {
+        *line = f->line;
+        *col = f->col;
+    } else if (f->code == ERR_X_CONTENT && sscanf(f->reason, "[%u:%u] ", &l, &c) == 2) {
+        *line = l;
+        *col = c;
+        if (strstr(f->reason, "] unknown field [") != NULL && value_of_name(text, l, c, &off)) {
+            json_place(text, off, line, col);
+        }
+    }
+}
+
 enum err jr_wrap_field(struct str text, size_t off, const char *parser, struct str field, struct errmsg *em)
 {
     uint32_t line, col;
     json_place(text, off, &line, &col);
+    place_of_mistake(text, em, &line, &col);
     return err_wrap(em, ERR_X_CONTENT, "[%u:%u] [%s] failed to parse field [%.*s]", line, col, parser,
                     STR_ARG(field));
 }

@@ -77,7 +77,7 @@ static enum err constant_match(struct builder *b, bool match, struct query **out
 
 static enum err must_be_indexed(const struct field *f, struct errmsg *em)
 {
-    if (f->index || f->path.p[0] == '_') {
+    if (f->index || f->path.p[0] == '_' || f->type == FT_BINARY) { /* binary fields have words of their own */
         return ERR_OK;
     }
     return err_set(em, ERR_ILLEGAL_ARGUMENT, "Cannot search on field [%.*s] since it is not indexed.",
@@ -298,7 +298,7 @@ static enum err unsearchable(struct builder *b, const struct field *f, struct er
             "Geometry fields do not support exact searching, use dedicated geometry queries instead: [%.*s]",
             STR_ARG(f->path));
     case FT_BINARY:
-        return err_query_shard(b, em, "Binary fields do not support searching");
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Binary fields do not support searching");
     case FT_META_VERSION:
         return err_query_shard(b, em, "VersionField field [_version] is not searchable");
     default:
@@ -707,14 +707,30 @@ static enum err ip_range(struct builder *b, const struct field *f, const struct 
 }
 
 /* Bounds in the wrong order are a mistake of the request; those that exclusion leaves nothing between match nothing. */
-static enum err check_order(const struct range_bounds *r, bool wrong, struct errmsg *em)
+static enum err check_order(const struct field *f, const struct range_bounds *r, bool wrong,
+                            struct errmsg *em)
 {
     if (!wrong || r->from == NULL || r->to == NULL) {
         return ERR_OK;
     }
-    return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                   "Range query `from` value (%.*s) is greater than `to` value (%.*s)",
-                   STR_ARG(json_text(r->from)), STR_ARG(json_text(r->to)));
+    struct buf texts[2];
+    const struct json *bounds[2] = {r->from, r->to};
+    for (int i = 0; i < 2; i++) {
+        double d;
+        struct str given = json_text(bounds[i]);
+        buf_init(&texts[i], NULL, BUF_UNLIMITED);
+        if ((f->type == FT_FLOAT_RANGE || f->type == FT_DOUBLE_RANGE) && num_parse_double(given, &d)) {
+            num_put_double(&texts[i], d);
+        } else {
+            buf_str(&texts[i], given);
+        }
+    }
+    enum err e =
+        err_set(em, ERR_ILLEGAL_ARGUMENT, "Range query `from` value (%.*s) is greater than `to` value (%.*s)",
+                STR_ARG(buf_view(&texts[0])), STR_ARG(buf_view(&texts[1])));
+    buf_fini(&texts[0]);
+    buf_fini(&texts[1]);
+    return e;
 }
 
 static enum err range_bounds_of(struct builder *b, const struct field *f, const struct range_bounds *r,
@@ -761,7 +777,7 @@ static enum err range_of_ranges(struct builder *b, const struct field *f, const 
     closed.from_inclusive = closed.to_inclusive = true;
     enum err e = range_bounds_of(b, f, &closed, q, &wrong, em);
     if (e == ERR_OK) {
-        e = check_order(r, wrong, em);
+        e = check_order(f, r, wrong, em);
     }
     if (e == ERR_OK) {
         e = range_bounds_of(b, f, r, q, &none, em);

@@ -33,13 +33,16 @@ static enum err unknown_key(const struct parse *p, struct str key, const struct 
 
 /* ---- _source ------------------------------------------------------------------------------------------------------ */
 
-static enum err pattern_list(const struct json *v, const struct str **out, uint32_t *n, struct str text,
-                             struct arena *arena, struct errmsg *em)
+/* `key` is the list's name; a bare list, which has none, takes numbers and booleans as texts. */
+static enum err pattern_list(const struct json *v, struct str key, const struct str **out, uint32_t *n,
+                             struct str text, struct arena *arena, struct errmsg *em)
 {
     for (uint32_t i = 0; v->type == JSON_ARRAY && i < v->n; i++) {
-        if (v->items[i].type != JSON_STRING) {
-            return jr_fail(text, v->items[i].off, em, "Unknown key for a %s in [null].",
-                           json_token_name(&v->items[i]));
+        const struct json *item = &v->items[i];
+        bool text_like = key.p == NULL && (item->type == JSON_NUMBER || item->type == JSON_BOOL);
+        if (item->type != JSON_STRING && !text_like) {
+            return jr_fail(text, item->off, em, "Unknown key for a %s in [%.*s].", json_token_name(item),
+                           STR_ARG(key.p != NULL ? key : STR("null")));
         }
     }
     return jr_strings(v, arena, out, n) ? ERR_OK : err_no_memory(em);
@@ -57,7 +60,7 @@ static enum err source_object(struct source_filter *f, const struct json *v, str
             return jr_fail(text, val->off, em, "Unknown key for a %s in [%.*s].", json_token_name(val),
                            STR_ARG(key));
         }
-        enum err e = pattern_list(val, includes ? &f->includes : &f->excludes,
+        enum err e = pattern_list(val, key, includes ? &f->includes : &f->excludes,
                                   includes ? &f->n_includes : &f->n_excludes, text, arena, em);
         if (e != ERR_OK) {
             return e;
@@ -76,7 +79,7 @@ enum err source_filter_parse(struct source_filter *f, const struct json *v, stru
         return ERR_OK;
     case JSON_STRING:
     case JSON_ARRAY:
-        return pattern_list(v, &f->includes, &f->n_includes, text, arena, em);
+        return pattern_list(v, STR_NULL, &f->includes, &f->n_includes, text, arena, em);
     case JSON_OBJECT:
         return source_object(f, v, text, arena, em);
     default:
