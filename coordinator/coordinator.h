@@ -43,6 +43,8 @@ struct coordinator_opts { /* all borrowed: they outlive the coordinator */
      * by itself. */
     const struct timers *timers;
     const struct executor *timer_loop, *workers;
+    /* Where requests are read that may take long to read; NULL: where they arrive. */
+    const struct executor *requests;
     const struct transport *transport; /* NULL: the node is alone */
     struct str node_id, node_name, cluster_name;
     const struct settings *node_settings;

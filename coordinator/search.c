@@ -22,6 +22,7 @@ struct search_call *search_new(struct rest *r)
 
 void search_free(struct search_call *c)
 {
+    tasks_end(c->r->co->tasks, &c->task);
     for (uint32_t i = 0; c->queries != NULL && i < c->n_shards; i++) {
         shard_rq_fini(&c->queries[i].rq);
     }
@@ -102,7 +103,9 @@ void search_part(struct search_call *c, struct shard_rq *rq)
 
 void search_done(struct search_call *c)
 {
-    tasks_end(c->r->co->tasks, &c->task);
+    if (c->source.agg_spec == NULL) { /* else the longest part of the work may be still to come */
+        tasks_end(c->r->co->tasks, &c->task);
+    }
     c->done(c);
 }
 
@@ -112,6 +115,22 @@ void search_fail(struct search_call *c)
         err_no_memory(&c->error);
     }
     search_done(c);
+}
+
+void search_stop_begin(struct search_call *c, struct stop *st)
+{
+    *st = (struct stop){.asked = search_cancelled, .self = c};
+    stop_enter(st);
+}
+
+enum err search_stop_end(struct search_call *c, struct stop *st, enum err e)
+{
+    stop_leave(st);
+    if (st->on) {
+        err_clear(&c->error);
+        e = err_set(&c->error, ERR_CANCELLED, "task cancelled");
+    }
+    return e;
 }
 
 /* ---- before any shard is asked -------------------------------------------------------------------------------------------------- */
@@ -205,12 +224,20 @@ static void default_timeout(struct search_call *c)
     }
 }
 
+static enum err search_read_source(struct search_call *c)
+{
+    struct stop st;
+    search_stop_begin(c, &st);
+    enum err e = search_source_parse(&c->source, c->o.tree, c->o.body, &c->arena, &c->error);
+    return search_stop_end(c, &st, e);
+}
+
 static enum err prepare(struct search_call *c)
 {
     struct rest *r = c->r;
     enum err e = ERR_OK;
     if (c->o.tree != NULL) {
-        e = search_source_parse(&c->source, c->o.tree, c->o.body, &c->arena, &c->error);
+        e = search_read_source(c);
     }
     default_timeout(c);
     e = e == ERR_OK ? check_request(c) : e;
@@ -277,7 +304,7 @@ void search_run(struct search_call *c)
         ask_shards(c);
         return;
     }
-    if (search_source_parse(&c->source, c->o.tree, c->o.body, &c->arena, &c->error) != ERR_OK) {
+    if (search_read_source(c) != ERR_OK) {
         search_fail(c);
         return;
     }

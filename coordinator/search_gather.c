@@ -215,6 +215,15 @@ static void let_go(struct search_call *c)
     }
 }
 
+static enum err reduce(struct search_call *c)
+{
+    struct stop st;
+    search_stop_begin(c, &st);
+    enum err e = reduce_hits(&c->reduced, c->results, c->n_ok, &c->source, &c->arena, &c->error);
+    e = e == ERR_OK ? reduce_suggestions(c) : e;
+    return search_stop_end(c, &st, e);
+}
+
 static void all_queried(struct search_call *c)
 {
     if (c->next_page && adopt_body(c) != ERR_OK) {
@@ -240,8 +249,8 @@ static void all_queried(struct search_call *c)
     }
     search_scroll_id(c);
     pit_answer(c);
-    if (reduce_hits(&c->reduced, c->results, c->n_ok, &c->source, &c->arena, &c->error) != ERR_OK
-        || reduce_suggestions(c) != ERR_OK) {
+    if (reduce(c) != ERR_OK) {
+        let_go(c);
         search_fail(c);
         return;
     }

@@ -6,12 +6,17 @@
 #ifndef COORDINATOR_SEARCH_INT_H
 #define COORDINATOR_SEARCH_INT_H
 
+#include "common/base/stop.h"
 #include "coordinator/search.h"
 
 /* The search is a task from here to search_done(). */
 void search_begin(struct search_call *c);
 /* Shards ask now and then whether to go on: a client that has gone needs no answer either. */
 bool search_cancelled(void *call);
+/* Work for the call on this thread ends when the call does (common/base/stop.h). It must not answer the call meanwhile. */
+void search_stop_begin(struct search_call *c, struct stop *st);
+/* e, or ERR_CANCELLED, which the call's error then says. */
+enum err search_stop_end(struct search_call *c, struct stop *st, enum err e);
 /* The request is the search's: it is given up with it, and a task below its own. */
 void search_part(struct search_call *c, struct shard_rq *rq);
 /* The search is over: its owner hears of it. *c may be gone afterwards. */

@@ -306,9 +306,13 @@ static enum err write_aggs(struct search_call *c, struct jsonw *w)
     struct search_limits limits = search_limits_of(c->r->state);
     struct aggs_reduce_opts opts = {.typed_keys = c->o.typed_keys, .max_buckets = limits.max_buckets};
     c->arena.bytes_max = c->arena.bytes_used + limits.request_bytes;
-    return partials != NULL
-               ? aggs_reduce(c->source.agg_spec, partials, c->n_ok, &opts, &c->arena, w, &c->error)
-               : err_no_memory(&c->error);
+    if (partials == NULL) {
+        return err_no_memory(&c->error);
+    }
+    struct stop st;
+    search_stop_begin(c, &st);
+    enum err e = aggs_reduce(c->source.agg_spec, partials, c->n_ok, &opts, &c->arena, w, &c->error);
+    return search_stop_end(c, &st, e);
 }
 
 static enum err write_body(struct search_call *c, struct jsonw *w)

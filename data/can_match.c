@@ -17,6 +17,9 @@ void shard_can_match(struct shard_query *rq, struct shard *sh, struct view *v)
     d.alias_filters = rq->alias_filters;
     d.n_alias_filters = rq->n_alias_filters;
     d.now_ms = rq->now_ms;
+    struct shard_stop st;
+    shard_stop_begin(&st, sh->service, &rq->rq);
     search_can_match(&rq->matches, &d, rq->source, &rq->rq.arena, &rq->rq.error);
+    shard_stop_end(&st, &rq->rq);
     state_part_unref(&settings->part);
 }

@@ -2,6 +2,7 @@
 #ifndef DATA_DATA_INT_H
 #define DATA_DATA_INT_H
 
+#include "common/base/stop.h"
 #include "common/sys/strand.h"
 #include "data/data.h"
 #include "data/tracker.h"
@@ -312,6 +313,16 @@ void shard_can_match(struct shard_query *rq, struct shard *sh, struct view *v);
 void search_submit(struct data_service *s, struct shard_rq *rq, struct shard *sh, struct view *v,
                    void (*task)(void *));
 void search_finish(struct shard *sh, struct view *v, struct shard_rq *rq);
+/* What ends the work that a request asks for: its asker, or the service that closes. Begun on the thread that works. */
+struct shard_stop {
+    struct stop stop;
+    const struct shard_rq *rq;
+    const struct data_service *s;
+};
+void shard_stop_begin(struct shard_stop *st, const struct data_service *s, const struct shard_rq *rq);
+/* true: the work was ended, and what it found is of no use: rq's error says so. */
+bool shard_stop_end(struct shard_stop *st, struct shard_rq *rq);
+
 /* search_here.c: is the search so little work that handing it to another thread would cost as much? Then its query is in *q. */
 bool search_is_small(struct shard_query *rq, struct shard *sh, struct view *v, const struct query **q);
 

@@ -82,7 +82,10 @@ static void explain_task(void *arg)
     d.now_ms = rq->now_ms;
     d.alias_filters = rq->alias_filters;
     d.n_alias_filters = rq->n_alias_filters;
+    struct shard_stop st;
+    shard_stop_begin(&st, sh->service, &rq->rq);
     (void)explain(rq, &d, v); /* its error is the request's */
+    shard_stop_end(&st, &rq->rq);
     state_part_unref(&settings->part);
     search_finish(sh, v, &rq->rq);
 }

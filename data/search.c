@@ -312,6 +312,7 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v, 
         sh->counters.fetch_ns += (uint64_t)took;
         slowlog_search(sh, SLOW_FETCH, took, rq, rq->body, rq->n_shards);
     }
+    e = e == ERR_OK && stop_now() ? err_set(&rq->rq.error, ERR_CANCELLED, "task cancelled") : e;
     if (e == ERR_OK && rq->context == 0
         && (rq->keep || (!rq->fetch && (rq->result->n > 0 || rq->result->suggest.n > 0)))) {
         rq->context = context_keep(s, sh, v, rq->keep_alive_ms > 0 ? rq->keep_alive_ms : CONTEXT_KEEP_MS,
@@ -330,6 +331,28 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v, 
     state_part_unref(&settings->part);
 }
 
+static bool nobody_waits(void *self)
+{
+    const struct shard_stop *st = self;
+    return st->s->stopping || shard_rq_cancelled(st->rq);
+}
+
+void shard_stop_begin(struct shard_stop *st, const struct data_service *s, const struct shard_rq *rq)
+{
+    *st = (struct shard_stop){.stop = {.asked = nobody_waits, .self = st}, .rq = rq, .s = s};
+    stop_enter(&st->stop);
+}
+
+bool shard_stop_end(struct shard_stop *st, struct shard_rq *rq)
+{
+    stop_leave(&st->stop);
+    if (st->stop.on) {
+        err_clear(&rq->error);
+        err_set(&rq->error, ERR_CANCELLED, "task cancelled");
+    }
+    return st->stop.on;
+}
+
 static void query_task(void *arg)
 {
     struct search_run *r = arg;
@@ -341,8 +364,11 @@ static void query_task(void *arg)
         search_finish(sh, v, &rq->rq);
         return;
     }
+    struct shard_stop st;
     sh->counters.query_current++;
+    shard_stop_begin(&st, sh->service, &rq->rq);
     run_query(rq, sh, v, r->query);
+    shard_stop_end(&st, &rq->rq);
     sh->counters.query_current--;
     search_finish(sh, v, &rq->rq);
 }
@@ -439,6 +465,8 @@ static void fetch_task(void *arg)
     int64_t start = s->o.clock->mono_ns(s->o.clock->self);
     struct settings_part *settings = index_settings(sh->index);
     struct search_shard d;
+    struct shard_stop st;
+    shard_stop_begin(&st, s, &rq->rq);
     shard_describe(&d, sh, v, settings);
     d.now_ms = rq->now_ms;
     d.n_shards = rq->n_shards;
@@ -449,16 +477,17 @@ static void fetch_task(void *arg)
     if (e == ERR_OK && rq->hits == NULL) {
         err_no_memory(&rq->rq.error);
     } else if (e == ERR_OK) {
-        struct scroll_state *st;
+        struct scroll_state *scroll;
         struct scroll_place *place;
-        context_scroll(s, rq->context, &st, &place);
+        context_scroll(s, rq->context, &scroll, &place);
         e = search_fetch_phase(rq->hits, &d, rq->source, rq->docs, rq->n, &rq->rq.arena, &rq->rq.error);
-        if (e == ERR_OK && st != NULL && rq->n > rq->n_suggested) {
-            scroll_page_ended(s, st, &rq->docs[rq->n - 1], rq->source->n_sort, &rq->rq.error);
+        if (e == ERR_OK && scroll != NULL && rq->n > rq->n_suggested && !stop_now()) {
+            scroll_page_ended(s, scroll, &rq->docs[rq->n - 1], rq->source->n_sort, &rq->rq.error);
         }
         scroll_place_unref(place);
-        scroll_state_unref(st);
+        scroll_state_unref(scroll);
     }
+    shard_stop_end(&st, &rq->rq);
     sh->counters.fetch_total++;
     int64_t took = s->o.clock->mono_ns(s->o.clock->self) - start;
     sh->counters.fetch_ns += (uint64_t)took;

@@ -4,6 +4,25 @@
 
 #define SMALL_COST 16384 /* documents to be looked at: a tenth of a millisecond, give or take */
 
+/* Does the index have parts of analysis of its own that may make much of a short text? */
+static bool analyzes_long(const struct settings *s)
+{
+    static const char *const kinds[] = {"pattern", "synonym",     "ngram",  "nGram",
+                                        "shingle", "multiplexer", "mapping"};
+    for (size_t i = 0; i < s->n; i++) {
+        const struct setting *v = &s->v[i];
+        if (!str_starts(v->key, STR("analysis.")) || v->is_list) {
+            continue;
+        }
+        for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
+            if (str_find_str(v->value, str_of(kinds[k])) != SIZE_MAX) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 bool search_is_small(struct shard_query *rq, struct shard *sh, struct view *v, const struct query **q)
 {
     struct search_context cx;
@@ -21,7 +40,8 @@ bool search_is_small(struct shard_query *rq, struct shard *sh, struct view *v, c
     d.refuse_expensive = rq->refuse_expensive;
     struct errmsg em;
     err_clear(&em);
-    bool small = search_context_init(&cx, &d, rq->source, &rq->rq.arena, &em) == ERR_OK
+    bool small = !analyzes_long(d.index_settings)
+                 && search_context_init(&cx, &d, rq->source, &rq->rq.arena, &em) == ERR_OK
                  && search_cost(&cx, q) <= SMALL_COST;
     state_part_unref(&settings->part);
     return small;

@@ -260,6 +260,7 @@ static enum err open_coordinator(struct member *m, struct errmsg *em)
                                  .timers = o->timers,
                                  .timer_loop = o->loop,
                                  .workers = o->searches,
+                                 .requests = o->requests,
                                  .node_id = o->id,
                                  .node_name = o->name,
                                  .cluster_name = o->conf->cluster_name,

@@ -23,13 +23,14 @@ struct member_opts { /* all borrowed: they outlive the member */
     const struct executor *loop;     /* the main loop: coordination, and what follows applied states */
     const struct timers *timers;     /* the loop's */
     const struct executor *writes, *searches, *background; /* pools */
-    const struct executor *compute;                        /* one thread: the master's work */
-    const struct executor *disk;                           /* one thread: terms and states */
-    const struct transport *transport;                     /* not started yet */
-    struct rng *rng;                                       /* the master's work alone uses it from now on */
-    struct rng *loop_rng;                                  /* the loop's */
-    uint64_t seed;                                         /* of generated ids */
-    size_t filter_cache_bytes, index_buffer_bytes;         /* as in struct data_opts */
+    const struct executor *requests;               /* a pool: where requests are read; NULL: on their loops */
+    const struct executor *compute;                /* one thread: the master's work */
+    const struct executor *disk;                   /* one thread: terms and states */
+    const struct transport *transport;             /* not started yet */
+    struct rng *rng;                               /* the master's work alone uses it from now on */
+    struct rng *loop_rng;                          /* the loop's */
+    uint64_t seed;                                 /* of generated ids */
+    size_t filter_cache_bytes, index_buffer_bytes; /* as in struct data_opts */
     /* Dictionaries and the like, with references of the caller's. Any thread. */
     struct analysis_env (*env)(void *self);
     void (*report)(void *self, struct node_report *out);

@@ -24,6 +24,7 @@
 #define HTTP_LOOPS_MAX 16
 #define THREADS_MAX    1024
 #define TICK_MS        100
+#define REQUESTS_MAX   1000 /* that wait to be read */
 #define WATCH_MS       2000 /* how often the dictionaries' files are looked at */
 
 struct node {
@@ -46,7 +47,7 @@ struct node {
     const void *levels_of[2]; /* the settings that the log's levels were last read from */
     bool complained;          /* of the files as they are */
     bool reloading;           /* the files are being looked at, or read */
-    struct pool *write_pool, *search_pool, *background_pool, *master_pool, *state_pool;
+    struct pool *write_pool, *search_pool, *background_pool, *master_pool, *state_pool, *request_pool;
     struct transport_nng *transport;
     struct member *member;
     struct http_server *http;
@@ -189,10 +190,12 @@ static enum err open_pools(struct node *n, unsigned cores, struct errmsg *em)
     const struct pool_plan background = {"background", NULL, NULL, MAX_OF(cores / 2, 1U), -1};
     const struct pool_plan master = {"master", NULL, NULL, 1, -1};
     const struct pool_plan state = {"state", NULL, NULL, 1, -1}; /* the cluster state's disk */
+    const struct pool_plan request = {"request", NULL, NULL, MAX_OF(cores, 2U), REQUESTS_MAX};
     enum err e = new_pool(n, &n->write_pool, &write, em);
     e = e == ERR_OK ? new_pool(n, &n->search_pool, &search, em) : e;
     e = e == ERR_OK ? new_pool(n, &n->background_pool, &background, em) : e;
     e = e == ERR_OK ? new_pool(n, &n->master_pool, &master, em) : e;
+    e = e == ERR_OK ? new_pool(n, &n->request_pool, &request, em) : e;
     return e == ERR_OK ? new_pool(n, &n->state_pool, &state, em) : e;
 }
 
@@ -348,6 +351,7 @@ static enum err open_member(struct node *n, struct errmsg *em)
                             .timers = loop_timers(n->main_loop),
                             .writes = pool_executor(n->write_pool),
                             .searches = pool_executor(n->search_pool),
+                            .requests = pool_executor(n->request_pool),
                             .background = pool_executor(n->background_pool),
                             .compute = pool_executor(n->master_pool),
                             .disk = pool_executor(n->state_pool),
@@ -528,7 +532,7 @@ static void http_stopped(void *arg)
     signal_flag(n, &n->http_stopped);
 }
 
-#define STOP_GRACE_MS 5000
+#define STOP_GRACE_MS 3000 /* then clients are cut, which ends what they asked for */
 
 static void stop_tickers(void *arg)
 {
@@ -594,6 +598,7 @@ void node_close(struct node *n)
     }
     pool_free(n->master_pool);
     pool_free(n->state_pool);
+    pool_free(n->request_pool);
     pool_free(n->search_pool);
     pool_free(n->write_pool);
     pool_free(n->background_pool);

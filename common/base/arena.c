@@ -1,4 +1,5 @@
 #include "common/base/arena.h"
+#include "common/base/stop.h"
 
 #include <stdalign.h>
 #include <stdarg.h>
@@ -105,6 +106,9 @@ bool arena_begin(struct arena *a, size_t n)
 
 static bool add_chunk(struct arena *a, size_t need)
 {
+    if (stop_now()) { /* whatever wants so much: it is wanted no more */
+        return false;
+    }
     /* With its head a chunk fills one of the allocator's sizes. */
     size_t last = a->chunks != NULL ? sizeof(struct arena_chunk) + a->chunks->size : CHUNK_MIN / 2;
     size_t size = MAX_OF(need, MIN_OF(last * 2, CHUNK_MAX) - sizeof(struct arena_chunk));

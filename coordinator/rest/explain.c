@@ -116,6 +116,8 @@ static void explain(struct rest *r)
         return;
     }
     shard_rq_init(&c->rq.rq, explained, NULL);
+    c->rq.rq.cancelled = rest_gone;
+    c->rq.rq.cancel_self = r->http;
     c->rq.rq.shard = c->place.rq.rq.shard;
     c->rq.query = query;
     c->rq.text = r->body;
@@ -388,6 +390,8 @@ static void ask(struct validate_call *c)
             }
             struct shard_explain *x = &c->shards[c->n++];
             shard_rq_init(&x->rq, validated, c);
+            x->rq.cancelled = rest_gone;
+            x->rq.cancel_self = c->r->http;
             x->rq.shard = (struct shard_ref){t[i].meta->name, t[i].meta->uuid, s};
             x->query = c->query;
             x->text = c->text;

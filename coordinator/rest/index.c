@@ -2,6 +2,7 @@
 #include "coordinator/rest/meta.h"
 
 #include "common/base/num.h"
+#include "common/base/stop.h"
 #include "engine/mapping/mapping.h"
 
 /* ---- create -------------------------------------------------------------------------------------------- */
@@ -389,8 +390,12 @@ static void analyze(struct rest *r)
         e = settings_i64(&m->settings, "index.analyze.max_token_count", 10000, &cx.max_token_count, &r->em);
     }
     if (e == ERR_OK) {
+        struct stop st = {.asked = rest_gone, .self = r->http};
+        stop_enter(&st);
         e = a != NULL ? analyze_request(&cx, body, r->arena, &w, &r->em)
                       : err_set(&r->em, ERR_NO_SHARD, "no analysis registry is at hand");
+        stop_leave(&st);
+        e = st.on ? err_set(&r->em, ERR_CANCELLED, "task cancelled") : e;
     }
     analysis_unref(a);
     mapping_unref(mapping);

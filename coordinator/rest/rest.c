@@ -132,6 +132,11 @@ void rest_renew_state(struct rest *r)
     r->state = now;
 }
 
+bool rest_gone(void *http)
+{
+    return http != NULL && http_aborted(http);
+}
+
 bool rest_on_loop(const struct rest *r)
 {
     return r->http != NULL && r->http->loop != NULL && loop_inside(r->http->loop);
@@ -451,6 +456,18 @@ static void no_handler(struct rest *r, unsigned allowed)
     }
 }
 
+/* A request that is read away from its loop. */
+struct apart {
+    struct rest *r;
+    rest_handler handler;
+};
+
+static void read_apart(void *arg)
+{
+    struct apart *a = arg;
+    a->handler(a->r); /* and a is gone */
+}
+
 void coordinator_handle(void *coordinator, struct http_request *req)
 {
     struct coordinator *co = coordinator;
@@ -507,7 +524,18 @@ void coordinator_handle(void *coordinator, struct http_request *req)
         no_handler(r, allowed);
         return;
     }
-    handler(r);
+    if (co->o.requests == NULL || rest_is_quick(r, parts, n)) {
+        handler(r);
+        return;
+    }
+    struct apart *a = ARENA_NEW(r->arena, struct apart);
+    if (a != NULL) {
+        *a = (struct apart){r, handler};
+    }
+    if (a == NULL || !executor_submit(co->o.requests, read_apart, a)) {
+        err_set(&r->em, ERR_REJECTED, "rejected execution of a request: queue is full");
+        rest_fail(r, NULL);
+    }
 }
 
 static const struct {

@@ -92,6 +92,9 @@ bool router_add(struct router *r, const struct route *routes, size_t n, struct a
 rest_handler router_find(const struct router *r, struct rest *rq, const struct str *parts, unsigned n_parts,
                          unsigned *allowed);
 
+/* Does it take so little to read the request that its loop can do it (quick.c)? `parts` of the path. */
+bool rest_is_quick(const struct rest *r, const struct str *parts, unsigned n_parts);
+
 /* ---- reading ---- */
 
 /* A part of the path ("index"), or the query parameter of that name; p == NULL when absent. Marks it used. */
@@ -116,6 +119,8 @@ enum err rest_check_preference(struct rest *r, struct str preference);
 bool rest_ready(struct rest *r);
 /* The newest applied state as the request's; what it has of the old one stays valid. */
 void rest_renew_state(struct rest *r);
+/* Has the client gone? `http` is a request's; NULL: it has none. For questions like shard_rq.cancelled. Any thread. */
+bool rest_gone(void *http);
 /* Is this the thread of the loop that the request came by? */
 bool rest_on_loop(const struct rest *r);
 

@@ -1,6 +1,8 @@
 /* moving_avg: averages of the last buckets by a model, and predictions beyond the last one. */
 #include "engine/aggs/pipeline.h"
 
+#include "common/base/stop.h"
+
 #include "engine/aggs/auto_date.h"
 
 #include <math.h>
@@ -132,7 +134,7 @@ static enum err predict(struct reduce *r, const struct agg *p, struct agg_result
     memcpy(v, of->buckets, of->n * sizeof(*v));
     of->buckets = v;
     struct agg_key key = v[last].key;
-    for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
+    for (uint32_t i = 0; e == ERR_OK && i < n && !stop_now(); i++) {
         key = next_key(of->agg, key);
         if (last + i + 1 >= of->n) {
             v[of->n++] = (struct agg_bucket){.key = key};
@@ -150,7 +152,7 @@ enum err pipe_moving(struct reduce *r, const struct agg *p, struct agg_result *o
     if (all == NULL) {
         return err_no_memory(r->em);
     }
-    for (uint32_t i = 0; i < of->n; i++) {
+    for (uint32_t i = 0; i < of->n && !stop_now(); i++) {
         struct bucket_value x;
         enum err e = pipe_bucket_value(r, of->agg, &of->buckets[i], &p->pipe.v[0].path, 0, p->pipe.gap, &x);
         if (e == ERR_OK && x.found && !isnan(x.v)) {

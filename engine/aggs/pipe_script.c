@@ -1,6 +1,8 @@
 /* bucket_script, bucket_selector, moving_fn. */
 #include "engine/aggs/pipeline.h"
 
+#include "common/base/stop.h"
+
 #include <math.h>
 
 struct bound_script {
@@ -52,7 +54,7 @@ static enum err run_buckets(struct reduce *r, const struct agg *p, struct agg_re
     bool selects = p->type->kind == AGG_BUCKET_SELECTOR, skip;
     struct script_env env = {.self = NULL};
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < of->n; i++) {
+    for (uint32_t i = 0; i < of->n && !stop_often(); i++) {
         enum err e = load_vars(r, p, of, i, vars, &skip);
         if (e != ERR_OK) {
             return e;
@@ -102,7 +104,7 @@ static enum err run_moving(struct reduce *r, const struct agg *p, struct agg_res
             values[n++] = x.v;
         }
     }
-    for (uint32_t k = 0; k < n; k++) {
+    for (uint32_t k = 0; k < n && !stop_now(); k++) {
         int64_t at = (int64_t)k + p->pipe.shift;
         uint32_t lo = clamp(at - p->pipe.window, n), hi = clamp(at, n);
         struct script_env env = {.values = values + lo, .values_n = hi > lo ? hi - lo : 0};

@@ -2,6 +2,8 @@
  * in nothing but ties that Elasticsearch breaks by shard. */
 #include "engine/aggs/result.h"
 
+#include "common/base/stop.h"
+
 #include "engine/aggs/hdr.h"
 #include "engine/aggs/hll.h"
 #include "engine/aggs/tdigest.h"
@@ -25,6 +27,9 @@ enum err err_too_many_buckets(int64_t max, int64_t n, struct errmsg *em)
 enum err reduce_count(struct reduce *r, int64_t n)
 {
     r->buckets += n;
+    if (stop_often()) {
+        return err_set(r->em, ERR_CANCELLED, "task cancelled");
+    }
     return r->buckets <= r->max_buckets ? ERR_OK : err_too_many_buckets(r->max_buckets, r->buckets, r->em);
 }
 

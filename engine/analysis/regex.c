@@ -1,5 +1,7 @@
 #include "engine/analysis/regex.h"
 
+#include "common/base/stop.h"
+
 #include "engine/analysis/regex_java.h"
 
 #include <unicode/uregex.h>
@@ -117,6 +119,14 @@ static enum err failure(UErrorCode status, struct errmsg *em)
                    u_errorName(status));
 }
 
+/* ICU asks every some thousand steps. */
+static UBool U_CALLCONV goes_on(const void *context, int32_t steps)
+{
+    (void)context;
+    (void)steps;
+    return !stop_now();
+}
+
 enum err matcher_open(struct matcher **out, const struct regex *r, struct str text, struct errmsg *em)
 {
     UErrorCode status = U_ZERO_ERROR;
@@ -127,6 +137,7 @@ enum err matcher_open(struct matcher **out, const struct regex *r, struct str te
     }
     *m = (struct matcher){.re = uregex_clone(r->re, &status)};
     uregex_setTimeLimit(m->re, MATCH_TIME_MAX, &status);
+    uregex_setMatchCallback(m->re, goes_on, NULL, &status);
     uregex_setStackLimit(m->re, MATCH_STACK_BYTES, &status);
     if (U_FAILURE(status)) {
         matcher_close(m);
@@ -161,7 +172,7 @@ enum err matcher_reset(struct matcher *m, struct str text, struct errmsg *em)
 enum err matcher_find(struct matcher *m, bool *found, struct errmsg *em)
 {
     UErrorCode status = U_ZERO_ERROR;
-    *found = uregex_findNext(m->re, &status) != 0;
+    *found = !stop_often() && uregex_findNext(m->re, &status) != 0;
     return U_FAILURE(status) ? failure(status, em) : ERR_OK;
 }
 

@@ -1,6 +1,8 @@
 /* Running an analyzer's parts over a text. */
 #include "engine/analysis/registry.h"
 
+#include "common/base/stop.h"
+
 uint32_t filtered_offset(const struct filtered_text *t, uint32_t at)
 {
     size_t lo = 0, hi = t->n; /* the first step behind `at` */
@@ -57,7 +59,7 @@ enum err analyzer_run_stages(const struct analyzer *an, struct str text, size_t 
             out->v[i].end = filtered_offset(&filtered, out->v[i].end);
         }
     }
-    for (size_t i = 0; i < stages && e == ERR_OK; i++) {
+    for (size_t i = 0; i < stages && e == ERR_OK && !stop_now(); i++) {
         e = an->filters[i]->apply(an->filters[i], out, em);
     }
     return e;

@@ -3,6 +3,8 @@
  * query's other words between them, each within the slop of the one before. */
 #include "engine/highlight/fvh.h"
 
+#include "common/base/stop.h"
+
 #include <stdlib.h>
 
 /* The words of the query at one position. One that was put back leads its group. */
@@ -115,7 +117,7 @@ static bool gather(struct finding *f)
         || f->active == NULL) {
         return false;
     }
-    for (uint32_t i = 0; i < x->n_tokens; i++) {
+    for (uint32_t i = 0; i < x->n_tokens && !stop_often(); i++) {
         if (!in_query(f, x->tokens[i].text)) {
             continue;
         }
@@ -232,7 +234,7 @@ bool fvh_hits(struct vector *v)
     if (!gather(&f)) {
         return false;
     }
-    while (f.at < f.n && (int64_t)v->n_hits < limit && !v->failed) {
+    while (f.at < f.n && (int64_t)v->n_hits < limit && !v->failed && !stop_often()) {
         f.n_taken = 0;
         if (!take_next(&f)) {
             f.at++;

@@ -2,6 +2,8 @@
  * PassageScorer). */
 #include "engine/highlight/highlight_int.h"
 
+#include "common/base/stop.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -160,7 +162,7 @@ static float passage_score(const struct hl_passage *p, uint32_t length)
             continue;
         }
         uint32_t freq = 0;
-        for (uint32_t j = i; j < n; j++) {
+        for (uint32_t j = i; j < n && !stop_often(); j++) {
             freq += str_eq(p->matches[j].term, p->matches[i].term);
         }
         score += term_share(freq, p->end - p->start) * term_weight(length, p->matches[i].freq);

@@ -2,6 +2,8 @@
  * length; the best are kept (Lucene's Highlighter with QueryScorer). */
 #include "engine/highlight/highlight_int.h"
 
+#include "common/base/stop.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -139,7 +141,7 @@ static enum err weigh_phrase(struct walk *w, const struct hl_phrase *p, struct e
 
 static void weigh_multi(struct walk *w, const struct hl_multi *m)
 {
-    for (uint32_t k = 0; k < w->value->n_tokens; k++) {
+    for (uint32_t k = 0; k < w->value->n_tokens && !stop_often(); k++) {
         struct str text = w->x->tokens[w->value->token + k].text;
         if (hl_multi_match(m, text)) {
             weigh(w, text, multi_weight(m, text));
@@ -291,7 +293,7 @@ static bool begins_fragment(struct walk *w, const struct hl_token *k)
 static void walk_value(struct walk *w)
 {
     open_fragment(w);
-    for (uint32_t i = 0; i < w->value->n_tokens && !w->failed; i++) {
+    for (uint32_t i = 0; i < w->value->n_tokens && !w->failed && !stop_often(); i++) {
         const struct hl_token *k = &w->x->tokens[w->value->token + i];
         if (w->group_n > 0 && k->start >= w->group_end) {
             flush_group(w);

@@ -3,6 +3,8 @@
  * widen it. */
 #include "engine/highlight/highlight_int.h"
 
+#include "common/base/stop.h"
+
 struct slot {
     uint32_t *tokens; /* ascending by position */
     uint32_t n, at;
@@ -35,7 +37,7 @@ static bool fill_slots(struct search *s, const struct query *q, size_t n_tokens)
     s->slots = ARENA_ARRAY(s->arena, struct slot, s->n);
     for (uint32_t i = 0; s->slots != NULL && i < s->n; i++) {
         uint32_t count = 0;
-        for (size_t t = 0; t < n_tokens; t++) {
+        for (size_t t = 0; t < n_tokens && !stop_often(); t++) {
             count += hl_slot_takes(q, i, s->tokens[t].text);
         }
         s->slots[i].tokens = ARENA_ARRAY(s->arena, uint32_t, count);
@@ -76,7 +78,7 @@ static bool add_span(struct search *s, int32_t from, int32_t to)
 static bool find_ordered(struct search *s)
 {
     struct slot *first = &s->slots[0];
-    for (; first->at < first->n; first->at++) {
+    for (; first->at < first->n && !stop_often(); first->at++) {
         int64_t width = 0;
         int32_t end = position_of(s, 0) + 1;
         for (uint32_t i = 1; i < s->n; i++) {

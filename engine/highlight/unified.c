@@ -1,6 +1,8 @@
 /* The unified highlighter: every match of the query in the text, gathered into passages. */
 #include "engine/highlight/highlight_int.h"
 
+#include "common/base/stop.h"
+
 #include <stdlib.h>
 
 struct gathering {
@@ -28,7 +30,7 @@ static bool gather_terms(struct gathering *g)
     struct map counts;
     map_init(&counts, g->arena);
     size_t first = g->n;
-    for (size_t i = 0; g->t->by_text.n > 0 && i < g->x->n_tokens; i++) {
+    for (size_t i = 0; g->t->by_text.n > 0 && i < g->x->n_tokens && !stop_often(); i++) {
         struct str text = g->x->tokens[i].text;
         if (map_get(&g->t->by_text, text) == NULL) {
             continue;
@@ -55,7 +57,7 @@ static bool gather_terms(struct gathering *g)
 static bool gather_multi(struct gathering *g, const struct hl_multi *m)
 {
     size_t first = g->n;
-    for (size_t i = 0; i < g->x->n_tokens; i++) {
+    for (size_t i = 0; i < g->x->n_tokens && !stop_often(); i++) {
         if (hl_multi_match(m, g->x->tokens[i].text) && !add_match(g, i, m->label, 0)) {
             return false;
         }
@@ -89,7 +91,7 @@ static enum err gather_phrases(struct gathering *g, struct errmsg *em)
     struct map counts;
     map_init(&counts, g->arena);
     size_t first = g->n;
-    for (size_t i = 0; i < g->x->n_tokens; i++) {
+    for (size_t i = 0; i < g->x->n_tokens && !stop_often(); i++) {
         struct str text = g->x->tokens[i].text;
         uint32_t *count = marked[i] ? map_get(&counts, text) : NULL;
         if (marked[i] && count == NULL) {

@@ -3,6 +3,7 @@
 #include "engine/query/automaton.h"
 
 #include "common/base/hash.h"
+#include "common/base/stop.h"
 #include "common/base/utf8.h"
 #include "engine/query/regexp_parse.h"
 
@@ -11,6 +12,8 @@
 
 #define CODE_MAX   0x10FFFFU
 #define STATES_MAX 10000U
+#define PARTS_MIN  (1U << 17) /* states that a graph may have however few its automaton may */
+#define PARTS_MAX  (1U << 22)
 
 /* ---- non-deterministic automata ---- */
 
@@ -27,18 +30,27 @@ struct nfa {
     struct nfa_edge *edges;
     size_t n_edges, cap_edges;
     uint32_t states_max; /* of the automaton made of it */
-    bool failed;         /* no memory */
+    size_t parts_max;    /* of this one */
+    bool failed;         /* no memory, or nobody waits for it any more */
     bool too_complex;
+    const bool *star;  /* of a wildcard: its states that loop on every character */
+    uint64_t would_be; /* with too_complex: so many states; 0: more than states_max */
 };
 
 struct fragment { /* one way in, one way out */
     uint32_t in, out;
 };
 
+static bool given_up(const struct nfa *a)
+{
+    return a->failed || a->too_complex;
+}
+
 static uint32_t add_state(struct nfa *a)
 {
     uint32_t *first = arena_grow(a->arena, a->first, a->n, &a->cap, sizeof(*first));
-    if (first == NULL || a->n >= 1U << 22) {
+    a->too_complex |= a->n >= a->parts_max;
+    if (first == NULL || a->too_complex || stop_often()) {
         a->failed = true;
         return 0;
     }
@@ -110,6 +122,7 @@ struct determiniser {
     uint32_t round;
     uint32_t *stack, *gather;
     uint32_t final;
+    const bool *star; /* of a wildcard's states: loops on every character; NULL: of an expression */
 };
 
 static int cmp_u32(const void *x, const void *y)
@@ -160,10 +173,29 @@ static bool grow_table(struct determiniser *d)
     return true;
 }
 
+/* Of a wildcard's states, which are numbered as they stand in the pattern, those before the last `*` that was reached lead
+ * nowhere that it does not lead to as well. */
+static uint32_t drop_outrun(struct determiniser *d, uint32_t n)
+{
+    uint32_t from = n, kept = 0;
+    while (from > 0 && !d->star[d->gather[from - 1]]) {
+        from--;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (i + 1 >= from || d->gather[i] == d->final) {
+            d->gather[kept++] = d->gather[i];
+        }
+    }
+    return kept;
+}
+
 /* The subset gathered, known or new; UINT32_MAX: no memory. */
 static uint32_t intern(struct determiniser *d, uint32_t n)
 {
     qsort(d->gather, n, sizeof(uint32_t), cmp_u32);
+    if (d->star != NULL) {
+        n = drop_outrun(d, n);
+    }
     if ((d->n + 1) * 2 > d->table_n && !grow_table(d)) {
         return UINT32_MAX;
     }
@@ -223,6 +255,9 @@ static uint32_t *cut_points(struct determiniser *d, const struct subset *s, uint
 
 static bool expand(struct determiniser *d, uint32_t number)
 {
+    if (stop_now()) {
+        return false;
+    }
     struct subset s = d->v[number];
     uint32_t n_cuts = 0;
     uint32_t *cuts = cut_points(d, &s, &n_cuts);
@@ -233,8 +268,11 @@ static bool expand(struct determiniser *d, uint32_t number)
     }
     for (uint32_t c = 0; c + 1 < n_cuts; c++) {
         uint32_t n = 0;
+        if (stop_often() || d->n > d->a->states_max + 1U) {
+            return d->n > d->a->states_max;
+        }
         d->round++;
-        for (uint32_t i = 0; i < s.n; i++) {
+        for (uint32_t i = 0; i < s.n && !stop_often(); i++) {
             for (uint32_t e = d->a->first[s.states[i]]; e != UINT32_MAX; e = d->a->edges[e].next) {
                 const struct nfa_edge *edge = &d->a->edges[e];
                 if (edge->lo <= cuts[c] && cuts[c] <= edge->hi) {
@@ -269,7 +307,7 @@ static bool accepts_all(const struct dfa_state *s, uint32_t self)
 
 static struct dfa_state *determinise(struct nfa *a, struct fragment f, uint32_t *n_out)
 {
-    struct determiniser d = {.a = a, .arena = a->arena, .final = f.out};
+    struct determiniser d = {.a = a, .arena = a->arena, .final = f.out, .star = a->star};
     d.mark = ARENA_ARRAY(a->arena, uint32_t, a->n);
     d.stack = ARENA_ARRAY(a->arena, uint32_t, a->n);
     d.gather = ARENA_ARRAY(a->arena, uint32_t, a->n);
@@ -291,6 +329,10 @@ static struct dfa_state *determinise(struct nfa *a, struct fragment f, uint32_t 
             a->failed = true;
             return NULL;
         }
+    }
+    if (stop_now()) {
+        a->failed = true;
+        return NULL;
     }
     struct dfa_state *states = ARENA_ARRAY(a->arena, struct dfa_state, d.n);
     if (states == NULL) {
@@ -373,11 +415,54 @@ static struct fragment compile_intersection(struct nfa *a, const struct regexp *
     return complement_of(a, f);
 }
 
+/* About how many states Lucene has for the expression where it repeats it, which is what it compares with the limit. */
+static uint64_t lucene_states(const struct regexp *r)
+{
+    uint64_t x, y;
+    switch (r->kind) {
+    case RE_UNION:
+    case RE_INTERSECTION:
+        x = lucene_states(r->a);
+        y = lucene_states(r->b);
+        return MAX_OF(x, y);
+    case RE_CONCAT:
+        return lucene_states(r->a) + lucene_states(r->b) - 1;
+    case RE_COMPLEMENT:
+        return lucene_states(r->a);
+    case RE_REPEAT:
+        x = lucene_states(r->a);
+        if (r->max == UINT32_MAX) {
+            return x == 2 ? (uint64_t)r->min + 1 : MIN_OF(x * MAX_OF(r->min, 1U), UINT32_MAX);
+        }
+        return MIN_OF(x * MAX_OF(r->max, 1U), UINT32_MAX);
+    case RE_INTERVAL:
+        return MAX_OF(r->digits, 2U);
+    case RE_CLASS:
+        return 2;
+    default:
+        return 1;
+    }
+}
+
+static bool repeats_too_often(struct nfa *a, const struct regexp *r)
+{
+    uint64_t times = r->max == UINT32_MAX ? r->min : r->max;
+    uint64_t states = (lucene_states(r->a) - 1) * times;
+    if (!a->too_complex && states > a->states_max) {
+        a->too_complex = true;
+        a->would_be = MIN_OF(states, (uint64_t)INT32_MAX);
+    }
+    return a->too_complex;
+}
+
 static struct fragment compile_repeat(struct nfa *a, const struct regexp *r)
 {
+    if (repeats_too_often(a, r)) {
+        return (struct fragment){0, 0};
+    }
     struct fragment f = fragment_new(a);
     uint32_t at = f.in;
-    for (uint32_t i = 0; i < r->min && !a->failed; i++) {
+    for (uint32_t i = 0; i < r->min && !given_up(a); i++) {
         struct fragment one = compile(a, r->a);
         add_epsilon(a, at, one.in);
         at = one.out;
@@ -391,7 +476,7 @@ static struct fragment compile_repeat(struct nfa *a, const struct regexp *r)
         add_epsilon(a, hub, f.out);
         return f;
     }
-    for (uint32_t i = r->min; i < r->max && !a->failed; i++) {
+    for (uint32_t i = r->min; i < r->max && !given_up(a); i++) {
         struct fragment one = compile(a, r->a);
         add_epsilon(a, at, f.out);
         add_epsilon(a, at, one.in);
@@ -409,7 +494,7 @@ static struct fragment compile_interval(struct nfa *a, const struct regexp *r)
         a->too_complex = true;
         return f;
     }
-    for (uint32_t v = r->min; v <= r->max && !a->failed; v++) {
+    for (uint32_t v = r->min; v <= r->max && !given_up(a); v++) {
         char text[16];
         int n = snprintf(text, sizeof(text), "%0*u", (int)r->digits, v);
         uint32_t at = f.in;
@@ -454,7 +539,7 @@ static struct fragment compile_class(struct nfa *a, const struct regexp *r)
 static struct fragment compile(struct nfa *a, const struct regexp *r)
 {
     struct fragment f, g;
-    if (a->failed || a->too_complex) {
+    if (given_up(a)) {
         return (struct fragment){0, 0};
     }
     switch (r->kind) {
@@ -536,8 +621,8 @@ static enum err finish(struct nfa *a, struct fragment f, struct str pattern, con
         d->states = determinise(a, f, &d->n);
     }
     if (a->too_complex) {
-        return err_set(em, ERR_TOO_COMPLEX, "Determinizing [%.*s] would result in more than %u states.",
-                       STR_ARG(pattern), a->states_max);
+        return err_set(em, ERR_TOO_COMPLEX, "Determinizing %.*s would result in more than %llu states.",
+                       STR_ARG(pattern), (unsigned long long)(a->would_be > 0 ? a->would_be : a->states_max));
     }
     if (d == NULL || d->states == NULL || (d->n <= 4096 && !fill_ascii(d, a->arena))
         || !fill_prefix(d, a->arena)) {
@@ -556,6 +641,7 @@ enum err dfa_regexp(const struct dfa **out, struct str pattern, uint32_t flags, 
         return e;
     }
     struct nfa a = {.arena = arena, .states_max = max_states > 0 ? max_states : STATES_MAX};
+    a.parts_max = MIN_OF(MAX_OF((size_t)a.states_max * 8, (size_t)PARTS_MIN), (size_t)PARTS_MAX);
     struct fragment f = compile(&a, r);
     return finish(&a, f, pattern, out, em);
 }
@@ -576,12 +662,16 @@ enum err regexp_check(struct str pattern, uint32_t flags, uint32_t max_states, s
 enum err dfa_wildcard(const struct dfa **out, struct str pattern, bool case_insensitive, struct arena *arena,
                       struct errmsg *em)
 {
-    struct nfa a = {.arena = arena, .states_max = 1U << 16};
+    struct nfa a = {.arena = arena, .states_max = 1U << 16, .parts_max = PARTS_MAX};
+    bool *star = ARENA_ARRAY(arena, bool, pattern.n + 2); /* more than there will be states */
     struct fragment f = fragment_new(&a);
     uint32_t at = f.in;
+    a.failed |= star == NULL;
+    a.star = star;
     for (size_t i = 0; i < pattern.n && !a.failed;) {
         uint32_t c = utf8_next(pattern, &i), to;
         if (c == '*') {
+            star[at] = true;
             add_edge(&a, at, at, 0, CODE_MAX);
             continue;
         }
@@ -603,7 +693,7 @@ enum err dfa_wildcard(const struct dfa **out, struct str pattern, bool case_inse
 enum err dfa_nocase(const struct dfa **out, struct str text, bool exact, struct arena *arena,
                     struct errmsg *em)
 {
-    struct nfa a = {.arena = arena, .states_max = 1U << 16};
+    struct nfa a = {.arena = arena, .states_max = 1U << 16, .parts_max = PARTS_MAX};
     struct fragment f = fragment_new(&a);
     uint32_t at = f.in;
     for (size_t i = 0; i < text.n && !a.failed;) {

@@ -2,6 +2,7 @@
 
 #include "common/base/bits.h"
 #include "common/base/hash.h"
+#include "common/base/stop.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -235,6 +236,9 @@ static void add(struct filter_store *st, struct entry *e)
 void filter_cache_put(struct filter_cache *c, uint64_t segment, struct str key, const uint64_t *words,
                       uint32_t n_docs, uint32_t count)
 {
+    if (stop_now()) { /* what was gathered meanwhile may be incomplete */
+        return;
+    }
     struct filter_store *st = c->store;
     uint64_t hash = hash_of(segment, key);
     struct entry *e = entry_new(c, segment, key, hash, words, n_docs, count);

@@ -1,5 +1,10 @@
 #include "engine/query/geo_shape.h"
 
+#include "common/base/stop.h"
+
+#define MANY_POINTS \
+    64 /* of a polygon: from here on going through them takes longer than looking at the clock */
+
 bool geo_shape_init(struct geo_shape *s, const struct query *q, struct arena *a)
 {
     *s = (struct geo_shape){.kind = q->kind};
@@ -34,6 +39,9 @@ bool geo_shape_has(const struct geo_shape *s, int32_t lat, int32_t lon)
     }
     if (s->kind == Q_GEO_BOX) {
         return true;
+    }
+    if (s->n > MANY_POINTS ? stop_now() : stop_often()) {
+        return false;
     }
     double y = geo_decode_lat(lat), x = geo_decode_lon(lon);
     return s->kind == Q_GEO_DISTANCE ? geo_sort_key(s->lat, s->lon, y, x) <= s->key
@@ -74,6 +82,9 @@ static bool circle_holds(const struct geo_shape *s, double lat_lo, double lat_hi
 static enum cell_relation polygon_relation(const struct geo_shape *s, double lat_lo, double lat_hi,
                                            double lon_lo, double lon_hi)
 {
+    if (s->n > MANY_POINTS ? stop_now() : stop_often()) {
+        return CELL_OUTSIDE;
+    }
     for (size_t i = 0; i < s->n; i++) {
         struct geo_point a = s->points[i], b = s->points[(i + 1) % s->n];
         bool apart = (a.lat < lat_lo && b.lat < lat_lo) || (a.lat > lat_hi && b.lat > lat_hi)

@@ -1,5 +1,7 @@
 #include "engine/query/multi_terms.h"
 
+#include "common/base/stop.h"
+
 #include "common/base/utf8.h"
 
 enum err term_matcher_init(struct term_matcher *m, const struct query *q, struct arena *arena,
@@ -145,7 +147,7 @@ static bool walk_dfa(const struct term_matcher *m, struct term_iter *it, term_fn
     buf_init(&w.last, NULL, BUF_UNLIMITED);
     buf_init(&w.scratch, NULL, BUF_UNLIMITED);
     bool more = prefix.n > 0 ? term_iter_seek(it, prefix) : term_iter_next(it);
-    while (more && (prefix.n == 0 || str_starts(it->term, prefix))) {
+    while (more && !stop_often() && (prefix.n == 0 || str_starts(it->term, prefix))) {
         size_t reject = dfa_reject(m->dfa, &w, it->term);
         if (reject == SIZE_MAX) {
             ok = false;
@@ -179,7 +181,7 @@ static bool walk_fuzzy(const struct term_matcher *m, struct term_iter *it, term_
     lev_walk_init(&w, &m->lev);
     buf_init(&scratch, NULL, BUF_UNLIMITED);
     bool more = prefix.n > 0 ? term_iter_seek(it, prefix) : term_iter_next(it);
-    while (more && !w.failed && (prefix.n == 0 || str_starts(it->term, prefix))) {
+    while (more && !w.failed && !stop_often() && (prefix.n == 0 || str_starts(it->term, prefix))) {
         unsigned edits = lev_walk_next(&w, it->term);
         if (edits <= m->lev.max) {
             wasted = 0;

@@ -1,5 +1,7 @@
 #include "engine/query/phrase.h"
 
+#include "common/base/stop.h"
+
 /* ---- exact ---- */
 
 /* Where several terms of the first slot stand at one position, each of them counts, as Lucene's lead walks them one by one;
@@ -96,7 +98,7 @@ static float exact(struct phrase_match *m)
         m->v[i].next = 0;
         lead = m->v[0].n == 1 && m->v[i].n == 1 && m->v[i].freq < lead->freq ? &m->v[i] : lead;
     }
-    for (uint32_t p = 0; p < lead->freq; p++) {
+    for (uint32_t p = 0; p < lead->freq && !stop_often(); p++) {
         int64_t want = position(lead, p);
         bool all = true;
         for (uint32_t i = 0; i < m->n && all; i++) {
@@ -104,7 +106,7 @@ static float exact(struct phrase_match *m)
             if (s == lead) {
                 continue;
             }
-            while (s->next < s->freq && position(s, s->next) < want) {
+            while (s->next < s->freq && position(s, s->next) < want && !stop_often()) {
                 s->next++;
             }
             if (s->next == s->freq) {
@@ -284,7 +286,7 @@ static bool next_match(struct phrase_match *m)
     struct phrase_slot *s = queue_pop(m);
     m->width = m->end - s->position;
     int32_t next = m->queue[0]->position;
-    while (advance(m, s)) {
+    while (advance(m, s) && !stop_often()) {
         if (!resolve(m, s)) {
             break;
         }
@@ -308,7 +310,7 @@ static float sloppy(struct phrase_match *m)
 {
     float freq = 0;
     m->positioned = start(m);
-    while (next_match(m)) {
+    while (next_match(m) && !stop_often()) {
         freq += 1.0F / (1.0F + (float)m->width);
     }
     return freq;
@@ -342,7 +344,7 @@ static void number_groups(struct phrase_match *m)
     bool changed = true;
     for (uint32_t i = 0; i < m->n; i++) {
         bool repeats = false;
-        for (uint32_t k = 0; k < m->n; k++) {
+        for (uint32_t k = 0; k < m->n && !stop_often(); k++) {
             repeats =
                 repeats || (k != i && m->v[k].offset != m->v[i].offset && share_term(&m->v[i], &m->v[k]));
         }
@@ -350,10 +352,10 @@ static void number_groups(struct phrase_match *m)
             continue;
         }
         m->v[i].group = (int32_t)m->n_groups++;
-        for (changed = true; changed;) {
+        for (changed = true; changed && !stop_now();) {
             changed = false;
             for (uint32_t a = 0; a < m->n; a++) {
-                for (uint32_t b = 0; b < m->n; b++) {
+                for (uint32_t b = 0; b < m->n && !stop_often(); b++) {
                     if (m->v[a].group == m->v[i].group && m->v[b].group < 0
                         && m->v[a].offset != m->v[b].offset && share_term(&m->v[a], &m->v[b])) {
                         m->v[b].group = m->v[i].group;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #define REGEXP_DEPTH_MAX 250
-#define REPEAT_MAX       10000U
+#define REPEAT_MAX       0x7FFFFFFFU
 
 struct re_parser {
     struct str s;
@@ -334,7 +334,7 @@ static enum err parse_counts(struct re_parser *p, uint32_t *min, uint32_t *max)
                        *max);
     }
     if (*min > REPEAT_MAX || (*max != UINT32_MAX && *max > REPEAT_MAX)) {
-        return err_set(p->em, ERR_TOO_COMPLEX, "Determinizing [%.*s] would result in more than %u states.",
+        return err_set(p->em, ERR_TOO_COMPLEX, "Determinizing %.*s would result in more than %u states.",
                        STR_ARG(p->s), REPEAT_MAX);
     }
     return ERR_OK;

@@ -1,4 +1,5 @@
 /* Phrases: documents that hold all terms, then their positions. */
+#include "common/base/stop.h"
 #include "engine/query/phrase.h"
 #include "engine/query/postings_pairs.h"
 
@@ -127,6 +128,9 @@ static doc_id align(struct phrase_scorer *p, doc_id doc)
     }
     bool picky = p->min >= 0 && p->match.slop == 0 && p->order[0]->single != NULL;
 again:
+    if (stop_often()) {
+        return p->base.doc = DOC_END;
+    }
     if (picky && doc != DOC_END) {
         doc = lead_from(p, doc);
     }
@@ -209,6 +213,9 @@ static bool merge_positions(struct phrase_scorer *p, struct phrase_slot *s)
 /* The slot's positions in the current document. false: there are none, or reading failed. */
 static bool read_positions(struct phrase_scorer *p, struct phrase_slot *s)
 {
+    if (stop_often()) {
+        return false;
+    }
     if (s->n > 1) {
         return merge_positions(p, s) && s->freq > 0;
     }

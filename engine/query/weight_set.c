@@ -1,6 +1,7 @@
 /* Queries that only select: every match scores the boost. Ranges, sets of terms and numbers, patterns, areas, existence,
  * identifiers. A segment's matches are a bitmap (kept in the filter cache when they come back), a short list, or, when few
  * documents will be looked at, a test by column. */
+#include "common/base/stop.h"
 #include "engine/query/filter_cache.h"
 #include "engine/query/geo_shape.h"
 #include "engine/query/multi_terms.h"
@@ -45,7 +46,7 @@ static bool put_key(struct buf *b, const struct query *q)
     key_str(b, q->field_name);
     switch (q->kind) {
     case Q_TERMS:
-        for (uint32_t i = 0; i < q->terms.n; i++) {
+        for (uint32_t i = 0; i < q->terms.n && !stop_often(); i++) {
             key_str(b, q->terms.v[i]);
         }
         return true;
@@ -139,7 +140,8 @@ struct gather {
 static void gather_postings(struct gather *g, const struct term_info *t)
 {
     postings_open(g->postings, g->field, t, false);
-    for (doc_id d = postings_next(g->postings); d != DOC_END; d = postings_next(g->postings)) {
+    for (doc_id d = postings_next(g->postings); d != DOC_END && !stop_often();
+         d = postings_next(g->postings)) {
         bits_set(g->bits, d);
     }
 }
@@ -165,7 +167,7 @@ static enum err fill_bits(const struct weight *w, const struct scorer_request *r
                                                                                     : err_no_memory(rq->em);
     case Q_TERMS:
     case Q_IDS:
-        for (uint32_t i = 0; i < q->terms.n; i++) {
+        for (uint32_t i = 0; i < q->terms.n && !stop_often(); i++) {
             struct term_info t;
             if (seg_term(f, q->terms.v[i], &t)) {
                 gather_postings(&g, &t);
@@ -377,7 +379,7 @@ static enum err terms_as_list(const struct weight *w, const struct scorer_reques
     if (t == NULL || p == NULL) {
         return err_no_memory(rq->em);
     }
-    for (uint32_t i = 0; i < q->terms.n && sum <= LIST_MAX; i++) {
+    for (uint32_t i = 0; i < q->terms.n && sum <= LIST_MAX && !stop_often(); i++) {
         if (seg_term(f, q->terms.v[i], &t[n])) {
             sum += t[n++].doc_freq;
         }
@@ -392,7 +394,8 @@ static enum err terms_as_list(const struct weight *w, const struct scorer_reques
     }
     for (uint32_t i = 0; i < n; i++) {
         postings_open(p, f, &t[i], false);
-        for (doc_id d = postings_next(p); d != DOC_END && n_docs < sum; d = postings_next(p)) {
+        for (doc_id d = postings_next(p); d != DOC_END && n_docs < sum && !stop_often();
+             d = postings_next(p)) {
             docs[n_docs++] = d;
         }
     }

@@ -1,6 +1,8 @@
 /* Methods of texts; offsets count UTF-16 units as Java's do. */
 #include "engine/script/vm.h"
 
+#include "common/base/stop.h"
+
 #include "common/base/utf8.h"
 
 #include <unicode/uchar.h>
@@ -231,7 +233,7 @@ METHOD(replace)
         return e;
     }
     buf_init(&b, NULL, m->limits.bytes_max);
-    for (size_t at = 0; at < self.s.n;) {
+    for (size_t at = 0; at < self.s.n && !stop_often();) {
         struct str rest = str_slice(self.s, at, self.s.n);
         if (str_starts(rest, from)) {
             buf_str(&b, to);
@@ -255,7 +257,7 @@ METHOD(split_on_token)
     e = e == ERR_OK && n > 1 ? vm_arg_i64(m, a[1], &limit) : e;
     e = e == ERR_OK ? vm_list(m, LIST_ARRAY, out) : e;
     struct str rest = self.s;
-    while (e == ERR_OK && token.n > 0 && (limit <= 0 || (int64_t)out->list->n + 1 < limit)) {
+    while (e == ERR_OK && token.n > 0 && !stop_often() && (limit <= 0 || (int64_t)out->list->n + 1 < limit)) {
         size_t at = str_find_str(rest, token);
         if (at == SIZE_MAX) {
             break;
@@ -270,7 +272,7 @@ METHOD(to_char_array)
 {
     (void)a, (void)n;
     enum err e = vm_list(m, LIST_ARRAY, out);
-    for (size_t at = 0; at < self.s.n && e == ERR_OK;) {
+    for (size_t at = 0; at < self.s.n && e == ERR_OK && !stop_often();) {
         e = vm_push(m, out->list, (struct sv){.kind = SV_CHAR, .i = (int64_t)utf8_next(self.s, &at)});
     }
     return e;
@@ -301,7 +303,7 @@ METHOD(repeat)
         return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "count is out of range: %lld", (long long)times);
     }
     buf_init(&b, NULL, m->limits.bytes_max);
-    for (int64_t i = 0; i < times && self.s.n > 0; i++) {
+    for (int64_t i = 0; i < times && self.s.n > 0 && !stop_often(); i++) {
         buf_str(&b, self.s);
     }
     e = b.failed ? vm_no_memory(m) : vm_str(m, buf_view(&b), out);

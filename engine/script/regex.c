@@ -1,6 +1,8 @@
 /* Regular expressions, over ICU, with a limit on the work of one match. */
 #include "engine/script/vm.h"
 
+#include "common/base/stop.h"
+
 #include "common/base/utf8.h"
 
 #include <stdlib.h>
@@ -24,6 +26,14 @@ static UChar *to_units(struct script_run *m, struct str s, int32_t *n)
                              &status);
     }
     return U_SUCCESS(status) ? u : NULL;
+}
+
+/* ICU asks every some thousand steps. */
+static UBool U_CALLCONV goes_on(const void *context, int32_t steps)
+{
+    (void)context;
+    (void)steps;
+    return !stop_now();
 }
 
 static enum err open_regex(struct script_run *m, struct str pattern, uint32_t flags, struct str text,
@@ -54,6 +64,7 @@ static enum err open_regex(struct script_run *m, struct str pattern, uint32_t fl
         return err_set(m->em, ERR_PATTERN_SYNTAX, "%s near '%.*s'", u_errorName(status), STR_ARG(pattern));
     }
     uregex_setTimeLimit(out->re, TIME_LIMIT, &status);
+    uregex_setMatchCallback(out->re, goes_on, NULL, &status);
     uregex_setText(out->re, out->text, text_n, &status);
     return vm_spend(m, 20 + text.n / 8);
 }

@@ -1,6 +1,8 @@
 /* What methods and operators share: errors, arguments, results, iterators. */
 #include "engine/script/vm.h"
 
+#include "common/base/stop.h"
+
 enum err vm_no_memory(struct script_run *m)
 {
     return err_no_memory(m->em);
@@ -30,6 +32,9 @@ enum err vm_index(struct script_run *m, int64_t at, uint64_t n)
 enum err vm_spend(struct script_run *m, uint64_t n)
 {
     m->steps += n;
+    if (stop_often()) {
+        return err_set(m->em, ERR_CANCELLED, "task cancelled");
+    }
     if (m->steps > m->limits.steps_max) {
         return err_set(m->em, ERR_PAINLESS,
                        "The maximum number of statements that can be executed in a loop has been reached.");

@@ -8,10 +8,13 @@
 #include "engine/suggest/suggest.h"
 
 #include "common/base/bits.h"
+#include "common/base/stop.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+#define TIMEOUT_GRACE_MS \
+    100             /* what is not collecting, and so has nothing to show for it, gets so much more time */
 #define WINDOW 4096 /* documents that are collected as bits at a time */
 
 struct run {
@@ -341,6 +344,10 @@ static enum err prepare(struct run *r)
 
 static bool should_stop(struct run *r)
 {
+    if (stop_often()) {
+        r->done = true;
+        return true;
+    }
     if (++r->polls % POLL_EVERY != 0) {
         return false;
     }
@@ -369,7 +376,7 @@ static enum err post_filter_bits(struct run *r)
     if (e != ERR_OK || s == NULL) {
         return e;
     }
-    for (doc_id d = s->ops->next(s); d != DOC_END; d = s->ops->next(s)) {
+    for (doc_id d = s->ops->next(s); d != DOC_END && !stop_often(); d = s->ops->next(s)) {
         if (scorer_accepts(s)) {
             bits_set(r->post_bits, d);
         }
@@ -613,7 +620,7 @@ static enum err rescore(struct run *r, const struct rescore_spec *s, struct top_
     qsort(docs, n, sizeof(*docs), by_doc);
     const struct leaf *leaf = NULL;
     struct scorer *scorer = NULL;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n && !stop_often(); i++) {
         const struct leaf *l = view_leaf(r->shard->view, docs[i].doc);
         if (l != leaf) {
             leaf = l;
@@ -701,6 +708,56 @@ static enum err finish(struct run *r, struct query_result *out)
     return e;
 }
 
+/* Preparing took all the time there was: the answer is that of a search that found nothing. */
+static enum err prepare_nothing(struct run *r)
+{
+    const struct search_source *s = r->source;
+    struct query *none = ARENA_NEW(r->arena, struct query);
+    aggs_collector_free(r->aggs);
+    sort_plan_fini(r->sort);
+    top_docs_free(r->top);
+    r->aggs = NULL;
+    r->sort = NULL;
+    r->top = NULL;
+    r->weight = r->post_filter = NULL;
+    err_clear(r->em);
+    if (none == NULL) {
+        return err_no_memory(r->em);
+    }
+    none->kind = Q_MATCH_NONE;
+    none->boost = 1;
+    r->query = none;
+    r->known_hits = 0;
+    r->hits = 0;
+    r->timed_out = true;
+    enum err e = search_context_init(&r->cx, r->shard, s, r->arena, r->em);
+    e = e == ERR_OK ? prepare_sort(r) : e;
+    if (e == ERR_OK && s->agg_spec != NULL) {
+        const struct weight *all;
+        e = weight_new(&all, &r->cx.weight, none, NEED_NO_SCORES, r->em);
+        e = e == ERR_OK ? aggs_collector_new(&r->aggs, s->agg_spec, &r->cx, all, r->em) : e;
+    }
+    return e;
+}
+
+/* Preparing and collecting, as long as the request's time lasts. */
+static enum err run_query(struct run *r)
+{
+    struct stop until = {
+        .clock = r->shard->clock, .deadline_ns = r->deadline_ns + TIMEOUT_GRACE_MS * 1000000, .within = true};
+    bool timed = r->source->timeout_ms >= 0 && r->shard->clock != NULL;
+    if (timed) {
+        stop_enter(&until);
+    }
+    enum err e = prepare(r);
+    e = e == ERR_OK ? collect(r) : e;
+    if (timed) {
+        stop_leave(&until);
+    }
+    r->timed_out |= until.late;
+    return until.late && (e != ERR_OK || r->weight == NULL) ? prepare_nothing(r) : e;
+}
+
 /* A request of suggestions alone finds no documents. */
 static bool suggest_only(const struct search_source *s)
 {
@@ -726,8 +783,7 @@ enum err search_query_phase(struct query_result *out, const struct search_shard 
         e = search_context_init(&r.cx, shard, source, arena, r.em);
         r.known_hits = 0;
     } else {
-        e = prepare(&r);
-        e = e == ERR_OK ? collect(&r) : e;
+        e = run_query(&r);
         if (e == ERR_OK && r.shard->cancelled != NULL && r.shard->cancelled(r.shard->self)) {
             e = err_set(r.em, ERR_CANCELLED, "task cancelled");
         }

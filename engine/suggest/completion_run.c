@@ -3,6 +3,7 @@
  * queue keeps the best `shard_size` by score, then input, and the first that does not get into it ends the
  * segment. */
 #include "common/base/map.h"
+#include "common/base/stop.h"
 #include "common/base/utf8.h"
 #include "engine/mapping/completion_paths.h"
 #include "engine/suggest/suggest_int.h"
@@ -182,7 +183,7 @@ static void context_ranges(struct lookup *l, struct completion_cursor *c, struct
     for (size_t i = 0; i < l->n_contexts && !out->failed; i++) {
         const struct context_query *q = &l->contexts[i];
         bool there = completion_cursor_seek(c, q->key);
-        while (there && str_starts(buf_view(&c->path), q->key) && !out->failed) {
+        while (there && !stop_often() && str_starts(buf_view(&c->path), q->key) && !out->failed) {
             size_t n = str_find(buf_view(&c->path), COMPLETION_CONTEXT_SEPARATOR, 1);
             if (n == SIZE_MAX) {
                 c->corrupt = true;

@@ -3,6 +3,7 @@
 #include "engine/suggest/completion_search.h"
 
 #include "common/base/map.h"
+#include "common/base/stop.h"
 
 #define ENTRY UINT32_MAX /* level of what is no node */
 
@@ -225,7 +226,7 @@ enum err completion_search(const struct completion_request *rq, struct completio
             push_range(&s, (uint32_t)i);
         }
     }
-    while (s.n > 0 && s.n_hits < rq->k && !s.failed && !s.cursor.corrupt) {
+    while (s.n > 0 && s.n_hits < rq->k && !s.failed && !s.cursor.corrupt && !stop_often()) {
         struct item top = s.heap[0];
         pop(&s);
         if (top.level == ENTRY) {

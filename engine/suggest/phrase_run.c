@@ -1,5 +1,6 @@
 /* The phrase suggester: Elasticsearch's NoisyChannelSpellChecker. Every word of the text has candidates; a phrase's score is
  * the product of each word's likelihood in the language (a model of words and of their pairs) and of its being meant. */
+#include "common/base/stop.h"
 #include "common/base/utf8.h"
 #include "engine/suggest/suggest_int.h"
 
@@ -251,7 +252,7 @@ static void search(struct checker *c, uint32_t at, unsigned errors_left, double 
 {
     const struct word_set *set = &c->sets[at];
     size_t n = errors_left > 0 ? set->n : 0;
-    for (size_t i = 0; i <= n && !c->failed; i++) {
+    for (size_t i = 0; i <= n && !c->failed && !stop_often(); i++) {
         c->path[at] = i == 0 ? &set->own : &set->v[i - 1];
         double score = so_far + word_score(c, c->path, at);
         if (at + 1 == c->n) {

@@ -1,5 +1,6 @@
 /* Words of the index that are like a given one: Lucene's DirectSpellChecker. */
 #include "common/base/map.h"
+#include "common/base/stop.h"
 #include "common/base/utf8.h"
 #include "engine/query/levenshtein.h"
 #include "engine/suggest/suggest_int.h"
@@ -78,8 +79,8 @@ static bool collect(struct candidates *c, const struct seg_field *f, const struc
     term_iter_init(&it, f);
     lev_walk_init(&walk, l);
     bool ok = true;
-    for (bool there = term_iter_seek(&it, prefix); ok && there && str_starts(it.term, prefix);
-         there = term_iter_next(&it)) {
+    for (bool there = term_iter_seek(&it, prefix);
+         ok && there && !stop_often() && str_starts(it.term, prefix); there = term_iter_next(&it)) {
         unsigned edits = lev_walk_next(&walk, it.term);
         if (edits <= l->max && edits > 0) {
             float shorter = (float)MIN_OF(utf8_length(it.term), (size_t)l->n);

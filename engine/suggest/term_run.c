@@ -1,4 +1,5 @@
 /* The term suggester: for every word of the text, words like it. */
+#include "common/base/stop.h"
 #include "common/base/utf8.h"
 #include "engine/suggest/suggest_int.h"
 
@@ -63,7 +64,7 @@ enum err term_run(const struct suggest_run *r, const struct term_suggestion *s, 
     if (out->entries == NULL) {
         return err_no_memory(r->em);
     }
-    for (uint32_t i = 0; e == ERR_OK && i < tokens.n; i++) {
+    for (uint32_t i = 0; e == ERR_OK && i < tokens.n && !stop_now(); i++) {
         const struct token *t = &tokens.v[i];
         struct suggest_entry *entry = &out->entries[out->n++];
         entry->text = arena_str(r->arena, t->text);

@@ -1,0 +1,43 @@
+/* stop.h - how work that takes long is ended before its time.
+ *
+ * Whoever begins a piece of work for somebody (a search on a shard, the reduction of what shards found, the analysis of a
+ * text) says on its thread what may end it: a question to be asked now and then (has the client gone, was the task
+ * cancelled, does the node end), and a time by which it has to be done. What is below it, however deep, looks at that in
+ * every loop that may be long, and leaves it early: results are then of no use and need be neither whole nor right, only
+ * safe to free. Who began it looks once more at the end, and answers accordingly. docs/decisions/stopping.md.
+ *
+ * The one that holds is the thread's, so that nobody between has to hand it down. A thread that nobody told anything is
+ * never stopped. */
+#ifndef BASE_STOP_H
+#define BASE_STOP_H
+
+#include "common/base/clock.h"
+
+struct stop {
+    bool (*asked)(void *self); /* NULL: nobody */
+    void *self;
+    const struct clock *clock; /* with `deadline_ns`; NULL: no time is set */
+    int64_t deadline_ns;       /* of the clock's mono_ns */
+    bool within;               /* the one that held before ends this work too */
+    /* what happened */
+    bool on;   /* it is to end; never taken back */
+    bool late; /* because of the deadline */
+    uint32_t polls;
+    struct stop *before; /* what held before */
+};
+
+extern _Thread_local struct stop *stop_of_thread; /* for the functions below alone */
+
+/* From here to stop_leave() `s`, which is the caller's, ends what runs on this thread. They nest. */
+void stop_enter(struct stop *s);
+void stop_leave(struct stop *s);
+/* Is the work to end? Costs some 50 ns: for steps of a microsecond and more. */
+bool stop_now(void);
+/* The same for inner loops: looks only every 256th time. */
+static inline bool stop_often(void)
+{
+    struct stop *s = stop_of_thread;
+    return s != NULL && (s->on || ((++s->polls & 255) == 0 && stop_now()));
+}
+
+#endif

@@ -1,0 +1,51 @@
+/* Which requests are read where they arrive, on their connection's loop: those of which it is plain to see that this takes no
+ * longer than a thread takes to wake. docs/decisions/small-searches.md. */
+#include "coordinator/rest/rest.h"
+
+#define BODY_QUICK    8192        /* bytes that are read as a tree */
+#define BODY_DOCUMENT (256 * KIB) /* that are only looked through, or passed on */
+
+static bool is_one_of(struct str s, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (str_is(s, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Parts of a search that become automata or code as soon as they are read. */
+static bool has_long_words(struct str body)
+{
+    static const char *const words[] = {"rege", "include", "exclude", "script", "\\u"};
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        if (str_find_str(body, str_of(words[i])) != SIZE_MAX) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool rest_is_quick(const struct rest *r, const struct str *parts, unsigned n_parts)
+{
+    static const char *const documents[] = {"_doc", "_create", "_bulk"};
+    static const char *const reads[] = {"_search", "_count", "_mget", "_msearch",
+                                        "_update", "scroll", "_pit"};
+    struct str last = n_parts > 0 ? parts[n_parts - 1] : STR("");
+    struct str before = n_parts > 1 ? parts[n_parts - 2] : STR("");
+    struct str body = r->body;
+    for (size_t i = 0; i < r->params.n && body.n == 0; i++) {
+        if (str_is(r->params.v[i].name, "source")) {
+            body = r->params.v[i].value;
+        }
+    }
+    if (body.n == 0) {
+        return true;
+    }
+    if (is_one_of(last, documents, ARRAY_LEN(documents)) || is_one_of(before, documents, 2)) {
+        return body.n <= BODY_DOCUMENT;
+    }
+    bool known = is_one_of(last, reads, ARRAY_LEN(reads)) || str_is(before, "_update");
+    return known && body.n <= BODY_QUICK && !has_long_words(body);
+}

@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""Requests that would take very long: others are answered meanwhile, they end when their client goes, and do not hold up the end of the node.
+
+Each is sent and seen to be at work: the process uses processor time while it is not answered. Then another connection gets its
+answer, the client goes, and the process must come to rest: what it uses from then on is counted in its own processor time, not by
+the clock. The long form ends the node under each of them, too.
+"""
+import json
+import os
+import signal
+import socket
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from node import HANG_SECONDS, Node, promised  # noqa: E402
+
+LONG = os.environ.get("LONG") == "1"
+WORDS = 20000      # of the index, each in a document of its own
+BUSY = 0.3         # seconds of processor time that show that a request is at work
+REST_TICKS = 3     # of 10 ms that a node at rest may use while it is watched
+SLACK = 0.3        # seconds of processor time: 0.1 of the promise, and what the counters, the loops and other work take
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+def search(body, path="/words/_search"):
+    return "POST", path, json.dumps(body)
+
+
+def query(q, **more):
+    return search({"query": q, "size": 0, "track_total_hits": True, **more})
+
+
+def suggest(kind, text, **more):
+    return search({"suggest": {"s": {"text": text, kind: {"field": "name", **more}}}})
+
+
+def polygon(n):
+    """Corners on two circles in turn, so that the edges are everywhere."""
+    import math
+    r = lambda i: 60 if i % 2 else 5
+    return [{"lat": r(i) * math.sin(2 * math.pi * i / n), "lon": r(i) * math.cos(2 * math.pi * i / n)} for i in range(n)]
+
+
+def fuzzy_words(n):
+    return " ".join(f"abcdefgh{i:06}" for i in range(n))
+
+
+def buckets(pipeline):
+    return {"size": 0, "aggs": {"h": {"histogram": {"field": "n", "interval": 1}, "aggs": {"v": {"avg": {"field": "n"}}, "p": pipeline}}}}
+
+
+SLOW_SCRIPT = "double s = 0; for (int i = 0; i < 400000; ++i) { s += i % 7 } return s;"
+SLOW_TEXT = "String s = 'ab'.repeat(20000); int n = 0; for (int i = 0; i < 1000; ++i) { n += s.replace('a', 'bc').length() } return n;"
+BACKTRACKING = {"type": "pattern_replace", "pattern": "(a|aa)+$", "replacement": "x"}
+
+# name -> (method, path, body); those of SHORT are also in the short form. Each takes minutes, or would.
+REQUESTS = {
+    "states of a regexp": query({"regexp": {"name": {"value": ".*a.{18}", "max_determinized_states": 2000000}}}),
+    "states of a regexp of a field of keywords": query({"regexp": {"word": {"value": ".*a.{18}b", "max_determinized_states": 2000000}}}),
+    "an intersection of regexps": query({"regexp": {"name": {"value": "(.*a.{17})&(.*b.{17})", "max_determinized_states": 2000000}}}),
+    "a complement": query({"regexp": {"name": {"value": "~(.*a.{18})", "max_determinized_states": 2000000}}}),
+    "regexps in a bool": query({"bool": {"should": [{"regexp": {"name": {"value": f".*{c}.{{18}}", "max_determinized_states": 2000000}}} for c in "abcdefgh"]}}),
+    "a regexp in msearch": ("POST", "/words/_msearch", '{}\n' + json.dumps({"query": {"regexp": {"name": {"value": ".*a.{18}", "max_determinized_states": 2000000}}}}) + "\n"),
+    "a regexp in validate": ("POST", "/words/_validate/query?rewrite=true", json.dumps({"query": {"regexp": {"name": {"value": ".*a.{18}", "max_determinized_states": 2000000}}}})),
+    "a regexp in explain": ("POST", "/words/_explain/1", json.dumps({"query": {"regexp": {"name": {"value": ".*a.{18}", "max_determinized_states": 2000000}}}})),
+    "a regexp in a filter of aggregations": search({"size": 0, "aggs": {"f": {"filter": {"regexp": {"name": {"value": ".*a.{18}", "max_determinized_states": 2000000}}}}}}),
+    "a regexp in a post filter": search({"post_filter": {"regexp": {"name": {"value": ".*a.{18}", "max_determinized_states": 2000000}}}}),
+    "a regexp that is counted": ("POST", "/words/_count", json.dumps({"query": {"regexp": {"name": {"value": ".*a.{18}", "max_determinized_states": 2000000}}}})),
+    "a regexp in delete by query": ("POST", "/words/_search?scroll=1m", json.dumps({"query": {"regexp": {"name": {"value": ".*a.{18}", "max_determinized_states": 2000000}}}})),
+    "a match of fuzzy words": query({"match": {"name": {"query": fuzzy_words(1000), "fuzziness": 2, "max_expansions": 1000}}}),
+    "fuzzy words in multi_match": query({"multi_match": {"query": fuzzy_words(900), "fields": ["name", "text"], "fuzziness": 2, "max_expansions": 1000}}),
+    "fuzzy words in query_string": query({"query_string": {"query": " ".join(f"abcdefgh{i:06}~2" for i in range(900)), "fields": ["name"], "fuzzy_max_expansions": 1000}}),
+    "fuzzy words that are scored over shards": search({"query": {"match": {"name": {"query": fuzzy_words(1000), "fuzziness": 2, "max_expansions": 1000}}}}, "/words/_search?search_type=dfs_query_then_fetch"),
+    "suggestions of terms": suggest("term", fuzzy_words(20000), suggest_mode="always", max_edits=2, prefix_length=0, min_word_length=1, max_inspections=100000),
+    "suggestions of phrases": suggest("phrase", fuzzy_words(9), max_errors=9.0, real_word_error_likelihood=0.5,
+                                      direct_generator=[{"field": "name", "suggest_mode": "always", "size": 200, "prefix_length": 0, "min_word_length": 1, "max_inspections": 100000}]),
+    "a window that moves": search(buckets({"moving_fn": {"buckets_path": "v", "window": 2147483647, "script": "MovingFunctions.stdDev(values, MovingFunctions.unweightedAvg(values))"}})),
+    "a window that moves by a model": search(buckets({"moving_fn": {"buckets_path": "v", "window": 2147483647, "script": "MovingFunctions.holt(values, 0.3, 0.1)"}})),
+    "a script of buckets": search(buckets({"bucket_script": {"buckets_path": {"v": "v"}, "script": "double s = 0; for (int i = 0; i < 400000; ++i) { s += i % 7 } return s;"}})),
+    "a polygon": query({"geo_polygon": {"at": {"points": polygon(100000)}}}),
+    "polygons in a bool": query({"bool": {"should": [{"geo_polygon": {"at": {"points": polygon(30000)}}} for _ in range(3)]}}),
+    "a phrase of equal words": query({"match_phrase": {"text": " ".join(["same"] * 5000)}}),
+    "a sloppy phrase": query({"match_phrase": {"text": {"query": " ".join(["same"] * 1000), "slop": 1000}}}),
+    "a script of each document": query({"script": {"script": f"{SLOW_SCRIPT.replace('return s', 'return s > 0')}"}}),
+    "a script that replaces": query({"script": {"script": SLOW_TEXT.replace("return n", "return n > 0")}}),
+    "a script that scores": search({"query": {"script_score": {"query": {"match_all": {}}, "script": {"source": SLOW_SCRIPT}}}}),
+    "a script that sorts": search({"sort": [{"_script": {"type": "number", "script": SLOW_SCRIPT}}]}),
+    "a script of hits": search({"size": 10000, "script_fields": {"s": {"script": SLOW_SCRIPT}}}),
+    "a script of an aggregation": search({"size": 0, "aggs": {"s": {"sum": {"script": SLOW_SCRIPT}}}}),
+    "a pattern of an analyzer": ("POST", "/_analyze", json.dumps({"tokenizer": "keyword", "char_filter": [BACKTRACKING], "text": [("a" * 60 + "b") for _ in range(2000)]})),
+    "a pattern of an index's analyzer": query({"match": {"slow": {"query": " ".join("a" * 60 + "b" for _ in range(300))}}}),
+}
+SHORT = ["states of a regexp", "a match of fuzzy words", "a window that moves", "a polygon", "a phrase of equal words", "a script that replaces"]
+
+
+def fill(node):
+    body = {"settings": {"number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": -1, "max_result_window": 100000,
+                         "analysis": {"char_filter": {"slow": BACKTRACKING}, "analyzer": {"slow": {"tokenizer": "whitespace", "char_filter": ["slow"]}}}},
+            "mappings": {"properties": {"name": {"type": "text"}, "word": {"type": "keyword"}, "n": {"type": "long"}, "at": {"type": "geo_point"}, "text": {"type": "text"},
+                                        "slow": {"type": "text", "analyzer": "slow"}}}}
+    assert node.call("PUT", "/words", body)[0] == 200
+    same = " ".join(["same"] * 6000)
+    for first in range(0, WORDS, 5000):
+        lines = []
+        for i in range(first, first + 5000):
+            doc = {"name": f"abcdefgh{i:06}", "word": f"abcdefgh{i:06}", "n": i, "at": {"lat": i % 90 - 45 + i / WORDS, "lon": i % 180 - 90 + i / WORDS}}
+            if i % 40 == 0:
+                doc["text"] = same
+            lines += [{"index": {"_id": str(i)}}, doc]
+        assert node.call("POST", "/words/_bulk", lines)[1]["errors"] is False
+    assert node.call("POST", "/words/_refresh")[0] == 200
+
+
+def used(node):
+    """Seconds of processor time of the process."""
+    with open(f"/proc/{node.process.pid}/stat", encoding="ascii") as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICK
+
+
+def send(node, request):
+    method, path, body = request
+    data = body.encode()
+    kind = "application/x-ndjson" if path.endswith("_msearch") else "application/json"
+    s = socket.create_connection((node.host, node.port))
+    s.sendall(f"{method} {path} HTTP/1.1\r\nhost: x\r\ncontent-type: {kind}\r\ncontent-length: {len(data)}\r\n\r\n".encode() + data)
+    return s
+
+
+def answered(s):
+    s.settimeout(0)
+    try:
+        return bool(s.recv(1, socket.MSG_PEEK))
+    except BlockingIOError:
+        return False
+
+
+def at_work(node, s, before, name):
+    """Waits until the node has worked for a while on the request, which must not be answered by then."""
+    end = time.monotonic() + HANG_SECONDS
+    while used(node) - before < BUSY:
+        assert not answered(s), f"{name}: answered after {used(node) - before:.2f} s: {s.recv(600)!r}"
+        assert time.monotonic() < end, f"{name}: the node does not work"
+        time.sleep(0.01)
+
+
+def at_rest(node):
+    """Waits until the node uses next to nothing for a while; what it had used when that began."""
+    start, quiet = used(node), 0
+    end = time.monotonic() + HANG_SECONDS
+    while quiet < 20:
+        assert time.monotonic() < end, "the node does not come to rest"
+        time.sleep(0.02)
+        now = used(node)
+        if now - start > REST_TICKS / TICK:
+            start, quiet = now, 0
+        quiet += 1
+    return start
+
+
+def runs_and_goes(node, name):
+    before = at_rest(node)
+    s = send(node, REQUESTS[name])
+    at_work(node, s, before, name)
+    for _ in range(4):
+        assert node.call("GET", "/")[0] == 200
+        assert node.call("POST", "/words/_search", {"query": {"term": {"word": "abcdefgh000001"}}})[1]["hits"]["total"]["value"] == 1, name
+    assert not answered(s), f"{name}: it was not long enough: {s.recv(600)!r}"
+    gone = used(node)
+    s.close()
+    rest = at_rest(node)
+    assert rest - gone < SLACK, f"{name}: {rest - gone:.2f} s of processor time after the client had gone"
+
+
+def ends_under(node, name):
+    before = at_rest(node)
+    s = send(node, REQUESTS[name])
+    at_work(node, s, before, name)
+    start = time.monotonic()
+    node.process.send_signal(signal.SIGTERM)
+    status = node.process.wait(timeout=HANG_SECONDS)
+    took = time.monotonic() - start
+    node.log.close()
+    s.close()
+    assert status == 0 and took < promised(5), (name, status, took)
+    node.start()
+
+
+def test_timeout(node):
+    """What does not end in the request's time is answered in it, with what was found."""
+    body = {"timeout": "200ms", "query": {"match": {"name": {"query": fuzzy_words(1000), "fuzziness": 2, "max_expansions": 1000}}}}
+    before = at_rest(node)
+    status, answer = node.call("POST", "/words/_search", body)
+    assert status == 200 and answer["timed_out"] is True, answer
+    assert used(node) - before < 3, used(node) - before
+    body = {**body, "aggs": {"s": {"sum": {"field": "n"}}}, "sort": [{"n": "asc"}]}
+    status, answer = node.call("POST", "/words/_search", body)
+    assert status == 200 and answer["timed_out"] is True and answer["aggregations"]["s"]["value"] == 0, answer
+
+
+def test_states_are_limited(node):
+    """The limit of states holds before there are as many."""
+    for pattern, states in (("(a{1,1000}){1,1000}", 1999000), ("((a*){1,1000}){1,1000}", 999000), ("(a{1,100}){1,90}", 17910), (".*a.{14}", 10000)):
+        before = used(node)
+        status, answer = node.call("POST", "/words/_search", {"query": {"regexp": {"name": {"value": pattern}}}})
+        cause = answer["error"]["root_cause"][0]
+        assert cause["reason"].endswith(f"Determinizing {pattern} would result in more than {states} states."), cause
+        assert used(node) - before < 5, pattern
+    stars = node.call("POST", "/words/_search", {"query": {"wildcard": {"name": "*a" * 16500}}})
+    assert stars[0] == 200 and stars[1]["hits"]["total"]["value"] == 0, stars
+
+
+def test_cancel(node):
+    """A task that is cancelled ends, and its client hears it."""
+    s = send(node, REQUESTS["a match of fuzzy words"])
+    tasks = lambda: node.call("GET", "/_tasks?actions=indices:data/read/search")[1]["nodes"]
+    end = time.monotonic() + HANG_SECONDS
+    while not tasks():
+        assert time.monotonic() < end
+    assert node.call("POST", "/_tasks/_cancel?actions=indices:data/read/search")[0] == 200
+    s.settimeout(HANG_SECONDS)
+    head = s.recv(65536)
+    assert head.startswith(b"HTTP/1.1 400") and b"task_cancelled_exception" in head + s.recv(1), head
+    s.close()
+
+
+if __name__ == "__main__":
+    names = [n for n in REQUESTS if n in sys.argv[1:]] if len(sys.argv) > 1 else list(REQUESTS) if LONG else SHORT
+    with Node() as started:
+        fill(started)
+        for one in names:
+            runs_and_goes(started, one)
+            if LONG or one == SHORT[1]:
+                ends_under(started, one)
+        if len(sys.argv) == 1:
+            test_timeout(started)
+            test_states_are_limited(started)
+            test_cancel(started)
+    print(f"{len(names) + 3} passed, 0 failed")
