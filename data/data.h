@@ -82,7 +82,8 @@ struct mapping *data_mapping(struct data_service *s, struct str uuid);
 /* To be called now and then (100 ms) by a timer of the main loop: refreshes, syncs of asynchronous
  * durability, flushes, merges, and contexts whose time is up. */
 void data_tick(struct data_service *s);
-/* No new requests come: what waits for a refresh gets it with the next tick. */
-void data_drain(struct data_service *s);
+/* No new requests come: what waits for a refresh gets it with the next tick. What is at work may be so for `grace_ms` more:
+ * then searches end, and documents that are not parsed yet are refused. */
+void data_drain(struct data_service *s, int64_t grace_ms);
 
 #endif

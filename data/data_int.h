@@ -189,6 +189,7 @@ struct data_service {
     size_t n_indices, indices_cap;
     size_t open_shards; /* not yet closed, also those out of the table */
     _Atomic bool draining, stopping;
+    _Atomic int64_t drained_at_ms; /* with `draining`: when the last work has to end */
     bool closed;
     bool applier_closed;
     struct search_context_entry *contexts;
@@ -317,9 +318,11 @@ void search_finish(struct shard *sh, struct view *v, struct shard_rq *rq);
 struct shard_stop {
     struct stop stop;
     const struct shard_rq *rq;
-    const struct data_service *s;
+    struct data_service *s;
 };
-void shard_stop_begin(struct shard_stop *st, const struct data_service *s, const struct shard_rq *rq);
+/* Is it so late in the service's life that work ends? For struct stop. */
+bool data_ends(void *service);
+void shard_stop_begin(struct shard_stop *st, struct data_service *s, const struct shard_rq *rq);
 /* true: the work was ended, and what it found is of no use: rq's error says so. */
 bool shard_stop_end(struct shard_stop *st, struct shard_rq *rq);
 

@@ -342,8 +342,9 @@ static void tick(void *arg)
     shard_release(sh);
 }
 
-void data_drain(struct data_service *s)
+void data_drain(struct data_service *s, int64_t grace_ms)
 {
+    s->drained_at_ms = clock_mono_ms(s->o.clock) + grace_ms;
     s->draining = true;
 }
 

@@ -331,13 +331,19 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v, 
     state_part_unref(&settings->part);
 }
 
+bool data_ends(void *service)
+{
+    const struct data_service *s = service;
+    return s->stopping || (s->draining && clock_mono_ms(s->o.clock) >= s->drained_at_ms);
+}
+
 static bool nobody_waits(void *self)
 {
     const struct shard_stop *st = self;
-    return st->s->stopping || shard_rq_cancelled(st->rq);
+    return data_ends(st->s) || shard_rq_cancelled(st->rq);
 }
 
-void shard_stop_begin(struct shard_stop *st, const struct data_service *s, const struct shard_rq *rq)
+void shard_stop_begin(struct shard_stop *st, struct data_service *s, const struct shard_rq *rq)
 {
     *st = (struct shard_stop){.stop = {.asked = nobody_waits, .self = st}, .rq = rq, .s = s};
     stop_enter(&st->stop);

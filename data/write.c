@@ -158,7 +158,13 @@ static enum err parse_source(struct write_run *r, const struct write_item *it, s
     }
     const struct clock *clock = r->sh->service->o.clock;
     int64_t since = r->parse_ns != NULL ? clock->mono_ns(clock->self) : 0;
+    struct stop st = {.asked = data_ends, .self = r->sh->service};
+    stop_enter(&st);
     enum err e = document_parse(doc, m, &in, &r->scratch, em);
+    stop_leave(&st);
+    if (st.on) {
+        e = err_set(em, ERR_NODE_CLOSED, "the node closes");
+    }
     if (r->parse_ns != NULL) {
         r->parse_ns[r->at] = clock->mono_ns(clock->self) - since;
     }

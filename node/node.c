@@ -552,7 +552,7 @@ static void stop_working(struct node *n)
         coordinator_stop(co);
     }
     if (n->http != NULL && n->http_running > 0) {
-        data_drain(member_data(n->member));
+        data_drain(member_data(n->member), STOP_GRACE_MS);
         http_server_stop(n->http, STOP_GRACE_MS, http_stopped, n);
         wait_flag(n, &n->http_stopped);
     }

@@ -1,6 +1,8 @@
 /* filter, filters, adjacency_matrix, missing, global. */
 #include "engine/aggs/values.h"
 
+#include "common/base/stop.h"
+
 #define FILTERS_MAX 100 /* of an adjacency matrix: index.max_adjacency_matrix_filters */
 
 /* ---- filter, filters, adjacency_matrix --------------------------------------------------------------------------------- */
@@ -45,7 +47,7 @@ static void filters_collect(struct collector *c, const struct doc_run *d)
 {
     struct filters *s = (struct filters *)c;
     enum agg_kind k = c->agg->type->kind;
-    for (uint32_t at = 0; at < d->n && c->run->failed == ERR_OK; at++) {
+    for (uint32_t at = 0; at < d->n && c->run->failed == ERR_OK && !stop_often(); at++) {
         uint32_t hits = 0;
         for (uint32_t i = 0; i < s->n; i++) {
             if (filter_bits_test(&s->f[i], d->docs[at])) {
@@ -56,7 +58,7 @@ static void filters_collect(struct collector *c, const struct doc_run *d)
         if (hits == 0 && k == AGG_FILTERS && c->agg->filters.other) {
             take(s, d, at, s->n);
         }
-        for (uint32_t i = 0; k == AGG_ADJACENCY && i < hits; i++) {
+        for (uint32_t i = 0; k == AGG_ADJACENCY && i < hits && !stop_often(); i++) {
             for (uint32_t j = i + 1; j < hits; j++) {
                 take(s, d, at, pair_place(s, s->hit[i], s->hit[j]));
             }

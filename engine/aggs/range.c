@@ -4,6 +4,7 @@
 #include "common/base/inet.h"
 #include "common/base/jsonr.h"
 #include "common/base/num.h"
+#include "common/base/stop.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -115,9 +116,9 @@ static void collect_numbers(struct ranges *s, const struct doc_run *d, uint32_t 
         qsort(x + i, end - i, sizeof(*x), cmp_double);
     }
     uint32_t lo = 0, first, last;
-    for (; i < end; i++) {
+    for (; i < end && !stop_often(); i++) {
         search(s, x[i], &lo, &first, &last);
-        for (uint32_t k = first; k < last; k++) {
+        for (uint32_t k = first; k < last && !stop_often(); k++) {
             if (x[i] >= s->r[k].from && x[i] < s->r[k].to) {
                 count(s, d, at, k);
             }
@@ -328,7 +329,7 @@ static int one_cmp(const struct one *x, const struct one *y)
 /* Stable: equal ranges keep the order of the request. */
 static void sort_ranges(struct ranges *s)
 {
-    for (uint32_t i = 1; i < s->n; i++) {
+    for (uint32_t i = 1; i < s->n && !stop_now(); i++) {
         struct one x = s->r[i];
         uint32_t at = i;
         for (; at > 0 && one_cmp(&s->r[at - 1], &x) > 0; at--) {

@@ -3,6 +3,7 @@
 #include "common/base/geo.h"
 #include "common/base/inet.h"
 #include "common/base/num.h"
+#include "common/base/stop.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -451,12 +452,13 @@ static int64_t distance(const struct sort_key *k, doc_id doc)
     uint32_t at = 0;
     for (uint32_t i = 0; i < n; i++) {
         struct geo_point g = geo_unpack(num_column_value(&k->nums, first + i));
-        for (uint32_t j = 0; j < s->n_points; j++) {
+        for (uint32_t j = 0; j < s->n_points && !stop_often(); j++) {
             double metres =
                 geo_distance(s->plane ? GEO_PLANE : GEO_ARC, s->lats[j], s->lons[j], g.lat, g.lon);
             v[at++] = metres / s->unit_metres;
         }
     }
+    memset(&v[at], 0, (total - at) * sizeof(*v)); /* stopped: nobody reads what comes of it */
     qsort(v, total, sizeof(double), cmp_double);
     double d = pick_double(k->mode, v, total);
     if (v != few) {

@@ -2,6 +2,7 @@
 #include "common/base/bits.h"
 #include "common/base/geo.h"
 #include "common/base/num.h"
+#include "common/base/stop.h"
 #include "engine/search/sort.h"
 
 #include <math.h>
@@ -256,7 +257,7 @@ static void add_distances(const struct sort_key *k, int64_t packed, struct combi
 {
     const struct sort_spec *s = k->spec;
     struct geo_point g = geo_unpack(packed);
-    for (uint32_t j = 0; j < s->n_points; j++) {
+    for (uint32_t j = 0; j < s->n_points && !stop_often(); j++) {
         add_double(c, geo_distance(s->plane ? GEO_PLANE : GEO_ARC, s->lats[j], s->lons[j], g.lat, g.lon)
                           / s->unit_metres);
     }

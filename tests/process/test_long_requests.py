@@ -88,8 +88,20 @@ REQUESTS = {
     "a script that sorts": search({"sort": [{"_script": {"type": "number", "script": SLOW_SCRIPT}}]}),
     "a script of hits": search({"size": 10000, "script_fields": {"s": {"script": SLOW_SCRIPT}}}),
     "a script of an aggregation": search({"size": 0, "aggs": {"s": {"sum": {"script": SLOW_SCRIPT}}}}),
+    "pairs of filters": search({"size": 0, "aggs": {"a": {"adjacency_matrix": {"filters": {f"f{i}": {"match_all": {}} for i in range(100)}}}}}),
+    "many ranges": search({"size": 0, "aggs": {"r": {"range": {"field": "n", "ranges": [{"from": 0, "to": 1000000 + i} for i in range(60000)]}}}}),
+    "fragments to be highlighted": search({"size": 1000, "query": {"match": {"text": "same"}}, "highlight": {"fields": {"text": {"type": "unified"}}}}),
+    "phrases to be highlighted": search({"size": 1000, "query": {"match_phrase": {"text": "same same same"}}, "highlight": {"fields": {"text": {"type": "plain"}}}}),
+    "groups with inner hits": search({"size": 10000, "collapse": {"field": "word", "inner_hits": {"name": "i", "size": 5, "sort": [{"n": "asc"}]}}}),
+    "rescoring": search({"size": 10000, "query": {"match_all": {}}, "rescore": {"window_size": 10000, "query": {"rescore_query": {"script_score": {"query": {"match_all": {}}, "script": {"source": SLOW_SCRIPT}}}}}}),
+    "buckets in buckets": search({"size": 0, "aggs": {"a": {"terms": {"field": "word", "size": 20000}, "aggs": {"b": {"terms": {"field": "word", "size": 20000}, "aggs": {"c": {"top_hits": {"size": 1}}}}}}}}),
+    "distances from many places": search({"sort": [{"_geo_distance": {"at": [{"lat": i % 90, "lon": i % 180} for i in range(20000)], "mode": "min"}}]}),
     "a pattern of an analyzer": ("POST", "/_analyze", json.dumps({"tokenizer": "keyword", "char_filter": [BACKTRACKING], "text": [("a" * 60 + "b") for _ in range(2000)]})),
     "a pattern of an index's analyzer": query({"match": {"slow": {"query": " ".join("a" * 60 + "b" for _ in range(300))}}}),
+}
+# Writes end with the node alone.
+ENDS_ONLY = {
+    "a bulk of documents that are slow to analyze": ("POST", "/words/_bulk", "".join('{"index":{}}\n' + json.dumps({"slow": " ".join("a" * 60 + "b" for _ in range(20))}) + "\n" for _ in range(200))),
 }
 SHORT = ["states of a regexp", "a match of fuzzy words", "a window that moves", "a polygon", "a phrase of equal words", "a script that replaces"]
 
@@ -175,7 +187,7 @@ def runs_and_goes(node, name):
 
 def ends_under(node, name):
     before = at_rest(node)
-    s = send(node, REQUESTS[name])
+    s = send(node, {**REQUESTS, **ENDS_ONLY}[name])
     at_work(node, s, before, name)
     start = time.monotonic()
     node.process.send_signal(signal.SIGTERM)
@@ -237,8 +249,10 @@ if __name__ == "__main__":
             runs_and_goes(started, one)
             if LONG or one == SHORT[1]:
                 ends_under(started, one)
+        for one in ENDS_ONLY if len(sys.argv) == 1 else ():
+            ends_under(started, one)
         if len(sys.argv) == 1:
             test_timeout(started)
             test_states_are_limited(started)
             test_cancel(started)
-    print(f"{len(names) + 3} passed, 0 failed")
+    print(f"{len(names) + 4} passed, 0 failed")
