@@ -23,7 +23,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
 from compare import Client, brief, differences  # noqa: E402
-from node import Node  # noqa: E402
+from node import HANG_SECONDS, Node  # noqa: E402
 
 OWN = os.path.join(HERE, "own")
 
@@ -129,7 +129,7 @@ def record_all(url, names):
 
 
 def replay_all(url, names):
-    client, passed, failed = Client(url), 0, 0
+    client, passed, failed = Client(url, HANG_SECONDS), 0, 0
     for name, _, case in cases(names):
         ok, bad = replay(client, case, name)
         passed, failed = passed + ok, failed + bad
