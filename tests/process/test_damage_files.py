@@ -193,8 +193,6 @@ def faults(folder, rng):
             strict = {"green", "refused"}
         strict = strict or {"red", "green", "error"}
         last = [size - 1 - i for i in range(0, 60, 3)] if log else []
-        if base.startswith("segment"):
-            last, size = [], 0  # flips inside are for those who read them
         places = list(range(0, size, 64)) + last if LONG else rng.sample(range(size), min(size, 2)) + last[:4]
         for at in sorted(set(places)):
             okay = strict | {"green"} if base.startswith("translog") and 128 <= at < 216 else strict
@@ -203,7 +201,7 @@ def faults(folder, rng):
             for at in range(size - 60, size):
                 for bit in range(8):
                     yield f"flip at {at}.{bit}", name, flip(at, bit), strict
-        yield "half", name, cut(len(content) // 2), strict
+        yield "half", name, cut(size // 2), strict
         if LONG or state:
             yield "empty", name, cut(0), strict
             yield "gone", name, os.remove, {"refused", "red"} if not base.startswith("translog") else strict
