@@ -83,5 +83,9 @@ void search_run_scroll(struct search_call *c, struct str id)
         q->keep_alive_ms = c->o.scroll_ms;
         q->fetch = n == 1;
     }
+    if (search_kept_too_long(c)) {
+        search_done(c);
+        return;
+    }
     search_send(c, c->queries);
 }

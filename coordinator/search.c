@@ -1,5 +1,7 @@
 #include "coordinator/search_int.h"
 
+#include "common/base/time_text.h"
+#include "common/cluster/search_limits.h"
 #include "coordinator/ask.h"
 
 #include <stdlib.h>
@@ -135,8 +137,6 @@ enum err search_stop_end(struct search_call *c, struct stop *st, enum err e)
 
 /* ---- before any shard is asked -------------------------------------------------------------------------------------------------- */
 
-#define KEEP_MS_MAX (24 * 3600 * 1000)
-
 /* What the request's parts forbid each other, before any shard is asked. */
 static enum err check_request(struct search_call *c)
 {
@@ -191,26 +191,39 @@ static enum err check_request(struct search_call *c)
     return e;
 }
 
+bool search_kept_too_long(struct search_call *c)
+{
+    int64_t keep = search_keep_ms(c), most = search_limits_of(c->r->state).keep_max_ms;
+    struct buf asked, limit;
+    if (keep <= most) {
+        return false;
+    }
+    buf_init(&asked, NULL, BUF_UNLIMITED);
+    buf_init(&limit, NULL, BUF_UNLIMITED);
+    time_put_ns(&asked, MIN_OF(keep, INT64_MAX / 1000000) * 1000000);
+    time_put_ns(&limit, MIN_OF(most, INT64_MAX / 1000000) * 1000000);
+    for (uint32_t i = 0; i < c->n_shards; i++) {
+        err_set(&c->queries[i].rq.error, ERR_ILLEGAL_ARGUMENT,
+                "Keep alive for request (%.*s) is too large. It must be less than (%.*s). This limit can be "
+                "set by changing the [search.max_keep_alive] cluster level setting.",
+                STR_ARG(buf_view(&asked)), STR_ARG(buf_view(&limit)));
+    }
+    buf_fini(&asked);
+    buf_fini(&limit);
+    c->n_failed = c->n_shards;
+    return true;
+}
+
 /* Refusals that the shards would make alike: said as if all of them had. */
 static bool refused_by_shards(struct search_call *c)
 {
     if (c->source.track_total < TRACK_TOTAL_DISABLED) {
         err_set(&c->error, ERR_ILLEGAL_ARGUMENT, "value must be >= 0, got %d", c->source.track_total);
         c->bare_phase = "fetch";
-    } else if (search_keep_ms(c) > KEEP_MS_MAX) {
-        err_set(&c->error, ERR_ILLEGAL_ARGUMENT,
-                "Keep alive for request (%lldd) is too large. It must be less than (1d). This limit can be "
-                "set by changing the "
-                "[search.max_keep_alive] cluster level setting.",
-                (long long)(search_keep_ms(c) / 86400000));
-        for (uint32_t i = 0; i < c->n_shards; i++) {
-            c->queries[i].rq.error = c->error;
-        }
-        err_clear(&c->error);
-        c->n_failed = c->n_shards;
-        return true;
+    } else {
+        return search_kept_too_long(c);
     }
-    return c->error.n > 0;
+    return true;
 }
 
 /* A request that says nothing of a time-out gets search.default_search_timeout. */

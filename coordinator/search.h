@@ -87,6 +87,9 @@ static inline int64_t search_keep_ms(const struct search_call *c)
                               : MAX_OF(c->source.pit_keep_alive_ms, (int64_t)0);
 }
 
+/* Is the time to keep contexts above search.max_keep_alive? Then every shard's query has failed with it. */
+bool search_kept_too_long(struct search_call *c);
+
 struct search_call *search_new(struct rest *r); /* NULL: no memory */
 /* Did so many shards fail that the search as a whole did? All, or one where no partial results are wanted. */
 static inline bool search_all_failed(const struct search_call *c)

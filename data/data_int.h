@@ -201,6 +201,7 @@ struct data_service {
     struct cluster_state *newest; /* being applied, or applied; `lock` guards the pointer */
     _Atomic int64_t max_buckets;  /* limits of searches, as of the last state */
     _Atomic int64_t scrolls_max;
+    _Atomic int64_t context_keep_ms; /* of a context between the phases of a search */
     _Atomic size_t request_bytes_max;
 };
 

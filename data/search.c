@@ -5,8 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define CONTEXT_KEEP_MS 300000 /* between the phases of one search, should the coordinator forget */
-
 void search_finish(struct shard *sh, struct view *v, struct shard_rq *rq)
 {
     struct errmsg em;
@@ -315,7 +313,7 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v, 
     e = e == ERR_OK && stop_now() ? err_set(&rq->rq.error, ERR_CANCELLED, "task cancelled") : e;
     if (e == ERR_OK && rq->context == 0
         && (rq->keep || (!rq->fetch && (rq->result->n > 0 || rq->result->suggest.n > 0)))) {
-        rq->context = context_keep(s, sh, v, rq->keep_alive_ms > 0 ? rq->keep_alive_ms : CONTEXT_KEEP_MS,
+        rq->context = context_keep(s, sh, v, rq->keep_alive_ms > 0 ? rq->keep_alive_ms : s->context_keep_ms,
                                    rq->scroll, &rq->rq.error);
     }
     if (e == ERR_OK && rq->scroll) {

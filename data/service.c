@@ -457,6 +457,7 @@ static void apply_state(void *arg)
     struct search_limits limits = search_limits_of(a->state);
     s->max_buckets = limits.max_buckets;
     s->scrolls_max = limits.scrolls;
+    s->context_keep_ms = limits.keep_ms;
     s->request_bytes_max = limits.request_bytes;
     recovery_take_settings(s, a->state);
     set_newest(s, a->state);
@@ -518,6 +519,7 @@ enum err data_service_new(struct data_service **out, const struct data_opts *opt
     struct search_limits limits = search_limits_of(NULL);
     s->max_buckets = limits.max_buckets;
     s->scrolls_max = limits.scrolls;
+    s->context_keep_ms = limits.keep_ms;
     s->request_bytes_max = limits.request_bytes;
     struct settings none;
     settings_init(&none, &s->arena);

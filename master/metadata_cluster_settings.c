@@ -1,7 +1,9 @@
 /* The cluster's own settings: persistent ones survive restarts, transient ones override them until then. */
 #include "master/metadata_int.h"
 
+#include "common/base/time_text.h"
 #include "common/cluster/blocks.h"
+#include "common/cluster/search_limits.h"
 #include "common/cluster/setting_registry.h"
 
 static enum err change(struct meta_request *rq, const struct settings_part *old, bool persistent,
@@ -63,6 +65,32 @@ static enum err lifts_block(struct meta_request *rq, bool *lifts, struct errmsg 
     return e;
 }
 
+/* "5m", as Elasticsearch words a time. */
+static void put_ms(struct buf *b, int64_t ms)
+{
+    time_put_ns(b, MIN_OF(ms, INT64_MAX / 1000000) * 1000000);
+}
+
+/* Settings that limit each other. */
+static enum err check_together(const struct cluster_state *next, struct errmsg *em)
+{
+    struct search_limits l = search_limits_of(next);
+    struct buf was;
+    enum err e = ERR_OK;
+    buf_init(&was, NULL, BUF_UNLIMITED);
+    if (l.keep_ms > l.keep_max_ms) {
+        put_ms(&was, l.keep_ms);
+        buf_printf(&was, " > ");
+        put_ms(&was, l.keep_max_ms);
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT,
+                    "Default keep alive setting for request [search.default_keep_alive] should be smaller "
+                    "than max keep alive [search.max_keep_alive], was (%.*s)",
+                    STR_ARG(buf_view(&was)));
+    }
+    buf_fini(&was);
+    return e;
+}
+
 enum err meta_cluster_settings(const struct cluster_state *cur, struct meta_request *rq,
                                struct state_builder *b, struct errmsg *em)
 {
@@ -74,5 +102,6 @@ enum err meta_cluster_settings(const struct cluster_state *cur, struct meta_requ
     e = e == ERR_OK && !lifts ? cluster_block_check(cur, BLOCK_METADATA_WRITE, em) : e;
     e = e == ERR_OK ? change(rq, cur->transient, false, &transient, b, em) : e;
     e = e == ERR_OK ? change(rq, cur->persistent, true, &persistent, b, em) : e;
+    e = e == ERR_OK ? check_together(b->next, em) : e;
     return e == ERR_OK ? answer(rq, &persistent, &transient, em) : e;
 }

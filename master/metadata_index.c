@@ -249,6 +249,7 @@ static enum err fill_index(const struct metadata_env *env, const struct cluster_
     e = e == ERR_OK ? index_recipe_make(&recipe, cur, m->name, &rq->body, &rq->arena, em) : e;
     e = e == ERR_OK ? given_settings(m, &recipe.settings, em) : e;
     e = e == ERR_OK ? shard_numbers(m, em) : e;
+    e = e == ERR_OK ? shard_limit_create(cur, m, em) : e;
     e = e == ERR_OK ? index_replicas_follow(m, cur, em) : e;
     e = e == ERR_OK ? own_settings(m, em) : e;
     e = e == ERR_OK

@@ -43,8 +43,20 @@ enum err template_check(const struct metadata_env *env, const struct cluster_sta
 enum err index_settings_given(struct settings *out, const struct json *given, struct errmsg *em);
 /* Brings n_replicas in line with the settings, index.auto_expand_replicas included. */
 enum err index_replicas_follow(struct index_meta *m, const struct cluster_state *cur, struct errmsg *em);
+/* Nodes of the state that take shards. */
+uint32_t data_nodes(const struct cluster_state *s);
 /* ERR_CLUSTER_BLOCK when one of the request's indices refuses changes of its metadata. */
 enum err metadata_write_allowed(const struct cluster_state *cur, struct meta_request *rq, struct errmsg *em);
+
+/* ---- cluster.max_shards_per_node ---- */
+
+/* ERR_VALIDATION when the copies that come with this index, with opening the request's closed indices, or
+ * with another number of replicas of the request's indices are more than the data nodes take;
+ * ERR_ILLEGAL_ARGUMENT beyond REPLICAS_MAX. Nothing of theirs is made yet. */
+enum err shard_limit_create(const struct cluster_state *cur, const struct index_meta *m, struct errmsg *em);
+enum err shard_limit_open(const struct cluster_state *cur, const struct meta_request *rq, struct errmsg *em);
+enum err shard_limit_replicas(const struct cluster_state *cur, const struct meta_request *rq,
+                              int64_t replicas, struct errmsg *em);
 
 /* ---- aliases ---- */
 

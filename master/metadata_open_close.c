@@ -28,6 +28,7 @@ enum err meta_open_close(const struct cluster_state *cur, struct meta_request *r
 {
     bool closed = rq->action == META_CLOSE_INDEX;
     enum err e = metadata_write_allowed(cur, rq, em);
+    e = e == ERR_OK && !closed ? shard_limit_open(cur, rq, em) : e;
     if (e != ERR_OK) {
         return e;
     }

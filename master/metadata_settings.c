@@ -26,7 +26,7 @@ enum err index_settings_given(struct settings *out, const struct json *given, st
     return e;
 }
 
-static uint32_t data_nodes(const struct cluster_state *s)
+uint32_t data_nodes(const struct cluster_state *s)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; s->nodes != NULL && i < s->nodes->n; i++) {
@@ -35,7 +35,8 @@ static uint32_t data_nodes(const struct cluster_state *s)
     return n;
 }
 
-/* What index.auto_expand_replicas asks for with so many data nodes; false: it is off. */
+/* What index.auto_expand_replicas asks for with so many data nodes; false: it is off, or asks for more than
+ * there can be. */
 static bool expanded(struct str rule, uint32_t nodes, uint32_t *out)
 {
     int32_t min, max;
@@ -48,7 +49,10 @@ static bool expanded(struct str rule, uint32_t nodes, uint32_t *out)
         max = (int32_t)nodes - 1;
     }
     int32_t want = MIN_OF(max, (int32_t)nodes - 1);
-    *out = (uint32_t)MAX_OF(want, min);
+    if (want < min) {
+        return false;
+    }
+    *out = (uint32_t)want;
     return true;
 }
 
@@ -167,6 +171,15 @@ static enum err update_one(const struct metadata_env *env, const struct cluster_
     return state_put_index(b, m) ? ERR_OK : err_no_memory(em);
 }
 
+/* The copies that the request asks for, in all of its indices together. */
+static enum err check_replicas(const struct cluster_state *cur, const struct meta_request *rq,
+                               const struct settings *given, struct errmsg *em)
+{
+    int64_t n;
+    enum err e = settings_i64(given, "index.number_of_replicas", -1, &n, em);
+    return e == ERR_OK && n >= 0 ? shard_limit_replicas(cur, rq, n, em) : e;
+}
+
 enum err meta_update_settings(const struct metadata_env *env, const struct cluster_state *cur,
                               struct meta_request *rq, struct state_builder *b, struct errmsg *em)
 {
@@ -181,6 +194,7 @@ enum err meta_update_settings(const struct metadata_env *env, const struct clust
         e = cluster_index(cur, rq->names[i]) != NULL ? ERR_OK : no_such_index(rq->names[i], em);
     }
     e = e == ERR_OK ? refuse_static(cur, rq, &given, em) : e;
+    e = e == ERR_OK ? check_replicas(cur, rq, &given, em) : e;
     for (uint32_t i = 0; e == ERR_OK && i < rq->n_names; i++) {
         e = update_one(env, cur, cluster_index(cur, rq->names[i]), rq, &given, b, em);
     }

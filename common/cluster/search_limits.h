@@ -9,6 +9,8 @@ struct search_limits {
     int64_t scrolls;     /* search.max_open_scroll_context: of one node */
     /* indices.breaker.request.limit: of one request's memory on one shard, or while merging */
     size_t request_bytes;
+    int64_t keep_ms;     /* search.default_keep_alive: of a context between the phases of a search */
+    int64_t keep_max_ms; /* search.max_keep_alive: of scrolls and points in time */
 };
 
 /* Bytes ("512mb"), or a share of a heap of 1 GiB ("60%"), which is what Elasticsearch has when nobody says

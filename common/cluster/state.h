@@ -14,6 +14,7 @@
 #include "common/base/settings.h"
 
 #define SHARDS_MAX           1024 /* number_of_shards of one index, as in Elasticsearch */
+#define REPLICAS_MAX         1024 /* number_of_replicas of one index, whatever the cluster's nodes take */
 #define ROUTING_SHARDS_MAX   1024
 #define CLUSTER_NAME_DEFAULT "elasticsearch"
 

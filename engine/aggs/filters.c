@@ -146,7 +146,7 @@ enum err filters_new(struct collector **out, struct agg_run *r, const struct agg
         settings_i64(r->cx->shard->index_settings, "max_adjacency_matrix_filters", FILTERS_MAX, &most, em);
     if (e == ERR_OK && a->type->kind == AGG_ADJACENCY && s->n > most) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Number of filters is too large, must be less than or equal to: [%lld] but was [%u]. "
+                       "Number of filters is too large, must be less than or equal to: [%lld] but was [%u]."
                        "This limit can be set by "
                        "changing the [index.max_adjacency_matrix_filters] index level setting.",
                        (long long)most, s->n);

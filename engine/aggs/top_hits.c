@@ -1,6 +1,7 @@
 /* top_hits: the best documents of each bucket, as finished hits. */
 #include "engine/aggs/collect.h"
 
+#include "engine/search/fetch.h"
 #include "engine/search/top_docs.h"
 
 #include <math.h>
@@ -153,6 +154,10 @@ enum err top_hits_new(struct collector **out, struct agg_run *r, const struct ag
                        "[%lld] but was [%lld]. This limit can be set by changing the "
                        "[index.max_inner_result_window] index level setting.",
                        STR_ARG(a->name), (long long)most, (long long)window);
+    }
+    e = docvalue_fields_limit(r->cx, s, em);
+    if (e != ERR_OK) {
+        return e;
     }
     t->next = r->top_hits;
     r->top_hits = t;

@@ -197,7 +197,7 @@ enum err highlighter_new(struct highlighter **out, const struct highlight_spec *
  */
 
 static enum err check_length(const struct highlighter *h, const struct hl_target *t, const struct hl_text *x,
-                             struct errmsg *em)
+                             doc_id doc, struct errmsg *em)
 {
     bool plain = str_is(t->o->type, "plain");
     if (str_is(t->o->type, "fvh") || hl_has_offsets(t->field)) {
@@ -212,12 +212,12 @@ static enum err check_length(const struct highlighter *h, const struct hl_target
         return ERR_OK;
     }
     return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                   "The length of [%.*s] field of a document of [%.*s] index has exceeded [%lld] - maximum "
-                   "allowed to be analyzed "
-                   "for highlighting. This maximum can be set by changing the "
-                   "[index.highlight.max_analyzed_offset] index level "
-                   "setting.",
-                   STR_ARG(t->key), STR_ARG(h->index_name), (long long)h->max_offset);
+                   "The length [%lld] of field [%.*s] in doc[%u]/index[%.*s] exceeds the "
+                   "[index.highlight.max_analyzed_offset] limit [%lld]. To avoid this error, set the query "
+                   "parameter [max_analyzed_offset] to a value less than index setting [%lld] and this will "
+                   "tolerate long field values by truncating them.",
+                   (long long)longest, STR_ARG(t->key), (unsigned)doc, STR_ARG(h->index_name),
+                   (long long)h->max_offset, (long long)h->max_offset);
 }
 
 /* The vector highlighter finds nothing in a list by the name of a multi-field. */
@@ -234,7 +234,7 @@ static bool is_list(const struct json *source, struct str path)
 }
 
 static enum err one_field(struct hl_fragments *out, const struct highlighter *h, const struct hl_target *t,
-                          const struct json *source, struct errmsg *em)
+                          doc_id doc, const struct json *source, struct errmsg *em)
 {
     const struct hl_terms *terms = &t->terms;
     bool unified = str_is(t->o->type, "unified");
@@ -258,7 +258,7 @@ static enum err one_field(struct hl_fragments *out, const struct highlighter *h,
     if (e != ERR_OK || x.n_values == 0) {
         return e;
     }
-    e = check_length(h, t, &x, em);
+    e = check_length(h, t, &x, doc, em);
     e = e == ERR_OK ? hl_text_analyse(&x, t, out->arena, em) : e;
     return e == ERR_OK ? highlighter_of(t->o->type)(out, t, &x, out->arena, em) : e;
 }
@@ -267,11 +267,10 @@ enum err highlight_doc(struct highlighter *h, const struct leaf *leaf, doc_id do
                        struct arena *arena, struct jsonw *w, bool *any, struct errmsg *em)
 {
     (void)leaf;
-    (void)doc;
     *any = false;
     for (const struct hl_target *t = h->targets; t != NULL && source != NULL; t = t->next) {
         struct hl_fragments found = {.arena = arena};
-        enum err e = one_field(&found, h, t, source, em);
+        enum err e = one_field(&found, h, t, doc, source, em);
         if (e != ERR_OK) {
             return e;
         }

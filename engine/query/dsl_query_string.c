@@ -2,6 +2,7 @@
 #include "engine/query/query_string.h"
 
 #include "common/base/num.h"
+#include "common/base/utf8.h"
 #include "engine/query/query_lexer.h"
 
 /* ---- the request ---- */
@@ -325,6 +326,21 @@ static enum err wildcard(struct parser *p, struct str field, struct str text, st
     return each(p, field, make_wildcard, &text, out);
 }
 
+static enum err regexp(struct parser *p, struct str field, struct str text, struct query **out)
+{
+    uint32_t most = p->r.b->cx->max_regex_length;
+    size_t units = (size_t)utf16_length(text);
+    if (units > most) {
+        return err_set(
+            p->r.em, ERR_ILLEGAL_ARGUMENT,
+            "The length of regex [%zu] used in the [query_string] has exceeded the allowed "
+            "maximum of [%u]. "
+            "This maximum can be set by changing the [index.max_regex_length] index level setting.",
+            units, most);
+    }
+    return each(p, field, make_regexp, &text, out);
+}
+
 static enum err bare_token(struct parser *p, struct str field, struct lex_token t, struct str slop,
                            struct query **out)
 {
@@ -338,8 +354,7 @@ static enum err bare_token(struct parser *p, struct str field, struct lex_token 
         e = unescape(p, str_slice(text, 0, text.n - 1), &text);
         return e == ERR_OK ? each(p, field, make_prefix, &text, out) : e;
     case LEX_REGEXP:
-        text = str_slice(text, 1, text.n - 1);
-        return each(p, field, make_regexp, &text, out);
+        return regexp(p, field, str_slice(text, 1, text.n - 1), out);
     default:
         break;
     }

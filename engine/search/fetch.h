@@ -71,6 +71,14 @@ void fetch_fini(struct fetch *f);
 enum err fetch_read(struct fetch *f, struct fetch_hit *h);
 enum err fetch_write_hit(struct fetch *f, struct fetch_hit *h, struct jsonw *w);
 
+/* ---- field_limits.c ---- */
+
+/* ERR_ILLEGAL_ARGUMENT: more of them than index.max_docvalue_fields_search, index.max_script_fields. */
+enum err docvalue_fields_limit(const struct search_context *cx, const struct search_source *s,
+                               struct errmsg *em);
+enum err script_fields_limit(const struct search_context *cx, const struct search_source *s,
+                             struct errmsg *em);
+
 /* ---- fetch_fields.c, fetch_source_fields.c ---- */
 
 /* "fields": stored_fields, docvalue_fields, fields and script_fields. Writes the member only when something is in it. */

@@ -120,7 +120,8 @@ enum err inner_hits_check(const struct search_context *cx, const struct query *q
     for (size_t i = 0; e == ERR_OK && i < w.n; i++) {
         const struct search_source *s = w.v[i]->nested.inner_hits->source;
         struct sort_plan *plan = NULL;
-        if (!by_score(s)) {
+        e = docvalue_fields_limit(cx, s, em);
+        if (e == ERR_OK && !by_score(s)) {
             struct search_context own = *cx;
             own.nested = w.v[i]->nested.path;
             e = sort_plan_new(&plan, &own, s->sort, s->n_sort, em);

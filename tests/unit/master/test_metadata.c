@@ -322,6 +322,73 @@ START_TEST(cluster_settings)
 END_TEST
 
 /* A state with everything in it survives its bytes; damaged bytes are refused or read, never more. */
+static void one_data_node(void)
+{
+    struct state_builder b;
+    struct nodes_part *none = nodes_part_new(), *nodes = nodes_part_copy(none, 1);
+    ck_assert_ptr_nonnull(nodes);
+    state_part_unref(&none->part);
+    ck_assert(nodes_part_put(nodes, &(struct node_meta){.id = STR("n"),
+                                                        .name = STR("n"),
+                                                        .ephemeral_id = STR("e"),
+                                                        .host = STR("h"),
+                                                        .transport_address = STR("h:1"),
+                                                        .roles = ROLE_DATA | ROLE_MASTER}));
+    ck_assert(state_builder_init(&b, state));
+    state_put_nodes(&b, nodes);
+    struct cluster_state *next = state_builder_seal(&b, STR("t"));
+    ck_assert_ptr_nonnull(next);
+    cluster_state_unref(state);
+    state = next;
+}
+
+/* The number of copies is checked before any of them is made. */
+START_TEST(shards_have_a_limit)
+{
+    one_data_node();
+    ck_assert_int_eq(create("a", "{\"settings\":{\"number_of_replicas\":65536}}"), ERR_VALIDATION);
+    ck_assert_str_eq(em.frame[0].reason,
+                     "Validation Failed: 1: this action would add [65537] total shards, but this cluster "
+                     "currently has [0]/[1000] maximum shards open;");
+    ck_assert_int_eq(
+        create("a", "{\"settings\":{\"number_of_shards\":1024,\"number_of_replicas\":2147483647}}"),
+        ERR_VALIDATION);
+    ck_assert_int_eq(create("a", "{\"settings\":{\"number_of_shards\":499}}"), ERR_OK);
+    ck_assert_int_eq(create("b", "{}"), ERR_OK);
+    ck_assert_int_eq(create("c", "{}"), ERR_VALIDATION);
+    ck_assert_int_eq(update("b", "{\"number_of_replicas\":2}"), ERR_VALIDATION);
+    ck_assert_int_eq(update("b", "{\"number_of_replicas\":2147483647}"), ERR_VALIDATION);
+    ck_assert_int_eq(run(META_CLOSE_INDEX, "b", NULL, TEMPLATE_LEGACY), ERR_OK);
+    ck_assert_int_eq(create("c", "{}"), ERR_OK);
+    ck_assert_int_eq(run(META_OPEN_INDEX, "b", NULL, TEMPLATE_LEGACY), ERR_VALIDATION);
+    ck_assert_int_eq(run(META_CLUSTER_SETTINGS, NULL,
+                         "{\"persistent\":{\"cluster.max_shards_per_node\":2000000000}}", TEMPLATE_LEGACY),
+                     ERR_OK);
+    ck_assert_int_eq(run(META_OPEN_INDEX, "b", NULL, TEMPLATE_LEGACY), ERR_OK);
+    ck_assert_int_eq(update("b", "{\"number_of_replicas\":1024}"), ERR_OK);
+    ck_assert_int_eq(update("b", "{\"number_of_replicas\":1025}"), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_int_eq(create("d", "{\"settings\":{\"number_of_replicas\":1025}}"), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_int_eq(create("d", "{\"settings\":{\"auto_expand_replicas\":\"5000-9000\"}}"), ERR_OK);
+    ck_assert_str_eq(setting("d", "index.number_of_replicas"), "1");
+}
+END_TEST
+
+START_TEST(keep_alives_agree)
+{
+    ck_assert_int_eq(run(META_CLUSTER_SETTINGS, NULL, "{\"transient\":{\"search.max_keep_alive\":\"1m\"}}",
+                         TEMPLATE_LEGACY),
+                     ERR_ILLEGAL_ARGUMENT);
+    ck_assert_str_eq(em.frame[0].reason,
+                     "Default keep alive setting for request [search.default_keep_alive] should be smaller "
+                     "than max keep alive [search.max_keep_alive], was (5m > 1m)");
+    ck_assert_int_eq(
+        run(META_CLUSTER_SETTINGS, NULL,
+            "{\"transient\":{\"search.max_keep_alive\":\"1m\",\"search.default_keep_alive\":\"1m\"}}",
+            TEMPLATE_LEGACY),
+        ERR_OK);
+}
+END_TEST
+
 START_TEST(bytes_round_trip)
 {
     struct buf b, again;
@@ -368,6 +435,8 @@ int main(void)
     tcase_add_test(t, aliases_come_and_go);
     tcase_add_test(t, templates_layer);
     tcase_add_test(t, cluster_settings);
+    tcase_add_test(t, shards_have_a_limit);
+    tcase_add_test(t, keep_alives_agree);
     tcase_add_test(t, bytes_round_trip);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
