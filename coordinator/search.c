@@ -1,10 +1,19 @@
 #include "coordinator/search_int.h"
 
+#include "common/base/num.h"
 #include "common/base/time_text.h"
 #include "common/cluster/search_limits.h"
 #include "coordinator/ask.h"
 
 #include <stdlib.h>
+
+/* What a search that does not say takes. */
+static bool partial_by_default(const struct cluster_state *s)
+{
+    bool allow = true;
+    num_parse_bool(cluster_setting(s, "search.default_allow_partial_results", STR("true")), &allow);
+    return allow;
+}
 
 struct search_call *search_new(struct rest *r)
 {
@@ -16,7 +25,7 @@ struct search_call *search_new(struct rest *r)
     arena_init(&c->arena, NULL, ARENA_UNLIMITED);
     err_clear(&c->error);
     c->o.indices = EXPAND_OPTIONS_SEARCH;
-    c->o.allow_partial = true;
+    c->o.allow_partial = partial_by_default(r->state);
     c->start_ns = r->co->o.clock->mono_ns(r->co->o.clock->self);
     c->now_ms = clock_wall_ms(r->co->o.clock);
     return c;
@@ -245,6 +254,23 @@ static enum err search_read_source(struct search_call *c)
     return search_stop_end(c, &st, e);
 }
 
+static enum err check_shard_count(struct search_call *c)
+{
+    int64_t most = INT64_MAX;
+    uint32_t n = c->n_shards;
+    num_parse_i64(cluster_setting(c->r->state, "action.search.shard_count.limit", STR("")), &most);
+    return n <= most
+               ? ERR_OK
+               : err_set(&c->error, ERR_ILLEGAL_ARGUMENT,
+                         "Trying to query %u shards, which is over the limit of %lld. This limit exists "
+                         "because querying many shards at the same time can make the job of the "
+                         "coordinating node very CPU and/or memory intensive. It is usually a better "
+                         "idea to have a smaller number of larger shards. Update "
+                         "[action.search.shard_count.limit] to a greater value if you really want to "
+                         "query that many shards at the same time.",
+                         n, (long long)most);
+}
+
 static enum err prepare(struct search_call *c)
 {
     struct rest *r = c->r;
@@ -266,6 +292,7 @@ static enum err prepare(struct search_call *c)
     }
     e = e == ERR_OK ? search_check_boosts(c) : e;
     e = e == ERR_OK ? search_choose_shards(c) : e;
+    e = e == ERR_OK ? check_shard_count(c) : e;
     return e == ERR_OK ? search_check_copies(c) : e;
 }
 

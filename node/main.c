@@ -9,6 +9,7 @@
 #include "common/sys/process.h"
 #include "node/check.h"
 #include "node/node.h"
+#include "node/start_settings.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -48,19 +49,6 @@ static enum err known_settings(struct arena *a, const char *const **out, size_t 
     }
     *out = v;
     return v != NULL ? ERR_OK : err_no_memory(em);
-}
-
-/* Are the values fit? */
-static enum err check_values(const struct settings *s, struct errmsg *em)
-{
-    for (size_t i = 0; i < s->n; i++) {
-        const struct setting_def *def = setting_def_find(&setting_registry_cluster, s->v[i].key);
-        enum err e = def != NULL ? setting_check(def, &s->v[i], em) : ERR_OK;
-        if (e != ERR_OK) {
-            return e;
-        }
-    }
-    return ERR_OK;
 }
 
 static const char usage[] = "usage: serai-node [-E name=value]... [-p PIDFILE] [--help] [--version]\n"
@@ -184,7 +172,10 @@ static int start(const struct settings *s, const char *pidfile)
     struct node_opts o = {.settings = s, .log = &log, .log_file = &sink, .share_dir = share};
     enum err e = open_log(&sink, s, &em);
     e = e == ERR_OK ? node_log_levels(&log, s, NULL, &em) : e;
-    e = e == ERR_OK ? run(&o, pidfile, &em) : e;
+    if (e == ERR_OK) {
+        start_settings_warn(s, &log);
+        e = run(&o, pidfile, &em);
+    }
     if (e != ERR_OK) {
         fprintf(stderr, "serai-node: cannot start: %s\n", em.frame[0].reason);
     }
@@ -206,7 +197,8 @@ int main(int argc, char **argv)
     }
     arena_init(&arena, NULL, ARENA_UNLIMITED);
     settings_init(&s, &arena);
-    if (read_settings(&s, argc, argv, &rest, &n_rest, &em) != ERR_OK || check_values(&s, &em) != ERR_OK) {
+    if (read_settings(&s, argc, argv, &rest, &n_rest, &em) != ERR_OK
+        || start_settings_check(&s, &em) != ERR_OK) {
         fprintf(stderr, "serai-node: %s\n", em.frame[0].reason);
         arena_fini(&arena);
         return 64;

@@ -19,14 +19,14 @@ static const struct setting_def cluster_families[] = {
     {.name = "cluster.routing.allocation.include.", .flags = SETTING_DYNAMIC},
     {.name = "cluster.routing.allocation.exclude.", .flags = SETTING_DYNAMIC},
     {.name = "cluster.routing.allocation.require.", .flags = SETTING_DYNAMIC},
-    {.name = "cluster.routing.allocation.awareness.force.", .flags = SETTING_DYNAMIC},
+    {.name = "cluster.routing.allocation.awareness.force.", .flags = SETTING_DYNAMIC | SETTING_NO_EFFECT},
     {.name = "cluster.metadata.", .flags = SETTING_DYNAMIC},
-    {.name = "cluster.remote.", .flags = SETTING_DYNAMIC},
-    {.name = "search.remote.", .flags = SETTING_DYNAMIC},
-    {.name = "script.context.", .flags = SETTING_DYNAMIC},
+    {.name = "cluster.remote.", .flags = SETTING_DYNAMIC | SETTING_NO_EFFECT},
+    {.name = "search.remote.", .flags = SETTING_DYNAMIC | SETTING_NO_EFFECT},
+    {.name = "script.context.", .flags = SETTING_DYNAMIC | SETTING_NO_EFFECT},
     {.name = "node.attr."},
-    {.name = "transport.profiles."},
-    {.name = "monitor.jvm.gc.collector."},
+    {.name = "transport.profiles.", .flags = SETTING_NO_EFFECT},
+    {.name = "monitor.jvm.gc.collector.", .flags = SETTING_NO_EFFECT},
 };
 
 const struct setting_registry setting_registry_index = {index_setting_defs, &index_setting_defs_n,
@@ -275,9 +275,29 @@ static enum err check_list(const struct setting_def *d, const struct setting *s,
     return e != ERR_OK || s->is_list || s->value.n == 0 ? e : check_choice(d, s->key, s->value, em);
 }
 
+static struct str default_of(const struct setting_def *d)
+{
+    return d->here != NULL ? str_of(d->here) : d->otherwise != NULL ? str_of(d->otherwise) : STR("");
+}
+
+/* Does it say what holds anyway? */
+static bool is_default(const struct setting_def *d, const struct setting *s)
+{
+    if (s->is_list) {
+        return s->n == 0 || (s->n == 1 && str_eq_nocase(s->items[0], default_of(d)));
+    }
+    return s->is_null || str_eq_nocase(str_trim(s->value), default_of(d));
+}
+
 enum err setting_check(const struct setting_def *d, const struct setting *s, struct errmsg *em)
 {
     bool flag;
+    if ((d->flags & SETTING_REFUSED) != 0 && !is_default(d, s)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "[%.*s] can only be [%.*s]: what another value asks for is not offered, and would "
+                       "not protect anything",
+                       STR_ARG(s->key), STR_ARG(default_of(d)));
+    }
     if (s->is_null || d->kind == SETTING_TEXT) {
         return ERR_OK;
     }
@@ -420,7 +440,7 @@ enum err settings_check(const struct setting_registry *r, const struct settings 
 
 static bool put_default(const struct setting_def *d, struct settings *out)
 {
-    struct str name = str_of(d->name), value = d->otherwise != NULL ? str_of(d->otherwise) : STR("");
+    struct str name = str_of(d->name), value = default_of(d);
     if (d->kind != SETTING_LIST) {
         return settings_put(out, name, value);
     }
@@ -445,6 +465,18 @@ bool settings_put_defaults(const struct setting_registry *r, const struct settin
         }
     }
     return true;
+}
+
+size_t settings_without_effect(const struct setting_registry *r, const struct settings *s, struct buf *names)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        const struct setting_def *d = setting_def_find(r, s->v[i].key);
+        if (d != NULL && (d->flags & SETTING_NO_EFFECT) != 0 && !is_default(d, &s->v[i])) {
+            buf_printf(names, "%s%.*s", n++ > 0 ? ", " : "", STR_ARG(s->v[i].key));
+        }
+    }
+    return n;
 }
 
 /* ---- changes ------------------------------------------------------------------------------------------- */

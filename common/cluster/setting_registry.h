@@ -27,10 +27,12 @@ enum setting_kind {
 };
 
 enum {
-    SETTING_DYNAMIC = 1,   /* may change while the index is open, the cluster runs */
-    SETTING_PRIVATE = 2,   /* set by the system alone */
-    SETTING_FINAL = 4,     /* never changes once the index exists */
-    SETTING_NO_DEFAULT = 8 /* not shown among the defaults */
+    SETTING_DYNAMIC = 1,    /* may change while the index is open, the cluster runs */
+    SETTING_PRIVATE = 2,    /* set by the system alone */
+    SETTING_FINAL = 4,      /* never changes once the index exists */
+    SETTING_NO_DEFAULT = 8, /* not shown among the defaults */
+    SETTING_NO_EFFECT = 16, /* accepted, because clients, templates and tools set it; nothing reads it */
+    SETTING_REFUSED = 32    /* only the default is taken: any other value asks for what is not offered */
 };
 
 struct setting_def {
@@ -40,6 +42,7 @@ struct setting_def {
     const char *otherwise; /* the default; NULL: empty. Lists: with commas */
     int64_t min, max;      /* both 0: no bounds */
     const char *choices;   /* with commas */
+    const char *here;      /* the default that holds where it is not Elasticsearch's; NULL: it is */
 };
 
 struct setting_registry {
@@ -52,7 +55,7 @@ extern const struct setting_registry setting_registry_index, setting_registry_cl
 
 /* The definition that `key` has by itself or by its family; NULL: there is no such setting. */
 const struct setting_def *setting_def_find(const struct setting_registry *r, struct str key);
-/* Is the value fit? Nulls are. ERR_ILLEGAL_ARGUMENT, with what the parser said as its cause. */
+/* Is the value fit, and may it be set? Nulls are. ERR_ILLEGAL_ARGUMENT, with what the parser said as its cause. */
 enum err setting_check(const struct setting_def *def, const struct setting *value, struct errmsg *em);
 /* ERR_ILLEGAL_ARGUMENT "unknown setting [key] did you mean [x]?". */
 enum err setting_unknown(const struct setting_registry *r, struct str key, struct errmsg *em);
@@ -63,6 +66,10 @@ enum err settings_check(const struct setting_registry *r, const struct settings 
 /* Puts the defaults of all that `given` (and `also`, may be NULL) do not set into out. false: no memory. */
 bool settings_put_defaults(const struct setting_registry *r, const struct settings *given,
                            const struct settings *also, struct settings *out) NODISCARD;
+
+/* Appends the names of those that are set to something else than their default and have no effect, with
+ * commas. How many there are. */
+size_t settings_without_effect(const struct setting_registry *r, const struct settings *s, struct buf *names);
 
 /* Changes target by `given`: values are set, nulls (also by wildcards) reset. What was set is added to
  * `updates` (may be NULL). `what` names the settings in errors ("transient"). only_dynamic: others are

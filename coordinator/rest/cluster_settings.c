@@ -11,6 +11,13 @@ static const struct settings *settings_in(const struct settings_part *p)
 
 /* ---- GET, PUT /_cluster/settings --------------------------------------------------------------------- */
 
+/* Is it read where a node is started? The cluster's are not. */
+static bool is_of_node(struct str key)
+{
+    const struct setting_def *d = setting_def_find(&setting_registry_cluster, key);
+    return d == NULL || (d->flags & SETTING_DYNAMIC) == 0 || str_starts(key, STR("logger."));
+}
+
 static enum err write_defaults(struct rest *r, bool flat, struct jsonw *w)
 {
     struct settings d;
@@ -22,7 +29,7 @@ static enum err write_defaults(struct rest *r, bool flat, struct jsonw *w)
     for (size_t i = 0; ok && i < own->n; i++) { /* what the node was started with is a default here */
         const struct setting *s = &own->v[i];
         bool over = settings_find(persistent, s->key) != NULL || settings_find(transient, s->key) != NULL;
-        ok = over || s->is_null
+        ok = over || s->is_null || !is_of_node(s->key)
              || (s->is_list ? settings_put_list(&d, s->key, s->items, s->n)
                             : settings_put(&d, s->key, s->value));
     }

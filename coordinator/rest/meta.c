@@ -1,5 +1,8 @@
 #include "coordinator/rest/meta.h"
 
+#include "common/base/num.h"
+#include "coordinator/rest/setting_warnings.h"
+
 #include "common/cluster/blocks.h"
 
 #include <stdlib.h>
@@ -63,6 +66,7 @@ void rest_meta_then(struct rest *r, struct meta_request *rq,
                     void (*then)(struct rest *r, struct meta_request *rq))
 {
     ((struct meta_call *)rq)->then = then;
+    setting_warnings(r, rq);
     r->co->o.master(r->co->o.self, rq);
 }
 
@@ -112,6 +116,19 @@ enum err rest_meta_timeouts(struct rest *r, int64_t *timeout_ms)
     return e == ERR_OK ? rest_time(r, "timeout", 30000, timeout_ms) : e;
 }
 
+/* action.destructive_requires_name: no index is deleted, opened, closed or blocked that is not named. */
+static enum err check_named(struct rest *r, enum meta_action action, struct str expression)
+{
+    bool required = false;
+    bool destructive = action == META_DELETE_INDEX || action == META_OPEN_INDEX || action == META_CLOSE_INDEX
+                       || (action == META_UPDATE_SETTINGS && rest_has(r, "block"));
+    num_parse_bool(cluster_setting(r->state, "action.destructive_requires_name", STR("false")), &required);
+    bool named = expression.n > 0 && !str_is(expression, "_all") && str_find(expression, '*', 0) == SIZE_MAX;
+    return !destructive || !required || named
+               ? ERR_OK
+               : err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "Wildcard expressions or all indices are not allowed");
+}
+
 struct meta_request *rest_meta_indices(struct rest *r, enum meta_action action, struct expand_options *o)
 {
     const struct index_target *t;
@@ -123,6 +140,7 @@ struct meta_request *rest_meta_indices(struct rest *r, enum meta_action action, 
     if (e == ERR_OK && !rest_ready(r)) {
         return NULL;
     }
+    e = e == ERR_OK ? check_named(r, action, expression) : e;
     e = e == ERR_OK ? resolve_indices(r->state, expression, o, clock_wall_ms(r->co->o.clock), r->arena, &t,
                                       &n, &r->em)
                     : e;

@@ -15,13 +15,18 @@ MARK = "<!-- From here on: written by tests/docs/test_settings.py --write -->"
 # These are known to the node alone, not to the registry.
 NODE_ONLY = {"path.conf"}
 # The program takes another default than Elasticsearch's, which the registry holds.
-OWN_DEFAULT = {"cluster.name", "node.name", "path.data", "http.port", "thread_pool.search.size", "thread_pool.write.size",
-               "indices.memory.index_buffer_size", "indices.queries.cache.size"}
+OWN_DEFAULT = {"cluster.name", "node.name", "path.data", "http.port", "thread_pool.search.size", "thread_pool.write.size"}
+KEPT = {"index.analysis.*", "index.similarity.*", "logger.*", "node.attr.*", "cluster.metadata.*", "discovery.zen.ping.unicast.hosts"}
+# The account of memory that is being built reads these.
+AWAITED = {"indices.breaker.total.limit", "indices.breaker.total.use_real_memory", "indices.breaker.fielddata.limit", "indices.breaker.fielddata.overhead",
+           "indices.breaker.request.overhead", "indices.breaker.accounting.limit", "indices.breaker.accounting.overhead",
+           "network.breaker.inflight_requests.limit", "network.breaker.inflight_requests.overhead"}
+KEPT |= {f"{of}.routing.allocation.{how}.*" for of in ("index", "cluster") for how in ("include", "exclude", "require")}
 
 
 class Setting:
     def __init__(self, line):
-        self.registry, name, self.kind, flags, self.default, low, high, choices = line.rstrip("\n").split("\t")
+        self.registry, name, self.kind, flags, self.default, low, high, choices, self.mark = line.rstrip("\n").split("\t")
         self.name = name + "*" if name.endswith(".") else name
         self.flags, self.choices = flags.split(), choices
         self.low, self.high = int(low), int(high)
@@ -32,7 +37,7 @@ class Setting:
 
     def row(self, texts):
         kind = f"{self.kind}: {self.choices.replace(',', ', ')}" if self.choices else self.kind
-        return f"| `{self.name}` | {kind} | {self.default.replace('|', chr(92) + '|')} | {self.when} | {'read' if acts(self, texts) else ''} |"
+        return f"| `{self.name}` | {kind} | {self.default.replace('|', chr(92) + '|')} | {self.when} | {self.mark or ('' if self.name in AWAITED and not acts(self, texts) else 'read')} |"
 
 
 def registered():
@@ -59,11 +64,16 @@ def acts(setting, texts):
     return setting.name in texts or (("." in short or "_" in short) and short in texts)
 
 
+def kept(setting):
+    """No literal names these, or the literal is a part of the name: where nodes may be, what a user notes, refused at creation, set by the system."""
+    return setting.name in KEPT or setting.name.startswith("index.sort.") or "private" in setting.flags
+
+
 def lists(settings, described, texts):
     """The page's last part."""
     out = [MARK, "", "## Accepted, kept and shown", "",
-           "Elasticsearch's clients, templates and tools set these. They change nothing here, but for those that are marked *read*: some part",
-           "of the program, built or being built, looks at them."]
+           "Elasticsearch's clients, templates and tools set these. *read*: some part of the program looks at it. *none*: it is taken and has no effect: the",
+           "answer to a request that sets it has a `Warning` header that says so, and the log of a node that is started with it. *refused*: only the default is taken."]
     for registry, title in (("index", "Of an index"), ("cluster", "Of the cluster and its nodes")):
         out += ["", f"### {title}", "", "| setting | value | default | when | |", "|---|---|---|---|---|"]
         out += [s.row(texts) for s in settings.values() if s.registry == registry and s.name not in described]
@@ -83,6 +93,9 @@ def main():
             f.write(head + lists(settings, described, texts))
         return
     check(mark + rest == lists(settings, described, texts), "the lists are those of the registry (else: tests/docs/test_settings.py --write)")
+    for s in settings.values():
+        check(s.mark or kept(s) or acts(s, texts) or s.name in AWAITED, f"{s.name} has a reader, or its definition says that it has none (SETTING_NO_EFFECT)")
+        check(not (s.mark == "none" and acts(s, texts)), f"{s.name} has a reader: its definition need not say SETTING_NO_EFFECT any more")
     for name, row in described.items():
         s = settings.get(name)
         check(s is not None or name in NODE_ONLY, f"{name} is a setting")
