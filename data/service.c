@@ -106,7 +106,7 @@ static enum err parse_mapping(struct mapping **out, const struct index_meta *m, 
     arena_init(&scratch, NULL, ARENA_UNLIMITED);
     enum err e = json_parse(&body, m->mapping, &scratch, &json_limits_default, em);
     if (e == ERR_OK) {
-        e = old != NULL ? mapping_merge(out, old, &body, em) : mapping_new(out, &body, a, settings, em);
+        e = mapping_published(out, old, &body, a, settings, em);
     }
     arena_fini(&scratch);
     return e;
@@ -317,7 +317,7 @@ static void update_index(struct data_service *s, struct index_service *ix, const
     enum err e = ERR_OK;
     if (ix->closed && !m->closed) {
         e = reopened(s, ix, m, &next, &em);
-    } else if (mapping) {
+    } else if (mapping || settings) { /* it has the settings' limits of documents */
         e = parse_mapping(&next, m, ix->analysis, &ix->settings->settings, ix->mapping, &em);
     }
     if (e != ERR_OK) {

@@ -88,7 +88,7 @@ static enum err check_together(const struct cluster_state *next, struct errmsg *
                     STR_ARG(buf_view(&was)));
     }
     buf_fini(&was);
-    return e;
+    return e == ERR_OK ? watermarks_check(next, em) : e;
 }
 
 enum err meta_cluster_settings(const struct cluster_state *cur, struct meta_request *rq,

@@ -217,6 +217,23 @@ static enum err make_mapping(const struct metadata_env *env, struct index_meta *
     return e;
 }
 
+/* Documents of an index with routing_partition_size have a routing each. */
+static enum err check_partitioned(const struct index_meta *m, struct arena *scratch, struct errmsg *em)
+{
+    struct json mapping;
+    if (m->routing_partition <= 1) {
+        return ERR_OK;
+    }
+    enum err e = json_parse(&mapping, m->mapping, scratch, &json_limits_default, em);
+    const struct json *required = e == ERR_OK ? json_get(json_get(&mapping, "_routing"), "required") : NULL;
+    if (e == ERR_OK && (required == NULL || !str_is(json_text(required), "true"))) {
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT,
+                    "mapping type [_doc] must have routing required for partitioned index [%.*s]",
+                    STR_ARG(m->name));
+    }
+    return e;
+}
+
 static enum err put_aliases(const struct metadata_env *env, const struct cluster_state *cur,
                             struct index_meta *m, const struct index_recipe *recipe, struct errmsg *em)
 {
@@ -255,6 +272,7 @@ static enum err fill_index(const struct metadata_env *env, const struct cluster_
     e = e == ERR_OK
             ? make_mapping(env, m, recipe.mapping.type != JSON_NULL ? &recipe.mapping : NULL, &rq->arena, em)
             : e;
+    e = e == ERR_OK && recipe.mapping.type != JSON_NULL ? check_partitioned(m, &rq->arena, em) : e;
     e = e == ERR_OK ? put_aliases(env, cur, m, &recipe, em) : e;
     if (e != ERR_OK) {
         return e;

@@ -48,6 +48,11 @@ uint32_t data_nodes(const struct cluster_state *s);
 /* ERR_CLUSTER_BLOCK when one of the request's indices refuses changes of its metadata. */
 enum err metadata_write_allowed(const struct cluster_state *cur, struct meta_request *rq, struct errmsg *em);
 
+/* ---- cluster.routing.allocation.disk.watermark.* ---- */
+
+/* ERR_ILLEGAL_ARGUMENT: they are not in their order, or not all shares, or all sizes. */
+enum err watermarks_check(const struct cluster_state *s, struct errmsg *em);
+
 /* ---- cluster.max_shards_per_node ---- */
 
 /* ERR_VALIDATION when the copies that come with this index, with opening the request's closed indices, or

@@ -337,15 +337,10 @@ enum err parse_time_ms(struct str text, const char *name, int64_t *out, struct e
     if (parse_unit(text, units, ARRAY_LEN(units), out) == ERR_OK) {
         return ERR_OK;
     }
-    int64_t bare;
-    if (num_parse_i64(t, &bare)) {
-        return err_set(
-            em, ERR_ILLEGAL_ARGUMENT,
-            "failed to parse setting [%s] with value [%.*s] as a time value: unit is missing or unrecognized",
-            name, STR_ARG(text));
-    }
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to parse setting [%s] with value [%.*s] as a time value",
-                   name, STR_ARG(text));
+    return err_set(
+        em, ERR_ILLEGAL_ARGUMENT,
+        "failed to parse setting [%s] with value [%.*s] as a time value: unit is missing or unrecognized",
+        name, STR_ARG(text));
 }
 
 enum err parse_bytes(struct str text, const char *name, int64_t *out, struct errmsg *em)

@@ -196,8 +196,17 @@ static enum err check_choice(const struct setting_def *d, struct str key, struct
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "No enum constant [%.*s] of setting [%.*s]", STR_ARG(v),
                        STR_ARG(key));
     }
+    char choices[256];
+    size_t n = 0;
+    for (const char *c = d->choices; *c != '\0' && n + 3 < sizeof(choices); c++) {
+        choices[n++] = *c;
+        if (*c == ',') {
+            choices[n++] = ' ';
+        }
+    }
+    choices[n] = '\0';
     return err_set(em, ERR_ILLEGAL_ARGUMENT, "unknown value for [%.*s] must be one of [%s] but was: %.*s",
-                   STR_ARG(key), d->choices, STR_ARG(v));
+                   STR_ARG(key), choices, STR_ARG(v));
 }
 
 static enum err check_expand(struct str key, struct str v, struct errmsg *em)

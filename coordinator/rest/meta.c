@@ -18,6 +18,9 @@ static void done(struct meta_request *rq)
     struct meta_call *c = (struct meta_call *)rq;
     /* Read-your-writes: what follows sees the state that has just been applied. */
     rest_renew_state(c->r);
+    if (rq->error.n == 0) {
+        setting_warnings(c->r, rq);
+    }
     c->then(c->r, rq);
 }
 
@@ -66,7 +69,6 @@ void rest_meta_then(struct rest *r, struct meta_request *rq,
                     void (*then)(struct rest *r, struct meta_request *rq))
 {
     ((struct meta_call *)rq)->then = then;
-    setting_warnings(r, rq);
     r->co->o.master(r->co->o.self, rq);
 }
 

@@ -269,18 +269,18 @@ static enum err finish(struct builder *b, struct mapping *m, const struct mappin
     e = e != ERR_OK ? e : add_fields(b, m, m->root, &cap);
     e = e != ERR_OK ? e : number_fields(b, m, old);
     e = e != ERR_OK ? e : mapping_validate(b, m);
-    e = e != ERR_OK ? e : mapping_check_limits(b, m);
+    e = e != ERR_OK || m->published ? e : mapping_check_limits(b, m);
     e = e != ERR_OK ? e : index_children(b, m);
     e = e != ERR_OK ? e : sort_leaves(b, m);
     e = e != ERR_OK ? e : set_date_formats(b, m);
     return e != ERR_OK ? e : mapping_print(b, m);
 }
 
-enum err mapping_new_with(struct mapping **out, const struct json *body, struct analysis *analysis,
-                          const struct settings *settings, const struct allocator *alloc, struct errmsg *em)
+/* The first mapping of an index, in `m`, which is freed when that fails. */
+static enum err make_first(struct mapping **out, struct mapping *m, const struct json *body,
+                           struct errmsg *em)
 {
     *out = NULL;
-    struct mapping *m = mapping_alloc(alloc, analysis, settings);
     if (m == NULL) {
         return err_no_memory(em);
     }
@@ -304,17 +304,23 @@ enum err mapping_new_with(struct mapping **out, const struct json *body, struct 
     return ERR_OK;
 }
 
+enum err mapping_new_with(struct mapping **out, const struct json *body, struct analysis *analysis,
+                          const struct settings *settings, const struct allocator *alloc, struct errmsg *em)
+{
+    return make_first(out, mapping_alloc(alloc, analysis, settings), body, em);
+}
+
 enum err mapping_new(struct mapping **out, const struct json *body, struct analysis *analysis,
                      const struct settings *settings, struct errmsg *em)
 {
     return mapping_new_with(out, body, analysis, settings, alloc_default(), em);
 }
 
-enum err mapping_merge(struct mapping **out, const struct mapping *old, const struct json *body,
-                       struct errmsg *em)
+/* The old one and the body, in `m`, which is freed when that fails. */
+static enum err make_next(struct mapping **out, struct mapping *m, const struct mapping *old,
+                          const struct json *body, struct errmsg *em)
 {
     *out = NULL;
-    struct mapping *m = mapping_alloc(old->alloc, old->analysis, &old->settings);
     if (m == NULL) {
         return err_no_memory(em);
     }
@@ -334,6 +340,22 @@ enum err mapping_merge(struct mapping **out, const struct mapping *old, const st
     }
     *out = m;
     return ERR_OK;
+}
+
+enum err mapping_merge(struct mapping **out, const struct mapping *old, const struct json *body,
+                       struct errmsg *em)
+{
+    return make_next(out, mapping_alloc(old->alloc, old->analysis, &old->settings), old, body, em);
+}
+
+enum err mapping_published(struct mapping **out, const struct mapping *old, const struct json *body,
+                           struct analysis *analysis, const struct settings *settings, struct errmsg *em)
+{
+    struct mapping *m = mapping_alloc(old != NULL ? old->alloc : alloc_default(), analysis, settings);
+    if (m != NULL) {
+        m->published = true;
+    }
+    return old != NULL ? make_next(out, m, old, body, em) : make_first(out, m, body, em);
 }
 
 /* ---- reading ---- */

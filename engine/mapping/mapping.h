@@ -137,6 +137,10 @@ enum err mapping_new(struct mapping **out, const struct json *body, struct analy
  * (ERR_ILLEGAL_ARGUMENT). */
 enum err mapping_merge(struct mapping **out, const struct mapping *old, const struct json *body,
                        struct errmsg *em);
+/* The mapping that the master has published, after `old` (NULL: the first here). The limits of fields were
+ * checked there, and do not count again: they may have been lowered since. */
+enum err mapping_published(struct mapping **out, const struct mapping *old, const struct json *body,
+                           struct analysis *analysis, const struct settings *settings, struct errmsg *em);
 struct mapping *mapping_ref(const struct mapping *m);
 void mapping_unref(const struct mapping *m); /* NULL ok */
 

@@ -110,6 +110,7 @@ struct mapping {
     struct analysis *analysis; /* referenced */
     struct settings settings;
     struct mapping_limits limits;
+    bool published;                /* its fields are within limits that held when the master took it */
     bool ignore_malformed, coerce; /* defaults of the index */
     struct node *root;
     struct root_def def;

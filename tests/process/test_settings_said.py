@@ -68,6 +68,19 @@ def defaults(node):
     check.equal(have["bootstrap.memory_lock"], "true", "what the node was started with")
 
 
+def limits_lowered():
+    """An index whose fields are more than its limit became since is served after a restart."""
+    with Node() as node:
+        ask(node, "PUT", "/l", {"mappings": {"properties": {f"f{i}": {"type": "keyword"} for i in range(5)}}})
+        check.equal(ask(node, "PUT", "/l/_doc/1?refresh", {"f0": "x"})[0], 201, "a document")
+        check.equal(ask(node, "PUT", "/l/_settings", {"index.mapping.total_fields.limit": 2, "index.mapping.field_name_length.limit": 1})[0], 200, "lower limits")
+        node.stop()
+        node.start()
+        ask(node, "GET", "/_cluster/health?wait_for_no_initializing_shards=true&timeout=60s")
+        status, body, _ = ask(node, "POST", "/l/_search", {"query": {"term": {"f0": "x"}}})
+        check.equal((status, body.get("hits", {}).get("total")), (200, {"value": 1, "relation": "eq"}), "the document is found after a restart")
+
+
 def main():
     refused("xpack.security.enabled=true", "no users and no encryption")
     refused("xpack.security.http.ssl.enabled=true", "no users and no encryption")
@@ -83,6 +96,7 @@ def main():
         check("[xpack.ml.enabled] has no effect" in log, "the log names extensions")
         answers(node)
         defaults(node)
+    limits_lowered()
     check.end()
 
 
