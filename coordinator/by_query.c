@@ -1,4 +1,5 @@
 /* The rounds of a worker: page, writes, wait, next page. */
+#include "common/base/memory_account.h"
 #include "coordinator/by_query_int.h"
 #include "coordinator/rest/broadcast.h"
 
@@ -546,7 +547,7 @@ struct by_query *by_query_new(struct rest *r, struct by_query_spec **spec, struc
     }
     op->co = r->co;
     op->r = r;
-    arena_init(&op->arena, NULL, ARENA_UNLIMITED);
+    memory_request_arena(&op->arena);
     op->spec = (struct by_query_spec){.max_docs = MAX_DOCS_ALL, .slices = 1, .per_second = INFINITY};
     op->spec.search.indices = EXPAND_OPTIONS_SEARCH;
     op->spec.search.scroll_ms = BY_QUERY_SCROLL_MS;
@@ -602,8 +603,8 @@ static void init_worker(struct by_query *op, uint32_t i)
     w->max_docs = s->max_docs == MAX_DOCS_ALL || alone ? s->max_docs : s->max_docs / (int32_t)op->n_workers;
     w->n.per_second = s->per_second / (float)op->n_workers;
     w->rest = (struct rest){.co = op->co, .arena = &w->page};
-    arena_init(&w->own, NULL, ARENA_UNLIMITED);
-    arena_init(&w->page, NULL, ARENA_UNLIMITED);
+    memory_request_arena(&w->own);
+    memory_request_arena(&w->page);
     buf_init(&w->scroll, NULL, 16 * MIB);
     buf_init(&w->failures, NULL, BUF_UNLIMITED);
     buf_init(&w->error, NULL, BUF_UNLIMITED);

@@ -1,5 +1,6 @@
 #include "coordinator/search_int.h"
 
+#include "common/base/memory_account.h"
 #include "common/base/num.h"
 #include "common/base/time_text.h"
 #include "common/cluster/search_limits.h"
@@ -22,7 +23,7 @@ struct search_call *search_new(struct rest *r)
         return NULL;
     }
     c->r = r;
-    arena_init(&c->arena, NULL, ARENA_UNLIMITED);
+    memory_request_arena(&c->arena);
     err_clear(&c->error);
     c->o.indices = EXPAND_OPTIONS_SEARCH;
     c->o.allow_partial = partial_by_default(r->state);
@@ -246,14 +247,6 @@ static void default_timeout(struct search_call *c)
     }
 }
 
-static enum err search_read_source(struct search_call *c)
-{
-    struct stop st;
-    search_stop_begin(c, &st);
-    enum err e = search_source_parse(&c->source, c->o.tree, c->o.body, &c->arena, &c->error);
-    return search_stop_end(c, &st, e);
-}
-
 static enum err check_shard_count(struct search_call *c)
 {
     int64_t most = INT64_MAX;
@@ -269,6 +262,14 @@ static enum err check_shard_count(struct search_call *c)
                          "[action.search.shard_count.limit] to a greater value if you really want to "
                          "query that many shards at the same time.",
                          n, (long long)most);
+}
+
+static enum err search_read_source(struct search_call *c)
+{
+    struct stop st;
+    search_stop_begin(c, &st);
+    enum err e = search_source_parse(&c->source, c->o.tree, c->o.body, &c->arena, &c->error);
+    return search_stop_end(c, &st, e);
 }
 
 static enum err prepare(struct search_call *c)

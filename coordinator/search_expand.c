@@ -5,6 +5,8 @@
  * search around them. */
 #include "coordinator/search_int.h"
 
+#include "common/base/memory_account.h"
+
 #include <stdlib.h>
 
 #define GROUPS_AT_ONCE 4 /* unless the request says */
@@ -175,7 +177,7 @@ static enum err make_groups(struct expansion *x)
     const struct collapse_spec *spec = &c->source.collapse;
     struct arena scratch;
     enum err e = ERR_OK;
-    arena_init(&scratch, NULL, ARENA_UNLIMITED);
+    memory_request_arena(&scratch);
     for (uint32_t i = 0; e == ERR_OK && i < c->reduced.n; i++) {
         struct json hit;
         if (c->hits[i].n == 0) {
@@ -303,7 +305,7 @@ static enum err assemble(struct expansion *x)
     struct arena scratch;
     enum err e = ERR_OK;
     uint32_t at = 0;
-    arena_init(&scratch, NULL, ARENA_UNLIMITED);
+    memory_request_arena(&scratch);
     for (uint32_t i = 0; e == ERR_OK && i < c->reduced.n; i++) {
         if (c->hits[i].n > 0) {
             e = add_groups(c, &c->hits[i], x->groups + at, &scratch);

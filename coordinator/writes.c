@@ -1,6 +1,7 @@
 #include "coordinator/writes_int.h"
 
 #include "common/base/hash.h"
+#include "common/base/memory_account.h"
 #include "common/base/num.h"
 #include "common/cluster/blocks.h"
 #include "coordinator/rest/active.h"
@@ -154,6 +155,8 @@ void writes_fail(struct write_set *w, struct write_entry *e, const struct errmsg
     e->error = ARENA_NEW(w->r->arena, struct errmsg);
     if (e->error != NULL) {
         *e->error = *em;
+    } else {
+        e->error = memory_error();
     }
 }
 

@@ -1,4 +1,5 @@
 /* The items of a set of writes, sent to the primaries of their shards, again and again where it takes that. */
+#include "common/base/memory_account.h"
 #include "common/cluster/health.h"
 #include "coordinator/ask.h"
 #include "coordinator/rest/active.h"
@@ -196,7 +197,7 @@ static void send_one(struct active_wait *wait, bool active)
                 STR_ARG(m->name), sw->rq.shard.shard, wanted,
                 (int)shard_health(w->r->state, m, sw->rq.shard.shard).active, wanted,
                 (long long)wait->timeout_ms);
-        if (w->n > 1 || sw->items[0].kind != WRITE_UPDATE) {
+        if (w->n > 1 || sw->n == 0 || sw->items[0].kind != WRITE_UPDATE) {
             sw->rq.error = sw->inactive;
             one_less(sw);
             return;
@@ -284,6 +285,8 @@ void writes_send(struct write_set *w)
         if (of[i] != NULL && of[i]->items != NULL && of[i]->rq.user != NULL) {
             of[i]->items[of[i]->n] = w->v[i].item;
             ((struct write_entry **)of[i]->rq.user)[of[i]->n++] = &w->v[i];
+        } else if (of[i] != NULL) {
+            writes_fail(w, &w->v[i], memory_error());
         }
     }
     if (w->n_shard_writes == 0) {

@@ -1,6 +1,7 @@
 /* What a scroll's context remembers: the first page's request, and where the pages got to. */
 #include "data/data_int.h"
 
+#include "common/base/memory_account.h"
 #include <stdlib.h>
 
 void scroll_place_unref(struct scroll_place *place)
@@ -28,7 +29,7 @@ static struct scroll_state *scroll_begin(const struct shard_query *rq)
         return NULL;
     }
     st->refs = 1;
-    arena_init(&st->arena, NULL, ARENA_UNLIMITED);
+    memory_request_arena(&st->arena);
     struct str *filters = ARENA_ARRAY(&st->arena, struct str, rq->n_alias_filters);
     st->body = arena_str(&st->arena, rq->body);
     bool ok = filters != NULL && st->body.p != NULL;

@@ -8,6 +8,8 @@
  * stays in the processor's cache, whatever a bulk holds. */
 #include "data/replication.h"
 
+#include "common/base/memory_account.h"
+
 #include <stdlib.h>
 
 /* The values of parsed documents point into the mapping that parsed them. */
@@ -68,7 +70,7 @@ static void fail_item(struct write_run *r, struct write_item *it, const struct e
     if (it->error != NULL) {
         *it->error = *em;
     } else {
-        err_no_memory(&r->rq->rq.error);
+        it->error = memory_error();
     }
 }
 
@@ -186,9 +188,9 @@ static bool begin_slice(struct write_run *r, uint32_t from)
     return r->docs != NULL;
 }
 
-static void parse_task(void *arg)
+/* false: fields are asked for, and the request goes on when they are there. */
+static bool parse_slice(struct write_run *r)
 {
-    struct write_run *r = arg;
     for (; r->at < r->slice_end; r->at++, r->mapping_rounds = 0) {
         struct write_item *it = &r->rq->items[r->at];
         struct parsed_doc *doc = &r->docs[r->at - r->slice];
@@ -202,12 +204,22 @@ static void parse_task(void *arg)
         }
         if (doc->mapping_update != NULL) {
             ask_for_fields(r, doc->mapping_update);
-            return;
+            return false;
         }
     }
-    r->at = r->slice;
-    r->applying = true;
-    resume(r);
+    return true;
+}
+
+static void parse_task(void *arg)
+{
+    struct write_run *r = arg;
+    bool guarded = memory_guard(true), parsed = parse_slice(r);
+    memory_guard(guarded);
+    if (parsed) {
+        r->at = r->slice;
+        r->applying = true;
+        resume(r);
+    }
 }
 
 /* ---- applying ------------------------------------------------------------------------------------------ */
@@ -668,7 +680,7 @@ void data_write(void *self, struct shard_write *rq)
         return;
     }
     *r = (struct write_run){.rq = rq, .sh = sh};
-    arena_init(&r->scratch, NULL, ARENA_UNLIMITED);
+    memory_request_arena(&r->scratch);
     if (!begin_slice(r, 0)) {
         struct errmsg em;
         err_no_memory(&em);

@@ -1,5 +1,6 @@
 #include "node/node.h"
 
+#include "common/cluster/memory_settings.h"
 #include "common/cluster/search_limits.h"
 #include "common/sys/clock_real.h"
 #include "common/sys/fs_posix.h"
@@ -43,6 +44,7 @@ struct node {
     bool main_running;
     struct loop *http_loops[HTTP_LOOPS_MAX];
     unsigned n_http_loops, http_running;
+    uint64_t memory_bytes; /* that the machine or the cgroup gives */
     struct loop_ticker *ticker, *watch;
     const void *levels_of[2]; /* the settings that the log's levels were last read from */
     bool complained;          /* of the files as they are */
@@ -193,6 +195,9 @@ static enum err open_pools(struct node *n, unsigned cores, struct errmsg *em)
     const struct pool_plan request = {"request", NULL, NULL, MAX_OF(cores, 2U), REQUESTS_MAX};
     enum err e = new_pool(n, &n->write_pool, &write, em);
     e = e == ERR_OK ? new_pool(n, &n->search_pool, &search, em) : e;
+    if (e == ERR_OK) {
+        pool_guard_memory(n->search_pool);
+    }
     e = e == ERR_OK ? new_pool(n, &n->background_pool, &background, em) : e;
     e = e == ERR_OK ? new_pool(n, &n->master_pool, &master, em) : e;
     e = e == ERR_OK ? new_pool(n, &n->request_pool, &request, em) : e;
@@ -248,6 +253,7 @@ static enum err open_http(struct node *n, unsigned cores, struct errmsg *em)
 {
     struct http_server_opts h = {.ports = "9200-9300",
                                  .compression = true,
+                                 .unpacking = pool_executor(n->write_pool),
                                  .log = n->o.log,
                                  .clock = n->clock,
                                  .handle = coordinator_handle};
@@ -323,6 +329,14 @@ static bool primaries_tried(const struct node *n, const struct cluster_state *s)
     return tried;
 }
 
+static void set_memory_limits(const struct node *n, const struct cluster_state *state)
+{
+    struct memory_limits l;
+    memory_limits_of(&l, n->memory_bytes, n->o.settings, state);
+    l.resident = process_resident;
+    memory_limits_set(&l);
+}
+
 /* Main loop, after each state. Settled: a master is known, and what this node had open before is open again. */
 static void state_applied(void *arg, struct cluster_state *state)
 {
@@ -331,6 +345,7 @@ static void state_applied(void *arg, struct cluster_state *state)
         n->levels_of[0] = state->persistent; /* compared, never looked into */
         n->levels_of[1] = state->transient;
         node_log_levels(n->o.log, n->o.settings, state, NULL);
+        set_memory_limits(n, state);
     }
     if (state->nodes != NULL && state->nodes->master.p != NULL && primaries_tried(n, state)) {
         signal_flag(n, &n->settled);
@@ -434,10 +449,20 @@ static enum err prepare_main_loop(struct node *n, struct errmsg *em)
     return e;
 }
 
+/* On a loop of HTTP. */
+static void guard_memory(void *arg)
+{
+    (void)arg;
+    memory_guard(true);
+}
+
 static enum err start_http(struct node *n, struct errmsg *em)
 {
     enum err e = ERR_OK;
     for (unsigned i = 0; e == ERR_OK && i < n->n_http_loops; i++) {
+        if (!loop_post(n->http_loops[i], guard_memory, NULL)) {
+            return err_no_memory(em);
+        }
         e = loop_start(n->http_loops[i], em);
         n->http_running += e == ERR_OK;
     }
@@ -470,6 +495,8 @@ static enum err start(struct node *n, struct errmsg *em)
     struct str conf = settings_str(n->o.settings, "path.conf", STR_NULL);
     machine_stats(&machine);
     unsigned cores = MAX_OF(machine.cores_allowed, 1U);
+    n->memory_bytes = machine.memory_limit_bytes;
+    set_memory_limits(n, NULL);
     enum err e = self_init(&n->me, n->o.settings, &n->arena, em);
     e = e == ERR_OK ? open_data_dir(n, em) : e;
     n->me.data_dir = n->data_dir;

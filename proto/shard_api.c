@@ -1,8 +1,10 @@
 #include "proto/shard_api.h"
 
+#include "common/base/memory_account.h"
+
 void shard_rq_init(struct shard_rq *rq, void (*done)(struct shard_rq *), void *user)
 {
-    arena_init(&rq->arena, NULL, ARENA_UNLIMITED);
+    memory_request_arena(&rq->arena);
     err_clear(&rq->error);
     rq->node = STR_NULL;
     rq->done = done;

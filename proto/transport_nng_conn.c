@@ -1,5 +1,7 @@
 #include "proto/transport_nng_conn_int.h"
 
+#include "common/base/memory_account.h"
+
 #include <stdlib.h>
 #include <time.h>
 
@@ -123,6 +125,7 @@ static void deliver(struct nng_conn *c)
 {
     struct buf frame = c->message;
     frame.p[frame.n] = '\0';
+    memory_adopt(MEMORY_IN_FLIGHT, &frame);
     buf_init(&c->message, NULL, 0);
     c->events->message(c->arg, c, c->message_id, &frame);
 }

@@ -1,6 +1,8 @@
 /* What is sent on a connection: messages, the queue, and one write at a time. */
 #include "proto/transport_nng_conn_int.h"
 
+#include "common/base/memory_account.h"
+
 #include <stdlib.h>
 
 #define SMALL_BYTES  ((size_t)2 << 10)  /* payloads that are copied rather than sent from where they are */
@@ -48,6 +50,7 @@ struct nng_out *nng_out_new(const struct frame *f, struct buf *payload, struct e
     if (n > SMALL_BYTES) {
         m->payload = *payload;
         buf_init(payload, payload->alloc, payload->bytes_max);
+        memory_adopt(MEMORY_IN_FLIGHT, &m->payload);
     } else {
         buf_fini(payload);
     }

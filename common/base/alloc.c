@@ -1,11 +1,13 @@
 #include "common/base/alloc.h"
 
+#include "common/base/memory_account.h"
+
 #include <stdlib.h>
 
 static void *heap_resize(void *self, void *p, size_t n)
 {
     (void)self;
-    return realloc(p, n);
+    return n >= MEMORY_BLOCK_SMALL && !memory_guard_allows(n) ? NULL : realloc(p, n);
 }
 
 static void heap_release(void *self, void *p)

@@ -1,6 +1,8 @@
 #include "common/base/arena.h"
 #include "common/base/stop.h"
 
+#include "common/base/memory_account.h"
+
 #include <stdalign.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -115,6 +117,7 @@ static bool add_chunk(struct arena *a, size_t need)
     if (size > a->bytes_max - MIN_OF(a->bytes_used, a->bytes_max)) {
         size = need;
         if (size > a->bytes_max - MIN_OF(a->bytes_used, a->bytes_max)) {
+            memory_ceiling(a->alloc, a->bytes_used + size, a->bytes_max);
             return false;
         }
     }

@@ -1,5 +1,7 @@
 #include "common/base/buf.h"
 
+#include "common/base/memory_account.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -31,6 +33,7 @@ char *buf_reserve(struct buf *b, size_t more)
         return NULL;
     }
     if (more > b->bytes_max || b->n > b->bytes_max - more) {
+        memory_ceiling(b->alloc, b->n + more, b->bytes_max);
         b->failed = true;
         return NULL;
     }

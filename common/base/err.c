@@ -1,5 +1,6 @@
 #include "common/base/err.h"
 
+#include "common/base/memory_account.h"
 #include "common/base/utf8.h"
 
 #include <stdarg.h>
@@ -166,8 +167,11 @@ enum err err_prefix(struct errmsg *em, enum err e, const char *fmt, ...)
 
 enum err err_no_memory(struct errmsg *em)
 {
-    return err_set(em, ERR_NO_MEMORY,
-                   "[parent] Data too large: the request needs more memory than its limit");
+    char why[ERR_REASON_BYTES];
+    return err_set(em, ERR_NO_MEMORY, "%s",
+                   memory_refusal(why, sizeof(why))
+                       ? why
+                       : "[parent] Data too large: the request needs more memory than its limit");
 }
 
 enum err err_errno(struct errmsg *em, int errnum, const char *what)

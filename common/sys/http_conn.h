@@ -47,6 +47,8 @@ struct request {
     bool shared;    /* asked by a page elsewhere that may */
     bool preflight; /* whether it may */
     size_t counted; /* bytes of the body in server.inflight_bytes */
+    enum err unpack_failed;
+    const char *unpack_reason;
     /* the handler's */
     void (*aborted)(void *arg);
     void (*released)(void *arg);
@@ -72,7 +74,8 @@ struct http_conn {
     struct request *first, *last; /* handed over or failed, in order */
     unsigned pending;             /* their number */
     bool reading;                 /* inside conn_input(): answers wait for its end */
-    bool paused;                  /* too much is unanswered or unwritten */
+    bool paused;                  /* too much is unanswered or unwritten, or a body is being unpacked */
+    bool unpacking;               /* the newest request's body: what follows is read when it has worked out */
     bool linger;                  /* close by way of PHASE_LINGER */
     bool ending;                  /* "connection: close" was sent: no answer may follow */
     /* what was refused in a parser's callback, until the parser has returned */
@@ -150,6 +153,13 @@ bool conn_must_pause(const struct http_conn *c);
 void request_free(struct request *r);
 /* Queues an answer of the server's own for the request being read, and reads no more. */
 void conn_refuse(struct http_conn *c, enum err e, int status, const char *reason);
+
+/* http_unpack.c */
+bool request_is_packed(const struct request *r);
+/* Replaces the body by what it unpacks to. ERR_TOO_LONG_FRAME: more than the server takes. */
+enum err request_unpack(struct request *r, struct errmsg *em);
+/* Has the server's pool do it, and then hand over the request, which is in its connection's row already, or refuse it. */
+void request_unpack_elsewhere(struct request *r);
 
 /* http_listen.c */
 enum err server_listen(struct http_server *s, struct errmsg *em);

@@ -1,4 +1,5 @@
 /* http_parse.c - bytes into requests: http-parser's callbacks, with the limits that it does not know. */
+#include "common/base/memory_account.h"
 #include "common/sys/http_conn.h"
 
 #include <stdio.h>
@@ -7,6 +8,7 @@
 #define HEAD_BYTES_EXPECTED 512
 #define BODY_BYTES_TRUSTED  (64 * KIB) /* of an announced length; a larger body grows as it comes */
 #define BODY_PROGRESS_BYTES (16 * KIB)
+#define PACKED_BYTES_HERE   (4 * KIB) /* of a packed body that the loop unpacks: a thousandfold at most */
 #define OUT_BYTES_HIGH      (4 * MIB) /* unwritten answers at which reading stops */
 
 static int refuse(struct http_conn *c, enum err e, int status, const char *reason)
@@ -19,7 +21,9 @@ static int refuse(struct http_conn *c, enum err e, int status, const char *reaso
 
 static int no_memory(struct http_conn *c)
 {
-    return refuse(c, ERR_NO_MEMORY, 429, "out of memory for a request");
+    struct errmsg em = {0};
+    err_no_memory(&em);
+    return refuse(c, ERR_NO_MEMORY, 429, em.frame[0].reason);
 }
 
 void request_free(struct request *r)
@@ -49,9 +53,10 @@ static struct request *request_new(struct http_conn *c)
         return NULL;
     }
     r->conn = c;
-    arena_init(&r->arena, NULL, o->arena_bytes_max);
+    memory_request_arena(&r->arena);
+    r->arena.bytes_max = o->arena_bytes_max > 0 ? o->arena_bytes_max : r->arena.bytes_max;
     buf_init(&r->head, NULL, o->limits.header_bytes_max + o->limits.line_bytes_max + KIB);
-    buf_init(&r->body, NULL, o->limits.body_bytes_max);
+    buf_init(&r->body, memory_allocator(MEMORY_IN_FLIGHT), o->limits.body_bytes_max);
     buf_init(&r->out_head, NULL, BUF_UNLIMITED);
     buf_init(&r->out_body, NULL, BUF_UNLIMITED);
     buf_reserve(&r->head, HEAD_BYTES_EXPECTED);
@@ -300,34 +305,17 @@ static int on_body(http_parser *p, const char *at, size_t n)
     return r->body.failed ? no_memory(c) : 0;
 }
 
-/* Unpacks the body when it came packed. Unknown encodings are the handler's to refuse. */
+/* Unknown encodings are the handler's to refuse. */
 static int unpack(struct http_conn *c)
 {
-    struct request *r = c->cur;
-    const struct str *how = http_header_find(r->pub.headers, r->pub.headers_n, "content-encoding");
-    if (how == NULL || r->body.n == 0
-        || !(str_eq_nocase(*how, STR("gzip")) || str_eq_nocase(*how, STR("x-gzip"))
-             || str_eq_nocase(*how, STR("deflate")))) {
-        return 0;
-    }
-    struct buf plain;
     struct errmsg em = {0};
-    buf_init(&plain, NULL, c->worker->server->opts.limits.inflated_bytes_max);
-    enum err e = http_inflate(buf_view(&r->body), &plain, &em);
-    if (e != ERR_OK) {
-        buf_fini(&plain);
-        return refuse(c, e, e == ERR_TOO_LONG_FRAME ? 413 : err_status(e), em.frame[0].reason);
-    }
-    buf_fini(&r->body);
-    r->body = plain;
-    atomic_fetch_add(&c->worker->server->inflight_bytes, plain.n);
-    r->counted += plain.n;
-    return 0;
+    enum err e = request_unpack(c->cur, &em);
+    return e == ERR_OK ? 0 : refuse(c, e, e == ERR_TOO_LONG_FRAME ? 413 : err_status(e), em.frame[0].reason);
 }
 
 bool conn_must_pause(const struct http_conn *c)
 {
-    return c->pending >= c->worker->server->opts.limits.pipelined_max
+    return c->unpacking || c->pending >= c->worker->server->opts.limits.pipelined_max
            || (c->bev != NULL && evbuffer_get_length(bufferevent_get_output(c->bev)) > OUT_BYTES_HIGH);
 }
 
@@ -350,7 +338,9 @@ static int on_message_complete(http_parser *p)
 {
     struct http_conn *c = p->data;
     struct http_server *s = c->worker->server;
-    if (unpack(c) != 0) {
+    bool packed = !c->cur->preflight && request_is_packed(c->cur);
+    bool elsewhere = packed && s->opts.unpacking != NULL && c->cur->body.n > PACKED_BYTES_HERE;
+    if (packed && !elsewhere && unpack(c) != 0) {
         return -1;
     }
     struct request *r = enqueue(c);
@@ -361,7 +351,9 @@ static int on_message_complete(http_parser *p)
     c->deadline_ms = INT64_MAX;
     c->idle_ms = r->pub.received_ns / 1000000;
     atomic_fetch_add_explicit(&s->requests, 1, memory_order_relaxed);
-    if (r->preflight) {
+    if (elsewhere) {
+        request_unpack_elsewhere(r);
+    } else if (r->preflight) {
         http_respond(&r->pub, 200, NULL, NULL, 0, NULL);
     } else {
         s->opts.handle(s->opts.self, &r->pub);

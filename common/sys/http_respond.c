@@ -1,6 +1,7 @@
 /* http_respond.c - answers into bytes. Runs on whatever thread answers, so that packing is not the loop's
  * work. */
 #include "common/base/jsonw.h"
+#include "common/base/memory_account.h"
 #include "common/sys/http_conn.h"
 
 #include <stdio.h>
@@ -102,6 +103,19 @@ void request_answer(struct request *r, int status, const char *content_type,
     buf_init(body, body->alloc, body->bytes_max);
 }
 
+/* Counts an answer until it is with the kernel. Is there room for it? A small one always finds some. */
+static bool may_wait(struct buf *body)
+{
+    if (body->cap >= MEMORY_BLOCK_SMALL) {
+        if (!memory_take(MEMORY_REQUEST, body->cap)) {
+            return false;
+        }
+        memory_give(MEMORY_REQUEST, body->cap);
+    }
+    memory_adopt(MEMORY_REQUEST, body);
+    return true;
+}
+
 void http_respond(struct http_request *req, int status, const char *content_type,
                   const struct http_header *headers, size_t headers_n, struct buf *body)
 {
@@ -111,7 +125,7 @@ void http_respond(struct http_request *req, int status, const char *content_type
     struct errmsg em = {0};
     struct buf error;
     buf_init(&error, NULL, BUF_UNLIMITED);
-    if (body != NULL && body->failed) {
+    if (body != NULL && (body->failed || !may_wait(body))) {
         buf_fini(body);
         enum err e = err_no_memory(&em);
         status = err_status(e);

@@ -33,7 +33,6 @@ static void fill_in(struct http_server_opts *o)
     l->write_ms_max = or_ms(l->write_ms_max, 30000);
     o->compression_level = o->compression_level > 0 ? o->compression_level : 3;
     o->gzip_bytes_min = or_size(o->gzip_bytes_min, KIB);
-    o->arena_bytes_max = or_size(o->arena_bytes_max, ARENA_UNLIMITED);
 }
 
 static void all_done(struct loop_task *t)

@@ -17,6 +17,7 @@
 #define SYS_HTTP_SERVER_H
 
 #include "common/base/arena.h"
+#include "common/base/executor.h"
 #include "common/base/log.h"
 #include "common/base/settings.h"
 #include "common/sys/http.h"
@@ -45,15 +46,16 @@ struct http_request { /* read only but for `user` and `arena` */
 struct http_limits {           /* 0 means the default in brackets, but where said */
     size_t body_bytes_max;     /* [100 MiB] as sent: 413 */
     size_t inflated_bytes_max; /* [100 MiB] a compressed body, unpacked: 413 */
-    size_t inflight_bytes_max; /* [unlimited] bodies of unanswered requests of the whole server: 429 */
-    size_t header_bytes_max;   /* [8 KiB], at most 64 KiB: 400 */
-    size_t line_bytes_max;     /* [4 KiB] the request line: 400 */
-    unsigned pipelined_max;    /* [10000] unanswered requests of a connection; reading stops there */
-    unsigned connections_max;  /* [10000]; for more the longest idle one is closed */
-    int64_t header_ms_max;     /* [30 s] from a request's first byte to the end of its head */
-    int64_t body_ms_max;       /* [30 s] for each 16 KiB of a body */
-    int64_t write_ms_max;      /* [30 s] for each 16 KiB of an answer */
-    int64_t idle_ms_max;       /* between requests; 0: for ever, as Elasticsearch has it */
+    size_t
+        inflight_bytes_max; /* [unlimited] bodies of unanswered requests, as received: 429; memory_account.h has a limit too */
+    size_t header_bytes_max;  /* [8 KiB], at most 64 KiB: 400 */
+    size_t line_bytes_max;    /* [4 KiB] the request line: 400 */
+    unsigned pipelined_max;   /* [10000] unanswered requests of a connection; reading stops there */
+    unsigned connections_max; /* [10000]; for more the longest idle one is closed */
+    int64_t header_ms_max;    /* [30 s] from a request's first byte to the end of its head */
+    int64_t body_ms_max;      /* [30 s] for each 16 KiB of a body */
+    int64_t write_ms_max;     /* [30 s] for each 16 KiB of an answer */
+    int64_t idle_ms_max;      /* between requests; 0: for ever, as Elasticsearch has it */
 };
 
 struct http_server_opts {
@@ -63,11 +65,12 @@ struct http_server_opts {
     size_t hosts_n;
     const char *ports; /* "9200-9300": the first free one; "9200"; "0": any */
     struct http_limits limits;
-    bool compression;             /* gzip for clients that accept it */
-    int compression_level;        /* [3] */
-    size_t gzip_bytes_min;        /* [1 KiB] smaller answers go plain */
-    size_t arena_bytes_max;       /* [unlimited] a request's arena */
-    const struct tls *tls;        /* borrowed; NULL: plain */
+    bool compression;                 /* gzip for clients that accept it */
+    int compression_level;            /* [3] */
+    size_t gzip_bytes_min;            /* [1 KiB] smaller answers go plain */
+    size_t arena_bytes_max;           /* [what memory_account.h gives] a request's arena */
+    const struct executor *unpacking; /* borrowed: where packed bodies are unpacked; NULL: on the loops */
+    const struct tls *tls;            /* borrowed; NULL: plain */
     const struct http_site *site; /* borrowed; NULL: it is not looked at from which page a request comes */
     const struct log *log;        /* borrowed; may be NULL */
     const struct clock *clock;    /* borrowed; NULL: the real one */

@@ -1,5 +1,6 @@
 #include "common/sys/pool.h"
 
+#include "common/base/memory_account.h"
 #include "common/sys/task_ring.h"
 
 #include <pthread.h>
@@ -19,7 +20,7 @@ struct pool {
     unsigned here;          /* tasks that run on their callers' threads */
     unsigned largest;
     uint64_t rejected, completed;
-    bool stopping;
+    bool stopping, for_requests;
     pthread_t *thread; /* threads_max of them */
 };
 
@@ -39,6 +40,7 @@ static void say_if_quiet(struct pool *p)
 static void *worker(void *arg)
 {
     struct pool *p = arg;
+    memory_guard(p->for_requests);
     pthread_mutex_lock(&p->mutex);
     for (;;) {
         while (p->queue.n == 0 && !p->stopping) {
@@ -172,6 +174,11 @@ void pool_free(struct pool *p)
     task_ring_fini(&p->queue);
     free(p->thread);
     free(p);
+}
+
+void pool_guard_memory(struct pool *p)
+{
+    p->for_requests = true;
 }
 
 const struct executor *pool_executor(struct pool *p)

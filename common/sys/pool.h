@@ -23,6 +23,8 @@ struct pool_stats { /* as Elasticsearch's thread_pool statistics */
 };
 
 enum err pool_new(struct pool **out, const struct pool_opts *opts, struct errmsg *em);
+/* Its threads, none of which has started, work for requests: see memory_guard(). */
+void pool_guard_memory(struct pool *p);
 /* Refuses new tasks, runs those that wait, ends the threads. Not from one of its own tasks. NULL ok. */
 void pool_free(struct pool *p);
 const struct executor *pool_executor(struct pool *p); /* borrowed */

@@ -38,6 +38,9 @@ void disk_stats(const char *path, struct disk_stats *out);
 /* Two of these tell how busy the time between them was. */
 void cpu_sample(struct cpu_sample *out);
 void machine_stats(struct machine_stats *out);
+/* Bytes of memory that the process has to itself: without the pages of files. For memory_limits.resident: cheap; `purge` gives the
+ * allocator's free pages back first, a few dozen times a second at most. */
+uint64_t process_resident(bool purge);
 int64_t process_id(void);
 /* Raises the soft limit of open files to the hard one; returns it. */
 uint64_t process_raise_open_files(void);

@@ -1,5 +1,6 @@
 #include "common/sys/strand.h"
 
+#include "common/base/memory_account.h"
 #include "common/sys/task_ring.h"
 
 #include <pthread.h>
@@ -33,11 +34,12 @@ void strand_free(struct strand *s)
     free(s);
 }
 
+static void drain(void *arg);
+
 /* Runs what waits, a batch at a time: then it goes to the back of the executor's queue, or, when that takes
  * nothing more, goes on here. The lock is never held while a task runs. */
-static void drain(void *arg)
+static void drain_some(struct strand *s)
 {
-    struct strand *s = arg;
     atomic_store_explicit(&s->inside, (uintptr_t)pthread_self(), memory_order_relaxed);
     pthread_mutex_lock(&s->mutex);
     for (unsigned ran = 0; s->queue.n > 0; ran++) {
@@ -70,6 +72,14 @@ static void drain(void *arg)
             done(done_arg);
         }
     }
+}
+
+/* A strand's work is the node's own: it is not refused memory because the thread otherwise works for requests. */
+static void drain(void *arg)
+{
+    bool guarded = memory_guard(false);
+    drain_some(arg);
+    memory_guard(guarded);
 }
 
 /* Submitting to the executor under the strand's lock: executors run nothing inside submit(), and take no
@@ -112,7 +122,9 @@ static bool strand_run_here(void *self, void (*run)(void *arg), void *arg)
         return false;
     }
     atomic_store_explicit(&s->inside, (uintptr_t)pthread_self(), memory_order_relaxed);
+    bool guarded = memory_guard(false);
     run(arg);
+    memory_guard(guarded);
     pthread_mutex_lock(&s->mutex);
     s->completed++;
     atomic_store_explicit(&s->inside, 0, memory_order_relaxed);

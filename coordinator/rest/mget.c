@@ -1,4 +1,5 @@
 /* _mget: many documents by id, each read from its shard, answered in the order asked for. */
+#include "common/base/memory_account.h"
 #include "coordinator/ask.h"
 #include "coordinator/rest/get.h"
 #include "engine/index/engine.h"
@@ -312,7 +313,7 @@ static void run(struct mget *m)
         return;
     }
     m->where = ask_anywhere(r->co, r->state, m->preference);
-    buf_init(&m->answer, NULL, BUF_UNLIMITED);
+    memory_request_buf(&m->answer);
     jsonw_init(&m->w, &m->answer, false);
     jw_obj(&m->w);
     jw_k(&m->w, "docs");

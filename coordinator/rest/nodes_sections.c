@@ -1,5 +1,6 @@
 #include "coordinator/rest/nodes_stats.h"
 
+#include "common/base/memory_account.h"
 #include "common/sys/process.h"
 
 static void open_section(struct jsonw *w, const char *key)
@@ -152,38 +153,28 @@ static void write_fs(const struct stats_out *o, const struct node_report *n, int
     jw_arr_end(w);
 }
 
-/* What the process has against what it may have; no request is refused for the memory of a part alone, so that
- * the parts have no limit below the whole. */
+static void write_bytes_twice(struct jsonw *w, const char *bytes_key, const char *words_key, uint64_t v)
+{
+    struct buf b;
+    buf_init(&b, NULL, KIB);
+    memory_print_bytes(&b, v);
+    jw_ki64(w, bytes_key, (int64_t)v);
+    jw_kstr(w, words_key, buf_view(&b));
+    buf_fini(&b);
+}
+
 static void write_breakers(struct jsonw *w)
 {
-    static const struct {
-        const char *name;
-        double overhead;
-    } parts[] = {{"request", 1.0},
-                 {"fielddata", 1.03},
-                 {"in_flight_requests", 2.0},
-                 {"accounting", 1.0},
-                 {"parent", 1.0}};
-    struct process_stats p;
-    struct machine_stats m;
-    process_stats(&p);
-    machine_stats(&m);
-    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-        uint64_t used = i + 1 == ARRAY_LEN(parts) ? p.rss_bytes : 0;
-        struct buf b;
-        buf_init(&b, NULL, KIB);
-        open_section(w, parts[i].name);
-        jw_ki64(w, "limit_size_in_bytes", (int64_t)m.memory_limit_bytes);
-        stats_print_bytes(&b, m.memory_limit_bytes);
-        jw_kstr(w, "limit_size", buf_view(&b));
-        jw_ki64(w, "estimated_size_in_bytes", (int64_t)used);
-        buf_reset(&b);
-        stats_print_bytes(&b, used);
-        jw_kstr(w, "estimated_size", buf_view(&b));
-        jw_kdouble(w, "overhead", parts[i].overhead);
-        jw_ki64(w, "tripped", 0);
+    struct memory_stats m;
+    memory_stats(&m);
+    for (size_t i = 0; i < MEMORY_PARTS; i++) {
+        const struct memory_part_stats *p = &m.part[i];
+        open_section(w, memory_part_name((enum memory_part)i));
+        write_bytes_twice(w, "limit_size_in_bytes", "limit_size", p->limit);
+        write_bytes_twice(w, "estimated_size_in_bytes", "estimated_size", p->used);
+        jw_kdouble(w, "overhead", p->overhead);
+        jw_ki64(w, "tripped", (int64_t)p->tripped);
         jw_obj_end(w);
-        buf_fini(&b);
     }
 }
 

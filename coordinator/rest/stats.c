@@ -1,26 +1,11 @@
 #include "coordinator/rest/stats.h"
 
+#include "common/base/memory_account.h"
 #include "common/base/time_text.h"
 
 #define NS_PER_MS 1000000
 
 /* ---- sections ---------------------------------------------------------------------------------------- */
-
-void stats_print_bytes(struct buf *b, uint64_t v)
-{
-    static const char *const units[] = {"b", "kb", "mb", "gb", "tb", "pb"};
-    size_t i = 0;
-    uint64_t tenths = 0;
-    for (; v >= KIB && i + 1 < ARRAY_LEN(units); i++) {
-        tenths = (v % KIB) * 10 / KIB;
-        v /= KIB;
-    }
-    buf_u64(b, v);
-    if (tenths > 0) {
-        buf_printf(b, ".%u", (unsigned)tenths);
-    }
-    buf_z(b, units[i]);
-}
 
 void stats_put_as(const struct stats_out *o, const char *words, const char *key, uint64_t v)
 {
@@ -32,7 +17,7 @@ void stats_put_as(const struct stats_out *o, const char *words, const char *key,
         if (ms) {
             time_put_ns(&b, (int64_t)(v * NS_PER_MS));
         } else {
-            stats_print_bytes(&b, v);
+            memory_print_bytes(&b, v);
         }
         jw_key(o->w, words != NULL ? str_of(words) : str_slice(name, 0, name.n - (bytes ? 9 : 10)));
         jw_str(o->w, buf_view(&b));

@@ -20,8 +20,6 @@ struct stats_out {
     bool fielddata_fields; /* fielddata by field was asked for */
 };
 struct stats_out stats_out_for(struct rest *r, struct jsonw *w);
-/* ByteSizeValue.toString(): the largest unit, one digit behind the point, cut off and left out when zero. */
-void stats_print_bytes(struct buf *b, uint64_t v);
 /* A number; words too for those whose names end in _in_bytes or _in_millis, under the name without that. */
 void stats_put(const struct stats_out *o, const char *key, uint64_t v);
 /* The words under a name of their own (NULL: as above); a number that is no time is one of bytes. */

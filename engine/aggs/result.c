@@ -1,6 +1,7 @@
 /* What results mean: derived numbers, values by name, orders of buckets. */
 #include "engine/aggs/result.h"
 
+#include "common/base/memory_account.h"
 #include "engine/aggs/hdr.h"
 #include "engine/aggs/hll.h"
 #include "engine/aggs/tdigest.h"
@@ -56,7 +57,7 @@ static double median_deviation(const struct tdigest *t)
         return NAN;
     }
     double median = tdigest_quantile(t, 0.5), out = NAN;
-    arena_init(&arena, NULL, ARENA_UNLIMITED);
+    memory_request_arena(&arena);
     struct tdigest *d = tdigest_new(&arena, t->compression);
     for (size_t i = 0; d != NULL && i < t->n; i++) {
         tdigest_add(d, fabs(t->mean[i] - median), t->weight[i]);

@@ -1,4 +1,5 @@
 /* The _analyze endpoint: which analyzer the request means, and what is printed. */
+#include "common/base/memory_account.h"
 #include "common/base/utf8.h"
 #include "engine/analysis/analyze_int.h"
 
@@ -181,7 +182,7 @@ static bool wants(const struct analyze_request *r, const char *attribute)
 static void write_bytes(struct jsonw *w, struct str s)
 {
     struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
+    memory_request_buf(&b);
     buf_char(&b, '[');
     for (size_t i = 0; i < s.n; i++) {
         buf_printf(&b, "%s%x", i > 0 ? " " : "", (unsigned)(unsigned char)s.p[i]);

@@ -1,4 +1,5 @@
 /* The pattern_replace character filter. */
+#include "common/base/memory_account.h"
 #include "engine/analysis/offset_map.h"
 #include "engine/analysis/parts.h"
 #include "engine/analysis/regex.h"
@@ -14,7 +15,7 @@ static enum err replace_all(const struct pattern_filter *f, struct matcher *m, s
 {
     struct buf with;
     enum err e = ERR_OK;
-    buf_init(&with, NULL, BUF_UNLIMITED);
+    memory_request_buf(&with);
     for (bool found = true; e == ERR_OK;) {
         size_t from, to;
         e = matcher_find(m, &found, em);
@@ -25,6 +26,9 @@ static enum err replace_all(const struct pattern_filter *f, struct matcher *m, s
         e = matcher_expand(m, text, f->replacement, &with, em);
         remap_copy(r, from);
         remap_replace(r, to, buf_view(&with));
+        if (e == ERR_OK && (r->failed || r->out.failed)) {
+            e = err_no_memory(em);
+        }
     }
     buf_fini(&with);
     return e;

@@ -11,6 +11,8 @@
 
 /* Text on its way through character filters, with the way back: `map[i]` says that bytes from map[i].at up to
  * map[i+1].at lie map[i].delta bytes further on in the original. Empty map: identical. */
+#define ANALYZED_BYTES_MAX (UINT32_MAX / 4) /* of a text on its way: offsets and their differences fit */
+
 struct offset_step {
     uint32_t at;
     int32_t delta;

@@ -1,4 +1,5 @@
 /* Filters that join neighbours: shingle, common_grams, fingerprint. */
+#include "common/base/memory_account.h"
 #include "common/base/utf8.h"
 #include "engine/analysis/parts.h"
 
@@ -293,7 +294,7 @@ static enum err apply_fingerprint(const struct token_filter *self, struct token_
         return ERR_OK;
     }
     qsort(l->v, l->n, sizeof(*l->v), token_order);
-    buf_init(&all, NULL, BUF_UNLIMITED);
+    memory_request_buf(&all);
     for (size_t i = 0; i < l->n; i++) {
         if (i > 0 && str_eq(l->v[i].text, l->v[i - 1].text)) {
             continue;

@@ -1,4 +1,5 @@
 /* Token filters by Java patterns: pattern_replace, pattern_capture. */
+#include "common/base/memory_account.h"
 #include "engine/analysis/parts.h"
 #include "engine/analysis/regex.h"
 
@@ -41,7 +42,7 @@ static enum err apply_replace(const struct token_filter *self, struct token_list
     struct matcher *m;
     struct buf to;
     enum err e = matcher_open(&m, f->regex, STR(""), em);
-    buf_init(&to, NULL, BUF_UNLIMITED);
+    memory_request_buf(&to);
     for (size_t i = 0; i < l->n && e == ERR_OK; i++) {
         bool changed = false;
         buf_reset(&to);

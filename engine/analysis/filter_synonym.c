@@ -1,5 +1,6 @@
 /* The synonym filters. The plain one stacks what a match becomes on the positions of the matched words and
  * those behind them; the graph one gives every alternative a path of its own (pos_len). */
+#include "common/base/memory_account.h"
 #include "engine/analysis/parts.h"
 #include "engine/analysis/synonyms.h"
 
@@ -55,7 +56,7 @@ static bool stack_outputs(struct stacking *k, size_t at, size_t length, const st
             struct pending p = {.text = str_cut(rest, '\0', &rest), .whole = whole, .pos_len = 1};
             if (whole) {
                 p.end = k->in->v[at + length - 1].end;
-                p.pos_len = (uint16_t)(s->keep_original ? length : 1);
+                p.pos_len = (uint16_t)(s->keep_original ? MIN_OF(length, (size_t)UINT16_MAX) : 1);
             }
             if (!put_pending(k, here, p)) {
                 return false;
@@ -154,7 +155,7 @@ static enum err apply_plain(const struct token_filter *self, struct token_list *
     struct stacking k = {.f = (const struct synonym_filter *)self, .in = l};
     struct buf scratch;
     bool ok = true;
-    buf_init(&scratch, NULL, BUF_UNLIMITED);
+    memory_request_buf(&scratch);
     if (any_match(&k.f->synonyms, l, &scratch)) {
         token_list_init(&k.out, l->arena);
         k.positions = l->n + longest_output(&k.f->synonyms);
@@ -181,7 +182,7 @@ struct graphing {
 static bool put_edge(struct graphing *g, struct token t, int32_t from, int32_t to)
 {
     t.pos_inc = from - g->last_node;
-    t.pos_len = (uint16_t)(to - from);
+    t.pos_len = (uint16_t)MIN_OF(to - from, UINT16_MAX);
     g->last_node = from;
     return token_add(&g->out, t);
 }
@@ -262,7 +263,7 @@ static enum err apply_graph(const struct token_filter *self, struct token_list *
     struct graphing g = {.f = (const struct synonym_filter *)self, .in = l, .last_node = -1};
     struct buf scratch;
     bool ok = true;
-    buf_init(&scratch, NULL, BUF_UNLIMITED);
+    memory_request_buf(&scratch);
     token_list_init(&g.out, l->arena);
     for (size_t at = 0; at < l->n && ok;) {
         size_t length = 1;

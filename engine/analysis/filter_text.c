@@ -1,5 +1,6 @@
 /* Filters that shorten or drop what is in a token: trim, truncate, apostrophe, elision, classic, possessives,
  * payloads; and those that drop repeated tokens. */
+#include "common/base/memory_account.h"
 #include "common/base/num.h"
 #include "common/base/utf8.h"
 #include "engine/analysis/parts.h"
@@ -213,7 +214,7 @@ static enum err drop_repeated(struct token_list *l, bool same_position, struct e
     struct map seen;
     size_t n = 0;
     enum err e = ERR_OK;
-    arena_init(&scratch, NULL, ARENA_UNLIMITED);
+    memory_request_arena(&scratch);
     map_init(&seen, &scratch);
     for (size_t i = 0; i < l->n && e == ERR_OK; i++) {
         struct token t = l->v[i];

@@ -1,6 +1,8 @@
 /* The word_delimiter filter (the older one): parts and their joins, in the order of their offsets. */
 #include "engine/analysis/word_parts.h"
 
+#include "common/base/memory_account.h"
+
 struct delimiter_filter {
     struct token_filter base;
     struct word_parts_options o;
@@ -212,8 +214,8 @@ static enum err apply(const struct token_filter *self, struct token_list *l, str
     bool ok = true;
     token_list_init(&d.to, l->arena);
     token_list_init(&d.word, l->arena);
-    buf_init(&d.some.text, NULL, BUF_UNLIMITED);
-    buf_init(&d.all.text, NULL, BUF_UNLIMITED);
+    memory_request_buf(&d.some.text);
+    memory_request_buf(&d.all.text);
     for (size_t i = 0; i < l->n && ok; i++) {
         ok = take_word(&d, &l->v[i]);
     }

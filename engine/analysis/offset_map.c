@@ -1,11 +1,13 @@
 #include "engine/analysis/offset_map.h"
 
+#include "common/base/memory_account.h"
 #include "common/base/utf8.h"
 
 void remap_init(struct remap *r, struct str in, struct arena *arena)
 {
     *r = (struct remap){.arena = arena, .in = in};
-    buf_init(&r->out, NULL, BUF_UNLIMITED);
+    memory_request_buf(&r->out);
+    r->out.bytes_max = MIN_OF(r->out.bytes_max, ANALYZED_BYTES_MAX);
 }
 
 void remap_drop(struct remap *r)
@@ -44,9 +46,15 @@ void remap_mark(struct remap *r, size_t in_at)
     mark(r, r->out.n, in_at);
 }
 
+/* After that nothing more is added: remap_end() says so. */
+static bool is_over(const struct remap *r)
+{
+    return r->failed || r->out.failed;
+}
+
 void remap_copy(struct remap *r, size_t to)
 {
-    if (to > r->at) {
+    if (to > r->at && !is_over(r)) {
         buf_str(&r->out, str_slice(r->in, r->at, to));
         r->at = to;
     }
@@ -63,6 +71,9 @@ static size_t unit_before(struct str s, size_t at)
 
 void remap_replace(struct remap *r, size_t to, struct str with)
 {
+    if (is_over(r)) {
+        return;
+    }
     size_t from = r->at, out = r->out.n;
     size_t in_units = utf16_length(str_slice(r->in, from, to)), out_units = utf16_length(with);
     size_t in_at = from, units = 0, walked = 0;

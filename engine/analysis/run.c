@@ -30,8 +30,6 @@ enum err analyzer_filter_text(const struct analyzer *an, struct str text, size_t
     return ERR_OK;
 }
 
-#define TEXT_BYTES_MAX (UINT32_MAX / 4)
-
 enum err analyzer_run_stages(const struct analyzer *an, struct str text, size_t stages,
                              struct token_list *out, struct errmsg *em)
 {
@@ -39,7 +37,7 @@ enum err analyzer_run_stages(const struct analyzer *an, struct str text, size_t 
     out->n = 0;
     out->end_pos_inc = 0;
     out->end_offset = (uint32_t)text.n;
-    if (text.n > TEXT_BYTES_MAX) {
+    if (text.n > ANALYZED_BYTES_MAX) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "a text of %zu bytes is too long to be analyzed", text.n);
     }
     enum err e = ERR_OK;

@@ -6,6 +6,8 @@
  * SimpleBoundaryScanner. */
 #include "engine/highlight/fvh.h"
 
+#include "common/base/memory_account.h"
+
 #include <stdlib.h>
 
 bool hl_fvh_can(const struct field *f)
@@ -258,7 +260,7 @@ enum err hl_fvh(struct hl_fragments *out, const struct hl_target *t, struct hl_t
     size_t max = t->o->number_of_fragments > 0 ? (size_t)t->o->number_of_fragments : SIZE_MAX;
     int64_t length = 0;
     struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
+    memory_request_buf(&b);
     for (size_t i = 0; i < v.n_fragments && i < max && !v.failed; i++) {
         write_fragment(&v, &joined, &v.fragments[i], &length, &b);
         v.failed = v.failed || !hl_fragment_add(out, &b);

@@ -2,6 +2,7 @@
  * length; the best are kept (Lucene's Highlighter with QueryScorer). */
 #include "engine/highlight/highlight_int.h"
 
+#include "common/base/memory_account.h"
 #include "common/base/stop.h"
 
 #include <math.h>
@@ -372,7 +373,7 @@ static enum err keep_best(struct kept *kept, struct walk *w, size_t max, struct 
 static enum err one_value(struct kept *kept, struct walk *w, size_t max, struct errmsg *em)
 {
     struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
+    memory_request_buf(&b);
     w->b = &b;
     w->last_end = w->value->start;
     w->n_cuts = 1;
@@ -408,7 +409,7 @@ static enum err beginning(struct hl_fragments *out, const struct hl_target *t, c
         }
     }
     struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
+    memory_request_buf(&b);
     hl_append(&b, x, v->start, v->start + end, false);
     bool ok = end == 0 || hl_fragment_add(out, &b);
     buf_fini(&b);

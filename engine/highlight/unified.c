@@ -1,6 +1,7 @@
 /* The unified highlighter: every match of the query in the text, gathered into passages. */
 #include "engine/highlight/highlight_int.h"
 
+#include "common/base/memory_account.h"
 #include "common/base/stop.h"
 
 #include <stdlib.h>
@@ -233,7 +234,7 @@ enum err hl_unified(struct hl_fragments *out, const struct hl_target *t, struct 
         n = 1;
     }
     struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
+    memory_request_buf(&b);
     for (size_t i = 0; i < n && e == ERR_OK; i++) {
         format_passage(&b, t, x, &v[i]);
         e = add_trimmed(out, &b, em);

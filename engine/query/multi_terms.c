@@ -1,7 +1,7 @@
 #include "engine/query/multi_terms.h"
 
+#include "common/base/memory_account.h"
 #include "common/base/stop.h"
-
 #include "common/base/utf8.h"
 
 enum err term_matcher_init(struct term_matcher *m, const struct query *q, struct arena *arena,
@@ -143,7 +143,7 @@ static bool walk_dfa(const struct term_matcher *m, struct term_iter *it, term_fn
     struct str prefix = m->dfa->prefix;
     bool ok = true;
     unsigned wasted = 0;
-    arena_init(&w.arena, NULL, ARENA_UNLIMITED);
+    memory_request_arena(&w.arena);
     buf_init(&w.last, NULL, BUF_UNLIMITED);
     buf_init(&w.scratch, NULL, BUF_UNLIMITED);
     bool more = prefix.n > 0 ? term_iter_seek(it, prefix) : term_iter_next(it);

@@ -1,5 +1,6 @@
 /* The phrase suggester: Elasticsearch's NoisyChannelSpellChecker. Every word of the text has candidates; a phrase's score is
  * the product of each word's likelihood in the language (a model of words and of their pairs) and of its being meant. */
+#include "common/base/memory_account.h"
 #include "common/base/stop.h"
 #include "common/base/utf8.h"
 #include "engine/suggest/suggest_int.h"
@@ -48,7 +49,7 @@ static int64_t frequency(const struct checker *c, struct str a, struct str b, st
     struct str sep = c->s->separator;
     struct buf joined;
     int64_t docs, total;
-    buf_init(&joined, NULL, BUF_UNLIMITED);
+    memory_request_buf(&joined);
     buf_str(&joined, a);
     if (b.p != NULL) {
         buf_str(&joined, sep);
@@ -288,7 +289,7 @@ static enum err correct(struct checker *c)
 static struct str join(struct checker *c, const struct correction *k, bool marked)
 {
     struct buf b;
-    buf_init(&b, NULL, BUF_UNLIMITED);
+    memory_request_buf(&b);
     for (uint32_t i = 0; i < c->n; i++) {
         bool own = k->words[i]->own || !marked;
         buf_str(&b, i > 0 ? STR(" ") : STR_NULL);

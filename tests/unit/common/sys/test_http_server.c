@@ -2,6 +2,7 @@
 #include "common/sys/http_server.h"
 
 #include "common/base/rand.h"
+#include "common/sys/pool.h"
 
 #include <arpa/inet.h>
 #include <check.h>
@@ -646,6 +647,87 @@ START_TEST(gzip_both_ways)
 }
 END_TEST
 
+/* Digits that hardly pack. */
+static struct buf noise(size_t n)
+{
+    struct rng rng;
+    struct buf b;
+    rng_seed(&rng, 7);
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    while (b.n < n) {
+        buf_printf(&b, "%016llx", (unsigned long long)rng_u64(&rng));
+    }
+    return b;
+}
+
+static void add_packed(struct buf *r, const struct buf *zip, const char *path)
+{
+    buf_printf(r, "POST %s HTTP/1.1\r\nContent-Encoding: gzip\r\nContent-Length: %zu\r\n\r\n", path, zip->n);
+    buf_add(r, zip->p, zip->n);
+}
+
+/* Large bodies are unpacked on a pool: what comes behind them waits, and mistakes end the connection. */
+START_TEST(unpacks_elsewhere)
+{
+    struct server s;
+    struct pool *pool;
+    struct pool_opts po = {.name = "unpack", .threads_max = 1, .queue_max = 100};
+    ck_assert_int_eq(pool_new(&pool, &po, NULL), ERR_OK);
+    server_init(&s, 2);
+    struct http_server_opts o = options(&s);
+    o.unpacking = pool_executor(pool);
+    o.limits.inflated_bytes_max = 50000;
+    server_run(&s, &o);
+    struct buf body = noise(40000), zip, r, large = noise(60000);
+    buf_init(&zip, NULL, BUF_UNLIMITED);
+    buf_init(&r, NULL, BUF_UNLIMITED);
+    ck_assert_int_eq(http_gzip(buf_view(&body), 6, &zip, NULL), ERR_OK);
+    add_packed(&r, &zip, "/a");
+    buf_z(&r, "GET /b HTTP/1.1\r\n\r\n");
+    add_packed(&r, &zip, "/c");
+    buf_z(&r, "GET /d HTTP/1.0\r\n\r\n");
+    struct buf b = exchange(&s, buf_view(&r));
+    const char *at = b.p;
+    for (unsigned i = 0; i < 4; i++) { /* in order, whole */
+        static const char *const starts[] = {"POST|/a||", "GET|/b|||", "POST|/c||", "GET|/d|||"};
+        at = strstr(at, starts[i]);
+        ck_assert_msg(at != NULL, "%s", starts[i]);
+        at += strlen(starts[i]);
+        ck_assert(i % 2 == 1 || strncmp(at, body.p, body.n) == 0);
+    }
+    buf_fini(&b);
+    int handled = atomic_load(&s.handled);
+    buf_reset(&r); /* damaged: what follows is not handled */
+    zip.p[zip.n - 2] ^= 1;
+    add_packed(&r, &zip, "/a");
+    buf_z(&r, "GET /b HTTP/1.1\r\n\r\n");
+    b = exchange(&s, buf_view(&r));
+    HAS(b, "HTTP/1.1 400");
+    HAS(b, "illegal_argument_exception");
+    HAS(b, "connection: close");
+    buf_fini(&b);
+    buf_reset(&zip); /* too large */
+    buf_reset(&r);
+    ck_assert_int_eq(http_gzip(buf_view(&large), 6, &zip, NULL), ERR_OK);
+    add_packed(&r, &zip, "/a");
+    b = exchange(&s, buf_view(&r));
+    HAS(b, "HTTP/1.1 413 Payload Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+    buf_fini(&b);
+    ck_assert_int_eq(atomic_load(&s.handled), handled);
+    for (unsigned i = 0; i < 50; i++) { /* clients that do not wait */
+        int fd = dial(&s);
+        say(fd, buf_view(&r));
+        close(fd);
+    }
+    server_close(&s);
+    pool_free(pool);
+    buf_fini(&zip);
+    buf_fini(&r);
+    buf_fini(&body);
+    buf_fini(&large);
+}
+END_TEST
+
 START_TEST(inflate_knows_its_limits)
 {
     struct buf zip, out;
@@ -1112,6 +1194,7 @@ int main(void)
     tcase_add_test(t, bodies_in_flight_are_bounded);
     tcase_add_test(t, continue_is_sent_when_it_is_its_turn);
     tcase_add_test(t, gzip_both_ways);
+    tcase_add_test(t, unpacks_elsewhere);
     tcase_add_test(t, inflate_knows_its_limits);
     tcase_add_test(t, large_answers_arrive_whole);
     tcase_add_test(t, large_bodies_arrive_whole);

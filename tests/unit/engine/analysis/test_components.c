@@ -1,7 +1,9 @@
 /* Every part of analysis against recorded answers (analysis_cases.h), on hostile bytes, and without memory.
  */
+#include "common/base/memory_account.h"
 #include "common/base/rand.h"
 #include "engine/analysis/analysis.h"
+#include "engine/analysis/offset_map.h"
 #include "tests/unit/engine/analysis/analysis_cases.h"
 
 #include <check.h>
@@ -126,6 +128,58 @@ START_TEST(without_memory)
     }
     buf_fini(&out);
     buf_fini(&whole);
+    analysis_unref(a);
+}
+END_TEST
+
+/* A text that grows without end comes to the ceiling of its request, and its offsets never wrap. */
+START_TEST(expansion_is_bounded)
+{
+    static const char *const bodies[] = {"{\"tokenizer\":\"keyword\",\"char_filter\":[{\"type\":\"pattern_"
+                                         "replace\",\"pattern\":\"a\",\"replacement\":\"%s\"}],"
+                                         "\"text\":\"%s\"}",
+                                         "{\"tokenizer\":\"keyword\",\"char_filter\":[{\"type\":\"mapping\","
+                                         "\"mappings\":[\"a=>%s\"]}],\"text\":\"%s\"}",
+                                         "{\"tokenizer\":\"keyword\",\"filter\":[{\"type\":\"pattern_"
+                                         "replace\",\"pattern\":\"a\",\"replacement\":\"%s\"}],"
+                                         "\"text\":\"%s\"}"};
+    static char many_b[5001], many_a[5001];
+    struct memory_limits limits = {.heap = GIB, .request_bytes = 2 * MIB};
+    struct errmsg em = {0};
+    struct analysis *a = registry(NULL, &em);
+    struct arena arena;
+    struct remap r;
+    memory_limits_set(&limits);
+    memset(many_b, 'b', sizeof(many_b) - 1);
+    memset(many_a, 'a', sizeof(many_a) - 1);
+    for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
+        struct buf body, out;
+        buf_init(&body, NULL, BUF_UNLIMITED);
+        buf_init(&out, NULL, BUF_UNLIMITED);
+        const char *first = strstr(bodies[i], "%s"), *second = strstr(first + 2, "%s");
+        buf_add(&body, bodies[i], (size_t)(first - bodies[i]));
+        buf_z(&body, many_b);
+        buf_add(&body, first + 2, (size_t)(second - first - 2));
+        buf_z(&body, many_a);
+        buf_z(&body, second + 2);
+        memory_request_arena(&arena);
+        ck_assert_int_eq(ask(a, body.p, &arena, &out, &em), ERR_NO_MEMORY);
+        ck_assert(str_starts(str_of(em.frame[0].reason), STR("[request] Data too large")));
+        arena_fini(&arena);
+        buf_fini(&body);
+        buf_fini(&out);
+    }
+    memory_request_arena(&arena);
+    remap_init(&r, STR("aaaa"), &arena);
+    for (size_t i = 1; i <= 4; i++) {
+        for (unsigned k = 0; k < 1000; k++) {
+            remap_replace(&r, i, str_mk(many_b, 5000));
+        }
+    }
+    ck_assert(r.out.failed && r.out.cap <= 2 * MIB + 1);
+    remap_drop(&r);
+    arena_fini(&arena);
+    memory_limits_set(&(struct memory_limits){.heap = GIB, .request_bytes = GIB});
     analysis_unref(a);
 }
 END_TEST
@@ -295,6 +349,7 @@ int main(void)
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, recorded);
     tcase_add_test(tc, without_memory);
+    tcase_add_test(tc, expansion_is_bounded);
     tcase_add_test(tc, hostile_bytes);
     tcase_add_test(tc, definitions_refused);
     tcase_add_test(tc, defaults_and_normalizers);
