@@ -17,10 +17,6 @@ NODE_ONLY = {"path.conf"}
 # The program takes another default than Elasticsearch's, which the registry holds.
 OWN_DEFAULT = {"cluster.name", "node.name", "path.data", "http.port", "thread_pool.search.size", "thread_pool.write.size"}
 KEPT = {"index.analysis.*", "index.similarity.*", "logger.*", "node.attr.*", "cluster.metadata.*", "discovery.zen.ping.unicast.hosts"}
-# The account of memory that is being built reads these.
-AWAITED = {"indices.breaker.total.limit", "indices.breaker.total.use_real_memory", "indices.breaker.fielddata.limit", "indices.breaker.fielddata.overhead",
-           "indices.breaker.request.overhead", "indices.breaker.accounting.limit", "indices.breaker.accounting.overhead",
-           "network.breaker.inflight_requests.limit", "network.breaker.inflight_requests.overhead"}
 KEPT |= {f"{of}.routing.allocation.{how}.*" for of in ("index", "cluster") for how in ("include", "exclude", "require")}
 
 
@@ -35,9 +31,9 @@ class Setting:
     def when(self):
         return self.flags[0] if self.flags else "closed" if self.registry == "index" else "start"
 
-    def row(self, texts):
+    def row(self):
         kind = f"{self.kind}: {self.choices.replace(',', ', ')}" if self.choices else self.kind
-        return f"| `{self.name}` | {kind} | {self.default.replace('|', chr(92) + '|')} | {self.when} | {self.mark or ('' if self.name in AWAITED and not acts(self, texts) else 'read')} |"
+        return f"| `{self.name}` | {kind} | {self.default.replace('|', chr(92) + '|')} | {self.when} | {self.mark or 'read'} |"
 
 
 def registered():
@@ -54,7 +50,7 @@ def literals():
             if "setting_" in name or name == "coordinator/rest/cat.c":
                 continue  # definitions, columns of tables
             with open(path, encoding="utf-8") as f:
-                found.update(re.findall(r'"([a-z_.]+)"', f.read()))
+                found.update(re.findall(r'"([a-z_.-]+)"', f.read()))
     return found
 
 
@@ -69,14 +65,14 @@ def kept(setting):
     return setting.name in KEPT or setting.name.startswith("index.sort.") or "private" in setting.flags
 
 
-def lists(settings, described, texts):
+def lists(settings, described):
     """The page's last part."""
     out = [MARK, "", "## Accepted, kept and shown", "",
            "Elasticsearch's clients, templates and tools set these. *read*: some part of the program looks at it. *none*: it is taken and has no effect: the",
            "answer to a request that sets it has a `Warning` header that says so, and the log of a node that is started with it. *refused*: only the default is taken."]
     for registry, title in (("index", "Of an index"), ("cluster", "Of the cluster and its nodes")):
         out += ["", f"### {title}", "", "| setting | value | default | when | |", "|---|---|---|---|---|"]
-        out += [s.row(texts) for s in settings.values() if s.registry == registry and s.name not in described]
+        out += [s.row() for s in settings.values() if s.registry == registry and s.name not in described]
     return "\n".join(out) + "\n"
 
 
@@ -90,11 +86,11 @@ def main():
             described[m.group(1)] = row
     if sys.argv[1:] == ["--write"]:
         with open(os.path.join(ROOT, "docs", "settings.md"), "w", encoding="utf-8") as f:
-            f.write(head + lists(settings, described, texts))
+            f.write(head + lists(settings, described))
         return
-    check(mark + rest == lists(settings, described, texts), "the lists are those of the registry (else: tests/docs/test_settings.py --write)")
+    check(mark + rest == lists(settings, described), "the lists are those of the registry (else: tests/docs/test_settings.py --write)")
     for s in settings.values():
-        check(s.mark or kept(s) or acts(s, texts) or s.name in AWAITED, f"{s.name} has a reader, or its definition says that it has none (SETTING_NO_EFFECT)")
+        check(s.mark or kept(s) or acts(s, texts), f"{s.name} has a reader, or its definition says that it has none (SETTING_NO_EFFECT)")
         check(not (s.mark == "none" and acts(s, texts)), f"{s.name} has a reader: its definition need not say SETTING_NO_EFFECT any more")
     for name, row in described.items():
         s = settings.get(name)
