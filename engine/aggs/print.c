@@ -520,9 +520,9 @@ static void print_multi(const struct agg_result *r, bool typed, struct jsonw *w)
     } else if (k == AGG_SIGNIFICANT_TERMS && r->form != RESULT_UNMAPPED) {
         jw_ki64(w, "doc_count", r->subset_size);
         jw_ki64(w, "bg_count", r->superset_size);
-    } else if (k == AGG_COMPOSITE && r->n > 0) {
+    } else if (k == AGG_COMPOSITE && (r->after != NULL || r->n > 0)) {
         jw_k(w, "after_key");
-        print_combination(r, r->buckets[r->n - 1].keys, w);
+        print_combination(r, r->after != NULL ? r->after : r->buckets[r->n - 1].keys, w);
     }
     print_buckets(r, typed, w);
     if (k == AGG_AUTO_DATE_HISTOGRAM) {

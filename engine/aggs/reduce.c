@@ -408,6 +408,29 @@ static int combination_cmp(const struct agg *a, const struct agg_bucket *x, cons
     return 0;
 }
 
+static bool shows(const struct agg_result *in, uint32_t source)
+{
+    return in->shapes != NULL && source < in->n_shapes && in->shapes[source] != NULL
+           && in->shapes[source]->kind != FORMAT_RAW;
+}
+
+/* A source that some shard did not know is shown as a shard that knows it does. */
+static enum err composite_shapes(struct reduce *r, const struct agg *a, struct agg_result *const *in,
+                                 uint32_t n, struct agg_result *out)
+{
+    out->n_shapes = a->composite.n;
+    out->shapes = ARENA_ARRAY(r->arena, struct value_shape *, out->n_shapes);
+    if (out->shapes == NULL) {
+        return err_no_memory(r->em);
+    }
+    for (uint32_t s = 0; s < out->n_shapes; s++) {
+        for (uint32_t i = 0; i < n && out->shapes[s] == NULL; i++) {
+            out->shapes[s] = shows(in[i], s) ? in[i]->shapes[s] : NULL;
+        }
+    }
+    return ERR_OK;
+}
+
 static enum err reduce_composite(struct reduce *r, const struct agg *a, struct agg_result *const *in,
                                  uint32_t n, struct agg_result *out)
 {
@@ -428,10 +451,8 @@ static enum err reduce_composite(struct reduce *r, const struct agg *a, struct a
             return e;
         }
     }
-    /* A source that some shard did not know is shown as a shard that knows it does. */
-    out->shapes = in[0]->shapes;
-    out->n_shapes = in[0]->n_shapes;
-    return ERR_OK;
+    out->after = out->n > 0 ? out->buckets[out->n - 1].keys : NULL;
+    return composite_shapes(r, a, in, n, out);
 }
 
 enum err result_reduce(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n,

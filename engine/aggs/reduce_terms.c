@@ -66,6 +66,22 @@ static enum err merge_all(struct reduce *r, const struct agg *a, struct agg_resu
     return e;
 }
 
+/* Whole numbers in one index and fractions in another: all become fractions. */
+static void make_fractions(struct agg_result *const *in, uint32_t n)
+{
+    bool fractions = false;
+    for (uint32_t i = 0; i < n; i++) {
+        fractions |= in[i]->form == RESULT_F64;
+    }
+    for (uint32_t i = 0; fractions && i < n; i++) {
+        for (uint32_t k = 0; in[i]->form == RESULT_I64 && k < in[i]->n; k++) {
+            struct agg_key *key = &in[i]->buckets[k].key;
+            *key = (struct agg_key){.kind = KEY_F64, .d = (double)key->i};
+        }
+        in[i]->form = in[i]->form == RESULT_I64 ? RESULT_F64 : in[i]->form;
+    }
+}
+
 static enum err check_forms(struct reduce *r, const struct agg *a, struct agg_result *const *in, uint32_t n)
 {
     for (uint32_t i = 1; i < n; i++) {
@@ -86,6 +102,8 @@ enum err reduce_terms(struct reduce *r, const struct agg *a, struct agg_result *
     const struct terms_params *p = &a->terms;
     int64_t error = 0;
     uint32_t total = 0;
+    make_fractions(in, n);
+    out->form = in[0]->form;
     enum err e = check_forms(r, a, in, n);
     for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
         int64_t mine = shard_error(a, in[i]);

@@ -84,8 +84,8 @@ struct agg_result {
     int64_t error, other; /* terms */
     int64_t shard_size;
     int64_t subset_size, superset_size; /* significant terms */
-    struct agg_key *after;              /* composite: of the last bucket; NULL: none */
-    struct value_shape **shapes;        /* composite: one a source */
+    const struct agg_key *after; /* composite: of the last bucket, whatever pipelines take away; NULL: none */
+    struct value_shape **shapes; /* composite: one a source */
     uint32_t n_shapes;
     int unit, inner; /* auto_date_histogram: rounding and multiple */
     bool empty_bounds;
