@@ -34,6 +34,16 @@ enum err gen_expr_as(struct gen *g, const struct node *n, struct type to)
     return e != ERR_OK || any ? e : gen_emit_type(g, I_CONVERT, to);
 }
 
+enum err gen_expr_passed(struct gen *g, const struct node *n, struct type to)
+{
+    if (!gen_boxes(gen_static_type(g, n), to)) {
+        return gen_expr_as(g, n, to);
+    }
+    enum err e = gen_expr(g, n);
+    to.id = gen_unboxed(to.id);
+    return e != ERR_OK || to.id == TYPE_OBJECT ? e : gen_emit_type(g, I_CONVERT, to);
+}
+
 enum err gen_condition(struct gen *g, const struct node *n)
 {
     return gen_expr_as(g, n, (struct type){TYPE_BOOLEAN, 0});
@@ -100,7 +110,7 @@ static enum err call_function(struct gen *g, const struct node *n)
         }
         enum err e = ERR_OK;
         for (uint32_t k = 0; k < argc && e == ERR_OK; k++) {
-            e = gen_expr_as(g, n->kids[k + 1], f->params[k].type);
+            e = gen_expr_passed(g, n->kids[k + 1], f->params[k].type);
         }
         return e == ERR_OK ? gen_emit(g, I_CALL_FUNCTION, (uint8_t)argc, 0, i + 1) : e;
     }

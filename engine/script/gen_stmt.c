@@ -25,7 +25,7 @@ static bool has_effect(const struct node *n)
 
 static enum err return_value(struct gen *g, const struct node *n)
 {
-    enum err e = gen_expr_as(g, n, gen_result_type(g));
+    enum err e = gen_expr_passed(g, n, gen_result_type(g));
     return e == ERR_OK ? gen_emit(g, I_RETURN, 0, 0, 0) : e;
 }
 

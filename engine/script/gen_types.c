@@ -102,6 +102,25 @@ static bool literal_fits(const struct node *n, enum type_id to)
            && sv_to_kind(n->value, type_kind(to)).i == n->value.i;
 }
 
+/* Values of `from` are values of `to` as well. */
+static bool widens(enum type_id from, enum type_id to)
+{
+    return from <= to && to != TYPE_CHAR && !(from == TYPE_CHAR && to < TYPE_INT);
+}
+
+bool gen_boxes(enum type_id from, struct type to)
+{
+    enum type_id source = gen_unboxed(from), plain = gen_unboxed(to.id);
+    if (to.dims > 0 || !type_is_primitive(source)) {
+        return false;
+    }
+    if (to.id == TYPE_OBJECT || to.id == TYPE_NUMBER) {
+        return from == source && (to.id == TYPE_OBJECT || is_numeric(from));
+    }
+    bool one_box = (from == source) != (to.id == plain);
+    return one_box && (source == plain || (is_numeric(source) && is_numeric(plain) && widens(source, plain)));
+}
+
 /* What the compiler can already refuse when a value of n is assigned to `to`. */
 enum err gen_check_assign(struct gen *g, const struct node *n, struct type to)
 {
@@ -124,8 +143,7 @@ enum err gen_check_assign(struct gen *g, const struct node *n, struct type to)
         return type_is_primitive(from) || from == TYPE_STRING ? gen_cannot_cast(g, from, to.id) : ERR_OK;
     }
     if (is_numeric(from) && to.id == plain && is_numeric(plain)) {
-        bool fits = from <= plain && plain != TYPE_CHAR && !(from == TYPE_CHAR && plain < TYPE_INT);
-        return fits || literal_fits(n, plain) ? ERR_OK : gen_cannot_cast(g, from, to.id);
+        return widens(from, plain) || literal_fits(n, plain) ? ERR_OK : gen_cannot_cast(g, from, to.id);
     }
     if (source == plain && !type_is_primitive(from)) {
         return ERR_OK;

@@ -58,10 +58,14 @@ enum type_id gen_unboxed(enum type_id id);
 /* What the compiler can already refuse when a value of n is assigned to `to`, or cast as n says. */
 enum err gen_check_assign(struct gen *g, const struct node *n, struct type to);
 enum err gen_check_cast(struct gen *g, const struct node *n);
+/* A function takes and gives primitives where it says objects, and objects where it says primitives; an assignment does not. */
+bool gen_boxes(enum type_id from, struct type to);
 /* What the function being compiled must give. */
 struct type gen_result_type(const struct gen *g);
 /* An expression whose value is then converted; a condition to a boolean. */
 enum err gen_expr_as(struct gen *g, const struct node *n, struct type to);
+/* One that goes into a function, or comes out of it. */
+enum err gen_expr_passed(struct gen *g, const struct node *n, struct type to);
 enum err gen_condition(struct gen *g, const struct node *n);
 /* Leaves one value on the stack. */
 enum err gen_expr(struct gen *g, const struct node *n);

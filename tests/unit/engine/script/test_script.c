@@ -67,6 +67,15 @@ static const struct {
     {"params.n ?: 'd'", "[\"d\"]", NULL},
     {"int x = 1.5; x", NULL, "class_cast_exception"},
     {"double x = 1; x", "[1.0]", NULL},
+    {"Double f() { return 1 } f()", "[1.0]", NULL},
+    {"Integer f() { return 1L } f()", NULL, "class_cast_exception"},
+    {"Object f() { return 1 } f()", "[1]", NULL},
+    {"Number f() { return true } f()", NULL, "class_cast_exception"},
+    {"Byte f() { return 1 } f()", NULL, "class_cast_exception"},
+    {"double g(Integer n) { return n } g(1)", "[1.0]", NULL},
+    {"double g(Number n) { return 2 } g(true)", NULL, "class_cast_exception"},
+    {"Number n = 1.5; n", NULL, "class_cast_exception"},
+    {"Double d = 1.5; d", NULL, "class_cast_exception"},
     {"long x = 1; x", "[1]", NULL},
     {"byte b = 300; b", NULL, "class_cast_exception"},
     {"byte b = (byte)300; b", "[44]", NULL},
@@ -675,6 +684,11 @@ START_TEST(numbers)
     ck_assert(!is_null);
     (void)number("null", SCRIPT_BUCKET, NULL, &is_null);
     ck_assert(is_null);
+    near(number("double x = params.x; return x", SCRIPT_BUCKET, NULL, &is_null), 10);
+    near(number("if (params.x > 7) return 2; return 1.5f", SCRIPT_BUCKET, NULL, &is_null), 2);
+    near(number("params.x > 10 ? 1 : 2L", SCRIPT_TERMS_SET, NULL, &is_null), 2);
+    near(number("Number f(Number n) { return 1.5 } f(1)", SCRIPT_BUCKET, NULL, &is_null), 1.5);
+    near(number("double f(Integer n) { return n } f(3)", SCRIPT_SCORE, NULL, NULL), 3);
     near(number("MovingFunctions.unweightedAvg(values)", SCRIPT_MOVING_FN, &moving, NULL), 2.5);
     near(number("MovingFunctions.max(values) - MovingFunctions.min(values)", SCRIPT_MOVING_FN, &moving, NULL),
          3);
