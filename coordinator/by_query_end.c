@@ -8,7 +8,7 @@
 static const struct by_query_worker *failed_worker(const struct by_query *op)
 {
     for (uint32_t i = 0; i < op->n_workers; i++) {
-        if (op->workers[i].answer.n > 0) {
+        if (op->workers[i].answer.n > 0 || op->workers[i].answer.failed) {
             return &op->workers[i];
         }
     }
@@ -47,6 +47,7 @@ static void failed_answer(const struct by_query *op, const struct by_query_worke
     struct json tree;
     struct jsonw j;
     arena_init(&scratch, NULL, ARENA_UNLIMITED);
+    b->failed |= first->answer.failed; /* half an answer is none */
     if (op->n_workers == 1 || json_parse(&tree, text, &scratch, &json_limits_default, NULL) != ERR_OK
         || json_get(&tree, "error") == NULL) {
         buf_str(b, text);

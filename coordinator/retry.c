@@ -1,4 +1,5 @@
 #include "coordinator/retry.h"
+#include "common/base/memory_account.h"
 
 bool retry_unavailable(const struct errmsg *em)
 {
@@ -70,12 +71,12 @@ void retry_failed(struct retry_reads *t, struct str node, const struct errmsg *e
     if (t->kept != NULL && retry_unavailable(em) && !retry_unavailable(t->kept)) {
         return;
     }
-    struct errmsg *copy = t->kept != NULL ? t->kept : ARENA_NEW(arena, struct errmsg);
-    if (copy != NULL) {
-        *copy = *em;
-        t->kept = copy;
-        t->kept_node = node;
+    if (t->kept != NULL && t->kept != memory_error()) {
+        *t->kept = *em;
+    } else {
+        t->kept = memory_keep_error(arena, em);
     }
+    t->kept_node = node;
 }
 
 static bool asked(const struct retry_reads *t, struct str node)

@@ -152,12 +152,7 @@ enum err writes_params(struct rest *r, struct write_set *w)
 
 void writes_fail(struct write_set *w, struct write_entry *e, const struct errmsg *em)
 {
-    e->error = ARENA_NEW(w->r->arena, struct errmsg);
-    if (e->error != NULL) {
-        *e->error = *em;
-    } else {
-        e->error = memory_error();
-    }
+    e->error = memory_keep_error(w->r->arena, em);
 }
 
 static bool auto_create_allowed(const struct cluster_state *s, struct str index)

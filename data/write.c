@@ -66,12 +66,7 @@ static void fail_all(struct write_run *r, const struct errmsg *em)
 
 static void fail_item(struct write_run *r, struct write_item *it, const struct errmsg *em)
 {
-    it->error = ARENA_NEW(&r->rq->rq.arena, struct errmsg);
-    if (it->error != NULL) {
-        *it->error = *em;
-    } else {
-        it->error = memory_error();
-    }
+    it->error = memory_keep_error(&r->rq->rq.arena, em);
 }
 
 static void name_shard(const struct write_run *r, struct errmsg *em)

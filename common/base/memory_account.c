@@ -304,6 +304,16 @@ struct errmsg *memory_error(void)
     return &at_hand;
 }
 
+struct errmsg *memory_keep_error(struct arena *a, const struct errmsg *em)
+{
+    struct errmsg *copy = ARENA_NEW(a, struct errmsg);
+    if (copy == NULL) {
+        return memory_error();
+    }
+    *copy = *em;
+    return copy;
+}
+
 void memory_ceiling(const struct allocator *alloc, uint64_t wanted, uint64_t limit)
 {
     if (alloc == &allocators[MEMORY_REQUEST]) {

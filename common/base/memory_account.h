@@ -69,6 +69,8 @@ bool memory_refusal(char *out, size_t n);
  * pass for done because its error found no room. */
 struct errmsg;
 struct errmsg *memory_error(void);
+/* A copy of em in the arena, for whoever asks later whether something failed; memory_error() where there is no room. Never NULL. */
+struct errmsg *memory_keep_error(struct arena *a, const struct errmsg *em);
 /* An arena or a buffer came to a ceiling of its own: the thread's refusal, if it counts for requests. */
 void memory_ceiling(const struct allocator *alloc, uint64_t wanted, uint64_t limit);
 

@@ -1,6 +1,8 @@
 /* The order in which copies are asked, against a naive model; what failures mean for the next one. */
+#include "common/base/memory_account.h"
 #include "common/base/rand.h"
 #include "coordinator/retry.h"
+#include "coordinator/writes_int.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -220,6 +222,36 @@ START_TEST(next_copy)
 }
 END_TEST
 
+/* An error that finds no memory is an error all the same: of a copy that was asked, and of a write. */
+START_TEST(no_memory_to_say_why)
+{
+    struct arena full, a;
+    struct errmsg em;
+    arena_init(&full, NULL, 0);
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    err_set(&em, ERR_IO, "the disk");
+    struct str nodes[] = {STR("n0"), STR("n1")};
+    struct retry_reads t = {.copies = {nodes, 2, 2}};
+    retry_failed(&t, STR("n0"), &em, &full);
+    ck_assert_ptr_eq(t.kept, memory_error());
+    ck_assert(err_code(t.kept) == ERR_NO_MEMORY && str_is(t.kept_node, "n0"));
+    retry_failed(&t, STR("n1"), &em, &a); /* and is replaced, not written to */
+    ck_assert(err_code(t.kept) == ERR_IO && str_is(t.kept_node, "n1"));
+    ck_assert(err_code(memory_error()) == ERR_NO_MEMORY);
+
+    struct rest r = {.arena = &full};
+    struct write_entry entry = {.action = "index"};
+    struct write_set w = {.r = &r, .v = &entry, .n = 1};
+    writes_fail(&w, &entry, &em);
+    ck_assert_ptr_eq(entry.error, memory_error());
+    r.arena = &a;
+    writes_fail(&w, &entry, &em);
+    ck_assert(entry.error != &em && err_code(entry.error) == ERR_IO);
+    arena_fini(&a);
+    arena_fini(&full);
+}
+END_TEST
+
 START_TEST(meanings)
 {
     struct errmsg em;
@@ -252,6 +284,7 @@ int main(void)
     tcase_add_test(c, order);
     tcase_add_test(c, turns);
     tcase_add_test(c, next_copy);
+    tcase_add_test(c, no_memory_to_say_why);
     tcase_add_test(c, meanings);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
