@@ -1,12 +1,19 @@
-/* _msearch: several searches in one body of lines, run side by side, answered in order. */
+/* _msearch: several searches in one body of lines, run side by side, answered in order. So many run at a time as the search
+ * threads of all data nodes take on: more would only stand in the way of other requests. */
+#include "common/cluster/health.h"
+#include "coordinator/rest/nodes.h"
 #include "coordinator/search.h"
+
+#define THREADS_COUNTED 10 /* of a node, at most */
 
 struct multi {
     struct rest *r;
     struct search_call **calls;
     uint32_t n;
     size_t cap;
-    _Atomic uint32_t pending;
+    uint32_t at_a_time;
+    uint32_t started, ended; /* of whoever found `turns` at 0 */
+    _Atomic uint32_t turns;  /* searches that ended and are not looked at yet, and 1 for the first start */
     bool typed_keys, total_as_int;
     struct expand_options indices; /* of the URL */
     bool url_gives_indices;
@@ -165,16 +172,70 @@ static void answer(struct multi *m)
     rest_send(r, 200, &b);
 }
 
+static void start_next(struct multi *m);
+
+/* For each search that ended another begins; after the last one m is gone. */
+static void go_on(void *arg)
+{
+    struct multi *m = arg;
+    do {
+        if (++m->ended == m->n) {
+            answer(m);
+            return;
+        }
+        start_next(m);
+    } while (atomic_fetch_sub(&m->turns, 1) > 1);
+}
+
+/* Searches may end inside the call that begins them, and on any thread: one at a time goes on, the others leave a turn. What
+ * begins is read again, and the loop that answers has other work. */
 static void one_done(struct search_call *c)
 {
     struct multi *m = c->user;
-    if (--m->pending == 0) {
-        answer(m);
+    if (atomic_fetch_add(&m->turns, 1) > 0) {
+        return;
+    }
+    const struct executor *workers = m->r->co->o.workers;
+    if (m->started == m->n || workers == NULL || !executor_submit_force(workers, go_on, m)) {
+        go_on(m);
     }
 }
 
-/* Parameters that are checked and change nothing here. */
-static enum err check_params(struct rest *r)
+static void start_next(struct multi *m)
+{
+    if (m->started < m->n) {
+        struct search_call *c = m->calls[m->started++];
+        c->done = one_done;
+        c->user = m;
+        search_run(c);
+    }
+}
+
+/* As many as Elasticsearch runs at a time when the request does not say. */
+static uint32_t default_at_a_time(const struct rest *r)
+{
+    struct node_report own;
+    nodes_report(r, &own);
+    uint32_t threads = MIN_OF(own.cores * 3 / 2 + 1, THREADS_COUNTED);
+    return MAX_OF(threads * health_nodes(r->state, ROLE_DATA), 1U);
+}
+
+static void start(struct multi *m)
+{
+    if (m->at_a_time == 0 && m->n > 1) {
+        m->at_a_time = default_at_a_time(m->r);
+    }
+    m->turns = 1;
+    for (uint32_t i = 0; i < MAX_OF(m->at_a_time, 1U) && m->started < m->n; i++) {
+        start_next(m);
+    }
+    if (atomic_fetch_sub(&m->turns, 1) > 1) {
+        go_on(m);
+    }
+}
+
+/* Parameters that are checked; only the first count changes anything here. */
+static enum err check_params(struct rest *r, uint32_t *at_a_time)
 {
     static const struct {
         const char *name, *complaint;
@@ -189,6 +250,9 @@ static enum err check_params(struct rest *r)
         e = rest_int(r, counts[i].name, 1, &n);
         if (e == ERR_OK && n < 1) {
             e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "%s", counts[i].complaint);
+        }
+        if (e == ERR_OK && i == 0 && rest_has(r, counts[i].name)) {
+            *at_a_time = (uint32_t)n;
         }
     }
     if (e == ERR_OK && type.p != NULL && !str_is(type, "query_then_fetch")
@@ -208,7 +272,7 @@ static void msearch(struct rest *r)
     }
     *m = (struct multi){.r = r, .indices = EXPAND_OPTIONS_SEARCH};
     enum err e = rest_index_options(r, &m->indices);
-    e = e == ERR_OK ? check_params(r) : e;
+    e = e == ERR_OK ? check_params(r, &m->at_a_time) : e;
     e = e == ERR_OK ? rest_bool(r, "typed_keys", false, &m->typed_keys) : e;
     e = e == ERR_OK ? rest_bool(r, "rest_total_hits_as_int", false, &m->total_as_int) : e;
     if (e == ERR_OK && !rest_ready(r)) {
@@ -220,14 +284,7 @@ static void msearch(struct rest *r)
         rest_fail(r, NULL);
         return;
     }
-    m->pending = m->n;
-    uint32_t n = m->n; /* m may be gone after the last call */
-    struct search_call **calls = m->calls;
-    for (uint32_t i = 0; i < n; i++) {
-        calls[i]->done = one_done;
-        calls[i]->user = m;
-        search_run(calls[i]);
-    }
+    start(m);
 }
 
 const struct route routes_msearch[] = {
