@@ -197,3 +197,19 @@ size_t contexts_of_shard(struct data_service *s, const struct shard *sh)
     pthread_mutex_unlock(&s->lock);
     return n;
 }
+
+void contexts_invariant(const struct data_service *s)
+{
+    for (size_t i = 0; i < s->n_contexts; i++) {
+        const struct search_context_entry *c = &s->contexts[i];
+        if (c->id == 0) {
+            assert(c->sh == NULL && c->view == NULL && c->scroll == NULL);
+            continue;
+        }
+        assert(c->id < s->next_context && c->sh != NULL && c->sh->users > 0 && c->view != NULL);
+        assert(c->scroll == NULL || c->is_scroll);
+        for (size_t k = 0; k < i; k++) {
+            assert(s->contexts[k].id != c->id);
+        }
+    }
+}

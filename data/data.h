@@ -85,5 +85,8 @@ void data_tick(struct data_service *s);
 /* No new requests come: what waits for a refresh gets it with the next tick. What is at work may be so for `grace_ms` more:
  * then searches end, and documents that are not parsed yet are refused. */
 void data_drain(struct data_service *s, int64_t grace_ms);
+/* Asserts what always holds of shards that no task works on at the moment: engine, replication, recovery, contexts. While
+ * nothing else runs: for the simulator. */
+void data_invariant(struct data_service *s);
 
 #endif

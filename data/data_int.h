@@ -395,6 +395,7 @@ bool context_use(struct data_service *s, uint64_t id, int64_t keep_alive_ms, str
                  struct view **v);
 void contexts_expire(struct data_service *s, bool all);
 size_t contexts_of_shard(struct data_service *s, const struct shard *sh);
+void contexts_invariant(const struct data_service *s); /* under the lock, or while nothing else runs */
 
 /* update.c: turns an update into an index operation (or a delete, or nothing) given the current document. */
 enum update_result { UPDATE_INDEX, UPDATE_DELETE, UPDATE_NOOP, UPDATE_MISSING };

@@ -1,5 +1,6 @@
 #include "data/tracker.h"
 
+#include "common/base/invariant.h"
 #include "engine/index/engine.h"
 
 #include <assert.h>
@@ -31,6 +32,7 @@ static bool compute(struct tracker *t)
         return false;
     }
     t->global_checkpoint = lowest;
+    INVARIANT(tracker_invariant(t));
     return true;
 }
 

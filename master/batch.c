@@ -1,6 +1,9 @@
 /* The master's work: all tasks that wait, run as one batch over the newest state, published once. */
 #include "master/cluster_int.h"
 
+#include "common/base/invariant.h"
+#include "common/cluster/state_invariant.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -313,6 +316,7 @@ static void computed(void *arg)
         em = b->error;
         e = err_code(&em);
     } else if (b->result != NULL) {
+        INVARIANT(state_invariant(b->result));
         e = quorum_driver_publish(c->driver, b->result, &em);
     }
     if (c->batch == b && (e != ERR_OK || b->result == NULL)) { /* publishing may have ended it already */
@@ -386,6 +390,19 @@ static void forget_task(struct task *t, uint64_t version)
     task_free(t);
 }
 
+/* The most urgent first, then the oldest; queue_last points to the last of each priority. */
+static void check_queue(const struct cluster *c)
+{
+    const struct task *last[TASK_PRIORITIES] = {0};
+    for (const struct task *t = c->queue; t != NULL; t = t->next) {
+        const struct task *n = t->next;
+        assert(t->done != NULL && t->order < c->next_order);
+        assert(n == NULL || t->priority < n->priority || (t->priority == n->priority && t->order < n->order));
+        last[t->priority] = t;
+    }
+    assert(memcmp((const void *)last, (const void *)c->queue_last, sizeof(last)) == 0);
+}
+
 void batch_add(struct cluster *c, struct task *t)
 {
     t->next = NULL;
@@ -403,6 +420,7 @@ void batch_add(struct cluster *c, struct task *t)
     t->next = *at;
     *at = t;
     c->queue_last[t->priority] = t;
+    INVARIANT(check_queue(c));
     batch_run(c);
 }
 
@@ -480,4 +498,17 @@ int64_t batch_wake(const struct cluster *c)
         return INT64_MAX;
     }
     return clock_mono_ms(c->o.clock) + MAX_OF(c->reroute_at_ms - waited_ms(c), 0);
+}
+
+void batch_invariant(const struct cluster *c)
+{
+    check_queue(c);
+    const struct batch *b = c->batch;
+    assert(b == NULL || (b->c == c && b->base != NULL));
+    assert(b == NULL || b->result == NULL || b->result->version == b->version);
+    for (b = c->acking; b != NULL; b = b->next) { /* committed, the newest first */
+        assert(c->mode == QUORUM_LEADER && b->result != NULL);
+        assert(b->next == NULL || b->next->version < b->version);
+    }
+    assert(c->mode == QUORUM_LEADER || (c->queue == NULL && !c->nodes_wanted && c->config.n == 0));
 }

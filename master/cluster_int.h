@@ -120,7 +120,11 @@ void cluster_under_way(struct cluster *c);
 void cluster_left(struct cluster *c); /* the opposite */
 void cluster_set_timer(struct cluster *c, int64_t mono_ms);
 
+/* ---- batch.c ---- */
+void batch_invariant(const struct cluster *c);
+
 /* ---- journey.c ---- */
+void journeys_invariant(const struct cluster *c);
 /* Those whose version is there arrive, those that wait for a master set out, those whose time is up give
  * up. */
 void journeys_look(struct cluster *c);

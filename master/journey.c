@@ -321,3 +321,13 @@ void cluster_shard_event(struct cluster *c, const struct shard_event *event,
     j->event_arg = arg;
     post(c, j);
 }
+
+void journeys_invariant(const struct cluster *c)
+{
+    for (const struct journey *j = c->waiting; j != NULL; j = j->next) {
+        assert(j->c == c && (j->rq == NULL || j->pending == NULL));
+        assert(j->version == 0 || c->state->version < j->version || c->applying != NULL);
+        assert(!is_event(j) || j->event.allocation_id.p != NULL);
+        assert(!c->stopping);
+    }
+}

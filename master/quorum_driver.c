@@ -1,5 +1,6 @@
 #include "master/quorum_driver.h"
 
+#include "common/base/invariant.h"
 #include "master/state_pack.h"
 
 #include <stdlib.h>
@@ -427,6 +428,7 @@ static void drain(struct quorum_driver *d)
         quorum_effect_fini(&e);
     }
     d->draining = false;
+    INVARIANT(quorum_invariant(d->q));
     set_timer(d);
 }
 

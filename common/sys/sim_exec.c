@@ -80,6 +80,8 @@ struct sim_exec *sim_exec_new(const struct sim_exec_opts *opts)
         x->task_delay_ns_max = opts->task_delay_ns_max;
         x->sleeps = opts->sleeps;
         x->counts_cpu = opts->counts_cpu;
+        x->after = opts->after;
+        x->after_self = opts->self;
         rng_seed(&x->rng, opts->seed);
     }
     return x;
@@ -174,6 +176,11 @@ void sim_lane_set_threads(struct sim_lane *l, unsigned n)
 void sim_lane_set_rate(struct sim_lane *l, int64_t rate_ppm)
 {
     l->rate_ppm = rate_ppm;
+}
+
+bool sim_lane_sleeps(const struct sim_lane *l)
+{
+    return l->asleep > 0;
 }
 
 const struct executor *sim_lane_executor(struct sim_lane *l)
@@ -285,6 +292,9 @@ static bool step_before(struct sim_exec *x, int64_t end)
     run(arg);
     l->cpu_ns += cpu_ns(x) - from;
     x->running = NULL;
+    if (x->after != NULL) {
+        x->after(x->after_self, l);
+    }
     return true;
 }
 

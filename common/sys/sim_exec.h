@@ -22,6 +22,9 @@ struct sim_exec_opts {
     int64_t task_delay_ns_max; /* each task waits a random time up to this; 0: tasks take no time */
     bool sleeps;               /* tasks may call sim_exec_sleep(): they run on stacks of their own */
     bool counts_cpu;           /* for sim_lane_cpu_ns() */
+    /* After each task or timer, outside of it: who looks at what it left. It may not sleep. NULL: nobody. */
+    void (*after)(void *self, const struct sim_lane *lane);
+    void *self; /* of `after` */
 };
 
 struct sim_exec *sim_exec_new(const struct sim_exec_opts *opts); /* NULL: no memory */
@@ -38,6 +41,8 @@ void sim_lane_pause(struct sim_lane *l, bool paused);
 void sim_lane_set_threads(struct sim_lane *l, unsigned n);
 /* Its timers count by a clock that runs at so many millionths of the scheduler's. */
 void sim_lane_set_rate(struct sim_lane *l, int64_t rate_ppm);
+/* Does one of its tasks stand still in the middle (sim_exec_sleep())? What it works on is then half done. */
+bool sim_lane_sleeps(const struct sim_lane *l);
 /* Processor time that its tasks have taken, of the real machine. */
 int64_t sim_lane_cpu_ns(const struct sim_lane *l);
 const struct executor *sim_lane_executor(struct sim_lane *l); /* borrowed */

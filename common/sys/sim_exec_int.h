@@ -59,6 +59,8 @@ struct sim_exec {
     uint64_t steps;
     struct sim_lane *running; /* NULL: nothing is */
     bool sleeps, counts_cpu;
+    void (*after)(void *self, const struct sim_lane *lane);
+    void *after_self;
     struct sim_fiber *caller;
     struct sleeper *all, *idle, *current;
     struct goal { /* what run_until() asked for */

@@ -6,6 +6,7 @@
 #include "engine/index/engine_int.h"
 
 #include "common/base/hash.h"
+#include "common/base/invariant.h"
 
 struct flush_item { /* one segment of the commit to be */
     struct manifest_segment m;
@@ -303,6 +304,7 @@ enum err engine_flush_finish(struct engine *e, struct engine_flush *f, struct er
     if (e->sweep) {
         e->sweep = engine_remove_orphans(e, NULL) != ERR_OK;
     }
+    INVARIANT(engine_invariant(e));
     return ERR_OK;
 }
 

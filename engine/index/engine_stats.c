@@ -143,6 +143,7 @@ void engine_invariant(const struct engine *e)
     assert(e->global_persisted <= e->global_checkpoint && e->global_checkpoint <= e->processed.checkpoint);
     assert(e->log.durable <= e->log.location && e->refreshed <= e->log.location);
     assert(e->view != NULL && e->n_slots <= e->slots_cap);
+    translog_invariant(&e->log);
     for (size_t i = 0; i < e->n_slots; i++) {
         check_slot(e, i);
     }

@@ -1,6 +1,8 @@
 /* Group commit: sealing what waits, and what follows when the disk has it. */
 #include "engine/index/engine_int.h"
 
+#include "common/base/invariant.h"
+
 #define ASYNC_TAIL_BYTES (1 * MIB) /* asynchronous durability writes earlier when so much waits */
 
 struct engine_sync {
@@ -99,6 +101,7 @@ enum err engine_sync_finish(struct engine *e, struct engine_sync *s, struct errm
     e->last_sync_ms = clock_mono_ms(e->clock);
     e->global_persisted = MAX_OF(e->global_persisted, e->log.global_durable);
     e->durable = e->log.durable;
+    INVARIANT(translog_invariant(&e->log));
     return ERR_OK;
 }
 

@@ -457,3 +457,27 @@ void translog_size(const struct translog *t, uint64_t generation, uint64_t *ops,
         }
     }
 }
+
+static uint64_t waiting_bytes(const struct tlog_chunk *c)
+{
+    uint64_t n = 0;
+    for (; c != NULL; c = c->next) {
+        n += c->bytes.n;
+        assert(c->next == NULL || c->next->generation >= c->generation);
+        assert(c->next == NULL || c->next->location == 0 || c->next->location >= c->location);
+    }
+    return n;
+}
+
+void translog_invariant(const struct translog *t)
+{
+    const struct tlog_gen *g = translog_current(t);
+    for (size_t i = 0; i < t->n_gens; i++) {
+        assert(t->gens[i].written <= t->gens[i].sum.end);
+        assert(i == 0 || t->gens[i].header.generation > t->gens[i - 1].header.generation);
+    }
+    assert(t->first != NULL && t->last->next == NULL && t->last->generation == g->header.generation);
+    assert(t->last->at + t->last->bytes.n == g->sum.end);
+    assert(t->durable <= t->location && t->global_durable <= t->global_noted);
+    assert(t->tail_bytes == waiting_bytes(t->first) + waiting_bytes(t->out != NULL ? t->out->chunks : NULL));
+}

@@ -106,6 +106,9 @@ void translog_job_run(struct tlog_job *j);
 enum err translog_job_finish(struct translog *t, struct tlog_job *j,
                              void (*persisted)(void *self, int64_t seq), void *self, struct errmsg *em);
 
+/* Asserts what always holds: of generations, of what waits to be written, of what is durable. */
+void translog_invariant(const struct translog *t);
+
 static inline struct tlog_gen *translog_current(const struct translog *t)
 {
     return &t->gens[t->n_gens - 1];

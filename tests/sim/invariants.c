@@ -2,6 +2,7 @@
 #include "tests/sim/run_int.h"
 
 #include "common/base/hash.h"
+#include "common/cluster/state_invariant.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -135,6 +136,7 @@ void state_applied(void *self, unsigned at, struct cluster_state *s)
         }
     }
     check_voters(run, s);
+    state_invariant(s);
     keep_newest(run, s);
     run->r->digest = hash_bytes(&s->version, sizeof(s->version), run->r->digest + at);
 }

@@ -158,6 +158,30 @@ void world_stall(struct world *w, unsigned at, int64_t ms)
     w->nodes[at].stalled_until_ms = world_ms(w) + ms;
 }
 
+/* ---- what holds between two events ---- */
+
+/* After each: nothing may run in what is looked at, so a loop that stands still in the middle of a task is left out;
+ * data_invariant() does the same for shards. */
+static void look(void *self, const struct sim_lane *lane)
+{
+    const struct world *w = self;
+    for (unsigned i = 0; i < w->n_nodes; i++) {
+        const struct sim_node *n = &w->nodes[i];
+        bool own = lane == n->loop;
+        for (unsigned k = 0; k < ARRAY_LEN(n->pools); k++) {
+            own |= lane == n->pools[k];
+        }
+        if (!n->up || !own) {
+            continue;
+        }
+        if (lane == n->loop && !sim_lane_sleeps(n->loop)) {
+            cluster_invariant(member_cluster(n->member));
+        }
+        data_invariant(member_data(n->member));
+        return;
+    }
+}
+
 /* ---- processes ---- */
 
 static void configure(struct sim_node *n)
@@ -292,8 +316,12 @@ void world_init(struct world *w, uint64_t seed, unsigned n_nodes, bool trace)
     arena_init(&w->arena, NULL, ARENA_UNLIMITED);
     settings_init(&w->settings, &w->arena);
     rng_seed(&w->rng, seed);
-    struct sim_exec_opts xo = {
-        .clock = &w->clock, .seed = rng_u64(&w->rng), .task_delay_ns_max = 200000, .sleeps = true};
+    struct sim_exec_opts xo = {.clock = &w->clock,
+                               .seed = rng_u64(&w->rng),
+                               .task_delay_ns_max = 200000,
+                               .sleeps = true,
+                               .after = look,
+                               .self = w};
     w->x = sim_exec_new(&xo);
     rng_seed(&w->disk_rng, rng_u64(&w->rng));
     w->net = network_new(w->x, &w->rng, n_nodes, 5);
