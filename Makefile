@@ -133,7 +133,7 @@ $(foreach t,$(TEST_BIN) $(TOOL_BIN) $(BENCH_BIN),$(eval $(call test_program,$(t)
 
 # The simulator: whole clusters of what ships, in one process.
 SIM_OBJ := $(call objects,$(sort $(wildcard tests/sim/*.c)))
-SIM_WRAP := -Wl,--wrap=cluster_state_decode,--wrap=cluster_state_patch,--wrap=cluster_state_diff
+SIM_WRAP := -Wl,--wrap=cluster_state_decode,--wrap=cluster_state_patch,--wrap=cluster_state_diff,--wrap=state_log_open,--wrap=state_log_write
 $(BUILD)/bin/serai-sim: $(SIM_OBJ) $(ALL_LIBS)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)

@@ -136,6 +136,10 @@ static void put(struct network *n, struct link *l, struct message *m, bool is_an
         n->sent(n->sent_self, is_answer ? m->to->at : m->from->at, is_answer ? m->from->at : m->to->at,
                 m->call.kind, is_answer);
     }
+    if (n->watch != NULL && m->error.n == 0) {
+        n->watch(n->watch_self, is_answer ? m->to->at : m->from->at, m->call.kind, is_answer,
+                 buf_view(is_answer ? &m->answer : &m->payload->bytes));
+    }
     if (!l->cut) {
         n->timers->start(n->timers->self, (int64_t)rng_below(n->rng, (uint64_t)n->delay_ms_max + 1),
                          link_deliver, l);
@@ -304,6 +308,15 @@ void network_trace(struct network *n,
 {
     n->sent = sent;
     n->sent_self = self;
+}
+
+void network_watch(struct network *n,
+                   void (*watch)(void *self, unsigned from, uint16_t kind, bool is_answer,
+                                 struct str payload),
+                   void *self)
+{
+    n->watch = watch;
+    n->watch_self = self;
 }
 
 uint64_t network_messages(const struct network *n)

@@ -30,6 +30,11 @@ void network_set_loss(struct network *n, unsigned per_thousand);
 void network_trace(struct network *n,
                    void (*sent)(void *self, unsigned from, unsigned to, uint16_t kind, bool is_answer),
                    void *self);
+/* The same, with what they say. */
+void network_watch(struct network *n,
+                   void (*watch)(void *self, unsigned from, uint16_t kind, bool is_answer,
+                                 struct str payload),
+                   void *self);
 uint64_t network_messages(const struct network *n); /* requests and answers */
 uint64_t network_bytes(const struct network *n);    /* of their payloads */
 

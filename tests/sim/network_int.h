@@ -73,6 +73,8 @@ struct network {
     uint64_t messages, bytes;
     void (*sent)(void *self, unsigned from, unsigned to, uint16_t kind, bool is_answer);
     void *sent_self;
+    void (*watch)(void *self, unsigned from, uint16_t kind, bool is_answer, struct str payload);
+    void *watch_self;
 };
 
 static inline struct link *link_of(struct network *n, unsigned from, unsigned to, enum transport_class cls)

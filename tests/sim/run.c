@@ -67,6 +67,7 @@ void run_once(const struct run_opts *o, struct run_result *r)
     unsigned places = run->shape.nodes + (run->shape.members ? SPARE_PLACES : 0);
     world_init(&run->w, o->seed, MIN_OF(places, (unsigned)SIM_NODES_MAX), o->trace);
     run->w.applied = state_applied;
+    promises_watch(run);
     run->w.self = run;
     run->lane = sim_lane_new(run->w.x, SIM_LOOP, 0);
     run->timers = sim_lane_timers(run->lane);

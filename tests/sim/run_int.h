@@ -1,5 +1,6 @@
 /* run_int.h - the inside of a run: run.c (from beginning to end), clients.c, befall.c (faults), members.c (who comes and leaves),
- * invariants.c (what holds in every state), ending.c (what must be true at the end). One thread. */
+ * invariants.c (what holds in every state),
+ * promises.c (what nodes promise each other), ending.c (what must be true at the end). One thread. */
 #ifndef SIM_RUN_INT_H
 #define SIM_RUN_INT_H
 
@@ -76,6 +77,11 @@ void violated(struct run *run, const char *fmt, ...) __attribute__((format(print
 void state_applied(void *self, unsigned at, struct cluster_state *s); /* struct world's */
 /* The node that a copy of this allocation id was on; NULL: nobody saw. */
 const char *node_of_copy(const struct run *run, struct str allocation_id);
+
+/* promises.c */
+void promises_watch(struct run *run); /* before any node starts */
+/* What a node applies lies on the disks of a majority of its voters. */
+void promises_committed(struct run *run, const struct cluster_state *s);
 
 /* clients.c */
 struct sim_node *some_node(struct run *run); /* NULL: none is up */
