@@ -270,45 +270,69 @@ static bool repeat_object(struct doc_parser *p, const struct field *f, struct js
     return ok;
 }
 
-static struct json *member(struct doc_parser *p, struct json *object, struct str key,
-                           const struct json *fresh)
+/* Where the definition of a path is among its parent's properties. */
+struct place {
+    uint32_t at;
+    const struct json *def; /* what was asked for; NULL: an object on the way */
+};
+
+static struct json *put_there(struct map *places, struct json *properties, struct str path, size_t from,
+                              const struct json *fresh, const struct json *def)
 {
-    struct json *v = json_get_str(object, key);
-    if (v == NULL && json_put(object, p->arena, key, *fresh)) {
-        v = json_get_str(object, key);
+    struct place *place = ARENA_NEW(places->arena, struct place);
+    if (place == NULL) {
+        return NULL;
+    }
+    *place = (struct place){properties->n, def};
+    struct str name = str_slice(path, from, path.n);
+    bool ok = json_put_new(properties, places->arena, name, fresh) && map_put(places, path, place);
+    return ok ? &properties->members[place->at].value : NULL;
+}
+
+static struct json *properties_of(struct doc_parser *p, struct json *object)
+{
+    struct json *v = json_get(object, "properties");
+    if (v == NULL && json_put(object, p->arena, STR("properties"), json_mk_object())) {
+        v = json_get(object, "properties");
     }
     return v;
 }
 
-static enum err put_added(struct doc_parser *p, struct json *body, const struct added_field *a)
+/* places: of each path that is in the body already. */
+static enum err put_added(struct doc_parser *p, struct json *body, struct map *places,
+                          const struct added_field *a)
 {
-    struct json *at = body, empty = json_mk_object(), step;
+    struct json *at = body, step;
     size_t from = 0;
     for (;;) {
         size_t dot = str_find(a->path, '.', from);
-        at = member(p, at, STR("properties"), &empty);
+        at = properties_of(p, at);
         if (at == NULL) {
             return err_no_memory(p->em);
         }
         if (dot == SIZE_MAX) {
             break;
         }
-        if (!repeat_object(p, mapping_field_raw(p->m, str_slice(a->path, 0, dot)), &step)) {
-            return err_no_memory(p->em);
+        struct str path = str_slice(a->path, 0, dot);
+        const struct place *there = map_get(places, path);
+        struct json *next = there != NULL ? &at->members[there->at].value : NULL;
+        if (next == NULL && repeat_object(p, mapping_field_raw(p->m, path), &step)) {
+            next = put_there(places, at, path, from, &step, NULL);
         }
-        at = member(p, at, str_slice(a->path, from, dot), &step);
+        at = next;
         from = dot + 1;
         if (at == NULL) {
             return err_no_memory(p->em);
         }
     }
-    struct str name = str_slice(a->path, from, a->path.n);
-    struct json *old = json_get_str(at, name);
-    if (old != NULL) {
-        return check_same(p, a->path, old, a->def);
+    const struct place *old = map_get(places, a->path);
+    if (old != NULL) { /* an object that has got properties since is not read again for each of them */
+        bool same = old->def != NULL && json_equal(old->def, a->def);
+        return same ? ERR_OK : check_same(p, a->path, &at->members[old->at].value, a->def);
     }
-    return json_copy(&step, a->def, p->arena) && json_put(at, p->arena, name, step) ? ERR_OK
-                                                                                    : err_no_memory(p->em);
+    bool ok =
+        json_copy(&step, a->def, p->arena) && put_there(places, at, a->path, from, &step, a->def) != NULL;
+    return ok ? ERR_OK : err_no_memory(p->em);
 }
 
 /* An object this deep cannot be put into the body of a request: two levels each. */
@@ -368,8 +392,10 @@ enum err doc_mapping_update(struct doc_parser *p, const struct json **out)
         return err_no_memory(p->em);
     }
     *body = json_mk_object();
+    struct map places;
+    map_init(&places, p->arena);
     for (size_t i = 0; i < p->n_added; i++) {
-        enum err e = put_added(p, body, &p->added[i]);
+        enum err e = put_added(p, body, &places, &p->added[i]);
         if (e != ERR_OK) {
             return e;
         }

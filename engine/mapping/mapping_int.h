@@ -73,6 +73,7 @@ struct node {
     const struct json *set[PARAMS_MAX]; /* by place in the table; NULL: has its default */
     struct node **kids;                 /* properties of an object, multi-fields of others */
     size_t n_kids, kids_cap;
+    size_t at; /* its place among its parent's */
     struct map kids_by_name;
     struct str alias_path;
     struct json def;
@@ -207,6 +208,8 @@ enum err mapping_check_limits(struct builder *b, struct mapping *m);
 
 /* A node's definition as printed, children included. */
 enum err node_print(struct builder *b, struct node *n, struct json *out);
+/* json_put() of a member that is known not to be there: nothing is looked through. false: no memory. */
+bool json_put_new(struct json *object, struct arena *arena, struct str key, const struct json *v);
 enum err mapping_print(struct builder *b, struct mapping *m);
 
 /* ---- what documents need ---- */

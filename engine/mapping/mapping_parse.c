@@ -25,19 +25,36 @@ struct node *node_kid(const struct node *n, struct str name)
     return map_get(&n->kids_by_name, name);
 }
 
+/* Where the kid is; n_kids: nowhere. One that was put into another tree since knows its place there, not here. */
+static size_t place_of(const struct node *n, const struct node *kid)
+{
+    if (kid == NULL) {
+        return n->n_kids;
+    }
+    if (kid->at < n->n_kids && n->kids[kid->at] == kid) {
+        return kid->at;
+    }
+    size_t at = 0;
+    while (at < n->n_kids && n->kids[at] != kid) {
+        at++;
+    }
+    return at;
+}
+
 bool node_put_kid(struct builder *b, struct node *n, struct node *kid)
 {
-    for (size_t i = 0; i < n->n_kids && node_kid(n, kid->f.name) != NULL; i++) {
-        if (str_eq(n->kids[i]->f.name, kid->f.name)) {
-            n->kids[i] = kid;
-            return map_put(&n->kids_by_name, kid->f.name, kid);
-        }
+    size_t at = place_of(n, node_kid(n, kid->f.name));
+    if (at < n->n_kids) {
+        n->kids[at] = kid;
+        kid->at = at;
+        return map_put(&n->kids_by_name, kid->f.name, kid);
     }
     struct node **kids = arena_grow(b->arena, n->kids, n->n_kids, &n->kids_cap, sizeof(*kids));
     if (kids == NULL || !map_put(&n->kids_by_name, kid->f.name, kid)) {
         return false;
     }
     n->kids = kids;
+    kid->at = n->n_kids;
     n->kids[n->n_kids++] = kid;
     return true;
 }
@@ -438,6 +455,7 @@ enum err node_link(struct builder *b, struct node *n, const struct field *parent
         qsort(n->kids, n->n_kids, sizeof(*n->kids), by_name);
     }
     for (size_t i = 0; i < n->n_kids; i++) {
+        n->kids[i]->at = i;
         enum err e = node_link(b, n->kids[i], &n->f);
         if (e != ERR_OK) {
             return e;

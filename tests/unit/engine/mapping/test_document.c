@@ -246,6 +246,59 @@ START_TEST(new_fields_are_asked_for)
 }
 END_TEST
 
+static struct str mapping_text(struct world *w, const struct mapping *m)
+{
+    struct buf b;
+    struct jsonw jw;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&jw, &b, false);
+    mapping_write(m, &jw);
+    struct str s = arena_str(&w->arena, buf_view(&b));
+    buf_fini(&b);
+    return s;
+}
+
+/* n new fields in one object, under names with dots. Returns the memory that asking for them took. */
+static size_t ask_for(struct world *w, unsigned n)
+{
+    struct buf b;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    for (unsigned i = 0; i < n; i++) {
+        buf_printf(&b, "%s\"o.p.f%u\":%u", i > 0 ? "," : "{", i, i);
+    }
+    buf_z(&b, "}");
+    struct str text = arena_str(&w->arena, buf_view(&b));
+    buf_fini(&b);
+    size_t before = w->arena.bytes_used;
+    ck_assert_int_eq(parse(w, text.p), ERR_OK);
+    return w->arena.bytes_used - before;
+}
+
+/* What they take grows with their number, not with its square; and asked for once more they change nothing. */
+START_TEST(many_new_fields)
+{
+    struct world w;
+    world_init(&w, "{}");
+    size_t few = ask_for(&w, 120), many = ask_for(&w, 960);
+    ck_assert_msg(many < 20 * few, "%zu bytes for 120 fields, %zu for 960", few, many);
+    const struct json *asked = json_path(w.doc.mapping_update, "properties.o.properties.p.properties");
+    ck_assert(asked != NULL && asked->n == 960 && str_is(asked->members[959].key, "f959"));
+    struct mapping *m, *again;
+    ck_assert_int_eq(mapping_merge(&m, w.mapping, w.doc.mapping_update, &w.em), ERR_OK);
+    ck_assert_int_eq(mapping_merge(&again, m, w.doc.mapping_update, &w.em), ERR_OK);
+    struct str once = mapping_text(&w, m), twice = mapping_text(&w, again);
+    ck_assert(once.n > 960 && str_eq(once, twice));
+    ck_assert_uint_eq(mapping_field_count(m), mapping_field_count(again));
+    mapping_unref(m);
+    mapping_unref(again);
+    ck_assert_int_eq(parse(&w, "{\"o.x\":1,\"o.p\":{\"y\":1},\"o\":{\"x.z\":2}}"), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_int_eq(parse(&w, "{\"o.x\":1,\"o\":{\"x\":2}}"), ERR_OK);
+    ck_assert_str_eq(update(&w), "{\"properties\":{\"o\":{\"type\":\"object\",\"properties\":{\"x\":"
+                                 "{\"type\":\"long\"}}}}}");
+    world_fini(&w);
+}
+END_TEST
+
 START_TEST(contexts_of_completions)
 {
     struct world w;
@@ -453,6 +506,7 @@ int main(void)
     tcase_add_test(t, nested_objects_come_first);
     tcase_add_test(t, malformed_values_are_remembered);
     tcase_add_test(t, new_fields_are_asked_for);
+    tcase_add_test(t, many_new_fields);
     tcase_add_test(t, contexts_of_completions);
     tcase_add_test(t, source_rules);
     tcase_add_test(t, values_in_a_source);
