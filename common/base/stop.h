@@ -33,6 +33,12 @@ void stop_enter(struct stop *s);
 void stop_leave(struct stop *s);
 /* Is the work to end? Costs some 50 ns: for steps of a microsecond and more. */
 bool stop_now(void);
+/* Did somebody find that already? Costs next to nothing. */
+static inline bool stop_is_on(void)
+{
+    const struct stop *s = stop_of_thread;
+    return s != NULL && s->on;
+}
 /* The same for inner loops: looks only every 256th time. */
 static inline bool stop_often(void)
 {

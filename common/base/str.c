@@ -29,12 +29,23 @@ size_t str_find(struct str s, char c, size_t from)
     return hit != NULL ? (size_t)(hit - s.p) : SIZE_MAX;
 }
 
+#define MEMMEM_MIN 256 /* bytes; in less, the table that memmem() makes first costs more than it saves */
+
 size_t str_find_str(struct str s, struct str needle)
 {
     if (needle.n == 0) {
         return 0;
     }
     if (s.n < needle.n) {
+        return SIZE_MAX;
+    }
+    if (s.n <= MEMMEM_MIN) {
+        for (size_t at = str_find(s, needle.p[0], 0); at <= s.n - needle.n;
+             at = str_find(s, needle.p[0], at + 1)) {
+            if (memcmp(s.p + at, needle.p, needle.n) == 0) {
+                return at;
+            }
+        }
         return SIZE_MAX;
     }
     const char *hit = memmem(s.p, s.n, needle.p, needle.n);

@@ -131,6 +131,13 @@ static size_t skip_plain(const unsigned char *p, size_t at, size_t n)
             }
             at += sizeof(v);
         }
+        while (at + sizeof(v[0]) <= n) {
+            memcpy(v, p + at, sizeof(v[0]));
+            if ((v[0] & UINT64_C(0x8080808080808080)) != 0) {
+                break;
+            }
+            at += sizeof(v[0]);
+        }
         while (at < n && p[at] < 0x80) {
             at++;
         }

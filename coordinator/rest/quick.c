@@ -18,7 +18,7 @@ static bool is_one_of(struct str s, const char *const *names, size_t n)
 /* Parts of a search that become automata or code as soon as they are read. */
 static bool has_long_words(struct str body)
 {
-    static const char *const words[] = {"rege", "include", "exclude", "script", "\\u"};
+    static const char *const words[] = {"rege", "clude", "script", "\\u"};
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         if (str_find_str(body, str_of(words[i])) != SIZE_MAX) {
             return true;

@@ -352,14 +352,10 @@ static enum err prepare(struct run *r)
 
 #define POLL_EVERY 256
 
-static bool should_stop(struct run *r)
+static bool look_whether_to_stop(struct run *r)
 {
-    if (stop_often()) {
+    if (stop_now()) {
         r->done = true;
-        return true;
-    }
-    if (++r->polls % POLL_EVERY != 0) {
-        return false;
     }
     if (r->shard->cancelled != NULL && r->shard->cancelled(r->shard->self)) {
         r->done = true;
@@ -369,6 +365,12 @@ static bool should_stop(struct run *r)
         r->timed_out = r->done = true;
     }
     return r->done;
+}
+
+/* For every document. */
+static inline bool should_stop(struct run *r)
+{
+    return (++r->polls % POLL_EVERY == 0 || stop_is_on()) && look_whether_to_stop(r);
 }
 
 static enum err post_filter_bits(struct run *r)
