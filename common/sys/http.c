@@ -30,8 +30,9 @@ const char *http_status_text(int status)
 
 const struct str *http_header_find(const struct http_header *v, size_t n, const char *name)
 {
+    struct str wanted = str_of(name);
     for (size_t i = 0; i < n; i++) {
-        if (str_eq_nocase(v[i].name, str_of(name))) {
+        if (str_eq_nocase(v[i].name, wanted)) {
             return &v[i].value;
         }
     }

@@ -79,6 +79,9 @@ static bool is(const char *entry, const struct str *parts, unsigned n)
 
 static struct str in(const char *const *list, size_t n_list, const struct str *parts, unsigned n)
 {
+    if (!str_starts(parts[0], STR("_"))) { /* as names of indices do not */
+        return STR_NULL;
+    }
     for (size_t i = 0; i < n_list; i++) {
         if (is(list[i], parts, n)) {
             return str_of(list[i]);

@@ -91,7 +91,7 @@ static const char *const query_names[] = {"match",
 const struct dsl_type *dsl_type_find(struct str name)
 {
     for (size_t i = 0; i < ARRAY_LEN(types); i++) {
-        if (str_is(name, types[i]->name)) {
+        if (name.n > 0 && types[i]->name[0] == name.p[0] && str_is(name, types[i]->name)) {
             return types[i];
         }
     }
