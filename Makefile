@@ -143,6 +143,14 @@ $(BUILD)/bin/serai-sim: $(SIM_OBJ) $(ALL_LIBS)
 $(BUILD)/mutants/%: $(BUILD)/mutants/%.c $(SIM_OBJ) $(ALL_LIBS)
 	$(Q)$(CC) $(CFLAGS) -Wno-error $(SIM_WRAP) -o $@ $^ $(SYSLIBS_hotel) $(SYSLIBS)
 
+# The fuzz targets, one program (tests/fuzz): with clang and its sanitizers, in a build folder of its own.
+FUZZ_OBJ := $(call objects,$(sort $(wildcard tests/fuzz/*.c)))
+FUZZ_HELP := $(filter-out %/history.o,$(call objects,$(TEST_HELP)))
+$(BUILD)/bin/serai-fuzz: $(FUZZ_OBJ) $(FUZZ_HELP) $(ALL_LIBS)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(EXTRA) -fsanitize=fuzzer -o $@ $^ -lcheck -lsubunit -lrt $(SYSLIBS_hotel) $(SYSLIBS)
+
 .PHONY: tests unit
 tests: $(TEST_BIN) $(TOOL_BIN) $(BUILD)/bin/serai-sim
 unit: tests $(DICTS) ## unit tests, seconds
@@ -163,11 +171,13 @@ sim: ## the simulator: SEED= RUNS=; SCALE=1: what 1,000 nodes with 100,000 shard
 .PHONY: check check-long
 check: BROWSER=1
 check: SERVERS=1
+check: FUZZ=1
 check: deps ## everything in its short form, under 20 minutes
 	$(Q)$(MAKE) $(JOBS) all tests
 	$(Q)BUILD=$(BUILD) tests/run all
 check-long: BROWSER=1
 check-long: SERVERS=1
+check-long: FUZZ=1
 check-long: deps ## the long forms: COUNT= and SEED= are passed on
 	$(Q)$(MAKE) $(JOBS) all tests
 	$(Q)BUILD=$(BUILD) LONG=1 tests/run all
@@ -181,6 +191,18 @@ check-asan: ## unit, process tests and recordings under ASan and UBSan
 check-tsan: ## the same under TSan; of the unit tests, those with threads
 	$(Q)$(MAKE) $(JOBS) BUILD=$(BUILD)/tsan EXTRA="$(TSAN)" OPT=-O1 all tests-of-threads
 	$(Q)BUILD=$(BUILD)/tsan REPORTS=$(BUILD)/tsan/reports LIMIT=20000 TSAN_OPTIONS="suppressions=tests/tsan.supp" tests/run unit conformance process
+
+# A null pointer with nothing added is fine by gcc, and by C from 2025 on.
+FUZZ_SANITIZERS := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=pointer-overflow -fno-omit-frame-pointer -fno-sanitize-recover=undefined
+SECONDS ?= 60
+.PHONY: fuzz fuzz-build
+fuzz: FUZZ=1
+fuzz: deps ## fuzz targets for SECONDS= in all (60); TARGETS= some of them
+	$(Q)$(MAKE) $(JOBS) fuzz-build
+	$(Q)BUILD=$(BUILD) SECONDS=$(SECONDS) TARGETS="$(TARGETS)" tests/fuzz/run
+fuzz-build:
+	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC="$(CLANG)" EXTRA="$(FUZZ_SANITIZERS)" OPT=-O1 $(BUILD)/fuzz/bin/serai-fuzz
+CLANG ?= clang
 
 .PHONY: tidy format
 tidy: TIDY=1
@@ -212,7 +234,7 @@ bench: all $(BENCH_BIN) ## one comparable line each
 # ---- running -----------------------------------------------------------------------------------------------------------------
 .PHONY: deps demo clean help
 deps: ## installs the Debian packages that are missing (root or sudo)
-	$(Q)BROWSER=$(BROWSER) SERVERS=$(SERVERS) TIDY=$(TIDY) tools/deps
+	$(Q)BROWSER=$(BROWSER) SERVERS=$(SERVERS) TIDY=$(TIDY) FUZZ=$(FUZZ) tools/deps
 demo: SERVERS=$(FULL)
 demo: deps ## three nodes and the hotel application with sample hotels, until Ctrl-C; FULL=1: with management, MySQL and RabbitMQ
 	$(Q)$(MAKE) $(JOBS) all

@@ -1,0 +1,287 @@
+/* What another node sends: frames, and the messages inside them. */
+#include "tests/fuzz/fuzz.h"
+
+#include "common/cluster/state.h"
+#include "data/copy_data.h"
+#include "data/replication_bytes.h"
+#include "engine/search/search.h"
+#include "master/meta_bytes.h"
+#include "master/pending.h"
+#include "master/quorum.h"
+#include "master/state_pack.h"
+#include "proto/err_bytes.h"
+#include "proto/frame.h"
+#include "proto/json_bytes.h"
+#include "proto/recovery_bytes.h"
+#include "proto/shard_bytes.h"
+
+#include <stdlib.h>
+
+static void one_frame(struct str in)
+{
+    struct frame f;
+    struct errmsg em;
+    struct buf b;
+    enum err e = frame_decode(&f, in, &em);
+    fuzz_error(e, &em);
+    if (e == ERR_OK) {
+        buf_init(&b, NULL, FUZZ_ARENA_BYTES);
+        frame_encode(&f, &b);
+        FUZZ_HOLDS(b.failed || str_eq(buf_view(&b), in));
+        buf_fini(&b);
+    }
+}
+
+static void never(struct shard_rq *rq)
+{
+    (void)rq;
+}
+
+/* A shard's request and answer; `again` writes what was read. */
+#define SHARD_MESSAGE(name, type)                   \
+    static void name(struct str in)                 \
+    {                                               \
+        struct type rq = {0};                       \
+        struct bytes_in b = bytes_in(in);           \
+        struct buf out;                             \
+        shard_rq_init(&rq.rq, never, NULL);         \
+        name##_decode(&rq, &b);                     \
+        if (!b.bad) {                               \
+            buf_init(&out, NULL, FUZZ_ARENA_BYTES); \
+            name##_encode(&rq, &out);               \
+            buf_fini(&out);                         \
+        }                                           \
+        shard_rq_fini(&rq.rq);                      \
+    }
+SHARD_MESSAGE(shard_write, shard_write)
+SHARD_MESSAGE(shard_get, shard_get)
+SHARD_MESSAGE(shard_get_answer, shard_get)
+SHARD_MESSAGE(shard_explain, shard_explain)
+SHARD_MESSAGE(shard_explain_answer, shard_explain)
+SHARD_MESSAGE(shard_query, shard_query)
+SHARD_MESSAGE(shard_query_answer, shard_query)
+SHARD_MESSAGE(shard_fetch, shard_fetch)
+SHARD_MESSAGE(shard_act, shard_act)
+SHARD_MESSAGE(shard_act_answer, shard_act)
+SHARD_MESSAGE(shard_free, shard_free)
+
+/* Answers that fill the arrays of the one who asked. */
+static void shard_write_answer(struct str in)
+{
+    struct shard_write rq = {0};
+    struct write_item items[3] = {{0}};
+    struct bytes_in b = bytes_in(in);
+    shard_rq_init(&rq.rq, never, NULL);
+    rq.items = items;
+    rq.n = ARRAY_LEN(items);
+    shard_write_answer_decode(&rq, &b);
+    shard_rq_fini(&rq.rq);
+}
+
+static void shard_fetch_answer(struct str in)
+{
+    struct shard_fetch rq = {0};
+    struct top_doc docs[3] = {{0}};
+    struct bytes_in b = bytes_in(in);
+    shard_rq_init(&rq.rq, never, NULL);
+    rq.docs = docs;
+    rq.n = ARRAY_LEN(docs);
+    shard_fetch_answer_decode(&rq, &b);
+    shard_rq_fini(&rq.rq);
+}
+
+#define PLAIN_MESSAGE(name)                         \
+    static void name(struct str in)                 \
+    {                                               \
+        struct name m;                              \
+        struct bytes_in b = bytes_in(in);           \
+        struct buf out;                             \
+        name##_decode(&m, &b);                      \
+        if (!b.bad) {                               \
+            buf_init(&out, NULL, FUZZ_ARENA_BYTES); \
+            name##_encode(&m, &out);                \
+            buf_fini(&out);                         \
+        }                                           \
+    }
+PLAIN_MESSAGE(recovery_start)
+PLAIN_MESSAGE(recovery_chunk)
+PLAIN_MESSAGE(recovery_ops_wish)
+PLAIN_MESSAGE(recovery_ops)
+PLAIN_MESSAGE(recovery_finalize)
+PLAIN_MESSAGE(recovery_finalized)
+PLAIN_MESSAGE(recovery_handoff)
+PLAIN_MESSAGE(recovery_copy)
+
+static void recovery_plan(struct str in)
+{
+    struct recovery_plan m;
+    struct bytes_in b = bytes_in(in);
+    recovery_plan_decode(&m, &b);
+}
+
+static void operation(struct str in)
+{
+    struct engine_op op;
+    struct bytes_in b = bytes_in(in);
+    struct buf out;
+    op_decode(&op, &b);
+    if (!b.bad) {
+        buf_init(&out, NULL, FUZZ_ARENA_BYTES);
+        op_encode(&op, &out);
+        buf_fini(&out);
+    }
+}
+
+static void replication(struct str in)
+{
+    struct arena a;
+    struct replication_msg m;
+    struct replication_answer r;
+    struct errmsg em;
+    fuzz_arena(&a);
+    fuzz_error(replication_msg_decode(&m, in, &a, &em), &em);
+    fuzz_error(replication_answer_decode(&r, in, &em), &em);
+    arena_fini(&a);
+}
+
+static void quorum(struct str in)
+{
+    struct arena a;
+    struct quorum_message m;
+    struct errmsg em;
+    fuzz_arena(&a);
+    fuzz_error(quorum_message_decode(&m, in, &a, &em), &em);
+    arena_fini(&a);
+}
+
+static void packed_state(struct str in)
+{
+    struct arena a;
+    struct str out;
+    struct errmsg em;
+    fuzz_arena(&a);
+    fuzz_error(state_unpack(&out, in, &a, &em), &em);
+    arena_fini(&a);
+}
+
+static void state(struct str in)
+{
+    struct cluster_state *s;
+    struct errmsg em;
+    struct buf b;
+    enum err e = cluster_state_decode(&s, in, &em);
+    fuzz_error(e, &em);
+    if (e == ERR_OK) {
+        buf_init(&b, NULL, FUZZ_ARENA_BYTES);
+        cluster_state_encode(s, &b);
+        buf_fini(&b);
+        cluster_state_unref(s);
+    }
+}
+
+static void metadata(struct str in)
+{
+    struct meta_request rq;
+    struct errmsg em;
+    uint64_t version;
+    meta_request_init(&rq, META_CREATE_INDEX, NULL, NULL);
+    fuzz_error(meta_request_decode(&rq, in, &em), &em);
+    meta_request_fini(&rq);
+    meta_request_init(&rq, META_CREATE_INDEX, NULL, NULL);
+    fuzz_error(meta_answer_decode(&rq, &version, in, &em), &em);
+    meta_request_fini(&rq);
+}
+
+static void pending(struct str in)
+{
+    struct pending_rq rq;
+    struct errmsg em;
+    uint64_t version;
+    pending_rq_init(&rq, 1000, NULL, NULL);
+    fuzz_error(pending_decode(&rq, &version, in, &em), &em);
+    pending_rq_fini(&rq);
+}
+
+static void copy_data(struct str in)
+{
+    struct copy_data d;
+    struct errmsg em;
+    fuzz_error(copy_data_decode(&d, in, &em), &em);
+}
+
+static void error(struct str in)
+{
+    static struct errmsg em; /* large */
+    struct bytes_in b = bytes_in(in);
+    errmsg_decode(&em, &b);
+}
+
+static void json_value(struct str in)
+{
+    struct arena a;
+    struct json v;
+    struct str text;
+    struct bytes_in b = bytes_in(in);
+    fuzz_arena(&a);
+    json_value_decode(&v, &text, &b, &a);
+    arena_fini(&a);
+}
+
+static void result(struct str in)
+{
+    struct arena a;
+    struct query_result r;
+    struct errmsg em;
+    fuzz_arena(&a);
+    fuzz_error(query_result_decode(&r, in, &a, &em), &em);
+    arena_fini(&a);
+}
+
+/* The first byte picks the message. */
+static void one_message(struct str in)
+{
+    static void (*const kinds[])(struct str) = {shard_write,
+                                                shard_write_answer,
+                                                shard_get,
+                                                shard_get_answer,
+                                                shard_explain,
+                                                shard_explain_answer,
+                                                shard_query,
+                                                shard_query_answer,
+                                                shard_fetch,
+                                                shard_fetch_answer,
+                                                shard_act,
+                                                shard_act_answer,
+                                                shard_free,
+                                                recovery_start,
+                                                recovery_plan,
+                                                recovery_chunk,
+                                                recovery_ops_wish,
+                                                recovery_ops,
+                                                recovery_finalize,
+                                                recovery_finalized,
+                                                recovery_handoff,
+                                                recovery_copy,
+                                                operation,
+                                                replication,
+                                                quorum,
+                                                packed_state,
+                                                metadata,
+                                                pending,
+                                                copy_data,
+                                                error,
+                                                json_value,
+                                                result};
+    if (in.n > 0) {
+        struct str rest = fuzz_copy(str_mk(in.p + 1, in.n - 1));
+        kinds[(uint8_t)in.p[0] % ARRAY_LEN(kinds)](rest);
+        free((void *)(uintptr_t)rest.p);
+    }
+}
+
+const struct fuzz_target fuzz_wire[] = {
+    {"frame", one_frame, NULL, FUZZ_BYTES},
+    {"message", one_message, NULL, FUZZ_BYTES},
+    {"state", state, NULL, FUZZ_BYTES},
+    {0},
+};
