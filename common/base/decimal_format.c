@@ -283,7 +283,8 @@ static void put_exponent(const struct decimal_format *f, const struct digits *g,
 {
     int exponent = g->point, whole_min = f->int_min, repeat = f->int_max;
     if (repeat > 1 && repeat > f->int_min) { /* engineering notation: the exponent is a multiple */
-        exponent = (exponent >= 1 ? (exponent - 1) / repeat : (exponent - repeat) / repeat) * repeat;
+        int32_t below = (int32_t)((uint32_t)exponent - (uint32_t)repeat); /* wraps, as in Java */
+        exponent = (exponent >= 1 ? (exponent - 1) / repeat : below / repeat) * repeat;
         whole_min = 1;
     } else {
         exponent -= whole_min;

@@ -269,6 +269,12 @@ struct unit {
     double factor;
 };
 
+/* As Java makes a long of a double: the nearest that there is. */
+static int64_t saturated(double v)
+{
+    return v >= 0x1p63 ? INT64_MAX : v < -0x1p63 ? INT64_MIN : (int64_t)v;
+}
+
 /* Longest suffixes first, so that "ms" is not taken for "s". */
 static enum err parse_unit(struct str text, const struct unit *units, size_t n, int64_t *out)
 {
@@ -290,11 +296,11 @@ static enum err parse_unit(struct str text, const struct unit *units, size_t n, 
         int64_t whole;
         double fraction;
         if (num_parse_i64(digits, &whole)) {
-            *out = (int64_t)((double)whole * units[i].factor);
+            *out = saturated((double)whole * units[i].factor);
             return ERR_OK;
         }
         if (num_parse_double(digits, &fraction) && isfinite(fraction)) {
-            *out = (int64_t)(fraction * units[i].factor);
+            *out = saturated(fraction * units[i].factor);
             return ERR_OK;
         }
         return ERR_PARSE;

@@ -1,12 +1,9 @@
 /* What lies on disk: segments, deletions, commits, logs of operations and of states. */
 #include "tests/fuzz/fuzz.h"
 
-#include "common/base/hash.h"
 #include "common/sys/fs_mem.h"
-#include "engine/index/format.h"
 #include "engine/index/live.h"
 #include "engine/index/manifest.h"
-#include "engine/index/seg_out.h"
 #include "engine/index/translog_record.h"
 #include "master/state_log.h"
 #include "tests/unit/engine/index/random_docs.h"
@@ -39,25 +36,6 @@ static void init_segment(void)
     doc_maker_fini(&m);
 }
 
-/* Makes all checksums fit again, so that the decoders get to see the damage. */
-static void segment_mend(char *p, size_t n)
-{
-    char *footer = p + n - SEG_FOOTER_BYTES;
-    uint64_t table = load_u64(footer), sections = load_u32(footer + 8);
-    if (table > n - SEG_FOOTER_BYTES || n - SEG_FOOTER_BYTES - table != sections * SEG_ENTRY_BYTES) {
-        return;
-    }
-    for (uint64_t i = 0; i < sections; i++) {
-        char *entry = p + table + i * SEG_ENTRY_BYTES;
-        uint64_t at = load_u64(entry + 8), bytes = load_u64(entry + 16);
-        if (at <= n && bytes <= n - at) {
-            store_u64(entry + 24, seg_hash((const uint8_t *)p + at, (size_t)bytes));
-        }
-    }
-    store_u64(footer + 16, hash_bytes(p + table, n - SEG_FOOTER_BYTES - table, 0));
-    store_u64(footer + 48, hash_bytes(footer, 48, 0));
-}
-
 static void open_segment(struct str bytes)
 {
     struct segment *s;
@@ -82,7 +60,7 @@ static void one_segment(struct str in)
             (uint32_t)(uint8_t)in.p[0] | (uint32_t)(uint8_t)in.p[1] << 8 | (uint32_t)(uint8_t)in.p[2] << 16;
         p[at % whole.n] ^= (uint8_t)in.p[3];
     }
-    segment_mend((char *)p, copy.n);
+    mend_segment((char *)p, copy.n);
     open_segment(copy);
     free(p);
 }
@@ -133,7 +111,7 @@ static void one_translog(struct str in)
     fuzz_error(e, &em);
     if (e == ERR_OK && !torn) {
         fuzz_error(tlog_scan(&s, in, &h, &em), &em);
-        fuzz_error(tlog_decode_end(&s, in, h.generation, &em), &em);
+        fuzz_error(tlog_decode_end(&s, in, &h, &em), &em);
     }
     fuzz_error(tlog_decode(&r, in, 1, 0, &em), &em);
 }

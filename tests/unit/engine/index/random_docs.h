@@ -29,6 +29,8 @@ struct made_doc *doc_maker_next(struct doc_maker *m);
 void check_segment(const struct segment *s, struct made_doc *const *docs, size_t n);
 /* Reads everything that a segment offers, whatever it says: for damaged ones. Returns a number made of it. */
 uint64_t read_everything(const struct segment *s);
+/* Makes all checksums of a damaged segment fit again, so that the decoders get to see the damage. */
+void mend_segment(char *p, size_t n);
 /* The same in parts, of which nothing but the segment is shared: 0 ... read_parts() - 1. */
 uint32_t read_parts(const struct segment *s);
 uint64_t read_part(const struct segment *s, uint32_t part);

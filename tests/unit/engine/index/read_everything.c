@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "common/base/bits.h"
+#include "common/base/hash.h"
+#include "engine/index/format.h"
 #include "engine/suggest/completion.h"
 #include "tests/unit/engine/index/random_docs.h"
 
@@ -198,4 +200,24 @@ uint64_t read_everything(const struct segment *s)
         sum += read_part(s, i);
     }
     return sum;
+}
+
+void mend_segment(char *p, size_t n)
+{
+    char *footer = p + n - SEG_FOOTER_BYTES;
+    uint64_t table = load_u64(footer), sections = load_u32(footer + 8);
+    if (table > n - SEG_FOOTER_BYTES || n - SEG_FOOTER_BYTES - table != sections * SEG_ENTRY_BYTES) {
+        return;
+    }
+    uint64_t sums = load_u64(footer + 32), blocks = (sums + SEG_BLOCK_BYTES - 1) / SEG_BLOCK_BYTES;
+    if (sums > table || table - sums < 8 * blocks) {
+        return;
+    }
+    for (uint64_t i = 0; i < blocks; i++) {
+        uint64_t from = i * SEG_BLOCK_BYTES;
+        store_u64(p + sums + 8 * i, hash_bytes(p + from, MIN_OF(SEG_BLOCK_BYTES, sums - from), i));
+    }
+    store_u64(footer + 40, hash_bytes(p + sums, 8 * blocks, 0));
+    store_u64(footer + 16, hash_bytes(p + table, n - SEG_FOOTER_BYTES - table, 0));
+    store_u64(footer + 48, hash_bytes(footer, 48, 0));
 }

@@ -40,27 +40,6 @@ static struct bytes small_segment(uint64_t seed, size_t n_docs, unsigned words)
     return bytes;
 }
 
-/* Makes all checksums fit again, so that the decoders get to see the damage. */
-static void mend(char *p, size_t n)
-{
-    char *footer = p + n - SEG_FOOTER_BYTES;
-    uint64_t table = load_u64(footer), sections = load_u32(footer + 8);
-    if (table > n - SEG_FOOTER_BYTES || n - SEG_FOOTER_BYTES - table != sections * SEG_ENTRY_BYTES) {
-        return;
-    }
-    uint64_t sums = load_u64(footer + 32), blocks = (sums + SEG_BLOCK_BYTES - 1) / SEG_BLOCK_BYTES;
-    if (sums > table || table - sums < 8 * blocks) {
-        return;
-    }
-    for (uint64_t i = 0; i < blocks; i++) {
-        uint64_t from = i * SEG_BLOCK_BYTES;
-        store_u64(p + sums + 8 * i, hash_bytes(p + from, MIN_OF(SEG_BLOCK_BYTES, sums - from), i));
-    }
-    store_u64(footer + 40, hash_bytes(p + sums, 8 * blocks, 0));
-    store_u64(footer + 16, hash_bytes(p + table, n - SEG_FOOTER_BYTES - table, 0));
-    store_u64(footer + 48, hash_bytes(footer, 48, 0));
-}
-
 static bool try_bytes(const char *p, size_t n)
 {
     struct segment *s;
@@ -103,7 +82,7 @@ static void flip_and_mend(struct bytes b, size_t at, unsigned char with)
     char *copy = malloc(b.n);
     memcpy(copy, b.p, b.n);
     copy[at] = (char)(copy[at] ^ with);
-    mend(copy, b.n);
+    mend_segment(copy, b.n);
     try_bytes(copy, b.n);
     free(copy);
 }
