@@ -20,7 +20,7 @@ def main():
     if built.returncode != 0:
         print(built.stdout[-5000:])
         sys.exit(1)
-    env.update({"SECONDS": os.environ.get("SECONDS") or "1800", "SEED": "0"} if LONG else {"RUNS": "2000"})
+    env.update({"SECONDS": os.environ.get("SECONDS") or "1800", "SEED": "0"} if LONG else {"RUNS": "1000"})
     sys.exit(subprocess.run([os.path.join(HERE, "run")], env=env).returncode)
 
 
