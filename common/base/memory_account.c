@@ -1,6 +1,7 @@
 #include "common/base/memory_account.h"
 
 #include "common/base/err.h"
+#include "common/base/jsonw.h"
 
 #include <malloc.h>
 #include <stdatomic.h>
@@ -247,6 +248,30 @@ void memory_print_bytes(struct buf *b, uint64_t v)
         buf_printf(b, ".%u", (unsigned)tenths);
     }
     buf_z(b, units[i]);
+}
+
+/* The number behind `words` in a text; 0: there is none. */
+static int64_t number_behind(const char *text, const char *words)
+{
+    const char *at = strstr(text, words);
+    return at != NULL ? strtoll(at + strlen(words), NULL, 10) : 0;
+}
+
+/* Whether what is in the way goes by itself: requests do, what is kept for later ones does not. */
+static bool is_transient(const char *reason)
+{
+    if (strncmp(reason, "[parent]", 8) == 0) {
+        return number_behind(reason, "request=") + number_behind(reason, "in_flight_requests=")
+               >= number_behind(reason, "fielddata=") + number_behind(reason, "accounting=");
+    }
+    return strncmp(reason, "[fielddata]", 11) != 0 && strncmp(reason, "[accounting]", 12) != 0;
+}
+
+void memory_write_refusal(struct jsonw *w, const char *reason)
+{
+    jw_ki64(w, "bytes_wanted", number_behind(reason, "would be ["));
+    jw_ki64(w, "bytes_limit", number_behind(reason, "limit of ["));
+    jw_kz(w, "durability", is_transient(reason) ? "TRANSIENT" : "PERMANENT");
 }
 
 /* "1073741824/1gb" */

@@ -278,6 +278,22 @@ static int on_headers_complete(http_parser *p)
     return 0;
 }
 
+static int refuse_in_flight(struct http_conn *c, uint64_t wanted, uint64_t limit)
+{
+    struct buf reason;
+    buf_init(&reason, NULL, KIB);
+    buf_printf(&reason, "[in_flight_requests] Data too large, data for [<http_request>] would be [%llu/",
+               (unsigned long long)wanted);
+    memory_print_bytes(&reason, wanted);
+    buf_printf(&reason, "], which is larger than the limit of [%llu/", (unsigned long long)limit);
+    memory_print_bytes(&reason, limit);
+    buf_z(&reason, "]");
+    buf_char(&reason, '\0');
+    int refused = refuse(c, ERR_NO_MEMORY, 429, reason.failed ? "" : reason.p);
+    buf_fini(&reason);
+    return refused;
+}
+
 static int on_body(http_parser *p, const char *at, size_t n)
 {
     struct http_conn *c = p->data;
@@ -289,13 +305,7 @@ static int on_body(http_parser *p, const char *at, size_t n)
     r->counted += n;
     uint64_t inflight = atomic_fetch_add(&s->inflight_bytes, n) + n;
     if (inflight > s->opts.limits.inflight_bytes_max) {
-        char reason[160];
-        snprintf(
-            reason, sizeof(reason),
-            "[in_flight_requests] Data too large, data for [<http_request>] would be [%llu], which is larger "
-            "than the limit of [%zu]",
-            (unsigned long long)inflight, s->opts.limits.inflight_bytes_max);
-        return refuse(c, ERR_NO_MEMORY, 429, reason);
+        return refuse_in_flight(c, inflight, s->opts.limits.inflight_bytes_max);
     }
     buf_add(&r->body, at, n);
     if (r->body.n - c->body_mark >= BODY_PROGRESS_BYTES) {

@@ -5,6 +5,7 @@
 #include "common/sys/http_conn.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* What would end a header's line is a blank instead: values may come from clients. */
 static void add_header_text(struct buf *b, struct str s)
@@ -156,6 +157,15 @@ bool http_aborted(const struct http_request *req)
     return atomic_load_explicit(&((const struct request *)req)->gone, memory_order_relaxed);
 }
 
+static void write_error(struct jsonw *w, const char *type, const char *reason)
+{
+    jw_kz(w, "type", type);
+    jw_kz(w, "reason", reason);
+    if (strcmp(type, err_type(ERR_NO_MEMORY)) == 0) {
+        memory_write_refusal(w, reason);
+    }
+}
+
 void http_error_body(struct buf *b, int status, const char *type, const char *reason)
 {
     struct jsonw w;
@@ -169,12 +179,10 @@ void http_error_body(struct buf *b, int status, const char *type, const char *re
         jw_k(&w, "root_cause");
         jw_arr(&w);
         jw_obj(&w);
-        jw_kz(&w, "type", type);
-        jw_kz(&w, "reason", reason);
+        write_error(&w, type, reason);
         jw_obj_end(&w);
         jw_arr_end(&w);
-        jw_kz(&w, "type", type);
-        jw_kz(&w, "reason", reason);
+        write_error(&w, type, reason);
         jw_obj_end(&w);
     }
     jw_ki64(&w, "status", status);

@@ -3,6 +3,7 @@
 #include "coordinator/rest/tasks_listing.h"
 
 #include "common/base/hash.h"
+#include "common/base/memory_account.h"
 #include "common/base/num.h"
 #include "coordinator/console/events.h"
 #include "coordinator/delays.h"
@@ -230,21 +231,6 @@ static void write_about(struct jsonw *w, const struct errmsg *em, enum err code)
     }
 }
 
-/* The number behind `words` in a reason; 0: it says none. */
-static int64_t number_behind(const char *reason, const char *words)
-{
-    const char *at = strstr(reason, words);
-    return at != NULL ? strtoll(at + strlen(words), NULL, 10) : 0;
-}
-
-/* What the account of memory refused says how much in its reason, which comes from other nodes too. */
-static void write_breaker(struct jsonw *w, const char *reason)
-{
-    jw_ki64(w, "bytes_wanted", number_behind(reason, "would be ["));
-    jw_ki64(w, "bytes_limit", number_behind(reason, "limit of ["));
-    jw_kz(w, "durability", str_starts(str_of(reason), STR("[parent]")) ? "PERMANENT" : "TRANSIENT");
-}
-
 static void write_frame(struct jsonw *w, const struct errmsg *em, unsigned at)
 {
     const struct err_frame *f = &em->frame[at];
@@ -260,7 +246,7 @@ static void write_frame(struct jsonw *w, const struct errmsg *em, unsigned at)
         jw_ki64(w, "col", f->col);
     }
     if (f->code == ERR_NO_MEMORY) {
-        write_breaker(w, f->reason);
+        memory_write_refusal(w, f->reason);
     }
     write_about(w, em, f->code);
 }

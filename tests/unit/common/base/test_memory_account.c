@@ -1,5 +1,6 @@
 /* The account of memory: what is counted, what is refused, and in which words; from many threads at once. */
 #include "common/base/err.h"
+#include "common/base/jsonw.h"
 #include "common/base/memory_account.h"
 
 #include <check.h>
@@ -136,6 +137,39 @@ START_TEST(refuses_by_what_the_process_holds)
 }
 END_TEST
 
+/* What stands behind a reason: numbers as it has them; what goes by itself, and what stays until it is thrown away. */
+START_TEST(says_how_long_it_lasts)
+{
+    static const struct {
+        const char *reason, *want;
+    } cases[] = {
+        {"[request] Data too large, data for [x] would be [7/7b], which is larger than the limit of [5/5b]",
+         "{\"bytes_wanted\":7,\"bytes_limit\":5,\"durability\":\"TRANSIENT\"}"},
+        {"[fielddata] Data too large, data for [f] would be [7/7b], which is larger than the limit of [5/5b]",
+         "{\"bytes_wanted\":7,\"bytes_limit\":5,\"durability\":\"PERMANENT\"}"},
+        {"[parent] Data too large, data for [x] would be [9/9b], which is larger than the limit of [8/8b], "
+         "usages "
+         "[request=1/1b, fielddata=3/3b, in_flight_requests=2/2b, accounting=0/0b]",
+         "{\"bytes_wanted\":9,\"bytes_limit\":8,\"durability\":\"TRANSIENT\"}"},
+        {"[parent] Data too large, data for [x] would be [9/9b], which is larger than the limit of [8/8b], "
+         "usages "
+         "[request=1/1b, fielddata=3/3b, in_flight_requests=2/2b, accounting=1/1b]",
+         "{\"bytes_wanted\":9,\"bytes_limit\":8,\"durability\":\"PERMANENT\"}"},
+        {"", "{\"bytes_wanted\":0,\"bytes_limit\":0,\"durability\":\"TRANSIENT\"}"}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct buf b;
+        struct jsonw w;
+        buf_init(&b, NULL, BUF_UNLIMITED);
+        jsonw_init(&w, &b, false);
+        jw_obj(&w);
+        memory_write_refusal(&w, cases[i].reason);
+        jw_obj_end(&w);
+        ck_assert_msg(str_is(buf_view(&b), cases[i].want), "%zu: %.*s", i, STR_ARG(buf_view(&b)));
+        buf_fini(&b);
+    }
+}
+END_TEST
+
 START_TEST(guards_the_default_allocator)
 {
     struct buf b;
@@ -197,6 +231,7 @@ int main(void)
     tcase_add_test(t, refuses_over_a_parts_limit);
     tcase_add_test(t, refuses_a_request_over_its_ceiling);
     tcase_add_test(t, refuses_by_what_the_process_holds);
+    tcase_add_test(t, says_how_long_it_lasts);
     tcase_add_test(t, guards_the_default_allocator);
     tcase_add_test(t, many_threads);
     suite_add_tcase(s, t);

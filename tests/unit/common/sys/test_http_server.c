@@ -544,7 +544,11 @@ START_TEST(bodies_in_flight_are_bounded)
     int fd = dial(&s);
     say(fd, buf_view(&r));
     struct http_request *held = take_held(&s);
-    expect(&s, r.p, "HTTP/1.1 429", "\"type\":\"circuit_breaking_exception\"");
+    expect(
+        &s, r.p, "HTTP/1.1 429",
+        "\"type\":\"circuit_breaking_exception\",\"reason\":\"[in_flight_requests] Data too large, data for "
+        "[<http_request>] would be [1200/1.1kb], which is larger than the limit of [1000/1000b]\","
+        "\"bytes_wanted\":1200,\"bytes_limit\":1000,\"durability\":\"TRANSIENT\"},\"status\":429}");
     http_respond(held, 200, NULL, NULL, 0, NULL);
     struct buf b = hear_all(fd);
     HAS(b, "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n");
