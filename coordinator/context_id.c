@@ -104,3 +104,36 @@ bool context_id_read(enum context_id_kind kind, struct str id, struct arena *are
     *n = in.bad ? 0 : (uint32_t)count;
     return !in.bad && bytes_left(&in) == 0;
 }
+
+bool context_id_read_elasticsearch(struct str id, struct arena *arena, struct context_ref **refs, uint32_t *n)
+{
+    struct buf b;
+    buf_init(&b, NULL, ID_BYTES_MAX);
+    bool ok = decode_base64url(id, &b);
+    struct str bytes = arena_str(arena, buf_view(&b));
+    buf_fini(&b);
+    struct bytes_in in = bytes_in(bytes);
+    in.bad |= !ok || bytes.p == NULL;
+    struct str kind = get_str(&in);
+    bool sessions = str_is(kind, "include_context_uuid"); /* before each context */
+    kind = sessions ? get_str(&in) : kind;
+    in.bad |= !str_is(kind, "queryThenFetch") && !str_is(kind, "queryAndFetch");
+    size_t count = get_count(&in, 9);
+    in.bad |= count > SHARDS_MAX;
+    *refs = in.bad ? NULL : ARENA_ARRAY(arena, struct context_ref, count);
+    in.bad |= *refs == NULL;
+    for (size_t i = 0; i < count && !in.bad; i++) {
+        struct context_ref *r = &(*refs)[i];
+        *r = (struct context_ref){0};
+        if (sessions) {
+            (void)get_str(&in);
+        }
+        for (size_t k = 0; k < 8; k++) { /* its numbers begin with the high byte */
+            r->context = r->context << 8 | get_u8(&in);
+        }
+        r->node = get_str(&in);
+        in.bad |= r->context == 0;
+    }
+    *n = in.bad ? 0 : (uint32_t)count;
+    return !in.bad && bytes_left(&in) == 0;
+}

@@ -24,5 +24,9 @@ struct str context_id_write(enum context_id_kind kind, const struct context_ref 
  * then. */
 bool context_id_read(enum context_id_kind kind, struct str id, struct arena *arena, struct context_ref **refs,
                      uint32_t *n) NODISCARD;
+/* The contexts and nodes (copied into `arena`, without shards) of a scroll's id as Elasticsearch writes it. false: it is none, or
+ * there is no memory. *n is 0 then. */
+bool context_id_read_elasticsearch(struct str id, struct arena *arena, struct context_ref **refs,
+                                   uint32_t *n) NODISCARD;
 
 #endif

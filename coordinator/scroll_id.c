@@ -23,7 +23,9 @@ void search_scroll_id(struct search_call *c)
 static enum err scroll_id_read(struct str id, struct arena *arena, struct context_ref **refs, uint32_t *n,
                                struct errmsg *em)
 {
-    if (!context_id_read(CONTEXT_ID_SCROLL, id, arena, refs, n) || *n == 0) {
+    if ((!context_id_read(CONTEXT_ID_SCROLL, id, arena, refs, n)
+         && !context_id_read_elasticsearch(id, arena, refs, n))
+        || *n == 0) {
         *n = 0;
         err_set(em, ERR_ARRAY_BOUNDS, "arraycopy: last source index out of bounds");
         return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "Cannot parse scroll id");
@@ -52,6 +54,12 @@ void scroll_forget(struct rest *r, struct str id)
     }
 }
 
+/* The node to ask for a context. What a node had is gone with it: then this one says that there is no such context. */
+static struct str holder(const struct search_call *c, struct str node)
+{
+    return cluster_node(c->r->state, node) != NULL ? node : c->r->co->o.node_id;
+}
+
 void search_run_scroll(struct search_call *c, struct str id)
 {
     struct context_ref *refs;
@@ -74,7 +82,7 @@ void search_run_scroll(struct search_call *c, struct str id)
         struct shard_query *q = &c->queries[i];
         shard_rq_init(&q->rq, search_queried, c);
         q->rq.shard = refs[i].shard;
-        q->rq.node = refs[i].node;
+        q->rq.node = holder(c, refs[i].node);
         q->slot = i;
         search_part(c, &q->rq);
         q->n_shards = n;

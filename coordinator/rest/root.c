@@ -17,7 +17,7 @@ static void get_root(struct rest *r)
     jw_k(&w, "version");
     jw_obj(&w);
     jw_kz(&w, "number", "7.12.1");
-    jw_kz(&w, "build_flavor", "oss");
+    jw_kz(&w, "build_flavor", "default");
     jw_kz(&w, "build_type", "deb");
     jw_kz(&w, "build_hash", "serai");
     jw_kz(&w, "build_date", "2021-04-20T20:56:39.040728659Z");

@@ -4,13 +4,73 @@
 #include "coordinator/copies.h"
 #include "coordinator/search.h"
 
-static void write_indices(struct jsonw *w, const struct index_target *t, uint32_t n)
+/* Does the expression name the alias, by itself or with a wildcard? */
+static bool names_alias(struct str expression, struct str alias)
+{
+    bool named = false;
+    while (expression.p != NULL && expression.n > 0) {
+        struct str part = str_trim(str_cut(expression, ',', &expression));
+        if (part.n > 1 && part.p[0] == '-') {
+            named = named && !str_glob(str_mk(part.p + 1, part.n - 1), alias);
+        } else {
+            named = named || str_glob(part, alias);
+        }
+    }
+    return named;
+}
+
+static void write_aliases(struct jsonw *w, const struct index_meta *m, struct str expression)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < m->n_aliases; i++) {
+        if (!names_alias(expression, m->aliases[i].name)) {
+            continue;
+        }
+        if (!any) {
+            jw_k(w, "aliases");
+            jw_arr(w);
+            any = true;
+        }
+        jw_str(w, m->aliases[i].name);
+    }
+    if (any) {
+        jw_arr_end(w);
+    }
+}
+
+/* The filters of the aliases, of which any has to match. */
+static void write_filters(struct jsonw *w, const struct index_target *t)
+{
+    if (t->n_filters == 0) {
+        return;
+    }
+    jw_k(w, "filter");
+    if (t->n_filters == 1) {
+        jw_raw(w, t->filters[0]);
+        return;
+    }
+    jw_obj(w);
+    jw_k(w, "bool");
+    jw_obj(w);
+    jw_k(w, "should");
+    jw_arr(w);
+    for (uint32_t i = 0; i < t->n_filters; i++) {
+        jw_raw(w, t->filters[i]);
+    }
+    jw_arr_end(w);
+    jw_obj_end(w);
+    jw_obj_end(w);
+}
+
+static void write_indices(struct jsonw *w, const struct index_target *t, uint32_t n, struct str expression)
 {
     jw_k(w, "indices");
     jw_obj(w);
     for (uint32_t i = 0; i < n; i++) {
         jw_key(w, t[i].meta->name);
         jw_obj(w);
+        write_aliases(w, t[i].meta, expression);
+        write_filters(w, &t[i]);
         jw_obj_end(w);
     }
     jw_obj_end(w);
@@ -137,7 +197,7 @@ static void send(struct asked *q, const struct index_target *t, uint32_t n)
     jw_obj(&w);
     jw_k(&w, "nodes");
     write_nodes(q, &w);
-    write_indices(&w, t, n);
+    write_indices(&w, t, n, rest_param(q->r, "index"));
     jw_k(&w, "shards");
     jw_raw(&w, buf_view(&shards));
     jw_obj_end(&w);

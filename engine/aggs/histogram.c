@@ -331,6 +331,22 @@ static const struct collector_ops histogram_ops = {.check_orders = histogram_che
 
 /* ---- binding ------------------------------------------------------------------------------------------------------------ */
 
+/* Ranges of dates go into date histograms alone, those of addresses into none. `f` may be NULL. */
+static enum err check_ranges(const struct field *f, bool date, struct errmsg *em)
+{
+    bool range = f != NULL && f->type >= FT_INTEGER_RANGE && f->type <= FT_IP_RANGE;
+    if (range && date && f->type != FT_DATE_RANGE) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Expected date range type but found range type [%s]",
+                       field_type_name(f->type));
+    }
+    if (range && !date && f->type == FT_IP_RANGE) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Expected numeric range type but found non-numeric range [%s]",
+                       field_type_name(f->type));
+    }
+    return ERR_OK;
+}
+
 static enum err bind(struct histogram **out, struct agg_run *r, const struct agg *a, bool date,
                      struct errmsg *em)
 {
@@ -344,9 +360,10 @@ static enum err bind(struct histogram **out, struct agg_run *r, const struct agg
     h->hard_max = INFINITY;
     bucket_map_init(&h->map, r);
     enum err e = collector_init(&h->c, &histogram_ops, r, a, em);
-    return e == ERR_OK ? values_bind(&h->v, r, a, &a->vs, TAKES_NUMERIC | TAKES_RANGE,
-                                     date ? SOURCE_DATE : SOURCE_NUMBER, em)
-                       : e;
+    e = e == ERR_OK ? values_bind(&h->v, r, a, &a->vs, TAKES_NUMERIC | TAKES_RANGE,
+                                  date ? SOURCE_DATE : SOURCE_NUMBER, em)
+                    : e;
+    return e == ERR_OK ? check_ranges(h->v.field, date, em) : e;
 }
 
 enum err histogram_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)

@@ -54,6 +54,7 @@ struct token_filter {
     const struct token_filter *synonym_other; /* SYNONYM_USE_OTHER */
     bool shows_keyword;                       /* _analyze explains the keyword attribute from here on */
     bool search_only;                         /* must not be part of an analyzer that indexes */
+    bool no_unigrams;                         /* gives shingles alone */
 };
 
 /* Where a filter is bound: what runs before it, and the filters that it may name. */

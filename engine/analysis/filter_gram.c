@@ -167,6 +167,7 @@ TOKEN_FILTER_FACTORY(shingle_filter_new)
     if (e == ERR_OK) {
         e = settings_bool(s, "output_unigrams_if_no_shingles", false, &f->unigrams_if_none, em);
     }
+    f->base.no_unigrams = !f->unigrams;
     return e == ERR_OK ? shingle_sizes(f, env, em) : e;
 }
 

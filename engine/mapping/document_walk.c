@@ -295,6 +295,11 @@ enum err doc_parse_object_or_field(struct doc_parser *p, const struct field *f, 
     if (f->type >= FT_META_ID) {
         return parse_metadata(p, f, v);
     }
+    if (f->type == FT_BINARY && v->type == JSON_OBJECT && !in_array && !f->store && !f->doc_values) {
+        /* Elasticsearch steps into what it does not keep, and takes its end for the end of the document. */
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "Malformed content, found extra data after parsing: END_OBJECT");
+    }
     enum err e = doc_parse_field(p, f, v);
     return e == ERR_OK && f->n_copy_to > 0 && !p->in_copy ? copy_field(p, f, v) : e;
 }

@@ -77,6 +77,7 @@ struct node {
     struct map kids_by_name;
     struct str alias_path;
     struct json def;
+    bool enabled_given; /* objects: not by default */
 };
 
 struct dynamic_template {

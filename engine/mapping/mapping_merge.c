@@ -151,7 +151,7 @@ enum err node_merge_object(struct builder *b, struct node *into, struct node *fr
     if (from->f.dynamic != DYNAMIC_INHERIT) {
         into->f.dynamic = from->f.dynamic;
     }
-    if (into->f.enabled != from->f.enabled) {
+    if (from->enabled_given && into->f.enabled != from->f.enabled) {
         return err_set(b->em, ERR_MAPPER,
                        "the [enabled] parameter can't be updated for the object mapping [%.*s]",
                        STR_ARG(into->f.path.n > 0 ? into->f.path : STR("_doc")));

@@ -258,6 +258,7 @@ enum err node_parse_object_attribute(struct builder *b, struct node *n, struct s
         return parse_dynamic(b, n, v);
     }
     if (str_is(key, "enabled")) {
+        n->enabled_given = true;
         return parse_named_bool(b, "enabled.enabled", v, &n->f.enabled);
     }
     if (str_is(key, "properties")) {

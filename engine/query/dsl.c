@@ -297,6 +297,9 @@ static enum err read_param(struct json_pull *p, enum param_kind kind, void *to, 
         return read_zero_terms(p, to, em);
     case PARAM_VALUE:
         return dsl_scalar(p, to, em);
+    case PARAM_TOKEN: /* an array's tokens come each in its turn, the last one stays */
+        *(const struct json **)to = dsl_token(p);
+        return ERR_OK;
     case PARAM_IGNORED:
         return ERR_OK;
     }

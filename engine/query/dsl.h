@@ -51,6 +51,7 @@ enum param_kind {
     PARAM_FUZZINESS,  /* struct fuzziness */
     PARAM_ZERO_TERMS, /* bool: all */
     PARAM_VALUE,      /* const struct json *: any scalar; NULL for null */
+    PARAM_TOKEN,      /* the same, or the sign of any other token: dsl_token() */
     PARAM_IGNORED
 };
 

@@ -14,8 +14,8 @@ static enum err parse_term(struct json_pull *p, struct arena *arena, struct dsl 
 {
     static const struct param params[] = {
         DSL_COMMON_PARAMS(struct dsl_term_query),
-        {"value", PARAM_VALUE, offsetof(struct dsl_term_query, value)},
-        {"term", PARAM_VALUE, offsetof(struct dsl_term_query, value)},
+        {"value", PARAM_TOKEN, offsetof(struct dsl_term_query, value)},
+        {"term", PARAM_TOKEN, offsetof(struct dsl_term_query, value)},
         {"case_insensitive", PARAM_BOOL, offsetof(struct dsl_term_query, case_insensitive)},
     };
     static const struct field_form form = {

@@ -144,8 +144,11 @@ static enum err write_column(struct fetch *f, struct fetch_hit *h, const struct 
     }
     const struct seg_field *seg = segment_field(h->leaf->segment, field->path);
     if (seg != NULL && (seg->has & SEG_RANGES) != 0 && seg_range_value(seg, h->doc, 0, &from, &to)) {
-        /* Elasticsearch has no form for them, and fails over the bytes. */
-        return err_set(f->em, field->type == FT_DATE_RANGE ? ERR_UNSUPPORTED : ERR_ARRAY_BOUNDS,
+        /* Elasticsearch has no form for them: it fails, or shows the bytes as if they were text. */
+        return err_set(f->em,
+                       field->type == FT_DATE_RANGE ? ERR_UNSUPPORTED
+                       : field->type == FT_IP_RANGE ? ERR_ARRAY_BOUNDS
+                                                    : ERR_ILLEGAL_ARGUMENT,
                        "ranges have no printed doc values");
     }
     doc_values_write(&c->format, seg, h->doc, w);

@@ -259,7 +259,9 @@ static enum err bind_key(const struct search_context *cx, struct sort_key *k, st
 {
     const struct sort_spec *s = k->spec;
     k->mode = s->mode != SORT_MODE_DEFAULT ? s->mode : s->descending ? SORT_MODE_MAX : SORT_MODE_MIN;
-    enum err e = sort_nested_bind(cx, k, em);
+    /* Where the field is not mapped, where it would be nested is not asked. */
+    bool unmapped = s->kind == SORT_FIELD && mapping_field(cx->shard->view->mapping, s->field) == NULL;
+    enum err e = unmapped ? ERR_OK : sort_nested_bind(cx, k, em);
     if (e != ERR_OK) {
         return e;
     }

@@ -11,10 +11,10 @@ static bool is_date(const struct field *f)
     return f->type == FT_DATE || f->type == FT_DATE_NANOS;
 }
 
-static enum err no_format(const struct field *f, struct errmsg *em)
+static enum err no_format(const struct field *f, const char *what, struct errmsg *em)
 {
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] of type [%s] doesn't support formats.",
-                   STR_ARG(f->path), field_type_name(f->type));
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] of type [%s] %s", STR_ARG(f->path),
+                   field_type_name(f->type), what);
 }
 
 enum err value_format_new(struct value_format *out, const struct field *f, struct str format,
@@ -28,7 +28,7 @@ enum err value_format_new(struct value_format *out, const struct field *f, struc
         return date_format_new(&out->date, format, arena, em);
     }
     return field_type_is_numeric(f->type) ? decimal_format_new(&out->decimal, format, arena, em)
-                                          : no_format(f, em);
+                                          : no_format(f, "does not support custom formats", em);
 }
 
 enum err source_format_new(struct value_format *out, const struct field *f, struct str format,
@@ -51,7 +51,7 @@ enum err source_format_new(struct value_format *out, const struct field *f, stru
         out->nothing = !out->wkt && !str_is(format, "geojson");
         return ERR_OK;
     }
-    return no_format(f, em);
+    return no_format(f, "doesn't support formats.", em);
 }
 
 static void write_buf(struct buf *b, struct jsonw *w)

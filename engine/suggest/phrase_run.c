@@ -373,12 +373,23 @@ static uint32_t gram_size(const struct phrase_suggestion *s, const struct token_
     return s->gram_size > 0 ? (uint32_t)s->gram_size : size;
 }
 
+static bool gives_no_unigrams(const struct analyzer *an)
+{
+    for (size_t i = 0; an != NULL && i < an->n_filters; i++) {
+        if (an->filters[i]->no_unigrams) {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum err phrase_run(const struct suggest_run *r, const struct phrase_suggestion *s, struct str text,
                     struct suggest_result *out)
 {
     struct token_list tokens;
+    const struct analyzer *an = NULL;
     struct checker c = {.r = r, .s = s};
-    enum err e = words_request(r, &s->common, text, &c.field, &tokens);
+    enum err e = words_request(r, &s->common, text, &c.field, &tokens, &an);
     struct suggest_entry *entry = e == ERR_OK ? ARENA_NEW(r->arena, struct suggest_entry) : NULL;
     if (e != ERR_OK || entry == NULL) {
         return e != ERR_OK ? e : err_no_memory(r->em);
@@ -388,6 +399,13 @@ enum err phrase_run(const struct suggest_run *r, const struct phrase_suggestion 
                    ? err_set(r->em, ERR_RESOURCE_NOT_FOUND, "unable to find script [%.*s] in cluster state",
                              STR_ARG(s->collate_id))
                    : err_set(r->em, ERR_ILLEGAL_ARGUMENT, "script_lang not supported [mustache]");
+    }
+    if (s->n_generators == 0 && s->force_unigrams && gives_no_unigrams(an)) {
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT,
+                       "The default candidate generator for phrase suggest can't operate on field: [%.*s] "
+                       "since it doesn't emit unigrams. If this is intentional try to set the candidate "
+                       "generator field explicitly",
+                       STR_ARG(s->common.field));
     }
     struct direct_options own;
     direct_options_init(&own);

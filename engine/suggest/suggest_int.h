@@ -138,9 +138,9 @@ void word_freqs(const struct suggest_run *r, struct str field, struct str word, 
 enum err similar_words(const struct suggest_run *r, const struct direct_options *o, struct str field,
                        struct str word, uint32_t n, float threshold, struct similar_word **out,
                        uint32_t *n_out);
-/* The field and analyzer of a suggester of words; ERR_ILLEGAL_ARGUMENT as Elasticsearch words it. */
+/* The field, the analyzer (NULL: none) and the tokens of a suggester of words; ERR_ILLEGAL_ARGUMENT as Elasticsearch words it. */
 enum err words_request(const struct suggest_run *r, const struct suggestion *s, struct str text,
-                       struct str *field, struct token_list *tokens);
+                       struct str *field, struct token_list *tokens, const struct analyzer **an);
 /* How alike two words are, 0 to 1. */
 float word_likeness(enum term_distance d, struct str a, struct str b, struct arena *arena);
 

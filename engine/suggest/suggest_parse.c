@@ -258,6 +258,9 @@ enum err suggest_parse(const struct suggest_spec **out, const struct json *sugge
         } else if (p.token == TOK_START_OBJECT) {
             e = parse_suggestion(&p, arena, &s, em);
             e = e == ERR_OK ? add_suggestion(spec, s, arena, em) : e;
+        } else if (p.token != TOK_FIELD_NAME) {
+            return json_pull_err(&p, em, ERR_PARSING, "unexpected token [%s] after [%.*s]",
+                                 json_token_text(p.token), STR_ARG(p.name));
         }
     }
     return e;

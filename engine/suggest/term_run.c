@@ -4,7 +4,7 @@
 #include "engine/suggest/suggest_int.h"
 
 enum err words_request(const struct suggest_run *r, const struct suggestion *s, struct str text,
-                       struct str *field, struct token_list *tokens)
+                       struct str *field, struct token_list *tokens, const struct analyzer **used)
 {
     const struct mapping *m = r->cx->query.mapping;
     const struct field *f = mapping_field(m, s->field);
@@ -30,6 +30,7 @@ enum err words_request(const struct suggest_run *r, const struct suggestion *s, 
     if (an == NULL) {
         an = analysis_analyzer(mapping_analysis(m), STR("keyword"));
     }
+    *used = an;
     return an != NULL ? analyzer_run(an, text, tokens, r->em) : ERR_OK;
 }
 
@@ -55,8 +56,9 @@ enum err term_run(const struct suggest_run *r, const struct term_suggestion *s, 
                   struct suggest_result *out)
 {
     struct token_list tokens;
+    const struct analyzer *an;
     struct str field;
-    enum err e = words_request(r, &s->common, text, &field, &tokens);
+    enum err e = words_request(r, &s->common, text, &field, &tokens, &an);
     if (e != ERR_OK) {
         return e;
     }

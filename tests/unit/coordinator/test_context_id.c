@@ -63,6 +63,37 @@ START_TEST(what_is_written_comes_back)
 }
 END_TEST
 
+START_TEST(ids_of_elasticsearch)
+{
+    static const struct {
+        const char *id, *node;
+        uint64_t context;
+    } ids[] = {
+        {"DXF1ZXJ5QW5kRmV0Y2gBAAAAAAAAAD4WYm9laVYtZndUQlNsdDcwakFMNjU1QQ==", "boeiV-fwTBSlt70jAL655A", 62},
+        {"FGluY2x1ZGVfY29udGV4dF91dWlkDXF1ZXJ5QW5kRmV0Y2gBFEp5WmxaSGdCX2JrcUN0dGpYVUlLAAAAAAAAAAEWbXNDZVNWVGZ"
+         "SdEdm"
+         "UEJfYWZ3NW9FZw==",
+         "msCeSVTfRtGfPB_afw5oEg", 1},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+        struct arena a;
+        struct context_ref *refs;
+        uint32_t n;
+        struct str id = str_of(ids[i].id);
+        arena_init(&a, NULL, ARENA_UNLIMITED);
+        ck_assert(context_id_read_elasticsearch(id, &a, &refs, &n));
+        ck_assert_uint_eq(n, 1);
+        ck_assert_uint_eq(refs[0].context, ids[i].context);
+        ck_assert(str_is(refs[0].node, ids[i].node));
+        for (size_t cut = 0; cut + 3 < id.n; cut++) {
+            ck_assert(!context_id_read_elasticsearch(str_mk(id.p, cut), &a, &refs, &n));
+            ck_assert_uint_eq(n, 0);
+        }
+        arena_fini(&a);
+    }
+}
+END_TEST
+
 START_TEST(damaged_ids)
 {
     struct rng r;
@@ -111,6 +142,7 @@ int main(void)
     Suite *s = suite_create("context_id");
     TCase *t = tcase_create("all");
     tcase_add_test(t, what_is_written_comes_back);
+    tcase_add_test(t, ids_of_elasticsearch);
     tcase_add_test(t, damaged_ids);
     tcase_add_test(t, ids_that_are_none);
     suite_add_tcase(s, t);
