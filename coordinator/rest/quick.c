@@ -30,8 +30,7 @@ static bool has_long_words(struct str body)
 bool rest_is_quick(const struct rest *r, const struct str *parts, unsigned n_parts)
 {
     static const char *const documents[] = {"_doc", "_create", "_bulk"};
-    static const char *const reads[] = {"_search", "_count", "_mget", "_msearch",
-                                        "_update", "scroll", "_pit"};
+    static const char *const reads[] = {"_search", "_count", "_mget", "_msearch", "_update", "_pit"};
     struct str last = n_parts > 0 ? parts[n_parts - 1] : STR("");
     struct str before = n_parts > 1 ? parts[n_parts - 2] : STR("");
     struct str body = r->body;
@@ -46,6 +45,7 @@ bool rest_is_quick(const struct rest *r, const struct str *parts, unsigned n_par
     if (is_one_of(last, documents, ARRAY_LEN(documents)) || is_one_of(before, documents, 2)) {
         return body.n <= BODY_DOCUMENT;
     }
-    bool known = is_one_of(last, reads, ARRAY_LEN(reads)) || str_is(before, "_update");
+    bool known = is_one_of(last, reads, ARRAY_LEN(reads)) || str_is(before, "_update")
+                 || (str_is(last, "scroll") && str_is(before, "_search")); /* an index may be called so */
     return known && body.n <= BODY_QUICK && !has_long_words(body);
 }
