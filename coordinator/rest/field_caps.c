@@ -64,7 +64,9 @@ static void add(struct caps *c, struct cap one)
             c->e = err_no_memory(&c->r->em);
             return;
         }
-        memcpy(v, c->v, c->n * sizeof(*v));
+        if (c->n > 0) {
+            memcpy(v, c->v, c->n * sizeof(*v));
+        }
         c->v = v;
         c->cap = more;
     }

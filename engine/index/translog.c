@@ -109,6 +109,7 @@ enum err tlog_begin_generation(struct translog *t, int64_t trim_above, struct er
 {
     const struct tlog_gen *old = translog_current(t);
     struct tlog_gen g = {.written = 0};
+    bool follows = !old->header.older; /* the generations move when there are more of them */
     tlog_header_init(&g.header, &t->o, old->header.generation + 1);
     g.header.trim_above = trim_above;
     g.header.max_seq_before = MIN_OF(MAX_OF(old->header.max_seq_before, old->sum.max_seq), trim_above);
@@ -124,7 +125,7 @@ enum err tlog_begin_generation(struct translog *t, int64_t trim_above, struct er
         return err_no_memory(em);
     }
     c->create = true;
-    c->follows = !old->header.older;
+    c->follows = follows;
     c->global_checkpoint = t->global_noted;
     tlog_summary_init(&g.sum, &g.header);
     t->gens[t->n_gens++] = g;
