@@ -7,6 +7,7 @@
 #include "common/sys/fs_mem.h"
 
 #include <check.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -508,6 +509,61 @@ START_TEST(no_memory_changes_nothing)
 }
 END_TEST
 
+/* Memory that moves whenever it grows; what was left behind is full of ones until the end. */
+struct moving {
+    struct allocator base;
+    void *left[4096];
+    size_t n;
+};
+
+static void *move(void *self, void *p, size_t n)
+{
+    struct moving *m = self;
+    void *to = malloc(n);
+    if (p != NULL && to != NULL) {
+        size_t before = malloc_usable_size(p);
+        memcpy(to, p, before < n ? before : n);
+        memset(p, 0xFF, before);
+        ck_assert_uint_lt(m->n, ARRAY_LEN(m->left));
+        m->left[m->n++] = p;
+    }
+    return to;
+}
+
+static void leave(void *self, void *p)
+{
+    (void)self;
+    free(p);
+}
+
+START_TEST(generations_that_move)
+{
+    static struct moving m;
+    m = (struct moving){.base = {&m, move, leave}};
+    clock_sim_init(&clk, 1000);
+    struct fs_mem *disk = fs_mem_new();
+    const struct fs *fs = fs_mem_fs(disk);
+    fs->make_dir(fs->self, "/s", NULL);
+    struct tlog_opts o = opts(fs);
+    o.alloc = &m.base;
+    struct translog t;
+    ck_assert_int_eq(translog_create(&t, &o, 1, -1, -1, NULL), ERR_OK);
+    for (int64_t seq = 0; seq < 40; seq++) {
+        char buf[2][64];
+        struct engine_op op = make_op(seq, buf);
+        ck_assert_int_eq(translog_append(&t, &op, NULL), ERR_OK);
+        ck_assert_int_eq(translog_roll(&t, TLOG_NO_TRIM, NULL), ERR_OK);
+        ck_assert(t.last->create && t.last->follows);
+        ck_assert_int_eq(sync_all(&t, NULL), ERR_OK);
+    }
+    translog_fini(&t);
+    fs_mem_free(disk);
+    while (m.n > 0) {
+        free(m.left[--m.n]);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("translog");
@@ -521,6 +577,7 @@ int main(void)
     tcase_add_test(c, made_up_bytes);
     tcase_add_test(c, damaged_generations);
     tcase_add_test(c, no_memory_changes_nothing);
+    tcase_add_test(c, generations_that_move);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
