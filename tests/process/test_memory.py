@@ -202,6 +202,8 @@ def run(node):
 
 
 def main():
+    if os.environ.get("REPORTS"):
+        skip("what a sanitizer keeps counts as the node's memory")
     group = make_group()
     if group is None:
         skip("no cgroup with a limit of memory can be made here")
