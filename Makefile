@@ -141,7 +141,7 @@ $(BUILD)/bin/serai-sim: $(SIM_OBJ) $(ALL_LIBS)
 
 # Simulators with a deliberate bug: the changed file is linked before the library that has the right one.
 $(BUILD)/mutants/%: $(BUILD)/mutants/%.c $(SIM_OBJ) $(ALL_LIBS)
-	$(Q)$(CC) $(CFLAGS) -Wno-error $(SIM_WRAP) -o $@ $^ $(SYSLIBS_hotel) $(SYSLIBS)
+	$(Q)$(CC) $(CFLAGS) -O1 -g0 -Wno-error $(SIM_WRAP) -o $@ $^ $(SYSLIBS_hotel) $(SYSLIBS)
 
 # The fuzz targets, one program (tests/fuzz): with clang and its sanitizers, in a build folder of its own.
 FUZZ_OBJ := $(call objects,$(sort $(wildcard tests/fuzz/*.c)))

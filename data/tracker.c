@@ -192,7 +192,9 @@ void tracker_invariant(const struct tracker *t)
         assert(!(c->in_sync && c->catching_up));
         assert(c->tracked || (!c->in_sync && !c->catching_up));
         assert(!c->in_sync || c->local_checkpoint == SEQ_NONE || c->local_checkpoint >= t->global_checkpoint
-               || c->node.p == NULL || !str_eq(c->allocation_id, t->own));
+               || c->node.p == NULL);
+        assert(!c->catching_up || c->local_checkpoint < t->global_checkpoint
+               || c->local_checkpoint < c->floor);
         own |= str_eq(c->allocation_id, t->own);
     }
     assert(own);

@@ -134,6 +134,16 @@ static void check_commits(const struct engine *e)
     assert(newest != NULL);
 }
 
+/* What waits to be written, or is being written, is not on disk. */
+static void check_waiting(const struct engine *e, const struct tlog_chunk *c)
+{
+    for (; c != NULL; c = c->next) {
+        for (size_t i = 0; i < c->n_seqs; i++) {
+            assert(!seq_tracker_has(&e->persisted, c->seqs[i]) && seq_tracker_has(&e->processed, c->seqs[i]));
+        }
+    }
+}
+
 void engine_invariant(const struct engine *e)
 {
     if (e->failure != ERR_OK) { /* it may be half way through something */
@@ -144,6 +154,8 @@ void engine_invariant(const struct engine *e)
     assert(e->log.durable <= e->log.location && e->refreshed <= e->log.location);
     assert(e->view != NULL && e->n_slots <= e->slots_cap);
     translog_invariant(&e->log);
+    check_waiting(e, e->log.first);
+    check_waiting(e, e->log.out != NULL ? e->log.out->chunks : NULL);
     for (size_t i = 0; i < e->n_slots; i++) {
         check_slot(e, i);
     }

@@ -128,8 +128,9 @@ static void sent(void *self, unsigned from, uint16_t kind, bool is_answer, struc
     struct quorum_message m;
     struct arena scratch;
     struct errmsg em;
-    bool yes = is_answer && kind == MESSAGE_PUBLISH;
-    if (!yes && kind != MESSAGE_JOIN) {
+    bool yes = is_answer && kind == MESSAGE_PUBLISH,
+         vote = is_answer ? kind == MESSAGE_START_JOIN : kind == MESSAGE_JOIN;
+    if (!yes && !vote) {
         return;
     }
     arena_init(&scratch, NULL, ARENA_UNLIMITED);
