@@ -13,7 +13,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from node import HANG_SECONDS, Node, promised  # noqa: E402
+from node import HANG_SECONDS, Node, promised, wait_for  # noqa: E402
 
 LONG = os.environ.get("LONG") == "1"
 WORDS = 20000      # of the index, each in a document of its own
@@ -199,6 +199,7 @@ def ends_under(node, name):
     s.close()
     assert status == 0 and took < promised(5), (name, status, took)
     node.start()
+    wait_for("the shard after a restart", lambda: node.call("GET", "/words/_doc/0")[0] == 200)
 
 
 def test_timeout(node):
