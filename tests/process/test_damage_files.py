@@ -74,6 +74,8 @@ def settled(node):
         status, h = node.call("GET", "/_cluster/health")
         if status != 200 or h["initializing_shards"] or h["status"] == "yellow":
             return None
+        if h["active_shards"] + h["unassigned_shards"] == 0:
+            return None  # the state is not there yet
         if h["status"] == "green":
             return "green"
         details = node.call("GET", "/_cat/shards?h=unassigned.details")[1]
