@@ -49,7 +49,7 @@ def few_run(node, params, most):
 
 
 def main():
-    with Node().start() as node:
+    with Node() as node:
         for index, shards in (("one", 1), ("shards", 3)):
             assert node.call("PUT", f"/{index}", {"settings": {"number_of_shards": shards, "number_of_replicas": 0}})[0] == 200
             lines = [line for i in range(4000 if index == "one" else SEARCHES) for line in ({"index": {"_id": str(i)}}, {"n": i})]
