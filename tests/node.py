@@ -98,11 +98,29 @@ class Node:
             if self.process.poll() is not None:
                 raise RuntimeError(f"serai-node ended with {self.process.returncode}:\n{self.tail()}")
             try:
-                self.call("GET", "/")
-                return self
+                if self.listens():
+                    self.call("GET", "/")
+                    return self
             except OSError:
-                time.sleep(0.01)
+                pass
+            time.sleep(0.01)
         raise RuntimeError("serai-node did not answer:\n" + self.tail())
+
+    def listens(self):
+        """Is it this process that listens on the port, and not a node of another test that took it in between?"""
+        own = set()
+        for fd in os.listdir(f"/proc/{self.process.pid}/fd"):
+            try:
+                own.add(os.readlink(f"/proc/{self.process.pid}/fd/{fd}"))
+            except OSError:
+                pass
+        for table in ("tcp", "tcp6"):
+            with open(f"/proc/{self.process.pid}/net/{table}") as f:
+                for row in list(f)[1:]:
+                    v = row.split()
+                    if v[3] == "0A" and int(v[1].rsplit(":", 1)[1], 16) == self.port and f"socket:[{v[9]}]" in own:
+                        return True
+        return False
 
     def tail(self, lines=30):
         with open(self.log_path, "rb") as f:
