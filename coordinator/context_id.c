@@ -84,16 +84,24 @@ static void read_ref(struct bytes_in *in, struct arena *arena, struct context_re
     r->n_filters = (uint32_t)n;
 }
 
-bool context_id_read(enum context_id_kind kind, struct str id, struct arena *arena, struct context_ref **refs,
-                     uint32_t *n)
+/* What an id says, in the arena; bad when it is none, or without memory. */
+static struct bytes_in id_bytes(struct str id, struct arena *arena)
 {
     struct buf b;
     buf_init(&b, NULL, ID_BYTES_MAX);
     bool ok = decode_base64url(id, &b);
-    struct str bytes = arena_str(arena, buf_view(&b));
+    struct str bytes = ok ? arena_str(arena, buf_view(&b)) : STR_NULL;
     buf_fini(&b);
-    struct bytes_in in = bytes_in(bytes);
-    in.bad |= !ok || bytes.p == NULL || get_u8(&in) != kind;
+    struct bytes_in in = bytes_in(bytes.p != NULL ? bytes : STR(""));
+    in.bad = bytes.p == NULL;
+    return in;
+}
+
+bool context_id_read(enum context_id_kind kind, struct str id, struct arena *arena, struct context_ref **refs,
+                     uint32_t *n)
+{
+    struct bytes_in in = id_bytes(id, arena);
+    in.bad |= get_u8(&in) != kind;
     size_t count = get_count(&in, 6);
     in.bad |= count > SHARDS_MAX;
     *refs = in.bad ? NULL : ARENA_ARRAY(arena, struct context_ref, count);
@@ -107,13 +115,7 @@ bool context_id_read(enum context_id_kind kind, struct str id, struct arena *are
 
 bool context_id_read_elasticsearch(struct str id, struct arena *arena, struct context_ref **refs, uint32_t *n)
 {
-    struct buf b;
-    buf_init(&b, NULL, ID_BYTES_MAX);
-    bool ok = decode_base64url(id, &b);
-    struct str bytes = arena_str(arena, buf_view(&b));
-    buf_fini(&b);
-    struct bytes_in in = bytes_in(bytes);
-    in.bad |= !ok || bytes.p == NULL;
+    struct bytes_in in = id_bytes(id, arena);
     struct str kind = get_str(&in);
     bool sessions = str_is(kind, "include_context_uuid"); /* before each context */
     kind = sessions ? get_str(&in) : kind;

@@ -133,6 +133,27 @@ enum err http_inflate(struct str in, struct buf *out, struct errmsg *em)
     return e;
 }
 
+bool http_is_packed(const struct str *encoding)
+{
+    return encoding != NULL
+           && (str_eq_nocase(*encoding, STR("gzip")) || str_eq_nocase(*encoding, STR("x-gzip"))
+               || str_eq_nocase(*encoding, STR("deflate")));
+}
+
+enum err http_unpack(struct buf *body, const struct allocator *alloc, size_t bytes_max, struct errmsg *em)
+{
+    struct buf plain;
+    buf_init(&plain, alloc, bytes_max);
+    enum err e = http_inflate(buf_view(body), &plain, em);
+    if (e != ERR_OK) {
+        buf_fini(&plain);
+        return e;
+    }
+    buf_fini(body);
+    *body = plain;
+    return ERR_OK;
+}
+
 enum err http_gzip(struct str in, int level, struct buf *out, struct errmsg *em)
 {
     if (in.n > UINT32_MAX / 2) {

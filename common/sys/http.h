@@ -33,6 +33,11 @@ bool http_list_accepts(struct str list, const char *token);
 /* One gzip or zlib member, whole. Appends to out; ERR_ILLEGAL_ARGUMENT when it is none or cut,
  * ERR_TOO_LONG_FRAME past out's ceiling, ERR_NO_MEMORY. */
 enum err http_inflate(struct str in, struct buf *out, struct errmsg *em);
+/* Is a body packed that came with this content-encoding (NULL: none)? */
+bool http_is_packed(const struct str *encoding);
+/* A packed body in place of itself: what it held, in memory of `alloc` (NULL: the default), at most bytes_max. Errors as of
+ * http_inflate(); the body is as it was then. */
+enum err http_unpack(struct buf *body, const struct allocator *alloc, size_t bytes_max, struct errmsg *em);
 enum err http_gzip(struct str in, int level, struct buf *out, struct errmsg *em); /* level 1-9 */
 
 #endif

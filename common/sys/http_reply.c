@@ -129,17 +129,10 @@ enum err reply_finish(struct reply_in *r, struct http_reply *out, size_t body_by
         v[i].value = str_trim(str_mk(r->head.p + r->v[i].value, r->v[i].value_n));
     }
     const struct str *how = http_header_find(v, r->n, "content-encoding");
-    if (how != NULL && r->body.n > 0
-        && (str_eq_nocase(*how, STR("gzip")) || str_eq_nocase(*how, STR("deflate")))) {
-        struct buf plain;
-        buf_init(&plain, NULL, body_bytes_max);
-        enum err e = http_inflate(buf_view(&r->body), &plain, em);
-        if (e != ERR_OK) {
-            buf_fini(&plain);
-            return e;
-        }
-        buf_fini(&r->body);
-        r->body = plain;
+    enum err e =
+        http_is_packed(how) && r->body.n > 0 ? http_unpack(&r->body, NULL, body_bytes_max, em) : ERR_OK;
+    if (e != ERR_OK) {
+        return e;
     }
     out->status = (int)r->parser.status_code;
     out->headers = v;

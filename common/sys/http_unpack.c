@@ -6,24 +6,13 @@
 bool request_is_packed(const struct request *r)
 {
     const struct str *how = http_header_find(r->pub.headers, r->pub.headers_n, "content-encoding");
-    return how != NULL && r->body.n > 0
-           && (str_eq_nocase(*how, STR("gzip")) || str_eq_nocase(*how, STR("x-gzip"))
-               || str_eq_nocase(*how, STR("deflate")));
+    return http_is_packed(how) && r->body.n > 0;
 }
 
 enum err request_unpack(struct request *r, struct errmsg *em)
 {
-    struct buf plain;
-    buf_init(&plain, memory_allocator(MEMORY_IN_FLIGHT),
-             r->conn->worker->server->opts.limits.inflated_bytes_max);
-    enum err e = http_inflate(buf_view(&r->body), &plain, em);
-    if (e != ERR_OK) {
-        buf_fini(&plain);
-        return e;
-    }
-    buf_fini(&r->body);
-    r->body = plain;
-    return ERR_OK;
+    return http_unpack(&r->body, memory_allocator(MEMORY_IN_FLIGHT),
+                       r->conn->worker->server->opts.limits.inflated_bytes_max, em);
 }
 
 /* The client hears its mistake, and nothing more is read. */

@@ -182,7 +182,7 @@ static void one_query(struct str in)
     arena_fini(&a);
 }
 
-/* A text inside a body around it: `%s` is where it goes. */
+/* A text inside a body: what goes before it, and behind. */
 static void run_text(const char *before, struct str in, const char *after)
 {
     struct arena a;
