@@ -242,7 +242,7 @@ void fanout_send(struct fanout *f, enum refresh_policy refresh, bool hurry, bool
         primary_unknown(sh, &f->error);
         return;
     }
-    /* A copy that is in sync on no node has missed it already. */
+    /* A copy that is in sync on no node has missed it already; it is no failure of this request. */
     for (uint32_t i = 0; i < sh->tracker.n; i++) {
         const struct tracked *c = &sh->tracker.v[i];
         if (tracker_sends_to(&sh->tracker, c)

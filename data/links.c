@@ -182,7 +182,7 @@ void link_failed(struct outgoing *o, const struct errmsg *why)
 {
     struct copy_link *l = o->link;
     struct errmsg em;
-    o->away = l->left || err_code(why) == ERR_NO_SHARD;
+    o->away |= l->left || err_code(why) == ERR_NO_SHARD;
     if (l->ended) {
         primary_unknown(l->sh, &em);
         settle(o, false, &em);
@@ -294,6 +294,7 @@ void link_send(struct outgoing *o, struct replication_msg *m, size_t n, struct s
     m->retain_from = sh->replica.retain_from;
     m->last = o->last;
     if (tr == NULL || l->broken || l->peer.address.p == NULL) {
+        o->away = l->peer.address.p == NULL;
         err_set(&em, ERR_NODE_NOT_CONNECTED,
                 l->broken ? "the copy has failed before" : "the copy is on no node");
         link_failed(o, &em);

@@ -57,6 +57,15 @@ def documents(ask):
                 "how each copy came to be")
 
 
+def fewer_copies(ask):
+    ask("PUT", "/fewer?wait_for_active_shards=all", {"settings": {"number_of_replicas": 1}})
+    ask("PUT", "/fewer/_settings", {"number_of_replicas": 0})
+    for n in range(2):
+        status, a = ask("PUT", f"/fewer/_doc/{n}", {"n": n})
+        check.equal((status, a["_shards"]), (201, {"total": 1, "successful": 1, "failed": 0}), "a copy that the index gave up has not failed")
+    ask("DELETE", "/fewer")
+
+
 def health(ask):
     status, a = ask("GET", "/_cluster/health/i?level=shards")
     want = {"status": "green", "timed_out": False, "number_of_nodes": 3, "number_of_data_nodes": 3, "active_primary_shards": 2, "active_shards": 4,
@@ -119,6 +128,10 @@ def one_less(cluster, ask):
     check.equal((a["_shards"]["successful"], a["hits"]["total"]["value"]), (2, 2), "every document is found")
     status, a = ask("POST", "/i/_refresh")
     check.equal(a["_shards"], {"total": 4, "successful": 4 - lost, "failed": 0}, "missing copies have not failed")
+    for n in range(20):  # some in each shard
+        status, a = ask("PUT", f"/i/_doc/left-{n}", {"n": n})
+        total, here = a["_shards"]["total"], a["_shards"]["successful"]
+        check.equal((status, total, here in (1, 2), a["_shards"]["failed"]), (201, 2, True, 0), "nor have they for a write")
     leaving.start()
     cluster.wait_green("i")
     check.equal(ask("GET", "/_cluster/health/i")[1]["active_shards"], 4, "they are there again when it is back")
@@ -129,6 +142,7 @@ def main():
         ask = cluster.nodes[0].call
         indices(ask)
         documents(ask)
+        fewer_copies(ask)
         health(ask)
         master = cluster.master().name
         tables(ask, master)
