@@ -32,14 +32,14 @@ def areas():
 class Case:
     """One case: what was sent so far, and how to send it again."""
 
-    def __init__(self, pair, area, seed, requests):
+    def __init__(self, pair, area, seed, requests, prefix="differ"):
         self.pair, self.module, self.requests = pair, importlib.import_module(f"areas.{area}"), requests
         self.draw = Draw(f"{area} {seed}")
-        self.world = World(self.draw, f"differ-{area}-", getattr(self.module, "KINDS", ()))
+        self.world = World(self.draw, f"{prefix}-{area}-", getattr(self.module, "KINDS", ()))
         self.steps = []
 
     def clean(self):
-        for path in ["/" + ",".join(self.world.indices) + "?ignore_unavailable=true"] + [f"/{p}" for p in getattr(self.module, "CLEANUP", ())]:
+        for path in ["/" + ",".join(self.world.indices) + "?ignore_unavailable=true"] + ["/" + p.replace("{}", self.world.prefix) for p in getattr(self.module, "CLEANUP", ())]:
             self.pair.both("DELETE", path)
 
     def generated(self):
@@ -113,7 +113,7 @@ class Report:
 
 
 def run_case(pair, area, seed, args, report):
-    case = Case(pair, area, seed, args.requests)
+    case = Case(pair, area, seed, args.requests, args.prefix)
     report.cases += 1
     counts = report.areas.setdefault(area, [0, 0])
     for found in case.run():
@@ -133,6 +133,7 @@ def arguments():
     ap.add_argument("--area", action="append", choices=areas(), help="one area of: " + ", ".join(areas()))
     ap.add_argument("--requests", type=int, default=25, help="requests a case")
     ap.add_argument("--trials", type=int, default=40, help="replays to shrink a case; 0: shrink only its last request, over the data that is there; -1: shrink nothing")
+    ap.add_argument("--prefix", default="differ", help="what names of indices begin with: runs that share a service take different ones")
     ap.add_argument("--seconds", type=float, default=0, help="end after so long")
     ap.add_argument("--out", help="write the report there, too, after each case")
     return ap.parse_args()
@@ -156,7 +157,7 @@ def main():
             break
     print(report.text())
     asked, differing = (sum(c[i] for c in report.areas.values()) for i in (0, 1))
-    print(f"{report.cases} cases, {asked} requests, {differing} differ in {len(report.groups)} ways, {time.monotonic() - start:.0f} s")
+    print(f"{report.cases} cases, {asked} requests, {differing} differences that are not named, in {len(report.groups)} ways, {time.monotonic() - start:.0f} s")
     sys.exit(1 if report.groups else 0)
 
 

@@ -8,6 +8,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..")]
 from compare import differences  # noqa: E402
 from draw import Draw  # noqa: E402
+from known import unnamed  # noqa: E402
 from pair import compared  # noqa: E402
 from run import areas  # noqa: E402
 from shrink import cause, curl, shrunk  # noqa: E402
@@ -49,6 +50,18 @@ def test_shrinking():
     check(curl(("POST", "/i/_search", {"q": "O'Neil"})) == "curl -s -XPOST \"$U/i/_search\" -H 'Content-Type: application/json' -d '{\"q\": \"O'\\''Neil\"}'", "curl's quotes")
 
 
+def test_known():
+    def left(want, got):
+        return unnamed(want, got, compared("POST", *want, *got))
+    error = lambda kind, text: {"error": {"type": kind, "reason": text, "root_cause": [{"type": kind, "reason": text}]}}
+    check(not left((500, error("null_pointer_exception", "null")), (400, error("illegal_argument_exception", "size is missing"))), "an accident of Java may be a 400")
+    check(left((500, error("null_pointer_exception", "null")), (200, {})), "it may not be taken")
+    check(left((500, error("search_phase_execution_exception", "failed")), (400, error("illegal_argument_exception", "no"))), "other failures are none")
+    check(not left((400, error("x", "not a.B$C@1f2e3d4c")), (400, error("x", "not a number"))), "Java's objects need not be shown")
+    check(left((400, error("x", "not a number")), (400, error("x", "no number"))), "other texts are compared")
+    check(not left((200, {"hits": 1}), (400, error("x", "[join] is not supported"))), "what is not offered is refused")
+
+
 def test_grouping():
     one = cause("POST", "/differ-a/_search?size=3", [("hits.hits.0._score", "0.25, want 0.5")], ["t1"])
     two = cause("POST", "/differ-a,differ-b/_search", [("hits.hits.7._score", "1.5, want 2.75e-7")], ["k1"])
@@ -73,7 +86,7 @@ def test_seeds():
 
 
 def main():
-    for test in (test_comparing, test_shrinking, test_grouping, test_seeds):
+    for test in (test_comparing, test_shrinking, test_known, test_grouping, test_seeds):
         test()
     print(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed else 0)

@@ -7,5 +7,5 @@ def request(draw, world):
     if kind < 0.35:
         return "GET", f"/{draw.choice(world.indices)}/_explain/{world.any_id()}{draw.choice(['', '', '?_source=false', '?stored_fields=k1'])}", q
     if kind < 0.85:
-        return "GET", f"/{world.index()}/_validate/query?{draw.choice(['explain=true', 'explain=true', 'rewrite=true', 'explain=true&all_shards=true', 'rewrite=true&explain=true', ''])}", q
+        return "GET", f"/{world.index()}/_validate/query?{draw.choice(['explain=true', 'explain=true', 'rewrite=true&all_shards=true', 'explain=true&all_shards=true', 'rewrite=true&explain=true&all_shards=true', ''])}", q
     return "POST", f"/{world.index()}/_search", {**q, "explain": True, "_source": False}
