@@ -9,8 +9,8 @@
 bool json_pull_init(struct json_pull *p, const struct json *root, struct str text, struct arena *arena)
 {
     *p = (struct json_pull){.text = text, .root = root};
-    /* As deep as the tree can be: what its parser lets through. */
-    p->levels = ARENA_ARRAY(arena, struct json_pull_level, JSON_DEPTH_MAX + 2);
+    /* As deep as the tree can be: what its parser lets through. Not zeroed: a level is written when it is entered. */
+    p->levels = arena_alloc(arena, (JSON_DEPTH_MAX + 2) * sizeof(*p->levels));
     return p->levels != NULL;
 }
 
