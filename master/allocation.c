@@ -245,6 +245,20 @@ void alloc_unassign(struct alloc *a, struct str index, uint32_t shard, uint32_t 
     }
 }
 
+void alloc_swap_last(struct shard_routing *s, struct str node)
+{
+    struct copy_trouble *primary = &s->copies[0].trouble;
+    for (uint32_t k = 1; k < s->n; k++) {
+        struct copy_trouble *t = &s->copies[k].trouble;
+        if (s->copies[k].state == COPY_UNASSIGNED && t->last_node.p != NULL && str_eq(t->last_node, node)) {
+            struct str last = t->last_node;
+            t->last_node = primary->last_node;
+            primary->last_node = last;
+            return;
+        }
+    }
+}
+
 void alloc_initialize(struct alloc *a, struct index_routing *r, struct shard_copy *c, struct alloc_node *n,
                       struct str allocation_id)
 {
@@ -428,23 +442,23 @@ static void nodes_left(struct alloc *a)
 {
     const struct cluster_state *s = a->b->next;
     for (uint32_t i = 0; i < s->n_routing; i++) {
-        struct str index = s->routing[i]->name;
+        struct str index = STR_NULL; /* a copy, once routing is replaced: its name goes with it */
         for (uint32_t shard = 0; shard < s->routing[i]->n; shard++) {
             /* replicas first: one that is gone must not be promoted */
             for (uint32_t k = s->routing[i]->shards[shard].n; k-- > 0 && a->err == ERR_OK;) {
                 const struct shard_copy *c = &s->routing[i]->shards[shard].copies[k];
-                if (c->node.p == NULL) {
+                bool gone = c->node.p != NULL && is_gone(a, c->node);
+                bool target_gone = !gone && c->state == COPY_RELOCATING && is_gone(a, c->target_node);
+                if (!gone && !target_gone) {
                     continue;
                 }
-                if (is_gone(a, c->node)) {
+                index = index.p != NULL ? index : arena_str(&a->arena, s->routing[i]->name);
+                if (index.p == NULL) {
+                    alloc_no_memory(a);
+                } else if (gone) {
                     drop_copy_of_gone(a, index, shard, k);
-                } else if (c->state == COPY_RELOCATING && is_gone(a, c->target_node)) {
-                    struct index_routing *r = alloc_routing(a, index);
-                    if (r != NULL) {
-                        struct shard_copy *mine = &r->shards[shard].copies[k];
-                        mine->state = COPY_STARTED;
-                        mine->target_node = mine->target_id = STR_NULL;
-                    }
+                } else {
+                    alloc_cancel_move(a, index, shard, k);
                 }
             }
         }

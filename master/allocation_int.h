@@ -57,6 +57,9 @@ struct index_meta *alloc_meta(struct alloc *a, struct str index);
 /* A copy loses its node. A primary's place goes to an in-sync replica, when there is one. */
 void alloc_unassign(struct alloc *a, struct str index, uint32_t shard, uint32_t copy, enum copy_reason reason,
                     struct str details, bool count_failure);
+/* The primary goes to this node, and on with what is there. If that is what a replica left, then what the primary left is where the
+ * replica's node is waited for. Of routing that is ours to change. */
+void alloc_swap_last(struct shard_routing *s, struct str node);
 /* Of a copy in routing that is ours to change. */
 void alloc_initialize(struct alloc *a, struct index_routing *r, struct shard_copy *c, struct alloc_node *n,
                       struct str allocation_id);

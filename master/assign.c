@@ -139,7 +139,22 @@ static void assign_primary(struct alloc *a, const struct index_meta *m, uint32_t
         return;
     }
     id = id.p != NULL ? arena_str(&mine->part.arena, id) : alloc_new_id(a, &mine->part.arena);
+    alloc_swap_last(&mine->shards[shard], to->node->id);
     alloc_initialize(a, mine, &mine->shards[shard].copies[0], to, id);
+}
+
+/* Does it pay to wait for the copy's node? Not when another copy is where it was: then that node's return brings nothing. */
+static bool awaits_node(const struct shard_routing *s, const struct shard_copy *c)
+{
+    struct str at = c->trouble.last_node;
+    for (uint32_t i = 0; i < s->n && at.p != NULL; i++) {
+        const struct shard_copy *x = &s->copies[i];
+        if ((x->node.p != NULL && str_eq(x->node, at))
+            || (x->state == COPY_RELOCATING && str_eq(x->target_node, at))) {
+            return false;
+        }
+    }
+    return c->trouble.delayed && at.p != NULL;
 }
 
 static void assign_replica(struct alloc *a, const struct index_meta *m, uint32_t shard, uint32_t k,
@@ -156,7 +171,7 @@ static void assign_replica(struct alloc *a, const struct index_meta *m, uint32_t
         to = d == DECIDE_YES ? last : NULL;
         throttled = d == DECIDE_THROTTLE;
     }
-    if (to == NULL && c->trouble.delayed) {
+    if (to == NULL && awaits_node(s, c)) {
         int64_t until = c->trouble.at_ms + alloc_node_left_delay(m);
         if (a->env->now_ms < until) {
             wants->again_ms = MIN_OF(wants->again_ms, until);
@@ -166,8 +181,10 @@ static void assign_replica(struct alloc *a, const struct index_meta *m, uint32_t
     if (to == NULL && !throttled) {
         to = balance_best(a, m, r, s, c, &throttled);
     }
-    struct index_routing *mine = to != NULL ? alloc_routing(a, m->name) : NULL;
-    if (mine != NULL) {
+    struct index_routing *mine = to != NULL || c->trouble.delayed ? alloc_routing(a, m->name) : NULL;
+    if (mine != NULL && to == NULL) {
+        mine->shards[shard].copies[k].trouble.delayed = false; /* it waits for something else */
+    } else if (mine != NULL) {
         alloc_initialize(a, mine, &mine->shards[shard].copies[k], to, alloc_new_id(a, &mine->part.arena));
         struct alloc_node *source = alloc_node_of(a, mine->shards[shard].copies[0].node);
         if (source != NULL) {

@@ -298,6 +298,7 @@ static enum err order_primary(struct order *o)
         c->source = RECOVER_EMPTY_STORE;
     }
     struct arena *in = &r->part.arena;
+    alloc_swap_last(&r->shards[o->c->shard], n->node->id);
     alloc_initialize(a, r, c, n, found != NULL ? arena_str(in, found->allocation_id) : alloc_new_id(a, in));
     decided(o, "ignore deciders");
     return c->allocation_id.p != NULL ? a->err : err_no_memory(o->em);

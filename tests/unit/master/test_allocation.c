@@ -446,12 +446,114 @@ START_TEST(new_primary_is_tried_without_end)
 }
 END_TEST
 
+/* ---- who waits for whom ---- */
+
+static bool nothing_to_do(void)
+{
+    for (uint32_t i = 0; i < state->n_routing; i++) {
+        for (uint32_t s = 0; s < state->routing[i]->n; s++) {
+            for (uint32_t k = 0; k < state->routing[i]->shards[s].n; k++) {
+                enum copy_state is = state->routing[i]->shards[s].copies[k].state;
+                if (is == COPY_INITIALIZING || is == COPY_RELOCATING) {
+                    return false;
+                }
+            }
+        }
+    }
+    return true;
+}
+
+static bool any_up(void)
+{
+    bool any = false;
+    for (int i = 0; i < NODES; i++) {
+        any |= up[i];
+    }
+    return any;
+}
+
+/* First what a copy says, then what follows from it and from the nodes. */
+static void step(bool told)
+{
+    struct state_builder b;
+    ck_assert(state_builder_init(&b, state));
+    if (told) {
+        report(&b, true);
+    }
+    seal(&b);
+    ck_assert(state_builder_init(&b, state));
+    set_nodes(&b);
+    run_allocation(&b);
+}
+
+/* What is under way ends well, in no time. */
+static void finish(void)
+{
+    for (int i = 0; i < 2000 && (i < 2 || !nothing_to_do()); i++) {
+        step(true);
+    }
+}
+
+static void check_all_started(void)
+{
+    for (uint32_t i = 0; i < state->n_routing; i++) {
+        for (uint32_t s = 0; s < state->routing[i]->n; s++) {
+            for (uint32_t k = 0; k < state->routing[i]->shards[s].n; k++) {
+                const struct shard_copy *c = &state->routing[i]->shards[s].copies[k];
+                ck_assert_msg(c->state == COPY_STARTED, "copy %u of %.*s %u is %s, was on %.*s", k,
+                              STR_ARG(state->routing[i]->name), s, copy_state_name(c->state),
+                              STR_ARG(c->trouble.last_node));
+            }
+        }
+    }
+}
+
+/* Nodes go and come in any order, faster than any delay ends: once all are back nothing waits, whoever has become the primary
+ * of what meanwhile. */
+START_TEST(nobody_waits_for_who_is_there)
+{
+    struct state_builder b;
+    rng_seed(&rng, (uint64_t)_i + 1);
+    memset(up, 0, sizeof(up));
+    n_disks = 0;
+    now_ms = 1000000;
+    int nodes = 2 + _i % 4;
+    for (int i = 0; i < nodes; i++) {
+        up[i] = true;
+    }
+    ck_assert(state_builder_init(&b, NULL));
+    ck_assert(state_set_names(&b, STR("c"), STR("u")));
+    set_nodes(&b);
+    ck_assert(state_put_index(&b, new_index("i0", 3, 1)));
+    ck_assert(state_put_index(&b, new_index("i1", 2, nodes > 2 ? 2 : 1)));
+    seal(&b);
+    finish();
+    check_all_started();
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < 12; i++) {
+            now_ms += 5;
+            up[rng_below(&rng, (uint64_t)nodes)] = rng_below(&rng, 2) == 0;
+            up[(round + i) % nodes] |= !any_up();
+            step(rng_below(&rng, 2) == 0);
+        }
+        for (int i = 0; i < nodes; i++) {
+            up[i] = true;
+        }
+        finish();
+        check_all_started();
+    }
+    cluster_state_unref(state);
+    state = NULL;
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("allocation");
     TCase *c = tcase_create("all");
     tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, random_clusters, 0, 12);
+    tcase_add_loop_test(c, nobody_waits_for_who_is_there, 0, 40);
     tcase_add_test(c, new_primary_is_tried_without_end);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
