@@ -147,6 +147,8 @@ void shard_engine_settings(const struct data_service *d, const struct settings *
     }
     settings_time_ms(s, "gc_deletes", out->gc_deletes_ms, &out->gc_deletes_ms, NULL);
     settings_time_ms(s, "translog.sync_interval", out->sync_interval_ms, &out->sync_interval_ms, NULL);
+    settings_bool(s, "soft_deletes.enabled", out->soft_deletes, &out->soft_deletes, NULL);
+    settings_i64(s, "soft_deletes.retention.operations", 0, &out->retention_operations, NULL);
 }
 
 enum err shard_engine_open(struct shard *sh, enum engine_open_mode mode, struct str user_data,

@@ -16,6 +16,7 @@ void engine_settings_init(struct engine_settings *s)
         .generation_bytes = 16 * MIB,
         .retention_bytes = 512 * MIB,
         .retention_ms = (int64_t)12 * 3600 * 1000,
+        .soft_deletes = true,
         .merge = {.segments_per_tier = 10,
                   .max_merge_at_once = 10,
                   .max_merged_bytes = 5 * GIB,

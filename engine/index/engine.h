@@ -121,6 +121,9 @@ struct engine_settings {
         generation_bytes; /* 16 MiB: what opening again writes at most, also on a disk that is almost full */
     uint64_t retention_bytes; /* 512 MiB of translog kept for retention leases at most */
     int64_t retention_ms;     /* 12 h */
+    bool soft_deletes; /* true; false: deletes leave no tombstones, and merges drop all dead documents */
+    int64_t
+        retention_operations; /* 0: so many up to the global checkpoint whose dead documents stay in merges */
     struct engine_merge_settings merge;
 };
 /* The defaults above. */

@@ -5,6 +5,7 @@
  * (slot_live()).
  * - A name in the version map's buffered table points to a living buffered document; a tombstone's id has
  * none anywhere.
+ * - The root of a tombstone is dead from the moment it is buffered.
  * - What a manifest names is durable before the manifest is; a file goes only when no manifest, slot or job
  * names it.
  * - Every operation above a kept commit's local checkpoint is in the translog from that commit's generation

@@ -153,13 +153,11 @@ static enum err make_plan(struct engine *e, const struct engine_op *op, struct p
 
 /* ---- preparing: may fail, leaves no trace ---- */
 
-static enum err prepare_kill(struct engine *e, const struct found *f, struct errmsg *em)
+/* Room to say of a buffered document that it is dead. */
+static enum err prepare_dead(struct engine *e, doc_id doc, struct errmsg *em)
 {
-    if (f->place == PLACE_SLOT) {
-        return slot_prepare_kill(e, f->slot, em);
-    }
-    size_t words = bits_words((size_t)f->doc + 1);
-    if (f->place != PLACE_BUFFER || words <= e->buffer_dead_words) {
+    size_t words = bits_words((size_t)doc + 1);
+    if (words <= e->buffer_dead_words) {
         return ERR_OK;
     }
     words = MAX_OF(words, e->buffer_dead_words * 2);
@@ -171,6 +169,14 @@ static enum err prepare_kill(struct engine *e, const struct found *f, struct err
     e->buffer_dead = dead;
     e->buffer_dead_words = words;
     return ERR_OK;
+}
+
+static enum err prepare_kill(struct engine *e, const struct found *f, struct errmsg *em)
+{
+    if (f->place == PLACE_SLOT) {
+        return slot_prepare_kill(e, f->slot, em);
+    }
+    return f->place == PLACE_BUFFER ? prepare_dead(e, f->doc, em) : ERR_OK;
 }
 
 static enum err prepare_common(struct engine *e, const struct plan *p, struct errmsg *em)
@@ -199,13 +205,18 @@ static enum err log_op(struct engine *e, const struct engine_op *op, struct errm
 
 /* ---- committing: cannot fail ---- */
 
+static void kill_buffered(struct engine *e, doc_id doc)
+{
+    bits_set(e->buffer_dead, doc);
+    e->buffer_dead_n++;
+}
+
 static void kill_found(struct engine *e, const struct found *f)
 {
     if (f->place == PLACE_SLOT) {
         live_kill(f->slot->next, segment_roots(f->slot->segment), f->doc);
     } else if (f->place == PLACE_BUFFER) {
-        bits_set(e->buffer_dead, f->doc);
-        e->buffer_dead_n++;
+        kill_buffered(e, f->doc);
     } else {
         return;
     }
@@ -283,12 +294,39 @@ static enum err apply_index(struct engine *e, struct plan *p, struct errmsg *em)
     return ERR_OK;
 }
 
+/* Logs the operation, and buffers a document that was never alive: what a segment and its statistics have of a delete or a
+ * no-op (docs/store-format.md, Tombstones). */
+static enum err log_tombstone(struct engine *e, const struct engine_op *op, struct errmsg *em)
+{
+    if (!e->settings.soft_deletes) {
+        return log_op(e, op, em);
+    }
+    doc_id root = index_buffer_docs(e->buffer);
+    enum err r = prepare_dead(e, root, em);
+    struct tlog_mark mark = translog_mark(&e->log);
+    r = r == ERR_OK ? log_op(e, op, em) : r;
+    if (r != ERR_OK) {
+        return r;
+    }
+    struct doc_meta meta = {op->seq_no, op->primary_term, op->version};
+    r = index_buffer_add_tombstone(e->buffer, op->kind == OP_DELETE ? op->id : STR(""), &meta, &root, em);
+    if (r != ERR_OK) {
+        if (!e->replaying) {
+            translog_unappend(&e->log, mark);
+        }
+        return r;
+    }
+    kill_buffered(e, root);
+    e->changed = true;
+    return ERR_OK;
+}
+
 static enum err apply_delete(struct engine *e, struct plan *p, struct errmsg *em)
 {
     const struct engine_op *op = &p->op;
     struct vm_tomb *t = version_map_prepare_tomb(&e->versions, op->id, p->hash);
     enum err r = t == NULL ? err_no_memory(em) : prepare_kill(e, &p->found, em);
-    r = r == ERR_OK ? log_op(e, op, em) : r;
+    r = r == ERR_OK ? log_tombstone(e, op, em) : r;
     if (r != ERR_OK) {
         version_map_drop_tomb(&e->versions, t);
         return r;
@@ -375,8 +413,10 @@ static enum err apply(struct engine *e, const struct engine_op *op, struct engin
     enum err r = make_plan(e, op, &p, em);
     r = r == ERR_OK ? prepare_common(e, &p, em) : r;
     if (r == ERR_OK) {
-        if (p.stale || op->kind == OP_NOOP) {
+        if (p.stale) {
             r = log_op(e, &p.op, em);
+        } else if (op->kind == OP_NOOP) {
+            r = log_tombstone(e, &p.op, em);
         } else {
             r = op->kind == OP_INDEX ? apply_index(e, &p, em) : apply_delete(e, &p, em);
         }

@@ -606,5 +606,9 @@ enum err engine_start(struct engine *e, enum engine_open_mode mode, struct errms
     }
     arena_fini(&arena);
     r = r == ERR_OK ? engine_spill(e, em) : r;
-    return r == ERR_OK ? engine_publish(e, em) : r;
+    int64_t retention = e->retention_from;
+    e->retention_from = 0; /* nobody has said yet what other copies need: all stays */
+    r = r == ERR_OK ? engine_publish(e, em) : r;
+    e->retention_from = retention;
+    return r;
 }

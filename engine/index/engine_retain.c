@@ -1,7 +1,7 @@
 /* History that outlives its documents: a dead document whose operation other copies may still ask for stays,
  * dead, in merged segments, and goes on counting in the statistics that scores are made of. Elasticsearch
  * keeps soft-deleted documents by the same rule (SoftDeletesPolicy): from the safe commit's local checkpoint
- * on, or from the oldest retention lease when that is lower. */
+ * on, from the oldest retention lease, or so many before the global checkpoint, whichever is lowest. */
 #include "engine/index/engine_int.h"
 
 #include "common/base/bits.h"
@@ -18,11 +18,14 @@ void engine_hold_history(struct engine *e, int64_t from_seq_no)
 
 int64_t engine_retained_from(struct engine *e)
 {
-    if (e->retention_from == INT64_MAX) {
+    if (e->retention_from == INT64_MAX || !e->settings.soft_deletes) {
         return INT64_MAX;
     }
     const struct commit *safe = engine_safe_commit(e, e->global_persisted);
-    return safe == NULL ? 0 : MIN_OF(e->retention_from, safe->pub.local_checkpoint + 1);
+    int64_t wished = e->settings.retention_operations > e->global_checkpoint
+                         ? 0
+                         : e->global_checkpoint + 1 - e->settings.retention_operations;
+    return safe == NULL ? 0 : MIN_OF(MIN_OF(e->retention_from, wished), safe->pub.local_checkpoint + 1);
 }
 
 /* Calls visit with each dead document from that sequence number on, until it says stop. */

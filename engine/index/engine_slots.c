@@ -37,7 +37,8 @@ enum err slot_new(struct slot **out, struct engine *e, uint64_t number, struct s
     if (s == NULL) {
         return err_no_memory(em);
     }
-    *s = (struct slot){.number = number, .bytes = segment_bytes(segment)};
+    *s = (struct slot){
+        .number = number, .bytes = segment_bytes(segment), .retained_from = INT64_MAX}; /* none counted */
     slot_set_segment(s, segment);
     return ERR_OK;
 }

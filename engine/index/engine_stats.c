@@ -104,6 +104,21 @@ enum err engine_segments(const struct engine *e, struct arena *arena, struct eng
 
 /* ---- what must always hold ---- */
 
+/* Searches never see a tombstone. */
+static void check_tombstones(const struct slot *s)
+{
+    const struct seg_field *f = segment_field(s->segment, STR("_tombstone"));
+    struct num_column c;
+    int64_t v;
+    if (f == NULL) {
+        return;
+    }
+    num_column_open(&c, f);
+    for (doc_id d = 0; d < segment_doc_count(s->segment); d++) {
+        assert(!num_column_first(&c, d, &v) || !live_test(slot_live(s), d));
+    }
+}
+
 static void check_slot(const struct engine *e, size_t i)
 {
     const struct slot *s = e->slots[i];
@@ -113,6 +128,7 @@ static void check_slot(const struct engine *e, size_t i)
            || (l->n_docs == segment_doc_count(s->segment) && l->n_live == bits_count(l->words, l->n_docs)));
     assert(s->memory != NULL || s->in_file);
     assert(!s->durable || s->in_file);
+    check_tombstones(s);
     for (size_t k = 0; k < i; k++) {
         assert(e->slots[k]->number != s->number);
     }

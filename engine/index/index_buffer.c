@@ -278,8 +278,8 @@ static void undo(struct index_buffer *b)
     b->pool.at = b->pool_before;
 }
 
-enum err index_buffer_add(struct index_buffer *b, const struct parsed_doc *doc, const struct doc_meta *meta,
-                          doc_id *root, struct errmsg *em)
+static enum err add(struct index_buffer *b, const struct parsed_doc *doc, const struct doc_meta *meta,
+                    bool tombstone, doc_id *root, struct errmsg *em)
 {
     enum err e = ERR_OK;
     b->serial++;
@@ -306,12 +306,28 @@ enum err index_buffer_add(struct index_buffer *b, const struct parsed_doc *doc, 
         *root = b->n_docs - 1;
         e = add_root(b, doc, *root, em);
     }
+    if (e == ERR_OK && tombstone) {
+        e = buffer_add_num(b, STR("_tombstone"), 1, *root, em);
+    }
     if (e != ERR_OK) {
         undo(b);
         return e;
     }
     b->nested |= doc->n_parts > 1;
     return ERR_OK;
+}
+
+enum err index_buffer_add(struct index_buffer *b, const struct parsed_doc *doc, const struct doc_meta *meta,
+                          doc_id *root, struct errmsg *em)
+{
+    return add(b, doc, meta, false, root, em);
+}
+
+enum err index_buffer_add_tombstone(struct index_buffer *b, struct str id, const struct doc_meta *meta,
+                                    doc_id *root, struct errmsg *em)
+{
+    struct doc_part part = {0};
+    return add(b, &(struct parsed_doc){.id = id, .parts = &part, .n_parts = 1}, meta, true, root, em);
 }
 
 uint32_t index_buffer_docs(const struct index_buffer *b)

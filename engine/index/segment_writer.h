@@ -15,8 +15,7 @@
  *   _id            term and binary column of the root; a document with an empty id (a no-op's tombstone) has
  * none _routing       term and binary column of a root that has one _ignored       terms _field_names   the
  * paths of a document's fields that have neither column nor norms _nested_path   term of each nested
- * document: the path of its object A tombstone of a delete or no-op is a document with a DOC_NUM column value
- * of a field named "_tombstone". */
+ * document: the path of its object _tombstone     numeric column of a tombstone, 1 */
 struct doc_meta {
     int64_t seq_no;
     int64_t primary_term;
@@ -31,6 +30,10 @@ void index_buffer_free(struct index_buffer *b); /* NULL ok */
  * buffer is as it was. ERR_ILLEGAL_ARGUMENT for an immense term (over 32766 bytes). */
 enum err index_buffer_add(struct index_buffer *b, const struct parsed_doc *doc, const struct doc_meta *meta,
                           doc_id *root, struct errmsg *em);
+/* Adds the tombstone of a delete or, with an empty id, of a no-op: a root with `_id` and what meta says, without source. It is
+ * for the caller to see that it never lives. Else as index_buffer_add(). */
+enum err index_buffer_add_tombstone(struct index_buffer *b, struct str id, const struct doc_meta *meta,
+                                    doc_id *root, struct errmsg *em);
 uint32_t index_buffer_docs(const struct index_buffer *b);
 size_t index_buffer_bytes(const struct index_buffer *b); /* memory held */
 /* The source and routing of a buffered root document, for real-time gets; borrowed until the buffer changes.
