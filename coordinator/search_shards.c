@@ -1,6 +1,7 @@
 /* Which shards a search asks, and how much their indices count. */
 #include "coordinator/search_int.h"
 
+#include "common/base/sort_items.h"
 #include "coordinator/ask.h"
 #include "coordinator/copies.h"
 
@@ -118,7 +119,7 @@ enum err search_choose_shards(struct search_call *c)
     for (uint32_t i = 0; i < c->n_targets; i++) {
         targets[i] = &c->targets[i];
     }
-    qsort(targets, c->n_targets, sizeof(struct index_target *), by_name);
+    sort_items(targets, c->n_targets, sizeof(struct index_target *), by_name);
     for (uint32_t s = 0; s < most; s++) {
         for (uint32_t i = 0; i < c->n_targets; i++) {
             choose_shard(c, targets[i], s, &chosen[i]);

@@ -2,6 +2,7 @@
 #include "master/allocation_int.h"
 
 #include "common/base/date.h"
+#include "common/base/sort_items.h"
 #include "common/base/time_text.h"
 
 #include <stdlib.h>
@@ -79,7 +80,7 @@ static struct judged *judge(struct explained *x, uint32_t *n, double *own)
         v[i].outcome = outcome_of(decide_allocate(a, x->m, x->s, x->c, v[i].n, &v[i].verdicts));
         balance_count_index(a, x->r);
     }
-    qsort(v, *n, sizeof(v[0]), by_weight);
+    sort_items(v, *n, sizeof(v[0]), by_weight);
     return v;
 }
 
@@ -126,7 +127,7 @@ static void write_judged(const struct explained *x, struct judged *v, uint32_t n
     if (n == 0) {
         return;
     }
-    qsort(v, n, sizeof(v[0]), by_outcome);
+    sort_items(v, n, sizeof(v[0]), by_outcome);
     jw_k(w, "node_allocation_decisions");
     jw_arr(w);
     for (uint32_t i = 0; i < n; i++) {

@@ -1,4 +1,5 @@
 #include "common/sys/fs_posix.h"
+#include "common/base/sort_items.h"
 
 #include "common/base/mapped.h"
 
@@ -361,9 +362,7 @@ static enum err posix_list(void *self, const char *path, struct arena *arena, st
         out->v[out->n++] = name;
     }
     closedir(dir);
-    if (out->n > 1) {
-        qsort(out->v, out->n, sizeof(*out->v), by_bytes);
-    }
+    sort_items(out->v, out->n, sizeof(*out->v), by_bytes);
     return e;
 }
 

@@ -1,4 +1,5 @@
 #include "common/sys/threads.h"
+#include "common/base/sort_items.h"
 
 #include "common/base/num.h"
 
@@ -66,7 +67,7 @@ bool thread_samples(struct arena *arena, struct thread_sample **out, uint32_t *n
         closedir(d);
     }
     if (ok && *n > 1) {
-        qsort(v, *n, sizeof(*v), by_id);
+        sort_items(v, *n, sizeof(*v), by_id);
     }
     *out = v;
     return ok;

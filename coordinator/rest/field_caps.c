@@ -1,5 +1,6 @@
 /* _field_caps: which types a field has over several indices, and what can be done with it there; from mappings alone. */
 #include "common/base/jsonr.h"
+#include "common/base/sort_items.h"
 #include "coordinator/rest/rest.h"
 #include "engine/query/query.h"
 
@@ -251,7 +252,7 @@ static enum err write_meta(const struct caps *c, struct jsonw *w, const struct c
             v[at++] = (struct meta_pair){f[i].meta->members[k].key, json_text(&f[i].meta->members[k].value)};
         }
     }
-    qsort(v, at, sizeof(*v), by_key_value);
+    sort_items(v, at, sizeof(*v), by_key_value);
     jw_k(w, "meta");
     jw_obj(w);
     for (size_t i = 0; i < at; i++) {
@@ -422,7 +423,7 @@ static void field_caps(struct rest *r)
         rest_fail(r, NULL);
         return;
     }
-    qsort(c.v, c.n, sizeof(*c.v), by_path_type_index);
+    sort_items(c.v, c.n, sizeof(*c.v), by_path_type_index);
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &b, false);
     if (write_answer(&c, &w) != ERR_OK) {

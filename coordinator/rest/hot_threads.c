@@ -4,6 +4,7 @@
 #include "coordinator/rest/nodes_stats.h"
 
 #include "common/base/date.h"
+#include "common/base/sort_items.h"
 #include "common/base/time_text.h"
 #include "common/sys/threads.h"
 
@@ -76,9 +77,7 @@ static void report(void *arg)
         return;
     }
     subtract(now, n, s->before, s->n_before);
-    if (n > 1) {
-        qsort(now, n, sizeof(now[0]), busiest_first);
-    }
+    sort_items(now, n, sizeof(now[0]), busiest_first);
     buf_init(&b, NULL, MIB);
     buf_z(&b, "   Hot threads at ");
     if (date_format_new(&f, STR("strict_date_time"), &q->arena, NULL) == ERR_OK) {

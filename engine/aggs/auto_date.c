@@ -2,6 +2,7 @@
  * known, documents go down to the sub-aggregations in their final buckets. */
 #include "engine/aggs/auto_date.h"
 
+#include "common/base/sort_items.h"
 #include "engine/aggs/values.h"
 
 #include <math.h>
@@ -192,7 +193,7 @@ static enum err auto_build(struct collector *c, uint32_t owner, struct agg_resul
         e = collector_subs(c, list[i], &out->buckets[i].subs, em);
     }
     if (e == ERR_OK) {
-        qsort(out->buckets, n, sizeof(*out->buckets), by_key);
+        sort_items(out->buckets, n, sizeof(*out->buckets), by_key);
     }
     return e;
 }

@@ -1,4 +1,5 @@
 /* geo_bounds, geo_centroid, geohash_grid, geotile_grid. */
+#include "common/base/sort_items.h"
 #include "engine/aggs/values.h"
 
 #include <math.h>
@@ -181,9 +182,7 @@ static int cmp_cell(const void *a, const void *b)
 /* The cells of one document, each once. */
 static void grid_doc(struct grid *g, const struct doc_run *d, uint32_t at, int64_t *cells, uint32_t n)
 {
-    if (n > 1) {
-        qsort(cells, n, sizeof(*cells), cmp_cell);
-    }
+    sort_items(cells, n, sizeof(*cells), cmp_cell);
     for (uint32_t i = 0; i < n; i++) {
         if (i > 0 && cells[i] == cells[i - 1]) {
             continue;
@@ -245,7 +244,7 @@ static enum err grid_build(struct collector *c, uint32_t owner, struct agg_resul
         out->buckets[i].key = (struct agg_key){.kind = KEY_I64, .i = g->map.keys[list[i]]};
         out->buckets[i].doc_count = g->map.counts[list[i]];
     }
-    qsort(out->buckets, n, sizeof(*out->buckets), by_count);
+    sort_items(out->buckets, n, sizeof(*out->buckets), by_count);
     int64_t keep = q->shard_size > 0 ? MAX_OF(q->shard_size, q->size) : q->size + q->size / 2 + 10;
     out->n = (uint32_t)MIN_OF((int64_t)n, keep);
     for (uint32_t i = 0; i < out->n; i++) {

@@ -4,6 +4,7 @@
 
 #include "common/base/bits.h"
 #include "common/base/date_math.h"
+#include "common/base/sort_items.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -298,7 +299,7 @@ static enum err histogram_build(struct collector *c, uint32_t owner, struct agg_
         e = collector_subs(c, list[i], &b->subs, em);
     }
     if (e == ERR_OK) {
-        qsort(out->buckets, n, sizeof(*out->buckets), by_key);
+        sort_items(out->buckets, n, sizeof(*out->buckets), by_key);
     }
     return e;
 }

@@ -2,6 +2,7 @@
 
 #include "common/base/hash.h"
 #include "common/base/inet.h"
+#include "common/base/sort_items.h"
 #include "engine/aggs/hll.h"
 #include "engine/query/automaton.h"
 
@@ -37,7 +38,7 @@ static enum err bind_texts(struct include *x, const struct include_list *l, cons
             v[i] = str_mk(bytes, INET_BYTES);
         }
     }
-    qsort(v, l->n, sizeof(*v), by_text);
+    sort_items(v, l->n, sizeof(*v), by_text);
     *out = v;
     *n = l->n;
     return ERR_OK;
@@ -59,7 +60,7 @@ static enum err bind_numbers(struct include *x, const struct include_list *l, co
         }
         v[i] = x->v->floating ? num_from_double(d) : whole;
     }
-    qsort(v, l->n, sizeof(*v), by_number);
+    sort_items(v, l->n, sizeof(*v), by_number);
     *out = v;
     *n = l->n;
     return ERR_OK;

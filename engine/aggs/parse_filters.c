@@ -2,6 +2,7 @@
 #include "engine/aggs/agg_int.h"
 
 #include "common/base/jsonr.h"
+#include "common/base/sort_items.h"
 
 #include <stdlib.h>
 
@@ -45,7 +46,7 @@ static enum err query_list(struct agg_parse *p, struct agg *a, const struct json
         }
     }
     if (a->filters.keyed) {
-        qsort(list, v->n, sizeof(*list), by_name);
+        sort_items(list, v->n, sizeof(*list), by_name);
     }
     a->filters.v = list;
     a->filters.n = v->n;

@@ -2,6 +2,7 @@
 #include "engine/aggs/agg_int.h"
 
 #include "common/base/jsonr.h"
+#include "common/base/sort_items.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -199,7 +200,7 @@ static enum err pct_finish(struct agg_parse *p, struct agg *a, bool given)
             return pct_refuse(p, a);
         }
     }
-    qsort(sorted, q->n, sizeof(*sorted), by_value);
+    sort_items(sorted, q->n, sizeof(*sorted), by_value);
     q->v = sorted;
     return ERR_OK;
 }

@@ -1,5 +1,6 @@
 /* Pipeline aggregations: from the results of others, after everything was reduced. */
 #include "engine/aggs/pipeline.h"
+#include "common/base/sort_items.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -186,7 +187,7 @@ static enum err bucket_percentiles(struct reduce *r, const struct agg *p, struct
     if (out->list == NULL) {
         return err_no_memory(r->em);
     }
-    qsort(g->v, g->n, sizeof(*g->v), by_value);
+    sort_items(g->v, g->n, sizeof(*g->v), by_value);
     for (uint32_t i = 0; i < out->n_list; i++) {
         uint32_t at = g->n == 0 ? 0 : (uint32_t)floor(p->pipe.percents[i] / 100.0 * (double)(g->n - 1) + 0.5);
         out->list[i] = g->n == 0 ? NAN : g->v[at];
@@ -429,7 +430,7 @@ static enum err sort_buckets(struct reduce *r, const struct agg *p, struct agg_r
             all[(*n)++] = s;
         }
     }
-    qsort(all, *n, sizeof(*all), by_orders);
+    sort_items(all, *n, sizeof(*all), by_orders);
     for (uint32_t i = 0; i < *n; i++) {
         moved[i] = *all[i].b;
     }

@@ -4,6 +4,7 @@
 
 #include "common/base/inet.h"
 #include "common/base/num.h"
+#include "common/base/sort_items.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -646,7 +647,7 @@ static enum err open_partials(struct reduce *r, const struct str *bytes, uint32_
             return err_set(r->em, ERR_CORRUPT, "partial aggregations are malformed");
         }
     }
-    qsort(v, *have, sizeof(*v), by_slot);
+    sort_items(v, *have, sizeof(*v), by_slot);
     return ERR_OK;
 }
 

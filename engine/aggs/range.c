@@ -4,6 +4,7 @@
 #include "common/base/inet.h"
 #include "common/base/jsonr.h"
 #include "common/base/num.h"
+#include "common/base/sort_items.h"
 #include "common/base/stop.h"
 
 #include <math.h>
@@ -113,7 +114,7 @@ static void collect_numbers(struct ranges *s, const struct doc_run *d, uint32_t 
     bool geo = s->c.agg->type->kind == AGG_GEO_DISTANCE;
     double *x = geo ? s->keys : s->v.d;
     if (geo && end - i > 1) {
-        qsort(x + i, end - i, sizeof(*x), cmp_double);
+        sort_items(x + i, end - i, sizeof(*x), cmp_double);
     }
     uint32_t lo = 0, first, last;
     for (; i < end && !stop_often(); i++) {

@@ -2,6 +2,7 @@
  * in nothing but ties that Elasticsearch breaks by shard. */
 #include "engine/aggs/result.h"
 
+#include "common/base/sort_items.h"
 #include "common/base/stop.h"
 
 #include "engine/aggs/hdr.h"
@@ -311,7 +312,7 @@ enum err reduce_by_key(struct reduce *r, const struct agg *a, struct agg_result 
             at++;
         }
     }
-    qsort(all, total, sizeof(*all), by_key);
+    sort_items(all, total, sizeof(*all), by_key);
     *n_out = 0;
     for (size_t i = 0; i < total;) {
         uint32_t have = 0;

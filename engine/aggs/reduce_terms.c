@@ -1,6 +1,7 @@
 /* Merging terms: counts, what may be missing from them, and the choice of the best. */
 #include "engine/aggs/result.h"
 
+#include "common/base/sort_items.h"
 #include "common/base/utf8.h"
 
 #include <math.h>
@@ -285,7 +286,7 @@ static enum err best_scores(struct reduce *r, const struct agg *a, struct agg_re
     for (uint32_t i = 0; i < n; i++) {
         order[i] = (struct scored){&v[i], java_hash(out, &v[i]) & (table - 1), i};
     }
-    qsort(order, n, sizeof(*order), by_place);
+    sort_items(order, n, sizeof(*order), by_place);
     for (uint32_t i = 0; i < n; i++) {
         if (!(order[i].b->score > 0) || order[i].b->doc_count < a->terms.min_doc_count) {
             continue;

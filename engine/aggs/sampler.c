@@ -1,5 +1,6 @@
 /* sampler and diversified_sampler: only the best documents of each bucket go down, chosen when all are
  * known. */
+#include "common/base/sort_items.h"
 #include "engine/aggs/values.h"
 
 #include <stdlib.h>
@@ -195,7 +196,7 @@ static enum err sampler_finish(struct collector *c, struct errmsg *em)
     if (s->n == 0) {
         return ERR_OK;
     }
-    qsort(s->noted, s->n, sizeof(*s->noted), by_bucket);
+    sort_items(s->noted, s->n, sizeof(*s->noted), by_bucket);
     for (uint32_t i = 0; i < s->n;) {
         uint32_t bucket = s->noted[i].bucket;
         struct choice chosen = {
@@ -212,7 +213,7 @@ static enum err sampler_finish(struct collector *c, struct errmsg *em)
         s->counts[bucket] = chosen.n;
         kept += chosen.n;
     }
-    qsort(s->noted, kept, sizeof(*s->noted), by_doc);
+    sort_items(s->noted, kept, sizeof(*s->noted), by_doc);
     return collector_replay(c, s->noted, kept, em);
 }
 

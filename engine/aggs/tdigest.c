@@ -1,6 +1,7 @@
 #include "engine/aggs/tdigest.h"
 
 #include "common/base/hash.h"
+#include "common/base/sort_items.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -208,7 +209,7 @@ void tdigest_merge(struct tdigest *t, struct tdigest *const *others, uint32_t n)
             v[at++] = (struct centroid){others[i]->mean[k], others[i]->weight[k]};
         }
     }
-    qsort(v, total, sizeof(*v), by_mean);
+    sort_items(v, total, sizeof(*v), by_mean);
     add_shuffled(t, v, total);
     free(v);
 }

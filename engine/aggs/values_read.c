@@ -5,6 +5,7 @@
 #include "common/base/coerce.h"
 #include "common/base/inet.h"
 #include "common/base/num.h"
+#include "common/base/sort_items.h"
 
 #include <stdlib.h>
 
@@ -166,7 +167,7 @@ static bool one_doc(struct values *v, const struct doc_run *d, uint32_t k, bool 
         }
         v->at[(*n)++] = k;
     } else if (*n - before > 1 && v->script != NULL) {
-        qsort(&v->i[before], *n - before, sizeof(int64_t), whole ? cmp_long : cmp_double);
+        sort_items(&v->i[before], *n - before, sizeof(int64_t), whole ? cmp_long : cmp_double);
     }
     return true;
 }
@@ -359,7 +360,7 @@ static int cmp_id(const void *a, const void *b)
 /* Scripts and binary values may name a text twice for one document. */
 static void drop_duplicates(struct values *v, uint32_t from, uint32_t *n)
 {
-    qsort(&v->id[from], *n - from, sizeof(uint32_t), cmp_id);
+    sort_items(&v->id[from], *n - from, sizeof(uint32_t), cmp_id);
     uint32_t to = from;
     for (uint32_t i = from; i < *n; i++) {
         if (i == from || v->id[i] != v->id[i - 1]) {

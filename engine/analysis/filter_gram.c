@@ -1,5 +1,6 @@
 /* Filters that join neighbours: shingle, common_grams, fingerprint. */
 #include "common/base/memory_account.h"
+#include "common/base/sort_items.h"
 #include "common/base/utf8.h"
 #include "engine/analysis/parts.h"
 
@@ -294,7 +295,7 @@ static enum err apply_fingerprint(const struct token_filter *self, struct token_
     if (l->n == 0) {
         return ERR_OK;
     }
-    qsort(l->v, l->n, sizeof(*l->v), token_order);
+    sort_items(l->v, l->n, sizeof(*l->v), token_order);
     memory_request_buf(&all);
     for (size_t i = 0; i < l->n; i++) {
         if (i > 0 && str_eq(l->v[i].text, l->v[i - 1].text)) {

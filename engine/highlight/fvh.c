@@ -7,6 +7,7 @@
 #include "engine/highlight/fvh.h"
 
 #include "common/base/memory_account.h"
+#include "common/base/sort_items.h"
 
 #include <stdlib.h>
 
@@ -255,7 +256,7 @@ enum err hl_fvh(struct hl_fragments *out, const struct hl_target *t, struct hl_t
         split_values(&v);
     }
     if (t->o->score_ordered && v.n_fragments > 1) {
-        qsort(v.fragments, v.n_fragments, sizeof(*v.fragments), by_score);
+        sort_items(v.fragments, v.n_fragments, sizeof(*v.fragments), by_score);
     }
     size_t max = t->o->number_of_fragments > 0 ? (size_t)t->o->number_of_fragments : SIZE_MAX;
     int64_t length = 0;

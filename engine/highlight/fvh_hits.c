@@ -3,6 +3,7 @@
  * query's other words between them, each within the slop of the one before. */
 #include "engine/highlight/fvh.h"
 
+#include "common/base/sort_items.h"
 #include "common/base/stop.h"
 
 #include <stdlib.h>
@@ -284,7 +285,7 @@ static bool unite(struct vector *v, struct hit *to, const struct hit *from, size
         one.end = MAX_OF(one.end, from[i].end);
         one.boost += from[i].boost;
     }
-    qsort(marks, have, sizeof(*marks), by_start);
+    sort_items(marks, have, sizeof(*marks), by_start);
     for (uint32_t i = 0; i < have; i++) {
         if (one.n > 0 && marks[i].start <= marks[one.n - 1].end) {
             marks[one.n - 1].end = MAX_OF(marks[one.n - 1].end, marks[i].end);
@@ -319,9 +320,7 @@ enum err fvh_matched_hits(struct vector *v, struct errmsg *em)
             grown[v->n_hits++] = own.hits[i];
         }
     }
-    if (v->n_hits > 1) {
-        qsort(v->hits, v->n_hits, sizeof(*v->hits), by_place);
-    }
+    sort_items(v->hits, v->n_hits, sizeof(*v->hits), by_place);
     size_t kept = 0;
     for (size_t i = 0, end; i < v->n_hits; i = end) {
         uint32_t reach = v->hits[i].end;

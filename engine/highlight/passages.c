@@ -2,6 +2,7 @@
  * PassageScorer). */
 #include "engine/highlight/highlight_int.h"
 
+#include "common/base/sort_items.h"
 #include "common/base/stop.h"
 
 #include <math.h>
@@ -232,12 +233,10 @@ enum err hl_passages(struct hl_passage **out, size_t *n, const struct hl_text *x
     }
     size_t keep = o->number_of_fragments > 0 ? (size_t)o->number_of_fragments : SIZE_MAX;
     if (used > keep) {
-        qsort(v, used, sizeof(*v), by_score);
+        sort_items(v, used, sizeof(*v), by_score);
         used = keep;
     }
-    if (used > 0) {
-        qsort(v, used, sizeof(*v), o->score_ordered ? by_score_then_place : by_place);
-    }
+    sort_items(v, used, sizeof(*v), o->score_ordered ? by_score_then_place : by_place);
     *out = v;
     *n = used;
     return ERR_OK;

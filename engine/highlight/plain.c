@@ -3,6 +3,7 @@
 #include "engine/highlight/highlight_int.h"
 
 #include "common/base/memory_account.h"
+#include "common/base/sort_items.h"
 #include "common/base/stop.h"
 
 #include <math.h>
@@ -353,7 +354,7 @@ struct kept {
 
 static enum err keep_best(struct kept *kept, struct walk *w, size_t max, struct errmsg *em)
 {
-    qsort(w->fragments, w->n_fragments, sizeof(*w->fragments), best_first);
+    sort_items(w->fragments, w->n_fragments, sizeof(*w->fragments), best_first);
     for (size_t i = 0; i < w->n_fragments && i < max; i++) {
         struct fragment *f = &w->fragments[i];
         if (!(f->score > 0)) {

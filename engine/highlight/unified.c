@@ -2,6 +2,7 @@
 #include "engine/highlight/highlight_int.h"
 
 #include "common/base/memory_account.h"
+#include "common/base/sort_items.h"
 #include "common/base/stop.h"
 
 #include <stdlib.h>
@@ -137,9 +138,7 @@ static enum err gather(struct gathering *g, struct errmsg *em)
             return err_no_memory(em);
         }
     }
-    if (g->n > 1) {
-        qsort(g->v, g->n, sizeof(*g->v), by_place);
-    }
+    sort_items(g->v, g->n, sizeof(*g->v), by_place);
     return e;
 }
 

@@ -1,6 +1,7 @@
 /* Values of the index buffer by document, and points in their order. */
 #include <stdlib.h>
 
+#include "common/base/sort_items.h"
 #include "engine/index/buffer_write.h"
 #include "engine/index/stored_write.h"
 #include "engine/index/term_sort.h"
@@ -53,9 +54,7 @@ static void num_array_end(struct num_array *a, bool distinct)
     a->starts[a->n_docs] = (uint32_t)a->n_values;
     for (uint32_t i = 0; i < a->n_docs; i++) {
         uint32_t from = a->starts[i], n = a->starts[i + 1] - from;
-        if (n > 1) {
-            qsort(a->values + from, n, sizeof(*a->values), compare_i64);
-        }
+        sort_items(a->values + from, n, sizeof(*a->values), compare_i64);
         a->starts[i] = (uint32_t)to;
         for (uint32_t k = from; k < from + n; k++) {
             if (!distinct || k == from || a->values[k] != a->values[k - 1]) {

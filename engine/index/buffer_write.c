@@ -1,6 +1,7 @@
 /* From the index buffer to a segment: fields by name, terms by bytes, values by document. */
 #include <stdlib.h>
 
+#include "common/base/sort_items.h"
 #include "engine/index/buffer_write.h"
 #include "engine/index/postings_write.h"
 #include "engine/index/stored_write.h"
@@ -225,7 +226,7 @@ static void write_all(struct writing *w)
             fields[i] = &b->fields[i];
             id = str_is(b->fields[i].name, "_id") ? fields[i] : id;
         }
-        qsort(fields, b->n_fields, sizeof(struct buffer_field *), compare_fields);
+        sort_items(fields, b->n_fields, sizeof(struct buffer_field *), compare_fields);
         write_documents(w);
         buffer_write_ids(w, id);
         for (uint32_t i = 0; i < b->n_fields && w->out->err == ERR_OK; i++) {

@@ -1,6 +1,7 @@
 #include "engine/index/copy_check.h"
 
 #include "common/base/hash.h"
+#include "common/base/sort_items.h"
 #include "engine/index/manifest.h"
 #include "engine/index/segment.h"
 #include "engine/index/translog_int.h"
@@ -126,7 +127,7 @@ static uint64_t *numbers_of(struct run *r, const char *prefix, size_t *n)
         *n += file_number(r->names.v[i], prefix, &v[*n]) ? 1 : 0;
     }
     if (v != NULL) {
-        qsort(v, *n, sizeof(*v), by_number);
+        sort_items(v, *n, sizeof(*v), by_number);
     }
     return v;
 }

@@ -1,4 +1,5 @@
 /* Recovery from the copy's own disk: the newest usable commit, the translog above it, and nothing else. */
+#include "common/base/sort_items.h"
 #include "engine/index/engine_int.h"
 
 struct scan { /* what the folder holds */
@@ -76,7 +77,7 @@ static enum err scan_dir(const struct engine *e, struct arena *arena, struct sca
         }
         s->any = true;
     }
-    qsort(s->manifests, s->n_manifests, sizeof(*s->manifests), by_number);
+    sort_items(s->manifests, s->n_manifests, sizeof(*s->manifests), by_number);
     return ERR_OK;
 }
 

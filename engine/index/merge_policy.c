@@ -1,4 +1,5 @@
 #include "engine/index/merge_policy.h"
+#include "common/base/sort_items.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -118,7 +119,7 @@ size_t merge_policy_natural(const struct merge_candidate *c, size_t n, const str
     if (m == 0 || ((double)m <= allowed_count(total, smallest, s) && !many_deleted)) {
         return 0;
     }
-    qsort(v, m, sizeof(*v), larger_first);
+    sort_items(v, m, sizeof(*v), larger_first);
     bool only_deletions = (double)m <= allowed_count(total, smallest, s);
     struct choice best = {.score = HUGE_VAL};
     for (size_t i = 0; i < m; i++) {

@@ -1,4 +1,5 @@
 /* Making a translog, and opening one that a crash may have left. */
+#include "common/base/sort_items.h"
 #include "engine/index/translog_int.h"
 
 #include <stdio.h>
@@ -133,7 +134,7 @@ static enum err list_run(const struct translog *t, struct arena *arena, uint64_t
     for (size_t i = 0; i < names.n; i++) {
         n += file_number(names.v[i], TLOG_PREFIX, &v[n]) ? 1 : 0;
     }
-    qsort(v, n, sizeof(*v), by_number);
+    sort_items(v, n, sizeof(*v), by_number);
     size_t first = n > 0 ? n - 1 : 0;
     while (first > 0 && v[first - 1] + 1 == v[first]) {
         first--;

@@ -1,6 +1,7 @@
 #include "engine/mapping/mapping.h"
 
 #include "common/base/hash.h"
+#include "common/base/sort_items.h"
 #include "engine/mapping/mapping_int.h"
 
 #include <stdio.h>
@@ -238,9 +239,7 @@ static enum err sort_leaves(struct builder *b, struct mapping *m)
             m->sorted[m->n_sorted++] = m->fields[i];
         }
     }
-    if (m->n_sorted > 1) {
-        qsort(m->sorted, m->n_sorted, sizeof(*m->sorted), by_path);
-    }
+    sort_items(m->sorted, m->n_sorted, sizeof(*m->sorted), by_path);
     return ERR_OK;
 }
 

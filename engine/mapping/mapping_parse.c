@@ -1,4 +1,5 @@
 /* Definitions into nodes: objects with their properties, fields with their multi-fields, aliases. */
+#include "common/base/sort_items.h"
 #include "engine/mapping/java.h"
 #include "engine/mapping/mapping_int.h"
 
@@ -452,9 +453,7 @@ enum err node_link(struct builder *b, struct node *n, const struct field *parent
     if (kids == NULL) {
         return no_memory(b);
     }
-    if (n->n_kids > 1) {
-        qsort(n->kids, n->n_kids, sizeof(*n->kids), by_name);
-    }
+    sort_items(n->kids, n->n_kids, sizeof(*n->kids), by_name);
     for (size_t i = 0; i < n->n_kids; i++) {
         n->kids[i]->at = i;
         enum err e = node_link(b, n->kids[i], &n->f);

@@ -3,6 +3,7 @@
 #include "engine/query/automaton.h"
 
 #include "common/base/hash.h"
+#include "common/base/sort_items.h"
 #include "common/base/stop.h"
 #include "common/base/utf8.h"
 #include "engine/query/regexp_parse.h"
@@ -192,7 +193,7 @@ static uint32_t drop_outrun(struct determiniser *d, uint32_t n)
 /* The subset gathered, known or new; UINT32_MAX: no memory. */
 static uint32_t intern(struct determiniser *d, uint32_t n)
 {
-    qsort(d->gather, n, sizeof(uint32_t), cmp_u32);
+    sort_items(d->gather, n, sizeof(uint32_t), cmp_u32);
     if (d->star != NULL) {
         n = drop_outrun(d, n);
     }
@@ -243,7 +244,7 @@ static uint32_t *cut_points(struct determiniser *d, const struct subset *s, uint
             }
         }
     }
-    qsort(cuts, k, sizeof(*cuts), cmp_u32);
+    sort_items(cuts, k, sizeof(*cuts), cmp_u32);
     *n = 0;
     for (uint32_t i = 0; i < k; i++) {
         if (*n == 0 || cuts[*n - 1] != cuts[i]) {

@@ -1,6 +1,7 @@
 /* Analysed text becomes queries: MatchQueryParser of Elasticsearch over Lucene's QueryBuilder. */
 #include "engine/query/build.h"
 
+#include "common/base/sort_items.h"
 #include "engine/mapping/completion_paths.h"
 #include "engine/query/build_graph.h"
 
@@ -152,7 +153,7 @@ static enum err synonyms(struct text_run *r, const struct str *terms, uint32_t n
         return err_no_memory(r->em);
     }
     memcpy(sorted, terms, n * sizeof(*terms));
-    qsort(sorted, n, sizeof(*sorted), cmp_str);
+    sort_items(sorted, n, sizeof(*sorted), cmp_str);
     uint32_t distinct = 1;
     for (uint32_t i = 1; i < n; i++) {
         if (!str_eq(sorted[i], sorted[distinct - 1])) {

@@ -7,6 +7,7 @@
 #include "common/base/java_hash.h"
 #include "common/base/num.h"
 #include "common/base/settings.h"
+#include "common/base/sort_items.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -447,7 +448,7 @@ static enum err number_terms(struct builder *b, const struct field *f, const str
     if (kept == 0) {
         return qnode_none(b, out, em, "All values have a decimal part");
     }
-    qsort(nums, kept, sizeof(*nums), cmp_i64);
+    sort_items(nums, kept, sizeof(*nums), cmp_i64);
     uint32_t distinct = 1;
     for (uint32_t i = 1; i < kept; i++) {
         if (nums[i] != nums[distinct - 1]) {
@@ -478,7 +479,7 @@ static enum err string_terms(struct builder *b, const struct field *f, const str
             return e;
         }
     }
-    qsort(terms, n, sizeof(*terms), cmp_str);
+    sort_items(terms, n, sizeof(*terms), cmp_str);
     uint32_t distinct = 1;
     for (uint32_t i = 1; i < n; i++) {
         if (!str_eq(terms[i], terms[distinct - 1])) {

@@ -1,6 +1,7 @@
 #include "engine/query/print_terms.h"
 
 #include "common/base/inet.h"
+#include "common/base/sort_items.h"
 
 #include <stdlib.h>
 
@@ -164,9 +165,7 @@ const struct query *terms_rewrite(const struct query *q, struct arena *arena)
         return NULL;
     }
     memcpy(v, q->terms.v, q->terms.n * sizeof(*v));
-    if (q->terms.n > 1) {
-        qsort(v, q->terms.n, sizeof(*v), by_term);
-    }
+    sort_items(v, q->terms.n, sizeof(*v), by_term);
     for (uint32_t i = 0; i < q->terms.n; i++) {
         if (n == 0 || !str_eq(v[n - 1], v[i])) {
             v[n++] = v[i];
@@ -176,7 +175,7 @@ const struct query *terms_rewrite(const struct query *q, struct arena *arena)
         return q;
     }
     if (q->kind == Q_IDS && n > 1) {
-        qsort(v, n, sizeof(*v), by_encoded_id);
+        sort_items(v, n, sizeof(*v), by_encoded_id);
     }
     *c = *q;
     c->terms.v = v;

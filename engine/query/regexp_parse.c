@@ -1,6 +1,7 @@
 #include "engine/query/regexp_parse.h"
 
 #include "common/base/num.h"
+#include "common/base/sort_items.h"
 #include "common/base/utf8.h"
 #include "engine/query/automaton.h"
 
@@ -199,7 +200,7 @@ static enum err parse_classes(struct re_parser *p, struct regexp **out)
     if (!match(p, ']')) {
         return fail(p, "expected ']'");
     }
-    qsort(v, n, sizeof(*v), cmp_range);
+    sort_items(v, n, sizeof(*v), cmp_range);
     return make_class(p, v, (uint32_t)n, negated, out);
 }
 

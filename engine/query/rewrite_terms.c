@@ -1,6 +1,7 @@
 #include "engine/query/rewrite_terms.h"
 
 #include "common/base/hash.h"
+#include "common/base/sort_items.h"
 #include "common/base/utf8.h"
 #include "engine/query/bm25.h"
 #include "engine/query/multi_terms.h"
@@ -126,9 +127,7 @@ static enum err gather(struct weight_shared *sh, const struct query *q, struct g
     if (g->too_many) {
         return err_set(em, ERR_TOO_MANY_CLAUSES, "maxClauseCount is set to %u", CLAUSES_MAX);
     }
-    if (g->n > 1) {
-        qsort(g->v, g->n, sizeof(*g->v), by_term);
-    }
+    sort_items(g->v, g->n, sizeof(*g->v), by_term);
     return ERR_OK;
 }
 

@@ -2,6 +2,7 @@
 
 #include "common/base/hash.h"
 #include "common/base/num.h"
+#include "common/base/sort_items.h"
 #include "engine/query/scorers.h"
 
 #include <math.h>
@@ -205,7 +206,7 @@ static bool decay_distance(struct bound_function *b, doc_id doc, double *out)
     for (uint32_t i = 0; i < n; i++) {
         b->values[i] = distance_to(b->f, num_column_value(&b->column, first + i));
     }
-    qsort(b->values, n, sizeof(*b->values), cmp_double);
+    sort_items(b->values, n, sizeof(*b->values), cmp_double);
     *out = pick(b->f->mode, b->values, n);
     return true;
 }

@@ -1,4 +1,5 @@
 /* Documents that all of several scorers match, and those with exclusions and optional clauses. */
+#include "common/base/sort_items.h"
 #include "engine/query/scorers.h"
 
 #include <stdlib.h>
@@ -261,7 +262,7 @@ enum err conjunction_new(struct arena *a, struct scorer **all, uint32_t n, struc
         return err_no_memory(em);
     }
     memcpy(v, all, n * sizeof(*v));
-    qsort(v, n, sizeof(*v), by_cost);
+    sort_items(v, n, sizeof(*v), by_cost);
     *c = (struct conjunction){
         .v = v, .n = n, .scoring = scoring, .n_scoring = n_scoring, .verify = verify, .top = top, .min = -1};
     bool fills = true;

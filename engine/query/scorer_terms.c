@@ -1,5 +1,6 @@
 /* Conjunctions of scored terms for the best k: the lead's block of scores is held against what the other
  * terms can add at most, so that most documents are left out before the other terms' postings are touched. */
+#include "common/base/sort_items.h"
 #include "engine/query/scorers.h"
 
 #include <stdlib.h>
@@ -196,7 +197,7 @@ enum err term_conjunction_new(struct arena *a, struct scorer **v, uint32_t n, st
     for (uint32_t i = 0; i < n; i++) {
         c->order[i] = c->v[i].t = scorer_term(v[i]);
     }
-    qsort(c->v, n, sizeof(*c->v), by_cost);
+    sort_items(c->v, n, sizeof(*c->v), by_cost);
     c->n = n;
     c->min = -1;
     c->base = (struct scorer){&terms_ops, POSTINGS_UNPOSITIONED, c->v[0].t->base.cost};

@@ -8,6 +8,7 @@
  * the order in which children are added does not show (floats of comparable size add up exactly in
  * double). */
 #include "engine/query/scorer_windows.h"
+#include "common/base/sort_items.h"
 
 #include <stdlib.h>
 
@@ -84,7 +85,7 @@ static void next_span(struct window_scorer *w, doc_id target)
     for (uint32_t i = 0; i < w->n; i++) {
         w->v[i].max = w->v[i].s->doc == DOC_END ? 0 : scorer_max(w->v[i].s, to);
     }
-    qsort(w->v, w->n, sizeof(*w->v), by_bound);
+    sort_items(w->v, w->n, sizeof(*w->v), by_bound);
     w->span_to = to;
     w->span_known = true;
     partition(w);

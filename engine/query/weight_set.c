@@ -1,6 +1,7 @@
 /* Queries that only select: every match scores the boost. Ranges, sets of terms and numbers, patterns, areas, existence,
  * identifiers. A segment's matches are a bitmap (kept in the filter cache when they come back), a short list, or, when few
  * documents will be looked at, a test by column. */
+#include "common/base/sort_items.h"
 #include "common/base/stop.h"
 #include "engine/query/filter_cache.h"
 #include "engine/query/geo_shape.h"
@@ -357,7 +358,7 @@ static enum err list_scorer(const struct weight *w, const struct scorer_request 
     if (n == 0) {
         return ERR_OK;
     }
-    qsort(docs, n, sizeof(*docs), cmp_doc);
+    sort_items(docs, n, sizeof(*docs), cmp_doc);
     for (uint32_t i = 0; i < n; i++) {
         if (distinct == 0 || docs[distinct - 1] != docs[i]) {
             docs[distinct++] = docs[i];

@@ -8,6 +8,7 @@
 #include "engine/suggest/suggest.h"
 
 #include "common/base/bits.h"
+#include "common/base/sort_items.h"
 #include "common/base/stop.h"
 
 #include <math.h>
@@ -629,7 +630,7 @@ static enum err rescore(struct run *r, const struct rescore_spec *s, struct top_
     }
     uint32_t all = n;
     n = MIN_OF(n, (uint32_t)MAX_OF(s->window, 0));
-    qsort(docs, n, sizeof(*docs), by_doc);
+    sort_items(docs, n, sizeof(*docs), by_doc);
     const struct leaf *leaf = NULL;
     struct scorer *scorer = NULL;
     for (uint32_t i = 0; i < n && !stop_often(); i++) {
@@ -651,7 +652,7 @@ static enum err rescore(struct run *r, const struct rescore_spec *s, struct top_
     for (uint32_t i = n; i < all; i++) { /* beyond the window: as if the second query had not matched */
         docs[i].score *= (float)s->query_weight;
     }
-    qsort(docs, all, sizeof(*docs), by_score);
+    sort_items(docs, all, sizeof(*docs), by_score);
     return weight_error(w, r->em);
 }
 

@@ -3,6 +3,7 @@
 #include "common/base/geo.h"
 #include "common/base/inet.h"
 #include "common/base/num.h"
+#include "common/base/sort_items.h"
 #include "common/base/stop.h"
 
 #include <math.h>
@@ -461,7 +462,7 @@ static int64_t distance(const struct sort_key *k, doc_id doc)
         }
     }
     memset(&v[at], 0, (total - at) * sizeof(*v)); /* stopped: nobody reads what comes of it */
-    qsort(v, total, sizeof(double), cmp_double);
+    sort_items(v, total, sizeof(double), cmp_double);
     double d = pick_double(k->mode, v, total);
     if (v != few) {
         free(v);

@@ -3,6 +3,7 @@
  * queue keeps the best `shard_size` by score, then input, and the first that does not get into it ends the
  * segment. */
 #include "common/base/map.h"
+#include "common/base/sort_items.h"
 #include "common/base/stop.h"
 #include "common/base/utf8.h"
 #include "engine/mapping/completion_paths.h"
@@ -123,7 +124,7 @@ static void prefix_ranges(struct lookup *l, struct completion_cursor *c, struct 
         memcpy(p + base.n, w.n > 0 ? w.p : "", w.n);
         words[i] = str_mk(p, base.n + w.n);
     }
-    qsort(words, l->n_words, sizeof(*words), shorter_first);
+    sort_items(words, l->n_words, sizeof(*words), shorter_first);
     for (uint32_t i = 0; i < l->n_words; i++) {
         if (i > 0 && str_starts(words[i], words[last])) {
             continue;
@@ -344,9 +345,7 @@ static enum err search_leaf(struct lookup *l, const struct leaf *leaf)
         return no_memory ? err_no_memory(l->r->em)
                          : err_set(l->r->em, ERR_CORRUPT, "a completion section cannot be read");
     }
-    if (ranges.n > 1) {
-        qsort(ranges.v, ranges.n, sizeof(*ranges.v), by_place);
-    }
+    sort_items(ranges.v, ranges.n, sizeof(*ranges.v), by_place);
     uint64_t most = MIN_OF((uint64_t)l->take * ranges.n, (uint64_t)TAKEN_MAX);
     struct completion_request rq = {&section,        &ranges,        leaf->live,
                                     leaf->doc_count, (uint32_t)most, l->s->skip_duplicates};
@@ -363,9 +362,7 @@ static enum err show(struct lookup *l, struct suggest_entry *entry)
     map_init(&seen, l->r->arena);
     struct found **all = l->s->skip_duplicates ? l->kept : l->queue;
     size_t n = l->s->skip_duplicates ? l->n_kept : l->n;
-    if (n > 1) {
-        qsort(all, n, sizeof(*all), best_first);
-    }
+    sort_items(all, n, sizeof(*all), best_first);
     uint32_t most = MIN_OF(l->take, (uint32_t)l->s->common.size);
     entry->options = ARENA_ARRAY(l->r->arena, struct suggest_option, MIN_OF(n, (size_t)most));
     if (entry->options == NULL) {

@@ -1,6 +1,7 @@
 /* The phrase suggester: Elasticsearch's NoisyChannelSpellChecker. Every word of the text has candidates; a phrase's score is
  * the product of each word's likelihood in the language (a model of words and of their pairs) and of its being meant. */
 #include "common/base/memory_account.h"
+#include "common/base/sort_items.h"
 #include "common/base/stop.h"
 #include "common/base/utf8.h"
 #include "engine/suggest/suggest_int.h"
@@ -355,7 +356,7 @@ static enum err check(struct checker *c, const struct direct_options *generators
             e = draw(c, &generators[k], set);
         }
         if (set->n > c->most) {
-            qsort(set->v, set->n, sizeof(*set->v), likeliest);
+            sort_items(set->v, set->n, sizeof(*set->v), likeliest);
             set->n = c->most;
         }
     }

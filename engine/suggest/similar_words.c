@@ -1,5 +1,6 @@
 /* Words of the index that are like a given one: Lucene's DirectSpellChecker. */
 #include "common/base/map.h"
+#include "common/base/sort_items.h"
 #include "common/base/stop.h"
 #include "common/base/utf8.h"
 #include "engine/query/levenshtein.h"
@@ -150,9 +151,7 @@ static enum err look(struct spelling *s, uint32_t edits)
         return err_no_memory(s->r->em);
     }
     struct candidate **all = c.v;
-    if (c.n > 1) {
-        qsort(all, c.n, sizeof(*all), likest_first);
-    }
+    sort_items(all, c.n, sizeof(*all), likest_first);
     size_t taken = 0;
     for (size_t i = 0; i < c.n && taken < s->inspections; i++) {
         float score = s->o->distance == DISTANCE_INTERNAL
@@ -204,9 +203,7 @@ enum err similar_words(const struct suggest_run *r, const struct direct_options 
     if (e == ERR_OK && o->max_edits > 1 && s.n < s.inspections) {
         e = look(&s, (uint32_t)o->max_edits);
     }
-    if (s.n > 1) {
-        qsort(s.out, s.n, sizeof(*s.out), o->by_frequency ? best_freq : best_score);
-    }
+    sort_items(s.out, s.n, sizeof(*s.out), o->by_frequency ? best_freq : best_score);
     *out = s.out;
     *n_out = (uint32_t)MIN_OF(s.n, (size_t)n);
     return e;

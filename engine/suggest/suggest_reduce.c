@@ -1,5 +1,6 @@
 /* Many shards' suggestions into one, and its printing. */
 #include "common/base/map.h"
+#include "common/base/sort_items.h"
 #include "engine/suggest/suggest_int.h"
 
 #include <stdlib.h>
@@ -54,9 +55,7 @@ static enum err reduce_completion(const struct completion_suggestion *s, const s
             all[at++] = in[i].entries[0].options[k];
         }
     }
-    if (total > 1) {
-        qsort(all, total, sizeof(*all), best_completion);
-    }
+    sort_items(all, total, sizeof(*all), best_completion);
     struct suggest_entry *e = &out->entries[0];
     e->n = 0;
     e->options = all;
@@ -137,9 +136,7 @@ static enum err reduce_entry(const struct suggestion *s, const struct suggest_re
         }
     }
     bool by_frequency = term && ((const struct term_suggestion *)s)->direct.by_frequency;
-    if (out->n > 1) {
-        qsort(out->options, out->n, sizeof(*out->options), by_frequency ? best_by_frequency : best_by_score);
-    }
+    sort_items(out->options, out->n, sizeof(*out->options), by_frequency ? best_by_frequency : best_by_score);
     out->n = MIN_OF(out->n, (uint32_t)s->size);
     return ERR_OK;
 }

@@ -2,6 +2,7 @@
  *
  * What differs is looked at again after a while: a message may have been on its way. */
 #include "common/base/num.h"
+#include "common/base/sort_items.h"
 #include "hotel/cli/commands.h"
 #include "hotel/sync/reconcile.h"
 
@@ -160,9 +161,7 @@ static int compare_ids(const void *a, const void *b)
 static size_t unique(int64_t *ids, size_t n)
 {
     size_t kept = 0;
-    if (n > 0) {
-        qsort(ids, n, sizeof(*ids), compare_ids);
-    }
+    sort_items(ids, n, sizeof(*ids), compare_ids);
     for (size_t i = 0; i < n; i++) {
         if (kept == 0 || ids[kept - 1] != ids[i]) {
             ids[kept++] = ids[i];

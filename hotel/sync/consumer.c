@@ -1,5 +1,6 @@
 #include "hotel/sync/consumer.h"
 
+#include "common/base/sort_items.h"
 #include "hotel/broker/broker.h"
 #include "hotel/broker_names.h"
 #include "hotel/cli/prepare.h"
@@ -184,7 +185,7 @@ static enum err ids_of(struct consumer *c, struct portion *out, struct errmsg *e
             return e;
         }
     }
-    qsort(out->ids, n, sizeof(int64_t), compare_ids);
+    sort_items(out->ids, n, sizeof(int64_t), compare_ids);
     for (size_t i = 0; i < n; i++) {
         if (out->n == 0 || out->ids[out->n - 1] != out->ids[i]) {
             out->ids[out->n++] = out->ids[i];

@@ -4,6 +4,7 @@
  * child. Where that took many misses, the next ones begin there: what lies before is as good as full for
  * them, and the whole build stays near linear. */
 #include "engine/analysis/dict/dat_build.h"
+#include "common/base/sort_items.h"
 
 #include <stdlib.h>
 
@@ -279,7 +280,7 @@ static bool number_units(struct build *b, size_t n)
             counts[b->v[i].units[k]].n++;
         }
     }
-    qsort(counts, DAT_CODES, sizeof(*counts), by_count);
+    sort_items(counts, DAT_CODES, sizeof(*counts), by_count);
     /* There is no code for a 65,536th unit; all of them cannot occur, because words of text have no lone
      * surrogates. */
     for (uint32_t i = 0; i < DAT_CODES - 1 && counts[i].n > 0; i++) {

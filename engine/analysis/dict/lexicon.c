@@ -3,6 +3,7 @@
 #include "common/base/bytes.h"
 #include "common/base/hash.h"
 #include "common/base/map.h"
+#include "common/base/sort_items.h"
 #include "common/base/utf8.h"
 #include "engine/analysis/dict/dat_build.h"
 
@@ -97,7 +98,7 @@ static void sort_words(struct lexicon *l)
     if (l->n == 0) {
         return;
     }
-    qsort(l->v, l->n, sizeof(*l->v), by_units);
+    sort_items(l->v, l->n, sizeof(*l->v), by_units);
     size_t kept = 0;
     for (size_t i = 0; i < l->n; i++) {
         if (i + 1 == l->n || !same_word(&l->v[i], &l->v[i + 1])) {
