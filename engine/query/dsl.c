@@ -223,12 +223,14 @@ enum err dsl_scalar(const struct json_pull *p, const struct json **out, struct e
 const struct json *dsl_token(const struct json_pull *p)
 {
     static const struct json object = {.type = JSON_STRING, .s = {"{", 1}},
+                             object_end = {.type = JSON_STRING, .s = {"}", 1}},
                              array = {.type = JSON_STRING, .s = {"[", 1}},
-                             end = {.type = JSON_STRING, .s = {"]", 1}};
+                             array_end = {.type = JSON_STRING, .s = {"]", 1}};
     return p->token == TOK_NULL           ? NULL
            : p->token == TOK_START_OBJECT ? &object
+           : p->token == TOK_END_OBJECT   ? &object_end
            : p->token == TOK_START_ARRAY  ? &array
-           : p->token == TOK_END_ARRAY    ? &end
+           : p->token == TOK_END_ARRAY    ? &array_end
                                           : p->value;
 }
 

@@ -72,7 +72,7 @@ enum err dsl_param(struct json_pull *p, struct str name, const struct param *par
                    bool *known, struct errmsg *em);
 /* objectText(): a scalar as it is, NULL for null; containers fail as text() does. */
 enum err dsl_scalar(const struct json_pull *p, const struct json **out, struct errmsg *em);
-/* objectBytes(): as dsl_scalar, but any other token stands for its own characters. */
+/* objectBytes(): as dsl_scalar, but a bracket stands for its own character. Not for a field's name. */
 const struct json *dsl_token(const struct json_pull *p);
 
 /* Queries of the form {"field": {parameters}} or {"field": value}. `value` receives the short form. */

@@ -69,13 +69,29 @@ static enum err add_value(struct dsl_terms_query *q, struct arena *arena, const 
     return ERR_OK;
 }
 
+/* A name inside of an object among the values is one of them, too. */
+static enum err add_name(struct dsl_terms_query *q, struct arena *arena, struct str name, struct errmsg *em)
+{
+    struct json *v = ARENA_NEW(arena, struct json);
+    if (v == NULL) {
+        return err_no_memory(em);
+    }
+    *v = json_mk_str(name);
+    return add_value(q, arena, v, em);
+}
+
 static enum err parse_values(struct json_pull *p, struct arena *arena, struct dsl_terms_query *q,
                              struct errmsg *em)
 {
     while (json_pull_until(p, TOK_END_ARRAY)) {
-        const struct json *v = dsl_token(p);
-        enum err e = v != NULL ? add_value(q, arena, v, em)
-                               : json_pull_err(p, em, ERR_PARSING, "No value specified for terms query");
+        enum err e;
+        if (p->token == TOK_NULL) {
+            e = json_pull_err(p, em, ERR_PARSING, "No value specified for terms query");
+        } else if (p->token == TOK_FIELD_NAME) {
+            e = add_name(q, arena, p->name, em);
+        } else {
+            e = add_value(q, arena, dsl_token(p), em);
+        }
         if (e != ERR_OK) {
             return e;
         }
