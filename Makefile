@@ -192,6 +192,11 @@ check-tsan: ## the same under TSan; of the unit tests, those with threads
 	$(Q)$(MAKE) $(JOBS) BUILD=$(BUILD)/tsan EXTRA="$(TSAN)" OPT=-O1 all tests-of-threads
 	$(Q)BUILD=$(BUILD)/tsan REPORTS=$(BUILD)/tsan/reports LIMIT=20000 TSAN_OPTIONS="suppressions=tests/tsan.supp" tests/run unit conformance process
 
+.PHONY: fuzz-requests
+fuzz-requests: ## changed requests to a node under ASan and UBSan: SECONDS= SEED=; ORACLE= asks an Elasticsearch
+	$(Q)$(MAKE) $(JOBS) BUILD=$(BUILD)/asan EXTRA="$(ASAN)" OPT=-O1 all
+	$(Q)BUILD=$(BUILD)/asan tests/fuzz/requests.py --seconds $(SECONDS) --seed $(SEED) $(if $(ORACLE),--oracle $(ORACLE))
+
 # A null pointer with nothing added is fine by gcc, and by C from 2025 on.
 FUZZ_SANITIZERS := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=pointer-overflow -fno-omit-frame-pointer -fno-sanitize-recover=undefined
 SECONDS ?= 60
