@@ -298,6 +298,10 @@ bool data_free_context(void *self, uint64_t context);
 uint32_t data_free_all_contexts(void *self);
 void data_act(void *self, struct shard_act *rq);
 
+/* refused.c: tells the master that this node's copies of the shards [from, to) have failed. The applier's strand. */
+void data_refuse_copies(struct data_service *s, const struct cluster_state *state, const struct index_meta *m,
+                        uint32_t from, uint32_t to, const struct errmsg *why);
+
 /* search.c: what runs on the search pool. A task ends with search_finish(), which lets go of shard and
  * view. */
 struct search_run {

@@ -298,7 +298,8 @@ static enum err reopened(struct data_service *s, struct index_service *ix, const
     return ERR_OK;
 }
 
-static void update_index(struct data_service *s, struct index_service *ix, const struct index_meta *m)
+static void update_index(struct data_service *s, struct index_service *ix, const struct index_meta *m,
+                         const struct cluster_state *state)
 {
     struct errmsg em;
     bool settings = ix->settings_version != m->settings_version,
@@ -323,6 +324,10 @@ static void update_index(struct data_service *s, struct index_service *ix, const
     if (e != ERR_OK) {
         log_error(s->o.log, "data", "mapping of [%.*s] cannot be applied: %s", STR_ARG(ix->name),
                   em.frame[0].reason);
+        if (ix->closed && !m->closed) { /* the next state tries again */
+            data_refuse_copies(s, state, m, 0, m->n_shards, &em);
+            return;
+        }
     }
     if (next != NULL) {
         pthread_mutex_lock(&ix->lock);
@@ -388,19 +393,20 @@ static bool is_here(const struct data_service *s, const struct shard_routing *r)
     return false;
 }
 
-/* Every place of the index hears of the state when its routing or metadata have changed. */
+/* Every place of the index hears of the state when its routing or metadata have changed, or the index is new here. */
 static void follow_routing(struct data_service *s, struct index_service *ix, const struct index_meta *m,
-                           struct cluster_state *state)
+                           struct cluster_state *state, bool new)
 {
     const struct index_routing *r = cluster_routing(state, m->name);
     const struct index_routing *before = s->state != NULL ? cluster_routing(s->state, m->name) : NULL;
     const struct index_meta *meta_before = s->state != NULL ? cluster_index(s->state, m->name) : NULL;
-    if (r == before && m == meta_before) {
+    if (r == before && m == meta_before && !new) {
         return;
     }
     for (uint32_t i = 0; i < m->n_shards; i++) {
         struct shard *sh = find_shard(s, ix->uuid, i);
-        if (sh == NULL && r != NULL && i < r->n && is_here(s, &r->shards[i])) {
+        bool here = r != NULL && i < r->n && is_here(s, &r->shards[i]);
+        if (sh == NULL && here) {
             sh = add_shard(s, ix, i);
         }
         struct role_run *run = sh != NULL ? malloc(sizeof(*run)) : NULL;
@@ -408,17 +414,20 @@ static void follow_routing(struct data_service *s, struct index_service *ix, con
             *run = (struct role_run){sh, cluster_state_ref(state)};
             shard_use(sh);
             shard_post_back(sh, take_role, run);
+        } else if (here) {
+            struct errmsg em;
+            err_no_memory(&em);
+            data_refuse_copies(s, state, m, i, i + 1, &em);
         }
     }
 }
 
-static struct index_service *add_index(struct data_service *s, const struct index_meta *m)
+static struct index_service *add_index(struct data_service *s, const struct index_meta *m, struct errmsg *em)
 {
     struct index_service *ix;
-    struct errmsg em;
-    if (index_service_new(&ix, s, m, &em) != ERR_OK) {
+    if (index_service_new(&ix, s, m, em) != ERR_OK) {
         log_error(s->o.log, "data", "index [%.*s] cannot be opened: %s", STR_ARG(m->name),
-                  em.frame[0].reason);
+                  em->frame[0].reason);
         return NULL;
     }
     pthread_mutex_lock(&s->lock);
@@ -428,6 +437,7 @@ static struct index_service *add_index(struct data_service *s, const struct inde
     }
     pthread_mutex_unlock(&s->lock);
     if (!ok) {
+        err_no_memory(em);
         index_service_unref(ix);
     }
     return ok ? ix : NULL;
@@ -465,14 +475,18 @@ static void apply_state(void *arg)
     for (uint32_t i = 0; i < a->state->n_indices; i++) {
         const struct index_meta *m = a->state->indices[i];
         struct index_service *ix = find_index(s, m->uuid);
-        if (ix == NULL) {
-            ix = add_index(s, m);
+        bool new = ix == NULL;
+        struct errmsg em;
+        if (new) {
+            ix = add_index(s, m, &em);
         } else if (ix->version != m->version || ix->mapping_version != m->mapping_version
                    || ix->settings_version != m->settings_version || ix->closed != m->closed) {
-            update_index(s, ix, m);
+            update_index(s, ix, m, a->state);
         }
         if (ix != NULL) {
-            follow_routing(s, ix, m, a->state);
+            follow_routing(s, ix, m, a->state, new);
+        } else {
+            data_refuse_copies(s, a->state, m, 0, m->n_shards, &em);
         }
     }
     cluster_state_unref(s->state);

@@ -7,13 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define AGAIN_MS 500 /* after what failed for want of memory, or of an answer */
+
 struct batch {
     struct batch *next;
     struct cluster *c;
     struct task *tasks;
     struct cluster_state *base;   /* with nodes and voters as they should be */
     struct cluster_state *result; /* NULL: nothing changed */
-    bool nodes_changed;
+    bool nodes_changed, voters_changed;
     struct alloc_wants wants;
     struct arena arena; /* wants, copies of `found` */
     struct found_copy *found;
@@ -224,10 +226,26 @@ static enum err make_base(struct cluster *c, struct batch *b, struct errmsg *em)
         return e;
     }
     b->base = state_builder_seal(&sb, STR("_nodes_"));
+    if (b->base == NULL) {
+        return err_no_memory(em);
+    }
     b->nodes_changed = true;
+    b->voters_changed = c->config.n > 0;
     c->nodes_wanted = false;
     c->config.n = 0;
-    return b->base != NULL ? ERR_OK : err_no_memory(em);
+    return ERR_OK;
+}
+
+/* A batch led to nothing although this node leads: nodes and voters that it would have brought are wanted still. */
+static void want_again(struct cluster *c, const struct batch *b)
+{
+    if (c->mode == QUORUM_LEADER) {
+        c->nodes_wanted |= b->nodes_changed;
+        if (b->voters_changed) {
+            quorum_not_reconfigured(quorum_driver_core(c->driver)); /* it looks again who should vote */
+        }
+        batch_again(c);
+    }
 }
 
 static bool copy_found(struct cluster *c, struct batch *b)
@@ -258,7 +276,8 @@ void batch_run(struct cluster *c)
     struct batch *b = calloc(1, sizeof(*b));
     struct errmsg em;
     if (b == NULL) {
-        return; /* at the next event */
+        batch_again(c);
+        return;
     }
     b->c = c;
     arena_init(&b->arena, NULL, ARENA_UNLIMITED);
@@ -268,6 +287,7 @@ void batch_run(struct cluster *c)
     enum err e = make_base(c, b, &em);
     e = e == ERR_OK && !copy_found(c, b) ? err_no_memory(&em) : e;
     if (e != ERR_OK) {
+        want_again(c, b);
         finish_tasks(b->tasks, 0, &em, false);
         batch_free(b);
         return;
@@ -321,12 +341,16 @@ static void computed(void *arg)
     }
     if (c->batch == b && (e != ERR_OK || b->result == NULL)) { /* publishing may have ended it already */
         if (e == ERR_OK) {
-            lookup_start(c, b->wants.lookups, b->wants.n_lookups);
             reroute_at(c, b->wants.again_ms);
+            lookup_start(c, b->wants.lookups, b->wants.n_lookups);
             cluster_set_timer(c, batch_wake(c));
+        } else {
+            want_again(c, b);
         }
         end_batch(c, e != ERR_OK ? &em : NULL);
-        batch_run(c);
+        if (e == ERR_OK || c->queue != NULL) { /* else after a pause */
+            batch_run(c);
+        }
     }
     cluster_left(c);
 }
@@ -357,8 +381,8 @@ void batch_published(struct cluster *c, uint64_t version, const struct errmsg *e
     if (b->wants.n_lookups == 0 && c->n_found > 0 && all_primaries_placed(b->result)) {
         lookup_forget(c, STR_NULL, STR_NULL, 0);
     }
-    lookup_start(c, b->wants.lookups, b->wants.n_lookups);
     reroute_at(c, b->wants.again_ms);
+    lookup_start(c, b->wants.lookups, b->wants.n_lookups);
     b->next = c->acking;
     c->acking = b;
     batch_run(c);
@@ -487,9 +511,17 @@ void batch_tick(struct cluster *c)
         if (t != NULL) {
             t->priority = NORMAL;
             batch_add(c, t);
+        } else {
+            batch_again(c);
         }
     }
     batch_run(c);
+}
+
+void batch_again(struct cluster *c)
+{
+    c->reroute_at_ms = MIN_OF(c->reroute_at_ms, waited_ms(c) + AGAIN_MS);
+    cluster_set_timer(c, batch_wake(c));
 }
 
 int64_t batch_wake(const struct cluster *c)

@@ -15,6 +15,17 @@
 /* Which tasks go first, as Elasticsearch names and orders them. */
 enum task_priority { IMMEDIATE, URGENT, HIGH, NORMAL, LOW, LANGUID, TASK_PRIORITIES };
 
+/* A node that is asked for its copies. */
+struct lookup {
+    struct transport_rq rq; /* first */
+    struct cluster *c;
+    struct lookup *next; /* of those without an answer */
+    char node_id[32], ephemeral_id[32];
+    struct shard_id *shards; /* in arena; uuid and number alone */
+    uint32_t n_shards;
+    struct arena arena;
+};
+
 /* Something for the master to do, at the master. */
 enum task_kind { TASK_META, TASK_SHARD, TASK_NODES, TASK_REROUTE };
 struct task {
@@ -102,7 +113,7 @@ struct cluster {
     struct arena found_arena;
     uint64_t next_order;                   /* of tasks */
     uint32_t fetching;                     /* shards whose copies are being looked for */
-    uint32_t lookups;                      /* nodes that have not answered yet */
+    struct lookup *lookups;                /* nodes that have not answered yet */
     struct disk_entry *disks, *disks_next; /* as the nodes said; disks_next: while they are asked */
     uint32_t n_disks, n_disks_next, disks_asked;
     int64_t disks_at_ms; /* mono: when to ask again */
@@ -148,13 +159,16 @@ void batch_published(struct cluster *c, uint64_t version, const struct errmsg *e
 void batch_acked(struct cluster *c, uint64_t version, bool all);
 void batch_tick(struct cluster *c);
 int64_t batch_wake(const struct cluster *c);
+/* What could not be done now is tried again after a pause, with whatever else waits. */
+void batch_again(struct cluster *c);
 /* Those of the batch that is being computed or published. */
 const struct task *batch_tasks(const struct cluster *c);
 struct task *task_new(enum task_kind kind);
 void task_free(struct task *t);
 
 /* ---- lookup.c ---- */
-/* Asks every data node for its copies of these; what they say leads to another batch. */
+/* Asks the data nodes for their copies of these, each for those that it has not told and is not asked for; what they say leads to
+ * another batch, and so does, after a pause, that one said nothing. */
 void lookup_start(struct cluster *c, const struct shard_id *shards, uint32_t n_shards);
 /* Drops what nodes said of copies, of a node (p == NULL: any) and a shard (uuid.p == NULL: any). */
 void lookup_forget(struct cluster *c, struct str node_id, struct str uuid, uint32_t shard);

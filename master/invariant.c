@@ -10,7 +10,33 @@ static void check_found(const struct cluster *c)
                    || !str_eq(c->found[i].index_uuid, c->found[k].index_uuid));
         }
     }
-    assert(c->lookups > 0 || c->fetching == 0);
+    assert(c->lookups != NULL || c->fetching == 0);
+}
+
+static bool is_looked_for(const struct cluster_state *s)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < s->n_routing; i++) {
+        for (uint32_t k = 0; k < s->routing[i]->n; k++) {
+            const struct shard_copy *c = &s->routing[i]->shards[k].copies[0];
+            any |= c->state == COPY_UNASSIGNED && c->trouble.attempt == ATTEMPT_FETCHING;
+        }
+    }
+    return any;
+}
+
+/* What a leader has still to do, something leads to: a batch that is under way, a node's answer, or the time. */
+static void check_nothing_forgotten(const struct cluster *c)
+{
+    if (c->mode != QUORUM_LEADER || c->stopping || c->batch != NULL) {
+        return;
+    }
+    const struct quorum *q = quorum_driver_core(c->driver);
+    bool timed = c->reroute_at_ms != INT64_MAX;
+    assert(!timed || (c->timer != NULL && c->timer_ms <= batch_wake(c)));
+    bool idle = c->queue == NULL && !c->nodes_wanted && c->config.n == 0;
+    assert(idle || timed || quorum_publishing(q));
+    assert(!idle || timed || c->lookups != NULL || !is_looked_for(quorum_accepted(q)));
 }
 
 void cluster_invariant(const struct cluster *c)
@@ -22,4 +48,5 @@ void cluster_invariant(const struct cluster *c)
     batch_invariant(c);
     journeys_invariant(c);
     check_found(c);
+    check_nothing_forgotten(c);
 }

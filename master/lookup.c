@@ -7,12 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct lookup {
-    struct transport_rq rq;
-    struct cluster *c;
-    char node_id[32];
-};
-
 static void put_shards(struct buf *out, const struct shard_id *v, uint32_t n)
 {
     put_varint(out, n);
@@ -39,19 +33,27 @@ void lookup_forget(struct cluster *c, struct str node_id, struct str uuid, uint3
     }
 }
 
-static void remember_found(struct cluster *c, struct str node_id, struct str uuid, uint32_t shard,
+static struct found_copy *find_found(struct cluster *c, struct str node_id, struct str uuid, uint32_t shard)
+{
+    for (uint32_t i = 0; i < c->n_found; i++) {
+        struct found_copy *k = &c->found[i];
+        if (k->shard == shard && str_eq(k->node_id, node_id) && str_eq(k->index_uuid, uuid)) {
+            return k;
+        }
+    }
+    return NULL;
+}
+
+/* false: no memory. */
+static bool remember_found(struct cluster *c, struct str node_id, struct str uuid, uint32_t shard,
                            struct str allocation_id, bool damaged)
 {
-    struct found_copy *f = NULL;
-    for (uint32_t i = 0; i < c->n_found && f == NULL; i++) {
-        struct found_copy *k = &c->found[i];
-        f = k->shard == shard && str_eq(k->node_id, node_id) && str_eq(k->index_uuid, uuid) ? k : NULL;
-    }
+    struct found_copy *f = find_found(c, node_id, uuid, shard);
     if (f == NULL && c->n_found == c->found_cap) {
         uint32_t cap = c->found_cap == 0 ? 64 : c->found_cap * 2;
         struct found_copy *v = realloc(c->found, cap * sizeof(*v));
         if (v == NULL) {
-            return;
+            return false;
         }
         c->found = v;
         c->found_cap = cap;
@@ -62,70 +64,134 @@ static void remember_found(struct cluster *c, struct str node_id, struct str uui
                            .allocation_id = arena_str(&c->found_arena, allocation_id),
                            .damaged = damaged};
     if (k.node_id.p == NULL || k.index_uuid.p == NULL || k.allocation_id.p == NULL) {
-        return;
+        return false;
     }
     if (f == NULL) {
         f = &c->found[c->n_found++];
     }
     *f = k;
+    return true;
+}
+
+static void lookup_free(struct lookup *l)
+{
+    arena_fini(&l->arena);
+    free(l);
+}
+
+/* How many copies it told; *all: all that it was asked for. */
+static uint32_t take_answer(struct lookup *l, bool *all)
+{
+    struct cluster *c = l->c;
+    struct bytes_in in = bytes_in(l->rq.answer);
+    uint32_t taken = 0;
+    for (size_t n = get_count(&in, 5); n > 0 && !in.bad; n--) {
+        struct str uuid = get_str(&in);
+        uint32_t shard = (uint32_t)get_varint(&in);
+        struct str id = get_str(&in);
+        bool damaged = get_u8(&in) != 0;
+        taken += !in.bad && remember_found(c, str_of(l->node_id), uuid, shard, id, damaged);
+    }
+    *all = taken >= l->n_shards;
+    return taken;
 }
 
 static void lookup_done(struct transport_rq *rq)
 {
     struct lookup *l = (struct lookup *)(void *)rq;
     struct cluster *c = l->c;
-    if (--c->lookups == 0) {
-        c->fetching = 0;
+    struct lookup **at = &c->lookups;
+    while (*at != l) {
+        at = &(*at)->next;
     }
-    struct bytes_in in = bytes_in(rq->answer);
-    bool any = false;
-    if (rq->error.n == 0 && c->mode == QUORUM_LEADER) {
-        for (size_t n = get_count(&in, 5); n > 0 && !in.bad; n--) {
-            struct str uuid = get_str(&in);
-            uint32_t shard = (uint32_t)get_varint(&in);
-            struct str id = get_str(&in);
-            bool damaged = get_u8(&in) != 0;
-            if (!in.bad) {
-                remember_found(c, str_of(l->node_id), uuid, shard, id, damaged);
-                any = true;
-            }
-        }
-    }
-    if (any) {
+    *at = l->next;
+    c->fetching = c->lookups != NULL ? c->fetching : 0;
+    bool all = false;
+    if (c->mode == QUORUM_LEADER && rq->error.n == 0 && take_answer(l, &all) > 0) {
         struct task *t = task_new(TASK_REROUTE);
+        all &= t != NULL;
         if (t != NULL) {
             t->priority = HIGH;
             t->why = STR("cluster_reroute(async_shard_fetch)");
             batch_add(c, t);
         }
     }
+    if (c->mode == QUORUM_LEADER && !all) {
+        batch_again(c);
+    }
     buf_fini(&rq->answer_memory);
-    free(l);
+    lookup_free(l);
     cluster_left(c);
+}
+
+static bool is_asked(const struct cluster *c, const struct node_meta *n, const struct shard_id *shard)
+{
+    for (const struct lookup *l = c->lookups; l != NULL; l = l->next) {
+        for (uint32_t i = 0; str_is(n->ephemeral_id, l->ephemeral_id) && i < l->n_shards; i++) {
+            if (l->shards[i].shard == shard->shard && str_eq(l->shards[i].uuid, shard->uuid)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* What the node is to be asked for; NULL: nothing, or (*failed) there is no memory. */
+static struct lookup *lookup_new(struct cluster *c, const struct node_meta *n, const struct shard_id *shards,
+                                 uint32_t n_shards, bool *failed)
+{
+    struct lookup *l = calloc(1, sizeof(*l));
+    if (l == NULL) {
+        *failed = true;
+        return NULL;
+    }
+    l->c = c;
+    arena_init(&l->arena, NULL, ARENA_UNLIMITED);
+    snprintf(l->node_id, sizeof(l->node_id), "%.*s", STR_ARG(n->id));
+    snprintf(l->ephemeral_id, sizeof(l->ephemeral_id), "%.*s", STR_ARG(n->ephemeral_id));
+    l->shards = ARENA_ARRAY(&l->arena, struct shard_id, n_shards);
+    bool ok = l->shards != NULL;
+    for (uint32_t i = 0; ok && i < n_shards; i++) {
+        if (find_found(c, n->id, shards[i].uuid, shards[i].shard) == NULL && !is_asked(c, n, &shards[i])) {
+            struct shard_id *s = &l->shards[l->n_shards++];
+            *s = (struct shard_id){.uuid = arena_str(&l->arena, shards[i].uuid), .shard = shards[i].shard};
+            ok = s->uuid.p != NULL;
+        }
+    }
+    *failed |= !ok;
+    if (!ok || l->n_shards == 0) {
+        lookup_free(l);
+        return NULL;
+    }
+    return l;
 }
 
 void lookup_start(struct cluster *c, const struct shard_id *shards, uint32_t n_shards)
 {
     const struct nodes_part *nodes = quorum_accepted(quorum_driver_core(c->driver))->nodes;
+    bool failed = false;
     for (uint32_t i = 0; n_shards > 0 && nodes != NULL && i < nodes->n; i++) {
-        struct lookup *l = (nodes->v[i].roles & ROLE_DATA) != 0 ? calloc(1, sizeof(*l)) : NULL;
+        const struct node_meta *n = &nodes->v[i];
+        struct lookup *l = (n->roles & ROLE_DATA) != 0 ? lookup_new(c, n, shards, n_shards, &failed) : NULL;
         if (l == NULL) {
             continue;
         }
-        struct transport_peer to = {nodes->v[i].transport_address, nodes->v[i].ephemeral_id};
-        l->c = c;
-        snprintf(l->node_id, sizeof(l->node_id), "%.*s", STR_ARG(nodes->v[i].id));
+        struct transport_peer to = {n->transport_address, n->ephemeral_id};
         l->rq = (struct transport_rq){.cls = TRANSPORT_DATA,
                                       .kind = MESSAGE_LIST_COPIES,
                                       .timeout_ms = MASTER_TIMEOUT_DEFAULT_MS,
                                       .on = c->o.loop,
                                       .done = lookup_done};
         buf_init(&l->rq.payload, NULL, BUF_UNLIMITED);
-        put_shards(&l->rq.payload, shards, n_shards);
+        put_shards(&l->rq.payload, l->shards, l->n_shards);
         cluster_under_way(c);
-        c->lookups++;
+        l->next = c->lookups;
+        c->lookups = l;
         c->fetching = MAX_OF(c->fetching, n_shards);
         c->o.transport->send(c->o.transport->self, &to, &l->rq);
+    }
+    if (failed) {
+        batch_again(c);
     }
 }
 

@@ -506,6 +506,11 @@ void quorum_failed(struct quorum *q, uint64_t id, const struct errmsg *error, in
     }
 }
 
+void quorum_not_reconfigured(struct quorum *q)
+{
+    q->reconfiguring = false;
+}
+
 void quorum_lost(struct quorum *q, struct str ephemeral_id, int64_t now)
 {
     q->now = now;

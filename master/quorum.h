@@ -144,6 +144,8 @@ enum quorum_mode quorum_mode(const struct quorum *q);
 uint64_t quorum_term(const struct quorum *q);
 struct cluster_state *quorum_accepted(const struct quorum *q); /* borrowed */
 bool quorum_publishing(const struct quorum *q);
+/* What EFFECT_RECONFIGURE asked for was not published: it may be asked for again. */
+void quorum_not_reconfigured(struct quorum *q);
 void quorum_invariant(const struct quorum *q);
 
 #endif

@@ -183,22 +183,32 @@ static void tell_master(void *self, const struct shard_event *event,
 }
 
 /* What a master wants to know before it puts a primary where its data is. */
+/* What cannot be read is a copy that does not say which it is: the other shards' copies are told all the same. */
 static enum err list_copies(void *self, const struct shard_id *shards, uint32_t n_shards, struct arena *arena,
                             struct found_copy **out, uint32_t *n_out, struct errmsg *em)
 {
     struct member *m = self;
-    enum err e = ERR_OK;
     *out = ARENA_ARRAY(arena, struct found_copy, n_shards);
     *n_out = 0;
     if (*out == NULL) {
         return err_no_memory(em);
     }
-    for (uint32_t i = 0; i < n_shards && e == ERR_OK; i++) {
+    for (uint32_t i = 0; i < n_shards; i++) {
         struct found_copy *f = &(*out)[(*n_out)++];
         *f = (struct found_copy){.node_id = m->o.id, .index_uuid = shards[i].uuid, .shard = shards[i].shard};
-        e = data_find_copy(m->data, f->index_uuid, f->shard, arena, &f->allocation_id, &f->damaged, em);
+        enum err e =
+            data_find_copy(m->data, f->index_uuid, f->shard, arena, &f->allocation_id, &f->damaged, em);
+        if (e == ERR_NO_MEMORY) {
+            return e;
+        }
+        if (e != ERR_OK) {
+            log_error(m->o.log, "node", "shard [%.*s][%u] on disk: %s", STR_ARG(f->index_uuid), f->shard,
+                      em->frame[0].reason);
+            f->allocation_id = STR("");
+            f->damaged = true;
+        }
     }
-    return e;
+    return ERR_OK;
 }
 
 static void report_of(void *self, struct node_report *out)

@@ -132,6 +132,18 @@ def damaged_state():
     print("ok: cluster state")
 
 
+def folder_that_is_none(files):
+    """What lies on the disk cannot even be listed."""
+    folder = os.path.dirname(files["manifest_*"][-1])
+    os.rename(folder, folder + ".away")
+    open(folder, "wb").close()
+
+    def undo():
+        os.remove(folder)
+        os.rename(folder + ".away", folder)
+    return undo
+
+
 CASES = [
     ("a flipped byte in the translog", False, flip_translog, ["translog"]),
     ("a lost manifest", True, lambda f: move_away(f, "manifest_*"), ["manifest"]),
@@ -139,6 +151,7 @@ CASES = [
     ("a lost segment", True, lambda f: move_away(f, "segment_*"), ["manifest", "translog", "segment"]),
     ("a flipped byte in a segment's footer", True, flip_footer, ["segment", "checksum", "manifest"]),
     ("flipped manifests", True, flip_manifest, ["manifest"]),
+    ("a folder that is none", True, folder_that_is_none, ["directory"]),
     ("half a segment", True, cut_segment, ["segment", "manifest", "translog"]),
 ]
 

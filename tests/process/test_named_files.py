@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from node import Node  # noqa: E402
+from node import Node, wait_for  # noqa: E402
 
 PARTS = [("char_filter", "mapping", "mappings_path"), ("filter", "stop", "stopwords_path"), ("filter", "synonym", "synonyms_path"), ("filter", "synonym_graph", "synonyms_path"),
          ("filter", "stemmer_override", "rules_path"), ("filter", "word_delimiter", "type_table_path"), ("filter", "word_delimiter_graph", "type_table_path"),
@@ -32,6 +32,33 @@ def fill(conf):
 
 def nested(depth):
     return '{"x":' + '{"a":' * depth + "1" + "}" * depth + "}"
+
+
+def file_that_went():
+    """A file that an index needs is not there when the node starts again: the shard is told as failed, with the reason, holds up no other
+    one, and comes back with the file."""
+    with tempfile.TemporaryDirectory() as conf, Node(conf=conf) as node:
+        path = os.path.join(conf, "rules.txt")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("a => b\n")
+        analysis = {"filter": {"f": {"type": "synonym", "synonyms_path": "rules.txt"}}, "analyzer": {"a": {"tokenizer": "standard", "filter": ["f"]}}}
+        body = {"settings": {"number_of_replicas": 0, "analysis": analysis}, "mappings": {"properties": {"t": {"type": "text", "analyzer": "a"}}}}
+        assert node.call("PUT", "/ill", body)[0] == 200 and node.call("PUT", "/well", {"settings": {"number_of_replicas": 0}})[0] == 200
+        for name in ("ill", "well"):
+            assert node.call("PUT", f"/{name}/_doc/1", {"t": "a"})[0] == 201
+        node.kill()
+        os.rename(path, path + ".away")
+        node.start()
+        status = lambda name: node.call("GET", f"/_cluster/health/{name}")[1]["status"]
+        wait_for("the other index", lambda: status("well") == "green")
+        why = wait_for("the reason", lambda: (s := node.call("GET", "/_cat/shards/ill?h=state,unassigned.reason,unassigned.details")[1]).startswith("UNASSIGNED ALLOCATION_FAILED") and s)
+        assert "rules.txt" in why or "IOException" in why, why
+        assert status("ill") == "red"
+        os.rename(path + ".away", path)
+        wait_for("the index with its file", lambda: status("ill") == "green")
+        assert node.call("GET", "/ill/_doc/1")[0] == 200
+        hits = lambda: node.call("POST", "/ill/_search", {"query": {"match": {"t": "b"}}})[1]["hits"]["total"]["value"]
+        assert node.call("POST", "/ill/_refresh")[0] == 200 and hits() == 1
 
 
 def main():
@@ -70,7 +97,8 @@ def main():
             assert answer["error"]["type"] == error, (kind, answer)
         status, answer = node.call("POST", "/meta/_search", {"aggs": {"h": {"histogram": {"field": "n", "interval": 1}}, "x": {"max_bucket": {"buckets_path": []}}}})
         assert answer["error"]["type"] == "array_index_out_of_bounds_exception", answer
-    print("ok")
 
 
 main()
+file_that_went()
+print("ok")
