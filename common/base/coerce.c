@@ -1,5 +1,6 @@
 #include "common/base/coerce.h"
 
+#include "common/base/jsonr.h"
 #include "common/base/num.h"
 
 #include <math.h>
@@ -126,9 +127,7 @@ static enum err fraction_of_text(struct num *out, struct str s, enum num_type ty
     if (ok && type != NUM_DOUBLE && num_parse_float(s, &f)) {
         v = (double)f; /* rounded once, from the decimal */
     }
-    return ok ? fraction(out, v, type, em)
-              : err_set(em, ERR_NUMBER_FORMAT,
-                        str_trim(s).n == 0 ? "empty String" : "For input string: \"%.*s\"", STR_ARG(s));
+    return ok ? fraction(out, v, type, em) : jr_bad_double(s, em);
 }
 
 /* ---- whole numbers ---- */
@@ -224,8 +223,7 @@ static enum err whole_of_text(struct num *out, struct str s, enum num_type type,
         }
         double v; /* hexadecimal, NaN, Infinity: Java's doubles */
         if (!num_parse_double(t, &v)) {
-            return err_set(em, ERR_NUMBER_FORMAT, t.n == 0 ? "empty String" : "For input string: \"%.*s\"",
-                           STR_ARG(s));
+            return jr_bad_double(s, em);
         }
         d = (struct decimal){.negative = v < 0, .overflow = !(fabs(v) < 9e18), .fraction = v != floor(v)};
         d.whole = d.overflow ? 0 : (uint64_t)fabs(v);
@@ -322,9 +320,7 @@ enum err num_of_json(struct num *out, const struct json *v, enum num_type type, 
     }
     if (v->type != JSON_NUMBER) {
         return err_set(em, ERR_JSON, "Current token (%s) not numeric, can not use numeric value accessors",
-                       v->type != JSON_BOOL ? json_token_name(v)
-                       : v->b               ? "VALUE_TRUE"
-                                            : "VALUE_FALSE");
+                       jr_token(v));
     }
     return num_type_is_whole(type) ? whole_of_json(out, v, type, coerce, text, em)
                                    : fraction_of_text(out, v->s, type, em);

@@ -160,6 +160,9 @@ static enum err step(struct zoned *t, struct str math, size_t *at, enum date_fil
 static enum err plain(const struct date_format *f, struct str text, const struct zone *zone,
                       enum date_fill fill, struct instant *out, struct errmsg *em)
 {
+    if (text.n == 0) {
+        return err_set(em, ERR_PARSE, "cannot parse empty date");
+    }
     enum err e = date_parse(f, text, zone, fill, out, em);
     if (e == ERR_OK || e == ERR_NO_MEMORY) {
         return e;

@@ -1,5 +1,6 @@
 #include "common/base/geo.h"
 
+#include "common/base/jsonr.h"
 #include "common/base/num.h"
 
 #include <math.h>
@@ -231,8 +232,7 @@ enum err geo_distance_parse(struct str text, double unit_metres, double *out, st
     }
     double v;
     if (!num_parse_double(number, &v)) {
-        return err_set(em, ERR_NUMBER_FORMAT, number.n == 0 ? "empty String" : "For input string: \"%.*s\"",
-                       STR_ARG(number));
+        return jr_bad_double(number, em);
     }
     *out = v * unit;
     return ERR_OK;

@@ -1,5 +1,6 @@
 /* Points as people write them, and geohashes. */
 #include "common/base/geo.h"
+#include "common/base/jsonr.h"
 #include "common/base/num.h"
 
 #include <math.h>
@@ -326,12 +327,10 @@ static enum err number_of(const struct json *v, double *out, struct errmsg *em)
         return ERR_OK;
     }
     if (v->type == JSON_STRING) {
-        return num_parse_double(v->s, out)
-                   ? ERR_OK
-                   : err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(v->s));
+        return num_parse_double(v->s, out) ? ERR_OK : jr_bad_double(v->s, em);
     }
     return err_set(em, ERR_JSON, "Current token (%s) not numeric, can not use numeric value accessors",
-                   json_token_name(v));
+                   jr_token(v));
 }
 
 enum err geo_points_of_json(const struct json *v, bool ignore_z, geo_point_fn each, void *self,

@@ -1,5 +1,6 @@
 #include "common/base/json_pull.h"
 
+#include "common/base/jsonr.h"
 #include "common/base/num.h"
 
 #include <math.h>
@@ -211,22 +212,15 @@ enum err json_pull_text_or_null(const struct json_pull *p, struct str *out, stru
     return p->token == TOK_NULL ? ERR_OK : json_pull_text(p, out, em);
 }
 
-static enum err not_numeric(const struct json_pull *p, struct errmsg *em)
+static const char *jackson_name(const struct json_pull *p)
 {
-    uint32_t line, col;
-    json_place(p->text, p->off, &line, &col);
-    return err_set(
-        em, ERR_JSON,
-        "Current token (%s) not numeric, can not use numeric value accessors (line: %u, column: %u)",
-        json_token_text(p->token), line, col);
+    return p->token == TOK_NUMBER || p->token == TOK_BOOLEAN ? jr_token(p->value) : json_token_text(p->token);
 }
 
-static enum err not_a_number(struct str s, struct errmsg *em)
+static enum err not_numeric(const struct json_pull *p, struct errmsg *em)
 {
-    if (str_trim(s).n == 0) {
-        return err_set(em, ERR_NUMBER_FORMAT, "empty String");
-    }
-    return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(s));
+    return err_set(em, ERR_JSON, "Current token (%s) not numeric, can not use numeric value accessors",
+                   jackson_name(p));
 }
 
 /* A whole number within [lo, hi]: texts are read as doubles first, JSON numbers lose their fraction. */
@@ -240,7 +234,7 @@ static enum err whole(const struct json_pull *p, double lo, double hi, const cha
             return ERR_OK;
         }
         if (!num_parse_double(p->value->s, &d)) {
-            return not_a_number(p->value->s, em);
+            return jr_bad_double(p->value->s, em);
         }
         if (!(d >= lo && d <= hi)) {
             return err_set(em, ERR_ILLEGAL_ARGUMENT, "Value [%.*s] is out of range for %s",
@@ -281,7 +275,7 @@ enum err json_pull_double(const struct json_pull *p, double *out, struct errmsg 
 {
     *out = 0;
     if (p->token == TOK_STRING) {
-        return num_parse_double(p->value->s, out) ? ERR_OK : not_a_number(p->value->s, em);
+        return num_parse_double(p->value->s, out) ? ERR_OK : jr_bad_double(p->value->s, em);
     }
     if (p->token != TOK_NUMBER) {
         return not_numeric(p, em);
@@ -294,7 +288,7 @@ enum err json_pull_float(const struct json_pull *p, float *out, struct errmsg *e
 {
     *out = 0;
     if (p->token == TOK_STRING) {
-        return num_parse_float(p->value->s, out) ? ERR_OK : not_a_number(p->value->s, em);
+        return num_parse_float(p->value->s, out) ? ERR_OK : jr_bad_double(p->value->s, em);
     }
     if (p->token != TOK_NUMBER) {
         return not_numeric(p, em);
@@ -315,10 +309,7 @@ enum err json_pull_bool(const struct json_pull *p, bool *out, struct errmsg *em)
                        STR_ARG(p->value->s));
     }
     if (p->token != TOK_BOOLEAN) {
-        uint32_t line, col;
-        json_place(p->text, p->off, &line, &col);
-        return err_set(em, ERR_JSON, "Current token (%s) not of boolean type (line: %u, column: %u)",
-                       json_token_text(p->token), line, col);
+        return err_set(em, ERR_JSON, "Current token (%s) not of boolean type", jackson_name(p));
     }
     *out = p->value->b;
     return ERR_OK;

@@ -8,22 +8,55 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum err bad_number(const struct json *v, struct errmsg *em)
+/* Java gives up at the second point, before it looks at what follows. */
+static bool second_point(struct str s)
 {
-    struct str t = json_text(v);
-    return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(t));
+    bool point = false;
+    size_t i = s.n > 0 && (s.p[0] == '-' || s.p[0] == '+');
+    for (; i < s.n && (s.p[i] == '.' || (s.p[i] >= '0' && s.p[i] <= '9')); i++) {
+        if (s.p[i] == '.' && point) {
+            return true;
+        }
+        point = point || s.p[i] == '.';
+    }
+    return false;
+}
+
+enum err jr_bad_double(struct str s, struct errmsg *em)
+{
+    s = str_trim(s);
+    if (s.n == 0) {
+        return err_set(em, ERR_NUMBER_FORMAT, "empty String");
+    }
+    if (second_point(s)) {
+        return err_set(em, ERR_NUMBER_FORMAT, "multiple points");
+    }
+    return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(s));
+}
+
+const char *jr_token(const struct json *v)
+{
+    if (v->type == JSON_BOOL) {
+        return v->b ? "VALUE_TRUE" : "VALUE_FALSE";
+    }
+    if (v->type == JSON_NUMBER) {
+        bool whole = memchr(v->s.p, '.', v->s.n) == NULL && memchr(v->s.p, 'e', v->s.n) == NULL
+                     && memchr(v->s.p, 'E', v->s.n) == NULL;
+        return whole ? "VALUE_NUMBER_INT" : "VALUE_NUMBER_FLOAT";
+    }
+    return json_token_name(v);
 }
 
 static enum err not_a_number(const struct json *v, struct errmsg *em)
 {
     return err_set(em, ERR_JSON, "Current token (%s) not numeric, can not use numeric value accessors",
-                   json_token_name(v));
+                   jr_token(v));
 }
 
 enum err jr_double(const struct json *v, double *out, struct errmsg *em)
 {
     if (v->type == JSON_STRING) {
-        return num_parse_double(v->s, out) ? ERR_OK : bad_number(v, em);
+        return num_parse_double(v->s, out) ? ERR_OK : jr_bad_double(v->s, em);
     }
     if (v->type != JSON_NUMBER) {
         return not_a_number(v, em);
@@ -95,7 +128,7 @@ enum err jr_bool(const struct json *v, bool *out, struct errmsg *em)
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "Failed to parse value [%.*s] as only [true] or [false] are allowed.", STR_ARG(v->s));
     }
-    return err_set(em, ERR_JSON, "Current token (%s) not of boolean type", json_token_name(v));
+    return err_set(em, ERR_JSON, "Current token (%s) not of boolean type", jr_token(v));
 }
 
 enum err jr_fail(struct str text, size_t off, struct errmsg *em, const char *fmt, ...)
@@ -120,6 +153,19 @@ enum err jr_fail_xc(struct str text, size_t off, struct errmsg *em, const char *
     va_end(ap);
     json_place(text, off, &line, &col);
     return err_set(em, ERR_X_CONTENT, "[%u:%u] %s", line, col, reason);
+}
+
+enum err jr_expect(struct str text, const char *parser, const struct json_member *m, unsigned kinds,
+                   struct errmsg *em)
+{
+    static const unsigned bits[] = {
+        [JSON_NULL] = JR_NULL,     [JSON_BOOL] = JR_BOOL,   [JSON_NUMBER] = JR_NUMBER,
+        [JSON_STRING] = JR_STRING, [JSON_ARRAY] = JR_ARRAY, [JSON_OBJECT] = JR_OBJECT};
+    if ((bits[m->value.type] & kinds) != 0) {
+        return ERR_OK;
+    }
+    return jr_fail_xc(text, m->value.off, em, "[%s] %.*s doesn't support values of type: %s", parser,
+                      STR_ARG(m->key), json_token_name(&m->value));
 }
 
 /* Where the value of the member begins whose name stands at a place; false: no name is there. */

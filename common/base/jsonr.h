@@ -33,6 +33,26 @@ enum err jr_unknown_field(struct str text, size_t off, const char *parser, struc
  * [x, y]?" or "" into buf, which has room for JR_HINT_MAX bytes. */
 void jr_did_you_mean(struct str word, const char *const *known, char *buf, size_t cap);
 
+/* Kinds of values, as bits. */
+enum jr_kind {
+    JR_NULL = 1,
+    JR_BOOL = 2,
+    JR_NUMBER = 4,
+    JR_STRING = 8,
+    JR_ARRAY = 16,
+    JR_OBJECT = 32,
+    JR_VALUE = JR_NULL | JR_BOOL | JR_NUMBER | JR_STRING,
+};
+
+/* "[1:60] [parser] name doesn't support values of type: START_ARRAY" where the member's value is none of `kinds`:
+ * ObjectParser's check. */
+enum err jr_expect(struct str text, const char *parser, const struct json_member *m, unsigned kinds,
+                   struct errmsg *em);
+/* What Jackson calls a value: VALUE_NUMBER_INT, VALUE_TRUE. */
+const char *jr_token(const struct json *v);
+/* The refusal of a text that is no number with a fraction, in Java's words; returns ERR_NUMBER_FORMAT. */
+enum err jr_bad_double(struct str s, struct errmsg *em);
+
 /* One text or an array of texts, as patterns of _source and the like. ERR_ILLEGAL_ARGUMENT otherwise. */
 bool jr_strings(const struct json *v, struct arena *arena, const struct str **out, uint32_t *n) NODISCARD;
 

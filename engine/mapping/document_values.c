@@ -2,6 +2,7 @@
 #include "common/base/coerce.h"
 #include "common/base/geo.h"
 #include "common/base/inet.h"
+#include "common/base/jsonr.h"
 #include "common/base/num.h"
 #include "common/base/utf8.h"
 #include "engine/mapping/document_int.h"
@@ -133,7 +134,7 @@ static enum err boolean_value(struct doc_parser *p, const struct field *f, const
     } else if (v->type == JSON_BOOL) {
         on = v->b;
     } else if (v->type != JSON_STRING) {
-        return err_set(p->em, ERR_JSON, "Current token (%s) not of boolean type", json_token_name(v));
+        return err_set(p->em, ERR_JSON, "Current token (%s) not of boolean type", jr_token(v));
     } else if (v->s.n > 0 && !num_parse_bool(v->s, &on)) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "Failed to parse value [%.*s] as only [true] or [false] are allowed.", STR_ARG(v->s));

@@ -3,6 +3,7 @@
 #include "engine/query/script_use.h"
 
 #include "common/base/java_hash.h"
+#include "common/base/jsonr.h"
 #include "common/base/num.h"
 #include "common/base/settings.h"
 
@@ -479,7 +480,7 @@ static enum err decay_read(const struct dsl_function *f, struct decay_args *a, s
             a->offset = json_text(v);
         } else if (str_is(key, "decay")) {
             if (!num_parse_double(json_text(v), &a->decay)) {
-                return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(json_text(v)));
+                return jr_bad_double(json_text(v), em);
             }
         } else {
             return err_set(em, ERR_PARSE, "parameter [%.*s] not supported!", STR_ARG(key));
@@ -493,8 +494,7 @@ static enum err read_double(const struct json *v, double *out, struct errmsg *em
     if (v != NULL && num_parse_double(json_text(v), out)) {
         return ERR_OK;
     }
-    return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"",
-                   STR_ARG(v != NULL ? json_text(v) : STR("")));
+    return jr_bad_double(v != NULL ? json_text(v) : STR(""), em);
 }
 
 static enum err decay_number(const struct decay_args *a, struct score_function *out, struct errmsg *em)

@@ -5,6 +5,7 @@
 #include "common/base/date_math.h"
 #include "common/base/inet.h"
 #include "common/base/java_hash.h"
+#include "common/base/jsonr.h"
 #include "common/base/num.h"
 #include "common/base/settings.h"
 #include "common/base/sort_items.h"
@@ -181,8 +182,7 @@ enum err field_number(const struct field *f, const struct json *v, bool *decimal
         double d = 0;
         bool number = num_parse_double(text, &d);
         if (!number && num_type_of_field(f->type) == NUM_LONG) { /* longs are read as doubles first too */
-            return err_set(em, ERR_NUMBER_FORMAT, text.n == 0 ? "empty String" : "For input string: \"%.*s\"",
-                           STR_ARG(text));
+            return jr_bad_double(text, em);
         }
         *decimal = number && fmod(d, 1) != 0;
     }

@@ -1,7 +1,9 @@
 #include "engine/search/sort.h"
 
+#include "common/base/date_math.h"
 #include "common/base/geo.h"
 #include "common/base/inet.h"
+#include "common/base/jsonr.h"
 #include "common/base/num.h"
 #include "common/base/sort_items.h"
 #include "common/base/stop.h"
@@ -39,7 +41,8 @@ static enum field_type type_of_name(struct str name)
     return FT_OBJECT;
 }
 
-static int64_t num_of_text(const struct sort_key *k, enum field_type t, struct str text, bool *ok)
+static int64_t num_of_text(const struct sort_key *k, enum field_type t, struct str text, bool is_number_token,
+                           bool *ok)
 {
     double d = 0;
     int64_t l = 0;
@@ -48,7 +51,7 @@ static int64_t num_of_text(const struct sort_key *k, enum field_type t, struct s
         return k->is_float ? num_from_double((double)(float)d) : num_from_double(d);
     }
     *ok = num_parse_i64(text, &l);
-    if (!*ok && t != FT_DATE && t != FT_DATE_NANOS && num_parse_double(text, &d)) {
+    if (!*ok && is_number_token && t != FT_DATE && t != FT_DATE_NANOS && num_parse_double(text, &d)) {
         *ok = d >= -0x1p63 && d < 0x1p63;
         l = *ok ? (int64_t)d : 0;
     }
@@ -66,7 +69,7 @@ static void bind_missing(struct sort_key *k, enum field_type t)
         if (k->is_text) {
             k->missing_text = json_text(m);
         } else {
-            k->missing_num = num_of_text(k, t, json_text(m), &ok);
+            k->missing_num = num_of_text(k, t, json_text(m), m->type == JSON_NUMBER, &ok);
         }
         k->missing_refused = !ok;
         return;
@@ -82,7 +85,9 @@ static void bind_missing(struct sort_key *k, enum field_type t)
 
 static enum err refuse_missing(const struct sort_key *k, struct errmsg *em)
 {
-    return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(json_text(k->spec->missing)));
+    struct str text = json_text(k->spec->missing);
+    return k->floating ? jr_bad_double(text, em)
+                       : err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(text));
 }
 
 enum err sort_plan_check_missing(const struct sort_plan *p, struct errmsg *em)
@@ -136,7 +141,11 @@ static enum err refuse_field(const struct search_context *cx, const struct sort_
                        "significant memory.",
                        STR_ARG(s->field));
     }
-    if (f->type == FT_GEO_POINT) {
+    if (f->type == FT_COMPLETION) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Fielddata is not supported on field [%.*s] of type [%s]",
+                       STR_ARG(s->field), field_type_name(f->type));
+    }
+    if (f->type == FT_GEO_POINT && f->doc_values) {
         return err_set(
             em, ERR_ILLEGAL_ARGUMENT,
             "can't sort on geo_point field without using specific sorting feature, like geo_distance");
@@ -239,6 +248,9 @@ static enum err bind_geo(const struct search_context *cx, struct sort_key *k, st
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "unable to apply geo distance sort to field [%.*s] of type [%s]", STR_ARG(s->field),
                        field_type_name(k->field->type));
+    }
+    if (k->field != NULL && !k->field->doc_values) {
+        return refuse_field(cx, s, k->field, em);
     }
     for (uint32_t i = 0; i < s->n_points && !s->lenient_points; i++) {
         bool lat = !geo_lat_ok(s->lats[i]), bad = lat || !geo_lon_ok(s->lons[i]);
@@ -661,71 +673,124 @@ bool sort_cell_of_value(const struct sort_plan *p, uint32_t i, const struct sort
 
 /* ---- search_after --------------------------------------------------------------------------------------------------------- */
 
-static bool parse_date_value(const struct sort_key *k, struct str text, int64_t *out)
+/* The name that Lucene has for a key: none for documents' numbers. */
+static struct str key_name(const struct sort_key *k)
+{
+    switch (k->spec->kind) {
+    case SORT_SCORE:
+        return STR("_score");
+    case SORT_DOC:
+        return STR("null");
+    case SORT_SCRIPT:
+        return STR("_script");
+    case SORT_GEO:
+        return k->spec->field;
+    default:
+        return k->field == NULL ? STR("__anonymous_") : k->spec->field;
+    }
+}
+
+static enum err refuse_after(const struct sort_key *k, struct str text, struct errmsg *em)
+{
+    jr_bad_double(text, em);
+    return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse search_after value for field [%.*s].",
+                    STR_ARG(key_name(k)));
+}
+
+static enum err text_after(const struct sort_key *k, const struct json *v, struct sort_cell *out,
+                           struct errmsg *em)
+{
+    struct str text = json_text(v);
+    uint8_t ip[16];
+    out->null = v->type == JSON_NULL;
+    if (k->field != NULL && k->field->type == FT_IP && !out->null) {
+        if (inet_parse(text, ip, em) != ERR_OK) {
+            return ERR_ILLEGAL_ARGUMENT;
+        }
+        text = str_mk(ip, 16);
+    }
+    buf_str(&out->text, text);
+    return out->text.failed ? err_no_memory(em) : ERR_OK;
+}
+
+static enum err fraction_after(const struct sort_key *k, struct str text, struct sort_cell *out,
+                               struct errmsg *em)
+{
+    double d;
+    if (!num_parse_double(text, &d)) {
+        return refuse_after(k, text, em);
+    }
+    out->num = k->spec->kind == SORT_SCORE ? num_from_float((float)d)
+                                           : num_from_double(k->is_float ? (double)(float)d : d);
+    return ERR_OK;
+}
+
+static enum err date_after(const struct sort_key *k, struct str text, int64_t now_ms, struct sort_cell *out,
+                           struct errmsg *em)
 {
     struct instant t;
-    if (k->field == NULL || (k->field->type != FT_DATE && k->field->type != FT_DATE_NANOS)
-        || k->field->format == NULL
-        || date_parse(k->field->format, text, NULL, DATE_FILL_MIN, &t, NULL) != ERR_OK) {
-        return false;
+    enum err e = date_math(k->field->format, text, now_ms, NULL, DATE_FILL_MIN, &t, em);
+    if (e != ERR_OK) {
+        return e;
     }
-    return k->field->type == FT_DATE_NANOS ? instant_to_nanos(t, out, NULL) == ERR_OK
-                                           : (*out = instant_to_ms(t), true);
+    if (k->field->type == FT_DATE_NANOS) {
+        return instant_to_nanos(t, &out->num, em);
+    }
+    out->num = instant_to_ms(t);
+    return ERR_OK;
+}
+
+static enum err whole_after(const struct sort_key *k, const struct json *v, int64_t now_ms,
+                            struct sort_cell *out, struct errmsg *em)
+{
+    struct str text = json_text(v);
+    enum field_type t = k->field != NULL ? k->field->type : FT_LONG;
+    double d;
+    bool truth;
+    if (v->type == JSON_NUMBER && num_parse_i64(text, &out->num)) {
+        return ERR_OK;
+    }
+    if (v->type == JSON_NUMBER && num_parse_double(text, &d)) {
+        out->num = (int64_t)d;
+        return ERR_OK;
+    }
+    if ((t == FT_DATE || t == FT_DATE_NANOS) && k->field->format != NULL) {
+        return date_after(k, text, now_ms, out, em);
+    }
+    if (t == FT_BOOLEAN) {
+        if (!num_parse_bool(text, &truth) || text.n == 0) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                           "Cannot parse boolean [%.*s], expected either [true] or [false]", STR_ARG(text));
+        }
+        out->num = truth;
+        return ERR_OK;
+    }
+    if (num_parse_i64(text, &out->num)) {
+        return ERR_OK;
+    }
+    if (!num_parse_double(text, &d)) {
+        return refuse_after(k, text, em);
+    }
+    out->num = (int64_t)floor(d);
+    return ERR_OK;
 }
 
 enum err sort_cell_parse(const struct sort_plan *p, uint32_t i, const struct json *v, struct sort_cell *out,
                          struct errmsg *em)
 {
     const struct sort_key *k = &p->keys[i];
-    struct str name = k->spec->kind == SORT_SCORE ? STR("_score")
-                      : k->spec->kind == SORT_DOC ? STR("_doc")
-                                                  : k->spec->field;
-    struct str text = json_text(v);
     out->leaf = UINT32_MAX;
     out->settled = true;
     if (k->is_text) {
-        out->null = v->type == JSON_NULL;
-        uint8_t ip[16];
-        bool is_ip = k->field != NULL && k->field->type == FT_IP;
-        if (is_ip && !out->null) {
-            if (inet_parse(text, ip, em) != ERR_OK) {
-                return err_wrap(em, ERR_ILLEGAL_ARGUMENT,
-                                "Failed to parse search_after value for field [%.*s].", STR_ARG(name));
-            }
-            text = str_mk(ip, 16);
-        }
-        buf_str(&out->text, text);
-        return out->text.failed ? err_no_memory(em) : ERR_OK;
+        return text_after(k, v, out, em);
     }
-    double d;
-    int64_t l;
     if (v->type == JSON_NULL) {
-        out->num = k->missing_num;
-        return ERR_OK;
+        return refuse_after(k, STR("null"), em);
     }
-    if (v->type == JSON_BOOL) {
-        out->num = v->b;
-        return ERR_OK;
+    if (k->floating || k->spec->kind == SORT_SCORE) {
+        return fraction_after(k, json_text(v), out, em);
     }
-    if (k->spec->kind == SORT_SCORE && num_parse_double(text, &d)) {
-        out->num = num_from_float((float)d);
-        return ERR_OK;
-    }
-    if (k->floating && num_parse_double(text, &d)) {
-        out->num = num_from_double(k->is_float ? (double)(float)d : d);
-        return ERR_OK;
-    }
-    if (!k->floating && (num_parse_i64(text, &l) || parse_date_value(k, text, &l))) {
-        out->num = l;
-        return ERR_OK;
-    }
-    if (!k->floating && num_parse_double(text, &d) && v->type == JSON_NUMBER) {
-        out->num = (int64_t)d;
-        return ERR_OK;
-    }
-    err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(text));
-    return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse search_after value for field [%.*s].",
-                    STR_ARG(name));
+    return whole_after(k, v, p->cx->query.now_ms, out, em);
 }
 
 /* ---- values outside the shard ----------------------------------------------------------------------------------------------- */

@@ -4,10 +4,13 @@
 #include "engine/query/query.h"
 #include "engine/search/source.h"
 
+#include <string.h>
+
 struct parse {
     struct str text;
     struct arena *arena;
     struct errmsg *em;
+    size_t *mistake; /* where the value is that was refused; 0: that of the key's own member */
 };
 
 static void plain_sort(struct sort_spec *s, struct str name)
@@ -83,13 +86,22 @@ static enum err nested_member(const struct parse *p, const struct json_member *m
     }
     if (str_is(m->key, "path")) {
         n->path = json_text(&m->value);
-        return ERR_OK;
+        if (m->value.type != JSON_ARRAY && m->value.type != JSON_OBJECT) {
+            return ERR_OK;
+        }
+        uint32_t line, col;
+        *p->mistake = m->value.off;
+        json_place(p->text, m->value.off, &line, &col);
+        return err_set(p->em, ERR_ILLEGAL_STATE, "Can't get text on a %s at %u:%u",
+                       json_token_name(&m->value), line, col);
     }
     if (str_is(m->key, "max_children")) {
         return jr_int(&m->value, &n->max_children, p->em);
     }
-    return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "malformed nested format, unknown field: [%.*s]",
-                   STR_ARG(m->key));
+    err_set(p->em, ERR_ILLEGAL_ARGUMENT, "malformed nested sort format, unknown field name [%.*s]",
+            STR_ARG(m->key));
+    *p->mistake = m->value.off;
+    return ERR_ILLEGAL_ARGUMENT;
 }
 
 /* "nested": {"path", "filter", "max_children", "nested"}; what depends on the mapping is bound by the
@@ -102,7 +114,8 @@ static enum err parse_nested(const struct parse *p, const struct json *v, struct
         return err_no_memory(p->em);
     }
     if (v->type != JSON_OBJECT) {
-        return err_set(p->em, ERR_ILLEGAL_STATE, "malformed nested format, must start with START_OBJECT");
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "malformed nested sort format, must start with an object");
     }
     for (uint32_t i = 0; e == ERR_OK && i < v->n; i++) {
         e = nested_member(p, &v->members[i], *out);
@@ -131,61 +144,134 @@ static enum err old_nested(const struct parse *p, struct sort_spec *s, const str
     return ERR_OK;
 }
 
+static unsigned kinds_of_option(struct str key)
+{
+    static const struct {
+        const char *name;
+        unsigned kinds;
+    } options[] = {{"order", JR_STRING},  {"mode", JR_STRING},          {"unmapped_type", JR_STRING},
+                   {"type", JR_STRING},   {"numeric_type", JR_STRING},  {"nested_path", JR_STRING},
+                   {"nested", JR_OBJECT}, {"nested_filter", JR_OBJECT}, {"script", JR_STRING | JR_OBJECT},
+                   {"missing", JR_VALUE}};
+    for (size_t i = 0; i < ARRAY_LEN(options); i++) {
+        if (str_is(key, options[i].name)) {
+            return options[i].kinds;
+        }
+    }
+    return JR_VALUE | JR_ARRAY | JR_OBJECT;
+}
+
+static enum err numeric_type(const struct parse *p, struct str t)
+{
+    static const char *const types[] = {"long", "double", "date", "date_nanos"};
+    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+        if (str_is(t, types[i])) {
+            return ERR_OK;
+        }
+    }
+    return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                   "invalid value for [numeric_type], must be [long, double, date, date_nanos], got %.*s",
+                   STR_ARG(t));
+}
+
+static enum err field_option(const struct parse *p, struct sort_spec *s, const struct json_member *m,
+                             bool *known)
+{
+    struct str t = json_text(&m->value);
+    *known = true;
+    if (str_is(m->key, "missing")) {
+        s->missing = m->value.type == JSON_NULL ? NULL : &m->value;
+        return ERR_OK;
+    }
+    if (str_is(m->key, "unmapped_type")) {
+        s->unmapped_type = t;
+        return ERR_OK;
+    }
+    if (str_is(m->key, "mode")) {
+        return parse_mode(t, &s->mode, p->em);
+    }
+    if (str_is(m->key, "numeric_type")) {
+        s->numeric_type = t;
+        return numeric_type(p, t);
+    }
+    if (str_is(m->key, "nested")) {
+        return parse_nested(p, &m->value, &s->nested);
+    }
+    return old_nested(p, s, m, known);
+}
+
 static enum err field_member(const struct parse *p, struct sort_spec *s, const struct json_member *m,
                              bool is_score)
 {
-    static const char *const known[] = {"missing", "unmapped_type", "order", "mode",
-                                        "nested",  "numeric_type",  NULL};
-    static const char *const known_score[] = {"order", NULL};
-    enum err e = ERR_OK;
-    if (str_is(m->key, "order")) {
-        e = parse_order(json_text(&m->value), &s->descending, p->em);
-    } else if (is_score) {
-        return jr_unknown_field(p->text, m->key_off, "_score", m->key, known_score, p->em);
-    } else if (str_is(m->key, "missing")) {
-        s->missing = m->value.type == JSON_NULL ? NULL : &m->value;
-    } else if (str_is(m->key, "unmapped_type")) {
-        s->unmapped_type = json_text(&m->value);
-    } else if (str_is(m->key, "mode")) {
-        e = parse_mode(json_text(&m->value), &s->mode, p->em);
-    } else if (str_is(m->key, "numeric_type")) {
-        struct str t = json_text(&m->value);
-        s->numeric_type = t;
-        if (!str_is(t, "long") && !str_is(t, "double") && !str_is(t, "date") && !str_is(t, "date_nanos")) {
-            e = err_set(
-                p->em, ERR_ILLEGAL_ARGUMENT,
-                "invalid value for [numeric_type], must be [long, double, date, date_nanos], got %.*s",
-                STR_ARG(t));
-        }
-    } else if (str_is(m->key, "nested")) {
-        e = parse_nested(p, &m->value, &s->nested);
-    } else {
-        bool old;
-        e = old_nested(p, s, m, &old);
-        if (e == ERR_OK && !old) {
-            return jr_unknown_field(p->text, m->key_off, "field_sort", m->key, known, p->em);
-        }
+    static const char *const options[] = {"missing", "unmapped_type", "order", "mode",
+                                          "nested",  "numeric_type",  NULL};
+    static const char *const score_options[] = {"order", NULL};
+    const char *parser = is_score ? "_score" : "field_sort";
+    bool known = true;
+    *p->mistake = 0;
+    if (is_score && !str_is(m->key, "order")) {
+        return jr_unknown_field(p->text, m->key_off, parser, m->key, score_options, p->em);
     }
-    return e == ERR_OK
-               ? e
-               : jr_wrap_field(p->text, m->value.off, is_score ? "_score" : "field_sort", m->key, p->em);
+    enum err e = jr_expect(p->text, parser, m, kinds_of_option(m->key), p->em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    e = str_is(m->key, "order") ? parse_order(json_text(&m->value), &s->descending, p->em)
+                                : field_option(p, s, m, &known);
+    if (e == ERR_OK && !known) {
+        return jr_unknown_field(p->text, m->key_off, parser, m->key, options, p->em);
+    }
+    size_t at = *p->mistake > 0 ? *p->mistake : m->value.off;
+    return e == ERR_OK ? e : jr_wrap_field(p->text, at, parser, m->key, p->em);
+}
+
+/* What comes behind a place in the body: the offset of the next token, and what it is called where no value
+ * stands there. */
+static const char *next_token(struct str text, size_t *at)
+{
+    while (*at < text.n && memchr(" \t\r\n,", text.p[*at], 5) != NULL) {
+        (*at)++;
+    }
+    char c = *at < text.n ? text.p[*at] : '\0';
+    return c == '}' ? "END_OBJECT" : c == ']' ? "END_ARRAY" : "FIELD_NAME";
+}
+
+/* The object of a key. ObjectParser takes one token when it stands before none, whatever that token was: an array
+ * whose first element is an object is that object. */
+static enum err object_of(const struct parse *p, const char *parser, const struct json *v,
+                          const struct json **out)
+{
+    *out = v;
+    if (v->type == JSON_OBJECT) {
+        return ERR_OK;
+    }
+    if (v->type == JSON_ARRAY && v->n > 0) {
+        *out = &v->items[0];
+        if (v->items[0].type != JSON_OBJECT) {
+            return jr_fail_xc(p->text, v->items[0].off, p->em, "[%s] Expected START_OBJECT but was: %s",
+                              parser, json_token_name(&v->items[0]));
+        }
+        for (uint32_t i = 1; i < v->n; i++) {
+            if (v->items[i].type == JSON_OBJECT) {
+                return jr_fail(p->text, v->end - 1, p->em, "Unknown key for a END_ARRAY in [sort].");
+            }
+        }
+        return ERR_OK;
+    }
+    size_t at = v->type == JSON_ARRAY ? v->off + 1 : v->end;
+    const char *name = next_token(p->text, &at);
+    return jr_fail_xc(p->text, at, p->em, "[%s] Expected START_OBJECT but was: %s", parser, name);
 }
 
 static enum err field_object(const struct parse *p, struct sort_spec *s, struct str name,
                              const struct json *v)
 {
     plain_sort(s, name);
-    if (v->type != JSON_OBJECT) {
-        return jr_fail_xc(p->text, v->off, p->em, "[field_sort] Expected START_OBJECT but was: %s",
-                          json_token_name(v));
+    enum err e = object_of(p, s->kind == SORT_SCORE ? "_score" : "field_sort", v, &v);
+    for (uint32_t i = 0; e == ERR_OK && i < v->n; i++) {
+        e = field_member(p, s, &v->members[i], s->kind == SORT_SCORE);
     }
-    for (uint32_t i = 0; i < v->n; i++) {
-        enum err e = field_member(p, s, &v->members[i], s->kind == SORT_SCORE);
-        if (e != ERR_OK) {
-            return e;
-        }
-    }
-    return ERR_OK;
+    return e;
 }
 
 /* ---- _geo_distance ------------------------------------------------------------------------------------- */
@@ -212,11 +298,35 @@ static enum err add_point(void *self, struct geo_point g, struct errmsg *em)
     return ERR_OK;
 }
 
+/* A member that gives a point, or several: its name is the field's. */
+static enum err geo_member(const struct parse *p, struct sort_spec *s, const struct json_member *m,
+                           struct points *list)
+{
+    if (m->value.type == JSON_NULL) {
+        return ERR_OK;
+    }
+    if (m->value.type != JSON_ARRAY && s->field.p != NULL && !str_eq(s->field, m->key)) {
+        return jr_fail(p->text, m->value.off, p->em,
+                       "Trying to reset fieldName to [%.*s], already set to [%.*s].", STR_ARG(m->key),
+                       STR_ARG(s->field));
+    }
+    s->field = m->key;
+    if (m->value.type == JSON_ARRAY && m->value.n == 1 && m->value.items[0].type == JSON_NUMBER) {
+        return err_set(p->em, ERR_PARSE,
+                       "geo point parsing: expected second number but got [END_ARRAY] instead");
+    }
+    return geo_points_of_json(&m->value, false, add_point, list, p->em);
+}
+
 static enum err geo_option(const struct parse *p, struct sort_spec *s, struct str key, const struct json *v,
                            bool *known)
 {
     struct str t = json_text(v);
-    *known = true;
+    *known =
+        v->type != JSON_ARRAY && v->type != JSON_NULL && (v->type != JSON_OBJECT || str_is(key, "nested"));
+    if (!*known) {
+        return ERR_OK;
+    }
     if (str_is(key, "unit")) {
         return geo_unit_of(t, &s->unit_metres, p->em);
     }
@@ -246,13 +356,13 @@ static enum err geo_option(const struct parse *p, struct sort_spec *s, struct st
         if (!str_eq_nocase(t, STR("STRICT")) && !str_eq_nocase(t, STR("COERCE"))
             && !str_eq_nocase(t, STR("IGNORE_MALFORMED"))) {
             return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
-                           "operator needs to be either STRICT, IGNORE_MALFORMED or COERCE, but not [%.*s]",
+                           "operator needs to be either [COERCE, IGNORE_MALFORMED, STRICT], but not [%.*s]",
                            STR_ARG(t));
         }
         s->lenient_points = !str_eq_nocase(t, STR("STRICT"));
         return ERR_OK;
     }
-    if (str_is(key, "nested") && v->type == JSON_OBJECT) {
+    if (str_is(key, "nested")) {
         return parse_nested(p, v, &s->nested);
     }
     *known = false;
@@ -262,20 +372,13 @@ static enum err geo_option(const struct parse *p, struct sort_spec *s, struct st
 static enum err geo_sort(const struct parse *p, struct sort_spec *s, const struct json *v)
 {
     *s = (struct sort_spec){.kind = SORT_GEO, .unit_metres = 1};
-    if (v->type != JSON_OBJECT) {
-        return jr_fail(p->text, v->off, p->em,
-                       "[_geo_distance] query malformed, no start_object after query name");
-    }
     struct points list = {.arena = p->arena};
-    for (uint32_t i = 0; i < v->n; i++) {
+    for (uint32_t i = 0; v->type == JSON_OBJECT && i < v->n; i++) {
         const struct json_member *m = &v->members[i];
         bool known;
         enum err e = geo_option(p, s, m->key, &m->value, &known);
         e = e == ERR_OK && !known ? old_nested(p, s, m, &known) : e;
-        if (e == ERR_OK && !known) {
-            s->field = m->key;
-            e = geo_points_of_json(&m->value, false, add_point, &list, p->em);
-        }
+        e = e == ERR_OK && !known ? geo_member(p, s, m, &list) : e;
         if (e != ERR_OK) {
             return e;
         }
@@ -297,45 +400,81 @@ static enum err geo_sort(const struct parse *p, struct sort_spec *s, const struc
 
 /* ---- _script ------------------------------------------------------------------------------------------- */
 
+static enum err script_option(const struct parse *p, struct sort_spec *s, const struct json_member *m,
+                              bool *known)
+{
+    struct str t = json_text(&m->value);
+    *known = true;
+    if (str_is(m->key, "script")) {
+        s->script = &m->value;
+        return script_check(s->script, p->text, p->arena, p->em);
+    }
+    if (str_is(m->key, "type")) {
+        s->script_is_string = str_eq_nocase(t, STR("string"));
+        return s->script_is_string || str_eq_nocase(t, STR("number"))
+                   ? ERR_OK
+                   : err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Unknown ScriptSortType [%.*s]", STR_ARG(t));
+    }
+    if (str_is(m->key, "order")) {
+        return parse_order(t, &s->descending, p->em);
+    }
+    if (str_is(m->key, "mode")) {
+        return parse_mode(t, &s->mode, p->em);
+    }
+    if (str_is(m->key, "nested")) {
+        return parse_nested(p, &m->value, &s->nested);
+    }
+    *known = false;
+    return ERR_OK;
+}
+
+static enum err script_member(const struct parse *p, struct sort_spec *s, const struct json_member *m)
+{
+    static const char *const options[] = {"script", "type", "order", "mode", "nested", NULL};
+    bool known;
+    *p->mistake = 0;
+    enum err e = jr_expect(p->text, "_script", m, kinds_of_option(m->key), p->em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    e = script_option(p, s, m, &known);
+    if (e == ERR_OK && !known) {
+        return jr_unknown_field(p->text, m->key_off, "_script", m->key, options, p->em);
+    }
+    size_t at = *p->mistake > 0 ? *p->mistake : m->value.off;
+    return e == ERR_OK ? e : jr_wrap_field(p->text, at, "_script", m->key, p->em);
+}
+
+/* Texts have no sum, and no mean. */
+static enum err check_script_mode(const struct parse *p, const struct sort_spec *s, const struct json *mode)
+{
+    if (!s->script_is_string || s->mode == SORT_MODE_DEFAULT || s->mode == SORT_MODE_MIN
+        || s->mode == SORT_MODE_MAX) {
+        return ERR_OK;
+    }
+    err_set(p->em, ERR_ILLEGAL_ARGUMENT, "script sort of type [string] doesn't support mode [%s]",
+            s->mode == SORT_MODE_SUM   ? "sum"
+            : s->mode == SORT_MODE_AVG ? "avg"
+                                       : "median");
+    return jr_wrap_field(p->text, mode->off, "_script", STR("mode"), p->em);
+}
+
 static enum err script_sort(const struct parse *p, struct sort_spec *s, const struct json *v)
 {
-    static const char *const known[] = {"script", "type", "order", "mode", "nested", NULL};
     *s = (struct sort_spec){.kind = SORT_SCRIPT};
-    if (v->type != JSON_OBJECT) {
-        return jr_fail_xc(p->text, v->off, p->em, "[_script] Expected START_OBJECT but was: %s",
-                          json_token_name(v));
+    enum err e = object_of(p, "_script", v, &v);
+    for (uint32_t i = 0; e == ERR_OK && i < v->n; i++) {
+        e = script_member(p, s, &v->members[i]);
     }
-    bool typed = false;
-    for (uint32_t i = 0; i < v->n; i++) {
-        const struct json_member *m = &v->members[i];
-        enum err e = ERR_OK;
-        if (str_is(m->key, "script")) {
-            s->script = &m->value;
-        } else if (str_is(m->key, "type")) {
-            struct str t = json_text(&m->value);
-            typed = true;
-            s->script_is_string = str_eq_nocase(t, STR("string"));
-            if (!s->script_is_string && !str_eq_nocase(t, STR("number"))) {
-                e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Unknown ScriptSortType [%.*s]", STR_ARG(t));
-            }
-        } else if (str_is(m->key, "order")) {
-            e = parse_order(json_text(&m->value), &s->descending, p->em);
-        } else if (str_is(m->key, "mode")) {
-            e = parse_mode(json_text(&m->value), &s->mode, p->em);
-        } else if (str_is(m->key, "nested")) {
-            e = parse_nested(p, &m->value, &s->nested);
-        } else {
-            return jr_unknown_field(p->text, m->key_off, "_script", m->key, known, p->em);
-        }
-        if (e != ERR_OK) {
-            return jr_wrap_field(p->text, m->value.off, "_script", m->key, p->em);
-        }
+    if (e != ERR_OK) {
+        return e;
     }
+    bool typed = json_get(v, "type") != NULL;
     if (s->script == NULL || !typed) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Required [%s]",
                        s->script == NULL ? (typed ? "script" : "script, type") : "type");
     }
-    return ERR_OK;
+    return check_script_mode(p, s, json_get(v, "mode"));
 }
 
 /* ---- the list ------------------------------------------------------------------------------------------ */
@@ -397,7 +536,8 @@ static enum err add_one(const struct parse *p, struct sort_spec *list, uint32_t 
 enum err sort_parse(const struct sort_spec **out, uint32_t *n, const struct json *v, struct str text,
                     struct arena *arena, struct errmsg *em)
 {
-    struct parse p = {text, arena, em};
+    size_t mistake = 0;
+    struct parse p = {text, arena, em, &mistake};
     struct sort_spec *list = ARENA_ARRAY(arena, struct sort_spec, (size_t)count_keys(v) + 1);
     if (list == NULL) {
         return err_no_memory(em);
