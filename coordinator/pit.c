@@ -120,7 +120,7 @@ enum err pit_choose_shards(struct search_call *c)
         q->context = ref->context;
         q->alias_filters = ref->filters;
         q->n_alias_filters = ref->n_filters;
-        q->index_shards = 1; /* nothing is sliced */
+        q->asked_shards = 1; /* nothing is sliced */
     }
     return ERR_OK;
 }

@@ -87,8 +87,7 @@ static int by_name(const void *a, const void *b)
                    (*(const struct index_target *const *)b)->meta->name);
 }
 
-static void choose_shard(struct search_call *c, const struct index_target *t, uint32_t shard,
-                         uint32_t *chosen)
+static void choose_shard(struct search_call *c, const struct index_target *t, uint32_t shard)
 {
     struct str routing = c->o.routing.n > 0 ? c->o.routing : t->search_routing;
     if (shard >= t->meta->n_shards || !search_routed_here(t->meta, shard, routing)
@@ -99,7 +98,6 @@ static void choose_shard(struct search_call *c, const struct index_target *t, ui
     search_ask(c, q, t->meta, shard);
     q->alias_filters = t->filters;
     q->n_alias_filters = t->n_filters;
-    q->index_shard = (*chosen)++;
 }
 
 /* All shards 0 by the names of their indices, then all shards 1 ...: what is equal otherwise is told in this order. */
@@ -111,9 +109,8 @@ enum err search_choose_shards(struct search_call *c)
         most = MAX_OF(most, c->targets[i].meta->n_shards);
     }
     const struct index_target **targets = ARENA_ARRAY(&c->arena, const struct index_target *, c->n_targets);
-    uint32_t *chosen = ARENA_ARRAY(&c->arena, uint32_t, c->n_targets);
     c->queries = ARENA_ARRAY(&c->arena, struct shard_query, all);
-    if (c->queries == NULL || targets == NULL || chosen == NULL) {
+    if (c->queries == NULL || targets == NULL) {
         return err_no_memory(&c->error);
     }
     for (uint32_t i = 0; i < c->n_targets; i++) {
@@ -122,15 +119,12 @@ enum err search_choose_shards(struct search_call *c)
     sort_items(targets, c->n_targets, sizeof(struct index_target *), by_name);
     for (uint32_t s = 0; s < most; s++) {
         for (uint32_t i = 0; i < c->n_targets; i++) {
-            choose_shard(c, targets[i], s, &chosen[i]);
+            choose_shard(c, targets[i], s);
         }
     }
     for (uint32_t k = 0; k < c->n_shards; k++) {
-        for (uint32_t i = 0; i < c->n_targets; i++) {
-            if (str_eq(c->queries[k].rq.shard.index, targets[i]->meta->name)) {
-                c->queries[k].index_shards = chosen[i];
-            }
-        }
+        c->queries[k].asked_shard = k;
+        c->queries[k].asked_shards = c->n_shards;
     }
     return ERR_OK;
 }
@@ -139,7 +133,7 @@ const char *search_first_phase(const struct search_call *c)
 {
     bool sorted =
         c->source.n_sort > 0 && (c->source.sort[0].kind == SORT_FIELD || c->source.sort[0].kind == SORT_DOC);
-    return c->n_shards > 1 && sorted ? "can_match" : c->n_shards > 1 && c->o.dfs ? "dfs" : "query";
+    return c->n_shards <= 1 ? "query" : c->o.dfs ? "dfs" : sorted ? "can_match" : "query";
 }
 
 enum err search_check_copies(struct search_call *c)

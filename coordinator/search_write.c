@@ -115,9 +115,10 @@ static void write_guessed_cause(struct jsonw *w, const struct errmsg *first)
 /* Several shards sorted by a field are asked first whether they can match at all: that is where they refuse it. */
 static const char *failed_phase(const struct search_call *c)
 {
-    bool refused = false, absent = true;
+    bool refused = false, absent = true, unprobed = false;
     for (uint32_t i = 0; i < c->n_shards; i++) {
         refused |= c->queries[i].result != NULL && c->queries[i].result->first_key_refused;
+        unprobed |= c->probes != NULL && err_code(&c->probes[i].rq.error) != ERR_OK;
         absent &= err_code(&c->queries[i].rq.error) == ERR_NO_SHARD;
     }
     if (c->unmatched) {
@@ -126,7 +127,13 @@ static const char *failed_phase(const struct search_call *c)
     if (absent) {
         return search_first_phase(c);
     }
-    return c->fetch_failed ? "fetch" : c->n_shards > 1 && refused ? "can_match" : "query";
+    if (c->fetch_failed) {
+        return "fetch";
+    }
+    if (c->o.dfs && c->n_shards > 1) {
+        return unprobed ? "dfs" : "dfs_query";
+    }
+    return c->n_shards > 1 && refused ? "can_match" : "query";
 }
 
 /* An error that no shard is named for. */

@@ -369,7 +369,7 @@ struct scroll_state {
     const struct str *alias_filters;
     uint32_t n_alias_filters;
     float index_boost;
-    uint32_t index_shards, index_shard;
+    uint32_t asked_shards, asked_shard;
     int64_t now_ms;
     int64_t total;
     enum total_relation relation;

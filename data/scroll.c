@@ -40,8 +40,8 @@ static struct scroll_state *scroll_begin(const struct shard_query *rq)
     st->alias_filters = filters;
     st->n_alias_filters = rq->n_alias_filters;
     st->index_boost = rq->index_boost;
-    st->index_shards = rq->index_shards;
-    st->index_shard = rq->index_shard;
+    st->asked_shards = rq->asked_shards;
+    st->asked_shard = rq->asked_shard;
     st->now_ms = rq->now_ms;
     st->total = rq->result->total;
     st->relation = rq->result->relation;

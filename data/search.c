@@ -117,8 +117,8 @@ static enum err scroll_resume(struct shard_query *rq, const struct scroll_state 
     rq->alias_filters = st->alias_filters;
     rq->n_alias_filters = st->n_alias_filters;
     rq->index_boost = st->index_boost;
-    rq->index_shards = st->index_shards;
-    rq->index_shard = st->index_shard;
+    rq->asked_shards = st->asked_shards;
+    rq->asked_shard = st->asked_shard;
     rq->now_ms = st->now_ms;
     rq->scroll = true;
     if (rq->body.p == NULL) {
@@ -208,10 +208,11 @@ static enum err gather_dfs(struct shard_query *rq, const struct search_shard *d,
     struct str(*terms)[2];
     uint32_t n;
     struct arena *a = &rq->rq.arena;
-    if (rq->source->query == NULL) {
-        return ERR_OK;
+    enum err e = search_query_check(d, rq->source, a, &rq->rq.error);
+    if (e != ERR_OK || rq->source->query == NULL) {
+        return e;
     }
-    enum err e = search_context_init(&cx, d, rq->source, a, &rq->rq.error);
+    e = search_context_init(&cx, d, rq->source, a, &rq->rq.error);
     e = e == ERR_OK ? query_build(&q, &cx.query, rq->source->query, &rq->rq.error) : e;
     e = e == ERR_OK ? query_scored_terms(q, v, a, &terms, &n, &rq->rq.error) : e;
     if (e != ERR_OK) {
@@ -254,12 +255,13 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v, 
     d.alias_filters = rq->alias_filters;
     d.n_alias_filters = rq->n_alias_filters;
     d.index_boost = rq->index_boost;
-    d.index_shards = rq->index_shards;
-    d.index_shard = rq->index_shard;
+    d.asked_shards = rq->asked_shards;
+    d.asked_shard = rq->asked_shard;
     d.now_ms = rq->now_ms;
     d.scroll = rq->scroll;
     struct search_stats given = dfs_as_stats(rq->dfs);
     d.stats = rq->dfs != NULL ? &given : NULL;
+    d.dfs = rq->dfs != NULL || rq->dfs_only;
     d.query = q;
     d.refuse_expensive = rq->refuse_expensive;
     d.cancelled = rq->rq.cancelled;
@@ -278,8 +280,8 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v, 
         d.alias_filters = rq->alias_filters;
         d.n_alias_filters = rq->n_alias_filters;
         d.index_boost = rq->index_boost;
-        d.index_shards = rq->index_shards;
-        d.index_shard = rq->index_shard;
+        d.asked_shards = rq->asked_shards;
+        d.asked_shard = rq->asked_shard;
         d.now_ms = rq->now_ms;
         d.scroll = true;
         d.after_doc = place != NULL ? &place->last : NULL;

@@ -141,7 +141,8 @@ struct shard_query {
     const struct str *alias_filters;
     uint32_t n_alias_filters;
     float index_boost;
-    uint32_t index_shards, index_shard; /* how many shards of the index are asked; which of these it is */
+    uint32_t asked_shards,
+        asked_shard; /* how many shards are asked; which of these it is: slices are shared out among them */
     int64_t now_ms;
     uint64_t context;      /* 0: a new view; else one that is open (scroll, point in time) */
     int64_t keep_alive_ms; /* > 0: the context stays that long after each use */

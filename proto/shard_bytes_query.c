@@ -106,8 +106,8 @@ void shard_query_encode(const struct shard_query *rq, struct buf *out)
     put_varint(out, rq->n_shards);
     put_strs(out, rq->alias_filters, rq->n_alias_filters);
     put_f32(out, rq->index_boost);
-    put_varint(out, rq->index_shards);
-    put_varint(out, rq->index_shard);
+    put_varint(out, rq->asked_shards);
+    put_varint(out, rq->asked_shard);
     put_zigzag(out, rq->now_ms);
     put_varint(out, rq->context);
     put_zigzag(out, rq->keep_alive_ms);
@@ -137,8 +137,8 @@ void shard_query_decode(struct shard_query *rq, struct bytes_in *in)
     rq->n_shards = get_u32_varint(in);
     rq->alias_filters = get_strs(in, &rq->n_alias_filters, &rq->rq.arena);
     rq->index_boost = get_f32(in);
-    rq->index_shards = get_u32_varint(in);
-    rq->index_shard = get_u32_varint(in);
+    rq->asked_shards = get_u32_varint(in);
+    rq->asked_shard = get_u32_varint(in);
     rq->now_ms = get_zigzag(in);
     rq->context = get_varint(in);
     rq->keep_alive_ms = get_zigzag(in);

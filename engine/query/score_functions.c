@@ -100,10 +100,20 @@ static enum err field_value(struct bound_function *b, doc_id doc, double *out, s
     }
     double result = modify(f->modifier, v * (double)f->factor);
     if (result < 0) {
-        return err_set(
-            em, ERR_ILLEGAL_ARGUMENT,
-            "field value function must not produce negative scores, but got: [%g] for field value: [%g]",
-            result, v);
+        struct buf t;
+        buf_init(&t, NULL, 128);
+        num_put_double(&t, result);
+        buf_z(&t, "] for field value: [");
+        num_put_double(&t, v);
+        const char *hint =
+            f->modifier == MOD_LOG ? "; consider using log1p or log2p instead of log to avoid negative scores"
+            : f->modifier == MOD_LN ? "; consider using ln1p or ln2p instead of ln to avoid negative scores"
+                                    : "";
+        err_set(em, ERR_ILLEGAL_ARGUMENT,
+                "field value function must not produce negative scores, but got: [%.*s]%s",
+                STR_ARG(buf_view(&t)), hint);
+        buf_fini(&t);
+        return ERR_ILLEGAL_ARGUMENT;
     }
     *out = result;
     return ERR_OK;
@@ -258,7 +268,7 @@ enum err function_raw(struct bound_function *b, doc_id doc, float score, double 
         return ERR_OK;
     case FUNC_SCRIPT: {
         enum err e = script_docs_number(b->script, doc, score, out, em);
-        if (e == ERR_OK && (*out < 0 || isnan(*out))) {
+        if (e == ERR_OK && *out < 0) {
             struct buf t;
             buf_init(&t, NULL, 64);
             num_put_double(&t, *out);

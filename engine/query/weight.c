@@ -125,7 +125,8 @@ static enum err gather_children(struct names *g, const struct query *q)
 
 static enum err gather_names(struct names *g, const struct query *q)
 {
-    if (q->name.p != NULL) {
+    enum err e = gather_children(g, q);
+    if (e == ERR_OK && q->name.p != NULL) {
         size_t i = 0;
         while (i < g->n && !str_eq(g->v[i].name, q->name)) {
             i++;
@@ -140,7 +141,7 @@ static enum err gather_names(struct names *g, const struct query *q)
         }
         g->v[i] = (struct named_query){.name = q->name, .query = q}; /* a repeated name means the last one */
     }
-    return gather_children(g, q);
+    return e;
 }
 
 /* Names are listed in the order of Java's HashMap, where Elasticsearch keeps them. */
@@ -173,6 +174,16 @@ static enum err make_names(struct weight *w, const struct query *origin, struct 
     w->named = g.v;
     w->n_named = (uint32_t)g.n;
     return e;
+}
+
+bool weight_has_name(const struct weight *w, struct str name)
+{
+    for (uint32_t i = 0; i < w->n_named; i++) {
+        if (str_eq(w->named[i].name, name)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 enum err weight_matched_names(const struct weight *w, const struct leaf *leaf, doc_id doc,

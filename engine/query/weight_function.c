@@ -56,6 +56,17 @@ static bool applies(struct function_scorer *f, uint32_t i, doc_id doc)
     return s->doc == doc && scorer_accepts(s);
 }
 
+/* The greater, the smaller: NaN is neither, and stays, as in Java. */
+static double java_max(double a, double b)
+{
+    return isnan(a) || isnan(b) ? (double)NAN : MAX_OF(a, b);
+}
+
+static double java_min(double a, double b)
+{
+    return isnan(a) || isnan(b) ? (double)NAN : MIN_OF(a, b);
+}
+
 static double combine_functions(const struct query *q, enum score_mode mode, double *v, const bool *on)
 {
     double factor = 1, best = mode == SCORE_MAX ? -INFINITY : INFINITY, total = 0, weights = 0;
@@ -69,10 +80,10 @@ static double combine_functions(const struct query *q, enum score_mode mode, dou
         case SCORE_FIRST:
             return v[i];
         case SCORE_MAX:
-            best = v[i] > best ? v[i] : best;
+            best = java_max(best, v[i]);
             break;
         case SCORE_MIN:
-            best = v[i] < best ? v[i] : best;
+            best = java_min(best, v[i]);
             break;
         case SCORE_MULTIPLY:
             factor *= v[i];
@@ -99,7 +110,7 @@ static double combine_functions(const struct query *q, enum score_mode mode, dou
 
 static float combine(const struct query *q, double score, double factor)
 {
-    double f = MIN_OF(factor, (double)q->function_score.max_boost);
+    double f = java_min(factor, (double)q->function_score.max_boost);
     switch (q->function_score.boost_mode) {
     case BOOST_REPLACE:
         return (float)f;
@@ -163,8 +174,12 @@ static float compute(struct function_scorer *f)
     float result = ok ? combine(q, (double)score, factor) : 0;
     if (result < 0 || isnan(result)) {
         struct errmsg em;
-        err_set(&em, ERR_INTERNAL, "function score query returned an invalid score: %g for doc: %u",
-                (double)result, f->base.doc);
+        struct buf t;
+        buf_init(&t, NULL, 64);
+        num_put_float(&t, result);
+        err_set(&em, ERR_INTERNAL, "function score query returned an invalid score: %.*s for doc: %u",
+                STR_ARG(buf_view(&t)), f->base.doc);
+        buf_fini(&t);
         fail(f, &em);
         return 0;
     }
@@ -349,7 +364,7 @@ static struct explanation *explain_combined(struct arena *a, const struct query 
 {
     double max_boost = (double)q->function_score.max_boost;
     double factor = (double)function->value;
-    struct explanation *min = explain_new(a, true, (float)MIN_OF(factor, max_boost), "min of:");
+    struct explanation *min = explain_new(a, true, (float)java_min(factor, max_boost), "min of:");
     min = explain_add(a, min, function);
     min = explain_add(a, min, explain_new(a, true, q->function_score.max_boost, "maxBoost"));
     const char *text = "function score, product of:";

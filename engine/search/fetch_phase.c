@@ -201,6 +201,13 @@ static enum err write_names(struct fetch *f, struct fetch_hit *h, struct jsonw *
     if (e == ERR_OK && f->post_filter != NULL) {
         e = weight_matched_names(f->post_filter, h->leaf, h->doc, h->arena, &more, &n_more, f->em);
     }
+    for (uint32_t i = 0; e == ERR_OK && f->post_filter != NULL && i < n;) { /* its names stand for itself */
+        if (weight_has_name(f->post_filter, names[i])) {
+            names[i] = names[--n];
+        } else {
+            i++;
+        }
+    }
     if (e != ERR_OK || n + n_more == 0) {
         return e;
     }

@@ -227,9 +227,28 @@ static bool write_path(const struct scope *s, const struct value_format *vf, str
     return ok && (v == NULL || write_unpacked(vf, v, s->h->arena, w));
 }
 
+/* Counts of tokens are not in the source: the column has them. */
+static void write_counts(const struct scope *s, const struct field *field, struct jsonw *w)
+{
+    struct num_column c;
+    uint64_t first;
+    if (s->h->root != NULL || !field->doc_values) {
+        return;
+    }
+    num_column_open(&c, segment_field(s->h->leaf->segment, field->path));
+    uint32_t n = num_column_seek(&c, s->h->doc, &first);
+    for (uint32_t i = 0; i < n; i++) {
+        jw_i64(w, num_column_value(&c, first + i));
+    }
+}
+
 static bool write_values(const struct scope *s, const struct shown_field *shown, struct jsonw *w)
 {
     bool ok = true;
+    if (shown->field->type == FT_TOKEN_COUNT) {
+        write_counts(s, shown->field, w);
+        return true;
+    }
     for (uint32_t i = 0; ok && i < shown->n_paths; i++) {
         ok = write_path(s, &shown->format, shown->paths[i], w);
     }

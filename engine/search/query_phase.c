@@ -204,6 +204,13 @@ static enum err collapse_field(const struct run *r, const struct field **out)
                        "collapse is not supported for the field [%.*s] of the type [%s]", STR_ARG(name),
                        field_type_name(f->type));
     }
+    if (!f->index && r->source->collapse.n_inner > 0) {
+        return err_set(
+            r->em, ERR_ILLEGAL_ARGUMENT,
+            "cannot expand `inner_hits` for collapse field `%.*s`, only indexed field can retrieve "
+            "`inner_hits`",
+            STR_ARG(name));
+    }
     *out = f;
     return ERR_OK;
 }
@@ -301,7 +308,7 @@ static enum err check_first_key(struct run *r)
 {
     const struct search_source *s = r->source;
     struct sort_plan *first = NULL;
-    if (s->n_sort == 0 || s->sort[0].kind != SORT_FIELD || r->shard->n_shards <= 1) {
+    if (s->n_sort == 0 || s->sort[0].kind != SORT_FIELD || r->shard->n_shards <= 1 || r->shard->dfs) {
         return ERR_OK;
     }
     enum err e = sort_plan_new(&first, &r->cx, s->sort, 1, r->em);
@@ -401,13 +408,17 @@ static enum err post_filter_bits(struct run *r)
 static void take(struct run *r, doc_id doc)
 {
     float score = 0;
+    bool taken = r->post_bits == NULL || bits_test(r->post_bits, doc);
+    if (!taken && r->aggs == NULL) {
+        return; /* nobody asks for its score */
+    }
     if (r->need != NEED_NO_SCORES) {
         score = r->scorer->ops->score(r->scorer);
         if (r->source->has_min_score && !(score >= r->source->min_score)) {
             return;
         }
     }
-    if (r->post_bits == NULL || bits_test(r->post_bits, doc)) {
+    if (taken) {
         bool enough =
             r->source->terminate_after != 0 && !r->paged && r->collected++ >= r->source->terminate_after;
         if (enough || r->page_left == 0) {
@@ -775,6 +786,17 @@ static enum err run_query(struct run *r)
 static bool suggest_only(const struct search_source *s)
 {
     return s->suggest_spec != NULL && s->query == NULL && s->agg_spec == NULL && s->search_after == NULL;
+}
+
+enum err search_query_check(const struct search_shard *shard, const struct search_source *source,
+                            struct arena *arena, struct errmsg *em)
+{
+    struct run r = {.shard = shard, .source = source, .arena = arena, .em = em, .known_hits = -1};
+    enum err e = suggest_only(source) ? ERR_OK : prepare(&r);
+    aggs_collector_free(r.aggs);
+    sort_plan_fini(r.sort);
+    top_docs_free(r.top);
+    return e;
 }
 
 enum err search_query_phase(struct query_result *out, const struct search_shard *shard,

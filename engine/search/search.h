@@ -32,10 +32,10 @@ struct search_shard {
     int64_t now_ms;
     const struct search_stats *stats; /* dfs; NULL: the shard's own */
     const struct query *query;        /* whole_query()'s, when it has been built already; else NULL */
+    bool dfs;                         /* statistics are gathered first: nothing is asked beforehand */
     bool scroll;
-    const struct top_doc *after_doc; /* scroll: only documents behind this one; NULL: from the start */
-    uint32_t index_shards,
-        index_shard; /* how many shards of its index are asked, and which of these it is: for slices */
+    const struct top_doc *after_doc;    /* scroll: only documents behind this one; NULL: from the start */
+    uint32_t asked_shards, asked_shard; /* how many shards are asked, and which of these it is: for slices */
     bool allow_partial;
     int64_t max_buckets;       /* search.max_buckets; 0: the default */
     bool refuse_expensive;     /* search.allow_expensive_queries is false */
@@ -98,6 +98,10 @@ bool search_may_match_none(const struct search_source *s);
  * are those of rewriting the query. */
 enum err search_can_match(bool *matches, const struct search_shard *shard, const struct search_source *source,
                           struct arena *arena, struct errmsg *em);
+
+/* What of the query phase refuses a request before any document is looked at. */
+enum err search_query_check(const struct search_shard *shard, const struct search_source *source,
+                            struct arena *arena, struct errmsg *em);
 
 /* The query phase. The result lives in `arena`. Field-dependent errors of the request are ERR_QUERY_SHARD and the like. */
 enum err search_query_phase(struct query_result *out, const struct search_shard *shard,

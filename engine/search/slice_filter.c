@@ -71,7 +71,7 @@ enum err search_add_slice(const struct query **q, const struct search_context *c
     if (e != ERR_OK) {
         return e;
     }
-    enum slice_scope scope = slice_of_shard(s, cx->shard->index_shard, cx->shard->index_shards, &within);
+    enum slice_scope scope = slice_of_shard(s, cx->shard->asked_shard, cx->shard->asked_shards, &within);
     if (scope == SLICE_ALL) {
         return ERR_OK;
     }

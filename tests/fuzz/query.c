@@ -44,7 +44,7 @@ static struct search_shard the_shard(void)
                                  .now_ms = 1600000000000,
                                  .max_buckets = 10000,
                                  .n_shards = 1,
-                                 .index_shards = 1,
+                                 .asked_shards = 1,
                                  .cancelled = stop_late};
 }
 

@@ -211,8 +211,8 @@ static void make_query(union any *a)
     q->n_shards = (uint32_t)below(9);
     q->alias_filters = texts(&q->n_alias_filters);
     q->index_boost = 2.5F;
-    q->index_shards = (uint32_t)below(9);
-    q->index_shard = (uint32_t)below(9);
+    q->asked_shards = (uint32_t)below(9);
+    q->asked_shard = (uint32_t)below(9);
     q->now_ms = number();
     q->context = rng_u64(&rng);
     q->keep_alive_ms = number();
