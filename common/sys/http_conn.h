@@ -56,6 +56,8 @@ struct request {
     atomic_bool gone;
     /* the answer */
     struct loop_task task;
+    bool held; /* the handler goes on off the loop: who is second of it and the answer gives r back */
+    atomic_bool half_done; /* one of the two is through */
     bool answered;
     bool close; /* after it */
     struct buf out_head, out_body;

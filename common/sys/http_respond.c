@@ -136,12 +136,30 @@ void http_respond(struct http_request *req, int status, const char *content_type
     }
     request_answer(r, status, content_type, headers, headers_n, body);
     buf_fini(&error);
+    if (r->held) {
+        http_release(req);
+        return;
+    }
     if (loop_inside(loop) && c->reading) {
         r->answered = true; /* conn_input() flushes when it is through with the parser */
         return;
     }
     r->task.run = conn_answered;
     loop_post_task(loop, &r->task);
+}
+
+void http_hold(struct http_request *req)
+{
+    ((struct request *)req)->held = true;
+}
+
+void http_release(struct http_request *req)
+{
+    struct request *r = (struct request *)req;
+    if (atomic_exchange(&r->half_done, true)) {
+        r->task.run = conn_answered;
+        loop_post_task(r->pub.loop, &r->task);
+    }
 }
 
 void http_watch(struct http_request *req, void (*aborted)(void *arg), void (*released)(void *arg), void *arg)

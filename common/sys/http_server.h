@@ -6,7 +6,8 @@
  * error body, and closes.
  *
  * A request: handle() gets it on its loop's thread, whole. It stays valid, wherever it is passed, until
- * http_respond(), which must be called exactly once, from any thread, also when the client has gone.
+ * http_respond(), which must be called exactly once, from any thread, also when the client has gone; held, until
+ * http_release() too.
  * Pipelined requests are handled side by side and answered in order.
  *
  * A client that goes away: the `aborted` callback of http_watch() runs at most once, on the loop's thread,
@@ -104,6 +105,11 @@ void http_server_free(struct http_server *s);
 void http_watch(struct http_request *req, void (*aborted)(void *arg), void (*released)(void *arg), void *arg);
 /* Has the client gone? Any thread that may still use req. */
 bool http_aborted(const struct http_request *req);
+
+/* For a handler that goes on off the loop: it may use req until it says http_release(), whoever answers meanwhile, and
+ * the answer goes out then. http_hold() once, on the loop's thread inside handle(); http_release() once, any thread. */
+void http_hold(struct http_request *req);
+void http_release(struct http_request *req);
 
 /* The answer. content_type NULL: none. headers are copied; body (NULL: none) is taken, and left empty: its
  * memory goes out without another copy. For HEAD the length is the body's, which is not sent. Any thread; req

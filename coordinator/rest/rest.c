@@ -461,7 +461,8 @@ static void no_handler(struct rest *r, unsigned allowed)
     }
 }
 
-/* A request that is read away from its loop. */
+/* A request that is read away from its loop. It is held: its handler may look at it after it has answered, as it may on
+ * the loop. */
 struct apart {
     struct rest *r;
     rest_handler handler;
@@ -470,7 +471,9 @@ struct apart {
 static void read_apart(void *arg)
 {
     struct apart *a = arg;
-    a->handler(a->r); /* and a is gone */
+    struct http_request *http = a->r->http;
+    a->handler(a->r);
+    http_release(http); /* and a is gone */
 }
 
 void coordinator_handle(void *coordinator, struct http_request *req)
@@ -537,9 +540,11 @@ void coordinator_handle(void *coordinator, struct http_request *req)
     if (a != NULL) {
         *a = (struct apart){r, handler};
     }
+    http_hold(req);
     if (a == NULL || !executor_submit(co->o.requests, read_apart, a)) {
         err_set(&r->em, ERR_REJECTED, "rejected execution of a request: queue is full");
         rest_fail(r, NULL);
+        http_release(req);
     }
 }
 

@@ -15,6 +15,7 @@ BUSY_TYPES = {429: {"circuit_breaking_exception", "es_rejected_execution_excepti
               503: {"search_phase_execution_exception", "too_many_buckets_exception", "unavailable_shards_exception", "no_shard_available_action_exception", "master_not_discovered_exception",
                     "process_cluster_event_timeout_exception", "shard_not_in_primary_mode_exception", "cluster_block_exception"}}
 TEXT_TYPES = ("text/plain", "application/yaml", "text/html", "text/css", "text/javascript", "application/javascript", "image/svg+xml", "text/event-stream")
+YAML_CAUSE = re.compile(r'type: "([^"]*)"\s+reason: "((?:[^"\\]|\\.)*)"')
 
 
 class Gone(Exception):
@@ -192,7 +193,8 @@ class Judge:
             while isinstance(inner, dict) and (inner.get("caused_by") or inner.get("root_cause")):
                 inner = inner.get("caused_by") or inner["root_cause"][0]
             pair = (str(inner.get("type")), str(inner.get("reason"))) if isinstance(inner, dict) else ("text", text[:400])
-            if not self.is_known(*pair):
+            pairs = [pair] if isinstance(inner, dict) else YAML_CAUSE.findall(text) or [pair]
+            if not any(self.is_known(*p) for p in pairs):
                 return f"{answer.status} {pair[0]}: {normalised(pair[1])}", text[:1500]
         elif '"status":500' in text and isinstance(value, dict):
             return self.wrong_parts(value)

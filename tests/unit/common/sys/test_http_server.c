@@ -48,7 +48,7 @@ static struct buf text(const char *s)
     return b;
 }
 
-/* "/echo": the request's parts; "/big?n": n bytes; "/hold": answered by the test; "/nothing": 204. */
+/* "/echo": the request's parts; "/big?n": n bytes; "/hold": answered by the test, "/hold?longer": and released by it; "/nothing": 204. */
 static void handle(void *self, struct http_request *req)
 {
     struct server *s = self;
@@ -58,6 +58,9 @@ static void handle(void *self, struct http_request *req)
     buf_init(&b, NULL, BUF_UNLIMITED);
     if (str_is(req->path, "/hold")) {
         http_watch(req, count_abort, count_release, s);
+        if (str_is(req->query, "longer")) {
+            http_hold(req);
+        }
         pthread_mutex_lock(&s->mutex);
         s->held[s->held_n++] = req;
         pthread_cond_broadcast(&s->cond);
@@ -803,6 +806,51 @@ START_TEST(large_bodies_arrive_whole)
 }
 END_TEST
 
+static void nothing_to_do(void *arg)
+{
+    atomic_fetch_add((atomic_int *)arg, 1);
+}
+
+/* What the loops were told before is done when this returns. */
+static void loops_are_through(struct server *s)
+{
+    atomic_int through = 0;
+    for (unsigned i = 0; i < s->loops_n; i++) {
+        ck_assert(loop_post(s->loops[i], nothing_to_do, &through));
+    }
+    wait_for(&through, (int)s->loops_n);
+}
+
+/* Held, a request outlives its answer, which goes out when it is released; in either order. */
+START_TEST(a_held_request_outlives_its_answer)
+{
+    struct server s;
+    server_open(&s);
+    int fd = dial(&s);
+    for (int answered_first = 0; answered_first < 2; answered_first++) {
+        say(fd, STR("GET /hold?longer HTTP/1.1\r\n\r\n"));
+        struct http_request *req = take_held(&s);
+        struct buf body = text("after all");
+        if (answered_first == 0) {
+            http_release(req);
+        } else {
+            http_respond(req, 200, "text/plain", NULL, 0, &body);
+        }
+        loops_are_through(&s);
+        ck_assert_int_eq(atomic_load(&s.released), answered_first);
+        ck_assert(str_is(req->query, "longer"));
+        if (answered_first == 0) {
+            http_respond(req, 200, "text/plain", NULL, 0, &body);
+        } else {
+            http_release(req);
+        }
+        wait_for(&s.released, answered_first + 1);
+    }
+    close(fd);
+    server_close(&s);
+}
+END_TEST
+
 START_TEST(a_client_that_goes_is_reported_once)
 {
     struct server s;
@@ -1202,6 +1250,7 @@ int main(void)
     tcase_add_test(t, inflate_knows_its_limits);
     tcase_add_test(t, large_answers_arrive_whole);
     tcase_add_test(t, large_bodies_arrive_whole);
+    tcase_add_test(t, a_held_request_outlives_its_answer);
     tcase_add_test(t, a_client_that_goes_is_reported_once);
     tcase_add_test(t, slow_clients_are_let_go);
     tcase_add_test(t, forms_of_the_head);
