@@ -409,8 +409,8 @@ static void get_alias(struct rest *r)
     struct str lost;
     struct buf b;
     struct jsonw w;
-    rest_accept(r, "local");
     enum err e = rest_index_options(r, &o);
+    e = e == ERR_OK ? rest_check_bool(r, "local") : e;
     e = e == ERR_OK ? rest_list(r, "name", &names, &n_names) : e;
     e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock),
                                       r->arena, &t, &n, &r->em)

@@ -195,15 +195,25 @@ void broadcast_path(struct rest *r, const struct expand_options *o, const struct
                     void (*done)(struct broadcast *bc), void *user)
 {
     struct expand_options with = *o;
+    if (rest_index_options(r, &with) != ERR_OK) {
+        rest_fail(r, NULL);
+    } else {
+        broadcast_named(r, &with, model, done, user);
+    }
+}
+
+void broadcast_named(struct rest *r, const struct expand_options *o, const struct shard_act *model,
+                     void (*done)(struct broadcast *bc), void *user)
+{
     const struct index_target *t;
     uint32_t n;
     struct str expression = rest_param(r, "index");
-    enum err e = rest_index_options(r, &with);
+    enum err e = ERR_OK;
     if (e == ERR_OK && !rest_ready(r)) {
         return;
     }
-    e = e == ERR_OK ? resolve_indices(r->state, expression, &with, clock_wall_ms(r->co->o.clock), r->arena,
-                                      &t, &n, &r->em)
+    e = e == ERR_OK ? resolve_indices(r->state, expression, o, clock_wall_ms(r->co->o.clock), r->arena, &t,
+                                      &n, &r->em)
                     : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);

@@ -37,6 +37,9 @@ bool broadcast_start_on(struct rest *r, struct str node, const struct index_targ
  * parameters. */
 void broadcast_path(struct rest *r, const struct expand_options *o, const struct shard_act *model,
                     void (*done)(struct broadcast *bc), void *user);
+/* The same for requests without such options. */
+void broadcast_named(struct rest *r, const struct expand_options *o, const struct shard_act *model,
+                     void (*done)(struct broadcast *bc), void *user);
 /* Frees the answers. */
 void broadcast_release(struct broadcast *bc);
 /* The member "_shards" with total, successful, failed and the failures. */

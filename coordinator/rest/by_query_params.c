@@ -73,7 +73,11 @@ enum err by_query_rate(struct rest *r, float *out)
     struct str v = rest_param(r, "requests_per_second");
     float f = -1;
     if (v.p != NULL && !num_parse_float(v, &f)) {
-        err_set(&r->em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(v));
+        if (v.n == 0) {
+            err_set(&r->em, ERR_NUMBER_FORMAT, "empty String");
+        } else {
+            err_set(&r->em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(v));
+        }
         return err_wrap(&r->em, ERR_ILLEGAL_ARGUMENT, "%s", text);
     }
     if (f == -1) {
@@ -109,9 +113,12 @@ enum err by_query_common(struct by_query_rq *q)
 enum err by_query_body(struct by_query_rq *q, const struct json **out)
 {
     struct rest *r = q->r;
-    struct str source = rest_param(r, "source");
+    struct str source = STR_NULL;
     size_t extra;
-    rest_accept(r, "source_content_type");
+    if (r->body.n == 0 && rest_given(r, "source")) {
+        source = rest_param(r, "source");
+        rest_accept(r, "source_content_type");
+    }
     *out = NULL;
     struct str text = arena_str(q->arena, r->body.n > 0 ? r->body : source);
     struct json *tree = ARENA_NEW(q->arena, struct json);

@@ -40,16 +40,6 @@ static const struct table_column repositories_columns[] = {
     {"type", "t,type", "repository type", false, false},
 };
 
-/* Begins a table; false: the request was answered with help or refused. */
-static bool begin(struct table *t, struct rest *r, const struct table_column *columns, uint32_t n)
-{
-    if (table_help(r, columns, n) || !rest_ready(r)) {
-        return false;
-    }
-    table_init(t, r, columns, n);
-    return true;
-}
-
 static void health_asked(struct master_view *v)
 {
     struct rest *r = v->r;
@@ -79,37 +69,21 @@ static void health_asked(struct master_view *v)
     table_send(&t);
 }
 
-/* The table of what the master knows, or of its queue alone. */
-static void ask_for_table(struct rest *r, const struct table_column *columns, uint32_t n, bool queue,
-                          void (*then)(struct master_view *v))
+static void cat_health(struct rest *r)
 {
-    int64_t timeout_ms;
-    bool local;
-    enum err e = rest_time(r, "master_timeout", 30000, &timeout_ms);
-    e = e == ERR_OK ? rest_bool(r, "local", false, &local) : e;
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-    } else if (!table_help(r, columns, n) && rest_ready(r)) {
-        if (queue) {
-            rest_ask_queue(r, local, timeout_ms, then);
-        } else {
-            rest_ask_master(r, local, timeout_ms, then, NULL);
-        }
+    if (!table_help(r, health_columns, ARRAY_LEN(health_columns)) && rest_ready(r)) {
+        rest_ask_master(r, false, MASTER_TIMEOUT_MS, health_asked, NULL);
     }
 }
 
-static void cat_health(struct rest *r)
-{
-    ask_for_table(r, health_columns, ARRAY_LEN(health_columns), false, health_asked);
-}
-
-static void cat_templates(struct rest *r)
+static void send_templates(struct rest *r)
 {
     struct table t;
     struct str wanted = rest_param(r, "name");
-    if (!begin(&t, r, templates_columns, ARRAY_LEN(templates_columns))) {
+    if (!rest_ready(r)) {
         return;
     }
+    table_init(&t, r, templates_columns, ARRAY_LEN(templates_columns));
     for (uint32_t i = 0; i < r->state->n_templates; i++) {
         const struct template_meta *m = r->state->templates[i];
         struct json body;
@@ -140,11 +114,10 @@ static void cat_templates(struct rest *r)
     table_send(&t);
 }
 
-static void cat_empty(struct rest *r, const struct table_column *columns, uint32_t n)
+static void cat_templates(struct rest *r)
 {
-    struct table t;
-    if (begin(&t, r, columns, n)) {
-        table_send(&t);
+    if (!table_help(r, templates_columns, ARRAY_LEN(templates_columns))) {
+        rest_see_latest(r, send_templates);
     }
 }
 
@@ -165,12 +138,34 @@ static void pending_asked(struct master_view *v)
 
 static void cat_pending_tasks(struct rest *r)
 {
-    ask_for_table(r, pending_tasks_columns, ARRAY_LEN(pending_tasks_columns), true, pending_asked);
+    int64_t timeout_ms;
+    bool local;
+    if (table_help(r, pending_tasks_columns, ARRAY_LEN(pending_tasks_columns))) {
+        return;
+    }
+    enum err e = rest_time(r, "master_timeout", MASTER_TIMEOUT_MS, &timeout_ms);
+    e = e == ERR_OK ? rest_bool(r, "local", false, &local) : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+    } else if (rest_ready(r)) {
+        rest_ask_queue(r, local, timeout_ms, pending_asked);
+    }
 }
 
 static void cat_repositories(struct rest *r)
 {
-    cat_empty(r, repositories_columns, ARRAY_LEN(repositories_columns));
+    struct table t;
+    if (table_help(r, repositories_columns, ARRAY_LEN(repositories_columns))) {
+        return;
+    }
+    enum err e = rest_check_bool(r, "local");
+    e = e == ERR_OK ? rest_check_time(r, "master_timeout") : e;
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+    } else if (rest_ready(r)) {
+        table_init(&t, r, repositories_columns, ARRAY_LEN(repositories_columns));
+        table_send(&t);
+    }
 }
 
 static void cat_list(struct rest *r)

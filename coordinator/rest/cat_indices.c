@@ -263,9 +263,9 @@ static void ask_indices(struct rest *r)
     struct shard_act a = {.action = SHARD_STATS};
     struct indices_rq *q = ARENA_NEW(r->arena, struct indices_rq);
     struct str health = rest_param(r, "health");
-    rest_accept(r, "include_unloaded_segments");
     o.unblocked = 1U << BLOCK_METADATA_READ;
     enum err e = q != NULL ? rest_index_options(r, &o) : err_no_memory(&r->em);
+    e = e == ERR_OK ? rest_check_bool(r, "include_unloaded_segments") : e; /* there are none */
     e = e == ERR_OK ? rest_bool(r, "pri", false, &q->primaries_only) : e;
     if (e == ERR_OK && health.p != NULL && !health_parse(health, &q->health)) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "unknown cluster health status [%.*s]", STR_ARG(health));
@@ -315,7 +315,7 @@ static void cat_aliases(struct rest *r)
     const struct index_target *ignored;
     uint32_t n;
     o.unblocked = 1U << BLOCK_METADATA_READ;
-    if (rest_index_options(r, &o) != ERR_OK
+    if (rest_index_options(r, &o) != ERR_OK || rest_check_bool(r, "local") != ERR_OK
         || resolve_indices(r->state, STR_NULL, &o, clock_wall_ms(r->co->o.clock), r->arena, &ignored, &n,
                            &r->em)
                != ERR_OK) {
@@ -347,29 +347,22 @@ static void cat_aliases(struct rest *r)
 
 /* ---- count ------------------------------------------------------------------------------------------- */
 
-static void count_done(struct broadcast *bc)
+static void count_done(struct rest *r, int64_t docs)
 {
     struct table t;
-    int64_t now = clock_wall_ms(bc->r->co->o.clock) / 1000;
-    uint64_t docs = 0;
-    for (uint32_t i = 0; i < bc->n; i++) {
-        docs += bc->acts[i].stats != NULL && bc->asked[i].primary ? bc->acts[i].stats->docs : 0;
-    }
-    broadcast_release(bc);
-    table_init(&t, bc->r, count_columns, ARRAY_LEN(count_columns));
+    int64_t now = clock_wall_ms(r->co->o.clock) / 1000;
+    table_init(&t, r, count_columns, ARRAY_LEN(count_columns));
     table_row(&t);
     table_number(&t, now);
     table_f(&t, "%02d:%02d:%02d", (int)(now / 3600 % 24), (int)(now / 60 % 60), (int)(now % 60));
-    table_number(&t, (int64_t)docs);
+    table_number(&t, docs);
     table_send(&t);
 }
 
 static void cat_count(struct rest *r)
 {
-    struct shard_act a = {.action = SHARD_STATS};
     if (!table_help(r, count_columns, ARRAY_LEN(count_columns))) {
-        broadcast_path(r, &(struct expand_options){false, true, EXPAND_OPEN, true, false, 1U << BLOCK_READ},
-                       &a, count_done, NULL);
+        rest_count(r, count_done);
     }
 }
 

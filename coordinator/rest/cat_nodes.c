@@ -161,19 +161,27 @@ static bool begin(struct table *t, struct rest *r, const struct table_column *co
     return true;
 }
 
-static void cat_master(struct rest *r)
+static void send_master(struct rest *r)
 {
     struct table t;
     const struct node_meta *m = cluster_master(r->state);
-    if (!begin(&t, r, master_columns, ARRAY_LEN(master_columns))) {
+    if (!rest_ready(r)) {
         return;
     }
+    table_init(&t, r, master_columns, ARRAY_LEN(master_columns));
     table_row(&t);
     table_str(&t, m != NULL ? m->id : STR("-"));
     table_str(&t, m != NULL ? m->host : STR("-"));
     table_str(&t, m != NULL ? m->host : STR("-"));
     table_str(&t, m != NULL ? m->name : STR("-"));
     table_send(&t);
+}
+
+static void cat_master(struct rest *r)
+{
+    if (!table_help(r, master_columns, ARRAY_LEN(master_columns))) {
+        rest_see_latest(r, send_master);
+    }
 }
 
 static int64_t percent(uint64_t part, uint64_t whole)
@@ -265,18 +273,17 @@ static void nodes_done(struct node_calls *c)
 
 static void ask_nodes(struct rest *r)
 {
-    if (rest_ready(r)) {
-        node_figures_ask(r, STR_NULL, true, nodes_done, NULL);
+    bool full;
+    if (rest_bool(r, "full_id", false, &full) != ERR_OK) {
+        rest_fail(r, NULL);
+    } else if (rest_ready(r)) {
+        node_figures_ask(r, STR_NULL, true, 0, nodes_done, NULL);
     }
 }
 
 static void cat_nodes(struct rest *r)
 {
-    bool full;
-    rest_accept(r, "include_unloaded_segments");
-    if (rest_bool(r, "full_id", false, &full) != ERR_OK) {
-        rest_fail(r, NULL);
-    } else if (!table_help(r, nodes_columns, ARRAY_LEN(nodes_columns))) {
+    if (!table_help(r, nodes_columns, ARRAY_LEN(nodes_columns))) {
         rest_see_latest(r, ask_nodes);
     }
 }
@@ -362,7 +369,7 @@ static void ask_allocation(struct rest *r)
 {
     struct str nodes = rest_param(r, "nodes");
     if (rest_ready(r)) {
-        node_figures_ask(r, nodes, true, allocation_done, NULL);
+        node_figures_ask(r, nodes, true, 0, allocation_done, NULL);
     }
 }
 
@@ -388,10 +395,6 @@ static void cat_fielddata(struct rest *r)
 static void nodeattrs_done(struct node_calls *c)
 {
     struct table t;
-    bool full;
-    if (rest_bool(c->r, "full_id", false, &full) != ERR_OK) {
-        full = false;
-    }
     table_init(&t, c->r, nodeattrs_columns, ARRAY_LEN(nodeattrs_columns));
     for (uint32_t i = 0; i < c->n; i++) {
         const struct node_meta *n = c->v[i].node;
@@ -399,7 +402,7 @@ static void nodeattrs_done(struct node_calls *c)
         for (uint32_t k = 0; k < n->n_attrs; k++) {
             table_row(&t);
             table_str(&t, n->name);
-            table_str(&t, short_id(n, full));
+            table_str(&t, short_id(n, false));
             if (f != NULL) {
                 table_number(&t, f->pid);
             } else {
@@ -416,23 +419,31 @@ static void nodeattrs_done(struct node_calls *c)
     table_send(&t);
 }
 
-static void cat_nodeattrs(struct rest *r)
+static void ask_nodeattrs(struct rest *r)
 {
-    bool full;
-    if (rest_bool(r, "full_id", false, &full) != ERR_OK) {
-        rest_fail(r, NULL);
-    } else if (!table_help(r, nodeattrs_columns, ARRAY_LEN(nodeattrs_columns)) && rest_ready(r)) {
-        node_figures_ask(r, STR_NULL, false, nodeattrs_done, NULL);
+    if (rest_ready(r)) {
+        node_figures_ask(r, STR_NULL, false, 0, nodeattrs_done, NULL);
     }
 }
 
-static void cat_plugins(struct rest *r)
+static void cat_nodeattrs(struct rest *r)
+{
+    if (!table_help(r, nodeattrs_columns, ARRAY_LEN(nodeattrs_columns))) {
+        rest_see_latest(r, ask_nodeattrs);
+    }
+}
+
+static void send_plugins(struct rest *r)
 {
     struct table t;
-    rest_accept(r, "include_bootstrap");
-    if (!begin(&t, r, plugins_columns, ARRAY_LEN(plugins_columns))) {
+    if (rest_check_bool(r, "include_bootstrap") != ERR_OK) { /* there are none */
+        rest_fail(r, NULL);
         return;
     }
+    if (!rest_ready(r)) {
+        return;
+    }
+    table_init(&t, r, plugins_columns, ARRAY_LEN(plugins_columns));
     const struct nodes_part *p = r->state->nodes; /* every node does the work of the same plugins */
     for (size_t i = 0; i < PLUGIN_ROWS * (size_t)p->n; i++) {
         const struct plugin_row *plugin = &nodes_plugins[i % PLUGIN_ROWS];
@@ -445,6 +456,13 @@ static void cat_plugins(struct rest *r)
         table_z(&t, "isolated");
     }
     table_send(&t);
+}
+
+static void cat_plugins(struct rest *r)
+{
+    if (!table_help(r, plugins_columns, ARRAY_LEN(plugins_columns))) {
+        rest_see_latest(r, send_plugins);
+    }
 }
 
 const struct route routes_cat_nodes[] = {

@@ -231,10 +231,10 @@ static void shards_done(struct broadcast *bc)
 static void ask_shards(struct rest *r)
 {
     struct shard_act a = {.action = SHARD_STATS};
-    broadcast_path(r,
-                   &(struct expand_options){false, true, EXPAND_OPEN | EXPAND_CLOSED, false, false,
-                                            1U << BLOCK_METADATA_READ},
-                   &a, shards_done, NULL);
+    broadcast_named(r,
+                    &(struct expand_options){false, true, EXPAND_OPEN | EXPAND_CLOSED, false, false,
+                                             1U << BLOCK_METADATA_READ},
+                    &a, shards_done, NULL);
 }
 
 static void cat_shards(struct rest *r)
@@ -300,11 +300,16 @@ static void segments_done(struct broadcast *bc)
     table_send(&t);
 }
 
-static void cat_segments(struct rest *r)
+static void ask_segments(struct rest *r)
 {
     struct shard_act a = {.action = SHARD_SEGMENTS};
+    broadcast_named(r, &EXPAND_OPTIONS_STATS, &a, segments_done, NULL);
+}
+
+static void cat_segments(struct rest *r)
+{
     if (!table_help(r, segments_columns, ARRAY_LEN(segments_columns))) {
-        broadcast_path(r, &EXPAND_OPTIONS_STATS, &a, segments_done, NULL);
+        rest_see_latest(r, ask_segments);
     }
 }
 

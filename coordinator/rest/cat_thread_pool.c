@@ -1,4 +1,5 @@
 /* GET /_cat/thread_pool. */
+#include "coordinator/rest/master_view.h"
 #include "coordinator/rest/node_figures.h"
 #include "coordinator/rest/nodes.h"
 #include "coordinator/rest/table.h"
@@ -66,7 +67,7 @@ static void thread_pool_done(struct node_calls *c)
 {
     struct rest *r = c->r;
     struct table t;
-    struct str wanted = rest_param(r, "thread_pools");
+    struct str wanted = rest_param(r, "thread_pool_patterns");
     table_init(&t, r, thread_pool_columns, ARRAY_LEN(thread_pool_columns));
     for (uint32_t k = 0; k < c->n; k++) {
         struct pool_row rows[POOL_ROWS];
@@ -94,16 +95,23 @@ static void thread_pool_done(struct node_calls *c)
     table_send(&t);
 }
 
+static void ask_pools(struct rest *r)
+{
+    rest_accept(r, "thread_pool_patterns");
+    if (rest_ready(r)) {
+        node_figures_ask(r, STR_NULL, false, 0, thread_pool_done, NULL);
+    }
+}
+
 static void cat_thread_pool(struct rest *r)
 {
-    rest_param(r, "thread_pools");
-    if (!table_help(r, thread_pool_columns, ARRAY_LEN(thread_pool_columns)) && rest_ready(r)) {
-        node_figures_ask(r, STR_NULL, false, thread_pool_done, NULL);
+    if (!table_help(r, thread_pool_columns, ARRAY_LEN(thread_pool_columns))) {
+        rest_see_latest(r, ask_pools);
     }
 }
 
 const struct route routes_cat_thread_pool[] = {
     {M_GET, "/_cat/thread_pool", cat_thread_pool},
-    {M_GET, "/_cat/thread_pool/{thread_pools}", cat_thread_pool},
+    {M_GET, "/_cat/thread_pool/{thread_pool_patterns}", cat_thread_pool},
 };
 const size_t routes_cat_thread_pool_n = ARRAY_LEN(routes_cat_thread_pool);

@@ -46,10 +46,9 @@ static void get_settings(struct rest *r)
     bool flat, defaults;
     struct buf b;
     struct jsonw w;
-    rest_accept(r, "local");
-    rest_accept(r, "master_timeout");
-    rest_accept(r, "timeout");
-    enum err e = rest_bool(r, "flat_settings", false, &flat);
+    enum err e = rest_check_bool(r, "local");
+    e = e == ERR_OK ? rest_check_time(r, "master_timeout") : e;
+    e = e == ERR_OK ? rest_bool(r, "flat_settings", false, &flat) : e;
     e = e == ERR_OK ? rest_bool(r, "include_defaults", false, &defaults) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);

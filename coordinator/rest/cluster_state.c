@@ -232,7 +232,7 @@ static void write_state(struct rest *r, unsigned parts, const struct index_targe
                         struct jsonw *w)
 {
     const struct cluster_state *s = r->state;
-    struct str index = rest_param(r, "index");
+    struct str index = rest_path(r, "index");
     bool all = index.n == 0 || str_is(index, "_all");
     jw_kstr(w, "cluster_uuid", s->cluster_uuid);
     if ((parts & PART_VERSION) != 0) {
@@ -264,7 +264,7 @@ static void write_state(struct rest *r, unsigned parts, const struct index_targe
     }
 }
 
-enum err state_write_all(struct rest *r, unsigned parts, struct jsonw *w)
+enum err state_write_all(struct rest *r, unsigned parts, bool flat, struct jsonw *w)
 {
     struct expand_options o = {true, true, EXPAND_OPEN | EXPAND_CLOSED | EXPAND_HIDDEN, false, false, 0};
     const struct index_target *t;
@@ -275,7 +275,7 @@ enum err state_write_all(struct rest *r, unsigned parts, struct jsonw *w)
         return e;
     }
     jw_obj(w);
-    write_state(r, parts, t, n, false, w);
+    write_state(r, parts, t, n, flat, w);
     jw_obj_end(w);
     return ERR_OK;
 }
@@ -366,7 +366,7 @@ static void get_state(struct rest *r)
         return;
     }
     q->r = r;
-    q->index = rest_param(r, "index");
+    q->index = rest_path(r, "index");
     q->parts = state_parts(rest_param(r, "metric"));
     q->options = (struct expand_options){true, true, EXPAND_OPEN, false, false, 0};
     enum err e = rest_bool(r, "flat_settings", false, &q->flat);

@@ -6,8 +6,8 @@
 
 /* The parts that a list of metrics names, as a set; p == NULL: all of them. */
 unsigned state_parts(struct str metrics);
-/* An object with these parts of r's state, of all indices. */
-enum err state_write_all(struct rest *r, unsigned parts, struct jsonw *w);
+/* An object with these parts of r's state, of all indices; flat: settings as one object of whole names. */
+enum err state_write_all(struct rest *r, unsigned parts, bool flat, struct jsonw *w);
 /* A shard's number as the key of a member. */
 void state_shard_key(struct jsonw *w, uint32_t shard);
 /* The members "routing_table" (by index and shard) and "routing_nodes" (by node) with the targets' copies. */

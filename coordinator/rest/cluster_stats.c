@@ -506,14 +506,13 @@ static void cluster_stats(struct rest *r)
 {
     struct cluster_rq *q = ARENA_NEW(r->arena, struct cluster_rq);
     struct str nodes = rest_param(r, "node");
-    rest_accept(r, "timeout");
-    rest_accept(r, "flat_settings");
-    rest_accept(r, "human");
-    if (q == NULL) {
-        err_no_memory(&r->em);
+    int64_t timeout_ms;
+    enum err e = q != NULL ? ERR_OK : err_no_memory(&r->em);
+    e = e == ERR_OK ? rest_time_as(r, "timeout", "ClusterStatsRequest.timeout", 0, &timeout_ms) : e;
+    if (e != ERR_OK) {
         rest_fail(r, NULL);
     } else if (rest_ready(r)) {
-        node_figures_ask(r, nodes, false, figures_done, q);
+        node_figures_ask(r, nodes, false, timeout_ms, figures_done, q);
     }
 }
 

@@ -40,7 +40,10 @@ enum err document_write_params(struct rest *r, struct write_set *w)
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "sequence numbers must be non negative. got [%lld].",
                     (long long)it->if_seq_no);
     }
-    return e == ERR_OK ? rest_bool(r, "require_alias", false, &w->v[0].require_alias) : e;
+    if (e == ERR_OK && r->method != HTTP_M_DELETE) {
+        e = rest_bool(r, "require_alias", false, &w->v[0].require_alias);
+    }
+    return e;
 }
 
 static void answer(struct write_set *set)
@@ -91,8 +94,36 @@ void document_write_run(struct rest *r, struct write_set *w, enum err e)
     }
 }
 
+enum err document_refuse_type(struct errmsg *em, struct str index, struct str type)
+{
+    if (type.n > 0 && type.p[0] == '_') {
+        return err_set(em, ERR_INVALID_TYPE_NAME,
+                       "mapping type name [%.*s] can't start with '_' unless it is called [_doc]",
+                       STR_ARG(type));
+    }
+    return err_set(
+        em, ERR_ILLEGAL_ARGUMENT,
+        "Rejecting mapping update to [%.*s] as the final mapping would have more than 1 type: [_doc, %.*s]",
+        STR_ARG(index), STR_ARG(type));
+}
+
+/* An index has one type, which is called _doc: documents of another are refused as a second type. */
+static bool type_is_fine(struct rest *r)
+{
+    struct str type = rest_param(r, "type");
+    if (type.p == NULL || str_is(type, "_doc")) {
+        return true;
+    }
+    document_refuse_type(&r->em, rest_param(r, "index"), type);
+    rest_fail(r, NULL);
+    return false;
+}
+
 static void index_document(struct rest *r, bool create, bool auto_id)
 {
+    if (!type_is_fine(r)) {
+        return;
+    }
     struct write_set *w = document_write_new(r);
     struct write_item *it = w != NULL ? &w->v[0].item : NULL;
     enum err e = w != NULL ? document_write_params(r, w) : ERR_NO_MEMORY;
@@ -145,6 +176,9 @@ static void post_doc(struct rest *r)
 
 static void delete_doc(struct rest *r)
 {
+    if (!type_is_fine(r)) {
+        return;
+    }
     struct write_set *w = document_write_new(r);
     enum err e = w != NULL ? document_write_params(r, w) : ERR_NO_MEMORY;
     if (w != NULL) {
@@ -154,69 +188,14 @@ static void delete_doc(struct rest *r)
     document_write_run(r, w, e);
 }
 
-/* ---- paths with types, as 7.x still has them ----------------------------------------------------------- */
-
-enum err document_refuse_type(struct errmsg *em, struct str index, struct str type)
-{
-    if (type.n > 0 && type.p[0] == '_') {
-        return err_set(em, ERR_INVALID_TYPE_NAME,
-                       "mapping type name [%.*s] can't start with '_' unless it is called [_doc]",
-                       STR_ARG(type));
-    }
-    return err_set(
-        em, ERR_ILLEGAL_ARGUMENT,
-        "Rejecting mapping update to [%.*s] as the final mapping would have more than 1 type: [_doc, %.*s]",
-        STR_ARG(index), STR_ARG(type));
-}
-
-/* An index has one type, which is called _doc: documents of another are refused as a second type. */
-static bool type_is_fine(struct rest *r)
-{
-    struct str type = rest_param(r, "type");
-    if (str_is(type, "_doc")) {
-        return true;
-    }
-    document_refuse_type(&r->em, rest_param(r, "index"), type);
-    rest_fail(r, NULL);
-    return false;
-}
-
-static void typed_put(struct rest *r)
-{
-    if (type_is_fine(r)) {
-        index_document(r, false, false);
-    }
-}
-
-static void typed_create(struct rest *r)
-{
-    if (type_is_fine(r)) {
-        index_document(r, true, false);
-    }
-}
-
-static void typed_post(struct rest *r)
-{
-    if (type_is_fine(r)) {
-        index_document(r, false, true);
-    }
-}
-
-static void typed_delete(struct rest *r)
-{
-    if (type_is_fine(r)) {
-        delete_doc(r);
-    }
-}
-
 const struct route routes_document[] = {
     {M_PUT | M_POST, "/{index}/_doc/{id}", put_doc},
     {M_DELETE, "/{index}/_doc/{id}", delete_doc},
     {M_POST, "/{index}/_doc", post_doc},
     {M_PUT | M_POST, "/{index}/_create/{id}", put_create},
-    {M_PUT | M_POST, "/{index}/{type}/{id}/_create", typed_create},
-    {M_PUT | M_POST, "/{index}/{type}/{id}", typed_put},
-    {M_DELETE, "/{index}/{type}/{id}", typed_delete},
-    {M_POST, "/{index}/{type}", typed_post},
+    {M_PUT | M_POST, "/{index}/{type}/{id}/_create", put_create},
+    {M_PUT | M_POST, "/{index}/{type}/{id}", put_doc},
+    {M_DELETE, "/{index}/{type}/{id}", delete_doc},
+    {M_POST, "/{index}/{type}", post_doc},
 };
 const size_t routes_document_n = ARRAY_LEN(routes_document);

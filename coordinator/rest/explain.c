@@ -13,6 +13,7 @@ struct explain_call {
     struct shard_explain rq; /* first: done() gets it */
     struct get_call place;   /* the document's own fields, read when they are asked for */
     struct rest *r;
+    struct str type; /* that the request names */
 };
 
 static void write_document(struct jsonw *w, struct explain_call *c)
@@ -42,7 +43,7 @@ static void send_explanation(struct explain_call *c)
     jsonw_init(&w, &b, false);
     jw_obj(&w);
     jw_kstr(&w, "_index", c->place.meta->name);
-    jw_kz(&w, "_type", "_doc");
+    jw_kstr(&w, "_type", c->type);
     jw_kstr(&w, "_id", c->rq.id);
     jw_kbool(&w, "matched", c->rq.matched);
     if (c->rq.explanation.n > 0) {
@@ -100,12 +101,18 @@ static void explain(struct rest *r)
     struct explain_call *c = ARENA_NEW(r->arena, struct explain_call);
     const struct json *query = NULL, *filter = rest_source_filter(r);
     enum err e = c != NULL ? rest_query(r, &query) : err_no_memory(&r->em);
+    rest_accept(r, "parent"); /* which Elasticsearch takes, too, and has no use for */
+    if (e == ERR_OK && rest_has(r, "fields")) {
+        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                    "The parameter [fields] is no longer supported, please use [stored_fields] to retrieve "
+                    "stored fields");
+    }
     if (e == ERR_OK && query == NULL) {
         e = err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: query is missing;");
     }
-    struct str preference = rest_param(r, "preference");
+    struct str preference = rest_param(r, "preference"), type = rest_param(r, "type");
     if (e == ERR_OK) {
-        *c = (struct explain_call){.r = r};
+        *c = (struct explain_call){.r = r, .type = type.p != NULL ? type : STR("_doc")};
         e = explain_place(c, filter);
     }
     if (e != ERR_OK) {
@@ -124,6 +131,10 @@ static void explain(struct rest *r)
     c->rq.id = c->place.rq.id;
     c->rq.alias_filters = c->place.target->filters;
     c->rq.n_alias_filters = c->place.target->n_filters;
+    if (!str_is(c->type, "_doc")) { /* nothing is of another type */
+        send_explanation(c);
+        return;
+    }
     c->rq.want_source = filter != NULL && c->place.filter.enabled;
     c->rq.now_ms = clock_wall_ms(r->co->o.clock);
     struct ask_where where = ask_anywhere(r->co, r->state, preference);
@@ -453,7 +464,14 @@ static void validate(struct rest *r)
     c->detailed = c->explain || c->all_shards;
     struct str index = rest_param(r, "index");
     o.unblocked = 1U << BLOCK_READ;
-    if (rest_query(r, &c->query) != ERR_OK) {
+    rest_accept(r, "type");
+    e = rest_query(r, &c->query);
+    struct errmsg why = r->em;
+    if (!rest_ready(r)) {
+        return;
+    }
+    if (e != ERR_OK) {
+        r->em = why;
         send_invalid(r, c->explain);
         return;
     }
@@ -468,7 +486,7 @@ static void validate(struct rest *r)
         send_blocked(r);
     } else if (e != ERR_OK) {
         rest_fail(r, NULL);
-    } else if (rest_ready(r)) {
+    } else {
         c->text = r->body;
         look_up(c);
     }

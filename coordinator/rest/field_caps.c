@@ -399,6 +399,7 @@ static void field_caps(struct rest *r)
     struct jsonw w;
     struct caps c = {.r = r};
     o.forbid_closed = false;
+    rest_accept(r, "index");
     enum err e = rest_list(r, "fields", &c.names, &c.n_names);
     if (e == ERR_OK && (c.n_names == 0 || (c.n_names == 1 && c.names[0].n == 0))) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "specified fields can't be null or empty");

@@ -168,9 +168,14 @@ static void get_field_mapping(struct rest *r)
     struct buf b;
     struct jsonw w;
     struct walk k = {.r = r, .w = &w};
-    rest_accept(r, "local");
     enum err e = rest_bool(r, "include_defaults", false, &k.defaults);
+    e = e == ERR_OK ? rest_check_bool(r, "local") : e;
     e = e == ERR_OK ? rest_bool(r, "include_type_name", false, &typed) : e;
+    if (e == ERR_OK && !typed && rest_has(r, "type")) {
+        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                    "Types cannot be specified unless include_type_name is set to true.");
+    }
+    e = e == ERR_OK ? rest_one_type(r) : e;
     e = e == ERR_OK ? rest_list(r, "fields", &k.names, &k.n_names) : e;
     e = e == ERR_OK ? rest_index_options(r, &o) : e;
     e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock),

@@ -114,9 +114,9 @@ static void send_source(struct get_call *g)
     struct errmsg em;
     if (!g->rq.found || g->rq.source.n == 0) {
         err_set(&em, ERR_RESOURCE_NOT_FOUND,
-                g->rq.found ? "Source not found [%.*s]/[_doc]/[%.*s]"
-                            : "Document not found [%.*s]/[_doc]/[%.*s]",
-                STR_ARG(rest_param(r, "index")), STR_ARG(g->rq.id));
+                g->rq.found ? "Source not found [%.*s]/[%.*s]/[%.*s]"
+                            : "Document not found [%.*s]/[%.*s]/[%.*s]",
+                STR_ARG(rest_param(r, "index")), STR_ARG(g->type), STR_ARG(g->rq.id));
         fail_get(g, &em);
         return;
     }
@@ -280,6 +280,12 @@ static void get_any(struct rest *r, struct str type, bool source_only)
     e = e == ERR_OK ? rest_bool(r, "refresh", false, &g->rq.refresh) : e;
     g->version = VERSION_ANY;
     if (!source_only) {
+        if (e == ERR_OK && rest_has(r, "fields")) {
+            e = err_set(
+                &r->em, ERR_ILLEGAL_ARGUMENT,
+                "the parameter [fields] is no longer supported, please use [stored_fields] to retrieve "
+                "stored fields or [_source] to load the field from _source");
+        }
         e = e == ERR_OK ? rest_long(r, "version", VERSION_ANY, &g->version) : e;
         e = e == ERR_OK ? get_version_type(rest_param(r, "version_type"), &g->version_type, &r->em) : e;
         e = e == ERR_OK ? get_check_version(g->version, g->version_type, &r->em) : e;
@@ -310,12 +316,14 @@ static void get_any(struct rest *r, struct str type, bool source_only)
 
 static void get_doc(struct rest *r)
 {
-    get_any(r, STR("_doc"), false);
+    struct str type = rest_param(r, "type");
+    get_any(r, type.p != NULL ? type : STR("_doc"), false);
 }
 
 static void get_source(struct rest *r)
 {
-    get_any(r, STR("_doc"), true);
+    struct str type = rest_param(r, "type");
+    get_any(r, type.p != NULL ? type : STR("_doc"), true);
 }
 
 static void typed_get(struct rest *r)

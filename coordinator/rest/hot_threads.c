@@ -143,11 +143,11 @@ static void hot_threads(struct rest *r)
     struct buf question;
     int64_t timeout_ms;
     struct str node = rest_param(r, "node"), type = rest_param(r, "type");
-    rest_accept(r, "snapshots");
     enum err e = rest_time(r, "interval", 500, &what.interval_ms);
+    e = e == ERR_OK ? rest_check_int(r, "snapshots") : e;
     e = e == ERR_OK ? rest_int(r, "threads", 3, &what.threads) : e;
     e = e == ERR_OK ? rest_bool(r, "ignore_idle_threads", true, &what.ignore_idle) : e;
-    e = e == ERR_OK ? rest_time(r, "timeout", 0, &timeout_ms) : e;
+    e = e == ERR_OK ? rest_time_as(r, "timeout", "NodesHotThreadsRequest.timeout", 0, &timeout_ms) : e;
     if (e == ERR_OK && type.n > 0 && !str_is(type, "cpu") && !str_is(type, "wait")
         && !str_is(type, "block")) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "type not supported [%.*s]", STR_ARG(type));

@@ -182,9 +182,9 @@ static bool targets(struct rest *r, const struct index_target **t, uint32_t *n)
     struct str expression = rest_param(r, "index");
     o.allow_no_indices = true;
     o.unblocked = 1U << BLOCK_METADATA_READ;
-    rest_accept(r, "master_timeout");
-    rest_accept(r, "local");
     enum err e = rest_index_options(r, &o);
+    e = e == ERR_OK ? rest_check_time(r, "master_timeout") : e;
+    e = e == ERR_OK ? rest_check_bool(r, "local") : e;
     if (e == ERR_OK && !rest_ready(r)) {
         return false;
     }
@@ -260,7 +260,14 @@ static void get_mapping(struct rest *r)
     struct buf b;
     struct jsonw w;
     bool typed;
-    if (rest_bool(r, "include_type_name", false, &typed) != ERR_OK) {
+    enum err e = rest_bool(r, "include_type_name", false, &typed);
+    if (e == ERR_OK && !typed && rest_has(r, "type")) {
+        e = err_set(
+            &r->em, ERR_ILLEGAL_ARGUMENT,
+            "Types cannot be provided in get mapping requests, unless include_type_name is set to true.");
+    }
+    e = e == ERR_OK ? rest_one_type(r) : e;
+    if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;
     }
@@ -284,8 +291,16 @@ static void get_mapping(struct rest *r)
 /* The body has no type around the mapping: types go into paths, where they are not offered. */
 static enum err refuse_type(struct rest *r, bool typed, const struct json *body)
 {
-    if (typed) {
+    if (typed && !rest_has(r, "type")) {
         return err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: mapping type is missing;");
+    }
+    if (!typed && rest_has(r, "type")) {
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                       "Types cannot be provided in put mapping requests, unless the include_type_name "
+                       "parameter is set to true.");
+    }
+    if (typed) {
+        return rest_one_type(r);
     }
     if (json_is(body, JSON_OBJECT) && body->n == 1 && str_is(body->members[0].key, "_doc")
         && body->members[0].value.type == JSON_OBJECT) {
@@ -296,14 +311,46 @@ static enum err refuse_type(struct rest *r, bool typed, const struct json *body)
     return ERR_OK;
 }
 
+/* The request about the indices that documents for the path's names would go to. NULL: answered. */
+static struct meta_request *write_indices(struct rest *r, struct expand_options *o)
+{
+    const struct str *given;
+    uint32_t n;
+    int64_t master_ms;
+    enum err e = rest_list(r, "index", &given, &n);
+    struct str *names = ARENA_ARRAY(r->arena, struct str, n);
+    e = e == ERR_OK && names == NULL ? err_no_memory(&r->em) : e;
+    e = e == ERR_OK ? rest_index_options(r, o) : e;
+    e = e == ERR_OK ? rest_meta_timeouts(r, &master_ms) : e;
+    if (e == ERR_OK && !rest_ready(r)) {
+        return NULL;
+    }
+    for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
+        const struct index_meta *m;
+        const struct alias_meta *alias;
+        e = resolve_write(r->state, given[i], clock_wall_ms(r->co->o.clock), r->arena, &m, &alias, &names[i],
+                          &r->em);
+        names[i] = e == ERR_OK && m != NULL ? m->name : names[i];
+    }
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return NULL;
+    }
+    struct meta_request *rq = rest_meta(r, META_PUT_MAPPING, names, n);
+    if (rq != NULL) {
+        rq->timeout_ms = master_ms;
+    }
+    return rq;
+}
+
 static void put_mapping(struct rest *r)
 {
     struct expand_options o = EXPAND_OPTIONS_ADMIN;
     const struct json *body;
-    bool typed;
+    bool typed, write_only;
     o.allow_no_indices = false;
-    rest_accept(r, "write_index_only");
-    enum err e = rest_bool(r, "include_type_name", false, &typed);
+    enum err e = rest_bool(r, "write_index_only", false, &write_only);
+    e = e == ERR_OK ? rest_bool(r, "include_type_name", false, &typed) : e;
     e = e == ERR_OK ? rest_body_required(r, &body) : e;
     if (e == ERR_JSON || e == ERR_JSON_EOF) {
         e = err_wrap(&r->em, ERR_PARSE, "Failed to parse content to map");
@@ -316,7 +363,7 @@ static void put_mapping(struct rest *r)
         rest_fail(r, NULL);
         return;
     }
-    struct meta_request *rq = rest_meta_indices(r, META_PUT_MAPPING, &o);
+    struct meta_request *rq = write_only ? write_indices(r, &o) : rest_meta_indices(r, META_PUT_MAPPING, &o);
     if (rq != NULL) {
         rq->body = *body;
         rest_meta_acknowledge(r, rq);

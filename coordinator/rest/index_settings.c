@@ -131,9 +131,9 @@ static enum err write_index(struct rest *r, const struct index_meta *m, const st
 static enum err get_options(struct rest *r, struct get_options *g, struct expand_options *o)
 {
     *g = (struct get_options){0};
-    rest_accept(r, "local");
-    rest_accept(r, "master_timeout");
-    enum err e = rest_bool(r, "flat_settings", false, &g->flat);
+    enum err e = rest_check_bool(r, "local");
+    e = e == ERR_OK ? rest_check_time(r, "master_timeout") : e;
+    e = e == ERR_OK ? rest_bool(r, "flat_settings", false, &g->flat) : e;
     e = e == ERR_OK ? rest_bool(r, "include_defaults", false, &g->defaults) : e;
     e = e == ERR_OK ? rest_list(r, "name", &g->names, &g->n_names) : e;
     for (uint32_t i = 0; i < g->n_names; i++) {

@@ -115,7 +115,7 @@ static void stats_done(struct broadcast *bc)
     struct sums all = {0};
     struct buf b;
     struct jsonw w;
-    struct stats_out o = stats_out_for(r, &w);
+    struct stats_out o = stats_out_detailed(r, &w);
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &b, false);
     for (uint32_t i = 0; i < bc->n; i++) {
@@ -144,23 +144,18 @@ static void stats_done(struct broadcast *bc)
 
 static void stats(struct rest *r)
 {
-    static const char *const known[] = {"groups",
-                                        "types",
-                                        "fields",
-                                        "completion_fields",
-                                        "fielddata_fields",
-                                        "include_segment_file_sizes",
-                                        "include_unloaded_segments",
-                                        "forbid_closed_indices"};
     struct shard_act a = {.action = SHARD_STATS};
     struct stats_rq *q = ARENA_NEW(r->arena, struct stats_rq);
     struct str level = rest_param(r, "level");
     level = level.p != NULL ? level : STR("indices");
-    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-        rest_accept(r, known[i]);
-    }
+    struct expand_options o = EXPAND_OPTIONS_STATS;
     enum err e =
         q != NULL ? stats_metrics(r, rest_param(r, "metric"), "metric", &q->metrics) : err_no_memory(&r->em);
+    e = e == ERR_OK ? stats_details(r, q->metrics, false) : e;
+    if (e == ERR_OK && (q->metrics & stats_metric("segments")) != 0) {
+        e = rest_check_bool(r, "include_unloaded_segments"); /* there are none */
+    }
+    e = e == ERR_OK ? rest_bool(r, "forbid_closed_indices", true, &o.forbid_closed) : e;
     if (e == ERR_OK && !str_is(level, "cluster") && !str_is(level, "indices") && !str_is(level, "shards")) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
                     "level parameter must be one of [cluster] or [indices] or [shards] but was [%.*s]",
@@ -172,7 +167,7 @@ static void stats(struct rest *r)
     }
     q->by_shard = str_is(level, "shards");
     q->by_index = q->by_shard || str_is(level, "indices");
-    broadcast_path(r, &EXPAND_OPTIONS_STATS, &a, stats_done, q);
+    broadcast_path(r, &o, &a, stats_done, q);
 }
 
 /* ---- _segments --------------------------------------------------------------------------------------- */
@@ -255,7 +250,14 @@ static void segments_done(struct broadcast *bc)
 static void segments(struct rest *r)
 {
     struct shard_act a = {.action = SHARD_SEGMENTS};
-    rest_accept(r, "verbose");
+    bool verbose;
+    if (rest_bool(r, "verbose", false, &verbose) != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
+    }
+    if (verbose) {
+        rest_idle(r, "verbose"); /* of Lucene's memory, which is none here */
+    }
     broadcast_path(r, &EXPAND_OPTIONS_STATS, &a, segments_done, NULL);
 }
 

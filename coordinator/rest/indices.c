@@ -37,11 +37,12 @@ static enum err flag(struct rest *r, const char *name, bool *to)
 
 enum err rest_index_options(struct rest *r, struct expand_options *o)
 {
+    bool none_is = true;
     enum err e = flag(r, "ignore_unavailable", &o->ignore_unavailable);
     e = e == ERR_OK ? flag(r, "allow_no_indices", &o->allow_no_indices) : e;
-    rest_accept(r, "ignore_throttled");
+    e = e == ERR_OK ? flag(r, "ignore_throttled", &none_is) : e; /* no index is */
     struct str text = rest_param(r, "expand_wildcards"), rest = text;
-    if (e != ERR_OK || text.p == NULL) {
+    if (e != ERR_OK || text.n == 0) {
         return e;
     }
     o->expand = 0;

@@ -55,9 +55,11 @@ static void force_merge(struct rest *r)
 static void clear_cache(struct rest *r)
 {
     struct shard_act a = {.action = SHARD_CLEAR_CACHE};
-    static const char *const which[] = {"query", "fielddata", "request", "fields"};
-    for (size_t i = 0; i < ARRAY_LEN(which); i++) {
-        rest_accept(r, which[i]);
+    static const char *const which[] = {"query", "fielddata", "request"};
+    rest_accept(r, "fields"); /* of the data that is not kept */
+    if (rest_check_bools(r, which, ARRAY_LEN(which)) != ERR_OK) {
+        rest_fail(r, NULL);
+        return;
     }
     broadcast(r, &a, 1U << BLOCK_METADATA_WRITE);
 }

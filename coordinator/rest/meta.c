@@ -102,7 +102,7 @@ void rest_meta_wait_active(struct rest *r, struct meta_request *rq,
     *w = (struct active_wait){.r = r,
                               .names = rq->names,
                               .n_names = rq->n_names,
-                              .timeout_ms = rq->timeout_ms,
+                              .timeout_ms = r->ack_ms,
                               .then = then,
                               .user = rq};
     if (rest_active_shards(r, &w->wanted) != ERR_OK) {
@@ -111,11 +111,10 @@ void rest_meta_wait_active(struct rest *r, struct meta_request *rq,
     active_wait_begin(w);
 }
 
-enum err rest_meta_timeouts(struct rest *r, int64_t *timeout_ms)
+enum err rest_meta_timeouts(struct rest *r, int64_t *master_ms)
 {
-    int64_t master;
-    enum err e = rest_time(r, "master_timeout", 30000, &master);
-    return e == ERR_OK ? rest_time(r, "timeout", 30000, timeout_ms) : e;
+    enum err e = rest_time(r, "master_timeout", MASTER_TIMEOUT_MS, master_ms);
+    return e == ERR_OK ? rest_time(r, "timeout", MASTER_TIMEOUT_MS, &r->ack_ms) : e;
 }
 
 /* action.destructive_requires_name: no index is deleted, opened, closed or blocked that is not named. */

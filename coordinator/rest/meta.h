@@ -18,12 +18,13 @@ void rest_meta_then(struct rest *r, struct meta_request *rq,
                     void (*then)(struct rest *r, struct meta_request *rq));
 void rest_meta_free(struct meta_request *rq);
 /* What follows a request that has brought shards: its error is answered; else `then` runs once as many copies
- * as wait_for_active_shards says are there, or rq->timeout_ms is over. wait->names are rq's, wait->user is
+ * as wait_for_active_shards says are there, or r->ack_ms are over. wait->names are rq's, wait->user is
  * rq. */
 void rest_meta_wait_active(struct rest *r, struct meta_request *rq,
                            void (*then)(struct active_wait *wait, bool active));
-/* Waits are part of every metadata request: reads master_timeout and timeout into rq. */
-enum err rest_meta_timeouts(struct rest *r, int64_t *timeout_ms);
+/* Waits are part of every metadata request: reads master_timeout, how long a master is looked for and asked, and timeout,
+ * into r->ack_ms: how long what follows may take. */
+enum err rest_meta_timeouts(struct rest *r, int64_t *master_ms);
 /* A request about the concrete indices that the path's {index} names under `o` (whose parameters are read,
  * with the timeouts). NULL: answered. rest_ready() has been asked: read every other parameter before. */
 struct meta_request *rest_meta_indices(struct rest *r, enum meta_action action, struct expand_options *o);

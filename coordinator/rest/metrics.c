@@ -242,7 +242,7 @@ static void asked(struct master_view *v)
 {
     struct metrics_rq *q = v->user;
     q->view = v;
-    node_figures_ask(v->r, STR("_local"), true, figures_done, q);
+    node_figures_ask(v->r, STR("_local"), true, 0, figures_done, q);
 }
 
 /* Each node is asked for itself: that a master is missing must not hide the node. */

@@ -332,6 +332,11 @@ static void mget(struct rest *r)
             .r = r, .preference = preference, .filter.enabled = true, .filter_given = filter != NULL};
     }
     rest_accept(r, "type");
+    if (e == ERR_OK && rest_has(r, "fields")) {
+        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                    "The parameter [fields] is no longer supported, please use [stored_fields] to retrieve "
+                    "stored fields or _source filtering if the field is not stored");
+    }
     if (e == ERR_OK && filter != NULL) {
         e = source_filter_parse(&m->filter, filter, STR(""), r->arena, &r->em);
     }

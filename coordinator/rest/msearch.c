@@ -119,6 +119,8 @@ static enum err read_all(struct multi *m)
         }
         m->calls[m->n++] = c;
         c->o.index = rest_param(r, "index");
+        c->o.routing = rest_param(r, "routing");
+        c->o.dfs = str_is(rest_param(r, "search_type"), "dfs_query_then_fetch");
         c->o.indices = m->indices;
         c->o.typed_keys = m->typed_keys;
         c->o.total_as_int = m->total_as_int;
@@ -243,8 +245,10 @@ static enum err check_params(struct rest *r, uint32_t *at_a_time)
                   {"max_concurrent_shard_requests", "maxConcurrentShardRequests must be >= 1"},
                   {"pre_filter_shard_size", "preFilterShardSize must be >= 1"}};
     struct str type = rest_param(r, "search_type");
-    bool ignored;
-    enum err e = rest_bool(r, "ccs_minimize_roundtrips", true, &ignored);
+    enum err e = rest_check_bool(r, "ccs_minimize_roundtrips"); /* there are no other clusters */
+    rest_accept(r, "index");
+    rest_accept(r, "routing");
+    rest_accept(r, "type");
     for (size_t i = 0; e == ERR_OK && i < ARRAY_LEN(counts); i++) {
         int32_t n;
         e = rest_int(r, counts[i].name, 1, &n);
@@ -253,6 +257,9 @@ static enum err check_params(struct rest *r, uint32_t *at_a_time)
         }
         if (e == ERR_OK && i == 0 && rest_has(r, counts[i].name)) {
             *at_a_time = (uint32_t)n;
+        }
+        if (e == ERR_OK && i > 0 && rest_has(r, counts[i].name)) {
+            rest_idle(r, counts[i].name);
         }
     }
     if (e == ERR_OK && type.p != NULL && !str_is(type, "query_then_fetch")

@@ -236,14 +236,15 @@ void node_figures_serve(struct node_question *q, bool with_shards)
 
 /* ---- asking -------------------------------------------------------------------------------------------- */
 
-void node_figures_ask(struct rest *r, struct str nodes, bool with_shards, void (*done)(struct node_calls *c),
-                      void *user)
+void node_figures_ask(struct rest *r, struct str nodes, bool with_shards, int64_t timeout_ms,
+                      void (*done)(struct node_calls *c), void *user)
 {
     struct buf question;
     buf_init(&question, NULL, KIB);
     put_u8(&question, with_shards ? NODE_STATS_FIGURES_SUMS : NODE_STATS_FIGURES);
     bool *chosen = node_calls_choose(r, nodes);
-    if (chosen == NULL || !node_calls_start(r, MESSAGE_NODE_STATS, chosen, &question, 0, done, user)) {
+    if (chosen == NULL
+        || !node_calls_start(r, MESSAGE_NODE_STATS, chosen, &question, timeout_ms, done, user)) {
         buf_fini(&question);
         err_no_memory(&r->em);
         rest_fail(r, NULL);

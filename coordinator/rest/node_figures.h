@@ -19,9 +19,9 @@ enum err node_figures_decode(struct node_figures *f, struct str bytes, struct ar
                              struct errmsg *em);
 
 /* Asks the nodes that the list names (p == NULL: all) for their figures; with_shards: with the sums of their
- * copies. Answers r itself without memory. done() reads calls->v, and node_figures_of(). */
-void node_figures_ask(struct rest *r, struct str nodes, bool with_shards, void (*done)(struct node_calls *c),
-                      void *user);
+ * copies. timeout_ms 0: the usual one. Answers r itself without memory. done() reads calls->v, and node_figures_of(). */
+void node_figures_ask(struct rest *r, struct str nodes, bool with_shards, int64_t timeout_ms,
+                      void (*done)(struct node_calls *c), void *user);
 /* What the i-th node said; NULL: nothing that can be read. */
 const struct node_figures *node_figures_of(const struct node_calls *c, uint32_t i);
 /* The service's part of MESSAGE_NODE_STATS (nodes_stats.c). */

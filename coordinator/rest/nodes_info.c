@@ -222,7 +222,7 @@ void nodes_info_serve(struct node_question *q)
 
 static void nodes_info(struct rest *r)
 {
-    struct str node = rest_param(r, "node"), metric = rest_param(r, "metric");
+    struct str node = rest_path(r, "node"), metric = rest_path(r, "metric");
     unsigned metrics;
     bool flat;
     int64_t timeout_ms;
@@ -232,7 +232,7 @@ static void nodes_info(struct rest *r)
         node = STR_NULL;
     }
     enum err e = nodes_metrics(r, metric, metric_names, M_N, false, &metrics);
-    e = e == ERR_OK ? rest_time(r, "timeout", 0, &timeout_ms) : e;
+    e = e == ERR_OK ? rest_time_as(r, "timeout", "NodesInfoRequest.timeout", 0, &timeout_ms) : e;
     e = e == ERR_OK ? rest_bool(r, "flat_settings", false, &flat) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);

@@ -191,24 +191,20 @@ void nodes_stats_serve(struct node_question *q)
 
 static enum err read_options(struct rest *r, struct nodes_rq *q)
 {
-    static const char *const known[] = {"types",
-                                        "groups",
-                                        "fields",
-                                        "completion_fields",
-                                        "fielddata_fields",
-                                        "include_segment_file_sizes",
-                                        "include_unloaded_segments"};
+    static const char *const idle[] = {"types", "fields", "fielddata_fields"};
     struct str metric = rest_param(r, "metric"), index_metric = rest_param(r, "index_metric"),
                level = rest_param(r, "level");
-    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-        rest_accept(r, known[i]);
-    }
     q->by_index = str_is(level, "indices");
     q->by_shard = str_is(level, "shards");
-    enum err e = rest_time(r, "timeout", 0, &q->timeout_ms);
+    enum err e = rest_time_as(r, "timeout", "NodesStatsRequest.timeout", 0, &q->timeout_ms);
     e = e == ERR_OK ? nodes_metrics(r, metric, metric_names, S_N, true, &q->metrics) : e;
     if (e != ERR_OK) {
         return e;
+    }
+    if (index_metric.p != NULL && (metric.n == 0 || str_is(metric, "_all"))) {
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                       "request [%.*s] contains index metrics [%.*s] but all stats requested",
+                       STR_ARG(r->http->path), STR_ARG(index_metric));
     }
     if (index_metric.p != NULL && (q->metrics >> S_INDICES & 1) == 0) {
         return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
@@ -220,7 +216,14 @@ static enum err read_options(struct rest *r, struct nodes_rq *q)
                        "level parameter must be one of [indices] or [node] or [shards] but was [%.*s]",
                        STR_ARG(level));
     }
-    return stats_metrics(r, index_metric, "index metric", &q->index_metrics);
+    e = stats_metrics(r, index_metric, "index metric", &q->index_metrics);
+    e = e == ERR_OK ? stats_details(r, q->index_metrics, true) : e;
+    for (size_t i = 0; i < ARRAY_LEN(idle); i++) { /* what other nodes count comes in sums */
+        if (rest_given(r, idle[i])) {
+            rest_idle(r, idle[i]);
+        }
+    }
+    return e;
 }
 
 static void nodes_stats(struct rest *r)

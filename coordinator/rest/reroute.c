@@ -10,7 +10,7 @@
 
 struct reroute_rq {
     unsigned parts; /* of the state, in the answer */
-    bool explain;
+    bool explain, flat;
 };
 
 static void rerouted(struct rest *r, struct meta_request *rq)
@@ -37,7 +37,7 @@ static void rerouted(struct rest *r, struct meta_request *rq)
     jw_obj(&w);
     jw_kbool(&w, "acknowledged", true);
     jw_k(&w, "state");
-    enum err e = state_write_all(r, q->parts, &w);
+    enum err e = state_write_all(r, q->parts, q->flat, &w);
     if (q->explain) {
         jw_k(&w, "explanations");
         jw_raw(&w, explanations.n > 0 ? explanations : STR("[]"));
@@ -78,6 +78,7 @@ static void reroute(struct rest *r)
     enum err e = read_flag(r, "dry_run", META_DRY_RUN, &options);
     e = e == ERR_OK ? read_flag(r, "explain", META_SAY_WHY, &options) : e;
     e = e == ERR_OK ? read_flag(r, "retry_failed", META_RETRY_FAILED, &options) : e;
+    e = e == ERR_OK ? rest_bool(r, "flat_settings", false, &q->flat) : e;
     e = e == ERR_OK ? rest_meta_timeouts(r, &timeout_ms) : e;
     e = e == ERR_OK ? rest_body(r, &body) : e;
     e = e == ERR_OK ? reroute_parse(&commands, &n, body, r->body, r->arena, &r->em) : e;
@@ -121,10 +122,8 @@ static void explain_allocation(struct rest *r)
     const struct json *body = NULL;
     struct explain_question question = {.shard = 0};
     unsigned options = 0;
-    int64_t timeout_ms;
     enum err e = read_flag(r, "include_yes_decisions", META_INCLUDE_YES, &options);
     e = e == ERR_OK ? read_flag(r, "include_disk_info", META_INCLUDE_DISK, &options) : e;
-    e = e == ERR_OK ? rest_time(r, "master_timeout", 30000, &timeout_ms) : e;
     e = e == ERR_OK ? rest_body(r, &body) : e;
     e = e == ERR_OK ? explain_parse(&question, body, r->body, &r->em) : e;
     if (e != ERR_OK) {
@@ -134,7 +133,7 @@ static void explain_allocation(struct rest *r)
     struct meta_request *rq = rest_ready(r) ? rest_meta(r, META_EXPLAIN, NULL, 0) : NULL;
     if (rq != NULL) {
         rq->options = options;
-        rq->timeout_ms = timeout_ms;
+        rq->timeout_ms = MASTER_TIMEOUT_MS;
         rq->text = r->body;
         if (body != NULL) {
             rq->body = *body;
@@ -241,13 +240,17 @@ static void add_exclusions(struct rest *r)
     static const unsigned options[] = {META_BY_NAME, META_BY_ID, 0};
     const struct str *v = NULL;
     uint32_t n = 0, given = 0, kind = 0;
-    int64_t timeout_ms, master_ms;
+    int64_t timeout_ms;
     struct exclusions_rq *q = new_exclusions(r);
     if (q == NULL) {
         return;
     }
-    enum err e = rest_time(r, "timeout", 30000, &timeout_ms);
-    e = e == ERR_OK ? rest_time(r, "master_timeout", 30000, &master_ms) : e;
+    enum err e = rest_time_as(r, "timeout", "RestAddVotingConfigExclusionAction.timeout", MASTER_TIMEOUT_MS,
+                              &timeout_ms);
+    if (e == ERR_OK && timeout_ms < 0) {
+        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "timeout [%.*s] must be non-negative",
+                    STR_ARG(rest_param(r, "timeout")));
+    }
     for (uint32_t i = 0; e == ERR_OK && i < ARRAY_LEN(kinds); i++) {
         const struct str *list;
         uint32_t count;
@@ -274,7 +277,7 @@ static void add_exclusions(struct rest *r)
     struct meta_request *rq = rest_ready(r) ? rest_meta(r, META_EXCLUDE_VOTERS, v, n) : NULL;
     if (rq != NULL) {
         rq->options = options[kind];
-        rq->timeout_ms = master_ms;
+        rq->timeout_ms = MASTER_TIMEOUT_MS;
         rest_meta_then(r, rq, added);
     }
 }
@@ -304,7 +307,6 @@ static void clear_exclusions(struct rest *r)
     if (q == NULL) {
         return;
     }
-    rest_accept(r, "master_timeout");
     if (rest_bool(r, "wait_for_removal", true, &wait) != ERR_OK) {
         rest_fail(r, NULL);
         return;
@@ -314,7 +316,7 @@ static void clear_exclusions(struct rest *r)
     }
     q->removal = true;
     q->then = clear;
-    q->deadline_ms = clock_mono_ms(r->co->o.clock) + 30000;
+    q->deadline_ms = clock_mono_ms(r->co->o.clock) + MASTER_TIMEOUT_MS;
     if (wait) {
         look(q);
     } else {

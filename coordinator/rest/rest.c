@@ -14,110 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- parameters ---------------------------------------------------------------------------------------------------------- */
-
-struct str rest_param(struct rest *r, const char *name)
-{
-    struct str found = STR_NULL;
-    for (size_t i = 0; i < r->params.n; i++) {
-        if (str_is(r->params.v[i].name, name)) {
-            r->used[i] = true;
-            found = r->params.v[i].value.n > 0 ? r->params.v[i].value : STR(""); /* the last one counts */
-        }
-    }
-    for (unsigned i = 0; found.p == NULL && i < r->n_path; i++) {
-        if (strcmp(r->path[i].name, name) == 0) {
-            found = r->path[i].value;
-        }
-    }
-    return found;
-}
-
-bool rest_has(struct rest *r, const char *name)
-{
-    return rest_param(r, name).p != NULL;
-}
-
-void rest_accept(struct rest *r, const char *name)
-{
-    (void)rest_param(r, name);
-}
-
-enum err rest_bool(struct rest *r, const char *name, bool otherwise, bool *out)
-{
-    struct str v = rest_param(r, name);
-    *out = otherwise;
-    if (v.p == NULL) {
-        return ERR_OK;
-    }
-    if (v.n == 0) { /* "?pretty" means true */
-        *out = true;
-        return ERR_OK;
-    }
-    if (!num_parse_bool(v, out)) {
-        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
-                       "Failed to parse value [%.*s] as only [true] or [false] are allowed.", STR_ARG(v));
-    }
-    return ERR_OK;
-}
-
-static enum err bad_int(struct rest *r, const char *name, const char *type, struct str v)
-{
-    err_set(&r->em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(v));
-    return err_wrap(&r->em, ERR_ILLEGAL_ARGUMENT, "Failed to parse %s parameter [%s] with value [%.*s]", type,
-                    name, STR_ARG(v));
-}
-
-enum err rest_int(struct rest *r, const char *name, int32_t otherwise, int32_t *out)
-{
-    struct str v = rest_param(r, name);
-    *out = otherwise;
-    return v.p == NULL || num_parse_i32(v, out) ? ERR_OK : bad_int(r, name, "int", v);
-}
-
-enum err rest_long(struct rest *r, const char *name, int64_t otherwise, int64_t *out)
-{
-    struct str v = rest_param(r, name);
-    *out = otherwise;
-    return v.p == NULL || num_parse_i64(v, out) ? ERR_OK : bad_int(r, name, "long", v);
-}
-
-enum err rest_time(struct rest *r, const char *name, int64_t otherwise_ms, int64_t *out)
-{
-    struct str v = rest_param(r, name);
-    *out = otherwise_ms;
-    return v.p == NULL ? ERR_OK : parse_time_ms(v, name, out, &r->em);
-}
-
-enum err rest_list(struct rest *r, const char *name, const struct str **out, uint32_t *n)
-{
-    struct str v = rest_param(r, name), rest = v;
-    size_t cap = 0, used = 0;
-    struct str *list = NULL;
-    *out = NULL;
-    *n = 0;
-    while (v.n > 0 && rest.p != NULL) {
-        struct str part = str_cut(rest, ',', &rest);
-        list = arena_grow(r->arena, list, used, &cap, sizeof(*list));
-        if (list == NULL) {
-            return err_no_memory(&r->em);
-        }
-        list[used++] = part;
-    }
-    *out = list;
-    *n = (uint32_t)used;
-    return ERR_OK;
-}
-
-/* Parameters that every request may have. */
-static void accept_common(struct rest *r)
-{
-    static const char *const common[] = {"pretty", "human", "error_trace", "filter_path", "format"};
-    for (size_t i = 0; i < ARRAY_LEN(common); i++) {
-        rest_accept(r, common[i]);
-    }
-}
-
 static void drop_state(void *s)
 {
     cluster_state_unref(s);
@@ -144,35 +40,12 @@ bool rest_on_loop(const struct rest *r)
     return r->http != NULL && r->http->loop != NULL && loop_inside(r->http->loop);
 }
 
-bool rest_ready(struct rest *r)
-{
-    struct buf names;
-    unsigned n = 0;
-    accept_common(r);
-    buf_init(&names, NULL, 4 * KIB);
-    for (size_t i = 0; i < r->params.n; i++) {
-        if (!r->used[i]) {
-            buf_printf(&names, "%s[%.*s]", n > 0 ? ", " : "", STR_ARG(r->params.v[i].name));
-            n++;
-        }
-    }
-    if (n > 0) {
-        err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "request [%.*s] contains unrecognized parameter%s: %.*s",
-                STR_ARG(r->http->path), n > 1 ? "s" : "", STR_ARG(buf_view(&names)));
-    }
-    buf_fini(&names);
-    if (n > 0) {
-        rest_fail(r, NULL);
-    }
-    return n == 0;
-}
-
 /* ---- body ------------------------------------------------------------------------------------------------------------------ */
 
 enum err rest_body(struct rest *r, const struct json **out)
 {
     *out = NULL;
-    if (r->body.n == 0 && rest_has(r, "source")) {
+    if (r->body.n == 0 && rest_given(r, "source")) {
         if (!rest_has(r, "source_content_type")) {
             return err_set(&r->em, ERR_ILLEGAL_STATE,
                            "source and source_content_type parameters are required");
@@ -299,12 +172,38 @@ void rest_header(struct rest *r, const char *name, struct str value)
     }
 }
 
+#define AGENT "Elasticsearch-7.12.1-3186837139b9c6b6d23c3200870651f10d3343b7"
+
+void rest_warn_idle(struct rest *r, struct str names, size_t n)
+{
+    struct str text = arena_printf(r->arena, "299 " AGENT " \"[%.*s] %s accepted and %s no effect here\"",
+                                   STR_ARG(names), n > 1 ? "are" : "is", n > 1 ? "have" : "has");
+    if (text.p != NULL) {
+        rest_header(r, "Warning", text);
+    }
+}
+
+/* Whoever gives a parameter that does nothing hears so. */
+static void warn_idle(struct rest *r)
+{
+    struct buf names;
+    buf_init(&names, NULL, KIB);
+    for (unsigned i = 0; i < r->n_idle; i++) {
+        buf_printf(&names, "%s%s", i > 0 ? ", " : "", r->idle[i]);
+    }
+    rest_warn_idle(r, buf_view(&names), r->n_idle);
+    buf_fini(&names);
+}
+
 static void end(struct rest *r, int status, const char *content_type, struct buf *b)
 {
     struct http_request *http = r->http;
     const struct str *opaque = http_header_find(http->headers, http->headers_n, "x-opaque-id");
     if (opaque != NULL) {
         rest_header(r, "X-Opaque-Id", *opaque);
+    }
+    if (r->n_idle > 0) {
+        warn_idle(r);
     }
     cluster_state_unref(r->state);
     r->state = NULL;
@@ -497,7 +396,10 @@ void coordinator_handle(void *coordinator, struct http_request *req)
         return;
     }
     r->used = ARENA_ARRAY(r->arena, bool, r->params.n);
-    if (r->used == NULL) {
+    if (r->params.n > 0) {
+        r->asked = ARENA_ARRAY(r->arena, const char *, ASKED_MAX + 1);
+    }
+    if (r->used == NULL || (r->params.n > 0 && r->asked == NULL)) {
         err_no_memory(&r->em);
         rest_fail(r, NULL);
         return;

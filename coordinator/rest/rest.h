@@ -42,7 +42,9 @@ struct coordinator {
 /* What has happened to the cluster since this node started. */
 void coordinator_counts(struct coordinator *c, struct state_counts *out);
 
-#define PATH_PARTS_MAX 16
+#define PATH_PARTS_MAX    16
+#define ASKED_MAX         128U  /* names of parameters that a handler may ask for */
+#define MASTER_TIMEOUT_MS 30000 /* master_timeout's default */
 
 struct path_param {
     const char *name; /* "index" */
@@ -59,12 +61,17 @@ struct rest {
     unsigned n_path;
     struct uri_params params;
     bool *used;
+    const char **asked; /* the names that the handler has asked for; NULL: the request has no parameters */
+    unsigned n_asked;
+    const char *idle[8]; /* parameters that were given and do nothing here */
+    unsigned n_idle;
     struct str body;
     struct json tree; /* of the body, once rest_body() was called */
     struct errmsg em;
     struct http_header headers[4];
     unsigned n_headers;
     int64_t start_ns;
+    int64_t ack_ms;  /* of a change of metadata: how long what follows it is waited for */
     bool unfiltered; /* filter_path does not hold: errors, plain sources */
     void *user;      /* the handler's */
 };
@@ -100,19 +107,40 @@ bool rest_is_quick(const struct rest *r, const struct str *parts, unsigned n_par
 /* A part of the path ("index"), or the query parameter of that name; p == NULL when absent. Marks it used. */
 struct str rest_param(struct rest *r, const char *name);
 bool rest_has(struct rest *r, const char *name);
+/* Is there a parameter of that name? It is neither marked as used, nor known thereby. */
+bool rest_given(const struct rest *r, const char *name);
+/* A part of the path, and nothing else; p == NULL: it has none of that name. */
+struct str rest_path(const struct rest *r, const char *name);
 /* Typed parameters; the error, in r->em, is worded as Elasticsearch's. */
 enum err rest_bool(struct rest *r, const char *name, bool otherwise, bool *out);
 enum err rest_int(struct rest *r, const char *name, int32_t otherwise, int32_t *out);
 enum err rest_long(struct rest *r, const char *name, int64_t otherwise, int64_t *out);
 enum err rest_time(struct rest *r, const char *name, int64_t otherwise_ms, int64_t *out);
+/* In capitals, as errors name what is not among constants; the value itself without memory. */
+struct str rest_upper(const struct rest *r, struct str value);
 /* A comma-separated list; *n == 0 when absent. */
 enum err rest_list(struct rest *r, const char *name, const struct str **out, uint32_t *n);
-/* Marks a parameter that Elasticsearch takes and that changes nothing here (master_timeout and the like). */
+/* Marks a parameter as used that is read elsewhere, or whose every value comes to the same. */
 void rest_accept(struct rest *r, const char *name);
+/* Parameters whose value is checked and then comes to the same. */
+enum err rest_check_bool(struct rest *r, const char *name);
+enum err rest_check_int(struct rest *r, const char *name);
+enum err rest_check_time(struct rest *r, const char *name);
+/* The same of several booleans. */
+enum err rest_check_bools(struct rest *r, const char *const *names, size_t n);
+/* A parameter of Elasticsearch that is read and not kept: the answer says so (Warning). `name` is a constant. */
+void rest_idle(struct rest *r, const char *name);
+/* A float, worded as rest_int()'s errors. */
+enum err rest_float(struct rest *r, const char *name, float otherwise, float *out);
+/* A time whose name in errors is another than its own. */
+enum err rest_time_as(struct rest *r, const char *name, const char *shown, int64_t otherwise_ms,
+                      int64_t *out);
 /* The parsed body in *out, NULL when there is none (also `source` as parameter). Errors of syntax are in r->em. */
 enum err rest_body(struct rest *r, const struct json **out);
 /* As rest_body, but a missing body is refused (parse_exception). */
 enum err rest_body_required(struct rest *r, const struct json **out);
+/* The parameter `type` of requests about mappings names the one type, or is absent. */
+enum err rest_one_type(struct rest *r);
 /* Is `preference` one that a search or a get may have? */
 enum err rest_check_preference(struct rest *r, struct str preference);
 /* true: go on. false: the request was refused for parameters that nobody used, and answered. */
@@ -137,6 +165,8 @@ void rest_fail_text(struct rest *r, int status, const char *fmt, ...) PRINTF_LIK
 /* {"acknowledged":true} */
 void rest_acknowledge(struct rest *r);
 void rest_header(struct rest *r, const char *name, struct str value);
+/* The Warning header that says that `n` names, with commas, have no effect here. */
+void rest_warn_idle(struct rest *r, struct str names, size_t n);
 
 /* The members of an error object (without its braces): root_cause, type, reason, caused_by ... */
 void error_write(struct jsonw *w, const struct errmsg *em);
@@ -147,6 +177,10 @@ enum err rest_shape(struct rest *r, struct buf *b, const char **content_type);
 
 /* Does a list of nodes (ids, names, addresses, patterns, roles) name this one? Empty: yes. (nodes.c) */
 bool rest_node_wanted(const struct rest *r, struct str list);
+
+/* Counts the documents that the request's query (body or q) matches in the path's indices; then(), once, or r is answered with
+ * the error. (search.c) */
+void rest_count(struct rest *r, void (*then)(struct rest *r, int64_t n));
 
 /* ---- indices in paths (indices.c) ---- */
 

@@ -122,6 +122,9 @@ static void clear(struct rest *r)
     struct str id = rest_param(r, "scroll_id");
     struct freeing *f = ARENA_NEW(r->arena, struct freeing);
     enum err e = f != NULL ? read_body(r, &body) : err_no_memory(&r->em);
+    if (e == ERR_OK && !rest_ready(r)) {
+        return;
+    }
     if (f != NULL) {
         *f = (struct freeing){.r = r, .done = cleared};
     }
@@ -145,9 +148,7 @@ static void clear(struct rest *r)
     if (e == ERR_OK && named == 0) {
         e = err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: no scroll ids specified;");
     }
-    if (e != ERR_OK) {
-        rest_fail(r, NULL);
-    } else if (rest_ready(r) && freeing_run(f, &r->em) != ERR_OK) {
+    if (e != ERR_OK || freeing_run(f, &r->em) != ERR_OK) {
         rest_fail(r, NULL);
     }
 }

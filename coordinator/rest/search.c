@@ -1,5 +1,6 @@
 /* _search and _count. */
 #include "coordinator/search.h"
+#include "common/base/num.h"
 #include "engine/query/query.h"
 
 /* What a URL says beside the body goes into the body, so that shards get one text. */
@@ -127,10 +128,8 @@ static enum err query_override(struct url_overrides *u)
 {
     static const struct {
         const char *param, *key;
-    } parts[] = {{"df", "default_field"},
-                 {"analyzer", "analyzer"},
-                 {"analyze_wildcard", "analyze_wildcard"},
-                 {"lenient", "lenient"}};
+    } parts[] = {{"df", "default_field"}, {"analyzer", "analyzer"}};
+    static const char *const flags[] = {"analyze_wildcard", "lenient"};
     struct rest *r = u->r;
     struct str q = rest_param(r, "q");
     if (q.p == NULL) {
@@ -143,9 +142,18 @@ static enum err query_override(struct url_overrides *u)
         struct str v = rest_param(r, parts[i].param);
         ok = ok && (v.p == NULL || json_put(&inner, r->arena, str_of(parts[i].key), json_mk_str(v)));
     }
+    for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
+        bool on;
+        enum err e = rest_bool(r, flags[i], false, &on);
+        if (e != ERR_OK) {
+            return e;
+        }
+        ok = ok && (!rest_has(r, flags[i]) || json_put(&inner, r->arena, str_of(flags[i]), json_mk_bool(on)));
+    }
     if (op.p != NULL && !str_eq_nocase(op, STR("and")) && !str_eq_nocase(op, STR("or"))) {
         return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
-                       "No enum constant org.elasticsearch.index.query.Operator.%.*s", STR_ARG(op));
+                       "No enum constant org.elasticsearch.index.query.Operator.%.*s",
+                       STR_ARG(rest_upper(r, op)));
     }
     ok = ok && (op.p == NULL || json_put(&inner, r->arena, STR("default_operator"), json_mk_str(op)))
          && json_put(&outer, r->arena, STR("query_string"), inner);
@@ -159,7 +167,7 @@ static enum err total_override(struct url_overrides *u)
     if (v.p == NULL) {
         return ERR_OK;
     }
-    if (v.n == 0 || str_is(v, "true") || str_is(v, "false")) {
+    if (str_is(v, "true") || str_is(v, "false")) {
         return put(u, "track_total_hits", json_mk_bool(!str_is(v, "false")));
     }
     enum err e = rest_int(u->r, "track_total_hits", 0, &n);
@@ -191,6 +199,32 @@ static enum err terminate_override(struct url_overrides *u)
     return e == ERR_OK && n > 0 ? put(u, "terminate_after", number(u->r, n)) : e;
 }
 
+/* The suggester of a request without a body. */
+static enum err suggest_override(struct url_overrides *u)
+{
+    struct rest *r = u->r;
+    struct str field = rest_param(r, "suggest_field");
+    struct json term = json_mk_object(), one = json_mk_object(), all = json_mk_object();
+    if (field.p == NULL) {
+        return ERR_OK; /* its companions mean nothing, and are refused as unknown */
+    }
+    struct str q = rest_param(r, "q"), text = rest_param(r, "suggest_text"),
+               mode = rest_param(r, "suggest_mode");
+    int32_t size;
+    enum err e = rest_int(r, "suggest_size", 5, &size);
+    if (e != ERR_OK) {
+        return e;
+    }
+    text = text.p != NULL ? text : q;
+    bool ok =
+        json_put(&term, r->arena, STR("field"), json_mk_str(field))
+        && json_put(&term, r->arena, STR("size"), number(r, size))
+        && json_put(&term, r->arena, STR("suggest_mode"), json_mk_str(mode.p != NULL ? mode : STR("missing")))
+        && (text.p == NULL || json_put(&one, r->arena, STR("text"), json_mk_str(text)))
+        && json_put(&one, r->arena, STR("term"), term) && json_put(&all, r->arena, field, one);
+    return ok ? put(u, "suggest", all) : err_no_memory(&r->em);
+}
+
 static enum err overrides(struct url_overrides *u, bool with_size)
 {
     static const char *const ints[] = {"from", "size"};
@@ -205,6 +239,10 @@ static enum err overrides(struct url_overrides *u, bool with_size)
     }
     struct str timeout = rest_param(u->r, "timeout");
     if (e == ERR_OK && timeout.p != NULL) {
+        int64_t ms;
+        e = rest_time(u->r, "timeout", 0, &ms);
+    }
+    if (e == ERR_OK && timeout.p != NULL) {
         e = put(u, "timeout", json_mk_str(timeout));
     }
     e = e == ERR_OK ? source_override(u) : e;
@@ -213,7 +251,8 @@ static enum err overrides(struct url_overrides *u, bool with_size)
     e = e == ERR_OK ? list_override(u, "stored_fields", "stored_fields", NULL) : e;
     e = e == ERR_OK ? list_override(u, "docvalue_fields", "docvalue_fields", NULL) : e;
     e = e == ERR_OK ? type_override(u) : e;
-    return e == ERR_OK ? list_override(u, "stats", "stats", NULL) : e;
+    e = e == ERR_OK ? list_override(u, "stats", "stats", NULL) : e;
+    return e == ERR_OK ? suggest_override(u) : e;
 }
 
 /* A second value behind the body's is an error of its own kind; any other error of syntax stays what it is. */
@@ -281,18 +320,20 @@ enum err rest_check_preference(struct rest *r, struct str preference)
 
 static enum err scatter_params(struct rest *r, struct search_opts *o)
 {
-    int32_t batch, concurrent;
-    bool ignored;
-    rest_accept(r, "ccs_minimize_roundtrips");
-    rest_accept(r, "min_compatible_shard_node");
+    int32_t batch, concurrent, filter;
+    bool cache;
     enum err e = rest_int(r, "batched_reduce_size", 512, &batch);
     if (e == ERR_OK && batch < 2) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "batchedReduceSize must be >= 2");
     }
     o->request_cache_given = rest_has(r, "request_cache");
-    e = e == ERR_OK ? rest_bool(r, "request_cache", false, &ignored) : e;
+    e = e == ERR_OK ? rest_bool(r, "request_cache", false, &cache) : e;
+    if (e == ERR_OK && cache) {
+        rest_idle(r, "request_cache");
+    }
     e = e == ERR_OK ? rest_bool(r, "allow_partial_search_results", o->allow_partial, &o->allow_partial) : e;
-    e = e == ERR_OK ? rest_long(r, "pre_filter_shard_size", 0, &o->pre_filter_shard_size) : e;
+    e = e == ERR_OK ? rest_int(r, "pre_filter_shard_size", 0, &filter) : e;
+    o->pre_filter_shard_size = e == ERR_OK ? filter : 0;
     if (e == ERR_OK && rest_has(r, "pre_filter_shard_size") && o->pre_filter_shard_size < 1) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "preFilterShardSize must be >= 1");
     }
@@ -300,7 +341,37 @@ static enum err scatter_params(struct rest *r, struct search_opts *o)
     if (e == ERR_OK && concurrent < 1) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "maxConcurrentShardRequests must be >= 1");
     }
-    return e;
+    if (e == ERR_OK && concurrent != 5) {
+        rest_idle(r, "max_concurrent_shard_requests");
+    }
+    return e == ERR_OK ? rest_check_bool(r, "ccs_minimize_roundtrips") : e; /* there are no other clusters */
+}
+
+/* All nodes here are of one version. */
+static enum err check_compatible(struct rest *r)
+{
+    struct str v = rest_param(r, "min_compatible_shard_node"), rest = v;
+    int32_t part[3] = {0}, ours[3] = {7, 12, 1};
+    bool ok = true, newer = false, known = false;
+    if (v.n == 0) {
+        return ERR_OK;
+    }
+    for (unsigned i = 0; ok && i < 3; i++) {
+        struct str one = rest.p != NULL ? str_cut(rest, '.', &rest) : STR_NULL;
+        ok = one.n > 0 && num_parse_i32(one, &part[i]) && part[i] >= 0;
+        newer = known ? newer : part[i] > ours[i];
+        known = known || part[i] != ours[i];
+    }
+    if (!ok || rest.p != NULL) {
+        return err_set(
+            &r->em, ERR_ILLEGAL_ARGUMENT,
+            "the version needs to contain major, minor, and revision, and optionally the build: %.*s",
+            STR_ARG(v));
+    }
+    return newer ? err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                           "One of the shards is incompatible with the required minimum version [%.*s]",
+                           STR_ARG(v))
+                 : ERR_OK;
 }
 
 enum err rest_search_params(struct rest *r, struct search_opts *o, struct json *body, bool by_query,
@@ -319,6 +390,7 @@ enum err rest_search_params(struct rest *r, struct search_opts *o, struct json *
     e = e == ERR_OK && !by_query ? rest_bool(r, "typed_keys", false, &o->typed_keys) : e;
     e = e == ERR_OK ? rest_bool(r, "rest_total_hits_as_int", false, &o->total_as_int) : e;
     e = e == ERR_OK ? scatter_params(r, o) : e;
+    e = e == ERR_OK && !by_query ? check_compatible(r) : e;
     e = e == ERR_OK ? rest_time(r, "scroll", o->scroll_ms, &o->scroll_ms) : e;
     struct url_overrides u = {.r = r, .body = body};
     e = e == ERR_OK ? overrides(&u, !by_query) : e;
@@ -514,7 +586,7 @@ enum err rest_query(struct rest *r, const struct json **query)
     return e;
 }
 
-static enum err count_body(struct rest *r, struct search_opts *o)
+static enum err count_body(struct rest *r, struct search_opts *o, bool limits)
 {
     const struct json *query;
     enum err e = read_query_body(r, &query);
@@ -524,7 +596,7 @@ static enum err count_body(struct rest *r, struct search_opts *o)
     struct json own = json_mk_object();
     struct url_overrides u = {.r = r, .body = &own};
     e = query_override(&u);
-    e = e == ERR_OK ? int_override(&u, "terminate_after", false) : e;
+    e = e == ERR_OK && limits ? int_override(&u, "terminate_after", false) : e;
     if (e == ERR_OK && json_get(&own, "terminate_after") != NULL
         && json_double(json_get(&own, "terminate_after")) < 0) {
         return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "terminateAfter must be > 0");
@@ -532,9 +604,11 @@ static enum err count_body(struct rest *r, struct search_opts *o)
     if (e == ERR_OK && query != NULL && json_get(&own, "query") == NULL) {
         e = put(&u, "query", *query);
     }
-    e = e == ERR_OK ? type_override(&u) : e;
-    if (e == ERR_OK && rest_has(r, "min_score")) {
-        e = put(&u, "min_score", json_mk_str(rest_param(r, "min_score")));
+    e = e == ERR_OK && limits ? type_override(&u) : e;
+    if (e == ERR_OK && limits && rest_has(r, "min_score")) {
+        float score;
+        e = rest_float(r, "min_score", -1, &score);
+        e = e == ERR_OK ? put(&u, "min_score", json_mk_str(rest_param(r, "min_score"))) : e;
     }
     e = e == ERR_OK ? put(&u, "size", number(r, 0)) : e;
     e = e == ERR_OK ? put(&u, "track_total_hits", json_mk_bool(true)) : e;
@@ -552,17 +626,23 @@ static enum err count_body(struct rest *r, struct search_opts *o)
     return ERR_OK;
 }
 
-static void count(struct rest *r)
+static enum err count_places(struct rest *r, struct search_opts *o)
+{
+    o->routing = rest_param(r, "routing");
+    o->preference = rest_param(r, "preference");
+    enum err e = rest_index_options(r, &o->indices);
+    return e == ERR_OK ? rest_check_preference(r, o->preference) : e;
+}
+
+/* places: routing, preference and how indices are named are parameters too. */
+static void run_count(struct rest *r, bool places, void (*done)(struct search_call *c))
 {
     struct search_call *c = search_new(r);
     enum err e = c != NULL ? ERR_OK : err_no_memory(&r->em);
     if (e == ERR_OK) {
         c->o.index = rest_param(r, "index");
-        c->o.routing = rest_param(r, "routing");
-        c->o.preference = rest_param(r, "preference");
-        e = rest_index_options(r, &c->o.indices);
-        e = e == ERR_OK ? rest_check_preference(r, c->o.preference) : e;
-        e = e == ERR_OK ? count_body(r, &c->o) : e;
+        e = places ? count_places(r, &c->o) : ERR_OK;
+        e = e == ERR_OK ? count_body(r, &c->o, places) : e;
     }
     if (e != ERR_OK) {
         if (c != NULL) {
@@ -575,9 +655,40 @@ static void count(struct rest *r)
         search_free(c);
         return;
     }
-    c->done = counted;
+    c->done = done;
     c->o.here = true;
     search_run(c);
+}
+
+static void count(struct rest *r)
+{
+    run_count(r, true, counted);
+}
+
+static void count_known(struct search_call *c)
+{
+    struct rest *r = c->r;
+    void (*then)(struct rest * r, int64_t n);
+    memcpy(&then, r->user, sizeof(then));
+    if (c->error.n > 0 || search_all_failed(c)) {
+        counted(c);
+        return;
+    }
+    int64_t n = c->reduced.total;
+    search_free(c);
+    then(r, n);
+}
+
+void rest_count(struct rest *r, void (*then)(struct rest *r, int64_t n))
+{
+    r->user = arena_alloc(r->arena, sizeof(then));
+    if (r->user == NULL) {
+        err_no_memory(&r->em);
+        rest_fail(r, NULL);
+        return;
+    }
+    memcpy(r->user, &then, sizeof(then));
+    run_count(r, false, count_known);
 }
 
 const struct route routes_search[] = {

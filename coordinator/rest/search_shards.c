@@ -211,11 +211,11 @@ static void search_shards(struct rest *r)
     o.ignore_unavailable = true;
     const struct index_target *t;
     uint32_t n;
-    rest_accept(r, "local");
     rest_accept(r, "routing");
     rest_accept(r, "preference");
     o.unblocked = 1U << BLOCK_METADATA_READ;
-    enum err e = rest_index_options(r, &o);
+    enum err e = rest_check_bool(r, "local");
+    e = e == ERR_OK ? rest_index_options(r, &o) : e;
     if (e == ERR_OK) {
         e = resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock), r->arena, &t,
                             &n, &r->em);

@@ -2,8 +2,6 @@
 
 #include "common/cluster/setting_registry.h"
 
-#define AGENT "Elasticsearch-7.12.1-3186837139b9c6b6d23c3200870651f10d3343b7"
-
 /* Where the body of such a request has its settings; NULL: it has none. */
 static const struct json *settings_of(const struct meta_request *rq, unsigned part)
 {
@@ -61,12 +59,7 @@ void setting_warnings(struct rest *r, const struct meta_request *rq)
     size_t n = settings_without_effect(of_cluster ? &setting_registry_cluster : &setting_registry_index,
                                        &given, &names);
     if (n > 0 && !names.failed) {
-        struct str text =
-            arena_printf(r->arena, "299 " AGENT " \"[%.*s] %s accepted and %s no effect here\"",
-                         STR_ARG(buf_view(&names)), n > 1 ? "are" : "is", n > 1 ? "have" : "has");
-        if (text.p != NULL) {
-            rest_header(r, "Warning", text);
-        }
+        rest_warn_idle(r, buf_view(&names), n);
     }
     buf_fini(&names);
 }

@@ -32,12 +32,29 @@ void stats_put(const struct stats_out *o, const char *key, uint64_t v)
     stats_put_as(o, NULL, key, v);
 }
 
+/* The one type among the patterns. */
+static bool type_wanted(struct str list)
+{
+    bool wanted = false;
+    while (list.n > 0) {
+        struct str one = str_cut(list, ',', &list);
+        wanted |= str_is(one, "_all") || str_glob(one, STR("_doc"));
+    }
+    return wanted;
+}
+
 struct stats_out stats_out_for(struct rest *r, struct jsonw *w)
 {
     struct str v = rest_param(r, "human");
-    return (struct stats_out){.w = w,
-                              .human = v.p != NULL && !str_is(v, "false"),
-                              .fielddata_fields = rest_has(r, "fields") || rest_has(r, "fielddata_fields")};
+    return (struct stats_out){.w = w, .human = v.p != NULL && !str_is(v, "false")};
+}
+
+struct stats_out stats_out_detailed(struct rest *r, struct jsonw *w)
+{
+    struct stats_out o = stats_out_for(r, w);
+    o.fielddata_fields = rest_given(r, "fields") || rest_given(r, "fielddata_fields");
+    o.types = type_wanted(rest_param(r, "types"));
+    return o;
 }
 
 static void write_docs(const struct stats_out *o, const struct shard_stats *s)
@@ -52,7 +69,7 @@ static void write_store(const struct stats_out *o, const struct shard_stats *s)
     stats_put(o, "reserved_in_bytes", 0);
 }
 
-static void write_indexing(const struct stats_out *o, const struct shard_stats *s)
+static void write_operations(const struct stats_out *o, const struct shard_stats *s)
 {
     stats_put(o, "index_total", s->index_total);
     stats_put(o, "index_time_in_millis", s->index_ns / NS_PER_MS);
@@ -64,6 +81,20 @@ static void write_indexing(const struct stats_out *o, const struct shard_stats *
     stats_put(o, "noop_update_total", s->noop_updates);
     jw_kbool(o->w, "is_throttled", false);
     stats_put(o, "throttle_time_in_millis", 0);
+}
+
+static void write_indexing(const struct stats_out *o, const struct shard_stats *s)
+{
+    write_operations(o, s);
+    if (o->types) {
+        jw_k(o->w, "types");
+        jw_obj(o->w);
+        jw_k(o->w, "_doc");
+        jw_obj(o->w);
+        write_operations(o, s);
+        jw_obj_end(o->w);
+        jw_obj_end(o->w);
+    }
 }
 
 static void write_get(const struct stats_out *o, const struct shard_stats *s)
@@ -255,6 +286,49 @@ enum err stats_metrics(struct rest *r, struct str list, const char *what, unsign
     }
     *out = all ? STATS_ALL : *out;
     return ERR_OK;
+}
+
+unsigned stats_metric(const char *name)
+{
+    size_t i = 0;
+    while (i < ARRAY_LEN(sections) && strcmp(sections[i].metric, name) != 0) {
+        i++;
+    }
+    return 1U << i;
+}
+
+static void idle_if(struct rest *r, bool known, const char *name)
+{
+    if (known && rest_given(r, name)) {
+        rest_accept(r, name);
+        rest_idle(r, name);
+    }
+}
+
+enum err stats_details(struct rest *r, unsigned metrics, bool of_nodes)
+{
+    bool files = false, completion = (metrics & stats_metric("completion")) != 0,
+         fielddata = (metrics & stats_metric("fielddata")) != 0;
+    const struct {
+        const char *name;
+        bool known;
+    } fields[] = {{"types", !of_nodes || (metrics & stats_metric("indexing")) != 0},
+                  {"fields", completion || fielddata},
+                  {"fielddata_fields", fielddata}};
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+        if (fields[i].known && rest_given(r, fields[i].name)) {
+            rest_accept(r, fields[i].name);
+        }
+    }
+    idle_if(r, !of_nodes || (metrics & stats_metric("search")) != 0, "groups");
+    idle_if(r, completion, "completion_fields");
+    enum err e = (metrics & stats_metric("segments")) != 0
+                     ? rest_bool(r, "include_segment_file_sizes", false, &files)
+                     : ERR_OK;
+    if (e == ERR_OK && files) {
+        rest_idle(r, "include_segment_file_sizes");
+    }
+    return e;
 }
 
 void stats_write(const struct stats_out *o, const struct shard_stats *s, unsigned metrics)

@@ -400,8 +400,7 @@ void table_send(struct table *t)
 
 bool table_help(struct rest *r, const struct table_column *columns, uint32_t n_columns)
 {
-    static const char *const known[] = {"h",    "v",  "s",     "bytes",         "time",
-                                        "size", "ts", "local", "master_timeout"};
+    static const char *const known[] = {"h", "v", "s", "bytes", "time", "size", "ts", "pri"};
     size_t width[3] = {0, 0, 0};
     bool help;
     struct buf b;
@@ -414,6 +413,9 @@ bool table_help(struct rest *r, const struct table_column *columns, uint32_t n_c
     }
     if (!help) {
         return false;
+    }
+    if (!rest_ready(r)) {
+        return true;
     }
     buf_init(&b, NULL, BUF_UNLIMITED);
     for (unsigned pass = 0; pass < 2; pass++) {

@@ -32,7 +32,7 @@ struct table {
 };
 
 void table_init(struct table *t, struct rest *r, const struct table_column *columns, uint32_t n_columns);
-/* Marks the parameters that every table knows; true: help was asked for and sent, the request is answered. */
+/* Marks the parameters that every table knows; true: help was asked for, and it or the refusal of other parameters was sent. */
 bool table_help(struct rest *r, const struct table_column *columns, uint32_t n_columns);
 /* A row, then a cell for each column in order; cells left out are null. */
 void table_row(struct table *t);

@@ -296,6 +296,12 @@ static enum err read_filters(struct tasks_rq *q)
     return parent.n > 0 ? task_id_parse(parent, &q->what.parent_node, &q->what.parent, &r->em) : ERR_OK;
 }
 
+static enum err read_wait(struct tasks_rq *q, int64_t *timeout_ms)
+{
+    enum err e = rest_bool(q->r, "wait_for_completion", false, &q->what.wait);
+    return e == ERR_OK ? rest_time(q->r, "timeout", WAIT_MS_DEFAULT, timeout_ms) : e;
+}
+
 static void begin_listing(struct tasks_rq *q)
 {
     struct tasks *ts = q->r->co->tasks;
@@ -320,8 +326,7 @@ static void list_tasks(struct rest *r)
     }
     enum err e = rest_bool(r, "detailed", false, &q->what.detailed);
     e = e == ERR_OK ? read_filters(q) : e;
-    e = e == ERR_OK ? rest_bool(r, "wait_for_completion", false, &q->what.wait) : e;
-    e = e == ERR_OK ? rest_time(r, "timeout", WAIT_MS_DEFAULT, &timeout_ms) : e;
+    e = e == ERR_OK ? read_wait(q, &timeout_ms) : e;
     e = e == ERR_OK ? read_group(q) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
@@ -549,7 +554,7 @@ static const struct table_column columns[] = {
     {"description", "desc", "task action", false, false},
 };
 
-static void row(struct table *t, const struct tasks_rq *q, const struct listed *l, bool full_id)
+static void row(struct table *t, const struct tasks_rq *q, const struct listed *l)
 {
     const struct node_meta *n = l->node;
     int64_t s = l->start_ms / 1000;
@@ -571,7 +576,7 @@ static void row(struct table *t, const struct tasks_rq *q, const struct listed *
     time_put_ns(&b, l->running_ns);
     table_f(t, "%.*s", STR_ARG(buf_view(&b)));
     buf_fini(&b);
-    table_str(t, full_id ? n->id : str_slice(n->id, 0, MIN_OF(n->id.n, (size_t)4)));
+    table_str(t, str_slice(n->id, 0, MIN_OF(n->id.n, (size_t)4)));
     table_str(t, n->host);
     table_str(t, nodes_port(n->transport_address));
     table_str(t, n->name);
@@ -585,13 +590,9 @@ static void row(struct table *t, const struct tasks_rq *q, const struct listed *
 static void send_table(struct tasks_rq *q)
 {
     struct table t;
-    bool full_id;
-    if (rest_bool(q->r, "full_id", false, &full_id) != ERR_OK) {
-        full_id = false;
-    }
     table_init(&t, q->r, columns, (uint32_t)ARRAY_LEN(columns) - (q->what.detailed ? 0 : 1));
     for (size_t i = 0; i < q->found.n; i++) {
-        row(&t, q, &q->found.v[i], full_id);
+        row(&t, q, &q->found.v[i]);
     }
     node_calls_release(q->calls);
     table_send(&t);
@@ -600,22 +601,25 @@ static void send_table(struct tasks_rq *q)
 static void cat_tasks(struct rest *r)
 {
     struct tasks_rq *q = new_rq(r);
-    bool full_id;
+    int64_t timeout_ms;
     if (q == NULL) {
         return;
     }
     enum err e = rest_bool(r, "detailed", false, &q->what.detailed);
-    e = e == ERR_OK ? rest_bool(r, "full_id", false, &full_id) : e;
+    if (e == ERR_OK && table_help(r, columns, (uint32_t)ARRAY_LEN(columns) - (q->what.detailed ? 0 : 1))) {
+        return;
+    }
     e = e == ERR_OK ? read_filters(q) : e;
+    e = e == ERR_OK ? read_wait(q, &timeout_ms) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;
     }
-    uint32_t n = (uint32_t)ARRAY_LEN(columns) - (q->what.detailed ? 0 : 1);
-    if (table_help(r, columns, n) || !rest_ready(r)) {
+    if (!rest_ready(r)) {
         return;
     }
     begin_listing(q);
+    q->what.timeout_ms = timeout_ms;
     ask(q, send_table);
 }
 

@@ -13,12 +13,16 @@ static void put(struct rest *r, enum template_kind kind)
     const struct json *body;
     int64_t timeout_ms;
     bool create;
-    struct str name = rest_param(r, "name"), order = rest_param(r, "order");
-    rest_accept(r, "cause");
-    rest_accept(r, "include_type_name");
-    rest_accept(r, "order");
-    enum err e = rest_meta_timeouts(r, &timeout_ms);
-    e = e == ERR_OK ? rest_bool(r, "create", false, &create) : e;
+    struct str name = rest_param(r, "name");
+    struct str order = STR_NULL;
+    enum err e = rest_bool(r, "create", false, &create);
+    if (kind == TEMPLATE_LEGACY) {
+        order = rest_param(r, "order");
+        e = e == ERR_OK ? rest_check_int(r, "order") : e;
+        e = e == ERR_OK ? rest_check_bool(r, "include_type_name") : e;
+    }
+    e = e == ERR_OK ? rest_time(r, "master_timeout", MASTER_TIMEOUT_MS, &timeout_ms) : e;
+    rest_accept(r, "cause"); /* of the change, for those who look at the queue meanwhile */
     e = e == ERR_OK ? rest_body_required(r, &body) : e;
     if ((e == ERR_JSON || e == ERR_JSON_EOF) && kind == TEMPLATE_LEGACY) {
         e = err_wrap(&r->em, ERR_PARSE, "Failed to parse content to map");
@@ -68,7 +72,7 @@ static void delete (struct rest *r, enum template_kind kind)
 {
     int64_t timeout_ms;
     struct str name = rest_param(r, "name");
-    if (rest_meta_timeouts(r, &timeout_ms) != ERR_OK) {
+    if (rest_time(r, "master_timeout", MASTER_TIMEOUT_MS, &timeout_ms) != ERR_OK) {
         rest_fail(r, NULL);
         return;
     }
@@ -199,10 +203,12 @@ static void get(struct rest *r, enum template_kind kind)
     bool flat;
     struct buf b;
     struct jsonw w;
-    rest_accept(r, "local");
-    rest_accept(r, "master_timeout");
-    rest_accept(r, "include_type_name");
     enum err e = rest_bool(r, "flat_settings", false, &flat);
+    e = e == ERR_OK ? rest_check_bool(r, "local") : e;
+    e = e == ERR_OK ? rest_check_time(r, "master_timeout") : e;
+    if (kind == TEMPLATE_LEGACY) {
+        e = e == ERR_OK ? rest_check_bool(r, "include_type_name") : e;
+    }
     e = e == ERR_OK ? rest_list(r, "name", &names, &n) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
@@ -311,13 +317,15 @@ static void write_overlapping(struct rest *r, const struct template_meta *chosen
 static enum err with_body(struct rest *r, struct str name, struct cluster_state **out)
 {
     const struct json *body;
-    rest_accept(r, "create");
-    rest_accept(r, "cause");
-    rest_accept(r, "master_timeout");
     *out = cluster_state_ref(r->state);
-    enum err e = rest_body(r, &body);
+    enum err e = rest_check_time(r, "master_timeout");
+    e = e == ERR_OK ? rest_body(r, &body) : e;
     if (e != ERR_OK || body == NULL) {
         return e;
+    }
+    rest_accept(r, "cause");
+    if (rest_check_bool(r, "create") != ERR_OK) { /* the name is taken by nothing */
+        return ERR_ILLEGAL_ARGUMENT;
     }
     struct cluster_state *next;
     e = metadata_with_template(r->state, name, body, r->body, &next, &r->em);

@@ -12,13 +12,13 @@ from node import Node
 check = Checks()
 # Every request may have these; the page says so once.
 # Parts of paths are taken as parameters, too, as Elasticsearch does; they are not listed.
-COMMON = {"index", "type", "id", "task_id", "name", "metric", "index_metric", "node", "nodes", "thread_pools", "scroll_id", "alias",
+COMMON = {"index", "type", "id", "task_id", "name", "metric", "index_metric", "node", "nodes", "thread_pool_patterns", "scroll_id", "alias",
           "pretty", "human", "error_trace", "filter_path", "format", "source", "source_content_type"}
 BODIES = [None, "{}", {"query": {"match_all": {}}}, {"doc": {"a": 1}}, {"text": "a"}, {"scroll_id": "x"}, {"id": "x"}, {"ids": ["1"]}, {"actions": []},
           {"transient": {"cluster.max_shards_per_node": 99}}, {"docs": [{"_index": "probe", "_id": "1"}]}, {"index": "probe", "alias": "zzz"}, {"index_patterns": ["zzz-*"]}, {"index_patterns": ["zzz-*"], "template": {}}, {"template": {}}, {"properties": {}},
           {"index.hidden": False}, {"actions": [{"add": {"index": "probe", "alias": "zzz"}}]}, {"dest": {"index": "zzz"}, "source": {"index": "probe"}},
           [{"index": {"_index": "probe", "_id": "1"}}, {"a": 1}], [{"index": "probe"}, {"query": {"match_all": {}}}]]
-PARTS = {"index": "probe", "id": "1", "type": "_doc", "fields": "a", "metric": "_all", "index_metric": "docs", "node": "_local", "nodes": "_all", "thread_pools": "write",
+PARTS = {"index": "probe", "id": "1", "type": "_doc", "fields": "a", "metric": "_all", "index_metric": "docs", "node": "_local", "nodes": "_all", "thread_pool_patterns": "write",
          "block": "write", "scroll_id": "x"}
 # Values that parse, where "1" does not.
 VALUES = {"expand_wildcards": "open", "refresh": "true", "op_type": "index", "version_type": "internal", "search_type": "query_then_fetch",
@@ -27,7 +27,7 @@ VALUES = {"expand_wildcards": "open", "refresh": "true", "op_type": "index", "ve
 BATCH = 24
 # Groups of parameters that the page explains once.
 GROUPS = {"*indices*": {"allow_no_indices", "expand_wildcards", "ignore_throttled", "ignore_unavailable"},
-          "*table*": {"bytes", "h", "help", "s", "size", "time", "ts", "v"}}
+          "*table*": {"bytes", "h", "help", "s", "pri", "size", "time", "ts", "v"}}
 # These refuse everything.
 MUTE = ("_clone", "_shrink", "_split")
 
@@ -64,7 +64,7 @@ class Prober:
         reason = error.get("reason", "") if isinstance(error, dict) else ""
         if status != 400 or "unrecognized parameter" not in reason:
             return None
-        return set(re.findall(r"\[([^\]]*)\]", reason.split("unrecognized parameter", 1)[1]))
+        return set(re.findall(r"(?:: |, )\[([^\]]*)\]", reason.split("unrecognized parameter", 1)[1]))
 
     def known(self, method, path, body, names):
         """Those that it knows. One alone that is answered with another error is known: its value was read."""
@@ -79,7 +79,8 @@ class Prober:
     def parameters(self, pattern, method):
         """The names that this endpoint takes; None: it could not be brought to tell."""
         inside = set(re.findall(r"\{(\w+)\}", pattern))
-        path = re.sub(r"\{(\w+)\}", lambda m: PARTS.get(m.group(1), "zzz"), pattern)
+        parts = {**PARTS, "metric": "indices"} if "/_nodes/" in pattern else PARTS
+        path = re.sub(r"\{(\w+)\}", lambda m: parts.get(m.group(1), "zzz"), pattern)
         for self.also in ([], ["requests_per_second"], ["fields"], ["node_names"]):  # some ask for it
             body = next((b for b in BODIES if self.refused(method, path, b, []) == {"zzz"}), "none")
             if body != "none":

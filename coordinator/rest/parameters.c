@@ -1,0 +1,284 @@
+/* Parameters: parts of the path and of the query, their types, and what nobody asked for. */
+#include "common/base/num.h"
+#include "common/base/sort_items.h"
+#include "coordinator/rest/rest.h"
+
+struct str rest_path(const struct rest *r, const char *name)
+{
+    for (unsigned i = 0; i < r->n_path; i++) {
+        if (strcmp(r->path[i].name, name) == 0) {
+            return r->path[i].value;
+        }
+    }
+    return STR_NULL;
+}
+
+struct str rest_param(struct rest *r, const char *name)
+{
+    struct str found = STR_NULL;
+    if (r->asked != NULL && r->n_asked < ASKED_MAX) {
+        r->asked[r->n_asked++] = name;
+    }
+    for (size_t i = 0; i < r->params.n; i++) {
+        if (str_is(r->params.v[i].name, name)) {
+            r->used[i] = true;
+            found = r->params.v[i].value.n > 0 ? r->params.v[i].value : STR(""); /* the last one counts */
+        }
+    }
+    struct str part = rest_path(r, name);
+    return part.p != NULL ? part : found;
+}
+
+bool rest_given(const struct rest *r, const char *name)
+{
+    for (size_t i = 0; i < r->params.n; i++) {
+        if (str_is(r->params.v[i].name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool rest_has(struct rest *r, const char *name)
+{
+    return rest_param(r, name).p != NULL;
+}
+
+void rest_accept(struct rest *r, const char *name)
+{
+    (void)rest_param(r, name);
+}
+
+enum err rest_bool(struct rest *r, const char *name, bool otherwise, bool *out)
+{
+    struct str v = rest_param(r, name);
+    *out = otherwise;
+    if (v.p == NULL) {
+        return ERR_OK;
+    }
+    if (v.n == 0) { /* "?pretty" means true */
+        *out = true;
+        return ERR_OK;
+    }
+    if (!num_parse_bool(v, out)) {
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                       "Failed to parse value [%.*s] as only [true] or [false] are allowed.", STR_ARG(v));
+    }
+    return ERR_OK;
+}
+
+static enum err bad_int(struct rest *r, const char *name, const char *type, struct str v)
+{
+    err_set(&r->em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(v));
+    return err_wrap(&r->em, ERR_ILLEGAL_ARGUMENT, "Failed to parse %s parameter [%s] with value [%.*s]", type,
+                    name, STR_ARG(v));
+}
+
+enum err rest_int(struct rest *r, const char *name, int32_t otherwise, int32_t *out)
+{
+    struct str v = rest_param(r, name);
+    *out = otherwise;
+    return v.p == NULL || num_parse_i32(v, out) ? ERR_OK : bad_int(r, name, "int", v);
+}
+
+enum err rest_long(struct rest *r, const char *name, int64_t otherwise, int64_t *out)
+{
+    struct str v = rest_param(r, name);
+    *out = otherwise;
+    return v.p == NULL || num_parse_i64(v, out) ? ERR_OK : bad_int(r, name, "long", v);
+}
+
+enum err rest_float(struct rest *r, const char *name, float otherwise, float *out)
+{
+    struct str v = rest_param(r, name);
+    *out = otherwise;
+    if (v.p == NULL || num_parse_float(v, out)) {
+        return ERR_OK;
+    }
+    bad_int(r, name, "float", v);
+    if (v.n == 0) { /* as Float.parseFloat says it */
+        err_clear(&r->em);
+        err_set(&r->em, ERR_NUMBER_FORMAT, "empty String");
+        err_wrap(&r->em, ERR_ILLEGAL_ARGUMENT, "Failed to parse float parameter [%s] with value []", name);
+    }
+    return ERR_ILLEGAL_ARGUMENT;
+}
+
+enum err rest_time_as(struct rest *r, const char *name, const char *shown, int64_t otherwise_ms, int64_t *out)
+{
+    struct str v = rest_param(r, name);
+    *out = otherwise_ms;
+    return v.p == NULL ? ERR_OK : parse_time_ms(v, shown, out, &r->em);
+}
+
+enum err rest_time(struct rest *r, const char *name, int64_t otherwise_ms, int64_t *out)
+{
+    return rest_time_as(r, name, name, otherwise_ms, out);
+}
+
+/* ---- parameters that do nothing ------------------------------------------------------------------------------------------ */
+
+enum err rest_check_bool(struct rest *r, const char *name)
+{
+    bool any;
+    return rest_bool(r, name, false, &any);
+}
+
+enum err rest_check_int(struct rest *r, const char *name)
+{
+    int32_t any;
+    return rest_int(r, name, 0, &any);
+}
+
+enum err rest_check_time(struct rest *r, const char *name)
+{
+    int64_t any;
+    return rest_time(r, name, 0, &any);
+}
+
+enum err rest_check_bools(struct rest *r, const char *const *names, size_t n)
+{
+    enum err e = ERR_OK;
+    for (size_t i = 0; e == ERR_OK && i < n; i++) {
+        e = rest_check_bool(r, names[i]);
+    }
+    return e;
+}
+
+void rest_idle(struct rest *r, const char *name)
+{
+    for (unsigned i = 0; i < r->n_idle; i++) {
+        if (strcmp(r->idle[i], name) == 0) {
+            return;
+        }
+    }
+    if (r->n_idle < ARRAY_LEN(r->idle)) {
+        r->idle[r->n_idle++] = name;
+    }
+}
+
+struct str rest_upper(const struct rest *r, struct str value)
+{
+    char *copy = ARENA_ARRAY(r->arena, char, value.n + 1);
+    for (size_t i = 0; copy != NULL && i < value.n; i++) {
+        char c = value.p[i];
+        copy[i] = c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+    }
+    return copy != NULL ? (struct str){copy, value.n} : value;
+}
+
+enum err rest_list(struct rest *r, const char *name, const struct str **out, uint32_t *n)
+{
+    struct str v = rest_param(r, name), rest = v;
+    size_t cap = 0, used = 0;
+    struct str *list = NULL;
+    *out = NULL;
+    *n = 0;
+    while (v.n > 0 && rest.p != NULL) {
+        struct str part = str_cut(rest, ',', &rest);
+        list = arena_grow(r->arena, list, used, &cap, sizeof(*list));
+        if (list == NULL) {
+            return err_no_memory(&r->em);
+        }
+        list[used++] = part;
+    }
+    *out = list;
+    *n = (uint32_t)used;
+    return ERR_OK;
+}
+
+/* Parameters that every request may have. */
+static enum err accept_common(struct rest *r)
+{
+    bool trace;
+    rest_accept(r, "filter_path");
+    rest_accept(r, "format");
+    enum err e = rest_check_bool(r, "pretty");
+    e = e == ERR_OK ? rest_check_bool(r, "human") : e;
+    e = e == ERR_OK ? rest_bool(r, "error_trace", false, &trace) : e;
+    if (e == ERR_OK && trace) {
+        rest_idle(r, "error_trace");
+    }
+    return e;
+}
+
+enum err rest_one_type(struct rest *r)
+{
+    struct str type = rest_param(r, "type");
+    return type.n == 0 || str_is(type, "_doc") || str_is(type, "_all")
+               ? ERR_OK
+               : err_set(&r->em, ERR_RESOURCE_NOT_FOUND, "type[[%.*s]] missing", STR_ARG(type));
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The names that were asked for, each once, with a NULL behind them. */
+static const char *const *known_names(struct rest *r)
+{
+    unsigned n = 0;
+    sort_items(r->asked, r->n_asked, sizeof(*r->asked), by_name);
+    for (unsigned i = 0; i < r->n_asked; i++) {
+        if (n == 0 || strcmp(r->asked[n - 1], r->asked[i]) != 0) {
+            r->asked[n++] = r->asked[i];
+        }
+    }
+    r->n_asked = n;
+    r->asked[n] = NULL;
+    return r->asked;
+}
+
+/* Parameters that nobody asked for, by name, each with the names that it is like. */
+static void unrecognized(struct rest *r, struct str *names, unsigned n)
+{
+    char hint[JR_HINT_MAX];
+    struct buf text;
+    unsigned kept = 0;
+    const char *const *known = known_names(r);
+    sort_items(names, n, sizeof(*names), by_text);
+    for (unsigned i = 0; i < n; i++) {
+        if (kept == 0 || !str_eq(names[kept - 1], names[i])) {
+            names[kept++] = names[i];
+        }
+    }
+    buf_init(&text, NULL, 16 * KIB);
+    for (unsigned i = 0; i < kept; i++) {
+        jr_did_you_mean(names[i], known, hint, sizeof(hint));
+        buf_printf(&text, "%s[%.*s]%s%s", i > 0 ? ", " : "", STR_ARG(names[i]), hint[0] != '\0' ? " ->" : "",
+                   hint);
+    }
+    err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "request [%.*s] contains unrecognized parameter%s: %.*s",
+            STR_ARG(r->http->path), kept > 1 ? "s" : "", STR_ARG(buf_view(&text)));
+    buf_fini(&text);
+}
+
+bool rest_ready(struct rest *r)
+{
+    unsigned n = 0;
+    bool ok = accept_common(r) == ERR_OK;
+    struct str *names = ok && r->params.n > 0 ? ARENA_ARRAY(r->arena, struct str, r->params.n) : NULL;
+    if (ok && r->params.n > 0 && names == NULL) {
+        err_no_memory(&r->em);
+        ok = false;
+    }
+    for (size_t i = 0; ok && i < r->params.n; i++) {
+        if (!r->used[i]) {
+            names[n++] = r->params.v[i].name;
+        }
+    }
+    if (n > 0) {
+        unrecognized(r, names, n);
+        ok = false;
+    }
+    if (!ok) {
+        rest_fail(r, NULL);
+    }
+    return ok;
+}
