@@ -408,6 +408,16 @@ static bool wrong_before_end(const struct builder *b)
     return literal || (number && last == '.');
 }
 
+/* The character before `at` is none that may stand there. */
+static enum err unexpected(const struct builder *b, size_t at)
+{
+    uint32_t line, col;
+    json_place(b->text, at, &line, &col);
+    unsigned char c = at > 0 && at <= b->text.n ? (unsigned char)b->text.p[at - 1] : 0;
+    return err_set(b->em, ERR_JSON, "Unexpected character ('%c' (code %u))\n at line: %u, column: %u",
+                   c >= 0x20 && c < 0x7F ? c : '?', c, line, col);
+}
+
 /* Words yajl's complaint as Jackson would, with the place. */
 static enum err syntax_error(struct builder *b, bool at_end)
 {
@@ -418,9 +428,7 @@ static enum err syntax_error(struct builder *b, bool at_end)
         return err_set(b->em, wrong_before_end(b) ? ERR_JSON : ERR_JSON_EOF,
                        "Unexpected end-of-input\n at line: %u, column: %u", line, col);
     }
-    unsigned char c = at > 0 && at <= b->text.n ? (unsigned char)b->text.p[at - 1] : 0;
-    return err_set(b->em, ERR_JSON, "Unexpected character ('%c' (code %u))\n at line: %u, column: %u",
-                   c >= 0x20 && c < 0x7F ? c : '?', c, line, col);
+    return unexpected(b, at);
 }
 
 /* The same for what is not UTF-8; `wrong` is the byte that makes it so. */
@@ -433,6 +441,12 @@ static enum err encoding_error(struct builder *b, size_t bad, size_t wrong)
     json_place(b->text, wrong + 1, &line, &col);
     return err_set(b->em, ERR_JSON, "Invalid UTF-8 %s byte 0x%x\n at line: %u, column: %u",
                    wrong == bad ? "start" : "middle", (unsigned char)b->text.p[wrong], line, col);
+}
+
+/* The first control character that is a blank to yajl, and none to Jackson; SIZE_MAX: there is none. */
+static size_t odd_blank(struct str text)
+{
+    return MIN_OF(str_find(text, '\v', 0), str_find(text, '\f', 0));
 }
 
 static yajl_handle start_parser(struct builder *b, const yajl_callbacks *callbacks, yajl_alloc_funcs *funcs)
@@ -462,20 +476,28 @@ static enum err close_broken(struct builder *b, enum err why)
     return ok ? why : err_no_memory(b->em);
 }
 
-/* yajl is content with a comment behind the value that does not end. */
-static bool open_comment(const struct builder *b)
+/* The end of the comment that begins at `at`; `at` itself where it does not end, or where none begins. */
+static size_t behind_comment(struct str text, size_t at)
 {
-    for (size_t at = b->root.end; at < b->text.n; at++) {
-        if (b->text.p[at] == '/') {
-            size_t end = skip_comment(b->text, at);
-            bool block = at + 1 < b->text.n && b->text.p[at + 1] == '*';
-            bool line = at + 1 < b->text.n && b->text.p[at + 1] == '/';
-            if (!line
-                && !(block && end >= at + 4 && b->text.p[end - 1] == '/' && b->text.p[end - 2] == '*')) {
-                return true;
-            }
-            at = end - 1;
+    size_t end = skip_comment(text, at);
+    bool line = end >= at + 2 && text.p[at + 1] == '/';
+    bool block = end >= at + 4 && text.p[at + 1] == '*' && text.p[end - 1] == '/' && text.p[end - 2] == '*';
+    return line || block ? end : at;
+}
+
+/* Is there anything behind the value but blanks and comments? yajl is content with what does not end: a text, a comment. */
+static bool more_behind(const struct builder *b)
+{
+    /* A number at the very end is known when there is no more text: where it ends was not asked in time. */
+    size_t at = b->root.type == JSON_NUMBER ? b->root.off + b->root.s.n : b->root.end;
+    while (at < b->text.n) {
+        char c = b->text.p[at];
+        bool blank = c == ' ' || c == '\t' || c == '\r' || c == '\n';
+        size_t next = c == '/' ? behind_comment(b->text, at) : blank ? at + 1 : at;
+        if (next == at) {
+            return true;
         }
+        at = next;
     }
     return false;
 }
@@ -510,9 +532,13 @@ static enum err run_parser(struct builder *b)
     if (b->yajl == NULL) {
         return err_no_memory(b->em);
     }
-    size_t wrong, bad = utf8_bad(b->text, &wrong);
-    yajl_status st = yajl_parse(b->yajl, (const unsigned char *)b->text.p, MIN_OF(bad, b->text.n));
+    size_t wrong, bad = utf8_bad(b->text, &wrong), odd = odd_blank(b->text);
+    size_t good = MIN_OF(MIN_OF(bad, odd), b->text.n);
+    yajl_status st = yajl_parse(b->yajl, (const unsigned char *)b->text.p, good);
     bool at_end = false;
+    if (st == yajl_status_ok && odd < bad && !b->no_room) {
+        return b->err = unexpected(b, odd + 1);
+    }
     if (st == yajl_status_ok && bad != SIZE_MAX && !b->no_room) {
         return b->err = encoding_error(b, bad, wrong);
     }
@@ -522,7 +548,7 @@ static enum err run_parser(struct builder *b)
     }
     if (b->no_room) {
         b->err = err_no_memory(b->em);
-    } else if (b->err == ERR_OK && (st != yajl_status_ok || open_comment(b))) {
+    } else if (b->err == ERR_OK && (st != yajl_status_ok || more_behind(b))) {
         b->err = syntax_error(b, at_end);
     }
     return b->err;

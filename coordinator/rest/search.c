@@ -266,12 +266,14 @@ static enum err more_behind(struct rest *r)
     }
     struct str rest = str_slice(r->body, extra, r->body.n);
     struct errmsg em;
+    bool open_text = str_starts(rest, STR("\"")); /* also where it does not end */
+    bool open_container = str_starts(rest, STR("{")) || str_starts(rest, STR("["));
     if (json_parse_until(&second, &more, rest, r->arena, &json_limits_default, &em) != ERR_OK
-        && more == SIZE_MAX) {
+        && more == SIZE_MAX && !open_text && !open_container) {
         return e;
     }
     return jr_fail(r->body, extra + second.off, &r->em, "Unexpected token [%s] found after the main object.",
-                   json_token_name(&second));
+                   open_text ? "VALUE_STRING" : json_token_name(&second));
 }
 
 /* Bodies are read as they come: a mistake of meaning before the place where the text breaks off is told first. */
@@ -405,7 +407,7 @@ static enum err options(struct rest *r, struct search_opts *o)
     struct json own = json_mk_object();
     bool changed = false;
     enum err e = rest_body(r, &body);
-    if (e == ERR_JSON) {
+    if (e == ERR_JSON || e == ERR_JSON_EOF) {
         e = more_behind(r);
     }
     if (e == ERR_JSON || e == ERR_JSON_EOF) {

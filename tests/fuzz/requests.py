@@ -41,8 +41,8 @@ REST_SECONDS = 75        # what waits for shards or a state gives up after a min
 SUSPECTS_AT_MOST = 5
 BUSY = 0.1               # of a processor: what works, and does not only wait
 SHRINK_TRIALS = 150
-SHRINK_SECONDS = 120
-SHRINK_AT_MOST = 12      # findings of one round
+SHRINK_SECONDS = 60
+SHRINK_AT_MOST = 5      # findings of one round
 
 
 class Fuzz:

@@ -30,13 +30,22 @@ START_TEST(syntax_errors)
     static const struct {
         const char *text;
         enum err want;
-    } cases[] = {{"{", ERR_JSON_EOF},       {"", ERR_JSON_EOF},
-                 {"{\"a\":}", ERR_JSON},    {"{\"a\":1,\"a\":2}", ERR_JSON},
-                 {"[1] x", ERR_JSON},       {"{\"a\" 1}", ERR_JSON},
-                 {"nul", ERR_JSON},         {"{\"a\":1,", ERR_JSON},
-                 {"{\"a\":1.", ERR_JSON},   {"{\"a\":-", ERR_JSON_EOF},
-                 {"{} /* x", ERR_JSON_EOF}, {"{} // x", ERR_OK},
-                 {"\"\x01\"", ERR_JSON}};
+    } cases[] = {{"{", ERR_JSON_EOF},         {"", ERR_JSON_EOF},
+                 {"{\"a\":}", ERR_JSON},      {"{\"a\":1,\"a\":2}", ERR_JSON},
+                 {"[1] x", ERR_JSON},         {"{\"a\" 1}", ERR_JSON},
+                 {"nul", ERR_JSON},           {"{\"a\":1,", ERR_JSON},
+                 {"{\"a\":1.", ERR_JSON},     {"{\"a\":-", ERR_JSON_EOF},
+                 {"{} /* x", ERR_JSON_EOF},   {"{} // x", ERR_OK},
+                 {"\"\x01\"", ERR_JSON},      {"{} \"", ERR_JSON_EOF},
+                 {"{}\"x", ERR_JSON_EOF},     {"[] /", ERR_JSON_EOF},
+                 {"1 \"", ERR_JSON_EOF},      {"{} t", ERR_JSON},
+                 {"{} 1", ERR_JSON_EOF},      {"{} /* x */ \"", ERR_JSON_EOF},
+                 {"{} /* x */ // y", ERR_OK}, {"12", ERR_OK},
+                 {" 1.5e3 ", ERR_OK},         {"true", ERR_OK},
+                 {"null // x", ERR_OK},       {"\"a\"", ERR_OK},
+                 {"{}\r\n\t ", ERR_OK},       {"{}\v", ERR_JSON},
+                 {"{\"a\":\f1}", ERR_JSON},   {"\v{}", ERR_JSON},
+                 {"12\f", ERR_JSON}};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct arena a;
         arena_init(&a, NULL, ARENA_UNLIMITED);
