@@ -397,25 +397,27 @@ static void mapping_missing(void *arg)
 
 static enum err parse(struct replica_run *r, struct errmsg *em)
 {
+    enum err e = ERR_OK;
     r->docs = ARENA_ARRAY(&r->arena, struct parsed_doc, r->msg.n);
     r->mapping = index_mapping(r->sh->index, NULL);
     if (r->docs == NULL) {
         return err_no_memory(em);
     }
-    for (size_t i = 0; i < r->msg.n; i++) {
+    struct stop st = {.asked = data_ends, .self = r->s};
+    stop_enter(&st);
+    for (size_t i = 0; i < r->msg.n && e == ERR_OK; i++) {
         const struct engine_op *op = &r->msg.ops[i];
         struct source_to_parse in = {.index_name = r->sh->index->name,
                                      .id = op->id,
                                      .routing = op->routing,
                                      .source = op->source,
                                      .dynamic_allowed = true};
-        enum err e =
-            op->kind == OP_INDEX ? document_parse(&r->docs[i], r->mapping, &in, &r->arena, em) : ERR_OK;
-        if (e != ERR_OK) {
-            return e;
-        }
+        e = op->kind == OP_INDEX ? document_parse(&r->docs[i], r->mapping, &in, &r->arena, em) : ERR_OK;
     }
-    return ERR_OK;
+    bool ends = stop_now();
+    stop_leave(&st);
+    return ends ? err_set(em, ERR_NODE_CLOSED, "the node closes")
+                : e; /* the primary does not know whether it is here */
 }
 
 static void parse_task(void *arg)

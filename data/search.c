@@ -242,52 +242,80 @@ enum err search_parse_adapted(struct shard_query *rq)
     return e;
 }
 
+/* What is asked for: read it, or, of a scroll's later page, take it from its context. */
+static enum err request_begin(struct data_service *s, struct shard_query *rq, struct scroll_state **st,
+                              struct scroll_place **place)
+{
+    if (!rq->next_page) {
+        return rq->source == NULL ? search_parse_adapted(rq) : ERR_OK;
+    }
+    context_scroll(s, rq->context, st, place);
+    if (*st == NULL) { /* freed meanwhile */
+        return err_set(&rq->rq.error, ERR_SEARCH_CONTEXT_MISSING, "No search context found for id [%llu]",
+                       (unsigned long long)rq->context);
+    }
+    return scroll_resume(rq, *st);
+}
+
+/* The shard as this request sees it. */
+static void describe(struct search_shard *d, const struct shard_query *rq, struct shard *sh, struct view *v,
+                     const struct settings_part *settings)
+{
+    shard_describe(d, sh, v, settings);
+    d->slot = rq->slot;
+    d->n_shards = rq->n_shards;
+    d->alias_filters = rq->alias_filters;
+    d->n_alias_filters = rq->n_alias_filters;
+    d->index_boost = rq->index_boost;
+    d->asked_shards = rq->asked_shards;
+    d->asked_shard = rq->asked_shard;
+    d->now_ms = rq->now_ms;
+    d->scroll = rq->scroll;
+    d->refuse_expensive = rq->refuse_expensive;
+    d->cancelled = rq->rq.cancelled;
+    d->self = rq->rq.cancel_self;
+}
+
+static enum err run_phases(struct shard_query *rq, struct shard *sh, const struct search_shard *d, enum err e,
+                           int64_t start)
+{
+    const struct clock *clock = sh->service->o.clock;
+    rq->result = ARENA_NEW(&rq->rq.arena, struct query_result);
+    if (e == ERR_OK) {
+        e = rq->result != NULL ? search_query_phase(rq->result, d, rq->source, &rq->rq.arena, &rq->rq.error)
+                               : err_no_memory(&rq->rq.error);
+    }
+    int64_t queried = clock->mono_ns(clock->self);
+    sh->counters.query_total++;
+    sh->counters.query_ns += (uint64_t)(queried - start);
+    slowlog_search(sh, SLOW_QUERY, queried - start, e == ERR_OK ? rq : NULL, rq->body, rq->n_shards);
+    sh->counters.suggest_total += rq->source != NULL && rq->source->suggest != NULL;
+    if (e == ERR_OK && rq->fetch) {
+        e = fetch_now(rq, d);
+        sh->counters.fetch_total++;
+        int64_t took = clock->mono_ns(clock->self) - queried;
+        sh->counters.fetch_ns += (uint64_t)took;
+        slowlog_search(sh, SLOW_FETCH, took, rq, rq->body, rq->n_shards);
+    }
+    return e == ERR_OK && stop_now() ? err_set(&rq->rq.error, ERR_CANCELLED, "task cancelled") : e;
+}
+
 static void run_query(struct shard_query *rq, struct shard *sh, struct view *v, const struct query *q)
 {
     struct data_service *s = sh->service;
     struct settings_part *settings = index_settings(sh->index);
     struct search_shard d;
+    struct scroll_state *st = NULL;
+    struct scroll_place *place = NULL;
     int64_t start = s->o.clock->mono_ns(s->o.clock->self);
     rq->rq.arena.bytes_max = s->request_bytes_max;
-    shard_describe(&d, sh, v, settings);
-    d.slot = rq->slot;
-    d.n_shards = rq->n_shards;
-    d.alias_filters = rq->alias_filters;
-    d.n_alias_filters = rq->n_alias_filters;
-    d.index_boost = rq->index_boost;
-    d.asked_shards = rq->asked_shards;
-    d.asked_shard = rq->asked_shard;
-    d.now_ms = rq->now_ms;
-    d.scroll = rq->scroll;
+    enum err e = request_begin(s, rq, &st, &place);
+    describe(&d, rq, sh, v, settings);
     struct search_stats given = dfs_as_stats(rq->dfs);
     d.stats = rq->dfs != NULL ? &given : NULL;
     d.dfs = rq->dfs != NULL || rq->dfs_only;
     d.query = q;
-    d.refuse_expensive = rq->refuse_expensive;
-    d.cancelled = rq->rq.cancelled;
-    d.self = rq->rq.cancel_self;
-    struct scroll_state *st = NULL;
-    struct scroll_place *place = NULL;
-    if (rq->next_page) {
-        context_scroll(s, rq->context, &st, &place);
-    }
-    enum err e = ERR_OK;
-    if (rq->next_page && st == NULL) { /* freed meanwhile */
-        e = err_set(&rq->rq.error, ERR_SEARCH_CONTEXT_MISSING, "No search context found for id [%llu]",
-                    (unsigned long long)rq->context);
-    } else if (st != NULL) {
-        e = scroll_resume(rq, st);
-        d.alias_filters = rq->alias_filters;
-        d.n_alias_filters = rq->n_alias_filters;
-        d.index_boost = rq->index_boost;
-        d.asked_shards = rq->asked_shards;
-        d.asked_shard = rq->asked_shard;
-        d.now_ms = rq->now_ms;
-        d.scroll = true;
-        d.after_doc = place != NULL ? &place->last : NULL;
-    } else if (rq->source == NULL) {
-        e = search_parse_adapted(rq);
-    }
+    d.after_doc = place != NULL ? &place->last : NULL;
     if (rq->dfs_only) {
         if (e == ERR_OK) {
             gather_dfs(rq, &d, v);
@@ -295,24 +323,7 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v, 
         state_part_unref(&settings->part);
         return;
     }
-    rq->result = ARENA_NEW(&rq->rq.arena, struct query_result);
-    if (e == ERR_OK) {
-        e = rq->result != NULL ? search_query_phase(rq->result, &d, rq->source, &rq->rq.arena, &rq->rq.error)
-                               : err_no_memory(&rq->rq.error);
-    }
-    int64_t queried = s->o.clock->mono_ns(s->o.clock->self);
-    sh->counters.query_total++;
-    sh->counters.query_ns += (uint64_t)(queried - start);
-    slowlog_search(sh, SLOW_QUERY, queried - start, e == ERR_OK ? rq : NULL, rq->body, rq->n_shards);
-    sh->counters.suggest_total += rq->source != NULL && rq->source->suggest != NULL;
-    if (e == ERR_OK && rq->fetch) {
-        e = fetch_now(rq, &d);
-        sh->counters.fetch_total++;
-        int64_t took = s->o.clock->mono_ns(s->o.clock->self) - queried;
-        sh->counters.fetch_ns += (uint64_t)took;
-        slowlog_search(sh, SLOW_FETCH, took, rq, rq->body, rq->n_shards);
-    }
-    e = e == ERR_OK && stop_now() ? err_set(&rq->rq.error, ERR_CANCELLED, "task cancelled") : e;
+    e = run_phases(rq, sh, &d, e, start);
     if (e == ERR_OK && rq->context == 0
         && (rq->keep || (!rq->fetch && (rq->result->n > 0 || rq->result->suggest.n > 0)))) {
         rq->context = context_keep(s, sh, v, rq->keep_alive_ms > 0 ? rq->keep_alive_ms : s->context_keep_ms,

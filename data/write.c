@@ -35,8 +35,9 @@ struct write_run {
     struct held_mapping *held; /* newest first */
 };
 
-#define SLICE_SOURCE_BYTES 32768 /* a slice ends with the document that reaches it */
-#define MAPPING_ROUNDS_MAX 8     /* a document asks for fields once; more means that it never gets them */
+#define SLICE_SOURCE_BYTES 32768   /* a slice ends with the document that reaches it */
+#define TURN_NS            5000000 /* updates give way to others on the strand after that */
+#define MAPPING_ROUNDS_MAX 8       /* a document asks for fields once; more means that it never gets them */
 
 static void finish(struct write_run *r)
 {
@@ -141,6 +142,13 @@ static struct mapping *newest_mapping(struct write_run *r)
     return m;
 }
 
+/* What took long has come to its end, or the node has, which ended it. */
+static enum err until_end(struct stop *st, enum err e, struct errmsg *em)
+{
+    stop_leave(st);
+    return st->on ? err_set(em, ERR_NODE_CLOSED, "the node closes") : e;
+}
+
 static enum err parse_source(struct write_run *r, const struct write_item *it, struct str source,
                              struct parsed_doc *doc, struct errmsg *em)
 {
@@ -157,11 +165,7 @@ static enum err parse_source(struct write_run *r, const struct write_item *it, s
     int64_t since = r->parse_ns != NULL ? clock->mono_ns(clock->self) : 0;
     struct stop st = {.asked = data_ends, .self = r->sh->service};
     stop_enter(&st);
-    enum err e = document_parse(doc, m, &in, &r->scratch, em);
-    stop_leave(&st);
-    if (st.on) {
-        e = err_set(em, ERR_NODE_CLOSED, "the node closes");
-    }
+    enum err e = until_end(&st, document_parse(doc, m, &in, &r->scratch, em), em);
     if (r->parse_ns != NULL) {
         r->parse_ns[r->at] = clock->mono_ns(clock->self) - since;
     }
@@ -397,7 +401,11 @@ static enum err apply_update(struct write_run *r, struct write_item *it, bool *w
                               .current = &current,
                               .index_name = r->sh->index->name,
                               .now_ms = clock_wall_ms(r->sh->service->o.clock)};
-    e = e == ERR_OK ? update_plan_make(&plan, &in, a, em) : e;
+    if (e == ERR_OK) {
+        struct stop st = {.asked = data_ends, .self = r->sh->service};
+        stop_enter(&st);
+        e = until_end(&st, update_plan_make(&plan, &in, a, em), em);
+    }
     if (e != ERR_OK) {
         return e;
     }
@@ -598,10 +606,21 @@ static void fail_engine(struct write_run *r, const struct errmsg *why)
     shard_release(sh);
 }
 
+/* What was applied goes to the other copies; the rest of the slice comes later. */
+static void pause(struct write_run *r)
+{
+    if (r->fanout != NULL) {
+        fanout_send(r->fanout, REFRESH_NONE, true, false);
+    }
+}
+
 static void apply_task(void *arg)
 {
     struct write_run *r = arg;
     struct shard_write *rq = r->rq;
+    const struct clock *clock = r->sh->service->o.clock;
+    int64_t since = clock->mono_ns(clock->self);
+    uint32_t first = r->at;
     if (!may_apply(r)) {
         return;
     }
@@ -613,6 +632,11 @@ static void apply_task(void *arg)
         if (it->error != NULL) {
             continue;
         }
+        if (it->kind == WRITE_UPDATE && r->at > first && clock->mono_ns(clock->self) - since > TURN_NS) {
+            pause(r); /* scripts may take long: others on the strand first */
+            resume(r);
+            return;
+        }
         err_clear(&em);
         if (it->kind == WRITE_INDEX) {
             e = apply_index(r, it, &r->docs[r->at - r->slice], it->source, &em);
@@ -622,9 +646,7 @@ static void apply_task(void *arg)
             e = apply_update(r, it, &wait, &em);
         }
         if (wait) {
-            if (r->fanout != NULL) {
-                fanout_send(r->fanout, REFRESH_NONE, true, false);
-            }
+            pause(r);
             return;
         }
         if (e != ERR_OK && engine_failure(r->sh->engine, &em) != ERR_OK) { /* no item is to blame */

@@ -101,8 +101,10 @@ REQUESTS = {
     "a pattern of an analyzer": ("POST", "/_analyze", json.dumps({"tokenizer": "keyword", "char_filter": [BACKTRACKING], "text": [("a" * 60 + "b") for _ in range(2000)]})),
     "a pattern of an index's analyzer": query({"match": {"slow": {"query": " ".join("a" * 60 + "b" for _ in range(300))}}}),
 }
+SLOW_UPDATE = json.dumps({"script": "double s = 0; for (int i = 0; i < 900000; ++i) { s += i % 7 } ctx._source.n = s"})
 # Writes end with the node alone.
 ENDS_ONLY = {
+    "a bulk of updates by slow scripts": ("POST", "/words/_bulk", "".join('{"update":{"_id":"%d"}}\n%s\n' % (i, SLOW_UPDATE) for i in range(100))),
     "a bulk of documents that are slow to analyze": ("POST", "/words/_bulk", "".join('{"index":{}}\n' + json.dumps({"slow": " ".join("a" * 60 + "b" for _ in range(20))}) + "\n" for _ in range(200))),
 }
 SHORT = ["states of a regexp", "a match of fuzzy words", "a window that moves", "a polygon", "a phrase of equal words", "a script that replaces"]
@@ -202,6 +204,24 @@ def ends_under(node, name):
     wait_for("the shard after a restart", lambda: node.call("GET", "/words/_doc/0")[0] == 200)
 
 
+def test_updates_give_way(node):
+    """Others write to a shard while updates by slow scripts are on it."""
+    before = at_rest(node)
+    s = send(node, ENDS_ONLY["a bulk of updates by slow scripts"])
+    at_work(node, s, before, "slow updates")
+    for _ in range(3):
+        assert node.call("PUT", "/words/_doc/other?refresh=true", {"n": 1})[0] in (200, 201)
+    assert not answered(s), "the updates were not slow enough"
+    node.process.send_signal(signal.SIGTERM)
+    start = time.monotonic()
+    assert node.process.wait(timeout=HANG_SECONDS) == 0
+    assert time.monotonic() - start < promised(5), time.monotonic() - start
+    node.log.close()
+    s.close()
+    node.start()
+    wait_for("the shard after a restart", lambda: node.call("GET", "/words/_doc/0")[0] == 200)
+
+
 def test_timeout(node):
     """What does not end in the request's time is answered in it, with what was found."""
     body = {"timeout": "200ms", "query": {"match": {"name": {"query": fuzzy_words(1000), "fuzziness": 2, "max_expansions": 1000}}}}
@@ -255,7 +275,8 @@ if __name__ == "__main__":
         for one in ENDS_ONLY if len(sys.argv) == 1 else ():
             ends_under(started, one)
         if len(sys.argv) == 1:
+            test_updates_give_way(started)
             test_timeout(started)
             test_states_are_limited(started)
             test_cancel(started)
-    print(f"{len(names) + 4} passed, 0 failed")
+    print(f"{len(names) + len(ENDS_ONLY) + 4} passed, 0 failed")
