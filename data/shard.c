@@ -127,7 +127,8 @@ static enum err parse_op(void *self, const struct engine_op *op, struct arena *a
                                  .dynamic_allowed = true};
     /* What is in the log was accepted with a mapping that had its fields; a mapping that lost them never was
      * published. */
-    return document_parse(out, m, &in, arena, em);
+    enum err e = document_parse(out, m, &in, arena, em);
+    return stop_now() ? err_set(em, ERR_NODE_CLOSED, "the node closes") : e;
 }
 
 void shard_engine_settings(const struct data_service *d, const struct settings *s,
@@ -395,6 +396,9 @@ static void opened(void *arg)
         sh->of_role =
             str_eq(sh->allocation_id, str_of(r->allocation_id)); /* a later state may want another */
         shard_step(sh);
+    } else if (r->result == ERR_NODE_CLOSED) {
+        log_info(sh->service->o.log, "data", "shard [%.*s][%u] is not opened any more: the node closes",
+                 STR_ARG(sh->index->name), sh->number);
     } else if (str_eq(sh->allocation_id, str_of(r->allocation_id))) {
         shard_fail(sh, &r->em);
     } else {
@@ -441,9 +445,15 @@ static enum err check_copy(struct open_run *r)
 static void open_run(void *arg)
 {
     struct open_run *r = arg;
+    struct stop st = {.asked = data_ends, .self = r->sh->service};
+    stop_enter(&st);
     r->result = shard_engine_open(r->sh, r->mode, buf_view(&r->user_data), &r->engine, &r->em);
     if (r->result == ERR_OK && r->mode == ENGINE_EXISTING) {
         r->result = check_copy(r);
+    }
+    stop_leave(&st);
+    if (st.on && r->result != ERR_OK) { /* whatever it was: nothing is wrong with the copy */
+        r->result = ERR_NODE_CLOSED;
     }
     shard_post_back(r->sh, opened, r);
 }

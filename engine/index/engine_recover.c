@@ -2,6 +2,8 @@
 #include "common/base/sort_items.h"
 #include "engine/index/engine_int.h"
 
+#include "common/base/stop.h"
+
 struct scan { /* what the folder holds */
     struct fs_names names;
     uint64_t *manifests; /* generations, ascending */
@@ -328,7 +330,8 @@ enum err engine_load(struct engine *e, struct commit *c, struct errmsg *em)
 {
     const struct manifest *m = &c->m;
     for (size_t i = 0; i < m->n_segments; i++) {
-        enum err r = load_segment(e, &m->segments[i], em);
+        enum err r = stop_now() ? err_set(em, ERR_NODE_CLOSED, "the node closes")
+                                : load_segment(e, &m->segments[i], em);
         if (r != ERR_OK) {
             return r;
         }

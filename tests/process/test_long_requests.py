@@ -222,6 +222,31 @@ def test_updates_give_way(node):
     wait_for("the shard after a restart", lambda: node.call("GET", "/words/_doc/0")[0] == 200)
 
 
+def test_ends_while_it_replays(node):
+    """A node that is told to end while it reads a log of documents that are slow to analyze; and which has them all the next time."""
+    settings = {"number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": -1, "analysis": {"char_filter": {"slow": BACKTRACKING}, "analyzer": {"slow": {"tokenizer": "keyword", "char_filter": ["slow"]}}}}
+    assert node.call("PUT", "/log", {"settings": settings, "mappings": {"properties": {"slow": {"type": "text", "analyzer": "slow"}}}})[0] == 200
+    docs = 30
+    for i in range(docs):
+        assert node.call("PUT", f"/log/_doc/{i}", {"slow": "a" * 30 + "b"})[0] == 201
+    node.kill()
+    node.launch()
+    end = time.monotonic() + HANG_SECONDS
+    while used(node) < 2:
+        assert time.monotonic() < end and node.process.poll() is None
+        time.sleep(0.01)
+    start = time.monotonic()
+    node.process.send_signal(signal.SIGTERM)
+    assert node.process.wait(timeout=HANG_SECONDS) == 0
+    took = time.monotonic() - start
+    assert took < promised(5), took
+    node.log.close()
+    node.start()
+    wait_for("the shard", lambda: node.call("GET", "/_cluster/health/log")[1]["status"] == "green")
+    assert node.call("POST", "/log/_refresh")[0] == 200 and node.call("GET", "/log/_count")[1]["count"] == docs
+    assert node.call("DELETE", "/log")[0] == 200
+
+
 def test_timeout(node):
     """What does not end in the request's time is answered in it, with what was found."""
     body = {"timeout": "200ms", "query": {"match": {"name": {"query": fuzzy_words(1000), "fuzziness": 2, "max_expansions": 1000}}}}
@@ -276,6 +301,8 @@ if __name__ == "__main__":
             ends_under(started, one)
         if len(sys.argv) == 1:
             test_updates_give_way(started)
+            if LONG:
+                test_ends_while_it_replays(started)
             test_timeout(started)
             test_states_are_limited(started)
             test_cancel(started)
