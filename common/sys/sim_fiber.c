@@ -1,5 +1,7 @@
 #include "common/sys/sim_fiber.h"
 
+#include "common/base/stop.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -58,11 +60,15 @@ struct sim_fiber *sim_fiber_of_caller(void)
     return calloc(1, sizeof(struct sim_fiber));
 }
 
+/* What ends the work of one is no business of the other's, although they share a thread. */
 void sim_fiber_switch(struct sim_fiber *from, struct sim_fiber *to)
 {
+    struct stop *held = stop_of_thread;
+    stop_of_thread = NULL; /* `to` goes on with its own, behind its last switch */
     if (swapcontext(&from->context, &to->context) != 0) {
         abort();
     }
+    stop_of_thread = held;
 }
 
 void sim_fiber_free(struct sim_fiber *f)
