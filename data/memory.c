@@ -30,17 +30,31 @@ void shard_buffer_gone(struct shard *sh)
     set_buffer_bytes(sh, 0);
 }
 
-static void spill(void *arg)
+static void spill_largest(struct data_service *s);
+
+static void spill_own(struct shard *sh)
 {
-    struct shard *sh = arg;
-    sh->spill_queued = false;
     if (sh->engine != NULL && !sh->failing) {
         engine_spill(sh->engine, NULL); /* a failure has failed the engine: shard_check() sees it */
         set_buffer_bytes(sh, engine_buffer_bytes(sh->engine));
     }
+}
+
+static void spill(void *arg)
+{
+    struct shard *sh = arg;
+    struct data_service *s = sh->service;
+    bool some = sh->buffer_bytes > 0;
+    sh->spill_queued = false;
+    spill_own(sh);
+    if (some && s->buffer_bytes > s->index_buffer_max) { /* the next one, although nobody writes any more */
+        spill_largest(s);
+    }
     shard_check(sh);
     shard_release(sh);
 }
+
+#define WORTHWHILE 64 /* a buffer of less than such a part of the limit makes no room */
 
 /* The shard that frees most makes a segment, not yet searchable, of what it holds. */
 static void spill_largest(struct data_service *s)
@@ -71,7 +85,11 @@ void shard_buffer_changed(struct shard *sh)
 {
     struct data_service *s = sh->service;
     set_buffer_bytes(sh, sh->engine != NULL ? engine_buffer_bytes(sh->engine) : 0);
-    if (s->buffer_bytes > s->index_buffer_max) {
+    size_t max = s->index_buffer_max;
+    if (s->buffer_bytes > max + max / 2 && sh->buffer_bytes > max / WORTHWHILE) {
+        spill_own(sh); /* writing is quicker than making room: who writes waits for it */
+    }
+    if (s->buffer_bytes > max) {
         spill_largest(s);
     }
 }

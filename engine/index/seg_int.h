@@ -122,6 +122,7 @@ struct segment {
     struct ids_meta ids;
     const struct bytes_meta *id_bytes, *routing_bytes; /* columns of _id and _routing; NULL: none */
     struct arena arena;
+    size_t accounted; /* of the node's memory, as `accounting` */
 };
 
 static inline const struct field_impl *impl_of(const struct seg_field *f)

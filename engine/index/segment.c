@@ -1,5 +1,6 @@
 #include "common/base/bits.h"
 #include "common/base/hash.h"
+#include "common/base/memory_account.h"
 #include "engine/index/seg_int.h"
 
 static enum err corrupt(struct errmsg *em, const char *what)
@@ -147,6 +148,8 @@ static enum err open_bytes(struct segment **out, struct segment *model, struct e
         segment_unref(s);
         return e;
     }
+    s->accounted = sizeof(*s) + s->arena.bytes_used;
+    memory_add(MEMORY_ACCOUNTING, s->accounted);
     *out = s;
     return ERR_OK;
 }
@@ -183,6 +186,7 @@ void segment_unref(struct segment *s)
 {
     if (s != NULL && --s->refs == 0) {
         unmap(s);
+        memory_give(MEMORY_ACCOUNTING, s->accounted);
         arena_fini(&s->arena);
         alloc_put(alloc_default(), s);
     }
