@@ -173,13 +173,13 @@ check: BROWSER=1
 check: SERVERS=1
 check: FUZZ=1
 check: deps ## everything in its short form, under 20 minutes
-	$(Q)$(MAKE) $(JOBS) all tests
+	$(Q)$(MAKE) $(JOBS) all tests fuzz-build
 	$(Q)BUILD=$(BUILD) tests/run all
 check-long: BROWSER=1
 check-long: SERVERS=1
 check-long: FUZZ=1
 check-long: deps ## the long forms: COUNT= and SEED= are passed on
-	$(Q)$(MAKE) $(JOBS) all tests
+	$(Q)$(MAKE) $(JOBS) all tests fuzz-build
 	$(Q)BUILD=$(BUILD) LONG=1 tests/run all
 
 ASAN := -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined
