@@ -16,6 +16,7 @@ sys.path[:0] = [os.path.join(HERE, ".."), os.path.join(HERE, "..", "differ")]
 import bodies  # noqa: E402
 from draw import Draw  # noqa: E402
 from node import SHARED  # noqa: E402
+from request_client import errors_in  # noqa: E402
 from world import World  # noqa: E402
 
 DIFFER_REQUESTS = 25
@@ -68,18 +69,6 @@ def answers_of_recordings(own):
             case = json.load(f)
         for step in case.get("steps", []):
             yield from errors_in(step.get("response"))
-
-
-def errors_in(value):
-    """Every object with a type and a reason inside of an answer."""
-    if isinstance(value, dict):
-        if isinstance(value.get("type"), str) and "reason" in value:
-            yield value["type"], str(value["reason"])
-        for v in value.values():
-            yield from errors_in(v)
-    elif isinstance(value, list):
-        for v in value:
-            yield from errors_in(v)
 
 
 def differ_case(seed, area, prefix):

@@ -18,6 +18,18 @@ TEXT_TYPES = ("text/plain", "application/yaml", "text/html", "text/css", "text/j
 YAML_CAUSE = re.compile(r'type: "([^"]*)"\s+reason: "((?:[^"\\]|\\.)*)"')
 
 
+def errors_in(value):
+    """(type, reason) of every error inside of an answer."""
+    if isinstance(value, dict):
+        if isinstance(value.get("type"), str) and "reason" in value:
+            yield value["type"], str(value["reason"])
+        for v in value.values():
+            yield from errors_in(v)
+    elif isinstance(value, list):
+        for v in value:
+            yield from errors_in(v)
+
+
 class Gone(Exception):
     """The node closed the connection."""
 
@@ -155,7 +167,7 @@ class Judge:
         path = request.path.split("?")[0]
         endpoint = "/".join(p if p.startswith("_") else "I" for p in path.split("/") if p)[:60]
         if request.method == "HEAD":
-            return (f"HEAD {answer.status}", str(answer.headers)) if answer.status >= 500 and answer.status != 503 else None
+            return (f"{answer.status} HEAD {endpoint}", str(answer.headers)) if answer.status >= 500 and answer.status != 503 else None
         body = answer.body
         try:
             if answer.headers.get("content-encoding") == "gzip":
@@ -193,7 +205,8 @@ class Judge:
             while isinstance(inner, dict) and (inner.get("caused_by") or inner.get("root_cause")):
                 inner = inner.get("caused_by") or inner["root_cause"][0]
             pair = (str(inner.get("type")), str(inner.get("reason"))) if isinstance(inner, dict) else ("text", text[:400])
-            pairs = [pair] if isinstance(inner, dict) else YAML_CAUSE.findall(text) or [pair]
+            parts = list(errors_in(value)) if isinstance(value, dict) else YAML_CAUSE.findall(text)
+            pairs = [pair] if isinstance(inner, dict) else parts or [pair]
             if not any(self.is_known(*p) for p in pairs):
                 return f"{answer.status} {pair[0]}: {normalised(pair[1])}", text[:1500]
         elif '"status":500' in text and isinstance(value, dict):
