@@ -4,13 +4,19 @@
 
 #include "common/base/bits.h"
 #include "common/base/date_math.h"
+#include "common/base/memory_account.h"
 #include "common/base/sort_items.h"
+#include "common/base/stop.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #define BOUNDARIES_MAX 1024 /* precomputed starts of a date column's buckets */
 #define CELLS          2048 /* even parts of the column's range */
+
+#define RANGE_BUCKETS_FEW  1024   /* buckets of one range that nobody asks about before */
+#define RANGE_BUCKET_BYTES 32     /* what one takes at least */
+#define TIME_END           0x1p63 /* milliseconds */
 
 struct histogram {
     struct collector c;
@@ -132,27 +138,76 @@ static void collect_dates(struct histogram *h, const struct doc_run *d)
     }
 }
 
+/* Whether so many buckets of one range find room: asked before they are made one by one, and not where they are few. */
+static bool room_for(struct histogram *h, double buckets)
+{
+    if (buckets < RANGE_BUCKETS_FEW) {
+        return true;
+    }
+    bool countable =
+        buckets < (double)memory_heap_bytes() / RANGE_BUCKET_BYTES; /* neither endless nor no number */
+    uint64_t bytes = countable ? (uint64_t)buckets * RANGE_BUCKET_BYTES : UINT64_MAX / 4;
+    if (memory_take(MEMORY_REQUEST, bytes)) {
+        memory_give(MEMORY_REQUEST, bytes);
+    } else {
+        countable = false;
+    }
+    if (!countable) {
+        run_no_memory(h->c.run);
+    }
+    return countable;
+}
+
+static inline bool goes_on(const struct histogram *h)
+{
+    return h->c.run->failed == ERR_OK && !stop_often();
+}
+
+static int64_t whole_ms(double ms)
+{
+    return ms < -TIME_END ? INT64_MIN : ms >= TIME_END ? INT64_MAX : (int64_t)ms;
+}
+
+static void collect_date_range(struct histogram *h, const struct doc_run *d, uint32_t at, double from,
+                               double to, double *last)
+{
+    int64_t end = rounding_round(&h->rounding, whole_ms(fmin(to, h->bounded ? h->hard_max : INFINITY)));
+    int64_t key = rounding_round(&h->rounding, whole_ms(fmax(from, h->bounded ? h->hard_min : -INFINITY)));
+    int64_t next = rounding_next(&h->rounding, key);
+    if (next <= key || !room_for(h, ((double)end - (double)key) / ((double)next - (double)key))) {
+        return;
+    }
+    while (key <= end && goes_on(h)) {
+        if ((double)key > *last) { /* the bounds have cut the range already */
+            count(h, d, at, key);
+        }
+        next = rounding_next(&h->rounding, key);
+        if (next <= key) { /* the end of time */
+            break;
+        }
+        key = next;
+    }
+    *last = fmax(*last, (double)end);
+}
+
 /* A range counts in every bucket that it touches. */
 static void collect_range(struct histogram *h, const struct doc_run *d, uint32_t at, double from, double to,
                           double *last)
 {
     const struct histogram_params *p = &h->c.agg->histogram;
     if (h->date) {
-        int64_t end = rounding_round(&h->rounding, (int64_t)fmin(to, h->bounded ? h->hard_max : INFINITY));
-        int64_t key = rounding_round(&h->rounding, (int64_t)fmax(from, h->bounded ? h->hard_min : -INFINITY));
-        for (; key <= end && h->c.run->failed == ERR_OK; key = rounding_next(&h->rounding, key)) {
-            if ((double)key > *last) { /* the bounds have cut the range already */
-                count(h, d, at, key);
-            }
-        }
-        *last = fmax(*last, (double)end);
+        collect_date_range(h, d, at, from, to, last);
         return;
     }
     double key = floor((fmax(from, h->hard_min) - p->offset) / p->interval);
     double end = floor((fmin(to, h->hard_max) - p->offset) / p->interval);
-    for (; key <= end && h->c.run->failed == ERR_OK; key++) {
-        if (key > *last) {
-            count(h, d, at, num_from_double(key));
+    double n = end - key; /* counted on its own: far out, a key and one more are the same number */
+    if (!room_for(h, n)) {
+        return;
+    }
+    for (double i = 0; i <= n && goes_on(h); i++) {
+        if (key + i > *last) {
+            count(h, d, at, num_from_double(key + i));
         }
     }
     *last = fmax(*last, end);

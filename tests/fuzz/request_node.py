@@ -39,6 +39,17 @@ class FuzzNode(Node):
         except (OSError, IndexError):
             return 0.0
 
+    def running(self):
+        """How many of its threads want a processor, or wait for a disk."""
+        n = 0
+        for task in os.listdir(f"/proc/{self.process.pid}/task"):
+            try:
+                with open(f"/proc/{self.process.pid}/task/{task}/stat", encoding="ascii") as f:
+                    n += f.read().rsplit(")", 1)[1].split()[0] in "RD"
+            except OSError:
+                pass
+        return n
+
     def report(self):
         """What sanitizers said."""
         text = ""

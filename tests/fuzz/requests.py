@@ -39,6 +39,8 @@ ROUND = 90.0             # seconds between two looks at what is left behind
 RESTARTS = 4             # after so many rounds the node is stopped and started again
 REST_SECONDS = 75        # what waits for shards or a state gives up after a minute
 SUSPECTS_AT_MOST = 5
+IDLE_CPU = 20.0          # seconds of processor time after which work that nobody waits for should have ended
+IDLE_SECONDS = 300
 BUSY = 0.1               # of a processor: what works, and does not only wait
 SHRINK_TRIALS = 150
 SHRINK_SECONDS = 60
@@ -146,18 +148,14 @@ class Fuzz:
         self.rss = []
 
     def idle(self):
-        """Waits until the node does nothing. Returns whether that came."""
-        began, last = self.node.cpu(), self.node.cpu()
-        end = time.monotonic() + 120
-        while time.monotonic() < end:
-            time.sleep(0.5)
-            now = self.node.cpu()
-            if now - last < 0.1:
-                return True
-            if now - began > 30:
+        """Waits until the node does nothing: no thread runs, a dozen times in a row. Returns whether that came."""
+        began, quiet, end = self.node.cpu(), 0, time.monotonic() + IDLE_SECONDS
+        while quiet < 12 and time.monotonic() < end:
+            time.sleep(0.05)
+            quiet = 0 if self.node.running() else quiet + 1
+            if self.node.cpu() - began > IDLE_CPU:
                 return False
-            last = now
-        return True
+        return quiet >= 12
 
     def look_at_rest(self):
         """Nobody asks any more: what is left?"""
