@@ -1,5 +1,6 @@
 /* bool, boosting, constant_score, dis_max, nested, wrapper. */
 #include "engine/query/build.h"
+#include "engine/query/nested_docs.h"
 #include "engine/search/source.h"
 
 /* ---- bool ---- */
@@ -518,6 +519,23 @@ static enum err parse_nested(struct json_pull *p, struct arena *arena, struct ds
     return ERR_OK;
 }
 
+/* The child beside a filter that lets in the objects of the path alone. */
+static struct query *for_path(struct builder *b, const struct query *child, const struct field *path)
+{
+    struct query *all = qnode_new(b, Q_BOOL), *of_path = qnode_new(b, Q_TERM);
+    struct bool_clause *v = ARENA_ARRAY(b->arena, struct bool_clause, 2);
+    if (all == NULL || of_path == NULL || v == NULL) {
+        return NULL;
+    }
+    of_path->field_name = STR("_nested_path");
+    of_path->term.term = path->path;
+    v[0] = (struct bool_clause){OCCUR_MUST, child};
+    v[1] = (struct bool_clause){OCCUR_FILTER, of_path};
+    all->boolean.v = v;
+    all->boolean.n = 2;
+    return all;
+}
+
 static enum err build_nested(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
 {
     const struct dsl_nested_query *q = (const struct dsl_nested_query *)(const void *)d;
@@ -547,6 +565,12 @@ static enum err build_nested(struct builder *b, const struct dsl *d, struct quer
     }
     n->nested.path = path;
     n->nested.child = child;
+    if (query_may_match_others(b->cx->mapping, child, path)) {
+        n->nested.filtered = for_path(b, child, path);
+        if (n->nested.filtered == NULL) {
+            return err_no_memory(em);
+        }
+    }
     n->nested.outer = outer;
     n->nested.score_mode = q->score_mode;
     n->nested.score_none = q->score_none;

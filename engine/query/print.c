@@ -330,7 +330,7 @@ static void print_wrapping(const struct query *q, struct buf *out)
         return;
     case Q_NESTED:
         buf_z(out, "ToParentBlockJoinQuery (");
-        query_print(q->nested.child, out);
+        query_print(q->nested.filtered != NULL ? q->nested.filtered : q->nested.child, out);
         buf_char(out, ')');
         return;
     default:
@@ -368,7 +368,11 @@ static void print(const struct query *q, struct buf *out)
         buf_printf(out, "MatchNoDocsQuery(\"%.*s\")", STR_ARG(q->none.reason));
         return;
     case Q_TERM:
-        print_field(q, out);
+        if (str_is(q->field_name, "_nested_path")) { /* as Elasticsearch 7 indexes it */
+            buf_z(out, "_type:__");
+        } else {
+            print_field(q, out);
+        }
         buf_str(out, q->term.term);
         return;
     case Q_TERMS:

@@ -231,6 +231,8 @@ struct query {
         struct {
             const struct field *path;
             const struct query *child;
+            const struct query
+                *filtered; /* the child and a filter for the path; NULL: the child matches no others */
             enum score_mode score_mode;
             bool score_none;
             const struct field

@@ -523,7 +523,10 @@ static enum err rewrite_children(struct weight_shared *sh, const struct query *q
     case Q_SCRIPT_SCORE:
         return query_rewrite(sh, q->script.child, &c->script.child, em);
     case Q_NESTED:
-        return query_rewrite(sh, q->nested.child, &c->nested.child, em);
+        e = query_rewrite(sh, q->nested.child, &c->nested.child, em);
+        return e == ERR_OK && q->nested.filtered != NULL
+                   ? query_rewrite(sh, q->nested.filtered, &c->nested.filtered, em)
+                   : e;
     default:
         return ERR_OK;
     }

@@ -132,18 +132,33 @@ static enum err path_bits(const struct leaf *leaf, struct str path, struct arena
     return ERR_OK;
 }
 
+/* both[0] among the objects of the path. */
+static enum err of_path(const struct weight *w, const struct scorer_request *rq, struct scorer **both,
+                        bool scored, struct scorer **out)
+{
+    struct scorer **scoring = ARENA_ARRAY(rq->arena, struct scorer *, 1);
+    const uint64_t *own;
+    uint32_t n = rq->leaf->doc_count;
+    if (scoring == NULL) {
+        return err_no_memory(rq->em);
+    }
+    scoring[0] = both[0];
+    enum err e = path_bits(rq->leaf, w->query->nested.path->path, rq->arena, &own, rq->em);
+    e = e == ERR_OK ? bits_scorer_new(rq->arena, own, n, n, 0, &both[1], rq->em) : e;
+    return e == ERR_OK ? conjunction_new(rq->arena, both, 2, scoring, scored ? 1 : 0, false, out, rq->em) : e;
+}
+
 static enum err nested_scorer(const struct weight *w, const struct scorer_request *rq, struct scorer **out)
 {
     struct scorer_request sub = *rq;
-    struct scorer **both = ARENA_ARRAY(rq->arena, struct scorer *, 2),
-                  **scoring = ARENA_ARRAY(rq->arena, struct scorer *, 1);
+    struct scorer **both = ARENA_ARRAY(rq->arena, struct scorer *, 2);
     struct nested_scorer *n = ARENA_NEW(rq->arena, struct nested_scorer);
-    const uint64_t *own, *parents = rq->leaf->roots;
+    const uint64_t *parents = rq->leaf->roots;
     struct scorer *child;
     if (rq->leaf->roots == NULL) {
         return ERR_OK;
     }
-    if (both == NULL || scoring == NULL || n == NULL) {
+    if (both == NULL || n == NULL) {
         return err_no_memory(rq->em);
     }
     /* several children a parent */
@@ -152,19 +167,14 @@ static enum err nested_scorer(const struct weight *w, const struct scorer_reques
     if (e != ERR_OK || both[0] == NULL) {
         return e;
     }
-    e = path_bits(rq->leaf, w->query->nested.path->path, rq->arena, &own, rq->em);
-    if (e == ERR_OK && nw(w)->parent != NULL) {
+    if (nw(w)->parent != NULL) {
         e = path_bits(rq->leaf, nw(w)->parent->path, rq->arena, &parents, rq->em);
     }
-    if (e == ERR_OK) {
-        e = bits_scorer_new(rq->arena, own, rq->leaf->doc_count, rq->leaf->doc_count, 0, &both[1], rq->em);
-    }
-    if (e != ERR_OK) {
-        return e;
-    }
     bool scored = w->need != NEED_NO_SCORES && !w->query->nested.score_none;
-    scoring[0] = both[0];
-    e = conjunction_new(rq->arena, both, 2, scoring, scored ? 1 : 0, false, &child, rq->em);
+    child = both[0];
+    if (e == ERR_OK && w->query->nested.filtered == NULL) {
+        e = of_path(w, rq, both, scored, &child);
+    }
     if (e != ERR_OK) {
         return e;
     }
@@ -230,7 +240,8 @@ enum err weight_nested(struct weight_shared *sh, const struct query *q, float bo
     *out = &w->base;
     w->parent = q->nested.outer;
     bool scored = need != NEED_NO_SCORES && !q->nested.score_none;
-    return weight_make(sh, q->nested.child, boost, scored ? NEED_SCORES : NEED_NO_SCORES, &w->child, em);
+    const struct query *child = q->nested.filtered != NULL ? q->nested.filtered : q->nested.child;
+    return weight_make(sh, child, boost, scored ? NEED_SCORES : NEED_NO_SCORES, &w->child, em);
 }
 
 /* ---- distance_feature ---- */

@@ -154,6 +154,18 @@ static bool gather_term(void *arg, const struct term_iter *it, unsigned edits)
     return true;
 }
 
+/* The objects of a document have its id, too. */
+static void add_objects(const struct leaf *leaf, uint64_t *bits)
+{
+    const uint64_t *roots = leaf->roots;
+    for (size_t d = roots != NULL ? bits_next(bits, 0, leaf->doc_count) : leaf->doc_count;
+         d < leaf->doc_count; d = bits_next(bits, d + 1, leaf->doc_count)) {
+        for (size_t i = d; i > 0 && !bits_test(roots, i - 1); i--) {
+            bits_set(bits, i - 1);
+        }
+    }
+}
+
 static enum err fill_bits(const struct weight *w, const struct scorer_request *rq, const struct seg_field *f,
                           uint64_t *bits)
 {
@@ -173,6 +185,9 @@ static enum err fill_bits(const struct weight *w, const struct scorer_request *r
             if (seg_term(f, q->terms.v[i], &t)) {
                 gather_postings(&g, &t);
             }
+        }
+        if (q->kind == Q_IDS) {
+            add_objects(rq->leaf, bits);
         }
         return ERR_OK;
     case Q_NUM_RANGE:
@@ -616,7 +631,7 @@ static enum err set_scorer(const struct weight *w, const struct scorer_request *
         break;
     case Q_TERMS:
     case Q_IDS:
-        if (bits == NULL) {
+        if (bits == NULL && (q->kind == Q_TERMS || rq->leaf->roots == NULL)) {
             e = terms_as_list(w, rq, f, &listed, out);
             if (e != ERR_OK || listed) {
                 return e;

@@ -106,7 +106,7 @@ static enum err prepare_query(struct fetch *f)
     f->has_names = e == ERR_OK && query_has_names(f->query);
     if (e == ERR_OK && (f->has_names || s->explain)) {
         const struct query *shown = f->query;
-        e = s->explain ? whole_query(&shown, &f->cx, QUERY_SHOWN, f->em) : ERR_OK;
+        e = s->explain && !given ? whole_query(&shown, &f->cx, QUERY_SHOWN, f->em) : ERR_OK;
         e = e == ERR_OK ? weight_new(&f->weight, &f->cx.weight, shown, NEED_SCORES, f->em) : e;
     }
     if (e == ERR_OK && s->explain && !given) {

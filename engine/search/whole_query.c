@@ -1,5 +1,7 @@
 #include "engine/search/whole_query.h"
 
+#include "engine/query/nested_docs.h"
+
 static struct query *node(const struct search_context *cx, enum query_kind kind)
 {
     struct query *q = ARENA_NEW(cx->arena, struct query);
@@ -11,55 +13,6 @@ static struct query *node(const struct search_context *cx, enum query_kind kind)
 }
 
 /* ---- nested objects ------------------------------------------------------------------------------------------------------ */
-
-static bool field_is_nested(const struct mapping *m, struct str name)
-{
-    if (str_starts(name, STR("_"))) { /* whatever a metadata field does */
-        return true;
-    }
-    const struct field *f = mapping_field(m, name);
-    return f != NULL && f->nested != NULL;
-}
-
-static bool clauses_may_match_nested(const struct mapping *m, const struct query *q)
-{
-    bool required = false, any = false;
-    for (uint32_t i = 0; i < q->boolean.n; i++) {
-        const struct bool_clause *c = &q->boolean.v[i];
-        if (c->occur == OCCUR_MUST || c->occur == OCCUR_FILTER) {
-            required = true;
-            if (!query_may_match_nested(m, c->query)) {
-                return false;
-            }
-        } else if (c->occur == OCCUR_SHOULD) {
-            any = any || query_may_match_nested(m, c->query);
-        }
-    }
-    return required || any;
-}
-
-bool query_may_match_nested(const struct mapping *m, const struct query *q)
-{
-    switch (q->kind) {
-    case Q_MATCH_NONE:
-    case Q_NESTED: /* it gives the documents that hold what it found */
-        return false;
-    case Q_CONSTANT:
-    case Q_BOOST:
-        return query_may_match_nested(m, q->one.child);
-    case Q_TERM:
-    case Q_TERMS:
-    case Q_NUM_RANGE:
-    case Q_GEO_BOX:
-        return field_is_nested(m, q->field_name);
-    case Q_TERM_RANGE: /* addresses are points */
-        return q->field == NULL || q->field->type != FT_IP || field_is_nested(m, q->field_name);
-    case Q_BOOL:
-        return clauses_may_match_nested(m, q);
-    default:
-        return true;
-    }
-}
 
 static struct query *no_nested(const struct search_context *cx)
 {

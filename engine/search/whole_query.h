@@ -13,8 +13,5 @@ enum query_use { QUERY_RUN, QUERY_SHOWN /* printed or explained */ };
 /* The source's query (none: match_all) in cx's arena. */
 enum err whole_query(const struct query **out, const struct search_context *cx, enum query_use use,
                      struct errmsg *em);
-/* What may match objects below a nested field by Elasticsearch's judgement
- * (NestedHelper.mightMatchNestedDocs). */
-bool query_may_match_nested(const struct mapping *m, const struct query *q);
 
 #endif

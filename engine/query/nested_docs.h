@@ -1,0 +1,13 @@
+/* nested_docs.h - which documents a query may match by Elasticsearch's judgement (NestedHelper). It decides where a filter
+ * stands beside a query: one that keeps nested objects out, or one that lets those of a path in alone. */
+#ifndef QUERY_NESTED_DOCS_H
+#define QUERY_NESTED_DOCS_H
+
+#include "engine/query/query.h"
+
+/* May it match objects below a nested field (mightMatchNestedDocs)? */
+bool query_may_match_nested(const struct mapping *m, const struct query *q);
+/* May it match other documents than the objects of this path (mightMatchNonNestedDocs)? */
+bool query_may_match_others(const struct mapping *m, const struct query *q, const struct field *path);
+
+#endif
