@@ -155,10 +155,39 @@ static enum err leaf_counts(struct terms *t, struct errmsg *em)
     return e == ERR_OK ? each_batch(t, only, batch_counts) : e;
 }
 
+/* A shard without any term of the field, also of dead documents, compares with its living documents, whatever the background:
+ * only then does Elasticsearch leave out the dead ones. */
+static bool no_terms(const struct terms *t)
+{
+    const struct view *view = t->c.run->cx->shard->view;
+    bool none = t->text && t->v.field != NULL && t->v.script == NULL && !t->v.has_missing
+                && !str_is(t->c.agg->terms.execution_hint, "map");
+    for (uint32_t i = 0; none && i < view->n_leaves; i++) {
+        const struct seg_field *f = segment_field(view->leaves[i].segment, t->v.field->path);
+        none = f == NULL || f->n_terms == 0;
+    }
+    return none;
+}
+
+static int64_t living_docs(const struct view *view)
+{
+    int64_t n = 0;
+    for (uint32_t i = 0; i < view->n_leaves; i++) {
+        const struct leaf *l = &view->leaves[i];
+        n += l->live != NULL ? (int64_t)bits_count(l->live, l->doc_count) : (int64_t)l->doc_count;
+    }
+    return n;
+}
+
 enum err terms_background(struct terms *t, struct errmsg *em)
 {
+    const struct view *view = t->c.run->cx->shard->view;
     bool frequencies = t->text && t->c.agg->terms.background == NULL && t->v.text_from != TEXT_NONE;
-    t->background_docs = t->c.agg->terms.background == NULL ? t->c.run->cx->shard->view->doc_count : 0;
+    if (no_terms(t)) {
+        t->background_docs = living_docs(view);
+        return ERR_OK;
+    }
+    t->background_docs = t->c.agg->terms.background == NULL ? view->doc_count : 0;
     return each_leaf(t, frequencies ? leaf_frequencies : leaf_counts, em);
 }
 
