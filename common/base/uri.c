@@ -42,10 +42,12 @@ enum err uri_decode(struct str s, bool plus, struct arena *arena, struct str *ou
         char c = s.p[i];
         if (c == '+' && plus) {
             c = ' ';
+        } else if (c == '%' && i + 1 < s.n && s.p[i + 1] == '%') { /* as Elasticsearch has it */
+            i++;
         } else if (c == '%') {
             if (s.n - i < 3) {
-                return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                               "unterminated escape sequence at end of string: %.*s", STR_ARG(s));
+                return err_set(em, ERR_ILLEGAL_ARGUMENT, "%s escape sequence at end of string: %.*s",
+                               s.n - i < 2 ? "unterminated" : "partial", STR_ARG(s));
             }
             int hi = hex_value(s.p[i + 1]), lo = hex_value(s.p[i + 2]);
             if (hi < 0 || lo < 0) {

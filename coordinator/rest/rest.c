@@ -275,7 +275,8 @@ void rest_acknowledge(struct rest *r)
 
 /* ---- dispatch -------------------------------------------------------------------------------------------------------------------- */
 
-/* Nothing stands before the first slash or behind the last ones; between two of them there is an empty part. */
+/* Nothing stands before the first slash or behind the last ones; between two of them there is an empty part. They are not decoded:
+ * an escape is no way to write the name of an endpoint. */
 static enum err split_path(struct rest *r, struct str path, struct str *parts, unsigned *n)
 {
     *n = 0;
@@ -288,11 +289,7 @@ static enum err split_path(struct rest *r, struct str path, struct str *parts, u
         if (*n == PATH_PARTS_MAX) {
             return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "the path has too many parts");
         }
-        enum err e = uri_decode(part, false, r->arena, &parts[*n], &r->em);
-        if (e != ERR_OK) {
-            return e;
-        }
-        (*n)++;
+        parts[(*n)++] = part;
     }
     return ERR_OK;
 }
@@ -326,7 +323,10 @@ static void no_handler(struct rest *r, unsigned allowed)
 {
     static const enum http_verb order[] = {HTTP_M_DELETE, HTTP_M_GET, HTTP_M_HEAD, HTTP_M_POST, HTTP_M_PUT};
     struct buf names;
-    struct str path = r->http->path;
+    struct str query = r->http->query;
+    struct str path = query.n == 0
+                          ? r->http->path
+                          : arena_printf(r->arena, "%.*s?%.*s", STR_ARG(r->http->path), STR_ARG(query));
     buf_init(&names, NULL, KIB);
     for (size_t i = 0; i < ARRAY_LEN(order); i++) {
         if ((allowed & (1U << order[i])) != 0) {
@@ -342,6 +342,11 @@ static void no_handler(struct rest *r, unsigned allowed)
             rest_header(r, "Allow", kept);
         }
         rest_send_text(r, 200, "text/plain; charset=UTF-8", &none);
+    } else if (r->em.n > 0 && err_code(&r->em) != ERR_ILLEGAL_ARGUMENT) {
+        rest_fail(r, NULL);
+    } else if (r->em.n > 0) { /* there is a handler, but what the path gives it cannot be decoded */
+        rest_header(r, "Allow", kept);
+        rest_fail_text(r, 405, "%s, allowed: [%.*s]", r->em.frame[0].reason, STR_ARG(kept));
     } else if (allowed != 0) {
         rest_header(r, "Allow", kept);
         rest_fail_text(r, 405, "Incorrect HTTP method for uri [%.*s] and method [%.*s], allowed: [%.*s]",
@@ -358,6 +363,46 @@ static void no_handler(struct rest *r, unsigned allowed)
         jw_obj_end(&w);
         rest_send(r, 400, &b);
     }
+}
+
+static void write_bad_parameter(struct jsonw *w, const char *reason)
+{
+    jw_kz(w, "type", "bad_parameter_exception");
+    jw_k(w, "reason");
+    jw_strf(w, "java.lang.IllegalArgumentException: %s", reason);
+}
+
+/* The query cannot be decoded: before anything else is known of the request. */
+static void bad_parameter(struct rest *r)
+{
+    const char *reason = r->em.frame[0].reason;
+    struct buf b;
+    struct jsonw w;
+    if (err_code(&r->em) != ERR_ILLEGAL_ARGUMENT) {
+        rest_fail(r, NULL);
+        return;
+    }
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    jw_obj(&w);
+    jw_k(&w, "error");
+    jw_obj(&w);
+    jw_k(&w, "root_cause");
+    jw_arr(&w);
+    jw_obj(&w);
+    write_bad_parameter(&w, reason);
+    jw_obj_end(&w);
+    jw_arr_end(&w);
+    write_bad_parameter(&w, reason);
+    jw_k(&w, "caused_by");
+    jw_obj(&w);
+    jw_kz(&w, "type", err_type(ERR_ILLEGAL_ARGUMENT));
+    jw_kz(&w, "reason", reason);
+    jw_obj_end(&w);
+    jw_obj_end(&w);
+    jw_ki64(&w, "status", 400);
+    jw_obj_end(&w);
+    rest_send(r, 400, &b);
 }
 
 /* A request that is read away from its loop. It is held: its handler may look at it after it has answered, as it may on
@@ -390,8 +435,12 @@ void coordinator_handle(void *coordinator, struct http_request *req)
     req->query = uri_text(req->query, r->arena);
     struct str parts[PATH_PARTS_MAX];
     unsigned n, allowed;
-    if (split_path(r, req->path, parts, &n) != ERR_OK
-        || uri_query(req->query, r->arena, &r->params, &r->em) != ERR_OK) {
+    if (uri_query(req->query, r->arena, &r->params, &r->em) != ERR_OK) {
+        r->params.n = 0;
+        bad_parameter(r);
+        return;
+    }
+    if (split_path(r, req->path, parts, &n) != ERR_OK) {
         rest_fail(r, NULL);
         return;
     }

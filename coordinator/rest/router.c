@@ -119,7 +119,7 @@ static const struct node *retrieve(const struct node *at, const struct str *part
     return leaf;
 }
 
-/* Names the parts that the pattern has in braces. The pattern outlives the request: its bytes serve as names,
+/* Names the parts that the pattern has in braces, and decodes them: false is an error of rq. The pattern outlives the request: its bytes serve as names,
  * copied with a NUL into the arena. */
 static bool bind(struct rest *rq, const struct route *route, const struct str *parts)
 {
@@ -130,10 +130,16 @@ static bool bind(struct rest *rq, const struct route *route, const struct str *p
             continue;
         }
         struct str name = arena_str(rq->arena, str_slice(part, 1, part.n - 1));
+        struct path_param *p = &rq->path[rq->n_path];
+        p->name = name.p;
         if (name.p == NULL) {
+            err_no_memory(&rq->em);
             return false;
         }
-        rq->path[rq->n_path++] = (struct path_param){name.p, parts[i]};
+        if (uri_decode(parts[i], false, rq->arena, &p->value, &rq->em) != ERR_OK) {
+            return false;
+        }
+        rq->n_path++;
     }
     return true;
 }
