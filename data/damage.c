@@ -9,11 +9,33 @@
 
 #define MARK_PREFIX "corrupted_"
 
+/* A copy that cannot be opened again, or given to others, is as good as none: while all of it is here, its disk gets it again. */
+void shard_doubt_disk(struct shard *sh, const struct errmsg *why)
+{
+    if (sh->engine == NULL || sh->failing) {
+        return;
+    }
+    log_warn(sh->service->o.log, "data", "shard [%.*s][%u]: damaged on its disk, and whole in memory: %s",
+             STR_ARG(sh->index->name), sh->number, why->n > 0 ? why->frame[0].reason : "unknown");
+    engine_doubt_disk(sh->engine);
+    shard_want_flush(sh, false);
+}
+
 static void look(void *arg)
 {
     struct shard *sh = arg;
     sh->damage_queued = false;
     shard_check(sh);
+    uint64_t doubted = atomic_exchange(&sh->doubted, 0);
+    if (doubted != 0 && sh->engine != NULL && !sh->failing) {
+        struct errmsg em;
+        err_set(&em, ERR_CORRUPT, "a file of the commit does not match its checksum");
+        if (doubted != DOUBTED_OTHER && engine_has_segment(sh->engine, doubted - 1)) {
+            shard_fail(sh, &em); /* it is needed as it should be on the disk */
+        } else {
+            shard_doubt_disk(sh, &em);
+        }
+    }
     shard_release(sh);
 }
 

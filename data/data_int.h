@@ -126,6 +126,8 @@ struct shard {
     _Atomic bool refresh_owed; /* nobody searches: the next search refreshes first */
     _Atomic bool tick_queued;
     _Atomic bool damage_queued; /* a look at its segments, damage.c */
+    _Atomic uint64_t
+        doubted; /* a file of a commit that is damaged, for the look: its segment's number + 1, DOUBTED_OTHER */
     /* strand only */
     struct engine_merge *merge; /* the one that is out */
     bool sync_out, flush_out, merge_out;
@@ -229,6 +231,9 @@ void shard_check(struct shard *sh);
 void shard_fail(struct shard *sh, const struct errmsg *why);
 /* damage.c. Any thread: somebody read what is not what was written; the strand looks, and fails the copy. */
 void shard_report_damage(struct shard *sh);
+#define DOUBTED_OTHER UINT64_MAX
+/* Strand: the log, or a file that memory has as well, is damaged, and the copy in memory is whole: it is written anew. */
+void shard_doubt_disk(struct shard *sh, const struct errmsg *why);
 /* Strand: the copy on disk is read whole before it is opened again. */
 void shard_mark_damaged(struct shard *sh, const struct errmsg *why);
 bool damage_marked(const struct fs *fs, const char *dir); /* a copy's folder */
@@ -346,6 +351,7 @@ void shard_fail_waiters(struct shard *sh, const struct errmsg *em);
 void shard_maintain(struct shard *sh);
 /* The next step of a flush that is wanted, if it can be made now. */
 void shard_flush_step(struct shard *sh);
+void shard_want_flush(struct shard *sh, bool force);
 /* Any thread: a copy that closes does not wait for a long merge. */
 void shard_cancel_merge(struct shard *sh);
 void shard_fail_merges(struct shard *sh, const struct errmsg *em);

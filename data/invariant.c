@@ -86,7 +86,7 @@ static void check_replica(const struct shard *sh)
 static void check_jobs(const struct shard *sh)
 {
     assert(sh->merge == NULL || sh->merge_out);
-    assert(sh->sealed == NULL || sh->flush_out);
+    assert(sh->sealed == NULL || !sh->flush_out); /* it waits until its operations are durable */
     assert(!sh->failing || sh->engine != NULL);
     assert(sh->engine != NULL || (!sh->sync_out && sh->sealed == NULL));
     assert(!sh->of_role || sh->allocation_id.p != NULL);

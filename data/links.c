@@ -356,6 +356,9 @@ static void next_resync(struct copy_link *l)
     o->last = !more;
     e = e == ERR_OK && ops.failed ? err_no_memory(&em) : e;
     if (e != ERR_OK) {
+        if (e == ERR_CORRUPT) {
+            shard_doubt_disk(sh, &em);
+        }
         link_failed(o, &em);
     } else {
         link_send(o, &m, n, buf_view(&ops));

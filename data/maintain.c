@@ -125,7 +125,7 @@ void shard_flush_step(struct shard *sh)
     }
 }
 
-static void want_flush(struct shard *sh, bool force)
+void shard_want_flush(struct shard *sh, bool force)
 {
     sh->flush_wanted = true;
     sh->flush_forced |= force;
@@ -235,7 +235,7 @@ static void next_forced_merge(struct shard *sh)
         if (a->flush_after) {
             a->rq.next = (struct shard_rq *)sh->flush_waiters;
             sh->flush_waiters = a;
-            want_flush(sh, false);
+            shard_want_flush(sh, false);
             continue;
         }
         finish_act(a);
@@ -542,7 +542,7 @@ static void act(void *arg)
     case SHARD_FLUSH:
         a->rq.next = (struct shard_rq *)sh->flush_waiters;
         sh->flush_waiters = a;
-        want_flush(sh, a->force);
+        shard_want_flush(sh, a->force);
         a = NULL;
         break;
     case SHARD_FORCE_MERGE:

@@ -115,6 +115,7 @@ void target_apply(struct recovery_target *t)
         shard_post_back(sh, apply_more, t);
     } else {
         t->batch++;
+        t->failures = 0;
         t->step = TARGET_OPS;
         buf_fini(&t->rq.answer_memory);
         if (!t->more) {

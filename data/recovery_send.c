@@ -3,6 +3,8 @@
 #include "data/op_bytes.h"
 #include "data/recovery_int.h"
 #include "data/replication.h"
+#include "engine/index/manifest.h"
+#include "engine/index/translog.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,10 +35,14 @@ static enum err verify(struct recovery_session *r, uint32_t i, struct errmsg *em
         return ERR_OK;
     }
     struct view *v = shard_view(r->sh);
+    bool whole = v != NULL;
     for (uint32_t k = 0; v != NULL && k < v->n_leaves; k++) {
-        segment_verify(v->leaves[k].segment, em);
+        whole &= segment_verify(v->leaves[k].segment, em) == ERR_OK;
     }
     view_unref(v);
+    uint64_t number;
+    bool segment = file_number(f->name, SEGMENT_PREFIX, &number);
+    r->sh->doubted = !whole ? 0 : segment ? number + 1 : DOUBTED_OTHER;
     shard_report_damage(r->sh);
     r->fs->unmap(r->fs->self, &r->maps[i]);
     return err_set(em, ERR_CORRUPT, "file [%.*s] of the source does not match its checksum",
@@ -184,6 +190,9 @@ static void batch_read(void *arg)
     if (r->over) {
         recovery_refuse_no_session(r->sh->service, run->call);
     } else if (run->result != ERR_OK) {
+        if (run->result == ERR_CORRUPT) {
+            shard_doubt_disk(r->sh, &run->em);
+        }
         recovery_refuse(r->sh->service, run->call, &run->em);
         recovery_drop_session(r);
     } else {
@@ -238,6 +247,9 @@ static enum err begin_operations(struct recovery_session *r, struct errmsg *em)
                        STR_ARG(r->allocation_id), STR_ARG(r->node_id));
     }
     enum err e = engine_history_open(&r->history, sh->engine, r->from, INT64_MAX, em);
+    if (e == ERR_CORRUPT) {
+        shard_doubt_disk(sh, em);
+    }
     if (e == ERR_OK) { /* it has the log's files open: nothing else need stay */
         recovery_let_files_go(r);
         r->from = INT64_MAX;

@@ -168,9 +168,17 @@ static bool operations_do(const struct shard *sh, const struct recovery_start *m
 static enum err pin_files(struct recovery_session *r, struct engine *e, struct errmsg *em)
 {
     const struct engine_commit *c = engine_commit_acquire(e, true);
+    if (c != NULL && c->local_checkpoint + 1 < engine_history_from(e)) { /* what follows it cannot be read */
+        engine_commit_release(e, c);
+        c = NULL;
+    }
     c = c != NULL ? c : engine_commit_acquire(e, false);
     if (c == NULL) {
         return err_set(em, ERR_ILLEGAL_STATE, "the primary has no commit");
+    }
+    if (c->local_checkpoint + 1 < engine_history_from(e)) {
+        engine_commit_release(e, c);
+        return err_set(em, ERR_ILLEGAL_STATE, "the primary's next commit is not there yet");
     }
     r->commit = c;
     r->from = c->local_checkpoint + 1;

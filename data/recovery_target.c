@@ -311,7 +311,6 @@ static void start_done(struct transport_rq *rq)
         if (in.bad || t->plan.manifest.p == NULL || (t->plan.manifest.n == 0 && t->engine == NULL)) {
             target_unreadable(t);
         } else {
-            t->failures = 0;
             t->batch = 0;
             t->step = t->plan.manifest.n > 0 ? TARGET_LOOK : TARGET_ROLLBACK;
         }
@@ -386,6 +385,7 @@ static void installed(void *arg)
 {
     struct recovery_target *t = arg;
     t->no_history = false;
+    t->failures = 0;
     job_failed_or(t, TARGET_TAKE);
 }
 

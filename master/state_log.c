@@ -29,7 +29,8 @@ struct state_log {
     uint64_t number;
     struct fs_file *file; /* NULL: the next write begins a new one */
     uint64_t bytes, snapshot_bytes;
-    uint64_t chain; /* of the records' checksums */
+    uint64_t chain;        /* of the records' checksums */
+    uint64_t sealed_bytes; /* what the seal said of this file when it was opened */
     struct seal_file seal;
     bool synced; /* all of the file is durable: nothing was written since by a process before this one */
     uint64_t term;
@@ -384,7 +385,9 @@ static enum err read_newest(struct state_log *l, uint64_t newest, bool *whole, s
     if (e != ERR_OK || newest == 0) {
         return e;
     }
-    e = read_log(l, newest, found == SEAL_WHOLE && seal.number == newest ? &seal : NULL, whole, em);
+    bool of_this = found == SEAL_WHOLE && seal.number == newest;
+    l->sealed_bytes = of_this ? seal.bytes : 0;
+    e = read_log(l, newest, of_this ? &seal : NULL, whole, em);
     l->snapshot_bytes = l->bytes;
     return e == ERR_OK && *whole && found == SEAL_NONE
                ? err_set(em, ERR_CORRUPT,
@@ -443,6 +446,20 @@ enum err state_log_read(const struct fs *fs, const char *dir, uint64_t *term, st
     return e;
 }
 
+/* After a power failure the seal may speak of less than the log has: what was found is missed from now on, too. */
+static void seal_what_is_there(struct state_log *l)
+{
+    if (l->sealed_bytes == l->bytes) {
+        return;
+    }
+    if (l->fs->sync(l->fs->self, l->file, NULL) == ERR_OK) {
+        (void)write_seal(l, true, NULL);
+    } else { /* nothing is known of the tail: the next write begins anew */
+        l->fs->close(l->fs->self, l->file);
+        l->file = NULL;
+    }
+}
+
 enum err state_log_open(struct state_log **out, const struct fs *fs, const char *dir, uint64_t *term,
                         struct cluster_state **state, struct errmsg *em)
 {
@@ -456,6 +473,9 @@ enum err state_log_open(struct state_log **out, const struct fs *fs, const char 
         file_path(l, l->number, path);
         e = fs->open(fs->self, path, false, &l->file, em);
         e = e == ERR_OK ? seal_file_open(&l->seal, fs, dir, em) : e;
+        if (e == ERR_OK) {
+            seal_what_is_there(l);
+        }
     }
     if (e != ERR_OK) {
         state_log_close(l);

@@ -4,13 +4,22 @@
 
 enum outcome { GO, FAIL, TEAR, AFTERWARDS };
 
+enum call { CALL_READ, CALL_WRITE, CALL_SYNC };
+
+static bool in_trouble(struct fs_mem *m, enum call what)
+{
+    const struct fs_mem_trouble *t = &m->trouble;
+    unsigned per_thousand = what == CALL_READ ? t->reads : what == CALL_WRITE ? t->writes : t->syncs;
+    return per_thousand > 0 && rng_below(&m->chance, 1000) < per_thousand;
+}
+
 /* Every call that can fail passes here first; the lock is held from here to leave(). */
-static enum outcome enter(struct fs_mem *m)
+static enum outcome enter(struct fs_mem *m, enum call what)
 {
     pthread_mutex_lock(&m->mutex);
     m->calls++;
     if (m->countdown == 0 || --m->countdown > 0) {
-        return GO;
+        return in_trouble(m, what) ? FAIL : GO;
     }
     m->fired = true;
     switch (m->how) {
@@ -111,6 +120,7 @@ void mem_handle_free(struct fs_file *h)
         mem_inode_unref(h->inode);
     }
     mem_blob_unref(h->blob);
+    free(h->path);
     free(h);
 }
 
@@ -140,6 +150,12 @@ static enum err open_locked(struct fs_mem *m, const char *path, bool fresh, stru
     if (*out == NULL) {
         return err_no_memory(em);
     }
+    (*out)->path = strdup(path);
+    if ((*out)->path == NULL) {
+        mem_handle_free(*out);
+        *out = NULL;
+        return err_no_memory(em);
+    }
     if (fresh) {
         m->used -= f->n;
         mem_file_empty(f);
@@ -151,7 +167,7 @@ static enum err mem_open(void *self, const char *path, bool fresh, struct fs_fil
 {
     struct fs_mem *m = self;
     *out = NULL;
-    enum outcome o = enter(m);
+    enum outcome o = enter(m, CALL_WRITE);
     enum err e = o == FAIL || o == TEAR ? injected(em, "open", path) : open_locked(m, path, fresh, out, em);
     if (o == AFTERWARDS && *out != NULL) {
         mem_handle_free(*out);
@@ -163,7 +179,7 @@ static enum err mem_open(void *self, const char *path, bool fresh, struct fs_fil
 static enum err mem_write(void *self, struct fs_file *f, const void *p, size_t n, struct errmsg *em)
 {
     struct fs_mem *m = self;
-    enum outcome o = enter(m);
+    enum outcome o = enter(m, CALL_WRITE);
     enum err e = ERR_OK;
     size_t fits = o == FAIL ? 0 : o == TEAR ? n / 2 : n;
     if (o == FAIL || o == TEAR) {
@@ -174,7 +190,8 @@ static enum err mem_write(void *self, struct fs_file *f, const void *p, size_t n
     }
     if (f->dead) {
         e = err_set(em, ERR_IO, "write: Bad file descriptor");
-    } else if (!mem_file_append(f->inode, p, fits)) {
+    } else if (mem_write_is_lost(m, f) ? !mem_lose_append(m, f, p, fits)
+                                       : !mem_file_append(f->inode, p, fits)) {
         e = err_no_memory(em);
     } else {
         m->used += fits;
@@ -186,14 +203,15 @@ static enum err mem_patch(void *self, struct fs_file *f, uint64_t at, const void
                           struct errmsg *em)
 {
     struct fs_mem *m = self;
-    enum outcome o = enter(m);
+    enum outcome o = enter(m, CALL_WRITE);
     enum err e = o == FAIL || o == TEAR ? injected(em, "write", "file") : ERR_OK;
     size_t fits = o == FAIL ? 0 : o == TEAR ? n / 2 : n;
     if (f->dead) {
         e = err_set(em, ERR_IO, "write: Bad file descriptor");
     } else if (at + n > f->inode->n) {
         e = err_set(em, ERR_IO, "patch: the file ends before byte %llu", (unsigned long long)(at + n));
-    } else if (!mem_file_patch(f->inode, (size_t)at, p, fits)) {
+    } else if (mem_write_is_lost(m, f) ? !mem_lose_patch(m, f, (size_t)at, p, fits)
+                                       : !mem_file_patch(f->inode, (size_t)at, p, fits)) {
         e = err_no_memory(em);
     }
     return leave(m, o, e, "write", em);
@@ -211,7 +229,7 @@ static enum err mem_sync(void *self, struct fs_file *f, struct errmsg *em)
 {
     struct fs_mem *m = self;
     before_sync(m);
-    enum outcome o = enter(m);
+    enum outcome o = enter(m, CALL_SYNC);
     enum err e = ERR_OK;
     if (f->dead) {
         e = err_set(em, ERR_IO, "sync: Bad file descriptor");
@@ -238,7 +256,7 @@ static void mem_close(void *self, struct fs_file *f)
 static enum err mem_truncate(void *self, const char *path, uint64_t n, struct errmsg *em)
 {
     struct fs_mem *m = self;
-    enum outcome o = enter(m);
+    enum outcome o = enter(m, CALL_WRITE);
     enum err e = ERR_OK;
     struct mem_inode *f = mem_lookup(m, path);
     if (o == FAIL || o == TEAR) {
@@ -291,7 +309,7 @@ static enum err mem_map(void *self, const char *path, struct fs_map *out, struct
 {
     struct fs_mem *m = self;
     *out = (struct fs_map){0};
-    enum outcome o = enter(m);
+    enum outcome o = enter(m, CALL_READ);
     enum err e = o != GO ? injected(em, "map", path) : map_locked(m, path, out, em);
     return leave(m, o, e, "map", em);
 }
@@ -324,7 +342,7 @@ static enum err rename_locked(struct fs_mem *m, const char *from, const char *to
 static enum err mem_rename(void *self, const char *from, const char *to, struct errmsg *em)
 {
     struct fs_mem *m = self;
-    enum outcome o = enter(m);
+    enum outcome o = enter(m, CALL_WRITE);
     enum err e = o == FAIL || o == TEAR ? injected(em, "rename", from) : rename_locked(m, from, to, em);
     return leave(m, o, e, "rename", em);
 }
@@ -347,7 +365,7 @@ static enum err remove_locked(struct fs_mem *m, const char *path, bool tree, str
 static enum err mem_remove(void *self, const char *path, struct errmsg *em)
 {
     struct fs_mem *m = self;
-    enum outcome o = enter(m);
+    enum outcome o = enter(m, CALL_WRITE);
     enum err e = o == FAIL || o == TEAR ? injected(em, "remove", path) : remove_locked(m, path, false, em);
     return leave(m, o, e, "remove", em);
 }
@@ -355,7 +373,7 @@ static enum err mem_remove(void *self, const char *path, struct errmsg *em)
 static enum err mem_remove_tree(void *self, const char *path, struct errmsg *em)
 {
     struct fs_mem *m = self;
-    enum outcome o = enter(m);
+    enum outcome o = enter(m, CALL_WRITE);
     enum err e = o == FAIL || o == TEAR ? injected(em, "remove", path) : remove_locked(m, path, true, em);
     return leave(m, o, e, "remove", em);
 }
@@ -387,7 +405,7 @@ static enum err make_dir_locked(struct fs_mem *m, const char *path, struct errms
 static enum err mem_make_dir(void *self, const char *path, struct errmsg *em)
 {
     struct fs_mem *m = self;
-    enum outcome o = enter(m);
+    enum outcome o = enter(m, CALL_WRITE);
     enum err e = o == FAIL || o == TEAR ? injected(em, "make folder", path) : make_dir_locked(m, path, em);
     return leave(m, o, e, "make folder", em);
 }
@@ -396,7 +414,7 @@ static enum err mem_sync_dir(void *self, const char *path, struct errmsg *em)
 {
     struct fs_mem *m = self;
     before_sync(m);
-    enum outcome o = enter(m);
+    enum outcome o = enter(m, CALL_SYNC);
     struct mem_inode *d = mem_lookup(m, path);
     enum err e = ERR_OK;
     if (o == FAIL || o == TEAR) {
@@ -415,7 +433,7 @@ static enum err mem_list(void *self, const char *path, struct arena *arena, stru
 {
     struct fs_mem *m = self;
     *out = (struct fs_names){0};
-    enum outcome o = enter(m);
+    enum outcome o = enter(m, CALL_READ);
     struct mem_inode *d = mem_lookup(m, path);
     enum err e = ERR_OK;
     if (o != GO) {
@@ -437,7 +455,7 @@ static enum err mem_list(void *self, const char *path, struct arena *arena, stru
 static enum err mem_size(void *self, const char *path, bool *exists, uint64_t *n, struct errmsg *em)
 {
     struct fs_mem *m = self;
-    enum outcome o = enter(m);
+    enum outcome o = enter(m, CALL_READ);
     const struct mem_inode *i = mem_lookup(m, path);
     *exists = i != NULL;
     *n = i != NULL ? i->n : 0;
@@ -475,7 +493,7 @@ static enum err mem_lock(void *self, const char *path, void **lock, struct errms
 {
     struct fs_mem *m = self;
     *lock = NULL;
-    enum outcome o = enter(m);
+    enum outcome o = enter(m, CALL_READ);
     enum err e = o != GO ? injected(em, "lock", path) : lock_locked(m, path, lock, em);
     return leave(m, o, e, "lock", em);
 }
@@ -489,7 +507,7 @@ static enum err mem_space(void *self, const char *path, uint64_t *total, uint64_
                           struct errmsg *em)
 {
     struct fs_mem *m = self;
-    enum outcome o = enter(m);
+    enum outcome o = enter(m, CALL_READ);
     *total = m->capacity;
     *available = m->capacity - MIN_OF(m->used, m->capacity);
     return leave(m, o, o != GO ? injected(em, "statvfs", path) : ERR_OK, "statvfs", em);

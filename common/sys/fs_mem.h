@@ -48,4 +48,34 @@ uint64_t fs_mem_used(const struct fs_mem *m);
 /* Flips one bit of a file, synced or not; seen through mappings as well. false: no such byte. */
 bool fs_mem_flip(struct fs_mem *m, const char *path, uint64_t byte, unsigned bit);
 
+/* ---- what bad disks do ----
+ *
+ * What is not as it was written is remembered with the file, and is gone with it, or when it is written anew. */
+
+/* At rest, as a page that is read again is seen: by mappings made from then on. A file that a process has mapped stays as it is:
+ * one that is in memory is not read again. */
+enum fs_mem_harm {
+    FS_MEM_FLIP,  /* one bit */
+    FS_MEM_ZEROS, /* a sector of 512 bytes, or what the file has of it */
+    FS_MEM_CUT,   /* the file ends earlier; only while no process has it open */
+};
+/* Somewhere in that file. false: there is no such file, nothing in it, or it is mapped. */
+bool fs_mem_harm(struct fs_mem *m, const char *path, enum fs_mem_harm how, struct rng *r);
+/* How many files at or below `path` are not as they were written. */
+unsigned fs_mem_harmed(const struct fs_mem *m, const char *path);
+/* All at or below `path` becomes again what was written; for files that no process has open. */
+void fs_mem_heal(struct fs_mem *m, const char *path);
+/* Each file at or below `path`, by name; it may not call back. */
+void fs_mem_each(const struct fs_mem *m, const char *path,
+                 void (*fn)(void *self, const char *path, uint64_t bytes), void *self);
+/* The next write to a file below `dir` does not get there, and zeros are in its place (of a patch: what was there before);
+ * `misplaced`: it lands somewhere in another file below `dir` that is not mapped, and not in a "seal". NULL: no write. */
+void fs_mem_lose_write(struct fs_mem *m, const char *dir, bool misplaced, uint64_t seed);
+uint64_t fs_mem_writes_lost(const struct fs_mem *m);
+
+struct fs_mem_trouble { /* of a thousand calls so many fail */
+    unsigned reads, writes, syncs;
+};
+void fs_mem_trouble(struct fs_mem *m, const struct fs_mem_trouble *t, uint64_t seed);
+
 #endif

@@ -34,6 +34,7 @@ void fs_mem_free(struct fs_mem *m)
     }
     mem_inode_unref(m->root);
     pthread_mutex_destroy(&m->mutex);
+    free(m->lose_in);
     free(m);
 }
 

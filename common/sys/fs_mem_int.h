@@ -1,5 +1,5 @@
-/* fs_mem_int.h - the inside of the files in memory: for fs_mem.c (the calls) and fs_mem_faults.c (what a disk
- * does to them). Everything below the mutex. */
+/* fs_mem_int.h - the inside of the files in memory: for fs_mem.c (the calls) and fs_mem_faults.c and fs_mem_damage.c
+ * (what a disk does to them). Everything below the mutex. */
 #ifndef SYS_FS_MEM_INT_H
 #define SYS_FS_MEM_INT_H
 
@@ -18,6 +18,7 @@ struct fs_file {
     bool dead;               /* its process was killed */
     struct mem_inode *inode; /* file; folder of a lock */
     struct mem_blob *blob;   /* map */
+    char *path;              /* file: as it was opened */
 };
 
 struct fs_mem {
@@ -30,11 +31,21 @@ struct fs_mem {
     uint64_t countdown; /* 0: off */
     enum fs_mem_fault how;
     bool fired;
+    struct fs_mem_trouble trouble;
+    struct rng chance; /* of trouble, and of where a misplaced write lands */
+    char *lose_in;     /* the next write below it does not get to its place; NULL: off */
+    bool misplaced;
+    uint64_t writes_lost;
     void (*before_sync)(void *arg); /* NULL: nothing */
     void *before_sync_arg;
 };
 
 extern const struct fs mem_calls;
+
+/* Writes to a file of which nothing gets there. */
+bool mem_write_is_lost(const struct fs_mem *m, const struct fs_file *f);
+bool mem_lose_append(struct fs_mem *m, struct fs_file *f, const void *p, size_t n);
+bool mem_lose_patch(struct fs_mem *m, struct fs_file *f, size_t at, const void *p, size_t n);
 
 void mem_handle_free(struct fs_file *h);
 /* NULL: no such file or folder. */

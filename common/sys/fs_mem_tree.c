@@ -55,14 +55,14 @@ void mem_inode_unref(struct mem_inode *i)
     }
     mem_blob_unref(i->blob);
     mem_blob_unref(i->synced);
+    mem_wounds_free(i);
     changes_clear(i);
     names_clear(&i->now);
     names_clear(&i->durable);
     free(i);
 }
 
-/* Gives the file a run of its own with room for `cap` bytes. */
-static bool own_blob(struct mem_inode *f, size_t cap)
+bool mem_own_blob(struct mem_inode *f, size_t cap)
 {
     struct mem_blob *b = malloc(sizeof(*b) + cap);
     if (b == NULL) {
@@ -84,7 +84,7 @@ bool mem_file_append(struct mem_inode *f, const void *p, size_t n)
         return true;
     }
     if (f->blob == NULL || f->blob->cap - f->n < n) {
-        if (!own_blob(f, MAX_OF((f->n + n) * 2, (size_t)64))) {
+        if (!mem_own_blob(f, MAX_OF((f->n + n) * 2, (size_t)64))) {
             return false;
         }
     }
@@ -99,10 +99,11 @@ bool mem_file_patch(struct mem_inode *f, size_t at, const void *p, size_t n)
     if (n == 0) {
         return true;
     }
-    if (f->blob->refs > 1 && !own_blob(f, f->blob->cap)) {
+    if (f->blob->refs > 1 && !mem_own_blob(f, f->blob->cap)) {
         return false;
     }
     memcpy(f->blob->bytes + at, p, n);
+    mem_wounds_over(f, at, n);
     f->patched = MAX_OF(f->patched, at + n);
     return true;
 }
@@ -111,6 +112,7 @@ void mem_file_empty(struct mem_inode *f)
 {
     mem_blob_unref(f->blob);
     f->blob = NULL;
+    mem_wounds_free(f);
     f->n = f->patched = 0;
     f->rewritten = f->synced_n > 0;
 }
@@ -136,10 +138,11 @@ bool mem_file_cut(struct mem_inode *f, size_t n)
 {
     assert(n <= f->n);
     f->n = n; /* later appends must not write into what views of the longer run show */
-    if (!own_blob(f, MAX_OF(n, (size_t)64))) {
+    if (!mem_own_blob(f, MAX_OF(n, (size_t)64))) {
         return false;
     }
     f->lost = false;
+    mem_wounds_over(f, n, SIZE_MAX - n);
     mem_file_sync(f);
     return true;
 }
@@ -269,7 +272,7 @@ static bool unpatch(struct mem_inode *f, size_t from)
     if (from >= to) {
         return true;
     }
-    if (!own_blob(f, f->blob->cap)) {
+    if (!mem_own_blob(f, f->blob->cap)) {
         return false;
     }
     memcpy(f->blob->bytes + from, f->synced->bytes + from, to - from);

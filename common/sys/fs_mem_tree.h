@@ -34,6 +34,14 @@ struct mem_change {
     char *also_gone;         /* a rename within the folder: the old name; else NULL */
 };
 
+/* Bytes of a file that are not what was written there: what should be. */
+struct mem_wound {
+    struct mem_wound *next;
+    size_t at, n;
+    bool end; /* the file ends there since */
+    uint8_t bytes[];
+};
+
 struct mem_inode {
     size_t refs; /* entries of both kinds, changes, open files */
     bool is_dir;
@@ -43,6 +51,7 @@ struct mem_inode {
     bool rewritten; /* emptied since the last sync, which had kept bytes */
     size_t patched; /* what was overwritten since the last sync lies below it */
     bool lost;      /* a sync failed: later ones claim success but keep nothing more, as Linux does */
+    struct mem_wound *wounds;
     /* folder */
     struct mem_names now, durable;
     struct mem_change *changes;
@@ -59,6 +68,21 @@ bool mem_file_patch(struct mem_inode *f, size_t at, const void *p, size_t n) NOD
 void mem_file_empty(struct mem_inode *f);
 bool mem_file_cut(struct mem_inode *f, size_t n) NODISCARD; /* durable at once */
 void mem_file_sync(struct mem_inode *f);
+
+/* At rest: the bytes there become others, on the disk as well; mappings keep what they show.
+ * What was there is remembered. */
+bool mem_file_harm(struct mem_inode *f, size_t at, const void *to, size_t n) NODISCARD;
+/* The file ends there. */
+bool mem_file_harm_end(struct mem_inode *f, size_t n) NODISCARD;
+/* These n bytes belong at `at`, and are not there. */
+bool mem_file_note_lost(struct mem_inode *f, size_t at, const void *p, size_t n) NODISCARD;
+/* All that is remembered goes back into its place, on the disk as well. */
+bool mem_file_heal(struct mem_inode *f) NODISCARD;
+/* The bytes from there on are written anew, or gone. */
+void mem_wounds_over(struct mem_inode *f, size_t at, size_t n);
+void mem_wounds_free(struct mem_inode *f);
+/* Gives the file a run of its own with room for `cap` bytes. */
+bool mem_own_blob(struct mem_inode *f, size_t cap) NODISCARD;
 
 struct mem_inode *mem_dir_get(const struct mem_inode *d, const char *name, size_t n); /* borrowed, or NULL */
 /* inode NULL removes. `also_gone`: that name goes in the same step. */

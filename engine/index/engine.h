@@ -233,8 +233,12 @@ void engine_hold_history(struct engine *e, int64_t from_seq_no);
 /* ---- history: operations for other copies
  * ---------------------------------------------------------------------- */
 
-/* The lowest n such that every operation n, n + 1, ... is still in the translog. */
+/* The lowest n such that every operation n, n + 1, ... is still in the translog, and can be read as far as is known. */
 int64_t engine_history_from(const struct engine *e);
+/* The log, or a file of the commit that memory has as well, was found to be not what was written; all of it is in memory and in
+ * the segments. The next commit (one is due then) needs nothing of it, and no operation up to now is given as history. Strand. */
+void engine_doubt_disk(struct engine *e);
+bool engine_has_segment(const struct engine *e, uint64_t number); /* it is searched now */
 struct engine_history;
 /* Every operation in [from, to] that the translog has, as of now, in the order of the log (not of sequence
  * numbers). ERR_ILLEGAL_STATE when from < engine_history_from(). The history is independent of the engine

@@ -94,7 +94,7 @@ static enum err take_state(struct engine *e, struct engine_flush *f, struct errm
     if (f->items == NULL || m->segments == NULL || m->user_data.p == NULL) {
         return err_no_memory(em);
     }
-    if (translog_current(&e->log)->sum.ops > 0) {
+    if (translog_current(&e->log)->sum.ops > 0 || e->doubts) {
         enum err r = translog_roll(&e->log, TLOG_NO_TRIM, em);
         if (r != ERR_OK) {
             return r;
@@ -142,7 +142,7 @@ enum err engine_flush_begin(struct engine *e, bool force, struct engine_flush **
         flush_free(f);
         return r;
     }
-    e->uncommitted = false;
+    e->uncommitted = e->doubts = false;
     e->flush = *out = f;
     return ERR_OK;
 }
@@ -271,6 +271,7 @@ static enum err take_failure(struct engine *e, struct engine_flush *f, struct er
     flush_free(f);
     e->flush = NULL;
     e->uncommitted = true;
+    e->doubts = e->history_floor > 0;
     e->sweep = true;
     if (r != ERR_NO_MEMORY && r != ERR_ILLEGAL_STATE) {
         engine_fail(e, r, &why);

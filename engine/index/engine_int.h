@@ -86,8 +86,10 @@ struct engine {
     struct slot **slots; /* oldest first */
     size_t n_slots, slots_cap;
     uint64_t next_number, next_commit;
-    bool changed;     /* a refresh would give a new view */
-    bool uncommitted; /* a flush would give a new commit */
+    bool changed;          /* a refresh would give a new view */
+    bool uncommitted;      /* a flush would give a new commit */
+    bool doubts;           /* that one is to need nothing of the log there is */
+    int64_t history_floor; /* operations below are not given as history: the log may not have them any more */
 
     struct seq_tracker processed, persisted;
     int64_t global_checkpoint, global_persisted;

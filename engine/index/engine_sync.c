@@ -189,7 +189,27 @@ struct engine_history {
 
 int64_t engine_history_from(const struct engine *e)
 {
-    return translog_history_from(&e->log);
+    return MAX_OF(translog_history_from(&e->log), e->history_floor);
+}
+
+bool engine_has_segment(const struct engine *e, uint64_t number)
+{
+    for (size_t i = 0; i < e->n_slots; i++) {
+        if (e->slots[i]->number == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void engine_doubt_disk(struct engine *e)
+{
+    for (size_t i = 0; i < e->n_slots; i++) { /* what lives is written anew */
+        live_unref(e->slots[i]->saved);
+        e->slots[i]->saved = NULL;
+    }
+    e->history_floor = e->processed.max + 1;
+    e->doubts = e->uncommitted = true;
 }
 
 enum err engine_history_open(struct engine_history **out, struct engine *e, int64_t from, int64_t to,

@@ -192,6 +192,59 @@ START_TEST(files_are_used_again)
 }
 END_TEST
 
+/* A bit of each file of the copy at node 0 whose name begins so. */
+static void flip_all(const char *prefix, uint64_t byte)
+{
+    const struct fs *fs = fs_mem_fs(rig.nodes[0].disk);
+    struct fs_names names;
+    struct arena a;
+    unsigned flipped = 0;
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    ck_assert_int_eq(fs->list(fs->self, "/data/indices/" RIG_UUID "/0", &a, &names, NULL), ERR_OK);
+    for (size_t i = 0; i < names.n; i++) {
+        struct str path = arena_printf(&a, "/data/indices/" RIG_UUID "/0/%.*s", STR_ARG(names.v[i]));
+        if (str_starts(names.v[i], str_of(prefix))) {
+            flipped += fs_mem_flip(rig.nodes[0].disk, path.p, byte, 1);
+        }
+    }
+    ck_assert_uint_gt(flipped, 0);
+    arena_fini(&a);
+}
+
+/* The primary's log, or what says who lives, is damaged on its disk, and nobody has read it yet: what memory has is written anew
+ * when a copy that recovers asks for it, and opens again. */
+START_TEST(what_is_whole_in_memory)
+{
+    dr_init(&rig, (uint64_t)_i);
+    dr_create(&rig, 0);
+    fill(300, 6);
+    if (_i % 2 == 0) {
+        flip_all("translog_", 300);
+    } else {
+        dr_act(&rig, 0, SHARD_FLUSH);
+        fill(20, 2); /* some are deleted or replaced in the segment */
+        dr_act(&rig, 0, SHARD_FLUSH);
+        flip_all("live_", 40);
+    }
+    rig.again = true;
+    dr_add_copy(&rig, 1);
+    dr_until(&rig, dr_green, 5000);
+    dr_check_equal(&rig, 160);
+    ck_assert_uint_eq(rig.failed, 0);
+    dr_stop(&rig, 1, 0);
+    dr_drop_copy(&rig, 1, false);
+    dr_stop(&rig, 0, 0);
+    dr_drop_copy(&rig, 0, true);
+    dr_start(&rig, 0);
+    dr_assign(&rig, 0, 0);
+    dr_start(&rig, 1);
+    dr_assign(&rig, 1, 1);
+    dr_until(&rig, dr_green, 5000);
+    dr_check_equal(&rig, 160);
+    dr_fini(&rig);
+}
+END_TEST
+
 /* Every twentieth message is lost. */
 START_TEST(a_bad_network)
 {
@@ -565,6 +618,7 @@ int main(void)
     add(s, "writes_meanwhile", writes_meanwhile, 10);
     add(s, "operations_are_enough", operations_are_enough, 12);
     add(s, "files_are_used_again", files_are_used_again, 3);
+    add(s, "what_is_whole_in_memory", what_is_whole_in_memory, 8);
     add(s, "a_bad_network", a_bad_network, 10);
     add(s, "chunks_are_asked_for_again", chunks_are_asked_for_again, 3);
     add(s, "not_too_fast", not_too_fast, 3);

@@ -202,6 +202,40 @@ START_TEST(cuts)
 }
 END_TEST
 
+/* The seal is older than the log after a power failure; what a process then finds there is missed when it is gone. */
+START_TEST(cut_after_a_power_failure)
+{
+    struct fs_mem *disk = fs_mem_new();
+    const struct fs *fs = fs_mem_fs(disk);
+    struct cluster_state *s[10] = {NULL}, *found, *more;
+    struct state_log *l, *again;
+    struct rng rng;
+    struct arena a;
+    struct str log;
+    uint64_t term;
+    write_ten(disk, s);
+    rng_seed(&rng, 2);
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    ck_assert_int_eq(state_log_open(&l, fs, "/d", &term, &found, NULL), ERR_OK);
+    more = next_state(s[9], &rng);
+    ck_assert_int_eq(state_log_write(l, 11, more, NULL), ERR_OK);
+    fs_mem_drop_unsynced(disk);
+    cluster_state_unref(s[0]);
+    ck_assert_int_eq(state_log_open(&again, fs, "/d", &term, &s[0], NULL), ERR_OK); /* and is killed */
+    ck_assert(term == 11 && same(s[0], more));
+    fs_mem_kill(disk);
+    ck_assert_int_eq(fs_read_file(fs, "/d/state-1.log", 1 << 20, &a, &log, NULL), ERR_OK);
+    put_file(disk, "/d/state-1.log", log.p, log.n - 1);
+    ck_assert_int_eq(open_ten(disk, s), ERR_CORRUPT);
+    state_log_close(l);
+    state_log_close(again);
+    cluster_state_unref(found);
+    cluster_state_unref(more);
+    arena_fini(&a);
+    drop_ten(disk, s);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("state_log");
@@ -211,6 +245,7 @@ int main(void)
     tcase_add_test(c, flips);
     tcase_add_test(c, flips_without_seal);
     tcase_add_test(c, cuts);
+    tcase_add_test(c, cut_after_a_power_failure);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

@@ -329,6 +329,60 @@ START_TEST(full_disks_and_flipped_bits)
 }
 END_TEST
 
+/* What a bad disk does is seen by who reads anew, is counted, and can be undone. */
+START_TEST(bad_disks)
+{
+    struct env t;
+    struct fs_map map;
+    struct fs_file *f;
+    struct rng r;
+    char text[64];
+    rng_seed(&r, 1);
+    env_open(&t, 1);
+    t.fs->make_dir(t.fs->self, in(&t, "d"), NULL);
+    ck_assert_int_eq(put(&t, "d/a", "1234567", true, true), ERR_OK);
+    ck_assert_int_eq(t.fs->map(t.fs->self, in(&t, "d/a"), &map, NULL), ERR_OK);
+    ck_assert_int_eq(t.fs->sync_dir(t.fs->self, in(&t, "d"), NULL), ERR_OK);
+    ck_assert(!fs_mem_harm(t.mem, in(&t, "d/a"), FS_MEM_FLIP, &r)); /* it is in memory */
+    t.fs->unmap(t.fs->self, &map);
+    ck_assert(!fs_mem_harm(t.mem, in(&t, "d/b"), FS_MEM_FLIP, &r));
+    for (int how = FS_MEM_FLIP; how <= FS_MEM_CUT; how++) {
+        ck_assert(fs_mem_harm(t.mem, in(&t, "d/a"), (enum fs_mem_harm)how, &r));
+        ck_assert_str_ne(get(&t, "d/a"), "1234567");
+        fs_mem_kill(t.mem);
+        ck_assert_uint_eq(fs_mem_harmed(t.mem, in(&t, "d")), 1);
+        snprintf(text, sizeof(text), "%s", get(&t, "d/a"));
+        fs_mem_drop_unsynced(t.mem);
+        ck_assert_str_eq(get(&t, "d/a"), text);
+        fs_mem_heal(t.mem, in(&t, "d"));
+        ck_assert_str_eq(get(&t, "d/a"), "1234567");
+        ck_assert_uint_eq(fs_mem_harmed(t.mem, in(&t, "d")), 0);
+    }
+    fs_mem_lose_write(t.mem, in(&t, "d"), false, 1);
+    ck_assert_int_eq(put(&t, "d/b", "abc", true, true), ERR_OK);
+    ck_assert_str_eq(get(&t, "d/b"), ""); /* zeros */
+    ck_assert_int_eq(put(&t, "d/c", "xyz", true, true), ERR_OK);
+    ck_assert_str_eq(get(&t, "d/c"), "xyz");
+    ck_assert_uint_eq(fs_mem_writes_lost(t.mem), 1);
+    fs_mem_heal(t.mem, in(&t, "d/b"));
+    ck_assert_str_eq(get(&t, "d/b"), "abc");
+    fs_mem_lose_write(t.mem, in(&t, "d"), true, 1);
+    ck_assert_int_eq(t.fs->open(t.fs->self, in(&t, "d/b"), false, &f, NULL), ERR_OK);
+    ck_assert_int_eq(t.fs->patch(t.fs->self, f, 1, "!", 1, NULL), ERR_OK);
+    t.fs->close(t.fs->self, f);
+    ck_assert_str_eq(get(&t, "d/b"), "abc");
+    ck_assert_uint_eq(fs_mem_harmed(t.mem, in(&t, "d")), 2); /* what lacks it, and what has it */
+    t.fs->remove(t.fs->self, in(&t, "d/b"), NULL);
+    ck_assert_uint_eq(fs_mem_harmed(t.mem, in(&t, "d")), 1);
+    struct fs_mem_trouble often = {.writes = 1000};
+    fs_mem_trouble(t.mem, &often, 1);
+    ck_assert_int_eq(put(&t, "d/e", "1", true, true), ERR_IO);
+    fs_mem_trouble(t.mem, &(struct fs_mem_trouble){0}, 0);
+    ck_assert_int_eq(put(&t, "d/e", "1", true, true), ERR_OK);
+    env_close(&t);
+}
+END_TEST
+
 /* Crashes at random moments of a random history: every file has at least its synced bytes, and no foreign
  * ones. */
 START_TEST(random_crashes_keep_synced_prefixes)
@@ -388,6 +442,7 @@ int main(void)
     tcase_add_test(mem, replace_survives_every_fault);
     tcase_add_test(mem, a_failed_sync_is_never_made_good);
     tcase_add_test(mem, full_disks_and_flipped_bits);
+    tcase_add_test(mem, bad_disks);
     tcase_add_test(mem, random_crashes_keep_synced_prefixes);
     suite_add_tcase(s, mem);
     SRunner *r = srunner_create(s);
