@@ -34,8 +34,7 @@ static void start_next(struct run *run)
 {
     struct world *w = &run->w;
     for (unsigned i = 0; i < w->n_nodes; i++) {
-        if (!w->nodes[i].up && is_member(run, i)) {
-            world_start(w, i);
+        if (!w->nodes[i].up && is_member(run, i) && world_start(w, i)) {
             return;
         }
         world_pause(w, i, false);
@@ -46,6 +45,10 @@ static void start_next(struct run *run)
 static bool befall_shape(struct run *run, unsigned at)
 {
     const struct run_shape *s = &run->shape;
+    if (s->damage && rng_below(&run->rng, 2) == 0) {
+        damage_befall(run, at);
+        return true;
+    }
     unsigned which = (unsigned)rng_below(&run->rng, 3);
     if (which == 0 && s->slow) {
         world_stall(&run->w, at, 300 + (int64_t)rng_below(&run->rng, 6000));
@@ -68,7 +71,7 @@ static void befall_any(struct run *run, unsigned at)
         world_kill(w, at, false);
         break;
     case 1:
-        world_kill(w, at, true);
+        world_kill(w, at, !damage_hides(run, at));
         break;
     case 2:
         world_pause(w, at, !w->nodes[at].paused);

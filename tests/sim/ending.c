@@ -9,6 +9,25 @@
 
 #define GREEN_MS_MAX 90000
 
+/* Green, or, where disks damage files, red for what they did. */
+static bool shards_settled(const struct run *run, const struct cluster_state *s)
+{
+    const struct index_routing *r = cluster_routing(s, STR("i"));
+    if (cluster_health(s).status == HEALTH_GREEN) {
+        return cluster_health(s).relocating == 0;
+    }
+    for (uint32_t k = 0; r != NULL && k < r->n; k++) {
+        const struct shard_routing *sr = &r->shards[k];
+        bool red = sr->copies[0].state == COPY_UNASSIGNED && damage_excuses(run, s, k);
+        for (uint32_t c = 0; c < sr->n && !red; c++) {
+            if (sr->copies[c].state != COPY_STARTED) {
+                return false;
+            }
+        }
+    }
+    return r != NULL && run->shape.damage;
+}
+
 /* Asked after every step, and answered once in a while. */
 static bool quiet_and_green(void *arg)
 {
@@ -29,8 +48,8 @@ static bool quiet_and_green(void *arg)
         }
         struct cluster_state *s = cluster_state(member_cluster(run->w.nodes[i].member));
         ok = cluster_master(s) != NULL && s->nodes->n == members
-             && (first == NULL || s->version == first->version) && cluster_health(s).status == HEALTH_GREEN
-             && cluster_health(s).relocating == 0 && members_settled(run, s);
+             && (first == NULL || s->version == first->version) && shards_settled(run, s)
+             && members_settled(run, s);
         first = s; /* compared, and held by its node */
         cluster_state_unref(s);
     }
@@ -101,6 +120,10 @@ static void check_documents(struct run *run)
     struct last_doc last[DOCS];
     for (unsigned d = 0; d < DOCS; d++) {
         const struct shard_routing *sr = &r->shards[shard_of_doc((void *)(uintptr_t)m, d)];
+        last[d] = (struct last_doc){.seq_no = DOC_UNKNOWN};
+        if (sr->copies[0].state == COPY_UNASSIGNED) { /* red, with its reason */
+            continue;
+        }
         for (uint32_t k = 0; k < sr->n; k++) {
             struct sim_node *n = NULL;
             for (unsigned i = 0; i < run->w.n_nodes; i++) {
@@ -146,6 +169,23 @@ static void say_state(struct run *run)
     }
 }
 
+/* false: it does not come to rest. */
+static bool settle(struct run *run, int64_t since)
+{
+    struct world *w = &run->w;
+    do { /* a state that says so may be about to be replaced: by one without a node that stood still too long, say */
+        int64_t left_ms = since + GREEN_MS_MAX - world_ms(w);
+        if (!sim_exec_run_until(w->x, quiet_and_green, run, MAX_OF(left_ms, 0) * 1000000LL)) {
+            say_state(run);
+            violated(run, "not green %d s after everything was mended", GREEN_MS_MAX / 1000);
+            return false;
+        }
+        run->r->green_ms = MAX_OF(run->r->green_ms, world_ms(w) - since);
+        sim_exec_run_for(w->x, 2 * SECOND);
+    } while (!quiet_and_green(run));
+    return true;
+}
+
 void mend_and_check(struct run *run)
 {
     struct world *w = &run->w;
@@ -153,6 +193,7 @@ void mend_and_check(struct run *run)
     world_say(w, "everything is mended");
     network_heal(w->net);
     members_settle(run);
+    damage_ends(run);
     for (unsigned i = 0; i < w->n_nodes; i++) {
         world_stall(w, i, 0);
         world_pause(w, i, false);
@@ -160,16 +201,11 @@ void mend_and_check(struct run *run)
             world_start(w, i);
         }
     }
-    int64_t since = world_ms(w);
-    do { /* a state that says so may be about to be replaced: by one without a node that stood still too long, say */
-        int64_t left_ms = since + GREEN_MS_MAX - world_ms(w);
-        if (!sim_exec_run_until(w->x, quiet_and_green, run, MAX_OF(left_ms, 0) * 1000000LL)) {
-            say_state(run);
-            violated(run, "not green %d s after everything was mended", GREEN_MS_MAX / 1000);
-            return;
-        }
-        run->r->green_ms = world_ms(w) - since;
-        sim_exec_run_for(w->x, 2 * SECOND);
-    } while (!quiet_and_green(run));
-    check_documents(run);
+    if (run->r->what[0] != '\0') { /* a node may be down */
+        return;
+    }
+    damage_retries(run);
+    if (settle(run, world_ms(w)) && damage_is_met(run, settle)) {
+        check_documents(run);
+    }
 }

@@ -149,7 +149,7 @@ const char *history_check(const struct history *h, const struct last_doc *last, 
     }
     for (unsigned d = 0; d < n_docs && bad == NULL; d++) {
         shards[d] = shard_of(self, d);
-        bad = check_last(h, &last[d], d);
+        bad = last[d].seq_no == DOC_UNKNOWN ? NULL : check_last(h, &last[d], d);
     }
     bad = bad == NULL ? check_order(h, n_docs, shards) : bad;
     free(shards);

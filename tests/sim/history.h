@@ -29,7 +29,8 @@ struct history {
 struct past_write *history_begin(struct history *h, const struct past_write *w); /* by place; moves later */
 void history_free(struct history *h);
 
-/* What a copy has of a document at the end. */
+#define DOC_UNKNOWN INT64_MIN
+/* What a copy has of a document at the end; seq_no DOC_UNKNOWN: nobody can tell, its shard has no good copy. */
 struct last_doc {
     bool found;
     uint64_t value;

@@ -138,6 +138,7 @@ void state_applied(void *self, unsigned at, struct cluster_state *s)
     check_voters(run, s);
     state_invariant(s);
     promises_committed(run, s);
+    damage_state(run, s);
     keep_newest(run, s);
     run->r->digest = hash_bytes(&s->version, sizeof(s->version), run->r->digest + at);
 }

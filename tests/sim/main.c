@@ -14,18 +14,19 @@
 #define HANG_SECONDS  300 /* of a run, which takes a tenth of one */
 
 static const char usage[] =
-    "usage: serai-sim [--seed N] [--runs N] [--nodes N] [--seconds N] [--jobs N] [--trace]\n"
+    "usage: serai-sim [--seed N] [--runs N] [--nodes N] [--seconds N] [--jobs N] [--damage] [--trace]\n"
     "       serai-sim --scale NODES [--copies N]\n"
     "Runs N seeds from --seed on, each a cluster with clients and faults for --seconds of its own time, and "
     "checks what must\n"
     "hold. A seed that fails is printed; --runs 1 --trace replays it, step by step the same.\n"
+    "--damage: disks damage files in each of them, not only where the seed says so.\n"
     "--scale: what an election, a publication and the loss of a node cost in a large cluster.\n";
 
 struct args {
     uint64_t seed, runs;
     unsigned nodes, jobs;
     int64_t seconds;
-    bool trace;
+    bool trace, damage;
     unsigned scale_nodes, scale_copies;
 };
 
@@ -35,6 +36,8 @@ static bool read_args(struct args *a, int argc, char **argv)
         bool more = i + 1 < argc;
         if (strcmp(argv[i], "--trace") == 0) {
             a->trace = true;
+        } else if (strcmp(argv[i], "--damage") == 0) {
+            a->damage = true;
         } else if (more && strcmp(argv[i], "--seed") == 0) {
             a->seed = strtoull(argv[++i], NULL, 10);
         } else if (more && strcmp(argv[i], "--runs") == 0) {
@@ -60,7 +63,7 @@ static bool read_args(struct args *a, int argc, char **argv)
 /* A process a run: what a killed node held is gone with it, and a crash is that of one seed. */
 static void run_seed(const struct args *a, uint64_t seed, struct run_result *r)
 {
-    struct run_opts o = {seed, a->nodes, a->seconds * 1000, a->trace};
+    struct run_opts o = {seed, a->nodes, a->seconds * 1000, a->trace, a->damage};
     run_once(&o, r);
     if (!r->ok) {
         printf("seed %llu: %s\n", (unsigned long long)seed, r->what);
@@ -87,7 +90,7 @@ struct tally {
 
 static unsigned shape_of(const struct args *a, uint64_t seed)
 {
-    struct run_opts o = {.seed = seed, .nodes = a->nodes};
+    struct run_opts o = {.seed = seed, .nodes = a->nodes, .damage = a->damage};
     struct run_shape s = run_shape(&o);
     return run_shape_number(&s);
 }
@@ -154,7 +157,9 @@ static int run_many(const struct args *a)
     for (unsigned i = 0; i < RUN_SHAPES; i++) {
         failed += t.failed[i];
         if (t.runs[i] > 0) {
-            printf("%-34s %6llu seeds, %llu failed, green after %.1f s at most\n", run_shape_name(i),
+            char name[64];
+            run_shape_name(i, name);
+            printf("%-34s %6llu seeds, %llu failed, green after %.1f s at most\n", name,
                    (unsigned long long)t.runs[i], (unsigned long long)t.failed[i],
                    (double)t.green_ms[i] / 1000);
         }

@@ -47,7 +47,7 @@ static unsigned count_places(const struct run *run, enum place what)
     return n;
 }
 
-static unsigned place_of(const struct run *run, struct str id)
+unsigned place_of(const struct run *run, struct str id)
 {
     for (unsigned i = 0; i < run->w.n_nodes; i++) {
         if (str_is(id, run->w.nodes[i].id)) {
@@ -326,6 +326,19 @@ static void come_back(struct run *run, unsigned at)
         world_machine(&run->w, at);
     }
     come(run, at);
+}
+
+bool members_replace(struct run *run, unsigned at)
+{
+    const struct coordination_part *c = run->newest->coordination;
+    if (cluster_node(run->newest, str_of(run->w.nodes[at].id)) != NULL || !in_sync_without(run, at)
+        || !majority_without(run, &c->committed, at) || !majority_without(run, &c->accepted, at)) {
+        return false;
+    }
+    world_say(&run->w, "n%u is another machine now", at);
+    run->w.nodes[at].newcomer = true;
+    world_machine(&run->w, at);
+    return true;
 }
 
 static void take_vote(struct run *run, unsigned at)

@@ -30,25 +30,27 @@ struct run_shape run_shape(const struct run_opts *o)
         s.nodes = s.members && (bits & 8) != 0 ? 4 : 3;
     }
     s.members &= s.nodes >= 3;
+    s.damage = o->damage;
+    s.everywhere = s.damage && (bits & 0xc0) == 0;
+    s.members &= !s.damage; /* whoever leaves takes a good copy along */
     return s;
 }
 
 unsigned run_shape_number(const struct run_shape *s)
 {
-    return (s->drift ? 1U : 0) | (s->slow ? 2U : 0) | (s->members ? 4U : 0);
+    return (s->drift ? 1U : 0) | (s->slow ? 2U : 0) | (s->members ? 4U : 0) | (s->damage ? 8U : 0);
 }
 
-const char *run_shape_name(unsigned number)
+void run_shape_name(unsigned number, char out[64])
 {
-    static const char *const names[RUN_SHAPES] = {"plain",
-                                                  "drift",
-                                                  "slow disks",
-                                                  "drift, slow disks",
-                                                  "members change",
-                                                  "drift, members change",
-                                                  "slow disks, members change",
-                                                  "drift, slow disks, members change"};
-    return names[number];
+    static const char *const names[] = {"drift", "slow disks", "members change", "damage"};
+    size_t n = 0;
+    snprintf(out, 64, "plain");
+    for (unsigned i = 0; i < ARRAY_LEN(names); i++) {
+        if ((number >> i & 1) != 0) {
+            n += (size_t)snprintf(out + n, 64 - n, "%s%s", n > 0 ? ", " : "", names[i]);
+        }
+    }
 }
 
 static bool is_created(void *arg)
@@ -74,8 +76,11 @@ void run_once(const struct run_opts *o, struct run_result *r)
     for (unsigned d = 0; d < DOCS; d++) {
         run->known[d].seq_no = -1;
     }
-    world_say(&run->w, "seed %llu: %s", (unsigned long long)o->seed,
-              run_shape_name(run_shape_number(&run->shape)));
+    char shape[64];
+    run_shape_name(run_shape_number(&run->shape), shape);
+    world_say(&run->w, "seed %llu: %s%s", (unsigned long long)o->seed, shape,
+              run->shape.everywhere ? " everywhere" : "");
+    run->w.folders = run->shape.damage;
     befall_machines(run);
     members_init(run);
     make_index(run);
@@ -85,6 +90,8 @@ void run_once(const struct run_opts *o, struct run_result *r)
         clients_start(run);
         befall_start(run);
         members_start(run);
+        damage_start(run);
+        readers_start(run);
         sim_exec_run_for(run->w.x, o->fault_ms * 1000000LL);
         mend_and_check(run);
     }

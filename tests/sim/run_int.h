@@ -1,4 +1,5 @@
 /* run_int.h - the inside of a run: run.c (from beginning to end), clients.c, befall.c (faults), members.c (who comes and leaves),
+ * damage.c (what disks do to files), readers.c,
  * invariants.c (what holds in every state),
  * promises.c (what nodes promise each other), ending.c (what must be true at the end). One thread. */
 #ifndef SIM_RUN_INT_H
@@ -41,6 +42,14 @@ struct members {
     int64_t red_since_ms; /* 0: it is not */
 };
 
+struct damages {
+    int64_t refused_ms[SIM_NODES_MAX];        /* since when a node refuses to start; 0: it does not */
+    int64_t marked_ms[SIM_NODES_MAX][SHARDS]; /* since when a copy says that it is damaged; 0: it does not */
+    bool troubled[SIM_NODES_MAX];
+    char dirs[SHARDS][80]; /* of the index's shards, in every data folder */
+    uint64_t reads, failed_reads;
+};
+
 struct run {
     struct run_opts o;
     struct run_shape shape;
@@ -69,6 +78,7 @@ struct run {
     bool partitioned;
     int64_t look_ms; /* at the end: when to look again */
     struct members members;
+    struct damages damages;
 };
 
 void violated(struct run *run, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -95,7 +105,10 @@ void befall_start(struct run *run);
 
 /* members.c */
 void members_init(struct run *run);
-bool is_member(const struct run *run, unsigned at); /* it is to be up */
+bool is_member(const struct run *run, unsigned at);      /* it is to be up */
+unsigned place_of(const struct run *run, struct str id); /* SIM_NODES_MAX: a machine that was given up */
+/* The machine there is given up, and its place taken by a new one: when others have all that it had, and a majority without it. */
+bool members_replace(struct run *run, unsigned at);
 void members_befall(struct run *run);
 /* The operator takes his orders back, and who was on the way out stays; who left for good does. */
 void members_settle(struct run *run);
@@ -103,6 +116,31 @@ void members_settle(struct run *run);
 void members_start(struct run *run);
 /* The cluster is as the operator wants it, and votes as it should. */
 bool members_settled(const struct run *run, const struct cluster_state *s);
+
+/* damage.c */
+void damage_start(struct run *run);
+void damage_befall(struct run *run, unsigned at);
+/* Does a power cut take what nobody could miss? One right after a write that did not get to its place does. */
+bool damage_hides(const struct run *run, unsigned at);
+/* Is a file of that shard there not as it was written? */
+bool damage_in_shard(const struct run *run, unsigned at, unsigned shard);
+/* What a new state says: no damaged copy is the primary where there is a good one. */
+void damage_state(struct run *run, const struct cluster_state *s);
+/* Disks are good again from now on; what they damaged stays. */
+void damage_ends(struct run *run);
+/* May the shard be red? Each copy that may become its primary is damaged. */
+bool damage_excuses(const struct run *run, const struct cluster_state *s, unsigned shard);
+
+/* met.c: everything on the disks is read, and what is found damaged is made anew or red, with the reason. `settle` waits until
+ * the cluster is at rest again, in so many ms from that moment on at most. false: it was not, or something is wrong. */
+bool damage_is_met(struct run *run, bool (*settle)(struct run *run, int64_t since));
+/* At the end, every 10 s: what was tried too often is tried again. */
+void damage_retries(struct run *run);
+
+/* readers.c */
+void readers_start(struct run *run);
+/* All documents of each copy are read, as they are in segments. */
+void readers_read_all(struct run *run);
 
 /* ending.c */
 void mend_and_check(struct run *run);

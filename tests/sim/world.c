@@ -2,6 +2,7 @@
 
 #include "common/sys/http_server.h"
 #include "coordinator/node_report.h"
+#include "node/data_folder.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -130,6 +131,7 @@ void world_machine(struct world *w, unsigned at)
 {
     struct sim_node *n = &w->nodes[at];
     char id[23];
+    n->id_rng = w->rng;
     random_uuid(&w->rng, id);
     snprintf(n->id, sizeof(n->id), "%s", id);
     n->disk = fs_mem_new();
@@ -200,11 +202,46 @@ static void configure(struct sim_node *n)
     }
 }
 
-void world_start(struct world *w, unsigned at)
+/* As node/node.c does before anything else. */
+static enum err look_at_folder(struct sim_node *n, struct errmsg *em)
+{
+    const struct fs *fs = fs_mem_fs(n->disk);
+    struct rng r = n->id_rng;
+    struct str id = STR_NULL;
+    struct arena a;
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    enum err e = data_folder_check(fs, "data", &a, em);
+    e = e == ERR_OK ? node_id_load(&id, fs, "data", &r, &a, em) : e;
+    if (e == ERR_OK && !str_is(id, n->id)) {
+        e = err_set(em, ERR_INTERNAL, "the node is another one now");
+    }
+    arena_fini(&a);
+    return e;
+}
+
+static bool refuse(struct sim_node *n, const struct errmsg *em)
+{
+    if (!n->w->folders) {
+        printf("node %s cannot start: %s\n", n->name, em->frame[0].reason);
+        abort();
+    }
+    snprintf(n->refused, sizeof(n->refused), "%s", em->frame[0].reason);
+    world_say(n->w, "%s: refuses to start: %s", n->name, n->refused);
+    if (n->up) {
+        world_kill(n->w, n->at, false);
+    }
+    return false;
+}
+
+bool world_start(struct world *w, unsigned at)
 {
     struct sim_node *n = &w->nodes[at];
     struct errmsg em;
     char id[23];
+    n->refused[0] = '\0';
+    if (w->folders && look_at_folder(n, &em) != ERR_OK) {
+        return refuse(n, &em);
+    }
     n->lives++;
     n->conf.n_initial_masters = n->newcomer ? 0 : n->conf.n_initial_masters;
     random_uuid(&w->rng, id);
@@ -250,15 +287,15 @@ void world_start(struct world *w, unsigned at)
                               .host = STR("sim"),
                               .transport_address = str_of(n->address),
                               .roles = ROLE_MASTER | ROLE_DATA};
-    if (member_new(&n->member, &o, &em) != ERR_OK || member_join(n->member, &local, &em) != ERR_OK) {
-        printf("node %s cannot start: %s\n", n->name, em.frame[0].reason);
-        abort();
-    }
     n->up = true;
+    if (member_new(&n->member, &o, &em) != ERR_OK || member_join(n->member, &local, &em) != ERR_OK) {
+        return refuse(n, &em);
+    }
     network_start(w->net, at);
     member_start(n->member);
     n->timers->start(n->timers->self, TICK_MS, tick, n);
     world_say(w, "%s: started", n->name);
+    return true;
 }
 
 void world_kill(struct world *w, unsigned at, bool power)
@@ -270,6 +307,7 @@ void world_kill(struct world *w, unsigned at, bool power)
     world_say(w, "%s: killed%s", n->name, power ? ", power lost" : "");
     world_pause(w, at, false);
     n->up = false;
+    n->power_lost = power;
     n->member = NULL;
     sim_lane_kill(n->loop);
     for (unsigned i = 0; i < 5; i++) {

@@ -24,7 +24,10 @@ struct sim_node {
     char name[16], address[32], id[32], ephemeral_id[32];
     struct fs_mem *disk;
     bool up, paused;
-    bool newcomer; /* it may not form a cluster of its own */
+    bool power_lost;   /* when it went down last */
+    bool newcomer;     /* it may not form a cluster of its own */
+    char refused[512]; /* why it did not start; "": it did */
+    struct rng id_rng; /* its id is drawn from it */
     unsigned lives;
     struct clock clock; /* its machine's */
     int64_t rate_ppm, mono_offset_ns, wall_offset_ns;
@@ -47,6 +50,7 @@ struct world {
     struct settings settings;
     struct arena arena;
     bool trace;
+    bool folders; /* nodes look at their data folder before they start, and may refuse to */
     /* Each state that a node applies. */
     void (*applied)(void *self, unsigned at, struct cluster_state *state);
     void *self;
@@ -60,7 +64,8 @@ void world_clock(struct world *w, unsigned at, int64_t rate_ppm, int64_t wall_of
 void world_disk(struct world *w, unsigned at, const struct disk_pace *pace);
 /* Syncs there take until then. */
 void world_stall(struct world *w, unsigned at, int64_t ms);
-void world_start(struct world *w, unsigned at);
+/* false: it refused to, and is down; with `folders` alone, else the run ends there. */
+bool world_start(struct world *w, unsigned at);
 /* power: what was not synced may be gone; else it was kill -9. */
 void world_kill(struct world *w, unsigned at, bool power);
 void world_pause(struct world *w, unsigned at, bool paused);
