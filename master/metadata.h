@@ -31,7 +31,7 @@ enum meta_action {
 
 /* Bits of meta_request.options. */
 enum {
-    META_DRY_RUN = 1,       /* META_REROUTE: */
+    META_DRY_RUN = 1,       /* META_REROUTE, META_PUT_TEMPLATE: */
     META_SAY_WHY = 2,       /* what was decided is in the response */
     META_RETRY_FAILED = 4,  /* failures counted are forgotten */
     META_WANT_STATE = 8,    /* a dry run's state is in the response */

@@ -1,6 +1,7 @@
 /* Aliases: what names indices besides their own. */
 #include "master/metadata_int.h"
 
+#include "common/base/java_set.h"
 #include "common/base/jsonr.h"
 
 #include "common/cluster/blocks.h"
@@ -52,6 +53,16 @@ static enum err check_filter(const struct metadata_env *env, const struct alias_
         e = err_wrap(em, ERR_ILLEGAL_ARGUMENT, "failed to parse filter for alias [%.*s]", STR_ARG(a->name));
     }
     arena_fini(&scratch);
+    return e;
+}
+
+enum err alias_check_alone(const struct alias_meta *a, struct errmsg *em)
+{
+    enum err e = alias_name_check(a->name, em);
+    if (e == ERR_OK && a->index_routing.p != NULL && str_find(a->index_routing, ',', 0) != SIZE_MAX) {
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT,
+                    "alias [%.*s] has several index routing values associated with it", STR_ARG(a->name));
+    }
     return e;
 }
 
@@ -337,16 +348,30 @@ static enum err take_away(struct meta_request *rq, const struct alias_action *x,
     return close_index(rq, b, m, changed, e, em);
 }
 
-static enum err none_found(const struct meta_request *rq, struct errmsg *em)
+static enum err none_found(struct meta_request *rq, struct errmsg *em)
 {
     struct buf names;
-    buf_init(&names, NULL, BUF_UNLIMITED);
+    struct str *all = NULL;
+    size_t n = 0, cap = 0;
     for (uint32_t i = 0; i < rq->n_alias_actions; i++) {
         const struct alias_action *x = &rq->alias_actions[i];
-        for (uint32_t k = 0; k < x->n_aliases && (i == 0 || x->aliases != rq->alias_actions[i - 1].aliases);
-             k++) {
-            buf_printf(&names, "%s%.*s", names.n > 0 ? "," : "", STR_ARG(x->aliases[k]));
+        for (uint32_t k = 0; k < x->n_aliases; k++) {
+            size_t at = 0;
+            while (at < n && !str_eq(all[at], x->aliases[k])) {
+                at++;
+            }
+            all = at == n ? arena_grow(&rq->arena, all, n, &cap, sizeof(*all)) : all;
+            if (all == NULL) {
+                return err_no_memory(em);
+            }
+            all[at] = x->aliases[k];
+            n = MAX_OF(n, at + 1);
         }
+    }
+    java_set_order(all, (uint32_t)n);
+    buf_init(&names, NULL, BUF_UNLIMITED);
+    for (size_t i = 0; i < n; i++) {
+        buf_printf(&names, "%s%.*s", i > 0 ? ", " : "", STR_ARG(all[i]));
     }
     err_set(em, ERR_ALIASES_NOT_FOUND, "aliases [%.*s] missing", STR_ARG(buf_view(&names)));
     err_about_resource(em, "aliases", buf_view(&names));

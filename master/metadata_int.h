@@ -66,6 +66,8 @@ enum err shard_limit_replicas(const struct cluster_state *cur, const struct meta
 /* ---- aliases ---- */
 
 /* Checks the alias's name, routing and filter; `self`: the index it is for. */
+/* What an alias says by itself: its name, its routing. */
+enum err alias_check_alone(const struct alias_meta *a, struct errmsg *em);
 enum err alias_check(const struct metadata_env *env, const struct cluster_state *s, struct str self,
                      const struct alias_meta *a, struct errmsg *em);
 /* Adds or replaces; true in *changed when it was not there like that. */

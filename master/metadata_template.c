@@ -90,7 +90,7 @@ static enum err write_legacy(struct jsonw *w, const struct template_meta *t, con
 static enum err write_inner(struct jsonw *w, const struct json *inner, struct arena *arena, struct errmsg *em)
 {
     const struct json *settings = json_get(inner, "settings"), *aliases = json_get(inner, "aliases");
-    const struct json *mappings = without_type(json_get(inner, "mappings"));
+    const struct json *mappings = json_get(inner, "mappings");
     enum err e = ERR_OK;
     jw_obj(w);
     if (settings != NULL) {
@@ -109,10 +109,39 @@ static enum err write_inner(struct jsonw *w, const struct json *inner, struct ar
     return e;
 }
 
+/* A number that may have been given as a text, or with a fraction. */
+static void write_whole(struct jsonw *w, const struct json *body, const char *name)
+{
+    const struct json *v = json_get(body, name);
+    int64_t n;
+    if (v != NULL && v->type != JSON_NULL && jr_long(v, &n, NULL) == ERR_OK) {
+        jw_ki64(w, name, n);
+    }
+}
+
+/* A template that has none but a shape of its own is made of an empty list. */
+static void write_parts(struct jsonw *w, const struct json *parts, bool shaped)
+{
+    static const struct json none = {.type = JSON_ARRAY};
+    parts = parts == NULL && shaped ? &none : parts;
+    if (parts == NULL || parts->type == JSON_NULL) {
+        return;
+    }
+    jw_k(w, "composed_of");
+    jw_arr(w);
+    for (uint32_t i = 0; parts->type == JSON_ARRAY && i < parts->n; i++) {
+        jw_str(w, json_text(&parts->items[i]));
+    }
+    if (parts->type != JSON_ARRAY) {
+        jw_str(w, json_text(parts));
+    }
+    jw_arr_end(w);
+}
+
 static enum err write_modern(struct jsonw *w, const struct template_meta *t, const struct json *body,
                              struct arena *arena, struct errmsg *em)
 {
-    const struct json *inner = json_get(body, "template"), *parts = json_get(body, "composed_of");
+    const struct json *inner = json_get(body, "template");
     enum err e = ERR_OK;
     jw_obj(w);
     if (t->kind == TEMPLATE_COMPOSABLE) {
@@ -123,16 +152,10 @@ static enum err write_modern(struct jsonw *w, const struct template_meta *t, con
         e = write_inner(w, inner, arena, em);
     }
     if (t->kind == TEMPLATE_COMPOSABLE) {
-        jw_k(w, "composed_of");
-        if (json_is(parts, JSON_ARRAY)) {
-            jw_value(w, parts);
-        } else {
-            jw_arr(w);
-            jw_arr_end(w);
-        }
+        write_parts(w, json_get(body, "composed_of"), inner != NULL);
     }
-    write_given(w, body, "priority");
-    write_given(w, body, "version");
+    write_whole(w, body, "priority");
+    write_whole(w, body, "version");
     write_given(w, body, "_meta");
     write_given(w, body, "data_stream");
     write_given(w, body, "allow_auto_create");
@@ -166,24 +189,54 @@ static enum err check_name(struct str name, struct errmsg *em)
     return name.n > 0 && name.p[0] == '_' ? invalid(name, "name must not start with '_'", em) : ERR_OK;
 }
 
-static enum err check_patterns(const struct template_meta *t, struct errmsg *em)
+/* Every mistake in one pattern, as numbered reasons. */
+static void pattern_mistakes(struct str p, struct buf *why, unsigned *n)
 {
-    static const char forbidden[] = {' ', ',', '#', ':', '"', '\\', '<', '|', '>', '/', '?'};
-    for (uint32_t i = 0; i < t->n_patterns; i++) {
-        struct str p = t->patterns[i];
-        if (p.n == 0 || p.p[0] == '_') {
-            return invalid(t->name, "template must not start with '_'", em);
-        }
-        for (size_t k = 0; k < ARRAY_LEN(forbidden); k++) {
-            if (str_find(p, forbidden[k], 0) != SIZE_MAX) {
-                return invalid(
-                    t->name,
-                    "template must not contain the following characters [ , \", *, \\, <, |, ,, >, /, ?]",
-                    em);
-            }
+    static const char forbidden[] = {'"', '\\', '<', '|', ',', '>', '/', '?', ' '};
+    static const struct {
+        char c;
+        const char *what, *text;
+    } marks[] = {{' ', "index_patterns", "a space"},
+                 {',', "index_pattern", "a ','"},
+                 {'#', "index_pattern", "a '#'"},
+                 {':', "index_pattern", "a ':'"}};
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
+        if (str_find(p, marks[i].c, 0) != SIZE_MAX) {
+            buf_printf(why, "%u: %s [%.*s] must not contain %s;", ++*n, marks[i].what, STR_ARG(p),
+                       marks[i].text);
         }
     }
-    return ERR_OK;
+    if (p.n > 0 && p.p[0] == '_') {
+        buf_printf(why, "%u: index_pattern [%.*s] must not start with '_';", ++*n, STR_ARG(p));
+    }
+    for (size_t k = 0; k < ARRAY_LEN(forbidden); k++) {
+        if (str_find(p, forbidden[k], 0) != SIZE_MAX) {
+            buf_printf(why,
+                       "%u: index_pattern [%.*s] must not contain the following characters [ , \", *, \\, <, "
+                       "|, ,, >, "
+                       "/, ?];",
+                       ++*n, STR_ARG(p));
+            return;
+        }
+    }
+}
+
+static enum err check_patterns(const struct template_meta *t, struct errmsg *em)
+{
+    struct buf why;
+    unsigned n = 0;
+    enum err e = ERR_OK;
+    buf_init(&why, NULL, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < t->n_patterns; i++) {
+        pattern_mistakes(t->patterns[i], &why, &n);
+    }
+    if (n > 0) {
+        e = err_set(em, ERR_INVALID_TEMPLATE,
+                    "index_template [%.*s] invalid, cause [Validation Failed: %.*s]", STR_ARG(t->name),
+                    STR_ARG(buf_view(&why)));
+    }
+    buf_fini(&why);
+    return e;
 }
 
 /* Every mistake in the settings, in the one reason of an invalid template. */
@@ -257,12 +310,20 @@ static enum err check_recipe(const struct metadata_env *env, const struct cluste
     }
     e = e == ERR_OK ? index_recipe_of_template(&x, cur, wrapped, arena, em) : e;
     for (uint32_t i = 0; e == ERR_OK && i < x.n_aliases; i++) {
-        e = alias_check(env, cur, STR(""), &x.aliases[i], em);
+        e = alias_check_alone(&x.aliases[i], em);
     }
     if (e != ERR_OK) {
         return e;
     }
+    const struct json *own_mapping = json_path(wrapped, "template.mappings");
+    if (t->kind != TEMPLATE_LEGACY
+        && json_get(own_mapping, "_doc") != NULL) { /* no type: a parameter like others */
+        x.mapping = *own_mapping;
+    }
     e = check_whole(env, &x, arena, em);
+    for (uint32_t i = 0; e == ERR_OK && t->kind == TEMPLATE_COMPOSABLE && i < x.n_aliases; i++) {
+        e = alias_check(env, cur, STR(""), &x.aliases[i], em);
+    }
     if (e != ERR_OK && t->kind == TEMPLATE_COMPOSABLE) {
         if (e == ERR_MAPPER_PARSING || e == ERR_MAPPER) {
             err_wrap(em, ERR_ILLEGAL_ARGUMENT, "invalid composite mappings for [%.*s]", STR_ARG(t->name));
@@ -288,6 +349,43 @@ static enum err check_fields(const struct json *body, struct str text, const cha
     return ERR_OK;
 }
 
+static unsigned kinds_of(struct str key)
+{
+    if (str_is(key, "template") || str_is(key, "_meta") || str_is(key, "data_stream")
+        || str_is(key, "settings") || str_is(key, "mappings") || str_is(key, "aliases")) {
+        return JR_OBJECT;
+    }
+    if (str_is(key, "index_patterns") || str_is(key, "composed_of")) {
+        return JR_STRING | JR_ARRAY;
+    }
+    return str_is(key, "allow_auto_create") ? JR_BOOL | JR_STRING : JR_NUMBER | JR_STRING;
+}
+
+static enum err check_kinds(const struct json *body, struct str text, const char *parser, struct errmsg *em)
+{
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < body->n; i++) {
+        const struct json_member *m = &body->members[i];
+        e = jr_expect(text, parser, m, kinds_of(m->key), em);
+        for (uint32_t k = 0; e == ERR_OK && m->value.type == JSON_ARRAY && k < m->value.n; k++) {
+            const struct json *one = &m->value.items[k];
+            if (json_text(one).p == NULL) {
+                uint32_t line, col;
+                json_place(text, one->off, &line, &col);
+                err_set(em, ERR_ILLEGAL_STATE, "Can't get text on a %s at %u:%u", json_token_name(one), line,
+                        col);
+                e = jr_wrap_field(text, one->off, parser, m->key, em);
+            }
+        }
+        int64_t n;
+        if (e == ERR_OK && (str_is(m->key, "priority") || str_is(m->key, "version"))
+            && jr_long(&m->value, &n, em) != ERR_OK) {
+            e = jr_wrap_field(text, m->value.off, parser, m->key, em);
+        }
+    }
+    return e;
+}
+
 static enum err check_shape(const struct json *body, struct str text, enum template_kind kind,
                             struct errmsg *em)
 {
@@ -299,8 +397,25 @@ static enum err check_shape(const struct json *body, struct str text, enum templ
     static const char *const legacy[] = {"index_patterns", "template", "order",   "version",
                                          "settings",       "mappings", "aliases", NULL};
     if (kind == TEMPLATE_LEGACY) {
+        const struct json *version = json_get(body, "version"), *settings = json_get(body, "settings");
+        const struct json *mappings = json_get(body, "mappings"),
+                          *patterns = json_get(body, "index_patterns");
+        if (patterns != NULL && patterns->type != JSON_STRING && patterns->type != JSON_ARRAY) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                           "Malformed [template] value, should be a string or a list of strings");
+        }
+        if (settings != NULL && settings->type != JSON_OBJECT) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                           "Malformed [settings] section, should include an inner object");
+        }
+        if (mappings != NULL && mappings->type != JSON_OBJECT) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                           "Malformed [mappings] section, should include an inner object");
+        }
         if (check_fields(body, text, "", legacy, NULL) == ERR_OK) {
-            return ERR_OK;
+            return version == NULL || json_is_integral(version)
+                       ? ERR_OK
+                       : err_set(em, ERR_ILLEGAL_ARGUMENT, "Malformed [version] value, should be an integer");
         }
         for (uint32_t i = 0; i < body->n; i++) {
             struct json one = {.type = JSON_OBJECT, .n = 1, .members = &body->members[i]};
@@ -312,9 +427,11 @@ static enum err check_shape(const struct json *body, struct str text, enum templ
     }
     const char *parser = kind == TEMPLATE_COMPOSABLE ? "index_template" : "component_template";
     enum err e = check_fields(body, text, parser, kind == TEMPLATE_COMPOSABLE ? composable : component, em);
+    e = e == ERR_OK ? check_kinds(body, text, parser, em) : e;
     const struct json *t = json_get(body, "template");
     if (e == ERR_OK && json_is(t, JSON_OBJECT)) {
         e = check_fields(t, text, "template", inner, em);
+        e = e == ERR_OK ? check_kinds(t, text, "template", em) : e;
         if (e != ERR_OK) {
             e = jr_wrap_field(text, t->end, parser, STR("template"), em);
         }
@@ -376,6 +493,33 @@ bool templates_overlap(const struct template_meta *a, const struct template_meta
     return false;
 }
 
+static void list_patterns(struct buf *b, const struct template_meta *t)
+{
+    for (uint32_t i = 0; i < t->n_patterns; i++) {
+        buf_printf(b, "%s%.*s", i > 0 ? ", " : "", STR_ARG(t->patterns[i]));
+    }
+}
+
+static enum err refuse_rival(const struct template_meta *t, const struct template_meta *o, struct errmsg *em)
+{
+    struct buf own, theirs;
+    buf_init(&own, NULL, BUF_UNLIMITED);
+    buf_init(&theirs, NULL, BUF_UNLIMITED);
+    list_patterns(&own, t);
+    list_patterns(&theirs, o);
+    err_set(em, ERR_ILLEGAL_ARGUMENT,
+            "index template [%.*s] has index patterns [%.*s] matching patterns from existing templates "
+            "[%.*s] with "
+            "patterns (%.*s => [%.*s]) that have the same priority [%lld], multiple index templates may not "
+            "match "
+            "during index creation, please use a different priority",
+            STR_ARG(t->name), STR_ARG(buf_view(&own)), STR_ARG(o->name), STR_ARG(o->name),
+            STR_ARG(buf_view(&theirs)), (long long)t->order);
+    buf_fini(&own);
+    buf_fini(&theirs);
+    return ERR_ILLEGAL_ARGUMENT;
+}
+
 static enum err check_rivals(const struct cluster_state *cur, const struct template_meta *t,
                              struct errmsg *em)
 {
@@ -385,12 +529,7 @@ static enum err check_rivals(const struct cluster_state *cur, const struct templ
             || !templates_overlap(o, t)) {
             continue;
         }
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "index template [%.*s] has index patterns matching patterns from existing templates "
-                       "[%.*s] that have the same "
-                       "priority [%lld], multiple index templates may not match during index creation, "
-                       "please use a different priority",
-                       STR_ARG(t->name), STR_ARG(o->name), (long long)t->order);
+        return refuse_rival(t, o, em);
     }
     return ERR_OK;
 }
@@ -402,8 +541,8 @@ static enum err check_components(const struct cluster_state *cur, const struct t
     struct buf missing;
     enum err e = ERR_OK;
     buf_init(&missing, NULL, BUF_UNLIMITED);
-    for (uint32_t i = 0; json_is(parts, JSON_ARRAY) && i < parts->n; i++) {
-        struct str name = json_text(&parts->items[i]);
+    for (uint32_t i = 0; parts != NULL && i < (parts->type == JSON_ARRAY ? parts->n : 1); i++) {
+        struct str name = json_text(parts->type == JSON_ARRAY ? &parts->items[i] : parts);
         if (cluster_template(cur, TEMPLATE_COMPONENT, name) == NULL) {
             buf_printf(&missing, "%s%.*s", missing.n > 0 ? ", " : "", STR_ARG(name));
         }
@@ -451,7 +590,7 @@ static enum err fill(struct template_meta *t, struct meta_request *rq, struct er
         patterns = json_get(body, "template");
     }
     if (order != NULL) {
-        (void)num_parse_i64(json_text(order), &t->order);
+        (void)jr_long(order, &t->order, NULL);
     }
     enum err e = t->name.p != NULL ? read_patterns(t, patterns, em) : err_no_memory(em);
     if (e != ERR_OK) {
@@ -481,6 +620,10 @@ static enum err check(const struct metadata_env *env, const struct cluster_state
                            : t->kind == TEMPLATE_COMPOSABLE ? "index template"
                                                             : "component template";
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "%s [%.*s] already exists", what, STR_ARG(t->name));
+    }
+    if (t->kind == TEMPLATE_COMPOSABLE && t->order < 0) {
+        return err_set(em, ERR_ACTION_VALIDATION,
+                       "Validation Failed: 1: index template priority must be >= 0;");
     }
     if (t->kind == TEMPLATE_COMPOSABLE && t->n_patterns == 0) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "There must be at least one pattern, zero given");
@@ -530,7 +673,7 @@ enum err meta_put_template(const struct metadata_env *env, const struct cluster_
     if (e != ERR_OK) {
         return e;
     }
-    if (same_template(cluster_template(cur, t->kind, t->name), t)) {
+    if ((rq->options & META_DRY_RUN) != 0 || same_template(cluster_template(cur, t->kind, t->name), t)) {
         state_part_unref(&t->part);
         return ERR_OK;
     }

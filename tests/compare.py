@@ -14,6 +14,7 @@ TEXTS = [(re.compile(r"\[([^\]\[/ ]+)/[\w-]{22}\]"), r"[\1/UUID]"),            #
          (re.compile(r"(?<![\w-])(?=[\w-]*[A-Z])(?=[\w-]*[a-z0-9])[\w-]{22}(?![\w-])"), "UUID"),
          (re.compile(r"\n at \[Source: .*", re.S), ""),                        # Jackson's source: a Java object, or bytes of the connection
          (re.compile(r"@[0-9a-f]{5,8}\b"), "@ADDRESS"),                          # Object.toString() of Java
+         (re.compile(r"(?<=simulate_template_)[\w-]{22}|(?<=simulate_index_template_)[\w-]{22}"), "UUID"),
          (re.compile(r"(?<=id ')[\w-]{20}(?=')"), "ID"),                       # an id that was made
          (re.compile(r"[\w-]{20,}={0,2}(?= for scroll)"), "SCROLL")]
 ID = re.compile(r"[\w-]{20}")

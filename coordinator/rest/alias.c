@@ -63,7 +63,7 @@ static enum err check_field(struct rest *r, const char *action, enum alias_kind 
 {
     static const char *const plain[] = {"index", "indices", "alias", "aliases", "must_exist", NULL};
     static const char *const whole[] = {"index", "indices", "must_exist", NULL};
-    if (!is_name(add_fields, m->key)) {
+    if (!is_name(add_fields, m->key) || (kind == ALIAS_ADD && str_is(m->key, "must_exist"))) {
         return jr_unknown_field(r->body, m->key_off, action, m->key, NULL, &r->em);
     }
     if (!fits(m->key, &m->value)) {
@@ -71,9 +71,19 @@ static enum err check_field(struct rest *r, const char *action, enum alias_kind 
                           action, STR_ARG(m->key), json_token_name(&m->value));
     }
     bool supported = kind == ALIAS_ADD || is_name(kind == ALIAS_REMOVE ? plain : whole, m->key);
+    if (supported && m->value.type == JSON_ARRAY && m->value.n == 0) {
+        err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "[%.*s] can't be empty", STR_ARG(m->key));
+        return jr_wrap_field(r->body, m->value.off + 1, action, m->key, &r->em);
+    }
     bool empty = m->value.type == JSON_STRING && m->value.s.n == 0
                  && (str_is(m->key, "index") || str_is(m->key, "alias") || str_is(m->key, "indices")
                      || str_is(m->key, "aliases"));
+    bool truth;
+    const bool flag =
+        str_is(m->key, "is_write_index") || str_is(m->key, "is_hidden") || str_is(m->key, "must_exist");
+    if (supported && flag && jr_bool(&m->value, &truth, &r->em) != ERR_OK) {
+        return jr_wrap_field(r->body, m->value.off, action, m->key, &r->em);
+    }
     if (!supported) {
         err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "[%.*s] is unsupported for [%s]", STR_ARG(m->key), action);
     } else if (empty) {
@@ -90,7 +100,7 @@ static enum err names_of(struct rest *r, const struct json *body, const char *on
     *n = 0;
     if (a != NULL && b != NULL) {
         err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "Only one of [%s] and [%s] is supported", one, many);
-        return wrap(r, b, action, many);
+        return jr_wrap_field(r->body, b->end - 1, action, str_of(many), &r->em);
     }
     a = a != NULL ? a : b;
     if (a == NULL) {
@@ -118,7 +128,7 @@ static enum err read_action(struct rest *r, const struct json *v, struct given_a
 {
     static const char *const known[] = {"add", "remove", "remove_index", NULL};
     if (v->type != JSON_OBJECT) {
-        return jr_fail_xc(r->body, v->off, &r->em, "[alias_action] Expected START_OBJECT but was: %s",
+        return jr_fail_xc(r->body, v->end, &r->em, "[alias_action] Expected START_OBJECT but was: %s",
                           json_token_name(v));
     }
     const struct json_member *m = v->n > 0 ? &v->members[0] : NULL;
@@ -128,10 +138,11 @@ static enum err read_action(struct rest *r, const struct json *v, struct given_a
                                     &r->em);
         }
     }
-    if (v->n != 1) {
-        err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
-                v->n == 0 ? "No operation declared on operation entry"
-                          : "Too many operations declared on operation entry");
+    if (v->n == 0) {
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "No operation declared on operation entry");
+    }
+    if (v->n > 1) {
+        err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "Too many operations declared on operation entry");
         return err_wrap(&r->em, ERR_X_CONTENT,
                         "Failed to build [alias_action] after last required field arrived");
     }
@@ -227,12 +238,21 @@ static enum err read_actions(struct rest *r, const struct json *body, struct act
         return jr_fail_xc(r->body, v->off, &r->em, "[aliases] actions doesn't support values of type: %s",
                           json_token_name(v));
     }
+    if (v != NULL && v->type == JSON_OBJECT) {
+        struct given_action one = {0};
+        if (read_action(r, v, &one) != ERR_OK) {
+            return jr_wrap_field(r->body, v->end - 1, "aliases", STR("actions"), &r->em);
+        }
+        return expand_action(l, &one);
+    }
     if (v == NULL || v->n == 0 || v->type != JSON_ARRAY) {
         return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "No action specified");
     }
     for (uint32_t i = 0; i < v->n; i++) {
-        if (read_action(r, &v->items[i], &given[i]) != ERR_OK) {
-            return wrap(r, &v->items[i], "aliases", "actions");
+        if (read_action(r, &v->items[i], &given[i])
+            != ERR_OK) { /* noticed behind the action, unless a place is told */
+            size_t end = v->items[i].end - (v->items[i].n > 1); /* of several, the last brace tells */
+            return jr_wrap_field(r->body, end, "aliases", STR("actions"), &r->em);
         }
     }
     enum err e = ERR_OK;
@@ -352,12 +372,31 @@ static bool taken_away(const struct str *names, uint32_t n, uint32_t i, uint32_t
     return false;
 }
 
+/* In order, none twice. */
+static void put_sorted(struct str *list, uint32_t *n, struct str name)
+{
+    uint32_t at = *n;
+    while (at > 0 && str_cmp(list[at - 1], name) > 0) {
+        at--;
+    }
+    if (at > 0 && str_eq(list[at - 1], name)) {
+        return;
+    }
+    memmove(list + at + 1, list + at, (*n - at) * sizeof(*list));
+    list[at] = name;
+    (*n)++;
+}
+
 /* Names without wildcards that no index in sight has, joined by commas. */
 static uint32_t missing(struct rest *r, const struct str *names, uint32_t n, const struct index_target *t,
                         uint32_t n_targets, struct str *out)
 {
     uint32_t count = 0, first_wildcard = 0;
+    struct str *list = ARENA_ARRAY(r->arena, struct str, (size_t)n + 1);
     *out = STR("");
+    if (list == NULL) {
+        return 0;
+    }
     while (first_wildcard < n && str_find(names[first_wildcard], '*', 0) == SIZE_MAX) {
         first_wildcard++;
     }
@@ -369,11 +408,10 @@ static uint32_t missing(struct rest *r, const struct str *names, uint32_t n, con
             found = index_alias(t[k].meta, names[i]) != NULL;
         }
         if (!found) {
-            *out =
-                arena_printf(r->arena, "%.*s%s%.*s", STR_ARG(*out), count > 0 ? "," : "", STR_ARG(names[i]));
-            count++;
+            put_sorted(list, &count, names[i]);
         }
     }
+    (void)join(r, list, count, out);
     return count;
 }
 

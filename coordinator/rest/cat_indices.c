@@ -295,13 +295,16 @@ static void cat_indices(struct rest *r)
 static bool alias_wanted(struct str list, struct str alias)
 {
     struct str rest = list;
+    bool in = list.n == 0;
     while (rest.p != NULL && rest.n > 0) {
         struct str pattern = str_cut(rest, ',', &rest);
-        if (str_is(pattern, "_all") || str_glob(pattern, alias)) {
-            return true;
+        if (pattern.n > 0 && pattern.p[0] == '-') { /* takes away what stands before it */
+            in = in && !str_glob(str_slice(pattern, 1, pattern.n), alias);
+        } else {
+            in = in || str_is(pattern, "_all") || str_glob(pattern, alias);
         }
     }
-    return list.n == 0;
+    return in;
 }
 
 static void cat_aliases(struct rest *r)

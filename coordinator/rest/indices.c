@@ -176,10 +176,10 @@ static enum err wildcard(struct resolve *x, struct str pattern, bool minus, bool
     for (uint32_t i = 0; i < x->s->n_indices; i++) {
         const struct index_meta *m = x->s->indices[i];
         if (str_glob(pattern, m->name)) {
+            *matched = true;
             if (minus) {
                 drop(x, i);
             } else if (expands_to(x, m, pattern)) {
-                *matched = true;
                 enum err e = add(x, i, NULL);
                 if (e != ERR_OK) {
                     return e;
@@ -191,11 +191,12 @@ static enum err wildcard(struct resolve *x, struct str pattern, bool minus, bool
             if (!str_glob(pattern, m->aliases[a].name)) {
                 continue;
             }
+            *matched = true;
             if (minus) {
                 drop(x, i);
             } else if (expands_to(x, m, pattern)
-                       && !(m->aliases[a].has_is_hidden && m->aliases[a].is_hidden)) {
-                *matched = true;
+                       && ((x->o->expand & EXPAND_HIDDEN) != 0
+                           || !(m->aliases[a].has_is_hidden && m->aliases[a].is_hidden))) {
                 enum err e = add(x, i, &m->aliases[a]);
                 if (e != ERR_OK) {
                     return e;
@@ -247,7 +248,15 @@ static enum err exact(struct resolve *x, struct str name, bool *found)
     return ERR_OK;
 }
 
-static enum err one_part(struct resolve *x, struct str part, bool *seen_wildcard)
+/* Where wildcards expand to nothing, a name that nothing has is left out or refused by itself. */
+static enum err unexpanded(struct resolve *x, struct str name, bool alone)
+{
+    bool found, taken = alone ? x->o->allow_no_indices : x->o->ignore_unavailable;
+    enum err e = exact(x, name, &found);
+    return e == ERR_OK && !found && !taken ? no_index(name, "index_expression", x->em) : e;
+}
+
+static enum err one_part(struct resolve *x, struct str part, bool *seen_wildcard, bool alone)
 {
     bool found;
     struct str name = part;
@@ -257,6 +266,9 @@ static enum err one_part(struct resolve *x, struct str part, bool *seen_wildcard
         if (e != ERR_OK) {
             return e;
         }
+    }
+    if ((x->o->expand & (EXPAND_OPEN | EXPAND_CLOSED)) == 0) {
+        return unexpanded(x, name, alone);
     }
     bool minus = name.n > 1 && name.p[0] == '-' && *seen_wildcard;
     if (minus) {
@@ -302,7 +314,12 @@ static enum err gather(struct resolve *x, struct str expression, const struct in
         used++;
     }
     if (used == 0 && !x->o->allow_no_indices) {
-        return no_index(expression, "index_expression", x->em);
+        if (str_find(expression, '*', 0) == SIZE_MAX) {
+            return no_index(expression, "index_expression", x->em);
+        }
+        err_set(x->em, ERR_INDEX_NOT_FOUND, "no such index [null]");
+        err_about_resource(x->em, "index_or_alias", expression);
+        return ERR_INDEX_NOT_FOUND;
     }
     *out = x->v;
     *n = used;
@@ -339,10 +356,15 @@ enum err resolve_indices(const struct cluster_state *s, struct str expression, c
     bool seen_wildcard = false;
     enum err e = ERR_OK;
     struct str rest = all ? STR("*") : expression;
+    bool alone = str_find(expression, ',', 0) == SIZE_MAX;
+    all = all && (o->expand & (EXPAND_OPEN | EXPAND_CLOSED)) == 0;
+    if (all) { /* nothing is all that there is */
+        return gather(&x, expression, out, n);
+    }
     while (e == ERR_OK && rest.p != NULL) {
         struct str part = str_cut(rest, ',', &rest);
         if (part.n > 0) {
-            e = one_part(&x, part, &seen_wildcard);
+            e = one_part(&x, part, &seen_wildcard, alone);
         }
     }
     e = e == ERR_OK ? gather(&x, expression, out, n) : e;

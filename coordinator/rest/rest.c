@@ -74,6 +74,22 @@ enum err rest_body_required(struct rest *r, const struct json **out)
 
 /* ---- errors ------------------------------------------------------------------------------------------------------------------ */
 
+/* One resource as a text, several as a list. */
+static void write_resource(struct str ids, struct jsonw *w)
+{
+    bool many = str_find(ids, ',', 0) != SIZE_MAX;
+    jw_k(w, "resource.id");
+    if (many) {
+        jw_arr(w);
+    }
+    for (struct str rest = ids; rest.p != NULL;) {
+        jw_str(w, str_trim(str_cut(rest, ',', &rest)));
+    }
+    if (many) {
+        jw_arr_end(w);
+    }
+}
+
 static void write_about(struct jsonw *w, const struct errmsg *em, enum err code)
 {
     const struct err_about *a = &em->about;
@@ -91,7 +107,7 @@ static void write_about(struct jsonw *w, const struct errmsg *em, enum err code)
     }
     if (a->resource_type[0] != '\0') {
         jw_kz(w, "resource.type", a->resource_type);
-        jw_kz(w, "resource.id", a->resource_id);
+        write_resource(str_of(a->resource_id), w);
     }
     if (a->index[0] != '\0' && code != ERR_PARSING && code != ERR_MAPPER_PARSING && code != ERR_PARSE
         && code != ERR_CLUSTER_BLOCK) {

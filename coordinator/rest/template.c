@@ -8,6 +8,21 @@ static const char *names_of(enum template_kind kind)
 
 /* ---- put, delete --------------------------------------------------------------------------------------- */
 
+/* A legacy template's mapping may stand under a type's name only where that is announced. */
+static enum err check_typed(struct rest *r, const struct json *body)
+{
+    const struct json *m = json_get(body, "mappings");
+    bool typed = false;
+    enum err e = rest_bool(r, "include_type_name", false, &typed);
+    if (e == ERR_OK && !typed && json_is(m, JSON_OBJECT) && m->n == 1 && str_is(m->members[0].key, "_doc")) {
+        e = err_set(
+            &r->em, ERR_ILLEGAL_ARGUMENT,
+            "The mapping definition cannot be nested under a type [_doc] unless include_type_name is set to "
+            "true.");
+    }
+    return e;
+}
+
 static void put(struct rest *r, enum template_kind kind)
 {
     const struct json *body;
@@ -29,6 +44,7 @@ static void put(struct rest *r, enum template_kind kind)
     } else if ((e == ERR_JSON || e == ERR_JSON_EOF) && kind == TEMPLATE_COMPONENT) {
         e = err_wrap(&r->em, ERR_X_CONTENT, "[1:1] [component_template] failed to parse object");
     }
+    e = e == ERR_OK && kind == TEMPLATE_LEGACY ? check_typed(r, body) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;
@@ -185,17 +201,6 @@ static enum err write_all(struct rest *r, enum template_kind kind, const struct 
     return e;
 }
 
-/* Was something asked for by its exact name? Wildcards may find nothing. */
-static bool by_name(const struct str *names, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        if (str_find(names[i], '*', 0) == SIZE_MAX) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void get(struct rest *r, enum template_kind kind)
 {
     const struct str *names;
@@ -210,6 +215,11 @@ static void get(struct rest *r, enum template_kind kind)
         e = e == ERR_OK ? rest_check_bool(r, "include_type_name") : e;
     }
     e = e == ERR_OK ? rest_list(r, "name", &names, &n) : e;
+    struct str whole = rest_param(r, "name"); /* only legacy templates are asked for by lists */
+    if (kind != TEMPLATE_LEGACY && whole.p != NULL) {
+        names = &whole;
+        n = 1;
+    }
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;
@@ -220,8 +230,9 @@ static void get(struct rest *r, enum template_kind kind)
     buf_init(&b, NULL, BUF_UNLIMITED);
     jsonw_init(&w, &b, false);
     e = write_all(r, kind, names, n, flat, &w, &found);
-    bool absent = found == 0 && by_name(names, n);
-    if (e == ERR_OK && absent && kind != TEMPLATE_LEGACY && r->method != HTTP_M_HEAD) {
+    bool absent = found == 0 && n > 0;
+    bool exact = n > 0 && str_find(names[0], '*', 0) == SIZE_MAX;
+    if (e == ERR_OK && absent && exact && kind != TEMPLATE_LEGACY && r->method != HTTP_M_HEAD) {
         e = err_set(&r->em, ERR_RESOURCE_NOT_FOUND, "%s matching [%.*s] not found", names_of(kind),
                     STR_ARG(names[0]));
     }
@@ -232,8 +243,8 @@ static void get(struct rest *r, enum template_kind kind)
     }
     if (r->method == HTTP_M_HEAD) {
         buf_reset(&b);
-        bool none = absent || (kind == TEMPLATE_LEGACY && found == 0);
-        rest_send_text(r, none ? 404 : 200, "application/json; charset=UTF-8", &b);
+        rest_send_text(r, absent || (kind == TEMPLATE_LEGACY && found == 0) ? 404 : 200,
+                       "application/json; charset=UTF-8", &b);
         return;
     }
     rest_send(r, absent ? 404 : 200, &b);
@@ -318,14 +329,9 @@ static enum err with_body(struct rest *r, struct str name, struct cluster_state 
 {
     const struct json *body;
     *out = cluster_state_ref(r->state);
-    enum err e = rest_check_time(r, "master_timeout");
-    e = e == ERR_OK ? rest_body(r, &body) : e;
+    enum err e = rest_body(r, &body);
     if (e != ERR_OK || body == NULL) {
         return e;
-    }
-    rest_accept(r, "cause");
-    if (rest_check_bool(r, "create") != ERR_OK) { /* the name is taken by nothing */
-        return ERR_ILLEGAL_ARGUMENT;
     }
     struct cluster_state *next;
     e = metadata_with_template(r->state, name, body, r->body, &next, &r->em);
@@ -364,42 +370,126 @@ static void answer_simulation(struct rest *r, const struct cluster_state *s, con
     rest_send(r, 200, &b);
 }
 
-static void simulate_index(struct rest *r)
+/* A name that no template has: what the body describes goes by it. */
+static struct str made_up(struct rest *r, const char *what)
+{
+    uint64_t now = (uint64_t)r->co->o.clock->mono_ns(r->co->o.clock->self);
+    return arena_printf(r->arena, "%s_%022llx", what, (unsigned long long)now);
+}
+
+static void answer_index(struct rest *r, struct str name)
 {
     struct str index = rest_param(r, "name");
     struct cluster_state *s;
-    enum err e = with_body(r, STR("simulate_index_template"), &s);
-    if (e != ERR_OK) {
-        cluster_state_unref(s);
+    if (with_body(r, name, &s) != ERR_OK) {
         rest_fail(r, NULL);
-        return;
-    }
-    if (rest_ready(r)) {
+    } else {
         answer_simulation(r, s, template_for_index(s, index, false), index);
     }
     cluster_state_unref(s);
 }
 
-static void simulate(struct rest *r)
+static void answer_template(struct rest *r, struct str name)
 {
-    struct str name = rest_param(r, "name");
-    struct str used = name.p != NULL ? name : STR("simulate_template");
     struct cluster_state *s;
-    enum err e = with_body(r, used, &s);
-    const struct template_meta *t = cluster_template(s, TEMPLATE_COMPOSABLE, used);
+    enum err e = with_body(r, name, &s);
+    const struct template_meta *t = cluster_template(s, TEMPLATE_COMPOSABLE, name);
     if (e == ERR_OK && t == NULL) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "unable to simulate template [%.*s] that does not exist",
-                    STR_ARG(used));
+                    STR_ARG(name));
     }
     if (e != ERR_OK) {
-        cluster_state_unref(s);
         rest_fail(r, NULL);
-        return;
-    }
-    if (rest_ready(r)) {
+    } else {
         answer_simulation(r, s, t, STR_NULL);
     }
     cluster_state_unref(s);
+}
+
+static void checked(struct rest *r, struct meta_request *rq, void (*answer)(struct rest *r, struct str name))
+{
+    if (rq->error.n > 0) {
+        rest_fail(r, &rq->error);
+    } else {
+        answer(r, rq->names[0]);
+    }
+    rest_meta_free(rq);
+}
+
+static void index_checked(struct rest *r, struct meta_request *rq)
+{
+    checked(r, rq, answer_index);
+}
+
+static void template_checked(struct rest *r, struct meta_request *rq)
+{
+    checked(r, rq, answer_template);
+}
+
+/* The master checks the template of a body as if it were to be kept. */
+static void simulate_body(struct rest *r, const struct json *body, struct str name,
+                          void (*then)(struct rest *r, struct meta_request *rq))
+{
+    struct meta_request *rq = rest_meta(r, META_PUT_TEMPLATE, &name, 1);
+    if (rq != NULL) {
+        rq->body = *body;
+        rq->text = r->body;
+        rq->template_kind = TEMPLATE_COMPOSABLE;
+        rq->options = META_DRY_RUN;
+        rest_meta_then(r, rq, then);
+    }
+}
+
+/* The body, should there be one; false: answered. */
+static bool simulation_ready(struct rest *r, const struct json **body)
+{
+    enum err e = rest_check_time(r, "master_timeout");
+    e = e == ERR_OK ? rest_body(r, body) : e;
+    if (e == ERR_OK && *body != NULL) {
+        rest_accept(r, "cause");
+        e = rest_check_bool(r, "create"); /* the name is taken by nothing */
+    }
+    if (e != ERR_OK) {
+        rest_fail(r, NULL);
+        return false;
+    }
+    return rest_ready(r);
+}
+
+static void simulate_index(struct rest *r)
+{
+    const struct json *body;
+    (void)rest_param(r, "name");
+    if (!simulation_ready(r, &body)) {
+        return;
+    }
+    if (body == NULL) {
+        answer_index(r, STR_NULL);
+    } else {
+        simulate_body(r, body, made_up(r, "simulate_index_template"), index_checked);
+    }
+}
+
+static void simulate(struct rest *r)
+{
+    const struct json *body;
+    struct str name = rest_param(r, "name");
+    if (!simulation_ready(r, &body)) {
+        return;
+    }
+    if (name.p == NULL && body == NULL) {
+        err_set(&r->em, ERR_ACTION_VALIDATION,
+                "Validation Failed: 1: either index name or index template body must be specified for "
+                "simulation;");
+        rest_fail(r, NULL);
+        return;
+    }
+    name = name.p != NULL ? name : made_up(r, "simulate_template");
+    if (body == NULL) {
+        answer_template(r, name);
+    } else {
+        simulate_body(r, body, name, template_checked);
+    }
 }
 
 const struct route routes_template[] = {
