@@ -149,7 +149,8 @@ static enum err make_regexp(struct string_run *r, const struct field *f, struct 
 
 struct fuzzy_arg {
     struct str text;
-    struct str edits; /* "1"; p == NULL: by the term's length */
+    struct str edits; /* "1" */
+    int32_t refused;  /* a number of edits below 0; 0: none */
 };
 
 static enum err make_fuzzy(struct string_run *r, const struct field *f, struct str name, const void *arg,
@@ -157,6 +158,10 @@ static enum err make_fuzzy(struct string_run *r, const struct field *f, struct s
 {
     const struct fuzzy_arg *a = arg;
     struct str text;
+    if (a->refused < 0) {
+        return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Valid edit distances are [0, 1, 2] but was [%d]",
+                       a->refused);
+    }
     if (field_text_support(f) == TEXT_NONE) {
         return qnode_none(r->b, out, r->em, "unmapped field [%.*s]", STR_ARG(name));
     }
@@ -208,11 +213,26 @@ static enum err make_range(struct string_run *r, const struct field *f, struct s
 
 /* ---- what the parser makes of its tokens ---- */
 
+/* What may come next: told where something else does. */
+enum wanted {
+    WANT_START,  /* a clause, before any other */
+    WANT_CLAUSE, /* a clause behind a conjunction */
+    WANT_TERM,   /* behind a modifier */
+    WANT_VALUE,  /* behind a field's name */
+    WANT_AFTER,  /* what may follow a clause */
+    WANT_NUMBER,
+    WANT_BOUND,
+    WANT_TO,
+    WANT_RANGE_END
+};
+
 struct parser {
     struct string_run r;
     struct lexer lex;
     struct lex_token t1, t2, t3; /* the next three tokens */
     uint32_t depth;
+    enum wanted wanted;
+    bool may_boost, may_fuzz; /* a boost, a slop may follow the clause */
 };
 
 static enum err advance(struct parser *p)
@@ -222,11 +242,99 @@ static enum err advance(struct parser *p)
     return lexer_next(&p->lex, &p->t3, p->r.em);
 }
 
+static const char *const token_images[] = {[LEX_EOF] = "<EOF>",
+                                           [LEX_AND] = "<AND>",
+                                           [LEX_OR] = "<OR>",
+                                           [LEX_NOT] = "<NOT>",
+                                           [LEX_PLUS] = "\"+\"",
+                                           [LEX_MINUS] = "\"-\"",
+                                           [LEX_BARE_OPER] = "<BAREOPER>",
+                                           [LEX_LPAREN] = "\"(\"",
+                                           [LEX_RPAREN] = "\")\"",
+                                           [LEX_COLON] = "\":\"",
+                                           [LEX_STAR] = "\"*\"",
+                                           [LEX_CARAT] = "\"^\"",
+                                           [LEX_QUOTED] = "<QUOTED>",
+                                           [LEX_TERM] = "<TERM>",
+                                           [LEX_FUZZY_SLOP] = "<FUZZY_SLOP>",
+                                           [LEX_PREFIX] = "<PREFIXTERM>",
+                                           [LEX_WILD] = "<WILDTERM>",
+                                           [LEX_REGEXP] = "<REGEXPTERM>",
+                                           [LEX_RANGE_IN] = "\"[\"",
+                                           [LEX_RANGE_EX] = "\"{\"",
+                                           [LEX_NUMBER] = "<NUMBER>",
+                                           [LEX_RANGE_TO] = "\"TO\"",
+                                           [LEX_RANGE_IN_END] = "\"]\"",
+                                           [LEX_RANGE_EX_END] = "\"}\"",
+                                           [LEX_RANGE_QUOTED] = "<RANGE_QUOTED>",
+                                           [LEX_RANGE_GOOP] = "<RANGE_GOOP>"};
+
+static bool may_follow(const struct parser *p, enum lex_kind k)
+{
+    switch (k) {
+    case LEX_EOF:
+        return p->wanted == WANT_AFTER && p->depth == 0;
+    case LEX_RPAREN:
+        return p->wanted == WANT_AFTER && p->depth > 0;
+    case LEX_AND:
+    case LEX_OR:
+        return p->wanted == WANT_AFTER;
+    case LEX_NOT:
+    case LEX_PLUS:
+    case LEX_MINUS:
+        return p->wanted <= WANT_CLAUSE || p->wanted == WANT_AFTER;
+    case LEX_CARAT:
+        return p->wanted == WANT_AFTER && p->may_boost;
+    case LEX_FUZZY_SLOP:
+        return p->wanted == WANT_AFTER && p->may_fuzz;
+    case LEX_NUMBER:
+        return p->wanted <= WANT_NUMBER;
+    case LEX_RANGE_TO:
+        return p->wanted == WANT_BOUND || p->wanted == WANT_TO;
+    case LEX_RANGE_QUOTED:
+    case LEX_RANGE_GOOP:
+        return p->wanted == WANT_BOUND;
+    case LEX_RANGE_IN_END:
+    case LEX_RANGE_EX_END:
+        return p->wanted == WANT_RANGE_END;
+    default:
+        return k != LEX_COLON && p->wanted <= WANT_AFTER;
+    }
+}
+
+static void list_wanted(const struct parser *p, struct buf *out)
+{
+    static const enum lex_kind more[] = {LEX_TERM, LEX_STAR}; /* what two tokens ahead is looked for */
+    buf_z(out, p->wanted == WANT_NUMBER || p->wanted == WANT_TO ? "\nWas expecting:\n    "
+                                                                : "\nWas expecting one of:\n    ");
+    for (enum lex_kind k = LEX_EOF; k <= LEX_RANGE_GOOP; k++) {
+        if (may_follow(p, k)) {
+            buf_printf(out, "%s %s\n    ", token_images[k], k == LEX_EOF ? "" : "...");
+        }
+    }
+    size_t n = p->wanted == WANT_START ? 1 : p->wanted == WANT_CLAUSE || p->wanted == WANT_TERM ? 2 : 0;
+    for (size_t i = 0; i < n; i++) {
+        buf_printf(out, "%s ...\n    ", token_images[more[i]]);
+    }
+}
+
 static enum err refuse(struct parser *p)
 {
-    return err_set(p->r.em, ERR_QUERY_SYNTAX, "Encountered \"%.*s\" at column %zu.",
-                   p->t1.kind == LEX_EOF ? 5 : (int)p->t1.text.n,
-                   p->t1.kind == LEX_EOF ? "<EOF>" : p->t1.text.p, p->t1.at);
+    struct buf why;
+    buf_init(&why, NULL, 8 * KIB);
+    buf_z(&why, "Encountered \"");
+    if (p->t1.kind == LEX_EOF) {
+        buf_z(&why, "<EOF>");
+    } else {
+        buf_printf(&why, " %s \"", token_images[p->t1.kind]);
+        lex_put_escaped(&why, p->t1.text);
+        buf_z(&why, " \"");
+    }
+    buf_printf(&why, "\" at line 1, column %u.", lex_column(p->lex.text, p->t1.at));
+    list_wanted(p, &why);
+    enum err e = err_set(p->r.em, ERR_QUERY_SYNTAX, "%.*s", STR_ARG(buf_view(&why)));
+    buf_fini(&why);
+    return e;
 }
 
 static enum err unescape(struct parser *p, struct str s, struct str *out)
@@ -341,6 +449,31 @@ static enum err regexp(struct parser *p, struct str field, struct str text, stru
     return each(p, field, make_regexp, &text, out);
 }
 
+/* What stands behind "~": nothing (the request's fuzziness), AUTO, or a number, whose fraction is dropped. */
+static enum err read_edits(struct parser *p, struct str given, struct fuzzy_arg *a)
+{
+    static const struct fuzziness by_length = {.given = true, .automatic = true, .low = 3, .high = 6};
+    uint32_t edits = 0;
+    float f = 0;
+    char upper[64];
+    size_t n = MIN_OF(given.n, sizeof(upper));
+    for (size_t i = 0; i < n; i++) {
+        upper[i] = (char)(given.p[i] >= 'a' && given.p[i] <= 'z' ? given.p[i] - 32 : given.p[i]);
+    }
+    struct str text = str_mk(upper, n);
+    enum err e = ERR_OK;
+    if (n == 0 || str_is(text, "AUTO")) {
+        e = fuzziness_distance(n == 0 ? &p->r.q->fuzziness : &by_length, a->text, &edits, p->r.em);
+    } else if (!num_parse_float(text, &f)) {
+        e = err_set(p->r.em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(text));
+    } else {
+        a->refused = f <= -1 ? (int32_t)MAX_OF(f, -2e9F) : 0;
+        edits = f < 1 ? 0 : f < 2 ? 1 : 2;
+    }
+    a->edits = arena_printf(p->r.b->arena, "%u", edits);
+    return e;
+}
+
 static enum err bare_token(struct parser *p, struct str field, struct lex_token t, struct str slop,
                            struct query **out)
 {
@@ -368,32 +501,31 @@ static enum err bare_token(struct parser *p, struct str field, struct lex_token 
     if (slop.p == NULL) {
         return field_text(p, field, text, out);
     }
-    struct fuzzy_arg a = {.text = text, .edits = str_slice(slop, 1, slop.n)};
-    if (slop.n == 1) { /* "~" alone: the request's fuzziness on this term */
-        uint32_t edits;
-        e = fuzziness_distance(&p->r.q->fuzziness, text, &edits, p->r.em);
-        if (e != ERR_OK) {
-            return e;
-        }
-        a.edits = arena_printf(p->r.b->arena, "%u", edits);
-    }
-    return each(p, field, make_fuzzy, &a, out);
+    struct fuzzy_arg a = {.text = text};
+    e = read_edits(p, str_slice(slop, 1, slop.n), &a);
+    return e == ERR_OK ? each(p, field, make_fuzzy, &a, out) : e;
 }
 
 /* Boost and slop behind a term, in either order. */
-static enum err suffixes(struct parser *p, struct str *slop, struct str *boost)
+static enum err suffixes(struct parser *p, bool fuzzy, struct str *slop, struct str *boost)
 {
     *slop = *boost = STR_NULL;
+    p->wanted = WANT_AFTER;
+    p->may_boost = true;
+    p->may_fuzz = fuzzy;
     for (int i = 0; i < 2; i++) {
         enum err e = ERR_OK;
         if (p->t1.kind == LEX_CARAT && boost->p == NULL) {
             e = advance(p);
             if (e == ERR_OK && p->t1.kind != LEX_NUMBER) {
+                p->wanted = WANT_NUMBER;
                 return refuse(p);
             }
             *boost = p->t1.text;
-        } else if (p->t1.kind == LEX_FUZZY_SLOP && slop->p == NULL) {
+            p->may_boost = false;
+        } else if (p->t1.kind == LEX_FUZZY_SLOP && p->may_fuzz) {
             *slop = p->t1.text;
+            p->may_fuzz = false;
         } else {
             break;
         }
@@ -440,10 +572,12 @@ static enum err range(struct parser *p, struct str field, struct query **out)
     struct range_arg a = {.from_inclusive = p->t1.kind == LEX_RANGE_IN};
     struct str slop, boost;
     enum err e = advance(p);
+    p->wanted = WANT_BOUND;
     if (e == ERR_OK) {
         e = range_end(p, &a.from);
     }
     if (e == ERR_OK && p->t1.kind != LEX_RANGE_TO) {
+        p->wanted = WANT_TO;
         e = refuse(p);
     }
     if (e == ERR_OK) {
@@ -453,6 +587,7 @@ static enum err range(struct parser *p, struct str field, struct query **out)
         e = range_end(p, &a.to);
     }
     if (e == ERR_OK && p->t1.kind != LEX_RANGE_IN_END && p->t1.kind != LEX_RANGE_EX_END) {
+        p->wanted = WANT_RANGE_END;
         e = refuse(p);
     }
     if (e != ERR_OK) {
@@ -461,7 +596,7 @@ static enum err range(struct parser *p, struct str field, struct query **out)
     a.to_inclusive = p->t1.kind == LEX_RANGE_IN_END;
     e = advance(p);
     if (e == ERR_OK) {
-        e = suffixes(p, &slop, &boost);
+        e = suffixes(p, false, &slop, &boost);
     }
     if (e == ERR_OK) {
         e = each(p, field, make_range, &a, out);
@@ -492,7 +627,7 @@ static enum err term(struct parser *p, struct str field, struct query **out)
     }
     e = advance(p);
     if (e == ERR_OK) {
-        e = suffixes(p, &slop, &boost);
+        e = suffixes(p, true, &slop, &boost);
     }
     if (e != ERR_OK) {
         return e;
@@ -534,6 +669,7 @@ static enum err clause(struct parser *p, struct str field, struct query **out)
         if (e != ERR_OK) {
             return e;
         }
+        p->wanted = WANT_VALUE;
     }
     if (p->t1.kind != LEX_LPAREN) {
         return term(p, field, out);
@@ -545,15 +681,15 @@ static enum err clause(struct parser *p, struct str field, struct query **out)
     if (e == ERR_OK) {
         e = query(p, field, out);
     }
-    p->depth--;
     if (e == ERR_OK && p->t1.kind != LEX_RPAREN) {
         e = refuse(p);
     }
+    p->depth--;
     if (e == ERR_OK) {
         e = advance(p);
     }
     if (e == ERR_OK) {
-        e = suffixes(p, &slop, &boost);
+        e = suffixes(p, false, &slop, &boost);
     }
     return e == ERR_OK ? boosted(p, boost, out) : e;
 }
@@ -641,6 +777,8 @@ static enum err word_run(struct parser *p, struct str field, struct bool_build *
             buf_str(&text, p->t1.text);
         }
     }
+    p->wanted = WANT_AFTER;
+    p->may_boost = p->may_fuzz = false;
     whole = arena_str(p->r.b->arena, buf_view(&text));
     if (e == ERR_OK && (text.failed || whole.p == NULL)) {
         e = err_no_memory(p->r.em);
@@ -668,10 +806,12 @@ static enum err one_clause(struct parser *p, struct str field, bool first, struc
     enum err e = ERR_OK;
     if (!first && (p->t1.kind == LEX_AND || p->t1.kind == LEX_OR)) {
         conj = p->t1.kind == LEX_AND ? CONJ_AND : CONJ_OR;
+        p->wanted = WANT_CLAUSE;
         e = advance(p);
     }
     if (e == ERR_OK && (p->t1.kind == LEX_PLUS || p->t1.kind == LEX_MINUS || p->t1.kind == LEX_NOT)) {
         mod = p->t1.kind == LEX_PLUS ? MOD_REQUIRED : MOD_PROHIBITED;
+        p->wanted = WANT_TERM;
         e = advance(p);
     }
     struct query *q = NULL;
@@ -690,6 +830,7 @@ static enum err query(struct parser *p, struct str field, struct query **out)
     struct query *plain = NULL;
     bool first = true;
     *out = NULL;
+    p->wanted = WANT_START;
     do {
         enum err e = p->t1.kind == LEX_TERM && follows_run(p) ? word_run(p, field, &bb)
                                                               : one_clause(p, field, first, &bb, &plain);

@@ -63,6 +63,15 @@ static size_t digits(struct str s, size_t at)
     return n;
 }
 
+/* Characters of a term, from `at` on. */
+static size_t term_chars(struct str s, size_t at)
+{
+    size_t n = 0;
+    for (size_t step; (step = term_char(s, at + n)) > 0; n += step) {
+    }
+    return n;
+}
+
 /* Digits with an optional fraction. */
 static size_t number(struct str s, size_t at)
 {
@@ -74,13 +83,56 @@ static size_t number(struct str s, size_t at)
     return n;
 }
 
+/* As Java's parsers show the text of a token. */
+void lex_put_escaped(struct buf *out, struct str s)
+{
+    static const char from[] = "\b\t\n\f\r\"'\\";
+    static const char to[] = "btnfr\"'\\";
+    for (size_t i = 0; i < s.n;) {
+        size_t at = i;
+        uint32_t c = utf8_next(s, &i);
+        const char *hit = c != 0 && c < 0x80 ? strchr(from, (int)c) : NULL;
+        if (hit != NULL) {
+            buf_char(out, '\\');
+            buf_char(out, to[hit - from]);
+        } else if (c < 0x20 || c > 0x7E) {
+            buf_printf(out, "\\u%04x", (unsigned)c);
+        } else {
+            buf_add(out, s.p + at, i - at);
+        }
+    }
+}
+
+unsigned lex_column(struct str text, size_t at)
+{
+    unsigned units = 0;
+    for (size_t i = 0; i < at && i < text.n;) {
+        uint32_t c = utf8_next(text, &i);
+        units += c > 0xFFFF ? 2 : 1;
+    }
+    return units;
+}
+
+/* A character that no token begins with, or (at the text's end) a token without its end. Java looks one character
+ * further before it says what is there. */
 static enum err lexical_error(const struct lexer *l, size_t at, struct errmsg *em)
 {
-    if (at >= l->text.n) {
-        return err_set(em, ERR_TOKEN_MGR, "Lexical error at line 1, column %zu.  Encountered: <EOF>", at + 1);
+    size_t next = at;
+    uint32_t c = at < l->text.n ? utf8_next(l->text, &next) : 0;
+    if (next < l->text.n) {
+        return err_set(em, ERR_TOKEN_MGR,
+                       "Lexical error at line 1, column %u.  Encountered: \"%.*s\" (%u), after : \"\"",
+                       lex_column(l->text, at) + 1, (int)(next - at), l->text.p + at, c);
     }
-    return err_set(em, ERR_TOKEN_MGR, "Lexical error at line 1, column %zu.  Encountered: \"%c\"", at + 1,
-                   l->text.p[at]);
+    struct buf after;
+    buf_init(&after, NULL, 4 * KIB);
+    if (at >= l->text.n) {
+        lex_put_escaped(&after, str_slice(l->text, l->at, l->text.n));
+    }
+    err_set(em, ERR_TOKEN_MGR, "Lexical error at line 1, column %u.  Encountered: <EOF> after : \"%.*s\"",
+            lex_column(l->text, l->text.n) + 1, STR_ARG(buf_view(&after)));
+    buf_fini(&after);
+    return ERR_TOKEN_MGR;
 }
 
 static enum err emit(struct lexer *l, struct lex_token *out, enum lex_kind kind, size_t n)
@@ -139,7 +191,7 @@ static enum err regexp(struct lexer *l, struct lex_token *out, struct errmsg *em
     while (i < s.n && s.p[i] != '/') {
         i += s.p[i] == '\\' && i + 1 < s.n && s.p[i + 1] == '/' ? 2 : 1;
     }
-    if (i >= s.n || i == l->at + 1) {
+    if (i >= s.n) {
         return lexical_error(l, s.n, em);
     }
     return emit(l, out, LEX_REGEXP, i + 1 - l->at);
@@ -206,7 +258,7 @@ static enum err next_default(struct lexer *l, struct lex_token *out, struct errm
     case '/':
         return regexp(l, out, em);
     case '~':
-        return emit(l, out, LEX_FUZZY_SLOP, 1 + number(s, l->at + 1));
+        return emit(l, out, LEX_FUZZY_SLOP, 1 + term_chars(s, l->at + 1));
     case '[':
     case '{':
         l->state = LEX_IN_RANGE;

@@ -3,6 +3,7 @@
 #define ENGINE_QUERY_QUERY_LEXER_H
 
 #include "common/base/arena.h"
+#include "common/base/buf.h"
 #include "common/base/err.h"
 
 enum lex_kind {
@@ -50,6 +51,10 @@ struct lexer {
 void lexer_init(struct lexer *l, struct str text);
 /* ERR_TOKEN_MGR for what begins no token. */
 enum err lexer_next(struct lexer *l, struct lex_token *out, struct errmsg *em);
+/* How many UTF-16 units stand before a place in the text. */
+unsigned lex_column(struct str text, size_t at);
+/* A text as Java's parsers show it in their errors: quotes, control characters and what is not ASCII escaped. */
+void lex_put_escaped(struct buf *out, struct str s);
 /* Backslashes removed, \u0041 decoded. ERR_PARSE for one at the end or a bad \u. */
 enum err lex_unescape(struct str s, struct arena *arena, struct str *out, struct errmsg *em);
 /* A backslash before each character with a meaning. */
