@@ -341,6 +341,8 @@ bool search_is_small(struct shard_query *rq, struct shard *sh, struct view *v, c
 
 /* sync.c: completes writers whose operations the engine has made durable or searchable. Strand only. */
 void shard_serve_waiters(struct shard *sh);
+/* The shard is closed: nobody refreshes it any more, and who waits for that has what was promised on disk. */
+void shard_wake_unrefreshed(struct shard *sh);
 void shard_start_sync(struct shard *sh);
 /* Woken when the operation there is on disk, or searchable; strand only. */
 void shard_wait_durable(struct shard *sh, struct shard_waiter *w);

@@ -223,6 +223,7 @@ static void close_task(void *arg)
     struct shard *sh = arg;
     sh->replica.closed = true;
     replication_stop(sh);
+    shard_wake_unrefreshed(sh);
     shard_release(sh);
 }
 

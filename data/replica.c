@@ -108,7 +108,8 @@ static void on_disk(struct shard_waiter *w, const struct errmsg *error)
         reply(r);
         shard_maintain(sh);
         shard_release(sh);
-    } else if (r->msg.refresh == REFRESH_WAIT && engine_refreshed(sh->engine) < w->location) {
+    } else if (r->msg.refresh == REFRESH_WAIT && engine_refreshed(sh->engine) < w->location
+               && !sh->replica.closed) {
         w->wake = searchable;
         shard_wait_refreshed(sh, w);
     } else {

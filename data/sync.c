@@ -111,6 +111,13 @@ void shard_serve_waiters(struct shard *sh)
     wake_all(take_served(&sh->refresh_waiters, engine_refreshed(sh->engine)), NULL);
 }
 
+void shard_wake_unrefreshed(struct shard *sh)
+{
+    struct shard_waiter *durable_ones = sh->refresh_waiters;
+    sh->refresh_waiters = NULL;
+    wake_all(durable_ones, NULL);
+}
+
 void shard_fail_waiters(struct shard *sh, const struct errmsg *em)
 {
     struct shard_waiter *unknown = sh->sync_waiters, *durable_ones = sh->refresh_waiters;

@@ -480,7 +480,7 @@ static void durable(struct write_run *r)
         shard_release(sh);
         return;
     }
-    if (r->rq->refresh == REFRESH_WAIT && engine_refreshed(sh->engine) < r->written) {
+    if (r->rq->refresh == REFRESH_WAIT && engine_refreshed(sh->engine) < r->written && !sh->replica.closed) {
         r->waiter.location = r->written;
         r->waiter.wake = refreshed;
         shard_wait_refreshed(sh, &r->waiter);
