@@ -121,6 +121,7 @@ enum err uri_query(struct str query, struct arena *arena, struct uri_params *out
         struct str rest, name = str_cut(str_slice(query, at, end), '=', &rest);
         enum err e = name.n > 0 ? add_param(&q, name, rest) : ERR_OK;
         if (e != ERR_OK) {
+            *out = (struct uri_params){0};
             return e;
         }
         at = end + 1;

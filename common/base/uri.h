@@ -21,7 +21,7 @@ struct uri_params {
  * ERR_ILLEGAL_ARGUMENT for a bad or cut escape and for a result that is not UTF-8 (then with U+FFFD, as Java
  * does: no error). */
 enum err uri_decode(struct str s, bool plus, struct arena *arena, struct str *out, struct errmsg *em);
-/* "a=1&b&c=%20;d=2": pairs end at '&' or ';'. Empty names are skipped. */
+/* "a=1&b&c=%20;d=2": pairs end at '&' or ';'. Empty names are skipped. An error leaves none of them. */
 enum err uri_query(struct str query, struct arena *arena, struct uri_params *out, struct errmsg *em);
 /* The last value of `name` (Elasticsearch keeps the last), or NULL. */
 const struct str *uri_param(const struct uri_params *p, const char *name);

@@ -79,6 +79,7 @@ START_TEST(reads_queries_as_elasticsearch_does)
     ck_assert(str_is(*uri_param(&p, "a"), "2"));
     ck_assert_ptr_null(uri_param(&p, "b"));
     ck_assert_int_eq(uri_query(STR("a=1&b=%zz"), &a, &p, NULL), ERR_ILLEGAL_ARGUMENT);
+    ck_assert_uint_eq(p.n, 0); /* not those before the mistake either */
     arena_fini(&a);
 }
 END_TEST
