@@ -139,6 +139,7 @@ bool data_free_context(void *self, uint64_t id)
     }
     pthread_mutex_unlock(&s->lock);
     if (gone.id != 0) {
+        gone.sh->counters.scroll_total += gone.is_scroll;
         view_unref(gone.view);
         shard_release(gone.sh);
         scroll_state_unref(gone.scroll);

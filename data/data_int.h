@@ -5,6 +5,7 @@
 #include "common/base/stop.h"
 #include "common/sys/strand.h"
 #include "data/data.h"
+#include "data/search_groups.h"
 #include "data/tracker.h"
 #include "engine/index/engine.h"
 #include "engine/query/filter_cache.h"
@@ -44,8 +45,8 @@ struct index_service {
 };
 
 struct shard_counters {
-    _Atomic uint64_t query_total, query_ns, fetch_total, fetch_ns, scroll_total, suggest_total, query_current,
-        noop_updates;
+    _Atomic uint64_t query_total, query_ns, fetch_total, fetch_ns, scroll_total, suggest_total, suggest_ns,
+        query_current, noop_updates;
 };
 
 /* Who waits for the strand: for a location on disk, in searches, for the other copies. Embedded first. */
@@ -119,6 +120,7 @@ struct shard {
     struct arena arena; /* dir */
     bool remove_files;  /* when it closes */
     struct shard_counters counters;
+    struct search_groups groups;
     struct filter_cache *filters; /* NULL: none are kept */
     _Atomic size_t buffer_bytes;  /* its part of the service's */
     _Atomic bool spill_queued;

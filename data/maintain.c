@@ -1,5 +1,6 @@
 /* What a shard does by itself: refresh, flush, merge; and the actions that ask for them. All on the strand,
  * but for the jobs themselves, which run in the background. */
+#include "data/figures.h"
 #include "data/recovery.h"
 #include "data/replication.h"
 
@@ -370,115 +371,6 @@ void data_tick(struct data_service *s)
 
 /* ---- actions ------------------------------------------------------------------------------------------- */
 
-static void write_segments(struct shard *sh, struct shard_act *a)
-{
-    struct engine_segment_info *v;
-    size_t n;
-    struct buf b;
-    struct jsonw w;
-    if (engine_segments(sh->engine, &a->rq.arena, &v, &n, &a->rq.error) != ERR_OK) {
-        return;
-    }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
-    jw_obj(&w);
-    for (size_t i = 0; i < n; i++) {
-        jw_k(&w, v[i].name);
-        jw_obj(&w);
-        jw_ki64(&w, "generation", (int64_t)v[i].number);
-        jw_ki64(&w, "num_docs", (int64_t)v[i].docs);
-        jw_ki64(&w, "deleted_docs", (int64_t)v[i].docs_deleted);
-        jw_ki64(&w, "size_in_bytes", (int64_t)v[i].bytes);
-        jw_ki64(&w, "memory_in_bytes", (int64_t)v[i].memory_bytes);
-        jw_kbool(&w, "committed", v[i].committed);
-        jw_kbool(&w, "search", v[i].search);
-        jw_kz(&w, "version", "8.8.0");
-        jw_kbool(&w, "compound", true);
-        jw_k(&w, "attributes");
-        jw_obj(&w);
-        jw_obj_end(&w);
-        jw_obj_end(&w);
-    }
-    jw_obj_end(&w);
-    a->segments = arena_str(&a->rq.arena, buf_view(&b));
-    if (b.failed || a->segments.p == NULL) {
-        err_no_memory(&a->rq.error);
-    }
-    buf_fini(&b);
-}
-
-static void write_stats(struct shard *sh, struct shard_act *a)
-{
-    struct shard_stats *t = ARENA_NEW(&a->rq.arena, struct shard_stats);
-    struct engine_stats e;
-    if (t == NULL) {
-        err_no_memory(&a->rq.error);
-        return;
-    }
-    engine_stats(sh->engine, &e);
-    *t = (struct shard_stats){.docs = e.docs,
-                              .docs_deleted = e.docs_deleted,
-                              .store_bytes = e.store_bytes,
-                              .index_total = e.index_total,
-                              .index_ns = e.index_ns,
-                              .index_failed = e.index_failed,
-                              .delete_total = e.delete_total,
-                              .delete_ns = e.delete_ns,
-                              .noop_updates = sh->counters.noop_updates,
-                              .get_total = e.get_total,
-                              .get_ns = e.get_ns,
-                              .get_missing = e.get_missing,
-                              .query_total = sh->counters.query_total,
-                              .query_ns = sh->counters.query_ns,
-                              .fetch_total = sh->counters.fetch_total,
-                              .fetch_ns = sh->counters.fetch_ns,
-                              .scroll_total = sh->counters.scroll_total,
-                              .suggest_total = sh->counters.suggest_total,
-                              .query_current = sh->counters.query_current,
-                              .contexts = contexts_of_shard(sh->service, sh),
-                              .refresh_total = e.refresh_total,
-                              .refresh_ns = e.refresh_ns,
-                              .flush_total = e.flush_total,
-                              .flush_ns = e.flush_ns,
-                              .merge_total = e.merge_total,
-                              .merge_docs = e.merge_docs,
-                              .merge_bytes = e.merge_bytes,
-                              .merge_ns = e.merge_ns,
-                              .translog_ops = e.translog_ops,
-                              .translog_bytes = e.translog_bytes,
-                              .translog_uncommitted_ops = e.translog_uncommitted_ops,
-                              .translog_uncommitted_bytes = e.translog_uncommitted_bytes,
-                              .segments = e.segments,
-                              .segment_memory_bytes = e.memory_segment_bytes + e.live_bytes,
-                              .buffer_bytes = e.buffer_bytes,
-                              .version_map_bytes = e.version_map_bytes,
-                              .max_seq_no = engine_max_seq_no(sh->engine),
-                              .local_checkpoint = engine_processed_checkpoint(sh->engine),
-                              .global_checkpoint = engine_global_checkpoint(sh->engine)};
-    if (sh->filters != NULL) {
-        struct filter_cache_stats f = filter_cache_stats(sh->filters);
-        t->filter_bytes = f.bytes;
-        t->filter_hits = f.hits;
-        t->filter_misses = f.misses;
-        t->filter_evictions = f.evictions;
-        t->filter_count = f.entries;
-    }
-    a->stats = t;
-}
-
-static void write_figures(struct shard *sh, struct shard_act *a)
-{
-    struct shard_recovery *r = ARENA_NEW(&a->rq.arena, struct shard_recovery);
-    if (r == NULL) {
-        err_no_memory(&a->rq.error);
-        return;
-    }
-    *r = sh->figures;
-    r->source_node = r->source_node.p != NULL ? arena_str(&a->rq.arena, r->source_node) : STR_NULL;
-    r->target_node = r->target_node.p != NULL ? arena_str(&a->rq.arena, r->target_node) : STR_NULL;
-    a->recovery = r;
-}
-
 struct act_run {
     struct shard_waiter waiter; /* a primary's refresh waits for the other copies; first */
     struct shard *sh;
@@ -555,13 +447,13 @@ static void act(void *arg)
         }
         break;
     case SHARD_STATS:
-        write_stats(sh, a);
+        shard_tell_stats(sh, a);
         break;
     case SHARD_SEGMENTS:
-        write_segments(sh, a);
+        shard_tell_segments(sh, a);
         break;
     case SHARD_RECOVERY:
-        write_figures(sh, a);
+        shard_tell_recovery(sh, a);
         break;
     case SHARD_CLEAR_CACHE:
         if (sh->filters != NULL) {

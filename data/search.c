@@ -276,6 +276,25 @@ static void describe(struct search_shard *d, const struct shard_query *rq, struc
     d->self = rq->rq.cancel_self;
 }
 
+/* What a search did, for the shard and the groups that it names. */
+static void count_search(struct shard *sh, const struct search_source *source,
+                         const struct shard_search_group *one)
+{
+    sh->counters.query_total += one->query_total;
+    sh->counters.query_ns += one->query_ns;
+    sh->counters.fetch_total += one->fetch_total;
+    sh->counters.fetch_ns += one->fetch_ns;
+    sh->counters.suggest_total += one->suggest_total;
+    sh->counters.suggest_ns += one->suggest_ns;
+    search_groups_add(&sh->groups, source->stats, source->n_stats, one);
+}
+
+/* Who asks for suggestions alone does not search, as Elasticsearch counts. */
+static bool suggests_alone(const struct search_source *s)
+{
+    return s->suggest != NULL && s->query == NULL && s->aggs == NULL;
+}
+
 static enum err run_phases(struct shard_query *rq, struct shard *sh, const struct search_shard *d, enum err e,
                            int64_t start)
 {
@@ -286,15 +305,21 @@ static enum err run_phases(struct shard_query *rq, struct shard *sh, const struc
                                : err_no_memory(&rq->rq.error);
     }
     int64_t queried = clock->mono_ns(clock->self);
-    sh->counters.query_total++;
-    sh->counters.query_ns += (uint64_t)(queried - start);
+    if (e == ERR_OK) {
+        bool alone = suggests_alone(rq->source);
+        uint64_t ns = (uint64_t)(queried - start);
+        count_search(sh, rq->source,
+                     &(struct shard_search_group){.query_total = !alone,
+                                                  .query_ns = alone ? 0 : ns,
+                                                  .suggest_total = alone,
+                                                  .suggest_ns = alone ? ns : 0});
+    }
     slowlog_search(sh, SLOW_QUERY, queried - start, e == ERR_OK ? rq : NULL, rq->body, rq->n_shards);
-    sh->counters.suggest_total += rq->source != NULL && rq->source->suggest != NULL;
     if (e == ERR_OK && rq->fetch) {
         e = fetch_now(rq, d);
-        sh->counters.fetch_total++;
         int64_t took = clock->mono_ns(clock->self) - queried;
-        sh->counters.fetch_ns += (uint64_t)took;
+        count_search(sh, rq->source,
+                     &(struct shard_search_group){.fetch_total = 1, .fetch_ns = (uint64_t)took});
         slowlog_search(sh, SLOW_FETCH, took, rq, rq->body, rq->n_shards);
     }
     return e == ERR_OK && stop_now() ? err_set(&rq->rq.error, ERR_CANCELLED, "task cancelled") : e;
@@ -338,7 +363,6 @@ static void run_query(struct shard_query *rq, struct shard *sh, struct view *v, 
     }
     scroll_place_unref(place);
     scroll_state_unref(st);
-    sh->counters.scroll_total += rq->scroll;
     state_part_unref(&settings->part);
 }
 
@@ -505,9 +529,11 @@ static void fetch_task(void *arg)
         scroll_state_unref(scroll);
     }
     shard_stop_end(&st, &rq->rq);
-    sh->counters.fetch_total++;
     int64_t took = s->o.clock->mono_ns(s->o.clock->self) - start;
-    sh->counters.fetch_ns += (uint64_t)took;
+    if (e == ERR_OK && rq->source != NULL) {
+        count_search(sh, rq->source,
+                     &(struct shard_search_group){.fetch_total = 1, .fetch_ns = (uint64_t)took});
+    }
     slowlog_search(sh, SLOW_FETCH, took, NULL, rq->body, rq->n_shards);
     state_part_unref(&settings->part);
     if (!rq->keep) {

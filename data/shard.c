@@ -31,6 +31,7 @@ static void free_shard(void *arg)
     mapping_unref(sh->replay_mapping);
     index_service_unref(sh->index);
     pthread_mutex_destroy(&sh->view_lock);
+    search_groups_fini(&sh->groups);
     arena_fini(&sh->handoff.arena);
     arena_fini(&sh->role_arena);
     arena_fini(&sh->arena);
@@ -242,6 +243,7 @@ enum err shard_new(struct shard **out, struct data_service *s, struct index_serv
         return e;
     }
     pthread_mutex_init(&sh->view_lock, NULL);
+    search_groups_init(&sh->groups);
     sh->index = index_service_ref(ix);
     *out = sh;
     return ERR_OK;

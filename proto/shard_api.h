@@ -244,12 +244,33 @@ struct shard_act {
     const struct shard_recovery *recovery; /* answer of SHARD_RECOVERY, in the arena */
 };
 
+/* What searches that name a group in their `stats` have done. */
+struct shard_search_group {
+    struct str name;
+    uint64_t query_total, query_ns, fetch_total, fetch_ns, suggest_total, suggest_ns;
+};
+static inline void shard_search_group_add(struct shard_search_group *to,
+                                          const struct shard_search_group *more)
+{
+    to->query_total += more->query_total;
+    to->query_ns += more->query_ns;
+    to->fetch_total += more->fetch_total;
+    to->fetch_ns += more->fetch_ns;
+    to->suggest_total += more->suggest_total;
+    to->suggest_ns += more->suggest_ns;
+}
+
+struct shard_field_bytes { /* what a field takes */
+    struct str name;
+    uint64_t bytes;
+};
+
 struct shard_stats {
     uint64_t docs, docs_deleted, store_bytes;
     uint64_t index_total, index_ns, index_failed, delete_total, delete_ns, noop_updates;
     uint64_t get_total, get_ns, get_missing;
-    uint64_t query_total, query_ns, fetch_total, fetch_ns, scroll_total, suggest_total, query_current,
-        contexts;
+    uint64_t query_total, query_ns, fetch_total, fetch_ns, scroll_total, suggest_total, suggest_ns,
+        query_current, contexts;
     uint64_t refresh_total, refresh_ns, flush_total, flush_ns, merge_total, merge_docs, merge_bytes, merge_ns;
     uint64_t translog_ops, translog_bytes, translog_uncommitted_ops, translog_uncommitted_bytes;
     uint64_t segments, segment_memory_bytes, buffer_bytes, version_map_bytes;
@@ -257,6 +278,9 @@ struct shard_stats {
     uint64_t completion_bytes;
     int64_t max_seq_no, local_checkpoint, global_checkpoint;
     struct str commit_id;
+    const struct shard_search_group *groups;
+    const struct shard_field_bytes *completions; /* of the fields that some segment has */
+    uint32_t n_groups, n_completions;
 };
 
 /* Lets go of contexts, all on one node. */

@@ -5,8 +5,10 @@
 #include <stddef.h>
 
 #define COUNTERS (offsetof(struct shard_stats, commit_id) / sizeof(uint64_t))
-/* Counters alone, then the commit: whoever adds something else has to say how it travels. */
-_Static_assert(sizeof(struct shard_stats) == COUNTERS * sizeof(uint64_t) + sizeof(struct str),
+/* Counters, then the commit and two lists: whoever adds something else has to say how it travels. */
+_Static_assert(sizeof(struct shard_stats)
+                   == COUNTERS * sizeof(uint64_t) + sizeof(struct str) + 2 * sizeof(void *)
+                          + 2 * sizeof(uint32_t),
                "a member of struct shard_stats would not be sent");
 
 static void put_stats(struct buf *b, const struct shard_stats *s)
@@ -15,14 +17,63 @@ static void put_stats(struct buf *b, const struct shard_stats *s)
         put_zigzag(b, (int64_t)load_u64((const char *)s + i * sizeof(uint64_t)));
     }
     put_opt_str(b, s->commit_id);
+    put_varint(b, s->n_groups);
+    for (uint32_t i = 0; i < s->n_groups; i++) {
+        const struct shard_search_group *g = &s->groups[i];
+        put_str(b, g->name);
+        put_varint(b, g->query_total);
+        put_varint(b, g->query_ns);
+        put_varint(b, g->fetch_total);
+        put_varint(b, g->fetch_ns);
+        put_varint(b, g->suggest_total);
+        put_varint(b, g->suggest_ns);
+    }
+    put_varint(b, s->n_completions);
+    for (uint32_t i = 0; i < s->n_completions; i++) {
+        put_str(b, s->completions[i].name);
+        put_varint(b, s->completions[i].bytes);
+    }
 }
 
-static void get_stats(struct bytes_in *in, struct shard_stats *s)
+static void get_groups(struct bytes_in *in, struct shard_stats *s, struct arena *arena)
+{
+    uint32_t n = (uint32_t)get_count(in, 7);
+    struct shard_search_group *v = ARENA_ARRAY(arena, struct shard_search_group, n);
+    in->bad |= v == NULL;
+    for (uint32_t i = 0; i < n && !in->bad; i++) {
+        v[i].name = get_str(in);
+        v[i].query_total = get_varint(in);
+        v[i].query_ns = get_varint(in);
+        v[i].fetch_total = get_varint(in);
+        v[i].fetch_ns = get_varint(in);
+        v[i].suggest_total = get_varint(in);
+        v[i].suggest_ns = get_varint(in);
+    }
+    s->groups = v;
+    s->n_groups = in->bad ? 0 : n;
+}
+
+static void get_completions(struct bytes_in *in, struct shard_stats *s, struct arena *arena)
+{
+    uint32_t n = (uint32_t)get_count(in, 2);
+    struct shard_field_bytes *v = ARENA_ARRAY(arena, struct shard_field_bytes, n);
+    in->bad |= v == NULL;
+    for (uint32_t i = 0; i < n && !in->bad; i++) {
+        v[i].name = get_str(in);
+        v[i].bytes = get_varint(in);
+    }
+    s->completions = v;
+    s->n_completions = in->bad ? 0 : n;
+}
+
+static void get_stats(struct bytes_in *in, struct shard_stats *s, struct arena *arena)
 {
     for (size_t i = 0; i < COUNTERS; i++) {
         store_u64((char *)s + i * sizeof(uint64_t), (uint64_t)get_zigzag(in));
     }
     s->commit_id = get_opt_str(in);
+    get_groups(in, s, arena);
+    get_completions(in, s, arena);
 }
 
 static void put_recovery(struct buf *b, const struct shard_recovery *r)
@@ -122,7 +173,7 @@ void shard_act_answer_decode(struct shard_act *rq, struct bytes_in *in)
         struct shard_stats *s = ARENA_NEW(&rq->rq.arena, struct shard_stats);
         in->bad |= s == NULL;
         if (s != NULL) {
-            get_stats(in, s);
+            get_stats(in, s, &rq->rq.arena);
         }
         rq->stats = s;
     }

@@ -16,6 +16,8 @@ static void shard_key(struct jsonw *w, uint32_t shard)
 struct stats_rq {
     unsigned metrics;
     bool by_index, by_shard;
+    bool named;     /* what is there by name is asked for */
+    bool no_memory; /* met while the sums were made */
 };
 
 struct sums { /* of the primaries, of all copies */
@@ -24,9 +26,17 @@ struct sums { /* of the primaries, of all copies */
 
 static void add_sums(struct sums *to, const struct broadcast *bc, uint32_t i)
 {
-    stats_add(&to->total, bc->acts[i].stats);
-    if (bc->asked[i].primary) {
-        stats_add(&to->primaries, bc->acts[i].stats);
+    const struct shard_stats *s = bc->acts[i].stats;
+    bool primary = bc->asked[i].primary;
+    stats_add(&to->total, s);
+    if (primary) {
+        stats_add(&to->primaries, s);
+    }
+    struct stats_rq *q = bc->user;
+    if (q->named
+        && (!stats_add_named(&to->total, s, bc->r->arena)
+            || (primary && !stats_add_named(&to->primaries, s, bc->r->arena)))) {
+        q->no_memory = true;
     }
 }
 
@@ -138,7 +148,14 @@ static void stats_done(struct broadcast *bc)
         jw_obj_end(&w);
     }
     jw_obj_end(&w);
+    bool no_memory = q->no_memory;
     broadcast_release(bc);
+    if (no_memory) {
+        buf_fini(&b);
+        err_no_memory(&r->em);
+        rest_fail(r, NULL);
+        return;
+    }
     rest_send(r, 200, &b);
 }
 
@@ -165,6 +182,7 @@ static void stats(struct rest *r)
         rest_fail(r, NULL);
         return;
     }
+    q->named = rest_given(r, "groups") || rest_given(r, "completion_fields") || rest_given(r, "fields");
     q->by_shard = str_is(level, "shards");
     q->by_index = q->by_shard || str_is(level, "indices");
     broadcast_path(r, &o, &a, stats_done, q);

@@ -32,6 +32,15 @@ void stats_put(const struct stats_out *o, const char *key, uint64_t v)
     stats_put_as(o, NULL, key, v);
 }
 
+static bool among(struct str list, struct str name)
+{
+    bool is = false;
+    while (list.n > 0) {
+        is |= str_glob(str_cut(list, ',', &list), name);
+    }
+    return is;
+}
+
 /* The one type among the patterns. */
 static bool type_wanted(struct str list)
 {
@@ -54,6 +63,9 @@ struct stats_out stats_out_detailed(struct rest *r, struct jsonw *w)
     struct stats_out o = stats_out_for(r, w);
     o.fielddata_fields = rest_given(r, "fields") || rest_given(r, "fielddata_fields");
     o.types = type_wanted(rest_param(r, "types"));
+    o.groups = rest_param(r, "groups");
+    o.completion_fields =
+        rest_given(r, "completion_fields") ? rest_param(r, "completion_fields") : rest_param(r, "fields");
     return o;
 }
 
@@ -108,9 +120,8 @@ static void write_get(const struct stats_out *o, const struct shard_stats *s)
     stats_put(o, "current", 0);
 }
 
-static void write_search(const struct stats_out *o, const struct shard_stats *s)
+static void write_searches(const struct stats_out *o, const struct shard_stats *s)
 {
-    stats_put(o, "open_contexts", s->contexts);
     stats_put(o, "query_total", s->query_total);
     stats_put(o, "query_time_in_millis", s->query_ns / NS_PER_MS);
     stats_put(o, "query_current", s->query_current);
@@ -121,8 +132,38 @@ static void write_search(const struct stats_out *o, const struct shard_stats *s)
     stats_put(o, "scroll_time_in_millis", 0);
     stats_put(o, "scroll_current", 0);
     stats_put(o, "suggest_total", s->suggest_total);
-    stats_put(o, "suggest_time_in_millis", 0);
+    stats_put(o, "suggest_time_in_millis", s->suggest_ns / NS_PER_MS);
     stats_put(o, "suggest_current", 0);
+}
+
+static void write_search(const struct stats_out *o, const struct shard_stats *s)
+{
+    bool open = false;
+    stats_put(o, "open_contexts", s->contexts);
+    write_searches(o, s);
+    for (uint32_t i = 0; o->groups.p != NULL && i < s->n_groups; i++) {
+        const struct shard_search_group *g = &s->groups[i];
+        if (!str_is(o->groups, "_all") && !among(o->groups, g->name)) {
+            continue;
+        }
+        if (!open) {
+            jw_k(o->w, "groups");
+            jw_obj(o->w);
+            open = true;
+        }
+        jw_key(o->w, g->name);
+        jw_obj(o->w);
+        write_searches(o, &(struct shard_stats){.query_total = g->query_total,
+                                                .query_ns = g->query_ns,
+                                                .fetch_total = g->fetch_total,
+                                                .fetch_ns = g->fetch_ns,
+                                                .suggest_total = g->suggest_total,
+                                                .suggest_ns = g->suggest_ns});
+        jw_obj_end(o->w);
+    }
+    if (open) {
+        jw_obj_end(o->w);
+    }
 }
 
 static void write_merge(const struct stats_out *o, const struct shard_stats *s)
@@ -189,6 +230,20 @@ static void write_fielddata(const struct stats_out *o, const struct shard_stats 
 static void write_completion(const struct stats_out *o, const struct shard_stats *s)
 {
     stats_put(o, "size_in_bytes", s->completion_bytes);
+    if (o->completion_fields.p == NULL) {
+        return;
+    }
+    jw_k(o->w, "fields");
+    jw_obj(o->w);
+    for (uint32_t i = 0; i < s->n_completions; i++) {
+        if (among(o->completion_fields, s->completions[i].name)) {
+            jw_key(o->w, s->completions[i].name);
+            jw_obj(o->w);
+            stats_put(o, "size_in_bytes", s->completions[i].bytes);
+            jw_obj_end(o->w);
+        }
+    }
+    jw_obj_end(o->w);
 }
 
 static void write_segments(const struct stats_out *o, const struct shard_stats *s)
@@ -314,14 +369,16 @@ enum err stats_details(struct rest *r, unsigned metrics, bool of_nodes)
         bool known;
     } fields[] = {{"types", !of_nodes || (metrics & stats_metric("indexing")) != 0},
                   {"fields", completion || fielddata},
-                  {"fielddata_fields", fielddata}};
+                  {"fielddata_fields", fielddata},
+                  {"groups", !of_nodes},
+                  {"completion_fields", !of_nodes && completion}};
     for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
         if (fields[i].known && rest_given(r, fields[i].name)) {
             rest_accept(r, fields[i].name);
         }
     }
-    idle_if(r, !of_nodes || (metrics & stats_metric("search")) != 0, "groups");
-    idle_if(r, completion, "completion_fields");
+    idle_if(r, of_nodes && (metrics & stats_metric("search")) != 0, "groups");
+    idle_if(r, of_nodes && completion, "completion_fields");
     enum err e = (metrics & stats_metric("segments")) != 0
                      ? rest_bool(r, "include_segment_file_sizes", false, &files)
                      : ERR_OK;
@@ -378,6 +435,61 @@ void stats_write_shard(const struct stats_out *o, const struct shard_copy *c, co
     jw_obj_end(w);
 }
 
+static bool add_groups(struct shard_stats *sum, const struct shard_stats *s, struct arena *arena)
+{
+    struct shard_search_group *v = ARENA_ARRAY(arena, struct shard_search_group, sum->n_groups + s->n_groups);
+    if (v == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < sum->n_groups; i++) {
+        v[i] = sum->groups[i];
+    }
+    for (uint32_t i = 0; i < s->n_groups; i++) {
+        uint32_t at = 0;
+        while (at < sum->n_groups && !str_eq(v[at].name, s->groups[i].name)) {
+            at++;
+        }
+        if (at == sum->n_groups) {
+            v[sum->n_groups++] = s->groups[i];
+        } else {
+            shard_search_group_add(&v[at], &s->groups[i]);
+        }
+    }
+    sum->groups = v;
+    return true;
+}
+
+static bool add_completions(struct shard_stats *sum, const struct shard_stats *s, struct arena *arena)
+{
+    struct shard_field_bytes *v =
+        ARENA_ARRAY(arena, struct shard_field_bytes, sum->n_completions + s->n_completions);
+    if (v == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < sum->n_completions; i++) {
+        v[i] = sum->completions[i];
+    }
+    for (uint32_t i = 0; i < s->n_completions; i++) {
+        uint32_t at = 0;
+        while (at < sum->n_completions && !str_eq(v[at].name, s->completions[i].name)) {
+            at++;
+        }
+        if (at == sum->n_completions) {
+            v[sum->n_completions++] = s->completions[i];
+        } else {
+            v[at].bytes += s->completions[i].bytes;
+        }
+    }
+    sum->completions = v;
+    return true;
+}
+
+bool stats_add_named(struct shard_stats *sum, const struct shard_stats *s, struct arena *arena)
+{
+    return (s->n_groups == 0 || add_groups(sum, s, arena))
+           && (s->n_completions == 0 || add_completions(sum, s, arena));
+}
+
 void stats_add(struct shard_stats *sum, const struct shard_stats *s)
 {
     sum->docs += s->docs;
@@ -398,6 +510,7 @@ void stats_add(struct shard_stats *sum, const struct shard_stats *s)
     sum->fetch_ns += s->fetch_ns;
     sum->scroll_total += s->scroll_total;
     sum->suggest_total += s->suggest_total;
+    sum->suggest_ns += s->suggest_ns;
     sum->query_current += s->query_current;
     sum->contexts += s->contexts;
     sum->refresh_total += s->refresh_total;

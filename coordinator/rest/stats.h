@@ -15,12 +15,15 @@ enum err stats_metrics(struct rest *r, struct str list, const char *what, unsign
 /* The bit of a metric. */
 unsigned stats_metric(const char *name);
 void stats_add(struct shard_stats *sum, const struct shard_stats *s);
+/* The same for what is there by name: groups of searches, fields. In the arena, names borrowed. false: no memory. */
+bool stats_add_named(struct shard_stats *sum, const struct shard_stats *s, struct arena *arena);
 /* Where numbers go, and whether words go with them. */
 struct stats_out {
     struct jsonw *w;
-    bool human;            /* "size": "1.5kb" in front of "size_in_bytes" */
-    bool fielddata_fields; /* fielddata by field was asked for */
-    bool types;            /* operations by type were asked for, of which there is one */
+    bool human;                           /* "size": "1.5kb" in front of "size_in_bytes" */
+    bool fielddata_fields;                /* fielddata by field was asked for */
+    struct str completion_fields, groups; /* patterns; p == NULL: not asked for */
+    bool types;                           /* operations by type were asked for, of which there is one */
 };
 /* Reads the parameters that say in what detail these metrics are wanted: those of stats_out_detailed(), and those that do
  * nothing here. */

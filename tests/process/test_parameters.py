@@ -70,7 +70,7 @@ EARLIER = {"flat_settings", "group_by", "health", "include_type_name", "index", 
 
 # What is taken and not kept, where it is given another value than its default: endpoints by name. docs/rest.md lists them.
 IDLE = {"error_trace": "", "request_cache": r"_search$|_by_query$", "max_concurrent_shard_requests": r"_m?search$|_by_query$", "pre_filter_shard_size": r"_msearch$", "verbose": r"_segments$",
-        "groups": r"_stats|/stats", "completion_fields": r"_stats|/stats", "include_segment_file_sizes": r"_stats|/stats", "types": "/_nodes/", "fields": r"/_nodes/.*stats", "fielddata_fields": "/_nodes/"}
+        "groups": r"/_nodes/.*stats", "completion_fields": r"/_nodes/.*stats", "include_segment_file_sizes": r"_stats|/stats", "types": "/_nodes/", "fields": r"/_nodes/.*stats", "fielddata_fields": "/_nodes/"}
 IDLE_VALUES = {"error_trace": "true", "max_concurrent_shard_requests": "7"}
 
 

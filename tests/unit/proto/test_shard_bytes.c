@@ -280,6 +280,19 @@ static void make_act(union any *a)
             store_u64((char *)s + i, rng_u64(&rng));
         }
         s->commit_id = opt_text();
+        s->n_groups = (uint32_t)below(3);
+        struct shard_search_group *g = ARENA_ARRAY(&arena, struct shard_search_group, s->n_groups);
+        for (uint32_t i = 0; i < s->n_groups; i++) {
+            g[i] = (struct shard_search_group){STR("group"),      rng_u64(&rng), below(9), below(9),
+                                               (uint64_t)1 << 40, below(9),      i};
+        }
+        s->groups = g;
+        s->n_completions = (uint32_t)below(3);
+        struct shard_field_bytes *f = ARENA_ARRAY(&arena, struct shard_field_bytes, s->n_completions);
+        for (uint32_t i = 0; i < s->n_completions; i++) {
+            f[i] = (struct shard_field_bytes){STR("field"), rng_u64(&rng)};
+        }
+        s->completions = f;
         x->stats = s;
     }
     if (below(2) == 0) {
