@@ -380,8 +380,10 @@ size_t engine_memory(const struct engine *e);
 
 struct engine_segment_info { /* a line of _cat/segments */
     char name[24];           /* _0, _a ... */
-    uint64_t number;
-    uint64_t docs, docs_deleted, bytes;
+    uint64_t number;         /* as Lucene counts, from 0: its file's less one */
+    uint64_t docs,
+        docs_deleted; /* as searches see them; of a segment that they do not see yet: as they are */
+    uint64_t bytes;
     size_t memory_bytes;
     bool committed, search, in_memory, merging;
 };

@@ -84,9 +84,11 @@ enum err engine_segments(const struct engine *e, struct arena *arena, struct eng
         const struct slot *s = e->slots[i];
         struct engine_segment_info *info = &(*out)[i];
         uint32_t docs = segment_doc_count(s->segment);
-        *info = (struct engine_segment_info){.number = s->number,
-                                             .docs = slot_live_docs(s),
-                                             .docs_deleted = docs - slot_live_docs(s),
+        const struct live *l = s->published ? s->live : slot_live(s);
+        uint32_t live = l != NULL ? l->n_live : docs;
+        *info = (struct engine_segment_info){.number = s->number - 1,
+                                             .docs = live,
+                                             .docs_deleted = docs - live,
                                              .bytes = s->bytes,
                                              .memory_bytes =
                                                  live_bytes(s->live) + live_bytes(s->next)
@@ -94,7 +96,7 @@ enum err engine_segments(const struct engine *e, struct arena *arena, struct eng
                                              .search = s->published,
                                              .in_memory = s->memory != NULL,
                                              .merging = s->merge != NULL};
-        segment_name(s->number, info->name);
+        segment_name(info->number, info->name);
         for (size_t k = 0; k < e->commits->m.n_segments; k++) {
             info->committed |= e->commits->m.segments[k].number == s->number;
         }
