@@ -1,5 +1,6 @@
 #include "common/base/json.h"
 
+#include "common/base/bits.h"
 #include "common/base/hash.h"
 #include "common/base/utf8.h"
 
@@ -295,6 +296,13 @@ static int refuse_duplicates(struct builder *b, const struct json_member *m, siz
     return 1;
 }
 
+/* For how many members there is room where there are n: a power of two, by which json_put() knows when it is full. It may be
+ * asked to put into any object, however that came about. */
+static size_t members_room(size_t n)
+{
+    return n <= 1 ? n : (size_t)1 << bits_width(n - 1);
+}
+
 static int take_container(struct builder *b)
 {
     struct open_container c = b->open[--b->open_n];
@@ -302,7 +310,7 @@ static int take_container(struct builder *b)
     struct json_member *kids = &b->stack[c.first];
     struct json v = {.type = c.type, .off = c.off, .end = token_done(b), .n = (uint32_t)n};
     if (c.type == JSON_OBJECT) {
-        v.members = ARENA_ARRAY(b->arena, struct json_member, n);
+        v.members = ARENA_ARRAY(b->arena, struct json_member, members_room(n));
         if (v.members == NULL) {
             return fail_memory(b);
         }
@@ -752,11 +760,7 @@ bool json_copy(struct json *out, const struct json *v, struct arena *arena)
         return out->items != NULL;
     }
     if (v->type == JSON_OBJECT) {
-        size_t cap = 1; /* a power of two, as json_put expects */
-        while (cap < v->n) {
-            cap *= 2;
-        }
-        out->members = ARENA_ARRAY(arena, struct json_member, cap);
+        out->members = ARENA_ARRAY(arena, struct json_member, members_room(v->n));
         for (uint32_t i = 0; out->members != NULL && i < v->n; i++) {
             struct json_member *m = &out->members[i];
             m->key_off = v->members[i].key_off;

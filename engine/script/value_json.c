@@ -1,4 +1,5 @@
 /* Values from JSON and back. */
+#include "common/base/bits.h"
 #include "common/base/jsonw.h"
 #include "engine/script/value.h"
 
@@ -138,7 +139,8 @@ static enum err list_json(struct json *out, struct sv v, struct arena *a, unsign
 static enum err map_json(struct json *out, const struct sv_map *m, struct arena *a, unsigned depth,
                          struct errmsg *em)
 {
-    *out = (struct json){.type = JSON_OBJECT, .n = m->n, .members = ARENA_ARRAY(a, struct json_member, m->n)};
+    size_t room = m->n <= 1 ? m->n : (size_t)1 << bits_width(m->n - 1); /* as json_put() expects */
+    *out = (struct json){.type = JSON_OBJECT, .n = m->n, .members = ARENA_ARRAY(a, struct json_member, room)};
     if (out->members == NULL) {
         return err_no_memory(em);
     }

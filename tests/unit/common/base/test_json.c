@@ -58,6 +58,36 @@ START_TEST(syntax_errors)
 }
 END_TEST
 
+/* Whatever an object was made by, a member finds room in it: its neighbour stays as it is. */
+START_TEST(members_are_put_into_parsed_objects)
+{
+    for (uint32_t n = 0; n < 20; n++) {
+        struct arena a;
+        struct json v, copy;
+        struct buf text;
+        arena_init(&a, NULL, ARENA_UNLIMITED);
+        buf_init(&text, NULL, BUF_UNLIMITED);
+        buf_z(&text, "{\"into\":{");
+        for (uint32_t i = 0; i < n; i++) {
+            buf_printf(&text, "%s\"k%u\":%u", i > 0 ? "," : "", i, i);
+        }
+        buf_z(&text, "},\"neighbour\":{\"x\":1}}");
+        ck_assert_int_eq(json_parse(&v, buf_view(&text), &a, &json_limits_default, NULL), ERR_OK);
+        ck_assert(json_copy(&copy, &v, &a));
+        struct json *both[] = {&v, &copy};
+        for (size_t k = 0; k < ARRAY_LEN(both); k++) {
+            struct json *into = json_get(both[k], "into");
+            ck_assert(json_put(into, &a, STR("more"), json_mk_str(STR("y"))));
+            ck_assert_uint_eq(into->n, n + 1);
+            ck_assert(json_get(into, "more") != NULL && (n == 0 || json_get(into, "k0") != NULL));
+            ck_assert(json_path(both[k], "neighbour.x") != NULL);
+        }
+        buf_fini(&text);
+        arena_fini(&a);
+    }
+}
+END_TEST
+
 START_TEST(numbers_print_as_java_does)
 {
     static const struct {
@@ -91,6 +121,7 @@ int main(void)
     TCase *tc = tcase_create("all");
     tcase_add_test(tc, round_trip);
     tcase_add_test(tc, syntax_errors);
+    tcase_add_test(tc, members_are_put_into_parsed_objects);
     tcase_add_test(tc, numbers_print_as_java_does);
     suite_add_tcase(s, tc);
     SRunner *r = srunner_create(s);
