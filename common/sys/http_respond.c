@@ -64,6 +64,17 @@ static void add_cors(const struct request *r, struct buf *h)
     }
 }
 
+/* There was no room even for the words of a refusal. They are few: they get it. Returns the content type. */
+static const char *say_why(struct buf *body)
+{
+    bool guarded = memory_guard(false);
+    buf_fini(body);
+    buf_init(body, NULL, BUF_UNLIMITED);
+    http_error_body(body, 429, err_type(ERR_NO_MEMORY), memory_error()->frame[0].reason);
+    memory_guard(guarded);
+    return "application/json; charset=UTF-8";
+}
+
 void request_answer(struct request *r, int status, const char *content_type,
                     const struct http_header *headers, size_t headers_n, struct buf *body)
 {
@@ -73,6 +84,9 @@ void request_answer(struct request *r, int status, const char *content_type,
         buf_fini(body);
     }
     body = body != NULL ? body : &none;
+    if (status == 429 && body->n == 0) {
+        content_type = say_why(body);
+    }
     bool packed = pack(r, body);
     struct buf *h = &r->out_head;
     buf_reserve(h, 256);

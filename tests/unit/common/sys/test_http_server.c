@@ -48,7 +48,8 @@ static struct buf text(const char *s)
     return b;
 }
 
-/* "/echo": the request's parts; "/big?n": n bytes; "/hold": answered by the test, "/hold?longer": and released by it; "/nothing": 204. */
+/* "/echo": the request's parts; "/big?n": n bytes; "/hold": answered by the test, "/hold?longer": and released by it; "/nothing": 204;
+ * "/refused": 429, for which there was no memory to say why. */
 static void handle(void *self, struct http_request *req)
 {
     struct server *s = self;
@@ -69,6 +70,10 @@ static void handle(void *self, struct http_request *req)
     }
     if (str_is(req->path, "/nothing")) {
         http_respond(req, 204, NULL, NULL, 0, NULL);
+        return;
+    }
+    if (str_is(req->path, "/refused")) {
+        http_respond(req, 429, NULL, NULL, 0, NULL);
         return;
     }
     if (str_is(req->path, "/big")) {
@@ -334,6 +339,26 @@ START_TEST(head_has_length_but_no_body)
     buf_fini(&a.raw);
     hear_one(fd, &rest, &a, false);
     ck_assert(str_is(a.body, "GET|/x|||"));
+    buf_fini(&a.raw);
+    buf_fini(&rest);
+    close(fd);
+    server_close(&s);
+}
+END_TEST
+
+START_TEST(a_refusal_always_says_why)
+{
+    struct server s;
+    server_open(&s);
+    int fd = dial(&s);
+    struct buf rest;
+    struct answer a;
+    buf_init(&rest, NULL, BUF_UNLIMITED);
+    say(fd, STR("GET /refused HTTP/1.1\r\n\r\n"));
+    hear_one(fd, &rest, &a, false);
+    HAS(a.raw, "content-type: application/json; charset=UTF-8\r\n");
+    HAS(a.raw, "\"type\":\"circuit_breaking_exception\"");
+    HAS(a.raw, "\"durability\":\"TRANSIENT\"");
     buf_fini(&a.raw);
     buf_fini(&rest);
     close(fd);
@@ -1238,6 +1263,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, methods_targets_and_bodies);
     tcase_add_test(t, head_has_length_but_no_body);
+    tcase_add_test(t, a_refusal_always_says_why);
     tcase_add_test(t, pipelined_requests_are_answered_in_order);
     tcase_add_test(t, reading_stops_at_the_pipelining_limit);
     tcase_add_test(t, bytes_may_be_split_anywhere);
