@@ -28,6 +28,7 @@ struct found_copy {
     uint32_t shard;
     struct str allocation_id; /* n == 0: it has no copy, or */
     bool damaged; /* something that does not say which copy it is; of a copy: it is marked as damaged */
+    bool old;     /* the shard has failed since: the node is asked again, and only orders go by this */
 };
 
 struct alloc_env {

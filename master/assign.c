@@ -38,7 +38,7 @@ static const struct found_copy *find_copy(struct alloc *a, const struct index_me
         const struct found_copy *f = NULL;
         for (uint32_t k = 0; k < a->env->n_found && f == NULL; k++) {
             const struct found_copy *x = &a->env->found[k];
-            f = x->shard == shard && str_eq(x->index_uuid, m->uuid)
+            f = x->shard == shard && !x->old && str_eq(x->index_uuid, m->uuid)
                         && str_eq(x->node_id, a->nodes[i].node->id)
                     ? x
                     : NULL;

@@ -434,7 +434,7 @@ void batch_add(struct cluster *c, struct task *t)
     t->since_ms = clock_mono_ms(c->o.clock);
     t->done = t->done != NULL ? t->done : forget_task;
     if (t->kind == TASK_SHARD && t->event.kind == SHARD_EVENT_FAILED) { /* its disk is looked at again */
-        lookup_forget(c, STR_NULL, t->event.index_uuid, t->event.shard);
+        lookup_doubt(c, t->event.index_uuid, t->event.shard);
     }
     t->priority = task_priority(t);
     struct task **at = &c->queue;

@@ -172,6 +172,8 @@ void task_free(struct task *t);
 void lookup_start(struct cluster *c, const struct shard_id *shards, uint32_t n_shards);
 /* Drops what nodes said of copies, of a node (p == NULL: any) and a shard (uuid.p == NULL: any). */
 void lookup_forget(struct cluster *c, struct str node_id, struct str uuid, uint32_t shard);
+/* What nodes said of copies of the shard may not be so any more. */
+void lookup_doubt(struct cluster *c, struct str uuid, uint32_t shard);
 void lookup_receive(void *arg, struct transport_call *call); /* on the compute pool */
 
 /* ---- disk_watch.c ---- */

@@ -351,13 +351,15 @@ void election_receive_start_join(struct quorum *q, const struct quorum_message *
 
 static void note_joiner(struct quorum *q, const struct node_meta *n)
 {
-    for (struct joiner **at = &q->joiners; *at != NULL; at = &(*at)->next) {
-        if (str_eq((*at)->node.id, n->id)) {
-            struct joiner *old = *at;
+    for (struct joiner **at = &q->joiners;
+         *at != NULL;) { /* the same node, or who was at its address before */
+        struct joiner *old = *at;
+        if (str_eq(old->node.id, n->id) || str_eq(old->node.transport_address, n->transport_address)) {
             *at = old->next;
             arena_fini(&old->arena);
             free(old);
-            break;
+        } else {
+            at = &old->next;
         }
     }
     struct joiner *j = calloc(1, sizeof(*j));
@@ -525,6 +527,10 @@ enum err quorum_next_nodes(struct quorum *q, const struct cluster_state *from, s
     struct nodes_part *p = nodes_part_copy(old, more);
     bool ok = p != NULL && nodes_part_put(p, &q->local);
     for (const struct joiner *j = q->joiners; ok && j != NULL; j = j->next) {
+        if (known_gone(
+                q, &j->node)) { /* before it was in any state: it must not take its address from another */
+            continue;
+        }
         for (uint32_t i = 0; i < p->n; i++) { /* another node's old address, taken over by this one */
             if (str_eq(p->v[i].transport_address, j->node.transport_address)
                 && !str_eq(p->v[i].id, j->node.id)) {

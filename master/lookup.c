@@ -44,6 +44,13 @@ static struct found_copy *find_found(struct cluster *c, struct str node_id, stru
     return NULL;
 }
 
+void lookup_doubt(struct cluster *c, struct str uuid, uint32_t shard)
+{
+    for (uint32_t i = 0; i < c->n_found; i++) {
+        c->found[i].old |= c->found[i].shard == shard && str_eq(c->found[i].index_uuid, uuid);
+    }
+}
+
 /* false: no memory. */
 static bool remember_found(struct cluster *c, struct str node_id, struct str uuid, uint32_t shard,
                            struct str allocation_id, bool damaged)
@@ -152,7 +159,8 @@ static struct lookup *lookup_new(struct cluster *c, const struct node_meta *n, c
     l->shards = ARENA_ARRAY(&l->arena, struct shard_id, n_shards);
     bool ok = l->shards != NULL;
     for (uint32_t i = 0; ok && i < n_shards; i++) {
-        if (find_found(c, n->id, shards[i].uuid, shards[i].shard) == NULL && !is_asked(c, n, &shards[i])) {
+        const struct found_copy *told = find_found(c, n->id, shards[i].uuid, shards[i].shard);
+        if ((told == NULL || told->old) && !is_asked(c, n, &shards[i])) {
             struct shard_id *s = &l->shards[l->n_shards++];
             *s = (struct shard_id){.uuid = arena_str(&l->arena, shards[i].uuid), .shard = shards[i].shard};
             ok = s->uuid.p != NULL;
