@@ -64,7 +64,7 @@ static enum err read_preference(struct preference *out, const struct copies_how 
         *out = (struct preference){.kind = PREFER_NODES, .nodes = value};
     } else if (str_is(name, "_only_nodes") && value.p != NULL) {
         *out = (struct preference){.kind = PREFER_ONLY, .nodes = value};
-    } else if (!str_is(p, "_primary") && !str_is(p, "_replica")) {
+    } else {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "no Preference for [%.*s]", STR_ARG(p));
     }
     return ERR_OK;

@@ -107,9 +107,6 @@ static void explain(struct rest *r)
                     "The parameter [fields] is no longer supported, please use [stored_fields] to retrieve "
                     "stored fields");
     }
-    if (e == ERR_OK && query == NULL) {
-        e = err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: query is missing;");
-    }
     struct str preference = rest_param(r, "preference"), type = rest_param(r, "type");
     if (e == ERR_OK) {
         *c = (struct explain_call){.r = r, .type = type.p != NULL ? type : STR("_doc")};
@@ -120,6 +117,11 @@ static void explain(struct rest *r)
         return;
     }
     if (!rest_ready(r)) {
+        return;
+    }
+    if (query == NULL) {
+        err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: query is missing;");
+        rest_fail(r, NULL);
         return;
     }
     shard_rq_init(&c->rq.rq, explained, NULL);
@@ -449,6 +451,7 @@ static void validate(struct rest *r)
     struct validate_call *c = ARENA_NEW(r->arena, struct validate_call);
     struct expand_options o = EXPAND_OPTIONS_SEARCH;
     enum err e = c != NULL ? ERR_OK : err_no_memory(&r->em);
+    o.allow_no_indices = false;
     if (e == ERR_OK) {
         *c = (struct validate_call){.r = r};
         e = rest_bool(r, "explain", false, &c->explain);
@@ -460,6 +463,7 @@ static void validate(struct rest *r)
         rest_fail(r, NULL);
         return;
     }
+    const bool tell = c->explain; /* what is wrong with a query that cannot be read */
     c->explain |= c->rewrite;
     c->detailed = c->explain || c->all_shards;
     struct str index = rest_param(r, "index");
@@ -472,7 +476,7 @@ static void validate(struct rest *r)
     }
     if (e != ERR_OK) {
         r->em = why;
-        send_invalid(r, c->explain);
+        send_invalid(r, tell);
         return;
     }
     if (c->query == NULL && r->body.n > 0) {

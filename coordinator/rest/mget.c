@@ -1,5 +1,6 @@
 /* _mget: many documents by id, each read from its shard, answered in the order asked for. */
 #include "common/base/memory_account.h"
+#include "common/base/num.h"
 #include "coordinator/ask.h"
 #include "coordinator/rest/get.h"
 #include "engine/index/engine.h"
@@ -71,11 +72,26 @@ static void item_init(struct mget *m, struct mget_item *it)
 static enum err item_source(struct mget *m, struct mget_item *it, const struct json *v)
 {
     struct rest *r = m->r;
-    if (v->type == JSON_NUMBER || v->type == JSON_NULL) {
+    bool whole;
+    if (v->type == JSON_NUMBER) {
         return err_set(&r->em, ERR_PARSE, "illegal type for _source: [%s]", json_token_name(v));
     }
     it->filter = (struct source_filter){.enabled = true};
-    enum err e = source_filter_parse(&it->filter, v, r->body, r->arena, &r->em);
+    if (v->type == JSON_STRING && v->s.n > 0 && num_parse_bool(v->s, &whole)) {
+        it->filter.enabled = it->want_source = whole;
+        return ERR_OK;
+    }
+    struct json named =
+        json_mk_object(); /* patterns are texts and lists: what else stands there says nothing */
+    for (uint32_t i = 0; v->type == JSON_OBJECT && i < v->n; i++) {
+        const struct json *p = &v->members[i].value;
+        if ((p->type == JSON_STRING || p->type == JSON_ARRAY)
+            && !json_put(&named, r->arena, v->members[i].key, *p)) {
+            return err_no_memory(&r->em);
+        }
+    }
+    enum err e =
+        source_filter_parse(&it->filter, v->type == JSON_OBJECT ? &named : v, r->body, r->arena, &r->em);
     it->want_source = it->filter.enabled;
     return e;
 }
@@ -84,8 +100,15 @@ static enum err item_member(struct mget *m, struct mget_item *it, const struct j
 {
     struct rest *r = m->r;
     struct str text = json_text(&f->value);
-    bool scalar = text.p != NULL;
-    if (str_is(f->key, "_source")) {
+    bool scalar = text.p != NULL, source = str_is(f->key, "_source"), list = f->value.type == JSON_ARRAY;
+    if (f->value.type == JSON_NULL
+        || (list && !source && !str_is(f->key, "stored_fields") && !str_is(f->key, "fields"))) {
+        return ERR_OK; /* says nothing */
+    }
+    if (f->value.type == JSON_OBJECT && !source) {
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "docs array element should include an object");
+    }
+    if (source) {
         return item_source(m, it, &f->value);
     }
     if (str_is(f->key, "stored_fields") && (scalar || f->value.type == JSON_ARRAY)) {
@@ -111,7 +134,7 @@ static enum err item_member(struct mget *m, struct mget_item *it, const struct j
         return jr_long(&f->value, &it->version, &r->em);
     } else if (str_is(f->key, "version_type") && scalar) {
         return get_version_type(text, &it->version_type, &r->em);
-    } else if (!(str_is(f->key, "_type") && (scalar || f->value.type == JSON_NULL))) {
+    } else if (!str_is(f->key, "_type")) {
         return err_set(&r->em, ERR_PARSE, "failed to parse multi get request. unknown field [%.*s]",
                        STR_ARG(f->key));
     }
@@ -251,6 +274,12 @@ static void locate(struct mget *m, struct mget_slot *s, const struct mget_item *
                                          .n_stored_fields = it->n_stored_fields,
                                          .want_source = it->want_source}}};
     s->failed = get_locate(m->r, &s->g, it->index, it->routing, m->r->arena, &em) != ERR_OK;
+    if (!s->failed && it->id.n == 0) {
+        s->failed = err_set(&em, ERR_ILLEGAL_ARGUMENT, "Ids can't be empty") != ERR_OK;
+    } else if (!s->failed && rest_check_preference(m->r, m->preference) != ERR_OK) {
+        s->failed = true;
+        em = m->r->em;
+    }
     if (s->failed) {
         s->g.rq.rq.error = em;
         return;
@@ -343,7 +372,10 @@ static void mget(struct rest *r)
     e = e == ERR_OK ? rest_bool(r, "realtime", true, &m->realtime) : e;
     e = e == ERR_OK ? rest_bool(r, "refresh", false, &m->refresh) : e;
     e = e == ERR_OK ? rest_list(r, "stored_fields", &m->stored_fields, &m->n_stored_fields) : e;
-    e = e == ERR_OK ? rest_body_required(r, &body) : e;
+    e = e == ERR_OK ? rest_body(r, &body) : e;
+    if (e == ERR_OK && body == NULL) {
+        e = err_set(&r->em, ERR_PARSE, "request body or source parameter is required");
+    }
     e = e == ERR_OK ? read_body(m, body) : e;
     e = e == ERR_OK ? validate(m) : e;
     if (e != ERR_OK) {

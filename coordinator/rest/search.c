@@ -304,7 +304,7 @@ static enum err earlier_mistake(struct rest *r, enum err broken)
 
 enum err rest_check_preference(struct rest *r, struct str preference)
 {
-    static const char *const known[] = {"_local", "_primary", "_replica", "_only_local"};
+    static const char *const known[] = {"_local", "_only_local"};
     if (preference.n == 0 || preference.p[0] != '_') {
         return ERR_OK;
     }

@@ -35,8 +35,10 @@ struct doc_parser {
     size_t n_added, added_cap;
     int64_t n_nested;
     bool in_copy;
-    bool geohashes;    /* multi-fields of a point are being read */
-    bool has_contexts; /* a completion with contexts came by: they are completed at the end */
+    bool in_array;               /* the value is an element, which has no name */
+    const struct json *mistaken; /* the part of the value that was refused; NULL: all of it */
+    bool geohashes;              /* multi-fields of a point are being read */
+    bool has_contexts;           /* a completion with contexts came by: they are completed at the end */
 };
 
 /* ---- walking (document_walk.c) ---- */

@@ -119,7 +119,7 @@ static enum err check_order(struct doc_parser *p, const struct field *f, const s
     }
     if (ip) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
-                       "min value cannot be greater than max value for range field");
+                       "min value cannot be greater than max value for InetAddressRange field");
     }
     return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "min value (%lld) is greater than max value (%lld)",
                    (long long)v->range.from, (long long)v->range.to);
@@ -134,7 +134,7 @@ enum err doc_range_value(struct doc_parser *p, const struct field *f, const stru
     if (v->type != JSON_OBJECT && !block) {
         return err_set(p->em, ERR_MAPPER_PARSING,
                        "error parsing field [%.*s], expected an object but got %.*s", STR_ARG(f->path),
-                       STR_ARG(f->name));
+                       STR_ARG(p->in_array ? STR("null") : f->name));
     }
     struct doc_value *to = doc_add(p, f, DOC_RANGE);
     if (to == NULL) {
@@ -147,6 +147,13 @@ enum err doc_range_value(struct doc_parser *p, const struct field *f, const stru
     }
     for (uint32_t i = 0; e == ERR_OK && v->type == JSON_OBJECT && i < v->n; i++) {
         e = v->members[i].key.p == NULL ? doc_broken(p) : take_end(p, f, &v->members[i], to);
+        p->mistaken = e != ERR_OK ? &v->members[i].value : NULL;
     }
-    return e == ERR_OK ? check_order(p, f, to) : e;
+    if (e != ERR_OK) {
+        return e;
+    }
+    static const struct json behind = {.type = JSON_NULL}; /* both ends were read */
+    e = check_order(p, f, to);
+    p->mistaken = e != ERR_OK ? &behind : NULL;
+    return e;
 }

@@ -1,4 +1,5 @@
 /* Walking a document's tree by the mapping: objects, arrays, names with dots, copies, what is not mapped. */
+#include "common/base/java_hash.h"
 #include "engine/mapping/document_int.h"
 #include "engine/mapping/java.h"
 
@@ -69,17 +70,54 @@ static bool is_object(const struct field *f)
 
 /* ---- fields ---- */
 
+/* The value with the members of its objects as Java's HashMap gives them; without memory, as they are. */
+static struct json hash_ordered(const struct json *v, struct arena *a)
+{
+    struct json out = *v;
+    if (v->type == JSON_ARRAY) {
+        out.items = ARENA_ARRAY(a, struct json, v->n);
+        for (uint32_t i = 0; out.items != NULL && i < v->n; i++) {
+            out.items[i] = hash_ordered(&v->items[i], a);
+        }
+        return out.items != NULL ? out : *v;
+    }
+    if (v->type != JSON_OBJECT) {
+        return out;
+    }
+    out.members = ARENA_ARRAY(a, struct json_member, v->n);
+    uint32_t buckets = java_map_buckets(v->n);
+    for (uint32_t i = 0; out.members != NULL && i < v->n; i++) {
+        uint32_t bucket = java_map_bucket(v->members[i].key, buckets), k = i;
+        for (; k > 0 && java_map_bucket(out.members[k - 1].key, buckets) > bucket; k--) {
+            out.members[k] = out.members[k - 1];
+        }
+        out.members[k] = v->members[i];
+        out.members[k].value = hash_ordered(&v->members[i].value, a);
+    }
+    return out.members != NULL ? out : *v;
+}
+
+static struct str preview_of(struct doc_parser *p, const struct json *v)
+{
+    if (json_is_broken(v)) {
+        return STR("");
+    }
+    struct json shown = hash_ordered(v, p->arena);
+    return str_slice(java_text(&shown, p->arena), 0, ERR_REASON_BYTES / 2);
+}
+
 static enum err wrap_field(struct doc_parser *p, const struct field *f, const struct json *v, enum err e)
 {
     if (e == ERR_NO_MEMORY) {
         return e;
     }
-    struct str preview = json_is_broken(v) ? STR("") : java_text(v, p->arena);
-    preview = str_slice(preview, 0, ERR_REASON_BYTES / 2);
+    struct str preview = preview_of(p, p->mistaken != NULL ? p->mistaken : v);
+    p->mistaken = NULL;
     return err_wrap(p->em, ERR_MAPPER_PARSING,
                     "failed to parse field [%.*s] of type [%s] in document with id '%.*s'. Preview of "
                     "field's value: '%.*s'",
-                    STR_ARG(f->path), field_type_name(f->type), STR_ARG(p->in->id), STR_ARG(preview));
+                    STR_ARG(f->path), f->type == FT_TOKEN_COUNT ? "integer" : field_type_name(f->type),
+                    STR_ARG(p->in->id), STR_ARG(preview));
 }
 
 enum err doc_parse_field(struct doc_parser *p, const struct field *f, const struct json *v)
@@ -300,6 +338,7 @@ enum err doc_parse_object_or_field(struct doc_parser *p, const struct field *f, 
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
                        "Malformed content, found extra data after parsing: END_OBJECT");
     }
+    p->in_array = in_array;
     enum err e = doc_parse_field(p, f, v);
     return e == ERR_OK && f->n_copy_to > 0 && !p->in_copy ? copy_field(p, f, v) : e;
 }

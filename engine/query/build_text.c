@@ -199,7 +199,7 @@ static enum err phrase_on(struct text_run *r, const struct field *f, const struc
     if (e == ERR_OK && f->type != FT_TEXT) {
         e = err_set(r->em, ERR_ILLEGAL_ARGUMENT,
                     "Can only use phrase %squeries on text fields - not on [%.*s] which is of type [%s]",
-                    prefix ? "prefix " : "", STR_ARG(f->path), field_type_name(f->type));
+                    prefix ? "prefix " : "", STR_ARG(f->path), field_shown_type(f));
     }
     if (e != ERR_OK) {
         return forgive(r, f, e, out);
@@ -414,7 +414,7 @@ enum err build_text(struct builder *b, struct str field, struct str text, const 
         return forgive(&r, r.field,
                        err_set(em, ERR_ILLEGAL_ARGUMENT,
                                "Field [%.*s] of type [%s] does not support match queries",
-                               STR_ARG(r.field->path), field_type_name(r.field->type)),
+                               STR_ARG(r.field->path), field_shown_type(r.field)),
                        out);
     }
     return run_text(&r, text, out);

@@ -419,8 +419,24 @@ static enum err field_phrase(struct parser *p, struct str field, struct str text
     return string_text(&p->r, &fields, text, MULTI_PHRASE, true, slop, out);
 }
 
+static enum err make_exists(struct string_run *r, const struct field *f, struct str name, const void *arg,
+                            struct query **out)
+{
+    (void)f;
+    (void)arg;
+    return build_exists(r->b, name, out, r->em);
+}
+
 static enum err wildcard(struct parser *p, struct str field, struct str text, struct query **out)
 {
+    if (str_is(text, "*") && field.p == NULL && p->r.q->fields.n > 0) {
+        bool any = false;
+        for (size_t i = 0; i < p->r.fields.n; i++) {
+            any = any || build_field(p->r.b, p->r.fields.v[i].pattern) != NULL;
+        }
+        return any ? each(p, field, make_exists, NULL, out)
+                   : qnode_none(p->r.b, out, p->r.em, "unmapped fields [*]");
+    }
     if (str_is(text, "*")) {
         if (field.p == NULL || str_is(field, "*")) {
             return qnode_all(p->r.b, out, p->r.em);

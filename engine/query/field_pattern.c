@@ -144,8 +144,7 @@ enum err field_pattern(struct builder *b, const struct field *f, enum query_kind
     if (!takes_patterns(f)) {
         return err_query_shard(
             b, em, "Can only use %s queries on keyword%s fields - not on [%.*s] which is of type [%s]", name,
-            kind == Q_REGEXP ? " and text" : ", text and wildcard", STR_ARG(f->path),
-            field_type_name(f->type));
+            kind == Q_REGEXP ? " and text" : ", text and wildcard", STR_ARG(f->path), field_shown_type(f));
     }
     if (!f->index && f->path.p[0] != '_') {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Cannot search on field [%.*s] since it is not indexed.",
@@ -190,7 +189,7 @@ enum err field_fuzzy(struct builder *b, const struct field *f, struct str term, 
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "Can only use fuzzy queries on keyword and text fields - not on [%.*s] which is of "
                        "type [%s]",
-                       STR_ARG(f->path), field_type_name(f->type));
+                       STR_ARG(f->path), field_shown_type(f));
     }
     uint32_t edits;
     enum err e = fuzziness_distance(&o->fuzziness, term, &edits, em);
@@ -273,6 +272,7 @@ static enum err expand_pattern(struct builder *b, const struct field_boost *in, 
     if (!mapping_match(b->cx->mapping, in->pattern, b->arena, &fields, &n)) {
         return err_no_memory(em);
     }
+    fields_order(fields, n); /* those that share a bucket of the map below come in the set's order */
     for (size_t i = 0; i < n; i++) {
         const struct field *f = fields[i]->type == FT_ALIAS ? fields[i]->alias_of : fields[i];
         struct str name = f->path;

@@ -395,7 +395,7 @@ enum err field_term_nocase(struct builder *b, const struct field *f, const struc
     if (!is_term_type(f->type)) {
         return err_query_shard(
             b, em, "[%.*s] field which is of type [%s], does not support case insensitive term queries",
-            STR_ARG(f->path), field_type_name(f->type));
+            STR_ARG(f->path), field_shown_type(f));
     }
     enum err e = must_be_indexed(f, em);
     if (e == ERR_OK) {
@@ -835,7 +835,7 @@ enum err field_range(struct builder *b, const struct field *f, const struct rang
         e = fraction_bounds(f, r, &lo, &hi, em);
     } else {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] of type [%s] does not support range queries",
-                       STR_ARG(f->path), field_type_name(f->type));
+                       STR_ARG(f->path), field_shown_type(f));
     }
     if (e != ERR_OK) {
         return e;
@@ -873,8 +873,12 @@ static enum err exists_node(struct builder *b, const struct field *f, struct que
     return ERR_OK;
 }
 
-/* Fields that a pattern names come in the order of Java's HashSet. */
-static void order_exists(const struct field **fields, size_t n)
+const char *field_shown_type(const struct field *f)
+{
+    return f->type == FT_TOKEN_COUNT ? "integer" : field_type_name(f->type);
+}
+
+void fields_order(const struct field **fields, size_t n)
 {
     uint32_t buckets = java_map_buckets(n);
     for (size_t i = 1; i < n; i++) {
@@ -907,7 +911,7 @@ enum err build_exists(struct builder *b, struct str pattern, struct query **out,
     if (n == 0) {
         return qnode_none(b, out, em, "User requested \"match_none\" query.");
     }
-    order_exists(fields, n);
+    fields_order(fields, n);
     struct bool_build bb = {0};
     struct query *one = NULL;
     for (size_t i = 0; i < n; i++) {

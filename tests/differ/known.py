@@ -8,12 +8,21 @@ NOT_OFFERED = re.compile(r"is not supported|are not supported|is not offered|scr
 # Where Java fails by accident: Serai says what is wrong with the request.
 ACCIDENTS = {"null_pointer_exception", "class_cast_exception", "illegal_state_exception", "array_index_out_of_bounds_exception", "index_out_of_bounds_exception", "unsupported_operation_exception"}
 
-# Texts that show an object of Java, its class or its module.
-OF_JAVA = re.compile(r"@[0-9a-f]{5,8}\b|\bin (unnamed )?module |org\.elasticsearch\.[a-z]+\.[\w.$]+")
+# Queries that are not offered: _validate says that they are not valid, and not always why.
+MISSING_QUERIES = re.compile(r'"(more_like_this|terms_set|intervals|span_\w+|geo_shape|shape|common|percolate|rank_feature|has_child|has_parent|parent_id|field_masking_span)":')
+
+# Texts that show an object of Java, its class or its module, or its buffer.
+OF_JAVA = re.compile(r"\[Source: |@[0-9a-f]{5,8}\b|\bin (unnamed )?module |org\.elasticsearch\.[a-z]+\.[\w.$]+")
 
 
 def is_refusal(want, got):
-    return got[0] >= 400 and bool(NOT_OFFERED.search(json.dumps(got[1], ensure_ascii=False)))
+    """Refused as a whole, or by the shards that were asked."""
+    failed = got[0] >= 400 or (isinstance(got[1], dict) and (got[1].get("_shards", {}).get("failed") or "responses" in got[1] or got[1].get("valid") is False))
+    return bool(failed) and bool(NOT_OFFERED.search(json.dumps(got[1], ensure_ascii=False)))
+
+
+def is_invalid_here(body, got):
+    return isinstance(got[1], dict) and got[1].get("valid") is False and bool(MISSING_QUERIES.search(json.dumps(body, ensure_ascii=False)))
 
 
 def is_accident(want, got):
@@ -42,17 +51,24 @@ def at(body, place):
     return body
 
 
+def is_reordered(want, got):
+    """The same clauses of a printed query, in another order: that of Java's maps where names collide in them."""
+    return all(isinstance(t, str) for t in (want, got)) and sorted(re.split(r"[ |()]+", want)) == sorted(re.split(r"[ |()]+", got))
+
+
 def is_java_text(place, want, got):
     """A text that shows an object of Java; or the error of a shard, or of an item, that is an accident of Java."""
     here = at(want, place)
+    if place.rpartition(".")[2] in ("explanation", "description") and is_reordered(here, at(got, place)):
+        return True
     if isinstance(here, str) and isinstance(at(got, place), str) and OF_JAVA.search(here):
         return True
     above = at(want, place.rpartition(".")[0])
     return isinstance(above, dict) and above.get("type") in ACCIDENTS and "reason" in above
 
 
-def unnamed(want, got, diffs):
-    """What of the differences of two answers (status, body) was not decided."""
-    if diffs and (is_refusal(want, got) or is_accident(want, got)):
+def unnamed(want, got, diffs, body=None):
+    """What of the differences of two answers (status, body) to a request with this body was not decided."""
+    if diffs and (is_refusal(want, got) or is_accident(want, got) or is_invalid_here(body, got)):
         return []
     return [d for d in diffs if not is_java_text(d[0], want[1], got[1])]

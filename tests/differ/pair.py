@@ -37,7 +37,7 @@ class Pair:
         """[(path, message)] of one request, the most telling first; [] where the answers are equal, or differ as a page says that they do."""
         (want_status, want), (got_status, got) = self.both(method, path, body)
         diffs = compared(method, want_status, want, got_status, got)
-        return unnamed((want_status, want), (got_status, got), diffs)
+        return unnamed((want_status, want), (got_status, got), diffs, body)
 
 
 def is_busy(answer):
