@@ -25,7 +25,7 @@ static void describe_write(const struct shard_write *w, struct buf *out)
 {
     buf_printf(out, "requests[%u], index[%.*s][%u]", w->n, STR_ARG(w->rq.shard.index), w->rq.shard.shard);
     if (w->refresh != REFRESH_NONE) {
-        buf_printf(out, ", refresh[%s]", w->refresh == REFRESH_NOW ? "IMMEDIATE" : "WAIT_UNTIL");
+        buf_printf(out, ", refresh[%s]", w->refresh == REFRESH_WAIT ? "WAIT_UNTIL" : "IMMEDIATE");
     }
 }
 

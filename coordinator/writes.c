@@ -434,7 +434,7 @@ void writes_result(struct jsonw *w, const struct write_entry *e, bool forced_ref
     jw_ki64(w, "_version", e->item.result_version);
     jw_kz(w, "result", outcome_name(e->item.outcome));
     bool noop = e->item.outcome == WRITE_NOOP;
-    if (forced_refresh && !noop) {
+    if (forced_refresh && (!noop || in_bulk)) {
         jw_kbool(w, "forced_refresh", true);
     }
     jw_k(w, "_shards");

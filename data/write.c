@@ -465,7 +465,7 @@ static void durable(struct write_run *r)
         finish(r);
         return;
     }
-    if (r->rq->refresh == REFRESH_NOW) {
+    if (r->rq->refresh == REFRESH_NOW || (r->rq->refresh == REFRESH_CHANGED && r->written > 0)) {
         bool changed;
         if (engine_refresh(sh->engine, &changed, &em) != ERR_OK) {
             fail_all(r, &em);
@@ -663,7 +663,8 @@ static void apply_task(void *arg)
     }
     shard_buffer_changed(r->sh);
     if (r->fanout != NULL) {
-        fanout_send(r->fanout, rq->refresh, false, r->slice_end == rq->n);
+        fanout_send(r->fanout, rq->refresh == REFRESH_CHANGED ? REFRESH_NOW : rq->refresh, false,
+                    r->slice_end == rq->n);
     }
     if (r->slice_end < rq->n) {
         if (begin_slice(r, r->slice_end)) {

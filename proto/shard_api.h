@@ -47,7 +47,12 @@ void shard_rq_fini(struct shard_rq *rq);
 
 enum write_kind { WRITE_INDEX, WRITE_DELETE, WRITE_UPDATE };
 enum write_outcome { WRITE_CREATED, WRITE_UPDATED, WRITE_DELETED, WRITE_NOT_FOUND, WRITE_NOOP };
-enum refresh_policy { REFRESH_NONE, REFRESH_NOW, REFRESH_WAIT };
+enum refresh_policy {
+    REFRESH_NONE,
+    REFRESH_NOW,
+    REFRESH_WAIT,
+    REFRESH_CHANGED /* now, where something was written: of a single update */
+};
 
 struct write_item {
     enum write_kind kind;

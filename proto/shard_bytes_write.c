@@ -71,7 +71,7 @@ void shard_write_encode(const struct shard_write *rq, struct buf *out)
 void shard_write_decode(struct shard_write *rq, struct bytes_in *in)
 {
     get_shard_ref(in, &rq->rq.shard);
-    rq->refresh = (enum refresh_policy)get_below(in, REFRESH_WAIT + 1);
+    rq->refresh = (enum refresh_policy)get_below(in, REFRESH_CHANGED + 1);
     rq->timeout_ms = get_zigzag(in);
     rq->op_session = get_u64(in);
     rq->settled_below = get_varint(in);

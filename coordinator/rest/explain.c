@@ -468,7 +468,7 @@ static void validate(struct rest *r)
     c->detailed = c->explain || c->all_shards;
     struct str index = rest_param(r, "index");
     o.unblocked = 1U << BLOCK_READ;
-    rest_accept(r, "type");
+    (void)rest_param(r, "type");
     e = rest_query(r, &c->query);
     struct errmsg why = r->em;
     if (!rest_ready(r)) {

@@ -13,10 +13,10 @@ struct str rest_path(const struct rest *r, const char *name)
     return STR_NULL;
 }
 
-struct str rest_param(struct rest *r, const char *name)
+static struct str param(struct rest *r, const char *name, bool asked)
 {
     struct str found = STR_NULL;
-    if (r->asked != NULL && r->n_asked < ASKED_MAX) {
+    if (asked && r->asked != NULL && r->n_asked < ASKED_MAX) {
         r->asked[r->n_asked++] = name;
     }
     for (size_t i = 0; i < r->params.n; i++) {
@@ -27,6 +27,12 @@ struct str rest_param(struct rest *r, const char *name)
     }
     struct str part = rest_path(r, name);
     return part.p != NULL ? part : found;
+}
+
+/* A type is looked for, and asked for only where it is given: nobody who misspells a parameter meant it. */
+struct str rest_param(struct rest *r, const char *name)
+{
+    return param(r, name, strcmp(name, "type") != 0 || rest_given(r, name) || rest_path(r, name).p != NULL);
 }
 
 bool rest_given(const struct rest *r, const char *name)
@@ -46,7 +52,7 @@ bool rest_has(struct rest *r, const char *name)
 
 void rest_accept(struct rest *r, const char *name)
 {
-    (void)rest_param(r, name);
+    (void)param(r, name, true);
 }
 
 enum err rest_bool(struct rest *r, const char *name, bool otherwise, bool *out)

@@ -207,6 +207,7 @@ static void post_update(struct rest *r)
         struct write_entry *entry = &w->v[0];
         entry->item.kind = WRITE_UPDATE;
         entry->action = "update";
+        w->refresh = w->refresh == REFRESH_NOW ? REFRESH_CHANGED : w->refresh;
         e = params(r, entry);
         struct str text = r->body;
         if (text.n == 0 && rest_given(r, "source")) {

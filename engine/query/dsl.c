@@ -182,6 +182,21 @@ bool dsl_list_add(struct dsl_list *l, struct arena *arena, struct dsl *d)
     return true;
 }
 
+enum err dsl_required(const char *const *names, const bool *missing, size_t n, struct errmsg *em)
+{
+    struct buf list;
+    buf_init(&list, NULL, KIB);
+    for (size_t i = 0; i < n; i++) {
+        if (missing[i]) {
+            buf_printf(&list, "%s%s", list.n > 0 ? ", " : "", names[i]);
+        }
+    }
+    enum err e =
+        list.n == 0 ? ERR_OK : err_set(em, ERR_ILLEGAL_ARGUMENT, "Required [%.*s]", STR_ARG(buf_view(&list)));
+    buf_fini(&list);
+    return e;
+}
+
 enum err dsl_unsupported(const struct json_pull *p, const char *query, struct str name, struct errmsg *em)
 {
     return json_pull_err(p, em, ERR_PARSING, "[%s] query does not support [%.*s]", query, STR_ARG(name));

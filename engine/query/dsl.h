@@ -143,6 +143,8 @@ bool dsl_list_add(struct dsl_list *l, struct arena *arena, struct dsl *d) NODISC
 
 /* Allocates a request of `type`; NULL: no memory. */
 struct dsl *dsl_new(struct arena *arena, const struct dsl_type *type, size_t size);
+/* "Required [a, b]" with the names of what is missing, or ERR_OK. */
+enum err dsl_required(const char *const *names, const bool *missing, size_t n, struct errmsg *em);
 enum err dsl_unsupported(const struct json_pull *p, const char *query, struct str name, struct errmsg *em);
 enum err dsl_unknown_token(const struct json_pull *p, const char *query, struct str name, struct errmsg *em);
 /* "query doesn't support multiple fields, found [a] and [b]" when field is set already. */

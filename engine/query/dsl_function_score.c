@@ -184,6 +184,9 @@ static enum err parse_decay(struct json_pull *p, struct dsl_function *f, struct 
             int value = 0;
             enum err e =
                 parse_word(p, words, ARRAY_LEN(words), "org.elasticsearch.search.MultiValueMode", &value, em);
+            if (e == ERR_ILLEGAL_ARGUMENT) {
+                e = err_set(em, e, "Illegal sort mode: %.*s", STR_ARG(json_text(p->value)));
+            }
             if (e != ERR_OK) {
                 return e;
             }
@@ -306,7 +309,8 @@ static enum err parse_functions(struct json_pull *p, struct arena *arena, struct
         if (p->token != TOK_START_OBJECT) {
             return json_pull_err(
                 p, em, ERR_PARSING,
-                "failed to parse [START_OBJECT]. malformed query, expected a [%s] while parsing functions",
+                "failed to parse [START_OBJECT]. malformed query, expected a [%s] while parsing functions "
+                "but got a [function_score] instead",
                 json_token_text(p->token));
         }
         struct dsl_function f = {.kind = FUNC_WEIGHT};

@@ -192,8 +192,11 @@ static enum err parse_distance_feature(struct json_pull *p, struct arena *arena,
     if (e != ERR_OK) {
         return e;
     }
-    if (q->field.p == NULL || q->origin == NULL || q->pivot.p == NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Required [field, origin, pivot]");
+    const char *const names[] = {"field", "origin", "pivot"};
+    const bool missing[] = {q->field.p == NULL, q->origin == NULL, q->pivot.p == NULL};
+    e = dsl_required(names, missing, ARRAY_LEN(names), em);
+    if (e != ERR_OK) {
+        return e;
     }
     return ERR_OK;
 }

@@ -85,7 +85,10 @@ static enum err parse_value(struct json_pull *p, struct string_query *q, struct 
     bool known;
     enum err e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
     q->lenient_given = q->lenient_given || str_is(name, "lenient");
-    return e != ERR_OK || known ? e : dsl_unsupported(p, "simple_query_string", name, em);
+    return e != ERR_OK || known
+               ? e
+               : json_pull_err(p, em, ERR_PARSING, "[simple_query_string] unsupported field [%.*s]",
+                               STR_ARG(name));
 }
 
 static enum err parse_simple(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)

@@ -113,11 +113,9 @@ static enum err parse_lookup(struct json_pull *p, struct arena *arena, struct ds
     if (e != ERR_OK) {
         return e;
     }
-    const char *missing = q->index.p == NULL  ? "index"
-                          : q->id.p == NULL   ? "id"
-                          : q->path.p == NULL ? "path"
-                                              : NULL;
-    return missing == NULL ? ERR_OK : err_set(em, ERR_ILLEGAL_ARGUMENT, "Required [%s]", missing);
+    const char *const names[] = {"index", "id", "path"};
+    const bool missing[] = {q->index.p == NULL, q->id.p == NULL, q->path.p == NULL};
+    return dsl_required(names, missing, ARRAY_LEN(names), em);
 }
 
 static enum err parse_terms_member(struct json_pull *p, struct arena *arena, struct dsl_terms_query *q,
@@ -142,6 +140,7 @@ static enum err parse_terms_member(struct json_pull *p, struct arena *arena, str
         q->field = name;
         return parse_lookup(p, arena, q, em);
     case TOK_NULL:
+    case TOK_END_ARRAY: /* of a list within the list, whose end was taken for that of the values */
         return dsl_unknown_token(p, "terms", name, em);
     default:
         e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);

@@ -707,6 +707,19 @@ static enum err ip_range(struct builder *b, const struct field *f, const struct 
     return term_range(b, f, a, z, true, true, out, em);
 }
 
+/* As java.net.InetAddress prints it: no zeros are left out of the later version. */
+static void put_java_address(struct buf *b, const uint8_t a[INET_BYTES])
+{
+    static const uint8_t mapped[12] = {[10] = 0xFF, [11] = 0xFF};
+    if (memcmp(a, mapped, sizeof(mapped)) == 0) {
+        buf_printf(b, "%u.%u.%u.%u", a[12], a[13], a[14], a[15]);
+        return;
+    }
+    for (int i = 0; i < INET_BYTES; i += 2) {
+        buf_printf(b, "%s%x", i > 0 ? ":" : "", (unsigned)(a[i] << 8 | a[i + 1]));
+    }
+}
+
 /* Bounds in the wrong order are a mistake of the request; those that exclusion leaves nothing between match nothing. */
 static enum err check_order(const struct field *f, const struct range_bounds *r, bool wrong,
                             struct errmsg *em)
@@ -716,12 +729,16 @@ static enum err check_order(const struct field *f, const struct range_bounds *r,
     }
     struct buf texts[2];
     const struct json *bounds[2] = {r->from, r->to};
+    uint8_t address[INET_BYTES];
     for (int i = 0; i < 2; i++) {
         double d;
         struct str given = json_text(bounds[i]);
         buf_init(&texts[i], NULL, BUF_UNLIMITED);
         if ((f->type == FT_FLOAT_RANGE || f->type == FT_DOUBLE_RANGE) && num_parse_double(given, &d)) {
             num_put_double(&texts[i], d);
+        } else if (f->type == FT_IP_RANGE && inet_parse(given, address, NULL) == ERR_OK) {
+            buf_char(&texts[i], '/');
+            put_java_address(&texts[i], address);
         } else {
             buf_str(&texts[i], given);
         }

@@ -244,6 +244,11 @@ static enum err bind_geo(const struct search_context *cx, struct sort_key *k, st
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "failed to find mapper for [%.*s] for geo distance based sort", STR_ARG(s->field));
     }
+    if (k->field != NULL && k->field->type != FT_GEO_POINT
+        && ((k->field->type == FT_TEXT && !k->field->fielddata)
+            || (k->field->type != FT_TEXT && !k->field->doc_values && k->field->type < FT_META_ID))) {
+        return refuse_field(cx, s, k->field, em);
+    }
     if (k->field != NULL && k->field->type != FT_GEO_POINT) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "unable to apply geo distance sort to field [%.*s] of type [%s]", STR_ARG(s->field),
