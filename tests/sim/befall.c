@@ -105,7 +105,9 @@ static void befall(void *arg)
     if (rng_below(&run->rng, 3) > 0 || !befall_shape(run, at)) {
         befall_any(run, at);
     }
-    run->timers->start(run->timers->self, 100 + (int64_t)rng_below(&run->rng, 2500), befall, run);
+    int64_t often_ms = run->shape.damage ? 1200 : 2500;
+    run->timers->start(run->timers->self, 100 + (int64_t)rng_below(&run->rng, (uint64_t)often_ms), befall,
+                       run);
 }
 
 void befall_start(struct run *run)

@@ -22,6 +22,7 @@
 /* ---- files --------------------------------------------------------------------------------------------- */
 
 struct listed {
+    const char *part; /* of their names */
     char v[FILES_MAX][160];
     unsigned n;
 };
@@ -30,7 +31,7 @@ struct listed {
 static void list_file(void *self, const char *path, uint64_t bytes)
 {
     struct listed *l = self;
-    if (bytes > 0 && l->n < FILES_MAX && strstr(path, "/corrupted_") == NULL
+    if (bytes > 0 && l->n < FILES_MAX && strstr(path, l->part) != NULL && strstr(path, "/corrupted_") == NULL
         && strstr(path, "/reserve") == NULL) {
         snprintf(l->v[l->n++], sizeof(l->v[0]), "%s", path);
     }
@@ -137,14 +138,14 @@ static enum fs_mem_harm any_harm(struct run *run, bool up)
     }
 }
 
-static void harm_below(struct run *run, unsigned at, const char *dir, uint64_t most)
+static void harm_below(struct run *run, unsigned at, const char *dir, const char *part, uint64_t most)
 {
     static const char *const names[] = {[FS_MEM_FLIP] = "a bit flips",
                                         [FS_MEM_ZEROS] = "a sector is zeros",
                                         [FS_MEM_CUT] = "the end is gone"};
     struct sim_node *n = &run->w.nodes[at];
     for (uint64_t i = 1 + rng_below(&run->rng, most); i > 0; i--) {
-        struct listed l = {.n = 0};
+        struct listed l = {.part = part};
         fs_mem_each(n->disk, dir, list_file, &l);
         if (l.n == 0) {
             return;
@@ -155,11 +156,23 @@ static void harm_below(struct run *run, unsigned at, const char *dir, uint64_t m
             return;
         }
         enum fs_mem_harm how = any_harm(run, n->up);
+        /* One bit is seen by few readers. */
+        uint64_t more = how == FS_MEM_FLIP && strstr(path, "/segment_") != NULL ? rng_below(&run->rng, 3) : 0;
         if (fs_mem_harm(n->disk, path, how, &run->rng)) {
+            for (; more > 0; more--) {
+                fs_mem_harm(n->disk, path, how, &run->rng);
+            }
             world_say(&run->w, "%s: %s: %s", n->name, path, names[how]);
             run->r->damages++;
         }
     }
+}
+
+/* Of a copy's files, or all of them. */
+static const char *any_kind(struct run *run)
+{
+    static const char *const kinds[] = {"", "", "segment_", "segment_", "translog_", "live_"};
+    return kinds[rng_below(&run->rng, ARRAY_LEN(kinds))];
 }
 
 static void harm_shard(struct run *run, unsigned at, unsigned shard)
@@ -171,7 +184,7 @@ static void harm_shard(struct run *run, unsigned at, unsigned shard)
     if (rng_below(&run->rng, 3) > 0) {
         world_kill(&run->w, at, false);
     }
-    harm_below(run, at, dir_of(run, shard), 3);
+    harm_below(run, at, dir_of(run, shard), any_kind(run), 3);
     if (!n->up && rng_below(&run->rng, 2) == 0) {
         world_start(&run->w, at);
     }
@@ -185,6 +198,25 @@ static void harm_all(struct run *run, unsigned shard)
     }
 }
 
+/* All end, and the copy that was the primary is damaged: the master chooses among what it finds. */
+static void harm_sleeping(struct run *run, unsigned shard)
+{
+    const struct index_routing *r = cluster_routing(run->newest, STR("i"));
+    unsigned at = r != NULL ? place_of(run, r->shards[shard].copies[0].node) : SIM_NODES_MAX;
+    if (at == SIM_NODES_MAX || !run->w.nodes[at].up || !may_harm(run, at, shard)) {
+        return;
+    }
+    for (unsigned i = 0; i < run->w.n_nodes; i++) {
+        world_kill(&run->w, i, false);
+    }
+    harm_below(run, at, dir_of(run, shard), any_kind(run), 6);
+    for (unsigned i = 0; i < run->w.n_nodes; i++) {
+        if (!run->w.nodes[i].up) {
+            world_start(&run->w, i);
+        }
+    }
+}
+
 /* Only what the process itself left behind, for the same reason. */
 static void harm_state(struct run *run, unsigned at)
 {
@@ -193,7 +225,7 @@ static void harm_state(struct run *run, unsigned at)
         return;
     }
     world_kill(&run->w, at, false);
-    harm_below(run, at, STATE_DIR, 1);
+    harm_below(run, at, STATE_DIR, "", 1);
 }
 
 static void lose_write(struct run *run, unsigned at, const char *dir)
@@ -263,11 +295,19 @@ static void trouble(struct run *run, unsigned at)
 
 void damage_befall(struct run *run, unsigned at)
 {
-    unsigned shard = (unsigned)rng_below(&run->rng, SHARDS);
-    if (run->newest == NULL || run->damages.dirs[0][0] == '\0') {
+    unsigned shard = (unsigned)rng_below(&run->rng, SHARDS), copy = (unsigned)rng_below(&run->rng, 2);
+    const struct index_routing *r = run->newest != NULL ? cluster_routing(run->newest, STR("i")) : NULL;
+    if (r == NULL || run->damages.dirs[0][0] == '\0') {
         return;
     }
-    switch (rng_below(&run->rng, 8)) {
+    unsigned of_shard = place_of(run, r->shards[shard].copies[copy].node);
+    of_shard = of_shard != SIM_NODES_MAX ? of_shard : at;
+    switch (rng_below(&run->rng, 11)) {
+    case 8:
+    case 9:
+    case 10:
+        harm_sleeping(run, shard);
+        break;
     case 0:
         if (run->shape.everywhere) {
             harm_all(run, shard);
@@ -275,12 +315,12 @@ void damage_befall(struct run *run, unsigned at)
         } /* fallthrough */
     case 1:
     case 2:
-        harm_shard(run, at, shard);
+        harm_shard(run, of_shard, shard);
         break;
     case 3:
     case 4:
-        if (may_harm(run, at, shard)) {
-            lose_write(run, at, dir_of(run, shard));
+        if (may_harm(run, of_shard, shard)) {
+            lose_write(run, of_shard, dir_of(run, shard));
         }
         break;
     case 5:

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define READERS        2
+#define READERS        4
 #define GIVE_UP_MS     5000
 #define BEHIND_AT_MOST 16 /* operations under way at one time come in any order */
 
@@ -121,6 +121,12 @@ static bool read_hit(struct reading *r, struct str text, struct heard *docs)
     source = json_get(&o, "_source");
     unsigned doc = id != NULL && id->s.n > 1 ? (unsigned)strtoul(id->s.p + 1, NULL, 10) : DOCS;
     if (doc >= DOCS || source == NULL || docs[doc].found) {
+        return false;
+    }
+    const struct json *sort = json_get(&o, "sort");
+    int64_t by = -1;
+    if (sort == NULL || sort->n != 1 || jr_long(&sort->items[0], &by, NULL) != ERR_OK
+        || by != number_in(source, "v")) {
         return false;
     }
     docs[doc] = (struct heard){true, (uint64_t)number_in(source, "v"), number_in(&o, "_seq_no"),
@@ -251,7 +257,7 @@ static void read_next(void *arg)
         r->kind = kind == 0 ? READ_ACT : kind < 10 ? READ_GET : READ_SEARCH;
         ask(r);
     }
-    run->timers->start(run->timers->self, 10 + (int64_t)rng_below(&run->rng, 150), read_next, run);
+    run->timers->start(run->timers->self, 5 + (int64_t)rng_below(&run->rng, 80), read_next, run);
 }
 
 void readers_start(struct run *run)

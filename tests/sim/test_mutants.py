@@ -58,7 +58,17 @@ MUTANTS = [
      "        || !absent) {"),
     ("in_sync_too_early", "data/tracker.c", "    bool far = c->local_checkpoint >= t->global_checkpoint && c->local_checkpoint >= c->floor;",
      "    bool far = true;"),
+    ("checksums_not_looked_at", "engine/index/seg_check.c", "    return hash_bytes(s->p + from, n, block) == load_u64(s->checks->sums + 8 * block);",
+     "    return n > 0;"),
+    ("damaged_copy_preferred", "master/assign.c", "    return !last ? 3 : s->copies[0].trouble.failed > 0 ? 2 : 4;",
+     "    return !last ? 3 : 4;"),
+    ("marks_ignored", "engine/index/translog_record.c", "    const struct tlog_synced *m = &h->mark;\n    const char *what",
+     "    if (h->generation > 0) {\n        return ERR_OK;\n    }\n    const struct tlog_synced *m = &h->mark;\n    const char *what"),
+    ("own_log_never_doubted", "data/recovery_send.c", "        if (run->result == ERR_CORRUPT) {",
+     "        if (false) {"),
 ]
+# What disks do must be in every seed.
+DAMAGE = {"checksums_not_looked_at", "damaged_copy_preferred", "marks_ignored", "own_log_never_doubted"}
 
 
 def seeds_of(path):
@@ -95,10 +105,14 @@ def build(names):
     return "" if p.returncode == 0 else p.stdout[-2000:] + p.stderr[-2000:]
 
 
+def more(program):
+    return ["--damage"] if os.path.basename(program) in DAMAGE else []
+
+
 def fails(program, seed):
     """Does that seed find it?"""
     try:
-        p = subprocess.run([program, "--seed", str(seed), "--runs", "1"], capture_output=True, text=True, timeout=120)
+        p = subprocess.run([program, "--seed", str(seed), "--runs", "1"] + more(program), capture_output=True, text=True, timeout=120)
     except subprocess.TimeoutExpired:
         return "it did not end"
     said = p.stdout.strip() or p.stderr.strip() or f"status {p.returncode}"
@@ -108,7 +122,7 @@ def fails(program, seed):
 def search(program):
     jobs = str(os.cpu_count() or 1)
     for first in range(1, SEEDS + 1, 50):
-        p = subprocess.run([program, "--seed", str(first), "--runs", "50", "--jobs", jobs], capture_output=True, text=True)
+        p = subprocess.run([program, "--seed", str(first), "--runs", "50", "--jobs", jobs] + more(program), capture_output=True, text=True)
         m = re.search(r"^seed (\d+): (.*)$", p.stdout, re.M)
         if m:
             return int(m.group(1)), m.group(2)
