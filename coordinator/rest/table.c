@@ -155,6 +155,21 @@ static bool has_alias(const struct table_column *c, struct str name)
     return false;
 }
 
+/* Does a pattern match the column's name, or one of its aliases? */
+static bool matches(const struct table_column *c, struct str pattern)
+{
+    if (str_glob(pattern, str_of(c->name))) {
+        return true;
+    }
+    struct str rest = str_of(c->aliases);
+    while (rest.p != NULL && rest.n > 0) {
+        if (str_glob(pattern, str_cut(rest, ',', &rest))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A column by its name, else by an alias (of several, the last one's); SIZE_MAX: none. */
 static size_t find_column(const struct table *t, struct str name)
 {
@@ -183,12 +198,13 @@ static enum err choose_columns(struct table *t, struct shown **out, size_t *n)
         size_t exact = wild ? SIZE_MAX : find_column(t, name);
         for (uint32_t i = 0; i < t->n_columns; i++) {
             const struct table_column *c = &t->columns[i];
-            if (by_default ? c->hidden : wild ? !str_glob(name, str_of(c->name)) : i != exact) {
+            if (by_default ? c->hidden : wild ? !matches(c, name) : i != exact) {
                 continue;
             }
-            bool there = false; /* a column shows once */
-            for (size_t k = 0; k < *n && wild; k++) {
-                there |= (*out)[k].column == i;
+            struct str title = wild ? str_of(c->name) : name;
+            bool there = false; /* a title shows once */
+            for (size_t k = 0; k < *n; k++) {
+                there |= str_eq((*out)[k].title, title);
             }
             if (there) {
                 continue;
@@ -197,7 +213,7 @@ static enum err choose_columns(struct table *t, struct shown **out, size_t *n)
             if (*out == NULL) {
                 return err_no_memory(&r->em);
             }
-            (*out)[(*n)++] = (struct shown){i, wild ? str_of(c->name) : name};
+            (*out)[(*n)++] = (struct shown){i, title};
         }
     }
     return ERR_OK;
