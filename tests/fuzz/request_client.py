@@ -186,6 +186,8 @@ class Judge:
                 value = json.loads(text, parse_constant=no_constant)
             except (ValueError, RecursionError) as e:
                 at = getattr(e, "pos", 0)
+                if text[at:at + 1] in ("\ufeff", "/"):  # a document is told as it came: with its mark or its comments, as Elasticsearch does
+                    return None
                 return f"not JSON: {endpoint}", f"{e}: {text[max(0, at - 200):at + 200]!r}"
         elif kind.startswith(TEXT_TYPES):
             if text[:1] == "{" and "format=" not in request.path and path.startswith("/_") and not path.startswith("/_cat"):
