@@ -1,5 +1,6 @@
 /* _field_caps: which types a field has over several indices, and what can be done with it there; from mappings alone. */
 #include "common/base/jsonr.h"
+#include "common/base/path_join.h"
 #include "common/base/sort_items.h"
 #include "coordinator/rest/rest.h"
 #include "engine/query/query.h"
@@ -124,8 +125,7 @@ static bool walk(struct caps *c, struct str prefix, const struct json *fields)
     bool any = false;
     for (uint32_t i = 0; c->e == ERR_OK && json_is(fields, JSON_OBJECT) && i < fields->n; i++) {
         const struct json_member *m = &fields->members[i];
-        struct str path =
-            prefix.n > 0 ? arena_printf(c->r->arena, "%.*s.%.*s", STR_ARG(prefix), STR_ARG(m->key)) : m->key;
+        struct str path = prefix.n > 0 ? path_join(c->r->arena, prefix, m->key) : m->key;
         if (path.p == NULL) {
             c->e = err_no_memory(&c->r->em);
             return any;

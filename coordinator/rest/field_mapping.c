@@ -1,4 +1,5 @@
 /* GET _mapping/field/{fields}: the definitions of single fields, by their dotted names. */
+#include "common/base/path_join.h"
 #include "coordinator/rest/meta.h"
 
 /* What include_defaults shows of the types that have them; JSON members. */
@@ -116,8 +117,7 @@ static void walk(struct walk *k, struct str prefix, const struct json *fields)
 {
     for (uint32_t i = 0; k->e == ERR_OK && json_is(fields, JSON_OBJECT) && i < fields->n; i++) {
         const struct json_member *m = &fields->members[i];
-        struct str path =
-            prefix.n > 0 ? arena_printf(k->r->arena, "%.*s.%.*s", STR_ARG(prefix), STR_ARG(m->key)) : m->key;
+        struct str path = prefix.n > 0 ? path_join(k->r->arena, prefix, m->key) : m->key;
         if (path.p == NULL) {
             k->e = err_no_memory(&k->r->em);
             return;

@@ -1,5 +1,6 @@
 /* Fields that documents bring: what type they get, and the change of the mapping that they ask for. */
 #include "common/base/num.h"
+#include "common/base/path_join.h"
 #include "engine/mapping/document_int.h"
 
 #include <stdio.h>
@@ -27,8 +28,7 @@ bool doc_added(struct doc_parser *p, struct str path, const struct json *def)
 
 static struct str path_in(struct doc_parser *p, const struct field *object, struct str name)
 {
-    return object->path.n == 0 ? name
-                               : arena_printf(p->arena, "%.*s.%.*s", STR_ARG(object->path), STR_ARG(name));
+    return object->path.n == 0 ? name : path_join(p->arena, object->path, name);
 }
 
 /* Makes the field that a definition describes, as if it were in the mapping. */

@@ -1,4 +1,5 @@
 /* Definitions into nodes: objects with their properties, fields with their multi-fields, aliases. */
+#include "common/base/path_join.h"
 #include "common/base/sort_items.h"
 #include "engine/mapping/java.h"
 #include "engine/mapping/mapping_int.h"
@@ -441,7 +442,7 @@ enum err node_link(struct builder *b, struct node *n, const struct field *parent
     bool is_object = n->f.type == FT_OBJECT || n->f.type == FT_NESTED;
     n->f.path = n->f.name;
     if (parent != NULL && parent->path.n > 0) {
-        n->f.path = arena_printf(b->arena, "%.*s.%.*s", STR_ARG(parent->path), STR_ARG(n->f.name));
+        n->f.path = path_join(b->arena, parent->path, n->f.name);
         if (n->f.path.p == NULL) {
             return no_memory(b);
         }

@@ -263,6 +263,7 @@ class Fuzz:
             names = list(now.get(scope, {})) if status == 200 else []
             if names:
                 call("PUT", "/_cluster/settings", {scope: {n: None for n in names}})
+        call("PUT", "/*/_settings?expand_wildcards=all", {"index.blocks." + b: None for b in ("read_only", "metadata", "write", "read", "read_only_allow_delete")})
         deleted = call("DELETE", "/*?expand_wildcards=all")
         call("DELETE", "/_data_stream/*")
         call("DELETE", "/_index_template/*")
