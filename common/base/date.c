@@ -52,7 +52,8 @@ int civil_weekday(int64_t days)
 struct instant instant_of_ms(int64_t ms)
 {
     int64_t s = floor_div(ms, 1000);
-    return (struct instant){s, (int32_t)(ms - s * 1000) * 1000000};
+    int64_t rest = ms % 1000; /* not ms - s * 1000, which the first second of all does not have */
+    return (struct instant){s, (int32_t)(rest < 0 ? rest + 1000 : rest) * 1000000};
 }
 
 int64_t instant_to_ms(struct instant t)

@@ -119,17 +119,17 @@ static enum err apply_shingle(const struct token_filter *self, struct token_list
 static enum err shingle_sizes(const struct shingle_filter *f, const struct analysis_env *env,
                               struct errmsg *em)
 {
-    int64_t most;
-    int32_t diff = f->max - f->min + (f->unigrams ? 1 : 0);
+    int64_t most, diff = (int64_t)f->max - f->min + (f->unigrams ? 1 : 0);
     enum err e = settings_i64(env->index, "max_shingle_diff", 3, &most, em);
     if (e == ERR_OK && diff > most) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "In Shingle TokenFilter the difference between max_shingle_size and min_shingle_size "
-                       "(and +1 if outputting "
-                       "unigrams) must be less than or equal to: [%lld] but was [%d]. This limit can be set "
-                       "by changing the "
-                       "[index.max_shingle_diff] index level setting.",
-                       (long long)most, diff);
+        return err_set(
+            em, ERR_ILLEGAL_ARGUMENT,
+            "In Shingle TokenFilter the difference between max_shingle_size and min_shingle_size "
+            "(and +1 if outputting "
+            "unigrams) must be less than or equal to: [%lld] but was [%lld]. This limit can be set "
+            "by changing the "
+            "[index.max_shingle_diff] index level setting.",
+            (long long)most, (long long)diff);
     }
     if (e == ERR_OK && f->max < 2) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Max shingle size must be >= 2");

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 
 #define REGEXP_DEPTH_MAX 250
-#define REPEAT_MAX       0x7FFFFFFFU
+#define TREE_DEPTH_MAX \
+    10000 /* what follows one another is below one another, and who reads a tree goes down */
+#define REPEAT_MAX 0x7FFFFFFFU
 
 struct re_parser {
     struct str s;
@@ -27,7 +29,8 @@ static struct regexp *node(struct re_parser *p, enum regexp_kind kind, const str
 {
     struct regexp *r = ARENA_NEW(p->arena, struct regexp);
     if (r != NULL) {
-        *r = (struct regexp){.kind = kind, .a = a, .b = b, .nocase = p->nocase};
+        uint32_t below = MAX_OF(a != NULL ? a->depth : 0, b != NULL ? b->depth : 0);
+        *r = (struct regexp){.kind = kind, .a = a, .b = b, .nocase = p->nocase, .depth = below + 1};
     }
     return r;
 }
@@ -35,6 +38,9 @@ static struct regexp *node(struct re_parser *p, enum regexp_kind kind, const str
 static enum err done(struct re_parser *p, struct regexp *r, struct regexp **out)
 {
     *out = r;
+    if (r != NULL && r->depth > TREE_DEPTH_MAX) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "the pattern is too long at position %zu", p->at);
+    }
     return r != NULL ? ERR_OK : err_no_memory(p->em);
 }
 

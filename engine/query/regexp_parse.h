@@ -29,9 +29,10 @@ struct regexp {
     struct regexp_range *ranges; /* ascending */
     uint32_t n;
     bool negated, nocase;
+    uint32_t depth; /* of the tree from here on, bounded */
 };
 
-/* ERR_ILLEGAL_ARGUMENT as Lucene's RegExp words it. */
+/* ERR_ILLEGAL_ARGUMENT as Lucene's RegExp words it, also for a pattern of more than some 10,000 parts. */
 enum err regexp_parse(const struct regexp **out, struct str pattern, uint32_t flags, bool nocase,
                       struct arena *arena, struct errmsg *em);
 

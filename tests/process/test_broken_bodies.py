@@ -13,6 +13,7 @@ from node import HANG_SECONDS, Node  # noqa: E402
 
 LONG = os.environ.get("LONG") == "1"
 DAMAGE = [b'"', b"{", b"}", b"[", b"]", b",", b":", b"\\", b"\xff", b"\x00", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf4\x90\x80\x80", b"9", b"", b"\n"]
+LONG_PATTERNS = ["a" * 100000, "a|" * 100000 + "b", "a&" * 100000 + "b", "a" + "*" * 100000, "\"" + "a" * 100000 + "\""]
 AT_ONCE = 50  # requests sent ahead of their answers
 
 
@@ -80,6 +81,10 @@ def main():
                     assert status < 500 or os.environ.get("SHOW") is None, (method, path, body, status, answer)
             if path == "/edge-new":
                 node.call("DELETE", "/edge-new")
+        for pattern in LONG_PATTERNS:
+            for body in ({"aggs": {"a": {"terms": {"field": "k", "include": pattern}}}}, {"query": {"regexp": {"k": pattern}}}):
+                status, answer = node.call("POST", "/edge/_search", body)
+                assert status == 400, (pattern[:20], len(pattern), status, answer)
         assert node.call("GET", "/")[0] == 200
         node.process.send_signal(signal.SIGTERM)
         assert node.process.wait(HANG_SECONDS) == 0

@@ -475,11 +475,22 @@ START_TEST(memory_may_end)
 }
 END_TEST
 
+START_TEST(the_first_and_last_moment)
+{
+    struct instant first = instant_of_ms(INT64_MIN), last = instant_of_ms(INT64_MAX);
+    ck_assert_int_eq(first.seconds, -9223372036854776);
+    ck_assert_int_eq(first.nanos, 192000000);
+    ck_assert_int_eq(last.seconds, 9223372036854775);
+    ck_assert_int_eq(last.nanos, 807000000);
+}
+END_TEST
+
 int main(void)
 {
     arena_init(&arena, NULL, ARENA_UNLIMITED);
     Suite *s = suite_create("date");
     TCase *t = tcase_create("date");
+    tcase_add_test(t, the_first_and_last_moment);
     tcase_add_test(t, parses_as_java_does);
     tcase_add_test(t, math_as_elasticsearch_does);
     tcase_add_test(t, prints_as_java_does);
