@@ -1,6 +1,7 @@
 #include "engine/aggs/hll.h"
 
 #include "common/base/bits.h"
+#include "engine/aggs/hll_bias.h"
 
 #include <math.h>
 
@@ -167,55 +168,21 @@ void hll_merge(struct hll *h, const struct hll *other)
 
 /* ---- counting ------------------------------------------------------------------------------------------ */
 
-static int64_t linear(double m, double free)
+/* Java's Math.round. */
+static int64_t rounded(double v)
 {
-    return (int64_t)floor(m * log(m / free) + 0.5);
+    return (int64_t)floor(v + 0.5);
 }
 
-/* By how much the raw estimate is too high, as parts of the number of registers, against the raw estimate
- * itself: means of many runs with random hashes, at 0, 1/8, 2/8 ... values a register; for 2^4, 2^5, 2^6 and
- * more registers. */
-#define BIAS_POINTS 41
-static const float bias_at[4][BIAS_POINTS] = {
-    {0.6730F, 0.7327F, 0.7962F, 0.8637F, 0.9351F, 1.0103F, 1.0896F, 1.1727F, 1.2596F, 1.3500F, 1.4443F,
-     1.5414F, 1.6419F, 1.7459F, 1.8520F, 1.9604F, 2.0710F, 2.1834F, 2.2981F, 2.4144F, 2.5317F, 2.6505F,
-     2.7704F, 2.8904F, 3.0124F, 3.1349F, 3.2584F, 3.3816F, 3.5049F, 3.6292F, 3.7531F, 3.8775F, 4.0022F,
-     4.1269F, 4.2522F, 4.3770F, 4.5024F, 4.6278F, 4.7529F, 4.8766F, 5.0011F},
-    {0.6970F, 0.7578F, 0.8223F, 0.8907F, 0.9627F, 1.0386F, 1.1180F, 1.2012F, 1.2877F, 1.3777F, 1.4712F,
-     1.5674F, 1.6669F, 1.7692F, 1.8738F, 1.9808F, 2.0899F, 2.2012F, 2.3142F, 2.4292F, 2.5452F, 2.6623F,
-     2.7807F, 2.9000F, 3.0204F, 3.1409F, 3.2627F, 3.3846F, 3.5070F, 3.6304F, 3.7543F, 3.8781F, 4.0023F,
-     4.1264F, 4.2506F, 4.3748F, 4.4995F, 4.6240F, 4.7480F, 4.8725F, 4.9975F},
-    {0.7090F, 0.7704F, 0.8354F, 0.9041F, 0.9765F, 1.0526F, 1.1323F, 1.2155F, 1.3020F, 1.3917F, 1.4848F,
-     1.5806F, 1.6799F, 1.7813F, 1.8855F, 1.9921F, 2.1004F, 2.2113F, 2.3237F, 2.4376F, 2.5530F, 2.6698F,
-     2.7878F, 2.9068F, 3.0265F, 3.1475F, 3.2688F, 3.3904F, 3.5125F, 3.6351F, 3.7579F, 3.8811F, 4.0049F,
-     4.1291F, 4.2532F, 4.3770F, 4.5012F, 4.6256F, 4.7499F, 4.8751F, 4.9995F},
-    {0.7205F, 0.7824F, 0.8478F, 0.9169F, 0.9896F, 1.0658F, 1.1455F, 1.2286F, 1.3151F, 1.4048F, 1.4977F,
-     1.5933F, 1.6917F, 1.7929F, 1.8962F, 2.0022F, 2.1101F, 2.2198F, 2.3314F, 2.4445F, 2.5596F, 2.6759F,
-     2.7930F, 2.9116F, 3.0305F, 3.1505F, 3.2714F, 3.3931F, 3.5153F, 3.6378F, 3.7602F, 3.8836F, 4.0068F,
-     4.1307F, 4.2539F, 4.3786F, 4.5026F, 4.6271F, 4.7513F, 4.8757F, 5.0000F}};
-
-static double bias_of(double raw, int p)
+static int64_t linear(double m, double free)
 {
-    double m = (double)(1U << p), x = raw / m;
-    const float *at = bias_at[MIN_OF(p - P_MIN, 3)];
-    if (x <= (double)at[0]) {
-        return (double)at[0] * m;
-    }
-    for (int i = 1; i < BIAS_POINTS; i++) {
-        if (x <= (double)at[i]) {
-            double low = (double)at[i - 1], high = (double)at[i];
-            double part = (x - low) / (high - low);
-            double bias_low = low - (i - 1) / 8.0, bias_high = high - i / 8.0;
-            return (bias_low + part * (bias_high - bias_low)) * m;
-        }
-    }
-    return 0;
+    return rounded(m * log(m / free));
 }
 
 int64_t hll_count(const struct hll *h)
 {
-    static const double switch_at[] = {10,   20,   40,    80,    220,   400,    900,   1800,
-                                       3100, 6500, 15500, 20000, 50000, 120000, 350000};
+    static const int64_t switch_at[] = {10,   20,   40,    80,    220,   400,    900,   1800,
+                                        3100, 6500, 11500, 20000, 50000, 120000, 350000};
     if (h->registers == NULL) {
         double m = (double)(1U << P2);
         return linear(m, m - (double)h->n);
@@ -226,11 +193,11 @@ int64_t hll_count(const struct hll *h)
         sum += ldexp(1, -h->registers[i]);
         zeros += h->registers[i] == 0;
     }
-    double alpha = h->p == 4 ? 0.673 : h->p == 5 ? 0.697 : h->p == 6 ? 0.709 : 0.7213 / (1 + 1.079 / m);
+    double alpha = h->p == 4 ? 0.673 : h->p == 5 ? 0.697 : 0.7213 / (1 + 1.079 / m);
     double raw = alpha * m * m / sum;
-    double corrected = raw <= 5 * m ? raw - bias_of(raw, h->p) : raw;
-    double guess = zeros != 0 ? (double)linear(m, zeros) : corrected;
-    return (int64_t)floor((guess <= switch_at[h->p - P_MIN] ? guess : corrected) + 0.5);
+    int64_t corrected = rounded(raw <= 5 * m ? raw - hll_bias(raw, h->p) : raw);
+    int64_t guess = zeros != 0 ? linear(m, zeros) : corrected;
+    return guess <= switch_at[h->p - P_MIN] ? guess : corrected;
 }
 
 /* ---- bytes, hashes ------------------------------------------------------------------------------------- */
