@@ -51,6 +51,10 @@ void errmsg_encode(const struct errmsg *em, struct buf *out)
     put_zigzag(out, a->shard);
     put_str(out, str_of(a->script));
     put_str(out, str_of(a->lang));
+    put_bool(out, a->script_placed);
+    put_varint(out, a->script_at);
+    put_varint(out, a->script_start);
+    put_varint(out, a->script_end);
     put_zigzag(out, a->limit);
     put_zigzag(out, a->status_set ? a->http_status : 0);
 }
@@ -79,6 +83,10 @@ void errmsg_decode(struct errmsg *em, struct bytes_in *in)
     int64_t shard = get_zigzag(in);
     get_text(in, a->script, sizeof(a->script));
     get_text(in, a->lang, sizeof(a->lang));
+    a->script_placed = get_bool(in);
+    a->script_at = (uint32_t)MIN_OF(get_varint(in), (uint64_t)UINT32_MAX);
+    a->script_start = (uint32_t)MIN_OF(get_varint(in), (uint64_t)UINT32_MAX);
+    a->script_end = (uint32_t)MIN_OF(get_varint(in), (uint64_t)UINT32_MAX);
     a->limit = get_zigzag(in);
     int64_t status = get_zigzag(in);
     in->bad |= shard < -1 || shard > INT32_MAX || status < 0 || status > 599;

@@ -109,7 +109,13 @@ enum err_family { ERR_FAMILY_ES, ERR_FAMILY_XC, ERR_FAMILY_JAVA };
     X(ERR_TOO_LONG_FRAME, 400, "too_long_frame_exception", JAVA)                     \
     X(ERR_SECURITY, 401, "security_exception", ES)                                   \
     X(ERR_NOT_MASTER, 503, "not_master_exception", ES)                               \
-    X(ERR_FAILED_TO_COMMIT, 503, "failed_to_commit_cluster_state_exception", ES)
+    X(ERR_FAILED_TO_COMMIT, 503, "failed_to_commit_cluster_state_exception", ES)     \
+    X(ERR_NO_VIABLE_ALT, 500, "no_viable_alt_exception", JAVA)                       \
+    X(ERR_LEXER_NO_VIABLE_ALT, 500, "lexer_no_viable_alt_exception", JAVA)           \
+    X(ERR_INPUT_MISMATCH, 500, "input_mismatch_exception", JAVA)                     \
+    X(ERR_NEGATIVE_ARRAY_SIZE, 500, "negative_array_size_exception", JAVA)           \
+    X(ERR_STACK_OVERFLOW, 500, "stack_overflow_error", JAVA)                         \
+    X(ERR_UNSUPPORTED_TEMPORAL, 500, "unsupported_temporal_type_exception", JAVA)
 
 enum err {
 #define ERR_ENUM(code, status, type, family) code,
@@ -142,9 +148,11 @@ struct err_about {
     char resource_type[32];
     char resource_id[ERR_NAME_BYTES];
     int shard; /* -1: none */
-    /* script_exception only: the source, the language, and where (`script_stack`) */
+    /* script_exception only: the source, the language, and where in it: bytes of the source, when `script_placed` */
     char script[ERR_REASON_BYTES];
     char lang[16];
+    bool script_placed;
+    uint32_t script_at, script_start, script_end;
     int64_t limit;   /* too_many_buckets_exception only: `max_buckets` */
     bool status_set; /* http_status replaces the table's */
     int http_status;

@@ -1,5 +1,6 @@
 #include "coordinator/rest/absent.h"
 #include "coordinator/rest/nodes_stats.h"
+#include "coordinator/rest/script_error.h"
 #include "coordinator/rest/tasks_listing.h"
 
 #include "common/base/hash.h"
@@ -90,12 +91,12 @@ static void write_resource(struct str ids, struct jsonw *w)
     }
 }
 
-static void write_about(struct jsonw *w, const struct errmsg *em, enum err code)
+static void write_about(struct jsonw *w, const struct errmsg *em, unsigned at)
 {
+    enum err code = em->frame[at].code;
     const struct err_about *a = &em->about;
     if (code == ERR_SCRIPT) {
-        jw_kz(w, "script", a->script);
-        jw_kz(w, "lang", a->lang);
+        script_error_write(w, a, str_is(str_of(em->frame[at].reason), "compile error"));
         return;
     }
     if (code == ERR_TOO_MANY_BUCKETS) {
@@ -125,7 +126,11 @@ static void write_frame(struct jsonw *w, const struct errmsg *em, unsigned at)
     const struct err_frame *f = &em->frame[at];
     jw_kz(w, "type", err_type(f->code));
     jw_k(w, "reason");
-    if (f->code == ERR_NO_SHARD && f->reason[0] == '\0') { /* there was nobody who could have said why */
+    bool silent = f->code == ERR_NO_SHARD || f->code == ERR_NO_VIABLE_ALT
+                  || f->code == ERR_LEXER_NO_VIABLE_ALT || f->code == ERR_INPUT_MISMATCH
+                  || f->code == ERR_STACK_OVERFLOW || f->code == ERR_NO_SUCH_ELEMENT
+                  || f->code == ERR_CONCURRENT_MODIFICATION;
+    if (silent && f->reason[0] == '\0') { /* there was nobody who could have said why */
         jw_null(w);
     } else {
         jw_z(w, f->reason);
@@ -137,7 +142,7 @@ static void write_frame(struct jsonw *w, const struct errmsg *em, unsigned at)
     if (f->code == ERR_NO_MEMORY) {
         memory_write_refusal(w, f->reason);
     }
-    write_about(w, em, f->code);
+    write_about(w, em, at);
 }
 
 static void write_from(struct jsonw *w, const struct errmsg *em, unsigned at)

@@ -516,7 +516,9 @@ enum err filter_bits_init(struct filter_bits *f, struct agg_run *r, const struct
 {
     const struct query *q;
     *f = (struct filter_bits){.run = r};
-    enum err e = query_build(&q, &r->cx->query, query, em);
+    struct query_context qcx = r->cx->query;
+    qcx.raw_errors = true;
+    enum err e = query_build(&q, &qcx, query, em);
     if (e == ERR_OK) {
         struct weight_context cx = r->cx->weight;
         cx.nested_too = true; /* which documents are asked about is the caller's affair */

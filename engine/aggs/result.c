@@ -166,14 +166,63 @@ static bool percentile_named(const struct agg_result *r, struct str key, double 
     return true;
 }
 
+/* What Elasticsearch calls a result in its messages: the name of a class. */
+static const char *result_class(const struct agg_result *r)
+{
+    static const char *const terms[] = {"StringTerms", "LongTerms", "DoubleTerms", "UnmappedTerms"};
+    static const char *const rare[] = {"StringRareTerms", "LongRareTerms", "LongRareTerms",
+                                       "UnmappedRareTerms"};
+    static const char *const significant[] = {"SignificantStringTerms", "SignificantLongTerms",
+                                              "SignificantLongTerms", "UnmappedSignificantTerms"};
+    static const struct {
+        enum agg_kind kind;
+        const char *name;
+    } others[] = {{AGG_FILTER, "InternalFilter"},
+                  {AGG_MISSING, "InternalMissing"},
+                  {AGG_GLOBAL, "InternalGlobal"},
+                  {AGG_NESTED, "InternalNested"},
+                  {AGG_REVERSE_NESTED, "InternalReverseNested"},
+                  {AGG_SAMPLER, "InternalSampler"},
+                  {AGG_DIVERSIFIED, "InternalSampler"},
+                  {AGG_HISTOGRAM, "InternalHistogram"},
+                  {AGG_DATE_HISTOGRAM, "InternalDateHistogram"},
+                  {AGG_AUTO_DATE_HISTOGRAM, "InternalAutoDateHistogram"},
+                  {AGG_RANGE, "InternalRange"},
+                  {AGG_DATE_RANGE, "InternalDateRange"},
+                  {AGG_IP_RANGE, "InternalBinaryRange"},
+                  {AGG_GEO_DISTANCE, "InternalGeoDistance"},
+                  {AGG_GEOHASH_GRID, "InternalGeoHashGrid"},
+                  {AGG_GEOTILE_GRID, "InternalGeoTileGrid"},
+                  {AGG_FILTERS, "InternalFilters"},
+                  {AGG_ADJACENCY, "InternalAdjacencyMatrix"},
+                  {AGG_COMPOSITE, "InternalComposite"},
+                  {AGG_GEO_BOUNDS, "InternalGeoBounds"},
+                  {AGG_GEO_CENTROID, "InternalGeoCentroid"},
+                  {AGG_TOP_HITS, "InternalTopHits"}};
+    enum agg_kind k = r->agg->type->kind;
+    size_t form = r->form == RESULT_STR ? 0 : r->form == RESULT_I64 ? 1 : r->form == RESULT_F64 ? 2 : 3;
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        if (others[i].kind == k) {
+            return others[i].name;
+        }
+    }
+    return k == AGG_RARE_TERMS ? rare[form] : k == AGG_SIGNIFICANT_TERMS ? significant[form] : terms[form];
+}
+
 static enum err not_a_number(const struct agg_result *r, struct errmsg *em)
 {
-    bool many = !agg_has_buckets(r->agg) && r->agg->type->kind != AGG_TOP_HITS;
+    enum agg_kind k = r->agg->type->kind;
+    bool many = !agg_has_buckets(r->agg) && k != AGG_TOP_HITS && k != AGG_GEO_BOUNDS && k != AGG_GEO_CENTROID;
+    if (!many) {
+        return err_set(em, ERR_AGG_EXECUTION,
+                       "buckets_path must reference either a number value or a single value numeric metric "
+                       "aggregation, got: [%s] at aggregation [%.*s]",
+                       result_class(r), STR_ARG(r->agg->name));
+    }
     return err_set(em, ERR_AGG_EXECUTION,
                    "buckets_path must reference either a number value or a single value numeric metric "
-                   "aggregation, %s [%.*s]%s",
-                   many ? "but" : "got:", STR_ARG(r->agg->name),
-                   many ? " contains multiple values. Please specify which to use." : "");
+                   "aggregation, but [%.*s] contains multiple values. Please specify which to use.",
+                   STR_ARG(r->agg->name));
 }
 
 enum err result_value(const struct agg_result *r, struct str key, double *out, struct errmsg *em)
@@ -211,6 +260,22 @@ enum err result_value(const struct agg_result *r, struct str key, double *out, s
     }
     if (key.p == NULL) {
         return not_a_number(r, em);
+    }
+    if (k == AGG_GEO_BOUNDS) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Found unknown path element [%.*s] in [%.*s]", STR_ARG(key),
+                       STR_ARG(r->agg->name));
+    }
+    if (k == AGG_STATS && !stats_value(r, key, out)) {
+        return err_set(
+            em, ERR_ILLEGAL_ARGUMENT,
+            "No enum constant org.elasticsearch.search.aggregations.metrics.InternalStats.Metrics.%.*s",
+            STR_ARG(key));
+    }
+    if (k == AGG_EXTENDED_STATS && !stats_value(r, key, out)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "No enum constant "
+                       "org.elasticsearch.search.aggregations.metrics.InternalExtendedStats.Metrics.%.*s",
+                       STR_ARG(key));
     }
     if (k == AGG_PERCENTILES || k == AGG_PERCENTILE_RANKS) {
         return percentile_named(r, key, out, em) ? ERR_OK : ERR_ILLEGAL_ARGUMENT;

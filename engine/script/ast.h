@@ -61,11 +61,21 @@ enum type_id {
 struct type {
     enum type_id id;
     uint8_t dims; /* arrays of it */
+    uint8_t row;  /* which of the names of `id` it was called, from 1; 0: the first */
+};
+
+struct type_text {
+    char s[80];
 };
 
 /* TYPE_NONE: no such class. */
 enum type_id type_of_name(struct str name);
 const char *type_name(enum type_id id);
+/* As type_of_name, with the name that was used; and the whole name of the class in Java: "java.util.List", "int"; with its
+ * dimensions. The name as scripts write it. */
+struct type type_called(struct str name);
+struct type_text type_java(struct type t);
+struct type_text type_written(struct type t);
 /* The kind that values of a primitive or boxed type have; SV_NULL: no number. */
 enum sv_kind type_kind(enum type_id id);
 static inline bool type_is_primitive(enum type_id id)
@@ -162,7 +172,18 @@ struct node {
     size_t cap;
 };
 
+/* What painless calls a node in its messages: "numeric constant [1]", "addition operation [+]"; and what it says of one
+ * whose value goes nowhere. */
+void node_words(const struct node *n, char *out, size_t size);
+void node_unused(const struct node *n, char *out, size_t size);
+/* The class that a node has in painless: "EBinary". */
+const char *node_class(const struct node *n);
+/* The same of an operator alone: "addition operator [+]"; and its sign. */
+const char *op_words(enum op op);
+const char *op_sign(enum op op);
+
 struct function {
+    uint32_t off;
     struct type type;
     struct str name;
     struct param *params;
@@ -179,6 +200,14 @@ struct program {
 
 /* ERR_ILLEGAL_ARGUMENT with painless's words. */
 enum err script_parse(struct program *out, struct str source, struct arena *a, struct errmsg *em) NODISCARD;
+/* Notes in the message at which byte of the source the error is. */
+static inline void script_error_at(struct errmsg *em, uint32_t off)
+{
+    if (em != NULL) {
+        em->about.script_placed = true;
+        em->about.script_at = off;
+    }
+}
 
 /* ---- tokens ---- */
 
@@ -188,6 +217,7 @@ struct token {
     enum token_kind kind;
     uint32_t off;
     struct str text;  /* T_TEXT: unescaped */
+    struct str raw;   /* as it stands in the source */
     struct str flags; /* T_REGEX */
 };
 

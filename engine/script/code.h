@@ -66,10 +66,13 @@ struct ins {
     uint32_t c;
 };
 
+#define OFF_UNKNOWN UINT32_MAX
+
 struct code {
     struct ins *ins;
+    uint32_t *off; /* of each instruction, the byte of the source that an error in it is told at */
     uint32_t n;
-    size_t cap;
+    size_t cap, off_cap;
     uint32_t params_n; /* captured values included */
     uint32_t captured_n;
     uint32_t slots_n;
@@ -106,6 +109,9 @@ struct script {
     struct sv *consts;
     uint32_t consts_n;
     size_t consts_cap;
+    uint32_t *statements; /* where statements begin, in the order in which they were compiled */
+    uint32_t statements_n;
+    size_t statements_cap;
 };
 
 #define STACK_MAX 1000 /* values a function's expressions may pile up */

@@ -1,5 +1,6 @@
 /* Expressions into bytecode. */
 #include "engine/script/generate.h"
+#include "engine/script/vm.h"
 
 static enum builtin builtin_of(const struct gen *g, struct str name)
 {
@@ -31,7 +32,14 @@ enum err gen_expr_as(struct gen *g, const struct node *n, struct type to)
     enum err e = gen_check_assign(g, n, to);
     e = e == ERR_OK ? gen_expr(g, n) : e;
     bool any = to.dims == 0 && (to.id == TYPE_DEF || to.id == TYPE_OBJECT || to.id == TYPE_NONE);
-    return e != ERR_OK || any ? e : gen_emit_type(g, I_CONVERT, to);
+    if (any && to.id == TYPE_DEF && gen_static_type(g, n) != TYPE_DEF) {
+        gen_at(g, n->off);
+    }
+    if (e != ERR_OK || any) {
+        return e;
+    }
+    gen_at(g, n->off);
+    return gen_emit_type(g, I_CONVERT, to);
 }
 
 enum err gen_expr_passed(struct gen *g, const struct node *n, struct type to)
@@ -41,12 +49,16 @@ enum err gen_expr_passed(struct gen *g, const struct node *n, struct type to)
     }
     enum err e = gen_expr(g, n);
     to.id = gen_unboxed(to.id);
-    return e != ERR_OK || to.id == TYPE_OBJECT ? e : gen_emit_type(g, I_CONVERT, to);
+    if (e != ERR_OK || to.id == TYPE_OBJECT) {
+        return e;
+    }
+    gen_at(g, n->off);
+    return gen_emit_type(g, I_CONVERT, to);
 }
 
 enum err gen_condition(struct gen *g, const struct node *n)
 {
-    return gen_expr_as(g, n, (struct type){TYPE_BOOLEAN, 0});
+    return gen_expr_as(g, n, (struct type){.id = TYPE_BOOLEAN});
 }
 
 static enum err exprs(struct gen *g, const struct node *n, uint32_t from)
@@ -85,7 +97,24 @@ static enum err name(struct gen *g, const struct node *n)
 
 static enum err member(struct gen *g, const struct node *n)
 {
+    const struct node *of = n->kids[0];
+    if (of->kind == N_NAME && gen_resolve(g, of->name) == NULL
+        && gen_context_variable(g, of->name) == VAR_NONE) {
+        return gen_placed(g,
+                          err_set(g->em, ERR_ILLEGAL_ARGUMENT, "cannot resolve symbol [%.*s.%.*s]",
+                                  STR_ARG(of->name), STR_ARG(n->name)),
+                          n->off);
+    }
+    if (of->kind != N_TYPE && gen_check_member(g, n, false) != ERR_OK) {
+        return ERR_ILLEGAL_ARGUMENT;
+    }
     if (n->kids[0]->kind == N_TYPE) {
+        struct script_run probe = {.em = g->em};
+        struct sv ignored;
+        gen_at(g, n->off);
+        if (vm_static_field(&probe, n->kids[0]->type.id, n->name, &ignored) != ERR_OK) {
+            return gen_no_field(g, n->kids[0]->type, n->name);
+        }
         return gen_emit_name(g, I_GET_STATIC, 0, (uint16_t)n->kids[0]->type.id, n->name);
     }
     enum err e = gen_expr(g, n->kids[0]);
@@ -93,6 +122,7 @@ static enum err member(struct gen *g, const struct node *n)
     if (e == ERR_OK && n->flag) {
         e = gen_emit(g, I_IF_NULL, 0, 0, 0);
     }
+    gen_at(g, n->off);
     e = e == ERR_OK ? gen_emit_name(g, I_GET, 0, 0, n->name) : e;
     if (e == ERR_OK && n->flag) {
         gen_patch(g, skip);
@@ -109,6 +139,7 @@ static enum err call_function(struct gen *g, const struct node *n)
             continue;
         }
         enum err e = ERR_OK;
+        gen_at(g, n->off);
         for (uint32_t k = 0; k < argc && e == ERR_OK; k++) {
             e = gen_expr_passed(g, n->kids[k + 1], f->params[k].type);
         }
@@ -116,9 +147,9 @@ static enum err call_function(struct gen *g, const struct node *n)
     }
     enum builtin builtin = builtin_of(g, n->name);
     if (builtin == BUILTIN_NONE) {
-        return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "Unknown call [%.*s] with [%u] arguments.",
-                       STR_ARG(n->name), argc);
+        return gen_unknown_call(g, n);
     }
+    gen_at(g, n->off);
     enum err e = exprs(g, n, 1);
     return e == ERR_OK ? gen_emit(g, I_CALL_BUILTIN, (uint8_t)argc, (uint16_t)builtin, 0) : e;
 }
@@ -133,23 +164,32 @@ static enum err call(struct gen *g, const struct node *n)
         return call_function(g, n);
     }
     if (n->kids[0]->kind == N_TYPE) {
+        gen_at(g, n->off);
+        if (n->kids[0]->type.id == TYPE_MATH && !gen_is_math(n->name, argc)) {
+            return gen_no_method(g, "static", n->kids[0]->type, n->name, argc);
+        }
         enum err e = exprs(g, n, 1);
         return e == ERR_OK
                    ? gen_emit_name(g, I_CALL_STATIC, (uint8_t)argc, (uint16_t)n->kids[0]->type.id, n->name)
                    : e;
     }
-    if (n->kids[0]->kind == N_NAME && str_is(n->kids[0]->name, "this")) {
+    const struct node *of = n->kids[0];
+    if (of->kind == N_NAME && str_is(of->name, "this")) {
         return call_function(g, n);
     }
-    if (gen_static_type(g, n->kids[0]) == TYPE_STRING && !methods_str_has(n->name, argc)) {
-        return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "member method [java.lang.String, %.*s/%u] not found",
-                       STR_ARG(n->name), argc);
+    if (of->kind == N_NAME && gen_resolve(g, of->name) == NULL
+        && gen_context_variable(g, of->name) == VAR_NONE) {
+        return gen_illegal(g, "cannot resolve symbol", of->name);
+    }
+    if (gen_check_member(g, n, true) != ERR_OK) {
+        return ERR_ILLEGAL_ARGUMENT;
     }
     enum err e = gen_expr(g, n->kids[0]);
     uint32_t skip = gen_here(g);
     if (e == ERR_OK && n->flag) {
         e = gen_emit(g, I_IF_NULL, 0, 0, 0);
     }
+    gen_at(g, n->off);
     e = e == ERR_OK ? exprs(g, n, 1) : e;
     e = e == ERR_OK ? gen_emit_name(g, I_CALL, (uint8_t)argc, 0, n->name) : e;
     if (e == ERR_OK && n->flag) {
@@ -161,6 +201,7 @@ static enum err call(struct gen *g, const struct node *n)
 static enum err logical(struct gen *g, const struct node *n)
 {
     bool and = n->kind == N_AND;
+    gen_at(g, n->off);
     enum err e = gen_condition(g, n->kids[0]);
     uint32_t jump = gen_here(g);
     e = e == ERR_OK ? gen_emit(g, and? I_IF_NOT : I_IF, 0, 0, 0) : e;
@@ -179,6 +220,7 @@ static enum err logical(struct gen *g, const struct node *n)
 
 static enum err ternary(struct gen *g, const struct node *n)
 {
+    gen_at(g, n->off);
     enum err e = gen_condition(g, n->kids[0]);
     uint32_t otherwise = gen_here(g);
     e = e == ERR_OK ? gen_emit(g, I_IF_NOT, 0, 0, 0) : e;
@@ -197,11 +239,15 @@ static enum err ternary(struct gen *g, const struct node *n)
 
 static enum err elvis(struct gen *g, const struct node *n)
 {
-    enum type_id type = gen_static_type(g, n->kids[0]);
-    if (type_is_primitive(type) || (n->kids[0]->kind == N_CONST && n->kids[0]->value.kind != SV_NULL)) {
-        return err_set(g->em, ERR_ILLEGAL_ARGUMENT,
-                       "Extraneous elvis operator. LHS is a primitive or a constant.");
+    const struct node *left = n->kids[0];
+    const char *what = gen_is_null(left)                             ? "null"
+                       : left->kind == N_CONST                       ? "a constant"
+                       : type_is_primitive(gen_static_type(g, left)) ? "a primitive"
+                                                                     : NULL;
+    if (what != NULL) {
+        return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "Extraneous elvis operator. LHS is %s.", what);
     }
+    gen_at(g, n->off);
     enum err e = gen_expr(g, n->kids[0]);
     uint32_t end = gen_here(g);
     e = e == ERR_OK ? gen_emit(g, I_IF_VALUE, 0, 0, 0) : e;
@@ -220,37 +266,42 @@ static enum err binary(struct gen *g, const struct node *n)
     if (by_zero && a->kind == N_CONST && sv_is_whole(a->value)) {
         return err_set(g->em, ERR_ARITHMETIC, "/ by zero");
     }
-    enum type_id ta = gen_static_type(g, a), tb = gen_static_type(g, b);
-    bool text = n->op == OP_ADD && (ta == TYPE_STRING || tb == TYPE_STRING);
-    bool odd = ta == TYPE_BOOLEAN || tb == TYPE_BOOLEAN || ta == TYPE_STRING || tb == TYPE_STRING;
-    odd = odd && ta != TYPE_DEF && tb != TYPE_DEF; /* else only running shows it */
-    bool bits = n->op == OP_BAND || n->op == OP_BOR || n->op == OP_BXOR;
-    if (gen_is_arithmetic(n->op) && !text && odd && !(bits && ta != TYPE_STRING && tb != TYPE_STRING)) {
-        return err_set(g->em, ERR_CLASS_CAST, "Cannot apply arithmetic to types [%s] and [%s].",
-                       type_name(ta), type_name(tb));
-    }
-    if (n->op >= OP_LT && n->op <= OP_GE && odd) {
-        return err_set(g->em, ERR_CLASS_CAST, "cannot apply a comparison to the types [%s] and [%s]",
-                       type_name(ta), type_name(tb));
-    }
-    bool null_a = a->kind == N_CONST && a->value.kind == SV_NULL,
-         null_b = b->kind == N_CONST && b->value.kind == SV_NULL;
     bool equality = n->op >= OP_EQ && n->op <= OP_NOT_SAME;
-    if (equality && null_a && null_b) {
+    if (equality && gen_is_null(a) && gen_is_null(b)) {
         return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "extraneous comparison of [null] constants");
     }
-    bool prim_a = type_is_primitive(ta), prim_b = type_is_primitive(tb);
-    bool unlike = (prim_a && (null_b || tb == TYPE_STRING)) || (prim_b && (null_a || ta == TYPE_STRING))
-                  || (prim_a && prim_b && (ta == TYPE_BOOLEAN) != (tb == TYPE_BOOLEAN));
-    if (unlike && !text) {
-        return err_set(g->em, ERR_CLASS_CAST, "Cannot cast from [%s] to [%s].", type_name(ta), type_name(tb));
-    }
-    enum err e = gen_expr(g, a);
+    enum err e = gen_check_operands(g, n);
+    gen_at(g, n->off);
+    e = e == ERR_OK ? gen_expr(g, a) : e;
     e = e == ERR_OK ? gen_expr(g, b) : e;
     return e == ERR_OK ? gen_emit(g, I_BINARY, (uint8_t)n->op, 0, 0) : e;
 }
 
+static enum err unary(struct gen *g, const struct node *n)
+{
+    const struct node *of = n->kids[0];
+    struct type t = gen_is_null(of) ? (struct type){.id = TYPE_OBJECT} : gen_type_of(g, of);
+    gen_at(g, n->off);
+    if (n->op != OP_NOT && t.id != TYPE_DEF && t.dims == 0
+        && gen_promoted(gen_unboxed(t.id), gen_unboxed(t.id), n->op != OP_BNOT) == TYPE_NONE) {
+        return err_set(g->em, ERR_CLASS_CAST, "cannot apply the %s operator [%s] to the type [%s]",
+                       op_words(n->op), op_sign(n->op), type_java(t).s);
+    }
+    enum err e = n->op == OP_NOT ? gen_condition(g, of) : gen_expr(g, of);
+    return e == ERR_OK ? gen_emit(g, I_UNARY, (uint8_t)n->op, 0, 0) : e;
+}
+
 /* ---- assignment ---- */
+
+/* The right side of an assignment that computes: with a value of any class, it becomes one of those, too. */
+static enum err gen_operand(struct gen *g, const struct node *n, enum type_id with)
+{
+    enum err e = gen_expr(g, n);
+    if (with == TYPE_DEF && gen_static_type(g, n) != TYPE_DEF) {
+        gen_at(g, n->off);
+    }
+    return e;
+}
 
 static enum err assign_local(struct gen *g, const struct node *n, const struct local *local)
 {
@@ -258,13 +309,20 @@ static enum err assign_local(struct gen *g, const struct node *n, const struct l
     if (n->op == OP_NONE) {
         e = gen_expr_as(g, n->kids[1], local->type);
     } else {
+        gen_at(g, n->off);
         e = gen_emit(g, I_LOAD, 0, 0, local->slot);
-        e = e == ERR_OK ? gen_expr(g, n->kids[1]) : e;
+        e = e == ERR_OK ? gen_operand(g, n->kids[1], local->type.id) : e;
         e = e == ERR_OK ? gen_emit(g, I_BINARY, (uint8_t)n->op, 0, 0) : e;
         e = e == ERR_OK && type_is_primitive(local->type.id) ? gen_emit_type(g, I_CAST, local->type) : e;
     }
     e = e == ERR_OK ? gen_emit(g, I_DUP, 0, 0, 0) : e;
     return e == ERR_OK ? gen_emit(g, I_STORE, 0, 0, local->slot) : e;
+}
+
+/* Where what is read from or written to a member or element is told. */
+static uint32_t target_off(struct gen *g, const struct node *to)
+{
+    return to->kind == N_INDEX && gen_static_type(g, to->kids[0]) == TYPE_MAP ? to->kids[1]->off : to->off;
 }
 
 static enum err assign(struct gen *g, const struct node *n)
@@ -285,12 +343,14 @@ static enum err assign(struct gen *g, const struct node *n)
     e = e == ERR_OK && at ? gen_expr(g, to->kids[1]) : e;
     if (e == ERR_OK && n->op != OP_NONE) {
         e = gen_emit(g, at ? I_DUP2 : I_DUP, 0, 0, 0);
+        gen_at(g, target_off(g, to));
         e = e == ERR_OK ? (at ? gen_emit(g, I_GET_AT, 0, 0, 0) : gen_emit_name(g, I_GET, 0, 0, to->name)) : e;
     }
-    e = e == ERR_OK ? gen_expr(g, n->kids[1]) : e;
+    e = e == ERR_OK ? gen_operand(g, n->kids[1], n->op != OP_NONE ? TYPE_DEF : TYPE_OBJECT) : e;
     if (e == ERR_OK && n->op != OP_NONE) {
         e = gen_emit(g, I_BINARY, (uint8_t)n->op, 0, 0);
     }
+    gen_at(g, target_off(g, to));
     return e != ERR_OK ? e : at ? gen_emit(g, I_PUT_AT, 0, 0, 0) : gen_emit_name(g, I_PUT, 0, 0, to->name);
 }
 
@@ -318,8 +378,10 @@ static enum err step(struct gen *g, const struct node *n)
     e = gen_expr(g, to->kids[0]);
     if (to->kind == N_INDEX) {
         e = e == ERR_OK ? gen_expr(g, to->kids[1]) : e;
+        gen_at(g, target_off(g, to));
         return e == ERR_OK ? gen_emit(g, I_STEP_AT, (uint8_t)n->op, n->flag, 0) : e;
     }
+    gen_at(g, to->off);
     return e == ERR_OK ? gen_emit_name(g, I_STEP, (uint8_t)n->op, n->flag, to->name) : e;
 }
 
@@ -388,6 +450,7 @@ static enum err lambda(struct gen *g, const struct node *n)
     }
     outer->depth--;
     arena_fini(&scratch);
+    gen_at(g, n->off);
     return e == ERR_OK ? gen_emit(g, I_LAMBDA, (uint8_t)captured, 0, index) : e;
 }
 
@@ -406,11 +469,13 @@ static enum err method_ref(struct gen *g, const struct node *n)
         return gen_illegal(g, "Unknown reference", n->name);
     }
     enum err e = gen_expr(g, of);
+    gen_at(g, n->off);
     return e == ERR_OK ? gen_emit_name(g, I_METHOD_REF, 0, TYPE_NONE, n->name) : e;
 }
 
 static enum err new_array(struct gen *g, const struct node *n)
 {
+    gen_at(g, n->off);
     enum err e = exprs(g, n, 0);
     return e != ERR_OK  ? e
            : n->flag    ? gen_emit(g, I_ARRAY, 0, (uint16_t)n->type.id, n->n)
@@ -434,7 +499,7 @@ static enum err const_expr(struct gen *g, const struct node *n)
     return gen_emit_const(g, v);
 }
 
-enum err gen_expr(struct gen *g, const struct node *n)
+static enum err expr(struct gen *g, const struct node *n)
 {
     enum err e;
     switch (n->kind) {
@@ -443,14 +508,18 @@ enum err gen_expr(struct gen *g, const struct node *n)
     case N_NAME:
         return name(g, n);
     case N_TYPE:
-        return gen_illegal(g, "cannot use a type as a value", n->name);
+        return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "value required: instead found unexpected type [%s]",
+                       type_java(n->type).s);
     case N_LIST:
+        gen_at(g, n->off);
         e = exprs(g, n, 0);
         return e == ERR_OK ? gen_emit(g, I_LIST, 0, 0, n->n) : e;
     case N_MAP:
+        gen_at(g, n->off);
         e = exprs(g, n, 0);
         return e == ERR_OK ? gen_emit(g, I_MAP, 0, 0, n->n / 2) : e;
     case N_NEW:
+        gen_at(g, n->off);
         e = exprs(g, n, 0);
         return e == ERR_OK
                    ? gen_emit_name(g, I_NEW, (uint8_t)MIN_OF(n->n, 200U), (uint16_t)n->type.id, n->name)
@@ -463,17 +532,12 @@ enum err gen_expr(struct gen *g, const struct node *n)
         return call(g, n);
     case N_INDEX:
         e = exprs(g, n, 0);
-        return e == ERR_OK ? gen_emit(g, I_GET_AT, 0, 0, 0) : e;
+        gen_at(g, target_off(g, n));
+        e = e == ERR_OK ? gen_emit(g, I_GET_AT, 0, 0, 0) : e;
+        gen_at(g, n->off);
+        return e;
     case N_UNARY:
-        if (n->op != OP_NOT) {
-            enum type_id type = gen_static_type(g, n->kids[0]);
-            if (type == TYPE_STRING || type == TYPE_BOOLEAN) {
-                return err_set(g->em, ERR_CLASS_CAST, "cannot apply the operator to the type [%s]",
-                               type_name(type));
-            }
-        }
-        e = n->op == OP_NOT ? gen_condition(g, n->kids[0]) : gen_expr(g, n->kids[0]);
-        return e == ERR_OK ? gen_emit(g, I_UNARY, (uint8_t)n->op, 0, 0) : e;
+        return unary(g, n);
     case N_BINARY:
         return binary(g, n);
     case N_AND:
@@ -486,6 +550,7 @@ enum err gen_expr(struct gen *g, const struct node *n)
     case N_CAST:
         e = gen_check_cast(g, n);
         e = e == ERR_OK ? gen_expr(g, n->kids[0]) : e;
+        gen_at(g, n->kids[0]->off);
         return e == ERR_OK ? gen_emit_type(g, I_CAST, n->type) : e;
     case N_INSTANCEOF:
         e = gen_expr(g, n->kids[0]);
@@ -501,4 +566,9 @@ enum err gen_expr(struct gen *g, const struct node *n)
     default:
         return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "not an expression");
     }
+}
+
+enum err gen_expr(struct gen *g, const struct node *n)
+{
+    return gen_placed(g, expr(g, n), n->off);
 }

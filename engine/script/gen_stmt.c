@@ -8,7 +8,7 @@ static enum err block(struct gen *g, const struct node *n, bool last)
     for (uint32_t i = 0; i < n->n && e == ERR_OK; i++) {
         enum node_kind kind = n->kids[i]->kind;
         if (i + 1 < n->n && (kind == S_RETURN || kind == S_BREAK || kind == S_CONTINUE || kind == S_THROW)) {
-            return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "unreachable statement");
+            return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "invalid block: unreachable statement");
         }
         e = gen_stmt(g, n->kids[i], last && i + 1 == n->n);
     }
@@ -32,35 +32,43 @@ static enum err return_value(struct gen *g, const struct node *n)
 /* An update gives nothing back: what it returned would be lost. */
 static enum err return_nothing(struct gen *g, const struct node *n)
 {
-    enum type_id from = gen_static_type(g, n);
-    if (n->kind == N_NAME && gen_context_variable(g, n->name) != VAR_NONE) {
-        from = TYPE_MAP;
-    }
+    struct type from = gen_type_of(g, n), none = {.id = TYPE_VOID};
     if (n->kind == N_CONST && n->value.kind == SV_NULL) {
-        return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "Cannot cast null to a primitive type [void].");
+        enum err e = err_set(g->em, ERR_ILLEGAL_ARGUMENT, "Cannot cast null to a primitive type [void].");
+        return gen_placed(g, e, n->off);
     }
-    return from != TYPE_DEF ? gen_cannot_cast(g, from, TYPE_VOID) : return_value(g, n);
+    return from.id != TYPE_DEF ? gen_placed(g, gen_cannot_cast(g, from, none), n->off) : return_value(g, n);
 }
 
 static enum err expression_statement(struct gen *g, const struct node *n, bool last)
 {
     const struct node *x = n->kids[0];
+    char unused[200];
+    enum err e = gen_statement(g, n->off);
+    if (e != ERR_OK) {
+        return e;
+    }
     bool update = g->s->context == SCRIPT_UPDATE && g->scope->code == 0;
     bool void_function = g->scope->code != 0 && gen_result_type(g).id == TYPE_VOID;
     if (last && !update && !void_function) {
         return return_value(g, x);
     }
-    if (!has_effect(x) && !(x->kind == N_TERNARY || x->kind == N_ELVIS)) {
-        return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "not a statement: result not used from expression");
+    if (!has_effect(x)) {
+        node_unused(x, unused, sizeof(unused));
+        e = err_set(g->em, ERR_ILLEGAL_ARGUMENT, "not a statement: %s", unused);
+        return gen_placed(g, e, x->off);
     }
-    enum err e = gen_expr(g, x);
+    e = gen_expr(g, x);
     return e == ERR_OK ? gen_emit(g, I_POP, 0, 0, 0) : e;
 }
 
 static enum err declaration(struct gen *g, const struct node *n)
 {
     uint32_t slot = 0;
-    enum err e;
+    enum err e = gen_statement(g, n->off);
+    if (e != ERR_OK) {
+        return e;
+    }
     if (n->n > 0 && n->kids[0] != NULL) {
         e = gen_expr_as(g, n->kids[0], n->type);
     } else { /* variables begin as zero, false or null */
@@ -80,7 +88,8 @@ static enum err if_statement(struct gen *g, const struct node *n, bool last)
     if (n->kids[0]->kind == N_CONST && n->kids[0]->value.kind == SV_BOOL) {
         return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "extraneous if block");
     }
-    enum err e = gen_condition(g, n->kids[0]);
+    enum err e = gen_statement(g, n->off);
+    e = e == ERR_OK ? gen_condition(g, n->kids[0]) : e;
     uint32_t otherwise = gen_here(g);
     e = e == ERR_OK ? gen_emit(g, I_IF_NOT, 0, 0, 0) : e;
     e = e == ERR_OK ? gen_stmt(g, n->kids[1], last) : e;
@@ -131,7 +140,7 @@ static enum err jump_out(struct gen *g, bool is_break)
     struct scope *s = g->scope;
     uint32_t *n = is_break ? &s->breaks_n : &s->continues_n;
     if (!s->in_loop) {
-        return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "%s statement outside of a loop",
+        return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "invalid %s statement: not inside loop",
                        is_break ? "break" : "continue");
     }
     if (*n == ARRAY_LEN(s->breaks)) {
@@ -141,37 +150,59 @@ static enum err jump_out(struct gen *g, bool is_break)
     return gen_emit(g, I_JUMP, 0, 0, 0);
 }
 
-static bool escapes(const struct node *n)
+static bool continues(const struct node *n)
 {
-    if (n == NULL) {
+    bool any = n != NULL && n->kind == S_CONTINUE;
+    for (uint32_t i = 0; n != NULL && i < n->n && !any; i++) {
+        any = continues(n->kids[i]);
+    }
+    return any;
+}
+
+static bool leaves(const struct node *n)
+{
+    switch (n->kind) {
+    case S_RETURN:
+    case S_BREAK:
+    case S_THROW:
+        return true;
+    case S_BLOCK:
+        return n->n > 0 && leaves(n->kids[n->n - 1]);
+    case S_IF:
+        return n->n > 2 && leaves(n->kids[1]) && leaves(n->kids[2]);
+    default:
         return false;
     }
-    if (n->kind == S_RETURN || n->kind == S_BREAK || n->kind == S_THROW) {
-        return true;
-    }
-    for (uint32_t i = 0; i < n->n; i++) {
-        if (escapes(n->kids[i])) {
-            return true;
-        }
-    }
-    return false;
+}
+
+/* A loop whose body is never run twice, or not at all, is none. */
+static enum err check_loop(struct gen *g, const struct node *cond, const struct node *body, const char *name)
+{
+    bool never = cond != NULL && cond->kind == N_CONST && cond->value.kind == SV_BOOL && !cond->value.b;
+    return never || (leaves(body) && !continues(body))
+               ? err_set(g->em, ERR_ILLEGAL_ARGUMENT, "extraneous %s loop", name)
+               : ERR_OK;
 }
 
 static enum err while_loop(struct gen *g, const struct node *n)
 {
     const struct node *cond = n->kids[0], *body = n->kids[1];
-    if (cond->kind == N_CONST && cond->value.kind == SV_BOOL && (!cond->value.b || !escapes(body))) {
-        return err_set(g->em, ERR_ILLEGAL_ARGUMENT,
-                       cond->value.b ? "no paths escape from while loop" : "extraneous while loop");
+    if (cond->kind == N_CONST && cond->value.kind == SV_BOOL && cond->value.b && body->n == 0) {
+        return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "no paths escape from while loop");
+    }
+    if (check_loop(g, cond, body, "while") != ERR_OK) {
+        return ERR_ILLEGAL_ARGUMENT;
     }
     struct loop l = loop_begin(g);
+    enum err e = gen_statement(g, n->off);
     uint32_t top = gen_here(g);
-    enum err e = gen_condition(g, cond);
+    e = e == ERR_OK ? gen_condition(g, cond) : e;
     uint32_t out = gen_here(g);
     e = e == ERR_OK ? gen_emit(g, I_IF_NOT, 0, 0, 0) : e;
     e = e == ERR_OK ? gen_stmt(g, body, false) : e;
     if (e == ERR_OK) {
         loop_continues(g, &l);
+        gen_at(g, n->off);
         e = gen_emit(g, I_JUMP, 0, 0, top);
     }
     if (e == ERR_OK) {
@@ -184,12 +215,14 @@ static enum err while_loop(struct gen *g, const struct node *n)
 static enum err do_loop(struct gen *g, const struct node *n)
 {
     struct loop l = loop_begin(g);
+    enum err e = gen_statement(g, n->off);
     uint32_t top = gen_here(g);
-    enum err e = gen_stmt(g, n->kids[0], false);
+    e = e == ERR_OK ? gen_stmt(g, n->kids[0], false) : e;
     if (e == ERR_OK) {
         loop_continues(g, &l);
         e = gen_condition(g, n->kids[1]);
     }
+    gen_at(g, n->off);
     e = e == ERR_OK ? gen_emit(g, I_IF, 0, 0, top) : e;
     if (e == ERR_OK) {
         loop_end(g, &l);
@@ -201,7 +234,11 @@ static enum err for_loop(struct gen *g, const struct node *n)
 {
     uint32_t names = g->scope->n, out = 0;
     struct loop l = loop_begin(g);
-    enum err e = n->kids[0] != NULL ? gen_stmt(g, n->kids[0], false) : ERR_OK;
+    if (check_loop(g, n->kids[1], n->kids[3], "for") != ERR_OK) {
+        return ERR_ILLEGAL_ARGUMENT;
+    }
+    enum err e = gen_statement(g, n->off);
+    e = e == ERR_OK && n->kids[0] != NULL ? gen_stmt(g, n->kids[0], false) : e;
     uint32_t top = gen_here(g);
     if (e == ERR_OK && n->kids[1] != NULL) {
         e = gen_condition(g, n->kids[1]);
@@ -213,6 +250,7 @@ static enum err for_loop(struct gen *g, const struct node *n)
         loop_continues(g, &l);
         e = n->kids[2] != NULL ? gen_stmt(g, n->kids[2], false) : ERR_OK;
     }
+    gen_at(g, n->off);
     e = e == ERR_OK ? gen_emit(g, I_JUMP, 0, 0, top) : e;
     if (e == ERR_OK) {
         if (n->kids[1] != NULL) {
@@ -228,10 +266,17 @@ static enum err for_loop(struct gen *g, const struct node *n)
 static enum err each_loop(struct gen *g, const struct node *n)
 {
     uint32_t names = g->scope->n, slot = 0, iterator = 0;
-    enum err e = gen_expr(g, n->kids[0]);
+    if (n->kids[1]->n == 0) {
+        return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "extraneous foreach loop");
+    }
+    if (check_loop(g, NULL, n->kids[1], "foreach") != ERR_OK) {
+        return ERR_ILLEGAL_ARGUMENT;
+    }
+    enum err e = gen_statement(g, n->off);
+    e = e == ERR_OK ? gen_expr(g, n->kids[0]) : e;
     struct loop l = loop_begin(g);
     e = e == ERR_OK ? gen_emit(g, I_ITERATE, 0, 0, 0) : e;
-    e = e == ERR_OK ? gen_declare(g, STR("#iterator"), (struct type){TYPE_DEF, 0}, &iterator) : e;
+    e = e == ERR_OK ? gen_declare(g, STR("#iterator"), (struct type){.id = TYPE_DEF}, &iterator) : e;
     if (e == ERR_OK) {
         g->scope->local[g->scope->n - 1].name = STR_NULL; /* no name: nested loops have their own */
         e = gen_emit(g, I_STORE, 0, 0, iterator);
@@ -246,6 +291,7 @@ static enum err each_loop(struct gen *g, const struct node *n)
     e = e == ERR_OK ? gen_stmt(g, n->kids[1], false) : e;
     if (e == ERR_OK) {
         loop_continues(g, &l);
+        gen_at(g, n->off);
         e = gen_emit(g, I_JUMP, 0, 0, top);
     }
     if (e == ERR_OK) {
@@ -258,8 +304,9 @@ static enum err each_loop(struct gen *g, const struct node *n)
 
 static enum err try_statement(struct gen *g, const struct node *n, bool last)
 {
+    enum err e = gen_statement(g, n->off);
     uint32_t ends[32], ends_n = 0, handler = gen_here(g);
-    enum err e = gen_emit(g, I_TRY, 0, 0, 0);
+    e = e == ERR_OK ? gen_emit(g, I_TRY, 0, 0, 0) : e;
     e = e == ERR_OK ? gen_stmt(g, n->kids[0], last) : e;
     e = e == ERR_OK ? gen_emit(g, I_END_TRY, 0, 0, 0) : e;
     ends[ends_n++] = gen_here(g);
@@ -273,7 +320,7 @@ static enum err try_statement(struct gen *g, const struct node *n, bool last)
         e = gen_emit_name(g, I_CAUGHT, 0, (uint16_t)d->type.id, d->value.s);
         uint32_t next = gen_here(g);
         e = e == ERR_OK ? gen_emit(g, I_IF_NOT, 0, 0, 0) : e;
-        e = e == ERR_OK ? gen_declare(g, d->name, (struct type){TYPE_DEF, 0}, &slot) : e;
+        e = e == ERR_OK ? gen_declare(g, d->name, (struct type){.id = TYPE_DEF}, &slot) : e;
         e = e == ERR_OK ? gen_emit(g, I_STORE, 0, 0, slot) : e;
         e = e == ERR_OK ? gen_stmt(g, n->kids[i + 1], last) : e;
         ends[ends_n++] = gen_here(g);
@@ -290,7 +337,20 @@ static enum err try_statement(struct gen *g, const struct node *n, bool last)
     return e;
 }
 
-enum err gen_stmt(struct gen *g, const struct node *n, bool last)
+static enum err return_statement(struct gen *g, const struct node *n)
+{
+    bool update = g->scope->code == 0 && g->s->context == SCRIPT_UPDATE;
+    enum err e = gen_statement(g, n->off);
+    if (e == ERR_OK && n->n > 0) {
+        return update ? return_nothing(g, n->kids[0]) : return_value(g, n->kids[0]);
+    }
+    if (e == ERR_OK && gen_result_type(g).id != TYPE_VOID && !update) {
+        return err_set(g->em, ERR_CLASS_CAST, "cannot cast from [def] to [void]");
+    }
+    return e == ERR_OK ? gen_finish(g) : e;
+}
+
+static enum err statement(struct gen *g, const struct node *n, bool last)
 {
     enum err e;
     switch (n->kind) {
@@ -311,25 +371,24 @@ enum err gen_stmt(struct gen *g, const struct node *n, bool last)
     case S_EACH:
         return each_loop(g, n);
     case S_RETURN:
-        if (n->n > 0) {
-            bool update = g->scope->code == 0 && g->s->context == SCRIPT_UPDATE;
-            return update ? return_nothing(g, n->kids[0]) : return_value(g, n->kids[0]);
-        }
-        if (gen_result_type(g).id != TYPE_VOID && !(g->scope->code == 0 && g->s->context == SCRIPT_UPDATE)) {
-            return err_set(g->em, ERR_CLASS_CAST, "cannot cast from [def] to [void]");
-        }
-        return gen_finish(g);
+        return return_statement(g, n);
     case S_BREAK:
     case S_CONTINUE:
         return jump_out(g, n->kind == S_BREAK);
     case S_THROW:
-        e = gen_expr(g, n->kids[0]);
+        e = gen_statement(g, n->off);
+        e = e == ERR_OK ? gen_expr(g, n->kids[0]) : e;
         return e == ERR_OK ? gen_emit(g, I_THROW, 0, 0, 0) : e;
     case S_TRY:
         return try_statement(g, n, last);
     default:
         return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "not a statement");
     }
+}
+
+enum err gen_stmt(struct gen *g, const struct node *n, bool last)
+{
+    return gen_placed(g, statement(g, n, last), n->off);
 }
 
 /* Does every way through a statement, the last of its function, give a value? */
@@ -394,8 +453,10 @@ static enum err own_variables(struct gen *g, const struct node *statements)
         if (gen_context_variable(g, name) == VAR_NONE || !assigns(statements, name)) {
             continue;
         }
+        struct type type =
+            given[i].type == TYPE_MAP ? type_called(STR("Map")) : (struct type){.id = given[i].type};
         enum err e = gen_expr(g, &read);
-        e = e == ERR_OK ? gen_declare(g, name, (struct type){given[i].type, 0}, &slot) : e;
+        e = e == ERR_OK ? gen_declare(g, name, type, &slot) : e;
         e = e == ERR_OK ? gen_emit(g, I_STORE, 0, 0, slot) : e;
         if (e != ERR_OK) {
             return e;
@@ -414,6 +475,7 @@ static enum err body(struct gen *g, uint32_t code, const struct param *params, u
     if (e == ERR_OK) {
         scope->code = code;
         g->scope = scope;
+        gen_at(g, OFF_UNKNOWN);
         e = gen_set_params(g, params, n);
         e = e == ERR_OK && code == 0 ? own_variables(g, statements) : e;
         e = e == ERR_OK ? gen_stmt(g, statements, code == 0) : e;
@@ -436,16 +498,18 @@ enum err script_generate(struct script *s, const struct program *program, struct
     }
     for (uint32_t i = 0; i < program->functions_n && e == ERR_OK; i++) {
         const struct function *f = &program->functions[i];
-        if (f->type.id != TYPE_VOID && !gives(f->body)) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                           "invalid function definition: not all paths provide a return value for function "
-                           "[%.*s] with [%u] parameters",
-                           STR_ARG(f->name), f->params_n);
+        if (f->body->n == 0 || (f->type.id != TYPE_VOID && !gives(f->body))) {
+            e = err_set(em, ERR_ILLEGAL_ARGUMENT,
+                        "invalid function definition: %s for function [%.*s] with [%u] parameters",
+                        f->body->n == 0 ? "found no statements" : "not all paths provide a return value",
+                        STR_ARG(f->name), f->params_n);
+            return gen_placed(&g, e, f->off);
         }
         e = body(&g, i + 1, f->params, f->params_n, f->body);
     }
     if (e == ERR_OK && program->body->n == 0 && s->context != SCRIPT_UPDATE) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "unexpected end of script.");
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "unexpected end of script.");
+        return gen_placed(&g, e, 0);
     }
     return e == ERR_OK ? body(&g, 0, NULL, 0, program->body) : e;
 }

@@ -21,9 +21,42 @@ enum err gen_emit(struct gen *g, enum opcode op, uint8_t a, uint16_t b, uint32_t
         return err_no_memory(g->em);
     }
     code->ins = grown;
+    uint32_t *off = arena_grow(&g->s->arena, code->off, code->n, &code->off_cap, sizeof(*code->off));
+    if (off == NULL) {
+        return err_no_memory(g->em);
+    }
+    code->off = off;
+    code->off[code->n] = g->line;
     code->ins[code->n++] = (struct ins){(uint8_t)op, a, b, c};
     g->s->mutates = g->s->mutates || op == I_PUT || op == I_PUT_AT || op == I_STEP || op == I_STEP_AT;
     return ERR_OK;
+}
+
+void gen_at(struct gen *g, uint32_t off)
+{
+    g->line = off;
+}
+
+enum err gen_statement(struct gen *g, uint32_t off)
+{
+    struct script *s = g->s;
+    uint32_t *grown =
+        arena_grow(&s->arena, s->statements, s->statements_n, &s->statements_cap, sizeof(*s->statements));
+    if (grown == NULL) {
+        return err_no_memory(g->em);
+    }
+    s->statements = grown;
+    s->statements[s->statements_n++] = off;
+    return ERR_OK;
+}
+
+enum err gen_placed(struct gen *g, enum err e, uint32_t off)
+{
+    if (e != ERR_OK && !g->placed) {
+        script_error_at(g->em, off);
+        g->placed = true;
+    }
+    return e;
 }
 
 uint32_t gen_here(struct gen *g)
@@ -87,7 +120,7 @@ enum err gen_emit_name(struct gen *g, enum opcode op, uint8_t a, uint16_t b, str
 
 enum err gen_emit_type(struct gen *g, enum opcode op, struct type t)
 {
-    return gen_emit(g, op, t.dims, (uint16_t)t.id, 0);
+    return gen_emit(g, op, t.dims, (uint16_t)t.id, t.row);
 }
 
 /* ---- names ---- */
@@ -147,7 +180,7 @@ enum err gen_new_code(struct gen *g, uint32_t *index)
         return err_no_memory(g->em);
     }
     s->code = grown;
-    s->code[s->code_n] = (struct code){.type = {TYPE_DEF, 0}};
+    s->code[s->code_n] = (struct code){.type = {.id = TYPE_DEF}};
     *index = s->code_n++;
     return ERR_OK;
 }

@@ -27,12 +27,21 @@ struct gen {
     const struct program *program;
     struct errmsg *em;
     struct scope *scope;
+    uint32_t line; /* what instructions that come now are told at */
+    bool placed;   /* the error has its place */
 };
 
 enum variable { VAR_NONE, VAR_DOC, VAR_PARAMS, VAR_SCORE, VAR_CTX, VAR_VALUE, VAR_VALUES };
 
 enum err gen_illegal(struct gen *g, const char *what, struct str name);
 struct code *gen_code_of(struct gen *g);
+/* Instructions that follow are told at this byte of the source. As in painless, they keep it until another part of the
+ * script says where it is. */
+void gen_at(struct gen *g, uint32_t off);
+/* A statement begins at this byte. */
+enum err gen_statement(struct gen *g, uint32_t off);
+/* Gives the error, if it is one and has none yet, its place. Returns e. */
+enum err gen_placed(struct gen *g, enum err e, uint32_t off);
 /* One instruction. */
 enum err gen_emit(struct gen *g, enum opcode op, uint8_t a, uint16_t b, uint32_t c);
 /* Where the next instruction goes; and a jump at `at` shall lead there. */
@@ -51,10 +60,15 @@ enum err gen_new_code(struct gen *g, uint32_t *index);
 enum err gen_set_params(struct gen *g, const struct param *params, uint32_t n);
 enum err gen_finish(struct gen *g);
 bool gen_is_arithmetic(enum op op);
-/* TYPE_DEF where only running shows it. */
+/* TYPE_DEF where only running shows it; arrays are that, too, in the second. */
+struct type gen_type_of(struct gen *g, const struct node *n);
 enum type_id gen_static_type(struct gen *g, const struct node *n);
-enum err gen_cannot_cast(struct gen *g, enum type_id from, enum type_id to);
+enum err gen_cannot_cast(struct gen *g, struct type from, struct type to);
 enum type_id gen_unboxed(enum type_id id);
+/* The number type that two become; without `decimal` only whole ones do. TYPE_NONE: they are no numbers. */
+enum type_id gen_promoted(enum type_id a, enum type_id b, bool decimal);
+/* Values of `from` are values of `to` as well. */
+bool gen_widens(enum type_id from, enum type_id to);
 /* What the compiler can already refuse when a value of n is assigned to `to`, or cast as n says. */
 enum err gen_check_assign(struct gen *g, const struct node *n, struct type to);
 enum err gen_check_cast(struct gen *g, const struct node *n);
@@ -66,6 +80,17 @@ struct type gen_result_type(const struct gen *g);
 enum err gen_expr_as(struct gen *g, const struct node *n, struct type to);
 /* One that goes into a function, or comes out of it. */
 enum err gen_expr_passed(struct gen *g, const struct node *n, struct type to);
+/* The constant null? */
+bool gen_is_null(const struct node *n);
+enum err gen_no_field(struct gen *g, struct type of, struct str name);
+enum err gen_no_method(struct gen *g, const char *kind, struct type of, struct str name, uint32_t argc);
+/* Whether the class of a value, where it is known, surely lacks the member or the method that is asked of it. */
+enum err gen_check_member(struct gen *g, const struct node *n, bool call);
+/* Has Math such a method? */
+bool gen_is_math(struct str name, uint32_t argc);
+enum err gen_unknown_call(struct gen *g, const struct node *n);
+/* Whether both sides of an operator can become the type that it works on. */
+enum err gen_check_operands(struct gen *g, const struct node *n);
 enum err gen_condition(struct gen *g, const struct node *n);
 /* Leaves one value on the stack. */
 enum err gen_expr(struct gen *g, const struct node *n);

@@ -1,5 +1,7 @@
 #include "engine/script/ast.h"
 
+#include "common/base/utf8.h"
+
 /* Longest first. */
 static const char *const signs[] = {
     ">>>=", "===", "!==", "==~", ">>>", "<<=", ">>=", "==", "!=", "<=", ">=", "&&", "||", "++",
@@ -29,8 +31,19 @@ static bool is_digit(char c)
 
 static enum err unexpected(struct lexer *x)
 {
-    return err_set(x->em, ERR_ILLEGAL_ARGUMENT, "unexpected character [%.*s].",
-                   STR_ARG(str_slice(x->s, x->at, x->at + 1)));
+    struct str rest = str_slice(x->s, x->at, x->s.n);
+    bool text = rest.n > 0 && (rest.p[0] == '\'' || rest.p[0] == '"');
+    bool open = text || str_starts(rest, STR("/"));
+    size_t n = 0;
+    if (open) {
+        n = rest.n;
+    } else if (rest.n > 0) {
+        (void)utf8_next(rest, &n);
+    }
+    err_set(x->em, ERR_LEXER_NO_VIABLE_ALT, "%s", "");
+    enum err e = err_wrap(x->em, ERR_ILLEGAL_ARGUMENT, "unexpected character [%.*s].", (int)n, rest.p);
+    script_error_at(x->em, (uint32_t)x->at);
+    return e;
 }
 
 static enum err push(struct lexer *x, enum token_kind kind, size_t from, struct str text, struct str flags)
@@ -40,7 +53,7 @@ static enum err push(struct lexer *x, enum token_kind kind, size_t from, struct 
         return err_no_memory(x->em);
     }
     x->v = grown;
-    x->v[x->n++] = (struct token){kind, (uint32_t)from, text, flags};
+    x->v[x->n++] = (struct token){kind, (uint32_t)from, text, str_slice(x->s, from, x->at), flags};
     return ERR_OK;
 }
 
@@ -53,8 +66,15 @@ static bool skip(struct lexer *x)
         if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
             x->at++;
         } else if (str_starts(rest, STR("//"))) {
-            size_t end = str_find(x->s, '\n', x->at);
-            x->at = end == SIZE_MAX ? x->s.n : end;
+            size_t end = x->at;
+            while (end < x->s.n && x->s.p[end] != '\n' && x->s.p[end] != '\r') {
+                end++;
+            }
+            if (end == x->s.n) { /* the line has to end, too; behind an operand the first slash divides */
+                x->at += x->n > 0 ? 1 : 0;
+                return false;
+            }
+            x->at = end;
         } else if (str_starts(rest, STR("/*"))) {
             size_t end = str_find_str(str_slice(rest, 2, rest.n), STR("*/"));
             if (end == SIZE_MAX) {
@@ -66,6 +86,20 @@ static bool skip(struct lexer *x)
         }
     }
     return true;
+}
+
+/* A text with a backslash that escapes nothing: it ends the token there, or at the end of the script. */
+static enum err bad_escape(struct lexer *x, size_t from, char quote)
+{
+    size_t end = MIN_OF(x->at + 2, x->s.n);
+    end = x->at == from ? x->s.n : end;
+    err_set(x->em, ERR_LEXER_NO_VIABLE_ALT, "%s", "");
+    enum err e = err_wrap(x->em, ERR_ILLEGAL_ARGUMENT,
+                          "unexpected character [%.*s]. The only valid escape sequences in strings starting "
+                          "with [%c] are [\\\\] and [\\%c].",
+                          STR_ARG(str_slice(x->s, from, end)), quote, quote);
+    script_error_at(x->em, (uint32_t)from);
+    return e;
 }
 
 static enum err lex_text(struct lexer *x)
@@ -81,10 +115,7 @@ static enum err lex_text(struct lexer *x)
         if (c == '\\') { /* only the quote and the backslash itself may be escaped */
             char next = x->at + 1 < x->s.n ? x->s.p[x->at + 1] : '\0';
             if (next != quote && next != '\\') {
-                return err_set(x->em, ERR_ILLEGAL_ARGUMENT,
-                               "unexpected character [%c]. The only valid escape sequences in strings are "
-                               "[\\\\] and [\\%c]",
-                               next, quote);
+                return bad_escape(x, from, quote);
             }
             c = next;
             x->at++;
@@ -93,7 +124,8 @@ static enum err lex_text(struct lexer *x)
     }
     if (x->at >= x->s.n) {
         x->at = from;
-        return unexpected(x);
+        return memchr(x->s.p + from, '\\', x->s.n - from) != NULL ? bad_escape(x, from, quote)
+                                                                  : unexpected(x);
     }
     x->at++;
     return push(x, T_TEXT, from, str_mk(copy, n), STR_NULL);
@@ -150,9 +182,6 @@ static enum err lex_number(struct lexer *x)
     }
     if (x->at < x->s.n && memchr("lLfFdD", p[x->at], 6) != NULL) {
         x->at++;
-    }
-    if (x->at < x->s.n && is_name(p[x->at])) {
-        return unexpected(x);
     }
     return push(x, T_NUMBER, from, str_slice(x->s, from, x->at), STR_NULL);
 }

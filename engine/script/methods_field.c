@@ -55,13 +55,6 @@ METHOD(field_empty)
     return ERR_OK;
 }
 
-METHOD(field_values)
-{
-    (void)a, (void)n, (void)m;
-    *out = self;
-    return ERR_OK;
-}
-
 static enum err field_point(struct script_run *m, struct sv self, struct geo_point *p)
 {
     if (self.field->doc.type != SCRIPT_DOC_GEO) {
@@ -249,7 +242,6 @@ enum err methods_field(struct script_run *m, struct sv self, struct str name, st
                                           {"size", 0, field_size},
                                           {"getLength", 0, field_size},
                                           {"isEmpty", 0, field_empty},
-                                          {"getValues", 0, field_values},
                                           {"getLat", 0, field_lat},
                                           {"getLon", 0, field_lon},
                                           {"arcDistance", 2, field_arc},

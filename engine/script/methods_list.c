@@ -270,8 +270,7 @@ static enum err keep(struct script_run *m, struct sv_list *l, struct sv by, bool
         struct sv v = l->v[i];
         e = set == NULL ? test(m, by, v, &is) : vm_spend(m, 1 + set->n / 4);
         if (e == ERR_OK && l->n != all) { /* the function itself changed the list */
-            return err_set(m->em, ERR_CONCURRENT_MODIFICATION,
-                           "the collection was changed while it was iterated");
+            return err_set(m->em, ERR_CONCURRENT_MODIFICATION, "%s", "");
         }
         is = set != NULL ? sv_list_find(set, v) != UINT32_MAX : is;
         if (is == matching) {
@@ -367,7 +366,7 @@ static enum err sort_list(struct script_run *m, struct sv_list *l, struct sv by)
         merge_sort(&s, copy_of, scratch, n);
     }
     if (s.e == ERR_OK && l->n != n) {
-        return err_set(m->em, ERR_CONCURRENT_MODIFICATION, "the collection was changed while it was sorted");
+        return err_set(m->em, ERR_CONCURRENT_MODIFICATION, "%s", "");
     }
     if (s.e == ERR_OK && n > 0) {
         memcpy(l->v, copy_of, n * sizeof(*copy_of));

@@ -212,7 +212,7 @@ METHOD(map_for_each)
         struct sv args[2] = {self.map->e[i].key, self.map->e[i].value}, ignored;
         e = vm_call(m, a[0], args, 2, &ignored);
         if (e == ERR_OK && self.map->n != all) {
-            return err_set(m->em, ERR_CONCURRENT_MODIFICATION, "the map was changed while it was iterated");
+            return err_set(m->em, ERR_CONCURRENT_MODIFICATION, "%s", "");
         }
     }
     *out = sv_null();

@@ -59,7 +59,7 @@ METHOD(iter_next)
     enum err e;
     (void)a, (void)n;
     if (!vm_next(m, self.iter, out, &e) && e == ERR_OK) {
-        return err_set(m->em, ERR_NO_SUCH_ELEMENT, "no more elements");
+        return err_set(m->em, ERR_NO_SUCH_ELEMENT, "%s", "");
     }
     return e;
 }

@@ -5,13 +5,48 @@
 
 #include <math.h>
 
-static enum err bad_operands(struct script_run *m, struct sv a, struct sv b)
+/* A class, or the primitive that it boxes. */
+static const char *unboxed_class(struct sv v)
 {
-    if (a.kind == SV_NULL || b.kind == SV_NULL) {
-        return vm_null(m, "Object.getClass()");
+    return v.kind >= SV_BOOL && v.kind <= SV_DOUBLE
+               ? type_name((enum type_id)(TYPE_BOOLEAN + (int)(v.kind - SV_BOOL)))
+               : sv_class(v);
+}
+
+static enum err null_of(struct script_run *m, const char *what)
+{
+    return err_set(m->em, ERR_NULL_POINTER, "Cannot invoke \"Object.getClass()\" because \"%s\" is null",
+                   what);
+}
+
+static enum err bad_bits(struct script_run *m, enum op op, struct sv a, struct sv b)
+{
+    struct sv bad = sv_is_whole(a) ? b : a;
+    bool shift = op >= OP_SHL && op <= OP_USHR;
+    if (bad.kind == SV_NULL) {
+        return null_of(m, shift ? "args[0]" : "o");
     }
-    return err_set(m->em, ERR_CLASS_CAST, "Cannot apply the operation to types [%s] and [%s].", sv_class(a),
-                   sv_class(b));
+    if (bad.kind == SV_DOUBLE || bad.kind == SV_FLOAT) {
+        return err_set(m->em, ERR_CLASS_CAST, "Cannot apply [%s] operation to type [%s]", op_sign(op),
+                       shift ? unboxed_class(bad) : "float");
+    }
+    return err_set(m->em, ERR_CLASS_CAST, "Cannot convert [%s] to an integral value.", sv_class(bad));
+}
+
+static enum err bad_operands(struct script_run *m, enum op op, struct sv a, struct sv b)
+{
+    bool bits = op >= OP_SHL && op <= OP_BXOR;
+    if ((a.kind == SV_BOOL) != (b.kind == SV_BOOL) && sv_is_number(a.kind == SV_BOOL ? b : a)) {
+        return err_set(m->em, ERR_CLASS_CAST, "Cannot cast %s to %s", sv_class(a), sv_class(b));
+    }
+    if (bits) {
+        return bad_bits(m, op, a, b);
+    }
+    if (a.kind == SV_NULL || b.kind == SV_NULL) {
+        return null_of(m, a.kind == SV_NULL ? "left" : "right");
+    }
+    return err_set(m->em, ERR_CLASS_CAST, "Cannot apply [%s] operation to types [%s] and [%s].",
+                   op == OP_GE ? ">" : op_sign(op), sv_class(a), sv_class(b));
 }
 
 /* ---- arithmetic ---- */
@@ -73,14 +108,14 @@ static enum err arithmetic(struct script_run *m, enum op op, struct sv a, struct
         return ERR_OK;
     }
     if (!sv_is_number(a) || !sv_is_number(b)) {
-        return bad_operands(m, a, b);
+        return bad_operands(m, op, a, b);
     }
     enum sv_kind kind = MAX_OF(MAX_OF(a.kind, b.kind), SV_INT);
     if (kind <= SV_LONG) {
         return whole(m, op, a.i, b.i, kind == SV_LONG, out);
     }
     if (bits) {
-        return bad_operands(m, a, b);
+        return bad_operands(m, op, a, b);
     }
     if (kind == SV_FLOAT) {
         float x = (float)sv_num(a), y = (float)sv_num(b);
@@ -94,7 +129,7 @@ static enum err arithmetic(struct script_run *m, enum op op, struct sv a, struct
 static enum err shift(struct script_run *m, enum op op, struct sv a, struct sv b, struct sv *out)
 {
     if (!sv_is_whole(a) || !sv_is_whole(b)) {
-        return bad_operands(m, a, b);
+        return bad_operands(m, op, a, b);
     }
     bool is_long = a.kind == SV_LONG;
     unsigned n = (unsigned)b.i & (is_long ? 63U : 31U);
@@ -146,7 +181,7 @@ static bool loosely_equal(struct sv a, struct sv b)
 static enum err compare(struct script_run *m, enum op op, struct sv a, struct sv b, struct sv *out)
 {
     if (!sv_is_number(a) || !sv_is_number(b)) {
-        return bad_operands(m, a, b);
+        return bad_operands(m, op, a, b);
     }
     bool r;
     if (sv_is_whole(a) && sv_is_whole(b)) {
@@ -205,23 +240,54 @@ enum err vm_binary(struct script_run *m, enum op op, struct sv a, struct sv b, s
     }
 }
 
+/* ---- casts ---- */
+
+/* A value whose class the compiler does not know has another than it must have here. */
+static enum err bad_cast(struct script_run *m, struct sv v, const char *to, bool implicit)
+{
+    return err_set(m->em, ERR_CLASS_CAST, "cannot %s cast def [%s] to %s",
+                   implicit ? "implicitly" : "explicitly", unboxed_class(v), to);
+}
+
+static enum err cast_bool(struct script_run *m, struct sv v)
+{
+    return v.kind == SV_BOOL ? ERR_OK
+           : v.kind == SV_NULL
+               ? null_of(m, "value")
+               : err_set(m->em, ERR_CLASS_CAST, "cannot cast def [%s] to boolean", unboxed_class(v));
+}
+
+/* ---- operators of one value ---- */
+
+static enum err bad_operand(struct script_run *m, enum op op, struct sv v)
+{
+    if (v.kind == SV_NULL) {
+        return null_of(m, "args[0]");
+    }
+    if (v.kind >= SV_BOOL && v.kind <= SV_DOUBLE) {
+        return err_set(m->em, ERR_CLASS_CAST, "Cannot apply %s[%s] %s type [%s]", op == OP_BNOT ? "not " : "",
+                       op_sign(op), op == OP_BNOT ? "to" : "operation to", unboxed_class(v));
+    }
+    return err_set(m->em, ERR_CLASS_CAST, "Cannot apply [%s] operation to type [%s].", op_sign(op),
+                   sv_class(v));
+}
+
 enum err vm_unary(struct script_run *m, enum op op, struct sv v, struct sv *out)
 {
     if (op == OP_NOT) {
-        bool b = false;
-        enum err e = vm_arg_bool(m, v, &b);
-        *out = sv_bool(!b);
+        enum err e = cast_bool(m, v);
+        *out = sv_bool(!v.b);
         return e;
     }
     if (op == OP_BNOT) {
         if (!sv_is_whole(v)) {
-            return v.kind == SV_NULL ? vm_null(m, "Object.getClass()") : vm_class_cast(m, v, "long");
+            return bad_operand(m, op, v);
         }
         *out = v.kind == SV_LONG ? sv_long(~v.i) : sv_int((int32_t)~v.i);
         return ERR_OK;
     }
     if (!sv_is_number(v)) {
-        return v.kind == SV_NULL ? vm_null(m, "Object.getClass()") : vm_class_cast(m, v, "double");
+        return bad_operand(m, op, v);
     }
     *out = v.kind < SV_INT ? sv_int((int32_t)v.i) : v;
     if (op == OP_NEG) {
@@ -235,19 +301,17 @@ enum err vm_unary(struct script_run *m, enum op op, struct sv v, struct sv *out)
     return ERR_OK;
 }
 
-/* ---- casts ---- */
-
 static enum err cast_number(struct script_run *m, struct type t, struct sv v, bool implicit, struct sv *out)
 {
     enum sv_kind to = type_kind(t.id);
     bool boxed = !type_is_primitive(t.id);
     if (v.kind == SV_NULL) {
         *out = v;
-        return boxed ? ERR_OK : vm_null(m, "Object.getClass()");
+        return boxed ? ERR_OK : null_of(m, "value");
     }
     if (to == SV_BOOL) {
         *out = v;
-        return v.kind == SV_BOOL ? ERR_OK : vm_class_cast(m, v, "boolean");
+        return cast_bool(m, v);
     }
     if (v.kind == SV_STR && to == SV_CHAR && utf16_length(v.s) == 1) {
         size_t at = 0;
@@ -255,12 +319,12 @@ static enum err cast_number(struct script_run *m, struct type t, struct sv v, bo
         return ERR_OK;
     }
     if (!sv_is_number(v)) {
-        return vm_class_cast(m, v, type_name(t.id));
+        return bad_cast(m, v, type_java(t).s, implicit);
     }
     bool widens = v.kind <= to && to != SV_CHAR && !(v.kind == SV_CHAR && to < SV_INT);
     bool literal = v.kind == SV_INT && to < SV_INT; /* the compiler let constants pass */
     if (implicit && v.kind != to && !widens && !literal) {
-        return vm_class_cast(m, v, type_name(t.id));
+        return bad_cast(m, v, type_java(t).s, true);
     }
     *out = sv_to_kind(v, to);
     return ERR_OK;
@@ -285,7 +349,16 @@ enum err vm_cast(struct script_run *m, struct type t, struct sv v, bool implicit
     /* streams, functions and exceptions have many interfaces: let them be */
     bool loose =
         t.id == TYPE_FUNCTION || t.id == TYPE_EXCEPTION || t.id == TYPE_COMPARATOR || t.id == TYPE_ITERATOR;
-    return loose ? ERR_OK : vm_class_cast(m, v, type_name(t.id));
+    if (loose) {
+        return ERR_OK;
+    }
+    if (t.id == TYPE_STRING && t.dims == 0) {
+        return bad_cast(m, v, type_java(t).s, implicit);
+    }
+    return err_set(m->em, ERR_CLASS_CAST,
+                   "class %s cannot be cast to class %s (%s and %s are in module java.base of loader "
+                   "'bootstrap')",
+                   sv_class(v), type_java(t).s, sv_class(v), type_java(t).s);
 }
 
 /* ---- members ---- */
@@ -324,6 +397,9 @@ static enum err getter(struct script_run *m, struct sv object, struct str name, 
             return e;
         }
     }
+    if (object.kind == SV_FIELD) { /* it is a list */
+        return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "Illegal list shortcut value [%.*s].", STR_ARG(name));
+    }
     return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "dynamic getter [%s, %.*s] not found", sv_class(object),
                    STR_ARG(name));
 }
@@ -357,7 +433,7 @@ enum err vm_get(struct script_run *m, struct sv object, struct str name, struct 
 {
     switch (object.kind) {
     case SV_NULL:
-        return vm_null(m, "Object.getClass()");
+        return null_of(m, "callArgs[0]");
     case SV_MAP:
         return map_get(m, object.map, sv_str(name), out);
     case SV_DOCS:
@@ -402,7 +478,7 @@ enum err vm_get_at(struct script_run *m, struct sv object, struct sv index, stru
     enum err e;
     switch (object.kind) {
     case SV_NULL:
-        return vm_null(m, "Object.getClass()");
+        return null_of(m, "callArgs[0]");
     case SV_MAP:
         return map_get(m, object.map, index, out);
     case SV_DOCS: {
@@ -428,7 +504,7 @@ enum err vm_put(struct script_run *m, struct sv object, struct str name, struct 
 {
     switch (object.kind) {
     case SV_NULL:
-        return vm_null(m, "Object.getClass()");
+        return null_of(m, "callArgs[0]");
     case SV_MAP:
         return vm_put_at(m, object, sv_str(name), v);
     case SV_ENTRY:
@@ -450,7 +526,7 @@ enum err vm_put_at(struct script_run *m, struct sv object, struct sv index, stru
     enum err e;
     switch (object.kind) {
     case SV_NULL:
-        return vm_null(m, "Object.getClass()");
+        return null_of(m, "callArgs[0]");
     case SV_MAP:
         if (object.map->frozen) {
             return vm_frozen(m);
@@ -464,7 +540,7 @@ enum err vm_put_at(struct script_run *m, struct sv object, struct sv index, stru
         e = list_index(m, object.list, index, &at);
         if (e == ERR_OK && object.list->element != SV_NULL) {
             enum type_id id = (enum type_id)(TYPE_BOOLEAN + (int)(object.list->element - SV_BOOL));
-            e = vm_cast(m, (struct type){id, 0}, v, true, &v);
+            e = vm_cast(m, (struct type){.id = id}, v, true, &v);
         }
         if (e == ERR_OK) {
             object.list->v[at] = v;
@@ -511,7 +587,7 @@ enum err vm_method(struct script_run *m, struct sv self, struct str name, struct
     bool found = false;
     *out = sv_null();
     if (self.kind == SV_NULL) {
-        return vm_null(m, "Object.getClass()");
+        return null_of(m, "callArgs[0]");
     }
     enum err e = dispatch(m, self, name, args, n, out, &found);
     if (e == ERR_OK && !found) {

@@ -14,22 +14,28 @@ struct parser {
     struct errmsg *em;
     const struct token *t;
     uint32_t n, at;
-    unsigned depth;
-    enum err e; /* the first error; from then on everything returns NULL */
+    unsigned depth, blocks, arguments; /* how deep in expressions, in blocks, in arguments of calls */
+    enum err e;                        /* the first error; from then on everything returns NULL */
+    uint32_t off;                      /* where it is */
 };
 
 /* The token `ahead` places on; the last one past the end. */
 const struct token *p_peek(const struct parser *p, uint32_t ahead);
 bool p_is_sign(const struct token *t, const char *sign);
 bool p_is_word(const struct token *t, const char *word);
-/* Records "unexpected token"; returns NULL. */
+/* Records that what comes next is not what was `expected`, written as painless does; empty: nothing can go on with it.
+ * Returns NULL. */
 struct node *p_fail(struct parser *p, const char *expected);
+/* Records that the error just set is at `off`; returns NULL. */
+struct node *p_refused(struct parser *p, enum err e, uint32_t off);
 void *p_no_memory(struct parser *p);
 /* Moves behind the sign, if it is next. */
 bool p_accept(struct parser *p, const char *sign);
 bool p_accept_word(struct parser *p, const char *word);
 /* As p_accept, but its absence is an error. */
 bool p_expect(struct parser *p, const char *sign);
+/* The same within an expression, where painless says no more than that the tokens make no sense. */
+bool p_close(struct parser *p, const char *sign);
 struct node *p_mk(struct parser *p, enum node_kind kind, uint32_t off);
 /* Adds a kid (which may be NULL on purpose); returns n, or NULL after an error. */
 struct node *p_kid(struct parser *p, struct node *n, struct node *k);

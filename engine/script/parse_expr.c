@@ -18,8 +18,14 @@ static struct node *constant(struct parser *p, uint32_t off, struct sv v)
 
 static struct node *bad_number(struct parser *p, const char *what, struct str text)
 {
-    p->e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Invalid %s constant [%.*s].", what, STR_ARG(text));
-    return NULL;
+    bool is_int = str_is(str_of(what), "int") && !str_starts(text, STR("0"));
+    enum err e =
+        is_int
+            ? err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                      "Invalid int constant [%.*s]. If you want a long constant then change it to [%.*sL].",
+                      STR_ARG(text), STR_ARG(text))
+            : err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Invalid %s constant [%.*s].", what, STR_ARG(text));
+    return p_refused(p, e, p->t[p->at > 0 ? p->at - 1 : 0].off);
 }
 
 static struct node *fraction(struct parser *p, struct str text, uint32_t off)
@@ -34,6 +40,18 @@ static struct node *fraction(struct parser *p, struct str text, uint32_t off)
     return num_parse_double(text, &d) ? constant(p, off, sv_double(d)) : bad_number(p, "double", text);
 }
 
+/* Keeps how the number is written; with its minus it begins there. */
+static struct node *number_node(struct node *n, const struct token *t, bool negative)
+{
+    if (n != NULL) {
+        bool hex = t->text.n > 1 && (t->text.p[1] == 'x' || t->text.p[1] == 'X');
+        n->name = hex ? str_slice(t->text, 2, t->text.n) : t->text;
+        n->flag = negative;
+        n->off = negative ? (t - 1)->off : t->off;
+    }
+    return n;
+}
+
 /* `negative`: a minus stands before it, so that -2147483648 is an int. */
 static struct node *number(struct parser *p, bool negative)
 {
@@ -46,7 +64,7 @@ static struct node *number(struct parser *p, bool negative)
                       && (strpbrk("fFdD", (char[]){last, 0}) != NULL || memchr(text.p, '.', text.n) != NULL
                           || memchr(text.p, 'e', text.n) != NULL || memchr(text.p, 'E', text.n) != NULL);
     if (fractional) {
-        struct node *n = fraction(p, text, t->off);
+        struct node *n = number_node(fraction(p, text, t->off), t, negative);
         if (n != NULL && negative) {
             n->value.d = -n->value.d;
         }
@@ -69,17 +87,20 @@ static struct node *number(struct parser *p, bool negative)
         return bad_number(p, is_long ? "long" : "int", text);
     }
     int64_t i = negative ? (int64_t)(0 - v) : (int64_t)v;
-    return constant(p, t->off, is_long ? sv_long(i) : sv_int((int32_t)(uint32_t)(uint64_t)i));
+    struct node *n = constant(p, t->off, is_long ? sv_long(i) : sv_int((int32_t)(uint32_t)(uint64_t)i));
+    return number_node(n, t, negative);
 }
 
 static struct node *arguments(struct parser *p, struct node *n)
 {
+    p->arguments++; /* only here may a function be written */
     if (!p_accept(p, ")")) {
         do {
             n = p_kid(p, n, parse_expression(p));
         } while (n != NULL && p_accept(p, ","));
-        (void)p_expect(p, ")");
+        (void)p_close(p, ")");
     }
+    p->arguments--;
     return p->e == ERR_OK ? n : NULL;
 }
 
@@ -94,7 +115,7 @@ static struct node *brackets(struct parser *p)
     }
     if (p_accept(p, ":")) {
         n->kind = N_MAP;
-        return p_expect(p, "]") ? n : NULL;
+        return p_close(p, "]") ? n : NULL;
     }
     n = p_kid(p, n, parse_expression(p));
     if (n != NULL && p_is_sign(p_peek(p, 0), ":")) {
@@ -105,10 +126,10 @@ static struct node *brackets(struct parser *p)
     while (n != NULL && p_accept(p, ",")) {
         n = p_kid(p, n, parse_expression(p));
         if (n != NULL && n->kind == N_MAP) {
-            n = p_expect(p, ":") ? p_kid(p, n, parse_expression(p)) : NULL;
+            n = p_close(p, ":") ? p_kid(p, n, parse_expression(p)) : NULL;
         }
     }
-    return n != NULL && p_expect(p, "]") ? n : NULL;
+    return n != NULL && p_close(p, "]") ? n : NULL;
 }
 
 static struct node *new_object(struct parser *p)
@@ -118,9 +139,11 @@ static struct node *new_object(struct parser *p)
     p->at++;
     uint32_t n_tokens = p_type_here(p, 0, &type);
     if (n_tokens == 0) {
-        p->e =
-            err_set(p->em, ERR_ILLEGAL_ARGUMENT, "cannot resolve type [%.*s]", STR_ARG(p_peek(p, 0)->text));
-        return NULL;
+        if (!p_name_at(p, 0)) {
+            return p_fail(p, "");
+        }
+        return p_refused(
+            p, err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Not a type [%.*s].", STR_ARG(p_peek(p, 0)->text)), off);
     }
     p->at += n_tokens;
     struct node *n = p_mk(p, type.dims > 0 || p_is_sign(p_peek(p, 0), "[") ? N_NEW_ARRAY : N_NEW, off);
@@ -130,22 +153,22 @@ static struct node *new_object(struct parser *p)
     n->type = type;
     n->name = p->t[p->at - 1].text; /* which exception it is */
     if (n->kind == N_NEW) {
-        return p_expect(p, "(") ? arguments(p, n) : NULL;
+        return p_close(p, "(") ? arguments(p, n) : NULL;
     }
     if (type.dims > 0) { /* new int[] {1, 2} */
         n->flag = true;
-        if (!p_expect(p, "{") || p_accept(p, "}")) {
+        if (!p_close(p, "{") || p_accept(p, "}")) {
             return p->e == ERR_OK ? n : NULL;
         }
         do {
             n = p_kid(p, n, parse_expression(p));
         } while (n != NULL && p_accept(p, ","));
-        return n != NULL && p_expect(p, "}") ? n : NULL;
+        return n != NULL && p_close(p, "}") ? n : NULL;
     }
     while (n != NULL && p_accept(p, "[")) {
         n->type.dims++;
         n = p_kid(p, n, parse_expression(p));
-        (void)p_expect(p, "]");
+        (void)p_close(p, "]");
     }
     return p->e == ERR_OK ? n : NULL;
 }
@@ -190,7 +213,7 @@ static struct node *lambda(struct parser *p)
     if (p_is_sign(p_peek(p, 0), "{")) {
         return p_kid(p, n, parse_block(p));
     }
-    struct node *ret = p_mk(p, S_RETURN, p_peek(p, 0)->off);
+    struct node *ret = p_mk(p, S_RETURN, n->off);
     ret = p_kid(p, ret, parse_expression(p));
     return p_kid(p, n, ret);
 }
@@ -212,10 +235,19 @@ static struct node *primary_name(struct parser *p)
         p->at++;
         return constant(p, t->off, sv_null());
     }
-    if (p_is_keyword(t->text) && !p_is_word(t, "this")) {
+    if (p_is_keyword(t->text) && !(p_is_word(t, "this") && p_is_sign(p_peek(p, 1), "::"))
+        && !(p_is_word(t, "this") && p_is_sign(p_peek(p, 1), "."))) {
         return p_fail(p, "");
     }
-    if (p_is_sign(p_peek(p, 1), "->")) {
+    if (type_is_primitive(type_of_name(t->text)) || p_is_word(t, "def")) { /* no name, and no value */
+        struct type ignored;
+        p->at += p_is_sign(p_peek(p, 1), "[") ? p_type_here(p, 0, &ignored) : 1;
+        if (!p_is_sign(p_peek(p, 0), "::")) {
+            return p_fail(p, "");
+        }
+        p->at--;
+    }
+    if (p_is_sign(p_peek(p, 1), "->") && p->arguments > 0) {
         return lambda(p);
     }
     if (p_is_sign(p_peek(p, 1), "(")) {
@@ -231,7 +263,7 @@ static struct node *primary_name(struct parser *p)
     struct node *n = p_mk(p, before_dot ? N_TYPE : N_NAME, t->off);
     if (n != NULL) {
         n->name = t->text;
-        n->type = before_dot ? type : (struct type){TYPE_NONE, 0};
+        n->type = before_dot ? type : (struct type){.id = TYPE_NONE};
     }
     p->at += before_dot ? tokens : 1;
     return n;
@@ -267,7 +299,7 @@ static struct node *primary(struct parser *p)
             }
             p->at++;
             struct node *n = parse_expression(p);
-            return p_expect(p, ")") ? n : NULL;
+            return p_close(p, ")") ? n : NULL;
         }
         return p_fail(p, "");
     default:
@@ -278,6 +310,7 @@ static struct node *primary(struct parser *p)
 /* .name, .name(...), [index], ::name behind a primary. */
 static struct node *postfix(struct parser *p)
 {
+    uint32_t start = p_peek(p, 0)->off;
     struct node *n = primary(p);
     for (unsigned chain = 0; n != NULL && p->e == ERR_OK; chain++) {
         const struct token *t = p_peek(p, 0);
@@ -289,7 +322,7 @@ static struct node *postfix(struct parser *p)
             p->at += 2;
             if (name->kind != T_NAME && !(name->kind == T_NUMBER)) {
                 p->at--;
-                return p_fail(p, "ID");
+                return p_fail(p, "");
             }
             bool call = p_is_sign(p_peek(p, 0), "(");
             struct node *member = p_mk(p, call ? N_CALL : N_MEMBER, t->off);
@@ -306,7 +339,7 @@ static struct node *postfix(struct parser *p)
             p->at++;
             struct node *index = p_kid(p, p_mk(p, N_INDEX, t->off), n);
             n = p_kid(p, index, parse_expression(p));
-            (void)p_expect(p, "]");
+            (void)p_close(p, "]");
         } else if (p_is_sign(t, "::") && p_peek(p, 1)->kind == T_NAME) {
             struct node *ref = p_mk(p, N_METHOD_REF, t->off);
             if (ref != NULL) {
@@ -315,7 +348,7 @@ static struct node *postfix(struct parser *p)
             p->at += 2;
             n = p_kid(p, ref, n);
         } else if (p_is_sign(t, "++") || p_is_sign(t, "--")) {
-            struct node *step = p_mk(p, N_STEP, t->off);
+            struct node *step = p_mk(p, N_STEP, start);
             if (step != NULL) {
                 step->op = p_is_sign(t, "++") ? OP_ADD : OP_SUB;
             }
@@ -409,6 +442,7 @@ static const struct {
 /* Precedence climbing; instanceof binds as the comparisons do. */
 static struct node *binary(struct parser *p, int level)
 {
+    uint32_t start = p_peek(p, 0)->off;
     struct node *left = unary(p);
     for (unsigned chain = 0; left != NULL && p->e == ERR_OK; chain++) {
         const struct token *t = p_peek(p, 0);
@@ -420,11 +454,17 @@ static struct node *binary(struct parser *p, int level)
         if (p_is_word(t, "instanceof") && level <= 6) {
             uint32_t tokens = p_type_here(p, 1, &type);
             p->at++;
+            if (tokens == 0 && p_name_at(p, 0)) {
+                return p_refused(
+                    p,
+                    err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Not a type [%.*s].", STR_ARG(p_peek(p, 0)->text)),
+                    start);
+            }
             if (tokens == 0) {
-                return p_fail(p, "TYPE");
+                return p_fail(p, "");
             }
             p->at += tokens;
-            struct node *n = p_kid(p, p_mk(p, N_INSTANCEOF, t->off), left);
+            struct node *n = p_kid(p, p_mk(p, N_INSTANCEOF, start), left);
             if (n != NULL) {
                 n->type = type;
             }
@@ -439,7 +479,7 @@ static struct node *binary(struct parser *p, int level)
         }
         p->at++;
         enum node_kind kind = binaries[i].level == 1 ? N_AND : binaries[i].level == 0 ? N_OR : N_BINARY;
-        struct node *n = p_kid(p, p_mk(p, kind, t->off), left);
+        struct node *n = p_kid(p, p_mk(p, kind, start), left);
         if (n != NULL) {
             n->op = binaries[i].op;
         }
@@ -453,7 +493,7 @@ static bool assignable(const struct node *n)
     return n != NULL && (n->kind == N_NAME || n->kind == N_MEMBER || n->kind == N_INDEX);
 }
 
-static struct node *assignment(struct parser *p, struct node *left, bool *any)
+static struct node *assignment(struct parser *p, struct node *left, uint32_t start, bool *any)
 {
     static const struct {
         const char *sign;
@@ -468,12 +508,17 @@ static struct node *assignment(struct parser *p, struct node *left, bool *any)
         }
         *any = true;
         if (!assignable(left)) {
-            p->e = err_set(p->em, ERR_ILLEGAL_ARGUMENT,
-                           "invalid assignment: cannot assign a value to what is no variable");
-            return NULL;
+            char what[160] = "what is no variable";
+            if (left != NULL) {
+                node_words(left, what, sizeof(what));
+            }
+            return p_refused(
+                p,
+                err_set(p->em, ERR_ILLEGAL_ARGUMENT, "invalid assignment: cannot assign a value to %s", what),
+                start);
         }
         p->at++;
-        struct node *n = p_kid(p, p_mk(p, N_ASSIGN, t->off), left);
+        struct node *n = p_kid(p, p_mk(p, N_ASSIGN, start), left);
         if (n != NULL) {
             n->op = table[i].op;
         }
@@ -486,15 +531,15 @@ static struct node *assignment(struct parser *p, struct node *left, bool *any)
 static struct node *expression_step(struct parser *p)
 {
     bool assigned;
+    uint32_t off = p_peek(p, 0)->off;
     struct node *n = binary(p, 0);
     if (n == NULL) {
         return NULL;
     }
-    n = assignment(p, n, &assigned);
+    n = assignment(p, n, off, &assigned);
     if (assigned || n == NULL) {
         return n;
     }
-    uint32_t off = p_peek(p, 0)->off;
     if (p_accept(p, "?:")) {
         return p_kid(p, p_kid(p, p_mk(p, N_ELVIS, off), n), parse_expression(p));
     }

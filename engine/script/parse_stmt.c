@@ -41,6 +41,14 @@ static struct node *simple(struct parser *p)
     if (declaration_here(p)) {
         return declaration(p);
     }
+    if (p_name_at(p, 0) && p_name_at(p, 1) && !p_is_word(p_peek(p, 1), "instanceof")
+        && (p_is_sign(p_peek(p, 2), "=") || p_is_sign(p_peek(p, 2), ",") || p_is_sign(p_peek(p, 2), ";"))) {
+        return p_refused(p,
+                         err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                                 "invalid declaration: cannot resolve type [%.*s]",
+                                 STR_ARG(p_peek(p, 0)->text)),
+                         p_peek(p, 1)->off);
+    }
     uint32_t off = p_peek(p, 0)->off;
     return p_kid(p, p_mk(p, S_EXPR, off), parse_expression(p));
 }
@@ -78,7 +86,7 @@ static struct node *each(struct parser *p, uint32_t off, uint32_t type_tokens, s
         return NULL;
     }
     p->at += type_tokens;
-    n->type = type_tokens > 0 ? type : (struct type){TYPE_DEF, 0};
+    n->type = type_tokens > 0 ? type : (struct type){.id = TYPE_DEF};
     n->name = p_peek(p, 0)->text;
     p->at += 2; /* the name, and ":" or "in" */
     n = p_kid(p, n, parse_expression(p));
@@ -98,6 +106,10 @@ static struct node *for_statement(struct parser *p, uint32_t off)
     if (p_name_at(p, 0) && p_is_word(p_peek(p, 1), "in")) {
         return each(p, off, 0, type);
     }
+    if (p_name_at(p, 0) && p_is_sign(p_peek(p, 1), ":")) {
+        p->at++;
+        return p_fail(p, "");
+    }
     struct node *n = p_mk(p, S_FOR, off);
     n = p_kid(p, n, p_is_sign(p_peek(p, 0), ";") ? NULL : simple(p));
     n = p_expect(p, ";") ? p_kid(p, n, p_is_sign(p_peek(p, 0), ";") ? NULL : parse_expression(p)) : NULL;
@@ -109,7 +121,7 @@ static struct node *do_statement(struct parser *p, uint32_t off)
 {
     struct node *n = p_kid(p, p_mk(p, S_DO, off), parse_block(p));
     if (!p_accept_word(p, "while")) {
-        return p_fail(p, "while");
+        return p_fail(p, "'while'");
     }
     n = p_expect(p, "(") ? p_kid(p, n, parse_expression(p)) : NULL;
     return p_expect(p, ")") ? n : NULL;
@@ -119,16 +131,25 @@ static struct node *try_statement(struct parser *p, uint32_t off)
 {
     struct node *n = p_kid(p, p_mk(p, S_TRY, off), parse_block(p));
     if (!p_is_word(p_peek(p, 0), "catch")) {
-        return p_fail(p, "catch");
+        return p_fail(p, "'catch'");
     }
-    while (n != NULL && p_accept_word(p, "catch")) {
+    while (n != NULL && p_is_word(p_peek(p, 0), "catch")) {
         struct type type;
+        uint32_t caught = p_peek(p, 0)->off;
+        p->at++;
         if (!p_expect(p, "(")) {
             return NULL;
         }
         uint32_t tokens = p_type_here(p, 0, &type);
+        if (tokens == 0 && p_name_at(p, 0) && p_name_at(p, 1)) {
+            return p_refused(p,
+                             err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                                     "invalid catch declaration: cannot resolve type [%.*s]",
+                                     STR_ARG(p_peek(p, 0)->text)),
+                             caught);
+        }
         if (tokens == 0 || !p_name_at(p, tokens)) {
-            return p_fail(p, "TYPE");
+            return p_fail(p, "");
         }
         struct node *d = p_mk(p, S_DECLARE, p_peek(p, 0)->off);
         if (d == NULL) {
@@ -176,14 +197,22 @@ static struct node *plain(struct parser *p)
     }
     if (p_accept_word(p, "return")) {
         struct node *n = p_mk(p, S_RETURN, t->off);
-        bool bare =
-            p_is_sign(p_peek(p, 0), ";") || p_is_sign(p_peek(p, 0), "}") || p_peek(p, 0)->kind == T_END;
+        bool bare = p_is_sign(p_peek(p, 0), ";") || p_is_sign(p_peek(p, 0), "}")
+                    || p_peek(p, 0)->kind == T_END || p_is_word(p_peek(p, 0), "return");
         return bare ? n : p_kid(p, n, parse_expression(p));
     }
     if (p_accept_word(p, "throw")) {
         return p_kid(p, p_mk(p, S_THROW, t->off), parse_expression(p));
     }
     return simple(p);
+}
+
+/* What could have been the type of a declaration. */
+static bool name_alone(const struct node *n)
+{
+    const struct node *last = n->kind == S_BLOCK && n->n > 0 ? n->kids[n->n - 1] : NULL;
+    bool declared = last != NULL && last->kind == S_DECLARE && last->kids[0] == NULL;
+    return declared || (n->kind == S_EXPR && n->kids[0]->kind == N_NAME);
 }
 
 static struct node *statement(struct parser *p)
@@ -196,7 +225,7 @@ static struct node *statement(struct parser *p)
             /* the last statement of a script or a block needs no semicolon */
             if (p->e == ERR_OK && !p_accept(p, ";") && p_peek(p, 0)->kind != T_END
                 && !p_is_sign(p_peek(p, 0), "}")) {
-                n = p_fail(p, "{<EOF>, ';'}");
+                n = p_fail(p, p->blocks > 0 || name_alone(n) ? "" : "{<EOF>, ';'}");
             }
         }
     }
@@ -210,9 +239,11 @@ struct node *parse_block(struct parser *p)
     if (!p_expect(p, "{")) {
         return NULL;
     }
+    p->blocks++;
     while (n != NULL && !p_accept(p, "}")) {
         n = p_kid(p, n, statement(p));
     }
+    p->blocks--;
     return n;
 }
 
@@ -226,7 +257,7 @@ static bool function_here(const struct parser *p)
 
 static bool function(struct parser *p, struct program *out)
 {
-    struct function f = {0};
+    struct function f = {.off = p_peek(p, 0)->off};
     size_t cap = 0;
     p->at += p_type_here(p, 0, &f.type);
     f.name = p_peek(p, 0)->text;
@@ -235,7 +266,8 @@ static bool function(struct parser *p, struct program *out)
         if (!p_add_param(p, &f.params, &f.params_n, &cap)) {
             return false;
         }
-        if (!p_is_sign(p_peek(p, 0), ")") && !p_expect(p, ",")) {
+        if (!p_is_sign(p_peek(p, 0), ")") && !p_accept(p, ",")) {
+            (void)p_fail(p, "')'");
             return false;
         }
     }
@@ -251,6 +283,12 @@ static bool function(struct parser *p, struct program *out)
     return p->e == ERR_OK;
 }
 
+/* No statement begins so. */
+static bool closing(const struct token *t)
+{
+    return t->text.n == 1 && memchr("{});,]", t->text.p[0], 6) != NULL;
+}
+
 enum err script_parse(struct program *out, struct str source, struct arena *a, struct errmsg *em)
 {
     struct token *tokens;
@@ -263,12 +301,20 @@ enum err script_parse(struct program *out, struct str source, struct arena *a, s
     *out = (struct program){0};
     while (function_here(&p)) {
         if (!function(&p, out)) {
+            script_error_at(em, p.off);
             return p.e;
         }
     }
     out->body = p_mk(&p, S_BLOCK, 0);
     while (p.e == ERR_OK && p_peek(&p, 0)->kind != T_END) {
+        if (out->body->n > 0 && p_peek(&p, 0)->kind == T_SIGN && closing(p_peek(&p, 0))) {
+            (void)p_fail(&p, "<EOF>");
+            break;
+        }
         out->body = p_kid(&p, out->body, statement(&p));
+    }
+    if (p.e != ERR_OK) {
+        script_error_at(em, p.off);
     }
     return p.e;
 }

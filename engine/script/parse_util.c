@@ -1,6 +1,8 @@
 /* Looking at tokens, making nodes, recognising types. */
 #include "engine/script/parse.h"
 
+#include <stdio.h>
+
 const struct token *p_peek(const struct parser *p, uint32_t ahead)
 {
     uint32_t at = p->at + ahead;
@@ -20,13 +22,29 @@ bool p_is_word(const struct token *t, const char *word)
 struct node *p_fail(struct parser *p, const char *expected)
 {
     const struct token *t = p_peek(p, 0);
+    struct str text = t->kind == T_END ? STR("<EOF>") : t->raw;
+    if (p->e != ERR_OK) {
+        return NULL;
+    }
+    if (expected[0] != '\0') {
+        return p_refused(p,
+                         err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                                 "unexpected token ['%.*s'] was expecting one of [%s].", STR_ARG(text),
+                                 expected),
+                         t->off);
+    }
+    err_set(p->em, ERR_NO_VIABLE_ALT, "%s", "");
+    enum err e = t->kind == T_END ? err_wrap(p->em, ERR_ILLEGAL_ARGUMENT, "unexpected end of script.")
+                                  : err_wrap(p->em, ERR_ILLEGAL_ARGUMENT,
+                                             "invalid sequence of tokens near ['%.*s'].", STR_ARG(text));
+    return p_refused(p, e, t->off);
+}
+
+struct node *p_refused(struct parser *p, enum err e, uint32_t off)
+{
     if (p->e == ERR_OK) {
-        p->e = t->kind == T_END      ? err_set(p->em, ERR_ILLEGAL_ARGUMENT, "unexpected end of script.")
-               : expected[0] != '\0' ? err_set(p->em, ERR_ILLEGAL_ARGUMENT,
-                                               "unexpected token ['%.*s'] was expecting one of [%s].",
-                                               STR_ARG(t->text), expected)
-                                     : err_set(p->em, ERR_ILLEGAL_ARGUMENT,
-                                               "invalid sequence of tokens near ['%.*s'].", STR_ARG(t->text));
+        p->e = e;
+        p->off = off;
     }
     return NULL;
 }
@@ -62,7 +80,18 @@ bool p_expect(struct parser *p, const char *sign)
     if (p_accept(p, sign)) {
         return true;
     }
-    (void)p_fail(p, sign);
+    char quoted[8];
+    snprintf(quoted, sizeof(quoted), "'%s'", sign);
+    (void)p_fail(p, quoted);
+    return false;
+}
+
+bool p_close(struct parser *p, const char *sign)
+{
+    if (p_accept(p, sign)) {
+        return true;
+    }
+    (void)p_fail(p, "");
     return false;
 }
 
@@ -95,17 +124,18 @@ struct node *p_kid(struct parser *p, struct node *n, struct node *k)
 bool p_enter(struct parser *p)
 {
     if (p->e == ERR_OK && ++p->depth > DEPTH_MAX) {
-        p->e =
+        enum err e =
             err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Scripts may be no deeper nested than %d levels", DEPTH_MAX);
+        (void)p_refused(p, e, p_peek(p, 0)->off);
     }
     return p->e == ERR_OK;
 }
 
 struct node *p_too_long(struct parser *p)
 {
-    p->e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Scripts may have no more than %d operators in a row",
-                   CHAIN_MAX);
-    return NULL;
+    enum err e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "Scripts may have no more than %d operators in a row",
+                         CHAIN_MAX);
+    return p_refused(p, e, p_peek(p, 0)->off);
 }
 
 /* ---- types ---- */
@@ -131,16 +161,15 @@ uint32_t p_type_here(const struct parser *p, uint32_t ahead, struct type *out)
         return 0;
     }
     uint32_t n = 1;
-    out->dims = 0;
-    out->id = type_of_name(t->text);
+    *out = type_called(t->text);
     if (str_is(t->text, "Map") && p_is_sign(p_peek(p, ahead + 1), ".")
         && p_is_word(p_peek(p, ahead + 2), "Entry")) {
-        out->id = TYPE_ENTRY;
+        *out = type_called(STR("Map.Entry"));
         n = 3;
     }
     if (str_is(t->text, "java")) { /* java.util.List */
         while (p_is_sign(p_peek(p, ahead + n), ".") && p_peek(p, ahead + n + 1)->kind == T_NAME) {
-            out->id = type_of_name(p_peek(p, ahead + n + 1)->text);
+            *out = type_called(p_peek(p, ahead + n + 1)->text);
             n += 2;
             if (out->id != TYPE_NONE) {
                 break;
@@ -165,7 +194,7 @@ bool p_name_at(const struct parser *p, uint32_t ahead)
 
 bool p_add_param(struct parser *p, struct param **params, uint32_t *n, size_t *cap)
 {
-    struct type type = {TYPE_DEF, 0};
+    struct type type = {.id = TYPE_DEF};
     uint32_t tokens = p_name_at(p, 1) || p_is_sign(p_peek(p, 1), "[") || p_is_sign(p_peek(p, 1), ".")
                           ? p_type_here(p, 0, &type)
                           : 0;

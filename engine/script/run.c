@@ -1,6 +1,8 @@
 /* Compiling scripts, executing them, and what they give back. */
 #include "engine/script/vm.h"
 
+#include "common/base/utf8.h"
+
 /* ---- executing ---- */
 
 static enum err prepare(struct script_run *m, const struct script_env *env, struct errmsg *em)
@@ -14,6 +16,7 @@ static enum err prepare(struct script_run *m, const struct script_env *env, stru
     m->sp = 0;
     m->depth = 0;
     m->has_source = false;
+    m->placed = false;
     return ERR_OK;
 }
 
@@ -29,6 +32,27 @@ static void about_script(const struct script *s, struct errmsg *em)
     }
 }
 
+/* An error while the script runs is shown with the statement that it is in: up to where the next one begins. */
+static void about_statement(const struct script_run *m)
+{
+    const struct script *s = m->script;
+    struct err_about *a = &m->em->about;
+    a->script_placed = m->placed && m->off != OFF_UNKNOWN;
+    a->script_at = m->off;
+    a->script_start = 0;
+    a->script_end = (uint32_t)s->source.n;
+    for (uint32_t i = 0; i < s->statements_n; i++) {
+        if (s->statements[i] <= m->off) {
+            a->script_start = MAX_OF(a->script_start, s->statements[i]);
+        }
+    }
+    for (uint32_t i = 0; i < s->statements_n; i++) {
+        if (s->statements[i] > a->script_start) {
+            a->script_end = MIN_OF(a->script_end, s->statements[i]);
+        }
+    }
+}
+
 static enum err fail(struct script_run *m, enum err e)
 {
     if (e == ERR_NO_MEMORY) {
@@ -36,6 +60,7 @@ static enum err fail(struct script_run *m, enum err e)
     }
     (void)err_wrap(m->em, ERR_SCRIPT, "runtime error");
     about_script(m->script, m->em);
+    about_statement(m);
     return ERR_SCRIPT;
 }
 
@@ -165,6 +190,24 @@ enum err script_update(struct script_run *run, const struct script_env *env, con
 
 const struct script_limits script_limits_default = {.steps_max = 10000000, .bytes_max = (size_t)64 << 20};
 
+#define SURROUNDINGS 25 /* UTF-16 units of a script that are shown on either side */
+
+static void about_surroundings(const struct script *s, struct errmsg *em)
+{
+    if (em == NULL) {
+        return;
+    }
+    struct err_about *a = &em->about;
+    if (str_is(s->lang, "expression")) { /* they are shown whole, and tell no place */
+        a->script_placed = false;
+        return;
+    }
+    a->script_at = MIN_OF(a->script_at, (uint32_t)s->source.n);
+    size_t at = utf16_length(str_slice(s->source, 0, a->script_at));
+    a->script_start = (uint32_t)utf16_to_byte(s->source, at > SURROUNDINGS ? at - SURROUNDINGS : 0);
+    a->script_end = (uint32_t)utf16_to_byte(s->source, at + SURROUNDINGS);
+}
+
 static enum err compile_error(struct script *s, enum err e, struct errmsg *em)
 {
     if (e == ERR_NO_MEMORY) {
@@ -172,6 +215,7 @@ static enum err compile_error(struct script *s, enum err e, struct errmsg *em)
     }
     (void)err_wrap(em, ERR_SCRIPT, "compile error");
     about_script(s, em);
+    about_surroundings(s, em);
     return ERR_SCRIPT;
 }
 
@@ -186,6 +230,7 @@ static enum err compile(struct script *s, struct errmsg *em)
         e = err_set(
             em, ERR_ILLEGAL_ARGUMENT,
             "invalid function definition: found no statements for function [execute] with [0] parameters");
+        script_error_at(em, 0);
     }
     e = e == ERR_OK ? script_generate(s, &program, em) : e;
     arena_fini(&scratch);

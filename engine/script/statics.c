@@ -9,8 +9,8 @@
 
 static enum err not_found(struct script_run *m, enum type_id type, struct str name, uint32_t n)
 {
-    return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "static method [%s, %.*s/%u] not found", type_name(type),
-                   STR_ARG(name), n);
+    return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "static method [%s, %.*s/%u] not found",
+                   type_java((struct type){.id = type}).s, STR_ARG(name), n);
 }
 
 /* ---- Math ---- */
@@ -195,7 +195,7 @@ static enum err box(struct script_run *m, enum type_id type, struct str name, st
         return e == ERR_OK ? parse_number(m, kind, text, out) : e;
     }
     if (str_is(name, "valueOf")) {
-        return vm_cast(m, (struct type){type, 0}, a[0], false, out);
+        return vm_cast(m, (struct type){.id = type}, a[0], false, out);
     }
     return not_found(m, type, name, n);
 }
@@ -554,8 +554,8 @@ enum err vm_static_field(struct script_run *m, enum type_id type, struct str nam
         *out = (struct sv){.kind = SV_ZONE, .zone = &zone_utc};
         return ERR_OK;
     }
-    return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "static field [%s, %.*s] not found", type_name(type),
-                   STR_ARG(name));
+    return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "field [%s, %.*s] not found",
+                   type_java((struct type){.id = type}).s, STR_ARG(name));
 }
 
 /* ---- constructors ---- */
@@ -623,7 +623,7 @@ enum err vm_new(struct script_run *m, enum type_id type, struct sv *a, uint32_t 
         return e;
     }
     default:
-        return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "constructor [%s, <init>/%u] not found", type_name(type),
-                       n);
+        return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "constructor [%s, <init>/%u] not found",
+                       type_java((struct type){.id = type}).s, n);
     }
 }

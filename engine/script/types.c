@@ -1,90 +1,94 @@
+/* The classes that scripts may name. */
 #include "engine/script/ast.h"
 
+#include <stdio.h>
+
 static const struct {
-    const char *name;
+    const char *name, *java;
     enum type_id id;
-} table[] = {{"def", TYPE_DEF},
-             {"void", TYPE_VOID},
-             {"boolean", TYPE_BOOLEAN},
-             {"byte", TYPE_BYTE},
-             {"short", TYPE_SHORT},
-             {"char", TYPE_CHAR},
-             {"int", TYPE_INT},
-             {"long", TYPE_LONG},
-             {"float", TYPE_FLOAT},
-             {"double", TYPE_DOUBLE},
-             {"Boolean", TYPE_BOX_BOOLEAN},
-             {"Byte", TYPE_BOX_BYTE},
-             {"Short", TYPE_BOX_SHORT},
-             {"Character", TYPE_BOX_CHAR},
-             {"Integer", TYPE_BOX_INT},
-             {"Long", TYPE_BOX_LONG},
-             {"Float", TYPE_BOX_FLOAT},
-             {"Double", TYPE_BOX_DOUBLE},
-             {"Number", TYPE_NUMBER},
-             {"Object", TYPE_OBJECT},
-             {"String", TYPE_STRING},
-             {"CharSequence", TYPE_STRING},
-             {"StringBuilder", TYPE_BUILDER},
-             {"StringBuffer", TYPE_BUILDER},
-             {"ArrayList", TYPE_LIST},
-             {"List", TYPE_LIST},
-             {"LinkedList", TYPE_LIST},
-             {"Set", TYPE_SET},
-             {"HashSet", TYPE_SET},
-             {"LinkedHashSet", TYPE_SET},
-             {"TreeSet", TYPE_SET},
-             {"Collection", TYPE_COLLECTION},
-             {"Iterable", TYPE_COLLECTION},
-             {"HashMap", TYPE_MAP},
-             {"Map", TYPE_MAP},
-             {"LinkedHashMap", TYPE_MAP},
-             {"TreeMap", TYPE_MAP},
-             {"Map.Entry", TYPE_ENTRY},
-             {"Iterator", TYPE_ITERATOR},
-             {"Math", TYPE_MATH},
-             {"StrictMath", TYPE_MATH},
-             {"Objects", TYPE_OBJECTS},
-             {"Collections", TYPE_COLLECTIONS},
-             {"Arrays", TYPE_ARRAYS},
-             {"Collectors", TYPE_COLLECTORS},
-             {"Comparator", TYPE_COMPARATOR},
-             {"ZonedDateTime", TYPE_DATE},
-             {"JodaCompatibleZonedDateTime", TYPE_DATE},
-             {"Instant", TYPE_INSTANT},
-             {"ZoneId", TYPE_ZONE},
-             {"ZoneOffset", TYPE_ZONE},
-             {"DateTimeFormatter", TYPE_FORMATTER},
-             {"ChronoUnit", TYPE_CHRONO_UNIT},
-             {"Pattern", TYPE_PATTERN},
-             {"Matcher", TYPE_MATCHER},
-             {"GeoPoint", TYPE_GEO},
-             {"Optional", TYPE_OPTIONAL},
-             {"OptionalDouble", TYPE_OPTIONAL},
-             {"OptionalInt", TYPE_OPTIONAL},
-             {"OptionalLong", TYPE_OPTIONAL},
-             {"MovingFunctions", TYPE_MOVING},
-             {"System", TYPE_SYSTEM},
-             {"SortedMap", TYPE_MAP},
-             {"NavigableMap", TYPE_MAP},
-             {"SortedSet", TYPE_SET},
-             {"NavigableSet", TYPE_SET},
-             {"Exception", TYPE_EXCEPTION},
-             {"RuntimeException", TYPE_EXCEPTION},
-             {"IllegalArgumentException", TYPE_EXCEPTION},
-             {"IllegalStateException", TYPE_EXCEPTION},
-             {"ArithmeticException", TYPE_EXCEPTION},
-             {"NumberFormatException", TYPE_EXCEPTION},
-             {"NullPointerException", TYPE_EXCEPTION},
-             {"ClassCastException", TYPE_EXCEPTION},
-             {"IndexOutOfBoundsException", TYPE_EXCEPTION},
-             {"UnsupportedOperationException", TYPE_EXCEPTION},
-             {"DateTimeException", TYPE_EXCEPTION},
-             {"Function", TYPE_FUNCTION},
-             {"BiFunction", TYPE_FUNCTION},
-             {"Predicate", TYPE_FUNCTION},
-             {"Consumer", TYPE_FUNCTION},
-             {"Supplier", TYPE_FUNCTION}};
+} table[] = {
+    {"def", "def", TYPE_DEF},
+    {"void", "void", TYPE_VOID},
+    {"boolean", "boolean", TYPE_BOOLEAN},
+    {"byte", "byte", TYPE_BYTE},
+    {"short", "short", TYPE_SHORT},
+    {"char", "char", TYPE_CHAR},
+    {"int", "int", TYPE_INT},
+    {"long", "long", TYPE_LONG},
+    {"float", "float", TYPE_FLOAT},
+    {"double", "double", TYPE_DOUBLE},
+    {"Boolean", "java.lang.Boolean", TYPE_BOX_BOOLEAN},
+    {"Byte", "java.lang.Byte", TYPE_BOX_BYTE},
+    {"Short", "java.lang.Short", TYPE_BOX_SHORT},
+    {"Character", "java.lang.Character", TYPE_BOX_CHAR},
+    {"Integer", "java.lang.Integer", TYPE_BOX_INT},
+    {"Long", "java.lang.Long", TYPE_BOX_LONG},
+    {"Float", "java.lang.Float", TYPE_BOX_FLOAT},
+    {"Double", "java.lang.Double", TYPE_BOX_DOUBLE},
+    {"Number", "java.lang.Number", TYPE_NUMBER},
+    {"Object", "java.lang.Object", TYPE_OBJECT},
+    {"String", "java.lang.String", TYPE_STRING},
+    {"CharSequence", "java.lang.CharSequence", TYPE_STRING},
+    {"StringBuilder", "java.lang.StringBuilder", TYPE_BUILDER},
+    {"StringBuffer", "java.lang.StringBuffer", TYPE_BUILDER},
+    {"ArrayList", "java.util.ArrayList", TYPE_LIST},
+    {"List", "java.util.List", TYPE_LIST},
+    {"LinkedList", "java.util.LinkedList", TYPE_LIST},
+    {"Set", "java.util.Set", TYPE_SET},
+    {"HashSet", "java.util.HashSet", TYPE_SET},
+    {"LinkedHashSet", "java.util.LinkedHashSet", TYPE_SET},
+    {"TreeSet", "java.util.TreeSet", TYPE_SET},
+    {"Collection", "java.util.Collection", TYPE_COLLECTION},
+    {"Iterable", "java.lang.Iterable", TYPE_COLLECTION},
+    {"HashMap", "java.util.HashMap", TYPE_MAP},
+    {"Map", "java.util.Map", TYPE_MAP},
+    {"LinkedHashMap", "java.util.LinkedHashMap", TYPE_MAP},
+    {"TreeMap", "java.util.TreeMap", TYPE_MAP},
+    {"Map.Entry", "java.util.Map.Entry", TYPE_ENTRY},
+    {"Iterator", "java.util.Iterator", TYPE_ITERATOR},
+    {"Math", "java.lang.Math", TYPE_MATH},
+    {"StrictMath", "java.lang.StrictMath", TYPE_MATH},
+    {"Objects", "java.util.Objects", TYPE_OBJECTS},
+    {"Collections", "java.util.Collections", TYPE_COLLECTIONS},
+    {"Arrays", "java.util.Arrays", TYPE_ARRAYS},
+    {"Collectors", "java.util.stream.Collectors", TYPE_COLLECTORS},
+    {"Comparator", "java.util.Comparator", TYPE_COMPARATOR},
+    {"ZonedDateTime", "java.time.ZonedDateTime", TYPE_DATE},
+    {"JodaCompatibleZonedDateTime", "org.elasticsearch.script.JodaCompatibleZonedDateTime", TYPE_DATE},
+    {"Instant", "java.time.Instant", TYPE_INSTANT},
+    {"ZoneId", "java.time.ZoneId", TYPE_ZONE},
+    {"ZoneOffset", "java.time.ZoneOffset", TYPE_ZONE},
+    {"DateTimeFormatter", "java.time.format.DateTimeFormatter", TYPE_FORMATTER},
+    {"ChronoUnit", "java.time.temporal.ChronoUnit", TYPE_CHRONO_UNIT},
+    {"Pattern", "java.util.regex.Pattern", TYPE_PATTERN},
+    {"Matcher", "java.util.regex.Matcher", TYPE_MATCHER},
+    {"GeoPoint", "org.elasticsearch.common.geo.GeoPoint", TYPE_GEO},
+    {"Optional", "java.util.Optional", TYPE_OPTIONAL},
+    {"OptionalDouble", "java.util.OptionalDouble", TYPE_OPTIONAL},
+    {"OptionalInt", "java.util.OptionalInt", TYPE_OPTIONAL},
+    {"OptionalLong", "java.util.OptionalLong", TYPE_OPTIONAL},
+    {"MovingFunctions", "org.elasticsearch.search.aggregations.pipeline.MovingFunctions", TYPE_MOVING},
+    {"System", "java.lang.System", TYPE_SYSTEM},
+    {"SortedMap", "java.util.SortedMap", TYPE_MAP},
+    {"NavigableMap", "java.util.NavigableMap", TYPE_MAP},
+    {"SortedSet", "java.util.SortedSet", TYPE_SET},
+    {"NavigableSet", "java.util.NavigableSet", TYPE_SET},
+    {"Exception", "java.lang.Exception", TYPE_EXCEPTION},
+    {"RuntimeException", "java.lang.RuntimeException", TYPE_EXCEPTION},
+    {"IllegalArgumentException", "java.lang.IllegalArgumentException", TYPE_EXCEPTION},
+    {"IllegalStateException", "java.lang.IllegalStateException", TYPE_EXCEPTION},
+    {"ArithmeticException", "java.lang.ArithmeticException", TYPE_EXCEPTION},
+    {"NumberFormatException", "java.lang.NumberFormatException", TYPE_EXCEPTION},
+    {"NullPointerException", "java.lang.NullPointerException", TYPE_EXCEPTION},
+    {"ClassCastException", "java.lang.ClassCastException", TYPE_EXCEPTION},
+    {"IndexOutOfBoundsException", "java.lang.IndexOutOfBoundsException", TYPE_EXCEPTION},
+    {"UnsupportedOperationException", "java.lang.UnsupportedOperationException", TYPE_EXCEPTION},
+    {"DateTimeException", "java.time.DateTimeException", TYPE_EXCEPTION},
+    {"Function", "java.util.function.Function", TYPE_FUNCTION},
+    {"BiFunction", "java.util.function.BiFunction", TYPE_FUNCTION},
+    {"Predicate", "java.util.function.Predicate", TYPE_FUNCTION},
+    {"Consumer", "java.util.function.Consumer", TYPE_FUNCTION},
+    {"Supplier", "java.util.function.Supplier", TYPE_FUNCTION}};
 
 enum type_id type_of_name(struct str name)
 {
@@ -99,6 +103,48 @@ enum type_id type_of_name(struct str name)
         }
     }
     return TYPE_NONE;
+}
+
+struct type type_called(struct str name)
+{
+    struct type t = {.id = type_of_name(name)};
+    for (size_t i = 0; i < ARRAY_LEN(table) && t.row == 0; i++) {
+        struct str java = str_of(table[i].java);
+        if (table[i].id == t.id && (str_is(name, table[i].name) || str_eq(name, java))) {
+            t.row = (uint8_t)(i + 1);
+        }
+    }
+    return t;
+}
+
+static size_t row_of(struct type t)
+{
+    for (size_t i = 0; t.row == 0 && i < ARRAY_LEN(table); i++) {
+        if (table[i].id == t.id) {
+            return i;
+        }
+    }
+    return t.row > 0 ? t.row - 1U : 0;
+}
+
+static struct type_text with_dims(const char *name, unsigned dims)
+{
+    struct type_text out;
+    size_t n = (size_t)snprintf(out.s, sizeof(out.s), "%s", name);
+    for (unsigned i = 0; i < dims && n + 2 < sizeof(out.s); i++, n += 2) {
+        memcpy(out.s + n, "[]", 3);
+    }
+    return out;
+}
+
+struct type_text type_java(struct type t)
+{
+    return with_dims(table[row_of(t)].java, t.dims);
+}
+
+struct type_text type_written(struct type t)
+{
+    return with_dims(table[row_of(t)].name, t.dims);
 }
 
 const char *type_name(enum type_id id)

@@ -25,11 +25,11 @@ const char *sv_class(struct sv v)
                                         [SV_LIST] = "java.util.ArrayList",
                                         [SV_MAP] = "java.util.HashMap",
                                         [SV_ENTRY] = "java.util.Map.Entry",
-                                        [SV_DOCS] = "java.util.Map",
+                                        [SV_DOCS] = "org.elasticsearch.search.lookup.LeafDocLookup",
                                         [SV_FIELD] = "ScriptDocValues",
                                         [SV_DATE] = "java.time.ZonedDateTime",
                                         [SV_INSTANT] = "java.time.Instant",
-                                        [SV_GEO] = "GeoPoint",
+                                        [SV_GEO] = "org.elasticsearch.common.geo.GeoPoint",
                                         [SV_FUNC] = "lambda",
                                         [SV_TYPE] = "java.lang.Class",
                                         [SV_ITER] = "java.util.Iterator",
@@ -40,6 +40,28 @@ const char *sv_class(struct sv v)
                                         [SV_ENUM] = "java.lang.Enum",
                                         [SV_BUILDER] = "java.lang.StringBuilder",
                                         [SV_OPTIONAL] = "java.util.Optional"};
+    if (v.kind == SV_LIST && v.list->form == LIST_SET) {
+        return v.list->sorted ? "java.util.TreeSet" : "java.util.HashSet";
+    }
+    if (v.kind == SV_MAP && v.map->sorted) {
+        return "java.util.TreeMap";
+    }
+    if (v.kind == SV_FIELD) {
+        switch (v.field->doc.type) {
+#define CLASS(t, name) \
+    case t:            \
+        return "org.elasticsearch.index.fielddata.ScriptDocValues." name
+            CLASS(SCRIPT_DOC_LONG, "Longs");
+            CLASS(SCRIPT_DOC_DOUBLE, "Doubles");
+            CLASS(SCRIPT_DOC_BOOLEAN, "Booleans");
+            CLASS(SCRIPT_DOC_DATE, "Dates");
+            CLASS(SCRIPT_DOC_DATE_NANOS, "Dates");
+            CLASS(SCRIPT_DOC_KEYWORD, "Strings");
+            CLASS(SCRIPT_DOC_IP, "Strings");
+            CLASS(SCRIPT_DOC_GEO, "GeoPoints");
+#undef CLASS
+        }
+    }
     return names[v.kind];
 }
 

@@ -108,7 +108,7 @@ static enum err make_array(struct script_run *m, uint32_t dims, enum type_id typ
         return e;
     }
     if (n < 0) {
-        return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "a negative array size: %lld", (long long)n);
+        return err_set(m->em, ERR_NEGATIVE_ARRAY_SIZE, "%lld", (long long)n);
     }
     enum sv_kind kind = dims == 1 && type_is_primitive(type) ? type_kind(type) : SV_NULL;
     struct sv list, zero = kind == SV_NULL   ? sv_null()
@@ -145,7 +145,7 @@ static enum err make_reference(struct script_run *m, const struct ins *in)
     if (f == NULL) {
         return vm_no_memory(m);
     }
-    *f = (struct sv_func){.code = UINT32_MAX, .type = {(enum type_id)in->b, 0}, .name = name_of(m, in)};
+    *f = (struct sv_func){.code = UINT32_MAX, .type = {.id = (enum type_id)in->b}, .name = name_of(m, in)};
     if (in->b == TYPE_NONE) {
         f->object = pop(m);
         f->bound = true;
@@ -360,7 +360,7 @@ static enum err access(struct script_run *m, const struct ins *in)
 static enum err compute(struct script_run *m, const struct ins *in)
 {
     struct sv v;
-    struct type type = {(enum type_id)in->b, in->a};
+    struct type type = {.id = (enum type_id)in->b, .dims = in->a, .row = (uint8_t)in->c};
     enum err e;
     switch ((enum opcode)in->op) {
     case I_BINARY:
@@ -492,7 +492,7 @@ static enum err instruction(struct script_run *m, struct frame *f, const struct 
 /* An error that a try statement can handle moves on to its handler. */
 static bool handled(struct script_run *m, struct frame *f, enum err e)
 {
-    if (f->handlers_n == 0 || e == ERR_PAINLESS || e == ERR_NO_MEMORY) {
+    if (f->handlers_n == 0 || e == ERR_PAINLESS || e == ERR_STACK_OVERFLOW || e == ERR_NO_MEMORY) {
         return false;
     }
     f->caught = f->caught != NULL ? f->caught : ARENA_NEW(&m->mem, struct errmsg);
@@ -500,11 +500,33 @@ static bool handled(struct script_run *m, struct frame *f, enum err e)
         return false;
     }
     f->handlers_n--;
+    m->placed = false;
     f->pc = f->handler[f->handlers_n].target;
     m->sp = f->handler[f->handlers_n].sp;
     *f->caught = *m->em;
     err_clear(m->em); /* whoever looks at the message takes what is in it for a failure */
     return true;
+}
+
+/* The innermost part of the script that runs when an error comes is where it is told; a loop that ran too long is told
+ * where it begins. */
+static void place_error(struct script_run *m, const struct code *code, uint32_t at, enum err e)
+{
+    if (m->placed) {
+        return;
+    }
+    for (uint32_t i = at; e == ERR_PAINLESS && i < code->n; i++) {
+        const struct ins *in = &code->ins[i];
+        if ((in->op == I_JUMP || in->op == I_IF) && in->c <= i) {
+            at = i;
+            break;
+        }
+    }
+    m->placed = true;
+    m->off = code->off[at];
+    for (uint32_t i = 0; e == ERR_PAINLESS && i < code->n && m->off == OFF_UNKNOWN; i++) {
+        m->off = code->off[i];
+    }
 }
 
 static enum err interpret(struct script_run *m, struct frame *f, struct sv *out)
@@ -519,8 +541,11 @@ static enum err interpret(struct script_run *m, struct frame *f, struct sv *out)
             }
             e = instruction(m, f, in);
         }
-        if (e != ERR_OK && !handled(m, f, e)) {
-            return e;
+        if (e != ERR_OK) {
+            place_error(m, f->code, (uint32_t)(in - f->code->ins), e);
+            if (!handled(m, f, e)) {
+                return e;
+            }
         }
     }
 }
@@ -532,7 +557,7 @@ enum err vm_run(struct script_run *m, uint32_t index, const struct sv *args, uin
         return err_set(m->em, ERR_ILLEGAL_ARGUMENT, "expected [%u] arguments, got [%u]", code->params_n, n);
     }
     if (m->depth >= CALL_DEPTH_MAX) {
-        return err_set(m->em, ERR_PAINLESS, "functions call each other too deeply");
+        return err_set(m->em, ERR_STACK_OVERFLOW, "%s", "");
     }
     struct frame *f = ARENA_NEW(&m->mem, struct frame);
     struct sv *slots = ARENA_ARRAY(&m->mem, struct sv, code->slots_n + 1);

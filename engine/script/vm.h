@@ -25,6 +25,8 @@ struct script_run {
     struct sv source; /* params._source, once asked for */
     bool has_source;
     struct str text; /* the last script_text */
+    bool placed;     /* the error came from a place in the script: */
+    uint32_t off;
 };
 
 struct sv_func {

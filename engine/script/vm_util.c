@@ -189,7 +189,7 @@ bool vm_next(struct script_run *m, struct sv_iter *it, struct sv *out, enum err 
         return false;
     }
     if (it->list->n != it->n || it->at >= it->n) {
-        *e = err_set(m->em, ERR_CONCURRENT_MODIFICATION, "the collection was changed while it was iterated");
+        *e = err_set(m->em, ERR_CONCURRENT_MODIFICATION, "%s", "");
         return false;
     }
     *out = it->list->v[it->at++];

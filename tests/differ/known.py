@@ -14,6 +14,9 @@ MISSING_QUERIES = re.compile(r'"(more_like_this|terms_set|intervals|span_\w+|geo
 # Texts that show an object of Java, its class or its module, or its buffer.
 OF_JAVA = re.compile(r"\[Source: |@[0-9a-f]{5,8}\b|\bin (unnamed )?module |org\.elasticsearch\.[a-z]+\.[\w.$]+")
 
+# A method of Java in the stack of a script's error.
+JAVA_FRAME = re.compile(r"[\w.$/<>]+\([\w. ]+(:\d+)?\)")
+
 
 def is_refusal(want, got):
     """Refused as a whole, or by the shards that were asked."""
@@ -67,8 +70,17 @@ def is_java_text(place, want, got):
     return isinstance(above, dict) and above.get("type") in ACCIDENTS and "reason" in above
 
 
+def is_java_frame(place, want, got):
+    """A `script_stack` that is the same but for the methods of Java in it."""
+    above, stack, _ = place.partition("script_stack")
+    if not stack:
+        return False
+    wanted, found = at(want, above + stack), at(got, above + stack)
+    return isinstance(wanted, list) and isinstance(found, list) and [f for f in wanted if not JAVA_FRAME.fullmatch(f)] == found
+
+
 def unnamed(want, got, diffs, body=None):
     """What of the differences of two answers (status, body) to a request with this body was not decided."""
     if diffs and (is_refusal(want, got) or is_accident(want, got) or is_invalid_here(body, got)):
         return []
-    return [d for d in diffs if not is_java_text(d[0], want[1], got[1])]
+    return [d for d in diffs if not is_java_text(d[0], want[1], got[1]) and not is_java_frame(d[0], want[1], got[1])]

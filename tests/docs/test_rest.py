@@ -90,9 +90,10 @@ class Prober:
         asked_for = set(self.also)
         names = [n for n in self.names if n not in inside]
         found = self.all_known(method, path, body, names)
-        if "q" in found and body is None:  # some go with a query only
-            self.also = ["q"]
-            found |= self.all_known(method, path, body, [n for n in names if n != "q"])
+        for with_it in ("q", "suggest_field"):  # some go with another one only
+            if with_it in found and (body is None or with_it != "q"):
+                self.also = [with_it]
+                found |= self.all_known(method, path, body, [n for n in names if n != with_it])
         return found | asked_for
 
     def all_known(self, method, path, body, names):
