@@ -30,6 +30,14 @@ static void get_frame(struct bytes_in *in, struct err_frame *f)
     }
 }
 
+/* A place in a source, in bytes. */
+static uint32_t get_place(struct bytes_in *in)
+{
+    uint64_t at = get_varint(in);
+    in->bad |= at > UINT32_MAX;
+    return (uint32_t)at;
+}
+
 void errmsg_encode(const struct errmsg *em, struct buf *out)
 {
     put_u8(out, (uint8_t)em->n);
@@ -84,9 +92,9 @@ void errmsg_decode(struct errmsg *em, struct bytes_in *in)
     get_text(in, a->script, sizeof(a->script));
     get_text(in, a->lang, sizeof(a->lang));
     a->script_placed = get_bool(in);
-    a->script_at = (uint32_t)MIN_OF(get_varint(in), (uint64_t)UINT32_MAX);
-    a->script_start = (uint32_t)MIN_OF(get_varint(in), (uint64_t)UINT32_MAX);
-    a->script_end = (uint32_t)MIN_OF(get_varint(in), (uint64_t)UINT32_MAX);
+    a->script_at = get_place(in);
+    a->script_start = get_place(in);
+    a->script_end = get_place(in);
     a->limit = get_zigzag(in);
     int64_t status = get_zigzag(in);
     in->bad |= shard < -1 || shard > INT32_MAX || status < 0 || status > 599;

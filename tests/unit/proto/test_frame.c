@@ -75,10 +75,16 @@ START_TEST(errors)
     err_wrap(&em, ERR_SEARCH_PHASE, "outer");
     err_about_index(&em, STR("hotel"), STR("uuid"));
     err_about_shard(&em, 4);
+    em.about.script_placed = true;
+    em.about.script_at = 300;
+    em.about.script_start = 7;
+    em.about.script_end = 70000;
     errmsg_encode(&em, &b);
     struct bytes_in in = bytes_in(buf_view(&b));
     errmsg_decode(&out, &in);
     ck_assert(!in.bad && bytes_left(&in) == 0 && out.n == 2 && out.about.shard == 4);
+    ck_assert(out.about.script_placed && out.about.script_at == 300 && out.about.script_start == 7
+              && out.about.script_end == 70000);
     ck_assert_str_eq(out.frame[1].reason, "inner");
     ck_assert_uint_eq(out.frame[1].line, 3);
     ck_assert_int_eq(err_http_status(&out), err_http_status(&em));
