@@ -17,15 +17,17 @@ static bool may_be_in_sync(const struct found_copy *f, const struct index_meta *
     return f->damaged && m->in_sync[shard].n == 1 && str_eq(f->node_id, s->copies[0].trouble.last_node);
 }
 
-/* The one that had it last may have operations that were never acknowledged elsewhere; but one that could not be opened, or
- * that is marked as damaged, comes behind every other. */
+#define RANK_DOUBTFUL 2
+
+/* The one that had it last may have operations that were never acknowledged elsewhere; but one that is marked as damaged
+ * comes behind every other, and one that could not be opened behind that: its files may be right again. */
 static int rank_of(const struct found_copy *f, const struct shard_routing *s)
 {
     bool last = str_eq(f->node_id, s->copies[0].trouble.last_node);
-    if (f->damaged) {
+    if (last && s->copies[0].trouble.failed > 0) {
         return 1;
     }
-    return !last ? 3 : s->copies[0].trouble.failed > 0 ? 2 : 4;
+    return f->damaged ? RANK_DOUBTFUL : last ? 4 : 3;
 }
 
 /* An in-sync copy on some disk. NULL: *attempt tells why there is none. */
@@ -53,6 +55,9 @@ static const struct found_copy *find_copy(struct alloc *a, const struct index_me
         if (of != NULL && (*of == NULL || rank_of(f, s) > rank_of(*of, s))) {
             *of = f;
         }
+    }
+    if (best != NULL && !all_answered && rank_of(best, s) <= RANK_DOUBTFUL) {
+        best = NULL; /* a node that came back may have a better one */
     }
     if (best == NULL && all_answered && !throttled) {
         best = forced; /* its data is nowhere else: it serves from there, and then moves away */

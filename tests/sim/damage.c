@@ -472,6 +472,7 @@ bool damage_excuses(const struct run *run, const struct cluster_state *s, unsign
     for (uint32_t k = 0; m != NULL && k < m->in_sync[shard].n; k++) {
         unsigned p;
         if (good_copy(run, m->in_sync[shard].v[k], shard, &p)) {
+            world_say(&run->w, "shard %u: n%u has %.4s, which is good", shard, p, m->in_sync[shard].v[k].p);
             return false;
         }
     }

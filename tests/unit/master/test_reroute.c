@@ -267,6 +267,41 @@ START_TEST(a_damaged_copy_comes_last)
 }
 END_TEST
 
+/* What a node has that came back meanwhile is asked for before a copy that failed is tried again; and a damaged one is tried where
+ * the other could not be opened. */
+START_TEST(a_damaged_copy_waits_for_others)
+{
+    struct state_builder b;
+    struct alloc_wants wants = {.again_ms = INT64_MAX, .arena = &arena};
+    bool changed;
+    struct str id = arena_str(&arena, copy("a", 0)->allocation_id);
+    struct str last = arena_str(&arena, copy("a", 0)->node);
+    struct str other = str_is(last, "id1") ? STR("id2") : STR("id1");
+    ck_assert(state_builder_init(&b, state));
+    ck_assert_int_eq(allocation_failed(&env, &b, STR("uuid-a"), 0, id, STR("damaged"), &changed, NULL),
+                     ERR_OK);
+    found[0] = (struct found_copy){.node_id = last, .index_uuid = STR("uuid-a"), .allocation_id = id};
+    env.n_found = 1;
+    env.now_ms += 60000;
+    ck_assert_int_eq(allocate(&env, &b, &wants, &changed, NULL), ERR_OK);
+    seal(&b);
+    ck_assert_int_eq(copy("a", 0)->state, COPY_UNASSIGNED);
+    ck_assert_uint_eq(wants.n_lookups, 1);
+    for (unsigned i = 0; i < 2; i++) { /* all nodes there are */
+        found[i] = (struct found_copy){.node_id = i == 0 ? last : other,
+                                       .index_uuid = STR("uuid-a"),
+                                       .allocation_id = id,
+                                       .damaged = i == 1};
+    }
+    env.n_found = 2;
+    ck_assert(state_builder_init(&b, state));
+    ck_assert_int_eq(allocate(&env, &b, &wants, &changed, NULL), ERR_OK);
+    seal(&b);
+    ck_assert_int_eq(copy("a", 0)->state, COPY_INITIALIZING);
+    ck_assert(str_eq(copy("a", 0)->node, other));
+}
+END_TEST
+
 START_TEST(malformed_orders)
 {
     static const struct {
@@ -377,6 +412,7 @@ int main(void)
     tcase_add_test(c, primaries_are_not_cancelled_by_mistake);
     tcase_add_test(c, lost_primaries);
     tcase_add_loop_test(c, a_damaged_copy_comes_last, 0, 2);
+    tcase_add_test(c, a_damaged_copy_waits_for_others);
     tcase_add_test(c, malformed_orders);
     tcase_add_test(c, explanations);
     tcase_add_test(c, malformed_questions);
