@@ -285,6 +285,7 @@ static enum err check_whole(const struct metadata_env *env, const struct index_r
     return e;
 }
 
+/* env NULL: as far as can be told without making anything. */
 static enum err check_recipe(const struct metadata_env *env, const struct cluster_state *cur,
                              const struct template_meta *t, const struct json *body, struct arena *arena,
                              struct errmsg *em)
@@ -308,7 +309,10 @@ static enum err check_recipe(const struct metadata_env *env, const struct cluste
         e = t->kind == TEMPLATE_COMPOSABLE ? check_settings(t->name, &own, em)
                                            : settings_check(&setting_registry_index, &own, false, false, em);
     }
-    e = e == ERR_OK ? index_recipe_of_template(&x, cur, wrapped, arena, em) : e;
+    if (e != ERR_OK || env == NULL) {
+        return e;
+    }
+    e = index_recipe_of_template(&x, cur, wrapped, arena, em);
     for (uint32_t i = 0; e == ERR_OK && i < x.n_aliases; i++) {
         e = alias_check_alone(&x.aliases[i], em);
     }
@@ -634,7 +638,7 @@ static enum err check(const struct metadata_env *env, const struct cluster_state
         e = check_components(cur, t, &rq->body, em);
         e = e == ERR_OK ? check_rivals(cur, t, em) : e;
     }
-    return e == ERR_OK && env != NULL ? check_recipe(env, cur, t, &rq->body, &rq->arena, em) : e;
+    return e == ERR_OK ? check_recipe(env, cur, t, &rq->body, &rq->arena, em) : e;
 }
 
 static bool same_template(const struct template_meta *a, const struct template_meta *b)

@@ -87,7 +87,15 @@ static enum err read_item(struct reroute_command *c, const struct json *item, si
     for (size_t i = 0; i < ARRAY_LEN(reroute_forms); i++) {
         if (str_is(item->members[0].key, reroute_forms[i].name)) {
             c->kind = (enum reroute_kind)i;
-            return read_command(c, &item->members[0].value, off, em);
+            enum err e = read_command(c, &item->members[0].value, off, em);
+            if (e != ERR_OK || item->n == 1) {
+                return e;
+            }
+            *off = item->members[1].key_off;
+            return err_set(
+                em, ERR_PARSE,
+                "allocation command is malformed, done parsing a command, but didn't get END_OBJECT, "
+                "got [START_OBJECT] instead");
         }
     }
     *off = item->members[0].value.off;

@@ -341,6 +341,9 @@ static enum err read_all(struct bulk *b)
 static void bulk(struct rest *r)
 {
     struct bulk *b = ARENA_NEW(r->arena, struct bulk);
+    if (!rest_takes_lines(r)) {
+        return;
+    }
     if (b == NULL) {
         err_no_memory(&r->em);
         rest_fail(r, NULL);

@@ -115,6 +115,7 @@ enum err by_query_body(struct by_query_rq *q, const struct json **out)
     struct rest *r = q->r;
     struct str source = STR_NULL;
     size_t extra;
+    r->body_read = true;
     if (r->body.n == 0 && rest_given(r, "source")) {
         source = rest_param(r, "source");
         rest_accept(r, "source_content_type");

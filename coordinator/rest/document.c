@@ -139,6 +139,7 @@ static void index_document(struct rest *r, bool create, bool auto_id)
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "opType must be 'create' or 'index', found: [%.*s]",
                     STR_ARG(op));
     }
+    r->body_read = true;
     if (e == ERR_OK && r->body.n == 0) {
         e = err_set(&r->em, ERR_PARSE, "request body is required");
     }

@@ -245,6 +245,11 @@ static void get_index(struct rest *r)
 static void delete_index(struct rest *r)
 {
     struct expand_options o = {false, true, EXPAND_OPEN | EXPAND_CLOSED, false, true, 0};
+    if (rest_param(r, "index").n == 0) { /* nothing named is not everything */
+        err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: index / indices is missing;");
+        rest_fail(r, NULL);
+        return;
+    }
     struct meta_request *rq = rest_meta_indices(r, META_DELETE_INDEX, &o);
     if (rq != NULL) {
         rest_meta_acknowledge(r, rq);
@@ -458,6 +463,7 @@ const struct route routes_index[] = {
     {M_PUT, "/{index}", put_index},
     {M_GET | M_HEAD, "/{index}", get_index},
     {M_DELETE, "/{index}", delete_index},
+    {M_DELETE, "/", delete_index},
     {M_GET, "/{index}/_mapping", get_mapping},
     {M_GET, "/{index}/_mappings", get_mapping},
     {M_GET, "/_mapping", get_mapping},

@@ -35,35 +35,40 @@ static enum err flag(struct rest *r, const char *name, bool *to)
                        : err_wrap(&r->em, ERR_ILLEGAL_ARGUMENT, "Could not convert [%s] to boolean", name);
 }
 
+enum err rest_expand_parse(struct str text, unsigned *expand, struct errmsg *em)
+{
+    struct str rest = text;
+    while (rest.p != NULL) {
+        struct str one = str_trim(str_cut(rest, ',', &rest));
+        if (str_is(one, "open")) {
+            *expand |= EXPAND_OPEN;
+        } else if (str_is(one, "closed")) {
+            *expand |= EXPAND_CLOSED;
+        } else if (str_is(one, "hidden")) {
+            *expand |= EXPAND_HIDDEN;
+        } else if (str_is(one, "all")) {
+            *expand |= EXPAND_OPEN | EXPAND_CLOSED | EXPAND_HIDDEN;
+        } else if (str_is(one, "none")) {
+            *expand = 0;
+        } else {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "No valid expand wildcard value [%.*s]", STR_ARG(one));
+        }
+    }
+    return ERR_OK;
+}
+
 enum err rest_index_options(struct rest *r, struct expand_options *o)
 {
     bool none_is = true;
     enum err e = flag(r, "ignore_unavailable", &o->ignore_unavailable);
     e = e == ERR_OK ? flag(r, "allow_no_indices", &o->allow_no_indices) : e;
     e = e == ERR_OK ? flag(r, "ignore_throttled", &none_is) : e; /* no index is */
-    struct str text = rest_param(r, "expand_wildcards"), rest = text;
+    struct str text = rest_param(r, "expand_wildcards");
     if (e != ERR_OK || text.n == 0) {
         return e;
     }
     o->expand = 0;
-    while (rest.p != NULL) {
-        struct str one = str_trim(str_cut(rest, ',', &rest));
-        if (str_is(one, "open")) {
-            o->expand |= EXPAND_OPEN;
-        } else if (str_is(one, "closed")) {
-            o->expand |= EXPAND_CLOSED;
-        } else if (str_is(one, "hidden")) {
-            o->expand |= EXPAND_HIDDEN;
-        } else if (str_is(one, "all")) {
-            o->expand |= EXPAND_OPEN | EXPAND_CLOSED | EXPAND_HIDDEN;
-        } else if (str_is(one, "none")) {
-            o->expand = 0;
-        } else {
-            return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "No valid expand wildcard value [%.*s]",
-                           STR_ARG(one));
-        }
-    }
-    return ERR_OK;
+    return rest_expand_parse(text, &o->expand, &r->em);
 }
 
 /* Date math evaluated at now, printed by `format` in `zone_name`. */

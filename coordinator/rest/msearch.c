@@ -1,5 +1,6 @@
 /* _msearch: several searches in one body of lines, run side by side, answered in order. So many run at a time as the search
  * threads of all data nodes take on: more would only stand in the way of other requests. */
+#include "common/base/num.h"
 #include "common/cluster/health.h"
 #include "coordinator/rest/nodes.h"
 #include "coordinator/search.h"
@@ -19,10 +20,37 @@ struct multi {
     bool url_gives_indices;
 };
 
+/* A boolean of a header: `name` is the one that the error gives it, NULL: none. */
+static enum err header_bool(const struct multi *m, const char *name, struct str text, bool *out)
+{
+    struct errmsg *em = &m->r->em;
+    if (num_parse_bool(text, out)) {
+        return ERR_OK;
+    }
+    err_set(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse value [%.*s] as only [true] or [false] are allowed.",
+            STR_ARG(text));
+    return name != NULL ? err_wrap(em, ERR_ILLEGAL_ARGUMENT, "Could not convert [%s] to boolean", name)
+                        : ERR_ILLEGAL_ARGUMENT;
+}
+
+static enum err expand_of(const struct multi *m, struct search_opts *o, const struct json *v)
+{
+    enum err e = ERR_OK;
+    o->indices.expand = 0;
+    if (v->type != JSON_ARRAY) {
+        return rest_expand_parse(json_text(v), &o->indices.expand, &m->r->em);
+    }
+    for (uint32_t i = 0; e == ERR_OK && i < v->n; i++) {
+        e = rest_expand_parse(json_text(&v->items[i]), &o->indices.expand, &m->r->em);
+    }
+    return e;
+}
+
 static enum err read_header_member(struct multi *m, struct search_opts *o, const struct json_member *k)
 {
     struct errmsg *em = &m->r->em;
     struct str text = json_text(&k->value);
+    bool ignored;
     if (str_is(k->key, "index") || str_is(k->key, "indices")) {
         struct buf b;
         buf_init(&b, NULL, 64 * KIB);
@@ -46,14 +74,20 @@ static enum err read_header_member(struct multi *m, struct search_opts *o, const
     } else if (str_is(k->key, "routing")) {
         o->routing = text;
     } else if (str_is(k->key, "ignore_unavailable") || str_is(k->key, "ignoreUnavailable")) {
-        return jr_bool(&k->value, &o->indices.ignore_unavailable, em);
+        return header_bool(m, "ignore_unavailable", text, &o->indices.ignore_unavailable);
     } else if (str_is(k->key, "allow_no_indices") || str_is(k->key, "allowNoIndices")) {
-        return jr_bool(&k->value, &o->indices.allow_no_indices, em);
+        return header_bool(m, "allow_no_indices", text, &o->indices.allow_no_indices);
+    } else if (str_is(k->key, "ignore_throttled") || str_is(k->key, "ignoreThrottled")) {
+        return header_bool(m, "ignore_throttled", text, &ignored); /* no index is */
     } else if (str_is(k->key, "allow_partial_search_results")) {
-        return jr_bool(&k->value, &o->allow_partial, em);
-    } else if (!str_is(k->key, "request_cache") && !str_is(k->key, "requestCache") && !str_is(k->key, "type")
-               && !str_is(k->key, "types") && !str_is(k->key, "expand_wildcards")
-               && !str_is(k->key, "ccs_minimize_roundtrips") && !str_is(k->key, "ignore_throttled")) {
+        return header_bool(m, "null", text, &o->allow_partial);
+    } else if (str_is(k->key, "request_cache") || str_is(k->key, "requestCache")) {
+        return header_bool(m, "request_cache", text, &ignored);
+    } else if (str_is(k->key, "ccs_minimize_roundtrips")) {
+        return header_bool(m, NULL, text, &ignored);
+    } else if (str_is(k->key, "expand_wildcards") || str_is(k->key, "expandWildcards")) {
+        return expand_of(m, o, &k->value);
+    } else if (!str_is(k->key, "type") && !str_is(k->key, "types")) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "key [%.*s] is not supported in the metadata section",
                        STR_ARG(k->key));
     }
@@ -272,6 +306,9 @@ static enum err check_params(struct rest *r, uint32_t *at_a_time)
 static void msearch(struct rest *r)
 {
     struct multi *m = ARENA_NEW(r->arena, struct multi);
+    if (!rest_takes_lines(r)) {
+        return;
+    }
     if (m == NULL) {
         err_no_memory(&r->em);
         rest_fail(r, NULL);

@@ -73,8 +73,9 @@ static enum fit best_fit(const struct filter_walk *k, bool exclude)
     return best;
 }
 
-/* A filtered copy; false: nothing of it is left. */
-static bool keep(struct filter_walk *k, const struct json *v, bool included, struct json *out)
+/* A filtered copy; false: nothing of it is left. `cut`: some exclusion is about what may be in there, and then an object or
+ * array that is empty goes as one that has become so. */
+static bool keep(struct filter_walk *k, const struct json *v, bool included, bool cut, struct json *out)
 {
     bool container = v->type == JSON_OBJECT || v->type == JSON_ARRAY;
     *out = *v;
@@ -86,9 +87,9 @@ static bool keep(struct filter_walk *k, const struct json *v, bool included, str
         out->items = ARENA_ARRAY(k->arena, struct json, v->n);
         k->failed |= out->items == NULL;
         for (uint32_t i = 0; !k->failed && i < v->n; i++) {
-            out->n += keep(k, &v->items[i], included, &out->items[out->n]);
+            out->n += keep(k, &v->items[i], included, cut, &out->items[out->n]);
         }
-        return out->n > 0 || (included && v->n == 0);
+        return out->n > 0 || (included && v->n == 0 && !cut);
     }
     out->members = ARENA_ARRAY(k->arena, struct json_member, v->n);
     k->failed |= out->members == NULL || k->depth >= FILTER_DEPTH_MAX;
@@ -98,12 +99,12 @@ static bool keep(struct filter_walk *k, const struct json *v, bool included, str
         enum fit ex = k->f->n_excludes > 0 ? best_fit(k, true) : FIT_NO;
         enum fit in = included ? FIT_WHOLE : best_fit(k, false);
         struct json one;
-        if (ex != FIT_WHOLE && in != FIT_NO && keep(k, &m->value, in == FIT_WHOLE, &one)) {
+        if (ex != FIT_WHOLE && in != FIT_NO && keep(k, &m->value, in == FIT_WHOLE, ex == FIT_DEEPER, &one)) {
             out->members[out->n++] = (struct json_member){m->key, m->key_off, one};
         }
         k->depth--;
     }
-    return out->n > 0 || (included && v->n == 0);
+    return out->n > 0 || (included && v->n == 0 && !cut);
 }
 
 static enum err filter(struct rest *r, struct str spec, struct json *tree)
@@ -115,6 +116,9 @@ static enum err filter(struct rest *r, struct str spec, struct json *tree)
         struct str one = str_trim(str_cut(rest, ',', &rest));
         if (one.n == 0) {
             continue;
+        }
+        if (str_is(one, "-")) {
+            return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "filters cannot be null or empty");
         }
         f.v = arena_grow(r->arena, f.v, f.n, &cap, sizeof(*f.v));
         if (f.v == NULL) {
@@ -136,7 +140,7 @@ static enum err filter(struct rest *r, struct str spec, struct json *tree)
         return err_no_memory(&r->em);
     }
     *k = (struct filter_walk){.f = &f, .arena = r->arena};
-    if (!keep(k, tree, f.n_includes == 0, &out)) {
+    if (!keep(k, tree, f.n_includes == 0, false, &out)) {
         out = (struct json){.type = tree->type == JSON_ARRAY ? JSON_ARRAY : JSON_OBJECT};
     }
     *tree = out;
@@ -261,6 +265,21 @@ static enum format wanted_format(struct rest *r)
         }
     }
     return FORMAT_JSON;
+}
+
+bool rest_format_offered(struct rest *r, struct str *wanted)
+{
+    static const char *const binary[] = {"cbor", "smile", "application/cbor", "application/smile"};
+    const struct str *accept = http_header_find(r->http->headers, r->http->headers_n, "accept");
+    struct str rest, format = rest_param(r, "format");
+    format = format.p != NULL ? format : accept != NULL ? *accept : STR("");
+    *wanted = str_trim(str_cut(format, ';', &rest));
+    for (size_t i = 0; i < ARRAY_LEN(binary); i++) {
+        if (str_eq_nocase(*wanted, str_of(binary[i]))) {
+            return false;
+        }
+    }
+    return true;
 }
 
 enum err rest_shape(struct rest *r, struct buf *b, const char **content_type)

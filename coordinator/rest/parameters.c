@@ -283,6 +283,11 @@ bool rest_ready(struct rest *r)
         unrecognized(r, names, n);
         ok = false;
     }
+    if (ok && r->body.n > 0 && !r->body_read) {
+        err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "request [%.*s %.*s] does not support having a body",
+                STR_ARG(r->http->method_name), STR_ARG(r->http->path));
+        ok = false;
+    }
     if (!ok) {
         rest_fail(r, NULL);
     }

@@ -46,6 +46,7 @@ bool rest_on_loop(const struct rest *r)
 enum err rest_body(struct rest *r, const struct json **out)
 {
     *out = NULL;
+    r->body_read = true;
     if (r->body.n == 0 && rest_given(r, "source")) {
         if (!rest_has(r, "source_content_type")) {
             return err_set(&r->em, ERR_ILLEGAL_STATE,
@@ -239,7 +240,13 @@ void rest_send_text(struct rest *r, int status, const char *content_type, struct
 void rest_send(struct rest *r, int status, struct buf *b)
 {
     const char *type;
-    if (rest_shape(r, b, &type) != ERR_OK || b->failed) {
+    enum err e = rest_shape(r, b, &type);
+    if (e == ERR_ILLEGAL_ARGUMENT) { /* filter_path */
+        buf_fini(b);
+        rest_fail(r, NULL);
+        return;
+    }
+    if (e != ERR_OK || b->failed) {
         buf_reset(b);
         buf_z(b, "{\"error\":{\"root_cause\":[],\"type\":\"circuit_breaking_exception\",\"reason\":\"the "
                  "answer is too large\"},\"status\":429}");
@@ -340,36 +347,63 @@ static bool supported_content(struct str type)
            || str_eq_nocase(media, STR("application/vnd.elasticsearch+x-ndjson"));
 }
 
+static bool is_yaml(struct str type)
+{
+    struct str rest;
+    return str_eq_nocase(str_trim(str_cut(type, ';', &rest)), STR("application/yaml"));
+}
+
+bool rest_takes_lines(struct rest *r)
+{
+    const struct str *type = http_header_find(r->http->headers, r->http->headers_n, "content-type");
+    bool ok = type == NULL || !is_yaml(*type);
+    r->body_read = true;
+    if (!ok) {
+        rest_fail_text(r, 406,
+                       "Content-Type [YAML] does not support stream parsing. Use JSON or SMILE instead");
+    }
+    return ok;
+}
+
+static bool looks_like_json(struct str body)
+{
+    struct str text = str_trim(body);
+    return text.n == 0 || text.p[0] == '{' || text.p[0] == '[' || text.p[0] == '"';
+}
+
 static void no_handler(struct rest *r, unsigned allowed)
 {
     static const enum http_verb order[] = {HTTP_M_DELETE, HTTP_M_GET, HTTP_M_HEAD, HTTP_M_POST, HTTP_M_PUT};
-    struct buf names;
+    struct buf names, header;
     struct str query = r->http->query;
     struct str path = query.n == 0
                           ? r->http->path
                           : arena_printf(r->arena, "%.*s?%.*s", STR_ARG(r->http->path), STR_ARG(query));
     buf_init(&names, NULL, KIB);
+    buf_init(&header, NULL, KIB);
     for (size_t i = 0; i < ARRAY_LEN(order); i++) {
         if ((allowed & (1U << order[i])) != 0) {
             buf_printf(&names, "%s%s", names.n > 0 ? ", " : "", http_method_name(order[i]));
+            buf_printf(&header, "%s%s", header.n > 0 ? "," : "", http_method_name(order[i]));
         }
     }
-    struct str kept = arena_str(r->arena, buf_view(&names));
+    struct str kept = arena_str(r->arena, buf_view(&names)), allow = arena_str(r->arena, buf_view(&header));
     buf_fini(&names);
+    buf_fini(&header);
     if (r->method == HTTP_M_OPTIONS) {
         struct buf none;
         buf_init(&none, NULL, KIB);
         if (allowed != 0) {
-            rest_header(r, "Allow", kept);
+            rest_header(r, "Allow", allow);
         }
         rest_send_text(r, 200, "text/plain; charset=UTF-8", &none);
     } else if (r->em.n > 0 && err_code(&r->em) != ERR_ILLEGAL_ARGUMENT) {
         rest_fail(r, NULL);
     } else if (r->em.n > 0) { /* there is a handler, but what the path gives it cannot be decoded */
-        rest_header(r, "Allow", kept);
+        rest_header(r, "Allow", allow);
         rest_fail_text(r, 405, "%s, allowed: [%.*s]", r->em.frame[0].reason, STR_ARG(kept));
     } else if (allowed != 0) {
-        rest_header(r, "Allow", kept);
+        rest_header(r, "Allow", allow);
         rest_fail_text(r, 405, "Incorrect HTTP method for uri [%.*s] and method [%.*s], allowed: [%.*s]",
                        STR_ARG(path), STR_ARG(r->http->method_name), STR_ARG(kept));
     } else {
@@ -485,6 +519,15 @@ void coordinator_handle(void *coordinator, struct http_request *req)
     }
     if (req->body.n > 0 && (type == NULL || !supported_content(*type))) {
         rest_fail_text(r, 406, "Content-Type header [%.*s] is not supported", STR_ARG(shown));
+        return;
+    }
+    struct str wanted;
+    if (!rest_format_offered(r, &wanted)) {
+        rest_fail_text(r, 406, "[%.*s] is not offered here: answers are JSON or YAML", STR_ARG(wanted));
+        return;
+    }
+    if (req->body.n > 0 && is_yaml(*type) && !looks_like_json(req->body)) {
+        rest_fail_text(r, 406, "bodies in YAML are not offered here, but for what JSON is of it");
         return;
     }
     bool pretty;

@@ -66,6 +66,7 @@ struct rest {
     const char *idle[8]; /* parameters that were given and do nothing here */
     unsigned n_idle;
     struct str body;
+    bool body_read;   /* by this kind of request: the others may have none */
     struct json tree; /* of the body, once rest_body() was called */
     struct errmsg em;
     struct http_header headers[4];
@@ -143,7 +144,9 @@ enum err rest_body_required(struct rest *r, const struct json **out);
 enum err rest_one_type(struct rest *r);
 /* Is `preference` one that a search or a get may have? */
 enum err rest_check_preference(struct rest *r, struct str preference);
-/* true: go on. false: the request was refused for parameters that nobody used, and answered. */
+/* Has a body of several lines a form that has such? false: it was refused, and answered. */
+bool rest_takes_lines(struct rest *r);
+/* true: go on. false: the request was refused for parameters that nobody used, or for a body that nobody read, and answered. */
 bool rest_ready(struct rest *r);
 /* The newest applied state as the request's; what it has of the old one stays valid. */
 void rest_renew_state(struct rest *r);
@@ -172,6 +175,8 @@ void rest_warn_idle(struct rest *r, struct str names, size_t n);
 void error_write(struct jsonw *w, const struct errmsg *em);
 /* Without root_cause: as `caused_by`, items of bulk, shard failures. */
 void error_write_cause(struct jsonw *w, const struct errmsg *em);
+/* Can the answer have the form that is asked for, whose name goes into *wanted? What is merely unknown stands for JSON. */
+bool rest_format_offered(struct rest *r, struct str *wanted);
 /* Output shaping (output.c): pretty, filter_path, yaml. Replaces b's content; sets the content type. */
 enum err rest_shape(struct rest *r, struct buf *b, const char **content_type);
 
@@ -197,6 +202,8 @@ struct expand_options {
     ((struct expand_options){false, true, EXPAND_OPEN | EXPAND_CLOSED, false, false, 0})
 #define EXPAND_OPTIONS_STATS \
     ((struct expand_options){false, true, EXPAND_OPEN, true, false, 1U << BLOCK_METADATA_READ})
+/* Adds what "open,hidden" and the like say to *expand. */
+enum err rest_expand_parse(struct str text, unsigned *expand, struct errmsg *em);
 /* Reads ignore_unavailable, allow_no_indices, expand_wildcards over the defaults in *o. */
 enum err rest_index_options(struct rest *r, struct expand_options *o);
 

@@ -355,12 +355,19 @@ static void print_json(const struct grid *g, struct buf *b)
 
 static bool wants_text(struct rest *r)
 {
-    struct str format = rest_param(r, "format");
+    static const char *const trees[] = {
+        "json", "yaml", "application/json", "application/yaml", "application/vnd.elasticsearch+json",
+    };
     const struct str *accept = http_header_find(r->http->headers, r->http->headers_n, "accept");
-    if (format.n > 0) {
-        return str_starts(format, STR("text")) || str_is(format, "txt");
+    struct str rest, format = rest_param(r, "format");
+    format = format.p != NULL ? format : accept != NULL ? *accept : STR("");
+    struct str media = str_trim(str_cut(format, ';', &rest));
+    for (size_t i = 0; i < ARRAY_LEN(trees); i++) {
+        if (str_eq_nocase(media, str_of(trees[i]))) {
+            return false;
+        }
     }
-    return accept == NULL || str_find_str(*accept, STR("json")) == SIZE_MAX;
+    return !str_starts(media, STR("application/*"));
 }
 
 static enum err make_grid(struct table *t, struct grid *g)

@@ -210,6 +210,7 @@ static void post_update(struct rest *r)
         w->refresh = w->refresh == REFRESH_NOW ? REFRESH_CHANGED : w->refresh;
         e = params(r, entry);
         struct str text = r->body;
+        r->body_read = true;
         if (text.n == 0 && rest_given(r, "source")) {
             struct str source = rest_param(r, "source");
             rest_accept(r, "source_content_type");

@@ -5,6 +5,7 @@
 #include "common/base/jsonr.h"
 #include "common/base/num.h"
 #include "common/base/settings.h"
+#include "engine/query/query.h"
 
 #include <math.h>
 
@@ -129,9 +130,8 @@ static enum err set_format(struct agg_parse *p, struct agg *a, const struct json
 
 static enum err set_script(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    (void)p;
     a->vs.script = v;
-    return ERR_OK;
+    return script_check(v, p->text, p->arena, p->em);
 }
 
 static enum err set_zone(struct agg_parse *p, struct agg *a, const struct json *v)

@@ -3,6 +3,7 @@
 #include "engine/aggs/agg_int.h"
 
 #include "common/base/jsonr.h"
+#include "engine/query/query.h"
 
 #include <math.h>
 
@@ -98,9 +99,8 @@ static enum err set_format(struct agg_parse *p, struct agg *a, const struct json
 
 static enum err set_script(struct agg_parse *p, struct agg *a, const struct json *v)
 {
-    (void)p;
     a->pipe.script = v;
-    return ERR_OK;
+    return script_check(v, p->text, p->arena, p->em);
 }
 
 static enum err set_unit(struct agg_parse *p, struct agg *a, const struct json *v)
@@ -344,8 +344,7 @@ static enum err special_member(struct agg_parse *p, struct agg *a, const struct 
     }
     if (k == AGG_BUCKET_SELECTOR && str_is(m->key, "script")
         && (v->type == JSON_STRING || v->type == JSON_OBJECT)) {
-        a->pipe.script = v;
-        return ERR_OK;
+        return set_script(p, a, v);
     }
     if (k == AGG_BUCKET_SELECTOR && str_is(m->key, "buckets_path") && v->type == JSON_OBJECT) {
         return set_paths(p, a, v);

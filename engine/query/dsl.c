@@ -630,8 +630,11 @@ enum err script_form_parse(struct json_pull *p, const struct json **out, struct 
             }
         }
         if (f == NULL) {
-            return json_pull_err_content(p, key_off, em, ERR_X_CONTENT, "[script] unknown field [%.*s]",
-                                         STR_ARG(key));
+            static const char *const known[] = {"source", "id", "lang", "params", "options", NULL};
+            char hint[JR_HINT_MAX];
+            jr_did_you_mean(key, known, hint, sizeof(hint));
+            return json_pull_err_content(p, key_off, em, ERR_X_CONTENT, "[script] unknown field [%.*s]%s",
+                                         STR_ARG(key), hint);
         }
         if ((token_bit(p->token) & f->tokens) == 0) {
             return json_pull_err_content(p, p->off, em, ERR_X_CONTENT,

@@ -248,9 +248,12 @@ static enum err parse_point_object(struct json_pull *p, struct dsl_geo *q, struc
             name = p->name;
             continue;
         }
-        if (!json_token_is_value(p->token)) {
+        if (p->token == TOK_START_ARRAY) {
             json_pull_skip(p);
             continue;
+        }
+        if (p->token == TOK_START_OBJECT) {
+            return dsl_unsupported(p, "geo_distance", name, em);
         }
         if (str_is(name, "lat")) {
             e = json_pull_double(p, &q->point.lat, em);

@@ -179,6 +179,10 @@ static enum err one_script_field(const struct parse *p, const struct json_member
         const struct json_member *k = &m->value.members[i];
         if (str_is(k->key, "script") && (k->value.type == JSON_STRING || k->value.type == JSON_OBJECT)) {
             out->script = &k->value;
+            enum err e = script_check(out->script, p->text, p->arena, p->em);
+            if (e != ERR_OK) {
+                return e;
+            }
         } else if (str_is(k->key, "ignore_failure")) {
             enum err e = jr_bool(&k->value, &out->ignore_failure, p->em);
             if (e != ERR_OK) {
@@ -564,6 +568,12 @@ static enum err key_misc(const struct parse *p, struct str key, const struct jso
     }
     if (str_is(key, "indices_boost")) {
         s->indices_boost = v;
+        for (uint32_t i = 0; v->type == JSON_ARRAY && i < v->n; i++) {
+            if (v->items[i].type == JSON_OBJECT && v->items[i].n > 1) {
+                return jr_fail(p->text, v->items[i].members[1].key_off, p->em,
+                               "Expected [END_OBJECT] in [indices_boost] but found [FIELD_NAME]");
+            }
+        }
         return ERR_OK;
     }
     if (str_is(key, "stats")) {

@@ -245,6 +245,10 @@ static enum err read_highlight(struct json_pull *p, struct phrase_suggestion *s,
                                      STR_ARG(p->name));
             }
             e = json_pull_text(p, to, em);
+        } else if (p->token == TOK_START_OBJECT) {
+            return json_pull_err(p, em, ERR_PARSING,
+                                 "suggester[phrase][highlight] doesn't support objects [%.*s]",
+                                 STR_ARG(p->name));
         }
     }
     if (e == ERR_OK && (s->pre_tag.p == NULL) != (s->post_tag.p == NULL)) {
@@ -284,6 +288,9 @@ static enum err read_smoothing(struct json_pull *p, struct phrase_suggestion *s,
                 return err_set(em, ERR_ILLEGAL_ARGUMENT,
                                "suggester[phrase] doesn't support object field [%.*s]", STR_ARG(model));
             }
+        } else if (depth == 0 && p->token != TOK_FIELD_NAME) {
+            return json_pull_err(p, em, ERR_PARSING, "[smoothing] unknown token [%s] after [%.*s]",
+                                 json_token_text(p->token), STR_ARG(p->name));
         } else if (json_token_is_value(p->token)) {
             size_t i = 0;
             while (i < ARRAY_LEN(options)
