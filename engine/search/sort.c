@@ -510,7 +510,7 @@ int64_t sort_cast(const struct sort_key *k, int64_t v)
     struct str t = k->spec->numeric_type;
     enum field_type from = k->field->type;
     if (str_is(t, "date_nanos") && from == FT_DATE) {
-        return v * 1000000;
+        return (int64_t)((uint64_t)v * 1000000U); /* wraps for dates that nanoseconds do not reach */
     }
     if (str_is(t, "date") && from == FT_DATE_NANOS) {
         return v / 1000000;
