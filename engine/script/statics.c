@@ -334,7 +334,7 @@ static enum err collectors(struct script_run *m, struct str name, struct sv *a, 
     if (f == NULL) {
         return vm_no_memory(m);
     }
-    *f = (struct sv_func){.code = UINT32_MAX, .type = {TYPE_COLLECTORS, 0}, .name = name};
+    *f = (struct sv_func){.code = UINT32_MAX, .type = {.id = TYPE_COLLECTORS}, .name = name};
     *out = (struct sv){.kind = SV_FUNC, .func = f};
     if (n == 1 && a[0].kind == SV_LIST
         && a[0].list->form == LIST_STREAM) { /* the function itself is being applied */
@@ -365,7 +365,7 @@ static enum err comparator(struct script_run *m, struct str name, uint32_t n, st
         return vm_no_memory(m);
     }
     *f = (struct sv_func){.code = UINT32_MAX,
-                          .type = {TYPE_OBJECT, 0},
+                          .type = {.id = TYPE_OBJECT},
                           .name = natural ? STR("compareTo") : STR("#compareBack")};
     *out = (struct sv){.kind = SV_FUNC, .func = f};
     return n == 0 && (natural || str_is(name, "reverseOrder")) ? ERR_OK
