@@ -1,4 +1,5 @@
 #include "common/base/settings.h"
+#include "common/base/coerce.h"
 
 #include "common/base/num.h"
 
@@ -269,12 +270,6 @@ struct unit {
     double factor;
 };
 
-/* As Java makes a long of a double: the nearest that there is. */
-static int64_t saturated(double v)
-{
-    return v >= 0x1p63 ? INT64_MAX : v < -0x1p63 ? INT64_MIN : (int64_t)v;
-}
-
 /* Longest suffixes first, so that "ms" is not taken for "s". */
 static enum err parse_unit(struct str text, const struct unit *units, size_t n, int64_t *out)
 {
@@ -296,11 +291,11 @@ static enum err parse_unit(struct str text, const struct unit *units, size_t n, 
         int64_t whole;
         double fraction;
         if (num_parse_i64(digits, &whole)) {
-            *out = saturated((double)whole * units[i].factor);
+            *out = num_double_to_i64((double)whole * units[i].factor);
             return ERR_OK;
         }
         if (num_parse_double(digits, &fraction) && isfinite(fraction)) {
-            *out = saturated(fraction * units[i].factor);
+            *out = num_double_to_i64(fraction * units[i].factor);
             return ERR_OK;
         }
         return ERR_PARSE;

@@ -2,6 +2,7 @@
  * known, documents go down to the sub-aggregations in their final buckets. */
 #include "engine/aggs/auto_date.h"
 
+#include "common/base/coerce.h"
 #include "common/base/sort_items.h"
 #include "engine/aggs/values.h"
 
@@ -128,7 +129,7 @@ static void auto_collect(struct collector *c, const struct doc_run *d)
         uint32_t n = values_longs(&h->v, d, &pos);
         for (uint32_t i = 0; i < n; i++) {
             uint32_t at = h->v.at[i], owner = run_bucket(d, at), had = h->cap_owners;
-            int64_t t = h->v.floating ? (int64_t)num_to_double(h->v.i[i]) : h->v.i[i];
+            int64_t t = h->v.floating ? num_double_to_i64(num_to_double(h->v.i[i])) : h->v.i[i];
             if (!run_reserve(c->run, &h->owners, &h->cap_owners, (uint64_t)owner + 1, sizeof(*h->owners))) {
                 return;
             }

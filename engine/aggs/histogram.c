@@ -3,6 +3,7 @@
 #include "engine/aggs/values.h"
 
 #include "common/base/bits.h"
+#include "common/base/coerce.h"
 #include "common/base/date_math.h"
 #include "common/base/memory_account.h"
 #include "common/base/sort_items.h"
@@ -14,9 +15,8 @@
 #define BOUNDARIES_MAX 1024 /* precomputed starts of a date column's buckets */
 #define CELLS          2048 /* even parts of the column's range */
 
-#define RANGE_BUCKETS_FEW  1024   /* buckets of one range that nobody asks about before */
-#define RANGE_BUCKET_BYTES 32     /* what one takes at least */
-#define TIME_END           0x1p63 /* milliseconds */
+#define RANGE_BUCKETS_FEW  1024 /* buckets of one range that nobody asks about before */
+#define RANGE_BUCKET_BYTES 32   /* what one takes at least */
 
 struct histogram {
     struct collector c;
@@ -118,7 +118,7 @@ static void collect_dates(struct histogram *h, const struct doc_run *d)
         int64_t last = 0;
         for (uint32_t i = 0; i < n; i++) {
             uint32_t at = h->v.at[i], start = 0;
-            int64_t ms = h->v.floating ? (int64_t)num_to_double(h->v.i[i]) : h->v.i[i];
+            int64_t ms = h->v.floating ? num_double_to_i64(num_to_double(h->v.i[i])) : h->v.i[i];
             bool known = h->n_starts > 0 && ms >= h->starts[0];
             if (known) {
                 start = boundary_of(h, ms);
@@ -163,16 +163,13 @@ static inline bool goes_on(const struct histogram *h)
     return h->c.run->failed == ERR_OK && !stop_often();
 }
 
-static int64_t whole_ms(double ms)
-{
-    return ms < -TIME_END ? INT64_MIN : ms >= TIME_END ? INT64_MAX : (int64_t)ms;
-}
-
 static void collect_date_range(struct histogram *h, const struct doc_run *d, uint32_t at, double from,
                                double to, double *last)
 {
-    int64_t end = rounding_round(&h->rounding, whole_ms(fmin(to, h->bounded ? h->hard_max : INFINITY)));
-    int64_t key = rounding_round(&h->rounding, whole_ms(fmax(from, h->bounded ? h->hard_min : -INFINITY)));
+    int64_t end =
+        rounding_round(&h->rounding, num_double_to_i64(fmin(to, h->bounded ? h->hard_max : INFINITY)));
+    int64_t key =
+        rounding_round(&h->rounding, num_double_to_i64(fmax(from, h->bounded ? h->hard_min : -INFINITY)));
     int64_t next = rounding_next(&h->rounding, key);
     if (next <= key || !room_for(h, ((double)end - (double)key) / ((double)next - (double)key))) {
         return;

@@ -1,5 +1,7 @@
 /* Merging histograms, filling their gaps, and choosing the width of automatic ones. */
 #include "engine/aggs/auto_date.h"
+
+#include "common/base/coerce.h"
 #include "engine/aggs/result.h"
 
 #include <math.h>
@@ -50,7 +52,7 @@ static struct agg_key next_key(const struct filling *f, struct agg_key k)
 
 static struct agg_key key_of(const struct filling *f, double x)
 {
-    return f->date ? (struct agg_key){.kind = KEY_I64, .i = (int64_t)x}
+    return f->date ? (struct agg_key){.kind = KEY_I64, .i = num_double_to_i64(x)}
                    : (struct agg_key){.kind = KEY_F64, .d = round_number(f, x)};
 }
 

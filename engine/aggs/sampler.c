@@ -1,5 +1,6 @@
 /* sampler and diversified_sampler: only the best documents of each bucket go down, chosen when all are
  * known. */
+#include "common/base/coerce.h"
 #include "common/base/sort_items.h"
 #include "engine/aggs/values.h"
 
@@ -78,7 +79,7 @@ static bool load_keys(struct sampler *s, const struct doc_run *d)
         for (uint32_t i = 0; i < n; i++) {
             uint32_t at = s->v.at[i];
             int64_t key = text       ? (int64_t)s->v.id[i]
-                          : fraction ? (int64_t)num_to_double(s->v.i[i])
+                          : fraction ? num_double_to_i64(num_to_double(s->v.i[i]))
                                      : s->v.i[i];
             s->keys[at] = s->keys[at] != NO_KEY ? MANY_KEYS : key;
         }

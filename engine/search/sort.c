@@ -1,5 +1,6 @@
 #include "engine/search/sort.h"
 
+#include "common/base/coerce.h"
 #include "common/base/date_math.h"
 #include "common/base/geo.h"
 #include "common/base/inet.h"
@@ -41,8 +42,8 @@ static enum field_type type_of_name(struct str name)
     return FT_OBJECT;
 }
 
-static int64_t num_of_text(const struct sort_key *k, enum field_type t, struct str text, bool is_number_token,
-                           bool *ok)
+static int64_t missing_of_text(const struct sort_key *k, enum field_type t, struct str text,
+                               bool is_number_token, bool *ok)
 {
     double d = 0;
     int64_t l = 0;
@@ -69,7 +70,7 @@ static void bind_missing(struct sort_key *k, enum field_type t)
         if (k->is_text) {
             k->missing_text = json_text(m);
         } else {
-            k->missing_num = num_of_text(k, t, json_text(m), m->type == JSON_NUMBER, &ok);
+            k->missing_num = missing_of_text(k, t, json_text(m), m->type == JSON_NUMBER, &ok);
         }
         k->missing_refused = !ok;
         return;
@@ -517,7 +518,7 @@ int64_t sort_cast(const struct sort_key *k, int64_t v)
     }
     if ((str_is(t, "long") || str_is(t, "date"))
         && (from == FT_DOUBLE || from == FT_FLOAT || from == FT_HALF_FLOAT || from == FT_SCALED_FLOAT)) {
-        return (int64_t)field_num_to_double(k->field, v);
+        return num_double_to_i64(field_num_to_double(k->field, v));
     }
     return v;
 }
@@ -756,7 +757,7 @@ static enum err whole_after(const struct sort_key *k, const struct json *v, int6
         return ERR_OK;
     }
     if (v->type == JSON_NUMBER && num_parse_double(text, &d)) {
-        out->num = (int64_t)d;
+        out->num = num_double_to_i64(d);
         return ERR_OK;
     }
     if ((t == FT_DATE || t == FT_DATE_NANOS) && k->field->format != NULL) {
@@ -776,7 +777,7 @@ static enum err whole_after(const struct sort_key *k, const struct json *v, int6
     if (!num_parse_double(text, &d)) {
         return refuse_after(k, text, em);
     }
-    out->num = (int64_t)floor(d);
+    out->num = num_double_to_i64(floor(d));
     return ERR_OK;
 }
 
