@@ -373,6 +373,22 @@ static void answer_noop(struct write_item *it, const struct engine_doc *current)
     it->want_get |= !current->found; /* that nothing is there is always said */
 }
 
+/* The document is the one that the item names by its sequence number, if it names one. */
+static enum err check_expected(const struct write_item *it, const struct engine_doc *current,
+                               struct errmsg *em)
+{
+    if (!current->found || it->if_seq_no == SEQ_UNASSIGNED
+        || (it->if_seq_no == current->seq_no && it->if_primary_term == current->primary_term)) {
+        return ERR_OK;
+    }
+    return err_set(em, ERR_CONFLICT,
+                   "[%.*s]: version conflict, required seqNo [%lld], primary term [%lld]. current "
+                   "document has seqNo [%lld] and "
+                   "primary term [%lld]",
+                   STR_ARG(it->id), (long long)it->if_seq_no, (long long)it->if_primary_term,
+                   (long long)current->seq_no, (long long)current->primary_term);
+}
+
 /* Reads, changes and writes in one turn of the strand: nothing can come between. *wait: new fields were asked
  * for. */
 static enum err apply_update(struct write_run *r, struct write_item *it, bool *wait, struct errmsg *em)
@@ -388,15 +404,7 @@ static enum err apply_update(struct write_run *r, struct write_item *it, bool *w
         return get_written(r, it, em);
     }
     enum err e = engine_get(r->sh->engine, it->id, true, a, &current, em);
-    if (e == ERR_OK && current.found && it->if_seq_no != SEQ_UNASSIGNED
-        && (it->if_seq_no != current.seq_no || it->if_primary_term != current.primary_term)) {
-        return err_set(em, ERR_CONFLICT,
-                       "[%.*s]: version conflict, required seqNo [%lld], primary term [%lld]. current "
-                       "document has seqNo [%lld] and "
-                       "primary term [%lld]",
-                       STR_ARG(it->id), (long long)it->if_seq_no, (long long)it->if_primary_term,
-                       (long long)current.seq_no, (long long)current.primary_term);
-    }
+    e = e == ERR_OK ? check_expected(it, &current, em) : e;
     struct update_input in = {.item = it,
                               .current = &current,
                               .index_name = r->sh->index->name,

@@ -30,6 +30,7 @@ enum err_family { ERR_FAMILY_ES, ERR_FAMILY_XC, ERR_FAMILY_JAVA };
     X(ERR_QUERY_SYNTAX, 400, "parse_exception", JAVA) /* Lucene's, of query texts */ \
     X(ERR_X_CONTENT, 400, "x_content_parse_exception", XC)                           \
     X(ERR_CONTENT_TYPE_HEADER, 400, "content_type_header_exception", ES)             \
+    X(ERR_BAD_PARAMETER, 400, "bad_parameter_exception", JAVA)                       \
     X(ERR_NAMED_OBJECT, 400, "named_object_not_found_exception", XC)                 \
     X(ERR_NOT_X_CONTENT, 400, "not_x_content_exception", JAVA)                       \
     X(ERR_JSON, 400, "json_parse_exception", JAVA)                                   \

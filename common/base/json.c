@@ -721,13 +721,8 @@ struct json json_mk_object(void)
     return (struct json){.type = JSON_OBJECT};
 }
 
-bool json_put(struct json *object, struct arena *arena, struct str key, struct json value)
+bool json_put_new(struct json *object, struct arena *arena, struct str key, const struct json *value)
 {
-    struct json *old = json_get_str(object, key);
-    if (old != NULL) {
-        *old = value;
-        return true;
-    }
     uint32_t n = object->n;
     if (n == 0 || (n & (n - 1)) == 0) { /* full at the powers of two */
         struct json_member *m = ARENA_ARRAY(arena, struct json_member, n == 0 ? 1 : (size_t)n * 2);
@@ -739,8 +734,18 @@ bool json_put(struct json *object, struct arena *arena, struct str key, struct j
         }
         object->members = m;
     }
-    object->members[object->n++] = (struct json_member){.key = key, .value = value};
+    object->members[object->n++] = (struct json_member){.key = key, .value = *value};
     return true;
+}
+
+bool json_put(struct json *object, struct arena *arena, struct str key, struct json value)
+{
+    struct json *old = json_get_str(object, key);
+    if (old != NULL) {
+        *old = value;
+        return true;
+    }
+    return json_put_new(object, arena, key, &value);
 }
 
 bool json_copy(struct json *out, const struct json *v, struct arena *arena)

@@ -93,6 +93,9 @@ struct json json_mk_bool(bool b);
 struct json json_mk_object(void);
 /* Adds or replaces a member; false: no memory. *cap-free: grows by doubling in the arena. */
 bool json_put(struct json *object, struct arena *arena, struct str key, struct json value) NODISCARD;
+/* json_put() of a member that is known not to be there: nothing is looked through. false: no memory. */
+bool json_put_new(struct json *object, struct arena *arena, struct str key,
+                  const struct json *value) NODISCARD;
 /* Deep copy into another arena, strings included; false: no memory. */
 bool json_copy(struct json *out, const struct json *v, struct arena *arena) NODISCARD;
 /* Same value: objects irrespective of order, numbers by text. */

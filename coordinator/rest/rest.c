@@ -420,46 +420,6 @@ static void no_handler(struct rest *r, unsigned allowed)
     }
 }
 
-static void write_bad_parameter(struct jsonw *w, const char *reason)
-{
-    jw_kz(w, "type", "bad_parameter_exception");
-    jw_k(w, "reason");
-    jw_strf(w, "java.lang.IllegalArgumentException: %s", reason);
-}
-
-/* The query cannot be decoded: before anything else is known of the request. */
-static void bad_parameter(struct rest *r)
-{
-    const char *reason = r->em.frame[0].reason;
-    struct buf b;
-    struct jsonw w;
-    if (err_code(&r->em) != ERR_ILLEGAL_ARGUMENT) {
-        rest_fail(r, NULL);
-        return;
-    }
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
-    jw_obj(&w);
-    jw_k(&w, "error");
-    jw_obj(&w);
-    jw_k(&w, "root_cause");
-    jw_arr(&w);
-    jw_obj(&w);
-    write_bad_parameter(&w, reason);
-    jw_obj_end(&w);
-    jw_arr_end(&w);
-    write_bad_parameter(&w, reason);
-    jw_k(&w, "caused_by");
-    jw_obj(&w);
-    jw_kz(&w, "type", err_type(ERR_ILLEGAL_ARGUMENT));
-    jw_kz(&w, "reason", reason);
-    jw_obj_end(&w);
-    jw_obj_end(&w);
-    jw_ki64(&w, "status", 400);
-    jw_obj_end(&w);
-    rest_send(r, 400, &b);
-}
-
 /* A request that is read away from its loop. It is held: its handler may look at it after it has answered, as it may on
  * the loop. */
 struct apart {
@@ -473,6 +433,63 @@ static void read_apart(void *arg)
     struct http_request *http = a->r->http;
     a->handler(a->r);
     http_release(http); /* and a is gone */
+}
+
+/* Away from the loop, when there is room for it there. */
+static void read_later(struct rest *r, rest_handler handler)
+{
+    struct apart *a = ARENA_NEW(r->arena, struct apart);
+    if (a != NULL) {
+        *a = (struct apart){r, handler};
+    }
+    http_hold(r->http);
+    if (a == NULL || !executor_submit(r->co->o.requests, read_apart, a)) {
+        struct http_request *http = r->http;
+        err_set(&r->em, ERR_REJECTED, "rejected execution of a request: queue is full");
+        rest_fail(r, NULL);
+        http_release(http);
+    }
+}
+
+/* The parameters of the query, and room to note which of them are asked for. Fills r->em. */
+static enum err read_query(struct rest *r)
+{
+    enum err e = uri_query(r->http->query, r->arena, &r->params, &r->em);
+    if (e != ERR_OK) {
+        r->params.n = 0;
+        return e != ERR_ILLEGAL_ARGUMENT
+                   ? e
+                   : err_wrap(&r->em, ERR_BAD_PARAMETER, "java.lang.IllegalArgumentException: %s",
+                              r->em.frame[0].reason);
+    }
+    r->used = ARENA_ARRAY(r->arena, bool, r->params.n);
+    if (r->params.n > 0) {
+        r->asked = ARENA_ARRAY(r->arena, const char *, ASKED_MAX + 1);
+    }
+    return r->used == NULL || (r->params.n > 0 && r->asked == NULL) ? err_no_memory(&r->em) : ERR_OK;
+}
+
+/* Whether the body's type and the answer's form are served here. Where not, it has been answered. */
+static bool forms_offered(struct rest *r)
+{
+    const struct http_request *req = r->http;
+    const struct str *type = http_header_find(req->headers, req->headers_n, "content-type");
+    struct str media_rest, wanted, shown = type != NULL ? uri_text(*type, r->arena) : STR("");
+    if (type != NULL && !well_formed(str_trim(str_cut(*type, ';', &media_rest)))) {
+        err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "invalid Content-Type header [%.*s]", STR_ARG(shown));
+        err_wrap(&r->em, ERR_CONTENT_TYPE_HEADER,
+                 "java.lang.IllegalArgumentException: invalid Content-Type header [%.*s]", STR_ARG(shown));
+        rest_fail(r, NULL);
+    } else if (req->body.n > 0 && (type == NULL || !supported_content(*type))) {
+        rest_fail_text(r, 406, "Content-Type header [%.*s] is not supported", STR_ARG(shown));
+    } else if (!rest_format_offered(r, &wanted)) {
+        rest_fail_text(r, 406, "[%.*s] is not offered here: answers are JSON or YAML", STR_ARG(wanted));
+    } else if (req->body.n > 0 && is_yaml(*type) && !looks_like_json(req->body)) {
+        rest_fail_text(r, 406, "bodies in YAML are not offered here, but for what JSON is of it");
+    } else {
+        return true;
+    }
+    return false;
 }
 
 void coordinator_handle(void *coordinator, struct http_request *req)
@@ -490,44 +507,11 @@ void coordinator_handle(void *coordinator, struct http_request *req)
     req->query = uri_text(req->query, r->arena);
     struct str parts[PATH_PARTS_MAX];
     unsigned n, allowed;
-    if (uri_query(req->query, r->arena, &r->params, &r->em) != ERR_OK) {
-        r->params.n = 0;
-        bad_parameter(r);
-        return;
-    }
-    if (split_path(r, req->path, parts, &n) != ERR_OK) {
+    if (read_query(r) != ERR_OK || split_path(r, req->path, parts, &n) != ERR_OK) {
         rest_fail(r, NULL);
         return;
     }
-    r->used = ARENA_ARRAY(r->arena, bool, r->params.n);
-    if (r->params.n > 0) {
-        r->asked = ARENA_ARRAY(r->arena, const char *, ASKED_MAX + 1);
-    }
-    if (r->used == NULL || (r->params.n > 0 && r->asked == NULL)) {
-        err_no_memory(&r->em);
-        rest_fail(r, NULL);
-        return;
-    }
-    const struct str *type = http_header_find(req->headers, req->headers_n, "content-type");
-    struct str media_rest, shown = type != NULL ? uri_text(*type, r->arena) : STR("");
-    if (type != NULL && !well_formed(str_trim(str_cut(*type, ';', &media_rest)))) {
-        err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "invalid Content-Type header [%.*s]", STR_ARG(shown));
-        err_wrap(&r->em, ERR_CONTENT_TYPE_HEADER,
-                 "java.lang.IllegalArgumentException: invalid Content-Type header [%.*s]", STR_ARG(shown));
-        rest_fail(r, NULL);
-        return;
-    }
-    if (req->body.n > 0 && (type == NULL || !supported_content(*type))) {
-        rest_fail_text(r, 406, "Content-Type header [%.*s] is not supported", STR_ARG(shown));
-        return;
-    }
-    struct str wanted;
-    if (!rest_format_offered(r, &wanted)) {
-        rest_fail_text(r, 406, "[%.*s] is not offered here: answers are JSON or YAML", STR_ARG(wanted));
-        return;
-    }
-    if (req->body.n > 0 && is_yaml(*type) && !looks_like_json(req->body)) {
-        rest_fail_text(r, 406, "bodies in YAML are not offered here, but for what JSON is of it");
+    if (!forms_offered(r)) {
         return;
     }
     bool pretty;
@@ -545,21 +529,10 @@ void coordinator_handle(void *coordinator, struct http_request *req)
     rest_handler handler = router_find(co->router, r, parts, n, &allowed);
     if (handler == NULL) {
         no_handler(r, allowed);
-        return;
-    }
-    if (co->o.requests == NULL || rest_is_quick(r, parts, n)) {
+    } else if (co->o.requests == NULL || rest_is_quick(r, parts, n)) {
         handler(r);
-        return;
-    }
-    struct apart *a = ARENA_NEW(r->arena, struct apart);
-    if (a != NULL) {
-        *a = (struct apart){r, handler};
-    }
-    http_hold(req);
-    if (a == NULL || !executor_submit(co->o.requests, read_apart, a)) {
-        err_set(&r->em, ERR_REJECTED, "rejected execution of a request: queue is full");
-        rest_fail(r, NULL);
-        http_release(req);
+    } else {
+        read_later(r, handler);
     }
 }
 

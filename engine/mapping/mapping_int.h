@@ -209,8 +209,6 @@ enum err mapping_check_limits(struct builder *b, struct mapping *m);
 
 /* A node's definition as printed, children included. */
 enum err node_print(struct builder *b, struct node *n, struct json *out);
-/* json_put() of a member that is known not to be there: nothing is looked through. false: no memory. */
-bool json_put_new(struct json *object, struct arena *arena, struct str key, const struct json *v);
 enum err mapping_print(struct builder *b, struct mapping *m);
 
 /* ---- what documents need ---- */

@@ -103,23 +103,6 @@ static bool print_object(struct builder *b, struct node *n)
     return ok && (n->f.enabled || put(b, &n->def, "enabled", json_mk_bool(false)));
 }
 
-bool json_put_new(struct json *object, struct arena *arena, struct str key, const struct json *v)
-{
-    uint32_t n = object->n;
-    if ((n & (n - 1)) == 0) { /* 0 too: full at the powers of two, as json_put() has it */
-        struct json_member *m = ARENA_ARRAY(arena, struct json_member, n == 0 ? 1 : (size_t)n * 2);
-        if (m == NULL) {
-            return false;
-        }
-        if (n > 0) {
-            memcpy(m, object->members, n * sizeof(*m));
-        }
-        object->members = m;
-    }
-    object->members[object->n++] = (struct json_member){.key = key, .value = *v};
-    return true;
-}
-
 enum err node_print(struct builder *b, struct node *n, struct json *out)
 {
     bool is_object = n->f.type == FT_OBJECT || n->f.type == FT_NESTED;
