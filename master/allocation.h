@@ -27,8 +27,9 @@ struct found_copy {
     struct str index_uuid;
     uint32_t shard;
     struct str allocation_id; /* n == 0: it has no copy, or */
-    bool damaged; /* something that does not say which copy it is; of a copy: it is marked as damaged */
-    bool old;     /* the shard has failed since: the node is asked again, and only orders go by this */
+    bool damaged;    /* something that does not say which copy it is; of a copy: it is marked as damaged */
+    bool old;        /* the shard has failed since: the node is asked again, and only orders go by this */
+    uint32_t failed; /* so often it could not be opened since it is looked for */
 };
 
 struct alloc_env {

@@ -17,17 +17,24 @@ static bool may_be_in_sync(const struct found_copy *f, const struct index_meta *
     return f->damaged && m->in_sync[shard].n == 1 && str_eq(f->node_id, s->copies[0].trouble.last_node);
 }
 
-#define RANK_DOUBTFUL 2
+/* One that could not be opened, or is marked as damaged. */
+static bool is_doubtful(const struct found_copy *f, const struct shard_routing *s)
+{
+    return f->damaged || f->failed > 0
+           || (s->copies[0].trouble.failed > 0 && str_eq(f->node_id, s->copies[0].trouble.last_node));
+}
 
-/* The one that had it last may have operations that were never acknowledged elsewhere; but one that is marked as damaged
- * comes behind every other, and one that could not be opened behind that: its files may be right again. */
-static int rank_of(const struct found_copy *f, const struct shard_routing *s)
+/* How good a choice it is, the lowest first: each is tried before one that could not be opened is tried again, as what is wrong with its
+ * files may have been put right; of those, one that is marked as damaged comes last; and the one that had it last first, which may
+ * have operations that were never acknowledged elsewhere. */
+static uint64_t place_in_line(const struct found_copy *f, const struct shard_routing *s)
 {
     bool last = str_eq(f->node_id, s->copies[0].trouble.last_node);
-    if (last && s->copies[0].trouble.failed > 0) {
-        return 1;
+    uint64_t failed = f->failed;
+    if (last && s->copies[0].trouble.failed > 0) { /* another master may have seen that */
+        failed = MAX_OF(failed, 1);
     }
-    return f->damaged ? RANK_DOUBTFUL : last ? 4 : 3;
+    return failed << 2 | (f->damaged ? 2U : 0) | (last ? 0 : 1U);
 }
 
 /* An in-sync copy on some disk. NULL: *attempt tells why there is none. */
@@ -52,11 +59,11 @@ static const struct found_copy *find_copy(struct alloc *a, const struct index_me
         enum decision d = decide_allocate(a, m, s, &s->copies[0], &a->nodes[i], NULL);
         throttled |= d == DECIDE_THROTTLE;
         const struct found_copy **of = d == DECIDE_YES ? &best : d == DECIDE_NO ? &forced : NULL;
-        if (of != NULL && (*of == NULL || rank_of(f, s) > rank_of(*of, s))) {
+        if (of != NULL && (*of == NULL || place_in_line(f, s) < place_in_line(*of, s))) {
             *of = f;
         }
     }
-    if (best != NULL && !all_answered && rank_of(best, s) <= RANK_DOUBTFUL) {
+    if (best != NULL && !all_answered && is_doubtful(best, s)) {
         best = NULL; /* a node that came back may have a better one */
     }
     if (best == NULL && all_answered && !throttled) {

@@ -355,18 +355,6 @@ static void computed(void *arg)
     cluster_left(c);
 }
 
-static bool all_primaries_placed(const struct cluster_state *s)
-{
-    for (uint32_t i = 0; i < s->n_routing; i++) {
-        for (uint32_t k = 0; k < s->routing[i]->n; k++) {
-            if (s->routing[i]->shards[k].copies[0].state == COPY_UNASSIGNED) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
 void batch_published(struct cluster *c, uint64_t version, const struct errmsg *error)
 {
     struct batch *b = c->batch;
@@ -378,9 +366,7 @@ void batch_published(struct cluster *c, uint64_t version, const struct errmsg *e
         return;
     }
     c->batch = NULL;
-    if (b->wants.n_lookups == 0 && c->n_found > 0 && all_primaries_placed(b->result)) {
-        lookup_forget(c, STR_NULL, STR_NULL, 0);
-    }
+    lookup_settle(c, b->result);
     reroute_at(c, b->wants.again_ms);
     lookup_start(c, b->wants.lookups, b->wants.n_lookups);
     b->next = c->acking;
@@ -434,7 +420,7 @@ void batch_add(struct cluster *c, struct task *t)
     t->since_ms = clock_mono_ms(c->o.clock);
     t->done = t->done != NULL ? t->done : forget_task;
     if (t->kind == TASK_SHARD && t->event.kind == SHARD_EVENT_FAILED) { /* its disk is looked at again */
-        lookup_doubt(c, t->event.index_uuid, t->event.shard);
+        lookup_doubt(c, &t->event);
     }
     t->priority = task_priority(t);
     struct task **at = &c->queue;

@@ -152,7 +152,7 @@ static void on_change(void *self, enum quorum_change what, const struct node_met
         return;
     }
     if (what == CHANGE_JOINED) {
-        lookup_forget(c, node->id, STR_NULL, 0); /* another process, perhaps over other files */
+        lookup_forget(c, node->id); /* another process, perhaps over other files */
     }
     log_info(c->o.log, "master", "node %.*s %s %.*s", STR_ARG(node->name),
              what == CHANGE_JOINED ? "joins" : "left:", STR_ARG(why));

@@ -170,10 +170,12 @@ void task_free(struct task *t);
 /* Asks the data nodes for their copies of these, each for those that it has not told and is not asked for; what they say leads to
  * another batch, and so does, after a pause, that one said nothing. */
 void lookup_start(struct cluster *c, const struct shard_id *shards, uint32_t n_shards);
-/* Drops what nodes said of copies, of a node (p == NULL: any) and a shard (uuid.p == NULL: any). */
-void lookup_forget(struct cluster *c, struct str node_id, struct str uuid, uint32_t shard);
-/* What nodes said of copies of the shard may not be so any more. */
-void lookup_doubt(struct cluster *c, struct str uuid, uint32_t shard);
+/* Drops what that node said of its copies. */
+void lookup_forget(struct cluster *c, struct str node_id);
+/* Drops what was said of shards whose primary is active in that state: their copies change from now on. */
+void lookup_settle(struct cluster *c, const struct cluster_state *s);
+/* A copy has failed: what nodes said of the shard's may not be so any more. */
+void lookup_doubt(struct cluster *c, const struct shard_event *e);
 void lookup_receive(void *arg, struct transport_call *call); /* on the compute pool */
 
 /* ---- disk_watch.c ---- */

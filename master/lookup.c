@@ -16,21 +16,46 @@ static void put_shards(struct buf *out, const struct shard_id *v, uint32_t n)
     }
 }
 
-void lookup_forget(struct cluster *c, struct str node_id, struct str uuid, uint32_t shard)
+static void keep_found(struct cluster *c, uint32_t n)
+{
+    c->n_found = n;
+    if (n == 0) {
+        arena_reset(&c->found_arena);
+    }
+}
+
+void lookup_forget(struct cluster *c, struct str node_id)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < c->n_found; i++) {
+        if (!str_eq(c->found[i].node_id, node_id)) {
+            c->found[kept++] = c->found[i];
+        }
+    }
+    keep_found(c, kept);
+}
+
+/* Is a copy looked for, or opened where one was found? */
+static bool is_open_question(const struct index_routing *r, uint32_t shard)
+{
+    const struct shard_copy *c = r != NULL && shard < r->n ? &r->shards[shard].copies[0] : NULL;
+    return c != NULL && !copy_active(c) && c->source == RECOVER_EXISTING_STORE;
+}
+
+void lookup_settle(struct cluster *c, const struct cluster_state *s)
+{
+    const struct index_meta *m = NULL;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < c->n_found; i++) {
         const struct found_copy *f = &c->found[i];
-        bool gone = (node_id.p == NULL || str_eq(f->node_id, node_id))
-                    && (uuid.p == NULL || (f->shard == shard && str_eq(f->index_uuid, uuid)));
-        if (!gone) {
+        if (m == NULL || !str_eq(m->uuid, f->index_uuid)) { /* those of an index come one after the other */
+            m = cluster_index_by_uuid(s, f->index_uuid);
+        }
+        if (m != NULL && is_open_question(cluster_routing(s, m->name), f->shard)) {
             c->found[kept++] = *f;
         }
     }
-    c->n_found = kept;
-    if (kept == 0) {
-        arena_reset(&c->found_arena);
-    }
+    keep_found(c, kept);
 }
 
 static struct found_copy *find_found(struct cluster *c, struct str node_id, struct str uuid, uint32_t shard)
@@ -44,10 +69,14 @@ static struct found_copy *find_found(struct cluster *c, struct str node_id, stru
     return NULL;
 }
 
-void lookup_doubt(struct cluster *c, struct str uuid, uint32_t shard)
+void lookup_doubt(struct cluster *c, const struct shard_event *e)
 {
     for (uint32_t i = 0; i < c->n_found; i++) {
-        c->found[i].old |= c->found[i].shard == shard && str_eq(c->found[i].index_uuid, uuid);
+        struct found_copy *f = &c->found[i];
+        if (f->shard == e->shard && str_eq(f->index_uuid, e->index_uuid)) {
+            f->old = true;
+            f->failed += str_eq(f->allocation_id, e->allocation_id);
+        }
     }
 }
 
@@ -64,6 +93,11 @@ static bool remember_found(struct cluster *c, struct str node_id, struct str uui
         }
         c->found = v;
         c->found_cap = cap;
+    }
+    if (f != NULL && str_eq(f->allocation_id, allocation_id)) {
+        f->damaged = damaged;
+        f->old = false;
+        return true;
     }
     struct found_copy k = {.node_id = arena_str(&c->found_arena, node_id),
                            .index_uuid = arena_str(&c->found_arena, uuid),

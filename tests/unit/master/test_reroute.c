@@ -10,7 +10,7 @@ static struct cluster_state *state;
 static struct found_copy found[4];
 static struct alloc_env env;
 
-static void put_nodes(struct state_builder *b, uint32_t n)
+static void put_nodes(struct state_builder *b, uint32_t n, uint32_t n_data)
 {
     static const char *const ids[] = {"id1", "id2", "id3"}, *const names[] = {"n1", "n2", "n3"};
     struct nodes_part *none = nodes_part_new(), *p = nodes_part_copy(none, n);
@@ -21,7 +21,7 @@ static void put_nodes(struct state_builder *b, uint32_t n)
                               .ephemeral_id = STR("e"),
                               .host = STR("127.0.0.1"),
                               .transport_address = STR("127.0.0.1:9300"),
-                              .roles = i < 2 ? ROLE_DATA | ROLE_MASTER : ROLE_MASTER};
+                              .roles = i < n_data ? ROLE_DATA | ROLE_MASTER : ROLE_MASTER};
         ck_assert(nodes_part_put(p, &m));
     }
     p->master = p->v[0].id;
@@ -88,7 +88,7 @@ static void setup(void)
     env = (struct alloc_env){.now_ms = 1000, .rng = &rng, .found = found};
     ck_assert(state_builder_init(&b, NULL));
     ck_assert(state_set_names(&b, STR("c"), STR("u")));
-    put_nodes(&b, 3);
+    put_nodes(&b, 3, 2);
     put_index(&b, "a", 0);
     put_index(&b, "b", 2);
     start_all(&b);
@@ -302,6 +302,41 @@ START_TEST(a_damaged_copy_waits_for_others)
 }
 END_TEST
 
+/* None of three copies can be opened: each is tried in its turn, also where some are marked as damaged. */
+START_TEST(each_copy_is_tried_in_turn)
+{
+    static const char *const ids[] = {"id1", "id2", "id3"};
+    unsigned tried[3] = {0};
+    struct alloc_wants wants = {.again_ms = INT64_MAX, .arena = &arena};
+    struct state_builder b;
+    bool changed;
+    struct str id = arena_str(&arena, copy("a", 0)->allocation_id);
+    ck_assert(state_builder_init(&b, state));
+    put_nodes(&b, 3, 3);
+    seal(&b);
+    for (unsigned i = 0; i < 3; i++) {
+        found[i] = (struct found_copy){.node_id = str_of(ids[i]),
+                                       .index_uuid = STR("uuid-a"),
+                                       .allocation_id = id,
+                                       .damaged = i == 2 || _i == 1};
+    }
+    env.n_found = 3;
+    for (unsigned k = 1; k <= 9; k++) {
+        ck_assert(state_builder_init(&b, state));
+        ck_assert_int_eq(allocation_failed(&env, &b, STR("uuid-a"), 0, id, STR("damaged"), &changed, NULL),
+                         ERR_OK);
+        env.now_ms += 60000;
+        ck_assert_int_eq(allocate(&env, &b, &wants, &changed, NULL), ERR_OK);
+        seal(&b);
+        ck_assert_int_eq(copy("a", 0)->state, COPY_INITIALIZING);
+        unsigned at = (unsigned)copy("a", 0)->node.p[2] - '1';
+        tried[at]++;
+        ck_assert_uint_eq(++found[at].failed, (k + 2) / 3);
+    }
+    ck_assert(tried[0] == 3 && tried[1] == 3 && tried[2] == 3);
+}
+END_TEST
+
 START_TEST(malformed_orders)
 {
     static const struct {
@@ -413,6 +448,7 @@ int main(void)
     tcase_add_test(c, lost_primaries);
     tcase_add_loop_test(c, a_damaged_copy_comes_last, 0, 2);
     tcase_add_test(c, a_damaged_copy_waits_for_others);
+    tcase_add_loop_test(c, each_copy_is_tried_in_turn, 0, 2);
     tcase_add_test(c, malformed_orders);
     tcase_add_test(c, explanations);
     tcase_add_test(c, malformed_questions);
