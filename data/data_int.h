@@ -170,6 +170,7 @@ struct shard {
     bool leaving;                       /* the tables do not have it any more */
     struct shard_recovery figures;      /* how it came to be */
     char figures_source[ALLOCATION_ID_BYTES];
+    uint64_t looked_at; /* as engine_invariant_since() has it */
 };
 
 struct search_context_entry;

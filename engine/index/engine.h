@@ -392,5 +392,8 @@ enum err engine_segments(const struct engine *e, struct arena *arena, struct eng
 
 /* What must always hold; asserts. Debug builds and tests call it after every step. */
 void engine_invariant(const struct engine *e);
+/* The same, for who asks after every step, of which few are the engine's: every document is looked at when something has changed since
+ * the answer was `seen` (0 at first), else only what costs little. The answer of now. */
+uint64_t engine_invariant_since(const struct engine *e, uint64_t seen);
 
 #endif

@@ -2,6 +2,7 @@
 #include "engine/index/engine_int.h"
 
 #include "common/base/bits.h"
+#include "common/base/hash.h"
 
 static uint64_t store_bytes(const struct engine *e)
 {
@@ -130,7 +131,6 @@ static void check_slot(const struct engine *e, size_t i)
            || (l->n_docs == segment_doc_count(s->segment) && l->n_live == bits_count(l->words, l->n_docs)));
     assert(s->memory != NULL || s->in_file);
     assert(!s->durable || s->in_file);
-    check_tombstones(s);
     for (size_t k = 0; k < i; k++) {
         assert(e->slots[k]->number != s->number);
     }
@@ -162,22 +162,11 @@ static void check_waiting(const struct engine *e, const struct tlog_chunk *c)
     }
 }
 
-void engine_invariant(const struct engine *e)
+static void check_documents(const struct engine *e)
 {
-    if (e->failure != ERR_OK) { /* it may be half way through something */
-        return;
-    }
-    assert(e->persisted.checkpoint <= e->processed.checkpoint && e->processed.checkpoint <= e->processed.max);
-    assert(e->global_persisted <= e->global_checkpoint && e->global_checkpoint <= e->processed.checkpoint);
-    assert(e->log.durable <= e->log.location && e->refreshed <= e->log.location);
-    assert(e->view != NULL && e->n_slots <= e->slots_cap);
-    translog_invariant(&e->log);
-    check_waiting(e, e->log.first);
-    check_waiting(e, e->log.out != NULL ? e->log.out->chunks : NULL);
     for (size_t i = 0; i < e->n_slots; i++) {
-        check_slot(e, i);
+        check_tombstones(e->slots[i]);
     }
-    check_commits(e);
     for (size_t i = 0; i < e->versions.n_docs; i++) {
         const struct vm_doc *d = &e->versions.docs[i];
         if (!d->alive) {
@@ -191,4 +180,52 @@ void engine_invariant(const struct engine *e)
             assert(!seg_find_id(e->slots[k]->segment, str_mk(d->id, d->id_n), slot_words(e->slots[k]), &doc));
         }
     }
+}
+
+static void check_counts(const struct engine *e)
+{
+    assert(e->persisted.checkpoint <= e->processed.checkpoint && e->processed.checkpoint <= e->processed.max);
+    assert(e->global_persisted <= e->global_checkpoint && e->global_checkpoint <= e->processed.checkpoint);
+    assert(e->log.durable <= e->log.location && e->refreshed <= e->log.location);
+    assert(e->view != NULL && e->n_slots <= e->slots_cap);
+    translog_invariant(&e->log);
+    check_waiting(e, e->log.first);
+    check_waiting(e, e->log.out != NULL ? e->log.out->chunks : NULL);
+    for (size_t i = 0; i < e->n_slots; i++) {
+        check_slot(e, i);
+    }
+    check_commits(e);
+}
+
+/* Differs when a document came or went, in the buffer or in a segment. */
+static uint64_t fingerprint(const struct engine *e)
+{
+    uint64_t h = hash_u64(e->epoch ^ hash_u64(e->stats.index_total) ^ e->stats.delete_total << 20
+                          ^ e->stats.noop_total << 40 ^ e->stats.recovered_ops);
+    h = hash_u64(h ^ index_buffer_docs(e->buffer) ^ (uint64_t)e->buffer_dead_n << 32);
+    h = hash_u64(h ^ e->versions.n_docs ^ (uint64_t)e->versions.n_tombs << 32);
+    for (size_t i = 0; i < e->n_slots; i++) {
+        const struct slot *s = e->slots[i];
+        h = hash_u64(h ^ s->number) ^ (uint64_t)(uintptr_t)s->segment;
+        h = hash_u64(h ^ slot_live_docs(s));
+    }
+    return h | 1;
+}
+
+uint64_t engine_invariant_since(const struct engine *e, uint64_t seen)
+{
+    if (e->failure != ERR_OK) { /* it may be half way through something */
+        return 0;
+    }
+    check_counts(e);
+    uint64_t now = fingerprint(e);
+    if (now != seen) {
+        check_documents(e);
+    }
+    return now;
+}
+
+void engine_invariant(const struct engine *e)
+{
+    engine_invariant_since(e, 0);
 }

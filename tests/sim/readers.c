@@ -75,22 +75,35 @@ static bool may_be_gone(const struct history *all, const struct past_write *w)
     return false;
 }
 
+static int64_t newest_of(const struct heard *docs, int64_t term)
+{
+    int64_t newest = -1;
+    for (unsigned d = 0; d < DOCS; d++) {
+        newest = docs[d].found && docs[d].term == term ? MAX_OF(newest, docs[d].seq_no) : newest;
+    }
+    return newest;
+}
+
 /* A copy that has an operation of a term has what was acknowledged well before it in that term. */
 static void check_missing(struct reading *r, const struct heard *docs, const struct index_meta *m)
 {
     const struct history *all = &r->run->h;
+    bool here[DOCS];
+    int64_t newest = -1, of_term = -1;
+    for (unsigned d = 0; d < DOCS; d++) {
+        char id[16];
+        snprintf(id, sizeof(id), "d%u", d);
+        here[d] = shard_of(m, str_of(id), STR_NULL) == r->shard;
+    }
     for (size_t i = 0; i < all->n; i++) {
         const struct past_write *w = &all->v[i];
         const struct heard *h = &docs[w->doc];
-        char id[16];
-        int64_t newest = -1;
-        snprintf(id, sizeof(id), "d%u", w->doc);
-        if (w->is_delete || w->fate != FATE_ACKNOWLEDGED || w->ended_ms >= r->begun_ms
-            || shard_of(m, str_of(id), STR_NULL) != r->shard) {
+        if (!here[w->doc] || w->is_delete || w->fate != FATE_ACKNOWLEDGED || w->ended_ms >= r->begun_ms) {
             continue;
         }
-        for (unsigned d = 0; d < DOCS; d++) {
-            newest = docs[d].found && docs[d].term == w->term ? MAX_OF(newest, docs[d].seq_no) : newest;
+        if (w->term != of_term) {
+            of_term = w->term;
+            newest = newest_of(docs, of_term);
         }
         if (w->seq_no + BEHIND_AT_MOST < newest
             && (h->found ? h->seq_no < w->seq_no : !may_be_gone(all, w))) {
