@@ -200,6 +200,40 @@ bool decide_by_disk(struct alloc *a, const struct shard_copy *c, const struct al
 
 /* ---- awareness: copies spread over the values of attributes ---- */
 
+/* Has one of the first n nodes this value? */
+static bool has_value(const struct alloc *a, uint32_t n, struct str name, struct str value)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < n && !has; i++) {
+        struct str v = attribute(a->nodes[i].node, name);
+        has = v.p != NULL && str_eq(v, value);
+    }
+    return has;
+}
+
+/* How many values of an attribute there are: those of nodes, and those that
+ * cluster.routing.allocation.awareness.force.<name>.values names, which nodes may yet come with. */
+static uint32_t count_values(struct alloc *a, struct str name)
+{
+    static const char forced_prefix[] = "cluster.routing.allocation.awareness.force.";
+    char key[300];
+    uint32_t values = 0;
+    for (uint32_t i = 0; i < a->n_nodes; i++) {
+        struct str v = attribute(a->nodes[i].node, name);
+        values += v.p != NULL && !has_value(a, i, name, v);
+    }
+    snprintf(key, sizeof(key), "%s%.*s.values", forced_prefix, STR_ARG(name));
+    struct str forced = cluster_setting(a->b->next, key, STR(""));
+    for (size_t at = 0, end; at < forced.n; at = end + 1) {
+        for (end = at; end < forced.n && forced.p[end] != ',';) {
+            end++;
+        }
+        struct str v = str_trim(str_slice(forced, at, end));
+        values += v.n > 0 && !has_value(a, a->n_nodes, name, v);
+    }
+    return values;
+}
+
 bool decide_by_awareness(struct alloc *a, const struct index_meta *m, const struct shard_routing *s,
                          const struct shard_copy *c, const struct alloc_node *n, struct verdicts *all,
                          enum decision *worst)
@@ -224,15 +258,7 @@ bool decide_by_awareness(struct alloc *a, const struct index_meta *m, const stru
                 "setting [cluster.routing.allocation.awareness.attributes=%.*s]",
                 STR_ARG(name), STR_ARG(list));
         }
-        uint32_t values = 0, here = 0;
-        for (uint32_t i = 0; i < a->n_nodes; i++) {
-            bool first = attribute(a->nodes[i].node, name).p != NULL;
-            for (uint32_t k = 0; first && k < i; k++) {
-                struct str other = attribute(a->nodes[k].node, name);
-                first = other.p == NULL || !str_eq(other, attribute(a->nodes[i].node, name));
-            }
-            values += first;
-        }
+        uint32_t values = count_values(a, name), here = 0;
         for (uint32_t k = 0; k < s->n; k++) {
             const struct shard_copy *x = &s->copies[k];
             struct str where = x->state == COPY_RELOCATING ? x->target_node : x->node;

@@ -48,11 +48,48 @@ static const char *copy_text(struct alloc *a, const struct index_meta *m, const 
     return out;
 }
 
+/* Where a node is: its address, "10.0.0.1" or "[::1]". */
+static struct str address_of(const struct node_meta *n)
+{
+    size_t end = n->transport_address.n;
+    while (end > 0 && n->transport_address.p[end - 1] != ':') {
+        end--;
+    }
+    return str_slice(n->transport_address, 0, end > 0 ? end - 1 : 0);
+}
+
+/* With cluster.routing.allocation.same_shard.host: one copy a machine. true: nothing has been said. */
+static bool same_host(struct alloc *a, const struct shard_routing *s, const struct alloc_node *n,
+                      struct verdicts *all, enum decision *worst, bool *said)
+{
+    static const char key[] = "cluster.routing.allocation.same_shard.host";
+    struct str host = address_of(n->node);
+    *said = false;
+    if (host.n == 0 || !str_is(cluster_setting(a->b->next, key, STR("false")), "true")) {
+        return true;
+    }
+    for (uint32_t k = 0; k < s->n; k++) {
+        const struct alloc_node *other =
+            s->copies[k].node.p != NULL ? alloc_node_of(a, s->copies[k].node) : NULL;
+        if (other != NULL && str_eq(address_of(other->node), host)) {
+            *said = true;
+            return decider_said(
+                a, all, worst, "same_shard", DECIDE_NO,
+                "a copy of this shard is already allocated to host address [%.*s], on node [%.*s], and "
+                "[%s] is [true] which forbids more than one node on this host from holding a copy of "
+                "this shard",
+                STR_ARG(host), STR_ARG(n->node->id), key);
+        }
+    }
+    return true;
+}
+
 static bool same_shard(struct alloc *a, const struct index_meta *m, const struct shard_routing *s,
                        const struct shard_copy *c, const struct alloc_node *n, struct verdicts *all,
                        enum decision *worst)
 {
     char text[400];
+    bool said;
     for (uint32_t k = 0; k < s->n; k++) {
         const struct shard_copy *x = &s->copies[k];
         bool here = x->node.p != NULL && str_eq(x->node, n->node->id);
@@ -63,6 +100,9 @@ static bool same_shard(struct alloc *a, const struct index_meta *m, const struct
                                 x == c ? "this shard" : "a copy of this shard",
                                 all != NULL ? copy_text(a, m, s, x, text) : "");
         }
+    }
+    if (!same_host(a, s, n, all, worst, &said) || said) {
+        return all != NULL;
     }
     return decider_said(a, all, worst, "same_shard", DECIDE_YES,
                         "this node does not hold a copy of this shard");

@@ -3,6 +3,7 @@
 
 #include "common/base/time_text.h"
 #include "common/cluster/blocks.h"
+#include "common/cluster/script_settings.h"
 #include "common/cluster/search_limits.h"
 #include "common/cluster/setting_registry.h"
 
@@ -88,6 +89,7 @@ static enum err check_together(const struct cluster_state *next, struct errmsg *
                     STR_ARG(buf_view(&was)));
     }
     buf_fini(&was);
+    e = e == ERR_OK ? script_settings_check(next, em) : e;
     return e == ERR_OK ? watermarks_check(next, em) : e;
 }
 

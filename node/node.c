@@ -12,6 +12,7 @@
 #include "engine/analysis/pinyin.h"
 #include "node/data_folder.h"
 #include "node/dictionaries.h"
+#include "node/limits.h"
 #include "node/member.h"
 #include "node/self.h"
 #include "proto/transport_nng.h"
@@ -346,6 +347,7 @@ static void state_applied(void *arg, struct cluster_state *state)
         n->levels_of[1] = state->transient;
         node_log_levels(n->o.log, n->o.settings, state, NULL);
         set_memory_limits(n, state);
+        node_limits_apply(state, n->clock);
     }
     if (state->nodes != NULL && state->nodes->master.p != NULL && primaries_tried(n, state)) {
         signal_flag(n, &n->settled);
@@ -497,7 +499,8 @@ static enum err start(struct node *n, struct errmsg *em)
     unsigned cores = MAX_OF(machine.cores_allowed, 1U);
     n->memory_bytes = machine.memory_limit_bytes;
     set_memory_limits(n, NULL);
-    enum err e = self_init(&n->me, n->o.settings, &n->arena, em);
+    enum err e = node_limits_start(n->o.settings, em);
+    e = e == ERR_OK ? self_init(&n->me, n->o.settings, &n->arena, em) : e;
     e = e == ERR_OK ? open_data_dir(n, em) : e;
     n->me.data_dir = n->data_dir;
     e = e == ERR_OK ? name_node(n, em) : e;

@@ -207,6 +207,8 @@ static const char *package_of(enum err code)
         return "java.time.";
     case ERR_PATTERN_SYNTAX:
         return "java.util.regex.";
+    case ERR_NO_MEMORY:
+        return "org.elasticsearch.common.breaker.";
     default:
         return "java.lang.";
     }

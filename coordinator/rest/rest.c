@@ -104,7 +104,8 @@ static void write_about(struct jsonw *w, const struct errmsg *em, unsigned at)
         jw_ki64(w, "max_buckets", a->limit);
         return;
     }
-    if (err_family(code) != ERR_FAMILY_ES || code == ERR_RESOURCE_NOT_FOUND) {
+    if (err_family(code) != ERR_FAMILY_ES || code == ERR_RESOURCE_NOT_FOUND || code == ERR_GENERAL_SCRIPT
+        || code == ERR_NO_MEMORY) {
         return;
     }
     if (a->resource_type[0] != '\0') {

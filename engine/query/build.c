@@ -5,6 +5,18 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+static struct query_node_settings node_settings = {1024, true, false};
+
+void query_node_settings_set(const struct query_node_settings *s)
+{
+    node_settings = *s;
+}
+
+const struct query_node_settings *query_node_settings(void)
+{
+    return &node_settings;
+}
+
 /* What search.allow_expensive_queries: false refuses, as it names them; NULL: it does not. */
 static const char *expensive_name(enum query_kind kind)
 {

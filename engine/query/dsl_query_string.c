@@ -78,7 +78,9 @@ static enum err parse_query_string(struct json_pull *p, struct arena *arena, str
         return err_no_memory(em);
     }
     *out = &q->dsl;
-    q->allow_leading_wildcard = q->position_increments = q->synonyms_phrase = q->transpositions = true;
+    q->position_increments = q->synonyms_phrase = q->transpositions = true;
+    q->allow_leading_wildcard = query_node_settings()->leading_wildcard;
+    q->analyze_wildcard = query_node_settings()->analyze_wildcard;
     q->max_expansions = 50;
     q->max_states = 10000;
     struct str name = STR_NULL;

@@ -245,6 +245,15 @@ struct query {
     };
 };
 
+/* What a node's settings say of all queries on it: set once, before the first of them; the defaults before that. */
+struct query_node_settings {
+    uint32_t clauses_max;  /* indices.query.bool.max_clause_count */
+    bool leading_wildcard; /* indices.query.query_string.allowLeadingWildcard */
+    bool analyze_wildcard; /* indices.query.query_string.analyze_wildcard */
+};
+void query_node_settings_set(const struct query_node_settings *s);
+const struct query_node_settings *query_node_settings(void);
+
 /* What turning JSON into nodes may ask. */
 struct view;
 struct query_context {

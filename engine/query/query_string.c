@@ -1,5 +1,8 @@
 #include "engine/query/query_string.h"
 
+#include "common/base/num.h"
+#include "common/base/settings.h"
+
 enum err string_run_init(struct string_run *r, struct builder *b, const struct string_query *q,
                          const char *query, struct errmsg *em)
 {
@@ -30,6 +33,12 @@ enum err string_run_init(struct string_run *r, struct builder *b, const struct s
     r->any_field = all && !given;
     if (all && !q->lenient_given) {
         r->lenient = true;
+    }
+    if (!q->lenient_given && q->dsl.type == &dsl_query_string && b->cx->index_settings != NULL) {
+        bool own;
+        if (num_parse_bool(settings_str(b->cx->index_settings, "query_string.lenient", STR("false")), &own)) {
+            r->lenient = r->lenient || own;
+        }
     }
     if (e == ERR_OK && q->analyzer.p != NULL) {
         e = build_analyzer(b, query, q->analyzer, &r->analyzer, em);

@@ -8,8 +8,6 @@
 
 #include <stdlib.h>
 
-#define CLAUSES_MAX 1024U
-
 struct found_term {
     struct str term;
     float boost;
@@ -21,7 +19,7 @@ struct gathering {
     struct arena *arena;
     struct found_term *v;
     size_t n, cap;
-    uint32_t max; /* 0: no limit but CLAUSES_MAX, past which it fails */
+    uint32_t max; /* 0: no limit but the node's, past which it fails */
     uint32_t word_chars;
     bool none; /* not even one term, which only a field without any survives */
     bool too_many, failed;
@@ -72,7 +70,7 @@ static bool take(void *self, const struct term_iter *it, unsigned edits)
         if (!better(boost, it->term, g->v[at].boost, g->v[at].term)) {
             return true;
         }
-    } else if (g->n >= CLAUSES_MAX) {
+    } else if (g->n >= query_node_settings()->clauses_max) {
         g->too_many = true;
         return false;
     }
@@ -109,7 +107,7 @@ static enum err gather(struct weight_shared *sh, const struct query *q, struct g
     }
     *g = (struct gathering){.arena = sh->cx.arena, .word_chars = (uint32_t)utf8_length(q->multi.pattern)};
     if (q->multi.rewrite != REWRITE_SCORING_BOOLEAN) {
-        g->max = MIN_OF(q->multi.rewrite_n, CLAUSES_MAX);
+        g->max = MIN_OF(q->multi.rewrite_n, query_node_settings()->clauses_max);
         g->none = g->max == 0;
     }
     for (uint32_t i = 0; i < sh->cx.view->n_leaves; i++) {
@@ -125,7 +123,8 @@ static enum err gather(struct weight_shared *sh, const struct query *q, struct g
         return err_set(em, ERR_NULL_POINTER, "Cannot read field \"boost\" because \"t\" is null");
     }
     if (g->too_many) {
-        return err_set(em, ERR_TOO_MANY_CLAUSES, "maxClauseCount is set to %u", CLAUSES_MAX);
+        return err_set(em, ERR_TOO_MANY_CLAUSES, "maxClauseCount is set to %u",
+                       query_node_settings()->clauses_max);
     }
     sort_items(g->v, g->n, sizeof(*g->v), by_term);
     return ERR_OK;

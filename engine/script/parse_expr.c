@@ -280,6 +280,15 @@ static struct node *primary(struct parser *p)
         return constant(p, t->off, sv_str(t->text));
     case T_REGEX: {
         p->at++;
+        if (!script_regexes_allowed()) {
+            return p_refused(
+                p,
+                err_set(p->em, ERR_ILLEGAL_STATE,
+                        "Regexes are disabled. Set [script.painless.regex.enabled] to [true] in "
+                        "elasticsearch.yaml to allow them. Be careful though, regexes break out of "
+                        "Painless's protection against deep recursion and long loops."),
+                t->off);
+        }
         struct node *n = constant(p, t->off, sv_str(t->text));
         if (n != NULL) {
             n->value.kind = SV_PATTERN;

@@ -1,4 +1,5 @@
 /* Compiling scripts, executing them, and what they give back. */
+#include "engine/script/rate.h"
 #include "engine/script/vm.h"
 
 #include "common/base/utf8.h"
@@ -237,6 +238,25 @@ static enum err compile(struct script *s, struct errmsg *em)
     return e == ERR_OK ? e : compile_error(s, e, em);
 }
 
+static _Atomic size_t source_bytes_max = SCRIPT_SOURCE_BYTES_MAX;
+
+void script_limit_source(size_t bytes)
+{
+    atomic_store_explicit(&source_bytes_max, bytes, memory_order_relaxed);
+}
+
+static atomic_bool regexes_refused;
+
+void script_allow_regexes(bool allowed)
+{
+    atomic_store_explicit(&regexes_refused, !allowed, memory_order_relaxed);
+}
+
+bool script_regexes_allowed(void)
+{
+    return !atomic_load_explicit(&regexes_refused, memory_order_relaxed);
+}
+
 enum err script_compile(struct script **out, struct str source, struct str lang, enum script_context context,
                         struct errmsg *em)
 {
@@ -244,14 +264,17 @@ enum err script_compile(struct script **out, struct str source, struct str lang,
     if (lang.n > 0 && !str_is(lang, "painless") && !str_is(lang, "expression")) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "script_lang not supported [%.*s]", STR_ARG(lang));
     }
-    if (source.n > SCRIPT_SOURCE_BYTES_MAX) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "exceeded max allowed inline script size in bytes [%d] with size [%zu]",
-                       SCRIPT_SOURCE_BYTES_MAX, source.n);
+    size_t most = atomic_load_explicit(&source_bytes_max, memory_order_relaxed);
+    if (source.n > most) {
+        return err_set(
+            em, ERR_ILLEGAL_ARGUMENT,
+            "exceeded max allowed inline script size in bytes [%zu] with size [%zu] for script [%.*s]", most,
+            source.n, STR_ARG(source));
     }
-    struct script *s = alloc_get(alloc_default(), sizeof(*s));
+    enum err e = script_rate_take(context, source, lang, em);
+    struct script *s = e == ERR_OK ? alloc_get(alloc_default(), sizeof(*s)) : NULL;
     if (s == NULL) {
-        return err_no_memory(em);
+        return e == ERR_OK ? err_no_memory(em) : e;
     }
     memset(s, 0, sizeof(*s));
     atomic_init(&s->refs, 1);
@@ -259,7 +282,7 @@ enum err script_compile(struct script **out, struct str source, struct str lang,
     s->context = context;
     s->source = arena_str(&s->arena, source);
     s->lang = arena_str(&s->arena, lang.n > 0 ? lang : STR("painless"));
-    enum err e = s->source.p == NULL || s->lang.p == NULL ? err_no_memory(em) : compile(s, em);
+    e = s->source.p == NULL || s->lang.p == NULL ? err_no_memory(em) : compile(s, em);
     if (e != ERR_OK) {
         script_unref(s);
         return e;

@@ -87,6 +87,11 @@ struct script_var {
 struct script;
 
 #define SCRIPT_SOURCE_BYTES_MAX 65535
+/* How long a script may be from now on, on the whole node (script.max_size_in_bytes). Any thread. */
+void script_limit_source(size_t bytes);
+/* May scripts hold regular expressions (script.painless.regex.enabled)? They may until somebody says otherwise. */
+void script_allow_regexes(bool allowed);
+bool script_regexes_allowed(void);
 
 /* lang "painless" or "expression"; empty means painless. *out holds one reference. ERR_SCRIPT "compile error"
  * around the cause, with the source in em->about; ERR_ILLEGAL_ARGUMENT "script_lang not supported [..]". */

@@ -71,7 +71,7 @@ enum err search_context_init(struct search_context *cx, const struct search_shar
                                        .index_uuid = shard->index_uuid,
                                        .shard = shard->shard,
                                        .now_ms = shard->now_ms,
-                                       .clauses_max = 1024,
+                                       .clauses_max = query_node_settings()->clauses_max,
                                        .depth_max = 100,
                                        .index_settings = shard->index_settings,
                                        .allow_expensive = !shard->refuse_expensive,

@@ -50,14 +50,14 @@ def literals():
             if "setting_" in name or name == "coordinator/rest/cat.c":
                 continue  # definitions, columns of tables
             with open(path, encoding="utf-8") as f:
-                found.update(re.findall(r'"([a-z_.-]+)"', f.read()))
+                found.update(re.findall(r'"([A-Za-z_.-]+)"', f.read()))
     return found
 
 
 def acts(setting, texts):
     """Is the setting read anywhere? An index's settings are read without 'index.', too, where that cannot be any other word."""
     short = setting.name[len("index."):] if setting.registry == "index" else ""
-    return setting.name in texts or (("." in short or "_" in short) and short in texts)
+    return setting.name.rstrip("*") in texts or (("." in short or "_" in short) and short in texts)
 
 
 def kept(setting):
@@ -81,7 +81,7 @@ def main():
     head, mark, rest = text.partition(MARK)
     described = {}
     for row in rows(head):
-        m = re.fullmatch(r"`([a-z_.]+\*?)`", row[0])
+        m = re.fullmatch(r"`([A-Za-z_.]+\*?)`", row[0])
         if m:
             described[m.group(1)] = row
     if sys.argv[1:] == ["--write"]:

@@ -28,10 +28,10 @@ def ask(node, method, path, body=None):
         return e.code, json.loads(e.read()), e.headers.get("Warning")
 
 
-def refused(setting, word):
+def refused(setting, word, status=64):
     with tempfile.TemporaryDirectory() as folder:
         p = subprocess.run([PROGRAM, "-E", f"path.data={folder}/d", "-E", f"http.port={free_port()}", "-E", setting], capture_output=True, text=True, timeout=HANG_SECONDS)
-    check(p.returncode == 64 and word in p.stderr, f"a node does not start with {setting}", (p.returncode, p.stderr[-300:]))
+    check(p.returncode == status and word in p.stderr, f"a node does not start with {setting}", (p.returncode, p.stderr[-300:]))
 
 
 def warned(node, method, path, body, names):
@@ -53,8 +53,76 @@ def answers(node):
     warned(node, "PUT", "/_template/t", {"index_patterns": ["x*"], "settings": {"index.priority": 7}}, "index.priority")
     warned(node, "PUT", "/_index_template/t", {"index_patterns": ["x*"], "template": {"settings": {"priority": 7}}}, "index.priority")
     warned(node, "PUT", "/_component_template/t", {"template": {"settings": {"priority": 7}}}, "index.priority")
-    warned(node, "PUT", "/_cluster/settings", {"transient": {"script.max_compilations_rate": "5/1m"}}, "script.max_compilations_rate")
-    silent(node, "PUT", "/_cluster/settings", {"transient": {"script.max_compilations_rate": None, "search.max_buckets": 100}})
+    warned(node, "PUT", "/_cluster/settings", {"transient": {"cluster.service.slow_task_logging_threshold": "5s"}}, "cluster.service.slow_task_logging_threshold")
+    silent(node, "PUT", "/_cluster/settings", {"transient": {"script.max_size_in_bytes": 10}})
+    scripted = {"query": {"script": {"script": {"source": "return true;"}}}}
+    status, answer, _ = ask(node, "POST", "/a/_search", scripted)
+    check.equal((status, answer["error"]["root_cause"][0]["reason"]),
+                (400, "failed to create query: exceeded max allowed inline script size in bytes [10] with size [12] for script [return true;]"), "a script that is too long")
+    silent(node, "PUT", "/_cluster/settings", {"transient": {"script.max_size_in_bytes": None}})
+    check.equal(ask(node, "POST", "/a/_search", scripted)[0], 200, "the same script under the default")
+    silent(node, "PUT", "/_cluster/settings", {"transient": {"search.max_buckets": 100}})
+
+
+def rates(node):
+    """How many scripts may be compiled."""
+    limits = lambda **names: ask(node, "PUT", "/_cluster/settings", {"transient": {f"script.{k.replace('__', '.')}": v for k, v in names.items()}})
+    positive = "parameter must contain a positive integer and a timevalue, i.e. 10/1m, but was [x]"
+    use_context = "Context cache settings [script.context.filter.max_compilations_rate] requires [script.max_compilations_rate] to be [use-context]"
+    for reason, names in ((positive, {"max_compilations_rate": "x"}), ("rate [-1] must be positive", {"max_compilations_rate": "-1/1m"}),
+                          ("time value [30s] must be at least on a one minute resolution", {"max_compilations_rate": "5/30s"}),
+                          (use_context, {"max_compilations_rate": "9/1m", "context__filter__max_compilations_rate": "1/1h"}),
+                          ("Context [foo] doesn't exist for setting [script.context.foo.max_compilations_rate]", {"context__foo__max_compilations_rate": "1/1h"})):
+        status, answer, _ = limits(**names)
+        check.equal((status, answer.get("error", {}).get("reason")), (400, reason), f"a rate that is refused: {names}")
+    check.equal(limits(context__filter__max_compilations_rate="1/1h")[::2], (200, None), "a rate that is taken")
+    filtered = lambda n: ask(node, "POST", "/a/_search", {"query": {"script": {"script": f"{n} == 1"}}})
+    check.equal((filtered(1)[0], filtered(1)[0]), (200, 200), "a script, and the same again")
+    status, answer, _ = filtered(2)
+    reason = ("[script] Too many dynamic script compilations within, max: [1/1h]; please use indexed, or scripts with parameters instead; "
+              "this limit can be changed by the [script.context.filter.max_compilations_rate] setting")
+    refusal = {"type": "circuit_breaking_exception", "reason": reason, "bytes_wanted": 0, "bytes_limit": 0, "durability": "TRANSIENT"}
+    check.equal((status, answer["error"]["root_cause"], answer["error"]["caused_by"]), (400, [refusal], refusal), "one script too many")
+    check.equal(ask(node, "POST", "/a/_search", {"script_fields": {"f": {"script": "3 == 1"}}})[0], 200, "a script of another kind")
+    check.equal(limits(context__filter__max_compilations_rate=None, max_compilations_rate="0/1m")[0], 200, "a rate of all")
+    status, answer, _ = ask(node, "POST", "/a/_update_by_query", {"script": "ctx._source.n = 1"})
+    reason = reason.replace("[1/1h]", "[0/1m]").replace("context.filter.", "")
+    cause = {"type": "general_script_exception", "reason": "Failed to compile inline script [ctx._source.n = 1] using lang [painless]"}
+    check.equal((status, answer["error"]), (500, {"root_cause": [{**refusal, "reason": reason}], **cause, "caused_by": {**refusal, "reason": reason}}), "no scripts at all")
+    check.equal((limits(max_compilations_rate=None)[0], filtered(2)[0]), (200, 200), "no limit")
+
+
+def found(node, index, query):
+    """How many hits, or the reason of the error."""
+    status, answer, _ = ask(node, "POST", f"/{index}/_search", {"query": query})
+    return answer["hits"]["total"]["value"] if status == 200 else json.dumps(answer["error"])
+
+
+def queries():
+    """What a node's and an index's settings say of queries."""
+    terms = {"bool": {"should": [{"term": {"n": i}} for i in range(4)]}}
+    own = {"indices.query.bool.max_clause_count": "3", "indices.query.query_string.allowLeadingWildcard": "false",
+           "script.painless.regex.enabled": "false"}
+    for settings, limited in (({}, False), (own, True)):
+        with Node(**settings) as node:
+            def refused_when_limited(what, query, words):
+                have = found(node, "strict", query)
+                check(words in str(have) if limited else have == 1, what, have)
+
+            for name, lenient in (("strict", False), ("lenient", True)):
+                ask(node, "PUT", f"/{name}", {"settings": {"number_of_shards": 1, "number_of_replicas": 0, "index.query_string.lenient": lenient},
+                                              "mappings": {"properties": {"n": {"type": "long"}, "k": {"type": "keyword"}}}})
+                ask(node, "PUT", f"/{name}/_doc/1?refresh=true", {"n": 1, "k": "abc"})
+            refused_when_limited("four clauses", terms, "failed to create query: maxClauseCount is set to 3")
+            refused_when_limited("a leading wildcard", {"query_string": {"query": "k:*bc"}}, "'*' or '?' not allowed as first character")
+            refused_when_limited("a regular expression", {"script": {"script": "'a' ==~ /a/"}}, "Regexes are disabled.")
+            check.equal(found(node, "strict", {"query_string": {"query": "k:*bc", "allow_leading_wildcard": True}}), 1, "one that the query allows")
+            for kind, forgiven in (("query_string", True), ("simple_query_string", False)):
+                query = {kind: {"query": "abc", "fields": ["n"]}}
+                there = [found(node, index, query) for index in ("strict", "lenient")]
+                mistakes = ['failed to create query: For input string: \\"abc\\"' in str(one) for one in there]
+                check.equal(mistakes, [True, not forgiven], f"{kind} of a word over a number")
+                check(not forgiven or there[1] == 0, f"{kind} where the index is lenient", there)
 
 
 def defaults(node):
@@ -87,6 +155,9 @@ def main():
     refused("http.ssl.enabled=true", "unknown setting")
     refused("http.type=security4", "not offered")
     refused("script.allowed_types=none", "not offered")
+    refused("plugin.mandatory=analysis-icu", "not offered")
+    refused("http.detailed_errors.enabled=false", "not offered")
+    refused("indices.query.bool.max_clause_count=0", "must be >= 1", 1)
     refused("rest.action.multi.allow_explicit_index=false", "not offered")
     own = {"bootstrap.memory_lock": "true", "search.default_search_timeout": "1s", "xpack.ml.enabled": "false", "xpack.security.enabled": "false"}
     with Node(**own) as node:
@@ -95,8 +166,10 @@ def main():
         check("[search.default_search_timeout] has no effect where a node is started" in log, "the log names what is the cluster's")
         check("[xpack.ml.enabled] has no effect" in log, "the log names extensions")
         answers(node)
+        rates(node)
         defaults(node)
     limits_lowered()
+    queries()
     check.end()
 
 

@@ -547,6 +547,74 @@ START_TEST(nobody_waits_for_who_is_there)
 }
 END_TEST
 
+/* Three nodes, two of them on one machine and all in one zone. How many copies of a shard with two replicas come up? */
+static uint32_t copies_with(const char *key, const char *value, const char *other, const char *other_value)
+{
+    static const char *const at[] = {"10.0.0.1:9300", "10.0.0.1:9301", "[::1]:9300"};
+    struct state_builder b;
+    struct arena a;
+    struct settings set;
+    struct nodes_part *none = nodes_part_new(), *p = nodes_part_copy(none, NODES);
+    state_part_unref(&none->part);
+    rng_seed(&rng, 1);
+    memset(up, 0, sizeof(up));
+    n_disks = 0;
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    settings_init(&set, &a);
+    ck_assert(key == NULL || settings_put(&set, str_of(key), str_of(value)));
+    ck_assert(other == NULL || settings_put(&set, str_of(other), str_of(other_value)));
+    for (int i = 0; i < 3; i++) {
+        struct node_attr zone = {STR("zone"), STR("a")};
+        char id[8];
+        snprintf(id, sizeof(id), "n%d", i);
+        struct node_meta n = {.id = str_of(id),
+                              .name = str_of(id),
+                              .ephemeral_id = STR("e"),
+                              .host = STR("h"),
+                              .transport_address = str_of(at[i]),
+                              .roles = ROLE_DATA,
+                              .attrs = &zone,
+                              .n_attrs = 1};
+        up[i] = true;
+        ck_assert(nodes_part_put(p, &n));
+    }
+    ck_assert(state_builder_init(&b, NULL));
+    ck_assert(state_set_names(&b, STR("c"), STR("u")));
+    state_put_nodes(&b, p);
+    state_put_settings(&b, settings_part_new(&set), false);
+    ck_assert(state_put_index(&b, new_index("i", 1, 2)));
+    seal(&b);
+    for (int i = 0; i < 8; i++) {
+        now_ms += 1000;
+        ck_assert(state_builder_init(&b, state));
+        report(&b, true);
+        run_allocation(&b);
+    }
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < 3; k++) {
+        n += state->routing[0]->shards[0].copies[k].state == COPY_STARTED;
+    }
+    cluster_state_unref(state);
+    state = NULL;
+    arena_fini(&a);
+    return n;
+}
+
+START_TEST(copies_are_kept_apart)
+{
+    const char *host = "cluster.routing.allocation.same_shard.host",
+               *zones = "cluster.routing.allocation.awareness.attributes",
+               *force = "cluster.routing.allocation.awareness.force.zone.values";
+    ck_assert_uint_eq(copies_with(NULL, NULL, NULL, NULL), 3);
+    ck_assert_uint_eq(copies_with(host, "false", NULL, NULL), 3);
+    ck_assert_uint_eq(copies_with(host, "true", NULL, NULL), 2);
+    ck_assert_uint_eq(copies_with(zones, "zone", NULL, NULL), 3);
+    ck_assert_uint_eq(copies_with(zones, "zone", force, "a,b"), 2);
+    ck_assert_uint_eq(copies_with(zones, "zone", force, "a, b,c"), 1);
+    ck_assert_uint_eq(copies_with(NULL, NULL, force, "a,b"), 3);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("allocation");
@@ -555,6 +623,7 @@ int main(void)
     tcase_add_loop_test(c, random_clusters, 0, 12);
     tcase_add_loop_test(c, nobody_waits_for_who_is_there, 0, 40);
     tcase_add_test(c, new_primary_is_tried_without_end);
+    tcase_add_test(c, copies_are_kept_apart);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

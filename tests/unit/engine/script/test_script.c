@@ -1,7 +1,7 @@
 /* Expected values of the first table are what painless 7.10 gave. */
 #include "common/base/jsonw.h"
 #include "common/base/rand.h"
-#include "engine/script/script.h"
+#include "engine/script/rate.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -796,6 +796,78 @@ START_TEST(limits)
 END_TEST
 
 /* Whatever the text, there is a value or an error, within the budget. */
+static int64_t at_ns;
+
+static int64_t mono(void *self)
+{
+    (void)self;
+    return at_ns;
+}
+
+static void compiled(enum script_context context, const char *source, const char *refused_by)
+{
+    struct script *s;
+    struct errmsg em = {0};
+    enum err e = script_compile(&s, str_of(source), STR(""), context, &em);
+    ck_assert_int_eq(e, refused_by != NULL ? ERR_GENERAL_SCRIPT : ERR_OK);
+    if (refused_by != NULL) {
+        ck_assert_int_eq(em.frame[1].code, ERR_NO_MEMORY);
+        ck_assert_ptr_nonnull(strstr(em.frame[1].reason, refused_by));
+    }
+    script_unref(s);
+}
+
+/* Scripts that are compiled anew are counted; those that were used lately are not. */
+START_TEST(rates)
+{
+    static const struct clock clock = {.mono_ns = mono};
+    struct script_rates r = {.clock = &clock};
+    const char *own =
+        "within, max: [2/1m]; please use indexed, or scripts with parameters instead; this limit can be "
+        "changed by the [script.context.filter.max_compilations_rate] setting";
+    r.of[SCRIPT_FILTER] = (struct script_rate){2, 60000};
+    script_rates_set(&r);
+    compiled(SCRIPT_FILTER, "1 == 1", NULL);
+    compiled(SCRIPT_FILTER, "1 == 2", NULL);
+    compiled(SCRIPT_FILTER, "1 == 1", NULL);
+    compiled(SCRIPT_FILTER, "1 == 3", own);
+    compiled(SCRIPT_FIELD, "1 == 3", NULL);
+    at_ns += 29 * INT64_C(1000000000);
+    compiled(SCRIPT_FILTER, "1 == 3", own);
+    at_ns += 2 * INT64_C(1000000000);
+    compiled(SCRIPT_FILTER, "1 == 3", NULL);
+    compiled(SCRIPT_FILTER, "1 == 4", own);
+    script_rates_set(&r); /* nothing new: nothing is forgotten */
+    compiled(SCRIPT_FILTER, "1 == 4", own);
+    at_ns += 3600 * INT64_C(1000000000); /* no more than the bucket holds */
+    compiled(SCRIPT_FILTER, "1 == 4", NULL);
+    compiled(SCRIPT_FILTER, "1 == 5", NULL);
+    compiled(SCRIPT_FILTER, "1 == 6", own);
+    r = (struct script_rates){.one = true, .of[0] = {1, 3600000}, .clock = &clock};
+    script_rates_set(&r);
+    compiled(SCRIPT_FILTER, "1 == 1", NULL);
+    compiled(SCRIPT_FIELD, "1 == 1",
+             "max: [1/1h]; please use indexed, or scripts with parameters instead; this limit can "
+             "be changed by the [script.max_compilations_rate] setting");
+    r = (struct script_rates){.clock = &clock};
+    script_rates_set(&r);
+    compiled(SCRIPT_FIELD, "1 == 1", NULL);
+}
+END_TEST
+
+START_TEST(regexes_may_be_refused)
+{
+    struct script *s;
+    struct errmsg em = {0};
+    script_allow_regexes(false);
+    ck_assert_int_eq(script_compile(&s, STR("'a' ==~ /b/"), STR(""), SCRIPT_FIELD, &em), ERR_SCRIPT);
+    ck_assert_int_eq(em.frame[1].code, ERR_ILLEGAL_STATE);
+    ck_assert_int_eq(script_compile(&s, STR("4 / 2 / 1"), STR(""), SCRIPT_FIELD, &em), ERR_OK);
+    script_unref(s);
+    script_allow_regexes(true);
+}
+END_TEST
+
 START_TEST(noise_is_harmless)
 {
     static const char *const words[] = {
@@ -874,6 +946,8 @@ int main(void)
     tcase_add_test(t, updates);
     tcase_add_test(t, errors);
     tcase_add_test(t, limits);
+    tcase_add_test(t, rates);
+    tcase_add_test(t, regexes_may_be_refused);
     tcase_add_test(t, noise_is_harmless);
     tcase_add_test(t, mutations_are_harmless);
     suite_add_tcase(s, t);
