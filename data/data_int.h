@@ -271,7 +271,8 @@ struct mapping *index_mapping(struct index_service *ix, uint64_t *version); /* a
 struct settings_part *index_settings(struct index_service *ix);             /* a reference */
 
 /* Tells every shard of the index, on its strand, of a new mapping or new settings. Applier only. */
-void shards_follow(struct data_service *s, struct index_service *ix, bool mapping, bool settings);
+void shards_follow(struct data_service *s, struct index_service *ix, bool mapping, bool settings,
+                   bool reopened);
 
 /* reload.c: the service keeps the dictionaries of its environment. */
 void data_own_env(struct data_service *s);

@@ -174,7 +174,7 @@ static void merge_finished(void *arg)
         sh->merge_again_ms = clock_mono_ms(sh->service->o.clock) + MERGE_PAUSE_MS;
         shard_fail_merges(sh, &em);
     } else if (!sh->failing) {
-        engine_refresh(sh->engine, NULL, &em);
+        engine_show_merged(sh->engine, &em);
         shard_keep_filters(sh);
     }
     shard_check(sh);
@@ -232,7 +232,7 @@ static void next_forced_merge(struct shard *sh)
         }
         sh->merge_waiters = (struct shard_act *)a->rq.next;
         struct errmsg em;
-        engine_refresh(sh->engine, NULL, &em);
+        engine_show_merged(sh->engine, &em);
         if (a->flush_after) {
             a->rq.next = (struct shard_rq *)sh->flush_waiters;
             sh->flush_waiters = a;
@@ -438,7 +438,7 @@ static void act(void *arg)
         a = NULL;
         break;
     case SHARD_FORCE_MERGE:
-        engine_refresh(sh->engine, &changed, &a->rq.error);
+        engine_spill(sh->engine, &a->rq.error);
         a->rq.next = (struct shard_rq *)sh->merge_waiters;
         sh->merge_waiters = a;
         a = NULL;

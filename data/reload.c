@@ -67,7 +67,7 @@ static void reload_index(struct data_service *s, struct index_service *ix)
     pthread_mutex_unlock(&ix->lock);
     analysis_unref(old_analysis);
     mapping_unref(old_mapping);
-    shards_follow(s, ix, true, false);
+    shards_follow(s, ix, true, false, false);
 }
 
 /* On the applier: no state is applied meanwhile. */

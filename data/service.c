@@ -231,6 +231,7 @@ struct new_mapping {
     struct mapping *m;
     uint64_t version;
     struct settings_part *settings;
+    bool reopened; /* an index that is opened shows all that it holds */
 };
 
 static void apply_to_engine(void *arg)
@@ -250,6 +251,11 @@ static void apply_to_engine(void *arg)
         shard_engine_settings(n->sh->service, &n->settings->settings, &es);
         engine_set_settings(n->sh->engine, &es);
     }
+    if (n->reopened && n->sh->engine != NULL && !n->sh->failing
+        && engine_refresh(n->sh->engine, NULL, &em) != ERR_OK) {
+        log_error(n->sh->service->o.log, "data", "refresh: %s", em.frame[0].reason);
+        shard_check(n->sh);
+    }
     mapping_unref(n->m);
     state_part_unref(n->settings != NULL ? &n->settings->part : NULL);
     recovery_step(n->sh, false);
@@ -258,7 +264,8 @@ static void apply_to_engine(void *arg)
 }
 
 /* Tells every shard of the index, on its strand. */
-void shards_follow(struct data_service *s, struct index_service *ix, bool mapping, bool settings)
+void shards_follow(struct data_service *s, struct index_service *ix, bool mapping, bool settings,
+                   bool reopened)
 {
     for (size_t i = 0; i < s->n_shards; i++) {
         struct shard *sh = s->shards[i];
@@ -267,6 +274,7 @@ void shards_follow(struct data_service *s, struct index_service *ix, bool mappin
             continue;
         }
         n->sh = sh;
+        n->reopened = reopened;
         n->m = mapping ? index_mapping(ix, &n->version) : NULL;
         n->settings = settings ? index_settings(ix) : NULL;
         shard_use(sh);
@@ -337,9 +345,10 @@ static void update_index(struct data_service *s, struct index_service *ix, const
         pthread_mutex_unlock(&ix->lock);
         mapping_unref(old);
     }
+    bool opens = ix->closed && !m->closed;
     ix->closed = m->closed;
     ix->version = m->version;
-    shards_follow(s, ix, next != NULL, p != NULL);
+    shards_follow(s, ix, next != NULL, p != NULL, opens);
 }
 
 /* ---- places ---- */

@@ -293,7 +293,7 @@ enum err engine_get_view(struct engine *e, struct str id, bool want_source, stru
 
 bool engine_flush_needed(const struct engine *e); /* the threshold is reached */
 struct engine_flush;
-/* Seals a commit of everything so far (and refreshes). NULL in *out: nothing to commit and not `force`; or
+/* Seals a commit of everything so far; searches see no more than before. NULL in *out: nothing to commit and not `force`; or
  * one is out. */
 enum err engine_flush_begin(struct engine *e, bool force, struct engine_flush **out, struct errmsg *em);
 /* The translog must be durable up to here before engine_flush_run(). */
@@ -354,12 +354,16 @@ void engine_merge_run(struct engine_merge *m);             /* [job] */
 /* Puts the outcome in the place of its sources, with what was deleted meanwhile; searchable at the next
  * refresh. A failed or cancelled merge changes nothing and does not fail the engine. Frees m. */
 enum err engine_merge_commit(struct engine *e, struct engine_merge *m, struct errmsg *em);
+/* Searches see the segments that merges made, where that shows them no document that they do not see yet; else they see them at the
+ * next refresh. */
+enum err engine_show_merged(struct engine *e, struct errmsg *em);
 
 /* ---- statistics
  * ------------------------------------------------------------------------------------------------ */
 
 struct engine_stats {
-    uint64_t docs, docs_deleted, roots; /* of the last refresh; docs counts nested ones */
+    uint64_t docs, docs_deleted; /* of the last refresh, flush or merge; nested ones too */
+    uint64_t roots;              /* that searches see */
     uint64_t store_bytes;
     uint64_t index_total, index_ns, delete_total, delete_ns, noop_total, index_failed, version_conflicts;
     uint64_t get_total, get_ns, get_missing;

@@ -125,7 +125,11 @@ enum err engine_flush_begin(struct engine *e, bool force, struct engine_flush **
     if (r != ERR_OK || e->flush != NULL) {
         return r;
     }
-    r = engine_refresh(e, NULL, em);
+    engine_prune(e);
+    r = engine_spill(e, em);
+    if (r == ERR_OK) {
+        engine_settle(e);
+    }
     if (r != ERR_OK || (!force && !e->uncommitted)) {
         return r;
     }

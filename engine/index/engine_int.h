@@ -32,13 +32,14 @@ struct slot {        /* a segment in the engine */
     uint64_t number; /* of its file, whether or not it has one */
     struct segment *segment;
     const char *memory; /* its bytes when they are in memory (owned by the segment) */
-    struct live *live;  /* as last published; NULL: all documents live */
+    struct live *live;  /* as last settled; NULL: all documents live */
     struct live *next;  /* the strand's copy with later deletions; NULL: none since */
     struct live *saved; /* the one that the file of live_generation holds; NULL: none */
     uint64_t live_generation, live_bytes, live_checksum;
     bool in_file, durable; /* durable: synced, and the two below are known */
     uint64_t bytes, checksum;
-    bool published;
+    bool settled;               /* counted: of the last refresh or flush */
+    bool shown;                 /* searches see it */
     struct engine_merge *merge; /* that holds it */
     struct num_column seq_no, primary_term, version;
     uint32_t retained, retained_live; /* dead documents that history needs, as counted when so many lived */
@@ -87,6 +88,7 @@ struct engine {
     size_t n_slots, slots_cap;
     uint64_t next_number, next_commit;
     bool changed;          /* a refresh would give a new view */
+    bool unseen;           /* one that has other documents */
     bool uncommitted;      /* a flush would give a new commit */
     bool doubts;           /* that one is to need nothing of the log there is */
     int64_t history_floor; /* operations below are not given as history: the log may not have them any more */
@@ -171,6 +173,8 @@ enum err engine_path(const struct engine *e, const char *name, char **out,
 
 /* engine_refresh.c */
 enum err engine_publish(struct engine *e, struct errmsg *em); /* a view of the slots as they are */
+/* Deletions made since become bitmaps that do not change any more; searches do not see them yet. Slots without documents go. */
+void engine_settle(struct engine *e);
 void engine_prune(struct engine *e);
 
 /* engine_merge.c */

@@ -220,7 +220,7 @@ static void kill_found(struct engine *e, const struct found *f)
     } else {
         return;
     }
-    e->changed = true;
+    e->changed = e->unseen = true;
 }
 
 static void commit_common(struct engine *e, const struct plan *p)
@@ -290,7 +290,7 @@ static enum err apply_index(struct engine *e, struct plan *p, struct errmsg *em)
     d->seq_no = op->seq_no;
     d->primary_term = op->primary_term;
     d->version = op->version;
-    e->changed = true;
+    e->changed = e->unseen = true;
     return ERR_OK;
 }
 
@@ -317,7 +317,7 @@ static enum err log_tombstone(struct engine *e, const struct engine_op *op, stru
         return r;
     }
     kill_buffered(e, root);
-    e->changed = true;
+    e->changed = e->unseen = true;
     return ERR_OK;
 }
 

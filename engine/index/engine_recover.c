@@ -391,7 +391,7 @@ static enum err reset(struct engine *e, int64_t seq_no, struct errmsg *em)
     op_ids_rollback(&e->op_ids, seq_no);
     engine_drop_slots(e);
     e->epoch++;
-    e->changed = e->uncommitted = true;
+    e->changed = e->unseen = e->uncommitted = true;
     return ERR_OK;
 }
 

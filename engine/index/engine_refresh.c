@@ -1,4 +1,5 @@
-/* Refresh: the buffer becomes a segment, deletions made since become bitmaps, and both a new view. */
+/* Refresh: the buffer becomes a segment, deletions made since become bitmaps, and both a new view. Nothing else makes a view of
+ * documents that the last one did not have: flushes and merges leave searches what they see. */
 #include "engine/index/engine_int.h"
 
 #include "common/base/bits.h"
@@ -179,18 +180,14 @@ static void show(struct engine *e, struct engine_view *v)
     view_unref(old);
 }
 
-enum err engine_publish(struct engine *e, struct errmsg *em)
+void engine_settle(struct engine *e)
 {
-    struct engine_view *v = view_new(e, e->n_slots);
-    if (v == NULL) {
-        return err_no_memory(em);
-    }
     int64_t from = engine_retained_from(e);
     for (size_t i = e->n_slots; i > 0; i--) { /* those that a merge holds are its business */
         struct slot *s = e->slots[i - 1];
         if (s->merge == NULL && slot_live_docs(s) + slot_count_retained(s, from) == 0) {
             engine_remove_slot(e, i - 1);
-            e->uncommitted = true;
+            e->uncommitted = e->changed = true;
         }
     }
     for (size_t i = 0; i < e->n_slots; i++) {
@@ -200,12 +197,25 @@ enum err engine_publish(struct engine *e, struct errmsg *em)
             s->live = s->next;
             s->next = NULL;
         }
-        s->published = true;
+        s->settled = true;
+    }
+}
+
+enum err engine_publish(struct engine *e, struct errmsg *em)
+{
+    engine_settle(e);
+    struct engine_view *v = view_new(e, e->n_slots);
+    if (v == NULL) {
+        return err_no_memory(em);
+    }
+    for (size_t i = 0; i < e->n_slots; i++) {
+        struct slot *s = e->slots[i];
+        s->shown = true;
         add_leaf(v, s->segment, s->live, slot_live_roots(s));
     }
     v->v.max_seq_no = e->processed.max;
     show(e, v);
-    e->changed = false;
+    e->changed = e->unseen = false;
     e->refreshed = e->log.location;
     return ERR_OK;
 }
@@ -282,6 +292,19 @@ void engine_prune(struct engine *e)
         version_map_prune(&e->versions, now - e->settings.gc_deletes_ms, e->processed.checkpoint);
         e->last_prune_ms = now;
     }
+}
+
+enum err engine_show_merged(struct engine *e, struct errmsg *em)
+{
+    enum err r = engine_check(e, em);
+    if (r != ERR_OK || !e->changed) {
+        return r;
+    }
+    if (e->unseen) { /* searches keep the old segments until the next refresh */
+        engine_settle(e);
+        return ERR_OK;
+    }
+    return engine_publish(e, em);
 }
 
 bool engine_refresh_needed(const struct engine *e)

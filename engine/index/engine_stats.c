@@ -15,13 +15,15 @@ static uint64_t store_bytes(const struct engine *e)
 
 static void count_docs(const struct engine *e, struct engine_stats *out)
 {
-    const struct engine_view *v = (const struct engine_view *)(const void *)e->view;
-    for (size_t i = 0; i < v->n; i++) {
-        uint32_t docs = v->leaves[i].doc_count, live = v->lives[i] != NULL ? v->lives[i]->n_live : docs;
-        out->docs += live;
-        out->docs_deleted += docs - live;
+    for (size_t i = 0; i < e->n_slots; i++) {
+        const struct slot *s = e->slots[i];
+        if (s->settled) {
+            uint32_t docs = segment_doc_count(s->segment), live = s->live != NULL ? s->live->n_live : docs;
+            out->docs += live;
+            out->docs_deleted += docs - live;
+        }
     }
-    out->roots = v->v.live_count;
+    out->roots = ((const struct engine_view *)(const void *)e->view)->v.live_count;
 }
 
 void engine_stats(const struct engine *e, struct engine_stats *out)
@@ -85,7 +87,7 @@ enum err engine_segments(const struct engine *e, struct arena *arena, struct eng
         const struct slot *s = e->slots[i];
         struct engine_segment_info *info = &(*out)[i];
         uint32_t docs = segment_doc_count(s->segment);
-        const struct live *l = s->published ? s->live : slot_live(s);
+        const struct live *l = s->settled ? s->live : slot_live(s);
         uint32_t live = l != NULL ? l->n_live : docs;
         *info = (struct engine_segment_info){.number = s->number - 1,
                                              .docs = live,
@@ -94,7 +96,7 @@ enum err engine_segments(const struct engine *e, struct arena *arena, struct eng
                                              .memory_bytes =
                                                  live_bytes(s->live) + live_bytes(s->next)
                                                  + (s->memory != NULL ? segment_bytes(s->segment) : 0),
-                                             .search = s->published,
+                                             .search = s->shown,
                                              .in_memory = s->memory != NULL,
                                              .merging = s->merge != NULL};
         segment_name(info->number, info->name);

@@ -41,7 +41,7 @@ def main():
             t.join()
         wait_for("buffers within their budget", lambda: held(node) <= BUDGET)
         for i in range(INDICES):
-            assert node.call("POST", f"/i{i}/_flush?force=true")[0] == 200
+            assert node.call("POST", f"/i{i}/_flush?force=true")[0] == 200 and node.call("POST", f"/i{i}/_refresh")[0] == 200
             assert node.call("GET", f"/i{i}/_count")[1]["count"] == ROUNDS * 150
         assert accounting(node) > 0
         assert node.call("DELETE", "/i*")[0] == 200

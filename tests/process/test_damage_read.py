@@ -68,6 +68,7 @@ class Documents:
         wait_for("the global checkpoint in every copy", all_know)
         status, answer = node.call("POST", f"/{index}/_forcemerge?max_num_segments=1&flush=true")
         assert status == 200 and answer["_shards"]["failed"] == 0, answer
+        assert node.call("POST", f"/{index}/_refresh")[0] == 200
 
     def settled(self, node, index, path):
         def one():

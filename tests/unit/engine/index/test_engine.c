@@ -18,6 +18,7 @@ struct run {
     struct engine_sync *sync;
     int64_t sealed; /* operations that the sync or flush has */
     bool fresh;     /* nothing was applied since the last refresh */
+    int64_t seen;   /* operations that searches see */
     int64_t since_open;
 };
 
@@ -77,6 +78,16 @@ static void finish_sync(struct run *u)
     }
 }
 
+/* Searches see what was there at the last refresh: flushes and merges show nothing more. */
+static void check_seen(struct run *u)
+{
+    static struct rig_doc want[RIG_IDS];
+    rig_state(&u->rig, u->seen - 1, want);
+    struct view *v = engine_acquire(u->rig.e);
+    rig_check_view(v, want);
+    view_unref(v);
+}
+
 static void finish_flush(struct run *u)
 {
     if (u->flush == NULL) {
@@ -100,6 +111,9 @@ static void finish_merge(struct run *u)
         enum err e = engine_merge_commit(u->rig.e, u->merge, &em);
         ck_assert_msg(e == ERR_OK || e == ERR_CANCELLED, "merge: %s", em.frame[0].reason);
         u->merge = NULL;
+        check_seen(u);
+        ck_assert_int_eq(engine_show_merged(u->rig.e, NULL), ERR_OK);
+        check_seen(u);
     }
 }
 
@@ -135,12 +149,14 @@ static void refresh(struct run *u)
     ck_assert_uint_eq(engine_refreshed(u->rig.e), engine_location(u->rig.e));
     ck_assert(!engine_refresh_needed(u->rig.e));
     u->fresh = true;
+    u->seen = u->rig.next;
     keep_view(u);
 }
 
 static void reopened(struct run *u)
 {
     u->fresh = true;
+    u->seen = u->rig.next;
     u->since_open = u->rig.next;
 }
 
@@ -286,7 +302,7 @@ static void step(struct run *u)
     } else if (what < 850) {
         finish_flush(u);
         ck_assert_int_eq(engine_flush_begin(r->e, rng_below(&r->rng, 3) == 0, &u->flush, NULL), ERR_OK);
-        u->fresh = true;
+        check_seen(u);
     } else if (what < 910) {
         finish_merge(u);
         struct engine_merge_wish wish = {.max_segments = (uint32_t)rng_below(&r->rng, 4),
@@ -336,6 +352,8 @@ START_TEST(random_runs)
     finish_sync(u);
     finish_merge(u);
     ck_assert_int_eq(engine_flush(u->rig.e, true, NULL), ERR_OK);
+    check_seen(u);
+    ck_assert_int_eq(engine_refresh(u->rig.e, NULL, NULL), ERR_OK);
     rig_check(&u->rig, true);
     u->rig.acked = u->rig.next - 1;
     drop_views(u);
@@ -520,6 +538,8 @@ START_TEST(generated_ids)
     ck_assert_int_eq(with_auto_id(3, 102, false, &res), ERR_OK);
     ck_assert_int_eq(engine_flush(rig.e, false, NULL), ERR_OK);
     rig.acked = rig.next - 1;
+    rig_check(&rig, false);
+    ck_assert_int_eq(engine_refresh(rig.e, NULL, NULL), ERR_OK);
     rig_check(&rig, true);
     rig_crash(&rig, 1);
     rig_recover(&rig);

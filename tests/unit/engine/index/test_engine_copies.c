@@ -142,6 +142,7 @@ START_TEST(any_order_converges)
     ck_assert_int_eq(engine_processed_checkpoint(rig.e), N - 1);
     ck_assert_int_eq(engine_flush(rig.e, false, NULL), ERR_OK);
     ck_assert_int_eq(engine_persisted_checkpoint(rig.e), N - 1);
+    ck_assert_int_eq(engine_refresh(rig.e, NULL, NULL), ERR_OK);
     rig_check(&rig, true);
     crash_and_reopen();
     rig_check(&rig, true);

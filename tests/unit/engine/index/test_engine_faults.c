@@ -122,6 +122,7 @@ static void go_on_and_close(void)
     story(1);
     ck_assert(!failed());
     ck_assert_int_eq(engine_flush(rig.e, false, NULL), ERR_OK);
+    ck_assert_int_eq(engine_refresh(rig.e, NULL, NULL), ERR_OK);
     rig_check(&rig, true);
     rig.acked = rig.next - 1;
     rig_crash(&rig, 1);
