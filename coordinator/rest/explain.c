@@ -281,7 +281,7 @@ static void write_explanation(struct jsonw *w, const struct validate_call *c, st
     jw_kbool(w, "valid", !refused(s));
     if (refused(s)) {
         write_detailed(w, "error", &s->rq.error, &s->rq.arena);
-    } else if (c->explain) {
+    } else {
         jw_kstr(w, "explanation", s->printed);
     }
     jw_obj_end(w);
@@ -466,8 +466,7 @@ static void validate(struct rest *r)
         return;
     }
     const bool tell = c->explain; /* what is wrong with a query that cannot be read */
-    c->explain |= c->rewrite;
-    c->detailed = c->explain || c->all_shards;
+    c->detailed = c->explain || c->rewrite || c->all_shards;
     struct str index = rest_param(r, "index");
     o.unblocked = 1U << BLOCK_READ;
     (void)rest_param(r, "type");

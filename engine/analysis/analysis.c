@@ -199,25 +199,32 @@ static enum err build_analyzer(struct group_walk *w, struct str name, const stru
     return map_put(&w->a->analyzers, name, (void *)(uintptr_t)an) ? ERR_OK : err_no_memory(em);
 }
 
+static enum err normalizer_parts(struct chain *c, struct group_walk *w, const char *tokenizer,
+                                 const struct settings *s, struct errmsg *em)
+{
+    static const char what[] = "Custom normalizer";
+    enum err e = chain_add_builtin(c, PART_TOKENIZER, tokenizer, NULL, em);
+    if (e == ERR_OK) {
+        e = add_char_filters(c, w, what, s, em);
+    }
+    return e == ERR_OK ? add_filters(c, w, what, s, em) : e;
+}
+
 static enum err normalizer_new(const struct analyzer **out, struct group_walk *w, struct str name,
                                bool custom, const struct settings *s, struct errmsg *em)
 {
-    static const char what[] = "Custom normalizer";
     if (settings_find(s, STR("tokenizer")) != NULL) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Custom normalizer [%.*s] cannot configure a tokenizer",
                        STR_ARG(name));
     }
-    struct chain c;
+    struct chain split, c;
+    chain_init(&split, &w->b, name);
     chain_init(&c, &w->b, name);
     c.an.is_normalizer = true;
     c.an.is_custom = custom;
-    enum err e = chain_add_builtin(&c, PART_TOKENIZER, "keyword", NULL, em);
-    if (e == ERR_OK) {
-        e = add_char_filters(&c, w, what, s, em);
-    }
-    if (e == ERR_OK) {
-        e = add_filters(&c, w, what, s, em);
-    }
+    enum err e = normalizer_parts(&c, w, "keyword", s, em);
+    e = e == ERR_OK ? normalizer_parts(&split, w, "whitespace", s, em) : e;
+    e = e == ERR_OK ? chain_end(&split, &c.an.on_whitespace, em) : e;
     return e == ERR_OK ? chain_end(&c, out, em) : e;
 }
 

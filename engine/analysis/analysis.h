@@ -20,7 +20,8 @@ struct analyzer {
     size_t n_filters;
     int32_t position_increment_gap; /* between the values of an array; 100 */
     bool is_normalizer;
-    bool keeps_terms; /* analyzer_normalize() changes nothing */
+    const struct analyzer *on_whitespace; /* a normalizer's filters behind the whitespace tokenizer */
+    bool keeps_terms;                     /* analyzer_normalize() changes nothing */
     /* What _analyze shows: the names of the parts, for analyzers put together by name. */
     bool is_custom;
     struct str tokenizer_name;

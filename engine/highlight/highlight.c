@@ -158,6 +158,28 @@ static enum err add_fields(struct highlighter *h, const struct search_context *c
     return e;
 }
 
+static enum err build_own(const struct query **out, const struct search_context *cx, const struct json *dsl,
+                          struct errmsg *em)
+{
+    struct query_context own = cx->query;
+    own.raw_errors = true;
+    enum err e = query_build(out, &own, dsl, em);
+    /* what cannot run on a field is the request's fault, and no 500 */
+    return e == ERR_ILLEGAL_STATE ? query_build(out, &cx->query, dsl, em) : e;
+}
+
+enum err highlight_check(const struct highlight_spec *spec, const struct search_context *cx,
+                         struct errmsg *em)
+{
+    const struct query *built;
+    enum err e = spec->query != NULL ? build_own(&built, cx, spec->query, em) : ERR_OK;
+    for (uint32_t i = 0; i < spec->n && e == ERR_OK; i++) {
+        const struct json *own = spec->fields[i].o.query;
+        e = own != NULL && own != spec->query ? build_own(&built, cx, own, em) : ERR_OK;
+    }
+    return e;
+}
+
 enum err highlighter_new(struct highlighter **out, const struct highlight_spec *spec,
                          const struct search_context *cx, const struct query *query, struct errmsg *em)
 {
@@ -183,7 +205,7 @@ enum err highlighter_new(struct highlighter **out, const struct highlight_spec *
         }
         if (f->o.query != NULL) {
             const struct query *own;
-            e = query_build(&own, &cx->query, f->o.query, em);
+            e = build_own(&own, cx, f->o.query, em);
             e = e == ERR_OK ? hl_terms_collect(&terms, own, cx->arena, em) : e;
         }
         e = e == ERR_OK ? add_fields(h, cx, f, &terms, em) : e;
@@ -240,7 +262,7 @@ static enum err one_field(struct hl_fragments *out, const struct highlighter *h,
     bool unified = str_is(t->o->type, "unified");
     if (unified && t->o->scanner == SCANNER_CHARS && t->o->number_of_fragments != 0
         && t->field->type == FT_TEXT) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Invalid boundary scanner type: CHARS");
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Invalid boundary scanner type: chars");
     }
     if (unified && t->o->no_match_size <= 0 && terms->n_terms + terms->n_multis + terms->n_phrases == 0) {
         return ERR_OK;

@@ -9,6 +9,11 @@ struct highlight_spec;
 enum err highlight_parse(const struct highlight_spec **out, const struct json *highlight, struct str text,
                          struct arena *arena, struct errmsg *em);
 
+/* Whether every highlight_query can be built on this shard: asked before anything is searched, whatever is found.
+ * Refusals are not wrapped. */
+enum err highlight_check(const struct highlight_spec *spec, const struct search_context *cx,
+                         struct errmsg *em);
+
 /* Prepared once per fetch on a shard. `query` is the search's built query; fields' own highlight_query are
  * built here. */
 struct highlighter;

@@ -43,6 +43,7 @@ struct hl_field {
 struct highlight_spec {
     const struct hl_field *fields;
     uint32_t n;
+    const struct json *query; /* the request's own highlight_query; NULL: none */
 };
 
 /* ---- terms (terms.c)

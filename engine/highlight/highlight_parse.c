@@ -350,6 +350,7 @@ enum err highlight_parse(const struct highlight_spec **out, const struct json *h
     }
     spec->fields = p.fields;
     spec->n = p.n_fields;
+    spec->query = p.request.query;
     *out = spec;
     return ERR_OK;
 }

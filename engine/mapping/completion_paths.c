@@ -86,7 +86,7 @@ static bool add_token(struct graph *g, uint32_t i, int64_t *pos)
     while (*link != 0) {
         link = &g->next[*link - 1];
     }
-    *link = i + 1;
+    *link = t->text.n > 0 ? i + 1 : 0; /* an empty token leads nowhere */
     g->positions[end].arriving = true;
     g->last = p;
     return true;

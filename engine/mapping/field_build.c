@@ -139,6 +139,10 @@ static enum err build_keyword(struct builder *b, struct node *n)
                            STR_ARG(normalizer), STR_ARG(n->f.name));
         }
     }
+    if (n->f.split_on_whitespace) {
+        n->f.search_analyzer = n->f.normalizer != NULL ? n->f.normalizer->on_whitespace
+                                                       : analysis_analyzer(b->analysis, STR("whitespace"));
+    }
     int32_t above = (int32_t)n->f.ignore_above;
     n->f.ignore_above = above == INT32_MAX ? UINT32_MAX : above < 0 ? 0 : (uint32_t)above;
     return ERR_OK;

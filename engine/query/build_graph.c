@@ -113,9 +113,8 @@ static enum err section(struct text_run *r, const struct text_tokens *t, int32_t
 {
     uint32_t n;
     if (side_path(t, from, &n)) {
-        enum match_kind kind = !r->o->synonyms_phrase ? MATCH_BOOLEAN
-                               : prefix               ? MATCH_PHRASE_PREFIX
-                                                      : MATCH_PHRASE;
+        bool phrase = r->o->synonyms_phrase && text_has_positions(r->field);
+        enum match_kind kind = !phrase ? MATCH_BOOLEAN : prefix ? MATCH_PHRASE_PREFIX : MATCH_PHRASE;
         int32_t slop = r->slop;
         r->slop = 0;
         enum err e = any_path(r, t, from, to, kind, out);

@@ -32,6 +32,8 @@ struct text_run {
 /* The query of a token list; *out NULL when it is empty. */
 enum err text_query(struct text_run *r, const struct text_tokens *t, enum match_kind kind, bool and,
                     struct query **out);
+/* Whether phrases can be asked of a field. */
+bool text_has_positions(const struct field *f);
 /* Terms at one position. */
 enum err text_position(struct text_run *r, const struct str *terms, uint32_t n, bool prefix,
                        struct query **out);

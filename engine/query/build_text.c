@@ -181,9 +181,14 @@ enum err text_position(struct text_run *r, const struct str *terms, uint32_t n, 
 
 /* ---- phrases ---- */
 
+bool text_has_positions(const struct field *f)
+{
+    return f->type == FT_TEXT && f->index && f->options >= INDEX_POSITIONS;
+}
+
 static enum err check_positions(struct text_run *r, const struct field *f)
 {
-    if (f->type != FT_TEXT || !f->index || f->options < INDEX_POSITIONS) {
+    if (!text_has_positions(f)) {
         return err_set(r->em, ERR_ILLEGAL_STATE,
                        "field:[%.*s] was indexed without position data; cannot run PhraseQuery",
                        STR_ARG(f->path));
@@ -359,13 +364,13 @@ static const struct analyzer *search_analyzer(const struct text_run *r, const st
     if (r->o->analyzer != NULL) {
         return r->o->analyzer;
     }
+    bool quoted = r->o->kind == MATCH_PHRASE || r->o->kind == MATCH_PHRASE_PREFIX;
     if (f->type == FT_KEYWORD) {
-        return f->split_on_whitespace ? f->search_analyzer : f->normalizer;
+        return f->split_on_whitespace && !quoted ? f->search_analyzer : f->normalizer;
     }
     if (f->type != FT_TEXT && f->type != FT_COMPLETION) {
         return NULL;
     }
-    bool quoted = r->o->kind == MATCH_PHRASE || r->o->kind == MATCH_PHRASE_PREFIX;
     return quoted && f->search_quote_analyzer != NULL ? f->search_quote_analyzer : f->search_analyzer;
 }
 
@@ -457,8 +462,12 @@ enum err build_cross_fields(struct builder *b, const struct field_boosts *fields
         if (group == NULL) {
             return err_no_memory(em);
         }
-        if (done[i] || r.field == NULL || field_text_support(r.field) == TEXT_NONE) {
+        if (done[i] || r.field == NULL) {
             continue;
+        }
+        if (field_text_support(r.field) == TEXT_NONE) {
+            return err_set(em, ERR_UNSUPPORTED, "Field [%.*s] of type [%s] does not support match queries",
+                           STR_ARG(r.field->path), field_shown_type(r.field));
         }
         *group = (struct field_boosts){ARENA_ARRAY(b->arena, struct field_boost, fields->n), 0, 0};
         if (group->v == NULL) {

@@ -5,6 +5,7 @@
 #include "common/base/utf8.h"
 
 #include <ctype.h>
+#include <math.h>
 
 static const struct dsl_type *const types[] = {
     &dsl_match_all,
@@ -401,6 +402,8 @@ enum err dsl_parse_field_form(struct json_pull *p, const struct field_form *form
 
 /* ---- ObjectParser ---- */
 
+#define OBJECT_FIELDS_MAX 32
+
 static unsigned token_bit(enum json_token t)
 {
     switch (t) {
@@ -437,6 +440,22 @@ static enum err parse_member(struct json_pull *p, struct arena *arena, const cha
     return ERR_OK;
 }
 
+static enum err unknown_member(struct json_pull *p, size_t off, const char *name, struct str key,
+                               const struct object_field *fields, size_t n, struct errmsg *em)
+{
+    const char *known[OBJECT_FIELDS_MAX + 1];
+    char hint[JR_HINT_MAX];
+    size_t n_known = 0;
+    while (n_known < n && n_known < OBJECT_FIELDS_MAX) {
+        known[n_known] = fields[n_known].name;
+        n_known++;
+    }
+    known[n_known] = NULL;
+    jr_did_you_mean(key, known, hint, sizeof(hint));
+    return json_pull_err_content(p, off, em, ERR_X_CONTENT, "[%s] unknown field [%.*s]%s", name, STR_ARG(key),
+                                 hint);
+}
+
 enum err dsl_parse_object(struct json_pull *p, struct arena *arena, const char *name,
                           const struct object_field *fields, size_t n, void *base, struct errmsg *em)
 {
@@ -457,8 +476,7 @@ enum err dsl_parse_object(struct json_pull *p, struct arena *arena, const char *
             i++;
         }
         if (i == n) {
-            return json_pull_err_content(p, key_off, em, ERR_X_CONTENT, "[%s] unknown field [%.*s]", name,
-                                         STR_ARG(key));
+            return unknown_member(p, key_off, name, key, fields, n, em);
         }
         enum err e = parse_member(p, arena, name, &fields[i], base, em);
         if (e != ERR_OK) {
@@ -520,7 +538,12 @@ enum err fuzziness_distance(const struct fuzziness *f, struct str term, uint32_t
     }
     float v;
     if (!num_parse_float(f->text, &v)) {
-        return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(f->text));
+        char upper[256]; /* as Elasticsearch keeps it */
+        size_t n = MIN_OF(f->text.n, sizeof(upper));
+        for (size_t i = 0; i < n; i++) {
+            upper[i] = (char)toupper((unsigned char)f->text.p[i]);
+        }
+        return err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", (int)n, upper);
     }
     *out = v < 1 ? 0 : v < 2 ? 1 : 2;
     if (v < 0) {
@@ -543,7 +566,12 @@ static enum err add_field_boost(struct json_pull *p, struct arena *arena, bool k
     if (hat != SIZE_MAX) {
         struct str number = str_slice(s, hat + 1, s.n);
         fb.pattern = str_slice(s, 0, hat);
-        if (!num_parse_float(number, &fb.boost)) {
+        bool is_number = num_parse_float(number, &fb.boost);
+        if (is_number && signbit(fb.boost)) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                           "negative [boost] are not allowed, use a value between 0 and 1 to deboost");
+        }
+        if (!is_number) {
             if (number.n == 0) {
                 return err_set(em, ERR_NUMBER_FORMAT, "empty String");
             }

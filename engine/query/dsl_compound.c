@@ -71,7 +71,7 @@ static enum err read_min_should(struct json_pull *p, struct arena *arena, void *
         q->minimum_should_match = arena_printf(arena, "%d", n);
         return q->minimum_should_match.p != NULL ? ERR_OK : err_no_memory(em);
     }
-    return json_pull_text(p, &q->minimum_should_match, em);
+    return p->token == TOK_NULL ? ERR_OK : json_pull_text(p, &q->minimum_should_match, em);
 }
 
 #define OBJ_CLAUSES (OBJ_ARRAY | OBJ_OBJECT | OBJ_NULL)

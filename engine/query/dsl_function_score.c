@@ -264,8 +264,7 @@ static enum err add_function(struct dsl_function_score_query *q, struct arena *a
 static enum err parse_entry(struct json_pull *p, struct arena *arena, struct dsl_function *f,
                             struct errmsg *em)
 {
-    struct str name = STR_NULL;
-    bool found = false;
+    struct str name = STR_NULL, first = STR_NULL;
     while (json_pull_until(p, TOK_END_OBJECT)) {
         enum err e = ERR_OK;
         if (p->token == TOK_FIELD_NAME) {
@@ -273,13 +272,13 @@ static enum err parse_entry(struct json_pull *p, struct arena *arena, struct dsl
         } else if (p->token == TOK_START_OBJECT) {
             if (str_is(name, "filter")) {
                 e = dsl_parse_query(p, arena, &f->filter, em);
-            } else if (found) {
+            } else if (first.p != NULL) {
                 return json_pull_err(p, em, ERR_PARSING,
-                                     "failed to parse function_score functions. already found a function, "
+                                     "failed to parse function_score functions. already found [%.*s], "
                                      "now encountering [%.*s].",
-                                     STR_ARG(name));
+                                     STR_ARG(first), STR_ARG(name));
             } else {
-                found = true;
+                first = name;
                 e = parse_function(p, name, f, em);
             }
         } else if (json_token_is_value(p->token)) {
@@ -294,7 +293,7 @@ static enum err parse_entry(struct json_pull *p, struct arena *arena, struct dsl
             return e;
         }
     }
-    if (!found && !f->has_weight) {
+    if (first.p == NULL && !f->has_weight) {
         return json_pull_err(
             p, em, ERR_PARSING,
             "failed to parse [function_score] query. an entry in functions list is missing a function.");
@@ -330,8 +329,8 @@ static enum err misplaced(struct json_pull *p, struct str found, struct str met,
     return json_pull_err(p, em, ERR_PARSING,
                          "failed to parse [function_score] query. [you can either define [functions] array "
                          "or a single function, "
-                         "not both. already found [%.*s], now encountering [%.*s].]",
-                         STR_ARG(found), STR_ARG(met));
+                         "not both. already found [%.*s]%s, now encountering [%.*s].]",
+                         STR_ARG(found), str_is(found, "functions") ? " array" : "", STR_ARG(met));
 }
 
 static enum err parse_single(struct json_pull *p, struct arena *arena, struct dsl_function_score_query *q,
@@ -576,6 +575,27 @@ static enum err decay_check(struct score_function *out, double decay, struct err
     return ERR_OK;
 }
 
+/* Values are read from columns: a field without one has none. */
+static enum err check_column(const struct field *f, struct errmsg *em)
+{
+    if (f->type == FT_TEXT && !f->fielddata) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Text fields are not optimised for operations that require per-document field data "
+                       "like aggregations and sorting, so these operations are disabled by default. Please "
+                       "use a keyword field instead. Alternatively, set fielddata=true on [%.*s] in order to "
+                       "load field data by uninverting the inverted index. Note that this can use "
+                       "significant memory.",
+                       STR_ARG(f->path));
+    }
+    if (f->doc_values || f->type == FT_TEXT || f->path.p[0] == '_') {
+        return ERR_OK;
+    }
+    return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                   "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type "
+                   "[%s]. Use doc values instead.",
+                   STR_ARG(f->path), field_shown_type(f));
+}
+
 static enum err build_decay(struct builder *b, const struct dsl_function *f, struct score_function *out,
                             struct errmsg *em)
 {
@@ -588,15 +608,9 @@ static enum err build_decay(struct builder *b, const struct dsl_function *f, str
     if (!date && !geo && (!field_type_is_numeric(out->field->type) || out->field->type == FT_SCALED_FLOAT)) {
         return decay_refused(em, false, "only numeric types are supported, not", f->field);
     }
-    if (!out->field->doc_values && !geo) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type "
-                       "[%s]. Use doc values "
-                       "instead.",
-                       STR_ARG(f->field), field_type_name(out->field->type));
-    }
     struct decay_args a;
-    enum err e = decay_read(f, &a, em);
+    enum err e = geo ? ERR_OK : check_column(out->field, em);
+    e = e == ERR_OK ? decay_read(f, &a, em) : e;
     if (e == ERR_OK) {
         e = date  ? decay_date(b, out->field, &a, out, em)
             : geo ? decay_geo(&a, out, em)
@@ -649,7 +663,8 @@ static enum err build_function(struct builder *b, const struct dsl_function *f, 
         out->has_missing = f->has_missing;
         if (out->field != NULL && !field_type_is_numeric(out->field->type) && out->field->type != FT_BOOLEAN
             && out->field->type != FT_DATE && out->field->type != FT_DATE_NANOS
-            && out->field->type != FT_TOKEN_COUNT && out->field->path.p[0] != '_' && out->field->doc_values) {
+            && out->field->type != FT_TOKEN_COUNT && out->field->path.p[0] != '_'
+            && (out->field->doc_values || out->field->fielddata)) {
             return err_set(em, ERR_CLASS_CAST, "the values of field [%.*s] cannot be cast to numbers",
                            STR_ARG(f->field));
         }
@@ -658,7 +673,7 @@ static enum err build_function(struct builder *b, const struct dsl_function *f, 
                            "Unable to find a field mapper for field [%.*s]. No 'missing' value defined.",
                            STR_ARG(f->field));
         }
-        return ERR_OK;
+        return out->field != NULL ? check_column(out->field, em) : ERR_OK;
     case FUNC_RANDOM:
         return build_random(b, f, out, em);
     case FUNC_SCRIPT:

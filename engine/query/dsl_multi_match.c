@@ -67,7 +67,7 @@ static enum err check(struct json_pull *p, const struct dsl_multi *q, struct err
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "No negative prefix length allowed.");
     }
     if (q->max_expansions <= 0) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "maxExpansions must be strictly great than zero.");
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Max expansions must be strictly great than zero.");
     }
     return ERR_OK;
 }

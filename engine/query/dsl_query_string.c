@@ -122,12 +122,20 @@ static enum err make_prefix(struct string_run *r, const struct field *f, struct 
                             struct query **out)
 {
     struct str text;
-    enum err e = string_normalise(r, f, *(const struct str *)arg, &text);
+    if (r->q->analyze_wildcard && f->type == FT_TEXT) {
+        return string_prefix(r, f, *(const struct str *)arg, out);
+    }
+    enum err e = ERR_OK;
+    if (f->type == FT_TEXT) {
+        e = string_normalise(r, f, *(const struct str *)arg, &text);
+    } else { /* an analyzer of the request says nothing of what was never analysed */
+        text = *(const struct str *)arg;
+    }
     if (e != ERR_OK) {
         return e;
     }
     if (field_text_support(f) == TEXT_NONE) {
-        return qnode_none(r->b, out, r->em, "unmapped field [%.*s]", STR_ARG(name));
+        return qnode_none(r->b, out, r->em, "unmapped fields [%.*s]", STR_ARG(name));
     }
     return make_pattern(r, f, NULL, Q_PREFIX, text, out);
 }
@@ -165,7 +173,7 @@ static enum err make_fuzzy(struct string_run *r, const struct field *f, struct s
                        a->refused);
     }
     if (field_text_support(f) == TEXT_NONE) {
-        return qnode_none(r->b, out, r->em, "unmapped field [%.*s]", STR_ARG(name));
+        return qnode_none(r->b, out, r->em, "unmapped fields [%.*s]", STR_ARG(name));
     }
     enum err e = string_normalise(r, f, a->text, &text);
     if (e != ERR_OK) {
@@ -191,7 +199,7 @@ static enum err make_range(struct string_run *r, const struct field *f, struct s
     struct str from = a->from, to = a->to;
     enum err e = ERR_OK;
     if (field_text_support(f) == TEXT_NONE) {
-        return qnode_none(r->b, out, r->em, "unmapped field [%.*s]", STR_ARG(name));
+        return qnode_none(r->b, out, r->em, "unmapped fields [%.*s]", STR_ARG(name));
     }
     if (from.p != NULL) {
         e = string_normalise(r, f, from, &from);
@@ -353,7 +361,7 @@ static enum err each(struct parser *p, struct str field, string_field_fn make, c
         return e;
     }
     if (fields.n == 0) {
-        return qnode_none(p->r.b, out, p->r.em, "unmapped field [%.*s]", STR_ARG(field));
+        return qnode_none(p->r.b, out, p->r.em, "unmapped fields [%.*s]", STR_ARG(field));
     }
     return string_each(&p->r, &fields, string_tie_breaker(&p->r), make, arg, out);
 }
@@ -399,7 +407,7 @@ static enum err field_text(struct parser *p, struct str field, struct str text, 
         return e;
     }
     if (fields.n == 0) {
-        return qnode_none(p->r.b, out, p->r.em, "unmapped field [%.*s]", STR_ARG(field));
+        return qnode_none(p->r.b, out, p->r.em, "unmapped fields [%.*s]", STR_ARG(field));
     }
     return string_text(&p->r, &fields, text, p->r.q->type, false, p->r.q->phrase_slop, out);
 }
@@ -416,7 +424,7 @@ static enum err field_phrase(struct parser *p, struct str field, struct str text
         return e;
     }
     if (fields.n == 0) {
-        return qnode_none(p->r.b, out, p->r.em, "unmapped field [%.*s]", STR_ARG(field));
+        return qnode_none(p->r.b, out, p->r.em, "unmapped fields [%.*s]", STR_ARG(field));
     }
     return string_text(&p->r, &fields, text, MULTI_PHRASE, true, slop, out);
 }

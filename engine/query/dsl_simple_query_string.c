@@ -247,6 +247,9 @@ static enum err make_prefix(struct string_run *r, const struct field *f, struct 
 {
     struct str text;
     (void)name;
+    if (r->q->analyze_wildcard) {
+        return string_prefix(r, f, *(const struct str *)arg, out);
+    }
     enum err e = string_normalise(r, f, *(const struct str *)arg, &text);
     struct pattern_opts o = {0};
     return e == ERR_OK ? field_pattern(r->b, f, Q_PREFIX, text, &o, out, r->em) : e;
@@ -446,6 +449,7 @@ static enum err build_simple(struct builder *b, const struct dsl *d, struct quer
     if (e != ERR_OK) {
         return e;
     }
+    r.simple = true;
     if (str_is(str_trim(q->query), "*")) {
         return qnode_all(b, out, em);
     }

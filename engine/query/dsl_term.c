@@ -25,14 +25,21 @@ static enum err parse_term(struct json_pull *p, struct arena *arena, struct dsl 
         return err_no_memory(em);
     }
     *out = &q->dsl;
+    const struct json *body = p->value;
     enum err e = dsl_parse_field_form(p, &form, q, &q->field, em);
+    bool whole = body != NULL && body->type == JSON_OBJECT && body->n > 0
+                 && body->members[body->n - 1].value.type != JSON_OBJECT;
     if (e != ERR_OK) {
         return e;
     }
     if (q->field.n == 0) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "field name is null or empty");
     }
-    return q->value != NULL ? ERR_OK : err_set(em, ERR_ILLEGAL_ARGUMENT, "value cannot be null");
+    if (q->value == NULL) { /* a null for the whole body is not even read */
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       whole ? "field name is null or empty" : "value cannot be null");
+    }
+    return ERR_OK;
 }
 
 static enum err build_term(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
@@ -166,6 +173,9 @@ static enum err parse_terms(struct json_pull *p, struct arena *arena, struct dsl
             return e;
         }
     }
+    if (q->field.p != NULL && q->field.n == 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "field name cannot be null.");
+    }
     if (q->field.p == NULL) {
         return json_pull_err(p, em, ERR_PARSING,
                              "[terms] query requires a field name, followed by array of terms or a document "
@@ -250,8 +260,10 @@ static enum err parse_terms_set_body(struct json_pull *p, struct dsl_terms_set_q
             json_pull_skip(p);
         } else if (str_is(name, "minimum_should_match_script")) {
             e = script_form_parse(p, &q->script, em);
-        } else {
+        } else if (json_token_is_value(p->token)) {
             e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
+        } else {
+            known = false;
         }
         if (e != ERR_OK) {
             return e;
@@ -276,8 +288,7 @@ static enum err parse_terms_set(struct json_pull *p, struct arena *arena, struct
     }
     q->field = p->name;
     if (json_pull_next(p) != TOK_START_OBJECT) {
-        return json_pull_err(p, em, ERR_PARSING, "[terms_set] unknown token [%s] after [%.*s]",
-                             json_token_text(p->token), STR_ARG(q->field));
+        return json_pull_err(p, em, ERR_PARSING, "[terms_set] unknown token [%s]", json_token_text(p->token));
     }
     enum err e = parse_terms_set_body(p, q, em);
     if (e != ERR_OK) {

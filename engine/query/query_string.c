@@ -3,6 +3,18 @@
 #include "common/base/num.h"
 #include "common/base/settings.h"
 
+/* Of the fields that were named, those that there are. */
+static void drop_unmapped(struct string_run *r)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->fields.n; i++) {
+        if (build_field(r->b, r->fields.v[i].pattern) != NULL) {
+            r->fields.v[n++] = r->fields.v[i];
+        }
+    }
+    r->fields.n = n > 0 ? n : r->fields.n;
+}
+
 enum err string_run_init(struct string_run *r, struct builder *b, const struct string_query *q,
                          const char *query, struct errmsg *em)
 {
@@ -31,6 +43,9 @@ enum err string_run_init(struct string_run *r, struct builder *b, const struct s
         e = resolve_fields(b, &wanted, STR_NULL, &r->fields, em);
     }
     r->any_field = all && !given;
+    if (given) {
+        drop_unmapped(r);
+    }
     if (all && !q->lenient_given) {
         r->lenient = true;
     }
@@ -44,7 +59,10 @@ enum err string_run_init(struct string_run *r, struct builder *b, const struct s
         e = build_analyzer(b, query, q->analyzer, &r->analyzer, em);
     }
     if (e == ERR_OK && q->quote_analyzer.p != NULL) {
-        e = build_analyzer(b, query, q->quote_analyzer, &r->quote_analyzer, em);
+        r->quote_analyzer = analysis_analyzer(mapping_analysis(b->cx->mapping), q->quote_analyzer);
+        e = r->quote_analyzer != NULL ? ERR_OK
+                                      : err_query_shard(b, em, "[%s] quote_analyzer [%.*s] not found", query,
+                                                        STR_ARG(q->quote_analyzer));
     }
     e = e == ERR_OK ? check_rewrite(q->rewrite, em) : e;
     e = e == ERR_OK ? check_rewrite(q->fuzzy_rewrite, em) : e; /* it does nothing else */
@@ -95,6 +113,17 @@ enum err string_text(struct string_run *r, const struct field_boosts *fields, st
     return build_multi(r->b, fields, text, &o, out, r->em);
 }
 
+/* What simple_query_string says of a clause that failed and was forgiven. */
+static enum err failed(struct string_run *r, struct query **out)
+{
+    char reason[ERR_REASON_BYTES] = "";
+    if (r->em != NULL && r->em->n > 0) {
+        memcpy(reason, r->em->frame[0].reason, sizeof(reason));
+    }
+    err_clear(r->em);
+    return qnode_none(r->b, out, r->em, "failed query, caused by %s", reason);
+}
+
 enum err string_each(struct string_run *r, const struct field_boosts *fields, float tie_breaker,
                      string_field_fn make, const void *arg, struct query **out)
 {
@@ -108,10 +137,10 @@ enum err string_each(struct string_run *r, const struct field_boosts *fields, fl
         struct str name = fields->v[i].pattern;
         const struct field *f = build_field(r->b, name);
         struct query *one = NULL;
-        enum err e = f == NULL ? qnode_none(r->b, &one, r->em, "unmapped field [%.*s]", STR_ARG(name))
+        enum err e = f == NULL ? qnode_none(r->b, &one, r->em, "unmapped fields [%.*s]", STR_ARG(name))
                                : make(r, f, name, arg, &one);
         if (e != ERR_OK && e != ERR_NO_MEMORY && r->lenient) {
-            e = qnode_failed(r->b, name, &one, r->em);
+            e = r->simple ? failed(r, &one) : qnode_failed(r->b, name, &one, r->em);
         }
         if (e == ERR_OK && one != NULL && one->kind != Q_MATCH_NONE) {
             e = qnode_boost(r->b, &one, fields->v[i].boost, r->em);

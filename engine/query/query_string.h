@@ -31,6 +31,7 @@ struct string_run {
     struct str field;           /* query_string: the default field; p == NULL: `fields` */
     bool any_field;             /* the default field is "*" */
     bool lenient;
+    bool simple; /* simple_query_string */
     const struct analyzer *analyzer, *quote_analyzer;
     const struct zone *zone;
     struct errmsg *em;
@@ -51,6 +52,9 @@ enum err string_each(struct string_run *r, const struct field_boosts *fields, fl
                      string_field_fn make, const void *arg, struct query **out);
 /* The form of a text by the field's search analyzer's normalisation. */
 enum err string_normalise(struct string_run *r, const struct field *f, struct str text, struct str *out);
+/* The prefix that an analysed beginning of a word is, by the run's analyzer or the field's; *out is NULL when
+ * nothing is left of it. */
+enum err string_prefix(struct string_run *r, const struct field *f, struct str text, struct query **out);
 float string_tie_breaker(const struct string_run *r);
 
 #endif

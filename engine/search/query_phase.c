@@ -1,5 +1,6 @@
 /* The query phase: which documents, how many, in what order; and what is computed over all of them. */
 #include "engine/aggs/aggs.h"
+#include "engine/highlight/highlight.h"
 #include "engine/search/fetch.h"
 #include "engine/search/script_fields.h"
 #include "engine/search/search.h"
@@ -338,6 +339,7 @@ static enum err prepare(struct run *r)
     }
     e = e == ERR_OK ? prepare_sort(r) : e;
     e = e == ERR_OK ? docvalue_fields_limit(&r->cx, s, r->em) : e;
+    e = e == ERR_OK && s->highlight_spec != NULL ? highlight_check(s->highlight_spec, &r->cx, r->em) : e;
     e = e == ERR_OK && s->size != 0 ? script_fields_limit(&r->cx, s, r->em) : e;
     e = e == ERR_OK && s->size != 0 ? script_fields_check(&r->cx, r->em) : e;
     e = e == ERR_OK ? check_combinations(r) : e;

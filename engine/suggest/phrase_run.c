@@ -374,6 +374,14 @@ static uint32_t gram_size(const struct phrase_suggestion *s, const struct token_
     return s->gram_size > 0 ? (uint32_t)s->gram_size : size;
 }
 
+static enum err check_filter(const struct suggest_run *r, struct str analyzer)
+{
+    if (analyzer.p == NULL || analysis_analyzer(mapping_analysis(r->cx->query.mapping), analyzer) != NULL) {
+        return ERR_OK;
+    }
+    return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Analyzer [%.*s] doesn't exists", STR_ARG(analyzer));
+}
+
 static bool gives_no_unigrams(const struct analyzer *an)
 {
     for (size_t i = 0; an != NULL && i < an->n_filters; i++) {
@@ -417,8 +425,12 @@ enum err phrase_run(const struct suggest_run *r, const struct phrase_suggestion 
     for (size_t i = 0; i < n; i++) {
         any |= words_of_field(r, generators[i].field).any;
         if (generators[i].refused.p != NULL) {
-            return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "Illegal suggest option %.*s",
-                           STR_ARG(generators[i].refused));
+            return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "%.*s", STR_ARG(generators[i].refused));
+        }
+        e = check_filter(r, generators[i].pre_filter);
+        e = e == ERR_OK ? check_filter(r, generators[i].post_filter) : e;
+        if (e != ERR_OK) {
+            return e;
         }
     }
     *entry = (struct suggest_entry){.text = text, .length = (uint32_t)utf16_length(text), .cutoff = 4.9e-324};
@@ -427,7 +439,7 @@ enum err phrase_run(const struct suggest_run *r, const struct phrase_suggestion 
     c.most = (uint32_t)MIN_OF(
         s->common.shard_size != INT32_MIN ? s->common.shard_size : MAX_OF(s->common.size, 5), 10000);
     c.gram_size = gram_size(s, &tokens);
-    if (!c.stats.any || !any) {
+    if (!c.stats.any || !any || r->cx->shard->view->live_count == 0) {
         return ERR_OK;
     }
     e = take_words(&c, &tokens, generators[0].field);

@@ -51,8 +51,7 @@ struct direct_options {
     int32_t max_edits, max_inspections, prefix_length, min_word_length, size;
     float max_term_freq, min_doc_freq;
     struct str pre_filter, post_filter; /* analyzers; p == NULL: none */
-    struct str
-        refused; /* a generator's mode, order or distance that there is not: shards say so; p == NULL: none */
+    struct str refused;                 /* why shards refuse a generator; p == NULL: they do not */
 };
 
 struct term_suggestion {
@@ -90,6 +89,13 @@ enum err completion_parse(struct json_pull *p, struct arena *arena, struct sugge
                           struct errmsg *em);
 
 void direct_options_init(struct direct_options *o);
+/* The option that a word is; false: there is none, and nothing changes. */
+bool term_mode_of(struct str s, enum term_mode *out);
+bool term_sort_of(struct str s, bool *by_frequency);
+bool term_distance_of(struct str s, enum term_distance *out);
+/* A generator of the phrase suggester; the cursor stands on its START_OBJECT. */
+enum err generator_parse(struct json_pull *p, struct arena *arena, struct direct_options *o,
+                         struct errmsg *em);
 /* The value at the cursor, when `key` is an option of how candidates are found. */
 enum err direct_option_parse(struct json_pull *p, struct str key, struct direct_options *o, bool *known,
                              struct errmsg *em);

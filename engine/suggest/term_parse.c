@@ -1,6 +1,8 @@
 /* The term suggester as it is written, and the options that it shares with the phrase suggester's generators. */
 #include "engine/suggest/suggest_int.h"
 
+#include <ctype.h>
+
 void direct_options_init(struct direct_options *o)
 {
     *o = (struct direct_options){.mode = MODE_MISSING,
@@ -13,48 +15,80 @@ void direct_options_init(struct direct_options *o)
                                  .max_term_freq = 0.01F};
 }
 
-/* An upper-case enum constant by its lower-case name. */
-static enum err one_of(struct json_pull *p, const char *what, const char *const *names, size_t n,
-                       unsigned *out, struct errmsg *em)
+static bool one_of(struct str s, const char *const *names, size_t n, unsigned *out)
 {
-    struct str s;
-    enum err e = json_pull_text(p, &s, em);
-    for (size_t i = 0; e == ERR_OK && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (str_eq_nocase(s, str_of(names[i]))) {
             *out = (unsigned)i;
-            return ERR_OK;
+            return true;
         }
     }
-    return e != ERR_OK ? e : err_set(em, ERR_ILLEGAL_ARGUMENT, "No enum constant %s.%.*s", what, STR_ARG(s));
+    return false;
 }
 
-static enum err read_mode(struct json_pull *p, struct direct_options *o, struct errmsg *em)
+bool term_mode_of(struct str s, enum term_mode *out)
 {
     static const char *const names[] = {"missing", "popular", "always"};
     unsigned i = 0;
-    enum err e = one_of(p, "org.elasticsearch.search.suggest.term.TermSuggestionBuilder.SuggestMode", names,
-                        3, &i, em);
-    o->mode = (enum term_mode)i;
-    return e;
+    bool known = one_of(s, names, ARRAY_LEN(names), &i);
+    *out = known ? (enum term_mode)i : *out;
+    return known;
 }
 
-static enum err read_sort(struct json_pull *p, struct direct_options *o, struct errmsg *em)
+bool term_sort_of(struct str s, bool *by_frequency)
 {
     static const char *const names[] = {"score", "frequency"};
     unsigned i = 0;
-    enum err e = one_of(p, "org.elasticsearch.search.suggest.SortBy", names, 2, &i, em);
-    o->by_frequency = i == 1;
-    return e;
+    bool known = one_of(s, names, ARRAY_LEN(names), &i);
+    *by_frequency = known ? i == 1 : *by_frequency;
+    return known;
 }
 
-static enum err read_distance(struct json_pull *p, struct direct_options *o, struct errmsg *em)
+bool term_distance_of(struct str s, enum term_distance *out)
 {
     static const char *const names[] = {"internal", "damerau_levenshtein", "levenshtein", "jaro_winkler",
                                         "ngram"};
     unsigned i = 0;
-    enum err e = one_of(p, "distance", names, 5, &i, em);
-    o->distance = (enum term_distance)i;
-    return e;
+    bool known = one_of(s, names, ARRAY_LEN(names), &i);
+    *out = known ? (enum term_distance)i : *out;
+    return known;
+}
+
+/* The refusal of a Java enum: its constants are upper-case. */
+static enum err no_constant(const char *of, struct str s, struct errmsg *em)
+{
+    char name[64];
+    size_t n = MIN_OF(s.n, sizeof(name));
+    for (size_t i = 0; i < n; i++) {
+        name[i] = (char)toupper((unsigned char)s.p[i]);
+    }
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "No enum constant org.elasticsearch.search.suggest.%s.%.*s", of,
+                   (int)n, name);
+}
+
+static enum err read_mode(struct json_pull *p, struct direct_options *o, struct errmsg *em)
+{
+    struct str s;
+    enum err e = json_pull_text(p, &s, em);
+    return e != ERR_OK || term_mode_of(s, &o->mode)
+               ? e
+               : no_constant("term.TermSuggestionBuilder.SuggestMode", s, em);
+}
+
+static enum err read_sort(struct json_pull *p, struct direct_options *o, struct errmsg *em)
+{
+    struct str s;
+    enum err e = json_pull_text(p, &s, em);
+    return e != ERR_OK || term_sort_of(s, &o->by_frequency) ? e : no_constant("SortBy", s, em);
+}
+
+static enum err read_distance(struct json_pull *p, struct direct_options *o, struct errmsg *em)
+{
+    struct str s;
+    enum err e = json_pull_text(p, &s, em);
+    return e != ERR_OK || term_distance_of(s, &o->distance)
+               ? e
+               : err_set(em, ERR_ILLEGAL_ARGUMENT, "Illegal distance option %.*s", STR_ARG(s));
 }
 
 static enum err at_least(struct json_pull *p, int32_t *to, int32_t least, int32_t most, const char *what,
@@ -176,7 +210,7 @@ enum err term_parse(struct json_pull *p, struct arena *arena, struct suggestion 
         if (!known) {
             e = direct_option_parse(p, p->name, &s->direct, &known, em);
         }
-        if (!known && !str_is(p->name, "exact_match")) {
+        if (!known) {
             return json_pull_err(p, em, ERR_PARSING, "suggester[term] doesn't support field [%.*s]",
                                  STR_ARG(p->name));
         }
@@ -186,10 +220,11 @@ enum err term_parse(struct json_pull *p, struct arena *arena, struct suggestion 
 
 /* ---- the phrase suggester ---- */
 
-static enum err bad_phrase(struct json_pull *p, struct errmsg *em)
+static enum err bad_phrase(struct json_pull *p, struct str name, struct errmsg *em)
 {
-    return json_pull_err(p, em, ERR_PARSING, "suggester[phrase] doesn't support field [%.*s]",
-                         STR_ARG(p->name));
+    bool opens = p->token == TOK_START_OBJECT || p->token == TOK_START_ARRAY;
+    return json_pull_err(p, em, ERR_PARSING, "suggester[phrase] %s[%.*s]",
+                         opens ? " doesn't support array field " : "doesn't support field ", STR_ARG(name));
 }
 
 static enum err read_phrase_value(struct json_pull *p, struct phrase_suggestion *s, struct errmsg *em)
@@ -228,7 +263,7 @@ static enum err read_phrase_value(struct json_pull *p, struct phrase_suggestion 
     if (str_is(p->name, "token_limit")) {
         return at_least(p, &s->token_limit, 1, INT32_MAX, "token_limit must be >= 1", em);
     }
-    return bad_phrase(p, em);
+    return bad_phrase(p, p->name, em);
 }
 
 static enum err read_highlight(struct json_pull *p, struct phrase_suggestion *s, struct errmsg *em)
@@ -301,10 +336,14 @@ static enum err read_smoothing(struct json_pull *p, struct phrase_suggestion *s,
                 continue;
             }
             if (i == ARRAY_LEN(options)) {
-                return err_set(em, ERR_ILLEGAL_ARGUMENT, "Smoothing model doesn't support field [%.*s]",
+                return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                               "suggester[phrase][smoothing][linear] doesn't support field [%.*s]",
                                STR_ARG(p->name));
             }
             e = json_pull_double(p, options[i].lambda < 0 ? &s->alpha : &s->lambda[options[i].lambda], em);
+        } else if (depth > 0 && p->token != TOK_FIELD_NAME && str_is(model, "linear")) {
+            return json_pull_err(p, em, ERR_PARSING, "[linear] unknown token [%s] after [%.*s]",
+                                 json_token_text(p->token), STR_ARG(p->name));
         }
     }
     double sum = s->lambda[0] + s->lambda[1] + s->lambda[2];
@@ -323,40 +362,7 @@ static enum err read_generator(struct json_pull *p, struct phrase_suggestion *s,
         return err_no_memory(em);
     }
     s->generators = v;
-    struct direct_options *o = &v[s->n_generators++];
-    direct_options_init(o);
-    enum err e = ERR_OK;
-    while (e == ERR_OK && json_pull_until(p, TOK_END_OBJECT)) {
-        bool known = true;
-        if (p->token == TOK_FIELD_NAME) {
-            continue;
-        }
-        if (str_is(p->name, "field")) {
-            e = json_pull_text(p, &o->field, em);
-        } else if (str_is(p->name, "size")) {
-            e = at_least(p, &o->size, 1, INT32_MAX, "size must be positive", em);
-        } else if (str_is(p->name, "pre_filter")) {
-            e = json_pull_text(p, &o->pre_filter, em);
-        } else if (str_is(p->name, "post_filter")) {
-            e = json_pull_text(p, &o->post_filter, em);
-        } else {
-            e = direct_option_parse(p, p->name, o, &known, em);
-            bool by_shards = str_is(p->name, "suggest_mode") || str_is(p->name, "sort")
-                             || str_is(p->name, "string_distance");
-            if (e == ERR_ILLEGAL_ARGUMENT && by_shards) {
-                err_clear(em);
-                e = json_pull_text(p, &o->refused, em);
-            }
-        }
-        if (!known) {
-            return json_pull_err_content(p, p->off, em, ERR_X_CONTENT,
-                                         "[direct_generator] unknown field [%.*s]", STR_ARG(p->name));
-        }
-    }
-    if (e == ERR_OK && o->field.p == NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Required [field]");
-    }
-    return e;
+    return generator_parse(p, arena, &v[s->n_generators++], em);
 }
 
 /* Checked as it is read; shards refuse it then, for want of the template's language. */
@@ -386,28 +392,26 @@ static enum err read_collate(struct json_pull *p, struct phrase_suggestion *s, s
     return ERR_OK;
 }
 
-static enum err read_phrase_container(struct json_pull *p, struct phrase_suggestion *s, struct arena *arena,
-                                      struct errmsg *em)
+static enum err read_phrase_container(struct json_pull *p, struct phrase_suggestion *s, struct str name,
+                                      struct arena *arena, struct errmsg *em)
 {
     enum err e = ERR_OK;
-    if (p->token == TOK_START_ARRAY && str_is(p->name, "direct_generator")) {
-        while (e == ERR_OK && json_pull_until(p, TOK_END_ARRAY)) {
-            if (p->token == TOK_START_OBJECT) {
-                e = read_generator(p, s, arena, em);
-            }
+    if (p->token == TOK_START_ARRAY && str_is(name, "direct_generator")) {
+        while (e == ERR_OK && json_pull_until(p, TOK_END_ARRAY) && p->token == TOK_START_OBJECT) {
+            e = read_generator(p, s, arena, em);
         }
-        return e;
+        return e; /* anything else ends the list: what follows it stands for the option's value */
     }
-    if (p->token == TOK_START_OBJECT && str_is(p->name, "highlight")) {
+    if (p->token == TOK_START_OBJECT && str_is(name, "highlight")) {
         return read_highlight(p, s, em);
     }
-    if (p->token == TOK_START_OBJECT && str_is(p->name, "smoothing")) {
+    if (p->token == TOK_START_OBJECT && str_is(name, "smoothing")) {
         return read_smoothing(p, s, em);
     }
-    if (p->token == TOK_START_OBJECT && str_is(p->name, "collate")) {
+    if (p->token == TOK_START_OBJECT && str_is(name, "collate")) {
         return read_collate(p, s, em);
     }
-    return bad_phrase(p, em);
+    return bad_phrase(p, name, em);
 }
 
 enum err phrase_parse(struct json_pull *p, struct arena *arena, struct suggestion **out, struct errmsg *em)
@@ -428,12 +432,14 @@ enum err phrase_parse(struct json_pull *p, struct arena *arena, struct suggestio
     s->token_limit = 10;
     s->alpha = 0.4;
     enum err e = ERR_OK;
+    struct str name = STR_NULL;
     while (e == ERR_OK && json_pull_until(p, TOK_END_OBJECT)) {
         if (p->token == TOK_FIELD_NAME) {
+            name = p->name;
             continue;
         }
         e = json_token_is_value(p->token) ? read_phrase_value(p, s, em)
-                                          : read_phrase_container(p, s, arena, em);
+                                          : read_phrase_container(p, s, name, arena, em);
     }
     return e == ERR_OK ? check_field(&s->common, em) : e;
 }

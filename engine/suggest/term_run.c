@@ -11,7 +11,9 @@ enum err words_request(const struct suggest_run *r, const struct suggestion *s, 
     if (f == NULL) {
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "no mapping found for field [%.*s]", STR_ARG(s->field));
     }
-    const struct analyzer *an = f->search_analyzer != NULL ? f->search_analyzer : f->analyzer;
+    const struct analyzer *an = f->search_analyzer != NULL ? f->search_analyzer
+                                : f->normalizer != NULL    ? f->normalizer
+                                                           : f->analyzer;
     if (s->analyzer.p != NULL) {
         an = analysis_analyzer(mapping_analysis(m), s->analyzer);
         if (an == NULL) {
@@ -72,7 +74,10 @@ enum err term_run(const struct suggest_run *r, const struct term_suggestion *s, 
         entry->text = arena_str(r->arena, t->text);
         entry->offset = (uint32_t)utf16_length(str_slice(text, 0, t->start));
         entry->length = (uint32_t)utf16_length(str_slice(text, t->start, t->end));
-        e = entry->text.p != NULL ? show_words(r, s, field, entry) : err_no_memory(r->em);
+        if (entry->text.p == NULL) {
+            return err_no_memory(r->em);
+        }
+        e = r->cx->shard->view->live_count > 0 ? show_words(r, s, field, entry) : ERR_OK;
     }
     return e;
 }
