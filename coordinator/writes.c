@@ -36,40 +36,47 @@ struct str writes_auto_id(struct rest *r)
 
 /* ---- validation ---------------------------------------------------------------------------------------- */
 
-struct complaints {
-    struct buf text;
-    unsigned n;
-};
-
-static void complain(struct complaints *c, const char *what)
+static void complain(struct write_complaints *c, const char *what)
 {
     buf_printf(&c->text, "%u: %s;", ++c->n, what);
 }
 
-static void check_versions(struct complaints *c, const struct write_item *it)
+/* A creation that is anything else is told that alone. */
+static bool check_creation(struct write_complaints *c, const struct write_item *it)
 {
-    bool cas = it->if_seq_no != SEQ_UNASSIGNED, versioned = it->version != VERSION_ANY;
-    bool external = it->version_type != VERSION_INTERNAL;
-    if (it->create && (external || versioned)) {
-        complain(c, external ? "create operations only support internal versioning. use index instead"
-                             : "create operations do not support explicit versions. use index instead");
-        return;
+    bool cas = it->if_seq_no != SEQ_UNASSIGNED || it->if_primary_term != 0;
+    const char *what = !it->create ? NULL
+                       : it->version_type != VERSION_INTERNAL
+                           ? "create operations only support internal versioning. use index instead"
+                       : it->version != VERSION_ANY
+                           ? "create operations do not support explicit versions. use index instead"
+                       : cas ? "create operations do not support compare and set. use index instead"
+                             : NULL;
+    if (what != NULL) {
+        complain(c, what);
     }
-    if (it->create && (cas || it->if_primary_term != 0)) {
-        complain(c, "create operations do not support compare and set. use index instead");
-        return;
-    }
-    if (external && it->version < 0) {
+    return what == NULL;
+}
+
+static void check_versions(struct write_complaints *c, const struct write_item *it)
+{
+    bool cas = it->if_seq_no != SEQ_UNASSIGNED, external = it->version_type != VERSION_INTERNAL;
+    bool versioned = it->version != VERSION_ANY;
+    bool legal =
+        external ? it->version >= 0 : it->version > 0 || !versioned || it->version == VERSION_MUST_BE_NEW;
+    if (!legal) {
         buf_printf(&c->text, "%u: illegal version value [%lld] for version type [%s];", ++c->n,
                    (long long)it->version,
-                   it->version_type == VERSION_EXTERNAL ? "EXTERNAL" : "EXTERNAL_GTE");
+                   !external                              ? "INTERNAL"
+                   : it->version_type == VERSION_EXTERNAL ? "EXTERNAL"
+                                                          : "EXTERNAL_GTE");
     }
-    if (!external && versioned) {
+    if (!external && versioned && it->version != VERSION_MUST_BE_NEW) {
         complain(c, "internal versioning can not be used for optimistic concurrency control. Please use "
                     "`if_seq_no` and "
                     "`if_primary_term` instead");
     }
-    if (cas && external) {
+    if (cas && (external || versioned)) {
         complain(c, "compare and write operations can not use versioning");
     }
     if (cas && it->if_primary_term == 0) {
@@ -81,7 +88,7 @@ static void check_versions(struct complaints *c, const struct write_item *it)
     }
 }
 
-static void check_update(struct complaints *c, const struct write_entry *e)
+static void check_update(struct write_complaints *c, const struct write_entry *e)
 {
     const struct write_item *it = &e->item;
     const struct update_parts *p = e->update;
@@ -107,45 +114,69 @@ static void check_update(struct complaints *c, const struct write_entry *e)
     }
 }
 
+void write_complaints_init(struct write_complaints *c)
+{
+    buf_init(&c->text, NULL, 64 * KIB);
+    c->n = 0;
+}
+
+void writes_complain(struct write_complaints *c, const struct write_entry *e)
+{
+    const struct write_item *it = &e->item;
+    if (e->target.p == NULL) {
+        complain(c, "index is missing");
+    }
+    if (it->id.n == 0 && it->kind != WRITE_INDEX) {
+        complain(c, "id is missing");
+    }
+    if (it->kind == WRITE_INDEX && !check_creation(c, it)) {
+        return;
+    }
+    if (it->kind == WRITE_INDEX && e->auto_id
+        && (it->version_type != VERSION_INTERNAL || it->version != VERSION_ANY)) {
+        complain(c, "an id must be provided if version type or value are set");
+    }
+    check_versions(c, it);
+    if (e->update != NULL) {
+        check_update(c, e);
+    }
+    if (it->id.n > ID_BYTES_MAX && it->kind == WRITE_INDEX) {
+        buf_printf(&c->text, "%u: id [%.*s] is too long, must be no longer than 512 bytes but was: %zu;",
+                   ++c->n, (int)MIN_OF(it->id.n, (size_t)600), it->id.p, it->id.n);
+    }
+}
+
+enum err writes_complained(struct write_complaints *c, struct errmsg *em)
+{
+    enum err err = c->n == 0 ? ERR_OK
+                             : err_set(em, ERR_ACTION_VALIDATION, "Validation Failed: %.*s",
+                                       STR_ARG(buf_view(&c->text)));
+    buf_fini(&c->text);
+    return err;
+}
+
 enum err writes_validate(const struct write_entry *e, struct errmsg *em)
 {
-    struct complaints c = {.n = 0};
-    enum err err = ERR_OK;
-    buf_init(&c.text, NULL, 4 * KIB);
-    if (e->target.n == 0) {
-        complain(&c, "index is missing");
-    }
-    check_versions(&c, &e->item);
-    if (e->update != NULL) {
-        check_update(&c, e);
-    }
-    if (e->item.id.n == 0 && e->item.kind != WRITE_INDEX) {
-        complain(&c, "id is missing");
-    }
-    if (e->item.id.n > ID_BYTES_MAX && e->item.kind == WRITE_INDEX) {
-        buf_printf(&c.text, "%u: id [%.*s] is too long, must be no longer than 512 bytes but was: %zu;",
-                   ++c.n, (int)MIN_OF(e->item.id.n, (size_t)600), e->item.id.p, e->item.id.n);
-    }
-    if (c.n > 0) {
-        err = err_set(em, ERR_ACTION_VALIDATION, "Validation Failed: %.*s", STR_ARG(buf_view(&c.text)));
-    }
-    buf_fini(&c.text);
-    return err;
+    struct write_complaints c;
+    write_complaints_init(&c);
+    writes_complain(&c, e);
+    return writes_complained(&c, em);
 }
 
 enum err writes_params(struct rest *r, struct write_set *w)
 {
     struct str refresh = rest_param(r, "refresh");
+    enum err e = rest_active_shards(r, &w->active);
+    e = e == ERR_OK ? rest_time(r, "timeout", 60000, &w->timeout_ms) : e;
     w->refresh = REFRESH_NONE;
     if (refresh.p != NULL && (refresh.n == 0 || str_is(refresh, "true"))) {
         w->refresh = REFRESH_NOW;
     } else if (str_is(refresh, "wait_for")) {
         w->refresh = REFRESH_WAIT;
-    } else if (refresh.p != NULL && !str_is(refresh, "false")) {
+    } else if (e == ERR_OK && refresh.p != NULL && !str_is(refresh, "false")) {
         return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "Unknown value for refresh: [%.*s].", STR_ARG(refresh));
     }
-    enum err e = rest_active_shards(r, &w->active);
-    return e == ERR_OK ? rest_time(r, "timeout", 60000, &w->timeout_ms) : e;
+    return e;
 }
 
 /* ---- resolving ----------------------------------------------------------------------------------------- */
@@ -180,8 +211,7 @@ static enum err missing_index(const struct write_entry *e, bool auto_create_off,
         err_set(em, ERR_INDEX_NOT_FOUND, "no such index [%.*s] and [action.auto_create_index] is [false]",
                 STR_ARG(e->index));
     } else {
-        err_set(em, ERR_INDEX_NOT_FOUND, "no such index [%.*s]", STR_ARG(e->index));
-        err_about_resource(em, "index_expression", e->index);
+        return index_expression_missing(e->index, em);
     }
     err_about_index(em, e->index, STR("_na_"));
     return ERR_INDEX_NOT_FOUND;
@@ -216,6 +246,40 @@ static enum err check_own_pipelines(const struct write_entry *e, struct errmsg *
     return err == ERR_OK ? check_pipeline(settings_str(s, "index.final_pipeline", none), em) : err;
 }
 
+/* An index has one type, `_doc`: documents of another are refused as Elasticsearch refuses a second one, and
+ * none is there. */
+static enum err check_type(const struct write_entry *e, struct errmsg *em)
+{
+    struct str type = e->type;
+    if (type.n == 0 || str_is(type, "_doc")) {
+        return ERR_OK;
+    }
+    if (e->item.kind == WRITE_UPDATE && e->meta != NULL) {
+        err_set(em, ERR_DOCUMENT_MISSING, "[%.*s][%.*s]: document missing", STR_ARG(type),
+                STR_ARG(e->item.id));
+        err_about_index(em, e->meta->name, e->meta->uuid);
+        err_about_shard(em, (int)e->shard);
+        return ERR_DOCUMENT_MISSING;
+    }
+    if (type.p[0] == '_') {
+        return err_set(em, ERR_INVALID_TYPE_NAME,
+                       "mapping type name [%.*s] can't start with '_' unless it is called [_doc]",
+                       STR_ARG(type));
+    }
+    return err_set(
+        em, ERR_ILLEGAL_ARGUMENT,
+        "Rejecting mapping update to [%.*s] as the final mapping would have more than 1 type: [_doc, %.*s]",
+        STR_ARG(e->index), STR_ARG(type));
+}
+
+static enum err make_id(struct rest *r, struct write_entry *e, struct errmsg *em)
+{
+    e->item.id = writes_auto_id(r);
+    e->item.auto_id_ms = clock_wall_ms(r->co->o.clock);
+    e->item.create = true;
+    return e->item.id.p != NULL ? ERR_OK : err_no_memory(em);
+}
+
 static enum err resolve(struct write_set *w, struct write_entry *e, struct errmsg *em)
 {
     const struct alias_meta *alias;
@@ -239,35 +303,49 @@ static enum err resolve(struct write_set *w, struct write_entry *e, struct errms
         e->item.routing = alias->index_routing;
     }
     err = check_own_pipelines(e, em);
-    err = err == ERR_OK ? index_block_check(r->state, e->meta, BLOCK_WRITE, em) : err;
     if (err != ERR_OK) {
         return err;
     }
     if (e->item.routing.p == NULL && routing_required(e->meta->mapping)) {
         err_set(em, ERR_ROUTING_MISSING, "routing is required for [%.*s]/[_doc]/[%.*s]",
-                STR_ARG(e->meta->name), STR_ARG(e->item.id));
+                STR_ARG(e->meta->name), STR_ARG(e->item.id.p != NULL ? e->item.id : STR("null")));
         err_about_index(em, e->meta->name, STR("_na_"));
         return ERR_ROUTING_MISSING;
     }
+    if (e->auto_id && e->item.id.p == NULL) {
+        err = make_id(r, e, em);
+    }
+    err = err == ERR_OK ? index_block_check(r->state, e->meta, BLOCK_WRITE, em) : err;
+    if (err != ERR_OK) {
+        return err;
+    }
     e->shard = shard_of(e->meta, e->item.id, e->item.routing);
-    return ERR_OK;
+    return check_type(e, em);
 }
 
 /* ---- auto-create --------------------------------------------------------------------------------------- */
 
 static void next_missing(struct write_set *w);
 
+/* An index that cannot be made fails all that name it, deletes among them. */
+static void fail_same(struct write_set *w, const struct write_entry *e, const struct errmsg *em)
+{
+    const struct str target = e->target, index = e->index;
+    for (uint32_t i = 0; i < w->n; i++) {
+        if (w->v[i].error == NULL && str_eq(w->v[i].target, target)) {
+            w->v[i].index = index;
+            writes_fail(w, &w->v[i], em);
+        }
+    }
+}
+
 static void created(struct rest *r, struct meta_request *rq)
 {
     struct write_set *w = r->user;
-    struct write_entry *e = &w->v[w->creating];
     if (rq->error.n > 0) {
-        writes_fail(w, e, &rq->error);
+        fail_same(w, &w->v[w->creating], &rq->error);
     }
     rest_meta_free(rq);
-    if (e->error != NULL) {
-        w->creating++;
-    }
     next_missing(w);
 }
 
@@ -277,41 +355,80 @@ static bool creates(const struct write_entry *e)
     return e->item.kind != WRITE_DELETE || e->item.version_type != VERSION_INTERNAL;
 }
 
-static void next_missing(struct write_set *w)
+/* Makes the index that the entry lacks, and goes on after that: true. Else *em says why not. */
+static bool create_for(struct write_set *w, struct write_entry *e, struct errmsg *em)
 {
     struct rest *r = w->r;
-    for (; w->creating < w->n; w->creating++) {
-        struct write_entry *e = &w->v[w->creating];
+    if (index_name_check(e->index, em) != ERR_OK) {
+        fail_same(w, e, em);
+        return false;
+    }
+    if (!auto_create_allowed(r->state, e->index)) {
+        missing_index(e, true, em);
+        fail_same(w, e, em);
+        return false;
+    }
+    struct meta_request *rq = NULL;
+    if (check_type(e, em) == ERR_OK) {
+        rq = rest_meta_new(r, META_CREATE_INDEX, &e->index, 1);
+        if (rq == NULL) {
+            err_no_memory(em);
+        }
+    }
+    if (rq == NULL) {
+        writes_fail(w, e, em);
+        return false;
+    }
+    rq->auto_create = true;
+    r->user = w;
+    rest_meta_then(r, rq, created);
+    return true;
+}
+
+/* What is left once all indices are there that could be made. */
+static void resolve_others(struct write_set *w)
+{
+    for (uint32_t i = 0; i < w->n; i++) {
+        struct write_entry *e = &w->v[i];
         struct errmsg em;
-        if (e->error != NULL) {
+        if (e->error != NULL || creates(e)) {
             continue;
         }
         err_clear(&em);
         enum err err = resolve(w, e, &em);
         if (err == ERR_OK && e->meta == NULL) {
-            if (e->require_alias) {
-                err = not_an_alias(e, &em);
-            } else if (!creates(e)) {
-                err = missing_index(e, false, &em);
-            } else if (index_name_check(e->index, &em) != ERR_OK) {
-                err = ERR_INVALID_INDEX_NAME;
-            } else if (!auto_create_allowed(r->state, e->index)) {
-                err = missing_index(e, true, &em);
-            } else {
-                struct meta_request *rq = rest_meta_new(r, META_CREATE_INDEX, &e->index, 1);
-                if (rq != NULL) {
-                    rq->auto_create = true;
-                    r->user = w;
-                    rest_meta_then(r, rq, created);
-                    return;
-                }
-                err = err_no_memory(&em);
-            }
+            err = missing_index(e, false, &em);
         }
         if (err != ERR_OK) {
             writes_fail(w, e, &em);
         }
     }
+}
+
+static void next_missing(struct write_set *w)
+{
+    for (; w->creating < w->n; w->creating++) {
+        struct write_entry *e = &w->v[w->creating];
+        struct errmsg em;
+        if (e->error != NULL || !creates(e)) {
+            continue;
+        }
+        err_clear(&em);
+        enum err err = resolve(w, e, &em);
+        if (err == ERR_OK && e->meta == NULL) {
+            if (!e->require_alias) {
+                if (create_for(w, e, &em)) {
+                    return;
+                }
+                continue;
+            }
+            err = not_an_alias(e, &em);
+        }
+        if (err != ERR_OK) {
+            writes_fail(w, e, &em);
+        }
+    }
+    resolve_others(w);
     writes_send(w);
 }
 

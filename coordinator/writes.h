@@ -19,8 +19,9 @@ struct write_entry {
     struct str target;      /* the index or alias as named */
     const char *action;     /* "index", "create", "update", "delete" */
     struct str pipeline;    /* as asked for; "_none" and n == 0: none */
+    struct str type;        /* as named; p == NULL: `_doc` */
     bool require_alias;
-    bool auto_id;
+    bool auto_id;                      /* it gets one when its index is there; until then item.id.p == NULL */
     const struct update_parts *update; /* of an update */
     /* resolved */
     struct str index; /* concrete name */
@@ -72,8 +73,17 @@ void writes_run(struct write_set *w);
 void writes_fini(struct write_set *w);
 /* A new document id, 20 characters, in the arena. */
 struct str writes_auto_id(struct rest *r);
-/* ERR_ACTION_VALIDATION with what Elasticsearch says of an entry's combination of id, version and
- * conditions. */
+/* What is wrong with the entries of one request. */
+struct write_complaints {
+    struct buf text;
+    unsigned n;
+};
+void write_complaints_init(struct write_complaints *c);
+/* Adds what Elasticsearch says of an entry's combination of id, version and conditions. */
+void writes_complain(struct write_complaints *c, const struct write_entry *e);
+/* Frees it. ERR_ACTION_VALIDATION where there was anything. */
+enum err writes_complained(struct write_complaints *c, struct errmsg *em);
+/* The same for one entry. */
 enum err writes_validate(const struct write_entry *e, struct errmsg *em);
 /* Reads refresh, timeout, wait_for_active_shards of a request. */
 enum err writes_params(struct rest *r, struct write_set *w);

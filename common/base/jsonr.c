@@ -121,6 +121,10 @@ enum err jr_bool(const struct json *v, bool *out, struct errmsg *em)
         *out = v->b;
         return ERR_OK;
     }
+    if (v->type == JSON_STRING && v->s.n == 0) {
+        *out = false;
+        return ERR_OK;
+    }
     if (v->type == JSON_STRING && num_parse_bool(v->s, out)) {
         return ERR_OK;
     }

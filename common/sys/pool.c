@@ -24,6 +24,8 @@ struct pool {
     pthread_t *thread; /* threads_max of them */
 };
 
+static _Thread_local const struct pool *own_pool; /* of the task that this thread runs */
+
 static bool is_quiet(const struct pool *p)
 {
     return p->queue.n == 0 && p->idle == p->threads && p->here == 0;
@@ -41,6 +43,7 @@ static void *worker(void *arg)
 {
     struct pool *p = arg;
     memory_guard(p->for_requests);
+    own_pool = p;
     pthread_mutex_lock(&p->mutex);
     for (;;) {
         while (p->queue.n == 0 && !p->stopping) {
@@ -117,7 +120,10 @@ static bool pool_run_here(void *self, void (*run)(void *arg), void *arg)
     if (!ok) {
         return false;
     }
+    const struct pool *outer = own_pool;
+    own_pool = p;
     run(arg);
+    own_pool = outer;
     pthread_mutex_lock(&p->mutex);
     p->here--;
     p->completed++;
@@ -191,7 +197,7 @@ void pool_stats(struct pool *p, struct pool_stats *out)
     pthread_mutex_lock(&p->mutex);
     *out = (struct pool_stats){
         .threads = p->threads,
-        .active = p->threads - p->idle + p->here,
+        .active = p->threads - p->idle + p->here - (own_pool == p ? 1U : 0U),
         .largest = p->largest,
         .queue = p->queue.n,
         .rejected = p->rejected,

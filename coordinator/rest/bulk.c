@@ -15,7 +15,8 @@ struct bulk {
     struct str pipeline;
     bool require_alias;
     const struct json *source_filter;
-    struct str type; /* of the action at hand */
+    struct str type; /* of the path */
+    struct write_complaints complaints;
 };
 
 static bool next_line(struct bulk *b, struct str *line)
@@ -59,17 +60,20 @@ static enum err read_number(struct bulk *b, const struct json_member *m, struct 
     if (str_is(m->key, "retry_on_conflict")) {
         return jr_int(&m->value, &it->retry_on_conflict, em);
     }
-    bool is_seq_no = str_is(m->key, "if_seq_no");
-    int64_t v = 0;
-    enum err e = jr_long(&m->value, &v, em);
-    *(is_seq_no ? &it->if_seq_no : &it->if_primary_term) = v;
-    if (e == ERR_OK && v < 0) {
-        e = is_seq_no ? err_set(em, ERR_ILLEGAL_ARGUMENT,
-                                "sequence numbers must be non negative. got [%lld].", (long long)v)
-                      : err_set(em, ERR_ILLEGAL_ARGUMENT, "primary term must be non negative. got [%lld]",
-                                (long long)v);
+    return jr_long(&m->value, str_is(m->key, "if_seq_no") ? &it->if_seq_no : &it->if_primary_term, em);
+}
+
+/* Numbers of conditions are looked at once the whole action was read. */
+static enum err check_condition(struct bulk *b, const struct write_item *it)
+{
+    if (it->if_seq_no < 0 && it->if_seq_no != SEQ_UNASSIGNED) {
+        return err_set(&b->r->em, ERR_ILLEGAL_ARGUMENT, "sequence numbers must be non negative. got [%lld].",
+                       (long long)it->if_seq_no);
     }
-    return e;
+    return it->if_primary_term >= 0
+               ? ERR_OK
+               : err_set(&b->r->em, ERR_ILLEGAL_ARGUMENT, "primary term must be non negative. got [%lld]",
+                         (long long)it->if_primary_term);
 }
 
 static enum err read_text(struct bulk *b, const struct json_member *m, struct write_entry *e)
@@ -82,7 +86,7 @@ static enum err read_text(struct bulk *b, const struct json_member *m, struct wr
         it->id = text;
         e->auto_id = false;
     } else if (str_is(key, "routing")) {
-        it->routing = text;
+        it->routing = text.n > 0 ? text : STR_NULL;
     } else if (str_is(key, "pipeline")) {
         e->pipeline = text;
     } else if (str_is(key, "op_type")) {
@@ -93,7 +97,7 @@ static enum err read_text(struct bulk *b, const struct json_member *m, struct wr
     } else if (str_is(key, "version_type")) {
         return get_version_type(text, &it->version_type, &b->r->em);
     } else if (str_is(key, "_type")) {
-        b->type = text;
+        e->type = text;
     } else {
         return err_set(&b->r->em, ERR_ILLEGAL_ARGUMENT,
                        "Action/metadata line [%u] contains an unknown parameter [%.*s]", b->line,
@@ -148,7 +152,7 @@ static enum err read_action(struct bulk *b, struct str line, struct write_entry 
         return err;
     }
     if (tree->type != JSON_OBJECT) {
-        return malformed(b, "START_OBJECT or END_OBJECT", json_token_name(tree));
+        return malformed(b, "START_OBJECT", json_token_name(tree));
     }
     if (tree->n == 0) {
         return malformed(b, "FIELD_NAME", "END_OBJECT");
@@ -157,8 +161,11 @@ static enum err read_action(struct bulk *b, struct str line, struct write_entry 
     if (m->value.type != JSON_OBJECT) {
         return malformed(b, "START_OBJECT or END_OBJECT", json_token_name(&m->value));
     }
-    *e = (struct write_entry){
-        .target = b->index, .require_alias = b->require_alias, .pipeline = b->pipeline, .auto_id = true};
+    *e = (struct write_entry){.target = b->index,
+                              .type = b->type,
+                              .require_alias = b->require_alias,
+                              .pipeline = b->pipeline,
+                              .auto_id = true};
     e->item = (struct write_item){
         .auto_id_ms = -1, .version = VERSION_ANY, .if_seq_no = SEQ_UNASSIGNED, .routing = b->routing};
     e->item.get_filter = b->source_filter;
@@ -171,11 +178,6 @@ static enum err read_action(struct bulk *b, struct str line, struct write_entry 
             e->item.create = i == 1;
         }
     }
-    if (e->action == NULL) {
-        /* Elasticsearch's words; it stops reading there. */
-        return err_set(&b->r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: no requests added;");
-    }
-    b->type = STR_NULL;
     for (uint32_t i = 0; i < m->value.n; i++) {
         err = action_param(b, line, e, &m->value.members[i]);
         if (err != ERR_OK) {
@@ -186,12 +188,6 @@ static enum err read_action(struct bulk *b, struct str line, struct write_entry 
         && e->item.version == VERSION_MUST_BE_NEW) { /* what a creation is anyway; the Java client says so */
         e->item.version = VERSION_ANY;
     }
-    bool versioned = e->item.version != VERSION_ANY || e->item.version_type != VERSION_INTERNAL;
-    if (e->item.kind == WRITE_UPDATE && versioned) {
-        return err_set(&b->r->em, ERR_ILLEGAL_ARGUMENT,
-                       "Update requests do not support versioning. Please use `if_seq_no` and "
-                       "`if_primary_term` instead");
-    }
     if (e->item.kind == WRITE_DELETE) { /* what it does not have is read over */
         e->require_alias = false;
         e->pipeline = STR_NULL;
@@ -199,35 +195,39 @@ static enum err read_action(struct bulk *b, struct str line, struct write_entry 
     return ERR_OK;
 }
 
+/* Once the document of an action is at hand. */
+static enum err read_document(struct bulk *b, struct write_entry *e)
+{
+    bool versioned = e->item.version != VERSION_ANY || e->item.version_type != VERSION_INTERNAL;
+    if (e->item.kind == WRITE_UPDATE && versioned) {
+        return err_set(&b->r->em, ERR_ILLEGAL_ARGUMENT,
+                       "Update requests do not support versioning. Please use `if_seq_no` and "
+                       "`if_primary_term` instead");
+    }
+    enum err err = check_condition(b, &e->item);
+    if (err != ERR_OK || e->item.kind != WRITE_UPDATE) {
+        return err;
+    }
+    return str_trim(e->item.source).n > 0
+               ? update_body_read(b->r, e, e->item.source)
+               : err_set(&b->r->em, ERR_X_CONTENT,
+                         "[1:0] [UpdateRequest] Expected START_OBJECT but was: null");
+}
+
 /* ids and conditions of one entry, once its document is at hand. */
 static enum err finish_entry(struct bulk *b, struct write_entry *e)
 {
     struct rest *r = b->r;
-    if (b->type.n > 0 && !str_is(b->type, "_doc")) { /* as on the paths of 7.x that have a type */
-        e->error = ARENA_NEW(r->arena, struct errmsg);
-        if (e->error == NULL) {
-            return err_no_memory(&r->em);
-        }
-        document_refuse_type(e->error, e->target, b->type);
-        e->index = e->target;
-        return ERR_OK;
-    }
-    if (e->item.kind == WRITE_INDEX && e->auto_id) {
-        e->item.id = writes_auto_id(r);
-        e->item.auto_id_ms = clock_wall_ms(r->co->o.clock);
-        e->item.create = true;
-        return e->item.id.p != NULL ? ERR_OK : err_no_memory(&r->em);
-    }
-    if (e->item.id.n == 0 && e->item.kind == WRITE_INDEX) {
+    writes_complain(&b->complaints, e);
+    if (e->item.id.n == 0 && e->item.kind == WRITE_INDEX && !e->auto_id) {
         e->error = ARENA_NEW(r->arena, struct errmsg);
         if (e->error == NULL) {
             return err_no_memory(&r->em);
         }
         err_set(e->error, ERR_ILLEGAL_ARGUMENT, "if _id is specified it must not be empty");
         e->index = e->target;
-        return ERR_OK;
     }
-    return writes_validate(e, &r->em);
+    return ERR_OK;
 }
 
 static enum err read_entry(struct bulk *b, struct str line)
@@ -246,11 +246,11 @@ static enum err read_entry(struct bulk *b, struct str line)
         if (!next_line(b, &e->item.source) || (e->item.source.n == 0 && b->rest.n == 0)) {
             return ERR_OK; /* an action without its document at the end is dropped */
         }
-        err = e->item.kind == WRITE_UPDATE ? update_body_read(b->r, e, e->item.source) : ERR_OK;
+        if (e->action == NULL) {
+            return ERR_OK; /* one that nobody knows is read over, and what stands below it */
+        }
     }
-    if (err == ERR_OK && e->target.n == 0) {
-        err = err_set(&b->r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: index is missing;");
-    }
+    err = read_document(b, e);
     err = err == ERR_OK ? finish_entry(b, e) : err;
     s->n += err == ERR_OK;
     return err;
@@ -264,8 +264,13 @@ static void write_item(struct jsonw *w, const struct write_set *s, const struct 
     jw_obj(w);
     if (em != NULL) {
         jw_kstr(w, "_index", e->meta != NULL ? e->meta->name : e->index.p != NULL ? e->index : e->target);
-        jw_kz(w, "_type", "_doc");
-        jw_kstr(w, "_id", e->item.id);
+        jw_kstr(w, "_type", e->type.n > 0 ? e->type : STR("_doc"));
+        jw_k(w, "_id");
+        if (e->item.id.p != NULL) {
+            jw_str(w, e->item.id);
+        } else {
+            jw_null(w); /* one that is made later */
+        }
         jw_ki64(w, "status", writes_status(e));
         jw_k(w, "error");
         jw_obj(w);
@@ -325,17 +330,22 @@ static enum err read_all(struct bulk *b)
                        "The bulk request must be terminated by a newline [\\n]");
     }
     b->rest = r->body;
+    write_complaints_init(&b->complaints);
     while (next_line(b, &line)) {
-        if (line.n == 0) {
+        if (str_trim(line).n == 0) {
             continue;
         }
         enum err e = read_entry(b, line);
         if (e != ERR_OK) {
+            buf_fini(&b->complaints.text);
             return e;
         }
     }
-    return b->set.n > 0 ? ERR_OK
-                        : err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: no requests added;");
+    if (b->set.n == 0) {
+        b->complaints.n++;
+        buf_z(&b->complaints.text, "1: no requests added;");
+    }
+    return ERR_OK;
 }
 
 static void bulk(struct rest *r)
@@ -353,7 +363,7 @@ static void bulk(struct rest *r)
     b->index = rest_param(r, "index");
     b->routing = rest_param(r, "routing");
     b->pipeline = rest_param(r, "pipeline");
-    rest_accept(r, "type");
+    b->type = rest_param(r, "type");
     b->source_filter = rest_source_filter(r);
     enum err e = writes_params(r, &b->set);
     e = e == ERR_OK ? rest_bool(r, "require_alias", false, &b->require_alias) : e;
@@ -362,7 +372,11 @@ static void bulk(struct rest *r)
         rest_fail(r, NULL);
         return;
     }
-    if (rest_ready(r)) {
+    if (!rest_ready(r)) {
+        buf_fini(&b->complaints.text);
+    } else if (writes_complained(&b->complaints, &r->em) != ERR_OK) {
+        rest_fail(r, NULL);
+    } else {
         writes_run(&b->set);
     }
 }
@@ -370,5 +384,6 @@ static void bulk(struct rest *r)
 const struct route routes_bulk[] = {
     {M_PUT | M_POST, "/_bulk", bulk},
     {M_PUT | M_POST, "/{index}/_bulk", bulk},
+    {M_PUT | M_POST, "/{index}/{type}/_bulk", bulk},
 };
 const size_t routes_bulk_n = ARRAY_LEN(routes_bulk);

@@ -208,19 +208,42 @@ static const struct shard_stats *stats_of(const struct broadcast *bc, const stru
     return a->rq.error.n == 0 ? a->stats : NULL;
 }
 
+/* How many of the broadcast's answers are of shards of an index before this one. */
+static uint32_t acts_before(const struct broadcast *bc, const struct index_meta *m, uint32_t shard)
+{
+    uint32_t at = 0;
+    while (at < bc->n
+           && !(str_eq(bc->acts[at].rq.shard.uuid, m->uuid) && bc->acts[at].rq.shard.shard >= shard)) {
+        at++;
+    }
+    return at;
+}
+
+static void shard_rows(struct table *t, struct broadcast *bc, const struct index_meta *m, uint32_t shard)
+{
+    const struct cluster_state *s = bc->r->state;
+    struct shard_ref ref = {.index = m->name, .uuid = m->uuid, .shard = shard};
+    uint32_t at = acts_before(bc, m, shard);
+    for (uint32_t k = 0; k < health_copies(s, m, shard); k++) {
+        struct shard_copy c = health_copy(s, m, shard, k);
+        shard_row(t, &ref, &c, stats_of(bc, &ref, &c, &at));
+    }
+}
+
+/* Shards of an index come as Elasticsearch's map has them; with eight and more its order is another each time. */
 static void shards_done(struct broadcast *bc)
 {
+    static const uint32_t mapped[] = {6, 3, 2, 4, 1, 5, 0};
     struct rest *r = bc->r;
     struct table t;
-    uint32_t at = 0;
     table_init(&t, r, shards_columns, ARRAY_LEN(shards_columns));
     for (uint32_t i = 0; i < bc->n_targets; i++) {
         const struct index_meta *m = bc->targets[i].meta;
-        for (uint32_t shard = 0; shard < m->n_shards; shard++) {
-            struct shard_ref ref = {.index = m->name, .uuid = m->uuid, .shard = shard};
-            for (uint32_t k = 0; k < health_copies(r->state, m, shard); k++) {
-                struct shard_copy c = health_copy(r->state, m, shard, k);
-                shard_row(&t, &ref, &c, stats_of(bc, &ref, &c, &at));
+        bool in_map = m->n_shards <= ARRAY_LEN(mapped);
+        for (uint32_t k = 0; k < (in_map ? (uint32_t)ARRAY_LEN(mapped) : m->n_shards); k++) {
+            uint32_t shard = in_map ? mapped[k] : k;
+            if (shard < m->n_shards) {
+                shard_rows(&t, bc, m, shard);
             }
         }
     }
@@ -231,10 +254,12 @@ static void shards_done(struct broadcast *bc)
 static void ask_shards(struct rest *r)
 {
     struct shard_act a = {.action = SHARD_STATS};
-    broadcast_named(r,
-                    &(struct expand_options){false, true, EXPAND_OPEN | EXPAND_CLOSED, false, false,
-                                             1U << BLOCK_METADATA_READ},
-                    &a, shards_done, NULL);
+    struct expand_options all = EXPAND_OPTIONS_STATS;
+    if (!rest_has(r, "index")) { /* closed ones too */
+        all.expand |= EXPAND_CLOSED;
+        all.forbid_closed = false;
+    }
+    broadcast_named(r, &all, &a, shards_done, NULL);
 }
 
 static void cat_shards(struct rest *r)

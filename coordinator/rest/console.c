@@ -59,6 +59,12 @@ static void page(struct rest *r)
     }
 }
 
+/* What browsers ask for by themselves. */
+static void icon(struct rest *r)
+{
+    send_file(r, STR("icon.svg"));
+}
+
 static void file(struct rest *r)
 {
     send_file(r, rest_param(r, "file"));
@@ -136,5 +142,6 @@ const struct route routes_console[] = {
     {M_GET | M_HEAD, "/_console", page},
     {M_GET | M_HEAD, "/_console/{file}", file},
     {M_GET, "/_console/events", events},
+    {M_GET, "/favicon.ico", icon},
 };
 const size_t routes_console_n = ARRAY_LEN(routes_console);

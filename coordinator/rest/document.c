@@ -23,6 +23,7 @@ enum err document_write_params(struct rest *r, struct write_set *w)
     struct write_item *it = &w->v[0].item;
     enum err e = writes_params(r, w);
     w->v[0].target = rest_param(r, "index");
+    w->v[0].type = rest_param(r, "type");
     it->id = rest_param(r, "id");
     it->routing = rest_param(r, "routing");
     if (it->routing.n == 0) {
@@ -85,45 +86,20 @@ static void answer(struct write_set *set)
 
 void document_write_run(struct rest *r, struct write_set *w, enum err e)
 {
-    e = e == ERR_OK ? writes_validate(&w->v[0], &r->em) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
-    } else if (rest_ready(r)) {
+    } else if (!rest_ready(r)) {
+        return;
+    } else if (writes_validate(&w->v[0], &r->em) != ERR_OK) {
+        rest_fail(r, NULL);
+    } else {
         w->done = answer;
         writes_run(w);
     }
 }
 
-enum err document_refuse_type(struct errmsg *em, struct str index, struct str type)
-{
-    if (type.n > 0 && type.p[0] == '_') {
-        return err_set(em, ERR_INVALID_TYPE_NAME,
-                       "mapping type name [%.*s] can't start with '_' unless it is called [_doc]",
-                       STR_ARG(type));
-    }
-    return err_set(
-        em, ERR_ILLEGAL_ARGUMENT,
-        "Rejecting mapping update to [%.*s] as the final mapping would have more than 1 type: [_doc, %.*s]",
-        STR_ARG(index), STR_ARG(type));
-}
-
-/* An index has one type, which is called _doc: documents of another are refused as a second type. */
-static bool type_is_fine(struct rest *r)
-{
-    struct str type = rest_param(r, "type");
-    if (type.p == NULL || str_is(type, "_doc")) {
-        return true;
-    }
-    document_refuse_type(&r->em, rest_param(r, "index"), type);
-    rest_fail(r, NULL);
-    return false;
-}
-
 static void index_document(struct rest *r, bool create, bool auto_id)
 {
-    if (!type_is_fine(r)) {
-        return;
-    }
     struct write_set *w = document_write_new(r);
     struct write_item *it = w != NULL ? &w->v[0].item : NULL;
     enum err e = w != NULL ? document_write_params(r, w) : ERR_NO_MEMORY;
@@ -151,11 +127,9 @@ static void index_document(struct rest *r, bool create, bool auto_id)
     it->create = create || str_eq_nocase(op, STR("create"));
     it->source = r->body;
     w->v[0].action = it->create ? "create" : "index";
-    if (auto_id) {
-        it->id = writes_auto_id(r);
-        it->auto_id_ms = clock_wall_ms(r->co->o.clock);
+    w->v[0].auto_id = auto_id;
+    if (auto_id && op.p == NULL) {
         it->create = true;
-        e = it->id.p != NULL ? ERR_OK : err_no_memory(&r->em);
     }
     document_write_run(r, w, e);
 }
@@ -177,9 +151,6 @@ static void post_doc(struct rest *r)
 
 static void delete_doc(struct rest *r)
 {
-    if (!type_is_fine(r)) {
-        return;
-    }
     struct write_set *w = document_write_new(r);
     enum err e = w != NULL ? document_write_params(r, w) : ERR_NO_MEMORY;
     if (w != NULL) {

@@ -14,9 +14,6 @@ enum err document_write_params(struct rest *r, struct write_set *w);
 /* Goes on with what has been read, or refuses the request for `e` (the error in r->em). */
 void document_write_run(struct rest *r, struct write_set *w, enum err e);
 
-/* An index has one type, `_doc`: documents of another are refused as Elasticsearch refuses a second one. */
-enum err document_refuse_type(struct errmsg *em, struct str index, struct str type);
-
 /* Reads the body of an update (doc, script, upsert ...) into the entry, whose source it becomes. A value
  * behind the body is not looked at. r->body is the text that places in errors are of. */
 enum err update_body_read(struct rest *r, struct write_entry *e, struct str text);

@@ -19,15 +19,11 @@ static const struct {
     const char *path, *type;
     bool searchable, aggregatable;
 } root_fields[] = {
-    {"_doc_count", "integer", false, false},
-    {"_field_names", "_field_names", true, false},
-    {"_id", "_id", true, true},
-    {"_ignored", "_ignored", true, false},
-    {"_index", "_index", true, true},
-    {"_routing", "_routing", true, false},
-    {"_seq_no", "_seq_no", true, true},
-    {"_source", "_source", false, false},
-    {"_type", "_type", true, true},
+    {"_doc_count", "integer", false, false},       {"_feature", "_feature", false, false},
+    {"_field_names", "_field_names", true, false}, {"_id", "_id", true, true},
+    {"_ignored", "_ignored", true, false},         {"_index", "_index", true, true},
+    {"_routing", "_routing", true, false},         {"_seq_no", "_seq_no", true, true},
+    {"_source", "_source", false, false},          {"_type", "_type", true, true},
     {"_version", "_version", false, false},
 };
 
@@ -153,7 +149,7 @@ static void collect(struct caps *c)
         c->e = mapping != NULL ? json_parse(mapping, c->targets[c->index].meta->mapping, c->r->arena,
                                             &json_limits_default, &c->r->em)
                                : err_no_memory(&c->r->em);
-        for (size_t i = 0; c->e == ERR_OK && i < ARRAY_LEN(root_fields); i++) {
+        for (size_t i = 0; c->e == ERR_OK && mapping->n > 0 && i < ARRAY_LEN(root_fields); i++) {
             struct str path = str_of(root_fields[i].path);
             if (wanted(c, path)) {
                 add(c, (struct cap){.path = path,

@@ -35,8 +35,9 @@ static const char number_defaults[] =
     "{\"index\":true,\"doc_values\":true,\"store\":false,\"ignore_malformed\":false,\"coerce\":true,"
     "\"null_value\":null,\"meta\":{}}";
 
-static const char *const root_fields[] = {"_doc_count", "_field_names", "_id",     "_ignored", "_index",
-                                          "_routing",   "_seq_no",      "_source", "_type",    "_version"};
+static const char *const root_fields[] = {"_doc_count", "_feature", "_field_names", "_id",
+                                          "_ignored",   "_index",   "_routing",     "_seq_no",
+                                          "_source",    "_type",    "_version"};
 
 struct walk {
     struct rest *r;
@@ -113,6 +114,37 @@ static void write_field(struct walk *k, struct str path, struct str name, const 
     jw_obj_end(k->w);
 }
 
+/* The one metadata field that shows what it is set to. */
+static void write_source(struct walk *k, const struct json *given)
+{
+    static const char *const params[] = {"enabled", "includes", "excludes"};
+    jw_k(k->w, "_source");
+    jw_obj(k->w);
+    jw_kz(k->w, "full_name", "_source");
+    jw_k(k->w, "mapping");
+    jw_obj(k->w);
+    jw_k(k->w, "_source");
+    jw_obj(k->w);
+    for (size_t i = 0; i < ARRAY_LEN(params); i++) {
+        const struct json *v = given != NULL ? json_get(given, params[i]) : NULL;
+        if (v == NULL && !k->defaults) {
+            continue;
+        }
+        jw_k(k->w, params[i]);
+        if (v != NULL) {
+            jw_value(k->w, v);
+        } else if (i == 0) {
+            jw_bool(k->w, true);
+        } else {
+            jw_arr(k->w);
+            jw_arr_end(k->w);
+        }
+    }
+    jw_obj_end(k->w);
+    jw_obj_end(k->w);
+    jw_obj_end(k->w);
+}
+
 static void walk(struct walk *k, struct str prefix, const struct json *fields)
 {
     for (uint32_t i = 0; k->e == ERR_OK && json_is(fields, JSON_OBJECT) && i < fields->n; i++) {
@@ -144,8 +176,12 @@ static void write_index(struct walk *k, const struct index_meta *m, bool typed)
         jw_obj(k->w);
     }
     k->e = json_parse(&mapping, m->mapping, k->r->arena, &json_limits_default, &k->r->em);
-    for (size_t i = 0; k->e == ERR_OK && i < ARRAY_LEN(root_fields); i++) {
-        if (wanted(k, str_of(root_fields[i]))) {
+    for (size_t i = 0; k->e == ERR_OK && mapping.n > 0 && i < ARRAY_LEN(root_fields); i++) {
+        bool is_source = str_is(STR("_source"), root_fields[i]);
+        if (is_source && wanted(k, STR("_source"))
+            && (k->defaults || json_get(&mapping, "_source") != NULL)) {
+            write_source(k, json_get(&mapping, "_source"));
+        } else if (wanted(k, str_of(root_fields[i]))) {
             write_field(k, str_of(root_fields[i]), STR_NULL, NULL);
         }
     }

@@ -172,15 +172,20 @@ void get_write(struct get_call *g, struct jsonw *w)
     jw_obj_end(w);
 }
 
+void get_drop_other_type(struct get_call *g)
+{
+    if (g->rq.rq.error.n == 0 && !str_is(g->type, "_doc")) {
+        g->rq.found = false;
+        g->rq.fields = STR_NULL;
+    }
+}
+
 static void got(struct shard_rq *rq)
 {
     struct get_call *g = (struct get_call *)rq;
     struct rest *r = g->r;
     struct errmsg em;
-    if (rq->error.n == 0 && !str_is(g->type, "_doc")) { /* nothing is of another type than the one there is */
-        g->rq.found = false;
-        g->rq.fields = STR_NULL;
-    }
+    get_drop_other_type(g);
     if (rq->error.n > 0 || get_version_clashes(g, &em)) {
         fail_get(g, rq->error.n > 0 ? &rq->error : &em);
         return;
@@ -210,10 +215,7 @@ enum err get_locate(struct rest *r, struct get_call *g, struct str name, struct 
     enum err e = one ? resolve_indices(r->state, name, &o, clock_wall_ms(r->co->o.clock), arena, &t, &n, em)
                      : ERR_INDEX_NOT_FOUND;
     if (e == ERR_INDEX_NOT_FOUND || (e == ERR_OK && n == 0)) {
-        err_set(em, ERR_INDEX_NOT_FOUND, "no such index [%.*s]", STR_ARG(name));
-        err_about_index(em, name, STR("_na_"));
-        err_about_resource(em, "index_expression", name);
-        return ERR_INDEX_NOT_FOUND;
+        return index_expression_missing(name, em);
     }
     if (e == ERR_OK && n > 1) {
         e = err_set(em, ERR_ILLEGAL_ARGUMENT, "alias [%.*s] has more than one index associated with it",

@@ -21,6 +21,16 @@ static enum err no_index(struct str name, const char *resource, struct errmsg *e
     return ERR_INDEX_NOT_FOUND;
 }
 
+enum err index_expression_missing(struct str name, struct errmsg *em)
+{
+    bool all = str_is(name, "_all"); /* where one index is wanted, it stands for none */
+    err_set(em, ERR_INDEX_NOT_FOUND, "no such index [%.*s]%s", STR_ARG(name),
+            all ? " and no indices exist" : "");
+    err_about_index(em, name, STR("_na_"));
+    err_about_resource(em, "index_expression", name);
+    return ERR_INDEX_NOT_FOUND;
+}
+
 static enum err bad_underscore(struct str name, struct errmsg *em)
 {
     err_set(em, ERR_INVALID_INDEX_NAME, "Invalid index name [%.*s], must not start with '_'.", STR_ARG(name));

@@ -12,7 +12,8 @@
 
 struct mget_item { /* what is asked for */
     struct str index, id, routing;
-    bool has_id, want_source;
+    struct str type; /* p == NULL: `_doc` */
+    bool has_id, want_source, filter_given;
     struct source_filter filter;
     const struct str *stored_fields;
     uint32_t n_stored_fields;
@@ -58,6 +59,7 @@ static bool names_source(const struct str *fields, uint32_t n)
 static void item_init(struct mget *m, struct mget_item *it)
 {
     *it = (struct mget_item){.index = rest_param(m->r, "index"),
+                             .type = rest_param(m->r, "type"),
                              .routing = rest_param(m->r, "routing"),
                              .filter = m->filter,
                              .stored_fields = m->stored_fields,
@@ -77,6 +79,7 @@ static enum err item_source(struct mget *m, struct mget_item *it, const struct j
         return err_set(&r->em, ERR_PARSE, "illegal type for _source: [%s]", json_token_name(v));
     }
     it->filter = (struct source_filter){.enabled = true};
+    it->filter_given = true;
     if (v->type == JSON_STRING && v->s.n > 0 && num_parse_bool(v->s, &whole)) {
         it->filter.enabled = it->want_source = whole;
         return ERR_OK;
@@ -96,17 +99,34 @@ static enum err item_source(struct mget *m, struct mget_item *it, const struct j
     return e;
 }
 
+static enum err item_member(struct mget *m, struct mget_item *it, const struct json_member *f);
+
+/* Brackets where none belong are read over: the values in them are the member's. With an object's end the item ends. */
+static enum err item_inside(struct mget *m, struct mget_item *it, const struct json_member *f)
+{
+    const struct json *v = &f->value;
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; e == ERR_OK && i < v->n; i++) {
+        struct json_member inside = *f;
+        inside.value = v->type == JSON_ARRAY ? v->items[i] : v->members[i].value;
+        e = item_member(m, it, v->type == JSON_ARRAY ? &inside : &v->members[i]);
+    }
+    return e != ERR_OK || v->type == JSON_ARRAY
+               ? e
+               : err_set(&m->r->em, ERR_ILLEGAL_ARGUMENT, "docs array element should include an object");
+}
+
 static enum err item_member(struct mget *m, struct mget_item *it, const struct json_member *f)
 {
     struct rest *r = m->r;
     struct str text = json_text(&f->value);
     bool scalar = text.p != NULL, source = str_is(f->key, "_source"), list = f->value.type == JSON_ARRAY;
-    if (f->value.type == JSON_NULL
-        || (list && !source && !str_is(f->key, "stored_fields") && !str_is(f->key, "fields"))) {
+    if (f->value.type == JSON_NULL) {
         return ERR_OK; /* says nothing */
     }
-    if (f->value.type == JSON_OBJECT && !source) {
-        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "docs array element should include an object");
+    if ((list && !source && !str_is(f->key, "stored_fields") && !str_is(f->key, "fields"))
+        || (f->value.type == JSON_OBJECT && !source)) {
+        return item_inside(m, it, f);
     }
     if (source) {
         return item_source(m, it, &f->value);
@@ -115,8 +135,10 @@ static enum err item_member(struct mget *m, struct mget_item *it, const struct j
         if (!jr_strings(&f->value, r->arena, &it->stored_fields, &it->n_stored_fields)) {
             return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "stored_fields must be names");
         }
-        it->want_source =
-            (m->filter_given && m->filter.enabled) || names_source(it->stored_fields, it->n_stored_fields);
+        if (!it->filter_given) {
+            it->want_source = (m->filter_given && m->filter.enabled)
+                              || names_source(it->stored_fields, it->n_stored_fields);
+        }
         return ERR_OK;
     }
     if (str_is(f->key, "fields")) {
@@ -134,7 +156,9 @@ static enum err item_member(struct mget *m, struct mget_item *it, const struct j
         return jr_long(&f->value, &it->version, &r->em);
     } else if (str_is(f->key, "version_type") && scalar) {
         return get_version_type(text, &it->version_type, &r->em);
-    } else if (!str_is(f->key, "_type")) {
+    } else if (str_is(f->key, "_type")) {
+        it->type = text;
+    } else {
         return err_set(&r->em, ERR_PARSE, "failed to parse multi get request. unknown field [%.*s]",
                        STR_ARG(f->key));
     }
@@ -226,6 +250,7 @@ static void write_slot(struct jsonw *w, struct mget_slot *s, const struct mget_i
 {
     struct errmsg clash;
     const struct errmsg *em = s->g.rq.rq.error.n > 0 ? &s->g.rq.rq.error : NULL;
+    get_drop_other_type(&s->g);
     if (em == NULL && get_version_clashes(&s->g, &clash)) {
         em = &clash;
     }
@@ -236,7 +261,11 @@ static void write_slot(struct jsonw *w, struct mget_slot *s, const struct mget_i
     jw_obj(w);
     jw_kstr(w, "_index", s->g.meta != NULL ? s->g.meta->name : it->index);
     jw_k(w, "_type");
-    jw_null(w);
+    if (it->type.p != NULL) {
+        jw_str(w, it->type);
+    } else {
+        jw_null(w);
+    }
     jw_kstr(w, "_id", it->id);
     jw_k(w, "error");
     jw_obj(w);
@@ -263,7 +292,7 @@ static void locate(struct mget *m, struct mget_slot *s, const struct mget_item *
 {
     struct errmsg em;
     *s = (struct mget_slot){.g = {.r = m->r,
-                                  .type = STR("_doc"),
+                                  .type = it->type.n > 0 ? it->type : STR("_doc"),
                                   .filter = it->filter,
                                   .version = it->version,
                                   .version_type = it->version_type,
@@ -360,7 +389,7 @@ static void mget(struct rest *r)
         *m = (struct mget){
             .r = r, .preference = preference, .filter.enabled = true, .filter_given = filter != NULL};
     }
-    rest_accept(r, "type");
+    rest_accept(r, "routing"); /* of each document that has none */
     if (e == ERR_OK && rest_has(r, "fields")) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
                     "The parameter [fields] is no longer supported, please use [stored_fields] to retrieve "
@@ -377,10 +406,13 @@ static void mget(struct rest *r)
         e = err_set(&r->em, ERR_PARSE, "request body or source parameter is required");
     }
     e = e == ERR_OK ? read_body(m, body) : e;
-    e = e == ERR_OK ? validate(m) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
-    } else if (rest_ready(r)) {
+    } else if (!rest_ready(r)) {
+        return;
+    } else if (validate(m) != ERR_OK) {
+        rest_fail(r, NULL);
+    } else {
         run(m);
     }
 }

@@ -311,7 +311,8 @@ enum err rest_shape(struct rest *r, struct buf *b, const char **content_type)
     }
     buf_reset(b);
     if (format == FORMAT_YAML) {
-        buf_z(b, "---\n");
+        bool is_empty = (kept.type == JSON_ARRAY || kept.type == JSON_OBJECT) && kept.n == 0;
+        buf_z(b, is_empty ? "--- " : "---\n");
         yaml_value(b, &kept, 0, false);
         return ERR_OK;
     }

@@ -528,6 +528,10 @@ void coordinator_handle(void *coordinator, struct http_request *req)
         return;
     }
     rest_handler handler = router_find(co->router, r, parts, n, &allowed);
+    if (handler != NULL && str_is(req->path, "/favicon.ico") && r->method != HTTP_M_GET) {
+        handler = NULL; /* a file that is never an index by itself */
+        allowed = 1U << HTTP_M_GET;
+    }
     if (handler == NULL) {
         no_handler(r, allowed);
     } else if (co->o.requests == NULL || rest_is_quick(r, parts, n)) {

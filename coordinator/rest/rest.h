@@ -220,6 +220,8 @@ enum err resolve_indices(const struct cluster_state *s, struct str expression, c
 /* "<logs-{now/d}>" as the name that it means; any other name is itself. */
 enum err resolve_date_math(struct str name, int64_t now_ms, struct arena *arena, struct str *out,
                            struct errmsg *em);
+/* ERR_INDEX_NOT_FOUND of a name that should stand for one index, as Elasticsearch words it. */
+enum err index_expression_missing(struct str name, struct errmsg *em);
 /* The one index that a document goes to: an index, or an alias with a write index. *auto_create: there is none, but it may be
  * created. The alias's routing, when it has one, in *routing (p == NULL otherwise). */
 enum err resolve_write(const struct cluster_state *s, struct str name, int64_t now_ms, struct arena *arena,

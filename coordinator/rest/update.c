@@ -186,18 +186,6 @@ static enum err params(struct rest *r, struct write_entry *entry)
     return e == ERR_OK ? rest_int(r, "retry_on_conflict", 0, &it->retry_on_conflict) : e;
 }
 
-/* No document is of another type than the one. */
-static enum err check_type(struct rest *r, const struct write_entry *entry)
-{
-    struct str type = rest_param(r, "type");
-    if (type.p == NULL || str_is(type, "_doc")) {
-        return ERR_OK;
-    }
-    err_set(&r->em, ERR_DOCUMENT_MISSING, "[%.*s][%.*s]: document missing", STR_ARG(type),
-            STR_ARG(entry->item.id));
-    return ERR_DOCUMENT_MISSING;
-}
-
 static void post_update(struct rest *r)
 {
     struct write_set *w = document_write_new(r);
@@ -217,7 +205,6 @@ static void post_update(struct rest *r)
             text = source.n > 0 ? source : text;
         }
         e = e == ERR_OK ? update_body_read(r, entry, text) : e;
-        e = e == ERR_OK ? check_type(r, entry) : e;
     }
     document_write_run(r, w, e);
 }

@@ -54,7 +54,8 @@ static enum err parse_text(struct doc_parser *p, struct json *tree)
         s = str_trim(p->text);
     }
     if (s.n == 0 || s.p[0] != '{') {
-        return refuse_start(p);
+        return p->text.n == 0 ? err_set(p->em, ERR_MAPPER_PARSING, "failed to parse, document is empty")
+                              : refuse_start(p);
     }
     struct errmsg why = {0};
     size_t extra;

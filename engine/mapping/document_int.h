@@ -33,6 +33,7 @@ struct doc_parser {
     size_t n_ignored, ignored_cap;
     struct added_field *added;
     size_t n_added, added_cap;
+    bool added_sorted; /* they were held against each other in the order of their paths */
     int64_t n_nested;
     bool in_copy;
     bool in_array;               /* the value is an element, which has no name */
@@ -78,6 +79,8 @@ enum err doc_parse_contexts(struct doc_parser *p, const struct field *f, const s
 
 /* ---- what is not mapped (dynamic.c) ---- */
 
+/* ERR_STRICT_DYNAMIC: an object takes no field of this name. */
+enum err doc_strict(struct doc_parser *p, const struct field *object, struct str name);
 enum dynamic_mode doc_dynamic(const struct doc_parser *p, const struct field *object);
 /* The object in which names[n - 1] goes, made where missing. *stopped: a part of the way may not be made. */
 enum err doc_dynamic_parent(struct doc_parser *p, const struct field *object, struct str *names, size_t n,

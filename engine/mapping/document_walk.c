@@ -430,7 +430,7 @@ static enum err parse_items(struct doc_parser *p, const struct field *object, st
     return e;
 }
 
-static enum err strict(struct doc_parser *p, const struct field *object, struct str name)
+enum err doc_strict(struct doc_parser *p, const struct field *object, struct str name)
 {
     return err_set(p->em, ERR_STRICT_DYNAMIC,
                    "mapping set to strict, dynamic introduction of [%.*s] within [%.*s] is not allowed",
@@ -461,7 +461,7 @@ static enum err parse_unmapped(struct doc_parser *p, const struct field *object,
     struct str name = names[n - 1];
     enum dynamic_mode mode = doc_dynamic(p, parent);
     if (mode == DYNAMIC_STRICT) {
-        return strict(p, parent, name);
+        return doc_strict(p, parent, name);
     }
     if (v->type == JSON_ARRAY) {
         return mode == DYNAMIC_FALSE ? parse_items(p, parent, &name, 1, v)
@@ -495,7 +495,7 @@ enum err doc_parse_value(struct doc_parser *p, const struct field *object, struc
         return doc_broken(p);
     }
     if (v->type == JSON_NULL) { /* only what the object itself says counts here */
-        return object->dynamic == DYNAMIC_STRICT ? strict(p, object, names[n - 1]) : ERR_OK;
+        return object->dynamic == DYNAMIC_STRICT ? doc_strict(p, object, names[n - 1]) : ERR_OK;
     }
     return parse_unmapped(p, object, names, n, v);
 }

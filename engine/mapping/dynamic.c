@@ -1,6 +1,7 @@
 /* Fields that documents bring: what type they get, and the change of the mapping that they ask for. */
 #include "common/base/num.h"
 #include "common/base/path_join.h"
+#include "common/base/sort_items.h"
 #include "engine/mapping/document_int.h"
 
 #include <stdio.h>
@@ -138,10 +139,7 @@ enum err doc_dynamic_parent(struct doc_parser *p, const struct field *object, st
                 return ERR_OK;
             }
             if (mode == DYNAMIC_STRICT) {
-                return err_set(
-                    p->em, ERR_STRICT_DYNAMIC,
-                    "mapping set to strict, dynamic introduction of [%.*s] within [%.*s] is not allowed",
-                    STR_ARG(names[i]), STR_ARG((*parent)->path));
+                return doc_strict(p, *parent, names[i]);
             }
             enum err e = doc_dynamic_object(p, *parent, names[i], &next);
             if (e != ERR_OK) {
@@ -219,9 +217,7 @@ enum err doc_dynamic_scalar(struct doc_parser *p, const struct field *object, st
         return ERR_OK;
     }
     if (mode == DYNAMIC_STRICT) {
-        return err_set(p->em, ERR_STRICT_DYNAMIC,
-                       "mapping set to strict, dynamic introduction of [%.*s] within [%.*s] is not allowed",
-                       STR_ARG(name), STR_ARG(object->path));
+        return doc_strict(p, object, name);
     }
     if (json_is_broken(v)) {
         return doc_broken(p);
@@ -252,6 +248,68 @@ static enum err check_same(struct doc_parser *p, struct str path, const struct j
         e = e != ERR_OK ? e : node_link(&b, nodes[i], NULL);
     }
     return e == ERR_OK ? node_merge(&b, nodes[0], nodes[1], &merged) : e;
+}
+
+static bool is_object(const struct json *def)
+{
+    const struct json *type = json_get(def, "type");
+    return type == NULL || str_is(type->s, "object") || str_is(type->s, "nested");
+}
+
+static int by_path(const void *x, const void *y)
+{
+    const struct added_field *a = *(const struct added_field *const *)x,
+                             *b = *(const struct added_field *const *)y;
+    int order = str_cmp(a->path, b->path);
+    return order != 0 ? order : a < b ? -1 : a > b;
+}
+
+/* A definition held against an older one of the same path. */
+static enum err check_newer(struct doc_parser *p, const struct added_field *newer,
+                            const struct added_field *older)
+{
+    const struct json *leaf = json_get(newer->def, "type");
+    if (leaf != NULL && !is_object(newer->def) && is_object(older->def)) {
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
+                       "mapper [%.*s] cannot be changed from type [%.*s] to [ObjectMapper]",
+                       STR_ARG(newer->path), STR_ARG(leaf->s));
+    }
+    return check_same(p, newer->path, newer->def, older->def);
+}
+
+/* Which of several conflicts is told: the first by path, each definition held against the one before. Elasticsearch
+ * does so the other way round for the very first. */
+static enum err check_sorted(struct doc_parser *p)
+{
+    if (p->added_sorted) {
+        return ERR_OK;
+    }
+    p->added_sorted = true;
+    const struct added_field **v = arena_alloc(p->arena, p->n_added * sizeof(*v));
+    if (v == NULL) {
+        return err_no_memory(p->em);
+    }
+    for (size_t i = 0; i < p->n_added; i++) {
+        v[i] = &p->added[i];
+    }
+    sort_items(v, p->n_added, sizeof(*v), by_path);
+    const struct added_field *late = NULL;
+    for (size_t i = 1; i < p->n_added; i++) {
+        bool same = str_eq(v[i]->path, v[i - 1]->path);
+        if (late != NULL && !str_starts(v[i]->path, late->path)) {
+            break;
+        }
+        if (same && i == 1 && is_object(v[1]->def) && !is_object(v[0]->def)) {
+            late = v[1]; /* an object is held against the first once all below it are read */
+        } else if (same && !json_equal(v[i]->def, v[i - 1]->def)) {
+            enum err e =
+                i == 1 ? check_same(p, v[i]->path, v[i - 1]->def, v[i]->def) : check_newer(p, v[i], v[i - 1]);
+            if (e != ERR_OK) {
+                return e;
+            }
+        }
+    }
+    return late != NULL ? check_same(p, late->path, v[0]->def, late->def) : ERR_OK; /* which fails */
 }
 
 /* The definition of an object on the way to a new field: what must be repeated, and nothing that may have
@@ -328,7 +386,8 @@ static enum err put_added(struct doc_parser *p, struct json *body, struct map *p
     const struct place *old = map_get(places, a->path);
     if (old != NULL) { /* an object that has got properties since is not read again for each of them */
         bool same = old->def != NULL && json_equal(old->def, a->def);
-        return same ? ERR_OK : check_same(p, a->path, &at->members[old->at].value, a->def);
+        enum err e = same ? ERR_OK : check_sorted(p);
+        return same || e != ERR_OK ? e : check_same(p, a->path, &at->members[old->at].value, a->def);
     }
     bool ok =
         json_copy(&step, a->def, p->arena) && put_there(places, at, a->path, from, &step, a->def) != NULL;

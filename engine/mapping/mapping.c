@@ -330,7 +330,7 @@ static enum err make_next(struct mapping **out, struct mapping *m, const struct 
     e = e != ERR_OK ? e : parse_tree(&b, &old->source, &m->root, &m->def);
     e = e != ERR_OK ? e : parse_tree(&b, body, &root, &def);
     e = e != ERR_OK ? e : node_merge_object(&b, m->root, root);
-    e = e != ERR_OK ? e : root_merge(&b, &m->def, &def);
+    e = e != ERR_OK ? e : root_merge(&b, &m->def, &def, old->source.n == 0);
     e = e != ERR_OK ? e : node_link(&b, m->root, NULL);
     e = e != ERR_OK ? e : finish(&b, m, old);
     if (e != ERR_OK) {

@@ -191,7 +191,7 @@ enum err contexts_validate(const struct mapping *m, const struct field *f, struc
 void root_def_init(struct root_def *d);
 enum err root_parse(struct builder *b, struct node *root, struct root_def *d, const struct json *body);
 /* old with what d gives. */
-enum err root_merge(struct builder *b, struct root_def *old, const struct root_def *d);
+enum err root_merge(struct builder *b, struct root_def *old, const struct root_def *d, bool is_first);
 
 /* ---- merging (mapping_merge.c) ---- */
 

@@ -228,27 +228,90 @@ static bool same_strs(const struct str *a, uint32_t n, const struct str *b, uint
     return same;
 }
 
-static enum err meta_conflict(struct builder *b, const char *field, const char *param, bool was, bool is)
+/* What of a metadata field cannot be changed: texts of both values, for each parameter. */
+struct meta_conflict {
+    struct buf text;
+};
+
+static void add_conflict(struct meta_conflict *c, const char *field, const char *param, struct str was,
+                         struct str is)
 {
-    return err_set(
-        b->em, ERR_ILLEGAL_ARGUMENT,
-        "Mapper for [%s] conflicts with existing mapper:\n\tCannot update parameter [%s] from [%s] to [%s]",
-        field, param, was ? "true" : "false", is ? "true" : "false");
+    if (c->text.n == 0) {
+        buf_printf(&c->text, "Mapper for [%s] conflicts with existing mapper:", field);
+    }
+    buf_printf(&c->text, "\n\tCannot update parameter [%s] from [%.*s] to [%.*s]", param, STR_ARG(was),
+               STR_ARG(is));
 }
 
-static enum err merge_meta_fields(struct builder *b, struct root_def *old, const struct root_def *d)
+static void add_bool(struct meta_conflict *c, const char *field, const char *param, bool was, bool is)
+{
+    if (was != is) {
+        add_conflict(c, field, param, str_of(was ? "true" : "false"), str_of(is ? "true" : "false"));
+    }
+}
+
+/* A list as Java prints it. */
+static struct str list_text(struct builder *b, const struct str *v, uint32_t n)
+{
+    struct buf text;
+    buf_init(&text, NULL, 4 * KIB);
+    for (uint32_t i = 0; i < n; i++) {
+        buf_printf(&text, "%s%.*s", i > 0 ? ", " : "", STR_ARG(v[i]));
+    }
+    struct str s = arena_printf(b->arena, "[%.*s]", STR_ARG(buf_view(&text)));
+    buf_fini(&text);
+    return s;
+}
+
+static enum err conflicts_end(struct builder *b, struct meta_conflict *c)
+{
+    enum err e =
+        c->text.n == 0 ? ERR_OK : err_set(b->em, ERR_ILLEGAL_ARGUMENT, "%.*s", STR_ARG(buf_view(&c->text)));
+    buf_fini(&c->text);
+    return e;
+}
+
+static enum err check_source(struct builder *b, const struct root_def *old, const struct root_def *d)
+{
+    struct meta_conflict c;
+    buf_init(&c.text, NULL, 4 * KIB);
+    add_bool(&c, "_source", "enabled", old->source_enabled, d->source_enabled);
+    if (!same_strs(old->includes, old->n_includes, d->includes, d->n_includes)) {
+        add_conflict(&c, "_source", "includes", list_text(b, old->includes, old->n_includes),
+                     list_text(b, d->includes, d->n_includes));
+    }
+    if (!same_strs(old->excludes, old->n_excludes, d->excludes, d->n_excludes)) {
+        add_conflict(&c, "_source", "excludes", list_text(b, old->excludes, old->n_excludes),
+                     list_text(b, d->excludes, d->n_excludes));
+    }
+    return conflicts_end(b, &c);
+}
+
+/* is_first: there was no mapping, and nothing to conflict with. */
+static enum err merge_meta_fields(struct builder *b, struct root_def *old, const struct root_def *d,
+                                  bool is_first)
 {
     if (d->source_given) {
-        if (old->source_enabled != d->source_enabled) {
-            return meta_conflict(b, "_source", "enabled", old->source_enabled, d->source_enabled);
+        enum err e = is_first ? ERR_OK : check_source(b, old, d);
+        if (e != ERR_OK) {
+            return e;
         }
-        if (!same_strs(old->includes, old->n_includes, d->includes, d->n_includes)
-            || !same_strs(old->excludes, old->n_excludes, d->excludes, d->n_excludes)) {
-            return meta_conflict(b, "_source", "includes", false, true);
-        }
+        old->source_given = true;
+        old->source_enabled = d->source_enabled;
+        old->includes = d->includes;
+        old->n_includes = d->n_includes;
+        old->excludes = d->excludes;
+        old->n_excludes = d->n_excludes;
     }
     if (d->routing_given && old->routing_required != d->routing_required) {
-        return meta_conflict(b, "_routing", "required", old->routing_required, d->routing_required);
+        if (!is_first) {
+            struct meta_conflict c;
+            buf_init(&c.text, NULL, 4 * KIB);
+            add_bool(&c, "_routing", "required", old->routing_required, d->routing_required);
+            return conflicts_end(b, &c);
+        }
+        old->routing_given = true;
+        old->routing_required = d->routing_required;
     }
     if (d->field_names_given) {
         old->field_names = d->field_names;
@@ -256,7 +319,7 @@ static enum err merge_meta_fields(struct builder *b, struct root_def *old, const
     return ERR_OK;
 }
 
-enum err root_merge(struct builder *b, struct root_def *old, const struct root_def *d)
+enum err root_merge(struct builder *b, struct root_def *old, const struct root_def *d, bool is_first)
 {
     if (d->has_date_formats) {
         old->has_date_formats = true;
@@ -271,5 +334,5 @@ enum err root_merge(struct builder *b, struct root_def *old, const struct root_d
     old->date_detection = d->date_detection >= 0 ? d->date_detection : old->date_detection;
     old->numeric_detection = d->numeric_detection >= 0 ? d->numeric_detection : old->numeric_detection;
     old->meta = d->meta != NULL ? d->meta : old->meta;
-    return merge_meta_fields(b, old, d);
+    return merge_meta_fields(b, old, d, is_first);
 }

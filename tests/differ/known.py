@@ -6,7 +6,7 @@ import re
 NOT_OFFERED = re.compile(r"is not supported|are not supported|is not offered|script_lang not supported \[(expression|mustache)\]")
 
 # Where Java fails by accident: Serai says what is wrong with the request.
-ACCIDENTS = {"null_pointer_exception", "class_cast_exception", "illegal_state_exception", "array_index_out_of_bounds_exception", "index_out_of_bounds_exception", "unsupported_operation_exception"}
+ACCIDENTS = {"null_pointer_exception", "class_cast_exception", "illegal_state_exception", "array_index_out_of_bounds_exception", "index_out_of_bounds_exception", "unsupported_operation_exception", "string_index_out_of_bounds_exception"}
 
 # Queries that are not offered: _validate says that they are not valid, and not always why.
 MISSING_QUERIES = re.compile(r'"(more_like_this|terms_set|intervals|span_\w+|geo_shape|shape|common|percolate|rank_feature|has_child|has_parent|parent_id|field_masking_span)":')
@@ -73,6 +73,8 @@ def is_java_text(place, want, got):
     if isinstance(here, str) and isinstance(at(got, place), str) and (OF_JAVA.search(here) or OF_BOOST.match(here)):
         return True
     above = at(want, place.rpartition(".")[0])
+    if place.endswith(".status") and isinstance(above, dict) and above.get("status") == 500:  # of an item of a bulk
+        above = above.get("error")
     return isinstance(above, dict) and above.get("type") in ACCIDENTS and "reason" in above
 
 

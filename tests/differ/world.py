@@ -108,6 +108,7 @@ class World:
     def __init__(self, draw, prefix, kinds=()):
         self.draw, self.prefix, self.indices, self.ids = draw, prefix, [prefix + "a"], []
         self.properties = self.mapping(kinds)
+        self.shards = {}
         if draw.chance(0.2):
             self.indices.append(prefix + "b")
         self.serial = 0
@@ -142,6 +143,7 @@ class World:
                 settings["number_of_shards"] = 1  # which document of a bulk maps a new field first is a race between shards
                 if self.draw.chance(0.3):
                     properties[gone] = mapping_of(self.draw, self.draw.choice(["keyword", "long", "double", "text", "date", "ip", "boolean"]))
+            self.shards[name] = settings["number_of_shards"]
             yield "PUT", "/" + name, {"settings": settings, "mappings": {"properties": properties}}
 
     def document(self):
@@ -150,6 +152,10 @@ class World:
             if self.draw.chance(0.75):
                 doc[f] = [one_value(self.draw, m) for _ in range(self.draw.randint(0, 3))] if m["type" if "type" in m else "properties"] == "nested" else value_of(self.draw, {"type": "object", **m})
         return doc
+
+    def is_spread(self, *names):
+        """Whether one of these indices has several shards: in which of them a document with a made id lies differs."""
+        return any(self.shards.get(n, 1) > 1 for n in names or self.indices)
 
     def new_id(self):
         self.serial += 1

@@ -20,7 +20,7 @@ def write(draw, world):
     if kind < 0.5:
         return "PUT", f"/{i}/_create/{id_}{params(draw)}", world.document()
     if kind < 0.6:
-        return "POST", f"/{i}/_doc{params(draw)}", world.document()
+        return "POST", f"/{i}/_doc{params(draw, **({'routing': (1, lambda: 'a')} if world.is_spread(i) else {}))}", world.document()
     return "DELETE", f"/{i}/_doc/{id_}{params(draw, **versions(draw))}", None
 
 
