@@ -282,7 +282,7 @@ void search_write_hits(struct search_call *c, struct jsonw *w)
     jw_obj(w);
     write_total(c, w);
     jw_k(w, "max_score");
-    if (c->n_shards + c->n_skipped == 0) {
+    if (c->n_shards + c->n_skipped == 0 || (c->n_ok == 0 && c->n_failed > 0)) { /* nothing was reduced */
         jw_float(w, 0);
     } else if (isnan(c->reduced.max_score)) {
         jw_null(w);

@@ -1,5 +1,6 @@
 /* Matching text against a format's elements, as java.time.format's printer-parsers match it. */
 #include "common/base/date_int.h"
+#include "common/base/utf8.h"
 
 #define NO_MATCH SIZE_MAX
 
@@ -8,6 +9,7 @@ struct matcher {
     struct str text;
     struct date_parts parts;
     bool caseless;
+    size_t fault; /* where the last element that did not match begins */
 };
 
 static bool set_part(struct matcher *m, enum date_field f, int64_t v)
@@ -316,6 +318,7 @@ static size_t match_run(struct matcher *m, uint32_t from, uint32_t to, size_t at
             i = el->end - 1;
             continue;
         }
+        size_t begin = at;
         if (el->kind == EL_PAD) {
             at = match_padded(m, i, at);
             i++;
@@ -323,6 +326,7 @@ static size_t match_run(struct matcher *m, uint32_t from, uint32_t to, size_t at
             at = match_one(m, el, at);
         }
         if (at == NO_MATCH) {
+            m->fault = begin;
             return NO_MATCH;
         }
     }
@@ -339,6 +343,17 @@ bool el_run_parse(const struct el_run *run, struct str text, struct date_parts *
     return true;
 }
 
+/* Java's words for a text that does not match, or that goes on behind what matched. */
+static void put_mismatch(const struct el_run *run, struct str text, struct errmsg *em)
+{
+    struct matcher m = {.run = run, .text = text};
+    size_t end = match_run(&m, 0, run->n, 0);
+    bool matched = end != NO_MATCH;
+    err_set(em, ERR_DATE_TIME_PARSE, "Text '%.*s' could not be parsed%s at index %zu", STR_ARG(text),
+            matched ? ", unparsed text found" : "",
+            utf16_length(str_slice(text, 0, matched ? end : MIN_OF(m.fault, text.n))));
+}
+
 static enum err failed(const struct date_format *f, struct str text, bool range, struct errmsg *em)
 {
     if (f->n > 1) {
@@ -348,7 +363,7 @@ static enum err failed(const struct date_format *f, struct str text, bool range,
         (void)err_wrap(em, ERR_DATE_TIME_PARSE, "Text '%.*s' could not be parsed: Invalid value",
                        STR_ARG(text));
     } else {
-        err_set(em, ERR_DATE_TIME_PARSE, "Text '%.*s' could not be parsed at index 0", STR_ARG(text));
+        put_mismatch(&f->parsers[0], text, em);
     }
     return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "failed to parse date field [%.*s] with format [%.*s]",
                     STR_ARG(text), STR_ARG(f->pattern));

@@ -171,6 +171,10 @@ static enum err total_override(struct url_overrides *u)
         return put(u, "track_total_hits", json_mk_bool(!str_is(v, "false")));
     }
     enum err e = rest_int(u->r, "track_total_hits", 0, &n);
+    if (e == ERR_OK && n < -1) {
+        return err_set(&u->r->em, ERR_ILLEGAL_ARGUMENT,
+                       "[track_total_hits] parameter must be positive or equals to -1, got %d", (int)n);
+    }
     return e == ERR_OK ? put(u, "track_total_hits", number(u->r, n)) : e;
 }
 

@@ -9,6 +9,7 @@ struct highlighter {
     struct hl_target *targets; /* in the order of the answer */
     int64_t max_offset;        /* index.highlight.max_analyzed_offset */
     struct str index_name;
+    const struct search_context *cx;
 };
 
 #define MAX_ANALYZED_OFFSET 1000000 /* UTF-16 units */
@@ -190,6 +191,7 @@ enum err highlighter_new(struct highlighter **out, const struct highlight_spec *
         return e;
     }
     h->arena = cx->arena;
+    h->cx = cx;
     h->index_name = cx->shard->index_name;
     h->max_offset = MAX_ANALYZED_OFFSET;
     if (cx->shard->index_settings != NULL) {
@@ -259,6 +261,9 @@ static enum err one_field(struct hl_fragments *out, const struct highlighter *h,
                           doc_id doc, const struct json *source, struct errmsg *em)
 {
     const struct hl_terms *terms = &t->terms;
+    if (t->field->store && t->field->nested != h->cx->nested) {
+        return ERR_OK; /* stored values are read from the hit itself, which has none of them */
+    }
     bool unified = str_is(t->o->type, "unified");
     if (unified && t->o->scanner == SCANNER_CHARS && t->o->number_of_fragments != 0
         && t->field->type == FT_TEXT) {

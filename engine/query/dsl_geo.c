@@ -161,6 +161,26 @@ static enum err parse_box_body(struct json_pull *p, struct dsl_geo *q, struct er
     return ERR_OK;
 }
 
+struct java_number {
+    char text[40];
+};
+
+/* A number as Java shows it. */
+static struct java_number java_number(double v)
+{
+    struct java_number n = {"NaN"};
+    struct buf b;
+    if (!isfinite(v)) {
+        snprintf(n.text, sizeof(n.text), "%s", isnan(v) ? "NaN" : v > 0 ? "Infinity" : "-Infinity");
+        return n;
+    }
+    buf_init(&b, NULL, sizeof(n.text) - 1);
+    num_put_double(&b, v);
+    snprintf(n.text, sizeof(n.text), "%.*s", STR_ARG(buf_view(&b)));
+    buf_fini(&b);
+    return n;
+}
+
 static enum err check_corners(const struct dsl_geo *q, struct errmsg *em)
 {
     const struct {
@@ -172,19 +192,23 @@ static enum err check_corners(const struct dsl_geo *q, struct errmsg *em)
                  {"right longitude", q->right}};
     for (size_t i = 0; i < ARRAY_LEN(sides); i++) {
         if (!isfinite(sides[i].v)) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT, "%s is invalid: %g", sides[i].what, sides[i].v);
+            struct java_number n = java_number(sides[i].v);
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "%s is invalid: %s", sides[i].what, n.text);
         }
     }
+    struct java_number top = java_number(q->top), bottom = java_number(q->bottom);
     if (q->top < q->bottom) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "top is below bottom corner: %g vs. %g", q->top, q->bottom);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "top is below bottom corner: %s vs. %s", top.text,
+                       bottom.text);
     }
     if (q->top == q->bottom) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "top cannot be the same as bottom: %g == %g", q->top,
-                       q->bottom);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "top cannot be the same as bottom: %s == %s", top.text,
+                       bottom.text);
     }
     if (q->left == q->right) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "left cannot be the same as right: %g == %g", q->left,
-                       q->right);
+        struct java_number left = java_number(q->left), right = java_number(q->right);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "left cannot be the same as right: %s == %s", left.text,
+                       right.text);
     }
     return ERR_OK;
 }

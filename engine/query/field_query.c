@@ -721,8 +721,8 @@ static void put_java_address(struct buf *b, const uint8_t a[INET_BYTES])
 }
 
 /* Bounds in the wrong order are a mistake of the request; those that exclusion leaves nothing between match nothing. */
-static enum err check_order(const struct field *f, const struct range_bounds *r, bool wrong,
-                            struct errmsg *em)
+static enum err check_order(const struct field *f, const struct range_bounds *r, const int64_t dates[2],
+                            bool wrong, struct errmsg *em)
 {
     if (!wrong || r->from == NULL || r->to == NULL) {
         return ERR_OK;
@@ -739,6 +739,8 @@ static enum err check_order(const struct field *f, const struct range_bounds *r,
         } else if (f->type == FT_IP_RANGE && inet_parse(given, address, NULL) == ERR_OK) {
             buf_char(&texts[i], '/');
             put_java_address(&texts[i], address);
+        } else if (f->type == FT_DATE_RANGE) {
+            buf_printf(&texts[i], "%lld", (long long)dates[i]);
         } else {
             buf_str(&texts[i], given);
         }
@@ -795,7 +797,7 @@ static enum err range_of_ranges(struct builder *b, const struct field *f, const 
     closed.from_inclusive = closed.to_inclusive = true;
     enum err e = range_bounds_of(b, f, &closed, q, &wrong, em);
     if (e == ERR_OK) {
-        e = check_order(f, r, wrong, em);
+        e = check_order(f, r, (int64_t[2]){q->range_field.lo, q->range_field.hi}, wrong, em);
     }
     if (e == ERR_OK) {
         e = range_bounds_of(b, f, r, q, &none, em);

@@ -216,12 +216,28 @@ static enum err collapse_field(const struct run *r, const struct field **out)
     return ERR_OK;
 }
 
+/* What search_after has is read also where no document is there to be compared with it. */
+static enum err check_after(struct run *r)
+{
+    const struct json *after = r->source->search_after;
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; i < MIN_OF(after->n, r->source->n_sort) && e == ERR_OK; i++) {
+        struct sort_cell cell = {0};
+        buf_init(&cell.text, NULL, BUF_UNLIMITED);
+        e = sort_cell_parse(r->sort, i, &after->items[i], &cell, r->em);
+        buf_fini(&cell.text);
+    }
+    return e;
+}
+
 static enum err prepare_sort(struct run *r)
 {
     const struct search_source *s = r->source;
-    return s->n_sort > 0 && !sorted_by_score_only(s)
-               ? sort_plan_new(&r->sort, &r->cx, s->sort, s->n_sort, r->em)
-               : ERR_OK;
+    if (s->n_sort == 0 || sorted_by_score_only(s)) {
+        return ERR_OK;
+    }
+    enum err e = sort_plan_new(&r->sort, &r->cx, s->sort, s->n_sort, r->em);
+    return e == ERR_OK && s->search_after != NULL ? check_after(r) : e;
 }
 
 static enum err prepare_top(struct run *r)

@@ -286,10 +286,19 @@ static enum err collapse(const struct parse *p, const struct json *v)
         const struct json_member *m = &v->members[i];
         enum err e = ERR_OK;
         if (str_is(m->key, "field")) {
+            e = jr_expect(p->text, "collapse", m, JR_STRING, p->em);
             p->s->collapse.field = json_text(&m->value);
+            if (e == ERR_OK && p->s->collapse.field.n == 0) {
+                err_set(p->em, ERR_ILLEGAL_ARGUMENT, "field name is null or empty");
+                e = jr_wrap_field(p->text, m->value.off, "collapse", m->key, p->em);
+            }
         } else if (str_is(m->key, "inner_hits")) {
             e = inner_hits(p, &m->value);
         } else if (str_is(m->key, "max_concurrent_group_searches")) {
+            e = jr_expect(p->text, "collapse", m, JR_NUMBER | JR_STRING, p->em);
+            if (e != ERR_OK) {
+                return e;
+            }
             e = jr_int(&m->value, &p->s->collapse.max_concurrent, p->em);
             if (e == ERR_OK && p->s->collapse.max_concurrent < 1) {
                 e = err_set(p->em, ERR_ILLEGAL_ARGUMENT, "maxConcurrentGroupRequests must be positive");
@@ -317,12 +326,22 @@ static enum err rescore_query(const struct parse *p, const struct json *v, struc
     static const char *const modes[] = {"total", "multiply", "avg", "max", "min"};
     for (uint32_t i = 0; i < v->n; i++) {
         const struct json_member *m = &v->members[i];
-        enum err e = ERR_OK;
-        if (str_is(m->key, "rescore_query")) {
+        bool query = str_is(m->key, "rescore_query"), how = str_is(m->key, "score_mode"),
+             weight = str_is(m->key, "query_weight") || str_is(m->key, "rescore_query_weight");
+        enum err e = query || how || weight ? jr_expect(p->text, "query", m,
+                                                        query ? JR_OBJECT
+                                                        : how ? JR_STRING
+                                                              : JR_STRING | JR_NUMBER,
+                                                        p->em)
+                                            : ERR_OK;
+        if (e != ERR_OK) {
+            return e;
+        }
+        if (query) {
             r->query = &m->value;
             e = query_check(r->query, p->text, p->arena, p->em);
             if (e != ERR_OK) {
-                return jr_wrap_field(p->text, m->value.end, "query", m->key, p->em);
+                return jr_wrap_field(p->text, m->value.end - 1, "query", m->key, p->em);
             }
         } else if (str_is(m->key, "query_weight")) {
             e = jr_double(&m->value, &r->query_weight, p->em);
@@ -360,6 +379,10 @@ static enum err one_rescore(const struct parse *p, const struct json *v, struct 
     }
     for (uint32_t i = 0; i < v->n; i++) {
         const struct json_member *m = &v->members[i];
+        if (m->value.type == JSON_ARRAY) {
+            return jr_fail(p->text, m->value.off, p->em, "unexpected token [START_ARRAY] after [%.*s]",
+                           STR_ARG(m->key));
+        }
         if (str_is(m->key, "window_size")) {
             enum err e = jr_long(&m->value, &r->window, p->em);
             if (e != ERR_OK) {

@@ -44,7 +44,7 @@ static enum err check_request(const struct suggest_run *r, const struct suggesti
 {
     const struct mapping *m = r->cx->query.mapping;
     const struct field *f = mapping_field(m, s->field);
-    if (f == NULL) {
+    if (f == NULL || f->type == FT_OBJECT || f->type == FT_NESTED) {
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "no mapping found for field [%.*s]", STR_ARG(s->field));
     }
     if (s->analyzer.p != NULL && analysis_analyzer(mapping_analysis(m), s->analyzer) == NULL) {

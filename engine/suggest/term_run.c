@@ -8,7 +8,7 @@ enum err words_request(const struct suggest_run *r, const struct suggestion *s, 
 {
     const struct mapping *m = r->cx->query.mapping;
     const struct field *f = mapping_field(m, s->field);
-    if (f == NULL) {
+    if (f == NULL || f->type == FT_OBJECT || f->type == FT_NESTED) {
         return err_set(r->em, ERR_ILLEGAL_ARGUMENT, "no mapping found for field [%.*s]", STR_ARG(s->field));
     }
     const struct analyzer *an = f->search_analyzer != NULL ? f->search_analyzer
