@@ -236,8 +236,7 @@ static enum err prepare_sort(struct run *r)
     if (s->n_sort == 0 || sorted_by_score_only(s)) {
         return ERR_OK;
     }
-    enum err e = sort_plan_new(&r->sort, &r->cx, s->sort, s->n_sort, r->em);
-    return e == ERR_OK && s->search_after != NULL ? check_after(r) : e;
+    return sort_plan_new(&r->sort, &r->cx, s->sort, s->n_sort, r->em);
 }
 
 static enum err prepare_top(struct run *r)
@@ -359,6 +358,7 @@ static enum err prepare(struct run *r)
     e = e == ERR_OK && s->size != 0 ? script_fields_limit(&r->cx, s, r->em) : e;
     e = e == ERR_OK && s->size != 0 ? script_fields_check(&r->cx, r->em) : e;
     e = e == ERR_OK ? check_combinations(r) : e;
+    e = e == ERR_OK && r->sort != NULL && s->search_after != NULL ? check_after(r) : e;
     e = e == ERR_OK ? prepare_top(r) : e;
     e = e == ERR_OK ? check_window(r) : e;
     r->threshold = s->track_total == TRACK_TOTAL_DISABLED ? 0 : s->track_total;
