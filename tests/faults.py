@@ -78,9 +78,9 @@ class Faults:
         via = self.random.choice(cluster.nodes)
         # A write whose client gave up may still be on its way: a node that was cut off sends it again when it can.
         wait_for("the end of all writes", lambda: not via.call("GET", "/_tasks?actions=indices:data/write*")[1].get("nodes"))
-        status, answer = via.call("POST", f"/{INDEX}/_refresh")
-        if status != 200 or answer["_shards"]["failed"] or answer["_shards"]["successful"] != answer["_shards"]["total"]:
-            return [f"a refresh says {status} {answer}"]
+        refused = wait_for("a refresh of all copies", lambda: self.refreshed(via), promised(self.green_seconds))
+        if refused is not True:
+            return [f"a refresh says {refused}"]
         shards, final, bad = {}, {}, []
         for shard, primary, node_id, name in wait_for("a primary of each shard", self.copies, promised(self.green_seconds)):
             docs = cluster.documents(INDEX, shard, node_id, via)
@@ -92,6 +92,13 @@ class Faults:
         bad += check(self.load.history, final) + self.gets(final)
         bad += self.checkpoints(via)
         return bad
+
+    def refreshed(self, via):
+        """True; None while a copy is in no place (see copies()); what is said where a copy failed."""
+        status, answer = via.call("POST", f"/{INDEX}/_refresh")
+        if status != 200 or answer["_shards"]["failed"]:
+            return f"{status} {answer}"
+        return answer["_shards"]["successful"] == answer["_shards"]["total"] or None
 
     def copies(self):
         """None while a shard has no primary: that a node was cut off may be noticed when all had seemed to be whole again."""
