@@ -390,6 +390,30 @@ static enum err check_kinds(const struct json *body, struct str text, const char
     return e;
 }
 
+/* The first value of a list among settings that is itself a list, an object or null; NULL: there is none. */
+static const struct json *odd_item(const struct json *v)
+{
+    for (uint32_t i = 0; (json_is(v, JSON_ARRAY) || json_is(v, JSON_OBJECT)) && i < v->n; i++) {
+        const struct json *item = v->type == JSON_ARRAY ? &v->items[i] : &v->members[i].value;
+        bool scalar = item->type != JSON_ARRAY && item->type != JSON_OBJECT && item->type != JSON_NULL;
+        const struct json *odd = v->type == JSON_OBJECT ? odd_item(item) : scalar ? NULL : item;
+        if (odd != NULL) {
+            return odd;
+        }
+    }
+    return NULL;
+}
+
+static enum err check_lists(const struct json *settings, struct str text, struct errmsg *em)
+{
+    const struct json *odd = odd_item(settings);
+    if (odd == NULL) {
+        return ERR_OK;
+    }
+    err_set(em, ERR_ILLEGAL_STATE, "only value lists are allowed in serialized settings");
+    return jr_wrap_field(text, odd->off, "template", STR("settings"), em);
+}
+
 static enum err check_shape(const struct json *body, struct str text, enum template_kind kind,
                             struct errmsg *em)
 {
@@ -436,6 +460,7 @@ static enum err check_shape(const struct json *body, struct str text, enum templ
     if (e == ERR_OK && json_is(t, JSON_OBJECT)) {
         e = check_fields(t, text, "template", inner, em);
         e = e == ERR_OK ? check_kinds(t, text, "template", em) : e;
+        e = e == ERR_OK ? check_lists(json_get(t, "settings"), text, em) : e;
         if (e != ERR_OK) {
             e = jr_wrap_field(text, t->end, parser, STR("template"), em);
         }

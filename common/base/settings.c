@@ -1,6 +1,7 @@
 #include "common/base/settings.h"
 #include "common/base/coerce.h"
 
+#include "common/base/java_hash.h"
 #include "common/base/num.h"
 
 #include <math.h>
@@ -102,6 +103,22 @@ bool settings_remove(struct settings *s, struct str key)
     return true;
 }
 
+/* A scalar's text as Java holds it: a number with a fraction or an exponent is a double there. */
+static struct str scalar_text(const struct json *v, struct arena *arena)
+{
+    double d;
+    struct str text = json_text(v);
+    if (v->type != JSON_NUMBER || strcspn(text.p, ".eE") >= text.n || !num_parse_double(text, &d)) {
+        return text;
+    }
+    struct buf b;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    num_put_double(&b, d);
+    struct str java = b.failed ? STR_NULL : arena_str(arena, buf_view(&b));
+    buf_fini(&b);
+    return java;
+}
+
 static bool all_scalars(const struct json *array)
 {
     for (uint32_t i = 0; i < array->n; i++) {
@@ -120,9 +137,21 @@ static bool put_scalar_list(struct settings *s, struct str key, const struct jso
         return false;
     }
     for (uint32_t i = 0; i < array->n; i++) {
-        items[i] = json_text(&array->items[i]);
+        items[i] = scalar_text(&array->items[i], s->arena);
+        if (items[i].p == NULL) {
+            return false;
+        }
     }
     return settings_put_list(s, key, items, array->n);
+}
+
+static enum err flatten_object(struct settings *s, const struct json *object, struct str prefix,
+                               struct errmsg *em);
+
+static bool put_scalar(struct settings *s, struct str name, const struct json *v)
+{
+    struct str text = scalar_text(v, s->arena);
+    return text.p != NULL && settings_put(s, name, text);
 }
 
 static enum err flatten(struct settings *s, const struct json *v, struct str name, struct errmsg *em)
@@ -133,31 +162,21 @@ static enum err flatten(struct settings *s, const struct json *v, struct str nam
     case JSON_BOOL:
     case JSON_NUMBER:
     case JSON_STRING:
-        return settings_put(s, name, json_text(v)) ? ERR_OK : err_no_memory(em);
+        return put_scalar(s, name, v) ? ERR_OK : err_no_memory(em);
     case JSON_OBJECT:
-        return settings_from_json(s, v, name, em);
+        return flatten_object(s, v, name, em);
     case JSON_ARRAY:
         break;
     }
-    if (all_scalars(v)) {
-        return put_scalar_list(s, name, v) ? ERR_OK : err_no_memory(em);
+    if (!all_scalars(v)) {
+        return err_set(em, ERR_ILLEGAL_STATE, "only value lists are allowed in serialized settings");
     }
-    for (uint32_t i = 0; i < v->n; i++) {
-        struct str item = arena_printf(s->arena, "%.*s.%u", STR_ARG(name), i);
-        enum err e = item.p != NULL ? flatten(s, &v->items[i], item, em) : err_no_memory(em);
-        if (e != ERR_OK) {
-            return e;
-        }
-    }
-    return ERR_OK;
+    return put_scalar_list(s, name, v) ? ERR_OK : err_no_memory(em);
 }
 
-enum err settings_from_json(struct settings *s, const struct json *object, struct str prefix,
-                            struct errmsg *em)
+static enum err flatten_object(struct settings *s, const struct json *object, struct str prefix,
+                               struct errmsg *em)
 {
-    if (object->type != JSON_OBJECT) {
-        return err_set(em, ERR_PARSE, "settings must be an object");
-    }
     for (uint32_t i = 0; i < object->n; i++) {
         struct str key = object->members[i].key, name = key;
         if (prefix.n > 0) {
@@ -169,6 +188,55 @@ enum err settings_from_json(struct settings *s, const struct json *object, struc
         }
     }
     return ERR_OK;
+}
+
+/* A value whose objects are in the order of Java's HashMap. */
+static void write_hashed(struct jsonw *w, const struct json *v)
+{
+    if (v->type == JSON_ARRAY) {
+        jw_arr(w);
+        for (uint32_t i = 0; i < v->n; i++) {
+            write_hashed(w, &v->items[i]);
+        }
+        jw_arr_end(w);
+        return;
+    }
+    if (v->type != JSON_OBJECT) {
+        jw_value(w, v);
+        return;
+    }
+    uint32_t buckets = java_map_buckets(v->n), left = v->n;
+    jw_obj(w);
+    for (uint32_t bucket = 0; bucket < buckets && left > 0; bucket++) {
+        for (uint32_t i = 0; i < v->n; i++) {
+            if (java_map_bucket(v->members[i].key, buckets) == bucket) {
+                jw_key(w, v->members[i].key);
+                write_hashed(w, &v->members[i].value);
+                left--;
+            }
+        }
+    }
+    jw_obj_end(w);
+}
+
+enum err settings_from_json(struct settings *s, const struct json *object, struct str prefix,
+                            struct errmsg *em)
+{
+    if (object->type != JSON_OBJECT) {
+        return err_set(em, ERR_PARSE, "settings must be an object");
+    }
+    enum err e = flatten_object(s, object, prefix, em);
+    if (e != ERR_ILLEGAL_STATE) {
+        return e;
+    }
+    struct buf b;
+    struct jsonw w;
+    buf_init(&b, NULL, ERR_REASON_BYTES);
+    jsonw_init(&w, &b, false);
+    write_hashed(&w, object);
+    e = err_wrap(em, ERR_SETTINGS, "Failed to load settings from [%.*s]", (int)b.n, b.n > 0 ? b.p : "");
+    buf_fini(&b);
+    return e;
 }
 
 bool settings_merge(struct settings *s, const struct settings *from)
@@ -229,6 +297,34 @@ struct str settings_str(const struct settings *s, const char *key, struct str ot
     return t != NULL && !t->is_list ? t->value : otherwise;
 }
 
+void settings_put_text(const struct setting *t, struct buf *b)
+{
+    if (!t->is_list) {
+        buf_str(b, t->value);
+        return;
+    }
+    buf_char(b, '[');
+    for (uint32_t i = 0; i < t->n; i++) {
+        if (i > 0) {
+            buf_str(b, STR(", "));
+        }
+        buf_str(b, t->items[i]);
+    }
+    buf_char(b, ']');
+}
+
+static enum err refuse_bool(const struct setting *t, struct errmsg *em)
+{
+    struct buf b;
+    buf_init(&b, NULL, ERR_REASON_BYTES);
+    settings_put_text(t, &b);
+    enum err e = err_set(em, ERR_ILLEGAL_ARGUMENT,
+                         "Failed to parse value [%.*s] as only [true] or [false] are allowed.", (int)b.n,
+                         b.n > 0 ? b.p : "");
+    buf_fini(&b);
+    return e;
+}
+
 enum err settings_bool(const struct settings *s, const char *key, bool otherwise, bool *out,
                        struct errmsg *em)
 {
@@ -237,8 +333,7 @@ enum err settings_bool(const struct settings *s, const char *key, bool otherwise
     if (t == NULL || (!t->is_list && num_parse_bool(t->value, out))) {
         return ERR_OK;
     }
-    return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                   "Failed to parse value [%.*s] as only [true] or [false] are allowed.", STR_ARG(t->value));
+    return refuse_bool(t, em);
 }
 
 enum err settings_i64(const struct settings *s, const char *key, int64_t otherwise, int64_t *out,

@@ -33,7 +33,7 @@ bool settings_put_list(struct settings *s, struct str key, const struct str *ite
 /* Removes the exact key; true if it was there. */
 bool settings_remove(struct settings *s, struct str key);
 /* Flattens an object into s, each name prefixed with `prefix` (may be empty; else without its dot). Arrays of
- * scalars are lists; arrays of objects become "name.0.key". */
+ * scalars are lists; ERR_SETTINGS for others. */
 enum err settings_from_json(struct settings *s, const struct json *object, struct str prefix,
                             struct errmsg *em);
 /* Copies all of `from` over s. */
@@ -48,6 +48,8 @@ const struct setting *settings_find(const struct settings *s, struct str key);
 bool settings_has_prefix(const struct settings *s, struct str prefix);
 /* The text, or `otherwise` when absent or null. */
 struct str settings_str(const struct settings *s, const char *key, struct str otherwise);
+/* A value as errors show it: a list in brackets. */
+void settings_put_text(const struct setting *t, struct buf *b);
 /* ERR_ILLEGAL_ARGUMENT as Elasticsearch words it when the text is no such value. */
 enum err settings_bool(const struct settings *s, const char *key, bool otherwise, bool *out,
                        struct errmsg *em);

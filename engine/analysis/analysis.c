@@ -51,6 +51,10 @@ static enum err missing_type(const char *component, struct str name, struct errm
 
 static enum err unknown_type(const char *component, struct str type, struct str name, struct errmsg *em)
 {
+    enum err e = strcmp(component, "analyzer") == 0 ? analyzer_not_built(type, em) : ERR_OK;
+    if (e != ERR_OK) {
+        return e;
+    }
     return err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown %s type [%.*s] for [%.*s]", component, STR_ARG(type),
                    STR_ARG(name));
 }

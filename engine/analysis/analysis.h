@@ -40,6 +40,8 @@ void analysis_unref(struct analysis *a); /* NULL ok; thread-safe */
 /* Borrowed from the registry; NULL when it knows no such name. */
 const struct analyzer *analysis_analyzer(const struct analysis *a, struct str name);
 const struct analyzer *analysis_normalizer(const struct analysis *a, struct str name);
+/* ERR_ILLEGAL_ARGUMENT, saying so, for an analyzer of Lucene's that is not built; else ERR_OK. */
+enum err analyzer_not_built(struct str name, struct errmsg *em);
 /* "default" as the settings declare it, else standard. "default_search" likewise, else the default one. */
 const struct analyzer *analysis_default(const struct analysis *a);
 const struct analyzer *analysis_default_search(const struct analysis *a);

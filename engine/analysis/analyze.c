@@ -3,17 +3,56 @@
 #include "common/base/utf8.h"
 #include "engine/analysis/analyze_int.h"
 
-static enum err missing_type(const char *component, const struct json *v, struct errmsg *em)
+/* The settings of a definition, all of them: flat, and sorted by name. */
+static void write_flat(struct jsonw *w, const struct settings *s)
+{
+    jw_obj(w);
+    for (size_t i = 0; i < s->n; i++) {
+        const struct setting *t = &s->v[i];
+        jw_key(w, t->key);
+        if (t->is_null) {
+            jw_null(w);
+            continue;
+        }
+        if (!t->is_list) {
+            jw_str(w, t->value);
+            continue;
+        }
+        jw_arr(w);
+        for (uint32_t k = 0; k < t->n; k++) {
+            jw_str(w, t->items[k]);
+        }
+        jw_arr_end(w);
+    }
+    jw_obj_end(w);
+}
+
+static enum err missing_type(const char *component, const struct settings *s, struct errmsg *em)
 {
     struct buf b;
     struct jsonw w;
     buf_init(&b, NULL, ERR_REASON_BYTES);
     jsonw_init(&w, &b, false);
-    jw_value(&w, v);
-    enum err e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Missing [type] setting for anonymous %s: %s", component,
-                         b.n > 0 ? b.p : "");
+    write_flat(&w, s);
+    enum err e = err_set(em, ERR_ILLEGAL_ARGUMENT, "Missing [type] setting for anonymous %s: %.*s", component,
+                         (int)b.n, b.n > 0 ? b.p : "");
     buf_fini(&b);
     return e;
+}
+
+/* What `type` says, a list in brackets; p NULL: nothing. */
+static struct str type_of(const struct settings *s, struct arena *arena)
+{
+    const struct setting *t = settings_find(s, STR("type"));
+    if (t == NULL || t->is_null) {
+        return STR_NULL;
+    }
+    struct buf b;
+    buf_init(&b, NULL, ERR_REASON_BYTES);
+    settings_put_text(t, &b);
+    struct str text = arena_str(arena, buf_view(&b));
+    buf_fini(&b);
+    return text;
 }
 
 /* A part by name or by its definition. */
@@ -26,8 +65,7 @@ static enum err resolve(const void **out, struct str *shown, enum part_kind kind
         *shown = v->s;
         e = part_by_name(out, kind, v->s, b, em);
         if (e == ERR_OK && *out == NULL) {
-            e = err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to find %s%s under [%.*s]",
-                        r->cx->has_index ? "" : "global ", component, STR_ARG(v->s));
+            e = part_not_found(kind, v->s, b, em);
         }
         return e;
     }
@@ -37,9 +75,9 @@ static enum err resolve(const void **out, struct str *shown, enum part_kind kind
     if (e != ERR_OK) {
         return e;
     }
-    struct str type = settings_str(&s, "type", STR_NULL);
+    struct str type = type_of(&s, r->arena);
     if (type.p == NULL) {
-        return missing_type(component, v, em);
+        return missing_type(component, &s, em);
     }
     *shown = arena_printf(r->arena, "__anonymous__%.*s", STR_ARG(type));
     if (shown->p == NULL) {
@@ -126,9 +164,11 @@ static enum err choose(const struct analyzer **out, struct str *shown, struct an
     if (r->analyzer.p != NULL) {
         *out = analysis_analyzer(cx->analysis, r->analyzer);
         *shown = r->analyzer;
-        return *out != NULL ? ERR_OK
-                            : err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to find %sanalyzer [%.*s]",
-                                      cx->has_index ? "" : "global ", STR_ARG(r->analyzer));
+        e = *out == NULL ? analyzer_not_built(r->analyzer, em) : ERR_OK;
+        return *out != NULL || e != ERR_OK
+                   ? e
+                   : err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to find %sanalyzer [%.*s]",
+                             cx->has_index ? "" : "global ", STR_ARG(r->analyzer));
     }
     if (r->normalizer.p != NULL) {
         *out = analysis_normalizer(cx->analysis, r->normalizer);
@@ -159,7 +199,7 @@ struct listing {
     const struct analyze_request *r;
     struct jsonw *w;
     bool attributes; /* explain */
-    bool shows_keyword;
+    bool shows_keyword, hides_frequency;
     int32_t gap;
     /* where the texts before ended */
     int64_t position, offset;
@@ -206,7 +246,7 @@ static void write_attributes(struct listing *g, const struct token *t)
     if (wants(g->r, "positionLength") && t->pos_len <= 1) {
         jw_ki64(g->w, "positionLength", t->pos_len);
     }
-    if (wants(g->r, "termFrequency")) {
+    if (!g->hides_frequency && wants(g->r, "termFrequency")) {
         jw_ki64(g->w, "termFrequency", 1);
     }
 }
@@ -344,6 +384,7 @@ static enum err explain(struct listing *g, const struct analyzer *an, struct str
     bool custom = an->is_custom;
     enum err e;
     g->attributes = true;
+    g->hides_frequency = an->tokenizer != NULL && an->tokenizer->hides_frequency;
     jw_k(w, "detail");
     jw_obj(w);
     jw_kbool(w, "custom_analyzer", custom);

@@ -1,3 +1,5 @@
+#include "common/base/java_hash.h"
+#include "common/base/jsonr.h"
 #include "engine/analysis/analyze_int.h"
 
 #define TEXTS_MAX 100000
@@ -56,13 +58,76 @@ static enum err read_string(const char *field, const struct json *v, struct str 
     return ERR_OK;
 }
 
-static enum err read_parts(const char *field, const struct json *v, const struct json **out, size_t *n,
-                           struct errmsg *em)
+static void put_java(struct buf *b, const struct json *v);
+
+/* The members in the order of Java's HashMap. */
+static void put_members(struct buf *b, const struct json *v)
+{
+    uint32_t buckets = java_map_buckets(v->n), left = v->n;
+    for (uint32_t bucket = 0; bucket < buckets && left > 0; bucket++) {
+        for (uint32_t i = 0; i < v->n; i++) {
+            const struct json_member *m = &v->members[i];
+            if (java_map_bucket(m->key, buckets) != bucket) {
+                continue;
+            }
+            buf_str(b, m->key);
+            buf_char(b, '=');
+            put_java(b, &m->value);
+            if (--left > 0) {
+                buf_str(b, STR(", "));
+            }
+        }
+    }
+}
+
+/* A value as Java prints it: {a=1, b=[x, {}]}. */
+static void put_java(struct buf *b, const struct json *v)
+{
+    if (v->type == JSON_OBJECT) {
+        buf_char(b, '{');
+        put_members(b, v);
+        buf_char(b, '}');
+        return;
+    }
+    if (v->type != JSON_ARRAY) {
+        buf_str(b, v->type == JSON_NULL ? STR("null") : json_text(v));
+        return;
+    }
+    buf_char(b, '[');
+    for (uint32_t i = 0; i < v->n; i++) {
+        if (i > 0) {
+            buf_str(b, STR(", "));
+        }
+        put_java(b, &v->items[i]);
+    }
+    buf_char(b, ']');
+}
+
+/* Elasticsearch makes settings of a definition while it parses the request. */
+static enum err check_definition(const char *field, const struct json *v, struct arena *arena,
+                                 struct errmsg *em)
+{
+    struct settings s;
+    settings_init(&s, arena);
+    enum err e = v->type == JSON_OBJECT ? settings_from_json(&s, v, STR(""), em) : ERR_OK;
+    if (e != ERR_SETTINGS) {
+        return e;
+    }
+    struct buf b;
+    buf_init(&b, NULL, ERR_REASON_BYTES);
+    put_java(&b, v);
+    err_wrap(em, ERR_ILLEGAL_ARGUMENT, "Failed to parse [%.*s]", (int)b.n, b.n > 0 ? b.p : "");
+    buf_fini(&b);
+    return err_wrap(em, ERR_X_CONTENT, "[1:%u] [analyze_request] failed to parse field [%s]", v->end, field);
+}
+
+static enum err read_parts(const char *field, const struct json *v, struct arena *arena,
+                           const struct json **out, size_t *n, struct errmsg *em)
 {
     if (v->type == JSON_OBJECT) {
         *out = v;
         *n = 1;
-        return ERR_OK;
+        return check_definition(field, v, arena, em);
     }
     if (v->type != JSON_ARRAY) {
         return wrong_type(field, v, em);
@@ -77,6 +142,10 @@ static enum err read_parts(const char *field, const struct json *v, const struct
             err_set(em, ERR_X_CONTENT, "[1:%u] Expected [VALUE_STRING] or [START_OBJECT], got %s",
                     item->off + 1, json_token_name(item));
             return wrap_field(field, item, em);
+        }
+        enum err e = check_definition(field, item, arena, em);
+        if (e != ERR_OK) {
+            return e;
         }
     }
     *out = v->items;
@@ -119,13 +188,15 @@ static enum err read_member(struct analyze_request *r, const struct json_member 
     }
     if (str_is(m->key, "tokenizer")) {
         r->tokenizer = v;
-        return v->type == JSON_STRING || v->type == JSON_OBJECT ? ERR_OK : wrong_type("tokenizer", v, em);
+        return v->type == JSON_STRING || v->type == JSON_OBJECT
+                   ? check_definition("tokenizer", v, r->arena, em)
+                   : wrong_type("tokenizer", v, em);
     }
     if (str_is(m->key, "filter")) {
-        return read_parts("filter", v, &r->filters, &r->n_filters, em);
+        return read_parts("filter", v, r->arena, &r->filters, &r->n_filters, em);
     }
     if (str_is(m->key, "char_filter")) {
-        return read_parts("char_filter", v, &r->char_filters, &r->n_char_filters, em);
+        return read_parts("char_filter", v, r->arena, &r->char_filters, &r->n_char_filters, em);
     }
     if (str_is(m->key, "explain")) {
         return read_explain(v, &r->explain, em);
@@ -133,8 +204,12 @@ static enum err read_member(struct analyze_request *r, const struct json_member 
     if (str_is(m->key, "attributes")) {
         return read_strings("attributes", v, r->arena, &r->attributes, &r->n_attributes, em);
     }
-    return err_set(em, ERR_X_CONTENT, "[1:%u] [analyze_request] unknown field [%.*s]", m->key_off + 1,
-                   STR_ARG(m->key));
+    static const char *const known[] = {"analyzer",    "text",    "field",      "tokenizer",  "filter",
+                                        "char_filter", "explain", "attributes", "normalizer", NULL};
+    char hint[JR_HINT_MAX];
+    jr_did_you_mean(m->key, known, hint, sizeof(hint));
+    return err_set(em, ERR_X_CONTENT, "[1:%u] [analyze_request] unknown field [%.*s]%s", m->key_off + 1,
+                   STR_ARG(m->key), hint);
 }
 
 static void complain(struct buf *b, unsigned *n, const char *what)

@@ -47,6 +47,9 @@ static const struct token_filter *find_filter(void *self, struct str name, enum 
     const struct chain *c = self;
     const void *part;
     *e = part_by_name(&part, PART_TOKEN_FILTER, name, c->b, em);
+    if (*e == ERR_OK && part == NULL && c->b->bare != BARE_IN_SETTINGS) {
+        *e = part_not_found(PART_TOKEN_FILTER, name, c->b, em);
+    }
     return part;
 }
 
@@ -55,8 +58,15 @@ enum err chain_add_filter(struct chain *c, const struct token_filter *f, struct 
     struct analyzer *an = &c->an;
     an->search_only |= f->search_only;
     if (f->bind != NULL) {
-        struct part_chain before = {an->name,    an->char_filters, an->n_char_filters, an->tokenizer,
-                                    an->filters, an->n_filters,    find_filter,        c};
+        struct part_chain before = {.analyzer = an->name,
+                                    .char_filters = an->char_filters,
+                                    .n_char_filters = an->n_char_filters,
+                                    .tokenizer = an->tokenizer,
+                                    .filters = an->filters,
+                                    .filter_names = c->filter_names,
+                                    .n_filters = an->n_filters,
+                                    .find_filter = find_filter,
+                                    .self = c};
         enum err e = f->bind(f, &before, c->b->arena, &f, em);
         if (e != ERR_OK) {
             return e;

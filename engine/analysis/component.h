@@ -34,6 +34,7 @@ struct char_filter {
 struct tokenizer {
     /* Appends the tokens of `text` to `out`, with offsets into `text`; sets out->end_pos_inc. */
     enum err (*run)(const struct tokenizer *self, struct str text, struct token_list *out, struct errmsg *em);
+    bool hides_frequency; /* _analyze does not explain the frequency of its tokens */
 };
 
 struct part_chain;
@@ -64,6 +65,7 @@ struct part_chain {
     size_t n_char_filters;
     const struct tokenizer *tokenizer;
     const struct token_filter **filters;
+    const struct str *filter_names; /* NULL: the filters are parts of a filter, without names */
     size_t n_filters;
     /* The filter with this name (not yet bound), or NULL with *e set when building it failed. */
     const struct token_filter *(*find_filter)(void *self, struct str name, enum err *e, struct errmsg *em);

@@ -293,6 +293,7 @@ static enum err apply_fingerprint(const struct token_filter *self, struct token_
     struct buf all;
     enum err e = ERR_OK;
     if (l->n == 0) {
+        l->end_pos_inc = 1;
         return ERR_OK;
     }
     sort_items(l->v, l->n, sizeof(*l->v), token_order);
@@ -312,6 +313,7 @@ static enum err apply_fingerprint(const struct token_filter *self, struct token_
     }
     buf_fini(&all);
     l->n = 0;
+    l->end_pos_inc = 1;
     if (e == ERR_OK && utf16_length(text) <= (size_t)f->units_max) {
         l->v[l->n++] = (struct token){
             .text = text, .end = l->end_offset, .pos_inc = 1, .pos_len = 1, .type = "fingerprint"};

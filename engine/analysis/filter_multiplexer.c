@@ -105,6 +105,7 @@ static enum err bind_chain(const struct multiplexer_part *p, struct str names,
         }
         struct part_chain sub = *before;
         sub.filters = c->v;
+        sub.filter_names = NULL;
         sub.n_filters = c->n;
         if (f->bind != NULL) {
             e = f->bind(f, &sub, arena, &f, em);

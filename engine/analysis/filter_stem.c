@@ -172,7 +172,7 @@ static enum err stem_new(const struct token_filter **out, const struct language 
     f->stem = language->stem;
     f->snowball = language->snowball;
     f->base.apply = f->stem != NULL ? apply_own : apply_snowball;
-    f->base.shows_keyword = f->stem != stem_english_plural;
+    f->base.shows_keyword = true;
     *out = &f->base;
     return ERR_OK;
 }

@@ -309,9 +309,9 @@ static enum err part_before(const struct part_chain *before, struct arena *arena
     for (size_t i = 0; i < before->n_filters; i++) {
         const struct token_filter *f = before->filters[i];
         if (f->synonym_use == SYNONYM_USE_REFUSED) {
-            return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                           "Token filter [%zu] of analyzer [%.*s] cannot be used to parse synonyms", i,
-                           STR_ARG(before->analyzer));
+            struct str name = before->filter_names != NULL ? before->filter_names[i] : STR("multiplexer");
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "Token filter [%.*s] cannot be used to parse synonyms",
+                           STR_ARG(name));
         }
         if (f->synonym_use != SYNONYM_USE_NOTHING) {
             filters[an->n_filters++] = f->synonym_use == SYNONYM_USE_OTHER ? f->synonym_other : f;

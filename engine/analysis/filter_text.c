@@ -95,6 +95,7 @@ TOKEN_FILTER_FACTORY(truncate_filter_new)
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "length parameter must be provided");
     }
     f->base.apply = apply_truncate;
+    f->base.shows_keyword = true;
     *out = &f->base;
     return e;
 }

@@ -239,6 +239,7 @@ TOKEN_FILTER_FACTORY(word_delimiter_filter_new)
     }
     f->base.apply = apply;
     f->base.synonym_use = SYNONYM_USE_REFUSED;
+    f->base.shows_keyword = true;
     *out = &f->base;
     return word_parts_options_read(&f->o, s, env, arena, em);
 }

@@ -18,9 +18,14 @@ enum err part_int(const struct settings *s, const char *key, int32_t otherwise, 
     if (t == NULL || t->is_null || (!t->is_list && num_parse_i32(t->value, out))) {
         return ERR_OK;
     }
-    err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(t->value));
-    return err_wrap(em, ERR_SETTINGS, "Failed to parse int setting [%s] with value [%.*s]", key,
-                    STR_ARG(t->value));
+    struct buf b;
+    buf_init(&b, NULL, ERR_REASON_BYTES);
+    settings_put_text(t, &b);
+    err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", (int)b.n, b.n > 0 ? b.p : "");
+    enum err e = err_wrap(em, ERR_SETTINGS, "Failed to parse int setting [%s] with value [%.*s]", key,
+                          (int)b.n, b.n > 0 ? b.p : "");
+    buf_fini(&b);
+    return e;
 }
 
 void tokens_keep(struct token_list *l, bool (*keep)(const void *cx, const struct token *t), const void *cx)

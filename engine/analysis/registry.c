@@ -200,6 +200,54 @@ static enum err make(const void **out, enum part_kind kind, size_t at, struct st
     return e;
 }
 
+enum err part_not_found(enum part_kind kind, struct str name, const struct part_builder *b, struct errmsg *em)
+{
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to find %s%s under [%.*s]",
+                   b->bare == BARE_WITHOUT_INDEX ? "global " : "", part_kind_name(kind), STR_ARG(name));
+}
+
+static bool is_one_of(struct str name, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (str_is(name, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum err filter_not_built(struct str name, struct errmsg *em)
+{
+    static const char *const names[] = {"arabic_stem",
+                                        "bengali_normalization",
+                                        "brazilian_stem",
+                                        "condition",
+                                        "czech_stem",
+                                        "dictionary_decompounder",
+                                        "german_stem",
+                                        "hindi_normalization",
+                                        "hunspell",
+                                        "hyphenation_decompounder",
+                                        "indic_normalization",
+                                        "min_hash",
+                                        "predicate_token_filter",
+                                        "sorani_normalization"};
+    return is_one_of(name, names, ARRAY_LEN(names))
+               ? err_set(em, ERR_ILLEGAL_ARGUMENT, "the token filter [%.*s] is not supported", STR_ARG(name))
+               : ERR_OK;
+}
+
+enum err analyzer_not_built(struct str name, struct errmsg *em)
+{
+    static const char *const names[] = {"arabic",     "armenian", "basque",     "bengali",  "brazilian",
+                                        "bulgarian",  "catalan",  "czech",      "estonian", "galician",
+                                        "greek",      "hindi",    "indonesian", "irish",    "latvian",
+                                        "lithuanian", "persian",  "sorani",     "thai",     "turkish"};
+    return is_one_of(name, names, ARRAY_LEN(names))
+               ? err_set(em, ERR_ILLEGAL_ARGUMENT, "the analyzer [%.*s] is not supported", STR_ARG(name))
+               : ERR_OK;
+}
+
 /* Names that Elasticsearch had once and now refuses. */
 static enum err removed_part(enum part_kind kind, struct str name, struct errmsg *em)
 {
@@ -222,7 +270,7 @@ static enum err removed_part(enum part_kind kind, struct str name, struct errmsg
             em, ERR_ILLEGAL_ARGUMENT,
             "[delimited_payload_filter] is not supported for new indices, use [delimited_payload] instead");
     }
-    return ERR_OK;
+    return kind == PART_TOKEN_FILTER ? filter_not_built(name, em) : ERR_OK;
 }
 
 enum err part_new(const void **out, enum part_kind kind, struct str type, struct str name,

@@ -47,6 +47,9 @@ const char *part_kind_name(enum part_kind kind); /* "tokenizer", "filter", "char
 /* Builds a part of `type` from settings. *known is false, with ERR_OK, when there is no such type. */
 enum err part_new(const void **out, enum part_kind kind, struct str type, struct str name,
                   const struct settings *s, const struct part_builder *b, bool *known, struct errmsg *em);
+/* The refusal of a name that no part has; returns ERR_ILLEGAL_ARGUMENT. */
+enum err part_not_found(enum part_kind kind, struct str name, const struct part_builder *b,
+                        struct errmsg *em);
 /* The part with this name: declared, or one of the service's own with its default settings. *out NULL with
  * ERR_OK: there is none. */
 enum err part_by_name(const void **out, enum part_kind kind, struct str name, const struct part_builder *b,

@@ -272,6 +272,7 @@ TOKENIZER_FACTORY(char_group_tokenizer_new)
         return e;
     }
     t->is_part = not_in_group;
+    t->base.hides_frequency = true;
     if (!settings_list(s, "tokenize_on_chars", arena, &items, &n)) {
         return err_no_memory(em);
     }

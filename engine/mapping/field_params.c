@@ -249,8 +249,10 @@ static enum err take_analyzer(struct builder *b, struct node *n, size_t i, const
     }
     const struct analyzer *an = analysis_analyzer(b->analysis, s);
     if (an == NULL) {
-        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "analyzer [%.*s] has not been configured in mappings",
-                       STR_ARG(s));
+        e = analyzer_not_built(s, b->em);
+        return e != ERR_OK ? e
+                           : err_set(b->em, ERR_ILLEGAL_ARGUMENT,
+                                     "analyzer [%.*s] has not been configured in mappings", STR_ARG(s));
     }
     enum param_kind kind = n->spec->params[i].kind;
     if (kind == PARAM_ANALYZER) {

@@ -19,7 +19,9 @@ enum err build_analyzer(struct builder *b, const char *query, struct str name, c
 {
     *out = analysis_analyzer(mapping_analysis(b->cx->mapping), name);
     if (*out == NULL) {
-        return err_query_shard(b, em, "[%s] analyzer [%.*s] not found", query, STR_ARG(name));
+        enum err e = analyzer_not_built(name, em);
+        return e != ERR_OK ? e
+                           : err_query_shard(b, em, "[%s] analyzer [%.*s] not found", query, STR_ARG(name));
     }
     return ERR_OK;
 }

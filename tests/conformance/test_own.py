@@ -85,6 +85,8 @@ def record(client, case):
     for kind in ("setup", "steps"):
         for step in case.get(kind, ()):
             step["status"], body = ask(client, step, saved)
+            if step["status"] == 429 and "circuit_breaking_exception" in json.dumps(body):
+                sys.exit(f"the service is out of memory for a moment, nothing was recorded: {step['do']}")
             if kind == "steps":
                 step["response"] = body
             elif step["status"] >= 400:

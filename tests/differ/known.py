@@ -78,6 +78,11 @@ def is_java_text(place, want, got):
     return isinstance(above, dict) and above.get("type") in ACCIDENTS and "reason" in above
 
 
+def is_kstem(place, body):
+    """A token of the stemmer whose dictionary is not there."""
+    return place.partition(".")[0] in ("tokens", "detail") and bool(re.search(r'"(kstem|light_english|lightEnglish)"', json.dumps(body, ensure_ascii=False)))
+
+
 def is_java_frame(place, want, got):
     """A `script_stack` that is the same but for the methods of Java in it."""
     above, stack, _ = place.partition("script_stack")
