@@ -1,5 +1,6 @@
 #include "common/base/jsonw.h"
 #include "common/base/num.h"
+#include "common/base/stop.h"
 #include "engine/query/bm25.h"
 #include "engine/query/print_terms.h"
 
@@ -163,6 +164,10 @@ static enum err explain_unscored(const struct weight *w, const struct explain_re
 enum err explain_weight(const struct weight *w, const struct explain_request *rq, struct explanation **out)
 {
     *out = NULL;
+    if (stop_often()) { /* nobody will read it */
+        *out = explain_new(rq->arena, false, 0, "stopped");
+        return *out != NULL ? ERR_OK : err_no_memory(rq->em);
+    }
     /* Elasticsearch's cache stands before whatever is not scored, and explains itself */
     if (w->need == NEED_NO_SCORES) {
         return explain_unscored(w, rq, out);

@@ -1,5 +1,7 @@
 #include "engine/query/rewrite.h"
 
+#include "common/base/stop.h"
+
 #include "engine/query/bm25.h"
 #include "engine/query/print_terms.h"
 #include "engine/query/rewrite_terms.h"
@@ -123,13 +125,13 @@ static void promote_filters(struct clauses *c)
 static enum err merge_equal(struct weight_shared *sh, struct clauses *c, enum bool_occur occur,
                             struct errmsg *em)
 {
-    for (uint32_t i = 0; i < c->n; i++) {
+    for (uint32_t i = 0; i < c->n && !stop_often(); i++) {
         double sum = c->v[i].query->boost;
         bool merged = false;
         if (c->v[i].occur != occur) {
             continue;
         }
-        for (uint32_t k = i + 1; k < c->n;) {
+        for (uint32_t k = i + 1; k < c->n && !stop_often();) {
             if (c->v[k].occur == occur && query_same(c->v[i].query, c->v[k].query)) {
                 sum += c->v[k].query->boost;
                 merged = true;
