@@ -37,16 +37,32 @@ static bool is_number_char(char c)
     return c == '0' || c == '#' || c == ',' || c == '.';
 }
 
-/* Text before or behind the number: quotes taken off, percent signs noted. */
-static enum err affix(struct reader *r, struct str *out, bool behind)
+/* A percent or per mille sign: each form holds one. */
+static enum err scale(struct reader *r, char c, int *multiplier)
 {
-    char *copy = arena_alloc(r->a, r->text.n + 1);
-    size_t n = 0;
-    bool quote = false;
-    if (copy == NULL) {
-        return err_no_memory(r->em);
+    struct str rest = str_slice(r->text, r->at, r->text.n);
+    bool mille = str_starts(rest, STR("\xE2\x80\xB0"));
+    if (c != '%' && !mille) {
+        return ERR_OK;
     }
-    for (; r->at < r->text.n; r->at++) {
+    if (*multiplier != 1) {
+        return malformed(r, "Too many percent/per mille characters in pattern");
+    }
+    *multiplier = mille ? 1000 : 100;
+    return ERR_OK;
+}
+
+struct text {
+    char *p; /* room for the whole pattern */
+    size_t n;
+};
+
+/* Text before or behind the number, added to `out`: quotes taken off, percent signs noted. */
+static enum err affix(struct reader *r, struct text *out, int *multiplier)
+{
+    bool quote = false;
+    enum err e = ERR_OK;
+    for (; e == ERR_OK && r->at < r->text.n; r->at++) {
         char c = r->text.p[r->at];
         if (c == '\'') {
             bool twice = r->at + 1 < r->text.n && r->text.p[r->at + 1] == '\'';
@@ -56,42 +72,33 @@ static enum err affix(struct reader *r, struct str *out, bool behind)
             }
             r->at++;
         } else if (!quote && (is_number_char(c) || c == ';')) {
-            if (c == ';' || !behind) {
-                break;
-            }
-            return malformed(r, "Unquoted special character in pattern");
-        } else if (!quote && (c == '%' || (unsigned char)c == 0xE2)) {
-            bool mille =
-                c != '%' && r->at + 2 < r->text.n && memcmp(r->text.p + r->at, "\xE2\x80\xB0", 3) == 0;
-            if (c == '%' || mille) {
-                if (r->f->multiplier != 1) {
-                    return malformed(r, "Too many percent/per mille characters in pattern");
-                }
-                r->f->multiplier = mille ? 1000 : 100;
-            }
+            return ERR_OK;
+        } else if (!quote) {
+            e = scale(r, c, multiplier);
         }
-        copy[n++] = c;
+        out->p[out->n++] = c;
     }
-    *out = str_mk(copy, n);
-    return quote ? malformed(r, "Malformed pattern") : ERR_OK;
+    return e != ERR_OK ? e : quote ? malformed(r, "Malformed pattern") : ERR_OK;
 }
 
 struct shape {
     int left, zero, right; /* # before, 0, # behind */
     int point;             /* digits before the point; -1: none */
     int grouping;          /* digits since the last comma; -1: none */
+    bool exponent;
+    int exponent_min;
 };
 
-static enum err read_exponent(struct reader *r, const struct shape *s)
+static enum err read_exponent(struct reader *r, struct shape *s)
 {
     r->at++;
     while (r->at < r->text.n && r->text.p[r->at] == '0') {
-        r->f->exponent_min++;
+        s->exponent_min++;
         r->at++;
     }
-    r->f->exponent = true;
-    return s->left + s->zero < 1 || r->f->exponent_min < 1 ? malformed(r, "Malformed exponential pattern")
-                                                           : ERR_OK;
+    s->exponent = true;
+    return s->left + s->zero < 1 || s->exponent_min < 1 ? malformed(r, "Malformed exponential pattern")
+                                                        : ERR_OK;
 }
 
 static enum err read_digits(struct reader *r, struct shape *s)
@@ -120,6 +127,45 @@ static enum err read_digits(struct reader *r, struct shape *s)
     return ERR_OK;
 }
 
+/* The number of a negative form says nothing: only what stands around it counts. */
+static void skip_digits(struct reader *r)
+{
+    while (r->at < r->text.n && (is_number_char(r->text.p[r->at]) || r->text.p[r->at] == 'E')) {
+        r->at++;
+    }
+}
+
+/* One form, up to the ';' that may end the first: text, the number, text. What follows a text behind the number
+ * and belongs to a number goes on with it, as in Java. `s`: NULL for the negative form. */
+static enum err read_form(struct reader *r, struct str *prefix, struct str *suffix, struct shape *s,
+                          int *multiplier)
+{
+    struct text texts[2] = {{arena_alloc(r->a, r->text.n + 1), 0}, {arena_alloc(r->a, r->text.n + 1), 0}};
+    int at = 0;
+    enum err e;
+    if (texts[0].p == NULL || texts[1].p == NULL) {
+        return err_no_memory(r->em);
+    }
+    while ((e = affix(r, &texts[at], multiplier)) == ERR_OK && r->at < r->text.n) {
+        if (r->text.p[r->at] == ';') {
+            e = at == 0 || s == NULL ? malformed(r, "Unquoted special character ';' in pattern") : ERR_OK;
+            break;
+        }
+        if (s != NULL) {
+            e = read_digits(r, s);
+        } else {
+            skip_digits(r);
+        }
+        if (e != ERR_OK) {
+            break;
+        }
+        at = 1;
+    }
+    *prefix = str_mk(texts[0].p, texts[0].n);
+    *suffix = str_mk(texts[1].p, texts[1].n);
+    return e;
+}
+
 static enum err settle(struct reader *r, struct shape s)
 {
     struct decimal_format *f = r->f;
@@ -136,6 +182,8 @@ static enum err settle(struct reader *r, struct shape s)
     }
     int total = s.left + s.zero + s.right, point = s.point >= 0 ? s.point : total;
     f->point_always = s.point == 0 || s.point == total;
+    f->exponent = s.exponent;
+    f->exponent_min = s.exponent_min;
     f->int_min = point - s.left;
     f->int_max = f->exponent ? s.left + f->int_min : INT32_MAX;
     f->frac_max = MIN_OF(s.point >= 0 ? total - s.point : 0, DIGITS_MAX);
@@ -154,9 +202,7 @@ enum err decimal_format_new(const struct decimal_format **out, struct str patter
     struct reader r = {.text = pattern, .a = arena, .em = em, .f = f};
     struct shape shape = {.point = -1, .grouping = -1};
     f->multiplier = 1;
-    enum err e = affix(&r, &f->prefix, false);
-    e = e == ERR_OK ? read_digits(&r, &shape) : e;
-    e = e == ERR_OK ? affix(&r, &f->suffix, true) : e;
+    enum err e = read_form(&r, &f->prefix, &f->suffix, &shape, &f->multiplier);
     e = e == ERR_OK ? settle(&r, shape) : e;
     if (e == ERR_OK && pattern.n == 0) {
         f->frac_max = DIGITS_MAX;
@@ -164,23 +210,15 @@ enum err decimal_format_new(const struct decimal_format **out, struct str patter
     }
     f->neg_prefix = arena_printf(arena, "-%.*s", STR_ARG(f->prefix));
     f->neg_suffix = f->suffix;
-    if (e == ERR_OK && r.at < pattern.n
-        && pattern.p[r.at] == ';') { /* the negative form: only its affixes count */
-        r.at++;
-        struct shape ignored = {.point = -1, .grouping = -1};
-        int multiplier = f->multiplier;
+    if (e == ERR_OK && r.at + 1 < pattern.n) {
+        int ignored = 1;
         struct str prefix = STR_NULL, suffix = STR_NULL;
-        f->multiplier = 1;
-        e = affix(&r, &prefix, false);
-        e = e == ERR_OK ? read_digits(&r, &ignored) : e;
-        e = e == ERR_OK ? affix(&r, &suffix, true) : e;
-        f->multiplier = multiplier;
-        if (e == ERR_OK && r.at < pattern.n) {
-            e = malformed(&r, "Unquoted special character in pattern");
+        r.at++;
+        e = read_form(&r, &prefix, &suffix, NULL, &ignored);
+        if (!str_eq(prefix, f->prefix) || !str_eq(suffix, f->suffix)) {
+            f->neg_prefix = prefix;
+            f->neg_suffix = suffix;
         }
-        bool same = str_eq(prefix, f->prefix) && str_eq(suffix, f->suffix);
-        f->neg_prefix = same ? f->neg_prefix : prefix;
-        f->neg_suffix = same ? f->neg_suffix : suffix;
     }
     *out = f;
     return e != ERR_OK ? e : f->neg_prefix.p == NULL ? err_no_memory(em) : ERR_OK;
@@ -229,7 +267,8 @@ static void take(struct digits *g, const char *text)
 }
 
 /* The digits that Java starts from are the shortest that name the double; where they are too many, the exact
- * binary value is rounded half to even, which is what printf does. */
+ * binary value is rounded half to even, which is what printf does. Java takes a whole number that it prints as a
+ * long for one that is not exact, and rounds its halves up. */
 static void digits_of(struct digits *g, double v, const struct decimal_format *f)
 {
     char text[1400];
@@ -241,7 +280,8 @@ static void digits_of(struct digits *g, double v, const struct decimal_format *f
     if (f->exponent) {
         int most = f->int_max + f->frac_max;
         if (g->n > most && most > 0) {
-            snprintf(text, sizeof(text), "%.*e", most - 1, v);
+            bool half = v < 0x1p62 && v == floor(v) && g->n == most + 1 && g->d[most] == '5';
+            snprintf(text, sizeof(text), "%.*e", most - 1, half ? nextafter(v, INFINITY) : v);
             take(g, text);
         }
     } else if (g->n - g->point > f->frac_max) {
@@ -283,8 +323,7 @@ static void put_exponent(const struct decimal_format *f, const struct digits *g,
 {
     int exponent = g->point, whole_min = f->int_min, repeat = f->int_max;
     if (repeat > 1 && repeat > f->int_min) { /* engineering notation: the exponent is a multiple */
-        int32_t below = (int32_t)((uint32_t)exponent - (uint32_t)repeat); /* wraps, as in Java */
-        exponent = (exponent >= 1 ? (exponent - 1) / repeat : below / repeat) * repeat;
+        exponent = (exponent >= 1 ? (exponent - 1) / repeat : (exponent - repeat) / repeat) * repeat;
         whole_min = 1;
     } else {
         exponent -= whole_min;
