@@ -64,6 +64,16 @@ int64_t instant_to_ms(struct instant t)
     return t.seconds * 1000 + t.nanos / 1000000;
 }
 
+enum err instant_to_ms_exact(struct instant t, int64_t *out, struct errmsg *em)
+{
+    *out = instant_to_ms(t);
+    bool last = t.seconds == INT64_MAX / 1000 && t.nanos / 1000000 <= INT64_MAX % 1000;
+    if ((*out == INT64_MAX && !last) || *out == INT64_MIN) {
+        return err_set(em, ERR_ARITHMETIC, "long overflow");
+    }
+    return ERR_OK;
+}
+
 /* As Java writes it: 1969-07-20T00:00:00Z, with as many thousands of digits behind the second as there are. */
 static void instant_text(struct instant t, char *out, size_t cap)
 {
@@ -117,14 +127,7 @@ enum err date_parse_ms(const struct date_format *f, struct str text, const struc
 {
     struct instant t;
     enum err e = date_parse(f, text, zone, DATE_FILL_MIN, &t, em);
-    if (e == ERR_OK) {
-        *out = instant_to_ms(t);
-        bool last = t.seconds == INT64_MAX / 1000 && t.nanos / 1000000 <= INT64_MAX % 1000;
-        if ((*out == INT64_MAX && !last) || *out == INT64_MIN) {
-            return err_set(em, ERR_ARITHMETIC, "long overflow");
-        }
-    }
-    return e;
+    return e == ERR_OK ? instant_to_ms_exact(t, out, em) : e;
 }
 
 bool date_print_ms(const struct date_format *f, int64_t ms, const struct zone *zone, struct buf *out)

@@ -46,7 +46,9 @@ bool date_print_ms(const struct date_format *f, int64_t ms, const struct zone *z
 
 /* Java's Instant.ofEpochMilli and toEpochMilli (rounds down). */
 struct instant instant_of_ms(int64_t ms);
-int64_t instant_to_ms(struct instant t);
+int64_t instant_to_ms(struct instant t); /* the nearest that there is */
+/* ERR_ARITHMETIC where 64 bits do not hold it. */
+enum err instant_to_ms_exact(struct instant t, int64_t *out, struct errmsg *em) NODISCARD;
 /* date_nanos: nanoseconds since 1970. ERR_ILLEGAL_ARGUMENT before 1970 and past
  * 2262-04-11T23:47:16.854775807Z. */
 enum err instant_to_nanos(struct instant t, int64_t *out, struct errmsg *em) NODISCARD;

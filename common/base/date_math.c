@@ -1,44 +1,61 @@
 #include "common/base/date_math.h"
 
+#include <inttypes.h>
+
 #include "common/base/num.h"
 
 /* A moment as java.time's ZonedDateTime carries it: the wall clock, and the offset that it keeps through an
- * overlap. */
+ * overlap. Seconds, as a year of nine digits has more milliseconds than 64 bits hold. */
 struct zoned {
     const struct zone *zone;
-    int64_t local;  /* milliseconds */
-    int32_t offset; /* milliseconds */
-    int32_t nanos;  /* below the millisecond */
+    int64_t local;
+    int64_t offset;
+    int32_t nanos;
 };
+
+#define DAY_S     86400LL
+#define CYCLE_S   (146097 * DAY_S) /* 400 years: the calendar repeats */
+#define YEAR_MAX  999999999        /* of java.time.Year; the days are those of its first and last one */
+#define DAY_FIRST (-365243219162LL)
+#define DAY_LAST  365241780471LL
+
+/* Milliseconds in which the rules of a zone are the same as at a second: years far from any table are moved
+ * near it by whole cycles. */
+static int64_t rules_at(int64_t seconds)
+{
+    int64_t cycles = seconds / CYCLE_S;
+    int64_t moved = cycles > 3 ? cycles - 3 : cycles < -3 ? cycles + 3 : 0;
+    return (seconds - moved * CYCLE_S) * 1000;
+}
 
 static void on_wall_clock(struct zoned *t, int64_t local)
 {
     int32_t offsets[2];
-    int n = zone_offsets_at_local(t->zone, local, offsets, NULL);
+    int64_t at = rules_at(local);
+    int n = zone_offsets_at_local(t->zone, at, offsets, NULL);
     t->local = local;
     if (n == 0) {
-        int64_t utc = zone_to_utc(t->zone, local);
-        t->offset = zone_offset(t->zone, utc);
-        t->local = utc + t->offset;
-    } else if (n == 1 || t->offset != offsets[1]) {
-        t->offset = offsets[0];
+        int64_t utc = zone_to_utc(t->zone, at);
+        int64_t offset = zone_offset(t->zone, utc);
+        t->offset = offset / 1000;
+        t->local = local + (utc + offset - at) / 1000;
+    } else if (n == 1 || t->offset * 1000 != offsets[1]) {
+        t->offset = offsets[0] / 1000;
     }
 }
 
 static void on_time_line(struct zoned *t, int64_t utc)
 {
-    t->offset = zone_offset(t->zone, utc);
+    t->offset = zone_offset(t->zone, rules_at(utc)) / 1000;
     t->local = utc + t->offset;
 }
 
-#define DAY_MS 86400000LL
-
 static int64_t day_of(int64_t local)
 {
-    return local / DAY_MS - (local % DAY_MS < 0 ? 1 : 0);
+    return local / DAY_S - (local % DAY_S < 0 ? 1 : 0);
 }
 
-static void add_months(struct zoned *t, int64_t months)
+static enum err add_months(struct zoned *t, int64_t months, struct errmsg *em)
 {
     int64_t days = day_of(t->local), year;
     int month, day;
@@ -46,39 +63,64 @@ static void add_months(struct zoned *t, int64_t months)
     int64_t sum = year * 12 + month - 1 + months;
     year = sum / 12 - (sum % 12 < 0 ? 1 : 0);
     month = (int)(sum - year * 12) + 1;
+    if (year < -YEAR_MAX || year > YEAR_MAX) {
+        return err_set(em, ERR_DATE_TIME, "Invalid value for Year (valid values -%d - %d): %" PRId64,
+                       YEAR_MAX, YEAR_MAX, year);
+    }
     day = MIN_OF(day, civil_month_days(year, month));
-    on_wall_clock(t, civil_to_days(year, month, day) * DAY_MS + (t->local - days * DAY_MS));
+    on_wall_clock(t, civil_to_days(year, month, day) * DAY_S + (t->local - days * DAY_S));
+    return ERR_OK;
 }
 
-static bool add(struct zoned *t, char unit, int64_t n)
+static enum err check_day(int64_t local, struct errmsg *em)
+{
+    int64_t day = day_of(local);
+    if (day < DAY_FIRST || day > DAY_LAST) {
+        return err_set(em, ERR_DATE_TIME, "Invalid value for EpochDay (valid values %lld - %lld): %" PRId64,
+                       DAY_FIRST, DAY_LAST, day);
+    }
+    return ERR_OK;
+}
+
+static enum err add_days(struct zoned *t, int64_t days, struct errmsg *em)
+{
+    int64_t local = t->local + days * DAY_S;
+    enum err e = check_day(local, em);
+    if (e == ERR_OK) {
+        on_wall_clock(t, local);
+    }
+    return e;
+}
+
+static enum err add_seconds(struct zoned *t, int64_t seconds, struct errmsg *em)
+{
+    enum err e = check_day(t->local + seconds, em);
+    if (e == ERR_OK) {
+        on_time_line(t, t->local - t->offset + seconds);
+    }
+    return e;
+}
+
+/* unit: one of "yMwdhHms"; n: of 32 bits. ERR_DATE_TIME past the years that java.time knows. */
+static enum err add(struct zoned *t, char unit, int64_t n, struct errmsg *em)
 {
     switch (unit) {
     case 'y':
-        add_months(t, n * 12);
-        break;
+        return add_months(t, n * 12, em);
     case 'M':
-        add_months(t, n);
-        break;
+        return add_months(t, n, em);
     case 'w':
-        on_wall_clock(t, t->local + n * 7 * DAY_MS);
-        break;
+        return add_days(t, n * 7, em);
     case 'd':
-        on_wall_clock(t, t->local + n * DAY_MS);
-        break;
+        return add_days(t, n, em);
     case 'h':
     case 'H':
-        on_time_line(t, t->local - t->offset + n * 3600000);
-        break;
+        return add_seconds(t, n * 3600, em);
     case 'm':
-        on_time_line(t, t->local - t->offset + n * 60000);
-        break;
-    case 's':
-        on_time_line(t, t->local - t->offset + n * 1000);
-        break;
+        return add_seconds(t, n * 60, em);
     default:
-        return false;
+        return add_seconds(t, n, em);
     }
-    return true;
 }
 
 static int64_t floor_to(int64_t v, int64_t step)
@@ -95,26 +137,26 @@ static void round_down(struct zoned *t, char unit)
     t->nanos = 0;
     switch (unit) {
     case 'y':
-        on_wall_clock(t, civil_to_days(year, 1, 1) * DAY_MS);
+        on_wall_clock(t, civil_to_days(year, 1, 1) * DAY_S);
         break;
     case 'M':
-        on_wall_clock(t, civil_to_days(year, month, 1) * DAY_MS);
+        on_wall_clock(t, civil_to_days(year, month, 1) * DAY_S);
         break;
     case 'w':
-        on_wall_clock(t, (days - civil_weekday(days) + 1) * DAY_MS);
+        on_wall_clock(t, (days - civil_weekday(days) + 1) * DAY_S);
         break;
     case 'd':
-        on_wall_clock(t, days * DAY_MS);
+        on_wall_clock(t, days * DAY_S);
         break;
     case 'h':
     case 'H':
-        on_wall_clock(t, floor_to(t->local, 3600000));
+        on_wall_clock(t, floor_to(t->local, 3600));
         break;
     case 'm':
-        on_wall_clock(t, floor_to(t->local, 60000));
+        on_wall_clock(t, floor_to(t->local, 60));
         break;
     default:
-        on_wall_clock(t, floor_to(t->local, 1000));
+        on_wall_clock(t, t->local);
     }
 }
 
@@ -146,15 +188,15 @@ static enum err step(struct zoned *t, struct str math, size_t *at, enum date_fil
         return err_set(em, ERR_PARSE, "unit [%c] not supported for date math [%.*s]", unit, STR_ARG(math));
     }
     if (op != '/') {
-        (void)add(t, unit, op == '-' ? -(int64_t)n : n);
-        return ERR_OK;
+        return add(t, unit, op == '-' ? -(int64_t)n : n, em);
     }
     round_down(t, unit);
-    if (fill == DATE_FILL_MAX) {
-        (void)add(t, unit, 1);
+    enum err e = ERR_OK;
+    if (fill == DATE_FILL_MAX && (e = add(t, unit, 1, em)) == ERR_OK) {
         on_time_line(t, t->local - t->offset - 1);
+        t->nanos = 999000000;
     }
-    return ERR_OK;
+    return e;
 }
 
 static enum err plain(const struct date_format *f, struct str text, const struct zone *zone,
@@ -178,6 +220,10 @@ enum err date_math(const struct date_format *f, struct str text, int64_t now_ms,
     struct str math;
     struct instant start;
     if (str_starts(text, STR("now"))) {
+        if (now_ms == DATE_WITHOUT_NOW) {
+            err_set(em, ERR_ILLEGAL_ARGUMENT, "now is not used at indexing time");
+            return err_wrap(em, ERR_PARSE, "could not read the current timestamp");
+        }
         start = instant_of_ms(now_ms);
         math = str_slice(text, 3, text.n);
     } else {
@@ -191,15 +237,14 @@ enum err date_math(const struct date_format *f, struct str text, int64_t now_ms,
         }
         math = str_slice(text, bar + 2, text.n);
     }
-    struct zoned t = {.zone = zone != NULL ? zone : &zone_utc, .nanos = start.nanos % 1000000};
-    on_time_line(&t, instant_to_ms(start));
+    struct zoned t = {.zone = zone != NULL ? zone : &zone_utc, .nanos = start.nanos};
+    on_time_line(&t, start.seconds);
     for (size_t at = 0; at < math.n;) {
         enum err e = step(&t, math, &at, fill, em);
         if (e != ERR_OK) {
             return e;
         }
     }
-    *out = instant_of_ms(t.local - t.offset);
-    out->nanos += t.nanos;
+    *out = (struct instant){t.local - t.offset, t.nanos};
     return ERR_OK;
 }

@@ -183,8 +183,8 @@ enum err values_parse(struct values *v, const struct json *given, double *out, i
     if ((v->kind == SOURCE_DATE || v->kind == SOURCE_RANGE) && v->shape != NULL && v->shape->date != NULL) {
         enum err e =
             date_math(v->shape->date, text, v->run->cx->query.now_ms, v->shape->zone, DATE_FILL_MIN, &t, em);
-        *out_i = e == ERR_OK ? instant_to_ms(t) : 0;
-        *out = (double)*out_i;
+        e = e == ERR_OK ? instant_to_ms_exact(t, out_i, em) : e;
+        *out = e == ERR_OK ? (double)*out_i : 0;
         return e;
     }
     if (v->kind == SOURCE_BOOLEAN) {

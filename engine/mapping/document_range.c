@@ -47,13 +47,8 @@ static enum err parse_end(struct doc_parser *p, const struct field *f, const str
         struct str s;
         struct instant t;
         enum err e = doc_text(p, v, &s);
-        if (e == ERR_OK && str_starts(s, STR("now"))) {
-            err_set(p->em, ERR_ILLEGAL_ARGUMENT, "now is not used at indexing time");
-            return err_wrap(p->em, ERR_PARSE, "could not read the current timestamp");
-        }
-        e = e != ERR_OK ? e : date_math(f->format, s, 0, NULL, DATE_FILL_MIN, &t, p->em);
-        *out = e == ERR_OK ? instant_to_ms(t) : 0;
-        return e;
+        e = e != ERR_OK ? e : date_math(f->format, s, DATE_WITHOUT_NOW, NULL, DATE_FILL_MIN, &t, p->em);
+        return e == ERR_OK ? instant_to_ms_exact(t, out, p->em) : e;
     }
     struct num n;
     enum num_type type = (enum num_type)types[f->type - FT_INTEGER_RANGE];

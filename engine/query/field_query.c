@@ -207,8 +207,7 @@ enum err field_date(struct builder *b, const struct field *f, struct str text, b
     if (f->type == FT_DATE_NANOS) {
         return instant_to_nanos(t, out, em);
     }
-    *out = instant_to_ms(t);
-    return ERR_OK;
+    return instant_to_ms_exact(t, out, em);
 }
 
 /* The bytes that a term-based field indexes for a value. */

@@ -70,11 +70,12 @@ static enum err decay_date(struct script_run *m, enum curve curve, struct sv *a,
     struct str t[3];
     const struct date_format *f;
     struct instant origin = {0, 0};
-    int64_t scale = 0, offset = 0;
+    int64_t from = 0, scale = 0, offset = 0;
     double decay = 0;
     enum err e = texts(m, a, t);
     e = e == ERR_OK ? date_format_new(&f, STR(DATE_FORMAT_DEFAULT), &m->mem, m->em) : e;
-    e = e == ERR_OK ? date_math(f, t[0], m->env->now_ms, NULL, DATE_FILL_MIN, &origin, m->em) : e;
+    e = e == ERR_OK ? date_math(f, t[0], DATE_WITHOUT_NOW, NULL, DATE_FILL_MIN, &origin, m->em) : e;
+    e = e == ERR_OK ? instant_to_ms_exact(origin, &from, m->em) : e;
     e = e == ERR_OK ? parse_time_ms(t[1], "scale", &scale, m->em) : e;
     e = e == ERR_OK ? parse_time_ms(t[2], "offset", &offset, m->em) : e;
     e = e == ERR_OK ? vm_arg_num(m, a[3], &decay) : e;
@@ -83,7 +84,7 @@ static enum err decay_date(struct script_run *m, enum curve curve, struct sv *a,
                                  : vm_class_cast(m, a[4], "JodaCompatibleZonedDateTime");
     }
     if (e == ERR_OK) {
-        double diff = fabs((double)instant_to_ms(a[4].date->t) - (double)instant_to_ms(origin));
+        double diff = fabs((double)instant_to_ms(a[4].date->t) - (double)from);
         *out = sv_double(decayed(curve, fmax(0.0, diff - (double)offset), (double)scale, decay));
     }
     return vm_spend(m, 50) == ERR_OK ? e : ERR_PAINLESS;

@@ -731,23 +731,26 @@ static enum err fraction_after(const struct sort_key *k, struct str text, struct
     return ERR_OK;
 }
 
-static enum err date_after(const struct sort_key *k, struct str text, int64_t now_ms, struct sort_cell *out,
+static enum err date_after(const struct sort_key *k, struct str text, struct sort_cell *out,
                            struct errmsg *em)
 {
     struct instant t;
-    enum err e = date_math(k->field->format, text, now_ms, NULL, DATE_FILL_MIN, &t, em);
+    if (str_starts(text, STR("now"))) {
+        err_set(em, ERR_ILLEGAL_STATE, "now() is not allowed in [search_after] key");
+        return err_wrap(em, ERR_PARSE, "could not read the current timestamp");
+    }
+    enum err e = date_math(k->field->format, text, DATE_WITHOUT_NOW, NULL, DATE_FILL_MIN, &t, em);
     if (e != ERR_OK) {
         return e;
     }
     if (k->field->type == FT_DATE_NANOS) {
         return instant_to_nanos(t, &out->num, em);
     }
-    out->num = instant_to_ms(t);
-    return ERR_OK;
+    return instant_to_ms_exact(t, &out->num, em);
 }
 
-static enum err whole_after(const struct sort_key *k, const struct json *v, int64_t now_ms,
-                            struct sort_cell *out, struct errmsg *em)
+static enum err whole_after(const struct sort_key *k, const struct json *v, struct sort_cell *out,
+                            struct errmsg *em)
 {
     struct str text = json_text(v);
     enum field_type t = k->field != NULL ? k->field->type : FT_LONG;
@@ -761,7 +764,7 @@ static enum err whole_after(const struct sort_key *k, const struct json *v, int6
         return ERR_OK;
     }
     if ((t == FT_DATE || t == FT_DATE_NANOS) && k->field->format != NULL) {
-        return date_after(k, text, now_ms, out, em);
+        return date_after(k, text, out, em);
     }
     if (t == FT_BOOLEAN) {
         if (!num_parse_bool(text, &truth) || text.n == 0) {
@@ -796,7 +799,7 @@ enum err sort_cell_parse(const struct sort_plan *p, uint32_t i, const struct jso
     if (k->floating || k->spec->kind == SORT_SCORE) {
         return fraction_after(k, json_text(v), out, em);
     }
-    return whole_after(k, v, p->cx->query.now_ms, out, em);
+    return whole_after(k, v, out, em);
 }
 
 /* ---- values outside the shard ----------------------------------------------------------------------------------------------- */

@@ -246,6 +246,42 @@ START_TEST(math_as_elasticsearch_does)
 }
 END_TEST
 
+/* As java.time counts: years of nine digits, of which 64 bits hold no milliseconds. */
+START_TEST(math_keeps_to_the_years_there_are)
+{
+    static const struct {
+        const char *text, *zone;
+        enum date_fill fill;
+        enum err e;
+        const char *want; /* year and day of an instant, or the reason */
+    } rows[] = {
+        {"2020||+999997979y", "", DATE_FILL_MIN, ERR_OK, "31556889801244800"},
+        {"2020||+999997979y", "Europe/Berlin", DATE_FILL_MIN, ERR_OK, "31556889801241200"},
+        {"2020||+999997979y/y", "", DATE_FILL_MIN, ERR_OK, "31556889801244800"},
+        {"2020||+344444444y-344444444y", "Asia/Shanghai", DATE_FILL_MIN, ERR_OK, "1577808000"},
+        {"2020||-1000002019y", "", DATE_FILL_MIN, ERR_OK, "-31557014135596800"},
+        {"2020||+999997980y", "", DATE_FILL_MIN, ERR_DATE_TIME,
+         "Invalid value for Year (valid values -999999999 - 999999999): 1000000000"},
+        {"2020||+2147483647y", "", DATE_FILL_MIN, ERR_DATE_TIME,
+         "Invalid value for Year (valid values -999999999 - 999999999): 2147485667"},
+        {"2020||+999997979y+366d", "", DATE_FILL_MIN, ERR_DATE_TIME,
+         "Invalid value for EpochDay (valid values -365243219162 - 365241780471): 365241780473"},
+        {"2020||-1000002019y-1s", "", DATE_FILL_MIN, ERR_DATE_TIME,
+         "Invalid value for EpochDay (valid values -365243219162 - 365241780471): -365243219163"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char text[128];
+        struct instant t = {0, 0};
+        struct errmsg em = {0};
+        enum err e = date_math(format_of(DATE_FORMAT_DEFAULT), str_of(rows[i].text), 0,
+                               zone_named(rows[i].zone), rows[i].fill, &t, &em);
+        ck_assert_msg(e == rows[i].e, "%s: %d", rows[i].text, e);
+        snprintf(text, sizeof(text), "%lld", (long long)t.seconds);
+        ck_assert_str_eq(e == ERR_OK ? text : em.frame[em.n - 1].reason, rows[i].want);
+    }
+}
+END_TEST
+
 static const struct {
     const char *pattern;
     long long seconds;
@@ -366,6 +402,8 @@ START_TEST(errors_say_what_elasticsearch_says)
     ck_assert_int_eq(date_math(f, STR("2021||+d+"), 0, NULL, DATE_FILL_MIN, &t, &em), ERR_PARSE);
     ck_assert_int_eq(date_math(f, STR("nope||+1d"), 0, NULL, DATE_FILL_MIN, &t, &em), ERR_PARSE);
     ck_assert_int_eq(em.frame[em.n - 1].code, ERR_DATE_TIME_PARSE);
+    ck_assert_int_eq(date_math(f, STR("now"), DATE_WITHOUT_NOW, NULL, DATE_FILL_MIN, &t, &em), ERR_PARSE);
+    ck_assert_str_eq(em.frame[em.n - 1].reason, "now is not used at indexing time");
     int64_t nanos;
     ck_assert_int_eq(instant_to_nanos((struct instant){-1, 0}, &nanos, NULL), ERR_ILLEGAL_ARGUMENT);
     ck_assert_int_eq(instant_to_nanos((struct instant){9223372036, 854775808}, &nanos, NULL),
@@ -493,6 +531,7 @@ int main(void)
     tcase_add_test(t, the_first_and_last_moment);
     tcase_add_test(t, parses_as_java_does);
     tcase_add_test(t, math_as_elasticsearch_does);
+    tcase_add_test(t, math_keeps_to_the_years_there_are);
     tcase_add_test(t, prints_as_java_does);
     tcase_add_test(t, bad_formats_are_refused);
     tcase_add_test(t, errors_say_what_elasticsearch_says);
