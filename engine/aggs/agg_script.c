@@ -56,6 +56,12 @@ static enum err find_column(struct agg_script *s, struct str name, struct script
                        "can use significant memory.",
                        STR_ARG(name));
     }
+    if (!f->doc_values && f->type != FT_TEXT && f->type != FT_META_ID && f->path.p[0] != '_') {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Can't load fielddata on [%.*s] because fielddata is unsupported on fields of type "
+                       "[%s]. Use doc values instead.",
+                       STR_ARG(name), field_type_name(f->type));
+    }
     if (s->n_columns == FIELDS_MAX) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "a script may read at most %d fields", FIELDS_MAX);
     }

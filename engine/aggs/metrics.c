@@ -218,6 +218,7 @@ struct weighted {
     struct weighted_acc *acc;
     uint32_t cap;
     double *weight_of; /* of the batch's documents; NaN: none */
+    bool *twice;       /* has several weights, which is wrong where there is a value */
 };
 
 static enum err weighted_leaf(struct collector *c, struct errmsg *em)
@@ -233,18 +234,13 @@ static bool load_weights(struct weighted *w, const struct doc_run *d)
     struct agg_run *r = w->c.run;
     for (uint32_t i = 0; i < d->n; i++) {
         w->weight_of[i] = NAN;
+        w->twice[i] = false;
     }
     for (uint32_t pos = 0; pos < d->n;) {
         uint32_t n = values_doubles(&w->weight, d, &pos);
         for (uint32_t i = 0; i < n; i++) {
             uint32_t at = w->weight.at[i];
-            if (!isnan(w->weight_of[at])) {
-                run_fail(r, err_set(&r->em, ERR_AGG_EXECUTION,
-                                    "Encountered more than one weight for a single document. Use a script to "
-                                    "combine multiple "
-                                    "weights-per-doc into a single value."));
-                return false;
-            }
+            w->twice[at] = !isnan(w->weight_of[at]);
             w->weight_of[at] = w->weight.d[i];
         }
     }
@@ -264,6 +260,12 @@ static void weighted_collect(struct collector *c, const struct doc_run *d)
             double weight = w->weight_of[at];
             if (isnan(weight)) {
                 continue;
+            }
+            if (w->twice[at]) {
+                run_fail(c->run, err_set(&c->run->em, ERR_AGG_EXECUTION,
+                                         "Encountered more than one weight for a single document. Use a "
+                                         "script to combine multiple weights-per-doc into a single value."));
+                return;
             }
             if (!run_reserve(c->run, &w->acc, &w->cap, bucket + 1, sizeof(*w->acc))) {
                 return;
@@ -326,7 +328,9 @@ enum err weighted_new(struct collector **out, struct agg_run *r, const struct ag
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Could not find field name [weight] in multiValuesSource");
     }
     w->weight_of = ARENA_ARRAY(r->arena, double, BATCH);
-    enum err e = w->weight_of == NULL ? err_no_memory(em) : collector_init(&w->c, &weighted_ops, r, a, em);
+    w->twice = ARENA_ARRAY(r->arena, bool, BATCH);
+    enum err e = w->weight_of == NULL || w->twice == NULL ? err_no_memory(em)
+                                                          : collector_init(&w->c, &weighted_ops, r, a, em);
     e = e == ERR_OK ? weighted_part(&w->value, r, a, &a->vs, em) : e;
     return e == ERR_OK ? weighted_part(&w->weight, r, a, &a->weighted.weight, em) : e;
 }

@@ -66,7 +66,11 @@ static enum err raw_value(struct reduce *r, const struct agg *a, const struct ag
             return ERR_OK;
         }
         if (i + 1 == path->n) {
-            return result_value(sub, path->v[i].key, out, r->em);
+            struct str key = path->v[i].key;
+            /* what the buckets of one that has several do not have is a gap */
+            *found = key.p == NULL || sub->agg->type->class != CLASS_MULTI || sub->n == 0
+                     || str_is(key, "_bucket_count");
+            return *found ? result_value(sub, key, out, r->em) : ERR_OK;
         }
         if (sub->agg->type->class == CLASS_MULTI && i + 2 == path->n
             && str_is(path->v[i + 1].name, "_bucket_count")) {
@@ -209,7 +213,15 @@ static enum err extreme_keys(struct reduce *r, const struct agg_result *of, cons
             continue;
         }
         buf_init(&b, NULL, BUF_UNLIMITED);
-        bucket_key_text(of, &of->buckets[g->from[i]], &b);
+        const struct agg *a = of->agg;
+        bool named = bucket_key_text(of, &of->buckets[g->from[i]], &b);
+        if (!named && a->type->kind == AGG_FILTERS) { /* without names; and what they leave */
+            if (g->from[i] < a->filters.n) {
+                buf_u64(&b, g->from[i]);
+            } else {
+                buf_str(&b, a->filters.other_key);
+            }
+        }
         struct str s = arena_str(r->arena, buf_view(&b));
         buf_fini(&b);
         if (s.p == NULL) {

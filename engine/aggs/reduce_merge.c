@@ -62,6 +62,26 @@ static void sort_list(const struct queue *q, struct agg_bucket **v, struct agg_b
     memcpy(v, tmp, n * sizeof(*v));
 }
 
+/* Takes the least bucket of all. A list that goes on stays at the top of Lucene's queue; Java's, which composite
+ * has, gives it away and gets it back. */
+static struct agg_bucket *take(struct queue *q)
+{
+    struct head x = q->h[1];
+    struct agg_bucket *out = *x.v++;
+    bool back = q->a->type->kind == AGG_COMPOSITE && x.v < x.end;
+    q->h[1] = x;
+    if (back || x.v == x.end) {
+        q->h[1] = q->h[q->n--];
+    }
+    if (q->n > 0) {
+        settle(q);
+    }
+    if (back) {
+        add(q, x);
+    }
+    return out;
+}
+
 enum err reduce_queue(struct reduce *r, const struct agg *a, bucket_cmp *cmp, struct agg_result *const *in,
                       uint32_t n, struct agg_bucket ***out, size_t *total)
 {
@@ -85,11 +105,8 @@ enum err reduce_queue(struct reduce *r, const struct agg *a, bucket_cmp *cmp, st
         }
         lists += in[i]->n;
     }
-    for (size_t at = 0; q.n > 0; settle(&q)) {
-        (*out)[at++] = *q.h[1].v++;
-        if (q.h[1].v == q.h[1].end) {
-            q.h[1] = q.h[q.n--];
-        }
+    for (size_t at = 0; q.n > 0;) {
+        (*out)[at++] = take(&q);
     }
     return ERR_OK;
 }

@@ -233,7 +233,10 @@ enum err result_value(const struct agg_result *r, struct str key, double *out, s
             *out = (double)r->buckets->doc_count;
             return ERR_OK;
         }
-        return not_a_number(r, em);
+        return key.p == NULL
+                   ? not_a_number(r, em)
+                   : err_set(em, ERR_ILLEGAL_ARGUMENT, "Cannot find an aggregation named [%.*s] in [%.*s]",
+                             STR_ARG(key), STR_ARG(r->agg->name));
     }
     if (r->agg->type->class == CLASS_MULTI) {
         if (key.p != NULL && str_is(key, "_bucket_count")) {
@@ -260,6 +263,10 @@ enum err result_value(const struct agg_result *r, struct str key, double *out, s
     }
     if (key.p == NULL) {
         return not_a_number(r, em);
+    }
+    if (k == AGG_TOP_HITS) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "path not supported for [%.*s]: [%.*s]",
+                       STR_ARG(r->agg->name), STR_ARG(key));
     }
     if (k == AGG_GEO_BOUNDS) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "Found unknown path element [%.*s] in [%.*s]", STR_ARG(key),

@@ -87,6 +87,10 @@ static enum err leaf_numbers(struct terms *t, struct errmsg *em)
 enum err terms_all_keys(struct terms *t, struct errmsg *em)
 {
     enum err e = each_leaf(t, t->text ? leaf_texts : leaf_numbers, em);
+    bool missing = t->text && t->v.has_missing; /* counts as a text that the field has */
+    if (e == ERR_OK && missing && dict_of_text(&t->v.dict, t->v.missing_s) == NO_BUCKET) {
+        return err_no_memory(em);
+    }
     for (uint32_t id = 0; e == ERR_OK && t->text && id < t->v.dict.n; id++) {
         if (include_id(&t->include, id) && !note_key(t, id)) {
             return err_no_memory(em);

@@ -324,7 +324,7 @@ static enum err distance_scorer(const struct weight *w, const struct scorer_requ
         return err_no_memory(rq->em);
     }
     num_column_open(&d->column, f);
-    if (d->column.doc_count == 0) {
+    if (d->column.doc_count == 0 || !w->query->field->index) { /* it is the index that Lucene walks */
         return ERR_OK;
     }
     d->base = (struct scorer){&distance_ops, POSTINGS_UNPOSITIONED, d->column.doc_count};
