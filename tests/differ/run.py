@@ -39,7 +39,9 @@ class Case:
         self.steps = []
 
     def clean(self):
-        for path in ["/" + ",".join(self.world.indices) + "?ignore_unavailable=true"] + ["/" + p.replace("{}", self.world.prefix) for p in getattr(self.module, "CLEANUP", ())]:
+        for request in getattr(self.module, "CLEAN_FIRST", ()):
+            self.pair.both(*request(self.world.prefix))
+        for path in [f"/{self.world.prefix}*?expand_wildcards=all"] + ["/" + p.replace("{}", self.world.prefix) for p in getattr(self.module, "CLEANUP", ())]:
             self.pair.both("DELETE", path)
 
     def generated(self):

@@ -2,7 +2,7 @@
 from areas.queries import query
 from world import mapping_of
 
-CLEANUP = ("_index_template/{}*", "_template/{}*", "_component_template/{}*", "{}t1,{}t2,{}t3?ignore_unavailable=true")
+CLEANUP = ("_index_template/{}*", "_template/{}*", "_component_template/{}*")
 
 
 def alias(draw, world):

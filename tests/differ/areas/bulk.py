@@ -1,5 +1,4 @@
 """Bulks: every action with every key of its line, well and badly formed lines, parameters, and what is there afterwards."""
-CLEANUP = ("/{}*",)
 
 
 def meta(draw, world):

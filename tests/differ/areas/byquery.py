@@ -2,7 +2,6 @@
 from areas.queries import query
 from world import TERMS
 
-CLEANUP = ("{}dest",)
 SCRIPTS = ["ctx._source.n1 = 5", "ctx.op = 'delete'", "ctx.op = 'noop'", "ctx.op = 'none'", "ctx._source.remove('t1')", "ctx._source.k1 = params.k", "ctx._source.x.y = 1", "if (ctx._source.k1 == 'red') { ctx.op = 'noop' } else { ctx._source.n1 = 1 }",
            "ctx._id = 'other'", "ctx._version = 7", "ctx._routing = 'a'", "ctx._index = 'x'", "ctx._source = ['k1': 'new']", "ctx.foo = 1", "ctx._source.d1 = 'not a date'", "ctx._source.k2 = ctx._id + ctx._index", "ctx._source.clear()"]
 

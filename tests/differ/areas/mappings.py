@@ -1,7 +1,6 @@
 """Mappings: made by hand, changed, and made by documents of every shape, with templates, multi-fields and every parameter; and what of documents is then found."""
 import json
 
-CLEANUP = ("/{}m*",)
 NAMES = ["a", "b", "c", "d", "e", "l_n", "s_x", "when", "o", "o.x", "o.y", "p", "p.q.r", "ne", "ne.x", "名", "a b", "al"]
 TYPES = ["text", "keyword", "long", "integer", "short", "byte", "double", "float", "half_float", "scaled_float", "unsigned_long", "date", "date_nanos", "boolean", "ip", "geo_point", "binary", "completion", "token_count", "integer_range", "long_range", "float_range",
          "double_range", "date_range", "ip_range", "object", "nested", "alias", "constant_keyword", "murmur3", "string", "version"]
