@@ -40,7 +40,8 @@ static enum err same_mapping(struct mapping **out, const struct mapping *old, st
     mapping_write(old, &w);
     enum err e =
         b.failed ? err_no_memory(em) : json_parse(&tree, buf_view(&b), &scratch, &json_limits_default, em);
-    e = e == ERR_OK ? mapping_published(out, NULL, &tree, a, settings, em) : e;
+    e = e == ERR_OK ? mapping_published(out, NULL, mapping_is_absent(old) ? NULL : &tree, a, settings, em)
+                    : e;
     buf_fini(&b);
     arena_fini(&scratch);
     return e;

@@ -104,9 +104,10 @@ static enum err parse_mapping(struct mapping **out, const struct index_meta *m, 
     struct arena scratch;
     struct json body;
     arena_init(&scratch, NULL, ARENA_UNLIMITED);
-    enum err e = json_parse(&body, m->mapping, &scratch, &json_limits_default, em);
+    bool none = m->mapping.n == 0;
+    enum err e = none ? ERR_OK : json_parse(&body, m->mapping, &scratch, &json_limits_default, em);
     if (e == ERR_OK) {
-        e = mapping_published(out, old, &body, a, settings, em);
+        e = mapping_published(out, old, none ? NULL : &body, a, settings, em);
     }
     arena_fini(&scratch);
     return e;

@@ -187,6 +187,13 @@ static bool begin_slice(struct write_run *r, uint32_t from)
     return r->docs != NULL;
 }
 
+/* A delete makes an index's mapping too. */
+static bool lacks_mapping(struct write_run *r)
+{
+    struct mapping *m = newest_mapping(r);
+    return m != NULL && mapping_is_absent(m);
+}
+
 /* false: fields are asked for, and the request goes on when they are there. */
 static bool parse_slice(struct write_run *r)
 {
@@ -194,6 +201,11 @@ static bool parse_slice(struct write_run *r)
         struct write_item *it = &r->rq->items[r->at];
         struct parsed_doc *doc = &r->docs[r->at - r->slice];
         struct errmsg em;
+        if (it->kind == WRITE_DELETE && lacks_mapping(r)) {
+            struct json none = json_mk_object();
+            ask_for_fields(r, &none);
+            return false;
+        }
         if (it->kind != WRITE_INDEX) {
             continue;
         }

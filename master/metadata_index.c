@@ -272,6 +272,9 @@ static enum err fill_index(const struct metadata_env *env, const struct cluster_
     e = e == ERR_OK
             ? make_mapping(env, m, recipe.mapping.type != JSON_NULL ? &recipe.mapping : NULL, &rq->arena, em)
             : e;
+    if (e == ERR_OK && recipe.mapping.type == JSON_NULL) {
+        m->mapping = STR_NULL; /* an empty one was checked: settings can be wrong for any */
+    }
     e = e == ERR_OK && recipe.mapping.type != JSON_NULL ? check_partitioned(m, &rq->arena, em) : e;
     e = e == ERR_OK ? put_aliases(env, cur, m, &recipe, em) : e;
     if (e != ERR_OK) {

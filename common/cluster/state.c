@@ -365,6 +365,11 @@ struct index_meta *index_meta_new(void)
     return m;
 }
 
+struct str index_mapping_text(const struct index_meta *m)
+{
+    return m->mapping.n > 0 ? m->mapping : STR("{}");
+}
+
 struct index_meta *index_meta_copy(const struct index_meta *m)
 {
     struct index_meta *c = index_meta_new();

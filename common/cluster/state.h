@@ -48,12 +48,15 @@ struct index_meta {
     uint32_t n_shards, n_replicas, routing_shards, routing_partition;
     int64_t created_ms;
     struct settings settings;   /* all of them, with the prefix "index." */
-    struct str mapping;         /* JSON text: the body under "mappings" ({} for none) */
+    struct str mapping;         /* JSON text: the body under "mappings"; n == 0: none was ever given */
     struct alias_meta *aliases; /* sorted by name */
     uint32_t n_aliases;
     uint64_t *primary_terms; /* per shard */
     struct str_set *in_sync; /* per shard: allocation ids of the copies that have every acknowledged write */
 };
+
+/* The mapping as it is shown: {} for none. */
+struct str index_mapping_text(const struct index_meta *m);
 
 /* ---- where copies are ---------------------------------------------------------------------------------- */
 

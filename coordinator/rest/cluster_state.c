@@ -129,7 +129,7 @@ static void write_meta(struct jsonw *w, const struct index_meta *m, bool flat)
     settings_write(&m->settings, w, flat);
     jw_k(w, "mappings");
     jw_obj(w);
-    if (!str_is(m->mapping, "{}")) {
+    if (m->mapping.n > 0) {
         jw_k(w, "_doc");
         jw_raw(w, m->mapping);
     }

@@ -88,7 +88,8 @@ static void write_field_types(struct jsonw *w, const struct rest *r)
     struct errmsg em;
     for (uint32_t i = 0; c != NULL && i < r->state->n_indices; i++) {
         struct json tree;
-        if (json_parse(&tree, r->state->indices[i]->mapping, r->arena, &json_limits_default, &em) == ERR_OK) {
+        if (json_parse(&tree, index_mapping_text(r->state->indices[i]), r->arena, &json_limits_default, &em)
+            == ERR_OK) {
             count_fields(c, &tree, i + 1);
         }
     }

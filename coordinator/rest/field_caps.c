@@ -146,10 +146,11 @@ static void collect(struct caps *c)
 {
     for (c->index = 0; c->e == ERR_OK && c->index < c->n_targets; c->index++) {
         struct json *mapping = ARENA_NEW(c->r->arena, struct json);
-        c->e = mapping != NULL ? json_parse(mapping, c->targets[c->index].meta->mapping, c->r->arena,
-                                            &json_limits_default, &c->r->em)
+        c->e = mapping != NULL ? json_parse(mapping, index_mapping_text(c->targets[c->index].meta),
+                                            c->r->arena, &json_limits_default, &c->r->em)
                                : err_no_memory(&c->r->em);
-        for (size_t i = 0; c->e == ERR_OK && mapping->n > 0 && i < ARRAY_LEN(root_fields); i++) {
+        for (size_t i = 0;
+             c->e == ERR_OK && c->targets[c->index].meta->mapping.n > 0 && i < ARRAY_LEN(root_fields); i++) {
             struct str path = str_of(root_fields[i].path);
             if (wanted(c, path)) {
                 add(c, (struct cap){.path = path,

@@ -175,11 +175,10 @@ static void write_index(struct walk *k, const struct index_meta *m, bool typed)
         jw_k(k->w, "_doc");
         jw_obj(k->w);
     }
-    k->e = json_parse(&mapping, m->mapping, k->r->arena, &json_limits_default, &k->r->em);
-    for (size_t i = 0; k->e == ERR_OK && mapping.n > 0 && i < ARRAY_LEN(root_fields); i++) {
+    k->e = json_parse(&mapping, index_mapping_text(m), k->r->arena, &json_limits_default, &k->r->em);
+    for (size_t i = 0; k->e == ERR_OK && m->mapping.n > 0 && i < ARRAY_LEN(root_fields); i++) {
         bool is_source = str_is(STR("_source"), root_fields[i]);
-        if (is_source && wanted(k, STR("_source"))
-            && (k->defaults || json_get(&mapping, "_source") != NULL)) {
+        if (is_source && wanted(k, STR("_source")) && json_get(&mapping, "_source") != NULL) {
             write_source(k, json_get(&mapping, "_source"));
         } else if (wanted(k, str_of(root_fields[i]))) {
             write_field(k, str_of(root_fields[i]), STR_NULL, NULL);

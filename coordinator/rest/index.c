@@ -164,13 +164,13 @@ static void write_mapping(struct jsonw *w, const struct index_meta *m, bool type
 {
     if (typed) {
         jw_obj(w);
-        if (!str_is(m->mapping, "{}")) {
+        if (m->mapping.n > 0) {
             jw_k(w, "_doc");
             jw_raw(w, m->mapping);
         }
         jw_obj_end(w);
     } else {
-        jw_raw(w, m->mapping);
+        jw_raw(w, index_mapping_text(m));
     }
 }
 

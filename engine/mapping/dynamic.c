@@ -439,7 +439,7 @@ static enum err check_added(struct doc_parser *p)
 enum err doc_mapping_update(struct doc_parser *p, const struct json **out)
 {
     *out = NULL;
-    if (p->n_added == 0) {
+    if (p->n_added == 0 && !p->m->absent) {
         return ERR_OK;
     }
     enum err bad = check_added(p);

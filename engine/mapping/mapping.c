@@ -353,6 +353,7 @@ enum err mapping_published(struct mapping **out, const struct mapping *old, cons
     struct mapping *m = mapping_alloc(old != NULL ? old->alloc : alloc_default(), analysis, settings);
     if (m != NULL) {
         m->published = true;
+        m->absent = body == NULL;
     }
     return old != NULL ? make_next(out, m, old, body, em) : make_first(out, m, body, em);
 }
@@ -366,7 +367,7 @@ const struct field *mapping_field_raw(const struct mapping *m, struct str path)
 
 const struct field *mapping_field(const struct mapping *m, struct str path)
 {
-    const struct field *f = map_get(&m->by_path, path);
+    const struct field *f = m->absent ? NULL : map_get(&m->by_path, path);
     return f != NULL && f->type == FT_ALIAS ? f->alias_of : f;
 }
 
@@ -392,7 +393,7 @@ bool mapping_match(const struct mapping *m, struct str pattern, struct arena *ar
     *out = NULL;
     *n = 0;
     if (str_find(pattern, '*', 0) == SIZE_MAX) {
-        const struct field *f = mapping_field_raw(m, pattern);
+        const struct field *f = m->absent ? NULL : mapping_field_raw(m, pattern);
         if (f == NULL || is_object(f)) {
             return true;
         }
@@ -415,6 +416,11 @@ bool mapping_match(const struct mapping *m, struct str pattern, struct arena *ar
         v[(*n)++] = m->sorted[i];
     }
     return true;
+}
+
+bool mapping_is_absent(const struct mapping *m)
+{
+    return m->absent;
 }
 
 bool mapping_has_nested(const struct mapping *m)

@@ -138,13 +138,14 @@ enum err mapping_new(struct mapping **out, const struct json *body, struct analy
 enum err mapping_merge(struct mapping **out, const struct mapping *old, const struct json *body,
                        struct errmsg *em);
 /* The mapping that the master has published, after `old` (NULL: the first here). The limits of fields were
- * checked there, and do not count again: they may have been lowered since. */
+ * checked there, and do not count again: they may have been lowered since. Without a body (and then without an old one) the index
+ * has no mapping: not even metadata fields are found in it, and its first document asks for an empty one. */
 enum err mapping_published(struct mapping **out, const struct mapping *old, const struct json *body,
                            struct analysis *analysis, const struct settings *settings, struct errmsg *em);
 struct mapping *mapping_ref(const struct mapping *m);
 void mapping_unref(const struct mapping *m); /* NULL ok */
 
-/* By full path; aliases are followed unless `raw`; metadata fields included. NULL when unmapped. */
+/* By full path; aliases are followed unless `raw`; metadata fields included, unless the index has no mapping at all. NULL when unmapped. */
 const struct field *mapping_field(const struct mapping *m, struct str path);
 const struct field *mapping_field_raw(const struct mapping *m, struct str path);
 const struct field *mapping_root(const struct mapping *m);
@@ -156,6 +157,8 @@ const struct field *mapping_field_at(const struct mapping *m, uint32_t number);
  * memory. */
 bool mapping_match(const struct mapping *m, struct str pattern, struct arena *arena,
                    const struct field ***out, size_t *n);
+/* Whether the index has no mapping at all (mapping_published() without a body). */
+bool mapping_is_absent(const struct mapping *m);
 bool mapping_has_nested(const struct mapping *m);
 const struct analysis *mapping_analysis(const struct mapping *m);
 bool mapping_routing_required(const struct mapping *m);

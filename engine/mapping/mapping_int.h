@@ -112,6 +112,7 @@ struct mapping {
     struct analysis *analysis; /* referenced */
     struct settings settings;
     struct mapping_limits limits;
+    bool absent;                   /* the index has no mapping at all: nobody finds a field by its name */
     bool published;                /* its fields are within limits that held when the master took it */
     bool ignore_malformed, coerce; /* defaults of the index */
     struct node *root;

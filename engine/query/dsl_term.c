@@ -436,14 +436,15 @@ static enum err parse_ids(struct json_pull *p, struct arena *arena, struct dsl *
 static enum err build_ids(struct builder *b, const struct dsl *d, struct query **out, struct errmsg *em)
 {
     const struct dsl_ids_query *q = (const struct dsl_ids_query *)(const void *)d;
-    if (q->n == 0) {
+    const struct field *id = mapping_field(b->cx->mapping, STR("_id"));
+    if (q->n == 0 || id == NULL) {
         return qnode_none(b, out, em, "User requested \"match_none\" query.");
     }
     struct query *n = *out = qnode_new(b, Q_IDS);
     if (n == NULL) {
         return err_no_memory(em);
     }
-    n->field = mapping_field(b->cx->mapping, STR("_id"));
+    n->field = id;
     n->field_name = STR("_id");
     n->terms.v = q->ids;
     n->terms.n = (uint32_t)q->n;
@@ -524,8 +525,8 @@ static bool exists_none(struct builder *b, const struct dsl *d)
 
 static bool ids_none(struct builder *b, const struct dsl *d)
 {
-    (void)b;
-    return ((const struct dsl_ids_query *)(const void *)d)->n == 0;
+    return ((const struct dsl_ids_query *)(const void *)d)->n == 0
+           || mapping_field(b->cx->mapping, STR("_id")) == NULL;
 }
 
 const struct dsl_type dsl_term = {"term", parse_term, build_term, term_none};

@@ -916,9 +916,10 @@ enum err build_exists(struct builder *b, struct str pattern, struct query **out,
     size_t n = 0;
     struct str like = pattern;
     bool object = direct != NULL && (direct->type == FT_OBJECT || direct->type == FT_NESTED);
-    if (!object && str_find(pattern, '*', 0) != SIZE_MAX && str_glob(pattern, STR("_doc_count"))) {
+    const struct field *count = mapping_field(b->cx->mapping, STR("_doc_count"));
+    if (!object && count != NULL && str_find(pattern, '*', 0) != SIZE_MAX && str_glob(pattern, count->path)) {
         struct query *none;
-        return exists_node(b, mapping_field(b->cx->mapping, STR("_doc_count")), &none, em); /* refused */
+        return exists_node(b, count, &none, em); /* refused */
     }
     if (object) {
         like = arena_printf(b->arena, "%.*s.*", STR_ARG(pattern));
