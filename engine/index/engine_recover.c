@@ -424,9 +424,20 @@ static enum err rename_commit(struct engine *e, struct commit **to, struct errms
     return ERR_OK;
 }
 
-/* Manifests above that generation but `keep` go, known ones and any other: one that held what is rolled back must
- * not be found again. */
-static enum err drop_newer(struct engine *e, const struct commit *keep, uint64_t above, struct errmsg *em)
+/* Does a commit of that generation stay when what lies above seq_no is rolled back? */
+static bool stays(const struct engine *e, uint64_t generation, int64_t seq_no)
+{
+    for (const struct commit *c = e->commits; c != NULL; c = c->next) {
+        if (!c->dropped && c->m.generation == generation) {
+            return c->m.max_seq_no <= seq_no;
+        }
+    }
+    return false;
+}
+
+/* Manifests that hold what is rolled back go, and all that are not known: they must not be found again. Such a one may be older than
+ * the commit that stays, when a rollback before was cut short. */
+static enum err drop_above(struct engine *e, int64_t seq_no, struct errmsg *em)
 {
     struct arena arena;
     arena_init(&arena, e->alloc, ARENA_UNLIMITED);
@@ -435,13 +446,12 @@ static enum err drop_newer(struct engine *e, const struct commit *keep, uint64_t
     for (size_t i = 0; i < s.n_manifests && r == ERR_OK; i++) {
         char name[FILE_NAME_BYTES];
         manifest_file_name(s.manifests[i], name);
-        bool goes = s.manifests[i] > above && s.manifests[i] != keep->m.generation;
-        r = goes ? remove_name(e, &arena, str_of(name), em) : ERR_OK;
+        r = stays(e, s.manifests[i], seq_no) ? ERR_OK : remove_name(e, &arena, str_of(name), em);
     }
     r = r == ERR_OK ? e->fs->sync_dir(e->fs->self, e->dir, em) : r;
     arena_fini(&arena);
     for (struct commit *c = e->commits; c != NULL && r == ERR_OK; c = c->next) {
-        c->dropped |= c != keep && c->m.generation > above;
+        c->dropped |= c->m.max_seq_no > seq_no;
     }
     return r;
 }
@@ -449,10 +459,9 @@ static enum err drop_newer(struct engine *e, const struct commit *keep, uint64_t
 static enum err rollback(struct engine *e, struct commit *to, int64_t seq_no, struct errmsg *em)
 {
     /* Whatever the newer commits hold is in the translog, durably, before they go. */
-    uint64_t above = to->m.generation;
     enum err r = engine_sync(e, em);
     r = r == ERR_OK ? rename_commit(e, &to, em) : r;
-    r = r == ERR_OK ? drop_newer(e, to, above, em) : r;
+    r = r == ERR_OK ? drop_above(e, seq_no, em) : r;
     r = r == ERR_OK ? translog_roll(&e->log, seq_no, em) : r;
     r = r == ERR_OK ? engine_sync(e, em) : r;
     r = r == ERR_OK ? reset(e, seq_no, em) : r;

@@ -197,6 +197,40 @@ START_TEST(io_sweep_of_recovery)
 }
 END_TEST
 
+/* A rollback that fails at any of its calls leaves a commit of what it was to forget, older than the one that it made: the next
+ * rollback forgets that one, too. */
+START_TEST(io_sweep_of_rollbacks)
+{
+    bool fired = true;
+    unsigned runs = 0;
+    for (uint64_t n = 1; fired; n++, runs++) {
+        rig_init(&rig, n);
+        rig_open(&rig, ENGINE_CREATE);
+        ck_assert_int_eq(rig_index(&rig, 1, NULL), ERR_OK);
+        flush_now();
+        ck_assert_int_eq(rig_index(&rig, 2, NULL), ERR_OK);
+        sync_now();
+        engine_set_global_checkpoint(rig.e, 1);
+        ck_assert_int_eq(rig_index(&rig, 3, NULL), ERR_OK);
+        flush_now();
+        ck_assert_int_eq(engine_set_user_data(rig.e, STR("renamed"), NULL), ERR_OK);
+        fs_mem_fail_at(rig.disk, n, FS_MEM_FAIL);
+        rollback_now(1);
+        fired = fs_mem_fired(rig.disk);
+        fs_mem_fail_at(rig.disk, 0, FS_MEM_FAIL);
+        rig_crash(&rig, (unsigned)_i);
+        rig_recover(&rig);
+        ck_assert_int_eq(engine_set_user_data(rig.e, STR("again"), NULL), ERR_OK);
+        rollback_now(1);
+        ck_assert(!failed());
+        engine_invariant(rig.e);
+        rig_check(&rig, true);
+        go_on_and_close();
+    }
+    ck_assert_uint_gt(runs, 10);
+}
+END_TEST
+
 START_TEST(disk_full)
 {
     for (uint64_t room = 500; room < 16000; room += 331) {
@@ -336,6 +370,7 @@ int main(void)
     tcase_set_timeout(c, 600);
     tcase_add_loop_test(c, io_sweep, 0, 24);
     tcase_add_loop_test(c, io_sweep_of_recovery, 0, 12);
+    tcase_add_loop_test(c, io_sweep_of_rollbacks, 0, 3);
     tcase_add_test(c, disk_full);
     tcase_add_loop_test(c, memory_sweep, 0, 4);
     tcase_add_test(c, flipped_bits);
