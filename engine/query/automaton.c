@@ -223,64 +223,90 @@ static uint32_t intern(struct determiniser *d, uint32_t n)
     return (uint32_t)d->n - 1;
 }
 
-/* Every point at which the set of applicable edges may change. */
-static uint32_t *cut_points(struct determiniser *d, const struct subset *s, uint32_t *n)
+static int cmp_span(const void *x, const void *y)
 {
-    uint32_t count = 0;
+    return cmp_u32(&((const struct dfa_range *)x)->lo, &((const struct dfa_range *)y)->lo);
+}
+
+/* What can be done in a subset: its states' edges by their first characters, and every point at which the set of
+ * applicable edges may change. */
+struct moves {
+    struct dfa_range *spans;
+    uint32_t *cuts;
+    uint32_t n_spans, n_cuts;
+};
+
+static bool moves_of(struct determiniser *d, const struct subset *s, struct moves *out)
+{
+    uint32_t n = 0, k = 0;
     for (uint32_t i = 0; i < s->n; i++) {
         for (uint32_t e = d->a->first[s->states[i]]; e != UINT32_MAX; e = d->a->edges[e].next) {
-            count += d->a->edges[e].lo <= d->a->edges[e].hi ? 2 : 0;
+            n += d->a->edges[e].lo <= d->a->edges[e].hi ? 1 : 0;
         }
     }
-    uint32_t *cuts = ARENA_ARRAY(d->arena, uint32_t, count), k = 0;
-    if (cuts == NULL) {
-        return NULL;
+    *out = (struct moves){ARENA_ARRAY(d->arena, struct dfa_range, n), ARENA_ARRAY(d->arena, uint32_t, 2 * n),
+                          n, 0};
+    if (out->spans == NULL || out->cuts == NULL) {
+        return false;
     }
     for (uint32_t i = 0; i < s->n; i++) {
         for (uint32_t e = d->a->first[s->states[i]]; e != UINT32_MAX; e = d->a->edges[e].next) {
-            if (d->a->edges[e].lo <= d->a->edges[e].hi) {
-                cuts[k++] = d->a->edges[e].lo;
-                cuts[k++] = d->a->edges[e].hi + 1;
+            const struct nfa_edge *edge = &d->a->edges[e];
+            if (edge->lo <= edge->hi) {
+                out->cuts[2 * k] = edge->lo;
+                out->cuts[2 * k + 1] = edge->hi + 1;
+                out->spans[k++] = (struct dfa_range){edge->lo, edge->hi, edge->to};
             }
         }
     }
-    sort_items(cuts, k, sizeof(*cuts), cmp_u32);
-    *n = 0;
-    for (uint32_t i = 0; i < k; i++) {
-        if (*n == 0 || cuts[*n - 1] != cuts[i]) {
-            cuts[(*n)++] = cuts[i];
+    sort_items(out->spans, n, sizeof(*out->spans), cmp_span);
+    sort_items(out->cuts, 2 * (size_t)n, sizeof(*out->cuts), cmp_u32);
+    for (uint32_t i = 0; i < 2 * n; i++) {
+        if (out->n_cuts == 0 || out->cuts[out->n_cuts - 1] != out->cuts[i]) {
+            out->cuts[out->n_cuts++] = out->cuts[i];
         }
     }
-    return cuts;
+    return true;
+}
+
+/* Gathers the states behind the character c. Characters come in ascending order: the spans that have begun and not
+ * ended stand in [*first, *next), moved together. Returns how many states. */
+static uint32_t step_over(struct determiniser *d, struct moves *m, uint32_t c, uint32_t *first,
+                          uint32_t *next)
+{
+    uint32_t n = 0;
+    while (*next < m->n_spans && m->spans[*next].lo <= c) {
+        ++*next;
+    }
+    uint32_t kept = *next;
+    d->round++;
+    for (uint32_t i = *next; i > *first; i--) {
+        if (m->spans[i - 1].hi >= c && !stop_often()) {
+            m->spans[--kept] = m->spans[i - 1];
+            n = close_over(d, m->spans[kept].to, n);
+        }
+    }
+    *first = kept;
+    return n;
 }
 
 static bool expand(struct determiniser *d, uint32_t number)
 {
-    if (stop_now()) {
-        return false;
-    }
     struct subset s = d->v[number];
-    uint32_t n_cuts = 0;
-    uint32_t *cuts = cut_points(d, &s, &n_cuts);
-    struct dfa_range *ranges = ARENA_ARRAY(d->arena, struct dfa_range, n_cuts);
-    uint32_t n_ranges = 0;
-    if (cuts == NULL || ranges == NULL) {
+    struct moves m;
+    if (stop_now() || !moves_of(d, &s, &m)) {
         return false;
     }
-    for (uint32_t c = 0; c + 1 < n_cuts; c++) {
-        uint32_t n = 0;
+    struct dfa_range *ranges = ARENA_ARRAY(d->arena, struct dfa_range, m.n_cuts);
+    uint32_t n_ranges = 0, first = 0, next = 0;
+    if (ranges == NULL) {
+        return false;
+    }
+    for (uint32_t c = 0; c + 1 < m.n_cuts; c++) {
         if (stop_often() || d->n > d->a->states_max + 1U) {
             return d->n > d->a->states_max;
         }
-        d->round++;
-        for (uint32_t i = 0; i < s.n && !stop_often(); i++) {
-            for (uint32_t e = d->a->first[s.states[i]]; e != UINT32_MAX; e = d->a->edges[e].next) {
-                const struct nfa_edge *edge = &d->a->edges[e];
-                if (edge->lo <= cuts[c] && cuts[c] <= edge->hi) {
-                    n = close_over(d, edge->to, n);
-                }
-            }
-        }
+        uint32_t n = step_over(d, &m, m.cuts[c], &first, &next);
         if (n == 0) {
             continue;
         }
@@ -288,10 +314,10 @@ static bool expand(struct determiniser *d, uint32_t number)
         if (to == UINT32_MAX) {
             return false;
         }
-        if (n_ranges > 0 && ranges[n_ranges - 1].to == to && ranges[n_ranges - 1].hi + 1 == cuts[c]) {
-            ranges[n_ranges - 1].hi = cuts[c + 1] - 1;
+        if (n_ranges > 0 && ranges[n_ranges - 1].to == to && ranges[n_ranges - 1].hi + 1 == m.cuts[c]) {
+            ranges[n_ranges - 1].hi = m.cuts[c + 1] - 1;
         } else {
-            ranges[n_ranges++] = (struct dfa_range){cuts[c], cuts[c + 1] - 1, to};
+            ranges[n_ranges++] = (struct dfa_range){m.cuts[c], m.cuts[c + 1] - 1, to};
         }
     }
     d->v[number].ranges = ranges;
@@ -487,26 +513,71 @@ static struct fragment compile_repeat(struct nfa *a, const struct regexp *r)
     return f;
 }
 
-/* Decimal numbers from min to max; `digits` > 0: so many digits, with leading zeros. */
+/* The states of an interval: those at a digit to which all before it was as in the lower end, as in the upper, as in
+ * both, or as in neither. */
+enum tight { TIGHT_NONE, TIGHT_LOW, TIGHT_HIGH, TIGHT_BOTH, TIGHT_N };
+
+struct interval {
+    const char *low, *high; /* as many digits */
+    uint32_t n;
+    uint32_t base; /* state of TIGHT_NONE before the first digit */
+    uint32_t out;
+};
+
+static uint32_t interval_state(const struct interval *v, enum tight tight, uint32_t at)
+{
+    return at == v->n ? v->out : v->base + (uint32_t)tight * v->n + at;
+}
+
+static void interval_edges(struct nfa *a, const struct interval *v, enum tight tight, uint32_t at)
+{
+    bool low = (tight & TIGHT_LOW) != 0, high = (tight & TIGHT_HIGH) != 0;
+    uint32_t from = interval_state(v, tight, at);
+    uint32_t lo = low ? (uint32_t)v->low[at] : '0', hi = high ? (uint32_t)v->high[at] : '9';
+    if (low && high && lo == hi) {
+        add_edge(a, from, interval_state(v, TIGHT_BOTH, at + 1), lo, hi);
+        return;
+    }
+    if (low) {
+        add_edge(a, from, interval_state(v, TIGHT_LOW, at + 1), lo, lo);
+        lo++;
+    }
+    if (high) {
+        add_edge(a, from, interval_state(v, TIGHT_HIGH, at + 1), hi, hi);
+        hi--;
+    }
+    if (lo <= hi) {
+        add_edge(a, from, interval_state(v, TIGHT_NONE, at + 1), lo, hi);
+    }
+}
+
+/* Decimal numbers from min to max, of so many digits, or (`digits` 0) with any zeros before them. As
+ * Automata.makeDecimalInterval of Lucene makes it. */
 static struct fragment compile_interval(struct nfa *a, const struct regexp *r)
 {
     struct fragment f = fragment_new(a);
-    if (r->max - r->min > 100000) {
-        a->too_complex = true;
+    struct str high = arena_printf(a->arena, "%0*u", (int)r->digits, r->max);
+    struct str low = arena_printf(a->arena, "%0*u", (int)high.n, r->min);
+    if (high.p == NULL || low.p == NULL) {
+        a->failed = true;
         return f;
     }
-    for (uint32_t v = r->min; v <= r->max && !given_up(a); v++) {
-        char text[16];
-        int n = snprintf(text, sizeof(text), "%0*u", (int)r->digits, v);
-        uint32_t at = f.in;
-        for (int i = 0; i < n; i++) {
-            uint32_t to = i + 1 == n ? f.out : add_state(a);
-            add_edge(a, at, to, (uint32_t)text[i], (uint32_t)text[i]);
-            at = to;
-        }
-        if (v == UINT32_MAX) {
-            break;
-        }
+    struct interval v = {low.p, high.p, (uint32_t)high.n, (uint32_t)a->n, f.out};
+    for (uint32_t i = 0; i < TIGHT_N * v.n && !given_up(a); i++) {
+        add_state(a);
+    }
+    for (uint32_t i = 0; i < TIGHT_N * v.n && !given_up(a); i++) {
+        interval_edges(a, &v, (enum tight)(i / v.n), i % v.n);
+    }
+    add_epsilon(a, f.in, interval_state(&v, TIGHT_BOTH, 0));
+    if (r->digits > 0 || given_up(a)) {
+        return f;
+    }
+    add_edge(a, f.in, f.in, '0', '0');
+    bool both = true;
+    for (uint32_t i = 0; i + 1 < v.n && low.p[i] == '0'; i++) { /* what is below as zeros need not be there */
+        both = both && high.p[i] == '0';
+        add_epsilon(a, f.in, interval_state(&v, both ? TIGHT_BOTH : TIGHT_LOW, i + 1));
     }
     return f;
 }

@@ -3,6 +3,7 @@
 #include "engine/query/automaton.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static struct arena arena;
@@ -93,6 +94,37 @@ START_TEST(states_are_counted_while_they_come)
 }
 END_TEST
 
+/* Numbers in words: without as many digits at both ends, zeros may stand before them. */
+START_TEST(intervals_are_numbers)
+{
+    struct rng rng;
+    rng_seed(&rng, 12);
+    for (int i = 0; i < 400; i++) {
+        char pattern[64], text[32];
+        uint32_t bound = 1;
+        for (uint64_t n = rng_below(&rng, 9); n > 0; n--) {
+            bound *= 10;
+        }
+        uint32_t a = (uint32_t)rng_below(&rng, bound), b = (uint32_t)rng_below(&rng, bound);
+        int width = i % 2 == 0 ? 0 : 9;
+        snprintf(pattern, sizeof(pattern), "<%0*u-%0*u>", width, a, width, b);
+        bool equal = snprintf(text, sizeof(text), "%0*u", width, a) == snprintf(NULL, 0, "%0*u", width, b);
+        size_t digits = strlen(text);
+        const struct dfa *d;
+        ck_assert_int_eq(dfa_regexp(&d, str_of(pattern), REGEXP_ALL, false, 0, &arena, &em), ERR_OK);
+        ck_assert_uint_le(d->n, 64);
+        for (int t = 0; t < 60; t++) {
+            uint32_t v = t == 0 ? a : t == 1 ? b : t == 2 ? MIN_OF(a, b) - 1 : t == 3 ? MAX_OF(a, b) + 1 : 0;
+            v = t > 3 ? (uint32_t)rng_below(&rng, 2ULL * bound) : v;
+            snprintf(text, sizeof(text), "%0*u", t % 4 == 3 ? (int)digits : (int)rng_below(&rng, 12), v);
+            bool want = v >= MIN_OF(a, b) && v <= MAX_OF(a, b) && (!equal || strlen(text) == digits);
+            ck_assert_msg(dfa_match(d, str_of(text)) == want, "%s on %s", pattern, text);
+        }
+        arena_reset(&arena);
+    }
+}
+END_TEST
+
 START_TEST(what_fits_is_taken)
 {
     static const char *const fit[] = {"a{1,1000}",  "(ab){1,2000}", ".*a.{8}",
@@ -118,6 +150,7 @@ int main(void)
     tcase_add_test(t, stars_cost_nothing);
     tcase_add_test(t, states_are_counted_while_they_come);
     tcase_add_test(t, what_fits_is_taken);
+    tcase_add_test(t, intervals_are_numbers);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
