@@ -293,7 +293,7 @@ static void run_script(struct str source, const char *lang, enum script_context 
             jsonw_init(&w, &b, false);
             jw_value(&w, &out);
             if (!b.failed) {
-                holds_json(buf_view(&b), &a);
+                holds_json(buf_view(&b), false, &a);
             }
             buf_fini(&b);
         }
