@@ -34,6 +34,10 @@ struct nfa {
     size_t parts_max;    /* of this one */
     bool failed;         /* no memory, or nobody waits for it any more */
     bool too_complex;
+    uint32_t *marks,
+        *waiting; /* for walks over the states: a mark of each, and those still to be looked at */
+    size_t cap_marks;
+    uint32_t mark;
     const bool *star;  /* of a wildcard: its states that loop on every character */
     uint64_t would_be; /* with too_complex: so many states; 0: more than states_max */
 };
@@ -85,20 +89,11 @@ static struct fragment fragment_new(struct nfa *a)
     return f;
 }
 
-/* The other case of a letter, or itself: what CASE_INSENSITIVE means to Lucene is ASCII letters only. */
-static uint32_t other_case(uint32_t c)
-{
-    if (c >= 'a' && c <= 'z') {
-        return c - 32;
-    }
-    return c >= 'A' && c <= 'Z' ? c + 32 : c;
-}
-
 static void add_char(struct nfa *a, uint32_t from, uint32_t to, uint32_t c, bool nocase)
 {
     add_edge(a, from, to, c, c);
-    if (nocase && other_case(c) != c) {
-        add_edge(a, from, to, other_case(c), other_case(c));
+    if (nocase && regexp_other_case(c) != c) {
+        add_edge(a, from, to, regexp_other_case(c), regexp_other_case(c));
     }
 }
 
@@ -471,6 +466,38 @@ static uint64_t lucene_states(const struct regexp *r)
     }
 }
 
+/* Is there no way from one end of it to the other? */
+static bool takes_nothing(struct nfa *a, struct fragment f)
+{
+    if (a->n > a->cap_marks) {
+        a->cap_marks = 2 * a->n;
+        a->marks = ARENA_ARRAY(a->arena, uint32_t, a->cap_marks); /* zeros */
+        a->waiting = ARENA_ARRAY(a->arena, uint32_t, a->cap_marks);
+        a->mark = 0;
+    }
+    if (a->marks == NULL || a->waiting == NULL || given_up(a)) {
+        a->failed |= !a->too_complex;
+        return false;
+    }
+    uint32_t *waiting = a->waiting, n = 0, mark = ++a->mark;
+    waiting[n++] = f.in;
+    a->marks[f.in] = mark;
+    while (n > 0 && !stop_often()) {
+        uint32_t s = waiting[--n];
+        if (s == f.out) {
+            return false;
+        }
+        for (uint32_t e = a->first[s]; e != UINT32_MAX; e = a->edges[e].next) {
+            uint32_t to = a->edges[e].to;
+            if (a->marks[to] != mark) {
+                a->marks[to] = mark;
+                waiting[n++] = to;
+            }
+        }
+    }
+    return true;
+}
+
 static bool repeats_too_often(struct nfa *a, const struct regexp *r)
 {
     uint64_t times = r->max == UINT32_MAX ? r->min : r->max;
@@ -496,6 +523,9 @@ static struct fragment compile_repeat(struct nfa *a, const struct regexp *r)
     }
     if (r->max == UINT32_MAX) {
         struct fragment loop = compile(a, r->a);
+        if (r->min == 0 && takes_nothing(a, loop)) { /* not even the empty text, says Lucene */
+            return f;
+        }
         uint32_t hub = add_state(a);
         add_epsilon(a, at, hub);
         add_epsilon(a, hub, loop.in);
@@ -587,11 +617,7 @@ static struct fragment compile_class(struct nfa *a, const struct regexp *r)
     struct fragment f = fragment_new(a);
     if (!r->negated) {
         for (uint32_t i = 0; i < r->n; i++) {
-            if (r->ranges[i].lo == r->ranges[i].hi) {
-                add_char(a, f.in, f.out, r->ranges[i].lo, r->nocase);
-            } else {
-                add_edge(a, f.in, f.out, r->ranges[i].lo, r->ranges[i].hi);
-            }
+            add_edge(a, f.in, f.out, r->ranges[i].lo, r->ranges[i].hi);
         }
         return f;
     }
@@ -740,6 +766,10 @@ enum err dfa_wildcard(const struct dfa **out, struct str pattern, bool case_inse
     uint32_t at = f.in;
     a.failed |= star == NULL;
     a.star = star;
+    if (pattern.n
+        == 0) { /* of no parts Lucene makes an automaton that takes nothing, the empty text neither */
+        return finish(&a, f, pattern, out, em);
+    }
     for (size_t i = 0; i < pattern.n && !a.failed;) {
         uint32_t c = utf8_next(pattern, &i), to;
         if (c == '*') {
@@ -809,7 +839,7 @@ bool dfa_match(const struct dfa *d, struct str text)
     return state != DFA_DEAD && d->states[state].accept;
 }
 
-bool regexp_flags_parse(struct str text, uint32_t *out)
+bool regexp_flags_parse(struct str text, uint32_t *out, struct str *unknown)
 {
     static const struct {
         const char *name;
@@ -819,7 +849,6 @@ bool regexp_flags_parse(struct str text, uint32_t *out)
                  {"EMPTY", REGEXP_EMPTY},
                  {"ANYSTRING", REGEXP_ANYSTRING},
                  {"INTERVAL", REGEXP_INTERVAL},
-                 {"AUTOMATON", REGEXP_AUTOMATON},
                  {"NONE", 0},
                  {"ALL", REGEXP_ALL}};
     struct str rest = text;
@@ -831,10 +860,14 @@ bool regexp_flags_parse(struct str text, uint32_t *out)
             i++;
         }
         if (i == ARRAY_LEN(flags)) {
+            *unknown = one;
             return false;
         }
         if (one.n > 0) {
             *out |= flags[i].value;
+        }
+        if (*out == REGEXP_ALL) { /* nobody reads what follows */
+            return true;
         }
     }
     return true;

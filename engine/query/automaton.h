@@ -13,13 +13,13 @@ enum {
     REGEXP_COMPLEMENT = 0x0002,   /* ~ */
     REGEXP_EMPTY = 0x0004,        /* # */
     REGEXP_ANYSTRING = 0x0008,    /* @ */
-    REGEXP_AUTOMATON = 0x0010,    /* <identifier>, not offered */
+    REGEXP_AUTOMATON = 0x0010,    /* <identifier>, of which there is none */
     REGEXP_INTERVAL = 0x0020,     /* <n-m> */
     REGEXP_ALL = 0xFFFF
 };
 
-/* "INTERSECTION|COMPLEMENT", "ALL", "NONE" ...; false: an unknown name. */
-bool regexp_flags_parse(struct str text, uint32_t *out);
+/* "INTERSECTION|COMPLEMENT", "ALL", "NONE" ...; false: *unknown is a name that there is not. */
+bool regexp_flags_parse(struct str text, uint32_t *out, struct str *unknown);
 
 #define DFA_DEAD UINT32_MAX
 

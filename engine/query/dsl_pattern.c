@@ -106,9 +106,9 @@ static enum err parse_regexp(struct json_pull *p, struct arena *arena, struct ds
         return e;
     }
     uint32_t flags;
-    if (q->flags.p != NULL && !regexp_flags_parse(q->flags, &flags)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "No enum constant org.elasticsearch.index.query.RegexpFlag.%.*s", STR_ARG(q->flags));
+    struct str unknown;
+    if (q->flags.p != NULL && !regexp_flags_parse(q->flags, &flags, &unknown)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown regexp flag [%.*s]", STR_ARG(unknown));
     }
     return ERR_OK;
 }
@@ -161,7 +161,8 @@ static enum err build_pattern(struct builder *b, const struct dsl *d, struct que
         if (q->flags_value >= 0) {
             o.flags = (uint32_t)q->flags_value;
         }
-        if (q->flags.p != NULL && !regexp_flags_parse(q->flags, &o.flags)) {
+        struct str unknown;
+        if (q->flags.p != NULL && !regexp_flags_parse(q->flags, &o.flags, &unknown)) {
             return err_set(em, ERR_ILLEGAL_ARGUMENT, "unknown flags [%.*s]", STR_ARG(q->flags));
         }
     }

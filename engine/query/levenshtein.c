@@ -23,6 +23,9 @@ bool levenshtein_init(struct levenshtein *l, struct str word, uint32_t max, uint
         l->prefix = l->n;
         l->prefix_bytes = word.n;
     }
+    if (prefix >= utf16_length(word)) { /* FuzzyQuery then looks for the word itself alone */
+        l->max = 0;
+    }
     return true;
 }
 

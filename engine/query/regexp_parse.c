@@ -20,6 +20,7 @@ struct re_parser {
     struct arena *arena;
     struct errmsg *em;
     uint32_t depth;
+    struct str missing; /* the first automaton that is named; p NULL: none */
 };
 
 static enum err parse_union(struct re_parser *p, struct regexp **out);
@@ -30,16 +31,23 @@ static struct regexp *node(struct re_parser *p, enum regexp_kind kind, const str
     struct regexp *r = ARENA_NEW(p->arena, struct regexp);
     if (r != NULL) {
         uint32_t below = MAX_OF(a != NULL ? a->depth : 0, b != NULL ? b->depth : 0);
-        *r = (struct regexp){.kind = kind, .a = a, .b = b, .nocase = p->nocase, .depth = below + 1};
+        *r = (struct regexp){.kind = kind, .a = a, .b = b, .depth = below + 1};
     }
     return r;
+}
+
+/* Where a byte of the pattern is, in Java's characters. */
+static size_t place(const struct re_parser *p, size_t at)
+{
+    return utf16_length(str_slice(p->s, 0, at));
 }
 
 static enum err done(struct re_parser *p, struct regexp *r, struct regexp **out)
 {
     *out = r;
     if (r != NULL && r->depth > TREE_DEPTH_MAX) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "the pattern is too long at position %zu", p->at);
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "the pattern is too long at position %zu",
+                       place(p, p->at));
     }
     return r != NULL ? ERR_OK : err_no_memory(p->em);
 }
@@ -70,7 +78,7 @@ static bool on(const struct re_parser *p, uint32_t flag)
 
 static enum err fail(struct re_parser *p, const char *what)
 {
-    return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "%s at position %zu", what, p->at);
+    return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "%s at position %zu", what, place(p, p->at));
 }
 
 static enum err next_char(struct re_parser *p, uint32_t *c)
@@ -102,7 +110,9 @@ static enum err make_class(struct re_parser *p, const struct regexp_range *v, ui
 
 static enum err make_char(struct re_parser *p, uint32_t c, struct regexp **out)
 {
-    return make_class(p, &(struct regexp_range){c, c}, 1, false, out);
+    uint32_t other = p->nocase ? regexp_other_case(c) : c;
+    struct regexp_range v[2] = {{MIN_OF(c, other), MIN_OF(c, other)}, {MAX_OF(c, other), MAX_OF(c, other)}};
+    return make_class(p, v, c != other ? 2 : 1, false, out);
 }
 
 /* A character of an expression, a backslash taking away its meaning. */
@@ -116,34 +126,6 @@ static int cmp_range(const void *a, const void *b)
 {
     uint32_t x = ((const struct regexp_range *)a)->lo, y = ((const struct regexp_range *)b)->lo;
     return x < y ? -1 : x > y ? 1 : 0;
-}
-
-/* \d, \w, \s and their opposites. */
-static bool predefined(struct re_parser *p, char c, struct regexp_range *v, uint32_t *n, bool *negated)
-{
-    (void)p;
-    *negated = c == 'D' || c == 'W' || c == 'S';
-    switch (c | 0x20) {
-    case 'd':
-        v[0] = (struct regexp_range){'0', '9'};
-        *n = 1;
-        return true;
-    case 'w':
-        v[0] = (struct regexp_range){'0', '9'};
-        v[1] = (struct regexp_range){'A', 'Z'};
-        v[2] = (struct regexp_range){'_', '_'};
-        v[3] = (struct regexp_range){'a', 'z'};
-        *n = 4;
-        return true;
-    case 's':
-        v[0] = (struct regexp_range){'\t', '\n'};
-        v[1] = (struct regexp_range){'\r', '\r'};
-        v[2] = (struct regexp_range){' ', ' '};
-        *n = 3;
-        return true;
-    default:
-        return false;
-    }
 }
 
 static enum err add_range(struct re_parser *p, struct regexp_range **v, size_t *n, size_t *cap,
@@ -160,30 +142,14 @@ static enum err add_range(struct re_parser *p, struct regexp_range **v, size_t *
 
 static enum err parse_class_member(struct re_parser *p, struct regexp_range **v, size_t *n, size_t *cap)
 {
-    struct regexp_range set[4], one;
-    uint32_t n_set;
-    bool negated;
-    if (peek(p, "\\") && p->at + 1 < p->s.n && predefined(p, p->s.p[p->at + 1], set, &n_set, &negated)) {
-        p->at += 2;
-        uint32_t from = 0;
-        for (uint32_t i = 0; i < n_set; i++) {
-            enum err e = ERR_OK;
-            if (!negated) {
-                e = add_range(p, v, n, cap, set[i]);
-            } else {
-                e = add_range(p, v, n, cap, (struct regexp_range){from, set[i].lo - 1});
-                from = set[i].hi + 1;
-            }
-            if (e != ERR_OK) {
-                return e;
-            }
-        }
-        return negated ? add_range(p, v, n, cap, (struct regexp_range){from, 0x10FFFF}) : ERR_OK;
-    }
+    struct regexp_range one;
     enum err e = parse_char(p, &one.lo);
     one.hi = one.lo;
     if (e == ERR_OK && match(p, '-')) {
-        e = peek(p, "]") ? add_range(p, v, n, cap, (struct regexp_range){'-', '-'}) : parse_char(p, &one.hi);
+        e = parse_char(p, &one.hi);
+    } else if (e == ERR_OK && p->nocase && regexp_other_case(one.lo) != one.lo) {
+        uint32_t other = regexp_other_case(one.lo);
+        e = add_range(p, v, n, cap, (struct regexp_range){other, other});
     }
     if (e == ERR_OK && one.lo > one.hi) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "invalid range: from (%u) cannot be > to (%u)", one.lo,
@@ -210,17 +176,24 @@ static enum err parse_classes(struct re_parser *p, struct regexp **out)
     return make_class(p, v, (uint32_t)n, negated, out);
 }
 
+/* The empty text; compared without case it is none, as toCaseInsensitiveString of Lucene makes it. */
+static struct regexp *empty_text(struct re_parser *p)
+{
+    return node(p, p->nocase ? RE_NOTHING : RE_EMPTY, NULL, NULL);
+}
+
 /* "text" between quotes, as it is. */
 static enum err parse_quoted(struct re_parser *p, struct regexp **out)
 {
-    struct regexp *whole = node(p, RE_EMPTY, NULL, NULL), *one;
-    if (whole == NULL) {
-        return err_no_memory(p->em);
+    struct regexp *whole = NULL, *one;
+    if (peek(p, "\"")) {
+        p->at++;
+        return done(p, empty_text(p), out);
     }
     while (more(p) && !peek(p, "\"")) {
         enum err e = make_char(p, utf8_next(p->s, &p->at), &one);
         if (e == ERR_OK) {
-            e = done(p, node(p, RE_CONCAT, whole, one), &whole);
+            e = whole == NULL ? done(p, one, &whole) : done(p, node(p, RE_CONCAT, whole, one), &whole);
         }
         if (e != ERR_OK) {
             return e;
@@ -230,7 +203,7 @@ static enum err parse_quoted(struct re_parser *p, struct regexp **out)
     return match(p, '"') ? ERR_OK : fail(p, "expected '\"'");
 }
 
-/* <n-m> */
+/* <n-m>, or <name>: an automaton of that name, of which there are none; that is said once the rest is read. */
 static enum err parse_interval(struct re_parser *p, struct regexp **out)
 {
     size_t from = p->at;
@@ -242,9 +215,15 @@ static enum err parse_interval(struct re_parser *p, struct regexp **out)
     if (!match(p, '>')) {
         return fail(p, "expected '>'");
     }
+    if (hi.p == NULL && on(p, REGEXP_AUTOMATON)) {
+        p->missing = p->missing.p == NULL ? inner : p->missing;
+        return done(p, node(p, RE_NOTHING, NULL, NULL), out);
+    }
+    const char *what =
+        hi.p != NULL && !on(p, REGEXP_INTERVAL) ? "illegal identifier" : "interval syntax error";
     if (hi.p == NULL || !on(p, REGEXP_INTERVAL) || !num_parse_i32(lo, &a) || !num_parse_i32(hi, &b) || a < 0
         || b < 0) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "interval syntax error at position %zu", p->at - 1);
+        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "%s at position %zu", what, place(p, p->at) - 1);
     }
     struct regexp *r = node(p, RE_INTERVAL, NULL, NULL);
     if (r != NULL) {
@@ -257,9 +236,7 @@ static enum err parse_interval(struct re_parser *p, struct regexp **out)
 
 static enum err parse_simple(struct re_parser *p, struct regexp **out)
 {
-    struct regexp_range set[4];
-    uint32_t n, c;
-    bool negated;
+    uint32_t c;
     if (match(p, '.')) {
         return make_class(p, &(struct regexp_range){0, 0x10FFFF}, 1, false, out);
     }
@@ -274,7 +251,7 @@ static enum err parse_simple(struct re_parser *p, struct regexp **out)
     }
     if (match(p, '(')) {
         if (match(p, ')')) {
-            return done(p, node(p, RE_EMPTY, NULL, NULL), out);
+            return done(p, empty_text(p), out);
         }
         if (++p->depth > REGEXP_DEPTH_MAX) {
             return fail(p, "too many parentheses");
@@ -285,10 +262,6 @@ static enum err parse_simple(struct re_parser *p, struct regexp **out)
     }
     if (on(p, REGEXP_INTERVAL | REGEXP_AUTOMATON) && match(p, '<')) {
         return parse_interval(p, out);
-    }
-    if (peek(p, "\\") && p->at + 1 < p->s.n && predefined(p, p->s.p[p->at + 1], set, &n, &negated)) {
-        p->at += 2;
-        return make_class(p, set, n, negated, out);
     }
     enum err e = parse_char(p, &c);
     return e == ERR_OK ? make_char(p, c, out) : e;
@@ -336,10 +309,6 @@ static enum err parse_counts(struct re_parser *p, uint32_t *min, uint32_t *max)
     if (!match(p, '}')) {
         return fail(p, "expected '}'");
     }
-    if (*min > *max) {
-        return err_set(p->em, ERR_ILLEGAL_ARGUMENT, "invalid repetition range(out of order): %u..%u", *min,
-                       *max);
-    }
     if (*min > REPEAT_MAX || (*max != UINT32_MAX && *max > REPEAT_MAX)) {
         return err_set(p->em, ERR_TOO_COMPLEX, "Determinizing %.*s would result in more than %u states.",
                        STR_ARG(p->s), REPEAT_MAX);
@@ -361,7 +330,7 @@ static enum err parse_repeat(struct re_parser *p, struct regexp **out)
             e = parse_counts(p, &min, &max);
         }
         if (e == ERR_OK) {
-            struct regexp *r = node(p, RE_REPEAT, *out, NULL);
+            struct regexp *r = min > max ? node(p, RE_NOTHING, NULL, NULL) : node(p, RE_REPEAT, *out, NULL);
             if (r != NULL) {
                 r->min = min;
                 r->max = max;
@@ -418,13 +387,16 @@ enum err regexp_parse(const struct regexp **out, struct str pattern, uint32_t fl
     struct re_parser p = {.s = pattern, .flags = flags, .nocase = nocase, .arena = arena, .em = em};
     struct regexp *r;
     if (pattern.n == 0) {
-        enum err e = done(&p, node(&p, RE_EMPTY, NULL, NULL), &r);
+        enum err e = done(&p, empty_text(&p), &r);
         *out = r;
         return e;
     }
     enum err e = parse_union(&p, &r);
     if (e == ERR_OK && more(&p)) {
         e = fail(&p, "end-of-string expected");
+    }
+    if (e == ERR_OK && p.missing.p != NULL) {
+        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "'%.*s' not found", STR_ARG(p.missing));
     }
     *out = r;
     return e;

@@ -28,9 +28,18 @@ struct regexp {
     uint32_t min, max, digits;
     struct regexp_range *ranges; /* ascending */
     uint32_t n;
-    bool negated, nocase;
+    bool negated;
     uint32_t depth; /* of the tree from here on, bounded */
 };
+
+/* The other case of a letter, or itself: what CASE_INSENSITIVE means to Lucene is ASCII letters only. */
+static inline uint32_t regexp_other_case(uint32_t c)
+{
+    if (c >= 'a' && c <= 'z') {
+        return c - 32;
+    }
+    return c >= 'A' && c <= 'Z' ? c + 32 : c;
+}
 
 /* ERR_ILLEGAL_ARGUMENT as Lucene's RegExp words it, also for a pattern of more than some 10,000 parts. */
 enum err regexp_parse(const struct regexp **out, struct str pattern, uint32_t flags, bool nocase,

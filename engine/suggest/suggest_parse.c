@@ -90,9 +90,9 @@ static enum err read_flags(struct json_pull *p, struct arena *arena, void *base,
     if (p->token != TOK_STRING) {
         return err_set(em, ERR_PARSE, "regex flags must be string or number");
     }
-    bool known = regexp_flags_parse(p->value->s, &s->regex_flags);
-    return known ? ERR_OK
-                 : err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown regexp flag [%.*s]", STR_ARG(p->value->s));
+    struct str unknown;
+    bool known = regexp_flags_parse(p->value->s, &s->regex_flags, &unknown);
+    return known ? ERR_OK : err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown regexp flag [%.*s]", STR_ARG(unknown));
 }
 
 static enum err read_regex_states(struct json_pull *p, struct arena *arena, void *base, struct errmsg *em)

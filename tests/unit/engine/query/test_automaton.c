@@ -50,7 +50,8 @@ START_TEST(wildcards_match_as_written)
             for (size_t k = 0; k < m; k++) {
                 text[k] = letters[rng_below(&rng, 3)];
             }
-            ck_assert_msg(dfa_match(d, str_of(text)) == naive(pattern, text), "%s on %s", pattern, text);
+            ck_assert_msg(dfa_match(d, str_of(text)) == (n > 0 && naive(pattern, text)), "%s on %s", pattern,
+                          text);
         }
         arena_reset(&arena);
     }
