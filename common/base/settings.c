@@ -108,7 +108,10 @@ static struct str scalar_text(const struct json *v, struct arena *arena)
 {
     double d;
     struct str text = json_text(v);
-    if (v->type != JSON_NUMBER || strcspn(text.p, ".eE") >= text.n || !num_parse_double(text, &d)) {
+    bool is_double = v->type == JSON_NUMBER
+                     && (str_find(text, '.', 0) != SIZE_MAX || str_find(text, 'e', 0) != SIZE_MAX
+                         || str_find(text, 'E', 0) != SIZE_MAX);
+    if (!is_double || !num_parse_double(text, &d)) {
         return text;
     }
     struct buf b;
