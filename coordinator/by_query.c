@@ -635,6 +635,28 @@ static void answer_task(struct by_query *op)
     rest_send(r, 200, &b);
 }
 
+/* The script. What is wrong with it is said with the first document that it should run over. */
+static enum err compile(struct by_query *op, struct errmsg *em)
+{
+    struct errmsg why;
+    enum err e = ERR_OK;
+    if (str_is(op->spec.lang, "expression")) { /* it only knows numbers */
+        e = err_set(&why, ERR_ILLEGAL_ARGUMENT, "script_lang not supported [expression]");
+    } else if (op->spec.script_template != NULL) {
+        e = script_template(op->spec.script_template, &why);
+    }
+    e = e == ERR_OK ? script_compile(&op->script, op->spec.script, op->spec.lang, SCRIPT_UPDATE, &why) : e;
+    if (e == ERR_OK) {
+        return ERR_OK;
+    }
+    op->script_error = ARENA_NEW(&op->arena, struct errmsg);
+    if (op->script_error == NULL) {
+        return err_no_memory(em);
+    }
+    *op->script_error = why;
+    return ERR_OK;
+}
+
 void by_query_run(struct by_query *op, bool wait)
 {
     struct rest *r = op->r;
@@ -662,16 +684,7 @@ void by_query_run(struct by_query *op, bool wait)
         answer_task(op);
     }
     enum err e = by_query_check_target(op, &em);
-    if (e == ERR_OK && op->spec.has_script && str_is(op->spec.lang, "expression")) {
-        /* it only knows numbers */
-        e = err_set(&em, ERR_ILLEGAL_ARGUMENT, "script_lang not supported [expression]");
-    }
-    if (e == ERR_OK && op->spec.script_template != NULL) {
-        e = script_template(op->spec.script_template, &em);
-    }
-    if (e == ERR_OK && op->spec.has_script) {
-        e = script_compile(&op->script, op->spec.script, op->spec.lang, SCRIPT_UPDATE, &em);
-    }
+    e = e == ERR_OK && op->spec.has_script ? compile(op, &em) : e;
     struct by_query_worker *w = op->workers; /* op may be gone after the last start */
     for (uint32_t i = 0; n > 1 && i < n; i++) {
         w[i].task.parent = op->task.id;

@@ -79,7 +79,7 @@ static void write_of(const struct by_query_spec *s, const struct by_query_doc *d
 }
 
 /* The write fails by itself; the others go on. */
-static enum err refuse(struct by_query_worker *w, struct write_entry *e, enum err code, const char *why,
+static enum err refuse(struct by_query_worker *w, struct write_entry *e, enum err code, struct str why,
                        struct errmsg *em)
 {
     e->error = ARENA_NEW(w->rest.arena, struct errmsg);
@@ -87,7 +87,7 @@ static enum err refuse(struct by_query_worker *w, struct write_entry *e, enum er
         return err_no_memory(em);
     }
     e->index = e->target;
-    err_set(e->error, code, "%s", why);
+    err_set(e->error, code, "%.*s", STR_ARG(why));
     return ERR_OK;
 }
 
@@ -101,13 +101,15 @@ static enum err finish_write(struct by_query_worker *w, struct write_entry *e, s
         return it->id.p != NULL ? ERR_OK : err_no_memory(em);
     }
     if (it->id.n == 0) {
-        return refuse(w, e, ERR_ILLEGAL_ARGUMENT, "if _id is specified it must not be empty", em);
+        return refuse(w, e, ERR_ILLEGAL_ARGUMENT, STR("if _id is specified it must not be empty"), em);
     }
     if (e->target.n == 0) {
-        return refuse(w, e, ERR_STRING_BOUNDS, "String index out of range: 0", em);
+        return refuse(w, e, ERR_STRING_BOUNDS, STR("String index out of range: 0"), em);
     }
     if (w->op->spec.pipeline.p != NULL && it->kind == WRITE_INDEX) {
-        return refuse(w, e, ERR_ILLEGAL_ARGUMENT, "pipeline with id [...] does not exist", em);
+        struct str why = arena_printf(w->rest.arena, "pipeline with id [%.*s] does not exist",
+                                      STR_ARG(w->op->spec.pipeline));
+        return why.p == NULL ? err_no_memory(em) : refuse(w, e, ERR_ILLEGAL_ARGUMENT, why, em);
     }
     return writes_validate(e, em);
 }
@@ -134,6 +136,10 @@ enum err batch_build(struct by_query_worker *w, uint32_t most, struct errmsg *em
             return err;
         }
         write_of(s, &d, e);
+        if (w->op->script_error != NULL) {
+            *em = *w->op->script_error;
+            return em->frame[0].code;
+        }
         if (w->run != NULL) {
             err = by_query_script(w, &d, e, &outcome, em);
         }

@@ -54,6 +54,7 @@ struct by_query {
     _Atomic uint32_t pending;
     _Atomic float per_second; /* of all workers together */
     struct script *script;
+    struct errmsg *script_error; /* it does not compile; NULL: it does, or there is none */
     int64_t took_ms;
     /* the result, while it is stored */
     struct arena result_arena;

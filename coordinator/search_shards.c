@@ -63,6 +63,38 @@ bool search_routed_here(const struct index_meta *m, uint32_t shard, struct str r
     return false;
 }
 
+static bool is_listed(struct str list, struct str one)
+{
+    while (list.p != NULL) {
+        if (str_eq(str_cut(list, ',', &list), one)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool search_goes_to(const struct index_target *t, uint32_t shard, struct str routing)
+{
+    struct str rest = t->search_routing;
+    bool any = false;
+    if (t->unrouted || rest.p == NULL) {
+        return search_routed_here(t->meta, shard, routing);
+    }
+    if (routing.n == 0) {
+        return search_routed_here(t->meta, shard, rest);
+    }
+    while (rest.p != NULL) { /* what the aliases and the request both say */
+        struct str one = str_cut(rest, ',', &rest);
+        if (is_listed(routing, one)) {
+            any = true;
+            if (search_routed_here(t->meta, shard, one)) {
+                return true;
+            }
+        }
+    }
+    return !any; /* they have nothing in common: then the request is about all shards */
+}
+
 void search_ask(struct search_call *c, struct shard_query *q, const struct index_meta *m, uint32_t shard)
 {
     struct str costly = cluster_setting(c->r->state, "search.allow_expensive_queries", STR("true"));
@@ -89,8 +121,7 @@ static int by_name(const void *a, const void *b)
 
 static void choose_shard(struct search_call *c, const struct index_target *t, uint32_t shard)
 {
-    struct str routing = c->o.routing.n > 0 ? c->o.routing : t->search_routing;
-    if (shard >= t->meta->n_shards || !search_routed_here(t->meta, shard, routing)
+    if (shard >= t->meta->n_shards || !search_goes_to(t, shard, c->o.routing)
         || !copies_wanted(c->o.preference, shard)) {
         return;
     }

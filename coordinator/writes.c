@@ -405,6 +405,31 @@ static void resolve_others(struct write_set *w)
     }
 }
 
+/* An index that one of the request wants to be an alias is not made for the others either. */
+static bool refuse_index(struct write_set *w, const struct write_entry *e)
+{
+    const struct str target = e->target, index = e->index;
+    bool wanted = false;
+    for (uint32_t i = 0; i < w->n && !wanted; i++) {
+        wanted = w->v[i].require_alias && creates(&w->v[i]) && str_eq(w->v[i].target, target);
+    }
+    for (uint32_t i = 0; wanted && i < w->n; i++) {
+        struct write_entry *x = &w->v[i];
+        struct errmsg em;
+        if (x->error == NULL && str_eq(x->target, target)) {
+            x->index = index;
+            err_clear(&em);
+            if (x->require_alias) {
+                not_an_alias(x, &em);
+            } else {
+                missing_index(x, false, &em);
+            }
+            writes_fail(w, x, &em);
+        }
+    }
+    return wanted;
+}
+
 static void next_missing(struct write_set *w)
 {
     for (; w->creating < w->n; w->creating++) {
@@ -416,13 +441,13 @@ static void next_missing(struct write_set *w)
         err_clear(&em);
         enum err err = resolve(w, e, &em);
         if (err == ERR_OK && e->meta == NULL) {
-            if (!e->require_alias) {
-                if (create_for(w, e, &em)) {
-                    return;
-                }
+            if (refuse_index(w, e)) {
                 continue;
             }
-            err = not_an_alias(e, &em);
+            if (create_for(w, e, &em)) {
+                return;
+            }
+            continue;
         }
         if (err != ERR_OK) {
             writes_fail(w, e, &em);

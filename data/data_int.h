@@ -36,10 +36,10 @@ struct index_service {
     struct settings_part *settings; /* names without "index." */
     _Atomic uint64_t mapping_version;
     struct slowlog slow;
-    uint64_t version, settings_version; /* of the metadata applied */
-    _Atomic int64_t refresh_ms;         /* -1: never by itself */
-    _Atomic int64_t idle_after_ms;      /* index.search.idle.after */
-    _Atomic bool refresh_explicit;      /* index.refresh_interval is set: being idle changes nothing */
+    uint64_t version, settings_version, aliases_version; /* of the metadata applied */
+    _Atomic int64_t refresh_ms;                          /* -1: never by itself */
+    _Atomic int64_t idle_after_ms;                       /* index.search.idle.after */
+    _Atomic bool refresh_explicit; /* index.refresh_interval is set: being idle changes nothing */
     _Atomic bool async; /* index.translog.durability: writes are answered before they are on disk */
     bool closed;
 };

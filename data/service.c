@@ -70,6 +70,17 @@ static struct shard *find_shard(struct data_service *s, struct str uuid, uint32_
     return NULL;
 }
 
+/* The names that searches for `_index` know the index by, besides its own. */
+static bool put_aliases(struct settings *to, const struct index_meta *m, struct arena *scratch)
+{
+    struct str *names = ARENA_ARRAY(scratch, struct str, m->n_aliases);
+    for (uint32_t i = 0; names != NULL && i < m->n_aliases; i++) {
+        names[i] = m->aliases[i].name;
+    }
+    return m->n_aliases == 0
+           || (names != NULL && settings_put_list(to, STR(INDEX_ALIASES), names, m->n_aliases));
+}
+
 static struct settings_part *own_settings(const struct index_meta *m)
 {
     struct settings_part *p = settings_part_new(NULL);
@@ -77,7 +88,7 @@ static struct settings_part *own_settings(const struct index_meta *m)
     struct arena scratch;
     arena_init(&scratch, NULL, ARENA_UNLIMITED);
     bool ok = p != NULL && settings_sub(&view, &m->settings, STR("index"), &scratch)
-              && settings_merge(&p->settings, &view);
+              && settings_merge(&p->settings, &view) && put_aliases(&p->settings, m, &scratch);
     arena_fini(&scratch);
     if (!ok && p != NULL) {
         state_part_unref(&p->part);
@@ -142,6 +153,7 @@ static enum err index_service_new(struct index_service **out, struct data_servic
     }
     ix->mapping_version = m->mapping_version;
     ix->settings_version = m->settings_version;
+    ix->aliases_version = m->aliases_version;
     ix->closed = m->closed;
     ix->version = m->version;
     *out = ix;
@@ -313,12 +325,13 @@ static void update_index(struct data_service *s, struct index_service *ix, const
     struct errmsg em;
     bool settings = ix->settings_version != m->settings_version,
          mapping = ix->mapping_version != m->mapping_version;
-    struct settings_part *p = settings ? own_settings(m) : NULL;
+    struct settings_part *p = settings || ix->aliases_version != m->aliases_version ? own_settings(m) : NULL;
     if (p != NULL) {
         pthread_mutex_lock(&ix->lock);
         struct settings_part *old = ix->settings;
         ix->settings = p;
         ix->settings_version = m->settings_version;
+        ix->aliases_version = m->aliases_version;
         read_settings(ix);
         pthread_mutex_unlock(&ix->lock);
         state_part_unref(&old->part);

@@ -38,11 +38,11 @@ static enum err complete(unsigned given, struct errmsg *em)
     unsigned count = 0;
     for (unsigned i = 0; given != 0 && i < 3; i++) {
         if ((given >> i & 1) == 0) {
-            int k = snprintf(text + n, sizeof(text) - n, " %u: %s must be specified;", ++count, names[i]);
+            int k = snprintf(text + n, sizeof(text) - n, "%u: %s must be specified;", ++count, names[i]);
             n += k > 0 ? (size_t)k : 0;
         }
     }
-    return count == 0 ? ERR_OK : err_set(em, ERR_ACTION_VALIDATION, "Validation Failed:%s", text);
+    return count == 0 ? ERR_OK : err_set(em, ERR_ACTION_VALIDATION, "Validation Failed: %s", text);
 }
 
 enum err explain_parse(struct explain_question *out, const struct json *body, struct str text,

@@ -94,8 +94,9 @@ struct metadata_env {
                               const struct json *body, struct buf *out, struct errmsg *em);
     /* Checks the analysis part of an index's settings. */
     enum err (*check_analysis)(void *self, const struct settings *index_settings, struct errmsg *em);
-    /* Checks an alias filter or the like: a query's JSON without mapping. */
-    enum err (*check_query)(void *self, const struct json *query, struct str text, struct errmsg *em);
+    /* Checks an alias filter: a query's JSON, by the index's settings and mapping (`index` NULL: without). */
+    enum err (*check_query)(void *self, const struct json *query, struct str text,
+                            const struct index_meta *index, struct errmsg *em);
     /* What is known of disks and of copies on them; NULL: nothing. */
     const struct alloc_env *alloc;
 };

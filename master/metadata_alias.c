@@ -39,7 +39,8 @@ static enum err alias_name_check(struct str name, struct errmsg *em)
     return str_is(name, ".") || str_is(name, "..") ? bad_alias(name, "must not be '.' or '..'", em) : ERR_OK;
 }
 
-static enum err check_filter(const struct metadata_env *env, const struct alias_meta *a, struct errmsg *em)
+static enum err check_filter(const struct metadata_env *env, const struct alias_meta *a,
+                             const struct index_meta *index, struct errmsg *em)
 {
     struct arena scratch;
     struct json tree;
@@ -48,7 +49,7 @@ static enum err check_filter(const struct metadata_env *env, const struct alias_
     }
     arena_init(&scratch, NULL, ARENA_UNLIMITED);
     enum err e = json_parse(&tree, a->filter, &scratch, &json_limits_default, em);
-    e = e == ERR_OK ? env->check_query(env->self, &tree, a->filter, em) : e;
+    e = e == ERR_OK ? env->check_query(env->self, &tree, a->filter, index, em) : e;
     if (e != ERR_OK && e != ERR_NO_MEMORY) {
         e = err_wrap(em, ERR_ILLEGAL_ARGUMENT, "failed to parse filter for alias [%.*s]", STR_ARG(a->name));
     }
@@ -66,9 +67,10 @@ enum err alias_check_alone(const struct alias_meta *a, struct errmsg *em)
     return e;
 }
 
-enum err alias_check(const struct metadata_env *env, const struct cluster_state *s, struct str self,
-                     const struct alias_meta *a, struct errmsg *em)
+enum err alias_check(const struct metadata_env *env, const struct cluster_state *s,
+                     const struct index_meta *index, const struct alias_meta *a, struct errmsg *em)
 {
+    struct str self = index != NULL ? index->name : STR("");
     enum err e = alias_name_check(a->name, em);
     const struct index_meta *taken = e == ERR_OK ? cluster_index(s, a->name) : NULL;
     bool own = str_eq(a->name, self);
@@ -79,6 +81,10 @@ enum err alias_check(const struct metadata_env *env, const struct cluster_state 
             "[%.*s (alias of [%.*s]) conflicts with index]",
             STR_ARG(a->name), STR_ARG(self));
     }
+    if (e == ERR_OK && a->index_routing.p != NULL && str_find(a->index_routing, ',', 0) != SIZE_MAX) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "alias [%.*s] has several index routing values associated with it", STR_ARG(a->name));
+    }
     if (e == ERR_OK && (taken != NULL || own)) {
         err_set(em, ERR_INVALID_ALIAS_NAME,
                 "Invalid alias name [%.*s], an index exists with the same name as the alias",
@@ -86,11 +92,7 @@ enum err alias_check(const struct metadata_env *env, const struct cluster_state 
         err_about_index(em, a->name, taken != NULL ? taken->uuid : STR("_na_"));
         return ERR_INVALID_ALIAS_NAME;
     }
-    if (e == ERR_OK && a->index_routing.p != NULL && str_find(a->index_routing, ',', 0) != SIZE_MAX) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "alias [%.*s] has several index routing values associated with it", STR_ARG(a->name));
-    }
-    return e == ERR_OK ? check_filter(env, a, em) : e;
+    return e == ERR_OK ? check_filter(env, a, index, em) : e;
 }
 
 static bool compact(const struct json *v, struct arena *arena, struct str *out)
@@ -307,7 +309,7 @@ static enum err add(const struct metadata_env *env, struct meta_request *rq, con
         struct alias_meta a = x->alias;
         bool one = false;
         a.name = x->aliases[i];
-        e = alias_check(env, b->next, x->index, &a, em);
+        e = alias_check(env, b->next, m, &a, em);
         e = e == ERR_OK ? index_put_alias(m, &a, &one, em) : e;
         changed |= one;
     }
@@ -392,7 +394,7 @@ enum err meta_aliases(const struct metadata_env *env, const struct cluster_state
     for (uint32_t i = 0; e == ERR_OK && i < rq->n_alias_actions;
          i++) { /* an alias may take a removed index's name */
         const struct alias_action *x = &rq->alias_actions[i];
-        if (x->kind == ALIAS_REMOVE_INDEX) {
+        if (x->kind == ALIAS_REMOVE_INDEX && (cluster_index(b->next, x->index) != NULL)) {
             e = state_remove_index(b, x->index) ? ERR_OK : no_such_index(x->index, em);
             any = rq->changed = true;
         }

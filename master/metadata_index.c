@@ -97,10 +97,22 @@ static bool is_null(const struct settings *s, const char *key)
     return t != NULL && t->is_null;
 }
 
+enum err index_refuse_removed(const struct settings *given, struct errmsg *em)
+{
+    if (settings_find(given, STR("index.mapper.dynamic")) != NULL) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "Setting index.mapper.dynamic was removed after version 6.0.0");
+    }
+    return settings_find(given, STR("index.optimize_auto_generated_id")) == NULL
+               ? ERR_OK
+               : err_set(em, ERR_ILLEGAL_ARGUMENT,
+                         "Setting [index.optimize_auto_generated_id] was removed in version 7.0.0");
+}
+
 /* Settings of the request or of templates, checked; nulls stay, and are as good as absent. */
 static enum err given_settings(struct index_meta *m, const struct settings *given, struct errmsg *em)
 {
-    enum err e = settings_check(&setting_registry_index, given, false, false, em);
+    enum err e = settings_check(&setting_registry_index, given, false, em);
     for (size_t i = 0; e == ERR_OK && i < given->n; i++) {
         const struct setting_def *d = setting_def_find(&setting_registry_index, given->v[i].key);
         if (d != NULL && (d->flags & SETTING_PRIVATE) != 0) {
@@ -120,6 +132,7 @@ static enum err given_settings(struct index_meta *m, const struct settings *give
     if (e == ERR_OK && is_null(given, "index.number_of_replicas")) {
         e = err_set(em, ERR_NULL_POINTER, "index.number_of_replicas is null");
     }
+    e = e == ERR_OK ? index_refuse_removed(given, em) : e;
     if (e == ERR_OK && has_sort(given)) {
         e = err_set(em, ERR_ILLEGAL_ARGUMENT, "index sorting is not offered: [index.sort.*] cannot be set");
     }
@@ -240,7 +253,7 @@ static enum err put_aliases(const struct metadata_env *env, const struct cluster
     enum err e = ERR_OK;
     for (uint32_t i = 0; e == ERR_OK && i < recipe->n_aliases; i++) {
         bool changed;
-        e = alias_check(env, cur, m->name, &recipe->aliases[i], em);
+        e = alias_check(env, cur, m, &recipe->aliases[i], em);
         e = e == ERR_OK ? index_put_alias(m, &recipe->aliases[i], &changed, em) : e;
     }
     return e;
@@ -298,7 +311,7 @@ static enum err check_given(struct meta_request *rq, struct errmsg *em)
     struct settings given;
     settings_init(&given, &rq->arena);
     enum err e = index_settings_given(&given, json_get(&rq->body, "settings"), em);
-    return e == ERR_OK ? settings_check(&setting_registry_index, &given, false, false, em) : e;
+    return e == ERR_OK ? settings_check(&setting_registry_index, &given, false, em) : e;
 }
 
 enum err meta_create_index(const struct metadata_env *env, const struct cluster_state *cur,
@@ -308,7 +321,8 @@ enum err meta_create_index(const struct metadata_env *env, const struct cluster_
     if (rq->auto_create && cluster_index(cur, name) != NULL) {
         return ERR_OK; /* somebody was quicker */
     }
-    enum err e = check_given(rq, em);
+    enum err e = cluster_index(cur, name) != NULL ? metadata_write_allowed(cur, rq, em) : ERR_OK;
+    e = e == ERR_OK ? check_given(rq, em) : e;
     e = e == ERR_OK ? index_name_check(name, em) : e;
     e = e == ERR_OK ? refuse_taken(cur, name, em) : e;
     if (e != ERR_OK) {

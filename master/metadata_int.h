@@ -39,6 +39,8 @@ enum err template_check(const struct metadata_env *env, const struct cluster_sta
 
 /* ---- settings ---- */
 
+/* ERR_ILLEGAL_ARGUMENT where a setting is given that no index of this version can have. */
+enum err index_refuse_removed(const struct settings *given, struct errmsg *em);
 /* Settings as a body gives them, each below "index.". */
 enum err index_settings_given(struct settings *out, const struct json *given, struct errmsg *em);
 /* Brings n_replicas in line with the settings, index.auto_expand_replicas included. */
@@ -65,11 +67,11 @@ enum err shard_limit_replicas(const struct cluster_state *cur, const struct meta
 
 /* ---- aliases ---- */
 
-/* Checks the alias's name, routing and filter; `self`: the index it is for. */
 /* What an alias says by itself: its name, its routing. */
 enum err alias_check_alone(const struct alias_meta *a, struct errmsg *em);
-enum err alias_check(const struct metadata_env *env, const struct cluster_state *s, struct str self,
-                     const struct alias_meta *a, struct errmsg *em);
+/* Checks the alias's name, routing and filter; `index`: what it is for, NULL: a template. */
+enum err alias_check(const struct metadata_env *env, const struct cluster_state *s,
+                     const struct index_meta *index, const struct alias_meta *a, struct errmsg *em);
 /* Adds or replaces; true in *changed when it was not there like that. */
 enum err index_put_alias(struct index_meta *m, const struct alias_meta *a, bool *changed, struct errmsg *em);
 /* Aliases' rules over several indices: one write index, hidden on all or none. */

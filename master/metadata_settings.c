@@ -1,6 +1,7 @@
 /* Changes of indices' settings. */
 #include "master/metadata_int.h"
 
+#include "common/base/java_set.h"
 #include "common/base/num.h"
 #include "common/cluster/blocks.h"
 #include "common/cluster/setting_registry.h"
@@ -72,7 +73,8 @@ enum err index_replicas_follow(struct index_meta *m, const struct cluster_state 
                                                                                      : err_no_memory(em);
 }
 
-/* A block may always be lifted, or nobody could. */
+/* A block may always be lifted, or nobody could: by its whole name, as Elasticsearch looks before it completes
+ * names. */
 static bool only_lifts_blocks(const struct settings *s)
 {
     return (s->n == 1 && settings_find(s, STR("index.blocks.metadata")) != NULL)
@@ -104,8 +106,13 @@ enum err metadata_write_allowed(const struct cluster_state *cur, struct meta_req
 static enum err refuse_static(const struct cluster_state *cur, struct meta_request *rq,
                               const struct settings *given, struct errmsg *em)
 {
+    struct str *fixed = ARENA_ARRAY(&rq->arena, struct str, given->n);
     struct buf names, indices;
     enum err e = ERR_OK;
+    uint32_t n = 0;
+    if (fixed == NULL) {
+        return err_no_memory(em);
+    }
     buf_init(&names, NULL, BUF_UNLIMITED);
     buf_init(&indices, NULL, BUF_UNLIMITED);
     for (size_t i = 0; i < given->n; i++) {
@@ -113,8 +120,12 @@ static enum err refuse_static(const struct cluster_state *cur, struct meta_reque
         const struct setting_def *d = setting_def_find(&setting_registry_index, key);
         bool pattern = d == NULL && str_find(key, '*', 0) != SIZE_MAX;
         if (!pattern && (d == NULL || (d->flags & SETTING_DYNAMIC) == 0)) {
-            buf_printf(&names, "%s%.*s", names.n > 0 ? ", " : "", STR_ARG(key));
+            fixed[n++] = key;
         }
+    }
+    java_set_order(fixed, n);
+    for (uint32_t i = 0; i < n; i++) {
+        buf_printf(&names, "%s%.*s", i > 0 ? ", " : "", STR_ARG(fixed[i]));
     }
     for (uint32_t i = 0; i < rq->n_names; i++) {
         const struct index_meta *m = cluster_index(cur, rq->names[i]);
@@ -176,20 +187,22 @@ static enum err check_replicas(const struct cluster_state *cur, const struct met
                                const struct settings *given, struct errmsg *em)
 {
     int64_t n;
-    enum err e = settings_i64(given, "index.number_of_replicas", -1, &n, em);
-    return e == ERR_OK && n >= 0 ? shard_limit_replicas(cur, rq, n, em) : e;
+    enum err e = settings_i64(given, "index.number_of_replicas", -1, &n, NULL); /* else refused elsewhere */
+    return e == ERR_OK && n >= 0 ? shard_limit_replicas(cur, rq, n, em) : ERR_OK;
 }
 
 enum err meta_update_settings(const struct metadata_env *env, const struct cluster_state *cur,
                               struct meta_request *rq, struct state_builder *b, struct errmsg *em)
 {
-    struct settings given;
+    struct settings given, raw;
     settings_init(&given, &rq->arena);
+    settings_init(&raw, &rq->arena);
     enum err e = index_settings_given(&given, &rq->body, em);
-    if (e == ERR_OK && !only_lifts_blocks(&given)) {
+    e = e == ERR_OK && rq->body.type == JSON_OBJECT ? settings_from_json(&raw, &rq->body, STR(""), em) : e;
+    if (e == ERR_OK && !only_lifts_blocks(&raw)) {
         e = check_blocks(cur, rq, em);
     }
-    e = e == ERR_OK ? settings_check(&setting_registry_index, &given, true, true, em) : e;
+    e = e == ERR_OK ? settings_check(&setting_registry_index, &given, true, em) : e;
     for (uint32_t i = 0; e == ERR_OK && i < rq->n_names; i++) {
         e = cluster_index(cur, rq->names[i]) != NULL ? ERR_OK : no_such_index(rq->names[i], em);
     }
@@ -198,5 +211,6 @@ enum err meta_update_settings(const struct metadata_env *env, const struct clust
     for (uint32_t i = 0; e == ERR_OK && i < rq->n_names; i++) {
         e = update_one(env, cur, cluster_index(cur, rq->names[i]), rq, &given, b, em);
     }
+    e = e == ERR_OK ? index_refuse_removed(&given, em) : e;
     return e;
 }

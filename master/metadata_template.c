@@ -307,7 +307,7 @@ static enum err check_recipe(const struct metadata_env *env, const struct cluste
     enum err e = index_settings_given(&own, json_path(wrapped, "template.settings"), em);
     if (e == ERR_OK) {
         e = t->kind == TEMPLATE_COMPOSABLE ? check_settings(t->name, &own, em)
-                                           : settings_check(&setting_registry_index, &own, false, false, em);
+                                           : settings_check(&setting_registry_index, &own, false, em);
     }
     if (e != ERR_OK || env == NULL) {
         return e;
@@ -326,7 +326,7 @@ static enum err check_recipe(const struct metadata_env *env, const struct cluste
     }
     e = check_whole(env, &x, arena, em);
     for (uint32_t i = 0; e == ERR_OK && t->kind == TEMPLATE_COMPOSABLE && i < x.n_aliases; i++) {
-        e = alias_check(env, cur, STR(""), &x.aliases[i], em);
+        e = alias_check(env, cur, NULL, &x.aliases[i], em);
     }
     if (e != ERR_OK && t->kind == TEMPLATE_COMPOSABLE) {
         if (e == ERR_MAPPER_PARSING || e == ERR_MAPPER) {

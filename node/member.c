@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define FILTER_DEPTH_MAX 100 /* queries within queries */
+
 struct member {
     struct member_opts o;
     struct data_service *data;
@@ -71,12 +73,50 @@ static enum err merge_mapping(void *self, const struct settings *index_settings,
     return e;
 }
 
-static enum err check_query(void *self, const struct json *query, struct str text, struct errmsg *em)
+/* Would the index take the query? */
+static enum err build_query(struct member *m, const struct json *query, struct str text,
+                            const struct index_meta *index, struct arena *scratch, struct errmsg *em)
+{
+    struct analysis_env env = env_of(m);
+    struct analysis *a = NULL;
+    struct mapping *mapping = NULL;
+    struct settings view;
+    struct json tree = json_mk_object();
+    const struct query *q;
+    bool ok = settings_sub(&view, &index->settings, STR("index"), scratch);
+    enum err e = ok ? analysis_new(&a, &view, &env, em) : err_no_memory(em);
+    analysis_env_drop(&env);
+    e = e == ERR_OK && index->mapping.n > 0
+            ? json_parse(&tree, index->mapping, scratch, &json_limits_default, em)
+            : e;
+    e = e == ERR_OK ? mapping_new(&mapping, &tree, a, &view, em) : e;
+    if (e == ERR_OK) {
+        struct query_context cx = {.mapping = mapping,
+                                   .arena = scratch,
+                                   .text = text,
+                                   .index_name = index->name,
+                                   .index_uuid = index->uuid,
+                                   .now_ms = clock_wall_ms(m->o.clock),
+                                   .clauses_max = query_node_settings()->clauses_max,
+                                   .depth_max = FILTER_DEPTH_MAX,
+                                   .index_settings = &view,
+                                   .allow_expensive = true,
+                                   .max_regex_length = UINT32_MAX,
+                                   .max_terms_count = UINT32_MAX};
+        e = query_build(&q, &cx, query, em);
+    }
+    mapping_unref(mapping);
+    analysis_unref(a);
+    return e;
+}
+
+static enum err check_query(void *self, const struct json *query, struct str text,
+                            const struct index_meta *index, struct errmsg *em)
 {
     struct arena scratch;
-    (void)self;
     arena_init(&scratch, NULL, ARENA_UNLIMITED);
     enum err e = query_check(query, text, &scratch, em);
+    e = e == ERR_OK && index != NULL ? build_query(self, query, text, index, &scratch, em) : e;
     arena_fini(&scratch);
     return e;
 }

@@ -1,5 +1,7 @@
 #include "common/cluster/setting_registry.h"
 
+#include "common/base/inet.h"
+#include "common/base/java_hash.h"
 #include "common/base/num.h"
 #include "common/cluster/setting_registry_int.h"
 
@@ -120,9 +122,13 @@ static enum err check_time(const struct setting_def *d, struct str key, struct s
                        name, STR_ARG(v));
     }
     if (is_bounded(d) && ms < d->min) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "failed to parse value [%.*s] for setting [%s], must be >= [%lldms]", STR_ARG(v), name,
-                       (long long)d->min);
+        return d->choices != NULL
+                   ? err_set(em, ERR_ILLEGAL_ARGUMENT,
+                             "failed to parse value [%.*s] for setting [%s], must be >= [%s]", STR_ARG(v),
+                             name, d->choices)
+                   : err_set(em, ERR_ILLEGAL_ARGUMENT,
+                             "failed to parse value [%.*s] for setting [%s], must be >= [%lldms]", STR_ARG(v),
+                             name, (long long)d->min);
     }
     return ERR_OK;
 }
@@ -216,9 +222,14 @@ static enum err check_expand(struct str key, struct str v, struct errmsg *em)
     if (str_is(v, "false")) {
         return ERR_OK;
     }
-    if (dash == SIZE_MAX || !num_parse_i32(str_slice(v, 0, dash), &min)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to parse [%.*s] from value: [%.*s] at index %d",
-                       STR_ARG(key), STR_ARG(v), dash == SIZE_MAX ? -1 : (int)dash);
+    if (dash != SIZE_MAX && !num_parse_i32(str_slice(v, 0, dash), &min)) {
+        err_set(em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(str_slice(v, 0, dash)));
+        return err_wrap(em, ERR_ILLEGAL_ARGUMENT, "failed to parse [%.*s] from value: [%.*s] at index %zu",
+                        STR_ARG(key), STR_ARG(v), dash);
+    }
+    if (dash == SIZE_MAX) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "failed to parse [%.*s] from value: [%.*s] at index -1",
+                       STR_ARG(key), STR_ARG(v));
     }
     struct str upper = str_slice(v, dash + 1, v.n);
     if (str_is(upper, "all")) {
@@ -298,8 +309,50 @@ static bool is_default(const struct setting_def *d, const struct setting *s)
     return s->is_null || str_eq_nocase(str_trim(s->value), default_of(d));
 }
 
+/* "index.routing.allocation.require._ip" and the like. */
+static bool is_filter_of_ips(struct str key)
+{
+    return str_find_str(key, STR(".routing.allocation.")) != SIZE_MAX
+           && (str_ends(key, STR("._ip")) || str_ends(key, STR("._host_ip"))
+               || str_ends(key, STR("_publish_ip")));
+}
+
+static enum err check_ips(struct str key, struct str v, struct errmsg *em)
+{
+    struct str rest = v;
+    while (rest.p != NULL) {
+        uint8_t bytes[INET_BYTES];
+        struct str one = str_trim(str_cut(rest, ',', &rest));
+        if (one.n > 0 && str_find(one, '*', 0) == SIZE_MAX && inet_parse(one, bytes, NULL) != ERR_OK) {
+            return err_set(em, ERR_ILLEGAL_ARGUMENT, "invalid IP address [%.*s] for [%.*s]", STR_ARG(one),
+                           STR_ARG(key));
+        }
+    }
+    return ERR_OK;
+}
+
+#define LIST_TEXT_BYTES 512
+
+/* What is no setting of lists takes a list for its text: "[1, 2]". */
+static struct str text_of(const struct setting *s, char *room)
+{
+    size_t n = 0;
+    if (!s->is_list) {
+        return s->value;
+    }
+    room[n++] = '[';
+    for (uint32_t i = 0; i < s->n; i++) {
+        int wrote =
+            snprintf(room + n, LIST_TEXT_BYTES - n, "%s%.*s", i > 0 ? ", " : "", STR_ARG(s->items[i]));
+        n = wrote < 0 ? n : MIN_OF(n + (size_t)wrote, LIST_TEXT_BYTES - 2);
+    }
+    room[n++] = ']';
+    return str_slice((struct str){room, n}, 0, n);
+}
+
 enum err setting_check(const struct setting_def *d, const struct setting *s, struct errmsg *em)
 {
+    char room[LIST_TEXT_BYTES];
     bool flag;
     if ((d->flags & SETTING_REFUSED) != 0 && !is_default(d, s)) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
@@ -308,12 +361,12 @@ enum err setting_check(const struct setting_def *d, const struct setting *s, str
                        STR_ARG(s->key), STR_ARG(default_of(d)));
     }
     if (s->is_null || d->kind == SETTING_TEXT) {
-        return ERR_OK;
+        return s->is_null || !is_filter_of_ips(s->key) ? ERR_OK : check_ips(s->key, text_of(s, room), em);
     }
     if (d->kind == SETTING_LIST) {
         return check_list(d, s, em);
     }
-    struct str v = s->is_list && s->n == 1 ? s->items[0] : s->value;
+    struct str v = text_of(s, room);
     switch (d->kind) {
     case SETTING_BOOL:
         return num_parse_bool(v, &flag)
@@ -374,31 +427,63 @@ static unsigned edit_distance(struct str a, struct str b)
     return row[b.n];
 }
 
-/* The registered name most like `key`, above Elasticsearch's threshold; NULL: none. */
-static const char *nearest(const struct setting_registry *r, struct str key)
+#define LIKE_MAX 24
+
+struct likeness {
+    const char *name[LIKE_MAX];
+    float score[LIKE_MAX];
+    uint32_t bucket[LIKE_MAX];
+    size_t n;
+};
+
+/* The closest first, of equal ones as a hash map of all names has them. */
+static void add_like(struct likeness *l, const char *name, float score, uint32_t bucket)
 {
-    const char *best = NULL;
-    double best_score = 0.7;
+    size_t at = l->n < LIKE_MAX ? l->n++ : LIKE_MAX;
+    for (; at > 0 && (score > l->score[at - 1] || (score == l->score[at - 1] && bucket < l->bucket[at - 1]));
+         at--) {
+        if (at < LIKE_MAX) {
+            l->name[at] = l->name[at - 1];
+            l->score[at] = l->score[at - 1];
+            l->bucket[at] = l->bucket[at - 1];
+        }
+    }
+    if (at < LIKE_MAX) {
+        l->name[at] = name;
+        l->score[at] = score;
+        l->bucket[at] = bucket;
+    }
+}
+
+/* The registered names above Elasticsearch's threshold of likeness. */
+static void find_like(const struct setting_registry *r, struct str key, struct likeness *l)
+{
+    uint32_t buckets = java_map_buckets(*r->n);
+    l->n = 0;
     for (size_t i = 0; key.n <= NAME_MAX_BYTES && i < *r->n; i++) {
         struct str name = str_of(r->defs[i].name);
         if (name.n > NAME_MAX_BYTES) {
             continue;
         }
-        double score = 1 - (double)edit_distance(key, name) / (double)MAX_OF(key.n, name.n);
-        if (score > best_score) {
-            best_score = score;
-            best = r->defs[i].name;
+        float score = 1.0F - (float)edit_distance(key, name) / (float)MAX_OF(key.n, name.n);
+        if (score > 0.7F) {
+            add_like(l, r->defs[i].name, score, java_map_bucket(name, buckets));
         }
     }
-    return best;
 }
 
 enum err setting_unknown(const struct setting_registry *r, struct str key, struct errmsg *em)
 {
-    const char *like = nearest(r, key);
-    if (like != NULL) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "unknown setting [%.*s] did you mean [%s]?", STR_ARG(key),
-                       like);
+    struct likeness like;
+    char names[ERR_REASON_BYTES];
+    size_t n = 0;
+    find_like(r, key, &like);
+    for (size_t i = 0; i < like.n && n < sizeof(names); i++) {
+        n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", i > 0 ? ", " : "", like.name[i]);
+    }
+    if (like.n > 0) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "unknown setting [%.*s] did you mean %s[%s]?", STR_ARG(key),
+                       like.n > 1 ? "any of " : "", names);
     }
     return err_set(em, ERR_ILLEGAL_ARGUMENT,
                    "unknown setting [%.*s] please check that any required plugins are installed, or check "
@@ -407,31 +492,31 @@ enum err setting_unknown(const struct setting_registry *r, struct str key, struc
                    STR_ARG(key));
 }
 
-static enum err check_one(const struct setting_registry *r, const struct setting *s, bool refuse_private,
+static enum err check_one(const struct setting_registry *r, const struct setting *s, bool change,
                           struct errmsg *em)
 {
     const struct setting_def *d = setting_def_find(r, s->key);
     if (d == NULL) {
         return setting_unknown(r, s->key, em);
     }
-    if (refuse_private && (d->flags & SETTING_PRIVATE) != 0) {
+    if (change && (d->flags & SETTING_PRIVATE) != 0) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "can not update private setting [%.*s]; this setting is managed by Elasticsearch",
                        STR_ARG(s->key));
     }
-    return setting_check(d, s, em);
+    return change ? ERR_OK : setting_check(d, s, em);
 }
 
-enum err settings_check(const struct setting_registry *r, const struct settings *s, bool wildcards,
-                        bool refuse_private, struct errmsg *em)
+enum err settings_check(const struct setting_registry *r, const struct settings *s, bool change,
+                        struct errmsg *em)
 {
     enum err first = ERR_OK;
     for (size_t i = 0; i < s->n; i++) {
         struct errmsg one;
-        if (wildcards && str_find(s->v[i].key, '*', 0) != SIZE_MAX) {
+        if (change && str_find(s->v[i].key, '*', 0) != SIZE_MAX) {
             continue;
         }
-        enum err e = check_one(r, &s->v[i], refuse_private, &one);
+        enum err e = check_one(r, &s->v[i], change, &one);
         if (e == ERR_OK) {
             continue;
         }
@@ -493,8 +578,10 @@ size_t settings_without_effect(const struct setting_registry *r, const struct se
 static bool may_reset(const struct settings_change *c, struct str key)
 {
     const struct setting_def *d = setting_def_find(c->registry, key);
-    return d != NULL && (d->flags & SETTING_FINAL) == 0
-           && (!c->only_dynamic || (d->flags & SETTING_DYNAMIC) != 0);
+    if (d == NULL) {
+        return str_starts(key, STR("archived.")); /* what nobody knows any more may always go */
+    }
+    return (d->flags & SETTING_FINAL) == 0 && (!c->only_dynamic || (d->flags & SETTING_DYNAMIC) != 0);
 }
 
 static bool same_value(const struct setting *a, const struct setting *b)

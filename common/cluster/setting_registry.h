@@ -41,7 +41,7 @@ struct setting_def {
     unsigned flags;
     const char *otherwise; /* the default; NULL: empty. Lists: with commas */
     int64_t min, max;      /* both 0: no bounds */
-    const char *choices;   /* with commas */
+    const char *choices;   /* with commas; of a time, its least as Elasticsearch writes it */
     const char *here;      /* the default that holds where it is not Elasticsearch's; NULL: it is */
 };
 
@@ -59,10 +59,10 @@ const struct setting_def *setting_def_find(const struct setting_registry *r, str
 enum err setting_check(const struct setting_def *def, const struct setting *value, struct errmsg *em);
 /* ERR_ILLEGAL_ARGUMENT "unknown setting [key] did you mean [x]?". */
 enum err setting_unknown(const struct setting_registry *r, struct str key, struct errmsg *em);
-/* Checks them all; the first mistake is the error, the others stand beside it. Keys with `*` are let through
- * when `wildcards`; private settings are refused when `refuse_private`. */
-enum err settings_check(const struct setting_registry *r, const struct settings *s, bool wildcards,
-                        bool refuse_private, struct errmsg *em);
+/* Checks them all; the first mistake is the error, the others stand beside it. For a change of what there is,
+ * keys with `*` are let through, private settings are refused, and values wait for settings_apply. */
+enum err settings_check(const struct setting_registry *r, const struct settings *s, bool change,
+                        struct errmsg *em);
 /* Puts the defaults of all that `given` (and `also`, may be NULL) do not set into out. false: no memory. */
 bool settings_put_defaults(const struct setting_registry *r, const struct settings *given,
                            const struct settings *also, struct settings *out) NODISCARD;

@@ -58,6 +58,18 @@ static bool fits(struct str key, const struct json *v)
     return v->type == JSON_BOOL || v->type == JSON_STRING;
 }
 
+/* The first element that has no text; NULL: all have. */
+static const struct json *not_a_text(const struct json *list)
+{
+    for (uint32_t i = 0; i < list->n; i++) {
+        enum json_type t = list->items[i].type;
+        if (t == JSON_NULL || t == JSON_ARRAY || t == JSON_OBJECT) {
+            return &list->items[i];
+        }
+    }
+    return NULL;
+}
+
 static enum err check_field(struct rest *r, const char *action, enum alias_kind kind,
                             const struct json_member *m)
 {
@@ -74,6 +86,13 @@ static enum err check_field(struct rest *r, const char *action, enum alias_kind 
     if (supported && m->value.type == JSON_ARRAY && m->value.n == 0) {
         err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "[%.*s] can't be empty", STR_ARG(m->key));
         return jr_wrap_field(r->body, m->value.off + 1, action, m->key, &r->em);
+    }
+    const struct json *wrong = m->value.type == JSON_ARRAY ? not_a_text(&m->value) : NULL;
+    if (supported && wrong != NULL) {
+        err_set(&r->em, ERR_ILLEGAL_STATE,
+                wrong->type == JSON_NULL ? "Can't get text on a %s" : "expected value but got [%s]",
+                json_token_name(wrong));
+        return jr_wrap_field(r->body, wrong->off, action, m->key, &r->em);
     }
     bool empty = m->value.type == JSON_STRING && m->value.s.n == 0
                  && (str_is(m->key, "index") || str_is(m->key, "alias") || str_is(m->key, "indices")

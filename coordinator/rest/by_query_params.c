@@ -253,5 +253,10 @@ void by_query_go(struct by_query_rq *q, enum err e)
         by_query_free(q->op);
         return;
     }
+    if (q->remote != NULL && q->refuse_remote(q) != ERR_OK) {
+        by_query_free(q->op);
+        rest_fail(r, NULL);
+        return;
+    }
     by_query_run(q->op, q->wait);
 }

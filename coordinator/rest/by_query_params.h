@@ -11,6 +11,8 @@ struct by_query_rq {
     struct by_query_spec *s;
     struct arena *arena;
     struct search_source source; /* of s->search */
+    const struct json *remote;   /* what _reindex asks for of another cluster; NULL: nothing */
+    enum err (*refuse_remote)(struct by_query_rq *q);
     bool wait;
 };
 

@@ -92,7 +92,7 @@ static enum err check_body(struct rest *r, const struct json *body)
 {
     const struct json *p = json_get(body, "persistent"), *t = json_get(body, "transient");
     if ((p != NULL && p->type != JSON_OBJECT) || (t != NULL && t->type != JSON_OBJECT)) {
-        return err_set(&r->em, ERR_CLASS_CAST, "settings must be an object");
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "settings must be an object");
     }
     if ((p == NULL || p->n == 0) && (t == NULL || t->n == 0)) {
         return err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: no settings to update;");

@@ -31,7 +31,7 @@ struct health_rq {
     const struct index_target *t;
     uint32_t n;
     struct shards_health found;
-    bool missing;
+    bool missing, absent; /* what is named, by the request's options; by strict ones: it is waited for */
 };
 
 static enum err parse_nodes(struct rest *r, struct str v, enum compare *how, int32_t *n)
@@ -146,7 +146,7 @@ static bool nodes_met(const struct health_rq *q)
 static enum err look(struct health_rq *q)
 {
     struct rest *r = q->r;
-    struct expand_options strict = {false, true, EXPAND_OPEN | EXPAND_CLOSED, false, false, 0};
+    const struct expand_options strict = {false, true, EXPAND_OPEN | EXPAND_CLOSED, false, false, 0};
     const struct index_target *ignored;
     uint32_t n_ignored;
     int64_t now = clock_wall_ms(r->co->o.clock);
@@ -164,9 +164,10 @@ static enum err look(struct health_rq *q)
         health_add(&q->found, &h);
     }
     if (q->indices.n > 0) { /* what is named has to be there, whatever the options say */
-        q->missing |=
+        q->absent =
             resolve_indices(r->state, q->indices, &strict, now, r->arena, &ignored, &n_ignored, &r->em)
             != ERR_OK;
+        q->missing |= q->absent;
     }
     err_clear(&r->em);
     return ERR_OK;
@@ -176,7 +177,7 @@ static bool met(const struct health_rq *q)
 {
     const struct shards_health *h = &q->found;
     enum health status = q->missing || cluster_master(q->r->state) == NULL ? HEALTH_RED : h->status;
-    return !q->missing && (!q->want_status || status <= q->status)
+    return !q->absent && (!q->want_status || status <= q->status)
            && (!q->want_no_relocating || h->relocating == 0)
            && (!q->want_no_initializing || h->initializing == 0) && (int64_t)h->active >= q->active
            && (!q->want_all_active || h->initializing + h->unassigned == 0)

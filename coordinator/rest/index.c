@@ -1,6 +1,7 @@
 /* Indices: create, read, delete; mappings; analysis. */
 #include "coordinator/rest/meta.h"
 
+#include "common/base/java_hash.h"
 #include "common/base/num.h"
 #include "common/base/stop.h"
 #include "engine/mapping/mapping.h"
@@ -38,17 +39,38 @@ static enum err not_content(struct rest *r)
     return ERR_NOT_X_CONTENT;
 }
 
+/* Of several unknown keys the one that Elasticsearch's hash map gives first. A body with mappings is copied into
+ * a map that is made for so many keys. */
+static enum err check_keys(struct rest *r, const struct json *body)
+{
+    const struct str *first = NULL;
+    uint32_t buckets = java_map_buckets(body->n), at = 0;
+    if (json_is(json_get(body, "mappings"), JSON_OBJECT)) {
+        for (buckets = 1; buckets < body->n + body->n / 3 + 1;) {
+            buckets *= 2;
+        }
+    }
+    for (uint32_t i = 0; i < body->n; i++) {
+        const struct str *key = &body->members[i].key;
+        bool known = str_is(*key, "settings") || str_is(*key, "mappings") || str_is(*key, "aliases");
+        uint32_t here = java_map_bucket(*key, buckets);
+        if (!known && (first == NULL || here < at)) {
+            first = key;
+            at = here;
+        }
+    }
+    return first == NULL ? ERR_OK
+                         : err_set(&r->em, ERR_PARSE, "unknown key [%.*s] for create index", STR_ARG(*first));
+}
+
 static enum err check_create_body(struct rest *r, const struct json *body)
 {
     const struct json *v;
     if (body != NULL && body->type != JSON_OBJECT) {
         return not_content(r);
     }
-    for (uint32_t i = 0; body != NULL && i < body->n; i++) {
-        struct str key = body->members[i].key;
-        if (!str_is(key, "settings") && !str_is(key, "mappings") && !str_is(key, "aliases")) {
-            return err_set(&r->em, ERR_PARSE, "unknown key [%.*s] for create index", STR_ARG(key));
-        }
+    if (body != NULL && check_keys(r, body) != ERR_OK) {
+        return ERR_PARSE;
     }
     v = json_get(body, "settings");
     if (v != NULL && v->type != JSON_OBJECT) {

@@ -24,23 +24,6 @@ static bool put_copy(struct settings *to, const struct setting *s)
                         : settings_put(to, s->key, s->value);
 }
 
-/* What ?human adds: the time and the version in words. */
-static enum err put_human(struct rest *r, const struct index_meta *m, struct settings *out)
-{
-    const struct date_format *f;
-    struct buf b;
-    enum err e = date_format_new(&f, STR("strict_date_time"), r->arena, &r->em);
-    if (e != ERR_OK) {
-        return e;
-    }
-    buf_init(&b, NULL, KIB);
-    bool ok = date_print(f, instant_of_ms(m->created_ms), NULL, &b)
-              && settings_put(out, STR("index.creation_date_string"), buf_view(&b))
-              && settings_put(out, STR("index.version.created_string"), STR("7.12.1"));
-    buf_fini(&b);
-    return ok ? ERR_OK : err_no_memory(&r->em);
-}
-
 static enum err filtered(struct rest *r, const struct settings *from, const struct str *names, uint32_t n,
                          struct settings *out)
 {
@@ -53,13 +36,36 @@ static enum err filtered(struct rest *r, const struct settings *from, const stru
     return ERR_OK;
 }
 
+/* What ?human adds: the time and the version in words. */
+static enum err put_human(struct rest *r, const struct index_meta *m, const struct str *names, uint32_t n,
+                          struct settings *out)
+{
+    const struct date_format *f;
+    struct settings more;
+    struct buf b;
+    settings_init(&more, r->arena);
+    enum err e = date_format_new(&f, STR("strict_date_time"), r->arena, &r->em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    buf_init(&b, NULL, KIB);
+    bool ok = date_print(f, instant_of_ms(m->created_ms), NULL, &b)
+              && settings_put(&more, STR("index.creation_date_string"), buf_view(&b))
+              && settings_put(&more, STR("index.version.created_string"), STR("7.12.1"));
+    buf_fini(&b);
+    for (size_t i = 0; ok && i < more.n; i++) {
+        ok = !wanted(more.v[i].key, names, n) || put_copy(out, &more.v[i]);
+    }
+    return ok ? ERR_OK : err_no_memory(&r->em);
+}
+
 static enum err settings_of(struct rest *r, const struct index_meta *m, const struct str *names, uint32_t n,
                             struct settings *out)
 {
     bool human = false;
     enum err e = rest_bool(r, "human", false, &human);
     e = e == ERR_OK ? filtered(r, &m->settings, names, n, out) : e;
-    return e == ERR_OK && human ? put_human(r, m, out) : e;
+    return e == ERR_OK && human ? put_human(r, m, names, n, out) : e;
 }
 
 enum err index_settings_write(struct rest *r, const struct index_meta *m, const struct str *names, uint32_t n,
@@ -152,16 +158,17 @@ static void get_settings(struct rest *r)
     uint32_t n;
     struct buf b;
     struct jsonw w;
+    struct str expression = rest_param(r, "index");
     enum err e = get_options(r, &g, &o);
-    e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock),
-                                      r->arena, &t, &n, &r->em)
+    if (e == ERR_OK && !rest_ready(r)) {
+        return;
+    }
+    e = e == ERR_OK ? resolve_indices(r->state, expression, &o, clock_wall_ms(r->co->o.clock), r->arena, &t,
+                                      &n, &r->em)
                     : e;
     e = e == ERR_OK ? rest_metadata_readable(r, t, n) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
-        return;
-    }
-    if (!rest_ready(r)) {
         return;
     }
     buf_init(&b, NULL, BUF_UNLIMITED);
@@ -181,6 +188,17 @@ static void get_settings(struct rest *r)
 
 /* ---- PUT ----------------------------------------------------------------------------------------------- */
 
+/* Is there any setting among groups of groups? */
+static bool has_values(const struct json *group)
+{
+    bool found = false;
+    for (uint32_t i = 0; !found && i < group->n; i++) {
+        const struct json *v = &group->members[i].value;
+        found = v->type != JSON_OBJECT || has_values(v);
+    }
+    return found;
+}
+
 static void put_settings(struct rest *r)
 {
     struct expand_options o = {false, false, EXPAND_OPEN | EXPAND_CLOSED, false, false, 0};
@@ -191,7 +209,7 @@ static void put_settings(struct rest *r)
     e = e == ERR_OK ? rest_body_required(r, &body) : e;
     const struct json *inner = json_get(body, "settings");
     body = json_is(inner, JSON_OBJECT) ? inner : body;
-    if (e == ERR_OK && (body->type != JSON_OBJECT || body->n == 0)) {
+    if (e == ERR_OK && (body->type != JSON_OBJECT || !has_values(body))) {
         e = err_set(&r->em, ERR_ACTION_VALIDATION, "Validation Failed: 1: no settings to update;");
     }
     if (e != ERR_OK) {
@@ -236,6 +254,26 @@ static void block_answer(struct rest *r, struct meta_request *rq)
     rest_send(r, 200, &b);
 }
 
+/* What has the block already is neither asked nor told of. false: no memory. */
+static bool leave_blocked(struct rest *r, struct meta_request *rq, struct str key)
+{
+    struct str *left = ARENA_ARRAY(&rq->arena, struct str, rq->n_names);
+    uint32_t n = 0;
+    if (left == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < rq->n_names; i++) {
+        const struct index_meta *m = cluster_index(r->state, rq->names[i]);
+        const struct setting *s = m != NULL ? settings_find(&m->settings, key) : NULL;
+        if (s == NULL || !str_is(s->value, "true")) {
+            left[n++] = rq->names[i];
+        }
+    }
+    rq->names = left;
+    rq->n_names = n;
+    return true;
+}
+
 static void put_block(struct rest *r)
 {
     static const char *const names[] = {"metadata", "read", "read_only", "write"};
@@ -256,7 +294,8 @@ static void put_block(struct rest *r)
         return;
     }
     struct str key = arena_printf(&rq->arena, "index.blocks.%.*s", STR_ARG(block));
-    if (key.p == NULL || !json_put(&setting, &rq->arena, key, json_mk_bool(true))) {
+    if (key.p == NULL || !json_put(&setting, &rq->arena, key, json_mk_bool(true))
+        || !leave_blocked(r, rq, key)) {
         rest_meta_free(rq);
         err_no_memory(&r->em);
         rest_fail(r, NULL);

@@ -9,8 +9,10 @@ struct resolve {
     int64_t now_ms;
     struct arena *arena;
     struct errmsg *em;
-    struct index_target *v; /* parallel to s->indices; meta == NULL: not in */
-    bool *whole;            /* named by itself: alias filters do not apply */
+    struct index_target *v;          /* parallel to s->indices; meta == NULL: not in */
+    bool *whole;                     /* named by itself: alias filters do not apply */
+    bool *found;                     /* by a wildcard */
+    const struct index_meta *closed; /* one that is named, and must be open */
 };
 
 static enum err no_index(struct str name, const char *resource, struct errmsg *em)
@@ -144,11 +146,12 @@ static bool is_hidden(const struct index_meta *m)
     return str_is(settings_str(&m->settings, "index.hidden", STR("false")), "true");
 }
 
-/* Adds an index: by itself (alias == NULL) or through an alias. */
-static enum err add(struct resolve *x, uint32_t at, const struct alias_meta *alias)
+/* Adds an index: by itself (alias == NULL) or through an alias. What a wildcard finds has no routing. */
+static enum err add(struct resolve *x, uint32_t at, const struct alias_meta *alias, bool found)
 {
     struct index_target *t = &x->v[at];
     t->meta = x->s->indices[at];
+    x->found[at] |= found;
     if (alias == NULL || alias->filter.n == 0) {
         x->whole[at] = true;
     } else {
@@ -162,7 +165,9 @@ static enum err add(struct resolve *x, uint32_t at, const struct alias_meta *ali
         more[t->n_filters++] = alias->filter;
         t->filters = more;
     }
-    if (alias != NULL && alias->search_routing.p != NULL) {
+    if (alias == NULL || found || alias->search_routing.p == NULL) {
+        t->unrouted = true;
+    } else {
         t->search_routing = t->search_routing.p == NULL
                                 ? alias->search_routing
                                 : arena_printf(x->arena, "%.*s,%.*s", STR_ARG(t->search_routing),
@@ -174,7 +179,7 @@ static enum err add(struct resolve *x, uint32_t at, const struct alias_meta *ali
 static void drop(struct resolve *x, uint32_t at)
 {
     x->v[at] = (struct index_target){0};
-    x->whole[at] = false;
+    x->whole[at] = x->found[at] = false;
 }
 
 static bool expands_to(const struct resolve *x, const struct index_meta *m, struct str pattern)
@@ -195,7 +200,7 @@ static enum err wildcard(struct resolve *x, struct str pattern, bool minus, bool
             if (minus) {
                 drop(x, i);
             } else if (expands_to(x, m, pattern)) {
-                enum err e = add(x, i, NULL);
+                enum err e = add(x, i, NULL, true);
                 if (e != ERR_OK) {
                     return e;
                 }
@@ -212,7 +217,7 @@ static enum err wildcard(struct resolve *x, struct str pattern, bool minus, bool
             } else if (expands_to(x, m, pattern)
                        && ((x->o->expand & EXPAND_HIDDEN) != 0
                            || !(m->aliases[a].has_is_hidden && m->aliases[a].is_hidden))) {
-                enum err e = add(x, i, &m->aliases[a]);
+                enum err e = add(x, i, &m->aliases[a], true);
                 if (e != ERR_OK) {
                     return e;
                 }
@@ -253,9 +258,9 @@ static enum err exact(struct resolve *x, struct str name, bool *found)
             if (x->o->ignore_unavailable) {
                 continue;
             }
-            return closed(m, x->em);
+            x->closed = x->closed != NULL ? x->closed : m; /* what is missing is told first */
         }
-        enum err e = add(x, i, alias);
+        enum err e = add(x, i, alias, false);
         if (e != ERR_OK) {
             return e;
         }
@@ -269,6 +274,18 @@ static enum err unexpanded(struct resolve *x, struct str name, bool alone)
     bool found, taken = alone ? x->o->allow_no_indices : x->o->ignore_unavailable;
     enum err e = exact(x, name, &found);
     return e == ERR_OK && !found && !taken ? no_index(name, "index_expression", x->em) : e;
+}
+
+/* A name takes away what stands there by that name: a wildcard finds indices, an alias's name is none of theirs. */
+static enum err exclude(struct resolve *x, struct str name)
+{
+    for (uint32_t i = 0; i < x->s->n_indices; i++) {
+        const struct index_meta *m = x->s->indices[i];
+        if (str_eq(m->name, name) || (!x->found[i] && index_alias(m, name) != NULL)) {
+            drop(x, i);
+        }
+    }
+    return ERR_OK;
 }
 
 static enum err one_part(struct resolve *x, struct str part, bool *seen_wildcard, bool alone)
@@ -288,7 +305,7 @@ static enum err one_part(struct resolve *x, struct str part, bool *seen_wildcard
     bool minus = name.n > 1 && name.p[0] == '-' && *seen_wildcard;
     if (minus) {
         name = str_slice(name, 1, name.n);
-        return wildcard(x, name, true, &found);
+        return str_find(name, '*', 0) != SIZE_MAX ? wildcard(x, name, true, &found) : exclude(x, name);
     }
     bool is_pattern = str_find(name, '*', 0) != SIZE_MAX;
     if (is_pattern) {
@@ -312,6 +329,9 @@ static enum err one_part(struct resolve *x, struct str part, bool *seen_wildcard
 static enum err gather(struct resolve *x, struct str expression, const struct index_target **out, uint32_t *n)
 {
     uint32_t used = 0;
+    if (x->closed != NULL) {
+        return closed(x->closed, x->em);
+    }
     for (uint32_t i = 0; i < x->s->n_indices; i++) {
         if (x->v[i].meta == NULL) {
             continue;
@@ -364,7 +384,8 @@ enum err resolve_indices(const struct cluster_state *s, struct str expression, c
     struct resolve x = {.s = s, .o = o, .now_ms = now_ms, .arena = arena, .em = em};
     x.v = ARENA_ARRAY(arena, struct index_target, s->n_indices);
     x.whole = ARENA_ARRAY(arena, bool, s->n_indices);
-    if (x.v == NULL || x.whole == NULL) {
+    x.found = ARENA_ARRAY(arena, bool, s->n_indices);
+    if (x.v == NULL || x.whole == NULL || x.found == NULL) {
         return err_no_memory(em);
     }
     bool all = expression.n == 0 || str_is(expression, "_all") || str_is(expression, "*");

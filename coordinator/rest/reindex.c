@@ -93,6 +93,14 @@ static enum err read_index(struct by_query_rq *q, const struct json *v)
     }
     buf_init(&b, NULL, MIB);
     for (uint32_t i = 0; i < v->n; i++) {
+        if (v->items[i].type == JSON_NULL) {
+            buf_fini(&b);
+            return err_set(&q->r->em, ERR_NULL_POINTER, "index must not be null");
+        }
+        if (v->items[i].type != JSON_STRING) {
+            buf_fini(&b);
+            return err_set(&q->r->em, ERR_ILLEGAL_ARGUMENT, "[index] has to be a list of texts");
+        }
         buf_z(&b, i > 0 ? "," : "");
         java_put_text(&b, &v->items[i]);
     }
@@ -139,12 +147,12 @@ static enum err refuse_remote(const struct json *v, struct errmsg *em)
     return ERR_OK;
 }
 
-static enum err not_whitelisted(const struct json *remote, struct errmsg *em)
+static enum err not_whitelisted(struct by_query_rq *q)
 {
-    struct str text = json_text(json_get(remote, "host"));
+    struct str text = json_text(json_get(q->remote, "host"));
     size_t scheme = str_find_str(text, STR("://"));
     struct str rest, address = str_cut(str_slice(text, scheme + 3, text.n), '/', &rest);
-    return err_set(em, ERR_ILLEGAL_ARGUMENT, "[%.*s] not whitelisted in reindex.remote.whitelist",
+    return err_set(&q->r->em, ERR_ILLEGAL_ARGUMENT, "[%.*s] not whitelisted in reindex.remote.whitelist",
                    STR_ARG(address));
 }
 
@@ -236,8 +244,13 @@ static enum err member(struct by_query_rq *q, const struct json_member *m, struc
     if (object && m->value.type != JSON_OBJECT) {
         return wrong_token(q, "reindex", m);
     }
-    if (str_is(m->key, "source")) {
-        return wrap(q, "reindex", m, read_source(q, &m->value));
+    if (str_is(m->key, "source")) { /* it is read as a whole: what is wrong with it is told behind it */
+        uint32_t line, col;
+        json_place(q->r->body, m->value.end - 1, &line, &col);
+        return read_source(q, &m->value) == ERR_OK
+                   ? ERR_OK
+                   : err_wrap(em, ERR_X_CONTENT, "[%u:%u] [reindex] failed to parse field [source]", line,
+                              col);
     }
     if (str_is(m->key, "dest")) {
         return wrap(q, "reindex", m, read_dest(q, &m->value));
@@ -277,9 +290,8 @@ static enum err read_body(struct by_query_rq *q)
         e = member(q, &body->members[i], &script_id);
     }
     const struct json *remote = e == ERR_OK ? json_path(body, "source.remote") : NULL;
-    if (json_is(remote, JSON_OBJECT)) {
-        return not_whitelisted(remote, &r->em);
-    }
+    q->remote = json_is(remote, JSON_OBJECT) ? remote : NULL;
+    q->refuse_remote = not_whitelisted;
     if (e == ERR_OK && script_id.p != NULL) {
         return err_set(&r->em, ERR_RESOURCE_NOT_FOUND, "unable to find script [%.*s] in cluster state",
                        STR_ARG(script_id));

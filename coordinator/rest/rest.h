@@ -212,6 +212,7 @@ struct index_target {
     const struct str *filters; /* alias filters, any of which must match; 0: none */
     uint32_t n_filters;
     struct str search_routing; /* of the aliases, joined by commas; p == NULL: none */
+    bool unrouted; /* it is named by something without routing, too: that of the aliases is none */
 };
 /* What an expression ("a,b*,-c", "_all", empty: all) names, sorted by name, in the arena. ERR_INDEX_NOT_FOUND and the like. */
 enum err resolve_indices(const struct cluster_state *s, struct str expression, const struct expand_options *o,

@@ -145,9 +145,8 @@ static void write_shards(struct asked *q, struct jsonw *w, const struct index_ta
     struct copies_how how = {q->r->co->o.node_id, preference, ask_turn(q->r->co)};
     jw_arr(w);
     for (uint32_t i = 0; i < n; i++) {
-        struct str route = routing.n > 0 ? routing : t[i].search_routing;
         for (uint32_t s = 0; s < t[i].meta->n_shards; s++) {
-            if (search_routed_here(t[i].meta, s, route) && copies_wanted(preference, s)) {
+            if (search_goes_to(&t[i], s, routing) && copies_wanted(preference, s)) {
                 write_shard(q, w, t[i].meta, s, &how);
             }
         }

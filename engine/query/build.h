@@ -174,4 +174,7 @@ enum err build_dis_max(struct builder *b, const struct query **v, uint32_t n, fl
 enum err build_analyzer(struct builder *b, const char *query, struct str name, const struct analyzer **out,
                         struct errmsg *em);
 
+/* Is it a name of the index, or a pattern of one: its own, or an alias? */
+bool index_named(const struct query_context *cx, struct str pattern);
+
 #endif

@@ -120,6 +120,11 @@ static enum err constant_pattern(struct builder *b, const struct field *f, enum 
         e = dfa_regexp(&dfa, value, REGEXP_ALL, nocase, 0, b->arena, em);
         match = e == ERR_OK && dfa_match(dfa, fixed);
     }
+    if (e == ERR_OK && !match && f->type == FT_META_INDEX
+        && kind != Q_REGEXP) { /* the index has aliases, too */
+        struct str pattern = kind == Q_PREFIX ? arena_printf(b->arena, "%.*s*", STR_ARG(value)) : value;
+        match = pattern.p != NULL && index_named(b->cx, pattern);
+    }
     if (e != ERR_OK) {
         return e;
     }

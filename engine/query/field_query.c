@@ -72,6 +72,17 @@ static bool constant_value(const struct builder *b, const struct field *f, struc
     }
 }
 
+bool index_named(const struct query_context *cx, struct str pattern)
+{
+    const struct setting *aliases =
+        cx->index_settings != NULL ? settings_find(cx->index_settings, STR(INDEX_ALIASES)) : NULL;
+    bool named = str_glob(pattern, cx->index_name);
+    for (uint32_t i = 0; !named && aliases != NULL && i < aliases->n; i++) {
+        named = str_glob(pattern, aliases->items[i]);
+    }
+    return named;
+}
+
 static enum err constant_match(struct builder *b, bool match, struct query **out, struct errmsg *em)
 {
     return match ? qnode_all(b, out, em) : qnode_none(b, out, em, "User requested \"match_none\" query.");
@@ -342,8 +353,8 @@ enum err field_term(struct builder *b, const struct field *f, const struct json 
     struct str text = json_text(v), term;
     if (constant_value(b, f, &term)) {
         return constant_match(
-            b, term.p != NULL && (f->type == FT_META_INDEX ? str_glob(text, term) : str_eq(text, term)), out,
-            em);
+            b, term.p != NULL && (f->type == FT_META_INDEX ? index_named(b->cx, text) : str_eq(text, term)),
+            out, em);
     }
     enum err e = must_be_indexed(f, em);
     if (e != ERR_OK) {
@@ -497,7 +508,7 @@ enum err field_terms(struct builder *b, const struct field *f, const struct json
         for (uint32_t i = 0; i < n; i++) {
             match = match
                     || (value.p != NULL
-                        && (f->type == FT_META_INDEX ? str_glob(json_text(v[i]), value)
+                        && (f->type == FT_META_INDEX ? index_named(b->cx, json_text(v[i]))
                                                      : str_eq(json_text(v[i]), value)));
         }
         return constant_match(b, match, out, em);

@@ -254,6 +254,8 @@ struct query_node_settings {
 void query_node_settings_set(const struct query_node_settings *s);
 const struct query_node_settings *query_node_settings(void);
 
+#define INDEX_ALIASES "aliases" /* among the settings of an index: no setting has this name */
+
 /* What turning JSON into nodes may ask. */
 struct view;
 struct query_context {
@@ -269,7 +271,7 @@ struct query_context {
     bool raw_errors;            /* what a query refuses is not wrapped in a query_shard_exception */
     uint32_t clauses_max;       /* indices.query.bool.max_clause_count, 1024 */
     uint32_t depth_max;
-    const struct settings *index_settings;
+    const struct settings *index_settings; /* and a list of its aliases, INDEX_ALIASES */
     bool allow_expensive;
     bool one_phase; /* rewriting is part of building: all errors are ERR_QUERY_SHARD (_explain, _validate) */
     uint32_t max_regex_length; /* index.max_regex_length 1000 */

@@ -60,12 +60,14 @@ class Case:
             yield method, path, body
 
     def run(self):
-        """Yields (steps up to it, its differences) for each request whose answers differ, and None for others."""
+        """Yields (steps up to it, its differences) for each request whose answers differ, and None for others. It ends where a request that changes something was answered differently: what follows may follow from that."""
         self.clean()
         for step in self.generated():
             self.steps.append(step)
             diffs = self.pair.differences(*step)
             yield (list(self.steps), diffs) if diffs else None
+            if diffs and changes(step):
+                return
 
     def replay(self, steps):
         """The differences of the last step, after the others."""

@@ -85,6 +85,7 @@ def rates(node):
     check.equal((status, answer["error"]["root_cause"], answer["error"]["caused_by"]), (400, [refusal], refusal), "one script too many")
     check.equal(ask(node, "POST", "/a/_search", {"script_fields": {"f": {"script": "3 == 1"}}})[0], 200, "a script of another kind")
     check.equal(limits(context__filter__max_compilations_rate=None, max_compilations_rate="0/1m")[0], 200, "a rate of all")
+    ask(node, "PUT", "/a/_doc/1?refresh", {"n": 0})  # the script is compiled for the first document
     status, answer, _ = ask(node, "POST", "/a/_update_by_query", {"script": "ctx._source.n = 1"})
     reason = reason.replace("[1/1h]", "[0/1m]").replace("context.filter.", "")
     cause = {"type": "general_script_exception", "reason": "Failed to compile inline script [ctx._source.n = 1] using lang [painless]"}

@@ -156,9 +156,10 @@ static enum err check_analysis(void *self, const struct settings *index_settings
     return ERR_OK;
 }
 
-static enum err check_query(void *self, const struct json *query, struct str text, struct errmsg *em)
+static enum err check_query(void *self, const struct json *query, struct str text,
+                            const struct index_meta *index, struct errmsg *em)
 {
-    (void)self, (void)query, (void)text, (void)em;
+    (void)self, (void)query, (void)text, (void)index, (void)em;
     return ERR_OK;
 }
 

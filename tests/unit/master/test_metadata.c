@@ -34,9 +34,11 @@ static enum err fake_analysis(void *self, const struct settings *s, struct errms
                                                           : ERR_OK;
 }
 
-static enum err fake_query(void *self, const struct json *q, struct str text, struct errmsg *em)
+static enum err fake_query(void *self, const struct json *q, struct str text, const struct index_meta *index,
+                           struct errmsg *em)
 {
     (void)self;
+    (void)index;
     (void)text;
     return json_get(q, "nope") != NULL ? err_set(em, ERR_PARSING, "unknown query [nope]") : ERR_OK;
 }
