@@ -207,7 +207,8 @@ START_TEST(blocks_hold)
     ck_assert_int_eq(run(META_PUT_MAPPING, "i", "{}", TEMPLATE_LEGACY), ERR_CLUSTER_BLOCK);
     ck_assert_int_eq(run(META_DELETE_INDEX, "i", NULL, TEMPLATE_LEGACY), ERR_CLUSTER_BLOCK);
     ck_assert_int_eq(alias(ALIAS_ADD, "i", "a", false, false), ERR_CLUSTER_BLOCK);
-    ck_assert_int_eq(update("i", "{\"blocks.read_only\":false}"), ERR_OK);
+    ck_assert_int_eq(update("i", "{\"blocks.read_only\":false}"), ERR_CLUSTER_BLOCK);
+    ck_assert_int_eq(update("i", "{\"index.blocks.read_only\":false}"), ERR_OK);
     ck_assert_int_eq(run(META_DELETE_INDEX, "i", NULL, TEMPLATE_LEGACY), ERR_OK);
 }
 END_TEST
