@@ -164,7 +164,8 @@ START_TEST(files_are_used_again)
 {
     dr_init(&rig, (uint64_t)_i);
     dr_create(&rig, 0);
-    for (unsigned i = 0; i < 300; i++) { /* nothing is replaced: dead documents would have the segments merged */
+    for (unsigned i = 0; i < 300;
+         i++) { /* nothing is replaced: dead documents would have the segments merged */
         put(i, i);
         if (i % 50 == 49) {
             dr_act(&rig, 0, SHARD_FLUSH);
