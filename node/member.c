@@ -101,8 +101,7 @@ static enum err build_query(struct member *m, const struct json *query, struct s
                                    .depth_max = FILTER_DEPTH_MAX,
                                    .index_settings = &view,
                                    .allow_expensive = true,
-                                   .max_regex_length = UINT32_MAX,
-                                   .max_terms_count = UINT32_MAX};
+                                   .raw_errors = true};
         e = query_build(&q, &cx, query, em);
     }
     mapping_unref(mapping);

@@ -1,6 +1,8 @@
 #include "engine/query/build.h"
 
 #include "common/base/num.h"
+#include "common/base/settings.h"
+#include "common/base/utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -40,6 +42,28 @@ static const char *expensive_name(enum query_kind kind)
     default:
         return NULL;
     }
+}
+
+uint32_t build_index_limit(const struct builder *b, const char *name, uint32_t otherwise)
+{
+    int64_t n = otherwise;
+    if (b->cx->index_settings != NULL) {
+        settings_i64(b->cx->index_settings, name, otherwise, &n, NULL); /* checked when it was set */
+    }
+    return n >= 0 && n <= UINT32_MAX ? (uint32_t)n : otherwise;
+}
+
+enum err build_regex_length(const struct builder *b, struct str regex, const char *query, struct errmsg *em)
+{
+    uint32_t most = build_index_limit(b, "max_regex_length", 1000);
+    size_t units = utf16_length(regex);
+    return units <= most
+               ? ERR_OK
+               : err_set(
+                   em, ERR_ILLEGAL_ARGUMENT,
+                   "The length of regex [%zu] used in the %s has exceeded the allowed maximum of [%u]. "
+                   "This maximum can be set by changing the [index.max_regex_length] index level setting.",
+                   units, query, most);
 }
 
 struct query *qnode_new(struct builder *b, enum query_kind kind)

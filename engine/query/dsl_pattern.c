@@ -149,14 +149,9 @@ static enum err build_pattern(struct builder *b, const struct dsl *d, struct que
                              .flags = REGEXP_ALL,
                              .max_states = q->max_states > 0 ? (uint32_t)q->max_states : 0};
     if (kind == Q_REGEXP) {
-        uint32_t max = b->cx->max_regex_length > 0 ? b->cx->max_regex_length : 1000;
-        if (text.n > max) {
-            return err_set(
-                em, ERR_ILLEGAL_ARGUMENT,
-                "The length of regex [%zu] used in the Regexp Query request has exceeded the allowed maximum "
-                "of [%u]. "
-                "This maximum can be set by changing the [index.max_regex_length] index level setting.",
-                text.n, max);
+        enum err e = build_regex_length(b, text, "Regexp Query request", em);
+        if (e != ERR_OK) {
+            return e;
         }
         if (q->flags_value >= 0) {
             o.flags = (uint32_t)q->flags_value;

@@ -462,17 +462,8 @@ static enum err wildcard(struct parser *p, struct str field, struct str text, st
 
 static enum err regexp(struct parser *p, struct str field, struct str text, struct query **out)
 {
-    uint32_t most = p->r.b->cx->max_regex_length;
-    size_t units = (size_t)utf16_length(text);
-    if (units > most) {
-        return err_set(
-            p->r.em, ERR_ILLEGAL_ARGUMENT,
-            "The length of regex [%zu] used in the [query_string] has exceeded the allowed "
-            "maximum of [%u]. "
-            "This maximum can be set by changing the [index.max_regex_length] index level setting.",
-            units, most);
-    }
-    return each(p, field, make_regexp, &text, out);
+    enum err e = build_regex_length(p->r.b, text, "[query_string]", p->r.em);
+    return e == ERR_OK ? each(p, field, make_regexp, &text, out) : e;
 }
 
 /* What stands behind "~": nothing (the request's fuzziness), AUTO, or a number, whose fraction is dropped. */

@@ -221,7 +221,7 @@ static enum err build_terms(struct builder *b, const struct dsl *d, struct query
     if (q.n == 0 || f == NULL) {
         return qnode_none(b, out, em, "User requested \"match_none\" query.");
     }
-    uint32_t max = b->cx->max_terms_count > 0 ? b->cx->max_terms_count : 65536;
+    uint32_t max = build_index_limit(b, "max_terms_count", 65536);
     if (q.n > max) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
                        "The number of terms [%zu] used in the Terms Query request has exceeded the allowed "

@@ -274,8 +274,6 @@ struct query_context {
     const struct settings *index_settings; /* and a list of its aliases, INDEX_ALIASES */
     bool allow_expensive;
     bool one_phase; /* rewriting is part of building: all errors are ERR_QUERY_SHARD (_explain, _validate) */
-    uint32_t max_regex_length; /* index.max_regex_length 1000 */
-    uint32_t max_terms_count;  /* index.max_terms_count 65536 */
     /* The values at a document's path for `terms` look-ups, resolved before the shards are asked (coordinator); NULL: not
      * offered. */
     enum err (*lookup_terms)(void *self, const struct json *lookup, struct arena *arena,

@@ -52,13 +52,6 @@ struct run {
 /* ---- preparing ---------------------------------------------------------------------------------------------------------- */
 
 /* An index's limit; what the settings do not say, or not as a number, is the default. */
-static uint32_t index_limit(const struct search_shard *shard, const char *name, uint32_t otherwise)
-{
-    int64_t n;
-    enum err e = settings_i64(shard->index_settings, name, otherwise, &n, NULL);
-    return e == ERR_OK && n > 0 && n <= UINT32_MAX ? (uint32_t)n : otherwise;
-}
-
 enum err search_context_init(struct search_context *cx, const struct search_shard *shard,
                              const struct search_source *source, struct arena *arena, struct errmsg *em)
 {
@@ -76,8 +69,6 @@ enum err search_context_init(struct search_context *cx, const struct search_shar
                                        .depth_max = 100,
                                        .index_settings = shard->index_settings,
                                        .allow_expensive = !shard->refuse_expensive,
-                                       .max_regex_length = index_limit(shard, "max_regex_length", 1000),
-                                       .max_terms_count = index_limit(shard, "max_terms_count", 65536),
                                        .lookup_terms = shard->lookup_terms,
                                        .self = shard->self};
     cx->weight = (struct weight_context){.view = shard->view,

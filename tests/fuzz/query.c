@@ -167,9 +167,7 @@ static void one_query(struct str in)
                                .clauses_max = 1024,
                                .depth_max = 100,
                                .index_settings = &rig.settings,
-                               .allow_expensive = true,
-                               .max_regex_length = 1000,
-                               .max_terms_count = 65536};
+                               .allow_expensive = true};
     enum err e = json_parse_until(&dsl, &extra, in, &a, &json_limits_default, NULL);
     if (e == ERR_OK || e == ERR_JSON || e == ERR_JSON_EOF) {
         err_clear(&em);

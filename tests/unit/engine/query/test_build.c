@@ -49,9 +49,7 @@ static enum err build(const char *text, const struct query **q, struct errmsg *e
                                .clauses_max = 1024,
                                .depth_max = 100,
                                .index_settings = &settings,
-                               .allow_expensive = true,
-                               .max_regex_length = 1000,
-                               .max_terms_count = 65536};
+                               .allow_expensive = true};
     ck_assert_ptr_nonnull(dsl);
     ck_assert_int_eq(json_parse(dsl, str_of(text), &arena, &json_limits_default, NULL), ERR_OK);
     err_clear(em);
