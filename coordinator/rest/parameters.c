@@ -19,8 +19,9 @@ static struct str param(struct rest *r, const char *name, bool asked)
     if (asked && r->asked != NULL && r->n_asked < ASKED_MAX) {
         r->asked[r->n_asked++] = name;
     }
+    struct str wanted = str_of(name);
     for (size_t i = 0; i < r->params.n; i++) {
-        if (str_is(r->params.v[i].name, name)) {
+        if (str_eq(r->params.v[i].name, wanted)) {
             r->used[i] = true;
             found = r->params.v[i].value.n > 0 ? r->params.v[i].value : STR(""); /* the last one counts */
         }
@@ -32,7 +33,8 @@ static struct str param(struct rest *r, const char *name, bool asked)
 /* A type is looked for, and asked for only where it is given: nobody who misspells a parameter meant it. */
 struct str rest_param(struct rest *r, const char *name)
 {
-    return param(r, name, strcmp(name, "type") != 0 || rest_given(r, name) || rest_path(r, name).p != NULL);
+    bool type = strcmp(name, "type") == 0;
+    return param(r, name, !type || rest_given(r, name) || rest_path(r, name).p != NULL);
 }
 
 bool rest_given(const struct rest *r, const char *name)
