@@ -51,7 +51,7 @@ static enum err bad(struct pattern *p, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 static enum err bad(struct pattern *p, const char *fmt, ...)
 {
-    char why[128];
+    char why[256];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(why, sizeof(why), fmt, ap);
@@ -191,7 +191,7 @@ static enum err letters(struct pattern *p, char c, unsigned n)
                      : number(p, FLD_WEEK_OF_MONTH, 1, 1, SIGN_NOT_NEGATIVE);
     case 'S':
         return n > 9
-                   ? bad(p, "Too many pattern letters: %c", c)
+                   ? bad(p, "Minimum width must be from 0 to 9 inclusive but was %u", n)
                    : push(p,
                           (struct el){
                               .kind = EL_FRACTION, .field = FLD_NANO, .min = (uint8_t)n, .max = (uint8_t)n});
@@ -245,7 +245,7 @@ static enum err quoted(struct pattern *p, size_t *at)
     }
     for (;; i++) {
         if (i >= p->text.n) {
-            return bad(p, "Pattern ends with an incomplete string literal");
+            return bad(p, "Pattern ends with an incomplete string literal: %.*s", STR_ARG(p->text));
         }
         if (p->text.p[i] == '\'') {
             if (i + 1 >= p->text.n || p->text.p[i + 1] != '\'') {
@@ -292,7 +292,7 @@ static enum err pattern_step(struct pattern *p, size_t *at)
     *at += n;
     if (c == 'p') { /* p pads what follows to as many places */
         if (*at >= p->text.n || !is_letter(p->text.p[*at])) {
-            return bad(p, "Pad letter '%c' must be followed by valid pad pattern", 'p');
+            return bad(p, "Pad letter 'p' must be followed by valid pad pattern: %.*s", STR_ARG(p->text));
         }
         return push(p, (struct el){.kind = EL_PAD, .max = (uint8_t)MIN_OF(n, 255U)});
     }

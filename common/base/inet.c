@@ -163,10 +163,15 @@ void inet_print(const uint8_t a[INET_BYTES], struct buf *out)
 
 enum err inet_cidr(struct str text, uint8_t first[INET_BYTES], uint8_t last[INET_BYTES], struct errmsg *em)
 {
-    struct str rest, address = str_cut(text, '/', &rest);
-    enum err e = rest.p == NULL || str_find(rest, '/', 0) != SIZE_MAX
-                     ? err_set(em, ERR_ILLEGAL_ARGUMENT, "Expected [ip/prefix] but was [%.*s]", STR_ARG(text))
-                     : inet_parse(address, first, em);
+    struct str whole = text, rest, address;
+    while (text.n > 0 && text.p[text.n - 1] == '/') { /* as Java's split drops what is empty at the end */
+        text.n--;
+    }
+    address = str_cut(text, '/', &rest);
+    enum err e =
+        rest.p == NULL || str_find(rest, '/', 0) != SIZE_MAX
+            ? err_set(em, ERR_ILLEGAL_ARGUMENT, "Expected [ip/prefix] but was [%.*s]", STR_ARG(whole))
+            : inet_parse(address, first, em);
     if (e != ERR_OK) {
         return e;
     }
@@ -180,7 +185,7 @@ enum err inet_cidr(struct str text, uint8_t first[INET_BYTES], uint8_t last[INET
         return err_set(
             em, ERR_ILLEGAL_ARGUMENT,
             "Illegal prefix length [%.*s] in [%.*s]. Must be 0-32 for IPv4 ranges, 0-128 for IPv6 ranges",
-            STR_ARG(rest), STR_ARG(text));
+            STR_ARG(rest), STR_ARG(whole));
     }
     bits += inet_is_v4(first) && max == 32 ? 96 : 0;
     memcpy(last, first, INET_BYTES);

@@ -1,5 +1,8 @@
 #include "common/base/zone.h"
 
+#include "common/base/utf8.h"
+
+#include <string.h>
 #include <unicode/ucal.h>
 
 const struct zone zone_utc = {.id = {"Z", 1}, .cycle_at = INT64_MAX};
@@ -18,30 +21,53 @@ static int two_digits(struct str s, size_t at)
     return (s.p[at] - '0') * 10 + s.p[at + 1] - '0';
 }
 
-/* ZoneOffset.of behind the sign: h, hh, hhmm, hh:mm, hhmmss, hh:mm:ss. Seconds, or -1. */
-static int offset_body(struct str s)
+static enum err bad_offset(const char *why, struct str id, struct errmsg *em)
 {
-    if (s.n == 1) {
-        return s.p[0] >= '0' && s.p[0] <= '9' ? (s.p[0] - '0') * 3600 : -1;
+    return err_set(em, ERR_DATE_TIME, "Invalid ID for ZoneOffset, %s: %.*s", why, STR_ARG(id));
+}
+
+/* The sum in seconds, when each part lies in Java's bounds. */
+static enum err offset_sum(const int part[3], int sign, int *seconds, struct errmsg *em)
+{
+    static const char *const names[] = {"hours", "minutes", "seconds"};
+    for (int i = 0; i < 3; i++) {
+        int most = i == 0 ? 18 : 59;
+        if (part[i] > most) {
+            return err_set(em, ERR_DATE_TIME,
+                           "Zone offset %s not in valid range: value %d is not in the range -%d to %d",
+                           names[i], sign * part[i], most, most);
+        }
     }
-    bool colons = s.n > 2 && s.p[2] == ':';
-    size_t step = colons ? 3 : 2;
-    if (s.n != 2 && s.n != 2 + step && s.n != 2 + 2 * step) {
-        return -1;
+    *seconds = part[0] * 3600 + part[1] * 60 + part[2];
+    return *seconds > 18 * 3600
+               ? err_set(em, ERR_DATE_TIME, "Zone offset not in valid range: -18:00 to +18:00")
+               : ERR_OK;
+}
+
+/* ZoneOffset.of: a sign, then h, hh, hhmm, hh:mm, hhmmss, hh:mm:ss. Seconds, without the sign. */
+static enum err offset_body(struct str id, int *seconds, struct errmsg *em)
+{
+    char padded[4] = {0};
+    if (id.n == 2) {
+        memcpy(padded, (char[]){id.p[0], '0', id.p[1]}, 3);
+        id = str_mk(padded, 3);
+    }
+    size_t step = id.n == 6 || id.n == 9 ? 3 : 2;
+    if (id.n != 3 && id.n != 5 && id.n != 6 && id.n != 7 && id.n != 9) {
+        return bad_offset("invalid format", id, em);
     }
     int part[3] = {0, 0, 0};
-    for (size_t i = 0; i * step < s.n; i++) {
-        size_t at = i * step;
-        if (colons && i > 0 && s.p[at - 1] != ':') {
-            return -1;
+    for (size_t i = 0; 1 + i * step < id.n; i++) {
+        size_t at = 1 + i * step;
+        if (step == 3 && i > 0 && id.p[at - 1] != ':') {
+            return bad_offset("colon not found when expected", id, em);
         }
-        part[i] = two_digits(s, at);
+        part[i] = two_digits(id, at);
         if (part[i] < 0) {
-            return -1;
+            return bad_offset("non numeric characters found", id, em);
         }
     }
-    int sum = part[0] * 3600 + part[1] * 60 + part[2];
-    return part[1] > 59 || part[2] > 59 || sum > 18 * 3600 ? -1 : sum;
+    return offset_sum(part, id.p[0] == '-' ? -1 : 1, seconds, em);
 }
 
 /* "+08:00" or "+08:00:30"; "Z" for none. */
@@ -75,15 +101,18 @@ static enum err fixed(const struct zone **out, struct arena *a, const char *pref
     return ERR_OK;
 }
 
+/* `text` is the sign and what follows it of `id`, behind a prefix if there is one. */
 static enum err fixed_of(const struct zone **out, struct str text, const char *prefix, struct str id,
                          struct arena *a, struct errmsg *em)
 {
-    int sign = text.p[0] == '-' ? -1 : 1;
-    int seconds = offset_body(str_slice(text, 1, text.n));
-    if (seconds < 0) {
-        return err_set(em, ERR_DATE_TIME, "Invalid ID for ZoneOffset, invalid format: %.*s", STR_ARG(id));
+    int seconds = 0;
+    enum err e = offset_body(text, &seconds, em);
+    if (e != ERR_OK) {
+        return prefix[0] == '\0' || em == NULL
+                   ? e
+                   : err_wrap(em, ERR_DATE_TIME, "Invalid ID for offset-based ZoneId: %.*s", STR_ARG(id));
     }
-    return fixed(out, a, prefix, sign * seconds, em);
+    return fixed(out, a, prefix, text.p[0] == '-' ? -seconds : seconds, em);
 }
 
 static bool region_shape(struct str id)
@@ -200,7 +229,10 @@ enum err zone_of(const struct zone **out, struct str id, struct arena *arena, st
         *out = &zone_utc;
         return ERR_OK;
     }
-    if (id.n > 0 && (id.p[0] == '+' || id.p[0] == '-')) {
+    if (utf16_length(id) <= 1) {
+        return bad_offset("invalid format", id, em);
+    }
+    if (id.p[0] == '+' || id.p[0] == '-') {
         return fixed_of(out, id, "", id, arena, em);
     }
     for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {

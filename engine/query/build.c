@@ -212,47 +212,81 @@ static enum err simple_min_should(int32_t optional, struct str spec, int32_t *ou
     return ERR_OK;
 }
 
+static bool java_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* The text without blanks beside '<': a blank is then what parts conditions. */
+static struct str without_spaces_at_less(struct str spec, struct arena *arena)
+{
+    char *to = arena_alloc(arena, spec.n + 1);
+    size_t n = 0;
+    for (size_t i = 0; to != NULL && i < spec.n; i++) {
+        size_t next = i;
+        while (next < spec.n && java_space(spec.p[next])) {
+            next++;
+        }
+        if (next > i && next < spec.n && spec.p[next] == '<') {
+            i = next;
+        }
+        to[n++] = spec.p[i];
+        bool less = spec.p[i] == '<';
+        while (less && i + 1 < spec.n && java_space(spec.p[i + 1])) {
+            i++;
+        }
+    }
+    return to != NULL ? str_mk(to, n) : STR_NULL;
+}
+
+/* One condition, "2<75%": *decided when its bound is not passed. What stands behind a second '<' says nothing. */
+static enum err one_condition(int32_t optional, struct str part, int32_t *out, bool *decided,
+                              struct errmsg *em)
+{
+    struct str value, more, bound = str_cut(part, '<', &value);
+    int32_t most;
+    if (str_is(part, "<")) { /* as Java splits it: into nothing */
+        return err_set(em, ERR_ARRAY_BOUNDS, "Index 0 out of bounds for length 0");
+    }
+    enum err e = parse_int(bound, &most, em);
+    if (e != ERR_OK) {
+        return e;
+    }
+    *decided = optional <= most;
+    if (*decided) {
+        return ERR_OK;
+    }
+    if (value.p == NULL || value.n == 0) {
+        return err_set(em, ERR_ARRAY_BOUNDS, "Index 1 out of bounds for length 1");
+    }
+    value = str_cut(value, '<', &more);
+    return simple_min_should(optional, value, out, em);
+}
+
 /* "2<75% 9<-3": the last condition whose bound lies below the number of clauses decides. */
 static enum err conditional_min_should(int32_t optional, struct str spec, int32_t *out, struct errmsg *em)
 {
+    bool decided = false;
     *out = optional;
-    size_t at = 0;
-    while (at < spec.n) {
-        /* A part runs to the next blank that does not stand beside '<'. */
-        size_t lt = str_find(spec, '<', at);
-        if (lt == SIZE_MAX) {
-            return parse_int(str_trim(str_slice(spec, at, spec.n)), out, em);
-        }
-        size_t from = lt + 1;
-        while (from < spec.n && spec.p[from] == ' ') {
-            from++;
-        }
-        size_t to = from;
-        while (to < spec.n && spec.p[to] != ' ' && spec.p[to] != '<') {
-            to++;
-        }
-        int32_t bound;
-        enum err e = parse_int(str_trim(str_slice(spec, at, lt)), &bound, em);
+    for (struct str rest = spec; rest.p != NULL && !decided;) {
+        struct str part = str_cut(rest, ' ', &rest);
+        int32_t n = optional;
+        enum err e = one_condition(optional, part, &n, &decided, em);
         if (e != ERR_OK) {
             return e;
         }
-        if (optional <= bound) {
-            return ERR_OK;
-        }
-        e = simple_min_should(optional, str_slice(spec, from, to), out, em);
-        if (e != ERR_OK) {
-            return e;
-        }
-        at = to + (to < spec.n ? 1 : 0);
+        *out = decided ? *out : n;
     }
     return ERR_OK;
 }
 
-enum err min_should_match(int32_t optional, struct str spec, int32_t *out, struct errmsg *em)
+enum err min_should_match(struct arena *arena, int32_t optional, struct str spec, int32_t *out,
+                          struct errmsg *em)
 {
     spec = str_trim(spec);
     if (str_find(spec, '<', 0) != SIZE_MAX) {
-        return conditional_min_should(optional, spec, out, em);
+        spec = without_spaces_at_less(spec, arena);
+        return spec.p != NULL ? conditional_min_should(optional, spec, out, em) : err_no_memory(em);
     }
     return simple_min_should(optional, spec, out, em);
 }
@@ -262,12 +296,11 @@ enum err apply_min_should(struct builder *b, struct query **q, struct str spec, 
     if (spec.p == NULL || *q == NULL || (*q)->kind != Q_BOOL) {
         return ERR_OK;
     }
-    (void)b;
     int32_t optional = 0, n;
     for (uint32_t i = 0; i < (*q)->boolean.n; i++) {
         optional += (*q)->boolean.v[i].occur == OCCUR_SHOULD ? 1 : 0;
     }
-    enum err e = min_should_match(optional, spec, &n, em);
+    enum err e = min_should_match(b->arena, optional, spec, &n, em);
     if (e == ERR_OK && n > 0) {
         (*q)->boolean.min_should = n;
     }

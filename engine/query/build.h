@@ -57,8 +57,9 @@ struct bool_build {
 enum err bool_add(struct builder *b, struct bool_build *bb, enum bool_occur occur, struct query *q,
                   struct errmsg *em);
 enum err bool_done(struct builder *b, const struct bool_build *bb, struct query **out, struct errmsg *em);
-/* Queries.calculateMinShouldMatch; ERR_NUMBER_FORMAT. */
-enum err min_should_match(int32_t optional, struct str spec, int32_t *out, struct errmsg *em);
+/* Queries.calculateMinShouldMatch; ERR_NUMBER_FORMAT. The arena holds what it writes meanwhile. */
+enum err min_should_match(struct arena *arena, int32_t optional, struct str spec, int32_t *out,
+                          struct errmsg *em);
 /* Sets it on a bool node; other nodes stay. spec.p == NULL: nothing. */
 enum err apply_min_should(struct builder *b, struct query **q, struct str spec, struct errmsg *em);
 

@@ -249,7 +249,19 @@ static enum err advance(struct parser *p)
 {
     p->t1 = p->t2;
     p->t2 = p->t3;
-    return lexer_next(&p->lex, &p->t3, p->r.em);
+    if (p->t1.kind == LEX_BAD) {
+        return lexer_next(&p->lex, &p->t1, p->r.em); /* the same error again */
+    }
+    if (p->t3.kind == LEX_BAD) {
+        return ERR_OK;
+    }
+    enum err e = lexer_next(&p->lex, &p->t3, p->r.em);
+    if (e == ERR_TOKEN_MGR) { /* told when the parser comes there, if it does */
+        err_clear(p->r.em);
+        p->t3.kind = LEX_BAD;
+        return ERR_OK;
+    }
+    return e;
 }
 
 static const char *const token_images[] = {[LEX_EOF] = "<EOF>",
@@ -777,7 +789,8 @@ static enum err add_run_clauses(struct parser *p, struct bool_build *bb, struct 
     return ERR_OK;
 }
 
-static enum err word_run(struct parser *p, struct str field, struct bool_build *bb)
+static enum err word_run(struct parser *p, struct str field, bool first, struct bool_build *bb,
+                         struct query **plain)
 {
     struct buf text;
     struct str whole;
@@ -806,6 +819,9 @@ static enum err word_run(struct parser *p, struct str field, struct bool_build *
     }
     if (e == ERR_OK) {
         e = field_text(p, field, whole, &q);
+    }
+    if (first) {
+        *plain = q;
     }
     return e == ERR_OK ? add_run_clauses(p, bb, q) : e;
 }
@@ -849,7 +865,7 @@ static enum err query(struct parser *p, struct str field, struct query **out)
     *out = NULL;
     p->wanted = WANT_START;
     do {
-        enum err e = p->t1.kind == LEX_TERM && follows_run(p) ? word_run(p, field, &bb)
+        enum err e = p->t1.kind == LEX_TERM && follows_run(p) ? word_run(p, field, first, &bb, &plain)
                                                               : one_clause(p, field, first, &bb, &plain);
         if (e != ERR_OK) {
             return e;
@@ -914,7 +930,7 @@ static enum err build_query_string(struct builder *b, const struct dsl *d, struc
     if ((e == ERR_QUERY_SYNTAX || e == ERR_TOKEN_MGR) && em != NULL && em->n > 0) {
         char reason[ERR_REASON_BYTES];
         memcpy(reason, em->frame[0].reason, sizeof(reason));
-        err_wrap(em, ERR_QUERY_SYNTAX, "Cannot parse '%.*s': %s", STR_ARG(q->query), reason);
+        err_wrap(em, ERR_QUERY_SYNTAX, "Cannot parse '%.*s': %s", STR_ARG(text), reason);
         e = err_wrap(em, ERR_QUERY_SHARD, "Failed to parse query [%.*s]", STR_ARG(q->query));
         err_about_index(em, b->cx->index_name, b->cx->index_uuid);
     }

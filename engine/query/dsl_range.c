@@ -88,8 +88,12 @@ static enum err check(const struct dsl_range_query *q, struct arena *arena, stru
         const struct zone *z;
         struct errmsg own;
         struct errmsg *at = em != NULL ? em : &own;
-        if (zone_of(&z, q->time_zone, arena, at) != ERR_OK) {
-            return err_wrap(at, ERR_ILLEGAL_ARGUMENT, "Unknown time-zone ID: %.*s", STR_ARG(q->time_zone));
+        enum err e = zone_of(&z, q->time_zone, arena, at);
+        if (e != ERR_OK && at->n > 0) {
+            char why[ERR_REASON_BYTES];
+            memcpy(why, at->frame[0].reason, sizeof(why));
+            return err_wrap(at, ERR_ILLEGAL_ARGUMENT, "java.time.%s: %s",
+                            e == ERR_ZONE_RULES ? "zone.ZoneRulesException" : "DateTimeException", why);
         }
     }
     if (q->format.p != NULL) {

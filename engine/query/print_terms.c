@@ -50,10 +50,13 @@ enum id_form {
 static enum id_form id_form(struct str id)
 {
     bool digits = id.n > 0 && !(id.n > 1 && id.p[0] == '0'), base64 = id.n > 0 && id.n % 4 != 1;
-    int v;
+    int v = 0;
     for (size_t i = 0; i < id.n; i++) {
         digits = digits && id.p[i] >= '0' && id.p[i] <= '9';
         base64 = base64 && id_char(id.p[i], &v);
+    }
+    if (base64) { /* bits of the last letter that begin another byte have to be 0 */
+        base64 = (v & (id.n % 4 == 2 ? 15 : id.n % 4 == 3 ? 3 : 0)) == 0;
     }
     return digits ? ID_DIGITS : base64 ? ID_BASE64 : ID_TEXT;
 }

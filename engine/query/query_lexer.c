@@ -323,11 +323,17 @@ enum err lex_unescape(struct str s, struct arena *arena, struct str *out, struct
             to[n++] = s.p[i];
             continue;
         }
+        if (s.n - i - 1 < 4) {
+            return err_set(em, ERR_QUERY_SYNTAX, "Truncated unicode escape sequence.");
+        }
         uint32_t c = 0;
         for (int k = 1; k <= 4; k++) {
             int h = i + (size_t)k < s.n ? hex(s.p[i + (size_t)k]) : -1;
             if (h < 0) {
-                return err_set(em, ERR_QUERY_SYNTAX, "Non-hex character in Unicode escape sequence");
+                size_t at = i + (size_t)k, next = at;
+                utf8_next(s, &next);
+                return err_set(em, ERR_QUERY_SYNTAX, "Non-hex character in Unicode escape sequence: %.*s",
+                               (int)(next - at), s.p + at);
             }
             c = c << 4 | (uint32_t)h;
         }

@@ -32,7 +32,8 @@ enum lex_kind {
     LEX_RANGE_IN_END,
     LEX_RANGE_EX_END,
     LEX_RANGE_QUOTED,
-    LEX_RANGE_GOOP
+    LEX_RANGE_GOOP,
+    LEX_BAD /* where no token begins */
 };
 
 struct lex_token {

@@ -62,7 +62,7 @@ def at(body, place):
 
 def is_reordered(want, got):
     """The same clauses of a printed query, in another order: that of Java's maps where names collide in them."""
-    return all(isinstance(t, str) for t in (want, got)) and sorted(re.split(r"[ |()]+", want)) == sorted(re.split(r"[ |()]+", got))
+    return all(isinstance(t, str) for t in (want, got)) and sorted(filter(None, re.split(r"[ |()]+", want))) == sorted(filter(None, re.split(r"[ |()]+", got)))
 
 
 def is_java_text(place, want, got):
