@@ -29,9 +29,22 @@ void target_look(void *arg)
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
-static const char *received_path(struct recovery_target *t, struct arena *a, const struct engine_file *f)
+#define PART_NAME ENGINE_RECEIVED_PREFIX "part"
+
+static const char *path_of(struct recovery_target *t, struct arena *a, const char *prefix, struct str name)
 {
-    return arena_printf(a, "%.*s/" ENGINE_RECEIVED_PREFIX "%.*s", STR_ARG(t->sh->dir), STR_ARG(f->name)).p;
+    return arena_printf(a, "%.*s/%s%.*s", STR_ARG(t->sh->dir), prefix, STR_ARG(name)).p;
+}
+
+/* It has its name from when it is durable: who finds the name may build on it. Never the file of an attempt that failed: the
+ * system may take its pages for clean. */
+static enum err finish_file(struct recovery_target *t, const char *part, const char *to, struct errmsg *em)
+{
+    const struct fs *fs = t->sh->service->o.fs;
+    enum err e = fs->sync(fs->self, t->writing, em);
+    fs->close(fs->self, t->writing);
+    t->writing = NULL;
+    return e == ERR_OK ? fs->rename(fs->self, part, to, em) : e;
 }
 
 static enum err verify(const struct fs *fs, const char *path, const struct engine_file *f, struct errmsg *em)
@@ -54,16 +67,16 @@ static enum err write_chunk(struct recovery_target *t, const struct target_chunk
     const struct engine_file *f = &t->files[c->file];
     struct arena scratch;
     arena_init(&scratch, NULL, ARENA_UNLIMITED);
-    const char *path = received_path(t, &scratch, f);
-    enum err e = path != NULL ? ERR_OK : err_no_memory(em);
+    const char *path = path_of(t, &scratch, ENGINE_RECEIVED_PREFIX, f->name);
+    const char *part = path_of(t, &scratch, "", STR(PART_NAME));
+    enum err e = path != NULL && part != NULL ? ERR_OK : err_no_memory(em);
     if (e == ERR_OK && c->offset == 0) {
-        e = fs->open(fs->self, path, true, &t->writing, em);
+        e = fs->remove(fs->self, part, em);
+        e = e == ERR_OK ? fs->open(fs->self, part, true, &t->writing, em) : e;
     }
     e = e == ERR_OK ? fs->write(fs->self, t->writing, c->rq.answer.p, c->length, em) : e;
     if (e == ERR_OK && c->offset + c->length == f->bytes) {
-        e = fs->sync(fs->self, t->writing, em);
-        fs->close(fs->self, t->writing);
-        t->writing = NULL;
+        e = finish_file(t, part, path, em);
         e = e == ERR_OK ? verify(fs, path, f, em) : e;
     }
     arena_fini(&scratch);

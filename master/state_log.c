@@ -467,6 +467,8 @@ enum err state_log_open(struct state_log **out, const struct fs *fs, const char 
     bool whole;
     *out = NULL;
     enum err e = fs->make_dir(fs->self, dir, em);
+    /* A process that ended may have left a name that is not durable: what is gone on with must stay. */
+    e = e == ERR_OK ? fs->sync_dir(fs->self, dir, em) : e;
     e = e == ERR_OK ? begin_reading(&l, fs, dir, &whole, em) : e;
     if (e == ERR_OK && whole) {
         char path[PATH_BYTES];

@@ -331,8 +331,8 @@ void engine_commit_release(struct engine *e, const struct engine_commit *c);
  * is as the source knows it: what lies at or below it in the manifest need not be rolled back ever. */
 enum err engine_install(const struct engine_opts *opts, struct str manifest, int64_t global_checkpoint,
                         struct errmsg *em);
-/* The files that a folder already has of those a manifest names, verified by checksum: have[i] for the i-th
- * file. */
+/* The files that a folder already has of those a manifest names, verified by checksum, and durable: have[i] for the i-th
+ * file. What was received and is wrong is removed. */
 enum err engine_files_present(const struct fs *fs, const char *dir, struct str manifest, struct arena *arena,
                               bool **have, const struct engine_file **files, size_t *n, struct errmsg *em);
 

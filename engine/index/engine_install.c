@@ -140,11 +140,55 @@ static bool is_file(const struct fs *fs, const char *path, const struct engine_f
            && hash_file(fs, path, &n, &checksum, NULL) == ERR_OK && checksum == f->checksum;
 }
 
+/* Did a commit in the folder name it? Then it was synced before. What an engine that ended left otherwise may be in the system's
+ * memory alone, and a sync that failed is not made good by another one. */
+static bool is_committed(const struct manifest *m, size_t n, const struct engine_file *f, struct arena *arena)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct engine_file *files;
+        size_t n_files;
+        bool listed = manifest_files(&m[i], arena, &files, &n_files);
+        for (size_t k = 0; listed && k < n_files; k++) {
+            if (str_eq(files[k].name, f->name) && files[k].bytes == f->bytes
+                && files[k].checksum == f->checksum) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The manifests in the folder that can be read. */
+static enum err read_manifests(const struct fs *fs, const char *dir, struct arena *arena,
+                               struct manifest **out, size_t *n, struct errmsg *em)
+{
+    struct fs_names names;
+    enum err r = fs->list(fs->self, dir, arena, &names, em);
+    *n = 0;
+    *out = r == ERR_OK ? ARENA_ARRAY(arena, struct manifest, names.n) : NULL;
+    if (*out == NULL) {
+        return r == ERR_OK ? err_no_memory(em) : r;
+    }
+    for (size_t i = 0; i < names.n; i++) {
+        uint64_t number;
+        struct fs_map map;
+        const char *path =
+            file_number(names.v[i], MANIFEST_PREFIX, &number) ? store_path(arena, dir, names.v[i].p) : NULL;
+        if (path != NULL && fs->map(fs->self, path, &map, NULL) == ERR_OK) {
+            *n += manifest_decode(&(*out)[*n], str_mk(map.p, map.n), arena, NULL) == ERR_OK;
+            fs->unmap(fs->self, &map);
+        }
+    }
+    return ERR_OK;
+}
+
 enum err engine_files_present(const struct fs *fs, const char *dir, struct str manifest, struct arena *arena,
                               bool **have, const struct engine_file **files, size_t *n, struct errmsg *em)
 {
-    struct manifest m;
+    struct manifest m, *there = NULL;
+    size_t n_there = 0;
     enum err r = manifest_decode(&m, manifest, arena, em);
+    r = r == ERR_OK ? read_manifests(fs, dir, arena, &there, &n_there, em) : r;
     if (r != ERR_OK) {
         return r;
     }
@@ -154,7 +198,13 @@ enum err engine_files_present(const struct fs *fs, const char *dir, struct str m
     for (size_t i = 0; i < *n; i++) {
         const struct engine_file *f = &(*files)[i];
         struct str received = arena_printf(arena, "%s/" ENGINE_RECEIVED_PREFIX "%.*s", dir, STR_ARG(f->name));
-        (*have)[i] = is_file(fs, store_path(arena, dir, f->name.p), f) || is_file(fs, received.p, f);
+        bool arrived = is_file(fs, received.p, f);
+        if (!arrived && received.p != NULL) {
+            fs->remove(fs->self, received.p, NULL); /* it must not take the place of a good one */
+        }
+        (*have)[i] =
+            arrived
+            || (is_committed(there, n_there, f, arena) && is_file(fs, store_path(arena, dir, f->name.p), f));
     }
     return ERR_OK;
 }

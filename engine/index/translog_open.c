@@ -191,7 +191,11 @@ static enum err resume(struct translog *t, struct errmsg *em)
     }
     fs->close(fs->self, t->file);
     t->file = NULL;
-    return tlog_begin_generation(t, TLOG_NO_TRIM, em);
+    e = tlog_begin_generation(t, TLOG_NO_TRIM, em);
+    if (e == ERR_OK) {
+        t->location += t->last->bytes.n; /* a commit that names it waits until it is on the disk */
+    }
+    return e;
 }
 
 enum err translog_open(struct translog *t, const struct tlog_opts *o, uint64_t need, struct errmsg *em)

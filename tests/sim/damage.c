@@ -434,7 +434,11 @@ static void check_choice(struct run *run, const struct cluster_state *s, unsigne
 {
     const struct index_meta *m = cluster_index(s, STR("i"));
     unsigned at = place_of(run, c->node), p;
-    int64_t since = at != SIM_NODES_MAX ? run->damages.marked_ms[at][shard] : 0;
+    if (at == SIM_NODES_MAX) {
+        return;
+    }
+    look_at_marks(run, at); /* nobody else does once all is mended */
+    int64_t since = run->damages.marked_ms[at][shard];
     if (since == 0 || world_ms(&run->w) - since < KNOWN_MS) {
         return;
     }

@@ -121,7 +121,7 @@ static void check_documents(struct run *run)
     for (unsigned d = 0; d < DOCS; d++) {
         const struct shard_routing *sr = &r->shards[shard_of_doc((void *)(uintptr_t)m, d)];
         last[d] = (struct last_doc){.seq_no = DOC_UNKNOWN};
-        if (sr->copies[0].state == COPY_UNASSIGNED) { /* red, with its reason */
+        if (!copy_active(&sr->copies[0])) { /* red, with its reason; or just tried once more */
             continue;
         }
         for (uint32_t k = 0; k < sr->n; k++) {

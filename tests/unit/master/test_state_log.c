@@ -236,6 +236,43 @@ START_TEST(cut_after_a_power_failure)
 }
 END_TEST
 
+/* A process that ends while a new file's name is not durable leaves it to the next one: what that builds on it survives a power
+ * failure. */
+START_TEST(names_of_another_process)
+{
+    for (unsigned at = 1; at < 16; at++) {
+        struct rng rng;
+        struct fs_mem *disk = fs_mem_new();
+        struct state_log *l;
+        struct cluster_state *found;
+        uint64_t term;
+        rng_seed(&rng, at);
+        ck_assert_int_eq(state_log_open(&l, fs_mem_fs(disk), "/d", &term, &found, NULL), ERR_OK);
+        struct cluster_state *first = next_state(NULL, &rng), *second = next_state(first, &rng);
+        fs_mem_fail_at(disk, at, FS_MEM_FAIL);
+        (void)state_log_write(l, 1, first, NULL);
+        fs_mem_fail_at(disk, 0, FS_MEM_FAIL);
+        fs_mem_kill(disk);
+        state_log_close(l);
+        ck_assert_int_eq(state_log_open(&l, fs_mem_fs(disk), "/d", &term, &found, NULL), ERR_OK);
+        cluster_state_unref(found);
+        ck_assert_int_eq(state_log_write(l, 2, second, NULL), ERR_OK);
+        fs_mem_drop_unsynced(disk);
+        state_log_close(l);
+        struct errmsg em = {0};
+        enum err e = state_log_open(&l, fs_mem_fs(disk), "/d", &term, &found, &em);
+        ck_assert_msg(e == ERR_OK, "%u: %s", at, em.frame[0].reason);
+        ck_assert_uint_eq(term, 2);
+        ck_assert(same(found, second));
+        state_log_close(l);
+        cluster_state_unref(found);
+        cluster_state_unref(first);
+        cluster_state_unref(second);
+        fs_mem_free(disk);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("state_log");
@@ -246,6 +283,7 @@ int main(void)
     tcase_add_test(c, flips_without_seal);
     tcase_add_test(c, cuts);
     tcase_add_test(c, cut_after_a_power_failure);
+    tcase_add_test(c, names_of_another_process);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

@@ -363,6 +363,113 @@ START_TEST(flipped_bits)
 }
 END_TEST
 
+/* As the shard does: a commit is written once its operations are durable. */
+static void flush_when_durable(void)
+{
+    struct engine_flush *f;
+    ck_assert_int_eq(engine_flush_begin(rig.e, true, &f, NULL), ERR_OK);
+    if (engine_durable(rig.e) < engine_flush_location(f)) {
+        ck_assert_int_eq(engine_sync(rig.e, NULL), ERR_OK);
+    }
+    engine_flush_run(f);
+    ck_assert_int_eq(engine_flush_finish(rig.e, f, NULL), ERR_OK);
+}
+
+/* A power failure at each step of a flush: what a flush makes of the rest can be opened after another one. */
+START_TEST(flush_after_a_cut_flush)
+{
+    for (unsigned at = 1; at < 40; at++) {
+        rig_init(&rig, at);
+        rig_open(&rig, ENGINE_CREATE);
+        ck_assert_int_eq(rig_index(&rig, 1, NULL), ERR_OK);
+        ck_assert_int_eq(engine_sync(rig.e, NULL), ERR_OK);
+        rig.acked = rig.next - 1;
+        fs_mem_fail_at(rig.disk, at, FS_MEM_FAIL_FROM);
+        (void)engine_flush(rig.e, true, NULL);
+        fs_mem_fail_at(rig.disk, 0, FS_MEM_FAIL);
+        rig_crash(&rig, 1);
+        rig_recover(&rig);
+        flush_when_durable();
+        rig_crash(&rig, 1);
+        rig_recover(&rig);
+        rig_fini(&rig);
+    }
+}
+END_TEST
+
+static void put(const char *path, struct str bytes, bool sync)
+{
+    const struct fs *fs = rig.opts.fs;
+    struct fs_file *f;
+    ck_assert_int_eq(fs->open(fs->self, path, true, &f, NULL), ERR_OK);
+    ck_assert_int_eq(fs->write(fs->self, f, bytes.p, bytes.n, NULL), ERR_OK);
+    ck_assert(!sync || fs->sync(fs->self, f, NULL) == ERR_OK);
+    fs->close(fs->self, f);
+}
+
+static bool is_present(struct str manifest)
+{
+    struct arena a;
+    bool *have;
+    const struct engine_file *files;
+    size_t n;
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    ck_assert_int_eq(engine_files_present(rig.opts.fs, "/copy", manifest, &a, &have, &files, &n, NULL),
+                     ERR_OK);
+    ck_assert_uint_eq(n, 1);
+    bool is = have[0];
+    arena_fini(&a);
+    return is;
+}
+
+/* A file that no commit names may be in the system's memory alone: a recovery does not build on it. One that arrived damaged does
+ * not take the place of a good one. */
+START_TEST(files_that_are_there)
+{
+    const struct fs *fs;
+    struct fs_map map;
+    struct arena a;
+    rig_init(&rig, 1);
+    fs = rig.opts.fs;
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    rig_open(&rig, ENGINE_CREATE);
+    ck_assert_int_eq(rig_index(&rig, 1, NULL), ERR_OK);
+    ck_assert_int_eq(engine_flush(rig.e, true, NULL), ERR_OK);
+    const struct engine_commit *c = engine_commit_acquire(rig.e, false);
+    ck_assert_uint_eq(c->n_files, 1);
+    char from[96], in_place[96], received[96], manifest[96];
+    snprintf(from, sizeof(from), "/shard/%s", c->files[0].name.p);
+    snprintf(in_place, sizeof(in_place), "/copy/%s", c->files[0].name.p);
+    snprintf(received, sizeof(received), "/copy/" ENGINE_RECEIVED_PREFIX "%s", c->files[0].name.p);
+    snprintf(manifest, sizeof(manifest), "/copy/manifest_%d", (int)c->generation);
+    ck_assert_int_eq(fs->make_dir(fs->self, "/copy", NULL), ERR_OK);
+    ck_assert_int_eq(fs->map(fs->self, from, &map, NULL), ERR_OK);
+    struct str right = str_mk(map.p, map.n);
+    char *wrong = arena_alloc(&a, right.n);
+    ck_assert_ptr_nonnull(wrong);
+    memcpy(wrong, right.p, right.n);
+    wrong[right.n / 2] ^= 1;
+    put(in_place, right, false);
+    ck_assert(!is_present(c->manifest));
+    put(in_place, right, true);
+    put(manifest, c->manifest, true);
+    ck_assert(is_present(c->manifest));
+    put(received, str_mk(wrong, right.n), true);
+    ck_assert(is_present(c->manifest));
+    struct engine_opts o = rig.opts;
+    struct engine *e;
+    o.dir = "/copy";
+    o.mode = ENGINE_EXISTING;
+    ck_assert_int_eq(engine_install(&o, c->manifest, SEQ_NONE, NULL), ERR_OK);
+    ck_assert_int_eq(engine_open(&e, &o, NULL), ERR_OK);
+    engine_close(e);
+    fs->unmap(fs->self, &map);
+    engine_commit_release(rig.e, c);
+    arena_fini(&a);
+    rig_fini(&rig);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("engine_faults");
@@ -374,6 +481,8 @@ int main(void)
     tcase_add_test(c, disk_full);
     tcase_add_loop_test(c, memory_sweep, 0, 4);
     tcase_add_test(c, flipped_bits);
+    tcase_add_test(c, flush_after_a_cut_flush);
+    tcase_add_test(c, files_that_are_there);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
