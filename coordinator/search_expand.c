@@ -1,8 +1,8 @@
 /* The groups of a collapse: a search each for every hit of the page and every `inner_hits` of the request.
  *
  * A group's search is the request's own query with the group's value as a filter, over the same shards. So
- * many run at a time as the request allows; whichever ends starts the next, and the last one finishes the
- * search around them. */
+ * many run at a time as the request allows; whichever ends makes and starts the next, and the last one finishes
+ * the search around them. A client that goes leaves no groups that were made for nothing. */
 #include "coordinator/search_int.h"
 
 #include "common/base/memory_account.h"
@@ -13,7 +13,8 @@
 
 struct expansion {
     struct search_call *outer;
-    struct search_call **groups; /* [hit * n_inner + inner] */
+    struct search_call **groups; /* [hit * n_inner + inner]; NULL: not begun */
+    struct str *values;          /* of each hit that is shown: JSON in the hit's text; p NULL: it has none */
     uint32_t n, n_inner;
     _Atomic uint32_t next, left;
     _Atomic bool failed;
@@ -31,21 +32,21 @@ void search_expansion_free(struct expansion *x)
 /* ---- a group's request --------------------------------------------------------------------------------- */
 
 /* {"bool":{"filter":[the group],"must":[the query]}}; documents without a value are a group, too. */
-static void write_query(struct jsonw *w, const struct search_source *s, const struct json *value)
+static void write_query(struct jsonw *w, const struct search_source *s, struct str value)
 {
     jw_k(w, "query");
     jw_obj(w);
     jw_k(w, "bool");
     jw_obj(w);
-    jw_k(w, value != NULL ? "filter" : "must_not");
+    jw_k(w, value.p != NULL ? "filter" : "must_not");
     jw_obj(w);
-    jw_k(w, value != NULL ? "match" : "exists");
+    jw_k(w, value.p != NULL ? "match" : "exists");
     jw_obj(w);
-    if (value != NULL) {
+    if (value.p != NULL) {
         jw_key(w, s->collapse.field);
         jw_obj(w);
         jw_k(w, "query");
-        jw_value(w, value);
+        jw_raw(w, value);
         jw_obj_end(w);
     } else {
         jw_kstr(w, "field", s->collapse.field);
@@ -61,7 +62,7 @@ static void write_query(struct jsonw *w, const struct search_source *s, const st
 }
 
 static void write_request(struct jsonw *w, const struct search_source *s, const struct inner_hits_spec *inner,
-                          const struct json *value)
+                          struct str value)
 {
     jw_obj(w);
     write_query(w, s, value);
@@ -92,6 +93,37 @@ static void write_request(struct jsonw *w, const struct search_source *s, const 
 
 static enum err assemble(struct expansion *x);
 
+static void group_done(struct search_call *g);
+
+/* Makes a group's search; false: no memory. */
+static bool new_group(struct expansion *x, uint32_t at)
+{
+    struct search_call *c = x->outer, *g = search_new(c->r);
+    if (g == NULL) {
+        return false;
+    }
+    x->groups[at] = g;
+    g->o = c->o;
+    g->o.total_as_int = false;
+    g->done = group_done;
+    g->user = x;
+    g->now_ms = c->now_ms;
+    g->parent_task = c->task.id;
+    struct buf b;
+    struct jsonw w;
+    struct json *tree = ARENA_NEW(&g->arena, struct json);
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    jsonw_init(&w, &b, false);
+    write_request(&w, &c->source, &c->source.collapse.inner[at % x->n_inner], x->values[at / x->n_inner]);
+    g->o.body = arena_str(&g->arena, buf_view(&b));
+    bool ok = !b.failed && tree != NULL && g->o.body.p != NULL;
+    buf_fini(&b);
+    g->o.tree = tree;
+    g->o.tree_apart = false;
+    return ok && json_parse(tree, g->o.body, &g->arena, &json_limits_default, &g->error) == ERR_OK;
+}
+
+/* Begins the next group. Whoever calls has not counted itself among those that left, so that none here is the last. */
 static void start_next(struct expansion *x)
 {
     for (;;) {
@@ -99,11 +131,12 @@ static void start_next(struct expansion *x)
         if (i >= x->n) {
             return;
         }
-        if (!x->failed) {
+        if (!x->failed && !search_cancelled(x->outer) && new_group(x, i)) {
             search_run(x->groups[i]);
             return;
         }
-        x->left--; /* never the last one: the caller has not counted itself yet */
+        x->failed = true;
+        x->left--;
     }
 }
 
@@ -135,63 +168,37 @@ static void group_done(struct search_call *g)
     leave(x);
 }
 
-/* The group's value as the hit shows it; NULL: none. */
-static const struct json *group_value(const struct json *hit, struct str field)
+/* The group's value as the hit shows it; p NULL: none. */
+static struct str group_value(const struct json *hit, struct str text, struct str field)
 {
     const struct json *values = json_get_str(json_get(hit, "fields"), field);
-    return json_is(values, JSON_ARRAY) && values->n > 0 ? &values->items[0] : NULL;
+    return json_is(values, JSON_ARRAY) && values->n > 0
+               ? str_slice(text, values->items[0].off, values->items[0].end)
+               : STR_NULL;
 }
 
-static enum err new_group(struct expansion *x, uint32_t at, const struct inner_hits_spec *inner,
-                          const struct json *value)
-{
-    struct search_call *c = x->outer, *g = search_new(c->r);
-    if (g == NULL) {
-        return err_no_memory(&c->error);
-    }
-    x->groups[at] = g;
-    g->o = c->o;
-    g->o.total_as_int = false;
-    g->done = group_done;
-    g->user = x;
-    g->now_ms = c->now_ms;
-    g->parent_task = c->task.id;
-    struct buf b;
-    struct jsonw w;
-    struct json *tree = ARENA_NEW(&g->arena, struct json);
-    buf_init(&b, NULL, BUF_UNLIMITED);
-    jsonw_init(&w, &b, false);
-    write_request(&w, &c->source, inner, value);
-    g->o.body = arena_str(&g->arena, buf_view(&b));
-    bool ok = !b.failed && tree != NULL && g->o.body.p != NULL;
-    buf_fini(&b);
-    g->o.tree = tree;
-    g->o.tree_apart = false;
-    return ok ? json_parse(tree, g->o.body, &g->arena, &json_limits_default, &c->error)
-              : err_no_memory(&c->error);
-}
-
-static enum err make_groups(struct expansion *x)
+/* Looks for the groups' values in the hits. */
+static enum err read_values(struct expansion *x)
 {
     struct search_call *c = x->outer;
-    const struct collapse_spec *spec = &c->source.collapse;
     struct arena scratch;
+    struct stop st;
     enum err e = ERR_OK;
+    uint32_t n = 0;
     memory_request_arena(&scratch);
-    for (uint32_t i = 0; e == ERR_OK && i < c->reduced.n; i++) {
+    search_stop_begin(c, &st);
+    for (uint32_t i = 0; e == ERR_OK && i < c->reduced.n && !stop_now(); i++) {
         struct json hit;
         if (c->hits[i].n == 0) {
             continue;
         }
         e = json_parse(&hit, c->hits[i], &scratch, &json_limits_default, &c->error);
-        const struct json *value = e == ERR_OK ? group_value(&hit, spec->field) : NULL;
-        for (uint32_t k = 0; e == ERR_OK && k < spec->n_inner; k++) {
-            e = new_group(x, x->n++, &spec->inner[k], value);
-        }
+        x->values[n++] = e == ERR_OK ? group_value(&hit, c->hits[i], c->source.collapse.field) : STR_NULL;
         arena_reset(&scratch);
     }
     arena_fini(&scratch);
-    return e;
+    x->n = n * x->n_inner;
+    return search_stop_end(c, &st, e);
 }
 
 void search_expand(struct search_call *c)
@@ -203,13 +210,15 @@ void search_expand(struct search_call *c)
     }
     struct expansion *x = c->expansion = ARENA_NEW(&c->arena, struct expansion);
     size_t most = (size_t)c->reduced.n * spec->n_inner;
-    if (x == NULL || (x->groups = ARENA_ARRAY(&c->arena, struct search_call *, most)) == NULL) {
+    if (x == NULL || (x->groups = ARENA_ARRAY(&c->arena, struct search_call *, most)) == NULL
+        || (x->values = ARENA_ARRAY(&c->arena, struct str, c->reduced.n)) == NULL) {
+        err_no_memory(&c->error);
         search_fail(c);
         return;
     }
     x->outer = c;
     x->n_inner = spec->n_inner;
-    if (make_groups(x) != ERR_OK) {
+    if (read_values(x) != ERR_OK) {
         search_fail(c);
         return;
     }
@@ -292,10 +301,14 @@ static enum err assemble(struct expansion *x)
 {
     struct search_call *c = x->outer;
     for (uint32_t i = 0; i < x->n; i++) {
-        if (has_failed(x->groups[i])) {
+        if (x->groups[i] != NULL && has_failed(x->groups[i])) {
             c->unexpanded = x->groups[i];
             return ERR_OK;
         }
+    }
+    if (x->failed) {
+        return search_cancelled(c) ? err_set(&c->error, ERR_CANCELLED, "task cancelled")
+                                   : err_no_memory(&c->error);
     }
     for (uint32_t k = 0; k < x->n_inner; k++) {
         if (c->source.collapse.inner[k].name.p == NULL) {
@@ -305,8 +318,10 @@ static enum err assemble(struct expansion *x)
     struct arena scratch;
     enum err e = ERR_OK;
     uint32_t at = 0;
+    struct stop st;
     memory_request_arena(&scratch);
-    for (uint32_t i = 0; e == ERR_OK && i < c->reduced.n; i++) {
+    search_stop_begin(c, &st);
+    for (uint32_t i = 0; e == ERR_OK && i < c->reduced.n && !stop_now(); i++) {
         if (c->hits[i].n > 0) {
             e = add_groups(c, &c->hits[i], x->groups + at, &scratch);
             at += x->n_inner;
@@ -314,5 +329,5 @@ static enum err assemble(struct expansion *x)
         }
     }
     arena_fini(&scratch);
-    return e;
+    return search_stop_end(c, &st, e);
 }

@@ -23,6 +23,7 @@ struct stop {
     bool on;   /* it is to end; never taken back */
     bool late; /* because of the deadline */
     uint32_t polls;
+    size_t work;         /* since it was looked at, by stop_worked() */
     struct stop *before; /* what held before */
 };
 
@@ -44,6 +45,22 @@ static inline bool stop_often(void)
 {
     struct stop *s = stop_of_thread;
     return s != NULL && (s->on || ((++s->polls & 255) == 0 && stop_now()));
+}
+
+#define STOP_WORK 4096 /* between two looks; of a few nanoseconds each */
+/* The same for loops whose steps differ: `n` says what this one is worth, in units of some nanoseconds. */
+static inline bool stop_worked(size_t n)
+{
+    struct stop *s = stop_of_thread;
+    if (s == NULL || s->on) {
+        return s != NULL;
+    }
+    s->work += n;
+    if (s->work < STOP_WORK) {
+        return false;
+    }
+    s->work = 0;
+    return stop_now();
 }
 
 #endif

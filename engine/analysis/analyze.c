@@ -260,9 +260,8 @@ struct unit_cursor {
 
 static int64_t units_of(struct unit_cursor *c, size_t byte)
 {
-    if (byte < c->at) {
-        c->at = 0;
-        c->units = 0;
+    while (byte < c->at) { /* grams begin a little before the end of the one before */
+        c->units -= utf8_prev(c->text, &c->at) >= 0x10000 ? 2 : 1;
     }
     while (c->at < byte && c->at < c->text.n) {
         c->units += utf8_next(c->text, &c->at) >= 0x10000 ? 2 : 1;
@@ -275,7 +274,7 @@ static enum err write_tokens(struct listing *g, struct str text, const struct to
 {
     struct unit_cursor starts = {.text = text}, ends = {.text = text};
     int64_t max = g->r->cx->max_token_count;
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         const struct token *t = &l->v[i];
         g->position += t->pos_inc > 0 ? t->pos_inc : 0;
         if (++g->count > max) {

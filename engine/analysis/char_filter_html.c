@@ -155,7 +155,8 @@ static bool is_inline(struct str name)
 
 static size_t comment_end(struct str s, size_t at)
 {
-    size_t end = str_find_str(str_slice(s, at, s.n), STR("-->"));
+    size_t end =
+        stop_worked(1 + (s.n - at) / 64) ? SIZE_MAX : str_find_str(str_slice(s, at, s.n), STR("-->"));
     return end == SIZE_MAX ? s.n : at + end + 3;
 }
 
@@ -164,7 +165,7 @@ static size_t comment_end(struct str s, size_t at)
 static void element_end(struct str s, size_t at, struct str name, size_t *begin, size_t *end)
 {
     *begin = *end = s.n;
-    while (at < s.n) {
+    while (at < s.n && !stop_worked(1)) {
         at = str_find(s, '<', at);
         if (at == SIZE_MAX) {
             return;

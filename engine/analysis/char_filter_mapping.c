@@ -27,7 +27,7 @@ static enum err apply(const struct char_filter *self, struct filtered_text *in, 
         }
         const struct str *with = NULL;
         size_t n = MIN_OF(f->longest, text.n - at);
-        for (; n > 0 && with == NULL; n--) {
+        for (; n > 0 && with == NULL && !stop_worked(1 + n / 64); n--) {
             with = map_get(&f->rules, str_slice(text, at, at + n));
         }
         if (with == NULL) {

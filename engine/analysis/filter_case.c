@@ -42,7 +42,7 @@ static bool lower_token(struct token *t, struct arena *arena)
 static enum err apply_lower(const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
     (void)self;
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         if (!lower_token(&l->v[i], l->arena)) {
             return err_no_memory(em);
         }
@@ -53,7 +53,7 @@ static enum err apply_lower(const struct token_filter *self, struct token_list *
 static enum err apply_map(const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
     const struct char_map *f = (const struct char_map *)self;
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         struct str from = l->v[i].text;
         char *to = arena_alloc(l->arena, from.n * 2 + 4);
         if (to == NULL) {
@@ -95,7 +95,7 @@ static bool dot_follows(struct str s, size_t at)
 static enum err apply_turkish(const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
     (void)self;
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         struct str from = l->v[i].text;
         char *to = arena_alloc(l->arena, from.n * 2 + 4);
         if (to == NULL) {
@@ -143,7 +143,7 @@ static bool is_vowel(uint32_t c)
 /* Irish: a prefixed n or t before a capital vowel gets a hyphen: nAthair, n-athair. */
 static enum err apply_irish(const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         struct str s = l->v[i].text;
         size_t at = 1;
         if (s.n > 1 && (s.p[0] == 'n' || s.p[0] == 't') && is_vowel(utf8_next(s, &at))) {
@@ -247,7 +247,7 @@ TOKEN_FILTER_FACTORY(decimal_digit_filter_new)
 static enum err apply_reverse(const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
     (void)self;
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         struct str from = l->v[i].text;
         char *to = arena_alloc(l->arena, from.n + 1);
         if (to == NULL) {

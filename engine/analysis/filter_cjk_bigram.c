@@ -89,7 +89,7 @@ static enum err apply(const struct token_filter *self, struct token_list *l, str
     uint32_t end = UINT32_MAX;
     token_list_init(&g.chars, l->arena);
     token_list_init(&g.to, l->arena);
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         const struct token *t = &l->v[i];
         bool taken = is_bigrammed(g.f, t->type), ok = true;
         if (!taken || t->start != end) {

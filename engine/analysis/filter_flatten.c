@@ -25,7 +25,7 @@ static bool read_graph(struct flattening *g, const struct token_list *l)
     if (g->v == NULL) {
         return false;
     }
-    for (; g->n < l->n; g->n++) {
+    for (; token_next(l, g->n); g->n++) {
         const struct token *t = &l->v[g->n];
         node += t->pos_inc;
         node = MAX_OF(node, 0);
@@ -76,6 +76,9 @@ static void sort_by_place(struct flat *v, size_t n)
             v[k] = v[k - 1];
         }
         v[k] = x;
+        if (token_stop((i - k) * sizeof(x))) {
+            return;
+        }
     }
 }
 

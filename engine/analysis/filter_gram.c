@@ -84,7 +84,7 @@ static bool cut_shingles(struct shingling *g)
     const struct shingle_filter *f = g->f;
     size_t n = g->items.n;
     bool unigrams = f->unigrams || (f->unigrams_if_none && n < (size_t)f->min);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; token_next(&g->items, i); i++) {
         bool here = false;
         if (unigrams && !add_shingle(g, i, 1, &here)) {
             return false;
@@ -103,7 +103,7 @@ static enum err apply_shingle(const struct token_filter *self, struct token_list
     struct shingling g = {.f = (const struct shingle_filter *)self};
     token_list_init(&g.items, l->arena);
     token_list_init(&g.to, l->arena);
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         if (!add_fillers(&g, l->v[i].pos_inc - 1, l->v[i].start) || !token_add(&g.items, l->v[i])) {
             return err_no_memory(em);
         }
@@ -189,7 +189,7 @@ static bool is_gram(const struct token *t)
 static bool pair_up(const struct grams_filter *f, const struct token_list *l, struct token_list *to)
 {
     bool before = false; /* the last token was common */
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         struct token t = l->v[i];
         bool common = word_set_has(&f->common, t.text);
         if (i > 0 && (before || common)) {
@@ -219,7 +219,7 @@ static void drop_paired(struct token_list *l)
     size_t n = 0;
     bool last_was_gram = false;
     struct token previous = {0};
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         struct token t = l->v[i];
         if (i > 0 && !is_gram(&t)) {
             last_was_gram = is_gram(&previous);
@@ -298,7 +298,7 @@ static enum err apply_fingerprint(const struct token_filter *self, struct token_
     }
     sort_items(l->v, l->n, sizeof(*l->v), token_order);
     memory_request_buf(&all);
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         if (i > 0 && str_eq(l->v[i].text, l->v[i - 1].text)) {
             continue;
         }

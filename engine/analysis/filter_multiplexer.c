@@ -25,7 +25,7 @@ struct multiplexer_part {
 
 static bool is_repeated(const struct token_list *to, size_t from, struct str text)
 {
-    for (size_t i = from; i < to->n; i++) {
+    for (size_t i = from; token_next(to, i); i++) {
         if (str_eq(to->v[i].text, text)) {
             return true;
         }
@@ -48,7 +48,7 @@ static enum err run_chain(const struct chain_part *c, struct token t, struct tok
             return e;
         }
     }
-    for (size_t i = 0; i < one.n; i++) {
+    for (size_t i = 0; token_next(&one, i); i++) {
         if (is_repeated(to, from, one.v[i].text)) {
             continue;
         }
@@ -67,7 +67,7 @@ static enum err apply(const struct token_filter *self, struct token_list *l, str
     struct token_list to;
     int32_t skipped = 0;
     token_list_init(&to, l->arena);
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         struct token t = l->v[i];
         size_t from = to.n;
         t.pos_inc += skipped;

@@ -30,7 +30,7 @@ static bool put(struct gramming *g, size_t from, size_t end)
 static bool put_from(struct gramming *g, size_t from)
 {
     size_t end = from;
-    for (int32_t n = 1; n <= g->f->max && end < g->t.text.n; n++) {
+    for (int32_t n = 1; n <= g->f->max && end < g->t.text.n && !token_stop(0); n++) {
         utf8_next(g->t.text, &end);
         if (n >= g->f->min && !put(g, from, end)) {
             return false;
@@ -42,7 +42,7 @@ static bool put_from(struct gramming *g, size_t from)
 static bool put_ending(struct gramming *g)
 {
     size_t from = g->t.text.n;
-    for (int32_t n = 1; n <= g->f->max && from > 0; n++) {
+    for (int32_t n = 1; n <= g->f->max && from > 0 && !token_stop(0); n++) {
         utf8_prev(g->t.text, &from);
         if (n >= g->f->min && !put(g, from, g->t.text.n)) {
             return false;
@@ -78,7 +78,7 @@ static enum err apply(const struct token_filter *self, struct token_list *l, str
 {
     struct gramming g = {.f = (const struct ngram_filter *)self};
     token_list_init(&g.to, l->arena);
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         g.t = l->v[i];
         g.inc += g.t.pos_inc;
         if (!cut_up(&g)) {

@@ -38,7 +38,7 @@ static struct str fold(struct str s, struct arena *arena)
 static enum err apply_fold(const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
     (void)self;
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         l->v[i].text = fold(l->v[i].text, l->arena);
         if (l->v[i].text.p == NULL) {
             return err_no_memory(em);
@@ -52,7 +52,7 @@ static enum err apply_fold_keeping(const struct token_filter *self, struct token
     (void)self;
     struct token_list to;
     token_list_init(&to, l->arena);
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         struct token t = l->v[i];
         struct str original = t.text;
         t.text = fold(original, l->arena);
@@ -135,7 +135,7 @@ static const char *find_rule(const struct rule_filter *f, uint32_t c)
 static enum err apply_rules(const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
     const struct rule_filter *f = (const struct rule_filter *)self;
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         struct str s = l->v[i].text;
         char *to = part_is_ascii(s) ? NULL : arena_alloc(l->arena, s.n * 2);
         size_t n = 0;
@@ -255,7 +255,7 @@ static size_t german(struct str s, char *to)
 static enum err apply_german(const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
     (void)self;
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         char *to = arena_alloc(l->arena, l->v[i].text.n + 1);
         if (to == NULL) {
             return err_no_memory(em);
@@ -317,7 +317,7 @@ static uint32_t scandinavian_plain(uint32_t c)
 
 static enum err scandinavian(struct token_list *l, bool plain, struct errmsg *em)
 {
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         struct str s = l->v[i].text;
         char *to = arena_alloc(l->arena, 2 * s.n + 1);
         size_t n = 0;
@@ -408,7 +408,7 @@ static enum err apply_cjk_width(const struct token_filter *self, struct token_li
     if (U_FAILURE(status)) {
         return err_no_memory(em);
     }
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         struct str s = l->v[i].text;
         char *to = part_is_ascii(s) ? NULL : arena_alloc(l->arena, s.n + 3);
         if (to == NULL && !part_is_ascii(s)) {

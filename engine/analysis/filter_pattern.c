@@ -1,5 +1,6 @@
 /* Token filters by Java patterns: pattern_replace, pattern_capture. */
 #include "common/base/memory_account.h"
+#include "common/base/sort_items.h"
 #include "engine/analysis/parts.h"
 #include "engine/analysis/regex.h"
 
@@ -43,7 +44,7 @@ static enum err apply_replace(const struct token_filter *self, struct token_list
     struct buf to;
     enum err e = matcher_open(&m, f->regex, STR(""), em);
     memory_request_buf(&to);
-    for (size_t i = 0; i < l->n && e == ERR_OK; i++) {
+    for (size_t i = 0; token_next(l, i) && e == ERR_OK; i++) {
         bool changed = false;
         buf_reset(&to);
         e = matcher_reset(m, l->v[i].text, em);
@@ -95,12 +96,17 @@ struct piece {
     size_t pattern, group; /* order among those that start at the same place */
 };
 
-static int piece_order(const struct piece *a, const struct piece *b)
+static int piece_order(const void *x, const void *y)
 {
+    const struct piece *a = x, *b = y;
     if (a->from != b->from) {
         return a->from < b->from ? -1 : 1;
     }
-    return a->to != b->to ? (a->to < b->to ? -1 : 1) : 0;
+    if (a->to != b->to) {
+        return a->to < b->to ? -1 : 1;
+    }
+    return a->pattern != b->pattern ? (a->pattern < b->pattern ? -1 : 1)
+                                    : (a->group > b->group) - (a->group < b->group);
 }
 
 struct pieces {
@@ -134,15 +140,7 @@ static enum err catch_groups(const struct pattern_capture *f, struct matcher **m
             return e;
         }
     }
-    /* insertion sort: few, and stable */
-    for (size_t i = 1; i < p->n; i++) {
-        struct piece x = p->v[i];
-        size_t j = i;
-        for (; j > 0 && piece_order(&x, &p->v[j - 1]) < 0; j--) {
-            p->v[j] = p->v[j - 1];
-        }
-        p->v[j] = x;
-    }
+    sort_items(p->v, p->n, sizeof(*p->v), piece_order);
     return ERR_OK;
 }
 
@@ -152,7 +150,7 @@ static enum err capture_all(const struct pattern_capture *f, struct matcher **m,
     struct token_list to;
     struct pieces pieces = {0};
     token_list_init(&to, l->arena);
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         struct token t = l->v[i];
         struct str text = t.text;
         enum err e = catch_groups(f, m, text, l->arena, &pieces, em);
@@ -162,7 +160,7 @@ static enum err capture_all(const struct pattern_capture *f, struct matcher **m,
         if ((f->preserve || pieces.n == 0) && !token_add(&to, t)) {
             return err_no_memory(em);
         }
-        for (size_t k = 0; k < pieces.n; k++) {
+        for (size_t k = 0; k < pieces.n && !token_stop(0); k++) {
             struct token caught = t;
             caught.text = str_slice(text, pieces.v[k].from, pieces.v[k].to);
             caught.pos_inc = k == 0 && !f->preserve ? t.pos_inc : 0;

@@ -56,7 +56,7 @@ static bool stem_token(stem_fn stem, struct token *t, struct arena *arena)
 static enum err apply_own(const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
     const struct stem_filter *f = (const struct stem_filter *)self;
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         if (!l->v[i].keyword && !stem_token(f->stem, &l->v[i], l->arena)) {
             return err_no_memory(em);
         }
@@ -73,7 +73,7 @@ static enum err apply_snowball(const struct token_filter *self, struct token_lis
         return l->n > 0 ? err_no_memory(em) : ERR_OK;
     }
     enum err e = ERR_OK;
-    for (size_t i = 0; i < l->n && e == ERR_OK; i++) {
+    for (size_t i = 0; token_next(l, i) && e == ERR_OK; i++) {
         struct token *t = &l->v[i];
         if (t->keyword || t->text.n == 0 || t->text.n > INT32_MAX) {
             continue;
@@ -97,7 +97,7 @@ static enum err apply_snowball(const struct token_filter *self, struct token_lis
 static enum err apply_possessive(const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
     (void)self, (void)em;
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         struct str *s = &l->v[i].text;
         if (s->n < 2 || (s->p[s->n - 1] | 32) != 's') {
             continue;
@@ -244,7 +244,7 @@ static enum err apply_marker(const struct token_filter *self, struct token_list 
     const struct marker_filter *f = (const struct marker_filter *)self;
     struct matcher *m = NULL;
     enum err e = f->pattern != NULL ? matcher_open(&m, f->pattern, STR(""), em) : ERR_OK;
-    for (size_t i = 0; i < l->n && e == ERR_OK; i++) {
+    for (size_t i = 0; token_next(l, i) && e == ERR_OK; i++) {
         bool is_keyword = false;
         if (m == NULL) {
             is_keyword = word_set_has(&f->words, l->v[i].text);
@@ -294,7 +294,7 @@ static enum err apply_repeat(const struct token_filter *self, struct token_list 
     (void)self;
     struct token_list to;
     token_list_init(&to, l->arena);
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         struct token t = l->v[i];
         t.keyword = true;
         bool ok = token_add(&to, t);
@@ -333,7 +333,7 @@ static enum err apply_override(const struct token_filter *self, struct token_lis
 {
     (void)em;
     const struct override_filter *f = (const struct override_filter *)self;
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         const struct str *stem = l->v[i].keyword ? NULL : map_get(&f->stems, l->v[i].text);
         if (stem != NULL) {
             l->v[i].text = *stem;

@@ -105,7 +105,7 @@ static size_t longest_output(const struct synonyms *s)
 static bool stack_all(struct stacking *k, struct buf *scratch)
 {
     const struct token_list *in = k->in;
-    for (size_t at = 0; at < in->n;) {
+    for (size_t at = 0; token_next(in, at);) {
         size_t length = 1;
         const struct synonym *s = synonyms_match(&k->f->synonyms, in->v, at, in->n, scratch, &length);
         if (s != NULL && !stack_outputs(k, at, length, s)) {
@@ -135,7 +135,7 @@ static bool stack_all(struct stacking *k, struct buf *scratch)
 static bool any_match(const struct synonyms *s, const struct token_list *l, struct buf *scratch)
 {
     size_t length;
-    for (size_t at = 0; at < l->n; at++) {
+    for (size_t at = 0; token_next(l, at); at++) {
         if (synonyms_match(s, l->v, at, l->n, scratch, &length) != NULL) {
             return true;
         }
@@ -265,7 +265,7 @@ static enum err apply_graph(const struct token_filter *self, struct token_list *
     bool ok = true;
     memory_request_buf(&scratch);
     token_list_init(&g.out, l->arena);
-    for (size_t at = 0; at < l->n && ok;) {
+    for (size_t at = 0; token_next(l, at) && ok;) {
         size_t length = 1;
         const struct synonym *s = synonyms_match(&g.f->synonyms, l->v, at, l->n, &scratch, &length);
         if (s != NULL) {

@@ -37,7 +37,7 @@ TOKEN_FILTER_FACTORY(identity_filter_new)
 static enum err apply_trim(const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
     (void)self, (void)em;
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         struct str s = l->v[i].text;
         size_t from = 0, to = s.n;
         for (size_t at = 0; at < s.n && u_isWhitespace((UChar32)utf8_next(s, &at));) {
@@ -66,7 +66,7 @@ struct truncate_filter {
 static enum err apply_truncate(const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
     const struct truncate_filter *f = (const struct truncate_filter *)self;
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         struct str *s = &l->v[i].text;
         if (s->n <= (size_t)f->units) {
             continue;
@@ -117,7 +117,7 @@ static size_t find_apostrophe(struct str s, size_t *behind)
 static enum err apply_apostrophe(const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
     (void)self, (void)em;
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         size_t behind;
         l->v[i].text = str_slice(l->v[i].text, 0, find_apostrophe(l->v[i].text, &behind));
     }
@@ -139,7 +139,7 @@ static enum err apply_elision(const struct token_filter *self, struct token_list
 {
     (void)em;
     const struct elision_filter *f = (const struct elision_filter *)self;
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         struct str s = l->v[i].text;
         size_t behind, at = find_apostrophe(s, &behind);
         if (at != SIZE_MAX && word_set_has(&f->articles, str_slice(s, 0, at))) {
@@ -174,7 +174,7 @@ TOKEN_FILTER_FACTORY(elision_filter_new)
 static enum err apply_classic(const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
     (void)self;
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         struct token *t = &l->v[i];
         struct str s = t->text;
         if (strcmp(t->type, "<APOSTROPHE>") == 0 && s.n >= 2 && s.p[s.n - 2] == '\''
@@ -217,7 +217,7 @@ static enum err drop_repeated(struct token_list *l, bool same_position, struct e
     enum err e = ERR_OK;
     memory_request_arena(&scratch);
     map_init(&seen, &scratch);
-    for (size_t i = 0; i < l->n && e == ERR_OK; i++) {
+    for (size_t i = 0; token_next(l, i) && e == ERR_OK; i++) {
         struct token t = l->v[i];
         if (same_position && t.pos_inc > 0) {
             arena_reset(&scratch);
@@ -273,7 +273,7 @@ struct payload_filter {
 static enum err apply_payload(const struct token_filter *self, struct token_list *l, struct errmsg *em)
 {
     const struct payload_filter *f = (const struct payload_filter *)self;
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         struct str s = l->v[i].text;
         size_t at = str_find(s, f->delimiter, 0);
         if (at == SIZE_MAX) {

@@ -128,7 +128,7 @@ static bool take_part(struct delimiting *d)
 /* By start, then the one that moves on first; what is equal stays in order. */
 static void sort_word(struct token_list *l)
 {
-    for (size_t i = 1; i < l->n; i++) {
+    for (size_t i = 1; token_next(l, i); i++) {
         struct token t = l->v[i];
         size_t k = i;
         while (k > 0
@@ -138,6 +138,9 @@ static void sort_word(struct token_list *l)
             k--;
         }
         l->v[k] = t;
+        if (token_stop((i - k) * sizeof(t))) {
+            return;
+        }
     }
 }
 
@@ -162,7 +165,7 @@ static bool cut_word(struct delimiting *d)
         return put(d, &d->to, text, d->parts.from, d->parts.to, next_inc(d, false), true);
     }
     for (; !d->parts.done; word_parts_next(&d->parts)) {
-        if (!take_part(d)) {
+        if (token_stop(0) || !take_part(d)) {
             return false;
         }
     }
@@ -174,7 +177,7 @@ static bool cut_word(struct delimiting *d)
     }
     forget(&d->all);
     sort_word(&d->word);
-    for (size_t i = 0; i < d->word.n; i++) {
+    for (size_t i = 0; token_next(&d->word, i); i++) {
         if (d->first && d->word.v[i].pos_inc == 0) {
             d->word.v[i].pos_inc = 1;
         }
@@ -216,7 +219,7 @@ static enum err apply(const struct token_filter *self, struct token_list *l, str
     token_list_init(&d.word, l->arena);
     memory_request_buf(&d.some.text);
     memory_request_buf(&d.all.text);
-    for (size_t i = 0; i < l->n && ok; i++) {
+    for (size_t i = 0; token_next(l, i) && ok; i++) {
         ok = take_word(&d, &l->v[i]);
     }
     buf_fini(&d.some.text);

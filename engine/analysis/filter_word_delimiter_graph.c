@@ -127,6 +127,9 @@ static void sort_edges(struct edge *v, size_t n)
             v[k] = v[k - 1];
         }
         v[k] = x;
+        if (token_stop((i - k) * sizeof(x))) {
+            return;
+        }
     }
 }
 
@@ -139,7 +142,7 @@ static bool cut_word(struct delimiting *d)
         return put_part(d);
     }
     for (; !d->parts.done; word_parts_next(&d->parts)) {
-        if (!take_part(d)) {
+        if (token_stop(0) || !take_part(d)) {
             return false;
         }
     }
@@ -224,7 +227,7 @@ static enum err apply(const struct token_filter *self, struct token_list *l, str
     token_list_init(&d.to, l->arena);
     memory_request_buf(&d.some.text);
     memory_request_buf(&d.all.text);
-    for (size_t i = 0; i < l->n && ok; i++) {
+    for (size_t i = 0; token_next(l, i) && ok; i++) {
         ok = take_word(&d, &l->v[i]);
     }
     buf_fini(&d.some.text);

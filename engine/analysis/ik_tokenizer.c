@@ -218,7 +218,7 @@ static enum err ik_run(const struct tokenizer *self, struct str text, struct tok
     if (!ik_window_init(&r.window, text, t->lowercase, out->arena)) {
         return err_no_memory(em);
     }
-    while (ik_window_fill(&r.window)) {
+    while (ik_window_fill(&r.window) && !token_stop(r.window.available * 64)) {
         ik_segment_reset(&r.seg);
         ik_window_look(&r.window);
         do {

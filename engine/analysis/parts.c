@@ -32,7 +32,7 @@ void tokens_keep(struct token_list *l, bool (*keep)(const void *cx, const struct
 {
     size_t n = 0;
     int32_t skipped = 0;
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         struct token *t = &l->v[i];
         if (!keep(cx, t)) {
             skipped += t->pos_inc;

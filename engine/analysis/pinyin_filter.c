@@ -82,7 +82,7 @@ static enum err filter_apply(const struct token_filter *self, struct token_list 
     struct token_list to;
     token_list_init(&to, l->arena);
     pinyin_work_init(&w, f->dict, &f->options, l->arena, false);
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; token_next(l, i); i++) {
         const struct token *t = &l->v[i];
         if (!pinyin_work_run(&w, f->options.trim_whitespace ? text_trim(t->text) : t->text)) {
             return err_no_memory(em);

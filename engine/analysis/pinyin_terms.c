@@ -95,7 +95,7 @@ static void add_term(struct pinyin_work *w, struct str text, int32_t start, int3
     if (t.text.n == 0) {
         return;
     }
-    if (t.text.p == NULL || (w->n_terms * 2 >= w->n_slots && !more_slots(w))) {
+    if (t.text.p == NULL || token_stop(t.text.n) || (w->n_terms * 2 >= w->n_slots && !more_slots(w))) {
         w->no_memory = true;
         return;
     }
@@ -264,7 +264,7 @@ bool pinyin_work_run(struct pinyin_work *w, struct str source)
     if (!pinyin_read(w) || !start_walk(&k, w)) {
         return false;
     }
-    for (k.i = 0; k.i < w->n && !w->blank; k.i++) {
+    for (k.i = 0; k.i < w->n && !w->blank && !w->no_memory; k.i++) {
         if (w->units[k.i] < 128) {
             walk_ascii(&k, w->units[k.i]);
         } else {
@@ -294,5 +294,8 @@ void pinyin_work_sort(struct pinyin_work *w)
         struct pinyin_term t = w->terms[i];
         memmove(w->terms + low + 1, w->terms + low, (i - low) * sizeof(t));
         w->terms[low] = t;
+        if (token_stop((i - low) * sizeof(t))) {
+            return;
+        }
     }
 }

@@ -52,7 +52,7 @@ enum err analyzer_run_stages(const struct analyzer *an, struct str text, size_t 
             out->end_offset == end ? (uint32_t)text.n : filtered_offset(&filtered, out->end_offset);
     }
     if (e == ERR_OK && filtered.n > 0) {
-        for (size_t i = 0; i < out->n; i++) {
+        for (size_t i = 0; token_next(out, i); i++) {
             out->v[i].start = filtered_offset(&filtered, out->v[i].start);
             out->v[i].end = filtered_offset(&filtered, out->v[i].end);
         }

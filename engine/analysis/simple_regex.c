@@ -1,5 +1,6 @@
 #include "engine/analysis/simple_regex.h"
 
+#include "common/base/stop.h"
 #include "common/base/utf8.h"
 
 #define STATES_MAX 10000
@@ -390,7 +391,7 @@ size_t simple_regex_match(const struct simple_regex *r, struct simple_walk *w, s
     if (enter(r, w, r->start, w->now, &n)) {
         best = at;
     }
-    while (n > 0 && at < text.n) {
+    while (n > 0 && at < text.n && !stop_worked(n)) {
         uint32_t c = utf8_next(text, &at);
         size_t n_next = 0;
         bool accepts = false;

@@ -18,7 +18,7 @@ bool token_reserve(struct token_list *l, size_t n)
 bool token_add(struct token_list *l, struct token t)
 {
     struct token *v = arena_grow(l->arena, l->v, l->n, &l->cap, sizeof(*v));
-    if (v == NULL) {
+    if (v == NULL || token_stop(t.text.n)) {
         return false;
     }
     l->v = v;

@@ -4,6 +4,10 @@
  * keeps look-ahead and reordering simple, and costs one array per stage of a field's value. Token texts are
  * slices of the input or bytes in the list's arena; nothing is freed singly.
  *
+ * A text may become many more tokens than it has bytes, and they may be long. So every loop over tokens asks
+ * token_next() for the next one, and every token goes through token_add(): both end when the work is to end
+ * (common/base/stop.h). What is left then is a list that is safe to free, and of no other use.
+ *
  * Offsets are BYTE offsets into the original UTF-8 text of the value; what Elasticsearch prints (UTF-16
  * units) is converted where it is printed. */
 #ifndef ENGINE_ANALYSIS_TOKEN_H
@@ -11,6 +15,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/err.h"
+#include "common/base/stop.h"
 
 struct token {
     struct str text;
@@ -39,7 +44,17 @@ struct token_list {
 void token_list_init(struct token_list *l, struct arena *arena);
 /* Makes room for n tokens in an empty list, so that filling it moves nothing; false: no memory. */
 bool token_reserve(struct token_list *l, size_t n) NODISCARD;
-/* Appends; false: no memory. */
+/* Counts a step over `bytes` bytes. true: leave the loop, the work is to end. */
+static inline bool token_stop(size_t bytes)
+{
+    return stop_worked(1 + bytes / 64);
+}
+/* Is there a token number i that is to be looked at? false behind the last one, and when the work is to end. */
+static inline bool token_next(const struct token_list *l, size_t i)
+{
+    return i < l->n && !token_stop(l->v[i].text.n);
+}
+/* Appends; false: no memory, or the work is to end. */
 bool token_add(struct token_list *l, struct token t) NODISCARD;
 
 #endif

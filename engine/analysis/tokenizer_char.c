@@ -69,7 +69,7 @@ static enum err run_lower(const struct tokenizer *self, struct str text, struct 
                           struct errmsg *em)
 {
     enum err e = run_chars(self, text, out, em);
-    for (size_t i = 0; i < out->n && e == ERR_OK; i++) {
+    for (size_t i = 0; token_next(out, i) && e == ERR_OK; i++) {
         out->v[i].text = part_lower(out->arena, out->v[i].text);
         e = out->v[i].text.p != NULL ? ERR_OK : err_no_memory(em);
     }

@@ -71,7 +71,7 @@ static struct segment segment_at(struct str s, size_t at)
         g.end = next;
         g.one_letter = n == 0 && letters;
     }
-    return g;
+    return token_stop(g.end - at) ? (struct segment){.end = at, .letters_end = at} : g;
 }
 
 static bool is_char(struct str s, size_t at, const char *set)

@@ -30,7 +30,7 @@ static enum err grams_at(const struct ngram_tokenizer *t, struct str text, size_
                          struct errmsg *em)
 {
     size_t end = at;
-    for (int32_t n = 1; n <= t->max && end < text.n; n++) {
+    for (int32_t n = 1; n <= t->max && end < text.n && !token_stop(0); n++) {
         if (!is_token_char(t, utf8_next(text, &end))) {
             return ERR_OK;
         }

@@ -26,7 +26,7 @@ static enum err run(const struct tokenizer *self, struct str text, struct token_
     struct simple_walk walk;
     size_t last = 0; /* end of the last separator */
     bool ok = simple_walk_init(&walk, t->regex, out->arena);
-    for (size_t at = 0; at < text.n && ok;) {
+    for (size_t at = 0; at < text.n && ok && !token_stop(0);) {
         size_t end = simple_regex_match(t->regex, &walk, text, at);
         if (end == SIZE_MAX || end == at) {
             utf8_next(text, &at);

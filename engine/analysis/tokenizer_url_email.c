@@ -88,7 +88,7 @@ static size_t label(struct str s, size_t at)
     while (end > at && s.p[end - 1] == '-') {
         end--;
     }
-    return end;
+    return token_stop(end - at) ? at : end;
 }
 
 /* Labels with dots between. *known: up to where the name ends in a domain that exists (or `at`). */
@@ -132,10 +132,11 @@ static size_t address(struct str s, size_t at)
 
 static size_t run_of(struct str s, size_t at, const char *marks)
 {
-    while (is_alnum(s, at) || is_one_of(s, at, marks)) {
-        at++;
+    size_t end = at;
+    while (is_alnum(s, end) || is_one_of(s, end, marks)) {
+        end++;
     }
-    return at;
+    return token_stop(end - at) ? at : end;
 }
 
 /* Port, path, query and fragment behind a host. */
@@ -209,7 +210,7 @@ static size_t mail(struct str s, size_t at)
 static enum err run(const struct tokenizer *self, struct str text, struct token_list *out, struct errmsg *em)
 {
     const struct url_tokenizer *t = (const struct url_tokenizer *)self;
-    for (size_t at = 0; at < text.n;) {
+    for (size_t at = 0; at < text.n && !token_stop(0);) {
         const char *type = NULL;
         size_t window = MIN_OF(text.n, at + (size_t)t->units_max * 3 + 4);
         struct str seen = str_slice(text, 0, window);
