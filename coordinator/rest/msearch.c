@@ -247,13 +247,14 @@ static void start_next(struct multi *m)
     }
 }
 
-/* As many as Elasticsearch runs at a time when the request does not say. */
+/* As many as Elasticsearch runs at a time when the request does not say, but for one: its default is all threads of the nodes, and
+ * then 200 slow searches in one request leave none for others. */
 static uint32_t default_at_a_time(const struct rest *r)
 {
     struct node_report own;
     nodes_report(r, &own);
     uint32_t threads = MIN_OF(own.cores * 3 / 2 + 1, THREADS_COUNTED);
-    return MAX_OF(threads * health_nodes(r->state, ROLE_DATA), 1U);
+    return MAX_OF((threads - 1) * health_nodes(r->state, ROLE_DATA), 1U);
 }
 
 static void start(struct multi *m)

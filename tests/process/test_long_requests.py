@@ -15,6 +15,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from node import HANG_SECONDS, Node, wait_for  # noqa: E402
 
+FIGURES = os.environ.get("FIGURES") == "1"
 LONG = os.environ.get("LONG") == "1"
 WORDS = 20000      # of the index, each in a document of its own
 BUSY = 0.3         # seconds of processor time that show that a request is at work
@@ -55,6 +56,16 @@ def buckets(pipeline):
 SLOW_SCRIPT = "double s = 0; for (int i = 0; i < 200000; ++i) { s += i % 7 } return s;"
 SLOW_TEXT = "String s = 'ab'.repeat(20000); int n = 0; for (int i = 0; i < 1000; ++i) { n += s.replace('a', 'bc').length() } return n;"
 BACKTRACKING = {"type": "pattern_replace", "pattern": "(a|aa)+$", "replacement": "x"}
+
+def many(one, n=200):
+    return {"size": 0, "aggs": {f"a{i}": one for i in range(n)}}
+
+
+def analyze(n, text, **parts):
+    return "POST", "/_analyze", json.dumps({"text": [text * n], **parts})
+
+
+WIDE = {"field": "n", "interval": 1, "min_doc_count": 0, "extended_bounds": {"min": 0, "max": 65000}}
 
 # name -> (method, path, body); those of SHORT are also in the short form. Each takes minutes, or would.
 REQUESTS = {
@@ -100,15 +111,45 @@ REQUESTS = {
     "distances from many places": search({"sort": [{"_geo_distance": {"at": [{"lat": i % 90, "lon": i % 180} for i in range(20000)], "mode": "min"}}]}),
     "hits that are explained": search({"size": 10000, "explain": True, "query": {"match": {"name": {"query": fuzzy_words(300), "fuzziness": 2, "max_expansions": 1000}}}}),
     "a pattern of an analyzer": ("POST", "/_analyze", json.dumps({"tokenizer": "keyword", "char_filter": [BACKTRACKING], "text": [("a" * 60 + "b") for _ in range(2000)]})),
+    "paths of an analyzer": analyze(200000, "/A", tokenizer="path_hierarchy", filter=["lowercase"]),
+    "paths from their ends": analyze(200000, "A/", tokenizer={"type": "path_hierarchy", "reverse": True}, filter=["lowercase", "asciifolding"]),
+    "words of a path": analyze(200000, "/a", tokenizer="path_hierarchy", filter=["word_delimiter_graph"]),
+    "grams of a path": analyze(200000, "/a", tokenizer="path_hierarchy", filter=["shingle"]),
+    "pinyin of a path": analyze(100000, "/酒店", tokenizer="path_hierarchy", filter=["pinyin"]),
+    "bigrams of a path": analyze(100000, "/酒店", tokenizer="path_hierarchy", filter=["cjk_width", "cjk_bigram"]),
+    "synonyms of a path": analyze(200000, "/a", tokenizer="path_hierarchy", filter=["uppercase", {"type": "synonym_graph", "synonyms": ["A, b c, d"]}, "flatten_graph"]),
+    "explained paths": analyze(200000, "/a", tokenizer="path_hierarchy", filter=["uppercase"], explain=True),
+    "words that join": analyze(200000, "a_", tokenizer="classic"),
+    "a pattern of a tokenizer": analyze(200000, "aa", tokenizer={"type": "simple_pattern", "pattern": "a*b"}),
+    "many searches at once": ("POST", "/words/_msearch", "".join("{}\n" + search({"query": {"script_score": {"query": {"match_all": {}}, "script": {"source": SLOW_SCRIPT}}}})[2] + "\n" for _ in range(200))),
+    "composites of many sources": search(many({"composite": {"size": 10000, "sources": [{f"s{i}": {"terms": {"field": ["word", "n"][i % 2]}}} for i in range(8)]}})),
+    "composites of scripts": search({"size": 0, "aggs": {"c": {"composite": {"sources": [{"s": {"terms": {"script": SLOW_SCRIPT}}}]}}}}),
+    "significant terms": search({"query": {"range": {"n": {"lt": 19000}}}, **many({"significant_terms": {"field": "word", "size": 10000, "min_doc_count": 1, "background_filter": {"range": {"n": {"gte": 5}}}}})}),
+    "rare terms and percentiles": search(many({"rare_terms": {"field": "word", "max_doc_count": 1}, "aggs": {"p": {"percentiles": {"field": "n"}}}}, 100)),
+    "cells of places": search(many({"geohash_grid": {"field": "at", "precision": 12, "size": 10000}})),
+    "pipelines over many buckets": search({"size": 0, "aggs": {"h": {"histogram": WIDE, "aggs": {"v": {"avg": {"field": "n"}}, **{f"p{i}": {"cumulative_sum": {"buckets_path": "v"}} for i in range(40)},
+                                           **{f"m{i}": {"moving_fn": {"buckets_path": "v", "window": 1000, "script": "MovingFunctions.linearWeightedAvg(values)"}} for i in range(40)}}}}}),
+    "siblings of many buckets": search({"size": 0, "aggs": {"h": {"histogram": WIDE, "aggs": {"v": {"avg": {"field": "n"}}}}, **{f"p{i}": {"percentiles_bucket": {"buckets_path": "h>v"}} for i in range(300)}}}),
+    "nested documents": search({"query": {"nested": {"path": "c", "score_mode": "sum", "query": {"script_score": {"query": {"match_all": {}}, "script": {"source": SLOW_SCRIPT}}}}}}, "/deep/_search"),
+    "nested documents in buckets": search({"size": 0, "aggs": {f"a{i}": {"nested": {"path": "c"}, "aggs": {"t": {"terms": {"field": "c.k", "size": 10000}, "aggs": {"r": {"reverse_nested": {}, "aggs": {"t": {"terms": {"field": "_id", "size": 100}}}}}}}} for i in range(100)}}, "/deep/_search"),
+    "inner hits of nested documents": search({"size": 200, "query": {"nested": {"path": "c", "query": {"match_all": {}}, "inner_hits": {"size": 100, "script_fields": {"s": {"script": SLOW_SCRIPT}}}}}}, "/deep/_search"),
+    **{f"a long text, highlighted ({kind})": search({"query": {"match": {"b1": "same other"}}, "highlight": {"require_field_match": False, "number_of_fragments": 100, "fields": {"b*": {"type": kind}}}}, "/big/_search")
+       for kind in ("plain", "unified", "fvh")},
     "a pattern of an index's analyzer": query({"match": {"slow": {"query": " ".join("a" * 60 + "b" for _ in range(300))}}}),
 }
-SLOW_UPDATE = json.dumps({"script": "double s = 0; for (int i = 0; i < 900000; ++i) { s += i % 7 } ctx._source.n = s"})
+SLOW_UPDATE_SOURCE = "double s = 0; for (int i = 0; i < 900000; ++i) { s += i % 7 } ctx._source.n = s"
+SLOW_UPDATE = json.dumps({"script": SLOW_UPDATE_SOURCE})
 # Writes end with the node alone.
 ENDS_ONLY = {
     "a bulk of updates by slow scripts": ("POST", "/words/_bulk", "".join('{"update":{"_id":"%d"}}\n%s\n' % (i, SLOW_UPDATE) for i in range(100))),
     "a bulk of documents that are slow to analyze": ("POST", "/words/_bulk", "".join('{"index":{}}\n' + json.dumps({"slow": " ".join("a" * 60 + "b" for _ in range(20))}) + "\n" for _ in range(200))),
 }
-SHORT = ["states of a regexp", "a match of fuzzy words", "a window that moves", "a polygon", "a phrase of equal words", "a script that replaces"]
+ENDS_ONLY.update({
+    "an update by query": ("POST", "/words/_update_by_query", json.dumps({"script": {"source": SLOW_UPDATE_SOURCE}})),
+    "a reindex": ("POST", "/_reindex", json.dumps({"source": {"index": "words"}, "dest": {"index": "words2"}, "script": {"source": SLOW_UPDATE_SOURCE}})),
+    "a delete by query": ("POST", "/words/_delete_by_query", json.dumps({"query": {"script": {"script": SLOW_SCRIPT.replace("return s", "return s < 0")}}})),
+})
+SHORT = ["paths of an analyzer", "states of a regexp", "a match of fuzzy words", "a window that moves", "a polygon", "a phrase of equal words", "a script that replaces"]
 
 
 def fill(node):
@@ -127,6 +168,15 @@ def fill(node):
             lines += [{"index": {"_id": str(i)}}, doc]
         assert node.call("POST", "/words/_bulk", lines)[1]["errors"] is False
     assert node.call("POST", "/words/_refresh")[0] == 200
+    one = {"number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": -1}
+    assert node.call("PUT", "/deep", {"settings": one, "mappings": {"properties": {"c": {"type": "nested", "properties": {"k": {"type": "keyword"}, "n": {"type": "long"}}}}}})[0] == 200
+    lines = []
+    for i in range(100):
+        lines += [{"index": {"_id": str(i)}}, {"c": [{"k": f"k{k}", "n": k} for k in range(500)]}]
+    assert node.call("POST", "/deep/_bulk?refresh=true", lines)[1]["errors"] is False
+    fields = {f"b{i}": {"type": "text", "term_vector": "with_positions_offsets"} for i in range(4)}
+    assert node.call("PUT", "/big", {"settings": {**one, "highlight": {"max_analyzed_offset": 100000000}}, "mappings": {"properties": fields}})[0] == 200
+    assert node.call("PUT", "/big/_doc/1?refresh=true", {name: "same words and some other ones. " * (5 * 1024 * 1024 // 32) for name in fields})[0] == 201
 
 
 def used(node):
@@ -187,6 +237,8 @@ def runs_and_goes(node, name):
     gone = used(node)
     s.close()
     rest = at_rest(node)
+    if FIGURES:
+        print(f"{rest - gone:.2f} s  {name}", flush=True)
     assert rest - gone < SLACK, f"{name}: {rest - gone:.2f} s of processor time after the client had gone"
 
 
