@@ -49,6 +49,7 @@ enum err explain_parse(struct explain_question *out, const struct json *body, st
                        struct errmsg *em)
 {
     static const char *const known[] = {"index", "shard", "primary", "current_node", NULL};
+    static const unsigned kinds[] = {JR_STRING, JR_STRING | JR_NUMBER, JR_STRING | JR_BOOL, JR_STRING};
     unsigned given = 0;
     if (body == NULL || body->type == JSON_NULL) {
         return ERR_OK;
@@ -66,9 +67,9 @@ enum err explain_parse(struct explain_question *out, const struct json *body, st
         if (known[k] == NULL) {
             return jr_unknown_field(text, m->key_off, parser, m->key, known, em);
         }
-        if ((k == 0 || k == 3) && m->value.type != JSON_STRING) {
-            return jr_fail_xc(text, m->value.off, em, "[%s] %.*s doesn't support values of type: %s", parser,
-                              STR_ARG(m->key), json_token_name(&m->value));
+        enum err e = jr_expect(text, parser, m, kinds[k], em);
+        if (e != ERR_OK) {
+            return e;
         }
         if (read_field(out, m->key, &m->value, &given, em) != ERR_OK) {
             return jr_wrap_field(text, m->value.off, parser, m->key, em);

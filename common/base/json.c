@@ -590,6 +590,18 @@ enum err json_parse_until(struct json *out, size_t *extra, struct str text, stru
     return e;
 }
 
+enum err json_parse_first(struct json *out, struct str text, struct arena *arena,
+                          const struct json_limits *limits, struct errmsg *em)
+{
+    size_t extra;
+    enum err e = json_parse_until(out, &extra, text, arena, limits, em);
+    if (extra == SIZE_MAX) {
+        return e;
+    }
+    err_clear(em);
+    return ERR_OK;
+}
+
 struct json *json_get_str(const struct json *v, struct str key)
 {
     if (v == NULL || v->type != JSON_OBJECT) {

@@ -55,6 +55,9 @@ enum err json_parse(struct json *out, struct str text, struct arena *arena, cons
  * tells a mistake inside a string. */
 enum err json_parse_until(struct json *out, size_t *extra, struct str text, struct arena *arena,
                           const struct json_limits *limits, struct errmsg *em) NODISCARD;
+/* As json_parse, for the value that the text begins with: what follows it is not read. */
+enum err json_parse_first(struct json *out, struct str text, struct arena *arena,
+                          const struct json_limits *limits, struct errmsg *em) NODISCARD;
 #define JSON_BROKEN UINT32_MAX
 static inline bool json_is_broken(const struct json *v)
 {

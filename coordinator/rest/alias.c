@@ -146,10 +146,6 @@ static enum err read_fields(struct rest *r, const char *action, struct given_act
 static enum err read_action(struct rest *r, const struct json *v, struct given_action *g)
 {
     static const char *const known[] = {"add", "remove", "remove_index", NULL};
-    if (v->type != JSON_OBJECT) {
-        return jr_fail_xc(r->body, v->end, &r->em, "[alias_action] Expected START_OBJECT but was: %s",
-                          json_token_name(v));
-    }
     const struct json_member *m = v->n > 0 ? &v->members[0] : NULL;
     for (uint32_t i = 0; i < v->n; i++) {
         if (!is_name(known, v->members[i].key)) {
@@ -238,16 +234,42 @@ static void send_actions(struct rest *r, struct action_list *l, int64_t timeout_
     }
 }
 
+/* What stands before an action and is none: a value is passed over, and then the next one has to be an object. A list among the
+ * actions is refused. *at moves to the action. */
+static enum err find_action(struct rest *r, const struct json *list, uint32_t *at)
+{
+    const struct json *v = &list->items[*at];
+    if (v->type == JSON_OBJECT) {
+        return ERR_OK;
+    }
+    if (v->type == JSON_ARRAY) {
+        err_set(&r->em, ERR_ILLEGAL_STATE, "expected value but got [START_ARRAY]");
+        return jr_wrap_field(r->body, v->off, "aliases", STR("actions"), &r->em);
+    }
+    const struct json *next = ++*at < list->n ? &list->items[*at] : NULL;
+    if (next != NULL && next->type == JSON_OBJECT) {
+        return ERR_OK;
+    }
+    size_t off = next != NULL ? next->off : list->end - 1;
+    jr_fail_xc(r->body, off, &r->em, "[alias_action] Expected START_OBJECT but was: %s",
+               next != NULL ? json_token_name(next) : "END_ARRAY");
+    return jr_wrap_field(r->body, off, "aliases", STR("actions"), &r->em);
+}
+
 static enum err read_actions(struct rest *r, const struct json *body, struct action_list *l)
 {
     static const char *const known[] = {"actions", NULL};
+    if (body->type != JSON_OBJECT) {
+        return jr_fail_xc(r->body, body->off, &r->em, "[aliases] Expected START_OBJECT but was: %s",
+                          json_token_name(body));
+    }
     const struct json *v = json_get(body, "actions");
     struct given_action *given =
         ARENA_ARRAY(r->arena, struct given_action, v != NULL && v->type == JSON_ARRAY ? v->n : 0);
     if (given == NULL) {
         return err_no_memory(&r->em);
     }
-    for (uint32_t i = 0; json_is(body, JSON_OBJECT) && i < body->n; i++) {
+    for (uint32_t i = 0; i < body->n; i++) {
         if (!str_is(body->members[i].key, "actions")) {
             return jr_unknown_field(r->body, body->members[i].key_off, "aliases", body->members[i].key, known,
                                     &r->em);
@@ -267,15 +289,20 @@ static enum err read_actions(struct rest *r, const struct json *body, struct act
     if (v == NULL || v->n == 0 || v->type != JSON_ARRAY) {
         return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "No action specified");
     }
+    uint32_t n = 0;
     for (uint32_t i = 0; i < v->n; i++) {
-        if (read_action(r, &v->items[i], &given[i])
+        enum err found = find_action(r, v, &i);
+        if (found != ERR_OK) {
+            return found;
+        }
+        if (read_action(r, &v->items[i], &given[n++])
             != ERR_OK) { /* noticed behind the action, unless a place is told */
             size_t end = v->items[i].end - (v->items[i].n > 1); /* of several, the last brace tells */
             return jr_wrap_field(r->body, end, "aliases", STR("actions"), &r->em);
         }
     }
     enum err e = ERR_OK;
-    for (uint32_t i = 0; e == ERR_OK && i < v->n; i++) {
+    for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
         e = expand_action(l, &given[i]);
     }
     return e;
@@ -325,7 +352,7 @@ static void put_alias(struct rest *r)
     const struct json *body;
     int64_t timeout_ms;
     enum err e = rest_meta_timeouts(r, &timeout_ms);
-    e = e == ERR_OK ? rest_body(r, &body) : e;
+    e = e == ERR_OK ? rest_body_whole(r, &body) : e;
     e = e == ERR_OK ? fill_put(r, body, &g) : e;
     e = e == ERR_OK ? expand_action(&l, &g) : e;
     if (e != ERR_OK) {

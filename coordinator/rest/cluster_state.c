@@ -40,8 +40,8 @@ unsigned state_parts(struct str metrics)
     return parts;
 }
 
-static void write_blocks(struct jsonw *w, const struct cluster_state *s, const struct index_target *t,
-                         uint32_t n)
+/* Those of all indices, also of those that were not asked for. */
+static void write_blocks(struct jsonw *w, const struct cluster_state *s)
 {
     struct buf one;
     struct jsonw in;
@@ -54,10 +54,10 @@ static void write_blocks(struct jsonw *w, const struct cluster_state *s, const s
         jw_k(w, "global");
         jw_raw(w, buf_view(&one));
     }
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < s->n_indices; i++) {
         buf_reset(&one);
         jsonw_init(&in, &one, false);
-        if (!blocks_write(s, t[i].meta, &in)) {
+        if (!blocks_write(s, s->indices[i], &in)) {
             continue;
         }
         if (!any) {
@@ -65,7 +65,7 @@ static void write_blocks(struct jsonw *w, const struct cluster_state *s, const s
             jw_obj(w);
             any = true;
         }
-        jw_key(w, t[i].meta->name);
+        jw_key(w, s->indices[i]->name);
         jw_raw(w, buf_view(&one));
     }
     if (any) {
@@ -248,7 +248,7 @@ static void write_state(struct rest *r, unsigned parts, const struct index_targe
         }
     }
     if ((parts & PART_BLOCKS) != 0) {
-        write_blocks(w, s, t, n);
+        write_blocks(w, s);
     }
     if ((parts & PART_NODES) != 0) {
         write_nodes(w, s->nodes);

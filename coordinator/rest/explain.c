@@ -101,6 +101,7 @@ static void explain(struct rest *r)
     struct explain_call *c = ARENA_NEW(r->arena, struct explain_call);
     const struct json *query = NULL, *filter = rest_source_filter(r);
     enum err e = c != NULL ? rest_query(r, &query) : err_no_memory(&r->em);
+    rest_accept(r, "q");      /* also beside a body, which counts */
     rest_accept(r, "parent"); /* which Elasticsearch takes, too, and has no use for */
     if (e == ERR_OK && rest_has(r, "fields")) {
         e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT,

@@ -15,6 +15,7 @@ static void shard_key(struct jsonw *w, uint32_t shard)
 
 struct stats_rq {
     unsigned metrics;
+    struct str level;
     bool by_index, by_shard;
     bool named;     /* what is there by name is asked for */
     bool no_memory; /* met while the sums were made */
@@ -118,10 +119,26 @@ static uint32_t write_index_stats(const struct stats_out *o, const struct broadc
     return end;
 }
 
+/* Only who writes the answer looks at the level: an index that is not there is told before. */
+static enum err check_level(struct rest *r, struct str level)
+{
+    if (str_is(level, "cluster") || str_is(level, "indices") || str_is(level, "shards")) {
+        return ERR_OK;
+    }
+    return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
+                   "level parameter must be one of [cluster] or [indices] or [shards] but was [%.*s]",
+                   STR_ARG(level));
+}
+
 static void stats_done(struct broadcast *bc)
 {
     const struct stats_rq *q = bc->user;
     struct rest *r = bc->r;
+    if (check_level(r, q->level) != ERR_OK) {
+        broadcast_release(bc);
+        rest_fail(r, NULL);
+        return;
+    }
     struct sums all = {0};
     struct buf b;
     struct jsonw w;
@@ -173,15 +190,11 @@ static void stats(struct rest *r)
         e = rest_check_bool(r, "include_unloaded_segments"); /* there are none */
     }
     e = e == ERR_OK ? rest_bool(r, "forbid_closed_indices", true, &o.forbid_closed) : e;
-    if (e == ERR_OK && !str_is(level, "cluster") && !str_is(level, "indices") && !str_is(level, "shards")) {
-        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
-                    "level parameter must be one of [cluster] or [indices] or [shards] but was [%.*s]",
-                    STR_ARG(level));
-    }
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;
     }
+    q->level = level;
     q->named = rest_given(r, "groups") || rest_given(r, "completion_fields") || rest_given(r, "fields");
     q->by_shard = str_is(level, "shards");
     q->by_index = q->by_shard || str_is(level, "indices");

@@ -100,7 +100,7 @@ static enum err read_header(struct multi *m, struct search_opts *o, struct str l
     if (str_trim(line).n == 0) {
         return ERR_OK;
     }
-    enum err e = json_parse(&tree, line, m->r->arena, &json_limits_default, &m->r->em);
+    enum err e = json_parse_first(&tree, line, m->r->arena, &json_limits_default, &m->r->em);
     for (uint32_t i = 0; e == ERR_OK && tree.type == JSON_OBJECT && i < tree.n; i++) {
         e = read_header_member(m, o, &tree.members[i]);
     }
@@ -115,7 +115,11 @@ static enum err read_search(struct multi *m, struct search_call *c, struct str b
     if (tree == NULL) {
         return err_no_memory(&m->r->em);
     }
-    enum err e = json_parse(tree, body, m->r->arena, &json_limits_default, &m->r->em);
+    if (str_trim(body).n == 0) {
+        return err_set_at(&m->r->em, ERR_PARSING, 1, 0, "Expected [START_OBJECT] but found [null]");
+    }
+    enum err e = json_parse_first(tree, body, m->r->arena, &json_limits_default, &m->r->em);
+    body.n = e == ERR_OK ? tree->end : body.n;
     if (e == ERR_OK) {
         search_source_init(&probe);
         e = search_source_parse(&probe, tree, body, m->r->arena, &m->r->em);

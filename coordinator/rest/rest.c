@@ -43,9 +43,9 @@ bool rest_on_loop(const struct rest *r)
 
 /* ---- body ------------------------------------------------------------------------------------------------------------------ */
 
-enum err rest_body(struct rest *r, const struct json **out)
+/* The text of the body, also where it stands in the URL; none is fine. */
+static enum err body_text(struct rest *r)
 {
-    *out = NULL;
     r->body_read = true;
     if (r->body.n == 0 && rest_given(r, "source")) {
         if (!rest_has(r, "source_content_type")) {
@@ -54,13 +54,34 @@ enum err rest_body(struct rest *r, const struct json **out)
         }
         r->body = rest_param(r, "source");
     }
-    if (r->body.n == 0) {
-        return ERR_OK;
+    return r->body.n > 0 && str_trim(r->body).n == 0
+               ? err_set_at(&r->em, ERR_PARSING, 1, 0, "Expected [START_OBJECT] but found [null]")
+               : ERR_OK;
+}
+
+enum err rest_body(struct rest *r, const struct json **out)
+{
+    *out = NULL;
+    enum err e = body_text(r);
+    if (e != ERR_OK || r->body.n == 0) {
+        return e;
     }
-    if (str_trim(r->body).n == 0) {
-        return err_set_at(&r->em, ERR_PARSING, 1, 0, "Expected [START_OBJECT] but found [null]");
+    e = json_parse_first(&r->tree, r->body, r->arena, &json_limits_default, &r->em);
+    if (e == ERR_OK) {
+        *out = &r->tree;
+        r->body.n = r->tree.end; /* nobody reads more, whoever gets the text */
     }
-    enum err e = json_parse(&r->tree, r->body, r->arena, &json_limits_default, &r->em);
+    return e;
+}
+
+enum err rest_body_whole(struct rest *r, const struct json **out)
+{
+    *out = NULL;
+    enum err e = body_text(r);
+    if (e != ERR_OK || r->body.n == 0) {
+        return e;
+    }
+    e = json_parse(&r->tree, r->body, r->arena, &json_limits_default, &r->em);
     *out = e == ERR_OK ? &r->tree : NULL;
     return e;
 }

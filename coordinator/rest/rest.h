@@ -136,8 +136,11 @@ enum err rest_float(struct rest *r, const char *name, float otherwise, float *ou
 /* A time whose name in errors is another than its own. */
 enum err rest_time_as(struct rest *r, const char *name, const char *shown, int64_t otherwise_ms,
                       int64_t *out);
-/* The parsed body in *out, NULL when there is none (also `source` as parameter). Errors of syntax are in r->em. */
+/* The parsed body in *out, NULL when there is none (also `source` as parameter). Errors of syntax are in r->em. What follows the
+ * value is not read, and r->body ends with it. */
 enum err rest_body(struct rest *r, const struct json **out);
+/* As rest_body, but anything behind the value is an error of syntax. */
+enum err rest_body_whole(struct rest *r, const struct json **out);
 /* As rest_body, but a missing body is refused (parse_exception). */
 enum err rest_body_required(struct rest *r, const struct json **out);
 /* The parameter `type` of requests about mappings names the one type, or is absent. */

@@ -410,7 +410,7 @@ static enum err options(struct rest *r, struct search_opts *o)
     const struct json *body;
     struct json own = json_mk_object();
     bool changed = false;
-    enum err e = rest_body(r, &body);
+    enum err e = rest_body_whole(r, &body);
     if (e == ERR_JSON || e == ERR_JSON_EOF) {
         e = more_behind(r);
     }
@@ -558,7 +558,7 @@ static enum err read_query_body(struct rest *r, const struct json **query)
 {
     const struct json *body;
     struct errmsg broken = {0};
-    size_t extra = SIZE_MAX;
+    size_t extra;
     *query = NULL;
     enum err e = rest_body(r, &body);
     if (e == ERR_JSON || e == ERR_JSON_EOF) {
@@ -567,7 +567,6 @@ static enum err read_query_body(struct rest *r, const struct json **query)
             == ERR_NO_MEMORY) {
             return ERR_NO_MEMORY;
         }
-        broken.n = extra != SIZE_MAX ? 0 : broken.n;
         err_clear(&r->em);
         body = &r->tree;
     } else if (e != ERR_OK) {
@@ -584,11 +583,12 @@ enum err rest_query(struct rest *r, const struct json **query)
         return e != ERR_OK ? e : err_no_memory(&r->em);
     }
     *own = json_mk_object();
+    if (r->body.n > 0) {
+        return ERR_OK; /* a query in the URL is refused as unknown */
+    }
     struct url_overrides u = {.r = r, .body = own};
     e = query_override(&u);
-    if (e == ERR_OK && r->body.n == 0) {
-        *query = json_get(own, "query");
-    }
+    *query = e == ERR_OK ? json_get(own, "query") : NULL;
     return e;
 }
 
@@ -601,7 +601,7 @@ static enum err count_body(struct rest *r, struct search_opts *o, bool limits)
     }
     struct json own = json_mk_object();
     struct url_overrides u = {.r = r, .body = &own};
-    e = query_override(&u);
+    e = r->body.n == 0 ? query_override(&u) : ERR_OK;
     e = e == ERR_OK && limits ? int_override(&u, "terminate_after", false) : e;
     if (e == ERR_OK && json_get(&own, "terminate_after") != NULL
         && json_double(json_get(&own, "terminate_after")) < 0) {

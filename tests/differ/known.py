@@ -6,7 +6,7 @@ import re
 NOT_OFFERED = re.compile(r"is not supported|are not supported|is not offered|script_lang not supported \[(expression|mustache)\]")
 
 # Where Java fails by accident: Serai says what is wrong with the request.
-ACCIDENTS = {"null_pointer_exception", "class_cast_exception", "illegal_state_exception", "array_index_out_of_bounds_exception", "index_out_of_bounds_exception", "unsupported_operation_exception", "string_index_out_of_bounds_exception"}
+ACCIDENTS = {"null_pointer_exception", "class_cast_exception", "illegal_state_exception", "array_index_out_of_bounds_exception", "index_out_of_bounds_exception", "array_store_exception", "unsupported_operation_exception", "string_index_out_of_bounds_exception"}
 
 # Queries that are not offered: _validate says that they are not valid, and not always why.
 MISSING_QUERIES = re.compile(r'"(more_like_this|terms_set|intervals|span_\w+|geo_shape|shape|common|percolate|rank_feature|has_child|has_parent|parent_id|field_masking_span)":')
