@@ -446,18 +446,20 @@ enum err state_log_read(const struct fs *fs, const char *dir, uint64_t *term, st
     return e;
 }
 
-/* After a power failure the seal may speak of less than the log has: what was found is missed from now on, too. */
-static void seal_what_is_there(struct state_log *l)
+/* Goes on with the file where all of it is sealed. A tail that is not may be in the system's memory alone: a sync of it failed
+ * in a process that ended, and another sync of that file keeps nothing. A new file holds what was found. */
+static enum err go_on(struct state_log *l, bool whole, struct errmsg *em)
 {
-    if (l->sealed_bytes == l->bytes) {
-        return;
+    char path[PATH_BYTES];
+    if (l->number == 0) {
+        return ERR_OK;
     }
-    if (l->fs->sync(l->fs->self, l->file, NULL) == ERR_OK) {
-        (void)write_seal(l, true, NULL);
-    } else { /* nothing is known of the tail: the next write begins anew */
-        l->fs->close(l->fs->self, l->file);
-        l->file = NULL;
+    if (!whole || l->sealed_bytes != l->bytes) {
+        return state_log_write(l, l->term, NULL, em);
     }
+    file_path(l, l->number, path);
+    enum err e = l->fs->open(l->fs->self, path, false, &l->file, em);
+    return e == ERR_OK ? seal_file_open(&l->seal, l->fs, l->dir, em) : e;
 }
 
 enum err state_log_open(struct state_log **out, const struct fs *fs, const char *dir, uint64_t *term,
@@ -470,20 +472,14 @@ enum err state_log_open(struct state_log **out, const struct fs *fs, const char 
     /* A process that ended may have left a name that is not durable: what is gone on with must stay. */
     e = e == ERR_OK ? fs->sync_dir(fs->self, dir, em) : e;
     e = e == ERR_OK ? begin_reading(&l, fs, dir, &whole, em) : e;
-    if (e == ERR_OK && whole) {
-        char path[PATH_BYTES];
-        file_path(l, l->number, path);
-        e = fs->open(fs->self, path, false, &l->file, em);
-        e = e == ERR_OK ? seal_file_open(&l->seal, fs, dir, em) : e;
-        if (e == ERR_OK) {
-            seal_what_is_there(l);
-        }
+    if (e == ERR_OK) {
+        find_reserve(l);
+        e = go_on(l, whole, em);
     }
     if (e != ERR_OK) {
         state_log_close(l);
         return e;
     }
-    find_reserve(l);
     *term = l->term;
     *state = l->state != NULL ? cluster_state_ref(l->state) : NULL;
     *out = l;

@@ -224,8 +224,8 @@ START_TEST(cut_after_a_power_failure)
     ck_assert_int_eq(state_log_open(&again, fs, "/d", &term, &s[0], NULL), ERR_OK); /* and is killed */
     ck_assert(term == 11 && same(s[0], more));
     fs_mem_kill(disk);
-    ck_assert_int_eq(fs_read_file(fs, "/d/state-1.log", 1 << 20, &a, &log, NULL), ERR_OK);
-    put_file(disk, "/d/state-1.log", log.p, log.n - 1);
+    ck_assert_int_eq(fs_read_file(fs, "/d/state-2.log", 1 << 20, &a, &log, NULL), ERR_OK);
+    put_file(disk, "/d/state-2.log", log.p, log.n - 1);
     ck_assert_int_eq(open_ten(disk, s), ERR_CORRUPT);
     state_log_close(l);
     state_log_close(again);
@@ -273,6 +273,51 @@ START_TEST(names_of_another_process)
 }
 END_TEST
 
+/* A sync fails, the process is killed, and the system takes the pages for clean: what the next process begins with, and what it
+ * writes, survives a power failure. */
+START_TEST(tail_of_another_process)
+{
+    for (unsigned at = 1; at < 8; at++) {
+        for (int written = 0; written < 2; written++) {
+            struct fs_mem *disk = fs_mem_new();
+            struct cluster_state *s[10] = {NULL}, *begun, *found;
+            struct state_log *l;
+            struct rng rng;
+            uint64_t term, begun_term;
+            write_ten(disk, s);
+            rng_seed(&rng, at);
+            ck_assert_int_eq(state_log_open(&l, fs_mem_fs(disk), "/d", &term, &found, NULL), ERR_OK);
+            cluster_state_unref(found);
+            struct cluster_state *more = next_state(s[9], &rng), *last = next_state(more, &rng);
+            fs_mem_fail_at(disk, at, FS_MEM_FAIL_FROM);
+            (void)state_log_write(l, 11, more, NULL);
+            fs_mem_fail_at(disk, 0, FS_MEM_FAIL);
+            fs_mem_kill(disk);
+            state_log_close(l);
+            ck_assert_int_eq(state_log_open(&l, fs_mem_fs(disk), "/d", &begun_term, &begun, NULL), ERR_OK);
+            if (written) {
+                ck_assert_int_eq(state_log_write(l, begun_term = 12, last, NULL), ERR_OK);
+                cluster_state_unref(begun);
+                begun = cluster_state_ref(last);
+            }
+            fs_mem_drop_unsynced(disk);
+            state_log_close(l);
+            struct errmsg em = {0};
+            enum err e = state_log_open(&l, fs_mem_fs(disk), "/d", &term, &found, &em);
+            ck_assert_msg(e == ERR_OK, "%u: %s", at, em.frame[0].reason);
+            ck_assert_uint_eq(term, begun_term);
+            ck_assert(same(found, begun));
+            state_log_close(l);
+            cluster_state_unref(found);
+            cluster_state_unref(begun);
+            cluster_state_unref(more);
+            cluster_state_unref(last);
+            drop_ten(disk, s);
+        }
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("state_log");
@@ -284,6 +329,7 @@ int main(void)
     tcase_add_test(c, cuts);
     tcase_add_test(c, cut_after_a_power_failure);
     tcase_add_test(c, names_of_another_process);
+    tcase_add_test(c, tail_of_another_process);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
