@@ -279,10 +279,11 @@ static enum err append(struct state_log *l, uint64_t term, struct cluster_state 
         b.failed || payload.failed ? err_no_memory(em) : l->fs->write(l->fs->self, l->file, b.p, b.n, em);
     e = e == ERR_OK ? l->fs->sync(l->fs->self, l->file, em) : e;
     l->bytes += b.n;
-    if (e == ERR_OK) {
+    if (e == ERR_OK) { /* without its seal nobody would miss a record that the disk did not keep */
         l->chain = chain_on(l->chain, b.p);
-        (void)write_seal(l, false, NULL); /* an older one holds as well */
-    } else {                              /* nothing is known of the tail: begin anew */
+        e = write_seal(l, false, em);
+    }
+    if (e != ERR_OK) { /* nothing is known of the tail: begin anew */
         l->fs->close(l->fs->self, l->file);
         l->file = NULL;
     }

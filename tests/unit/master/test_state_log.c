@@ -318,6 +318,35 @@ START_TEST(tail_of_another_process)
 }
 END_TEST
 
+/* The disk keeps nothing of a record, and the seal that would miss it cannot be written: then it is not acknowledged. */
+START_TEST(lost_without_seal)
+{
+    for (unsigned at = 1; at < 8; at++) {
+        struct fs_mem *disk = fs_mem_new();
+        struct cluster_state *s[10] = {NULL}, *found;
+        struct state_log *l;
+        uint64_t term;
+        write_ten(disk, s);
+        ck_assert_int_eq(state_log_open(&l, fs_mem_fs(disk), "/d", &term, &found, NULL), ERR_OK);
+        cluster_state_unref(found);
+        fs_mem_lose_write(disk, "/d", false, 1);
+        fs_mem_fail_at(disk, at, FS_MEM_FAIL_FROM);
+        enum err written = state_log_write(l, 11, NULL, NULL);
+        fs_mem_fail_at(disk, 0, FS_MEM_FAIL);
+        fs_mem_lose_write(disk, NULL, false, 0);
+        fs_mem_kill(disk);
+        state_log_close(l);
+        enum err e = state_log_open(&l, fs_mem_fs(disk), "/d", &term, &found, NULL);
+        ck_assert(e == ERR_CORRUPT || (e == ERR_OK && (term == 11 || written != ERR_OK)));
+        if (e == ERR_OK) {
+            state_log_close(l);
+            cluster_state_unref(found);
+        }
+        drop_ten(disk, s);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("state_log");
@@ -330,6 +359,7 @@ int main(void)
     tcase_add_test(c, cut_after_a_power_failure);
     tcase_add_test(c, names_of_another_process);
     tcase_add_test(c, tail_of_another_process);
+    tcase_add_test(c, lost_without_seal);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
