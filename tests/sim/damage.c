@@ -428,7 +428,8 @@ void damage_ends(struct run *run)
 
 /* ---- what must hold ------------------------------------------------------------------------------------ */
 
-/* A damaged copy that has said so, and was made the primary: was there a good one? */
+/* A damaged copy that has said so, and was made the primary: was there a good one? On a node that was a member already: the choice
+ * may be that of a master before this one, in a state that nobody committed. */
 static void check_choice(struct run *run, const struct cluster_state *s, unsigned shard,
                          const struct shard_copy *c)
 {
@@ -444,7 +445,8 @@ static void check_choice(struct run *run, const struct cluster_state *s, unsigne
     }
     for (uint32_t k = 0; k < m->in_sync[shard].n; k++) {
         if (good_copy(run, m->in_sync[shard].v[k], shard, &p) && p != at
-            && run->damages.marked_ms[p][shard] == 0 && cluster_node(s, str_of(run->w.nodes[p].id)) != NULL) {
+            && run->damages.marked_ms[p][shard] == 0 && cluster_node(s, str_of(run->w.nodes[p].id)) != NULL
+            && cluster_node(run->newest, str_of(run->w.nodes[p].id)) != NULL) {
             violated(run, "shard %u: the damaged copy on n%u is the primary, and n%u has a good one", shard,
                      at, p);
         }
