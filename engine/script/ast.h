@@ -55,6 +55,7 @@ enum type_id {
     TYPE_MOVING,
     TYPE_EXCEPTION,
     TYPE_SYSTEM,
+    TYPE_STREAM,
     TYPE_FUNCTION /* Function, Predicate, Consumer ... */
 };
 
@@ -76,6 +77,8 @@ const char *type_name(enum type_id id);
 struct type type_called(struct str name);
 struct type_text type_java(struct type t);
 struct type_text type_written(struct type t);
+/* Are they one type, by whichever of its names? */
+bool type_same(struct type a, struct type b);
 /* The kind that values of a primitive or boxed type have; SV_NULL: no number. */
 enum sv_kind type_kind(enum type_id id);
 static inline bool type_is_primitive(enum type_id id)
@@ -161,7 +164,9 @@ struct node {
     enum node_kind kind;
     enum op op;
     bool flag;
-    uint32_t off; /* byte in the source */
+    uint32_t off;   /* byte in the source */
+    bool typed;     /* `is` is known */
+    struct type is; /* what it gives, where that is known before running; TYPE_DEF: anything */
     struct type type;
     struct str name;
     struct sv value;

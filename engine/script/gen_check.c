@@ -17,65 +17,85 @@ enum err gen_no_method(struct gen *g, const char *kind, struct type of, struct s
                    STR_ARG(name), argc);
 }
 
-/* What a value of a known class surely does not have. */
-enum err gen_check_member(struct gen *g, const struct node *n, bool call)
+/* A list's elements have their numbers for names. */
+static enum err no_list_index(struct gen *g, struct str name)
 {
-    const struct node *of = n->kids[0];
-    struct type t = gen_is_null(of) ? (struct type){.id = TYPE_OBJECT} : gen_type_of(g, of);
-    uint32_t argc = call ? n->n - 1 : 0;
-    bool number = t.id >= TYPE_BOOLEAN && t.id <= TYPE_BOX_DOUBLE;
-    static const char *const anywhere[] = {"toString", "hashCode", "equals", "getClass"};
-    if (t.dims > 0 || n->flag) {
-        return ERR_OK;
-    }
-    if (!call) {
-        bool empty = t.id == TYPE_STRING && str_is(n->name, "empty");
-        return (number || t.id == TYPE_STRING || gen_is_null(of)) && !empty && !str_is(n->name, "class")
-                   ? gen_no_field(g, t, n->name)
-                   : ERR_OK;
-    }
-    for (size_t i = 0; i < ARRAY_LEN(anywhere); i++) {
-        if (str_is(n->name, anywhere[i])) {
-            return ERR_OK;
+    for (size_t i = 0; i < name.n; i++) {
+        if (name.p[i] < '0' || name.p[i] > '9') {
+            return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "invalid list index [%.*s]", STR_ARG(name));
         }
     }
-    bool of_number = str_ends(n->name, STR("Value")) || str_is(n->name, "compareTo")
-                     || str_is(n->name, "isNaN") || str_is(n->name, "isInfinite");
-    bool missing = t.id == TYPE_STRING   ? !methods_str_has(n->name, argc)
-                   : t.id == TYPE_OBJECT ? true
-                                         : number && !of_number;
-    return missing ? gen_no_method(g, "member", t, n->name, argc) : ERR_OK;
+    return ERR_OK;
 }
 
-bool gen_is_math(struct str name, uint32_t argc)
+static enum err check_field(struct gen *g, const struct node *n, struct type t, bool written)
 {
-    static const char *const one[] = {"abs",    "acos",      "asin",      "atan",       "cbrt",  "ceil",
-                                      "cos",    "cosh",      "exp",       "expm1",      "floor", "log",
-                                      "log10",  "log1p",     "nextDown",  "nextUp",     "rint",  "round",
-                                      "signum", "sin",       "sinh",      "sqrt",       "tan",   "tanh",
-                                      "ulp",    "toDegrees", "toRadians", "getExponent"};
-    static const char *const two[] = {"atan2", "copySign",  "hypot", "IEEEremainder", "max",
-                                      "min",   "nextAfter", "pow",   "scalb"};
-    for (size_t i = 0; argc == 1 && i < ARRAY_LEN(one); i++) {
-        if (str_is(name, one[i])) {
-            return true;
+    struct type ignored;
+    struct allowed m;
+    if (!gen_field(t, n->name, written, &ignored)) {
+        return t.dims == 0
+                   ? gen_no_field(g, t, n->name)
+                   : err_set(g->em, ERR_ILLEGAL_ARGUMENT, "Field [%.*s] does not exist for type [%s].",
+                             STR_ARG(n->name), type_java(t).s);
+    }
+    bool length = !written && str_is(n->name, "length"), empty = !written && str_is(n->name, "empty");
+    bool list = t.id == TYPE_LIST && t.dims == 0 && allow_find(t, ALLOW_METHOD, STR("size"), 0, &m);
+    return list && !length && !empty ? no_list_index(g, n->name) : ERR_OK;
+}
+
+/* What a value of a known class does not have. */
+enum err gen_check_member(struct gen *g, struct node *n, bool call, bool written)
+{
+    struct node *of = n->kids[0];
+    struct type t = gen_type_of(g, of);
+    uint32_t argc = call ? n->n - 1 : 0;
+    struct allowed m;
+    if (!call) {
+        return check_field(g, n, t, written);
+    }
+    bool known = t.dims > 0 || t.id == TYPE_VOID || allow_class(t);
+    return known && t.id != TYPE_DEF && !gen_called(g, n, &m) ? gen_no_method(g, "member", t, n->name, argc)
+                                                              : ERR_OK;
+}
+
+static bool functional(struct type t)
+{
+    return t.id == TYPE_NONE || (t.dims == 0 && (t.id == TYPE_FUNCTION || t.id == TYPE_COMPARATOR));
+}
+
+enum err gen_arguments(struct gen *g, struct node *n, uint32_t first, const struct allowed *m)
+{
+    for (uint32_t i = first; i < n->n; i++) {
+        struct node *a = n->kids[i];
+        struct type to = m->takes[i - first];
+        enum err e;
+        if (a->kind == N_LAMBDA || a->kind == N_METHOD_REF) {
+            if (!functional(to)) {
+                e = err_set(g->em, ERR_ILLEGAL_ARGUMENT, "Cannot pass %s to [%s], not a functional interface",
+                            a->kind == N_LAMBDA ? "lambda" : "function reference", type_java(to).s);
+                return gen_placed(g, e, a->off);
+            }
+            e = gen_expr(g, a);
+        } else if (a->kind == N_TERNARY || a->kind == N_ELVIS) {
+            e = gen_expr_to(g, a, to, AS_PASSED);
+        } else { /* methods convert what they are given */
+            e = gen_expr(g, a);
+            e = e == ERR_OK ? gen_check_cast(g, a, to, AS_PASSED) : e;
+        }
+        if (e != ERR_OK) {
+            return e;
         }
     }
-    for (size_t i = 0; argc == 2 && i < ARRAY_LEN(two); i++) {
-        if (str_is(name, two[i])) {
-            return true;
-        }
-    }
-    return argc == 0 && str_is(name, "random");
+    return ERR_OK;
 }
 
 /* Elasticsearch shows its own objects for the arguments. */
-enum err gen_unknown_call(struct gen *g, const struct node *n)
+enum err gen_unknown_call(struct gen *g, struct node *n)
 {
     struct buf b;
     buf_init(&b, NULL, ERR_REASON_BYTES);
     for (uint32_t i = 1; i < n->n; i++) {
-        const struct node *a = n->kids[i];
+        struct node *a = n->kids[i];
         const char *class = a->kind != N_CONST         ? node_class(a)
                             : a->value.kind == SV_STR  ? "EString"
                             : a->value.kind == SV_BOOL ? "EBooleanConstant"
@@ -115,37 +135,46 @@ static enum err no_operator(struct gen *g, const struct node *n, struct type a, 
                    op_words(n->op), op_sign(n->op), type_java(a).s, type_java(b).s);
 }
 
-/* Whether both sides can become the type that the operator works on. */
-enum err gen_check_operands(struct gen *g, const struct node *n)
+static bool shiftable(struct type t)
 {
-    const struct node *a = n->kids[0], *b = n->kids[1];
-    struct type ta = gen_type_of(g, a), tb = gen_type_of(g, b);
-    ta = gen_is_null(a) ? (struct type){.id = TYPE_OBJECT} : ta;
-    tb = gen_is_null(b) ? (struct type){.id = TYPE_OBJECT} : tb;
-    if (ta.dims > 0 || tb.dims > 0 || n->op == OP_FIND || n->op == OP_MATCH) {
-        return ERR_OK;
+    enum type_id id = gen_unboxed(t.id);
+    return t.id == TYPE_DEF || (t.dims == 0 && gen_promoted(id, id, false) != TYPE_NONE);
+}
+
+/* A text and a pattern. */
+static enum err check_match(struct gen *g, struct node *a, struct node *b)
+{
+    enum err e = gen_check_cast(g, a, (struct type){.id = TYPE_STRING}, AS_ASSIGNED);
+    return e == ERR_OK ? gen_check_cast(g, b, (struct type){.id = TYPE_PATTERN}, AS_ASSIGNED) : e;
+}
+
+enum err gen_check_operands(struct gen *g, const struct node *n, struct node *a, struct node *b)
+{
+    struct type t[] = {gen_type_of(g, a), gen_type_of(g, b)};
+    if (n->op == OP_FIND || n->op == OP_MATCH) {
+        return check_match(g, a, b);
     }
     if (n->op >= OP_SHL && n->op <= OP_USHR) {
-        bool bad =
-            (ta.id != TYPE_DEF && gen_promoted(gen_unboxed(ta.id), gen_unboxed(ta.id), false) == TYPE_NONE)
-            || (tb.id != TYPE_DEF
-                && gen_promoted(gen_unboxed(tb.id), gen_unboxed(tb.id), false) == TYPE_NONE);
-        return bad ? no_operator(g, n, ta, tb) : ERR_OK;
+        return shiftable(t[0]) && shiftable(t[1]) ? ERR_OK : no_operator(g, n, t[0], t[1]);
     }
-    enum type_id to = promoted(n->op, ta.id, tb.id);
+    enum type_id ids[2];
+    for (int i = 0; i < 2; i++) { /* an array is an object */
+        ids[i] = t[i].dims > 0 ? TYPE_OBJECT : t[i].id;
+    }
+    enum type_id to = promoted(n->op, ids[0], ids[1]);
     if (to == TYPE_NONE) {
-        return no_operator(g, n, ta, tb);
+        return no_operator(g, n, t[0], t[1]);
     }
-    if (to == TYPE_DEF || to == TYPE_STRING) {
+    bool assigned = n->kind == N_ASSIGN && ids[0] != TYPE_DEF && ids[0] != TYPE_STRING && to == TYPE_STRING;
+    if (to == TYPE_DEF || (to == TYPE_STRING && !assigned)) {
         return ERR_OK;
     }
     for (int i = 0; i < 2; i++) {
-        struct type from = i == 0 ? ta : tb;
-        bool same_world = to == TYPE_OBJECT    ? !type_is_primitive(from.id)
-                          : to == TYPE_BOOLEAN ? gen_unboxed(from.id) == TYPE_BOOLEAN
-                                               : gen_widens(from.id, to);
+        bool same_world = to == TYPE_OBJECT    ? !type_is_primitive(ids[i])
+                          : to == TYPE_BOOLEAN ? gen_unboxed(ids[i]) == TYPE_BOOLEAN
+                                               : gen_widens(ids[i], to);
         if (!same_world) {
-            return gen_placed(g, gen_cannot_cast(g, from, (struct type){.id = to}), (i == 0 ? a : b)->off);
+            return gen_placed(g, gen_cannot_cast(g, t[i], (struct type){.id = to}), (i == 0 ? a : b)->off);
         }
     }
     return ERR_OK;

@@ -27,41 +27,75 @@ static enum builtin builtin_of(const struct gen *g, struct str name)
     return BUILTIN_NONE;
 }
 
-enum err gen_expr_as(struct gen *g, const struct node *n, struct type to)
+static enum err ternary(struct gen *g, struct node *n, const struct type *to, unsigned how);
+static enum err elvis(struct gen *g, struct node *n, const struct type *to, unsigned how);
+
+/* A cast that is written down is told where what it casts is. */
+static uint32_t told_at(const struct node *n)
 {
-    enum err e = gen_check_assign(g, n, to);
-    e = e == ERR_OK ? gen_expr(g, n) : e;
+    while (n->kind == N_CAST) {
+        n = n->kids[0];
+    }
+    return n->off;
+}
+
+static enum err convert(struct gen *g, struct node *n, struct type to, unsigned how)
+{
     bool any = to.dims == 0 && (to.id == TYPE_DEF || to.id == TYPE_OBJECT || to.id == TYPE_NONE);
     if (any && to.id == TYPE_DEF && gen_static_type(g, n) != TYPE_DEF) {
-        gen_at(g, n->off);
+        gen_at(g, told_at(n));
     }
-    if (e != ERR_OK || any) {
-        return e;
+    if ((how & AS_PASSED) != 0 && gen_boxes(gen_static_type(g, n), to)) {
+        to.id = gen_unboxed(to.id);
     }
-    gen_at(g, n->off);
-    return gen_emit_type(g, I_CONVERT, to);
+    if (any) {
+        return ERR_OK;
+    }
+    gen_at(g, told_at(n));
+    return gen_emit_type(g, (how & AS_WRITTEN) != 0 ? I_CAST : I_CONVERT, to);
 }
 
-enum err gen_expr_passed(struct gen *g, const struct node *n, struct type to)
+static enum err converted(struct gen *g, struct node *n, struct type to, unsigned how)
 {
-    if (!gen_boxes(gen_static_type(g, n), to)) {
-        return gen_expr_as(g, n, to);
-    }
     enum err e = gen_expr(g, n);
-    to.id = gen_unboxed(to.id);
-    if (e != ERR_OK || to.id == TYPE_OBJECT) {
-        return e;
-    }
-    gen_at(g, n->off);
-    return gen_emit_type(g, I_CONVERT, to);
+    e = e == ERR_OK ? gen_check_cast(g, n, to, how) : e;
+    return e == ERR_OK ? convert(g, n, to, how) : e;
 }
 
-enum err gen_condition(struct gen *g, const struct node *n)
+/* Both ways of a condition become what it shall give, each where it is. */
+enum err gen_expr_to(struct gen *g, struct node *n, struct type to, unsigned how)
+{
+    bool branches = n->kind == N_TERNARY || n->kind == N_ELVIS;
+    if (branches && to.id != TYPE_NONE) {
+        enum err e = n->kind == N_TERNARY ? ternary(g, n, &to, how) : elvis(g, n, &to, how);
+        n->is = to;
+        n->typed = true;
+        return gen_placed(g, e, n->off);
+    }
+    return converted(g, n, to, how);
+}
+
+enum err gen_expr_as(struct gen *g, struct node *n, struct type to)
+{
+    return gen_expr_to(g, n, to, AS_ASSIGNED);
+}
+
+enum err gen_expr_passed(struct gen *g, struct node *n, struct type to)
+{
+    return gen_expr_to(g, n, to, AS_PASSED);
+}
+
+enum err gen_expr_given(struct gen *g, struct node *n, struct type to)
+{
+    return converted(g, n, to, AS_PASSED);
+}
+
+enum err gen_condition(struct gen *g, struct node *n)
 {
     return gen_expr_as(g, n, (struct type){.id = TYPE_BOOLEAN});
 }
 
-static enum err exprs(struct gen *g, const struct node *n, uint32_t from)
+static enum err exprs(struct gen *g, struct node *n, uint32_t from)
 {
     enum err e = ERR_OK;
     for (uint32_t i = from; i < n->n && e == ERR_OK; i++) {
@@ -70,7 +104,7 @@ static enum err exprs(struct gen *g, const struct node *n, uint32_t from)
     return e;
 }
 
-static enum err name(struct gen *g, const struct node *n)
+static enum err name(struct gen *g, struct node *n)
 {
     struct local *local = gen_resolve(g, n->name);
     if (local != NULL) {
@@ -91,22 +125,23 @@ static enum err name(struct gen *g, const struct node *n)
     case VAR_VALUES:
         return gen_emit(g, I_VALUES, 0, 0, 0);
     default:
+        if (type_of_name(n->name) != TYPE_NONE) {
+            return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "value required: instead found unexpected type [%s]",
+                           type_java(type_called(n->name)).s);
+        }
         return gen_illegal(g, "cannot resolve symbol", n->name);
     }
 }
 
-static enum err member(struct gen *g, const struct node *n)
+static enum err member(struct gen *g, struct node *n)
 {
-    const struct node *of = n->kids[0];
+    struct node *of = n->kids[0];
     if (of->kind == N_NAME && gen_resolve(g, of->name) == NULL
         && gen_context_variable(g, of->name) == VAR_NONE) {
         return gen_placed(g,
                           err_set(g->em, ERR_ILLEGAL_ARGUMENT, "cannot resolve symbol [%.*s.%.*s]",
                                   STR_ARG(of->name), STR_ARG(n->name)),
                           n->off);
-    }
-    if (of->kind != N_TYPE && gen_check_member(g, n, false) != ERR_OK) {
-        return ERR_ILLEGAL_ARGUMENT;
     }
     if (n->kids[0]->kind == N_TYPE) {
         struct script_run probe = {.em = g->em};
@@ -118,6 +153,7 @@ static enum err member(struct gen *g, const struct node *n)
         return gen_emit_name(g, I_GET_STATIC, 0, (uint16_t)n->kids[0]->type.id, n->name);
     }
     enum err e = gen_expr(g, n->kids[0]);
+    e = e == ERR_OK ? gen_check_member(g, n, false, false) : e;
     uint32_t skip = gen_here(g);
     if (e == ERR_OK && n->flag) {
         e = gen_emit(g, I_IF_NULL, 0, 0, 0);
@@ -130,7 +166,7 @@ static enum err member(struct gen *g, const struct node *n)
     return e;
 }
 
-static enum err call_function(struct gen *g, const struct node *n)
+static enum err call_function(struct gen *g, struct node *n)
 {
     uint32_t argc = n->n - 1;
     for (uint32_t i = 0; i < g->program->functions_n; i++) {
@@ -146,17 +182,19 @@ static enum err call_function(struct gen *g, const struct node *n)
         return e == ERR_OK ? gen_emit(g, I_CALL_FUNCTION, (uint8_t)argc, 0, i + 1) : e;
     }
     enum builtin builtin = builtin_of(g, n->name);
-    if (builtin == BUILTIN_NONE) {
+    struct allowed m;
+    if (builtin == BUILTIN_NONE || !allow_score_function(n->name, argc, &m)) {
         return gen_unknown_call(g, n);
     }
     gen_at(g, n->off);
-    enum err e = exprs(g, n, 1);
+    enum err e = gen_arguments(g, n, 1, &m);
     return e == ERR_OK ? gen_emit(g, I_CALL_BUILTIN, (uint8_t)argc, (uint16_t)builtin, 0) : e;
 }
 
-static enum err call(struct gen *g, const struct node *n)
+static enum err call(struct gen *g, struct node *n)
 {
     uint32_t argc = n->n - 1;
+    struct allowed m;
     if (argc > 60) {
         return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "too many arguments");
     }
@@ -165,15 +203,16 @@ static enum err call(struct gen *g, const struct node *n)
     }
     if (n->kids[0]->kind == N_TYPE) {
         gen_at(g, n->off);
-        if (n->kids[0]->type.id == TYPE_MATH && !gen_is_math(n->name, argc)) {
+        bool known = gen_called(g, n, &m);
+        if (!known && allow_class(n->kids[0]->type)) {
             return gen_no_method(g, "static", n->kids[0]->type, n->name, argc);
         }
-        enum err e = exprs(g, n, 1);
+        enum err e = known ? gen_arguments(g, n, 1, &m) : exprs(g, n, 1);
         return e == ERR_OK
                    ? gen_emit_name(g, I_CALL_STATIC, (uint8_t)argc, (uint16_t)n->kids[0]->type.id, n->name)
                    : e;
     }
-    const struct node *of = n->kids[0];
+    struct node *of = n->kids[0];
     if (of->kind == N_NAME && str_is(of->name, "this")) {
         return call_function(g, n);
     }
@@ -181,16 +220,15 @@ static enum err call(struct gen *g, const struct node *n)
         && gen_context_variable(g, of->name) == VAR_NONE) {
         return gen_illegal(g, "cannot resolve symbol", of->name);
     }
-    if (gen_check_member(g, n, true) != ERR_OK) {
-        return ERR_ILLEGAL_ARGUMENT;
-    }
     enum err e = gen_expr(g, n->kids[0]);
+    e = e == ERR_OK ? gen_check_member(g, n, true, false) : e;
+    bool known = e == ERR_OK && gen_called(g, n, &m);
     uint32_t skip = gen_here(g);
     if (e == ERR_OK && n->flag) {
         e = gen_emit(g, I_IF_NULL, 0, 0, 0);
     }
     gen_at(g, n->off);
-    e = e == ERR_OK ? exprs(g, n, 1) : e;
+    e = e != ERR_OK ? e : known ? gen_arguments(g, n, 1, &m) : exprs(g, n, 1);
     e = e == ERR_OK ? gen_emit_name(g, I_CALL, (uint8_t)argc, 0, n->name) : e;
     if (e == ERR_OK && n->flag) {
         gen_patch(g, skip);
@@ -198,7 +236,7 @@ static enum err call(struct gen *g, const struct node *n)
     return e;
 }
 
-static enum err logical(struct gen *g, const struct node *n)
+static enum err logical(struct gen *g, struct node *n)
 {
     bool and = n->kind == N_AND;
     gen_at(g, n->off);
@@ -218,49 +256,69 @@ static enum err logical(struct gen *g, const struct node *n)
     return e;
 }
 
-static enum err ternary(struct gen *g, const struct node *n)
+/* One of two values: converted to what is asked for; else it is told that both have no type in common. */
+static enum err way(struct gen *g, struct node *n, const struct type *to, unsigned how)
+{
+    return to != NULL ? gen_expr_to(g, n, *to, how) : gen_expr(g, n);
+}
+
+static enum err common_type(struct gen *g, struct node *n)
+{
+    struct type t;
+    uint32_t first = n->kind == N_TERNARY ? 1 : 0;
+    if (!gen_conditional(g, n, &t)) {
+        return err_set(
+            g->em, ERR_CLASS_CAST, "cannot apply the conditional operator [?:] to the types [%s] and [%s]",
+            type_java(gen_type_of(g, n->kids[first])).s, type_java(gen_type_of(g, n->kids[first + 1])).s);
+    }
+    enum err e = gen_check_cast(g, n->kids[first], t, AS_ASSIGNED);
+    return e == ERR_OK ? gen_check_cast(g, n->kids[first + 1], t, AS_ASSIGNED) : e;
+}
+
+static enum err ternary(struct gen *g, struct node *n, const struct type *to, unsigned how)
 {
     gen_at(g, n->off);
     enum err e = gen_condition(g, n->kids[0]);
     uint32_t otherwise = gen_here(g);
     e = e == ERR_OK ? gen_emit(g, I_IF_NOT, 0, 0, 0) : e;
-    e = e == ERR_OK ? gen_expr(g, n->kids[1]) : e;
+    e = e == ERR_OK ? way(g, n->kids[1], to, how) : e;
     uint32_t end = gen_here(g);
     e = e == ERR_OK ? gen_emit(g, I_JUMP, 0, 0, 0) : e;
     if (e == ERR_OK) {
         gen_patch(g, otherwise);
-        e = gen_expr(g, n->kids[2]);
+        e = way(g, n->kids[2], to, how);
     }
+    e = e == ERR_OK && to == NULL ? common_type(g, n) : e;
     if (e == ERR_OK) {
         gen_patch(g, end);
     }
     return e;
 }
 
-static enum err elvis(struct gen *g, const struct node *n)
+static enum err elvis(struct gen *g, struct node *n, const struct type *to, unsigned how)
 {
-    const struct node *left = n->kids[0];
-    const char *what = gen_is_null(left)                             ? "null"
-                       : left->kind == N_CONST                       ? "a constant"
-                       : type_is_primitive(gen_static_type(g, left)) ? "a primitive"
-                                                                     : NULL;
-    if (what != NULL) {
-        return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "Extraneous elvis operator. LHS is %s.", what);
-    }
+    struct node *left = n->kids[0];
+    const char *what = gen_is_null(left) ? "null" : left->kind == N_CONST ? "a constant" : NULL;
     gen_at(g, n->off);
-    enum err e = gen_expr(g, n->kids[0]);
+    enum err e = what == NULL ? way(g, left, to, how) : ERR_OK;
+    what = what == NULL && e == ERR_OK && type_is_primitive(gen_static_type(g, left)) ? "a primitive" : what;
+    if (what != NULL || (e == ERR_OK && gen_is_null(n->kids[1]))) {
+        return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "Extraneous elvis operator. %s is %s.",
+                       what != NULL ? "LHS" : "RHS", what != NULL ? what : "null");
+    }
     uint32_t end = gen_here(g);
     e = e == ERR_OK ? gen_emit(g, I_IF_VALUE, 0, 0, 0) : e;
-    e = e == ERR_OK ? gen_expr(g, n->kids[1]) : e;
+    e = e == ERR_OK ? way(g, n->kids[1], to, how) : e;
+    e = e == ERR_OK && to == NULL ? common_type(g, n) : e;
     if (e == ERR_OK) {
         gen_patch(g, end);
     }
     return e;
 }
 
-static enum err binary(struct gen *g, const struct node *n)
+static enum err binary(struct gen *g, struct node *n)
 {
-    const struct node *a = n->kids[0], *b = n->kids[1];
+    struct node *a = n->kids[0], *b = n->kids[1];
     bool by_zero = (n->op == OP_DIV || n->op == OP_REM) && b->kind == N_CONST && sv_is_whole(b->value)
                    && b->value.i == 0;
     if (by_zero && a->kind == N_CONST && sv_is_whole(a->value)) {
@@ -270,31 +328,35 @@ static enum err binary(struct gen *g, const struct node *n)
     if (equality && gen_is_null(a) && gen_is_null(b)) {
         return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "extraneous comparison of [null] constants");
     }
-    enum err e = gen_check_operands(g, n);
     gen_at(g, n->off);
-    e = e == ERR_OK ? gen_expr(g, a) : e;
+    enum err e = gen_expr(g, a);
     e = e == ERR_OK ? gen_expr(g, b) : e;
+    e = e == ERR_OK ? gen_check_operands(g, n, a, b) : e;
     return e == ERR_OK ? gen_emit(g, I_BINARY, (uint8_t)n->op, 0, 0) : e;
 }
 
-static enum err unary(struct gen *g, const struct node *n)
+static enum err unary(struct gen *g, struct node *n)
 {
-    const struct node *of = n->kids[0];
-    struct type t = gen_is_null(of) ? (struct type){.id = TYPE_OBJECT} : gen_type_of(g, of);
+    struct node *of = n->kids[0];
     gen_at(g, n->off);
-    if (n->op != OP_NOT && t.id != TYPE_DEF && t.dims == 0
-        && gen_promoted(gen_unboxed(t.id), gen_unboxed(t.id), n->op != OP_BNOT) == TYPE_NONE) {
+    enum err e = n->op == OP_NOT ? gen_condition(g, of) : gen_expr(g, of);
+    if (e != ERR_OK) {
+        return e;
+    }
+    struct type t = gen_type_of(g, of);
+    bool number =
+        t.dims == 0 && gen_promoted(gen_unboxed(t.id), gen_unboxed(t.id), n->op != OP_BNOT) != TYPE_NONE;
+    if (n->op != OP_NOT && t.id != TYPE_DEF && !number) {
         return err_set(g->em, ERR_CLASS_CAST, "cannot apply the %s operator [%s] to the type [%s]",
                        op_words(n->op), op_sign(n->op), type_java(t).s);
     }
-    enum err e = n->op == OP_NOT ? gen_condition(g, of) : gen_expr(g, of);
-    return e == ERR_OK ? gen_emit(g, I_UNARY, (uint8_t)n->op, 0, 0) : e;
+    return gen_emit(g, I_UNARY, (uint8_t)n->op, 0, 0);
 }
 
 /* ---- assignment ---- */
 
 /* The right side of an assignment that computes: with a value of any class, it becomes one of those, too. */
-static enum err gen_operand(struct gen *g, const struct node *n, enum type_id with)
+static enum err gen_operand(struct gen *g, struct node *n, enum type_id with)
 {
     enum err e = gen_expr(g, n);
     if (with == TYPE_DEF && gen_static_type(g, n) != TYPE_DEF) {
@@ -303,7 +365,7 @@ static enum err gen_operand(struct gen *g, const struct node *n, enum type_id wi
     return e;
 }
 
-static enum err assign_local(struct gen *g, const struct node *n, const struct local *local)
+static enum err assign_local(struct gen *g, struct node *n, const struct local *local)
 {
     enum err e;
     if (n->op == OP_NONE) {
@@ -312,6 +374,7 @@ static enum err assign_local(struct gen *g, const struct node *n, const struct l
         gen_at(g, n->off);
         e = gen_emit(g, I_LOAD, 0, 0, local->slot);
         e = e == ERR_OK ? gen_operand(g, n->kids[1], local->type.id) : e;
+        e = e == ERR_OK ? gen_check_operands(g, n, n->kids[0], n->kids[1]) : e;
         e = e == ERR_OK ? gen_emit(g, I_BINARY, (uint8_t)n->op, 0, 0) : e;
         e = e == ERR_OK && type_is_primitive(local->type.id) ? gen_emit_type(g, I_CAST, local->type) : e;
     }
@@ -319,15 +382,29 @@ static enum err assign_local(struct gen *g, const struct node *n, const struct l
     return e == ERR_OK ? gen_emit(g, I_STORE, 0, 0, local->slot) : e;
 }
 
+/* What has elements takes numbers for them; a map takes anything. */
+static enum err index_of(struct gen *g, struct node *n)
+{
+    enum err e = gen_expr(g, n->kids[0]);
+    struct type t = e == ERR_OK ? gen_type_of(g, n->kids[0]) : (struct type){.id = TYPE_DEF};
+    bool list = t.dims > 0 || t.id == TYPE_LIST;
+    if (e == ERR_OK && !list && t.id != TYPE_DEF && t.id != TYPE_MAP) {
+        return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "Illegal array access on type [%s].", type_java(t).s);
+    }
+    e = e == ERR_OK ? gen_expr(g, n->kids[1]) : e;
+    return e == ERR_OK && list ? gen_check_cast(g, n->kids[1], (struct type){.id = TYPE_INT}, AS_ASSIGNED)
+                               : e;
+}
+
 /* Where what is read from or written to a member or element is told. */
-static uint32_t target_off(struct gen *g, const struct node *to)
+static uint32_t target_off(struct gen *g, struct node *to)
 {
     return to->kind == N_INDEX && gen_static_type(g, to->kids[0]) == TYPE_MAP ? to->kids[1]->off : to->off;
 }
 
-static enum err assign(struct gen *g, const struct node *n)
+static enum err assign(struct gen *g, struct node *n)
 {
-    const struct node *to = n->kids[0];
+    struct node *to = n->kids[0];
     if (to->kind == N_NAME) {
         struct local *local = gen_resolve(g, to->name);
         return local != NULL ? assign_local(g, n, local)
@@ -339,8 +416,9 @@ static enum err assign(struct gen *g, const struct node *n)
         return gen_illegal(g, "cannot assign a value to a static member", to->name);
     }
     bool at = to->kind == N_INDEX;
-    enum err e = gen_expr(g, to->kids[0]);
-    e = e == ERR_OK && at ? gen_expr(g, to->kids[1]) : e;
+    enum err e = at ? index_of(g, to) : gen_expr(g, to->kids[0]);
+    e = e == ERR_OK && !at ? gen_placed(g, gen_check_member(g, to, false, true), to->off) : e;
+    struct type element = at ? gen_type_of(g, to) : (struct type){.id = TYPE_DEF};
     if (e == ERR_OK && n->op != OP_NONE) {
         e = gen_emit(g, at ? I_DUP2 : I_DUP, 0, 0, 0);
         gen_at(g, target_off(g, to));
@@ -349,14 +427,16 @@ static enum err assign(struct gen *g, const struct node *n)
     e = e == ERR_OK ? gen_operand(g, n->kids[1], n->op != OP_NONE ? TYPE_DEF : TYPE_OBJECT) : e;
     if (e == ERR_OK && n->op != OP_NONE) {
         e = gen_emit(g, I_BINARY, (uint8_t)n->op, 0, 0);
+    } else if (e == ERR_OK) {
+        e = gen_check_cast(g, n->kids[1], element, AS_ASSIGNED);
     }
     gen_at(g, target_off(g, to));
     return e != ERR_OK ? e : at ? gen_emit(g, I_PUT_AT, 0, 0, 0) : gen_emit_name(g, I_PUT, 0, 0, to->name);
 }
 
-static enum err step(struct gen *g, const struct node *n)
+static enum err step(struct gen *g, struct node *n)
 {
-    const struct node *to = n->kids[0];
+    struct node *to = n->kids[0];
     enum err e;
     if (to->kind == N_NAME) {
         struct local *local = gen_resolve(g, to->name);
@@ -387,7 +467,7 @@ static enum err step(struct gen *g, const struct node *n)
 
 /* ---- functions and lambdas ---- */
 
-static bool mentions(const struct node *n, struct str name)
+static bool mentions(struct node *n, struct str name)
 {
     if (n == NULL) {
         return false;
@@ -403,7 +483,7 @@ static bool mentions(const struct node *n, struct str name)
     return false;
 }
 
-static bool is_param(const struct node *lambda, struct str name)
+static bool is_param(struct node *lambda, struct str name)
 {
     for (uint32_t i = 0; i < lambda->params_n; i++) {
         if (str_eq(lambda->params[i].name, name)) {
@@ -414,7 +494,7 @@ static bool is_param(const struct node *lambda, struct str name)
 }
 
 /* The visible variables that the body mentions are its first parameters, bound where the lambda is made. */
-static enum err lambda(struct gen *g, const struct node *n)
+static enum err lambda(struct gen *g, struct node *n)
 {
     struct scope *outer = g->scope;
     struct arena scratch;
@@ -454,9 +534,9 @@ static enum err lambda(struct gen *g, const struct node *n)
     return e == ERR_OK ? gen_emit(g, I_LAMBDA, (uint8_t)captured, 0, index) : e;
 }
 
-static enum err method_ref(struct gen *g, const struct node *n)
+static enum err method_ref(struct gen *g, struct node *n)
 {
-    const struct node *of = n->kids[0];
+    struct node *of = n->kids[0];
     if (of->kind == N_TYPE) {
         return gen_emit_name(g, I_METHOD_REF, 0, (uint16_t)of->type.id, n->name);
     }
@@ -473,17 +553,37 @@ static enum err method_ref(struct gen *g, const struct node *n)
     return e == ERR_OK ? gen_emit_name(g, I_METHOD_REF, 0, TYPE_NONE, n->name) : e;
 }
 
-static enum err new_array(struct gen *g, const struct node *n)
+static enum err new_object(struct gen *g, struct node *n)
+{
+    struct allowed m;
+    bool known = allow_find(n->type, ALLOW_NEW, n->name, n->n, &m);
+    if (!known && allow_class(n->type)) {
+        return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "constructor [%s, <init>/%u] not found",
+                       type_java(n->type).s, n->n);
+    }
+    gen_at(g, n->off);
+    enum err e = known ? gen_arguments(g, n, 0, &m) : exprs(g, n, 0);
+    return e == ERR_OK ? gen_emit_name(g, I_NEW, (uint8_t)MIN_OF(n->n, 200U), (uint16_t)n->type.id, n->name)
+                       : e;
+}
+
+static enum err new_array(struct gen *g, struct node *n)
 {
     gen_at(g, n->off);
-    enum err e = exprs(g, n, 0);
+    struct type of = n->flag ? n->type : (struct type){.id = TYPE_INT};
+    of.dims = n->flag ? (uint8_t)(of.dims - 1) : 0;
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; i < n->n && e == ERR_OK; i++) {
+        e = gen_expr(g, n->kids[i]);
+        e = e == ERR_OK ? gen_check_cast(g, n->kids[i], of, n->flag ? AS_PASSED : AS_ASSIGNED) : e;
+    }
     return e != ERR_OK  ? e
            : n->flag    ? gen_emit(g, I_ARRAY, 0, (uint16_t)n->type.id, n->n)
            : n->n > 200 ? err_set(g->em, ERR_ILLEGAL_ARGUMENT, "too many dimensions")
                         : gen_emit(g, I_NEW_ARRAY, (uint8_t)n->n, (uint16_t)n->type.id, 0);
 }
 
-static enum err const_expr(struct gen *g, const struct node *n)
+static enum err const_expr(struct gen *g, struct node *n)
 {
     struct sv v = n->value;
     if (v.kind == SV_PATTERN) { /* its flags ride along as bits */
@@ -499,7 +599,7 @@ static enum err const_expr(struct gen *g, const struct node *n)
     return gen_emit_const(g, v);
 }
 
-static enum err expr(struct gen *g, const struct node *n)
+static enum err expr(struct gen *g, struct node *n)
 {
     enum err e;
     switch (n->kind) {
@@ -519,11 +619,7 @@ static enum err expr(struct gen *g, const struct node *n)
         e = exprs(g, n, 0);
         return e == ERR_OK ? gen_emit(g, I_MAP, 0, 0, n->n / 2) : e;
     case N_NEW:
-        gen_at(g, n->off);
-        e = exprs(g, n, 0);
-        return e == ERR_OK
-                   ? gen_emit_name(g, I_NEW, (uint8_t)MIN_OF(n->n, 200U), (uint16_t)n->type.id, n->name)
-                   : e;
+        return new_object(g, n);
     case N_NEW_ARRAY:
         return new_array(g, n);
     case N_MEMBER:
@@ -531,7 +627,7 @@ static enum err expr(struct gen *g, const struct node *n)
     case N_CALL:
         return call(g, n);
     case N_INDEX:
-        e = exprs(g, n, 0);
+        e = index_of(g, n);
         gen_at(g, target_off(g, n));
         e = e == ERR_OK ? gen_emit(g, I_GET_AT, 0, 0, 0) : e;
         gen_at(g, n->off);
@@ -544,14 +640,11 @@ static enum err expr(struct gen *g, const struct node *n)
     case N_OR:
         return logical(g, n);
     case N_TERNARY:
-        return ternary(g, n);
+        return ternary(g, n, NULL, AS_ASSIGNED);
     case N_ELVIS:
-        return elvis(g, n);
+        return elvis(g, n, NULL, AS_ASSIGNED);
     case N_CAST:
-        e = gen_check_cast(g, n);
-        e = e == ERR_OK ? gen_expr(g, n->kids[0]) : e;
-        gen_at(g, n->kids[0]->off);
-        return e == ERR_OK ? gen_emit_type(g, I_CAST, n->type) : e;
+        return gen_expr_to(g, n->kids[0], n->type, AS_WRITTEN);
     case N_INSTANCEOF:
         e = gen_expr(g, n->kids[0]);
         return e == ERR_OK ? gen_emit_type(g, I_INSTANCEOF, n->type) : e;
@@ -568,7 +661,7 @@ static enum err expr(struct gen *g, const struct node *n)
     }
 }
 
-enum err gen_expr(struct gen *g, const struct node *n)
+enum err gen_expr(struct gen *g, struct node *n)
 {
     return gen_placed(g, expr(g, n), n->off);
 }

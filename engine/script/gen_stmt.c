@@ -1,16 +1,38 @@
 /* Statements, functions and whole programs into bytecode. */
 #include "engine/script/generate.h"
 
-static enum err block(struct gen *g, const struct node *n, bool last)
+static bool leaves(struct node *n)
+{
+    switch (n->kind) {
+    case S_RETURN:
+    case S_BREAK:
+    case S_THROW:
+        return true;
+    case S_BLOCK:
+        return n->n > 0 && leaves(n->kids[n->n - 1]);
+    case S_IF:
+        return n->n > 2 && leaves(n->kids[1]) && leaves(n->kids[2]);
+    case S_TRY: /* the body, then what follows each variable */
+        for (uint32_t i = 0; i < n->n; i += 2) {
+            if (!leaves(n->kids[i])) {
+                return false;
+            }
+        }
+        return true;
+    default:
+        return false;
+    }
+}
+
+static enum err block(struct gen *g, struct node *n, bool last)
 {
     uint32_t names = g->scope->n;
     enum err e = ERR_OK;
     for (uint32_t i = 0; i < n->n && e == ERR_OK; i++) {
-        enum node_kind kind = n->kids[i]->kind;
-        if (i + 1 < n->n && (kind == S_RETURN || kind == S_BREAK || kind == S_CONTINUE || kind == S_THROW)) {
+        e = gen_stmt(g, n->kids[i], last && i + 1 == n->n);
+        if (e == ERR_OK && i + 1 < n->n && (leaves(n->kids[i]) || n->kids[i]->kind == S_CONTINUE)) {
             return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "invalid block: unreachable statement");
         }
-        e = gen_stmt(g, n->kids[i], last && i + 1 == n->n);
     }
     if (!n->flag) {
         g->scope->n = names;
@@ -18,19 +40,19 @@ static enum err block(struct gen *g, const struct node *n, bool last)
     return e;
 }
 
-static bool has_effect(const struct node *n)
+static bool has_effect(struct node *n)
 {
     return n->kind == N_ASSIGN || n->kind == N_STEP || n->kind == N_CALL || n->kind == N_NEW;
 }
 
-static enum err return_value(struct gen *g, const struct node *n)
+static enum err return_value(struct gen *g, struct node *n)
 {
-    enum err e = gen_expr_passed(g, n, gen_result_type(g));
+    enum err e = gen_expr_given(g, n, gen_result_type(g));
     return e == ERR_OK ? gen_emit(g, I_RETURN, 0, 0, 0) : e;
 }
 
 /* An update gives nothing back: what it returned would be lost. */
-static enum err return_nothing(struct gen *g, const struct node *n)
+static enum err return_nothing(struct gen *g, struct node *n)
 {
     struct type from = gen_type_of(g, n), none = {.id = TYPE_VOID};
     if (n->kind == N_CONST && n->value.kind == SV_NULL) {
@@ -40,9 +62,9 @@ static enum err return_nothing(struct gen *g, const struct node *n)
     return from.id != TYPE_DEF ? gen_placed(g, gen_cannot_cast(g, from, none), n->off) : return_value(g, n);
 }
 
-static enum err expression_statement(struct gen *g, const struct node *n, bool last)
+static enum err expression_statement(struct gen *g, struct node *n, bool last)
 {
-    const struct node *x = n->kids[0];
+    struct node *x = n->kids[0];
     char unused[200];
     enum err e = gen_statement(g, n->off);
     if (e != ERR_OK) {
@@ -62,7 +84,7 @@ static enum err expression_statement(struct gen *g, const struct node *n, bool l
     return e == ERR_OK ? gen_emit(g, I_POP, 0, 0, 0) : e;
 }
 
-static enum err declaration(struct gen *g, const struct node *n)
+static enum err declaration(struct gen *g, struct node *n)
 {
     uint32_t slot = 0;
     enum err e = gen_statement(g, n->off);
@@ -83,7 +105,7 @@ static enum err declaration(struct gen *g, const struct node *n)
     return e == ERR_OK ? gen_emit(g, I_STORE, 0, 0, slot) : e;
 }
 
-static enum err if_statement(struct gen *g, const struct node *n, bool last)
+static enum err if_statement(struct gen *g, struct node *n, bool last)
 {
     if (n->kids[0]->kind == N_CONST && n->kids[0]->value.kind == SV_BOOL) {
         return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "extraneous if block");
@@ -150,7 +172,7 @@ static enum err jump_out(struct gen *g, bool is_break)
     return gen_emit(g, I_JUMP, 0, 0, 0);
 }
 
-static bool continues(const struct node *n)
+static bool continues(struct node *n)
 {
     bool any = n != NULL && n->kind == S_CONTINUE;
     for (uint32_t i = 0; n != NULL && i < n->n && !any; i++) {
@@ -159,24 +181,8 @@ static bool continues(const struct node *n)
     return any;
 }
 
-static bool leaves(const struct node *n)
-{
-    switch (n->kind) {
-    case S_RETURN:
-    case S_BREAK:
-    case S_THROW:
-        return true;
-    case S_BLOCK:
-        return n->n > 0 && leaves(n->kids[n->n - 1]);
-    case S_IF:
-        return n->n > 2 && leaves(n->kids[1]) && leaves(n->kids[2]);
-    default:
-        return false;
-    }
-}
-
 /* A loop whose body is never run twice, or not at all, is none. */
-static enum err check_loop(struct gen *g, const struct node *cond, const struct node *body, const char *name)
+static enum err check_loop(struct gen *g, struct node *cond, struct node *body, const char *name)
 {
     bool never = cond != NULL && cond->kind == N_CONST && cond->value.kind == SV_BOOL && !cond->value.b;
     return never || (leaves(body) && !continues(body))
@@ -184,9 +190,9 @@ static enum err check_loop(struct gen *g, const struct node *cond, const struct 
                : ERR_OK;
 }
 
-static enum err while_loop(struct gen *g, const struct node *n)
+static enum err while_loop(struct gen *g, struct node *n)
 {
-    const struct node *cond = n->kids[0], *body = n->kids[1];
+    struct node *cond = n->kids[0], *body = n->kids[1];
     if (cond->kind == N_CONST && cond->value.kind == SV_BOOL && cond->value.b && body->n == 0) {
         return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "no paths escape from while loop");
     }
@@ -212,7 +218,7 @@ static enum err while_loop(struct gen *g, const struct node *n)
     return e;
 }
 
-static enum err do_loop(struct gen *g, const struct node *n)
+static enum err do_loop(struct gen *g, struct node *n)
 {
     struct loop l = loop_begin(g);
     enum err e = gen_statement(g, n->off);
@@ -230,7 +236,7 @@ static enum err do_loop(struct gen *g, const struct node *n)
     return e;
 }
 
-static enum err for_loop(struct gen *g, const struct node *n)
+static enum err for_loop(struct gen *g, struct node *n)
 {
     uint32_t names = g->scope->n, out = 0;
     struct loop l = loop_begin(g);
@@ -262,8 +268,18 @@ static enum err for_loop(struct gen *g, const struct node *n)
     return e;
 }
 
+static enum err check_iterable(struct gen *g, struct node *n)
+{
+    struct type t = gen_type_of(g, n);
+    bool can =
+        t.dims > 0 || t.id == TYPE_DEF || (gen_is_ref(t) && allow_descends(t, type_called(STR("Iterable"))));
+    return can ? ERR_OK
+               : err_set(g->em, ERR_ILLEGAL_ARGUMENT, "invalid foreach loop: cannot iterate over type [%s].",
+                         type_java(t).s);
+}
+
 /* The iterator waits in a slot of its own, so that jumps out of the loop leave nothing on the stack. */
-static enum err each_loop(struct gen *g, const struct node *n)
+static enum err each_loop(struct gen *g, struct node *n)
 {
     uint32_t names = g->scope->n, slot = 0, iterator = 0;
     if (n->kids[1]->n == 0) {
@@ -274,6 +290,7 @@ static enum err each_loop(struct gen *g, const struct node *n)
     }
     enum err e = gen_statement(g, n->off);
     e = e == ERR_OK ? gen_expr(g, n->kids[0]) : e;
+    e = e == ERR_OK ? check_iterable(g, n->kids[0]) : e;
     struct loop l = loop_begin(g);
     e = e == ERR_OK ? gen_emit(g, I_ITERATE, 0, 0, 0) : e;
     e = e == ERR_OK ? gen_declare(g, STR("#iterator"), (struct type){.id = TYPE_DEF}, &iterator) : e;
@@ -302,7 +319,7 @@ static enum err each_loop(struct gen *g, const struct node *n)
     return e;
 }
 
-static enum err try_statement(struct gen *g, const struct node *n, bool last)
+static enum err try_statement(struct gen *g, struct node *n, bool last)
 {
     enum err e = gen_statement(g, n->off);
     uint32_t ends[32], ends_n = 0, handler = gen_here(g);
@@ -315,7 +332,7 @@ static enum err try_statement(struct gen *g, const struct node *n, bool last)
         gen_patch(g, handler);
     }
     for (uint32_t i = 1; i + 1 < n->n && e == ERR_OK && ends_n < ARRAY_LEN(ends); i += 2) {
-        const struct node *d = n->kids[i];
+        struct node *d = n->kids[i];
         uint32_t names = g->scope->n, slot = 0;
         e = gen_emit_name(g, I_CAUGHT, 0, (uint16_t)d->type.id, d->value.s);
         uint32_t next = gen_here(g);
@@ -337,7 +354,7 @@ static enum err try_statement(struct gen *g, const struct node *n, bool last)
     return e;
 }
 
-static enum err return_statement(struct gen *g, const struct node *n)
+static enum err return_statement(struct gen *g, struct node *n)
 {
     bool update = g->scope->code == 0 && g->s->context == SCRIPT_UPDATE;
     enum err e = gen_statement(g, n->off);
@@ -350,7 +367,7 @@ static enum err return_statement(struct gen *g, const struct node *n)
     return e == ERR_OK ? gen_finish(g) : e;
 }
 
-static enum err statement(struct gen *g, const struct node *n, bool last)
+static enum err statement(struct gen *g, struct node *n, bool last)
 {
     enum err e;
     switch (n->kind) {
@@ -378,6 +395,7 @@ static enum err statement(struct gen *g, const struct node *n, bool last)
     case S_THROW:
         e = gen_statement(g, n->off);
         e = e == ERR_OK ? gen_expr(g, n->kids[0]) : e;
+        e = e == ERR_OK ? gen_check_cast(g, n->kids[0], type_called(STR("Exception")), AS_ASSIGNED) : e;
         return e == ERR_OK ? gen_emit(g, I_THROW, 0, 0, 0) : e;
     case S_TRY:
         return try_statement(g, n, last);
@@ -386,13 +404,13 @@ static enum err statement(struct gen *g, const struct node *n, bool last)
     }
 }
 
-enum err gen_stmt(struct gen *g, const struct node *n, bool last)
+enum err gen_stmt(struct gen *g, struct node *n, bool last)
 {
     return gen_placed(g, statement(g, n, last), n->off);
 }
 
 /* Does every way through a statement, the last of its function, give a value? */
-static bool gives(const struct node *n)
+static bool gives(struct node *n)
 {
     if (n == NULL) {
         return false;
@@ -422,7 +440,7 @@ static bool gives(const struct node *n)
     }
 }
 
-static bool assigns(const struct node *n, struct str name)
+static bool assigns(struct node *n, struct str name)
 {
     if (n == NULL || n->kind == N_LAMBDA) {
         return false;
@@ -440,7 +458,7 @@ static bool assigns(const struct node *n, struct str name)
 }
 
 /* What the script is given are variables of its own: one that it assigns to becomes one, and nobody else sees that. */
-static enum err own_variables(struct gen *g, const struct node *statements)
+static enum err own_variables(struct gen *g, struct node *statements)
 {
     static const struct {
         const char *name;
@@ -466,7 +484,7 @@ static enum err own_variables(struct gen *g, const struct node *statements)
 }
 
 static enum err body(struct gen *g, uint32_t code, const struct param *params, uint32_t n,
-                     const struct node *statements)
+                     struct node *statements)
 {
     struct arena scratch;
     arena_init(&scratch, NULL, ARENA_UNLIMITED);

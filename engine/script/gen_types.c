@@ -23,84 +23,95 @@ static struct type plain(enum type_id id)
     return (struct type){.id = id};
 }
 
-/* What methods of classes give, where that is known. */
-static const struct {
-    enum type_id of, gives;
-    const char *name; /* NULL: every other one */
-} known_methods[] = {{TYPE_MATH, TYPE_LONG, "round"},
-                     {TYPE_MATH, TYPE_DEF, "floorMod"},
-                     {TYPE_MATH, TYPE_DEF, "floorDiv"},
-                     {TYPE_MATH, TYPE_INT, "getExponent"},
-                     {TYPE_MATH, TYPE_DOUBLE, NULL},
-                     {TYPE_STRING, TYPE_STRING, NULL},
-                     {TYPE_BOX_INT, TYPE_INT, "parseInt"},
-                     {TYPE_BOX_INT, TYPE_INT, "compare"},
-                     {TYPE_BOX_INT, TYPE_INT, "bitCount"},
-                     {TYPE_BOX_INT, TYPE_INT, "signum"},
-                     {TYPE_BOX_INT, TYPE_STRING, "toString"},
-                     {TYPE_BOX_INT, TYPE_STRING, "toHexString"},
-                     {TYPE_BOX_LONG, TYPE_LONG, "parseLong"},
-                     {TYPE_BOX_LONG, TYPE_STRING, "toString"},
-                     {TYPE_BOX_LONG, TYPE_INT, "compare"},
-                     {TYPE_BOX_DOUBLE, TYPE_DOUBLE, "parseDouble"},
-                     {TYPE_BOX_DOUBLE, TYPE_BOOLEAN, "isNaN"},
-                     {TYPE_BOX_DOUBLE, TYPE_STRING, "toString"},
-                     {TYPE_BOX_DOUBLE, TYPE_INT, "compare"},
-                     {TYPE_BOX_FLOAT, TYPE_FLOAT, "parseFloat"},
-                     {TYPE_BOX_BOOLEAN, TYPE_BOOLEAN, "parseBoolean"}};
+bool gen_is_ref(struct type t)
+{
+    return t.dims > 0 || (!type_is_primitive(t.id) && t.id != TYPE_DEF && t.id != TYPE_VOID);
+}
 
-static const struct {
-    const char *name;
-    enum type_id gives;
-} text_methods[] = {{"length", TYPE_INT},
-                    {"indexOf", TYPE_INT},
-                    {"lastIndexOf", TYPE_INT},
-                    {"compareTo", TYPE_INT},
-                    {"hashCode", TYPE_INT},
-                    {"codePointAt", TYPE_INT},
-                    {"charAt", TYPE_CHAR},
-                    {"contains", TYPE_BOOLEAN},
-                    {"startsWith", TYPE_BOOLEAN},
-                    {"endsWith", TYPE_BOOLEAN},
-                    {"isEmpty", TYPE_BOOLEAN},
-                    {"equals", TYPE_BOOLEAN},
-                    {"toUpperCase", TYPE_STRING},
-                    {"toLowerCase", TYPE_STRING},
-                    {"substring", TYPE_STRING},
-                    {"trim", TYPE_STRING},
-                    {"replace", TYPE_STRING},
-                    {"concat", TYPE_STRING},
-                    {"equalsIgnoreCase", TYPE_BOOLEAN},
-                    {"toString", TYPE_STRING}};
+const struct function *gen_function(const struct gen *g, const struct node *n)
+{
+    for (uint32_t i = 0; i < g->program->functions_n; i++) {
+        const struct function *f = &g->program->functions[i];
+        if (str_eq(f->name, n->name) && f->params_n == n->n - 1) {
+            return f;
+        }
+    }
+    return NULL;
+}
+
+bool gen_called(struct gen *g, const struct node *n, struct allowed *out)
+{
+    struct node *of = n->kids[0];
+    uint32_t argc = n->n - 1;
+    if (of == NULL) {
+        return g->s->context == SCRIPT_SCORE && allow_score_function(n->name, argc, out);
+    }
+    return of->kind == N_TYPE ? allow_find(of->type, ALLOW_STATIC, n->name, argc, out)
+                              : allow_find(gen_type_of(g, of), ALLOW_METHOD, n->name, argc, out);
+}
 
 static struct type call_type(struct gen *g, const struct node *n)
 {
-    const struct node *of = n->kids[0];
-    if (of == NULL) {
-        for (uint32_t i = 0; i < g->program->functions_n; i++) {
-            const struct function *f = &g->program->functions[i];
-            if (str_eq(f->name, n->name) && f->params_n == n->n - 1) {
-                return f->type;
-            }
-        }
-        return plain(TYPE_DEF);
-    }
-    for (size_t i = 0; of->kind == N_TYPE && i < ARRAY_LEN(known_methods); i++) {
-        if (known_methods[i].of == of->type.id
-            && (known_methods[i].name == NULL || str_is(n->name, known_methods[i].name))) {
-            return plain(known_methods[i].gives);
-        }
-    }
-    for (size_t i = 0; of->kind != N_TYPE && !n->flag && i < ARRAY_LEN(text_methods); i++) {
-        if (str_is(n->name, text_methods[i].name)) {
-            struct type t = gen_type_of(g, of);
-            return t.id == TYPE_STRING && t.dims == 0 ? plain(text_methods[i].gives) : plain(TYPE_DEF);
-        }
-    }
-    return plain(TYPE_DEF);
+    struct allowed m;
+    const struct function *f = n->kids[0] == NULL ? gen_function(g, n) : NULL;
+    return f != NULL ? f->type : gen_called(g, n, &m) ? m.gives : plain(TYPE_DEF);
 }
 
-static struct type name_type(struct gen *g, const struct node *n)
+/* "name" as "getName". */
+static bool shortcut(struct type of, const char *prefix, struct str name, uint32_t argc, struct allowed *out)
+{
+    char method[80];
+    size_t n = strlen(prefix);
+    if (name.n == 0 || n + name.n > sizeof(method)) {
+        return false;
+    }
+    memcpy(method, prefix, n);
+    memcpy(method + n, name.p, name.n);
+    if (method[n] >= 'a' && method[n] <= 'z') {
+        method[n] = (char)(method[n] - 'a' + 'A');
+    }
+    return allow_find(of, ALLOW_METHOD, (struct str){method, n + name.n}, argc, out);
+}
+
+bool gen_field(struct type of, struct str name, bool written, struct type *out)
+{
+    struct allowed m;
+    *out = plain(TYPE_DEF);
+    if (of.dims > 0) {
+        *out = plain(TYPE_INT);
+        return str_is(name, "length");
+    }
+    if (of.id == TYPE_DEF || (!type_is_primitive(of.id) && !allow_class(of))) {
+        return true;
+    }
+    if (written) {
+        bool there = shortcut(of, "set", name, 1, &m);
+        *out = there ? m.takes[0] : *out;
+        return there || of.id == TYPE_MAP || of.id == TYPE_LIST;
+    }
+    bool there = shortcut(of, "get", name, 0, &m) || shortcut(of, "is", name, 0, &m);
+    *out = there ? m.gives : *out;
+    return there || of.id == TYPE_MAP || of.id == TYPE_LIST;
+}
+
+static struct type member_type(struct gen *g, const struct node *n)
+{
+    struct type t = plain(TYPE_DEF);
+    struct allowed m;
+    if (n->kids[0]->kind == N_TYPE) {
+        return allow_find(n->kids[0]->type, ALLOW_FIELD, n->name, 0, &m) ? m.gives : t;
+    }
+    gen_field(gen_type_of(g, n->kids[0]), n->name, false, &t);
+    return t;
+}
+
+static struct type element_type(struct type of)
+{
+    of.dims = of.dims > 0 ? (uint8_t)(of.dims - 1) : 0;
+    return of;
+}
+
+static struct type name_type(struct gen *g, struct node *n)
 {
     const struct local *local = gen_resolve(g, n->name);
     if (local != NULL) {
@@ -109,6 +120,8 @@ static struct type name_type(struct gen *g, const struct node *n)
     switch (gen_context_variable(g, n->name)) {
     case VAR_SCORE:
         return plain(TYPE_DOUBLE);
+    case VAR_VALUES:
+        return (struct type){.id = TYPE_DOUBLE, .dims = 1};
     case VAR_DOC:
     case VAR_PARAMS:
     case VAR_CTX:
@@ -130,7 +143,7 @@ enum type_id gen_promoted(enum type_id a, enum type_id b, bool decimal)
     return a == TYPE_LONG || b == TYPE_LONG ? TYPE_LONG : whole_a || whole_b ? TYPE_INT : TYPE_NONE;
 }
 
-static struct type binary_type(struct gen *g, const struct node *n)
+static struct type binary_type(struct gen *g, struct node *n)
 {
     if (!gen_is_arithmetic(n->op)) {
         return plain(TYPE_BOOLEAN);
@@ -152,17 +165,42 @@ static struct type binary_type(struct gen *g, const struct node *n)
     return is_numeric(a) && is_numeric(b) ? plain(gen_promoted(a, b, true)) : plain(TYPE_DEF);
 }
 
-/* TYPE_DEF where only running shows it. */
-struct type gen_type_of(struct gen *g, const struct node *n)
+bool gen_conditional(struct gen *g, struct node *n, struct type *out)
 {
-    struct type a, b;
+    uint32_t first = n->kind == N_TERNARY ? 1 : 0;
+    struct type a = gen_type_of(g, n->kids[first]), b = gen_type_of(g, n->kids[first + 1]);
+    *out = a;
+    if (type_same(a, b)) {
+        return true;
+    }
+    if (a.dims > 0 || b.dims > 0 || !is_numeric(a.id) || !is_numeric(b.id)) {
+        bool any = a.id == TYPE_DEF || b.id == TYPE_DEF;
+        *out = any ? plain(TYPE_DEF) : type_called(STR("Object"));
+        return true;
+    }
+    *out = plain(MAX_OF(MAX_OF(a.id, b.id), TYPE_INT));
+    return !(a.id < TYPE_CHAR && b.id < TYPE_CHAR);
+}
+
+static struct type of_constant(struct sv v)
+{
+    return v.kind == SV_NULL      ? type_called(STR("Object"))
+           : v.kind == SV_PATTERN ? plain(TYPE_PATTERN)
+                                  : plain(of_kind(v.kind));
+}
+
+static struct type find_type(struct gen *g, struct node *n)
+{
+    struct type a;
     switch (n->kind) {
     case N_CONST:
-        return plain(of_kind(n->value.kind));
+        return of_constant(n->value);
     case N_NAME:
         return name_type(g, n);
     case N_CAST:
     case N_NEW:
+        return n->type;
+    case N_NEW_ARRAY:
         return n->type;
     case N_AND:
     case N_OR:
@@ -181,24 +219,35 @@ struct type gen_type_of(struct gen *g, const struct node *n)
     case N_BINARY:
         return binary_type(g, n);
     case N_TERNARY:
-        a = gen_type_of(g, n->kids[1]);
-        b = gen_type_of(g, n->kids[2]);
-        if (a.id == b.id && a.dims == b.dims) {
-            return a;
-        }
-        return is_numeric(a.id) && is_numeric(b.id) ? plain(MAX_OF(MAX_OF(a.id, b.id), TYPE_INT))
-                                                    : plain(TYPE_DEF);
+    case N_ELVIS:
+        gen_conditional(g, n, &a);
+        return a;
     case N_ASSIGN:
     case N_STEP:
         return n->kids[0]->kind == N_NAME ? gen_type_of(g, n->kids[0]) : plain(TYPE_DEF);
     case N_CALL:
         return call_type(g, n);
+    case N_MEMBER:
+        return member_type(g, n);
+    case N_INDEX:
+        a = gen_type_of(g, n->kids[0]);
+        return a.dims > 0 ? element_type(a) : plain(TYPE_DEF);
     default:
         return plain(TYPE_DEF);
     }
 }
 
-enum type_id gen_static_type(struct gen *g, const struct node *n)
+/* TYPE_DEF where only running shows it. */
+struct type gen_type_of(struct gen *g, struct node *n)
+{
+    if (!n->typed) {
+        n->is = find_type(g, n);
+        n->typed = true;
+    }
+    return n->is;
+}
+
+enum type_id gen_static_type(struct gen *g, struct node *n)
 {
     struct type t = gen_type_of(g, n);
     return t.dims == 0 ? t.id : TYPE_DEF;
@@ -218,7 +267,7 @@ enum type_id gen_unboxed(enum type_id id)
 }
 
 /* A whole literal takes the smaller type that is expected of it. */
-static bool literal_fits(const struct node *n, enum type_id to)
+static bool literal_fits(struct node *n, enum type_id to)
 {
     return n->kind == N_CONST && n->value.kind == SV_INT && to < TYPE_INT
            && sv_to_kind(n->value, type_kind(to)).i == n->value.i;
@@ -245,61 +294,78 @@ bool gen_boxes(enum type_id from, struct type to)
            && (source == plain || (is_numeric(source) && is_numeric(plain) && gen_widens(source, plain)));
 }
 
-static enum err check_assign(struct gen *g, const struct node *n, struct type to)
+/* A primitive as one, or as a reference; AnalyzerCaster of painless. */
+static bool primitive_becomes(enum type_id from, struct type to, unsigned how)
 {
-    struct type from = gen_type_of(g, n);
-    if (n->kind == N_CONST && n->value.kind == SV_NULL) {
-        return type_is_primitive(to.id) && to.dims == 0
-                   ? err_set(g->em, ERR_ILLEGAL_ARGUMENT, "Cannot cast null to a primitive type [%s].",
-                             type_name(to.id))
-                   : ERR_OK;
-    }
-    if (to.id == TYPE_OBJECT && to.dims == 0 && type_is_primitive(from.id) && from.dims == 0) {
-        return gen_cannot_cast(g, from, to);
-    }
-    if (from.id == TYPE_DEF || to.id == TYPE_DEF || to.id == TYPE_OBJECT || to.id == TYPE_NONE
-        || (from.id == to.id && from.dims == to.dims)) {
-        return ERR_OK;
-    }
+    bool internal = (how & AS_PASSED) != 0, written = (how & AS_WRITTEN) != 0;
     enum type_id plain = gen_unboxed(to.id);
-    if (to.dims > 0 || from.dims > 0) {
-        bool clash = type_is_primitive(from.id) || type_is_primitive(to.id) || from.id == TYPE_STRING;
-        return clash ? gen_cannot_cast(g, from, to) : ERR_OK;
+    if (to.dims > 0 || from == TYPE_VOID) {
+        return false;
     }
-    if (is_numeric(from.id) && to.id == plain && is_numeric(plain)) {
-        return gen_widens(from.id, plain) || literal_fits(n, plain) ? ERR_OK : gen_cannot_cast(g, from, to);
+    if (type_is_primitive(to.id)) {
+        bool numbers = is_numeric(from) && is_numeric(to.id);
+        return numbers && (written || gen_widens(from, to.id));
     }
-    bool clash = type_is_primitive(from.id) || type_is_primitive(to.id) || from.id == TYPE_STRING
-                 || to.id == TYPE_STRING || (from.id == TYPE_LIST && to.id == TYPE_MAP)
-                 || (from.id == TYPE_MAP && to.id != TYPE_MAP);
-    return clash ? gen_cannot_cast(g, from, to) : ERR_OK;
+    if (to.id == TYPE_OBJECT || to.id == TYPE_NUMBER) {
+        return internal && (to.id == TYPE_OBJECT || (is_numeric(from) && from != TYPE_CHAR));
+    }
+    if (to.id == TYPE_STRING) {
+        return from == TYPE_CHAR && written;
+    }
+    return internal && plain != to.id
+           && (from == plain
+               || (is_numeric(from) && is_numeric(plain) && (written || gen_widens(from, plain))));
 }
 
-/* What the compiler can already refuse when a value of n is assigned to `to`. */
-enum err gen_check_assign(struct gen *g, const struct node *n, struct type to)
+static bool becomes(struct type from, struct type to, unsigned how)
 {
-    return gen_placed(g, check_assign(g, n, to), n->off);
+    bool internal = (how & AS_PASSED) != 0, written = (how & AS_WRITTEN) != 0;
+    if (type_same(from, to) || (from.id == TYPE_DEF && from.dims == 0)) {
+        return true;
+    }
+    if (to.id == TYPE_DEF && to.dims == 0) {
+        return from.id != TYPE_VOID;
+    }
+    if (!gen_is_ref(from)) {
+        return primitive_becomes(from.id, to, how);
+    }
+    if (gen_is_ref(to)) {
+        return allow_descends(from, to) || (written && allow_descends(to, from));
+    }
+    enum type_id plain = gen_unboxed(from.id);
+    if (from.dims > 0) {
+        return false;
+    }
+    if (from.id == TYPE_STRING) {
+        return to.id == TYPE_CHAR && written;
+    }
+    if (from.id == TYPE_OBJECT || from.id == TYPE_NUMBER) {
+        return written && internal && (from.id == TYPE_OBJECT || is_numeric(to.id));
+    }
+    return plain != from.id && internal
+           && (plain == to.id
+               || (is_numeric(plain) && is_numeric(to.id) && (written || gen_widens(plain, to.id))));
 }
 
-/* A cast that is written out may narrow, but not turn texts or booleans into numbers. */
-enum err gen_check_cast(struct gen *g, const struct node *n)
+static enum err check_cast(struct gen *g, struct node *n, struct type to, unsigned how)
 {
-    const struct node *of = n->kids[0];
-    struct type from = gen_type_of(g, of);
-    enum type_id to = n->type.id;
-    enum err e = ERR_OK;
-    if (n->type.dims == 0 && type_is_primitive(to) && of->kind == N_CONST && of->value.kind == SV_NULL) {
-        e = err_set(g->em, ERR_ILLEGAL_ARGUMENT, "Cannot cast null to a primitive type [%s].", type_name(to));
-        return gen_placed(g, e, of->off);
+    if (gen_is_null(n)) {
+        bool ref = to.id == TYPE_DEF || gen_is_ref(to) || to.id == TYPE_NONE;
+        return ref ? ERR_OK
+                   : err_set(g->em, ERR_ILLEGAL_ARGUMENT, "Cannot cast null to a primitive type [%s].",
+                             type_name(to.id));
     }
-    if (n->type.dims > 0 || from.dims > 0 || from.id == TYPE_DEF || from.id == to || !type_is_primitive(to)) {
+    struct type from = gen_type_of(g, n);
+    if (to.id == TYPE_NONE || from.id == TYPE_NONE || becomes(from, to, how)) {
         return ERR_OK;
     }
-    bool one_char = to == TYPE_CHAR && from.id == TYPE_STRING;
-    bool odd = from.id == TYPE_STRING || from.id == TYPE_LIST || from.id == TYPE_MAP
-               || (from.id == TYPE_BOOLEAN) != (to == TYPE_BOOLEAN);
-    e = odd && !one_char && gen_unboxed(from.id) != to ? gen_cannot_cast(g, from, n->type) : ERR_OK;
-    return gen_placed(g, e, of->off);
+    bool small = to.dims == 0 && to.id >= TYPE_BYTE && to.id <= TYPE_CHAR;
+    return small && literal_fits(n, to.id) ? ERR_OK : gen_cannot_cast(g, from, to);
+}
+
+enum err gen_check_cast(struct gen *g, struct node *n, struct type to, unsigned how)
+{
+    return gen_placed(g, check_cast(g, n, to, how), n->off);
 }
 
 /* What the script itself must give. */

@@ -2,6 +2,7 @@
 #ifndef ENGINE_SCRIPT_GENERATE_H
 #define ENGINE_SCRIPT_GENERATE_H
 
+#include "engine/script/allow.h"
 #include "engine/script/code.h"
 
 struct local {
@@ -61,40 +62,53 @@ enum err gen_set_params(struct gen *g, const struct param *params, uint32_t n);
 enum err gen_finish(struct gen *g);
 bool gen_is_arithmetic(enum op op);
 /* TYPE_DEF where only running shows it; arrays are that, too, in the second. */
-struct type gen_type_of(struct gen *g, const struct node *n);
-enum type_id gen_static_type(struct gen *g, const struct node *n);
+struct type gen_type_of(struct gen *g, struct node *n);
+enum type_id gen_static_type(struct gen *g, struct node *n);
 enum err gen_cannot_cast(struct gen *g, struct type from, struct type to);
 enum type_id gen_unboxed(enum type_id id);
 /* The number type that two become; without `decimal` only whole ones do. TYPE_NONE: they are no numbers. */
 enum type_id gen_promoted(enum type_id a, enum type_id b, bool decimal);
 /* Values of `from` are values of `to` as well. */
 bool gen_widens(enum type_id from, enum type_id to);
-/* What the compiler can already refuse when a value of n is assigned to `to`, or cast as n says. */
-enum err gen_check_assign(struct gen *g, const struct node *n, struct type to);
-enum err gen_check_cast(struct gen *g, const struct node *n);
+/* How a value becomes one of another type: as an assignment does it, as a function takes and gives it, as a cast says. */
+enum gen_as { AS_ASSIGNED = 0, AS_PASSED = 1, AS_WRITTEN = 2 };
+/* What the compiler can already refuse when a value of n becomes one of `to`. */
+enum err gen_check_cast(struct gen *g, struct node *n, struct type to, unsigned how);
+/* An object, or an array; neither a primitive nor what only running shows. */
+bool gen_is_ref(struct type t);
+/* The function of the script that a call names; NULL: there is none. */
+const struct function *gen_function(const struct gen *g, const struct node *n);
+/* What a call calls, where its class is known. */
+bool gen_called(struct gen *g, const struct node *n, struct allowed *out);
+/* Whether what has this type has such a field, or a method that stands for it; and its type. */
+bool gen_field(struct type of, struct str name, bool written, struct type *out);
+/* The type that both values of n, a ternary or an elvis, become; false: there is none. */
+bool gen_conditional(struct gen *g, struct node *n, struct type *out);
+/* The arguments of a call, from kid `first` on, that `m` takes. */
+enum err gen_arguments(struct gen *g, struct node *n, uint32_t first, const struct allowed *m);
 /* A function takes and gives primitives where it says objects, and objects where it says primitives; an assignment does not. */
 bool gen_boxes(enum type_id from, struct type to);
 /* What the function being compiled must give. */
 struct type gen_result_type(const struct gen *g);
-/* An expression whose value is then converted; a condition to a boolean. */
-enum err gen_expr_as(struct gen *g, const struct node *n, struct type to);
-/* One that goes into a function, or comes out of it. */
-enum err gen_expr_passed(struct gen *g, const struct node *n, struct type to);
+/* An expression whose value is then converted as `how` says; as an assignment does; a condition to a boolean. */
+enum err gen_expr_to(struct gen *g, struct node *n, struct type to, unsigned how);
+enum err gen_expr_as(struct gen *g, struct node *n, struct type to);
+/* One that goes into a function; one that comes out of it: there, both ways of a condition have a type of their own. */
+enum err gen_expr_passed(struct gen *g, struct node *n, struct type to);
+enum err gen_expr_given(struct gen *g, struct node *n, struct type to);
 /* The constant null? */
 bool gen_is_null(const struct node *n);
 enum err gen_no_field(struct gen *g, struct type of, struct str name);
 enum err gen_no_method(struct gen *g, const char *kind, struct type of, struct str name, uint32_t argc);
 /* Whether the class of a value, where it is known, surely lacks the member or the method that is asked of it. */
-enum err gen_check_member(struct gen *g, const struct node *n, bool call);
-/* Has Math such a method? */
-bool gen_is_math(struct str name, uint32_t argc);
-enum err gen_unknown_call(struct gen *g, const struct node *n);
-/* Whether both sides of an operator can become the type that it works on. */
-enum err gen_check_operands(struct gen *g, const struct node *n);
-enum err gen_condition(struct gen *g, const struct node *n);
+enum err gen_check_member(struct gen *g, struct node *n, bool call, bool written);
+enum err gen_unknown_call(struct gen *g, struct node *n);
+/* Whether both sides of n's operator, a and b, can become the type that it works on. */
+enum err gen_check_operands(struct gen *g, const struct node *n, struct node *a, struct node *b);
+enum err gen_condition(struct gen *g, struct node *n);
 /* Leaves one value on the stack. */
-enum err gen_expr(struct gen *g, const struct node *n);
+enum err gen_expr(struct gen *g, struct node *n);
 /* `last`: an expression's value is what the function returns. */
-enum err gen_stmt(struct gen *g, const struct node *n, bool last);
+enum err gen_stmt(struct gen *g, struct node *n, bool last);
 
 #endif

@@ -27,6 +27,7 @@ static const struct {
     {"Double", "java.lang.Double", TYPE_BOX_DOUBLE},
     {"Number", "java.lang.Number", TYPE_NUMBER},
     {"Object", "java.lang.Object", TYPE_OBJECT},
+    {"Comparable", "java.lang.Comparable", TYPE_OBJECT},
     {"String", "java.lang.String", TYPE_STRING},
     {"CharSequence", "java.lang.CharSequence", TYPE_STRING},
     {"StringBuilder", "java.lang.StringBuilder", TYPE_BUILDER},
@@ -88,7 +89,12 @@ static const struct {
     {"BiFunction", "java.util.function.BiFunction", TYPE_FUNCTION},
     {"Predicate", "java.util.function.Predicate", TYPE_FUNCTION},
     {"Consumer", "java.util.function.Consumer", TYPE_FUNCTION},
-    {"Supplier", "java.util.function.Supplier", TYPE_FUNCTION}};
+    {"Supplier", "java.util.function.Supplier", TYPE_FUNCTION},
+    {"BaseStream", "java.util.stream.BaseStream", TYPE_STREAM},
+    {"Stream", "java.util.stream.Stream", TYPE_STREAM},
+    {"IntStream", "java.util.stream.IntStream", TYPE_STREAM},
+    {"LongStream", "java.util.stream.LongStream", TYPE_STREAM},
+    {"DoubleStream", "java.util.stream.DoubleStream", TYPE_STREAM}};
 
 enum type_id type_of_name(struct str name)
 {
@@ -125,6 +131,11 @@ static size_t row_of(struct type t)
         }
     }
     return t.row > 0 ? t.row - 1U : 0;
+}
+
+bool type_same(struct type a, struct type b)
+{
+    return a.id == b.id && a.dims == b.dims && row_of(a) == row_of(b);
 }
 
 static struct type_text with_dims(const char *name, unsigned dims)
@@ -193,6 +204,8 @@ bool type_holds(struct type t, struct sv v)
         return (list && v.list->form == LIST_LIST) || v.kind == SV_FIELD;
     case TYPE_SET:
         return list && v.list->form == LIST_SET;
+    case TYPE_STREAM:
+        return list && v.list->form == LIST_STREAM;
     case TYPE_COLLECTION:
         return (list && v.list->form != LIST_ARRAY) || v.kind == SV_FIELD;
     case TYPE_MAP:
