@@ -138,7 +138,8 @@ static const struct class
      "void getChars(int,int,char[],int);int indexOf(String);int indexOf(String,int);"
      "StringBuilder insert(int,def);int lastIndexOf(String);int lastIndexOf(String,int);"
      "int offsetByCodePoints(int,int);StringBuilder replace(int,int,String);StringBuilder reverse();"
-     "void setCharAt(int,char);void setLength(int);String substring(int);String substring(int,int);"},
+     "void setCharAt(int,char);void setLength(int);String substring(int);String substring(int,int);"
+     "Appendable append(CharSequence,int,int);"},
     {"StringBuffer", "Comparable CharSequence",
      "new();new(CharSequence);StringBuffer append(def);StringBuffer append(CharSequence,int,int);"
      "StringBuffer appendCodePoint(int);int capacity();int codePointAt(int);int codePointBefore(int);"
@@ -146,7 +147,8 @@ static const struct class
      "void getChars(int,int,char[],int);int indexOf(String);int indexOf(String,int);"
      "StringBuffer insert(int,def);int lastIndexOf(String);int lastIndexOf(String,int);"
      "int offsetByCodePoints(int,int);StringBuffer replace(int,int,String);StringBuffer reverse();"
-     "void setCharAt(int,char);void setLength(int);String substring(int);String substring(int,int);"},
+     "void setCharAt(int,char);void setLength(int);String substring(int);String substring(int,int);"
+     "Appendable append(CharSequence,int,int);"},
     {"Math", "",
      "static double E;static double PI;static double abs(double);static double acos(double);"
      "static double asin(double);static double atan(double);static double atan2(double,double);"
@@ -207,7 +209,13 @@ static const struct class
      "int getLength();void sort(Comparator);List subList(int,int);Object getByPath(String);"
      "Object getByPath(String,Object);"},
     {"ArrayList", "List", "new();new(Collection);def clone();void trimToSize();"},
-    {"LinkedList", "List", "new();new(Collection);def clone();"},
+    {"LinkedList", "List",
+     "new();new(Collection);def clone();void addFirst(def);void addLast(def);"
+     "Iterator descendingIterator();def getFirst();def getLast();boolean offerFirst(def);"
+     "boolean offerLast(def);def peekFirst();def peekLast();def pollFirst();def pollLast();def pop();"
+     "void push(def);boolean remove(def);def removeFirst();boolean removeFirstOccurrence(def);"
+     "def removeLast();boolean removeLastOccurrence(def);def element();boolean offer(def);def peek();"
+     "def poll();def remove();"},
     {"Set", "Collection", "boolean equals(Object);int hashCode();boolean remove(def);"},
     {"SortedSet", "Set",
      "Comparator comparator();def first();SortedSet headSet(def);def last();SortedSet subSet(def,def);"
@@ -393,9 +401,9 @@ static const struct class
      "static Collector toMap(Function,Function,BinaryOperator);"
      "static Collector toMap(Function,Function,BinaryOperator,Supplier);static Collector toSet();"},
     {"Pattern", "",
-     "Predicate asPredicate();int flags();Matcher matcher(int,CharSequence);String pattern();"
-     "static String quote(String);String[] split(int,CharSequence);"
-     "String[] split(int,CharSequence,int);Stream splitAsStream(int,CharSequence);"},
+     "Predicate asPredicate();int flags();Matcher matcher(CharSequence);String pattern();"
+     "static String quote(String);String[] split(CharSequence);String[] split(CharSequence,int);"
+     "Stream splitAsStream(CharSequence);"},
     {"Matcher", "",
      "int end();int end(int);boolean find();boolean find(int);String group();String group(int);"
      "String namedGroup(String);int groupCount();boolean hasAnchoringBounds();"
@@ -434,7 +442,23 @@ static const struct class
      "ZonedDateTime withLaterOffsetAtOverlap();ZonedDateTime withMinute(int);"
      "ZonedDateTime withMonth(int);ZonedDateTime withNano(int);ZonedDateTime withSecond(int);"
      "ZonedDateTime withYear(int);ZonedDateTime withZoneSameLocal(ZoneId);"
-     "ZonedDateTime withZoneSameInstant(ZoneId);"},
+     "ZonedDateTime withZoneSameInstant(ZoneId);Temporal minus(long,TemporalUnit);"
+     "Temporal minus(TemporalAmount);Temporal plus(long,TemporalUnit);Temporal plus(TemporalAmount);"
+     "long until(Temporal,TemporalUnit);Temporal with(TemporalAdjuster);"
+     "Temporal with(TemporalField,long);int compareTo(ChronoZonedDateTime);boolean equals(Object);"
+     "String format(DateTimeFormatter);static ChronoZonedDateTime from(TemporalAccessor);"
+     "Chronology getChronology();ZoneOffset getOffset();ZoneId getZone();int hashCode();"
+     "boolean isBefore(ChronoZonedDateTime);boolean isAfter(ChronoZonedDateTime);"
+     "boolean isEqual(ChronoZonedDateTime);ChronoZonedDateTime minus(TemporalAmount);"
+     "ChronoZonedDateTime minus(long,TemporalUnit);ChronoZonedDateTime plus(TemporalAmount);"
+     "ChronoZonedDateTime plus(long,TemporalUnit);Comparator timeLineOrder();Instant toInstant();"
+     "long toEpochSecond();ChronoLocalDate toLocalDate();LocalTime toLocalTime();"
+     "ChronoLocalDateTime toLocalDateTime();String toString();"
+     "ChronoZonedDateTime with(TemporalAdjuster);ChronoZonedDateTime with(TemporalField,long);"
+     "ChronoZonedDateTime withEarlierOffsetAtOverlap();ChronoZonedDateTime withLaterOffsetAtOverlap();"
+     "ChronoZonedDateTime withZoneSameLocal(ZoneId);ChronoZonedDateTime withZoneSameInstant(ZoneId);"
+     "int get(TemporalField);long getLong(TemporalField);boolean isSupported(TemporalField);"
+     "def query(TemporalQuery);ValueRange range(TemporalField);"},
     {"Instant", "Comparable",
      "static Instant EPOCH;static Instant MAX;static Instant MIN;OffsetDateTime atOffset(ZoneOffset);"
      "ZonedDateTime atZone(ZoneId);int compareTo(Instant);static Instant from(TemporalAccessor);"
@@ -445,7 +469,12 @@ static const struct class
      "static Instant parse(CharSequence);Instant plus(TemporalAmount);Instant plus(long,TemporalUnit);"
      "Instant plusMillis(long);Instant plusNanos(long);Instant plusSeconds(long);long toEpochMilli();"
      "Instant truncatedTo(TemporalUnit);Instant with(TemporalAdjuster);"
-     "Instant with(TemporalField,long);"},
+     "Instant with(TemporalField,long);Temporal minus(long,TemporalUnit);"
+     "Temporal minus(TemporalAmount);Temporal plus(long,TemporalUnit);Temporal plus(TemporalAmount);"
+     "long until(Temporal,TemporalUnit);Temporal with(TemporalAdjuster);"
+     "Temporal with(TemporalField,long);Temporal adjustInto(Temporal);int get(TemporalField);"
+     "long getLong(TemporalField);boolean isSupported(TemporalField);def query(TemporalQuery);"
+     "ValueRange range(TemporalField);"},
     {"ZoneId", "",
      "static Map SHORT_IDS;static Set getAvailableZoneIds();static ZoneId of(String);"
      "static ZoneId of(String,Map);static ZoneId ofOffset(String,ZoneOffset);"
@@ -455,7 +484,9 @@ static const struct class
      "static ZoneOffset MAX;static ZoneOffset MIN;static ZoneOffset UTC;"
      "static ZoneOffset from(TemporalAccessor);int getTotalSeconds();static ZoneOffset of(String);"
      "static ZoneOffset ofHours(int);static ZoneOffset ofHoursMinutes(int,int);"
-     "static ZoneOffset ofHoursMinutesSeconds(int,int,int);static ZoneOffset ofTotalSeconds(int);"},
+     "static ZoneOffset ofHoursMinutesSeconds(int,int,int);static ZoneOffset ofTotalSeconds(int);"
+     "int get(TemporalField);long getLong(TemporalField);boolean isSupported(TemporalField);"
+     "def query(TemporalQuery);ValueRange range(TemporalField);Temporal adjustInto(Temporal);"},
     {"DateTimeFormatter", "",
      "static DateTimeFormatter BASIC_ISO_DATE;static DateTimeFormatter ISO_DATE;"
      "static DateTimeFormatter ISO_DATE_TIME;static DateTimeFormatter ISO_INSTANT;"
@@ -487,32 +518,11 @@ static const struct class
      "static ChronoUnit HOURS;static ChronoUnit MICROS;static ChronoUnit MILLENNIA;"
      "static ChronoUnit MILLIS;static ChronoUnit MINUTES;static ChronoUnit MONTHS;"
      "static ChronoUnit NANOS;static ChronoUnit SECONDS;static ChronoUnit WEEKS;"
-     "static ChronoUnit YEARS;static ChronoUnit valueOf(String);static ChronoUnit[] values();"},
-    {"JodaCompatibleZonedDateTime", "",
-     "int getDayOfMonth();int getDayOfYear();int getHour();LocalDate toLocalDate();"
-     "LocalDateTime toLocalDateTime();int getMinute();Month getMonth();int getMonthValue();"
-     "int getNano();int getSecond();int getYear();ZonedDateTime minus(TemporalAmount);"
-     "ZonedDateTime minus(long,TemporalUnit);ZonedDateTime minusYears(long);"
-     "ZonedDateTime minusMonths(long);ZonedDateTime minusWeeks(long);ZonedDateTime minusDays(long);"
-     "ZonedDateTime minusHours(long);ZonedDateTime minusMinutes(long);"
-     "ZonedDateTime minusSeconds(long);ZonedDateTime minusNanos(long);"
-     "ZonedDateTime plus(TemporalAmount);ZonedDateTime plus(long,TemporalUnit);"
-     "ZonedDateTime plusDays(long);ZonedDateTime plusHours(long);ZonedDateTime plusMinutes(long);"
-     "ZonedDateTime plusMonths(long);ZonedDateTime plusNanos(long);ZonedDateTime plusSeconds(long);"
-     "ZonedDateTime plusWeeks(long);ZonedDateTime plusYears(long);OffsetDateTime toOffsetDateTime();"
-     "ZonedDateTime truncatedTo(TemporalUnit);ZonedDateTime with(TemporalAdjuster);"
-     "ZonedDateTime with(TemporalField,long);ZonedDateTime withDayOfMonth(int);"
-     "ZonedDateTime withDayOfYear(int);ZonedDateTime withEarlierOffsetAtOverlap();"
-     "ZonedDateTime withFixedOffsetZone();ZonedDateTime withHour(int);"
-     "ZonedDateTime withLaterOffsetAtOverlap();ZonedDateTime withMinute(int);"
-     "ZonedDateTime withMonth(int);ZonedDateTime withNano(int);ZonedDateTime withSecond(int);"
-     "ZonedDateTime withYear(int);ZonedDateTime withZoneSameLocal(ZoneId);"
-     "ZonedDateTime withZoneSameInstant(ZoneId);long getMillis();int getCenturyOfEra();int getEra();"
-     "int getHourOfDay();int getMillisOfDay();int getMillisOfSecond();int getMinuteOfDay();"
-     "int getMinuteOfHour();int getMonthOfYear();int getSecondOfDay();int getSecondOfMinute();"
-     "int getWeekOfWeekyear();int getWeekyear();int getYearOfCentury();int getYearOfEra();"
-     "String toString(String);String toString(String,Locale);DayOfWeek getDayOfWeekEnum();"
-     "int getDayOfWeek();"},
+     "static ChronoUnit YEARS;static ChronoUnit valueOf(String);static ChronoUnit[] values();"
+     "int compareTo(Enum);String name();int ordinal();Temporal addTo(Temporal,long);"
+     "long between(Temporal,Temporal);Duration getDuration();boolean isDateBased();"
+     "boolean isDurationEstimated();boolean isSupportedBy(Temporal);boolean isTimeBased();"
+     "String toString();"},
     {"GeoPoint", "", "double getLat();double getLon();"},
     {"MovingFunctions", "",
      "static double max(double[]);static double min(double[]);static double sum(double[]);"

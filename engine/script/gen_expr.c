@@ -586,6 +586,10 @@ static enum err new_array(struct gen *g, struct node *n)
 static enum err const_expr(struct gen *g, struct node *n)
 {
     struct sv v = n->value;
+    if (sv_is_whole(v) && n->name.n > 0 && strchr("fFdD", n->name.p[n->name.n - 1]) != NULL) {
+        /* a hexadecimal digit is taken for what says that the number is no whole one */
+        return err_set(g->em, ERR_ILLEGAL_STATE, "Illegal tree structure.");
+    }
     if (v.kind == SV_PATTERN) { /* its flags ride along as bits */
         for (size_t i = 0; i < n->name.n; i++) {
             const char *at = strchr("imsxcUu", n->name.p[i]);

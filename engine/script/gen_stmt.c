@@ -45,9 +45,11 @@ static bool has_effect(struct node *n)
     return n->kind == N_ASSIGN || n->kind == N_STEP || n->kind == N_CALL || n->kind == N_NEW;
 }
 
-static enum err return_value(struct gen *g, struct node *n)
+/* Where the return is not written down, both ways of a condition have a type of their own. */
+static enum err return_value(struct gen *g, struct node *n, bool written)
 {
-    enum err e = gen_expr_given(g, n, gen_result_type(g));
+    struct type to = gen_result_type(g);
+    enum err e = written ? gen_expr_passed(g, n, to) : gen_expr_given(g, n, to);
     return e == ERR_OK ? gen_emit(g, I_RETURN, 0, 0, 0) : e;
 }
 
@@ -59,7 +61,8 @@ static enum err return_nothing(struct gen *g, struct node *n)
         enum err e = err_set(g->em, ERR_ILLEGAL_ARGUMENT, "Cannot cast null to a primitive type [void].");
         return gen_placed(g, e, n->off);
     }
-    return from.id != TYPE_DEF ? gen_placed(g, gen_cannot_cast(g, from, none), n->off) : return_value(g, n);
+    return from.id != TYPE_DEF ? gen_placed(g, gen_cannot_cast(g, from, none), n->off)
+                               : return_value(g, n, true);
 }
 
 static enum err expression_statement(struct gen *g, struct node *n, bool last)
@@ -72,8 +75,8 @@ static enum err expression_statement(struct gen *g, struct node *n, bool last)
     }
     bool update = g->s->context == SCRIPT_UPDATE && g->scope->code == 0;
     bool void_function = g->scope->code != 0 && gen_result_type(g).id == TYPE_VOID;
-    if (last && !update && !void_function) {
-        return return_value(g, x);
+    if (last && !update && !void_function && gen_type_of(g, x).id != TYPE_VOID) {
+        return return_value(g, x, false);
     }
     if (!has_effect(x)) {
         node_unused(x, unused, sizeof(unused));
@@ -359,7 +362,7 @@ static enum err return_statement(struct gen *g, struct node *n)
     bool update = g->scope->code == 0 && g->s->context == SCRIPT_UPDATE;
     enum err e = gen_statement(g, n->off);
     if (e == ERR_OK && n->n > 0) {
-        return update ? return_nothing(g, n->kids[0]) : return_value(g, n->kids[0]);
+        return update ? return_nothing(g, n->kids[0]) : return_value(g, n->kids[0], true);
     }
     if (e == ERR_OK && gen_result_type(g).id != TYPE_VOID && !update) {
         return err_set(g->em, ERR_CLASS_CAST, "cannot cast from [def] to [void]");

@@ -93,7 +93,7 @@ struct type gen_result_type(const struct gen *g);
 /* An expression whose value is then converted as `how` says; as an assignment does; a condition to a boolean. */
 enum err gen_expr_to(struct gen *g, struct node *n, struct type to, unsigned how);
 enum err gen_expr_as(struct gen *g, struct node *n, struct type to);
-/* One that goes into a function; one that comes out of it: there, both ways of a condition have a type of their own. */
+/* One that goes into a function, or comes out of it; the second leaves both ways of a condition a type of their own. */
 enum err gen_expr_passed(struct gen *g, struct node *n, struct type to);
 enum err gen_expr_given(struct gen *g, struct node *n, struct type to);
 /* The constant null? */

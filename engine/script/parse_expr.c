@@ -70,9 +70,6 @@ static struct node *number(struct parser *p, bool negative)
         }
         return n;
     }
-    if (hex && strchr("fFdD", last) != NULL) { /* taken for what says that it is no whole number */
-        return p_refused(p, err_set(p->em, ERR_ILLEGAL_STATE, "Illegal tree structure."), t->off);
-    }
     bool is_long = last == 'l' || last == 'L';
     int base = hex ? 16 : text.n > 1 && text.p[0] == '0' && !is_long ? 8 : 10;
     uint64_t v = 0;

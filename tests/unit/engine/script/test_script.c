@@ -909,7 +909,7 @@ START_TEST(noise_is_harmless)
         script_unref(s);
         arena_fini(&a);
     }
-    ck_assert_int_gt(compiled, 500);
+    ck_assert_int_gt(compiled, 400);
 }
 END_TEST
 
