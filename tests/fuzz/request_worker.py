@@ -1,7 +1,7 @@
 """One connection of the fuzzer of requests: takes cases, sends what is made of them, and looks at the answers."""
 import threading
 
-from request_cases import mutant, original, seeded, whole
+from request_cases import Request, mutant, original, seeded, whole
 from request_client import Gone, Slow
 
 AT_ONCE = 8
@@ -58,7 +58,7 @@ class Worker(threading.Thread):
                 for request in batch:
                     answer = self.conn.answer(request.method == "HEAD")
                     done += 1
-                    if wrong := self.fuzz.judge.wrong(request, answer):
+                    if wrong := self.wrong(request, answer):
                         self.fuzz.found(wrong[0], wrong[1], self.history + batch[:done])
                     if answer.closes:
                         break
@@ -82,6 +82,21 @@ class Worker(threading.Thread):
             self.remember(batch[:done])
             batch = batch[done:]
         self.flying = []
+
+    def wrong(self, request, answer):
+        """What the judge finds. An answer to HEAD does not say why: a GET does."""
+        wrong = self.fuzz.judge.wrong(request, answer)
+        if wrong and request.method == "HEAD":
+            conn, again = self.fuzz.node.connection(), Request("GET", request.path, b"GET" + request.data[len(b"HEAD"):])
+            try:
+                conn.send(again.data)
+                told = conn.answer(False)
+                return self.fuzz.judge.wrong(again, told) if told.status == answer.status else wrong
+            except (Gone, Slow, OSError, ValueError):
+                return wrong
+            finally:
+                conn.close()
+        return wrong
 
     def alone(self, request):
         """A request that is no good HTTP, or whose answer nobody waits for, on a connection of its own."""
