@@ -168,7 +168,7 @@ class Judge:
         path = request.path.split("?")[0]
         endpoint = "/".join(p if p.startswith("_") else "I" for p in path.split("/") if p)[:60]
         if request.method == "HEAD":
-            bad = answer.status >= 500 and answer.status != 503 and not self.any_error
+            bad = answer.status >= 500 and answer.status != 503 and (answer.status != 505 or request.framed) and not self.any_error
             return (f"{answer.status} HEAD {endpoint}", str(answer.headers)) if bad else None
         body = answer.body
         try:
