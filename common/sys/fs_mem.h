@@ -59,7 +59,8 @@ enum fs_mem_harm {
     FS_MEM_ZEROS, /* a sector of 512 bytes, or what the file has of it */
     FS_MEM_CUT,   /* the file ends earlier; only while no process has it open */
 };
-/* Somewhere in that file. false: there is no such file, nothing in it, or it is mapped. */
+/* Somewhere in that file. false: there is no such file, nothing in it, it is mapped, or a power failure took back what was written
+ * over in it and nobody synced it since: what the file said of its end may be older than the end, which nobody would miss. */
 bool fs_mem_harm(struct fs_mem *m, const char *path, enum fs_mem_harm how, struct rng *r);
 /* How many files at or below `path` are not as they were written. */
 unsigned fs_mem_harmed(const struct fs_mem *m, const char *path);

@@ -225,7 +225,7 @@ bool fs_mem_harm(struct fs_mem *m, const char *path, enum fs_mem_harm how, struc
 {
     pthread_mutex_lock(&m->mutex);
     struct mem_inode *f = mem_lookup(m, path);
-    bool there = f != NULL && !f->is_dir && f->n > 0 && !is_mapped(m, f);
+    bool there = f != NULL && !f->is_dir && f->n > 0 && !f->set_back && !is_mapped(m, f);
     bool ok = !there || harm_file(f, how, r);
     assert(ok && "no memory to simulate damage");
     (void)ok;

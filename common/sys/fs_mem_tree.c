@@ -130,7 +130,7 @@ void mem_file_sync(struct mem_inode *f)
         }
     }
     f->synced_n = f->n;
-    f->rewritten = false;
+    f->rewritten = f->set_back = false;
     f->patched = 0;
 }
 
@@ -281,7 +281,7 @@ static bool unpatch(struct mem_inode *f, size_t from)
 
 static bool file_crash(struct mem_inode *f, struct rng *r)
 {
-    bool rewritten = f->rewritten;
+    bool rewritten = f->rewritten, set_back = f->set_back || f->patched > 0;
     f->lost = false;
     size_t n = f->synced_n;
     if (r != NULL && (!rewritten || rng_below(r, 2) == 0)) {
@@ -299,7 +299,9 @@ static bool file_crash(struct mem_inode *f, struct rng *r)
         }
         f->n = n;
     }
-    return mem_file_cut(f, n);
+    bool ok = mem_file_cut(f, n);
+    f->set_back = set_back;
+    return ok;
 }
 
 bool mem_tree_crash(struct mem_inode *d, struct rng *r)

@@ -51,6 +51,7 @@ struct mem_inode {
     bool rewritten; /* emptied since the last sync, which had kept bytes */
     size_t patched; /* what was overwritten since the last sync lies below it */
     bool lost;      /* a sync failed: later ones claim success but keep nothing more, as Linux does */
+    bool set_back; /* a power failure met what was overwritten: the file may say of itself less than it has */
     struct mem_wound *wounds;
     /* folder */
     struct mem_names now, durable;

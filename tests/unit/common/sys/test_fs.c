@@ -329,6 +329,32 @@ START_TEST(full_disks_and_flipped_bits)
 }
 END_TEST
 
+/* What a file says of its end was taken back by a power failure: nobody would miss the end, until the file is synced again. */
+START_TEST(no_damage_that_nobody_misses)
+{
+    struct env t;
+    struct fs_file *f;
+    struct rng r;
+    rng_seed(&r, 1);
+    env_open(&t, 1);
+    t.fs->make_dir(t.fs->self, in(&t, "d"), NULL);
+    ck_assert_int_eq(put(&t, "d/a", "1234567", true, true), ERR_OK);
+    ck_assert_int_eq(t.fs->sync_dir(t.fs->self, in(&t, "d"), NULL), ERR_OK);
+    ck_assert_int_eq(t.fs->open(t.fs->self, in(&t, "d/a"), false, &f, NULL), ERR_OK);
+    ck_assert_int_eq(t.fs->patch(t.fs->self, f, 1, "!", 1, NULL), ERR_OK);
+    t.fs->close(t.fs->self, f);
+    fs_mem_drop_unsynced(t.mem);
+    fs_mem_drop_unsynced(t.mem); /* one more does not make it known */
+    ck_assert_str_eq(get(&t, "d/a"), "1234567");
+    ck_assert(!fs_mem_harm(t.mem, in(&t, "d/a"), FS_MEM_FLIP, &r));
+    ck_assert_int_eq(t.fs->open(t.fs->self, in(&t, "d/a"), false, &f, NULL), ERR_OK);
+    ck_assert_int_eq(t.fs->sync(t.fs->self, f, NULL), ERR_OK);
+    t.fs->close(t.fs->self, f);
+    ck_assert(fs_mem_harm(t.mem, in(&t, "d/a"), FS_MEM_FLIP, &r));
+    env_close(&t);
+}
+END_TEST
+
 /* What a bad disk does is seen by who reads anew, is counted, and can be undone. */
 START_TEST(bad_disks)
 {
@@ -443,6 +469,7 @@ int main(void)
     tcase_add_test(mem, a_failed_sync_is_never_made_good);
     tcase_add_test(mem, full_disks_and_flipped_bits);
     tcase_add_test(mem, bad_disks);
+    tcase_add_test(mem, no_damage_that_nobody_misses);
     tcase_add_test(mem, random_crashes_keep_synced_prefixes);
     suite_add_tcase(s, mem);
     SRunner *r = srunner_create(s);
