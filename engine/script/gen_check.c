@@ -22,7 +22,8 @@ static enum err no_list_index(struct gen *g, struct str name)
 {
     for (size_t i = 0; i < name.n; i++) {
         if (name.p[i] < '0' || name.p[i] > '9') {
-            return err_set(g->em, ERR_ILLEGAL_ARGUMENT, "invalid list index [%.*s]", STR_ARG(name));
+            (void)err_set(g->em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(name));
+            return err_wrap(g->em, ERR_ILLEGAL_ARGUMENT, "invalid list index [%.*s]", STR_ARG(name));
         }
     }
     return ERR_OK;

@@ -583,6 +583,16 @@ static enum err new_array(struct gen *g, struct node *n)
                         : gen_emit(g, I_NEW_ARRAY, (uint8_t)n->n, (uint16_t)n->type.id, 0);
 }
 
+/* What goes into a list or a map is of any class. */
+static enum err elements(struct gen *g, struct node *n)
+{
+    enum err e = ERR_OK;
+    for (uint32_t i = 0; i < n->n && e == ERR_OK; i++) {
+        e = gen_expr_passed(g, n->kids[i], (struct type){.id = TYPE_DEF});
+    }
+    return e;
+}
+
 static enum err const_expr(struct gen *g, struct node *n)
 {
     struct sv v = n->value;
@@ -616,11 +626,11 @@ static enum err expr(struct gen *g, struct node *n)
                        type_java(n->type).s);
     case N_LIST:
         gen_at(g, n->off);
-        e = exprs(g, n, 0);
+        e = elements(g, n);
         return e == ERR_OK ? gen_emit(g, I_LIST, 0, 0, n->n) : e;
     case N_MAP:
         gen_at(g, n->off);
-        e = exprs(g, n, 0);
+        e = elements(g, n);
         return e == ERR_OK ? gen_emit(g, I_MAP, 0, 0, n->n / 2) : e;
     case N_NEW:
         return new_object(g, n);

@@ -365,7 +365,8 @@ static enum err check_cast(struct gen *g, struct node *n, struct type to, unsign
 
 enum err gen_check_cast(struct gen *g, struct node *n, struct type to, unsigned how)
 {
-    return gen_placed(g, check_cast(g, n, to, how), n->off);
+    bool minus = n->kind == N_CONST && n->flag; /* that is an operator of its own */
+    return gen_placed(g, check_cast(g, n, to, how), n->off + (minus ? 1 : 0));
 }
 
 /* What the script itself must give. */

@@ -1,7 +1,8 @@
 /* Statements, functions, whole scripts. */
 #include "engine/script/parse.h"
 
-static struct node *statement(struct parser *p);
+/* `alone`: it stands where a block could, and a semicolon ends it. */
+static struct node *statement(struct parser *p, bool alone);
 
 /* "type name [= value], name ...": S_BLOCK of declarations with `flag` (no scope of its own). */
 static struct node *declaration(struct parser *p)
@@ -62,7 +63,7 @@ static struct node *body(struct parser *p)
     if (p_accept(p, ";")) {
         return p_mk(p, S_BLOCK, p_peek(p, 0)->off);
     }
-    return p_kid(p, p_mk(p, S_BLOCK, p_peek(p, 0)->off), statement(p));
+    return p_kid(p, p_mk(p, S_BLOCK, p_peek(p, 0)->off), statement(p, true));
 }
 
 static struct node *if_statement(struct parser *p, uint32_t off)
@@ -183,6 +184,13 @@ static struct node *compound(struct parser *p)
     return p_accept_word(p, "try") ? try_statement(p, t->off) : NULL;
 }
 
+/* "def" and "int" begin a declaration, never an expression. */
+static bool is_primitive_name(struct str name)
+{
+    enum type_id id = type_of_name(name);
+    return id >= TYPE_DEF && id <= TYPE_DOUBLE;
+}
+
 static struct node *plain(struct parser *p)
 {
     const struct token *t = p_peek(p, 0);
@@ -197,7 +205,8 @@ static struct node *plain(struct parser *p)
     }
     if (p_accept_word(p, "return")) {
         struct node *n = p_mk(p, S_RETURN, t->off);
-        bool bare = p_is_sign(p_peek(p, 0), ";") || p_is_sign(p_peek(p, 0), "}")
+        bool type = p_peek(p, 0)->kind == T_NAME && is_primitive_name(p_peek(p, 0)->text);
+        bool bare = type || p_is_sign(p_peek(p, 0), ";") || p_is_sign(p_peek(p, 0), "}")
                     || p_peek(p, 0)->kind == T_END || p_is_word(p_peek(p, 0), "return");
         return bare ? n : p_kid(p, n, parse_expression(p));
     }
@@ -215,7 +224,7 @@ static bool name_alone(const struct node *n)
     return declared || (n->kind == S_EXPR && n->kids[0]->kind == N_NAME);
 }
 
-static struct node *statement(struct parser *p)
+static struct node *statement(struct parser *p, bool alone)
 {
     struct node *n = NULL;
     if (p_enter(p)) {
@@ -223,9 +232,10 @@ static struct node *statement(struct parser *p)
         if (n == NULL && p->e == ERR_OK) {
             n = plain(p);
             /* the last statement of a script or a block needs no semicolon */
-            if (p->e == ERR_OK && !p_accept(p, ";") && p_peek(p, 0)->kind != T_END
-                && !p_is_sign(p_peek(p, 0), "}")) {
-                n = p_fail(p, p->blocks > 0 || name_alone(n) ? "" : "{<EOF>, ';'}");
+            bool closed = p_is_sign(p_peek(p, 0), "}");
+            if (p->e == ERR_OK && !p_accept(p, ";") && p_peek(p, 0)->kind != T_END && (alone || !closed)) {
+                bool vague = closed ? p->arguments > 0 : p->blocks > 0 || name_alone(n);
+                n = p_fail(p, vague ? "" : "{<EOF>, ';'}");
             }
         }
     }
@@ -241,7 +251,7 @@ struct node *parse_block(struct parser *p)
     }
     p->blocks++;
     while (n != NULL && !p_accept(p, "}")) {
-        n = p_kid(p, n, statement(p));
+        n = p_kid(p, n, statement(p, false));
     }
     p->blocks--;
     return n;
@@ -311,7 +321,7 @@ enum err script_parse(struct program *out, struct str source, struct arena *a, s
             (void)p_fail(&p, "<EOF>");
             break;
         }
-        out->body = p_kid(&p, out->body, statement(&p));
+        out->body = p_kid(&p, out->body, statement(&p, false));
     }
     if (p.e != ERR_OK) {
         script_error_at(em, p.off);

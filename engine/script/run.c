@@ -231,7 +231,7 @@ static enum err compile(struct script *s, struct errmsg *em)
         e = err_set(
             em, ERR_ILLEGAL_ARGUMENT,
             "invalid function definition: found no statements for function [execute] with [0] parameters");
-        script_error_at(em, 0);
+        script_error_at(em, (uint32_t)s->source.n);
     }
     e = e == ERR_OK ? script_generate(s, &program, em) : e;
     arena_fini(&scratch);

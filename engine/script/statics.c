@@ -4,7 +4,9 @@
 #include "common/base/coerce.h"
 #include "common/base/num.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <unicode/uchar.h>
 
 static enum err not_found(struct script_run *m, enum type_id type, struct str name, uint32_t n)
@@ -181,6 +183,16 @@ static enum err box(struct script_run *m, enum type_id type, struct str name, st
         enum err e = vm_text(m, boxed, &text);
         *out = sv_str(text);
         return e;
+    }
+    if (str_is(name, "bitCount") && sv_is_whole(a[0])) {
+        *out = sv_int(__builtin_popcountll(kind == SV_LONG ? (uint64_t)a[0].i : (uint32_t)a[0].i));
+        return ERR_OK;
+    }
+    if (str_is(name, "toHexString") && sv_is_whole(a[0])) {
+        char hex[20];
+        uint64_t v = kind == SV_LONG ? (uint64_t)a[0].i : (uint32_t)a[0].i;
+        snprintf(hex, sizeof(hex), "%" PRIx64, v);
+        return vm_str(m, str_of(hex), out);
     }
     if (str_is(name, "isNaN") && sv_is_number(a[0])) {
         *out = sv_bool(isnan(sv_num(a[0])));
