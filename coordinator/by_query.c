@@ -1,5 +1,6 @@
 /* The rounds of a worker: page, writes, wait, next page. */
 #include "common/base/memory_account.h"
+#include "common/base/stop.h"
 #include "coordinator/by_query_int.h"
 #include "coordinator/rest/broadcast.h"
 
@@ -134,6 +135,11 @@ static uint64_t task_of(const struct by_query_worker *w)
 bool by_query_cancelled(const struct by_query_worker *w)
 {
     return w->op->task.cancelled || w->task.cancelled;
+}
+
+static bool stopped(void *worker)
+{
+    return by_query_cancelled(worker);
 }
 
 /* ---- failing ------------------------------------------------------------------------------------------- */
@@ -471,7 +477,15 @@ static void prepare(void *arg)
     if (w->max_docs != MAX_DOCS_ALL) {
         most = (uint32_t)MAX_OF((int64_t)w->max_docs - processed(w), (int64_t)0);
     }
-    if (batch_build(w, most, &em) != ERR_OK) {
+    struct stop st = {.asked = stopped, .self = w};
+    stop_enter(&st);
+    enum err e = batch_build(w, most, &em);
+    stop_leave(&st);
+    if (by_query_cancelled(w)) {
+        end(w);
+        return;
+    }
+    if (e != ERR_OK) {
         fail(w, &em);
         return;
     }

@@ -1,4 +1,5 @@
 /* A page of hits made into a bulk, and what came of it. */
+#include "common/base/stop.h"
 #include "coordinator/by_query_int.h"
 
 #include "engine/index/engine.h"
@@ -124,7 +125,7 @@ enum err batch_build(struct by_query_worker *w, uint32_t most, struct errmsg *em
     if (w->set.v == NULL) {
         return err_no_memory(em);
     }
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n && !stop_now(); i++) {
         struct write_entry *e = &w->set.v[w->set.n];
         struct by_query_doc d;
         enum script_outcome outcome = SCRIPT_WRITES;
