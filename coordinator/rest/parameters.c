@@ -33,8 +33,7 @@ static struct str param(struct rest *r, const char *name, bool asked)
 /* A type is looked for, and asked for only where it is given: nobody who misspells a parameter meant it. */
 struct str rest_param(struct rest *r, const char *name)
 {
-    bool type = strcmp(name, "type") == 0;
-    return param(r, name, !type || rest_given(r, name) || rest_path(r, name).p != NULL);
+    return param(r, name, strcmp(name, "type") != 0 || rest_given(r, name) || rest_path(r, name).p != NULL);
 }
 
 bool rest_given(const struct rest *r, const char *name)

@@ -59,31 +59,29 @@ static enum err body_text(struct rest *r)
                : ERR_OK;
 }
 
-enum err rest_body(struct rest *r, const struct json **out)
+static enum err read_body(struct rest *r, bool whole, const struct json **out)
 {
     *out = NULL;
     enum err e = body_text(r);
     if (e != ERR_OK || r->body.n == 0) {
         return e;
     }
-    e = json_parse_first(&r->tree, r->body, r->arena, &json_limits_default, &r->em);
+    e = (whole ? json_parse : json_parse_first)(&r->tree, r->body, r->arena, &json_limits_default, &r->em);
     if (e == ERR_OK) {
         *out = &r->tree;
-        r->body.n = r->tree.end; /* nobody reads more, whoever gets the text */
+        r->body.n = whole ? r->body.n : r->tree.end; /* nobody reads more, whoever gets the text */
     }
     return e;
 }
 
+enum err rest_body(struct rest *r, const struct json **out)
+{
+    return read_body(r, false, out);
+}
+
 enum err rest_body_whole(struct rest *r, const struct json **out)
 {
-    *out = NULL;
-    enum err e = body_text(r);
-    if (e != ERR_OK || r->body.n == 0) {
-        return e;
-    }
-    e = json_parse(&r->tree, r->body, r->arena, &json_limits_default, &r->em);
-    *out = e == ERR_OK ? &r->tree : NULL;
-    return e;
+    return read_body(r, true, out);
 }
 
 enum err rest_body_required(struct rest *r, const struct json **out)

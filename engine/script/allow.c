@@ -1,6 +1,23 @@
 /* The classes that scripts may name, and what they have. */
 #include "engine/script/allow.h"
 
+/* Math and StrictMath have the same. */
+#define MATH_MEMBERS                                                                                \
+    "static double E;static double PI;static double abs(double);static double acos(double);"        \
+    "static double asin(double);static double atan(double);static double atan2(double,double);"     \
+    "static double cbrt(double);static double ceil(double);static double copySign(double,double);"  \
+    "static double cos(double);static double cosh(double);static double exp(double);"               \
+    "static double expm1(double);static double floor(double);static double hypot(double,double);"   \
+    "static double IEEEremainder(double,double);static double log(double);"                         \
+    "static double log10(double);static double log1p(double);static double max(double,double);"     \
+    "static double min(double,double);static double nextAfter(double,double);"                      \
+    "static double nextDown(double);static double nextUp(double);static double pow(double,double);" \
+    "static double random();static double rint(double);static long round(double);"                  \
+    "static double scalb(double,int);static double signum(double);static double sin(double);"       \
+    "static double sinh(double);static double sqrt(double);static double tan(double);"              \
+    "static double tanh(double);static double toDegrees(double);static double toRadians(double);"   \
+    "static double ulp(double);"
+
 static const struct class
 {
     const char *name, *above; /* what it descends from, apart by blanks; every class descends from Object */
@@ -149,36 +166,8 @@ static const struct class
      "int offsetByCodePoints(int,int);StringBuffer replace(int,int,String);StringBuffer reverse();"
      "void setCharAt(int,char);void setLength(int);String substring(int);String substring(int,int);"
      "Appendable append(CharSequence,int,int);"},
-    {"Math", "",
-     "static double E;static double PI;static double abs(double);static double acos(double);"
-     "static double asin(double);static double atan(double);static double atan2(double,double);"
-     "static double cbrt(double);static double ceil(double);static double copySign(double,double);"
-     "static double cos(double);static double cosh(double);static double exp(double);"
-     "static double expm1(double);static double floor(double);static double hypot(double,double);"
-     "static double IEEEremainder(double,double);static double log(double);"
-     "static double log10(double);static double log1p(double);static double max(double,double);"
-     "static double min(double,double);static double nextAfter(double,double);"
-     "static double nextDown(double);static double nextUp(double);static double pow(double,double);"
-     "static double random();static double rint(double);static long round(double);"
-     "static double scalb(double,int);static double signum(double);static double sin(double);"
-     "static double sinh(double);static double sqrt(double);static double tan(double);"
-     "static double tanh(double);static double toDegrees(double);static double toRadians(double);"
-     "static double ulp(double);"},
-    {"StrictMath", "",
-     "static double E;static double PI;static double abs(double);static double acos(double);"
-     "static double asin(double);static double atan(double);static double atan2(double,double);"
-     "static double cbrt(double);static double ceil(double);static double copySign(double,double);"
-     "static double cos(double);static double cosh(double);static double exp(double);"
-     "static double expm1(double);static double floor(double);static double hypot(double,double);"
-     "static double IEEEremainder(double,double);static double log(double);"
-     "static double log10(double);static double log1p(double);static double max(double,double);"
-     "static double min(double,double);static double nextAfter(double,double);"
-     "static double nextDown(double);static double nextUp(double);static double pow(double,double);"
-     "static double random();static double rint(double);static long round(double);"
-     "static double scalb(double,int);static double signum(double);static double sin(double);"
-     "static double sinh(double);static double sqrt(double);static double tan(double);"
-     "static double tanh(double);static double toDegrees(double);static double toRadians(double);"
-     "static double ulp(double);"},
+    {"Math", "", MATH_MEMBERS},
+    {"StrictMath", "", MATH_MEMBERS},
     {"System", "",
      "static void arraycopy(Object,int,Object,int,int);static long currentTimeMillis();"
      "static long nanoTime();"},

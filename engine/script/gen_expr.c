@@ -169,17 +169,15 @@ static enum err member(struct gen *g, struct node *n)
 static enum err call_function(struct gen *g, struct node *n)
 {
     uint32_t argc = n->n - 1;
-    for (uint32_t i = 0; i < g->program->functions_n; i++) {
-        const struct function *f = &g->program->functions[i];
-        if (!str_eq(f->name, n->name) || f->params_n != argc) {
-            continue;
-        }
+    const struct function *f = gen_function(g, n);
+    if (f != NULL) {
         enum err e = ERR_OK;
         gen_at(g, n->off);
         for (uint32_t k = 0; k < argc && e == ERR_OK; k++) {
             e = gen_expr_passed(g, n->kids[k + 1], f->params[k].type);
         }
-        return e == ERR_OK ? gen_emit(g, I_CALL_FUNCTION, (uint8_t)argc, 0, i + 1) : e;
+        uint32_t index = (uint32_t)(f - g->program->functions);
+        return e == ERR_OK ? gen_emit(g, I_CALL_FUNCTION, (uint8_t)argc, 0, index + 1) : e;
     }
     enum builtin builtin = builtin_of(g, n->name);
     struct allowed m;
@@ -467,7 +465,7 @@ static enum err step(struct gen *g, struct node *n)
 
 /* ---- functions and lambdas ---- */
 
-static bool mentions(struct node *n, struct str name)
+static bool mentions(const struct node *n, struct str name)
 {
     if (n == NULL) {
         return false;
@@ -483,7 +481,7 @@ static bool mentions(struct node *n, struct str name)
     return false;
 }
 
-static bool is_param(struct node *lambda, struct str name)
+static bool is_param(const struct node *lambda, struct str name)
 {
     for (uint32_t i = 0; i < lambda->params_n; i++) {
         if (str_eq(lambda->params[i].name, name)) {

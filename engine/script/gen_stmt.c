@@ -1,7 +1,7 @@
 /* Statements, functions and whole programs into bytecode. */
 #include "engine/script/generate.h"
 
-static bool leaves(struct node *n)
+static bool leaves(const struct node *n)
 {
     switch (n->kind) {
     case S_RETURN:
@@ -40,7 +40,7 @@ static enum err block(struct gen *g, struct node *n, bool last)
     return e;
 }
 
-static bool has_effect(struct node *n)
+static bool has_effect(const struct node *n)
 {
     return n->kind == N_ASSIGN || n->kind == N_STEP || n->kind == N_CALL || n->kind == N_NEW;
 }
@@ -175,7 +175,7 @@ static enum err jump_out(struct gen *g, bool is_break)
     return gen_emit(g, I_JUMP, 0, 0, 0);
 }
 
-static bool continues(struct node *n)
+static bool continues(const struct node *n)
 {
     bool any = n != NULL && n->kind == S_CONTINUE;
     for (uint32_t i = 0; n != NULL && i < n->n && !any; i++) {
@@ -413,7 +413,7 @@ enum err gen_stmt(struct gen *g, struct node *n, bool last)
 }
 
 /* Does every way through a statement, the last of its function, give a value? */
-static bool gives(struct node *n)
+static bool gives(const struct node *n)
 {
     if (n == NULL) {
         return false;
@@ -443,7 +443,7 @@ static bool gives(struct node *n)
     }
 }
 
-static bool assigns(struct node *n, struct str name)
+static bool assigns(const struct node *n, struct str name)
 {
     if (n == NULL || n->kind == N_LAMBDA) {
         return false;

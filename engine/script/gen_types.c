@@ -199,7 +199,6 @@ static struct type find_type(struct gen *g, struct node *n)
         return name_type(g, n);
     case N_CAST:
     case N_NEW:
-        return n->type;
     case N_NEW_ARRAY:
         return n->type;
     case N_AND:
@@ -267,7 +266,7 @@ enum type_id gen_unboxed(enum type_id id)
 }
 
 /* A whole literal takes the smaller type that is expected of it. */
-static bool literal_fits(struct node *n, enum type_id to)
+static bool literal_fits(const struct node *n, enum type_id to)
 {
     return n->kind == N_CONST && n->value.kind == SV_INT && to < TYPE_INT
            && sv_to_kind(n->value, type_kind(to)).i == n->value.i;

@@ -145,6 +145,7 @@ ENDS_ONLY = {
     "a bulk of documents that are slow to analyze": ("POST", "/words/_bulk", "".join('{"index":{}}\n' + json.dumps({"slow": " ".join("a" * 60 + "b" for _ in range(20))}) + "\n" for _ in range(200))),
     "an update by query": ("POST", "/words/_update_by_query", json.dumps({"script": {"source": SLOW_UPDATE_SOURCE}})),
     "a reindex": ("POST", "/_reindex", json.dumps({"source": {"index": "words"}, "dest": {"index": "words2"}, "script": {"source": SLOW_UPDATE_SOURCE}})),
+    "a delete by query": ("POST", "/words/_delete_by_query", json.dumps({"query": {"script": {"script": SLOW_SCRIPT.replace("return s", "return s < 0")}}})),
 }
 SHORT = ["paths of an analyzer", "states of a regexp", "a match of fuzzy words", "a window that moves", "a polygon", "a phrase of equal words", "a script that replaces"]
 
