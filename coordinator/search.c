@@ -147,6 +147,21 @@ enum err search_stop_end(struct search_call *c, struct stop *st, enum err e)
 
 /* ---- before any shard is asked -------------------------------------------------------------------------------------------------- */
 
+enum err search_total_as_int(struct search_source *s, struct errmsg *em)
+{
+    if (s->track_total == TRACK_TOTAL_DISABLED || s->track_total == TRACK_TOTAL_ACCURATE) {
+        return ERR_OK;
+    }
+    if (s->track_total_given) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT,
+                       "[rest_total_hits_as_int] cannot be used if the tracking of total hits is not "
+                       "accurate, got %d",
+                       s->track_total);
+    }
+    s->track_total = TRACK_TOTAL_ACCURATE;
+    return ERR_OK;
+}
+
 /* What the request's parts forbid each other, before any shard is asked. */
 static enum err check_request(struct search_call *c)
 {
@@ -154,6 +169,9 @@ static enum err check_request(struct search_call *c)
     struct buf b;
     unsigned n = 0;
     enum err e = ERR_OK;
+    if (c->o.total_as_int && search_total_as_int(&c->source, &c->error) != ERR_OK) {
+        return ERR_ILLEGAL_ARGUMENT;
+    }
     if (pit_check(c) != ERR_OK) {
         return ERR_ACTION_VALIDATION;
     }
@@ -187,17 +205,6 @@ static enum err check_request(struct search_call *c)
         e = err_set(&c->error, ERR_ACTION_VALIDATION, "Validation Failed: %.*s", STR_ARG(buf_view(&b)));
     }
     buf_fini(&b);
-    if (e == ERR_OK && c->o.total_as_int && s->track_total != TRACK_TOTAL_DISABLED
-        && s->track_total != TRACK_TOTAL_ACCURATE) {
-        if (s->track_total_given) {
-            e = err_set(&c->error, ERR_ILLEGAL_ARGUMENT,
-                        "[rest_total_hits_as_int] cannot be used if the tracking of total hits is not "
-                        "accurate, got %d",
-                        s->track_total);
-        } else {
-            c->source.track_total = TRACK_TOTAL_ACCURATE;
-        }
-    }
     return e;
 }
 
@@ -308,7 +315,10 @@ static void ask_shards(struct search_call *c)
         return;
     }
     if (c->n_shards == 0) {
-        c->reduced = (struct reduced){.max_score = 0};
+        c->reduced = (struct reduced){.max_score = 0, .relation = TOTAL_EQ};
+        if (c->source.track_total == TRACK_TOTAL_DISABLED) {
+            c->reduced.relation = TOTAL_NONE;
+        }
         search_done(c);
         return;
     }

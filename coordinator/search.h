@@ -103,6 +103,8 @@ enum err scroll_free(struct freeing *f, struct str id, struct errmsg *em);
 /* They are freed, and nobody hears of it. */
 void scroll_forget(struct rest *r, struct str id);
 void search_run(struct search_call *c);
+/* What rest_total_hits_as_int makes of a request: hits are counted to the last one, or it is refused for what it says itself. */
+enum err search_total_as_int(struct search_source *s, struct errmsg *em);
 void search_free(struct search_call *c);
 /* The same of a point in time. */
 enum err pit_free(struct freeing *f, struct str id, struct errmsg *em);

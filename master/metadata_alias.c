@@ -276,8 +276,10 @@ static enum err open_index(const struct state_builder *b, struct str name, struc
                            struct errmsg *em)
 {
     const struct index_meta *m = cluster_index(b->next, name);
-    if (m == NULL) {
-        return no_such_index(name, em);
+    if (m == NULL) { /* another action removes it */
+        err_set(em, ERR_INDEX_NOT_FOUND, "no such index [%.*s]", STR_ARG(name));
+        err_about_index(em, name, STR("_na_"));
+        return ERR_INDEX_NOT_FOUND;
     }
     *out = index_meta_copy(m);
     return *out != NULL ? ERR_OK : err_no_memory(em);
@@ -316,36 +318,47 @@ static enum err add(const struct metadata_env *env, struct meta_request *rq, con
     return close_index(rq, b, m, changed, e, em);
 }
 
-static bool alias_matches(const struct alias_action *x, struct str name)
+static enum err required(struct str alias, struct errmsg *em)
 {
-    for (uint32_t i = 0; i < x->n_aliases; i++) {
-        if (str_is(x->aliases[i], "_all") || str_glob(x->aliases[i], name)) {
-            return true;
-        }
-    }
-    return false;
+    return err_set(em, ERR_RESOURCE_NOT_FOUND, "required alias [%.*s] does not exist", STR_ARG(alias));
 }
 
-static enum err take_away(struct meta_request *rq, const struct alias_action *x, struct state_builder *b,
-                          bool *any, struct errmsg *em)
+static bool drop_alias(struct index_meta *m, struct str alias)
 {
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < m->n_aliases; i++) {
+        if (!str_eq(m->aliases[i].name, alias)) {
+            m->aliases[left++] = m->aliases[i];
+        }
+    }
+    const bool changed = left < m->n_aliases;
+    m->n_aliases = left;
+    return changed;
+}
+
+/* Takes away what the index had before the request: what an action before this one added stays. */
+static enum err take_away(struct meta_request *rq, const struct cluster_state *cur,
+                          const struct alias_action *x, struct state_builder *b, bool *any, struct errmsg *em)
+{
+    const struct index_meta *was = cluster_index(cur, x->index);
     struct index_meta *m;
     enum err e = open_index(b, x->index, &m, em);
     if (e != ERR_OK) {
         return e;
     }
-    uint32_t left = 0;
-    for (uint32_t i = 0; i < m->n_aliases; i++) {
-        if (!alias_matches(x, m->aliases[i].name)) {
-            m->aliases[left++] = m->aliases[i];
+    uint32_t found = 0;
+    bool changed = false;
+    for (uint32_t i = 0; e == ERR_OK && i < was->n_aliases; i++) {
+        if (alias_is_named(x->aliases, x->n_aliases, was->aliases[i].name)) {
+            bool gone = drop_alias(m, was->aliases[i].name);
+            e = !gone && x->must_exist ? required(was->aliases[i].name, em) : ERR_OK;
+            changed |= gone;
+            found++;
         }
     }
-    bool changed = left < m->n_aliases;
-    m->n_aliases = left;
-    *any |= changed;
-    if (!changed && x->must_exist) {
-        e = err_set(em, ERR_RESOURCE_NOT_FOUND, "required alias [%.*s] does not exist",
-                    STR_ARG(x->aliases[0]));
+    *any |= found > 0;
+    if (e == ERR_OK && found == 0 && x->must_exist) {
+        e = required(x->aliases[0], em);
     }
     return close_index(rq, b, m, changed, e, em);
 }
@@ -405,7 +418,7 @@ enum err meta_aliases(const struct metadata_env *env, const struct cluster_state
             any = true;
             e = add(env, rq, x, b, em);
         } else if (x->kind == ALIAS_REMOVE) {
-            e = take_away(rq, x, b, &any, em);
+            e = take_away(rq, cur, x, b, &any, em);
         }
     }
     if (e == ERR_OK && !any && rq->n_alias_actions > 0) {

@@ -213,7 +213,7 @@ enum err reroute_parse(struct reroute_command **out, uint32_t *n, const struct j
     static const char *const known[] = {"commands", "dry_run", NULL};
     *n = 0;
     *out = NULL;
-    if (body == NULL || body->type == JSON_NULL) {
+    if (body == NULL) {
         return ERR_OK;
     }
     if (body->type != JSON_OBJECT) {

@@ -121,6 +121,19 @@ const struct alias_meta *index_alias(const struct index_meta *m, struct str alia
     return NULL;
 }
 
+bool alias_is_named(const struct str *names, uint32_t n, struct str alias)
+{
+    bool in = n == 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (names[i].n > 0 && names[i].p[0] == '-') {
+            in = in && !str_glob(str_slice(names[i], 1, names[i].n), alias);
+        } else {
+            in = in || str_is(names[i], "_all") || str_glob(names[i], alias);
+        }
+    }
+    return in;
+}
+
 bool cluster_has_alias(const struct cluster_state *s, struct str alias)
 {
     for (uint32_t i = 0; i < s->n_indices; i++) {

@@ -195,6 +195,8 @@ void cluster_state_unref(struct cluster_state *s); /* NULL ok; any thread */
 const struct index_meta *cluster_index(const struct cluster_state *s, struct str name);
 const struct index_meta *cluster_index_by_uuid(const struct cluster_state *s, struct str uuid);
 const struct alias_meta *index_alias(const struct index_meta *m, struct str alias);
+/* Does a list of names and patterns ("a", "b*", "-c") name this alias? An exclusion takes away what stands before it; an empty list names all. */
+bool alias_is_named(const struct str *names, uint32_t n, struct str alias);
 bool cluster_has_alias(const struct cluster_state *s, struct str alias);
 const struct template_meta *cluster_template(const struct cluster_state *s, enum template_kind kind,
                                              struct str name);

@@ -390,20 +390,6 @@ static bool is_exclusion(struct str s)
     return s.n > 0 && s.p[0] == '-';
 }
 
-/* Does the list ("a,b*,-c") name this alias? An exclusion takes away what stands before it. */
-static bool named(const struct str *names, uint32_t n, struct str alias)
-{
-    bool in = n == 0;
-    for (uint32_t i = 0; i < n; i++) {
-        if (is_exclusion(names[i])) {
-            in = in && !str_glob(str_slice(names[i], 1, names[i].n), alias);
-        } else {
-            in = in || is_all(names[i]) || str_glob(names[i], alias);
-        }
-    }
-    return in;
-}
-
 /* An exclusion behind names[i], from the first wildcard on, takes names[i] away. */
 static bool taken_away(const struct str *names, uint32_t n, uint32_t i, uint32_t first_wildcard)
 {
@@ -465,7 +451,7 @@ static void write_index(struct jsonw *w, const struct index_meta *m, const struc
 {
     uint32_t shown = 0;
     for (uint32_t i = 0; i < m->n_aliases; i++) {
-        shown += named(names, n, m->aliases[i].name);
+        shown += alias_is_named(names, n, m->aliases[i].name);
     }
     if (n > 0 && shown == 0) {
         return;
@@ -475,7 +461,7 @@ static void write_index(struct jsonw *w, const struct index_meta *m, const struc
     jw_k(w, "aliases");
     jw_obj(w);
     for (uint32_t i = 0; i < m->n_aliases; i++) {
-        if (named(names, n, m->aliases[i].name)) {
+        if (alias_is_named(names, n, m->aliases[i].name)) {
             jw_key(w, m->aliases[i].name);
             alias_write(&m->aliases[i], w);
         }

@@ -267,12 +267,12 @@ static void ask_indices(struct rest *r)
     enum err e = q != NULL ? rest_index_options(r, &o) : err_no_memory(&r->em);
     e = e == ERR_OK ? rest_check_bool(r, "include_unloaded_segments") : e; /* there are none */
     e = e == ERR_OK ? rest_bool(r, "pri", false, &q->primaries_only) : e;
-    if (e == ERR_OK && health.p != NULL && !health_parse(health, &q->health)) {
-        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "unknown cluster health status [%.*s]", STR_ARG(health));
-    }
     e = e == ERR_OK ? resolve_indices(r->state, rest_param(r, "index"), &o, clock_wall_ms(r->co->o.clock),
                                       r->arena, &q->t, &q->n, &r->em)
                     : e;
+    if (e == ERR_OK && health.p != NULL && !health_parse(health, &q->health)) {
+        e = err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "unknown cluster health status [%.*s]", STR_ARG(health));
+    }
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;
@@ -292,21 +292,6 @@ static void cat_indices(struct rest *r)
 
 /* ---- aliases ----------------------------------------------------------------------------------------- */
 
-static bool alias_wanted(struct str list, struct str alias)
-{
-    struct str rest = list;
-    bool in = list.n == 0;
-    while (rest.p != NULL && rest.n > 0) {
-        struct str pattern = str_cut(rest, ',', &rest);
-        if (pattern.n > 0 && pattern.p[0] == '-') { /* takes away what stands before it */
-            in = in && !str_glob(str_slice(pattern, 1, pattern.n), alias);
-        } else {
-            in = in || str_is(pattern, "_all") || str_glob(pattern, alias);
-        }
-    }
-    return in;
-}
-
 static void cat_aliases(struct rest *r)
 {
     struct expand_options o = EXPAND_OPTIONS_ADMIN;
@@ -314,11 +299,12 @@ static void cat_aliases(struct rest *r)
     if (table_help(r, aliases_columns, ARRAY_LEN(aliases_columns))) {
         return;
     }
-    struct str wanted = rest_param(r, "alias");
+    const struct str *wanted;
     const struct index_target *ignored;
-    uint32_t n;
+    uint32_t n, n_wanted;
     o.unblocked = 1U << BLOCK_METADATA_READ;
     if (rest_index_options(r, &o) != ERR_OK || rest_check_bool(r, "local") != ERR_OK
+        || rest_list(r, "alias", &wanted, &n_wanted) != ERR_OK
         || resolve_indices(r->state, STR_NULL, &o, clock_wall_ms(r->co->o.clock), r->arena, &ignored, &n,
                            &r->em)
                != ERR_OK) {
@@ -333,7 +319,7 @@ static void cat_aliases(struct rest *r)
         const struct index_meta *m = r->state->indices[i];
         for (uint32_t k = 0; k < m->n_aliases; k++) {
             const struct alias_meta *a = &m->aliases[k];
-            if (!alias_wanted(wanted, a->name)) {
+            if (!alias_is_named(wanted, n_wanted, a->name)) {
                 continue;
             }
             table_row(&t);

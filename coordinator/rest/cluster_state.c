@@ -298,8 +298,10 @@ static void answer(struct state_rq *q, bool late)
     uint32_t n;
     struct buf b;
     struct jsonw w;
-    if (resolve_indices(r->state, q->index, &q->options, clock_wall_ms(r->co->o.clock), r->arena, &t, &n,
-                        &r->em)
+    const bool filters = (q->parts & state_parts(STR("metadata,routing_table"))) != 0;
+    const struct expand_options none = {true, true, EXPAND_OPEN, false, false, 0};
+    if (resolve_indices(r->state, filters ? q->index : STR_NULL, filters ? &q->options : &none,
+                        clock_wall_ms(r->co->o.clock), r->arena, &t, &n, &r->em)
         != ERR_OK) {
         rest_fail(r, NULL);
         return;

@@ -204,6 +204,20 @@ static void got(struct shard_rq *rq)
     rest_send(r, status, &b);
 }
 
+static enum err several_indices(struct str name, const struct index_target *t, uint32_t n, struct errmsg *em)
+{
+    struct buf b;
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    for (uint32_t i = 0; i < n; i++) {
+        buf_printf(&b, "%s%.*s", i > 0 ? ", " : "", STR_ARG(t[i].meta->name));
+    }
+    err_set(em, ERR_ILLEGAL_ARGUMENT,
+            "alias [%.*s] has more than one index associated with it [%.*s], can't execute a single index op",
+            STR_ARG(name), STR_ARG(buf_view(&b)));
+    buf_fini(&b);
+    return ERR_ILLEGAL_ARGUMENT;
+}
+
 enum err get_locate(struct rest *r, struct get_call *g, struct str name, struct str routing,
                     struct arena *arena, struct errmsg *em)
 {
@@ -218,8 +232,7 @@ enum err get_locate(struct rest *r, struct get_call *g, struct str name, struct 
         return index_expression_missing(name, em);
     }
     if (e == ERR_OK && n > 1) {
-        e = err_set(em, ERR_ILLEGAL_ARGUMENT, "alias [%.*s] has more than one index associated with it",
-                    STR_ARG(name));
+        return several_indices(name, t, n, em);
     }
     if (e != ERR_OK) {
         return e;

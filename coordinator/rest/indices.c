@@ -72,15 +72,15 @@ enum err rest_expand_parse(struct str text, unsigned *expand, struct errmsg *em)
 enum err rest_index_options(struct rest *r, struct expand_options *o)
 {
     bool none_is = true;
-    enum err e = flag(r, "ignore_unavailable", &o->ignore_unavailable);
-    e = e == ERR_OK ? flag(r, "allow_no_indices", &o->allow_no_indices) : e;
-    e = e == ERR_OK ? flag(r, "ignore_throttled", &none_is) : e; /* no index is */
+    enum err e = ERR_OK;
     struct str text = rest_param(r, "expand_wildcards");
-    if (e != ERR_OK || text.n == 0) {
-        return e;
+    if (text.p != NULL) {
+        o->expand = 0;
+        e = text.n > 0 ? rest_expand_parse(text, &o->expand, &r->em) : ERR_OK;
     }
-    o->expand = 0;
-    return rest_expand_parse(text, &o->expand, &r->em);
+    e = e == ERR_OK ? flag(r, "ignore_unavailable", &o->ignore_unavailable) : e;
+    e = e == ERR_OK ? flag(r, "allow_no_indices", &o->allow_no_indices) : e;
+    return e == ERR_OK ? flag(r, "ignore_throttled", &none_is) : e; /* no index is */
 }
 
 /* Date math evaluated at now, printed by `format` in `zone_name`. */

@@ -4,6 +4,7 @@
 #include "common/cluster/health.h"
 #include "coordinator/rest/nodes.h"
 #include "coordinator/search.h"
+#include "engine/mapping/java.h"
 
 #define THREADS_COUNTED 10 /* of a node, at most */
 
@@ -46,6 +47,54 @@ static enum err expand_of(const struct multi *m, struct search_opts *o, const st
     return e;
 }
 
+/* How a header says which indices are meant; each has a second name. They are read behind all that stands in it. */
+enum index_option {
+    EXPAND_WILDCARDS,
+    IGNORE_UNAVAILABLE,
+    ALLOW_NO_INDICES,
+    IGNORE_THROTTLED,
+    N_INDEX_OPTIONS
+};
+static const char *const index_options[N_INDEX_OPTIONS][2] = {{"expand_wildcards", "expandWildcards"},
+                                                              {"ignore_unavailable", "ignoreUnavailable"},
+                                                              {"allow_no_indices", "allowNoIndices"},
+                                                              {"ignore_throttled", "ignoreThrottled"}};
+
+static unsigned index_option(struct str key)
+{
+    unsigned i = 0;
+    while (i < N_INDEX_OPTIONS && !str_is(key, index_options[i][0]) && !str_is(key, index_options[i][1])) {
+        i++;
+    }
+    return i;
+}
+
+/* The last of a header's members, in the order of a map, that says this. */
+static const struct json *option_value(const struct json_member *const *members, uint32_t n, unsigned option)
+{
+    const struct json *v = NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        v = index_option(members[i]->key) == option ? &members[i]->value : v;
+    }
+    return v != NULL && v->type != JSON_NULL ? v : NULL;
+}
+
+static enum err read_index_options(struct multi *m, struct search_opts *o,
+                                   const struct json_member *const *members, uint32_t n)
+{
+    bool ignored; /* no index is throttled */
+    bool *const flags[] = {NULL, &o->indices.ignore_unavailable, &o->indices.allow_no_indices, &ignored};
+    enum err e = ERR_OK;
+    for (unsigned i = 0; e == ERR_OK && i < N_INDEX_OPTIONS; i++) {
+        const struct json *v = option_value(members, n, i);
+        if (v != NULL) {
+            e = flags[i] == NULL ? expand_of(m, o, v)
+                                 : header_bool(m, index_options[i][0], json_text(v), flags[i]);
+        }
+    }
+    return e;
+}
+
 static enum err read_header_member(struct multi *m, struct search_opts *o, const struct json_member *k)
 {
     struct errmsg *em = &m->r->em;
@@ -73,21 +122,14 @@ static enum err read_header_member(struct multi *m, struct search_opts *o, const
         o->preference = text;
     } else if (str_is(k->key, "routing")) {
         o->routing = text;
-    } else if (str_is(k->key, "ignore_unavailable") || str_is(k->key, "ignoreUnavailable")) {
-        return header_bool(m, "ignore_unavailable", text, &o->indices.ignore_unavailable);
-    } else if (str_is(k->key, "allow_no_indices") || str_is(k->key, "allowNoIndices")) {
-        return header_bool(m, "allow_no_indices", text, &o->indices.allow_no_indices);
-    } else if (str_is(k->key, "ignore_throttled") || str_is(k->key, "ignoreThrottled")) {
-        return header_bool(m, "ignore_throttled", text, &ignored); /* no index is */
     } else if (str_is(k->key, "allow_partial_search_results")) {
         return header_bool(m, "null", text, &o->allow_partial);
     } else if (str_is(k->key, "request_cache") || str_is(k->key, "requestCache")) {
         return header_bool(m, "request_cache", text, &ignored);
     } else if (str_is(k->key, "ccs_minimize_roundtrips")) {
         return header_bool(m, NULL, text, &ignored);
-    } else if (str_is(k->key, "expand_wildcards") || str_is(k->key, "expandWildcards")) {
-        return expand_of(m, o, &k->value);
-    } else if (!str_is(k->key, "type") && !str_is(k->key, "types")) {
+    } else if (!str_is(k->key, "type") && !str_is(k->key, "types")
+               && index_option(k->key) == N_INDEX_OPTIONS) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "key [%.*s] is not supported in the metadata section",
                        STR_ARG(k->key));
     }
@@ -101,10 +143,17 @@ static enum err read_header(struct multi *m, struct search_opts *o, struct str l
         return ERR_OK;
     }
     enum err e = json_parse_first(&tree, line, m->r->arena, &json_limits_default, &m->r->em);
-    for (uint32_t i = 0; e == ERR_OK && tree.type == JSON_OBJECT && i < tree.n; i++) {
-        e = read_header_member(m, o, &tree.members[i]);
+    if (e != ERR_OK || tree.type != JSON_OBJECT) {
+        return e;
     }
-    return e;
+    const struct json_member **members = java_order(&tree, m->r->arena);
+    if (members == NULL) {
+        return err_no_memory(&m->r->em);
+    }
+    for (uint32_t i = 0; e == ERR_OK && i < tree.n; i++) {
+        e = read_header_member(m, o, members[i]);
+    }
+    return e == ERR_OK ? read_index_options(m, o, members, tree.n) : e;
 }
 
 /* Syntax errors in any body refuse the whole request, before anything runs. */
@@ -123,6 +172,7 @@ static enum err read_search(struct multi *m, struct search_call *c, struct str b
     if (e == ERR_OK) {
         search_source_init(&probe);
         e = search_source_parse(&probe, tree, body, m->r->arena, &m->r->em);
+        e = e == ERR_OK && m->total_as_int ? search_total_as_int(&probe, &m->r->em) : e;
     }
     c->o.body = body;
     c->o.tree = tree;
@@ -148,6 +198,9 @@ static enum err read_all(struct multi *m)
     if (r->body.p[r->body.n - 1] != '\n') {
         return err_set(&r->em, ERR_ILLEGAL_ARGUMENT,
                        "The msearch request must be terminated by a newline [\n]");
+    }
+    if (r->body.p[0] == '\n') { /* one empty line may stand before the first header */
+        (void)next_line(&rest, &line);
     }
     while (next_line(&rest, &line)) {
         struct search_call *c = search_new(r);
@@ -324,16 +377,15 @@ static void msearch(struct rest *r)
     e = e == ERR_OK ? check_params(r, &m->at_a_time) : e;
     e = e == ERR_OK ? rest_bool(r, "typed_keys", false, &m->typed_keys) : e;
     e = e == ERR_OK ? rest_bool(r, "rest_total_hits_as_int", false, &m->total_as_int) : e;
-    if (e == ERR_OK && !rest_ready(r)) {
-        return;
-    }
     e = e == ERR_OK ? read_all(m) : e;
     if (e != ERR_OK) {
         free_calls(m);
         rest_fail(r, NULL);
-        return;
+    } else if (rest_ready(r)) {
+        start(m);
+    } else {
+        free_calls(m);
     }
-    start(m);
 }
 
 const struct route routes_msearch[] = {

@@ -94,9 +94,7 @@ static void reroute(struct rest *r)
     rq->options = options | (q->parts != 0 ? META_WANT_STATE : 0);
     rq->timeout_ms = timeout_ms;
     rq->text = r->body;
-    if (body != NULL) {
-        rq->body = *body;
-    }
+    rq->body = body != NULL ? *body : json_mk_object();
     r->user = q;
     rest_meta_then(r, rq, rerouted);
 }

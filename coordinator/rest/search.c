@@ -494,7 +494,10 @@ static void counted(struct search_call *c)
     } else {
         status = 200;
         jw_obj(&w);
-        if (c->source.terminate_after != 0 && c->n_shards > 0) {
+        if (c->source.terminate_after != 0 && c->n_shards == 0) { /* nobody says */
+            jw_k(&w, "terminated_early");
+            jw_null(&w);
+        } else if (c->source.terminate_after != 0) {
             jw_kbool(&w, "terminated_early", c->reduced.terminated_early);
         }
         jw_ki64(&w, "count", c->reduced.total);
@@ -533,6 +536,10 @@ static enum err query_body(struct rest *r, const struct json *body, const struct
         const struct json_member *m = &body->members[i];
         if (m->key.p == NULL) { /* the text breaks off */
             break;
+        }
+        if (!str_is(m->key, "query") && json_is_broken(&m->value) && !m->value.b) {
+            r->em = *broken; /* a name is read together with how its value begins */
+            return failed_to_parse(r, r->em.frame[0].code, m->key_off);
         }
         if (!str_is(m->key, "query")) {
             return jr_fail(r->body, m->key_off, &r->em, "request does not support [%.*s]", STR_ARG(m->key));
@@ -636,8 +643,7 @@ static enum err count_places(struct rest *r, struct search_opts *o)
 {
     o->routing = rest_param(r, "routing");
     o->preference = rest_param(r, "preference");
-    enum err e = rest_index_options(r, &o->indices);
-    return e == ERR_OK ? rest_check_preference(r, o->preference) : e;
+    return rest_index_options(r, &o->indices);
 }
 
 /* places: routing, preference and how indices are named are parameters too. */
@@ -649,6 +655,7 @@ static void run_count(struct rest *r, bool places, void (*done)(struct search_ca
         c->o.index = rest_param(r, "index");
         e = places ? count_places(r, &c->o) : ERR_OK;
         e = e == ERR_OK ? count_body(r, &c->o, places) : e;
+        e = e == ERR_OK && places ? rest_check_preference(r, c->o.preference) : e;
     }
     if (e != ERR_OK) {
         if (c != NULL) {

@@ -255,24 +255,33 @@ static void sort_by(const struct table *t, uint32_t *order, uint32_t *scratch, s
     }
 }
 
+/* The column that a key ("name", "name:desc") sorts by. */
+static enum err sort_column(struct table *t, struct str key, size_t *column, bool *descending)
+{
+    *descending = str_ends(key, STR(":desc"));
+    key = *descending                  ? str_slice(key, 0, key.n - 5)
+          : str_ends(key, STR(":asc")) ? str_slice(key, 0, key.n - 4)
+                                       : key;
+    *column = find_column(t, key);
+    return *column != SIZE_MAX ? ERR_OK
+                               : err_set(&t->r->em, ERR_UNSUPPORTED,
+                                         "Unable to sort by unknown sort key `%.*s`", STR_ARG(key));
+}
+
 static enum err sort_rows(struct table *t, uint32_t *order)
 {
     struct rest *r = t->r;
     const struct str *keys;
     uint32_t n;
+    size_t column;
+    bool descending;
     uint32_t *scratch = ARENA_ARRAY(r->arena, uint32_t, t->n_rows);
     enum err e = scratch != NULL ? rest_list(r, "s", &keys, &n) : err_no_memory(&r->em);
-    for (uint32_t i = e == ERR_OK ? n : 0; i-- > 0;) {
-        struct str key = keys[i];
-        bool descending = str_ends(key, STR(":desc"));
-        key = descending                   ? str_slice(key, 0, key.n - 5)
-              : str_ends(key, STR(":asc")) ? str_slice(key, 0, key.n - 4)
-                                           : key;
-        size_t column = find_column(t, key);
-        if (column == SIZE_MAX) {
-            return err_set(&r->em, ERR_UNSUPPORTED, "Unable to sort by unknown sort key `%.*s`",
-                           STR_ARG(key));
-        }
+    for (uint32_t i = 0; e == ERR_OK && i < n; i++) {
+        e = sort_column(t, keys[i], &column, &descending);
+    }
+    for (uint32_t i = e == ERR_OK ? n : 0; i-- > 0;) { /* the first key counts most: it is sorted by last */
+        (void)sort_column(t, keys[i], &column, &descending);
         sort_by(t, order, scratch, column, descending);
     }
     return e;

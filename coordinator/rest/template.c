@@ -1,5 +1,9 @@
 /* Templates: legacy ones, composable ones, and components. */
+#include "common/base/num.h"
 #include "coordinator/rest/meta.h"
+#include "engine/mapping/java.h"
+
+#include <math.h>
 
 static const char *names_of(enum template_kind kind)
 {
@@ -21,6 +25,30 @@ static enum err check_typed(struct rest *r, const struct json *body)
             "true.");
     }
     return e;
+}
+
+/* A legacy template's order: a whole number, or the text of one. */
+static enum err check_order(struct rest *r, const struct json *body)
+{
+    const struct json *v = json_get(body, "order");
+    int32_t n;
+    if (v == NULL || v->type == JSON_NULL) {
+        return ERR_OK;
+    }
+    struct str text = java_text(v, r->arena);
+    if (text.p == NULL) {
+        return err_no_memory(&r->em);
+    }
+    if (v->type != JSON_NUMBER) {
+        return num_parse_i32(text, &n)
+                   ? ERR_OK
+                   : err_set(&r->em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(text));
+    }
+    const double d = json_double(v);
+    if (d != floor(d)) {
+        return err_set(&r->em, ERR_ILLEGAL_ARGUMENT, "%.*s is not an integer value", STR_ARG(text));
+    }
+    return d >= INT32_MIN && d <= INT32_MAX ? ERR_OK : err_set(&r->em, ERR_ARITHMETIC, "integer overflow");
 }
 
 static void put(struct rest *r, enum template_kind kind)
@@ -45,6 +73,7 @@ static void put(struct rest *r, enum template_kind kind)
         e = err_wrap(&r->em, ERR_X_CONTENT, "[1:1] [component_template] failed to parse object");
     }
     e = e == ERR_OK && kind == TEMPLATE_LEGACY ? check_typed(r, body) : e;
+    e = e == ERR_OK && kind == TEMPLATE_LEGACY ? check_order(r, body) : e;
     if (e != ERR_OK) {
         rest_fail(r, NULL);
         return;

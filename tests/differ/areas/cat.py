@@ -1,7 +1,7 @@
 """Tables of `_cat`, with columns, orders, units and formats; columns whose values no two runs share are left out."""
 TABLES = {"indices": "health status index pri rep docs.count i idx h s p r dc".split(), "count": "epoch timestamp count c t".split()[2:], "aliases": "alias index filter routing.index routing.search is_write_index a i f fi ri rs w".split(), "shards": "index shard prirep state docs i s p st d unassigned.reason".split(),
           "templates": "name index_patterns order version composed_of n t o v c".split(), "segments": "index shard prirep segment docs.count i s p seg committed searchable".split()[:6], "recovery": "index shard type stage i s ty st".split(), "health": "node.total nt".split(),
-          "thread_pool": "name type n t active a queue q".split(), "repositories": "id type".split()}
+          "thread_pool": "name type n t".split(), "repositories": "id type".split()}
 CLEANUP = ("_template/{}*", "_index_template/{}*")
 
 

@@ -1,5 +1,8 @@
 """What an operator or a client reads of the cluster: health, state, statistics, nodes, tasks; _count and _msearch with every parameter."""
 from areas.queries import query
+from world import NUMBERS
+
+SORTED = ("text", "keyword", "date", "boolean", "ip", *NUMBERS)  # a sort on a range stands by decision, also inside of _msearch
 
 # Of statistics what does not depend on when and where: numbers of documents and shards, and whether a part is there.
 STATS = ["docs", "store", "indexing", "get", "search", "merge", "refresh", "flush", "warmer", "query_cache", "fielddata", "completion", "segments", "translog", "request_cache", "recovery", "_all", "nope", "docs,store", "suggest", "bulk", "docs,nope"]
@@ -69,7 +72,7 @@ def count(draw, world):
 
 
 def search_body(draw, world):
-    return {**draw.keys(query=(0.7, lambda: query(draw, world, 0)), size=(0.4, lambda: draw.randint(0, 3)), aggs=(0.2, lambda: {"a": {"value_count": {"field": world.field()}}}), sort=(0.3, lambda: [draw.choice(["_doc", "_id", world.field()])]), foo=(0.02, lambda: 1), track_total_hits=(0.1, lambda: draw.choice([True, False, 2])), terminate_after=(0.05, lambda: 1), from_=(0.01, lambda: 1))}
+    return {**draw.keys(query=(0.7, lambda: query(draw, world, 0)), size=(0.4, lambda: draw.randint(0, 3)), aggs=(0.2, lambda: {"a": {"value_count": {"field": world.field()}}}), sort=(0.3, lambda: [draw.choice(["_doc", "_id", world.field(*SORTED)])]), foo=(0.02, lambda: 1), track_total_hits=(0.1, lambda: draw.choice([True, False, 2])), terminate_after=(0.05, lambda: 1), from_=(0.01, lambda: 1))}
 
 
 def msearch(draw, world):
