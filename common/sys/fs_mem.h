@@ -62,6 +62,8 @@ enum fs_mem_harm {
 /* Somewhere in that file. false: there is no such file, nothing in it, it is mapped, or a power failure took back what was written
  * over in it and nobody synced it since: what the file said of its end may be older than the end, which nobody would miss. */
 bool fs_mem_harm(struct fs_mem *m, const char *path, enum fs_mem_harm how, struct rng *r);
+/* The file has what another one has, on any disk, as far as it reaches. false: as above, or they have the same. */
+bool fs_mem_harm_with(struct fs_mem *m, const char *path, const struct fs_mem *of, const char *other);
 /* How many files at or below `path` are not as they were written. */
 unsigned fs_mem_harmed(const struct fs_mem *m, const char *path);
 /* All at or below `path` becomes again what was written; for files that no process has open. */

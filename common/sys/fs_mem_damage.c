@@ -234,6 +234,42 @@ bool fs_mem_harm(struct fs_mem *m, const char *path, enum fs_mem_harm how, struc
     return there;
 }
 
+/* What a file has, on a disk that may be the same; NULL: nothing, or no memory. */
+static uint8_t *content_of(const struct fs_mem *m, const char *path, size_t *n)
+{
+    pthread_mutex_t *mutex = (pthread_mutex_t *)(uintptr_t)&m->mutex;
+    uint8_t *p = NULL;
+    pthread_mutex_lock(mutex);
+    const struct mem_inode *f = mem_lookup(m, path);
+    if (f != NULL && !f->is_dir && f->n > 0) {
+        *n = f->n;
+        p = malloc(f->n);
+        if (p != NULL) {
+            memcpy(p, f->blob->bytes, f->n);
+        }
+    }
+    pthread_mutex_unlock(mutex);
+    return p;
+}
+
+bool fs_mem_harm_with(struct fs_mem *m, const char *path, const struct fs_mem *of, const char *other)
+{
+    size_t n = 0;
+    uint8_t *p = content_of(of, other, &n);
+    pthread_mutex_lock(&m->mutex);
+    struct mem_inode *f = p != NULL ? mem_lookup(m, path) : NULL;
+    bool fits = f != NULL && !f->is_dir && f->n > 0 && !f->set_back && !is_mapped(m, f)
+                && (f->n != n || memcmp(f->blob->bytes, p, n) != 0);
+    bool ok = !fits || n >= f->n || mem_file_harm_end(f, n);
+    ok = !fits || (ok && mem_file_harm(f, 0, p, MIN_OF(n, f->n)));
+    assert(ok && "no memory to simulate damage");
+    (void)ok;
+    m->used = mem_tree_bytes(m->root);
+    pthread_mutex_unlock(&m->mutex);
+    free(p);
+    return fits;
+}
+
 /* ---- writes that are lost ---- */
 
 void fs_mem_lose_write(struct fs_mem *m, const char *dir, bool misplaced, uint64_t seed)

@@ -67,17 +67,17 @@ enum err commit_new(struct commit **out, const struct allocator *alloc, const ch
     }
     *c = (struct commit){0};
     arena_init(&c->arena, alloc, ARENA_UNLIMITED);
-    enum err r = manifest_decode(&c->m, manifest, &c->arena, em);
+    c->pub.manifest = arena_str(&c->arena, manifest);
+    enum err r = c->pub.manifest.p == NULL ? err_no_memory(em)
+                                           : manifest_decode(&c->m, c->pub.manifest, &c->arena, em);
     if (r == ERR_OK && (c->m.shard != shard || strcmp(c->m.uuid, uuid) != 0)) {
         r = err_set(em, ERR_CORRUPT, "manifest of another shard: [%s][%u]", c->m.uuid, c->m.shard);
     }
-    c->pub = (struct engine_commit){.generation = c->m.generation,
-                                    .max_seq_no = c->m.max_seq_no,
-                                    .local_checkpoint = c->m.local_checkpoint};
-    if (r == ERR_OK) {
-        c->pub.manifest = arena_str(&c->arena, manifest);
-        bool listed = manifest_files(&c->m, &c->arena, &c->pub.files, &c->pub.n_files);
-        r = !listed || c->pub.manifest.p == NULL ? err_no_memory(em) : ERR_OK;
+    c->pub.generation = c->m.generation;
+    c->pub.max_seq_no = c->m.max_seq_no;
+    c->pub.local_checkpoint = c->m.local_checkpoint;
+    if (r == ERR_OK && !manifest_files(&c->m, &c->arena, &c->pub.files, &c->pub.n_files)) {
+        r = err_no_memory(em);
     }
     for (size_t i = 0; i < c->m.n_segments && r == ERR_OK; i++) {
         c->pub.doc_count += c->m.segments[i].live_docs;

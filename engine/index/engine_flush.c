@@ -27,6 +27,7 @@ struct engine_flush {
     struct flush_item *items;
     size_t n;
     struct commit *commit; /* made before the manifest is in its place: taking over cannot fail */
+    struct buf names;      /* of operations, for the manifest */
     struct buf bytes;      /* of the manifest */
     struct arena arena;
     int64_t begun_ns;
@@ -58,6 +59,7 @@ static void flush_free(struct engine_flush *f)
     }
     commit_free(f->commit);
     buf_fini(&f->bytes);
+    buf_fini(&f->names);
     arena_fini(&f->arena);
     alloc_put(f->alloc, f);
 }
@@ -73,6 +75,7 @@ static void take_slot(struct engine *e, struct flush_item *it, struct slot *s)
     it->m = (struct manifest_segment){.number = s->number,
                                       .bytes = s->bytes,
                                       .checksum = s->checksum,
+                                      .footer = segment_footer(s->segment),
                                       .docs = segment_doc_count(s->segment),
                                       .live_docs = slot_live_docs(s),
                                       .live_roots = slot_live_roots(s)};
@@ -91,7 +94,10 @@ static enum err take_state(struct engine *e, struct engine_flush *f, struct errm
     f->items = ARENA_ARRAY(&f->arena, struct flush_item, e->n_slots);
     m->segments = ARENA_ARRAY(&f->arena, struct manifest_segment, e->n_slots);
     m->user_data = arena_str(&f->arena, buf_view(&e->user_data));
-    if (f->items == NULL || m->segments == NULL || m->user_data.p == NULL) {
+    op_ids_expire(&e->op_ids, clock_mono_ms(e->clock) - e->settings.op_ids_ms);
+    op_ids_encode(&e->op_ids, &f->names);
+    m->op_names = buf_view(&f->names);
+    if (f->items == NULL || m->segments == NULL || m->user_data.p == NULL || f->names.failed) {
         return err_no_memory(em);
     }
     if (translog_current(&e->log)->sum.ops > 0 || e->doubts) {
@@ -141,6 +147,7 @@ enum err engine_flush_begin(struct engine *e, bool force, struct engine_flush **
     f->begun_ns = e->clock->mono_ns(e->clock->self);
     arena_init(&f->arena, e->alloc, ARENA_UNLIMITED);
     buf_init(&f->bytes, e->alloc, BUF_UNLIMITED);
+    buf_init(&f->names, e->alloc, BUF_UNLIMITED);
     r = take_state(e, f, em);
     if (r != ERR_OK) {
         flush_free(f);

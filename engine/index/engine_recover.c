@@ -1,4 +1,5 @@
 /* Recovery from the copy's own disk: the newest usable commit, the translog above it, and nothing else. */
+#include "common/base/hash.h"
 #include "common/base/sort_items.h"
 #include "engine/index/engine_int.h"
 
@@ -272,10 +273,11 @@ static enum err load_live(struct engine *e, struct slot *s, const struct manifes
     if (r != ERR_OK) {
         return r;
     }
+    bool same = map.n == m->live_bytes && hash_bytes(map.p, map.n, 0) == m->live_checksum;
     r = live_decode(&s->live, str_mk(map.p, map.n), m->number, m->docs, segment_roots(s->segment), e->alloc,
                     em);
     e->fs->unmap(e->fs->self, &map);
-    if (r == ERR_OK && (s->live->n_live != m->live_docs || s->live->n_roots != m->live_roots)) {
+    if (r == ERR_OK && (!same || s->live->n_live != m->live_docs || s->live->n_roots != m->live_roots)) {
         r = err_set(em, ERR_CORRUPT, "live documents of segment [%llu]: not those of the manifest",
                     (unsigned long long)m->number);
     }
@@ -305,7 +307,9 @@ static enum err load_segment(struct engine *e, const struct manifest_segment *m,
     }
     struct slot *s = NULL;
     r = e->verify ? segment_verify(segment, em) : ERR_OK;
-    if (r == ERR_OK && segment_doc_count(segment) != m->docs) {
+    bool other =
+        segment_doc_count(segment) != m->docs || (m->footer != 0 && segment_footer(segment) != m->footer);
+    if (r == ERR_OK && other) {
         r = err_set(em, ERR_CORRUPT, "segment [%llu]: not the one of the manifest",
                     (unsigned long long)m->number);
     }
@@ -586,7 +590,10 @@ static enum err recover(struct engine *e, const struct scan *s, struct errmsg *e
     if (e->user_data.failed) {
         return err_no_memory(em);
     }
-    r = engine_replay(e, c, em);
+    if (c->m.op_names.n > 0) {
+        r = op_ids_decode(&e->op_ids, c->m.op_names, clock_mono_ms(e->clock), em);
+    }
+    r = r == ERR_OK ? engine_replay(e, c, em) : r;
     e->uncommitted = e->stats.recovered_ops > 0;
     e->global_checkpoint = MAX_OF(c->m.global_checkpoint, e->log.global_durable);
     e->global_checkpoint = MIN_OF(e->global_checkpoint, e->processed.checkpoint);

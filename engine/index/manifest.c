@@ -7,7 +7,8 @@
 #include <stdio.h>
 
 #define MAGIC             "SRAIMNFT"
-#define VERSION           1
+#define VERSION           2
+#define VERSION_1         1 /* still read: without footers and names of operations */
 #define SEGMENT_BYTES_MIN 9
 
 void manifest_encode(const struct manifest *m, struct buf *out)
@@ -32,6 +33,7 @@ void manifest_encode(const struct manifest *m, struct buf *out)
         put_varint(out, s->number);
         put_varint(out, s->bytes);
         put_u64(out, s->checksum);
+        put_u64(out, s->footer);
         put_varint(out, s->docs);
         put_varint(out, s->live_docs);
         put_varint(out, s->live_roots);
@@ -41,6 +43,7 @@ void manifest_encode(const struct manifest *m, struct buf *out)
             put_u64(out, s->live_checksum);
         }
     }
+    put_str(out, m->op_names);
     if (!out->failed) {
         put_u64(out, hash_bytes(out->p + at, out->n - at, 0));
     }
@@ -53,11 +56,12 @@ static uint32_t get_docs(struct bytes_in *in)
     return (uint32_t)v;
 }
 
-static void get_segment(struct manifest_segment *s, struct bytes_in *in)
+static void get_segment(struct manifest_segment *s, struct bytes_in *in, uint32_t version)
 {
     s->number = get_varint(in);
     s->bytes = get_varint(in);
     s->checksum = get_u64(in);
+    s->footer = version > VERSION_1 ? get_u64(in) : 0;
     s->docs = get_docs(in);
     s->live_docs = get_docs(in);
     s->live_roots = get_docs(in);
@@ -98,7 +102,8 @@ static enum err bad(struct errmsg *em)
 enum err manifest_decode(struct manifest *m, struct str bytes, struct arena *arena, struct errmsg *em)
 {
     *m = (struct manifest){0};
-    if (bytes.n < 32 || memcmp(bytes.p, MAGIC, 8) != 0 || load_u32(bytes.p + 8) != VERSION
+    uint32_t version = bytes.n < 32 ? 0 : load_u32(bytes.p + 8);
+    if ((version != VERSION && version != VERSION_1) || memcmp(bytes.p, MAGIC, 8) != 0
         || load_u64(bytes.p + bytes.n - 8) != hash_bytes(bytes.p, bytes.n - 8, 0)) {
         return bad(em);
     }
@@ -126,8 +131,9 @@ enum err manifest_decode(struct manifest *m, struct str bytes, struct arena *are
         return err_no_memory(em);
     }
     for (size_t i = 0; i < m->n_segments; i++) {
-        get_segment(&m->segments[i], &in);
+        get_segment(&m->segments[i], &in, version);
     }
+    m->op_names = version > VERSION_1 ? get_str(&in) : STR("");
     return in.bad || bytes_left(&in) != 0 || !sane(m) ? bad(em) : ERR_OK;
 }
 

@@ -21,6 +21,7 @@
 struct manifest_segment {
     uint64_t number;
     uint64_t bytes, checksum; /* of the file; XXH3 */
+    uint64_t footer;          /* segment_footer(); 0: a manifest of version 1 does not say it */
     uint32_t docs, live_docs, live_roots;
     uint64_t live_generation; /* 0: no deletions, no file */
     uint64_t live_bytes, live_checksum;
@@ -36,12 +37,13 @@ struct manifest {
     uint64_t mapping_version;
     int64_t max_auto_id_ms;
     struct str user_data;
+    struct str op_names; /* op_ids_encode(); empty in version 1. Decoded: borrowed from the bytes */
     struct manifest_segment *segments; /* in the order of the view */
     size_t n_segments;
 };
 
 void manifest_encode(const struct manifest *m, struct buf *out);
-/* Strings and arrays in `arena`. ERR_CORRUPT. */
+/* Strings and arrays in `arena`, but for op_names. ERR_CORRUPT. */
 enum err manifest_decode(struct manifest *m, struct str bytes, struct arena *arena, struct errmsg *em);
 /* Durable but for its name: the caller syncs the folder. */
 enum err manifest_write(const struct fs *fs, const char *dir, uint64_t generation, struct str bytes,

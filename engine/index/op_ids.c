@@ -1,5 +1,6 @@
 #include "engine/index/op_ids.h"
 
+#include "common/base/bytes.h"
 #include "common/base/hash.h"
 
 void op_ids_init(struct op_ids *o, const struct allocator *alloc)
@@ -189,6 +190,67 @@ void op_ids_rollback(struct op_ids *o, int64_t seq_no)
             op_ids_add(o, &e);
         }
     }
+}
+
+/* varint sessions, each u64 session, varint settled below; varint names, each u64 session, varint counter, zigzag seq_no, zigzag primary term,
+ * zigzag version, u8 outcome. */
+void op_ids_encode(const struct op_ids *o, struct buf *out)
+{
+    size_t n = 0;
+    put_varint(out, o->n_sessions);
+    for (size_t i = 0; i < o->n_sessions; i++) {
+        put_u64(out, o->sessions[i].session);
+        put_varint(out, o->sessions[i].settled_below);
+    }
+    for (uint64_t i = 0; i < o->n; i++) {
+        n += !op_ids_answered(o, entry(o, o->head + i)->id);
+    }
+    put_varint(out, n);
+    for (uint64_t i = 0; i < o->n; i++) {
+        const struct op_seen *e = entry(o, o->head + i);
+        if (op_ids_answered(o, e->id)) {
+            continue;
+        }
+        put_u64(out, e->id.session);
+        put_varint(out, e->id.counter);
+        put_zigzag(out, e->seq_no);
+        put_zigzag(out, e->primary_term);
+        put_zigzag(out, e->version);
+        put_u8(out, e->outcome);
+    }
+}
+
+static enum err decode_seen(struct op_ids *o, struct bytes_in *in, int64_t now_ms, struct errmsg *em)
+{
+    struct op_seen e = {.at_ms = now_ms};
+    e.id.session = get_u64(in);
+    e.id.counter = get_varint(in);
+    e.seq_no = get_zigzag(in);
+    e.primary_term = get_zigzag(in);
+    e.version = get_zigzag(in);
+    e.outcome = get_u8(in);
+    in->bad |= e.id.session == 0 || e.outcome > OUTCOME_NOOP;
+    enum err r = in->bad ? ERR_OK : op_ids_reserve(o, em);
+    if (!in->bad && r == ERR_OK) {
+        op_ids_add(o, &e);
+    }
+    return r;
+}
+
+enum err op_ids_decode(struct op_ids *o, struct str bytes, int64_t now_ms, struct errmsg *em)
+{
+    struct bytes_in in = bytes_in(bytes);
+    enum err r = ERR_OK;
+    for (size_t n = get_count(&in, 9); n > 0 && !in.bad; n--) {
+        uint64_t session = get_u64(&in);
+        op_ids_settle(o, session, get_varint(&in));
+    }
+    for (size_t n = get_count(&in, 13); n > 0 && !in.bad && r == ERR_OK; n--) {
+        r = decode_seen(o, &in, now_ms, em);
+    }
+    return r == ERR_OK && (in.bad || bytes_left(&in) > 0)
+               ? err_set(em, ERR_CORRUPT, "manifest: bad names of operations")
+               : r;
 }
 
 size_t op_ids_bytes(const struct op_ids *o)

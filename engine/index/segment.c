@@ -202,6 +202,12 @@ size_t segment_bytes(const struct segment *s)
     return s->n;
 }
 
+/* It covers the checksums of all blocks. */
+uint64_t segment_footer(const struct segment *s)
+{
+    return load_u64(s->p + s->n - SEG_FOOTER_BYTES + 48);
+}
+
 bool segment_in_memory(const struct segment *s)
 {
     return s->fs == NULL;

@@ -36,6 +36,8 @@ enum err segment_verify(const struct segment *s, struct errmsg *em);
 enum err segment_damage(const struct segment *s, struct errmsg *em);
 uint32_t segment_doc_count(const struct segment *s); /* all, deleted and nested ones too */
 size_t segment_bytes(const struct segment *s);
+/* A hash that depends on every byte of the file: what tells it from another one of its name. Costs nothing. */
+uint64_t segment_footer(const struct segment *s);
 bool segment_in_memory(const struct segment *s);
 uint64_t segment_unique(
     const struct segment *s); /* a number no other segment of this process has: cache keys */

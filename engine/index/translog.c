@@ -275,18 +275,20 @@ static enum err write_chunk(struct tlog_job *j, const struct tlog_chunk *c, stru
 }
 
 /* The generation before one that has come: that it must not be the last any more. Without this the loss of the file of the
- * new one would not be noticed; a failure costs no more than that. */
-static void note_followed(const struct tlog_job *j, uint64_t generation)
+ * new one would not be noticed. */
+static enum err note_followed(const struct tlog_job *j, uint64_t generation, struct errmsg *em)
 {
     const struct fs *fs = j->fs;
     char path[TLOG_PATH_BYTES], bytes[8];
     struct fs_file *f = NULL;
     tlog_path(j->dir, generation, path);
-    if (fs->open(fs->self, path, false, &f, NULL) == ERR_OK) {
+    enum err e = fs->open(fs->self, path, false, &f, em);
+    if (e == ERR_OK) {
         uint64_t at = tlog_followed_encode(generation, bytes);
-        (void)fs->patch(fs->self, f, at, bytes, sizeof(bytes), NULL);
+        e = fs->patch(fs->self, f, at, bytes, sizeof(bytes), em);
         fs->close(fs->self, f);
     }
+    return e;
 }
 
 /* What was written is durable: so is what was made, then, under its name, and the mark says it. `made`: the chunk that
@@ -303,13 +305,13 @@ static enum err settle(struct tlog_job *j, const struct tlog_chunk *made, const 
         e = fs->rename(fs->self, tmp, path, em);
         e = e == ERR_OK ? fs->sync_dir(fs->self, j->dir, em) : e;
         if (e == ERR_OK && made->follows) {
-            note_followed(j, made->generation - 1);
+            e = note_followed(j, made->generation - 1, em);
         }
     }
     if (e == ERR_OK && c->marked) {
         char slot[TLOG_MARK_BYTES];
         uint64_t at = tlog_mark_encode(&c->mark, c->generation, c->mark_slot, slot);
-        (void)fs->patch(fs->self, j->file, at, slot, sizeof(slot), NULL); /* an older mark holds as well */
+        e = fs->patch(fs->self, j->file, at, slot, sizeof(slot), em);
     }
     return e;
 }

@@ -75,9 +75,7 @@ static void written_in_lane(void *arg)
         w->error = *e;
     }
     enum err code = e != NULL ? err_code(e) : ERR_OK;
-    /* Where there are commits, a second try may find the first one done, and no name of it in the log any more. */
-    bool refused = code == ERR_CONFLICT && !w->c->run->shape.damage;
-    op_over(w, code == ERR_OK ? FATE_ACKNOWLEDGED : refused ? FATE_REFUSED : FATE_UNKNOWN);
+    op_over(w, code == ERR_OK ? FATE_ACKNOWLEDGED : code == ERR_CONFLICT ? FATE_REFUSED : FATE_UNKNOWN);
     writes_fini(&w->set);
     cluster_state_unref(w->rest.state);
     arena_fini(&w->arena);

@@ -168,6 +168,59 @@ static void harm_below(struct run *run, unsigned at, const char *dir, const char
     }
 }
 
+/* ---- files that belong elsewhere ---- */
+
+struct double_of { /* files like one of a shard: as long as it, if there are such */
+    const char *part, *but;
+    uint64_t bytes;
+    struct rng *r;
+    uint64_t n_same, n_any;
+    char same[160], any[160];
+};
+
+static void may_be_double(void *self, const char *path, uint64_t bytes)
+{
+    struct double_of *d = self;
+    if (bytes == 0 || strstr(path, d->part) == NULL || strcmp(path, d->but) == 0) {
+        return;
+    }
+    if (rng_below(d->r, ++d->n_any) == 0) {
+        snprintf(d->any, sizeof(d->any), "%s", path);
+    }
+    if (bytes == d->bytes && rng_below(d->r, ++d->n_same) == 0) {
+        snprintf(d->same, sizeof(d->same), "%s", path);
+    }
+}
+
+static void note_bytes(void *self, const char *path, uint64_t bytes)
+{
+    (void)path;
+    *(uint64_t *)self = bytes;
+}
+
+/* A file of the copy is that of another copy, shard or time. */
+static void misplace(struct run *run, unsigned at, unsigned shard)
+{
+    struct sim_node *n = &run->w.nodes[at];
+    const char *part = rng_below(&run->rng, 4) == 0 ? "/live_" : "/segment_";
+    struct listed l = {.part = part};
+    fs_mem_each(n->disk, dir_of(run, shard), list_file, &l);
+    const char *path = l.n > 0 ? l.v[rng_below(&run->rng, l.n)] : NULL;
+    unsigned from = (unsigned)rng_below(&run->rng, run->w.n_nodes);
+    if (path == NULL || fs_mem_harmed(n->disk, path) > 0) {
+        return;
+    }
+    struct double_of d = {.part = part, .but = from == at ? path : "", .r = &run->rng};
+    fs_mem_each(n->disk, path, note_bytes, &d.bytes);
+    fs_mem_each(run->w.nodes[from].disk, "data/indices", may_be_double, &d);
+    const char *other = d.n_same > 0 ? d.same : d.any;
+    if (d.n_any > 0 && fs_mem_harm_with(n->disk, path, run->w.nodes[from].disk, other)) {
+        world_say(&run->w, "%s: %s: it has what %s of %s has%s", n->name, path, other,
+                  run->w.nodes[from].name, d.n_same > 0 ? ", as long" : "");
+        run->r->damages++;
+    }
+}
+
 /* Of a copy's files, or all of them. */
 static const char *any_kind(struct run *run)
 {
@@ -184,7 +237,11 @@ static void harm_shard(struct run *run, unsigned at, unsigned shard)
     if (rng_below(&run->rng, 3) > 0) {
         world_kill(&run->w, at, false);
     }
-    harm_below(run, at, dir_of(run, shard), any_kind(run), 3);
+    if (!n->up && rng_below(&run->rng, 3) == 0) {
+        misplace(run, at, shard);
+    } else {
+        harm_below(run, at, dir_of(run, shard), any_kind(run), 3);
+    }
     if (!n->up && rng_below(&run->rng, 2) == 0) {
         world_start(&run->w, at);
     }

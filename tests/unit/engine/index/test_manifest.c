@@ -8,9 +8,9 @@
 
 static void sample(struct manifest *m, struct manifest_segment segs[3])
 {
-    segs[0] = (struct manifest_segment){3, 1000, 77, 50, 40, 30, 9, 48, 78};
-    segs[1] = (struct manifest_segment){4, 2000, 79, 60, 60, 60, 0, 0, 0};
-    segs[2] = (struct manifest_segment){8, 10, 80, 1, 1, 1, 0, 0, 0};
+    segs[0] = (struct manifest_segment){3, 1000, 77, 81, 50, 40, 30, 9, 48, 78};
+    segs[1] = (struct manifest_segment){4, 2000, 79, 82, 60, 60, 60, 0, 0, 0};
+    segs[2] = (struct manifest_segment){8, 10, 80, 83, 1, 1, 1, 0, 0, 0};
     *m = (struct manifest){.generation = 12,
                            .shard = 3,
                            .uuid = "abcdef",
@@ -22,6 +22,7 @@ static void sample(struct manifest *m, struct manifest_segment segs[3])
                            .mapping_version = 6,
                            .max_auto_id_ms = -1,
                            .user_data = STR("history"),
+                           .op_names = STR("names"),
                            .segments = segs,
                            .n_segments = 3};
 }
@@ -41,11 +42,11 @@ START_TEST(round_trip_and_every_flip)
     ck_assert(back.max_seq_no == 99 && back.local_checkpoint == 97 && back.global_checkpoint == 95);
     ck_assert(back.translog_generation == 4 && back.mapping_version == 6 && back.max_auto_id_ms == -1);
     ck_assert(back.shard == 3 && back.next_number == 10 && back.n_segments == 3);
-    ck_assert(str_is(back.user_data, "history"));
+    ck_assert(str_is(back.user_data, "history") && str_is(back.op_names, "names"));
     for (size_t i = 0; i < 3; i++) {
         const struct manifest_segment *x = &back.segments[i], *y = &segs[i];
         ck_assert(x->number == y->number && x->bytes == y->bytes && x->checksum == y->checksum
-                  && x->docs == y->docs);
+                  && x->footer == y->footer && x->docs == y->docs);
         ck_assert(x->live_docs == y->live_docs && x->live_roots == y->live_roots);
         ck_assert(x->live_generation == y->live_generation && x->live_bytes == y->live_bytes);
         ck_assert(x->live_checksum == y->live_checksum);
@@ -58,6 +59,30 @@ START_TEST(round_trip_and_every_flip)
     for (size_t n = 0; n < b.n; n++) {
         ck_assert_int_eq(manifest_decode(&back, str_mk(b.p, n), &a, NULL), ERR_CORRUPT);
     }
+    buf_fini(&b);
+    arena_fini(&a);
+}
+END_TEST
+
+/* Of before there were footers and names of operations. */
+START_TEST(version_1)
+{
+    struct manifest m, back;
+    struct manifest_segment segs[3];
+    struct buf b;
+    struct arena a;
+    sample(&m, segs);
+    m.n_segments = 0;
+    m.op_names = STR("");
+    buf_init(&b, NULL, BUF_UNLIMITED);
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    manifest_encode(&m, &b);
+    b.p[8] = 1;
+    b.n -= 8 + 1; /* the names, of which there are none */
+    uint64_t h = hash_bytes(b.p, b.n, 0);
+    memcpy(b.p + b.n, &h, 8);
+    ck_assert_int_eq(manifest_decode(&back, str_mk(b.p, b.n + 8), &a, NULL), ERR_OK);
+    ck_assert(back.max_seq_no == 99 && back.op_names.n == 0 && back.generation == 12);
     buf_fini(&b);
     arena_fini(&a);
 }
@@ -107,6 +132,7 @@ int main(void)
     Suite *s = suite_create("manifest");
     TCase *c = tcase_create("all");
     tcase_add_test(c, round_trip_and_every_flip);
+    tcase_add_test(c, version_1);
     tcase_add_test(c, made_up_bytes);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);

@@ -1,0 +1,235 @@
+/* What a commit says of its files and of operations, and what is held against it when the copy is opened. */
+#include "common/base/hash.h"
+#include "engine/index/manifest.h"
+#include "tests/unit/engine/index/engine_rig.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct rig rig;
+
+static enum err named(uint64_t counter, uint64_t settled_below, int64_t version, struct engine_result *res)
+{
+    struct engine_op op;
+    char id_text[16], text[64];
+    rig_make_op(&op, OP_INDEX, 3, 9, id_text, text);
+    op.op_id = (struct op_id){77, counter};
+    op.settled_below = settled_below;
+    op.version = version;
+    return rig_primary(&rig, &op, res, NULL);
+}
+
+static void reopen(void)
+{
+    engine_close(rig.e);
+    rig.e = NULL;
+    rig_open(&rig, ENGINE_EXISTING);
+}
+
+/* The log that had the names is not read any more: a retry gets the first result all the same, and what was answered is late. */
+START_TEST(names_are_in_a_commit)
+{
+    struct engine_result a, b, c;
+    struct engine_stats st;
+    rig_init(&rig, 1);
+    rig_open(&rig, ENGINE_CREATE);
+    ck_assert_int_eq(named(1, 0, VERSION_MUST_BE_NEW, &a), ERR_OK);
+    ck_assert_int_eq(named(2, 2, VERSION_ANY, &b), ERR_OK);
+    ck_assert_int_eq(named(3, 2, VERSION_ANY, &c), ERR_OK);
+    engine_set_global_checkpoint(rig.e, 2);
+    for (int i = 0; i < 3; i++) { /* once, and as it goes from commit to commit */
+        ck_assert_int_eq(engine_flush(rig.e, true, NULL), ERR_OK);
+        reopen();
+        engine_stats(rig.e, &st);
+        ck_assert_uint_eq(st.recovered_ops, 0);
+        ck_assert_int_eq(named(2, 0, VERSION_MUST_BE_NEW, &b), ERR_OK);
+        ck_assert(b.repeated && b.seq_no == 1 && b.version == 2 && b.outcome == OUTCOME_UPDATED);
+        ck_assert_int_eq(named(3, 0, VERSION_ANY, &b), ERR_OK);
+        ck_assert(b.repeated && b.seq_no == 2);
+        ck_assert_int_eq(named(1, 0, VERSION_ANY, &b), ERR_UNAVAILABLE_SHARDS);
+    }
+    clock_sim_advance(&rig.clock, (int64_t)61 * 1000000000);
+    ck_assert_int_eq(named(2, 0, VERSION_ANY, &b), ERR_UNAVAILABLE_SHARDS);
+    ck_assert_int_eq(named(4, 0, VERSION_ANY, &b), ERR_OK);
+    ck_assert(!b.repeated);
+    rig_fini(&rig);
+}
+END_TEST
+
+/* ---- files of another time ---- */
+
+struct kept { /* of the folder */
+    char name[32];
+    char bytes[16384];
+    size_t n;
+};
+
+static bool keep(struct kept *k, const char *name)
+{
+    char path[64];
+    struct fs_map map;
+    snprintf(k->name, sizeof(k->name), "%s", name);
+    snprintf(path, sizeof(path), "/shard/%s", name);
+    if (rig.opts.fs->map(rig.opts.fs->self, path, &map, NULL) != ERR_OK) {
+        return false;
+    }
+    k->n = map.n;
+    ck_assert_uint_le(k->n, sizeof(k->bytes));
+    memcpy(k->bytes, map.p, map.n);
+    rig.opts.fs->unmap(rig.opts.fs->self, &map);
+    return true;
+}
+
+static void put_as(const struct kept *k, const char *name)
+{
+    const struct fs *fs = rig.opts.fs;
+    struct fs_file *f;
+    char path[64];
+    snprintf(path, sizeof(path), "/shard/%s", name);
+    ck_assert_int_eq(fs->remove(fs->self, path, NULL), ERR_OK);
+    ck_assert_int_eq(fs->open(fs->self, path, true, &f, NULL), ERR_OK);
+    ck_assert_int_eq(fs->write(fs->self, f, k->bytes, k->n, NULL), ERR_OK);
+    fs->close(fs->self, f);
+}
+
+/* The name of the newest file that begins so. */
+static void newest(const char *prefix, char out[32])
+{
+    struct arena a;
+    struct fs_names names;
+    arena_init(&a, NULL, ARENA_UNLIMITED);
+    ck_assert_int_eq(rig.opts.fs->list(rig.opts.fs->self, "/shard", &a, &names, NULL), ERR_OK);
+    out[0] = '\0';
+    for (size_t i = 0; i < names.n; i++) {
+        if (str_starts(names.v[i], str_of(prefix))
+            && (names.v[i].n > strlen(out)
+                || (names.v[i].n == strlen(out) && strcmp(names.v[i].p, out) > 0))) {
+            snprintf(out, 32, "%s", names.v[i].p);
+        }
+    }
+    ck_assert_str_ne(out, "");
+    arena_fini(&a);
+}
+
+static void index_one(unsigned id, int64_t n)
+{
+    struct engine_op op;
+    struct engine_result res;
+    char id_text[16], text[64];
+    rig_make_op(&op, OP_INDEX, id, n, id_text, text);
+    ck_assert_int_eq(rig_primary(&rig, &op, &res, NULL), ERR_OK);
+}
+
+static void commit(void)
+{
+    engine_set_global_checkpoint(rig.e, engine_processed_checkpoint(rig.e));
+    ck_assert_int_eq(engine_flush(rig.e, true, NULL), ERR_OK);
+    ck_assert_int_eq(engine_flush(rig.e, true, NULL), ERR_OK);
+}
+
+static void must_be_refused(const char *what)
+{
+    struct errmsg em = {0};
+    struct engine *e;
+    rig.opts.mode = ENGINE_EXISTING;
+    ck_assert_int_eq(engine_open(&e, &rig.opts, &em), ERR_CORRUPT);
+    ck_assert_msg(strstr(em.frame[0].reason, what) != NULL, "%s", em.frame[0].reason);
+}
+
+/* One as long, with as many documents, whole: the commit means another one. */
+START_TEST(a_segment_of_another_time)
+{
+    static struct kept k, other;
+    char first[32], second[32];
+    rig_init(&rig, 1);
+    rig_open(&rig, ENGINE_CREATE);
+    index_one(1, 7);
+    commit();
+    newest("segment_", first);
+    index_one(2, 8);
+    commit();
+    newest("segment_", second);
+    ck_assert_str_ne(first, second);
+    engine_close(rig.e);
+    rig.e = NULL;
+    ck_assert(keep(&k, first) && keep(&other, second));
+    ck_assert_uint_eq(k.n, other.n);
+    put_as(&other, first);
+    must_be_refused("not the one of the manifest");
+    put_as(&k, first);
+    rig_open(&rig, ENGINE_EXISTING);
+    rig_fini(&rig);
+}
+END_TEST
+
+/* As many documents live, but not the same ones. */
+START_TEST(living_documents_of_another_time)
+{
+    static struct kept k, right;
+    char name[32], now[32];
+    rig_init(&rig, 1);
+    rig_open(&rig, ENGINE_CREATE);
+    rig.opts.settings.soft_deletes = false;
+    index_one(1, 7);
+    index_one(2, 8);
+    index_one(3, 11);
+    commit();
+    ck_assert_int_eq(rig_delete(&rig, 1, NULL), ERR_OK);
+    commit();
+    newest("live_", name);
+    ck_assert(keep(&k, name));
+    ck_assert_int_eq(rig_delete(&rig, 2, NULL), ERR_OK);
+    commit();
+    newest("live_", now);
+    engine_close(rig.e);
+    rig.e = NULL;
+    ck_assert(keep(&right, now));
+    /* bit 0 is dead in one, bits 0 and 1 in the other: the same number of them */
+    ck_assert(k.n == right.n);
+    memcpy(k.bytes, right.bytes, right.n);
+    k.bytes[32] ^= 5; /* documents 0 and 2 change places */
+    uint64_t h = hash_bytes(k.bytes, k.n - 8, (uint64_t)strtoull(strchr(now, '_') + 1, NULL, 10));
+    memcpy(k.bytes + k.n - 8, &h, 8);
+    put_as(&k, now);
+    must_be_refused("not those of the manifest");
+    put_as(&right, now);
+    rig_open(&rig, ENGINE_EXISTING);
+    rig_fini(&rig);
+}
+END_TEST
+
+/* A mark that cannot be written is a failure of the disk: without it nobody would miss what comes before it. */
+START_TEST(a_mark_that_is_not_written)
+{
+    unsigned failed = 0;
+    for (uint64_t at = 1; at < 12; at++) {
+        rig_init(&rig, 1);
+        rig_open(&rig, ENGINE_CREATE);
+        index_one(1, 7);
+        fs_mem_fail_at(rig.disk, at, FS_MEM_FAIL);
+        enum err e = engine_sync(rig.e, NULL);
+        ck_assert_int_eq(e == ERR_OK, !fs_mem_fired(rig.disk));
+        failed += e != ERR_OK;
+        fs_mem_fail_at(rig.disk, 0, FS_MEM_FAIL);
+        rig_fini(&rig);
+    }
+    ck_assert_uint_ge(failed, 3); /* write, sync, patch */
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("engine_commits");
+    TCase *c = tcase_create("all");
+    tcase_add_test(c, names_are_in_a_commit);
+    tcase_add_test(c, a_segment_of_another_time);
+    tcase_add_test(c, living_documents_of_another_time);
+    tcase_add_test(c, a_mark_that_is_not_written);
+    suite_add_tcase(s, c);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
