@@ -105,7 +105,7 @@ static enum err fraction(struct num *out, double v, enum num_type type, struct e
     if (!finite) {
         struct buf b;
         buf_init(&b, NULL, 64);
-        if (type == NUM_FLOAT) {
+        if (type == NUM_FLOAT || type == NUM_HALF_FLOAT) {
             num_put_float(&b, (float)v);
         } else {
             num_put_double(&b, v);

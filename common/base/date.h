@@ -25,6 +25,8 @@ enum err date_format_new(const struct date_format **out, struct str pattern, str
                          struct errmsg *em) NODISCARD;
 /* The pattern that it was made from. */
 struct str date_format_pattern(const struct date_format *f);
+/* Whether a language decides how it reads: names of months and days, zones by name, weeks that begin on some day. */
+bool date_format_is_local(const struct date_format *f);
 
 /* What becomes of parts that the text leaves out. */
 enum date_fill {

@@ -77,6 +77,7 @@ struct el_run {
     bool lenient;  /* ResolverStyle.LENIENT */
     bool is_epoch; /* filled up by nanoseconds only */
     bool utc;      /* prints in UTC, whatever the zone */
+    bool local;    /* has letters that a language decides about */
 };
 
 struct date_format {

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #define ELEMENTS_MAX 512
 
@@ -297,7 +298,11 @@ static enum err pattern_step(struct pattern *p, size_t *at)
         return push(p, (struct el){.kind = EL_PAD, .max = (uint8_t)MIN_OF(n, 255U)});
     }
     if (is_letter(c)) {
-        return letters(p, c, (unsigned)MIN_OF(n, 200U));
+        enum err e = letters(p, c, (unsigned)MIN_OF(n, 200U));
+        const struct el *el = e == ERR_OK ? &p->run->el[p->run->n - 1] : NULL;
+        p->run->local |=
+            el != NULL && (el->kind == EL_TEXT || el->kind == EL_ZONE_NAME || strchr("YwWec", c) != NULL);
+        return e;
     }
     switch (c) {
     case '[':
@@ -534,4 +539,13 @@ enum err date_format_new(const struct date_format **out, struct str pattern, str
 struct str date_format_pattern(const struct date_format *f)
 {
     return f->pattern;
+}
+
+bool date_format_is_local(const struct date_format *f)
+{
+    bool local = f->printer.local;
+    for (uint32_t i = 0; i < f->n; i++) {
+        local |= f->parsers[i].local;
+    }
+    return local;
 }

@@ -121,9 +121,9 @@ static enum err not_an_object(struct doc_parser *p, const struct field *there, s
     }
     return err_set(p->em, ERR_MAPPER_PARSING,
                    "Could not dynamically add mapping for field [%s]. Existing mapping for [%.*s] must be of "
-                   "type object but "
-                   "found [%s].",
-                   joined, STR_ARG(there->path), field_type_name(there->type));
+                   "type object but found [%s].",
+                   joined, STR_ARG(there->path),
+                   there->type == FT_TOKEN_COUNT ? "integer" : field_type_name(there->type));
 }
 
 enum err doc_dynamic_parent(struct doc_parser *p, const struct field *object, struct str *names, size_t n,

@@ -173,7 +173,14 @@ static enum err build_format(struct builder *b, struct node *n)
         snprintf(why, sizeof(why), "%s", b->em != NULL ? b->em->frame[0].reason : "");
         return err_wrap(b->em, e, "Error parsing [format] on field [%.*s]: %s", STR_ARG(n->f.name), why);
     }
-    return e;
+    struct str locale = set_text(n, "locale");
+    return e != ERR_OK || locale_is_english(locale) || !date_format_is_local(n->f.format)
+               ? e
+               : err_set(
+                   b->em, ERR_ILLEGAL_ARGUMENT,
+                   "locale [%.*s] of field [%.*s] is not supported with the format [%.*s]: names and weeks "
+                   "are English",
+                   STR_ARG(locale), STR_ARG(n->f.name), STR_ARG(pattern));
 }
 
 static enum err build_completion(struct builder *b, struct node *n)

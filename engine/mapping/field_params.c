@@ -1,5 +1,6 @@
 /* One parameter of a field: from the definition into the field, and the form in which it prints. */
 #include "engine/mapping/field_params.h"
+#include "common/base/jsonr.h"
 #include "common/base/num.h"
 #include "engine/mapping/java.h"
 
@@ -97,7 +98,7 @@ enum err parse_node_double(struct builder *b, const struct json *v, double *out)
     struct str s;
     enum err e = param_text(b, v, &s);
     if (e == ERR_OK && !num_parse_double(s, out)) {
-        return err_set(b->em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(s));
+        return jr_bad_double(s, b->em);
     }
     return e;
 }
@@ -149,7 +150,7 @@ static enum err take_boost(struct builder *b, struct node *n, size_t i, const st
         return e;
     }
     if (!num_parse_float(s, &value)) {
-        return err_set(b->em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(s));
+        return jr_bad_double(s, b->em);
     }
     n->f.boost = value;
     n->set[i] = NULL;
@@ -272,16 +273,9 @@ static enum err take_locale(struct builder *b, struct node *n, size_t i, const s
     if (e != ERR_OK) {
         return e;
     }
-    size_t parts = 1;
-    for (size_t k = 0; k < s.n; k++) {
-        parts += s.p[k] == '_' || s.p[k] == '-';
-    }
-    if (parts > 3) {
-        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "Locales can have at most 3 parts but got %zu: [%.*s]",
-                       parts, STR_ARG(s));
-    }
+    e = locale_parse(b, s, &s);
     n->set[i] = NULL;
-    return s.n > 0 && !str_is(s, "ROOT") ? param_keep(b, n, i, json_mk_str(s)) : ERR_OK;
+    return e == ERR_OK && s.n > 0 ? param_keep(b, n, i, json_mk_str(s)) : e;
 }
 
 static enum err take_scaling(struct builder *b, struct node *n, size_t i, const struct json *v)

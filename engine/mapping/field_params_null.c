@@ -1,6 +1,7 @@
 /* null_value, which each type reads in its own way. */
 #include "common/base/coerce.h"
 #include "common/base/geo.h"
+#include "common/base/jsonr.h"
 #include "common/base/num.h"
 #include "engine/mapping/field_params.h"
 
@@ -33,7 +34,7 @@ static enum err take_null_number(struct builder *b, struct node *n, size_t i, co
     double any;
     enum err e = param_text(b, v, &s);
     if (e == ERR_OK && !num_parse_double(s, &any)) {
-        return err_set(b->em, ERR_NUMBER_FORMAT, "For input string: \"%.*s\"", STR_ARG(s));
+        return jr_bad_double(s, b->em);
     }
     if (e == ERR_OK) {
         e = num_of_text(&num, s, num_type_for(n->f.type), false, b->em);

@@ -78,6 +78,8 @@ struct node {
     struct str alias_path;
     struct json def;
     bool enabled_given; /* objects: not by default */
+    struct node
+        *twin; /* the next property of the same name ("a.b" beside "a"), until node_build() joins them */
 };
 
 struct dynamic_template {
@@ -162,7 +164,7 @@ enum err node_parse_typed(struct builder *b, struct str name, struct str type, c
 enum err node_parse_properties(struct builder *b, struct node *object, const struct json *properties);
 enum err node_parse_object_attribute(struct builder *b, struct node *n, struct str key, const struct json *v,
                                      bool *known);
-/* Checks and resolves what needs the whole definition: analyzers, formats. Recursive. */
+/* Checks and resolves what needs the whole definition: analyzers, formats, properties of one name. Recursive. */
 enum err node_build(struct builder *b, struct node *n);
 /* Paths and links of n and what is below it, given its parent's. */
 enum err node_link(struct builder *b, struct node *n, const struct field *parent);
@@ -183,6 +185,11 @@ size_t param_find(const struct type_spec *s, struct str name);
 enum err similarity_of(struct builder *b, struct str name, struct similarity *out, bool *known);
 /* Those that the index declares. */
 enum err similarities_check(struct builder *b);
+/* (locale.c) *out is how Java shows the locale: language and country as it spells them, "" for that of no language.
+ * ERR_ILLEGAL_ARGUMENT: more than three parts, or a code that is none. */
+enum err locale_parse(struct builder *b, struct str s, struct str *out);
+/* Whether names of months, days and halves of the day are English there. */
+bool locale_is_english(struct str locale);
 /* (completion_contexts.c) */
 enum err contexts_parse(struct builder *b, struct node *n, size_t i, const struct json *v);
 enum err contexts_validate(const struct mapping *m, const struct field *f, struct errmsg *em);

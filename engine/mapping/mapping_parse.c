@@ -364,17 +364,18 @@ enum err node_parse_typed(struct builder *b, struct str name, struct str type, c
     return node_parse_field(b, name, spec, def, out);
 }
 
-/* Puts it among the properties; one that is there already ("a.b" beside "a") is merged with it. */
+/* Puts it among the properties; one that is there already ("a.b" beside "a") is joined with it once all are read. */
 static enum err add_property(struct builder *b, struct node *object, struct node *kid)
 {
-    struct node *old = node_kid(object, kid->f.name), *merged = kid;
-    if (old != NULL) {
-        enum err e = node_merge(b, old, kid, &merged);
-        if (e != ERR_OK) {
-            return e;
-        }
+    struct node *old = node_kid(object, kid->f.name);
+    if (old == NULL) {
+        return node_put_kid(b, object, kid) ? ERR_OK : no_memory(b);
     }
-    return node_put_kid(b, object, merged) ? ERR_OK : no_memory(b);
+    while (old->twin != NULL) {
+        old = old->twin;
+    }
+    old->twin = kid;
+    return ERR_OK;
 }
 
 static enum err parse_property(struct builder *b, struct node *object, const struct json_member *m)
@@ -421,13 +422,46 @@ enum err node_parse_properties(struct builder *b, struct node *object, const str
     return e;
 }
 
-enum err node_build(struct builder *b, struct node *n)
+static bool is_object(const struct node *n)
 {
-    enum err e = n->spec != NULL ? params_build(b, n) : ERR_OK;
+    return n->f.type == FT_OBJECT || n->f.type == FT_NESTED;
+}
+
+/* Two properties of one name become one. */
+static enum err join(struct builder *b, struct node *old, struct node *kid, struct node **out)
+{
+    if (is_object(old) || !is_object(kid)) {
+        return node_merge(b, old, kid, out);
+    }
+    return old->f.type == FT_ALIAS
+               ? err_set(b->em, ERR_ILLEGAL_ARGUMENT,
+                         "Cannot merge a field alias mapping [%.*s] with a mapping that is not for a field "
+                         "alias.",
+                         STR_ARG(old->f.path))
+               : err_set(b->em, ERR_ILLEGAL_ARGUMENT,
+                         "mapper [%.*s] cannot be changed from type [%s] to [ObjectMapper]",
+                         STR_ARG(old->f.path), field_type_name(old->f.type));
+}
+
+static enum err build_at(struct builder *b, struct node *n, struct str parent)
+{
+    n->f.path = parent.n > 0 ? path_join(b->arena, parent, n->f.name) : n->f.name;
+    enum err e = n->f.path.p == NULL ? no_memory(b) : n->spec != NULL ? params_build(b, n) : ERR_OK;
     for (size_t i = 0; e == ERR_OK && i < n->n_kids; i++) {
-        e = node_build(b, n->kids[i]);
+        struct node *kid = n->kids[i], *twin = kid->twin;
+        e = build_at(b, kid, n->f.path);
+        for (; e == ERR_OK && twin != NULL; twin = twin->twin) {
+            e = build_at(b, twin, n->f.path);
+            e = e == ERR_OK ? join(b, kid, twin, &kid) : e;
+            e = e == ERR_OK && !node_put_kid(b, n, kid) ? no_memory(b) : e;
+        }
     }
     return e;
+}
+
+enum err node_build(struct builder *b, struct node *n)
+{
+    return build_at(b, n, STR_NULL);
 }
 
 /* ---- paths and links ---- */
@@ -439,7 +473,7 @@ static int by_name(const void *x, const void *y)
 
 enum err node_link(struct builder *b, struct node *n, const struct field *parent)
 {
-    bool is_object = n->f.type == FT_OBJECT || n->f.type == FT_NESTED;
+    bool of_object = is_object(n);
     n->f.path = n->f.name;
     if (parent != NULL && parent->path.n > 0) {
         n->f.path = path_join(b->arena, parent->path, n->f.name);
@@ -461,12 +495,12 @@ enum err node_link(struct builder *b, struct node *n, const struct field *parent
         if (e != ERR_OK) {
             return e;
         }
-        if (!is_object) { /* a multi-field's enclosing object is that of its main field */
+        if (!of_object) { /* a multi-field's enclosing object is that of its main field */
             n->kids[i]->f.parent = n->f.parent;
         }
         kids[i] = &n->kids[i]->f;
     }
-    if (is_object) {
+    if (of_object) {
         n->f.children = kids;
         n->f.n_children = (uint32_t)n->n_kids;
     } else {
