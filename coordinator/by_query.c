@@ -675,7 +675,12 @@ void by_query_run(struct by_query *op, bool wait)
 {
     struct rest *r = op->r;
     struct errmsg em;
-    uint32_t n = op->spec.slices == 0 ? auto_slices(op) : (uint32_t)op->spec.slices;
+    enum err e = by_query_check_target(op, &em); /* before anything is cut into slices */
+    uint32_t n = e != ERR_OK ? 1 : op->spec.slices == 0 ? auto_slices(op) : (uint32_t)op->spec.slices;
+    if (e == ERR_OK && n > 1 && op->spec.max_docs != MAX_DOCS_ALL && op->spec.max_docs < (int32_t)n) {
+        e = err_set(&em, ERR_ILLEGAL_ARGUMENT, "[max_docs] should be >= [slices]");
+        n = 1;
+    }
     n = n > BY_QUERY_SLICES_MAX ? 1 : n; /* the shards refuse so many: asking once is enough */
     op->workers = calloc(n, sizeof(*op->workers));
     if (op->workers == NULL) {
@@ -697,7 +702,6 @@ void by_query_run(struct by_query *op, bool wait)
     if (!wait) {
         answer_task(op);
     }
-    enum err e = by_query_check_target(op, &em);
     e = e == ERR_OK && op->spec.has_script ? compile(op, &em) : e;
     struct by_query_worker *w = op->workers; /* op may be gone after the last start */
     for (uint32_t i = 0; n > 1 && i < n; i++) {

@@ -59,6 +59,12 @@ enum err by_query_validate(const struct by_query_spec *s, const struct search_so
     if (src->stored_fields_given) {
         complain(&b, &n, "stored_fields is not supported in this context");
     }
+    if (s->max_docs == 0) {
+        complain(
+            &b, &n,
+            "maxDocs should be greater than 0 if the request is limited to some number of documents or -1 "
+            "if it isn't but it was [0]");
+    }
     if (src->slice != NULL && s->slices != 1) {
         complain(&b, &n, "can't specify both manual and automatic slicing at the same time");
     }

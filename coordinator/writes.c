@@ -277,6 +277,8 @@ static enum err make_id(struct rest *r, struct write_entry *e, struct errmsg *em
     e->item.id = writes_auto_id(r);
     e->item.auto_id_ms = clock_wall_ms(r->co->o.clock);
     e->item.create = true;
+    e->item.if_seq_no = SEQ_UNASSIGNED; /* nothing has a made id: there is nothing to compare with */
+    e->item.if_primary_term = 0;
     return e->item.id.p != NULL ? ERR_OK : err_no_memory(em);
 }
 

@@ -1,5 +1,6 @@
 /* The items of a set of writes, sent to the primaries of their shards, again and again where it takes that. */
 #include "common/base/memory_account.h"
+#include "common/base/time_text.h"
 #include "common/cluster/health.h"
 #include "coordinator/ask.h"
 #include "coordinator/rest/active.h"
@@ -79,15 +80,51 @@ static void attempt(struct shard_write *sw)
     ask_write(co, sw);
 }
 
+static void put_time(struct buf *b, int64_t ms)
+{
+    time_put_ns(b, MIN_OF(ms, INT64_MAX / 1000000) * 1000000);
+}
+
+/* Ends the items of a shard with what the buffer says; frees that. */
+static void unavailable(struct errmsg *em, struct buf *why)
+{
+    err_set(em, ERR_UNAVAILABLE_SHARDS, "%.*s", STR_ARG(buf_view(why)));
+    buf_fini(why);
+}
+
 static void give_up(struct shard_write *sw)
 {
     struct write_set *w = sw->set;
-    struct errmsg why = sw->rq.error;
-    err_set(&sw->rq.error, ERR_UNAVAILABLE_SHARDS,
-            "[%.*s][%u] primary shard is not active Timeout: [%lldms], %s%s", STR_ARG(sw->rq.shard.index),
-            sw->rq.shard.shard, (long long)w->timeout_ms, why.frame[0].reason,
-            sw->retry ? "; whether it was applied is unknown" : "");
+    struct buf b;
+    buf_init(&b, NULL, 4 * KIB);
+    buf_printf(&b, "[%.*s][%u] primary shard is not active Timeout: [", STR_ARG(sw->rq.shard.index),
+               sw->rq.shard.shard);
+    put_time(&b, w->timeout_ms);
+    buf_printf(&b, "], %s%s", sw->rq.error.frame[0].reason,
+               sw->retry ? "; whether it was applied is unknown" : "");
+    unavailable(&sw->rq.error, &b);
     one_less(sw);
+}
+
+static void say_inactive(struct shard_write *sw, const struct active_wait *wait)
+{
+    const struct write_set *w = sw->set;
+    const struct index_meta *m = w->meta_of[sw - w->shard_writes];
+    int32_t wanted = active_wanted(m, wait->wanted);
+    struct buf b;
+    buf_init(&b, NULL, 4 * KIB);
+    buf_printf(&b, "[%.*s][%u] Not enough active copies to meet shard count of [", STR_ARG(m->name),
+               sw->rq.shard.shard);
+    if (wait->wanted == ACTIVE_ALL) {
+        buf_z(&b, "ALL");
+    } else {
+        buf_i64(&b, wanted);
+    }
+    buf_printf(&b, "] (have %d, needed %d). Timeout: [",
+               (int)shard_health(w->r->state, m, sw->rq.shard.shard).active, wanted);
+    put_time(&b, wait->timeout_ms);
+    buf_z(&b, "]");
+    unavailable(&sw->inactive, &b);
 }
 
 /* The index may have gone meanwhile. */
@@ -188,15 +225,8 @@ static void send_one(struct active_wait *wait, bool active)
 {
     struct shard_write *sw = wait->user;
     struct write_set *w = sw->set;
-    const struct index_meta *m = w->meta_of[sw - w->shard_writes];
     if (!active) {
-        int32_t wanted = active_wanted(m, wait->wanted);
-        err_set(&sw->inactive, ERR_UNAVAILABLE_SHARDS,
-                "[%.*s][%u] Not enough active copies to meet shard count of [%d] (have %d, needed %d). "
-                "Timeout: [%lldms]",
-                STR_ARG(m->name), sw->rq.shard.shard, wanted,
-                (int)shard_health(w->r->state, m, sw->rq.shard.shard).active, wanted,
-                (long long)wait->timeout_ms);
+        say_inactive(sw, wait);
         if (w->n > 1 || sw->n == 0 || sw->items[0].kind != WRITE_UPDATE) {
             sw->rq.error = sw->inactive;
             one_less(sw);

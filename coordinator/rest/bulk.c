@@ -4,6 +4,8 @@
 #include "coordinator/rest/get.h"
 #include "engine/index/engine.h"
 
+#include <string.h>
+
 struct bulk {
     struct rest *r;
     struct write_set set;
@@ -133,14 +135,29 @@ static enum err action_param(struct bulk *b, struct str line, struct write_entry
     return read_text(b, m, e);
 }
 
-/* The action's line is read as far as its one member goes. */
+/* Whether a value that is no object goes on where it should end: `2020-01-01`, `truex`. */
+static bool is_joined(const struct json *v, struct str line, size_t behind)
+{
+    return behind != SIZE_MAX && v->type != JSON_OBJECT && v->type != JSON_ARRAY && v->type != JSON_STRING
+           && behind > 0 && behind < line.n && strchr(" \t\r", line.p[behind - 1]) == NULL;
+}
+
+/* The action's line is read as far as its one member goes; of a text or an array only how it begins. */
 static enum err parse_line(struct bulk *b, struct str line, struct json *tree)
 {
     size_t behind;
     enum err err = json_parse_until(tree, &behind, line, b->r->arena, &json_limits_default, &b->r->em);
     bool action_is_whole =
         json_is(tree, JSON_OBJECT) && tree->n > 1 && json_is(&tree->members[0].value, JSON_OBJECT);
-    return (err == ERR_JSON || err == ERR_JSON_EOF) && (behind != SIZE_MAX || action_is_whole) ? ERR_OK : err;
+    if (err != ERR_JSON && err != ERR_JSON_EOF) {
+        return err;
+    }
+    struct str begin = str_trim(line);
+    if (begin.n > 0 && (begin.p[0] == '"' || begin.p[0] == '[')) {
+        *tree = (struct json){.type = begin.p[0] == '"' ? JSON_STRING : JSON_ARRAY};
+        return ERR_OK;
+    }
+    return (behind != SIZE_MAX || action_is_whole) && !is_joined(tree, line, behind) ? ERR_OK : err;
 }
 
 static enum err read_action(struct bulk *b, struct str line, struct write_entry *e)
@@ -243,7 +260,7 @@ static enum err read_entry(struct bulk *b, struct str line)
         return err;
     }
     if (e->item.kind != WRITE_DELETE) {
-        if (!next_line(b, &e->item.source) || (e->item.source.n == 0 && b->rest.n == 0)) {
+        if (!next_line(b, &e->item.source)) {
             return ERR_OK; /* an action without its document at the end is dropped */
         }
         if (e->action == NULL) {

@@ -235,6 +235,11 @@ static bool keep(struct arena *a, struct str *s)
 void by_query_go(struct by_query_rq *q, enum err e)
 {
     struct rest *r = q->r;
+    rest_accept(r, "human");
+    if (e == ERR_OK && !rest_ready(r)) {
+        by_query_free(q->op);
+        return;
+    }
     if (e == ERR_OK) {
         e = by_query_validate(q->s, &q->source, &r->em);
     }
@@ -243,14 +248,9 @@ void by_query_go(struct by_query_rq *q, enum err e)
              && keep(q->arena, &q->s->search.preference) && keep(q->arena, &q->s->pipeline))) {
         e = err_no_memory(&r->em);
     }
-    rest_accept(r, "human");
     if (e != ERR_OK) {
         by_query_free(q->op);
         rest_fail(r, NULL);
-        return;
-    }
-    if (!rest_ready(r)) {
-        by_query_free(q->op);
         return;
     }
     if (q->remote != NULL && q->refuse_remote(q) != ERR_OK) {
