@@ -7,7 +7,7 @@ from compare import Client, brief, differences
 from known import unnamed
 
 # What is a matter of when: which shards can be skipped, what a node that others use too has in its queue.
-TAKEN_ANY = ("_shards.skipped", "number_of_pending_tasks", "task_max_waiting_in_queue_millis")
+TAKEN_ANY = ("_shards.skipped", "number_of_pending_tasks", "task_max_waiting_in_queue_millis", "ingest_took")
 CREATED = ("index.creation_date", "creation_date_string")  # times of two services; what else two runs never share is in compare.py
 BUSY_TRIALS = 200
 
@@ -15,6 +15,7 @@ BUSY_TRIALS = 200
 class Pair:
     def __init__(self, oracle, serai):
         self.oracle, self.serai = Client(oracle), Client(serai)
+        self.apart = False  # whether the last answers differed at all, in ways that a page names too
 
     def both(self, method, path, body=None):
         """((status, body) of the oracle, the same of Serai), asked at once."""
@@ -40,6 +41,7 @@ class Pair:
         (want_status, want), (got_status, got) = self.both(method, path, body)
         diffs = compared(method, want_status, want, got_status, got)
         diffs = [d for d in diffs if not d[0].endswith(CREATED) or d[1].startswith(("missing", "unexpected"))]
+        self.apart = bool(diffs)
         return unnamed((want_status, want), (got_status, got), diffs, body, path)
 
 

@@ -60,13 +60,13 @@ class Case:
             yield method, path, body
 
     def run(self):
-        """Yields (steps up to it, its differences) for each request whose answers differ, and None for others. It ends where a request that changes something was answered differently: what follows may follow from that."""
+        """Yields (steps up to it, its differences) for each request whose answers differ, and None for others. It ends where a request that changes something was answered differently, by decision too: what follows may follow from that."""
         self.clean()
         for step in self.generated():
             self.steps.append(step)
             diffs = self.pair.differences(*step)
             yield (list(self.steps), diffs) if diffs else None
-            if diffs and changes(step):
+            if (diffs or self.pair.apart) and changes(step):
                 return
 
     def replay(self, steps):

@@ -18,6 +18,8 @@ ANALYSIS = {
     "filter": {"my_edge": {"type": "edge_ngram", "min_gram": 1, "max_gram": 3}, "my_syn": {"type": "synonym_graph", "synonyms": ["fox, red dog", "hen => quick bird", "wi fi, wifi"]}},
     "char_filter": {"my_map": {"type": "mapping", "mappings": ["ü => ue", "ß => ss"]}},
     "normalizer": {"my_lower": {"type": "custom", "filter": ["lowercase", "asciifolding"]}}}
+# Where documents lie after a merge is a matter of when it runs, and of sizes.
+FEW_MERGES = {"merge.policy.segments_per_tier": 200, "merge.policy.max_merge_at_once": 200, "merge.policy.deletes_pct_allowed": 50}
 WHOLE = {"long": (-2**63, 2**63 - 1), "integer": (-2**31, 2**31 - 1), "short": (-32768, 32767), "byte": (-128, 127)}
 FRACTIONS = ["double", "float", "half_float", "scaled_float"]
 RANGES = ["integer_range", "long_range", "float_range", "double_range", "date_range", "ip_range"]
@@ -131,7 +133,7 @@ class World:
     def settings(self):
         draw = self.draw
         return {"number_of_shards": draw.choice([1, 1, 1, 2, 3, 5]), "number_of_replicas": 0, "refresh_interval": "-1", "analysis": ANALYSIS,
-                "max_ngram_diff": 10}
+                "max_ngram_diff": 10, **FEW_MERGES}
 
     def create(self):
         """The requests that make the indices."""
