@@ -1,4 +1,5 @@
 #include "common/base/geo.h"
+#include "common/base/coerce.h"
 
 #include "common/base/jsonr.h"
 #include "common/base/num.h"
@@ -250,20 +251,31 @@ bool geo_lon_ok(double lon)
     return lon >= -180 && lon <= 180;
 }
 
+enum err geo_point_bounds(struct geo_point p, struct errmsg *em)
+{
+    if (!geo_lat_ok(p.lat)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "invalid latitude %s; must be between -90.0 and 90.0",
+                       num_text(p.lat).s);
+    }
+    if (!geo_lon_ok(p.lon)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "invalid longitude %s; must be between -180.0 and 180.0",
+                       num_text(p.lon).s);
+    }
+    return ERR_OK;
+}
+
 enum err geo_point_check(struct geo_point p, struct str field, struct errmsg *em)
 {
     bool lat = geo_lat_ok(p.lat);
     if (lat && geo_lon_ok(p.lon)) {
         return ERR_OK;
     }
-    char text[64];
-    struct buf b;
-    buf_init(&b, NULL, sizeof(text));
-    num_put_double(&b, lat ? p.lon : p.lat);
-    enum err e = err_set(em, ERR_ILLEGAL_ARGUMENT, "illegal %s value [%.*s] for %.*s",
-                         lat ? "longitude" : "latitude", STR_ARG(buf_view(&b)), STR_ARG(field));
-    buf_fini(&b);
-    return e;
+    double wrong = lat ? p.lon : p.lat;
+    if (isnan(wrong)) { /* Elasticsearch compares, Lucene refuses */
+        return geo_point_bounds(p, em);
+    }
+    return err_set(em, ERR_ILLEGAL_ARGUMENT, "illegal %s value [%s] for %.*s", lat ? "longitude" : "latitude",
+                   num_text(wrong).s, STR_ARG(field));
 }
 
 static double centred(double v, double divisor)
@@ -296,7 +308,7 @@ struct geo_point geo_point_normalise(struct geo_point p)
 
 static int32_t saturate(double v)
 {
-    return v >= 2147483647.0 ? INT32_MAX : v <= -2147483648.0 ? INT32_MIN : (int32_t)v;
+    return num_double_to_i32(v);
 }
 
 int32_t geo_encode_lat(double lat)

@@ -33,8 +33,10 @@ typedef enum err (*geo_point_fn)(void *self, struct geo_point p, struct errmsg *
 enum err geo_points_of_json(const struct json *v, bool ignore_z, geo_point_fn each, void *self,
                             struct errmsg *em) NODISCARD;
 
-/* ERR_ILLEGAL_ARGUMENT "illegal latitude value [..] for <field>" outside [-90, 90] and [-180, 180], and for
- * NaN. */
+/* ERR_ILLEGAL_ARGUMENT "invalid latitude ..; must be between -90.0 and 90.0" outside [-90, 90] and
+ * [-180, 180], and for NaN, as Lucene's GeoUtils says it. */
+enum err geo_point_bounds(struct geo_point p, struct errmsg *em) NODISCARD;
+/* The same with "illegal latitude value [..] for <field>", as Elasticsearch's fields of points say it. */
 enum err geo_point_check(struct geo_point p, struct str field, struct errmsg *em) NODISCARD;
 /* Wraps around poles and the date line, as GeoUtils.normalizePoint; not finite values stay. */
 struct geo_point geo_point_normalise(struct geo_point p);

@@ -199,8 +199,7 @@ static enum err point_of_wkt(struct geo_point *out, struct str text, bool ignore
     }
     out->lon = v[0];
     out->lat = v[1];
-    if (!geo_lat_ok(out->lat) || !geo_lon_ok(out->lon)) {
-        err_set(em, ERR_ILLEGAL_ARGUMENT, "invalid latitude or longitude");
+    if (geo_point_bounds(*out, em) != ERR_OK) {
         return err_wrap(em, ERR_PARSE, "Invalid WKT format");
     }
     return n == 3 ? third(ignore_z, em) : ERR_OK;

@@ -98,6 +98,17 @@ void num_put_double(struct buf *b, double v)
     put_scientific(b, text);
 }
 
+struct num_text num_text(double v)
+{
+    struct num_text out = {""};
+    struct buf b;
+    buf_init(&b, NULL, sizeof(out.s) - 1);
+    num_put_double(&b, v);
+    memcpy(out.s, buf_view(&b).p, buf_view(&b).n);
+    buf_fini(&b);
+    return out;
+}
+
 /* Floats that print without an exponent, in double arithmetic: a float times a power of ten below 10^12 is rounded once, which
  * can only matter where it lies all but in the middle between two whole numbers. false: such a case, or another range. */
 static bool put_plain_float(struct buf *b, float v)

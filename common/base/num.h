@@ -10,6 +10,12 @@
 void num_put_double(struct buf *b, double v);
 void num_put_float(struct buf *b, float v);
 
+/* The text of one number, for a format: err_set(em, code, "got [%s]", num_text(v).s). */
+struct num_text {
+    char s[32];
+};
+struct num_text num_text(double v);
+
 /* Java's Double.parseDouble: surrounding white space, "NaN", "Infinity", hexadecimal floats and the suffixes
  * d and f are accepted. false where Java throws NumberFormatException. */
 bool num_parse_double(struct str s, double *out);

@@ -95,8 +95,8 @@ static enum err check_double(const struct setting_def *d, struct str key, struct
     if (is_bounded(d) && (x < (double)d->min || x > (double)d->max)) {
         bool low = x < (double)d->min;
         return err_set(em, ERR_ILLEGAL_ARGUMENT,
-                       "Failed to parse value [%.*s] for setting [%.*s] must be %s %.1f", STR_ARG(v),
-                       STR_ARG(key), low ? ">=" : "<=", (double)(low ? d->min : d->max));
+                       "Failed to parse value [%.*s] for setting [%.*s] must be %s %s", STR_ARG(v),
+                       STR_ARG(key), low ? ">=" : "<=", num_text((double)(low ? d->min : d->max)).s);
     }
     return ERR_OK;
 }

@@ -6,6 +6,7 @@
 #include "common/base/coerce.h"
 #include "common/base/date_math.h"
 #include "common/base/memory_account.h"
+#include "common/base/num.h"
 #include "common/base/sort_items.h"
 #include "common/base/stop.h"
 
@@ -419,12 +420,19 @@ static enum err bind(struct histogram **out, struct agg_run *r, const struct agg
     return e == ERR_OK ? check_ranges(h->v.field, date, em) : e;
 }
 
+/* A bound as Elasticsearch prints it: nothing where none was given. */
+static struct num_text bound_text(double v)
+{
+    return isfinite(v) ? num_text(v) : (struct num_text){""};
+}
+
 enum err histogram_new(struct collector **out, struct agg_run *r, const struct agg *a, struct errmsg *em)
 {
     const struct histogram_params *p = &a->histogram;
     struct histogram *h = NULL;
     if (!(p->interval > 0)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "interval must be positive, got: %g", p->interval);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "interval must be positive, got: %s",
+                       num_text(p->interval).s);
     }
     enum err e = bind(&h, r, a, false, em);
     if (e != ERR_OK) {
@@ -440,8 +448,9 @@ enum err histogram_new(struct collector **out, struct agg_run *r, const struct a
     if (h->bounded && h->has_ext && (h->ext_min < h->hard_min || h->ext_max > h->hard_max)) {
         return err_set(
             em, ERR_ILLEGAL_ARGUMENT,
-            "Extended bounds have to be inside hard bounds, hard bounds: [%g--%g], extended bounds: [%g--%g]",
-            p->hard_min, p->hard_max, p->ext_min, p->ext_max);
+            "Extended bounds have to be inside hard bounds, hard bounds: [%s--%s], extended bounds: [%s--%s]",
+            bound_text(p->hard_min).s, bound_text(p->hard_max).s, bound_text(p->ext_min).s,
+            bound_text(p->ext_max).s);
     }
     return ERR_OK;
 }

@@ -2,6 +2,7 @@
 #include "engine/aggs/agg_int.h"
 
 #include "common/base/jsonr.h"
+#include "common/base/num.h"
 #include "common/base/sort_items.h"
 
 #include <math.h>
@@ -20,8 +21,8 @@ static enum err stats_sigma(struct agg_parse *p, struct agg *a, const struct jso
     enum err e = jr_double(v, &a->stats.sigma, p->em);
     if (e == ERR_OK && a->stats.sigma < 0) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
-                       "[sigma] must be greater than or equal to 0. Found [%g] in [%.*s]", a->stats.sigma,
-                       STR_ARG(a->name));
+                       "[sigma] must be greater than or equal to 0. Found [%s] in [%.*s]",
+                       num_text(a->stats.sigma).s, STR_ARG(a->name));
     }
     return e;
 }
@@ -100,8 +101,8 @@ static enum err pct_compression(struct agg_parse *p, struct agg *a, const struct
     enum err e = jr_double(v, &a->percentiles.compression, p->em);
     if (e == ERR_OK && a->percentiles.compression < 0) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
-                       "[compression] must be greater than or equal to 0. Found [%g]",
-                       a->percentiles.compression);
+                       "[compression] must be greater than or equal to 0. Found [%s]",
+                       num_text(a->percentiles.compression).s);
     }
     return e;
 }
@@ -147,8 +148,8 @@ static enum err mad_compression(struct agg_parse *p, struct agg *a, const struct
     enum err e = jr_double(v, &a->percentiles.compression, p->em);
     if (e == ERR_OK && !(a->percentiles.compression > 0)) {
         return err_set(p->em, ERR_ILLEGAL_ARGUMENT,
-                       "[compression] must be greater than 0. Found [%g] in [%.*s]",
-                       a->percentiles.compression, STR_ARG(a->name));
+                       "[compression] must be greater than 0. Found [%s] in [%.*s]",
+                       num_text(a->percentiles.compression).s, STR_ARG(a->name));
     }
     return e;
 }
@@ -195,8 +196,8 @@ static enum err pct_finish(struct agg_parse *p, struct agg *a, bool given)
     for (uint32_t i = 0; i < q->n; i++) {
         sorted[i] = q->v[i];
         if (!ranks && !(sorted[i] >= 0 && sorted[i] <= 100)) {
-            err_set(p->em, ERR_ILLEGAL_ARGUMENT, "percent must be in [0,100], got [%g]: [%.*s]", sorted[i],
-                    STR_ARG(a->name));
+            err_set(p->em, ERR_ILLEGAL_ARGUMENT, "percent must be in [0,100], got [%s]: [%.*s]",
+                    num_text(sorted[i]).s, STR_ARG(a->name));
             return pct_refuse(p, a);
         }
     }

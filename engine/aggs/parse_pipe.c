@@ -3,6 +3,7 @@
 #include "engine/aggs/agg_int.h"
 
 #include "common/base/jsonr.h"
+#include "common/base/num.h"
 #include "engine/query/query.h"
 
 #include <math.h>
@@ -277,8 +278,8 @@ static enum err moving_settings(struct agg_parse *p, struct agg *a, const struct
             if (e == ERR_OK && !(d >= 0 && d <= 1)) {
                 e = err_set(
                     p->em, ERR_PARSE,
-                    "Parameter [%.*s] must be between 0-1 inclusive.  Provided value was [%g] instead.",
-                    STR_ARG(m->key), d);
+                    "Parameter [%.*s] must be between 0-1 inclusive.  Provided value was [%s] instead.",
+                    STR_ARG(m->key), num_text(d).s);
             }
             *(m->key.p[0] == 'a' ? &a->pipe.alpha : m->key.p[0] == 'b' ? &a->pipe.beta : &a->pipe.gamma) = d;
         } else if (str_is(m->key, "period")) {

@@ -6,6 +6,7 @@
 #include "engine/aggs/tdigest.h"
 
 #include "common/base/geo.h"
+#include "common/base/num.h"
 
 #include <math.h>
 
@@ -181,9 +182,9 @@ static void add_hdr(struct quantiles *q, uint32_t bucket, double x)
         run_no_memory(r);
     } else if (q->hdr[bucket]->negative) {
         run_fail(r, err_set(&r->em, ERR_ARRAY_BOUNDS,
-                            "The value %g is out of bounds for histogram, current covered range cannot be "
+                            "The value %s is out of bounds for histogram, current covered range cannot be "
                             "extended any further.",
-                            x));
+                            num_text(x).s));
     }
 }
 

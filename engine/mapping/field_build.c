@@ -2,6 +2,8 @@
  * after. */
 #include "engine/mapping/mapping_int.h"
 
+#include "common/base/num.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -211,8 +213,8 @@ static enum err build_scaled(struct builder *b, struct node *n)
         return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "Field [scaling_factor] is required");
     }
     if (!isfinite(n->f.scaling_factor) || n->f.scaling_factor <= 0) {
-        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "[scaling_factor] must be a positive number, got [%g]",
-                       n->f.scaling_factor);
+        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "[scaling_factor] must be a positive number, got [%s]",
+                       num_text(n->f.scaling_factor).s);
     }
     return ERR_OK;
 }

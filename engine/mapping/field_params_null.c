@@ -54,10 +54,10 @@ static enum err take_null_point(struct builder *b, struct node *n, size_t i, con
         return e;
     }
     if (!geo_lat_ok(p.lat)) {
-        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "illegal latitude value [%g]", p.lat);
+        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "illegal latitude value [%s]", num_text(p.lat).s);
     }
     if (!geo_lon_ok(p.lon)) {
-        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "illegal longitude value [%g]", p.lon);
+        return err_set(b->em, ERR_ILLEGAL_ARGUMENT, "illegal longitude value [%s]", num_text(p.lon).s);
     }
     struct json out = json_mk_object(), lat, lon;
     if ((e = param_fraction(b, p.lat, false, &lat)) != ERR_OK

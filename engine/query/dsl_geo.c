@@ -620,8 +620,8 @@ static enum err build_polygon(struct builder *b, const struct dsl *d, struct que
         struct geo_point p = q->points[i];
         if (q->validation == GEO_STRICT && (!geo_lat_ok(p.lat) || !geo_lon_ok(p.lon))) {
             bool lat = !geo_lat_ok(p.lat);
-            return err_query_shard(b, em, "illegal %s value [%g] for [geo_polygon]",
-                                   lat ? "latitude" : "longitude", lat ? p.lat : p.lon);
+            return err_query_shard(b, em, "illegal %s value [%s] for [geo_polygon]",
+                                   lat ? "latitude" : "longitude", num_text(lat ? p.lat : p.lon).s);
         }
         p = q->validation == GEO_STRICT ? p : geo_point_normalise(p);
         v[i] = (struct geo_corner){p.lat, p.lon};

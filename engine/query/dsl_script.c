@@ -219,9 +219,12 @@ static enum err build_distance_feature(struct builder *b, const struct dsl *d, s
     if (f->type == FT_GEO_POINT) {
         struct geo_point at;
         e = geo_point_of_json(&at, q->origin, false, em);
+        if (e != ERR_OK || (e = geo_point_bounds(at, em)) != ERR_OK) {
+            return e;
+        }
         n->distance_feature.origin_lat = at.lat;
         n->distance_feature.origin_lon = at.lon;
-        return e == ERR_OK ? geo_distance_parse(q->pivot, 1, &n->distance_feature.pivot, em) : e;
+        return geo_distance_parse(q->pivot, 1, &n->distance_feature.pivot, em);
     }
     if (f->type == FT_DATE || f->type == FT_DATE_NANOS) {
         int64_t origin, pivot;
