@@ -72,6 +72,15 @@ def brief(value, n=160):
     return s if len(s) <= n else s[:n] + "…"
 
 
+def apart(got, want, n=400, before=40):
+    """Two texts that differ, briefly: long ones from shortly before the place where they begin to differ."""
+    if max(len(got), len(want)) <= n:
+        return brief(got, n), brief(want, n)
+    same = next((i for i, (g, w) in enumerate(zip(got, want)) if g != w), min(len(got), len(want)))
+    start = max(0, same - before)
+    return tuple(("…" if start else "") + brief(t[start:], n) for t in (got, want))
+
+
 def differences(want, got, ignore=(), path=()):
     """Yields (path, message) for each place where two bodies differ. `ignore` has paths that are not compared, `*` for any one step."""
     if any(matches(i, path) for i in ignore):
@@ -98,7 +107,7 @@ def differences(want, got, ignore=(), path=()):
             yield where, f"{got}, want {want}"
     elif isinstance(want, str) and isinstance(got, str):
         if normalised(want) != normalised(got) and not (path and path[-1] == "_id" and ID.fullmatch(want) and ID.fullmatch(got)):
-            yield where, f"{brief(got, 400)}, want {brief(want, 400)}"
+            yield where, "{}, want {}".format(*apart(got, want))
     elif type(want) is not type(got) or want != got:
         yield where, f"{brief(got)}, want {brief(want)}"
 

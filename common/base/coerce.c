@@ -105,10 +105,10 @@ static enum err fraction(struct num *out, double v, enum num_type type, struct e
     if (!finite) {
         struct buf b;
         buf_init(&b, NULL, 64);
-        if (type == NUM_FLOAT || type == NUM_HALF_FLOAT) {
-            num_put_float(&b, (float)v);
-        } else {
+        if (type == NUM_DOUBLE) {
             num_put_double(&b, v);
+        } else {
+            num_put_float(&b, (float)v);
         }
         enum err e = err_set(em, ERR_ILLEGAL_ARGUMENT, "[%s] supports only finite values, but got [%.*s]",
                              names[type], STR_ARG(buf_view(&b)));
@@ -206,16 +206,34 @@ static bool fits(const struct decimal *d, enum num_type type, int64_t *v)
     return *v >= min && *v <= max;
 }
 
-static enum err whole_of_text(struct num *out, struct str s, enum num_type type, bool coerce,
-                              struct errmsg *em)
+void num_value_print(const struct json *v, struct buf *out)
+{
+    struct str s = json_text(v);
+    int64_t whole;
+    if (v->type == JSON_STRING || (json_is_integral(v) && !json_i64(v, &whole))) {
+        buf_char(out, '[');
+        for (size_t at = 0; at < s.n; at++) {
+            buf_printf(out, at > 0 ? " %x" : "%x", (unsigned char)s.p[at]);
+        }
+        buf_char(out, ']');
+    } else if (v->type == JSON_NUMBER && !json_is_integral(v)) {
+        num_put_double(out, json_double(v));
+    } else {
+        buf_str(out, s);
+    }
+}
+
+/* `shown` is the value in the errors that name it before its digits are looked at. */
+static enum err whole_of_text(struct num *out, struct str s, struct str shown, enum num_type type,
+                              bool coerce, struct errmsg *em)
 {
     struct decimal d;
     struct str t = type == NUM_LONG ? s : str_trim(s); /* Double.parseDouble trims, BigDecimal does not */
     double whole;
     int64_t min, max;
     num_range(type == NUM_BYTE ? NUM_INTEGER : type, &min, &max); /* bytes are read as ints first */
-    if (type != NUM_LONG && num_parse_double(t, &whole) && (whole < (double)min || whole > (double)max)) {
-        return out_of_range(s, type, em);
+    if (num_parse_double(t, &whole) && (whole < (double)min || whole > (double)max)) {
+        return out_of_range(shown, type == NUM_BYTE ? NUM_INTEGER : type, em);
     }
     if (!read_decimal(t, &d)) {
         if (type == NUM_LONG) { /* parsed by another helper, which words and types it otherwise */
@@ -236,7 +254,7 @@ static enum err whole_of_text(struct num *out, struct str s, enum num_type type,
         return out_of_range(s, type, em);
     }
     if (d.fraction && !coerce) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Value [%.*s] has a decimal part", STR_ARG(s));
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Value [%.*s] has a decimal part", STR_ARG(shown));
     }
     *out = (struct num){.whole = true, .i = v};
     return ERR_OK;
@@ -258,7 +276,8 @@ static enum err json_out_of_range(const struct json *v, enum num_type type, stru
                        STR_ARG(v->s), line, col);
     }
     if (type == NUM_BYTE && is_int) {
-        return out_of_range(v->s, type, em);
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Value [%d] is out of range for a byte",
+                       num_double_to_i32(json_double(v)));
     }
     int64_t min, max;
     num_range(type == NUM_LONG ? NUM_LONG : NUM_INTEGER, &min, &max);
@@ -292,11 +311,14 @@ static enum err whole_of_json(struct num *out, const struct json *v, enum num_ty
         return json_out_of_range(v, type, text, em);
     }
     if ((double)i != fraction && !coerce) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "%.*s cannot be converted to %s without data loss",
-                       STR_ARG(v->s),
-                       type == NUM_LONG    ? "Long"
-                       : type == NUM_SHORT ? "Short"
-                                           : "Integer");
+        struct buf shown;
+        buf_init(&shown, NULL, BUF_UNLIMITED);
+        num_put_double(&shown, fraction);
+        const char *java = type == NUM_LONG ? "Long" : type == NUM_SHORT ? "Short" : "Integer";
+        enum err e = err_set(em, ERR_ILLEGAL_ARGUMENT, "%.*s cannot be converted to %s without data loss",
+                             STR_ARG(buf_view(&shown)), java);
+        buf_fini(&shown);
+        return e;
     }
     *out = (struct num){.whole = true, .i = i};
     return ERR_OK;
@@ -304,8 +326,23 @@ static enum err whole_of_json(struct num *out, const struct json *v, enum num_ty
 
 enum err num_of_text(struct num *out, struct str s, enum num_type type, bool coerce, struct errmsg *em)
 {
-    return num_type_is_whole(type) ? whole_of_text(out, s, type, coerce, em)
+    return num_type_is_whole(type) ? whole_of_text(out, s, s, type, coerce, em)
                                    : fraction_of_text(out, s, type, em);
+}
+
+enum err num_of_value(struct num *out, const struct json *v, enum num_type type, bool coerce,
+                      struct errmsg *em)
+{
+    struct str s = json_text(v);
+    if (!num_type_is_whole(type)) {
+        return fraction_of_text(out, s, type, em);
+    }
+    struct buf shown;
+    buf_init(&shown, NULL, BUF_UNLIMITED);
+    num_value_print(v, &shown);
+    enum err e = whole_of_text(out, s, buf_view(&shown), type, coerce, em);
+    buf_fini(&shown);
+    return e;
 }
 
 enum err num_of_json(struct num *out, const struct json *v, enum num_type type, bool coerce, struct str text,

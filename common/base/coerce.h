@@ -3,6 +3,7 @@
 #ifndef BASE_COERCE_H
 #define BASE_COERCE_H
 
+#include "common/base/buf.h"
 #include "common/base/err.h"
 #include "common/base/json.h"
 
@@ -31,6 +32,12 @@ enum err num_of_json(struct num *out, const struct json *v, enum num_type type, 
 /* A query's or a parameter's value given as text: fractions pass when `coerce`. */
 enum err num_of_text(struct num *out, struct str s, enum num_type type, bool coerce,
                      struct errmsg *em) NODISCARD;
+/* A query's value. As num_of_text, but where Elasticsearch names the value as it has it, errors do so too: num_value_print(). */
+enum err num_of_value(struct num *out, const struct json *v, enum num_type type, bool coerce,
+                      struct errmsg *em) NODISCARD;
+/* A scalar of a query as Java prints it: texts, and whole numbers beyond 64 bits, by their bytes, "[31 2e 35]"; others as Long
+ * or Double. */
+void num_value_print(const struct json *v, struct buf *out);
 /* The type's own range. */
 void num_range(enum num_type type, int64_t *min, int64_t *max);
 

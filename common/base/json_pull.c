@@ -9,7 +9,7 @@
 
 bool json_pull_init(struct json_pull *p, const struct json *root, struct str text, struct arena *arena)
 {
-    *p = (struct json_pull){.text = text, .root = root};
+    *p = (struct json_pull){.text = text, .root = root, .arena = arena};
     /* As deep as the tree can be: what its parser lets through. Not zeroed: a level is written when it is entered. */
     p->levels = arena_alloc(arena, (JSON_DEPTH_MAX + 2) * sizeof(*p->levels));
     return p->levels != NULL;

@@ -38,6 +38,7 @@ struct json_pull {
     bool broken; /* the text broke off (json_parse_until): nothing follows */
     struct json_pull_level *levels;
     const struct json *root;
+    struct arena *arena;
 };
 
 /* Stands before the root. false: no memory. Tree and text are borrowed. */

@@ -1,6 +1,7 @@
 #include "common/base/num.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,7 +90,7 @@ void num_put_double(struct buf *b, double v)
         return;
     }
     char text[40];
-    for (int precision = 14; precision <= 16; precision++) {
+    for (int precision = v < DBL_MIN ? 1 : 14; precision <= 16; precision++) { /* subnormal: fewer bits */
         snprintf(text, sizeof(text), "%.*e", precision, v);
         if (precision == 16 || strtod(text, NULL) == v) {
             break;

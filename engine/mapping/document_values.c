@@ -236,11 +236,6 @@ static bool keep_text(struct doc_parser *p, struct doc_value *v, double a, const
     return ok;
 }
 
-static int64_t round_half_up(double v) /* Math.round */
-{
-    return num_double_to_i64(floor(v + 0.5) - (floor(v + 0.5) - v > 0.5 ? 1 : 0));
-}
-
 static int64_t sortable(const struct field *f, const struct num *n)
 {
     switch (f->type) {
@@ -250,7 +245,7 @@ static int64_t sortable(const struct field *f, const struct num *n)
     case FT_HALF_FLOAT:
         return num_from_float((float)n->d);
     case FT_SCALED_FLOAT:
-        return round_half_up(n->d * f->scaling_factor);
+        return field_scaled(f, n->d);
     default:
         return n->i;
     }

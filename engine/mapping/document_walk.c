@@ -97,10 +97,15 @@ static struct json hash_ordered(const struct json *v, struct arena *a)
     return out.members != NULL ? out : *v;
 }
 
-static struct str preview_of(struct doc_parser *p, const struct json *v)
+static struct str preview_of(struct doc_parser *p, const struct field *f, const struct json *v)
 {
+    bool fraction = field_type_is_numeric(f->type) && !field_type_is_whole(f->type);
+    int64_t i;
     if (json_is_broken(v)) {
         return STR("");
+    }
+    if (fraction && json_is_integral(v) && !json_i64(v, &i)) { /* read as a fraction, it has no text */
+        return STR("null");
     }
     struct json shown = hash_ordered(v, p->arena);
     return str_slice(java_text(&shown, p->arena), 0, ERR_REASON_BYTES / 2);
@@ -111,7 +116,7 @@ static enum err wrap_field(struct doc_parser *p, const struct field *f, const st
     if (e == ERR_NO_MEMORY) {
         return e;
     }
-    struct str preview = preview_of(p, p->mistaken != NULL ? p->mistaken : v);
+    struct str preview = preview_of(p, f, p->mistaken != NULL ? p->mistaken : v);
     p->mistaken = NULL;
     return err_wrap(p->em, ERR_MAPPER_PARSING,
                     "failed to parse field [%.*s] of type [%s] in document with id '%.*s'. Preview of "

@@ -2,6 +2,8 @@
 #include "common/base/coerce.h"
 #include "engine/mapping/mapping.h"
 
+#include <math.h>
+
 static const int64_t sign64 = INT64_MAX, sign32 = INT32_MAX;
 
 int64_t num_from_double(double v)
@@ -41,6 +43,12 @@ float num_to_float(int64_t sortable)
     float v;
     memcpy(&v, &bits, sizeof(v));
     return v;
+}
+
+int64_t field_scaled(const struct field *f, double v)
+{
+    double scaled = v * f->scaling_factor, up = floor(scaled + 0.5);
+    return num_double_to_i64(up - (up - scaled > 0.5 ? 1 : 0));
 }
 
 double field_num_to_double(const struct field *f, int64_t sortable)

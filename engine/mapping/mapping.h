@@ -181,6 +181,8 @@ int64_t num_from_float(float v);
 float num_to_float(int64_t sortable);
 /* The value of a column of field f as a double (dates in ms as they are; scaled_float divided). */
 double field_num_to_double(const struct field *f, int64_t sortable);
+/* The sortable number of a value of a scaled_float, rounded to its scale. */
+int64_t field_scaled(const struct field *f, double v);
 /* Writes a column value as the field prints it in _source-less forms: 1, 1.5, true, (dates: per format). */
 void field_write_num(const struct field *f, int64_t sortable, struct jsonw *w);
 

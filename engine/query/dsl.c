@@ -3,6 +3,7 @@
 #include "common/base/jsonr.h"
 #include "common/base/num.h"
 #include "common/base/utf8.h"
+#include "engine/query/automaton.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -222,7 +223,36 @@ enum err dsl_one_field(const struct json_pull *p, const char *query, struct str 
 
 /* ---- parameters ---- */
 
-enum err dsl_scalar(const struct json_pull *p, const struct json **out, struct errmsg *em)
+/* A number with the text that Java prints of it. */
+static enum err java_number(const struct json_pull *p, const struct json **v, struct errmsg *em)
+{
+    struct buf text;
+    struct json *shown;
+    if (json_is_integral(*v) && !str_is((*v)->s, "-0")) {
+        return ERR_OK;
+    }
+    buf_init(&text, NULL, BUF_UNLIMITED);
+    if (json_is_integral(*v)) {
+        buf_char(&text, '0');
+    } else {
+        num_put_double(&text, json_double(*v));
+    }
+    if (!str_eq(buf_view(&text), (*v)->s)) {
+        shown = ARENA_NEW(p->arena, struct json);
+        struct str s = shown != NULL ? arena_str(p->arena, buf_view(&text)) : STR_NULL;
+        if (s.p == NULL) {
+            buf_fini(&text);
+            return err_no_memory(em);
+        }
+        *shown = **v;
+        shown->s = s;
+        *v = shown;
+    }
+    buf_fini(&text);
+    return ERR_OK;
+}
+
+static enum err verbatim(const struct json_pull *p, const struct json **out, struct errmsg *em)
 {
     *out = NULL;
     if (p->token == TOK_NULL) {
@@ -236,18 +266,36 @@ enum err dsl_scalar(const struct json_pull *p, const struct json **out, struct e
     return e;
 }
 
-const struct json *dsl_token(const struct json_pull *p)
+enum err dsl_scalar(const struct json_pull *p, const struct json **out, struct errmsg *em)
+{
+    enum err e = verbatim(p, out, em);
+    return e == ERR_OK && p->token == TOK_NUMBER ? java_number(p, out, em) : e;
+}
+
+enum err dsl_token(const struct json_pull *p, const struct json **out, struct errmsg *em)
 {
     static const struct json object = {.type = JSON_STRING, .s = {"{", 1}},
                              object_end = {.type = JSON_STRING, .s = {"}", 1}},
                              array = {.type = JSON_STRING, .s = {"[", 1}},
                              array_end = {.type = JSON_STRING, .s = {"]", 1}};
-    return p->token == TOK_NULL           ? NULL
+    *out = p->token == TOK_NULL           ? NULL
            : p->token == TOK_START_OBJECT ? &object
            : p->token == TOK_END_OBJECT   ? &object_end
            : p->token == TOK_START_ARRAY  ? &array
            : p->token == TOK_END_ARRAY    ? &array_end
                                           : p->value;
+    return p->token == TOK_NUMBER ? java_number(p, out, em) : ERR_OK;
+}
+
+static enum err read_regexp_flags(const struct json_pull *p, struct str *out, struct errmsg *em)
+{
+    uint32_t flags;
+    struct str unknown;
+    enum err e = json_pull_text_or_null(p, out, em);
+    if (e == ERR_OK && out->p != NULL && !regexp_flags_parse(*out, &flags, &unknown)) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown regexp flag [%.*s]", STR_ARG(unknown));
+    }
+    return e;
 }
 
 static enum err read_operator(const struct json_pull *p, bool *and, struct errmsg *em)
@@ -313,11 +361,14 @@ static enum err read_param(struct json_pull *p, enum param_kind kind, void *to, 
         return fuzziness_parse(p, to, em);
     case PARAM_ZERO_TERMS:
         return read_zero_terms(p, to, em);
+    case PARAM_REGEXP_FLAGS:
+        return read_regexp_flags(p, to, em);
     case PARAM_VALUE:
         return dsl_scalar(p, to, em);
     case PARAM_TOKEN: /* an array's tokens come each in its turn, the last one stays */
-        *(const struct json **)to = dsl_token(p);
-        return ERR_OK;
+        return dsl_token(p, to, em);
+    case PARAM_VERBATIM:
+        return verbatim(p, to, em);
     case PARAM_IGNORED:
         return ERR_OK;
     }
@@ -383,15 +434,15 @@ enum err dsl_parse_field_form(struct json_pull *p, const struct field_form *form
             return e;
         }
         *field = name;
-        if (p->token
-            == TOK_START_ARRAY) { /* what comes next is a second field: inside of it nothing has a name */
+        const struct json **value = (const struct json **)(void *)((char *)base + form->value_at);
+        if (p->token == TOK_START_ARRAY && form->unexpected) { /* what comes next is a second field */
             name = STR("null");
             continue;
         }
         if (p->token == TOK_START_OBJECT) {
             e = parse_inner(p, form, base, em);
         } else {
-            e = dsl_scalar(p, (const struct json **)(void *)((char *)base + form->value_at), em);
+            e = form->short_is_text ? verbatim(p, value, em) : dsl_scalar(p, value, em);
         }
         if (e != ERR_OK) {
             return e;

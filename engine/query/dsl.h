@@ -47,11 +47,13 @@ enum param_kind {
     PARAM_DOUBLE,
     PARAM_INT, /* int32_t */
     PARAM_BOOL,
-    PARAM_OPERATOR,   /* bool: and */
-    PARAM_FUZZINESS,  /* struct fuzziness */
-    PARAM_ZERO_TERMS, /* bool: all */
-    PARAM_VALUE,      /* const struct json *: any scalar; NULL for null */
-    PARAM_TOKEN,      /* the same, or the sign of any other token: dsl_token() */
+    PARAM_OPERATOR,     /* bool: and */
+    PARAM_FUZZINESS,    /* struct fuzziness */
+    PARAM_ZERO_TERMS,   /* bool: all */
+    PARAM_REGEXP_FLAGS, /* as PARAM_NULLABLE, and they are flags */
+    PARAM_VALUE,        /* const struct json *: any scalar, dsl_scalar(); NULL for null */
+    PARAM_VERBATIM,     /* the same, numbers as they are written */
+    PARAM_TOKEN,        /* the same, or the sign of any other token: dsl_token() */
     PARAM_IGNORED
 };
 
@@ -70,21 +72,22 @@ struct param {
 /* Reads the current value into *base when the table knows its name; *known tells. */
 enum err dsl_param(struct json_pull *p, struct str name, const struct param *params, size_t n, void *base,
                    bool *known, struct errmsg *em);
-/* objectText(): a scalar as it is, NULL for null; containers fail as text() does. */
+/* objectText(): a scalar, NULL for null; containers fail as text() does. The text of a number is what Java prints of it: 1.50 is
+ * "1.5". */
 enum err dsl_scalar(const struct json_pull *p, const struct json **out, struct errmsg *em);
 /* objectBytes(): as dsl_scalar, but a bracket stands for its own character. Not for a field's name. */
-const struct json *dsl_token(const struct json_pull *p);
+enum err dsl_token(const struct json_pull *p, const struct json **out, struct errmsg *em);
 
 /* Queries of the form {"field": {parameters}} or {"field": value}. `value` receives the short form. */
 struct field_form {
     const char *query;
     const struct param *params;
     size_t n_params;
-    size_t value_at;         /* const struct json * in the struct; the short form's value */
-    bool strict_values;      /* inner tokens that are no scalars are "unknown token" */
-    bool short_null_is_text; /* the short form is read as text: null stays null, containers fail */
-    bool refuses_arrays;     /* START_ARRAY: "does not support array of values" */
-    bool unexpected;         /* says "unexpected token", not "unknown token" */
+    size_t value_at;     /* const struct json * in the struct; the short form's value */
+    bool strict_values;  /* inner tokens that are no scalars are "unknown token" */
+    bool short_is_text;  /* the short form is read as text: numbers as they are written */
+    bool refuses_arrays; /* START_ARRAY: "does not support array of values" */
+    bool unexpected;     /* says "unexpected token", not "unknown token"; in an array, nothing has a name */
 };
 enum err dsl_parse_field_form(struct json_pull *p, const struct field_form *form, void *base,
                               struct str *field, struct errmsg *em);

@@ -49,8 +49,8 @@ static enum err parse_prefix(struct json_pull *p, struct arena *arena, struct ds
 {
     static const struct param params[] = {
         DSL_COMMON_PARAMS(struct dsl_pattern),
-        {"value", PARAM_VALUE, AT(value)},
-        {"prefix", PARAM_VALUE, AT(value)},
+        {"value", PARAM_VERBATIM, AT(value)},
+        {"prefix", PARAM_VERBATIM, AT(value)},
         {"rewrite", PARAM_NULLABLE, AT(rewrite)},
         {"case_insensitive", PARAM_BOOL, AT(case_insensitive)},
     };
@@ -68,8 +68,8 @@ static enum err parse_wildcard(struct json_pull *p, struct arena *arena, struct 
 {
     static const struct param params[] = {
         DSL_COMMON_PARAMS(struct dsl_pattern),
-        {"value", PARAM_VALUE, AT(value)},
-        {"wildcard", PARAM_VALUE, AT(value)},
+        {"value", PARAM_VERBATIM, AT(value)},
+        {"wildcard", PARAM_VERBATIM, AT(value)},
         {"rewrite", PARAM_NULLABLE, AT(rewrite)},
         {"case_insensitive", PARAM_BOOL, AT(case_insensitive)},
     };
@@ -87,9 +87,9 @@ static enum err parse_regexp(struct json_pull *p, struct arena *arena, struct ds
 {
     static const struct param params[] = {
         DSL_COMMON_PARAMS(struct dsl_pattern),
-        {"value", PARAM_VALUE, AT(value)},
+        {"value", PARAM_VERBATIM, AT(value)},
         {"rewrite", PARAM_NULLABLE, AT(rewrite)},
-        {"flags", PARAM_NULLABLE, AT(flags)},
+        {"flags", PARAM_REGEXP_FLAGS, AT(flags)},
         {"flags_value", PARAM_INT, AT(flags_value)},
         {"max_determinized_states", PARAM_INT, AT(max_states)},
         {"case_insensitive", PARAM_BOOL, AT(case_insensitive)},
@@ -101,16 +101,7 @@ static enum err parse_regexp(struct json_pull *p, struct arena *arena, struct ds
         return err_no_memory(em);
     }
     *out = &q->dsl;
-    enum err e = parse_with(p, &form, q, em);
-    if (e != ERR_OK) {
-        return e;
-    }
-    uint32_t flags;
-    struct str unknown;
-    if (q->flags.p != NULL && !regexp_flags_parse(q->flags, &flags, &unknown)) {
-        return err_set(em, ERR_ILLEGAL_ARGUMENT, "Unknown regexp flag [%.*s]", STR_ARG(unknown));
-    }
-    return ERR_OK;
+    return parse_with(p, &form, q, em);
 }
 
 static enum err parse_fuzzy(struct json_pull *p, struct arena *arena, struct dsl **out, struct errmsg *em)

@@ -14,8 +14,9 @@ struct dsl_range_query {
 
 #define AT(member) offsetof(struct dsl_range_query, member)
 
-/* false: it is no bound. */
-static bool parse_bound(const struct json_pull *p, struct dsl_range_query *q, struct str name)
+/* *known false: it is no bound. */
+static enum err parse_bound(const struct json_pull *p, struct dsl_range_query *q, struct str name,
+                            bool *known, struct errmsg *em)
 {
     static const struct {
         const char *name;
@@ -30,10 +31,11 @@ static bool parse_bound(const struct json_pull *p, struct dsl_range_query *q, st
         if (bounds[i].sets) {
             *(bounds[i].lower ? &q->include_lower : &q->include_upper) = bounds[i].inclusive;
         }
-        *(bounds[i].lower ? &q->from : &q->to) = dsl_token(p); /* an array's brackets too, each in its turn */
-        return true;
+        *known = true; /* an array's brackets are values too, each in its turn */
+        return dsl_token(p, bounds[i].lower ? &q->from : &q->to, em);
     }
-    return false;
+    *known = false;
+    return ERR_OK;
 }
 
 static enum err parse_body(struct json_pull *p, struct dsl_range_query *q, struct errmsg *em)
@@ -48,13 +50,13 @@ static enum err parse_body(struct json_pull *p, struct dsl_range_query *q, struc
     };
     struct str name = STR_NULL;
     while (json_pull_until(p, TOK_END_OBJECT)) {
-        enum err e = ERR_OK;
+        bool known;
         if (p->token == TOK_FIELD_NAME) {
             name = p->name;
             continue;
         }
-        bool known = parse_bound(p, q, name);
-        if (!known) {
+        enum err e = parse_bound(p, q, name, &known, em);
+        if (e == ERR_OK && !known) {
             e = dsl_param(p, name, params, ARRAY_LEN(params), q, &known, em);
         }
         if (e != ERR_OK) {
@@ -104,8 +106,12 @@ static enum err check(const struct dsl_range_query *q, struct arena *arena, stru
         }
     }
     enum range_relation r;
-    if (q->relation.p != NULL && (!relation_of(q->relation, &r) || r == RELATION_DISJOINT)) {
+    if (q->relation.p != NULL && !relation_of(q->relation, &r)) {
         return err_set(em, ERR_ILLEGAL_ARGUMENT, "%.*s is not a valid relation", STR_ARG(q->relation));
+    }
+    if (q->relation.p != NULL && r == RELATION_DISJOINT) {
+        return err_set(em, ERR_ILLEGAL_ARGUMENT, "[range] query does not support relation [%.*s]",
+                       STR_ARG(q->relation));
     }
     return ERR_OK;
 }

@@ -97,7 +97,9 @@ static enum err parse_values(struct json_pull *p, struct arena *arena, struct ds
         } else if (p->token == TOK_FIELD_NAME) {
             e = add_name(q, arena, p->name, em);
         } else {
-            e = add_value(q, arena, dsl_token(p), em);
+            const struct json *v;
+            e = dsl_token(p, &v, em);
+            e = e == ERR_OK ? add_value(q, arena, v, em) : e;
         }
         if (e != ERR_OK) {
             return e;

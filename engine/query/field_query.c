@@ -175,6 +175,21 @@ static double scaled(double v, double factor)
     return (v < 0) != (factor < 0) ? -product : product;
 }
 
+/* A bound of a range of whole numbers: one with a decimal part is refused. */
+static enum err whole_number(const struct field *f, const struct json *v, int64_t *out, struct errmsg *em)
+{
+    struct num n;
+    double d;
+    struct str text = json_text(v);
+    enum num_type type = num_type_of_field(f->type);
+    if (!num_parse_double(text, &d) && type == NUM_LONG) {
+        return jr_bad_double(text, em);
+    }
+    enum err e = num_of_value(&n, v, type, false, em);
+    *out = n.i;
+    return e;
+}
+
 enum err field_number(const struct field *f, const struct json *v, bool *decimal, int64_t *out,
                       struct errmsg *em)
 {
@@ -197,7 +212,7 @@ enum err field_number(const struct field *f, const struct json *v, bool *decimal
         }
         *decimal = number && fmod(d, 1) != 0;
     }
-    enum err e = num_of_text(&n, text, num_type_of_field(f->type), true, em);
+    enum err e = num_of_value(&n, v, num_type_of_field(f->type), true, em);
     if (e != ERR_OK) {
         return e;
     }
@@ -327,8 +342,13 @@ static enum err number_term(struct builder *b, const struct field *f, const stru
         return e;
     }
     if (decimal) {
+        struct buf shown;
         err_clear(em); /* whether it is a number of the type at all is not looked at: "1.5d", NaN */
-        return qnode_none(b, out, em, "Value [%.*s] has a decimal part", STR_ARG(json_text(v)));
+        buf_init(&shown, NULL, BUF_UNLIMITED);
+        num_value_print(v, &shown);
+        e = qnode_none(b, out, em, "Value [%.*s] has a decimal part", STR_ARG(buf_view(&shown)));
+        buf_fini(&shown);
+        return e;
     }
     return number_range(b, f, n, n, true, out, em);
 }
@@ -785,7 +805,9 @@ static enum err range_bounds_of(struct builder *b, const struct field *f, const 
         break;
     default:
         value.type = f->type == FT_INTEGER_RANGE ? FT_INTEGER : FT_LONG;
-        e = whole_bounds(&value, r, lo, hi, none, em);
+        e = r->from != NULL ? whole_number(&value, r->from, lo, em) : ERR_OK;
+        e = e == ERR_OK && r->to != NULL ? whole_number(&value, r->to, hi, em) : e;
+        e = e == ERR_OK ? whole_bounds(&value, r, lo, hi, none, em) : e;
     }
     *none = *none || *lo > *hi;
     return e;

@@ -217,6 +217,8 @@ static void write_number(const struct value_format *f, const struct json *v, str
                 return;
             }
             jw_float(w, (float)shown);
+        } else if (f->field->type == FT_SCALED_FLOAT) {
+            jw_double(w, (double)field_scaled(f->field, n.d) / f->field->scaling_factor);
         } else {
             jw_double(w, n.d);
         }

@@ -39,6 +39,7 @@ class Pair:
     def differences(self, method, path, body=None):
         """[(path, message)] of one request, the most telling first; [] where the answers are equal, or differ as a page says that they do."""
         (want_status, want), (got_status, got) = self.both(method, path, body)
+        want, got = ordered(want), ordered(got)
         diffs = compared(method, want_status, want, got_status, got)
         diffs = [d for d in diffs if not d[0].endswith(CREATED) or d[1].startswith(("missing", "unexpected"))]
         self.apart = bool(diffs)

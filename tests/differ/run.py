@@ -157,11 +157,11 @@ def main():
         for area in args.area or areas():
             run_case(pair, area, seed, args, report)
             if args.out:
-                with open(args.out, "w", encoding="utf-8") as f:
+                with open(args.out, "w", encoding="utf-8", errors="backslashreplace") as f:  # a half of a pair of surrogates can be in an answer
                     f.write(report.text() + "\n")
         if args.seconds and time.monotonic() - start > args.seconds:
             break
-    print(report.text())
+    print(report.text().encode("utf-8", "backslashreplace").decode())
     asked, differing = (sum(c[i] for c in report.areas.values()) for i in (0, 1))
     print(f"{report.cases} cases, {asked} requests, {differing} differences that are not named, in {len(report.groups)} ways, {time.monotonic() - start:.0f} s")
     sys.exit(1 if report.groups else 0)
