@@ -27,6 +27,11 @@ uint32_t java_map_buckets(size_t n)
 
 uint32_t java_map_bucket(struct str key, uint32_t buckets)
 {
-    uint32_t h = (uint32_t)java_string_hash(key);
+    return java_map_bucket_of(java_string_hash(key), buckets);
+}
+
+uint32_t java_map_bucket_of(int32_t hash, uint32_t buckets)
+{
+    uint32_t h = (uint32_t)hash;
     return (h ^ h >> 16) & (buckets - 1);
 }

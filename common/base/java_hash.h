@@ -14,5 +14,7 @@ int32_t java_string_hash(struct str s);
 uint32_t java_map_buckets(size_t n);
 /* The bucket of a key among `buckets`, a power of two. */
 uint32_t java_map_bucket(struct str key, uint32_t buckets);
+/* The same of a key with this hashCode(). */
+uint32_t java_map_bucket_of(int32_t hash, uint32_t buckets);
 
 #endif

@@ -283,8 +283,14 @@ static enum err build(struct analysis *a, struct errmsg *em)
         return e;
     }
     a->default_index = map_get(&a->analyzers, STR("default"));
-    if (a->default_index == NULL) {
-        a->default_index = analysis_analyzer(a, STR("standard"));
+    if (a->default_index == NULL) { /* the standard one under a name of its own */
+        const struct analyzer *standard = analysis_analyzer(a, STR("standard"));
+        struct analyzer *own = standard != NULL ? ARENA_NEW(&a->arena, struct analyzer) : NULL;
+        if (own != NULL) {
+            *own = *standard;
+            own->name = STR("default");
+        }
+        a->default_index = own;
     }
     a->default_search = map_get(&a->analyzers, STR("default_search"));
     if (a->default_search == NULL) {

@@ -183,8 +183,8 @@ static enum err choose(const struct analyzer **out, struct str *shown, struct an
         *out = analysis_default(cx->analysis);
     }
     if (e == ERR_OK) {
-        bool is_default = cx->has_index && *out == analysis_default(cx->analysis);
-        *shown = r->whole_field ? STR("_keyword") : is_default ? STR("default") : (*out)->name;
+        bool nameless = !cx->has_index && *out == analysis_default(cx->analysis);
+        *shown = r->whole_field ? STR("_keyword") : nameless ? STR("standard") : (*out)->name;
     }
     return e;
 }

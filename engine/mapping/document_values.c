@@ -264,6 +264,10 @@ static enum err number_value(struct doc_parser *p, const struct field *f, const 
     }
     enum err e = num_of_json(&n, v, type, f->coerce, p->text, p->em);
     if (e != ERR_OK) {
+        if (f->type
+            == FT_SCALED_FLOAT) { /* its mapper keeps no note, and lets through what is a text or a number */
+            return e == ERR_JSON || !f->ignore_malformed ? e : ERR_OK;
+        }
         return may_ignore(f, v, e) ? ignore(p, f) : e;
     }
     e = add_num(p, f, sortable(f, &n));

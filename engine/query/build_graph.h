@@ -29,6 +29,12 @@ struct text_run {
     struct errmsg *em;
 };
 
+/* A whole text on the run's field, or its group of fields; *out NULL where no terms are left and zero_terms says nothing. */
+enum err text_run_on(struct text_run *r, struct str text, struct query **out);
+/* What a text without terms becomes. */
+enum err text_zero_terms(struct text_run *r, struct query **out);
+/* What cuts a text for a field; NULL: the text as it is. */
+const struct analyzer *text_search_analyzer(const struct text_run *r, const struct field *f);
 /* The query of a token list; *out NULL when it is empty. */
 enum err text_query(struct text_run *r, const struct text_tokens *t, enum match_kind kind, bool and,
                     struct query **out);

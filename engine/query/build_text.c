@@ -26,7 +26,7 @@ enum err build_analyzer(struct builder *b, const char *query, struct str name, c
     return ERR_OK;
 }
 
-static enum err zero_terms(struct text_run *r, struct query **out)
+enum err text_zero_terms(struct text_run *r, struct query **out)
 {
     *out = NULL;
     if (r->o->zero_terms_null) {
@@ -361,7 +361,7 @@ static enum err analyse_completion(struct text_run *r, struct str text, struct t
     return ERR_OK;
 }
 
-static const struct analyzer *search_analyzer(const struct text_run *r, const struct field *f)
+const struct analyzer *text_search_analyzer(const struct text_run *r, const struct field *f)
 {
     if (r->o->analyzer != NULL) {
         return r->o->analyzer;
@@ -376,10 +376,10 @@ static const struct analyzer *search_analyzer(const struct text_run *r, const st
     return quoted && f->search_quote_analyzer != NULL ? f->search_quote_analyzer : f->search_analyzer;
 }
 
-static enum err run_text(struct text_run *r, struct str text, struct query **out)
+enum err text_run_on(struct text_run *r, struct str text, struct query **out)
 {
     struct text_tokens t = {0};
-    const struct analyzer *an = search_analyzer(r, r->field);
+    const struct analyzer *an = text_search_analyzer(r, r->field);
     enum err e;
     if (an == NULL) { /* as one exact term */
         struct text_token whole = {text, 0, 1};
@@ -403,7 +403,7 @@ static enum err run_text(struct text_run *r, struct str text, struct query **out
         e = text_query(r, &t, kind, r->o->and, out);
     }
     if (e == ERR_OK && *out == NULL) {
-        e = zero_terms(r, out);
+        e = text_zero_terms(r, out);
     }
     return e;
 }
@@ -424,149 +424,5 @@ enum err build_text(struct builder *b, struct str field, struct str text, const 
                                STR_ARG(r.field->path), field_shown_type(r.field)),
                        out);
     }
-    return run_text(&r, text, out);
-}
-
-/* ---- several fields ---- */
-
-enum err build_dis_max(struct builder *b, const struct query **v, uint32_t n, float tie_breaker,
-                       struct query **out, struct errmsg *em)
-{
-    if (n == 1) {
-        *out = (struct query *)(uintptr_t)v[0];
-        return ERR_OK;
-    }
-    struct query *q = *out = qnode_new(b, Q_DIS_MAX);
-    if (q == NULL) {
-        return err_no_memory(em);
-    }
-    q->dis_max.v = v;
-    q->dis_max.n = n;
-    q->dis_max.tie_breaker = tie_breaker;
-    return ERR_OK;
-}
-
-enum err build_cross_fields(struct builder *b, const struct field_boosts *fields, struct str text,
-                            const struct text_opts *o, struct str min_should, float tie_breaker,
-                            struct query **out, struct errmsg *em)
-{
-    bool *done = ARENA_ARRAY(b->arena, bool, fields->n);
-    const struct query **v = ARENA_ARRAY(b->arena, const struct query *, fields->n);
-    uint32_t n = 0;
-    if (done == NULL || v == NULL) {
-        return err_no_memory(em);
-    }
-    for (size_t i = 0; i < fields->n; i++) {
-        struct text_run r = {.b = b, .o = o, .em = em, .tie_breaker = tie_breaker, .slop = o->slop};
-        struct field_boosts *group = ARENA_NEW(b->arena, struct field_boosts);
-        struct query *q = NULL;
-        r.field = build_field(b, fields->v[i].pattern);
-        if (group == NULL) {
-            return err_no_memory(em);
-        }
-        if (done[i] || r.field == NULL) {
-            continue;
-        }
-        if (field_text_support(r.field) == TEXT_NONE) {
-            return err_set(em, ERR_UNSUPPORTED, "Field [%.*s] of type [%s] does not support match queries",
-                           STR_ARG(r.field->path), field_shown_type(r.field));
-        }
-        *group = (struct field_boosts){ARENA_ARRAY(b->arena, struct field_boost, fields->n), 0, 0};
-        if (group->v == NULL) {
-            return err_no_memory(em);
-        }
-        for (size_t k = i; k < fields->n; k++) {
-            const struct field *f = build_field(b, fields->v[k].pattern);
-            if (!done[k] && f != NULL && field_text_support(f) != TEXT_NONE
-                && search_analyzer(&r, f) == search_analyzer(&r, r.field)) {
-                done[k] = true;
-                group->v[group->n++] = fields->v[k];
-            }
-        }
-        r.group = group->n > 1 ? group : NULL;
-        enum err e = run_text(&r, text, &q);
-        if (e == ERR_OK) {
-            e = apply_min_should(b, &q, min_should, em);
-        }
-        if (e == ERR_OK && q != NULL && r.group == NULL) {
-            e = qnode_boost(b, &q, fields->v[i].boost, em);
-        }
-        if (e != ERR_OK) {
-            return e;
-        }
-        if (q != NULL) {
-            v[n++] = q;
-        }
-    }
-    *out = NULL;
-    if (n == 0) {
-        struct text_run r = {.b = b, .o = o, .em = em};
-        return zero_terms(&r, out);
-    }
-    return build_dis_max(b, v, n, tie_breaker, out, em);
-}
-
-static enum err field_queries(struct builder *b, const struct field_boosts *fields, struct str text,
-                              const struct multi_opts *o, float tie_breaker, struct query **out,
-                              struct errmsg *em)
-{
-    static const enum match_kind kinds[] = {MATCH_BOOLEAN, MATCH_BOOLEAN,       MATCH_BOOLEAN,
-                                            MATCH_PHRASE,  MATCH_PHRASE_PREFIX, MATCH_BOOL_PREFIX};
-    const struct query **v = ARENA_ARRAY(b->arena, const struct query *, fields->n);
-    struct text_opts to = o->text;
-    uint32_t n = 0;
-    if (v == NULL) {
-        return err_no_memory(em);
-    }
-    to.kind = kinds[o->type];
-    for (size_t i = 0; i < fields->n; i++) {
-        struct query *q = NULL;
-        if (build_field(b, fields->v[i].pattern) == NULL) {
-            continue;
-        }
-        enum err e = build_text(b, fields->v[i].pattern, text, &to, &q, em);
-        if (e == ERR_OK) {
-            e = apply_min_should(b, &q, o->min_should, em);
-        }
-        if (e == ERR_OK && q != NULL && q->kind != Q_MATCH_NONE) {
-            e = qnode_boost(b, &q, fields->v[i].boost, em);
-        }
-        if (e != ERR_OK) {
-            return e;
-        }
-        if (q != NULL) {
-            v[n++] = q;
-        }
-    }
-    *out = NULL;
-    if (n == 0) {
-        struct text_run r = {.b = b, .o = &to, .em = em};
-        return zero_terms(&r, out);
-    }
-    return build_dis_max(b, v, n, tie_breaker, out, em);
-}
-
-enum err build_multi(struct builder *b, const struct field_boosts *fields, struct str text,
-                     const struct multi_opts *o, struct query **out, struct errmsg *em)
-{
-    bool mapped = false;
-    for (size_t i = 0; i < fields->n; i++) {
-        mapped = mapped || build_field(b, fields->v[i].pattern) != NULL;
-    }
-    if (!mapped) {
-        struct str names = fields->n > 0 ? fields->v[0].pattern : STR("");
-        for (size_t i = 1; i < fields->n && names.p != NULL; i++) {
-            names = arena_printf(b->arena, "%.*s, %.*s", STR_ARG(names), STR_ARG(fields->v[i].pattern));
-        }
-        return qnode_none(b, out, em, "unmapped fields [%.*s]", STR_ARG(names));
-    }
-    float tie = o->has_tie_breaker                                      ? o->tie_breaker
-                : o->type == MULTI_MOST || o->type == MULTI_BOOL_PREFIX ? 1
-                                                                        : 0;
-    if (o->type == MULTI_CROSS) {
-        struct text_opts to = o->text;
-        to.kind = MATCH_BOOLEAN;
-        return build_cross_fields(b, fields, text, &to, o->min_should, tie, out, em);
-    }
-    return field_queries(b, fields, text, o, tie, out, em);
+    return text_run_on(&r, text, out);
 }

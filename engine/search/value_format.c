@@ -206,7 +206,10 @@ static void write_number(const struct value_format *f, const struct json *v, str
         if (numbers[i].type != f->field->type) {
             continue;
         }
-        if (json_text(v).n == 0 || num_of_json(&n, v, numbers[i].num, true, STR(""), NULL) != ERR_OK) {
+        bool whole = num_type_is_whole(numbers[i].num);
+        enum err e = whole ? num_of_text(&n, json_text(v), numbers[i].num, f->field->coerce, NULL)
+                           : num_of_json(&n, v, numbers[i].num, true, STR(""), NULL);
+        if (json_text(v).n == 0 || e != ERR_OK) {
             return; /* malformed values that were let through are not values */
         }
         if (n.whole) {
